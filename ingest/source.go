@@ -1,0 +1,89 @@
+// Package ingest knows upstreams: how to ask them politely, how their bytes are archived before anything reads them, and what
+// an adapter has to say about one. It knows nothing of signals. Start at Source; the engine that runs one is Engine.
+package ingest
+
+import (
+	"net/http"
+	"time"
+
+	"tidemark/series"
+)
+
+// Source declares one upstream job: what is asked, how often, within which limits, and how its bytes become readings. An adapter
+// folder under ingest returns such values; package sources lists them.
+type Source struct {
+	// ID is stable and lower case, for example "eia-petroleum-spot". It is the subject of the ingest task.
+	ID        string
+	Name      string
+	Publisher string
+	// License is the licence of the data and the attribution it asks for.
+	License string
+	HomeURL string
+	Cadence series.Cadence
+	Limits  Limits
+	// Series lists all that Parse may yield; a reading of any other series fails the run.
+	Series []series.Info
+	// Request builds the first requests for observations of a window (zero: the whole history). It does no I/O.
+	Request func(w series.Window) ([]Request, error)
+	// Parse turns one archived answer into readings. It does no I/O, keeps no state and yields the same batch for the same
+	// bytes, so that a parser is repaired by parsing the archive again. A body that is not what the publisher promises is an
+	// error that names the page and what was expected, never an empty batch.
+	Parse func(Response) (Batch, error)
+}
+
+// Limits bound what an upstream is asked and what it may answer. Zero fields take the engine's defaults.
+type Limits struct {
+	// Interval is the least time between the starts of two requests to one host, over all processes.
+	Interval time.Duration
+	// Timeout bounds one exchange, body included.
+	Timeout time.Duration
+	// MaxBytes bounds one body. A longer one is refused whole, never cut.
+	MaxBytes int64
+	// ContentTypes lists the media types a good answer may have, without parameters. Empty: any.
+	ContentTypes []string
+	// Pages bounds how often Batch.Next is followed in one run.
+	Pages int
+}
+
+// Request is one thing to ask. The zero Method is GET.
+type Request struct {
+	Method string
+	URL    string
+	Header http.Header
+	Body   []byte
+	// Secret names the query parameters whose values must never be stored or logged. The ledger's URL carries "REDACTED".
+	Secret []string
+}
+
+// Response is one archived answer of status 200.
+type Response struct {
+	Request Request
+	Header  http.Header
+	Body    []byte
+	// FetchedAt is the world's time of the answer, in UTC.
+	FetchedAt time.Time
+}
+
+// Reading is one value as a publisher states it, before it has a vintage.
+type Reading struct {
+	Series     series.ID
+	ObservedAt time.Time
+	Value      float64
+	// Marker as in series.Observation: set when there is no number.
+	Marker string
+}
+
+// Coverage claims that every observation of a series in a window is in the batch: a known one that is not has been withdrawn.
+type Coverage struct {
+	Series series.ID
+	Window series.Window
+}
+
+// Batch is what one answer held.
+type Batch struct {
+	// Readings in any order, without two of one series at one time.
+	Readings []Reading
+	Covers   []Coverage
+	// Next is the request for the following page, nil after the last.
+	Next *Request
+}

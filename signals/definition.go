@@ -1,0 +1,112 @@
+// Package signals knows what a signal is, the statistics, and the six definitions, one file each; All lists them. Everything
+// here is a pure function of observations as of an instant: no HTTP, no SQL, no clock. Start at Definition, then read
+// crack_spread_321.go, which is one page of facts.
+package signals
+
+import (
+	"math"
+	"time"
+
+	"tidemark/series"
+)
+
+// Level is the coverage that every interval is built for: lo and hi bound 90 %.
+const Level = 0.90
+
+// Definition declares everything about one signal. Schedule, catalog entry, pages, API enumeration and metrics follow from it.
+type Definition struct {
+	ID     string
+	Domain string
+	Name   string
+	Unit   string
+	// Frequency of the observations: "daily", "weekly", "monthly".
+	Frequency string
+	// Description says in 50 to 5,000 characters what is measured and what it is not.
+	Description string
+	Keywords    []string
+	// Place is the spatial coverage, for example "United States".
+	Place string
+	// License is the upstream's licence and attribution; LicenseURL a page that states it.
+	License, LicenseURL string
+	SourceURL           string
+	Inputs              []series.ID
+	// Cadence is when the signal is computed again although no new data came, so that intervals widen and staleness shows.
+	Cadence series.Cadence
+	// Staleness is the age of the newest observation beyond which the signal is decayed.
+	Staleness time.Duration
+	// BaselineMethod and IntervalMethod are stable machine names; Technique is the formula in words.
+	BaselineMethod, IntervalMethod, Technique string
+	// Compute yields the whole track from what was known as of at. It is O(n) in the history, and pure: the same input gives
+	// the same bits.
+	Compute func(in series.Set, at time.Time) Track
+	// Components lists the parts worth showing beside the value, of the newest point. Nil when there are none.
+	Components func(in series.Set, at time.Time) []Component
+	// Brief is the method in Markdown: what it says, how it is made, where it fails.
+	Brief string
+}
+
+// Track is a signal's history as known at one instant, in ascending ObservedAt.
+type Track []Estimate
+
+// Estimate is a signal at one observation time. A number that is unknown is NaN (never an infinity); the doors turn it into null.
+type Estimate struct {
+	ObservedAt time.Time
+	// KnownAt is when the newest of the inputs became known.
+	KnownAt time.Time
+	Value   float64
+	Lo, Hi  float64
+	// Baseline is the reference value, Scale the spread that z is measured in, N how many values made them.
+	Baseline, Scale float64
+	N               int
+}
+
+// Z is (value - baseline) / scale, NaN where the scale is unknown or zero.
+func (e Estimate) Z() float64 { return zScore(e.Value, e.Baseline, e.Scale) }
+
+// DeltaPct is the percent difference from the baseline, NaN where the baseline is unknown, zero or negative.
+func (e Estimate) DeltaPct() float64 { return deltaPct(e.Value, e.Baseline) }
+
+// Component is a part of a signal, or another way to look at it.
+type Component struct {
+	// Name is a stable machine name, Label what a person reads.
+	Name, Label, Unit string
+	ObservedAt        time.Time
+	Value             float64
+	Baseline, Scale   float64
+}
+
+// Z is as Estimate's.
+func (c Component) Z() float64 { return zScore(c.Value, c.Baseline, c.Scale) }
+
+// DeltaPct is as Estimate's.
+func (c Component) DeltaPct() float64 { return deltaPct(c.Value, c.Baseline) }
+
+// The states of a signal.
+const (
+	StatusLive       = "live"
+	StatusDecayed    = "decayed"
+	StatusDeprecated = "deprecated"
+)
+
+// Status tells whether a signal whose newest observation is about observedAt is live at an instant. A signal that has no
+// observation at all is decayed.
+func (d Definition) Status(observedAt, at time.Time) string {
+	if observedAt.IsZero() || at.Sub(observedAt) > d.Staleness {
+		return StatusDecayed
+	}
+	return StatusLive
+}
+
+func zScore(value, baseline, scale float64) float64 {
+	if !(scale > 0) {
+		return math.NaN()
+	}
+	return (value - baseline) / scale
+}
+
+func deltaPct(value, baseline float64) float64 {
+	if !(baseline > 0) {
+		return math.NaN()
+	}
+	return 100 * (value/baseline - 1)
+}

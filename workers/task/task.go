@@ -1,0 +1,68 @@
+// Package task is what the scheduler and the workers both know: the names of the jobs, the payload a task carries, how its id
+// follows from it, and the queues. It is a leaf: no queue library, no database.
+package task
+
+import (
+	"fmt"
+	"time"
+)
+
+// The jobs. A job with a subject ("ingest" of "eia-petroleum-spot") is due at slots.
+const (
+	Ingest = "ingest" // subject: a source id
+	Signal = "signal" // subject: a signal id
+)
+
+// The queues, in falling weight.
+const (
+	Critical = "critical"
+	Default  = "default"
+	Low      = "low"
+)
+
+// Queues maps each queue to its weight.
+var Queues = map[string]int{Critical: 6, Default: 3, Low: 1}
+
+// Policy is how a job is run.
+type Policy struct {
+	Queue string
+	// Timeout bounds one attempt.
+	Timeout time.Duration
+	// MaxAttempts counts tries after errors. An attempt lost with its worker counts too.
+	MaxAttempts int
+	// Backoff is the pause after the first failed attempt; it doubles with each further one.
+	Backoff time.Duration
+}
+
+// Policies holds the policy of every job. A job without one is refused at start.
+var Policies = map[string]Policy{
+	Ingest: {Queue: Default, Timeout: 10 * time.Minute, MaxAttempts: 8, Backoff: 20 * time.Second},
+	Signal: {Queue: Critical, Timeout: 2 * time.Minute, MaxAttempts: 8, Backoff: 5 * time.Second},
+}
+
+// Fence names one attempt of one run. Every commit of a handler is conditional on it, so that an attempt that was given up (its
+// worker frozen, killed or cut off) can no longer change anything.
+type Fence struct {
+	RunID   int64 `json:"run_id"`
+	Attempt int   `json:"attempt"`
+}
+
+// Task is one attempt of a job for a subject at a logical time, as it travels through the queue.
+type Task struct {
+	Fence
+	Job     string `json:"job"`
+	Subject string `json:"subject"`
+	// Slot is the logical time, in UTC: the instant the run is for.
+	Slot  time.Time `json:"slot"`
+	Queue string    `json:"-"`
+}
+
+// ID derives the queue's id of the task, so that any number of schedulers enqueue one and the same: "ingest:eia@<slot>", with
+// "#n" for the attempts after the first.
+func (t Task) ID() string {
+	id := fmt.Sprintf("%s:%s@%s", t.Job, t.Subject, t.Slot.UTC().Format(time.RFC3339Nano))
+	if t.Attempt > 1 {
+		id += fmt.Sprintf("#%d", t.Attempt)
+	}
+	return id
+}
