@@ -65,19 +65,10 @@ type Response struct {
 }
 
 // Reading is one value as a publisher states it, before it has a vintage.
-type Reading struct {
-	Series     series.ID
-	ObservedAt time.Time
-	Value      float64
-	// Marker as in series.Observation: set when there is no number.
-	Marker string
-}
+type Reading = series.Reading
 
 // Coverage claims that every observation of a series in a window is in the batch: a known one that is not has been withdrawn.
-type Coverage struct {
-	Series series.ID
-	Window series.Window
-}
+type Coverage = series.Coverage
 
 // Batch is what one answer held.
 type Batch struct {

@@ -76,11 +76,17 @@ end
 $$;
 -- +goose StatementEnd
 
+-- What the running program may know of the migrations.
+create view schema_version as
+select coalesce(max(version_id), 0) as version_id from goose_db_version where is_applied;
+grant select on schema_version to tidemark_worker, tidemark_api;
+
 grant select on world to tidemark_worker, tidemark_api;
 grant insert on world to tidemark_worker;
 grant update (clock_at) on world to tidemark_worker;
 
 -- +goose Down
+drop view schema_version;
 drop function append_only();
 drop function world_now();
 drop table world;

@@ -27,6 +27,9 @@ create table runs (
     status       text        not null check (status in ('due', 'queued', 'running', 'succeeded', 'failed', 'skipped')),
     -- The attempt that may commit. Raising it shuts out every earlier one.
     attempt      int         not null default 1,
+    -- Attempts that ended in an error, and attempts lost with their worker.
+    failures     int         not null default 0,
+    losses       int         not null default 0,
     max_attempts int         not null,
     worker       text,
     created_at   timestamptz not null default now(),

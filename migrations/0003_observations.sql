@@ -56,6 +56,8 @@ create table snapshots (
     hi              double precision,
     baseline        double precision,
     scale           double precision,
+    z_score         double precision,
+    delta_pct       double precision,
     n               int         not null default 0,
     components      jsonb       not null default '[]',
     -- The fetches behind the inputs: [{"url","sha256","fetched_at","source"}].

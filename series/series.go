@@ -31,6 +31,21 @@ type Observation struct {
 	Assumed bool
 }
 
+// Reading is one value as a publisher states it, before it has a vintage.
+type Reading struct {
+	Series     ID
+	ObservedAt time.Time
+	Value      float64
+	// Marker as in Observation: set when there is no number.
+	Marker string
+}
+
+// Coverage claims that every observation of a series in a window was stated: a known one that was not has been withdrawn.
+type Coverage struct {
+	Series ID
+	Window Window
+}
+
 // Point is one observation as it was known at some instant.
 type Point struct {
 	ObservedAt time.Time

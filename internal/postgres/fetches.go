@@ -1,0 +1,137 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tidemark/series"
+)
+
+const fetchColumns = `id, source, url, status, header, fetched_at, sha256, bytes, not_modified, synthetic, constructed`
+
+func scanFetch(r pgx.CollectableRow) (f series.Fetch, err error) {
+	err = r.Scan(&f.ID, &f.Source, &f.URL, &f.Status, &f.Header, &f.FetchedAt, &f.SHA256, &f.Bytes, &f.NotModified,
+		&f.Synthetic, &f.Constructed)
+	return f, err
+}
+
+const lastFetchSQL = `
+	select ` + fetchColumns + `
+	from fetches
+	where source = @source and url = @url and status in (200, 304)
+	order by fetched_at desc, id desc
+	limit 1` // index fetches_by_url
+
+// LastFetch returns the newest good answer (200, or 304 to a conditional request) of a URL, and whether there is one.
+func (db *DB) LastFetch(ctx context.Context, source, url string) (series.Fetch, bool, error) {
+	rows, err := db.pool.Query(ctx, lastFetchSQL, pgx.NamedArgs{"source": source, "url": url})
+	if err != nil {
+		return series.Fetch{}, false, fmt.Errorf("look up the last fetch of %s: %w", url, err)
+	}
+	f, err := pgx.CollectExactlyOneRow(rows, scanFetch)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return series.Fetch{}, false, nil
+	}
+	if err != nil {
+		return series.Fetch{}, false, fmt.Errorf("look up the last fetch of %s: %w", url, err)
+	}
+	return f, true, nil
+}
+
+// RecordFetch adds an exchange to the ledger and returns its id. A runID of 0 is work outside any run.
+func (db *DB) RecordFetch(ctx context.Context, f series.Fetch, runID int64) (int64, error) {
+	if f.Header == nil {
+		f.Header = map[string]string{}
+	}
+	var id int64
+	err := db.pool.QueryRow(ctx, `
+		insert into fetches (source, url, status, header, fetched_at, sha256, bytes, not_modified, synthetic, constructed, run_id)
+		values (@source, @url, @status, @header, @fetched_at, @sha256, @bytes, @not_modified, @synthetic, @constructed,
+			nullif(@run_id, 0))
+		returning id`,
+		pgx.NamedArgs{
+			"source": f.Source, "url": f.URL, "status": f.Status, "header": f.Header, "fetched_at": f.FetchedAt,
+			"sha256": f.SHA256, "bytes": f.Bytes, "not_modified": f.NotModified, "synthetic": f.Synthetic,
+			"constructed": f.Constructed, "run_id": runID,
+		}).Scan(&id)
+	if err != nil {
+		return 0, fmt.Errorf("record the fetch of %s: %w", f.URL, err)
+	}
+	return id, nil
+}
+
+// HasFetch tells whether the ledger holds this exchange already, id aside.
+func (db *DB) HasFetch(ctx context.Context, f series.Fetch) (bool, error) {
+	var has bool
+	err := db.pool.QueryRow(ctx, `
+		select exists (
+			select from fetches
+			where source = @source and url = @url and fetched_at = @fetched_at and sha256 = @sha256 and status = @status)`,
+		pgx.NamedArgs{
+			"source": f.Source, "url": f.URL, "fetched_at": f.FetchedAt, "sha256": f.SHA256, "status": f.Status,
+		}).Scan(&has)
+	if err != nil {
+		return false, fmt.Errorf("look up the fetch of %s: %w", f.URL, err)
+	}
+	return has, nil
+}
+
+// Fetches yields the ledger in the order of time, of one source or (empty) of all. It stops at the first error.
+func (db *DB) Fetches(ctx context.Context, source string) iter.Seq2[series.Fetch, error] {
+	return func(yield func(series.Fetch, error) bool) {
+		rows, err := db.pool.Query(ctx, `
+			select `+fetchColumns+`
+			from fetches
+			where @source = '' or source = @source
+			order by fetched_at, id`, pgx.NamedArgs{"source": source})
+		if err != nil {
+			yield(series.Fetch{}, fmt.Errorf("read the fetches: %w", err))
+			return
+		}
+		defer rows.Close()
+		for rows.Next() {
+			f, err := scanFetch(rows)
+			if err != nil {
+				err = fmt.Errorf("read the fetches: %w", err)
+			}
+			if !yield(f, err) || err != nil {
+				return
+			}
+		}
+		if err := rows.Err(); err != nil {
+			yield(series.Fetch{}, fmt.Errorf("read the fetches: %w", err))
+		}
+	}
+}
+
+// ReserveHost books the next free instant for one request to a host, over all processes, and returns how long to wait for it. Two
+// instants of a host are at least interval apart.
+func (db *DB) ReserveHost(ctx context.Context, host string, interval time.Duration) (time.Duration, error) {
+	var wait time.Duration
+	err := db.pool.QueryRow(ctx, `
+		insert into hosts as h (host, next_at) values (@host, clock_timestamp() + @interval::interval)
+		on conflict (host) do update set next_at = greatest(h.next_at, clock_timestamp()) + @interval::interval
+		returning greatest(next_at - @interval::interval - clock_timestamp(), interval '0')`,
+		pgx.NamedArgs{"host": host, "interval": interval}).Scan(&wait)
+	if err != nil {
+		return 0, fmt.Errorf("book a request to %s: %w", host, err)
+	}
+	return wait, nil
+}
+
+// DelayHost keeps every process from asking a host for a while, as its Retry-After demands.
+func (db *DB) DelayHost(ctx context.Context, host string, d time.Duration) error {
+	_, err := db.pool.Exec(ctx, `
+		insert into hosts as h (host, next_at) values (@host, clock_timestamp() + @delay::interval)
+		on conflict (host) do update set next_at = greatest(h.next_at, clock_timestamp() + @delay::interval)`,
+		pgx.NamedArgs{"host": host, "delay": d})
+	if err != nil {
+		return fmt.Errorf("delay requests to %s: %w", host, err)
+	}
+	return nil
+}

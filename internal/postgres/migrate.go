@@ -1,0 +1,131 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/jackc/pgx/v5"
+	_ "github.com/jackc/pgx/v5/stdlib" // goose speaks database/sql
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+
+	"tidemark/migrations"
+)
+
+// Migrate brings the database at url to this program's schema. Any number of processes may call it at once: one works, under an
+// advisory lock, and the others wait for it. A database that holds tables of another program, or that a newer Tidemark has
+// migrated, is refused untouched.
+func Migrate(ctx context.Context, url string, log *slog.Logger) error {
+	db, err := sql.Open("pgx", url)
+	if err != nil {
+		return fmt.Errorf("DATABASE_URL: %w", redact(err))
+	}
+	defer func() { _ = db.Close() }()
+	if err := db.PingContext(ctx); err != nil {
+		return fmt.Errorf("DATABASE_URL: %w", redact(err))
+	}
+	if err := refuseForeign(ctx, db); err != nil {
+		return err
+	}
+	p, err := provider(db)
+	if err != nil {
+		return err
+	}
+	done, err := p.Up(ctx)
+	if err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	for _, r := range done {
+		log.Info("migrated", "version", r.Source.Version, "took", r.Duration)
+	}
+	return nil
+}
+
+func provider(db *sql.DB) (*goose.Provider, error) {
+	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
+	if err != nil {
+		return nil, fmt.Errorf("migrate: %w", err)
+	}
+	p, err := goose.NewProvider(goose.DialectPostgres, db, migrations.FS, goose.WithSessionLocker(locker))
+	if err != nil {
+		return nil, fmt.Errorf("migrate: %w", err)
+	}
+	return p, nil
+}
+
+func refuseForeign(ctx context.Context, db *sql.DB) error {
+	var tables int
+	var ours bool
+	err := db.QueryRowContext(ctx, `
+		select count(*), coalesce(bool_or(tablename = 'goose_db_version'), false)
+		from pg_tables where schemaname = 'public'`).Scan(&tables, &ours)
+	if err != nil {
+		return fmt.Errorf("read the schema: %w", err)
+	}
+	if tables > 0 && !ours {
+		return errors.New("DATABASE_URL names a database with tables of another program: give Tidemark a database of its own")
+	}
+	if !ours {
+		return nil
+	}
+	var have int64
+	err = db.QueryRowContext(ctx, versionSQL).Scan(&have)
+	if err != nil {
+		return fmt.Errorf("read the schema's version: %w", err)
+	}
+	want, err := schemaVersion()
+	if err != nil {
+		return err
+	}
+	return newer(have, want)
+}
+
+const versionSQL = `select coalesce(max(version_id), 0) from goose_db_version where is_applied`
+
+func newer(have, want int64) error {
+	if have > want {
+		return fmt.Errorf("the database has schema %d and this program knows only %d: use the newer program", have, want)
+	}
+	return nil
+}
+
+// checkSchema refuses a database that is not at this program's version, before anything is read from it.
+func (db *DB) checkSchema(ctx context.Context) error {
+	want, err := schemaVersion()
+	if err != nil {
+		return err
+	}
+	var have int64
+	err = db.pool.QueryRow(ctx, `select version_id from schema_version`).Scan(&have)
+	switch {
+	case code(err) == "42P01" || errors.Is(err, pgx.ErrNoRows):
+		return errors.New("the database has no Tidemark schema, or an older one: run `tidemark migrate`")
+	case code(err) == "22023" || code(err) == "42501":
+		return fmt.Errorf("the login of DATABASE_URL may not work as the program's roles (grant tidemark_worker, tidemark_api to it): %w", err)
+	case err != nil:
+		return fmt.Errorf("connect to the database: %w", redact(err))
+	case have < want:
+		return fmt.Errorf("the database has schema %d and this program wants %d: run `tidemark migrate`", have, want)
+	}
+	return newer(have, want)
+}
+
+// schemaVersion is the highest migration that this program carries.
+func schemaVersion() (int64, error) {
+	names, err := migrations.FS.ReadDir(".")
+	if err != nil {
+		return 0, fmt.Errorf("read the migrations: %w", err)
+	}
+	var v int64
+	for _, n := range names {
+		k, err := goose.NumericComponent(n.Name())
+		if err != nil {
+			return 0, fmt.Errorf("read the migrations: %w", err)
+		}
+		v = max(v, k)
+	}
+	return v, nil
+}

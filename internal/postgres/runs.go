@@ -1,0 +1,324 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tidemark/workers/task"
+)
+
+// Run is a row of the run log.
+type Run struct {
+	ID          int64
+	Job         string
+	Subject     string
+	Slot        time.Time
+	Trigger     string
+	Queue       string
+	Status      string
+	Attempt     int
+	Failures    int
+	Losses      int
+	Worker      *string
+	CreatedAt   time.Time
+	NextTryAt   *time.Time
+	QueuedAt    *time.Time
+	StartedAt   *time.Time
+	HeartbeatAt *time.Time
+	FinishedAt  *time.Time
+	RowsAdded   *int64
+	Error       *string
+	Reason      *string
+}
+
+// maxLosses bounds how often a run is begun again after its worker vanished: work that kills its worker must end.
+const maxLosses = 25
+
+const dueSQL = `
+	select id as run_id, attempt, job, subject, slot, queue
+	from runs
+	where status = 'due' and (next_try_at is null or next_try_at <= clock_timestamp())
+	order by slot, id
+	limit @limit` // index runs_open
+
+// DueRuns lists the runs that are to be handed to the queue now, oldest slot first.
+func (db *DB) DueRuns(ctx context.Context, limit int) ([]task.Task, error) {
+	return db.tasks(ctx, "list due runs", dueSQL, pgx.NamedArgs{"limit": limit})
+}
+
+const unstartedSQL = `
+	select id as run_id, attempt, job, subject, slot, queue
+	from runs
+	where status = 'queued' and queued_at < clock_timestamp() - @age::interval
+	order by slot, id
+	limit 1000` // index runs_open
+
+// UnstartedRuns lists the runs that were handed to the queue longer than age ago and that no worker has claimed.
+func (db *DB) UnstartedRuns(ctx context.Context, age time.Duration) ([]task.Task, error) {
+	return db.tasks(ctx, "list unstarted runs", unstartedSQL, pgx.NamedArgs{"age": age})
+}
+
+func (db *DB) tasks(ctx context.Context, what, sql string, args pgx.NamedArgs) ([]task.Task, error) {
+	rows, err := db.pool.Query(ctx, sql, args)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	list, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (t task.Task, err error) {
+		err = r.Scan(&t.RunID, &t.Attempt, &t.Job, &t.Subject, &t.Slot, &t.Queue)
+		return t, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	return list, nil
+}
+
+// MarkQueued records that the queue has taken tasks. A run that a worker has claimed in the meantime stays as it is.
+func (db *DB) MarkQueued(ctx context.Context, tasks []task.Task) error {
+	ids, attempts := split(tasks)
+	_, err := db.pool.Exec(ctx, `
+		update runs r set status = 'queued', queued_at = clock_timestamp()
+		from unnest(@ids::bigint[], @attempts::int[]) as t (id, attempt)
+		where r.id = t.id and r.attempt = t.attempt and r.status = 'due'`,
+		pgx.NamedArgs{"ids": ids, "attempts": attempts})
+	if err != nil {
+		return fmt.Errorf("mark runs queued: %w", err)
+	}
+	return nil
+}
+
+func split(tasks []task.Task) (ids []int64, attempts []int) {
+	for _, t := range tasks {
+		ids = append(ids, t.RunID)
+		attempts = append(attempts, t.Attempt)
+	}
+	return ids, attempts
+}
+
+// Requeue makes a run that the queue lost due again. With fresh, under a new attempt, because the id of the old one is still taken
+// in the queue by something that will never run.
+func (db *DB) Requeue(ctx context.Context, f task.Fence, fresh bool) error {
+	_, err := db.pool.Exec(ctx, `
+		update runs set status = 'due', next_try_at = null, queued_at = null, attempt = attempt + @bump::int
+		where id = @id and attempt = @attempt and status = 'queued'`,
+		pgx.NamedArgs{"id": f.RunID, "attempt": f.Attempt, "bump": b2i(fresh)})
+	if err != nil {
+		return fmt.Errorf("requeue run %d: %w", f.RunID, err)
+	}
+	return nil
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// A row that is locked belongs to an attempt in the middle of its commit, which is a sign of life.
+const reclaimSQL = `
+	with lost as (
+		select id from runs
+		where status = 'running' and heartbeat_at < clock_timestamp() - @silence::interval
+		for no key update skip locked
+	)
+	update runs r
+	set status = case when r.losses + 1 >= @max_losses then 'failed' else 'due' end,
+		finished_at = case when r.losses + 1 >= @max_losses then clock_timestamp() end,
+		error = format('attempt %s was lost with its worker %s', r.attempt, r.worker),
+		attempt = r.attempt + 1, losses = r.losses + 1, worker = null, queued_at = null, next_try_at = null
+	from lost
+	where r.id = lost.id
+	returning r.id as run_id, r.attempt, r.job, r.subject, r.slot, r.queue` // index runs_open
+
+// Reclaim takes every running run whose worker gave no sign for the time of silence from it, and makes it due under the next
+// attempt. It returns those runs.
+func (db *DB) Reclaim(ctx context.Context, silence time.Duration) ([]task.Task, error) {
+	return db.tasks(ctx, "reclaim lost runs", reclaimSQL, pgx.NamedArgs{"silence": silence, "max_losses": maxLosses})
+}
+
+// Claim makes a worker the one that runs an attempt. It returns false when the attempt is not to be run: it is running already,
+// or over, or superseded.
+func (db *DB) Claim(ctx context.Context, f task.Fence, worker string) (bool, error) {
+	tag, err := db.pool.Exec(ctx, `
+		update runs
+		set status = 'running', worker = @worker, started_at = clock_timestamp(), heartbeat_at = clock_timestamp(), finished_at = null
+		where id = @id and attempt = @attempt and status in ('due', 'queued')`,
+		pgx.NamedArgs{"id": f.RunID, "attempt": f.Attempt, "worker": worker})
+	if err != nil {
+		return false, fmt.Errorf("claim run %d: %w", f.RunID, err)
+	}
+	return tag.RowsAffected() == 1, nil
+}
+
+const beatSQL = `
+	update runs r set heartbeat_at = clock_timestamp()
+	from (
+		select r.id
+		from runs r join unnest(@ids::bigint[], @attempts::int[]) as t (id, attempt) on r.id = t.id and r.attempt = t.attempt
+		where r.status = 'running'
+		for no key update of r skip locked
+	) alive
+	where r.id = alive.id`
+
+const supersededSQL = `
+	select t.id, t.attempt
+	from unnest(@ids::bigint[], @attempts::int[]) as t (id, attempt)
+	left join runs r on r.id = t.id and r.attempt = t.attempt and r.status = 'running'
+	where r.id is null`
+
+// Heartbeat tells that a worker still runs these attempts, and returns those among them that were superseded or are over.
+func (db *DB) Heartbeat(ctx context.Context, running []task.Fence) ([]task.Fence, error) {
+	ids, attempts := make([]int64, len(running)), make([]int, len(running))
+	for i, f := range running {
+		ids[i], attempts[i] = f.RunID, f.Attempt
+	}
+	args := pgx.NamedArgs{"ids": ids, "attempts": attempts}
+	if _, err := db.pool.Exec(ctx, beatSQL, args); err != nil {
+		return nil, fmt.Errorf("heartbeat: %w", err)
+	}
+	rows, err := db.pool.Query(ctx, supersededSQL, args)
+	if err != nil {
+		return nil, fmt.Errorf("heartbeat: %w", err)
+	}
+	gone, err := pgx.CollectRows(rows, pgx.RowToStructByPos[task.Fence])
+	if err != nil {
+		return nil, fmt.Errorf("heartbeat: %w", err)
+	}
+	return gone, nil
+}
+
+// Succeed ends a run. ErrFenced when the attempt was superseded.
+func (db *DB) Succeed(ctx context.Context, f task.Fence) error {
+	return db.finish(ctx, f, `
+		update runs set status = 'succeeded', finished_at = clock_timestamp(), error = null, rows_added = coalesce(rows_added, 0)
+		where id = @id and attempt = @attempt and status = 'running'`, pgx.NamedArgs{})
+}
+
+// Fail records an error of an attempt. With final, or when the run has used up its attempts, the run has failed; otherwise it is
+// due again after retryIn, under the next attempt. It tells whether the run is over.
+func (db *DB) Fail(ctx context.Context, f task.Fence, message string, retryIn time.Duration, final bool) (over bool, err error) {
+	err = db.pool.QueryRow(ctx, `
+		update runs
+		set failures = failures + 1, error = @error, attempt = attempt + 1, worker = null, queued_at = null,
+			status = case when @final or failures + 1 >= max_attempts then 'failed' else 'due' end,
+			finished_at = case when @final or failures + 1 >= max_attempts then clock_timestamp() end,
+			next_try_at = clock_timestamp() + @retry_in::interval
+		where id = @id and attempt = @attempt and status = 'running'
+		returning status = 'failed'`,
+		pgx.NamedArgs{"id": f.RunID, "attempt": f.Attempt, "error": message, "retry_in": retryIn, "final": final}).Scan(&over)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, ErrFenced
+	}
+	if err != nil {
+		return false, fmt.Errorf("record the failure of run %d: %w", f.RunID, err)
+	}
+	return over, nil
+}
+
+// Release gives an attempt back that a stopping worker could not end: it is due at once, under the next attempt, and counts
+// neither as a failure nor as a loss.
+func (db *DB) Release(ctx context.Context, f task.Fence) error {
+	return db.finish(ctx, f, `
+		update runs set status = 'due', attempt = attempt + 1, worker = null, queued_at = null, next_try_at = null
+		where id = @id and attempt = @attempt and status = 'running'`, pgx.NamedArgs{})
+}
+
+func (db *DB) finish(ctx context.Context, f task.Fence, sql string, args pgx.NamedArgs) error {
+	args["id"], args["attempt"] = f.RunID, f.Attempt
+	tag, err := db.pool.Exec(ctx, sql, args)
+	if err != nil {
+		return fmt.Errorf("end run %d: %w", f.RunID, err)
+	}
+	if tag.RowsAffected() == 0 {
+		return ErrFenced
+	}
+	return nil
+}
+
+// hold makes tx conditional on an attempt: it locks the run's row until the commit, adds to its count of rows, and returns
+// ErrFenced when another attempt has taken over. A zero fence is work outside any run.
+func hold(ctx context.Context, tx pgx.Tx, f task.Fence, rows int64) error {
+	if f == (task.Fence{}) {
+		return nil
+	}
+	tag, err := tx.Exec(ctx, `
+		update runs set rows_added = coalesce(rows_added, 0) + @rows, heartbeat_at = clock_timestamp()
+		where id = @id and attempt = @attempt and status = 'running'`,
+		pgx.NamedArgs{"id": f.RunID, "attempt": f.Attempt, "rows": rows})
+	if err != nil {
+		return fmt.Errorf("hold run %d: %w", f.RunID, err)
+	}
+	if tag.RowsAffected() == 0 {
+		return ErrFenced
+	}
+	return nil
+}
+
+// Unfinished tells whether a run for a slot up to at has yet to end.
+func (db *DB) Unfinished(ctx context.Context, at time.Time) (bool, error) {
+	var open bool
+	err := db.pool.QueryRow(ctx, `
+		select exists (select from runs where status in ('due', 'queued', 'running') and slot <= @at)`,
+		pgx.NamedArgs{"at": at}).Scan(&open)
+	if err != nil {
+		return false, fmt.Errorf("look for unfinished runs: %w", err)
+	}
+	return open, nil
+}
+
+// AddRun records a run that an operator asks for, with who and why, and returns its id. A run of that job, subject and slot that
+// is over is begun again.
+func (db *DB) AddRun(ctx context.Context, job, subject string, slot time.Time, reason string) (int64, error) {
+	p, ok := task.Policies[job]
+	if !ok {
+		return 0, fmt.Errorf("there is no job %q", job)
+	}
+	var id int64
+	err := db.pool.QueryRow(ctx, `
+		insert into runs as r (job, subject, slot, trigger, queue, status, max_attempts, reason)
+		values (@job, @subject, @slot, 'manual', @queue, 'due', @max_attempts, @reason)
+		on conflict (job, subject, slot) do update
+		set status = 'due', attempt = r.attempt + 1, failures = 0, losses = 0, next_try_at = null, error = null, reason = @reason
+		where r.status in ('succeeded', 'failed', 'skipped')
+		returning id`,
+		pgx.NamedArgs{
+			"job": job, "subject": subject, "slot": slot, "queue": p.Queue, "max_attempts": p.MaxAttempts, "reason": reason,
+		}).Scan(&id)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return 0, fmt.Errorf("a run of %s %s for %s is under way already", job, subject, slot.Format(time.RFC3339))
+	}
+	if err != nil {
+		return 0, fmt.Errorf("add a run of %s %s: %w", job, subject, err)
+	}
+	return id, nil
+}
+
+// RunFilter selects rows of the run log. Empty fields select all.
+type RunFilter struct {
+	Job, Subject, Status string
+	ID                   int64
+	Limit                int
+}
+
+// Runs returns the run log, newest slot first.
+func (db *DB) Runs(ctx context.Context, f RunFilter) ([]Run, error) {
+	rows, err := db.pool.Query(ctx, `
+		select id, job, subject, slot, trigger, queue, status, attempt, failures, losses, worker, created_at, next_try_at,
+			queued_at, started_at, heartbeat_at, finished_at, rows_added, error, reason
+		from runs
+		where (@job = '' or job = @job) and (@subject = '' or subject = @subject) and (@status = '' or status = @status)
+			and (@id = 0 or id = @id)
+		order by slot desc, id desc
+		limit @limit`,
+		pgx.NamedArgs{"job": f.Job, "subject": f.Subject, "status": f.Status, "id": f.ID, "limit": f.Limit})
+	list, err := collect[Run](rows, err)
+	if err != nil {
+		return nil, fmt.Errorf("read the run log: %w", err)
+	}
+	return list, nil
+}

@@ -1,0 +1,110 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tidemark/workers/task"
+)
+
+// Schedule is a row of the schedule: a job with a subject, when it is due, and how far its slots were recorded.
+type Schedule struct {
+	Job, Subject, Cron, Zone, CatchUp string
+	Paused                            bool
+	LastSlot                          *time.Time
+}
+
+// SaveSchedules records the program's schedule. How far slots were recorded, and what an operator paused, stays.
+func (db *DB) SaveSchedules(ctx context.Context, list []Schedule) error {
+	b := &pgx.Batch{}
+	for _, s := range list {
+		b.Queue(`
+			insert into schedules as s (job, subject, cron, zone, catch_up)
+			values (@job, @subject, @cron, @zone, @catch_up)
+			on conflict (job, subject) do update
+			set cron = excluded.cron, zone = excluded.zone, catch_up = excluded.catch_up, updated_at = now()
+			where (s.cron, s.zone, s.catch_up) is distinct from (excluded.cron, excluded.zone, excluded.catch_up)`,
+			pgx.NamedArgs{"job": s.Job, "subject": s.Subject, "cron": s.Cron, "zone": s.Zone, "catch_up": s.CatchUp})
+	}
+	if err := db.pool.SendBatch(ctx, b).Close(); err != nil {
+		return fmt.Errorf("save the schedule: %w", err)
+	}
+	return nil
+}
+
+// Schedules returns the whole schedule.
+func (db *DB) Schedules(ctx context.Context) ([]Schedule, error) {
+	rows, err := db.pool.Query(ctx, `
+		select job, subject, cron, zone, catch_up, paused, last_slot from schedules order by job, subject`)
+	list, err := collect[Schedule](rows, err)
+	if err != nil {
+		return nil, fmt.Errorf("read the schedule: %w", err)
+	}
+	return list, nil
+}
+
+// PauseSchedule stops or resumes a job's slots. While paused, due slots are recorded as skipped.
+func (db *DB) PauseSchedule(ctx context.Context, job, subject string, paused bool) error {
+	tag, err := db.pool.Exec(ctx, `
+		update schedules set paused = @paused, updated_at = now() where job = @job and subject = @subject`,
+		pgx.NamedArgs{"job": job, "subject": subject, "paused": paused})
+	if err != nil {
+		return fmt.Errorf("pause %s %s: %w", job, subject, err)
+	}
+	if tag.RowsAffected() == 0 {
+		return fmt.Errorf("the schedule has no %s %s: %w", job, subject, ErrNotFound)
+	}
+	return nil
+}
+
+// Slot is a slot that has come.
+type Slot struct {
+	At      time.Time
+	Trigger string
+	// Skip is why the slot is not run; empty for one that is.
+	Skip string
+}
+
+// RecordSlots makes slots of a schedule runs, and the newest of them the schedule's last, in one step. It does nothing, and says
+// so, when another scheduler has done it since seen was read.
+func (db *DB) RecordSlots(ctx context.Context, s Schedule, slots []Slot) (done bool, err error) {
+	if len(slots) == 0 {
+		return true, nil
+	}
+	p, ok := task.Policies[s.Job]
+	if !ok {
+		return false, fmt.Errorf("record slots: there is no job %q", s.Job)
+	}
+	err = db.tx(ctx, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `
+			update schedules set last_slot = @last
+			where job = @job and subject = @subject and last_slot is not distinct from @seen`,
+			pgx.NamedArgs{"job": s.Job, "subject": s.Subject, "seen": s.LastSlot, "last": slots[len(slots)-1].At})
+		if err != nil || tag.RowsAffected() == 0 {
+			return err
+		}
+		at, trigger, skip := make([]time.Time, len(slots)), make([]string, len(slots)), make([]string, len(slots))
+		for i, slot := range slots {
+			at[i], trigger[i], skip[i] = slot.At, slot.Trigger, slot.Skip
+		}
+		_, err = tx.Exec(ctx, `
+			insert into runs (job, subject, slot, trigger, queue, status, max_attempts, reason, finished_at)
+			select @job, @subject, t.at, t.trigger, @queue, case when t.skip = '' then 'due' else 'skipped' end, @max_attempts,
+				nullif(t.skip, ''), case when t.skip <> '' then clock_timestamp() end
+			from unnest(@at::timestamptz[], @trigger::text[], @skip::text[]) as t (at, trigger, skip)
+			on conflict (job, subject, slot) do nothing`,
+			pgx.NamedArgs{
+				"job": s.Job, "subject": s.Subject, "queue": p.Queue, "max_attempts": p.MaxAttempts,
+				"at": at, "trigger": trigger, "skip": skip,
+			})
+		done = err == nil
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("record slots of %s %s: %w", s.Job, s.Subject, err)
+	}
+	return done, nil
+}

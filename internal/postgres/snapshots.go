@@ -1,0 +1,160 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tidemark/series"
+	"tidemark/workers/task"
+)
+
+// Snapshot is the stored state of one signal at an instant. A number that is unknown is nil.
+type Snapshot struct {
+	Signal string
+	// At is the instant the snapshot is for, and computed as of.
+	At                           time.Time
+	Status                       string
+	ObservedAt, KnownAt          *time.Time
+	Value, Lo, Hi                *float64
+	Baseline, Scale, Z, DeltaPct *float64
+	// N is how many values made the baseline.
+	N          int
+	Components []SnapshotComponent
+	Inputs     []Input
+	Synthetic  bool
+	// CodeVersion is the version of the program that computed it.
+	CodeVersion string
+	RunID       *int64
+}
+
+// SnapshotComponent is a part of a signal, or another way to look at it.
+type SnapshotComponent struct {
+	Name       string     `json:"name"`
+	Label      string     `json:"label"`
+	Unit       string     `json:"unit"`
+	ObservedAt *time.Time `json:"observed_at"`
+	Value      *float64   `json:"value"`
+	Baseline   *float64   `json:"baseline_value"`
+	DeltaPct   *float64   `json:"delta_vs_baseline_pct"`
+	Z          *float64   `json:"z_score"`
+}
+
+// Input is a fetch that a snapshot rests on.
+type Input struct {
+	Source    string    `json:"source"`
+	URL       string    `json:"url"`
+	FetchedAt time.Time `json:"fetched_at"`
+	SHA256    string    `json:"sha256"`
+	Synthetic bool      `json:"synthetic"`
+}
+
+// SaveSnapshot stores a snapshot, in the place of one for the same signal and instant, while the attempt that f names is the
+// current one. Everyone who listens on ChannelSnapshots is told when it is committed.
+func (db *DB) SaveSnapshot(ctx context.Context, f task.Fence, s Snapshot) error {
+	components, err := json.Marshal(nonNil(s.Components))
+	if err != nil {
+		return fmt.Errorf("save the snapshot of %s: %w", s.Signal, err)
+	}
+	inputs, err := json.Marshal(nonNil(s.Inputs))
+	if err != nil {
+		return fmt.Errorf("save the snapshot of %s: %w", s.Signal, err)
+	}
+	err = db.tx(ctx, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `
+			insert into snapshots (signal, at, status, observed_at, known_at, value, lo, hi, baseline, scale, z_score, delta_pct, n,
+				components, inputs, synthetic, code_version, run_id)
+			values (@signal, @at, @status, @observed_at, @known_at, @value, @lo, @hi, @baseline, @scale, @z_score, @delta_pct, @n,
+				@components, @inputs, @synthetic, @code_version, nullif(@run_id, 0))
+			on conflict (signal, at) do update
+			set status = excluded.status, observed_at = excluded.observed_at, known_at = excluded.known_at, value = excluded.value,
+				lo = excluded.lo, hi = excluded.hi, baseline = excluded.baseline, scale = excluded.scale,
+				z_score = excluded.z_score, delta_pct = excluded.delta_pct, n = excluded.n,
+				components = excluded.components, inputs = excluded.inputs, synthetic = excluded.synthetic,
+				code_version = excluded.code_version, run_id = excluded.run_id, computed_at = clock_timestamp()`,
+			pgx.NamedArgs{
+				"signal": s.Signal, "at": s.At, "status": s.Status, "observed_at": s.ObservedAt, "known_at": s.KnownAt,
+				"value": s.Value, "lo": s.Lo, "hi": s.Hi, "baseline": s.Baseline, "scale": s.Scale, "z_score": s.Z,
+				"delta_pct": s.DeltaPct, "n": s.N, "components": components, "inputs": inputs, "synthetic": s.Synthetic,
+				"code_version": s.CodeVersion, "run_id": f.RunID,
+			})
+		if err != nil {
+			return err
+		}
+		return hold(ctx, tx, f, 1)
+	})
+	if err != nil {
+		return fmt.Errorf("save the snapshot of %s: %w", s.Signal, err)
+	}
+	return nil
+}
+
+func nonNil[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}
+
+const snapshotColumns = `signal, at, status, observed_at, known_at, value, lo, hi, baseline, scale, z_score as z, delta_pct, n,
+	components, inputs, synthetic, code_version, run_id`
+
+// LatestSnapshots returns the newest snapshot of every signal that has one, ordered by signal.
+func (db *DB) LatestSnapshots(ctx context.Context) ([]Snapshot, error) {
+	rows, err := db.pool.Query(ctx, `
+		select distinct on (signal) `+snapshotColumns+` from snapshots order by signal, at desc`) // primary key
+	list, err := collect[Snapshot](rows, err)
+	if err != nil {
+		return nil, fmt.Errorf("read the latest snapshots: %w", err)
+	}
+	return list, nil
+}
+
+// SnapshotAsOf returns the newest snapshot of a signal for an instant at or before asOf, or ErrNotFound.
+func (db *DB) SnapshotAsOf(ctx context.Context, signal string, asOf time.Time) (Snapshot, error) {
+	rows, err := db.pool.Query(ctx, `
+		select `+snapshotColumns+` from snapshots
+		where signal = @signal and at <= @as_of
+		order by at desc
+		limit 1`, pgx.NamedArgs{"signal": signal, "as_of": asOf}) // primary key
+	if err != nil {
+		return Snapshot{}, fmt.Errorf("read the snapshot of %s: %w", signal, err)
+	}
+	s, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Snapshot])
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Snapshot{}, fmt.Errorf("a snapshot of %s as of %s: %w", signal, asOf.Format(time.RFC3339), ErrNotFound)
+	}
+	if err != nil {
+		return Snapshot{}, fmt.Errorf("read the snapshot of %s: %w", signal, err)
+	}
+	return s, nil
+}
+
+const inputsSQL = `
+	select distinct on (t.series) f.source, f.url, f.fetched_at, f.sha256, f.synthetic
+	from unnest(@series::text[]) as t (series)
+	join lateral (
+		select o.fetch_id from observations o
+		where o.series = t.series and o.vintage_at <= @as_of
+		order by o.observed_at desc, o.vintage_at desc
+		limit 1
+	) newest on true
+	join fetches f on f.id = newest.fetch_id
+	order by t.series` // primary keys
+
+// InputsAsOf returns, for each series that has any, the fetch behind its newest observation as of an instant.
+func (db *DB) InputsAsOf(ctx context.Context, ids []series.ID, asOf time.Time) ([]Input, error) {
+	rows, err := db.pool.Query(ctx, inputsSQL, pgx.NamedArgs{"series": ids, "as_of": asOf})
+	if err != nil {
+		return nil, fmt.Errorf("read the inputs: %w", err)
+	}
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Input])
+	if err != nil {
+		return nil, fmt.Errorf("read the inputs: %w", err)
+	}
+	return list, nil
+}

@@ -1,0 +1,60 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// World is what the database records, and its clock.
+type World struct {
+	Name string
+	// ClockAt is the world's time; nil where it is the wall clock's.
+	ClockAt   *time.Time
+	CreatedAt time.Time
+}
+
+// EnsureWorld makes the database belong to a world, with its clock at clockAt (nil: the wall clock), unless it belongs to one
+// already. It returns the world that holds; a database of another world is an error that names both.
+func (db *DB) EnsureWorld(ctx context.Context, name string, clockAt *time.Time) (World, error) {
+	_, err := db.pool.Exec(ctx, `
+		insert into world (name, clock_at) values (@name, @clock_at) on conflict do nothing`,
+		pgx.NamedArgs{"name": name, "clock_at": clockAt})
+	if err != nil {
+		return World{}, fmt.Errorf("create the world %s: %w", name, err)
+	}
+	w, err := db.World(ctx)
+	if err != nil {
+		return World{}, err
+	}
+	if w.Name != name {
+		return World{}, fmt.Errorf("DATABASE_URL names a database of the world %s, WORLD asks for %s: give each world its own database", w.Name, name)
+	}
+	return w, nil
+}
+
+// World returns the world of the database, or ErrNotFound where none was set up yet.
+func (db *DB) World(ctx context.Context) (World, error) {
+	var w World
+	err := db.pool.QueryRow(ctx, `select name, clock_at, created_at from world`).Scan(&w.Name, &w.ClockAt, &w.CreatedAt)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return World{}, fmt.Errorf("the world of the database: %w", ErrNotFound)
+	}
+	if err != nil {
+		return World{}, fmt.Errorf("read the world: %w", err)
+	}
+	return w, nil
+}
+
+// SetClock sets the time of a world that does not run on the wall clock; nil makes it follow the wall clock from now on. The
+// database refuses this for a live world, and for a sandbox whose time would run backwards.
+func (db *DB) SetClock(ctx context.Context, at *time.Time) error {
+	_, err := db.pool.Exec(ctx, `update world set clock_at = @at`, pgx.NamedArgs{"at": at})
+	if err != nil {
+		return fmt.Errorf("set the world's clock: %w", err)
+	}
+	return nil
+}
