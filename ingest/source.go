@@ -78,3 +78,14 @@ type Batch struct {
 	// Next is the request for the following page, nil after the last.
 	Next *Request
 }
+
+// Published tells when a value of one of the source's series is assumed to have become known, where nobody saw it arrive. A series
+// without a rule, or without a place in Series, was known at once.
+func (s Source) Published(id series.ID, observedAt time.Time) time.Time {
+	for _, i := range s.Series {
+		if i.ID == id && i.Published != nil {
+			return i.Published(observedAt)
+		}
+	}
+	return observedAt
+}

@@ -1,0 +1,253 @@
+// Package archive keeps the raw bytes of upstream answers by their SHA-256, in a folder or a bucket, and defines the archive
+// folder in which recorded answers travel: a manifest and its bodies. README.md in this folder describes that format for users.
+// Start at Store for the bytes and at Folder for the manifest.
+package archive
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/fileblob"
+	"gocloud.dev/blob/memblob"
+	"gocloud.dev/gcerrors"
+
+	"tidemark/ingest"
+)
+
+const (
+	// compressFrom is the length from which a body is worth compressing.
+	compressFrom = 512
+	// maxBody bounds what a stored body may unpack to.
+	maxBody = 1 << 30
+	gzipExt = ".gz"
+)
+
+var digestForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// Store keeps bodies by the digest of their raw bytes. It is an ingest.Archive and safe for concurrent use, also by several
+// processes on one folder or bucket.
+type Store struct {
+	bucket *blob.Bucket
+	// local tells that blobs are files, which can be forced to the disk.
+	local bool
+}
+
+var _ ingest.Archive = (*Store)(nil)
+
+// Open opens the store at a folder path, which is created, or at a bucket URL: file:// for a folder, mem:// for one that dies
+// with the process, and any other scheme whose gocloud.dev driver the program links. The caller closes it.
+func Open(ctx context.Context, location string) (*Store, error) {
+	scheme, rest, isURL := strings.Cut(location, "://")
+	switch {
+	case location == "":
+		return nil, errors.New("open the archive: no folder or bucket is named")
+	case !isURL:
+		return openFolder(location)
+	case scheme == fileblob.Scheme && !strings.Contains(rest, "?"):
+		if relative, ok := strings.CutPrefix(rest, "./"); ok {
+			return openFolder(relative)
+		}
+		if path, ok := strings.CutPrefix(rest, "localhost/"); ok {
+			rest = "/" + path
+		}
+		if !strings.HasPrefix(rest, "/") {
+			return nil, fmt.Errorf("open the archive %s: expected file:///absolute/path or file://./relative/path", location)
+		}
+		return openFolder(filepath.FromSlash(rest))
+	case scheme == memblob.Scheme:
+		return &Store{bucket: memblob.OpenBucket(nil)}, nil
+	}
+	if !blob.DefaultURLMux().ValidBucketScheme(scheme) {
+		return nil, fmt.Errorf("open the archive %s: this program is built without the driver for %s://; it has %s", location, scheme,
+			strings.Join(blob.DefaultURLMux().BucketSchemes(), ", "))
+	}
+	bucket, err := blob.OpenBucket(ctx, location)
+	if err != nil {
+		return nil, fmt.Errorf("open the archive %s: %w", location, err)
+	}
+	return &Store{bucket: bucket}, nil
+}
+
+func openFolder(dir string) (*Store, error) {
+	bucket, err := fileblob.OpenBucket(dir, &fileblob.Options{
+		CreateDir: true,
+		// The temporary file stands beside the final one: a rename across file systems is not atomic, and TMPDIR is not ours.
+		NoTempDir: true,
+		Metadata:  fileblob.MetadataDontWrite,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open the archive %s: %w", dir, err)
+	}
+	return &Store{bucket: bucket, local: true}, nil
+}
+
+func digestOf(body []byte) string {
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:])
+}
+
+// Close releases the bucket.
+func (s *Store) Close() error { return s.bucket.Close() }
+
+// blobKey is the name of a body below the root of an archive. A body stored compressed has ".gz" after it.
+func blobKey(sha256 string) string { return "blobs/" + sha256[:2] + "/" + sha256 }
+
+// Put keeps a body under its digest and returns that. A body that is there already, and whole, is left alone; a broken one is
+// replaced. The write is atomic: until the last byte is on the disk (or in the bucket), nothing has the final name. A writer that is killed may
+// leave a file *.tmp beside it, which nothing reads.
+func (s *Store) Put(ctx context.Context, body []byte) (string, error) {
+	digest := digestOf(body)
+	switch _, err := s.Get(ctx, digest); {
+	case err == nil:
+		return digest, nil
+	case !errors.Is(err, ingest.ErrNotArchived):
+		return "", err
+	}
+	key, stored, err := pack(blobKey(digest), body)
+	if err != nil {
+		return "", fmt.Errorf("archive body %s: %w", digest, err)
+	}
+	if err := s.write(ctx, key, stored); err != nil {
+		return "", fmt.Errorf("archive body %s: %w", digest, err)
+	}
+	return digest, nil
+}
+
+// Get returns the body with a digest. An error that is ingest.ErrNotArchived tells that there is none, or none that is whole.
+func (s *Store) Get(ctx context.Context, digest string) ([]byte, error) {
+	if !digestForm.MatchString(digest) {
+		return nil, fmt.Errorf("%w: %q is not a lower-case hex SHA-256", ingest.ErrNotArchived, digest)
+	}
+	// A body has one of two names. Both are looked at before one is called broken.
+	var broken error
+	for _, key := range []string{blobKey(digest) + gzipExt, blobKey(digest)} {
+		stored, err := s.bucket.ReadAll(ctx, key)
+		if gcerrors.Code(err) == gcerrors.NotFound {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the archived body %s: %w", digest, err)
+		}
+		body, err := unpack(key, stored)
+		if actual := digestOf(body); err == nil && actual != digest {
+			err = fmt.Errorf("its SHA-256 is %s", actual)
+		}
+		if err == nil {
+			return body, nil
+		}
+		broken = fmt.Errorf("%w: %s is corrupt: %w", ingest.ErrNotArchived, key, err)
+	}
+	if broken != nil {
+		return nil, broken
+	}
+	return nil, fmt.Errorf("%w: there is no %s", ingest.ErrNotArchived, blobKey(digest))
+}
+
+// pack compresses a body where that pays. The name says whether it did.
+func pack(key string, body []byte) (string, []byte, error) {
+	if len(body) < compressFrom {
+		return key, body, nil
+	}
+	var packed bytes.Buffer
+	w, err := gzip.NewWriterLevel(&packed, gzip.BestSpeed)
+	if err != nil {
+		return "", nil, err
+	}
+	if _, err := w.Write(body); err != nil {
+		return "", nil, err
+	}
+	if err := w.Close(); err != nil {
+		return "", nil, err
+	}
+	if packed.Len() > len(body)*9/10 {
+		return key, body, nil
+	}
+	return key + gzipExt, packed.Bytes(), nil
+}
+
+func unpack(key string, stored []byte) ([]byte, error) {
+	if !strings.HasSuffix(key, gzipExt) {
+		return stored, nil
+	}
+	r, err := gzip.NewReader(bytes.NewReader(stored))
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(io.LimitReader(r, maxBody+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(body) > maxBody:
+		return nil, fmt.Errorf("it unpacks to more than %d bytes", maxBody)
+	}
+	return body, nil
+}
+
+// write stores one blob. The driver writes under a temporary name and renames when the writer is closed; before that, and for
+// the rename after it, a local file is forced to the disk, so that a ledger row never outlives its body in a power cut.
+func (s *Store) write(ctx context.Context, key string, stored []byte) (err error) {
+	ctx, cancel := context.WithCancel(ctx) // a cancelled writer leaves nothing behind
+	defer cancel()
+	var file *os.File
+	w, err := s.bucket.NewWriter(ctx, key, &blob.WriterOptions{
+		ContentType:                 "application/octet-stream",
+		DisableContentTypeDetection: true,
+		BeforeWrite: func(as func(any) bool) error {
+			if s.local {
+				as(&file)
+			}
+			return nil
+		},
+	})
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(stored)
+	if err == nil && file != nil {
+		err = file.Sync()
+	}
+	if err != nil {
+		cancel()
+		_ = w.Close()
+		return err
+	}
+	folder := ""
+	if file != nil {
+		folder = filepath.Dir(file.Name())
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	if folder == "" {
+		return nil
+	}
+	// The folder may be new as well, and the one above it.
+	for range 3 {
+		if err := syncFolder(folder); err != nil {
+			return err
+		}
+		folder = filepath.Dir(folder)
+	}
+	return nil
+}
+
+// syncFolder forces a folder's entries to the disk.
+func syncFolder(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	err = d.Sync()
+	return errors.Join(err, d.Close())
+}

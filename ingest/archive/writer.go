@@ -1,0 +1,164 @@
+package archive
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"tidemark/ingest"
+	"tidemark/series"
+)
+
+// Writer adds fetches and their bodies to an archive folder. The manifest appears, or grows, in one step when the writer is
+// closed: a writer that is killed leaves the folder as it was, apart from bodies that no line names yet, and can be run again.
+// There is one writer at a time to a folder, used by one goroutine.
+type Writer struct {
+	dir   string
+	store *Store
+	file  *os.File
+	lines *bufio.Writer
+	// held has the digest of every line: what is there already is not added again.
+	held map[[sha256.Size]byte]bool
+	// failed is the first error of a line: what follows it would stand after a torn one.
+	failed error
+	closed bool
+}
+
+// NewWriter opens an archive folder for writing. It creates the folder, or reads the manifest that is there, whole, before
+// adding to it.
+func NewWriter(dir string) (*Writer, error) {
+	store, err := openFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	file, err := os.CreateTemp(dir, ManifestName+".*.tmp")
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("begin a manifest: %w", err), store.Close())
+	}
+	w := &Writer{dir: dir, store: store, file: file, lines: bufio.NewWriter(file), held: make(map[[sha256.Size]byte]bool)}
+	if err := w.begin(); err != nil {
+		return nil, errors.Join(err, w.Abort())
+	}
+	return w, nil
+}
+
+// begin writes the header, and the lines of the manifest that is there.
+func (w *Writer) begin() error {
+	line, err := appendLine(nil, header{Format: Format, Version: Version})
+	if err != nil {
+		return fmt.Errorf("begin a manifest: %w", err)
+	}
+	if _, err := w.lines.Write(line); err != nil {
+		return fmt.Errorf("begin a manifest: %w", err)
+	}
+	old, err := OpenFolder(w.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = old.Close() }()
+	for fetch, err := range old.Fetches() {
+		if err != nil {
+			return err
+		}
+		if err := w.line(fetch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Add adds one fetch. Its SHA256 and Bytes are taken from the body where they are empty and must be the body's where they are
+// not. A nil body means one that the folder holds already, which is checked: so it is for a 304, and for a body seen before. A
+// fetch that the folder holds already is left as it is, so that a recording may be run again.
+func (w *Writer) Add(ctx context.Context, f series.Fetch, body []byte) error {
+	if body == nil {
+		folder := Folder{dir: w.dir, store: w.store}
+		if _, err := folder.Body(ctx, f); err != nil {
+			return fmt.Errorf("add to the archive folder: %w", err)
+		}
+		return w.line(f)
+	}
+	if f.Bytes != 0 && f.Bytes != int64(len(body)) {
+		return fmt.Errorf("add %s to the archive folder: its body has %d bytes, the fetch says %d", f.URL, len(body), f.Bytes)
+	}
+	if f.SHA256 != "" && f.SHA256 != digestOf(body) {
+		return fmt.Errorf("add %s to the archive folder: %w: the SHA-256 of its body is %s, the fetch says %s", f.URL,
+			ingest.ErrNotArchived, digestOf(body), f.SHA256)
+	}
+	f.SHA256, f.Bytes = digestOf(body), int64(len(body))
+	if err := checkFetch(f); err != nil { // before the body is written
+		return fmt.Errorf("add %s to the archive folder: %w", f.URL, err)
+	}
+	if _, err := w.store.Put(ctx, body); err != nil {
+		return fmt.Errorf("add %s to the archive folder: %w", f.URL, err)
+	}
+	return w.line(f)
+}
+
+func (w *Writer) line(f series.Fetch) error {
+	if w.failed != nil {
+		return w.failed
+	}
+	line, err := formatFetch(f)
+	if err != nil {
+		return fmt.Errorf("add %s to the archive folder: %w", f.URL, err)
+	}
+	digest := sha256.Sum256(line)
+	if w.held[digest] {
+		return nil
+	}
+	w.held[digest] = true
+	if _, err := w.lines.Write(line); err != nil {
+		w.failed = fmt.Errorf("write the manifest: %w", err)
+	}
+	return w.failed
+}
+
+// Close puts the manifest in its place. After an error the folder is as it was.
+func (w *Writer) Close() error {
+	if w.closed {
+		return errors.New("write the manifest: the writer is closed")
+	}
+	if w.failed != nil {
+		return errors.Join(w.failed, w.Abort())
+	}
+	w.closed = true
+	err := w.lines.Flush()
+	if err == nil {
+		err = w.file.Chmod(0o644)
+	}
+	if err == nil {
+		err = w.file.Sync()
+	}
+	err = errors.Join(err, w.file.Close())
+	if err == nil {
+		err = os.Rename(w.file.Name(), filepath.Join(w.dir, ManifestName))
+	}
+	if err == nil {
+		err = syncFolder(w.dir)
+	} else {
+		_ = os.Remove(w.file.Name())
+	}
+	if err != nil {
+		err = fmt.Errorf("write the manifest: %w", err)
+	}
+	return errors.Join(err, w.store.Close())
+}
+
+// Abort gives up: no line is added. After Close it does nothing.
+func (w *Writer) Abort() error {
+	if w.closed {
+		return nil
+	}
+	w.closed = true
+	err := w.file.Close()
+	return errors.Join(err, os.Remove(w.file.Name()), w.store.Close())
+}

@@ -1,0 +1,240 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"tidemark/series"
+)
+
+// Ledger is what the engine asks of the database. All of it is safe for concurrent use. An error of it is the program's own
+// trouble, not the upstream's: the engine passes it on as it is and does not try again.
+type Ledger interface {
+	// LastFetch returns the newest good fetch of a URL by a source: status 200, or 304 with NotModified set.
+	LastFetch(ctx context.Context, source, url string) (series.Fetch, bool, error)
+	// RecordFetch adds one row, which is durable when it returns, and returns its id. The body is archived before.
+	RecordFetch(ctx context.Context, f series.Fetch, runID int64) (int64, error)
+	// ReserveHost books the next free instant for one request to the host, over all processes, and returns how long it is until
+	// then. The instant after it is free interval later. A booking that is not used is only lost time.
+	ReserveHost(ctx context.Context, host string, interval time.Duration) (wait time.Duration, err error)
+	// DelayHost lets nobody ask the host for d from now: the next instant that ReserveHost books is not before. It never makes
+	// a delay shorter.
+	DelayHost(ctx context.Context, host string, d time.Duration) error
+}
+
+// Archive keeps bodies by the lower-case hex SHA-256 of their bytes. It is safe for concurrent use.
+type Archive interface {
+	// Put keeps a body and returns its digest. The body is durable when it returns; to put it again changes nothing.
+	Put(ctx context.Context, body []byte) (sha256 string, err error)
+	// Get returns the body with that digest, verified. errors.Is(err, ErrNotArchived) tells that there is none, or that what is
+	// there is broken.
+	Get(ctx context.Context, sha256 string) ([]byte, error)
+}
+
+// The limits of a source that leaves them open, and the habits of an engine that does.
+const (
+	DefaultInterval = time.Second
+	DefaultTimeout  = time.Minute
+	DefaultMaxBytes = 32 << 20
+	DefaultPages    = 100
+
+	defaultAttempts = 3
+	defaultPatience = 2 * time.Minute
+)
+
+// Engine runs sources: it asks politely, archives each answer's bytes, writes its row into the ledger, and only then lets the
+// source parse it. Transport, Now, Ledger and Archive must be set; the zero values of the rest work. An Engine is safe for
+// concurrent use and must not be copied after the first.
+type Engine struct {
+	// Transport carries the requests: live, replay or sandbox. The engine cannot tell which.
+	Transport http.RoundTripper
+	// Now is the world's clock.
+	Now     func() time.Time
+	Ledger  Ledger
+	Archive Archive
+	// UserAgent names the program and where to complain. See UserAgent, the function, for the default.
+	UserAgent string
+	// Offline tells that the transport reaches nobody: requests need not queue for a host.
+	Offline bool
+	// Attempts is how often one question is put within one Collect while the trouble is Temporary. Zero: 3.
+	Attempts int
+	// Patience is the longest single wait, for a host's turn or before another attempt. A longer one is left to the caller, who
+	// can do something else in the meantime. Zero: 2 minutes.
+	Patience time.Duration
+	// Wait sleeps, and returns early with an error when ctx ends. Nil: the process's own timer.
+	Wait func(ctx context.Context, d time.Duration) error
+	// Log gets one line per exchange, at debug level. Nil: none.
+	Log *slog.Logger
+
+	seats hostSeats
+}
+
+// Fetched is one good answer: its row in the ledger and what it held.
+type Fetched struct {
+	Fetch series.Fetch
+	Batch Batch
+}
+
+// UserAgent is how the program introduces itself to upstreams. The contact is a URL or a mail address of the operator.
+func UserAgent(contact string) string {
+	if contact == "" {
+		return "Tidemark/1.0 (automated reader of public statistics; the operator of this installation left no contact)"
+	}
+	return "Tidemark/1.0 (automated reader of public statistics; complaints: " + contact + ")"
+}
+
+// Collect asks what src declares for the window w and returns the good answers, in the order of the source's requests and their
+// pages. Each answer is archived and recorded under runID before it is parsed.
+//
+// A request that fails does not stop the others. The error then joins one *Error per failed request, and the answers returned
+// beside it are complete: the caller stores them and runs again (see Again). A chain of pages that breaks anywhere yields none of
+// its pages. Collecting twice stores nothing twice: an unchanged answer is confirmed or archived under the same name.
+func (e *Engine) Collect(ctx context.Context, src Source, w series.Window, runID int64) ([]Fetched, error) {
+	limits := src.Limits.withDefaults()
+	requests, err := src.Request(w)
+	if err != nil {
+		return nil, &Error{Kind: Refused, Source: src.ID, Err: fmt.Errorf("build the requests: %w", err)}
+	}
+	if len(requests) == 0 {
+		return nil, &Error{Kind: Refused, Source: src.ID, Err: errors.New("the source asks nothing for the window, expected a request")}
+	}
+
+	var good []Fetched
+	var failures []error
+	shut := make(map[string]time.Duration) // hosts that asked for a longer pause than this run can make
+	for _, r := range requests {
+		q, err := newQuestion(src, limits, runID, r)
+		if err != nil {
+			failures = append(failures, err)
+			continue
+		}
+		host := hostName(q.url)
+		if pause, ok := shut[host]; ok {
+			skipped := q.fail(Temporary, fmt.Errorf("not asked: the host %s is shut", host))
+			skipped.RetryAfter = pause
+			failures = append(failures, skipped)
+			continue
+		}
+		pages, err := e.pages(ctx, q, !w.To.IsZero())
+		if err != nil {
+			failures = append(failures, err)
+			if failed, ok := errors.AsType[*Error](err); ok && failed.RetryAfter > e.budget(ctx) {
+				shut[host] = failed.RetryAfter
+			}
+			if ctx.Err() != nil {
+				break
+			}
+			continue
+		}
+		good = append(good, pages...)
+	}
+	return good, errors.Join(failures...)
+}
+
+// pages asks a first question and follows its pages to the end. A chain without any reading is believed only for a bounded window,
+// one with an end: a publisher's history does not come to nothing.
+func (e *Engine) pages(ctx context.Context, q question, bounded bool) ([]Fetched, error) {
+	var chain []Fetched
+	asked := make(map[string]bool)
+	earlier := make(seen)
+	readings := 0
+	for {
+		key := q.url.String() + " " + q.name // the name alone has lost its secrets, the URL alone lacks the body
+		if asked[key] {
+			return nil, q.fail(Layout, errors.New("the pages lead in a circle: this one was read already"))
+		}
+		asked[key] = true
+
+		page, err := e.page(ctx, q, earlier)
+		if err != nil {
+			return nil, err
+		}
+		chain = append(chain, page)
+		readings += len(page.Batch.Readings)
+		next := page.Batch.Next
+		if next == nil {
+			break
+		}
+		if len(chain) > q.limits.Pages {
+			return nil, q.fail(Layout, fmt.Errorf("further pages after %d, expected the end", len(chain)))
+		}
+		if q, err = newQuestion(q.source, q.limits, q.run, *next); err != nil {
+			return nil, err
+		}
+	}
+	if readings == 0 && !bounded {
+		return nil, q.fail(Layout, ErrNoReadings)
+	}
+	return chain, nil
+}
+
+// page asks one question and parses the answer. A body that was only confirmed by a 304 but cannot be parsed is asked for again
+// without conditions: it may have been a page under maintenance, whose date is newer than that of the true one.
+func (e *Engine) page(ctx context.Context, q question, earlier seen) (Fetched, error) {
+	a, err := e.ask(ctx, q, true)
+	if err != nil {
+		return Fetched{}, err
+	}
+	batch, err := a.parse(earlier)
+	if err != nil && a.fetch.NotModified {
+		if a, err = e.ask(ctx, q, false); err != nil {
+			return Fetched{}, err
+		}
+		batch, err = a.parse(earlier)
+	}
+	if err != nil {
+		return Fetched{}, err
+	}
+	return Fetched{Fetch: a.fetch, Batch: batch}, nil
+}
+
+// withDefaults fills in the limits that a source leaves open.
+func (l Limits) withDefaults() Limits {
+	if l.Interval <= 0 {
+		l.Interval = DefaultInterval
+	}
+	if l.Timeout <= 0 {
+		l.Timeout = DefaultTimeout
+	}
+	if l.MaxBytes <= 0 {
+		l.MaxBytes = DefaultMaxBytes
+	}
+	if l.Pages <= 0 {
+		l.Pages = DefaultPages
+	}
+	return l
+}
+
+func (e *Engine) attempts() int {
+	if e.Attempts <= 0 {
+		return defaultAttempts
+	}
+	return e.Attempts
+}
+
+func (e *Engine) patience() time.Duration {
+	if e.Patience <= 0 {
+		return defaultPatience
+	}
+	return e.Patience
+}
+
+func (e *Engine) userAgent() string {
+	if e.UserAgent == "" {
+		return UserAgent("")
+	}
+	return e.UserAgent
+}
+
+// debug logs one exchange.
+func (e *Engine) debug(ctx context.Context, f series.Fetch) {
+	if e.Log == nil {
+		return
+	}
+	e.Log.DebugContext(ctx, "upstream answered", slog.String("source", f.Source), slog.String("url", f.URL),
+		slog.Int("status", f.Status), slog.Int64("bytes", f.Bytes), slog.String("sha256", f.SHA256))
+}

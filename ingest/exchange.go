@@ -1,0 +1,251 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"time"
+
+	"tidemark/series"
+)
+
+// firstPause is the pause after the first failed attempt at a question; it doubles with each further one, and jitter spreads it
+// over half to one and a half of that.
+const firstPause = 2 * time.Second
+
+// answer is one good answer: archived, recorded, not yet parsed.
+type answer struct {
+	question question // as it was answered, after redirects
+	fetch    series.Fetch
+	body     []byte
+}
+
+// ask puts a question until it is answered, refused, or out of attempts or time. Each attempt books its turn, and each answer,
+// good or bad, is archived and recorded by itself.
+func (e *Engine) ask(ctx context.Context, q question, conditional bool) (answer, error) {
+	for attempt := 1; ; attempt++ {
+		a, err := e.follow(ctx, q, conditional)
+		if err == nil {
+			return a, nil
+		}
+		failed, ok := errors.AsType[*Error](err)
+		if !ok || failed.Kind != Temporary || attempt >= e.attempts() || ctx.Err() != nil {
+			return answer{}, err
+		}
+		pause := max(jitter(firstPause<<(attempt-1)), failed.RetryAfter)
+		if e.Log != nil {
+			e.Log.DebugContext(ctx, "upstream is asked again", slog.String("source", q.source.ID), slog.String("url", q.name),
+				slog.Int("attempt", attempt+1), slog.Duration("pause", pause), slog.Any("error", failed))
+		}
+		if pause > e.budget(ctx) || e.wait(ctx, pause) != nil {
+			return answer{}, err
+		}
+	}
+}
+
+func jitter(d time.Duration) time.Duration {
+	return d/2 + rand.N(d) //nolint:gosec // spreads load, keeps no secret
+}
+
+// follow puts a question once and goes where the upstream sends it on, within the host.
+func (e *Engine) follow(ctx context.Context, q question, conditional bool) (answer, error) {
+	for range maxRedirects + 1 {
+		a, location, err := e.exchange(ctx, q, conditional)
+		if err != nil || !isRedirect(a.fetch.Status) {
+			return a, err
+		}
+		if q, err = q.redirected(a.fetch.Status, location); err != nil {
+			return answer{}, err
+		}
+	}
+	return answer{}, q.fail(Refused, fmt.Errorf("redirected more than %d times", maxRedirects))
+}
+
+// exchange is one request and its answer: the host's turn, the bytes, the archive, the ledger. An answer that is neither good
+// nor a redirect is an error; it has been archived and recorded all the same. The location is that of a redirect.
+func (e *Engine) exchange(ctx context.Context, q question, conditional bool) (answer, string, error) {
+	var known *answer
+	if conditional && q.conditional() {
+		var err error
+		if known, err = e.known(ctx, q); err != nil {
+			return answer{}, "", err
+		}
+	}
+	leave, err := e.turn(ctx, q)
+	if err != nil {
+		return answer{}, "", err
+	}
+	defer leave()
+	got, err := e.send(ctx, q, known)
+	leave()
+	if err != nil {
+		return answer{}, "", err
+	}
+
+	a := answer{question: q, body: got.body, fetch: series.Fetch{
+		Source:      q.source.ID,
+		URL:         q.name,
+		Status:      got.status,
+		Header:      keep(got.header, q.hidden),
+		FetchedAt:   e.Now().UTC().Truncate(time.Microsecond),
+		Synthetic:   got.header.Get(SyntheticHeader) == "true",
+		Constructed: got.header.Get(ConstructedHeader) == "true",
+	}}
+	if err := e.store(ctx, &a, known); err != nil {
+		return answer{}, "", err
+	}
+	e.debug(ctx, a.fetch)
+	if got.status == http.StatusOK || a.fetch.NotModified || isRedirect(got.status) {
+		return a, got.header.Get("Location"), nil
+	}
+	return answer{}, "", e.unanswered(ctx, a, got.header)
+}
+
+// known is the newest good answer to a question, if it has a validator to send and the archive still holds its body whole; nil
+// otherwise.
+func (e *Engine) known(ctx context.Context, q question) (*answer, error) {
+	last, ok, err := e.Ledger.LastFetch(ctx, q.source.ID, q.name)
+	if err != nil {
+		return nil, fmt.Errorf("look up the last fetch of %s: %w", q.name, err)
+	}
+	if !ok || (last.Header["ETag"] == "" && last.Header["Last-Modified"] == "") {
+		return nil, nil
+	}
+	body, err := e.Archive.Get(ctx, last.SHA256)
+	switch {
+	case errors.Is(err, ErrNotArchived):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("read the archived answer of %s: %w", q.name, err)
+	}
+	return &answer{question: q, fetch: last, body: body}, nil
+}
+
+// received is what came over the wire, whole and decoded.
+type received struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// send carries one request and reads its answer whole, within the limits of the source.
+func (e *Engine) send(ctx context.Context, q question, known *answer) (received, error) {
+	timed, cancel := context.WithTimeoutCause(ctx, q.limits.Timeout,
+		fmt.Errorf("no whole answer within %s: %w", q.limits.Timeout, context.DeadlineExceeded))
+	defer cancel()
+	var last *series.Fetch
+	if known != nil {
+		last = &known.fetch
+	}
+	req, err := q.httpRequest(timed, e.userAgent(), last)
+	if err != nil {
+		return received{}, err
+	}
+	resp, err := e.Transport.RoundTrip(req)
+	if err != nil {
+		return received{}, q.broken(timed, "no answer", err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+
+	tooLarge := func() error {
+		failed := q.fail(TooLarge, fmt.Errorf("a body of more than %d bytes", q.limits.MaxBytes))
+		failed.Status = resp.StatusCode
+		return failed
+	}
+	if resp.ContentLength > q.limits.MaxBytes {
+		return received{}, tooLarge()
+	}
+	// What is counted is what comes out after decompression.
+	body, err := io.ReadAll(io.LimitReader(resp.Body, q.limits.MaxBytes+1))
+	switch {
+	case int64(len(body)) > q.limits.MaxBytes:
+		return received{}, tooLarge()
+	case err != nil:
+		failed := q.broken(timed, fmt.Sprintf("the body broke off after %d bytes", len(body)), err)
+		failed.Status = resp.StatusCode
+		return received{}, failed
+	}
+	if coding := resp.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") && len(body) > 0 {
+		failed := q.fail(WrongType, fmt.Errorf("a body in the content coding %q, which was not asked for", coding))
+		failed.Status = resp.StatusCode
+		return received{}, failed
+	}
+	return received{status: resp.StatusCode, header: resp.Header, body: body}, nil
+}
+
+// broken is the error of an exchange that did not come to its end. A transport that refuses says so by the kind of its error.
+func (q question) broken(ctx context.Context, what string, err error) *Error {
+	if errors.Is(err, Refused) {
+		return q.fail(Refused, err)
+	}
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
+		err = cause // says more than "context deadline exceeded"
+	}
+	return q.fail(Temporary, fmt.Errorf("%s: %w", what, err))
+}
+
+// store archives the answer's body and records it. A 304 gets the body that it confirms.
+func (e *Engine) store(ctx context.Context, a *answer, known *answer) error {
+	f := &a.fetch
+	if f.Status == http.StatusNotModified {
+		if known == nil {
+			failed := a.question.fail(Temporary, errors.New("status 304 to a request without conditions, expected 200"))
+			failed.Status = f.Status
+			return failed
+		}
+		a.body = known.body
+		f.NotModified = true
+		f.SHA256 = known.fetch.SHA256
+		f.Header = confirmed(known.fetch.Header, f.Header)
+		f.Synthetic = f.Synthetic || known.fetch.Synthetic
+		f.Constructed = f.Constructed || known.fetch.Constructed
+	} else {
+		var err error
+		if f.SHA256, err = e.Archive.Put(ctx, a.body); err != nil {
+			return fmt.Errorf("archive the answer of %s: %w", f.URL, err)
+		}
+	}
+	f.Bytes = int64(len(a.body))
+	var err error
+	if f.ID, err = e.Ledger.RecordFetch(ctx, *f, a.question.run); err != nil {
+		return fmt.Errorf("record the fetch of %s: %w", f.URL, err)
+	}
+	return nil
+}
+
+// unanswered is the error of a recorded answer that is not a good one. Where it says when to come again, all processes hear it.
+func (e *Engine) unanswered(ctx context.Context, a answer, h http.Header) error {
+	status := a.fetch.Status
+	pause := retryAfter(h, a.fetch.FetchedAt)
+	kind := Refused
+	if pause > 0 || Passing(status) {
+		kind = Temporary
+	}
+	failed := a.question.fail(kind, fmt.Errorf("status %d, expected 200 (body archived as %s)", status, a.fetch.SHA256))
+	failed.Status = status
+	failed.RetryAfter = pause
+	if pause > 0 && !e.Offline {
+		host := hostName(a.question.url)
+		if err := e.Ledger.DelayHost(ctx, host, pause); err != nil {
+			return errors.Join(failed, fmt.Errorf("delay the host %s: %w", host, err))
+		}
+	}
+	return failed
+}
+
+// Passing tells whether a status is trouble that passes by itself: the upstream is not ready, too busy or broken for now.
+func Passing(status int) bool {
+	switch status {
+	case http.StatusAccepted, http.StatusNoContent,
+		http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+		return true
+	case http.StatusNotImplemented, http.StatusHTTPVersionNotSupported:
+		return false
+	}
+	return status >= http.StatusInternalServerError
+}

@@ -1,0 +1,144 @@
+package ingest
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"tidemark/series"
+)
+
+// Parse reads one recorded answer with today's parser of its source: the same path and the same checks as when it came. It does
+// no I/O. The parser sees the URL as the ledger has it, so Batch.Next, if any, must not be asked.
+//
+// The error is an *Error of kind WrongType or Layout, or Refused for a fetch that was no good answer. It wraps ErrNoReadings for
+// a last page without readings: in Collect such a page may end a chain that has some, here the caller must know.
+func Parse(src Source, f series.Fetch, body []byte) (Batch, error) {
+	q := question{source: src, limits: src.Limits, name: f.URL}
+	if f.Status != http.StatusOK && !f.NotModified {
+		failed := q.fail(Refused, fmt.Errorf("a fetch of status %d has nothing to parse, expected 200 or a confirmed 304", f.Status))
+		failed.Status = f.Status
+		return Batch{}, failed
+	}
+	batch, err := q.parse(Request{URL: f.URL}, f, body, make(seen))
+	if err != nil {
+		return Batch{}, err
+	}
+	if len(batch.Readings) == 0 && batch.Next == nil {
+		return Batch{}, q.fail(Layout, ErrNoReadings)
+	}
+	return batch, nil
+}
+
+// parse reads an answer as one page of a chain whose readings so far are in earlier. It adds its own to them.
+func (a answer) parse(earlier seen) (Batch, error) {
+	return a.question.parse(a.question.asked(), a.fetch, a.body, earlier)
+}
+
+func (q question) parse(asked Request, f series.Fetch, body []byte, earlier seen) (Batch, error) {
+	if err := checkType(f.Header["Content-Type"], q.limits.ContentTypes); err != nil {
+		failed := q.fail(WrongType, fmt.Errorf("%w (body archived as %s)", err, f.SHA256))
+		failed.Status = f.Status
+		return Batch{}, failed
+	}
+	batch, err := q.read(Response{Request: asked, Header: httpHeader(f.Header), Body: body, FetchedAt: f.FetchedAt})
+	if err == nil {
+		err = check(batch, q.source.Series, earlier)
+	}
+	if err != nil {
+		failed := q.fail(Layout, fmt.Errorf("parse the body archived as %s: %w", f.SHA256, err))
+		failed.Status = f.Status
+		return Batch{}, failed
+	}
+	return batch, nil
+}
+
+// read calls the source's parser. The bytes are an upstream's and some formats are read by libraries that panic on broken ones:
+// that is a body that cannot be parsed, not the end of the program.
+func (q question) read(r Response) (batch Batch, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			batch, err = Batch{}, fmt.Errorf("the parser panicked: %v", p)
+		}
+	}()
+	return q.source.Parse(r)
+}
+
+// checkType holds a Content-Type against the media types that a source allows; none allowed means any.
+func checkType(contentType string, allowed []string) error {
+	if len(allowed) == 0 {
+		return nil
+	}
+	media, _, err := mime.ParseMediaType(contentType)
+	if err != nil { // broken parameters do not matter
+		media, _, _ = strings.Cut(contentType, ";")
+		media = strings.ToLower(strings.TrimSpace(media))
+	}
+	if slices.ContainsFunc(allowed, func(a string) bool { return strings.EqualFold(a, media) }) {
+		return nil
+	}
+	if media == "" {
+		media = "none"
+	}
+	return fmt.Errorf("content type %s, expected %s", media, strings.Join(allowed, " or "))
+}
+
+// check holds a batch to what Batch promises and to what the source declares. Only a batch that passes adds to the
+// earlier readings.
+func check(b Batch, declared []series.Info, earlier seen) error {
+	known := make(map[series.ID]bool, len(declared))
+	for _, s := range declared {
+		known[s.ID] = true
+	}
+	if err := checkCovers(b, known); err != nil {
+		return err
+	}
+	for i, r := range b.Readings {
+		err := checkReading(r, known)
+		if err == nil && !earlier.add(r.Series, r.ObservedAt) {
+			err = fmt.Errorf("a reading of %s at %s that an earlier page held already", r.Series, when(r.ObservedAt))
+			if slices.ContainsFunc(b.Readings[:i], func(o Reading) bool { return o.Series == r.Series && o.ObservedAt.Equal(r.ObservedAt) }) {
+				err = fmt.Errorf("two readings of %s at %s", r.Series, when(r.ObservedAt))
+			}
+		}
+		if err != nil {
+			earlier.forget(b.Readings[:i])
+			return err
+		}
+	}
+	return nil
+}
+
+func checkReading(r Reading, known map[series.ID]bool) error {
+	switch {
+	case !known[r.Series]:
+		return fmt.Errorf("a reading of %q, which the source does not declare", r.Series)
+	case r.ObservedAt.IsZero():
+		return fmt.Errorf("a reading of %s without a time", r.Series)
+	case r.Marker == "" && (math.IsNaN(r.Value) || math.IsInf(r.Value, 0)):
+		return fmt.Errorf("the value of %s at %s is %v, expected a finite number", r.Series, when(r.ObservedAt), r.Value)
+	}
+	return nil
+}
+
+func checkCovers(b Batch, known map[series.ID]bool) error {
+	if len(b.Readings) == 0 && len(b.Covers) > 0 {
+		return errors.New("a batch without readings claims to cover a series: that would withdraw all of it")
+	}
+	for _, c := range b.Covers {
+		switch {
+		case !known[c.Series]:
+			return fmt.Errorf("a claim to cover %q, which the source does not declare", c.Series)
+		case !c.Window.From.IsZero() && !c.Window.To.IsZero() && c.Window.To.Before(c.Window.From):
+			return fmt.Errorf("a claim to cover %s from %s to before that", c.Series, when(c.Window.From))
+		}
+	}
+	return nil
+}
+
+func when(t time.Time) string { return t.UTC().Format(time.RFC3339) }

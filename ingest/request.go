@@ -1,0 +1,211 @@
+package ingest
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"tidemark/series"
+)
+
+// Redacted stands in a stored URL where the value of a secret parameter stood.
+const Redacted = "REDACTED"
+
+// LedgerURL names a request as the ledger keeps it: the URL without its fragment, the values of the secret query parameters
+// replaced by Redacted, everything else byte for byte. A request other than a plain GET carries its method and, if it has a
+// body, the digest of that body in a fragment ("#POST-9f86d081884c7d65"), since the URL alone does not say what was asked.
+func LedgerURL(method, rawURL string, body []byte, secret []string) string {
+	named := redactURL(rawURL, secret)
+	if method == "" {
+		method = http.MethodGet
+	}
+	if method == http.MethodGet && len(body) == 0 {
+		return named
+	}
+	named += "#" + method
+	if len(body) > 0 {
+		digest := sha256.Sum256(body)
+		named += "-" + hex.EncodeToString(digest[:8])
+	}
+	return named
+}
+
+// redactURL works on the text, so that it holds for a URL that does not parse too. The fragment goes.
+func redactURL(rawURL string, secret []string) string {
+	rawURL, _, _ = strings.Cut(rawURL, "#")
+	base, query, found := strings.Cut(rawURL, "?")
+	if !found || len(secret) == 0 {
+		return rawURL
+	}
+	pairs := strings.Split(query, "&")
+	for i, pair := range pairs {
+		name, _, hasValue := strings.Cut(pair, "=")
+		if hasValue && isSecret(name, secret) {
+			pairs[i] = name + "=" + Redacted
+		}
+	}
+	return base + "?" + strings.Join(pairs, "&")
+}
+
+// minSecret is the length from which a secret's value is looked for in free text. A shorter one is redacted where its parameter
+// stands; anywhere else it would only make texts unreadable.
+const minSecret = 4
+
+// secretValues lists the values of the secret parameters in each spelling that a URL or an error may give them.
+func secretValues(rawURL string, secret []string) []string {
+	rawURL, _, _ = strings.Cut(rawURL, "#")
+	_, query, _ := strings.Cut(rawURL, "?")
+	var values []string
+	for pair := range strings.SplitSeq(query, "&") {
+		name, value, _ := strings.Cut(pair, "=")
+		if len(value) < minSecret || value == Redacted || !isSecret(name, secret) {
+			continue
+		}
+		values = append(values, value)
+		if plain, err := url.QueryUnescape(value); err == nil && len(plain) >= minSecret {
+			values = append(values, plain, url.QueryEscape(plain), url.PathEscape(plain))
+		}
+	}
+	// The longest first: one spelling may begin another.
+	slices.SortFunc(values, func(a, b string) int {
+		return cmp.Or(len(b)-len(a), strings.Compare(a, b))
+	})
+	return slices.Compact(values)
+}
+
+// hide replaces each of the values in a text.
+func hide(text string, values []string) string {
+	for _, v := range values {
+		text = strings.ReplaceAll(text, v, Redacted)
+	}
+	return text
+}
+
+func isSecret(name string, secret []string) bool {
+	if plain, err := url.QueryUnescape(name); err == nil {
+		name = plain
+	}
+	return slices.ContainsFunc(secret, func(s string) bool { return strings.EqualFold(s, name) })
+}
+
+// question is one request of a source, checked and named.
+type question struct {
+	source Source
+	limits Limits
+	run    int64
+
+	method string
+	url    *url.URL
+	header http.Header
+	body   []byte
+	secret []string
+
+	// name is the ledger's URL of the question.
+	name string
+	// hidden lists what no text about the question may hold.
+	hidden []string
+}
+
+// newQuestion checks what a source wants to ask.
+func newQuestion(src Source, limits Limits, run int64, r Request) (question, error) {
+	q := question{
+		source: src, limits: limits, run: run,
+		method: r.Method, header: r.Header, body: r.Body, secret: r.Secret,
+		name:   LedgerURL(r.Method, r.URL, r.Body, r.Secret),
+		hidden: secretValues(r.URL, r.Secret),
+	}
+	if q.method == "" {
+		q.method = http.MethodGet
+	}
+	u, err := url.Parse(r.URL)
+	if err != nil {
+		// The text of a url.Error repeats the URL. Its cause does not.
+		if ue, ok := errors.AsType[*url.Error](err); ok {
+			err = ue.Err
+		}
+		return q, q.fail(Refused, fmt.Errorf("the source built a URL that does not parse: %w", err))
+	}
+	u.Fragment, u.RawFragment = "", ""
+	q.url = u
+	if err := askable(u); err != nil {
+		return q, q.fail(Refused, err)
+	}
+	return q, nil
+}
+
+// askable tells what is wrong with a URL that the engine would not ask.
+func askable(u *url.URL) error {
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https":
+		return fmt.Errorf("scheme %q, expected http or https", u.Scheme)
+	case u.Hostname() == "":
+		return errors.New("a URL without a host")
+	case u.User != nil:
+		return errors.New("credentials before the host of a URL: name a secret query parameter or set a header instead")
+	}
+	return nil
+}
+
+// fail makes an error about the question.
+func (q question) fail(kind Kind, err error) *Error {
+	return &Error{Kind: kind, Source: q.source.ID, URL: q.name, Err: scrub(err, q.hidden)}
+}
+
+// asked is the question as the adapter's Request, with the URL that was asked in the end.
+func (q question) asked() Request {
+	return Request{Method: q.method, URL: q.url.String(), Header: q.header, Body: q.body, Secret: q.secret}
+}
+
+// conditional tells whether a 304 would be an answer to the question: a plain GET without conditions of the source's own.
+func (q question) conditional() bool {
+	if q.method != http.MethodGet || len(q.body) > 0 {
+		return false
+	}
+	for name := range q.header {
+		switch http.CanonicalHeaderKey(name) {
+		case "If-None-Match", "If-Modified-Since", "Range":
+			return false
+		}
+	}
+	return true
+}
+
+// httpRequest builds the request, conditional on what is known of its answer (nil: unconditional).
+func (q question) httpRequest(ctx context.Context, userAgent string, known *series.Fetch) (*http.Request, error) {
+	var body io.Reader
+	if len(q.body) > 0 {
+		body = bytes.NewReader(q.body)
+	}
+	req, err := http.NewRequestWithContext(ctx, q.method, q.url.String(), body)
+	if err != nil {
+		return nil, q.fail(Refused, err)
+	}
+	for name, values := range q.header {
+		for _, v := range values {
+			req.Header.Add(name, v)
+		}
+	}
+	// The transport negotiates the content coding and undoes it, so that the archive holds what the publisher means.
+	req.Header.Del("Accept-Encoding")
+	if req.Header.Get("User-Agent") == "" {
+		req.Header.Set("User-Agent", userAgent)
+	}
+	if known != nil {
+		if v := known.Header["ETag"]; v != "" {
+			req.Header.Set("If-None-Match", v)
+		}
+		if v := known.Header["Last-Modified"]; v != "" {
+			req.Header.Set("If-Modified-Since", v)
+		}
+	}
+	return req, nil
+}

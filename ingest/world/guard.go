@@ -1,0 +1,100 @@
+package world
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"syscall"
+
+	"tidemark/ingest"
+)
+
+// special lists the address blocks that are not the public internet although netip's predicates do not say so, from the IANA
+// registries of special-purpose addresses (RFC 6890 and its updates).
+var special = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"),       // this network
+	netip.MustParsePrefix("100.64.0.0/10"),   // carrier-grade NAT
+	netip.MustParsePrefix("192.0.0.0/24"),    // protocol assignments
+	netip.MustParsePrefix("192.0.2.0/24"),    // documentation
+	netip.MustParsePrefix("192.88.99.0/24"),  // 6to4 relays, withdrawn
+	netip.MustParsePrefix("198.18.0.0/15"),   // benchmarking
+	netip.MustParsePrefix("198.51.100.0/24"), // documentation
+	netip.MustParsePrefix("203.0.113.0/24"),  // documentation
+	netip.MustParsePrefix("240.0.0.0/4"),     // reserved, and broadcast
+	netip.MustParsePrefix("64:ff9b:1::/48"),  // local translation
+	netip.MustParsePrefix("100::/64"),        // discard
+	netip.MustParsePrefix("2001::/23"),       // protocol assignments, Teredo among them
+	netip.MustParsePrefix("2001:db8::/32"),   // documentation
+	netip.MustParsePrefix("2002::/16"),       // 6to4: an IPv4 address in disguise
+	netip.MustParsePrefix("3fff::/20"),       // documentation
+	netip.MustParsePrefix("5f00::/16"),       // segment routing
+	netip.MustParsePrefix("fec0::/10"),       // site-local, withdrawn
+}
+
+// nat64 maps the whole IPv4 internet into IPv6 (RFC 6052): what counts is the IPv4 address in its last four bytes.
+var nat64 = netip.MustParsePrefix("64:ff9b::/96")
+
+// isPublic tells whether an address is one of the public internet.
+func isPublic(a netip.Addr) bool {
+	a = a.Unmap().WithZone("")
+	if nat64.Contains(a) {
+		b := a.As16()
+		a = netip.AddrFrom4([4]byte(b[12:]))
+	}
+	if !a.IsGlobalUnicast() || a.IsPrivate() {
+		return false
+	}
+	for _, p := range special {
+		if p.Contains(a) {
+			return false
+		}
+	}
+	return true
+}
+
+// guardDial refuses to connect to an address that is not public. As the dialer's Control it sees the address that is dialled in
+// the end, after the name was resolved, so that a name that resolves to something else the second time is caught too.
+func guardDial(_, address string, _ syscall.RawConn) error {
+	ap, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return fmt.Errorf("%w: %s is no address", ingest.Refused, address)
+	}
+	if !isPublic(ap.Addr()) {
+		return fmt.Errorf("%w: %s is not an address of the public internet", ingest.Refused, ap.Addr())
+	}
+	return nil
+}
+
+// guardHost refuses a host that names something private by itself. It is what can be judged where a proxy resolves the name.
+func guardHost(host string) error {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if a, err := netip.ParseAddr(host); err == nil {
+		if !isPublic(a) {
+			return fmt.Errorf("%w: %s is not an address of the public internet", ingest.Refused, host)
+		}
+		return nil
+	}
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	switch {
+	case last == host:
+		return fmt.Errorf("%w: %q is not a name of the public internet", ingest.Refused, host)
+	case isNumber(last): // "127.1", "0x7f.0.0.1": an address to some resolvers
+		return fmt.Errorf("%w: %q is neither a name nor an address in its plain form", ingest.Refused, host)
+	}
+	switch last {
+	case "localhost", "local", "internal", "localdomain", "lan", "home", "corp", "onion":
+		return fmt.Errorf("%w: %q is not a name of the public internet", ingest.Refused, host)
+	}
+	if strings.HasSuffix(host, ".home.arpa") {
+		return fmt.Errorf("%w: %q is not a name of the public internet", ingest.Refused, host)
+	}
+	return nil
+}
+
+// isNumber tells whether the last part of a host makes it a number to a lenient resolver: digits, or 0x and hex digits.
+func isNumber(label string) bool {
+	if hex, ok := strings.CutPrefix(label, "0x"); ok {
+		return strings.Trim(hex, "0123456789abcdef") == ""
+	}
+	return strings.Trim(label, "0123456789") == ""
+}

@@ -1,0 +1,105 @@
+// Package world holds the three worlds that a source may live in: Live, Replay and Sandbox are transports that carry the
+// engine's requests to the real upstream, to recorded answers or to a generator, and each has its clock. A source cannot tell
+// which it is in.
+package world
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"tidemark/ingest"
+)
+
+// LiveOptions are for the rare installation and the test that need another Live. The zero value is Live().
+type LiveOptions struct {
+	// Proxy names the proxy of a request, nil for none. Nil: HTTPS_PROXY, HTTP_PROXY and NO_PROXY, as net/http reads them.
+	Proxy func(*http.Request) (*url.URL, error)
+	// RootCAs are the certificate authorities to trust. Nil: the system's, or those of SSL_CERT_FILE.
+	RootCAs *x509.CertPool
+	// Private lets requests reach private and loopback addresses: a mirror in the operator's own network.
+	Private bool
+}
+
+// Live carries requests to the real upstreams. It refuses every address that is not of the public internet, judging the address
+// that is dialled; behind a proxy, which resolves the name itself and may well stand in a private network, it judges the
+// upstream's host as it is written. Such an error is ingest.Refused. The transport reuses connections, speaks HTTP/2 and undoes
+// gzip. How long an exchange may take is the engine's business.
+func Live() http.RoundTripper { return LiveWith(LiveOptions{}) }
+
+// LiveWith is Live with other options.
+func LiveWith(o LiveOptions) http.RoundTripper {
+	if o.Proxy == nil {
+		o.Proxy = http.ProxyFromEnvironment
+	}
+	l := &live{options: o}
+	l.direct = l.transport(!o.Private)
+	l.direct.Proxy = nil
+	l.proxied = l.transport(false)
+	return l
+}
+
+type live struct {
+	options LiveOptions
+	// direct dials upstreams and guards that; proxied dials proxies only.
+	direct, proxied *http.Transport
+}
+
+func (l *live) transport(guarded bool) *http.Transport {
+	dialer := &net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}
+	if guarded {
+		dialer.Control = guardDial
+	}
+	return &http.Transport{
+		Proxy:                  l.options.Proxy,
+		DialContext:            dialer.DialContext,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: l.options.RootCAs},
+		TLSHandshakeTimeout:    15 * time.Second,
+		ForceAttemptHTTP2:      true,
+		MaxIdleConns:           64,
+		MaxIdleConnsPerHost:    2,
+		IdleConnTimeout:        90 * time.Second,
+		ExpectContinueTimeout:  time.Second,
+		MaxResponseHeaderBytes: 256 << 10,
+	}
+}
+
+// RoundTrip carries one request.
+func (l *live) RoundTrip(r *http.Request) (*http.Response, error) {
+	proxy, err := l.options.Proxy(r)
+	if err == nil && !l.options.Private {
+		err = guardHost(r.URL.Hostname())
+	}
+	if err != nil {
+		closeBody(r)
+		return nil, err
+	}
+	transport := l.direct
+	if proxy != nil {
+		transport = l.proxied
+	}
+	resp, err := transport.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	// Only our own worlds may say such things.
+	resp.Header.Del(ingest.SyntheticHeader)
+	resp.Header.Del(ingest.ConstructedHeader)
+	return resp, nil
+}
+
+// CloseIdleConnections closes connections that are kept for later.
+func (l *live) CloseIdleConnections() {
+	l.direct.CloseIdleConnections()
+	l.proxied.CloseIdleConnections()
+}
+
+// closeBody does a RoundTripper's duty to a request that is not sent.
+func closeBody(r *http.Request) {
+	if r.Body != nil {
+		_ = r.Body.Close()
+	}
+}

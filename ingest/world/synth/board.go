@@ -1,0 +1,61 @@
+package synth
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// Print is what a publisher showed about one date from an instant on, until the date's next print.
+type Print struct {
+	KnownAt time.Time
+	Value   float64
+	// Withdrawn takes the date off the board; Value has no meaning.
+	Withdrawn bool
+}
+
+// Publisher tells what was shown over time about the last of points: its prints, ascending in KnownAt. The first is the first
+// print, further ones are revisions or a withdrawal; none means that the publisher never shows that date (a holiday). It is asked
+// once for each date, in ascending order, and must be a function of the points alone. KnownAt must not be before the date.
+type Publisher func(points []Point) []Print
+
+// Board is a publisher's table through time. Methods may be called from any number of goroutines.
+type Board struct {
+	series    *Series
+	publisher Publisher
+
+	mu     sync.Mutex
+	dates  []time.Time
+	prints [][]Print
+}
+
+// NewBoard returns the board on which a publisher shows a series.
+func NewBoard(s *Series, p Publisher) *Board { return &Board{series: s, publisher: p} }
+
+// AsOf returns what was on show at an instant: one point for each date that had been published by then and not withdrawn,
+// ascending, with the newest value printed by then. The slice is the caller's.
+func (b *Board) AsOf(t time.Time) []Point {
+	points := b.series.Until(t)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for n := len(b.dates); n < len(points); n++ {
+		b.dates = append(b.dates, points[n].At)
+		b.prints = append(b.prints, b.publisher(points[:n+1]))
+	}
+	shown := make([]Point, 0, len(points))
+	for i := range points { // the board may hold dates after t, drawn for a later question
+		if p, ok := newest(b.prints[i], t); ok && !p.Withdrawn {
+			shown = append(shown, Point{b.dates[i], p.Value})
+		}
+	}
+	return shown
+}
+
+func newest(prints []Print, t time.Time) (Print, bool) {
+	for _, p := range slices.Backward(prints) {
+		if !p.KnownAt.After(t) {
+			return p, true
+		}
+	}
+	return Print{}, false
+}

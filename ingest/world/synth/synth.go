@@ -1,0 +1,85 @@
+// Package synth draws the figures of the sandbox world: series that look like a market's and are none. All that it yields is
+// synthetic. A drawn value follows from the seed, the name of its process and its date, and from nothing else: not from the
+// clock, not from what was asked before. So a sandbox that is stopped and started again, or asked in another order, shows the
+// same history.
+//
+// A source's sandbox uses it in three steps: a Process (or several, combined) draws a Series, a Board turns the series into
+// what the publisher had on show at an instant, and the source writes that in its own wire form. Start at World.
+//
+// The package is a leaf: it knows no publisher and no wire form.
+package synth
+
+import (
+	"hash/fnv"
+	"math"
+	"time"
+)
+
+// World is what a sandbox handler is told of the world it stands in.
+type World struct {
+	// Seed chooses one of many possible histories. Zero is a seed as good as any.
+	Seed uint64
+	// Now is the world's clock. Values that are not yet published at Now must not be shown.
+	Now func() time.Time
+}
+
+// Noise is a table of independent random draws, one for each date: looking one up changes nothing. The zero Noise is valid.
+type Noise struct{ seed uint64 }
+
+// Noise returns the table of that name. Tables of different names, or of worlds with different seeds, are independent.
+func (w World) Noise(name string) Noise {
+	h := fnv.New64a()
+	h.Write([]byte(name)) // a hash never returns an error
+	return Noise{mix(w.Seed ^ mix(h.Sum64()))}
+}
+
+// Uniform returns the draw of a date, in [0, 1). Two instants of one UTC day share their draw.
+func (n Noise) Uniform(day time.Time) float64 {
+	return unit(mix(n.seed ^ mix(uint64(dayNumber(day)))))
+}
+
+// Normal returns the draw of a date from the standard normal distribution, by the transform of Box and Muller. It is not
+// independent of Uniform's draw of the same date.
+func (n Noise) Normal(day time.Time) float64 {
+	u := mix(n.seed ^ mix(uint64(dayNumber(day))))
+	radius := math.Sqrt(-2 * math.Log(1-unit(u))) // 1-u is in (0, 1]
+	return radius * math.Cos(2*math.Pi*unit(mix(u)))
+}
+
+// Chance tells whether a date is among the share p of all dates for which something happens.
+func (n Noise) Chance(day time.Time, p float64) bool { return n.Uniform(day) < p }
+
+// Round rounds half away from zero to a number of decimals, as publishers do before they print.
+func Round(v float64, decimals int) float64 {
+	scale := math.Pow10(decimals)
+	return math.Round(v*scale) / scale
+}
+
+// Yearly returns a wave with a period of one year that is amplitude on the given day and -amplitude half a year later.
+func Yearly(amplitude float64, month time.Month, day int) func(time.Time) float64 {
+	peak := time.Date(2001, month, day, 0, 0, 0, 0, time.UTC).YearDay() // a year without 29 February
+	return func(t time.Time) float64 {
+		return amplitude * math.Cos(2*math.Pi*float64(t.YearDay()-peak)/365.25)
+	}
+}
+
+// dayNumber counts days since 1970-01-01 UTC, downward before it.
+func dayNumber(t time.Time) int64 {
+	const day = 24 * 60 * 60
+	s := t.Unix()
+	if s < 0 {
+		s -= day - 1
+	}
+	return s / day
+}
+
+// mix is the finaliser of SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014) after one step.
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// unit maps the upper 53 bits to [0, 1).
+func unit(x uint64) float64 { return float64(x>>11) / (1 << 53) }
