@@ -1,0 +1,252 @@
+package eia
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"tidemark/ingest"
+	"tidemark/series"
+)
+
+const (
+	// apiLength is the most rows that the API gives in one JSON answer.
+	apiLength = 5000
+	// apiOverlap is how far before a window's start the API is asked, so that the answer to a window that ends now always holds
+	// rows: EIA answers an unknown series with zero rows and no error, and this tells the two apart.
+	apiOverlap = 35 * 24 * time.Hour
+)
+
+// apiRequests asks for the first page of each series, one series per request, so that a page is one unbroken stretch of one
+// series. Rows are always asked for in ascending order: without an order, pages have overlapped.
+func (g group) apiRequests(key string, w series.Window) ([]ingest.Request, error) {
+	requests := make([]ingest.Request, len(g.histories))
+	for i, h := range g.histories {
+		q := url.Values{
+			"api_key":            {key},
+			"frequency":          {g.frequency},
+			"data[0]":            {"value"},
+			"facets[series][]":   {h.id},
+			"sort[0][column]":    {"period"},
+			"sort[0][direction]": {"asc"},
+			"offset":             {"0"},
+			"length":             {strconv.Itoa(apiLength)},
+		}
+		if !w.From.IsZero() {
+			q.Set("start", w.From.UTC().Add(-apiOverlap).Format(time.DateOnly))
+		}
+		if !w.To.IsZero() {
+			q.Set("end", w.To.UTC().Format(time.DateOnly))
+		}
+		u := url.URL{Scheme: "https", Host: apiHost, Path: "/v2/" + h.route + "/data/", RawQuery: q.Encode()}
+		requests[i] = ingest.Request{URL: u.String(), Secret: []string{"api_key"}}
+	}
+	return requests, nil
+}
+
+// apiAnswer is the part of an answer that is read. Members whose type differs between versions are kept raw.
+type apiAnswer struct {
+	Response *struct {
+		Total     json.RawMessage `json:"total"`
+		Frequency string          `json:"frequency"`
+		Data      []apiRow        `json:"data"`
+		Warnings  json.RawMessage `json:"warnings"`
+	} `json:"response"`
+	Error json.RawMessage `json:"error"`
+	Code  json.RawMessage `json:"code"`
+}
+
+type apiRow struct {
+	Period      string          `json:"period"`
+	Series      string          `json:"series"`
+	Description string          `json:"series-description"`
+	Value       json.RawMessage `json:"value"`
+	Units       string          `json:"units"`
+}
+
+// parseAPI reads one page of API rows. It covers the series from the page's first period to its last: both are stated, so that
+// nothing is claimed about what lies between two pages or beyond the request's window. The next page's request has the same key
+// as this one's.
+func (g group) parseAPI(u *url.URL, r ingest.Response) (ingest.Batch, error) {
+	q := u.Query()
+	h, err := g.history(q.Get("facets[series][]"))
+	if err == nil && u.Path != "/v2/"+h.route+"/data/" {
+		err = fmt.Errorf("path %q is not that of %s", u.Path, h.id)
+	}
+	if err != nil {
+		return ingest.Batch{}, fmt.Errorf("parse eia api answer: %w", err)
+	}
+	offset, err := strconv.Atoi(q.Get("offset"))
+	if err != nil || offset < 0 {
+		return ingest.Batch{}, fmt.Errorf("parse eia api answer of %s: offset %q of the request is not a count", h.id, q.Get("offset"))
+	}
+	length, err := strconv.Atoi(q.Get("length"))
+	if err != nil || length <= 0 {
+		return ingest.Batch{}, fmt.Errorf("parse eia api answer of %s: length %q of the request is not a count", h.id, q.Get("length"))
+	}
+	asked := pageAsked{offset: offset, length: min(length, apiLength), bounded: q.Get("end") != ""}
+	batch, more, err := g.readAnswer(h, asked, r.Body)
+	if err != nil {
+		err = fmt.Errorf("parse eia api answer of %s %s, offset %d: %w", h.route, h.id, offset, err)
+		return ingest.Batch{}, scrub(err, q.Get("api_key"))
+	}
+	if more > 0 {
+		q.Set("offset", strconv.Itoa(more))
+		next := *u
+		next.RawQuery = q.Encode()
+		request := r.Request
+		request.URL = next.String()
+		batch.Next = &request
+	}
+	return batch, nil
+}
+
+// scrub takes a key out of an error that quotes an answer: EIA may echo the request.
+func scrub(err error, key string) error {
+	if key == "" || !strings.Contains(err.Error(), key) {
+		return err
+	}
+	return errors.New(strings.ReplaceAll(err.Error(), key, "REDACTED"))
+}
+
+// pageAsked is what a request asked for: a page of length rows from an offset, of a window with an end if bounded.
+type pageAsked struct {
+	offset, length int
+	bounded        bool
+}
+
+// readAnswer returns the readings of a page, and the offset of the following page or 0. Only a bounded window may hold no row.
+func (g group) readAnswer(h history, asked pageAsked, body []byte) (ingest.Batch, int, error) {
+	var a apiAnswer
+	if err := json.Unmarshal(body, &a); err != nil {
+		return ingest.Batch{}, 0, fmt.Errorf("want a JSON object: %w", err)
+	}
+	if stated(a.Error) { // with any status: EIA has sent errors with 200
+		return ingest.Batch{}, 0, apiError(a)
+	}
+	if a.Response == nil {
+		return ingest.Batch{}, 0, errors.New("no member response")
+	}
+	if f := a.Response.Frequency; f != "" && f != g.frequency {
+		return ingest.Batch{}, 0, fmt.Errorf("frequency is %q, want %q", f, g.frequency)
+	}
+	total, err := strconv.Atoi(strings.Trim(string(a.Response.Total), `"`))
+	if err != nil || total < 0 {
+		return ingest.Batch{}, 0, fmt.Errorf("total is %q, want a count", quote(a.Response.Total))
+	}
+	rows := a.Response.Data
+	end := asked.offset + len(rows)
+	var warned string
+	if stated(a.Response.Warnings) {
+		warned = fmt.Sprintf(" (warnings: %s)", quote(a.Response.Warnings))
+	}
+	switch {
+	case total == 0 && len(rows) == 0 && asked.offset == 0 && asked.bounded:
+		return ingest.Batch{}, 0, nil
+	case total == 0 && len(rows) == 0:
+		return ingest.Batch{}, 0, fmt.Errorf("no rows: EIA knows no such series or moved it%s", warned)
+	case len(rows) == 0, end > total, end < total && len(rows) < asked.length:
+		return ingest.Batch{}, 0, fmt.Errorf("%d rows from offset %d do not fit a total of %d in pages of %d%s", len(rows), asked.offset, total, asked.length, warned)
+	}
+	batch, err := g.readRows(h, rows)
+	if err != nil || end == total {
+		end = 0
+	}
+	return batch, end, err
+}
+
+// stated tells whether a raw member is there and not null.
+func stated(raw json.RawMessage) bool { return len(raw) > 0 && !bytes.Equal(raw, []byte("null")) }
+
+// apiError names the error of an answer, which is an object in one family of EIA's errors and a string in the other.
+func apiError(a apiAnswer) error {
+	var object struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	}
+	if json.Unmarshal(a.Error, &object) == nil {
+		return fmt.Errorf("eia answers with error %s: %s", object.Code, object.Message)
+	}
+	var text string
+	if json.Unmarshal(a.Error, &text) == nil {
+		return fmt.Errorf("eia answers with error %s: %s", a.Code, text)
+	}
+	return fmt.Errorf("eia answers with error %s", quote(a.Error))
+}
+
+// quote writes a raw member on one line, and not more than a line of it.
+func quote(raw json.RawMessage) string {
+	var line bytes.Buffer
+	if err := json.Compact(&line, raw); err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%.300s", line.String())
+}
+
+func (g group) readRows(h history, rows []apiRow) (ingest.Batch, error) {
+	var found readings
+	var first, last time.Time
+	for i, row := range rows {
+		day, err := time.Parse(time.DateOnly, row.Period)
+		if err == nil {
+			err = g.checkDay(day)
+		}
+		switch {
+		case err != nil:
+			return ingest.Batch{}, fmt.Errorf("row %d: period %q: %w", i, row.Period, err)
+		case row.Series != h.id:
+			return ingest.Batch{}, fmt.Errorf("row %d is of series %q", i, row.Series)
+		case !row.unitIs(h):
+			return ingest.Batch{}, fmt.Errorf("row %d: unit is %q in %q, want %s or %q", i, row.Units, row.Description, h.code, h.unit)
+		case i > 0 && day.Before(last):
+			return ingest.Batch{}, fmt.Errorf("row %d: %s follows %s, want ascending periods", i, row.Period, last.Format(time.DateOnly))
+		case len(row.Value) == 0:
+			return ingest.Batch{}, fmt.Errorf("row %d of %s has no member value", i, row.Period)
+		}
+		if i == 0 {
+			first = day
+		}
+		last = day
+		if !stated(row.Value) {
+			continue // as a blank cell
+		}
+		value, marker, err := row.value()
+		if err == nil {
+			err = found.add(series.Reading{Series: h.series(), ObservedAt: day, Value: value, Marker: marker})
+		}
+		if err != nil {
+			return ingest.Batch{}, fmt.Errorf("row %d of %s: %w", i, row.Period, err)
+		}
+	}
+	if len(found.list) == 0 {
+		return ingest.Batch{}, nil // a page of nulls claims nothing
+	}
+	return ingest.Batch{
+		Readings: found.list,
+		Covers:   []ingest.Coverage{{Series: h.series(), Window: series.Window{From: first, To: last}}},
+	}, nil
+}
+
+// unitIs tells whether a row is in the unit of the series, by the short form or by the end of the description. A row that states
+// neither is taken at its series' word.
+func (r apiRow) unitIs(h history) bool {
+	return r.Units == "" && r.Description == "" || r.Units == h.code || strings.HasSuffix(clean(r.Description), "("+h.unit+")")
+}
+
+// value reads a number that is a string since version 2.1.6 of the API and was a JSON number before.
+func (r apiRow) value() (float64, string, error) {
+	var text string
+	if json.Unmarshal(r.Value, &text) == nil {
+		return parseValue(clean(text))
+	}
+	var number float64
+	if err := json.Unmarshal(r.Value, &number); err != nil {
+		return 0, "", fmt.Errorf("value is %s, want a number or a string", quote(r.Value))
+	}
+	return number, "", nil
+}

@@ -1,0 +1,33 @@
+// Package sources lists the upstreams: every Source that the program runs, and the sandbox that answers for them all. It is the
+// one place that names each folder under ingest; adding an upstream adds a line to All and one to Sandbox.
+package sources
+
+import (
+	"net/http"
+
+	"tidemark/ingest"
+	"tidemark/ingest/eia"
+	"tidemark/ingest/world/synth"
+)
+
+// Keys holds the operator's keys to upstreams. An empty key is none: the source then takes its keyless form.
+type Keys struct {
+	// EIA opens the API v2 of the U.S. Energy Information Administration.
+	EIA string
+}
+
+// All returns every source, in the order in which they are shown.
+func All(keys Keys) []ingest.Source {
+	return []ingest.Source{
+		eia.Spot(keys.EIA),
+		eia.Weekly(keys.EIA),
+	}
+}
+
+// Sandbox answers for all upstreams, by host, in their wire forms and with synthetic figures. A host that no source asks is
+// answered 404. The handler is safe for concurrent use.
+func Sandbox(w synth.World) http.Handler {
+	mux := http.NewServeMux()
+	eia.Sandbox(mux, w)
+	return mux
+}

@@ -1,0 +1,158 @@
+package sources_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/robfig/cron/v3"
+
+	"tidemark/ingest"
+	"tidemark/ingest/sources"
+	"tidemark/ingest/world/synth"
+	"tidemark/series"
+)
+
+// keyed has the form of a key to every upstream.
+var keyed = sources.Keys{EIA: strings.Repeat("k0", 20)}
+
+// forms are the lists that an operator can have.
+var forms = map[string]sources.Keys{"keyless": {}, "keyed": keyed}
+
+func TestEverySourceDeclaresItselfWhole(t *testing.T) {
+	t.Parallel()
+	idForm := regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+	seriesForm := regexp.MustCompile(`^[a-z0-9]+(\.[A-Za-z0-9_]+)+$`)
+	frequencies := map[string]bool{"daily": true, "weekly": true, "monthly": true, "annual": true}
+	for form, keys := range forms {
+		ids := map[string]bool{}
+		producer := map[series.ID]string{}
+		for _, s := range sources.All(keys) {
+			if !idForm.MatchString(s.ID) || ids[s.ID] {
+				t.Errorf("%s: source id %q is ill-formed or taken", form, s.ID)
+			}
+			ids[s.ID] = true
+			for what, text := range map[string]string{"name": s.Name, "publisher": s.Publisher, "licence": s.License} {
+				if strings.TrimSpace(text) == "" {
+					t.Errorf("%s: %s has no %s", form, s.ID, what)
+				}
+			}
+			if u, err := url.Parse(s.HomeURL); err != nil || u.Scheme != "https" || u.Host == "" {
+				t.Errorf("%s: %s has the home page %q", form, s.ID, s.HomeURL)
+			}
+			if s.Request == nil || s.Parse == nil || len(s.Series) == 0 {
+				t.Errorf("%s: %s asks, reads or yields nothing", form, s.ID)
+			}
+			for _, i := range s.Series {
+				if other, taken := producer[i.ID]; taken {
+					t.Errorf("%s: %s is a series of %s and of %s", form, i.ID, other, s.ID)
+				}
+				producer[i.ID] = s.ID
+				if !seriesForm.MatchString(string(i.ID)) || i.Name == "" || i.Unit == "" || !frequencies[i.Frequency] || i.Published == nil {
+					t.Errorf("%s: series %+v is not declared whole", form, i)
+				}
+			}
+			if s.Limits.Interval <= 0 || s.Limits.Timeout <= 0 || s.Limits.MaxBytes <= 0 || len(s.Limits.ContentTypes) == 0 {
+				t.Errorf("%s: %s leaves limits open: %+v", form, s.ID, s.Limits)
+			}
+		}
+	}
+}
+
+func TestAKeyChangesNeitherSourcesNorSeries(t *testing.T) {
+	t.Parallel()
+	type declared struct {
+		ID      string
+		Cadence series.Cadence
+		License string
+		Series  []series.ID
+	}
+	list := func(all []ingest.Source) (d []declared) {
+		for _, s := range all {
+			one := declared{ID: s.ID, Cadence: s.Cadence, License: s.License}
+			for _, i := range s.Series {
+				one.Series = append(one.Series, i.ID)
+			}
+			d = append(d, one)
+		}
+		return d
+	}
+	if diff := cmp.Diff(list(sources.All(sources.Keys{})), list(sources.All(keyed))); diff != "" {
+		t.Errorf("(-keyless +keyed):\n%s", diff)
+	}
+}
+
+// The hour from 02:00 to 03:00 is skipped in spring, in some zones the one after it.
+func TestSchedulesKeepClearOfTheClockChange(t *testing.T) {
+	t.Parallel()
+	for _, s := range sources.All(sources.Keys{}) {
+		zone, err := time.LoadLocation(s.Cadence.Zone)
+		if err != nil {
+			t.Errorf("%s: %v", s.ID, err)
+			continue
+		}
+		schedule, err := cron.ParseStandard(s.Cadence.Cron)
+		if err != nil {
+			t.Errorf("%s: %q: %v", s.ID, s.Cadence.Cron, err)
+			continue
+		}
+		switch s.Cadence.CatchUp {
+		case series.CatchUpSkip, series.CatchUpLatest, series.CatchUpAll:
+		default:
+			t.Errorf("%s: catch-up policy %q", s.ID, s.Cadence.CatchUp)
+		}
+		slots := 0
+		for at := schedule.Next(time.Date(2026, 1, 1, 0, 0, 0, 0, zone)); at.Year() == 2026; at = schedule.Next(at) {
+			if h := at.Hour(); h == 2 || h == 3 {
+				t.Fatalf("%s: a slot at %s", s.ID, at)
+			}
+			slots++
+		}
+		if slots == 0 {
+			t.Errorf("%s: no slot in 2026", s.ID)
+		}
+	}
+}
+
+func TestSandboxAnswersEverySource(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 5, 14, 12, 0, 0, 0, time.UTC)
+	handler := sources.Sandbox(synth.World{Seed: 1, Now: func() time.Time { return now }})
+	get := func(address string) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody))
+		return w
+	}
+	for form, keys := range forms {
+		for _, s := range sources.All(keys) {
+			requests, err := s.Request(series.Window{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := map[series.ID]bool{}
+			for _, r := range requests {
+				answer := get(r.URL)
+				batch, err := s.Parse(ingest.Response{Request: r, Header: answer.Header(), Body: answer.Body.Bytes(), FetchedAt: now})
+				if err != nil || answer.Code != http.StatusOK {
+					t.Errorf("%s: %s: status %d: %v", form, r.URL, answer.Code, err)
+				}
+				for _, v := range batch.Readings {
+					found[v.Series] = true
+				}
+			}
+			for _, i := range s.Series {
+				if !found[i.ID] {
+					t.Errorf("%s: the sandbox has no reading of %s", form, i.ID)
+				}
+			}
+		}
+	}
+	if answer := get("https://example.com/"); answer.Code != http.StatusNotFound {
+		t.Errorf("an unknown host: status %d", answer.Code)
+	}
+}
