@@ -1,0 +1,254 @@
+package signals
+
+import (
+	"math"
+	"time"
+
+	"tidemark/series"
+)
+
+// The three legs, as EIA names its daily spot price series.
+const (
+	wtiCushing     series.ID = "eia.RWTC"
+	gasolineHarbor series.ID = "eia.EER_EPMRU_PF4_Y35NY_DPG"
+	ulsdHarbor     series.ID = "eia.EER_EPD2DXL0_PF4_Y35NY_DPG"
+)
+
+const (
+	gallonsPerBarrel = 42
+	// crackMoves is how many daily changes the interval's spread is made of: about one quarter.
+	crackMoves = 60
+	// crackYear is how many trading days make the second reference, the spread's own last year.
+	crackYear = 252
+	// crackStaleness: the newest price is a Monday's and is published on the Wednesday after, so just before the next publication
+	// it is ten days old. Fourteen days let a publication be four days late, as around holidays; one that is missed shows.
+	crackStaleness = 14 * 24 * time.Hour
+	// normal95 is the 95 % quantile of the normal distribution: 90 % lie within that many standard deviations.
+	normal95 = 1.645
+)
+
+// crackSeason has about 21 trading days a year. A year with fewer than half of them is cut off by the start of the history or by a
+// hole, and does not count as matched.
+var crackSeason = monthDayWindow{days: 15, minPerYear: 10}
+
+func crackSpread321() Definition {
+	return Definition{
+		ID:        "crack-spread-321",
+		Domain:    "energy",
+		Name:      "3:2:1 crack spread, New York Harbor",
+		Unit:      "USD/bbl",
+		Frequency: "daily",
+		Description: "The gross margin of a model refinery that turns three barrels of crude oil into two barrels of gasoline and one " +
+			"barrel of diesel, in US dollars per barrel of crude, from daily spot prices: WTI at Cushing, Oklahoma, and " +
+			"conventional regular gasoline and ultra-low-sulfur diesel at New York Harbor. It is compared with the same time of the " +
+			"year in the five previous years. The gasoline is conventional gasoline, not RBOB, and the prices are spot " +
+			"assessments, not futures: the figure differs from quotes of the exchange-traded crack spread. It is a price " +
+			"spread, not the profit of any refiner.",
+		Keywords:   []string{"crack spread", "refining margin", "gasoline", "diesel", "ULSD", "WTI", "crude oil", "spot prices"},
+		Place:      "United States",
+		License:    eiaSpotLicense,
+		LicenseURL: eiaLicenseURL,
+		SourceURL:  "https://www.eia.gov/dnav/pet/pet_pri_spt_s1_d.htm",
+		Inputs:     []series.ID{wtiCushing, gasolineHarbor, ulsdHarbor},
+		// After the close of the cash markets and before the day's pick is made, at 17:30.
+		Cadence:        series.Cadence{Cron: "0 17 * * 1-5", Zone: "America/New_York", CatchUp: series.CatchUpLatest},
+		Staleness:      crackStaleness,
+		BaselineMethod: "same_month_day_5y_mean",
+		IntervalMethod: "staleness_60d_random_walk",
+		Technique: "(2 * 42 * gasoline + 42 * diesel - 3 * crude) / 3, gasoline and diesel in USD/gal, crude in USD/bbl, on days with all " +
+			"three prices; baseline: mean of all values within 15 calendar days of the same month and day in the five previous years",
+		Compute:    computeCrackSpread,
+		Components: crackComponents,
+		Brief:      crackBrief,
+	}
+}
+
+// computeCrackSpread yields one estimate for every day with all three prices, from 2006-06-14, when the diesel series begins. The
+// heating oil that was the distillate before is another product and is not spliced on.
+func computeCrackSpread(in series.Set, at time.Time) Track {
+	spread := crackSpread(in)
+	season := crackSeason.moments(spread)
+	moves := trailing(changes(valuesOf(spread)), crackMoves)
+	track := make(Track, len(spread))
+	for i, p := range spread {
+		half := math.NaN()
+		if i > 0 {
+			half = crackHalfWidth(p, moves[i-1].sd(), i == len(spread)-1, at)
+		}
+		track[i] = Estimate{
+			ObservedAt: p.ObservedAt,
+			KnownAt:    p.VintageAt,
+			Value:      p.Value,
+			Lo:         p.Value - half,
+			Hi:         p.Value + half,
+			Baseline:   season[i].mean(),
+			Scale:      season[i].sd(),
+			N:          season[i].n,
+		}.known()
+	}
+	return track
+}
+
+// crackHalfWidth is how far the spread may have moved, at 90 %, since the prices were assessed: a random walk with the spread's own
+// daily steps over the business days to the instant at which the point is read. That is at for the newest point; an older one was
+// read when it became known, or when it went stale if a correction came later than that.
+func crackHalfWidth(p series.Point, step float64, newest bool, at time.Time) float64 {
+	if !newest {
+		at = p.VintageAt
+		if stale := p.ObservedAt.Add(crackStaleness); at.After(stale) {
+			at = stale
+		}
+	}
+	return float64(normal95 * step * math.Sqrt(float64(businessDays(dayOf(p.ObservedAt), dayOf(at)))))
+}
+
+// crackSpread joins the three legs on the days that have all of them. A missing leg is never carried forward. A day became known
+// with the last of its legs.
+func crackSpread(in series.Set) []series.Point {
+	crude, gasoline, diesel := in[wtiCushing], in[gasolineHarbor], in[ulsdHarbor]
+	spread := make([]series.Point, 0, min(len(crude), len(gasoline), len(diesel)))
+	g, d := 0, 0
+	for _, c := range crude {
+		for g < len(gasoline) && gasoline[g].ObservedAt.Before(c.ObservedAt) {
+			g++
+		}
+		for d < len(diesel) && diesel[d].ObservedAt.Before(c.ObservedAt) {
+			d++
+		}
+		if g == len(gasoline) || d == len(diesel) {
+			break
+		}
+		if !gasoline[g].ObservedAt.Equal(c.ObservedAt) || !diesel[d].ObservedAt.Equal(c.ObservedAt) {
+			continue
+		}
+		spread = append(spread, series.Point{
+			ObservedAt: c.ObservedAt,
+			VintageAt:  latest(c.VintageAt, gasoline[g].VintageAt, diesel[d].VintageAt),
+			Value:      crack321(c.Value, gasoline[g].Value, diesel[d].Value),
+		})
+	}
+	return spread
+}
+
+// crack321 is the 3:2:1 spread in USD/bbl of crude in USD/bbl and products in USD/gal: the ratio of CME's calculator and of EIA.
+func crack321(crude, gasoline, diesel float64) float64 {
+	products := float64(2*gallonsPerBarrel*gasoline) + float64(gallonsPerBarrel*diesel)
+	return (products - float64(3*crude)) / 3
+}
+
+func latest(first time.Time, others ...time.Time) time.Time {
+	for _, t := range others {
+		if t.After(first) {
+			first = t
+		}
+	}
+	return first
+}
+
+// crackComponents shows the three prices of the newest day, each against its own season, and the spread against the 252 values
+// before it.
+func crackComponents(in series.Set, _ time.Time) []Component {
+	spread := crackSpread(in)
+	if len(spread) == 0 {
+		return nil
+	}
+	newest := spread[len(spread)-1]
+	out := []Component{
+		crackLeg(in[wtiCushing], newest.ObservedAt, "wti_cushing", "WTI crude oil, Cushing, Oklahoma, spot", "USD/bbl"),
+		crackLeg(in[gasolineHarbor], newest.ObservedAt, "gasoline_ny_harbor", "Conventional regular gasoline, New York Harbor, spot", "USD/gal"),
+		crackLeg(in[ulsdHarbor], newest.ObservedAt, "ulsd_ny_harbor", "Ultra-low-sulfur diesel, New York Harbor, spot", "USD/gal"),
+	}
+	var year moments
+	if before := spread[:len(spread)-1]; len(before) >= crackYear {
+		for _, p := range before[len(before)-crackYear:] {
+			year = year.add(p.Value)
+		}
+	}
+	return append(out, Component{
+		Name: "previous_252_days", Label: "Crack spread against the 252 trading days before", Unit: "USD/bbl",
+		ObservedAt: newest.ObservedAt, Value: newest.Value, Baseline: year.mean(), Scale: year.sd(),
+	}.known())
+}
+
+// crackLeg is the price of one leg on a day that it has, with the same baseline as the spread's.
+func crackLeg(points []series.Point, day time.Time, name, label, unit string) Component {
+	points = until(points, day)
+	points = points[len(until(points, day.AddDate(-seasonYears-1, 0, 0))):] // nothing older can enter the baseline
+	season := crackSeason.moments(points)[len(points)-1]
+	return Component{
+		Name: name, Label: label, Unit: unit,
+		ObservedAt: day, Value: points[len(points)-1].Value, Baseline: season.mean(), Scale: season.sd(),
+	}.known()
+}
+
+const crackBrief = `## What it says
+
+A refinery buys crude oil and sells what it makes of it. The 3:2:1 crack spread is the gross margin of a model refinery that turns
+three barrels of crude into two barrels of gasoline and one of diesel, per barrel of crude. A wide spread says that products
+are scarce beside crude: refineries are paid to run hard. A narrow or negative one says that crude is dear or that products pile
+up. The z-score tells how unusual the spread is for the time of the year: margins tend to widen before the driving season and
+with the first cold.
+
+## How it is made
+
+On every day with all three prices:
+
+    spread = (2 * 42 * gasoline + 42 * diesel - 3 * crude) / 3
+
+- crude: WTI spot at Cushing, Oklahoma, in USD per barrel (EIA RWTC)
+- gasoline: conventional regular, spot at New York Harbor, in USD per gallon (EIA EER_EPMRU_PF4_Y35NY_DPG)
+- diesel: ultra-low-sulfur No. 2, spot at New York Harbor, in USD per gallon (EIA EER_EPD2DXL0_PF4_Y35NY_DPG)
+- 42: gallons in a barrel
+
+A day on which one price is missing has no value; a price is never carried forward. The history begins on 14 June 2006 with the
+diesel series. The heating oil that was the distillate before is another product and is not spliced on. Prices of 84.54, 2.57 and 2.79
+give 26.48 USD per barrel.
+
+## Baseline and z-score
+
+The baseline is the mean of all values within 15 calendar days of the same month and day in each of the five previous years (29
+February counts as the 28th where a year has none), about 105 to 111 values; the scale is their sample standard deviation. A year
+counts when it has at least 10 values in its window; with fewer than three such years there is no baseline.
+
+    z = (spread - baseline) / scale
+    difference in percent = 100 * (spread / baseline - 1), unknown when the baseline is not positive
+
+Beside it stands the z-score of the spread against its own 252 previous values, which knows no season, and each price against its own
+five-year season.
+
+## The interval
+
+The prices are known exactly, but they are days old when they are read: EIA publishes the daily prices of a week on Wednesday. The
+interval bounds, at 90 %, where the spread may have moved in the meantime if it went on in steps of its usual size:
+
+    spread ± 1.645 * s * sqrt(d)
+
+- s: sample standard deviation of the last 60 daily changes
+- d: days from Monday to Friday between the day of the prices and the day of reading (UTC; holidays count). For the newest value
+  that is the instant of the snapshot, so the interval widens until new prices come; for older ones the day they became known, 14 days
+  at most.
+
+From September 2006 to December 2025 the spread two, five and nine calendar days later lay inside in 93, 91 and 92 % of all cases.
+Jumps are wider than a random walk allows: in a week like that of 20 April 2020 the interval is too narrow before and too wide after.
+
+## What it cannot tell
+
+- The gasoline is conventional gasoline, not RBOB, the blendstock behind the exchange's contract. No free daily spot price of RBOB at
+  New York exists.
+- These are spot assessments, not futures: the figure differs from the crack spread quoted on an exchange, and cannot be traded.
+- The crude is priced at Cushing and the products at New York: the cost of moving either is inside the spread. The refineries of
+  the East Coast mostly run other crudes.
+- It is not a profit: energy, labour, blending credits (RINs) and a real refinery's own yields are left out.
+- Extreme values are kept. On 20 April 2020 crude cost -36.98 USD and the spread was 65.62, a z-score of 15.9: right by the arithmetic,
+  and no sign of rich refiners. Read a z-score beyond 8 as a disorder in one of the prices. The highest spread of the record is 75.89
+  (13 May 2022), the lowest -1.62 (22 September 2008).
+- Five years that hold 2022 make a wide scale: a z-score of those years is tame.
+
+## Sources
+
+- [EIA, spot prices](https://www.eia.gov/dnav/pet/pet_pri_spt_s1_d.htm), published on Wednesdays for the days up to Monday or Tuesday; values
+  are rarely revised, but holiday rows have been published and withdrawn
+- The ratio is the one of CME's crack spread calculator and of EIA
+
+EIA's data are in the public domain. EIA's own metadata mark the daily spot prices as supplied by a third party.
+`

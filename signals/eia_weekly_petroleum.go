@@ -1,0 +1,191 @@
+package signals
+
+import (
+	"time"
+
+	"tidemark/series"
+)
+
+// The four weekly series, as EIA names them. WCSSTUS1, often taken for the first, is the Strategic Petroleum Reserve.
+const (
+	crudeStocks      series.ID = "eia.WCESTUS1"
+	gasolineStocks   series.ID = "eia.WGTSTUS1"
+	distillateStocks series.ID = "eia.WDISTUS1"
+	utilisation      series.ID = "eia.WPULEUS3"
+)
+
+const (
+	thousandBarrels = "thousand barrels"
+	// petroleumSurprises is how many surprises the interval's quantiles need: two years of weeks. They leave five in each tail of
+	// 5 %, and every season has spoken twice.
+	petroleumSurprises = 104
+	// petroleumStaleness: the report of a week that ends on Friday comes on the Wednesday after at 10:30 New York time and stays
+	// the newest for a week, so it is up to 12.6 days old, 13.7 days when a holiday moves the next one to Thursday. Sixteen days leave
+	// two for a late report; one that is missed shows.
+	petroleumStaleness = 16 * 24 * time.Hour
+)
+
+func eiaWeeklyPetroleum() Definition {
+	return Definition{
+		ID:        "eia-weekly-petroleum",
+		Domain:    "energy",
+		Name:      "US commercial crude oil stocks, weekly",
+		Unit:      thousandBarrels,
+		Frequency: "weekly",
+		Description: "Commercial crude oil stocks of the United States at the end of the week, without the Strategic Petroleum Reserve, " +
+			"from the Weekly Petroleum Status Report of the Energy Information Administration, compared with the same week of " +
+			"the five previous years. Beside it stand the stocks of gasoline and distillate, the utilisation of refineries, the " +
+			"five-year range, and the seasonal surprise: the week's change less the mean change of the same week in the five " +
+			"previous years. The surprise is measured against the season, not against the expectations of analysts. The " +
+			"figures are estimates from a sample of companies.",
+		Keywords: []string{
+			"crude oil stocks", "inventories", "gasoline stocks", "distillate stocks", "refinery utilisation",
+			"Weekly Petroleum Status Report", "five-year range",
+		},
+		Place:      "United States",
+		License:    eiaLicense,
+		LicenseURL: eiaLicenseURL,
+		SourceURL:  "https://www.eia.gov/petroleum/supply/weekly/",
+		Inputs:     []series.ID{crudeStocks, gasolineStocks, distillateStocks, utilisation},
+		// After the day's report, also one that a holiday moved to noon, and before the day's pick is made, at 17:30.
+		Cadence:        series.Cadence{Cron: "5 17 * * 1-5", Zone: "America/New_York", CatchUp: series.CatchUpLatest},
+		Staleness:      petroleumStaleness,
+		BaselineMethod: "same_week_5y_mean",
+		IntervalMethod: "seasonal_surprise_quantiles_5y",
+		Technique: "Stocks as reported; baseline: mean of the same week (the Friday within three days of the same month and day) in the five " +
+			"previous years; surprise: the week's change less the mean change of those five weeks",
+		Compute:    computePetroleum,
+		Components: petroleumComponents,
+		Brief:      petroleumBrief,
+	}
+}
+
+// computePetroleum yields one estimate for every week of crude oil stocks, from 1982-08-20. The interval is the value plus the 5 %
+// and 95 % quantiles of the surprises of the last five years.
+func computePetroleum(in series.Set, _ time.Time) Track {
+	crude := in[crudeStocks]
+	stands := weeks(crude)
+	surprises := make([]float64, len(stands))
+	for i, w := range stands {
+		surprises[i] = w.surprise()
+	}
+	lower, upper := trailingQuantiles(crude, surprises, seasonYears, petroleumSurprises, (1-Level)/2, (1+Level)/2)
+	track := make(Track, len(crude))
+	for i, p := range crude {
+		track[i] = Estimate{
+			ObservedAt: p.ObservedAt,
+			KnownAt:    p.VintageAt,
+			Value:      p.Value,
+			Lo:         p.Value + lower[i],
+			Hi:         p.Value + upper[i],
+			Baseline:   stands[i].level.mean(),
+			Scale:      stands[i].level.sd(),
+			N:          stands[i].level.n,
+		}.known()
+	}
+	return track
+}
+
+// petroleumComponents shows the other three series, each at its own newest week and against its own same weeks, and of the crude
+// oil stocks the change, the surprise and the range of the same weeks. A series of which nothing is known is left out.
+func petroleumComponents(in series.Set, _ time.Time) []Component {
+	var out []Component
+	add := func(p series.Point, name, label, unit string, value, baseline, scale float64) {
+		out = append(out, Component{
+			Name: name, Label: label, Unit: unit, ObservedAt: p.ObservedAt, Value: value, Baseline: baseline, Scale: scale,
+		}.known())
+	}
+	if p, w, ok := newestWeek(in[crudeStocks]); ok {
+		add(p, "week_change", "Change of crude oil stocks over the week", thousandBarrels, w.change, w.season.mean(), w.season.sd())
+		// A surprise of nothing is zero; its spread is that of the changes it is measured against.
+		add(p, "seasonal_surprise", "Change less the mean change of the same week in the five previous years", thousandBarrels,
+			w.surprise(), 0, w.season.sd())
+		unknown := moments{}.mean()
+		add(p, "five_year_low", "Lowest crude oil stocks of the same week in the five previous years", thousandBarrels, w.low, unknown, unknown)
+		add(p, "five_year_high", "Highest crude oil stocks of the same week in the five previous years", thousandBarrels, w.high, unknown, unknown)
+	}
+	for _, part := range []struct {
+		id                series.ID
+		name, label, unit string
+	}{
+		{gasolineStocks, "gasoline_stocks", "Total motor gasoline stocks", thousandBarrels},
+		{distillateStocks, "distillate_stocks", "Distillate fuel oil stocks", thousandBarrels},
+		{utilisation, "refinery_utilisation", "Utilisation of operable refinery capacity", "percent"},
+	} {
+		if p, w, ok := newestWeek(in[part.id]); ok {
+			add(p, part.name, part.label, part.unit, p.Value, w.level.mean(), w.level.sd())
+		}
+	}
+	return out
+}
+
+// newestWeek is the newest point of a weekly series and how it stands, and whether there is one.
+func newestWeek(points []series.Point) (series.Point, week, bool) {
+	if len(points) == 0 {
+		return series.Point{}, week{}, false
+	}
+	newest := points[len(points)-1]
+	// The matched weeks of five years ago have changes that look one week further back.
+	recent := points[len(until(points, newest.ObservedAt.AddDate(-seasonYears-1, 0, 0))):]
+	return newest, weeks(recent)[len(recent)-1], true
+}
+
+const petroleumBrief = `## What it says
+
+How much crude oil lay in commercial tanks in the United States at the end of the week, and whether that is much for the time of
+the year. Stocks above their season say that supply ran ahead of the refineries, stocks below it that oil is being drawn down. The
+market watches the week's change more than the level, and of the change the part that the season does not explain.
+
+## How it is made
+
+The value is EIA's weekly estimate of crude oil stocks without the Strategic Petroleum Reserve, in thousand barrels (WCESTUS1), as
+reported. Beside it stand gasoline stocks (WGTSTUS1), distillate stocks (WDISTUS1) and the utilisation of operable refinery capacity in
+percent (WPULEUS3). Nothing is adjusted, smoothed or filled: a missing week has no value.
+
+## Baseline and z-score
+
+The same week of an earlier year is the Friday within three days of the same month and day (29 February counts as the 28th where a
+year has none); there is exactly one. The baseline is the mean of the same week in the five previous years, the scale their sample
+standard deviation. With fewer than three matched years there is no baseline.
+
+    z = (stocks - baseline) / scale
+    difference in percent = 100 * (stocks / baseline - 1)
+
+The lowest and the highest of the five are the "five-year range" of EIA's charts. Five values make a rough scale: read a z-score below 2
+as "within what the season has seen".
+
+## The seasonal surprise
+
+    surprise = week's change - mean change of the same week in the five previous years
+    z of the surprise = surprise / sample standard deviation of those five changes
+
+In the week to 16 May 2025 stocks rose by 1,328 thousand barrels where the five years before had seen a mean fall of 3,537: a surprise of
++4,865, a z-score of 0.84.
+
+## The interval
+
+The stocks plus the 5 % and the 95 % quantiles of the surprises of the last five years, the newest included. The quantiles are surprises
+that occurred, so the interval may be longer on one side; it needs 104 of them. It bounds, at 90 %, how far the stocks move in a week
+beyond what the season explains, and so how much of a single reading may be noise. From 1987 to 2026 the surprise of the following week
+lay inside in 90 % of 2,010 weeks.
+
+It is not the sampling error of the survey, which EIA does not publish with the series.
+
+## What it cannot tell
+
+- The surprise is one against the season, not against what analysts expected. Their consensus is not free; a figure that surprises the
+  season may be just what the market had priced.
+- The weekly figures are estimates from a sample of companies. They are replaced by monthly figures in other series and not revised
+  in place: of 2,058 weeks none changed in four years.
+- Commercial stocks answer to releases from and purchases for the Strategic Petroleum Reserve, which is not part of them.
+- National totals hide the place: oil at Cushing, where the futures contract is delivered, may run short while the total is ample.
+- Fog on the Gulf Coast, hurricanes and the date of a holiday move barrels between weeks.
+- Five years that hold 2020 make a high and wide baseline.
+
+## Sources
+
+- [EIA, Weekly Petroleum Status Report](https://www.eia.gov/petroleum/supply/weekly/), for the week to Friday, on Wednesday at 10:30 New York
+  time, after a holiday mostly on Thursday
+
+EIA's data are in the public domain as a work of the U.S. government; EIA asks to be named with the date of publication.
+`

@@ -1,0 +1,249 @@
+package signals
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/stat"
+
+	"tidemark/series"
+)
+
+// exact is the mean and the sample standard deviation in 400 bits.
+func exact(values []float64) (mean, sd float64) {
+	number := func(x float64) *big.Float { return new(big.Float).SetPrec(400).SetFloat64(x) }
+	sum := number(0)
+	for _, v := range values {
+		sum.Add(sum, number(v))
+	}
+	m := number(0).Quo(sum, number(float64(len(values))))
+	squares := number(0)
+	for _, v := range values {
+		d := number(0).Sub(number(v), m)
+		squares.Add(squares, d.Mul(d, d))
+	}
+	squares.Quo(squares, number(float64(len(values)-1)))
+	mean, _ = m.Float64()
+	sd, _ = squares.Sqrt(squares).Float64()
+	return mean, sd
+}
+
+func TestTrailingMomentsAgreeWithExactArithmetic(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name        string
+		start, step float64
+	}{
+		{"prices of a few dollars", 2, 0.03},
+		{"stocks of half a million", 450_000, 3_000},
+		{"a small spread on a large value", 1e6, 1},
+		{"a tiny spread on a huge value", 1e12, 0.01},
+		{"values around zero", 0, 1},
+		{"very small values", 1e-150, 1e-151},
+		{"very large values", 1e150, 1e148},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			rng := rand.New(rand.NewPCG(1, 2))
+			values := make([]float64, 700)
+			x := c.start
+			for i := range values {
+				x += c.step * rng.NormFloat64()
+				values[i] = x
+			}
+			for _, n := range []int{2, 5, 60, 252} {
+				for i, m := range trailing(values, n) {
+					if i < n-1 {
+						if m.n != 0 || !math.IsNaN(m.mean()) || !math.IsNaN(m.sd()) {
+							t.Fatalf("n %d, i %d: %+v from too short a history, want nothing", n, i, m)
+						}
+						continue
+					}
+					if i%7 != 0 {
+						continue // the exact arithmetic is slow
+					}
+					window := values[i+1-n : i+1]
+					mean, sd := exact(window)
+					if !near(m.mean(), mean, sd) || !near(m.sd(), sd, 0) {
+						t.Fatalf("n %d, i %d: %v, %v, want %v, %v", n, i, m.mean(), m.sd(), mean, sd)
+					}
+					if gm, gs := stat.MeanStdDev(window, nil); !near(m.mean(), gm, gs) || math.Abs(m.sd()-gs) > 1e-9*gs {
+						t.Fatalf("n %d, i %d: %v, %v, gonum has %v, %v", n, i, m.mean(), m.sd(), gm, gs)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestAConstantWindowHasNoSpreadWhateverStandsBesideIt(t *testing.T) {
+	t.Parallel()
+	for _, constant := range []float64{0.1, 3.3, 90.7, 442_999.9, -36.98} {
+		values := []float64{7, -1e9, 12.5}
+		for range 200 {
+			values = append(values, constant)
+		}
+		for i, m := range trailing(values, 7) {
+			if i < 9 {
+				continue // the window still holds another value
+			}
+			if m.mean() != constant || m.sd() != 0 {
+				t.Fatalf("window of %v: mean %v, sd %v, want the value and exactly 0", constant, m.mean(), m.sd())
+			}
+			if z := (Estimate{Value: constant, Baseline: m.mean(), Scale: m.sd()}).Z(); !math.IsNaN(z) {
+				t.Fatalf("z-score in a spread of zero is %v, want NaN", z)
+			}
+		}
+	}
+}
+
+func TestAnUnknownOrAbsurdValueLeavesNoTraceBehindItsWindow(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(3, 4))
+	values := make([]float64, 300)
+	for i := range values {
+		values[i] = 20 + rng.NormFloat64()
+	}
+	for _, bad := range []float64{math.NaN(), 1e300, -1e17} {
+		broken := slices.Clone(values)
+		broken[100] = bad
+		clean, got := trailing(values, 30), trailing(broken, 30)
+		for i := range got {
+			touched := i >= 100 && i < 130
+			if !touched && got[i] != clean[i] {
+				t.Fatalf("%v at 100 changed the window that ends at %d: %+v, want %+v", bad, i, got[i], clean[i])
+			}
+			if touched && math.IsNaN(bad) && !(math.IsNaN(got[i].mean()) && math.IsNaN(got[i].sd())) {
+				t.Fatalf("the window that ends at %d holds NaN but has mean %v, sd %v", i, got[i].mean(), got[i].sd())
+			}
+		}
+	}
+}
+
+func TestWindowsAnswerForAnyStretchAndAnyBlocks(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 300 {
+		values := make([]float64, 1+rng.IntN(80))
+		blocks := make([]int, len(values))
+		block := rng.IntN(10) - 5
+		for i := range values {
+			values[i] = 100 + 10*rng.NormFloat64()
+			if rng.IntN(5) == 0 {
+				block += 1 + rng.IntN(3) // blocks may be left out, as by a hole
+			}
+			blocks[i] = block
+		}
+		w := newWindows(values, func(i int) int { return blocks[i] })
+		for range 100 {
+			lo := rng.IntN(len(values))
+			hi := lo + rng.IntN(len(values)-lo+1)
+			got := w.over(lo, hi)
+			if got.n != hi-lo {
+				t.Fatalf("over(%d, %d) holds %d values", lo, hi, got.n)
+			}
+			if hi == lo {
+				continue
+			}
+			mean, sd := stat.MeanStdDev(values[lo:hi], nil)
+			if !near(got.mean(), mean, 0) || !near(got.sd(), sd, 1e-3) {
+				t.Fatalf("over(%d, %d) = %v, %v, want %v, %v (blocks %v)", lo, hi, got.mean(), got.sd(), mean, sd, blocks)
+			}
+		}
+	}
+}
+
+func TestMomentsByHand(t *testing.T) {
+	t.Parallel()
+	m := moments{}.add(2).add(4).add(4).add(4).add(5).add(5).add(7).add(9)
+	wantNear(t, "mean", m.mean(), 5)
+	wantNear(t, "sd", m.sd(), math.Sqrt(32.0/7))
+	halves := moments{}.add(2).add(4).add(4).merge(moments{}.add(4).add(5).add(5).add(7).add(9))
+	wantNear(t, "mean of the union", halves.mean(), 5)
+	wantNear(t, "sd of the union", halves.sd(), math.Sqrt(32.0/7))
+	if one := (moments{}).add(3); one.mean() != 3 || !math.IsNaN(one.sd()) {
+		t.Errorf("one value has mean %v, sd %v, want 3 and NaN", one.mean(), one.sd())
+	}
+	if got := changes([]float64{1, 4, 2}); !slices.Equal(got, []float64{3, -2}) {
+		t.Errorf("changes = %v", got)
+	}
+	if got := changes([]float64{1}); len(got) != 0 {
+		t.Errorf("changes of one value = %v", got)
+	}
+}
+
+func TestQuantileIsTheInverseOfTheEmpiricalDistribution(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(7, 8))
+	var s sorted
+	if !math.IsNaN(s.quantile(0.5)) {
+		t.Error("the empty set has a quantile")
+	}
+	for range 300 {
+		s.insert(float64(rng.IntN(50))) // with ties
+		for _, p := range []float64{0, 0.05, 0.25, 0.5, 0.9, 0.95, 1} {
+			if got, want := s.quantile(p), stat.Quantile(p, stat.Empirical, s, nil); got != want {
+				t.Fatalf("quantile %v of %d values = %v, gonum has %v", p, len(s), got, want)
+			}
+		}
+	}
+	for len(s) > 0 {
+		s.remove(s[rng.IntN(len(s))])
+		if !slices.IsSorted(s) {
+			t.Fatal("out of order after a removal")
+		}
+	}
+}
+
+func TestTrailingQuantilesEqualADirectComputation(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(5) {
+		rng := rand.New(rand.NewPCG(seed, 9))
+		points := walk(rng, date("1999-11-01"), date("2013-03-31"), 100, 1, friday)
+		values := make([]float64, len(points))
+		for i := range values {
+			values[i] = rng.NormFloat64()
+			if rng.IntN(20) == 0 {
+				values[i] = math.NaN()
+			}
+		}
+		const years, atLeast = 5, 30 // with two leap days among them, five years end on a Friday again
+		lower, upper := trailingQuantiles(points, values, years, atLeast, 0.05, 0.95)
+		unknown := 0
+		for i, p := range points {
+			var window []float64
+			start := earlier(p.ObservedAt, years)
+			for j := range i + 1 {
+				if points[j].ObservedAt.After(start) && !math.IsNaN(values[j]) {
+					window = append(window, values[j])
+				}
+			}
+			slices.Sort(window)
+			lo, hi := math.NaN(), math.NaN()
+			if len(window) >= atLeast {
+				lo, hi = stat.Quantile(0.05, stat.Empirical, window, nil), stat.Quantile(0.95, stat.Empirical, window, nil)
+			} else {
+				unknown++
+			}
+			if !near(lower[i], lo, 0) || !near(upper[i], hi, 0) {
+				t.Fatalf("seed %d, %v: %v, %v, want %v, %v", seed, p.ObservedAt, lower[i], upper[i], lo, hi)
+			}
+		}
+		if unknown == 0 || unknown > len(points)/2 {
+			t.Fatalf("%d of %d windows were too short: the series does not test what it should", unknown, len(points))
+		}
+	}
+}
+
+func TestUntilCutsAfterAnInstant(t *testing.T) {
+	t.Parallel()
+	points := []series.Point{point("2024-01-02", 1), point("2024-01-03", 2), point("2024-01-05", 3)}
+	for day, want := range map[string]int{"2024-01-01": 0, "2024-01-02": 1, "2024-01-04": 2, "2024-01-05": 3, "2025-01-01": 3} {
+		if got := until(points, date(day)); len(got) != want {
+			t.Errorf("until(%s) holds %d points, want %d", day, len(got), want)
+		}
+	}
+}
