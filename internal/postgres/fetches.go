@@ -109,6 +109,46 @@ func (db *DB) Fetches(ctx context.Context, source string) iter.Seq2[series.Fetch
 	}
 }
 
+// Confirming is a fetch that, alone or as one page of its run, confirmed series last.
+type Confirming struct {
+	Fetch  series.Fetch
+	Series []series.ID
+}
+
+const confirmingSQL = `
+	select f.id, f.source, f.url, f.status, f.header, f.fetched_at, f.sha256, f.bytes, f.not_modified, f.synthetic, f.constructed,
+		f.series
+	from (
+		select distinct on (f.url) f.*, c.series
+		from (
+			select c.id, c.run_id, array_agg(w.series) as series
+			from watermarks w join fetches c on c.id = w.fetch_id
+			where c.source = @source
+			group by c.id
+		) c
+		join fetches f on f.source = @source and (f.id = c.id or f.run_id = c.run_id) and f.status in (200, 304)
+		order by f.url, f.fetched_at desc, f.id desc
+	) f
+	order by f.fetched_at, f.id`
+
+// ConfirmingFetches returns the fetches that what is known of a source rests on, in the order of time, the newest of each URL.
+func (db *DB) ConfirmingFetches(ctx context.Context, source string) ([]Confirming, error) {
+	rows, err := db.pool.Query(ctx, confirmingSQL, pgx.NamedArgs{"source": source})
+	if err != nil {
+		return nil, fmt.Errorf("read the confirming fetches: %w", err)
+	}
+	list, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (c Confirming, err error) {
+		f := &c.Fetch
+		err = r.Scan(&f.ID, &f.Source, &f.URL, &f.Status, &f.Header, &f.FetchedAt, &f.SHA256, &f.Bytes, &f.NotModified,
+			&f.Synthetic, &f.Constructed, &c.Series)
+		return c, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the confirming fetches: %w", err)
+	}
+	return list, nil
+}
+
 // ReserveHost books the next free instant for one request to a host, over all processes, and returns how long to wait for it. Two
 // instants of a host are at least interval apart.
 func (db *DB) ReserveHost(ctx context.Context, host string, interval time.Duration) (time.Duration, error) {

@@ -2,11 +2,13 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // The channels that the database notifies.
@@ -71,12 +73,33 @@ func (db *DB) listenOnce(ctx context.Context, l Listener, up func()) error {
 	}
 	up()
 	for {
-		n, err := c.WaitForNotification(ctx)
+		n, err := wait(ctx, c)
 		if err != nil {
 			return fmt.Errorf("wait for a notification: %w", err)
 		}
 		if err := l.Notified(ctx, n.Channel, n.Payload); err != nil {
 			return err
+		}
+	}
+}
+
+// silence is how long a connection may be quiet before it is asked whether it is still there: one whose other end vanished without
+// a word would be quiet for ever.
+const silence = 5 * time.Second
+
+func wait(ctx context.Context, c *pgx.Conn) (*pgconn.Notification, error) {
+	for {
+		quiet, stop := context.WithTimeout(ctx, silence)
+		n, err := c.WaitForNotification(quiet)
+		stop()
+		if err == nil || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) || c.IsClosed() {
+			return n, err
+		}
+		asked, stop := context.WithTimeout(ctx, silence)
+		_, err = c.Exec(asked, "select 1")
+		stop()
+		if err != nil {
+			return nil, err
 		}
 	}
 }

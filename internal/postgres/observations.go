@@ -81,10 +81,13 @@ const withdrawable = 10
 //
 // A value seen for the first time while its series is first loaded gets the assumed vintage of its publication; every other one
 // the time of its fetch. When anything was added, each of the dependents (signal ids) is due to be computed for the time of the
-// newest fetch, in the same commit. All or nothing is stored, and only while the attempt that f names is the current one.
+// newest fetch, in the same commit. A load older than what confirmed its series last changes nothing. All or nothing is stored, and only while the attempt that f names is the current one.
 func (db *DB) StoreLoads(ctx context.Context, f task.Fence, loads []Load, dependents []string) (int64, error) {
 	var added int64
 	err := db.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
+		if same, err := db.confirmSame(ctx, c, f, loads); err != nil || same {
+			return err
+		}
 		// The rows travel before the transaction begins: no lock is held while a client could be slow.
 		if err := stage(ctx, c, loads); err != nil {
 			return err
@@ -98,6 +101,47 @@ func (db *DB) StoreLoads(ctx context.Context, f task.Fence, loads []Load, depend
 		return 0, fmt.Errorf("store observations: %w", err)
 	}
 	return added, nil
+}
+
+const sameSQL = `
+	select coalesce(bool_and(coalesce(confirmed.url = f.url and confirmed.sha256 = f.sha256 and w.confirmed_at <= f.fetched_at, false)), false)
+	from unnest(@ids::bigint[], @series::text[]) as t (fetch_id, series)
+	join fetches f on f.id = t.fetch_id
+	left join watermarks w on w.series = t.series
+	left join fetches confirmed on confirmed.id = w.fetch_id`
+
+const confirmSameSQL = `
+	update watermarks w set fetch_id = t.fetch_id, confirmed_at = t.fetched_at
+	from unnest(@ids::bigint[], @series::text[], @at::timestamptz[]) as t (fetch_id, series, fetched_at)
+	where w.series = t.series`
+
+// confirmSame spares the comparison where every series was confirmed last by the very bytes that came again.
+func (db *DB) confirmSame(ctx context.Context, c *pgxpool.Conn, f task.Fence, loads []Load) (same bool, err error) {
+	var ids []int64
+	var names []string
+	var at []time.Time
+	for _, l := range loads {
+		seen := map[series.ID]bool{}
+		for _, r := range l.Readings {
+			seen[r.Series] = true
+		}
+		for _, c := range l.Covers {
+			seen[c.Series] = true
+		}
+		for id := range seen {
+			ids, names, at = append(ids, l.FetchID), append(names, string(id)), append(at, l.FetchedAt)
+		}
+	}
+	args := pgx.NamedArgs{"ids": ids, "series": names, "at": at}
+	if err := c.QueryRow(ctx, sameSQL, args).Scan(&same); err != nil || !same {
+		return false, err
+	}
+	return true, pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, confirmSameSQL, args); err != nil {
+			return err
+		}
+		return hold(ctx, tx, f, 0)
+	})
 }
 
 const stageSQL = `
@@ -168,13 +212,15 @@ const shrunkSQL = `
 	join known k on k.series = c.series and k.observed_at >= coalesce(c.from_at, '-infinity')
 		and k.observed_at <= coalesce(c.to_at, 'infinity') and k.marker is distinct from 'withdrawn'
 	left join stage_readings s on s.load = c.load and s.series = k.series and s.observed_at = k.observed_at
-	where c.load = @load
+	where c.load = @load and not exists (
+		select from watermarks w join stage_loads l on l.load = c.load where w.series = c.series and w.confirmed_at > l.fetched_at)
 	group by c.series
 	having count(*) filter (where s.series is null) > greatest(@withdrawable::bigint, count(*) / 100)
 		or count(*) filter (where s.series is null) > count(*) / 2
 	limit 1`
 
-// A vintage is never older than the one it replaces, whatever the clocks of two workers say.
+// An answer older than the one that confirmed its series last says nothing new. Otherwise a vintage is never older than the one it
+// replaces, whatever the clocks of two workers say.
 const addReadingsSQL = `
 	insert into observations (series, observed_at, vintage_at, value, marker, assumed, fetch_id)
 	select s.series, s.observed_at,
@@ -190,7 +236,7 @@ const addReadingsSQL = `
 	join stage_loads l on l.load = s.load
 	left join known k on k.series = s.series and k.observed_at = s.observed_at
 	left join watermarks w on w.series = s.series
-	where s.load = @load
+	where s.load = @load and (w.series is null or w.confirmed_at <= l.fetched_at)
 		and (k.series is null or k.value is distinct from s.value or k.marker is distinct from s.marker)
 	on conflict do nothing`
 
@@ -201,7 +247,8 @@ const addWithdrawalsSQL = `
 	join stage_loads l on l.load = c.load
 	join known k on k.series = c.series and k.observed_at >= coalesce(c.from_at, '-infinity')
 		and k.observed_at <= coalesce(c.to_at, 'infinity') and k.marker is distinct from 'withdrawn'
-	where c.load = @load
+	left join watermarks w on w.series = c.series
+	where c.load = @load and (w.series is null or w.confirmed_at <= l.fetched_at)
 		and not exists (
 			select from stage_readings s where s.load = c.load and s.series = k.series and s.observed_at = k.observed_at)
 	on conflict do nothing`
@@ -262,17 +309,4 @@ func merge(ctx context.Context, tx pgx.Tx, f task.Fence, loads []Load, dependent
 		}
 	}
 	return added, hold(ctx, tx, f, added)
-}
-
-// Watermark tells when a series was confirmed last, and whether it was ever loaded.
-func (db *DB) Watermark(ctx context.Context, id series.ID) (time.Time, bool, error) {
-	var t time.Time
-	err := db.pool.QueryRow(ctx, `select confirmed_at from watermarks where series = @series`, pgx.NamedArgs{"series": id}).Scan(&t)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return time.Time{}, false, nil
-	}
-	if err != nil {
-		return time.Time{}, false, fmt.Errorf("read the watermark of %s: %w", id, err)
-	}
-	return t, true, nil
 }

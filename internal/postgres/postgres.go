@@ -26,6 +26,8 @@ var (
 	ErrFenced = errors.New("this attempt was superseded")
 	// ErrNotFound: there is no such row.
 	ErrNotFound = errors.New("not found")
+	// ErrUnderWay: the run that was asked for is to be done, or being done, already.
+	ErrUnderWay = errors.New("it is under way already")
 )
 
 // DB is a pool of connections that work as one role. It is safe for concurrent use.

@@ -272,7 +272,7 @@ func (db *DB) Unfinished(ctx context.Context, at time.Time) (bool, error) {
 }
 
 // AddRun records a run that an operator asks for, with who and why, and returns its id. A run of that job, subject and slot that
-// is over is begun again.
+// is over is begun again; ErrUnderWay when it is not over.
 func (db *DB) AddRun(ctx context.Context, job, subject string, slot time.Time, reason string) (int64, error) {
 	p, ok := task.Policies[job]
 	if !ok {
@@ -290,7 +290,7 @@ func (db *DB) AddRun(ctx context.Context, job, subject string, slot time.Time, r
 			"job": job, "subject": subject, "slot": slot, "queue": p.Queue, "max_attempts": p.MaxAttempts, "reason": reason,
 		}).Scan(&id)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return 0, fmt.Errorf("a run of %s %s for %s is under way already", job, subject, slot.Format(time.RFC3339))
+		return 0, fmt.Errorf("run %s of %s for %s: %w", job, subject, slot.Format(time.RFC3339), ErrUnderWay)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("add a run of %s %s: %w", job, subject, err)

@@ -10,15 +10,8 @@ import (
 	"tidemark/workers/task"
 )
 
-// Schedule is a row of the schedule: a job with a subject, when it is due, and how far its slots were recorded.
-type Schedule struct {
-	Job, Subject, Cron, Zone, CatchUp string
-	Paused                            bool
-	LastSlot                          *time.Time
-}
-
 // SaveSchedules records the program's schedule. How far slots were recorded, and what an operator paused, stays.
-func (db *DB) SaveSchedules(ctx context.Context, list []Schedule) error {
+func (db *DB) SaveSchedules(ctx context.Context, list []task.Schedule) error {
 	b := &pgx.Batch{}
 	for _, s := range list {
 		b.Queue(`
@@ -36,10 +29,10 @@ func (db *DB) SaveSchedules(ctx context.Context, list []Schedule) error {
 }
 
 // Schedules returns the whole schedule.
-func (db *DB) Schedules(ctx context.Context) ([]Schedule, error) {
+func (db *DB) Schedules(ctx context.Context) ([]task.Schedule, error) {
 	rows, err := db.pool.Query(ctx, `
 		select job, subject, cron, zone, catch_up, paused, last_slot from schedules order by job, subject`)
-	list, err := collect[Schedule](rows, err)
+	list, err := collect[task.Schedule](rows, err)
 	if err != nil {
 		return nil, fmt.Errorf("read the schedule: %w", err)
 	}
@@ -60,17 +53,9 @@ func (db *DB) PauseSchedule(ctx context.Context, job, subject string, paused boo
 	return nil
 }
 
-// Slot is a slot that has come.
-type Slot struct {
-	At      time.Time
-	Trigger string
-	// Skip is why the slot is not run; empty for one that is.
-	Skip string
-}
-
 // RecordSlots makes slots of a schedule runs, and the newest of them the schedule's last, in one step. It does nothing, and says
-// so, when another scheduler has done it since seen was read.
-func (db *DB) RecordSlots(ctx context.Context, s Schedule, slots []Slot) (done bool, err error) {
+// so, when another scheduler has recorded slots since s was read.
+func (db *DB) RecordSlots(ctx context.Context, s task.Schedule, slots []task.Slot) (done bool, err error) {
 	if len(slots) == 0 {
 		return true, nil
 	}

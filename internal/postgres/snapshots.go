@@ -103,10 +103,11 @@ func nonNil[T any](s []T) []T {
 const snapshotColumns = `signal, at, status, observed_at, known_at, value, lo, hi, baseline, scale, z_score as z, delta_pct, n,
 	components, inputs, synthetic, code_version, run_id`
 
-// LatestSnapshots returns the newest snapshot of every signal that has one, ordered by signal.
+// LatestSnapshots returns, of every signal that has one, the newest snapshot for an instant that has come in the world's time,
+// ordered by signal.
 func (db *DB) LatestSnapshots(ctx context.Context) ([]Snapshot, error) {
 	rows, err := db.pool.Query(ctx, `
-		select distinct on (signal) `+snapshotColumns+` from snapshots order by signal, at desc`) // primary key
+		select distinct on (signal) `+snapshotColumns+` from snapshots where at <= world_now() order by signal, at desc`) // primary key
 	list, err := collect[Snapshot](rows, err)
 	if err != nil {
 		return nil, fmt.Errorf("read the latest snapshots: %w", err)

@@ -1,0 +1,131 @@
+package devstack
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+)
+
+// ErrNotInstalled tells that a machine has no binaries of the server in question, and that none could be had.
+var ErrNotInstalled = errors.New("no server binaries on this machine")
+
+// oldestPostgres is the oldest major version that we work with.
+const oldestPostgres = 14
+
+// usualFolders are where Postgres packages put a server that is not in PATH: Debian, Red Hat, a build from source, Homebrew,
+// Postgres.app.
+var usualFolders = []string{
+	"/usr/lib/postgresql/*/bin",
+	"/usr/pgsql-*/bin",
+	"/usr/local/pgsql/bin",
+	"/opt/homebrew/opt/postgresql*/bin",
+	"/usr/local/opt/postgresql*/bin",
+	"/Applications/Postgres.app/Contents/Versions/*/bin",
+}
+
+// postgresBinaries is one installed Postgres.
+type postgresBinaries struct {
+	// dir holds postgres and initdb.
+	dir string
+	// version is as the server prints it, for example "15.18"; major is 15.
+	version string
+	major   int
+}
+
+// findPostgres returns the installed Postgres to run data of the major version want (zero: no data yet): one of that version where
+// there is one, else the first that works, in the order of search. found lists all that were looked at, for error messages.
+func findPostgres(ctx context.Context, binDirs []string, only bool, want int) (chosen *postgresBinaries, found []postgresBinaries) {
+	for _, dir := range postgresFolders(binDirs, only) {
+		b, err := inspect(ctx, dir)
+		if err != nil || slices.ContainsFunc(found, func(f postgresBinaries) bool { return f.dir == b.dir }) {
+			continue
+		}
+		found = append(found, b)
+	}
+	for i, b := range found {
+		switch {
+		case b.major == want:
+			return &found[i], found
+		case b.major >= oldestPostgres && chosen == nil:
+			chosen = &found[i]
+		}
+	}
+	return chosen, found
+}
+
+// postgresFolders lists folders that hold both programs, in the order of preference: those given, PATH, the usual ones with the
+// newest first.
+func postgresFolders(binDirs []string, only bool) []string {
+	dirs := slices.Clone(binDirs)
+	if !only {
+		if path, err := exec.LookPath("postgres"); err == nil {
+			// A link into the folder of the package stands for that folder.
+			if real, err := filepath.EvalSymlinks(path); err == nil {
+				dirs = append(dirs, filepath.Dir(real))
+			}
+			dirs = append(dirs, filepath.Dir(path))
+		}
+		for _, pattern := range usualFolders {
+			matches, _ := filepath.Glob(pattern)
+			slices.SortFunc(matches, func(a, b string) int { return cmp.Compare(firstNumber(b), firstNumber(a)) })
+			dirs = append(dirs, matches...)
+		}
+	}
+	return slices.DeleteFunc(dirs, func(dir string) bool {
+		return !isProgram(filepath.Join(dir, "postgres")) || !isProgram(filepath.Join(dir, "initdb"))
+	})
+}
+
+var versionPattern = regexp.MustCompile(`\(PostgreSQL\) ((\d+)\S*)`)
+
+// inspect asks the server program for its version.
+func inspect(ctx context.Context, dir string) (postgresBinaries, error) {
+	out, err := exec.CommandContext(ctx, filepath.Join(dir, "postgres"), "--version").Output()
+	if err != nil {
+		return postgresBinaries{}, fmt.Errorf("ask %s for its version: %w", dir, err)
+	}
+	m := versionPattern.FindSubmatch(out)
+	if m == nil {
+		return postgresBinaries{}, fmt.Errorf("ask %s for its version: it says %q", dir, out)
+	}
+	major, err := strconv.Atoi(string(m[2]))
+	if err != nil {
+		return postgresBinaries{}, fmt.Errorf("ask %s for its version: %w", dir, err)
+	}
+	return postgresBinaries{dir: dir, version: string(m[1]), major: major}, nil
+}
+
+// findProgram returns the path of a program in the folders given, else in PATH.
+func findProgram(name string, binDirs []string, only bool) (string, error) {
+	for _, dir := range binDirs {
+		if path := filepath.Join(dir, name); isProgram(path) {
+			return path, nil
+		}
+	}
+	if !only {
+		if path, err := exec.LookPath(name); err == nil {
+			return filepath.Abs(path)
+		}
+	}
+	return "", fmt.Errorf("%s: %w", name, ErrNotInstalled)
+}
+
+func isProgram(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+}
+
+var digits = regexp.MustCompile(`\d+`)
+
+// firstNumber returns the first number in the text, zero without one.
+func firstNumber(text string) int {
+	n, _ := strconv.Atoi(digits.FindString(text))
+	return n
+}

@@ -1,0 +1,291 @@
+package devstack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// PostgresOptions describe one private Postgres. Only Dir is needed.
+type PostgresOptions struct {
+	// Dir is the folder for all of the server. Another start on it finds the data again. As root, it must be one that the server's
+	// user can enter, which t.TempDir is not.
+	Dir string
+	// Port to listen on. Zero: the one it had last, else a free one.
+	Port int
+	// Throwaway gives up durability against a crash of the machine (not of the server) for speed, for tests.
+	Throwaway bool
+	// Settings are further settings of the server by name. They win over ours.
+	Settings map[string]string
+	// BinDirs, OnlyBinDirs: as in Options.
+	BinDirs     []string
+	OnlyBinDirs bool
+	// CacheDir keeps downloaded binaries where the machine has none. Empty: nothing is downloaded, and a start without binaries is
+	// ErrNotInstalled.
+	CacheDir string
+	// Log gets one line for each thing that is started. Nil: nowhere.
+	Log *slog.Logger
+
+	died chan error
+	// mayMove lets a folder that the server's user cannot enter lead to one elsewhere.
+	mayMove bool
+	// repository is where binaries are downloaded. Empty: the public one.
+	repository string
+}
+
+// The superuser and the database that a private Postgres has.
+const postgresUser, postgresDatabase = "tidemark", "tidemark"
+
+// postgresSettings fit a developer's machine of two cores.
+var postgresSettings = map[string]string{
+	"listen_addresses":        "127.0.0.1",
+	"unix_socket_directories": "",
+	"max_connections":         "200",
+	"shared_buffers":          "128MB",
+	"synchronous_commit":      "on",
+	"password_encryption":     "scram-sha-256",
+	"timezone":                "UTC",
+	"log_timezone":            "UTC",
+	"log_destination":         "stderr",
+	"logging_collector":       "off",
+	"lc_messages":             "C",
+}
+
+// throwawaySettings are what Throwaway adds.
+var throwawaySettings = map[string]string{
+	"fsync":            "off",
+	"full_page_writes": "off",
+	"wal_level":        "minimal",
+	"max_wal_senders":  "0",
+}
+
+// StartPostgres runs a Postgres on o.Dir and returns once it answers: on 127.0.0.1, with a superuser tidemark whose random password
+// is kept in the folder, and an empty database tidemark when the folder is new. Its URL is that of the database. A server that an
+// earlier process left on the folder is stopped first. ctx bounds the start alone. Nothing is left running after an error.
+func StartPostgres(ctx context.Context, o PostgresOptions) (*Server, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.died == nil {
+		o.died = make(chan error, 1)
+	}
+	h, err := openHome(ctx, o.Dir, o.mayMove, o.Log)
+	if err != nil {
+		return nil, err
+	}
+	s, err := o.start(ctx, h)
+	if err != nil {
+		h.unlock()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (o PostgresOptions) start(ctx context.Context, h *home) (*Server, error) {
+	want, err := dataVersion(h.data())
+	if err != nil {
+		return nil, unusable(h.dir, err)
+	}
+	bin, err := o.binaries(ctx, h, want)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{home: h, log: o.Log, died: o.died, kind: kind{
+		name:    "Postgres",
+		program: "postgres",
+		path:    filepath.Join(bin.dir, "postgres"),
+		version: bin.version,
+		stop:    syscall.SIGINT,
+		hurry:   syscall.SIGQUIT,
+		pidFile: "postmaster.pid",
+		command: func(ctx context.Context, port int) *exec.Cmd {
+			return exec.CommandContext(ctx, filepath.Join(bin.dir, "postgres"), o.arguments(h.data(), port)...)
+		},
+		answer: func(ctx context.Context, port int) error {
+			return ensureDatabase(ctx, postgresURL(port, h.keep.Password, "postgres"))
+		},
+		url: func(port int) string { return postgresURL(port, h.keep.Password, postgresDatabase) },
+	}}
+	if want == 0 {
+		if err := s.initialise(ctx, filepath.Join(bin.dir, "initdb"), o.Throwaway); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.start(ctx, o.Port); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// binaries chooses the programs for data of the version want, and downloads them if there are none.
+func (o PostgresOptions) binaries(ctx context.Context, h *home, want int) (postgresBinaries, error) {
+	chosen, found := findPostgres(ctx, o.BinDirs, o.OnlyBinDirs, want)
+	if chosen == nil && o.CacheDir != "" {
+		b, err := download(ctx, o, h.account, want)
+		if err != nil {
+			return b, err
+		}
+		chosen = &b
+	}
+	switch {
+	case chosen == nil && len(found) > 0:
+		return postgresBinaries{}, fmt.Errorf("PostgreSQL %s in %s is too old: install version %d or newer, or set DATABASE_URL", found[0].version, found[0].dir, oldestPostgres)
+	case chosen == nil:
+		return postgresBinaries{}, fmt.Errorf("PostgreSQL: %w", ErrNotInstalled)
+	case want != 0 && chosen.major != want:
+		return postgresBinaries{}, fmt.Errorf("the data in %s was made by PostgreSQL %d, but this machine has PostgreSQL %s (%s): install version %d, or move the folder away to begin anew, or choose another with the setting STATE_DIR",
+			h.dir, want, chosen.version, chosen.dir, want)
+	}
+	return *chosen, nil
+}
+
+func (o PostgresOptions) arguments(data string, port int) []string {
+	settings := maps.Clone(postgresSettings)
+	if o.Throwaway {
+		maps.Copy(settings, throwawaySettings)
+	}
+	maps.Copy(settings, o.Settings)
+	args := []string{"-D", data, "-p", strconv.Itoa(port)}
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		args = append(args, "-c", name+"="+settings[name])
+	}
+	return args
+}
+
+// dataVersion reads which major version made the data folder. Zero: there is none.
+func dataVersion(data string) (int, error) {
+	content, err := os.ReadFile(filepath.Join(data, "PG_VERSION"))
+	if errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Stat(data); err == nil {
+			return 0, fmt.Errorf("%s is not the data of a Postgres: it has no PG_VERSION", data)
+		}
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	version, err := strconv.Atoi(strings.TrimSpace(string(content)))
+	if err != nil {
+		return 0, fmt.Errorf("read the version of %s: %w", data, err)
+	}
+	return version, nil
+}
+
+// initialise makes the data folder, whole or not at all: initdb works in a folder of another name, which one that was interrupted
+// leaves behind.
+func (s *Server) initialise(ctx context.Context, initdb string, throwaway bool) error {
+	h := s.home
+	fresh := h.data() + ".new"
+	if err := evict(fresh, s.program, 0); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(fresh); err != nil {
+		return unusable(h.dir, err)
+	}
+	if err := os.Mkdir(fresh, 0o700); err != nil {
+		return unusable(h.dir, err)
+	}
+	password := filepath.Join(h.dir, "password.new")
+	defer func() { _ = os.Remove(password) }()
+	if err := os.WriteFile(password, []byte(h.keep.Password+"\n"), 0o600); err != nil {
+		return unusable(h.dir, err)
+	}
+	if err := errors.Join(h.give(fresh), h.give(password)); err != nil {
+		return unusable(h.dir, err)
+	}
+	args := []string{
+		"-D", fresh, "-U", postgresUser, "--pwfile=" + password, "--auth=scram-sha-256",
+		"--encoding=UTF8", "--no-locale", "--no-instructions",
+	}
+	if throwaway {
+		args = append(args, "--no-sync")
+	}
+	if err := s.initdb(ctx, initdb, args); err != nil {
+		return err
+	}
+	if err := os.Rename(fresh, h.data()); err != nil {
+		return unusable(h.dir, err)
+	}
+	return nil
+}
+
+func (s *Server) initdb(ctx context.Context, program string, args []string) error {
+	log, err := s.home.openLog()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }()
+	from, err := log.Seek(0, io.SeekEnd)
+	if err != nil {
+		return unusable(s.home.dir, err)
+	}
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), program, args...)
+	cmd.Stdout, cmd.Stderr = log, log
+	s.home.prepare(cmd)
+	p, err := spawn(cmd, syscall.SIGKILL)
+	if err != nil {
+		return fmt.Errorf("run %s: %w", program, err)
+	}
+	select {
+	case <-p.done:
+	case <-ctx.Done():
+		p.kill()
+		return fmt.Errorf("make the database's files: %w", ctx.Err())
+	}
+	if p.err != nil {
+		return s.explain(fmt.Errorf("make the database's files with %s: %w", program, p.err), from)
+	}
+	return nil
+}
+
+func postgresURL(port int, password, database string) string {
+	u := url.URL{
+		Scheme:   "postgres",
+		User:     url.UserPassword(postgresUser, password),
+		Host:     fmt.Sprintf("127.0.0.1:%d", port),
+		Path:     "/" + database,
+		RawQuery: "sslmode=disable",
+	}
+	return u.String()
+}
+
+// cannotConnectNow is what a server answers while it starts, recovers or stops.
+const cannotConnectNow = "57P03"
+
+// ensureDatabase connects to a server's maintenance database and makes our database if there is none. It succeeds once the server is
+// ready.
+func ensureDatabase(ctx context.Context, maintenance string) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, maintenance)
+	var refusal *pgconn.PgError
+	if errors.As(err, &refusal) && refusal.Code != cannotConnectNow {
+		return fmt.Errorf("connect: %w: %w", errRefused, err)
+	}
+	if err != nil {
+		return fmt.Errorf("connect: %w", err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	var there bool
+	const exists = `select exists (select from pg_database where datname = $1)`
+	if err := conn.QueryRow(ctx, exists, postgresDatabase).Scan(&there); err != nil || there {
+		return err
+	}
+	_, err = conn.Exec(ctx, `create database `+pgx.Identifier{postgresDatabase}.Sanitize())
+	return err
+}

@@ -1,0 +1,69 @@
+package devstack
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// signalWhenOrphaned asks the kernel to send sig to the child when the thread that forked it is gone.
+func signalWhenOrphaned(attr *syscall.SysProcAttr, sig syscall.Signal) { attr.Pdeathsig = sig }
+
+// seesWorkingFolders tells that processesIn finds every process, also children whose main process is gone.
+const seesWorkingFolders = true
+
+// processesIn lists the running processes named program whose working folder is dir. Servers make their data folder their working
+// folder, so these are the ones that use it, whoever started them. A dead process that nobody waited for has no folder.
+func processesIn(dir, program string) []int {
+	var found []int
+	for _, pid := range allPIDs() {
+		proc := filepath.Join("/proc", strconv.Itoa(pid))
+		cwd, err := os.Readlink(filepath.Join(proc, "cwd"))
+		if err != nil || cwd != dir {
+			continue
+		}
+		comm, err := os.ReadFile(filepath.Join(proc, "comm"))
+		if err == nil && strings.TrimSpace(string(comm)) == program {
+			found = append(found, pid)
+		}
+	}
+	return found
+}
+
+// parents maps each process to its parent.
+func parents() map[int]int {
+	m := map[int]int{}
+	for _, pid := range allPIDs() {
+		stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+		if err != nil {
+			continue
+		}
+		// "pid (name) state parent ...", and the name may hold spaces and brackets.
+		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+		if len(fields) < 2 {
+			continue
+		}
+		if parent, err := strconv.Atoi(fields[1]); err == nil {
+			m[pid] = parent
+		}
+	}
+	return m
+}
+
+func allPIDs() []int {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = dir.Close() }()
+	names, _ := dir.Readdirnames(-1)
+	var pids []int
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}

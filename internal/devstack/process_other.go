@@ -1,0 +1,69 @@
+//go:build unix && !linux
+
+package devstack
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// signalWhenOrphaned does nothing: this system has no such signal. A server that outlives us is stopped by the next start on its
+// folder.
+func signalWhenOrphaned(*syscall.SysProcAttr, syscall.Signal) {}
+
+// seesWorkingFolders tells that processesIn finds every process, also children whose main process is gone.
+const seesWorkingFolders = false
+
+// processesIn lists the running process named program that left its number in dir, if there is one: this system does not tell the
+// working folders of others.
+func processesIn(dir, program string) []int {
+	for _, file := range []string{"postmaster.pid", "redis.pid"} {
+		content, err := os.ReadFile(filepath.Join(dir, file))
+		if err != nil {
+			continue
+		}
+		line, _, _ := strings.Cut(string(content), "\n")
+		pid, err := strconv.Atoi(strings.TrimSpace(line))
+		if err != nil {
+			continue
+		}
+		for _, row := range ps("-p", strconv.Itoa(pid), "-o", "comm=") {
+			if len(row) > 0 && filepath.Base(row[0]) == program {
+				return []int{pid}
+			}
+		}
+	}
+	return nil
+}
+
+// parents maps each process to its parent.
+func parents() map[int]int {
+	m := map[int]int{}
+	for _, row := range ps("-A", "-o", "pid=,ppid=") {
+		if len(row) != 2 {
+			continue
+		}
+		pid, errPID := strconv.Atoi(row[0])
+		parent, errParent := strconv.Atoi(row[1])
+		if errPID == nil && errParent == nil {
+			m[pid] = parent
+		}
+	}
+	return m
+}
+
+func ps(args ...string) [][]string {
+	out, err := exec.Command("ps", args...).Output() //nolint:noctx // it prints a table and ends
+	if err != nil {
+		return nil
+	}
+	var rows [][]string
+	for line := range strings.Lines(string(out)) {
+		rows = append(rows, strings.Fields(line))
+	}
+	return rows
+}

@@ -1,0 +1,160 @@
+package devstack
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// RedisOptions describe one private Redis. Only Dir is needed.
+type RedisOptions struct {
+	// Dir is the folder for all of the server, as in PostgresOptions. Another start on it finds its content again, if AppendOnly was
+	// set.
+	Dir string
+	// Port to listen on. Zero: the one it had last, else a free one.
+	Port int
+	// AppendOnly keeps the content on disk: a stop loses nothing, Kill at most the last two seconds (Redis puts a write off while an
+	// earlier one is being synced). Without it a restart of any kind loses all.
+	AppendOnly bool
+	// BinDirs, OnlyBinDirs: as in Options.
+	BinDirs     []string
+	OnlyBinDirs bool
+	// Log gets one line when the server is started. Nil: nowhere.
+	Log *slog.Logger
+
+	died chan error
+	// mayMove lets a folder that the server's user cannot enter lead to one elsewhere.
+	mayMove bool
+}
+
+// StartRedis runs a redis-server on o.Dir and returns once it answers: on 127.0.0.1, with a random password that is kept in the
+// folder. A server that an earlier process left on the folder is stopped first. ctx bounds the start alone. Nothing is left running
+// after an error; a machine without redis-server is ErrNotInstalled.
+func StartRedis(ctx context.Context, o RedisOptions) (*Server, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.died == nil {
+		o.died = make(chan error, 1)
+	}
+	program, err := findProgram("redis-server", o.BinDirs, o.OnlyBinDirs)
+	if err != nil {
+		return nil, err
+	}
+	h, err := openHome(ctx, o.Dir, o.mayMove, o.Log)
+	if err != nil {
+		return nil, err
+	}
+	s, err := o.start(ctx, h, program)
+	if err != nil {
+		h.unlock()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (o RedisOptions) start(ctx context.Context, h *home, program string) (*Server, error) {
+	if err := os.Mkdir(h.data(), 0o700); err != nil && !os.IsExist(err) {
+		return nil, unusable(h.dir, err)
+	}
+	if err := h.give(h.data()); err != nil {
+		return nil, unusable(h.dir, err)
+	}
+	s := &Server{home: h, log: o.Log, died: o.died, kind: kind{
+		name:    "Redis",
+		program: "redis-server",
+		path:    program,
+		version: redisVersion(ctx, program),
+		stop:    syscall.SIGTERM,
+		command: func(ctx context.Context, port int) *exec.Cmd {
+			// The configuration goes in at the standard input: arguments, with the password, would be there for all to see.
+			cmd := exec.CommandContext(ctx, program, "-")
+			cmd.Stdin = strings.NewReader(o.configuration(h, port))
+			return cmd
+		},
+		answer: func(ctx context.Context, port int) error { return pingRedis(ctx, port, h.keep.Password) },
+		url:    func(port int) string { return redisURL(port, h.keep.Password) },
+	}}
+	if err := s.start(ctx, o.Port); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (o RedisOptions) configuration(h *home, port int) string {
+	appendOnly := "no"
+	if o.AppendOnly {
+		appendOnly = "yes"
+	}
+	return strings.Join([]string{
+		"bind 127.0.0.1",
+		fmt.Sprintf("port %d", port),
+		"requirepass " + h.keep.Password,
+		fmt.Sprintf("dir %q", h.data()),
+		fmt.Sprintf("pidfile %q", h.data()+"/redis.pid"),
+		"appendonly " + appendOnly,
+		"appendfsync everysec",
+		`save ""`,
+		// A queue that silently drops entries is worse than one that refuses them.
+		"maxmemory-policy noeviction",
+		"daemonize no",
+		"",
+	}, "\n")
+}
+
+var redisVersionPattern = regexp.MustCompile(`v=(\S+)`)
+
+func redisVersion(ctx context.Context, program string) string {
+	out, err := exec.CommandContext(ctx, program, "--version").Output()
+	if m := redisVersionPattern.FindSubmatch(out); err == nil && m != nil {
+		return string(m[1])
+	}
+	return "unknown"
+}
+
+func redisURL(port int, password string) string {
+	u := url.URL{Scheme: "redis", User: url.UserPassword("", password), Host: fmt.Sprintf("127.0.0.1:%d", port), Path: "/0"}
+	return u.String()
+}
+
+// pingRedis succeeds once the server on a port has loaded its content. It speaks the two commands itself: a client library is made
+// for servers that are there, and tells the world of each one that is not.
+func pingRedis(ctx context.Context, port int, password string) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp4", fmt.Sprintf("127.0.0.1:%d", port))
+	if err != nil {
+		return fmt.Errorf("connect: %w", err)
+	}
+	defer func() { _ = conn.Close() }()
+	// Closing the connection ends a read that waits for a server that does not answer.
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	if _, err := fmt.Fprintf(conn, "AUTH %s\r\nPING\r\n", password); err != nil {
+		return fmt.Errorf("ask: %w", err)
+	}
+	answers := bufio.NewReader(conn)
+	for _, want := range []string{"+OK", "+PONG"} {
+		line, err := answers.ReadString('\n')
+		if err != nil {
+			return fmt.Errorf("ask: %w", err)
+		}
+		switch line = strings.TrimSpace(line); {
+		case line == want:
+		case strings.HasPrefix(line, "-LOADING"):
+			return errors.New(line)
+		default:
+			return fmt.Errorf("%w: %s", errRefused, line)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,88 @@
+package pgtest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Folders are named by the process that made them, so that a later run can tell which are left over.
+const folderPrefix = "tidemark-pgtest-"
+
+// keepFor is how long the databases of failed tests are kept.
+const keepFor = time.Hour
+
+// makeFolder makes a folder for a server, which runs as another user than root.
+func makeFolder() (string, error) {
+	dir, err := os.MkdirTemp("", folderPrefix+strconv.Itoa(os.Getpid())+"-")
+	if err != nil {
+		return "", fmt.Errorf("make a folder for the server: %w", err)
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return "", fmt.Errorf("make a folder for the server: %w", err)
+	}
+	return dir, nil
+}
+
+// folder is makeFolder for one test. It is removed when the test ends.
+func folder(t testing.TB) string {
+	t.Helper()
+	dir, err := makeFolder()
+	if err != nil {
+		t.Fatalf("pgtest: %v", err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// sweep removes folders of processes that are gone and did not clean up: those that crashed or were killed, and those that kept a
+// failed test's database long enough.
+func sweep() {
+	dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), folderPrefix+"*"))
+	for _, dir := range dirs {
+		if leftOver(dir) {
+			_ = os.RemoveAll(dir)
+		}
+	}
+}
+
+func leftOver(dir string) bool {
+	number, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), folderPrefix), "-")
+	pid, err := strconv.Atoi(number)
+	if err != nil || syscall.Kill(pid, 0) != syscall.ESRCH {
+		return false
+	}
+	if info, err := os.Stat(keptMark(dir)); err == nil && time.Since(info.ModTime()) < keepFor {
+		return false
+	}
+	// The process may live where its number means nothing to us, in a container. It holds the server's lock then.
+	lock, err := os.Open(filepath.Join(dir, "lock"))
+	if err != nil {
+		return os.IsNotExist(err)
+	}
+	defer func() { _ = lock.Close() }()
+	return syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
+}
+
+func keptMark(dir string) string { return filepath.Join(dir, "kept") }
+
+// fetchedBinaries names the folder where make deps puts server binaries on machines where it may not install them.
+func fetchedBinaries() []string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil
+	}
+	for ; ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return []string{filepath.Join(dir, ".cache", "debian", "bin")}
+		}
+		if dir == filepath.Dir(dir) {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,263 @@
+// Package pgtest gives each test a database of its own, with all migrations applied, on a real Postgres, and a Redis of its own. It
+// is for tests only. One Postgres runs for each test process that asks for one; it is gone when the process is, whatever ended it.
+// A package calls Main from its TestMain, so that the server's files go too. Start at New.
+package pgtest
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"tidemark/internal/devstack"
+)
+
+// Main runs the tests of a package and then stops and removes what they used. A package says
+//
+//	func TestMain(m *testing.M) { pgtest.Main(m) }
+//
+// Where a test failed, the databases of failed tests are kept for an hour, and a line tells how to look at them.
+func Main(m *testing.M) {
+	m.Run()
+	shared.stop()
+}
+
+// New returns the address, as superuser, of a fresh database with all migrations applied. It is dropped when the test ends. A test
+// that failed keeps it and logs the address.
+func New(t testing.TB) string {
+	t.Helper()
+	s := running(t)
+	return s.database(t, s.template)
+}
+
+// Empty is New without the migrations: a database with nothing in it, for tests of the migrations themselves.
+func Empty(t testing.TB) string {
+	t.Helper()
+	return running(t).database(t, "template0")
+}
+
+// Pool returns a pool of connections to a database as from New. It is closed when the test ends.
+func Pool(t testing.TB) *pgxpool.Pool {
+	t.Helper()
+	pool, err := pgxpool.New(t.Context(), New(t))
+	if err != nil {
+		t.Fatalf("pgtest: open a pool: %v", err)
+	}
+	t.Cleanup(pool.Close)
+	return pool
+}
+
+// Server returns a Postgres for this test alone, to kill and to start again. Its URL is a database with all migrations applied.
+func Server(t testing.TB) *devstack.Server {
+	t.Helper()
+	s, err := devstack.StartPostgres(t.Context(), options(folder(t)))
+	if err != nil {
+		unavailable(t, err)
+	}
+	t.Cleanup(func() { _ = s.Stop(context.WithoutCancel(t.Context())) })
+	if err := migrate(t.Context(), s.URL()); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Redis returns the address of a fresh redis-server for this test alone, so that FLUSHALL and channels meet no other test.
+func Redis(t testing.TB) string {
+	t.Helper()
+	return RedisServer(t, false).URL()
+}
+
+// RedisServer is Redis for a test that kills the server and starts it again. With appendOnly it keeps its content then.
+func RedisServer(t testing.TB, appendOnly bool) *devstack.Server {
+	t.Helper()
+	s, err := devstack.StartRedis(t.Context(), devstack.RedisOptions{Dir: folder(t), AppendOnly: appendOnly, BinDirs: fetchedBinaries()})
+	if err != nil {
+		unavailable(t, err)
+	}
+	t.Cleanup(func() { _ = s.Stop(context.WithoutCancel(t.Context())) })
+	return s
+}
+
+// unavailable ends the test: a check that skips what it cannot run looks like one that passed.
+func unavailable(t testing.TB, err error) {
+	t.Helper()
+	t.Fatalf("pgtest: %v\nThe tests need the programs of a PostgreSQL and a redis-server. Once: make deps. Then: make test, or go test.", err)
+}
+
+func options(dir string) devstack.PostgresOptions {
+	return devstack.PostgresOptions{Dir: dir, Throwaway: true, BinDirs: fetchedBinaries()}
+}
+
+// server is the Postgres of this test process.
+type server struct {
+	*devstack.Server
+	dir string
+	// template is the name of the migrated database that the others are copies of.
+	template string
+	admin    *pgxpool.Pool
+	count    atomic.Int64
+	// kept tells that the database of a failed test is to outlive the process.
+	kept atomic.Bool
+}
+
+// once starts the server when it is first asked for.
+type once struct {
+	mu     sync.Mutex
+	asked  bool
+	server *server
+	err    error
+}
+
+// shared is the server of this process.
+var shared once
+
+func (o *once) get() (*server, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.asked {
+		o.asked = true
+		// It outlives the test that happens to come first.
+		o.server, o.err = start(context.Background())
+	}
+	return o.server, o.err
+}
+
+// stop ends the server, if it was ever asked for, and removes its files unless a failed test wants them.
+func (o *once) stop() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.server == nil {
+		return
+	}
+	o.server.admin.Close()
+	if err := o.server.Stop(context.Background()); err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, "pgtest:", err)
+	}
+	if o.server.kept.Load() && os.WriteFile(keptMark(o.server.dir), nil, 0o600) == nil {
+		_, _ = fmt.Fprintf(os.Stderr, "pgtest: databases of failed tests are kept for an hour. To look at them: %s\n", o.server.revive())
+		return
+	}
+	_ = os.RemoveAll(o.server.dir)
+	_ = os.RemoveAll(o.server.Dir())
+}
+
+func start(ctx context.Context) (*server, error) {
+	sweep()
+	dir, err := makeFolder()
+	if err != nil {
+		return nil, err
+	}
+	p, err := devstack.StartPostgres(ctx, options(dir))
+	if err != nil {
+		_ = os.RemoveAll(dir)
+		return nil, err
+	}
+	s := &server{Server: p, dir: dir}
+	if err := s.prepare(ctx); err != nil {
+		_ = p.Stop(ctx)
+		_ = os.RemoveAll(dir)
+		return nil, err
+	}
+	return s, nil
+}
+
+// prepare makes the template: a migrated database that nobody can connect to, because Postgres copies none that is in use.
+func (s *server) prepare(ctx context.Context) error {
+	hash, err := hashMigrations()
+	if err != nil {
+		return err
+	}
+	s.template = "tidemark_" + hash
+	config, err := pgxpool.ParseConfig(s.address("postgres"))
+	if err != nil {
+		return fmt.Errorf("open the server: %w", err)
+	}
+	config.MaxConns = 2
+	if s.admin, err = pgxpool.NewWithConfig(ctx, config); err != nil {
+		return fmt.Errorf("open the server: %w", err)
+	}
+	name := pgx.Identifier{s.template}.Sanitize()
+	if _, err := s.admin.Exec(ctx, `create database `+name); err != nil {
+		return fmt.Errorf("create the template: %w", err)
+	}
+	if err := migrate(ctx, s.address(s.template)); err != nil {
+		return err
+	}
+	if _, err := s.admin.Exec(ctx, `alter database `+name+` with is_template true allow_connections false`); err != nil {
+		return fmt.Errorf("close the template: %w", err)
+	}
+	return nil
+}
+
+// running is the server of this process.
+func running(t testing.TB) *server {
+	t.Helper()
+	s, err := shared.get()
+	if err != nil {
+		unavailable(t, err)
+	}
+	return s
+}
+
+// database copies a template for one test and returns the copy's address.
+func (s *server) database(t testing.TB, template string) string {
+	t.Helper()
+	name := s.name(t.Name())
+	address := s.address(name)
+	quoted := pgx.Identifier{name}.Sanitize()
+	if _, err := s.admin.Exec(t.Context(), `create database `+quoted+` template `+pgx.Identifier{template}.Sanitize()); err != nil {
+		t.Fatalf("pgtest: create the test's database: %v", err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			s.kept.Store(true)
+			t.Logf("the database of this test is kept: %s", address)
+			return
+		}
+		// The test's own context has ended.
+		if _, err := s.admin.Exec(context.WithoutCancel(t.Context()), `drop database if exists `+quoted+` with (force)`); err != nil {
+			t.Errorf("pgtest: drop the test's database: %v", err)
+		}
+	})
+	return address
+}
+
+var notInName = regexp.MustCompile(`[^a-z0-9]+`)
+
+// name makes a database's name from a test's, for people who look at the server. Postgres cuts names after 63 bytes.
+func (s *server) name(test string) string {
+	name := fmt.Sprintf("t%d_%s", s.count.Add(1), notInName.ReplaceAllString(strings.ToLower(test), "_"))
+	return name[:min(len(name), 63)]
+}
+
+// address is the server's with another database.
+func (s *server) address(database string) string {
+	u, err := url.Parse(s.URL())
+	if err != nil {
+		return s.URL()
+	}
+	u.Path = "/" + database
+	return u.String()
+}
+
+// revive is the command that runs the server again on the kept files.
+func (s *server) revive() string {
+	data := filepath.Join(s.Dir(), "data")
+	command := fmt.Sprintf("%s -D %s -p %d -k ''", s.Program(), data, s.Port())
+	if info, err := os.Stat(data); err == nil && os.Geteuid() == 0 {
+		if owner, ok := info.Sys().(*syscall.Stat_t); ok {
+			return fmt.Sprintf("setpriv --reuid %d --regid %d --clear-groups %s", owner.Uid, owner.Gid, command)
+		}
+	}
+	return command
+}
