@@ -66,3 +66,33 @@ func (t Task) ID() string {
 	}
 	return id
 }
+
+// Schedule says when a job with a subject is due, and how far its slots were recorded.
+type Schedule struct {
+	Job, Subject string
+	// Cron is a five-field expression in the time zone Zone (IANA name).
+	Cron, Zone string
+	// CatchUp is "skip", "latest" or "all": what happens to slots missed while nothing was running.
+	CatchUp string
+	// Paused schedules have their slots recorded as skipped.
+	Paused bool
+	// LastSlot is the newest slot that was recorded, nil before the first.
+	LastSlot *time.Time
+}
+
+// Slot is a slot that has come.
+type Slot struct {
+	At time.Time
+	// Trigger is TriggerCron for a slot that is on time and TriggerCatchUp for one that was missed.
+	Trigger string
+	// Skip is why the slot is not run; empty for one that is.
+	Skip string
+}
+
+// What makes a run.
+const (
+	TriggerCron    = "cron"
+	TriggerCatchUp = "catchup"
+	TriggerData    = "data"
+	TriggerManual  = "manual"
+)

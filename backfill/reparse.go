@@ -1,0 +1,97 @@
+// Package backfill works through the past: it parses archived bytes again, without asking any upstream. Start at Reparse.
+package backfill
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"tidemark/ingest"
+	"tidemark/internal/postgres"
+	"tidemark/series"
+	"tidemark/workers/task"
+)
+
+// Reparsed says what a reparse did.
+type Reparsed struct {
+	// Fetches were parsed, Added vintages came of them.
+	Fetches, Added int64
+}
+
+// Reparse rebuilds the observations of a source from the archive alone. Answers newer than what is known are stored as if they
+// arrived in their own order and time, so that an empty table becomes what it was. Where the series are known already, the answer
+// that confirmed each last is parsed again: what the parser reads differently now is added as a vintage of now, since until now
+// nobody knew it. The same reparse again adds nothing.
+//
+// An archived body that is missing, or that does not parse, ends it with an error that names the fetch; what was stored stays.
+func Reparse(ctx context.Context, db *postgres.DB, store ingest.Archive, src ingest.Source, now time.Time) (done Reparsed, err error) {
+	for f, err := range db.Fetches(ctx, src.ID) {
+		if err != nil {
+			return done, err
+		}
+		if f.Status != 200 && !f.NotModified {
+			continue
+		}
+		b, err := parse(ctx, store, src, f)
+		if err != nil {
+			return done, err
+		}
+		done.Fetches++
+		n, err := db.StoreLoads(ctx, task.Fence{}, []postgres.Load{Load(src, ingest.Fetched{Fetch: f, Batch: b})}, nil)
+		if err != nil {
+			return done, err
+		}
+		done.Added += n
+	}
+	n, err := repair(ctx, db, store, src, now)
+	done.Added += n
+	return done, err
+}
+
+func parse(ctx context.Context, store ingest.Archive, src ingest.Source, f series.Fetch) (ingest.Batch, error) {
+	body, err := store.Get(ctx, f.SHA256)
+	if err != nil {
+		return ingest.Batch{}, fmt.Errorf("fetch %d of %s: %w", f.ID, f.URL, err)
+	}
+	b, err := ingest.Parse(src, f, body)
+	if err != nil {
+		return ingest.Batch{}, fmt.Errorf("fetch %d: %w", f.ID, err)
+	}
+	return b, nil
+}
+
+// repair parses the answers that what is known rests on, each for the series that it confirmed.
+func repair(ctx context.Context, db *postgres.DB, store ingest.Archive, src ingest.Source, now time.Time) (int64, error) {
+	confirming, err := db.ConfirmingFetches(ctx, src.ID)
+	if err != nil {
+		return 0, err
+	}
+	var loads []postgres.Load
+	for _, c := range confirming {
+		b, err := parse(ctx, store, src, c.Fetch)
+		if err != nil {
+			return 0, err
+		}
+		l := Load(src, ingest.Fetched{Fetch: c.Fetch, Batch: b})
+		l.FetchedAt = now
+		l.Readings = only(c.Series, l.Readings, func(r series.Reading) series.ID { return r.Series })
+		l.Covers = only(c.Series, l.Covers, func(c series.Coverage) series.ID { return c.Series })
+		loads = append(loads, l)
+	}
+	if len(loads) == 0 {
+		return 0, nil
+	}
+	return db.StoreLoads(ctx, task.Fence{}, loads, nil)
+}
+
+func only[T any](ids []series.ID, list []T, id func(T) series.ID) []T {
+	return slices.DeleteFunc(slices.Clone(list), func(v T) bool { return !slices.Contains(ids, id(v)) })
+}
+
+// Load is what a fetch of a source said, as the database takes it.
+func Load(src ingest.Source, f ingest.Fetched) postgres.Load {
+	return postgres.Load{
+		FetchID: f.Fetch.ID, FetchedAt: f.Fetch.FetchedAt, Readings: f.Batch.Readings, Covers: f.Batch.Covers, Published: src.Published,
+	}
+}

@@ -1,0 +1,78 @@
+package scheduler
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hibiken/asynq"
+
+	"tidemark/workers/task"
+)
+
+// retention is how long the queue remembers a task that was completed, for people who look at it. Nothing depends on it.
+const retention = 24 * time.Hour
+
+// AsynqQueue is the Queue on Redis.
+//
+// asynq is asked for no retries of its own: it would begin a killed worker's task again only after its lease and its recoverer's
+// round (65 to 106 s), and never one that it lost. The run log decides what is tried again, and when.
+type AsynqQueue struct {
+	client    *asynq.Client
+	inspector *asynq.Inspector
+}
+
+// NewAsynqQueue connects to Redis lazily: it returns no error when Redis is away.
+func NewAsynqQueue(redis asynq.RedisConnOpt) *AsynqQueue {
+	return &AsynqQueue{client: asynq.NewClient(redis), inspector: asynq.NewInspector(redis)}
+}
+
+// Close ends the connections.
+func (q *AsynqQueue) Close() error { return errors.Join(q.client.Close(), q.inspector.Close()) }
+
+// Enqueue implements Queue.
+func (q *AsynqQueue) Enqueue(ctx context.Context, t task.Task) error {
+	payload, err := json.Marshal(t)
+	if err != nil {
+		return fmt.Errorf("enqueue %s: %w", t.ID(), err)
+	}
+	p, ok := task.Policies[t.Job]
+	if !ok {
+		return fmt.Errorf("enqueue %s: there is no job %q", t.ID(), t.Job)
+	}
+	_, err = q.client.EnqueueContext(ctx, asynq.NewTask(t.Job, payload),
+		asynq.TaskID(t.ID()), asynq.Queue(t.Queue), asynq.MaxRetry(0), asynq.Timeout(p.Timeout+time.Minute), asynq.Retention(retention))
+	if err != nil && !errors.Is(err, asynq.ErrTaskIDConflict) && !errors.Is(err, asynq.ErrDuplicateTask) {
+		return fmt.Errorf("enqueue %s: %w", t.ID(), err)
+	}
+	return nil
+}
+
+// State implements Queue.
+func (q *AsynqQueue) State(_ context.Context, t task.Task) (State, error) {
+	info, err := q.inspector.GetTaskInfo(t.Queue, t.ID())
+	switch {
+	case errors.Is(err, asynq.ErrTaskNotFound) || errors.Is(err, asynq.ErrQueueNotFound):
+		return StateAbsent, nil
+	case err != nil:
+		return "", fmt.Errorf("ask the queue about %s: %w", t.ID(), err)
+	}
+	switch info.State {
+	case asynq.TaskStateActive:
+		return StateActive, nil
+	case asynq.TaskStateArchived, asynq.TaskStateCompleted:
+		return StateOver, nil
+	case asynq.TaskStatePending:
+		// The task says that it waits in a list; when that list is empty, it waits for nobody.
+		q, err := q.inspector.GetQueueInfo(t.Queue)
+		if err != nil {
+			return "", fmt.Errorf("ask the queue about %s: %w", t.ID(), err)
+		}
+		if q.Pending == 0 {
+			return StateOver, nil
+		}
+	}
+	return StateWaiting, nil
+}

@@ -1,0 +1,248 @@
+// Package scheduler decides when. It turns schedules into rows of the run log, one per due slot, hands due rows to the queue, and
+// reconciles the two: what the queue lost or a dead worker left is handed out again under the next attempt. It never fetches or
+// computes. Any number of schedulers may run at once; Postgres decides between them, and Redis may lose everything at any moment.
+// Start at Scheduler.Tick.
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/robfig/cron/v3"
+
+	"tidemark/workers/task"
+)
+
+// Store is what the scheduler keeps in Postgres.
+type Store interface {
+	// SaveSchedules records the program's schedules; LastSlot and Paused of known ones stay.
+	SaveSchedules(ctx context.Context, list []task.Schedule) error
+	Schedules(ctx context.Context) ([]task.Schedule, error)
+	// RecordSlots makes slots runs and the newest one LastSlot, in one step; false when another scheduler was first.
+	RecordSlots(ctx context.Context, s task.Schedule, slots []task.Slot) (bool, error)
+	// DueRuns lists runs to hand to the queue now; MarkQueued records that it took them.
+	DueRuns(ctx context.Context, limit int) ([]task.Task, error)
+	MarkQueued(ctx context.Context, tasks []task.Task) error
+	// UnstartedRuns lists runs queued longer than age ago that no worker claimed; Requeue makes one due again, with fresh under
+	// its next attempt.
+	UnstartedRuns(ctx context.Context, age time.Duration) ([]task.Task, error)
+	Requeue(ctx context.Context, f task.Fence, fresh bool) error
+	// Reclaim takes running runs from workers that were silent for so long, and makes them due under the next attempt.
+	Reclaim(ctx context.Context, silence time.Duration) ([]task.Task, error)
+}
+
+// Queue carries tasks to workers. It may lose and repeat them.
+type Queue interface {
+	// Enqueue adds a task. A task whose id the queue holds already is left as it is, which is no error.
+	Enqueue(ctx context.Context, t task.Task) error
+	// State tells what the queue knows of a task.
+	State(ctx context.Context, t task.Task) (State, error)
+}
+
+// State is what the queue knows of a task.
+type State string
+
+// The states of a task in the queue.
+const (
+	StateAbsent  State = "absent"  // unknown: lost, or never there
+	StateWaiting State = "waiting" // will be given to a worker
+	StateActive  State = "active"  // given to a worker, which may be dead
+	StateOver    State = "over"    // completed or archived: will never be given to a worker again
+)
+
+// Scheduler hands out work. Its fields are set before Run and not changed after.
+type Scheduler struct {
+	Store     Store
+	Queue     Queue
+	Schedules []task.Schedule
+	// Now is the world's time.
+	Now func() time.Time
+	Log *slog.Logger
+	// Wake makes a tick come at once; it may be nil.
+	Wake <-chan struct{}
+	// Every is the pause between ticks. Zero means one second.
+	Every time.Duration
+	// Silence is how long a worker may give no sign before its runs are taken from it. Zero means 10 seconds.
+	Silence time.Duration
+	// Unstarted is after how long the queue is asked about a run that it took and no worker claimed. Zero means 10 seconds.
+	Unstarted time.Duration
+
+	once   sync.Once
+	parsed map[string]cron.Schedule
+	fault  error
+	ready  atomic.Bool
+}
+
+// Ready tells whether the schedules are saved and a tick was done without an error.
+func (s *Scheduler) Ready() bool { return s.ready.Load() }
+
+const dispatchLimit = 500
+
+// Run saves the schedules and ticks until ctx ends. It returns an error at once when a schedule cannot be parsed; troubles with
+// Postgres or the queue are logged and tried again at the next tick.
+func (s *Scheduler) Run(ctx context.Context) error {
+	if err := s.init(); err != nil {
+		return err
+	}
+	every := time.NewTicker(orElse(s.Every, time.Second))
+	defer every.Stop()
+	saved := false
+	for {
+		err := error(nil)
+		if !saved {
+			if err = s.Store.SaveSchedules(ctx, s.Schedules); err == nil {
+				saved = true
+			}
+		}
+		if saved {
+			if err = s.Tick(ctx); err == nil {
+				s.ready.Store(true)
+			}
+		}
+		if err != nil && ctx.Err() == nil {
+			s.Log.ErrorContext(ctx, "the scheduler could not do all its work, trying again", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-every.C:
+		case <-s.Wake:
+		}
+	}
+}
+
+func orElse(d, zero time.Duration) time.Duration {
+	if d == 0 {
+		return zero
+	}
+	return d
+}
+
+func (s *Scheduler) init() error {
+	s.once.Do(func() {
+		s.parsed = map[string]cron.Schedule{}
+		var errs []error
+		for _, e := range s.Schedules {
+			c, err := Parse(e)
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			if _, ok := task.Policies[e.Job]; !ok {
+				errs = append(errs, fmt.Errorf("schedule of %s %s: there is no job %q", e.Job, e.Subject, e.Job))
+			}
+			s.parsed[key(e)] = c
+		}
+		s.fault = errors.Join(errs...)
+	})
+	return s.fault
+}
+
+func key(e task.Schedule) string { return e.Job + "\x00" + e.Subject }
+
+// Tick does everything that is due: it records slots that have come, takes runs from silent workers, asks the queue about runs
+// that nobody started, and hands out what is due. Each step is tried whatever became of the others.
+func (s *Scheduler) Tick(ctx context.Context) error {
+	return errors.Join(s.record(ctx), s.reclaim(ctx), s.reconcile(ctx), s.dispatch(ctx))
+}
+
+func (s *Scheduler) record(ctx context.Context) error {
+	if err := s.init(); err != nil {
+		return err
+	}
+	list, err := s.Store.Schedules(ctx)
+	if err != nil {
+		return err
+	}
+	now := s.Now()
+	var errs []error
+	for _, e := range list {
+		c, ok := s.parsed[key(e)]
+		if !ok {
+			continue // a schedule that this version of the program does not have
+		}
+		slots := Slots(e, c, now)
+		if len(slots) == 0 {
+			continue
+		}
+		done, err := s.Store.RecordSlots(ctx, e, slots)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if done {
+			newest := slots[len(slots)-1]
+			s.Log.DebugContext(ctx, "slots have come", "job", e.Job, "subject", e.Subject, "at", newest.At, "slots", len(slots),
+				"trigger", newest.Trigger)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (s *Scheduler) reclaim(ctx context.Context) error {
+	lost, err := s.Store.Reclaim(ctx, orElse(s.Silence, 10*time.Second))
+	for _, t := range lost {
+		s.Log.WarnContext(ctx, "a worker vanished, its run begins again", "job", t.Job, "subject", t.Subject, "at", t.Slot,
+			"attempt", t.Attempt)
+	}
+	return err
+}
+
+// reconcile finds runs that the queue was given and will not give to any worker.
+func (s *Scheduler) reconcile(ctx context.Context) error {
+	list, err := s.Store.UnstartedRuns(ctx, orElse(s.Unstarted, 10*time.Second))
+	if err != nil {
+		return err
+	}
+	var errs []error
+	var lost, dead []string
+	for _, t := range list {
+		state, err := s.Queue.State(ctx, t)
+		if err != nil {
+			errs = append(errs, err)
+			break // the rest would meet the same trouble
+		}
+		switch state {
+		case StateWaiting:
+			continue // workers are busy
+		case StateAbsent:
+			lost = append(lost, t.ID())
+			err = s.Store.Requeue(ctx, t.Fence, false)
+		case StateActive, StateOver:
+			dead = append(dead, t.ID()+" ("+string(state)+")")
+			err = s.Store.Requeue(ctx, t.Fence, true)
+		}
+		errs = append(errs, err)
+	}
+	if len(lost) > 0 {
+		s.Log.WarnContext(ctx, "the queue lost tasks, enqueuing them again", "tasks", len(lost), "first", lost[0])
+	}
+	if len(dead) > 0 {
+		s.Log.WarnContext(ctx, "the queue holds the ids of tasks that it will not run, taking their next attempt", "tasks", len(dead),
+			"first", dead[0])
+	}
+	return errors.Join(errs...)
+}
+
+func (s *Scheduler) dispatch(ctx context.Context) error {
+	due, err := s.Store.DueRuns(ctx, dispatchLimit)
+	if err != nil || len(due) == 0 {
+		return err
+	}
+	var taken []task.Task
+	for _, t := range due {
+		if err = s.Queue.Enqueue(ctx, t); err != nil {
+			break // the rest would meet the same trouble; they stay due
+		}
+		taken = append(taken, t)
+	}
+	if len(taken) > 0 {
+		err = errors.Join(err, s.Store.MarkQueued(ctx, taken))
+	}
+	return err
+}

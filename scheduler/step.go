@@ -1,0 +1,92 @@
+package scheduler
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// Stepper drives the clock of a sandbox whose history is being made: it moves from slot to slot, as soon as everything for the
+// slots before is done, until it has reached the wall clock's time, and follows that from then on. So months pass in a minute, in
+// order, whatever the speed of the machine.
+type Stepper struct {
+	Scheduler *Scheduler
+	// Unfinished tells whether a run for a slot up to at has yet to end.
+	Unfinished func(ctx context.Context, at time.Time) (bool, error)
+	// Advance sets the world's clock, in the database and in the process.
+	Advance func(ctx context.Context, to time.Time) error
+	// Follow makes the world's clock follow the wall clock.
+	Follow func(ctx context.Context) error
+	Wall   func() time.Time
+	Log    *slog.Logger
+}
+
+const (
+	settlePoll = 5 * time.Millisecond
+	// A slot whose work does not end in this time is left behind: its runs go on being tried, later than they should be.
+	settlePatience = time.Minute
+)
+
+// Run returns nil when the clock follows the wall clock, or ctx has ended.
+func (s *Stepper) Run(ctx context.Context) error {
+	if err := s.Scheduler.init(); err != nil {
+		return err
+	}
+	began, slots := s.Wall(), 0
+	for ctx.Err() == nil {
+		if err := s.settle(ctx); err != nil {
+			return err
+		}
+		next := s.next()
+		if next.IsZero() || next.After(s.Wall()) {
+			s.Log.InfoContext(ctx, "the sandbox has reached the present", "slots", slots, "took", s.Wall().Sub(began).Round(time.Millisecond))
+			return s.Follow(ctx)
+		}
+		if err := s.Advance(ctx, next); err != nil {
+			return err
+		}
+		slots++
+		if err := s.Scheduler.Tick(ctx); err != nil && ctx.Err() == nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settle waits until nothing up to the clock's time is left to do.
+func (s *Stepper) settle(ctx context.Context) error {
+	deadline := s.Wall().Add(settlePatience)
+	poll := time.NewTicker(settlePoll)
+	defer poll.Stop()
+	for {
+		open, err := s.Unfinished(ctx, s.Scheduler.Now())
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if !open {
+			return nil
+		}
+		if s.Wall().After(deadline) {
+			s.Log.WarnContext(ctx, "work of the sandbox's past does not end, going on without it", "at", s.Scheduler.Now())
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-poll.C:
+		}
+	}
+}
+
+func (s *Stepper) next() time.Time {
+	var next time.Time
+	for _, c := range s.Scheduler.parsed {
+		if t := c.Next(s.Scheduler.Now()); !t.IsZero() && (next.IsZero() || t.Before(next)) {
+			next = t
+		}
+	}
+	return next
+}

@@ -1,0 +1,270 @@
+// Package workers binds each job to its function: decode the task, claim its run, call, record how it ended. No business logic is
+// here; a job's file (ingest.go, signal.go) is its list of steps. Start at Server.
+package workers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hibiken/asynq"
+
+	"tidemark/internal/postgres"
+	"tidemark/internal/telemetry"
+	"tidemark/workers/task"
+)
+
+// Handler runs one attempt of a job. It may run twice, be killed anywhere and be run again, with the same final rows; everything
+// it commits is conditional on t.Fence. An error is tried again later, unless it is Final.
+type Handler func(ctx context.Context, t task.Task) error
+
+// Options are what a Server needs. All fields but those with a stated zero are required.
+type Options struct {
+	DB       *postgres.DB
+	Redis    asynq.RedisConnOpt
+	Handlers map[string]Handler
+	// Name tells this worker from others in the run log: host and process.
+	Name string
+	// Concurrency is how many tasks run at once. Zero means 4.
+	Concurrency int
+	// Poll is how often an idle worker looks for a task. Zero means 200 ms.
+	Poll time.Duration
+	// Beat is how often the worker tells that its runs are alive. Zero means 2 s. The scheduler's silence must be a multiple.
+	Beat time.Duration
+	// Grace is how long running tasks may go on when the worker is told to stop. Zero means 3 s.
+	Grace time.Duration
+	Log   *slog.Logger
+}
+
+// Server is a worker process's inside.
+type Server struct {
+	o Options
+
+	mu      sync.Mutex
+	running map[task.Fence]context.CancelCauseFunc
+
+	ready atomic.Bool
+}
+
+// Ready tells whether the worker takes tasks.
+func (s *Server) Ready() bool { return s.ready.Load() }
+
+var (
+	errStopping = errors.New("the worker is stopping")
+	errTimeout  = errors.New("the attempt took longer than its job allows")
+)
+
+// New checks that every job has a handler and a policy.
+func New(o Options) (*Server, error) {
+	for job := range task.Policies {
+		if o.Handlers[job] == nil {
+			return nil, fmt.Errorf("the job %q has no handler", job)
+		}
+	}
+	for job := range o.Handlers {
+		if _, ok := task.Policies[job]; !ok {
+			return nil, fmt.Errorf("the handler of %q has no policy", job)
+		}
+	}
+	o.Concurrency = orElse(o.Concurrency, 4)
+	o.Poll = orElse(o.Poll, 200*time.Millisecond)
+	o.Beat = orElse(o.Beat, 2*time.Second)
+	o.Grace = orElse(o.Grace, 3*time.Second)
+	return &Server{o: o, running: map[task.Fence]context.CancelCauseFunc{}}, nil
+}
+
+func orElse[T comparable](v, zero T) T {
+	var none T
+	if v == none {
+		return zero
+	}
+	return v
+}
+
+// Run takes tasks until ctx ends. Tasks that run then may go on for the grace time; what is not over by then is given back, to be
+// begun again by another worker.
+func (s *Server) Run(ctx context.Context) error {
+	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer stop(errStopping)
+
+	srv := asynq.NewServer(s.o.Redis, asynq.Config{
+		Concurrency:       s.o.Concurrency,
+		Queues:            maps.Clone(task.Queues),
+		BaseContext:       func() context.Context { return work },
+		TaskCheckInterval: s.o.Poll,
+		// Handlers end when work does; this is the library's own patience after that.
+		ShutdownTimeout: s.o.Grace + 2*time.Second,
+		Logger:          asynqLog{s.o.Log},
+		LogLevel:        asynq.WarnLevel,
+	})
+	mux := asynq.NewServeMux()
+	for job, h := range s.o.Handlers {
+		mux.HandleFunc(job, func(ctx context.Context, t *asynq.Task) error { return s.handle(ctx, h, t) })
+	}
+
+	var beating sync.WaitGroup
+	defer beating.Wait()
+	defer stop(errStopping)
+	beating.Go(func() { s.beat(work) })
+
+	if err := s.start(ctx, srv, mux); err != nil {
+		return err
+	}
+	s.ready.Store(true)
+	<-ctx.Done()
+	s.ready.Store(false)
+	srv.Stop()
+	grace := time.AfterFunc(s.o.Grace, func() { stop(errStopping) })
+	defer grace.Stop()
+	srv.Shutdown()
+	return nil
+}
+
+// start waits for Redis: the library refuses to start without it, and Redis is allowed to come later.
+func (s *Server) start(ctx context.Context, srv *asynq.Server, mux *asynq.ServeMux) error {
+	for told := false; ; told = true {
+		err := srv.Start(mux)
+		if err == nil || ctx.Err() != nil {
+			return nil
+		}
+		if errors.Is(err, asynq.ErrServerClosed) {
+			return fmt.Errorf("start the worker: %w", err)
+		}
+		if !told {
+			s.o.Log.ErrorContext(ctx, "the worker cannot reach Redis (REDIS_URL), trying again", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// handle runs one delivery of a task. What it returns is for people who look at the queue; the run log is what counts.
+func (s *Server) handle(ctx context.Context, h Handler, at *asynq.Task) error {
+	var t task.Task
+	if err := json.Unmarshal(at.Payload(), &t); err != nil {
+		return fmt.Errorf("read the payload: %w: %w", err, asynq.SkipRetry)
+	}
+	ok, err := s.o.DB.Claim(ctx, t.Fence, s.o.Name)
+	if err != nil {
+		return err // the reconciler finds the run unstarted
+	}
+	if !ok {
+		return nil // delivered twice, or superseded
+	}
+	ctx = telemetry.With(ctx, slog.Int64("run", t.RunID), slog.String("task", t.ID()))
+	err = s.attempt(ctx, h, t)
+	over, err := s.conclude(context.WithoutCancel(ctx), t, err)
+	if err != nil && !over {
+		return fmt.Errorf("%w: %w", asynq.RevokeTask, err) // tried again under the next attempt; not to be kept as a failure
+	}
+	return err
+}
+
+func (s *Server) attempt(ctx context.Context, h Handler, t task.Task) (err error) {
+	ctx, stop := context.WithTimeoutCause(ctx, task.Policies[t.Job].Timeout, errTimeout)
+	defer stop()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	s.mu.Lock()
+	s.running[t.Fence] = cancel
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		delete(s.running, t.Fence)
+		s.mu.Unlock()
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	err = h(ctx, t)
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
+	}
+	return err
+}
+
+// conclude records how an attempt ended. It tells whether the run is over.
+func (s *Server) conclude(ctx context.Context, t task.Task, err error) (over bool, _ error) {
+	log := s.o.Log.With("job", t.Job, "subject", t.Subject, "at", t.Slot, "attempt", t.Attempt)
+	switch {
+	case err == nil:
+		err = s.o.DB.Succeed(ctx, t.Fence)
+		over = true
+	case errors.Is(err, postgres.ErrFenced):
+	case errors.Is(err, errStopping):
+		if rerr := s.o.DB.Release(ctx, t.Fence); rerr != nil {
+			return false, rerr
+		}
+		log.InfoContext(ctx, "gave a run back while stopping")
+		return false, err
+	default:
+		retryIn, final := verdict(err, t)
+		var ferr error
+		if over, ferr = s.o.DB.Fail(ctx, t.Fence, err.Error(), retryIn, final); ferr == nil {
+			if over {
+				log.ErrorContext(ctx, "a run has failed", "err", err)
+			} else {
+				log.WarnContext(ctx, "an attempt failed, the run is tried again", "err", err, "in", retryIn)
+			}
+			return over, err
+		}
+		err = ferr
+	}
+	if errors.Is(err, postgres.ErrFenced) {
+		log.WarnContext(ctx, "an attempt that was given up has ended, nothing of it counts")
+		return false, err
+	}
+	return over, err
+}
+
+// beat tells Postgres that this worker's runs are alive, and ends those that were given to another worker.
+func (s *Server) beat(ctx context.Context) {
+	tick := time.NewTicker(s.o.Beat)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		s.mu.Lock()
+		fences := make([]task.Fence, 0, len(s.running))
+		for f := range s.running {
+			fences = append(fences, f)
+		}
+		s.mu.Unlock()
+		if len(fences) == 0 {
+			continue
+		}
+		gone, err := s.o.DB.Heartbeat(ctx, fences)
+		if err != nil && ctx.Err() == nil {
+			s.o.Log.WarnContext(ctx, "the worker cannot tell that it is alive", "err", err)
+		}
+		s.mu.Lock()
+		for _, f := range gone {
+			if cancel := s.running[f]; cancel != nil {
+				cancel(postgres.ErrFenced)
+			}
+		}
+		s.mu.Unlock()
+	}
+}
+
+// asynqLog hands the library's log lines to ours.
+type asynqLog struct{ log *slog.Logger }
+
+func (l asynqLog) Debug(args ...any) { l.log.Debug("asynq", "message", fmt.Sprint(args...)) }
+func (l asynqLog) Info(args ...any)  { l.log.Info("asynq", "message", fmt.Sprint(args...)) }
+func (l asynqLog) Warn(args ...any)  { l.log.Warn("asynq", "message", fmt.Sprint(args...)) }
+func (l asynqLog) Error(args ...any) { l.log.Error("asynq", "message", fmt.Sprint(args...)) }
+func (l asynqLog) Fatal(args ...any) { l.log.Error("asynq", "message", fmt.Sprint(args...)) }
