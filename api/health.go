@@ -1,0 +1,55 @@
+package api
+
+import (
+	"net/http"
+
+	"tidemark/api/view"
+)
+
+// health is the body of /healthz and /readyz: names, and no detail.
+type health struct {
+	OK bool `json:"ok"`
+	// Missing names what the program still waits for.
+	Missing []string `json:"missing"`
+	// Degraded names what is away at the moment, while answers are still given from memory.
+	Degraded []string `json:"degraded"`
+}
+
+// healthz answers 200 while the process serves.
+func (s *Server) healthz(w http.ResponseWriter, r *http.Request) error {
+	return s.sendHealth(w, r, nil)
+}
+
+// readyz answers 200 once there is something to serve, and goes on to do so while Postgres is away: a balancer would else take away
+// what is still answered from memory.
+func (s *Server) readyz(w http.ResponseWriter, r *http.Request) error {
+	var missing []string
+	if s.view.State() == nil {
+		missing = append(missing, "snapshots")
+	}
+	for _, c := range s.o.Ready {
+		if !c.OK() {
+			missing = append(missing, c.Name)
+		}
+	}
+	return s.sendHealth(w, r, missing)
+}
+
+func (s *Server) sendHealth(w http.ResponseWriter, r *http.Request, missing []string) error {
+	h := health{OK: len(missing) == 0, Missing: []string{}, Degraded: []string{}}
+	h.Missing = append(h.Missing, missing...)
+	if s.view.Degraded() {
+		h.Degraded = append(h.Degraded, "postgres")
+	}
+	status := http.StatusOK
+	if !h.OK {
+		status = http.StatusServiceUnavailable
+	}
+	body, err := view.Encode(h)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Cache-Control", view.CacheNever)
+	write(w, r, status, view.TypeJSON, body)
+	return nil
+}

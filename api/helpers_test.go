@@ -1,0 +1,300 @@
+package api_test
+
+import (
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tidemark/api"
+	"tidemark/api/pages"
+	"tidemark/api/view"
+	"tidemark/internal/pgtest"
+	"tidemark/internal/postgres"
+	"tidemark/series"
+	"tidemark/signals"
+	"tidemark/workers/task"
+)
+
+func TestMain(m *testing.M) { pgtest.Main(m) }
+
+// noon is the world's time when a test begins.
+var noon = time.Date(2026, time.March, 4, 12, 0, 0, 0, time.UTC)
+
+// definitions are three signals as the catalog would list them. The API asks nothing of Compute.
+func definitions() []signals.Definition {
+	one := func(id, name, unit string, staleness time.Duration) signals.Definition {
+		return signals.Definition{
+			ID: id, Domain: "energy", Name: name, Unit: unit, Frequency: "daily",
+			Description: "What " + name + " measures, in a text that dataset search takes for long enough. It is <not> what is & was sold.",
+			Keywords:    []string{"oil", "refining"},
+			Place:       "United States",
+			License:     "Public domain; acknowledgement requested", LicenseURL: "https://upstream.example/terms",
+			SourceURL: "https://upstream.example/data?a=1&b=2", Inputs: []series.ID{"up.one"}, Staleness: staleness,
+			BaselineMethod: "same_week_5y_mean", IntervalMethod: "random_walk", Technique: "(a - b) / c",
+			Brief: "## How it is made\n\nFrom `a` and **b**.\n\n| a | b |\n|--:|---|\n| 1 | 2 |\n\n<script>alert(1)</script>\n",
+		}
+	}
+	return []signals.Definition{
+		one("crack-spread-321", "3:2:1 crack spread", "USD/bbl", 5*24*time.Hour),
+		one("hormuz-transit", "Hormuz <transits>", "ships/day", 10*24*time.Hour),
+		one("lng-arbitrage", "LNG arbitrage", "USD/MMBtu", 40*24*time.Hour),
+	}
+}
+
+// full is a snapshot with every number, partial one of a signal that has no baseline and no interval yet.
+func full() postgres.Snapshot {
+	return postgres.Snapshot{
+		Signal: "crack-spread-321", At: noon.Add(-time.Hour), Status: signals.StatusLive,
+		ObservedAt: new(time.Date(2026, time.March, 2, 0, 0, 0, 0, time.UTC)),
+		KnownAt:    new(time.Date(2026, time.March, 4, 10, 30, 15, 0, time.UTC)),
+		Value:      new(22.5), Lo: new(21.25), Hi: new(23.75), Baseline: new(20.0), Scale: new(2.0), Z: new(1.25), DeltaPct: new(12.5),
+		N: 105,
+		Components: []postgres.SnapshotComponent{{
+			Name: "wti", Label: "WTI, Cushing", Unit: "USD/bbl", ObservedAt: new(time.Date(2026, time.March, 2, 0, 0, 0, 0, time.UTC)),
+			Value: new(71.5), Baseline: new(70.0), DeltaPct: new(2.142857142857143),
+		}},
+		Inputs: []postgres.Input{{
+			Source: "up", URL: "https://upstream.example/file?x=1&y=2", SHA256: strings.Repeat("ab", 32),
+			FetchedAt: time.Date(2026, time.March, 4, 10, 30, 15, 0, time.UTC),
+		}},
+		CodeVersion: "3f2c1a",
+	}
+}
+
+func partial() postgres.Snapshot {
+	return postgres.Snapshot{
+		Signal: "hormuz-transit", At: noon.Add(-2 * time.Hour), Status: signals.StatusLive,
+		ObservedAt: new(time.Date(2026, time.March, 1, 0, 0, 0, 0, time.UTC)),
+		KnownAt:    new(time.Date(2026, time.March, 3, 9, 0, 0, 0, time.UTC)),
+		Value:      new(88.0), CodeVersion: "3f2c1a",
+	}
+}
+
+// system is the program's reading half, on a database of its own, behind a real listener.
+type system struct {
+	t      testing.TB
+	dsn    string
+	worker *postgres.DB
+	view   *view.View
+	server *api.Server
+	url    string
+	clock  atomic.Pointer[time.Time]
+}
+
+type setup struct {
+	world  string // live where empty
+	stored []postgres.Snapshot
+	ready  []api.Check
+	// unloaded leaves the view as it is before the first load.
+	unloaded bool
+}
+
+func start(t testing.TB, o setup) *system {
+	t.Helper()
+	if o.world == "" {
+		o.world = view.WorldLive
+	}
+	s := &system{t: t, dsn: pgtest.New(t)}
+	s.clock.Store(&noon)
+	s.worker = s.open(postgres.RoleWorker)
+	for _, snap := range o.stored {
+		s.save(snap)
+	}
+	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.url = "http://" + ln.Addr().String()
+	log := slog.New(slog.DiscardHandler)
+	s.view, err = view.New(view.Options{
+		Store: s.open(postgres.RoleAPI), Definitions: definitions(), PublicURL: s.url + "/", World: o.world,
+		Now: func() time.Time { return *s.clock.Load() }, Log: log,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	html, err := pages.New(s.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.server = api.New(api.Options{View: s.view, Pages: html, Ready: o.ready, Log: log})
+	s.run(func(ctx context.Context) error { return s.server.Serve(ctx, ln) })
+	if !o.unloaded {
+		s.run(s.view.Run)
+		s.eventually("the first load", func() bool { return s.view.State() != nil })
+	}
+	return s
+}
+
+// run runs f until the test ends.
+func (s *system) run(f func(context.Context) error) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(s.t.Context()))
+	done := make(chan error, 1)
+	go func() { done <- f(ctx) }()
+	s.t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			s.t.Errorf("it ended with %v, want nil", err)
+		}
+	})
+}
+
+func (s *system) open(role string) *postgres.DB {
+	s.t.Helper()
+	db, err := postgres.Open(s.t.Context(), s.dsn, role)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(db.Close)
+	return db
+}
+
+func (s *system) save(snap postgres.Snapshot) {
+	s.t.Helper()
+	if err := s.worker.SaveSnapshot(s.t.Context(), task.Fence{}, snap); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// eventually waits until f is true, and ends the test when that takes too long.
+func (s *system) eventually(what string, f func() bool) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), 20*time.Second)
+	defer cancel()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for !f() {
+		select {
+		case <-ctx.Done():
+			s.t.Fatalf("waited in vain for %s", what)
+		case <-tick.C:
+		}
+	}
+}
+
+// admin runs a statement as the superuser in the maintenance database of the server.
+func (s *system) admin(statement string, args ...any) {
+	s.t.Helper()
+	cfg, err := pgx.ParseConfig(s.dsn)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	cfg.Database = "postgres"
+	c, err := pgx.ConnectConfig(s.t.Context(), cfg)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = c.Close(s.t.Context()) }()
+	if _, err := c.Exec(s.t.Context(), statement, args...); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *system) database() string {
+	s.t.Helper()
+	cfg, err := pgx.ParseConfig(s.dsn)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return cfg.Database
+}
+
+// answer is a response with its body read.
+type answer struct {
+	*http.Response
+	body []byte
+}
+
+// ask sends a request; header holds names and values in turn. Nothing is decompressed or followed for the caller.
+func (s *system) ask(method, address string, header ...string) answer {
+	s.t.Helper()
+	if strings.HasPrefix(address, "/") {
+		address = s.url + address
+	}
+	r, err := http.NewRequestWithContext(s.t.Context(), method, address, nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Add(header[i], header[i+1])
+	}
+	resp, err := plain.Do(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return answer{resp, body}
+}
+
+var plain = &http.Client{
+	Transport:     &http.Transport{DisableCompression: true},
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+}
+
+// get returns the JSON object at an address, which must answer 200.
+func (s *system) get(address string) map[string]any {
+	s.t.Helper()
+	a := s.ask(http.MethodGet, address)
+	if a.StatusCode != http.StatusOK {
+		s.t.Fatalf("GET %s: %s, want 200: %s", address, a.Status, a.body)
+	}
+	return s.object(a)
+}
+
+func (s *system) object(a answer) map[string]any {
+	s.t.Helper()
+	var m map[string]any
+	if err := json.Unmarshal(a.body, &m); err != nil {
+		s.t.Fatalf("%v in %q", err, a.body)
+	}
+	return m
+}
+
+func (s *system) ids() []string {
+	s.t.Helper()
+	var ids []string
+	for _, e := range s.get("/api/signals")["signals"].([]any) {
+		ids = append(ids, e.(map[string]any)["id"].(string))
+	}
+	return ids
+}
+
+func unzip(t *testing.T, b []byte) string {
+	t.Helper()
+	r, err := gzip.NewReader(strings.NewReader(string(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+func isURL(v any) bool {
+	text, ok := v.(string)
+	u, err := url.Parse(text)
+	return ok && err == nil && u.IsAbs() && u.Host != ""
+}
+
+func isTime(v any) bool {
+	text, ok := v.(string)
+	_, err := time.Parse(time.RFC3339, text)
+	return ok && err == nil && strings.HasSuffix(text, "Z")
+}

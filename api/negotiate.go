@@ -1,0 +1,98 @@
+package api
+
+import (
+	"strconv"
+	"strings"
+)
+
+// accepts tells whether an Accept header lets through a media type (RFC 9110, section 12.5.1).
+func accepts(header []string, major, minor string) bool {
+	return len(header) == 0 || acceptance(header, major, minor) > 0
+}
+
+// acceptance returns the weight that an Accept header gives to a media type: that of the most specific range that names it, 0 where
+// none does. Parameters of a range other than its weight are ignored.
+func acceptance(header []string, major, minor string) float64 {
+	return weight(header, func(name string) int {
+		m, n, _ := strings.Cut(name, "/")
+		switch {
+		case strings.EqualFold(m, major) && strings.EqualFold(n, minor):
+			return 3
+		case strings.EqualFold(m, major) && n == "*":
+			return 2
+		case m == "*" && n == "*":
+			return 1
+		}
+		return 0
+	})
+}
+
+// prefersHTML tells whether a client would rather read a page than JSON, as browsers do.
+func prefersHTML(header []string) bool {
+	html := acceptance(header, "text", "html")
+	return html > acceptance(header, "application", "json") && html > acceptance(header, "application", "problem+json")
+}
+
+// acceptsGzip tells whether an Accept-Encoding header asks for gzip and does not like the plain body better (RFC 9110, section
+// 12.5.3).
+func acceptsGzip(header []string) bool {
+	if len(header) == 0 {
+		return false
+	}
+	gzip := weight(header, func(name string) int {
+		switch {
+		case strings.EqualFold(name, "gzip"), strings.EqualFold(name, "x-gzip"):
+			return 2
+		case name == "*":
+			return 1
+		}
+		return 0
+	})
+	return gzip > 0 && gzip >= weight(header, func(name string) int {
+		if strings.EqualFold(name, "identity") {
+			return 1
+		}
+		return 0
+	})
+}
+
+// weight returns the q of the element that rank likes best, 0 where it likes none. It allocates nothing.
+func weight(header []string, rank func(name string) int) float64 {
+	best, q := 0, 0.0
+	for _, line := range header {
+		for element := range strings.SplitSeq(line, ",") {
+			name, params, _ := strings.Cut(element, ";")
+			if r := rank(strings.TrimSpace(name)); r > best {
+				best, q = r, quality(params)
+			}
+		}
+	}
+	return q
+}
+
+// quality reads the q of an element's parameters: 1 where none is given, and where it is no number.
+func quality(params string) float64 {
+	for param := range strings.SplitSeq(params, ";") {
+		key, value, _ := strings.Cut(strings.TrimSpace(param), "=")
+		if !strings.EqualFold(key, "q") {
+			continue
+		}
+		if q, err := strconv.ParseFloat(value, 64); err == nil && q >= 0 && q <= 1 {
+			return q
+		}
+	}
+	return 1
+}
+
+// hasTag tells whether an If-None-Match header names an entity tag. The comparison is weak, as RFC 9110 wants it there.
+func hasTag(header []string, tag string) bool {
+	for _, line := range header {
+		for element := range strings.SplitSeq(line, ",") {
+			element = strings.TrimSpace(element)
+			if element == "*" || strings.TrimPrefix(element, "W/") == tag {
+				return true
+			}
+		}
+	}
+	return false
+}

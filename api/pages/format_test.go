@@ -1,0 +1,69 @@
+package pages
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestNumber(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		f            *float64
+		want, signed string
+	}{
+		"unknown":                     {nil, "unknown", "unknown"},
+		"four digits":                 {new(22.5), "22.50", "+22.50"},
+		"noise is rounded away":       {new(26.479999999999997), "26.48", "+26.48"},
+		"below one":                   {new(0.012345), "0.01235", "+0.01"},
+		"one":                         {new(1.0), "1.000", "+1.00"},
+		"whole from a thousand":       {new(15234.5), "15,234", "+15234.50"},
+		"thousands twice":             {new(-1234567.0), "−1,234,567", "−1234567.00"},
+		"negative":                    {new(-36.98), "−36.98", "−36.98"},
+		"zero":                        {new(0.0), "0.00", "0.00"},
+		"next to zero":                {new(-0.001), "−0.001000", "0.00"},
+		"a concentration":             {new(0.0000512), "0.00005120", "0.00"},
+		"tiny":                        {new(2.5e-9), "2.500e-09", "0.00"},
+		"rounds up to the next digit": {new(9.99999), "10.000", "+10.00"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := number(tt.f); got != tt.want {
+				t.Errorf("number = %q, want %q", got, tt.want)
+			}
+			if got := signed(tt.f); got != tt.signed {
+				t.Errorf("signed = %q, want %q", got, tt.signed)
+			}
+		})
+	}
+}
+
+func TestTimes(t *testing.T) {
+	t.Parallel()
+	newYork, err := time.LoadLocation("America/New_York")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := instant(time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)); got != "2026-03-02" {
+		t.Errorf("a day: %q", got)
+	}
+	if got := instant(time.Date(2026, 3, 2, 17, 0, 0, 0, newYork)); got != "2026-03-02 22:00 UTC" {
+		t.Errorf("an instant: %q", got)
+	}
+	for seconds, want := range map[int64]string{14 * 86400: "14 days", 86400: "24 hours", 5400: "1.5 hours"} {
+		if got := hours(seconds); got != want {
+			t.Errorf("hours(%d) = %q, want %q", seconds, got, want)
+		}
+	}
+}
+
+func TestMarkdownCannotBringScripts(t *testing.T) {
+	t.Parallel()
+	got := string(markdown("# A\n\n<script>alert(1)</script>\n\n[x](javascript:alert(1)) <img src=x onerror=alert(1)>"))
+	for _, bad := range []string{"<script", "javascript:", "<img"} {
+		if strings.Contains(got, bad) {
+			t.Errorf("%q came through: %s", bad, got)
+		}
+	}
+}

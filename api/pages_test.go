@@ -1,0 +1,163 @@
+package api_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tidemark/internal/postgres"
+)
+
+const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+
+var (
+	links      = regexp.MustCompile(`(?:href|src)="([^"]*)"`)
+	inline     = regexp.MustCompile(`(?i)<style|\sstyle=|\son[a-z]+=|<script(?: [^>]*)?>`)
+	dataBlock  = regexp.MustCompile(`(?s)<script type="application/ld\+json">(.*?)</script>`)
+	described  = regexp.MustCompile(`<meta name="description" content="[^"]{20,}">`)
+	titled     = regexp.MustCompile(`<title>[^<]+</title>`)
+	aHeading   = regexp.MustCompile(`<h1[ >]`)
+	everything = []string{
+		"/", "/signals/crack-spread-321", "/signals/hormuz-transit", "/signals/lng-arbitrage", "/signals/crack-spread-321/brief",
+		"/problems/not_found", "/problems/unknown-signal",
+	}
+)
+
+func TestPagesAreReadable(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{stored: []postgres.Snapshot{full(), partial()}})
+	for _, path := range append([]string{"/none"}, everything...) {
+		a := s.ask(http.MethodGet, path, "Accept", browser)
+		body := string(a.body)
+		if wantStatus := map[bool]int{true: 404, false: 200}[path == "/none"]; a.StatusCode != wantStatus ||
+			a.Header.Get("Content-Type") != "text/html; charset=utf-8" {
+			t.Errorf("%s: %s as %s", path, a.Status, a.Header.Get("Content-Type"))
+		}
+		if !strings.HasPrefix(a.Header.Get("Content-Security-Policy"), "default-src 'self';") {
+			t.Errorf("%s: its policy is %q", path, a.Header.Get("Content-Security-Policy"))
+		}
+		if !strings.Contains(body, `<html lang="en">`) || !described.MatchString(body) || !titled.MatchString(body) {
+			t.Errorf("%s lacks a language, a description or a title", path)
+		}
+		if n := len(aHeading.FindAllString(body, -1)); n != 1 {
+			t.Errorf("%s has %d first headings, want 1", path, n)
+		}
+		if found := inline.FindString(dataBlock.ReplaceAllString(body, "")); found != "" {
+			t.Errorf("%s has %q, which its policy refuses", path, found)
+		}
+		if !strings.Contains(body, "not personalized investment advice") {
+			t.Errorf("%s lacks the disclaimer", path)
+		}
+	}
+}
+
+func TestPagesShowTheSnapshot(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{stored: []postgres.Snapshot{full(), partial()}})
+	tests := map[string][]string{
+		"/": {"3:2:1 crack spread", "22.50", "+1.25", "2026-03-02", "fresh", "Hormuz &lt;transits&gt;", "decayed"},
+		"/signals/crack-spread-321": {
+			"22.50", "USD/bbl", "21.25 to 23.75", "20.00", "same_week_5y_mean", "+12.50 %", "+1.25", "WTI, Cushing", "71.50",
+			"Public domain; acknowledgement requested", "https://upstream.example/data?a=1&amp;b=2", "https://upstream.example/terms",
+			"abababababab…", "It is &lt;not&gt; what is &amp; was sold.",
+		},
+		"/signals/lng-arbitrage":          {"unknown", "decayed"},
+		"/signals/crack-spread-321/brief": {"<code>a</code>", "<strong>b</strong>", `<td align="right">1</td>`, "<!-- raw HTML omitted -->"},
+		"/problems/unknown-signal":        {"Unknown signal", "unknown_signal", "404"},
+	}
+	for path, want := range tests {
+		body := strings.ReplaceAll(string(s.ask(http.MethodGet, path).body), "&#43;", "+")
+		for _, w := range want {
+			if !strings.Contains(body, w) {
+				t.Errorf("%s lacks %q", path, w)
+			}
+		}
+	}
+}
+
+func TestDatasetInThePageIsTheAPIs(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{stored: []postgres.Snapshot{full()}})
+	for _, id := range []string{"crack-spread-321", "hormuz-transit"} {
+		found := dataBlock.FindSubmatch(s.ask(http.MethodGet, "/signals/"+id).body)
+		if found == nil {
+			t.Fatalf("the page of %s has no data block", id)
+		}
+		var got any
+		if err := json.Unmarshal(found[1], &got); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(s.get("/api/signals/" + id)["json_ld"], got); diff != "" {
+			t.Errorf("JSON-LD of %s (-api +page):\n%s", id, diff)
+		}
+	}
+}
+
+func TestLinksOfPagesResolve(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{stored: []postgres.Snapshot{full(), partial()}})
+	seen := map[string]bool{}
+	queue := append([]string{}, everything...)
+	for len(queue) > 0 {
+		path := queue[0]
+		queue = queue[1:]
+		if seen[path] {
+			continue
+		}
+		seen[path] = true
+		a := s.ask(http.MethodGet, path)
+		if a.StatusCode != http.StatusOK {
+			t.Errorf("%s: %s", path, a.Status)
+		}
+		if !strings.HasPrefix(a.Header.Get("Content-Type"), "text/html") {
+			continue
+		}
+		for _, m := range links.FindAllSubmatch(a.body, -1) {
+			to, err := url.Parse(strings.ReplaceAll(string(m[1]), "&amp;", "&"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if base := strings.TrimPrefix(s.url, "http://"); (to.Host == "" || to.Host == base) && to.Path != "" {
+				queue = append(queue, to.Path)
+			}
+		}
+	}
+	for _, want := range []string{"/signals/hormuz-transit/brief", "/api/signals/lng-arbitrage", "/api/signals/crack-spread-321/brief"} {
+		if !seen[want] {
+			t.Errorf("no link leads to %s", want)
+		}
+	}
+}
+
+func TestStaticFilesNeverChange(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	style := regexp.MustCompile(`/static/style\.[0-9a-f]{12}\.css`).Find(s.ask(http.MethodGet, "/").body)
+	a := s.ask(http.MethodGet, string(style))
+	if a.StatusCode != http.StatusOK || a.Header.Get("Content-Type") != "text/css; charset=utf-8" ||
+		a.Header.Get("Cache-Control") != "public, max-age=31536000, immutable" {
+		t.Errorf("%s: %s, %v", style, a.Status, a.Header)
+	}
+}
+
+func TestPagesFollowTheData(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{stored: []postgres.Snapshot{full()}})
+	before := s.ask(http.MethodGet, "/signals/crack-spread-321")
+	same := s.ask(http.MethodGet, "/signals/crack-spread-321", "If-None-Match", before.Header.Get("ETag"))
+	if same.StatusCode != http.StatusNotModified {
+		t.Errorf("unchanged: %s, want 304", same.Status)
+	}
+	next := full()
+	next.At, next.Value = noon, new(31.5)
+	s.save(next)
+	s.eventually("the page to show the new value", func() bool {
+		a := s.ask(http.MethodGet, "/signals/crack-spread-321", "If-None-Match", before.Header.Get("ETag"))
+		return a.StatusCode == http.StatusOK && strings.Contains(string(a.body), "31.50")
+	})
+}

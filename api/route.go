@@ -1,0 +1,251 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"strings"
+
+	"tidemark/api/view"
+	"tidemark/internal/postgres"
+	"tidemark/internal/telemetry"
+)
+
+// handler answers a request, or returns an error having written nothing.
+type handler func(w http.ResponseWriter, r *http.Request) error
+
+// failure is an error that has a code on the wire. Its texts are public.
+type failure struct {
+	code, detail string
+	// allow and retryAfter are header fields of the answer; empty: none.
+	allow, retryAfter string
+	known             []string
+}
+
+func (f *failure) Error() string { return f.code + ": " + f.detail }
+
+const readMethods = "GET, HEAD, OPTIONS"
+
+// get registers what GET and HEAD do at a pattern. Every other method is refused, OPTIONS excepted.
+func (s *Server) get(mux *http.ServeMux, pattern string, h handler) {
+	mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		defer s.recover(w, r)
+		if err := s.dispatch(w, r, h); err != nil {
+			s.fail(w, r, err)
+		}
+	})
+}
+
+func (s *Server) dispatch(w http.ResponseWriter, r *http.Request, h handler) error {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead:
+		return h(w, r)
+	case http.MethodOptions:
+		options(w, readMethods)
+		return nil
+	}
+	return &failure{code: view.CodeMethodNotAllowed, detail: "Only GET and HEAD are served here.", allow: readMethods}
+}
+
+// front adds what every answer has, whatever its route. cors tells which paths any web page may read.
+func (s *Server) front(mux *http.ServeMux, cors func(path string) bool) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		maps.Copy(h, s.security)
+		h["X-Request-Id"] = []string{requestID(r.Header)}
+		if cors(r.URL.Path) {
+			maps.Copy(h, corsFields)
+		}
+		if s.view.Degraded() {
+			h["X-Tidemark-Degraded"] = degradedFields
+		}
+		if !s.log.Enabled(r.Context(), slog.LevelDebug) {
+			mux.ServeHTTP(w, r)
+			return
+		}
+		seen := &recorder{ResponseWriter: w, status: http.StatusOK}
+		mux.ServeHTTP(seen, r)
+		s.log.DebugContext(r.Context(), "answered", "request_id", h.Get("X-Request-Id"), "method", r.Method,
+			"path", r.URL.EscapedPath(), "status", seen.status, "bytes", seen.bytes)
+	})
+}
+
+var degradedFields = []string{"postgres"}
+
+// recorder counts what is answered, for the debug log.
+type recorder struct {
+	http.ResponseWriter
+
+	status, bytes int
+}
+
+func (rec *recorder) WriteHeader(status int) {
+	rec.status = status
+	rec.ResponseWriter.WriteHeader(status)
+}
+
+func (rec *recorder) Write(p []byte) (int, error) {
+	n, err := rec.ResponseWriter.Write(p)
+	rec.bytes += n
+	return n, err
+}
+
+// Unwrap lets http.ResponseController find the writer below.
+func (rec *recorder) Unwrap() http.ResponseWriter { return rec.ResponseWriter }
+
+// isAPI tells whether a path belongs to programs: it gets CORS, and its errors are never HTML.
+func isAPI(path string) bool { return strings.HasPrefix(path, "/api/") || path == "/api" }
+
+// Any web page may read the APIs: no cookie means anything there.
+var corsFields = http.Header{
+	"Access-Control-Allow-Origin": {"*"},
+	"Access-Control-Expose-Headers": {"ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, X-Request-Cost, " +
+		"X-Balance-Remaining, PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, Deprecation, Sunset, X-Tidemark-Degraded"},
+}
+
+const corsRequestHeaders = "Authorization, Content-Type, Accept, If-None-Match, Idempotency-Key, X-Request-Id, X-PAYMENT, " +
+	"PAYMENT-SIGNATURE, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, traceparent"
+
+// options answers OPTIONS, a preflight where the path has CORS.
+func options(w http.ResponseWriter, methods string) {
+	h := w.Header()
+	h.Set("Allow", methods)
+	if h.Get("Access-Control-Allow-Origin") != "" {
+		h.Set("Access-Control-Allow-Methods", methods)
+		h.Set("Access-Control-Allow-Headers", corsRequestHeaders)
+		h.Set("Access-Control-Max-Age", "86400")
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// requestID returns the id that the client gave the request, or makes one.
+func requestID(h http.Header) string {
+	if given := h["X-Request-Id"]; len(given) == 1 && wellFormed(given[0]) {
+		return given[0]
+	}
+	// 130 bits of the runtime's generator: unique, and no secret.
+	const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
+	id := [30]byte{'r', 'e', 'q', '_'}
+	for i := 4; i < len(id); i += 13 {
+		bits := rand.Uint64()
+		for j := range 13 {
+			id[i+j] = alphabet[bits>>(5*j)&31]
+		}
+	}
+	return string(id[:])
+}
+
+// wellFormed tells whether an id has 1 to 100 characters of those that are safe in a log.
+func wellFormed(id string) bool {
+	for _, c := range []byte(id) {
+		ok := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '.' || c == '_' || c == '-'
+		if !ok {
+			return false
+		}
+	}
+	return id != "" && len(id) <= 100
+}
+
+// send answers with a document of one media type, if the client takes it.
+func send(w http.ResponseWriter, r *http.Request, major, minor string, d *view.Document) error {
+	if !accepts(r.Header["Accept"], major, minor) {
+		return &failure{code: view.CodeNotAcceptable, detail: fmt.Sprintf("This is served as %s/%s only.", major, minor)}
+	}
+	reply(w, r, d)
+	return nil
+}
+
+// reply answers with a document, or with 304 where the client has it. Last-Modified is for people: it tells when the data became
+// known, and a status may change after that, so If-Modified-Since is not looked at.
+func reply(w http.ResponseWriter, r *http.Request, d *view.Document) {
+	rep, known := &d.Identity, r.Header["If-None-Match"]
+	match := len(known) > 0 && hasTag(known, rep.ETag)
+	if d.Gzip.Body != nil && acceptsGzip(r.Header["Accept-Encoding"]) {
+		// A client that holds the plain body may keep it.
+		if zip := len(known) > 0 && hasTag(known, d.Gzip.ETag); zip || !match {
+			rep, match = &d.Gzip, zip
+		}
+	}
+	h := w.Header()
+	maps.Copy(h, rep.Header)
+	if match {
+		delete(h, "Content-Type")
+		delete(h, "Content-Length")
+		delete(h, "Content-Encoding")
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	w.WriteHeader(http.StatusOK)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(rep.Body) // a client that went away is no fault
+	}
+}
+
+// write answers with a body that is of this request only.
+func write(w http.ResponseWriter, r *http.Request, status int, mediaType string, body []byte) {
+	h := w.Header()
+	h.Set("Content-Type", mediaType)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body)
+	}
+}
+
+// recover turns a panic into an internal error.
+func (s *Server) recover(w http.ResponseWriter, r *http.Request) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+		panic(p)
+	}
+	s.fail(w, r, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+}
+
+// fail is the one place where an error becomes an answer: kinds of error to codes, codes to problem documents.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	id := w.Header().Get("X-Request-Id")
+	f := &failure{}
+	switch {
+	case errors.As(err, &f):
+	case errors.Is(err, postgres.ErrNotFound):
+		f = &failure{code: view.CodeNotFound, detail: "Nothing is served at this address."}
+	default:
+		ctx := telemetry.With(r.Context(), slog.String("request_id", id))
+		s.log.ErrorContext(ctx, "answer a request", "method", r.Method, "path", r.URL.EscapedPath(), "err", err)
+		f = &failure{code: view.CodeInternalError, detail: "Something broke on our side."}
+	}
+	kind, _ := view.ProblemKindOf(f.code)
+	p := view.Problem{
+		Type: s.view.PublicURL() + "/problems/" + f.code, Title: kind.Title, Status: kind.Status, Code: f.code, Detail: f.detail,
+		Instance: r.URL.EscapedPath(), RequestID: id, KnownSignals: f.known,
+	}
+	h := w.Header()
+	h.Set("Cache-Control", view.CacheNever)
+	if f.allow != "" {
+		h.Set("Allow", f.allow)
+	}
+	if f.retryAfter != "" {
+		h.Set("Retry-After", f.retryAfter)
+	}
+	if s.o.Pages != nil && h.Get("Access-Control-Allow-Origin") == "" {
+		h.Set("Vary", "Accept")
+		if prefersHTML(r.Header["Accept"]) {
+			h["Content-Security-Policy"] = contentSecurityPolicy
+			write(w, r, p.Status, view.TypeHTML, s.o.Pages.Problem(s.view.State(), p))
+			return
+		}
+	}
+	body, err := view.Encode(p)
+	if err != nil { // a Problem has nothing in it that cannot be encoded
+		panic(err)
+	}
+	write(w, r, p.Status, view.TypeProblem, body)
+}

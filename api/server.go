@@ -1,0 +1,138 @@
+// Package api is HTTP in, JSON out: routes, status codes, header fields and negotiation over the finished answers of package view.
+// It reads and never writes. Handlers return errors; one adapter turns them into problem documents. Start at New, then read
+// signals.go and route.go.
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"tidemark/api/view"
+)
+
+// Pages is the HTML door to the same views. Package pages has one.
+type Pages interface {
+	// Page returns the page at a path, or nil where there is none. Before the first load st is nil.
+	Page(st *view.State, path string) *view.Document
+	// Problem returns the HTML of a problem.
+	Problem(st *view.State, p view.Problem) []byte
+}
+
+// Check is something that must be so before the program is ready.
+type Check struct {
+	// Name is public: "migrations", "roles".
+	Name string
+	// OK is asked by each request for /readyz. It must answer at once.
+	OK func() bool
+}
+
+// Options says what a server serves.
+type Options struct {
+	View *view.View
+	// Pages may be nil: then there are none.
+	Pages Pages
+	// Ready are asked by /readyz, beside the view's first load.
+	Ready []Check
+	// Log gets a line for each fault of ours, and for each request at debug level.
+	Log *slog.Logger
+}
+
+// Server answers requests. It is safe for concurrent use.
+type Server struct {
+	o       Options
+	view    *view.View
+	log     *slog.Logger
+	public  http.Handler
+	signals http.Handler
+	// security are the fields of every answer.
+	security http.Header
+}
+
+// New returns a server. Nothing runs until Serve, or until its handlers are mounted elsewhere.
+func New(o Options) *Server {
+	s := &Server{o: o, view: o.View, log: o.Log, security: http.Header{"X-Content-Type-Options": {"nosniff"}}}
+	if strings.HasPrefix(o.View.PublicURL(), "https:") {
+		s.security["Strict-Transport-Security"] = []string{"max-age=31536000"}
+	}
+
+	public := http.NewServeMux()
+	s.get(public, "/api/signals", s.catalog)
+	s.get(public, "/api/signals/{$}", s.catalog)
+	s.get(public, "/api/signals/{id}", s.signal)
+	s.get(public, "/api/signals/{id}/brief", s.brief)
+	s.get(public, "/healthz", s.healthz)
+	s.get(public, "/readyz", s.readyz)
+	s.get(public, "/", s.page)
+	s.public = s.front(public, isAPI)
+
+	only := http.NewServeMux()
+	s.get(only, "/{$}", s.catalog)
+	s.get(only, "/{id}", s.signal)
+	s.get(only, "/{id}/brief", s.brief)
+	s.get(only, "/", s.nothing)
+	s.signals = s.front(only, func(string) bool { return true })
+	return s
+}
+
+// Handler serves everything: the APIs, the pages, health.
+func (s *Server) Handler() http.Handler { return s.public }
+
+// SignalsHandler serves the Signals API alone, at the root.
+func (s *Server) SignalsHandler() http.Handler { return s.signals }
+
+// Serve answers requests for Handler until ctx ends, and closes ln. It returns nil when ctx ended, after the requests in flight
+// were answered or three seconds have passed.
+func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
+	return s.serve(ctx, ln, s.public)
+}
+
+// ServeSignals is Serve for SignalsHandler.
+func (s *Server) ServeSignals(ctx context.Context, ln net.Listener) error {
+	return s.serve(ctx, ln, s.signals)
+}
+
+// What a client may take and send.
+const (
+	headerTimeout  = 5 * time.Second
+	requestTimeout = 15 * time.Second
+	idleTimeout    = 60 * time.Second
+	maxHeaderBytes = 16 << 10
+	stopTimeout    = 3 * time.Second
+)
+
+func (s *Server) serve(ctx context.Context, ln net.Listener, h http.Handler) error {
+	srv := &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       requestTimeout,
+		WriteTimeout:      requestTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		if err := srv.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+			return fmt.Errorf("serve %s: %w", ln.Addr(), err)
+		}
+		return nil
+	})
+	g.Go(func() error {
+		<-ctx.Done()
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+		defer cancel()
+		if srv.Shutdown(end) != nil {
+			_ = srv.Close() // those who still talk are cut off
+		}
+		return nil
+	})
+	return g.Wait()
+}

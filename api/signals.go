@@ -1,0 +1,83 @@
+package api
+
+import (
+	"net/http"
+
+	"tidemark/api/view"
+)
+
+// state returns what is served now, or the error of a program that has not loaded yet.
+func (s *Server) state() (*view.State, error) {
+	if st := s.view.State(); st != nil {
+		return st, nil
+	}
+	return nil, &failure{code: view.CodeUnavailable, detail: "The signals are being loaded.", retryAfter: "1"}
+}
+
+func (s *Server) catalog(w http.ResponseWriter, r *http.Request) error {
+	st, err := s.state()
+	if err != nil {
+		return err
+	}
+	return send(w, r, "application", "json", st.Catalog)
+}
+
+func (s *Server) signal(w http.ResponseWriter, r *http.Request) error {
+	sig, err := s.find(r)
+	if err != nil {
+		return err
+	}
+	return send(w, r, "application", "json", sig.JSON)
+}
+
+func (s *Server) brief(w http.ResponseWriter, r *http.Request) error {
+	sig, err := s.find(r)
+	if err != nil {
+		return err
+	}
+	return send(w, r, "text", "markdown", sig.Brief)
+}
+
+// find returns the signal that the path names.
+func (s *Server) find(r *http.Request) (*view.Signal, error) {
+	st, err := s.state()
+	if err != nil {
+		return nil, err
+	}
+	if sig := st.Signal(r.PathValue("id")); sig != nil {
+		return sig, nil
+	}
+	known := make([]string, len(st.Signals))
+	for i, sig := range st.Signals {
+		known[i] = sig.Definition.ID
+	}
+	return nil, &failure{code: view.CodeUnknownSignal, detail: "There is no signal with this id.", known: known}
+}
+
+// page answers every address that nothing else claims.
+func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
+	if s.o.Pages == nil || isAPI(r.URL.Path) {
+		return s.nothing(w, r)
+	}
+	doc := s.o.Pages.Page(s.view.State(), r.URL.Path)
+	if doc == nil {
+		if _, err := s.state(); err != nil {
+			return err // it may be there once the signals are
+		}
+		return s.nothing(w, r)
+	}
+	if doc.Identity.Header.Get("Content-Type") == view.TypeHTML {
+		w.Header()["Content-Security-Policy"] = contentSecurityPolicy
+	}
+	reply(w, r, doc)
+	return nil
+}
+
+// contentSecurityPolicy lets a page load nothing from elsewhere. The directives after the first do not fall back to it.
+var contentSecurityPolicy = []string{
+	"default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+}
+
+func (s *Server) nothing(http.ResponseWriter, *http.Request) error {
+	return &failure{code: view.CodeNotFound, detail: "Nothing is served at this address."}
+}

@@ -1,0 +1,268 @@
+package view
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"tidemark/internal/postgres"
+	"tidemark/signals"
+)
+
+// Product is the name under which the catalog stands.
+const Product = "Tidemark Signals"
+
+// SignalCatalog lists the live signals.
+type SignalCatalog struct {
+	Product     string               `json:"product"`
+	Count       int                  `json:"count"`
+	Signals     []SignalCatalogEntry `json:"signals"`
+	Environment string               `json:"environment"`
+	Disclaimer  string               `json:"disclaimer"`
+}
+
+// SignalCatalogEntry is a signal as the catalog shows it.
+type SignalCatalogEntry struct {
+	ID         string     `json:"id"`
+	Domain     string     `json:"domain"`
+	Name       string     `json:"name"`
+	Unit       string     `json:"unit"`
+	Status     string     `json:"status"`
+	PageURL    string     `json:"page_url"`
+	BriefURL   string     `json:"brief_url"`
+	MachineURL string     `json:"machine_url"`
+	SourceURL  string     `json:"source_url"`
+	License    string     `json:"license"`
+	ObservedAt *time.Time `json:"observed_at"`
+	Value      *float64   `json:"value"`
+	ZScore     *float64   `json:"z_score"`
+	Synthetic  bool       `json:"synthetic"`
+}
+
+// SignalSnapshot is the latest state of one signal. Times are in UTC. What is unknown is null.
+type SignalSnapshot struct {
+	ID     string `json:"id"`
+	Name   string `json:"name"`
+	Domain string `json:"domain"`
+	Unit   string `json:"unit"`
+	Status string `json:"status"`
+	// ObservedAt is what the value is about; IngestedAt when the newest of its inputs became known.
+	ObservedAt *time.Time `json:"observed_at"`
+	IngestedAt *time.Time `json:"ingested_at"`
+	Value      *float64   `json:"value"`
+	// The bounds of the interval at UncertaintyLevel.
+	UncertaintyLo      *float64 `json:"uncertainty_lo"`
+	UncertaintyHi      *float64 `json:"uncertainty_hi"`
+	BaselineValue      *float64 `json:"baseline_value"`
+	BaselineMethod     string   `json:"baseline_method"`
+	DeltaVsBaselinePct *float64 `json:"delta_vs_baseline_pct"`
+	ZScore             *float64 `json:"z_score"`
+	// Backtest is null where no skill was measured.
+	Backtest   json.RawMessage `json:"backtest"`
+	SourceURL  string          `json:"source_url"`
+	License    string          `json:"license"`
+	BriefURL   string          `json:"brief_url"`
+	PageURL    string          `json:"page_url"`
+	JSONLD     Dataset         `json:"json_ld"`
+	Disclaimer string          `json:"disclaimer"`
+
+	// AsOf is the instant the snapshot is for: it was computed from what was known then.
+	AsOf             *time.Time  `json:"as_of"`
+	Frequency        string      `json:"frequency"`
+	UncertaintyLevel float64     `json:"uncertainty_level"`
+	Uncertainty      Uncertainty `json:"uncertainty"`
+	Components       []Component `json:"components"`
+	Freshness        Freshness   `json:"freshness"`
+	Provenance       Provenance  `json:"provenance"`
+	Synthetic        bool        `json:"synthetic"`
+	Environment      string      `json:"environment"`
+}
+
+// Uncertainty says what the interval means.
+type Uncertainty struct {
+	LevelPct float64 `json:"level_pct"`
+	Method   string  `json:"method"`
+}
+
+// Component is a part of a signal, or another way to look at it.
+type Component struct {
+	Name               string     `json:"name"`
+	Label              string     `json:"label"`
+	Unit               string     `json:"unit"`
+	ObservedAt         *time.Time `json:"observed_at"`
+	Value              *float64   `json:"value"`
+	BaselineValue      *float64   `json:"baseline_value"`
+	DeltaVsBaselinePct *float64   `json:"delta_vs_baseline_pct"`
+	ZScore             *float64   `json:"z_score"`
+}
+
+// The states of freshness.
+const (
+	Fresh   = "fresh"
+	Stale   = "stale"   // the newest observation is older than the signal tolerates
+	Unknown = "unknown" // there is no observation
+)
+
+// Freshness tells whether the newest observation is older than the signal tolerates.
+type Freshness struct {
+	State         string `json:"state"`
+	MaxAgeSeconds int64  `json:"max_age_seconds"`
+}
+
+// Provenance leads from a number back to the bytes it was made of.
+type Provenance struct {
+	Inputs      []ProvenanceInput `json:"inputs"`
+	CodeVersion *string           `json:"code_version"`
+	RunID       *string           `json:"run_id"`
+}
+
+// ProvenanceInput is one archived answer of a publisher.
+type ProvenanceInput struct {
+	Source      string    `json:"source"`
+	URL         string    `json:"url"`
+	RetrievedAt time.Time `json:"retrieved_at"`
+	SHA256      string    `json:"sha256"`
+}
+
+const disclaimer = "Editorial information, not personalized investment advice."
+
+// disclaimer is what every answer carries: first what is not real about its data, then what it is not meant as.
+func (o Options) disclaimer(synthetic bool) string {
+	switch {
+	case synthetic:
+		return "Synthetic data made by a sandbox: no number here describes a real market. " + disclaimer
+	case o.World == WorldReplay:
+		return "A replay of recorded data: the numbers are those of the recording, not of today. " + disclaimer
+	}
+	return disclaimer
+}
+
+func (o Options) environment() string {
+	if o.World == WorldLive {
+		return "live"
+	}
+	return "demo"
+}
+
+func (o Options) catalogURL() string          { return o.PublicURL + "/api/signals" }
+func (o Options) machineURL(id string) string { return o.PublicURL + "/api/signals/" + id }
+func (o Options) pageURL(id string) string    { return o.PublicURL + "/signals/" + id }
+func (o Options) briefURL(id string) string   { return o.pageURL(id) + "/brief" }
+
+// statusAt is a signal's status at an instant. What the worker found at the snapshot's instant holds on, except that a live signal
+// decays with age. A signal without a snapshot is decayed.
+func statusAt(d signals.Definition, s *postgres.Snapshot, at time.Time) string {
+	if s != nil && s.Status != signals.StatusLive {
+		return s.Status
+	}
+	return d.Status(observedAt(s), at)
+}
+
+func freshnessAt(d signals.Definition, s *postgres.Snapshot, at time.Time) string {
+	switch seen := observedAt(s); {
+	case seen.IsZero():
+		return Unknown
+	case d.Status(seen, at) == signals.StatusLive:
+		return Fresh
+	}
+	return Stale
+}
+
+// observedAt is zero where there is no observation.
+func observedAt(s *postgres.Snapshot) time.Time {
+	if s == nil || s.ObservedAt == nil {
+		return time.Time{}
+	}
+	return *s.ObservedAt
+}
+
+// snapshot makes the answer of a stored snapshot at an instant; stored is nil where there is none.
+func (o Options) snapshot(d signals.Definition, stored *postgres.Snapshot, at time.Time) SignalSnapshot {
+	synthetic := o.World == WorldSandbox || (stored != nil && stored.Synthetic)
+	s := SignalSnapshot{
+		ID:               d.ID,
+		Name:             d.Name,
+		Domain:           d.Domain,
+		Unit:             d.Unit,
+		Status:           statusAt(d, stored, at),
+		BaselineMethod:   d.BaselineMethod,
+		SourceURL:        d.SourceURL,
+		License:          d.License,
+		BriefURL:         o.briefURL(d.ID),
+		PageURL:          o.pageURL(d.ID),
+		Disclaimer:       o.disclaimer(synthetic),
+		Frequency:        d.Frequency,
+		UncertaintyLevel: signals.Level,
+		Uncertainty:      Uncertainty{LevelPct: 100 * signals.Level, Method: d.IntervalMethod},
+		Components:       []Component{},
+		Freshness:        Freshness{State: freshnessAt(d, stored, at), MaxAgeSeconds: int64(d.Staleness / time.Second)},
+		Provenance:       Provenance{Inputs: []ProvenanceInput{}},
+		Synthetic:        synthetic,
+		Environment:      o.environment(),
+	}
+	if stored != nil {
+		s.fill(stored)
+	}
+	s.JSONLD = o.dataset(d, s)
+	return s
+}
+
+func (s *SignalSnapshot) fill(stored *postgres.Snapshot) {
+	s.AsOf = utc(&stored.At)
+	s.ObservedAt, s.IngestedAt = utc(stored.ObservedAt), utc(stored.KnownAt)
+	s.Value, s.UncertaintyLo, s.UncertaintyHi = finite(stored.Value), finite(stored.Lo), finite(stored.Hi)
+	s.BaselineValue, s.DeltaVsBaselinePct = finite(stored.Baseline), finite(stored.DeltaPct)
+	s.ZScore = finite(stored.Z)
+	for _, c := range stored.Components {
+		s.Components = append(s.Components, Component{
+			Name: c.Name, Label: c.Label, Unit: c.Unit, ObservedAt: utc(c.ObservedAt),
+			Value: finite(c.Value), BaselineValue: finite(c.Baseline), DeltaVsBaselinePct: finite(c.DeltaPct), ZScore: finite(c.Z),
+		})
+	}
+	for _, in := range stored.Inputs {
+		s.Provenance.Inputs = append(s.Provenance.Inputs, ProvenanceInput{
+			Source: in.Source, URL: in.URL, RetrievedAt: in.FetchedAt.UTC(), SHA256: in.SHA256,
+		})
+	}
+	s.Provenance.CodeVersion = new(stored.CodeVersion)
+	if stored.RunID != nil {
+		s.Provenance.RunID = new("run_" + strconv.FormatInt(*stored.RunID, 10))
+	}
+}
+
+func (o Options) catalogEntry(s SignalSnapshot) SignalCatalogEntry {
+	return SignalCatalogEntry{
+		ID: s.ID, Domain: s.Domain, Name: s.Name, Unit: s.Unit, Status: s.Status,
+		PageURL: s.PageURL, BriefURL: s.BriefURL, MachineURL: o.machineURL(s.ID), SourceURL: s.SourceURL, License: s.License,
+		ObservedAt: s.ObservedAt, Value: s.Value, ZScore: s.ZScore, Synthetic: s.Synthetic,
+	}
+}
+
+// brief is the method of a signal as one Markdown document: its name, the definition's text, the licence and the disclaimer.
+func brief(d signals.Definition, s SignalSnapshot) string {
+	var b strings.Builder
+	b.WriteString("# " + d.Name + "\n\n")
+	b.WriteString(strings.TrimSpace(d.Brief) + "\n\n")
+	b.WriteString("---\n\n")
+	b.WriteString("Licence: " + d.License + "\n\n")
+	b.WriteString(s.Disclaimer + "\n")
+	return b.String()
+}
+
+// utc returns t in UTC: the driver yields the machine's zone.
+func utc(t *time.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	return new(t.UTC())
+}
+
+// finite keeps what JSON cannot say out of an answer: NaN and the infinities are unknown.
+func finite(f *float64) *float64 {
+	if f == nil || math.IsNaN(*f) || math.IsInf(*f, 0) {
+		return nil
+	}
+	return f
+}

@@ -1,0 +1,263 @@
+// Package view holds the answers: the structs with their JSON tags, and the finished bytes in memory that the doors (JSON, pages)
+// hand out. The bytes are made when the data change, never when a request comes, so answers go on while Postgres is away. The
+// room reads the database; HTTP's status codes and negotiation are api's. Start at View, then read signal.go.
+package view
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/sync/errgroup"
+
+	"tidemark/internal/postgres"
+	"tidemark/signals"
+)
+
+// The worlds. Only the live one is a record; what the sandbox holds is made up.
+const (
+	WorldLive    = "live"
+	WorldReplay  = "replay"
+	WorldSandbox = "sandbox"
+)
+
+// Store is what the view reads. *postgres.DB is one.
+type Store interface {
+	// SnapshotAsOf returns the newest snapshot of a signal for an instant at or before asOf, or an error that is
+	// postgres.ErrNotFound.
+	SnapshotAsOf(ctx context.Context, signal string, asOf time.Time) (postgres.Snapshot, error)
+	// Listen runs until ctx ends, and connects again by itself. It calls the listener's functions one at a time.
+	Listen(ctx context.Context, l postgres.Listener) error
+}
+
+// Options says what a view shows, and where it has it from.
+type Options struct {
+	Store Store
+	// Definitions in the order in which they are shown. The view keeps the slice.
+	Definitions []signals.Definition
+	// PublicURL is the address under which the program is reached from outside, for example "https://signals.example".
+	PublicURL string
+	// World is the database's: WorldLive, WorldReplay or WorldSandbox.
+	World string
+	// Now is the world's clock.
+	Now func() time.Time
+	Log *slog.Logger
+}
+
+// View keeps the answers current. It is safe for concurrent use.
+type View struct {
+	o     Options
+	state atomic.Pointer[State]
+	away  atomic.Bool
+
+	// mu is held from reading the database to showing the state made of it, so that no older reading overtakes a newer one.
+	mu   sync.Mutex
+	held map[string]held
+}
+
+// held is what was read of one signal.
+type held struct {
+	// snapshot is the newest one for an instant that had come, nil where there is none.
+	snapshot *postgres.Snapshot
+	// ahead is the instant of one that is stored already though its time has yet to come, zero where there is none.
+	ahead time.Time
+}
+
+// New returns a view that has nothing loaded: Run does that. It reports every fault of its options at once.
+func New(o Options) (*View, error) {
+	o.PublicURL = strings.TrimRight(o.PublicURL, "/")
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	return &View{o: o, held: map[string]held{}}, nil
+}
+
+func (o Options) check() error {
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	if !absolute(o.PublicURL) {
+		fault("PUBLIC_URL is not an absolute http or https address: %q", o.PublicURL)
+	}
+	if o.World != WorldLive && o.World != WorldReplay && o.World != WorldSandbox {
+		fault("there is no world %q", o.World)
+	}
+	seen := map[string]bool{}
+	for _, d := range o.Definitions {
+		if seen[d.ID] {
+			fault("two signals have the id %s", d.ID)
+		}
+		seen[d.ID] = true
+		for _, address := range []string{d.SourceURL, d.LicenseURL} {
+			if !absolute(address) {
+				fault("signal %s: not an absolute http or https address: %q", d.ID, address)
+			}
+		}
+		shortest, longest := description(d, false), description(d, true)
+		if utf8.RuneCountInString(shortest) < minDescription || utf8.RuneCountInString(longest) > maxDescription {
+			fault("signal %s: the description must have %d to %d characters, also with the sandbox's warning before it",
+				d.ID, minDescription, maxDescription)
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func absolute(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+}
+
+// State returns what is served now, nil before the first load.
+func (v *View) State() *State { return v.state.Load() }
+
+// PublicURL returns the address under which the program is reached, without a slash at its end.
+func (v *View) PublicURL() string { return v.o.PublicURL }
+
+// Degraded tells that the database cannot be heard: what is served may be older than what it holds.
+func (v *View) Degraded() bool { return v.away.Load() }
+
+const (
+	// agePause is how often the statuses are held against the clock.
+	agePause = time.Second
+	// readTimeout bounds one reading: a server that hangs must not keep signals from decaying.
+	readTimeout = 5 * time.Second
+)
+
+// Run keeps the answers current until ctx ends: it loads all snapshots each time that it has begun to listen, and one when it is
+// told of it, and lets signals decay as time goes by. It returns nil when ctx ended.
+func (v *View) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		return v.o.Store.Listen(ctx, postgres.Listener{
+			Channels:  []string{postgres.ChannelSnapshots},
+			Connected: v.loadAll,
+			Notified:  func(ctx context.Context, _, signal string) error { return v.loadOne(ctx, signal) },
+			Lost:      func(error) { v.away.Store(true) },
+			Log:       v.o.Log,
+		})
+	})
+	g.Go(func() error {
+		tick := time.NewTicker(agePause)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-tick.C:
+			}
+			if err := v.age(ctx); err != nil {
+				return err
+			}
+		}
+	})
+	return g.Wait()
+}
+
+// endOfTime is after every instant that a snapshot can be for.
+var endOfTime = time.Date(9999, time.December, 31, 0, 0, 0, 0, time.UTC)
+
+// read returns what is stored of a signal at an instant of the world's time.
+func (v *View) read(ctx context.Context, id string, now time.Time) (held, error) {
+	var h held
+	s, err := v.o.Store.SnapshotAsOf(ctx, id, endOfTime)
+	if err == nil && s.At.After(now) {
+		h.ahead = s.At
+		s, err = v.o.Store.SnapshotAsOf(ctx, id, now)
+	}
+	switch {
+	case errors.Is(err, postgres.ErrNotFound):
+		return h, nil
+	case err != nil:
+		return held{}, err
+	}
+	h.snapshot = &s
+	return h, nil
+}
+
+func (v *View) loadAll(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	now := v.o.Now()
+	all := make(map[string]held, len(v.o.Definitions))
+	for _, d := range v.o.Definitions {
+		h, err := v.read(ctx, d.ID, now)
+		if err != nil {
+			return err
+		}
+		all[d.ID] = h
+	}
+	v.held = all
+	if err := v.render(func(*Signal) bool { return false }); err != nil {
+		return err
+	}
+	v.away.Store(false)
+	return nil
+}
+
+func (v *View) loadOne(ctx context.Context, id string) error {
+	if !slices.ContainsFunc(v.o.Definitions, func(d signals.Definition) bool { return d.ID == id }) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	h, err := v.read(ctx, id, v.o.Now())
+	if err != nil {
+		return err
+	}
+	// A backfill tells of many older snapshots, and leaves the newest as it is.
+	if reflect.DeepEqual(v.held[id], h) {
+		return nil
+	}
+	v.held[id] = h
+	return v.render(func(old *Signal) bool { return old.Definition.ID != id })
+}
+
+// age shows what changed though nothing was committed: a status, and a snapshot whose time has come.
+func (v *View) age(ctx context.Context) error {
+	now := v.o.Now()
+	for _, id := range v.due(now) {
+		if v.loadOne(ctx, id) != nil {
+			break // the database is away: the listener notices, and loads everything when it is back
+		}
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	st := v.State()
+	if st == nil {
+		return nil
+	}
+	current := func(s *Signal) bool {
+		stored := v.held[s.Definition.ID].snapshot
+		return s.Snapshot.Status == statusAt(s.Definition, stored, now) &&
+			s.Snapshot.Freshness.State == freshnessAt(s.Definition, stored, now)
+	}
+	if slices.ContainsFunc(st.Signals, func(s *Signal) bool { return !current(s) }) {
+		return v.render(current)
+	}
+	return nil
+}
+
+// due lists the signals of which a snapshot's time has come.
+func (v *View) due(now time.Time) []string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	var ids []string
+	for id, h := range v.held {
+		if !h.ahead.IsZero() && !h.ahead.After(now) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
