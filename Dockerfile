@@ -1,0 +1,15 @@
+# One image for every role: the command says which. It was not built in this repository's tests (see README).
+FROM golang:1.26.8-bookworm AS build
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN go mod download
+COPY . .
+ARG VERSION=dev
+RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /tidemark ./cmd/tidemark
+
+FROM gcr.io/distroless/static-debian12:nonroot
+COPY --from=build /tidemark /usr/local/bin/tidemark
+USER nonroot:nonroot
+ENV STATE_DIR=/var/lib/tidemark ADDR=0.0.0.0:8080
+ENTRYPOINT ["/usr/local/bin/tidemark"]
+CMD ["api"]

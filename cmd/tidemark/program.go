@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"text/tabwriter"
+	"time"
+
+	"tidemark/ingest"
+	"tidemark/ingest/sources"
+	"tidemark/internal/postgres"
+	"tidemark/signals"
+)
+
+// version is set by the linker for a release.
+var version = "dev"
+
+// codeVersion names the program that computed something: the version and, where the build knows it, the commit.
+func codeVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" && len(s.Value) >= 12 {
+				return version + "+" + s.Value[:12]
+			}
+		}
+	}
+	return version
+}
+
+// Run prints the version.
+func (versionCommand) Run(p *program) error {
+	info, _ := debug.ReadBuildInfo()
+	_, err := fmt.Fprintf(p.stdout, "tidemark %s (%s)\n", codeVersion(), info.GoVersion)
+	return err
+}
+
+// Run prints every setting with its meaning and the value that holds.
+func (helpCommand) Run(p *program) error {
+	w := tabwriter.NewWriter(p.stdout, 0, 4, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "SETTING\tREAD BY\tDEFAULT\tNOW\tMEANING")
+	for _, s := range p.settings.List() {
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", s.Name, s.Roles, dash(s.Default), dash(s.Value), s.Help)
+	}
+	_, _ = fmt.Fprintln(w, "\nEach is an environment variable, a line of a .env file, or a flag (WORLD is --world). A flag wins over the environment, and that over .env.")
+	return w.Flush()
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// Run migrates the database.
+func (migrateCommand) Run(ctx context.Context, p *program) error {
+	url, err := p.databaseURL()
+	if err != nil {
+		return err
+	}
+	return postgres.Migrate(ctx, url, p.log)
+}
+
+func (p *program) sources() []ingest.Source {
+	return sources.All(sources.Keys{EIA: p.settings.EIAAPIKey})
+}
+
+func (p *program) definitions() []signals.Definition { return signals.All() }
+
+// worldDir is the folder of everything that this world keeps on disk.
+func (p *program) worldDir() string { return filepath.Join(p.settings.StateDir, p.settings.World) }
+
+// connections are the private servers of a running `up`, written for the other commands.
+type connections struct {
+	DatabaseURL string `json:"database_url"`
+	RedisURL    string `json:"redis_url"`
+}
+
+func (p *program) connectionsFile() string { return filepath.Join(p.worldDir(), "connections.json") }
+
+func (p *program) saveConnections(c connections) error {
+	b, err := json.Marshal(c)
+	if err != nil {
+		return fmt.Errorf("save the connections: %w", err)
+	}
+	if err := os.WriteFile(p.connectionsFile(), b, 0o600); err != nil {
+		return fmt.Errorf("save the connections (STATE_DIR): %w", err)
+	}
+	return nil
+}
+
+// databaseURL is DATABASE_URL, or the private Postgres of this world's `up`.
+func (p *program) databaseURL() (string, error) {
+	if p.settings.DatabaseURL != "" {
+		return p.settings.DatabaseURL, nil
+	}
+	b, err := os.ReadFile(p.connectionsFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", usageError{fmt.Errorf("DATABASE_URL is not set, and no `tidemark up --world=%s` has run with STATE_DIR %s", p.settings.World, p.settings.StateDir)}
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the connections (STATE_DIR): %w", err)
+	}
+	var c connections
+	if err := json.Unmarshal(b, &c); err != nil {
+		return "", fmt.Errorf("read %s: %w", p.connectionsFile(), err)
+	}
+	return c.DatabaseURL, nil
+}
+
+// openDB connects to the database of the settings as a role.
+func (p *program) openDB(ctx context.Context, role string) (*postgres.DB, error) {
+	url, err := p.databaseURL()
+	if err != nil {
+		return nil, err
+	}
+	db, err := postgres.Open(ctx, url, role)
+	if err != nil && p.settings.DatabaseURL == "" {
+		return nil, fmt.Errorf("%w (DATABASE_URL is not set; this is the private server of `tidemark up --world=%s`: is it running?)", err, p.settings.World)
+	}
+	return db, err
+}
+
+// worldTime is the time of the database's world.
+func (p *program) worldTime(ctx context.Context, db *postgres.DB) (time.Time, error) {
+	w, err := db.World(ctx)
+	if err != nil {
+		return time.Time{}, err
+	}
+	if w.ClockAt != nil {
+		return *w.ClockAt, nil
+	}
+	return p.now().UTC().Truncate(time.Microsecond), nil
+}

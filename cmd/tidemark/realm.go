@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"tidemark/ingest"
+	"tidemark/ingest/archive"
+	"tidemark/ingest/sources"
+	"tidemark/ingest/world"
+	"tidemark/ingest/world/synth"
+	"tidemark/internal/postgres"
+)
+
+// realm is the world as the parts of the program need it: a transport and a clock.
+type realm struct {
+	name      string
+	transport http.RoundTripper
+	now       func() time.Time
+	// stepped is the clock of a sandbox, nil elsewhere. past tells that it has not reached the wall clock yet.
+	stepped *world.Stepped
+	past    bool
+	// poll is how often an idle worker looks for work.
+	poll time.Duration
+}
+
+// openWorld opens the database as a worker and the world that it belongs to.
+func (p *program) openWorld(ctx context.Context) (*postgres.DB, *realm, error) {
+	db, err := p.openDB(ctx, postgres.RoleWorker)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := p.newRealm(ctx, db)
+	if err != nil {
+		db.Close()
+		return nil, nil, err
+	}
+	return db, r, nil
+}
+
+func (p *program) newRealm(ctx context.Context, db *postgres.DB) (*realm, error) {
+	switch p.settings.World {
+	case "replay":
+		return p.newReplay(ctx, db)
+	case "sandbox":
+		return p.newSandbox(ctx, db)
+	default:
+		if _, err := db.EnsureWorld(ctx, p.settings.World, nil); err != nil {
+			return nil, err
+		}
+		return &realm{name: "live", transport: world.Live(), now: world.Wall{}.Now}, nil
+	}
+}
+
+func (p *program) newReplay(ctx context.Context, db *postgres.DB) (*realm, error) {
+	dir := p.settings.Archive
+	if dir == "" {
+		return nil, usageError{errors.New("REPLAY_ARCHIVE is not set: the replay world answers from an archive folder")}
+	}
+	at := p.settings.At.UTC()
+	if at.IsZero() {
+		var err error
+		if at, err = world.LastFetch(dir); err != nil {
+			return nil, fmt.Errorf("REPLAY_ARCHIVE: %w", err)
+		}
+	}
+	w, err := db.EnsureWorld(ctx, "replay", &at)
+	if err != nil {
+		return nil, err
+	}
+	if w.ClockAt == nil || !w.ClockAt.Equal(at) {
+		if err := db.SetClock(ctx, &at); err != nil {
+			return nil, err
+		}
+	}
+	clock := world.Fixed(at)
+	transport, err := world.Replay(dir, clock.Now)
+	if err != nil {
+		return nil, fmt.Errorf("REPLAY_ARCHIVE: %w", err)
+	}
+	return &realm{name: "replay", transport: transport, now: clock.Now}, nil
+}
+
+func (p *program) newSandbox(ctx context.Context, db *postgres.DB) (*realm, error) {
+	var begin *time.Time
+	if days := p.settings.SandboxDays; days > 0 {
+		t := p.now().UTC().AddDate(0, 0, -days).Truncate(24 * time.Hour)
+		begin = &t
+	}
+	w, err := db.EnsureWorld(ctx, "sandbox", begin)
+	if err != nil {
+		return nil, err
+	}
+	r := &realm{name: "sandbox", past: w.ClockAt != nil}
+	if r.past {
+		r.stepped = world.NewStepped(*w.ClockAt)
+		r.poll = 20 * time.Millisecond
+	} else {
+		r.stepped = world.NewStepped(w.CreatedAt)
+		r.stepped.Follow()
+	}
+	r.now = r.stepped.Now
+	r.transport = world.Sandbox(sources.Sandbox(synth.World{Seed: p.settings.SandboxSeed, Now: r.now}), world.SandboxOptions{
+		Now: r.now, Latency: p.settings.SandboxDelay,
+	})
+	return r, nil
+}
+
+// keepTime follows the clock of a sandbox that another process steps. It returns when the sandbox has reached the wall clock.
+func (r *realm) keepTime(ctx context.Context, db *postgres.DB) error {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for r.past {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		w, err := db.World(ctx)
+		switch {
+		case err != nil: // the database is away; the clock stands
+		case w.ClockAt == nil:
+			r.stepped.Follow()
+			r.past = false
+		default:
+			r.stepped.AdvanceTo(*w.ClockAt)
+		}
+	}
+	return nil
+}
+
+func (p *program) newEngine(db *postgres.DB, r *realm, store *archive.Store) *ingest.Engine {
+	agent := p.settings.UserAgent
+	if agent == "" {
+		agent = ingest.UserAgent(p.settings.PublicURL)
+	}
+	return &ingest.Engine{
+		Transport: r.transport, Now: r.now, Ledger: db, Archive: store, UserAgent: agent, Offline: r.name != "live",
+		Log: p.log.With("role", "worker"),
+	}
+}

@@ -1,0 +1,231 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/hibiken/asynq"
+	"golang.org/x/sync/errgroup"
+
+	"tidemark/api"
+	"tidemark/api/pages"
+	"tidemark/api/view"
+	"tidemark/ingest"
+	"tidemark/ingest/archive"
+	"tidemark/ingest/world"
+	"tidemark/internal/config"
+	"tidemark/internal/postgres"
+	"tidemark/scheduler"
+	"tidemark/signals"
+	"tidemark/workers"
+	"tidemark/workers/task"
+)
+
+type schedulerCommand struct{}
+
+type workerCommand struct{}
+
+type apiCommand struct{}
+
+// Run runs the scheduler until it is told to stop.
+func (schedulerCommand) Run(ctx context.Context, p *program) error {
+	db, w, err := p.openWorld(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	redis, err := p.redis()
+	if err != nil {
+		return err
+	}
+	s, queue := p.newScheduler(db, redis, w.now)
+	defer func() { _ = queue.Close() }()
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return w.keepTime(ctx, db) })
+	g.Go(func() error { return p.runScheduler(ctx, db, s) })
+	return g.Wait()
+}
+
+// Run runs the worker until it is told to stop.
+func (workerCommand) Run(ctx context.Context, p *program) error {
+	db, w, err := p.openWorld(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	redis, err := p.redis()
+	if err != nil {
+		return err
+	}
+	store, err := p.openArchive(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = store.Close() }()
+	srv, err := p.newWorker(db, redis, w, store)
+	if err != nil {
+		return err
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return w.keepTime(ctx, db) })
+	g.Go(func() error { return srv.Run(ctx) })
+	return g.Wait()
+}
+
+// Run runs the API until it is told to stop.
+func (apiCommand) Run(ctx context.Context, p *program) error {
+	listeners, err := p.listen(ctx)
+	if err != nil {
+		return err
+	}
+	db, err := p.openDB(ctx, postgres.RoleAPI)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	w, err := db.World(ctx)
+	if err != nil {
+		return err
+	}
+	now := p.now
+	if w.Name == view.WorldReplay && w.ClockAt != nil {
+		now = world.Fixed(*w.ClockAt).Now
+	}
+	return p.serveAPI(ctx, db, listeners, w.Name, now, nil)
+}
+
+func (p *program) redis() (asynq.RedisConnOpt, error) {
+	if p.settings.RedisURL == "" {
+		return nil, usageError{errors.New("REDIS_URL is not set")}
+	}
+	return redisOpt(p.settings.RedisURL)
+}
+
+func redisOpt(url string) (asynq.RedisConnOpt, error) {
+	opt, err := asynq.ParseRedisURI(url)
+	if err != nil {
+		return nil, usageError{errors.New("REDIS_URL is no Redis URL (redis://, rediss:// or redis-sentinel://)")}
+	}
+	return opt, nil
+}
+
+func (p *program) openArchive(ctx context.Context) (*archive.Store, error) {
+	url := p.settings.ArchiveURL
+	if url == "" {
+		url = filepath.Join(p.worldDir(), "archive")
+	}
+	store, err := archive.Open(ctx, url)
+	if err != nil {
+		return nil, fmt.Errorf("open the archive (ARCHIVE_URL): %w", err)
+	}
+	return store, nil
+}
+
+func (p *program) newScheduler(db *postgres.DB, redis asynq.RedisConnOpt, now func() time.Time) (*scheduler.Scheduler, *scheduler.AsynqQueue) {
+	queue := scheduler.NewAsynqQueue(redis)
+	return &scheduler.Scheduler{
+		Store: db, Queue: queue, Schedules: p.schedule(), Now: now, Log: p.log.With("role", "scheduler"),
+	}, queue
+}
+
+// runScheduler runs a scheduler that is woken by every new run.
+func (p *program) runScheduler(ctx context.Context, db *postgres.DB, s *scheduler.Scheduler) error {
+	wake := make(chan struct{}, 1)
+	s.Wake = wake
+	poke := func() {
+		select {
+		case wake <- struct{}{}:
+		default:
+		}
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return s.Run(ctx) })
+	g.Go(func() error {
+		return db.Listen(ctx, postgres.Listener{
+			Channels:  []string{postgres.ChannelRunsDue},
+			Connected: func(context.Context) error { poke(); return nil },
+			Notified:  func(context.Context, string, string) error { poke(); return nil },
+			Log:       s.Log,
+		})
+	})
+	return g.Wait()
+}
+
+func (p *program) newWorker(db *postgres.DB, redis asynq.RedisConnOpt, w *realm, store *archive.Store) (*workers.Server, error) {
+	log := p.log.With("role", "worker")
+	list, defs := p.sources(), p.definitions()
+	byID, defByID := map[string]ingest.Source{}, map[string]signals.Definition{}
+	for _, s := range list {
+		byID[s.ID] = s
+	}
+	for _, d := range defs {
+		defByID[d.ID] = d
+	}
+	return workers.New(workers.Options{
+		DB:    db,
+		Redis: redis,
+		Handlers: map[string]workers.Handler{
+			task.Ingest: workers.Ingest{DB: db, Engine: p.newEngine(db, w, store), Sources: byID, Dependents: dependents(list, defs)}.Run,
+			task.Signal: workers.Signals{DB: db, Definitions: defByID, CodeVersion: codeVersion()}.Run,
+		},
+		Name:        fmt.Sprintf("%s/%d", config.Hostname(), os.Getpid()),
+		Concurrency: p.settings.Concurrency,
+		Poll:        w.poll,
+		Log:         log,
+	})
+}
+
+// listeners are the open public addresses, by the setting that names them.
+type listeners map[string]net.Listener
+
+// listen opens the public addresses, before anything slow is begun.
+func (p *program) listen(ctx context.Context) (listeners, error) {
+	out := listeners{}
+	for setting, addr := range map[string]string{"ADDR": p.settings.Addr, "SIGNALS_ADDR": p.settings.SignalsAddr} {
+		if addr == "" {
+			continue
+		}
+		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+		if err != nil {
+			for _, open := range out {
+				_ = open.Close()
+			}
+			return nil, fmt.Errorf("%s: cannot listen on %s: %w", setting, addr, err)
+		}
+		out[setting] = l
+	}
+	if l := out["ADDR"]; p.settings.PublicURL == "" && l != nil {
+		p.settings.Addr = l.Addr().String() // the port, where 0 was asked for
+	}
+	return out, nil
+}
+
+// serveAPI serves what db has until ctx ends.
+func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, world string, now func() time.Time, ready []api.Check) error {
+	log := p.log.With("role", "api")
+	v, err := view.New(view.Options{
+		Store: db, Definitions: p.definitions(), PublicURL: p.settings.BaseURL(), World: world, Now: now, Log: log,
+	})
+	if err != nil {
+		return err
+	}
+	site, err := pages.New(p.settings.BaseURL())
+	if err != nil {
+		return err
+	}
+	srv := api.New(api.Options{View: v, Pages: site, Ready: ready, Log: log})
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return v.Run(ctx) })
+	if l := on["ADDR"]; l != nil {
+		g.Go(func() error { return srv.Serve(ctx, l) })
+	}
+	if l := on["SIGNALS_ADDR"]; l != nil {
+		g.Go(func() error { return srv.ServeSignals(ctx, l) })
+	}
+	return g.Wait()
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"tidemark/internal/config"
+	"tidemark/internal/telemetry"
+)
+
+// commands is the command line. Every setting is a flag of every command.
+type commands struct {
+	config.Settings
+
+	Up        upCommand        `cmd:"" help:"Run everything in one process, with a private Postgres and Redis where none is given."`
+	Scheduler schedulerCommand `cmd:"" help:"Run a scheduler: any number may run at once."`
+	Worker    workerCommand    `cmd:"" help:"Run a worker: any number may run at once."`
+	API       apiCommand       `cmd:"" name:"api" help:"Run the public read-only API: any number may run at once."`
+	Migrate   migrateCommand   `cmd:"" help:"Bring the database to this program's schema."`
+	Runs      runsCommand      `cmd:"" help:"Print the run log."`
+	Schedule  scheduleCommand  `cmd:"" help:"Print the schedule, or run one of its jobs now."`
+	Archive   archiveCommand   `cmd:"" help:"Move archived upstream bytes in and out."`
+	Reparse   reparseCommand   `cmd:"" help:"Rebuild observations from the archive alone."`
+	Help      helpCommand      `cmd:"" help:"Explain the settings."`
+	Version   versionCommand   `cmd:"" help:"Print the version."`
+}
+
+// program is what a command works with.
+type program struct {
+	settings config.Settings
+	stdout   io.Writer
+	log      *slog.Logger
+	// now is the wall clock.
+	now func() time.Time
+}
+
+// usageError is a mistake in the command line or the settings: exit status 2.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// run is the program as a function: it parses args, runs one command until it is done or ctx ends, and returns the exit status.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	err := command(ctx, args, stdout, stderr)
+	switch ue := (usageError{}); {
+	case err == nil:
+		return 0
+	case errors.As(err, &ue):
+		_, _ = fmt.Fprintf(stderr, "tidemark: %v\n", err)
+		return 2
+	default:
+		_, _ = fmt.Fprintf(stderr, "tidemark: %v\n", err)
+		return 1
+	}
+}
+
+func command(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	if err := config.LoadEnvFile(".env"); err != nil {
+		return usageError{err}
+	}
+	var c commands
+	exited := false
+	parser, err := kong.New(&c,
+		kong.Name("tidemark"),
+		kong.Description("Market signals from free public sources, one stock pick per business day, and a record that anyone can verify."),
+		kong.Writers(stdout, stderr),
+		kong.Exit(func(int) { exited = true }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
+		kong.BindTo(ctx, (*context.Context)(nil)),
+	)
+	if err != nil {
+		return fmt.Errorf("read the command line: %w", err)
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	parsed, err := parser.Parse(args)
+	if exited {
+		return nil // help was printed
+	}
+	if err != nil {
+		return usageError{fmt.Errorf("%w (see `tidemark --help`)", err)}
+	}
+	if err := c.Validate(); err != nil {
+		return usageError{err}
+	}
+	p := &program{
+		settings: c.Settings,
+		stdout:   stdout,
+		log:      telemetry.Logger(stderr, c.LogFormat, c.LogLevel),
+		now:      time.Now,
+	}
+	return parsed.Run(ctx, p)
+}
+
+type migrateCommand struct{}
+
+type helpCommand struct {
+	Topic string `arg:"" optional:"" enum:"settings," default:"settings" help:"settings"`
+}
+
+type versionCommand struct{}

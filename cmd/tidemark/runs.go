@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"tidemark/internal/postgres"
+	"tidemark/workers/task"
+)
+
+type runsCommand struct {
+	Job     string `help:"Only this job (ingest, signal)."`
+	Subject string `help:"Only this source or signal."`
+	Status  string `help:"Only this status (due, queued, running, succeeded, failed, skipped)."`
+	ID      int64  `arg:"" optional:"" help:"One run, in full."`
+	Limit   int    `default:"50" help:"How many, newest slots first."`
+}
+
+// Run prints the run log, or one run in full.
+func (c runsCommand) Run(ctx context.Context, p *program) error {
+	db, err := p.openDB(ctx, postgres.RoleWorker)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	list, err := db.Runs(ctx, postgres.RunFilter{Job: c.Job, Subject: c.Subject, Status: c.Status, ID: c.ID, Limit: c.Limit})
+	if err != nil {
+		return err
+	}
+	if c.ID != 0 {
+		if len(list) == 0 {
+			return fmt.Errorf("there is no run %d", c.ID)
+		}
+		return p.printRun(list[0])
+	}
+	w := tabwriter.NewWriter(p.stdout, 0, 4, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "ID\tJOB\tSUBJECT\tSLOT\tTRIGGER\tSTATUS\tATTEMPT\tSTARTED\tFINISHED\tROWS\tERROR")
+	for _, r := range list {
+		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\n", r.ID, r.Job, r.Subject, r.Slot.UTC().Format(time.RFC3339),
+			r.Trigger, r.Status, r.Attempt, instant(r.StartedAt), instant(r.FinishedAt), count(r.RowsAdded), brief(r))
+	}
+	return w.Flush()
+}
+
+func (p *program) printRun(r postgres.Run) error {
+	w := tabwriter.NewWriter(p.stdout, 0, 4, 2, ' ', 0)
+	for _, line := range [][2]string{
+		{"run", fmt.Sprint(r.ID)},
+		{"job", r.Job},
+		{"subject", r.Subject},
+		{"slot", r.Slot.UTC().Format(time.RFC3339Nano)},
+		{"trigger", r.Trigger},
+		{"queue", r.Queue},
+		{"status", r.Status},
+		{"attempt", fmt.Sprintf("%d (%d failed, %d lost with their worker)", r.Attempt, r.Failures, r.Losses)},
+		{"worker", deref(r.Worker)},
+		{"created", r.CreatedAt.UTC().Format(time.RFC3339)},
+		{"queued", instant(r.QueuedAt)},
+		{"started", instant(r.StartedAt)},
+		{"last sign", instant(r.HeartbeatAt)},
+		{"finished", instant(r.FinishedAt)},
+		{"next try", instant(r.NextTryAt)},
+		{"rows added", count(r.RowsAdded)},
+		{"reason", deref(r.Reason)},
+		{"error", deref(r.Error)},
+	} {
+		_, _ = fmt.Fprintf(w, "%s\t%s\n", line[0], line[1])
+	}
+	return w.Flush()
+}
+
+func instant(t *time.Time) string {
+	if t == nil {
+		return "-"
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+func count(n *int64) string {
+	if n == nil {
+		return "-"
+	}
+	return fmt.Sprint(*n)
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return "-"
+	}
+	return *s
+}
+
+// brief is a run's error or reason in one line.
+func brief(r postgres.Run) string {
+	text := deref(r.Error)
+	if r.Error == nil {
+		text = deref(r.Reason)
+	}
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > 120 {
+		text = text[:117] + "..."
+	}
+	return text
+}
+
+type scheduleCommand struct {
+	List scheduleList `cmd:"" default:"1" help:"Print the schedule."`
+	Run  scheduleRun  `cmd:"" help:"Run a job now."`
+}
+
+type scheduleList struct{}
+
+// Run prints the schedule.
+func (scheduleList) Run(ctx context.Context, p *program) error {
+	db, err := p.openDB(ctx, postgres.RoleWorker)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	list, err := db.Schedules(ctx)
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(p.stdout, 0, 4, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "JOB\tSUBJECT\tCRON\tZONE\tCATCH-UP\tPAUSED\tLAST SLOT")
+	for _, s := range list {
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%t\t%s\n", s.Job, s.Subject, s.Cron, s.Zone, s.CatchUp, s.Paused, instant(s.LastSlot))
+	}
+	return w.Flush()
+}
+
+type scheduleRun struct {
+	Job     string    `arg:"" enum:"ingest,signal" help:"ingest or signal."`
+	Subject string    `arg:"" help:"The source or the signal."`
+	For     time.Time `format:"2006-01-02T15:04:05Z07:00" help:"The logical time (RFC 3339). Default: the world's time."`
+	Reason  string    `default:"asked for on the command line" help:"Why, for the run log."`
+}
+
+// Run records a run for now, or for a stated time, and leaves it to the scheduler and the workers.
+func (c scheduleRun) Run(ctx context.Context, p *program) error {
+	db, err := p.openDB(ctx, postgres.RoleWorker)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if !p.knows(c.Job, c.Subject) {
+		return fmt.Errorf("the schedule has no %s of %q (see `tidemark schedule list`)", c.Job, c.Subject)
+	}
+	slot := c.For
+	if slot.IsZero() {
+		if slot, err = p.worldTime(ctx, db); err != nil {
+			return err
+		}
+	}
+	id, err := db.AddRun(ctx, c.Job, c.Subject, slot.UTC(), c.Reason)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(p.stdout, "run %d: %s of %s for %s (follow it with `tidemark runs %d`)\n", id, c.Job, c.Subject,
+		slot.UTC().Format(time.RFC3339), id)
+	return err
+}
+
+func (p *program) knows(job, subject string) bool {
+	for _, s := range p.schedule() {
+		if s.Job == job && s.Subject == subject {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *program) schedule() []task.Schedule { return schedule(p.sources(), p.definitions()) }

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"tidemark/api"
+	"tidemark/internal/devstack"
+	"tidemark/internal/postgres"
+	"tidemark/scheduler"
+	"tidemark/workers/task"
+)
+
+type upCommand struct{}
+
+// Run runs the whole product in this process until it is told to stop: Postgres and Redis where none is given, the migrations,
+// scheduler, workers and API.
+func (upCommand) Run(ctx context.Context, p *program) (err error) {
+	listeners, err := p.listen(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		for _, l := range listeners {
+			_ = l.Close()
+		}
+	}()
+	if err := os.MkdirAll(p.worldDir(), 0o750); err != nil {
+		return fmt.Errorf("STATE_DIR: %w", err)
+	}
+	stack, err := devstack.Start(ctx, devstack.Options{
+		StateDir: p.worldDir(), DatabaseURL: p.settings.DatabaseURL, RedisURL: p.settings.RedisURL, Log: p.log,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stack.Stop(context.WithoutCancel(ctx))) }()
+	p.settings.DatabaseURL, p.settings.RedisURL = stack.DatabaseURL, stack.RedisURL
+	if err := p.saveConnections(connections{DatabaseURL: stack.DatabaseURL, RedisURL: stack.RedisURL}); err != nil {
+		return err
+	}
+	if err := postgres.Migrate(ctx, stack.DatabaseURL, p.log); err != nil {
+		return err
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-stack.Died():
+			return err
+		}
+	})
+	g.Go(func() error { return p.runRoles(ctx, listeners) })
+	return g.Wait()
+}
+
+func (p *program) runRoles(ctx context.Context, on listeners) error {
+	db, w, err := p.openWorld(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	apiDB, err := p.openDB(ctx, postgres.RoleAPI)
+	if err != nil {
+		return err
+	}
+	defer apiDB.Close()
+	store, err := p.openArchive(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = store.Close() }()
+	redis, err := redisOpt(p.settings.RedisURL)
+	if err != nil {
+		return err
+	}
+	s, queue := p.newScheduler(db, redis, w.now)
+	defer func() { _ = queue.Close() }()
+	worker, err := p.newWorker(db, redis, w, store)
+	if err != nil {
+		return err
+	}
+	if w.name == "replay" {
+		if err := p.computeNow(ctx, db, w); err != nil {
+			return err
+		}
+	}
+
+	p.greet(w)
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return p.runScheduler(ctx, db, s) })
+	g.Go(func() error { return worker.Run(ctx) })
+	g.Go(func() error {
+		return p.serveAPI(ctx, apiDB, on, w.name, w.now, []api.Check{{Name: "scheduler", OK: s.Ready}, {Name: "worker", OK: worker.Ready}})
+	})
+	if w.past {
+		g.Go(func() error { return p.stepper(db, s, w).Run(ctx) })
+	}
+	return g.Wait()
+}
+
+// computeNow makes every source and signal due for the replay world's time, which stands still: no slot will come.
+func (p *program) computeNow(ctx context.Context, db *postgres.DB, w *realm) error {
+	for _, e := range p.schedule() {
+		if e.Job == task.Ingest || e.Job == task.Signal {
+			if _, err := db.AddRun(ctx, e.Job, e.Subject, w.now(), "the replay world's time"); err != nil && !errors.Is(err, postgres.ErrUnderWay) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (p *program) stepper(db *postgres.DB, s *scheduler.Scheduler, w *realm) *scheduler.Stepper {
+	return &scheduler.Stepper{
+		Scheduler:  s,
+		Unfinished: db.Unfinished,
+		Advance: func(ctx context.Context, to time.Time) error {
+			if err := db.SetClock(ctx, &to); err != nil {
+				return err
+			}
+			w.stepped.AdvanceTo(to)
+			return nil
+		},
+		Follow: func(ctx context.Context) error {
+			if err := db.SetClock(ctx, nil); err != nil {
+				return err
+			}
+			w.stepped.Follow()
+			return nil
+		},
+		Wall: p.now,
+		Log:  s.Log,
+	}
+}
+
+// greet says where to look.
+func (p *program) greet(w *realm) {
+	base := p.settings.BaseURL()
+	switch w.name {
+	case "sandbox":
+		_, _ = fmt.Fprintln(p.stdout, "This is the sandbox: every number is made up, and marked so.")
+		if w.past {
+			_, _ = fmt.Fprintf(p.stdout, "It begins on %s and lives through the months until today in about a minute.\n", w.now().Format(time.DateOnly))
+		}
+	case "replay":
+		_, _ = fmt.Fprintf(p.stdout, "This is a replay of %s, at %s.\n", p.settings.Archive, w.now().Format(time.RFC3339))
+	}
+	_, _ = fmt.Fprintf(p.stdout, "\n  %s/              the signals, to look at\n  %s/api/signals   the same for programs\n\n", base, base)
+	_, _ = fmt.Fprintf(p.stdout, "The run log: tidemark runs --world=%s. Ctrl-C stops everything.\n", p.settings.World)
+}
