@@ -1,0 +1,75 @@
+package faults
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"tidemark/internal/postgres"
+)
+
+// TestTwoSchedulers is R3: two at once, after a downtime, one of them killed: one run for each slot, and one effect of each.
+func TestTwoSchedulers(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	first := s.start("scheduler")
+	until(t, time.Minute, "the schedule is recorded", func() (bool, string) {
+		n := len(s.query(`select 1 from schedules where last_slot is not null`))
+		return n >= 4, fmt.Sprint(n)
+	})
+	first.kill()
+	// Nine days without a scheduler.
+	s.admin(`delete from runs`)
+	if err := s.redisClient().FlushAll(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	s.admin(`update schedules set last_slot = now() - interval '9 days', catch_up = 'all' where job = 'signal'`)
+	s.admin(`update schedules set last_slot = now() - interval '9 days' where job = 'ingest'`)
+	s.admin(`create function keep_policy() returns trigger language plpgsql as $$ begin new.catch_up := old.catch_up; return new; end $$;
+		create trigger keep_policy before update on schedules for each row execute function keep_policy()`)
+	a, b := s.start("scheduler"), s.start("scheduler")
+	s.start("worker")
+	s.start("worker")
+	until(t, time.Minute, "slots are recorded", func() (bool, string) {
+		n := len(s.runs(postgres.RunFilter{}))
+		return n > 10, fmt.Sprint(n)
+	})
+	a.kill()
+	until(t, 2*time.Minute, "every run is over", func() (bool, string) {
+		open := s.query(`select count(*) from runs where status in ('due', 'queued', 'running')`)[0]
+		return open == "0", open
+	})
+	_ = b
+	if n := s.query(`select count(*) from runs where status = 'failed'`)[0]; n != "0" {
+		t.Errorf("%s runs have failed", n)
+	}
+	// Weekdays at 17:00 in nine days: six to eight slots for each signal, every one of them run.
+	for _, line := range s.query(`
+		select r.subject, count(*), count(*) filter (where r.status = 'succeeded' and r.attempt = 1),
+			(select count(*) from snapshots p where p.signal = r.subject and p.at in (select slot from runs q where q.job = 'signal' and q.subject = r.subject and q.trigger <> 'data'))
+		from runs r
+		where r.job = 'signal' and r.trigger <> 'data'
+		group by r.subject`) {
+		var subject string
+		var slots, once, snapshots int
+		if _, err := fmt.Sscan(line, &subject, &slots, &once, &snapshots); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		if slots < 5 || slots > 9 || once != slots || snapshots != slots {
+			t.Errorf("%s: %d slots, %d run once, %d snapshots: want 6 to 8 of each", subject, slots, once, snapshots)
+		}
+	}
+	// The policy of a source is to run only the latest missed slot.
+	for _, line := range s.query(`
+		select subject, count(*) filter (where status = 'succeeded'), count(*) filter (where status = 'skipped')
+		from runs where job = 'ingest' group by subject`) {
+		var subject string
+		var done, skipped int
+		if _, err := fmt.Sscan(line, &subject, &done, &skipped); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		if done != 1 || skipped < 3 {
+			t.Errorf("%s: %d runs and %d skipped slots, want 1 and several", subject, done, skipped)
+		}
+	}
+}

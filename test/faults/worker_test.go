@@ -1,0 +1,158 @@
+package faults
+
+import (
+	"math/rand/v2"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tidemark/workers/task"
+)
+
+const spot = "eia-petroleum-spot"
+
+// ingest asks for a run of the spot prices now.
+func (s *stand) ingest() int64 {
+	s.t.Helper()
+	id, err := s.db.AddRun(s.t.Context(), task.Ingest, spot, time.Now().UTC().Truncate(time.Microsecond), s.t.Name())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return id
+}
+
+// undisturbed is what one run brings when nothing goes wrong.
+func undisturbed(t *testing.T) []string {
+	t.Helper()
+	s := newStand(t)
+	s.pauseSchedule()
+	s.start("scheduler")
+	s.start("worker")
+	s.awaitStatus(s.ingest(), "succeeded", time.Minute)
+	rows := s.observations()
+	if len(rows) < 10_000 {
+		t.Fatalf("an undisturbed run brought %d rows", len(rows))
+	}
+	return rows
+}
+
+// pauseSchedule keeps the clock's own slots out of a test.
+func (s *stand) pauseSchedule() {
+	s.t.Helper()
+	s.admin(`alter table schedules alter column paused set default true`)
+}
+
+func TestWorkerKilledInMidTask(t *testing.T) { // R1
+	t.Parallel()
+	want := undisturbed(t)
+	s := newStand(t, "SANDBOX_DELAY=2s")
+	s.pauseSchedule()
+	s.start("scheduler")
+	first := s.start("worker")
+	id := s.ingest()
+	s.awaitStatus(id, "running", time.Minute)
+	first.kill()
+	killed := time.Now()
+	s.start("worker")
+	until(t, 20*time.Second, "the work resumes", func() (bool, string) {
+		r := s.run(id)
+		return r.Status == "running" && r.Attempt == 2, r.Status
+	})
+	t.Logf("resumed %s after the kill", time.Since(killed).Round(100*time.Millisecond))
+	r := s.awaitStatus(id, "succeeded", time.Minute)
+	if r.Losses != 1 || r.Failures != 0 {
+		t.Errorf("%d losses and %d failures, want 1 and 0", r.Losses, r.Failures)
+	}
+	if d := cmp.Diff(want, s.observations()); d != "" {
+		t.Errorf("rows differ from an undisturbed run (-want +got):\n%s", d)
+	}
+}
+
+func TestWorkerKilledTenTimes(t *testing.T) {
+	t.Parallel()
+	want := undisturbed(t)
+	s := newStand(t, "SANDBOX_DELAY=150ms")
+	s.pauseSchedule()
+	s.start("scheduler")
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 1))
+	id := s.ingest()
+	kills := 0
+	for kills < 10 {
+		w := s.start("worker")
+		// From the claim on a run of this length has fetches, archive writes, staging and the commit before it; the moment is anywhere.
+		until(t, 90*time.Second, "the run is claimed or over", func() (bool, string) {
+			r := s.run(id)
+			return r.Status == "running" || r.Status == "succeeded", r.Status
+		})
+		pause(t, time.Duration(random.Int64N(int64(900*time.Millisecond))))
+		w.kill()
+		kills++
+		if s.run(id).Status == "succeeded" { // the kill came too late: begin again, the rows must stay as they are
+			id = s.ingest()
+		}
+	}
+	s.start("worker")
+	s.awaitStatus(id, "succeeded", 90*time.Second)
+	if d := cmp.Diff(want, s.observations()); d != "" {
+		t.Errorf("rows differ from an undisturbed run (-want +got):\n%s", d)
+	}
+}
+
+func TestWorkerFrozen(t *testing.T) { // R4
+	t.Parallel()
+	want := undisturbed(t)
+	s := newStand(t, "SANDBOX_DELAY=2s")
+	s.pauseSchedule()
+	s.start("scheduler")
+	frozen := s.start("worker")
+	id := s.ingest()
+	s.awaitStatus(id, "running", time.Minute)
+	frozen.signal(syscall.SIGSTOP)
+	s.start("worker")
+	r := s.awaitStatus(id, "succeeded", time.Minute)
+	if r.Attempt != 2 {
+		t.Errorf("attempt %d succeeded, want 2", r.Attempt)
+	}
+	before := s.observations()
+	pause(t, 60*time.Second)
+	frozen.signal(syscall.SIGCONT)
+	until(t, 30*time.Second, "the thawed worker finds that it was given up", func() (bool, string) {
+		return strings.Contains(frozen.text(), "nothing of it counts"), ""
+	})
+	if d := cmp.Diff(want, before); d != "" {
+		t.Errorf("rows differ from an undisturbed run (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff(before, s.observations()); d != "" {
+		t.Errorf("the old attempt changed rows (-before +after):\n%s", d)
+	}
+	if r := s.run(id); r.Status != "succeeded" || r.Attempt != 2 {
+		t.Errorf("the run is %s, attempt %d, want succeeded by attempt 2", r.Status, r.Attempt)
+	}
+}
+
+func TestWorkerStopsInTime(t *testing.T) {
+	t.Parallel()
+	s := newStand(t, "SANDBOX_DELAY=1h")
+	s.pauseSchedule()
+	s.start("scheduler")
+	w := s.start("worker")
+	id := s.ingest()
+	s.awaitStatus(id, "running", time.Minute)
+	began := time.Now()
+	w.signal(syscall.SIGTERM)
+	select {
+	case <-w.done:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the worker did not stop within 10 s of SIGTERM")
+	}
+	t.Logf("stopped after %s", time.Since(began).Round(time.Millisecond))
+	until(t, 5*time.Second, "the run is given back", func() (bool, string) {
+		r := s.run(id)
+		return r.Attempt == 2 && r.Losses == 0 && r.Failures == 0, r.Status
+	})
+}

@@ -1,0 +1,359 @@
+package main
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"io"
+	"io/fs"
+	"math"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tidemark/ingest"
+	"tidemark/ingest/archive"
+	"tidemark/ingest/world"
+	"tidemark/series"
+)
+
+// recorded is where the recordings lie, seen from this folder.
+const recorded = "../../../shared/upstream"
+
+func needRecordings(t *testing.T) {
+	t.Helper()
+	if _, err := os.Stat(filepath.Join(recorded, eiaFolder)); errors.Is(err, fs.ErrNotExist) {
+		t.Skipf("no recorded upstream files at ../shared/upstream, beside the repository: nothing to check against")
+	}
+}
+
+func day(t testing.TB, s string) time.Time {
+	t.Helper()
+	at, err := time.Parse(time.DateOnly, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+// history is a series as the archive answers for it.
+type history map[time.Time]float64
+
+// replay asks the archive for everything at an instant, in the same way as a replay world, and parses it. What was not recorded
+// by then is left out.
+func replay(t *testing.T, dir string, at time.Time) map[series.ID]history {
+	t.Helper()
+	transport, err := world.Replay(dir, func() time.Time { return at })
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[series.ID]history{}
+	for _, src := range pageSources() {
+		requests, err := src.Request(series.Window{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range requests {
+			asked, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.URL, http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer, err := transport.RoundTrip(asked)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, err := io.ReadAll(answer.Body)
+			if err != nil || answer.Body.Close() != nil {
+				t.Fatal(err)
+			}
+			if answer.StatusCode == http.StatusNotFound {
+				continue
+			}
+			batch, err := src.Parse(ingest.Response{Request: r, Header: answer.Header, Body: body, FetchedAt: at})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range batch.Readings {
+				if all[v.Series] == nil {
+					all[v.Series] = history{}
+				}
+				all[v.Series][v.ObservedAt] = v.Value
+			}
+		}
+	}
+	return all
+}
+
+func TestRecordings(t *testing.T) {
+	t.Parallel()
+	needRecordings(t)
+	dir := filepath.Join(t.TempDir(), "archive")
+	var out bytes.Buffer
+	if err := run(t.Context(), []string{"--from", recorded, "--to", dir}, &out, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	end := time.Date(2026, 5, 14, 0, 0, 0, 0, time.UTC)
+	newest := replay(t, dir, end)
+
+	t.Run("the archive is whole and says what it is", func(t *testing.T) {
+		t.Parallel()
+		folder, err := archive.OpenFolder(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = folder.Close() }()
+		n, err := folder.Verify(t.Context())
+		if err != nil || n != 13 {
+			t.Errorf("%d fetches, want 13: %v", n, err)
+		}
+		var saved []string
+		for f, err := range folder.Fetches() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !f.Constructed || f.Synthetic {
+				t.Errorf("%s of %s: constructed %t, synthetic %t", f.URL, f.FetchedAt, f.Constructed, f.Synthetic)
+			}
+			saved = append(saved, f.FetchedAt.Format(time.RFC3339))
+		}
+		// As the workbooks' last row and the names of the vintages have it, Eastern time in UTC.
+		want := []string{
+			"2018-08-15T14:42:29Z",
+			"2022-03-09T15:39:09Z", "2022-03-09T15:39:09Z", "2022-03-09T15:39:09Z",
+			"2024-11-15T23:59:59Z", "2024-11-21T23:59:59Z",
+			"2025-05-21T14:36:36Z", "2025-05-21T14:37:07Z",
+			"2025-12-10T15:43:52Z", "2025-12-10T15:43:52Z", "2025-12-10T15:43:52Z",
+			"2026-05-13T14:16:25Z", "2026-05-13T14:18:15Z",
+		}
+		if diff := cmp.Diff(want, saved); diff != "" {
+			t.Errorf("times of saving (-want +got):\n%s", diff)
+		}
+		for _, want := range []string{"RNGWHHD", "brent-daily.csv", "wpsr/", "13 answers written"} {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("the report does not speak of %s:\n%s", want, out.String())
+			}
+		}
+	})
+
+	t.Run("rows are as many as the recordings' own list says", func(t *testing.T) {
+		t.Parallel()
+		for _, tc := range []struct {
+			at   time.Time
+			rows map[series.ID]int
+		}{
+			{end, map[series.ID]int{
+				"eia.RWTC": 10_053, "eia.EER_EPMRU_PF4_Y35NY_DPG": 9_929, "eia.EER_EPD2DXL0_PF4_Y35NY_DPG": 4_890,
+				"eia.WCESTUS1": 2_276, "eia.WPULEUS3": 1_854, "eia.WGTSTUS1": 1_846, "eia.WDISTUS1": 2_225,
+			}},
+			{day(t, "2022-04-01"), map[series.ID]int{
+				"eia.RWTC": 8_225, "eia.WCESTUS1": 2_058, "eia.WDISTUS1": 2_058, "eia.WGTSTUS1": 1_679,
+			}},
+			{day(t, "2018-08-15"), map[series.ID]int{}},
+		} {
+			got := map[series.ID]int{}
+			for id, h := range replay(t, dir, tc.at) {
+				got[id] = len(h)
+			}
+			if diff := cmp.Diff(tc.rows, got); diff != "" {
+				t.Errorf("as of %s (-want +got):\n%s", tc.at.Format(time.DateOnly), diff)
+			}
+		}
+	})
+
+	t.Run("published figures", func(t *testing.T) {
+		t.Parallel()
+		for id, figures := range published {
+			if len(figures) < 5 {
+				t.Errorf("%s: only %d figures", id, len(figures))
+			}
+			for _, f := range figures {
+				if got, ok := newest[id][day(t, f.date)]; !ok || math.Abs(got-f.value) > f.within {
+					t.Errorf("%s of %s is %v (present: %t), published was %v", id, f.date, got, ok, f.value)
+				}
+			}
+		}
+	})
+
+	t.Run("every value that the Federal Reserve Bank of St. Louis republished", func(t *testing.T) {
+		t.Parallel()
+		for file, id := range map[string]series.ID{
+			"DCOILWTICO": "eia.RWTC", "DGASNYH": "eia.EER_EPMRU_PF4_Y35NY_DPG", "DDFUELNYH": "eia.EER_EPD2DXL0_PF4_Y35NY_DPG",
+		} {
+			text, err := os.ReadFile(filepath.Join(recorded, "fred", file+".csv"))
+			if errors.Is(err, fs.ErrNotExist) {
+				t.Skip("no recorded files of FRED")
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
+			if err != nil {
+				t.Fatal(err)
+			}
+			compared := 0
+			for _, row := range rows[1:] {
+				got, ok := newest[id][day(t, row[0])]
+				if row[1] == "" {
+					if ok {
+						t.Errorf("%s of %s is %v, blank at FRED", id, row[0], got)
+					}
+					continue
+				}
+				want, err := strconv.ParseFloat(row[1], 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if compared++; !ok || got != want {
+					t.Errorf("%s of %s is %v (present: %t), FRED has %v", id, row[0], got, ok, want)
+				}
+			}
+			if compared < 1_200 {
+				t.Errorf("%s: %d values compared", id, compared)
+			}
+		}
+	})
+
+	t.Run("a holiday's price was published and withdrawn", func(t *testing.T) {
+		t.Parallel()
+		before, after := replay(t, dir, day(t, "2024-11-16")), replay(t, dir, day(t, "2024-11-22"))
+		holiday := day(t, "2024-11-11")
+		if got := before["eia.RWTC"][holiday]; got != 70.69 {
+			t.Errorf("before: %v, want 70.69", got)
+		}
+		if got, ok := after["eia.RWTC"][holiday]; ok {
+			t.Errorf("after: %v, want none", got)
+		}
+		if len(before["eia.RWTC"]) != 9_789 || len(after["eia.RWTC"]) != 9_792 {
+			t.Errorf("%d and %d rows", len(before["eia.RWTC"]), len(after["eia.RWTC"]))
+		}
+	})
+
+	t.Run("weekly figures agree between the vintages", func(t *testing.T) {
+		t.Parallel()
+		common := 0
+		for id, h := range replay(t, dir, day(t, "2022-04-01")) {
+			if id == "eia.RWTC" {
+				continue
+			}
+			for at, value := range h {
+				if common++; newest[id][at] != value {
+					t.Errorf("%s of %s was %v in 2022 and is %v", id, at.Format(time.DateOnly), value, newest[id][at])
+				}
+			}
+		}
+		if want := 2_058 + 2_058 + 1_679; common != want {
+			t.Errorf("%d weeks in common, want %d", common, want)
+		}
+	})
+}
+
+// figure is a value as somebody else published it, and how closely.
+type figure struct {
+	date          string
+	value, within float64
+}
+
+// published are figures that do not come from the recordings: of prices, those of the worked examples beside them; of stocks and
+// utilization, those of the highlights of the weekly petroleum status report of the time, in million barrels to one decimal.
+var published = map[series.ID][]figure{
+	"eia.RWTC": {
+		{"2019-06-14", 52.47, 0}, {"2020-04-20", -36.98, 0}, {"2022-05-11", 105.5, 0}, {"2024-11-08", 70.69, 0}, {"2025-12-08", 59.04, 0},
+	},
+	"eia.EER_EPMRU_PF4_Y35NY_DPG": {
+		{"2019-06-14", 1.701, 0}, {"2020-01-02", 1.744, 0}, {"2020-04-20", 0.573, 0}, {"2022-05-11", 3.7, 0}, {"2025-12-08", 1.804, 0},
+	},
+	"eia.EER_EPD2DXL0_PF4_Y35NY_DPG": {
+		{"2019-06-14", 1.821, 0}, {"2020-01-02", 2.019, 0}, {"2020-04-20", 0.9, 0}, {"2022-05-11", 5.339, 0}, {"2025-12-08", 2.348, 0},
+	},
+	"eia.WCESTUS1": {
+		{"2025-05-16", 443_158, 0},
+		{"2026-04-03", 464_717, 0},
+		{"2026-05-01", 457_182, 0},
+		{"2026-05-08", 452_876, 0},
+		{"2020-05-15", 526_500, 50},
+		{"2021-05-14", 486_000, 50},
+		{"2022-05-13", 420_800, 50},
+		{"2023-05-19", 455_200, 50},
+		{"2024-05-17", 458_800, 50},
+	},
+	"eia.WGTSTUS1": {
+		{"2025-05-16", 225_522, 0},
+		{"2020-05-15", 255_700, 50},
+		{"2021-05-14", 234_200, 50},
+		{"2022-05-13", 220_200, 50},
+		{"2023-05-19", 216_300, 50},
+		{"2024-05-17", 226_800, 50},
+	},
+	"eia.WDISTUS1": {
+		{"2025-05-16", 104_132, 0},
+		{"2020-05-15", 158_800, 50},
+		{"2021-05-14", 132_100, 50},
+		{"2022-05-13", 105_300, 50},
+		{"2023-05-19", 105_700, 50},
+		{"2024-05-17", 116_700, 50},
+	},
+	"eia.WPULEUS3": {
+		{"2025-05-16", 90.7, 0},
+		{"2020-05-15", 69.4, 0},
+		{"2021-05-14", 86.3, 0},
+		{"2022-05-13", 91.8, 0},
+		{"2023-05-19", 91.7, 0},
+		{"2024-05-17", 91.7, 0},
+	},
+}
+
+func TestArchiveIsNotWrittenOverAnother(t *testing.T) {
+	t.Parallel()
+	needRecordings(t)
+	dir := t.TempDir()
+	manifest := filepath.Join(dir, archive.ManifestName)
+	if err := os.WriteFile(manifest, []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := run(t.Context(), []string{"--from", recorded, "--to", dir}, io.Discard, io.Discard)
+	if err == nil || !strings.Contains(err.Error(), "holds one already") {
+		t.Errorf("error is %v", err)
+	}
+	if text, err := os.ReadFile(manifest); err != nil || string(text) != "precious" {
+		t.Errorf("the manifest is now %q (%v)", text, err)
+	}
+}
+
+func TestWrongUseIsExplained(t *testing.T) {
+	t.Parallel()
+	empty := t.TempDir()
+	if err := os.Mkdir(filepath.Join(empty, eiaFolder), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	broken := t.TempDir()
+	if err := os.Mkdir(filepath.Join(broken, eiaFolder), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(broken, eiaFolder, "RWTCd.xls"), []byte("<html>not a workbook</html>"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		fact string
+		args []string
+		want string
+	}{
+		{"no folders", nil, "want --from and --to"},
+		{"a folder that is not there", []string{"--from", filepath.Join(empty, "none"), "--to", filepath.Join(empty, "a")}, "read the recordings"},
+		{"nothing recorded", []string{"--from", empty, "--to", filepath.Join(empty, "a")}, "nothing was recorded"},
+		{"a workbook that is none", []string{"--from", broken, "--to", filepath.Join(empty, "a")}, "RWTCd.xls"},
+	} {
+		err := run(t.Context(), tc.args, io.Discard, io.Discard)
+		if err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: error is %v, want one with %q", tc.fact, err, tc.want)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(empty, "a")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a failed run left an archive folder: %v", err)
+	}
+}
