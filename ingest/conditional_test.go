@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tidemark/ingest"
+	"tidemark/series"
 )
 
 func TestAnUnchangedAnswerIsConfirmed(t *testing.T) {
@@ -26,7 +27,8 @@ func TestAnUnchangedAnswerIsConfirmed(t *testing.T) {
 			t.Parallel()
 			s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 				if r.Header.Get(tt.condition) == tt.sent {
-					w.WriteHeader(http.StatusNotModified) // without repeating the validator, as some servers do
+					w.Header().Set("Content-Type", "text/plain") // which is not that of the body
+					w.WriteHeader(http.StatusNotModified)        // without repeating the validator, as some servers do
 					return
 				}
 				w.Header().Set(tt.name, tt.sent)
@@ -140,5 +142,28 @@ func TestAConfirmedBodyStaysSynthetic(t *testing.T) {
 		if !got[0].Fetch.Synthetic {
 			t.Errorf("fetch with status %d is not synthetic, want it to be", got[0].Fetch.Status)
 		}
+	}
+}
+
+func TestASourcesOwnConditionIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	var sent []string
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		sent = append(sent, r.Header.Get("Range")+r.Header.Get("If-None-Match"))
+		w.Header().Set("ETag", `"v1"`)
+		write(w, one("2026-03-02", 1))
+	})
+	src := feed()
+	src.Request = func(series.Window) ([]ingest.Request, error) {
+		return []ingest.Request{{URL: s.URL, Header: http.Header{"Range": {"bytes=0-"}}}}, nil
+	}
+	r := newRig(s.Client().Transport)
+	for range 2 {
+		if _, err := r.collect(t, src); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff([]string{"bytes=0-", "bytes=0-"}, sent); diff != "" {
+		t.Errorf("conditions (-want +got):\n%s", diff)
 	}
 }

@@ -33,16 +33,20 @@ func (s *Stepper) Run(ctx context.Context) error {
 		return err
 	}
 	began, slots := s.Wall(), 0
-	for ctx.Err() == nil {
+	for {
 		if err := s.settle(ctx); err != nil {
 			return err
+		}
+		if ctx.Err() != nil {
+			return nil
 		}
 		next := s.next()
 		if next.IsZero() || next.After(s.Wall()) {
 			s.Log.InfoContext(ctx, "the sandbox has reached the present", "slots", slots, "took", s.Wall().Sub(began).Round(time.Millisecond))
 			return s.Follow(ctx)
 		}
-		if err := s.Advance(ctx, next); err != nil {
+		// A step is not left half done: the clock in the database and the one in the process agree.
+		if err := s.Advance(context.WithoutCancel(ctx), next); err != nil {
 			return err
 		}
 		slots++
@@ -50,7 +54,6 @@ func (s *Stepper) Run(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
 }
 
 // settle waits until nothing up to the clock's time is left to do.

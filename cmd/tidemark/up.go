@@ -30,7 +30,7 @@ func (upCommand) Run(ctx context.Context, p *program) (err error) {
 			_ = l.Close()
 		}
 	}()
-	if err := os.MkdirAll(p.worldDir(), 0o750); err != nil {
+	if err := os.MkdirAll(p.worldDir(), 0o755); err != nil {
 		return fmt.Errorf("STATE_DIR: %w", err)
 	}
 	stack, err := devstack.Start(ctx, devstack.Options{
