@@ -11,6 +11,7 @@ import (
 
 	"tidemark/internal/postgres"
 	"tidemark/scheduler"
+	"tidemark/test/program"
 	"tidemark/workers/task"
 )
 
@@ -43,7 +44,7 @@ func (s *stand) flooded() []postgres.Run {
 // settled checks that all of the flood had its effect, once each.
 func (s *stand) settled(n int, within time.Duration) {
 	s.t.Helper()
-	until(s.t, within, fmt.Sprintf("all %d runs have succeeded", n), func() (bool, string) {
+	program.Until(s.t, within, fmt.Sprintf("all %d runs have succeeded", n), func() (bool, string) {
 		st := s.statuses()
 		return st["succeeded"] == n, fmt.Sprint(st)
 	})
@@ -83,12 +84,12 @@ func TestRedisLosesEverything(t *testing.T) { // R2
 			s.pauseSchedule()
 			s.start("scheduler")
 			s.flood(n)
-			until(t, time.Minute, "the queue has the tasks", func() (bool, string) {
+			program.Until(t, time.Minute, "the queue has the tasks", func() (bool, string) {
 				st := s.statuses()
 				return st["queued"] == n, fmt.Sprint(st)
 			})
 			s.start("worker")
-			until(t, time.Minute, "the worker is in the middle of it", func() (bool, string) {
+			program.Until(t, time.Minute, "the worker is in the middle of it", func() (bool, string) {
 				st := s.statuses()
 				return st["succeeded"] > n/20, fmt.Sprint(st)
 			})
@@ -163,8 +164,8 @@ func TestQueueHoldsADeadTask(t *testing.T) {
 			sched := s.start("scheduler")
 			s.start("worker")
 			s.settled(1, 2*time.Minute)
-			until(t, 5*time.Second, "the scheduler says so", func() (bool, string) {
-				return strings.Contains(sched.text(), "taking their next attempt"), ""
+			program.Until(t, 5*time.Second, "the scheduler says so", func() (bool, string) {
+				return strings.Contains(sched.Output(), "taking their next attempt"), ""
 			})
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tidemark/internal/postgres"
+	"tidemark/test/program"
 )
 
 // TestTwoSchedulers is R3: two at once, after a downtime, one of them killed: one run for each slot, and one effect of each.
@@ -13,11 +14,11 @@ func TestTwoSchedulers(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)
 	first := s.start("scheduler")
-	until(t, time.Minute, "the schedule is recorded", func() (bool, string) {
+	program.Until(t, time.Minute, "the schedule is recorded", func() (bool, string) {
 		n := len(s.query(`select 1 from schedules where last_slot is not null`))
 		return n >= 4, fmt.Sprint(n)
 	})
-	first.kill()
+	first.Kill()
 	// Nine days without a scheduler.
 	s.admin(`delete from runs`)
 	if err := s.redisClient().FlushAll(t.Context()).Err(); err != nil {
@@ -30,12 +31,12 @@ func TestTwoSchedulers(t *testing.T) {
 	a, b := s.start("scheduler"), s.start("scheduler")
 	s.start("worker")
 	s.start("worker")
-	until(t, time.Minute, "slots are recorded", func() (bool, string) {
+	program.Until(t, time.Minute, "slots are recorded", func() (bool, string) {
 		n := len(s.runs(postgres.RunFilter{}))
 		return n > 10, fmt.Sprint(n)
 	})
-	a.kill()
-	until(t, 2*time.Minute, "every run is over", func() (bool, string) {
+	a.Kill()
+	program.Until(t, 2*time.Minute, "every run is over", func() (bool, string) {
 		open := s.query(`select count(*) from runs where status in ('due', 'queued', 'running')`)[0]
 		return open == "0", open
 	})

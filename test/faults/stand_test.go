@@ -3,17 +3,11 @@
 package faults
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
-	"net/url"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -23,25 +17,12 @@ import (
 
 	"tidemark/internal/devstack"
 	"tidemark/internal/postgres"
+	"tidemark/test/program"
 )
 
-// binary is the program under test, built once.
-var binary string
-
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "tidemark-faults")
-	if err != nil {
-		panic(err)
-	}
-	binary = filepath.Join(dir, "tidemark")
-	build := exec.CommandContext(context.Background(), "go", "build", "-o", binary, "tidemark/cmd/tidemark")
-	build.Stderr = os.Stderr
-	if err := build.Run(); err != nil {
-		panic(err)
-	}
-	code := m.Run()
-	_ = os.RemoveAll(dir)
-	os.Exit(code)
+	defer program.Build()()
+	m.Run()
 }
 
 // stand is one set-up: two servers, and the processes that were started on them.
@@ -57,19 +38,12 @@ type stand struct {
 // newStand starts empty servers and migrates. Redis keeps nothing on disk, so that a restart loses all.
 func newStand(t *testing.T, env ...string) *stand {
 	t.Helper()
-	// Not t.TempDir: a server that runs as another user has to reach it.
-	dir, err := os.MkdirTemp("", "tidemark-stand")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	dir := program.Folder(t)
 	s := &stand{t: t, dir: dir, env: append([]string{
 		"WORLD=sandbox", "SANDBOX_DAYS=0", "LOG_FORMAT=json", "LOG_LEVEL=debug", "STATE_DIR=" + filepath.Join(dir, "state"),
 	}, env...)}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	ctx := t.Context()
+	var err error
 	if s.postgres, err = devstack.StartPostgres(ctx, devstack.PostgresOptions{Dir: filepath.Join(dir, "postgres"), Throwaway: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -92,88 +66,10 @@ func newStand(t *testing.T, env ...string) *stand {
 	return s
 }
 
-// proc is a running tidemark process.
-type proc struct {
-	t    *testing.T
-	name string
-	cmd  *exec.Cmd
-	done chan struct{}
-
-	mu  sync.Mutex
-	log bytes.Buffer
-}
-
-func (p *proc) Write(b []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.log.Write(b)
-}
-
-func (p *proc) text() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.log.String()
-}
-
-// start runs a tidemark command until the test ends, or it is killed. What it wrote is shown when the test fails.
-func (s *stand) start(args ...string) *proc {
+// start runs a tidemark command until the test ends, or it is killed.
+func (s *stand) start(args ...string) *program.Process {
 	s.t.Helper()
-	p := &proc{t: s.t, name: strings.Join(args, " "), done: make(chan struct{})}
-	p.cmd = exec.CommandContext(context.Background(), binary, args...)
-	p.cmd.Env = append(os.Environ(), s.env...)
-	p.cmd.Dir = s.dir
-	p.cmd.Stdout, p.cmd.Stderr = p, p
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := p.cmd.Start(); err != nil {
-		s.t.Fatal(err)
-	}
-	go func() {
-		defer close(p.done)
-		_ = p.cmd.Wait()
-	}()
-	s.t.Cleanup(func() {
-		p.signal(syscall.SIGCONT)
-		p.kill()
-		if s.t.Failed() {
-			s.t.Logf("--- %s\n%s", p.name, tail(p.text(), 6000))
-		}
-	})
-	return p
-}
-
-func tail(s string, n int) string {
-	if len(s) > n {
-		return "…" + s[len(s)-n:]
-	}
-	return s
-}
-
-func (p *proc) signal(sig syscall.Signal) { _ = p.cmd.Process.Signal(sig) }
-
-// kill ends the process at once, as a power cut would.
-func (p *proc) kill() {
-	p.signal(syscall.SIGKILL)
-	<-p.done
-}
-
-// until polls until ok or the deadline, which fails the test with the reason.
-func until(t *testing.T, within time.Duration, what string, ok func() (bool, string)) {
-	t.Helper()
-	deadline := time.NewTimer(within)
-	defer deadline.Stop()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		done, state := ok()
-		if done {
-			return
-		}
-		select {
-		case <-deadline.C:
-			t.Fatalf("not within %s: %s; state: %s", within, what, state)
-		case <-tick.C:
-		}
-	}
+	return program.Start(s.t, program.Options{Dir: s.dir, Env: s.env}, args...)
 }
 
 // pause lets d pass. Only for a moment that is meant to be random, or a freeze that is meant to be long; never to wait for something.
@@ -212,7 +108,7 @@ func (s *stand) runs(f postgres.RunFilter) []postgres.Run {
 func (s *stand) awaitStatus(id int64, status string, within time.Duration) postgres.Run {
 	s.t.Helper()
 	var r postgres.Run
-	until(s.t, within, fmt.Sprintf("run %d is %s", id, status), func() (bool, string) {
+	program.Until(s.t, within, fmt.Sprintf("run %d is %s", id, status), func() (bool, string) {
 		r = s.run(id)
 		return r.Status == status, fmt.Sprintf("%s, attempt %d, %v", r.Status, r.Attempt, deref(r.Error))
 	})
@@ -280,9 +176,6 @@ func (s *stand) redisClient() *redis.Client {
 
 func (s *stand) asynqOpt() asynq.RedisConnOpt {
 	s.t.Helper()
-	if _, err := url.Parse(s.redis.URL()); err != nil {
-		s.t.Fatal(err)
-	}
 	o, err := asynq.ParseRedisURI(s.redis.URL())
 	if err != nil {
 		s.t.Fatal(err)

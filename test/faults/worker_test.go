@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tidemark/test/program"
 	"tidemark/workers/task"
 )
 
@@ -54,10 +55,10 @@ func TestWorkerKilledInMidTask(t *testing.T) { // R1
 	first := s.start("worker")
 	id := s.ingest()
 	s.awaitStatus(id, "running", time.Minute)
-	first.kill()
+	first.Kill()
 	killed := time.Now()
 	s.start("worker")
-	until(t, 20*time.Second, "the work resumes", func() (bool, string) {
+	program.Until(t, 20*time.Second, "the work resumes", func() (bool, string) {
 		r := s.run(id)
 		return r.Status == "running" && r.Attempt == 2, r.Status
 	})
@@ -85,12 +86,12 @@ func TestWorkerKilledTenTimes(t *testing.T) {
 	for kills < 10 {
 		w := s.start("worker")
 		// From the claim on a run of this length has fetches, archive writes, staging and the commit before it; the moment is anywhere.
-		until(t, 90*time.Second, "the run is claimed or over", func() (bool, string) {
+		program.Until(t, 90*time.Second, "the run is claimed or over", func() (bool, string) {
 			r := s.run(id)
 			return r.Status == "running" || r.Status == "succeeded", r.Status
 		})
 		pause(t, time.Duration(random.Int64N(int64(900*time.Millisecond))))
-		w.kill()
+		w.Kill()
 		kills++
 		if s.run(id).Status == "succeeded" { // the kill came too late: begin again, the rows must stay as they are
 			id = s.ingest()
@@ -112,7 +113,7 @@ func TestWorkerFrozen(t *testing.T) { // R4
 	frozen := s.start("worker")
 	id := s.ingest()
 	s.awaitStatus(id, "running", time.Minute)
-	frozen.signal(syscall.SIGSTOP)
+	frozen.Signal(syscall.SIGSTOP)
 	s.start("worker")
 	r := s.awaitStatus(id, "succeeded", time.Minute)
 	if r.Attempt != 2 {
@@ -120,9 +121,9 @@ func TestWorkerFrozen(t *testing.T) { // R4
 	}
 	before := s.observations()
 	pause(t, 60*time.Second)
-	frozen.signal(syscall.SIGCONT)
-	until(t, 30*time.Second, "the thawed worker finds that it was given up", func() (bool, string) {
-		return strings.Contains(frozen.text(), "nothing of it counts"), ""
+	frozen.Signal(syscall.SIGCONT)
+	program.Until(t, 30*time.Second, "the thawed worker finds that it was given up", func() (bool, string) {
+		return strings.Contains(frozen.Output(), "nothing of it counts"), ""
 	})
 	if d := cmp.Diff(want, before); d != "" {
 		t.Errorf("rows differ from an undisturbed run (-want +got):\n%s", d)
@@ -144,14 +145,14 @@ func TestWorkerStopsInTime(t *testing.T) {
 	id := s.ingest()
 	s.awaitStatus(id, "running", time.Minute)
 	began := time.Now()
-	w.signal(syscall.SIGTERM)
+	w.Signal(syscall.SIGTERM)
 	select {
-	case <-w.done:
+	case <-w.Done:
 	case <-time.After(10 * time.Second):
 		t.Fatal("the worker did not stop within 10 s of SIGTERM")
 	}
 	t.Logf("stopped after %s", time.Since(began).Round(time.Millisecond))
-	until(t, 5*time.Second, "the run is given back", func() (bool, string) {
+	program.Until(t, 5*time.Second, "the run is given back", func() (bool, string) {
 		r := s.run(id)
 		return r.Attempt == 2 && r.Losses == 0 && r.Failures == 0, r.Status
 	})

@@ -1,0 +1,171 @@
+// Package program runs the real tidemark binary for the end-to-end suites: it builds it once per suite, starts processes, keeps what
+// they write, and kills them. Start at Main.
+package program
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// binary is the program under test, built by Build.
+var binary string
+
+// Build builds the program for a suite and returns what removes it again:
+//
+//	func TestMain(m *testing.M) { defer program.Build()(); m.Run() }
+func Build() (remove func()) {
+	dir, err := os.MkdirTemp("", "tidemark-program")
+	if err != nil {
+		panic(err)
+	}
+	if err := os.Chmod(dir, 0o755); err != nil { // suites run it as other users, too
+		panic(err)
+	}
+	binary = filepath.Join(dir, "tidemark")
+	build := exec.CommandContext(context.Background(), "go", "build", "-o", binary, "tidemark/cmd/tidemark")
+	build.Stderr = os.Stderr
+	if err := build.Run(); err != nil {
+		panic(fmt.Errorf("build the program: %w", err))
+	}
+	return func() { _ = os.RemoveAll(dir) }
+}
+
+// Folder makes an empty folder that other users can enter, which a test's own cannot.
+func Folder(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "tidemark-test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// Process is a running tidemark command, the leader of a process group of its own.
+type Process struct {
+	// Done is closed when it has ended.
+	Done chan struct{}
+
+	name string
+	cmd  *exec.Cmd
+	mu   sync.Mutex
+	out  bytes.Buffer
+}
+
+// Options say how a command runs.
+type Options struct {
+	Dir string
+	// Env is added to the test's own environment.
+	Env []string
+	// User is the numeric user to run as; 0: the test's own.
+	User uint32
+}
+
+// Start runs a command until the test ends or it is killed. What it wrote is shown when the test fails.
+func Start(t testing.TB, o Options, args ...string) *Process {
+	t.Helper()
+	p := &Process{name: strings.Join(args, " "), Done: make(chan struct{})}
+	p.cmd = exec.CommandContext(context.Background(), binary, args...)
+	p.cmd.Env = append(os.Environ(), o.Env...)
+	p.cmd.Dir = o.Dir
+	p.cmd.Stdout, p.cmd.Stderr = p, p
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if o.User != 0 {
+		p.cmd.SysProcAttr.Credential = &syscall.Credential{Uid: o.User, Gid: o.User}
+	}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(p.Done)
+		_ = p.cmd.Wait()
+	}()
+	t.Cleanup(func() {
+		p.Signal(syscall.SIGCONT)
+		p.Kill()
+		if t.Failed() {
+			t.Logf("--- %s\n%s", p.name, tail(p.Output(), 6000))
+		}
+	})
+	return p
+}
+
+// Run runs a command to its end and returns its exit status and what it wrote.
+func Run(t testing.TB, o Options, args ...string) (status int, output string) {
+	t.Helper()
+	p := Start(t, o, args...)
+	select {
+	case <-p.Done:
+	case <-time.After(2 * time.Minute):
+		t.Fatalf("tidemark %s does not end; it wrote:\n%s", p.name, tail(p.Output(), 6000))
+	}
+	return p.cmd.ProcessState.ExitCode(), p.Output()
+}
+
+// Write keeps what the process writes.
+func (p *Process) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.out.Write(b)
+}
+
+// Output is all that the process wrote so far.
+func (p *Process) Output() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.out.String()
+}
+
+// Status is the exit status of a process that has ended.
+func (p *Process) Status() int { return p.cmd.ProcessState.ExitCode() }
+
+// PID is the process's number.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Signal sends a signal to the process alone.
+func (p *Process) Signal(sig syscall.Signal) { _ = p.cmd.Process.Signal(sig) }
+
+// Kill ends the process at once, as a power cut would.
+func (p *Process) Kill() {
+	p.Signal(syscall.SIGKILL)
+	<-p.Done
+}
+
+func tail(s string, n int) string {
+	if len(s) > n {
+		return "…" + s[len(s)-n:]
+	}
+	return s
+}
+
+// Until polls until ok, or fails the test with what was waited for and the last state.
+func Until(t testing.TB, within time.Duration, what string, ok func() (bool, string)) {
+	t.Helper()
+	deadline := time.NewTimer(within)
+	defer deadline.Stop()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		done, state := ok()
+		if done {
+			return
+		}
+		select {
+		case <-deadline.C:
+			t.Fatalf("not within %s: %s; state: %s", within, what, state)
+		case <-tick.C:
+		}
+	}
+}

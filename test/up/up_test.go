@@ -1,0 +1,254 @@
+// Package up shows what a newcomer sees: `tidemark up` from nothing, again on the same state, after a power cut, and stopped with
+// Ctrl-C; and what it says when it cannot.
+package up
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tidemark/internal/pgtest"
+	"tidemark/signals"
+	"tidemark/test/program"
+)
+
+func TestMain(m *testing.M) {
+	defer program.Build()()
+	pgtest.Main(m)
+}
+
+// address is where `up` says that it listens.
+var address = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
+
+// start runs `up` on a folder of its own and returns it with its address, once it says so.
+func start(t *testing.T, dir string, user uint32, args ...string) (*program.Process, string) {
+	t.Helper()
+	p := program.Start(t, program.Options{
+		Dir: dir, User: user,
+		Env: []string{"ADDR=127.0.0.1:0", "STATE_DIR=" + filepath.Join(dir, "state"), "LOG_FORMAT=json", "DATABASE_URL=", "REDIS_URL=", "HOME=" + dir},
+	}, append([]string{"up"}, args...)...)
+	var base string
+	program.Until(t, time.Minute, "up says where it listens", func() (bool, string) {
+		select {
+		case <-p.Done:
+			t.Fatalf("up has ended:\n%s", p.Output())
+		default:
+		}
+		base = address.FindString(p.Output())
+		return base != "" && strings.Contains(p.Output(), "Ctrl-C"), "it wrote nothing of the kind"
+	})
+	return p, base
+}
+
+func get(t *testing.T, url string, into any) int {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0
+	}
+	defer func() { _ = resp.Body.Close() }()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return 0
+	}
+	if into != nil && resp.StatusCode == http.StatusOK {
+		if err := json.Unmarshal(b, into); err != nil {
+			t.Fatalf("%s: %v", url, err)
+		}
+	}
+	return resp.StatusCode
+}
+
+type catalog struct {
+	Count   int
+	Signals []struct {
+		ID        string
+		Status    string
+		Value     *float64
+		Z         *float64 `json:"z_score"`
+		Synthetic bool
+	}
+}
+
+func awaitReady(t *testing.T, base string) {
+	t.Helper()
+	program.Until(t, time.Minute, "readyz answers 200", func() (bool, string) {
+		code := get(t, base+"/readyz", nil)
+		return code == http.StatusOK, strconv.Itoa(code)
+	})
+}
+
+// awaitSignals waits until every signal is live with a value and a z-score, marked synthetic.
+func awaitSignals(t *testing.T, base string) {
+	t.Helper()
+	awaitReady(t, base)
+	var c catalog
+	program.Until(t, 3*time.Minute, "all signals are live with a value and a z-score", func() (bool, string) {
+		get(t, base+"/api/signals", &c)
+		good := 0
+		for _, s := range c.Signals {
+			if s.Status == "live" && s.Value != nil && s.Z != nil && s.Synthetic {
+				good++
+			}
+		}
+		return good == len(signals.All()) && c.Count == good, fmt.Sprintf("%+v", c)
+	})
+}
+
+// left are the processes that have the folder in their command line.
+func left(t *testing.T, dir string) []int {
+	t.Helper()
+	var pids []int
+	entries, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		b, err := os.ReadFile(e)
+		if err != nil || !strings.Contains(string(b), dir) {
+			continue
+		}
+		if pid, err := strconv.Atoi(strings.Split(e, "/")[2]); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+func TestUp(t *testing.T) {
+	t.Parallel()
+	users := map[string]uint32{"as the user of the test": 0}
+	if os.Getuid() == 0 {
+		users["as an ordinary user"] = 65534
+	}
+	for name, user := range users {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := program.Folder(t)
+			if user != 0 {
+				if err := os.Chown(dir, int(user), int(user)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			sandbox := []string{"--world=sandbox", "--sandbox-days=9"}
+			p, base := start(t, dir, user, sandbox...)
+			awaitSignals(t, base)
+
+			// A power cut: everything dies at once, servers included.
+			for _, pid := range append(left(t, dir), p.PID()) {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+			<-p.Done
+			p, base = start(t, dir, user, sandbox...)
+			awaitSignals(t, base)
+
+			// Only the program dies: its servers must not outlive it, and the next start must not mind.
+			p.Kill()
+			program.Until(t, 15*time.Second, "the servers end with the program", func() (bool, string) {
+				pids := left(t, dir)
+				return len(pids) == 0, fmt.Sprint(pids)
+			})
+			p, base = start(t, dir, user, sandbox...)
+			awaitSignals(t, base)
+
+			began := time.Now()
+			p.Signal(os.Interrupt.(syscall.Signal))
+			select {
+			case <-p.Done:
+			case <-time.After(10 * time.Second):
+				t.Fatal("up did not end within 10 s of Ctrl-C")
+			}
+			t.Logf("stopped after %s", time.Since(began).Round(time.Millisecond))
+			if p.Status() != 0 {
+				t.Errorf("exit status %d after Ctrl-C", p.Status())
+			}
+			if pids := left(t, dir); len(pids) != 0 {
+				t.Errorf("orphans: %v", pids)
+			}
+		})
+	}
+}
+
+func TestUpSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	taken, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = taken.Close() })
+	file := filepath.Join(program.Folder(t), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	foreign := pgtest.Empty(t)
+	execSQL(t, foreign, `create table customers (id int)`)
+	other := pgtest.New(t)
+	execSQL(t, other, `insert into world (name) values ('live')`)
+	newer := pgtest.New(t)
+	execSQL(t, newer, `insert into goose_db_version (version_id, is_applied) values (99999, true)`)
+
+	for _, c := range []struct {
+		name string
+		env  []string
+		want []string
+	}{
+		{"a port in use", []string{"ADDR=" + taken.Addr().String()}, []string{"ADDR", "address already in use"}},
+		{"a state folder that is a file", []string{"STATE_DIR=" + file}, []string{"STATE_DIR"}},
+		{"a database of another program", []string{"DATABASE_URL=" + foreign, "REDIS_URL=redis://127.0.0.1:1"}, []string{"DATABASE_URL", "tables of another program"}},
+		{"a database of another world", []string{"DATABASE_URL=" + other, "REDIS_URL=redis://127.0.0.1:1"}, []string{"world live", "WORLD asks for sandbox"}},
+		{"a database of a newer program", []string{"DATABASE_URL=" + newer, "REDIS_URL=redis://127.0.0.1:1"}, []string{"use the newer program"}},
+		{"a database that is not there", []string{"DATABASE_URL=postgres://x:hunter2@127.0.0.1:1/x", "REDIS_URL=redis://127.0.0.1:1"}, []string{"DATABASE_URL"}},
+		{"two wrong settings at once", []string{"WORLD=moon", "CONCURRENCY=0"}, []string{"WORLD", "CONCURRENCY"}},
+		{"a replay without an archive", []string{"WORLD=replay", "DATABASE_URL=" + pgtest.New(t), "REDIS_URL=redis://127.0.0.1:1"}, []string{"REPLAY_ARCHIVE"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dir := program.Folder(t)
+			env := append([]string{"ADDR=127.0.0.1:0", "STATE_DIR=" + filepath.Join(dir, "state"), "WORLD=sandbox", "LOG_FORMAT=json", "LOG_LEVEL=error"}, c.env...)
+			status, out := program.Run(t, program.Options{Dir: dir, Env: env}, "up")
+			if status == 0 {
+				t.Errorf("exit status 0")
+			}
+			for _, w := range c.want {
+				if !strings.Contains(out, w) {
+					t.Errorf("it says %q, want %q in it", out, w)
+				}
+			}
+			if strings.Contains(out, "hunter2") {
+				t.Errorf("it shows a password: %q", out)
+			}
+			if lines := strings.Count(strings.TrimSpace(out), "\n"); lines > 2 {
+				t.Errorf("%d lines, want one clear one:\n%s", lines+1, out)
+			}
+		})
+	}
+}
+
+func execSQL(t *testing.T, url, sql string) {
+	t.Helper()
+	c, err := pgx.Connect(context.Background(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close(context.Background()) }()
+	if _, err := c.Exec(t.Context(), sql); err != nil {
+		t.Fatal(err)
+	}
+}
