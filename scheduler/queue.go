@@ -24,9 +24,14 @@ type AsynqQueue struct {
 	inspector *asynq.Inspector
 }
 
-// NewAsynqQueue connects to Redis lazily: it returns no error when Redis is away.
-func NewAsynqQueue(redis asynq.RedisConnOpt) *AsynqQueue {
-	return &AsynqQueue{client: asynq.NewClient(redis), inspector: asynq.NewInspector(redis)}
+// NewAsynqQueue is the queue on the Redis of a URL (redis://, rediss:// or redis-sentinel://). It connects lazily: that Redis is
+// away is no error here.
+func NewAsynqQueue(url string) (*AsynqQueue, error) {
+	redis, err := asynq.ParseRedisURI(url)
+	if err != nil {
+		return nil, errors.New("REDIS_URL is no Redis URL (redis://, rediss:// or redis-sentinel://)") // the cause quotes the password
+	}
+	return &AsynqQueue{client: asynq.NewClient(redis), inspector: asynq.NewInspector(redis)}, nil
 }
 
 // Close ends the connections.

@@ -27,8 +27,9 @@ type Handler func(ctx context.Context, t task.Task) error
 
 // Options are what a Server needs. All fields but those with a stated zero are required.
 type Options struct {
-	DB       *postgres.DB
-	Redis    asynq.RedisConnOpt
+	DB *postgres.DB
+	// RedisURL is redis://, rediss:// or redis-sentinel://.
+	RedisURL string
 	Handlers map[string]Handler
 	// Name tells this worker from others in the run log: host and process.
 	Name string
@@ -45,7 +46,8 @@ type Options struct {
 
 // Server is a worker process's inside.
 type Server struct {
-	o Options
+	o     Options
+	redis asynq.RedisConnOpt
 
 	mu      sync.Mutex
 	running map[task.Fence]context.CancelCauseFunc
@@ -73,11 +75,15 @@ func New(o Options) (*Server, error) {
 			return nil, fmt.Errorf("the handler of %q has no policy", job)
 		}
 	}
+	redis, err := asynq.ParseRedisURI(o.RedisURL)
+	if err != nil {
+		return nil, errors.New("REDIS_URL is no Redis URL (redis://, rediss:// or redis-sentinel://)") // the cause quotes the password
+	}
 	o.Concurrency = orElse(o.Concurrency, 4)
 	o.Poll = orElse(o.Poll, 200*time.Millisecond)
 	o.Beat = orElse(o.Beat, 2*time.Second)
 	o.Grace = orElse(o.Grace, 3*time.Second)
-	return &Server{o: o, running: map[task.Fence]context.CancelCauseFunc{}}, nil
+	return &Server{o: o, redis: redis, running: map[task.Fence]context.CancelCauseFunc{}}, nil
 }
 
 func orElse[T comparable](v, zero T) T {
@@ -94,7 +100,7 @@ func (s *Server) Run(ctx context.Context) error {
 	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(errStopping)
 
-	srv := asynq.NewServer(s.o.Redis, asynq.Config{
+	srv := asynq.NewServer(s.redis, asynq.Config{
 		Concurrency:       s.o.Concurrency,
 		Queues:            maps.Clone(task.Queues),
 		BaseContext:       func() context.Context { return work },

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/hibiken/asynq"
 
 	"tidemark/ingest"
 	"tidemark/ingest/archive"
@@ -93,10 +92,7 @@ func newRig(t *testing.T) *rig {
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
-	redis, err := asynq.ParseRedisURI(pgtest.Redis(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	redis := pgtest.Redis(t)
 	begin := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 	if _, err := db.EnsureWorld(t.Context(), "sandbox", &begin); err != nil {
 		t.Fatal(err)
@@ -121,7 +117,7 @@ func newRig(t *testing.T) *rig {
 	}})
 	src, def := source(), definition()
 	srv, err := workers.New(workers.Options{
-		DB: db, Redis: redis, Name: t.Name(), Poll: 10 * time.Millisecond, Log: log,
+		DB: db, RedisURL: redis, Name: t.Name(), Poll: 10 * time.Millisecond, Log: log,
 		Handlers: map[string]workers.Handler{
 			task.Ingest: workers.Ingest{
 				DB: db, Sources: map[string]ingest.Source{src.ID: src}, Dependents: map[string][]string{src.ID: {def.ID}},
@@ -135,7 +131,10 @@ func newRig(t *testing.T) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	queue := scheduler.NewAsynqQueue(redis)
+	queue, err := scheduler.NewAsynqQueue(redis)
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() { _ = queue.Close() })
 	r.sched = &scheduler.Scheduler{Store: db, Queue: queue, Now: r.clock.Now, Log: log, Every: 20 * time.Millisecond}
 	ctx, stop := context.WithCancel(context.Background())

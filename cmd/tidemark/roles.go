@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/hibiken/asynq"
 	"golang.org/x/sync/errgroup"
 
 	"tidemark/api"
@@ -39,11 +38,10 @@ func (schedulerCommand) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer db.Close()
-	redis, err := p.redis()
+	s, queue, err := p.newScheduler(db, w.now)
 	if err != nil {
 		return err
 	}
-	s, queue := p.newScheduler(db, redis, w.now)
 	defer func() { _ = queue.Close() }()
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return w.keepTime(ctx, db) })
@@ -58,16 +56,12 @@ func (workerCommand) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer db.Close()
-	redis, err := p.redis()
-	if err != nil {
-		return err
-	}
 	store, err := p.openArchive(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = store.Close() }()
-	srv, err := p.newWorker(db, redis, w, store)
+	srv, err := p.newWorker(db, w, store)
 	if err != nil {
 		return err
 	}
@@ -99,21 +93,6 @@ func (apiCommand) Run(ctx context.Context, p *program) error {
 	return p.serveAPI(ctx, db, listeners, w.Name, now, nil)
 }
 
-func (p *program) redis() (asynq.RedisConnOpt, error) {
-	if p.settings.RedisURL == "" {
-		return nil, usageError{errors.New("REDIS_URL is not set")}
-	}
-	return redisOpt(p.settings.RedisURL)
-}
-
-func redisOpt(url string) (asynq.RedisConnOpt, error) {
-	opt, err := asynq.ParseRedisURI(url)
-	if err != nil {
-		return nil, usageError{errors.New("REDIS_URL is no Redis URL (redis://, rediss:// or redis-sentinel://)")}
-	}
-	return opt, nil
-}
-
 func (p *program) openArchive(ctx context.Context) (*archive.Store, error) {
 	url := p.settings.ArchiveURL
 	if url == "" {
@@ -126,11 +105,14 @@ func (p *program) openArchive(ctx context.Context) (*archive.Store, error) {
 	return store, nil
 }
 
-func (p *program) newScheduler(db *postgres.DB, redis asynq.RedisConnOpt, now func() time.Time) (*scheduler.Scheduler, *scheduler.AsynqQueue) {
-	queue := scheduler.NewAsynqQueue(redis)
+func (p *program) newScheduler(db *postgres.DB, now func() time.Time) (*scheduler.Scheduler, *scheduler.AsynqQueue, error) {
+	queue, err := scheduler.NewAsynqQueue(p.settings.RedisURL)
+	if err != nil {
+		return nil, nil, usageError{err}
+	}
 	return &scheduler.Scheduler{
 		Store: db, Queue: queue, Schedules: p.schedule(), Now: now, Log: p.log.With("role", "scheduler"),
-	}, queue
+	}, queue, nil
 }
 
 // runScheduler runs a scheduler that is woken by every new run.
@@ -156,7 +138,7 @@ func (p *program) runScheduler(ctx context.Context, db *postgres.DB, s *schedule
 	return g.Wait()
 }
 
-func (p *program) newWorker(db *postgres.DB, redis asynq.RedisConnOpt, w *realm, store *archive.Store) (*workers.Server, error) {
+func (p *program) newWorker(db *postgres.DB, w *realm, store *archive.Store) (*workers.Server, error) {
 	log := p.log.With("role", "worker")
 	list, defs := p.sources(), p.definitions()
 	byID, defByID := map[string]ingest.Source{}, map[string]signals.Definition{}
@@ -167,8 +149,8 @@ func (p *program) newWorker(db *postgres.DB, redis asynq.RedisConnOpt, w *realm,
 		defByID[d.ID] = d
 	}
 	return workers.New(workers.Options{
-		DB:    db,
-		Redis: redis,
+		DB:       db,
+		RedisURL: p.settings.RedisURL,
 		Handlers: map[string]workers.Handler{
 			task.Ingest: workers.Ingest{DB: db, Engine: p.newEngine(db, w, store), Sources: byID, Dependents: dependents(list, defs)}.Run,
 			task.Signal: workers.Signals{DB: db, Definitions: defByID, CodeVersion: codeVersion()}.Run,

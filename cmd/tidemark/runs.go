@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -48,7 +49,7 @@ func (c runsCommand) Run(ctx context.Context, p *program) error {
 func (p *program) printRun(r postgres.Run) error {
 	w := tabwriter.NewWriter(p.stdout, 0, 4, 2, ' ', 0)
 	for _, line := range [][2]string{
-		{"run", fmt.Sprint(r.ID)},
+		{"run", strconv.FormatInt(r.ID, 10)},
 		{"job", r.Job},
 		{"subject", r.Subject},
 		{"slot", r.Slot.UTC().Format(time.RFC3339Nano)},
@@ -83,7 +84,7 @@ func count(n *int64) string {
 	if n == nil {
 		return "-"
 	}
-	return fmt.Sprint(*n)
+	return strconv.FormatInt(*n, 10)
 }
 
 func deref(s *string) string {

@@ -76,13 +76,12 @@ func (p *program) runRoles(ctx context.Context, on listeners) error {
 		return err
 	}
 	defer func() { _ = store.Close() }()
-	redis, err := redisOpt(p.settings.RedisURL)
+	s, queue, err := p.newScheduler(db, w.now)
 	if err != nil {
 		return err
 	}
-	s, queue := p.newScheduler(db, redis, w.now)
 	defer func() { _ = queue.Close() }()
-	worker, err := p.newWorker(db, redis, w, store)
+	worker, err := p.newWorker(db, w, store)
 	if err != nil {
 		return err
 	}

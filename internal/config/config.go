@@ -117,7 +117,7 @@ func (s Settings) List() []Setting {
 			Name: f.Tag.Get("env"), Default: f.Tag.Get("default"), Help: f.Tag.Get("help"), Roles: f.Tag.Get("roles"),
 			Value: fmt.Sprint(v.Field(i).Interface()),
 		}
-		if t, ok := v.Field(i).Interface().(time.Time); ok && t.IsZero() {
+		if t, ok := reflect.TypeAssert[time.Time](v.Field(i)); ok && t.IsZero() {
 			one.Value = ""
 		}
 		if f.Tag.Get("secret") != "" && one.Value != "" {

@@ -39,7 +39,7 @@ func Migrate(ctx context.Context, url string, log *slog.Logger) error {
 		return fmt.Errorf("migrate: %w", err)
 	}
 	for _, r := range done {
-		log.Info("migrated", "version", r.Source.Version, "took", r.Duration)
+		log.InfoContext(ctx, "migrated", "version", r.Source.Version, "took", r.Duration)
 	}
 	return nil
 }

@@ -174,7 +174,10 @@ func TestQueueHoldsADeadTask(t *testing.T) {
 // enqueue puts a task into the queue as the scheduler does.
 func (s *stand) enqueue(tk task.Task) {
 	s.t.Helper()
-	q := scheduler.NewAsynqQueue(s.asynqOpt())
+	q, err := scheduler.NewAsynqQueue(s.redis.URL())
+	if err != nil {
+		s.t.Fatal(err)
+	}
 	defer func() { _ = q.Close() }()
 	if err := q.Enqueue(s.t.Context(), tk); err != nil {
 		s.t.Fatal(err)

@@ -313,8 +313,10 @@ func near(t *testing.T, what string, a answer, value, baseline, delta, z float64
 		want float64
 		tol  float64
 	}{
-		{"value", a.Value, value, 5e-4}, {"baseline", a.Baseline, baseline, 5e-5 * math.Max(1, math.Abs(baseline)/1000)},
-		{"delta", a.Delta, delta, 5e-4}, {"z-score", a.Z, z, 5e-5},
+		{"value", a.Value, value, 5e-4},
+		{"baseline", a.Baseline, baseline, 5e-5 * math.Max(1, math.Abs(baseline)/1000)},
+		{"delta", a.Delta, delta, 5e-4},
+		{"z-score", a.Z, z, 5e-5},
 	} {
 		if c.got == nil || math.Abs(*c.got-c.want) > c.tol {
 			got := "null"
