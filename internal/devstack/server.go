@@ -57,7 +57,8 @@ const (
 	readyWithin = 2 * time.Minute
 	// stopWithin bounds the orderly end, hurryWithin the one after it.
 	stopWithin, hurryWithin = 3 * time.Second, time.Second
-	portAttempts            = 5
+	// portAttempts is how many ports are tried. Between the choice of a free one and its use another process may take it.
+	portAttempts = 5
 )
 
 // URL is the address of the server with its password. It stays the same over Restart.
@@ -99,8 +100,8 @@ func (s *Server) Stop(ctx context.Context) error {
 	return err
 }
 
-// Kill ends all the server's processes with SIGKILL, as a power cut would, and returns when they are gone. Restart brings the
-// server back.
+// Kill ends all the server's processes with SIGKILL, so that none can tidy up, and returns when they are gone. It keeps the server's
+// folder; Restart brings the server back.
 func (s *Server) Kill() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -181,7 +182,7 @@ func (s *Server) start(ctx context.Context, wanted int) error {
 		}
 		err := s.run(ctx)
 		if err == nil {
-			s.log.InfoContext(ctx, s.name+" runs", "version", s.version, "port", port, "folder", s.home.dir, "user", s.home.account.name)
+			s.log.InfoContext(ctx, "server runs", "server", s.name, "version", s.version, "port", port, "folder", s.home.dir, "user", s.home.account.name)
 			return nil
 		}
 		if wanted != 0 || attempt == portAttempts || !errors.Is(err, syscall.EADDRINUSE) {
@@ -237,7 +238,7 @@ func (s *Server) run(ctx context.Context) error {
 func (s *Server) clear(ctx context.Context) error {
 	data := s.home.data()
 	if pids := processesIn(data, s.program); len(pids) > 0 {
-		s.log.InfoContext(ctx, "stopping a "+s.name+" left by an earlier run", "pids", pids, "folder", s.home.dir)
+		s.log.InfoContext(ctx, "stopping a server left by an earlier run", "server", s.name, "pids", pids, "folder", s.home.dir)
 		if err := evict(data, s.program, s.stop); err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -76,8 +77,8 @@ func (e *ending) Logf(format string, a ...any)   { e.log = append(e.log, fmt.Spr
 func (e *ending) Errorf(format string, a ...any) { e.TB.Errorf(format, a...) }
 
 func (e *ending) end() {
-	for i := len(e.cleanups) - 1; i >= 0; i-- {
-		e.cleanups[i]()
+	for _, cleanup := range slices.Backward(e.cleanups) {
+		cleanup()
 	}
 }
 

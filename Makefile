@@ -1,0 +1,62 @@
+# `make help` lists what there is to do. Everything works as root and as an ordinary user.
+
+SHELL := bash
+.DEFAULT_GOAL := help
+
+# Where `make deps` puts server programs that it may not install: the tests and `make run` find them here.
+export PATH := $(CURDIR)/.cache/debian/bin:$(PATH)
+
+LINT := .cache/golangci-lint
+# How long all fuzz targets run together.
+FUZZ_SECONDS ?= 120
+
+.PHONY: help
+help: ## Say what there is to do
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1\t\2/' | expand -t 10
+
+.PHONY: run
+run: ## Start everything on made-up data and say where to look
+	@go run ./cmd/tidemark up --world=sandbox
+
+.PHONY: test
+test: ## Check everything, as CI does
+	@tools/check.sh deps modules vet format lint race fuzz
+
+.PHONY: deps
+deps: ## Make sure that PostgreSQL and Redis are on this machine
+	@tools/deps.sh
+
+.PHONY: modules
+modules: ## Check that go.mod and go.sum are complete and true
+	go mod tidy -diff
+	go mod verify
+
+.PHONY: vet
+vet: ## Compile everything and run go vet
+	go vet ./...
+
+.PHONY: format
+format: $(LINT) ## Check the format of the Go files
+	@$(LINT) fmt --diff || { echo 'Not formatted: run make fmt'; exit 1; }
+
+.PHONY: fmt
+fmt: $(LINT) ## Format the Go files
+	$(LINT) fmt
+
+.PHONY: lint
+lint: $(LINT) ## Run the linters
+	$(LINT) run ./...
+
+.PHONY: race
+race: ## Run all tests with the race detector
+	go test -race -timeout 20m ./...
+
+.PHONY: fuzz
+fuzz: ## Run each fuzz target for its share of FUZZ_SECONDS
+	@tools/fuzz.sh $(FUZZ_SECONDS)
+
+$(LINT): tools/go.mod tools/go.sum
+	@echo 'Building the linters, once: this takes some minutes'
+	@mkdir -p $(@D)
+	cd tools && go build -o ../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@touch $@

@@ -1,0 +1,116 @@
+// Package arch holds the rule of who may import whom. It is the table below and the test that holds the whole module to it: every
+// import against the package's row, everything that a package reaches against what its row forbids for ever, and a package comment
+// for each. A package without a row fails, so a new room is a decision that someone reads. Tests may import what they like.
+package arch
+
+// row says what the packages named in rooms may import of this module, and what they must never reach, even through others. Names
+// are paths within the module, separated by commas. A name ending in /* stands for the packages directly below that have no row of
+// their own, one ending in /... for a package and all below it. Rooms may also be: "any room", "any room but cmd", "any room but
+// tests". In never stand words of the list below, or rooms, each with all below it.
+type row struct{ rooms, may, never string }
+
+const (
+	nothing  = ""
+	anyRoom  = "any room"
+	noTests  = "any room but tests"
+	noCmd    = "any room but cmd"
+	theirOwn = "other sources"
+)
+
+var table = []row{
+	// The vocabulary and the rules: leaves.
+	{"series, equity, accounts, migrations, ingest/world/synth, internal/config", nothing, nothing},
+	{"chain, calendar", nothing, "net/http, database drivers, os/exec, other modules"},
+	{"workers/task, internal/telemetry", nothing, "asynq, pgx"},
+
+	// From the outside to observations.
+	{"ingest, ingest/quality", "series, equity, internal/telemetry", "signals, picks, internal/postgres"},
+	{"ingest/*", "ingest, series, equity, ingest/world/synth", theirOwn},
+	{"ingest/sources", "ingest, ingest/*, ingest/world/synth", nothing},
+	{"ingest/archive", "ingest, series", "signals, picks, internal/postgres"},
+	{"ingest/world", "ingest, ingest/archive, ingest/world/synth, series", "signals, picks, internal/postgres"},
+
+	// From observations to what is served and recorded.
+	{"signals", "series", "net/http, pgx"},
+	{"picks", "series, equity, calendar, signals, chain", "net/http, pgx"},
+	{"picks/writer", "picks", "pgx"},
+	{"chain/gitledger", "chain", "pgx"},
+	{"chain/base", "chain, accounts", "pgx"},
+	{"chain/audit", "chain, chain/gitledger, chain/base, calendar", "pgx, api"},
+	{"accounts/x402, accounts/stripe", "accounts", "pgx"},
+
+	// When and how work is done. The scheduler is handed its entries and its store by main.
+	{"scheduler", "workers/task, internal/telemetry", "signals, internal/postgres"},
+	{
+		"internal/postgres",
+		"series, equity, calendar, signals, picks, chain, accounts, migrations, workers/task, internal/telemetry",
+		"ingest, asynq",
+	},
+	{"backfill", "series, signals, ingest, workers/task, internal/postgres", "api"},
+	{
+		"workers",
+		"workers/task, series, equity, calendar, signals, ingest, ingest/archive, ingest/quality, picks, picks/writer, chain, " +
+			"chain/gitledger, chain/base, accounts, accounts/x402, accounts/stripe, backfill, internal/postgres, internal/telemetry",
+		"api",
+	},
+
+	// Doors.
+	{
+		"api",
+		"api/view, series, signals, picks, chain, accounts, accounts/x402, accounts/stripe, internal/postgres, internal/telemetry",
+		"ingest, workers, scheduler, chain/base, asynq",
+	},
+	{
+		"api/view",
+		"series, equity, signals, picks, chain, accounts, internal/postgres",
+		"ingest, workers, scheduler, chain/base, asynq",
+	},
+	{
+		"api/mcp, api/pages",
+		"api/view, signals, picks, chain, accounts, accounts/stripe, internal/telemetry",
+		"ingest, workers, scheduler, chain/base, asynq",
+	},
+	{
+		"ops",
+		"api/view, series, signals, chain, accounts, backfill, workers/task, internal/postgres, internal/telemetry",
+		nothing,
+	},
+
+	// What stands around the program.
+	{"internal/devchain, internal/devstack", "chain, accounts, migrations, internal/config", nothing},
+	{"internal/pgtest", "chain, accounts, migrations, internal/config, internal/devstack", nothing},
+	{"internal/arch", nothing, nothing},
+	{"internal/simulate", noCmd, nothing},
+	{"test/...", anyRoom, nothing},
+	{"cmd/tidemark", noTests, nothing},
+}
+
+// testRooms are what "any room but tests" leaves out.
+const testRooms = "internal/arch, internal/pgtest, internal/simulate, test/..."
+
+// words of the never column that are not rooms, as import paths. Each stands for the path and all below it.
+var words = map[string][]string{
+	"net/http":         {"net/http"},
+	"os/exec":          {"os/exec"},
+	"database drivers": {"database/sql", "github.com/jackc/pgx", "github.com/lib/pq"},
+	"pgx":              {"github.com/jackc/pgx"},
+	"asynq":            {"github.com/hibiken/asynq"},
+}
+
+// modules are the libraries with a room of their own: import path, with all below it, and the rooms that may import it.
+var modules = []struct{ path, rooms string }{
+	{"github.com/hibiken/asynq", "scheduler, workers, ops"},
+	{"github.com/hibiken/asynqmon", "ops"},
+	{"github.com/redis/go-redis", "scheduler, workers, api, ops"},
+	{"github.com/jackc/pgx", "internal/postgres, internal/pgtest, internal/devstack"},
+	{"github.com/pressly/goose", "internal/postgres, internal/pgtest"},
+	{"github.com/ethereum/go-ethereum", "chain/base, internal/devchain"},
+	{"github.com/gocolly/colly", "ingest, ingest/*"},
+	{"github.com/xuri/excelize", "ingest/*"},
+	{"github.com/extrame/xls", "ingest/*"},
+	{"github.com/fergusstrange/embedded-postgres", "internal/devstack"},
+	{"github.com/alicebob/miniredis", "internal/devstack"},
+	{"github.com/alecthomas/kong", "cmd/tidemark"},
+	{"go.opentelemetry.io/otel/sdk", "internal/telemetry"},
+	{"go.opentelemetry.io/otel/exporters", "internal/telemetry"},
+}

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Runs every fuzz target of the module for its share of the seconds given, and at least two seconds. Building comes on top.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+seconds=${1:?how many seconds}
+
+mapfile -t targets < <(
+	grep -rHoE --include='*_test.go' --exclude-dir='.?*' --exclude-dir=tools --exclude-dir=testdata \
+		'^func Fuzz[A-Za-z0-9_]*\(f \*testing\.F\)' . |
+		sed -E 's|^(.*)/[^/]*:func (Fuzz[A-Za-z0-9_]*).*|\1 \2|' | sort
+)
+if [ ${#targets[@]} -eq 0 ]; then
+	echo 'There is no fuzz target.'
+	exit 0
+fi
+each=$((seconds / ${#targets[@]}))
+[ "$each" -ge 2 ] || each=2
+echo "${#targets[@]} targets, $each s each"
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+failed=0
+for target in "${targets[@]}"; do
+	read -r package name <<<"$target"
+	for try in 1 2; do
+		if go test -run '^$' -fuzz "^$name\$" -fuzztime "${each}s" "$package" >"$log" 2>&1; then
+			tried=$(sed -nE 's/.*execs: ([0-9]+).*/\1 inputs/p' "$log" | tail -n 1)
+			printf '%-40s %-28s %s\n' "$package" "$name" "${tried:-its known inputs took all the time}"
+			break
+		fi
+		# At the end of its time the go command now and then takes its own deadline for a failure of the target, and writes no input.
+		if [ "$try" = 1 ] && grep -q 'context deadline exceeded' "$log" && ! grep -q 'Failing input written' "$log"; then
+			continue
+		fi
+		printf '%-40s %-28s FAILED\n' "$package" "$name"
+		cat "$log"
+		failed=1
+		break
+	done
+done
+exit "$failed"
