@@ -74,7 +74,7 @@ func repair(ctx context.Context, db *postgres.DB, store ingest.Archive, src inge
 			return 0, err
 		}
 		l := Load(src, ingest.Fetched{Fetch: c.Fetch, Batch: b})
-		l.FetchedAt = now
+		l.FetchedAt, l.Anew = now, true
 		l.Readings = only(c.Series, l.Readings, func(r series.Reading) series.ID { return r.Series })
 		l.Covers = only(c.Series, l.Covers, func(c series.Coverage) series.ID { return c.Series })
 		loads = append(loads, l)

@@ -71,6 +71,6 @@ func writeForEver(t *testing.T, dir string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Println("put", digest) //nolint:forbidigo // to the parent
+		fmt.Println("put", digest)
 	}
 }
