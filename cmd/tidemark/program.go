@@ -9,10 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"text/tabwriter"
 	"time"
 
 	"tidemark/ingest"
+	"tidemark/ingest/portwatch"
 	"tidemark/ingest/sources"
 	"tidemark/internal/postgres"
 	"tidemark/signals"
@@ -67,8 +69,13 @@ func (migrateCommand) Run(ctx context.Context, p *program) error {
 	return postgres.Migrate(ctx, url, p.log)
 }
 
+// sources are the upstreams of this installation: all, but for one whose terms the operator has yet to accept.
 func (p *program) sources() []ingest.Source {
-	return sources.All(sources.Keys{EIA: p.settings.EIAAPIKey})
+	list := sources.All(sources.Keys{EIA: p.settings.EIAAPIKey})
+	if p.settings.World == "live" && p.settings.PortWatchAck != "yes" {
+		list = slices.DeleteFunc(list, func(s ingest.Source) bool { return s.ID == portwatch.Source().ID })
+	}
+	return list
 }
 
 func (p *program) definitions() []signals.Definition { return signals.All() }

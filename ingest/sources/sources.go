@@ -7,7 +7,9 @@ import (
 
 	"tidemark/ingest"
 	"tidemark/ingest/eia"
+	"tidemark/ingest/portwatch"
 	"tidemark/ingest/world/synth"
+	"tidemark/ingest/worldbank"
 )
 
 // Keys holds the operator's keys to upstreams. An empty key is none: the source then takes its keyless form.
@@ -21,6 +23,8 @@ func All(keys Keys) []ingest.Source {
 	return []ingest.Source{
 		eia.Spot(keys.EIA),
 		eia.Weekly(keys.EIA),
+		worldbank.Source(),
+		portwatch.Source(),
 	}
 }
 
@@ -29,5 +33,7 @@ func All(keys Keys) []ingest.Source {
 func Sandbox(w synth.World) http.Handler {
 	mux := http.NewServeMux()
 	eia.Sandbox(mux, w)
+	worldbank.Sandbox(mux, w)
+	portwatch.Sandbox(mux, w)
 	return mux
 }

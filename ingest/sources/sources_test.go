@@ -135,14 +135,17 @@ func TestSandboxAnswersEverySource(t *testing.T) {
 				t.Fatal(err)
 			}
 			found := map[series.ID]bool{}
-			for _, r := range requests {
-				answer := get(r.URL)
-				batch, err := s.Parse(ingest.Response{Request: r, Header: answer.Header(), Body: answer.Body.Bytes(), FetchedAt: now})
-				if err != nil || answer.Code != http.StatusOK {
-					t.Errorf("%s: %s: status %d: %v", form, r.URL, answer.Code, err)
-				}
-				for _, v := range batch.Readings {
-					found[v.Series] = true
+			for _, first := range requests {
+				for r := &first; r != nil; {
+					answer := get(r.URL)
+					batch, err := s.Parse(ingest.Response{Request: *r, Header: answer.Header(), Body: answer.Body.Bytes(), FetchedAt: now})
+					if err != nil || answer.Code != http.StatusOK {
+						t.Errorf("%s: %s: status %d: %v", form, r.URL, answer.Code, err)
+					}
+					for _, v := range batch.Readings {
+						found[v.Series] = true
+					}
+					r = batch.Next
 				}
 			}
 			for _, i := range s.Series {

@@ -36,8 +36,9 @@ type Settings struct {
 	SandboxDays  int           `env:"SANDBOX_DAYS" default:"182" roles:"up" help:"How many days of history a new sandbox lives through, at high speed, before it follows the wall clock."`
 	SandboxDelay time.Duration `env:"SANDBOX_DELAY" default:"0s" roles:"up,worker" help:"How long a sandbox upstream takes to answer."`
 
-	EIAAPIKey string `env:"EIA_API_KEY" name:"eia-api-key" secret:"true" roles:"up,worker" help:"Key of the EIA API v2. Without it the public history pages are read."`
-	UserAgent string `env:"USER_AGENT" roles:"up,worker" help:"How upstreams see this program; give a way to reach you. Default: Tidemark and PUBLIC_URL."`
+	EIAAPIKey    string `env:"EIA_API_KEY" name:"eia-api-key" secret:"true" roles:"up,worker" help:"Key of the EIA API v2. Without it the public history pages are read."`
+	PortWatchAck string `env:"PORTWATCH_LICENSE_ACK" name:"portwatch-license-ack" roles:"up,scheduler,worker" help:"yes: this service may use IMF PortWatch, whose terms allow non-commercial and research use. Without it hormuz-transit gets no data outside the sandbox and replay worlds."`
+	UserAgent    string `env:"USER_AGENT" roles:"up,worker" help:"How upstreams see this program; give a way to reach you. Default: Tidemark and PUBLIC_URL."`
 
 	Concurrency int    `env:"CONCURRENCY" default:"4" roles:"up,worker" help:"How many tasks a worker runs at once."`
 	LogFormat   string `env:"LOG_FORMAT" enum:"auto,text,json" default:"auto" roles:"all" help:"auto (text on a terminal, else JSON), text or json."`

@@ -202,6 +202,14 @@ func orNull(t time.Time) any {
 	return t
 }
 
+// The series that nobody has loaded before these loads. Asked once, before the first of them confirms anything: the later pages of a
+// first answer are as old news as the first one.
+const firstLoadsSQL = `
+	create temporary table first_loads on commit drop as
+	select t.series
+	from (select series from stage_readings union select series from stage_covers) t
+	where not exists (select from watermarks w where w.series = t.series)`
+
 // What is known of the series that a load speaks of: the newest vintage of each observation.
 const knownSQL = `
 	create temporary table known on commit drop as
@@ -230,17 +238,18 @@ const addReadingsSQL = `
 	insert into observations (series, observed_at, vintage_at, value, marker, assumed, fetch_id)
 	select s.series, s.observed_at,
 		case
-			when k.series is null and w.series is null then least(s.published_at, l.fetched_at)
+			when k.series is null and first.series is not null then least(s.published_at, l.fetched_at)
 			when k.series is null then l.fetched_at
 			else greatest(l.fetched_at, k.vintage_at + interval '1 microsecond')
 		end,
 		s.value, s.marker,
-		k.series is null and w.series is null and s.published_at < l.fetched_at,
+		k.series is null and first.series is not null and s.published_at < l.fetched_at,
 		l.fetch_id
 	from stage_readings s
 	join stage_loads l on l.load = s.load
 	left join known k on k.series = s.series and k.observed_at = s.observed_at
 	left join watermarks w on w.series = s.series
+	left join first_loads first on first.series = s.series
 	where s.load = @load and (w.series is null or w.confirmed_at <= l.fetched_at)
 		and (k.series is null or k.value is distinct from s.value or k.marker is distinct from s.marker)
 	on conflict do nothing`
@@ -277,6 +286,9 @@ const dependentsSQL = `
 
 func merge(ctx context.Context, tx pgx.Tx, f task.Fence, loads []Load, dependents []string) (int64, error) {
 	var added int64
+	if _, err := tx.Exec(ctx, firstLoadsSQL); err != nil {
+		return 0, fmt.Errorf("read what was ever loaded: %w", err)
+	}
 	for i := range loads {
 		args := pgx.NamedArgs{"load": i, "withdrawable": withdrawable}
 		if _, err := tx.Exec(ctx, knownSQL, args); err != nil {

@@ -1,11 +1,12 @@
 // Command record turns a folder of recorded upstream files into an archive folder that a replay world can answer from. It reads
 // the workbooks and tables that somebody saved, and writes around their numbers the pages that the publisher would have served
-// when they were saved: the recorded figures are true, the bytes around them are constructed, and every entry says so.
+// when they were saved: the recorded figures are true, the bytes around them are constructed, and every entry says so. What was
+// saved as the publisher sent it is archived as it is.
 //
 //	go run ./test/record --from DIR --to DIR
 //
-// --from is the folder with the recordings (that of EIA is its subfolder eia), --to the archive folder to make, which must not
-// hold an archive yet. The tool prints what it wrote, and what it left out and why. It is no part of the product, and holds no
+// --from is the folder with the recordings (its subfolders eia, worldbank and portwatch are read), --to the archive folder to
+// make, which must not hold an archive yet. The tool prints what it wrote, and what it left out and why. It is no part of the product, and holds no
 // byte of the data.
 package main
 
@@ -18,6 +19,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 
 	"tidemark/ingest/archive"
 	"tidemark/series"
@@ -46,56 +48,97 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		flags.Usage()
 		return errors.New("want --from and --to and nothing else")
 	}
-	recordings, omissions, err := survey(*from)
+	entries, omissions, err := gather(*from)
 	if err != nil {
 		return err
 	}
-	fetches, err := write(ctx, *to, recordings)
-	if err != nil {
+	if err := write(ctx, *to, entries); err != nil {
 		return err
 	}
-	report(stdout, recordings, fetches, omissions)
+	report(stdout, entries, omissions)
 	return nil
 }
 
-// write makes the archive folder, the oldest recording first.
-func write(ctx context.Context, dir string, recordings []recording) ([]series.Fetch, error) {
-	if _, err := os.Stat(filepath.Join(dir, archive.ManifestName)); err == nil {
-		return nil, fmt.Errorf("write the archive: %s holds one already", dir)
+// gather reads all recordings and sorts the answers by the time they were saved.
+func gather(from string) ([]entry, []omission, error) {
+	recordings, omissions, err := survey(from)
+	if err != nil {
+		return nil, nil, err
 	}
-	if len(recordings) == 0 {
-		return nil, errors.New("write the archive: nothing was recorded that a source reads")
+	var entries []entry
+	for _, r := range recordings {
+		fetch, body, err := r.exchange()
+		if err != nil {
+			return nil, nil, fmt.Errorf("write the answer to %s: %w", r.file, err)
+		}
+		entries = append(entries, entry{file: r.file, fetch: fetch, body: body, readings: r.readings})
+	}
+	sheets, err := readPinkSheets(from)
+	if err != nil {
+		return nil, nil, err
+	}
+	transits, left, err := readTransits(from)
+	if err != nil {
+		return nil, nil, err
+	}
+	entries = slices.Concat(entries, sheets, transits)
+	slices.SortStableFunc(entries, func(a, b entry) int { return a.fetch.FetchedAt.Compare(b.fetch.FetchedAt) })
+	return entries, append(omissions, left...), nil
+}
+
+// write makes the archive folder, the oldest recording first.
+func write(ctx context.Context, dir string, entries []entry) error {
+	if _, err := os.Stat(filepath.Join(dir, archive.ManifestName)); err == nil {
+		return fmt.Errorf("write the archive: %s holds one already", dir)
+	}
+	if len(entries) == 0 {
+		return errors.New("write the archive: nothing was recorded that a source reads")
 	}
 	w, err := archive.NewWriter(dir)
 	if err != nil {
-		return nil, fmt.Errorf("write the archive: %w", err)
+		return fmt.Errorf("write the archive: %w", err)
 	}
-	var fetches []series.Fetch
-	for _, r := range recordings {
-		fetch, body, err := r.exchange()
-		if err == nil {
-			err = w.Add(ctx, fetch, body)
+	for _, e := range entries {
+		if err := w.Add(ctx, e.fetch, e.body); err != nil {
+			return errors.Join(fmt.Errorf("write the archive: %s: %w", e.file, err), w.Abort())
 		}
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("write the archive: %s: %w", r.file, err), w.Abort())
-		}
-		fetches = append(fetches, fetch)
 	}
 	if err := w.Close(); err != nil {
-		return nil, fmt.Errorf("write the archive: %w", err)
+		return fmt.Errorf("write the archive: %w", err)
 	}
-	return fetches, nil
+	return nil
 }
 
-func report(out io.Writer, recordings []recording, fetches []series.Fetch, omissions []omission) {
+func report(out io.Writer, entries []entry, omissions []omission) {
 	p := func(format string, args ...any) { _, _ = fmt.Fprintf(out, format, args...) }
-	for i, r := range recordings {
-		first, last := r.readings[0].ObservedAt, r.readings[len(r.readings)-1].ObservedAt
-		p("wrote %s  %-33s %6d values  %s to %s  from %s\n", fetches[i].FetchedAt.Format("2006-01-02T15:04:05Z"),
-			r.series, len(r.readings), first.Format("2006-01-02"), last.Format("2006-01-02"), r.file)
+	constructed := 0
+	for _, e := range entries {
+		if e.fetch.Constructed {
+			constructed++
+		}
+		if len(e.readings) == 0 {
+			continue // a step on the way to the figures
+		}
+		first, last := e.readings[0].ObservedAt, e.readings[0].ObservedAt
+		ids := map[series.ID]bool{}
+		for _, r := range e.readings {
+			ids[r.Series] = true
+			if r.ObservedAt.Before(first) {
+				first = r.ObservedAt
+			}
+			if r.ObservedAt.After(last) {
+				last = r.ObservedAt
+			}
+		}
+		what := string(e.readings[0].Series)
+		if len(ids) > 1 {
+			what = fmt.Sprintf("%d series of %s", len(ids), e.fetch.Source)
+		}
+		p("wrote %s  %-33s %6d values  %s to %s  from %s\n", e.fetch.FetchedAt.Format("2006-01-02T15:04:05Z"),
+			what, len(e.readings), first.Format("2006-01-02"), last.Format("2006-01-02"), e.file)
 	}
 	for _, o := range omissions {
 		p("left out %s: %s\n", o.what, o.why)
 	}
-	p("%d answers written, all constructed around recorded figures; %d things left out\n", len(recordings), len(omissions))
+	p("%d answers written, %d of them constructed around recorded figures; %d things left out\n", len(entries), constructed, len(omissions))
 }

@@ -1,0 +1,53 @@
+package worldbank
+
+import (
+	"net/http"
+	"sync"
+	"time"
+
+	"tidemark/ingest"
+)
+
+// zoneName is the zone that releases and schedules are stated in: that of Washington.
+const zoneName = "America/New_York"
+
+// newYork is that zone. On a machine without a zone database its winter offset stands in: summer's instants then come out one
+// hour late, so that nothing is taken for known before it was.
+var newYork = sync.OnceValue(func() *time.Location {
+	zone, err := time.LoadLocation(zoneName)
+	if err != nil {
+		return time.FixedZone("EST", -5*60*60)
+	}
+	return zone
+})
+
+// releaseOf is when the workbook that ends with a month is taken for published: on the 3rd of the month after it at 15:00 in New
+// York. Seen were the 2nd, the 3rd and the 4th; no hour is announced.
+func releaseOf(year int, month time.Month) time.Time {
+	return time.Date(year, month+1, 3, 15, 0, 0, 0, newYork()).UTC()
+}
+
+// published tells when the price of a month is assumed to have become known.
+func published(observedAt time.Time) time.Time {
+	year, month, _ := observedAt.UTC().Date()
+	return releaseOf(year, month)
+}
+
+// lastRelease returns the newest release at or before an instant.
+func lastRelease(t time.Time) time.Time {
+	year, month, _ := t.In(newYork()).Date()
+	if at := releaseOf(year, month-1); !at.After(t) {
+		return at
+	}
+	return releaseOf(year, month-2)
+}
+
+// answeredAt is the time at which the publisher gave an answer: the Date that it wrote on it, or else the time of the fetch. The
+// two are the same but in a replay, whose clock stands at one instant and may be long after the recording: there, as everywhere,
+// the age of a workbook is what it was when it was handed out. Zero: unknown.
+func answeredAt(r ingest.Response) time.Time {
+	if at, err := http.ParseTime(r.Header.Get("Date")); err == nil {
+		return at
+	}
+	return r.FetchedAt
+}
