@@ -1,0 +1,105 @@
+package equity
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Price is an amount in the currency of its listing as plain decimal text, with as many decimals as it was published with: "182.50".
+// Text, because a price is hashed as it stands, and a number forgets its last zeros. Empty is an unknown price.
+type Price string
+
+// ParsePrice checks a price's text: digits, at most one point, at most four decimals, no sign, no exponent, no leading zero but the
+// one before a point, greater than zero. Two decimals are the least: "182.5" becomes "182.50".
+func ParsePrice(s string) (Price, error) {
+	whole, decimals, point := strings.Cut(s, ".")
+	switch {
+	case whole == "" || !digits(whole) || len(whole) > 1 && whole[0] == '0' || len(whole) > 12,
+		point && (decimals == "" || !digits(decimals) || len(decimals) > 4):
+		return "", fmt.Errorf("parse price %q: want digits with at most four decimals", s)
+	case strings.Trim(whole+decimals, "0") == "":
+		return "", fmt.Errorf("parse price %q: want more than zero", s)
+	}
+	if len(decimals) < 2 {
+		decimals += "00"[len(decimals):]
+	}
+	return Price(whole + "." + decimals), nil
+}
+
+// PriceOf is the text of a price that a publisher gives as a binary number, rounded to the given decimals, from 2 to 4.
+func PriceOf(v float64, decimals int) (Price, error) {
+	return ParsePrice(strconv.FormatFloat(v, 'f', min(max(decimals, 2), 4), 64))
+}
+
+// Float is the price as a number, for statistics; zero for an unknown or malformed price.
+func (p Price) Float() float64 {
+	v, err := strconv.ParseFloat(string(p), 64)
+	if err != nil {
+		return 0
+	}
+	return v
+}
+
+func digits(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+// Bar is one company's trading on one day, as it was: no split and no dividend is worked into it. Open, High and Low may be
+// unknown, Close is not. The currency is that of the company's listing, US dollars on the exchanges of this module.
+type Bar struct {
+	CIK                    CIK
+	Date                   time.Time
+	Open, High, Low, Close Price
+	// Volume is in shares as they were on that day.
+	Volume int64
+	// Source names who published the bar.
+	Source string
+}
+
+// ActionKind is what happened to the shares of a company.
+type ActionKind string
+
+// The kinds.
+const (
+	// Split gives New shares for Old ones; a reverse split has New below Old. A dividend in shares of the same company is a split.
+	Split ActionKind = "split"
+	// Dividend pays Cash for each share as it is after any split of the same date. What a company hands out in shares of another
+	// (a spin-off) is a dividend of those shares' first closing price.
+	Dividend ActionKind = "dividend"
+	// Merger ends the shares: each becomes Cash, New shares of Successor for Old ones, or both.
+	Merger ActionKind = "merger"
+	// Delisting ends trading. Cash is what a share was worth afterwards, where that is known.
+	Delisting ActionKind = "delisting"
+)
+
+// Action is one such event. It takes effect before the opening of Date.
+type Action struct {
+	CIK  CIK
+	Kind ActionKind
+	// Date is the first on which the shares trade without what is given (the ex-date), or the first on which they no longer
+	// trade.
+	Date time.Time
+	// New and Old are the terms of a split, or of the shares' part of a merger: four for one is New 4, Old 1.
+	New, Old float64
+	// Cash per share; empty when there is none or it is unknown.
+	Cash Price
+	// Successor is the company whose shares a merger gives; zero when it gives none.
+	Successor CIK
+	// Source names who published the action.
+	Source string
+}
+
+// Ratio is how many new shares one old share becomes: New over Old, 1 where the terms are not stated.
+func (a Action) Ratio() float64 {
+	if !(a.New > 0) || !(a.Old > 0) {
+		return 1
+	}
+	return a.New / a.Old
+}
