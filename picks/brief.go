@@ -1,0 +1,193 @@
+package picks
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"tidemark/equity"
+)
+
+// Brief is what a text about one company is written from: the facts, the documents they are in, and what the numbers say is worth
+// saying. It is the same for all languages, so that all name the same numbers.
+type Brief struct {
+	Ticker, Name string
+	Day          time.Time
+	// Facts has every number that any text may name.
+	Facts Data
+	// Sources are the documents; Facts point into them.
+	Sources []Source
+
+	// lead and next are the groups that speak for the company most, weak the one that speaks against it most; empty for none.
+	lead, next, weak Group
+	// strong and poor are the metrics that speak for and against it, the clearest first.
+	strong, poor []string
+	// risk is the key of the main risk.
+	risk string
+	// signal is the sign of the effect of the most important of our own signals; zero where none is worth naming.
+	signal int
+	// picked tells that the company is the pick of the day.
+	picked bool
+	// variant chooses between phrases that say the same.
+	variant int
+}
+
+// exchangeNames are the names of the covered exchanges.
+var exchangeNames = map[string]string{"XNYS": "NYSE", "XNAS": "Nasdaq", "XASE": "NYSE American"}
+
+// clear is how many standard deviations from the mean a metric must be to be worth a sentence.
+const clear = 0.35
+
+// NewBrief gathers what there is to say about one of the companies of a ranking. The filings, in any order, give the facts their
+// addresses; a fact whose filing is not among them is cited without one.
+func NewBrief(r Ranking, s Score, filings []equity.Filing) Brief {
+	b := Brief{Ticker: s.Ticker, Name: s.Name, Day: r.Day, picked: r.Pick != nil && r.Pick.CIK == s.CIK}
+	b.variant = int(s.CIK) + r.Day.YearDay()
+	w := briefWriter{brief: &b, score: s, filings: filings, day: r.Day}
+	w.names(r)
+	w.figures()
+	w.growth()
+	w.ratios()
+	w.market(r)
+	b.choose(s)
+	return b
+}
+
+// Fundamentals are the few figures that stand beside a text. Those that are unknown are NaN.
+type Fundamentals struct {
+	// MarketCapUSDBn is in billions of US dollars.
+	MarketCapUSDBn, PE, RevenueGrowthPct float64
+	// AsOf is the end of the newest report that they are made of.
+	AsOf time.Time
+}
+
+// Fundamentals picks them out of a score, rounded to one decimal. A company with a loss has no price to earnings.
+func (s Score) Fundamentals() Fundamentals {
+	round := func(v float64) float64 { return math.Round(v*10) / 10 }
+	f := Fundamentals{MarketCapUSDBn: round(s.MarketValue.Value / 1e9), PE: math.NaN(), RevenueGrowthPct: math.NaN(), AsOf: s.Income.Over.End}
+	if m := s.metric(EarningsYield); m.Known() && m.Value > 0 {
+		f.PE = round(1 / m.Value)
+	}
+	if growth := s.revenueGrowth(); growth.Known() {
+		f.RevenueGrowthPct = round(100 * growth.Value)
+	}
+	return f
+}
+
+// revenueGrowth is that of the newest fiscal year.
+func (s Score) revenueGrowth() Figure {
+	if len(s.Book.years) < 2 {
+		return Figure{}
+	}
+	now, before := s.Book.over(revenue, s.Book.years[0]), s.Book.over(revenue, s.Book.years[1])
+	return now.minus(before).over(before)
+}
+
+// choose decides what is worth saying.
+func (b *Brief) choose(s Score) {
+	weights := map[Group]float64{Quality: 0.35, Value: 0.30, Momentum: 0.25, Risk: 0.10}
+	groups := []Group{Quality, Value, Momentum, Risk}
+	slices.SortStableFunc(groups, func(x, y Group) int {
+		return compareDown(weights[x]*s.Groups[x], weights[y]*s.Groups[y])
+	})
+	if b.Facts.Has("quality_ahead") {
+		if s.Groups[groups[0]] > 0 {
+			b.lead = groups[0]
+		}
+		if s.Groups[groups[1]] > clear {
+			b.next = groups[1]
+		}
+		if last := groups[3]; s.Groups[last] < -clear {
+			b.weak = last
+		}
+	}
+	metrics := slices.DeleteFunc(slices.Clone(s.Metrics), func(m Metric) bool { return math.IsNaN(m.Z) })
+	slices.SortStableFunc(metrics, func(x, y Metric) int { return compareDown(x.Z, y.Z) })
+	for _, m := range metrics {
+		if m.Z > clear {
+			b.strong = append(b.strong, m.ID)
+		}
+	}
+	for _, m := range slices.Backward(metrics) {
+		if m.Z < -clear {
+			b.poor = append(b.poor, m.ID)
+		}
+	}
+	b.risk = mainRisk(s, b.Facts)
+}
+
+func compareDown(x, y float64) int {
+	switch {
+	case x > y:
+		return -1
+	case x < y:
+		return 1
+	default:
+		return 0
+	}
+}
+
+// mainRisk is the key of the risk that stands out most. Each is measured in how far it is beyond where it begins to be one, so that the
+// largest counts; a loss counts before all.
+func mainRisk(s Score, facts Data) string {
+	value := func(id string) float64 {
+		d, ok := facts.Find(id)
+		if !ok {
+			return math.NaN()
+		}
+		return d.Number()
+	}
+	z := func(id string) float64 { return s.metric(id).Z }
+	unknown, measures := value("unknown"), value("measures")
+	risks := []struct {
+		key   string
+		above float64
+	}{
+		{"loss", loss(value("net_income"))},
+		{"price", max(value("pe")/30-1, -z(EarningsYield)-1.5)},
+		{"debt", max(value("debt_ratio")/40-1, -z(LowDebt)-1.5)},
+		{"volatility", max(value("volatility")/45-1, -z(LowVolatility)-1.5)},
+		{"falling", max(-value("momentum")/20-1, -z(PriceMomentum)-1.5)},
+		{"shrinking", -value("revenue_growth")/5 - 1},
+		{"weak", 0.5 - value("fscore")/value("fscore_known")},
+		{"accruals", -z(CashBacking) - 1},
+		{"signal", -s.Tilt.Total/maxTilt*2 - 1},
+		{"unknown", 4*unknown/measures - 1},
+	}
+	key, most := "market", 0.0
+	for _, r := range risks {
+		if phrase := "risk." + r.key; r.above > most && facts.fits(phrase) {
+			key, most = r.key, r.above
+		}
+	}
+	return key
+}
+
+// loss is beyond all other measures for a loss, and none for a profit.
+func loss(income float64) float64 {
+	if income < 0 {
+		return math.Inf(1)
+	}
+	return 0
+}
+
+// fits tells whether all facts are there that a phrase names. All languages name the same.
+func (d Data) fits(phrase string) bool {
+	text, ok := english.phrases[phrase]
+	if !ok {
+		return false
+	}
+	for {
+		_, rest, found := strings.Cut(text, "{")
+		if !found {
+			return true
+		}
+		place, after, _ := strings.Cut(rest, "}")
+		id, _, _ := strings.Cut(place, "|")
+		if !d.Has(id) {
+			return false
+		}
+		text = after
+	}
+}

@@ -1,0 +1,211 @@
+package picks
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"tidemark/equity"
+)
+
+// briefWriter fills a brief.
+type briefWriter struct {
+	brief   *Brief
+	score   Score
+	filings []equity.Filing
+	day     time.Time
+}
+
+func (w *briefWriter) facts() *Data { return &w.brief.Facts }
+
+// names adds who the company is and what it costs.
+func (w *briefWriter) names(r Ranking) {
+	s, d := w.score, w.facts()
+	d.word("name", s.Name, Name)
+	d.word("ticker", s.Ticker, Name)
+	d.word("exchange", exchangeNames[s.Exchange], Name)
+	d.word("sector", "sector."+string(s.Sector), Term)
+	d.word("industry", "industry."+industryOf(s.SIC).id, Term)
+	if s.Country != "" {
+		d.word("country", "country."+s.Country, Term)
+	}
+	d.date("pick_date", r.Day)
+	*d = append(*d, Datum{ID: "price", Value: string(s.Price), Unit: Dollars, AsOf: r.Day, Source: -1})
+	d.add("rank", float64(s.Rank), 0, Count, r.Day, -1)
+	d.add("universe", float64(len(r.Scores)), 0, Count, r.Day, -1)
+}
+
+// figures adds the amounts of the last twelve months and of the balance.
+func (w *briefWriter) figures() {
+	s, d := w.score, w.facts()
+	d.date("income_to", s.Income.Over.End)
+	w.amount("net_income", s.Income)
+	w.amount("revenue", s.Revenue.with(s.Income))
+	w.amount("cash_flow", s.CashFlow.with(s.Income))
+	w.amount("free_cash_flow", s.CashFlow.minus(s.Spending.with(s.CashFlow)).with(s.Income))
+	d.dollars("market_value", s.MarketValue.Value, w.day, w.source(s.MarketValue.From...))
+	if year := s.FScore.Year; !year.End.IsZero() {
+		d.date("year_end", year.End)
+	}
+	w.report("annual", func(f equity.Fact) bool { return annualForms[f.Form] })
+	w.report("latest", func(equity.Fact) bool { return true })
+}
+
+// report adds form and date of the newest report of a kind that a figure was taken from.
+func (w *briefWriter) report(id string, kind func(equity.Fact) bool) {
+	var newest equity.Fact
+	for _, m := range w.score.Metrics {
+		for _, f := range m.Facts {
+			if kind(f) && (f.Filed.After(newest.Filed) || f.Filed.Equal(newest.Filed) && f.Accession > newest.Accession) {
+				newest = f
+			}
+		}
+	}
+	if newest.Form != "" {
+		*w.facts() = append(*w.facts(), Datum{ID: id + "_form", Value: newest.Form, Unit: Name, AsOf: newest.Filed, Source: w.source(newest)})
+		*w.facts() = append(*w.facts(), Datum{ID: id + "_filed", Value: newest.Filed.Format(time.DateOnly), Unit: Date, AsOf: newest.Filed, Source: w.source(newest)})
+	}
+}
+
+// amount adds a sum of money.
+func (w *briefWriter) amount(id string, f Figure) {
+	if f.Known() {
+		w.facts().dollars(id, f.Value, f.Over.End, w.source(f.From...))
+	}
+}
+
+// ratio adds a figure that is a fraction as a percentage.
+func (w *briefWriter) ratio(id string, f Figure) {
+	if f.Known() {
+		w.facts().percent(id, f.Value, f.Over.End, w.source(f.From...))
+	}
+}
+
+// source is the index of the newest filing among those that facts are from, which is added to the sources when it is new.
+func (w *briefWriter) source(facts ...equity.Fact) int {
+	var newest equity.Fact
+	for _, f := range facts {
+		if f.Filed.After(newest.Filed) {
+			newest = f
+		}
+	}
+	if newest.Accession == "" {
+		return -1
+	}
+	source := Source{Title: "Form " + newest.Form}
+	for _, f := range w.filings {
+		if f.Accession == newest.Accession {
+			source.URL, source.RetrievedAt = f.URL, f.AcceptedAt
+		}
+	}
+	if source.URL == "" {
+		source.Title += ", " + newest.Accession
+	}
+	if i := slices.Index(w.brief.Sources, source); i >= 0 {
+		return i
+	}
+	w.brief.Sources = append(w.brief.Sources, source)
+	return len(w.brief.Sources) - 1
+}
+
+// growth adds how revenue changed over the fiscal year and over the newest quarter.
+func (w *briefWriter) growth() {
+	s, book := w.score, w.score.Book
+	w.ratio("revenue_growth", s.revenueGrowth())
+	end := s.Revenue.Over.End
+	now := book.quarter(revenue, end)
+	if !now.Known() {
+		return
+	}
+	for days := -6; days <= 6; days++ { // fiscal quarters end on a weekday, not on a date
+		before := book.quarter(revenue, now.Over.End.AddDate(0, 0, -364+days))
+		if growth := now.minus(before).over(before); growth.Known() {
+			w.ratio("quarter_growth", growth)
+			w.facts().date("quarter_to", end)
+			return
+		}
+	}
+}
+
+// ratios adds what the metrics are made of.
+func (w *briefWriter) ratios() {
+	s, d := w.score, w.facts()
+	w.ratio("net_margin", s.Income.over(s.Revenue.with(s.Income)))
+	w.ratio("gross_margin", s.GrossProfit.with(s.Revenue).over(s.Revenue))
+	w.ratio("debt_ratio", s.Debt.over(s.Assets))
+	for _, id := range []string{EarningsYield, CashYield, BookYield, OperatingYield, GrossProfitability, ReturnOnEquity} {
+		if m := s.metric(id); m.Known() {
+			asOf := w.day // a price has a part in it
+			if m.Group == Quality {
+				asOf = s.Income.Over.End
+			}
+			d.percent(id, m.Value, asOf, w.source(m.Facts...))
+		}
+	}
+	if m := s.metric(EarningsYield); m.Known() && m.Value > 0 {
+		d.add("pe", 1/m.Value, 1, Times, w.day, w.source(m.Facts...))
+	}
+	if s.FScore.Known >= leastFScoreKnown {
+		facts := s.metric(FinancialStrength).Facts
+		d.add("fscore", float64(s.FScore.Score), 0, Count, s.FScore.Year.End, w.source(facts...))
+		d.add("fscore_known", float64(s.FScore.Known), 0, Count, s.FScore.Year.End, w.source(facts...))
+	}
+}
+
+// market adds what prices and the comparison say.
+func (w *briefWriter) market(r Ranking) {
+	s, d := w.score, w.facts()
+	if m := s.metric(PriceMomentum); m.Known() {
+		d.percent("momentum", m.Value, m.To, -1)
+		d.percent("sector_momentum", s.SectorMomentum, m.To, -1)
+		d.date("momentum_from", m.From)
+		d.date("momentum_to", m.To)
+	}
+	d.percent("volatility", s.Volatility, s.metric(LowVolatility).To, -1)
+	for _, g := range []Group{Quality, Value, Momentum, Risk} {
+		d.add(string(g)+"_ahead", 100*ahead(r.Scores, s, g), 0, Percent, r.Day, -1)
+	}
+	unknown, measures := 0, 0
+	for _, m := range s.Metrics {
+		if m.Applies {
+			measures++
+			if !m.Known() {
+				unknown++
+			}
+		}
+	}
+	d.add("unknown", float64(unknown), 0, Count, r.Day, -1)
+	d.add("measures", float64(measures), 0, Count, r.Day, -1)
+	if p, ok := s.Tilt.largest(); ok {
+		d.word("signal", "signal."+p.Exposure.Signal, Term)
+		d.add("signal_z", p.Z, 1, Deviations, r.Day, -1)
+		if w.brief.signal = 1; p.Effect < 0 {
+			w.brief.signal = -1
+		}
+	}
+}
+
+// ahead is the share of the other companies with a lower score in a group.
+func ahead(scores []Score, s Score, g Group) float64 {
+	if len(scores) < 2 {
+		return math.NaN()
+	}
+	lower := 0
+	for _, o := range scores {
+		if o.Groups[g] < s.Groups[g] {
+			lower++
+		}
+	}
+	return float64(lower) / float64(len(scores)-1)
+}
+
+// largest is the signal with the largest effect, and whether there is one worth naming.
+func (t Tilt) largest() (TiltPart, bool) {
+	var best TiltPart
+	for _, p := range t.Parts {
+		if math.Abs(p.Effect) > math.Abs(best.Effect) {
+			best = p
+		}
+	}
+	return best, math.Abs(best.Z) >= 1
+}

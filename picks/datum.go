@@ -1,0 +1,154 @@
+package picks
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// Lang is a language that texts are written in.
+type Lang string
+
+// The languages, in the order in which they are listed.
+const (
+	Spanish    Lang = "es"
+	English    Lang = "en"
+	Portuguese Lang = "pt"
+	Hindi      Lang = "hi"
+)
+
+// Langs lists the languages.
+func Langs() []Lang { return []Lang{Spanish, English, Portuguese, Hindi} }
+
+// ParseLang finds the language of a code, and whether there is one.
+func ParseLang(code string) (Lang, bool) {
+	l := Lang(code)
+	return l, slices.Contains(Langs(), l)
+}
+
+// Unit says how a datum is written and what it may be compared with.
+type Unit string
+
+// The units. Values are plain decimal text in the unit.
+const (
+	Percent    Unit = "%"
+	Points     Unit = "pp"       // percentage points
+	BasisPoint Unit = "bp"       // hundredths of a percentage point
+	Dollars    Unit = "USD"      // a price
+	Millions   Unit = "USD mn"   // millions of US dollars
+	Billions   Unit = "USD bn"   // billions (10^9) of US dollars
+	Times      Unit = "x"        // a multiple
+	Count      Unit = "count"    // a whole number of things
+	Thousands  Unit = "thousand" // thousands of things
+	Deviations Unit = "sd"       // standard deviations
+	Plain      Unit = ""         // a number without a unit
+	Year       Unit = "year"     // a year, never grouped
+	Date       Unit = "date"     // YYYY-MM-DD
+	Month      Unit = "month"    // YYYY-MM
+	Name       Unit = "name"     // written as it stands: a name, a form, a ticker
+	Term       Unit = "term"     // the key of a word that each language has its own for, or several joined by "+"
+)
+
+// Datum is one fact that a text may name.
+type Datum struct {
+	// ID is unique within a text's facts, for example "net_margin".
+	ID string
+	// Value is the number as it is written, rounded, with a point for the decimals and no separators; or a date, a name, a key.
+	Value string
+	Unit  Unit
+	// AsOf is the date that the value is about; zero when it has none.
+	AsOf time.Time
+	// Source is the index of the source that states it, -1 for what we reckoned ourselves.
+	Source int
+}
+
+// Number is the value as a number, NaN for a datum that is none.
+func (d Datum) Number() float64 {
+	switch d.Unit {
+	case Date, Month, Name, Term:
+		return math.NaN()
+	}
+	v, err := strconv.ParseFloat(d.Value, 64)
+	if err != nil {
+		return math.NaN()
+	}
+	return v
+}
+
+// Data are the facts of one text.
+type Data []Datum
+
+// Find is the datum of an id, and whether there is one.
+func (d Data) Find(id string) (Datum, bool) {
+	i := slices.IndexFunc(d, func(x Datum) bool { return x.ID == id })
+	if i < 0 {
+		return Datum{}, false
+	}
+	return d[i], true
+}
+
+// Has tells whether all ids are there.
+func (d Data) Has(ids ...string) bool {
+	for _, id := range ids {
+		if _, ok := d.Find(id); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// add appends a datum, unless the value is not a number.
+func (d *Data) add(id string, value float64, decimals int, unit Unit, asOf time.Time, source int) {
+	if math.IsNaN(value) || math.IsInf(value, 0) {
+		return
+	}
+	*d = append(*d, Datum{ID: id, Value: decimal(value, decimals), Unit: unit, AsOf: asOf, Source: source})
+}
+
+// percent appends a fraction as a percentage with one decimal.
+func (d *Data) percent(id string, fraction float64, asOf time.Time, source int) {
+	d.add(id, 100*fraction, 1, Percent, asOf, source)
+}
+
+// dollars appends an amount of US dollars in millions, or in billions from one billion on, with one decimal.
+func (d *Data) dollars(id string, amount float64, asOf time.Time, source int) {
+	if math.Abs(amount) >= 1e9 {
+		d.add(id, amount/1e9, 1, Billions, asOf, source)
+	} else {
+		d.add(id, amount/1e6, 1, Millions, asOf, source)
+	}
+}
+
+// date appends a date.
+func (d *Data) date(id string, day time.Time) {
+	*d = append(*d, Datum{ID: id, Value: day.Format(time.DateOnly), Unit: Date, AsOf: day, Source: -1})
+}
+
+// word appends a name or a term; an empty one is left out.
+func (d *Data) word(id, value string, unit Unit) {
+	if value != "" {
+		*d = append(*d, Datum{ID: id, Value: value, Unit: unit, Source: -1})
+	}
+}
+
+// decimal is a number as plain text, halves rounded away from zero, without a minus zero.
+func decimal(v float64, decimals int) string {
+	scale := math.Pow10(decimals)
+	if r := math.Round(v*scale) / scale; math.Abs(v*scale) < 1e15 {
+		v = r
+	}
+	if v == 0 {
+		v = 0 // never minus zero
+	}
+	return strconv.FormatFloat(v, 'f', decimals, 64)
+}
+
+// Source is a document that facts were taken from.
+type Source struct {
+	// Title names it, for example "Form 10-K".
+	Title string
+	URL   string
+	// RetrievedAt is when its content was known to us, in UTC; zero when unknown.
+	RetrievedAt time.Time
+}

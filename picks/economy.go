@@ -1,0 +1,150 @@
+package picks
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// EconomicEvent is one publication with its surprise.
+type EconomicEvent struct {
+	// ID names figure and period, for example "us-cpi-2026-10".
+	ID        string
+	Indicator Indicator
+	Print     Print
+	// Expected is what the rule expected, Surprise the figure minus it, Z the surprise in deviations of past ones; each NaN where it
+	// cannot be told.
+	Expected, Surprise, Z float64
+	Severity              Severity
+	// Lower, For and Against belong to a rate decision: the lower end of the target range, and the votes; zero elsewhere.
+	Lower        float64
+	For, Against int
+}
+
+const (
+	expectedWindow  = 12 // first prints of which a change's expectation is the median
+	surpriseWindow  = 60 // past surprises that the scale is made of
+	leastSurprises  = 12 // fewer give no scale
+	normalMAD       = 1.4826
+	dissentSeverity = 1
+)
+
+// The months of 2020 and 2021 in which every figure was extreme are left out of the scale.
+var (
+	pandemicFrom = time.Date(2020, time.March, 1, 0, 0, 0, 0, time.UTC)
+	pandemicTo   = time.Date(2021, time.June, 30, 0, 0, 0, 0, time.UTC)
+)
+
+// Surprises turns the first prints of an indicator into events, in ascending period. Each uses only what was printed before it. No
+// consensus of forecasters is used anywhere.
+func Surprises(def Indicator, prints []Print) []EconomicEvent {
+	var events []EconomicEvent
+	var figures, surprises []float64
+	for _, p := range prints {
+		e := EconomicEvent{ID: def.eventID(p.Period), Indicator: def, Print: p, Expected: def.expected(p, figures), Z: math.NaN()}
+		e.Surprise = def.round(e.Print.Value - e.Expected)
+		if len(surprises) >= leastSurprises && !math.IsNaN(e.Surprise) {
+			e.Z = e.Surprise / scaleOf(surprises[max(0, len(surprises)-surpriseWindow):], def.Step)
+		}
+		e.Severity = e.severity()
+		events = append(events, e)
+		if !math.IsNaN(p.Value) {
+			figures = append(figures, p.Value)
+		}
+		if pandemic := !p.Period.Before(pandemicFrom) && !p.Period.After(pandemicTo); !math.IsNaN(e.Surprise) && !pandemic {
+			surprises = append(surprises, e.Surprise)
+		}
+	}
+	return events
+}
+
+// expected is what the rule expects, NaN where too little is known.
+func (def Indicator) expected(p Print, figures []float64) float64 {
+	if def.Reading == ReadLevel {
+		return p.Previous
+	}
+	if len(figures) < expectedWindow {
+		return math.NaN()
+	}
+	// Counted in steps, so that the middle of two neighbours is a tie and not a matter of the last bit.
+	steps := make([]float64, expectedWindow)
+	for i, f := range figures[len(figures)-expectedWindow:] {
+		steps[i] = def.steps(f)
+	}
+	return math.Round(median(steps)) / math.Round(1/def.Step)
+}
+
+// scaleOf is the spread of past surprises: 1.4826 times the median distance from their median, which for normal ones is the standard
+// deviation, and never below the smallest published step.
+func scaleOf(surprises []float64, step float64) float64 {
+	middle := median(surprises)
+	distances := make([]float64, len(surprises))
+	for i, s := range surprises {
+		distances[i] = math.Abs(s - middle)
+	}
+	return max(normalMAD*median(distances), step)
+}
+
+// median is the mean of the two middle values of an even number.
+func median(values []float64) float64 {
+	sorted := slices.Clone(values)
+	slices.Sort(sorted)
+	n := len(sorted)
+	if n%2 == 1 {
+		return sorted[n/2]
+	}
+	return stat.Mean(sorted[n/2-1:n/2+1], nil)
+}
+
+// severity is by the size of the surprise, one more for the figures that move markets most and one less for the second tier. An
+// unknown surprise counts as none. A rate decision that members voted against is worth more than a unanimous one.
+func (e EconomicEvent) severity() Severity {
+	s := 1
+	for _, border := range []float64{0.5, 1, 1.5, 2.5} {
+		if math.Abs(e.Z) >= border {
+			s++
+		}
+	}
+	s += e.Indicator.Bonus
+	if e.Against > 0 {
+		s += dissentSeverity
+	}
+	return Severity(min(max(s, 1), 5))
+}
+
+// WithVote adds the lower end of the target range and the votes to a rate decision.
+func (e EconomicEvent) WithVote(lower float64, votesFor, votesAgainst int) EconomicEvent {
+	e.Lower, e.For, e.Against = lower, votesFor, votesAgainst
+	e.Severity = e.severity()
+	return e
+}
+
+// eventID names figure and period.
+func (def Indicator) eventID(period time.Time) string {
+	layout := time.DateOnly
+	switch def.Frequency {
+	case "monthly":
+		layout = "2006-01"
+	case "quarterly":
+		return fmt.Sprintf("us-%s-%d-q%d", def.ID, period.Year(), (int(period.Month())+2)/3)
+	}
+	return "us-" + def.ID + "-" + period.Format(layout)
+}
+
+// SortEconomic orders the events of one day: the most severe first, then by the importance of the figure, then the decision with more
+// dissent, then the earliest. The first is the event of the day.
+func SortEconomic(events []EconomicEvent) []EconomicEvent {
+	order := func(e EconomicEvent) int {
+		return slices.IndexFunc(indicators, func(d Indicator) bool { return d.ID == e.Indicator.ID })
+	}
+	sorted := slices.Clone(events)
+	slices.SortStableFunc(sorted, func(a, b EconomicEvent) int {
+		return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(order(a), order(b)), cmp.Compare(b.Against, a.Against),
+			a.Print.At.Compare(b.Print.At), cmp.Compare(a.ID, b.ID))
+	})
+	return sorted
+}

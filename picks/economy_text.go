@@ -1,0 +1,195 @@
+package picks
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"tidemark/calendar"
+)
+
+// EconomicText is what is written about an economic event in one language. Analysis is Markdown.
+type EconomicText struct {
+	Lang                     Lang
+	Title, Summary, Analysis string
+}
+
+// decimals is how many decimals a figure of the indicator is told with.
+func (def Indicator) decimals() int { return decimalsOf(def.Step) }
+
+// Told is a figure of the indicator as text, rounded to its step; empty where it is unknown.
+func (def Indicator) Told(v float64) string {
+	if math.IsNaN(v) {
+		return ""
+	}
+	return decimal(v, def.decimals())
+}
+
+// near tells whether the figure is what was expected, as far as it is published.
+func (e EconomicEvent) near() bool { return math.Abs(e.Surprise) < e.Indicator.Step/2 }
+
+// Facts are the facts that the texts about an event may name.
+func (e EconomicEvent) Facts() Data {
+	var d Data
+	def := e.Indicator
+	asOf := calendar.DayOf(e.Print.At)
+	number := func(id string, v float64, unit Unit) { d.add(id, v, def.decimals(), unit, asOf, 0) }
+	d.word("indicator", "indicator."+def.ID, Term)
+	number("actual", e.Print.Value, def.Unit)
+	number("previous", e.Print.Previous, def.Unit)
+	number("expected", e.Expected, def.Unit)
+	distance := def.Unit
+	if distance == Percent {
+		distance = Points
+	}
+	number("distance", math.Abs(e.Surprise), distance)
+	d.add("z", e.Z, 1, Deviations, asOf, -1)
+	if revised := def.Told(e.Print.Revised); revised != "" && revised != def.Told(e.Print.Previous) {
+		number("revised", e.Print.Revised, def.Unit)
+	}
+	if def.Reading != ReadLevel {
+		d.add("window", expectedWindow, 0, Count, asOf, -1)
+	}
+	e.periodFacts(&d)
+	if e.Lower > 0 {
+		number("lower", e.Lower, def.Unit)
+	}
+	if def.ID == "fomc" {
+		d.add("change", 100*e.Surprise, 0, BasisPoint, asOf, 0)
+	}
+	if e.For > 0 {
+		d.add("votes_for", float64(e.For), 0, Count, asOf, 0)
+		d.add("votes_against", float64(e.Against), 0, Count, asOf, 0)
+	}
+	var sectors []string
+	for _, s := range def.Sectors {
+		sectors = append(sectors, "sector."+string(s))
+	}
+	d.word("sectors", strings.Join(sectors, "+"), Term)
+	return d
+}
+
+// periodFacts names the period.
+func (e EconomicEvent) periodFacts(d *Data) {
+	p := e.Print.Period
+	switch e.Indicator.Frequency {
+	case "weekly":
+		d.date("week", p)
+	case "quarterly":
+		d.word("quarter", fmt.Sprintf("quarter.%d", (int(p.Month())+2)/3), Term)
+		*d = append(*d, Datum{ID: "year", Value: p.Format("2006"), Unit: Year, Source: -1})
+	default:
+		*d = append(*d, Datum{ID: "period", Value: p.Format("2006-01"), Unit: Month, Source: -1})
+	}
+}
+
+// direction is which of the phrases fits: "above", "below" or "near" what was expected.
+func (e EconomicEvent) direction() string {
+	switch {
+	case e.near():
+		return "near"
+	case e.Surprise > 0:
+		return "above"
+	default:
+		return "below"
+	}
+}
+
+// decision names a rate decision.
+func (e EconomicEvent) decision() string {
+	return map[string]string{"above": "hike", "below": "cut", "near": "hold"}[e.direction()]
+}
+
+// rate tells whether the event is a rate decision that can be told as one.
+func (e EconomicEvent) rate() bool {
+	return e.Indicator.ID == "fomc" && e.Lower > 0 && !math.IsNaN(e.Surprise)
+}
+
+// title is the phrase of the title.
+func (e EconomicEvent) title() string {
+	if e.rate() {
+		return "econ.title." + e.decision()
+	}
+	switch e.Indicator.Frequency {
+	case "weekly":
+		return "econ.title.week"
+	case "quarterly":
+		return "econ.title.quarter"
+	default:
+		return "econ.title"
+	}
+}
+
+// summary is the phrases of the summary.
+func (e EconomicEvent) summary(facts Data) []string {
+	if e.rate() {
+		phrases := []string{"econ.summary." + e.decision()}
+		if facts.fits("econ.votes") {
+			phrases = append(phrases, "econ.votes")
+		}
+		return phrases
+	}
+	if math.IsNaN(e.Surprise) || !facts.Has("previous") {
+		return []string{"econ.summary.gap"}
+	}
+	return []string{"econ.summary." + e.direction()}
+}
+
+// Text writes an event in a language: what the figure is, how it compares with what the rule expected, what it may mean for companies,
+// and how the expectation was made. It fails for an event without a figure, and on a language that does not exist.
+func (e EconomicEvent) Text(lang Lang) (EconomicText, error) {
+	facts := e.Facts()
+	if !facts.Has("actual") {
+		return EconomicText{}, fmt.Errorf("write %s: the figure is unknown", e.ID)
+	}
+	w := pen{facts: facts, lang: lang}
+	t := EconomicText{Lang: lang, Title: w.paragraph(e.title()), Summary: w.paragraph(e.summary(facts)...)}
+	first := e.summary(facts)
+	known := !math.IsNaN(e.Surprise) && facts.Has("previous")
+	if known && !e.rate() {
+		size := "econ.size.unknown"
+		if facts.Has("z") {
+			size = "econ.size"
+		}
+		if !e.near() {
+			first = append(first, size)
+		}
+		if facts.fits("econ.revised") {
+			first = append(first, "econ.revised")
+		}
+	}
+	paragraphs := []string{w.paragraph(first...)}
+	if known {
+		meaning := "econ.meaning." + e.Indicator.ID + "." + e.direction()
+		if !facts.fits(meaning) {
+			meaning = "econ.meaning.near"
+		}
+		paragraphs = append(paragraphs, w.paragraph(meaning))
+	}
+	last := []string{"econ.sectors"}
+	if known {
+		rule := "econ.rule.median"
+		if e.Indicator.Reading == ReadLevel {
+			rule = "econ.rule.previous"
+		}
+		last = append(last, rule)
+	}
+	paragraphs = append(paragraphs, w.paragraph(last...), "*"+w.paragraph("disclaimer")+"*")
+	t.Analysis = strings.Join(paragraphs, "\n\n") + "\n"
+	if w.err != nil {
+		return EconomicText{}, fmt.Errorf("write %s: %w", e.ID, w.err)
+	}
+	return t, nil
+}
+
+// Sources name where the figure is from.
+func (e EconomicEvent) Sources() []Source {
+	return []Source{{Title: e.Indicator.Publisher, URL: e.Indicator.URL, RetrievedAt: e.Print.At}}
+}
+
+// PublishedAt is when the figure became known, in UTC; Date the day in New York.
+func (e EconomicEvent) PublishedAt() time.Time { return e.Print.At }
+
+// Date is the day of the publication in New York.
+func (e EconomicEvent) Date() time.Time { return calendar.DayOf(e.Print.At) }

@@ -1,0 +1,275 @@
+package picks
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"tidemark/equity"
+)
+
+// The rules of reading facts that this file holds, each measured on real filings:
+//
+//   - A period is its start and end. FY and FP describe the filing and are never read.
+//   - A year has 350 to 380 days, a quarter 80 to 100; year-to-date figures of two and three quarters are neither. A fourth quarter
+//     that no filing states is the year minus its first nine months.
+//   - What was said last about a period counts, as of the day one asks for: a later filing restates an earlier one.
+//   - Only annual, quarterly and foreign interim reports are read. Proxy statements and current reports feed facts too, at times
+//     a thousandfold wrong.
+//   - A concept has several tags, which companies change over the years. The tag with the newest figure counts, then the order.
+//   - What is not stated is unknown, and unknown is not zero.
+
+// acceptedForms are the reports that are read. The value tells whether the form is periodic: its figures count before those of a
+// foreign company's interim report.
+var acceptedForms = map[string]bool{
+	"10-K": true, "10-K/A": true, "10-KT": true, "10-KT/A": true, "10-Q": true, "10-Q/A": true,
+	"20-F": true, "20-F/A": true, "40-F": true, "40-F/A": true, "6-K": false,
+}
+
+// annualForms are the reports that state whole fiscal years.
+var annualForms = map[string]bool{
+	"10-K": true, "10-K/A": true, "20-F": true, "20-F/A": true, "40-F": true, "40-F/A": true,
+}
+
+// Period is a span of dates, both included. A zero Start is the instant at the end of End.
+type Period struct{ Start, End time.Time }
+
+// Days is the length in days, zero for an instant.
+func (p Period) Days() int { return equity.Fact{Start: p.Start, End: p.End}.Days() }
+
+// IsYear tells whether the period is as long as a fiscal year of 52 or 53 weeks or of twelve months.
+func (p Period) IsYear() bool { return p.Days() >= 350 && p.Days() <= 380 }
+
+// IsQuarter tells whether the period is as long as a fiscal quarter of 12 to 14 weeks.
+func (p Period) IsQuarter() bool { return p.Days() >= 80 && p.Days() <= 100 }
+
+// Book is what one company had filed by a date, read by the rules above. It is read only and safe for concurrent use.
+type Book struct {
+	asOf time.Time
+	// stated holds the accepted facts of each tag and unit, in ascending (end, start), of one period the one that counts first.
+	stated map[tagUnit][]equity.Fact
+	// years are the fiscal years, newest first.
+	years []Period
+}
+
+type tagUnit struct{ taxonomy, tag, unit string }
+
+// NewBook reads the facts of one company that were filed on or before asOf. Facts filed later change nothing. The order of the
+// facts has no meaning.
+func NewBook(facts []equity.Fact, asOf time.Time) *Book {
+	b := &Book{asOf: asOf, stated: map[tagUnit][]equity.Fact{}}
+	for _, f := range facts {
+		if Reads(f) && !f.Filed.After(asOf) {
+			k := tagUnit{f.Taxonomy, f.Tag, f.Unit}
+			b.stated[k] = append(b.stated[k], f)
+		}
+	}
+	for _, list := range b.stated {
+		slices.SortFunc(list, func(x, y equity.Fact) int {
+			return cmp.Or(x.End.Compare(y.End), x.Start.Compare(y.Start), precedence(y, x), cmp.Compare(x.Value, y.Value))
+		})
+	}
+	b.years = b.fiscalYears()
+	return b
+}
+
+// precedence compares two statements about one period: what counts is greater. Annual and quarterly reports count before interim
+// reports of foreign companies, then the later filing.
+func precedence(x, y equity.Fact) int {
+	rank := func(f equity.Fact) int {
+		if acceptedForms[f.Form] {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(rank(x), rank(y)), x.Filed.Compare(y.Filed), cmp.Compare(x.Accession, y.Accession))
+}
+
+// AsOf is the date that the book was read for.
+func (b *Book) AsOf() time.Time { return b.asOf }
+
+// Years lists the company's fiscal years, newest first, each ending the day before the next begins (give or take a week). The list
+// ends where a year is missing.
+func (b *Book) Years() []Period { return slices.Clone(b.years) }
+
+// fiscalYears finds the years by net income, which every company states in its annual report. Twelve-month figures in quarterly
+// reports (utilities state them) are no fiscal years.
+func (b *Book) fiscalYears() []Period {
+	var all []Period
+	for _, k := range netIncome.keys() {
+		for _, f := range b.stated[k] {
+			if p := (Period{f.Start, f.End}); annualForms[f.Form] && p.IsYear() && !slices.Contains(all, p) {
+				all = append(all, p)
+			}
+		}
+	}
+	slices.SortFunc(all, func(x, y Period) int { return cmp.Or(y.End.Compare(x.End), y.Start.Compare(x.Start)) })
+	var years []Period
+	for _, p := range all {
+		if len(years) == 0 || follows(p, years[len(years)-1]) {
+			years = append(years, p)
+		}
+	}
+	return years
+}
+
+// follows tells whether next begins where p ends, give or take a week: a fiscal year that ends on a weekday moves.
+func follows(p, next Period) bool {
+	gap := next.Start.Sub(p.End) - 24*time.Hour
+	return gap.Abs() <= 7*24*time.Hour
+}
+
+// over is a concept's figure for exactly a period (an instant where it has no start): of the first tag that states it.
+func (b *Book) over(c concept, p Period) Figure {
+	for _, k := range c.keys() {
+		if f, ok := b.statement(k, p); ok {
+			return Figure{Value: f.Value, Over: p, From: []equity.Fact{f}}
+		}
+	}
+	return Figure{}
+}
+
+// at is a concept's figure at the end of a date.
+func (b *Book) at(c concept, day time.Time) Figure { return b.over(c, Period{End: day}) }
+
+// statement is the fact that counts of one tag for one period.
+func (b *Book) statement(k tagUnit, p Period) (equity.Fact, bool) {
+	list := b.stated[k]
+	i, ok := slices.BinarySearchFunc(list, p, func(f equity.Fact, p Period) int {
+		return cmp.Or(f.End.Compare(p.End), f.Start.Compare(p.Start))
+	})
+	if !ok {
+		return equity.Fact{}, false
+	}
+	return list[i], true
+}
+
+// newest is a concept's figure at the newest instant that any of its tags states; at one instant the first tag counts.
+func (b *Book) newest(c concept) Figure {
+	var best Figure
+	for _, k := range c.keys() {
+		for _, f := range slices.Backward(b.stated[k]) {
+			if !f.Start.IsZero() {
+				continue
+			}
+			if p := (Period{End: f.End}); !best.Known() || p.End.After(best.Over.End) {
+				f, _ = b.statement(k, p) // of several statements about the instant, the one that counts
+				best = Figure{Value: f.Value, Over: p, From: []equity.Fact{f}}
+			}
+			break
+		}
+	}
+	return best
+}
+
+// trailing is a concept's figure over the newest twelve months: the newest fiscal year, plus what the year after it has brought so
+// far, minus the same months of that year. All three come from one tag. Where no interim report is newer, it is the year itself.
+func (b *Book) trailing(c concept) Figure {
+	var best Figure
+	for _, k := range c.keys() {
+		if f := b.trailingOf(k); f.Known() && (!best.Known() || f.Over.End.After(best.Over.End)) {
+			best = f
+		}
+	}
+	return best
+}
+
+func (b *Book) trailingOf(k tagUnit) Figure {
+	if len(b.years) == 0 {
+		return Figure{}
+	}
+	year := b.years[0]
+	whole, ok := b.statement(k, year)
+	if !ok {
+		return Figure{}
+	}
+	best := Figure{Value: whole.Value, Over: year, From: []equity.Fact{whole}}
+	list := b.stated[k]
+	for i, f := range list {
+		p := Period{f.Start, f.End}
+		if repeats(list, i) || f.Start.IsZero() || !f.End.After(best.Over.End) || p.Days() > 290 || !follows(year, p) {
+			continue
+		}
+		if before, ok := b.sameMonths(k, p, year); ok {
+			best = Figure{
+				Value: whole.Value + f.Value - before.Value,
+				Over:  Period{before.End.AddDate(0, 0, 1), f.End},
+				From:  []equity.Fact{whole, f, before},
+			}
+		}
+	}
+	return best
+}
+
+// sameMonths is the year-to-date fact of a year that is as long as p, which belongs to the year after it: the same number of weeks,
+// give or take one.
+func (b *Book) sameMonths(k tagUnit, p, year Period) (equity.Fact, bool) {
+	list := b.stated[k]
+	for i, f := range list {
+		if !repeats(list, i) && f.Start.Equal(year.Start) && abs(f.Days()-p.Days()) <= 8 {
+			return f, true
+		}
+	}
+	return equity.Fact{}, false
+}
+
+// quarter is a concept's figure over the fiscal quarter that ends on a date: as stated, else as the difference of two year-to-date
+// figures of one tag, of which a fourth quarter is the year minus its first nine months.
+func (b *Book) quarter(c concept, end time.Time) Figure {
+	for _, k := range c.keys() {
+		if f := b.quarterOf(k, end); f.Known() {
+			return f
+		}
+	}
+	return Figure{}
+}
+
+func (b *Book) quarterOf(k tagUnit, end time.Time) Figure {
+	list := b.stated[k]
+	for _, f := range list {
+		if p := (Period{f.Start, f.End}); f.End.Equal(end) && p.IsQuarter() {
+			return Figure{Value: f.Value, Over: p, From: []equity.Fact{f}}
+		}
+	}
+	for i, long := range list {
+		if !long.End.Equal(end) || long.Start.IsZero() || long.Days() > 380 || repeats(list, i) {
+			continue
+		}
+		for j, short := range list {
+			rest := Period{short.End.AddDate(0, 0, 1), end}
+			if short.Start.Equal(long.Start) && rest.IsQuarter() && !repeats(list, j) {
+				return Figure{Value: long.Value - short.Value, Over: rest, From: []equity.Fact{long, short}}
+			}
+		}
+	}
+	return Figure{}
+}
+
+// repeats tells whether the i-th fact is about the same period as the one before it, which counts.
+func repeats(list []equity.Fact, i int) bool {
+	return i > 0 && list[i-1].Start.Equal(list[i].Start) && list[i-1].End.Equal(list[i].End)
+}
+
+// pair is a concept's figures for two periods as one and the same filing states them, of the newest filing that states both. Share
+// counts may be compared in no other way: a filing before a split counts other shares.
+func (b *Book) pair(c concept, p, before Period) (now, then Figure) {
+	var best equity.Fact
+	for _, k := range c.keys() {
+		for _, f := range b.stated[k] {
+			if !f.End.Equal(p.End) || !f.Start.Equal(p.Start) || now.Known() && precedence(f, best) <= 0 {
+				continue
+			}
+			for _, g := range b.stated[k] {
+				if g.Accession == f.Accession && g.End.Equal(before.End) && g.Start.Equal(before.Start) {
+					best = f
+					now = Figure{Value: f.Value, Over: p, From: []equity.Fact{f}}
+					then = Figure{Value: g.Value, Over: before, From: []equity.Fact{g}}
+					break
+				}
+			}
+		}
+	}
+	return now, then
+}
+
+func abs(n int) int { return max(n, -n) }

@@ -1,0 +1,292 @@
+package picks
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"gonum.org/v1/gonum/stat"
+
+	"tidemark/calendar"
+	"tidemark/equity"
+)
+
+// Group is one of the four things a score is made of.
+type Group string
+
+// The groups.
+const (
+	Quality  Group = "quality"
+	Value    Group = "value"
+	Momentum Group = "momentum"
+	Risk     Group = "risk"
+)
+
+// The metrics. More is better in each: what is bad is negated.
+const (
+	EarningsYield      = "earnings_yield"      // net income / market value
+	CashYield          = "cash_yield"          // (operating cash flow - capital spending) / market value
+	BookYield          = "book_yield"          // shareholders' equity / market value
+	OperatingYield     = "operating_yield"     // operating income / enterprise value
+	GrossProfitability = "gross_profitability" // gross profit / assets
+	ReturnOnEquity     = "return_on_equity"    // net income / shareholders' equity
+	CashBacking        = "cash_backing"        // (operating cash flow - net income) / assets: accruals, negated
+	LowDebt            = "low_debt"            // long-term debt / assets, negated
+	FinancialStrength  = "financial_strength"  // the share of Piotroski's signals that are good
+	PriceMomentum      = "price_momentum"      // total return from twelve months to one month ago, minus its sector's mean
+	LowVolatility      = "low_volatility"      // yearly volatility of the last 63 daily returns, negated
+)
+
+// metricGroups lists the metrics with their groups, in the order in which they are shown.
+var metricGroups = []struct {
+	id    string
+	group Group
+}{
+	{EarningsYield, Value},
+	{CashYield, Value},
+	{BookYield, Value},
+	{OperatingYield, Value},
+	{GrossProfitability, Quality},
+	{ReturnOnEquity, Quality},
+	{CashBacking, Quality},
+	{LowDebt, Quality},
+	{FinancialStrength, Quality},
+	{PriceMomentum, Momentum},
+	{LowVolatility, Risk},
+}
+
+// applies tells whether a metric says anything about a sector. Banks and insurers have neither a cost of sales nor an enterprise
+// value, and their debt is their trade; utilities' operating income is set by their regulators, which is why Greenblatt leaves them
+// out.
+func applies(metric string, s Sector) bool {
+	switch metric {
+	case OperatingYield:
+		return s != Finance && s != RealEstate && s != Utilities
+	case GrossProfitability, LowDebt:
+		return s != Finance && s != RealEstate
+	default:
+		return true
+	}
+}
+
+// Metric is one number about one company, and what became of it in the comparison.
+type Metric struct {
+	ID    string
+	Group Group
+	// Applies is false for a metric that says nothing about the company's sector. It then has no part in the score.
+	Applies bool
+	// Value is the number itself, a fraction (0.05 is five percent); NaN where it is unknown.
+	Value float64
+	// Clipped is the value after the extremes of the universe were cut off, Z its distance from the mean of those it is compared
+	// with, in standard deviations. Both are NaN where the value is unknown.
+	Clipped, Z float64
+	// Peers counts the companies it is compared with, the company included; BySector tells that they are its sector.
+	Peers    int
+	BySector bool
+	// Facts are what the number was made of, in the order of the formula.
+	Facts []equity.Fact
+	// From and To are the first and the last close that the number was made of; zero where it has none.
+	From, To time.Time
+}
+
+// Known tells whether there is a number.
+func (m Metric) Known() bool { return !math.IsNaN(m.Value) }
+
+// sessions are the trading days that prices are read at, the same for all companies: the last is the trading day before the pick's.
+type sessions struct {
+	last, monthAgo, yearAgo time.Time
+	days                    []time.Time
+}
+
+const (
+	momentumFar  = 252 // trading days: twelve months
+	momentumNear = 21  // trading days: one month
+	volatileDays = 63  // trading days: three months
+	yearlyDays   = 252
+	// A company must have traded on 95 % of the days of the momentum's year.
+	leastTraded = 0.95
+)
+
+func sessionsBefore(pick time.Time) sessions {
+	last := calendar.Previous(pick)
+	yearAgo := calendar.Add(last, -momentumFar)
+	return sessions{last: last, monthAgo: calendar.Add(last, -momentumNear), yearAgo: yearAgo, days: calendar.Between(yearAgo, last)}
+}
+
+// measure computes what the score of one company is made of. An error says why it cannot be scored.
+func (s *Score) measure(c Candidate, pick time.Time, se sessions, rules Rules) error {
+	today, ok := c.History.BarOn(pick)
+	if !ok {
+		return fmt.Errorf("no close on %s", pick.Format(time.DateOnly))
+	}
+	s.Price = today.Close
+	if err := s.readBook(c, pick, rules); err != nil {
+		return err
+	}
+	if err := s.readPrices(c, se, rules); err != nil {
+		return err
+	}
+	return s.readValue(c, pick, rules)
+}
+
+// readBook fills in what the filings say.
+func (s *Score) readBook(c Candidate, pick time.Time, rules Rules) error {
+	s.Book = NewBook(c.Facts, pick.AddDate(0, 0, -1))
+	if !s.Book.newest(assets).Known() {
+		return errNoDollars
+	}
+	if len(s.Book.years) == 0 {
+		return errNoYear
+	}
+	if age := pick.Sub(s.Book.years[0].End); age > rules.MaxReportAge {
+		return fmt.Errorf("the newest fiscal year ended on %s", s.Book.years[0].End.Format(time.DateOnly))
+	}
+	b := s.Book
+	s.Income, s.Revenue, s.OperatingIncome = b.trailing(netIncome), b.trailing(revenue), b.trailing(operatingIncome)
+	s.CashFlow, s.Spending = b.trailing(operatingCash), b.trailing(capitalSpending)
+	s.Assets, s.Equity = b.newest(assets), b.newest(bookEquity)
+	s.Debt = b.longTermDebt(s.Assets.Over)
+	s.GrossProfit = b.trailing(statedGrossProfit).or(s.Revenue.with(b.trailing(costOfSales)).minus(b.trailing(costOfSales)))
+	s.FScore = b.FScore()
+	if !s.Income.Known() {
+		return errNoIncome
+	}
+
+	s.set(GrossProfitability, s.GrossProfit.over(s.Assets))
+	s.set(ReturnOnEquity, s.Income.over(s.Equity))
+	s.set(CashBacking, s.CashFlow.with(s.Income).minus(s.Income).over(s.Assets))
+	s.set(LowDebt, s.Debt.over(s.Assets).negated())
+	if s.FScore.Known >= leastFScoreKnown {
+		var facts []equity.Fact
+		for _, g := range s.FScore.Signals {
+			facts = append(facts, append(slices.Clone(g.Now.From), g.Before.From...)...)
+		}
+		s.set(FinancialStrength, Figure{Value: float64(s.FScore.Score) / float64(s.FScore.Known), From: facts})
+	}
+	return nil
+}
+
+// readPrices fills in what the closes before the pick's day say.
+func (s *Score) readPrices(c Candidate, se sessions, rules Rules) error {
+	levels := c.History.Levels(se.last, true)
+	if len(levels) == 0 || levels[0].Date.After(se.yearAgo) {
+		return errYoung
+	}
+	first := len(levels)
+	for first > 0 && !levels[first-1].Date.Before(se.yearAgo) {
+		first--
+	}
+	if float64(len(levels)-first) < float64(leastTraded*float64(len(se.days))) || !levels[len(levels)-1].Date.Equal(se.last) {
+		return errGaps
+	}
+	momentum := s.metric(PriceMomentum)
+	momentum.Value = levelAt(levels, se.monthAgo)/levelAt(levels, se.yearAgo) - 1
+	momentum.From, momentum.To = se.yearAgo, se.monthAgo
+
+	tail := levels[len(levels)-volatileDays-1:]
+	steps := make([]float64, volatileDays)
+	for i := range steps {
+		steps[i] = math.Log(tail[i+1].Level / tail[i].Level)
+	}
+	risk := s.metric(LowVolatility)
+	s.Volatility = stat.StdDev(steps, nil) * math.Sqrt(yearlyDays)
+	risk.Value, risk.From, risk.To = -s.Volatility, tail[0].Date, se.last
+
+	bars := c.History.Bars[:c.History.upTo(se.last)]
+	turnover := make([]float64, volatileDays)
+	for i, b := range bars[len(bars)-volatileDays:] {
+		turnover[i] = b.Close.Float() * float64(b.Volume)
+	}
+	slices.Sort(turnover)
+	if median := turnover[volatileDays/2]; median < rules.MinTurnover {
+		return fmt.Errorf("a median of %.0f USD traded a day", median)
+	}
+	return nil
+}
+
+// readValue fills in what the company's size and price say.
+func (s *Score) readValue(c Candidate, pick time.Time, rules Rules) error {
+	if s.Price.Float() < rules.MinPrice {
+		return fmt.Errorf("a price of %s USD", s.Price)
+	}
+	shares := sharesOutstanding(s.Book, c.History, pick)
+	if !shares.Known() {
+		return errNoShares
+	}
+	s.MarketValue = shares
+	s.MarketValue.Value = float64(shares.Value * s.Price.Float())
+	if s.MarketValue.Value < rules.MinMarketValue {
+		return fmt.Errorf("a market value of %.0f million USD", s.MarketValue.Value/1e6)
+	}
+	s.EnterpriseValue = s.enterpriseValue()
+	s.set(EarningsYield, s.Income.over(s.MarketValue))
+	s.set(CashYield, s.CashFlow.minus(s.Spending.with(s.CashFlow)).over(s.MarketValue))
+	s.set(BookYield, s.Equity.over(s.MarketValue))
+	s.set(OperatingYield, s.OperatingIncome.over(s.EnterpriseValue))
+	return nil
+}
+
+// enterpriseValue is Greenblatt's: market value plus debt minus cash, at the date of the newest balance. Long-term debt and cash must
+// be stated; what else is stated at that date is worked in.
+func (s *Score) enterpriseValue() Figure {
+	at := Period{End: s.Assets.Over.End}
+	debt := s.Debt.and(s.Book.over(longDebtCurrent, at)).and(s.Book.over(shortDebt, at))
+	liquid := s.Book.over(cash, at).and(s.Book.over(securities, at))
+	outside := s.Book.over(minorityInterest, at)
+	return s.MarketValue.plus(debt.and(outside)).minus(liquid)
+}
+
+// set fills in a metric that was made of facts.
+func (s *Score) set(id string, f Figure) {
+	if m := s.metric(id); m.Applies && f.Known() {
+		m.Value, m.Facts = f.Value, f.From
+	}
+}
+
+// metric is the score's metric of an id, which must be one of the constants.
+func (s *Score) metric(id string) *Metric {
+	return &s.Metrics[slices.IndexFunc(s.Metrics, func(m Metric) bool { return m.ID == id })]
+}
+
+// sharesOutstanding is the number of shares on a date. It is the count on the cover of the newest report, unless that is far from the
+// diluted average of the newest income statement: then the cover has one class of several, and the average, which has all, is taken.
+// Counts from before a split are multiplied by it.
+func sharesOutstanding(b *Book, h History, day time.Time) Figure {
+	cover, average := b.newest(coverShares), b.newestAverage()
+	cover.Value *= h.splitsBetween(cover.Over.End, day)
+	if average.Known() {
+		average.Value *= h.splitsBetween(average.From[0].Filed, day)
+	}
+	if !cover.Known() || average.Known() && (cover.Value < average.Value/2 || cover.Value > average.Value*2) {
+		return average
+	}
+	return cover
+}
+
+// newestAverage is the diluted share count of the newest period of at most a year, and of those that end together the shortest.
+func (b *Book) newestAverage() Figure {
+	var best Figure
+	for _, k := range dilutedShares.keys() {
+		for i, f := range b.stated[k] {
+			p := Period{f.Start, f.End}
+			if repeats(b.stated[k], i) || p.Days() == 0 || p.Days() > 380 {
+				continue
+			}
+			// The facts ascend by end and start: the last is the shortest of the newest.
+			best = Figure{Value: f.Value, Over: p, From: []equity.Fact{f}}
+		}
+	}
+	return best
+}
+
+// splitsBetween is by how much splits multiplied a share after one date and up to another.
+func (h History) splitsBetween(after, to time.Time) float64 {
+	ratio := 1.0
+	for _, a := range h.between(after, to) {
+		if a.Kind == equity.Split {
+			ratio *= a.Ratio()
+		}
+	}
+	return ratio
+}

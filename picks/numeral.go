@@ -1,0 +1,159 @@
+package picks
+
+import (
+	"cmp"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+)
+
+// reader knows how a language writes numbers.
+type reader struct {
+	decimal, group string
+	dates          *regexp.Regexp
+	months         map[string]time.Month
+	// dayGroup, monthGroup and yearGroup are the places of the parts in dates.
+	dayGroup, monthGroup, yearGroup int
+	// sizes are the words that may follow a number; words lists them, the longest first.
+	sizes map[string]Unit
+	words []string
+}
+
+var readers = sync.OnceValue(func() map[Lang]*reader {
+	// Sizes that no fact is told in are listed too, so that a number before one matches nothing.
+	all := map[Lang]*reader{
+		Spanish: {decimal: ",", group: ".", sizes: map[string]Unit{
+			"%": Percent, "por ciento": Percent, "puntos porcentuales": Points, "punto porcentual": Points, "puntos básicos": BasisPoint,
+			"mil millones": Billions, "millones": Millions, "millón": Millions, "mil": Thousands, "billones": "10^12", "billón": "10^12",
+		}},
+		English: {decimal: ".", group: ",", sizes: map[string]Unit{
+			"%": Percent, "per cent": Percent, "percent": Percent, "percentage points": Points, "percentage point": Points,
+			"basis points": BasisPoint, "billion": Billions, "bn": Billions, "million": Millions, "mn": Millions, "thousand": Thousands,
+			"trillion": "10^12", "tn": "10^12",
+		}},
+		Portuguese: {decimal: ",", group: ".", sizes: map[string]Unit{
+			"%": Percent, "por cento": Percent, "pontos percentuais": Points, "ponto percentual": Points, "pontos-base": BasisPoint,
+			"bilhões": Billions, "bilhão": Billions, "milhões": Millions, "milhão": Millions, "mil": Thousands, "trilhões": "10^12",
+			"trilhão": "10^12",
+		}},
+		Hindi: {decimal: ".", group: ",", sizes: map[string]Unit{
+			"%": Percent, "प्रतिशत": Percent, "फ़ीसदी": Percent, "फीसदी": Percent, "प्रतिशत अंक": Points, "आधार अंक": BasisPoint,
+			"अरब": Billions, "मिलियन": Millions, "हज़ार": Thousands, "हजार": Thousands, "लाख": "10^5", "करोड़": "10^7", "खरब": "10^11",
+		}},
+	}
+	for lang, r := range all {
+		v := voices[lang]
+		r.words = slices.SortedFunc(maps.Keys(r.sizes), func(a, b string) int {
+			return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
+		})
+		r.months = map[string]time.Month{}
+		var names []string
+		for i, name := range v.months {
+			r.months[strings.ToLower(name)] = time.Month(i + 1)
+			names = append(names, regexp.QuoteMeta(name))
+		}
+		order := regexp.QuoteMeta(v.date)
+		pattern := strings.NewReplacer("D", `(\d{1,2})`, "M", "("+strings.Join(names, "|")+")", "Y", `(\d{4})`).Replace(order)
+		r.dates = regexp.MustCompile(`(?i)` + pattern)
+		r.dayGroup, r.monthGroup, r.yearGroup = datePart(v.date, "D"), datePart(v.date, "M"), datePart(v.date, "Y")
+	}
+	return all
+})
+
+// datePart is the number of a part among the parts of a date's order.
+func datePart(order, part string) int {
+	n := 1
+	for _, other := range []string{"D", "M", "Y"} {
+		if strings.Index(order, other) < strings.Index(order, part) {
+			n++
+		}
+	}
+	return n
+}
+
+// value reads a number as the language writes it.
+func (r *reader) value(s string) (string, bool) {
+	for _, space := range []string{"\u00a0", "\u202f", "\u2009"} {
+		s = strings.ReplaceAll(s, space, r.group)
+	}
+	whole, fraction, _ := strings.Cut(s, r.decimal)
+	if strings.Contains(fraction, r.decimal) || strings.Contains(fraction, r.group) {
+		return "", false
+	}
+	if groups := strings.Split(whole, r.group); len(groups) > 1 {
+		if len(groups[len(groups)-1]) != 3 || len(groups[0]) > 3 {
+			return "", false
+		}
+		for _, g := range groups[1 : len(groups)-1] {
+			if len(g) != 2 && len(g) != 3 {
+				return "", false
+			}
+		}
+		whole = strings.Join(groups, "")
+	}
+	return canonical(whole + "." + fraction), true
+}
+
+// canonical is a decimal text without zeros that say nothing.
+func canonical(s string) string {
+	whole, fraction, _ := strings.Cut(s, ".")
+	whole, fraction = strings.TrimLeft(whole, "0"), strings.TrimRight(fraction, "0")
+	if whole == "" {
+		whole = "0"
+	}
+	if fraction == "" {
+		return whole
+	}
+	return whole + "." + fraction
+}
+
+// asciiDigits writes Devanagari, Arabic and full-width digits as ASCII ones. A numeral that has no digits, such as a fraction or a
+// Roman numeral of its own code point, becomes a digit in a word, which is not readable and fails the check.
+func asciiDigits(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case unicode.Is(unicode.No, r) || unicode.Is(unicode.Nl, r):
+			b.WriteString("n0n")
+		case r > unicode.MaxASCII && unicode.IsDigit(r):
+			b.WriteString(asciiDigit(r))
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// asciiDigit is the ASCII form of a digit of the scripts that are read, and an unreadable word for that of another.
+func asciiDigit(r rune) string {
+	for _, zero := range []rune{'०', '٠', '۰', '０'} {
+		if r >= zero && r <= zero+9 {
+			return string('0' + r - zero)
+		}
+	}
+	return "n0n"
+}
+
+func excerpt(s string, from, to int) string {
+	from, to = max(0, from-20), min(len(s), to+20)
+	return strings.ToValidUTF8(s[from:to], "")
+}
+
+func lastRune(s string) rune {
+	if s == "" {
+		return ' '
+	}
+	r := []rune(s[max(0, len(s)-4):])
+	return r[len(r)-1]
+}
+
+func firstRune(s string) rune {
+	for _, r := range s {
+		return r
+	}
+	return ' '
+}

@@ -1,0 +1,106 @@
+package picks
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// Performance sums the portfolio up. Percentages are not rounded; one that the history is too short for is NaN.
+type Performance struct {
+	AsOf, Inception time.Time
+	// ReturnPct, BenchmarkReturnPct and ExcessReturnPct (their difference) are since inception. The return is time-weighted: nothing
+	// is ever paid in or out, so it is the product of the daily returns.
+	ReturnPct, BenchmarkReturnPct, ExcessReturnPct float64
+	// The returns of the last session, of the last 5 and of the last 21, and since the last session of the year before (since
+	// inception in the first year).
+	Return1DPct, Return1WPct, Return1MPct, ReturnYTDPct float64
+	// VolatilityPct is the standard deviation of the daily returns since inception, times the root of 252; NaN for fewer than 20.
+	VolatilityPct float64
+	// MaxDrawdownPct is the largest fall from a high at a close; zero or less.
+	MaxDrawdownPct float64
+	Positions      int
+	CashPct        float64
+	// Best and Worst are up to three open positions each by their own return, no position in both.
+	Best, Worst []Position
+}
+
+const (
+	sessionsOfWeek  = 5
+	sessionsOfMonth = 21
+	leastVolatility = 20
+	shownExtremes   = 3
+)
+
+// Performance sums the portfolio up on its last day; the zero Performance before its inception.
+func (p Portfolio) Performance() Performance {
+	n := len(p.Snapshots)
+	if n == 0 {
+		return Performance{}
+	}
+	last := p.Snapshots[n-1]
+	sum := Performance{
+		AsOf: last.Date, Inception: p.Inception, ReturnPct: last.ReturnPct, BenchmarkReturnPct: last.BenchmarkReturnPct,
+		ExcessReturnPct: last.ReturnPct - last.BenchmarkReturnPct, Return1DPct: p.since(n - 2), Return1WPct: p.since(n - 1 - sessionsOfWeek),
+		Return1MPct: p.since(n - 1 - sessionsOfMonth), Positions: last.Positions, CashPct: p.CashPct, VolatilityPct: math.NaN(),
+	}
+	first := slices.IndexFunc(p.Snapshots, func(s Snapshot) bool { return s.Date.Year() == last.Date.Year() })
+	sum.ReturnYTDPct = p.since(max(first-1, 0))
+	var daily []float64
+	for i, s := range p.Snapshots {
+		sum.MaxDrawdownPct = min(sum.MaxDrawdownPct, s.DrawdownPct)
+		if i > 0 {
+			daily = append(daily, s.DailyReturnPct)
+		}
+	}
+	if len(daily) >= leastVolatility {
+		sum.VolatilityPct = stat.StdDev(daily, nil) * math.Sqrt(yearlyDays)
+	}
+	sum.Best, sum.Worst = p.extremes()
+	return sum
+}
+
+// since is the return in percent from the i-th snapshot to the last; NaN where there is none.
+func (p Portfolio) since(i int) float64 {
+	if i < 0 {
+		return math.NaN()
+	}
+	return between(p.Snapshots[i].ReturnPct, p.Snapshots[len(p.Snapshots)-1].ReturnPct)
+}
+
+// between is the return in percent from one return since inception to a later one.
+func between(from, to float64) float64 { return 100 * ((100+to)/(100+from) - 1) }
+
+// extremes are the best and the worst open positions.
+func (p Portfolio) extremes() (best, worst []Position) {
+	open := slices.DeleteFunc(slices.Clone(p.Positions), func(q Position) bool { return !q.Open() })
+	slices.SortFunc(open, func(a, b Position) int {
+		return cmp.Or(cmp.Compare(b.ReturnPct, a.ReturnPct), cmp.Compare(a.Ticker, b.Ticker), cmp.Compare(a.Seq, b.Seq))
+	})
+	good := min(shownExtremes, (len(open)+1)/2)
+	bad := min(shownExtremes, len(open)-good)
+	best, worst = open[:good:good], slices.Clone(open[len(open)-bad:])
+	slices.Reverse(worst)
+	return best, worst
+}
+
+// Day is the snapshot of a date, or of the last one before, and whether there is one.
+func (p Portfolio) Day(day time.Time) (Snapshot, bool) {
+	i := p.index(day)
+	if i < 0 {
+		return Snapshot{}, false
+	}
+	return p.Snapshots[i], true
+}
+
+// index is the index of the last snapshot at or before a date; -1 where there is none.
+func (p Portfolio) index(day time.Time) int {
+	i, found := slices.BinarySearchFunc(p.Snapshots, day, func(s Snapshot, t time.Time) int { return s.Date.Compare(t) })
+	if !found {
+		i--
+	}
+	return i
+}

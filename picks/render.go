@@ -1,0 +1,230 @@
+package picks
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/feature/plural"
+	"golang.org/x/text/language"
+	"golang.org/x/text/language/display"
+	"golang.org/x/text/message"
+	"golang.org/x/text/number"
+)
+
+// A phrase is a text with places for facts in braces. No phrase has a digit of its own, so that every number of a text is a fact:
+//
+//	{id}                       the fact as its unit is written in the language
+//	{id|abs}                   without its sign, where the words say which way
+//	{id|plus}                  with its sign, a plus too
+//	{id|cap}                   with a capital letter, at the beginning of a sentence
+//	{id|one:share|other:shares} no number, but the word that its plural form asks for
+//
+// A language has its phrases, its terms (words that stand for a key) and its units in files named for it.
+
+// voice is how one language writes.
+type voice struct {
+	tag     language.Tag
+	phrases map[string]string
+	terms   map[string]string
+	// units pairs a unit with how it is written around the number, which is N.
+	units map[Unit]string
+	// months are the names in a date, of which date is the order: D, M and Y.
+	months [12]string
+	date   string
+	// monthOnly is the order of a month without a day.
+	monthOnly string
+}
+
+var voices = map[Lang]*voice{Spanish: &spanish, English: &english, Portuguese: &portuguese, Hindi: &hindi}
+
+// printers and regions are x/text's, made once.
+var printers = sync.OnceValue(func() map[Lang]*message.Printer {
+	all := map[Lang]*message.Printer{}
+	for lang, v := range voices {
+		all[lang] = message.NewPrinter(v.tag)
+	}
+	return all
+})
+
+// Write writes a phrase in a language with the facts that it names. It fails when a phrase or a fact is missing.
+func (d Data) write(lang Lang, phrase string) (string, error) {
+	v := voices[lang]
+	if v == nil {
+		return "", fmt.Errorf("write %s: unknown language %q", phrase, lang)
+	}
+	text, ok := v.phrases[phrase]
+	if !ok {
+		return "", fmt.Errorf("write %s: no such phrase in %s", phrase, lang)
+	}
+	var b strings.Builder
+	for {
+		before, rest, found := strings.Cut(text, "{")
+		b.WriteString(before)
+		if !found {
+			return b.String(), nil
+		}
+		place, after, _ := strings.Cut(rest, "}")
+		word, err := d.fill(lang, place)
+		if err != nil {
+			return "", fmt.Errorf("write %s in %s: %w", phrase, lang, err)
+		}
+		b.WriteString(word)
+		text = after
+	}
+}
+
+// paragraph writes several phrases as one paragraph; an empty list is an empty text.
+func (d Data) paragraph(lang Lang, phrases ...string) (string, error) {
+	var parts []string
+	for _, p := range phrases {
+		s, err := d.write(lang, p)
+		if err != nil {
+			return "", err
+		}
+		parts = append(parts, s)
+	}
+	return strings.Join(parts, " "), nil
+}
+
+// fill writes what stands in one pair of braces.
+func (d Data) fill(lang Lang, place string) (string, error) {
+	id, options, _ := strings.Cut(place, "|")
+	x, ok := d.Find(id)
+	if !ok {
+		return "", fmt.Errorf("no fact %q", id)
+	}
+	switch options {
+	case "":
+		return format(lang, x)
+	case "abs":
+		x.Value = strings.TrimPrefix(x.Value, "-")
+		return format(lang, x)
+	case "cap":
+		s, err := format(lang, x)
+		first, size := utf8.DecodeRuneInString(s)
+		return string(unicode.ToUpper(first)) + s[size:], err
+	case "plus":
+		s, err := format(lang, x)
+		if err == nil && x.Number() > 0 {
+			s = "+" + s
+		}
+		return s, err
+	default:
+		return choose(lang, x, options)
+	}
+}
+
+// choose takes the word for the plural form of a number: "one:share|other:shares".
+func choose(lang Lang, x Datum, options string) (string, error) {
+	want := "other"
+	if pluralForm(lang, x.Value) == plural.One {
+		want = "one"
+	}
+	for option := range strings.SplitSeq(options, "|") {
+		if form, word, ok := strings.Cut(option, ":"); ok && form == want {
+			return word, nil
+		}
+	}
+	return "", fmt.Errorf("no form %q in %q", want, options)
+}
+
+// pluralForm is the CLDR form of a number as it is written.
+func pluralForm(lang Lang, value string) plural.Form {
+	whole, fraction, _ := strings.Cut(strings.TrimPrefix(value, "-"), ".")
+	n, err := strconv.Atoi(whole)
+	if err != nil {
+		return plural.Other
+	}
+	f, _ := strconv.Atoi(fraction)
+	short := strings.TrimRight(fraction, "0")
+	t, _ := strconv.Atoi(short)
+	return plural.Cardinal.MatchPlural(voices[lang].tag, n, len(fraction), len(short), f, t)
+}
+
+// format writes a fact as its unit is written in a language.
+func format(lang Lang, x Datum) (string, error) {
+	v := voices[lang]
+	if v == nil {
+		return "", fmt.Errorf("unknown language %q", lang)
+	}
+	switch x.Unit {
+	case Name, Year:
+		return x.Value, nil
+	case Term:
+		return terms(lang, strings.Split(x.Value, "+"))
+	case Date:
+		day, err := time.Parse(time.DateOnly, x.Value)
+		if err != nil {
+			return "", fmt.Errorf("read fact %s: %w", x.ID, err)
+		}
+		return v.writeDate(day, v.date), nil
+	case Month:
+		day, err := time.Parse("2006-01", x.Value)
+		if err != nil {
+			return "", fmt.Errorf("read fact %s: %w", x.ID, err)
+		}
+		return v.writeDate(day, v.monthOnly), nil
+	}
+	around, ok := v.units[x.Unit]
+	if !ok {
+		return "", fmt.Errorf("no unit %q in %s", x.Unit, lang)
+	}
+	n, err := strconv.ParseFloat(x.Value, 64)
+	if err != nil {
+		return "", fmt.Errorf("read fact %s: %w", x.ID, err)
+	}
+	_, fraction, _ := strings.Cut(x.Value, ".")
+	digits := printers()[lang].Sprint(number.Decimal(n, number.Scale(len(fraction))))
+	// A minus stands before a sign of currency.
+	if rest, negative := strings.CutPrefix(digits, "-"); negative && !strings.HasPrefix(around, "N") {
+		return "-" + strings.Replace(around, "N", rest, 1), nil
+	}
+	return strings.Replace(around, "N", digits, 1), nil
+}
+
+// terms writes words that stand for keys, several as a list: "a, b and c".
+func terms(lang Lang, keys []string) (string, error) {
+	var b strings.Builder
+	for i, key := range keys {
+		word, ok := voices[lang].terms[key]
+		if code, country := strings.CutPrefix(key, "country."); country {
+			name, err := countryName(lang, code)
+			if err != nil {
+				return "", err
+			}
+			word, ok = name, true
+		}
+		switch {
+		case !ok:
+			return "", fmt.Errorf("no term %q in %s", key, lang)
+		case i == 0:
+		case i < len(keys)-1:
+			b.WriteString(", ")
+		case lang == Spanish && (strings.HasPrefix(word, "i") || strings.HasPrefix(word, "hi")):
+			b.WriteString(" e ") // for the sound's sake
+		default:
+			b.WriteString(" " + voices[lang].terms["and"] + " ")
+		}
+		b.WriteString(word)
+	}
+	return b.String(), nil
+}
+
+// writeDate writes a date in an order of D, M and Y.
+func (v *voice) writeDate(day time.Time, order string) string {
+	return strings.NewReplacer("D", strconv.Itoa(day.Day()), "M", v.months[day.Month()-1], "Y", strconv.Itoa(day.Year())).Replace(order)
+}
+
+// countryName is a country's name in a language, as CLDR has it.
+func countryName(lang Lang, code string) (string, error) {
+	region, err := language.ParseRegion(code)
+	if err != nil {
+		return "", fmt.Errorf("read country %q: %w", code, err)
+	}
+	return display.Regions(voices[lang].tag).Name(region), nil
+}

@@ -1,0 +1,74 @@
+package picks
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// tableRows are the facts that the table of figures shows, in its order, where they are known.
+var tableRows = []string{
+	"price", "market_value", "revenue", "revenue_growth", "gross_margin", "net_income", "net_margin", "free_cash_flow", "pe",
+	"return_on_equity", "debt_ratio", "fscore", "momentum", "volatility",
+}
+
+// full is the whole research in Markdown: the other texts under headings, the table of figures with their dates, what speaks against
+// the company, and where the figures are from.
+func (b Brief) full(w *pen, t Texts) string {
+	var doc strings.Builder
+	section := func(head, body string) {
+		doc.WriteString("## " + w.paragraph(head) + "\n\n" + body + "\n\n")
+	}
+	section("head.summary", t.SummaryWhy)
+	section("head.business", t.WhatItDoes)
+	section("head.figures", b.table(w))
+	if b.picked {
+		section("head.why", t.WhyChosen)
+	} else {
+		section("head.for", t.WhyChosen)
+	}
+	section("head.against", w.paragraph(b.objections()...))
+	section("head.risk", t.MainRisk)
+	section("head.sources", w.paragraph(b.origin()...))
+	doc.WriteString("*" + w.paragraph("disclaimer") + "*\n")
+	return doc.String()
+}
+
+// origin is where the figures are from.
+func (b Brief) origin() []string {
+	phrases := b.those("sources.annual", "sources.latest", "sources.prices", "sources.method")
+	annual, _ := b.Facts.Find("annual_filed")
+	if latest, _ := b.Facts.Find("latest_filed"); latest.Source == annual.Source {
+		phrases = slices.DeleteFunc(phrases, func(p string) bool { return p == "sources.latest" })
+	}
+	return phrases
+}
+
+// table is the table of figures.
+func (b Brief) table(w *pen) string {
+	var rows strings.Builder
+	rows.WriteString("| " + w.paragraph("table.measure") + " | " + w.paragraph("table.value") + " | " + w.paragraph("table.date") + " |\n")
+	rows.WriteString("|:---|---:|:---|")
+	for _, id := range tableRows {
+		d, ok := b.Facts.Find(id)
+		if !ok {
+			continue
+		}
+		value := w.fact(d)
+		if known, ok := b.Facts.Find("fscore_known"); ok && id == "fscore" {
+			value += " / " + w.fact(known)
+		}
+		date := Datum{ID: id, Value: d.AsOf.Format(time.DateOnly), Unit: Date}
+		rows.WriteString("\n| " + w.paragraph("label."+id) + " | " + value + " | " + w.fact(date) + " |")
+	}
+	return rows.String()
+}
+
+// fact writes one fact by itself.
+func (p *pen) fact(d Datum) string {
+	s, err := format(p.lang, d)
+	if p.err == nil {
+		p.err = err
+	}
+	return s
+}

@@ -1,0 +1,223 @@
+package picks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Texts are what is written about one company in one language. FullResearch is Markdown, the others are plain paragraphs.
+type Texts struct {
+	Lang         Lang
+	SummaryWhy   string
+	WhatItDoes   string
+	WhyChosen    string
+	MainRisk     string
+	FullResearch string
+}
+
+// all lists the texts.
+func (t Texts) all() []string {
+	return []string{t.SummaryWhy, t.WhatItDoes, t.WhyChosen, t.MainRisk, t.FullResearch}
+}
+
+// Writer writes the texts about a company from a brief, in one language. An implementation may do I/O and take its time; it stops with
+// the context. It may choose words and order, but name no number that is not among the brief's facts: Compose checks it.
+type Writer interface {
+	Write(ctx context.Context, b Brief, lang Lang) (Texts, error)
+}
+
+// Compose has a writer write and checks every number of the result. Where there is no writer, it fails, or it names a number that is no
+// fact, the texts are those of WriteResearch; refused then says why the other's were not taken (nil without a writer).
+func Compose(ctx context.Context, w Writer, b Brief, lang Lang) (t Texts, refused, err error) {
+	if w != nil {
+		t, refused = w.Write(ctx, b, lang)
+		if refused == nil {
+			refused = t.check(lang, b.Facts)
+		}
+		if refused == nil {
+			return t, nil, nil
+		}
+		refused = fmt.Errorf("write %s in %s: %w", b.Ticker, lang, refused)
+	}
+	t, err = WriteResearch(b, lang)
+	return t, refused, err
+}
+
+// check fails on the first text that is empty, in another language than asked for, or names a number that is no fact.
+func (t Texts) check(lang Lang, facts Data) error {
+	if t.Lang != lang {
+		return fmt.Errorf("the texts are in %q", t.Lang)
+	}
+	for _, text := range t.all() {
+		if strings.TrimSpace(text) == "" {
+			return errors.New("a text is empty")
+		}
+		if err := CheckNumbers(text, lang, facts); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// WriteResearch writes the texts about a company by rule: which factor leads, what speaks for it and against it and which risk is the
+// largest follow from the numbers, and so do the sentences. Equal briefs give equal texts. It fails only on a language that does not
+// exist.
+func WriteResearch(b Brief, lang Lang) (Texts, error) {
+	w := pen{facts: b.Facts, lang: lang}
+	t := Texts{Lang: lang}
+	t.SummaryWhy = w.paragraph(b.summary()...)
+	t.WhatItDoes = w.paragraph(b.business()...)
+	t.WhyChosen = w.paragraph(b.reasons()...)
+	t.MainRisk = w.paragraph("risk." + b.risk)
+	t.FullResearch = b.full(&w, t)
+	if w.err != nil {
+		return Texts{}, fmt.Errorf("write %s: %w", b.Ticker, w.err)
+	}
+	return t, nil
+}
+
+// pen writes phrases and keeps the first error.
+type pen struct {
+	facts Data
+	lang  Lang
+	err   error
+}
+
+func (p *pen) paragraph(phrases ...string) string {
+	s, err := p.facts.paragraph(p.lang, phrases...)
+	if p.err == nil {
+		p.err = err
+	}
+	return s
+}
+
+// summary is why the company, in a few sentences.
+func (b Brief) summary() []string {
+	opening, standing := "why.ranked", ""
+	if b.picked {
+		opening, standing = b.vary("why.pick"), "why.passed"
+		if d, _ := b.Facts.Find("rank"); d.Value == "1" {
+			standing = "why.best"
+		}
+	}
+	phrases := []string{opening}
+	if b.lead != "" {
+		phrases = append(phrases, "why.lead."+string(b.lead))
+	}
+	if b.next != "" {
+		phrases = append(phrases, "why.next."+string(b.next))
+	}
+	if b.weak != "" {
+		phrases = append(phrases, "why.weak."+string(b.weak))
+	}
+	if standing != "" {
+		phrases = append(phrases, standing)
+	}
+	return phrases
+}
+
+// vary chooses between a phrase and its other wordings, which are numbered from "#2" on.
+func (b Brief) vary(phrase string) string {
+	n := 1
+	for {
+		if _, ok := english.phrases[fmt.Sprintf("%s#%d", phrase, n+1)]; !ok {
+			break
+		}
+		n++
+	}
+	if k := b.variant % n; k > 0 {
+		return fmt.Sprintf("%s#%d", phrase, k+1)
+	}
+	return phrase
+}
+
+// business is what the company does and how large it is.
+func (b Brief) business() []string {
+	phrases := b.those("what.business", "what.seat")
+	switch d, _ := b.Facts.Find("net_income"); {
+	case d.Number() < 0:
+		phrases = append(phrases, b.first("what.loss", "what.loss_only")...)
+	default:
+		phrases = append(phrases, b.first("what.profit", "what.profit_only")...)
+	}
+	if growth := b.change("growth", "revenue_growth"); len(growth) > 0 {
+		phrases = append(phrases, growth...)
+		phrases = append(phrases, b.change("quarter", "quarter_growth")...) // says "it" of revenue
+	}
+	return append(phrases, b.those("what.market")...)
+}
+
+// change is the phrase for a rise or a fall; none for no change, which no phrase could put well.
+func (b Brief) change(phrase, fact string) []string {
+	d, ok := b.Facts.Find(fact)
+	switch {
+	case !ok || d.Number() == 0:
+		return nil
+	case d.Number() < 0:
+		return b.those(phrase + ".down")
+	default:
+		return b.those(phrase + ".up")
+	}
+}
+
+// those keeps the phrases whose facts are known, first the first of them.
+func (b Brief) those(phrases ...string) []string {
+	var fit []string
+	for _, p := range phrases {
+		if b.Facts.fits(p) {
+			fit = append(fit, p)
+		}
+	}
+	return fit
+}
+
+func (b Brief) first(phrases ...string) []string {
+	fit := b.those(phrases...)
+	return fit[:min(len(fit), 1)]
+}
+
+// mostReasons is how many metrics are named on either side.
+const mostReasons = 4
+
+// reasons is what speaks for the company.
+func (b Brief) reasons() []string {
+	var phrases []string
+	for _, id := range b.strong {
+		phrases = append(phrases, b.those(b.metricPhrase(id, "good"))...)
+	}
+	phrases = phrases[:min(len(phrases), mostReasons)]
+	if b.signal > 0 {
+		phrases = append(phrases, b.those("signal.for")...)
+	}
+	if len(phrases) == 0 {
+		return []string{"for.none"}
+	}
+	return phrases
+}
+
+// objections is what speaks against it.
+func (b Brief) objections() []string {
+	var phrases []string
+	for _, id := range b.poor {
+		phrases = append(phrases, b.those(b.metricPhrase(id, "bad"))...)
+	}
+	phrases = phrases[:min(len(phrases), mostReasons)]
+	if b.signal < 0 {
+		phrases = append(phrases, b.those("signal.against")...)
+	}
+	if len(phrases) == 0 {
+		return []string{"against.none"}
+	}
+	return phrases
+}
+
+// metricPhrase is the phrase for a metric; a loss has words of its own.
+func (b Brief) metricPhrase(id, side string) string {
+	fact := map[string]string{EarningsYield: "net_income", CashYield: "free_cash_flow"}[id]
+	if d, ok := b.Facts.Find(fact); ok && d.Number() < 0 {
+		side = "loss"
+	}
+	return id + "." + side
+}

@@ -1,0 +1,201 @@
+package picks
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"tidemark/equity"
+)
+
+// History is what one company's shares did: the raw bars and what happened to the shares, both in ascending date. Returns are always
+// made from these two. The adjusted column of a publisher is never read: it changes backwards at every dividend.
+type History struct {
+	Bars    []equity.Bar
+	Actions []equity.Action
+}
+
+// Prices holds the histories of companies.
+type Prices map[equity.CIK]History
+
+// Level is the worth, at the close of a date, of one dollar put into a share at the first close of a history.
+type Level struct {
+	Date  time.Time
+	Level float64
+}
+
+// upTo is the index of the first bar after a date.
+func (h History) upTo(day time.Time) int {
+	i, found := slices.BinarySearchFunc(h.Bars, day, func(b equity.Bar, t time.Time) int { return b.Date.Compare(t) })
+	if found {
+		i++
+	}
+	return i
+}
+
+// BarAt is the newest bar at or before a date, and whether there is one.
+func (h History) BarAt(day time.Time) (equity.Bar, bool) {
+	i := h.upTo(day)
+	if i == 0 {
+		return equity.Bar{}, false
+	}
+	return h.Bars[i-1], true
+}
+
+// BarOn is the bar of exactly a date, and whether there is one.
+func (h History) BarOn(day time.Time) (equity.Bar, bool) {
+	b, ok := h.BarAt(day)
+	return b, ok && b.Date.Equal(day)
+}
+
+// between lists the actions that take effect after one date and at or before another.
+func (h History) between(after, to time.Time) []equity.Action {
+	search := func(day time.Time) int {
+		i, _ := slices.BinarySearchFunc(h.Actions, day, func(a equity.Action, t time.Time) int {
+			if a.Date.After(t) {
+				return 1
+			}
+			return -1
+		})
+		return i
+	}
+	return h.Actions[search(after):search(to)]
+}
+
+// growth is the factor by which an investment at the close price from, of the date after, had grown at the close of bar: splits
+// multiply the shares, a dividend is taken in at the close of the first bar on or after its date (the convention of CRSP's total
+// return). Dividends are left out where only the price return is asked for. Of several actions between two bars the earlier is
+// worked in first, of one date splits before dividends, since a dividend is stated for the new shares.
+func (h History) growth(from float64, after time.Time, bar equity.Bar, dividends bool) float64 {
+	if !(from > 0) {
+		return 1
+	}
+	shares, cash := 1.0, 0.0
+	actions := h.between(after, bar.Date)
+	for i := 0; i < len(actions); {
+		date := actions[i].Date
+		j := i
+		for ; j < len(actions) && actions[j].Date.Equal(date); j++ {
+			if actions[j].Kind == equity.Split {
+				shares *= actions[j].Ratio()
+			}
+		}
+		for ; i < j; i++ {
+			if dividends && actions[i].Kind == equity.Dividend {
+				cash += float64(shares * actions[i].Cash.Float())
+			}
+		}
+	}
+	return (float64(shares*bar.Close.Float()) + cash) / from
+}
+
+// Levels is the adjusted series up to a date: 1 at the first bar, total return where dividends are counted, else price return.
+func (h History) Levels(to time.Time, dividends bool) []Level {
+	bars := h.Bars[:h.upTo(to)]
+	levels := make([]Level, len(bars))
+	for i, b := range bars {
+		levels[i] = Level{b.Date, 1}
+		if i > 0 {
+			levels[i].Level = levels[i-1].Level * h.growth(bars[i-1].Close.Float(), bars[i-1].Date, b, dividends)
+		}
+	}
+	return levels
+}
+
+// levelAt is the level of the newest date at or before a day, NaN before the first.
+func levelAt(levels []Level, day time.Time) float64 {
+	i, found := slices.BinarySearchFunc(levels, day, func(l Level, t time.Time) int { return l.Date.Compare(t) })
+	if !found {
+		i--
+	}
+	if i < 0 {
+		return math.NaN()
+	}
+	return levels[i].Level
+}
+
+// Return is what became of an investment.
+type Return struct {
+	// Pct is the change in percent, not rounded.
+	Pct float64
+	// LastPrice is the newest close, of LastDate, of the shares held at the end: the company's own or, after a merger, those of the
+	// successor.
+	LastPrice equity.Price
+	LastDate  time.Time
+	// Ended tells that the shares no longer trade: the return no longer changes, but for the shares that a merger gave.
+	Ended bool
+}
+
+// ReturnSince is the return, splits and dividends worked in, of a share bought at a price at the close of a date, up to another
+// date. Where no later bar is known the price is the last one and the return zero. A merger pays its cash and goes on with the
+// shares it gives; a delisting ends at the cash that a share was worth, or at the last close where that is unknown.
+func (p Prices) ReturnSince(cik equity.CIK, price equity.Price, date, to time.Time) Return {
+	r := Return{LastPrice: price, LastDate: date}
+	r.Pct = 100 * (p.follow(cik, price.Float(), to, &r, 0) - 1)
+	return r
+}
+
+// maxMergers bounds the chain of successors, so that a loop in the records cannot hang.
+const maxMergers = 8
+
+// follow is the factor by which an investment at the close price from, of r.LastDate, grew up to a date. It keeps r's last price.
+func (p Prices) follow(cik equity.CIK, from float64, to time.Time, r *Return, mergers int) float64 {
+	h, factor := p[cik], 1.0
+	end, ended := h.end(r.LastDate, to)
+	for _, b := range h.Bars[h.upTo(r.LastDate):h.upTo(to)] {
+		if ended && !b.Date.Before(end.Date) {
+			break
+		}
+		factor *= h.growth(from, r.LastDate, b, true)
+		from, r.LastPrice, r.LastDate = b.Close.Float(), b.Close, b.Date
+	}
+	if !ended || !(from > 0) {
+		return factor
+	}
+	r.Ended = true
+	cashPart := end.Cash.Float() / from
+	if end.Kind == equity.Delisting {
+		if end.Cash == "" {
+			return factor
+		}
+		return factor * cashPart
+	}
+	first, ok := p[end.Successor].first(end.Date, to)
+	if end.Successor == 0 || !ok || mergers >= maxMergers {
+		if end.Cash == "" {
+			return factor
+		}
+		return factor * cashPart
+	}
+	sharesPart := float64(end.Ratio()*first.Close.Float()) / from
+	r.LastPrice, r.LastDate = first.Close, first.Date
+	return factor * (cashPart + float64(sharesPart*p.follow(end.Successor, first.Close.Float(), to, r, mergers+1)))
+}
+
+// end is the merger or delisting that took effect after one date and at or before another, and whether there was one.
+func (h History) end(after, to time.Time) (equity.Action, bool) {
+	for _, a := range h.between(after, to) {
+		if a.Kind == equity.Merger || a.Kind == equity.Delisting {
+			return a, true
+		}
+	}
+	return equity.Action{}, false
+}
+
+// first is the first bar at or after one date and at or before another, and whether there is one.
+func (h History) first(from, to time.Time) (equity.Bar, bool) {
+	i := h.upTo(from.AddDate(0, 0, -1))
+	if i == len(h.Bars) || h.Bars[i].Date.After(to) {
+		return equity.Bar{}, false
+	}
+	return h.Bars[i], true
+}
+
+// Round2 rounds a percentage to two decimals as it is shown, halves away from zero; NaN stays NaN.
+func Round2(pct float64) float64 {
+	r := math.Round(pct*100) / 100
+	if r == 0 {
+		return 0 // never minus zero
+	}
+	return r
+}

@@ -1,0 +1,284 @@
+package picks
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"tidemark/calendar"
+	"tidemark/equity"
+)
+
+// Market is all that a pick is made from: what was known on its day after the close.
+type Market struct {
+	// Day is the pick's date, a trading day.
+	Day time.Time
+	// Candidates in any order. Facts filed on Day or later and bars after Day change nothing.
+	Candidates []Candidate
+	// Signals are our own signals as they stood on Day.
+	Signals []SignalState
+	// Past are the earlier picks in any order. Those of Day or later are not read.
+	Past []PastPick
+}
+
+// Candidate is one company with what it filed and how its shares traded.
+type Candidate struct {
+	Company equity.Company
+	Facts   []equity.Fact
+	History History
+}
+
+// PastPick is an earlier pick.
+type PastPick struct {
+	Date   time.Time
+	CIK    equity.CIK
+	Sector Sector
+}
+
+// Rules are the numbers of the method. DefaultRules has those in force.
+type Rules struct {
+	// The weights of the groups; they add up to one.
+	QualityWeight, ValueWeight, MomentumWeight, RiskWeight float64
+	// ClipTail is the share of the universe on either end of a metric that is set to the value at its border.
+	ClipTail float64
+	// LeastPeers is how many companies a sector needs to be compared within.
+	LeastPeers int
+	// MissingPenalty is what a metric that is unknown counts: the mean, minus this.
+	MissingPenalty float64
+	// LeastKnown is the share of the metrics that must be known.
+	LeastKnown float64
+	// MinPrice and MinTurnover (a day, median of three months) and MinMarketValue are in US dollars.
+	MinPrice, MinTurnover, MinMarketValue float64
+	// MaxReportAge is how long ago the newest fiscal year may have ended.
+	MaxReportAge time.Duration
+	// RepeatDays is for how many trading days a pick is not repeated.
+	RepeatDays int
+	// Of SectorWindow picks in a row at most SectorMost are of one sector.
+	SectorWindow, SectorMost int
+}
+
+// DefaultRules are the rules in force: section "Score" of docs/method-picks.md.
+func DefaultRules() Rules {
+	return Rules{
+		QualityWeight: 0.35, ValueWeight: 0.30, MomentumWeight: 0.25, RiskWeight: 0.10,
+		ClipTail: 0.025, LeastPeers: 5, MissingPenalty: 0.25, LeastKnown: 0.6,
+		MinPrice: 5, MinTurnover: 5e6, MinMarketValue: 2e9, MaxReportAge: 520 * 24 * time.Hour,
+		RepeatDays: 60, SectorWindow: 20, SectorMost: 5,
+	}
+}
+
+// Score is one company's score on a day, with all that it was made of.
+type Score struct {
+	CIK                    equity.CIK
+	Ticker, Name, Exchange string
+	SIC                    int
+	Sector                 Sector
+	Region                 Region
+	Country                string
+	// Price is the official unadjusted close of the day.
+	Price equity.Price
+
+	Metrics []Metric
+	// Groups holds the four parts, each a mean of z-scores.
+	Groups map[Group]float64
+	Tilt   Tilt
+	// Total is the weighted sum of the groups and the tilt, rounded to six decimals: the last bits of a sum, which differ between
+	// processors, never decide.
+	Total float64
+	// Rank is 1 for the best.
+	Rank int
+
+	Book                                          *Book
+	FScore                                        FScore
+	Revenue, GrossProfit, OperatingIncome, Income Figure
+	CashFlow, Spending                            Figure
+	Assets, Equity, Debt                          Figure
+	MarketValue, EnterpriseValue                  Figure
+	Volatility                                    float64
+	SectorMomentum                                float64
+	company                                       equity.Company
+}
+
+// Exclusion is a company that was not scored or not picked, and why.
+type Exclusion struct {
+	CIK    equity.CIK
+	Ticker string
+	Reason string
+}
+
+// Ranking is the outcome of a day.
+type Ranking struct {
+	Day time.Time
+	// Scores are all companies that could be scored, best first; equal totals by ticker.
+	Scores []Score
+	// Excluded are those that could not, by ticker.
+	Excluded []Exclusion
+	// Passed are those ranked above the pick that a rule kept from being it, best first.
+	Passed []Exclusion
+	// Pick is the pick, nil where there is none; NoPick then says why.
+	Pick   *Score
+	NoPick string
+}
+
+// Why a company is not scored, where the reason has no numbers in it.
+var (
+	errNotListed = errors.New("not listed on a covered exchange")
+	errShell     = errors.New("a blank check company")
+	errTwice     = errors.New("listed twice among the candidates")
+	errNoDollars = errors.New("no balance sheet under US rules in US dollars")
+	errNoYear    = errors.New("no annual report")
+	errNoIncome  = errors.New("net income unknown")
+	errNoShares  = errors.New("number of shares unknown")
+	errYoung     = errors.New("less than a year of prices")
+	errGaps      = errors.New("gaps in the prices")
+)
+
+// exchanges are those whose companies are covered: their primary listings close with the calendar of package calendar.
+var exchanges = []string{"XNYS", "XNAS", "XASE"}
+
+// Rank scores all candidates and makes the pick of the day. It is a pure function: equal markets give equal rankings, whatever the
+// order of candidates, facts and past picks.
+func Rank(m Market, rules Rules) Ranking {
+	r := Ranking{Day: m.Day}
+	if !calendar.IsTradingDay(m.Day) {
+		r.NoPick = "not a trading day"
+		return r
+	}
+	candidates := slices.Clone(m.Candidates)
+	slices.SortStableFunc(candidates, func(a, b Candidate) int { return cmp.Compare(a.Company.CIK, b.Company.CIK) })
+	se := sessionsBefore(m.Day)
+	for i, c := range candidates {
+		s := newScore(c.Company, m.Day)
+		err := s.admit()
+		if i > 0 && candidates[i-1].Company.CIK == c.Company.CIK {
+			err = errTwice
+		}
+		if err == nil {
+			err = s.measure(c, m.Day, se, rules)
+		}
+		if err == nil {
+			err = s.enough(rules)
+		}
+		if err != nil {
+			r.Excluded = append(r.Excluded, Exclusion{s.CIK, s.Ticker, err.Error()})
+			continue
+		}
+		r.Scores = append(r.Scores, s)
+	}
+	compare(r.Scores, rules)
+	for i := range r.Scores {
+		r.Scores[i].total(m.Signals, rules)
+	}
+	slices.SortFunc(r.Scores, func(a, b Score) int {
+		return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Ticker, b.Ticker), cmp.Compare(a.CIK, b.CIK))
+	})
+	slices.SortFunc(r.Excluded, func(a, b Exclusion) int { return cmp.Or(cmp.Compare(a.Ticker, b.Ticker), cmp.Compare(a.CIK, b.CIK)) })
+	for i := range r.Scores {
+		r.Scores[i].Rank = i + 1
+	}
+	r.choose(m.Past, rules)
+	return r
+}
+
+func newScore(c equity.Company, day time.Time) Score {
+	listing, _ := c.Listing(day)
+	s := Score{
+		CIK: c.CIK, Ticker: listing.Ticker, Name: c.Name, Exchange: listing.Exchange, SIC: c.SIC,
+		Sector: SectorOf(c.SIC), Region: RegionOf(c.Location), Country: CountryOf(c.Location), company: c,
+	}
+	for _, g := range metricGroups {
+		s.Metrics = append(s.Metrics, Metric{
+			ID: g.id, Group: g.group, Applies: applies(g.id, s.Sector), Value: math.NaN(), Clipped: math.NaN(), Z: math.NaN(),
+		})
+	}
+	return s
+}
+
+func (s *Score) admit() error {
+	switch {
+	case s.Ticker == "" || !slices.Contains(exchanges, s.Exchange):
+		return errNotListed
+	case industryOf(s.SIC).id == "shells":
+		return errShell
+	default:
+		return nil
+	}
+}
+
+// enough tells whether so much is known that the score means something.
+func (s *Score) enough(rules Rules) error {
+	known, all := 0, 0
+	for _, m := range s.Metrics {
+		if m.Applies {
+			all++
+			if m.Known() {
+				known++
+			}
+		}
+	}
+	if float64(known) < float64(rules.LeastKnown*float64(all)) {
+		return fmt.Errorf("%d of %d metrics known", known, all)
+	}
+	return nil
+}
+
+// total puts the score together.
+func (s *Score) total(signals []SignalState, rules Rules) {
+	sum, count := map[Group]float64{}, map[Group]float64{}
+	for _, m := range s.Metrics {
+		switch {
+		case !m.Applies:
+			continue
+		case m.Known():
+			sum[m.Group] += m.Z
+		default:
+			sum[m.Group] -= rules.MissingPenalty
+		}
+		count[m.Group]++
+	}
+	s.Groups = map[Group]float64{}
+	for g, n := range count {
+		s.Groups[g] = sum[g] / n
+	}
+	s.Tilt = tiltOf(s.SIC, signals)
+	total := float64(rules.QualityWeight*s.Groups[Quality]) + float64(rules.ValueWeight*s.Groups[Value]) +
+		float64(rules.MomentumWeight*s.Groups[Momentum]) + float64(rules.RiskWeight*s.Groups[Risk]) + s.Tilt.Total
+	s.Total = math.Round(total*1e6) / 1e6
+}
+
+// choose takes the best company that no rule speaks against.
+func (r *Ranking) choose(past []PastPick, rules Rules) {
+	earlier := slices.DeleteFunc(slices.Clone(past), func(p PastPick) bool { return !p.Date.Before(r.Day) })
+	slices.SortFunc(earlier, func(a, b PastPick) int { return cmp.Or(b.Date.Compare(a.Date), cmp.Compare(a.CIK, b.CIK)) })
+	oldest := calendar.Add(r.Day, -rules.RepeatDays)
+	recent := map[equity.CIK]time.Time{}
+	for _, p := range earlier {
+		if _, newer := recent[p.CIK]; !newer && !p.Date.Before(oldest) {
+			recent[p.CIK] = p.Date
+		}
+	}
+	bySector := map[Sector]int{}
+	for _, p := range earlier[:min(len(earlier), rules.SectorWindow-1)] {
+		bySector[p.Sector]++
+	}
+	for i := range r.Scores {
+		s := &r.Scores[i]
+		if date, repeated := recent[s.CIK]; repeated {
+			r.Passed = append(r.Passed, Exclusion{s.CIK, s.Ticker, "picked on " + date.Format(time.DateOnly)})
+			continue
+		}
+		if n := bySector[s.Sector]; n >= rules.SectorMost {
+			r.Passed = append(r.Passed, Exclusion{s.CIK, s.Ticker, fmt.Sprintf("%d of the last %d picks are in %s", n, rules.SectorWindow-1, s.Sector)})
+			continue
+		}
+		r.Pick = s
+		return
+	}
+	r.NoPick = "no company could be scored"
+	if len(r.Scores) > 0 {
+		r.NoPick = "every company scored was picked lately or is in a sector that was picked often"
+	}
+}

@@ -1,0 +1,422 @@
+package picks
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tidemark/equity"
+)
+
+var braces = regexp.MustCompile(`\{([^}]*)\}`)
+
+// placed are the facts that a phrase names, in any order, each as often as it names them.
+func placed(phrase string) []string {
+	var ids []string
+	for _, m := range braces.FindAllStringSubmatch(phrase, -1) {
+		id, options, _ := strings.Cut(m[1], "|")
+		if !strings.Contains(options, ":") { // a word for a plural form names no number
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func TestTheLanguagesSayTheSame(t *testing.T) {
+	t.Parallel()
+	for lang, v := range voices {
+		for key, phrase := range english.phrases {
+			other, ok := v.phrases[key]
+			if !ok {
+				t.Errorf("%s has no phrase %s", lang, key)
+				continue
+			}
+			// A phrase may repeat a date in one language and say "it" in another, but never names another fact.
+			if diff := cmp.Diff(slices.Compact(placed(phrase)), slices.Compact(placed(other))); diff != "" {
+				t.Errorf("%s in %s names other facts (-en +%s):\n%s", key, lang, lang, diff)
+			}
+		}
+		for what, pair := range map[string][2]map[string]string{"phrase": {english.phrases, v.phrases}, "term": {english.terms, v.terms}} {
+			if diff := cmp.Diff(slices.Sorted(maps.Keys(pair[0])), slices.Sorted(maps.Keys(pair[1]))); diff != "" {
+				t.Errorf("the %ss of %s (-en +%s):\n%s", what, lang, lang, diff)
+			}
+		}
+		if diff := cmp.Diff(slices.Sorted(maps.Keys(english.units)), slices.Sorted(maps.Keys(v.units))); diff != "" {
+			t.Errorf("the units of %s (-en +%s):\n%s", lang, lang, diff)
+		}
+	}
+}
+
+func TestNoPhraseHasANumberOfItsOwn(t *testing.T) {
+	t.Parallel()
+	for lang, v := range voices {
+		for key, phrase := range v.phrases {
+			if plain := braces.ReplaceAllString(phrase, ""); strings.ContainsFunc(plain, unicode.IsNumber) || strings.ContainsAny(plain, "{}") {
+				t.Errorf("%s in %s: %s", key, lang, phrase)
+			}
+			if strings.Contains(phrase, "  ") || strings.TrimSpace(phrase) != phrase {
+				t.Errorf("%s in %s has blanks too many: %q", key, lang, phrase)
+			}
+		}
+		for key, term := range v.terms {
+			if strings.ContainsFunc(term, unicode.IsNumber) || term == "" {
+				t.Errorf("term %s in %s: %q", key, lang, term)
+			}
+		}
+		for unit, around := range v.units {
+			if strings.Count(around, "N") != 1 && unit != Dollars || strings.ContainsFunc(around, unicode.IsNumber) {
+				t.Errorf("unit %q in %s: %q", unit, lang, around)
+			}
+		}
+	}
+}
+
+func TestEveryWordIsThereThatTheCodeAsksFor(t *testing.T) {
+	t.Parallel()
+	var keys []string
+	for _, i := range industries {
+		keys = append(keys, "industry."+i.id, "sector."+string(i.sector))
+	}
+	keys = append(keys, "industry.other", "sector."+string(OtherSector))
+	for _, e := range exposures {
+		keys = append(keys, "signal."+e.Signal)
+	}
+	for _, d := range indicators {
+		keys = append(keys, "indicator."+d.ID)
+		for _, s := range d.Sectors {
+			keys = append(keys, "sector."+string(s))
+		}
+		for _, way := range []string{"above", "below"} {
+			if _, ok := english.phrases["econ.meaning."+d.ID+"."+way]; !ok {
+				t.Errorf("no phrase for what %s %s means", d.ID, way)
+			}
+		}
+	}
+	for _, c := range closedTerms {
+		keys = append(keys, c.term)
+	}
+	for _, k := range keys {
+		if _, ok := english.terms[k]; !ok {
+			t.Errorf("no term %s", k)
+		}
+	}
+	for _, id := range tableRows {
+		if _, ok := english.phrases["label."+id]; !ok {
+			t.Errorf("no label for %s", id)
+		}
+	}
+	for _, g := range metricGroups {
+		for _, side := range []string{"good", "bad"} {
+			if _, ok := english.phrases[g.id+"."+side]; !ok {
+				t.Errorf("no phrase %s.%s", g.id, side)
+			}
+		}
+	}
+}
+
+// everyFact is one datum of every id that phrases name.
+func everyFact() Data {
+	d := Data{}
+	for _, phrase := range english.phrases {
+		for _, m := range braces.FindAllStringSubmatch(phrase, -1) {
+			id, options, _ := strings.Cut(m[1], "|")
+			if d.Has(id) {
+				continue
+			}
+			x := Datum{ID: id, Value: "7", Unit: Count}
+			switch {
+			case slices.Contains([]string{"pick_date", "income_to", "year_end", "quarter_to", "momentum_from", "momentum_to", "annual_filed", "latest_filed", "date", "week", "from", "to"}, id):
+				x.Value, x.Unit = "2026-11-20", Date
+			case id == "period":
+				x.Value, x.Unit = "2026-10", Month
+			case slices.Contains([]string{"signal", "indicator", "closed", "sector", "industry", "country", "quarter", "sectors"}, id):
+				x.Value, x.Unit = map[string]string{
+					"signal": "signal.hormuz-transit", "indicator": "indicator.cpi", "closed": "closed.merger", "sector": "sector.Energy",
+					"industry": "industry.gold", "country": "country.IE", "quarter": "quarter.3", "sectors": "sector.Trade+sector.Services+sector.Industry",
+				}[id], Term
+			case slices.Contains([]string{"name", "ticker", "exchange", "annual_form", "latest_form", "form", "items", "top", "bottom", "tickers", "removed_tickers"}, id):
+				x.Value, x.Unit = strings.ToUpper(id), Name
+			case options == "plus" || options == "abs":
+				x.Value, x.Unit = "-7.5", Percent
+			}
+			d = append(d, x)
+		}
+	}
+	return d
+}
+
+func TestEveryPhraseCanBeWritten(t *testing.T) {
+	t.Parallel()
+	facts := everyFact()
+	for lang, v := range voices {
+		for key := range v.phrases {
+			s, err := facts.write(lang, key)
+			if err != nil || strings.ContainsAny(s, "{}|") && !strings.Contains(key, "table") {
+				t.Errorf("%s in %s: %q, %v", key, lang, s, err)
+			}
+		}
+	}
+	if _, err := facts.write("fr", "why.pick"); err == nil {
+		t.Error("a language that does not exist writes")
+	}
+	if _, err := (Data{}).write(English, "why.pick"); err == nil {
+		t.Error("a phrase without its facts is written")
+	}
+}
+
+func TestHowNumbersLookInEachLanguage(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		value          string
+		unit           Unit
+		es, en, pt, hi string
+	}{
+		{"4450.1", Billions, "4.450,1 mil millones de dólares", "$4,450.1 billion", "US$\u00a04.450,1 bilhões", "4,450.1 अरब डॉलर"},
+		{"-61.2", Millions, "-61,2 millones de dólares", "-$61.2 million", "-US$\u00a061,2 milhões", "-61.2 मिलियन डॉलर"},
+		{"182.50", Dollars, "182,50 dólares", "$182.50", "US$\u00a0182,50", "182.50 डॉलर"},
+		{"-6.2", Percent, "-6,2\u00a0%", "-6.2%", "-6,2%", "-6.2%"},
+		{"38.2", Times, "38,2 veces", "38.2 times", "38,2 vezes", "38.2 गुना"},
+		{"12345678", Count, "12.345.678", "12,345,678", "12.345.678", "1,23,45,678"},
+		{"-92", Thousands, "-92 mil", "-92 thousand", "-92 mil", "-92 हज़ार"},
+		{"2026", Year, "2026", "2026", "2026", "2026"},
+		{"2026-11-20", Date, "20 de noviembre de 2026", "November 20, 2026", "20 de novembro de 2026", "20 नवंबर 2026"},
+		{"2026-10", Month, "octubre de 2026", "October 2026", "outubro de 2026", "अक्टूबर 2026"},
+		{"10-K", Name, "10-K", "10-K", "10-K", "10-K"},
+		{"sector.Energy", Term, "energía", "energy", "energia", "ऊर्जा"},
+		{"sector.Energy+sector.Industry", Term, "energía e industria", "energy and industry", "energia e indústria", "ऊर्जा और उद्योग"},
+		{"country.IE", Term, "Irlanda", "Ireland", "Irlanda", "आयरलैंड"},
+	} {
+		for lang, want := range map[Lang]string{Spanish: c.es, English: c.en, Portuguese: c.pt, Hindi: c.hi} {
+			if got, err := format(lang, Datum{Value: c.value, Unit: c.unit}); err != nil || got != want {
+				t.Errorf("%s %s in %s: %q (%v), want %q", c.value, c.unit, lang, got, err, want)
+			}
+		}
+	}
+}
+
+func TestPlurals(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		lang Lang
+		n    string
+		want string
+	}{
+		{English, "0", "picks were"},
+		{English, "1", "pick was"},
+		{English, "2", "picks were"},
+		{Spanish, "1", "selección"},
+		{Spanish, "0", "selecciones"},
+		{Portuguese, "0", "escolha"},
+		{Portuguese, "1", "escolha"},
+		{Portuguese, "2", "escolhas"},
+		{Hindi, "0", "चयन घोषित हुआ"},
+		{Hindi, "1", "चयन घोषित हुआ"},
+		{Hindi, "5", "चयन घोषित हुए"},
+	} {
+		d := Data{{ID: "picks", Value: c.n, Unit: Count}, {ID: "tickers", Value: "A", Unit: Name}}
+		if got, err := d.write(c.lang, "digest.picks"); err != nil || !strings.Contains(got, c.want) {
+			t.Errorf("%s picks in %s: %q (%v), want %q in it", c.n, c.lang, got, err, c.want)
+		}
+	}
+}
+
+var (
+	numbersIn = regexp.MustCompile(`\d[\d.,]*`)
+	datesIn   = map[Lang]*regexp.Regexp{
+		Spanish: regexp.MustCompile(`(\d+) de \pL+ de (\d{4})`), English: regexp.MustCompile(`\pL+ (\d+), (\d{4})`),
+		Portuguese: regexp.MustCompile(`(\d+) de \pL+ de (\d{4})`), Hindi: regexp.MustCompile(`(\d+) [\pL\pM]+ (\d{4})`),
+	}
+)
+
+// named reads the numbers of a text with another method than the code's: dates as day and year, everything else as a float.
+func named(t *testing.T, text string, lang Lang, facts Data) []string {
+	t.Helper()
+	for _, d := range facts {
+		if d.Unit == Name && strings.ContainsAny(d.Value, "0123456789") {
+			text = strings.ReplaceAll(text, d.Value, "")
+		}
+	}
+	var all []string
+	re := datesIn[lang]
+	for _, m := range re.FindAllStringSubmatch(text, -1) {
+		all = append(all, "day "+m[1]+" of "+m[2])
+	}
+	text = re.ReplaceAllString(text, "")
+	for _, s := range numbersIn.FindAllString(text, -1) {
+		s = strings.TrimRight(s, ".,")
+		if lang == Spanish || lang == Portuguese {
+			s = strings.NewReplacer(".", "", ",", ".").Replace(s)
+		} else {
+			s = strings.ReplaceAll(s, ",", "")
+		}
+		v, err := strconv.ParseFloat(s, 64)
+		if err != nil {
+			t.Fatalf("%q in %s", s, lang)
+		}
+		all = append(all, fmt.Sprint(v))
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// known are the facts in the same form.
+func knownNumbers(facts Data) map[string]bool {
+	all := map[string]bool{}
+	add := func(day time.Time) { all[fmt.Sprintf("day %d of %d", day.Day(), day.Year())] = true }
+	for _, d := range facts {
+		if v := d.Number(); !math.IsNaN(v) {
+			all[fmt.Sprint(math.Abs(v))] = true
+		}
+		if d.Unit == Date {
+			add(day(d.Value))
+		}
+		if d.Unit == Month {
+			all[strings.TrimLeft(d.Value[:4], "0")] = true
+		}
+		if !d.AsOf.IsZero() {
+			add(d.AsOf)
+		}
+	}
+	return all
+}
+
+// wantSameNumbers checks that the texts of all languages name the same numbers, and only facts.
+func wantSameNumbers(t *testing.T, what string, facts Data, texts map[Lang]string) {
+	t.Helper()
+	want := named(t, texts[English], English, facts)
+	known := knownNumbers(facts)
+	for _, n := range want {
+		if !known[n] {
+			t.Errorf("%s names %s, which is no fact:\n%s", what, n, texts[English])
+		}
+	}
+	for _, lang := range Langs() {
+		if diff := cmp.Diff(want, named(t, texts[lang], lang, facts)); diff != "" {
+			t.Errorf("%s: the numbers in %s are others (-en +%s):\n%s\n%s", what, lang, lang, diff, texts[lang])
+		}
+		if err := CheckNumbers(texts[lang], lang, facts); err != nil {
+			t.Errorf("%s in %s: %v", what, lang, err)
+		}
+		if strings.ContainsAny(texts[lang], "{}") || strings.Contains(texts[lang], "  ") || strings.Contains(texts[lang], "..") {
+			t.Errorf("%s in %s is badly put together:\n%s", what, lang, texts[lang])
+		}
+	}
+}
+
+func TestResearchNamesOnlyFactsAndTheSameInAllLanguages(t *testing.T) {
+	t.Parallel()
+	risks, leads := map[string]int{}, map[Group]int{}
+	for seed := range uint64(3) {
+		m := synthMarket(20+seed, 40, pickDay)
+		odd := m.Candidates[0]
+		odd.Company.Name, odd.Company.CIK, odd.Company.Listings = "3M 2020 Holdings 10-K", 9, []equity.Listing{{Ticker: "3M", Exchange: "XNAS"}}
+		m.Candidates = append(m.Candidates, odd)
+		r := Rank(m, DefaultRules())
+		for i, s := range r.Scores {
+			b := NewBrief(r, s, nil)
+			risks[b.risk]++
+			leads[b.lead]++
+			if i%4 > 0 && s.Ticker != "3M" {
+				continue // enough to read
+			}
+			texts := map[Lang]map[string]string{}
+			for _, lang := range Langs() {
+				x, err := WriteResearch(b, lang)
+				if err != nil {
+					t.Fatal(err)
+				}
+				texts[lang] = map[string]string{"summary": x.SummaryWhy, "business": x.WhatItDoes, "why": x.WhyChosen, "risk": x.MainRisk, "full": x.FullResearch}
+				again, err := WriteResearch(b, lang)
+				if err != nil || again != x {
+					t.Errorf("%s in %s differs the second time", s.Ticker, lang)
+				}
+			}
+			for part := range texts[English] {
+				same := map[Lang]string{}
+				for lang, x := range texts {
+					same[lang] = x[part]
+				}
+				wantSameNumbers(t, s.Ticker+" "+part, b.Facts, same)
+			}
+		}
+	}
+	t.Logf("main risks %v, leading groups %v", risks, leads)
+	if len(risks) < 5 || len(leads) < 4 {
+		t.Errorf("the texts hardly vary with the data: risks %v, leads %v", risks, leads)
+	}
+}
+
+func TestFactsPointToTheirFilings(t *testing.T) {
+	t.Parallel()
+	r := Rank(synthMarket(1, 30, pickDay), DefaultRules())
+	s := *r.Pick
+	accession := s.Income.From[0].Accession
+	b := NewBrief(r, s, []equity.Filing{{Accession: accession, URL: "https://www.sec.gov/filing", AcceptedAt: day("2026-02-20")}})
+	seen := map[string]bool{}
+	for _, d := range b.Facts {
+		if seen[d.ID] {
+			t.Errorf("two facts have the id %s", d.ID)
+		}
+		seen[d.ID] = true
+		if d.Source >= len(b.Sources) {
+			t.Errorf("%s points to source %d of %d", d.ID, d.Source, len(b.Sources))
+		}
+	}
+	income, _ := b.Facts.Find("net_income")
+	if income.Source < 0 || b.Sources[income.Source].URL != "https://www.sec.gov/filing" || b.Sources[income.Source].Title != "Form 10-K" {
+		t.Errorf("net income is from %d of %v", income.Source, b.Sources)
+	}
+	if price, _ := b.Facts.Find("price"); price.Value != string(s.Price) || price.Source != -1 {
+		t.Errorf("the price %+v is not the one that is hashed, %s", price, s.Price)
+	}
+}
+
+func TestTextFollowsTheData(t *testing.T) {
+	t.Parallel()
+	r := Rank(synthMarket(1, 30, pickDay), DefaultRules())
+	base := *r.Pick
+	change := func(alter func(*Score)) string {
+		s := base
+		s.Metrics = slices.Clone(base.Metrics)
+		s.Groups = maps.Clone(base.Groups)
+		alter(&s)
+		x, err := WriteResearch(NewBrief(r, s, nil), English)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x.FullResearch
+	}
+	loss := func(s *Score) { s.Income.Value = -5e7; s.metric(EarningsYield).Value = -0.01 }
+	for _, c := range []struct {
+		name, want string
+		alter      func(*Score)
+	}{
+		{"a loss is a loss and the main risk", "The company is losing money: $50.0 million", loss},
+		{"and there is no multiple of it", "There is no profit to set the price against", func(s *Score) { loss(s); s.metric(EarningsYield).Z = -2 }},
+		{"a calm share leads", "What speaks for it above all is calm", func(s *Score) {
+			s.Groups = map[Group]float64{Risk: 3, Quality: 0.1, Value: 0.1, Momentum: 0.1}
+		}},
+		{"a trend leads", "the trend of the share", func(s *Score) {
+			s.Groups = map[Group]float64{Momentum: 2, Quality: 0.1, Value: 0.1, Risk: 0}
+		}},
+		{"the weak side is named", "The weak side is the price", func(s *Score) {
+			s.Groups = map[Group]float64{Momentum: 2, Quality: 0.1, Value: -1, Risk: 0}
+		}},
+		{"debt is the risk", "Debt is the main risk", func(s *Score) { s.Debt.Value = 0.9 * s.Assets.Value; s.Income.Value = 5e8 }},
+		{"a high price is the risk", "The price is the main risk. At 100.0 times", func(s *Score) { s.metric(EarningsYield).Value = 0.01 }},
+	} {
+		if got := change(c.alter); !strings.Contains(got, c.want) {
+			t.Errorf("%s: no %q in\n%s", c.name, c.want, got)
+		}
+	}
+}
