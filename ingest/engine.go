@@ -135,13 +135,14 @@ func (e *Engine) Collect(ctx context.Context, src Source, w series.Window, runID
 	return good, errors.Join(failures...)
 }
 
-// pages asks a first question and follows its pages to the end. A chain without any reading is believed only for a bounded window,
-// one with an end: a publisher's history does not come to nothing.
+// pages asks a first question and follows its pages to the end, round those that the upstream does not have where a request allows
+// for that. A chain that holds nothing is believed only for a bounded window, one with an end, and of a source without series: the
+// history of a series does not come to nothing.
 func (e *Engine) pages(ctx context.Context, q question, bounded bool) ([]Fetched, error) {
 	var chain []Fetched
 	asked := make(map[string]bool)
 	earlier := make(seen)
-	readings := 0
+	empty := true
 	for {
 		key := q.url.String() + " " + q.name // the name alone has lost its secrets, the URL alone lacks the body
 		if asked[key] {
@@ -150,23 +151,27 @@ func (e *Engine) pages(ctx context.Context, q question, bounded bool) ([]Fetched
 		asked[key] = true
 
 		page, err := e.page(ctx, q, earlier)
-		if err != nil {
+		next := page.Batch.Next
+		switch {
+		case err == nil:
+			chain = append(chain, page)
+			empty = empty && page.Batch.Empty()
+		case q.lacks(err):
+			next = q.other
+		default:
 			return nil, err
 		}
-		chain = append(chain, page)
-		readings += len(page.Batch.Readings)
-		next := page.Batch.Next
 		if next == nil {
 			break
 		}
-		if len(chain) > q.limits.Pages {
-			return nil, q.fail(Layout, fmt.Errorf("further pages after %d, expected the end", len(chain)))
+		if len(asked) > q.limits.Pages {
+			return nil, q.fail(Layout, fmt.Errorf("further pages after %d, expected the end", len(asked)))
 		}
 		if q, err = newQuestion(q.source, q.limits, q.run, *next); err != nil {
 			return nil, err
 		}
 	}
-	if readings == 0 && !bounded {
+	if empty && !bounded && len(q.source.Series) > 0 {
 		return nil, q.fail(Layout, ErrNoReadings)
 	}
 	return chain, nil

@@ -17,7 +17,8 @@ import (
 // no I/O. The parser sees the URL as the ledger has it, so Batch.Next, if any, must not be asked.
 //
 // The error is an *Error of kind WrongType or Layout, or Refused for a fetch that was no good answer. It wraps ErrNoReadings for
-// a last page without readings: in Collect such a page may end a chain that has some, here the caller must know.
+// a last page that holds nothing, of a source with series: in Collect such a page may end a chain that has some, here the caller
+// must know.
 func Parse(src Source, f series.Fetch, body []byte) (Batch, error) {
 	q := question{source: src, limits: src.Limits, name: f.URL}
 	if f.Status != http.StatusOK && !f.NotModified {
@@ -29,7 +30,7 @@ func Parse(src Source, f series.Fetch, body []byte) (Batch, error) {
 	if err != nil {
 		return Batch{}, err
 	}
-	if len(batch.Readings) == 0 && batch.Next == nil {
+	if batch.Empty() && batch.Next == nil && len(src.Series) > 0 {
 		return Batch{}, q.fail(Layout, ErrNoReadings)
 	}
 	return batch, nil
@@ -96,6 +97,9 @@ func check(b Batch, declared []series.Info, earlier seen) error {
 		known[s.ID] = true
 	}
 	if err := checkCovers(b, known); err != nil {
+		return err
+	}
+	if err := checkEquity(b); err != nil {
 		return err
 	}
 	for i, r := range b.Readings {

@@ -108,6 +108,8 @@ type question struct {
 	header http.Header
 	body   []byte
 	secret []string
+	absent []int
+	other  *Request
 
 	// name is the ledger's URL of the question.
 	name string
@@ -119,7 +121,7 @@ type question struct {
 func newQuestion(src Source, limits Limits, run int64, r Request) (question, error) {
 	q := question{
 		source: src, limits: limits, run: run,
-		method: r.Method, header: r.Header, body: r.Body, secret: r.Secret,
+		method: r.Method, header: r.Header, body: r.Body, secret: r.Secret, absent: r.Absent, other: r.Else,
 		name:   LedgerURL(r.Method, r.URL, r.Body, r.Secret),
 		hidden: secretValues(r.URL, r.Secret),
 	}
@@ -158,6 +160,12 @@ func askable(u *url.URL) error {
 // fail makes an error about the question.
 func (q question) fail(kind Kind, err error) *Error {
 	return &Error{Kind: kind, Source: q.source.ID, URL: q.name, Err: scrub(err, q.hidden)}
+}
+
+// lacks tells whether err is the upstream's word that there is nothing at the question's address.
+func (q question) lacks(err error) bool {
+	failed, ok := errors.AsType[*Error](err)
+	return ok && failed.Kind == Refused && slices.Contains(q.absent, failed.Status)
 }
 
 // asked is the question as the adapter's Request, with the URL that was asked in the end.

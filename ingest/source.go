@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"tidemark/equity"
 	"tidemark/series"
 )
 
@@ -21,10 +22,16 @@ type Source struct {
 	HomeURL string
 	Cadence series.Cadence
 	Limits  Limits
-	// Series lists all that Parse may yield; a reading of any other series fails the run.
+	// Series lists all that Parse may yield; a reading of any other series fails the run. It is empty for a source that speaks of
+	// companies. Such a source asks about one company at a time, and some have nothing to say: that nothing came is then a good
+	// answer, and where it is not, Parse says so.
 	Series []series.Info
 	// Request builds the first requests for observations of a window (zero: the whole history). It does no I/O.
 	Request func(w series.Window) ([]Request, error)
+	// Window narrows what a scheduled run asks for once each of the source's series has been loaded: slot is the instant that
+	// the run is for, newest the time of the newest observation of any of them. The zero window is the whole history again, which
+	// a source should return now and then, because a publisher may revise what is old. Nil: always the whole history. It is pure.
+	Window func(slot, newest time.Time) series.Window
 	// Parse turns one archived answer into readings. It does no I/O, keeps no state and yields the same batch for the same
 	// bytes, so that a parser is repaired by parsing the archive again. A body that is not what the publisher promises is an
 	// error that names the page and what was expected, never an empty batch.
@@ -53,6 +60,10 @@ type Request struct {
 	Body   []byte
 	// Secret names the query parameters whose values must never be stored or logged. The ledger's URL carries "REDACTED".
 	Secret []string
+	// Absent lists the statuses, such as 404, by which this upstream says that there is nothing at the address, or not yet. The
+	// chain of pages then goes on with Else, and ends where that is nil. Empty: every status but 200 is a failure.
+	Absent []int
+	Else   *Request
 }
 
 // Response is one archived answer of status 200.
@@ -70,13 +81,33 @@ type Reading = series.Reading
 // Coverage claims that every observation of a series in a window is in the batch: a known one that is not has been withdrawn.
 type Coverage = series.Coverage
 
-// Batch is what one answer held.
+// Batch is what one answer held: readings of series, or what it said of companies, or both. All lists are in any order.
 type Batch struct {
-	// Readings in any order, without two of one series at one time.
+	// Readings without two of one series at one time.
 	Readings []Reading
 	Covers   []Coverage
+
+	// Companies without two of one CIK. An empty field says nothing: this answer does not know, and takes nothing back. Listings
+	// without dates are those at the time of the answer.
+	Companies []equity.Company
+	// Filings without two of one company and accession number. What several companies file together is a filing of each.
+	Filings []equity.Filing
+	// Facts without two of one company, taxonomy, tag, unit, period and accession number.
+	Facts []equity.Fact
+	// Bars without two of one company, date and source.
+	Bars []equity.Bar
+	// Actions without two of one company, kind, date and source.
+	Actions []equity.Action
+	// News without two of one source and id.
+	News []equity.NewsItem
+
 	// Next is the request for the following page, nil after the last.
 	Next *Request
+}
+
+// Empty tells whether the answer held nothing at all, the address of another page aside.
+func (b Batch) Empty() bool {
+	return len(b.Readings)+len(b.Companies)+len(b.Filings)+len(b.Facts)+len(b.Bars)+len(b.Actions)+len(b.News) == 0
 }
 
 // Published tells when a value of one of the source's series is assumed to have become known, where nobody saw it arrive. A series

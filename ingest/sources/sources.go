@@ -7,7 +7,9 @@ import (
 
 	"tidemark/ingest"
 	"tidemark/ingest/eia"
+	"tidemark/ingest/nass"
 	"tidemark/ingest/portwatch"
+	"tidemark/ingest/temis"
 	"tidemark/ingest/world/synth"
 	"tidemark/ingest/worldbank"
 )
@@ -16,6 +18,8 @@ import (
 type Keys struct {
 	// EIA opens the API v2 of the U.S. Energy Information Administration.
 	EIA string
+	// NASS opens the Quick Stats API of the U.S. Department of Agriculture.
+	NASS string
 }
 
 // All returns every source, in the order in which they are shown.
@@ -25,6 +29,8 @@ func All(keys Keys) []ingest.Source {
 		eia.Weekly(keys.EIA),
 		worldbank.Source(),
 		portwatch.Source(),
+		nass.Source(keys.NASS),
+		temis.Source(),
 	}
 }
 
@@ -35,5 +41,7 @@ func Sandbox(w synth.World) http.Handler {
 	eia.Sandbox(mux, w)
 	worldbank.Sandbox(mux, w)
 	portwatch.Sandbox(mux, w)
+	nass.Sandbox(mux, w)
+	temis.Sandbox(mux, w)
 	return mux
 }

@@ -65,7 +65,7 @@ func replayChain(t *testing.T, dir string, src ingest.Source, at time.Time) map[
 	}
 	all := map[series.ID]history{}
 	for next := &requests[0]; next != nil; {
-		asked, err := http.NewRequestWithContext(t.Context(), http.MethodGet, next.URL, http.NoBody)
+		asked, err := http.NewRequestWithContext(t.Context(), next.Method, next.URL, bytes.NewReader(next.Body))
 		if err != nil {
 			t.Fatal(err)
 		}

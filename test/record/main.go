@@ -5,7 +5,7 @@
 //
 //	go run ./test/record --from DIR --to DIR
 //
-// --from is the folder with the recordings (its subfolders eia, worldbank and portwatch are read), --to the archive folder to
+// --from is the folder with the recordings (its subfolders eia, worldbank, portwatch and nass are read), --to the archive folder to
 // make, which must not hold an archive yet. The tool prints what it wrote, and what it left out and why. It is no part of the product, and holds no
 // byte of the data.
 package main
@@ -81,9 +81,13 @@ func gather(from string) ([]entry, []omission, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	entries = slices.Concat(entries, sheets, transits)
+	corn, other, err := readCorn(from)
+	if err != nil {
+		return nil, nil, err
+	}
+	entries = slices.Concat(entries, sheets, transits, corn)
 	slices.SortStableFunc(entries, func(a, b entry) int { return a.fetch.FetchedAt.Compare(b.fetch.FetchedAt) })
-	return entries, append(omissions, left...), nil
+	return entries, slices.Concat(omissions, left, other), nil
 }
 
 // write makes the archive folder, the oldest recording first.

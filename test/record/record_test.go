@@ -107,10 +107,10 @@ func TestRecordings(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = folder.Close() }()
-		// 13 pages of EIA, three workbooks of the World Bank with the page that links to each, four answers of PortWatch.
+		// 13 pages of EIA, three workbooks of the World Bank with the page that links to each, four answers of PortWatch, two of NASS.
 		n, err := folder.Verify(t.Context())
-		if err != nil || n != 23 {
-			t.Errorf("%d fetches, want 23: %v", n, err)
+		if err != nil || n != 25 {
+			t.Errorf("%d fetches, want 25: %v", n, err)
 		}
 		var saved []string
 		for f, err := range folder.Fetches() {
@@ -136,7 +136,7 @@ func TestRecordings(t *testing.T) {
 		if diff := cmp.Diff(want, saved); diff != "" {
 			t.Errorf("times of saving (-want +got):\n%s", diff)
 		}
-		for _, want := range []string{"RNGWHHD", "brent-daily.csv", "wpsr/", "worldbank-pink-sheet", "portwatch-hormuz", "23 answers written, 20 of them constructed"} {
+		for _, want := range []string{"RNGWHHD", "brent-daily.csv", "wpsr/", "worldbank-pink-sheet", "portwatch-hormuz", "nass-iowa-corn", "25 answers written, 22 of them constructed"} {
 			if !strings.Contains(out.String(), want) {
 				t.Errorf("the report does not speak of %s:\n%s", want, out.String())
 			}

@@ -1,0 +1,102 @@
+package nass
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"tidemark/ingest"
+	"tidemark/series"
+)
+
+const apiPath = "/api/api_GET"
+
+// apiRequests puts both questions. A window is asked for in whole years. The API answers 400 both to a question without any row and
+// to a wrong one: for a window with an end it may well be the first, for a whole history it cannot.
+func apiRequests(key string, w series.Window) []ingest.Request {
+	requests := make([]ingest.Request, len(asked))
+	for i, filters := range asked {
+		q := url.Values{"key": {key}, "format": {"JSON"}, "domain_desc": {allFarms}}
+		for _, f := range filters {
+			q.Set(f.column, f.value)
+		}
+		if !w.From.IsZero() {
+			q.Set("year__GE", strconv.Itoa(w.From.UTC().Year()))
+		}
+		u := url.URL{Scheme: "https", Host: host, Path: apiPath + "/"}
+		requests[i] = ingest.Request{Secret: []string{"key"}}
+		if !w.To.IsZero() {
+			q.Set("year__LE", strconv.Itoa(w.To.UTC().Year()))
+			requests[i].Absent = []int{http.StatusBadRequest}
+		}
+		u.RawQuery = q.Encode()
+		requests[i].URL = u.String()
+	}
+	return requests
+}
+
+// apiAnswer is the part of an answer that is read.
+type apiAnswer struct {
+	Data  []apiRow        `json:"data"`
+	Error json.RawMessage `json:"error"`
+}
+
+type apiRow struct {
+	Source     text `json:"source_desc"`
+	Year       text `json:"year"`
+	Period     text `json:"reference_period_desc"`
+	WeekEnding text `json:"week_ending"`
+	Level      text `json:"agg_level_desc"`
+	State      text `json:"state_name"`
+	Item       text `json:"short_desc"`
+	Domain     text `json:"domain_desc"`
+	Value      text `json:"Value"`
+	Loaded     text `json:"load_time"`
+}
+
+// text is a member that is a string, as all of them are documented to be, or a number. Null is no text.
+type text string
+
+// UnmarshalJSON takes what is no string as it is written.
+func (t *text) UnmarshalJSON(raw []byte) error {
+	switch c := raw[0]; {
+	case c == '"':
+		return json.Unmarshal(raw, (*string)(t))
+	case c == '-' || c >= '0' && c <= '9':
+		*t = text(raw)
+		return nil
+	case string(raw) == "null":
+		return nil
+	}
+	return fmt.Errorf("%.60q is neither a string nor a number", raw)
+}
+
+// parseAPI reads the rows of the API, which come in any order and all at once.
+func parseAPI(r ingest.Response) (ingest.Batch, error) {
+	var a apiAnswer
+	if err := json.Unmarshal(r.Body, &a); err != nil {
+		return ingest.Batch{}, fmt.Errorf("want a JSON object: %w", err)
+	}
+	if len(a.Error) > 0 {
+		return ingest.Batch{}, fmt.Errorf("nass answers with the error %.200s", a.Error)
+	}
+	if a.Data == nil {
+		return ingest.Batch{}, errors.New("no member data")
+	}
+	rows := make([]Row, len(a.Data))
+	for i, d := range a.Data {
+		rows[i] = Row{
+			Program: string(d.Source), Year: string(d.Year), Period: string(d.Period), WeekEnding: string(d.WeekEnding),
+			Level: string(d.Level), State: string(d.State), Item: string(d.Item), Domain: string(d.Domain), Value: string(d.Value),
+			Loaded: string(d.Loaded),
+		}
+	}
+	found, err := read(rows, r.FetchedAt)
+	if err != nil {
+		return ingest.Batch{}, err
+	}
+	return ingest.Batch{Readings: found.list(), Covers: found.covers()}, nil
+}
