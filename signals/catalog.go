@@ -3,8 +3,12 @@ package signals
 // All lists the signals in the order in which they are shown.
 func All() []Definition {
 	return []Definition{
+		iowaCornYield(),
+		tropomiNO2Economic(),
 		crackSpread321(),
 		eiaWeeklyPetroleum(),
+		lngArbitrage(),
+		hormuzTransit(),
 	}
 }
 

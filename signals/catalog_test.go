@@ -39,29 +39,60 @@ func perDefinition(t *testing.T, test func(t *testing.T, d signals.Definition)) 
 	}
 }
 
-// madeUp draws a positive random walk for every input of a signal: on its own weekdays, Fridays or first days of the month, a few of
-// them missing, from some years before 2024 up to its end. Values become known two days after the day they are about.
+// dates tells when a series has a value about a day, and how many days later that becomes known.
+func dates(id series.ID) (due func(day time.Time) bool, lag int) {
+	switch name := string(id); {
+	case strings.HasSuffix(name, ".FINAL"): // known in January of the next year
+		return func(day time.Time) bool { return day.YearDay() == 1 }, 376
+	case strings.HasSuffix(name, ".FORECAST"):
+		return func(day time.Time) bool {
+			return day.Day() == 1 && day.Month() >= time.August && day.Month() <= time.November
+		}, 11
+	case strings.HasPrefix(name, "worldbank."), strings.HasPrefix(name, "temis."):
+		return func(day time.Time) bool { return day.Day() == 1 }, 34
+	case strings.HasPrefix(name, "portwatch."):
+		return func(time.Time) bool { return true }, 2
+	case strings.HasPrefix(name, "eia.W"):
+		return func(day time.Time) bool { return day.Weekday() == time.Friday }, 2
+	}
+	return func(day time.Time) bool { return day.Weekday() != time.Saturday && day.Weekday() != time.Sunday }, 2
+}
+
+// madeUp draws what is known at end of every input of a signal and of its backtest: a positive random walk on the series' own days, a few
+// of them missing, from some years before 2025 on, and from 80 years before those for corn. Forecasts lie about the final that
+// they are for.
 func madeUp(d signals.Definition, years int, seed uint64) series.Set {
 	set := series.Set{}
-	for i, id := range d.Inputs {
+	finals := map[int]float64{}
+	for i, id := range d.BacktestInputs() {
 		rng := rand.New(rand.NewPCG(seed, uint64(i)))
 		value := 100.0
-		for day := time.Date(2025-years, 1, 1, 0, 0, 0, 0, time.UTC); day.Year() < 2025; day = day.AddDate(0, 0, 1) {
-			due := day.Weekday() != time.Saturday && day.Weekday() != time.Sunday
-			switch d.Frequency {
-			case "weekly":
-				due = day.Weekday() == time.Friday
-			case "monthly":
-				due = day.Day() == 1
-			}
-			if !due {
+		if id == "worldbank.NGAS_US" { // gas has to be cheap for a margin to be positive
+			value = 5
+		}
+		due, lag := dates(id)
+		first := 2025 - years
+		if strings.HasPrefix(string(id), "nass.") {
+			first -= 80
+		}
+		for day := time.Date(first, 1, 1, 0, 0, 0, 0, time.UTC); day.Year() < 2025; day = day.AddDate(0, 0, 1) {
+			if !due(day) {
 				continue
 			}
 			value *= math.Exp(0.02 * rng.NormFloat64())
-			if rng.IntN(100) == 0 {
+			if lag > 365 {
+				finals[day.Year()] = value
+			} else if final, ok := finals[day.Year()]; ok {
+				value = final * math.Exp(0.02*rng.NormFloat64())
+			}
+			if strings.HasSuffix(string(id), ".version") {
+				value = 2.04
+			}
+			known := day.AddDate(0, 0, lag)
+			if rng.IntN(100) == 0 || known.After(end) {
 				continue
 			}
-			set[id] = append(set[id], series.Point{ObservedAt: day, VintageAt: day.AddDate(0, 0, 2), Value: value})
+			set[id] = append(set[id], series.Point{ObservedAt: day, VintageAt: known, Value: value})
 		}
 	}
 	return set
@@ -80,12 +111,12 @@ func clone(set series.Set) series.Set {
 	return out
 }
 
-// upTo is what a set holds about times up to t.
-func upTo(set series.Set, t time.Time) series.Set {
+// knownBy is what of a set was known at t.
+func knownBy(set series.Set, t time.Time) series.Set {
 	out := series.Set{}
 	for id, points := range set {
 		for _, p := range points {
-			if !p.ObservedAt.After(t) {
+			if !p.VintageAt.After(t) {
 				out[id] = append(out[id], p)
 			}
 		}
@@ -100,20 +131,17 @@ func components(d signals.Definition, set series.Set, at time.Time) []signals.Co
 	return d.Components(set, at)
 }
 
-func TestTheCatalogListsPublishedSignalsOnce(t *testing.T) {
+func TestTheCatalogListsThePublishedSignalsInTheirOrder(t *testing.T) {
 	t.Parallel()
-	seen := map[string]bool{}
+	var listed []string
 	for _, d := range signals.All() {
-		if !slices.Contains(published, d.ID) {
-			t.Errorf("%s is not an id of the interface", d.ID)
-		}
-		if seen[d.ID] {
-			t.Errorf("%s is listed twice", d.ID)
-		}
-		seen[d.ID] = true
+		listed = append(listed, d.ID)
 		if got, ok := signals.ByID(d.ID); !ok || got.Name != d.Name {
 			t.Errorf("ByID(%q) = %q, %v", d.ID, got.Name, ok)
 		}
+	}
+	if diff := cmp.Diff(published, listed); diff != "" {
+		t.Errorf("signals (-interface +catalog):\n%s", diff)
 	}
 	for _, id := range []string{"", "crack-spread", "CRACK-SPREAD-321"} {
 		if d, ok := signals.ByID(id); ok {
@@ -158,8 +186,22 @@ func TestEverySignalStatesItsFacts(t *testing.T) {
 		if d.Staleness <= 0 {
 			t.Errorf("staleness %v", d.Staleness)
 		}
+		b := d.Backtest
+		for what, text := range map[string]string{
+			"target": b.Symbol, "description": b.Description, "predictor": b.Predictor, "naive forecast": b.Naive,
+		} {
+			if text == "" || text != strings.TrimSpace(text) {
+				t.Errorf("the %s of the backtest is %q", what, text)
+			}
+		}
+		if b.HorizonDays <= 0 || b.DecayAfter <= 0 || b.Cases == nil {
+			t.Errorf("the backtest looks %d days ahead, decays after %v", b.HorizonDays, b.DecayAfter)
+		}
+		if all := d.BacktestInputs(); len(slices.Compact(slices.Sorted(slices.Values(all)))) != len(d.Inputs)+len(b.Inputs) {
+			t.Errorf("a series is named twice among the inputs of the backtest: %v", all)
+		}
 		rest := d.Brief
-		for _, heading := range []string{"## What it says\n", "## How it is made\n", "## Baseline", "## The interval\n", "## What it cannot tell\n", "## Sources\n"} {
+		for _, heading := range []string{"## What it says\n", "## How it is made\n", "## Baseline", "## The interval\n", "## Backtest\n", "## What it cannot tell\n", "## Sources\n"} {
 			_, after, found := strings.Cut(rest, heading)
 			if !found {
 				t.Errorf("the brief lacks %q, or has it out of order", heading)
@@ -277,17 +319,17 @@ func TestNoEstimateSeesItsFuture(t *testing.T) {
 		set := madeUp(d, history, 3)
 		whole := d.Compute(set, end)
 		for _, share := range []float64{0.01, 0.3, 0.5, 0.77, 0.9, 0.99} {
-			cut := whole[int(share*float64(len(whole)))].ObservedAt
-			got := d.Compute(upTo(set, cut), cut.AddDate(0, 0, 9))
-			want := slices.Clone(whole[:len(got)])
-			if len(got) == 0 || !got[len(got)-1].ObservedAt.Equal(cut) {
-				t.Fatalf("the track up to %v has %d estimates", cut, len(got))
+			cut := whole[int(share*float64(len(whole)))]
+			got := d.Compute(knownBy(set, cut.KnownAt), cut.KnownAt)
+			if len(got) == 0 || !got[len(got)-1].ObservedAt.Equal(cut.ObservedAt) {
+				t.Fatalf("the track up to %v has %d estimates", cut.ObservedAt, len(got))
 			}
+			want := slices.Clone(whole[:len(got)])
 			// The newest interval may depend on when it is read.
 			got[len(got)-1].Lo, got[len(got)-1].Hi = 0, 0
 			want[len(got)-1].Lo, want[len(got)-1].Hi = 0, 0
 			if diff := cmp.Diff(want, got, sameBits); diff != "" {
-				t.Fatalf("up to %v the track is another one without what came after (-with +without):\n%s", cut, diff)
+				t.Fatalf("up to %v the track is another one without what came after (-with +without):\n%s", cut.ObservedAt, diff)
 			}
 		}
 	})

@@ -59,7 +59,16 @@ func crackSpread321() Definition {
 			"three prices; baseline: mean of all values within 15 calendar days of the same month and day in the five previous years",
 		Compute:    computeCrackSpread,
 		Components: crackComponents,
-		Brief:      crackBrief,
+		Backtest: Backtest{
+			Symbol:      "crack-spread-321",
+			Description: "change of the crack spread itself over 20 trading days, from the first prices after the signal is known, in USD/bbl",
+			Predictor:   "minus the z-score: a wide spread is expected to narrow",
+			Naive:       "the last known change of the crack spread over 20 trading days",
+			HorizonDays: 28,
+			DecayAfter:  decayAfter,
+			Cases:       forwardChanges(crackSpread, 20, -1),
+		},
+		Brief: crackBrief,
 	}
 }
 
@@ -230,6 +239,11 @@ interval bounds, at 90 %, where the spread may have moved in the meantime if it 
 
 From September 2006 to December 2025 the spread two, five and nine calendar days later lay inside in 93, 91 and 92 % of all cases.
 Jumps are wider than a random walk allows: in a week like that of 20 April 2020 the interval is too narrow before and too wide after.
+
+## Backtest
+
+The z-score, turned round, is held to the change of the spread itself over the 20 trading days after the value became known: a wide spread
+should narrow. Values count from the Wednesday on which they were published, and the change begins after it.
 
 ## What it cannot tell
 

@@ -36,11 +36,13 @@ type Definition struct {
 	Staleness time.Duration
 	// BaselineMethod and IntervalMethod are stable machine names; Technique is the formula in words.
 	BaselineMethod, IntervalMethod, Technique string
-	// Compute yields the whole track from what was known as of at. It is O(n) in the history, and pure: the same input gives
-	// the same bits.
+	// Compute yields the whole track from what was known as of at. It costs O(n log n) in the history at most, and is pure: the
+	// same input gives the same bits.
 	Compute func(in series.Set, at time.Time) Track
 	// Components lists the parts worth showing beside the value, of the newest point. Nil when there are none.
 	Components func(in series.Set, at time.Time) []Component
+	// Backtest is what the signal is held to.
+	Backtest Backtest
 	// Brief is the method in Markdown: what it says, how it is made, where it fails.
 	Brief string
 }
@@ -60,10 +62,11 @@ type Estimate struct {
 	N               int
 }
 
-// Z is (value - baseline) / scale, NaN where the scale is unknown or zero.
+// Z is (value - baseline) / scale, NaN where the scale is unknown or zero, or so small that the quotient overflows.
 func (e Estimate) Z() float64 { return zScore(e.Value, e.Baseline, e.Scale) }
 
-// DeltaPct is the percent difference from the baseline, NaN where the baseline is unknown, zero or negative.
+// DeltaPct is the percent difference from the baseline, NaN where the baseline is unknown, zero or negative, or so small that the
+// quotient overflows.
 func (e Estimate) DeltaPct() float64 { return deltaPct(e.Value, e.Baseline) }
 
 // Component is a part of a signal, or another way to look at it.
@@ -97,16 +100,17 @@ func (d Definition) Status(observedAt, at time.Time) string {
 	return StatusLive
 }
 
+// zScore and deltaPct answer NaN where a scale or a baseline hardly above zero would divide into an infinity.
 func zScore(value, baseline, scale float64) float64 {
 	if !(scale > 0) {
 		return math.NaN()
 	}
-	return (value - baseline) / scale
+	return known((value - baseline) / scale)
 }
 
 func deltaPct(value, baseline float64) float64 {
 	if !(baseline > 0) {
 		return math.NaN()
 	}
-	return 100 * (value/baseline - 1)
+	return known(100 * (value/baseline - 1))
 }

@@ -56,7 +56,17 @@ func eiaWeeklyPetroleum() Definition {
 			"previous years; surprise: the week's change less the mean change of those five weeks",
 		Compute:    computePetroleum,
 		Components: petroleumComponents,
-		Brief:      petroleumBrief,
+		Backtest: Backtest{
+			Symbol:      string(wtiCushing),
+			Description: "change of the WTI spot price at Cushing over 20 trading days, from the first price after the signal is known, in USD/bbl",
+			Predictor:   "minus the z-score: full stocks are expected to make oil cheaper",
+			Naive:       "the last known change of the WTI spot price over 20 trading days",
+			Inputs:      []series.ID{wtiCushing},
+			HorizonDays: 28,
+			DecayAfter:  decayAfter,
+			Cases:       forwardChanges(pointsOf(wtiCushing), 20, -1),
+		},
+		Brief: petroleumBrief,
 	}
 }
 
@@ -170,6 +180,11 @@ beyond what the season explains, and so how much of a single reading may be nois
 lay inside in 90 % of 2,010 weeks.
 
 It is not the sampling error of the survey, which EIA does not publish with the series.
+
+## Backtest
+
+The z-score of the stocks, turned round, is held to the change of the WTI spot price over the 20 trading days after the report: full tanks
+should make oil cheaper. That is what is tested; the seasonal surprise is not.
 
 ## What it cannot tell
 

@@ -181,6 +181,55 @@ func (s sorted) quantile(p float64) float64 {
 	return s[min(max(rank, 1), len(s))-1]
 }
 
+// between is the quantile p by linear interpolation at rank p*(n+1), the ends standing in for what lies beyond them: type 6 of Hyndman
+// and Fan (The American Statistician 50, 1996). It is the one for bands around a forecast: of n earlier errors and the one to come,
+// each rank is equally likely to be the newcomer's, so that the share p of all cases falls below. NaN for the empty set.
+func (s sorted) between(p float64) float64 {
+	if len(s) == 0 {
+		return math.NaN()
+	}
+	rank := min(max(float64(p*float64(len(s)+1)), 1), float64(len(s)))
+	below := min(int(rank), len(s)-1)
+	if below == 0 {
+		return s[0] // the only one
+	}
+	return s[below-1] + float64((rank-float64(below))*(s[below]-s[below-1]))
+}
+
+// median is the middle member, or the mean of the two in the middle. NaN for the empty set.
+func (s sorted) median() float64 {
+	if len(s) == 0 {
+		return math.NaN()
+	}
+	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
+}
+
+// mad is the median of the distances from the median. The members below the median and those above it are two runs of rising
+// distances: they are merged up to the middle. NaN for the empty set.
+func (s sorted) mad() float64 {
+	if len(s) == 0 {
+		return math.NaN()
+	}
+	m := s.median()
+	above, _ := slices.BinarySearch(s, m)
+	below := above - 1
+	var last, d float64
+	for range len(s)/2 + 1 {
+		last = d
+		if above == len(s) || below >= 0 && m-s[below] < s[above]-m {
+			d = m - s[below]
+			below--
+		} else {
+			d = s[above] - m
+			above++
+		}
+	}
+	if len(s)%2 == 0 {
+		d = (last + d) / 2
+	}
+	return d
+}
+
 // trailingQuantiles yields for every point the empirical quantiles p and q of the values that belong to the points of the years
 // before it, its own included: those after the same month and day years earlier. Unknown values are left out; NaN where fewer
 // than atLeast are known.

@@ -198,6 +198,74 @@ func TestQuantileIsTheInverseOfTheEmpiricalDistribution(t *testing.T) {
 	}
 }
 
+func TestMedianAndItsDeviation(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		in          sorted
+		median, mad float64
+	}{
+		{nil, math.NaN(), math.NaN()},
+		{sorted{4}, 4, 0},
+		{sorted{1, 4}, 2.5, 1.5},
+		{sorted{1, 1, 2, 2, 4, 6, 9}, 2, 1}, // distances 0, 0, 1, 1, 2, 4, 7
+		{sorted{3.3, 3.3, 3.3, 3.3}, 3.3, 0},
+		{sorted{1, 2, 3, 100}, 2.5, 1}, // distances 0.5, 0.5, 1.5, 97.5
+	} {
+		if m, d := c.in.median(), c.in.mad(); !near(m, c.median, 0) || !near(d, c.mad, 0) {
+			t.Errorf("%v: median %v, deviation %v, want %v and %v", c.in, m, d, c.median, c.mad)
+		}
+	}
+	rng := rand.New(rand.NewPCG(15, 16))
+	var s sorted
+	for range 200 {
+		s.insert(float64(rng.IntN(40)) / 3)
+		m := s.median()
+		var distances sorted
+		for _, x := range s {
+			distances.insert(math.Abs(x - m))
+		}
+		if got, want := s.mad(), distances.median(); !near(got, want, 1) {
+			t.Fatalf("deviation of %v: %v, want %v", s, got, want)
+		}
+	}
+}
+
+func TestInterpolatedQuantilesLeaveANewcomerEachGapAlike(t *testing.T) {
+	t.Parallel()
+	s := sorted{10, 20, 40, 80} // five gaps, a fifth of all newcomers in each
+	for p, want := range map[float64]float64{0: 10, 0.1: 10, 0.2: 10, 0.3: 15, 0.4: 20, 0.5: 30, 0.7: 60, 0.8: 80, 0.95: 80, 1: 80} {
+		if got := s.between(p); !near(got, want, 0) {
+			t.Errorf("quantile %v is %v, want %v", p, got, want)
+		}
+	}
+	if got := (sorted{7}).between(0.5); got != 7 {
+		t.Errorf("quantile of one value %v", got)
+	}
+	if got := sorted(nil).between(0.5); !math.IsNaN(got) {
+		t.Errorf("quantile of nothing %v", got)
+	}
+	// Of bands made of 25 errors, 90 of 100 hold the next one; the plain quantiles of the same errors hold fewer.
+	rng := rand.New(rand.NewPCG(17, 18))
+	held, plain := 0, 0
+	const worlds = 20_000
+	for range worlds {
+		var errors sorted
+		for range 25 {
+			errors.insert(rng.NormFloat64())
+		}
+		next := rng.NormFloat64()
+		if errors.between(0.05) <= next && next <= errors.between(0.95) {
+			held++
+		}
+		if errors.quantile(0.05) <= next && next <= errors.quantile(0.95) {
+			plain++
+		}
+	}
+	if share := float64(held) / worlds; math.Abs(share-0.9) > 0.01 || held <= plain {
+		t.Errorf("bands held %v, by plain quantiles %v", share, float64(plain)/worlds)
+	}
+}
+
 func TestTrailingQuantilesEqualADirectComputation(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(5) {

@@ -106,7 +106,7 @@ func TestCrackSpreadAgreesWithSQL(t *testing.T) {
 			set := c.set(t)
 			pool := load(t, set, crackTable)
 			d := definition(t, "crack-spread-321")
-			compare(t, d.Compute(set, c.at), query[estimate](t, pool, crackTrack, c.at))
+			compare(t, d.Compute(set, c.at), query[estimate](t, pool, crackTrack, c.at), "baseline", "scale", "interval")
 			compareParts(t, d.Components(set, c.at), query[part](t, pool, crackParts, c.at))
 		})
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -16,7 +18,7 @@ import (
 	"tidemark/signals"
 )
 
-// These tests work the two signals out a second time in SQL: joins on dates and whole-window aggregates over decimal numbers, with
+// These tests work the signals out a second time in SQL: joins on dates and whole-window aggregates over decimal numbers, with
 // nothing of this program's sliding windows, day counts or floating point. The two must agree to nine digits on every day.
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
@@ -31,32 +33,48 @@ create table quotes (
     primary key (series, day)
 )`
 
-// estimate is a row of crackTrack and weekTrack.
+// estimate is a row of the queries that yield a track.
 type estimate struct {
 	Day                            time.Time
 	Value, Lo, Hi, Baseline, Scale *float64
 	N                              int
 }
 
-// part is a row of crackParts and weekParts: a component as SQL sees it.
+// part is a component as SQL sees it.
 type part struct {
 	Name                   string
 	Day                    time.Time
 	Value, Baseline, Scale *float64
 }
 
+// ownSchema makes a schema in which the names of tables are free, whatever the program's own are, the one that connections look in.
+const ownSchema = `
+create schema oracle;
+do $$ begin execute format('alter database %I set search_path = oracle', current_database()); end $$`
+
+// database is one of a test's own, with tables made by a script.
+func database(t *testing.T, tables string) *pgxpool.Pool {
+	t.Helper()
+	pool := pgtest.Pool(t)
+	if _, err := pool.Exec(t.Context(), ownSchema); err != nil {
+		t.Fatal(err)
+	}
+	pool.Reset() // the connections of before look elsewhere
+	if _, err := pool.Exec(t.Context(), tables); err != nil {
+		t.Fatal(err)
+	}
+	return pool
+}
+
 // load puts a set into a database of its own.
 func load(t *testing.T, set series.Set, derive string) *pgxpool.Pool {
 	t.Helper()
-	pool := pgtest.Pool(t)
-	if _, err := pool.Exec(t.Context(), quoteTable); err != nil {
-		t.Fatal(err)
-	}
+	pool := database(t, quoteTable)
 	var rows [][]any
 	for id, points := range set {
 		for _, p := range points {
 			var value pgtype.Numeric // as published: the shortest decimal that reads back as the same number
-			if err := value.Scan(fmt.Sprint(p.Value)); err != nil {
+			if err := value.Scan(strconv.FormatFloat(p.Value, 'f', -1, 64)); err != nil {
 				t.Fatal(err)
 			}
 			rows = append(rows, []any{string(id), p.ObservedAt, p.VintageAt, value})
@@ -93,14 +111,14 @@ func agree(got float64, want *float64) bool {
 	return math.Abs(got-*want) <= 1e-9*max(math.Abs(*want), 1)
 }
 
-// compare holds a track to the rows of SQL, field by field, and asks for enough rows of every kind for the comparison to mean
-// something.
-func compare(t *testing.T, track signals.Track, want []estimate) {
+// compare holds a track to the rows of SQL, field by field. For the comparison to mean something half of the rows must have a baseline,
+// a scale and an interval, and of those that mixed names some must not.
+func compare(t *testing.T, track signals.Track, want []estimate, mixed ...string) {
 	t.Helper()
 	if len(track) != len(want) {
 		t.Fatalf("%d estimates, SQL has %d", len(track), len(want))
 	}
-	baselines, intervals := 0, 0
+	known := map[string]int{}
 	for i, e := range track {
 		w := want[i]
 		if !e.ObservedAt.Equal(w.Day) || e.N != w.N {
@@ -122,20 +140,25 @@ func compare(t *testing.T, track signals.Track, want []estimate) {
 			}
 		}
 		if w.Baseline != nil {
-			baselines++
+			known["baseline"]++
+		}
+		if w.Baseline != nil && w.Scale != nil {
+			known["scale"]++
 			z := (*w.Value - *w.Baseline) / *w.Scale
 			if !agree(e.Z(), &z) {
 				t.Fatalf("%v: the z-score is %v, SQL has %v", e.ObservedAt, e.Z(), z)
 			}
 		}
 		if w.Lo != nil {
-			intervals++
+			known["interval"]++
 		}
 	}
-	if n := len(track); baselines < n/2 || baselines == n || intervals < n/2 || intervals == n {
-		t.Fatalf("%d baselines and %d intervals in %d rows: the data do not test what they should", baselines, intervals, n)
+	for _, what := range []string{"baseline", "scale", "interval"} {
+		if n := known[what]; n < len(track)/2 || slices.Contains(mixed, what) == (n == len(track)) {
+			t.Fatalf("%d of %d rows have a %s: the data do not test what they should", n, len(track), what)
+		}
 	}
-	t.Logf("%d rows agree, %d with a baseline, %d with an interval", len(track), baselines, intervals)
+	t.Logf("%d rows agree: %v", len(track), known)
 }
 
 // compareParts holds components to the rows of SQL: the same ones, field by field.
@@ -166,10 +189,14 @@ func show(x *float64) string {
 // madeUp draws a random walk of published decimals on the days that due admits, from 2003 over three leap days to 2015, with single
 // days missing and some holes of weeks.
 func madeUp(rng *rand.Rand, start, step float64, decimals int, due func(time.Time) bool) []series.Point {
+	return madeUpBetween("2003-02-05", "2015-03-03", rng, start, step, decimals, due)
+}
+
+func madeUpBetween(from, to string, rng *rand.Rand, start, step float64, decimals int, due func(time.Time) bool) []series.Point {
 	var points []series.Point
 	unit := math.Pow10(decimals)
 	hole := 0
-	for day := date("2003-02-05"); day.Before(date("2015-03-04")); day = day.AddDate(0, 0, 1) {
+	for day := date(from); !day.After(date(to)); day = day.AddDate(0, 0, 1) {
 		if !due(day) {
 			continue
 		}

@@ -89,6 +89,21 @@ func TestRecordedDataGiveTheFiguresOfAnIndependentScript(t *testing.T) {
 			{day: "2025-05-16", component: "refinery_utilisation", value: "90.7", baseline: "86.18", scale: "9.671", percent: "5.245", z: "0.4674"},
 			{day: "2026-05-08", value: "452876", baseline: "454067.8", scale: "22693.802", percent: "-0.262", z: "-0.0525", n: 5},
 		}},
+		{"lng-arbitrage", func(tb testing.TB) series.Set { return pinkSheet(tb, "2026-03-03") }, []row{
+			{day: "2026-02-01", value: "2.7804", baseline: "4.7440", scale: "3.5302", z: "-0.5562", n: 60},
+			{day: "2026-02-01", component: "asia_proxy_japan_import", value: "2.0127"},
+			{day: "2026-02-01", component: "henry_hub", value: "3.6147"},
+			{day: "2026-02-01", component: "japan_lng", value: "11.4696"},
+			{day: "2025-11-01", value: "1.7605", baseline: "4.7440", scale: "3.5302", z: "-0.8451", n: 60},
+			{day: "2020-05-01", value: "-4.7402", n: 60},
+		}},
+		{"hormuz-transit", portWatch, []row{
+			{day: "2025-06-28", value: "83.4286", baseline: "102.8349", scale: "10.3300", percent: "-18.871", z: "-1.8786", n: 186},
+			{day: "2026-02-27", value: "105.7143", baseline: "85.5806", scale: "17.7096", percent: "23.526", z: "1.1369", n: 186},
+			{day: "2026-03-15", value: "2.0000", baseline: "84.8326", scale: "20.2862", percent: "-97.642", z: "-4.0832", n: 186},
+			{day: "2026-06-28", value: "32.5714", baseline: "102.8349", scale: "10.3300", percent: "-68.326", z: "-6.8019", n: 186},
+			{day: "2026-06-28", component: "tankers", value: "14.2857", baseline: "62.2465", scale: "6.3651", percent: "-77.050", z: "-7.5350"},
+		}},
 	} {
 		t.Run(c.id, func(t *testing.T) {
 			t.Parallel()

@@ -95,7 +95,7 @@ func TestWeeklyPetroleumAgreesWithSQL(t *testing.T) {
 			set := c.set(t)
 			pool := load(t, set, weekTable)
 			d, at := definition(t, "eia-weekly-petroleum"), date("2026-05-14")
-			compare(t, d.Compute(set, at), query[estimate](t, pool, weekTrack, at))
+			compare(t, d.Compute(set, at), query[estimate](t, pool, weekTrack, at), "baseline", "scale", "interval")
 			compareParts(t, d.Components(set, at), query[part](t, pool, weekParts, at))
 		})
 	}

@@ -1,0 +1,160 @@
+package signals
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"tidemark/series"
+)
+
+// decayAfter is for how long a lost edge may stay lost before a signal counts as decayed: two quarters. A shorter absence is within
+// what chance does to an interval.
+const decayAfter = 182 * 24 * time.Hour
+
+// Backtest declares what a signal is held to: a quantity that it should say something about before that quantity is known. Predictor and
+// sign are stated here and not fitted, so that nothing is chosen by looking at the outcome.
+type Backtest struct {
+	// Symbol is the id of the target's series or signal, Description what of it is foretold.
+	Symbol, Description string
+	// Predictor says in words which number foretells it and in which direction; Naive says the same of the forecast without the signal.
+	Predictor, Naive string
+	// Inputs are the series that only the backtest needs.
+	Inputs []series.ID
+	// HorizonDays is how far the outcome lies ahead, in calendar days, about.
+	HorizonDays int
+	// DecayAfter is as Decayed has it.
+	DecayAfter time.Duration
+	// Cases pairs what was foretold with what came of it, in ascending Known. read holds, for each instant at which something new
+	// became known, the newest estimate of that instant.
+	Cases func(read Track, in series.Set) []Case
+	// Skill compares forecasts in the unit of the signal with the outcome. Nil for a signal that is no forecast.
+	Skill func(read Track, in series.Set) []ForecastSkill
+}
+
+// Case is one forecast and its outcome.
+type Case struct {
+	// Known is when the forecast could be made. The outcome happened from Start to End, and Start is never before Known.
+	Known, Start, End time.Time
+	// Predicted is oriented: the larger, the larger the outcome is expected to be; above zero means an outcome above zero. Naive, of the
+	// same kind, takes nothing from the signal.
+	Predicted, Happened, Naive float64
+}
+
+// BacktestResult is how well a signal foretold its target. Numbers that are unknown, for want of cases or of any variation in them, are
+// NaN. The job that runs a backtest adds the version of its code and the time of the run.
+type BacktestResult struct {
+	// At is the instant as of which the backtest was made.
+	At time.Time
+	// From is the start of the first outcome, To the end of the last: zero without cases.
+	From, To time.Time
+	Edge
+	// HitRatePct is the share of cases in which the outcome lay on the foretold side of zero, of those with neither at zero.
+	HitRatePct float64
+	// OutOfSample is the newer half of the cases alone, OutOfSampleFrom the start of its first outcome.
+	OutOfSample     Edge
+	OutOfSampleFrom time.Time
+	// NaiveRankIC is the naive forecast's, of the cases that have one.
+	NaiveRankIC float64
+	// Trials is how many signals are tested; AdjustedP is the p-value of all cases times that, at most 1 (Bonferroni).
+	Trials    int
+	AdjustedP float64
+	// LookAheadSafe tells that no outcome of any case began before its forecast was known.
+	LookAheadSafe bool
+	// Examples are the first case, the one in the middle and the newest, for a reader who works them out again.
+	Examples []Case
+	Skill    []ForecastSkill
+}
+
+// Edge is the strength of the relation in a stretch of cases.
+type Edge struct {
+	// N is the number of cases.
+	N int
+	// RankIC is Spearman's rank correlation of forecast and outcome, Lo and Hi bound it at 95 %.
+	RankIC, Lo, Hi float64
+	// T is RankIC in its standard error, P the probability of one as far from zero without any relation.
+	T, P float64
+	// Lags is how many neighbouring cases the standard error takes for dependent.
+	Lags int
+}
+
+// Clear tells whether the interval excludes zero, on either side.
+func (e Edge) Clear() bool { return e.Lo > 0 || e.Hi < 0 }
+
+// ForecastSkill is how far forecasts of one stage lay from the outcome, in the unit of the signal.
+type ForecastSkill struct {
+	// Stage is a stable machine name. From and To are the first and last year.
+	Stage    string
+	From, To int
+	N        int
+	// Bias is the mean of outcome less forecast.
+	RMSE, MAE, Bias float64
+	// Coverage90Pct is the share of outcomes within the 90 % interval.
+	Coverage90Pct float64
+	// BaselineRMSE is that of the baseline over the same cases, and Skill is 1 - RMSE/BaselineRMSE.
+	BaselineRMSE, Skill float64
+}
+
+// BacktestMethod says how RunBacktest works, for those who read a result.
+const BacktestMethod = "walk forward: each value is used from the instant at which it and all values before it were known, against outcomes that " +
+	"begin later; predictor and sign are declared, nothing is fitted; rank correlation with Newey-West standard errors over 1.3 times the " +
+	"root of the number of cases, at least twice the overlap of the outcomes; out of sample: the newer half"
+
+// BacktestInputs are all series that a backtest of the signal reads.
+func (d Definition) BacktestInputs() []series.ID {
+	return append(slices.Clone(d.Inputs), d.Backtest.Inputs...)
+}
+
+// RunBacktest holds the signal to its target as of an instant. in holds BacktestInputs, and best the first vintage of each observation,
+// which is what a reader had: a value is used from its vintage on and not before, so newer vintages are safe too but leave fewer cases.
+// It is pure, and costs O(n log n).
+func (d Definition) RunBacktest(in series.Set, at time.Time) BacktestResult {
+	arrived := make(series.Set, len(in))
+	for id, points := range in {
+		arrived[id] = inOrder(points)
+	}
+	read := asRead(d.Compute(arrived, at))
+	cases := slices.DeleteFunc(d.Backtest.Cases(read, arrived), func(c Case) bool {
+		return math.IsNaN(known(c.Predicted)) || math.IsNaN(known(c.Happened))
+	})
+	r := BacktestResult{
+		At: at, Edge: edge(cases), HitRatePct: hitRate(cases), OutOfSample: edge(cases[len(cases)/2:]), NaiveRankIC: naiveRankIC(cases),
+		Trials: len(All()),
+		LookAheadSafe: !slices.ContainsFunc(cases, func(c Case) bool {
+			return c.Start.Before(c.Known) || c.End.Before(c.Start)
+		}),
+	}
+	r.AdjustedP = min(1, r.P*float64(r.Trials))
+	if n := len(cases); n > 0 {
+		r.From, r.OutOfSampleFrom = cases[0].Start, cases[n/2].Start
+		for _, c := range cases {
+			r.To = latest(r.To, c.End)
+		}
+		r.Examples = slices.CompactFunc([]Case{cases[0], cases[n/2], cases[n-1]}, func(a, b Case) bool { return a.Start.Equal(b.Start) })
+	}
+	if d.Backtest.Skill != nil {
+		r.Skill = d.Backtest.Skill(read, arrived)
+	}
+	return r
+}
+
+// Decayed tells whether a signal has lost an edge that it had. history holds the results of its backtests in ascending At. An edge is
+// an out-of-sample interval clear of zero; it is lost when the intervals of all results for DecayAfter, up to the newest, include
+// zero. Results without an interval tell nothing. A signal that never had an edge has none to lose.
+func (b Backtest) Decayed(history []BacktestResult) bool {
+	had := false
+	var since, newest time.Time // when intervals began to include zero again, and up to when they did
+	for _, r := range history {
+		e := r.OutOfSample
+		if math.IsNaN(e.Lo) || math.IsNaN(e.Hi) {
+			continue
+		}
+		newest = r.At
+		if e.Clear() {
+			had, since = true, time.Time{}
+		} else if since.IsZero() {
+			since = r.At
+		}
+	}
+	return had && !since.IsZero() && newest.Sub(since) >= b.DecayAfter
+}

@@ -1,0 +1,83 @@
+package signals
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"tidemark/series"
+)
+
+// inOrder leaves out the points that became known only after a later one was: whoever read the later one did not have them. What
+// remains, up to any point, was all known when that point was. It costs O(n).
+func inOrder(points []series.Point) []series.Point {
+	var out []series.Point
+	var next time.Time // the earliest vintage among the points that follow
+	for _, p := range slices.Backward(points) {
+		if !next.IsZero() && p.VintageAt.After(next) {
+			continue
+		}
+		next = p.VintageAt
+		out = append(out, p)
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// asRead is a track as its readers had it: each estimate from the instant at which it and all before it were known, on which its
+// baseline rests, and of those that came at one instant only the newest.
+func asRead(track Track) Track {
+	var read Track
+	var known time.Time
+	for _, e := range track {
+		known = latest(known, e.KnownAt)
+		e.KnownAt = known
+		if n := len(read); n > 0 && read[n-1].KnownAt.Equal(known) {
+			read[n-1] = e
+			continue
+		}
+		read = append(read, e)
+	}
+	return read
+}
+
+// pointsOf is a target that is one series.
+func pointsOf(id series.ID) func(series.Set) []series.Point {
+	return func(in series.Set) []series.Point { return in[id] }
+}
+
+// forwardChanges pairs the z-score of a signal, times the sign with which it is expected to matter, with the change of a target over
+// a number of its steps. The first value counts that is about the instant at which the signal was known, or a later one. Where several
+// estimates precede one start, the newest foretells. The naive forecast is that the target goes on: its last change, over as many
+// steps, that was known.
+func forwardChanges(target func(series.Set) []series.Point, steps int, sign float64) func(Track, series.Set) []Case {
+	return func(read Track, in series.Set) []Case {
+		points := target(in)
+		var out []Case
+		start, last := 0, -1
+		for _, e := range read {
+			for start < len(points) && points[start].ObservedAt.Before(e.KnownAt) {
+				start++
+			}
+			for last+1 < len(points) && !points[last+1].VintageAt.After(e.KnownAt) {
+				last++
+			}
+			if start+steps >= len(points) {
+				break
+			}
+			c := Case{
+				Known: e.KnownAt, Start: points[start].ObservedAt, End: points[start+steps].ObservedAt,
+				Predicted: sign * e.Z(), Happened: points[start+steps].Value - points[start].Value, Naive: math.NaN(),
+			}
+			if last >= steps {
+				c.Naive = known(points[last].Value - points[last-steps].Value)
+			}
+			if n := len(out); n > 0 && out[n-1].Start.Equal(c.Start) {
+				out[n-1] = c
+				continue
+			}
+			out = append(out, c)
+		}
+		return out
+	}
+}

@@ -1,0 +1,202 @@
+package signals
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// edgeCases is how many cases a correlation needs to be more than an accident.
+const edgeCases = 10
+
+// edge measures how forecasts and outcomes go together: by Spearman's correlation, the mean of the products of their standardised
+// ranks x and y. Its error is that of a mean whose terms depend on their neighbours, for outcomes overlap and signals persist (Newey
+// and West, Econometrica 55, 1987):
+//
+//	se^2 = sum over lags l from -L to L of (1 - |l|/(L+1)) * sum over i of s(i)*s(i-l), over n*(n-2)
+//
+// The terms s(i) = x(i)*y(i) - ic*(x(i)^2+y(i)^2)/2 are the influence of each case on a correlation. L is long, and the correlation
+// judged by Student's t of n/(L+1) degrees of freedom, because the shorter L of the overlap alone finds an edge in noise more often
+// than it says. O(n log n).
+func edge(cases []Case) Edge {
+	n := len(cases)
+	e := Edge{N: n, RankIC: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), T: math.NaN(), P: math.NaN()}
+	if n < edgeCases {
+		return e
+	}
+	x := ranks(cases, func(c Case) float64 { return c.Predicted })
+	y := ranks(cases, func(c Case) float64 { return c.Happened })
+	e.RankIC = correlation(x, y)
+	if math.IsNaN(e.RankIC) {
+		return e
+	}
+	e.Lags = lags(n, overlapOf(cases))
+	scores := make([]float64, n)
+	for i := range scores {
+		scores[i] = float64(x[i]*y[i]) - float64(e.RankIC*(float64(x[i]*x[i])+float64(y[i]*y[i]))/2)
+	}
+	se := math.Sqrt(longRunSum(scores, e.Lags) / float64(n) / float64(n-2))
+	student := distuv.StudentsT{Sigma: 1, Nu: float64(n) / float64(e.Lags+1)}
+	reach := float64(student.Quantile(0.975) * se)
+	e.Lo, e.Hi = max(-1, e.RankIC-reach), min(1, e.RankIC+reach)
+	e.T = known(e.RankIC / se)
+	e.P = 2 * student.CDF(-math.Abs(e.RankIC/se))
+	return e
+}
+
+// lags is how many neighbours a case is taken to depend on: 1.3 times the root of the number of cases (Lazarus, Lewis, Stock and Watson,
+// Journal of Business & Economic Statistics 36, 2018), or twice the overlap if that is more. The weight of a neighbour falls with its
+// distance, so over the overlap alone a third of the dependence would be left out.
+func lags(n, overlap int) int {
+	return min(max(int(1.3*math.Sqrt(float64(n))), 2*overlap), n-1)
+}
+
+// overlapOf is the largest number of later outcomes that begin before an outcome has ended.
+func overlapOf(cases []Case) int {
+	most, next := 0, 0
+	for i, c := range cases {
+		for next < len(cases) && cases[next].Start.Before(c.End) {
+			next++
+		}
+		most = max(most, next-1-i)
+	}
+	return most
+}
+
+// longRunSum is the sum of the products of the scores with themselves and their neighbours on either side up to a number of lags, a
+// neighbour at distance l weighing 1 - l/(lags+1). Such a sum is that of the squared sums of all stretches of lags+1 scores, those
+// that reach over the ends included, over lags+1: it is never negative and costs O(n) for any number of lags.
+func longRunSum(scores []float64, lags int) float64 {
+	until := make([]float64, len(scores)+1)
+	for i, s := range scores {
+		until[i+1] = until[i] + s
+	}
+	var total float64
+	for end := 1; end <= len(scores)+lags; end++ {
+		stretch := until[min(end, len(scores))] - until[max(0, end-lags-1)]
+		total += float64(stretch * stretch)
+	}
+	return total / float64(lags+1)
+}
+
+// ranks are the ranks of a number of every case, equal numbers sharing the mean of theirs, moved and stretched to a mean of 0 and a
+// mean square of 1. Nil when all are equal.
+func ranks(cases []Case, number func(Case) float64) []float64 {
+	type numbered struct {
+		x float64
+		i int
+	}
+	n := len(cases)
+	order := make([]numbered, n)
+	for i, c := range cases {
+		order[i] = numbered{number(c), i}
+	}
+	slices.SortFunc(order, func(a, b numbered) int { return cmp.Compare(a.x, b.x) })
+	out := make([]float64, n)
+	var square float64
+	for from := 0; from < n; {
+		to := from + 1
+		for to < n && order[to].x == order[from].x {
+			to++
+		}
+		centred := float64(from+to-n) / 2 // the mean of the ranks from+1 to to, less (n+1)/2
+		for _, c := range order[from:to] {
+			out[c.i] = centred
+		}
+		square += float64(float64(to-from) * centred * centred)
+		from = to
+	}
+	if square == 0 {
+		return nil
+	}
+	unit := math.Sqrt(square / float64(n))
+	for i := range out {
+		out[i] /= unit
+	}
+	return out
+}
+
+// correlation of two standardised sequences, NaN where one of them has no variation.
+func correlation(x, y []float64) float64 {
+	if x == nil || y == nil {
+		return math.NaN()
+	}
+	var sum float64
+	for i := range x {
+		sum += float64(x[i] * y[i])
+	}
+	return max(-1, min(1, sum/float64(len(x))))
+}
+
+// hitRate is in percent.
+func hitRate(cases []Case) float64 {
+	hits, tries := 0, 0
+	for _, c := range cases {
+		if c.Predicted == 0 || c.Happened == 0 {
+			continue
+		}
+		tries++
+		if c.Predicted > 0 == (c.Happened > 0) {
+			hits++
+		}
+	}
+	if tries == 0 {
+		return math.NaN()
+	}
+	return 100 * float64(hits) / float64(tries)
+}
+
+// naiveRankIC is the rank correlation of the naive forecasts that there are with the outcomes.
+func naiveRankIC(cases []Case) float64 {
+	some := make([]Case, 0, len(cases))
+	for _, c := range cases {
+		if !math.IsNaN(c.Naive) {
+			some = append(some, c)
+		}
+	}
+	if len(some) < edgeCases {
+		return math.NaN()
+	}
+	return correlation(
+		ranks(some, func(c Case) float64 { return c.Naive }),
+		ranks(some, func(c Case) float64 { return c.Happened }),
+	)
+}
+
+// skillSum gathers the errors of one stage's forecasts.
+type skillSum struct {
+	from, to, n, held           int
+	square, distance, sum, base float64
+}
+
+// add takes in an estimate of a year and its outcome, where the estimate and its baseline are known.
+func (s *skillSum) add(year int, e Estimate, outcome float64) {
+	miss, base := outcome-e.Value, outcome-e.Baseline
+	if math.IsNaN(known(miss)) || math.IsNaN(known(base)) {
+		return
+	}
+	if s.n == 0 {
+		s.from = year
+	}
+	s.to = year
+	s.n++
+	if e.Lo <= outcome && outcome <= e.Hi {
+		s.held++
+	}
+	s.square += float64(miss * miss)
+	s.distance += math.Abs(miss)
+	s.sum += miss
+	s.base += float64(base * base)
+}
+
+func (s *skillSum) result(stage string) ForecastSkill {
+	n := float64(s.n)
+	rmse, base := math.Sqrt(s.square/n), math.Sqrt(s.base/n)
+	return ForecastSkill{
+		Stage: stage, From: s.from, To: s.to, N: s.n,
+		RMSE: known(rmse), MAE: known(s.distance / n), Bias: known(s.sum / n), Coverage90Pct: 100 * float64(s.held) / n,
+		BaselineRMSE: known(base), Skill: known(1 - rmse/base),
+	}
+}

@@ -1,0 +1,227 @@
+package signals
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// inRow makes cases on days in a row whose outcomes last so many days.
+func inRow(predicted, happened []float64, lasting int) []Case {
+	out := make([]Case, len(predicted))
+	for i := range out {
+		day := date("2020-01-01").AddDate(0, 0, i)
+		out[i] = Case{
+			Known: day, Start: day, End: day.AddDate(0, 0, lasting), Predicted: predicted[i], Happened: happened[i], Naive: math.NaN(),
+		}
+	}
+	return out
+}
+
+func TestRankCorrelationOfAWorkedExample(t *testing.T) {
+	t.Parallel()
+	// The example of encyclopedias: intelligence quotients and hours before the television, Spearman's rho -29/165.
+	e := edge(inRow(
+		[]float64{106, 100, 86, 101, 99, 103, 97, 113, 112, 110},
+		[]float64{7, 27, 2, 50, 28, 29, 20, 12, 6, 17}, 1))
+	wantNear(t, "rank correlation", e.RankIC, -29.0/165)
+}
+
+func TestEqualNumbersShareTheirRank(t *testing.T) {
+	t.Parallel()
+	// By hand: ranks of 1, 2, 2, 5 are 1, 2.5, 2.5, 4, about a mean of 2.5 with a mean square of 1.125.
+	got := ranks(inRow([]float64{5, 2, 1, 2}, make([]float64, 4), 1), func(c Case) float64 { return c.Predicted })
+	for i, want := range []float64{1.5, 0, -1.5, 0} {
+		wantNear(t, fmt.Sprint("rank ", i), got[i], want/math.Sqrt(1.125))
+	}
+	rng := rand.New(rand.NewPCG(1, 70))
+	for range 100 {
+		n := 10 + rng.IntN(60)
+		x, y := make([]float64, n), make([]float64, n)
+		for i := range n {
+			x[i], y[i] = float64(rng.IntN(8)), float64(rng.IntN(8))+0.5*x[i]
+		}
+		// Ranks by counting, and Pearson's correlation of them by gonum.
+		count := func(v []float64) []float64 {
+			out := make([]float64, n)
+			for i := range v {
+				for j := range v {
+					switch {
+					case v[j] < v[i]:
+						out[i]++
+					case v[j] == v[i]:
+						out[i] += 0.5
+					}
+				}
+			}
+			return out
+		}
+		if got, want := edge(inRow(x, y, 1)).RankIC, stat.Correlation(count(x), count(y), nil); !near(got, want, 1) {
+			t.Fatalf("rank correlation of %d cases %v, want %v", n, got, want)
+		}
+	}
+}
+
+func TestLongRunSumEqualsNeweyAndWestsFormula(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(2, 70))
+	for range 200 {
+		scores := make([]float64, 1+rng.IntN(60))
+		for i := range scores {
+			scores[i] = rng.NormFloat64() + 0.5
+		}
+		lags := rng.IntN(len(scores))
+		var want float64
+		for i := range scores {
+			for j := range scores {
+				if l := max(i-j, j-i); l <= lags {
+					want += (1 - float64(l)/float64(lags+1)) * scores[i] * scores[j]
+				}
+			}
+		}
+		if got := longRunSum(scores, lags); !near(got, want, 1) {
+			t.Fatalf("%d scores, %d lags: %v, want %v", len(scores), lags, got, want)
+		}
+	}
+}
+
+func TestAnEdgesErrorIsWorkedOutDirectly(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(3, 70))
+	const n, lasting = 150, 5
+	x, y := make([]float64, n), make([]float64, n)
+	for i := range n {
+		x[i] = rng.NormFloat64()
+		y[i] = 0.4*x[i] + rng.NormFloat64()
+	}
+	cases := inRow(x, y, lasting)
+	e := edge(cases)
+	if e.Lags != 15 { // 1.3 times the root of 150
+		t.Fatalf("%d lags, want 15", e.Lags)
+	}
+	u := ranks(cases, func(c Case) float64 { return c.Predicted })
+	v := ranks(cases, func(c Case) float64 { return c.Happened })
+	var variance float64
+	score := func(i int) float64 { return u[i]*v[i] - e.RankIC*(u[i]*u[i]+v[i]*v[i])/2 }
+	for i := range n {
+		for j := range n {
+			if l := max(i-j, j-i); l <= 15 {
+				variance += (1 - float64(l)/16) * score(i) * score(j)
+			}
+		}
+	}
+	se := math.Sqrt(variance / n / (n - 2))
+	wantNear(t, "t", e.T, e.RankIC/se)
+	// Student's t of 150/16 degrees of freedom: 2.2486... lies between those of 9 and 10 in any table.
+	if reach := (e.Hi - e.Lo) / 2 / se; reach < 2.228 || reach > 2.263 {
+		t.Errorf("the interval reaches %v errors to either side", reach)
+	}
+	wantNear(t, "middle of the interval", (e.Hi+e.Lo)/2, e.RankIC)
+}
+
+func TestLagsCoverTwiceTheOverlap(t *testing.T) {
+	t.Parallel()
+	flat := make([]float64, 100)
+	for lasting, want := range map[int]int{0: 13, 1: 13, 5: 13, 8: 14, 20: 38, 200: 99} {
+		cases := inRow(flat, flat, lasting)
+		if got := lags(len(cases), overlapOf(cases)); got != want {
+			t.Errorf("outcomes of %d days: %d lags, want %d", lasting, got, want)
+		}
+	}
+	// Cases of a week that last four weeks overlap with the next three.
+	var weekly []Case
+	for i := range 50 {
+		day := date("2020-01-01").AddDate(0, 0, 7*i)
+		weekly = append(weekly, Case{Known: day, Start: day, End: day.AddDate(0, 0, 28)})
+	}
+	if got := overlapOf(weekly); got != 3 {
+		t.Errorf("four weeks overlap with %d others, want 3", got)
+	}
+}
+
+// A test that calls noise an edge in 5 of 100 cases must not do so in many more, for a signal that hardly moves as well, and however
+// much the outcomes overlap.
+func TestChanceIsCalledChance(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name       string
+		n, lasting int
+		stays      float64
+	}{
+		{"months, a quarter ahead", 130, 3, 0.9},
+		{"weeks, four ahead", 850, 4, 0.95},
+		{"days, twenty ahead", 1500, 20, 0.95},
+		{"years, one ahead", 45, 1, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			worlds := min(600, 250_000/c.n)
+			edges := 0
+			for w := range worlds {
+				rng := rand.New(rand.NewPCG(uint64(w), uint64(c.n)))
+				steps := make([]float64, c.n+c.lasting)
+				for i := range steps {
+					steps[i] = rng.NormFloat64()
+				}
+				predicted, happened := make([]float64, c.n), make([]float64, c.n)
+				state := rng.NormFloat64()
+				for i := range c.n {
+					state = c.stays*state + math.Sqrt(1-c.stays*c.stays)*rng.NormFloat64()
+					predicted[i] = state
+					for _, s := range steps[i : i+c.lasting] {
+						happened[i] += s
+					}
+				}
+				if edge(inRow(predicted, happened, c.lasting)).P < 0.05 {
+					edges++
+				}
+			}
+			if share := float64(edges) / float64(worlds); share < 0.02 || share > 0.11 {
+				t.Errorf("an edge in %.3f of worlds without one, want about 0.05", share)
+			}
+		})
+	}
+}
+
+func TestAPerfectForecastHasNoError(t *testing.T) {
+	t.Parallel()
+	x := make([]float64, 50)
+	for i := range x {
+		x[i] = float64(i*i%53) - 20
+	}
+	e := edge(inRow(x, x, 1))
+	if e.RankIC < 1-1e-12 || e.Lo < 1-1e-12 || e.Hi > 1 || e.P > 1e-6 || math.IsInf(e.T, 0) {
+		t.Errorf("a perfect forecast scores %+v", e)
+	}
+}
+
+func TestHitRateCountsSidesOfZero(t *testing.T) {
+	t.Parallel()
+	cases := inRow([]float64{1, -1, 2, 0, -3, 5}, []float64{2, -3, -1, 4, 0, 0.1}, 1)
+	if got := hitRate(cases); got != 75 { // right, right, wrong, no call, no move, right
+		t.Errorf("hit rate %v, want 75", got)
+	}
+	if got := hitRate(nil); !math.IsNaN(got) {
+		t.Errorf("hit rate of nothing %v", got)
+	}
+}
+
+// BenchmarkEdge shows the cost of a backtest's statistics: twice the cases, about twice the time, however long the lags.
+func BenchmarkEdge(b *testing.B) {
+	for _, n := range []int{5_000, 10_000, 20_000, 40_000} {
+		rng := rand.New(rand.NewPCG(4, 70))
+		x, y := make([]float64, n), make([]float64, n)
+		for i := range n {
+			x[i], y[i] = rng.NormFloat64(), rng.NormFloat64()
+		}
+		cases := inRow(x, y, 20)
+		b.Run(fmt.Sprint("cases=", n), func(b *testing.B) {
+			for b.Loop() {
+				edge(cases)
+			}
+		})
+	}
+}

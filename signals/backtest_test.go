@@ -1,0 +1,278 @@
+package signals
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tidemark/series"
+)
+
+const (
+	toldSeries   series.ID = "test.told"
+	targetSeries series.ID = "test.target"
+)
+
+// teller is a signal whose z-score is its one series as it stands, held to the change of a target over 20 of its days.
+func teller() Definition {
+	return Definition{
+		ID: "teller", Inputs: []series.ID{toldSeries},
+		Compute: func(in series.Set, _ time.Time) Track {
+			var track Track
+			for _, p := range in[toldSeries] {
+				track = append(track, Estimate{ObservedAt: p.ObservedAt, KnownAt: p.VintageAt, Value: p.Value, Scale: 1, N: 1})
+			}
+			return track
+		},
+		Backtest: Backtest{Inputs: []series.ID{targetSeries}, Cases: forwardChanges(pointsOf(targetSeries), 20, 1)},
+	}
+}
+
+// randomWalk is a target on n weekdays that nothing foretells.
+func randomWalk(seed uint64, n int) []series.Point {
+	rng := rand.New(rand.NewPCG(seed, 60))
+	level := 100.0
+	out := make([]series.Point, n)
+	for i, day := range weekdaysFrom("2015-01-01", n) {
+		level += rng.NormFloat64()
+		out[i] = series.Point{ObservedAt: day, VintageAt: day.Add(22 * time.Hour), Value: level}
+	}
+	return out
+}
+
+// tell makes a series of a day's own number, known so many days of the target later.
+func tell(target []series.Point, late int, number func(i int) float64) []series.Point {
+	var out []series.Point
+	for i := 0; i+20 < len(target) && i+late < len(target); i++ {
+		p := target[i]
+		p.Value, p.VintageAt = number(i), target[i+late].ObservedAt
+		out = append(out, p)
+	}
+	return out
+}
+
+// equalNaNs compares numbers so that unknown equals unknown.
+var equalNaNs = cmp.Comparer(func(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) })
+
+var backtestEnd = date("2035-01-01")
+
+func TestAPlantedLookAheadScoresChanceAndOnlyWithoutItsVintagesPerfection(t *testing.T) {
+	t.Parallel()
+	// The series of a day is what the target did in the 20 days after it. That was known when they had passed, as its vintages say.
+	const seeds = 40
+	found := 0
+	for seed := range uint64(seeds) {
+		target := randomWalk(seed, 1000)
+		future := func(i int) float64 { return target[i+20].Value - target[i].Value }
+		honest := teller().RunBacktest(series.Set{toldSeries: tell(target, 20, future), targetSeries: target}, backtestEnd)
+		if honest.N < 900 || math.Abs(honest.RankIC) > 0.5 || !honest.LookAheadSafe {
+			t.Errorf("seed %d: with its vintages %d cases score %v, want chance", seed, honest.N, honest.RankIC)
+		}
+		if honest.Clear() {
+			found++
+		}
+		cheating := teller().RunBacktest(series.Set{toldSeries: tell(target, 0, future), targetSeries: target}, backtestEnd)
+		if cheating.RankIC < 0.999 || cheating.HitRatePct < 99.9 {
+			t.Errorf("seed %d: without its vintages it scores %v, hits %v %%, want perfection", seed, cheating.RankIC, cheating.HitRatePct)
+		}
+	}
+	if found > seeds/5 {
+		t.Errorf("an edge was found in %d of %d walks that nothing foretells", found, seeds)
+	}
+}
+
+func TestAPlantedEdgeIsFound(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(10) {
+		rng := rand.New(rand.NewPCG(seed, 61))
+		target := randomWalk(seed, 2500)
+		// Half of it is what the next 20 days will bring, and it was known on the day.
+		told := tell(target, 0, func(i int) float64 { return target[i+20].Value - target[i].Value + 6*rng.NormFloat64() })
+		r := teller().RunBacktest(series.Set{toldSeries: told, targetSeries: target}, backtestEnd)
+		if !(r.Lo > 0.2) || !(r.AdjustedP < 0.01) || !(r.OutOfSample.Lo > 0) || r.HitRatePct < 60 {
+			t.Errorf("seed %d: %v between %v and %v, adjusted p %v, out of sample from %v, hits %v %%",
+				seed, r.RankIC, r.Lo, r.Hi, r.AdjustedP, r.OutOfSample.Lo, r.HitRatePct)
+		}
+		if r.NaiveRankIC > 0.5 {
+			t.Errorf("seed %d: the naive forecast scores %v", seed, r.NaiveRankIC)
+		}
+	}
+}
+
+func TestCasesUseTheNewestValueKnownAndTheFirstPriceAfter(t *testing.T) {
+	t.Parallel()
+	at := func(day string, hour int) time.Time { return date(day).Add(time.Duration(hour) * time.Hour) }
+	told := []series.Point{ // Monday's and Tuesday's are published on Wednesday evening, Wednesday's on Saturday, Thursday's on Sunday
+		{ObservedAt: date("2024-01-01"), VintageAt: at("2024-01-03", 23), Value: 1},
+		{ObservedAt: date("2024-01-02"), VintageAt: at("2024-01-03", 23), Value: 2},
+		{ObservedAt: date("2024-01-03"), VintageAt: at("2024-01-06", 9), Value: 3},
+		{ObservedAt: date("2024-01-04"), VintageAt: at("2024-01-07", 9), Value: 4},
+		{ObservedAt: date("2024-01-05"), VintageAt: date("2024-01-09"), Value: -5}, // known with the day's first instant
+		{ObservedAt: date("2024-01-08"), VintageAt: at("2024-01-11", 1), Value: 6}, // too late for two more prices
+	}
+	var target []series.Point
+	for i, day := range weekdaysFrom("2024-01-01", 10) { // to Friday the 12th: 0, 1, 4, 9 and so on
+		target = append(target, series.Point{ObservedAt: day, VintageAt: day.AddDate(0, 0, 1), Value: float64(i * i)})
+	}
+	d := teller()
+	d.Backtest.Cases = forwardChanges(pointsOf(targetSeries), 2, -1)
+	got := d.Backtest.Cases(asRead(d.Compute(series.Set{toldSeries: told}, backtestEnd)), series.Set{targetSeries: target})
+	want := []Case{
+		// Tuesday's value; the price of Thursday is the first after it. Known were the prices to Tuesday: no change over two days yet.
+		{Known: at("2024-01-03", 23), Start: date("2024-01-04"), End: date("2024-01-08"), Predicted: -2, Happened: 25 - 9, Naive: math.NaN()},
+		// Thursday's value in place of Wednesday's, for both precede Monday's price.
+		{Known: at("2024-01-07", 9), Start: date("2024-01-08"), End: date("2024-01-10"), Predicted: -4, Happened: 49 - 25, Naive: 16 - 4},
+		{Known: date("2024-01-09"), Start: date("2024-01-09"), End: date("2024-01-11"), Predicted: 5, Happened: 64 - 36, Naive: 25 - 9},
+	}
+	if diff := cmp.Diff(want, got, equalNaNs); diff != "" {
+		t.Errorf("cases (-want +got):\n%s", diff)
+	}
+}
+
+func TestALateVintageIsNeverUsedBeforeItWasKnown(t *testing.T) {
+	t.Parallel()
+	target := randomWalk(1, 600)
+	told := tell(target, 1, func(i int) float64 { return float64(i % 17) })
+	d := teller()
+	revised := slices.Clone(told)
+	revised[100].VintageAt = told[400].VintageAt // corrected 300 days later
+	revised[100].Value = 1000
+	want := d.RunBacktest(series.Set{toldSeries: slices.Delete(slices.Clone(told), 100, 101), targetSeries: target}, backtestEnd)
+	got := d.RunBacktest(series.Set{toldSeries: revised, targetSeries: target}, backtestEnd)
+	if diff := cmp.Diff(want, got, equalNaNs); diff != "" {
+		t.Errorf("a correction that came late left a trace in the years before it (-without +with):\n%s", diff)
+	}
+	if want.N < 550 {
+		t.Errorf("%d cases: one late value must not silence the others", want.N)
+	}
+}
+
+func TestInOrderKeepsWhatWasKnownWhenTheNextWas(t *testing.T) {
+	t.Parallel()
+	days := func(vintages ...string) []series.Point {
+		var out []series.Point
+		for i, v := range vintages {
+			out = append(out, series.Point{ObservedAt: date("2024-01-01").AddDate(0, 0, i), VintageAt: date(v), Value: float64(i)})
+		}
+		return out
+	}
+	for _, c := range []struct {
+		name string
+		in   []series.Point
+		want []float64
+	}{
+		{"nothing", nil, nil},
+		{"one after the other", days("2024-01-05", "2024-01-06", "2024-01-07"), []float64{0, 1, 2}},
+		{"all at once", days("2024-02-01", "2024-02-01", "2024-02-01"), []float64{0, 1, 2}},
+		{"one late", days("2024-01-05", "2024-03-01", "2024-01-07"), []float64{0, 2}},
+		{"two late, the later one less", days("2024-01-05", "2024-03-01", "2024-02-01", "2024-01-08"), []float64{0, 3}},
+		{"late but the newest", days("2024-01-05", "2024-01-06", "2024-03-01"), []float64{0, 1, 2}},
+	} {
+		var got []float64
+		for _, p := range inOrder(c.in) {
+			got = append(got, p.Value)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: kept %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestABacktestOfTooLittleOrOfNothingThatVariesIsUnknown(t *testing.T) {
+	t.Parallel()
+	target := randomWalk(2, 400)
+	flat := slices.Clone(target)
+	for i := range flat {
+		flat[i].Value = 7
+	}
+	varied := tell(target, 1, func(i int) float64 { return float64(i % 7) })
+	for _, c := range []struct {
+		name string
+		set  series.Set
+		n    int
+	}{
+		{"nothing at all", series.Set{}, 0},
+		{"no target", series.Set{toldSeries: varied}, 0},
+		{"nine cases", series.Set{toldSeries: varied[:9], targetSeries: target}, 9},
+		{"a constant signal", series.Set{toldSeries: tell(target, 1, func(int) float64 { return 3.3 }), targetSeries: target}, 379},
+		{"a constant target", series.Set{toldSeries: varied, targetSeries: flat}, 379},
+		{"an unknown signal", series.Set{toldSeries: tell(target, 1, func(int) float64 { return math.NaN() }), targetSeries: target}, 0},
+	} {
+		r := teller().RunBacktest(c.set, backtestEnd)
+		if r.N != c.n {
+			t.Errorf("%s: %d cases, want %d", c.name, r.N, c.n)
+		}
+		for what, x := range map[string]float64{
+			"rank correlation": r.RankIC, "lower bound": r.Lo, "upper bound": r.Hi, "t": r.T, "p": r.P, "adjusted p": r.AdjustedP,
+			"rank correlation out of sample": r.OutOfSample.RankIC,
+		} {
+			if !math.IsNaN(x) {
+				t.Errorf("%s: %s %v, want unknown", c.name, what, x)
+			}
+		}
+		if r.Clear() || r.From.IsZero() != (c.n == 0) || len(r.Examples) > 3 {
+			t.Errorf("%s: clear %v, from %v, %d examples", c.name, r.Clear(), r.From, len(r.Examples))
+		}
+	}
+}
+
+func TestABacktestStatesItsSample(t *testing.T) {
+	t.Parallel()
+	target := randomWalk(3, 400)
+	r := teller().RunBacktest(series.Set{toldSeries: tell(target, 1, func(i int) float64 { return float64(i%11) - 5 }), targetSeries: target}, backtestEnd)
+	// Told are 380 days; the first outcome begins on the second day, the last ends with the target.
+	if r.N != 379 || !r.From.Equal(target[1].ObservedAt) || !r.To.Equal(target[399].ObservedAt) || !r.At.Equal(backtestEnd) {
+		t.Errorf("%d cases from %v to %v as of %v", r.N, r.From, r.To, r.At)
+	}
+	if r.OutOfSample.N != 190 || !r.OutOfSampleFrom.Equal(target[1+189].ObservedAt) {
+		t.Errorf("out of sample are %d from %v, want the newer half", r.OutOfSample.N, r.OutOfSampleFrom)
+	}
+	if r.Trials != 6 || math.Abs(r.AdjustedP-min(1, 6*r.P)) > 1e-15 || r.Lags != 38 { // 20 days overlap with the 19 next
+		t.Errorf("%d trials, p %v, adjusted %v, %d lags", r.Trials, r.P, r.AdjustedP, r.Lags)
+	}
+	var starts []time.Time
+	for _, c := range r.Examples {
+		starts = append(starts, c.Start)
+	}
+	if diff := cmp.Diff([]time.Time{target[1].ObservedAt, target[190].ObservedAt, target[379].ObservedAt}, starts); diff != "" {
+		t.Errorf("examples (-want +got):\n%s", diff)
+	}
+}
+
+func TestAnEdgeDecaysWhenItIsGoneForLong(t *testing.T) {
+	t.Parallel()
+	edge := func(day string, lo, hi float64) BacktestResult {
+		return BacktestResult{At: date(day), OutOfSample: Edge{Lo: lo, Hi: hi}}
+	}
+	unknown := func(day string) BacktestResult { return edge(day, math.NaN(), math.NaN()) }
+	b := Backtest{DecayAfter: 100 * 24 * time.Hour}
+	for _, c := range []struct {
+		name    string
+		history []BacktestResult
+		want    bool
+	}{
+		{"no result", nil, false},
+		{"never an edge", []BacktestResult{edge("2025-01-01", -0.1, 0.2), edge("2026-01-01", -0.2, 0.1)}, false},
+		{"an edge that holds", []BacktestResult{edge("2025-01-01", 0.1, 0.2), edge("2026-01-01", 0.05, 0.2)}, false},
+		{"lost, but not for long", []BacktestResult{edge("2025-01-01", 0.1, 0.2), edge("2025-06-01", -0.1, 0.2), edge("2025-09-08", -0.1, 0.2)}, false},
+		{"lost for the configured time", []BacktestResult{edge("2025-01-01", 0.1, 0.2), edge("2025-06-01", -0.1, 0.2), edge("2025-09-09", -0.1, 0.2)}, true},
+		{"lost, won back, lost again", []BacktestResult{
+			edge("2025-01-01", 0.1, 0.2), edge("2025-03-01", -0.1, 0.2), edge("2025-08-01", 0.01, 0.2), edge("2025-09-01", -0.1, 0.2),
+		}, false},
+		{"lost for long, then won back", []BacktestResult{edge("2025-01-01", 0.1, 0.2), edge("2025-03-01", -0.1, 0.2), edge("2025-12-01", 0.01, 0.2)}, false},
+		{"an edge on the other side", []BacktestResult{edge("2025-01-01", -0.3, -0.2), edge("2025-03-01", -0.1, 0.2), edge("2025-12-01", -0.1, 0.2)}, true},
+		{"a bound at zero includes it", []BacktestResult{edge("2025-01-01", 0.1, 0.2), edge("2025-03-01", 0, 0.2), edge("2025-12-01", 0, 0.2)}, true},
+		{"unknown results tell nothing", []BacktestResult{
+			edge("2025-01-01", 0.1, 0.2), unknown("2025-02-01"), edge("2025-09-01", -0.1, 0.2), unknown("2026-09-01"),
+		}, false},
+		{"only unknown ones", []BacktestResult{unknown("2025-02-01"), unknown("2026-09-01")}, false},
+	} {
+		if got := b.Decayed(c.history); got != c.want {
+			t.Errorf("%s: decayed %v, want %v", c.name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,281 @@
+package signals
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"tidemark/series"
+)
+
+// Ships through the Strait of Hormuz a day, as PortWatch counts them, all of the five classes and tankers alone, and the tons that the
+// tankers are estimated to have carried.
+const (
+	hormuzShips   series.ID = "portwatch.chokepoint6.n_total"
+	hormuzTankers series.ID = "portwatch.chokepoint6.n_tanker"
+	hormuzCargo   series.ID = "portwatch.chokepoint6.capacity_tanker"
+)
+
+const (
+	transitsPerDay = "transits/day"
+	// hormuzWeek is how many days, all of them known, make a mean: traffic has a weekly rhythm.
+	hormuzWeek = 7
+	// hormuzFirst and hormuzLast are the years of the baseline: from the start of the data to the last year before the tension of 2025
+	// and the closure of March 2026. A later year never enters, so that a closure does not become what is usual.
+	hormuzFirst, hormuzLast = 2019, 2024
+	// hormuzReach is how many calendar days on either side of the same month and day belong to the baseline; hormuzMinPerYear is how
+	// many of the 31 means a year must have to count as matched.
+	hormuzReach, hormuzMinPerYear = 15, 16
+	// hormuzYearAgo is a year in whole weeks.
+	hormuzYearAgo = 364
+	// hormuzRevision is the median ratio of the counts before to those after the re-estimation of the whole history in the summer of
+	// 2026, turned over: what a mean of seven days may still be multiplied with or divided by.
+	hormuzRevision = 0.83
+	// hormuzStaleness: the days up to Sunday come on Tuesday at about 13:35 UTC, so just before the next update the newest day is 9.6
+	// days old. Thirteen days let an update be three days late; one that is missed shows.
+	hormuzStaleness = 13 * 24 * time.Hour
+)
+
+func hormuzTransit() Definition {
+	return Definition{
+		ID:        "hormuz-transit",
+		Domain:    "shipping",
+		Name:      "Ship transits through the Strait of Hormuz",
+		Unit:      transitsPerDay,
+		Frequency: "daily",
+		Description: "Ships that pass the Strait of Hormuz a day, as a mean of seven days, estimated by IMF PortWatch from the radio signals " +
+			"of ships (AIS), compared with the same time of the year in 2019 to 2024. Beside it stand the tankers alone and the same " +
+			"week of the year before. Ships that switch their transmitter off or are jammed are not counted, so in times of conflict a " +
+			"low count is an upper bound on the disruption. The publisher re-estimates the whole history from time to time; value and " +
+			"baseline always come from the same state of it.",
+		Keywords: []string{
+			"Strait of Hormuz", "chokepoint", "ship transits", "tankers", "AIS", "PortWatch", "oil supply", "shipping disruption",
+		},
+		Place: "Strait of Hormuz",
+		License: "IMF PortWatch (portwatch.imf.org), IMF terms of use: free for non-commercial and research use with attribution; a paid " +
+			"service needs the publisher's consent.",
+		LicenseURL: "https://www.imf.org/external/terms.htm",
+		SourceURL:  "https://portwatch.imf.org/pages/cb5856222a5b4105adc6ee7e880a1730",
+		Inputs:     []series.ID{hormuzShips, hormuzTankers, hormuzCargo},
+		// Before the day's pick is made, at 17:30.
+		Cadence:        series.Cadence{Cron: "15 17 * * 1-5", Zone: "America/New_York", CatchUp: series.CatchUpLatest},
+		Staleness:      hormuzStaleness,
+		BaselineMethod: "same_month_day_2019_2024_mean",
+		IntervalMethod: "poisson_7d_times_revision",
+		Technique: "Mean of the daily transits of the seven newest days; baseline: mean of all such means within 15 calendar days of the same " +
+			"month and day in the years 2019 to 2024 that lie before, from the same state of the data",
+		Compute:    computeHormuz,
+		Components: hormuzComponents,
+		Backtest: Backtest{
+			Symbol:      string(wtiCushing),
+			Description: "change of the WTI spot price at Cushing over 20 trading days, from the first price after the signal is known, in USD/bbl",
+			Predictor:   "minus the z-score: fewer ships than usual are expected to make oil dearer",
+			Naive:       "the last known change of the WTI spot price over 20 trading days",
+			Inputs:      []series.ID{wtiCushing},
+			HorizonDays: 28,
+			DecayAfter:  decayAfter,
+			Cases:       forwardChanges(pointsOf(wtiCushing), 20, -1),
+		},
+		Brief: hormuzBrief,
+	}
+}
+
+// computeHormuz yields one estimate for every day that ends seven known days, from 2019-01-07.
+func computeHormuz(in series.Set, _ time.Time) Track {
+	means := weekMeans(in[hormuzShips])
+	season := hormuzSeason(means)
+	track := make(Track, len(means))
+	for i, p := range means {
+		lo, hi := hormuzBand(p.Value)
+		track[i] = Estimate{
+			ObservedAt: p.ObservedAt,
+			KnownAt:    p.VintageAt,
+			Value:      p.Value,
+			Lo:         lo,
+			Hi:         hi,
+			Baseline:   season[i].mean(),
+			Scale:      season[i].sd(),
+			N:          season[i].n,
+		}.known()
+	}
+	return track
+}
+
+// hormuzBand bounds, at 90 %, the rate of transits behind a mean count of seven days. Of a count k that is Poisson distributed the
+// rates lie inside that are within 1.645 of their own standard deviations of it: the score interval,
+//
+//	k + z*z/2 ± z * sqrt(k + z*z/4)
+//
+// which for many ships is k ± z*sqrt(k), and which unlike that does not close around a count of zero. Both ends are moved on by the
+// factor of the publisher's own revisions.
+func hormuzBand(mean float64) (lo, hi float64) {
+	const z2 = normal95 * normal95
+	k := float64(hormuzWeek * mean)
+	middle, half := k+z2/2, float64(normal95*math.Sqrt(k+z2/4))
+	return max(0, (middle-half)/hormuzWeek*hormuzRevision), (middle + half) / hormuzWeek / hormuzRevision
+}
+
+// weekMeans yields the mean of every seven days in a row that are all known. It became known with the last of them.
+func weekMeans(points []series.Point) []series.Point {
+	out := make([]series.Point, 0, len(points))
+	for i := hormuzWeek - 1; i < len(points); i++ {
+		week := points[i+1-hormuzWeek : i+1]
+		if dayOf(week[hormuzWeek-1].ObservedAt)-dayOf(week[0].ObservedAt) != hormuzWeek-1 {
+			continue
+		}
+		mean := series.Point{ObservedAt: points[i].ObservedAt}
+		for _, p := range week { // whole numbers: the sum has no rounding
+			mean.Value += p.Value
+			mean.VintageAt = latest(mean.VintageAt, p.VintageAt)
+		}
+		mean.Value /= hormuzWeek
+		out = append(out, mean)
+	}
+	return out
+}
+
+// hormuzSeason yields for every point the sample of the values within hormuzReach days of its month and day (29 February counts as
+// the 28th where a year has none) in each of the reference years before its own: the empty one where fewer than minSeasonYears of
+// them are matched. All values of the windows enter. The blocks lie on the calendar, as in monthDayWindow.
+func hormuzSeason(points []series.Point) []moments {
+	days := make([]int, len(points))
+	for i, p := range points {
+		days[i] = dayOf(p.ObservedAt)
+	}
+	w := newWindows(valuesOf(points), func(i int) int { return floorDiv(days[i], 2*hormuzReach+1) })
+	out := make([]moments, len(points))
+	for i, p := range points {
+		var sample moments
+		matched := 0
+		thisYear := p.ObservedAt.UTC().Year()
+		for year := hormuzFirst; year <= min(hormuzLast, thisYear-1); year++ {
+			centre := yearsBefore(p.ObservedAt, thisYear-year)
+			lo, _ := slices.BinarySearch(days, centre-hormuzReach)
+			hi, _ := slices.BinarySearch(days, centre+hormuzReach+1)
+			if hi-lo >= hormuzMinPerYear {
+				matched++
+			}
+			sample = sample.merge(w.over(lo, hi))
+		}
+		if matched >= minSeasonYears {
+			out[i] = sample
+		}
+	}
+	return out
+}
+
+// hormuzComponents shows the tankers, at their own newest day and against their own season, all ships against the mean 364 days
+// before, and how many of the seven newest days have the mark of bad coverage.
+func hormuzComponents(in series.Set, _ time.Time) []Component {
+	var out []Component
+	if tankers := weekMeans(in[hormuzTankers]); len(tankers) > 0 {
+		newest, season := tankers[len(tankers)-1], hormuzSeason(tankers)[len(tankers)-1]
+		out = append(out, Component{
+			Name: "tankers", Label: "Tankers, mean of seven days", Unit: transitsPerDay,
+			ObservedAt: newest.ObservedAt, Value: newest.Value, Baseline: season.mean(), Scale: season.sd(),
+		}.known())
+	}
+	ships := weekMeans(in[hormuzShips])
+	if len(ships) == 0 {
+		return out
+	}
+	newest := ships[len(ships)-1]
+	yearAgo := newest.ObservedAt.AddDate(0, 0, -hormuzYearAgo)
+	if before, ok := series.At(ships, yearAgo); ok && before.ObservedAt.Equal(yearAgo) {
+		out = append(out, Component{
+			Name: "previous_364_days", Label: "All ships, mean of seven days, against the mean 364 days before", Unit: transitsPerDay,
+			ObservedAt: newest.ObservedAt, Value: newest.Value, Baseline: before.Value, Scale: moments{}.sd(),
+		}.known())
+	}
+	if days, ok := hormuzBlindDays(in, newest.ObservedAt); ok {
+		unknown := moments{}.mean()
+		out = append(out, Component{
+			Name: "days_of_bad_coverage", Label: "Days of the seven on which tankers passed and none carried anything", Unit: "days",
+			ObservedAt: newest.ObservedAt, Value: float64(days), Baseline: unknown, Scale: unknown,
+		})
+	}
+	return out
+}
+
+// hormuzBlindDays counts, among the seven days up to one, those on which tankers passed and their cargo is zero: the transmitters'
+// signals were too few to tell. It needs both numbers of every day.
+func hormuzBlindDays(in series.Set, newest time.Time) (n int, ok bool) {
+	for back := range hormuzWeek {
+		day := newest.AddDate(0, 0, -back)
+		tankers, okTankers := series.At(in[hormuzTankers], day)
+		cargo, okCargo := series.At(in[hormuzCargo], day)
+		if !okTankers || !okCargo || !tankers.ObservedAt.Equal(day) || !cargo.ObservedAt.Equal(day) {
+			return 0, false
+		}
+		if tankers.Value > 0 && cargo.Value == 0 {
+			n++
+		}
+	}
+	return n, true
+}
+
+const hormuzBrief = `## What it says
+
+How many ships pass the Strait of Hormuz a day, and whether that is many for the time of the year. Much of the world's oil and
+liquefied gas leaves the Persian Gulf there, and there is no way around by sea. A fall far below the season is a disruption that the
+oil market has to price.
+
+## How it is made
+
+IMF PortWatch counts ships from the signals of their transmitters (AIS), once per ship within 48 hours: container ships, dry bulk, general
+cargo, roll-on/roll-off and tankers. The value is the mean of the daily counts of all five over seven days:
+
+    value = (count of the day + counts of the six days before) / 7
+
+All seven days must be known; a count of zero is a count. Beside it stand the tankers alone, against their own season, all ships
+against their mean 364 days (52 weeks) before, and the number of days with bad coverage.
+
+## Baseline and z-score
+
+The baseline is the mean of all such seven-day means within 15 calendar days of the same month and day (29 February counts as the 28th
+where a year has none) in those years from 2019 to 2024 that lie before the value's own: 186 means once all six years count. The
+scale is their sample standard deviation. A year counts when at least 16 of its 31 means are known; with fewer than three such years
+there is no baseline, so the first is of January 2022. Nothing after January 2025 enters: the closure of March 2026 shall not become what
+is usual.
+
+    z = (value - baseline) / scale
+    difference in percent = 100 * (value / baseline - 1)
+
+PortWatch re-estimates the whole history from time to time: between April and July 2026 nearly every day changed, and in the summer of 2026
+all of them by a median factor of 0.83. Value and baseline therefore always come from one and the same state of the data, and an old
+snapshot is not to be compared with a new baseline.
+
+## The interval
+
+It bounds the rate of transits at 90 %. The count of seven days, k, is taken for Poisson distributed, and its bounds are moved on by the
+size of the publisher's own revision:
+
+    lower = (k + 1.35 - 1.645 * sqrt(k + 0.68)) / 7 * 0.83
+    upper = (k + 1.35 + 1.645 * sqrt(k + 0.68)) / 7 / 0.83
+
+For many ships that is value ± 1.645 * sqrt(value / 7) before the revision; unlike that it stays open when no ship was seen (1.35 and 0.68
+are 1.645 squared over 2 and over 4). Of 359 means that PortWatch showed in April 2026, 93 % were inside once it had estimated them anew in
+July; of the Poisson bounds alone only 44 %. Traffic varies more than Poisson counts do: the difference of two weeks that follow one
+another is 2.4 times as large as chance alone would make it. So the interval says how well the week was measured, not how the next one will be.
+
+## Backtest
+
+The z-score, turned round, is held to the change of the WTI spot price over the 20 trading days after it became known: fewer ships should
+make oil dearer. The years since 2022 hold one closure, and a market that knows of it within minutes.
+
+## What it cannot tell
+
+- Ships that switch their transmitter off, or are jammed, are not counted. In a conflict a low count is an upper bound on the
+  disruption: some of the ships that seem to be missing may have passed unseen. The mark of such days in PortWatch's data is tankers
+  without any cargo: 12 days by July 2026, none before 5 March 2026. How many of the seven days bear it is shown beside the value.
+- A ship is a ship: a supertanker counts as much as a coaster.
+- The newest days are provisional, and the data are two to nine days old.
+- It does not tell direction, load or owner.
+- PortWatch has changed what it counts: its classes of ships and the line across the strait have been redrawn more than once.
+
+## Sources
+
+- [IMF PortWatch, Strait of Hormuz](https://portwatch.imf.org/pages/cb5856222a5b4105adc6ee7e880a1730), updated on Tuesdays for the days up
+  to Sunday. Attribution: IMF PortWatch (portwatch.imf.org). Its terms allow non-commercial and research use
+- Comparing with the year before is PortWatch's own practice
+`

@@ -1,0 +1,279 @@
+package stats
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"gonum.org/v1/gonum/stat"
+
+	"tidemark/series"
+	"tidemark/signals"
+)
+
+// The briefs state figures that were measured on recorded data. Here they are measured again.
+
+func TestTheMeasuredFiguresOfTheLNGBrief(t *testing.T) {
+	t.Parallel()
+	track := definition(t, "lng-arbitrage").Compute(pinkSheet(t, "2026-03-03"), date("2026-03-05"))
+	if first := track[0].ObservedAt; !first.Equal(date("2015-04-01")) || len(track) != 131 {
+		t.Errorf("%d months from %v, want 131 from April 2015", len(track), first)
+	}
+	low, high, far := track[0], track[0], 0
+	for i, e := range track {
+		if e.Value < low.Value {
+			low = e
+		}
+		if e.Value > high.Value {
+			high = e
+		}
+		if i > 0 && math.Abs(e.Value-track[i-1].Value) > 0.75 {
+			far++
+		}
+	}
+	printed(t, "lowest margin", low.Value, "-4.74")
+	printed(t, "highest margin", high.Value, "55.64")
+	if !low.ObservedAt.Equal(date("2020-05-01")) || !high.ObservedAt.Equal(date("2022-08-01")) {
+		t.Errorf("extremes in %v and %v, want May 2020 and August 2022", low.ObservedAt, high.ObservedAt)
+	}
+	printed(t, "share of months with a move beyond the interval", 100*float64(far)/130, "47")
+	var window []float64
+	for _, e := range track[len(track)-61 : len(track)-1] {
+		window = append(window, e.Value)
+	}
+	mean, sd := stat.MeanStdDev(window, nil)
+	printed(t, "mean of the 60 months", mean, "9.93")
+	printed(t, "standard deviation of the 60 months", sd, "11.96")
+}
+
+func TestJapansNewestMonthIsTheOnlyPriceThatWasRevised(t *testing.T) {
+	t.Parallel()
+	vintages := []series.Set{pinkSheet(t, "2024-12-03"), pinkSheet(t, "2025-12-02"), pinkSheet(t, "2026-03-03")}
+	for v, later := range vintages[1:] {
+		for id, points := range vintages[v] {
+			for i, p := range points {
+				again, ok := series.At(later[id], p.ObservedAt)
+				if !ok || !again.ObservedAt.Equal(p.ObservedAt) {
+					t.Fatalf("%s of %v was withdrawn", id, p.ObservedAt)
+				}
+				newest := id == "worldbank.LNG_JP" && i == len(points)-1
+				if d := math.Abs(again.Value - p.Value); newest != (d > 0.006) || d > 1.97 {
+					t.Errorf("%s of %v was changed by %v", id, p.ObservedAt, d)
+				}
+			}
+		}
+	}
+}
+
+func TestTheMeasuredFiguresOfTheHormuzBrief(t *testing.T) {
+	t.Parallel()
+	d := definition(t, "hormuz-transit")
+	set := portWatch(t)
+	july := d.Compute(set, date("2026-07-08"))
+	at := map[time.Time]signals.Estimate{}
+	for _, e := range july {
+		at[e.ObservedAt] = e
+	}
+	for _, poll := range []string{"2026-04-09T17-07-49Z", "2026-04-21T13-36-09Z"} {
+		april := d.Compute(series.Set{"portwatch.chokepoint6.n_total": portWatchPoll(t, poll)}, date("2026-04-22"))
+		inside, plain := 0, 0
+		for _, e := range april {
+			anew := at[e.ObservedAt].Value
+			if e.Lo <= anew && anew <= e.Hi {
+				inside++
+			}
+			if e.Lo/0.83 <= anew && anew <= e.Hi*0.83 {
+				plain++
+			}
+		}
+		if len(april) != 359 {
+			t.Errorf("%d means in the state of %s, want 359", len(april), poll)
+		}
+		printed(t, poll+": share inside", 100*float64(inside)/359, "93")
+		printed(t, poll+": share inside the Poisson bounds alone", 100*float64(plain)/359, "44")
+	}
+	// Two Poisson counts of a week differ by about the root of their sum.
+	var differences []float64
+	for _, e := range july {
+		if before, ok := at[e.ObservedAt.AddDate(0, 0, -7)]; ok && e.ObservedAt.Before(date("2026-01-01")) {
+			differences = append(differences, (e.Value-before.Value)/math.Sqrt((e.Value+before.Value)/7))
+		}
+	}
+	printed(t, "difference of two weeks in its Poisson deviation", stat.StdDev(differences, nil), "2.4")
+	// Every seventh day's component, so that each day is counted once.
+	blind := 0
+	for day := date("2019-01-13"); !day.After(date("2026-06-28")); day = day.AddDate(0, 0, 7) {
+		for _, c := range d.Components(upTo(recent(set, day), day), day.AddDate(0, 0, 2)) {
+			if c.Name != "days_of_bad_coverage" || c.Value == 0 {
+				continue
+			}
+			blind += int(c.Value)
+			if day.Before(date("2026-03-05")) {
+				t.Errorf("%v days of bad coverage up to %v", c.Value, day)
+			}
+		}
+	}
+	printed(t, "days of bad coverage", float64(blind), "12")
+	first := slices.IndexFunc(july, func(e signals.Estimate) bool { return !math.IsNaN(e.Baseline) })
+	if day := july[first].ObservedAt; day.Year() != 2022 || day.Month() != time.January {
+		t.Errorf("the first baseline is of %v, want January 2022", day)
+	}
+}
+
+// recent is what a set holds about the month up to a day.
+func recent(set series.Set, day time.Time) series.Set {
+	out := series.Set{}
+	for id, points := range set {
+		for _, p := range points {
+			if p.ObservedAt.After(day.AddDate(0, -1, 0)) {
+				out[id] = append(out[id], p)
+			}
+		}
+	}
+	return out
+}
+
+func TestTheMeasuredFiguresOfTheCornBrief(t *testing.T) {
+	t.Parallel()
+	d := definition(t, "iowa-corn-yield")
+	var squares, distance, bias, n float64
+	for _, e := range d.Compute(iowaCorn(t), date("2012-03-01")) {
+		if e.ObservedAt.Month() == time.January && e.ObservedAt.Year() > 1986 { // the finals of 1986 to 2011
+			miss := e.Value - e.Baseline
+			squares, distance, bias, n = squares+miss*miss, distance+math.Abs(miss), bias+miss, n+1
+		}
+	}
+	printed(t, "years", n, "26")
+	printed(t, "error of Iowa's trend", math.Sqrt(squares/n), "17.7")
+	printed(t, "mean error of Iowa's trend", distance/n, "12.9")
+	printed(t, "bias of Iowa's trend", bias/n, "2.9")
+
+	iowa := d.RunBacktest(iowaCorn(t), date("2012-03-01"))
+	if len(iowa.Skill) != 1 || iowa.Skill[0].N != 121 || iowa.Skill[0].From != 1891 || iowa.Skill[0].To != 2011 {
+		t.Fatalf("stages of Iowa: %+v", iowa.Skill)
+	}
+	printed(t, "finals inside", iowa.Skill[0].Coverage90Pct*1.21, "107")
+
+	known := illinoisCorn(t)
+	illinois := d.RunBacktest(known, date("2025-12-01"))
+	for i, want := range []struct{ stage, rmse, cover, base string }{
+		{"trend", "", "", ""},
+		{"august", "12.3", "91", "20.8"},
+		{"september", "9.4", "89", "20.8"},
+		{"october", "6.2", "93", ""},
+		{"november", "4.7", "96", "20.8"},
+	} {
+		s := illinois.Skill[i]
+		if s.Stage != want.stage || i > 0 && (s.From != 1980 || s.To != 2024) {
+			t.Errorf("stage %+v, want %s of 1980 to 2024", s, want.stage)
+			continue
+		}
+		if want.rmse == "" {
+			continue
+		}
+		printed(t, s.Stage+" error", s.RMSE, want.rmse)
+		printed(t, s.Stage+" coverage", s.Coverage90Pct, want.cover)
+		printed(t, s.Stage+" error of the trend", s.BaselineRMSE, want.base)
+		if s.Skill < 0.4 {
+			t.Errorf("%s has the skill %v", s.Stage, s.Skill)
+		}
+	}
+	if illinois.N != 45 || illinois.Lo < 0.5 || illinois.AdjustedP > 0.001 {
+		t.Errorf("forecasts of Illinois: %+v", illinois.Edge)
+	}
+
+	// From 1986 on, beside NASS alone. The errors of NASS are those that others measured.
+	track, finals := d.Compute(known, date("2025-12-01")), map[int]float64{}
+	for _, p := range known[cornFinal] {
+		finals[p.ObservedAt.Year()] = p.Value
+	}
+	for month, want := range map[time.Month][2]string{
+		time.August: {"11.3", "10.4"}, time.September: {"9.0", "8.6"}, time.October: {"5.0", "5.2"}, time.November: {"2.7", "2.8"},
+	} {
+		var blend, nass []float64
+		for _, e := range track {
+			if e.ObservedAt.Month() == month && e.ObservedAt.Year() >= 1986 && e.ObservedAt.Year() <= 2024 {
+				p, _ := series.At(known[cornForecast], e.ObservedAt)
+				blend = append(blend, finals[e.ObservedAt.Year()]-e.Value)
+				nass = append(nass, finals[e.ObservedAt.Year()]-p.Value)
+			}
+		}
+		printed(t, month.String()+" blend", rms(blend), want[0])
+		printed(t, month.String()+" NASS", rms(nass), want[1])
+	}
+}
+
+func rms(errors []float64) float64 {
+	var sum float64
+	for _, e := range errors {
+		sum += e * e
+	}
+	return math.Sqrt(sum / float64(len(errors)))
+}
+
+// The falls of the spring of 2020 were measured on recorded columns of other boxes. Each is put in the place of all regions here, as one
+// value for the spring of a year, so that the index is that box's alone.
+func TestTheLockdownIsSeenInRecordedColumns(t *testing.T) {
+	t.Parallel()
+	d := definition(t, "tropomi-no2-economic")
+	for city, want := range map[string]string{
+		"beijing": "-30", "london": "-34", "amsterdam": "-26", "new-delhi": "-38", "riga": "-19", "tokyo": "-5",
+	} {
+		weeks := cityWeeks(t, city)
+		set := series.Set{}
+		for _, year := range []int{2019, 2020} {
+			var columns []float64
+			for _, w := range weeks {
+				if w.ObservedAt.Year() == year && w.ObservedAt.Month() >= time.February && w.ObservedAt.Month() <= time.May {
+					columns = append(columns, w.Value)
+				}
+			}
+			day := time.Date(year, time.February, 1, 0, 0, 0, 0, time.UTC)
+			for _, region := range no2Regions {
+				id := series.ID("temis.NO2." + region)
+				set[id] = append(set[id], series.Point{ObservedAt: day, VintageAt: day.AddDate(0, 4, 0), Value: stat.Mean(columns, nil)})
+			}
+		}
+		track := d.Compute(set, date("2020-07-01"))
+		if len(track) != 1 || track[0].N != 1 || !math.IsNaN(track[0].Z()) {
+			t.Errorf("%s: %+v, want the spring of 2020 against one year, without a z-score", city, track)
+			continue
+		}
+		printed(t, city, track[0].DeltaPct(), want)
+	}
+}
+
+// cityWeeks are recorded weekly columns over a city, without the weeks that have none.
+func cityWeeks(tb testing.TB, city string) []series.Point {
+	tb.Helper()
+	raw, err := os.ReadFile(filepath.Join(upstream, "tropomi-no2", "city-weekly-2019-2020", city+".json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		tb.Skip("no recorded columns at ../shared/upstream/tropomi-no2, beside the repository")
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var weeks []struct {
+		Date struct {
+			Value int64 // milliseconds
+		}
+		Number *float64
+	}
+	if err := json.Unmarshal(raw, &weeks); err != nil {
+		tb.Fatal(err)
+	}
+	var points []series.Point
+	for _, w := range weeks {
+		if w.Number != nil {
+			points = append(points, series.Point{ObservedAt: time.UnixMilli(w.Date.Value).UTC(), Value: 1e6 * *w.Number})
+		}
+	}
+	slices.SortFunc(points, func(a, b series.Point) int { return a.ObservedAt.Compare(b.ObservedAt) })
+	return points
+}
