@@ -1,18 +1,7 @@
 package eia_test
 
 import (
-	"bytes"
-	"encoding/csv"
-	"encoding/json"
-	"errors"
-	"flag"
-	"fmt"
-	"io/fs"
-	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -21,132 +10,32 @@ import (
 
 	"tidemark/ingest"
 	"tidemark/ingest/eia"
+	"tidemark/ingest/ingesttest"
 	"tidemark/series"
 )
-
-var update = flag.Bool("update", false, "rewrite the expectations of the case folders")
-
-// meta is a case's meta.json.
-type meta struct {
-	Source      string `json:"source"`
-	URL         string `json:"url"`
-	ContentType string `json:"content_type"`
-}
 
 func sources() map[string]ingest.Source {
 	return map[string]ingest.Source{"eia-petroleum-spot": eia.Spot(""), "eia-petroleum-weekly": eia.Weekly("")}
 }
 
-// loadCase reads a case folder as the response that the engine would hand to the parser.
+// loadCase reads a case folder as its source and the response that the engine would hand to the parser.
 func loadCase(t testing.TB, dir string) (ingest.Source, ingest.Response) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(dir, "meta.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var m meta
-	if err := json.Unmarshal(text, &m); err != nil {
-		t.Fatalf("%s: %v", dir, err)
-	}
-	bodies, err := filepath.Glob(filepath.Join(dir, "body.*"))
-	if err != nil || len(bodies) != 1 {
-		t.Fatalf("%s: %d bodies, want 1 (%v)", dir, len(bodies), err)
-	}
-	body, err := os.ReadFile(bodies[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	src, ok := sources()[m.Source]
+	c := ingesttest.Load(t, dir)
+	src, ok := sources()[c.Source]
 	if !ok {
-		t.Fatalf("%s: no source %q", dir, m.Source)
+		t.Fatalf("%s: no source %q", dir, c.Source)
 	}
-	return src, ingest.Response{
-		Request: ingest.Request{URL: m.URL},
-		Header:  http.Header{"Content-Type": {m.ContentType}},
-		Body:    body,
-	}
-}
-
-func caseDirs(t testing.TB) []string {
-	t.Helper()
-	dirs, err := filepath.Glob("testdata/*/meta.json")
-	if err != nil || len(dirs) == 0 {
-		t.Fatalf("no case folders: %v", err)
-	}
-	for i := range dirs {
-		dirs[i] = filepath.Dir(dirs[i])
-	}
-	return dirs
+	return src, c.Response
 }
 
 func TestCases(t *testing.T) {
 	t.Parallel()
-	for _, dir := range caseDirs(t) {
-		t.Run(filepath.Base(dir), func(t *testing.T) {
-			t.Parallel()
-			src, r := loadCase(t, dir)
-			batch, err := src.Parse(r)
-			name, got := "expected.csv", describe(batch)
-			if err != nil {
-				name, got = "expected.err", err.Error()+"\n"
-				if len(batch.Readings) != 0 || len(batch.Covers) != 0 || batch.Next != nil {
-					t.Errorf("an error comes with a batch: %+v", batch)
-				}
-			}
-			if *update {
-				for _, old := range []string{"expected.csv", "expected.err"} {
-					if err := os.Remove(filepath.Join(dir, old)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-						t.Fatal(err)
-					}
-				}
-				if err := os.WriteFile(filepath.Join(dir, name), []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			want, err := os.ReadFile(filepath.Join(dir, name))
-			if err != nil {
-				t.Fatalf("the parser's answer is of another kind than the case expects: %v\n%s", err, got)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-			again, err := src.Parse(r)
-			if diff := cmp.Diff(batch, again); diff != "" || (err == nil) != (name == "expected.csv") {
-				t.Errorf("the same bytes give another batch (-first +second):\n%s", diff)
-			}
-		})
-	}
-}
-
-// describe writes a batch as an expected.csv.
-func describe(b ingest.Batch) string {
-	var text bytes.Buffer
-	w := csv.NewWriter(&text)
-	lines := [][]string{{"series", "observed_at", "value", "marker"}}
-	list := slices.Clone(b.Readings)
-	slices.SortStableFunc(list, func(x, y series.Reading) int { return x.ObservedAt.Compare(y.ObservedAt) })
-	for _, r := range list {
-		value := strconv.FormatFloat(r.Value, 'f', -1, 64)
-		if r.Marker != "" {
-			value = ""
-		}
-		lines = append(lines, []string{string(r.Series), r.ObservedAt.Format(time.RFC3339), value, r.Marker})
-	}
-	if err := w.WriteAll(lines); err != nil {
-		panic(err)
-	}
-	for _, c := range b.Covers {
-		from := "its beginning"
-		if !c.Window.From.IsZero() {
-			from = c.Window.From.Format(time.DateOnly)
-		}
-		fmt.Fprintf(&text, "# covers %s from %s to %s\n", c.Series, from, c.Window.To.Format(time.DateOnly))
-	}
-	if b.Next != nil {
-		fmt.Fprintf(&text, "# next %s\n", b.Next.URL)
-	}
-	return text.String()
+	ingesttest.Check(t, func(t *testing.T, c ingesttest.Case) (ingest.Batch, error) {
+		t.Helper()
+		src, r := loadCase(t, c.Dir)
+		return src.Parse(r)
+	}, ingesttest.Describe)
 }
 
 func TestDeclarations(t *testing.T) {

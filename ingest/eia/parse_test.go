@@ -15,6 +15,7 @@ import (
 
 	"tidemark/ingest"
 	"tidemark/ingest/eia"
+	"tidemark/ingest/ingesttest"
 	"tidemark/series"
 )
 
@@ -235,7 +236,7 @@ func TestParsingLeavesNothingBehind(t *testing.T) {
 }
 
 func seeds(f *testing.F, kind string) {
-	for _, dir := range caseDirs(f) {
+	for _, dir := range ingesttest.Dirs(f) {
 		_, r := loadCase(f, dir)
 		if strings.Contains(r.Request.URL, kind) {
 			f.Add(r.Body)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tidemark/ingest"
+	"tidemark/ingest/ingesttest"
 	"tidemark/ingest/nass"
 	"tidemark/series"
 )
@@ -135,7 +136,7 @@ func TestAnswerCutAnywhereFails(t *testing.T) {
 }
 
 func seeds(f *testing.F, kind string) {
-	for _, dir := range caseDirs(f) {
+	for _, dir := range ingesttest.Dirs(f) {
 		r := loadCase(f, dir)
 		if strings.Contains(r.Request.URL, kind) {
 			f.Add(r.Body)

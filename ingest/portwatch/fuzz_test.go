@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tidemark/ingest"
+	"tidemark/ingest/ingesttest"
 	"tidemark/ingest/portwatch"
 	"tidemark/series"
 )
@@ -14,7 +15,7 @@ import (
 // FuzzAnswer gives one body to each kind of question: the number of days, a first page and a further one.
 func FuzzAnswer(f *testing.F) {
 	seeds := map[string]bool{}
-	for _, dir := range caseDirs(f) {
+	for _, dir := range ingesttest.Dirs(f) {
 		r := loadCase(f, dir)
 		seeds[string(r.Body)] = true
 	}

@@ -3,14 +3,10 @@ package portwatch_test
 import (
 	"bytes"
 	"encoding/csv"
-	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -21,94 +17,27 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tidemark/ingest"
+	"tidemark/ingest/ingesttest"
 	"tidemark/ingest/portwatch"
 	"tidemark/series"
 )
 
-var update = flag.Bool("update", false, "rewrite the expectations of the case folders")
-
-// meta is a case's meta.json.
-type meta struct {
-	URL         string    `json:"url"`
-	ContentType string    `json:"content_type"`
-	Fetched     time.Time `json:"fetched"`
-}
-
 // loadCase reads a case folder as the response that the engine would hand to the parser.
 func loadCase(t testing.TB, dir string) ingest.Response {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(dir, "meta.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var m meta
-	if err := json.Unmarshal(text, &m); err != nil {
-		t.Fatalf("%s: %v", dir, err)
-	}
-	body, err := os.ReadFile(filepath.Join(dir, "body.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ingest.Response{
-		Request: ingest.Request{URL: m.URL}, Header: http.Header{"Content-Type": {m.ContentType}}, Body: body, FetchedAt: m.Fetched,
-	}
-}
-
-func caseDirs(t testing.TB) []string {
-	t.Helper()
-	dirs, err := filepath.Glob("testdata/*/meta.json")
-	if err != nil || len(dirs) == 0 {
-		t.Fatalf("no case folders: %v", err)
-	}
-	for i := range dirs {
-		dirs[i] = filepath.Dir(dirs[i])
-	}
-	return dirs
+	return ingesttest.Load(t, dir).Response
 }
 
 func TestCases(t *testing.T) {
 	t.Parallel()
-	for _, dir := range caseDirs(t) {
-		t.Run(filepath.Base(dir), func(t *testing.T) {
-			t.Parallel()
-			r := loadCase(t, dir)
-			batch, err := portwatch.Source().Parse(r)
-			name, got := "expected.csv", describe(t, batch)
-			if err != nil {
-				name, got = "expected.err", err.Error()+"\n"
-				if len(batch.Readings) != 0 || len(batch.Covers) != 0 || batch.Next != nil {
-					t.Errorf("an error comes with a batch: %+v", batch)
-				}
-			}
-			if *update {
-				for _, old := range []string{"expected.csv", "expected.err"} {
-					if err := os.Remove(filepath.Join(dir, old)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-						t.Fatal(err)
-					}
-				}
-				if err := os.WriteFile(filepath.Join(dir, name), []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			want, err := os.ReadFile(filepath.Join(dir, name))
-			if err != nil {
-				t.Fatalf("the parser's answer is of another kind than the case expects: %v\n%s", err, got)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-			again, err := portwatch.Source().Parse(r)
-			if diff := cmp.Diff(batch, again); diff != "" || (err == nil) != (name == "expected.csv") {
-				t.Errorf("the same bytes give another batch (-first +second):\n%s", diff)
-			}
-		})
-	}
+	ingesttest.Check(t, func(t *testing.T, c ingesttest.Case) (ingest.Batch, error) {
+		t.Helper()
+		return portwatch.Source().Parse(c.Response)
+	}, describe)
 }
 
 // describe writes a batch as an expected.csv, a line for each day. Of the next request it shows what differs from page to page.
-func describe(t testing.TB, b ingest.Batch) string {
-	t.Helper()
+func describe(b ingest.Batch) string {
 	var text bytes.Buffer
 	ids := []string{"observed_at"}
 	for _, s := range portwatch.Source().Series {
@@ -129,7 +58,7 @@ func describe(t testing.TB, b ingest.Batch) string {
 	}
 	slices.SortFunc(lines[1:], func(a, b []string) int { return strings.Compare(a[0], b[0]) })
 	if err := csv.NewWriter(&text).WriteAll(lines); err != nil {
-		t.Fatal(err)
+		panic(err) // a buffer takes everything
 	}
 	for _, c := range b.Covers {
 		fmt.Fprintf(&text, "# covers %s from %s to %s\n", c.Series, c.Window.From.Format(time.DateOnly), c.Window.To.Format(time.DateOnly))
@@ -137,7 +66,7 @@ func describe(t testing.TB, b ingest.Batch) string {
 	if b.Next != nil {
 		u, err := url.Parse(b.Next.URL)
 		if err != nil {
-			t.Fatal(err)
+			panic(err) // the parser made it
 		}
 		q := u.Query()
 		fmt.Fprintf(&text, "# next: offset %s, length %s, count %s, last %q\n",

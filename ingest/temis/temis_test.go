@@ -3,18 +3,9 @@ package temis_test
 import (
 	"bytes"
 	"compress/gzip"
-	"encoding/csv"
-	"encoding/json"
-	"errors"
-	"flag"
-	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -22,11 +13,24 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tidemark/ingest"
+	"tidemark/ingest/ingesttest"
 	"tidemark/ingest/temis"
 	"tidemark/series"
 )
 
-var update = flag.Bool("update", false, "rewrite the expectations of the case folders")
+// loadCase reads a case folder as the response that the engine would hand to the parser.
+func loadCase(t testing.TB, dir string) ingest.Response {
+	t.Helper()
+	return ingesttest.Load(t, dir).Response
+}
+
+func TestCases(t *testing.T) {
+	t.Parallel()
+	ingesttest.Check(t, func(t *testing.T, c ingesttest.Case) (ingest.Batch, error) {
+		t.Helper()
+		return temis.Source().Parse(c.Response)
+	}, ingesttest.Describe)
+}
 
 func month(year int, m time.Month) time.Time { return time.Date(year, m, 1, 0, 0, 0, 0, time.UTC) }
 
@@ -36,100 +40,6 @@ func answer(m time.Time, body []byte) ingest.Response {
 		Request: ingest.Request{URL: temis.GridURL(m)}, Header: http.Header{"Content-Type": {"application/x-gzip"}},
 		Body: body, FetchedAt: m.AddDate(0, 1, 20),
 	}
-}
-
-// loadCase reads a case folder as the response that the engine would hand to the parser.
-func loadCase(t testing.TB, dir string) ingest.Response {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(dir, "meta.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var meta struct {
-		URL         string    `json:"url"`
-		ContentType string    `json:"content_type"`
-		FetchedAt   time.Time `json:"fetched_at"`
-	}
-	if err := json.Unmarshal(text, &meta); err != nil {
-		t.Fatalf("%s: %v", dir, err)
-	}
-	body, err := os.ReadFile(filepath.Join(dir, "body.asc.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ingest.Response{
-		Request: ingest.Request{URL: meta.URL}, Header: http.Header{"Content-Type": {meta.ContentType}}, Body: body, FetchedAt: meta.FetchedAt,
-	}
-}
-
-func TestCases(t *testing.T) {
-	t.Parallel()
-	src := temis.Source()
-	dirs, err := filepath.Glob("testdata/*/meta.json")
-	if err != nil || len(dirs) == 0 {
-		t.Fatalf("no case folders: %v", err)
-	}
-	for _, file := range dirs {
-		dir := filepath.Dir(file)
-		t.Run(filepath.Base(dir), func(t *testing.T) {
-			t.Parallel()
-			r := loadCase(t, dir)
-			batch, err := src.Parse(r)
-			name, got := "expected.csv", describe(batch)
-			if err != nil {
-				name, got = "expected.err", err.Error()+"\n"
-				if len(batch.Readings) != 0 || batch.Next != nil {
-					t.Errorf("an error comes with a batch: %+v", batch)
-				}
-			}
-			if *update {
-				for _, old := range []string{"expected.csv", "expected.err"} {
-					if err := os.Remove(filepath.Join(dir, old)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-						t.Fatal(err)
-					}
-				}
-				if err := os.WriteFile(filepath.Join(dir, name), []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			want, err := os.ReadFile(filepath.Join(dir, name))
-			if err != nil {
-				t.Fatalf("the parser's answer is of another kind than the case expects: %v\n%s", err, got)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-// describe writes a batch as an expected.csv.
-func describe(b ingest.Batch) string {
-	var text bytes.Buffer
-	w := csv.NewWriter(&text)
-	lines := [][]string{{"series", "observed_at", "value", "marker"}}
-	for _, r := range b.Readings {
-		value := strconv.FormatFloat(r.Value, 'f', -1, 64)
-		if r.Marker != "" {
-			value = ""
-		}
-		lines = append(lines, []string{string(r.Series), r.ObservedAt.Format(time.RFC3339), value, r.Marker})
-	}
-	if err := w.WriteAll(lines); err != nil {
-		panic(err)
-	}
-	for i, r := 0, b.Next; r != nil; i, r = i+1, r.Else {
-		word := "next"
-		if i > 0 {
-			word = "or else"
-		}
-		fmt.Fprintf(&text, "# %s %s\n", word, r.URL)
-		if r.Absent == nil {
-			fmt.Fprintln(&text, "# which must be there")
-		}
-	}
-	return text.String()
 }
 
 // unpack is the text of a grid.

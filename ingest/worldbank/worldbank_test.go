@@ -3,15 +3,8 @@ package worldbank_test
 import (
 	"bytes"
 	"encoding/csv"
-	"encoding/json"
-	"errors"
-	"flag"
-	"fmt"
-	"io/fs"
-	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -21,11 +14,28 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"tidemark/ingest"
+	"tidemark/ingest/ingesttest"
 	"tidemark/ingest/worldbank"
 	"tidemark/series"
 )
 
-var update = flag.Bool("update", false, "rewrite the expectations of the case folders")
+// loadCase reads a case folder. A workbook's case keeps the table of its sheet, from which the workbook is made.
+func loadCase(t testing.TB, dir string) ingest.Response {
+	t.Helper()
+	r := ingesttest.Load(t, dir).Response
+	if table, err := os.ReadFile(filepath.Join(dir, "sheet.csv")); err == nil {
+		r.Body = pack(t, "Monthly Prices", table)
+	}
+	return r
+}
+
+func TestCases(t *testing.T) {
+	t.Parallel()
+	ingesttest.Check(t, func(t *testing.T, c ingesttest.Case) (ingest.Batch, error) {
+		t.Helper()
+		return worldbank.Source().Parse(loadCase(t, c.Dir))
+	}, ingesttest.Describe)
+}
 
 const workbookType = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 
@@ -33,41 +43,6 @@ var (
 	landingURL = worldbank.LandingURL()
 	bookURL    = worldbank.WorkbookURL("74e8be41ceb20fa0da750cda2f6b9e4e-0050012026")
 )
-
-// meta is a case's meta.json. Date is the answer's header of that name, Fetched the time of the fetch.
-type meta struct {
-	URL         string    `json:"url"`
-	ContentType string    `json:"content_type"`
-	Date        string    `json:"date,omitempty"`
-	Fetched     time.Time `json:"fetched,omitzero"`
-}
-
-// loadCase reads a case folder as the response that the engine would hand to the parser. A workbook stands in its folder as a
-// table of its sheet of prices, so that a reader sees what is in it, and is packed here.
-func loadCase(t testing.TB, dir string) ingest.Response {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(dir, "meta.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var m meta
-	if err := json.Unmarshal(text, &m); err != nil {
-		t.Fatalf("%s: %v", dir, err)
-	}
-	header := http.Header{"Content-Type": {m.ContentType}}
-	if m.Date != "" {
-		header.Set("Date", m.Date)
-	}
-	r := ingest.Response{Request: ingest.Request{URL: m.URL}, Header: header, FetchedAt: m.Fetched}
-	if table, err := os.ReadFile(filepath.Join(dir, "sheet.csv")); err == nil {
-		r.Body = pack(t, "Monthly Prices", table)
-		return r
-	}
-	if r.Body, err = os.ReadFile(filepath.Join(dir, "body.html")); err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
 
 // pack writes a workbook whose sheet holds a table of comma-separated values: what reads as a number is a number. The sheet is
 // the second, as in the true workbook.
@@ -106,73 +81,6 @@ func pack(t testing.TB, sheet string, table []byte) []byte {
 		t.Fatal(err)
 	}
 	return body.Bytes()
-}
-
-func TestCases(t *testing.T) {
-	t.Parallel()
-	dirs, err := filepath.Glob("testdata/*/meta.json")
-	if err != nil || len(dirs) == 0 {
-		t.Fatalf("no case folders: %v", err)
-	}
-	for _, dir := range dirs {
-		dir = filepath.Dir(dir)
-		t.Run(filepath.Base(dir), func(t *testing.T) {
-			t.Parallel()
-			r := loadCase(t, dir)
-			batch, err := worldbank.Source().Parse(r)
-			name, got := "expected.csv", describe(batch)
-			if err != nil {
-				name, got = "expected.err", err.Error()+"\n"
-				if len(batch.Readings) != 0 || len(batch.Covers) != 0 || batch.Next != nil {
-					t.Errorf("an error comes with a batch: %+v", batch)
-				}
-			}
-			if *update {
-				for _, old := range []string{"expected.csv", "expected.err"} {
-					if err := os.Remove(filepath.Join(dir, old)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-						t.Fatal(err)
-					}
-				}
-				if err := os.WriteFile(filepath.Join(dir, name), []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			want, err := os.ReadFile(filepath.Join(dir, name))
-			if err != nil {
-				t.Fatalf("the parser's answer is of another kind than the case expects: %v\n%s", err, got)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-			again, err := worldbank.Source().Parse(r)
-			if diff := cmp.Diff(batch, again); diff != "" || (err == nil) != (name == "expected.csv") {
-				t.Errorf("the same bytes give another batch (-first +second):\n%s", diff)
-			}
-		})
-	}
-}
-
-// describe writes a batch as an expected.csv.
-func describe(b ingest.Batch) string {
-	var text bytes.Buffer
-	w := csv.NewWriter(&text)
-	lines := [][]string{{"series", "observed_at", "value"}}
-	list := slices.Clone(b.Readings)
-	slices.SortStableFunc(list, func(x, y series.Reading) int { return x.ObservedAt.Compare(y.ObservedAt) })
-	for _, r := range list {
-		lines = append(lines, []string{string(r.Series), r.ObservedAt.Format(time.RFC3339), strconv.FormatFloat(r.Value, 'f', -1, 64)})
-	}
-	if err := w.WriteAll(lines); err != nil {
-		panic(err)
-	}
-	for _, c := range b.Covers {
-		fmt.Fprintf(&text, "# covers %s from %s to %s\n", c.Series, c.Window.From.Format(time.DateOnly), c.Window.To.Format(time.DateOnly))
-	}
-	if b.Next != nil {
-		fmt.Fprintf(&text, "# next %s\n", b.Next.URL)
-	}
-	return text.String()
 }
 
 func TestDeclaration(t *testing.T) {

@@ -27,6 +27,7 @@ var table = []row{
 	{"ingest, ingest/quality", "series, equity, internal/telemetry", "signals, picks, internal/postgres"},
 	{"ingest/*", "ingest, series, equity, ingest/world/synth", theirOwn},
 	{"ingest/sources", "ingest, ingest/*, ingest/world/synth", nothing},
+	{"ingest/ingesttest", "ingest, series", nothing},
 	{"ingest/archive", "ingest, series", "signals, picks, internal/postgres"},
 	{"ingest/world", "ingest, ingest/archive, ingest/world/synth, series", "signals, picks, internal/postgres"},
 
