@@ -51,6 +51,10 @@ lint: $(LINT) ## Run the linters
 race: ## Run all tests with the race detector
 	go test -race -timeout 20m ./...
 
+.PHONY: bench
+bench: ## Measure against what others make of the same work, side by side
+	@go run ./bench
+
 .PHONY: fuzz
 fuzz: ## Run each fuzz target for its share of FUZZ_SECONDS
 	@tools/fuzz.sh $(FUZZ_SECONDS)

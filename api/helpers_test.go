@@ -162,7 +162,7 @@ func (s *system) open(role string) *postgres.DB {
 
 func (s *system) save(snap postgres.Snapshot) {
 	s.t.Helper()
-	if err := s.worker.SaveSnapshot(s.t.Context(), task.Fence{}, snap); err != nil {
+	if err := s.worker.SaveSnapshot(s.t.Context(), task.Fence{}, snap, nil); err != nil {
 		s.t.Fatal(err)
 	}
 }

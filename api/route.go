@@ -25,6 +25,7 @@ type failure struct {
 	// allow and retryAfter are header fields of the answer; empty: none.
 	allow, retryAfter string
 	known             []string
+	errors            []view.ParameterError
 }
 
 func (f *failure) Error() string { return f.code + ": " + f.detail }
@@ -215,6 +216,9 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	f := &failure{}
 	switch {
 	case errors.As(err, &f):
+	case errors.Is(err, postgres.ErrUnavailable):
+		s.log.WarnContext(r.Context(), "the database was needed for an answer and is away", "request_id", id, "err", err)
+		f = &failure{code: view.CodeUnavailable, detail: "The past is read from a database that is away.", retryAfter: "5"}
 	case errors.Is(err, postgres.ErrNotFound):
 		f = &failure{code: view.CodeNotFound, detail: "Nothing is served at this address."}
 	default:
@@ -226,6 +230,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := view.Problem{
 		Type: s.view.PublicURL() + "/problems/" + f.code, Title: kind.Title, Status: kind.Status, Code: f.code, Detail: f.detail,
 		Instance: r.URL.EscapedPath(), RequestID: id, KnownSignals: f.known,
+		Errors: f.errors,
 	}
 	h := w.Header()
 	h.Set("Cache-Control", view.CacheNever)

@@ -68,6 +68,8 @@ func New(o Options) *Server {
 	s.get(public, "/api/signals/{$}", s.catalog)
 	s.get(public, "/api/signals/{id}", s.signal)
 	s.get(public, "/api/signals/{id}/brief", s.brief)
+	s.get(public, "/api/signals/{id}/history", s.history)
+	s.get(public, "/api/signals/{id}/vintages", s.vintages)
 	s.get(public, "/healthz", s.healthz)
 	s.get(public, "/readyz", s.readyz)
 	s.get(public, "/", s.page)
@@ -77,6 +79,8 @@ func New(o Options) *Server {
 	s.get(only, "/{$}", s.catalog)
 	s.get(only, "/{id}", s.signal)
 	s.get(only, "/{id}/brief", s.brief)
+	s.get(only, "/{id}/history", s.history)
+	s.get(only, "/{id}/vintages", s.vintages)
 	s.get(only, "/", s.nothing)
 	s.signals = s.front(only, func(string) bool { return true })
 	return s

@@ -1,9 +1,12 @@
 package api
 
 import (
+	"errors"
 	"net/http"
+	"time"
 
 	"tidemark/api/view"
+	"tidemark/internal/postgres"
 )
 
 // state returns what is served now, or the error of a program that has not loaded yet.
@@ -27,7 +30,25 @@ func (s *Server) signal(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return send(w, r, "application", "json", sig.JSON)
+	if r.URL.RawQuery == "" {
+		return send(w, r, "application", "json", sig.JSON)
+	}
+	p := s.parameters(r)
+	at := p.asOf()
+	if err := p.err(); err != nil {
+		return err
+	}
+	if at.IsZero() {
+		return send(w, r, "application", "json", sig.JSON)
+	}
+	doc, err := s.view.AsOf(r.Context(), sig, at)
+	if errors.Is(err, postgres.ErrNotFound) {
+		return &failure{code: view.CodeNotFound, detail: "Nothing was known of this signal at " + at.Format(time.RFC3339Nano) + "."}
+	}
+	if err != nil {
+		return err
+	}
+	return send(w, r, "application", "json", doc)
 }
 
 func (s *Server) brief(w http.ResponseWriter, r *http.Request) error {

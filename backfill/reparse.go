@@ -1,4 +1,6 @@
-// Package backfill works through the past: it parses archived bytes again, without asking any upstream. Start at Reparse.
+// Package backfill works through the past. A plan says which slots of a signal are computed, what the sources are asked before, and
+// what would come out; it is applied only while the world is the one that it was made in. The work itself is rows and runs like any
+// other. Start at Planner.Plan, then read Runner, which does the slots. Reparse reads archived bytes again, without asking any upstream.
 package backfill
 
 import (
@@ -24,13 +26,23 @@ type Reparsed struct {
 // that confirmed each last is parsed again: what the parser reads differently now is added as a vintage of now, since until now
 // nobody knew it. The same reparse again adds nothing.
 //
-// An archived body that is missing, or that does not parse, ends it with an error that names the fetch; what was stored stays.
-func Reparse(ctx context.Context, db *postgres.DB, store ingest.Archive, src ingest.Source, now time.Time) (done Reparsed, err error) {
+// An archived body that is missing, or that does not parse, ends it with an error that names the fetch; what was stored stays. Answers
+// older than those that confirmed all of the source's series are not looked at: they say nothing new.
+func Reparse(ctx context.Context, db *postgres.DB, store ingest.Archive, src ingest.Source, now time.Time) (Reparsed, error) {
+	return ReparseFenced(ctx, db, store, src, now, task.Fence{})
+}
+
+// ReparseFenced is Reparse as part of a run: it stores only while the attempt that fence names is the current one.
+func ReparseFenced(ctx context.Context, db *postgres.DB, store ingest.Archive, src ingest.Source, now time.Time, fence task.Fence) (done Reparsed, err error) {
+	from, err := unconfirmed(ctx, db, src)
+	if err != nil {
+		return done, err
+	}
 	for f, err := range db.Fetches(ctx, src.ID) {
 		if err != nil {
 			return done, err
 		}
-		if f.Status != 200 && !f.NotModified {
+		if f.Status != 200 && !f.NotModified || f.FetchedAt.Before(from) {
 			continue
 		}
 		b, err := parse(ctx, store, src, f)
@@ -38,15 +50,37 @@ func Reparse(ctx context.Context, db *postgres.DB, store ingest.Archive, src ing
 			return done, err
 		}
 		done.Fetches++
-		n, err := db.StoreLoads(ctx, task.Fence{}, []postgres.Load{Load(src, ingest.Fetched{Fetch: f, Batch: b})}, nil)
+		n, err := db.StoreLoads(ctx, fence, []postgres.Load{Load(src, ingest.Fetched{Fetch: f, Batch: b})}, nil)
 		if err != nil {
 			return done, err
 		}
 		done.Added += n
 	}
-	n, err := repair(ctx, db, store, src, now)
+	n, err := repair(ctx, db, store, src, now, fence)
 	done.Added += n
 	return done, err
+}
+
+// unconfirmed is the instant from which on an answer of a source may say something that is not known: when the series that was
+// confirmed the longest ago was, or the beginning of time where one was never loaded.
+func unconfirmed(ctx context.Context, db *postgres.DB, src ingest.Source) (from time.Time, err error) {
+	ids := make([]series.ID, len(src.Series))
+	for i, s := range src.Series {
+		ids[i] = s.ID
+	}
+	states, err := db.SeriesStates(ctx, ids)
+	if err != nil {
+		return from, err
+	}
+	for i, s := range states {
+		if !s.Loaded() {
+			return time.Time{}, nil
+		}
+		if i == 0 || s.ConfirmedAt.Before(from) {
+			from = *s.ConfirmedAt
+		}
+	}
+	return from, nil
 }
 
 func parse(ctx context.Context, store ingest.Archive, src ingest.Source, f series.Fetch) (ingest.Batch, error) {
@@ -62,7 +96,7 @@ func parse(ctx context.Context, store ingest.Archive, src ingest.Source, f serie
 }
 
 // repair parses the answers that what is known rests on, each for the series that it confirmed.
-func repair(ctx context.Context, db *postgres.DB, store ingest.Archive, src ingest.Source, now time.Time) (int64, error) {
+func repair(ctx context.Context, db *postgres.DB, store ingest.Archive, src ingest.Source, now time.Time, fence task.Fence) (int64, error) {
 	confirming, err := db.ConfirmingFetches(ctx, src.ID)
 	if err != nil {
 		return 0, err
@@ -82,7 +116,7 @@ func repair(ctx context.Context, db *postgres.DB, store ingest.Archive, src inge
 	if len(loads) == 0 {
 		return 0, nil
 	}
-	return db.StoreLoads(ctx, task.Fence{}, loads, nil)
+	return db.StoreLoads(ctx, fence, loads, nil)
 }
 
 func only[T any](ids []series.ID, list []T, id func(T) series.ID) []T {

@@ -94,16 +94,22 @@ func UserAgent(contact string) string {
 // beside it are complete: the caller stores them and runs again (see Again). A chain of pages that breaks anywhere yields none of
 // its pages. Collecting twice stores nothing twice: an unchanged answer is confirmed or archived under the same name.
 func (e *Engine) Collect(ctx context.Context, src Source, w series.Window, runID int64) ([]Fetched, error) {
+	var all gathered
+	err := e.walk(ctx, src, w, runID, &all)
+	return all.good, err
+}
+
+// walk asks what src declares for the window w, and hands the good answers to a sink as they come.
+func (e *Engine) walk(ctx context.Context, src Source, w series.Window, runID int64, sink Sink) error {
 	limits := src.Limits.withDefaults()
 	requests, err := src.Request(w)
 	if err != nil {
-		return nil, &Error{Kind: Refused, Source: src.ID, Err: fmt.Errorf("build the requests: %w", err)}
+		return &Error{Kind: Refused, Source: src.ID, Err: fmt.Errorf("build the requests: %w", err)}
 	}
 	if len(requests) == 0 {
-		return nil, &Error{Kind: Refused, Source: src.ID, Err: errors.New("the source asks nothing for the window, expected a request")}
+		return &Error{Kind: Refused, Source: src.ID, Err: errors.New("the source asks nothing for the window, expected a request")}
 	}
 
-	var good []Fetched
 	var failures []error
 	shut := make(map[string]time.Duration) // hosts that asked for a longer pause than this run can make
 	for _, r := range requests {
@@ -119,7 +125,8 @@ func (e *Engine) Collect(ctx context.Context, src Source, w series.Window, runID
 			failures = append(failures, skipped)
 			continue
 		}
-		pages, err := e.pages(ctx, q, !w.To.IsZero())
+		err = e.pages(ctx, q, !w.To.IsZero(), sink)
+		sink.EndChain(ctx, err == nil)
 		if err != nil {
 			failures = append(failures, err)
 			if failed, ok := errors.AsType[*Error](err); ok && failed.RetryAfter > e.budget(ctx) {
@@ -128,25 +135,22 @@ func (e *Engine) Collect(ctx context.Context, src Source, w series.Window, runID
 			if ctx.Err() != nil {
 				break
 			}
-			continue
 		}
-		good = append(good, pages...)
 	}
-	return good, errors.Join(failures...)
+	return errors.Join(failures...)
 }
 
 // pages asks a first question and follows its pages to the end, round those that the upstream does not have where a request allows
 // for that. A chain that holds nothing is believed only for a bounded window, one with an end, and of a source without series: the
 // history of a series does not come to nothing.
-func (e *Engine) pages(ctx context.Context, q question, bounded bool) ([]Fetched, error) {
-	var chain []Fetched
+func (e *Engine) pages(ctx context.Context, q question, bounded bool, sink Sink) error {
 	asked := make(map[string]bool)
 	earlier := make(seen)
 	empty := true
 	for {
 		key := q.url.String() + " " + q.name // the name alone has lost its secrets, the URL alone lacks the body
 		if asked[key] {
-			return nil, q.fail(Layout, errors.New("the pages lead in a circle: this one was read already"))
+			return q.fail(Layout, errors.New("the pages lead in a circle: this one was read already"))
 		}
 		asked[key] = true
 
@@ -154,27 +158,27 @@ func (e *Engine) pages(ctx context.Context, q question, bounded bool) ([]Fetched
 		next := page.Batch.Next
 		switch {
 		case err == nil:
-			chain = append(chain, page)
+			sink.Page(ctx, page)
 			empty = empty && page.Batch.Empty()
 		case q.lacks(err):
 			next = q.other
 		default:
-			return nil, err
+			return err
 		}
 		if next == nil {
 			break
 		}
 		if len(asked) > q.limits.Pages {
-			return nil, q.fail(Layout, fmt.Errorf("further pages after %d, expected the end", len(asked)))
+			return q.fail(Layout, fmt.Errorf("further pages after %d, expected the end", len(asked)))
 		}
 		if q, err = newQuestion(q.source, q.limits, q.run, *next); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if empty && !bounded && len(q.source.Series) > 0 {
-		return nil, q.fail(Layout, ErrNoReadings)
+		return q.fail(Layout, ErrNoReadings)
 	}
-	return chain, nil
+	return nil
 }
 
 // page asks one question and parses the answer. A body that was only confirmed by a 304 but cannot be parsed is asked for again

@@ -2,11 +2,12 @@ package workers
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"tidemark/internal/postgres"
+	"tidemark/series"
 	"tidemark/signals"
 	"tidemark/workers/task"
 )
@@ -19,68 +20,150 @@ type Signals struct {
 	CodeVersion string
 }
 
-// Run computes one signal from what was known at the slot, and saves its snapshot.
+// Run computes one signal from what was known at the slot, and saves its snapshot and its track.
 func (s Signals) Run(ctx context.Context, t task.Task) error {
 	def, ok := s.Definitions[t.Subject]
 	if !ok {
 		return Final(fmt.Errorf("there is no signal %q", t.Subject))
 	}
-	snap, err := s.Compute(ctx, def, t.Slot)
+	snap, track, err := s.Compute(ctx, def, t.Slot)
 	if err != nil {
 		return err
 	}
-	return s.DB.SaveSnapshot(ctx, t.Fence, snap)
+	return s.DB.SaveSnapshot(ctx, t.Fence, snap, track)
 }
 
-// Compute makes the snapshot of a signal for an instant, from what was known then. The same database gives the same snapshot,
-// whenever it is asked.
-func (s Signals) Compute(ctx context.Context, def signals.Definition, at time.Time) (postgres.Snapshot, error) {
+// Compute makes the snapshot of a signal for an instant, and the track that it is the end of, from what was known then. The same
+// database gives the same bits, whenever it is asked.
+func (s Signals) Compute(ctx context.Context, def signals.Definition, at time.Time) (postgres.Snapshot, signals.Track, error) {
+	at = at.UTC()
+	snap := postgres.Snapshot{Signal: def.ID, At: at, CodeVersion: s.CodeVersion}
 	in, err := s.DB.ObservationsAsOf(ctx, def.Inputs, at)
 	if err != nil {
-		return postgres.Snapshot{}, err
+		return snap, nil, err
 	}
-	inputs, err := s.DB.InputsAsOf(ctx, def.Inputs, at)
-	if err != nil {
-		return postgres.Snapshot{}, err
+	if snap.Inputs, err = s.DB.InputsAsOf(ctx, def.Inputs, at); err != nil {
+		return snap, nil, err
 	}
-	snap := postgres.Snapshot{Signal: def.ID, At: at, Inputs: inputs, CodeVersion: s.CodeVersion}
-	for _, i := range inputs {
+	for _, i := range snap.Inputs {
 		snap.Synthetic = snap.Synthetic || i.Synthetic
 	}
 	track := def.Compute(in, at)
+	fill(&snap, def, track, in)
+	if snap.Backtest, err = s.backtest(ctx, def, at); err != nil {
+		return snap, nil, err
+	}
+	if snap.Status, snap.Cause, err = s.status(ctx, def, snap); err != nil {
+		return snap, nil, err
+	}
+	return snap, track, nil
+}
+
+// fill takes the newest point of a track into a snapshot.
+func fill(snap *postgres.Snapshot, def signals.Definition, track signals.Track, in series.Set) {
 	if len(track) == 0 {
-		snap.Status = def.Status(time.Time{}, at)
-		return snap, nil
+		return
 	}
 	e := track[len(track)-1]
-	snap.Status = def.Status(e.ObservedAt, at)
-	snap.ObservedAt, snap.KnownAt = &e.ObservedAt, &e.KnownAt
-	snap.Value, snap.Lo, snap.Hi = known(e.Value), known(e.Lo), known(e.Hi)
-	snap.Baseline, snap.Scale, snap.N = known(e.Baseline), known(e.Scale), e.N
-	snap.Z, snap.DeltaPct = known(e.Z()), known(e.DeltaPct())
-	if def.Components != nil {
-		for _, c := range def.Components(in, at) {
-			snap.Components = append(snap.Components, component(c))
-		}
+	snap.CoversFrom = new(track[0].ObservedAt.UTC())
+	snap.ObservedAt, snap.KnownAt = new(e.ObservedAt.UTC()), new(e.KnownAt.UTC())
+	snap.Value, snap.Lo, snap.Hi = postgres.Known(e.Value), postgres.Known(e.Lo), postgres.Known(e.Hi)
+	snap.Baseline, snap.Scale, snap.N = postgres.Known(e.Baseline), postgres.Known(e.Scale), e.N
+	snap.Z, snap.DeltaPct = postgres.Known(e.Z()), postgres.Known(e.DeltaPct())
+	if def.Components == nil {
+		return
 	}
-	return snap, nil
+	for _, c := range def.Components(in, snap.At) {
+		snap.Components = append(snap.Components, component(c))
+	}
 }
 
 func component(c signals.Component) postgres.SnapshotComponent {
 	out := postgres.SnapshotComponent{
-		Name: c.Name, Label: c.Label, Unit: c.Unit,
-		Value: known(c.Value), Baseline: known(c.Baseline), DeltaPct: known(c.DeltaPct()), Z: known(c.Z()),
+		Name: c.Name, Label: c.Label, Unit: c.Unit, Value: postgres.Known(c.Value), Baseline: postgres.Known(c.Baseline),
+		DeltaPct: postgres.Known(c.DeltaPct()), Z: postgres.Known(c.Z()),
 	}
 	if !c.ObservedAt.IsZero() {
-		out.ObservedAt = &c.ObservedAt
+		out.ObservedAt = new(c.ObservedAt.UTC())
 	}
 	return out
 }
 
-// known turns the NaN of an unknown number into nil.
-func known(v float64) *float64 {
-	if math.IsNaN(v) {
-		return nil
+// backtest is the signal's backtest of the day: as of the newest thing known of its inputs, or as of midnight (UTC) where nothing came
+// since. So it is made once for any number of slots of a day without news, and is the same in whichever order they are computed.
+func (s Signals) backtest(ctx context.Context, def signals.Definition, at time.Time) (*postgres.Backtest, error) {
+	if def.Backtest.Cases == nil {
+		return nil, nil
 	}
-	return &v
+	inputs := def.BacktestInputs()
+	asOf, err := s.DB.NewestVintage(ctx, inputs, at)
+	if err != nil || asOf.IsZero() {
+		return nil, err
+	}
+	if midnight := at.Truncate(24 * time.Hour); midnight.After(asOf) {
+		asOf = midnight
+	}
+	last, err := s.DB.SnapshotAsOf(ctx, def.ID, at)
+	switch {
+	case errors.Is(err, postgres.ErrNotFound):
+	case err != nil:
+		return nil, err
+	case last.Backtest != nil && last.Backtest.ComputedAt.Equal(asOf) && last.Backtest.CodeVersion == s.CodeVersion:
+		return last.Backtest, nil
+	}
+	in, err := s.DB.FirstObservationsAsOf(ctx, inputs, asOf)
+	if err != nil {
+		return nil, err
+	}
+	return postgres.NewBacktest(def, def.RunBacktest(in, asOf), s.CodeVersion), nil
+}
+
+// status is the state of a signal by what its snapshot holds, and the cause of it. An operator's word comes first.
+func (s Signals) status(ctx context.Context, def signals.Definition, snap postgres.Snapshot) (status, cause string, err error) {
+	state, err := s.DB.StateAsOf(ctx, def.ID, snap.At)
+	if err != nil && !errors.Is(err, postgres.ErrNotFound) {
+		return "", "", err
+	}
+	if state.State == signals.StatusDeprecated {
+		return state.State, state.Cause, nil
+	}
+	if snap.ObservedAt == nil {
+		return signals.StatusDecayed, "nothing was observed", nil
+	}
+	newest := snap.ObservedAt.Format(time.DateOnly)
+	if def.Status(*snap.ObservedAt, snap.At) != signals.StatusLive {
+		return signals.StatusDecayed, fmt.Sprintf("stale: the newest observation is of %s, more than %s ago", newest, period(def.Staleness)), nil
+	}
+	if snap.Backtest != nil {
+		lost, err := s.lostItsEdge(ctx, def, snap)
+		if err != nil {
+			return "", "", err
+		}
+		if lost {
+			return signals.StatusDecayed, "skill gone: the backtest had an edge out of sample and has had none for " +
+				period(def.Backtest.DecayAfter), nil
+		}
+	}
+	return signals.StatusLive, "fresh: the newest observation is of " + newest, nil
+}
+
+// lostItsEdge applies the rule of the definition to the backtests up to this one.
+func (s Signals) lostItsEdge(ctx context.Context, def signals.Definition, snap postgres.Snapshot) (bool, error) {
+	now := snap.Backtest.Edge(snap.At)
+	if now == nil || now.OutOfSample.Clear() {
+		return false, nil
+	}
+	before, err := s.DB.Edges(ctx, def.ID, snap.At)
+	if err != nil {
+		return false, err
+	}
+	return def.Backtest.Decayed(append(before, *now)), nil
+}
+
+// period writes a time of days or hours.
+func period(d time.Duration) string {
+	if d%(24*time.Hour) == 0 {
+		return fmt.Sprintf("%d days", d/(24*time.Hour))
+	}
+	return fmt.Sprintf("%.0f hours", d.Hours())
 }

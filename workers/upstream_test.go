@@ -125,7 +125,8 @@ func newRig(t *testing.T) *rig {
 					Transport: transport, Now: r.clock.Now, Ledger: db, Archive: store, Offline: true, Attempts: 1, Log: log,
 				},
 			}.Run,
-			task.Signal: workers.Signals{DB: db, Definitions: map[string]signals.Definition{def.ID: def}, CodeVersion: "test"}.Run,
+			task.Signal:   workers.Signals{DB: db, Definitions: map[string]signals.Definition{def.ID: def}, CodeVersion: "test"}.Run,
+			task.Backfill: func(context.Context, task.Task) error { return errors.New("no backfill is expected") },
 		},
 	})
 	if err != nil {

@@ -86,8 +86,7 @@ func description(d signals.Definition, synthetic bool) string {
 	return d.Description
 }
 
-// dataset describes the snapshot s of a signal. The only download is the snapshot itself, so the time that is covered is the time
-// of its observation.
+// dataset describes a signal of which s is the newest state.
 func (o Options) dataset(d signals.Definition, s SignalSnapshot) Dataset {
 	us := Organization{Type: "Organization", Name: "Tidemark", URL: o.PublicURL}
 	machine := o.machineURL(d.ID)
@@ -110,15 +109,23 @@ func (o Options) dataset(d signals.Definition, s SignalSnapshot) Dataset {
 		VariableMeasured: Property{
 			Type: "PropertyValue", Name: d.Name, UnitText: d.Unit, Value: s.Value, Technique: d.Technique,
 		},
-		Technique:    d.Technique,
-		Catalog:      DataCatalog{Type: "DataCatalog", Name: Product, URL: o.catalogURL()},
-		Distribution: []DataDownload{{Type: "DataDownload", Encoding: TypeJSON, ContentURL: machine}},
+		Technique: d.Technique,
+		Catalog:   DataCatalog{Type: "DataCatalog", Name: Product, URL: o.catalogURL()},
+		Distribution: []DataDownload{
+			{Type: "DataDownload", Encoding: TypeJSON, ContentURL: s.HistoryURL},
+			{Type: "DataDownload", Encoding: TypeCSV, ContentURL: s.HistoryURL + "?format=" + FormatCSV},
+			{Type: "DataDownload", Encoding: TypeNDJSON, ContentURL: s.HistoryURL + "?format=" + FormatNDJSON},
+			{Type: "DataDownload", Encoding: TypeJSON, ContentURL: machine},
+		},
 	}
 	if d.Place != "" {
 		out.SpatialCoverage = &Place{Type: "Place", Name: d.Place}
 	}
 	if s.ObservedAt != nil {
 		out.TemporalCoverage = s.ObservedAt.Format(time.DateOnly)
+		if s.coversFrom != nil && s.coversFrom.Before(*s.ObservedAt) {
+			out.TemporalCoverage = s.coversFrom.Format(time.DateOnly) + "/" + out.TemporalCoverage
+		}
 	}
 	if s.AsOf != nil {
 		out.Version = s.AsOf.Format(time.RFC3339)

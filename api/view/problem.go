@@ -13,10 +13,21 @@ type Problem struct {
 	RequestID string `json:"request_id"`
 	// KnownSignals are the ids that would have been found, where the code is CodeUnknownSignal.
 	KnownSignals []string `json:"known_signals,omitempty"`
+	// Errors are the faults of the request, where the code is CodeInvalidParameter or CodeInvalidCursor.
+	Errors []ParameterError `json:"errors,omitempty"`
+}
+
+// ParameterError is one fault of a request.
+type ParameterError struct {
+	// Pointer names the parameter, as "/limit".
+	Pointer string `json:"pointer"`
+	Detail  string `json:"detail"`
 }
 
 // The problem codes. Once published, a code keeps its meaning.
 const (
+	CodeInvalidParameter = "invalid_parameter"
+	CodeInvalidCursor    = "invalid_cursor"
 	CodeNotFound         = "not_found"
 	CodeUnknownSignal    = "unknown_signal"
 	CodeMethodNotAllowed = "method_not_allowed"
@@ -38,9 +49,19 @@ type ProblemKind struct {
 func ProblemKinds() []ProblemKind {
 	return []ProblemKind{
 		{
+			Code: CodeInvalidParameter, Title: "Invalid parameter", Status: 400,
+			Meaning: "A parameter of the request has a value that is not understood, or is out of its bounds.",
+			Remedy:  "Mend the parameters that the member errors names, each with what is wrong with it.",
+		},
+		{
+			Code: CodeInvalidCursor, Title: "Invalid cursor", Status: 400,
+			Meaning: "The cursor was not made by an answer of this listing in this order.",
+			Remedy:  "Take next_cursor of the answer before, with the same order and vintages, or leave the cursor out to begin anew.",
+		},
+		{
 			Code: CodeNotFound, Title: "Not found", Status: 404,
-			Meaning: "Nothing is served at this address.",
-			Remedy:  "Check the spelling. The addresses of all signals are in the catalog.",
+			Meaning: "Nothing is served at this address, or nothing was known at the instant that was asked for.",
+			Remedy:  "Check the spelling. The addresses of all signals are in the catalog. With as_of, ask for a later instant.",
 		},
 		{
 			Code: CodeUnknownSignal, Title: "Unknown signal", Status: 404,
@@ -54,7 +75,7 @@ func ProblemKinds() []ProblemKind {
 		},
 		{
 			Code: CodeNotAcceptable, Title: "Not acceptable", Status: 406,
-			Meaning: "The request's Accept header excludes the only media type that is served here.",
+			Meaning: "The request's Accept header excludes every media type that is served here.",
 			Remedy:  "Leave the Accept header out, or let it include the media type that the detail names.",
 		},
 		{

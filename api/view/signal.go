@@ -1,7 +1,6 @@
 package view
 
 import (
-	"encoding/json"
 	"math"
 	"strconv"
 	"strings"
@@ -59,15 +58,16 @@ type SignalSnapshot struct {
 	BaselineMethod     string   `json:"baseline_method"`
 	DeltaVsBaselinePct *float64 `json:"delta_vs_baseline_pct"`
 	ZScore             *float64 `json:"z_score"`
-	// Backtest is null where no skill was measured.
-	Backtest   json.RawMessage `json:"backtest"`
-	SourceURL  string          `json:"source_url"`
-	License    string          `json:"license"`
-	BriefURL   string          `json:"brief_url"`
-	PageURL    string          `json:"page_url"`
-	JSONLD     Dataset         `json:"json_ld"`
-	Disclaimer string          `json:"disclaimer"`
+	// Backtest is null where no skill was measured. It is published as it was stored.
+	Backtest   *postgres.Backtest `json:"backtest"`
+	SourceURL  string             `json:"source_url"`
+	License    string             `json:"license"`
+	BriefURL   string             `json:"brief_url"`
+	PageURL    string             `json:"page_url"`
+	JSONLD     Dataset            `json:"json_ld"`
+	Disclaimer string             `json:"disclaimer"`
 
+	HistoryURL string `json:"history_url"`
 	// AsOf is the instant the snapshot is for: it was computed from what was known then.
 	AsOf             *time.Time  `json:"as_of"`
 	Frequency        string      `json:"frequency"`
@@ -78,6 +78,9 @@ type SignalSnapshot struct {
 	Provenance       Provenance  `json:"provenance"`
 	Synthetic        bool        `json:"synthetic"`
 	Environment      string      `json:"environment"`
+
+	// coversFrom is what the oldest point of the history is about.
+	coversFrom *time.Time
 }
 
 // Uncertainty says what the interval means.
@@ -148,6 +151,7 @@ func (o Options) environment() string {
 
 func (o Options) catalogURL() string          { return o.PublicURL + "/api/signals" }
 func (o Options) machineURL(id string) string { return o.PublicURL + "/api/signals/" + id }
+func (o Options) historyURL(id string) string { return o.machineURL(id) + "/history" }
 func (o Options) pageURL(id string) string    { return o.PublicURL + "/signals/" + id }
 func (o Options) briefURL(id string) string   { return o.pageURL(id) + "/brief" }
 
@@ -201,6 +205,7 @@ func (o Options) snapshot(d signals.Definition, stored *postgres.Snapshot, at ti
 		Provenance:       Provenance{Inputs: []ProvenanceInput{}},
 		Synthetic:        synthetic,
 		Environment:      o.environment(),
+		HistoryURL:       o.historyURL(d.ID),
 	}
 	if stored != nil {
 		s.fill(stored)
@@ -215,6 +220,8 @@ func (s *SignalSnapshot) fill(stored *postgres.Snapshot) {
 	s.Value, s.UncertaintyLo, s.UncertaintyHi = finite(stored.Value), finite(stored.Lo), finite(stored.Hi)
 	s.BaselineValue, s.DeltaVsBaselinePct = finite(stored.Baseline), finite(stored.DeltaPct)
 	s.ZScore = finite(stored.Z)
+	s.Backtest = stored.Backtest
+	s.coversFrom = utc(stored.CoversFrom)
 	for _, c := range stored.Components {
 		s.Components = append(s.Components, Component{
 			Name: c.Name, Label: c.Label, Unit: c.Unit, ObservedAt: utc(c.ObservedAt),

@@ -3,7 +3,6 @@ package view
 import (
 	"time"
 
-	"tidemark/internal/postgres"
 	"tidemark/signals"
 )
 
@@ -23,6 +22,8 @@ type State struct {
 type Signal struct {
 	Definition signals.Definition
 	Snapshot   SignalSnapshot
+	// History is all points as of the snapshot.
+	History *History
 	// JSON is the Snapshot, Brief the method in Markdown.
 	JSON, Brief *Document
 	// Markdown is the text of Brief.
@@ -54,7 +55,7 @@ func (v *View) render(current func(*Signal) bool) error {
 		}
 		if s == nil || !current(s) {
 			var err error
-			if s, err = v.o.signal(d, v.held[d.ID].snapshot, now); err != nil {
+			if s, err = v.o.signal(d, v.held[d.ID], now); err != nil {
 				return err
 			}
 		}
@@ -79,8 +80,8 @@ func (v *View) render(current func(*Signal) bool) error {
 }
 
 // signal finishes one signal's answers.
-func (o Options) signal(d signals.Definition, stored *postgres.Snapshot, now time.Time) (*Signal, error) {
-	s := &Signal{Definition: d, Snapshot: o.snapshot(d, stored, now)}
+func (o Options) signal(d signals.Definition, h held, now time.Time) (*Signal, error) {
+	s := &Signal{Definition: d, Snapshot: o.snapshot(d, h.snapshot, now), History: h.history}
 	body, err := Encode(s.Snapshot)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"log/slog"
 	"net/url"
 	"reflect"
@@ -32,9 +34,18 @@ const (
 
 // Store is what the view reads. *postgres.DB is one.
 type Store interface {
+	// Serve returns what is to be served of a signal at an instant, and of its history what is new since it was seen.
+	Serve(ctx context.Context, signal string, now time.Time, seen int64) (postgres.Served, error)
 	// SnapshotAsOf returns the newest snapshot of a signal for an instant at or before asOf, or an error that is
 	// postgres.ErrNotFound.
 	SnapshotAsOf(ctx context.Context, signal string, asOf time.Time) (postgres.Snapshot, error)
+	// Computed tells apart the states that the history as of an instant can have, or is an error that is postgres.ErrNotFound.
+	Computed(ctx context.Context, signal string, asOf time.Time) (at, last time.Time, err error)
+	// History yields points; an error is the last that it yields. CopyHistory writes the same as CSV.
+	History(ctx context.Context, q postgres.HistoryQuery) iter.Seq2[postgres.Point, error]
+	CopyHistory(ctx context.Context, w io.Writer, q postgres.HistoryQuery) error
+	// Changes lists when a history became another one.
+	Changes(ctx context.Context, q postgres.HistoryQuery) ([]postgres.Change, error)
 	// Listen runs until ctx ends, and connects again by itself. It calls the listener's functions one at a time.
 	Listen(ctx context.Context, l postgres.Listener) error
 }
@@ -58,6 +69,8 @@ type View struct {
 	o     Options
 	state atomic.Pointer[State]
 	away  atomic.Bool
+	// queries holds a place for each answer that the database is asked for.
+	queries chan struct{}
 
 	// mu is held from reading the database to showing the state made of it, so that no older reading overtakes a newer one.
 	mu   sync.Mutex
@@ -70,6 +83,9 @@ type held struct {
 	snapshot *postgres.Snapshot
 	// ahead is the instant of one that is stored already though its time has yet to come, zero where there is none.
 	ahead time.Time
+	// history is as of the snapshot, and was read up to seen.
+	history *History
+	seen    int64
 }
 
 // New returns a view that has nothing loaded: Run does that. It reports every fault of its options at once.
@@ -78,7 +94,7 @@ func New(o Options) (*View, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	return &View{o: o, held: map[string]held{}}, nil
+	return &View{o: o, held: map[string]held{}, queries: make(chan struct{}, maxQueries)}, nil
 }
 
 func (o Options) check() error {
@@ -121,13 +137,16 @@ func (v *View) State() *State { return v.state.Load() }
 // PublicURL returns the address under which the program is reached, without a slash at its end.
 func (v *View) PublicURL() string { return v.o.PublicURL }
 
+// Now is the world's time.
+func (v *View) Now() time.Time { return v.o.Now() }
+
 // Degraded tells that the database cannot be heard: what is served may be older than what it holds.
 func (v *View) Degraded() bool { return v.away.Load() }
 
 const (
 	// agePause is how often the statuses are held against the clock.
 	agePause = time.Second
-	// readTimeout bounds one reading: a server that hangs must not keep signals from decaying.
+	// readTimeout bounds the reading of one signal: a server that hangs must not keep signals from decaying.
 	readTimeout = 5 * time.Second
 )
 
@@ -161,36 +180,33 @@ func (v *View) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// endOfTime is after every instant that a snapshot can be for.
-var endOfTime = time.Date(9999, time.December, 31, 0, 0, 0, 0, time.UTC)
-
-// read returns what is stored of a signal at an instant of the world's time.
-func (v *View) read(ctx context.Context, id string, now time.Time) (held, error) {
-	var h held
-	s, err := v.o.Store.SnapshotAsOf(ctx, id, endOfTime)
-	if err == nil && s.At.After(now) {
-		h.ahead = s.At
-		s, err = v.o.Store.SnapshotAsOf(ctx, id, now)
+// read returns what is stored of a signal at an instant of the world's time. Of its history it takes over what was held before.
+func (v *View) read(ctx context.Context, id string, now time.Time, before held) (held, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	s, err := v.o.Store.Serve(ctx, id, now, before.seen)
+	if err == nil && before.snapshot != nil && (s.Snapshot == nil || s.Snapshot.At.Before(before.snapshot.At)) {
+		before = held{} // time went back: what was held is of no use
+		s, err = v.o.Store.Serve(ctx, id, now, 0)
 	}
-	switch {
-	case errors.Is(err, postgres.ErrNotFound):
-		return h, nil
-	case err != nil:
+	if err != nil {
 		return held{}, err
 	}
-	h.snapshot = &s
+	h := held{snapshot: s.Snapshot, ahead: s.Ahead, history: before.history, seen: s.Seen}
+	if len(s.Changed) > 0 || h.history == nil {
+		h.history = h.history.with(s.Changed)
+	}
 	return h, nil
 }
 
+// loadAll reads everything anew: the database that is heard now need not be the one that was heard before.
 func (v *View) loadAll(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
-	defer cancel()
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	now := v.o.Now()
 	all := make(map[string]held, len(v.o.Definitions))
 	for _, d := range v.o.Definitions {
-		h, err := v.read(ctx, d.ID, now)
+		h, err := v.read(ctx, d.ID, now, held{})
 		if err != nil {
 			return err
 		}
@@ -208,19 +224,18 @@ func (v *View) loadOne(ctx context.Context, id string) error {
 	if !slices.ContainsFunc(v.o.Definitions, func(d signals.Definition) bool { return d.ID == id }) {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
-	defer cancel()
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	h, err := v.read(ctx, id, v.o.Now())
+	before := v.held[id]
+	h, err := v.read(ctx, id, v.o.Now(), before)
 	if err != nil {
 		return err
 	}
+	v.held[id] = h
 	// A backfill tells of many older snapshots, and leaves the newest as it is.
-	if reflect.DeepEqual(v.held[id], h) {
+	if h.history == before.history && h.ahead.Equal(before.ahead) && reflect.DeepEqual(before.snapshot, h.snapshot) {
 		return nil
 	}
-	v.held[id] = h
 	return v.render(func(old *Signal) bool { return old.Definition.ID != id })
 }
 

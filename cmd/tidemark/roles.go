@@ -147,12 +147,14 @@ func (p *program) newWorker(db *postgres.DB, w *realm, store *archive.Store) (*w
 	for _, d := range defs {
 		defByID[d.ID] = d
 	}
+	computed := workers.Signals{DB: db, Definitions: defByID, CodeVersion: codeVersion()}
 	return workers.New(workers.Options{
 		DB:       db,
 		RedisURL: p.settings.RedisURL,
 		Handlers: map[string]workers.Handler{
-			task.Ingest: workers.Ingest{DB: db, Engine: p.newEngine(db, w, store), Sources: byID, Dependents: dependents(list, defs)}.Run,
-			task.Signal: workers.Signals{DB: db, Definitions: defByID, CodeVersion: codeVersion()}.Run,
+			task.Ingest:   workers.Ingest{DB: db, Engine: p.newEngine(db, w, store), Sources: byID, Dependents: dependents(list, defs)}.Run,
+			task.Signal:   computed.Run,
+			task.Backfill: workers.Backfills{DB: db, Signals: computed, Archive: store, Sources: byID, Now: w.now}.Run,
 		},
 		Name:        fmt.Sprintf("%s/%d", config.Hostname(), os.Getpid()),
 		Concurrency: p.settings.Concurrency,

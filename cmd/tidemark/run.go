@@ -25,6 +25,9 @@ type commands struct {
 	Migrate   migrateCommand   `cmd:"" help:"Bring the database to this program's schema."`
 	Runs      runsCommand      `cmd:"" help:"Print the run log."`
 	Schedule  scheduleCommand  `cmd:"" help:"Print the schedule, or run one of its jobs now."`
+	Backfill  backfillCommand  `cmd:"" help:"Compute a signal for days of the past: plan, apply, follow."`
+	Signals   signalsCommand   `cmd:"" help:"Print the states of the signals; deprecate or restore one."`
+	Explain   explainCommand   `cmd:"" help:"Follow a served number back to the archived bytes, and compute it again."`
 	Archive   archiveCommand   `cmd:"" help:"Move archived upstream bytes in and out."`
 	Reparse   reparseCommand   `cmd:"" help:"Rebuild observations from the archive alone."`
 	Help      helpCommand      `cmd:"" help:"Explain the settings."`

@@ -83,6 +83,7 @@ var table = []row{
 	{"internal/arch", nothing, nothing},
 	{"internal/simulate", noCmd, nothing},
 	{"test/...", anyRoom, nothing},
+	{"bench", noCmd, nothing},
 	{"cmd/tidemark", noTests, nothing},
 }
 

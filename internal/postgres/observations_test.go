@@ -237,7 +237,7 @@ func TestASupersededAttemptStoresNothing(t *testing.T) {
 		"fail":    func() error { _, err := db.Fail(t.Context(), f, "x", 0, false); return err },
 		"release": func() error { return db.Release(t.Context(), f) },
 		"snapshot": func() error {
-			return db.SaveSnapshot(t.Context(), f, postgres.Snapshot{Signal: "x", At: l.FetchedAt, Status: "live"})
+			return db.SaveSnapshot(t.Context(), f, postgres.Snapshot{Signal: "x", At: l.FetchedAt, Status: "live"}, nil)
 		},
 	} {
 		if err := end(); !errors.Is(err, postgres.ErrFenced) {
@@ -253,5 +253,17 @@ func TestASupersededAttemptStoresNothing(t *testing.T) {
 	}
 	if _, err := db.StoreLoads(t.Context(), lost[0].Fence, []postgres.Load{l}, nil); err != nil {
 		t.Errorf("the next attempt cannot store: %v", err)
+	}
+}
+
+func TestLaterPagesOfAFirstAnswerAreOldNews(t *testing.T) {
+	t.Parallel()
+	db, _ := open(t, postgres.RoleWorker)
+	one, two := load(t, db, "2026-01-10T00:00:00Z", reading("a", "2026-01-05T00:00:00Z", 1)), load(t, db, "2026-01-10T00:00:01Z", reading("a", "2026-01-06T00:00:00Z", 2))
+	one.Covers, two.Covers = nil, nil
+	store(t, db, one, two)
+	want := []string{"01-05 01-07T00 1 assumed", "01-06 01-08T00 2 assumed"}
+	if d := cmp.Diff(want, vintages(t, db, "a")); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
 	}
 }

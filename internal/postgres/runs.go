@@ -39,19 +39,25 @@ type Run struct {
 const maxLosses = 25
 
 const dueSQL = `
-	select id as run_id, attempt, job, subject, slot, queue
+	select id as run_id, attempt, job, subject, slot, queue, params
 	from runs
 	where status = 'due' and (next_try_at is null or next_try_at <= clock_timestamp())
-	order by slot, id
+	order by trigger = 'backfill', slot, id
 	limit @limit` // index runs_open
 
-// DueRuns lists the runs that are to be handed to the queue now, oldest slot first.
+// DueRuns lists the runs that are to be handed to the queue now, oldest slot first, those of backfills after all others. Waiting
+// slots of backfills become runs here, as many at a time as each backfill allows.
 func (db *DB) DueRuns(ctx context.Context, limit int) ([]task.Task, error) {
-	return db.tasks(ctx, "list due runs", dueSQL, pgx.NamedArgs{"limit": limit})
+	fault := db.FeedBackfills(ctx)
+	due, err := db.tasks(ctx, "list due runs", dueSQL, pgx.NamedArgs{"limit": limit})
+	if err == nil && len(due) == 0 {
+		err = fault // where there is other work, a backfill's trouble is not in its way
+	}
+	return due, err
 }
 
 const unstartedSQL = `
-	select id as run_id, attempt, job, subject, slot, queue
+	select id as run_id, attempt, job, subject, slot, queue, params
 	from runs
 	where status = 'queued' and queued_at < clock_timestamp() - @age::interval
 	order by slot, id
@@ -68,7 +74,11 @@ func (db *DB) tasks(ctx context.Context, what, sql string, args pgx.NamedArgs) (
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	list, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (t task.Task, err error) {
-		err = r.Scan(&t.RunID, &t.Attempt, &t.Job, &t.Subject, &t.Slot, &t.Queue)
+		var params *task.Params
+		err = r.Scan(&t.RunID, &t.Attempt, &t.Job, &t.Subject, &t.Slot, &t.Queue, &params)
+		if params != nil {
+			t.Params = *params
+		}
 		return t, err
 	})
 	if err != nil {
@@ -133,7 +143,7 @@ const reclaimSQL = `
 		attempt = r.attempt + 1, losses = r.losses + 1, worker = null, queued_at = null, next_try_at = null
 	from lost
 	where r.id = lost.id
-	returning r.id as run_id, r.attempt, r.job, r.subject, r.slot, r.queue` // index runs_open
+	returning r.id as run_id, r.attempt, r.job, r.subject, r.slot, r.queue, r.params` // index runs_open
 
 // Reclaim takes every running run whose worker gave no sign for the time of silence from it, and makes it due under the next
 // attempt. It returns those runs.
@@ -259,11 +269,11 @@ func hold(ctx context.Context, tx pgx.Tx, f task.Fence, rows int64) error {
 	return nil
 }
 
-// Unfinished tells whether a run for a slot up to at has yet to end.
+// Unfinished tells whether a run for a slot up to at has yet to end. Time does not wait for a backfill.
 func (db *DB) Unfinished(ctx context.Context, at time.Time) (bool, error) {
 	var open bool
 	err := db.pool.QueryRow(ctx, `
-		select exists (select from runs where status in ('due', 'queued', 'running') and slot <= @at)`,
+		select exists (select from runs where status in ('due', 'queued', 'running') and slot <= @at and trigger <> 'backfill')`,
 		pgx.NamedArgs{"at": at}).Scan(&open)
 	if err != nil {
 		return false, fmt.Errorf("look for unfinished runs: %w", err)
@@ -283,7 +293,8 @@ func (db *DB) AddRun(ctx context.Context, job, subject string, slot time.Time, r
 		insert into runs as r (job, subject, slot, trigger, queue, status, max_attempts, reason)
 		values (@job, @subject, @slot, 'manual', @queue, 'due', @max_attempts, @reason)
 		on conflict (job, subject, slot) do update
-		set status = 'due', attempt = r.attempt + 1, failures = 0, losses = 0, next_try_at = null, error = null, reason = @reason
+		set status = 'due', attempt = r.attempt + 1, failures = 0, losses = 0, next_try_at = null, error = null, reason = @reason,
+			params = null
 		where r.status in ('succeeded', 'failed', 'skipped')
 		returning id`,
 		pgx.NamedArgs{

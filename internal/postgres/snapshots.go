@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"tidemark/series"
+	"tidemark/signals"
 	"tidemark/workers/task"
 )
 
@@ -17,8 +19,11 @@ import (
 type Snapshot struct {
 	Signal string
 	// At is the instant the snapshot is for, and computed as of.
-	At                           time.Time
-	Status                       string
+	At time.Time
+	// Cause says why the status is what it is.
+	Status, Cause string
+	// CoversFrom is what the oldest point of the track is about, ObservedAt the newest, which the numbers are of.
+	CoversFrom                   *time.Time
 	ObservedAt, KnownAt          *time.Time
 	Value, Lo, Hi                *float64
 	Baseline, Scale, Z, DeltaPct *float64
@@ -26,7 +31,9 @@ type Snapshot struct {
 	N          int
 	Components []SnapshotComponent
 	Inputs     []Input
-	Synthetic  bool
+	// Backtest is nil where none was made.
+	Backtest  *Backtest
+	Synthetic bool
 	// CodeVersion is the version of the program that computed it.
 	CodeVersion string
 	RunID       *int64
@@ -53,44 +60,76 @@ type Input struct {
 	Synthetic bool      `json:"synthetic"`
 }
 
-// SaveSnapshot stores a snapshot, in the place of one for the same signal and instant, while the attempt that f names is the
-// current one. Everyone who listens on ChannelSnapshots is told when it is committed.
-func (db *DB) SaveSnapshot(ctx context.Context, f task.Fence, s Snapshot) error {
-	components, err := json.Marshal(nonNil(s.Components))
+const saveSnapshotSQL = `
+	insert into snapshots (signal, at, status, cause, covers_from, observed_at, known_at, value, lo, hi, baseline, scale, z_score, delta_pct, n,
+		components, inputs, backtest, edge, synthetic, code_version, run_id)
+	values (@signal, @at, @status, @cause, @covers_from, @observed_at, @known_at, @value, @lo, @hi, @baseline, @scale, @z_score, @delta_pct, @n,
+		@components, @inputs, @backtest, @edge, @synthetic, @code_version, nullif(@run_id, 0))
+	on conflict (signal, at) do update
+	set status = excluded.status, cause = excluded.cause, covers_from = excluded.covers_from,
+		observed_at = excluded.observed_at, known_at = excluded.known_at, value = excluded.value, lo = excluded.lo, hi = excluded.hi, baseline = excluded.baseline, scale = excluded.scale,
+		z_score = excluded.z_score, delta_pct = excluded.delta_pct, n = excluded.n, components = excluded.components,
+		inputs = excluded.inputs, backtest = excluded.backtest, edge = excluded.edge, synthetic = excluded.synthetic,
+		code_version = excluded.code_version, run_id = excluded.run_id, computed_at = clock_timestamp()`
+
+// SaveSnapshot stores a snapshot, in the place of one for the same signal and instant, with the track that it is the end of and, where
+// the status is a new one, the change of the signal's state. The history says from the snapshot's instant on what the track says,
+// until the next instant that was computed, before or after this; the same track again adds nothing. All or nothing is stored, and
+// only while the attempt that f names is the current one. Everyone who listens on ChannelSnapshots is told when it is committed.
+func (db *DB) SaveSnapshot(ctx context.Context, f task.Fence, s Snapshot, track signals.Track) error {
+	args, err := snapshotArgs(f, s)
 	if err != nil {
 		return fmt.Errorf("save the snapshot of %s: %w", s.Signal, err)
 	}
-	inputs, err := json.Marshal(nonNil(s.Inputs))
-	if err != nil {
-		return fmt.Errorf("save the snapshot of %s: %w", s.Signal, err)
-	}
-	err = db.tx(ctx, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, `
-			insert into snapshots (signal, at, status, observed_at, known_at, value, lo, hi, baseline, scale, z_score, delta_pct, n,
-				components, inputs, synthetic, code_version, run_id)
-			values (@signal, @at, @status, @observed_at, @known_at, @value, @lo, @hi, @baseline, @scale, @z_score, @delta_pct, @n,
-				@components, @inputs, @synthetic, @code_version, nullif(@run_id, 0))
-			on conflict (signal, at) do update
-			set status = excluded.status, observed_at = excluded.observed_at, known_at = excluded.known_at, value = excluded.value,
-				lo = excluded.lo, hi = excluded.hi, baseline = excluded.baseline, scale = excluded.scale,
-				z_score = excluded.z_score, delta_pct = excluded.delta_pct, n = excluded.n,
-				components = excluded.components, inputs = excluded.inputs, synthetic = excluded.synthetic,
-				code_version = excluded.code_version, run_id = excluded.run_id, computed_at = clock_timestamp()`,
-			pgx.NamedArgs{
-				"signal": s.Signal, "at": s.At, "status": s.Status, "observed_at": s.ObservedAt, "known_at": s.KnownAt,
-				"value": s.Value, "lo": s.Lo, "hi": s.Hi, "baseline": s.Baseline, "scale": s.Scale, "z_score": s.Z,
-				"delta_pct": s.DeltaPct, "n": s.N, "components": components, "inputs": inputs, "synthetic": s.Synthetic,
-				"code_version": s.CodeVersion, "run_id": f.RunID,
-			})
-		if err != nil {
+	err = db.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
+		// The rows travel before the transaction begins: no lock is held while a client could be slow.
+		if err := stageTrack(ctx, c, track); err != nil {
 			return err
 		}
-		return hold(ctx, tx, f, 1)
+		return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
+			if err := lockSignal(ctx, tx, s.Signal); err != nil {
+				return err
+			}
+			added, err := mergeTrack(ctx, tx, s.Signal, s.At)
+			if err != nil {
+				return err
+			}
+			if err := changeState(ctx, tx, s, f); err != nil {
+				return err
+			}
+			if _, err := tx.Exec(ctx, saveSnapshotSQL, args); err != nil {
+				return err
+			}
+			return hold(ctx, tx, f, added+1)
+		})
 	})
 	if err != nil {
 		return fmt.Errorf("save the snapshot of %s: %w", s.Signal, err)
 	}
 	return nil
+}
+
+func snapshotArgs(f task.Fence, s Snapshot) (pgx.NamedArgs, error) {
+	components, err := json.Marshal(nonNil(s.Components))
+	if err != nil {
+		return nil, err
+	}
+	inputs, err := json.Marshal(nonNil(s.Inputs))
+	if err != nil {
+		return nil, err
+	}
+	var backtest []byte
+	if s.Backtest != nil {
+		if backtest, err = json.Marshal(s.Backtest); err != nil {
+			return nil, err
+		}
+	}
+	return pgx.NamedArgs{
+		"signal": s.Signal, "at": s.At, "status": s.Status, "cause": s.Cause, "covers_from": s.CoversFrom, "observed_at": s.ObservedAt, "known_at": s.KnownAt,
+		"value": s.Value, "lo": s.Lo, "hi": s.Hi, "baseline": s.Baseline, "scale": s.Scale, "z_score": s.Z,
+		"delta_pct": s.DeltaPct, "n": s.N, "components": components, "inputs": inputs, "backtest": backtest, "edge": s.Backtest.hasEdge(),
+		"synthetic": s.Synthetic, "code_version": s.CodeVersion, "run_id": f.RunID,
+	}, nil
 }
 
 func nonNil[T any](s []T) []T {
@@ -100,8 +139,8 @@ func nonNil[T any](s []T) []T {
 	return s
 }
 
-const snapshotColumns = `signal, at, status, observed_at, known_at, value, lo, hi, baseline, scale, z_score as z, delta_pct, n,
-	components, inputs, synthetic, code_version, run_id`
+const snapshotColumns = `signal, at, status, cause, covers_from, observed_at, known_at, value, lo, hi, baseline, scale, z_score as z, delta_pct, n,
+	components, inputs, backtest, synthetic, code_version, run_id`
 
 // LatestSnapshots returns, of every signal that has one, the newest snapshot for an instant that has come in the world's time,
 // ordered by signal.
@@ -117,22 +156,45 @@ func (db *DB) LatestSnapshots(ctx context.Context) ([]Snapshot, error) {
 
 // SnapshotAsOf returns the newest snapshot of a signal for an instant at or before asOf, or ErrNotFound.
 func (db *DB) SnapshotAsOf(ctx context.Context, signal string, asOf time.Time) (Snapshot, error) {
-	rows, err := db.pool.Query(ctx, `
+	s, err := snapshotAsOf(ctx, db.pool, signal, asOf)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Snapshot{}, fmt.Errorf("a snapshot of %s as of %s: %w", signal, asOf.Format(time.RFC3339), ErrNotFound)
+	}
+	if err != nil {
+		return Snapshot{}, fmt.Errorf("read the snapshot of %s: %w", signal, away(err))
+	}
+	return s, nil
+}
+
+// snapshotAsOf is SnapshotAsOf, of the pool or of a transaction. pgx.ErrNoRows where there is none.
+func snapshotAsOf(ctx context.Context, from interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}, signal string, asOf time.Time,
+) (Snapshot, error) {
+	rows, err := from.Query(ctx, `
 		select `+snapshotColumns+` from snapshots
 		where signal = @signal and at <= @as_of
 		order by at desc
 		limit 1`, pgx.NamedArgs{"signal": signal, "as_of": asOf}) // primary key
 	if err != nil {
-		return Snapshot{}, fmt.Errorf("read the snapshot of %s: %w", signal, err)
+		return Snapshot{}, err
 	}
-	s, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Snapshot])
-	if errors.Is(err, pgx.ErrNoRows) {
-		return Snapshot{}, fmt.Errorf("a snapshot of %s as of %s: %w", signal, asOf.Format(time.RFC3339), ErrNotFound)
-	}
+	return pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Snapshot])
+}
+
+// Computed tells which computations stand behind what is said as of an instant: the newest instant that was computed, and when the
+// last of all those before it was. It changes whenever an answer as of that instant could. ErrNotFound where nothing was computed.
+func (db *DB) Computed(ctx context.Context, signal string, asOf time.Time) (at, last time.Time, err error) {
+	var newest, computed *time.Time
+	err = db.pool.QueryRow(ctx, `select max(at), max(computed_at) from snapshots where signal = @signal and at <= @as_of`,
+		pgx.NamedArgs{"signal": signal, "as_of": asOf}).Scan(&newest, &computed) // index snapshots_computed
 	if err != nil {
-		return Snapshot{}, fmt.Errorf("read the snapshot of %s: %w", signal, err)
+		return at, last, fmt.Errorf("look up what was computed of %s: %w", signal, away(err))
 	}
-	return s, nil
+	if newest == nil {
+		return at, last, fmt.Errorf("what was computed of %s by %s: %w", signal, asOf.Format(time.RFC3339), ErrNotFound)
+	}
+	return newest.UTC(), computed.UTC(), nil
 }
 
 const inputsSQL = `

@@ -11,6 +11,9 @@ import (
 const (
 	Ingest = "ingest" // subject: a source id
 	Signal = "signal" // subject: a signal id
+	// Backfill does some slots of a backfill, or reads a source's archive again for one. Subject: the backfill's number, for the
+	// latter with a slash and the source id.
+	Backfill = "backfill"
 )
 
 // The queues, in falling weight.
@@ -38,6 +41,8 @@ type Policy struct {
 var Policies = map[string]Policy{
 	Ingest: {Queue: Default, Timeout: 10 * time.Minute, MaxAttempts: 8, Backoff: 20 * time.Second},
 	Signal: {Queue: Critical, Timeout: 2 * time.Minute, MaxAttempts: 8, Backoff: 5 * time.Second},
+	// A run with slots ends itself after seconds; reading an archive may take long.
+	Backfill: {Queue: Low, Timeout: 30 * time.Minute, MaxAttempts: 8, Backoff: 5 * time.Second},
 }
 
 // Fence names one attempt of one run. Every commit of a handler is conditional on it, so that an attempt that was given up (its
@@ -53,8 +58,21 @@ type Task struct {
 	Job     string `json:"job"`
 	Subject string `json:"subject"`
 	// Slot is the logical time, in UTC: the instant the run is for.
-	Slot  time.Time `json:"slot"`
-	Queue string    `json:"-"`
+	Slot   time.Time `json:"slot"`
+	Queue  string    `json:"-"`
+	Params Params    `json:"params,omitzero"`
+}
+
+// Params is what a run needs to know beyond its subject and slot. The zero value is what every scheduled run has.
+type Params struct {
+	// Window bounds the observation times that an ingest asks for. Nil: the whole history.
+	Window *Window `json:"window,omitempty"`
+}
+
+// Window bounds observation times, both ends included. A zero end is open.
+type Window struct {
+	From time.Time `json:"from,omitzero"`
+	To   time.Time `json:"to,omitzero"`
 }
 
 // ID derives the queue's id of the task, so that any number of schedulers enqueue one and the same: "ingest:eia@<slot>", with
@@ -91,8 +109,9 @@ type Slot struct {
 
 // What makes a run.
 const (
-	TriggerCron    = "cron"
-	TriggerCatchUp = "catchup"
-	TriggerData    = "data"
-	TriggerManual  = "manual"
+	TriggerCron     = "cron"
+	TriggerCatchUp  = "catchup"
+	TriggerData     = "data"
+	TriggerManual   = "manual"
+	TriggerBackfill = "backfill"
 )

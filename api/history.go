@@ -1,0 +1,112 @@
+package api
+
+import (
+	"net/http"
+	"net/url"
+
+	"tidemark/api/view"
+)
+
+// history answers with a signal's history: all of it unless a limit is given, as served now or as it was at an instant.
+func (s *Server) history(w http.ResponseWriter, r *http.Request) error {
+	sig, err := s.find(r)
+	if err != nil {
+		return err
+	}
+	p := s.parameters(r)
+	req := view.ListingRequest{
+		Format:   p.one("format", view.FormatJSON, view.FormatJSON, view.FormatCSV, view.FormatNDJSON),
+		AsOf:     p.asOf(),
+		Desc:     p.one("order", "asc", "asc", "desc") == "desc",
+		Versions: p.one("vintages", "", "all") != "",
+		Limit:    p.limit(0),
+	}
+	req.From, req.To = p.within()
+	p.one("frequency", "", sig.Definition.Frequency)
+	if err := p.cursor(&req); err != nil {
+		return err
+	}
+	if !p.values.Has("format") {
+		w.Header().Set("Vary", "Accept")
+		if req.Format, err = negotiate(r.Header["Accept"]); err != nil {
+			return err
+		}
+	}
+	l, err := s.view.History(r.Context(), sig, req)
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	if l.Next != "" {
+		h.Set("Link", next(r, p.values, l.Next))
+	}
+	if req.Format != view.FormatJSON {
+		h.Set("Content-Disposition", `attachment; filename="`+sig.Definition.ID+"."+req.Format+`"`)
+	}
+	return stream(w, r, l)
+}
+
+// vintages answers with the instants at which a signal's history changed, a page of them.
+func (s *Server) vintages(w http.ResponseWriter, r *http.Request) error {
+	sig, err := s.find(r)
+	if err != nil {
+		return err
+	}
+	p := s.parameters(r)
+	req := view.VintagesRequest{Asc: p.one("order", "desc", "asc", "desc") == "asc", Limit: p.limit(defaultLimit)}
+	req.From, req.To = p.within()
+	if err := p.cursor(&req); err != nil {
+		return err
+	}
+	doc, cursor, err := s.view.Vintages(r.Context(), sig, req)
+	if err != nil {
+		return err
+	}
+	if cursor != "" {
+		w.Header().Set("Link", next(r, p.values, cursor))
+	}
+	return send(w, r, "application", "json", doc)
+}
+
+// cursor reads the cursor into a request, after all other parameters. It returns the problem of every fault of the query.
+func (p *parameters) cursor(into interface{ ReadCursor(cursor string) error }) error {
+	text := p.text("cursor")
+	if err := p.err(); err != nil || text == "" {
+		return err
+	}
+	if err := into.ReadCursor(text); err != nil {
+		return &failure{
+			code: view.CodeInvalidCursor, detail: "The cursor was not made by this listing in this order.",
+			errors: []view.ParameterError{{Pointer: "/cursor", Detail: "The cursor is not one of this listing in this order."}},
+		}
+	}
+	return nil
+}
+
+// next is the Link to the next page: this request with another cursor.
+func next(r *http.Request, values url.Values, cursor string) string {
+	values.Set("cursor", cursor)
+	return "<" + r.URL.EscapedPath() + "?" + values.Encode() + `>; rel="next"`
+}
+
+// negotiate picks the format that an Accept header likes best, the first of equals.
+func negotiate(accept []string) (string, error) {
+	if len(accept) == 0 {
+		return view.FormatJSON, nil
+	}
+	best, weight := "", 0.0
+	for _, f := range []struct{ name, major, minor string }{
+		{view.FormatJSON, "application", "json"}, {view.FormatCSV, "text", "csv"}, {view.FormatNDJSON, "application", "x-ndjson"},
+	} {
+		if q := acceptance(accept, f.major, f.minor); q > weight {
+			best, weight = f.name, q
+		}
+	}
+	if best == "" {
+		return "", &failure{
+			code:   view.CodeNotAcceptable,
+			detail: "This is served as application/json, text/csv and application/x-ndjson; the parameter format picks one.",
+		}
+	}
+	return best, nil
+}

@@ -1,0 +1,122 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tidemark/api/view"
+)
+
+// parameters reads the query of a request and gathers its faults. A parameter that is absent is the zero value.
+type parameters struct {
+	values url.Values
+	now    time.Time
+	faults []view.ParameterError
+}
+
+func (s *Server) parameters(r *http.Request) *parameters {
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	p := &parameters{values: values, now: s.view.Now()}
+	if err != nil {
+		p.fault("", "The query is not well formed.")
+	}
+	return p
+}
+
+func (p *parameters) fault(name, format string, args ...any) {
+	p.faults = append(p.faults, view.ParameterError{Pointer: "/" + name, Detail: fmt.Sprintf(format, args...)})
+}
+
+// err is the problem of all faults, nil where there is none.
+func (p *parameters) err() error {
+	if len(p.faults) == 0 {
+		return nil
+	}
+	return &failure{code: view.CodeInvalidParameter, detail: p.faults[0].Detail, errors: p.faults}
+}
+
+func (p *parameters) text(name string) string {
+	given := p.values[name]
+	if len(given) > 1 {
+		p.fault(name, "%s is given %d times.", name, len(given))
+	}
+	if len(given) == 0 {
+		return ""
+	}
+	if given[0] == "" {
+		p.fault(name, "%s is empty.", name)
+	}
+	return given[0]
+}
+
+// one is a parameter that has one of a few values.
+func (p *parameters) one(name, absent string, of ...string) string {
+	switch v := p.text(name); {
+	case v == "":
+		return absent
+	case slices.Contains(of, v):
+		return v
+	}
+	p.fault(name, "%s can be %s.", name, strings.Join(of, " or "))
+	return absent
+}
+
+// The bounds of a page, and its size where none is asked for.
+const defaultLimit, maxLimit = 50, 500
+
+// limit is the size of a page, absent where it is not asked for.
+func (p *parameters) limit(absent int) int {
+	text := p.text("limit")
+	if text == "" {
+		return absent
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > maxLimit {
+		p.fault("limit", "limit is no whole number from 1 to %d.", maxLimit)
+	}
+	return n
+}
+
+// instant is a time in RFC 3339, or a day, of which it is the first or the last microsecond in UTC.
+func (p *parameters) instant(name string, last bool) time.Time {
+	text := p.text(name)
+	if text == "" {
+		return time.Time{}
+	}
+	day, err := time.Parse(time.DateOnly, text)
+	if err == nil {
+		if last {
+			day = day.AddDate(0, 0, 1).Add(-time.Microsecond)
+		}
+		return day
+	}
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		p.fault(name, "%s is neither a date (2026-03-04) nor a time with its zone (2026-03-04T10:30:00Z); a plus sign in a query is written %%2B.", name)
+		return time.Time{}
+	}
+	return at.UTC().Truncate(time.Microsecond)
+}
+
+// within is the range of instants that from and to name, both included.
+func (p *parameters) within() (from, to time.Time) {
+	from, to = p.instant("from", false), p.instant("to", true)
+	if !from.IsZero() && !to.IsZero() && to.Before(from) {
+		p.fault("to", "to lies before from.")
+	}
+	return from, to
+}
+
+// asOf is an instant that has come: what was known by it does not change any more. A day counts to its end.
+func (p *parameters) asOf() time.Time {
+	at := p.instant("as_of", true)
+	if at.After(p.now) {
+		p.fault("as_of", "as_of lies in the future: here it is %s. A date counts to the end of its day, in UTC.", p.now.UTC().Format(time.RFC3339))
+	}
+	return at
+}

@@ -1,0 +1,305 @@
+package view
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"time"
+
+	"tidemark/internal/postgres"
+	"tidemark/signals"
+)
+
+// ListingRequest says which part of a signal's history is wanted, and in which form.
+type ListingRequest struct {
+	// Format is FormatJSON, FormatCSV or FormatNDJSON.
+	Format string
+	// AsOf is the instant at which the history is looked at. Zero: what is served now.
+	AsOf time.Time
+	// From and To bound the observation times, both included. Zero: open.
+	From, To time.Time
+	// Desc is newest first.
+	Desc bool
+	// Versions lists every version of every point, and not only those in force.
+	Versions bool
+	// Limit is the size of a page; 0: all there is.
+	Limit int
+	// After is where the page before ended.
+	After *postgres.HistoryKey
+}
+
+// Listing is an answer that is written row by row.
+type Listing struct {
+	MediaType string
+	// ETag is the strong tag of the uncompressed form, without its quotes.
+	ETag string
+	// Modified is when the newest of it became known, zero where that is not looked up.
+	Modified time.Time
+	// Next is the cursor of the next page, empty where there is none.
+	Next string
+
+	request ListingRequest
+	// first and last stand around the rows.
+	first, last []byte
+	rows        rows
+	// table writes all of it as CSV, where that is faster than rows. Nil: it is not.
+	table func(ctx context.Context, w io.Writer, limit int) error
+}
+
+// rows yields points. An error is the last that it yields.
+type rows func(ctx context.Context) iter.Seq2[postgres.Point, error]
+
+// Pagination tells where a page stands.
+type Pagination struct {
+	// Limit is null where all there is was asked for.
+	Limit      *int    `json:"limit"`
+	NextCursor *string `json:"next_cursor"`
+	HasMore    bool    `json:"has_more"`
+}
+
+// Meta is what has to be said about an answer itself.
+type Meta struct {
+	Warnings []string `json:"warnings"`
+}
+
+// listingHead and listingTail are the members before and after the data.
+type listingHead struct {
+	ID               string     `json:"id"`
+	Name             string     `json:"name"`
+	Unit             string     `json:"unit"`
+	Frequency        string     `json:"frequency"`
+	AsOf             *time.Time `json:"as_of"`
+	UncertaintyLevel float64    `json:"uncertainty_level"`
+	BaselineMethod   string     `json:"baseline_method"`
+}
+
+type listingTail struct {
+	Pagination  Pagination `json:"pagination"`
+	License     string     `json:"license"`
+	SourceURL   string     `json:"source_url"`
+	Synthetic   bool       `json:"synthetic"`
+	Environment string     `json:"environment"`
+	Disclaimer  string     `json:"disclaimer"`
+	Meta        Meta       `json:"meta"`
+}
+
+// History answers with a part of a signal's history. What is served now comes from memory; what was served, and all versions, from the
+// database. Its absence is an error that is postgres.ErrUnavailable, here or before Write has written anything.
+func (v *View) History(ctx context.Context, s *Signal, r ListingRequest) (*Listing, error) {
+	asOf := s.Snapshot.AsOf
+	if !r.AsOf.IsZero() {
+		asOf = &r.AsOf
+	}
+	q := r.query(s.Definition.ID, asOf)
+	l := &Listing{MediaType: formatTypes[r.Format], request: r}
+	state := "nothing"
+	switch {
+	case r.AsOf.IsZero() && !r.Versions:
+		l.rows = func(context.Context) iter.Seq2[postgres.Point, error] { return s.History.points(q) }
+		state = hex.EncodeToString(s.History.digest[:])
+		if s.Snapshot.IngestedAt != nil {
+			l.Modified = *s.Snapshot.IngestedAt
+		}
+	case asOf == nil:
+		l.rows = only(nil)
+	default:
+		l.rows = func(ctx context.Context) iter.Seq2[postgres.Point, error] { return v.stored(ctx, q) }
+		l.table = func(ctx context.Context, w io.Writer, limit int) error {
+			q := q
+			q.Limit = limit
+			return v.asking(ctx, func(ctx context.Context) error { return v.o.Store.CopyHistory(ctx, crlf{w}, q) })
+		}
+		err := v.asking(ctx, func(ctx context.Context) error {
+			at, last, err := v.o.Store.Computed(ctx, q.Signal, q.AsOf)
+			state = fmt.Sprint(at, last)
+			return err
+		})
+		if err != nil && !errors.Is(err, postgres.ErrNotFound) {
+			return nil, err
+		}
+	}
+	if err := l.frame(ctx, s, asOf); err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(fmt.Append(nil, r.part(), "\n", state, "\n", string(l.first), string(l.last)))
+	l.ETag = hex.EncodeToString(sum[:16])
+	return l, nil
+}
+
+// query selects the rows of the answer, and one more, which tells whether there is another page.
+func (r ListingRequest) query(signal string, asOf *time.Time) postgres.HistoryQuery {
+	q := postgres.HistoryQuery{
+		Signal: signal, From: r.From, To: r.To, Versions: r.Versions, Desc: r.Desc, After: r.After,
+	}
+	if asOf != nil {
+		q.AsOf = *asOf
+	}
+	if r.Limit > 0 {
+		q.Limit = r.Limit + 1
+	}
+	return q
+}
+
+// part names what of a history was asked for.
+func (r ListingRequest) part() string {
+	after := ""
+	if r.After != nil {
+		after = r.cursor(*r.After)
+	}
+	return fmt.Sprint(r.Format, r.From.UnixMicro(), r.To.UnixMicro(), r.Desc, r.Versions, r.Limit, after)
+}
+
+// frame makes what stands around the rows. A page is small: its rows are read now, because what stands around them tells of the next.
+func (l *Listing) frame(ctx context.Context, s *Signal, asOf *time.Time) error {
+	tail := listingTail{
+		License: s.Snapshot.License, SourceURL: s.Snapshot.SourceURL, Synthetic: s.Snapshot.Synthetic, Environment: s.Snapshot.Environment,
+		Disclaimer: s.Snapshot.Disclaimer, Meta: Meta{Warnings: []string{}},
+	}
+	if limit := l.request.Limit; limit > 0 {
+		page := make([]postgres.Point, 0, limit+1)
+		for p, err := range l.rows(ctx) {
+			if err != nil {
+				return err
+			}
+			page = append(page, p)
+		}
+		tail.Pagination.Limit = &limit
+		if len(page) > limit {
+			page = page[:limit]
+			end := page[limit-1]
+			l.Next = l.request.cursor(postgres.HistoryKey{ObservedAt: end.ObservedAt, KnownFrom: end.KnownFrom})
+			tail.Pagination.NextCursor, tail.Pagination.HasMore = &l.Next, true
+			tail.Meta.Warnings = append(tail.Meta.Warnings, "This is one page. There is more, from next_cursor on.")
+		}
+		l.rows, l.table = only(page), nil
+	}
+	switch l.request.Format {
+	case FormatCSV:
+		l.first = []byte(csvHeader(l.request.Versions))
+	case FormatJSON:
+		head, err := Encode(listingHead{
+			ID: s.Definition.ID, Name: s.Snapshot.Name, Unit: s.Snapshot.Unit, Frequency: s.Snapshot.Frequency, AsOf: asOf,
+			UncertaintyLevel: signals.Level, BaselineMethod: s.Snapshot.BaselineMethod,
+		})
+		if err != nil {
+			return err
+		}
+		end, err := Encode(tail)
+		if err != nil {
+			return err
+		}
+		l.first = append(head[:len(head)-len("}\n")], `,"data":[`...)
+		l.last = append([]byte("],"), end[len("{"):]...)
+	}
+	return nil
+}
+
+// Write writes the answer, or with a limit above 0 only its beginning and so many rows. It writes nothing before there is a first row,
+// or none: until then an error is the whole outcome.
+func (l *Listing) Write(ctx context.Context, w io.Writer, limit int) error {
+	if l.table != nil && l.request.Format == FormatCSV {
+		return l.table(ctx, w, limit)
+	}
+	row := make([]byte, 0, 1<<10)
+	n := 0
+	for p, err := range l.rows(ctx) {
+		if err != nil {
+			return err
+		}
+		row = row[:0]
+		if n == 0 {
+			row = append(row, l.first...)
+		}
+		switch l.request.Format {
+		case FormatJSON:
+			if n > 0 {
+				row = append(row, ',')
+			}
+			row = appendPointJSON(row, p, l.request.Versions)
+		case FormatNDJSON:
+			row = append(appendPointJSON(row, p, l.request.Versions), '\n')
+		case FormatCSV:
+			row = append(appendPointCSV(row, p, l.request.Versions), "\r\n"...)
+		}
+		if _, err := w.Write(row); err != nil {
+			return err
+		}
+		if n++; n == limit {
+			break
+		}
+	}
+	if n == 0 {
+		if _, err := w.Write(l.first); err != nil {
+			return err
+		}
+	}
+	_, err := w.Write(l.last)
+	return err
+}
+
+// only yields points that are there already.
+func only(page []postgres.Point) rows {
+	return func(context.Context) iter.Seq2[postgres.Point, error] {
+		return func(yield func(postgres.Point, error) bool) {
+			for p := range slices.Values(page) {
+				if !yield(p, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// cursor is where a page ended, opaque to whoever carries it.
+func (r ListingRequest) cursor(k postgres.HistoryKey) string {
+	if !r.Versions {
+		k.KnownFrom = k.ObservedAt // nothing is ordered by it
+	}
+	return encodeCursor(r.order(), k.ObservedAt.UnixMicro(), k.KnownFrom.UnixMicro())
+}
+
+// ReadCursor sets After to where the page before ended. The cursor must be of a listing in the same order.
+func (r *ListingRequest) ReadCursor(cursor string) error {
+	at, err := decodeCursor(cursor, r.order(), 2)
+	if err != nil {
+		return err
+	}
+	r.After = &postgres.HistoryKey{ObservedAt: time.UnixMicro(at[0]).UTC(), KnownFrom: time.UnixMicro(at[1]).UTC()}
+	return nil
+}
+
+// order names the order of the rows.
+func (r ListingRequest) order() string {
+	return fmt.Sprintf("history-%t-%t", r.Desc, r.Versions)
+}
+
+// A cursor holds the order that it belongs to and the last key, as text in base64.
+
+func encodeCursor(order string, key ...int64) string {
+	return base64.RawURLEncoding.EncodeToString(fmt.Append(nil, order, key))
+}
+
+func decodeCursor(cursor, order string, n int) ([]int64, error) {
+	text, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil {
+		return nil, fmt.Errorf("read the cursor: %w", err)
+	}
+	key := make([]int64, n)
+	form, into := "", make([]any, n)
+	for i := range key {
+		form, into[i] = form+" %d", &key[i]
+	}
+	if _, err := fmt.Sscanf(string(text), order+"["+form[1:]+"]", into...); err != nil {
+		return nil, fmt.Errorf("read the cursor of another listing: %w", err)
+	}
+	if encodeCursor(order, key...) != cursor {
+		return nil, errors.New("the cursor was changed")
+	}
+	return key, nil
+}

@@ -1,0 +1,154 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"tidemark/internal/postgres"
+)
+
+const (
+	// queryTimeout bounds one answer that the database is asked for while a client waits, its writing included.
+	queryTimeout = 12 * time.Second
+	// maxQueries is how many such answers are made at once. More wait: a client that reads slowly holds a connection, and the
+	// notifications that keep the memory current need some, too.
+	maxQueries = 2
+)
+
+// asking runs f, which asks the database, when it is its turn.
+func (v *View) asking(ctx context.Context, f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	select {
+	case v.queries <- struct{}{}:
+		defer func() { <-v.queries }()
+		return f(ctx)
+	case <-ctx.Done():
+		return fmt.Errorf("wait for a turn: %w: %w", postgres.ErrUnavailable, ctx.Err())
+	}
+}
+
+// stored yields points from the database.
+func (v *View) stored(ctx context.Context, q postgres.HistoryQuery) iter.Seq2[postgres.Point, error] {
+	enough := errors.New("enough")
+	return func(yield func(postgres.Point, error) bool) {
+		err := v.asking(ctx, func(ctx context.Context) error {
+			for p, err := range v.o.Store.History(ctx, q) {
+				if err != nil {
+					return err
+				}
+				if !yield(p, nil) {
+					return enough
+				}
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, enough) {
+			yield(postgres.Point{}, err)
+		}
+	}
+}
+
+// AsOf answers with what was said of a signal at an instant that has come. An error that is postgres.ErrNotFound tells that nothing
+// was, one that is postgres.ErrUnavailable that the database is away.
+func (v *View) AsOf(ctx context.Context, s *Signal, at time.Time) (*Document, error) {
+	var doc *Document
+	err := v.asking(ctx, func(ctx context.Context) error {
+		stored, err := v.o.Store.SnapshotAsOf(ctx, s.Definition.ID, at)
+		if err != nil {
+			return err
+		}
+		body, err := Encode(v.o.snapshot(s.Definition, &stored, at))
+		if err != nil {
+			return err
+		}
+		var known time.Time
+		if stored.KnownAt != nil {
+			known = *stored.KnownAt
+		}
+		doc = NewDocument(TypeJSON, CachePublic, body, known)
+		return nil
+	})
+	return doc, err
+}
+
+// Vintages lists the instants at which a signal's history became another one.
+type Vintages struct {
+	ID          string     `json:"id"`
+	AsOf        *time.Time `json:"as_of"`
+	Data        []Vintage  `json:"data"`
+	Pagination  Pagination `json:"pagination"`
+	License     string     `json:"license"`
+	SourceURL   string     `json:"source_url"`
+	Synthetic   bool       `json:"synthetic"`
+	Environment string     `json:"environment"`
+	Disclaimer  string     `json:"disclaimer"`
+}
+
+// Vintage is one of them: how many points were added, got another value, and were withdrawn.
+type Vintage struct {
+	KnownAt   time.Time `json:"known_at"`
+	Added     int       `json:"added"`
+	Revised   int       `json:"revised"`
+	Withdrawn int       `json:"withdrawn"`
+}
+
+// VintagesRequest says which part of the list is wanted: a page of Limit, newest first unless Asc.
+type VintagesRequest struct {
+	// From and To bound KnownAt, both included. Zero: open.
+	From, To time.Time
+	Asc      bool
+	Limit    int
+	// After is where the page before ended, zero for the first.
+	After time.Time
+}
+
+// Vintages answers with a page of the list, and the cursor of the next one: empty where there is none.
+func (v *View) Vintages(ctx context.Context, s *Signal, r VintagesRequest) (doc *Document, next string, err error) {
+	out := Vintages{
+		ID: s.Definition.ID, AsOf: s.Snapshot.AsOf, Data: []Vintage{}, Pagination: Pagination{Limit: &r.Limit}, License: s.Snapshot.License,
+		SourceURL: s.Snapshot.SourceURL, Synthetic: s.Snapshot.Synthetic, Environment: s.Snapshot.Environment, Disclaimer: s.Snapshot.Disclaimer,
+	}
+	var changes []postgres.Change
+	if out.AsOf != nil {
+		q := postgres.HistoryQuery{Signal: out.ID, AsOf: *out.AsOf, From: r.From, To: r.To, Desc: !r.Asc, Limit: r.Limit + 1}
+		if !r.After.IsZero() {
+			q.After = &postgres.HistoryKey{KnownFrom: r.After}
+		}
+		err = v.asking(ctx, func(ctx context.Context) error {
+			changes, err = v.o.Store.Changes(ctx, q)
+			return err
+		})
+		if err != nil {
+			return nil, "", err
+		}
+	}
+	if len(changes) > r.Limit {
+		changes = changes[:r.Limit]
+		next = encodeCursor(r.order(), changes[r.Limit-1].KnownAt.UnixMicro())
+		out.Pagination.NextCursor, out.Pagination.HasMore = &next, true
+	}
+	for _, c := range changes {
+		out.Data = append(out.Data, Vintage{KnownAt: c.KnownAt.UTC(), Added: c.Added, Revised: c.Changed, Withdrawn: c.Gone})
+	}
+	body, err := Encode(out)
+	if err != nil {
+		return nil, "", err
+	}
+	return NewDocument(TypeJSON, CachePublic, body, time.Time{}), next, nil
+}
+
+// ReadCursor sets After to where the page before ended. The cursor must be of a list in the same order.
+func (r *VintagesRequest) ReadCursor(cursor string) error {
+	at, err := decodeCursor(cursor, r.order(), 1)
+	if err != nil {
+		return err
+	}
+	r.After = time.UnixMicro(at[0]).UTC()
+	return nil
+}
+
+func (r VintagesRequest) order() string { return fmt.Sprintf("vintages-%t", r.Asc) }

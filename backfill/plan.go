@@ -1,0 +1,256 @@
+package backfill
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"tidemark/ingest"
+	"tidemark/internal/postgres"
+	"tidemark/series"
+	"tidemark/signals"
+)
+
+// Which slots of a range are done, besides those that never had a run.
+const (
+	ExistingSkip   = "skip"   // no others
+	ExistingFailed = "failed" // those whose run has failed
+	ExistingAll    = "all"    // every one: what stands is compared and kept, what differs is stored beside it
+)
+
+// Request is what an operator asks for. The texts of the errors about it name the command's flags.
+type Request struct {
+	Signal string
+	// From and To are the first and the last day; only their dates count, in the zone of the signal's schedule.
+	From, To time.Time
+	// AsOf, when it is not zero, is the instant from whose knowledge every slot is computed, as one computation made then. Zero: each
+	// slot is computed from what was known at the slot.
+	AsOf time.Time
+	// FromArchive reads the archived answers of the sources again instead of asking them.
+	FromArchive bool
+	// Existing is empty for the default: ExistingSkip, or ExistingAll with AsOf, which looks at every slot.
+	Existing string
+	// Parallelism is how many runs may be under way at once.
+	Parallelism int
+	// Until, when it is not zero, leaves out the slots after it.
+	Until time.Time
+	// Foresee is for how many of the slots that are to be done the new value is computed at once. Negative: all.
+	Foresee int
+}
+
+// RequestError is a fault of a Request.
+type RequestError struct{ error }
+
+// Unwrap returns what is wrong.
+func (e RequestError) Unwrap() error { return e.error }
+
+func requestError(format string, args ...any) error {
+	return RequestError{fmt.Errorf(format, args...)}
+}
+
+// Planner makes plans. All fields are required.
+type Planner struct {
+	DB          *postgres.DB
+	Definitions []signals.Definition
+	Sources     []ingest.Source
+	// Compute makes the snapshot of a signal for an instant from what was known then: the function of the scheduled runs.
+	Compute func(ctx context.Context, def signals.Definition, at time.Time) (postgres.Snapshot, error)
+	// Now is the world's time.
+	Now time.Time
+	// CodeVersion names the program that plans.
+	CodeVersion string
+}
+
+// Plan is a plan as it is shown and stored.
+type Plan struct {
+	postgres.Backfill
+	Fetches []Ask
+	Slots   []postgres.BackfillSlot
+	// Foreseen counts the slots whose NewValue was computed.
+	Foreseen int
+}
+
+// Ask is what a source is asked before the slots.
+type Ask struct {
+	postgres.BackfillFetch
+	// First tells that the source was never loaded: it is asked for its whole history, since what is known of it must not begin in the
+	// middle.
+	First bool
+	Hosts []string
+	// Interval is the least time between two requests to one host, Pages the most pages that may follow a request, Lately how many
+	// requests the source was sent in the last 24 hours of the world's time.
+	Interval time.Duration
+	Pages    int
+	Lately   int64
+}
+
+// Plan works out what a request means: its slots, what the sources are asked, what stands at each slot, and for some what would
+// come out. It asks nobody and stores nothing. A request that makes no sense is a RequestError that names the flag.
+func (p Planner) Plan(ctx context.Context, r Request) (Plan, error) {
+	def, err := p.check(&r)
+	if err != nil {
+		return Plan{}, err
+	}
+	if r.Until.IsZero() || p.Now.Before(r.Until) {
+		r.Until = p.Now
+	}
+	times, err := slots(def.Cadence, r.From, r.To, r.Until)
+	if err != nil {
+		return Plan{}, err
+	}
+	if len(times) == 0 {
+		return Plan{}, requestError("--from, --to: %s has no slot (%q in %s) from %s to %s that has come by %s", def.ID, def.Cadence.Cron,
+			zoneName(def.Cadence), r.From.Format(time.DateOnly), r.To.Format(time.DateOnly), r.Until.Format(time.RFC3339))
+	}
+	if last := times[len(times)-1]; !r.AsOf.IsZero() && r.AsOf.Before(last) {
+		return Plan{}, requestError("--as-of %s is before the last slot of the range, %s", r.AsOf.Format(time.RFC3339), last.Format(time.RFC3339))
+	}
+	plan := Plan{Backfill: postgres.Backfill{
+		Signal: def.ID, FromDay: r.From, ToDay: r.To, Zone: zoneName(def.Cadence), Existing: r.Existing, FromArchive: r.FromArchive,
+		Parallelism: r.Parallelism, Status: postgres.BackfillPlanned, SeenAt: r.Until,
+	}}
+	if !r.AsOf.IsZero() {
+		plan.AsOf = &r.AsOf
+	}
+	states, err := p.DB.SeriesStates(ctx, def.Inputs)
+	if err != nil {
+		return Plan{}, err
+	}
+	if plan.Fetches, err = p.asks(ctx, def, r, states); err != nil {
+		return Plan{}, err
+	}
+	past, err := p.DB.PastSlots(ctx, def.ID, times[0], times[len(times)-1])
+	if err != nil {
+		return Plan{}, err
+	}
+	plan.Slots = lay(times, past, r)
+	plan.Basis = basis(p.CodeVersion, def, times, states, past, plan.Fetches)
+	return plan, p.foresee(ctx, def, r, &plan)
+}
+
+// Store stores a plan and gives it its number.
+func (p Planner) Store(ctx context.Context, plan *Plan) error {
+	fetches := make([]postgres.BackfillFetch, len(plan.Fetches))
+	for i, a := range plan.Fetches {
+		fetches[i] = a.BackfillFetch
+	}
+	id, err := p.DB.SavePlan(ctx, plan.Backfill, fetches, plan.Slots)
+	plan.ID = id
+	return err
+}
+
+// check finds the signal, fills in what is left open and reports every fault at once.
+func (p Planner) check(r *Request) (signals.Definition, error) {
+	var errs []error
+	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	i := slices.IndexFunc(p.Definitions, func(d signals.Definition) bool { return d.ID == r.Signal })
+	var def signals.Definition
+	if i < 0 {
+		ids := make([]string, len(p.Definitions))
+		for i, d := range p.Definitions {
+			ids[i] = d.ID
+		}
+		fault("--signal: there is no signal %q, only %q", r.Signal, ids)
+	} else {
+		def = p.Definitions[i]
+		zone, err := zoneOf(def.Cadence)
+		if err != nil {
+			return def, err
+		}
+		begin, _ := days(r.From, r.To, zone)
+		lastDay, _ := days(r.To, r.To, zone)
+		switch {
+		case r.From.IsZero() || r.To.IsZero():
+			fault("--from, --to: a range has a first and a last day")
+		case lastDay.Before(begin):
+			fault("--from %s is after --to %s", r.From.Format(time.DateOnly), r.To.Format(time.DateOnly))
+		case lastDay.After(p.Now):
+			fault("--to %s lies in the future: it is %s", r.To.Format(time.DateOnly), p.Now.In(zone).Format("2006-01-02 15:04 MST"))
+		}
+	}
+	if r.AsOf.After(p.Now) {
+		fault("--as-of %s lies in the future: it is %s", r.AsOf.Format(time.RFC3339), p.Now.Format(time.RFC3339))
+	}
+	switch r.Existing {
+	case "":
+		r.Existing = ExistingSkip
+		if !r.AsOf.IsZero() {
+			r.Existing = ExistingAll
+		}
+	case ExistingSkip, ExistingFailed:
+		if !r.AsOf.IsZero() {
+			fault("--existing %s does not go with --as-of, which looks at every slot and overwrites none", r.Existing)
+		}
+	case ExistingAll:
+	default:
+		fault("--existing %q is none of skip, failed, all", r.Existing)
+	}
+	if r.Parallelism < 1 {
+		fault("--parallelism %d is less than 1", r.Parallelism)
+	}
+	r.AsOf = r.AsOf.UTC()
+	if len(errs) > 0 {
+		return def, RequestError{errors.Join(errs...)}
+	}
+	return def, nil
+}
+
+func zoneName(c series.Cadence) string { return cmp.Or(c.Zone, "UTC") }
+
+// lay decides what is done with each slot.
+func lay(times []time.Time, past []postgres.PastSlot, r Request) []postgres.BackfillSlot {
+	known := make(map[int64]postgres.PastSlot, len(past))
+	for _, s := range past {
+		known[s.Slot.UnixMicro()] = s
+	}
+	list := make([]postgres.BackfillSlot, len(times))
+	for i, t := range times {
+		s := postgres.BackfillSlot{Slot: t, Status: postgres.SlotPending}
+		before := known[t.UnixMicro()]
+		s.OldValue = before.Value
+		var reason string
+		switch {
+		case before.HasSnapshot && r.Existing != ExistingAll:
+			reason = "it has a snapshot"
+		case before.HasFailed && !before.HasSnapshot && r.Existing == ExistingSkip:
+			reason = "its run has failed"
+		}
+		if reason != "" {
+			s.Status, s.Reason = postgres.SlotSkipped, &reason
+		}
+		list[i] = s
+	}
+	return list
+}
+
+// foresee computes what would come out at the first of the slots that are to be done.
+func (p Planner) foresee(ctx context.Context, def signals.Definition, r Request, plan *Plan) error {
+	var known *hindsight
+	for i := range plan.Slots {
+		s := &plan.Slots[i]
+		if s.Status != postgres.SlotPending {
+			continue
+		}
+		if r.Foresee >= 0 && plan.Foreseen >= r.Foresee {
+			return nil
+		}
+		snap, err := p.Compute(ctx, def, s.Slot)
+		if err != nil {
+			return fmt.Errorf("foresee %s at %s: %w", def.ID, s.Slot.Format(time.RFC3339), err)
+		}
+		s.NewValue = snap.Value
+		if !r.AsOf.IsZero() {
+			if known == nil {
+				if known, err = lookBack(ctx, p.DB, def, r.AsOf); err != nil {
+					return err
+				}
+			}
+			s.NewValue = known.about(snap).Value
+		}
+		plan.Foreseen++
+	}
+	return nil
+}

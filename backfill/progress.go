@@ -1,0 +1,104 @@
+package backfill
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"tidemark/internal/postgres"
+)
+
+// The states of a backfill as they are shown, besides those that an operator sets.
+const (
+	StateAsking = "asking the sources"
+	StateDone   = "done"
+)
+
+// Progress is how far a backfill has come, counted from its slots when it was asked for.
+type Progress struct {
+	postgres.Backfill
+	postgres.BackfillCounts
+	State string
+	// Rate is slots per second, over the last minute at most; 0 while none was done in that time.
+	Rate float64
+	// Left is the time that the rest takes at that rate, negative where there is no rate.
+	Left time.Duration
+}
+
+// ProgressOf counts.
+func ProgressOf(ctx context.Context, db *postgres.DB, id int64) (Progress, error) {
+	b, err := db.Backfill(ctx, id)
+	if err != nil {
+		return Progress{}, err
+	}
+	c, err := db.BackfillCounts(ctx, id)
+	if err != nil {
+		return Progress{}, err
+	}
+	return measure(b, c), nil
+}
+
+func measure(b postgres.Backfill, c postgres.BackfillCounts) Progress {
+	p := Progress{Backfill: b, BackfillCounts: c, State: StateOf(b, c), Left: -1}
+	if c.Lately > 0 && c.Seconds > 0 {
+		p.Rate = float64(c.Lately) / c.Seconds
+		p.Left = time.Duration(float64(c.Pending) / p.Rate * float64(time.Second))
+	}
+	return p
+}
+
+// StateOf is the state of a backfill in a word or two.
+func StateOf(b postgres.Backfill, c postgres.BackfillCounts) string {
+	switch {
+	case b.Status != postgres.BackfillRunning:
+		return b.Status
+	case b.FinishedAt != nil:
+		return StateDone
+	case c.Asking > 0:
+		return StateAsking
+	}
+	return b.Status
+}
+
+// Over tells that nothing more will happen to the backfill by itself.
+func (p Progress) Over() bool {
+	return p.State != StateAsking && p.State != postgres.BackfillRunning
+}
+
+// Finished counts the slots of the plan that are over, of Total; slots that the plan leaves alone are in neither.
+func (p Progress) Finished() int64 { return p.Done + p.Failed + p.Cancelled }
+
+// Total counts the slots that the plan is to do.
+func (p Progress) Total() int64 { return p.Slots - p.Skipped }
+
+// String is the progress in one line.
+func (p Progress) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "backfill %d of %s: %s, %d of %d slots", p.ID, p.Signal, p.State, p.Finished(), p.Total())
+	if total := p.Total(); total > 0 {
+		fmt.Fprintf(&b, " (%d%%)", 100*p.Finished()/total)
+	}
+	if p.Failed > 0 {
+		fmt.Fprintf(&b, ", %d failed", p.Failed)
+	}
+	if pace := p.Pace(); pace != "" {
+		b.WriteString(", " + pace)
+	}
+	return b.String()
+}
+
+// Pace is rate and time left in words, empty while it is not at work.
+func (p Progress) Pace() string {
+	if p.Over() || p.State == StateAsking || p.Rate == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s slots/s, %s left", rate(p.Rate), p.Left.Round(time.Second))
+}
+
+func rate(r float64) string {
+	if r < 10 {
+		return fmt.Sprintf("%.1f", r)
+	}
+	return fmt.Sprintf("%.0f", r)
+}

@@ -1,0 +1,137 @@
+package backfill
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+
+	"tidemark/internal/postgres"
+	"tidemark/signals"
+)
+
+// Result is what a backfill computed for a slot and did not store as its snapshot, because one stands there already or because it
+// was made with later knowledge. It is kept with the slot. A number that is unknown is nil.
+type Result struct {
+	// AsOf is the instant whose knowledge it is made from.
+	AsOf       time.Time                    `json:"as_of"`
+	Status     string                       `json:"status,omitempty"`
+	ObservedAt *time.Time                   `json:"observed_at"`
+	KnownAt    *time.Time                   `json:"known_at"`
+	Value      *float64                     `json:"value"`
+	Lo         *float64                     `json:"lo"`
+	Hi         *float64                     `json:"hi"`
+	Baseline   *float64                     `json:"baseline"`
+	Scale      *float64                     `json:"scale"`
+	Z          *float64                     `json:"z_score"`
+	DeltaPct   *float64                     `json:"delta_pct"`
+	N          int                          `json:"n"`
+	Components []postgres.SnapshotComponent `json:"components,omitempty"`
+	// CodeVersion is the version of the program that computed it, where that is not the snapshot's.
+	CodeVersion string `json:"code_version,omitempty"`
+}
+
+func resultOf(s postgres.Snapshot) *Result {
+	return &Result{
+		AsOf: s.At, Status: s.Status, ObservedAt: s.ObservedAt, KnownAt: s.KnownAt, Value: s.Value, Lo: s.Lo, Hi: s.Hi,
+		Baseline: s.Baseline, Scale: s.Scale, Z: s.Z, DeltaPct: s.DeltaPct, N: s.N, Components: s.Components, CodeVersion: s.CodeVersion,
+	}
+}
+
+// alike tells whether two snapshots say the same, whoever computed them and when.
+func alike(a, b postgres.Snapshot) (bool, error) {
+	x, err := said(a)
+	if err != nil {
+		return false, err
+	}
+	y, err := said(b)
+	return bytes.Equal(x, y), err
+}
+
+// said is all that a snapshot says, in one form: what the database gives back has other time zones and empty lists than what was
+// computed.
+func said(s postgres.Snapshot) ([]byte, error) {
+	s.CodeVersion, s.RunID = "", nil
+	if s.Backtest != nil {
+		b := *s.Backtest
+		b.CodeVersion, b.ComputedAt = "", b.ComputedAt.UTC()
+		s.Backtest = &b
+	}
+	s.At, s.ObservedAt, s.KnownAt = s.At.UTC(), inUTC(s.ObservedAt), inUTC(s.KnownAt)
+	components := make([]postgres.SnapshotComponent, len(s.Components))
+	for i, c := range s.Components {
+		c.ObservedAt = inUTC(c.ObservedAt)
+		components[i] = c
+	}
+	inputs := make([]postgres.Input, len(s.Inputs))
+	for i, in := range s.Inputs {
+		in.FetchedAt = in.FetchedAt.UTC()
+		inputs[i] = in
+	}
+	s.Components, s.Inputs = components, inputs
+	b, err := json.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("compare snapshots of %s: %w", s.Signal, err)
+	}
+	return b, nil
+}
+
+func inUTC(t *time.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	u := t.UTC()
+	return &u
+}
+
+func equal(a, b *float64) bool {
+	return a == nil && b == nil || a != nil && b != nil && *a == *b
+}
+
+// hindsight is a signal's whole track as known at one instant.
+type hindsight struct {
+	asOf  time.Time
+	track map[int64]signals.Estimate
+}
+
+// lookBack computes a signal's track once, from what was known at an instant.
+func lookBack(ctx context.Context, db *postgres.DB, def signals.Definition, asOf time.Time) (*hindsight, error) {
+	in, err := db.ObservationsAsOf(ctx, def.Inputs, asOf)
+	if err != nil {
+		return nil, err
+	}
+	track := def.Compute(in, asOf)
+	h := &hindsight{asOf: asOf, track: make(map[int64]signals.Estimate, len(track))}
+	for _, e := range track {
+		h.track[e.ObservedAt.UnixMicro()] = e
+	}
+	return h, nil
+}
+
+// about states what is known with hindsight about the observation that a snapshot is about: the one that was the newest at its slot.
+// Every number is nil where that was withdrawn since, or where there was none.
+func (h *hindsight) about(s postgres.Snapshot) Result {
+	res := Result{AsOf: h.asOf, ObservedAt: inUTC(s.ObservedAt)}
+	if s.ObservedAt == nil {
+		return res
+	}
+	e, ok := h.track[s.ObservedAt.UnixMicro()]
+	if !ok {
+		return res
+	}
+	known := e.KnownAt.UTC()
+	res.KnownAt = &known
+	res.Value, res.Lo, res.Hi, res.Baseline, res.Scale = number(e.Value), number(e.Lo), number(e.Hi), number(e.Baseline), number(e.Scale)
+	res.Z, res.DeltaPct, res.N = number(e.Z()), number(e.DeltaPct()), e.N
+	return res
+}
+
+// number turns the NaN of an unknown number into nil.
+func number(v float64) *float64 {
+	if math.IsNaN(v) {
+		return nil
+	}
+	return &v
+}

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"tidemark/api"
+	"tidemark/api/view"
+	"tidemark/internal/devstack"
+	"tidemark/internal/postgres"
+	"tidemark/signals"
+	"tidemark/workers/task"
+)
+
+const (
+	// fortyYears is a daily history of that length.
+	fortyYears = 14610
+	// revisions is how many later computations changed a few points each.
+	revisions = 200
+)
+
+// now is the time of the bench's world.
+var now = time.Date(2026, time.March, 2, 0, 0, 0, 0, time.UTC)
+
+// stand is a database with one signal's history in it, and the API on a listener.
+type stand struct {
+	def    signals.Definition
+	db     *postgres.DB
+	url    string
+	client *http.Client
+}
+
+// withStand runs f on a stand with a history of so many points.
+func withStand(ctx context.Context, points int, f func(context.Context, *stand) error) (err error) {
+	dir, err := os.MkdirTemp("", "tidemark-bench-history")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if err := os.Chmod(dir, 0o755); err != nil { // as root, the server runs as another user
+		return err
+	}
+	server, err := devstack.StartPostgres(ctx, devstack.PostgresOptions{Dir: filepath.Join(dir, "postgres"), Throwaway: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.Stop(context.WithoutCancel(ctx))) }()
+	log := slog.New(slog.DiscardHandler)
+	if err := postgres.Migrate(ctx, server.URL(), log); err != nil {
+		return err
+	}
+	worker, err := postgres.Open(ctx, server.URL(), postgres.RoleWorker)
+	if err != nil {
+		return err
+	}
+	defer worker.Close()
+	if _, err := worker.EnsureWorld(ctx, view.WorldSandbox, &now); err != nil {
+		return err
+	}
+	def, ok := signals.ByID("crack-spread-321")
+	if !ok {
+		return errors.New("the catalog has no crack spread")
+	}
+	s := &stand{def: def, client: &http.Client{Transport: &http.Transport{DisableCompression: true}}}
+	if err := fill(ctx, worker, s.def, points); err != nil {
+		return err
+	}
+	if s.db, err = postgres.Open(ctx, server.URL(), postgres.RoleAPI); err != nil {
+		return err
+	}
+	defer s.db.Close()
+	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	s.url = "http://" + ln.Addr().String()
+	v, err := view.New(view.Options{
+		Store: s.db, Definitions: []signals.Definition{s.def}, PublicURL: s.url, World: view.WorldSandbox,
+		Now: func() time.Time { return now }, Log: log,
+	})
+	if err != nil {
+		return err
+	}
+	srv := api.New(api.Options{View: v, Log: log})
+	g, ctx := errgroup.WithContext(ctx)
+	ctx, stop := context.WithCancel(ctx)
+	g.Go(func() error { return v.Run(ctx) })
+	g.Go(func() error { return srv.Serve(ctx, ln) })
+	g.Go(func() error {
+		defer stop()
+		for v.State() == nil {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(time.Millisecond):
+			}
+		}
+		return f(ctx, s)
+	})
+	return g.Wait()
+}
+
+// fill stores a random walk, and then computations that revise some points and widen the newest interval.
+func fill(ctx context.Context, db *postgres.DB, def signals.Definition, points int) error {
+	rng := rand.New(rand.NewPCG(1, 1))
+	track := make(signals.Track, points)
+	v := 20.0
+	for i := range track {
+		v += rng.NormFloat64()
+		at := now.AddDate(0, 0, i-points-revisions)
+		track[i] = signals.Estimate{
+			ObservedAt: at, KnownAt: at.Add(70*time.Hour + time.Duration(rng.IntN(1e9))*time.Microsecond),
+			Value: v, Lo: v - rng.Float64(), Hi: v + rng.Float64(), Baseline: v + rng.NormFloat64(), Scale: 1 + rng.Float64(), N: 105,
+		}
+	}
+	for i := range track[:min(points, 1500)] {
+		track[i].Baseline = math.NaN()
+	}
+	for i := range revisions {
+		if i > 0 {
+			for range 20 {
+				track[rng.IntN(points)].Value += 0.01
+			}
+		}
+		snap := postgres.Snapshot{
+			Signal: def.ID, At: now.AddDate(0, 0, i-revisions), Status: signals.StatusLive, Cause: "bench", ObservedAt: &track[points-1].ObservedAt,
+			KnownAt: &track[points-1].KnownAt, Value: &track[points-1].Value, Synthetic: true, CodeVersion: "bench",
+		}
+		if err := db.SaveSnapshot(ctx, task.Fence{}, snap, track); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// get reads a whole answer, and tells how many bytes it has. look, if any, is called for each piece.
+func (s *stand) get(ctx context.Context, path string, look func()) (int64, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/api/signals/"+s.def.ID+path, nil)
+	if err != nil {
+		return 0, err
+	}
+	resp, err := s.client.Do(r)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		return 0, fmt.Errorf("%s answers %s", path, resp.Status)
+	}
+	buf := make([]byte, 64<<10)
+	var n int64
+	for {
+		k, err := resp.Body.Read(buf)
+		n += int64(k)
+		if look != nil {
+			look()
+		}
+		if errors.Is(err, io.EOF) {
+			return n, nil
+		}
+		if err != nil {
+			return n, err
+		}
+	}
+}
+
+// against measures an answer beside COPY of the query that it stands for.
+func (s *stand) against(ctx context.Context, m *meter, what, path string, asOf time.Time, target float64) error {
+	ours, theirs, err := m.turns(
+		func() (time.Duration, error) {
+			return m.once(func() error { _, err := s.get(ctx, path, nil); return err })
+		},
+		func() (time.Duration, error) {
+			return m.once(func() error {
+				return s.db.CopyHistory(ctx, io.Discard, postgres.HistoryQuery{Signal: s.def.ID, AsOf: asOf})
+			})
+		},
+	)
+	if err != nil {
+		return err
+	}
+	m.ratio(what, fortyYears, ours, theirs, target)
+	return nil
+}
+
+func latestHistory(ctx context.Context, m *meter) error {
+	return withStand(ctx, fortyYears, func(ctx context.Context, s *stand) error {
+		if err := s.against(ctx, m, "JSON, from memory", "/history", now, 4); err != nil {
+			return err
+		}
+		return s.against(ctx, m, "CSV, from memory", "/history?format=csv", now, 4)
+	})
+}
+
+func pastHistory(ctx context.Context, m *meter) error {
+	then := now.AddDate(0, 0, -revisions/2).Add(time.Hour)
+	path := "/history?format=csv&as_of=" + then.Format(time.RFC3339)
+	err := withStand(ctx, fortyYears, func(ctx context.Context, s *stand) error {
+		if err := s.against(ctx, m, "CSV, from the database", path, then, 0.9); err != nil {
+			return err
+		}
+		return s.memory(ctx, m, path)
+	})
+	if err != nil {
+		return err
+	}
+	return withStand(ctx, 5*fortyYears, func(ctx context.Context, s *stand) error { return s.memory(ctx, m, path) })
+}
+
+// memory prints how far the heap of this process, server and client, grows while an answer is streamed.
+func (s *stand) memory(ctx context.Context, m *meter, path string) error {
+	var stats runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&stats)
+	before, most := stats.HeapAlloc, uint64(0)
+	n, err := s.get(ctx, path, func() {
+		runtime.GC() // what is garbage is not held
+		runtime.ReadMemStats(&stats)
+		most = max(most, stats.HeapAlloc)
+	})
+	if err != nil {
+		return err
+	}
+	m.say("  %-34s %12.2f MB sent: the heap grew by at most %.2f MB", "memory", float64(n)/1e6, max(0, (float64(most)-float64(before))/1e6))
+	return nil
+}

@@ -1,0 +1,116 @@
+// Command bench measures what the program promises of its speed: `go run ./bench`. Every figure is a ratio of two things that are
+// measured in turns, in this one run and on this one machine, so that a busy or a slow machine moves both. It needs the programs of
+// a PostgreSQL and, for the comparison with pandas, a python3 that has it. Nothing depends on the outcome: it is printed. Start at
+// targets.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"time"
+
+	"tidemark/ingest/world"
+)
+
+// targets lists what is measured, in order.
+var targets = []struct {
+	id, what string
+	run      func(ctx context.Context, m *meter) error
+}{
+	{"P3", "the latest history as JSON, against COPY of the same query to nowhere", latestHistory},
+	{"P4", "the history as of an instant as CSV, against COPY of the same query to nowhere", pastHistory},
+	{"P5", "a history loaded page by page from a local server, against psql's \\copy of its rows; and P6, the same again", loads},
+	{"P7", "40 years of all signals computed again, against vectorised pandas", recompute},
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	if err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1) //nolint:forbidigo // this is main
+	}
+}
+
+// run measures the targets that are named, all where none is.
+func run(ctx context.Context, only []string, out io.Writer) error {
+	m := &meter{out: out, now: world.Wall{}.Now, rounds: 15}
+	for _, t := range targets {
+		if len(only) > 0 && !slices.Contains(only, t.id) {
+			continue
+		}
+		m.say("%s: %s", t.id, t.what)
+		if err := t.run(ctx, m); err != nil {
+			return fmt.Errorf("%s: %w", t.id, err)
+		}
+	}
+	return nil
+}
+
+// meter takes times and prints them.
+type meter struct {
+	out    io.Writer
+	now    func() time.Time
+	rounds int
+}
+
+func (m *meter) say(format string, args ...any) { _, _ = fmt.Fprintf(m.out, format+"\n", args...) }
+
+// once is how long f takes.
+func (m *meter) once(f func() error) (time.Duration, error) {
+	begin := m.now()
+	err := f()
+	return m.now().Sub(begin), err
+}
+
+// turns lets ours and theirs take turns, after one of each that does not count, and returns the median time of either.
+func (m *meter) turns(ours, theirs func() (time.Duration, error)) (a, b time.Duration, err error) {
+	var as, bs []time.Duration
+	for i := range m.rounds + 1 {
+		a, err := ours()
+		if err != nil {
+			return 0, 0, err
+		}
+		b, err := theirs()
+		if err != nil {
+			return 0, 0, err
+		}
+		if i > 0 {
+			as, bs = append(as, a), append(bs, b)
+		}
+	}
+	return median(as), median(bs), nil
+}
+
+func median(d []time.Duration) time.Duration {
+	slices.Sort(d)
+	return d[len(d)/2]
+}
+
+// ratio prints two speeds of one thing, their ratio, and what it should be at least.
+func (m *meter) ratio(what string, rows int, ours, theirs time.Duration, target float64) {
+	r := theirs.Seconds() / ours.Seconds()
+	m.say("  %-34s %12s rows/s  against %12s rows/s  ratio %6.2f  target >= %.1f  %s", what, perSecond(rows, ours), perSecond(rows, theirs), r,
+		target, verdict(r >= target))
+}
+
+func verdict(met bool) string {
+	if met {
+		return "met"
+	}
+	return "MISSED"
+}
+
+func perSecond(n int, d time.Duration) string {
+	s := fmt.Sprintf("%.0f", float64(n)/d.Seconds())
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return strings.TrimSpace(s)
+}

@@ -1,0 +1,271 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	_ "embed"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tidemark/series"
+	"tidemark/signals"
+)
+
+//go:embed pandas.py
+var pandasScript []byte
+
+// twins are the signals that pandas.py computes, too. They hold nearly all points: the others are monthly or yearly.
+var twins = []string{"crack-spread-321", "hormuz-transit", "eia-weekly-petroleum"}
+
+// recompute measures Compute, and the backtests, on made-up inputs of 40 years, and on twice as many.
+func recompute(ctx context.Context, m *meter) error {
+	at := now.Add(17 * time.Hour)
+	in, twice := inputs(now, 40), inputs(now, 80)
+	all := func(in series.Set, f func(signals.Definition, series.Set)) func() (time.Duration, error) {
+		return func() (time.Duration, error) {
+			return m.once(func() error {
+				for _, d := range signals.All() {
+					f(d, in)
+				}
+				return nil
+			})
+		}
+	}
+	compute := func(d signals.Definition, in series.Set) { d.Compute(in, at) }
+	backtest := func(d signals.Definition, in series.Set) { d.RunBacktest(in, at) }
+	for _, c := range []struct {
+		what string
+		f    func(signals.Definition, series.Set)
+	}{{"values and intervals", compute}, {"backtests", backtest}} {
+		once, two, err := m.turns(all(in, c.f), all(twice, c.f))
+		if err != nil {
+			return err
+		}
+		r := two.Seconds() / once.Seconds()
+		m.say("  %-34s %d signals, 40 years %.1f ms, 80 years %.1f ms: ratio %.2f  target <= 2.2  %s", c.what, len(signals.All()),
+			1e3*once.Seconds(), 1e3*two.Seconds(), r, verdict(r <= 2.2))
+	}
+	p, err := startPandas(ctx, in, at)
+	if err != nil {
+		m.say("  no comparison with pandas: %v", err)
+		return nil
+	}
+	defer p.stop()
+	return p.compare(m, in, at)
+}
+
+// inputs makes up a random walk for every input of every signal, for some years up to an instant, in the rhythm of its publisher: every
+// weekday, every day, every Friday, every month or every year. Now and then a day is missing.
+func inputs(until time.Time, years int) series.Set {
+	set := series.Set{}
+	for _, d := range signals.All() {
+		for _, id := range d.BacktestInputs() {
+			if set[id] == nil {
+				set[id] = walk(id, rhythm(d, id), until.AddDate(-years, 0, 0), until)
+			}
+		}
+	}
+	return set
+}
+
+// rhythm is how often an input is published: as the signal is, but for the daily prices that others are held to.
+func rhythm(d signals.Definition, id series.ID) string {
+	if !slices.Contains(d.Inputs, id) {
+		return "weekdays"
+	}
+	if d.ID == "crack-spread-321" {
+		return "weekdays"
+	}
+	return d.Frequency
+}
+
+func walk(id series.ID, rhythm string, from, until time.Time) []series.Point {
+	seed := uint64(14695981039346656037)
+	for _, c := range []byte(id) {
+		seed = (seed ^ uint64(c)) * 1099511628211
+	}
+	rng := rand.New(rand.NewPCG(seed, 1))
+	v := 100.0
+	var out []series.Point
+	for at := from; at.Before(until); at = at.AddDate(0, 0, 1) {
+		var due bool
+		switch rhythm {
+		case "daily":
+			due = true
+		case "weekdays":
+			due = at.Weekday() != time.Saturday && at.Weekday() != time.Sunday
+		case "weekly":
+			due = at.Weekday() == time.Friday
+		case "monthly":
+			due = at.Day() == 1
+		default:
+			due = at.Day() == 1 && at.Month() == time.August
+		}
+		if !due {
+			continue
+		}
+		v = max(20, v+rng.NormFloat64())
+		if rhythm != "weekly" && rng.IntN(100) == 0 {
+			continue
+		}
+		out = append(out, series.Point{ObservedAt: at, VintageAt: at.Add(time.Duration(60+rng.IntN(100)) * time.Hour), Value: math.Round(v*100) / 100})
+	}
+	return out
+}
+
+// python is a running pandas.py.
+type python struct {
+	dir string
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Scanner
+}
+
+// startPandas starts the first python3 that has pandas, on a folder with the inputs.
+func startPandas(ctx context.Context, in series.Set, at time.Time) (*python, error) {
+	var program string
+	for _, candidate := range []string{"python3", "/usr/bin/python3"} {
+		if exec.CommandContext(ctx, candidate, "-c", "import pandas").Run() == nil {
+			program = candidate
+			break
+		}
+	}
+	if program == "" {
+		return nil, errors.New("no python3 on this machine has it (Debian: apt-get install python3-pandas)")
+	}
+	dir, err := os.MkdirTemp("", "tidemark-bench-pandas")
+	if err != nil {
+		return nil, err
+	}
+	p := &python{dir: dir}
+	if err := p.start(ctx, program, in, at); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return p, nil
+}
+
+func (p *python) start(ctx context.Context, program string, in series.Set, at time.Time) error {
+	for id, points := range in {
+		var days, values, known []byte
+		for _, pt := range points {
+			days = binary.LittleEndian.AppendUint64(days, uint64(pt.ObservedAt.Unix()/86400))
+			values = binary.LittleEndian.AppendUint64(values, math.Float64bits(pt.Value))
+			known = binary.LittleEndian.AppendUint64(known, uint64(pt.VintageAt.Unix()))
+		}
+		for ext, b := range map[string][]byte{"days": days, "values": values, "known": known} {
+			if err := os.WriteFile(filepath.Join(p.dir, string(id)+"."+ext), b, 0o600); err != nil {
+				return err
+			}
+		}
+	}
+	script := filepath.Join(p.dir, "script.py")
+	if err := os.WriteFile(script, pandasScript, 0o600); err != nil {
+		return err
+	}
+	p.cmd = exec.CommandContext(ctx, program, script, p.dir, strconv.FormatInt(at.Unix(), 10))
+	p.cmd.Stderr = os.Stderr
+	stdin, err := p.cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	stdout, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	p.in, p.out = stdin, bufio.NewScanner(stdout)
+	return p.cmd.Start()
+}
+
+func (p *python) stop() {
+	_ = p.in.Close()
+	_ = p.cmd.Wait()
+	_ = os.RemoveAll(p.dir)
+}
+
+// compute lets pandas compute a signal, and returns how long that took by its own clock.
+func (p *python) compute(id string) (time.Duration, error) {
+	if _, err := fmt.Fprintln(p.in, id); err != nil {
+		return 0, fmt.Errorf("ask pandas: %w", err)
+	}
+	if !p.out.Scan() {
+		return 0, fmt.Errorf("pandas gave no answer for %s: %w", id, errors.Join(p.out.Err(), io.ErrUnexpectedEOF))
+	}
+	seconds, err := strconv.ParseFloat(strings.TrimSpace(p.out.Text()), 64)
+	return time.Duration(seconds * float64(time.Second)), err
+}
+
+func (p *python) compare(m *meter, in series.Set, at time.Time) error {
+	var ours, theirs time.Duration
+	points := 0
+	for _, id := range twins {
+		d, ok := signals.ByID(id)
+		if !ok {
+			return fmt.Errorf("there is no signal %s", id)
+		}
+		var track signals.Track
+		a, b, err := m.turns(
+			func() (time.Duration, error) {
+				return m.once(func() error { track = d.Compute(in, at); return nil })
+			},
+			func() (time.Duration, error) { return p.compute(id) },
+		)
+		if err != nil {
+			return err
+		}
+		apart, err := p.apart(id, track)
+		if err != nil {
+			return err
+		}
+		m.ratio(id, len(track), a, b, 7)
+		m.say("  %-34s the two differ by at most %.1e of the scale of a column  target <= 1e-9  %s", "", apart, verdict(apart <= 1e-9))
+		ours, theirs, points = ours+a, theirs+b, points+len(track)
+	}
+	m.ratio("the three together", points, ours, theirs, 7)
+	return nil
+}
+
+// apart is the largest difference between a track and what pandas wrote, as a share of the larger of the number and its column's mean
+// size. A number that only one of the two knows is infinitely far.
+func (p *python) apart(id string, track signals.Track) (float64, error) {
+	raw, err := os.ReadFile(filepath.Join(p.dir, id+".out"))
+	if err != nil {
+		return 0, err
+	}
+	const columns = 5
+	if len(raw) != 8*columns*len(track) {
+		return math.Inf(1), nil
+	}
+	worst := 0.0
+	for c := range columns {
+		sum, n := 0.0, 0
+		pairs := make([][2]float64, len(track))
+		for i, e := range track {
+			x := [columns]float64{e.Value, e.Lo, e.Hi, e.Baseline, e.Scale}[c]
+			y := math.Float64frombits(binary.LittleEndian.Uint64(raw[8*(columns*i+c):]))
+			if math.IsNaN(x) != math.IsNaN(y) {
+				return math.Inf(1), nil
+			}
+			pairs[i] = [2]float64{x, y}
+			if !math.IsNaN(x) {
+				sum, n = sum+math.Abs(x), n+1
+			}
+		}
+		for _, xy := range pairs {
+			if !math.IsNaN(xy[0]) {
+				worst = max(worst, math.Abs(xy[0]-xy[1])/max(math.Abs(xy[0]), sum/float64(n)))
+			}
+		}
+	}
+	return worst, nil
+}

@@ -1,0 +1,280 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tidemark/backfill"
+	"tidemark/internal/postgres"
+	"tidemark/workers"
+)
+
+type backfillCommand struct {
+	Plan        backfillPlan   `cmd:"" help:"Work out a backfill, show it and store it. Nothing is done."`
+	Apply       backfillApply  `cmd:"" help:"Do exactly what a plan showed, or refuse because the world has changed."`
+	Run         backfillRun    `cmd:"" help:"Plan and apply in one go."`
+	List        backfillList   `cmd:"" help:"Print the backfills."`
+	Show        backfillShow   `cmd:"" help:"Print one backfill: how far it is, at what rate, what failed."`
+	Pause       backfillPause  `cmd:"" help:"Stop a backfill until it is resumed."`
+	Resume      backfillResume `cmd:"" help:"Let a paused backfill go on."`
+	Cancel      backfillCancel `cmd:"" help:"End a backfill for good. What was done stays."`
+	RetryFailed backfillRetry  `cmd:"" help:"Try the failed slots of a backfill again, and only those."`
+}
+
+// backfillRange is what a plan is asked for.
+type backfillRange struct {
+	Signal      string    `required:"" help:"The signal."`
+	From        time.Time `required:"" format:"2006-01-02" help:"The first day, in the zone of the signal's schedule."`
+	To          time.Time `required:"" format:"2006-01-02" help:"The last day, included."`
+	AsOf        time.Time `format:"2006-01-02T15:04:05Z07:00" help:"Compute the whole range from what was known at this instant (RFC 3339), and keep it beside what was served. Default: each slot from what was known at the slot."`
+	FromArchive bool      `help:"Ask no source: read its archived answers again."`
+	Existing    string    `help:"Which slots to do besides those that never ran: skip (no others, the default), failed (those whose run failed) or all. What stands is never overwritten."`
+	Parallelism int       `default:"1" help:"How many runs of the backfill may be under way at once. 1 keeps the order of time, which a state that looks back on earlier slots (skill gone) needs; more is faster."`
+	Diff        bool      `help:"Compute and show old and new value of every slot, not only of the first."`
+}
+
+// shownSlots is how many slots a plan computes and shows when not all are asked for.
+const shownSlots = 10
+
+func (r backfillRange) request() backfill.Request {
+	foresee := shownSlots
+	if r.Diff {
+		foresee = -1
+	}
+	return backfill.Request{
+		Signal: r.Signal, From: r.From, To: r.To, AsOf: r.AsOf, FromArchive: r.FromArchive, Existing: r.Existing,
+		Parallelism: r.Parallelism, Foresee: foresee,
+	}
+}
+
+// plan makes, stores and shows a plan.
+func (r backfillRange) plan(ctx context.Context, p *program, planner backfill.Planner) (backfill.Plan, error) {
+	plan, err := planner.Plan(ctx, r.request())
+	if fault := (backfill.RequestError{}); errors.As(err, &fault) {
+		return plan, usageError{err}
+	}
+	if err != nil {
+		return plan, err
+	}
+	if err := planner.Store(ctx, &plan); err != nil {
+		return plan, err
+	}
+	return plan, writePlan(p.stdout, plan)
+}
+
+func (p *program) planner(ctx context.Context, db *postgres.DB) (backfill.Planner, error) {
+	now, err := p.worldTime(ctx, db)
+	if err != nil {
+		return backfill.Planner{}, err
+	}
+	computed := workers.Signals{DB: db, CodeVersion: codeVersion()}
+	return backfill.Planner{
+		DB: db, Definitions: p.definitions(), Sources: p.sources(), Compute: computed.Snapshot, Now: now, CodeVersion: codeVersion(),
+	}, nil
+}
+
+type backfillPlan struct {
+	backfillRange `embed:""`
+}
+
+// Run stores a plan and shows it.
+func (c backfillPlan) Run(ctx context.Context, p *program) error {
+	return p.withPlanner(ctx, func(_ *postgres.DB, planner backfill.Planner) error {
+		plan, err := c.plan(ctx, p, planner)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(p.stdout, "\nNothing was done. `tidemark backfill apply %d` does exactly this.\n", plan.ID)
+		return err
+	})
+}
+
+// withPlanner opens the database for a command that plans.
+func (p *program) withPlanner(ctx context.Context, f func(*postgres.DB, backfill.Planner) error) error {
+	return p.withDB(ctx, func(db *postgres.DB) error {
+		planner, err := p.planner(ctx, db)
+		if err != nil {
+			return err
+		}
+		return f(db, planner)
+	})
+}
+
+func (p *program) withDB(ctx context.Context, f func(*postgres.DB) error) error {
+	db, err := p.openDB(ctx, postgres.RoleWorker)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return f(db)
+}
+
+// waiting says whether a command stays until its backfill is over.
+type waiting struct {
+	Wait bool `negatable:"" default:"true" help:"Follow the backfill to its end. Without, only begin it."`
+}
+
+func (w waiting) begun(ctx context.Context, p *program, db *postgres.DB, id int64) error {
+	if w.Wait {
+		return p.follow(ctx, db, id)
+	}
+	_, err := fmt.Fprintf(p.stdout, "Backfill %d has begun. Follow it with `tidemark backfill show %d`.\n", id, id)
+	return err
+}
+
+type backfillApply struct {
+	ID int64 `arg:"" help:"The plan."`
+	waiting
+}
+
+// Run applies a plan.
+func (c backfillApply) Run(ctx context.Context, p *program) error {
+	return p.withPlanner(ctx, func(db *postgres.DB, planner backfill.Planner) error {
+		if err := planner.Apply(ctx, c.ID); err != nil {
+			return err
+		}
+		return c.begun(ctx, p, db, c.ID)
+	})
+}
+
+type backfillRun struct {
+	backfillRange `embed:""`
+	waiting
+}
+
+// Run plans and applies.
+func (c backfillRun) Run(ctx context.Context, p *program) error {
+	return p.withPlanner(ctx, func(db *postgres.DB, planner backfill.Planner) error {
+		plan, err := c.plan(ctx, p, planner)
+		if err != nil {
+			return err
+		}
+		if err := planner.Apply(ctx, plan.ID); err != nil {
+			return err
+		}
+		_, _ = fmt.Fprintln(p.stdout)
+		return c.begun(ctx, p, db, plan.ID)
+	})
+}
+
+type backfillList struct {
+	Limit int `default:"20" help:"How many, newest first."`
+}
+
+// Run prints the newest backfills.
+func (c backfillList) Run(ctx context.Context, p *program) error {
+	return p.withDB(ctx, func(db *postgres.DB) error {
+		list, err := db.Backfills(ctx, c.Limit)
+		if err != nil {
+			return err
+		}
+		all := make([]backfill.Progress, len(list))
+		for i, b := range list {
+			if all[i], err = backfill.ProgressOf(ctx, db, b.ID); err != nil {
+				return err
+			}
+		}
+		return writeBackfills(p.stdout, all)
+	})
+}
+
+type backfillShow struct {
+	ID    int64 `arg:"" help:"The backfill."`
+	Slots bool  `help:"Print every slot."`
+	Diff  bool  `help:"Print the slots whose result is not what stands, old and new."`
+}
+
+// Run prints one backfill, and of its slots those that failed.
+func (c backfillShow) Run(ctx context.Context, p *program) error {
+	return p.withDB(ctx, func(db *postgres.DB) error {
+		progress, err := backfill.ProgressOf(ctx, db, c.ID)
+		if err != nil {
+			return err
+		}
+		fetches, err := db.BackfillFetches(ctx, c.ID)
+		if err != nil {
+			return err
+		}
+		if err := writeBackfill(p.stdout, progress, fetches); err != nil {
+			return err
+		}
+		status, limit := postgres.SlotFailed, shownSlots
+		if c.Slots || c.Diff {
+			status, limit = "", int(progress.Slots)
+		}
+		slots, err := db.BackfillSlots(ctx, c.ID, status, c.Diff, limit)
+		if err != nil {
+			return err
+		}
+		return writeSlots(p.stdout, progress, slots)
+	})
+}
+
+type backfillPause struct {
+	ID int64 `arg:"" help:"The backfill."`
+}
+
+// Run pauses a backfill.
+func (c backfillPause) Run(ctx context.Context, p *program) error {
+	return p.turn(ctx, c.ID, (*postgres.DB).PauseBackfill)
+}
+
+type backfillResume struct {
+	ID int64 `arg:"" help:"The backfill."`
+}
+
+// Run resumes a backfill.
+func (c backfillResume) Run(ctx context.Context, p *program) error {
+	return p.turn(ctx, c.ID, (*postgres.DB).ResumeBackfill)
+}
+
+type backfillCancel struct {
+	ID int64 `arg:"" help:"The backfill."`
+}
+
+// Run cancels a backfill.
+func (c backfillCancel) Run(ctx context.Context, p *program) error {
+	return p.turn(ctx, c.ID, (*postgres.DB).CancelBackfill)
+}
+
+// turn changes the state of a backfill and prints how it stands then.
+func (p *program) turn(ctx context.Context, id int64, change func(*postgres.DB, context.Context, int64) error) error {
+	return p.withDB(ctx, func(db *postgres.DB) error {
+		if err := change(db, ctx, id); err != nil {
+			return err
+		}
+		return p.printProgress(ctx, db, id)
+	})
+}
+
+func (p *program) printProgress(ctx context.Context, db *postgres.DB, id int64) error {
+	progress, err := backfill.ProgressOf(ctx, db, id)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(p.stdout, progress)
+	return err
+}
+
+type backfillRetry struct {
+	ID int64 `arg:"" help:"The backfill."`
+	waiting
+}
+
+// Run makes the failed slots due again.
+func (c backfillRetry) Run(ctx context.Context, p *program) error {
+	return p.withDB(ctx, func(db *postgres.DB) error {
+		slots, sources, err := db.RetryFailed(ctx, c.ID)
+		if err != nil {
+			return err
+		}
+		if slots+sources == 0 {
+			_, err := fmt.Fprintf(p.stdout, "Nothing of backfill %d has failed.\n", c.ID)
+			return err
+		}
+		_, _ = fmt.Fprintf(p.stdout, "%d slots and %d sources are tried again.\n", slots, sources)
+		return c.begun(ctx, p, db, c.ID)
+	})
+}

@@ -1,0 +1,358 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+
+	"tidemark/backfill"
+	"tidemark/internal/postgres"
+)
+
+const (
+	// followPoll is how often a backfill that is followed is counted, followLine how often that is a line where there is no terminal.
+	followPoll = 500 * time.Millisecond
+	followLine = 5 * time.Second
+	// idlePatience is how long nothing may happen before the follower asks whether anybody is at work.
+	idlePatience = 10 * time.Second
+)
+
+// follow shows the progress of a backfill until it is over, or until ctx ends: then the backfill goes on without it. Slots that failed
+// are an error in the end.
+func (p *program) follow(ctx context.Context, db *postgres.DB, id int64) error {
+	show := p.meter()
+	tick := time.NewTicker(followPoll)
+	defer tick.Stop()
+	idle := idleness{since: p.now()}
+	for {
+		progress, err := backfill.ProgressOf(ctx, db, id)
+		switch {
+		case ctx.Err() != nil:
+			show.end()
+			return fmt.Errorf("no longer followed: backfill %d goes on in the workers (`tidemark backfill show %d` looks at it, "+
+				"`tidemark backfill pause %d` stops it)", id, id, id)
+		case err != nil:
+			show.end()
+			return err
+		}
+		show.progress(progress, p.now())
+		if progress.Over() {
+			show.end()
+			return p.ended(ctx, db, progress)
+		}
+		if idle.tooLong(progress, p.now()) {
+			show.line("Nothing has happened for " + idlePatience.String() + ": is a scheduler running, and a worker? (`tidemark up`, or " +
+				"`tidemark scheduler` and `tidemark worker`.) The backfill waits for them.")
+		}
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+		}
+	}
+}
+
+// ended prints how a backfill came out.
+func (p *program) ended(ctx context.Context, db *postgres.DB, progress backfill.Progress) error {
+	id := progress.ID
+	_, _ = fmt.Fprintf(p.stdout, "backfill %d of %s: %s. %s\n", id, progress.Signal, progress.State, tally(progress))
+	if progress.State == postgres.BackfillPaused {
+		note := "by somebody else"
+		if progress.Note != nil {
+			note = *progress.Note
+		}
+		return fmt.Errorf("backfill %d was paused: %s", id, note)
+	}
+	if progress.Failed == 0 {
+		return nil
+	}
+	slots, err := db.BackfillSlots(ctx, id, postgres.SlotFailed, false, shownSlots)
+	if err != nil {
+		return err
+	}
+	if err := writeSlots(p.stdout, progress, slots); err != nil {
+		return err
+	}
+	return fmt.Errorf("%d slots of backfill %d have failed (`tidemark backfill retry-failed %d` tries them again)", progress.Failed, id, id)
+}
+
+// idleness notices that nobody works.
+type idleness struct {
+	since time.Time
+	seen  int64
+	told  bool
+}
+
+func (i *idleness) tooLong(p backfill.Progress, now time.Time) bool {
+	if state := p.Finished() + p.Running; state != i.seen || p.Running+p.Asking > 0 {
+		i.seen, i.since = state, now
+	}
+	if i.told || now.Sub(i.since) < idlePatience {
+		return false
+	}
+	i.told = true
+	return true
+}
+
+// meter shows progress: a bar on a terminal, lines elsewhere.
+type meter struct {
+	out  io.Writer
+	bar  *progressbar.ProgressBar
+	tty  bool
+	last time.Time
+	said string
+}
+
+func (p *program) meter() *meter {
+	f, ok := p.stdout.(*os.File)
+	return &meter{out: p.stdout, tty: ok && term.IsTerminal(int(f.Fd()))}
+}
+
+func (m *meter) progress(p backfill.Progress, now time.Time) {
+	if !m.tty {
+		if p.State != m.said || now.Sub(m.last) >= followLine {
+			m.said, m.last = p.State, now
+			_, _ = fmt.Fprintln(m.out, p)
+		}
+		return
+	}
+	if m.bar == nil {
+		m.bar = progressbar.NewOptions64(p.Total(), progressbar.OptionSetWriter(m.out), progressbar.OptionSetWidth(30),
+			progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(false), progressbar.OptionSetElapsedTime(false),
+			progressbar.OptionShowDescriptionAtLineEnd(), progressbar.OptionSetRenderBlankState(true))
+	}
+	// Rate and time left are those of the workers, whoever looks and since when; the library would count from when it was begun.
+	words := []string{p.State}
+	if pace := p.Pace(); pace != "" {
+		words = append(words, pace)
+	}
+	if p.Failed > 0 {
+		words = append(words, fmt.Sprintf("%d failed", p.Failed))
+	}
+	m.bar.Describe(strings.Join(words, ", "))
+	_ = m.bar.Set64(p.Finished())
+}
+
+// line prints a line beside the bar.
+func (m *meter) line(s string) {
+	m.end()
+	_, _ = fmt.Fprintln(m.out, s)
+}
+
+// end leaves the bar as it is and goes to the next line.
+func (m *meter) end() {
+	if m.bar != nil {
+		_, _ = fmt.Fprintln(m.out)
+	}
+}
+
+func tally(p backfill.Progress) string {
+	var parts []string
+	add := func(n int64, what string) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, what))
+		}
+	}
+	add(p.Added, "added")
+	add(p.Unchanged, "unchanged")
+	add(p.Differs, "differ from what stands (kept beside it)")
+	add(p.Failed, "failed")
+	add(p.Cancelled, "cancelled")
+	add(p.Pending, "left")
+	add(p.Skipped, "left alone")
+	if len(parts) == 0 {
+		return "0 slots"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// writePlan shows a plan: what is asked, and the dates with their old and new values.
+func writePlan(out io.Writer, plan backfill.Plan) error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "plan %d: %s\n", plan.ID, subject(plan.Backfill))
+	pending := 0
+	reasons := map[string]int{}
+	for _, s := range plan.Slots {
+		if s.Status == postgres.SlotPending {
+			pending++
+		} else {
+			reasons[*s.Reason]++
+		}
+	}
+	fmt.Fprintf(&b, "  %d slots, %d of them to do", len(plan.Slots), pending)
+	for _, reason := range []string{"it has a snapshot", "its run has failed"} {
+		if n := reasons[reason]; n > 0 {
+			fmt.Fprintf(&b, "; %d left alone: %s", n, reason)
+		}
+	}
+	b.WriteString("\n")
+	for _, a := range plan.Fetches {
+		fmt.Fprintf(&b, "  %s: %s%s\n", a.Source, a, limits(a))
+	}
+	writeForeseen(&b, plan, pending)
+	_, err := out.Write(b.Bytes())
+	return err
+}
+
+// limits says how a source's limits bear on what it is asked.
+func limits(a backfill.Ask) string {
+	if a.Requests == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (one in %s at most: %s or more; up to %d further pages each; %d requests in the last 24 hours)", a.Interval,
+		a.Least(), a.Pages, a.Lately)
+}
+
+// subject names a backfill: signal, days, and what its slots may know.
+func subject(b postgres.Backfill) string {
+	known := "each slot from what was known at it"
+	if b.AsOf != nil {
+		known = "all from what was known at " + b.AsOf.UTC().Format(time.RFC3339)
+	}
+	return fmt.Sprintf("%s from %s to %s (%s), %s", b.Signal, b.FromDay.Format(time.DateOnly), b.ToDay.Format(time.DateOnly), b.Zone, known)
+}
+
+func writeForeseen(b *bytes.Buffer, plan backfill.Plan, pending int) {
+	if plan.Foreseen == 0 {
+		return
+	}
+	zone := zoneOf(plan.Backfill)
+	w := tabwriter.NewWriter(b, 0, 4, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "\n  SLOT\tOLD\t\tNEW")
+	n, unknown := 0, true
+	for _, s := range plan.Slots {
+		if s.Status != postgres.SlotPending {
+			continue
+		}
+		unknown = unknown && s.NewValue == nil
+		if n++; n > plan.Foreseen {
+			break
+		}
+		was, is := change(s.OldValue, s.NewValue)
+		_, _ = fmt.Fprintf(w, "  %s\t%s\t->\t%s\n", s.Slot.In(zone).Format(slotFormat), was, is)
+	}
+	_ = w.Flush()
+	if unknown && slices.ContainsFunc(plan.Fetches, func(a backfill.Ask) bool { return a.First }) {
+		b.WriteString("  Nothing can be foreseen before the first load.\n")
+	}
+	if rest := pending - plan.Foreseen; rest > 0 {
+		fmt.Fprintf(b, "  and %d more (--diff computes and shows them all)\n", rest)
+	}
+}
+
+const slotFormat = "2006-01-02 15:04 -0700"
+
+func zoneOf(b postgres.Backfill) *time.Location {
+	zone, err := time.LoadLocation(b.Zone)
+	if err != nil {
+		return time.UTC
+	}
+	return zone
+}
+
+// change prints two values with as many digits as it takes to tell them apart.
+func change(was, is *float64) (string, string) {
+	short := func(v *float64, digits int) string {
+		if v == nil {
+			return "-"
+		}
+		return strconv.FormatFloat(*v, 'g', digits, 64)
+	}
+	a, b := short(was, 6), short(is, 6)
+	if a == b && was != nil && is != nil && *was != *is {
+		return short(was, -1), short(is, -1)
+	}
+	return a, b
+}
+
+func writeBackfills(out io.Writer, list []backfill.Progress) error {
+	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "ID\tSIGNAL\tFROM\tTO\tAS OF\tSTATE\tSLOTS\tDONE\tFAILED\tLEFT\tPACE")
+	for _, p := range list {
+		pace := p.Pace()
+		if pace == "" {
+			pace = "-"
+		}
+		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%d\t%s\n", p.ID, p.Signal, p.FromDay.Format(time.DateOnly),
+			p.ToDay.Format(time.DateOnly), instant(p.AsOf), p.State, p.Total(), p.Done, p.Failed, p.Pending, pace)
+	}
+	return w.Flush()
+}
+
+func writeBackfill(out io.Writer, p backfill.Progress, fetches []postgres.BackfillFetch) error {
+	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	line := func(name, value string) { _, _ = fmt.Fprintf(w, "%s\t%s\n", name, value) }
+	line(fmt.Sprintf("backfill %d", p.ID), subject(p.Backfill))
+	line("state", p.State)
+	if p.Note != nil {
+		line("why", *p.Note)
+	}
+	line("slots", fmt.Sprintf("%d of %d over: %s", p.Finished(), p.Total(), tally(p)))
+	if pace := p.Pace(); pace != "" {
+		line("pace", pace)
+	}
+	line("at work", fmt.Sprintf("%d of at most %d runs, %d waiting", p.Running, p.Parallelism, p.Waiting))
+	for _, f := range fetches {
+		state := "not yet"
+		switch {
+		case f.RunStatus != nil:
+			state = fmt.Sprintf("run %d %s", *f.RunID, *f.RunStatus)
+			if f.Error != nil {
+				state += ": " + *f.Error
+			}
+		case f.RunID != nil:
+			state = fmt.Sprintf("run %d", *f.RunID)
+		}
+		if f.Waived {
+			state += " (given up)"
+		}
+		line("source "+f.Source, state)
+	}
+	line("existing", p.Existing)
+	line("planned", instant(&p.PlannedAt))
+	line("applied", instant(p.AppliedAt))
+	line("finished", instant(p.FinishedAt))
+	return w.Flush()
+}
+
+func writeSlots(out io.Writer, p backfill.Progress, slots []postgres.BackfillSlot) error {
+	if len(slots) == 0 {
+		return nil
+	}
+	zone := zoneOf(p.Backfill)
+	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "\nSLOT\tSTATUS\tOUTCOME\tOLD\tNEW\tRUN\tREASON")
+	failed := int64(0)
+	for _, s := range slots {
+		if s.Status == postgres.SlotFailed {
+			failed++
+		}
+		was, is := change(s.OldValue, s.NewValue)
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.Slot.In(zone).Format(slotFormat), s.Status, deref(s.Outcome), was, is,
+			count(s.RunID), firstLine(s.Reason))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if rest := p.Failed - failed; rest > 0 {
+		_, err := fmt.Fprintf(out, "and %d more failed (--slots shows all)\n", rest)
+		return err
+	}
+	return nil
+}
+
+// firstLine is a reason without the stack of a panic.
+func firstLine(s *string) string {
+	line, _, _ := strings.Cut(deref(s), "\n")
+	return line
+}
+

@@ -1,0 +1,218 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"tidemark/ingest/archive"
+	"tidemark/internal/postgres"
+	"tidemark/series"
+	"tidemark/signals"
+	"tidemark/workers"
+)
+
+type explainCommand struct {
+	ID   string    `arg:"" help:"The signal."`
+	AsOf time.Time `format:"2006-01-02T15:04:05Z07:00" help:"The instant (RFC 3339) at which it was served. Default: the world's time."`
+}
+
+// explanation is all that stands behind a snapshot.
+type explanation struct {
+	def      signals.Definition
+	snapshot postgres.Snapshot
+	points   []postgres.Point
+	newest   []postgres.KnownObservation
+	sources  []postgres.Source
+	fetches  []series.Fetch
+	// archived says of each fetch what its bytes in the archive are worth, broken that one of them is worth nothing.
+	archived []string
+	broken   bool
+	// differs lists what comes out otherwise when the snapshot and its track are computed again.
+	differs []string
+}
+
+// Run prints the chain from a served number to the archived bytes, and computes the number again. It fails where bytes are missing or
+// changed, and where another number comes out.
+func (c explainCommand) Run(ctx context.Context, p *program) error {
+	def, err := p.definition(c.ID)
+	if err != nil {
+		return err
+	}
+	db, store, err := p.openRecord(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	defer func() { _ = store.Close() }()
+	at := c.AsOf.UTC()
+	if c.AsOf.IsZero() {
+		if at, err = p.worldTime(ctx, db); err != nil {
+			return err
+		}
+	}
+	e, err := explain(ctx, db, store, def, at)
+	if errors.Is(err, postgres.ErrNotFound) {
+		return fmt.Errorf("nothing was known of %s at %s", c.ID, at.Format(time.RFC3339))
+	}
+	if err != nil {
+		return err
+	}
+	if err := e.print(p.stdout); err != nil {
+		return err
+	}
+	switch {
+	case e.broken:
+		return errors.New("the archive does not hold all bytes that this rests on")
+	case len(e.differs) > 0:
+		return errors.New("computed again it comes out otherwise")
+	}
+	return nil
+}
+
+func explain(ctx context.Context, db *postgres.DB, store *archive.Store, def signals.Definition, at time.Time) (*explanation, error) {
+	e := &explanation{def: def}
+	var err error
+	if e.snapshot, err = db.SnapshotAsOf(ctx, def.ID, at); err != nil {
+		return nil, err
+	}
+	at = e.snapshot.At.UTC()
+	for pt, err := range db.History(ctx, postgres.HistoryQuery{Signal: def.ID, AsOf: at}) {
+		if err != nil {
+			return nil, err
+		}
+		e.points = append(e.points, pt)
+	}
+	if e.snapshot.ObservedAt != nil {
+		if e.newest, err = db.NewestKnown(ctx, def.Inputs, at, *e.snapshot.ObservedAt, 3); err != nil {
+			return nil, err
+		}
+	}
+	if e.sources, err = db.SourcesAsOf(ctx, def.Inputs, at); err != nil {
+		return nil, err
+	}
+	var ids []int64
+	for _, s := range e.sources {
+		ids = append(ids, s.FetchID)
+	}
+	if e.fetches, err = db.FetchesByID(ctx, ids); err != nil {
+		return nil, err
+	}
+	for _, f := range e.fetches {
+		body, err := store.Get(ctx, f.SHA256)
+		sum := sha256.Sum256(body)
+		switch {
+		case err != nil:
+			e.archived, e.broken = append(e.archived, "BROKEN: "+err.Error()), true
+		case hex.EncodeToString(sum[:]) != f.SHA256:
+			e.archived, e.broken = append(e.archived, "BROKEN: the bytes have another SHA-256"), true
+		default:
+			e.archived = append(e.archived, fmt.Sprintf("blobs/%s/%s[.gz], %d bytes, SHA-256 verified", f.SHA256[:2], f.SHA256, len(body)))
+		}
+	}
+	again, track, err := workers.Signals{DB: db, CodeVersion: codeVersion()}.Compute(ctx, def, at)
+	if err != nil {
+		return nil, err
+	}
+	e.differs = append(differences(e.snapshot, again), trackDifferences(e.points, track)...)
+	return e, nil
+}
+
+// differences names the numbers of a snapshot that are not bit for bit those of another, and how they stand.
+func differences(was, again postgres.Snapshot) []string {
+	var out []string
+	for _, n := range []struct {
+		name       string
+		was, again *float64
+	}{
+		{"value", was.Value, again.Value},
+		{"lo", was.Lo, again.Lo},
+		{"hi", was.Hi, again.Hi},
+		{"baseline", was.Baseline, again.Baseline},
+		{"scale", was.Scale, again.Scale},
+		{"z-score", was.Z, again.Z},
+		{"difference", was.DeltaPct, again.DeltaPct},
+	} {
+		if !sameBits(n.was, n.again) {
+			out = append(out, fmt.Sprintf("%s was %s, is %s", n.name, decimal(n.was), decimal(n.again)))
+		}
+	}
+	for _, t := range []struct {
+		name       string
+		was, again *time.Time
+	}{{"observed", was.ObservedAt, again.ObservedAt}, {"known", was.KnownAt, again.KnownAt}} {
+		if instantOf(t.was) != instantOf(t.again) {
+			out = append(out, fmt.Sprintf("%s was %s, is %s", t.name, instantOf(t.was), instantOf(t.again)))
+		}
+	}
+	if was.N != again.N {
+		out = append(out, fmt.Sprintf("the baseline was of %d values, is of %d", was.N, again.N))
+	}
+	if was.Status != again.Status {
+		out = append(out, fmt.Sprintf("status was %s, is %s", was.Status, again.Status))
+	}
+	if len(was.Components) != len(again.Components) {
+		return append(out, fmt.Sprintf("there were %d components, there are %d", len(was.Components), len(again.Components)))
+	}
+	for i, c := range was.Components {
+		a := again.Components[i]
+		if c.Name != a.Name || !sameBits(c.Value, a.Value) || !sameBits(c.Baseline, a.Baseline) || !sameBits(c.DeltaPct, a.DeltaPct) ||
+			!sameBits(c.Z, a.Z) || instantOf(c.ObservedAt) != instantOf(a.ObservedAt) {
+			out = append(out, "component "+c.Name)
+		}
+	}
+	return out
+}
+
+// trackDifferences counts the points of the stored history that are not bit for bit those of a track.
+func trackDifferences(points []postgres.Point, track signals.Track) []string {
+	if len(points) != len(track) {
+		return []string{fmt.Sprintf("the history had %d points, has %d", len(points), len(track))}
+	}
+	n := 0
+	for i, p := range points {
+		e := track[i]
+		was := []float64{p.Value, p.Lo, p.Hi, p.Baseline, p.DeltaPct, p.Z}
+		is := []float64{e.Value, e.Lo, e.Hi, e.Baseline, e.DeltaPct(), e.Z()}
+		same := slices.EqualFunc(was, is, func(a, b float64) bool {
+			if math.IsNaN(a) || math.IsNaN(b) {
+				return math.IsNaN(a) && math.IsNaN(b)
+			}
+			return sameBits(&a, postgres.Known(b))
+		})
+		if !same || !p.ObservedAt.Equal(e.ObservedAt) || !p.IngestedAt.Equal(e.KnownAt) {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d of %d points of the history", n, len(points))}
+}
+
+func sameBits(a, b *float64) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return math.Float64bits(*a) == math.Float64bits(*b)
+}
+
+func instantOf(t *time.Time) string {
+	if t == nil {
+		return "unknown"
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}
+
+func decimal(v *float64) string {
+	if v == nil {
+		return "unknown"
+	}
+	return strconv.FormatFloat(*v, 'g', -1, 64)
+}

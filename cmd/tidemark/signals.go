@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/user"
+	"text/tabwriter"
+	"time"
+
+	"tidemark/internal/config"
+	"tidemark/internal/postgres"
+	"tidemark/signals"
+	"tidemark/workers/task"
+)
+
+type signalsCommand struct {
+	List      signalsList      `cmd:"" default:"withargs" help:"Print the state of every signal, or all changes of one."`
+	Deprecate signalsDeprecate `cmd:"" help:"Take a signal out of the catalog for good; its address keeps answering."`
+	Restore   signalsRestore   `cmd:"" help:"Take a deprecation back."`
+}
+
+type signalsList struct {
+	ID string `arg:"" optional:"" help:"A signal, of which every change of state is printed."`
+}
+
+// Run prints the states of the signals with their causes.
+func (c signalsList) Run(ctx context.Context, p *program) error {
+	if c.ID != "" {
+		if _, err := p.definition(c.ID); err != nil {
+			return err
+		}
+	}
+	db, err := p.openDB(ctx, postgres.RoleWorker)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	changes, err := db.States(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	list := changes
+	if c.ID == "" {
+		newest := map[string]postgres.State{}
+		for _, s := range changes {
+			newest[s.Signal] = s
+		}
+		list = nil
+		for _, d := range p.definitions() {
+			s, ok := newest[d.ID]
+			if !ok {
+				s = postgres.State{Signal: d.ID, State: "-", Cause: "never computed", By: "-"}
+			}
+			list = append(list, s)
+		}
+	}
+	w := tabwriter.NewWriter(p.stdout, 0, 4, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "SIGNAL\tSTATE\tSINCE\tBY\tCAUSE")
+	for _, s := range list {
+		since := "-"
+		if !s.At.IsZero() {
+			since = s.At.UTC().Format(time.RFC3339)
+		}
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", s.Signal, s.State, since, s.By, s.Cause)
+	}
+	return w.Flush()
+}
+
+type signalsDeprecate struct {
+	ID     string `arg:"" help:"The signal."`
+	Reason string `required:"" help:"Why, for the record."`
+}
+
+// Run deprecates a signal from the world's time on.
+func (c signalsDeprecate) Run(ctx context.Context, p *program) error {
+	return p.changeState(ctx, c.ID, func(before postgres.State, _ signals.Definition, _ *time.Time, _ time.Time) (postgres.State, error) {
+		if before.State == signals.StatusDeprecated {
+			return before, fmt.Errorf("%s is deprecated already, since %s: %s", c.ID, before.At.UTC().Format(time.RFC3339), before.Cause)
+		}
+		return postgres.State{State: signals.StatusDeprecated, Cause: c.Reason}, nil
+	})
+}
+
+type signalsRestore struct {
+	ID     string `arg:"" help:"The signal."`
+	Reason string `required:"" help:"Why, for the record."`
+}
+
+// Run takes a deprecation back: from the world's time on the signal is what its data make of it.
+func (c signalsRestore) Run(ctx context.Context, p *program) error {
+	return p.changeState(ctx, c.ID, func(before postgres.State, d signals.Definition, observed *time.Time, now time.Time) (postgres.State, error) {
+		if before.State != signals.StatusDeprecated {
+			return before, fmt.Errorf("%s is not deprecated", c.ID)
+		}
+		var at time.Time
+		if observed != nil {
+			at = *observed
+		}
+		return postgres.State{State: d.Status(at, now), Cause: "restored: " + c.Reason}, nil
+	})
+}
+
+// changeState records what an operator makes of a signal, and makes the signal due, so that its snapshot follows.
+func (p *program) changeState(ctx context.Context, id string,
+	to func(before postgres.State, d signals.Definition, observed *time.Time, now time.Time) (postgres.State, error),
+) error {
+	def, err := p.definition(id)
+	if err != nil {
+		return err
+	}
+	db, err := p.openDB(ctx, postgres.RoleWorker)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	now, err := p.worldTime(ctx, db)
+	if err != nil {
+		return err
+	}
+	before, err := db.StateAsOf(ctx, id, now)
+	if err != nil && !errors.Is(err, postgres.ErrNotFound) {
+		return err
+	}
+	last, err := db.SnapshotAsOf(ctx, id, now)
+	if err != nil && !errors.Is(err, postgres.ErrNotFound) {
+		return err
+	}
+	s, err := to(before, def, last.ObservedAt, now)
+	if err != nil {
+		return err
+	}
+	s.Signal, s.At, s.By = id, now, operator()
+	if err := db.AddState(ctx, s); err != nil {
+		return err
+	}
+	run, err := db.AddRun(ctx, task.Signal, id, now, s.State+": "+s.Cause)
+	if errors.Is(err, postgres.ErrUnderWay) {
+		_, err = fmt.Fprintf(p.stdout, "%s is %s from %s on; its snapshot is being computed\n", id, s.State, now.UTC().Format(time.RFC3339))
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(p.stdout, "%s is %s from %s on; its snapshot follows with run %d\n", id, s.State, now.UTC().Format(time.RFC3339), run)
+	return err
+}
+
+// operator is who runs the program.
+func operator() string {
+	name := "operator"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	return name + "@" + config.Hostname()
+}
+
+// definition finds a signal, or is a usage error that lists them.
+func (p *program) definition(id string) (signals.Definition, error) {
+	var known []string
+	for _, d := range p.definitions() {
+		if d.ID == id {
+			return d, nil
+		}
+		known = append(known, d.ID)
+	}
+	return signals.Definition{}, usageError{fmt.Errorf("there is no signal %q; there are %v", id, known)}
+}

@@ -1,0 +1,264 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tidemark/workers/task"
+)
+
+// chunk is how many slots a run of a backfill is given.
+const chunk = 64
+
+const openBackfillsSQL = `
+	select id, parallelism from backfills where status = 'running' and finished_at is null order by id` // index backfills_open
+
+// FeedBackfills makes waiting slots of running backfills runs, as many at a time as each backfill allows, once its sources are done.
+// It takes slots back from runs that ended before doing them, calls those failed whose run has failed for good, and marks backfills
+// that have nothing left. Any number of schedulers may call it at once.
+//
+// Nothing of it is remembered anywhere but in the rows: whatever process was killed, the next call goes on.
+func (db *DB) FeedBackfills(ctx context.Context) error {
+	var some bool
+	if err := db.pool.QueryRow(ctx, `select exists (`+openBackfillsSQL+`)`).Scan(&some); err != nil {
+		return fmt.Errorf("look for backfills: %w", err)
+	}
+	if !some {
+		return nil
+	}
+	err := db.tx(ctx, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, openBackfillsSQL+` for no key update skip locked`)
+		if err != nil {
+			return err
+		}
+		open, err := pgx.CollectRows(rows, pgx.RowToStructByPos[hungry])
+		if err != nil {
+			return err
+		}
+		for _, h := range open {
+			if err := h.feed(ctx, tx); err != nil {
+				return fmt.Errorf("backfill %d: %w", h.ID, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("hand out the slots of backfills: %w", err)
+	}
+	return nil
+}
+
+// hungry is a backfill that may have slots to hand out. Its row is locked.
+type hungry struct {
+	ID          int64
+	Parallelism int
+}
+
+const sourcesSQL = `
+	select count(*) filter (where r.status in ('due', 'queued', 'running')),
+		string_agg(format('%s: %s', f.source, coalesce(r.error, r.reason, r.status)), '; ')
+			filter (where r.status in ('failed', 'skipped') and not f.waived)
+	from backfill_fetches f left join runs r on r.id = f.run_id
+	where f.backfill_id = @id`
+
+const takeBackSQL = `
+	update backfill_slots s
+	set status = case when r.status = 'failed' then 'failed' else 'pending' end,
+		reason = case when r.status = 'failed' then coalesce(r.error, 'its run has failed') end,
+		finished_at = case when r.status = 'failed' then clock_timestamp() end,
+		run_id = case when r.status = 'failed' then s.run_id end
+	from runs r
+	where s.backfill_id = @id and s.status = 'pending' and r.id = s.run_id and r.status in ('succeeded', 'failed', 'skipped')`
+
+const leftSQL = `
+	select count(*), min(slot) filter (where run_id is null),
+		(select count(*) from runs where job = @job and subject = @subject and status in ('due', 'queued', 'running'))
+	from backfill_slots
+	where backfill_id = @id and status = 'pending'` // index backfill_slots_pending
+
+const handOutSQL = `
+	with run as (
+		insert into runs as r (job, subject, slot, trigger, queue, status, max_attempts)
+		values (@job, @subject, @slot, 'backfill', @queue, 'due', @max_attempts)
+		on conflict (job, subject, slot) do update
+		set status = 'due', attempt = r.attempt + 1, failures = 0, losses = 0, next_try_at = null, error = null, finished_at = null
+		where r.status in ('succeeded', 'failed', 'skipped')
+		returning id
+	)
+	update backfill_slots s set run_id = run.id
+	from run, (
+		select slot from backfill_slots
+		where backfill_id = @id and status = 'pending' and run_id is null
+		order by slot
+		limit @chunk
+	) next
+	where s.backfill_id = @id and s.slot = next.slot` // index backfill_slots_pending
+
+func (h hungry) feed(ctx context.Context, tx pgx.Tx) error {
+	p := task.Policies[task.Backfill]
+	args := pgx.NamedArgs{
+		"id": h.ID, "job": task.Backfill, "subject": strconv.FormatInt(h.ID, 10), "queue": p.Queue, "max_attempts": p.MaxAttempts,
+		"chunk": chunk,
+	}
+	var asking int64
+	var failed *string
+	if err := tx.QueryRow(ctx, sourcesSQL, args).Scan(&asking, &failed); err != nil || asking > 0 {
+		return err
+	}
+	if failed != nil {
+		args["note"] = "a source could not be asked (resume goes on without it, retry-failed asks again): " + *failed
+		_, err := tx.Exec(ctx, `update backfills set status = 'paused', note = @note where id = @id`, args)
+		return err
+	}
+	if _, err := tx.Exec(ctx, takeBackSQL, args); err != nil {
+		return err
+	}
+	for {
+		var pending int64
+		var first *time.Time
+		var under int
+		if err := tx.QueryRow(ctx, leftSQL, args).Scan(&pending, &first, &under); err != nil {
+			return err
+		}
+		if pending == 0 {
+			_, err := tx.Exec(ctx, `update backfills set finished_at = clock_timestamp() where id = @id`, args)
+			return err
+		}
+		if first == nil || under >= h.Parallelism {
+			break
+		}
+		args["slot"] = *first
+		tag, err := tx.Exec(ctx, handOutSQL, args)
+		if err != nil {
+			return err
+		}
+		if tag.RowsAffected() == 0 {
+			break // a failed slot is to be tried again while the run that began with it still goes on: after that
+		}
+	}
+	_, err := tx.Exec(ctx, `update backfills set working_since = clock_timestamp() where id = @id and working_since is null`, args)
+	return err
+}
+
+// BackfillWork returns the next slots that a run of a backfill has to do, oldest first. There are none when all are done, and none
+// while the backfill is not to run.
+func (db *DB) BackfillWork(ctx context.Context, id, run int64, limit int) ([]time.Time, error) {
+	rows, err := db.pool.Query(ctx, `
+		select s.slot
+		from backfill_slots s join backfills b on b.id = s.backfill_id
+		where b.id = @id and b.status = 'running' and s.status = 'pending' and s.run_id = @run
+		order by s.slot
+		limit @limit`, pgx.NamedArgs{"id": id, "run": run, "limit": limit}) // index backfill_slots_pending
+	if err != nil {
+		return nil, fmt.Errorf("read the work of backfill %d: %w", id, err)
+	}
+	list, err := pgx.CollectRows(rows, pgx.RowTo[time.Time])
+	if err != nil {
+		return nil, fmt.Errorf("read the work of backfill %d: %w", id, err)
+	}
+	return list, nil
+}
+
+const finishSlotsSQL = `
+	update backfill_slots s
+	set status = t.status, outcome = nullif(t.outcome, ''), reason = nullif(t.reason, ''),
+		new_value = case when t.status = 'done' then t.value else s.new_value end, result = t.result::jsonb,
+		finished_at = clock_timestamp()
+	from unnest(@slots::timestamptz[], @statuses::text[], @outcomes::text[], @reasons::text[], @values::float8[], @results::text[])
+		as t (slot, status, outcome, reason, value, result)
+	where s.backfill_id = @id and s.slot = t.slot and s.status = 'pending'`
+
+// FinishSlots records what became of slots, while the attempt that f names is the current one: of each its Slot, Status (done or
+// failed), Outcome, Reason, NewValue and Result.
+func (db *DB) FinishSlots(ctx context.Context, f task.Fence, id int64, list []BackfillSlot) error {
+	if len(list) == 0 {
+		return nil
+	}
+	n := len(list)
+	slots, values, results := make([]time.Time, n), make([]*float64, n), make([]*string, n)
+	statuses, outcomes, reasons := make([]string, n), make([]string, n), make([]string, n)
+	for i, s := range list {
+		slots[i], statuses[i], values[i] = s.Slot, s.Status, s.NewValue
+		if s.Outcome != nil {
+			outcomes[i] = *s.Outcome
+		}
+		if s.Reason != nil {
+			// What a panic says may hold anything, and text does not.
+			reasons[i] = strings.ReplaceAll(strings.ToValidUTF8(*s.Reason, "\uFFFD"), "\x00", "")
+		}
+		if s.Result != nil {
+			text := string(s.Result)
+			results[i] = &text
+		}
+	}
+	err := db.tx(ctx, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, finishSlotsSQL, pgx.NamedArgs{
+			"id": id, "slots": slots, "statuses": statuses, "outcomes": outcomes, "reasons": reasons, "values": values, "results": results,
+		})
+		if err != nil {
+			return err
+		}
+		return hold(ctx, tx, f, 0)
+	})
+	if err != nil {
+		return fmt.Errorf("record the slots of backfill %d: %w", id, err)
+	}
+	return nil
+}
+
+// BackfillCounts is how far a backfill has come: a count of its slots, made when it is asked for.
+type BackfillCounts struct {
+	Slots, Pending, Skipped, Done, Failed, Cancelled int64
+	// Added, Unchanged and Differs divide Done.
+	Added, Unchanged, Differs int64
+	// Asking counts sources that are being asked, Waiting and Running the runs that are to be begun and those at work.
+	Asking, Waiting, Running int64
+	// Lately were slots done or failed in the last Seconds, which are a minute at most.
+	Lately  int64
+	Seconds float64
+}
+
+const countsSQL = `
+	select count(*) as slots,
+		count(*) filter (where s.status = 'pending') as pending, count(*) filter (where s.status = 'skipped') as skipped,
+		count(*) filter (where s.status = 'done') as done, count(*) filter (where s.status = 'failed') as failed,
+		count(*) filter (where s.status = 'cancelled') as cancelled,
+		count(*) filter (where s.outcome = 'added') as added, count(*) filter (where s.outcome = 'unchanged') as unchanged,
+		count(*) filter (where s.outcome = 'differs') as differs,
+		(select count(*) from backfill_fetches f join runs r on r.id = f.run_id
+			where f.backfill_id = @id and r.status in ('due', 'queued', 'running')) as asking,
+		(select count(*) from runs where job = @job and subject = @subject and status in ('due', 'queued')) as waiting,
+		(select count(*) from runs where job = @job and subject = @subject and status = 'running') as running,
+		count(*) filter (where s.status in ('done', 'failed') and s.finished_at >= since.at) as lately,
+		coalesce(extract(epoch from clock_timestamp() - min(since.at)), 0)::float8 as seconds
+	from backfill_slots s, (
+		select greatest(working_since, clock_timestamp() - interval '1 minute') as at from backfills where id = @id and working_since is not null
+		union all
+		select null from backfills where id = @id and working_since is null
+	) since
+	where s.backfill_id = @id`
+
+// BackfillCounts counts the slots of a backfill.
+func (db *DB) BackfillCounts(ctx context.Context, id int64) (BackfillCounts, error) {
+	rows, err := db.pool.Query(ctx, countsSQL, pgx.NamedArgs{"id": id, "job": task.Backfill, "subject": strconv.FormatInt(id, 10)})
+	if err != nil {
+		return BackfillCounts{}, fmt.Errorf("count the slots of backfill %d: %w", id, err)
+	}
+	c, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[BackfillCounts])
+	if err != nil {
+		return BackfillCounts{}, fmt.Errorf("count the slots of backfill %d: %w", id, err)
+	}
+	return c, nil
+}
+
+// Rejected tells that the server refused the data themselves (a value out of range, a rule broken), so that to send them again is
+// of no use.
+func Rejected(err error) bool {
+	c := code(err)
+	return strings.HasPrefix(c, "22") || strings.HasPrefix(c, "23")
+}

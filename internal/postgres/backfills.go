@@ -1,0 +1,403 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tidemark/workers/task"
+)
+
+// Backfill is a plan to compute the slots of a signal over some days of the past, and what became of it.
+type Backfill struct {
+	ID     int64
+	Signal string
+	// FromDay and ToDay are the days whose slots are meant, both included, in the time zone Zone; only their dates count.
+	FromDay, ToDay time.Time
+	Zone           string
+	// AsOf is the instant from whose knowledge every slot is computed. Nil: each from what was known at the slot.
+	AsOf *time.Time
+	// Existing says which slots of the range are done: those that never had a run (skip), also those whose run failed (failed), or
+	// all.
+	Existing    string
+	FromArchive bool
+	Parallelism int
+	Basis       []Fact
+	// Status is planned, running, paused or cancelled: what the operator wants. FinishedAt tells that nothing is left to do.
+	Status string
+	// Note is why it was paused, if not by the operator.
+	Note *string
+	// SeenAt is the world's time when it was planned: slots that came later are not part of it.
+	SeenAt                              time.Time
+	PlannedAt                           time.Time
+	AppliedAt, WorkingSince, FinishedAt *time.Time
+}
+
+// The states of a backfill that its operator sets.
+const (
+	BackfillPlanned   = "planned"
+	BackfillRunning   = "running"
+	BackfillPaused    = "paused"
+	BackfillCancelled = "cancelled"
+)
+
+// Fact is something that a plan rests on.
+type Fact struct {
+	What string `json:"what"`
+	Is   string `json:"is"`
+}
+
+// BackfillFetch is a source that is asked, or read from the archive, before the slots.
+type BackfillFetch struct {
+	Source string
+	// Requests counts the first requests, without the pages that follow from their answers.
+	Requests             int
+	WindowFrom, WindowTo *time.Time
+	// RunStatus and Error are those of its run, nil before it is applied.
+	RunID     *int64
+	RunStatus *string
+	Error     *string
+	Waived    bool
+}
+
+// BackfillSlot is one slot of a backfill.
+type BackfillSlot struct {
+	Slot time.Time
+	// Status is pending, skipped, done, failed or cancelled.
+	Status string
+	RunID  *int64
+	// Reason is why it was skipped, or has failed.
+	Reason *string
+	// OldValue is the value of the snapshot that stood when the plan was made; NewValue what came out, or is foreseen.
+	OldValue, NewValue *float64
+	// Outcome of a slot that is done: added, unchanged or differs.
+	Outcome *string
+	// Result is what was computed where that was not stored as a snapshot.
+	Result     json.RawMessage
+	FinishedAt *time.Time
+}
+
+// The states of a slot, and the outcomes of one that is done.
+const (
+	SlotPending   = "pending"
+	SlotSkipped   = "skipped"
+	SlotDone      = "done"
+	SlotFailed    = "failed"
+	SlotCancelled = "cancelled"
+
+	OutcomeAdded     = "added"
+	OutcomeUnchanged = "unchanged"
+	OutcomeDiffers   = "differs"
+)
+
+// SavePlan stores a plan with its sources and slots, and returns its number. Nothing is done before ApplyBackfill.
+func (db *DB) SavePlan(ctx context.Context, b Backfill, fetches []BackfillFetch, slots []BackfillSlot) (id int64, err error) {
+	basis, err := json.Marshal(nonNil(b.Basis))
+	if err != nil {
+		return 0, fmt.Errorf("save the plan: %w", err)
+	}
+	err = db.tx(ctx, func(tx pgx.Tx) error {
+		err := tx.QueryRow(ctx, `
+			insert into backfills (signal, from_day, to_day, zone, as_of, existing, from_archive, parallelism, basis, seen_at)
+			values (@signal, @from_day, @to_day, @zone, @as_of, @existing, @from_archive, @parallelism, @basis, @seen_at)
+			returning id`,
+			pgx.NamedArgs{
+				"signal": b.Signal, "from_day": b.FromDay, "to_day": b.ToDay, "zone": b.Zone, "as_of": b.AsOf, "existing": b.Existing,
+				"from_archive": b.FromArchive, "parallelism": b.Parallelism, "basis": basis, "seen_at": b.SeenAt,
+			}).Scan(&id)
+		if err != nil {
+			return err
+		}
+		_, err = tx.CopyFrom(ctx, pgx.Identifier{"backfill_fetches"},
+			[]string{"backfill_id", "source", "requests", "window_from", "window_to"},
+			pgx.CopyFromSlice(len(fetches), func(i int) ([]any, error) {
+				f := fetches[i]
+				return []any{id, f.Source, f.Requests, f.WindowFrom, f.WindowTo}, nil
+			}))
+		if err != nil {
+			return err
+		}
+		_, err = tx.CopyFrom(ctx, pgx.Identifier{"backfill_slots"},
+			[]string{"backfill_id", "slot", "status", "reason", "old_value", "new_value"},
+			pgx.CopyFromSlice(len(slots), func(i int) ([]any, error) {
+				s := slots[i]
+				return []any{id, s.Slot, s.Status, s.Reason, s.OldValue, s.NewValue}, nil
+			}))
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("save the plan: %w", err)
+	}
+	return id, nil
+}
+
+const backfillColumns = `id, signal, from_day, to_day, zone, as_of, existing, from_archive, parallelism, basis, status, note,
+	seen_at, planned_at, applied_at, working_since, finished_at`
+
+func scanBackfill(r pgx.CollectableRow) (b Backfill, err error) {
+	err = r.Scan(&b.ID, &b.Signal, &b.FromDay, &b.ToDay, &b.Zone, &b.AsOf, &b.Existing, &b.FromArchive, &b.Parallelism, &b.Basis,
+		&b.Status, &b.Note, &b.SeenAt, &b.PlannedAt, &b.AppliedAt, &b.WorkingSince, &b.FinishedAt)
+	return b, err
+}
+
+// Backfill returns one backfill, or ErrNotFound.
+func (db *DB) Backfill(ctx context.Context, id int64) (Backfill, error) {
+	rows, err := db.pool.Query(ctx, `select `+backfillColumns+` from backfills where id = @id`, pgx.NamedArgs{"id": id})
+	if err != nil {
+		return Backfill{}, fmt.Errorf("read backfill %d: %w", id, err)
+	}
+	b, err := pgx.CollectExactlyOneRow(rows, scanBackfill)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Backfill{}, fmt.Errorf("backfill %d: %w", id, ErrNotFound)
+	}
+	if err != nil {
+		return Backfill{}, fmt.Errorf("read backfill %d: %w", id, err)
+	}
+	return b, nil
+}
+
+// Backfills returns the newest backfills, newest first.
+func (db *DB) Backfills(ctx context.Context, limit int) ([]Backfill, error) {
+	rows, err := db.pool.Query(ctx, `select `+backfillColumns+` from backfills order by id desc limit @limit`, pgx.NamedArgs{"limit": limit})
+	if err != nil {
+		return nil, fmt.Errorf("list backfills: %w", err)
+	}
+	list, err := pgx.CollectRows(rows, scanBackfill)
+	if err != nil {
+		return nil, fmt.Errorf("list backfills: %w", err)
+	}
+	return list, nil
+}
+
+// BackfillFetches returns the sources of a backfill with what became of their runs.
+func (db *DB) BackfillFetches(ctx context.Context, id int64) ([]BackfillFetch, error) {
+	rows, err := db.pool.Query(ctx, `
+		select f.source, f.requests, f.window_from, f.window_to, f.run_id, r.status as run_status, r.error, f.waived
+		from backfill_fetches f left join runs r on r.id = f.run_id
+		where f.backfill_id = @id
+		order by f.source`, pgx.NamedArgs{"id": id})
+	list, err := collect[BackfillFetch](rows, err)
+	if err != nil {
+		return nil, fmt.Errorf("read the sources of backfill %d: %w", id, err)
+	}
+	return list, nil
+}
+
+// BackfillSlots returns slots of a backfill, oldest first: those with a status, or (empty) all; with differs, only those whose
+// result is not what stands.
+func (db *DB) BackfillSlots(ctx context.Context, id int64, status string, differs bool, limit int) ([]BackfillSlot, error) {
+	rows, err := db.pool.Query(ctx, `
+		select slot, status, run_id, reason, old_value, new_value, outcome, result, finished_at
+		from backfill_slots
+		where backfill_id = @id and (@status = '' or status = @status) and (not @differs or outcome = 'differs')
+		order by slot
+		limit @limit`, pgx.NamedArgs{"id": id, "status": status, "differs": differs, "limit": limit})
+	list, err := collect[BackfillSlot](rows, err)
+	if err != nil {
+		return nil, fmt.Errorf("read the slots of backfill %d: %w", id, err)
+	}
+	return list, nil
+}
+
+// ApplyBackfill begins a plan: its sources become runs for the instant at, in the same commit. False when it has begun before.
+func (db *DB) ApplyBackfill(ctx context.Context, id int64, at time.Time) (begun bool, err error) {
+	err = db.tx(ctx, func(tx pgx.Tx) error {
+		var fromArchive bool
+		err := tx.QueryRow(ctx, `
+			update backfills set status = 'running', applied_at = clock_timestamp()
+			where id = @id and status = 'planned'
+			returning from_archive`, pgx.NamedArgs{"id": id}).Scan(&fromArchive)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		begun = true
+		rows, err := tx.Query(ctx, `
+			select source, requests, window_from, window_to from backfill_fetches where backfill_id = @id order by source`,
+			pgx.NamedArgs{"id": id})
+		if err != nil {
+			return err
+		}
+		fetches, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (f BackfillFetch, err error) {
+			return f, r.Scan(&f.Source, &f.Requests, &f.WindowFrom, &f.WindowTo)
+		})
+		if err != nil {
+			return err
+		}
+		for _, f := range fetches {
+			if err := addFetch(ctx, tx, id, f, at, fromArchive); err != nil {
+				return err
+			}
+		}
+		return wake(ctx, tx)
+	})
+	if err != nil {
+		return false, fmt.Errorf("apply backfill %d: %w", id, err)
+	}
+	return begun, nil
+}
+
+// addFetch makes a source of a backfill a run. Where the world's clock stands still its instant may be taken by another run; then
+// it is the next free microsecond.
+func addFetch(ctx context.Context, tx pgx.Tx, id int64, f BackfillFetch, at time.Time, fromArchive bool) error {
+	job, subject, params := task.Ingest, f.Source, task.Params{}
+	if fromArchive {
+		job, subject = task.Backfill, strconv.FormatInt(id, 10)+"/"+f.Source
+	} else if f.WindowFrom != nil || f.WindowTo != nil {
+		params.Window = &task.Window{}
+		if f.WindowFrom != nil {
+			params.Window.From = f.WindowFrom.UTC()
+		}
+		if f.WindowTo != nil {
+			params.Window.To = f.WindowTo.UTC()
+		}
+	}
+	p := task.Policies[job]
+	for slot := at; ; slot = slot.Add(time.Microsecond) {
+		var run int64
+		err := tx.QueryRow(ctx, `
+			insert into runs (job, subject, slot, trigger, queue, status, max_attempts, reason, params)
+			values (@job, @subject, @slot, 'backfill', @queue, 'due', @max_attempts, @reason, @params)
+			on conflict (job, subject, slot) do nothing
+			returning id`,
+			pgx.NamedArgs{
+				"job": job, "subject": subject, "slot": slot, "queue": task.Low, "max_attempts": p.MaxAttempts,
+				"reason": fmt.Sprintf("backfill %d", id), "params": params,
+			}).Scan(&run)
+		if errors.Is(err, pgx.ErrNoRows) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `update backfill_fetches set run_id = @run where backfill_id = @id and source = @source`,
+			pgx.NamedArgs{"run": run, "id": id, "source": f.Source})
+		return err
+	}
+}
+
+// wake makes the schedulers look for work when tx is committed.
+func wake(ctx context.Context, tx pgx.Tx) error {
+	_, err := tx.Exec(ctx, `select pg_notify(@channel, '')`, pgx.NamedArgs{"channel": ChannelRunsDue})
+	return err
+}
+
+// PauseBackfill stops a running backfill. Slots in the middle of their computation are still done; the rest waits.
+func (db *DB) PauseBackfill(ctx context.Context, id int64) error {
+	return db.change(ctx, id, "pause", `
+		update backfills set status = 'paused', note = null where id = @id and status = 'running' and finished_at is null`)
+}
+
+// ResumeBackfill lets a paused backfill go on. A source that could not be asked is given up: the slots are computed from what is
+// known.
+func (db *DB) ResumeBackfill(ctx context.Context, id int64) error {
+	return db.change(ctx, id, "resume", `
+		update backfills set status = 'running', note = null, working_since = null where id = @id and status = 'paused'`, `
+		update backfill_fetches f set waived = true
+		from runs r
+		where f.backfill_id = @id and r.id = f.run_id and r.status in ('failed', 'skipped')`)
+}
+
+// CancelBackfill ends a backfill for good. What was done stays.
+func (db *DB) CancelBackfill(ctx context.Context, id int64) error {
+	return db.change(ctx, id, "cancel", `
+		update backfills set status = 'cancelled', note = null, finished_at = clock_timestamp()
+		where id = @id and status <> 'cancelled' and finished_at is null`, `
+		update backfill_slots set status = 'cancelled', finished_at = clock_timestamp()
+		where backfill_id = @id and status = 'pending'`, `
+		update runs r set status = 'skipped', finished_at = clock_timestamp(), reason = format('backfill %s was cancelled', @id::text)
+		from backfill_fetches f
+		where f.backfill_id = @id and r.id = f.run_id and r.status in ('due', 'queued')`)
+}
+
+// change runs statements on a backfill when the first of them applies to its state.
+func (db *DB) change(ctx context.Context, id int64, what string, statements ...string) error {
+	args := pgx.NamedArgs{"id": id}
+	err := db.tx(ctx, func(tx pgx.Tx) error {
+		for i, sql := range statements {
+			tag, err := tx.Exec(ctx, sql, args)
+			if err != nil {
+				return err
+			}
+			if i == 0 && tag.RowsAffected() == 0 {
+				return db.refuse(ctx, id)
+			}
+		}
+		return wake(ctx, tx)
+	})
+	if err != nil {
+		return fmt.Errorf("%s backfill %d: %w", what, id, err)
+	}
+	return nil
+}
+
+// ErrState: a backfill is not in a state for what was asked.
+var ErrState = errors.New("that does not fit its state")
+
+// refuse says in which state a backfill is.
+func (db *DB) refuse(ctx context.Context, id int64) error {
+	b, err := db.Backfill(ctx, id)
+	if err != nil {
+		return err
+	}
+	state := b.Status
+	if b.Status == BackfillRunning && b.FinishedAt != nil {
+		state = "done"
+	}
+	return fmt.Errorf("it is %s: %w", state, ErrState)
+}
+
+// RetryFailed makes the failed slots of a backfill pending again, and its failed sources due, and returns how many slots and sources
+// that are. A paused backfill goes on. ErrState for one that has not begun or was cancelled.
+func (db *DB) RetryFailed(ctx context.Context, id int64) (slots, sources int64, err error) {
+	args := pgx.NamedArgs{"id": id}
+	err = db.tx(ctx, func(tx pgx.Tx) error {
+		var status string
+		err := tx.QueryRow(ctx, `select status from backfills where id = @id for no key update`, args).Scan(&status)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		if status != BackfillRunning && status != BackfillPaused {
+			return fmt.Errorf("it is %s: %w", status, ErrState)
+		}
+		tag, err := tx.Exec(ctx, `
+			update runs r set status = 'due', attempt = r.attempt + 1, failures = 0, losses = 0, next_try_at = null, error = null,
+				finished_at = null
+			from backfill_fetches f
+			where f.backfill_id = @id and not f.waived and r.id = f.run_id and r.status = 'failed'`, args)
+		if err != nil {
+			return err
+		}
+		sources = tag.RowsAffected()
+		tag, err = tx.Exec(ctx, `
+			update backfill_slots set status = 'pending', run_id = null, reason = null, finished_at = null
+			where backfill_id = @id and status = 'failed'`, args)
+		if err != nil {
+			return err
+		}
+		slots = tag.RowsAffected()
+		if slots+sources == 0 {
+			return nil
+		}
+		_, err = tx.Exec(ctx, `
+			update backfills set status = 'running', note = null, working_since = null, finished_at = null where id = @id`, args)
+		if err != nil {
+			return err
+		}
+		return wake(ctx, tx)
+	})
+	if err != nil {
+		return 0, 0, fmt.Errorf("retry the failed slots of backfill %d: %w", id, err)
+	}
+	return slots, sources, nil
+}

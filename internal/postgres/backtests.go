@@ -1,0 +1,241 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tidemark/series"
+	"tidemark/signals"
+)
+
+// Backtest is how well a signal foretold what it is held to, as it is stored and published. What is unknown is nil.
+type Backtest struct {
+	Target       BacktestTarget `json:"target"`
+	Predictor    string         `json:"predictor"`
+	Naive        string         `json:"naive"`
+	HorizonDays  int            `json:"horizon_days"`
+	Period       Period         `json:"period"`
+	N            int            `json:"n_obs"`
+	Method       string         `json:"method"`
+	RankIC       *float64       `json:"rank_ic"`
+	RankICBounds *[2]float64    `json:"rank_ic_ci95"`
+	T            *float64       `json:"t_stat"`
+	P            *float64       `json:"p_value"`
+	HitRatePct   *float64       `json:"hit_rate_pct"`
+	OutOfSample  OutOfSample    `json:"oos"`
+	NaiveRankIC  *float64       `json:"naive_rank_ic"`
+	Trials       MultipleTests  `json:"multiple_testing"`
+	// CostsBps is nil: a rank correlation pays no costs.
+	CostsBps      *float64        `json:"costs_bps"`
+	LookAheadSafe bool            `json:"look_ahead_safe"`
+	Skill         []ForecastSkill `json:"forecast_skill"`
+	Examples      []BacktestCase  `json:"examples"`
+	CodeVersion   string          `json:"code_version"`
+	// ComputedAt is the instant as of which it was made.
+	ComputedAt time.Time `json:"computed_at"`
+}
+
+// BacktestTarget is the quantity that a signal is held to.
+type BacktestTarget struct {
+	Symbol      string `json:"symbol"`
+	Description string `json:"description"`
+}
+
+// Period is a stretch of days, both included.
+type Period struct {
+	From *string `json:"from"`
+	To   *string `json:"to"`
+}
+
+// OutOfSample is the newer half of the cases alone.
+type OutOfSample struct {
+	From         *string     `json:"from"`
+	N            int         `json:"n_obs"`
+	RankIC       *float64    `json:"rank_ic"`
+	RankICBounds *[2]float64 `json:"rank_ic_ci95"`
+}
+
+// MultipleTests allows for the number of signals that are tested.
+type MultipleTests struct {
+	Trials    int      `json:"trials"`
+	AdjustedP *float64 `json:"adjusted_p"`
+}
+
+// ForecastSkill is how far forecasts of one stage lay from the outcome.
+type ForecastSkill struct {
+	Stage         string   `json:"stage"`
+	From          int      `json:"from"`
+	To            int      `json:"to"`
+	N             int      `json:"n_obs"`
+	RMSE          *float64 `json:"rmse"`
+	MAE           *float64 `json:"mae"`
+	Bias          *float64 `json:"bias"`
+	Coverage90Pct *float64 `json:"coverage_90_pct"`
+	BaselineRMSE  *float64 `json:"baseline_rmse"`
+	Skill         *float64 `json:"skill"`
+}
+
+// BacktestCase is one forecast and its outcome, for a reader who works it out again.
+type BacktestCase struct {
+	KnownAt   time.Time `json:"known_at"`
+	From      time.Time `json:"from"`
+	To        time.Time `json:"to"`
+	Predicted *float64  `json:"predicted"`
+	Happened  *float64  `json:"happened"`
+	Naive     *float64  `json:"naive"`
+}
+
+// NewBacktest is the stored form of a result.
+func NewBacktest(d signals.Definition, r signals.BacktestResult, codeVersion string) *Backtest {
+	out := &Backtest{
+		Target:        BacktestTarget{Symbol: d.Backtest.Symbol, Description: d.Backtest.Description},
+		Predictor:     d.Backtest.Predictor,
+		Naive:         d.Backtest.Naive,
+		HorizonDays:   d.Backtest.HorizonDays,
+		Period:        Period{From: day(r.From), To: day(r.To)},
+		N:             r.N,
+		Method:        signals.BacktestMethod,
+		RankIC:        Known(r.RankIC),
+		RankICBounds:  bounds(r.Edge),
+		T:             Known(r.T),
+		P:             Known(r.P),
+		HitRatePct:    Known(r.HitRatePct),
+		NaiveRankIC:   Known(r.NaiveRankIC),
+		Trials:        MultipleTests{Trials: r.Trials, AdjustedP: Known(r.AdjustedP)},
+		LookAheadSafe: r.LookAheadSafe,
+		Skill:         []ForecastSkill{},
+		Examples:      []BacktestCase{},
+		CodeVersion:   codeVersion,
+		ComputedAt:    r.At.UTC(),
+		OutOfSample: OutOfSample{
+			From: day(r.OutOfSampleFrom), N: r.OutOfSample.N, RankIC: Known(r.OutOfSample.RankIC), RankICBounds: bounds(r.OutOfSample),
+		},
+	}
+	for _, s := range r.Skill {
+		out.Skill = append(out.Skill, ForecastSkill{
+			Stage: s.Stage, From: s.From, To: s.To, N: s.N, RMSE: Known(s.RMSE), MAE: Known(s.MAE), Bias: Known(s.Bias),
+			Coverage90Pct: Known(s.Coverage90Pct), BaselineRMSE: Known(s.BaselineRMSE), Skill: Known(s.Skill),
+		})
+	}
+	for _, c := range r.Examples {
+		out.Examples = append(out.Examples, BacktestCase{
+			KnownAt: c.Known.UTC(), From: c.Start.UTC(), To: c.End.UTC(), Predicted: Known(c.Predicted), Happened: Known(c.Happened), Naive: Known(c.Naive),
+		})
+	}
+	return out
+}
+
+// Known is a number as it is stored: nil for the unknown, and one zero, since the database takes the two for equal.
+func Known(v float64) *float64 {
+	n := number(v)
+	if !n.Valid {
+		return nil
+	}
+	return &n.Float64
+}
+
+func day(t time.Time) *string {
+	if t.IsZero() {
+		return nil
+	}
+	return new(t.UTC().Format(time.DateOnly))
+}
+
+func bounds(e signals.Edge) *[2]float64 {
+	if math.IsNaN(e.Lo) || math.IsNaN(e.Hi) {
+		return nil
+	}
+	return &[2]float64{e.Lo, e.Hi}
+}
+
+// Edge is the interval out of sample as the rule of decay reads it, of the backtest that a snapshot for an instant carries. Nil where
+// there is no interval.
+func (b *Backtest) Edge(at time.Time) *signals.BacktestResult {
+	if b == nil || b.OutOfSample.RankICBounds == nil {
+		return nil
+	}
+	in := b.OutOfSample.RankICBounds
+	return &signals.BacktestResult{At: at, OutOfSample: signals.Edge{Lo: in[0], Hi: in[1]}}
+}
+
+// hasEdge is what is stored of Edge.
+func (b *Backtest) hasEdge() *bool {
+	e := b.Edge(time.Time{})
+	if e == nil {
+		return nil
+	}
+	return new(e.OutOfSample.Clear())
+}
+
+const firstSQL = `
+	select distinct on (series, observed_at) series, observed_at, vintage_at, value
+	from observations
+	where series = any(@series) and vintage_at <= @as_of and value is not null
+	order by series, observed_at, vintage_at` // primary key
+
+// FirstObservationsAsOf returns what was known of several series at an instant, each observation with the first number that was
+// published for it: what a reader had when it was new.
+func (db *DB) FirstObservationsAsOf(ctx context.Context, ids []series.ID, asOf time.Time) (series.Set, error) {
+	set, err := db.observations(ctx, firstSQL, ids, asOf)
+	if err != nil {
+		return nil, fmt.Errorf("read first observations: %w", err)
+	}
+	return set, nil
+}
+
+func (db *DB) observations(ctx context.Context, sql string, ids []series.ID, asOf time.Time) (series.Set, error) {
+	rows, err := db.pool.Query(ctx, sql, pgx.NamedArgs{"series": ids, "as_of": asOf})
+	if err != nil {
+		return nil, err
+	}
+	set := series.Set{}
+	var id series.ID
+	var p series.Point
+	_, err = pgx.ForEachRow(rows, []any{&id, &p.ObservedAt, &p.VintageAt, &p.Value}, func() error {
+		set[id] = append(set[id], p)
+		return nil
+	})
+	return set, err
+}
+
+// NewestVintage returns when the newest of what was known of several series at an instant became known, the zero time where nothing was.
+func (db *DB) NewestVintage(ctx context.Context, ids []series.ID, asOf time.Time) (time.Time, error) {
+	var at *time.Time
+	err := db.pool.QueryRow(ctx, `select max(vintage_at) from observations where series = any(@series) and vintage_at <= @as_of`,
+		pgx.NamedArgs{"series": ids, "as_of": asOf}).Scan(&at) // primary key alone
+	if err != nil {
+		return time.Time{}, fmt.Errorf("read the newest vintage: %w", err)
+	}
+	if at == nil {
+		return time.Time{}, nil
+	}
+	return at.UTC(), nil
+}
+
+const edgesSQL = `
+	with e as (select at, edge from snapshots where signal = @signal and at < @at and edge is not null),
+	had as (select max(at) as at from e where edge)
+	select had.at, (select min(e.at) from e where e.at > had.at) from had` // index snapshots_edge
+
+// Edges returns, of the backtests of a signal before an instant, those by which it is judged whether an edge was lost: the last one
+// with an edge and, if any came after it, the first one without. Empty where there never was an edge. Only At and the interval out
+// of sample are set.
+func (db *DB) Edges(ctx context.Context, signal string, before time.Time) ([]signals.BacktestResult, error) {
+	var had, since *time.Time
+	err := db.pool.QueryRow(ctx, edgesSQL, pgx.NamedArgs{"signal": signal, "at": before}).Scan(&had, &since)
+	if err != nil {
+		return nil, fmt.Errorf("read the edges of %s: %w", signal, err)
+	}
+	var out []signals.BacktestResult
+	if had != nil {
+		out = append(out, signals.BacktestResult{At: *had, OutOfSample: signals.Edge{Lo: 1, Hi: 1}})
+	}
+	if since != nil {
+		out = append(out, signals.BacktestResult{At: *since, OutOfSample: signals.Edge{Lo: -1, Hi: 1}})
+	}
+	return out, nil
+}

@@ -1,0 +1,93 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tidemark/series"
+)
+
+// Source is what one fetch contributed to what was known of a series at an instant.
+type Source struct {
+	Series  series.ID
+	FetchID int64
+	// N is how many of the observations in force came with the fetch, From and To the first and the last of them. Assumed of them
+	// nobody saw arrive.
+	N, Assumed int
+	From, To   time.Time
+}
+
+const sourcesAsOfSQL = `
+	select series, fetch_id, count(*) as n, count(*) filter (where assumed) as assumed, min(observed_at) as "from", max(observed_at) as "to"
+	from (
+		select distinct on (series, observed_at) series, observed_at, value, assumed, fetch_id
+		from observations
+		where series = any(@series) and vintage_at <= @as_of
+		order by series, observed_at, vintage_at desc
+	) known
+	where value is not null
+	group by series, fetch_id
+	order by series, fetch_id` // primary key
+
+// SourcesAsOf tells which fetches all that was known of several series at an instant came with.
+func (db *DB) SourcesAsOf(ctx context.Context, ids []series.ID, asOf time.Time) ([]Source, error) {
+	rows, err := db.pool.Query(ctx, sourcesAsOfSQL, pgx.NamedArgs{"series": ids, "as_of": asOf})
+	list, err := collect[Source](rows, err)
+	if err != nil {
+		return nil, fmt.Errorf("read where observations came from: %w", err)
+	}
+	return list, nil
+}
+
+// KnownObservation is an observation as it was known at an instant, with the fetch that brought it.
+type KnownObservation struct {
+	Series                series.ID
+	ObservedAt, VintageAt time.Time
+	Value                 float64
+	Assumed               bool
+	FetchID               int64
+	// Vintages is how many there were by the instant.
+	Vintages int
+}
+
+const newestKnownSQL = `
+	select series, observed_at, vintage_at, value, assumed, fetch_id, vintages
+	from (
+		select k.*, row_number() over (partition by series order by observed_at desc) as place
+		from (
+			select distinct on (series, observed_at) series, observed_at, vintage_at, value, assumed, fetch_id,
+				count(*) over (partition by series, observed_at) as vintages
+			from observations
+			where series = any(@series) and vintage_at <= @as_of and observed_at <= @until
+			order by series, observed_at, vintage_at desc
+		) k
+		where value is not null
+	) k
+	where place <= @most
+	order by series, observed_at desc` // primary key
+
+// NewestKnown returns, of several series as known at an instant, the newest observations up to a time, at most so many of each.
+func (db *DB) NewestKnown(ctx context.Context, ids []series.ID, asOf, until time.Time, most int) ([]KnownObservation, error) {
+	rows, err := db.pool.Query(ctx, newestKnownSQL, pgx.NamedArgs{"series": ids, "as_of": asOf, "until": until, "most": most})
+	list, err := collect[KnownObservation](rows, err)
+	if err != nil {
+		return nil, fmt.Errorf("read the newest observations: %w", err)
+	}
+	return list, nil
+}
+
+// FetchesByID returns exchanges of the ledger, ordered by id.
+func (db *DB) FetchesByID(ctx context.Context, ids []int64) ([]series.Fetch, error) {
+	rows, err := db.pool.Query(ctx, `select `+fetchColumns+` from fetches where id = any(@ids) order by id`, pgx.NamedArgs{"ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("read fetches: %w", err)
+	}
+	list, err := pgx.CollectRows(rows, scanFetch)
+	if err != nil {
+		return nil, fmt.Errorf("read fetches: %w", err)
+	}
+	return list, nil
+}

@@ -1,0 +1,120 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"tidemark/signals"
+)
+
+// The history of a signal is kept as versions of its points. A computation for an instant adds only what differs from what was said
+// as of that instant, so that the newest versions at or before any instant are the track that was computed last by then.
+
+const stageTrackSQL = `
+	create temporary table if not exists stage_track (
+		observed_at timestamptz not null, value double precision, lo double precision, hi double precision,
+		baseline double precision, scale double precision, n int not null, z_score double precision, delta_pct double precision,
+		input_known_at timestamptz not null);
+	truncate stage_track`
+
+var stageTrackColumns = []string{
+	"observed_at", "value", "lo", "hi", "baseline", "scale", "n", "z_score", "delta_pct", "input_known_at",
+}
+
+// stageTrack sends a track to the connection's own table.
+func stageTrack(ctx context.Context, c *pgxpool.Conn, track signals.Track) error {
+	if _, err := c.Exec(ctx, stageTrackSQL); err != nil {
+		return fmt.Errorf("stage the track: %w", err)
+	}
+	_, err := c.CopyFrom(ctx, pgx.Identifier{"stage_track"}, stageTrackColumns, pgx.CopyFromSlice(len(track), func(i int) ([]any, error) {
+		e := track[i]
+		return []any{
+			e.ObservedAt, number(e.Value), number(e.Lo), number(e.Hi), number(e.Baseline), number(e.Scale), e.N, number(e.Z()),
+			number(e.DeltaPct()), e.KnownAt,
+		}, nil
+	}))
+	if err != nil {
+		return fmt.Errorf("stage the track: %w", err)
+	}
+	return nil
+}
+
+// number is a float as it is stored: null for the unknown, and one zero, since the database takes the two for equal.
+func number(v float64) pgtype.Float8 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return pgtype.Float8{}
+	}
+	if v == 0 {
+		v = 0
+	}
+	return pgtype.Float8{Float64: v, Valid: true}
+}
+
+// What an insertion at an instant changes must not show at the next instant that was computed already: there, what was said before is
+// said again.
+const mergeTrackSQL = `
+	with in_force as (
+		select distinct on (observed_at) observed_at, known_at, edition, gone, value, lo, hi, baseline, scale, n, z_score, delta_pct,
+			input_known_at
+		from estimates
+		where signal = @signal and known_at <= @at
+		order by observed_at, known_at desc, edition desc
+	), changed as (
+		select coalesce(t.observed_at, f.observed_at) as observed_at, t.observed_at is null as gone,
+			case when f.known_at = @at then f.edition + 1 else 0 end as edition,
+			t.value, t.lo, t.hi, t.baseline, t.scale, coalesce(t.n, 0) as n, t.z_score, t.delta_pct, t.input_known_at,
+			coalesce(f.gone, true) as was_gone, f.value as was_value, f.lo as was_lo, f.hi as was_hi, f.baseline as was_baseline,
+			f.scale as was_scale, coalesce(f.n, 0) as was_n, f.z_score as was_z_score, f.delta_pct as was_delta_pct,
+			f.input_known_at as was_input_known_at
+		from stage_track t
+		full join in_force f on f.observed_at = t.observed_at
+		where case
+			when t.observed_at is null then not f.gone
+			when f.observed_at is null then true
+			else f.gone or (t.value, t.lo, t.hi, t.baseline, t.scale, t.n, t.z_score, t.delta_pct, t.input_known_at)
+				is distinct from (f.value, f.lo, f.hi, f.baseline, f.scale, f.n, f.z_score, f.delta_pct, f.input_known_at)
+		end
+	), later as (
+		select min(at) as at from snapshots where signal = @signal and at > @at
+	), said as (
+		insert into estimates (signal, observed_at, known_at, edition, gone, value, lo, hi, baseline, scale, n, z_score, delta_pct,
+			input_known_at)
+		select @signal, observed_at, @at, edition, gone, value, lo, hi, baseline, scale, n, z_score, delta_pct, input_known_at
+		from changed
+		order by observed_at
+	), said_again as (
+		insert into estimates (signal, observed_at, known_at, gone, value, lo, hi, baseline, scale, n, z_score, delta_pct,
+			input_known_at)
+		select @signal, c.observed_at, l.at, was_gone, was_value, was_lo, was_hi, was_baseline, was_scale, was_n, was_z_score,
+			was_delta_pct, was_input_known_at
+		from changed c join later l on l.at is not null
+		where not exists (
+			select from estimates e where e.signal = @signal and e.observed_at = c.observed_at and e.known_at = l.at)
+		order by c.observed_at
+		returning 1
+	)
+	select (select count(*) from changed) + (select count(*) from said_again)`
+
+// mergeTrack adds the staged track of an instant to the history, and returns how many rows that took. The caller holds the signal's
+// lock.
+func mergeTrack(ctx context.Context, tx pgx.Tx, signal string, at time.Time) (int64, error) {
+	var added int64
+	if err := tx.QueryRow(ctx, mergeTrackSQL, pgx.NamedArgs{"signal": signal, "at": at}).Scan(&added); err != nil {
+		return 0, fmt.Errorf("add to the history: %w", err)
+	}
+	return added, nil
+}
+
+// lockSignal makes the changes of one signal's history one after the other, until tx ends: each compares with all that is stored.
+func lockSignal(ctx context.Context, tx pgx.Tx, signal string) error {
+	if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('signal ' || @signal, 0))`, pgx.NamedArgs{"signal": signal}); err != nil {
+		return fmt.Errorf("lock the signal: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,502 @@
+package postgres_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/jackc/pgx/v5"
+
+	"tidemark/internal/postgres"
+	"tidemark/signals"
+	"tidemark/workers/task"
+)
+
+// day is the n-th of January 2026 at midnight, and noon the instant that a track of that day is computed for.
+func day(n int) time.Time  { return time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC) }
+func noon(n int) time.Time { return day(n).Add(12 * time.Hour) }
+
+// say stores what a signal says at an instant. The points are "day=value", "_" for an unknown value.
+func say(t *testing.T, db *postgres.DB, at time.Time, points string) {
+	t.Helper()
+	if err := db.SaveSnapshot(t.Context(), task.Fence{}, snapshot(at), track(t, points)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func snapshot(at time.Time) postgres.Snapshot {
+	return postgres.Snapshot{Signal: "s", At: at, Status: signals.StatusLive, Cause: "new", CodeVersion: "test"}
+}
+
+func track(t *testing.T, points string) signals.Track {
+	t.Helper()
+	var out signals.Track
+	for p := range strings.FieldsSeq(points) {
+		d, text, _ := strings.Cut(p, "=")
+		n, err := strconv.Atoi(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := strconv.ParseFloat(strings.ReplaceAll(text, "_", "NaN"), 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, signals.Estimate{
+			ObservedAt: day(n), KnownAt: day(n).Add(time.Hour), Value: v, Lo: v - 1, Hi: v + 1, Baseline: 10, Scale: 2, N: 5,
+		})
+	}
+	return out
+}
+
+// history is what was known at an instant: "day=value", with "#n" for a value that is not the point's first.
+func history(t *testing.T, db *postgres.DB, q postgres.HistoryQuery) string {
+	t.Helper()
+	q.Signal = "s"
+	var out []string
+	for p := range points(t, db.History(t.Context(), q)) {
+		value := "_"
+		if !math.IsNaN(p.Value) {
+			value = fmt.Sprint(p.Value)
+		}
+		text := fmt.Sprintf("%d=%s", p.ObservedAt.Day(), value)
+		if p.Vintage > 1 {
+			text += fmt.Sprintf("#%d", p.Vintage)
+		}
+		if q.Versions {
+			to := ""
+			if !p.KnownTo.IsZero() {
+				to = strconv.Itoa(p.KnownTo.Day())
+			}
+			text += fmt.Sprintf("[%d,%s)", p.KnownFrom.Day(), to)
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, " ")
+}
+
+func points(t *testing.T, seq iter.Seq2[postgres.Point, error]) iter.Seq[postgres.Point] {
+	return func(yield func(postgres.Point) bool) {
+		for p, err := range seq {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+// rows is how many versions are stored.
+func rows(t *testing.T, url string) int {
+	t.Helper()
+	c, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close(context.Background()) }()
+	var n int
+	if err := c.QueryRow(t.Context(), `select count(*) from estimates`).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestHistoryKeepsWhatWasSaid(t *testing.T) {
+	t.Parallel()
+	db, url := open(t, postgres.RoleWorker)
+	say(t, db, noon(10), "1=1 2=2 3=_")
+	if n := rows(t, url); n != 3 {
+		t.Errorf("the first track took %d rows, want 3", n)
+	}
+	say(t, db, noon(10), "1=1 2=2 3=_")
+	say(t, db, noon(11), "1=1 2=2 3=_")
+	if n := rows(t, url); n != 3 {
+		t.Errorf("the same again, for the same and for the next day, left %d rows, want 3", n)
+	}
+	say(t, db, noon(12), "1=1 2=2.5 3=3 4=-0") // a revision, a value that became known, a new point
+	say(t, db, noon(13), "1=1 3=3 4=0")        // a point went
+	say(t, db, noon(14), "1=1 2=2.5 3=3 4=0")  // and came back
+	if n := rows(t, url); n != 3+3+1+1 {
+		t.Errorf("%d rows, want one for each difference, 8", n)
+	}
+	for _, c := range []struct {
+		name string
+		q    postgres.HistoryQuery
+		want string
+	}{
+		{"before anything was said", postgres.HistoryQuery{AsOf: day(10)}, ""},
+		{"from the first computation on", postgres.HistoryQuery{AsOf: noon(10)}, "1=1 2=2 3=_"},
+		{"until just before the next", postgres.HistoryQuery{AsOf: noon(12).Add(-time.Microsecond)}, "1=1 2=2 3=_"},
+		{"after the revision", postgres.HistoryQuery{AsOf: noon(12)}, "1=1 2=2.5#2 3=3#2 4=0"},
+		{"without the point that went", postgres.HistoryQuery{AsOf: noon(13)}, "1=1 3=3#2 4=0"},
+		{"with the point that came back", postgres.HistoryQuery{AsOf: noon(20)}, "1=1 2=2.5#3 3=3#2 4=0"},
+		{"newest first", postgres.HistoryQuery{AsOf: noon(20), Desc: true}, "4=0 3=3#2 2=2.5#3 1=1"},
+		{"a range, both ends included", postgres.HistoryQuery{AsOf: noon(20), From: day(2), To: day(3)}, "2=2.5#3 3=3#2"},
+		{"a page", postgres.HistoryQuery{AsOf: noon(20), Limit: 2}, "1=1 2=2.5#3"},
+		{
+			"the next page",
+			postgres.HistoryQuery{AsOf: noon(20), Limit: 2, After: &postgres.HistoryKey{ObservedAt: day(2)}},
+			"3=3#2 4=0",
+		},
+		{
+			"the next page, newest first",
+			postgres.HistoryQuery{AsOf: noon(20), Desc: true, After: &postgres.HistoryKey{ObservedAt: day(3)}},
+			"2=2.5#3 1=1",
+		},
+		{
+			"every version",
+			postgres.HistoryQuery{AsOf: noon(20), Versions: true},
+			"1=1[10,) 2=2[10,12) 2=2.5#2[12,13) 2=2.5#3[14,) 3=_[10,12) 3=3#2[12,) 4=0[12,)",
+		},
+		{
+			"every version that was known then",
+			postgres.HistoryQuery{AsOf: noon(12), Versions: true, From: day(2), To: day(3)},
+			"2=2[10,12) 2=2.5#2[12,) 3=_[10,12) 3=3#2[12,)",
+		},
+		{
+			"every version, the second page, newest first",
+			postgres.HistoryQuery{
+				AsOf: noon(20), Versions: true, Desc: true, Limit: 2, After: &postgres.HistoryKey{ObservedAt: day(2), KnownFrom: noon(14)},
+			},
+			"2=2.5#2[12,13) 2=2[10,12)",
+		},
+	} {
+		if got := history(t, db, c.q); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+	changes, err := db.Changes(t.Context(), postgres.HistoryQuery{Signal: "s", AsOf: noon(20)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []postgres.Change{
+		{KnownAt: noon(10), Added: 3}, {KnownAt: noon(12), Added: 1, Changed: 2}, {KnownAt: noon(13), Gone: 1}, {KnownAt: noon(14), Changed: 1},
+	}
+	if d := cmp.Diff(want, changes); d != "" {
+		t.Errorf("changes (-want +got):\n%s", d)
+	}
+	page, err := db.Changes(t.Context(), postgres.HistoryQuery{
+		Signal: "s", AsOf: noon(20), Desc: true, Limit: 1, From: noon(12), To: noon(13), After: &postgres.HistoryKey{KnownFrom: noon(13)},
+	})
+	if err != nil || len(page) != 1 || !page[0].KnownAt.Equal(noon(12)) {
+		t.Errorf("a page of changes: %v (%v), want that of the 12th", page, err)
+	}
+}
+
+func TestAnInstantThatComesOutOtherwiseIsSuperseded(t *testing.T) {
+	t.Parallel()
+	db, url := open(t, postgres.RoleWorker)
+	say(t, db, noon(10), "1=1 2=2")
+	say(t, db, noon(11), "1=1 2=2 3=3")
+	say(t, db, noon(11), "1=1 2=7 3=4") // a second source spoke at the same instant
+	say(t, db, noon(11), "1=1 2=2 3=5") // and a third
+	if got, want := history(t, db, postgres.HistoryQuery{AsOf: noon(11)}), "1=1 2=2 3=5"; got != want {
+		t.Errorf("as of the instant: %q, want %q", got, want)
+	}
+	if got, want := history(t, db, postgres.HistoryQuery{AsOf: noon(11), Versions: true}), "1=1[10,) 2=2[10,) 3=5[11,)"; got != want {
+		t.Errorf("every version: %q, want %q", got, want)
+	}
+	if n := rows(t, url); n != 7 {
+		t.Errorf("%d rows, want 7: nothing that was stored is taken away", n)
+	}
+}
+
+// TestOrderOfComputingDoesNotMatter computes the same list of tracks in the order of time and in random orders, some of them twice.
+// What is said as of any instant, and when it was said, must be the same.
+func TestOrderOfComputingDoesNotMatter(t *testing.T) {
+	t.Parallel()
+	const slots, days = 8, 6
+	for seed := range uint64(12) {
+		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
+			t.Parallel()
+			rng := rand.New(rand.NewPCG(seed, 1))
+			tracks, states := make([]signals.Track, slots), make([]string, slots)
+			for i := range tracks {
+				states[i] = []string{signals.StatusLive, signals.StatusDecayed}[rng.IntN(2)]
+				for d := range days {
+					if rng.IntN(4) == 0 {
+						continue // this point is not there now
+					}
+					v := float64(rng.IntN(2)) // few values, so that many come back
+					e := signals.Estimate{ObservedAt: day(d + 1), KnownAt: day(d + 1), Value: v, Lo: float64(rng.IntN(2)), Hi: 9, Baseline: math.NaN()}
+					tracks[i] = append(tracks[i], e)
+				}
+			}
+			save := func(db *postgres.DB, i int) {
+				snap := snapshot(noon(10 + i))
+				snap.Status, snap.Cause = states[i], "because of "+states[i]
+				if err := db.SaveSnapshot(t.Context(), task.Fence{}, snap, tracks[i]); err != nil {
+					t.Fatal(err)
+				}
+			}
+			ordered, _ := open(t, postgres.RoleWorker)
+			shuffled, _ := open(t, postgres.RoleWorker)
+			for i := range slots {
+				save(ordered, i)
+			}
+			order := append(rng.Perm(slots), rng.IntN(slots), rng.IntN(slots))
+			for _, i := range order {
+				save(shuffled, i)
+			}
+			for i := range slots {
+				for _, at := range []time.Time{noon(10 + i), noon(10 + i).Add(5 * time.Hour)} {
+					var want []string
+					for _, e := range tracks[i] {
+						want = append(want, fmt.Sprintf("%d=%v %v", e.ObservedAt.Day(), e.Value, e.Lo))
+					}
+					var got []string
+					for p := range points(t, shuffled.History(t.Context(), postgres.HistoryQuery{Signal: "s", AsOf: at})) {
+						got = append(got, fmt.Sprintf("%d=%v %v", p.ObservedAt.Day(), p.Value, p.Lo))
+					}
+					if d := cmp.Diff(want, got); d != "" {
+						t.Errorf("computed in the order %v, as of %s (-computed then, +said):\n%s", order, at, d)
+					}
+					if s, err := shuffled.StateAsOf(t.Context(), "s", at); err != nil || s.State != states[i] || s.Cause != "because of "+s.State {
+						t.Errorf("computed in the order %v, as of %s the state is %v (%v), want %s", order, at, s, err, states[i])
+					}
+				}
+			}
+			for _, versions := range []bool{false, true} {
+				q := postgres.HistoryQuery{Signal: "s", AsOf: noon(30), Versions: versions}
+				want := slices.Collect(points(t, ordered.History(t.Context(), q)))
+				got := slices.Collect(points(t, shuffled.History(t.Context(), q)))
+				fields := cmp.Options{cmpopts.EquateNaNs()}
+				if !versions {
+					fields = append(fields, cmpopts.IgnoreFields(postgres.Point{}, "KnownFrom"))
+				}
+				if d := cmp.Diff(want, got, fields); d != "" {
+					t.Errorf("computed in the order %v, versions %t (-ascending +shuffled):\n%s", order, versions, d)
+				}
+			}
+			q := postgres.HistoryQuery{Signal: "s", AsOf: noon(30)}
+			want, err := ordered.Changes(t.Context(), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := shuffled.Changes(t.Context(), q)
+			if d := cmp.Diff(want, got); d != "" || err != nil {
+				t.Errorf("computed in the order %v, changes (-ascending +shuffled): %v\n%s", order, err, d)
+			}
+		})
+	}
+}
+
+// TestTwoWorkersOnOneSignal computes all instants at once, from several connections.
+func TestTwoWorkersOnOneSignal(t *testing.T) {
+	t.Parallel()
+	db, _ := open(t, postgres.RoleWorker)
+	const slots = 12
+	var wg sync.WaitGroup
+	errs := make([]error, slots)
+	for i := range slots {
+		tr := track(t, fmt.Sprintf("1=%d 2=%d %d=1", i, i/3, 3+i%4))
+		wg.Go(func() { errs[i] = db.SaveSnapshot(t.Context(), task.Fence{}, snapshot(noon(10+i)), tr) })
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	for i := range slots {
+		got := history(t, db, postgres.HistoryQuery{AsOf: noon(10 + i)})
+		var plain []string
+		for f := range strings.FieldsSeq(got) {
+			value, _, _ := strings.Cut(f, "#")
+			plain = append(plain, value)
+		}
+		if want := fmt.Sprintf("1=%d 2=%d %d=1", i, i/3, 3+i%4); strings.Join(plain, " ") != want {
+			t.Errorf("as of slot %d: %q, want %q", i, plain, want)
+		}
+	}
+}
+
+func TestASupersededAttemptAddsNoHistory(t *testing.T) {
+	t.Parallel()
+	db, url := open(t, postgres.RoleWorker)
+	id, err := db.AddRun(t.Context(), task.Signal, "s", noon(10), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := task.Fence{RunID: id, Attempt: 1}
+	if _, err := db.Claim(t.Context(), old, "w1"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Reclaim(t.Context(), -time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.SaveSnapshot(t.Context(), old, snapshot(noon(10)), track(t, "1=1")); !errors.Is(err, postgres.ErrFenced) {
+		t.Errorf("the old attempt saved: %v", err)
+	}
+	if n := rows(t, url); n != 0 {
+		t.Errorf("the old attempt left %d versions", n)
+	}
+	if states, err := db.States(t.Context(), ""); err != nil || len(states) != 0 {
+		t.Errorf("the old attempt left states: %v (%v)", states, err)
+	}
+	next := task.Fence{RunID: id, Attempt: 2}
+	if _, err := db.Claim(t.Context(), next, "w2"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.SaveSnapshot(t.Context(), next, snapshot(noon(10)), track(t, "1=1 2=2")); err != nil {
+		t.Fatal(err)
+	}
+	if runs, err := db.Runs(t.Context(), postgres.RunFilter{ID: id, Limit: 1}); err != nil || *runs[0].RowsAdded != 3 {
+		t.Errorf("the run counts %v (%v), want 3: the snapshot and two versions", runs, err)
+	}
+}
+
+func TestTheHistoryRefusesChanges(t *testing.T) {
+	t.Parallel()
+	db, url := open(t, postgres.RoleWorker)
+	say(t, db, noon(10), "1=1")
+	for _, role := range []string{"", postgres.RoleWorker, postgres.RoleAPI} {
+		for _, sql := range []string{
+			`update estimates set value = 2`, `delete from estimates`, `truncate estimates`,
+			`update signal_states set state = 'decayed'`, `delete from signal_states`, `truncate signal_states`,
+		} {
+			if err := exec(t, url, role, sql); err == nil {
+				t.Errorf("as %q: %s was done", role, sql)
+			}
+		}
+	}
+	for _, sql := range []string{
+		`insert into estimates (signal, observed_at, known_at, gone) values ('s', now(), now(), true)`,
+		`insert into signal_states (signal, at, state, cause, by) values ('s', now(), 'live', 'x', 'x')`,
+	} {
+		if err := exec(t, url, postgres.RoleAPI, sql); err == nil {
+			t.Errorf("the API's role may: %s", sql)
+		}
+	}
+	for _, value := range []string{"'NaN'", "'Infinity'", "'-Infinity'"} {
+		sql := `insert into estimates (signal, observed_at, known_at, input_known_at, z_score) values ('s', now(), now(), now(), ` + value + `)`
+		if err := exec(t, url, postgres.RoleWorker, sql); err == nil {
+			t.Errorf("%s was stored", value)
+		}
+	}
+}
+
+// TestNumbersKeepTheirBits stores numbers that decimal texts often spoil, and reads them back as rows and as CSV.
+func TestNumbersKeepTheirBits(t *testing.T) {
+	t.Parallel()
+	db, _ := open(t, postgres.RoleWorker)
+	rng := rand.New(rand.NewPCG(7, 7))
+	var want signals.Track
+	for i := range 300 {
+		var v [5]float64
+		for j := range v {
+			v[j] = math.Float64frombits(rng.Uint64())
+			if math.IsInf(v[j], 0) {
+				v[j] = math.NaN()
+			}
+		}
+		want = append(want, signals.Estimate{
+			ObservedAt: day(1).AddDate(0, 0, i), KnownAt: day(1).Add(time.Duration(rng.IntN(1e9)) * time.Microsecond),
+			Value: v[0], Lo: v[1], Hi: v[2], Baseline: v[3], Scale: v[4],
+		})
+	}
+	want[0].Value, want[1].Value, want[2].Value, want[3].Value = math.SmallestNonzeroFloat64, math.MaxFloat64, math.Copysign(0, -1), 1e15
+	if err := db.SaveSnapshot(t.Context(), task.Fence{}, snapshot(noon(10)), want); err != nil {
+		t.Fatal(err)
+	}
+	q := postgres.HistoryQuery{Signal: "s", AsOf: noon(10)}
+	got := slices.Collect(points(t, db.History(t.Context(), q)))
+	var body bytes.Buffer
+	if err := db.CopyHistory(t.Context(), &body, q); err != nil {
+		t.Fatal(err)
+	}
+	table, err := csv.NewReader(&body).ReadAll()
+	if err != nil || len(got) != len(want) || len(table) != len(want)+1 {
+		t.Fatalf("%d points and %d lines of %d (%v)", len(got), len(table), len(want), err)
+	}
+	head := []string{
+		"observed_at", "ingested_at", "value", "uncertainty_lo", "uncertainty_hi", "baseline_value", "delta_vs_baseline_pct", "z_score",
+		"vintage", "revised",
+	}
+	if d := cmp.Diff(head, table[0]); d != "" {
+		t.Errorf("header (-want +got):\n%s", d)
+	}
+	for i, e := range want {
+		p, line := got[i], table[i+1]
+		if !p.ObservedAt.Equal(e.ObservedAt) || !p.IngestedAt.Equal(e.KnownAt) || line[0] != e.ObservedAt.Format(time.RFC3339Nano) ||
+			line[1] != e.KnownAt.Format(time.RFC3339Nano) {
+			t.Errorf("point %d is about %v, known %v, as CSV %v; want %v, %v", i, p.ObservedAt, p.IngestedAt, line[:2], e.ObservedAt, e.KnownAt)
+		}
+		read := []float64{p.Value, p.Lo, p.Hi, p.Baseline, p.DeltaPct, p.Z}
+		for j, v := range []float64{e.Value, e.Lo, e.Hi, e.Baseline, e.DeltaPct(), e.Z()} {
+			text := math.NaN()
+			if cell := line[2+j]; cell != "" {
+				if text, err = strconv.ParseFloat(cell, 64); err != nil {
+					t.Fatal(err)
+				}
+			}
+			v += 0 // one zero
+			for _, r := range []float64{read[j], text} {
+				if math.Float64bits(r) != math.Float64bits(v) && !(math.IsNaN(r) && math.IsNaN(v)) {
+					t.Errorf("point %d, number %d: %x came back as %x", i, j, v, r)
+				}
+			}
+		}
+	}
+}
+
+func TestServeReadsOnlyWhatIsNew(t *testing.T) {
+	t.Parallel()
+	db, _ := open(t, postgres.RoleWorker)
+	serve := func(now time.Time, seen int64) postgres.Served {
+		t.Helper()
+		s, err := db.Serve(t.Context(), "s", now, seen)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	text := func(s postgres.Served) string {
+		var out []string
+		for _, p := range s.Changed {
+			if p.Gone {
+				out = append(out, fmt.Sprintf("-%d", p.ObservedAt.Day()))
+				continue
+			}
+			out = append(out, fmt.Sprintf("%d=%v", p.ObservedAt.Day(), p.Value))
+		}
+		return strings.Join(out, " ")
+	}
+	if s := serve(noon(30), 0); s.Snapshot != nil || s.Seen != 0 || s.Changed != nil {
+		t.Errorf("of nothing: %+v", s)
+	}
+	say(t, db, noon(10), "1=1 2=2 3=3")
+	first := serve(noon(30), 0)
+	if got := text(first); got != "1=1 2=2 3=3" || !first.Snapshot.At.Equal(noon(10)) {
+		t.Errorf("the first reading: %q of %v", got, first.Snapshot.At)
+	}
+	if again := serve(noon(30), first.Seen); again.Changed != nil || again.Seen != first.Seen {
+		t.Errorf("nothing is new: %q", text(again))
+	}
+	say(t, db, noon(11), "1=1 2=2.5 4=4")
+	second := serve(noon(30), first.Seen)
+	if got := text(second); got != "2=2.5 -3 4=4" {
+		t.Errorf("the next reading: %q", got)
+	}
+	say(t, db, noon(15), "1=1 2=2.5 4=5") // ahead of its time
+	say(t, db, noon(12), "1=1 2=2.5 4=4 5=5")
+	third := serve(noon(13), second.Seen)
+	if got := text(third); got != "4=4 5=5" || !third.Ahead.Equal(noon(15)) || !third.Snapshot.At.Equal(noon(12)) {
+		t.Errorf("with one ahead: %q of %v, ahead %v", got, third.Snapshot.At, third.Ahead)
+	}
+	if got := text(serve(noon(15), third.Seen)); got != "4=5 -5" {
+		t.Errorf("when its time has come: %q", got)
+	}
+}

@@ -1,0 +1,214 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const stageSQL = `
+	create temporary table if not exists stage_readings (
+		grp int not null, load int not null, series text not null, observed_at timestamptz not null, value double precision, marker text,
+		published_at timestamptz not null);
+	create temporary table if not exists stage_covers (
+		grp int not null, load int not null, series text not null, from_at timestamptz, to_at timestamptz);
+	create temporary table if not exists stage_loads (
+		load int not null, fetch_id bigint not null, fetched_at timestamptz not null);
+	truncate stage_readings, stage_covers, stage_loads`
+
+// stage sends loads to the connection's own tables.
+func stage(ctx context.Context, c *pgx.Conn, loads []Load, groups []loadGroup) error {
+	if _, err := c.Exec(ctx, stageSQL); err != nil {
+		return fmt.Errorf("stage: %w", err)
+	}
+	var readings copyRows
+	var covers, heads [][]any
+	readings.reset()
+	for g, span := range groups {
+		for i := span.from; i < span.to; i++ {
+			l := loads[i]
+			heads = append(heads, []any{i, l.FetchID, l.FetchedAt})
+			for _, r := range l.Readings {
+				readings.row(7)
+				readings.int4(int32(g))
+				readings.int4(int32(i))
+				readings.text(string(r.Series))
+				readings.time(r.ObservedAt)
+				readings.value(r.Value, r.Marker)
+				readings.time(l.Published(r.Series, r.ObservedAt))
+			}
+			for _, cov := range l.Covers {
+				covers = append(covers, []any{g, i, string(cov.Series), orNull(cov.Window.From), orNull(cov.Window.To)})
+			}
+		}
+	}
+	if _, err := readings.send(ctx, c, "stage_readings", "grp, load, series, observed_at, value, marker, published_at"); err != nil {
+		return fmt.Errorf("stage: %w", err)
+	}
+	for _, t := range []struct {
+		name    string
+		columns []string
+		rows    [][]any
+	}{
+		{"stage_covers", []string{"grp", "load", "series", "from_at", "to_at"}, covers},
+		{"stage_loads", []string{"load", "fetch_id", "fetched_at"}, heads},
+	} {
+		if _, err := c.CopyFrom(ctx, pgx.Identifier{t.name}, t.columns, pgx.CopyFromRows(t.rows)); err != nil {
+			return fmt.Errorf("stage: %w", err)
+		}
+	}
+	return nil
+}
+
+func orNull(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t
+}
+
+// The series that nobody has loaded before these loads. Asked once, before the first of them confirms anything: the later pages of a
+// first answer are as old news as the first one.
+const firstLoadsSQL = `
+	create temporary table first_loads on commit drop as
+	select t.series
+	from (select series from stage_readings union select series from stage_covers) t
+	where not exists (select from watermarks w where w.series = t.series)`
+
+// Where a group and what is known differ, the newest vintage of each observation held against what the group says of it. A row without
+// load is known and was not said; one without known_at was said and is not known.
+const differingSQL = `
+	create temporary table differing on commit drop as
+	select coalesce(s.series, k.series) as series, coalesce(s.observed_at, k.observed_at) as observed_at, s.load, s.value, s.marker,
+		s.published_at, k.vintage_at as known_at
+	from (select * from stage_readings where grp = @grp) s
+	full join (
+		select distinct on (o.series, o.observed_at) o.series, o.observed_at, o.vintage_at, o.value, o.marker
+		from unnest(@series::text[], @from::timestamptz[], @to::timestamptz[]) as t (series, from_at, to_at)
+		join observations o on o.series = t.series and o.observed_at >= coalesce(t.from_at, '-infinity')
+			and o.observed_at <= coalesce(t.to_at, 'infinity')
+		order by o.series, o.observed_at, o.vintage_at desc
+	) k on k.series = s.series and k.observed_at = s.observed_at
+	where case
+		when s.series is null then k.marker is distinct from 'withdrawn'
+		when k.series is null then true
+		else k.value is distinct from s.value or k.marker is distinct from s.marker
+	end` // primary key
+
+const shrunkSQL = `
+	with gone as (
+		select c.load, c.series, c.from_at, c.to_at, count(*) as missing
+		from stage_covers c
+		join differing d on d.load is null and d.series = c.series and d.observed_at >= coalesce(c.from_at, '-infinity')
+			and d.observed_at <= coalesce(c.to_at, 'infinity')
+		where c.grp = @grp and not exists (
+			select from watermarks w join stage_loads l on l.load = c.load where w.series = c.series and w.confirmed_at > l.fetched_at)
+		group by c.load, c.series, c.from_at, c.to_at
+	)
+	select series, sum(have)::bigint, sum(missing)::bigint
+	from gone g, lateral (
+		select count(*) as have
+		from (
+			select distinct on (o.observed_at) o.marker
+			from observations o
+			where o.series = g.series and o.observed_at >= coalesce(g.from_at, '-infinity') and o.observed_at <= coalesce(g.to_at, 'infinity')
+			order by o.observed_at, o.vintage_at desc
+		) k
+		where k.marker is distinct from 'withdrawn'
+	) known
+	group by load, series
+	having sum(missing) > greatest(@withdrawable::bigint, sum(have)::bigint / 100) or sum(missing) > sum(have)::bigint / 2
+	limit 1` // primary key
+
+// An answer older than the one that confirmed its series last says nothing new. Otherwise a vintage is never older than the one it
+// replaces, whatever the clocks of two workers say.
+const addReadingsSQL = `
+	insert into observations (series, observed_at, vintage_at, value, marker, assumed, fetch_id)
+	select d.series, d.observed_at,
+		case
+			when d.known_at is null and first.series is not null then least(d.published_at, l.fetched_at)
+			when d.known_at is null then l.fetched_at
+			else greatest(l.fetched_at, d.known_at + interval '1 microsecond')
+		end,
+		d.value, d.marker,
+		d.known_at is null and first.series is not null and d.published_at < l.fetched_at,
+		l.fetch_id
+	from differing d
+	join stage_loads l on l.load = d.load
+	left join watermarks w on w.series = d.series
+	left join first_loads first on first.series = d.series
+	where w.series is null or w.confirmed_at <= l.fetched_at
+	on conflict do nothing`
+
+const addWithdrawalsSQL = `
+	insert into observations (series, observed_at, vintage_at, marker, fetch_id)
+	select distinct on (d.series, d.observed_at) d.series, d.observed_at, greatest(l.fetched_at, d.known_at + interval '1 microsecond'),
+		'withdrawn', l.fetch_id
+	from stage_covers c
+	join stage_loads l on l.load = c.load
+	join differing d on d.load is null and d.series = c.series and d.observed_at >= coalesce(c.from_at, '-infinity')
+		and d.observed_at <= coalesce(c.to_at, 'infinity')
+	left join watermarks w on w.series = c.series
+	where c.grp = @grp and (w.series is null or w.confirmed_at <= l.fetched_at)
+	order by d.series, d.observed_at, c.load
+	on conflict do nothing`
+
+// The last of a group's loads that speak of a series confirms it.
+const confirmSQL = `
+	insert into watermarks as w (series, first_loaded_at, fetch_id, confirmed_at)
+	select distinct on (t.series) t.series, min(l.fetched_at) over (partition by t.series), l.fetch_id, l.fetched_at
+	from (
+		select series, load from stage_readings where grp = @grp union select series, load from stage_covers where grp = @grp) t
+	join stage_loads l on l.load = t.load
+	order by t.series, l.fetched_at desc, t.load desc
+	on conflict (series) do update set fetch_id = excluded.fetch_id, confirmed_at = excluded.confirmed_at
+	where w.confirmed_at <= excluded.confirmed_at`
+
+// merge adds what the staged loads say and is not known, group by group, and returns how many rows that took.
+func merge(ctx context.Context, tx pgx.Tx, groups []loadGroup) (added int64, err error) {
+	if _, err := tx.Exec(ctx, firstLoadsSQL); err != nil {
+		return 0, fmt.Errorf("read what was ever loaded: %w", err)
+	}
+	for g, span := range groups {
+		n, err := mergeGroup(ctx, tx, g, span)
+		if err != nil {
+			return 0, err
+		}
+		added += n
+	}
+	return added, nil
+}
+
+func mergeGroup(ctx context.Context, tx pgx.Tx, g int, span loadGroup) (added int64, err error) {
+	ids, from, to := span.bounds()
+	args := pgx.NamedArgs{"grp": g, "series": ids, "from": from, "to": to, "withdrawable": withdrawable}
+	if _, err := tx.Exec(ctx, differingSQL, args); err != nil {
+		return 0, fmt.Errorf("compare with what is known: %w", err)
+	}
+	var id string
+	var have, missing int64
+	err = tx.QueryRow(ctx, shrunkSQL, args).Scan(&id, &have, &missing)
+	if err == nil {
+		return 0, fmt.Errorf("%s: %d of %d known observations are missing: %w", id, missing, have, ErrShrunk)
+	}
+	if !errors.Is(err, pgx.ErrNoRows) {
+		return 0, fmt.Errorf("compare with what is known: %w", err)
+	}
+	for _, sql := range []string{addReadingsSQL, addWithdrawalsSQL} {
+		tag, err := tx.Exec(ctx, sql, args)
+		if err != nil {
+			return 0, fmt.Errorf("add vintages: %w", err)
+		}
+		added += tag.RowsAffected()
+	}
+	if _, err := tx.Exec(ctx, confirmSQL, args); err != nil {
+		return 0, fmt.Errorf("confirm: %w", err)
+	}
+	if _, err := tx.Exec(ctx, `drop table differing`); err != nil {
+		return 0, fmt.Errorf("confirm: %w", err)
+	}
+	return added, nil
+}

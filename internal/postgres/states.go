@@ -1,0 +1,120 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tidemark/signals"
+	"tidemark/workers/task"
+)
+
+// State is what a signal is from an instant on, and why.
+type State struct {
+	Signal string
+	At     time.Time
+	// State is signals.StatusLive, StatusDecayed or StatusDeprecated.
+	State, Cause string
+	// By is the run, or the operator, that changed it.
+	By string
+}
+
+const stateColumns = `signal, at, state, cause, by`
+
+// StateAsOf returns the state of a signal at an instant, or ErrNotFound where it had none yet.
+func (db *DB) StateAsOf(ctx context.Context, signal string, at time.Time) (State, error) {
+	rows, err := db.pool.Query(ctx, `
+		select `+stateColumns+` from signal_states where signal = @signal and at <= @at order by at desc, id desc limit 1`,
+		pgx.NamedArgs{"signal": signal, "at": at}) // index signal_states_of
+	if err != nil {
+		return State{}, fmt.Errorf("read the state of %s: %w", signal, err)
+	}
+	s, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[State])
+	if errors.Is(err, pgx.ErrNoRows) {
+		return State{}, fmt.Errorf("the state of %s: %w", signal, ErrNotFound)
+	}
+	if err != nil {
+		return State{}, fmt.Errorf("read the state of %s: %w", signal, err)
+	}
+	return s, nil
+}
+
+// States returns every change of state of a signal, or of all where signal is empty, in the order of time.
+func (db *DB) States(ctx context.Context, signal string) ([]State, error) {
+	rows, err := db.pool.Query(ctx, `
+		select `+stateColumns+` from signal_states where @signal = '' or signal = @signal order by at, id`,
+		pgx.NamedArgs{"signal": signal})
+	list, err := collect[State](rows, err)
+	if err != nil {
+		return nil, fmt.Errorf("read the states: %w", err)
+	}
+	return list, nil
+}
+
+// AddState records a change of state that an operator asks for.
+func (db *DB) AddState(ctx context.Context, s State) error {
+	err := db.tx(ctx, func(tx pgx.Tx) error {
+		if err := lockSignal(ctx, tx, s.Signal); err != nil {
+			return err
+		}
+		return insertState(ctx, tx, s)
+	})
+	if err != nil {
+		return fmt.Errorf("record the state of %s: %w", s.Signal, err)
+	}
+	return nil
+}
+
+func insertState(ctx context.Context, tx pgx.Tx, s State) error {
+	_, err := tx.Exec(ctx, `insert into signal_states (signal, at, state, cause, by) values (@signal, @at, @state, @cause, @by)`,
+		pgx.NamedArgs{"signal": s.Signal, "at": s.At, "state": s.State, "cause": s.Cause, "by": s.By})
+	if err != nil {
+		return fmt.Errorf("add a state: %w", err)
+	}
+	return nil
+}
+
+// The state in force at an instant, and whether the next instant that was computed already would be taken for the same by a change
+// here.
+const statesAroundSQL = `
+	select coalesce(s.state, ''), coalesce(s.cause, ''), coalesce(s.by, ''), later.at
+	from (select) one
+	left join lateral (
+		select state, cause, by from signal_states where signal = @signal and at <= @at order by at desc, id desc limit 1) s on true
+	left join lateral (
+		select min(n.at) as at from snapshots n where n.signal = @signal and n.at > @at) n on true
+	left join lateral (
+		select n.at where not exists (
+			select from signal_states x where x.signal = @signal and x.at > @at and x.at <= n.at)) later on true`
+
+// changeState records the status of a snapshot where it differs from the state in force, so that, as with the history, every other
+// instant keeps the state that it had. The caller holds the signal's lock.
+func changeState(ctx context.Context, tx pgx.Tx, s Snapshot, f task.Fence) error {
+	var before State
+	var later *time.Time
+	err := tx.QueryRow(ctx, statesAroundSQL, pgx.NamedArgs{"signal": s.Signal, "at": s.At}).Scan(&before.State, &before.Cause, &before.By, &later)
+	if err != nil {
+		return fmt.Errorf("read the state: %w", err)
+	}
+	if before.State == s.Status || before.State == signals.StatusDeprecated {
+		return nil
+	}
+	by := "by hand"
+	if f.RunID != 0 {
+		by = fmt.Sprintf("run %d", f.RunID)
+	}
+	cause := s.Cause
+	if cause == "" {
+		cause = "computed"
+	}
+	if err := insertState(ctx, tx, State{Signal: s.Signal, At: s.At, State: s.Status, Cause: cause, By: by}); err != nil {
+		return err
+	}
+	if later == nil || before.State == "" {
+		return nil
+	}
+	return insertState(ctx, tx, State{Signal: s.Signal, At: *later, State: before.State, Cause: before.Cause, By: before.By})
+}

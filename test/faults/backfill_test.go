@@ -1,0 +1,314 @@
+package faults
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hibiken/asynq"
+
+	"tidemark/test/program"
+	"tidemark/workers/task"
+)
+
+const crack = "crack-spread-321"
+
+// command runs a tidemark command to its end and returns its exit status and what it wrote.
+func (s *stand) command(args ...string) (int, string) {
+	s.t.Helper()
+	return program.Run(s.t, program.Options{Dir: s.dir, Env: s.env}, args...)
+}
+
+// backfill is a command line that is to succeed.
+func (s *stand) backfill(args ...string) string {
+	s.t.Helper()
+	status, out := s.command(append([]string{"backfill"}, args...)...)
+	if status != 0 {
+		s.t.Fatalf("tidemark backfill %s: status %d\n%s", strings.Join(args, " "), status, out)
+	}
+	return out
+}
+
+// said is all that a backfill of 2024 leaves behind, but for what differs between two set-ups: ids, the times of work and of fetches.
+func (s *stand) said() []string {
+	s.t.Helper()
+	return append(
+		s.query(`select (to_jsonb(p) - '{run_id,computed_at,inputs,backtest}'::text[])::text, (backtest - 'code_version')::text from snapshots p where at < '2025-01-01' order by signal, at`),
+		s.query(`select (to_jsonb(e) - 'id')::text from estimates e where known_at < '2025-01-01' order by signal, observed_at, known_at, edition`)...)
+}
+
+// rows is every bit of what a backfill may not change.
+func (s *stand) rows() []string {
+	s.t.Helper()
+	return append(append(s.query(`select to_jsonb(p)::text from snapshots p order by signal, at`),
+		s.query(`select to_jsonb(e)::text from estimates e order by id`)...),
+		s.query(`select md5(string_agg(to_jsonb(o)::text, '' order by series, observed_at, vintage_at)) from observations o`)...)
+}
+
+func (s *stand) backfillState() (state string, done int) {
+	s.t.Helper()
+	lines := s.query(`select b.status, b.finished_at is not null, count(s.slot) filter (where s.status = 'done')
+		from backfills b left join backfill_slots s on s.backfill_id = b.id group by b.id order by b.id desc limit 1`)
+	if len(lines) == 0 {
+		return "none", 0
+	}
+	var over bool
+	if _, err := fmt.Sscan(lines[0], &state, &over, &done); err != nil {
+		s.t.Fatalf("%q: %v", lines[0], err)
+	}
+	if over {
+		state += " and over"
+	}
+	return state, done
+}
+
+// TestBackfillKilledAtAnyMoment kills worker, scheduler and the command that follows again and again: what is there in the end is what
+// an undisturbed backfill leaves.
+func TestBackfillKilledAtAnyMoment(t *testing.T) {
+	t.Parallel()
+	span := []string{"run", "--signal=" + crack, "--from=2024-01-01", "--to=2024-06-30"}
+	const slots = 130
+
+	calm := newStand(t)
+	calm.pauseSchedule()
+	calm.start("scheduler")
+	calm.start("worker")
+	if out := calm.backfill(span...); !strings.Contains(out, fmt.Sprintf("done. %d added", slots)) {
+		t.Fatalf("an undisturbed backfill says\n%s", out)
+	}
+	want := calm.said()
+
+	s := newStand(t)
+	s.pauseSchedule()
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 1))
+	sched, worker := s.start("scheduler"), s.start("worker")
+	follower := s.start(append([]string{"backfill"}, span...)...)
+	program.Until(t, time.Minute, "the backfill has begun", func() (bool, string) {
+		state, _ := s.backfillState()
+		return state == "running", state
+	})
+	follower.Kill()
+	for round := range 5 {
+		pause(t, time.Duration(random.Int64N(int64(1500*time.Millisecond))))
+		worker.Kill()
+		if round%2 == 0 {
+			sched.Kill()
+			sched = s.start("scheduler")
+		}
+		_, before := s.backfillState()
+		worker = s.start("worker")
+		program.Until(t, time.Minute, "the work goes on", func() (bool, string) {
+			state, done := s.backfillState()
+			return done > before || strings.HasSuffix(state, "over"), fmt.Sprint(state, done)
+		})
+	}
+	program.Until(t, 2*time.Minute, "the backfill is over", func() (bool, string) {
+		state, done := s.backfillState()
+		return strings.HasSuffix(state, "over"), fmt.Sprint(state, done)
+	})
+	if got := s.query(`select status, outcome, count(*) from backfill_slots group by 1, 2`); !cmp.Equal(got, []string{fmt.Sprintf("done added %d", slots)}) {
+		t.Errorf("the slots are %q, want all of them added", got)
+	}
+	if d := cmp.Diff(want, s.said()); d != "" {
+		t.Errorf("what is there differs from an undisturbed backfill (-want +got):\n%s", d)
+	}
+}
+
+// TestBackfillDoesNotStarveTheSchedule: with a single place to work, a long backfill gives way to what is due by the clock.
+func TestBackfillDoesNotStarveTheSchedule(t *testing.T) {
+	t.Parallel()
+	s := newStand(t, "CONCURRENCY=1")
+	s.pauseSchedule()
+	s.start("scheduler")
+	s.start("worker")
+	s.awaitStatus(s.ingest(), "succeeded", time.Minute)
+	// Forty years of weekdays.
+	out := s.backfill("run", "--signal="+crack, "--from=1986-01-01", "--to=2025-12-31", "--parallelism=3", "--from-archive", "--wait=false")
+	if !strings.Contains(out, "10436 slots, 10436 of them to do") {
+		t.Fatalf("planned:\n%s", out)
+	}
+	inspector := asynq.NewInspector(s.asynqOpt())
+	defer func() { _ = inspector.Close() }()
+	for range 4 {
+		_, before := s.backfillState()
+		program.Until(t, time.Minute, "the backfill is in the middle of it", func() (bool, string) {
+			state, done := s.backfillState()
+			return done > before, fmt.Sprint(state, done)
+		})
+		id, err := s.db.AddRun(t.Context(), task.Signal, crack, time.Now().UTC().Truncate(time.Microsecond), t.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := s.awaitStatus(id, "succeeded", 30*time.Second)
+		waited := r.StartedAt.Sub(r.CreatedAt)
+		t.Logf("a due run waited %s", waited.Round(time.Millisecond))
+		if waited > 8*time.Second {
+			t.Errorf("a due run waited %s for the backfill", waited)
+		}
+		q, err := inspector.GetQueueInfo(task.Low)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := q.Pending + q.Active + q.Scheduled + q.Retry; n > 3 {
+			t.Errorf("the queue holds %d tasks of the backfill, want 3 at most", n)
+		}
+	}
+}
+
+func TestBackfillFromTheCommandLine(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	s.pauseSchedule()
+	s.start("scheduler")
+	s.start("worker")
+	march := []string{"--signal=" + crack, "--from=2024-03-01", "--to=2024-03-29"}
+
+	for want, args := range map[string][]string{
+		"--from 2024-03-29 is after --to 2024-03-01": {"--signal=" + crack, "--from=2024-03-29", "--to=2024-03-01"},
+		"--to 2100-01-01 lies in the future":         {"--signal=" + crack, "--from=2024-03-29", "--to=2100-01-01"},
+		`--signal: there is no signal "gold"`:        {"--signal=gold", "--from=2024-03-01", "--to=2024-03-29"},
+		"--parallelism 0 is less than 1":             append([]string{"--parallelism=0"}, march...),
+		`--existing "some" is none of`:               append([]string{"--existing=some"}, march...),
+		"--from":                                     {"--signal=" + crack, "--from=yesterday", "--to=2024-03-29"},
+	} {
+		if status, out := s.command(append([]string{"backfill", "plan"}, args...)...); status != 2 || !strings.Contains(out, want) {
+			t.Errorf("plan %s: status %d, %q\nwant status 2 and %q", args, status, out, want)
+		}
+	}
+
+	// A plan from before the first load is another world's.
+	s.backfill(append([]string{"plan"}, march...)...)
+	s.awaitStatus(s.ingest(), "succeeded", time.Minute)
+	if status, out := s.command("backfill", "apply", "1"); status != 1 || !strings.Contains(out, "the world has changed since the plan was made") ||
+		!strings.Contains(out, "the observations of eia.RWTC: was none, not loaded whole, is ") {
+		t.Errorf("apply after a load: status %d, %q", status, out)
+	}
+
+	// What a plan shows is what is there afterwards.
+	plan := s.backfill(append([]string{"plan", "--diff"}, march...)...)
+	s.backfill("apply", "2")
+	zone, _ := time.LoadLocation("America/New_York")
+	shown := 0
+	for _, line := range s.query(`select extract(epoch from at)::bigint, value from snapshots where at < '2025-01-01' order by at`) {
+		var at int64
+		var value float64
+		if _, err := fmt.Sscan(line, &at, &value); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		want := fmt.Sprintf("%s  -    ->  %.6g\n", time.Unix(at, 0).In(zone).Format("2006-01-02 15:04 -0700"), value)
+		if !strings.Contains(plan, want) {
+			t.Errorf("the plan does not show %q", want)
+		}
+		shown++
+	}
+	if shown != 21 {
+		t.Errorf("%d snapshots, want one for each of the 21 weekdays", shown)
+	}
+
+	// The same range again changes no bit, whatever is asked.
+	before := s.rows()
+	for _, flags := range [][]string{nil, {"--existing=all"}, {"--existing=failed", "--from-archive"}, {"--as-of=2024-06-30T00:00:00Z"}} {
+		s.backfill(append(append([]string{"run"}, flags...), march...)...)
+		if d := cmp.Diff(before, s.rows()); d != "" {
+			t.Errorf("the same range again with %q changed rows (-before +after):\n%s", flags, d)
+		}
+	}
+
+	// Two slots fail; the others do not mind, and the two are tried alone.
+	s.admin(`
+		create function refuse() returns trigger language plpgsql as $$
+		begin
+			if extract(day from new.at) in (9, 10) then
+				raise check_violation using message = 'not on this day';
+			end if;
+			return new;
+		end
+		$$;
+		create trigger refuse before insert or update on snapshots for each row execute function refuse()`)
+	status, out := s.command("backfill", "run", "--signal="+crack, "--from=2024-04-08", "--to=2024-04-12")
+	if status != 1 || !strings.Contains(out, "3 added, 2 failed") || strings.Count(out, "not on this day") != 2 || !strings.Contains(out, "retry-failed") {
+		t.Errorf("with two slots that fail: status %d\n%s", status, out)
+	}
+	id := s.query(`select max(id) from backfills`)[0]
+	s.admin(`drop trigger refuse on snapshots`)
+	kept := s.query(`select to_jsonb(p)::text from snapshots p where at between '2024-04-01' and '2024-05-01' order by at`)
+	if out := s.backfill("retry-failed", id); !strings.Contains(out, "2 slots and 0 sources are tried again") || !strings.Contains(out, "5 added") {
+		t.Errorf("tried again:\n%s", out)
+	}
+	if d := cmp.Diff(kept, s.query(`select to_jsonb(p)::text from snapshots p where at between '2024-04-01' and '2024-05-01' and extract(day from at) not in (9, 10) order by at`)); d != "" {
+		t.Errorf("the other slots were done again (-before +after):\n%s", d)
+	}
+	if out := s.backfill("show", id, "--slots"); strings.Count(out, "done") < 6 || !strings.Contains(out, "2024-04-09 17:00 -0400") {
+		t.Errorf("show:\n%s", out)
+	}
+}
+
+func TestBackfillIsLeftPausedAndCancelled(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	s.pauseSchedule()
+	s.start("scheduler")
+	s.start("worker")
+	follower := s.start("backfill", "run", "--signal="+crack, "--from=2010-01-01", "--to=2024-12-31")
+	program.Until(t, time.Minute, "slots are done", func() (bool, string) {
+		state, done := s.backfillState()
+		return done > 0, state
+	})
+	follower.Signal(syscall.SIGINT)
+	select {
+	case <-follower.Done:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the follower does not stop")
+	}
+	if out := follower.Output(); follower.Status() != 1 || !strings.Contains(out, "backfill 1 goes on in the workers") || !strings.Contains(out, "tidemark backfill pause 1") {
+		t.Errorf("interrupted: status %d\n%s", follower.Status(), out)
+	}
+	_, left := s.backfillState()
+	program.Until(t, time.Minute, "the backfill goes on", func() (bool, string) {
+		state, done := s.backfillState()
+		return done > left, state
+	})
+
+	if out := s.backfill("pause", "1"); !strings.Contains(out, "paused") {
+		t.Errorf("pause: %s", out)
+	}
+	program.Until(t, 10*time.Second, "no run is at work", func() (bool, string) {
+		open := s.query(`select count(*) from runs where job = 'backfill' and status in ('due', 'queued', 'running')`)[0]
+		return open == "0", open
+	})
+	_, paused := s.backfillState()
+	pause(t, 3*time.Second)
+	if _, done := s.backfillState(); done != paused {
+		t.Errorf("%d slots were done while it was paused", done-paused)
+	}
+	if status, out := s.command("backfill", "pause", "1"); status != 1 || !strings.Contains(out, "it is paused") {
+		t.Errorf("paused twice: status %d, %s", status, out)
+	}
+	s.backfill("resume", "1")
+	program.Until(t, time.Minute, "it goes on", func() (bool, string) {
+		state, done := s.backfillState()
+		return done > paused, state
+	})
+	if out := s.backfill("show", "1"); !strings.Contains(out, "slots/s, ") || !strings.Contains(out, " left") {
+		t.Errorf("show without a pace:\n%s", out)
+	}
+	if out := s.backfill("cancel", "1"); !strings.Contains(out, "cancelled") {
+		t.Errorf("cancel: %s", out)
+	}
+	program.Until(t, 10*time.Second, "no run is at work", func() (bool, string) {
+		open := s.query(`select count(*) from runs where job = 'backfill' and status in ('due', 'queued', 'running')`)[0]
+		return open == "0", open
+	})
+	if rest := s.query(`select count(*) from backfill_slots where status = 'pending'`)[0]; rest != "0" {
+		t.Errorf("%s slots are left", rest)
+	}
+	if out := s.backfill("list"); !strings.Contains(out, "cancelled") {
+		t.Errorf("list:\n%s", out)
+	}
+}

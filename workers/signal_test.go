@@ -1,0 +1,413 @@
+package workers_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tidemark/api/view"
+	"tidemark/internal/pgtest"
+	"tidemark/internal/postgres"
+	"tidemark/series"
+	"tidemark/signals"
+	"tidemark/workers"
+	"tidemark/workers/task"
+)
+
+// bench is a database with observations in it, and the job that computes signals of them.
+type bench struct {
+	t    *testing.T
+	url  string
+	db   *postgres.DB
+	job  workers.Signals
+	load int
+}
+
+func newBench(t *testing.T, defs ...signals.Definition) *bench {
+	t.Helper()
+	b := &bench{t: t, url: pgtest.New(t)}
+	var err error
+	if b.db, err = postgres.Open(t.Context(), b.url, postgres.RoleWorker); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.db.Close)
+	b.job = workers.Signals{DB: b.db, Definitions: map[string]signals.Definition{}, CodeVersion: "one"}
+	for _, d := range defs {
+		b.job.Definitions[d.ID] = d
+	}
+	return b
+}
+
+// store records that a complete answer with these readings was fetched at an instant.
+func (b *bench) store(at time.Time, readings []series.Reading) {
+	b.t.Helper()
+	b.load++
+	id, err := b.db.RecordFetch(b.t.Context(), series.Fetch{
+		Source: "test", URL: "https://upstream.example/all", Status: 200, FetchedAt: at,
+		SHA256: fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, b.load, readings))), Bytes: 1,
+	}, 0)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	l := postgres.Load{
+		FetchID: id, FetchedAt: at, Readings: readings,
+		Published: func(_ series.ID, observed time.Time) time.Time { return observed.Add(60 * time.Hour) },
+	}
+	seen := map[series.ID]bool{}
+	for _, r := range readings {
+		if !seen[r.Series] {
+			seen[r.Series] = true
+			l.Covers = append(l.Covers, series.Coverage{Series: r.Series})
+		}
+	}
+	if _, err := b.db.StoreLoads(b.t.Context(), task.Fence{}, []postgres.Load{l}, nil); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// run computes one signal as of a slot.
+func (b *bench) run(id string, slot time.Time) {
+	b.t.Helper()
+	if err := b.job.Run(b.t.Context(), task.Task{Job: task.Signal, Subject: id, Slot: slot}); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) snapshot(id string, at time.Time) postgres.Snapshot {
+	b.t.Helper()
+	s, err := b.db.SnapshotAsOf(b.t.Context(), id, at)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return s
+}
+
+// history is all columns of the history at an instant, numbers as their bits.
+func (b *bench) history(id string, at time.Time) []string {
+	b.t.Helper()
+	var out []string
+	for p, err := range b.db.History(b.t.Context(), postgres.HistoryQuery{Signal: id, AsOf: at}) {
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		line := fmt.Sprint(p.ObservedAt, p.IngestedAt, p.Vintage)
+		for _, v := range []float64{p.Value, p.Lo, p.Hi, p.Baseline, p.DeltaPct, p.Z} {
+			if math.IsNaN(v) {
+				v = math.NaN()
+			}
+			line += fmt.Sprintf(" %016x", math.Float64bits(v))
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// past is what an upstream published on each of several days: random walks on the calendars of two signals, of which each day adds the
+// newest values, revises some old ones, and takes one back.
+type past struct {
+	days  []time.Time
+	loads [][]series.Reading
+}
+
+func newPast(seed uint64, days int) past {
+	rng := rand.New(rand.NewPCG(seed, seed))
+	begin := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
+	all := map[series.ID][]series.Reading{}
+	for id, weekday := range map[series.ID]bool{
+		"eia.RWTC": true, "eia.EER_EPMRU_PF4_Y35NY_DPG": true, "eia.EER_EPD2DXL0_PF4_Y35NY_DPG": true,
+		"eia.WCESTUS1": false, "eia.WGTSTUS1": false, "eia.WDISTUS1": false, "eia.WPULEUS3": false,
+	} {
+		v := 70.0
+		for t := begin.AddDate(-6, 0, 0); t.Before(begin.AddDate(0, 0, days)); t = t.AddDate(0, 0, 1) {
+			if wd := t.Weekday(); weekday && (wd == time.Saturday || wd == time.Sunday) || !weekday && wd != time.Friday {
+				continue
+			}
+			v += rng.NormFloat64()
+			all[id] = append(all[id], series.Reading{Series: id, ObservedAt: t, Value: math.Round(v*1000) / 1000})
+		}
+	}
+	p := past{}
+	for i := range days {
+		day := begin.AddDate(0, 0, i)
+		p.days = append(p.days, day)
+		var load []series.Reading
+		for _, id := range slices.Sorted(maps.Keys(all)) {
+			list := all[id]
+			for range 3 {
+				list[rng.IntN(len(list)-days)].Value += 0.25
+			}
+			gone := rng.IntN(len(list) - days)
+			for j, r := range list {
+				if r.ObservedAt.Before(day.AddDate(0, 0, -2)) && j != gone {
+					load = append(load, r)
+				}
+			}
+		}
+		p.loads = append(p.loads, load)
+	}
+	return p
+}
+
+// served is everything that was said of a signal after a slot was computed.
+type served struct {
+	id       string
+	slot     time.Time
+	snapshot postgres.Snapshot
+	history  []string
+	body     string
+}
+
+// TestThePastComesOutBitForBit serves two signals for some days of new, revised and withdrawn data. Later, when all that came after is
+// known, each slot is computed once more, in no order: not one bit of what was served may differ. Then another database, which learned
+// the same but computes its slots in another order from the start, must say the same as of each of them.
+func TestThePastComesOutBitForBit(t *testing.T) {
+	t.Parallel()
+	crack, _ := signals.ByID("crack-spread-321")
+	petroleum, _ := signals.ByID("eia-weekly-petroleum")
+	for _, d := range []*signals.Definition{&crack, &petroleum} {
+		if d.ID == "" {
+			t.Fatal("the catalog lacks a signal that this test is about")
+		}
+	}
+	p := newPast(1, 6)
+	b, other := newBench(t, crack, petroleum), newBench(t, crack, petroleum)
+	v := newView(t, b, crack, petroleum)
+	var all []served
+	for i, day := range p.days {
+		for _, x := range []*bench{b, other} {
+			x.store(day.Add(15*time.Hour+30*time.Minute), p.loads[i])
+		}
+		for _, id := range []string{crack.ID, petroleum.ID} {
+			for _, at := range []time.Duration{9 * time.Hour, 15*time.Hour + 30*time.Minute, 22 * time.Hour} {
+				slot := day.Add(at)
+				b.run(id, slot)
+				all = append(all, served{id, slot, b.snapshot(id, slot), b.history(id, slot), body(t, v, id, slot)})
+			}
+		}
+	}
+	if n := len(all[len(all)-1].history); n < 300 {
+		t.Fatalf("the test's history has only %d points", n)
+	}
+	rng := rand.New(rand.NewPCG(2, 2))
+	for _, i := range rng.Perm(len(all)) {
+		was := all[i]
+		b.run(was.id, was.slot)
+		other.run(was.id, was.slot)
+	}
+	for _, was := range all {
+		what := fmt.Sprintf("%s as of %s (-served +again)", was.id, was.slot)
+		if d := cmp.Diff(was.snapshot, b.snapshot(was.id, was.slot)); d != "" {
+			t.Errorf("snapshot of %s:\n%s", what, d)
+		}
+		if d := cmp.Diff(was.body, body(t, v, was.id, was.slot)); d != "" {
+			t.Errorf("body of %s:\n%s", what, d)
+		}
+		if d := cmp.Diff(was.history, b.history(was.id, was.slot)); d != "" {
+			t.Errorf("history of %s:\n%s", what, d)
+		}
+		if d := cmp.Diff(was.history, other.history(was.id, was.slot)); d != "" {
+			t.Errorf("history in another order of %s:\n%s", what, d)
+		}
+		again, now := was.snapshot, other.snapshot(was.id, was.slot)
+		for _, s := range []*postgres.Snapshot{&again, &now} { // the ledger's ids are not part of an input
+			s.RunID = nil
+		}
+		if d := cmp.Diff(again, now); d != "" {
+			t.Errorf("snapshot in another order of %s:\n%s", what, d)
+		}
+	}
+}
+
+// newView reads what a bench stores.
+func newView(t *testing.T, b *bench, defs ...signals.Definition) *view.View {
+	t.Helper()
+	db, err := postgres.Open(t.Context(), b.url, postgres.RoleAPI)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	v, err := view.New(view.Options{
+		Store: db, Definitions: defs, PublicURL: "http://signals.example", World: view.WorldLive, Log: slog.New(slog.DiscardHandler),
+		Now: func() time.Time { return time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- v.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	for v.State() == nil {
+		select {
+		case <-t.Context().Done():
+			t.Fatal("the view loads nothing")
+		case <-time.After(time.Millisecond):
+		}
+	}
+	return v
+}
+
+// body is the snapshot as the API renders it.
+func body(t *testing.T, v *view.View, id string, at time.Time) string {
+	t.Helper()
+	doc, err := v.AsOf(t.Context(), v.State().Signal(id), at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(doc.Identity.Body)
+}
+
+// edgy is a signal of one series. Its backtest has an edge while the newest value is above zero. ran counts the backtests.
+func edgy(ran *int) signals.Definition {
+	d := definition()
+	d.Staleness = 10 * 24 * time.Hour
+	d.Backtest = signals.Backtest{
+		Symbol: "test.a", Description: "a test", HorizonDays: 1, DecayAfter: 3 * 24 * time.Hour,
+		Cases: func(_ signals.Track, in series.Set) []signals.Case {
+			*ran++
+			points := in["test.a"]
+			newest := points[len(points)-1].Value
+			var out []signals.Case
+			rng := rand.New(rand.NewPCG(3, 3))
+			for i := range 200 {
+				at := time.Date(2020, 1, 1+i, 0, 0, 0, 0, time.UTC)
+				predicted, happened := rng.NormFloat64(), rng.NormFloat64()
+				if newest > 0 {
+					happened = predicted + happened
+				}
+				out = append(out, signals.Case{Known: at, Start: at, End: at, Predicted: predicted, Happened: happened, Naive: math.NaN()})
+			}
+			return out
+		},
+	}
+	return d
+}
+
+func TestStatesAndTheirCauses(t *testing.T) {
+	t.Parallel()
+	ran := 0
+	def := edgy(&ran)
+	b := newBench(t, def)
+	day := func(n int) time.Time { return time.Date(2026, 3, n, 12, 0, 0, 0, time.UTC) }
+	var published []series.Reading
+	publish := func(n int, value float64) {
+		published = append(published, series.Reading{Series: "test.a", ObservedAt: day(n).Truncate(24 * time.Hour), Value: value})
+		b.store(day(n).Add(-time.Hour), published)
+	}
+	operator := func(n int, state, reason string) {
+		if err := b.db.AddState(t.Context(), postgres.State{Signal: def.ID, At: day(n).Add(-time.Minute), State: state, Cause: reason, By: "ann"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.run(def.ID, day(1)) // nothing is there
+	publish(2, 1)
+	b.run(def.ID, day(2))
+	b.run(def.ID, day(3))
+	b.run(def.ID, day(13)) // eleven and a half days after the newest observation
+	publish(14, -1)        // fresh, and the edge is gone
+	b.run(def.ID, day(14))
+	b.run(def.ID, day(16))
+	b.run(def.ID, day(17)) // gone for three days
+	publish(18, 1)
+	b.run(def.ID, day(18))
+	operator(19, signals.StatusDeprecated, "the source is abandoned")
+	b.run(def.ID, day(19))
+	b.run(def.ID, day(20))
+	operator(21, signals.StatusLive, "restored: it is back")
+	b.run(def.ID, day(21))
+	b.run(def.ID, day(21))
+
+	b.run(def.ID, day(5)) // late, and in between
+
+	states, err := b.db.States(t.Context(), def.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range states {
+		got = append(got, fmt.Sprintf("%d %s, %s (%s)", s.At.Day(), s.State, s.Cause, s.By))
+	}
+	want := []string{
+		"1 decayed, nothing was observed (by hand)",
+		"2 live, fresh: the newest observation is of 2026-03-02 (by hand)",
+		"13 decayed, stale: the newest observation is of 2026-03-02, more than 10 days ago (by hand)",
+		"14 live, fresh: the newest observation is of 2026-03-14 (by hand)",
+		"17 decayed, skill gone: the backtest had an edge out of sample and has had none for 3 days (by hand)",
+		"18 live, fresh: the newest observation is of 2026-03-18 (by hand)",
+		"19 deprecated, the source is abandoned (ann)",
+		"21 live, restored: it is back (ann)",
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("states (-want +got):\n%s", d)
+	}
+	for n, want := range map[int]string{
+		1: "decayed", 2: "live", 3: "live", 5: "live", 13: "decayed", 14: "live", 16: "live", 17: "decayed", 18: "live", 19: "deprecated",
+		20: "deprecated", 21: "live",
+	} {
+		if s := b.snapshot(def.ID, day(n)); s.Status != want || s.Cause == "" {
+			t.Errorf("the snapshot of the %d. is %s because of %q, want %s", n, s.Status, s.Cause, want)
+		}
+		if s, err := b.db.StateAsOf(t.Context(), def.ID, day(n)); err != nil || s.State != want {
+			t.Errorf("the state of the %d. is %s (%v), want %s", n, s.State, err, want)
+		}
+	}
+}
+
+func TestBacktestIsMadeOnceADayOrWhenItsInputsChange(t *testing.T) {
+	t.Parallel()
+	ran := 0
+	def := edgy(&ran)
+	b := newBench(t, def)
+	at := func(day, hour int) time.Time { return time.Date(2026, 3, day, hour, 0, 0, 0, time.UTC) }
+	one := series.Reading{Series: "test.a", ObservedAt: at(1, 0), Value: 1}
+	two := series.Reading{Series: "test.a", ObservedAt: at(3, 0), Value: -1}
+	b.store(at(2, 8), []series.Reading{one})
+	step := func(slot time.Time, want int, asOf time.Time) {
+		t.Helper()
+		before := ran
+		b.run(def.ID, slot)
+		if got := ran - before; got != want {
+			t.Errorf("for %s %d backtests were made, want %d", slot, got, want)
+		}
+		if s := b.snapshot(def.ID, slot); s.Backtest == nil || !s.Backtest.ComputedAt.Equal(asOf) {
+			t.Errorf("for %s the backtest is %+v, want one as of %s", slot, s.Backtest, asOf)
+		}
+	}
+	b.run(def.ID, at(2, 7))
+	if s := b.snapshot(def.ID, at(2, 7)); s.Backtest != nil || ran != 0 {
+		t.Errorf("before anything was known there is a backtest: %+v", s.Backtest)
+	}
+	step(at(2, 9), 1, at(2, 8))
+	step(at(2, 12), 0, at(2, 8))
+	step(at(3, 9), 1, at(3, 0)) // another day
+	step(at(3, 10), 0, at(3, 0))
+	b.store(at(3, 11), []series.Reading{one, two})
+	step(at(3, 11), 1, at(3, 11)) // something came
+	step(at(3, 20), 0, at(3, 11))
+	step(at(3, 20), 0, at(3, 11)) // the same slot again
+	b.job.CodeVersion = "two"
+	step(at(3, 21), 1, at(3, 11)) // another program
+	step(at(3, 10), 1, at(3, 0))
+
+	s := b.snapshot(def.ID, at(3, 21))
+	if edge := s.Backtest.OutOfSample.RankICBounds; edge == nil || edge[0] > 0 || s.Backtest.N != 200 || s.Backtest.Target.Symbol != "test.a" {
+		t.Errorf("the newest backtest says %+v, want 200 cases and no edge", s.Backtest)
+	}
+	if edge := b.snapshot(def.ID, at(2, 9)).Backtest.OutOfSample.RankICBounds; edge == nil || edge[0] <= 0 {
+		t.Errorf("the first backtest has no edge: %v", edge)
+	}
+}
