@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -36,7 +37,7 @@ func basis(version string, def signals.Definition, times []time.Time, states []p
 	}
 	facts = append(facts,
 		postgres.Fact{What: "the snapshots in the range", Is: fmt.Sprintf("%d (%s)", snapshots, digest(versions...))},
-		postgres.Fact{What: "the failed slots in the range", Is: fmt.Sprint(failures)},
+		postgres.Fact{What: "the failed slots in the range", Is: strconv.Itoa(failures)},
 	)
 	for _, s := range states {
 		is := "none"

@@ -214,18 +214,6 @@ func (s *stand) dump(sql string) []string {
 	return list
 }
 
-func (s *stand) exec(sql string) {
-	s.t.Helper()
-	c, err := pgx.Connect(s.t.Context(), s.url)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer func() { _ = c.Close(context.Background()) }()
-	if _, err := c.Exec(s.t.Context(), sql); err != nil {
-		s.t.Fatal(err)
-	}
-}
-
 func TestRequestsThatMakeNoSenseNameTheFlag(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)

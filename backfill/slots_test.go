@@ -47,11 +47,15 @@ func TestSlotsAreTheCadencesInItsZone(t *testing.T) {
 			[]string{"2026-03-10T21:00:00Z"},
 		},
 		{
-			"midnight belongs to the day it begins", series.Cadence{Cron: "0 0 * * *"}, "2026-01-01", "2026-01-02", "2026-04-01T00:00:00Z",
+			"midnight belongs to the day it begins",
+			series.Cadence{Cron: "0 0 * * *"},
+			"2026-01-01", "2026-01-02", "2026-04-01T00:00:00Z",
 			[]string{"2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"},
 		},
 		{
-			"a day east of Greenwich begins the evening before", series.Cadence{Cron: "0 3 * * *", Zone: "Asia/Tokyo"}, "2026-01-02", "2026-01-02", "2026-04-01T00:00:00Z",
+			"a day east of Greenwich begins the evening before",
+			series.Cadence{Cron: "0 3 * * *", Zone: "Asia/Tokyo"},
+			"2026-01-02", "2026-01-02", "2026-04-01T00:00:00Z",
 			[]string{"2026-01-01T18:00:00Z"},
 		},
 	} {
@@ -117,27 +121,38 @@ func TestProgressIsWhatTheSlotsSay(t *testing.T) {
 	}{
 		{
 			"a rate and the time it leaves", running,
-			postgres.BackfillCounts{Slots: 1100, Skipped: 100, Done: 400, Failed: 1, Pending: 599, Lately: 120, Seconds: 60}, false,
+			postgres.BackfillCounts{Slots: 1100, Skipped: 100, Done: 400, Failed: 1, Pending: 599, Lately: 120, Seconds: 60},
+			false,
 			"backfill 7 of s: running, 401 of 1000 slots (40%), 1 failed, 2.0 slots/s, 5m0s left",
 		},
 		{
-			"no rate while none was done", running, postgres.BackfillCounts{Slots: 10, Pending: 10, Seconds: 3}, false,
+			"no rate while none was done", running,
+			postgres.BackfillCounts{Slots: 10, Pending: 10, Seconds: 3},
+			false,
 			"backfill 7 of s: running, 0 of 10 slots (0%)",
 		},
 		{
-			"the sources come first", running, postgres.BackfillCounts{Slots: 10, Pending: 10, Asking: 1}, false,
+			"the sources come first", running,
+			postgres.BackfillCounts{Slots: 10, Pending: 10, Asking: 1},
+			false,
 			"backfill 7 of s: asking the sources, 0 of 10 slots (0%)",
 		},
 		{
-			"paused it has no pace", paused, postgres.BackfillCounts{Slots: 10, Done: 5, Pending: 5, Lately: 5, Seconds: 1}, true,
+			"paused it has no pace", paused,
+			postgres.BackfillCounts{Slots: 10, Done: 5, Pending: 5, Lately: 5, Seconds: 1},
+			true,
 			"backfill 7 of s: paused, 5 of 10 slots (50%)",
 		},
 		{
-			"done", over, postgres.BackfillCounts{Slots: 10, Done: 10, Lately: 10, Seconds: 1}, true,
+			"done", over,
+			postgres.BackfillCounts{Slots: 10, Done: 10, Lately: 10, Seconds: 1},
+			true,
 			"backfill 7 of s: done, 10 of 10 slots (100%)",
 		},
 		{
-			"nothing was to be done", over, postgres.BackfillCounts{Slots: 10, Skipped: 10}, true,
+			"nothing was to be done", over,
+			postgres.BackfillCounts{Slots: 10, Skipped: 10},
+			true,
 			"backfill 7 of s: done, 0 of 0 slots",
 		},
 	} {

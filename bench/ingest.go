@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"tidemark/backfill"
@@ -88,7 +89,10 @@ func (b *loadBench) run(ctx context.Context) error {
 	srv := &http.Server{Handler: b, ReadHeaderTimeout: time.Minute}
 	stopped := make(chan error, 1)
 	go func() { stopped <- srv.Serve(ln) }()
-	defer func() { _ = srv.Close(); <-stopped }()
+	defer func() {
+		_ = srv.Close()
+		<-stopped
+	}()
 	b.engine.Transport = localHost{ln.Addr().String(), &http.Transport{}}
 
 	var first, again, differs, copied []time.Duration
@@ -116,7 +120,7 @@ func (b *loadBench) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(append(page[:len(page):len(page)], bytes.Repeat([]byte{' '}, b.edition)...))
+	_, _ = w.Write(append(slices.Clip(page), bytes.Repeat([]byte{' '}, b.edition)...))
 }
 
 // localHost sends every request to one server, whatever host it names.

@@ -355,4 +355,3 @@ func firstLine(s *string) string {
 	line, _, _ := strings.Cut(deref(s), "\n")
 	return line
 }
-
