@@ -1,0 +1,89 @@
+package base
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/crypto"
+)
+
+// ErrBadProof says that a signature does not prove who sent a transfer.
+var ErrBadProof = errors.New("the signature is not the sender's")
+
+// maxSignature bounds a signature in bytes: those of contract wallets carry data of their own.
+const maxSignature = 8 << 10
+
+// ClaimMessage is the text that the sender of a transfer signs to say for which key it was. txHash is lower case.
+func ClaimMessage(txHash, publicKeyID string, chainID uint64) string {
+	return fmt.Sprintf("claim %s for key %s on chain %d", txHash, publicKeyID, chainID)
+}
+
+// personalHash is the hash that wallets sign for a text (EIP-191, version 0x45).
+func personalHash(message string) common.Hash {
+	return crypto.Keccak256Hash(fmt.Appendf(nil, "\x19Ethereum Signed Message:\n%d%s", len(message), message))
+}
+
+// SignedBy tells whether signature, in hex, is that of the account over the text by EIP-191. It knows accounts with a key of their
+// own only; CheckProof knows contract wallets as well.
+func SignedBy(account common.Address, message, signature string) bool {
+	sig, err := hexutil.Decode(signature)
+	return err == nil && recovers(account, personalHash(message), sig)
+}
+
+// recovers tells whether the key of account made a 65-byte signature of hash. A signature has one form only: its s is in the lower
+// half, and its v is 27 or 28, or 0 or 1.
+func recovers(account common.Address, hash common.Hash, sig []byte) bool {
+	if len(sig) != crypto.SignatureLength {
+		return false
+	}
+	s := bytes.Clone(sig)
+	if s[64] >= 27 {
+		s[64] -= 27
+	}
+	if !crypto.ValidateSignatureValues(s[64], new(big.Int).SetBytes(s[:32]), new(big.Int).SetBytes(s[32:64]), true) {
+		return false
+	}
+	key, err := crypto.SigToPub(hash[:], s)
+	return err == nil && crypto.PubkeyToAddress(*key) == account
+}
+
+// CheckProof checks the sender's signature of a claim: by the account's key, or, where the account is a contract, by asking it
+// (ERC-1271). It returns nil for a good one, ErrBadProof for one that is not the sender's, and ErrUnavailable when the contract
+// could not be asked.
+func (c *Client) CheckProof(ctx context.Context, from common.Address, txHash, publicKeyID, signature string) error {
+	sig, err := hexutil.Decode(signature)
+	if err != nil || len(sig) == 0 || len(sig) > maxSignature {
+		return ErrBadProof
+	}
+	hash := personalHash(ClaimMessage(txHash, publicKeyID, c.id))
+	if recovers(from, hash, sig) {
+		return nil
+	}
+	data, err := easABI.Pack("isValidSignature", hash, sig)
+	if err != nil {
+		return err
+	}
+	var out []byte
+	err = c.on(ctx, func(ctx context.Context, n *node) (err error) {
+		out, err = n.call(ctx, from, data)
+		return err
+	})
+	if reverts(err) {
+		return ErrBadProof
+	}
+	if err != nil {
+		return fmt.Errorf("ask the wallet %s about a signature: %w", from, err)
+	}
+	// The answer is the function's own selector in a word of 32 bytes. An account without code answers with nothing.
+	want := make([]byte, 32)
+	copy(want, easABI.Methods["isValidSignature"].ID)
+	if !bytes.Equal(out, want) {
+		return ErrBadProof
+	}
+	return nil
+}

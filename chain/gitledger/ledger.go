@@ -1,0 +1,285 @@
+// Package gitledger is the witness in version control: a git repository in which every announced pick is one commit that adds one
+// line. It writes such a ledger, pushes it to a remote, and reads a ledger back for verification. It knows the chain and nothing
+// else of the program. Start at Open and Append; Read is the other side.
+//
+// # The git binary, not go-git
+//
+// The ledger is written by the git binary (2.36 or later) and not by go-git v5.19.3, for these reasons, weighed in its source:
+//
+//   - After kill -9: git writes a reference to a lock file and renames it, and with core.fsync it is on the disk before the rename.
+//     go-git truncates the reference in place and then writes it, without fsync: a kill in between leaves an empty reference and a
+//     repository that no git opens.
+//   - Compare and swap of a reference, garbage collection, fsck of what is fetched: all there.
+//   - Pushing over ssh and https with what operators have (agents, known hosts, proxies, their own certificate authorities).
+//   - SSH signatures, which strangers verify with the git they have. go-git signs with OpenPGP, whose signatures carry the time of
+//     signing, so that two writers would never make the same commit.
+//   - Weight: go-git puts 19 modules into the program, and needs the git binary all the same for a remote that is a folder.
+//
+// The price is a git (and for signing an ssh-keygen) on the machine; Open says so when it is missing. The binary is cut off from the
+// user: no system or user configuration, no hooks, no credential helpers, no replace references, a fixed language, only the few
+// environment variables that a network needs.
+//
+// # Crash safety
+//
+// A commit's bytes follow from its entry and its parent alone (the date is the announcement's, the signature Ed25519), so doing it
+// again makes the same commit. Objects are written first and only then is the branch moved, from the value that was read: a
+// process killed anywhere leaves either the old ledger or the new one. Locks left by a killed git are removed under an exclusive
+// lock of the directory, which a git that outlives its parent still holds.
+package gitledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"tidemark/chain"
+)
+
+// The kinds of errors that a caller acts on. Everything else is a fault of the machine or of the call.
+var (
+	// ErrPending says that the ledger is right here and not yet at the remote, because the remote cannot be reached or does not let us
+	// in. The caller tries again later; nothing is lost.
+	ErrPending = errors.New("the push is pending")
+	// ErrRefused says that the remote was reached and refuses the push (branch protection, a hook). Trying again will not help until
+	// someone looks.
+	ErrRefused = errors.New("the remote refuses the push")
+	// ErrDiverged is an alarm: the remote's history is not ours and does not extend ours. Nothing is merged, nothing is forced, and
+	// nothing is changed on either side.
+	ErrDiverged = errors.New("the remote has another history")
+	// ErrConflict is an alarm: the ledger holds another entry under the same number or date than the one to be recorded.
+	ErrConflict = errors.New("the ledger holds another entry")
+	// ErrDamaged says that the ledger on disk is not what this package writes. A local ledger can be moved away: with a remote it is
+	// fetched again, without one it is written anew from the first entry.
+	ErrDamaged = errors.New("the ledger is damaged")
+)
+
+// Identity is who commits. It is part of every commit, so every writer of one ledger must have the same.
+type Identity struct{ Name, Email string }
+
+// Options says where a ledger is and how it is written.
+type Options struct {
+	// Dir is the folder of the bare repository. It is made when it is missing. Beside it stands a file Dir.lock.
+	Dir string
+	// Environment is "demo" or "live". It is written into the ledger; a ledger of the other environment is refused.
+	Environment string
+	// Author signs for every commit, as author and as committer.
+	Author Identity
+	// SigningKey is the file of an unencrypted OpenSSH Ed25519 private key, readable by its owner only. Empty: commits are not
+	// signed. Every writer of one ledger must have the same key.
+	SigningKey string
+	// Remote is where the ledger is pushed to. With a zero Remote it stays local.
+	Remote Remote
+	// Branch is the branch that is written, here and at the remote. Empty: main.
+	Branch string
+	// Environ is the environment of the process ("name=value"). Only PATH, TMPDIR, SSH_AUTH_SOCK and what concerns proxies and
+	// certificates is taken from it.
+	Environ []string
+}
+
+// Ledger writes one ledger. Any number of goroutines and processes may use the same folder: each call holds the folder's lock.
+type Ledger struct {
+	dir    string
+	branch string
+	opts   Options
+	git    git
+	// signer is the public key of SigningKey ("ssh-ed25519 AAAA..."), empty without one.
+	signer string
+}
+
+// Commit names one commit of a ledger.
+type Commit struct {
+	// ID is the commit's id in lower-case hex.
+	ID string
+	// At is the commit's date: the instant of the announcement, in UTC, in whole seconds.
+	At time.Time
+}
+
+// Open prepares the ledger in opts.Dir, and makes an empty one when there is none. It talks to no remote. It fails when there is no
+// usable git, when the options contradict each other, or when the folder holds a ledger of the other environment.
+func Open(ctx context.Context, opts Options) (*Ledger, error) {
+	if opts.Branch == "" {
+		opts.Branch = "main"
+	}
+	if err := opts.check(); err != nil {
+		return nil, fmt.Errorf("open the ledger: %w", err)
+	}
+	dir, err := filepath.Abs(opts.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("open the ledger: %w", err)
+	}
+	l := &Ledger{dir: dir, branch: "refs/heads/" + opts.Branch, opts: opts}
+	l.git, err = newGit(ctx, dir, opts.Environ, opts.Remote)
+	if err != nil {
+		return nil, fmt.Errorf("open the ledger: %w", err)
+	}
+	if opts.SigningKey != "" {
+		if opts.SigningKey, err = filepath.Abs(opts.SigningKey); err != nil {
+			return nil, fmt.Errorf("open the ledger: %w", err)
+		}
+		if l.signer, err = l.git.publicKey(ctx, opts.SigningKey); err != nil {
+			return nil, fmt.Errorf("open the ledger: %w", err)
+		}
+		l.git.set("user.signingKey", opts.SigningKey)
+	}
+	err = l.locked(ctx, func(g git) error {
+		s, err := l.load(ctx, g)
+		if err != nil {
+			return err
+		}
+		return s.checkEnvironment(opts.Environment)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open the ledger: %w", err)
+	}
+	return l, nil
+}
+
+func (o Options) check() error {
+	var errs []error
+	if o.Dir == "" {
+		errs = append(errs, errors.New("no folder is named"))
+	}
+	if o.Environment != "demo" && o.Environment != "live" {
+		errs = append(errs, fmt.Errorf("the environment %q is neither demo nor live", o.Environment))
+	}
+	for _, s := range []string{o.Author.Name, o.Author.Email} {
+		if strings.TrimSpace(s) == "" || strings.ContainsAny(s, "<>\n\x00") {
+			errs = append(errs, fmt.Errorf("the author %q <%s> needs a name and an address", o.Author.Name, o.Author.Email))
+			break
+		}
+	}
+	if strings.ContainsAny(o.Branch, " ~^:?*[\\\n\x00") || strings.HasPrefix(o.Branch, "-") || strings.Contains(o.Branch, "..") {
+		errs = append(errs, fmt.Errorf("%q is no name of a branch", o.Branch))
+	}
+	return errors.Join(append(errs, o.Remote.check())...)
+}
+
+// Append records entries in the given order, one commit each, and returns the commit of each. An entry that the ledger has already is
+// found and not recorded again, so a caller that was interrupted gives the same entries once more. Entries that are due together
+// should be given in the order of their instants: two writers then make the same commits. It talks to the remote only when the
+// ledger here is empty, to go on from a ledger that is there.
+//
+// A pick must follow the newest one (an *chain.Error tells why it does not). An entry that contradicts a recorded one is
+// ErrConflict. On any error nothing of the call was recorded.
+func (l *Ledger) Append(ctx context.Context, entries ...Entry) ([]Commit, error) {
+	var commits []Commit
+	err := l.locked(ctx, func(g git) error {
+		s, err := l.load(ctx, g)
+		if err != nil {
+			return err
+		}
+		if s.head == "" && l.opts.Remote.URL != "" {
+			if _, err := l.meet(ctx, g, s); err != nil {
+				return err
+			}
+			if s, err = l.load(ctx, g); err != nil {
+				return err
+			}
+		}
+		if err := s.checkEnvironment(l.opts.Environment); err != nil {
+			return err
+		}
+		before := s.head
+		commits, err = l.record(ctx, g, s, entries)
+		if err != nil || s.head == before {
+			return err
+		}
+		if err := g.moveRef(ctx, l.branch, before, s.head); err != nil {
+			return err
+		}
+		g.tidy(ctx)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("append to the ledger: %w", err)
+	}
+	return commits, nil
+}
+
+// record makes the commits of the entries that s lacks, without moving the branch.
+func (l *Ledger) record(ctx context.Context, g git, s *state, entries []Entry) ([]Commit, error) {
+	commits := make([]Commit, 0, len(entries))
+	for _, e := range entries {
+		if err := e.check(); err != nil {
+			return nil, err
+		}
+		known, err := s.find(e)
+		if err != nil {
+			return nil, err
+		}
+		if known >= 0 {
+			c, err := s.commitOf(ctx, g, e.path(), known)
+			if err != nil {
+				return nil, err
+			}
+			commits = append(commits, c)
+			continue
+		}
+		if err := s.add(e); err != nil {
+			return nil, err
+		}
+		c, err := l.commit(ctx, g, s, e)
+		if err != nil {
+			return nil, err
+		}
+		s.committed(e.path(), c)
+		commits = append(commits, c)
+	}
+	return commits, nil
+}
+
+// Status tells how far the ledger is and how much of it the remote is known to have.
+type Status struct {
+	// Head is the newest commit, empty for an empty ledger.
+	Head string
+	// Chain is the checkpoint of the picks in it.
+	Chain chain.Checkpoint
+	// Pushed is the newest commit that the remote was seen to have, empty when there is none.
+	Pushed string
+	// Pending counts the commits that the remote was not yet seen to have.
+	Pending int
+}
+
+// Status reads the ledger here. It talks to no remote.
+func (l *Ledger) Status(ctx context.Context) (Status, error) {
+	var st Status
+	err := l.locked(ctx, func(g git) error {
+		s, err := l.load(ctx, g)
+		if err != nil {
+			return err
+		}
+		st.Head, st.Chain = s.head, s.verifier.Checkpoint()
+		if st.Pushed, err = g.ref(ctx, pushedRef); err != nil || st.Head == "" {
+			return err
+		}
+		st.Pending, err = g.count(ctx, st.Head, st.Pushed)
+		return err
+	})
+	if err != nil {
+		return Status{}, fmt.Errorf("read the ledger's status: %w", err)
+	}
+	return st, nil
+}
+
+// locked runs f while this process alone uses the folder, on a repository that exists and holds no lock of a killed git. The lock is
+// handed to every git that f starts: should this process be killed, the lock lasts until they have ended.
+func (l *Ledger) locked(ctx context.Context, f func(git) error) (err error) {
+	if err := os.MkdirAll(filepath.Dir(l.dir), 0o755); err != nil {
+		return err
+	}
+	lock, err := lockFile(ctx, l.dir+".lock")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	g := l.git
+	g.lock = lock
+	if err := g.ensure(ctx, l.opts.Branch); err != nil {
+		return err
+	}
+	return f(g)
+}

@@ -1,0 +1,158 @@
+package gitledger
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"tidemark/chain"
+)
+
+// TamperError says which commit of a ledger breaks the form of a ledger, and how. It is about the history; whether the links belong
+// together is for chain.Verify to say.
+type TamperError struct {
+	Commit string
+	Reason string
+}
+
+// Error implements error.
+func (e *TamperError) Error() string { return "commit " + e.Commit + ": " + e.Reason }
+
+// Record is a ledger as it was read.
+type Record struct {
+	// Environment is "demo" or "live".
+	Environment string
+	// Head is the newest commit, and Branch where it was found.
+	Head   string
+	Branch string
+	// The entries, each in the order in which it was committed.
+	Picks       []Pick
+	Gaps        []Gap
+	Corrections []Correction
+}
+
+// Pick is a link with the commit that recorded it.
+type Pick struct {
+	chain.Link
+	Commit Commit
+}
+
+// Gap is a gap with the commit that recorded it.
+type Gap struct {
+	chain.Gap
+	Commit Commit
+}
+
+// Correction is a correction with the commit that recorded it.
+type Correction struct {
+	chain.Correction
+	Commit Commit
+}
+
+// Links returns the links alone, as chain.Each takes them.
+func (r *Record) Links() []chain.Link {
+	links := make([]chain.Link, len(r.Picks))
+	for i, p := range r.Picks {
+		links[i] = p.Link
+	}
+	return links
+}
+
+// Source says which ledger is read.
+type Source struct {
+	// Location is the folder of a repository (bare or not), or any address that Remote.URL may have.
+	Location string
+	// Branch is the branch that is read. Empty: main.
+	Branch string
+	// AllowedSigners is a file in the form of ssh-keygen's allowed signers. When it is given, every commit must carry a good
+	// signature of one of its keys.
+	AllowedSigners string
+	// Environ is as in Options.
+	Environ []string
+}
+
+// Read reads a whole ledger and holds its history to the form of a ledger: no commit has two parents, each adds exactly one line to
+// one file and changes nothing before it, and what the ledger is never changes. A history that breaks it is a *TamperError. The
+// links are returned as they stand there: chain.Verify tells whether they are a chain. A repository that cannot be reached is
+// ErrPending. An empty ledger is a Record without entries.
+func Read(ctx context.Context, src Source) (*Record, error) {
+	r, err := read(ctx, src)
+	if err != nil {
+		return nil, fmt.Errorf("read the ledger %s: %w", git{secrets: Remote{URL: src.Location}.secrets()}.redact(src.Location), err)
+	}
+	return r, nil
+}
+
+func read(ctx context.Context, src Source) (*Record, error) {
+	if src.Branch == "" {
+		src.Branch = "main"
+	}
+	remote := Remote{URL: src.Location}
+	dir := src.Location
+	g, err := newGit(ctx, "", src.Environ, remote)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(src.Location); err == nil && info.IsDir() {
+		if dir, err = filepath.Abs(dir); err != nil {
+			return nil, err
+		}
+		if inner := filepath.Join(dir, ".git"); exists(inner) {
+			dir = inner
+		}
+	} else {
+		if err := checkURL(src.Location); err != nil {
+			return nil, err
+		}
+		temp, err := os.MkdirTemp("", "ledger-")
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = os.RemoveAll(temp) }()
+		dir = filepath.Join(temp, "ledger.git")
+		if _, err := g.run(ctx, nil, "clone", "--quiet", "--bare", "--no-tags", "--template=", "--", src.Location, dir); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrPending, err)
+		}
+	}
+	g.dir = dir
+	if src.AllowedSigners != "" {
+		if err := g.trust(src.AllowedSigners); err != nil {
+			return nil, err
+		}
+	}
+	head, err := g.ref(ctx, "refs/heads/"+src.Branch)
+	if err != nil {
+		return nil, err
+	}
+	if head == "" {
+		if _, err := g.run(ctx, nil, "rev-parse", "--git-dir"); err != nil {
+			return nil, err
+		}
+		return &Record{Branch: src.Branch}, nil
+	}
+	r, err := readHistory(ctx, g, head, src.AllowedSigners != "")
+	if err != nil {
+		return nil, err
+	}
+	r.Branch = src.Branch
+	return r, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// trust makes git judge signatures by a file of signers.
+func (g *git) trust(signers string) error {
+	path, err := filepath.Abs(signers)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(path); err != nil {
+		return fmt.Errorf("the allowed signers: %w", err)
+	}
+	g.set("gpg.ssh.allowedSignersFile", path)
+	return nil
+}

@@ -1,0 +1,225 @@
+package chain
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"iter"
+)
+
+// Verifier recomputes a chain link by link. It keeps only the head, so its memory does not depend on the chain's length, and
+// adding a good link allocates nothing. The zero Verifier starts before the first link; Resume starts behind a verified prefix.
+// It is for one goroutine.
+//
+// Each link is held to five rules: its fields have the form that the hash rule prescribes, its seq follows the one before, its
+// date comes strictly after the one before, its previous hash is the recomputed hash of the one before, and its hash is the
+// SHA-256 of its preimage.
+type Verifier struct {
+	length int64
+	// day is the date of the newest link as yyyymmdd.
+	day    int
+	broken *Error
+	// buf holds a preimage at its end, so that the date and the previous hash have fixed places. Between two calls its last 64
+	// bytes are the head: the previous hash of the next preimage stands there already.
+	buf [maxPreimage]byte
+}
+
+// The fixed places in the buffer.
+const (
+	atHead = maxPreimage - hashLength
+	atDate = atHead - 1 - dateLength
+)
+
+// Checkpoint is the short statement that a chain can be held to: how long it is and where it ends. The zero Checkpoint is that of
+// the empty chain.
+type Checkpoint struct {
+	Length int64
+	// Head is the hash of the newest link, Genesis or empty when there is none.
+	Head string
+	// Date is the date of the newest link, empty when there is none.
+	Date string
+}
+
+// Resume returns a Verifier that goes on behind a checkpoint that an earlier pass reached. It trusts the checkpoint: only the
+// links that are added are recomputed. A checkpoint that no chain can have is an error.
+func Resume(c Checkpoint) (*Verifier, error) {
+	v := &Verifier{}
+	if c.Length == 0 && (c.Head == "" || c.Head == Genesis) && c.Date == "" {
+		v.start()
+		return v, nil
+	}
+	if c.Length < 1 || !isHash(c.Head) || dayOf(c.Date) == 0 {
+		return nil, fmt.Errorf("resume a chain at length %d, head %q, date %q: no chain has such a checkpoint", c.Length, c.Head, c.Date)
+	}
+	v.start()
+	v.length, v.day = c.Length, dayOf(c.Date)
+	copy(v.buf[atHead:], c.Head)
+	return v, nil
+}
+
+func (v *Verifier) start() {
+	v.buf[atDate-1], v.buf[atHead-1] = '|', '|'
+	copy(v.buf[atHead:], Genesis)
+}
+
+func (v *Verifier) head() string { return string(v.buf[atHead:]) }
+
+func (v *Verifier) date() string {
+	return fmt.Sprintf("%04d-%02d-%02d", v.day/10000, v.day/100%100, v.day%100)
+}
+
+// Checkpoint returns what was verified so far. After an error it is that of the links before the bad one.
+func (v *Verifier) Checkpoint() Checkpoint {
+	if v.length == 0 {
+		return Checkpoint{Head: Genesis}
+	}
+	return Checkpoint{Length: v.length, Head: v.head(), Date: v.date()}
+}
+
+// Err returns the error that ended the verification, nil while every link was good.
+func (v *Verifier) Err() error {
+	if v.broken == nil {
+		return nil
+	}
+	return v.broken
+}
+
+// Add verifies the next link. Its error is an *Error; a chain that is broken once stays broken, and every later Add returns the
+// same error.
+//
+// Inlined into another package, the generic function below loses what is known of its parameters, and they move to the heap.
+//
+//go:noinline
+func (v *Verifier) Add(l Link) error {
+	return add(v, (*linkOf[string])(&l))
+}
+
+// AddBytes is Add for values that are still bytes of a reader's buffer. It keeps none of them.
+//
+//go:noinline
+func (v *Verifier) AddBytes(seq int64, ticker, price, date, previousHash, hash []byte) error {
+	return add(v, &linkOf[[]byte]{seq, ticker, price, date, previousHash, hash})
+}
+
+// linkOf is a Link whose values are text of either kind.
+type linkOf[T text] struct {
+	Seq                                     int64
+	Ticker, Price, Date, PreviousHash, Hash T
+}
+
+func add[T text](v *Verifier, l *linkOf[T]) error {
+	if v.broken != nil {
+		return v.broken
+	}
+	if v.length == 0 {
+		v.start()
+	}
+	day, e := follow(v, l)
+	if e != nil {
+		v.broken = e
+		return e
+	}
+	v.length++
+	v.day = day
+	copy(v.buf[atHead:], l.Hash)
+	return nil
+}
+
+// follow holds all rules of the next link. It returns the link's date as dayOf reads it.
+func follow[T text](v *Verifier, l *linkOf[T]) (int, *Error) {
+	if l.Seq != v.length+1 {
+		return 0, &Error{Seq: l.Seq, Field: "seq", Reason: fmt.Sprintf("expected %d", v.length+1)}
+	}
+	if len(l.Ticker) > maxTicker || len(l.Price) > maxPrice || len(l.Date) != dateLength {
+		_, e := checkFields(l.Seq, l.Ticker, l.Price, l.Date)
+		return 0, e
+	}
+	// Written before the checks, the short values have reached the cache by the time that they are hashed.
+	copy(v.buf[atDate:], l.Date)
+	atPrice := atDate - 1 - len(l.Price)
+	copy(v.buf[atPrice:], l.Price)
+	v.buf[atPrice-1] = '|'
+	atTicker := atPrice - 1 - len(l.Ticker)
+	copy(v.buf[atTicker:], l.Ticker)
+	day, e := checkFields(l.Seq, l.Ticker, l.Price, l.Date)
+	if e != nil {
+		return 0, e
+	}
+	if day <= v.day {
+		return 0, &Error{Seq: l.Seq, Field: "date", Reason: fmt.Sprintf("%s does not come after %s, the date of the pick before", string(l.Date), v.date())}
+	}
+	// The head was computed here or checked by Resume, so what equals it has the form of a hash.
+	if string(l.PreviousHash) != string(v.buf[atHead:]) {
+		return 0, &Error{Seq: l.Seq, Field: "previous_hash", Reason: fmt.Sprintf("is %.80q, the hash of the pick before is %s", string(l.PreviousHash), v.head())}
+	}
+	sum := sha256.Sum256(v.buf[atTicker:])
+	if !isHexOf(l.Hash, &sum) {
+		return 0, &Error{Seq: l.Seq, Field: "hash", Reason: fmt.Sprintf("is %.80q, recomputed %s", string(l.Hash), hex.EncodeToString(sum[:]))}
+	}
+	return day, nil
+}
+
+// isHexOf tells whether h is sum in lower-case hex. It compares eight digits at a time, where they are made: with hex.Encode and a
+// comparison after it, a third of a verification's time went here.
+func isHexOf[T text](h T, sum *[sha256.Size]byte) bool {
+	if len(h) != hashLength {
+		return false
+	}
+	var differ uint64
+	for i := 0; i < sha256.Size; i += 4 {
+		digits := uint64(twoDigits[sum[i]]) | uint64(twoDigits[sum[i+1]])<<16 | uint64(twoDigits[sum[i+2]])<<32 | uint64(twoDigits[sum[i+3]])<<48
+		differ |= digits ^ loadEight(h, 2*i)
+	}
+	return differ == 0
+}
+
+// twoDigits holds the hex digits of each byte, the first one lower.
+var twoDigits = func() (t [256]uint16) {
+	const digits = "0123456789abcdef"
+	for i := range t {
+		t[i] = uint16(digits[i>>4]) | uint16(digits[i&15])<<8
+	}
+	return t
+}()
+
+// loadEight reads eight bytes of h from i on, the first one lowest. The compiler makes one load of it.
+func loadEight[T text](h T, i int) uint64 {
+	_ = h[i+7]
+	return uint64(h[i]) | uint64(h[i+1])<<8 | uint64(h[i+2])<<16 | uint64(h[i+3])<<24 |
+		uint64(h[i+4])<<32 | uint64(h[i+5])<<40 | uint64(h[i+6])<<48 | uint64(h[i+7])<<56
+}
+
+// Verify recomputes a whole chain from its first link and returns the checkpoint it reaches. An error of the iterator ends it and
+// is returned wrapped; a broken rule is an *Error. In both cases the checkpoint is that of the good links before.
+func Verify(links iter.Seq2[Link, error]) (Checkpoint, error) {
+	var v Verifier
+	for l, err := range links {
+		if err != nil {
+			return v.Checkpoint(), fmt.Errorf("read the link after %d: %w", v.length, err)
+		}
+		if err := v.Add(l); err != nil {
+			return v.Checkpoint(), err
+		}
+	}
+	return v.Checkpoint(), nil
+}
+
+// Each yields the links of a slice in the form that Verify reads.
+func Each(links []Link) iter.Seq2[Link, error] {
+	return func(yield func(Link, error) bool) {
+		for _, l := range links {
+			if !yield(l, nil) {
+				return
+			}
+		}
+	}
+}
+
+// FirstInvalid returns the seq that an error of this package names, and whether it names one.
+func FirstInvalid(err error) (int64, bool) {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Seq, true
+	}
+	return 0, false
+}

@@ -1,0 +1,87 @@
+package devchain
+
+import (
+	"crypto/ecdsa"
+	"fmt"
+	"maps"
+	"math/big"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/params"
+)
+
+// Accounts is how many funded accounts there are.
+const Accounts = 10
+
+// What each account owns at first.
+var (
+	accountWei   = new(big.Int).Mul(big.NewInt(10_000), big.NewInt(params.Ether))
+	accountToken = big.NewInt(1_000_000_000_000) // one million, with 6 decimals
+)
+
+// Key returns the private key of a funded account, from 0 on. The keys are the same in every copy of this program, so they are no
+// secret: whoever sends anything of value to them gives it away.
+func Key(account int) *ecdsa.PrivateKey {
+	seed := crypto.Keccak256(fmt.Appendf(nil, "tidemark development account %d", account))
+	key, err := crypto.ToECDSA(seed)
+	if err != nil {
+		panic(fmt.Sprintf("account %d: %v", account, err)) // a hash that is no key: about one in 2^128
+	}
+	return key
+}
+
+// Address returns the address of a funded account.
+func Address(account int) common.Address { return crypto.PubkeyToAddress(Key(account).PublicKey) }
+
+// newGenesis makes the first block: the funded accounts, the contracts with their storage, no fork after Osaka.
+func newGenesis(o Options) (*core.Genesis, error) {
+	contracts, err := Contracts()
+	if err != nil {
+		return nil, err
+	}
+	if len(o.TokenName) > 31 {
+		return nil, fmt.Errorf("the token's name %q is longer than 31 bytes", o.TokenName)
+	}
+	config := *params.AllDevChainProtocolChanges
+	config.ChainID = new(big.Int).SetUint64(o.ChainID)
+	config.BogotaTime, config.AmsterdamTime, config.UBTTime = nil, nil, nil
+
+	alloc := types.GenesisAlloc{}
+	maps.Copy(alloc, core.SystemContractAllocs())
+	alloc[SchemaRegistryAddress] = types.Account{Code: contracts["SchemaRegistry"].Code, Balance: new(big.Int)}
+	alloc[EASAddress] = types.Account{
+		Code: contracts["EAS"].Code, Balance: new(big.Int),
+		Storage: map[common.Hash]common.Hash{slot(0): common.BytesToHash(SchemaRegistryAddress[:])},
+	}
+	token := map[common.Hash]common.Hash{
+		slot(0): shortString(o.TokenName),
+		slot(1): common.BigToHash(new(big.Int).Mul(accountToken, big.NewInt(Accounts))),
+	}
+	for i := range Accounts {
+		alloc[Address(i)] = types.Account{Balance: accountWei}
+		token[mappingSlot(Address(i), 2)] = common.BigToHash(accountToken)
+	}
+	alloc[TokenAddress] = types.Account{Code: contracts["Token"].Code, Balance: new(big.Int), Storage: token}
+	// The chain's id is no part of a first block: without this a folder would open under another one.
+	extra := fmt.Appendf(nil, "development %d", o.ChainID)
+	return &core.Genesis{Config: &config, ExtraData: extra, GasLimit: 60_000_000, BaseFee: big.NewInt(params.GWei), Difficulty: new(big.Int), Alloc: alloc}, nil
+}
+
+func slot(n int64) common.Hash { return common.BigToHash(big.NewInt(n)) }
+
+// mappingSlot is where Solidity keeps the value of an address in a mapping that is declared at slot n.
+func mappingSlot(a common.Address, n int64) common.Hash {
+	at := slot(n)
+	return crypto.Keccak256Hash(common.LeftPadBytes(a[:], 32), at[:])
+}
+
+// shortString is how Solidity keeps a string of at most 31 bytes in one slot: the bytes, and twice their number in the last one.
+func shortString(s string) common.Hash {
+	var h common.Hash
+	copy(h[:], s)
+	h[31] = byte(2 * len(s))
+	return h
+}
