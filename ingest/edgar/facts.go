@@ -1,0 +1,264 @@
+package edgar
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"tidemark/equity"
+	"tidemark/ingest"
+	"tidemark/series"
+)
+
+const factsPath = "/api/xbrl/companyfacts/"
+
+var factsFile = regexp.MustCompile(`^/api/xbrl/companyfacts/CIK([0-9]{10})\.json$`)
+
+// Facts declares the figures that the companies of a universe stated in their reports, as XBRL tags them: for each company one answer
+// with everything since 2009, of which the concepts in measures are kept, from the forms in reports. A company that files no XBRL is
+// answered 404, which is no failure: it has no facts. The archive holds the rest of each answer too.
+//
+// Figures come minutes to a day after their filing, at times weeks. What a company states in another currency or by other rules than
+// those of the United States is not mixed in: a fact has its unit and its taxonomy.
+func Facts(userAgent string, universe []equity.CIK) ingest.Source {
+	return ingest.Source{
+		ID: "edgar-facts", Name: "SEC EDGAR, figures of companies' reports", Publisher: publisher, License: license,
+		HomeURL: "https://www.sec.gov/search-filings/edgar-application-programming-interfaces",
+		Cadence: nightly(40),
+		Limits:  jsonLimits(1),
+		Request: func(series.Window) ([]ingest.Request, error) {
+			list, err := each(universe, func(c equity.CIK) string {
+				return "https://" + dataHost + factsPath + "CIK" + c.String() + ".json"
+			})
+			if err != nil {
+				return nil, err
+			}
+			asked, err := requests(userAgent, list...)
+			for i := range asked {
+				asked[i].Absent = []int{http.StatusNotFound}
+			}
+			return asked, err
+		},
+		Parse: func(r ingest.Response) (ingest.Batch, error) {
+			u, err := address(r, dataHost)
+			if err != nil {
+				return wrap("facts", ingest.Batch{}, err)
+			}
+			id, _, err := companyIn(u.Path, factsFile)
+			if err != nil {
+				return wrap("facts", ingest.Batch{}, err)
+			}
+			facts, err := parseFacts(r.Body, id)
+			return wrap("the facts of "+id.String(), ingest.Batch{Facts: facts}, err)
+		},
+	}
+}
+
+// measure is what a concept is measured in.
+type measure string
+
+const (
+	money  measure = "an amount in a currency"
+	shares measure = "shares"
+)
+
+// measures are the concepts that are kept, by taxonomy and tag: those that some rule of the scores and texts reads, each company
+// under its own choice of tags and over the years under several. See docs/method-picks.md.
+var measures = map[string]map[string]measure{
+	"us-gaap": {
+		// Over a period.
+		"NetIncomeLoss": money,
+		"ProfitLoss":    money,
+		"NetCashProvidedByUsedInOperatingActivities":                     money,
+		"NetCashProvidedByUsedInOperatingActivitiesContinuingOperations": money,
+		"PaymentsToAcquirePropertyPlantAndEquipment":                     money,
+		"PaymentsToAcquireProductiveAssets":                              money,
+		"RevenueFromContractWithCustomerExcludingAssessedTax":            money,
+		"RevenueFromContractWithCustomerIncludingAssessedTax":            money,
+		"Revenues":                          money,
+		"SalesRevenueNet":                   money,
+		"RevenuesNetOfInterestExpense":      money,
+		"GrossProfit":                       money,
+		"CostOfGoodsAndServicesSold":        money,
+		"CostOfRevenue":                     money,
+		"CostOfGoodsSold":                   money,
+		"OperatingIncomeLoss":               money,
+		"ProceedsFromIssuanceOfCommonStock": money,
+		"WeightedAverageNumberOfDilutedSharesOutstanding": shares,
+		// At an instant.
+		"Assets":                                money,
+		"AssetsCurrent":                         money,
+		"LiabilitiesCurrent":                    money,
+		"StockholdersEquity":                    money,
+		"CashAndCashEquivalentsAtCarryingValue": money,
+		"MarketableSecuritiesCurrent":           money,
+		"MinorityInterest":                      money,
+		"LongTermDebtNoncurrent":                money,
+		"LongTermDebt":                          money,
+		"LongTermDebtCurrent":                   money,
+		"CommercialPaper":                       money,
+		"ShortTermBorrowings":                   money,
+	},
+	"dei": {"EntityCommonStockSharesOutstanding": shares},
+}
+
+// reports are the forms that are read. Others feed facts as well, proxy statements and current reports at times with figures a
+// thousand times too large.
+var reports = map[string]bool{
+	"10-K": true, "10-K/A": true, "10-KT": true, "10-KT/A": true, "10-Q": true, "10-Q/A": true,
+	"20-F": true, "20-F/A": true, "40-F": true, "40-F/A": true, "6-K": true,
+}
+
+// parseFacts reads the facts that are kept of an answer that holds all of a company's.
+func parseFacts(body []byte, id equity.CIK) ([]equity.Fact, error) {
+	p := factParser{company: id}
+	var said cik
+	found := false
+	err := document(body, func(s stream, name string) error {
+		switch name {
+		case "cik":
+			return s.value(name, &said)
+		case "facts":
+			found = true
+			return s.object(func(taxonomy string) error { return p.taxonomy(s, taxonomy) })
+		}
+		return s.skip()
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case equity.CIK(said) != id:
+		return nil, fmt.Errorf("the answer is about the CIK %d", said)
+	case !found:
+		return nil, errors.New("no member facts")
+	}
+	return p.facts, nil
+}
+
+// factParser gathers the facts of a company.
+type factParser struct {
+	company equity.CIK
+	facts   []equity.Fact
+}
+
+// taxonomy reads the tags of a taxonomy.
+func (p *factParser) taxonomy(s stream, taxonomy string) error {
+	kept := measures[taxonomy]
+	if kept == nil {
+		return s.skip()
+	}
+	return s.object(func(tag string) error {
+		what, ok := kept[tag]
+		if !ok {
+			return s.skip()
+		}
+		return s.object(func(member string) error {
+			if member != "units" {
+				return s.skip()
+			}
+			return s.object(func(unit string) error {
+				if !what.in(unit) {
+					return s.skip()
+				}
+				return p.values(s, equity.Fact{CIK: p.company, Taxonomy: taxonomy, Tag: tag, Unit: unit})
+			})
+		})
+	})
+}
+
+// in tells whether a measure may be stated in a unit.
+func (m measure) in(unit string) bool {
+	if m == shares {
+		return unit == "shares"
+	}
+	if len(unit) != 3 { // currencies are of three letters
+		return false
+	}
+	for i := range len(unit) {
+		if unit[i] < 'A' || unit[i] > 'Z' {
+			return false
+		}
+	}
+	return true
+}
+
+// statement is a figure as it stands in the answer.
+type statement struct {
+	Start     string      `json:"start"`
+	End       string      `json:"end"`
+	Value     json.Number `json:"val"`
+	Accession string      `json:"accn"`
+	FY        *int        `json:"fy"`
+	FP        string      `json:"fp"`
+	Form      string      `json:"form"`
+	Filed     string      `json:"filed"`
+}
+
+// values reads the figures of a tag in a unit. A figure whose period ends before it begins is the filer's mistake and left out. Of
+// several that one filing states for one period, as rounded ones in its notes, the one with the most digits stands.
+func (p *factParser) values(s stream, f equity.Fact) error {
+	type identity struct{ start, end, accession string }
+	held := map[identity]int{}
+	var list []statement
+	if err := s.value(f.Tag+" in "+f.Unit, &list); err != nil {
+		return err
+	}
+	for i, v := range list {
+		if v.Form == "" {
+			return fmt.Errorf("%s in %s, %d: no form", f.Tag, f.Unit, i)
+		}
+		if !reports[v.Form] {
+			continue
+		}
+		if err := v.into(&f); err != nil {
+			return fmt.Errorf("%s in %s, %d: %w", f.Tag, f.Unit, i, err)
+		}
+		if f.Start.After(f.End) {
+			continue
+		}
+		id := identity{v.Start, v.End, v.Accession}
+		if at, twice := held[id]; !twice {
+			held[id] = len(p.facts)
+			p.facts = append(p.facts, f)
+		} else if digits(f.Value) > digits(p.facts[at].Value) {
+			p.facts[at] = f
+		}
+	}
+	return nil
+}
+
+// digits counts the digits of a number without its last zeros.
+func digits(v float64) int {
+	mantissa, _, _ := strings.Cut(strconv.FormatFloat(v, 'e', -1, 64), "e")
+	return len(strings.Trim(mantissa, "-0."))
+}
+
+// into fills in a fact.
+func (v statement) into(f *equity.Fact) error {
+	var err error
+	if f.Start, err = date(v.Start); err != nil {
+		return fmt.Errorf("it begins on %.40q, want a date", v.Start)
+	}
+	if f.End, err = time.Parse(time.DateOnly, v.End); err != nil {
+		return fmt.Errorf("it ends on %.40q, want a date", v.End)
+	}
+	if f.Filed, err = time.Parse(time.DateOnly, v.Filed); err != nil {
+		return fmt.Errorf("it was filed on %.40q, want a date", v.Filed)
+	}
+	if f.Value, err = v.Value.Float64(); err != nil {
+		return fmt.Errorf("the value is %.40q, want a number", v.Value)
+	}
+	if !accessionForm.MatchString(v.Accession) {
+		return fmt.Errorf("the accession number is %.40q", v.Accession)
+	}
+	f.Accession, f.Form, f.FP, f.FY = v.Accession, v.Form, v.FP, 0
+	if v.FY != nil {
+		f.FY = *v.FY
+	}
+	return nil
+}

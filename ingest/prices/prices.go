@@ -1,0 +1,128 @@
+// Package prices reads daily bars of shares behind one shape: equity.Bar as the shares traded that day, with what happened to them
+// as equity.Action. No free source of prices is both stable and clearly permitted, so there are several to choose from: Tiingo (its
+// own key), Yahoo and Nasdaq (for personal use, at the operator's word), and a folder of CSV files, which always works (Drop). The
+// rules that hold for all are in bars.go. Sandbox answers as Yahoo does, with the shares of invented companies.
+//
+// What a share is asked under is its ticker of today, what is yielded belongs to its company: the request carries the CIK, so that
+// an answer can be read again when the ticker has become another's.
+package prices
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"tidemark/equity"
+	"tidemark/ingest"
+	"tidemark/series"
+)
+
+// Share is what prices are asked of.
+type Share struct {
+	CIK equity.CIK
+	// Ticker as EDGAR writes it: upper case, share classes with a dash, "BRK-B".
+	Ticker string
+	// Fund tells that it is a fund traded on an exchange, and no company's share.
+	Fund bool
+}
+
+// Benchmark is the fund that portfolios are compared with: it holds the S&P 500. Its bars and dividends come by the same sources as
+// those of companies.
+func Benchmark() Share { return Share{CIK: 884394, Ticker: "SPY", Fund: true} }
+
+// The parameters that say what a request is part of. The services pass over those that they do not know.
+const (
+	cikParam = "tidemark_cik"
+	toParam  = "tidemark_to"
+)
+
+// question is what an answer is the answer to.
+type question struct {
+	share  equity.CIK
+	ticker string
+	// from and to bound the dates that are wanted, both included. Zero is open.
+	from, to time.Time
+}
+
+var (
+	errNoShares = errors.New("there is no share to ask the prices of")
+	errNoShare  = errors.New("the request does not say whose prices it asks for")
+)
+
+// requests builds a request for each share.
+func requests(all []Share, w series.Window, request func(q question, s Share) ingest.Request) ([]ingest.Request, error) {
+	if len(all) == 0 {
+		return nil, errNoShares
+	}
+	list := make([]ingest.Request, len(all))
+	for i, s := range all {
+		if s.CIK <= 0 || !isTicker(s.Ticker) {
+			return nil, fmt.Errorf("the share %q of CIK %d: want a ticker in capitals and a CIK", s.Ticker, int64(s.CIK))
+		}
+		list[i] = request(question{share: s.CIK, ticker: s.Ticker, from: dateOf(w.From), to: dateOf(w.To)}, s)
+	}
+	return list, nil
+}
+
+// shareOf reads the share in a request's address.
+func shareOf(u *url.URL) (equity.CIK, error) {
+	n, err := strconv.ParseInt(u.Query().Get(cikParam), 10, 64)
+	if err != nil || n <= 0 {
+		return 0, errNoShare
+	}
+	return equity.CIK(n), nil
+}
+
+// isTicker tells whether a text may stand in an address as a ticker.
+func isTicker(text string) bool {
+	return text != "" && len(text) <= 12 && strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.") == "" && strings.Trim(text, "-.") == text
+}
+
+// dateOf is the date of an instant in UTC, none of none.
+func dateOf(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	year, month, day := t.UTC().Date()
+	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
+}
+
+// day reads a date. Empty is none.
+func day(text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	return time.Parse(time.DateOnly, text)
+}
+
+// zoneName is the zone of the exchanges.
+const zoneName = "America/New_York"
+
+// newYork is that zone. On a machine without a zone database its winter offset stands in.
+var newYork = sync.OnceValue(func() *time.Location {
+	zone, err := time.LoadLocation(zoneName)
+	if err != nil {
+		return time.FixedZone("EST", -5*60*60)
+	}
+	return zone
+})
+
+// evening is when the closes of a day are official and sources have them.
+func evening() series.Cadence {
+	return series.Cadence{Cron: "35 16 * * MON-FRI", Zone: zoneName, CatchUp: series.CatchUpLatest}
+}
+
+// browser is how programs have to call themselves to services that answer browsers only.
+const browser = "Mozilla/5.0 (compatible; Tidemark/1.0)"
+
+// wrap says what was being read.
+func wrap(what string, q question, batch ingest.Batch, err error) (ingest.Batch, error) {
+	if err != nil {
+		return ingest.Batch{}, fmt.Errorf("parse %s prices of %s (CIK %s): %w", what, q.ticker, q.share, err)
+	}
+	return batch, nil
+}
