@@ -33,7 +33,7 @@ type Settings struct {
 	Archive      string        `env:"REPLAY_ARCHIVE" name:"archive" roles:"up,worker" help:"The archive folder that the replay world answers from."`
 	At           time.Time     `env:"REPLAY_AT" name:"at" format:"2006-01-02T15:04:05Z07:00" roles:"up,scheduler,worker" help:"The replay world's time (RFC 3339). Default: the archive's last fetch."`
 	SandboxSeed  uint64        `env:"SANDBOX_SEED" default:"1" roles:"up,worker" help:"What the sandbox's numbers are drawn from."`
-	SandboxDays  int           `env:"SANDBOX_DAYS" default:"182" roles:"up" help:"How many days of history a new sandbox lives through, at high speed, before it follows the wall clock."`
+	SandboxDays  int           `env:"SANDBOX_DAYS" default:"120" roles:"up" help:"How many days of history a new sandbox lives through, at high speed, before it follows the wall clock."`
 	SandboxDelay time.Duration `env:"SANDBOX_DELAY" default:"0s" roles:"up,worker" help:"How long a sandbox upstream takes to answer."`
 
 	EIAAPIKey    string `env:"EIA_API_KEY" name:"eia-api-key" secret:"true" roles:"up,worker" help:"Key of the EIA API v2. Without it the public history pages are read."`

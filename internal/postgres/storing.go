@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"tidemark/series"
 	"tidemark/workers/task"
@@ -40,16 +40,22 @@ func (s *Storing) Add(ctx context.Context, l Load) {
 	if s.given {
 		return
 	}
-	err := error(nil)
-	if s.ahead == nil {
-		s.ahead, err = s.db.beginAhead(ctx)
-	}
-	if err == nil {
-		err = s.ahead.send(ctx, l)
-	}
-	if err != nil {
+	if err := s.sendAhead(ctx, l); err != nil {
 		s.giveUp(ctx)
 	}
+}
+
+func (s *Storing) sendAhead(ctx context.Context, l Load) (err error) {
+	if s.ahead == nil {
+		// Mostly something is known: that is found out before a connection is made.
+		if err := unknown(ctx, s.db.pool, slices.Collect(maps.Keys(extents(l)))); err != nil {
+			return err
+		}
+		if s.ahead, err = s.db.beginAhead(ctx); err != nil {
+			return err
+		}
+	}
+	return s.ahead.send(ctx, l)
 }
 
 // EndChain ends the chain under way. What a chain that is not complete said is forgotten.
@@ -95,9 +101,10 @@ func (s *Storing) Commit(ctx context.Context, dependents []string) (int64, error
 	return s.db.StoreLoads(ctx, s.fence, s.loads, dependents)
 }
 
-// ahead is a transaction into which rows are copied before all of them are there.
+// ahead is a transaction into which rows are copied before all of them are there. It has a connection of its own: the run that waits
+// for an upstream meanwhile, and others like it, need those of the pool.
 type ahead struct {
-	conn *pgxpool.Conn
+	conn *pgx.Conn
 	tx   pgx.Tx
 	// group holds what was sent, before the chain under way is the savepoint of that; nil between chains.
 	group  loadGroup
@@ -115,13 +122,13 @@ var errKnown = errors.New("something is known already")
 const patience = "5s"
 
 func (db *DB) beginAhead(ctx context.Context) (*ahead, error) {
-	conn, err := db.pool.Acquire(ctx)
+	conn, err := pgx.ConnectConfig(ctx, db.pool.Config().ConnConfig)
 	if err != nil {
 		return nil, err
 	}
 	tx, err := conn.Begin(ctx)
 	if err != nil {
-		conn.Release()
+		_ = conn.Close(ctx)
 		return nil, err
 	}
 	a := &ahead{conn: conn, tx: tx, group: loadGroup{extents: map[series.ID]*extent{}}}
@@ -132,12 +139,27 @@ func (db *DB) beginAhead(ctx context.Context) (*ahead, error) {
 	return a, nil
 }
 
-// end gives the connection back. What was not committed is gone.
+// end closes the connection. What was not committed is gone.
 func (a *ahead) end(ctx context.Context) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer stop()
 	_ = a.tx.Rollback(ctx)
-	a.conn.Release()
+	_ = a.conn.Close(ctx)
+}
+
+// unknown is errKnown where anything is known of some series.
+func unknown(ctx context.Context, from interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}, ids []series.ID,
+) error {
+	var all bool
+	if err := from.QueryRow(ctx, unknownSQL, pgx.NamedArgs{"series": ids}).Scan(&all); err != nil {
+		return err
+	}
+	if !all {
+		return errKnown
+	}
+	return nil
 }
 
 const unknownSQL = `
@@ -158,22 +180,18 @@ func (a *ahead) send(ctx context.Context, l Load) error {
 			return err
 		}
 	}
-	var fresh []string
+	var fresh []series.ID
 	for id := range m {
 		if a.group.extents[id] == nil {
-			fresh = append(fresh, string(id))
+			fresh = append(fresh, id)
 		}
 	}
 	if !a.group.takes(m) {
 		return errKnown
 	}
 	if len(fresh) > 0 {
-		var unknown bool
-		if err := a.before.QueryRow(ctx, unknownSQL, pgx.NamedArgs{"series": fresh}).Scan(&unknown); err != nil {
+		if err := unknown(ctx, a.before, fresh); err != nil {
 			return err
-		}
-		if !unknown {
-			return errKnown
 		}
 	}
 	a.rows.reset()
@@ -192,7 +210,7 @@ func (a *ahead) send(ctx context.Context, l Load) error {
 		a.rows.bool(assumed)
 		a.rows.int8(l.FetchID)
 	}
-	n, err := a.rows.send(ctx, a.conn.Conn(), "observations", "series, observed_at, vintage_at, value, marker, assumed, fetch_id")
+	n, err := a.rows.send(ctx, a.conn, "observations", "series, observed_at, vintage_at, value, marker, assumed, fetch_id")
 	a.added += n
 	return err
 }
