@@ -15,11 +15,11 @@ import (
 // one page is stored while the next is fetched. It returns how many rows were added.
 //
 // What was good is stored also when another part failed, which the next attempt repairs. Judge, unless it is nil, sees all good answers
-// before they are stored and returns those that may be: an error is joined to the others, and does not keep what was returned from being
-// stored.
+// before they are stored, with the trouble of the questions that got none, and returns those that may be: an error is joined to the
+// others, and does not keep what was returned from being stored.
 func Ingest(
 	ctx context.Context, db *postgres.DB, e *ingest.Engine, src ingest.Source, w series.Window, f task.Fence, dependents []string,
-	judge func(context.Context, []ingest.Fetched) ([]ingest.Fetched, error),
+	judge func(ctx context.Context, good []ingest.Fetched, trouble error) ([]ingest.Fetched, error),
 ) (int64, error) {
 	s := storer{src: src, storing: db.Storing(f)}
 	defer s.storing.Discard(ctx)
@@ -30,7 +30,7 @@ func Ingest(
 	kept := s.good
 	if judge != nil {
 		var jerr error
-		kept, jerr = judge(ctx, s.good)
+		kept, jerr = judge(ctx, s.good, err)
 		err = errors.Join(err, jerr)
 	}
 	if len(kept) == len(s.good) {

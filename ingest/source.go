@@ -32,6 +32,10 @@ type Source struct {
 	// the run is for, newest the time of the newest observation of any of them. The zero window is the whole history again, which
 	// a source should return now and then, because a publisher may revise what is old. Nil: always the whole history. It is pure.
 	Window func(slot, newest time.Time) series.Window
+	// Reestimates tells that a release may estimate the whole history anew, so that all known values may differ from one day to the
+	// next. What one run brings is then one release: it is stored whole or not at all. Where it is false, an answer in which a large
+	// part of what is known differs is not stored before a person has looked at it.
+	Reestimates bool
 	// Parse turns one archived answer into readings. It does no I/O, keeps no state and yields the same batch for the same
 	// bytes, so that a parser is repaired by parsing the archive again. A body that is not what the publisher promises is an
 	// error that names the page and what was expected, never an empty batch.

@@ -68,6 +68,9 @@ type Info struct {
 	// Published tells when a value about observedAt is assumed to have become known, where nobody saw it arrive. It is never
 	// before observedAt.
 	Published func(observedAt time.Time) time.Time
+	// Min and Max bound what a true value can be: with room for what was never seen before, and without room for another unit. Nil:
+	// no bound. An answer with a value beyond them is not stored before a person has looked at it.
+	Min, Max *float64
 }
 
 // Window bounds observation times, both ends included. A zero end is open.

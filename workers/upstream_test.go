@@ -35,6 +35,8 @@ type rig struct {
 	db    *postgres.DB
 	clock *world.Stepped
 	sched *scheduler.Scheduler
+	// ingest is the job that the worker runs.
+	ingest workers.Ingest
 	// fault is what the upstream does wrong now.
 	fault atomic.Pointer[world.Fault]
 	// rows is what the upstream publishes.
@@ -116,15 +118,16 @@ func newRig(t *testing.T) *rig {
 		return *f, true
 	}})
 	src, def := source(), definition()
+	r.ingest = workers.Ingest{
+		DB: db, Sources: map[string]ingest.Source{src.ID: src}, Dependents: map[string][]string{src.ID: {def.ID}},
+		Engine: &ingest.Engine{
+			Transport: transport, Now: r.clock.Now, Ledger: db, Archive: store, Offline: true, Attempts: 1, Log: log,
+		},
+	}
 	srv, err := workers.New(workers.Options{
 		DB: db, RedisURL: redis, Name: t.Name(), Poll: 10 * time.Millisecond, Log: log,
 		Handlers: map[string]workers.Handler{
-			task.Ingest: workers.Ingest{
-				DB: db, Sources: map[string]ingest.Source{src.ID: src}, Dependents: map[string][]string{src.ID: {def.ID}},
-				Engine: &ingest.Engine{
-					Transport: transport, Now: r.clock.Now, Ledger: db, Archive: store, Offline: true, Attempts: 1, Log: log,
-				},
-			}.Run,
+			task.Ingest:   r.ingest.Run,
 			task.Signal:   workers.Signals{DB: db, Definitions: map[string]signals.Definition{def.ID: def}, CodeVersion: "test"}.Run,
 			task.Backfill: func(context.Context, task.Task) error { return errors.New("no backfill is expected") },
 		},

@@ -18,20 +18,21 @@ import (
 type commands struct {
 	config.Settings
 
-	Up        upCommand        `cmd:"" help:"Run everything in one process, with a private Postgres and Redis where none is given."`
-	Scheduler schedulerCommand `cmd:"" help:"Run a scheduler: any number may run at once."`
-	Worker    workerCommand    `cmd:"" help:"Run a worker: any number may run at once."`
-	API       apiCommand       `cmd:"" name:"api" help:"Run the public read-only API: any number may run at once."`
-	Migrate   migrateCommand   `cmd:"" help:"Bring the database to this program's schema."`
-	Runs      runsCommand      `cmd:"" help:"Print the run log."`
-	Schedule  scheduleCommand  `cmd:"" help:"Print the schedule, or run one of its jobs now."`
-	Backfill  backfillCommand  `cmd:"" help:"Compute a signal for days of the past: plan, apply, follow."`
-	Signals   signalsCommand   `cmd:"" help:"Print the states of the signals; deprecate or restore one."`
-	Explain   explainCommand   `cmd:"" help:"Follow a served number back to the archived bytes, and compute it again."`
-	Archive   archiveCommand   `cmd:"" help:"Move archived upstream bytes in and out."`
-	Reparse   reparseCommand   `cmd:"" help:"Rebuild observations from the archive alone."`
-	Help      helpCommand      `cmd:"" help:"Explain the settings."`
-	Version   versionCommand   `cmd:"" help:"Print the version."`
+	Up         upCommand         `cmd:"" help:"Run everything in one process, with a private Postgres and Redis where none is given."`
+	Scheduler  schedulerCommand  `cmd:"" help:"Run a scheduler: any number may run at once."`
+	Worker     workerCommand     `cmd:"" help:"Run a worker: any number may run at once."`
+	API        apiCommand        `cmd:"" name:"api" help:"Run the public read-only API: any number may run at once."`
+	Migrate    migrateCommand    `cmd:"" help:"Bring the database to this program's schema."`
+	Runs       runsCommand       `cmd:"" help:"Print the run log."`
+	Schedule   scheduleCommand   `cmd:"" help:"Print the schedule, or run one of its jobs now."`
+	Backfill   backfillCommand   `cmd:"" help:"Compute a signal for days of the past: plan, apply, follow."`
+	Signals    signalsCommand    `cmd:"" help:"Print the states of the signals; deprecate or restore one."`
+	Explain    explainCommand    `cmd:"" help:"Follow a served number back to the archived bytes, and compute it again."`
+	Quarantine quarantineCommand `cmd:"" help:"Look at the answers that a check refused, and decide about them."`
+	Archive    archiveCommand    `cmd:"" help:"Move archived upstream bytes in and out."`
+	Reparse    reparseCommand    `cmd:"" help:"Rebuild observations from the archive alone."`
+	Help       helpCommand       `cmd:"" help:"Explain the settings."`
+	Version    versionCommand    `cmd:"" help:"Print the version."`
 }
 
 // program is what a command works with.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -35,7 +36,7 @@ func (c runsCommand) Run(ctx context.Context, p *program) error {
 		if len(list) == 0 {
 			return fmt.Errorf("there is no run %d", c.ID)
 		}
-		return p.printRun(list[0])
+		return errors.Join(p.printRun(list[0]), p.printFindings(ctx, db, c.ID))
 	}
 	w := tabwriter.NewWriter(p.stdout, 0, 4, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, "ID\tJOB\tSUBJECT\tSLOT\tTRIGGER\tSTATUS\tATTEMPT\tSTARTED\tFINISHED\tROWS\tERROR")

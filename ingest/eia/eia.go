@@ -32,6 +32,9 @@ type history struct {
 	route string
 	// decimals is how many are printed.
 	decimals int
+	// min and max bound what can be true, for series.Info: well beyond what was recorded since the 1980s, and on this side of any
+	// other unit. Prices may fall below zero: crude oil was at -36.98 on 2020-04-20, its highest was 145.31.
+	min, max float64
 }
 
 func (h history) series() series.ID { return series.ID("eia." + h.id) }
@@ -60,15 +63,15 @@ var spot = group{
 	histories: []history{
 		{
 			id: "RWTC", name: "Cushing, OK WTI Spot Price FOB",
-			unit: "Dollars per Barrel", code: "$/BBL", route: "petroleum/pri/spt", decimals: 2,
+			unit: "Dollars per Barrel", code: "$/BBL", route: "petroleum/pri/spt", decimals: 2, min: -100, max: 500,
 		},
 		{
 			id: "EER_EPMRU_PF4_Y35NY_DPG", name: "New York Harbor Conventional Gasoline Regular Spot Price FOB",
-			unit: "Dollars per Gallon", code: "$/GAL", route: "petroleum/pri/spt", decimals: 3,
+			unit: "Dollars per Gallon", code: "$/GAL", route: "petroleum/pri/spt", decimals: 3, min: -1, max: 25,
 		},
 		{
 			id: "EER_EPD2DXL0_PF4_Y35NY_DPG", name: "New York Harbor Ultra-Low Sulfur No 2 Diesel Spot Price",
-			unit: "Dollars per Gallon", code: "$/GAL", route: "petroleum/pri/spt", decimals: 3,
+			unit: "Dollars per Gallon", code: "$/GAL", route: "petroleum/pri/spt", decimals: 3, min: -1, max: 25,
 		},
 	},
 }
@@ -87,19 +90,19 @@ var weekly = group{
 	histories: []history{
 		{
 			id: "WCESTUS1", name: "U.S. Ending Stocks excluding SPR of Crude Oil",
-			unit: "Thousand Barrels", code: "MBBL", route: "petroleum/stoc/wstk",
+			unit: "Thousand Barrels", code: "MBBL", route: "petroleum/stoc/wstk", min: 100_000, max: 1_200_000,
 		},
 		{
 			id: "WGTSTUS1", name: "U.S. Ending Stocks of Total Gasoline",
-			unit: "Thousand Barrels", code: "MBBL", route: "petroleum/stoc/wstk",
+			unit: "Thousand Barrels", code: "MBBL", route: "petroleum/stoc/wstk", min: 80_000, max: 600_000,
 		},
 		{
 			id: "WDISTUS1", name: "U.S. Ending Stocks of Distillate Fuel Oil",
-			unit: "Thousand Barrels", code: "MBBL", route: "petroleum/stoc/wstk",
+			unit: "Thousand Barrels", code: "MBBL", route: "petroleum/stoc/wstk", min: 40_000, max: 400_000,
 		},
 		{
 			id: "WPULEUS3", name: "U.S. Percent Utilization of Refinery Operable Capacity",
-			unit: "Percent", code: "%", route: "petroleum/pnp/wiup", decimals: 1,
+			unit: "Percent", code: "%", route: "petroleum/pnp/wiup", decimals: 1, min: 20, max: 110,
 		},
 	},
 }
@@ -135,7 +138,7 @@ func (g group) source(apiKey string) ingest.Source {
 	}
 	for _, h := range g.histories {
 		s.Series = append(s.Series, series.Info{
-			ID: h.series(), Name: h.name, Unit: h.unit, Frequency: g.frequency, Published: g.published,
+			ID: h.series(), Name: h.name, Unit: h.unit, Frequency: g.frequency, Published: g.published, Min: &h.min, Max: &h.max,
 		})
 	}
 	return s

@@ -56,12 +56,13 @@ func (m measure) series() series.ID { return series.ID("portwatch." + chokepoint
 // again in the evening and on Wednesday.
 func Source() ingest.Source {
 	s := ingest.Source{
-		ID:        "portwatch-hormuz",
-		Name:      "IMF PortWatch, daily transits of the Strait of Hormuz",
-		Publisher: "International Monetary Fund",
-		License:   "IMF terms of use (https://www.imf.org/external/terms.htm): free for non-commercial and research use, other use needs the IMF's permission. Attribution: IMF PortWatch (portwatch.imf.org).",
-		HomeURL:   "https://portwatch.imf.org",
-		Cadence:   series.Cadence{Cron: "45 9,17 * * TUE,WED", Zone: zoneName, CatchUp: series.CatchUpLatest},
+		ID:          "portwatch-hormuz",
+		Name:        "IMF PortWatch, daily transits of the Strait of Hormuz",
+		Publisher:   "International Monetary Fund",
+		License:     "IMF terms of use (https://www.imf.org/external/terms.htm): free for non-commercial and research use, other use needs the IMF's permission. Attribution: IMF PortWatch (portwatch.imf.org).",
+		HomeURL:     "https://portwatch.imf.org",
+		Reestimates: true,
+		Cadence:     series.Cadence{Cron: "45 9,17 * * TUE,WED", Zone: zoneName, CatchUp: series.CatchUpLatest},
 		Limits: ingest.Limits{
 			Interval:     2 * time.Second, // the service has a quota that all its clients share
 			Timeout:      time.Minute,

@@ -81,14 +81,22 @@ func (db *DB) HasFetch(ctx context.Context, f series.Fetch) (bool, error) {
 	return has, nil
 }
 
-// Fetches yields the ledger in the order of time, of one source or (empty) of all. It stops at the first error.
+const fetchesSQL = `
+	select ` + fetchColumns + `
+	from fetches f
+	left join lateral (
+		select q.decided_at
+		from quarantined_fetches qf join quarantine q on q.id = qf.quarantine_id
+		where qf.fetch_id = f.id and q.decision = 'accepted'
+	) a on true
+	where @source = '' or f.source = @source
+	order by coalesce(a.decided_at, f.fetched_at), f.id`
+
+// Fetches yields the ledger, of one source or (empty) of all, in the order in which the answers became known: that of time, but for
+// what was accepted out of quarantine, which has its place at the decision. It stops at the first error.
 func (db *DB) Fetches(ctx context.Context, source string) iter.Seq2[series.Fetch, error] {
 	return func(yield func(series.Fetch, error) bool) {
-		rows, err := db.pool.Query(ctx, `
-			select `+fetchColumns+`
-			from fetches
-			where @source = '' or source = @source
-			order by fetched_at, id`, pgx.NamedArgs{"source": source})
+		rows, err := db.pool.Query(ctx, fetchesSQL, pgx.NamedArgs{"source": source})
 		if err != nil {
 			yield(series.Fetch{}, fmt.Errorf("read the fetches: %w", err))
 			return
@@ -127,6 +135,9 @@ const confirmingSQL = `
 			group by c.id
 		) c
 		join fetches f on f.source = @source and (f.id = c.id or f.run_id = c.run_id) and f.status in (200, 304)
+			and not exists (
+				select from quarantined_fetches qf join quarantine q on q.id = qf.quarantine_id
+				where qf.fetch_id = f.id and q.decision <> 'accepted')
 		order by f.url, f.fetched_at desc, f.id desc
 	) f
 	order by f.fetched_at, f.id`

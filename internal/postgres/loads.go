@@ -23,10 +23,31 @@ type Load struct {
 	Published func(id series.ID, observedAt time.Time) time.Time
 	// Anew makes the load be compared although its bytes are the ones that confirmed its series last: the parser has changed.
 	Anew bool
+
+	// accepted tells that a person has looked at it: what is missing is missing.
+	accepted bool
 }
 
-// ErrShrunk: a page that claims to be complete lacks more of what is known than publishers ever withdraw at once.
+// ErrShrunk: a page that claims to be complete lacks more of what is known than publishers ever withdraw at once. The error is a
+// *ShrunkError.
 var ErrShrunk = errors.New("the answer lacks too much of what is known")
+
+// ShrunkError is an ErrShrunk that says what is missing.
+type ShrunkError struct {
+	// FetchID is that of the load.
+	FetchID int64
+	Series  series.ID
+	// Missing of Known observations are not there.
+	Missing, Known int64
+}
+
+// Error names the series and the numbers.
+func (e *ShrunkError) Error() string {
+	return fmt.Sprintf("%s: %d of %d known observations are missing: %v", e.Series, e.Missing, e.Known, ErrShrunk)
+}
+
+// Unwrap makes it an ErrShrunk.
+func (e *ShrunkError) Unwrap() error { return ErrShrunk }
 
 // Rows that a publisher may withdraw with one answer: 1 % of the known ones, or this many if that is more.
 const withdrawable = 10
@@ -36,11 +57,16 @@ const withdrawable = 10
 //
 // A value seen for the first time while its series is first loaded gets the assumed vintage of its publication; every other one
 // the time of its fetch. When anything was added, each of the dependents (signal ids) is due to be computed for the time of the
-// newest fetch, in the same commit. A load older than what confirmed its series last changes nothing. All or nothing is stored, and
-// only while the attempt that f names is the current one.
+// newest fetch, in the same commit. A load older than what confirmed its series last changes nothing, and neither does one that is
+// in quarantine or was rejected; one that was accepted counts as fetched when it was. All or nothing is stored, and only while the
+// attempt that f names is the current one.
 func (db *DB) StoreLoads(ctx context.Context, f task.Fence, loads []Load, dependents []string) (int64, error) {
 	var added int64
 	err := db.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
+		loads, err := admit(ctx, c, loads)
+		if err != nil {
+			return err
+		}
 		if same, err := confirmSame(ctx, c, f, loads); err != nil || same {
 			return err
 		}

@@ -16,7 +16,7 @@ const stageSQL = `
 	create temporary table if not exists stage_covers (
 		grp int not null, load int not null, series text not null, from_at timestamptz, to_at timestamptz);
 	create temporary table if not exists stage_loads (
-		load int not null, fetch_id bigint not null, fetched_at timestamptz not null);
+		load int not null, fetch_id bigint not null, fetched_at timestamptz not null, accepted boolean not null);
 	truncate stage_readings, stage_covers, stage_loads`
 
 // stage sends loads to the connection's own tables.
@@ -30,7 +30,7 @@ func stage(ctx context.Context, c *pgx.Conn, loads []Load, groups []loadGroup) e
 	for g, span := range groups {
 		for i := span.from; i < span.to; i++ {
 			l := loads[i]
-			heads = append(heads, []any{i, l.FetchID, l.FetchedAt})
+			heads = append(heads, []any{i, l.FetchID, l.FetchedAt, l.accepted})
 			for _, r := range l.Readings {
 				readings.row(7)
 				readings.int4(int32(g))
@@ -54,7 +54,7 @@ func stage(ctx context.Context, c *pgx.Conn, loads []Load, groups []loadGroup) e
 		rows    [][]any
 	}{
 		{"stage_covers", []string{"grp", "load", "series", "from_at", "to_at"}, covers},
-		{"stage_loads", []string{"load", "fetch_id", "fetched_at"}, heads},
+		{"stage_loads", []string{"load", "fetch_id", "fetched_at", "accepted"}, heads},
 	} {
 		if _, err := c.CopyFrom(ctx, pgx.Identifier{t.name}, t.columns, pgx.CopyFromRows(t.rows)); err != nil {
 			return fmt.Errorf("stage: %w", err)
@@ -104,11 +104,11 @@ const shrunkSQL = `
 		from stage_covers c
 		join differing d on d.load is null and d.series = c.series and d.observed_at >= coalesce(c.from_at, '-infinity')
 			and d.observed_at <= coalesce(c.to_at, 'infinity')
-		where c.grp = @grp and not exists (
+		where c.grp = @grp and not (select l.accepted from stage_loads l where l.load = c.load) and not exists (
 			select from watermarks w join stage_loads l on l.load = c.load where w.series = c.series and w.confirmed_at > l.fetched_at)
 		group by c.load, c.series, c.from_at, c.to_at
 	)
-	select series, sum(have)::bigint, sum(missing)::bigint
+	select (select l.fetch_id from stage_loads l where l.load = g.load), series, sum(have)::bigint, sum(missing)::bigint
 	from gone g, lateral (
 		select count(*) as have
 		from (
@@ -167,6 +167,19 @@ const confirmSQL = `
 	on conflict (series) do update set fetch_id = excluded.fetch_id, confirmed_at = excluded.confirmed_at
 	where w.confirmed_at <= excluded.confirmed_at`
 
+// refuseShrunk finds a load of the group that lacks too much of what is known, unless somebody has accepted it as it is.
+func refuseShrunk(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs) error {
+	var shrunk ShrunkError
+	err := tx.QueryRow(ctx, shrunkSQL, args).Scan(&shrunk.FetchID, &shrunk.Series, &shrunk.Known, &shrunk.Missing)
+	switch {
+	case err == nil:
+		return &shrunk
+	case !errors.Is(err, pgx.ErrNoRows):
+		return fmt.Errorf("compare with what is known: %w", err)
+	}
+	return nil
+}
+
 // merge adds what the staged loads say and is not known, group by group, and returns how many rows that took.
 func merge(ctx context.Context, tx pgx.Tx, groups []loadGroup) (added int64, err error) {
 	if _, err := tx.Exec(ctx, firstLoadsSQL); err != nil {
@@ -188,14 +201,8 @@ func mergeGroup(ctx context.Context, tx pgx.Tx, g int, span loadGroup) (added in
 	if _, err := tx.Exec(ctx, differingSQL, args); err != nil {
 		return 0, fmt.Errorf("compare with what is known: %w", err)
 	}
-	var id string
-	var have, missing int64
-	err = tx.QueryRow(ctx, shrunkSQL, args).Scan(&id, &have, &missing)
-	if err == nil {
-		return 0, fmt.Errorf("%s: %d of %d known observations are missing: %w", id, missing, have, ErrShrunk)
-	}
-	if !errors.Is(err, pgx.ErrNoRows) {
-		return 0, fmt.Errorf("compare with what is known: %w", err)
+	if err := refuseShrunk(ctx, tx, args); err != nil {
+		return 0, err
 	}
 	for _, sql := range []string{addReadingsSQL, addWithdrawalsSQL} {
 		tag, err := tx.Exec(ctx, sql, args)

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/user"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"tidemark/ingest"
+	"tidemark/internal/postgres"
+	"tidemark/workers"
+)
+
+type quarantineCommand struct {
+	List   quarantineList   `cmd:"" default:"1" help:"Print the answers that were not stored because a check refused them."`
+	Show   quarantineShow   `cmd:"" help:"Print what was found in one of them, and what was decided about it."`
+	Accept quarantineAccept `cmd:"" help:"Store an answer after all: known from now on."`
+	Reject quarantineReject `cmd:"" help:"Never store an answer, and pass over it whenever it comes again."`
+}
+
+type quarantineList struct {
+	Source   string `help:"Only this source."`
+	Decision string `enum:",pending,accepted,rejected" default:"" help:"Only these (pending, accepted, rejected). Default: pending."`
+	All      bool   `help:"All, those too that were decided about."`
+	Limit    int    `default:"50" help:"How many, newest first."`
+}
+
+// Run prints the quarantine.
+func (c quarantineList) Run(ctx context.Context, p *program) error {
+	db, err := p.openDB(ctx, postgres.RoleWorker)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	filter := postgres.QuarantineFilter{Source: c.Source, Decision: c.Decision, Limit: c.Limit}
+	if filter.Decision == "" && !c.All {
+		filter.Decision = postgres.QuarantinePending
+	}
+	list, err := db.Quarantined(ctx, filter)
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(p.stdout, 0, 4, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "ID\tSOURCE\tANSWERED\tLAST SEEN\tTIMES\tRUN\tDECISION\tBY\tFOUND")
+	for _, q := range list {
+		found := make([]string, len(q.Findings))
+		for n, f := range q.Findings {
+			found[n] = strings.TrimSpace(f.Check + " " + f.Series)
+		}
+		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\n", q.ID, q.Source, q.CreatedAt.UTC().Format(time.RFC3339),
+			q.LastSeenAt.UTC().Format(time.RFC3339), q.Fetches, count(q.RunID), q.Decision, deref(q.DecidedBy), strings.Join(found, ", "))
+	}
+	return w.Flush()
+}
+
+type quarantineShow struct {
+	ID int64 `arg:"" help:"Its number."`
+}
+
+// Run prints one answer in quarantine.
+func (c quarantineShow) Run(ctx context.Context, p *program) error {
+	db, err := p.openDB(ctx, postgres.RoleWorker)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	list, err := db.Quarantined(ctx, postgres.QuarantineFilter{ID: c.ID, Limit: 1})
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		return fmt.Errorf("there is no quarantine %d", c.ID)
+	}
+	pages, err := db.QuarantinedPages(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	decisions, err := db.Decisions(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	q := list[0]
+	w := tabwriter.NewWriter(p.stdout, 0, 4, 2, ' ', 0)
+	line := func(name, text string) { _, _ = fmt.Fprintf(w, "%s\t%s\n", name, text) }
+	line("quarantine", strconv.FormatInt(q.ID, 10))
+	line("source", q.Source)
+	line("run", count(q.RunID))
+	line("answered", q.CreatedAt.UTC().Format(time.RFC3339))
+	line("last seen", fmt.Sprintf("%s (%d fetches)", q.LastSeenAt.UTC().Format(time.RFC3339), q.Fetches))
+	for _, f := range pages {
+		line("page", fmt.Sprintf("fetch %d of %s (body archived as %s)", f.ID, f.URL, f.SHA256))
+	}
+	line("decision", q.Decision)
+	for _, d := range decisions {
+		line(d.Decision, fmt.Sprintf("%s by %s: %s", d.At.UTC().Format(time.RFC3339), d.By, d.Reason))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return p.writeFindings(q.Findings)
+}
+
+// printFindings prints what the checks said about the answers of a run.
+func (p *program) printFindings(ctx context.Context, db *postgres.DB, run int64) error {
+	list, err := db.Findings(ctx, run)
+	if err != nil {
+		return err
+	}
+	return p.writeFindings(list)
+}
+
+func (p *program) writeFindings(list []postgres.Finding) error {
+	if len(list) == 0 {
+		return nil
+	}
+	w := tabwriter.NewWriter(p.stdout, 0, 4, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "\nCHECK\tSEVERITY\tSERIES\tFROM\tTO\tSEEN\tEXPECTED")
+	for _, f := range list {
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.Check, f.Severity, dash(f.Series), date(f.From), date(f.To), f.Seen, f.Expected)
+	}
+	return w.Flush()
+}
+
+func date(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format(time.DateOnly)
+}
+
+// quarantineDecision is what every decision says.
+type quarantineDecision struct {
+	ID     int64  `arg:"" help:"Its number, as in list."`
+	Reason string `required:"" help:"Why. It is kept."`
+	By     string `help:"Who decides. Default: the user of the operating system."`
+}
+
+// decision completes the decision with the world's time and the user.
+func (c quarantineDecision) decision(ctx context.Context, p *program, db *postgres.DB) (postgres.Decision, error) {
+	if strings.TrimSpace(c.Reason) == "" {
+		return postgres.Decision{}, usageError{errors.New("--reason is empty: say why, it is kept with the decision")}
+	}
+	by := c.By
+	if by == "" {
+		u, err := user.Current()
+		if err != nil {
+			return postgres.Decision{}, usageError{fmt.Errorf("the user has no name here, say who decides with --by: %w", err)}
+		}
+		by = u.Username
+	}
+	at, err := p.worldTime(ctx, db)
+	return postgres.Decision{At: at, By: by, Reason: c.Reason}, err
+}
+
+type quarantineAccept struct{ quarantineDecision }
+
+// Run accepts an answer.
+func (c quarantineAccept) Run(ctx context.Context, p *program) error {
+	db, store, err := p.openRecord(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	defer func() { _ = store.Close() }()
+	d, err := c.decision(ctx, p, db)
+	if err != nil {
+		return err
+	}
+	sources := p.sources()
+	byID := map[string]ingest.Source{}
+	for _, s := range sources {
+		byID[s.ID] = s
+	}
+	added, err := workers.Ingest{
+		DB: db, Engine: &ingest.Engine{Archive: store}, Sources: byID, Dependents: dependents(sources, p.definitions()),
+	}.Accept(ctx, c.ID, d)
+	if errors.Is(err, postgres.ErrOutdated) {
+		return fmt.Errorf("%w (reject it with `tidemark quarantine reject %d`, or run the source again if its answer still stands)", err, c.ID)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(p.stdout, "quarantine %d is accepted: %d vintages added, known from %s\n", c.ID, added, d.At.UTC().Format(time.RFC3339))
+	return err
+}
+
+type quarantineReject struct{ quarantineDecision }
+
+// Run rejects an answer.
+func (c quarantineReject) Run(ctx context.Context, p *program) error {
+	db, err := p.openDB(ctx, postgres.RoleWorker)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	d, err := c.decision(ctx, p, db)
+	if err != nil {
+		return err
+	}
+	if err := db.RejectQuarantined(ctx, c.ID, d); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(p.stdout, "quarantine %d is rejected: the answer stays out, now and whenever it comes again\n", c.ID)
+	return err
+}

@@ -1,0 +1,151 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tidemark/series"
+)
+
+// KnownSeries is what is known of a series.
+type KnownSeries struct {
+	// ConfirmedAt is the time of the answer that confirmed it last. Zero: its first load is not complete.
+	ConfirmedAt time.Time
+	// Readings are its newest observations, each in its newest vintage, ascending, withdrawn ones left out.
+	Readings []series.Reading
+	// Complete tells that there is nothing older.
+	Complete bool
+}
+
+// The newest observations one after the other, each found by its place in the index: the cost does not grow with the number of
+// vintages, of which a publisher who estimates the whole history anew makes many.
+const knownBeforeSQL = `
+	with recursive newest as (
+		select t.series, o.observed_at, o.value, o.marker, 1 as place
+		from unnest(@series::text[]) as t (series)
+		cross join lateral (
+			select o.observed_at, o.value, o.marker from observations o
+			where o.series = t.series and o.observed_at <= coalesce(@until::timestamptz, 'infinity')
+			order by o.observed_at desc, o.vintage_at desc
+			limit 1
+		) o
+		union all
+		select n.series, o.observed_at, o.value, o.marker, n.place + 1
+		from newest n
+		cross join lateral (
+			select o.observed_at, o.value, o.marker from observations o
+			where o.series = n.series and o.observed_at < n.observed_at
+			order by o.observed_at desc, o.vintage_at desc
+			limit 1
+		) o
+		where n.place < @limit
+	)
+	select t.series, w.confirmed_at, n.observed_at, n.value, n.marker
+	from unnest(@series::text[]) as t (series)
+	left join watermarks w on w.series = t.series
+	left join newest n on n.series = t.series
+	order by t.series, n.observed_at` // primary key
+
+// KnownBefore returns, of each series, its newest observations at or before until (zero: the newest of all), at most limit of them.
+func (db *DB) KnownBefore(ctx context.Context, ids []series.ID, until time.Time, limit int) (map[series.ID]KnownSeries, error) {
+	rows, err := db.pool.Query(ctx, knownBeforeSQL, pgx.NamedArgs{"series": ids, "until": orNull(until), "limit": limit})
+	if err != nil {
+		return nil, fmt.Errorf("read what is known: %w", err)
+	}
+	all := make(map[series.ID]KnownSeries, len(ids))
+	seen := make(map[series.ID]int, len(ids))
+	var id series.ID
+	var confirmedAt, observedAt *time.Time
+	var value *float64
+	var marker *string
+	_, err = pgx.ForEachRow(rows, []any{&id, &confirmedAt, &observedAt, &value, &marker}, func() error {
+		k := all[id]
+		if confirmedAt != nil {
+			k.ConfirmedAt = *confirmedAt
+		}
+		if observedAt != nil {
+			seen[id]++
+			r := series.Reading{Series: id, ObservedAt: *observedAt}
+			switch {
+			case marker == nil:
+				r.Value = *value
+				k.Readings = append(k.Readings, r)
+			case *marker != series.MarkerWithdrawn:
+				r.Marker = *marker
+				k.Readings = append(k.Readings, r)
+			}
+		}
+		k.Complete = seen[id] < limit
+		all[id] = k
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read what is known: %w", err)
+	}
+	return all, nil
+}
+
+const progressSQL = `
+	select coalesce(bool_and(w.series is not null), false), max(o.observed_at)
+	from unnest(@series::text[]) as t (series)
+	left join watermarks w on w.series = t.series
+	left join lateral (
+		select o.observed_at from observations o where o.series = t.series order by o.observed_at desc limit 1
+	) o on true` // primary keys
+
+// Progress tells how far some series have come: whether each of them was loaded, and the time of the newest observation of any, zero
+// where there is none.
+func (db *DB) Progress(ctx context.Context, ids []series.ID) (loaded bool, newest time.Time, err error) {
+	var at *time.Time
+	if err := db.pool.QueryRow(ctx, progressSQL, pgx.NamedArgs{"series": ids}).Scan(&loaded, &at); err != nil {
+		return false, time.Time{}, fmt.Errorf("look up the newest observation: %w", err)
+	}
+	if at != nil {
+		newest = *at
+	}
+	return loaded, newest, nil
+}
+
+// A page says nothing new where each of its series was confirmed last by the same bytes of the same page. Of an answer with several
+// pages the last one confirms; the others are the newest of their addresses in its run.
+const unchangedSQL = `
+	select t.fetch_id
+	from unnest(@ids::bigint[], @series::text[]) as t (fetch_id, series)
+	join fetches f on f.id = t.fetch_id
+	left join watermarks w on w.series = t.series
+	left join fetches c on c.id = w.fetch_id
+	group by t.fetch_id
+	having bool_and(coalesce(w.confirmed_at <= f.fetched_at and f.sha256 = case when c.url = f.url then c.sha256 else (
+		select p.sha256 from fetches p
+		where p.source = c.source and p.url = f.url and p.run_id = c.run_id and p.status in (200, 304)
+			and (p.fetched_at, p.id) <= (c.fetched_at, c.id)
+		order by p.fetched_at desc, p.id desc
+		limit 1
+	) end, false))` // index fetches_by_url
+
+// Unchanged returns the fetches whose loads say again, byte for byte, what was said when their series were confirmed last.
+func (db *DB) Unchanged(ctx context.Context, loads []Load) (map[int64]bool, error) {
+	var ids []int64
+	var names []string
+	for _, l := range loads {
+		for id := range l.speaks() {
+			ids, names = append(ids, l.FetchID), append(names, string(id))
+		}
+	}
+	rows, err := db.pool.Query(ctx, unchangedSQL, pgx.NamedArgs{"ids": ids, "series": names})
+	if err != nil {
+		return nil, fmt.Errorf("compare with what was confirmed: %w", err)
+	}
+	same, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return nil, fmt.Errorf("compare with what was confirmed: %w", err)
+	}
+	unchanged := make(map[int64]bool, len(same))
+	for _, id := range same {
+		unchanged[id] = true
+	}
+	return unchanged, nil
+}

@@ -1,0 +1,382 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"tidemark/series"
+	"tidemark/workers/task"
+)
+
+// Finding is what a check said about an answer, as it is kept.
+type Finding struct {
+	Check    string `json:"check"`
+	Severity string `json:"severity"`
+	// Series is empty for a finding about the whole answer.
+	Series string `json:"series,omitempty"`
+	// From and To bound the observation times that it is about; zero for none.
+	From     time.Time `json:"from,omitzero"`
+	To       time.Time `json:"to,omitzero"`
+	Seen     string    `json:"seen"`
+	Expected string    `json:"expected"`
+}
+
+// What was decided about an answer in quarantine.
+const (
+	QuarantinePending  = "pending"
+	QuarantineAccepted = "accepted"
+	QuarantineRejected = "rejected"
+)
+
+// ErrDecided: the answer was accepted before, or rejected before and is to be rejected again.
+var ErrDecided = errors.New("it was decided already")
+
+// ErrOutdated: a newer answer about the same series was stored since.
+var ErrOutdated = errors.New("a newer answer was stored since, accepting this one would undo it")
+
+// Quarantined is an answer that was not stored.
+type Quarantined struct {
+	ID     int64
+	Source string
+	// Digest names the bodies.
+	Digest string
+	// RunID is the run that met it first; nil for work outside any run.
+	RunID    *int64
+	Findings []Finding
+	// CreatedAt is the world's time of the answer.
+	CreatedAt time.Time
+	// Decision is pending, accepted or rejected; the other three are nil while it is pending.
+	Decision          string
+	DecidedAt         *time.Time
+	DecidedBy, Reason *string
+	// Fetches counts the exchanges that brought it, one page each, and LastSeenAt is the time of the newest.
+	Fetches    int64
+	LastSeenAt time.Time
+}
+
+// Decision is what a person decides about an answer in quarantine.
+type Decision struct {
+	// At is in the world's time.
+	At         time.Time
+	By, Reason string
+}
+
+// Decided is a decision that was made.
+type Decided struct {
+	Decision, By, Reason string
+	At                   time.Time
+}
+
+const quarantineColumns = `q.id, q.source, q.digest, q.run_id, q.findings, q.created_at, q.decision, q.decided_at, q.decided_by, q.reason,
+	s.fetches, s.last_seen_at`
+
+const sightings = `cross join lateral (
+		select count(*) as fetches, max(f.fetched_at) as last_seen_at
+		from quarantined_fetches qf join fetches f on f.id = qf.fetch_id
+		where qf.quarantine_id = q.id
+	) s`
+
+const standingSQL = `
+	select ` + quarantineColumns + `
+	from quarantine q ` + sightings + `
+	where q.source = @source and q.digest = any(@digests) and q.decision <> 'accepted'` // index quarantine_standing
+
+// Standing returns those of some answers of a source, named by their digests, that are in quarantine or were rejected.
+func (db *DB) Standing(ctx context.Context, source string, digests []string) (map[string]Quarantined, error) {
+	rows, err := db.pool.Query(ctx, standingSQL, pgx.NamedArgs{"source": source, "digests": digests})
+	list, err := collect[Quarantined](rows, err)
+	if err != nil {
+		return nil, fmt.Errorf("look into the quarantine: %w", err)
+	}
+	found := make(map[string]Quarantined, len(list))
+	for _, q := range list {
+		found[q.Digest] = q
+	}
+	return found, nil
+}
+
+const quarantineSQL = `
+	insert into quarantine (source, digest, run_id, findings, created_at)
+	values (@source, @digest, nullif(@run_id, 0), @findings, @created_at)
+	on conflict (source, digest) where decision <> 'accepted' do nothing`
+
+// The fetches of the answer, and those by which an earlier attempt of the run, which did not live to say so, got the same bodies.
+const sightingsSQL = `
+	insert into quarantined_fetches (fetch_id, quarantine_id, page)
+	select f.id, @id, t.page
+	from unnest(@fetches::bigint[]) with ordinality as t (fetch_id, page)
+	join fetches now on now.id = t.fetch_id
+	join fetches f on f.id = now.id
+		or f.source = now.source and f.url = now.url and f.sha256 = now.sha256 and f.run_id = now.run_id
+	on conflict do nothing` // index fetches_by_url
+
+// Quarantine notes that an answer is not to be stored, with the fetches that brought its pages in their order, and returns the number
+// to speak of it by. The same answer again, by its digest, is the same row with more fetches until it was accepted. Of the answer,
+// source, digest, findings and time are read. Nothing is noted unless the attempt that f names is the current one.
+func (db *DB) Quarantine(ctx context.Context, f task.Fence, q Quarantined, fetches []int64) (id int64, err error) {
+	err = db.tx(ctx, func(tx pgx.Tx) error {
+		args := pgx.NamedArgs{
+			"source": q.Source, "digest": q.Digest, "run_id": f.RunID, "findings": nonNil(q.Findings), "created_at": q.CreatedAt,
+			"fetches": fetches,
+		}
+		if _, err := tx.Exec(ctx, quarantineSQL, args); err != nil {
+			return err
+		}
+		err := tx.QueryRow(ctx, `
+			select id from quarantine where source = @source and digest = @digest and decision <> 'accepted'
+			for no key update`, args).Scan(&id) // index quarantine_standing
+		if err != nil {
+			return err
+		}
+		args["id"] = id
+		if _, err := tx.Exec(ctx, sightingsSQL, args); err != nil {
+			return err
+		}
+		return hold(ctx, tx, f, 0)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("quarantine an answer of %s: %w", q.Source, err)
+	}
+	return id, nil
+}
+
+// QuarantineFilter selects answers. Empty fields select all.
+type QuarantineFilter struct {
+	ID               int64
+	Source, Decision string
+	Limit            int
+}
+
+// Quarantined lists the answers in quarantine and those that were decided about, newest first.
+func (db *DB) Quarantined(ctx context.Context, f QuarantineFilter) ([]Quarantined, error) {
+	rows, err := db.pool.Query(ctx, `
+		select `+quarantineColumns+`
+		from quarantine q `+sightings+`
+		where (@id = 0 or q.id = @id) and (@source = '' or q.source = @source) and (@decision = '' or q.decision = @decision)
+		order by q.id desc
+		limit @limit`,
+		pgx.NamedArgs{"id": f.ID, "source": f.Source, "decision": f.Decision, "limit": f.Limit})
+	list, err := collect[Quarantined](rows, err)
+	if err != nil {
+		return nil, fmt.Errorf("read the quarantine: %w", err)
+	}
+	return list, nil
+}
+
+// Decisions lists all that was ever decided about an answer, in order.
+func (db *DB) Decisions(ctx context.Context, id int64) ([]Decided, error) {
+	rows, err := db.pool.Query(ctx, `
+		select decision, decided_by as by, reason, decided_at as at from quarantine_decisions
+		where quarantine_id = @id
+		order by id`, pgx.NamedArgs{"id": id}) // index quarantine_decisions_of
+	list, err := collect[Decided](rows, err)
+	if err != nil {
+		return nil, fmt.Errorf("read the decisions about quarantine %d: %w", id, err)
+	}
+	return list, nil
+}
+
+const quarantinedPagesSQL = `
+	select distinct on (qf.page) f.id, f.source, f.url, f.status, f.header, f.fetched_at, f.sha256, f.bytes, f.not_modified, f.synthetic,
+		f.constructed
+	from quarantined_fetches qf join fetches f on f.id = qf.fetch_id
+	where qf.quarantine_id = @id
+	order by qf.page, f.fetched_at desc, f.id desc` // index quarantined_fetches_of
+
+// QuarantinedPages returns the fetches that brought an answer last, one for each of its pages, in their order.
+func (db *DB) QuarantinedPages(ctx context.Context, id int64) ([]series.Fetch, error) {
+	rows, err := db.pool.Query(ctx, quarantinedPagesSQL, pgx.NamedArgs{"id": id})
+	if err != nil {
+		return nil, fmt.Errorf("read the pages of quarantine %d: %w", id, err)
+	}
+	list, err := pgx.CollectRows(rows, scanFetch)
+	if err != nil {
+		return nil, fmt.Errorf("read the pages of quarantine %d: %w", id, err)
+	}
+	return list, nil
+}
+
+// RejectQuarantined decides that an answer is not to be stored, now and whenever it comes again. ErrDecided when somebody decided
+// before, ErrNotFound when there is none.
+func (db *DB) RejectQuarantined(ctx context.Context, id int64, d Decision) error {
+	err := db.tx(ctx, func(tx pgx.Tx) error { return decide(ctx, tx, id, QuarantineRejected, d) })
+	if err != nil {
+		return fmt.Errorf("reject quarantine %d: %w", id, err)
+	}
+	return nil
+}
+
+// AcceptQuarantined decides that an answer, of which loads are the parsed pages, is true after all, and stores it as known from the
+// time of the decision on, in one commit. The dependents are due to be computed as by StoreLoads, whose check of what is missing does
+// not apply. It returns how many rows were added. ErrDecided when it was accepted before, ErrNotFound when there is none, ErrOutdated
+// when a newer answer about any of its series was stored since.
+func (db *DB) AcceptQuarantined(ctx context.Context, id int64, d Decision, loads []Load, dependents []string) (added int64, err error) {
+	accepted := make([]Load, len(loads))
+	for i, l := range loads {
+		l.accepted = true
+		l.FetchedAt = d.At
+		accepted[i] = l
+	}
+	err = db.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
+		groups := group(accepted)
+		if err := stage(ctx, c.Conn(), accepted, groups); err != nil {
+			return err
+		}
+		return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) (err error) {
+			if err := decide(ctx, tx, id, QuarantineAccepted, d); err != nil {
+				return err
+			}
+			if err := refuseOutdated(ctx, tx, id); err != nil {
+				return err
+			}
+			if added, err = merge(ctx, tx, groups); err != nil {
+				return err
+			}
+			return conclude(ctx, tx, task.Fence{}, accepted, dependents, added)
+		})
+	})
+	if err != nil {
+		return 0, fmt.Errorf("accept quarantine %d: %w", id, err)
+	}
+	return added, nil
+}
+
+func decide(ctx context.Context, tx pgx.Tx, id int64, decision string, d Decision) error {
+	var now string
+	err := tx.QueryRow(ctx, `select decision from quarantine where id = @id for no key update`, pgx.NamedArgs{"id": id}).Scan(&now)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return ErrNotFound
+	case err != nil:
+		return err
+	case now == QuarantineAccepted || now == decision:
+		return fmt.Errorf("%w: %s", ErrDecided, now)
+	}
+	_, err = tx.Exec(ctx, `
+		update quarantine set decision = @decision, decided_at = @at, decided_by = @by, reason = @reason where id = @id`,
+		pgx.NamedArgs{"id": id, "decision": decision, "at": d.At, "by": d.By, "reason": d.Reason})
+	return err
+}
+
+// A newer answer is one that confirmed a series which this one claims to have whole, unless it came with the same run, or one that said
+// something else about the same times.
+const outdatedSQL = `
+	with seen as (
+		select f.fetched_at, f.run_id
+		from quarantined_fetches qf join fetches f on f.id = qf.fetch_id
+		where qf.quarantine_id = @id
+		order by f.fetched_at desc, f.id desc
+		limit 1
+	)
+	select w.series
+	from watermarks w join fetches f on f.id = w.fetch_id cross join seen
+	where w.series in (select series from stage_covers) and w.confirmed_at > seen.fetched_at
+		and (f.run_id is null or f.run_id is distinct from seen.run_id)
+	union all
+	select s.series
+	from stage_readings s join observations o on o.series = s.series and o.observed_at = s.observed_at cross join seen
+	where o.vintage_at > seen.fetched_at
+	limit 1` // primary keys
+
+// refuseOutdated looks at the loads that were staged.
+func refuseOutdated(ctx context.Context, tx pgx.Tx, id int64) error {
+	var newer string
+	err := tx.QueryRow(ctx, outdatedSQL, pgx.NamedArgs{"id": id}).Scan(&newer)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("%s: %w", newer, ErrOutdated)
+}
+
+const admittedSQL = `
+	select qf.fetch_id, q.decision, q.decided_at
+	from quarantined_fetches qf join quarantine q on q.id = qf.quarantine_id
+	where qf.fetch_id = any(@ids)` // primary keys
+
+// admit leaves out the loads that are in quarantine or were rejected: no way into the observations leads past the decision, not that
+// of the archive either. What was accepted became known with the decision.
+func admit(ctx context.Context, c *pgxpool.Conn, loads []Load) ([]Load, error) {
+	ids := make([]int64, len(loads))
+	for i, l := range loads {
+		ids[i] = l.FetchID
+	}
+	rows, err := c.Query(ctx, admittedSQL, pgx.NamedArgs{"ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("look into the quarantine: %w", err)
+	}
+	held := map[int64]*time.Time{}
+	var id int64
+	var decision string
+	var at *time.Time
+	_, err = pgx.ForEachRow(rows, []any{&id, &decision, &at}, func() error {
+		held[id] = nil
+		if decision == QuarantineAccepted {
+			decided := *at
+			held[id] = &decided
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look into the quarantine: %w", err)
+	}
+	if len(held) == 0 {
+		return loads, nil
+	}
+	var free []Load
+	for _, l := range loads {
+		decided, was := held[l.FetchID]
+		if was && decided == nil {
+			continue
+		}
+		if was {
+			l.accepted = true
+			if l.FetchedAt.Before(*decided) {
+				l.FetchedAt = *decided
+			}
+		}
+		free = append(free, l)
+	}
+	return free, nil
+}
+
+// AddFindings keeps what the checks said with the run, each finding once, while the attempt that f names is the current one.
+func (db *DB) AddFindings(ctx context.Context, f task.Fence, list []Finding) error {
+	tag, err := db.pool.Exec(ctx, `
+		update runs set findings = (
+			select coalesce(jsonb_agg(e.finding order by e.place), '[]')
+			from (
+				select finding, min(place) as place
+				from jsonb_array_elements(findings || @findings::jsonb) with ordinality as t (finding, place)
+				group by finding
+			) e)
+		where id = @id and attempt = @attempt and status = 'running'`,
+		pgx.NamedArgs{"id": f.RunID, "attempt": f.Attempt, "findings": nonNil(list)})
+	if err != nil {
+		return fmt.Errorf("keep the findings of run %d: %w", f.RunID, err)
+	}
+	if tag.RowsAffected() == 0 {
+		return ErrFenced
+	}
+	return nil
+}
+
+// Findings returns what the checks said about the answers of a run, in the order in which it was found.
+func (db *DB) Findings(ctx context.Context, runID int64) ([]Finding, error) {
+	var list []Finding
+	err := db.pool.QueryRow(ctx, `select findings from runs where id = @id`, pgx.NamedArgs{"id": runID}).Scan(&list)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, fmt.Errorf("the findings of run %d: %w", runID, ErrNotFound)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the findings of run %d: %w", runID, err)
+	}
+	return list, nil
+}
