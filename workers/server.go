@@ -101,9 +101,10 @@ func (s *Server) Run(ctx context.Context) error {
 	defer stop(errStopping)
 
 	srv := asynq.NewServer(s.redis, asynq.Config{
-		Concurrency:       s.o.Concurrency,
-		Queues:            maps.Clone(task.Queues),
-		BaseContext:       func() context.Context { return work },
+		Concurrency: s.o.Concurrency,
+		Queues:      maps.Clone(task.Queues),
+		// The library forgets a handler whose context it sees end: work reaches the handlers on a way of its own.
+		BaseContext:       func() context.Context { return context.WithoutCancel(ctx) },
 		TaskCheckInterval: s.o.Poll,
 		// Handlers end when work does; this is the library's own patience after that.
 		ShutdownTimeout: s.o.Grace + 2*time.Second,
@@ -111,8 +112,16 @@ func (s *Server) Run(ctx context.Context) error {
 		LogLevel:        asynq.WarnLevel,
 	})
 	mux := asynq.NewServeMux()
+	var handling sync.WaitGroup
 	for job, h := range s.o.Handlers {
-		mux.HandleFunc(job, func(ctx context.Context, t *asynq.Task) error { return s.handle(ctx, h, t) })
+		mux.HandleFunc(job, func(ctx context.Context, t *asynq.Task) error {
+			handling.Add(1)
+			defer handling.Done()
+			ctx, cancel := context.WithCancelCause(ctx)
+			defer cancel(nil)
+			defer context.AfterFunc(work, func() { cancel(context.Cause(work)) })()
+			return s.handle(ctx, h, t)
+		})
 	}
 
 	var beating sync.WaitGroup
@@ -130,6 +139,7 @@ func (s *Server) Run(ctx context.Context) error {
 	grace := time.AfterFunc(s.o.Grace, func() { stop(errStopping) })
 	defer grace.Stop()
 	srv.Shutdown()
+	handling.Wait()
 	return nil
 }
 
