@@ -87,8 +87,11 @@ func (b *loadBench) run(ctx context.Context) error {
 		return err
 	}
 	srv := &http.Server{Handler: b, ReadHeaderTimeout: time.Minute}
-	stopped := make(chan error, 1)
-	go func() { stopped <- srv.Serve(ln) }()
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		_ = srv.Serve(ln) // it ends with srv.Close
+	}()
 	defer func() {
 		_ = srv.Close()
 		<-stopped
