@@ -15,6 +15,7 @@ import (
 const (
 	ChannelSnapshots = "snapshots" // payload: the signal's id
 	ChannelRunsDue   = "runs_due"  // no payload
+	ChannelRecord    = "record"    // payload: what of the record is new, by the name of its table
 )
 
 // Listener hears notifications and survives the loss of its connection.

@@ -1,0 +1,177 @@
+package postgres
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tidemark/chain"
+	"tidemark/equity"
+	"tidemark/workers/task"
+)
+
+// ErrRefused: the database refuses what would break the record, such as a pick of another day than today or one on a day that is
+// recorded as a gap. Trying again does not help.
+var ErrRefused = errors.New("the record refuses it")
+
+// Pick is a link of the chain with what is said of it beyond the hash.
+type Pick struct {
+	chain.Link
+	CIK  equity.CIK
+	Name string
+	// Exchange is an ISO 10383 market code, Country an ISO 3166-1 and Currency an ISO 4217 code.
+	Exchange, Sector, Region, Country, Currency string
+	// Origin is "method" or "editor". Reason is one line on why it was chosen.
+	Origin, Reason string
+	// AppendedAt and AnnouncedAt are in the world's time, UTC. AnnouncedAt is nil before the announcement.
+	AppendedAt  time.Time
+	AnnouncedAt *time.Time
+}
+
+// NewPick is a pick to be recorded. Its Date must be today in New York by the world's clock, and no pick or gap of that day may be
+// recorded.
+type NewPick struct {
+	Ticker, Price, Date                               string
+	CIK                                               equity.CIK
+	Name, Exchange, Sector, Region, Country, Currency string
+	Origin, Reason                                    string
+	// AnnounceAt is the instant before which the pick is shown to nobody. Zero means 18:00 New York of its date. Each pick's must be
+	// after that of the pick before.
+	AnnounceAt time.Time
+}
+
+const appendPickSQL = `
+	select seq, added from append_pick(@ticker, @price, @date, @cik, @name, @exchange, @sector, @region, @country, @currency, @origin,
+		@reason, @announce_at)`
+
+// AppendPick records the pick of the day as the next link of the chain. Any number of processes may call it at once: the first one's
+// pick is the day's, and the others are given it, with added false. ErrRefused tells why the record does not take it; its text, like
+// that of every error of this file, names the day and never the pick, because errors can be read before the announcement.
+func (db *DB) AppendPick(ctx context.Context, f task.Fence, n NewPick) (p Pick, added bool, err error) {
+	var announceAt *time.Time
+	if !n.AnnounceAt.IsZero() {
+		announceAt = &n.AnnounceAt
+	}
+	err = db.tx(ctx, func(tx pgx.Tx) error {
+		var seq int64
+		err := tx.QueryRow(ctx, appendPickSQL, pgx.NamedArgs{
+			"ticker": n.Ticker, "price": n.Price, "date": n.Date, "cik": n.CIK, "name": n.Name, "exchange": n.Exchange,
+			"sector": n.Sector, "region": n.Region, "country": n.Country, "currency": n.Currency, "origin": n.Origin, "reason": n.Reason,
+			"announce_at": announceAt,
+		}).Scan(&seq, &added)
+		if err != nil {
+			return err
+		}
+		rows, err := tx.Query(ctx, `select `+pickColumns+`, a.announced_at from picks p left join announcements a using (seq) where p.seq = @seq`,
+			pgx.NamedArgs{"seq": seq}) // primary keys
+		if err != nil {
+			return err
+		}
+		if p, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Pick]); err != nil {
+			return err
+		}
+		return hold(ctx, tx, f, count(added))
+	})
+	if err != nil {
+		return Pick{}, false, fmt.Errorf("append the pick of %s: %w", n.Date, refused(err))
+	}
+	return p, added, nil
+}
+
+func count(added bool) int64 {
+	if added {
+		return 1
+	}
+	return 0
+}
+
+// refused marks the refusals of the record's triggers.
+func refused(err error) error {
+	switch code(err) {
+	case "23001", "23514": // restrict_violation, check_violation
+		return fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	return err
+}
+
+const announceSQL = `
+	insert into announcements (seq)
+	select p.seq from picks p
+	where p.announce_at <= @at and not exists (select from announcements a where a.seq = p.seq)
+	order by p.seq
+	on conflict (seq) do nothing
+	returning seq` // index picks_announce_at
+
+// AnnounceDue announces every pick whose instant of announcement is not after at, and returns those that were not announced before, by
+// seq. The database compares each instant with the world's clock once more, so an at that has not come yet is an error; asking again
+// later helps. Everyone who listens on ChannelRecord is told when it is committed.
+func (db *DB) AnnounceDue(ctx context.Context, f task.Fence, at time.Time) ([]Pick, error) {
+	var picks []Pick
+	err := db.tx(ctx, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, announceSQL, pgx.NamedArgs{"at": at})
+		if err != nil {
+			return err
+		}
+		seqs, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+		if err != nil {
+			return err
+		}
+		rows, err = tx.Query(ctx, `select `+pickColumns+`, p.announced_at from announced_picks p where seq = any(@seqs) order by seq`,
+			pgx.NamedArgs{"seqs": seqs})
+		if picks, err = collect[Pick](rows, err); err != nil {
+			return err
+		}
+		return hold(ctx, tx, f, int64(len(picks)))
+	})
+	if err != nil {
+		return nil, fmt.Errorf("announce what is due at %s: %w", at.UTC().Format(time.RFC3339), refused(err))
+	}
+	return picks, nil
+}
+
+const pickColumns = `p.seq, p.ticker, p.price, p.date, p.previous_hash, p.hash, p.cik, p.name, p.exchange, p.sector, p.region, p.country,
+	p.currency, p.origin, p.reason, p.appended_at`
+
+// AnnouncedPicks returns the announced picks by seq. It is all that the API's role can see of the picks.
+func (db *DB) AnnouncedPicks(ctx context.Context) ([]Pick, error) {
+	rows, err := db.pool.Query(ctx, `select `+pickColumns+`, p.announced_at from announced_picks p order by seq`)
+	list, err := collect[Pick](rows, err)
+	if err != nil {
+		return nil, fmt.Errorf("read the announced picks: %w", away(err))
+	}
+	return list, nil
+}
+
+// RecordedPicks returns all picks by seq, also one that is not announced yet. The API's role may not ask.
+func (db *DB) RecordedPicks(ctx context.Context) ([]Pick, error) {
+	rows, err := db.pool.Query(ctx, `select `+pickColumns+`, a.announced_at from picks p left join announcements a using (seq) order by seq`)
+	list, err := collect[Pick](rows, err)
+	if err != nil {
+		return nil, fmt.Errorf("read the recorded picks: %w", err)
+	}
+	return list, nil
+}
+
+// StreamChain calls add with the announced links by seq, straight from the connection's buffer: the bytes are add's only until it
+// returns. An error of add ends it and is returned.
+func (db *DB) StreamChain(ctx context.Context, add func(seq int64, ticker, price, date, previousHash, hash []byte) error) error {
+	rows, err := db.pool.Query(ctx, `select seq, ticker, price, date, previous_hash, hash from announced_picks order by seq`)
+	if err != nil {
+		return fmt.Errorf("read the chain: %w", away(err))
+	}
+	defer rows.Close()
+	for rows.Next() {
+		v := rows.RawValues()
+		if err := add(int64(binary.BigEndian.Uint64(v[0])), v[1], v[2], v[3], v[4], v[5]); err != nil {
+			return err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("read the chain: %w", away(err))
+	}
+	return nil
+}
