@@ -201,7 +201,7 @@ func TestKilledAtRandom(t *testing.T) {
 			t.Fatal("the child never finished")
 		}
 		// The context kills the child with SIGKILL; the git it started runs on.
-		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(20+random.IntN(40+10*round))*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(20+random.IntN(40+120*round))*time.Millisecond)
 		cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestKillChild$", "--", o.Dir, o.Remote.URL)
 		out, err := cmd.CombinedOutput()
 		killed := ctx.Err() != nil

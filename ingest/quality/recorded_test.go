@@ -152,7 +152,9 @@ func passRecorded(t *testing.T, vintages map[series.ID][]vintage) {
 			all := v.readings
 			answers, marks := 0, map[string]int{}
 			var crash bool
-			for begin, end := 0, 1; end <= len(all); end++ {
+			// Release by release from 2018 on: the crashes of that time are the hardest, and every release reads what came before it.
+			begin := max(1, slices.IndexFunc(all, func(r series.Reading) bool { return r.ObservedAt.Year() >= 2018 }))
+			for end := begin + 1; end <= len(all); end++ {
 				at := v.info.Published(all[end-1].ObservedAt)
 				if end < len(all) && !v.info.Published(all[end].ObservedAt).After(at) {
 					continue // it comes with the same release
