@@ -13,9 +13,10 @@ import (
 
 // The channels that the database notifies.
 const (
-	ChannelSnapshots = "snapshots" // payload: the signal's id
-	ChannelRunsDue   = "runs_due"  // no payload
-	ChannelRecord    = "record"    // payload: what of the record is new, by the name of its table
+	ChannelSnapshots    = "snapshots"    // payload: the signal's id
+	ChannelRunsDue      = "runs_due"     // no payload
+	ChannelRecord       = "record"       // payload: the table that has something new to show
+	ChannelPublications = "publications" // payload: the table that has new rows
 )
 
 // Listener hears notifications and survives the loss of its connection.

@@ -1,0 +1,259 @@
+package postgres
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tidemark/equity"
+	"tidemark/picks"
+	"tidemark/workers/task"
+)
+
+// Datum is one number or name that a stored text may name.
+type Datum struct {
+	ID    string `json:"id"`
+	Value string `json:"value"`
+	Unit  string `json:"unit"`
+	// AsOf is the date that the value is about, YYYY-MM-DD; empty when it has none.
+	AsOf string `json:"as_of,omitempty"`
+	// Source is the index of the source that states it, -1 for what was reckoned.
+	Source int `json:"source"`
+}
+
+// DataOf are the facts of a text as they are stored.
+func DataOf(data picks.Data) []Datum {
+	facts := make([]Datum, len(data))
+	for i, d := range data {
+		facts[i] = Datum{ID: d.ID, Value: d.Value, Unit: string(d.Unit), Source: d.Source}
+		if !d.AsOf.IsZero() {
+			facts[i].AsOf = d.AsOf.Format(time.DateOnly)
+		}
+	}
+	return facts
+}
+
+// Document is one that facts were taken from.
+type Document struct {
+	Title string `json:"title"`
+	URL   string `json:"url"`
+	// RetrievedAt is when its content was known, in UTC; nil where that is unknown.
+	RetrievedAt *time.Time `json:"retrieved_at"`
+}
+
+// DocumentsOf are the sources of a text as they are stored.
+func DocumentsOf(list []picks.Source) []Document {
+	sources := make([]Document, len(list))
+	for i, s := range list {
+		sources[i] = Document{Title: s.Title, URL: s.URL}
+		if !s.RetrievedAt.IsZero() {
+			sources[i].RetrievedAt = new(s.RetrievedAt.UTC())
+		}
+	}
+	return sources
+}
+
+// Research is a research card. A company has one for each day that it was written about; the newest is the one in force.
+type Research struct {
+	ID  int64
+	CIK equity.CIK
+	// Day is the trading day whose closes it was written with.
+	Day time.Time
+	// PickSeq is the pick that it belongs to; nil for a company that was not picked that day.
+	PickSeq                                         *int64
+	Ticker, Name, Exchange, Sector, Region, Country string
+	// AsOf is the instant up to which things were known that it was written from; RecordedAt when it was stored, in the world's time.
+	AsOf, RecordedAt time.Time
+	Fundamentals     Fundamentals
+	// Facts has every number that the texts name; Sources are the documents that they point to.
+	Facts   []Datum
+	Sources []Document
+	// Texts has the four languages.
+	Texts map[picks.Lang]ResearchText
+}
+
+// Fundamentals are the figures beside a card; nil where unknown.
+type Fundamentals struct {
+	MarketCapUSDBn   *float64 `json:"market_cap_usd_bn"`
+	PE               *float64 `json:"pe"`
+	RevenueGrowthPct *float64 `json:"revenue_growth_pct"`
+	// AsOf is the end of the newest report that they are made of, YYYY-MM-DD; empty when unknown.
+	AsOf string `json:"as_of,omitempty"`
+}
+
+// FundamentalsOf are the fundamentals as they are stored.
+func FundamentalsOf(f picks.Fundamentals) Fundamentals {
+	out := Fundamentals{MarketCapUSDBn: Known(f.MarketCapUSDBn), PE: Known(f.PE), RevenueGrowthPct: Known(f.RevenueGrowthPct)}
+	if !f.AsOf.IsZero() {
+		out.AsOf = f.AsOf.Format(time.DateOnly)
+	}
+	return out
+}
+
+// ResearchText is what a card says in one language. FullResearch is Markdown.
+type ResearchText struct {
+	SummaryWhy   string `json:"summary_why"`
+	WhatItDoes   string `json:"what_it_does"`
+	WhyChosen    string `json:"why_chosen"`
+	MainRisk     string `json:"main_risk"`
+	FullResearch string `json:"full_research"`
+	// Writer is "rules", or the language model that chose the words.
+	Writer string `json:"writer"`
+	// ContentSHA256 is the SHA-256 of the five texts in the order above, each followed by a line feed, in lower-case hex.
+	ContentSHA256 string `json:"content_sha256"`
+}
+
+// ResearchTextOf are the texts in one language as they are stored.
+func ResearchTextOf(t picks.Texts, writer string) ResearchText {
+	h := sha256.New()
+	for _, text := range []string{t.SummaryWhy, t.WhatItDoes, t.WhyChosen, t.MainRisk, t.FullResearch} {
+		h.Write([]byte(text))
+		h.Write([]byte{'\n'})
+	}
+	return ResearchText{
+		SummaryWhy: t.SummaryWhy, WhatItDoes: t.WhatItDoes, WhyChosen: t.WhyChosen, MainRisk: t.MainRisk, FullResearch: t.FullResearch,
+		Writer: writer, ContentSHA256: hex.EncodeToString(h.Sum(nil)),
+	}
+}
+
+const addResearchSQL = `
+	insert into research (cik, day, pick_seq, ticker, name, exchange, sector, region, country, as_of, fundamentals, facts, sources, texts)
+	values (@cik, @day, @pick_seq, @ticker, @name, @exchange, @sector, @region, @country, @as_of, @fundamentals, @facts, @sources, @texts)
+	on conflict (cik, day) do nothing`
+
+func addResearch(b *pgx.Batch, r Research) error {
+	fundamentals, err1 := json.Marshal(r.Fundamentals)
+	facts, err2 := json.Marshal(nonNil(r.Facts))
+	sources, err3 := json.Marshal(nonNil(r.Sources))
+	texts, err4 := json.Marshal(r.Texts)
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
+		return fmt.Errorf("research about %s: %w", r.Ticker, err)
+	}
+	b.Queue(addResearchSQL, pgx.NamedArgs{
+		"cik": r.CIK, "day": r.Day, "pick_seq": r.PickSeq, "ticker": r.Ticker, "name": r.Name, "exchange": r.Exchange, "sector": r.Sector,
+		"region": r.Region, "country": r.Country, "as_of": r.AsOf, "fundamentals": fundamentals, "facts": facts, "sources": sources, "texts": texts,
+	})
+	return nil
+}
+
+// AddResearch stores cards. A company that has one for the day keeps it. It returns how many were added; all or nothing is stored, and
+// only while the attempt that f names is the current one. Everyone who listens on ChannelPublications is told.
+func (db *DB) AddResearch(ctx context.Context, f task.Fence, cards []Research) (added int64, err error) {
+	var b pgx.Batch
+	for _, r := range cards {
+		if err := addResearch(&b, r); err != nil {
+			return 0, err
+		}
+	}
+	if added, err = db.publish(ctx, f, &b); err != nil {
+		return 0, fmt.Errorf("store research: %w", err)
+	}
+	return added, nil
+}
+
+// publish runs a batch of inserts in one transaction, on the condition of the attempt, and counts the rows.
+func (db *DB) publish(ctx context.Context, f task.Fence, b *pgx.Batch) (added int64, err error) {
+	err = db.tx(ctx, func(tx pgx.Tx) error {
+		if added, err = runBatch(ctx, tx, b); err != nil {
+			return err
+		}
+		return hold(ctx, tx, f, added)
+	})
+	return added, err
+}
+
+func runBatch(ctx context.Context, tx pgx.Tx, b *pgx.Batch) (added int64, err error) {
+	results := tx.SendBatch(ctx, b)
+	defer func() { err = errors.Join(err, results.Close()) }()
+	for range b.Len() {
+		tag, err := results.Exec()
+		if err != nil {
+			return 0, err
+		}
+		added += tag.RowsAffected()
+	}
+	return added, nil
+}
+
+const researchColumns = `id, cik, day, pick_seq, ticker, name, exchange, sector, region, country, as_of, fundamentals, facts, sources,
+	texts, recorded_at`
+
+const latestResearchSQL = `
+	select ` + researchColumns + `
+	from (select distinct on (cik) ` + researchColumns + ` from published_research order by cik, day desc) r
+	order by ticker, cik` // index (cik, day)
+
+// LatestResearch returns the newest public card of each company, by ticker.
+func (db *DB) LatestResearch(ctx context.Context) ([]Research, error) {
+	return db.research(ctx, latestResearchSQL, nil)
+}
+
+// ResearchOf returns the newest public cards of a company, the newest first.
+func (db *DB) ResearchOf(ctx context.Context, cik equity.CIK, limit int) ([]Research, error) {
+	return db.research(ctx, `select `+researchColumns+` from published_research where cik = @cik order by day desc limit @limit`,
+		pgx.NamedArgs{"cik": cik, "limit": limit})
+}
+
+// ResearchOfPicks returns the public cards that belong to picks, by the number of the pick.
+func (db *DB) ResearchOfPicks(ctx context.Context) ([]Research, error) {
+	return db.research(ctx, `select `+researchColumns+` from published_research where pick_seq is not null order by pick_seq`, nil)
+}
+
+func (db *DB) research(ctx context.Context, sql string, args pgx.NamedArgs) ([]Research, error) {
+	rows, err := db.pool.Query(ctx, sql, args)
+	list, err := collect[Research](rows, err)
+	if err != nil {
+		return nil, fmt.Errorf("read research: %w", away(err))
+	}
+	return list, nil
+}
+
+// PickBasis tells as of which instant the pick of a day was made. ErrNotFound where no card belongs to a pick of that day. The API's role
+// may not ask.
+func (db *DB) PickBasis(ctx context.Context, day time.Time) (asOf time.Time, err error) {
+	err = db.pool.QueryRow(ctx, `select as_of from research where pick_seq = (select seq from picks where date = @date)`,
+		pgx.NamedArgs{"date": day.Format(time.DateOnly)}).Scan(&asOf) // indexes of the unique columns
+	if errors.Is(err, pgx.ErrNoRows) {
+		return asOf, fmt.Errorf("a pick of %s: %w", day.Format(time.DateOnly), ErrNotFound)
+	}
+	if err != nil {
+		return asOf, fmt.Errorf("read what the pick of %s was made of: %w", day.Format(time.DateOnly), err)
+	}
+	return asOf.UTC(), nil
+}
+
+// Stock is a company that research was written about.
+type Stock struct {
+	CIK                                             equity.CIK
+	Ticker, Name, Exchange, Sector, Region, Country string
+	// FirstPickedOn is the date of its first announced pick, YYYY-MM-DD; nil when it was never picked.
+	FirstPickedOn *string
+	// ResearchedAt is when its newest card was stored.
+	ResearchedAt time.Time
+}
+
+const stocksSQL = `
+	select r.cik, r.ticker, r.name, r.exchange, r.sector, r.region, r.country, r.recorded_at as researched_at,
+		(select min(p.date) from announced_picks p where p.cik = r.cik) as first_picked_on
+	from (
+		select distinct on (cik) cik, ticker, name, exchange, sector, region, country, recorded_at
+		from published_research
+		order by cik, day desc
+	) r
+	order by r.ticker, r.cik` // index (cik, day)
+
+// Stocks lists the companies with a public card, by ticker.
+func (db *DB) Stocks(ctx context.Context) ([]Stock, error) {
+	rows, err := db.pool.Query(ctx, stocksSQL)
+	list, err := collect[Stock](rows, err)
+	if err != nil {
+		return nil, fmt.Errorf("read the stocks: %w", away(err))
+	}
+	return list, nil
+}
