@@ -211,8 +211,7 @@ create unique index editor_choices_standing on editor_choices (date) where state
 -- +goose StatementBegin
 create function editor_choices_guard() returns trigger language plpgsql as $$
 begin
-    if (new.id, new.date, new.ticker, new.price, new.reason, new.by, new.created_at) is distinct from
-        (old.id, old.date, old.ticker, old.price, old.reason, old.by, old.created_at) or old.state <> 'waiting' then
+    if to_jsonb(new) - 'state' - 'note' <> to_jsonb(old) - 'state' - 'note' or old.state <> 'waiting' then
         raise exception 'the editor''s choice of % was %', old.date, old.state using errcode = 'restrict_violation';
     end if;
     return new;

@@ -157,6 +157,38 @@ func (db *DB) AddResearch(ctx context.Context, f task.Fence, cards []Research) (
 	return added, nil
 }
 
+// RecordPick is AppendPick with what belongs to the pick, in the same commit: its card, and the editor's choice that it follows, taken. A
+// choice of zero is none. Where the day has a pick already, nothing is added.
+func (db *DB) RecordPick(ctx context.Context, f task.Fence, n NewPick, card Research, choice int64) (p Pick, added bool, err error) {
+	err = db.tx(ctx, func(tx pgx.Tx) (err error) {
+		if p, added, err = appendPick(ctx, tx, n); err != nil || !added {
+			return err
+		}
+		card.PickSeq = &p.Seq
+		var b pgx.Batch
+		if err := addResearch(&b, card); err != nil {
+			return err
+		}
+		cards, err := runBatch(ctx, tx, &b)
+		if err != nil {
+			return err
+		}
+		if cards != 1 {
+			return fmt.Errorf("%w: the company has a card for the day already", ErrRefused)
+		}
+		if choice != 0 {
+			if err := settleChoice(ctx, tx, choice, ChoiceTaken, ""); err != nil {
+				return err
+			}
+		}
+		return hold(ctx, tx, f, 1+cards)
+	})
+	if err != nil {
+		return Pick{}, false, fmt.Errorf("record the pick of %s: %w", n.Date, refused(err))
+	}
+	return p, added, nil
+}
+
 // publish runs a batch of inserts in one transaction, on the condition of the attempt, and counts the rows.
 func (db *DB) publish(ctx context.Context, f task.Fence, b *pgx.Batch) (added int64, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {

@@ -52,26 +52,8 @@ const appendPickSQL = `
 // pick is the day's, and the others are given it, with added false. ErrRefused tells why the record does not take it; its text, like
 // that of every error of this file, names the day and never the pick, because errors can be read before the announcement.
 func (db *DB) AppendPick(ctx context.Context, f task.Fence, n NewPick) (p Pick, added bool, err error) {
-	var announceAt *time.Time
-	if !n.AnnounceAt.IsZero() {
-		announceAt = &n.AnnounceAt
-	}
-	err = db.tx(ctx, func(tx pgx.Tx) error {
-		var seq int64
-		err := tx.QueryRow(ctx, appendPickSQL, pgx.NamedArgs{
-			"ticker": n.Ticker, "price": n.Price, "date": n.Date, "cik": n.CIK, "name": n.Name, "exchange": n.Exchange,
-			"sector": n.Sector, "region": n.Region, "country": n.Country, "currency": n.Currency, "origin": n.Origin, "reason": n.Reason,
-			"announce_at": announceAt,
-		}).Scan(&seq, &added)
-		if err != nil {
-			return err
-		}
-		rows, err := tx.Query(ctx, `select `+pickColumns+`, a.announced_at from picks p left join announcements a using (seq) where p.seq = @seq`,
-			pgx.NamedArgs{"seq": seq}) // primary keys
-		if err != nil {
-			return err
-		}
-		if p, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Pick]); err != nil {
+	err = db.tx(ctx, func(tx pgx.Tx) (err error) {
+		if p, added, err = appendPick(ctx, tx, n); err != nil {
 			return err
 		}
 		return hold(ctx, tx, f, count(added))
@@ -80,6 +62,29 @@ func (db *DB) AppendPick(ctx context.Context, f task.Fence, n NewPick) (p Pick, 
 		return Pick{}, false, fmt.Errorf("append the pick of %s: %w", n.Date, refused(err))
 	}
 	return p, added, nil
+}
+
+func appendPick(ctx context.Context, tx pgx.Tx, n NewPick) (p Pick, added bool, err error) {
+	var announceAt *time.Time
+	if !n.AnnounceAt.IsZero() {
+		announceAt = &n.AnnounceAt
+	}
+	var seq int64
+	err = tx.QueryRow(ctx, appendPickSQL, pgx.NamedArgs{
+		"ticker": n.Ticker, "price": n.Price, "date": n.Date, "cik": n.CIK, "name": n.Name, "exchange": n.Exchange,
+		"sector": n.Sector, "region": n.Region, "country": n.Country, "currency": n.Currency, "origin": n.Origin, "reason": n.Reason,
+		"announce_at": announceAt,
+	}).Scan(&seq, &added)
+	if err != nil {
+		return Pick{}, false, err
+	}
+	rows, err := tx.Query(ctx, `select `+pickColumns+`, a.announced_at from picks p left join announcements a using (seq) where p.seq = @seq`,
+		pgx.NamedArgs{"seq": seq}) // primary keys
+	if err != nil {
+		return Pick{}, false, err
+	}
+	p, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Pick])
+	return p, added, err
 }
 
 func count(added bool) int64 {
