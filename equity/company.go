@@ -17,6 +17,10 @@ type CIK int64
 // String is the ten-digit form of EDGAR's addresses, for example "0000320193".
 func (c CIK) String() string { return fmt.Sprintf("%010d", int64(c)) }
 
+// Benchmark is the fund that portfolios are compared with, under the number by which it files: the SPDR S&P 500 ETF Trust, SPY. Its
+// bars and dividends are kept like those of a company.
+const Benchmark CIK = 884394
+
 // Company is one filer.
 type Company struct {
 	CIK CIK

@@ -18,7 +18,7 @@ const (
 
 // Companies declares the SEC's two lists of companies with tickers: some 8,000 companies with 10,000 tickers, largest first, a
 // company's main ticker before its others. Both lists say the same, the second also the exchange. They state the tickers of the day
-// and no dates; Listings makes a history of them.
+// and no dates; equity.Listings makes a history of them.
 func Companies(userAgent string) ingest.Source {
 	return ingest.Source{
 		ID: "edgar-companies", Name: "SEC EDGAR, companies and their tickers", Publisher: publisher, License: license,

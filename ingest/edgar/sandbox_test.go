@@ -399,7 +399,7 @@ func TestSandboxTickersComeAndGo(t *testing.T) {
 		for _, id := range s.universe() {
 			was := len(history[id])
 			if listed[id] != nil || was > 0 {
-				history[id] = edgar.Listings(history[id], listed[id], s.now.Truncate(24*time.Hour))
+				history[id] = equity.Listings(history[id], listed[id], s.now.Truncate(24*time.Hour))
 			}
 			if year > 2018 && was == 0 && len(history[id]) > 0 {
 				came++

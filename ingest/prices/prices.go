@@ -30,9 +30,8 @@ type Share struct {
 	Fund bool
 }
 
-// Benchmark is the fund that portfolios are compared with: it holds the S&P 500. Its bars and dividends come by the same sources as
-// those of companies.
-func Benchmark() Share { return Share{CIK: 884394, Ticker: "SPY", Fund: true} }
+// Benchmark is the fund that portfolios are compared with. Its bars and dividends come by the same sources as those of companies.
+func Benchmark() Share { return Share{CIK: equity.Benchmark, Ticker: "SPY", Fund: true} }
 
 // The parameters that say what a request is part of. The services pass over those that they do not know.
 const (

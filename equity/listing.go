@@ -1,10 +1,8 @@
-package edgar
+package equity
 
 import (
 	"slices"
 	"time"
-
-	"tidemark/equity"
 )
 
 // Listings brings a company's history of tickers up to a date: known is the history so far, now what one of the sources says on
@@ -14,12 +12,12 @@ import (
 // date the order is that of now, so that the first stands for the company.
 //
 // It is pure, and the same answer again changes nothing. An answer that is older than the history must not be worked in.
-func Listings(known, now []equity.Listing, day time.Time) []equity.Listing {
-	var held, ended []equity.Listing
-	open := slices.DeleteFunc(slices.Clone(known), func(l equity.Listing) bool { return !l.To.IsZero() })
+func Listings(known, now []Listing, day time.Time) []Listing {
+	var held, ended []Listing
+	open := slices.DeleteFunc(slices.Clone(known), func(l Listing) bool { return !l.To.IsZero() })
 	for _, l := range now {
-		i := slices.IndexFunc(open, func(o equity.Listing) bool { return o.Ticker == l.Ticker })
-		began := equity.Listing{Ticker: l.Ticker, Exchange: l.Exchange}
+		i := slices.IndexFunc(open, func(o Listing) bool { return o.Ticker == l.Ticker })
+		began := Listing{Ticker: l.Ticker, Exchange: l.Exchange}
 		if len(known) > 0 {
 			began.From = day
 		}
@@ -47,12 +45,12 @@ func Listings(known, now []equity.Listing, day time.Time) []equity.Listing {
 		}
 	}
 	// What ended on the day that it began never was.
-	ended = slices.DeleteFunc(ended, func(l equity.Listing) bool { return l.To.Before(l.From) })
+	ended = slices.DeleteFunc(ended, func(l Listing) bool { return l.To.Before(l.From) })
 	return append(held, ended...)
 }
 
 // until is a listing that ended the day before.
-func until(l equity.Listing, day time.Time) equity.Listing {
+func until(l Listing, day time.Time) Listing {
 	l.To = day.AddDate(0, 0, -1)
 	return l
 }

@@ -1,0 +1,214 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tidemark/equity"
+	"tidemark/picks"
+)
+
+// How much of the past a candidate carries. A score looks back over three fiscal years, of which the newest may have ended 520 days
+// ago, and over a year of prices; what is older changes none.
+const (
+	factsBack  = 6 * 366 * 24 * time.Hour
+	pricesBack = 500 * 24 * time.Hour
+)
+
+// Candidates returns every company that was known at an instant, with the facts filed before a day and how its shares traded up to that
+// day, as all of it was known at the instant: what a pick of the day may be made from. Bars go back 500 days and facts six years; see
+// Histories for all bars. The order is that of the CIKs.
+func (db *DB) Candidates(ctx context.Context, day, asOf time.Time) ([]picks.Candidate, error) {
+	companies, err := db.Companies(ctx, asOf)
+	if err != nil {
+		return nil, err
+	}
+	ids := slices.Sorted(maps.Keys(companies))
+	facts, err := db.facts(ctx, ids, day, asOf)
+	if err != nil {
+		return nil, err
+	}
+	prices, err := db.histories(ctx, ids, day.Add(-pricesBack), day, asOf)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]picks.Candidate, len(ids))
+	for i, id := range ids {
+		list[i] = picks.Candidate{Company: companies[id], Facts: facts[id], History: prices[id]}
+	}
+	return list, nil
+}
+
+const factsSQL = `
+	select f.cik, f.taxonomy, f.tag, f.unit, f.period_end, f.days, f.accession, f.form, f.filed, f.value, coalesce(f.fy, 0), coalesce(f.fp, '')
+	from facts f
+	where f.cik = any(@ciks) and f.period_end >= @from and f.filed < @before and f.known_at <= @as_of
+		and not exists (
+			select from facts n
+			where n.edition > 0 and n.cik = f.cik and n.tag = f.tag and n.period_end = f.period_end and n.days = f.days
+				and n.accession = f.accession and n.unit = f.unit and n.taxonomy = f.taxonomy and n.edition > f.edition and n.known_at <= @as_of)
+	order by f.cik` // primary key, facts_restated
+
+func (db *DB) facts(ctx context.Context, ids []equity.CIK, before, asOf time.Time) (map[equity.CIK][]equity.Fact, error) {
+	rows, err := db.pool.Query(ctx, factsSQL, pgx.NamedArgs{
+		"ciks": numbers(ids), "from": before.Add(-factsBack), "before": before, "as_of": asOf,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read facts: %w", err)
+	}
+	all := make(map[equity.CIK][]equity.Fact, len(ids))
+	var f equity.Fact
+	var days int
+	_, err = pgx.ForEachRow(rows, []any{
+		&f.CIK, &f.Taxonomy, &f.Tag, &f.Unit, &f.End, &days, &f.Accession, &f.Form,
+		&f.Filed, &f.Value, &f.FY, &f.FP,
+	}, func() error {
+		f.Start = time.Time{}
+		if days > 0 {
+			f.Start = f.End.AddDate(0, 0, 1-days)
+		}
+		all[f.CIK] = append(all[f.CIK], f)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read facts: %w", err)
+	}
+	return all, nil
+}
+
+// Histories returns all bars and actions of companies up to a day, as they were known at an instant. Of several publishers of one
+// company's prices the one with the newest bar speaks, of those with the same newest the one that was asked last. A company without
+// any is not in the map.
+func (db *DB) Histories(ctx context.Context, ids []equity.CIK, to, asOf time.Time) (picks.Prices, error) {
+	return db.histories(ctx, ids, time.Time{}, to, asOf)
+}
+
+// BenchmarkHistory is Histories of the benchmark.
+func (db *DB) BenchmarkHistory(ctx context.Context, to, asOf time.Time) (picks.History, error) {
+	all, err := db.Histories(ctx, []equity.CIK{equity.Benchmark}, to, asOf)
+	return all[equity.Benchmark], err
+}
+
+// The publisher of each company's prices.
+const speakersSQL = `
+	select distinct on (b.cik) b.cik, b.source
+	from unnest(@ciks::bigint[]) as t (cik)
+	cross join lateral (select distinct source from bars where cik = t.cik) s
+	cross join lateral (
+		select b.cik, b.source, b.date, b.known_at
+		from bars b
+		where b.cik = t.cik and b.source = s.source and b.date <= @to and b.known_at <= @as_of
+		order by b.date desc, b.edition desc
+		limit 1
+	) b
+	order by b.cik, b.date desc, b.known_at desc, b.source`
+
+const barsSQL = `
+	select b.cik, b.date, coalesce(b.open::text, ''), coalesce(b.high::text, ''), coalesce(b.low::text, ''), b.close::text, b.volume, b.source
+	from unnest(@ciks::bigint[], @sources::text[]) as t (cik, source)
+	join bars b on b.cik = t.cik and b.source = t.source
+	where b.date between @from and @to and b.known_at <= @as_of
+		and not exists (
+			select from bars n
+			where n.edition > 0 and n.cik = b.cik and n.source = b.source and n.date = b.date and n.edition > b.edition and n.known_at <= @as_of)
+	order by b.cik, b.date` // primary key, bars_restated
+
+// An action that only its own file states, such as a delisting, has no bars beside it: it counts whoever states the bars.
+const actionsSQL = `
+	select a.cik, a.date, a.kind, coalesce(a.new_shares, 0), coalesce(a.old_shares, 0), coalesce(a.cash::text, ''), coalesce(a.successor, 0), a.source
+	from actions a
+	left join unnest(@ciks::bigint[], @sources::text[]) as t (cik, source) on t.cik = a.cik
+	where a.cik = any(@all) and (a.source = t.source or a.kind in ('merger', 'delisting')) and a.date between @from and @to
+		and a.known_at <= @as_of and not a.withdrawn
+		and not exists (
+			select from actions n
+			where n.edition > 0 and n.cik = a.cik and n.source = a.source and n.date = a.date and n.kind = a.kind and n.edition > a.edition
+				and n.known_at <= @as_of)
+	order by a.cik, a.date, a.kind desc, a.source` // primary key, actions_restated; of one day splits before dividends
+
+func (db *DB) histories(ctx context.Context, ids []equity.CIK, from, to, asOf time.Time) (picks.Prices, error) {
+	args := pgx.NamedArgs{"ciks": numbers(ids), "from": orDawn(from), "to": to, "as_of": asOf}
+	rows, err := db.pool.Query(ctx, speakersSQL, args)
+	if err != nil {
+		return nil, fmt.Errorf("read prices: %w", err)
+	}
+	var ciks []int64
+	var sources []string
+	var cik int64
+	var source string
+	if _, err := pgx.ForEachRow(rows, []any{&cik, &source}, func() error {
+		ciks, sources = append(ciks, cik), append(sources, source)
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("read prices: %w", err)
+	}
+	args["all"], args["ciks"], args["sources"] = args["ciks"], nonNil(ciks), nonNil(sources)
+
+	all := picks.Prices{}
+	if rows, err = db.pool.Query(ctx, barsSQL, args); err != nil {
+		return nil, fmt.Errorf("read bars: %w", err)
+	}
+	var b equity.Bar
+	if _, err := pgx.ForEachRow(rows, []any{&b.CIK, &b.Date, &b.Open, &b.High, &b.Low, &b.Close, &b.Volume, &b.Source}, func() error {
+		h := all[b.CIK]
+		h.Bars = append(h.Bars, b)
+		all[b.CIK] = h
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("read bars: %w", err)
+	}
+	if rows, err = db.pool.Query(ctx, actionsSQL, args); err != nil {
+		return nil, fmt.Errorf("read actions: %w", err)
+	}
+	var a equity.Action
+	if _, err := pgx.ForEachRow(rows, []any{&a.CIK, &a.Date, &a.Kind, &a.New, &a.Old, &a.Cash, &a.Successor, &a.Source}, func() error {
+		h := all[a.CIK]
+		h.Actions = append(h.Actions, a)
+		all[a.CIK] = h
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("read actions: %w", err)
+	}
+	return all, nil
+}
+
+// orDawn is a date, or one before all that is known.
+func orDawn(day time.Time) time.Time {
+	if day.IsZero() {
+		return time.Date(1800, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
+	return day
+}
+
+const filingsSQL = `
+	select f.cik, f.accession, f.form, f.filed, f.accepted_at, f.period, f.items, f.url
+	from filings f
+	where f.cik = any(@ciks) and f.filed between @from and @to and f.known_at <= @as_of
+		and not exists (
+			select from filings n
+			where n.edition > 0 and n.cik = f.cik and n.accession = f.accession and n.edition > f.edition and n.known_at <= @as_of)
+	order by f.filed, f.cik, f.accession` // indexes filings_by_date, filings_restated
+
+// FilingsOf returns what companies filed with a date from one day to another, both included, as it was known at an instant, ascending by
+// the date of filing.
+func (db *DB) FilingsOf(ctx context.Context, ids []equity.CIK, from, to, asOf time.Time) ([]equity.Filing, error) {
+	rows, err := db.pool.Query(ctx, filingsSQL, pgx.NamedArgs{"ciks": numbers(ids), "from": from, "to": to, "as_of": asOf})
+	if err != nil {
+		return nil, fmt.Errorf("read filings: %w", err)
+	}
+	list, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (f equity.Filing, err error) {
+		var acceptedAt, period *time.Time
+		err = r.Scan(&f.CIK, &f.Accession, &f.Form, &f.Filed, &acceptedAt, &period, &f.Items, &f.URL)
+		f.AcceptedAt, f.Period = orZero(acceptedAt), orZero(period)
+		return f, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read filings: %w", err)
+	}
+	return list, nil
+}
