@@ -87,6 +87,10 @@ func (p *program) worldDir() string { return filepath.Join(p.settings.StateDir, 
 type connections struct {
 	DatabaseURL string `json:"database_url"`
 	RedisURL    string `json:"redis_url"`
+	// The development chain of a sandbox, and the file with the key of its attester. Empty where the settings name another chain.
+	BaseRPCURL      string `json:"base_rpc_url,omitempty"`
+	BaseChainID     uint64 `json:"base_chain_id,omitempty"`
+	AttesterKeyFile string `json:"attester_key_file,omitempty"`
 }
 
 func (p *program) connectionsFile() string { return filepath.Join(p.worldDir(), "connections.json") }
@@ -102,23 +106,28 @@ func (p *program) saveConnections(c connections) error {
 	return nil
 }
 
+// connections reads what the newest `up` of this world wrote. Where there was none, it is fs.ErrNotExist.
+func (p *program) connections() (c connections, err error) {
+	b, err := os.ReadFile(p.connectionsFile())
+	if err != nil {
+		return c, fmt.Errorf("read the connections (STATE_DIR): %w", err)
+	}
+	if err := json.Unmarshal(b, &c); err != nil {
+		return c, fmt.Errorf("read %s: %w", p.connectionsFile(), err)
+	}
+	return c, nil
+}
+
 // databaseURL is DATABASE_URL, or the private Postgres of this world's `up`.
 func (p *program) databaseURL() (string, error) {
 	if p.settings.DatabaseURL != "" {
 		return p.settings.DatabaseURL, nil
 	}
-	b, err := os.ReadFile(p.connectionsFile())
+	c, err := p.connections()
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", usageError{fmt.Errorf("DATABASE_URL is not set, and no `tidemark up --world=%s` has run with STATE_DIR %s", p.settings.World, p.settings.StateDir)}
 	}
-	if err != nil {
-		return "", fmt.Errorf("read the connections (STATE_DIR): %w", err)
-	}
-	var c connections
-	if err := json.Unmarshal(b, &c); err != nil {
-		return "", fmt.Errorf("read %s: %w", p.connectionsFile(), err)
-	}
-	return c.DatabaseURL, nil
+	return c.DatabaseURL, err
 }
 
 // openDB connects to the database of the settings as a role.

@@ -11,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"tidemark/internal/config"
+	"tidemark/internal/devchain"
 	"tidemark/internal/telemetry"
 )
 
@@ -42,6 +43,8 @@ type program struct {
 	log      *slog.Logger
 	// now is the wall clock.
 	now func() time.Time
+	// dev is the development chain that `up` runs in a sandbox, nil elsewhere.
+	dev *devchain.Chain
 }
 
 // usageError is a mistake in the command line or the settings: exit status 2.

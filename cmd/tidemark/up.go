@@ -41,7 +41,15 @@ func (upCommand) Run(ctx context.Context, p *program) (err error) {
 	}
 	defer func() { err = errors.Join(err, stack.Stop(context.WithoutCancel(ctx))) }()
 	p.settings.DatabaseURL, p.settings.RedisURL = stack.DatabaseURL, stack.RedisURL
-	if err := p.saveConnections(connections{DatabaseURL: stack.DatabaseURL, RedisURL: stack.RedisURL}); err != nil {
+	c := connections{DatabaseURL: stack.DatabaseURL, RedisURL: stack.RedisURL}
+	if p.settings.World == "sandbox" && p.settings.BaseRPCURL == "" {
+		if err := p.startDevChain(); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, p.dev.Close()) }()
+		c.BaseRPCURL, c.BaseChainID, c.AttesterKeyFile = p.settings.BaseRPCURL, p.settings.BaseChainID, p.settings.AttesterKeyFile
+	}
+	if err := p.saveConnections(c); err != nil {
 		return err
 	}
 	if err := postgres.Migrate(ctx, stack.DatabaseURL, p.log); err != nil {

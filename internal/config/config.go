@@ -4,9 +4,11 @@
 package config
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"net"
 	"net/url"
 	"os"
@@ -40,6 +42,28 @@ type Settings struct {
 	NASSAPIKey   string `env:"NASS_API_KEY" name:"nass-api-key" secret:"true" roles:"up,worker" help:"Key of the NASS Quick Stats API. Without it the public query form is used."`
 	PortWatchAck string `env:"PORTWATCH_LICENSE_ACK" name:"portwatch-license-ack" roles:"up,scheduler,worker" help:"yes: this service may use IMF PortWatch, whose terms allow non-commercial and research use. Without it hormuz-transit gets no data outside the sandbox and replay worlds."`
 	UserAgent    string `env:"USER_AGENT" roles:"up,worker" help:"How upstreams see this program; give a way to reach you. Default: Tidemark and PUBLIC_URL."`
+
+	LedgerRemote        string `env:"LEDGER_REMOTE" secret:"true" roles:"up,worker" help:"Where the git ledger of the picks is pushed to: an https, ssh or file URL, or user@host:path. Without it the ledger stays local."`
+	LedgerURL           string `env:"LEDGER_URL" name:"ledger-url" roles:"up,worker" help:"Where readers find the ledger, as answers say it. Default: LEDGER_REMOTE where that is an https URL."`
+	LedgerBranch        string `env:"LEDGER_BRANCH" default:"main" roles:"up,worker" help:"The branch of the ledger."`
+	LedgerAuthorName    string `env:"LEDGER_AUTHOR_NAME" default:"Tidemark" roles:"up,worker" help:"Who commits to the ledger. The same for every worker, and for ever: it is part of each commit."`
+	LedgerAuthorEmail   string `env:"LEDGER_AUTHOR_EMAIL" default:"ledger@tidemark.invalid" roles:"up,worker" help:"The address of who commits to the ledger. The same for every worker, and for ever."`
+	LedgerSigningKey    string `env:"LEDGER_SIGNING_KEY" roles:"up,worker" help:"File of an OpenSSH Ed25519 private key without a passphrase, mode 0600, that signs the ledger's commits. Without it they are not signed."`
+	LedgerSSHKey        string `env:"LEDGER_SSH_KEY" name:"ledger-ssh-key" roles:"up,worker" help:"File of the private key for a remote reached by ssh. Default: the agent's keys."`
+	LedgerSSHKnownHosts string `env:"LEDGER_SSH_KNOWN_HOSTS" name:"ledger-ssh-known-hosts" roles:"up,worker" help:"File with the ssh remote's host key. Default: the user's own and the system's file."`
+	LedgerHTTPUser      string `env:"LEDGER_HTTP_USER" name:"ledger-http-user" roles:"up,worker" help:"User for a remote reached by https. Most hosts take any with a token."`
+	LedgerHTTPToken     string `env:"LEDGER_HTTP_TOKEN" name:"ledger-http-token" secret:"true" roles:"up,worker" help:"Token for a remote reached by https."`
+
+	BaseRPCURL           string `env:"BASE_RPC_URL" name:"base-rpc-url" secret:"true" roles:"up,worker" help:"JSON-RPC addresses of nodes of the L2, separated by commas; a node that fails is passed over. Without it up starts a development chain in the sandbox, and elsewhere nothing is attested."`
+	BaseChainID          uint64 `env:"BASE_CHAIN_ID" name:"base-chain-id" default:"8453" roles:"up,worker" help:"Id of the L2: 8453 is Base, 84532 Base Sepolia. A node of another chain is refused."`
+	EASAddress           string `env:"EAS_ADDRESS" name:"eas-address" default:"0x4200000000000000000000000000000000000021" roles:"up,worker" help:"Contract of the Ethereum Attestation Service."`
+	EASSchemaRegistry    string `env:"EAS_SCHEMA_REGISTRY" name:"eas-schema-registry" default:"0x4200000000000000000000000000000000000020" roles:"up,worker" help:"Its SchemaRegistry."`
+	EASStartBlock        uint64 `env:"EAS_START_BLOCK" name:"eas-start-block" default:"0" roles:"up,worker" help:"A block before the attester's first attestation, from which logs are read. tidemark chain setup says which."`
+	ExplorerURL          string `env:"EXPLORER_URL" roles:"up,worker" help:"Block explorer that answers link to. Default: Basescan for Base and Base Sepolia."`
+	AttesterKeyFile      string `env:"ATTESTER_KEY_FILE" roles:"up,worker" help:"File with the attester's private key, mode 0600: 64 hex digits, or an encrypted keystore. Without it attestations stay pending."`
+	AttesterPasswordFile string `env:"ATTESTER_PASSWORD_FILE" roles:"up,worker" help:"File, mode 0600, whose first line is the keystore's password."`
+	AttesterDailyGwei    int64  `env:"ATTESTER_DAILY_GWEI" default:"5000000" roles:"up,worker" help:"The most that the attestations of one UTC day may cost together, in gwei (0.005 ether)."`
+	AttesterMaxGwei      int64  `env:"ATTESTER_MAX_GWEI" default:"10" roles:"up,worker" help:"The most that a unit of gas may cost an attestation, in gwei."`
 
 	Concurrency int    `env:"CONCURRENCY" default:"4" roles:"up,worker" help:"How many tasks a worker runs at once."`
 	LogFormat   string `env:"LOG_FORMAT" enum:"auto,text,json" default:"auto" roles:"all" help:"auto (text on a terminal, else JSON), text or json."`
@@ -89,11 +113,49 @@ func (s Settings) Validate() error {
 	if s.SandboxDays < 0 {
 		bad("SANDBOX_DAYS", "%d is negative", s.SandboxDays)
 	}
+	for _, a := range []struct{ name, value string }{{"EAS_ADDRESS", s.EASAddress}, {"EAS_SCHEMA_REGISTRY", s.EASSchemaRegistry}} {
+		if !isAddress(a.value) {
+			bad(a.name, "%q is no address (0x and 40 hex digits)", a.value)
+		}
+	}
+	for _, a := range []struct{ name, value string }{{"LEDGER_URL", s.LedgerURL}, {"EXPLORER_URL", s.ExplorerURL}} {
+		if u, err := url.Parse(a.value); a.value != "" && (err != nil || u.Scheme == "") {
+			bad(a.name, "%q is no URL", a.value)
+		}
+	}
+	for _, u := range s.BaseRPCURLs() {
+		if p, err := url.Parse(u); err != nil || p.Host == "" || (p.Scheme != "http" && p.Scheme != "https") {
+			bad("BASE_RPC_URL", "an address is no http or https URL") // it may hold a key
+		}
+	}
+	if s.AttesterDailyGwei < 1 || s.AttesterDailyGwei > math.MaxInt64/1_000_000_000 {
+		bad("ATTESTER_DAILY_GWEI", "%d is no amount from 1 to %d", s.AttesterDailyGwei, math.MaxInt64/1_000_000_000)
+	}
+	if s.AttesterMaxGwei < 1 || s.AttesterMaxGwei > 1e6 {
+		bad("ATTESTER_MAX_GWEI", "%d is no amount from 1 to 1000000", s.AttesterMaxGwei)
+	}
 	if s.Concurrency < 1 {
 		bad("CONCURRENCY", "%d is less than 1", s.Concurrency)
 	}
 	return errors.Join(errs...)
 }
+
+// isAddress tells whether a is an account of the L2 as it is usually written.
+func isAddress(a string) bool {
+	digits, ok := strings.CutPrefix(a, "0x")
+	if _, err := hex.DecodeString(digits); err != nil {
+		return false
+	}
+	return ok && len(digits) == 40
+}
+
+// BaseRPCURLs are the addresses of BASE_RPC_URL, in their order.
+func (s Settings) BaseRPCURLs() []string {
+	return strings.FieldsFunc(s.BaseRPCURL, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// Environ is the environment of the process, for programs that it starts.
+func Environ() []string { return os.Environ() }
 
 // BaseURL is PublicURL without a final slash, or what follows from Addr.
 func (s Settings) BaseURL() string {

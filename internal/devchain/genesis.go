@@ -2,6 +2,7 @@ package devchain
 
 import (
 	"crypto/ecdsa"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"math/big"
@@ -32,6 +33,9 @@ func Key(account int) *ecdsa.PrivateKey {
 	}
 	return key
 }
+
+// KeyHex is Key as 64 hex digits, as programs read a key from a file.
+func KeyHex(account int) string { return hex.EncodeToString(crypto.FromECDSA(Key(account))) }
 
 // Address returns the address of a funded account.
 func Address(account int) common.Address { return crypto.PubkeyToAddress(Key(account).PublicKey) }
