@@ -1,0 +1,271 @@
+// Package audit is the client behind `tidemark verify`: it downloads the public chain of a server, recomputes every link, holds the
+// picks against the exchange's calendar, and asks both witnesses, the git ledger and the attestations on the L2. It shares the rules
+// of package chain with the writer and nothing else, and takes nothing on the server's word: what the server says of itself is
+// compared with what comes out. Start at Run.
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"tidemark/chain"
+	"tidemark/chain/gitledger"
+)
+
+// Options says what is audited, and whom to ask.
+type Options struct {
+	// URL is the server's address, without /api. It is http or https.
+	URL string
+	// Ledger is a repository to read in place of the one that the server names: a folder, or an address that git can clone.
+	Ledger string
+	// Signers is a file of the keys of which one must have signed every commit, in the form of ssh-keygen's allowed signers. Empty:
+	// signatures are not looked at.
+	Signers string
+	// RPC are nodes of the chain with the attestations, tried in turn. Empty: a server on this machine may name its own; otherwise
+	// the attestations are not checked, because a node of the server's choice proves nothing.
+	RPC []string
+	// Attester is the account that must have attested, as it is known from elsewhere. Empty: the one that the server names.
+	Attester string
+	// Checkpoint is what is known of the chain from an earlier day: so many picks ended in this hash. The zero Checkpoint: nothing.
+	Checkpoint chain.Checkpoint
+	// Now is the wall clock's time. It tells which days are over. A demonstration has a clock of its own: there the server's counts.
+	Now time.Time
+	// Transport does the HTTP. Nil: http.DefaultTransport.
+	Transport http.RoundTripper
+	// Environ is the process's environment, for git.
+	Environ []string
+}
+
+// Status is the outcome of a check.
+type Status string
+
+// The outcomes. Only Mismatch is against the record.
+const (
+	OK         Status = "ok"
+	Pending    Status = "pending"     // what is there holds, and something has yet to come
+	NotChecked Status = "not checked" // the detail says why
+	Mismatch   Status = "mismatch"
+)
+
+// Check is one thing that was looked at.
+type Check struct {
+	Name   string `json:"name"`
+	Status Status `json:"status"`
+	// Detail is one line for a reader.
+	Detail string `json:"detail"`
+}
+
+// Report is the outcome of an audit.
+type Report struct {
+	URL string `json:"url"`
+	// Environment is "live" or "demo", as the server says.
+	Environment string `json:"environment"`
+	// Length and Head are what was recomputed, up to the first link that is wrong.
+	Length int64  `json:"chain_length"`
+	Head   string `json:"head_hash"`
+	// Verified tells that no check found a mismatch.
+	Verified bool    `json:"verified"`
+	Checks   []Check `json:"checks"`
+}
+
+// Run audits a server. An error says that there is no report because the server cannot be reached, or does not answer as a record
+// does; whatever is wrong with the record itself stands in the report.
+//
+// The witnesses are read before the chain: a pick that is announced meanwhile is then one that they do not have yet, and never one
+// that the chain lacks.
+func Run(ctx context.Context, o Options) (*Report, error) {
+	s, err := newServer(o.URL, o.Transport)
+	if err != nil {
+		return nil, err
+	}
+	said, err := s.statement(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ledger, unread := o.readLedger(ctx, s, said)
+	attested, unasked := o.readAttestations(ctx, s, said)
+	w := newWalk(ledger, attested, o.Checkpoint)
+	final, err := s.chain(ctx, w.add)
+	if errors.Is(err, errBroken) {
+		final, err = nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	head := w.verifier.Checkpoint()
+	r := &Report{URL: s.base.Redacted(), Environment: said.Environment, Length: head.Length, Head: head.Head, Verified: true}
+	r.add(w.links()...)
+	if final == nil {
+		// The claims of an answer that breaks off cannot be held against its picks; those of the witnesses can.
+		r.add(Check{"answer", NotChecked, "the chain is broken"})
+		r.add(Check{"business_days", NotChecked, "the chain is broken"})
+	} else {
+		r.add(w.answer(final, said.Environment), businessDays(w, final, o.Now))
+	}
+	if o.Checkpoint.Length > 0 {
+		r.add(w.checkpoint(o.Checkpoint))
+	}
+	if unread == nil {
+		unread = new(compareLedger(w, ledger, said, final))
+	}
+	if unasked == nil {
+		unasked = new(compareAttestations(w, attested, said))
+	}
+	r.add(*unread, *unasked)
+	return r, nil
+}
+
+func (r *Report) add(checks ...Check) {
+	for _, c := range checks {
+		r.Checks = append(r.Checks, c)
+		r.Verified = r.Verified && c.Status != Mismatch
+	}
+}
+
+// errBroken ends the reading of a chain that is broken already.
+var errBroken = errors.New("the chain is broken")
+
+// walk follows the chain link by link. It keeps what the later checks need, which is bounded by the witnesses and by the calendar and
+// not by the chain's length.
+type walk struct {
+	verifier chain.Verifier
+	// broken is the first fault of a link, nil while there is none.
+	broken *chain.Error
+	ledger []gitledger.Pick
+	// strays says how the first pick that is not the ledger's differs from it, empty while none does.
+	strays string
+	// heads are the checkpoints at the lengths that a witness speaks of.
+	heads map[int64]chain.Checkpoint
+	// confirmed is the newest pick that the server calls attested for good.
+	confirmed int64
+	status    string // the first attestation_status that there is not
+	days      days
+}
+
+func newWalk(ledger *gitledger.Record, attested *attestations, known chain.Checkpoint) *walk {
+	w := &walk{heads: map[int64]chain.Checkpoint{}}
+	if ledger != nil {
+		w.ledger = ledger.Picks
+	}
+	if attested != nil {
+		for _, a := range attested.list {
+			w.heads[a.Statement.Checkpoint().Length] = chain.Checkpoint{}
+		}
+	}
+	w.heads[known.Length] = chain.Checkpoint{}
+	return w
+}
+
+func (w *walk) add(p pick) error {
+	i := w.verifier.Checkpoint().Length
+	if i < int64(len(w.ledger)) && w.ledger[i].Link != p.Link && w.strays == "" {
+		w.strays = fmt.Sprintf("pick %d is %s here and %s in the ledger", i+1, show(p.Link), show(w.ledger[i].Link))
+	}
+	if err := w.verifier.Add(p.Link); err != nil {
+		errors.As(err, &w.broken)
+		return errBroken
+	}
+	if want := chain.Preimage(p.Link); p.preimage != want {
+		w.broken = &chain.Error{Seq: p.Seq, Field: "preimage", Reason: fmt.Sprintf("is %.200q, made of the pick's own values it is %q", p.preimage, want)}
+		return errBroken
+	}
+	if _, ok := w.heads[p.Seq]; ok {
+		w.heads[p.Seq] = w.verifier.Checkpoint()
+	}
+	switch p.attestation {
+	case "confirmed":
+		w.confirmed = p.Seq
+	case "pending", "submitted", "failed":
+	default:
+		if w.status == "" {
+			w.status = fmt.Sprintf("the attestation of pick %d is %.40q", p.Seq, p.attestation)
+		}
+	}
+	w.days.pick(p.Seq, p.Date)
+	return nil
+}
+
+func show(l chain.Link) string {
+	return fmt.Sprintf("%.20q at %.20q on %.12q with the hash %.70q", l.Ticker, l.Price, l.Date, l.Hash)
+}
+
+// links are the checks of the chain itself.
+func (w *walk) links() []Check {
+	hashes, links := Check{Name: "hashes", Status: OK}, Check{Name: "links", Status: OK}
+	head := w.verifier.Checkpoint()
+	switch {
+	case w.broken == nil && head.Length == 0:
+		hashes.Detail, links.Detail = "nothing was announced yet", "nothing was announced yet"
+	case w.broken == nil:
+		hashes.Detail = fmt.Sprintf("all %d picks recomputed, the head is %s", head.Length, head.Head)
+		links.Detail = "each pick names the hash of the one before, numbers and dates ascend"
+	case w.broken.Field == "hash" || w.broken.Field == "preimage":
+		hashes.Status, hashes.Detail = Mismatch, w.broken.Error()
+		links.Status, links.Detail = NotChecked, fmt.Sprintf("not beyond pick %d, whose hash is wrong", w.broken.Seq)
+	default:
+		hashes.Status, hashes.Detail = NotChecked, fmt.Sprintf("not beyond the %d picks that belong together", head.Length)
+		links.Status, links.Detail = Mismatch, w.broken.Error()
+	}
+	return []Check{hashes, links}
+}
+
+// answer holds what the server says of its own chain against what was recomputed.
+func (w *walk) answer(a *answer, environment string) Check {
+	c := Check{Name: "answer", Status: Mismatch}
+	head := w.verifier.Checkpoint()
+	named := func(s *string) string {
+		if s == nil {
+			return "null"
+		}
+		return *s
+	}
+	headDate := head.Date
+	if head.Length == 0 {
+		headDate = "null"
+	}
+	for _, claim := range []struct{ name, says, is string }{
+		{"valid", strconv.FormatBool(a.Valid), "true"},
+		{"chain_length", strconv.FormatInt(a.Length, 10), strconv.FormatInt(head.Length, 10)},
+		{"head_hash", named(a.Head), head.Head},
+		{"head_date", named(a.HeadDate), headDate},
+		{"algorithm", a.Algorithm, "SHA-256"},
+		{"hash_rule", a.Rule, chain.Rule},
+		{"encoding", a.Encoding, "UTF-8, lowercase hex"},
+		{"genesis_hash", a.Genesis, chain.Genesis},
+		{"environment", a.Environment, environment},
+		{"the check hashes", a.Checks["hashes"], "ok"},
+		{"the check links", a.Checks["links"], "ok"},
+	} {
+		if claim.says != claim.is {
+			c.Detail = fmt.Sprintf("the server says that %s is %.80s, and it is %s", claim.name, claim.says, claim.is)
+			return c
+		}
+	}
+	switch {
+	case a.FirstInvalid != nil:
+		c.Detail = fmt.Sprintf("the server calls pick %d invalid, and it is not", *a.FirstInvalid)
+	case a.Environment != "live" && a.Environment != "demo":
+		c.Detail = fmt.Sprintf("the server says that environment is %.40q, and it can be live or demo", a.Environment)
+	case w.status != "":
+		c.Detail = w.status + ", which is no state"
+	default:
+		c.Status, c.Detail = OK, "what the server says of its chain is so"
+	}
+	return c
+}
+
+// checkpoint holds the chain against what was known of it before.
+func (w *walk) checkpoint(known chain.Checkpoint) Check {
+	c := Check{"checkpoint", OK, fmt.Sprintf("after %d picks the head is the one that you know", known.Length)}
+	switch head := w.heads[known.Length]; {
+	case head.Length == 0:
+		c.Status, c.Detail = Mismatch, fmt.Sprintf("you know of %d picks, and the chain has %d", known.Length, w.verifier.Checkpoint().Length)
+	case head.Head != known.Head:
+		c.Status, c.Detail = Mismatch, fmt.Sprintf("after %d picks you know the head %s, and it is %s", known.Length, known.Head, head.Head)
+	}
+	return c
+}

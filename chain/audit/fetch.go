@@ -1,0 +1,173 @@
+package audit
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// What a server may take and send.
+const (
+	// silence is how long it may say nothing before it is given up.
+	silence = 30 * time.Second
+	// attempts is how often in turn an answer may break off without having brought a new pick.
+	attempts     = 3
+	maxRedirects = 5
+	maxProblem   = 64 << 10
+)
+
+// server is the API that is audited.
+type server struct {
+	base   *url.URL
+	client *http.Client
+}
+
+func newServer(address string, transport http.RoundTripper) (*server, error) {
+	base, err := url.Parse(strings.TrimRight(address, "/"))
+	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
+		return nil, fmt.Errorf("%q is no http or https address", address)
+	}
+	client := &http.Client{Transport: transport, CheckRedirect: func(r *http.Request, via []*http.Request) error {
+		if len(via) > maxRedirects {
+			return fmt.Errorf("the server redirects more than %d times", maxRedirects)
+		}
+		if via[len(via)-1].URL.Scheme == "https" && r.URL.Scheme != "https" {
+			return fmt.Errorf("the server redirects to %s, which is not encrypted", r.URL.Redacted())
+		}
+		return nil
+	}}
+	return &server{base: base, client: client}, nil
+}
+
+// chainPath is where a server has its chain.
+const chainPath = "/api/v1/verify/picks"
+
+// statement reads what the server says of its record and its witnesses, with at most one pick.
+func (s *server) statement(ctx context.Context) (*answer, error) {
+	n := 0
+	return s.get(ctx, url.Values{"limit": {"1"}}, func(pick) error {
+		if n++; n > 1 {
+			return errors.New("it was asked for one pick and sends more")
+		}
+		return nil
+	})
+}
+
+// chain reads the whole chain, in order, and returns the answer around it. Where the connection breaks it goes on behind the last
+// pick that came.
+func (s *server) chain(ctx context.Context, each func(pick) error) (*answer, error) {
+	var last int64
+	for failed := 0; ; {
+		query := url.Values{}
+		if last > 0 {
+			query.Set("from_seq", strconv.FormatInt(last+1, 10))
+		}
+		came := false
+		a, err := s.get(ctx, query, func(p pick) error {
+			if err := each(p); err != nil {
+				return err
+			}
+			last, came = p.Seq, true
+			return nil
+		})
+		if came {
+			failed = 0
+		}
+		if failed++; err == nil || !brokeOff(err) || failed == attempts || ctx.Err() != nil {
+			return a, err
+		}
+	}
+}
+
+// brokeOff tells whether an answer ended before its end, and nothing in it was wrong.
+func brokeOff(err error) bool {
+	_, transport := errors.AsType[*transportError](err)
+	return transport || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// transportError is the failure to reach a server, or to read what it sends.
+type transportError struct{ cause error }
+
+func (e *transportError) Error() string { return e.cause.Error() }
+func (e *transportError) Unwrap() error { return e.cause }
+
+func (s *server) get(ctx context.Context, query url.Values, each func(pick) error) (*answer, error) {
+	address := *s.base
+	address.Path += chainPath
+	address.RawQuery = query.Encode()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	quiet := time.AfterFunc(silence, func() { cancel(fmt.Errorf("the server says nothing for %s", silence)) })
+	defer quiet.Stop()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Accept", "application/json")
+	resp, err := s.client.Do(r)
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		return nil, fmt.Errorf("ask %s: %w", address.Redacted(), &transportError{err})
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if err := s.check(resp); err != nil {
+		return nil, fmt.Errorf("ask %s: %w", address.Redacted(), err)
+	}
+	a, err := readAnswer(&heard{r: resp.Body, quiet: quiet, cause: func() error { return context.Cause(ctx) }}, each)
+	if err != nil {
+		return nil, fmt.Errorf("read the answer of %s: %w", address.Redacted(), err)
+	}
+	return a, nil
+}
+
+// check refuses an answer that is not the one that was asked for.
+func (s *server) check(resp *http.Response) error {
+	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if err != nil {
+		kind = "no media type"
+	}
+	if resp.StatusCode != http.StatusOK {
+		said := ""
+		var problem struct{ Detail string }
+		if strings.HasSuffix(kind, "json") && json.NewDecoder(io.LimitReader(resp.Body, maxProblem)).Decode(&problem) == nil && problem.Detail != "" {
+			said = fmt.Sprintf(": %.500q", problem.Detail)
+		}
+		return fmt.Errorf("the server answers %s%s", resp.Status, said)
+	}
+	if kind != "application/json" {
+		return fmt.Errorf("the server answers with %.80s instead of application/json: is it a Tidemark?", kind)
+	}
+	return nil
+}
+
+// heard notes that a server still speaks.
+type heard struct {
+	r     io.Reader
+	quiet *time.Timer
+	// cause is why the request was ended, nil while it was not.
+	cause func() error
+}
+
+func (h *heard) Read(p []byte) (int, error) {
+	n, err := h.r.Read(p)
+	if n > 0 {
+		h.quiet.Reset(silence)
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		if cause := h.cause(); cause != nil {
+			err = cause
+		}
+		err = &transportError{err}
+	}
+	return n, err
+}
