@@ -126,6 +126,7 @@ func only[T any](ids []series.ID, list []T, id func(T) series.ID) []T {
 // Load is what a fetch of a source said, as the database takes it.
 func Load(src ingest.Source, f ingest.Fetched) postgres.Load {
 	return postgres.Load{
-		FetchID: f.Fetch.ID, FetchedAt: f.Fetch.FetchedAt, Readings: f.Batch.Readings, Covers: f.Batch.Covers, Published: src.Published,
+		FetchID: f.Fetch.ID, FetchedAt: f.Fetch.FetchedAt, Readings: f.Batch.Readings, Covers: f.Batch.Covers, Vintages: f.Batch.Vintages,
+		Published: src.Published,
 	}
 }

@@ -102,6 +102,11 @@ func check(b Batch, declared []series.Info, earlier seen) error {
 	if err := checkEquity(b); err != nil {
 		return err
 	}
+	for _, v := range b.Vintages {
+		if err := checkVintage(v, known); err != nil {
+			return err
+		}
+	}
 	for i, r := range b.Readings {
 		err := checkReading(r, known)
 		if err == nil && !earlier.add(r.Series, r.ObservedAt) {
@@ -128,6 +133,14 @@ func checkReading(r Reading, known map[series.ID]bool) error {
 		return fmt.Errorf("the value of %s at %s is %v, expected a finite number", r.Series, when(r.ObservedAt), r.Value)
 	}
 	return nil
+}
+
+func checkVintage(v series.Observation, known map[series.ID]bool) error {
+	err := checkReading(Reading{Series: v.Series, ObservedAt: v.ObservedAt, Value: v.Value, Marker: v.Marker}, known)
+	if err == nil && v.VintageAt.Before(v.ObservedAt) {
+		err = fmt.Errorf("a vintage of %s at %s that is older than that, of %s", v.Series, when(v.ObservedAt), when(v.VintageAt))
+	}
+	return err
 }
 
 func checkCovers(b Batch, known map[series.ID]bool) error {

@@ -90,6 +90,10 @@ type Batch struct {
 	// Readings without two of one series at one time.
 	Readings []Reading
 	Covers   []Coverage
+	// Vintages are what the publisher says that it showed before, each with the instant since which it did, the present values
+	// included: of each time the newest one is the reading. They are stored when a series is loaded for the first time. What was
+	// answered between then and now stays what it was.
+	Vintages []series.Observation
 
 	// Companies without two of one CIK. An empty field says nothing: this answer does not know, and takes nothing back. Listings
 	// without dates are those at the time of the answer.

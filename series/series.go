@@ -63,7 +63,7 @@ type Info struct {
 	Name string
 	// Unit as the publisher names it, for example "Dollars per Barrel".
 	Unit string
-	// Frequency is "daily", "weekly", "monthly" or "annual".
+	// Frequency is "daily", "weekly", "monthly", "quarterly", "annual", or "irregular" for what has no rhythm.
 	Frequency string
 	// Published tells when a value about observedAt is assumed to have become known, where nobody saw it arrive. It is never
 	// before observedAt.

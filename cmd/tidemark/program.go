@@ -71,7 +71,7 @@ func (migrateCommand) Run(ctx context.Context, p *program) error {
 
 // sources are the upstreams of this installation: all, but for one whose terms the operator has yet to accept.
 func (p *program) sources() []ingest.Source {
-	list := sources.All(sources.Keys{EIA: p.settings.EIAAPIKey, NASS: p.settings.NASSAPIKey})
+	list := sources.All(sources.Keys{EIA: p.settings.EIAAPIKey, NASS: p.settings.NASSAPIKey, FRED: p.settings.FREDAPIKey})
 	if p.settings.World == "live" && p.settings.PortWatchAck != "yes" {
 		list = slices.DeleteFunc(list, func(s ingest.Source) bool { return s.ID == portwatch.Source().ID })
 	}

@@ -24,10 +24,11 @@ type rhythm struct {
 }
 
 var rhythms = map[string]rhythm{
-	"daily":   {together: oneDay, enough: 130, usual: 5 * oneDay, patience: 7 * oneDay},
-	"weekly":  {together: 4 * oneDay, enough: 52, usual: 9 * oneDay, slack: 2 * oneDay, patience: 7 * oneDay},
-	"monthly": {together: 20 * oneDay, enough: 12, usual: 34 * oneDay, slack: 3 * oneDay, patience: 10 * oneDay},
-	"annual":  {together: 300 * oneDay, enough: 5, usual: 371 * oneDay, slack: 5 * oneDay, patience: 60 * oneDay},
+	"daily":     {together: oneDay, enough: 130, usual: 5 * oneDay, patience: 7 * oneDay},
+	"weekly":    {together: 4 * oneDay, enough: 52, usual: 9 * oneDay, slack: 2 * oneDay, patience: 7 * oneDay},
+	"monthly":   {together: 20 * oneDay, enough: 12, usual: 34 * oneDay, slack: 3 * oneDay, patience: 10 * oneDay},
+	"quarterly": {together: 60 * oneDay, enough: 8, usual: 95 * oneDay, slack: 5 * oneDay, patience: 30 * oneDay},
+	"annual":    {together: 300 * oneDay, enough: 5, usual: 371 * oneDay, slack: 5 * oneDay, patience: 60 * oneDay},
 }
 
 // longest is the distance between two neighbours beyond which something is missing. It is learnt from ascending readings, since

@@ -7,6 +7,7 @@ import (
 
 	"tidemark/ingest"
 	"tidemark/ingest/eia"
+	"tidemark/ingest/fred"
 	"tidemark/ingest/nass"
 	"tidemark/ingest/portwatch"
 	"tidemark/ingest/temis"
@@ -20,11 +21,13 @@ type Keys struct {
 	EIA string
 	// NASS opens the Quick Stats API of the U.S. Department of Agriculture.
 	NASS string
+	// FRED opens the API of the Federal Reserve Bank of St. Louis.
+	FRED string
 }
 
 // All returns every source, in the order in which they are shown.
 func All(keys Keys) []ingest.Source {
-	return []ingest.Source{
+	list := []ingest.Source{
 		eia.Spot(keys.EIA),
 		eia.Weekly(keys.EIA),
 		worldbank.Source(),
@@ -32,6 +35,7 @@ func All(keys Keys) []ingest.Source {
 		nass.Source(keys.NASS),
 		temis.Source(),
 	}
+	return append(list, fred.Sources(keys.FRED)...)
 }
 
 // Sandbox answers for all upstreams, by host, in their wire forms and with synthetic figures. A host that no source asks is
@@ -43,5 +47,6 @@ func Sandbox(w synth.World) http.Handler {
 	portwatch.Sandbox(mux, w)
 	nass.Sandbox(mux, w)
 	temis.Sandbox(mux, w)
+	fred.Sandbox(mux, w)
 	return mux
 }

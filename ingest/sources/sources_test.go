@@ -21,7 +21,7 @@ import (
 )
 
 // keyed has the form of a key to every upstream.
-var keyed = sources.Keys{EIA: strings.Repeat("k0", 20), NASS: "D1CA2087-5817-35BB-B266-2E5853CA5741"}
+var keyed = sources.Keys{EIA: strings.Repeat("k0", 20), NASS: "D1CA2087-5817-35BB-B266-2E5853CA5741", FRED: strings.Repeat("k0", 16)}
 
 // forms are the lists that an operator can have.
 var forms = map[string]sources.Keys{"keyless": {}, "keyed": keyed}
@@ -30,7 +30,7 @@ func TestEverySourceDeclaresItselfWhole(t *testing.T) {
 	t.Parallel()
 	idForm := regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 	seriesForm := regexp.MustCompile(`^[a-z0-9]+(\.[A-Za-z0-9_]+)+$`)
-	frequencies := map[string]bool{"daily": true, "weekly": true, "monthly": true, "annual": true}
+	frequencies := map[string]bool{"daily": true, "weekly": true, "monthly": true, "quarterly": true, "annual": true, "irregular": true}
 	for form, keys := range forms {
 		ids := map[string]bool{}
 		producer := map[series.ID]string{}

@@ -40,6 +40,7 @@ type Settings struct {
 
 	EIAAPIKey    string `env:"EIA_API_KEY" name:"eia-api-key" secret:"true" roles:"up,worker" help:"Key of the EIA API v2. Without it the public history pages are read."`
 	NASSAPIKey   string `env:"NASS_API_KEY" name:"nass-api-key" secret:"true" roles:"up,worker" help:"Key of the NASS Quick Stats API. Without it the public query form is used."`
+	FREDAPIKey   string `env:"FRED_API_KEY" name:"fred-api-key" secret:"true" roles:"up,worker" help:"Key of the FRED API. With it macro figures are known as they were first printed; without it the public graph files are read, which know the present ones only."`
 	PortWatchAck string `env:"PORTWATCH_LICENSE_ACK" name:"portwatch-license-ack" roles:"up,scheduler,worker" help:"yes: this service may use IMF PortWatch, whose terms allow non-commercial and research use. Without it hormuz-transit gets no data outside the sandbox and replay worlds."`
 	UserAgent    string `env:"USER_AGENT" roles:"up,worker" help:"How upstreams see this program; give a way to reach you. Default: Tidemark and PUBLIC_URL."`
 

@@ -19,6 +19,9 @@ type Load struct {
 	FetchedAt time.Time
 	Readings  []series.Reading
 	Covers    []series.Coverage
+	// Vintages are what the publisher says that it showed before, the readings' values included. They count when their series is loaded
+	// for the first time, and never after.
+	Vintages []series.Observation
 	// Published gives, per series, when a value is assumed to have become known where nobody saw it arrive.
 	Published func(id series.ID, observedAt time.Time) time.Time
 	// Anew makes the load be compared although its bytes are the ones that confirmed its series last: the parser has changed.
@@ -55,8 +58,8 @@ const withdrawable = 10
 // StoreLoads compares what fetches said with what is known and adds each difference as a vintage: new and changed values, and
 // values that a complete answer no longer has. It returns how many rows were added; the same loads stored again add none.
 //
-// A value seen for the first time while its series is first loaded gets the assumed vintage of its publication; every other one
-// the time of its fetch. When anything was added, each of the dependents (signal ids) is due to be computed for the time of the
+// A value seen for the first time while its series is first loaded has the vintages that the publisher names or, where it names none,
+// the assumed one of its publication; every other value the time of its fetch. When anything was added, each of the dependents (signal ids) is due to be computed for the time of the
 // newest fetch, in the same commit. A load older than what confirmed its series last changes nothing, and neither does one that is
 // in quarantine or was rejected; one that was accepted counts as fetched when it was. All or nothing is stored, and only while the
 // attempt that f names is the current one.

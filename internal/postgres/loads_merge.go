@@ -17,16 +17,20 @@ const stageSQL = `
 		grp int not null, load int not null, series text not null, from_at timestamptz, to_at timestamptz);
 	create temporary table if not exists stage_loads (
 		load int not null, fetch_id bigint not null, fetched_at timestamptz not null, accepted boolean not null);
-	truncate stage_readings, stage_covers, stage_loads`
+	create temporary table if not exists stage_vintages (
+		load int not null, series text not null, observed_at timestamptz not null, vintage_at timestamptz not null, value double precision,
+		marker text);
+	truncate stage_readings, stage_covers, stage_loads, stage_vintages`
 
 // stage sends loads to the connection's own tables.
 func stage(ctx context.Context, c *pgx.Conn, loads []Load, groups []loadGroup) error {
 	if _, err := c.Exec(ctx, stageSQL); err != nil {
 		return fmt.Errorf("stage: %w", err)
 	}
-	var readings copyRows
+	var readings, vintages copyRows
 	var covers, heads [][]any
 	readings.reset()
+	vintages.reset()
 	for g, span := range groups {
 		for i := span.from; i < span.to; i++ {
 			l := loads[i]
@@ -40,6 +44,14 @@ func stage(ctx context.Context, c *pgx.Conn, loads []Load, groups []loadGroup) e
 				readings.value(r.Value, r.Marker)
 				readings.time(l.Published(r.Series, r.ObservedAt))
 			}
+			for _, v := range l.Vintages {
+				vintages.row(6)
+				vintages.int4(int32(i))
+				vintages.text(string(v.Series))
+				vintages.time(v.ObservedAt)
+				vintages.time(v.VintageAt)
+				vintages.value(v.Value, v.Marker)
+			}
 			for _, cov := range l.Covers {
 				covers = append(covers, []any{g, i, string(cov.Series), orNull(cov.Window.From), orNull(cov.Window.To)})
 			}
@@ -47,6 +59,11 @@ func stage(ctx context.Context, c *pgx.Conn, loads []Load, groups []loadGroup) e
 	}
 	if _, err := readings.send(ctx, c, "stage_readings", "grp, load, series, observed_at, value, marker, published_at"); err != nil {
 		return fmt.Errorf("stage: %w", err)
+	}
+	if vintages.n > 0 {
+		if _, err := vintages.send(ctx, c, "stage_vintages", "load, series, observed_at, vintage_at, value, marker"); err != nil {
+			return fmt.Errorf("stage: %w", err)
+		}
 	}
 	for _, t := range []struct {
 		name    string
@@ -77,6 +94,16 @@ const firstLoadsSQL = `
 	select t.series
 	from (select series from stage_readings union select series from stage_covers) t
 	where not exists (select from watermarks w where w.series = t.series)`
+
+// What a publisher says that it showed before is history that somebody has seen arrive, and comes before any comparison. It is never
+// added to a series that was loaded: an answer given since then would no longer be the one that was given.
+const addVintagesSQL = `
+	insert into observations (series, observed_at, vintage_at, value, marker, fetch_id)
+	select v.series, v.observed_at, v.vintage_at, v.value, v.marker, l.fetch_id
+	from stage_vintages v
+	join stage_loads l on l.load = v.load and l.fetched_at >= v.vintage_at
+	join first_loads first on first.series = v.series
+	on conflict do nothing`
 
 // Where a group and what is known differ, the newest vintage of each observation held against what the group says of it. A row without
 // load is known and was not said; one without known_at was said and is not known.
@@ -185,6 +212,11 @@ func merge(ctx context.Context, tx pgx.Tx, groups []loadGroup) (added int64, err
 	if _, err := tx.Exec(ctx, firstLoadsSQL); err != nil {
 		return 0, fmt.Errorf("read what was ever loaded: %w", err)
 	}
+	tag, err := tx.Exec(ctx, addVintagesSQL)
+	if err != nil {
+		return 0, fmt.Errorf("add the vintages that the publisher names: %w", err)
+	}
+	added = tag.RowsAffected()
 	for g, span := range groups {
 		n, err := mergeGroup(ctx, tx, g, span)
 		if err != nil {

@@ -267,3 +267,42 @@ func TestLaterPagesOfAFirstAnswerAreOldNews(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }
+
+// A publisher that keeps its own vintages tells what it showed before. A series that was served already has them no longer: what was
+// answered must stay what it was.
+func TestVintagesThatThePublisherNamesAreOfTheFirstLoad(t *testing.T) {
+	t.Parallel()
+	db, _ := open(t, postgres.RoleWorker)
+	one, two := reading("a", "2026-01-05T00:00:00Z", 1), reading("a", "2026-01-06T00:00:00Z", 2)
+	said := func(r series.Reading, known string, value float64) series.Observation {
+		return series.Observation{Series: r.Series, ObservedAt: r.ObservedAt, VintageAt: instant(t, known), Value: value}
+	}
+	l := load(t, db, "2026-01-20T00:00:00Z", one, two)
+	taken := reading("a", "2026-01-04T00:00:00Z", 0)
+	gone := said(taken, "2026-01-09T00:00:00Z", 0)
+	gone.Marker = series.MarkerWithdrawn
+	l.Vintages = []series.Observation{
+		said(taken, "2026-01-06T00:00:00Z", 9), gone,
+		said(one, "2026-01-08T00:00:00Z", 1.5), said(one, "2026-01-12T00:00:00Z", 1), said(two, "2026-01-13T00:00:00Z", 2),
+	}
+	storing := db.Storing(task.Fence{})
+	storing.Add(t.Context(), l)
+	storing.EndChain(t.Context(), true)
+	if n, err := storing.Commit(t.Context(), nil); err != nil || n != 5 {
+		t.Fatalf("added %d rows, want 5 (%v)", n, err)
+	}
+	want := []string{"01-04 01-06T00 9", "01-04 01-09T00 withdrawn", "01-05 01-08T00 1.5", "01-05 01-12T00 1", "01-06 01-13T00 2"}
+	if d := cmp.Diff(want, vintages(t, db, "a")); d != "" {
+		t.Errorf("after the first load (-want +got):\n%s", d)
+	}
+	three := reading("a", "2026-01-07T00:00:00Z", 3)
+	l = load(t, db, "2026-01-21T00:00:00Z", one, two, three)
+	l.Vintages = []series.Observation{said(one, "2026-01-07T00:00:00Z", 7), said(three, "2026-01-15T00:00:00Z", 3)}
+	if n := store(t, db, l); n != 1 {
+		t.Errorf("a later load added %d rows, want 1", n)
+	}
+	want = append(want, "01-07 01-21T00 3")
+	if d := cmp.Diff(want, vintages(t, db, "a")); d != "" {
+		t.Errorf("after a later load (-want +got):\n%s", d)
+	}
+}

@@ -166,10 +166,10 @@ const unknownSQL = `
 	select not exists (select from watermarks where series = any(@series)) and not exists (
 		select from unnest(@series::text[]) as t (series) where exists (select from observations o where o.series = t.series))`
 
-// send copies the rows of a page. errKnown where its series are known, or were spoken of by an earlier page in a way that asks for a
-// comparison.
+// send copies the rows of a page. errKnown where its series are known or it names their vintages, or where they were spoken of by an
+// earlier page in a way that asks for a comparison.
 func (a *ahead) send(ctx context.Context, l Load) error {
-	if l.Anew {
+	if l.Anew || len(l.Vintages) > 0 {
 		return errKnown
 	}
 	m := extents(l)

@@ -35,20 +35,52 @@ func NewBoard(s *Series, p Publisher) *Board { return &Board{series: s, publishe
 // AsOf returns what was on show at an instant: one point for each date that had been published by then and not withdrawn,
 // ascending, with the newest value printed by then. The slice is the caller's.
 func (b *Board) AsOf(t time.Time) []Point {
-	points := b.series.Until(t)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for n := len(b.dates); n < len(points); n++ {
-		b.dates = append(b.dates, points[n].At)
-		b.prints = append(b.prints, b.publisher(points[:n+1]))
-	}
-	shown := make([]Point, 0, len(points))
-	for i := range points { // the board may hold dates after t, drawn for a later question
+	n := b.draw(t)
+	shown := make([]Point, 0, n)
+	for i := range n { // the board may hold dates after t, drawn for a later question
 		if p, ok := newest(b.prints[i], t); ok && !p.Withdrawn {
 			shown = append(shown, Point{b.dates[i], p.Value})
 		}
 	}
 	return shown
+}
+
+// History returns all that had been printed by an instant: for each date of which something was, ascending, its prints in the order in
+// which they were. It is the caller's.
+func (b *Board) History(t time.Time) []Printed {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var all []Printed
+	for i := range b.draw(t) {
+		prints := b.prints[i]
+		n := slices.IndexFunc(prints, func(p Print) bool { return p.KnownAt.After(t) })
+		if n < 0 {
+			n = len(prints)
+		}
+		if n > 0 {
+			all = append(all, Printed{b.dates[i], slices.Clone(prints[:n])})
+		}
+	}
+	return all
+}
+
+// Printed is what was printed about one date.
+type Printed struct {
+	At     time.Time
+	Prints []Print
+}
+
+// draw asks the publisher about every date up to t that it was not yet asked about, and returns how many dates there are. It is called
+// with mu held.
+func (b *Board) draw(t time.Time) int {
+	points := b.series.Until(t)
+	for n := len(b.dates); n < len(points); n++ {
+		b.dates = append(b.dates, points[n].At)
+		b.prints = append(b.prints, b.publisher(points[:n+1]))
+	}
+	return len(points)
 }
 
 func newest(prints []Print, t time.Time) (Print, bool) {
