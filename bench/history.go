@@ -234,6 +234,6 @@ func (s *stand) memory(ctx context.Context, m *meter, path string) error {
 	if err != nil {
 		return err
 	}
-	m.say("  %-34s %12.2f MB sent: the heap grew by at most %.2f MB", "memory", float64(n)/1e6, max(0, (float64(most)-float64(before))/1e6))
+	m.say("  %-38s %12.2f MB sent: the heap grew by at most %.2f MB", "memory", float64(n)/1e6, max(0, (float64(most)-float64(before))/1e6))
 	return nil
 }

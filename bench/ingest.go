@@ -111,7 +111,7 @@ func (b *loadBench) run(ctx context.Context) error {
 	f := median(first)
 	b.ratio(b.form.name+", first load", pagedRows, f, median(copied), 0.7)
 	b.ratio(b.form.name+", again", pagedRows, median(again), f, 0.8)
-	b.say("  %-34s %12s rows/s  (every row is compared)", b.form.name+", again in other bytes", perSecond(pagedRows, median(differs)))
+	b.say("  %-38s %12s rows/s  (every row is compared)", b.form.name+", again in other bytes", perSecond(pagedRows, median(differs)))
 	return nil
 }
 

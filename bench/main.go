@@ -96,7 +96,7 @@ func median(d []time.Duration) time.Duration {
 // ratio prints two speeds of one thing, their ratio, and what it should be at least.
 func (m *meter) ratio(what string, rows int, ours, theirs time.Duration, target float64) {
 	r := theirs.Seconds() / ours.Seconds()
-	m.say("  %-34s %12s rows/s  against %12s rows/s  ratio %6.2f  target >= %.1f  %s", what, perSecond(rows, ours), perSecond(rows, theirs), r,
+	m.say("  %-38s %12s rows/s  against %12s rows/s  ratio %6.2f  target >= %.1f  %s", what, perSecond(rows, ours), perSecond(rows, theirs), r,
 		target, verdict(r >= target))
 }
 

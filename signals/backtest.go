@@ -109,9 +109,9 @@ func (d Definition) BacktestInputs() []series.ID {
 // which is what a reader had: a value is used from its vintage on and not before, so newer vintages are safe too but leave fewer cases.
 // It is pure, and costs O(n log n).
 func (d Definition) RunBacktest(in series.Set, at time.Time) BacktestResult {
-	arrived := make(series.Set, len(in))
-	for id, points := range in {
-		arrived[id] = inOrder(points)
+	arrived := series.Set{}
+	for _, id := range d.BacktestInputs() {
+		arrived[id] = inOrder(in[id])
 	}
 	read := asRead(d.Compute(arrived, at))
 	cases := slices.DeleteFunc(d.Backtest.Cases(read, arrived), func(c Case) bool {

@@ -9,8 +9,11 @@ import (
 )
 
 // inOrder leaves out the points that became known only after a later one was: whoever read the later one did not have them. What
-// remains, up to any point, was all known when that point was. It costs O(n).
+// remains, up to any point, was all known when that point was. It costs O(n), and yields the very points where none is left out.
 func inOrder(points []series.Point) []series.Point {
+	if slices.IsSortedFunc(points, func(a, b series.Point) int { return a.VintageAt.Compare(b.VintageAt) }) {
+		return points
+	}
 	var out []series.Point
 	var next time.Time // the earliest vintage among the points that follow
 	for _, p := range slices.Backward(points) {
@@ -24,19 +27,19 @@ func inOrder(points []series.Point) []series.Point {
 	return out
 }
 
-// asRead is a track as its readers had it: each estimate from the instant at which it and all before it were known, on which its
-// baseline rests, and of those that came at one instant only the newest.
+// asRead turns a track into what its readers had: each estimate from the instant at which it and all before it were known, on which its
+// baseline rests, and of those that came at one instant only the newest. It takes the track's place in memory.
 func asRead(track Track) Track {
-	var read Track
+	read := track[:0]
 	var known time.Time
-	for _, e := range track {
-		known = latest(known, e.KnownAt)
-		e.KnownAt = known
-		if n := len(read); n > 0 && read[n-1].KnownAt.Equal(known) {
-			read[n-1] = e
-			continue
+	for i := range track {
+		known = latest(known, track[i].KnownAt)
+		if n := len(read); n == 0 || !read[n-1].KnownAt.Equal(known) {
+			read = read[:n+1]
 		}
-		read = append(read, e)
+		newest := &read[len(read)-1]
+		*newest = track[i]
+		newest.KnownAt = known
 	}
 	return read
 }
@@ -53,9 +56,10 @@ func pointsOf(id series.ID) func(series.Set) []series.Point {
 func forwardChanges(target func(series.Set) []series.Point, steps int, sign float64) func(Track, series.Set) []Case {
 	return func(read Track, in series.Set) []Case {
 		points := target(in)
-		var out []Case
+		out := make([]Case, 0, len(read))
 		start, last := 0, -1
-		for _, e := range read {
+		for i := range read {
+			e := &read[i]
 			for start < len(points) && points[start].ObservedAt.Before(e.KnownAt) {
 				start++
 			}

@@ -1,7 +1,9 @@
 package signals
 
 import (
+	"iter"
 	"math"
+	"slices"
 	"time"
 
 	"tidemark/series"
@@ -22,7 +24,8 @@ const (
 	crackYear = 252
 	// crackStaleness: the newest price is a Monday's and is published on the Wednesday after, so just before the next publication
 	// it is ten days old. Fourteen days let a publication be four days late, as around holidays; one that is missed shows.
-	crackStaleness = 14 * 24 * time.Hour
+	crackStaleDays = 14
+	crackStaleness = crackStaleDays * 24 * time.Hour
 	// normal95 is the 95 % quantile of the normal distribution: 90 % lie within that many standard deviations.
 	normal95 = 1.645
 )
@@ -66,7 +69,7 @@ func crackSpread321() Definition {
 			Naive:       "the last known change of the crack spread over 20 trading days",
 			HorizonDays: 28,
 			DecayAfter:  decayAfter,
-			Cases:       forwardChanges(crackSpread, 20, -1),
+			Cases:       forwardChanges(crackPoints, 20, -1),
 		},
 		Brief: crackBrief,
 	}
@@ -75,68 +78,81 @@ func crackSpread321() Definition {
 // computeCrackSpread yields one estimate for every day with all three prices, from 2006-06-14, when the diesel series begins. The
 // heating oil that was the distillate before is another product and is not spliced on.
 func computeCrackSpread(in series.Set, at time.Time) Track {
-	spread := crackSpread(in)
-	season := crackSeason.moments(spread)
-	moves := trailing(changes(valuesOf(spread)), crackMoves)
-	track := make(Track, len(spread))
-	for i, p := range spread {
-		half := math.NaN()
+	most := crackDays(in)
+	track, spread := make(Track, most), newDated(most)
+	n := 0
+	for p := range crackSpread(in) {
+		e := &track[n]
+		e.ObservedAt, e.KnownAt, e.Value = p.ObservedAt, p.VintageAt, p.Value
+		spread.add(p.ObservedAt, p.Value)
+		n++
+	}
+	track = track[:n]
+	season, moves := crackSeason.over(spread), trailing(changes(spread.values), crackMoves)
+	for i := range track {
+		e, sample, half := &track[i], season(i), math.NaN()
 		if i > 0 {
-			half = crackHalfWidth(p, moves[i-1].sd(), i == len(spread)-1, at)
+			read := at
+			if i < len(track)-1 {
+				read = e.KnownAt
+			}
+			half = crackHalfWidth(int(spread.days[i].number), dayOf(read), moves(i-1).sd(), i == len(track)-1)
 		}
-		track[i] = Estimate{
-			ObservedAt: p.ObservedAt,
-			KnownAt:    p.VintageAt,
-			Value:      p.Value,
-			Lo:         p.Value - half,
-			Hi:         p.Value + half,
-			Baseline:   season[i].mean(),
-			Scale:      season[i].sd(),
-			N:          season[i].n,
-		}.known()
+		e.Lo, e.Hi = e.Value-half, e.Value+half
+		e.Baseline, e.Scale, e.N = sample.mean(), sample.sd(), sample.n
+		e.settle()
 	}
 	return track
 }
 
-// crackHalfWidth is how far the spread may have moved, at 90 %, since the prices were assessed: a random walk with the spread's own
-// daily steps over the business days to the instant at which the point is read. That is at for the newest point; an older one was
-// read when it became known, or when it went stale if a correction came later than that.
-func crackHalfWidth(p series.Point, step float64, newest bool, at time.Time) float64 {
+// crackHalfWidth is how far the spread may have moved, at 90 %, since the prices of a day were assessed: a random walk with the spread's
+// own daily steps over the business days to the day on which the point is read. That is today for the newest point; an older one
+// was read when it became known, or when it went stale if a correction came later than that.
+func crackHalfWidth(day, read int, step float64, newest bool) float64 {
 	if !newest {
-		at = p.VintageAt
-		if stale := p.ObservedAt.Add(crackStaleness); at.After(stale) {
-			at = stale
-		}
+		read = min(read, day+crackStaleDays)
 	}
-	return float64(normal95 * step * math.Sqrt(float64(businessDays(dayOf(p.ObservedAt), dayOf(at)))))
+	return float64(normal95 * step * math.Sqrt(float64(businessDays(day, read))))
 }
 
 // crackSpread joins the three legs on the days that have all of them. A missing leg is never carried forward. A day became known
 // with the last of its legs.
-func crackSpread(in series.Set) []series.Point {
-	crude, gasoline, diesel := in[wtiCushing], in[gasolineHarbor], in[ulsdHarbor]
-	spread := make([]series.Point, 0, min(len(crude), len(gasoline), len(diesel)))
-	g, d := 0, 0
-	for _, c := range crude {
-		for g < len(gasoline) && gasoline[g].ObservedAt.Before(c.ObservedAt) {
-			g++
+func crackSpread(in series.Set) iter.Seq[series.Point] {
+	return func(yield func(series.Point) bool) {
+		crude, gasoline, diesel := in[wtiCushing], in[gasolineHarbor], in[ulsdHarbor]
+		g, d := 0, 0
+		for i := range crude {
+			c := &crude[i]
+			for g < len(gasoline) && gasoline[g].ObservedAt.Before(c.ObservedAt) {
+				g++
+			}
+			for d < len(diesel) && diesel[d].ObservedAt.Before(c.ObservedAt) {
+				d++
+			}
+			if g == len(gasoline) || d == len(diesel) {
+				return
+			}
+			if !gasoline[g].ObservedAt.Equal(c.ObservedAt) || !diesel[d].ObservedAt.Equal(c.ObservedAt) {
+				continue
+			}
+			if !yield(series.Point{
+				ObservedAt: c.ObservedAt,
+				VintageAt:  latest(c.VintageAt, gasoline[g].VintageAt, diesel[d].VintageAt),
+				Value:      crack321(c.Value, gasoline[g].Value, diesel[d].Value),
+			}) {
+				return
+			}
 		}
-		for d < len(diesel) && diesel[d].ObservedAt.Before(c.ObservedAt) {
-			d++
-		}
-		if g == len(gasoline) || d == len(diesel) {
-			break
-		}
-		if !gasoline[g].ObservedAt.Equal(c.ObservedAt) || !diesel[d].ObservedAt.Equal(c.ObservedAt) {
-			continue
-		}
-		spread = append(spread, series.Point{
-			ObservedAt: c.ObservedAt,
-			VintageAt:  latest(c.VintageAt, gasoline[g].VintageAt, diesel[d].VintageAt),
-			Value:      crack321(c.Value, gasoline[g].Value, diesel[d].Value),
-		})
 	}
-	return spread
+}
+
+// crackDays is how many days have all three legs at most.
+func crackDays(in series.Set) int {
+	return min(len(in[wtiCushing]), len(in[gasolineHarbor]), len(in[ulsdHarbor]))
+}
+
+func crackPoints(in series.Set) []series.Point {
+	return slices.AppendSeq(make([]series.Point, 0, crackDays(in)), crackSpread(in))
 }
 
 // crack321 is the 3:2:1 spread in USD/bbl of crude in USD/bbl and products in USD/gal: the ratio of CME's calculator and of EIA.
@@ -157,7 +173,7 @@ func latest(first time.Time, others ...time.Time) time.Time {
 // crackComponents shows the three prices of the newest day, each against its own season, and the spread against the 252 values
 // before it.
 func crackComponents(in series.Set, _ time.Time) []Component {
-	spread := crackSpread(in)
+	spread := crackPoints(in)
 	if len(spread) == 0 {
 		return nil
 	}
@@ -183,7 +199,7 @@ func crackComponents(in series.Set, _ time.Time) []Component {
 func crackLeg(points []series.Point, day time.Time, name, label, unit string) Component {
 	points = until(points, day)
 	points = points[len(until(points, day.AddDate(-seasonYears-1, 0, 0))):] // nothing older can enter the baseline
-	season := crackSeason.moments(points)[len(points)-1]
+	season := crackSeason.over(datedPoints(points))(len(points) - 1)
 	return Component{
 		Name: name, Label: label, Unit: unit,
 		ObservedAt: day, Value: points[len(points)-1].Value, Baseline: season.mean(), Scale: season.sd(),

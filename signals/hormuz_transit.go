@@ -1,6 +1,7 @@
 package signals
 
 import (
+	"iter"
 	"math"
 	"slices"
 	"time"
@@ -82,21 +83,22 @@ func hormuzTransit() Definition {
 
 // computeHormuz yields one estimate for every day that ends seven known days, from 2019-01-07.
 func computeHormuz(in series.Set, _ time.Time) Track {
-	means := weekMeans(in[hormuzShips])
+	ships := in[hormuzShips]
+	track, means := make(Track, len(ships)), newDated(len(ships))
+	n := 0
+	for p := range weekMeans(ships) {
+		e := &track[n]
+		e.ObservedAt, e.KnownAt, e.Value = p.ObservedAt, p.VintageAt, p.Value
+		means.add(p.ObservedAt, p.Value)
+		n++
+	}
+	track = track[:n]
 	season := hormuzSeason(means)
-	track := make(Track, len(means))
-	for i, p := range means {
-		lo, hi := hormuzBand(p.Value)
-		track[i] = Estimate{
-			ObservedAt: p.ObservedAt,
-			KnownAt:    p.VintageAt,
-			Value:      p.Value,
-			Lo:         lo,
-			Hi:         hi,
-			Baseline:   season[i].mean(),
-			Scale:      season[i].sd(),
-			N:          season[i].n,
-		}.known()
+	for i := range track {
+		e, sample := &track[i], season(i)
+		e.Lo, e.Hi = hormuzBand(e.Value)
+		e.Baseline, e.Scale, e.N = sample.mean(), sample.sd(), sample.n
+		e.settle()
 	}
 	return track
 }
@@ -116,66 +118,86 @@ func hormuzBand(mean float64) (lo, hi float64) {
 }
 
 // weekMeans yields the mean of every seven days in a row that are all known. It became known with the last of them.
-func weekMeans(points []series.Point) []series.Point {
-	out := make([]series.Point, 0, len(points))
-	for i := hormuzWeek - 1; i < len(points); i++ {
-		week := points[i+1-hormuzWeek : i+1]
-		if dayOf(week[hormuzWeek-1].ObservedAt)-dayOf(week[0].ObservedAt) != hormuzWeek-1 {
-			continue
+func weekMeans(points []series.Point) iter.Seq[series.Point] {
+	return func(yield func(series.Point) bool) {
+		inRow, before, newest := 0, 0, 0 // how many days follow one another, the last of them, and the point of seven that became known last
+		for i := range points {
+			p := &points[i]
+			day := dayOf(p.ObservedAt)
+			if inRow++; day != before+1 {
+				inRow = 1
+			}
+			before = day
+			switch {
+			case !p.VintageAt.Before(points[newest].VintageAt):
+				newest = i
+			case newest <= i-hormuzWeek:
+				newest = i + 1 - hormuzWeek + newestOf(points[i+1-hormuzWeek:i+1])
+			}
+			if inRow < hormuzWeek {
+				continue
+			}
+			week := points[i+1-hormuzWeek : i+1]
+			mean := series.Point{ObservedAt: p.ObservedAt, VintageAt: points[newest].VintageAt}
+			for j := range week { // whole numbers: the sum has no rounding
+				mean.Value += week[j].Value
+			}
+			mean.Value /= hormuzWeek
+			if !yield(mean) {
+				return
+			}
 		}
-		mean := series.Point{ObservedAt: points[i].ObservedAt}
-		for _, p := range week { // whole numbers: the sum has no rounding
-			mean.Value += p.Value
-			mean.VintageAt = latest(mean.VintageAt, p.VintageAt)
-		}
-		mean.Value /= hormuzWeek
-		out = append(out, mean)
 	}
-	return out
 }
 
-// hormuzSeason yields for every point the sample of the values within hormuzReach days of its month and day (29 February counts as
-// the 28th where a year has none) in each of the reference years before its own: the empty one where fewer than minSeasonYears of
-// them are matched. All values of the windows enter. The blocks lie on the calendar, as in monthDayWindow.
-func hormuzSeason(points []series.Point) []moments {
-	days := make([]int, len(points))
-	for i, p := range points {
-		days[i] = dayOf(p.ObservedAt)
+// newestOf is the index of the point that became known last, the later of two.
+func newestOf(points []series.Point) int {
+	newest := 0
+	for i := range points {
+		if !points[i].VintageAt.Before(points[newest].VintageAt) {
+			newest = i
+		}
 	}
-	w := newWindows(valuesOf(points), func(i int) int { return floorDiv(days[i], 2*hormuzReach+1) })
-	out := make([]moments, len(points))
-	for i, p := range points {
+	return newest
+}
+
+// hormuzSeason answers for the sample of any mean: that of the values within hormuzReach days of its month and day (29 February counts
+// as the 28th where a year has none) in each of the reference years before its own, and the empty one where fewer than minSeasonYears
+// of them are matched. All values of the windows enter.
+func hormuzSeason(means dated) func(i int) moments {
+	first := dayOf(time.Date(hormuzFirst, time.January, 1, 0, 0, 0, 0, time.UTC))
+	last := dayOf(time.Date(hormuzLast, time.December, 31, 0, 0, 0, 0, time.UTC))
+	around := means.around(hormuzReach, first, last)
+	return func(i int) moments {
+		today := means.days[i]
 		var sample moments
 		matched := 0
-		thisYear := p.ObservedAt.UTC().Year()
-		for year := hormuzFirst; year <= min(hormuzLast, thisYear-1); year++ {
-			centre := yearsBefore(p.ObservedAt, thisYear-year)
-			lo, _ := slices.BinarySearch(days, centre-hormuzReach)
-			hi, _ := slices.BinarySearch(days, centre+hormuzReach+1)
-			if hi-lo >= hormuzMinPerYear {
+		for year := hormuzFirst; year <= min(hormuzLast, int(today.year)-1); year++ {
+			window := around.day(today.yearsBefore(int(today.year) - year))
+			if window.n >= hormuzMinPerYear {
 				matched++
 			}
-			sample = sample.merge(w.over(lo, hi))
+			sample = sample.merge(window)
 		}
-		if matched >= minSeasonYears {
-			out[i] = sample
+		if matched < minSeasonYears {
+			return moments{}
 		}
+		return sample
 	}
-	return out
 }
 
 // hormuzComponents shows the tankers, at their own newest day and against their own season, all ships against the mean 364 days
 // before, and how many of the seven newest days have the mark of bad coverage.
 func hormuzComponents(in series.Set, _ time.Time) []Component {
 	var out []Component
-	if tankers := weekMeans(in[hormuzTankers]); len(tankers) > 0 {
-		newest, season := tankers[len(tankers)-1], hormuzSeason(tankers)[len(tankers)-1]
+	if tankers := slices.Collect(weekMeans(in[hormuzTankers])); len(tankers) > 0 {
+		newest, season := tankers[len(tankers)-1], hormuzSeason(datedPoints(tankers))(len(tankers)-1)
 		out = append(out, Component{
 			Name: "tankers", Label: "Tankers, mean of seven days", Unit: transitsPerDay,
 			ObservedAt: newest.ObservedAt, Value: newest.Value, Baseline: season.mean(), Scale: season.sd(),
 		}.known())
 	}
-	ships := weekMeans(in[hormuzShips])
+	ships := slices.Collect(weekMeans(in[hormuzShips]))
 	if len(ships) == 0 {
 		return out
 	}

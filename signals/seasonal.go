@@ -22,17 +22,36 @@ const secondsPerDay = 24 * 60 * 60
 // dayOf is the UTC date of t as the number of days since 1970-01-01.
 func dayOf(t time.Time) int { return int(floorDiv(t.Unix(), secondsPerDay)) }
 
-// yearsBefore is the day with t's month and day, k years earlier. 29 February becomes the 28th where that year has none.
-func yearsBefore(t time.Time, k int) int {
+// calendarDay is a UTC date.
+type calendarDay struct {
+	number, year int32 // number as dayOf has it
+	month, day   int8
+}
+
+// dayIn is the UTC date of t.
+func dayIn(t time.Time) calendarDay {
 	year, month, day := t.UTC().Date()
-	year -= k
-	if month == time.February && day == 29 && !leap(year) {
-		day = 28
+	return calendarDay{number: int32(dayOf(t)), year: int32(year), month: int8(month), day: int8(day)}
+}
+
+// yearsBefore is the number of the day with the same month and day, k years earlier. 29 February becomes the 28th where that year has
+// none.
+func (c calendarDay) yearsBefore(k int) int {
+	year := int(c.year) // the last one whose leap day, if it has one, is not after the date
+	if c.month <= int8(time.February) {
+		year--
 	}
-	return dayOf(time.Date(year, month, day, 0, 0, 0, 0, time.UTC))
+	number := int(c.number) - 365*k - (leapDays(year) - leapDays(year-k))
+	if c.month == int8(time.February) && c.day == 29 && !leap(int(c.year)-k) {
+		number--
+	}
+	return number
 }
 
 func leap(year int) bool { return year%4 == 0 && (year%100 != 0 || year%400 == 0) }
+
+// leapDays counts the leap days of our era up to the end of a year.
+func leapDays(year int) int { return year/4 - year/100 + year/400 }
 
 func floorDiv[T int | int64](a, b T) T {
 	q := a / b
@@ -66,37 +85,81 @@ type monthDayWindow struct {
 	minPerYear int
 }
 
-// moments yields the baseline's sample for every point: the empty one where too few years are matched. The windows close months
-// before the point, so no point sees its own future. The blocks lie on the calendar and not on the history's start: the same
-// windows give the same bits however far back the history goes.
-func (b monthDayWindow) moments(points []series.Point) []moments {
-	width := 2*b.days + 1
-	days := make([]int, len(points))
-	for i, p := range points {
-		days[i] = dayOf(p.ObservedAt)
+// over answers for the baseline's sample of any point: the empty one where too few years are matched. The windows close months before
+// the point, so no point sees its own future.
+func (b monthDayWindow) over(points dated) func(i int) moments {
+	if len(points.days) == 0 {
+		return nil
 	}
-	w := newWindows(valuesOf(points), func(i int) int { return floorDiv(days[i], width) })
-	out := make([]moments, len(points))
-	var lo, hi [seasonYears]int // a year's window is points[lo:hi]; both only ever move forward
-	for i, p := range points {
+	oldest, newest := points.days[0], points.days[len(points.days)-1]
+	around := points.around(b.days, int(oldest.number)-b.days, newest.yearsBefore(1))
+	return func(i int) moments {
 		var sample moments
 		matched := 0
 		for k := range seasonYears {
-			centre := yearsBefore(p.ObservedAt, k+1)
-			for lo[k] < len(points) && days[lo[k]] < centre-b.days {
-				lo[k]++
-			}
-			for hi[k] < len(points) && days[hi[k]] <= centre+b.days {
-				hi[k]++
-			}
-			if hi[k]-lo[k] >= b.minPerYear {
+			year := around.day(points.days[i].yearsBefore(k + 1))
+			if year.n >= b.minPerYear {
 				matched++
 			}
-			sample = sample.merge(w.over(lo[k], hi[k]))
+			sample = sample.merge(year)
 		}
-		if matched >= minSeasonYears {
-			out[i] = sample
+		if matched < minSeasonYears {
+			return moments{}
 		}
+		return sample
+	}
+}
+
+// dated is a sequence of values with their dates, which ascend.
+type dated struct {
+	days   []calendarDay
+	values []float64
+}
+
+func (d *dated) add(t time.Time, value float64) {
+	d.days, d.values = append(d.days, dayIn(t)), append(d.values, value)
+}
+
+// newDated is an empty sequence with room for n values.
+func newDated(n int) dated { return dated{make([]calendarDay, 0, n), make([]float64, 0, n)} }
+
+func datedPoints(points []series.Point) dated {
+	d := newDated(len(points))
+	for _, p := range points {
+		d.add(p.ObservedAt, p.Value)
+	}
+	return d
+}
+
+// neighbourhoods holds, for every day of a stretch, the sample of the values within some calendar days of it.
+type neighbourhoods struct {
+	first   int // the number of the first day
+	samples []moments
+}
+
+// day is the sample around a day, the empty one outside of the stretch.
+func (h neighbourhoods) day(number int) moments {
+	if i := number - h.first; uint(i) < uint(len(h.samples)) {
+		return h.samples[i]
+	}
+	return moments{}
+}
+
+// around yields the samples of the values within reach days of each day from first to last. The blocks lie on the calendar and not on
+// the history's start: the same windows give the same bits however far back the history goes. It costs O(n) in the values and days.
+func (d dated) around(reach, first, last int) neighbourhoods {
+	out := neighbourhoods{first: first, samples: make([]moments, max(0, last-first+1))}
+	width := 2*reach + 1
+	w := windows{values: d.values, block: func(i int) int { return floorDiv(int(d.days[i].number), width) }}
+	lo, hi := 0, 0
+	for i := range out.samples {
+		for lo < len(d.days) && int(d.days[lo].number) < first+i-reach {
+			lo++
+		}
+		for hi < len(d.days) && int(d.days[hi].number) <= first+i+reach {
+			hi++
+		}
+		out.samples[i] = w.over(lo, hi)
 	}
 	return out
 }
@@ -113,8 +176,9 @@ func sameWeeks(points []series.Point) [][seasonYears]int {
 	out := make([][seasonYears]int, len(points))
 	var next [seasonYears]int // the first point that is not before the reach; it only ever moves forward
 	for i, p := range points {
+		today := dayIn(p.ObservedAt)
 		for k := range seasonYears {
-			centre := yearsBefore(p.ObservedAt, k+1)
+			centre := today.yearsBefore(k + 1)
 			for days[next[k]] < centre-reach { // ends at i at the latest
 				next[k]++
 			}

@@ -39,14 +39,14 @@ func TestYearsBefore(t *testing.T) {
 		{"2020-12-31", 1, "2019-12-31"},
 		{"1972-02-29", 5, "1967-02-28"}, // across the start of the Unix count
 	} {
-		got := time.Unix(int64(yearsBefore(date(c.from), c.k))*secondsPerDay, 0).UTC().Format(time.DateOnly)
+		got := time.Unix(int64(dayIn(date(c.from)).yearsBefore(c.k))*secondsPerDay, 0).UTC().Format(time.DateOnly)
 		if got != c.want {
 			t.Errorf("%s, %d years before: %s, want %s", c.from, c.k, got, c.want)
 		}
 	}
 	for day := date("1996-01-01"); day.Year() < 2006; day = day.AddDate(0, 0, 1) {
 		for k := 1; k <= seasonYears; k++ {
-			if got, want := yearsBefore(day, k), dayOf(earlier(day, k)); got != want {
+			if got, want := dayIn(day).yearsBefore(k), dayOf(earlier(day, k)); got != want {
 				t.Fatalf("%v, %d years before: day %d, want %d", day, k, got, want)
 			}
 		}
@@ -61,7 +61,7 @@ func TestADayIsTheDateInUTC(t *testing.T) {
 	if got, want := dayOf(at), dayOf(date("2024-02-29")); got != want {
 		t.Errorf("dayOf = %d, want %d", got, want)
 	}
-	if got, want := yearsBefore(at, 1), dayOf(date("2023-02-28")); got != want {
+	if got, want := dayIn(at).yearsBefore(1), dayOf(date("2023-02-28")); got != want {
 		t.Errorf("yearsBefore = %d, want %d", got, want)
 	}
 	if got := dayOf(date("1969-12-31").Add(23 * time.Hour)); got != -1 {
@@ -119,10 +119,10 @@ func TestMonthDayWindowByHand(t *testing.T) {
 		point("2024-02-29", 9),
 		point("2025-02-28", 10),
 	}
-	got := monthDayWindow{days: 1, minPerYear: 1}.moments(points)
+	got := monthDayWindow{days: 1, minPerYear: 1}.over(datedPoints(points))
 
 	// 29 February 2024 looks at the 28th of 2023, 2022, 2021 and at 29 February 2020; 2019 has nothing.
-	leap := got[9]
+	leap := got(9)
 	if leap.n != 5 { // 2, 50, 4, 5, 8
 		t.Fatalf("the leap day has %d values, want 5", leap.n)
 	}
@@ -130,14 +130,14 @@ func TestMonthDayWindowByHand(t *testing.T) {
 	wantNear(t, "sd of the leap day", leap.sd(), math.Sqrt((11.8*11.8+36.2*36.2+9.8*9.8+8.8*8.8+5.8*5.8)/4))
 
 	// 28 February 2025 looks at the 28th of each year, which in 2020 and 2024 is followed by the 29th.
-	next := got[10]
+	next := got(10)
 	if next.n != 7 { // 70, 9 | 8 | 5 | 4 | 1, 2
 		t.Fatalf("28 February 2025 has %d values, want 7", next.n)
 	}
 	wantNear(t, "mean of 28 February 2025", next.mean(), 99.0/7)
 
 	// 28 February 2021 finds 2020 and 2018: two years make no baseline.
-	if two := got[4]; two.n != 0 || !math.IsNaN(two.mean()) || !math.IsNaN(two.sd()) {
+	if two := got(4); two.n != 0 || !math.IsNaN(two.mean()) || !math.IsNaN(two.sd()) {
 		t.Errorf("two matched years make the baseline %+v, want none", two)
 	}
 }
@@ -153,11 +153,11 @@ func TestAYearWithAScantWindowDoesNotCountButItsValuesDo(t *testing.T) {
 			points = append(points, point(fmt.Sprintf("%d-06-%02d", year, day), float64(year)))
 		}
 	}
-	got := monthDayWindow{days: 4, minPerYear: 5}.moments(points)
+	got := monthDayWindow{days: 4, minPerYear: 5}.over(datedPoints(points))
 	at := func(day string) moments {
 		for i, p := range points {
 			if p.ObservedAt.Equal(date(day)) {
-				return got[i]
+				return got(i)
 			}
 		}
 		t.Fatalf("no point on %s", day)
@@ -193,7 +193,9 @@ func TestMonthDayWindowEqualsADirectComputation(t *testing.T) {
 				at[dayOf(p.ObservedAt)] = p.Value
 			}
 			some, none := 0, 0
-			for i, got := range (monthDayWindow{days: c.days, minPerYear: c.each}).moments(points) {
+			over := monthDayWindow{days: c.days, minPerYear: c.each}.over(datedPoints(points))
+			for i := range points {
+				got := over(i)
 				var window []float64
 				matched := 0
 				for k := 1; k <= seasonYears; k++ {
@@ -233,15 +235,15 @@ func TestABaselineHasTheSameBitsHoweverFarBackTheHistoryGoes(t *testing.T) {
 	t.Parallel()
 	points := walk(rand.New(rand.NewPCG(11, 12)), date("1990-01-01"), date("2010-12-31"), 50, 0.5, weekday)
 	short := points[len(until(points, date("2000-06-30"))):]
-	long, got := crackSeason.moments(points), crackSeason.moments(short)
+	long, got := crackSeason.over(datedPoints(points)), crackSeason.over(datedPoints(short))
 	compared := 0
 	for i, p := range short {
 		if p.ObservedAt.Before(date("2005-08-01")) {
 			continue // its windows reach before the short history
 		}
 		compared++
-		if want := long[len(points)-len(short)+i]; got[i] != want {
-			t.Fatalf("%v: %+v, want %+v", p.ObservedAt, got[i], want)
+		if want := long(len(points) - len(short) + i); got(i) != want {
+			t.Fatalf("%v: %+v, want %+v", p.ObservedAt, got(i), want)
 		}
 	}
 	if compared < 1000 {

@@ -16,32 +16,34 @@ import (
 // Products that are added are written float64(a*b): the language lets some processors fuse the two and round once, and a past
 // snapshot must come out with the same bits on every machine.
 
-// moments are the count, the mean and the sum of squared deviations of a sample. The zero value is the empty sample. Samples are put
-// together and never taken apart: a difference of running sums loses the digits that a small spread beside a large value is
-// made of, and keeps the error of an outlier that has long left the window. The spread of a constant sample is exactly zero, and
-// an unknown value (NaN) makes those samples unknown that hold it and no other.
+// moments are the count, the sum and the sum of squares of a sample, both counted from the sample's first value. The zero value is the
+// empty sample. Samples are put together and never taken apart: a difference of running sums loses the digits that a small spread
+// beside a large value is made of, and keeps the error of an outlier that has long left the window. The spread of a constant sample is
+// exactly zero, and an unknown value (NaN) makes those samples unknown that hold it and no other.
+//
+// Sums of squares are often distrusted because a spread is then the small difference of two large numbers. Counted from a member of the
+// sample it is not: where the value farthest from that member lies D away, the sums of n values are at most n*D*D, and the squared
+// deviations, to which these two values belong, at least D*D/2. So no more than a factor of 2n is lost, three of sixteen digits for
+// the samples here, and there is no division until someone asks. (The shift is that of Chan, Golub and LeVeque, The American
+// Statistician 37, 1983.)
 type moments struct {
-	n int
-	// The mean is kept as the distance off from the sample's first value, so that it does not round to the size of the values.
-	first, off float64
-	m2         float64
+	n                   int
+	first, sum, squares float64
 }
 
-// add is m with one more value: Welford's recurrence (Technometrics 4, 1962), counted from the first value.
+// add is m with one more value.
 func (m moments) add(x float64) moments {
 	if m.n == 0 {
-		return moments{n: 1, first: x}
+		m.first = x
 	}
-	m.n++
 	y := x - m.first
-	d := y - m.off
-	m.off += d / float64(m.n)
-	m.m2 += float64(d * (y - m.off))
+	m.n++
+	m.sum += y
+	m.squares += float64(y * y)
 	return m
 }
 
-// merge is the union of two samples that share no value: the pairwise formula of Chan, Golub and LeVeque (Stanford STAN-CS-79-773,
-// 1979).
+// merge is the union of two samples that share no value. It is counted from the first value of m.
 func (m moments) merge(o moments) moments {
 	switch {
 	case m.n == 0:
@@ -49,11 +51,10 @@ func (m moments) merge(o moments) moments {
 	case o.n == 0:
 		return m
 	}
-	a, b := float64(m.n), float64(o.n)
-	d := (o.first - m.first) + (o.off - m.off)
+	d, n := o.first-m.first, float64(o.n)
 	m.n += o.n
-	m.off += float64(d * (b / (a + b)))
-	m.m2 += o.m2 + float64(d*d*(a*b/(a+b)))
+	m.squares += o.squares + float64(d*(float64(2*o.sum)+float64(n*d)))
+	m.sum += o.sum + float64(n*d)
 	return m
 }
 
@@ -62,7 +63,12 @@ func (m moments) mean() float64 {
 	if m.n == 0 {
 		return math.NaN()
 	}
-	return m.first + m.off
+	return m.first + m.sum/float64(m.n)
+}
+
+// deviations is the sum of the squared deviations from the mean.
+func (m moments) deviations() float64 {
+	return max(0, m.squares-float64(m.sum*(m.sum/float64(m.n))))
 }
 
 // sd is the sample standard deviation (n-1), NaN for fewer than two values.
@@ -70,78 +76,74 @@ func (m moments) sd() float64 {
 	if m.n < 2 {
 		return math.NaN()
 	}
-	return math.Sqrt(m.m2 / float64(m.n-1))
+	return math.Sqrt(m.deviations() / float64(m.n-1))
 }
 
-// windows answers for the moments of many stretches of one sequence of values. It cuts the sequence into blocks and keeps the
-// moments from every value to both ends of its block: a stretch over the border of two blocks is then one merge. This is the
-// method of van Herk (1992) and of Gil and Werman (1993) for sliding minima, with moments in the minimum's place.
+// windows answers for the moments of stretches of one sequence of values. It cuts the sequence into blocks and has the moments from every
+// value of a block to the block's end, and those of a growing stretch after it: a stretch over the border of two blocks is then one
+// merge. This is the method of van Herk (1992) and of Gil and Werman (1993) for sliding minima, with moments in the minimum's
+// place. Stretches that only ever move forward, and are as wide as a block, cost O(1) each and memory for one block. Any other is
+// answered, too, with the same bits as in any other order.
 type windows struct {
-	values             []float64
-	block              []int
-	fromStart, toClose []moments
+	values []float64
+	// block tells the number of the block of the i-th value. It never falls.
+	block func(i int) int
+	// tails[i] is of values[from+i:end], where end closes the block that from lies in.
+	tails     []moments
+	from, end int
+	// run is of values[runFrom:runEnd].
+	run             moments
+	runFrom, runEnd int
 }
-
-// newWindows prepares windows over values. block tells the number of the block of the i-th value and never falls. Stretches as wide
-// as a block cost O(1).
-func newWindows(values []float64, block func(i int) int) windows {
-	w := windows{
-		values:    values,
-		block:     make([]int, len(values)),
-		fromStart: make([]moments, len(values)),
-		toClose:   make([]moments, len(values)),
-	}
-	var run moments
-	for i, v := range values {
-		w.block[i] = block(i)
-		if w.opens(i) {
-			run = moments{}
-		}
-		run = run.add(v)
-		w.fromStart[i] = run
-	}
-	for i, v := range slices.Backward(values) {
-		if w.closes(i) {
-			run = moments{}
-		}
-		run = run.add(v)
-		w.toClose[i] = run
-	}
-	return w
-}
-
-// opens tells whether the i-th value is the first of its block, closes whether it is the last.
-func (w windows) opens(i int) bool  { return i == 0 || w.block[i-1] != w.block[i] }
-func (w windows) closes(i int) bool { return i == len(w.block)-1 || w.block[i+1] != w.block[i] }
 
 // over is the moments of values[lo:hi].
-func (w windows) over(lo, hi int) moments {
+func (w *windows) over(lo, hi int) moments {
 	if lo >= hi {
 		return moments{}
 	}
-	switch first, last := w.block[lo], w.block[hi-1]; {
-	case first == last && w.opens(lo):
-		return w.fromStart[hi-1]
-	case first == last && w.closes(hi-1):
-		return w.toClose[lo]
-	case first+1 == last:
-		return w.toClose[lo].merge(w.fromStart[hi-1])
+	if lo < w.from || lo >= w.end {
+		w.enter(lo)
 	}
-	var m moments // a stretch that the blocks were not cut for
-	for _, v := range w.values[lo:hi] {
-		m = m.add(v)
+	if hi < w.end { // the stretch begins with its block, where the values before are missing
+		return w.running(lo, hi)
 	}
-	return m
+	return w.tails[lo-w.from].merge(w.running(w.end, hi))
 }
 
-// trailing yields for every i the moments of the n values that end with values[i]: the empty sample where there are fewer than n.
-func trailing(values []float64, n int) []moments {
-	w := newWindows(values, func(i int) int { return i / n })
-	out := make([]moments, len(values))
-	for i := n - 1; i < len(values); i++ {
-		out[i] = w.over(i+1-n, i+1)
+// enter sets the tails of the block of the i-th value, from there on.
+func (w *windows) enter(i int) {
+	w.from, w.end = i, i+1
+	for block := w.block(i); w.end < len(w.values) && w.block(w.end) == block; {
+		w.end++
 	}
-	return out
+	w.tails = slices.Grow(w.tails[:0], w.end-i)[:w.end-i]
+	var tail moments
+	for j, v := range slices.Backward(w.values[i:w.end]) {
+		tail = tail.add(v)
+		w.tails[j] = tail
+	}
+}
+
+// running is the moments of values[from:to], counted on from the last answer where that began at the same value.
+func (w *windows) running(from, to int) moments {
+	if from != w.runFrom || to < w.runEnd {
+		w.runFrom, w.runEnd, w.run = from, from, moments{}
+	}
+	for ; w.runEnd < to; w.runEnd++ {
+		w.run = w.run.add(w.values[w.runEnd])
+	}
+	return w.run
+}
+
+// trailing answers for the n values that end with values[i]: the empty sample where there are fewer. It is cheap for ascending i.
+func trailing(values []float64, n int) func(i int) moments {
+	w := windows{values: values, block: func(i int) int { return i / n }}
+	return func(i int) moments {
+		if i+1 < n {
+			return moments{}
+		}
+		return w.over(i+1-n, i+1)
+	}
 }
 
 // changes yields the differences between neighbours: changes(v)[i] is v[i+1] - v[i].
@@ -241,7 +243,7 @@ func trailingQuantiles(points []series.Point, values []float64, years, atLeast i
 		if !math.IsNaN(values[i]) {
 			window.insert(values[i])
 		}
-		for start := yearsBefore(point.ObservedAt, years); dayOf(points[oldest].ObservedAt) <= start; oldest++ {
+		for start := dayIn(point.ObservedAt).yearsBefore(years); dayOf(points[oldest].ObservedAt) <= start; oldest++ {
 			if !math.IsNaN(values[oldest]) {
 				window.remove(values[oldest])
 			}
@@ -262,10 +264,15 @@ func known(x float64) float64 {
 	return x
 }
 
-// known is the estimate without infinities.
-func (e Estimate) known() Estimate {
+// settle turns the infinities of an estimate into NaN.
+func (e *Estimate) settle() {
 	e.Value, e.Lo, e.Hi = known(e.Value), known(e.Lo), known(e.Hi)
 	e.Baseline, e.Scale = known(e.Baseline), known(e.Scale)
+}
+
+// known is the estimate without infinities.
+func (e Estimate) known() Estimate {
+	e.settle()
 	return e
 }
 
@@ -273,15 +280,6 @@ func (e Estimate) known() Estimate {
 func (c Component) known() Component {
 	c.Value, c.Baseline, c.Scale = known(c.Value), known(c.Baseline), known(c.Scale)
 	return c
-}
-
-// valuesOf is the bare values of points.
-func valuesOf(points []series.Point) []float64 {
-	out := make([]float64, len(points))
-	for i, p := range points {
-		out[i] = p.Value
-	}
-	return out
 }
 
 // until is the points at or before t, the rest of which is cut off without copying.

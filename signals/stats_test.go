@@ -55,7 +55,9 @@ func TestTrailingMomentsAgreeWithExactArithmetic(t *testing.T) {
 				values[i] = x
 			}
 			for _, n := range []int{2, 5, 60, 252} {
-				for i, m := range trailing(values, n) {
+				at := trailing(values, n)
+				for i := range values {
+					m := at(i)
 					if i < n-1 {
 						if m.n != 0 || !math.IsNaN(m.mean()) || !math.IsNaN(m.sd()) {
 							t.Fatalf("n %d, i %d: %+v from too short a history, want nothing", n, i, m)
@@ -86,10 +88,9 @@ func TestAConstantWindowHasNoSpreadWhateverStandsBesideIt(t *testing.T) {
 		for range 200 {
 			values = append(values, constant)
 		}
-		for i, m := range trailing(values, 7) {
-			if i < 9 {
-				continue // the window still holds another value
-			}
+		at := trailing(values, 7)
+		for i := 9; i < len(values); i++ { // before, the window still holds another value
+			m := at(i)
 			if m.mean() != constant || m.sd() != 0 {
 				t.Fatalf("window of %v: mean %v, sd %v, want the value and exactly 0", constant, m.mean(), m.sd())
 			}
@@ -110,14 +111,15 @@ func TestAnUnknownOrAbsurdValueLeavesNoTraceBehindItsWindow(t *testing.T) {
 	for _, bad := range []float64{math.NaN(), 1e300, -1e17} {
 		broken := slices.Clone(values)
 		broken[100] = bad
-		clean, got := trailing(values, 30), trailing(broken, 30)
-		for i := range got {
+		before, after := trailing(values, 30), trailing(broken, 30)
+		for i := range values {
+			clean, got := before(i), after(i)
 			touched := i >= 100 && i < 130
-			if !touched && got[i] != clean[i] {
-				t.Fatalf("%v at 100 changed the window that ends at %d: %+v, want %+v", bad, i, got[i], clean[i])
+			if !touched && got != clean {
+				t.Fatalf("%v at 100 changed the window that ends at %d: %+v, want %+v", bad, i, got, clean)
 			}
-			if touched && math.IsNaN(bad) && !(math.IsNaN(got[i].mean()) && math.IsNaN(got[i].sd())) {
-				t.Fatalf("the window that ends at %d holds NaN but has mean %v, sd %v", i, got[i].mean(), got[i].sd())
+			if touched && math.IsNaN(bad) && !(math.IsNaN(got.mean()) && math.IsNaN(got.sd())) {
+				t.Fatalf("the window that ends at %d holds NaN but has mean %v, sd %v", i, got.mean(), got.sd())
 			}
 		}
 	}
@@ -137,7 +139,7 @@ func TestWindowsAnswerForAnyStretchAndAnyBlocks(t *testing.T) {
 			}
 			blocks[i] = block
 		}
-		w := newWindows(values, func(i int) int { return blocks[i] })
+		w := windows{values: values, block: func(i int) int { return blocks[i] }}
 		for range 100 {
 			lo := rng.IntN(len(values))
 			hi := lo + rng.IntN(len(values)-lo+1)
@@ -312,6 +314,37 @@ func TestUntilCutsAfterAnInstant(t *testing.T) {
 	for day, want := range map[string]int{"2024-01-01": 0, "2024-01-02": 1, "2024-01-04": 2, "2024-01-05": 3, "2025-01-01": 3} {
 		if got := until(points, date(day)); len(got) != want {
 			t.Errorf("until(%s) holds %d points, want %d", day, len(got), want)
+		}
+	}
+}
+
+// The bound that the comment of moments states: a sample counted from its farthest outlier loses no more than a factor of 2n.
+func TestASampleCountedFromAnOutlierKeepsItsDigits(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(19, 20))
+	for _, outlier := range []float64{-36.98, 1e4, 1e9, 1e15} {
+		for _, n := range []int{2, 30, 155} {
+			values := []float64{outlier}
+			for range n - 1 {
+				values = append(values, 20+rng.NormFloat64())
+			}
+			one, halves := moments{}, moments{}
+			for _, v := range values {
+				one = one.add(v)
+			}
+			for _, part := range [][]float64{values[:n/2], values[n/2:]} {
+				var m moments
+				for _, v := range part {
+					m = m.add(v)
+				}
+				halves = halves.merge(m)
+			}
+			mean, sd := exact(values)
+			for what, m := range map[string]moments{"one by one": one, "in halves": halves} {
+				if math.Abs(m.mean()-mean) > 1e-12*sd || math.Abs(m.sd()-sd) > 1e-12*sd {
+					t.Errorf("%v beside %d values, %s: %v, %v, want %v, %v", outlier, n-1, what, m.mean(), m.sd(), mean, sd)
+				}
+			}
 		}
 	}
 }

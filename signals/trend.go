@@ -27,7 +27,7 @@ func fitTrend(years, values []float64, year int) trend {
 	for i := range n {
 		cross += float64((years[i] - x.mean()) * (values[i] - y.mean()))
 	}
-	slope, ahead := cross/x.m2, float64(year)-x.mean()
+	slope, ahead := cross/x.deviations(), float64(year)-x.mean()
 	for i := range n {
 		residual := values[i] - y.mean() - float64(slope*(years[i]-x.mean()))
 		squares += float64(residual * residual)
@@ -36,7 +36,7 @@ func fitTrend(years, values []float64, year int) trend {
 		year: year, n: n, slope: slope,
 		value:    y.mean() + float64(slope*ahead),
 		se:       math.Sqrt(squares / float64(n-2)),
-		leverage: 1/float64(n) + float64(ahead*ahead/x.m2),
+		leverage: 1/float64(n) + float64(ahead*ahead/x.deviations()),
 	}
 }
 
