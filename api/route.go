@@ -22,10 +22,12 @@ type handler func(w http.ResponseWriter, r *http.Request) error
 // failure is an error that has a code on the wire. Its texts are public.
 type failure struct {
 	code, detail string
-	// allow and retryAfter are header fields of the answer; empty: none.
-	allow, retryAfter string
-	known             []string
-	errors            []view.ParameterError
+	// allow, retryAfter and challenge (WWW-Authenticate) are header fields of the answer; empty: none.
+	allow, retryAfter, challenge string
+	known                        []string
+	errors                       []view.ParameterError
+	// extend adds what only problems of this code have; nil: nothing.
+	extend func(*view.Problem)
 }
 
 func (f *failure) Error() string { return f.code + ": " + f.detail }
@@ -164,6 +166,13 @@ func send(w http.ResponseWriter, r *http.Request, major, minor string, d *view.D
 // reply answers with a document, or with 304 where the client has it. Last-Modified is for people: it tells when the data became
 // known, and a status may change after that, so If-Modified-Since is not looked at.
 func reply(w http.ResponseWriter, r *http.Request, d *view.Document) {
+	rep, status := representation(r, d)
+	maps.Copy(w.Header(), rep.Header)
+	transmit(w, r, rep, status)
+}
+
+// representation picks the form of a document that the client gets, and the status: 200, or 304 where it has that form.
+func representation(r *http.Request, d *view.Document) (*view.Representation, int) {
 	rep, known := &d.Identity, r.Header["If-None-Match"]
 	match := len(known) > 0 && hasTag(known, rep.ETag)
 	if d.Gzip.Body != nil && acceptsGzip(r.Header["Accept-Encoding"]) {
@@ -172,9 +181,27 @@ func reply(w http.ResponseWriter, r *http.Request, d *view.Document) {
 			rep, match = &d.Gzip, zip
 		}
 	}
-	h := w.Header()
-	maps.Copy(h, rep.Header)
 	if match {
+		return rep, http.StatusNotModified
+	}
+	return rep, http.StatusOK
+}
+
+// choose is representation for a document of any media type, if the client takes that.
+func choose(r *http.Request, d *view.Document) (*view.Representation, int, error) {
+	mediaType, _, _ := strings.Cut(d.Identity.Header.Get("Content-Type"), ";")
+	major, minor, _ := strings.Cut(mediaType, "/")
+	if !accepts(r.Header["Accept"], major, minor) {
+		return nil, 0, &failure{code: view.CodeNotAcceptable, detail: fmt.Sprintf("This is served as %s only.", mediaType)}
+	}
+	rep, status := representation(r, d)
+	return rep, status, nil
+}
+
+// transmit sends a representation whose fields are in the header already.
+func transmit(w http.ResponseWriter, r *http.Request, rep *view.Representation, status int) {
+	if status == http.StatusNotModified {
+		h := w.Header()
 		delete(h, "Content-Type")
 		delete(h, "Content-Length")
 		delete(h, "Content-Encoding")
@@ -239,6 +266,12 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	if f.retryAfter != "" {
 		h.Set("Retry-After", f.retryAfter)
+	}
+	if f.challenge != "" {
+		h.Set("WWW-Authenticate", f.challenge)
+	}
+	if f.extend != nil {
+		f.extend(&p)
 	}
 	if s.o.Pages != nil && h.Get("Access-Control-Allow-Origin") == "" {
 		h.Set("Vary", "Accept")

@@ -41,6 +41,10 @@ type Options struct {
 	Pages Pages
 	// Ready are asked by /readyz, beside the view's first load.
 	Ready []Check
+	// Accounts may be nil: then there are no keys, and nothing that needs one.
+	Accounts *Accounts
+	// Data holds the data endpoints by their path below /api/v1, as in the table of prices.
+	Data map[string]Build
 	// Log gets a line for each fault of ours, and for each request at debug level.
 	Log *slog.Logger
 }
@@ -52,6 +56,8 @@ type Server struct {
 	log     *slog.Logger
 	public  http.Handler
 	signals http.Handler
+	// till is nil where there are no accounts.
+	till *till
 	// security are the fields of every answer.
 	security http.Header
 }
@@ -70,6 +76,12 @@ func New(o Options) *Server {
 	s.get(public, "/api/signals/{id}/brief", s.brief)
 	s.get(public, "/api/signals/{id}/history", s.history)
 	s.get(public, "/api/signals/{id}/vintages", s.vintages)
+	if o.Accounts != nil {
+		s.till = newTill(*o.Accounts, o.Log)
+		for path, build := range o.Data {
+			s.keyed(public, path, build)
+		}
+	}
 	s.get(public, "/healthz", s.healthz)
 	s.get(public, "/readyz", s.readyz)
 	s.get(public, "/", s.page)
@@ -91,6 +103,16 @@ func (s *Server) Handler() http.Handler { return s.public }
 
 // SignalsHandler serves the Signals API alone, at the root.
 func (s *Server) SignalsHandler() http.Handler { return s.signals }
+
+// Run keeps what the server remembers of keys current until ctx ends, and returns nil then. While it does not run, nothing is
+// remembered.
+func (s *Server) Run(ctx context.Context) error {
+	if s.till == nil {
+		<-ctx.Done()
+		return nil
+	}
+	return s.till.keys.run(ctx)
+}
 
 // Serve answers requests for Handler until ctx ends, and closes ln. It returns nil when ctx ended, after the requests in flight
 // were answered or three seconds have passed.

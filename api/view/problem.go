@@ -15,6 +15,11 @@ type Problem struct {
 	KnownSignals []string `json:"known_signals,omitempty"`
 	// Errors are the faults of the request, where the code is CodeInvalidParameter or CodeInvalidCursor.
 	Errors []ParameterError `json:"errors,omitempty"`
+	// Balance, Cost and where to pay, where the code is CodeInsufficientBalance.
+	Balance  *Money `json:"balance,omitempty"`
+	Cost     *Money `json:"cost,omitempty"`
+	TopUpURL string `json:"top_up_url,omitempty"`
+	X402URL  string `json:"x402_url,omitempty"`
 }
 
 // ParameterError is one fault of a request.
@@ -26,14 +31,25 @@ type ParameterError struct {
 
 // The problem codes. Once published, a code keeps its meaning.
 const (
-	CodeInvalidParameter = "invalid_parameter"
-	CodeInvalidCursor    = "invalid_cursor"
-	CodeNotFound         = "not_found"
-	CodeUnknownSignal    = "unknown_signal"
-	CodeMethodNotAllowed = "method_not_allowed"
-	CodeNotAcceptable    = "not_acceptable"
-	CodeInternalError    = "internal_error"
-	CodeUnavailable      = "dependency_unavailable"
+	CodeInvalidRequest      = "invalid_request"
+	CodeInvalidParameter    = "invalid_parameter"
+	CodeInvalidCursor       = "invalid_cursor"
+	CodeMissingKey          = "missing_api_key"
+	CodeInvalidKey          = "invalid_api_key"
+	CodeRevokedKey          = "revoked_api_key"
+	CodeInsufficientBalance = "insufficient_balance"
+	CodePlanRequired        = "plan_required"
+	CodeNotFound            = "not_found"
+	CodeUnknownSignal       = "unknown_signal"
+	CodeMethodNotAllowed    = "method_not_allowed"
+	CodeNotAcceptable       = "not_acceptable"
+	CodeBodyTooLarge        = "body_too_large"
+	CodeUnsupportedType     = "unsupported_media_type"
+	CodeIdempotencyReused   = "idempotency_key_reused"
+	CodeRateLimited         = "rate_limited"
+	CodeQuotaExhausted      = "daily_quota_exhausted"
+	CodeInternalError       = "internal_error"
+	CodeUnavailable         = "dependency_unavailable"
 )
 
 // ProblemKind is what all problems with one code have in common.
@@ -49,6 +65,11 @@ type ProblemKind struct {
 func ProblemKinds() []ProblemKind {
 	return []ProblemKind{
 		{
+			Code: CodeInvalidRequest, Title: "Invalid request", Status: 400,
+			Meaning: "The request is not well formed: its body is no JSON object, or a header field cannot be read.",
+			Remedy:  "Mend what the detail names, and send the request again.",
+		},
+		{
 			Code: CodeInvalidParameter, Title: "Invalid parameter", Status: 400,
 			Meaning: "A parameter of the request has a value that is not understood, or is out of its bounds.",
 			Remedy:  "Mend the parameters that the member errors names, each with what is wrong with it.",
@@ -57,6 +78,31 @@ func ProblemKinds() []ProblemKind {
 			Code: CodeInvalidCursor, Title: "Invalid cursor", Status: 400,
 			Meaning: "The cursor was not made by an answer of this listing in this order.",
 			Remedy:  "Take next_cursor of the answer before, with the same order and vintages, or leave the cursor out to begin anew.",
+		},
+		{
+			Code: CodeMissingKey, Title: "Missing API key", Status: 401,
+			Meaning: "This address answers to API keys, and the request shows none.",
+			Remedy:  "Send the header Authorization: Bearer <API key>. A key is free: POST /api/v1/auth/register.",
+		},
+		{
+			Code: CodeInvalidKey, Title: "Invalid API key", Status: 401,
+			Meaning: "The request shows a key that does not exist, or one with a typing error.",
+			Remedy:  "Compare it with the one that the registration answered: tmk_live_ and 36 letters and digits.",
+		},
+		{
+			Code: CodeRevokedKey, Title: "Revoked API key", Status: 401,
+			Meaning: "The key existed, and was revoked, or replaced by a rotation whose time of grace is over.",
+			Remedy:  "Use the key that the rotation answered, or register another one.",
+		},
+		{
+			Code: CodeInsufficientBalance, Title: "Insufficient balance", Status: 402,
+			Meaning: "The key's balance does not cover the price of the request. Nothing was deducted.",
+			Remedy:  "Top the balance up at top_up_url, or pay for the single request at x402_url.",
+		},
+		{
+			Code: CodePlanRequired, Title: "Plan required", Status: 403,
+			Meaning: "The key is good, and its plan does not include this.",
+			Remedy:  "Upgrade the key to the Pro plan by a transfer: POST /api/v1/payments/verify.",
 		},
 		{
 			Code: CodeNotFound, Title: "Not found", Status: 404,
@@ -77,6 +123,31 @@ func ProblemKinds() []ProblemKind {
 			Code: CodeNotAcceptable, Title: "Not acceptable", Status: 406,
 			Meaning: "The request's Accept header excludes every media type that is served here.",
 			Remedy:  "Leave the Accept header out, or let it include the media type that the detail names.",
+		},
+		{
+			Code: CodeBodyTooLarge, Title: "Body too large", Status: 413,
+			Meaning: "The body of the request has more than 64 KiB.",
+			Remedy:  "Send no more than the members that the address asks for.",
+		},
+		{
+			Code: CodeUnsupportedType, Title: "Unsupported media type", Status: 415,
+			Meaning: "The body of the request is not marked as JSON.",
+			Remedy:  "Send a JSON object with the header Content-Type: application/json, and not compressed.",
+		},
+		{
+			Code: CodeIdempotencyReused, Title: "Idempotency key reused", Status: 422,
+			Meaning: "This Idempotency-Key was used within a day, for a request with another body.",
+			Remedy:  "Take another Idempotency-Key for each request that is not a repetition, such as a UUID.",
+		},
+		{
+			Code: CodeRateLimited, Title: "Rate limited", Status: 429,
+			Meaning: "There were more requests than the header RateLimit-Policy allows.",
+			Remedy:  "Go on after the seconds that the Retry-After header names.",
+		},
+		{
+			Code: CodeQuotaExhausted, Title: "Daily quota exhausted", Status: 429,
+			Meaning: "The plan's requests of this UTC day are used up.",
+			Remedy:  "Go on after 00:00 UTC, in the seconds that the Retry-After header names, or upgrade the key to the Pro plan.",
 		},
 		{
 			Code: CodeInternalError, Title: "Internal error", Status: 500,

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"tidemark/accounts"
 	"tidemark/api"
 	"tidemark/api/pages"
 	"tidemark/api/view"
@@ -201,9 +202,17 @@ func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, w
 	if err != nil {
 		return err
 	}
-	srv := api.New(api.Options{View: v, Pages: site, Ready: ready, Log: log})
+	tariff, err := accounts.NewTariff(accounts.Model(p.settings.BillingModel), p.settings.Prices)
+	if err != nil {
+		return usageError{fmt.Errorf("PRICES: %w", err)}
+	}
+	srv := api.New(api.Options{
+		View: v, Pages: site, Ready: ready, Log: log,
+		Accounts: &api.Accounts{DB: db, Tariff: tariff, Now: p.now},
+	})
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return v.Run(ctx) })
+	g.Go(func() error { return srv.Run(ctx) })
 	if l := on["ADDR"]; l != nil {
 		g.Go(func() error { return srv.Serve(ctx, l) })
 	}

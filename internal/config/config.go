@@ -66,6 +66,9 @@ type Settings struct {
 	AttesterDailyGwei    int64  `env:"ATTESTER_DAILY_GWEI" default:"5000000" roles:"up,worker" help:"The most that the attestations of one UTC day may cost together, in gwei (0.005 ether)."`
 	AttesterMaxGwei      int64  `env:"ATTESTER_MAX_GWEI" default:"10" roles:"up,worker" help:"The most that a unit of gas may cost an attestation, in gwei."`
 
+	BillingModel string `env:"BILLING_MODEL" default:"balance" roles:"up,api" help:"How the service is paid for: balance (each request deducts its price) or plan (Free and Pro, with daily quotas)."`
+	Prices       string `env:"PRICES" roles:"up,api" help:"Prices in US dollars of the endpoints that have none: /events=0.001,/economic-events=0.001,/digest/latest=0.002. Default: they cost nothing."`
+
 	Concurrency int    `env:"CONCURRENCY" default:"4" roles:"up,worker" help:"How many tasks a worker runs at once."`
 	LogFormat   string `env:"LOG_FORMAT" enum:"auto,text,json" default:"auto" roles:"all" help:"auto (text on a terminal, else JSON), text or json."`
 	LogLevel    string `env:"LOG_LEVEL" enum:"debug,info,warn,error" default:"info" roles:"all" help:"debug, info, warn or error."`
@@ -134,6 +137,9 @@ func (s Settings) Validate() error {
 	}
 	if s.AttesterMaxGwei < 1 || s.AttesterMaxGwei > 1e6 {
 		bad("ATTESTER_MAX_GWEI", "%d is no amount from 1 to 1000000", s.AttesterMaxGwei)
+	}
+	if s.BillingModel != "" && s.BillingModel != "balance" && s.BillingModel != "plan" {
+		bad("BILLING_MODEL", "%q is none of balance, plan", s.BillingModel)
 	}
 	if s.Concurrency < 1 {
 		bad("CONCURRENCY", "%d is less than 1", s.Concurrency)

@@ -1,0 +1,130 @@
+package accounts
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"log/slog"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A key is keyMark, 30 random base62 characters, and 6 more with their CRC-32, as GitHub's tokens are: scanners of leaked secrets find
+// it by its look, and a mistyped one is refused without asking anybody.
+const (
+	keyMark   = "tmk_live_"
+	randomLen = 30
+	checkLen  = 6
+	keyLen    = len(keyMark) + randomLen + checkLen
+	shownLen  = 4
+
+	base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+)
+
+// ErrKeyForm: the text is not a key. It may be a key with a typing error.
+var ErrKeyForm = errors.New("this is no API key, or one with a typing error")
+
+// Key is what a client holds. It never shows itself in a log or an error: only Reveal returns it.
+type Key struct{ text string }
+
+// NewKey draws a key. random must be good enough for secrets, as crypto/rand.Reader is. The key has 178 bits of it, so its hash can be
+// a fast one.
+func NewKey(random io.Reader) (Key, error) {
+	var text [randomLen]byte
+	var draw [1]byte
+	for i := 0; i < len(text); {
+		if _, err := io.ReadFull(random, draw[:]); err != nil {
+			return Key{}, fmt.Errorf("draw a key: %w", err)
+		}
+		// 248 is the largest multiple of 62 in a byte: what lies above would make some characters likelier.
+		if draw[0] < 248 {
+			text[i] = base62[draw[0]%62]
+			i++
+		}
+	}
+	return Key{keyMark + string(text[:]) + checksum(string(text[:]))}, nil
+}
+
+// ParseKey reads a key. The error is ErrKeyForm and does not repeat the text.
+func ParseKey(s string) (Key, error) {
+	if len(s) != keyLen || !strings.HasPrefix(s, keyMark) {
+		return Key{}, ErrKeyForm
+	}
+	random, check := s[len(keyMark):keyLen-checkLen], s[keyLen-checkLen:]
+	for i := range random {
+		if strings.IndexByte(base62, random[i]) < 0 {
+			return Key{}, ErrKeyForm
+		}
+	}
+	if subtle.ConstantTimeCompare([]byte(check), []byte(checksum(random))) != 1 {
+		return Key{}, ErrKeyForm
+	}
+	return Key{s}, nil
+}
+
+// checksum is the CRC-32 (IEEE) of the random characters in base62, six digits.
+func checksum(random string) string {
+	sum := crc32.ChecksumIEEE([]byte(random))
+	var out [checkLen]byte
+	for i := checkLen - 1; i >= 0; i-- {
+		out[i] = base62[sum%62]
+		sum /= 62
+	}
+	return string(out[:])
+}
+
+// Reveal returns the whole key, to hand it to its owner, once.
+func (k Key) Reveal() string { return k.text }
+
+// Prefix is the part by which people may recognise the key: "tmk_live_Ab3d".
+func (k Key) Prefix() string {
+	if k.text == "" {
+		return ""
+	}
+	return k.text[:len(keyMark)+shownLen]
+}
+
+// Hash is what is stored of the key.
+func (k Key) Hash() KeyHash { return sha256.Sum256([]byte(k.text)) }
+
+// String is the prefix, so that a key that is printed by mistake gives nothing away.
+func (k Key) String() string { return k.Prefix() + "…" }
+
+// GoString is String.
+func (k Key) GoString() string { return k.String() }
+
+// LogValue is String.
+func (k Key) LogValue() slog.Value { return slog.StringValue(k.String()) }
+
+// KeyHash is the SHA-256 of a key.
+type KeyHash [sha256.Size]byte
+
+// Equal compares in a time that does not depend on the hashes.
+func (h KeyHash) Equal(other []byte) bool { return subtle.ConstantTimeCompare(h[:], other) == 1 }
+
+const maxName = 100
+
+// CleanName returns a key's name without the blanks around it. A name has 1 to 100 characters and none that control a terminal or
+// break a line; else the error says what is wrong, for its author.
+func CleanName(s string) (string, error) {
+	if !utf8.ValidString(s) {
+		return "", errors.New("the name is not UTF-8")
+	}
+	s = strings.TrimSpace(s)
+	switch n := utf8.RuneCountInString(s); {
+	case n == 0:
+		return "", errors.New("the name is empty")
+	case n > maxName:
+		return "", fmt.Errorf("the name has %d characters, more than %d", n, maxName)
+	}
+	for _, c := range s {
+		if unicode.In(c, unicode.Cc, unicode.Zl, unicode.Zp) {
+			return "", fmt.Errorf("the name has the control character %U", c)
+		}
+	}
+	return s, nil
+}

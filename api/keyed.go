@@ -1,0 +1,244 @@
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"tidemark/accounts"
+	"tidemark/api/view"
+	"tidemark/internal/postgres"
+)
+
+// Build makes the whole answer of a data endpoint, before anybody pays for it, or returns an error having promised nothing. It knows
+// nothing of keys, prices and quotas: the same function answers to a key and to a payment. Whatever it returns may be sent, or dropped
+// because the price could not be taken.
+type Build func(r *http.Request, c Caller) (Answer, error)
+
+// Caller is what a build function may know of who asks.
+type Caller struct {
+	// Level is how much the answer may show.
+	Level accounts.Level
+}
+
+// Answer is a finished document with the fields that this request alone has.
+type Answer struct {
+	Document *view.Document
+	// Header holds Link, Content-Disposition and the like; nil: none.
+	Header http.Header
+}
+
+// Accounts is what the server needs to know keys and to take money.
+type Accounts struct {
+	// DB works as the API's role.
+	DB *postgres.DB
+	// Tariff is the model in force and its prices.
+	Tariff accounts.Tariff
+	// Now is the wall clock: keys and money concern people who wait.
+	Now func() time.Time
+}
+
+// till is the inside of Accounts.
+type till struct {
+	Accounts
+
+	keys    *keyring
+	charger *postgres.Charger
+}
+
+func newTill(a Accounts, log *slog.Logger) *till {
+	return &till{Accounts: a, keys: newKeyring(a.DB, log), charger: postgres.NewCharger(a.DB)}
+}
+
+// cacheKeyed is for answers to one key: they may be kept, and must be asked about, so that a 304 costs nothing.
+const cacheKeyed = "private, no-cache"
+
+// keyed registers a data endpoint for which a key is needed. path is below /api/v1 and one of the tariff's.
+func (s *Server) keyed(mux *http.ServeMux, path string, build Build) {
+	e, ok := s.till.Tariff.Endpoint(path)
+	if !ok {
+		panic(fmt.Sprintf("the endpoint %s has no line in the table of prices", path))
+	}
+	s.get(mux, "/api/v1"+path, func(w http.ResponseWriter, r *http.Request) error { return s.deliver(w, r, e, build) })
+}
+
+// deliver makes the whole answer, then takes what it costs, then sends it. What is not sent, is an error, or gives the client nothing
+// new costs nothing.
+func (s *Server) deliver(w http.ResponseWriter, r *http.Request, e accounts.Endpoint, build Build) error {
+	key, err := s.authenticate(w, r)
+	if err != nil {
+		return err
+	}
+	for again := false; ; again = true {
+		plan := accounts.PlanAt(s.till.Tariff.Model, key.ProUntil, s.till.Now())
+		level, ok := plan.Sees(e)
+		if !ok {
+			return &failure{code: view.CodePlanRequired, detail: "The Free plan has no view of this. The Pro plan has."}
+		}
+		answer, err := build(r, Caller{Level: level})
+		if err != nil {
+			return err
+		}
+		rep, status, err := choose(r, answer.Document)
+		if err != nil {
+			return err
+		}
+		err = s.settle(w, r, key, plan, e, status)
+		if errors.Is(err, errPlanChanged) && !again {
+			// The plan ended, or began, since the key was last read: answer anew, for what it is now.
+			if key, err = s.till.keys.reload(r.Context(), key); err != nil {
+				return s.unavailable(r, err)
+			}
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		h := w.Header()
+		maps.Copy(h, rep.Header)
+		for name, values := range answer.Header {
+			if name == "Vary" { // beside that of the compression
+				values = append(h[name], values...)
+			}
+			h[name] = values
+		}
+		h.Set("Cache-Control", cacheKeyed)
+		transmit(w, r, rep, status)
+		return nil
+	}
+}
+
+var errPlanChanged = errors.New("the key is on another plan by now")
+
+// settle takes the price of an answer that is about to be sent with a status, or counts it against the day, and says so in the header.
+func (s *Server) settle(w http.ResponseWriter, r *http.Request, key postgres.Key, plan accounts.Plan, e accounts.Endpoint, status int) error {
+	h := w.Header()
+	counts := accounts.Counts(r.Method, status)
+	if s.till.Tariff.Model == accounts.ModelPlan {
+		if quota := plan.Quota(); quota > 0 {
+			h.Add("RateLimit-Policy", fmt.Sprintf(`"day";q=%d;w=86400`, quota))
+		}
+		if !counts {
+			return nil
+		}
+		return s.count(h, r, key, plan, e)
+	}
+	if !counts {
+		h.Set("X-Request-Cost", accounts.Micros(0).String())
+		return nil
+	}
+	digest, err := requestDigest(r)
+	if err != nil {
+		return err
+	}
+	cost := s.till.Tariff.Cost(e, r.Method, status)
+	out, err := s.till.charger.Charge(r.Context(), postgres.Charge{
+		KeyID: key.ID, Price: cost, Endpoint: e.Path, RequestID: h.Get("X-Request-Id"), Digest: digest,
+	})
+	if err != nil {
+		return s.unavailable(r, err)
+	}
+	switch out.Outcome {
+	case postgres.Charged:
+	case postgres.PaidBefore:
+		cost = 0
+	case postgres.ChargeRefused:
+		return s.insufficient(r, cost, out.Balance)
+	default:
+		return errRevoked
+	}
+	h.Set("X-Request-Cost", cost.String())
+	h.Set("X-Balance-Remaining", out.Balance.String())
+	return nil
+}
+
+func (s *Server) count(h http.Header, r *http.Request, key postgres.Key, plan accounts.Plan, e accounts.Endpoint) error {
+	out, err := s.till.charger.Count(r.Context(), postgres.Request{KeyID: key.ID, Endpoint: e.Path, Pro: plan == accounts.PlanPro})
+	if err != nil {
+		return s.unavailable(r, err)
+	}
+	switch out.Outcome {
+	case postgres.PlanChanged:
+		return errPlanChanged
+	case postgres.KeyRevoked, postgres.KeyUnknown:
+		return errRevoked
+	}
+	h.Add("RateLimit", fmt.Sprintf(`"day";r=%d;t=%d`, max(int64(plan.Quota())-out.Used, 0), out.SecondsLeft))
+	if out.Outcome == postgres.QuotaExhausted {
+		return &failure{
+			code:       view.CodeQuotaExhausted,
+			detail:     fmt.Sprintf("The %d requests of this UTC day are used up.", plan.Quota()),
+			retryAfter: strconv.Itoa(out.SecondsLeft),
+		}
+	}
+	return nil
+}
+
+// insufficient says what is missing, and how to pay.
+func (s *Server) insufficient(r *http.Request, cost, balance accounts.Micros) error {
+	base := s.view.PublicURL()
+	return &failure{
+		code:   view.CodeInsufficientBalance,
+		detail: fmt.Sprintf("This request costs %s USD; the balance is %s USD.", cost, balance),
+		extend: func(p *view.Problem) {
+			p.Balance, p.Cost = new(view.USD(balance)), new(view.USD(cost))
+			p.TopUpURL = base + "/dashboard"
+			if rest, ok := strings.CutPrefix(r.URL.EscapedPath(), "/api/v1"); ok {
+				p.X402URL = base + "/api/v1/x402" + rest
+			}
+		},
+	}
+}
+
+// unavailable is the problem of accounts that cannot be asked. Without them nothing that has a price, or a key, is served.
+func (s *Server) unavailable(r *http.Request, err error) error {
+	if r.Context().Err() != nil {
+		panic(http.ErrAbortHandler) // nobody waits for an answer
+	}
+	if !errors.Is(err, postgres.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	s.log.WarnContext(r.Context(), "keys cannot be served, the database is away", "err", err)
+	return &failure{code: view.CodeUnavailable, detail: "Keys and balances are kept in a database that is away.", retryAfter: "5"}
+}
+
+// maxIdempotencyKey is the longest Idempotency-Key, in bytes.
+const maxIdempotencyKey = 255
+
+// idempotencyKey is the request's, empty where it has none.
+func idempotencyKey(r *http.Request) (string, error) {
+	given := r.Header["Idempotency-Key"]
+	if len(given) == 0 {
+		return "", nil
+	}
+	if len(given) > 1 || given[0] == "" || len(given[0]) > maxIdempotencyKey {
+		return "", &failure{code: view.CodeInvalidRequest, detail: "The Idempotency-Key must be one text of 1 to 255 bytes."}
+	}
+	return given[0], nil
+}
+
+// requestDigest stands for a request that is not to be paid twice: its Idempotency-Key, path and query. Nil where it has none.
+func requestDigest(r *http.Request) ([]byte, error) {
+	key, err := idempotencyKey(r)
+	if err != nil || key == "" {
+		return nil, err
+	}
+	d := digest(key, r.URL.EscapedPath(), r.URL.RawQuery)
+	return d[:], nil
+}
+
+// digest is the SHA-256 of some texts, with the length of each before it, so that no two lists of texts are taken for each other.
+func digest(texts ...string) [sha256.Size]byte {
+	h := sha256.New()
+	for _, t := range texts {
+		_, _ = fmt.Fprintf(h, "%d:%s", len(t), t) // a hash never fails
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+}

@@ -1,0 +1,166 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"tidemark/accounts"
+	"tidemark/api/view"
+	"tidemark/internal/postgres"
+)
+
+// keyring remembers the keys that were used lately. It trusts its memory only while it hears of every change: before the first
+// connection, and after the loss of one, each key is looked up. It is safe for concurrent use.
+type keyring struct {
+	db  *postgres.DB
+	log *slog.Logger
+
+	mu sync.RWMutex
+	// listening tells that changes are heard. epoch counts them: what was read before one is not remembered after it.
+	listening bool
+	epoch     uint64
+	byHash    map[accounts.KeyHash]postgres.Key
+}
+
+const (
+	// maxKeys bounds the memory: some 40 MB.
+	maxKeys = 100_000
+	// lookupTimeout bounds one look at the database.
+	lookupTimeout = 5 * time.Second
+)
+
+func newKeyring(db *postgres.DB, log *slog.Logger) *keyring {
+	return &keyring{db: db, log: log, byHash: map[accounts.KeyHash]postgres.Key{}}
+}
+
+// run hears of changes until ctx ends.
+func (k *keyring) run(ctx context.Context) error {
+	forget := func(listening bool) {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.listening = listening
+		k.epoch++
+		clear(k.byHash)
+	}
+	return k.db.Listen(ctx, postgres.Listener{
+		Channels:  []string{postgres.ChannelKeys},
+		Connected: func(context.Context) error { forget(true); return nil },
+		Notified:  func(_ context.Context, _, id string) error { k.forget(id); return nil },
+		Lost:      func(error) { forget(false) },
+		Log:       k.log,
+	})
+}
+
+// forget drops what is remembered of a key.
+func (k *keyring) forget(id string) {
+	n, _ := strconv.ParseInt(id, 10, 64) // no key has the number 0
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.epoch++
+	for hash, key := range k.byHash {
+		if key.ID == n {
+			delete(k.byHash, hash)
+		}
+	}
+}
+
+// known returns what is remembered under a hash.
+func (k *keyring) known(hash accounts.KeyHash) (postgres.Key, bool) {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	key, ok := k.byHash[hash]
+	return key, ok && hash.Equal(key.Hash)
+}
+
+// find looks a key up, and remembers it. postgres.ErrNotFound where there is none.
+func (k *keyring) find(ctx context.Context, hash accounts.KeyHash) (postgres.Key, error) {
+	k.mu.RLock()
+	epoch := k.epoch
+	k.mu.RUnlock()
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+	defer cancel()
+	key, err := k.db.KeyByHash(ctx, hash)
+	if err != nil {
+		return key, err
+	}
+	if !hash.Equal(key.Hash) {
+		return postgres.Key{}, fmt.Errorf("the key: %w", postgres.ErrNotFound)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.listening && k.epoch == epoch {
+		if len(k.byHash) >= maxKeys {
+			clear(k.byHash)
+		}
+		k.byHash[hash] = key
+	}
+	return key, nil
+}
+
+// reload looks a key up past the memory.
+func (k *keyring) reload(ctx context.Context, key postgres.Key) (postgres.Key, error) {
+	return k.find(ctx, accounts.KeyHash(key.Hash))
+}
+
+// The problems of a request without a key that opens something.
+var (
+	errMissing = &failure{
+		code: view.CodeMissingKey, detail: "This needs an API key: the header Authorization: Bearer <API key>.", challenge: `Bearer realm="api"`,
+	}
+	errInvalid = &failure{
+		code: view.CodeInvalidKey, detail: "There is no such API key.", challenge: `Bearer realm="api", error="invalid_token"`,
+	}
+	errRevoked = &failure{
+		code: view.CodeRevokedKey, detail: "This API key was revoked or replaced.", challenge: `Bearer realm="api", error="invalid_token"`,
+	}
+)
+
+// authenticate returns the key that the request shows, if it opens anything at this moment.
+func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) (postgres.Key, error) {
+	text, err := bearer(r.Header)
+	if err != nil {
+		return postgres.Key{}, err
+	}
+	hash := text.Hash()
+	key, ok := s.till.keys.known(hash)
+	if !ok {
+		if key, err = s.till.keys.find(r.Context(), hash); errors.Is(err, postgres.ErrNotFound) {
+			return key, errInvalid
+		} else if err != nil {
+			return key, s.unavailable(r, err)
+		}
+	}
+	if !opens(key, s.till.Now()) {
+		return key, errRevoked
+	}
+	return key, nil
+}
+
+// opens tells whether a key is good at an instant.
+func opens(k postgres.Key, at time.Time) bool {
+	return k.RevokedAt == nil && (k.EndsAt == nil || at.Before(*k.EndsAt))
+}
+
+// bearer reads the key from the one place where it may stand (RFC 6750, section 2.1). A key in the query would end up in logs.
+func bearer(h http.Header) (accounts.Key, error) {
+	given := h["Authorization"]
+	if len(given) == 0 {
+		return accounts.Key{}, errMissing
+	}
+	scheme, text, _ := strings.Cut(given[0], " ")
+	if len(given) > 1 || !strings.EqualFold(scheme, "Bearer") {
+		return accounts.Key{}, errMissing
+	}
+	key, err := accounts.ParseKey(strings.TrimSpace(text))
+	if err != nil {
+		return accounts.Key{}, errInvalid
+	}
+	return key, nil
+}

@@ -1,0 +1,128 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// together makes one statement of what many ask for at the same moment. Whoever comes while a statement is under way waits, and goes with
+// the others who came by then into the next one: the more there is to do, the more each commit carries. There is no goroutine of its
+// own: one of those who wait leads, for one statement, and then hands the lead to the next. It is safe for concurrent use.
+type together[Q, A any] struct {
+	// do answers all questions in order, or fails as a whole, having changed nothing.
+	do func(ctx context.Context, list []Q) ([]A, error)
+	// alone tells whether an error of a statement may be one question's fault, so that each is to be asked again by itself.
+	alone func(error) bool
+
+	mu      sync.Mutex
+	waiting []*member[Q, A]
+	leaders int
+}
+
+const (
+	// maxTogether bounds a statement, maxLeaders how many are under way: the next is prepared while the one before is made durable.
+	maxTogether = 512
+	maxLeaders  = 2
+	// togetherTimeout bounds one statement. It is not that of any who asked: they share it.
+	togetherTimeout = 5 * time.Second
+)
+
+type member[Q, A any] struct {
+	ctx      context.Context //nolint:containedctx // the question waits with its asker's context
+	question Q
+	answer   A
+	err      error
+	// wake is sent true when the member is to lead, false when it was answered. It never blocks the sender.
+	wake chan bool
+}
+
+// ask returns the answer to one question. When ctx ends before a statement took the question along, it was not asked, and the error is
+// that of ctx. When ctx ends later the error is the same, and what was asked for happens all the same.
+func (g *together[Q, A]) ask(ctx context.Context, question Q) (answer A, err error) {
+	m := &member[Q, A]{ctx: ctx, question: question, wake: make(chan bool, 1)}
+	g.mu.Lock()
+	g.waiting = append(g.waiting, m)
+	if g.leaders < maxLeaders {
+		g.leaders++
+		m.wake <- true
+	}
+	g.mu.Unlock()
+	for {
+		select {
+		case lead := <-m.wake:
+			if !lead {
+				return m.answer, m.err
+			}
+			g.lead()
+		case <-ctx.Done():
+			g.mu.Lock()
+			g.waiting = slices.DeleteFunc(g.waiting, func(w *member[Q, A]) bool { return w == m })
+			woken, lead := false, false
+			select {
+			case lead = <-m.wake:
+				woken = true
+			default:
+			}
+			g.mu.Unlock()
+			switch {
+			case lead:
+				g.lead()
+			case woken:
+				return m.answer, m.err
+			}
+			return answer, fmt.Errorf("wait for the commit: %w", ctx.Err())
+		}
+	}
+}
+
+// lead makes one statement of those who wait, and hands the lead on.
+func (g *together[Q, A]) lead() {
+	g.mu.Lock()
+	var list []*member[Q, A]
+	for len(g.waiting) > 0 && len(list) < maxTogether {
+		if m := g.waiting[0]; m.ctx.Err() == nil { // the others see for themselves
+			list = append(list, m)
+		}
+		g.waiting = g.waiting[1:]
+	}
+	g.mu.Unlock()
+
+	g.answer(list)
+
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.waiting) == 0 {
+		g.leaders--
+		return
+	}
+	g.waiting[0].wake <- true
+}
+
+// answer asks for all of a list, and wakes each member of it.
+func (g *together[Q, A]) answer(list []*member[Q, A]) {
+	if len(list) == 0 {
+		return
+	}
+	questions := make([]Q, len(list))
+	for i, m := range list {
+		questions[i] = m.question
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(list[0].ctx), togetherTimeout)
+	defer cancel()
+	answers, err := g.do(ctx, questions)
+	if err != nil && len(list) > 1 && g.alone(err) {
+		for _, m := range list {
+			g.answer([]*member[Q, A]{m})
+		}
+		return
+	}
+	for i, m := range list {
+		if m.err = err; err == nil {
+			m.answer = answers[i]
+		}
+		m.wake <- false
+	}
+}
