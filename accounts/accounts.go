@@ -41,7 +41,9 @@ const (
 	MinTopUp Micros = 5_000_000
 	// ProPrice buys ProDays days of the Pro plan, in units of the stablecoin.
 	ProPrice Micros = 5_000_000
-	ProDays         = 30
+
+	// ProDays is how long the Pro plan lasts that was bought.
+	ProDays = 30
 	// FreePicks is how many of the latest picks the Free plan shows.
 	FreePicks = 3
 	// IdempotencyGet is how long an Idempotency-Key of a priced request keeps it from being paid again, IdempotencyPost how long the
