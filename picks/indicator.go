@@ -47,7 +47,7 @@ const (
 // indicators are listed in the order of importance.
 var indicators = []Indicator{
 	{
-		ID: "fomc", Series: "fred.DFEDTARU", Frequency: "meeting", Reading: ReadLevel, Unit: Percent, Step: 0.25, Scale: 1, Bonus: 1, Importance: 5,
+		ID: "fomc", Series: "fed.FOMC.UPPER", Frequency: "meeting", Reading: ReadLevel, Unit: Percent, Step: 0.25, Scale: 1, Bonus: 1, Importance: 5,
 		Sectors: []Sector{Finance, RealEstate, Technology}, Publisher: "Federal Reserve", URL: "https://www.federalreserve.gov/monetarypolicy.htm",
 	},
 	{

@@ -7,6 +7,7 @@ import (
 
 	"tidemark/ingest"
 	"tidemark/ingest/eia"
+	"tidemark/ingest/fed"
 	"tidemark/ingest/fred"
 	"tidemark/ingest/nass"
 	"tidemark/ingest/portwatch"
@@ -34,6 +35,7 @@ func All(keys Keys) []ingest.Source {
 		portwatch.Source(),
 		nass.Source(keys.NASS),
 		temis.Source(),
+		fed.Source(),
 	}
 	return append(list, fred.Sources(keys.FRED)...)
 }
@@ -47,6 +49,7 @@ func Sandbox(w synth.World) http.Handler {
 	portwatch.Sandbox(mux, w)
 	nass.Sandbox(mux, w)
 	temis.Sandbox(mux, w)
+	fed.Sandbox(mux, w)
 	fred.Sandbox(mux, w)
 	return mux
 }

@@ -1,0 +1,58 @@
+package fed
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mmcdole/gofeed"
+
+	"tidemark/ingest"
+)
+
+// parseFeed finds the statements among the press releases on monetary policy, and leads to those from a day on (empty: those after the
+// list of past ones), in ascending order; to the newest in any case, so that every run ends with a decision.
+func parseFeed(since string, body []byte) (ingest.Batch, error) {
+	feed, err := gofeed.NewParser().Parse(bytes.NewReader(body))
+	if err != nil {
+		return ingest.Batch{}, fmt.Errorf("parse the feed of press releases: %w", err)
+	}
+	var days []string
+	for _, item := range feed.Items {
+		if day, ok := statementOf(item); ok && !slices.Contains(days, day) {
+			days = append(days, day)
+		}
+	}
+	if len(days) == 0 {
+		return ingest.Batch{}, fmt.Errorf("parse the feed of press releases: no statement among its %d items, expected one of the Federal Open Market Committee", len(feed.Items))
+	}
+	slices.Sort(days)
+	first := slices.IndexFunc(days, func(d string) bool {
+		return since != "" && d >= since || since == "" && d > statements[len(statements)-1]
+	})
+	if first < 0 {
+		first = len(days) - 1
+	}
+	if since != "" {
+		if _, err := time.Parse(compactDate, since); err != nil {
+			return ingest.Batch{}, errors.New("parse the feed of press releases: the request's since is no date")
+		}
+	}
+	return ingest.Batch{Next: &ingest.Request{URL: statementsURL(days[first:])}}, nil
+}
+
+// statementOf tells of which day an item is the statement, if it is one. Other releases of the same days have other letters at the end.
+func statementOf(item *gofeed.Item) (day string, ok bool) {
+	u, err := url.Parse(strings.TrimSpace(item.Link))
+	if err != nil || !strings.Contains(strings.ToLower(item.Title), "fomc statement") {
+		return "", false
+	}
+	day, found := strings.CutPrefix(u.Path, statementPrefix)
+	day, dated := strings.CutSuffix(day, statementSuffix)
+	_, err = time.Parse(compactDate, day)
+	return day, found && dated && err == nil
+}
