@@ -27,8 +27,8 @@ type Brief struct {
 	risk string
 	// signal is the sign of the effect of the most important of our own signals; zero where none is worth naming.
 	signal int
-	// picked tells that the company is the pick of the day.
-	picked bool
+	// picked tells that the company is the pick of the day, chosen that an editor made it that.
+	picked, chosen bool
 	// variant chooses between phrases that say the same.
 	variant int
 }
@@ -43,6 +43,7 @@ const clear = 0.35
 // addresses; a fact whose filing is not among them is cited without one.
 func NewBrief(r Ranking, s Score, filings []equity.Filing) Brief {
 	b := Brief{Ticker: s.Ticker, Name: s.Name, Day: r.Day, picked: r.Pick != nil && r.Pick.CIK == s.CIK}
+	b.chosen = b.picked && r.Chosen
 	b.variant = int(s.CIK) + r.Day.YearDay()
 	w := briefWriter{brief: &b, score: s, filings: filings, day: r.Day}
 	w.names(r)

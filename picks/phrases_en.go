@@ -6,6 +6,7 @@ var englishPhrases = map[string]string{
 	"why.ranked":        "{name} ({ticker}) ranked {rank} of the {universe} companies scored on {pick_date}.",
 	"why.best":          "No other of the {universe} companies scored reached a higher total.",
 	"why.passed":        "It ranked {rank} of {universe}; those above it had been picked lately or belong to sectors picked often.",
+	"why.chosen":        "An editor chose it: by the method it ranked {rank} of {universe}.",
 	"why.lead.quality":  "What speaks for it above all is the quality of the business: on profitability, cash, debt and financial strength it is ahead of {quality_ahead} of the companies compared.",
 	"why.lead.value":    "What speaks for it above all is the price: measured by earnings, cash flow, book value and operating income it is cheaper than {value_ahead} of the companies compared.",
 	"why.lead.momentum": "What speaks for it above all is the trend of the share: measured against its sector it did better than {momentum_ahead} of the companies compared.",

@@ -7,6 +7,7 @@ var spanishPhrases = map[string]string{
 	"why.ranked":        "{name} ({ticker}) quedó en el puesto {rank} de las {universe} empresas puntuadas el {pick_date}.",
 	"why.best":          "Ninguna otra de las {universe} empresas puntuadas alcanzó un total más alto.",
 	"why.passed":        "Quedó en el puesto {rank} de {universe}; las que la superan se eligieron hace poco o pertenecen a sectores elegidos a menudo.",
+	"why.chosen":        "La eligió un editor: según el método ocupó el puesto {rank} de {universe}.",
 	"why.lead.quality":  "Lo que más habla a su favor es la calidad del negocio: en rentabilidad, caja, deuda y solidez financiera supera al {quality_ahead} de las empresas comparadas.",
 	"why.lead.value":    "Lo que más habla a su favor es el precio: por beneficios, flujo de caja, valor contable y resultado operativo es más barata que el {value_ahead} de las empresas comparadas.",
 	"why.lead.momentum": "Lo que más habla a su favor es la tendencia de la acción: frente a su sector lo hizo mejor que el {momentum_ahead} de las empresas comparadas.",

@@ -7,6 +7,7 @@ var portuguesePhrases = map[string]string{
 	"why.ranked":        "{name} ({ticker}) ficou na posição {rank} entre as {universe} empresas pontuadas em {pick_date}.",
 	"why.best":          "Nenhuma outra das {universe} empresas pontuadas alcançou um total maior.",
 	"why.passed":        "Ficou na posição {rank} entre {universe}; as que estão acima foram escolhidas há pouco ou são de setores escolhidos com frequência.",
+	"why.chosen":        "Foi escolhida por um editor: pelo método ficou na posição {rank} de {universe}.",
 	"why.lead.quality":  "O que mais fala a seu favor é a qualidade do negócio: em rentabilidade, caixa, dívida e solidez financeira, supera {quality_ahead} das empresas comparadas.",
 	"why.lead.value":    "O que mais fala a seu favor é o preço: por lucro, fluxo de caixa, valor contábil e resultado operacional, é mais barata que {value_ahead} das empresas comparadas.",
 	"why.lead.momentum": "O que mais fala a seu favor é a tendência da ação: em relação ao setor, saiu-se melhor que {momentum_ahead} das empresas comparadas.",

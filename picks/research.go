@@ -100,6 +100,8 @@ func (b Brief) summary() []string {
 		opening, standing = b.vary("why.pick"), "why.passed"
 		if d, _ := b.Facts.Find("rank"); d.Value == "1" {
 			standing = "why.best"
+		} else if b.chosen {
+			standing = "why.chosen"
 		}
 	}
 	phrases := []string{opening}

@@ -121,6 +121,8 @@ type Ranking struct {
 	// Pick is the pick, nil where there is none; NoPick then says why.
 	Pick   *Score
 	NoPick string
+	// Chosen tells that the pick is an editor's and not the method's.
+	Chosen bool
 }
 
 // Why a company is not scored, where the reason has no numbers in it.
@@ -251,6 +253,24 @@ func (s *Score) total(signals []SignalState, rules Rules) {
 
 // choose takes the best company that no rule speaks against.
 func (r *Ranking) choose(past []PastPick, rules Rules) {
+	object := r.objection(past, rules)
+	for i := range r.Scores {
+		s := &r.Scores[i]
+		if reason := object(s); reason != "" {
+			r.Passed = append(r.Passed, Exclusion{s.CIK, s.Ticker, reason})
+			continue
+		}
+		r.Pick = s
+		return
+	}
+	r.NoPick = "no company could be scored"
+	if len(r.Scores) > 0 {
+		r.NoPick = "every company scored was picked lately or is in a sector that was picked often"
+	}
+}
+
+// objection tells what the picks before speak against picking a company; empty where they do not.
+func (r *Ranking) objection(past []PastPick, rules Rules) func(*Score) string {
 	earlier := slices.DeleteFunc(slices.Clone(past), func(p PastPick) bool { return !p.Date.Before(r.Day) })
 	slices.SortFunc(earlier, func(a, b PastPick) int { return cmp.Or(b.Date.Compare(a.Date), cmp.Compare(a.CIK, b.CIK)) })
 	oldest := calendar.Add(r.Day, -rules.RepeatDays)
@@ -264,21 +284,30 @@ func (r *Ranking) choose(past []PastPick, rules Rules) {
 	for _, p := range earlier[:min(len(earlier), rules.SectorWindow-1)] {
 		bySector[p.Sector]++
 	}
-	for i := range r.Scores {
-		s := &r.Scores[i]
+	return func(s *Score) string {
 		if date, repeated := recent[s.CIK]; repeated {
-			r.Passed = append(r.Passed, Exclusion{s.CIK, s.Ticker, "picked on " + date.Format(time.DateOnly)})
-			continue
+			return "picked on " + date.Format(time.DateOnly)
 		}
 		if n := bySector[s.Sector]; n >= rules.SectorMost {
-			r.Passed = append(r.Passed, Exclusion{s.CIK, s.Ticker, fmt.Sprintf("%d of the last %d picks are in %s", n, rules.SectorWindow-1, s.Sector)})
-			continue
+			return fmt.Sprintf("%d of the last %d picks are in %s", n, rules.SectorWindow-1, s.Sector)
 		}
-		r.Pick = s
-		return
+		return ""
 	}
-	r.NoPick = "no company could be scored"
-	if len(r.Scores) > 0 {
-		r.NoPick = "every company scored was picked lately or is in a sector that was picked often"
+}
+
+// Choose is the ranking with an editor's pick in the place of the method's. The same rules hold: the company must be among those scored,
+// and the picks before, given in any order, must not speak against it.
+func (r Ranking) Choose(ticker string, past []PastPick, rules Rules) (Ranking, error) {
+	i := slices.IndexFunc(r.Scores, func(s Score) bool { return s.Ticker == ticker })
+	if i < 0 {
+		if j := slices.IndexFunc(r.Excluded, func(e Exclusion) bool { return e.Ticker == ticker }); j >= 0 {
+			return r, fmt.Errorf("%s cannot be scored: %s", ticker, r.Excluded[j].Reason)
+		}
+		return r, fmt.Errorf("%s is not in the universe", ticker)
 	}
+	if reason := r.objection(past, rules)(&r.Scores[i]); reason != "" {
+		return r, fmt.Errorf("%s: %s", ticker, reason)
+	}
+	r.Pick, r.NoPick, r.Passed, r.Chosen = &r.Scores[i], "", nil, true
+	return r, nil
 }
