@@ -19,11 +19,33 @@ func (e finalError) Unwrap() error { return e.error }
 // Final marks an error that no further attempt can mend, such as a subject that does not exist.
 func Final(err error) error { return finalError{err} }
 
+// waitingError is a reason to look again soon: what the run needs is not there yet.
+type waitingError struct {
+	error
+	every time.Duration
+}
+
+func (e waitingError) Unwrap() error { return e.error }
+
+// Waiting marks an error that says what a run is waiting for. It looks again after the time given, and no longer pauses come of it.
+func Waiting(err error, every time.Duration) error { return waitingError{err, every} }
+
+// skipError is why a run has nothing to do.
+type skipError struct{ reason string }
+
+func (e skipError) Error() string { return e.reason }
+
+// Skip ends a run that has nothing to do, and says why in the run log. It is no failure.
+func Skip(reason string) error { return skipError{reason} }
+
 // verdict maps an error to what becomes of the run: tried again after a pause, which doubles with each attempt and is at least
 // what the upstream asked for, or given up.
 func verdict(err error, t task.Task) (retryIn time.Duration, final bool) {
 	if fe := (finalError{}); errors.As(err, &fe) {
 		return 0, true
+	}
+	if we := (waitingError{}); errors.As(err, &we) {
+		return we.every, false
 	}
 	again, after := ingest.Again(err)
 	if !again {

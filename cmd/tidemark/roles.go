@@ -149,6 +149,10 @@ func (p *program) newWorker(db *postgres.DB, w *realm, store *archive.Store) (*w
 		defByID[d.ID] = d
 	}
 	computed := workers.Signals{DB: db, Definitions: defByID, CodeVersion: codeVersion()}
+	daily, err := p.newPicks(db, log)
+	if err != nil {
+		return nil, err
+	}
 	return workers.New(workers.Options{
 		DB:       db,
 		RedisURL: p.settings.RedisURL,
@@ -156,6 +160,9 @@ func (p *program) newWorker(db *postgres.DB, w *realm, store *archive.Store) (*w
 			task.Ingest:   workers.Ingest{DB: db, Engine: p.newEngine(db, w, store), Sources: byID, Dependents: dependents(list, defs)}.Run,
 			task.Signal:   computed.Run,
 			task.Backfill: workers.Backfills{DB: db, Signals: computed, Archive: store, Sources: byID, Now: w.now}.Run,
+			task.Pick:     daily.Run,
+			task.Announce: workers.Announcements{DB: db, Log: log}.Run,
+			task.Publish:  workers.Publications{Picks: daily, Log: log}.Run,
 		},
 		Name:        fmt.Sprintf("%s/%d", config.Hostname(), os.Getpid()),
 		Concurrency: p.settings.Concurrency,

@@ -14,8 +14,8 @@ import (
 )
 
 type runsCommand struct {
-	Job     string `help:"Only this job (ingest, signal)."`
-	Subject string `help:"Only this source or signal."`
+	Job     string `help:"Only this job, such as ingest, signal, pick."`
+	Subject string `help:"Only this subject, such as a source or a signal."`
 	Status  string `help:"Only this status (due, queued, running, succeeded, failed, skipped)."`
 	ID      int64  `arg:"" optional:"" help:"One run, in full."`
 	Limit   int    `default:"50" help:"How many, newest slots first."`
@@ -135,8 +135,8 @@ func (scheduleList) Run(ctx context.Context, p *program) error {
 }
 
 type scheduleRun struct {
-	Job     string    `arg:"" enum:"ingest,signal" help:"ingest or signal."`
-	Subject string    `arg:"" help:"The source or the signal."`
+	Job     string    `arg:"" help:"A job of the schedule, such as ingest or signal."`
+	Subject string    `arg:"" help:"What it is run for: the source, the signal, or as the schedule names it."`
 	For     time.Time `format:"2006-01-02T15:04:05Z07:00" help:"The logical time (RFC 3339). Default: the world's time."`
 	Reason  string    `default:"asked for on the command line" help:"Why, for the run log."`
 }
@@ -175,4 +175,7 @@ func (p *program) knows(job, subject string) bool {
 	return false
 }
 
-func (p *program) schedule() []task.Schedule { return schedule(p.sources(), p.definitions()) }
+func (p *program) schedule() []task.Schedule {
+	at, _ := p.settings.Clocks() // checked at the start
+	return schedule(p.sources(), p.definitions(), at)
+}

@@ -1,15 +1,18 @@
 package main
 
 import (
+	"fmt"
+	"time"
+
 	"tidemark/ingest"
+	"tidemark/internal/config"
 	"tidemark/series"
 	"tidemark/signals"
 	"tidemark/workers/task"
 )
 
-// schedule lists everything that is due by the clock: each source's fetches and each signal's computation. Jobs without an owner
-// would stand here too.
-func schedule(sources []ingest.Source, defs []signals.Definition) []task.Schedule {
+// schedule lists everything that is due by the clock: each source's fetches, each signal's computation, and the jobs around the record.
+func schedule(sources []ingest.Source, defs []signals.Definition, at config.Clocks) []task.Schedule {
 	var list []task.Schedule
 	add := func(job, subject string, c series.Cadence) {
 		list = append(list, task.Schedule{Job: job, Subject: subject, Cron: c.Cron, Zone: c.Zone, CatchUp: string(c.CatchUp)})
@@ -20,7 +23,25 @@ func schedule(sources []ingest.Source, defs []signals.Definition) []task.Schedul
 	for _, d := range defs {
 		add(task.Signal, d.ID, d.Cadence)
 	}
-	return list
+	return append(list, recordSchedule(at)...)
+}
+
+// recordSchedule lists the jobs around the record. A missed pick is run late, to see that its day is recorded as a gap. The portfolio and
+// its events follow each announcement too.
+func recordSchedule(at config.Clocks) []task.Schedule {
+	const newYork = "America/New_York"
+	daily := func(clock time.Duration) string {
+		return fmt.Sprintf("%d %d * * MON-FRI", int(clock.Minutes())%60, int(clock.Hours()))
+	}
+	return []task.Schedule{
+		{Job: task.Pick, Subject: task.Daily, Cron: daily(at.Pick), Zone: newYork, CatchUp: string(series.CatchUpAll)},
+		{Job: task.Announce, Subject: task.Daily, Cron: daily(at.Announce), Zone: newYork, CatchUp: string(series.CatchUpLatest)},
+		{Job: task.Publish, Subject: task.Portfolio, Cron: "5 21 * * MON-FRI", Zone: newYork, CatchUp: string(series.CatchUpLatest)},
+		{Job: task.Publish, Subject: task.Events, Cron: "20 9,11 * * MON-FRI", Zone: newYork, CatchUp: string(series.CatchUpLatest)},
+		{Job: task.Publish, Subject: task.Economy, Cron: "20 9,11 * * MON-FRI", Zone: newYork, CatchUp: string(series.CatchUpLatest)},
+		{Job: task.Publish, Subject: task.Research, Cron: "0 6 * * SAT", Zone: "UTC", CatchUp: string(series.CatchUpLatest)},
+		{Job: task.Publish, Subject: task.Digest, Cron: "0 6 * * SAT", Zone: "UTC", CatchUp: string(series.CatchUpAll)},
+	}
 }
 
 // dependents maps each source to the signals that take one of its series.

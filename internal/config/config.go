@@ -69,6 +69,10 @@ type Settings struct {
 	BillingModel string `env:"BILLING_MODEL" default:"balance" roles:"up,api" help:"How the service is paid for: balance (each request deducts its price) or plan (Free and Pro, with daily quotas)."`
 	Prices       string `env:"PRICES" roles:"up,api" help:"Prices in US dollars of the endpoints that have none: /events=0.001,/economic-events=0.001,/digest/latest=0.002. Default: they cost nothing."`
 
+	PickAt     string `env:"PICK_AT" default:"17:30" roles:"up,scheduler" help:"Clock time in New York at which the pick of a trading day is made, after the close."`
+	PickCutoff string `env:"PICK_CUTOFF" default:"22:00" roles:"up,worker" help:"Clock time in New York until which a pick waits for the day's closing prices. Without them the day is recorded as one without a pick."`
+	AnnounceAt string `env:"ANNOUNCE_AT" default:"18:00" roles:"up,scheduler,worker" help:"Clock time in New York at which the pick of a day becomes public."`
+
 	Concurrency int    `env:"CONCURRENCY" default:"4" roles:"up,worker" help:"How many tasks a worker runs at once."`
 	LogFormat   string `env:"LOG_FORMAT" enum:"auto,text,json" default:"auto" roles:"all" help:"auto (text on a terminal, else JSON), text or json."`
 	LogLevel    string `env:"LOG_LEVEL" enum:"debug,info,warn,error" default:"info" roles:"all" help:"debug, info, warn or error."`
@@ -140,6 +144,9 @@ func (s Settings) Validate() error {
 	}
 	if s.BillingModel != "" && s.BillingModel != "balance" && s.BillingModel != "plan" {
 		bad("BILLING_MODEL", "%q is none of balance, plan", s.BillingModel)
+	}
+	if _, err := s.Clocks(); err != nil {
+		errs = append(errs, err)
 	}
 	if s.Concurrency < 1 {
 		bad("CONCURRENCY", "%d is less than 1", s.Concurrency)

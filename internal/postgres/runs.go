@@ -209,6 +209,38 @@ func (db *DB) Succeed(ctx context.Context, f task.Fence) error {
 		where id = @id and attempt = @attempt and status = 'running'`, pgx.NamedArgs{})
 }
 
+// Skip ends a run that has nothing to do, with why. ErrFenced when the attempt was superseded.
+func (db *DB) Skip(ctx context.Context, f task.Fence, reason string) error {
+	return db.finish(ctx, f, `
+		update runs set status = 'skipped', finished_at = clock_timestamp(), error = null, reason = @reason
+		where id = @id and attempt = @attempt and status = 'running'`, pgx.NamedArgs{"reason": reason})
+}
+
+// EnsureDue makes runs of a job due for a slot, which other work has made necessary. Those that were recorded for the slot before stay as
+// they are. Nothing is recorded unless the attempt that f names is the current one.
+func (db *DB) EnsureDue(ctx context.Context, f task.Fence, job string, subjects []string, slot time.Time) error {
+	p, ok := task.Policies[job]
+	if !ok {
+		return fmt.Errorf("there is no job %q", job)
+	}
+	err := db.tx(ctx, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `
+			insert into runs (job, subject, slot, trigger, queue, status, max_attempts)
+			select @job, t.subject, @slot, 'data', @queue, 'due', @max_attempts
+			from unnest(@subjects::text[]) as t (subject)
+			on conflict (job, subject, slot) do nothing`,
+			pgx.NamedArgs{"job": job, "subjects": subjects, "slot": slot, "queue": p.Queue, "max_attempts": p.MaxAttempts})
+		if err != nil {
+			return err
+		}
+		return hold(ctx, tx, f, 0)
+	})
+	if err != nil {
+		return fmt.Errorf("make %s due: %w", job, err)
+	}
+	return nil
+}
+
 // Fail records an error of an attempt. With final, or when the run has used up its attempts, the run has failed; otherwise it is
 // due again after retryIn, under the next attempt. It tells whether the run is over.
 func (db *DB) Fail(ctx context.Context, f task.Fence, message string, retryIn time.Duration, final bool) (over bool, err error) {

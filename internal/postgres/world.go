@@ -49,6 +49,14 @@ func (db *DB) World(ctx context.Context) (World, error) {
 	return w, nil
 }
 
+// Now is the time of the world, in UTC: what the record's own rules go by.
+func (db *DB) Now(ctx context.Context) (now time.Time, err error) {
+	if err := db.pool.QueryRow(ctx, `select world_now()`).Scan(&now); err != nil {
+		return now, fmt.Errorf("ask for the world's time: %w", err)
+	}
+	return now.UTC(), nil
+}
+
 // SetClock sets the time of a world that does not run on the wall clock; nil makes it follow the wall clock from now on. The
 // database refuses this for a live world, and for a sandbox whose time would run backwards.
 func (db *DB) SetClock(ctx context.Context, at *time.Time) error {

@@ -14,6 +14,21 @@ const (
 	// Backfill does some slots of a backfill, or reads a source's archive again for one. Subject: the backfill's number, for the
 	// latter with a slash and the source id.
 	Backfill = "backfill"
+	// Pick records the pick of the slot's day; Announce announces what is due. Subject: Daily.
+	Pick     = "pick"
+	Announce = "announce"
+	// Publish brings what is published around the record up to date. Subject: one of those below.
+	Publish = "publish"
+)
+
+// The subjects of the jobs around the record.
+const (
+	Daily     = "daily"
+	Research  = "research"
+	Portfolio = "portfolio"
+	Events    = "events"
+	Economy   = "economy"
+	Digest    = "digest"
 )
 
 // The queues, in falling weight.
@@ -43,6 +58,10 @@ var Policies = map[string]Policy{
 	Signal: {Queue: Critical, Timeout: 2 * time.Minute, MaxAttempts: 8, Backoff: 5 * time.Second},
 	// A run with slots ends itself after seconds; reading an archive may take long.
 	Backfill: {Queue: Low, Timeout: 30 * time.Minute, MaxAttempts: 8, Backoff: 5 * time.Second},
+	// They wait for prices by attempts: enough of them for a whole day.
+	Pick:     {Queue: Critical, Timeout: 10 * time.Minute, MaxAttempts: 1000, Backoff: 5 * time.Second},
+	Announce: {Queue: Critical, Timeout: 2 * time.Minute, MaxAttempts: 100, Backoff: 5 * time.Second},
+	Publish:  {Queue: Default, Timeout: 10 * time.Minute, MaxAttempts: 500, Backoff: 5 * time.Second},
 }
 
 // Fence names one attempt of one run. Every commit of a handler is conditional on it, so that an attempt that was given up (its

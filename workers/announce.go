@@ -1,0 +1,36 @@
+package workers
+
+import (
+	"context"
+	"log/slog"
+
+	"tidemark/calendar"
+	"tidemark/internal/postgres"
+	"tidemark/workers/task"
+)
+
+// Announcements is the job that makes recorded picks public.
+type Announcements struct {
+	DB  *postgres.DB
+	Log *slog.Logger
+}
+
+// Run announces every pick whose instant has come, and makes due what is published after an announcement. A pick that is late brings a
+// run of its own.
+func (a Announcements) Run(ctx context.Context, t task.Task) error {
+	now, err := a.DB.Now(ctx)
+	if err != nil {
+		return err
+	}
+	announced, err := a.DB.AnnounceDue(ctx, t.Fence, now)
+	if err != nil {
+		return err
+	}
+	for _, p := range announced {
+		a.Log.InfoContext(ctx, "a pick is announced", "at", t.Slot, "seq", p.Seq, "ticker", p.Ticker, "date", p.Date)
+	}
+	if reason, closed := calendar.Closed(calendar.DayOf(t.Slot)); closed && len(announced) == 0 {
+		return Skip("no trading day: " + reason)
+	}
+	return a.DB.EnsureDue(ctx, t.Fence, task.Publish, []string{task.Portfolio, task.Events}, t.Slot)
+}

@@ -1,0 +1,90 @@
+package workers
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"tidemark/equity"
+	"tidemark/internal/postgres"
+	"tidemark/picks"
+)
+
+// Cards writes research cards.
+type Cards struct {
+	DB *postgres.DB
+	// Writer is asked for the texts before they are written by rule, and named Name in what it wrote; nil where there is none.
+	Writer picks.Writer
+	Name   string
+	// Patience bounds the time that the writer takes for one card.
+	Patience time.Duration
+	Log      *slog.Logger
+}
+
+// byRule is the name of the writer that is always there.
+const byRule = "rules"
+
+// citedBack is how far back the filings go that a card may cite.
+const citedBack = 6
+
+// Write writes a card about a company of a ranking, from what was known at an instant.
+func (c Cards) Write(ctx context.Context, r picks.Ranking, s picks.Score, asOf time.Time) (postgres.Research, error) {
+	filings, err := c.filings(ctx, r, []equity.CIK{s.CIK}, asOf)
+	if err != nil {
+		return postgres.Research{}, err
+	}
+	return c.write(ctx, r, s, filings[s.CIK], asOf)
+}
+
+// filings are those before the day of a ranking that cards may cite, by company.
+func (c Cards) filings(ctx context.Context, r picks.Ranking, ciks []equity.CIK, asOf time.Time) (map[equity.CIK][]equity.Filing, error) {
+	list, err := c.DB.FilingsOf(ctx, ciks, r.Day.AddDate(-citedBack, 0, 0), r.Day.AddDate(0, 0, -1), asOf)
+	if err != nil {
+		return nil, err
+	}
+	of := map[equity.CIK][]equity.Filing{}
+	for _, f := range list {
+		of[f.CIK] = append(of[f.CIK], f)
+	}
+	return of, nil
+}
+
+func (c Cards) write(ctx context.Context, r picks.Ranking, s picks.Score, filings []equity.Filing, asOf time.Time) (postgres.Research, error) {
+	brief := picks.NewBrief(r, s, filings)
+	card := postgres.Research{
+		CIK: s.CIK, Day: r.Day, Ticker: s.Ticker, Name: s.Name, Exchange: s.Exchange, Sector: string(s.Sector), Region: string(s.Region),
+		Country: s.Country, AsOf: asOf, Fundamentals: postgres.FundamentalsOf(s.Fundamentals()), Facts: postgres.DataOf(brief.Facts),
+		Sources: postgres.DocumentsOf(brief.Sources), Texts: map[picks.Lang]postgres.ResearchText{},
+	}
+	if c.Writer != nil {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, c.Patience)
+		defer stop()
+	}
+	var mu sync.Mutex
+	var g errgroup.Group
+	for _, lang := range picks.Langs() {
+		g.Go(func() error {
+			texts, refused, err := picks.Compose(ctx, c.Writer, brief, lang)
+			if err != nil {
+				return err
+			}
+			writer := byRule
+			switch {
+			case refused != nil:
+				c.Log.WarnContext(ctx, "a writer's texts are not taken, they are written by rule", "lang", string(lang), "err", refused)
+			case c.Writer != nil:
+				writer = c.Name
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			card.Texts[lang] = postgres.ResearchTextOf(texts, writer)
+			return nil
+		})
+	}
+	err := g.Wait()
+	return card, err
+}

@@ -1,0 +1,262 @@
+package workers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"time"
+
+	"tidemark/calendar"
+	"tidemark/chain"
+	"tidemark/equity"
+	"tidemark/internal/postgres"
+	"tidemark/picks"
+	"tidemark/signals"
+	"tidemark/workers/task"
+)
+
+// Picks is the job that records the pick of its slot's day, or that the day has none.
+type Picks struct {
+	DB *postgres.DB
+	// Signals are the ids of our own signals.
+	Signals []string
+	// Cards writes the research.
+	Cards Cards
+	// Announce and Cutoff are clock times of the day in New York: when the pick becomes public, and until when prices are waited for.
+	Announce, Cutoff time.Duration
+	Log              *slog.Logger
+}
+
+// lookAgain is the pause while something is missing that may come any minute.
+const lookAgain = 2 * time.Minute
+
+// Origins of a pick.
+const (
+	originMethod = "method"
+	originEditor = "editor"
+)
+
+// Run records the pick of the slot's day. That day must be today: one that has passed stays a gap, and so does every trading day since the
+// first pick that has neither a pick nor a gap. Errors and reasons never name the pick: they can be read before the announcement.
+func (p Picks) Run(ctx context.Context, t task.Task) error {
+	now, err := p.DB.Now(ctx)
+	if err != nil {
+		return err
+	}
+	day, today := calendar.DayOf(t.Slot), calendar.DayOf(now)
+	made, err := p.DB.RecordedPicks(ctx)
+	if err != nil {
+		return err
+	}
+	gaps, err := p.fillGaps(ctx, t.Fence, made, today)
+	if err != nil {
+		return err
+	}
+	closing, trading := calendar.Close(day)
+	switch {
+	case !trading:
+		reason, _ := calendar.Closed(day)
+		return Skip("no trading day: " + reason)
+	case day.Before(today):
+		return Skip(fmt.Sprintf("%s has passed: a day that was missed gets no pick", day.Format(time.DateOnly)))
+	case now.Before(closing):
+		return Final(fmt.Errorf("the exchange is open until %s: a pick is made after the close", closing.Format(time.RFC3339)))
+	case gaps[day.Format(time.DateOnly)]:
+		return Skip(fmt.Sprintf("%s is recorded as a day without a pick", day.Format(time.DateOnly)))
+	}
+	if len(made) > 0 && made[len(made)-1].Date == day.Format(time.DateOnly) {
+		return p.followUp(ctx, t, made[len(made)-1], now)
+	}
+	pick, reason, err := p.pick(ctx, t, day, settled(now), made)
+	if err != nil {
+		return err
+	}
+	if reason == "" {
+		return p.followUp(ctx, t, pick, now)
+	}
+	if now.Before(calendar.At(day, p.Cutoff)) {
+		return Waiting(errors.New(reason), lookAgain)
+	}
+	if len(made) == 0 {
+		return Final(fmt.Errorf("no pick was made, and the record has not begun: %s", reason))
+	}
+	_, err = p.DB.RecordGap(ctx, t.Fence, chain.Gap{Date: day.Format(time.DateOnly), Reason: "no pick by the cutoff: " + reason})
+	return err
+}
+
+// fillGaps records a gap for each trading day between the first pick and today that has neither a pick nor a gap. It returns the days with
+// a gap.
+func (p Picks) fillGaps(ctx context.Context, f task.Fence, made []postgres.Pick, today time.Time) (map[string]bool, error) {
+	gaps, err := p.DB.Gaps(ctx)
+	if err != nil {
+		return nil, err
+	}
+	missed, picked := map[string]bool{}, map[string]bool{}
+	for _, g := range gaps {
+		missed[g.Date] = true
+	}
+	if len(made) == 0 {
+		return missed, nil
+	}
+	for _, m := range made {
+		picked[m.Date] = true
+	}
+	first, err := time.Parse(time.DateOnly, made[0].Date)
+	if err != nil {
+		return nil, fmt.Errorf("read the date of pick 1: %w", err)
+	}
+	for _, day := range calendar.Between(first, today.AddDate(0, 0, -1)) {
+		date := day.Format(time.DateOnly)
+		if picked[date] || missed[date] {
+			continue
+		}
+		if _, err := p.DB.RecordGap(ctx, f, chain.Gap{Date: date, Reason: "no pick was made on the day"}); err != nil {
+			return nil, err
+		}
+		missed[date] = true
+	}
+	return missed, nil
+}
+
+// followUp makes an announcement due that did not wait for the pick.
+func (p Picks) followUp(ctx context.Context, t task.Task, pick postgres.Pick, now time.Time) error {
+	day, err := time.Parse(time.DateOnly, pick.Date)
+	if err != nil {
+		return fmt.Errorf("read the date of pick %d: %w", pick.Seq, err)
+	}
+	if at, _ := calendar.Announcement(day, p.Announce); pick.AnnouncedAt != nil || now.Before(at) {
+		return nil
+	}
+	return p.DB.EnsureDue(ctx, t.Fence, task.Announce, []string{task.Daily}, now)
+}
+
+// pick makes and records the pick of a day from what was known at an instant. Where there is none, the reason says why.
+func (p Picks) pick(ctx context.Context, t task.Task, day, asOf time.Time, made []postgres.Pick) (pick postgres.Pick, reason string, err error) {
+	market, err := p.Market(ctx, day, asOf, made)
+	if err != nil {
+		return pick, "", err
+	}
+	if c := closesOf(pricesOf(market), day); !c.in() {
+		return pick, c.says(companiesOf(market)), nil
+	}
+	ranking := picks.Rank(market, picks.DefaultRules())
+	ranking, choice, err := p.edited(ctx, t, ranking, market)
+	if err != nil {
+		return pick, "", err
+	}
+	if ranking.Pick == nil {
+		return pick, ranking.NoPick, nil
+	}
+	card, err := p.Cards.Write(ctx, ranking, *ranking.Pick, asOf)
+	if err != nil {
+		return pick, "", err
+	}
+	announceAt, _ := calendar.Announcement(day, p.Announce)
+	s := ranking.Pick
+	next := postgres.NewPick{
+		Ticker: s.Ticker, Price: string(s.Price), Date: day.Format(time.DateOnly), CIK: s.CIK, Name: s.Name, Exchange: s.Exchange,
+		Sector: string(s.Sector), Region: string(s.Region), Country: s.Country, Currency: "USD", Origin: originMethod,
+		Reason: fmt.Sprintf("rank %d of %d by the method", s.Rank, len(ranking.Scores)), AnnounceAt: announceAt,
+	}
+	if ranking.Chosen {
+		next.Origin, next.Reason = originEditor, choice.Reason
+	}
+	pick, added, err := p.DB.RecordPick(ctx, t.Fence, next, card, choice.ID)
+	if err != nil {
+		return pick, "", err
+	}
+	if added {
+		p.Log.InfoContext(ctx, "the pick of the day is recorded", "at", t.Slot, "seq", pick.Seq, "scored", len(ranking.Scores),
+			"excluded", len(ranking.Excluded), "origin", next.Origin)
+	}
+	return pick, "", nil
+}
+
+// edited puts an editor's choice in the place of the method's pick. One that the rules speak against is refused, and the method's pick
+// stands.
+func (p Picks) edited(ctx context.Context, t task.Task, r picks.Ranking, m picks.Market) (picks.Ranking, postgres.EditorChoice, error) {
+	choice, err := p.DB.EditorChoice(ctx, r.Day)
+	if errors.Is(err, postgres.ErrNotFound) {
+		return r, postgres.EditorChoice{}, nil
+	}
+	if err != nil {
+		return r, choice, err
+	}
+	chosen, fault := Edited(r, choice, m.Past)
+	if fault == nil {
+		return chosen, choice, nil
+	}
+	p.Log.WarnContext(ctx, "an editor's choice is refused, the method's pick stands", "at", t.Slot, "err", fault)
+	return r, postgres.EditorChoice{}, p.DB.SettleEditorChoice(ctx, t.Fence, choice.ID, postgres.ChoiceRefused, fault.Error())
+}
+
+// Edited is a ranking with an editor's choice in the place of the method's pick, or why the rules speak against it.
+func Edited(r picks.Ranking, choice postgres.EditorChoice, past []picks.PastPick) (picks.Ranking, error) {
+	chosen, err := r.Choose(choice.Ticker, past, picks.DefaultRules())
+	if err != nil {
+		return r, err
+	}
+	if choice.Price != nil && *choice.Price != string(chosen.Pick.Price) {
+		return r, fmt.Errorf("%s closed at %s, the choice expects %s", choice.Ticker, chosen.Pick.Price, *choice.Price)
+	}
+	return chosen, nil
+}
+
+// Market is what the pick of a day is made from, as it was known at an instant. made are all recorded picks.
+func (p Picks) Market(ctx context.Context, day, asOf time.Time, made []postgres.Pick) (picks.Market, error) {
+	m := picks.Market{Day: day}
+	var err error
+	if m.Candidates, err = p.DB.Candidates(ctx, day, asOf); err != nil {
+		return m, err
+	}
+	if m.Signals, _, err = signalStates(ctx, p.DB, p.Signals, asOf); err != nil {
+		return m, err
+	}
+	for _, q := range made {
+		date, err := time.Parse(time.DateOnly, q.Date)
+		if err != nil {
+			return m, fmt.Errorf("read the date of pick %d: %w", q.Seq, err)
+		}
+		m.Past = append(m.Past, picks.PastPick{Date: date, CIK: q.CIK, Sector: picks.Sector(q.Sector)})
+	}
+	return m, nil
+}
+
+// signalStates are our own signals as they stood at an instant, with their differences from the usual level in percent by id.
+func signalStates(ctx context.Context, db *postgres.DB, ids []string, asOf time.Time) ([]picks.SignalState, map[string]*float64, error) {
+	var states []picks.SignalState
+	deltas := map[string]*float64{}
+	for _, id := range ids {
+		s, err := db.SnapshotAsOf(ctx, id, asOf)
+		if errors.Is(err, postgres.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		state := picks.SignalState{ID: id, Z: math.NaN(), Live: s.Status == signals.StatusLive}
+		if s.Z != nil {
+			state.Z = *s.Z
+		}
+		states, deltas[id] = append(states, state), s.DeltaPct
+	}
+	return states, deltas, nil
+}
+
+func pricesOf(m picks.Market) picks.Prices {
+	all := make(picks.Prices, len(m.Candidates))
+	for _, c := range m.Candidates {
+		all[c.Company.CIK] = c.History
+	}
+	return all
+}
+
+func companiesOf(m picks.Market) map[equity.CIK]equity.Company {
+	all := make(map[equity.CIK]equity.Company, len(m.Candidates))
+	for _, c := range m.Candidates {
+		all[c.Company.CIK] = c.Company
+	}
+	return all
+}

@@ -1,0 +1,177 @@
+package workers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"tidemark/calendar"
+	"tidemark/equity"
+	"tidemark/internal/postgres"
+	"tidemark/picks"
+	"tidemark/workers/task"
+)
+
+// Publications is the job that brings what is published around the record up to date: the portfolio, its events, macro events, research and
+// the weekly digest.
+type Publications struct {
+	Picks Picks
+	Log   *slog.Logger
+}
+
+// Run brings the task's subject up to date. Everything is reckoned from the record and from what was known a moment before the world's time;
+// the digest and the research of a week are those of the slot.
+func (p Publications) Run(ctx context.Context, t task.Task) error {
+	now, err := p.Picks.DB.Now(ctx)
+	if err != nil {
+		return err
+	}
+	switch t.Subject {
+	case task.Portfolio:
+		return p.portfolio(ctx, t, now)
+	case task.Events:
+		return p.events(ctx, t, now)
+	case task.Economy:
+		return p.economy(ctx, t, now)
+	case task.Research:
+		return p.research(ctx, t, now)
+	case task.Digest:
+		return p.digest(ctx, t)
+	default:
+		return Final(fmt.Errorf("there is nothing to publish that is called %q", t.Subject))
+	}
+}
+
+// portfolio stores the portfolio up to the last session whose closes are there.
+func (p Publications) portfolio(ctx context.Context, t task.Task, now time.Time) error {
+	asOf := settled(now)
+	book, err := p.book(ctx, asOf, time.Time{})
+	if err != nil {
+		return err
+	}
+	if len(book.picks) == 0 {
+		return Skip("no pick is announced yet")
+	}
+	today := lastSession(now)
+	to, late := book.closed(today)
+	if !to.Equal(today) && now.Before(calendar.At(today, p.Picks.Cutoff)) {
+		return Waiting(errors.New(late), lookAgain)
+	}
+	added, err := p.Picks.DB.SavePortfolio(ctx, t.Fence, book.simulate(to), asOf)
+	if err != nil {
+		return err
+	}
+	if added > 1 {
+		p.Log.InfoContext(ctx, "snapshots of the portfolio are stored", "at", t.Slot, "rows", added, "date", to)
+	}
+	return nil
+}
+
+// book is all that the portfolio is reckoned from, as it was known at an instant.
+type book struct {
+	announced []postgres.Pick
+	picks     []picks.AnnouncedPick
+	companies map[equity.CIK]equity.Company
+	prices    picks.Prices
+	benchmark picks.History
+}
+
+// book reads the announced picks, and the prices of their companies and of those that bought them from a day on; the zero day is that of the
+// first pick.
+func (p Publications) book(ctx context.Context, asOf, from time.Time) (book, error) {
+	var b book
+	var err error
+	if b.announced, err = p.Picks.DB.AnnouncedPicks(ctx); err != nil || len(b.announced) == 0 {
+		return b, err
+	}
+	if b.picks, err = portfolioPicks(b.announced); err != nil {
+		return b, err
+	}
+	first := b.picks[0].Date
+	if from.IsZero() || first.Before(from) {
+		from = first
+	}
+	if b.companies, err = p.Picks.DB.Companies(ctx, asOf); err != nil {
+		return b, err
+	}
+	today := calendar.DayOf(asOf)
+	b.prices = picks.Prices{}
+	var next []equity.CIK
+	for _, q := range b.picks {
+		next = append(next, q.CIK)
+	}
+	for len(next) > 0 {
+		slices.Sort(next)
+		more, err := p.Picks.DB.HistoriesFrom(ctx, slices.Compact(next), from, today, asOf)
+		if err != nil {
+			return b, err
+		}
+		next = nil
+		for cik, h := range more {
+			b.prices[cik] = h
+		}
+		for _, h := range more {
+			for _, a := range h.Actions {
+				if _, known := b.prices[a.Successor]; a.Kind == equity.Merger && a.Successor != 0 && !known {
+					b.prices[a.Successor] = picks.History{}
+					next = append(next, a.Successor)
+				}
+			}
+		}
+	}
+	all, err := p.Picks.DB.HistoriesFrom(ctx, []equity.CIK{equity.Benchmark}, from, today, asOf)
+	b.benchmark = all[equity.Benchmark]
+	return b, err
+}
+
+// portfolioPicks are announced picks as the portfolio takes them. It buys at the first close after the announcement: one that came late
+// counts as of the last session that had closed by then.
+func portfolioPicks(announced []postgres.Pick) ([]picks.AnnouncedPick, error) {
+	list := make([]picks.AnnouncedPick, 0, len(announced))
+	for _, q := range announced {
+		date, err := time.Parse(time.DateOnly, q.Date)
+		if err != nil {
+			return nil, fmt.Errorf("read the date of pick %d: %w", q.Seq, err)
+		}
+		if last := lastSession(*q.AnnouncedAt); last.After(date) {
+			date = last
+		}
+		list = append(list, picks.AnnouncedPick{Seq: int(q.Seq), Date: date, CIK: q.CIK})
+	}
+	return list, nil
+}
+
+// lastSession is the newest session whose close has come at an instant.
+func lastSession(at time.Time) time.Time {
+	day := calendar.DayOf(at)
+	if closing, trading := calendar.Close(day); trading && !at.Before(closing) {
+		return day
+	}
+	return calendar.Previous(day)
+}
+
+// closed is the newest session up to a day whose closes are there, zero where there is none; late says what is missing of the day's.
+func (b book) closed(day time.Time) (to time.Time, late string) {
+	for to = day; !to.Before(b.picks[0].Date); to = calendar.Previous(to) {
+		c := closesOf(b.prices, to)
+		if _, traded := b.benchmark.BarOn(to); c.in() && (traded || len(b.benchmark.Bars) == 0) {
+			return to, late
+		}
+		if late == "" {
+			if late = c.says(b.companies); c.in() {
+				late = fmt.Sprintf("the benchmark has no close of %s yet", to.Format(time.DateOnly))
+			}
+		}
+	}
+	return time.Time{}, late
+}
+
+// simulate runs the portfolio up to a day.
+func (b book) simulate(to time.Time) picks.Portfolio {
+	return picks.Simulate(picks.PortfolioInput{
+		Picks: b.picks, Companies: b.companies, Prices: b.prices, Benchmark: b.benchmark, To: to,
+	}, picks.DefaultPortfolioRules())
+}
