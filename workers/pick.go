@@ -138,6 +138,9 @@ func (p Picks) pick(ctx context.Context, t task.Task, day, asOf time.Time, made 
 	if err != nil {
 		return pick, "", err
 	}
+	if len(market.Candidates) == 0 {
+		return pick, "", Skip("no company is known: is there a source of companies, and one of prices (`tidemark help settings`)?")
+	}
 	if c := closesOf(pricesOf(market), day); !c.in() {
 		return pick, c.says(companiesOf(market)), nil
 	}

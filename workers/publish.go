@@ -79,8 +79,8 @@ type book struct {
 	benchmark picks.History
 }
 
-// book reads the announced picks, and the prices of their companies and of those that bought them from a day on; the zero day is that of the
-// first pick.
+// book reads the announced picks, and the prices of their companies and of those that bought them from a day on, at the latest from the
+// session before the first pick.
 func (p Publications) book(ctx context.Context, asOf, from time.Time) (book, error) {
 	var b book
 	var err error
@@ -90,7 +90,7 @@ func (p Publications) book(ctx context.Context, asOf, from time.Time) (book, err
 	if b.picks, err = portfolioPicks(b.announced); err != nil {
 		return b, err
 	}
-	first := b.picks[0].Date
+	first := calendar.Previous(b.picks[0].Date)
 	if from.IsZero() || first.Before(from) {
 		from = first
 	}

@@ -212,10 +212,10 @@ func (s *Server) attempt(ctx context.Context, h Handler, t task.Task) (err error
 // conclude records how an attempt ended. It tells whether the run is over.
 func (s *Server) conclude(ctx context.Context, t task.Task, err error) (over bool, _ error) {
 	log := s.o.Log.With("job", t.Job, "subject", t.Subject, "at", t.Slot, "attempt", t.Attempt)
-	skip := skipError{}
+	reason, skipped := Skipped(err)
 	switch {
-	case errors.As(err, &skip):
-		err = s.o.DB.Skip(ctx, t.Fence, skip.reason)
+	case skipped:
+		err = s.o.DB.Skip(ctx, t.Fence, reason)
 		over = true
 	case err == nil:
 		err = s.o.DB.Succeed(ctx, t.Fence)

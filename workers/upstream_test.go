@@ -124,13 +124,17 @@ func newRig(t *testing.T) *rig {
 			Transport: transport, Now: r.clock.Now, Ledger: db, Archive: store, Offline: true, Attempts: 1, Log: log,
 		},
 	}
+	handlers := map[string]workers.Handler{
+		task.Ingest: r.ingest.Run,
+		task.Signal: workers.Signals{DB: db, Definitions: map[string]signals.Definition{def.ID: def}, CodeVersion: "test"}.Run,
+	}
+	for job := range task.Policies {
+		if handlers[job] == nil {
+			handlers[job] = func(context.Context, task.Task) error { return errors.New("no run of this job is expected") }
+		}
+	}
 	srv, err := workers.New(workers.Options{
-		DB: db, RedisURL: redis, Name: t.Name(), Poll: 10 * time.Millisecond, Log: log,
-		Handlers: map[string]workers.Handler{
-			task.Ingest:   r.ingest.Run,
-			task.Signal:   workers.Signals{DB: db, Definitions: map[string]signals.Definition{def.ID: def}, CodeVersion: "test"}.Run,
-			task.Backfill: func(context.Context, task.Task) error { return errors.New("no backfill is expected") },
-		},
+		DB: db, RedisURL: redis, Name: t.Name(), Poll: 10 * time.Millisecond, Log: log, Handlers: handlers,
 	})
 	if err != nil {
 		t.Fatal(err)

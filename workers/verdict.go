@@ -38,6 +38,13 @@ func (e skipError) Error() string { return e.reason }
 // Skip ends a run that has nothing to do, and says why in the run log. It is no failure.
 func Skip(reason string) error { return skipError{reason} }
 
+// Skipped tells whether a run ended with Skip, and why.
+func Skipped(err error) (reason string, ok bool) {
+	skip := skipError{}
+	ok = errors.As(err, &skip)
+	return skip.reason, ok
+}
+
 // verdict maps an error to what becomes of the run: tried again after a pause, which doubles with each attempt and is at least
 // what the upstream asked for, or given up.
 func verdict(err error, t task.Task) (retryIn time.Duration, final bool) {
