@@ -60,11 +60,11 @@ func (p Picks) Run(ctx context.Context, t task.Task) error {
 		reason, _ := calendar.Closed(day)
 		return Skip("no trading day: " + reason)
 	case day.Before(today):
-		return Skip(fmt.Sprintf("%s has passed: a day that was missed gets no pick", day.Format(time.DateOnly)))
+		return Skip(day.Format(time.DateOnly) + " has passed: a day that was missed gets no pick")
 	case now.Before(closing):
 		return Final(fmt.Errorf("the exchange is open until %s: a pick is made after the close", closing.Format(time.RFC3339)))
 	case gaps[day.Format(time.DateOnly)]:
-		return Skip(fmt.Sprintf("%s is recorded as a day without a pick", day.Format(time.DateOnly)))
+		return Skip(day.Format(time.DateOnly) + " is recorded as a day without a pick")
 	}
 	if len(made) > 0 && made[len(made)-1].Date == day.Format(time.DateOnly) {
 		return p.followUp(ctx, t, made[len(made)-1], now)

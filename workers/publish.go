@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
@@ -110,9 +111,7 @@ func (p Publications) book(ctx context.Context, asOf, from time.Time) (book, err
 			return b, err
 		}
 		next = nil
-		for cik, h := range more {
-			b.prices[cik] = h
-		}
+		maps.Copy(b.prices, more)
 		for _, h := range more {
 			for _, a := range h.Actions {
 				if _, known := b.prices[a.Successor]; a.Kind == equity.Merger && a.Successor != 0 && !known {
