@@ -45,6 +45,8 @@ type Options struct {
 	Accounts *Accounts
 	// Data holds the data endpoints by their path below /api/v1, as in the table of prices.
 	Data map[string]Build
+	// Payments may be nil: then nothing is sold by request.
+	Payments *Payments
 	// Log gets a line for each fault of ours, and for each request at debug level.
 	Log *slog.Logger
 }
@@ -81,6 +83,9 @@ func New(o Options) *Server {
 		for path, build := range o.Data {
 			s.keyed(public, path, build)
 		}
+	}
+	if o.Payments != nil {
+		s.x402(public)
 	}
 	s.get(public, "/healthz", s.healthz)
 	s.get(public, "/readyz", s.readyz)

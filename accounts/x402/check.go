@@ -56,7 +56,7 @@ func Check(p Payment, o Offer, now time.Time) error {
 		return &Refusal{Reason: reason, Detail: fmt.Sprintf(format, args...)}
 	}
 	network := o.Seller.Network.Named(p.Version)
-	price := strconv.FormatInt(o.Micro, 10)
+	price := o.atomic()
 	switch {
 	case p.Claimed != p.Version:
 		return refuse(ReasonVersion, "x402Version is %d, and the header is that of version %d", p.Claimed, p.Version)

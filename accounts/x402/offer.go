@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+
+	"tidemark/accounts"
 )
 
 // The header fields of the protocol.
@@ -20,8 +22,8 @@ const (
 // Offer is what one resource costs.
 type Offer struct {
 	Seller Seller
-	// Micro is the price in micro-dollars, which are the asset's atomic units.
-	Micro int64
+	// Price is in micro-dollars, which are the asset's atomic units.
+	Price accounts.Micros
 	// Resource is the absolute URL of what is sold.
 	Resource string
 	// Description says in a few words what is sold; MIMEType is its media type.
@@ -86,9 +88,12 @@ const (
 		`"required":["type","method"]}},"required":["input"]}}}`
 )
 
+// atomic is the price as the protocol writes it: a whole number of the asset's atomic units.
+func (o Offer) atomic() string { return strconv.FormatInt(int64(o.Price), 10) }
+
 func (o Offer) v1() requirementV1 {
 	return requirementV1{
-		Scheme: scheme, Network: o.Seller.Network.Name, MaxAmountRequired: strconv.FormatInt(o.Micro, 10), Resource: o.Resource,
+		Scheme: scheme, Network: o.Seller.Network.Name, MaxAmountRequired: o.atomic(), Resource: o.Resource,
 		Description: o.Description, MIMEType: o.MIMEType, OutputSchema: json.RawMessage(discoveryV1), PayTo: o.Seller.PayTo,
 		MaxTimeoutSeconds: int(patience.Seconds()), Asset: o.Seller.Asset.Address, Extra: o.domain(),
 	}
@@ -96,7 +101,7 @@ func (o Offer) v1() requirementV1 {
 
 func (o Offer) v2() requirementV2 {
 	return requirementV2{
-		Scheme: scheme, Network: o.Seller.Network.CAIP2(), Amount: strconv.FormatInt(o.Micro, 10), Asset: o.Seller.Asset.Address,
+		Scheme: scheme, Network: o.Seller.Network.CAIP2(), Amount: o.atomic(), Asset: o.Seller.Asset.Address,
 		PayTo: o.Seller.PayTo, MaxTimeoutSeconds: int(patience.Seconds()), Extra: o.domain(),
 	}
 }

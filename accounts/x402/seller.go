@@ -51,6 +51,9 @@ type Asset struct {
 	Name, Version string
 }
 
+// Key is the address as it is stored and compared.
+func (a Asset) Key() string { return strings.ToLower(a.Address) }
+
 // Decimals is the number of decimals of every asset here.
 const Decimals = 6
 

@@ -42,7 +42,7 @@ func seller(t testing.TB, s x402.Settings) x402.Seller {
 
 func offer(t testing.TB) x402.Offer {
 	return x402.Offer{
-		Seller: seller(t, x402.Settings{}), Micro: 1000, Resource: "https://host.example/api/v1/x402/picks/latest",
+		Seller: seller(t, x402.Settings{}), Price: 1000, Resource: "https://host.example/api/v1/x402/picks/latest",
 		Description: "Latest pick", MIMEType: "application/json",
 	}
 }

@@ -50,6 +50,9 @@ const (
 	CodeQuotaExhausted      = "daily_quota_exhausted"
 	CodeInternalError       = "internal_error"
 	CodeUnavailable         = "dependency_unavailable"
+
+	CodePaymentUnderWay   = "payment_under_way"
+	CodeSettlementPending = "settlement_pending"
 )
 
 // ProblemKind is what all problems with one code have in common.
@@ -125,6 +128,11 @@ func ProblemKinds() []ProblemKind {
 			Remedy:  "Leave the Accept header out, or let it include the media type that the detail names.",
 		},
 		{
+			Code: CodePaymentUnderWay, Title: "Payment under way", Status: 409,
+			Meaning: "Another request presents the same payment at this moment. One of them gets the answer, and it is charged once.",
+			Remedy:  "If you did not get the answer, repeat the request with the same payment after the seconds that Retry-After names.",
+		},
+		{
 			Code: CodeBodyTooLarge, Title: "Body too large", Status: 413,
 			Meaning: "The body of the request has more than 64 KiB.",
 			Remedy:  "Send no more than the members that the address asks for.",
@@ -158,6 +166,11 @@ func ProblemKinds() []ProblemKind {
 			Code: CodeUnavailable, Title: "Dependency unavailable", Status: 503,
 			Meaning: "Something that this answer needs cannot be reached at the moment. Nothing was changed and nothing was charged.",
 			Remedy:  "Try again after the seconds that the Retry-After header names.",
+		},
+		{
+			Code: CodeSettlementPending, Title: "Settlement pending", Status: 503,
+			Meaning: "The payment was sent for settlement, and it is not known yet whether it was taken. The chain is being asked.",
+			Remedy:  "Do not pay again. Repeat the same request with the same payment after the seconds that Retry-After names.",
 		},
 	}
 }

@@ -217,15 +217,20 @@ func (n *node) registered(ctx context.Context, registry common.Address, uid comm
 
 // view calls a function of a contract and decodes its answer. An account without code gives none: that is an error of what was asked.
 func (n *node) view(ctx context.Context, at common.Address, method string, args ...any) ([]any, error) {
-	data, err := easABI.Pack(method, args...)
+	return n.viewOf(ctx, &easABI, at, "latest", method, args...)
+}
+
+// viewOf is view for the functions of another interface, in the state after the block that tag names.
+func (n *node) viewOf(ctx context.Context, of *abi.ABI, at common.Address, tag, method string, args ...any) ([]any, error) {
+	data, err := of.Pack(method, args...)
 	if err != nil {
 		return nil, err
 	}
-	out, err := n.call(ctx, at, data)
+	out, err := n.callAt(ctx, at, data, tag)
 	if err != nil {
 		return nil, err
 	}
-	values, err := easABI.Unpack(method, out)
+	values, err := of.Unpack(method, out)
 	if err != nil {
 		return nil, fmt.Errorf("%s at %s: the contract is not the expected one: %w", method, at, err)
 	}

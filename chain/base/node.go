@@ -128,8 +128,13 @@ func (n *node) receipt(ctx context.Context, hash common.Hash) (*Receipt, error) 
 
 // call asks a contract at the newest block.
 func (n *node) call(ctx context.Context, to common.Address, data []byte) ([]byte, error) {
+	return n.callAt(ctx, to, data, "latest")
+}
+
+// callAt asks a contract in the state after the block that tag names.
+func (n *node) callAt(ctx context.Context, to common.Address, data []byte, tag string) ([]byte, error) {
 	var out hexutil.Bytes
-	err := n.ask(ctx, &out, "eth_call", map[string]any{"to": to, "data": hexutil.Bytes(data)}, "latest")
+	err := n.ask(ctx, &out, "eth_call", map[string]any{"to": to, "data": hexutil.Bytes(data)}, tag)
 	return out, err
 }
 

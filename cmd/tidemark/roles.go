@@ -65,6 +65,9 @@ func (workerCommand) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
+	if err := p.lookAtToken(ctx, db); err != nil {
+		return err
+	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return w.keepTime(ctx, db) })
 	g.Go(func() error { return srv.Run(ctx) })
@@ -148,6 +151,10 @@ func (p *program) newWorker(db *postgres.DB, w *realm, store *archive.Store) (*w
 	for _, d := range defs {
 		defByID[d.ID] = d
 	}
+	x402, err := p.newX402(db)
+	if err != nil {
+		return nil, err
+	}
 	computed := workers.Signals{DB: db, Definitions: defByID, CodeVersion: codeVersion()}
 	daily, err := p.newPicks(db, log)
 	if err != nil {
@@ -163,6 +170,7 @@ func (p *program) newWorker(db *postgres.DB, w *realm, store *archive.Store) (*w
 			task.Pick:     daily.Run,
 			task.Announce: workers.Announcements{DB: db, Log: log}.Run,
 			task.Publish:  workers.Publications{Picks: daily, Log: log}.Run,
+			task.X402:     x402.Run,
 		},
 		Name:        fmt.Sprintf("%s/%d", config.Hostname(), os.Getpid()),
 		Concurrency: p.settings.Concurrency,
@@ -213,13 +221,20 @@ func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, w
 	if err != nil {
 		return usageError{fmt.Errorf("PRICES: %w", err)}
 	}
+	payments, err := p.newPayments(db, tariff)
+	if err != nil {
+		return err
+	}
 	srv := api.New(api.Options{
 		View: v, Pages: site, Ready: ready, Log: log,
-		Accounts: &api.Accounts{DB: db, Tariff: tariff, Now: p.now},
+		Accounts: &api.Accounts{DB: db, Tariff: tariff, Now: p.now}, Payments: payments,
 	})
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return v.Run(ctx) })
 	g.Go(func() error { return srv.Run(ctx) })
+	if payments != nil {
+		g.Go(func() error { return payments.Run(ctx) })
+	}
 	if l := on["ADDR"]; l != nil {
 		g.Go(func() error { return srv.Serve(ctx, l) })
 	}

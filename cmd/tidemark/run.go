@@ -30,6 +30,7 @@ type commands struct {
 	Signals    signalsCommand    `cmd:"" help:"Print the states of the signals; deprecate or restore one."`
 	Explain    explainCommand    `cmd:"" help:"Follow a served number back to the archived bytes, and compute it again."`
 	Quarantine quarantineCommand `cmd:"" help:"Look at the answers that a check refused, and decide about them."`
+	Payments   paymentsCommand   `cmd:"" help:"Look at the payments by request, and reconcile them with the chain."`
 	Archive    archiveCommand    `cmd:"" help:"Move archived upstream bytes in and out."`
 	Reparse    reparseCommand    `cmd:"" help:"Rebuild observations from the archive alone."`
 	Help       helpCommand       `cmd:"" help:"Explain the settings."`

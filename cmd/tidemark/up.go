@@ -49,6 +49,10 @@ func (upCommand) Run(ctx context.Context, p *program) (err error) {
 		defer func() { err = errors.Join(err, p.dev.Close()) }()
 		c.BaseRPCURL, c.BaseChainID, c.AttesterKeyFile = p.settings.BaseRPCURL, p.settings.BaseChainID, p.settings.AttesterKeyFile
 	}
+	facilitate, err := p.facilitate(ctx)
+	if err != nil {
+		return err
+	}
 	if err := p.saveConnections(c); err != nil {
 		return err
 	}
@@ -64,6 +68,7 @@ func (upCommand) Run(ctx context.Context, p *program) (err error) {
 			return err
 		}
 	})
+	g.Go(func() error { return facilitate(ctx) })
 	g.Go(func() error { return p.runRoles(ctx, listeners) })
 	return g.Wait()
 }
@@ -91,6 +96,9 @@ func (p *program) runRoles(ctx context.Context, on listeners) error {
 	defer func() { _ = queue.Close() }()
 	worker, err := p.newWorker(db, w, store)
 	if err != nil {
+		return err
+	}
+	if err := p.lookAtToken(ctx, db); err != nil {
 		return err
 	}
 	if w.name == "replay" {

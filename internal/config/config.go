@@ -69,9 +69,16 @@ type Settings struct {
 	BillingModel string `env:"BILLING_MODEL" default:"balance" roles:"up,api" help:"How the service is paid for: balance (each request deducts its price) or plan (Free and Pro, with daily quotas)."`
 	Prices       string `env:"PRICES" roles:"up,api" help:"Prices in US dollars of the endpoints that have none: /events=0.001,/economic-events=0.001,/digest/latest=0.002. Default: they cost nothing."`
 
-	PickAt     string `env:"PICK_AT" default:"17:30" roles:"up,scheduler" help:"Clock time in New York at which the pick of a trading day is made, after the close."`
-	PickCutoff string `env:"PICK_CUTOFF" default:"22:00" roles:"up,worker" help:"Clock time in New York until which a pick waits for the day's closing prices. Without them the day is recorded as one without a pick."`
-	AnnounceAt string `env:"ANNOUNCE_AT" default:"18:00" roles:"up,scheduler,worker" help:"Clock time in New York at which the pick of a day becomes public."`
+	PickAt              string `env:"PICK_AT" default:"17:30" roles:"up,scheduler" help:"Clock time in New York at which the pick of a trading day is made, after the close."`
+	PickCutoff          string `env:"PICK_CUTOFF" default:"22:00" roles:"up,worker" help:"Clock time in New York until which a pick waits for the day's closing prices. Without them the day is recorded as one without a pick."`
+	AnnounceAt          string `env:"ANNOUNCE_AT" default:"18:00" roles:"up,scheduler,worker" help:"Clock time in New York at which the pick of a day becomes public."`
+	X402FacilitatorURL  string `env:"X402_FACILITATOR_URL" name:"x402-facilitator-url" secret:"true" roles:"up,api" help:"Facilitator that verifies and settles payments by request (x402). Without it, or without X402_PAY_TO, nothing is sold by request; the sandbox has one of its own."`
+	X402FacilitatorAuth string `env:"X402_FACILITATOR_AUTH" name:"x402-facilitator-auth" secret:"true" roles:"up,api" help:"What the facilitator is sent as the header Authorization, or as another one: Name: value."`
+	X402Network         string `env:"X402_NETWORK" name:"x402-network" default:"base" roles:"up,api,worker" help:"Network of payments by request: base, base-sepolia, or a CAIP-2 name as eip155:8453."`
+	X402Asset           string `env:"X402_ASSET" name:"x402-asset" roles:"up,api,worker" help:"Contract of the stablecoin. Default: USDC of the network."`
+	X402AssetName       string `env:"X402_ASSET_NAME" name:"x402-asset-name" roles:"up,api,worker" help:"Name in its EIP-712 domain, which payers sign for. Default: that of USDC on the network."`
+	X402AssetVersion    string `env:"X402_ASSET_VERSION" name:"x402-asset-version" roles:"up,api,worker" help:"Version in its EIP-712 domain. Default: that of USDC."`
+	X402PayTo           string `env:"X402_PAY_TO" name:"x402-pay-to" roles:"up,api,worker" help:"Account that payments by request go to. Its key is needed nowhere."`
 
 	Concurrency int    `env:"CONCURRENCY" default:"4" roles:"up,worker" help:"How many tasks a worker runs at once."`
 	LogFormat   string `env:"LOG_FORMAT" enum:"auto,text,json" default:"auto" roles:"all" help:"auto (text on a terminal, else JSON), text or json."`

@@ -17,6 +17,7 @@ const (
 	ChannelRunsDue      = "runs_due"     // no payload
 	ChannelRecord       = "record"       // payload: the table that has something new to show
 	ChannelPublications = "publications" // payload: the table that has new rows
+	ChannelX402         = "x402"         // payload: a payment's number, or X402SubjectTerms
 )
 
 // Listener hears notifications and survives the loss of its connection.

@@ -19,6 +19,8 @@ const (
 	Announce = "announce"
 	// Publish brings what is published around the record up to date. Subject: one of those below.
 	Publish = "publish"
+	// X402 asks the chain what became of a payment by request. Subject: its number, or "terms" for the token that is paid in.
+	X402 = "x402"
 )
 
 // The subjects of the jobs around the record.
@@ -62,6 +64,8 @@ var Policies = map[string]Policy{
 	Pick:     {Queue: Critical, Timeout: 10 * time.Minute, MaxAttempts: 1000, Backoff: 5 * time.Second},
 	Announce: {Queue: Critical, Timeout: 2 * time.Minute, MaxAttempts: 100, Backoff: 5 * time.Second},
 	Publish:  {Queue: Default, Timeout: 10 * time.Minute, MaxAttempts: 500, Backoff: 5 * time.Second},
+	// migrations/0012_x402.sql has the queue and the attempts once more.
+	X402: {Queue: Critical, Timeout: time.Minute, MaxAttempts: 8, Backoff: 5 * time.Second},
 }
 
 // Fence names one attempt of one run. Every commit of a handler is conditional on it, so that an attempt that was given up (its

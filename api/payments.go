@@ -1,0 +1,222 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"tidemark/accounts"
+	"tidemark/accounts/x402"
+	"tidemark/internal/postgres"
+)
+
+// PaymentsOptions say who is paid by request, and through whom.
+type PaymentsOptions struct {
+	Seller      x402.Seller
+	Facilitator *x402.Client
+	// Tariff holds the prices.
+	Tariff accounts.Tariff
+	// Store keeps every payment. It works as the API's role.
+	Store *postgres.DB
+	// Now is the wall clock, whatever the world's is: authorizations are good in the real time of the chain.
+	Now func() time.Time
+	// Patience is how long an answer waits for what the chain says about an unclear settlement. Zero means 5 seconds.
+	Patience time.Duration
+	Log      *slog.Logger
+}
+
+// Payments is what all paid addresses of a process share: which terms may be offered, and who waits for which payment. It is safe for
+// concurrent use.
+type Payments struct {
+	o PaymentsOptions
+	// versions are those that the facilitator settles; nil until it has said so, and then both are offered.
+	versions atomic.Pointer[[]int]
+	verdict  atomic.Pointer[postgres.X402Terms]
+
+	mu      sync.Mutex
+	waiting map[int64][]chan struct{}
+	counts  map[string]int64
+}
+
+// NewPayments makes the shared part. It serves at once; Run keeps it up to date.
+func NewPayments(o PaymentsOptions) *Payments {
+	if o.Patience == 0 {
+		o.Patience = 5 * time.Second
+	}
+	return &Payments{o: o, waiting: map[int64][]chan struct{}{}, counts: map[string]int64{}}
+}
+
+// PaymentsHealth is what an operator wants to know of the payments by request.
+type PaymentsHealth struct {
+	Facilitator x402.Health
+	// Outcomes counts the answers to requests that carried a payment, by what became of them.
+	Outcomes map[string]int64
+	// Fault is why nothing is sold at present; empty where all is well.
+	Fault string
+}
+
+// Health tells how the payments go.
+func (p *Payments) Health() PaymentsHealth {
+	h := PaymentsHealth{Facilitator: p.o.Facilitator.Health(), Fault: p.fault()}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	h.Outcomes = maps.Clone(p.counts)
+	return h
+}
+
+func (p *Payments) count(outcome string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.counts[outcome]++
+}
+
+// Run learns from the facilitator which versions it settles and from the database what the workers found on the chain, until ctx ends.
+func (p *Payments) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { p.learn(ctx); return nil })
+	g.Go(func() error {
+		return p.o.Store.Listen(ctx, postgres.Listener{
+			Channels:  []string{postgres.ChannelX402},
+			Connected: func(ctx context.Context) error { p.wakeAll(); return p.judge(ctx) },
+			Notified: func(ctx context.Context, _, payload string) error {
+				if payload == postgres.X402SubjectTerms {
+					return p.judge(ctx)
+				}
+				p.wake(payload)
+				return nil
+			},
+			Log: p.o.Log,
+		})
+	})
+	return g.Wait()
+}
+
+// learn asks the facilitator what it settles, soon again when it does not say, and else now and then.
+func (p *Payments) learn(ctx context.Context) {
+	const first, longest, usual = time.Second, time.Minute, time.Hour
+	pause := first
+	for {
+		versions, err := p.o.Facilitator.Supported(ctx, p.o.Seller)
+		wait := usual
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			p.o.Log.WarnContext(ctx, "the payment facilitator does not say what it settles (X402_FACILITATOR_URL)", "err", err)
+			wait, pause = pause, min(2*pause, longest)
+		default:
+			pause = first
+			if len(versions) < 2 {
+				p.o.Log.WarnContext(ctx, "the payment facilitator does not settle every version of x402 on this network (X402_FACILITATOR_URL, X402_NETWORK)",
+					"network", p.o.Seller.Network.CAIP2(), "versions", versions)
+			}
+			p.versions.Store(&versions)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+	}
+}
+
+// judge reads what a worker found at the token's contract.
+func (p *Payments) judge(ctx context.Context) error {
+	s := p.o.Seller
+	v, err := p.o.Store.X402Verdict(ctx, postgres.X402Terms{
+		ChainID: s.Network.ChainID, Asset: s.Asset.Key(), Name: s.Asset.Name, Version: s.Asset.Version,
+	})
+	switch {
+	case errors.Is(err, postgres.ErrNotFound):
+		p.o.Log.InfoContext(ctx, "no worker has looked at the token's contract (BASE_RPC_URL): X402_ASSET_NAME and X402_ASSET_VERSION are trusted",
+			"asset", s.Asset.Address, "name", s.Asset.Name, "version", s.Asset.Version)
+		return nil
+	case err != nil:
+		return err
+	case !v.OK:
+		p.o.Log.ErrorContext(ctx, "nothing is sold by request: payments would be signed for another token (X402_ASSET_NAME, X402_ASSET_VERSION)",
+			"asset", s.Asset.Address, "found", v.Detail)
+	}
+	p.verdict.Store(&v)
+	return nil
+}
+
+// fault is why nothing can be sold, empty when it can.
+func (p *Payments) fault() string {
+	if v := p.verdict.Load(); v != nil && !v.OK {
+		return "The settings name another token than the one at the contract."
+	}
+	if v := p.versions.Load(); v != nil && len(*v) == 0 {
+		return "The payment facilitator settles nothing on this network."
+	}
+	return ""
+}
+
+// watched tells whether a worker asks the chain about unclear settlements. Each that can looks at the token now and then.
+func (p *Payments) watched() bool {
+	v := p.verdict.Load()
+	return v != nil && p.o.Now().Sub(v.CheckedAt) < 3*time.Hour
+}
+
+// offered are the versions that are sold in; nil is all.
+func (p *Payments) offered() []int {
+	if v := p.versions.Load(); v != nil {
+		return *v
+	}
+	return nil
+}
+
+// wait returns a channel that gets a value when a payment changes, and what to call when nobody waits any more.
+func (p *Payments) wait(id int64) (changed <-chan struct{}, done func()) {
+	c := make(chan struct{}, 1)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waiting[id] = append(p.waiting[id], c)
+	return c, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		left := slices.DeleteFunc(p.waiting[id], func(other chan struct{}) bool { return other == c })
+		if p.waiting[id] = left; len(left) == 0 {
+			delete(p.waiting, id)
+		}
+	}
+}
+
+// wake tells those who wait for a payment that it has changed.
+func (p *Payments) wake(payload string) {
+	id, err := strconv.ParseInt(payload, 10, 64)
+	if err != nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.waiting[id] {
+		poke(c)
+	}
+}
+
+// wakeAll is for when notifications may have been missed.
+func (p *Payments) wakeAll() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, list := range p.waiting {
+		for _, c := range list {
+			poke(c)
+		}
+	}
+}
+
+func poke(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default: // it will look anyway
+	}
+}

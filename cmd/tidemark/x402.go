@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+
+	"tidemark/accounts"
+	"tidemark/accounts/x402"
+	"tidemark/api"
+	"tidemark/chain/base"
+	"tidemark/internal/devchain"
+	"tidemark/internal/postgres"
+	"tidemark/workers"
+)
+
+// The accounts of the development chain that take part in payments by request: who brings them to the chain, who is paid, and one
+// for people to pay from.
+const (
+	facilitatorAccount = 9
+	sellerAccount      = 8
+	payerAccount       = 1
+)
+
+// sells tells whether anything is paid by request.
+func (p *program) sells() bool {
+	return p.settings.X402FacilitatorURL != "" && p.settings.X402PayTo != ""
+}
+
+// seller reads who is paid by request.
+func (p *program) seller() (x402.Seller, error) {
+	s := p.settings
+	out, err := x402.NewSeller(x402.Settings{
+		Network: s.X402Network, Asset: s.X402Asset, AssetName: s.X402AssetName, AssetVersion: s.X402AssetVersion, PayTo: s.X402PayTo,
+	})
+	if err != nil {
+		return x402.Seller{}, usageError{err}
+	}
+	return out, nil
+}
+
+// newPayments makes the API's part of payments by request, nil where nothing is sold.
+func (p *program) newPayments(db *postgres.DB, tariff accounts.Tariff) (*api.Payments, error) {
+	if !p.sells() {
+		return nil, nil
+	}
+	seller, err := p.seller()
+	if err != nil {
+		return nil, err
+	}
+	facilitator, err := x402.NewClient(x402.Options{URL: p.settings.X402FacilitatorURL, Auth: p.settings.X402FacilitatorAuth, Now: p.now})
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return api.NewPayments(api.PaymentsOptions{
+		Seller: seller, Facilitator: facilitator, Tariff: tariff, Store: db, Now: p.now, Log: p.log.With("role", "api"),
+	}), nil
+}
+
+// newX402 makes the worker's part: what asks the chain.
+func (p *program) newX402(db *postgres.DB) (workers.X402, error) {
+	job := workers.X402{DB: db, Now: p.now}
+	urls := p.settings.BaseRPCURLs()
+	if p.settings.X402PayTo == "" || len(urls) == 0 {
+		return job, nil
+	}
+	var err error
+	if job.Seller, err = p.seller(); err != nil {
+		return job, err
+	}
+	if id := job.Seller.Network.ChainID; id != p.settings.BaseChainID {
+		return job, usageError{fmt.Errorf("X402_NETWORK is chain %d and BASE_CHAIN_ID %d: payments by request are checked on the chain of BASE_RPC_URL", id, p.settings.BaseChainID)}
+	}
+	if job.Chain, err = base.Dial(p.settings.BaseChainID, urls...); err != nil {
+		return job, usageError{fmt.Errorf("BASE_RPC_URL: %w", err)}
+	}
+	return job, nil
+}
+
+// lookAtToken makes a worker compare the settings with the token's contract soon: the settings may be new.
+func (p *program) lookAtToken(ctx context.Context, db *postgres.DB) error {
+	if p.settings.X402PayTo == "" || p.settings.BaseRPCURL == "" {
+		return nil
+	}
+	return db.CheckX402Terms(ctx)
+}
+
+// facilitate starts a facilitator on the development chain and makes it that of the settings, with an account to be paid to. Nothing
+// happens where the settings name a facilitator. It serves until ctx ends; serve is to be run.
+func (p *program) facilitate(ctx context.Context) (serve func(context.Context) error, err error) {
+	if p.dev == nil || p.settings.X402FacilitatorURL != "" {
+		return func(context.Context) error { return nil }, nil
+	}
+	f, err := devchain.NewFacilitator(p.dev, facilitatorAccount)
+	if err != nil {
+		return nil, err
+	}
+	key := filepath.Join(p.worldDir(), "payer.key")
+	if err := os.WriteFile(key, []byte(devchain.KeyHex(payerAccount)+"\n"), 0o600); err != nil {
+		return nil, fmt.Errorf("write the payer's key (STATE_DIR): %w", err)
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("listen for the development chain's facilitator: %w", err)
+	}
+	p.settings.X402FacilitatorURL = "http://" + l.Addr().String()
+	p.settings.X402Network = fmt.Sprintf("eip155:%d", p.dev.ID())
+	if p.settings.X402PayTo == "" {
+		p.settings.X402PayTo = devchain.Address(sellerAccount).Hex()
+	}
+	return func(ctx context.Context) error { return f.Serve(ctx, l) }, nil
+}

@@ -1,0 +1,121 @@
+package workers
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"tidemark/accounts/x402"
+	"tidemark/chain/base"
+	"tidemark/internal/postgres"
+	"tidemark/workers/task"
+)
+
+// X402 is the job that asks the chain what became of payments by request, and whether the settings name the right token.
+type X402 struct {
+	DB *postgres.DB
+	// Chain is the seller's network. Nil: no node is known, and what is unclear waits for a person.
+	Chain  *base.Client
+	Seller x402.Seller
+	// Now is the wall clock.
+	Now func() time.Time
+}
+
+// How soon the token and a payment are looked at again.
+const (
+	x402Terms = time.Hour
+	x402Retry = 30 * time.Second
+)
+
+// Run looks at what the subject names: the token, or a payment by its number.
+func (x X402) Run(ctx context.Context, t task.Task) error {
+	if t.Subject == postgres.X402SubjectTerms {
+		return x.terms(ctx, t)
+	}
+	id, err := strconv.ParseInt(t.Subject, 10, 64)
+	if err != nil {
+		return Final(fmt.Errorf("there is no payment %q", t.Subject))
+	}
+	list, err := x.DB.X402Payments(ctx, postgres.X402Filter{ID: id, Limit: 1})
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	next, err := x.Look(ctx, list[0])
+	if err == nil {
+		return x.DB.ResolveX402(ctx, t.Fence, next)
+	}
+	// It is looked at again for as long as it takes, whatever the policy of failures is.
+	if again := x.DB.AgainX402(ctx, t.Fence, t.Subject, x.Now().Add(x402Retry)); again != nil {
+		return again
+	}
+	return Final(err)
+}
+
+// Look says what becomes of a payment by what the chain shows of it now.
+func (x X402) Look(ctx context.Context, p postgres.X402Payment) (postgres.X402Resolution, error) {
+	stay := postgres.X402Resolution{Of: p, State: p.State}
+	switch p.State {
+	case postgres.X402Settling, postgres.X402Unknown, postgres.X402Failed:
+	default:
+		return stay, nil
+	}
+	u := x402.Unresolved{State: p.State, Denied: p.Denied, ValidBefore: p.ValidBefore}
+	if p.Reason != nil {
+		u.Reason = *p.Reason
+	}
+	if p.LeaseUntil != nil {
+		u.LeaseUntil = *p.LeaseUntil
+	}
+	var seen x402.Seen
+	var tx string
+	if x.Chain != nil {
+		f, err := x.Seen(ctx, p)
+		if err != nil {
+			return stay, err
+		}
+		tx = f.TxHash
+		seen = x402.Seen{
+			Paid: f.Fate == base.AuthorizationPaid, Void: f.Fate == base.AuthorizationVoid, Expired: f.Fate == base.AuthorizationExpired,
+		}
+	}
+	next := x402.Resolve(u, seen, x.Now())
+	if x.Chain == nil && (next.State != x402.StateSettling) {
+		next.Again = time.Time{} // nobody is there to be asked
+	}
+	return postgres.X402Resolution{Of: p, State: next.State, TxHash: tx, Reason: next.Reason, Again: next.Again}, nil
+}
+
+// Seen asks the chain for a payment's authorization.
+func (x X402) Seen(ctx context.Context, p postgres.X402Payment) (base.AuthorizationFate, error) {
+	if uint64(p.ChainID) != x.Chain.ChainID() {
+		return base.AuthorizationFate{}, fmt.Errorf("payment %d is on chain %d, and BASE_RPC_URL serves %d", p.ID, p.ChainID, x.Chain.ChainID())
+	}
+	a, err := base.NewAuthorization(p.Asset, p.Payer, p.PayTo, p.Nonce, p.Amount, p.ValidBefore, p.CreatedAt)
+	if err != nil {
+		return base.AuthorizationFate{}, fmt.Errorf("payment %d: %w", p.ID, err)
+	}
+	return x.Chain.Authorization(ctx, a)
+}
+
+// terms compares the token of the settings with the one at the contract.
+func (x X402) terms(ctx context.Context, t task.Task) error {
+	if x.Chain == nil {
+		return nil
+	}
+	asset := x.Seller.Asset
+	token, err := base.ParseAddress(asset.Address)
+	if err != nil {
+		return Final(fmt.Errorf("X402_ASSET: %w", err))
+	}
+	fault, err := x.Chain.CheckDomain(ctx, token, base.Domain{Name: asset.Name, Version: asset.Version})
+	if err != nil {
+		if again := x.DB.AgainX402(ctx, t.Fence, t.Subject, x.Now().Add(x402Retry)); again != nil {
+			return again
+		}
+		return Final(err)
+	}
+	return x.DB.SaveX402Terms(ctx, t.Fence, postgres.X402Terms{
+		ChainID: x.Seller.Network.ChainID, Asset: asset.Key(), Name: asset.Name, Version: asset.Version, OK: fault == "", Detail: fault,
+	}, x.Now().Add(x402Terms))
+}
