@@ -96,6 +96,9 @@ type setup struct {
 	world  string // live where empty
 	stored []postgres.Snapshot
 	ready  []api.Check
+	// accounts are keys and money; its DB is set by start. data are the data endpoints.
+	accounts *api.Accounts
+	data     map[string]api.Build
 	// unloaded leaves the view as it is before the first load.
 	unloaded bool
 }
@@ -117,8 +120,12 @@ func start(t testing.TB, o setup) *system {
 	}
 	s.url = "http://" + ln.Addr().String()
 	log := slog.New(slog.DiscardHandler)
+	db := s.open(postgres.RoleAPI)
+	if o.accounts != nil {
+		o.accounts.DB = db
+	}
 	s.view, err = view.New(view.Options{
-		Store: s.open(postgres.RoleAPI), Definitions: definitions(), PublicURL: s.url + "/", World: o.world,
+		Store: db, Definitions: definitions(), PublicURL: s.url + "/", World: o.world,
 		Now: func() time.Time { return *s.clock.Load() }, Log: log,
 	})
 	if err != nil {
@@ -128,13 +135,30 @@ func start(t testing.TB, o setup) *system {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.server = api.New(api.Options{View: s.view, Pages: html, Ready: o.ready, Log: log})
+	s.server = api.New(api.Options{View: s.view, Pages: html, Ready: o.ready, Accounts: o.accounts, Data: o.data, Log: log})
 	s.run(func(ctx context.Context) error { return s.server.Serve(ctx, ln) })
+	s.run(s.server.Run)
 	if !o.unloaded {
 		s.run(s.view.Run)
 		s.eventually("the first load", func() bool { return s.view.State() != nil })
 	}
 	return s
+}
+
+var quiet = slog.New(slog.DiscardHandler)
+
+// serve runs a server of its own on a port of its own.
+func (s *system) serve(o api.Options) {
+	s.t.Helper()
+	ln, err := (&net.ListenConfig{}).Listen(s.t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.url = "http://" + ln.Addr().String()
+	o.Log = quiet
+	s.server = api.New(o)
+	s.run(func(ctx context.Context) error { return s.server.Serve(ctx, ln) })
+	s.run(s.server.Run)
 }
 
 // run runs f until the test ends.
@@ -219,10 +243,16 @@ type answer struct {
 // ask sends a request; header holds names and values in turn. Nothing is decompressed or followed for the caller.
 func (s *system) ask(method, address string, header ...string) answer {
 	s.t.Helper()
+	return s.askWith(method, address, "", header...)
+}
+
+// askWith is ask with a body.
+func (s *system) askWith(method, address, content string, header ...string) answer {
+	s.t.Helper()
 	if strings.HasPrefix(address, "/") {
 		address = s.url + address
 	}
-	r, err := http.NewRequestWithContext(s.t.Context(), method, address, nil)
+	r, err := http.NewRequestWithContext(s.t.Context(), method, address, strings.NewReader(content))
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"strings"
 	"time"
@@ -43,6 +44,11 @@ type Accounts struct {
 	Tariff accounts.Tariff
 	// Now is the wall clock: keys and money concern people who wait.
 	Now func() time.Time
+	// Limiter counts requests, KeyRate those of a key, RegisterRate new keys of a client's address. A zero rate is no limit.
+	Limiter               *Limiter
+	KeyRate, RegisterRate Rate
+	// TrustedProxies are believed when they say in X-Forwarded-For for whom they ask.
+	TrustedProxies []netip.Prefix
 }
 
 // till is the inside of Accounts.

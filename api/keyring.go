@@ -52,20 +52,26 @@ func (k *keyring) run(ctx context.Context) error {
 	return k.db.Listen(ctx, postgres.Listener{
 		Channels:  []string{postgres.ChannelKeys},
 		Connected: func(context.Context) error { forget(true); return nil },
-		Notified:  func(_ context.Context, _, id string) error { k.forget(id); return nil },
-		Lost:      func(error) { forget(false) },
-		Log:       k.log,
+		Notified: func(_ context.Context, _, payload string) error {
+			id, err := strconv.ParseInt(payload, 10, 64)
+			if err != nil {
+				return fmt.Errorf("the notification of a key: %w", err)
+			}
+			k.forget(id)
+			return nil
+		},
+		Lost: func(error) { forget(false) },
+		Log:  k.log,
 	})
 }
 
 // forget drops what is remembered of a key.
-func (k *keyring) forget(id string) {
-	n, _ := strconv.ParseInt(id, 10, 64) // no key has the number 0
+func (k *keyring) forget(id int64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.epoch++
 	for hash, key := range k.byHash {
-		if key.ID == n {
+		if key.ID == id {
 			delete(k.byHash, hash)
 		}
 	}
@@ -124,6 +130,15 @@ var (
 
 // authenticate returns the key that the request shows, if it opens anything at this moment.
 func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) (postgres.Key, error) {
+	key, err := s.present(w, r)
+	if err == nil && !opens(key, s.till.Now()) {
+		err = errRevoked
+	}
+	return key, err
+}
+
+// present returns the key that the request shows, also one that has ended, and counts the request against its rate.
+func (s *Server) present(w http.ResponseWriter, r *http.Request) (postgres.Key, error) {
 	text, err := bearer(r.Header)
 	if err != nil {
 		return postgres.Key{}, err
@@ -131,16 +146,18 @@ func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) (postgres.
 	hash := text.Hash()
 	key, ok := s.till.keys.known(hash)
 	if !ok {
+		// Whoever guesses is stopped by address: a guess is a question to the database.
+		client := clientAddress(r, s.till.TrustedProxies)
+		if err := s.limited(w, r, "unknown", neighbourhood(client), s.till.KeyRate); err != nil {
+			return key, err
+		}
 		if key, err = s.till.keys.find(r.Context(), hash); errors.Is(err, postgres.ErrNotFound) {
 			return key, errInvalid
 		} else if err != nil {
 			return key, s.unavailable(r, err)
 		}
 	}
-	if !opens(key, s.till.Now()) {
-		return key, errRevoked
-	}
-	return key, nil
+	return key, s.limited(w, r, "key", key.PublicID, s.till.KeyRate)
 }
 
 // opens tells whether a key is good at an instant.

@@ -36,23 +36,34 @@ const readMethods = "GET, HEAD, OPTIONS"
 
 // get registers what GET and HEAD do at a pattern. Every other method is refused, OPTIONS excepted.
 func (s *Server) get(mux *http.ServeMux, pattern string, h handler) {
+	s.on(mux, http.MethodGet, pattern, h)
+}
+
+// on registers what a method does at a pattern. Every other one is refused, OPTIONS excepted, and HEAD where the method is GET.
+func (s *Server) on(mux *http.ServeMux, method, pattern string, h handler) {
+	methods := method + ", OPTIONS"
+	if method == http.MethodGet {
+		methods = readMethods
+	}
 	mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		defer s.recover(w, r)
-		if err := s.dispatch(w, r, h); err != nil {
+		var err error
+		switch {
+		case r.Method == method, r.Method == http.MethodHead && method == http.MethodGet:
+			err = h(w, r)
+		case r.Method == http.MethodOptions:
+			options(w, methods)
+		default:
+			served := method
+			if method == http.MethodGet {
+				served = "GET and HEAD"
+			}
+			err = &failure{code: view.CodeMethodNotAllowed, detail: "Only " + served + " can be used here.", allow: methods}
+		}
+		if err != nil {
 			s.fail(w, r, err)
 		}
 	})
-}
-
-func (s *Server) dispatch(w http.ResponseWriter, r *http.Request, h handler) error {
-	switch r.Method {
-	case http.MethodGet, http.MethodHead:
-		return h(w, r)
-	case http.MethodOptions:
-		options(w, readMethods)
-		return nil
-	}
-	return &failure{code: view.CodeMethodNotAllowed, detail: "Only GET and HEAD are served here.", allow: readMethods}
 }
 
 // front adds what every answer has, whatever its route. cors tells which paths any web page may read.

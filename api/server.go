@@ -83,6 +83,11 @@ func New(o Options) *Server {
 		for path, build := range o.Data {
 			s.keyed(public, path, build)
 		}
+		s.on(public, http.MethodPost, "/api/v1/auth/register", s.register)
+		s.on(public, http.MethodPost, "/api/v1/keys/rotate", s.rotate)
+		s.on(public, http.MethodDelete, "/api/v1/keys/current", s.revoke)
+		s.get(public, "/api/v1/account", s.account)
+		s.get(public, "/api/v1/account/usage", s.usage)
 	}
 	if o.Payments != nil {
 		s.x402(public)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -217,18 +218,16 @@ func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, w
 	if err != nil {
 		return err
 	}
-	tariff, err := accounts.NewTariff(accounts.Model(p.settings.BillingModel), p.settings.Prices)
-	if err != nil {
-		return usageError{fmt.Errorf("PRICES: %w", err)}
-	}
-	payments, err := p.newPayments(db, tariff)
+	keys, err := p.newAccounts(db, log)
 	if err != nil {
 		return err
 	}
-	srv := api.New(api.Options{
-		View: v, Pages: site, Ready: ready, Log: log,
-		Accounts: &api.Accounts{DB: db, Tariff: tariff, Now: p.now}, Payments: payments,
-	})
+	defer func() { _ = keys.Limiter.Close() }()
+	payments, err := p.newPayments(db, keys.Tariff)
+	if err != nil {
+		return err
+	}
+	srv := api.New(api.Options{View: v, Pages: site, Ready: ready, Log: log, Accounts: keys, Payments: payments})
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return v.Run(ctx) })
 	g.Go(func() error { return srv.Run(ctx) })
@@ -242,4 +241,24 @@ func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, w
 		g.Go(func() error { return srv.ServeSignals(ctx, l) })
 	}
 	return g.Wait()
+}
+
+// newAccounts is what the API needs to know keys and to take money.
+func (p *program) newAccounts(db *postgres.DB, log *slog.Logger) (*api.Accounts, error) {
+	tariff, err := accounts.NewTariff(accounts.Model(p.settings.BillingModel), p.settings.Prices)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("PRICES: %w", err)}
+	}
+	proxies, err := p.settings.Proxies()
+	if err != nil {
+		return nil, usageError{fmt.Errorf("TRUSTED_PROXIES: %w", err)}
+	}
+	limiter, err := api.NewLimiter(p.settings.RedisURL, p.now, log)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return &api.Accounts{
+		DB: db, Tariff: tariff, Now: p.now, Limiter: limiter, TrustedProxies: proxies,
+		KeyRate: api.Rate(p.settings.RateLimit), RegisterRate: api.Rate(p.settings.RegisterLimit),
+	}, nil
 }

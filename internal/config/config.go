@@ -29,7 +29,7 @@ type Settings struct {
 
 	StateDir    string `env:"STATE_DIR" default:".tidemark" roles:"all" help:"Folder for everything kept on disk; each world has a folder of its own below it."`
 	DatabaseURL string `env:"DATABASE_URL" secret:"true" roles:"all" help:"Postgres. Without it, up runs a private server from the binaries found on the machine."`
-	RedisURL    string `env:"REDIS_URL" secret:"true" roles:"up,scheduler,worker" help:"Redis. Without it, up runs a private redis-server, or a stand-in inside the process."`
+	RedisURL    string `env:"REDIS_URL" secret:"true" roles:"up,scheduler,worker,api" help:"Redis. Without it, up runs a private redis-server, or a stand-in inside the process."`
 	ArchiveURL  string `env:"ARCHIVE_URL" roles:"up,worker" help:"Where raw bytes are kept: a folder or a bucket URL. Default: the folder archive in the world's state folder."`
 
 	Archive      string        `env:"REPLAY_ARCHIVE" name:"archive" roles:"up,worker" help:"The archive folder that the replay world answers from."`
@@ -79,6 +79,10 @@ type Settings struct {
 	X402AssetName       string `env:"X402_ASSET_NAME" name:"x402-asset-name" roles:"up,api,worker" help:"Name in its EIP-712 domain, which payers sign for. Default: that of USDC on the network."`
 	X402AssetVersion    string `env:"X402_ASSET_VERSION" name:"x402-asset-version" roles:"up,api,worker" help:"Version in its EIP-712 domain. Default: that of USDC."`
 	X402PayTo           string `env:"X402_PAY_TO" name:"x402-pay-to" roles:"up,api,worker" help:"Account that payments by request go to. Its key is needed nowhere."`
+
+	RateLimit      Rate   `env:"RATE_LIMIT" default:"300/1m" roles:"up,api" help:"How many requests a key may make: a number and the time they are for (300/1m, 10000/1h), or off."`
+	RegisterLimit  Rate   `env:"REGISTER_LIMIT" default:"5/1h" roles:"up,api" help:"How many keys an address may register, as RATE_LIMIT."`
+	TrustedProxies string `env:"TRUSTED_PROXIES" roles:"up,api" help:"Addresses and networks (10.0.0.0/8), separated by commas, of the proxies in front, whose X-Forwarded-For is believed. Default: none."`
 
 	Concurrency int    `env:"CONCURRENCY" default:"4" roles:"up,worker" help:"How many tasks a worker runs at once."`
 	LogFormat   string `env:"LOG_FORMAT" enum:"auto,text,json" default:"auto" roles:"all" help:"auto (text on a terminal, else JSON), text or json."`
@@ -154,6 +158,9 @@ func (s Settings) Validate() error {
 	}
 	if _, err := s.Clocks(); err != nil {
 		errs = append(errs, err)
+	}
+	if _, err := s.Proxies(); err != nil {
+		bad("TRUSTED_PROXIES", "%w", err)
 	}
 	if s.Concurrency < 1 {
 		bad("CONCURRENCY", "%d is less than 1", s.Concurrency)

@@ -35,19 +35,21 @@ type member[Q, A any] struct {
 	question Q
 	answer   A
 	err      error
-	// wake is sent true when the member is to lead, false when it was answered. It never blocks the sender.
+	// wake is sent true when the member is to lead, false when it was answered. It has room for both.
 	wake chan bool
+	// called tells that the member was told to lead and has yet to begin.
+	called bool
 }
 
 // ask returns the answer to one question. When ctx ends before a statement took the question along, it was not asked, and the error is
 // that of ctx. When ctx ends later the error is the same, and what was asked for happens all the same.
 func (g *together[Q, A]) ask(ctx context.Context, question Q) (answer A, err error) {
-	m := &member[Q, A]{ctx: ctx, question: question, wake: make(chan bool, 1)}
+	m := &member[Q, A]{ctx: ctx, question: question, wake: make(chan bool, 2)}
 	g.mu.Lock()
 	g.waiting = append(g.waiting, m)
 	if g.leaders < maxLeaders {
 		g.leaders++
-		m.wake <- true
+		g.call(m)
 	}
 	g.mu.Unlock()
 	for {
@@ -56,7 +58,7 @@ func (g *together[Q, A]) ask(ctx context.Context, question Q) (answer A, err err
 			if !lead {
 				return m.answer, m.err
 			}
-			g.lead()
+			g.lead(m)
 		case <-ctx.Done():
 			g.mu.Lock()
 			g.waiting = slices.DeleteFunc(g.waiting, func(w *member[Q, A]) bool { return w == m })
@@ -69,7 +71,7 @@ func (g *together[Q, A]) ask(ctx context.Context, question Q) (answer A, err err
 			g.mu.Unlock()
 			switch {
 			case lead:
-				g.lead()
+				g.lead(m)
 			case woken:
 				return m.answer, m.err
 			}
@@ -78,9 +80,16 @@ func (g *together[Q, A]) ask(ctx context.Context, question Q) (answer A, err err
 	}
 }
 
-// lead makes one statement of those who wait, and hands the lead on.
-func (g *together[Q, A]) lead() {
+// call tells a member to lead. The caller holds mu.
+func (g *together[Q, A]) call(m *member[Q, A]) {
+	m.called = true
+	m.wake <- true
+}
+
+// lead makes one statement of those who wait, and hands the lead on to one who was not called yet.
+func (g *together[Q, A]) lead(leader *member[Q, A]) {
 	g.mu.Lock()
+	leader.called = false
 	var list []*member[Q, A]
 	for len(g.waiting) > 0 && len(list) < maxTogether {
 		if m := g.waiting[0]; m.ctx.Err() == nil { // the others see for themselves
@@ -94,11 +103,13 @@ func (g *together[Q, A]) lead() {
 
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if len(g.waiting) == 0 {
-		g.leaders--
-		return
+	for _, m := range g.waiting {
+		if !m.called {
+			g.call(m)
+			return
+		}
 	}
-	g.waiting[0].wake <- true
+	g.leaders--
 }
 
 // answer asks for all of a list, and wakes each member of it.

@@ -1,0 +1,274 @@
+package api
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"tidemark/accounts"
+	"tidemark/api/view"
+	"tidemark/internal/postgres"
+)
+
+// register makes a key for anybody, and shows it once.
+func (s *Server) register(w http.ResponseWriter, r *http.Request) error {
+	var asked struct {
+		Name *string `json:"name"`
+	}
+	body, err := readObject(w, r, &asked, false)
+	if err != nil {
+		return err
+	}
+	if asked.Name == nil {
+		return invalidMember("name", "The name is missing.")
+	}
+	name, err := accounts.CleanName(*asked.Name)
+	if err != nil {
+		return invalidMember("name", "It is refused: "+err.Error()+".")
+	}
+	client := clientAddress(r, s.till.TrustedProxies)
+	once, err := onceFor(r, client.String(), body)
+	if err != nil {
+		return err
+	}
+	if err := s.limited(w, r, "register", neighbourhood(client), s.till.RegisterRate); err != nil {
+		return err
+	}
+	key, err := accounts.NewKey(rand.Reader)
+	if err != nil {
+		return err
+	}
+	id, err := keyID()
+	if err != nil {
+		return err
+	}
+	answer, err := s.till.DB.Register(r.Context(), postgres.Registration{PublicID: id, Name: name, Key: key}, once, func(made postgres.Registered) ([]byte, error) {
+		plan, balance := accounts.PlanAt(s.till.Tariff.Model, nil, made.CreatedAt), (*view.Money)(nil)
+		if plan == accounts.PlanBalance {
+			balance = new(view.USD(made.Balance))
+		}
+		return view.Encode(view.Registered{
+			Data: view.RegisteredKey{
+				APIKey: key.Reveal(), KeyID: id, Prefix: key.Prefix(), Name: name, Plan: plan, Balance: balance,
+				CreatedAt: made.CreatedAt.UTC(), Usage: keyUsage, DocsURL: s.view.PublicURL() + "/docs",
+			},
+			Meta: view.RegisteredMeta{RequestID: w.Header().Get("X-Request-Id"), Warning: view.KeyWarning},
+		})
+	})
+	if err != nil {
+		return s.unchanged(r, err)
+	}
+	w.Header().Set("Cache-Control", view.CacheNever)
+	write(w, r, http.StatusCreated, view.TypeJSON, answer)
+	return nil
+}
+
+var keyUsage = view.KeyUsage{Header: "Authorization: Bearer <api_key>"}
+
+// keyID draws the name of a key.
+func keyID() (string, error) {
+	const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
+	var id [26]byte
+	if _, err := rand.Read(id[:]); err != nil {
+		return "", fmt.Errorf("draw the id of a key: %w", err)
+	}
+	for i := range id {
+		id[i] = alphabet[id[i]%32]
+	}
+	return "key_" + string(id[:]), nil
+}
+
+// rotate gives a key another text. Who lost the answer may ask again with the same Idempotency-Key, and with the old text.
+func (s *Server) rotate(w http.ResponseWriter, r *http.Request) error {
+	key, err := s.present(w, r)
+	if err != nil {
+		return err
+	}
+	var asked struct {
+		GraceSeconds int64 `json:"grace_seconds"`
+	}
+	body, err := readObject(w, r, &asked, true)
+	if err != nil {
+		return err
+	}
+	if most := int64(accounts.MaxGrace / time.Second); asked.GraceSeconds < 0 || asked.GraceSeconds > most {
+		return invalidMember("grace_seconds", fmt.Sprintf("grace_seconds is no number from 0 to %d.", most))
+	}
+	once, err := onceFor(r, hex.EncodeToString(key.Hash), body)
+	if err != nil {
+		return err
+	}
+	if key.RevokedAt != nil || once == nil && !opens(key, s.till.Now()) {
+		return errRevoked
+	}
+	next, err := accounts.NewKey(rand.Reader)
+	if err != nil {
+		return err
+	}
+	grace := time.Duration(asked.GraceSeconds) * time.Second
+	answer, err := s.till.DB.Rotate(r.Context(), accounts.KeyHash(key.Hash), next, grace, once, func(made postgres.Rotated) ([]byte, error) {
+		return view.Encode(view.Rotated{
+			Data: view.RotatedKey{
+				APIKey: next.Reveal(), KeyID: key.PublicID, Prefix: next.Prefix(), Name: key.Name, CreatedAt: made.CreatedAt.UTC(),
+				OldPrefix: key.Prefix, OldExpiresAt: made.OldEndsAt.UTC(), Usage: keyUsage,
+			},
+			Meta: view.RegisteredMeta{RequestID: w.Header().Get("X-Request-Id"), Warning: view.KeyWarning},
+		})
+	})
+	if err != nil {
+		return s.unchanged(r, err)
+	}
+	s.till.keys.forget(key.ID)
+	w.Header().Set("Cache-Control", view.CacheNever)
+	write(w, r, http.StatusOK, view.TypeJSON, answer)
+	return nil
+}
+
+// revoke ends the key that asks for it, at once and for ever.
+func (s *Server) revoke(w http.ResponseWriter, r *http.Request) error {
+	key, err := s.authenticate(w, r)
+	if err != nil {
+		return err
+	}
+	if _, err := s.till.DB.Revoke(r.Context(), key.ID, "holder", "asked for with the key itself"); err != nil {
+		return s.unchanged(r, err)
+	}
+	s.till.keys.forget(key.ID)
+	w.Header().Set("Cache-Control", view.CacheNever)
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// unchanged maps the errors of what changes a key.
+func (s *Server) unchanged(r *http.Request, err error) error {
+	switch {
+	case errors.Is(err, postgres.ErrRequestDiffers):
+		return &failure{code: view.CodeIdempotencyReused, detail: "This Idempotency-Key was used for another request."}
+	case errors.Is(err, postgres.ErrEnded):
+		return errRevoked
+	}
+	return s.unavailable(r, err)
+}
+
+// account says how a key stands.
+func (s *Server) account(w http.ResponseWriter, r *http.Request) error {
+	key, err := s.authenticate(w, r)
+	if err != nil {
+		return err
+	}
+	a, err := s.till.DB.Account(r.Context(), key.ID)
+	if err != nil {
+		return s.unavailable(r, err)
+	}
+	plan := accounts.PlanAt(s.till.Tariff.Model, a.ProUntil, s.till.Now())
+	body := view.Account{Data: view.AccountData{
+		KeyID: key.PublicID, Name: key.Name, Prefix: key.Prefix, Plan: plan, ProUntil: utc(a.ProUntil), CreatedAt: key.CreatedAt.UTC(),
+		ExpiresAt: utc(key.EndsAt),
+		Usage: view.AccountUsage{
+			Today: view.UsageSum{Requests: a.RequestsToday, Cost: a.CostToday.String()},
+			Month: view.UsageSum{Requests: a.RequestsMonth, Cost: a.CostMonth.String()},
+		},
+	}}
+	if plan == accounts.PlanBalance {
+		body.Data.Balance = new(view.USD(a.Balance))
+	} else {
+		quota := plan.Quota()
+		body.Data.Quota = &view.AccountQuota{RequestsPerDay: quota, Remaining: max(int64(quota)-a.RequestsToday, 0)}
+	}
+	return s.sendKeyed(w, r, body)
+}
+
+func utc(t *time.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	return new(t.UTC())
+}
+
+const (
+	// usageDays is how far back the usage goes where nothing is asked for, maxUsageDays how many days one answer may have.
+	usageDays    = 30
+	maxUsageDays = 366
+)
+
+// usage lists what a key used, by day and endpoint.
+func (s *Server) usage(w http.ResponseWriter, r *http.Request) error {
+	key, err := s.authenticate(w, r)
+	if err != nil {
+		return err
+	}
+	p := s.parameters(r)
+	from, to := p.within()
+	if to.IsZero() {
+		to = s.till.Now().UTC()
+		if to.Before(from) {
+			to = from
+		}
+	}
+	if from.IsZero() {
+		from = to.AddDate(0, 0, 1-usageDays)
+	}
+	if from, to = from.Truncate(24*time.Hour), to.Truncate(24*time.Hour); to.Sub(from) >= maxUsageDays*24*time.Hour {
+		p.fault("from", "from lies more than %d days before to.", maxUsageDays-1)
+	}
+	if err := p.err(); err != nil {
+		return err
+	}
+	list, err := s.till.DB.Usage(r.Context(), key.ID, from, to)
+	if err != nil {
+		return s.unavailable(r, err)
+	}
+	body := view.AccountUsageRows{Data: []view.UsageRow{}, Meta: view.UsageMeta{From: from.Format(time.DateOnly), To: to.Format(time.DateOnly)}}
+	for _, u := range list {
+		body.Data = append(body.Data, view.UsageRow{
+			Date: u.Day.Format(time.DateOnly), Endpoint: u.Endpoint, Requests: u.Requests, Cost: u.Cost.String(),
+		})
+	}
+	return s.sendKeyed(w, r, body)
+}
+
+// sendKeyed answers a key with a body that costs nothing.
+func (s *Server) sendKeyed(w http.ResponseWriter, r *http.Request, body any) error {
+	encoded, err := view.Encode(body)
+	if err != nil {
+		return err
+	}
+	return send(w, r, "application", "json", view.NewDocument(view.TypeJSON, cacheKeyed, encoded, time.Time{}))
+}
+
+// onceFor makes a request with an Idempotency-Key happen once for its caller. Nil where it has none.
+//
+// The answer may show an API key, so it is kept sealed (AES-256-GCM) under a digest of what only the caller sends: the
+// Idempotency-Key. Whoever reads the database has neither.
+func onceFor(r *http.Request, caller string, body []byte) (*postgres.Once, error) {
+	key, err := idempotencyKey(r)
+	if err != nil || key == "" {
+		return nil, err
+	}
+	sealing := digest("answer", caller, r.URL.EscapedPath(), key)
+	block, err := aes.NewCipher(sealing[:])
+	if err != nil {
+		return nil, fmt.Errorf("seal an answer: %w", err)
+	}
+	box, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		return nil, fmt.Errorf("seal an answer: %w", err)
+	}
+	return &postgres.Once{
+		Scope:   digest("scope", caller, r.URL.EscapedPath(), key),
+		Request: digest(string(body)),
+		Seal:    func(answer []byte) ([]byte, error) { return box.Seal(nil, nil, answer, nil), nil },
+		Open: func(sealed []byte) ([]byte, error) {
+			answer, err := box.Open(nil, nil, sealed, nil)
+			if err != nil {
+				return nil, fmt.Errorf("open a sealed answer: %w", err)
+			}
+			return answer, nil
+		},
+	}, nil
+}

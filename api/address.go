@@ -1,0 +1,46 @@
+package api
+
+import (
+	"net/http"
+	"net/netip"
+	"strings"
+)
+
+// clientAddress is where a request comes from: the other end of the connection, or what the trusted proxies say of it. Each proxy adds
+// the address that it sees at the end of X-Forwarded-For, so the first one from the end that is no trusted proxy is the client; what
+// stands before it anybody may have written.
+func clientAddress(r *http.Request, trusted []netip.Prefix) netip.Addr {
+	end, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{}
+	}
+	client := end.Addr().Unmap()
+	hops := strings.Split(strings.Join(r.Header["X-Forwarded-For"], ","), ",")
+	for i := len(hops) - 1; i >= 0 && within(client, trusted); i-- {
+		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
+		if err != nil {
+			break
+		}
+		client = hop.Unmap().WithZone("")
+	}
+	return client
+}
+
+func within(a netip.Addr, list []netip.Prefix) bool {
+	for _, p := range list {
+		if p.Contains(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// neighbourhood is what one customer of a network has at least: an IPv4 address, or the 64 bits of an IPv6 network.
+func neighbourhood(a netip.Addr) string {
+	if a.Is6() {
+		if p, err := a.Prefix(64); err == nil {
+			return p.String()
+		}
+	}
+	return a.String()
+}

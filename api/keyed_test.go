@@ -1,0 +1,536 @@
+package api_test
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
+
+	"tidemark/accounts"
+	"tidemark/api"
+	"tidemark/api/view"
+	"tidemark/internal/pgtest"
+	"tidemark/internal/postgres"
+)
+
+// shop is a system that sells: every data endpoint answers with its level and its path.
+type shop struct {
+	*system
+
+	// wall is the wall clock, for the API and for the database.
+	wall atomic.Pointer[time.Time]
+}
+
+// build answers with what a build function is told.
+func build(r *http.Request, c api.Caller) (api.Answer, error) {
+	if r.PathValue("ticker") == "PANIC" {
+		panic("on purpose")
+	}
+	level := map[accounts.Level]string{accounts.LevelFree: "free", accounts.LevelFull: "full"}[c.Level]
+	body, err := view.Encode(map[string]any{"data": level, "path": r.URL.Path, "more": strings.Repeat("text ", 300)})
+	return api.Answer{
+		Document: view.NewDocument(view.TypeJSON, view.CachePublic, body, noon), Header: http.Header{"Link": {`<next>; rel="next"`}},
+	}, err
+}
+
+func openShop(t *testing.T, a api.Accounts, model accounts.Model) *shop {
+	t.Helper()
+	var err error
+	if a.Tariff, err = accounts.NewTariff(model, "/digest/latest=0.002"); err != nil {
+		t.Fatal(err)
+	}
+	s := &shop{}
+	wall := time.Now()
+	s.wall.Store(&wall)
+	a.Now = func() time.Time { return *s.wall.Load() }
+	data := map[string]api.Build{}
+	for _, e := range a.Tariff.Endpoints() {
+		data[e.Path] = build
+	}
+	s.system = start(t, setup{accounts: &a, data: data})
+	t.Cleanup(func() {
+		if got := s.query(`
+			select k.public_id from keys k left join ledger l on l.key_id = k.id group by k.id
+			having k.balance <> coalesce(sum(l.amount), 0)`); len(got) > 0 {
+			t.Errorf("balances that are not the sums of their ledgers: %v", got)
+		}
+	})
+	return s
+}
+
+// query returns the rows of a query as text, as the superuser.
+func (s *system) query(sql string) []string {
+	s.t.Helper()
+	ctx := context.WithoutCancel(s.t.Context())
+	c, err := pgx.Connect(ctx, s.dsn)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = c.Close(ctx) }()
+	rows, err := c.Query(ctx, sql)
+	if err != nil {
+		s.t.Fatalf("%s: %v", sql, err)
+	}
+	lines, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (string, error) {
+		values, err := r.Values()
+		return strings.TrimSuffix(fmt.Sprintln(values...), "\n"), err
+	})
+	if err != nil {
+		s.t.Fatalf("%s: %v", sql, err)
+	}
+	return lines
+}
+
+// at sets the wall clock.
+func (s *shop) at(text string) {
+	s.t.Helper()
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.wall.Store(&at)
+	s.query(`create or replace function billing_now() returns timestamptz language sql volatile as $$ select '` + text + `'::timestamptz $$`)
+}
+
+// key registers a key and returns it.
+func (s *shop) key() string {
+	s.t.Helper()
+	a := s.askWith(http.MethodPost, "/api/v1/auth/register", `{"name":"tester"}`, "Content-Type", "application/json")
+	if a.StatusCode != http.StatusCreated {
+		s.t.Fatalf("register: %s: %s", a.Status, a.body)
+	}
+	return s.object(a)["data"].(map[string]any)["api_key"].(string)
+}
+
+// paid is GET with a key.
+func (s *shop) paid(key, path string, header ...string) answer {
+	s.t.Helper()
+	return s.ask(http.MethodGet, "/api/v1"+path, append([]string{"Authorization", "Bearer " + key}, header...)...)
+}
+
+func (s *shop) problem(a answer, status int, code string) map[string]any {
+	s.t.Helper()
+	p := s.object(a)
+	if a.StatusCode != status || p["code"] != code || a.Header.Get("Content-Type") != "application/problem+json" {
+		s.t.Errorf("%s, %v: %s; want %d %s", a.Status, a.Header.Get("Content-Type"), a.body, status, code)
+	}
+	return p
+}
+
+func (s *shop) data(key, path string) map[string]any {
+	s.t.Helper()
+	a := s.paid(key, path)
+	if a.StatusCode != http.StatusOK {
+		s.t.Fatalf("%s: %s: %s", path, a.Status, a.body)
+	}
+	return s.object(a)["data"].(map[string]any)
+}
+
+func (s *shop) balance(key string) string {
+	s.t.Helper()
+	return s.data(key, "/account")["balance"].(map[string]any)["amount"].(string)
+}
+
+func TestEveryEndpointHasItsPrice(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, api.Accounts{}, accounts.ModelBalance)
+	key := s.key()
+	left := accounts.Trial
+	for _, row := range []struct{ path, cost string }{
+		{"/picks", "0.005"},
+		{"/picks/latest", "0.001"},
+		{"/research/NVDA", "0.01"},
+		{"/portfolio", "0.002"},
+		{"/portfolio/positions", "0.003"},
+		{"/portfolio/history", "0.005"},
+		{"/sectors", "0.001"},
+		{"/regions", "0.001"},
+		{"/stocks", "0.005"},
+		{"/events", "0.00"},
+		{"/economic-events", "0.00"},
+		{"/digest/latest", "0.002"}, // the operator's
+	} {
+		cost, err := accounts.ParseMicros(row.cost)
+		if err != nil {
+			t.Fatal(err)
+		}
+		left -= cost
+		a := s.paid(key, row.path)
+		if a.StatusCode != http.StatusOK || s.object(a)["data"] != "full" {
+			t.Errorf("%s: %s: %.80s", row.path, a.Status, a.body)
+		}
+		if got, rest := a.Header.Get("X-Request-Cost"), a.Header.Get("X-Balance-Remaining"); got != row.cost || rest != left.String() {
+			t.Errorf("%s costs %s and leaves %s, want %s and %s", row.path, got, rest, row.cost, left)
+		}
+		if got := a.Header.Get("Cache-Control"); got != "private, no-cache" || a.Header.Get("Link") == "" {
+			t.Errorf("%s: Cache-Control %s, Link %q", row.path, got, a.Header.Get("Link"))
+		}
+		for _, header := range [][]string{nil, {"Authorization", "Basic dGVzdA=="}, {"X-Api-Key", key}} {
+			b := s.ask(http.MethodGet, "/api/v1"+row.path+"?api_key="+key, header...)
+			s.problem(b, http.StatusUnauthorized, "missing_api_key")
+			if got := b.Header.Get("WWW-Authenticate"); got != `Bearer realm="api"` {
+				t.Errorf("WWW-Authenticate: %s", got)
+			}
+		}
+	}
+	if got := s.balance(key); got != left.String() {
+		t.Errorf("the account says %s, want %s", got, left)
+	}
+}
+
+func TestWhatIsNotDeliveredCostsNothing(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, api.Accounts{}, accounts.ModelBalance)
+	key := s.key()
+	first := s.paid(key, "/picks")
+	tag := first.Header.Get("ETag")
+	if got := s.balance(key); got != "0.195" {
+		t.Fatalf("after one request %s", got)
+	}
+	for name, tt := range map[string]struct {
+		method, path string
+		header       []string
+		status       int
+	}{
+		"HEAD":                    {"HEAD", "/picks", nil, 200},
+		"a body that it has":      {"GET", "/picks", []string{"If-None-Match", tag}, 304},
+		"OPTIONS":                 {"OPTIONS", "/picks", nil, 204},
+		"another method":          {"POST", "/picks", nil, 405},
+		"another media type":      {"GET", "/picks", []string{"Accept", "application/xml"}, 406},
+		"nothing there":           {"GET", "/none", nil, 404},
+		"a fault of ours":         {"GET", "/research/PANIC", nil, 500},
+		"an empty Idempotency":    {"GET", "/picks", []string{"Idempotency-Key", ""}, 400},
+		"a long Idempotency-Key":  {"GET", "/picks", []string{"Idempotency-Key", strings.Repeat("x", 256)}, 400},
+		"two keys":                {"GET", "/picks", []string{"Authorization", "Bearer x"}, 401},
+		"the account":             {"GET", "/account", nil, 200},
+		"its usage":               {"GET", "/account/usage", nil, 200},
+		"a usage over many years": {"GET", "/account/usage?from=2020-01-01", nil, 400},
+	} {
+		a := s.ask(tt.method, "/api/v1"+tt.path, append([]string{"Authorization", "Bearer " + key}, tt.header...)...)
+		if a.StatusCode != tt.status {
+			t.Errorf("%s: %s, want %d: %s", name, a.Status, tt.status, a.body)
+		}
+		if cost := a.Header.Get("X-Request-Cost"); cost != "" && cost != "0.00" {
+			t.Errorf("%s costs %s", name, cost)
+		}
+	}
+	if got := s.balance(key); got != "0.195" {
+		t.Errorf("the balance is %s, want 0.195", got)
+	}
+	zipped := s.paid(key, "/picks", "Accept-Encoding", "gzip")
+	if zipped.Header.Get("Content-Encoding") != "gzip" || zipped.Header.Get("X-Balance-Remaining") != "0.19" {
+		t.Errorf("compressed: %v", zipped.Header)
+	}
+	if got := unzip(t, zipped.body); got != string(first.body) {
+		t.Error("the compressed answer is another one")
+	}
+	rows := s.paid(key, "/account/usage")
+	if !strings.Contains(string(rows.body), `"endpoint":"/picks","requests":2,"cost":"0.01"`) {
+		t.Errorf("usage: %s", rows.body)
+	}
+}
+
+func TestAnIdempotencyKeyFetchesALostAnswerAgain(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, api.Accounts{}, accounts.ModelBalance)
+	s.at("2026-03-04T12:00:00Z")
+	key := s.key()
+	ask := func(path, once, cost, left string) {
+		t.Helper()
+		a := s.paid(key, path, "Idempotency-Key", once)
+		if got := []string{a.Header.Get("X-Request-Cost"), a.Header.Get("X-Balance-Remaining")}; a.StatusCode != 200 || got[0] != cost || got[1] != left {
+			t.Errorf("%s under %s: %s, cost and balance %v, want %s and %s", path, once, a.Status, got, cost, left)
+		}
+	}
+	ask("/research/NVDA", "a", "0.01", "0.19")
+	ask("/research/NVDA", "a", "0.00", "0.19")
+	ask("/research/AAPL", "a", "0.01", "0.18")         // another path
+	ask("/research/NVDA?lang=es", "a", "0.01", "0.17") // another query
+	ask("/research/NVDA", "b", "0.01", "0.16")         // another Idempotency-Key
+	s.at("2026-03-04T12:10:00Z")
+	ask("/research/NVDA", "a", "0.01", "0.15") // ten minutes are over
+}
+
+func TestAnEmptyBalance(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, api.Accounts{}, accounts.ModelBalance)
+	key := s.key()
+	s.query(`insert into ledger (key_id, kind, amount, at, endpoint, request_id) select id, 'charge', -196000, now(), '/a', 'r' from keys returning id`)
+	a := s.paid(key, "/research/NVDA?lang=es")
+	p := s.problem(a, http.StatusPaymentRequired, "insufficient_balance")
+	want := map[string]any{
+		"detail": "This request costs 0.01 USD; the balance is 0.004 USD.", "instance": "/api/v1/research/NVDA",
+		"balance": map[string]any{"amount": "0.004", "currency": "USD"}, "cost": map[string]any{"amount": "0.01", "currency": "USD"},
+		"top_up_url": s.url + "/dashboard", "x402_url": s.url + "/api/v1/x402/research/NVDA",
+	}
+	for member, w := range want {
+		if diff := cmp.Diff(w, p[member]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", member, diff)
+		}
+	}
+	if a.Header.Get("Cache-Control") != "no-store" || a.Header.Get("X-Request-Cost") != "" {
+		t.Errorf("header of the refusal: %v", a.Header)
+	}
+	// What costs less is still served, and what costs nothing always is.
+	if a := s.paid(key, "/portfolio/positions"); a.Header.Get("X-Balance-Remaining") != "0.001" {
+		t.Errorf("0.003 of 0.004: %s, %v", a.Status, a.Header)
+	}
+	s.query(`insert into ledger (key_id, kind, amount, at, ref) select id, 'reversal', -5000000, now(), 'tx' from keys returning id`)
+	for path, status := range map[string]int{"/picks/latest": 402, "/events": 200, "/account": 200} {
+		if a := s.paid(key, path); a.StatusCode != status {
+			t.Errorf("%s below zero: %s, want %d", path, a.Status, status)
+		}
+	}
+	if got := s.balance(key); got != "-4.999" {
+		t.Errorf("balance %s", got)
+	}
+}
+
+func TestAFloodSpendsABalanceToTheEnd(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, api.Accounts{}, accounts.ModelBalance)
+	key := s.key()
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 200, MaxConnsPerHost: 200}}
+	var statuses [600]atomic.Int64
+	var wait sync.WaitGroup
+	for range 2000 {
+		wait.Go(func() {
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/api/v1/picks", nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			r.Header.Set("Authorization", "Bearer "+key)
+			resp, err := client.Do(r)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_ = resp.Body.Close()
+			statuses[resp.StatusCode].Add(1)
+		})
+	}
+	wait.Wait()
+	if ok, refused := statuses[200].Load(), statuses[402].Load(); ok != 40 || refused != 1960 {
+		t.Errorf("%d answers and %d refusals, want 40 and 1960", ok, refused)
+	}
+	if got := s.balance(key); got != "0.00" {
+		t.Errorf("the balance is %s, want 0.00", got)
+	}
+	if got := s.query(`select count(*), sum(amount)::bigint from ledger where kind = 'charge'`)[0]; got != "40 -200000" {
+		t.Errorf("charges: %s", got)
+	}
+}
+
+func TestFreeAndProPlans(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, api.Accounts{}, accounts.ModelPlan)
+	s.at("2026-03-04T23:00:00Z")
+	key := s.key()
+	used := 0
+	for _, row := range []struct {
+		path string
+		free bool
+	}{
+		{"/picks", true},
+		{"/picks/latest", true},
+		{"/research/NVDA", false},
+		{"/portfolio", true},
+		{"/portfolio/positions", false},
+		{"/portfolio/history", false},
+		{"/sectors", false},
+		{"/regions", false},
+		{"/stocks", true},
+		{"/events", false},
+		{"/economic-events", false},
+		{"/digest/latest", false},
+	} {
+		a := s.paid(key, row.path)
+		if !row.free {
+			s.problem(a, http.StatusForbidden, "plan_required")
+			continue
+		}
+		used++
+		if got := s.object(a)["data"]; got != "free" || a.Header.Get("X-Request-Cost") != "" {
+			t.Errorf("%s on the Free plan: %v, cost %q", row.path, got, a.Header.Get("X-Request-Cost"))
+		}
+		if got, want := a.Header.Get("RateLimit"), fmt.Sprintf(`"day";r=%d;t=3600`, 10-used); got != want || a.Header.Get("RateLimit-Policy") != `"day";q=10;w=86400` {
+			t.Errorf("%s: RateLimit %s, want %s; policy %s", row.path, got, want, a.Header.Get("RateLimit-Policy"))
+		}
+	}
+	// What is no answer, and what is about the key, is no request of the day.
+	tag := s.paid(key, "/picks").Header.Get("ETag")
+	for range 3 {
+		s.paid(key, "/picks", "If-None-Match", tag)
+		s.paid(key, "/research/NVDA")
+		s.paid(key, "/account")
+		s.ask(http.MethodHead, "/api/v1/picks", "Authorization", "Bearer "+key)
+	}
+	for range 5 {
+		if a := s.paid(key, "/picks"); a.StatusCode != http.StatusOK {
+			t.Errorf("a request of the ten: %s", a.Status)
+		}
+	}
+	a := s.paid(key, "/picks")
+	s.problem(a, http.StatusTooManyRequests, "daily_quota_exhausted")
+	if got := a.Header.Get("Retry-After"); got != "3600" || a.Header.Get("RateLimit") != `"day";r=0;t=3600` {
+		t.Errorf("Retry-After %s, RateLimit %s", got, a.Header.Get("RateLimit"))
+	}
+	if q := s.data(key, "/account"); q["plan"] != "free" || q["balance"] != nil || q["quota"].(map[string]any)["remaining"] != 0.0 {
+		t.Errorf("account: %v", q)
+	}
+
+	// Thirty days of Pro, in force at once and until their instant, though the key is remembered.
+	s.query(`insert into plan_changes (key_id, kind, period, ref) select id, 'transfer', '720 hours', 'tx' from keys returning id`)
+	s.eventually("the key is Pro", func() bool { return s.paid(key, "/sectors").StatusCode == http.StatusOK })
+	if a := s.paid(key, "/picks"); s.object(a)["data"] != "full" || a.Header.Get("RateLimit-Policy") != `"day";q=1000;w=86400` {
+		t.Errorf("Pro: %s, %v", a.body[:40], a.Header)
+	}
+	if q := s.data(key, "/account"); q["plan"] != "pro" || q["pro_until"] != "2026-04-03T23:00:00Z" {
+		t.Errorf("account: %v", q)
+	}
+	s.at("2026-04-03T22:59:59.999999Z")
+	if a := s.paid(key, "/sectors"); a.StatusCode != http.StatusOK {
+		t.Errorf("a microsecond before the end: %s", a.Status)
+	}
+	s.at("2026-04-03T23:00:00Z")
+	s.problem(s.paid(key, "/sectors"), http.StatusForbidden, "plan_required")
+	if a := s.paid(key, "/picks"); s.object(a)["data"] != "free" {
+		t.Errorf("after the end: %s", a.body[:40])
+	}
+}
+
+// The database has the last word on a plan: an API whose clock is slow answers anew.
+func TestAPlanThatEndsMeanwhile(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, api.Accounts{}, accounts.ModelPlan)
+	s.at("2026-03-04T12:00:00Z")
+	key := s.key()
+	s.query(`insert into plan_changes (key_id, kind, period, by, reason) select id, 'grant', '1 hour', 'op', 'why' from keys returning id`)
+	s.eventually("the key is Pro", func() bool { return s.paid(key, "/sectors").StatusCode == http.StatusOK })
+	s.query(`insert into plan_changes (key_id, kind, period, ref) select id, 'reversal', '-1 hour', 'tx' from keys returning id`)
+	s.eventually("the key is Free", func() bool { return s.paid(key, "/sectors").StatusCode == http.StatusForbidden })
+}
+
+func TestKeysThatOpenNothing(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, api.Accounts{}, accounts.ModelBalance)
+	key := s.key()
+	stranger, err := accounts.NewKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"a stranger's": stranger.Reveal(), "a typing error": key[:44] + "!", "an empty one": "", "another's": "sk_live_123"} {
+		a := s.paid(text, "/picks")
+		s.problem(a, http.StatusUnauthorized, "invalid_api_key")
+		if got := a.Header.Get("WWW-Authenticate"); got != `Bearer realm="api", error="invalid_token"` {
+			t.Errorf("%s: WWW-Authenticate: %s", name, got)
+		}
+		if strings.Contains(string(a.body), text) && text != "" {
+			t.Errorf("%s: the answer repeats the key", name)
+		}
+	}
+	if a := s.ask(http.MethodGet, "/api/v1/picks", "Authorization", "bearer   "+key); a.StatusCode != http.StatusOK {
+		t.Errorf("the scheme in lower case: %s", a.Status)
+	}
+	// A second instance hears of a revocation by the first.
+	other := openSecond(t, s)
+	if a := other.paid(key, "/picks"); a.StatusCode != http.StatusOK {
+		t.Fatalf("at the second instance: %s", a.Status)
+	}
+	if a := s.ask(http.MethodDelete, "/api/v1/keys/current", "Authorization", "Bearer "+key); a.StatusCode != http.StatusNoContent || len(a.body) != 0 {
+		t.Errorf("revoke: %s", a.Status)
+	}
+	for _, door := range []*shop{s, other} {
+		a := door.paid(key, "/picks") // the charge itself refuses a revoked key
+		door.problem(a, http.StatusUnauthorized, "revoked_api_key")
+		door.eventually("it is known to be revoked", func() bool { return door.paid(key, "/account").StatusCode == http.StatusUnauthorized })
+	}
+}
+
+// openSecond is another API process on the same database.
+func openSecond(t *testing.T, s *shop) *shop {
+	t.Helper()
+	second := &shop{system: &system{t: t, dsn: s.dsn}}
+	db := second.open(postgres.RoleAPI)
+	tariff, err := accounts.NewTariff(accounts.ModelBalance, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	second.serve(api.Options{
+		View: s.view, Accounts: &api.Accounts{DB: db, Tariff: tariff, Now: time.Now}, Data: map[string]api.Build{"/picks": build},
+	})
+	return second
+}
+
+func TestRatesOfAKeyAndOfAnAddress(t *testing.T) {
+	t.Parallel()
+	for name, redis := range map[string]string{"counted together": pgtest.Redis(t), "each by itself": "", "Redis is away": "redis://127.0.0.1:1"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			limiter, err := api.NewLimiter(redis, time.Now, quiet)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = limiter.Close() })
+			s := openShop(t, api.Accounts{
+				Limiter: limiter, KeyRate: api.Rate{N: 20, Per: time.Hour}, RegisterRate: api.Rate{N: 5, Per: 24 * time.Hour},
+				TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("10.0.0.0/8")},
+			}, accounts.ModelBalance)
+			var key string
+			register := func(from string, want int) {
+				t.Helper()
+				a := s.askWith(http.MethodPost, "/api/v1/auth/register", `{"name":"x"}`, "X-Forwarded-For", from)
+				if a.StatusCode != want {
+					t.Errorf("from %s: %s, want %d: %s", from, a.Status, want, a.body)
+				}
+				if want == http.StatusTooManyRequests {
+					s.problem(a, want, "rate_limited")
+					if a.Header.Get("Retry-After") == "" || !strings.HasPrefix(a.Header.Get("RateLimit"), `"default";r=0;t=`) {
+						t.Errorf("header of the refusal: %v", a.Header)
+					}
+				} else if key == "" {
+					key = s.object(a)["data"].(map[string]any)["api_key"].(string)
+				}
+			}
+			for range 5 {
+				register("203.0.113.7", 201)
+			}
+			register("203.0.113.7", 429)
+			register("198.51.100.1, 203.0.113.7, 10.1.2.3", 429) // what a client says of itself does not count
+			register("203.0.113.8", 201)
+			for i := range 5 {
+				register(fmt.Sprintf("2001:db8:0:1::%d", i), 201) // one customer's network
+			}
+			register("2001:db8:0:1:ffff::1", 429)
+			register("2001:db8:0:2::1", 201)
+
+			left := 0
+			for range 20 {
+				a := s.paid(key, "/account")
+				if a.StatusCode != http.StatusOK {
+					t.Fatalf("within the rate: %s", a.Status)
+				}
+				if got := a.Header.Get("RateLimit-Policy"); got != `"default";q=20;w=3600` {
+					t.Errorf("RateLimit-Policy: %s", got)
+				}
+				if _, err := fmt.Sscanf(a.Header.Get("RateLimit"), `"default";r=%d;`, &left); err != nil {
+					t.Errorf("RateLimit: %s", a.Header.Get("RateLimit"))
+				}
+			}
+			if left != 0 {
+				t.Errorf("%d requests left after all of them", left)
+			}
+			s.problem(s.paid(key, "/account"), http.StatusTooManyRequests, "rate_limited")
+		})
+	}
+}

@@ -1,0 +1,211 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"tidemark/api/view"
+)
+
+// Rate is a number of requests in a stretch of time. The zero value is no limit.
+type Rate struct {
+	N   int
+	Per time.Duration
+}
+
+// Limiter bounds how often something is done under a name, for all processes together where there is a Redis, for each by itself while
+// it is away. It is the generic cell rate algorithm: a name may do Rate.N things at once, and gets each back after an N-th of
+// Rate.Per. It is safe for concurrent use.
+type Limiter struct {
+	redis redis.UniversalClient
+	now   func() time.Time
+	log   *slog.Logger
+	// retryAt is when Redis is asked again after it failed, in microseconds; 0: it is there.
+	retryAt atomic.Int64
+
+	mu sync.Mutex
+	// full holds for each name the microsecond at which all is given back.
+	full map[string]int64
+}
+
+const (
+	// redisTimeout bounds a question to Redis: an answer waits for it.
+	redisTimeout = 250 * time.Millisecond
+	// redisPause is how long a Redis that failed is not asked.
+	redisPause = time.Second
+	// maxNames bounds the memory of a process that counts by itself: some 10 MB.
+	maxNames = 100_000
+)
+
+// NewLimiter returns a limiter. redisURL is redis://, rediss:// or redis-sentinel://, as the queue takes it; empty: each process counts
+// by itself. now is the wall clock.
+func NewLimiter(redisURL string, now func() time.Time, log *slog.Logger) (*Limiter, error) {
+	l := &Limiter{now: now, log: log, full: map[string]int64{}}
+	if redisURL == "" {
+		return l, nil
+	}
+	o, err := redisOptions(redisURL)
+	if err != nil {
+		return nil, errors.New("REDIS_URL is no Redis URL (redis://, rediss:// or redis-sentinel://)") // the cause quotes the password
+	}
+	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = redisTimeout, redisTimeout, redisTimeout, redisTimeout
+	o.MaxRetries, o.DialerRetries = -1, 1
+	o.DisableIdentity = true
+	l.redis = redis.NewUniversalClient(o)
+	return l, nil
+}
+
+// Close ends the connections.
+func (l *Limiter) Close() error {
+	if l.redis == nil {
+		return nil
+	}
+	return l.redis.Close()
+}
+
+func redisOptions(address string) (*redis.UniversalOptions, error) {
+	if rest, ok := strings.CutPrefix(address, "redis-sentinel://"); ok {
+		u, err := url.Parse("redis://" + rest)
+		if err != nil {
+			return nil, err
+		}
+		o := &redis.UniversalOptions{Addrs: strings.Split(u.Host, ","), MasterName: u.Query().Get("master")}
+		if o.MasterName == "" {
+			return nil, errors.New("a Sentinel address without its master")
+		}
+		o.Password, _ = u.User.Password()
+		o.SentinelPassword = o.Password
+		return o, nil
+	}
+	o, err := redis.ParseURL(address)
+	if err != nil {
+		return nil, err
+	}
+	return &redis.UniversalOptions{
+		Addrs: []string{o.Addr}, Username: o.Username, Password: o.Password, DB: o.DB, TLSConfig: o.TLSConfig,
+	}, nil
+}
+
+// allowance is what a limiter says to one more.
+type allowance struct {
+	ok bool
+	// left is how many more may follow at once; reset when all are given back; retry, after a refusal, when the next one is.
+	left         int
+	reset, retry time.Duration
+}
+
+// step is the algorithm. full is when everything is given back, or was; the result is the same after one more, if there is room for it.
+// All are microseconds.
+func step(full, now, interval, per int64) (after int64, ok bool) {
+	full = max(full, now)
+	if full+interval-now > per {
+		return full, false
+	}
+	return full + interval, true
+}
+
+// The same inside Redis, by its clock.
+// KEYS[1]: where the name's instant is kept, in microseconds. ARGV[1]: the interval, ARGV[2]: the whole time, in microseconds.
+// It returns whether there was room, and in how many microseconds everything is given back.
+var stepScript = redis.NewScript(`
+	local time = redis.call('TIME')
+	local now = time[1] * 1000000 + time[2]
+	local full = math.max(tonumber(redis.call('GET', KEYS[1]) or 0), now)
+	local interval, per = tonumber(ARGV[1]), tonumber(ARGV[2])
+	if full + interval - now > per then
+		return {0, full - now}
+	end
+	full = full + interval
+	redis.call('SET', KEYS[1], string.format('%.0f', full), 'PX', math.ceil((full - now) / 1000))
+	return {1, full - now}`)
+
+// take takes one of what a name may do, if there is one left.
+func (l *Limiter) take(ctx context.Context, name string, r Rate) allowance {
+	per := r.Per.Microseconds()
+	interval := per / int64(r.N)
+	used, ok, err := l.shared(ctx, name, interval, per)
+	if err != nil {
+		used, ok = l.local(name, interval, per)
+	}
+	a := allowance{ok: ok, left: int((per - used) / interval), reset: time.Duration(used) * time.Microsecond}
+	if !ok {
+		a.left, a.retry = 0, time.Duration(used+interval-per)*time.Microsecond
+	}
+	return a
+}
+
+var errNoRedis = errors.New("there is no Redis to ask")
+
+func (l *Limiter) shared(ctx context.Context, name string, interval, per int64) (used int64, ok bool, err error) {
+	retryAt, now := l.retryAt.Load(), l.now()
+	if l.redis == nil || now.UnixMicro() < retryAt {
+		return 0, false, errNoRedis
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), redisTimeout)
+	defer cancel()
+	out, err := stepScript.Run(ctx, l.redis, []string{"tidemark:rate:" + name}, interval, per).Int64Slice()
+	if err == nil && len(out) != 2 {
+		err = fmt.Errorf("%d numbers in the answer of Redis", len(out))
+	}
+	if err != nil {
+		if l.retryAt.Swap(now.Add(redisPause).UnixMicro()) == 0 {
+			l.log.WarnContext(ctx, "Redis is away: each process counts its rate limits by itself", "err", err)
+		}
+		return 0, false, err
+	}
+	if retryAt != 0 && l.retryAt.CompareAndSwap(retryAt, 0) {
+		l.log.InfoContext(ctx, "Redis is back: all processes count their rate limits together")
+	}
+	return out[1], out[0] == 1, nil
+}
+
+func (l *Limiter) local(name string, interval, per int64) (used int64, ok bool) {
+	now := l.now().UnixMicro()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.full) >= maxNames {
+		for other, full := range l.full {
+			if full <= now {
+				delete(l.full, other)
+			}
+		}
+		if len(l.full) >= maxNames {
+			clear(l.full) // a flood of names: better to allow too much than to remember it all
+		}
+	}
+	full, ok := step(l.full[name], now, interval, per)
+	l.full[name] = full
+	return full - now, ok
+}
+
+// limited takes one from what a name may do at a door and says so in the header. The error is the problem of one that is refused.
+func (s *Server) limited(w http.ResponseWriter, r *http.Request, door, name string, rate Rate) error {
+	if rate == (Rate{}) {
+		return nil
+	}
+	a := s.till.Limiter.take(r.Context(), door+":"+name, rate)
+	h := w.Header()
+	h.Set("RateLimit-Policy", fmt.Sprintf(`"default";q=%d;w=%d`, rate.N, seconds(rate.Per)))
+	h.Set("RateLimit", fmt.Sprintf(`"default";r=%d;t=%d`, a.left, seconds(a.reset)))
+	if a.ok {
+		return nil
+	}
+	return &failure{
+		code: view.CodeRateLimited, detail: fmt.Sprintf("There may be %d of these requests in %s.", rate.N, rate.Per),
+		retryAfter: strconv.Itoa(seconds(a.retry)),
+	}
+}
+
+// seconds rounds up: whoever waits so long does not come too early.
+func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }

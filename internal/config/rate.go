@@ -1,0 +1,63 @@
+package config
+
+import (
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Rate is a setting such as "300/1m": so many in that time. The zero value, written "off", is no limit.
+type Rate struct {
+	N   int
+	Per time.Duration
+}
+
+// UnmarshalText reads a rate: a number, a slash, and a time in Go's notation, of which a unit alone (m) is one of it. It is "off", too.
+func (r *Rate) UnmarshalText(text []byte) error {
+	*r = Rate{}
+	if string(text) == "off" {
+		return nil
+	}
+	number, per, found := strings.Cut(string(text), "/")
+	if per != "" && strings.Trim(per[:1], "0123456789.") != "" {
+		per = "1" + per
+	}
+	n, err := strconv.Atoi(number)
+	d, derr := time.ParseDuration(per)
+	if !found || err != nil || derr != nil || n < 1 || n > 1_000_000 || d < time.Second || d > 24*time.Hour {
+		return fmt.Errorf("%q is neither off nor a rate such as 300/1m: 1 to 1000000 in one second to one day", text)
+	}
+	*r = Rate{N: n, Per: d}
+	return nil
+}
+
+// String writes the rate as it is read.
+func (r Rate) String() string {
+	if r == (Rate{}) {
+		return "off"
+	}
+	return fmt.Sprintf("%d/%s", r.N, r.Per)
+}
+
+// Proxies reads TrustedProxies. An address by itself is a network of one.
+func (s Settings) Proxies() ([]netip.Prefix, error) {
+	var list []netip.Prefix
+	for one := range strings.SplitSeq(s.TrustedProxies, ",") {
+		one = strings.TrimSpace(one)
+		if one == "" {
+			continue
+		}
+		if a, err := netip.ParseAddr(one); err == nil {
+			list = append(list, netip.PrefixFrom(a, a.BitLen()))
+			continue
+		}
+		p, err := netip.ParsePrefix(one)
+		if err != nil {
+			return nil, fmt.Errorf("%q is neither an address nor a network", one)
+		}
+		list = append(list, p)
+	}
+	return list, nil
+}

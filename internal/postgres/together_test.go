@@ -1,0 +1,71 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// Thousands who come and go at random are answered, each with the answer to its own question, and nobody is left behind.
+func TestTogetherEveryoneIsAnswered(t *testing.T) {
+	t.Parallel()
+	const askers, rounds = 300, 40
+	var statements, questions, under atomic.Int64
+	poison := errors.New("a bad question")
+	g := &together[int, int]{
+		do: func(_ context.Context, list []int) ([]int, error) {
+			if n := under.Add(1); n > maxLeaders {
+				t.Errorf("%d statements at once", n)
+			}
+			defer under.Add(-1)
+			statements.Add(1)
+			questions.Add(int64(len(list)))
+			out := make([]int, len(list))
+			for i, q := range list {
+				if q < 0 {
+					return nil, poison
+				}
+				out[i] = 2 * q
+			}
+			return out, nil
+		},
+		alone: func(err error) bool { return errors.Is(err, poison) },
+	}
+	var wait sync.WaitGroup
+	for a := range askers {
+		wait.Go(func() {
+			random := rand.New(rand.NewPCG(1, uint64(a)))
+			for r := range rounds {
+				ctx, cancel := context.WithCancel(t.Context())
+				question := a*rounds + r
+				switch random.IntN(20) {
+				case 0:
+					cancel()
+				case 1:
+					time.AfterFunc(time.Duration(random.IntN(200))*time.Microsecond, cancel)
+				case 2:
+					question = -1
+				}
+				answer, err := g.ask(ctx, question)
+				switch {
+				case errors.Is(err, context.Canceled) && ctx.Err() != nil:
+				case question < 0 && errors.Is(err, poison):
+				case err != nil || answer != 2*question:
+					t.Errorf("question %d: %d, %v", question, answer, err)
+				}
+				cancel()
+			}
+		})
+	}
+	wait.Wait()
+	if g.leaders != 0 || len(g.waiting) != 0 {
+		t.Errorf("%d leaders and %d who wait are left", g.leaders, len(g.waiting))
+	}
+	if statements.Load() >= questions.Load() {
+		t.Errorf("%d statements for %d questions: nobody went together", statements.Load(), questions.Load())
+	}
+}
