@@ -89,10 +89,10 @@ func TestRequestsThatChangeSomethingAreRead(t *testing.T) {
 		}
 	}
 	for path, allow := range map[string]string{"/auth/register": "POST, OPTIONS", "/keys/rotate": "POST, OPTIONS", "/keys/current": "DELETE, OPTIONS", "/account": "GET, HEAD, OPTIONS"} {
-		if a := s.ask(http.MethodPatch, "/api/v1"+path); a.StatusCode != 405 || a.Header.Get("Allow") != allow {
+		if a := s.ask(http.MethodPatch, "/api/v1"+path); a.StatusCode != http.StatusMethodNotAllowed || a.Header.Get("Allow") != allow {
 			t.Errorf("PATCH %s: %s, Allow %s", path, a.Status, a.Header.Get("Allow"))
 		}
-		if a := s.ask(http.MethodOptions, "/api/v1"+path); a.StatusCode != 204 || a.Header.Get("Access-Control-Allow-Methods") != allow {
+		if a := s.ask(http.MethodOptions, "/api/v1"+path); a.StatusCode != http.StatusNoContent || a.Header.Get("Access-Control-Allow-Methods") != allow {
 			t.Errorf("OPTIONS %s: %s, methods %s", path, a.Status, a.Header.Get("Access-Control-Allow-Methods"))
 		}
 	}

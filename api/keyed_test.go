@@ -247,7 +247,7 @@ func TestAnIdempotencyKeyFetchesALostAnswerAgain(t *testing.T) {
 	ask := func(path, once, cost, left string) {
 		t.Helper()
 		a := s.paid(key, path, "Idempotency-Key", once)
-		if got := []string{a.Header.Get("X-Request-Cost"), a.Header.Get("X-Balance-Remaining")}; a.StatusCode != 200 || got[0] != cost || got[1] != left {
+		if got := []string{a.Header.Get("X-Request-Cost"), a.Header.Get("X-Balance-Remaining")}; a.StatusCode != http.StatusOK || got[0] != cost || got[1] != left {
 			t.Errorf("%s under %s: %s, cost and balance %v, want %s and %s", path, once, a.Status, got, cost, left)
 		}
 	}
