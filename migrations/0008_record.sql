@@ -225,6 +225,177 @@ create trigger record_changed after insert on announcements for each row execute
 create trigger record_changed after insert on gaps for each row execute function record_changed();
 create trigger record_changed after insert on corrections for each row execute function record_changed();
 
+-- What the git ledger has to commit: a row for each announced pick, gap and correction, made together with it.
+create table ledger_entries (
+    id           bigint      generated always as identity primary key,
+    seq          bigint      unique references announcements (seq),
+    gap          text        collate "C" unique references gaps (date),
+    correction   bigint      unique references corrections (id),
+    -- When it was announced or recorded: the date of its commit.
+    at           timestamptz not null,
+    -- Null until it is committed.
+    commit_id    text        check (commit_id ~ '^([0-9a-f]{40}|[0-9a-f]{64})$'),
+    -- Since when the remote is known to have the commit.
+    pushed_at    timestamptz check (pushed_at is null or commit_id is not null),
+    check (num_nonnulls(seq, gap, correction) = 1)
+);
+create index ledger_entries_open on ledger_entries (id) where commit_id is null;
+create index ledger_entries_unpushed on ledger_entries (id) where pushed_at is null;
+
+-- +goose StatementBegin
+create function ledger_entry() returns trigger language plpgsql security definer set search_path = public, pg_temp as $$
+begin
+    case tg_table_name
+        when 'announcements' then insert into ledger_entries (seq, at) values (new.seq, new.announced_at);
+        when 'gaps' then insert into ledger_entries (gap, at) values (new.date, new.recorded_at);
+        when 'corrections' then insert into ledger_entries (correction, at) values (new.id, new.recorded_at);
+    end case;
+    return null;
+end
+$$;
+-- +goose StatementEnd
+create trigger ledger_entry after insert on announcements for each row execute function ledger_entry();
+create trigger ledger_entry after insert on gaps for each row execute function ledger_entry();
+create trigger ledger_entry after insert on corrections for each row execute function ledger_entry();
+
+-- +goose StatementBegin
+create function ledger_entries_guard() returns trigger language plpgsql as $$
+begin
+    if tg_op <> 'UPDATE' then
+        raise exception 'what the ledger has to commit is never removed' using errcode = 'restrict_violation';
+    end if;
+    if (new.id, new.seq, new.gap, new.correction, new.at) is distinct from (old.id, old.seq, old.gap, old.correction, old.at) then
+        raise exception 'what the ledger has to commit never changes' using errcode = 'restrict_violation';
+    end if;
+    if new.commit_id is distinct from old.commit_id and old.commit_id is not null then
+        raise exception 'an entry of the ledger is committed once' using errcode = 'restrict_violation';
+    end if;
+    return new;
+end
+$$;
+-- +goose StatementEnd
+create trigger ledger_entries_guard before update or delete on ledger_entries for each row execute function ledger_entries_guard();
+create trigger ledger_entries_guard_truncate before truncate on ledger_entries for each statement execute function ledger_entries_guard();
+create trigger record_changed after update on ledger_entries for each row execute function record_changed();
+
+-- How the ledger stands: what its job found last.
+create table ledger_state (
+    one        boolean     primary key default true check (one),
+    -- Where readers find it; empty while it is nowhere but here.
+    repository text        not null,
+    branch     text        not null,
+    -- The newest commit here, and the newest that the remote is known to have; empty for none.
+    head       text        not null,
+    pushed     text        not null,
+    -- local: no remote is set; pushed: all is there; pending: the remote is away; the others want someone to look.
+    status     text        not null check (status in ('local', 'pushed', 'pending', 'refused', 'diverged', 'conflict', 'damaged')),
+    note       text        not null,
+    checked_at timestamptz not null
+);
+create trigger record_changed after insert or update on ledger_state for each row execute function record_changed();
+
+-- What is put on the L2: the schema, once, and heads of the chain. A row is signed, stored and only then sent, so everything that may
+-- ever be mined for it is in txs.
+create table attestations (
+    id            bigint      generated always as identity primary key,
+    -- Counts the changes; a change names the version that it was made of.
+    version       bigint      not null default 1,
+    chain_id      bigint      not null,
+    -- The contract of the attestation service, the schema's uid and the account that attests: 0x and lower-case hex.
+    contract      text        not null,
+    schema_uid    text        not null,
+    attester      text        not null,
+    kind          text        not null check (kind in ('register', 'attest')),
+    state         text        not null check (state in ('due', 'signed', 'sent', 'stuck', 'mined', 'safe', 'final', 'failed')),
+    -- The head that is attested, or the uid of the schema that is registered.
+    subject       text        collate "C" not null,
+    length        bigint      not null,
+    date          text        not null,
+    previous_head text        not null,
+    ref_uid       text        not null,
+    txs           jsonb       not null,
+    -- The attestation's uid and its place in the chain: {"tx_hash","block_number","block_hash","block_time"}. Empty and null for none.
+    uid           text        not null,
+    mined         jsonb,
+    cost_wei      bigint      not null,
+    spent_on      text        not null,
+    note          text        not null,
+    alarm         boolean     not null,
+    -- It was on a development chain that is gone.
+    void          boolean     not null default false,
+    created_at    timestamptz not null,
+    updated_at    timestamptz not null
+);
+create unique index attestations_once on attestations (chain_id, contract, attester, kind, subject) where not void;
+create index attestations_open on attestations (id) where not void and state not in ('final', 'failed');
+create index attestations_spent on attestations (spent_on);
+
+-- +goose StatementBegin
+create function attestations_guard() returns trigger language plpgsql set search_path = public, pg_temp as $$
+begin
+    if tg_op in ('DELETE', 'TRUNCATE') then
+        raise exception 'an attestation is never removed' using errcode = 'restrict_violation';
+    end if;
+    if tg_op = 'UPDATE' then
+        if new.version <> old.version + 1 or old.void
+            or (new.id, new.chain_id, new.contract, new.schema_uid, new.attester, new.kind, new.created_at)
+                <> (old.id, old.chain_id, old.contract, old.schema_uid, old.attester, old.kind, old.created_at) then
+            raise exception 'attestation % cannot become another', old.id using errcode = 'restrict_violation';
+        end if;
+        if new.void and (select w.name from world w) is distinct from 'sandbox' then
+            raise exception 'an attestation is void only where its chain was a development chain' using errcode = 'restrict_violation';
+        end if;
+        if old.state = 'final' and not new.void then
+            raise exception 'attestation % is final', old.id using errcode = 'restrict_violation';
+        end if;
+        if exists (
+            select from jsonb_array_elements(old.txs) with ordinality as o (tx, n)
+            where o.tx ->> 'hash' is distinct from new.txs -> (o.n - 1)::int ->> 'hash') then
+            raise exception 'a transaction of attestation % was signed and is forgotten', old.id using errcode = 'restrict_violation';
+        end if;
+        if (new.subject, new.length, new.date) = (old.subject, old.length, old.date) then
+            return new;
+        end if;
+        if jsonb_array_length(old.txs) > 0 then
+            raise exception 'attestation % was signed for and cannot be about something else', old.id using errcode = 'restrict_violation';
+        end if;
+    end if;
+    -- What is on a public chain is public.
+    if new.kind = 'attest' and not exists (
+        select from announced_picks p where p.seq = new.length and p.hash = new.subject and p.date = new.date) then
+        raise exception 'only the head of an announced chain is attested' using errcode = 'restrict_violation';
+    end if;
+    return new;
+end
+$$;
+-- +goose StatementEnd
+create trigger attestations_guard before insert or update or delete on attestations for each row execute function attestations_guard();
+create trigger attestations_guard_truncate before truncate on attestations for each statement execute function attestations_guard();
+create trigger record_changed after insert or update on attestations for each row execute function record_changed();
+
+-- How the attester stands: what its job found last.
+create table attester_state (
+    one          boolean     primary key default true check (one),
+    chain_id     bigint      not null,
+    contract     text        not null,
+    schema_uid   text        not null,
+    -- Empty while there is no key.
+    attester     text        not null,
+    -- No attestation of the attester is in an earlier block.
+    start_block  bigint      not null,
+    explorer_url text        not null,
+    -- The JSON-RPC of a development chain, which is open to all. Empty elsewhere.
+    rpc_url      text        not null,
+    -- off: no key or no node is set; ok; unavailable: no node answers; the others want someone to look.
+    status       text        not null check (status in ('off', 'ok', 'unavailable', 'forked', 'wrong_chain', 'failed')),
+    note         text        not null,
+    -- Null where it was not asked for. Days at one attestation a day.
+    balance_wei  numeric,
+    runway_days  int,
+    checked_at   timestamptz not null
+);
+create trigger record_changed after insert or update on attester_state for each row execute function record_changed();
+
 -- append_pick is the only way to record a pick: it links the values to the newest pick and returns the new number. A day that has a
 -- pick keeps it, whatever the values are; then added is false. Without announce_at the pick is announced at 18:00 New York.
 -- +goose StatementBegin
@@ -264,20 +435,30 @@ select p.seq, p.ticker, p.price, p.date, p.previous_hash, p.hash, p.cik, p.name,
 from picks p
 join announcements a using (seq);
 
-grant select on picks, announcements, announced_picks, gaps, corrections to tidemark_worker;
+grant select on picks, announcements, announced_picks, gaps, corrections, ledger_entries, ledger_state, attestations, attester_state
+    to tidemark_worker;
 grant insert (seq) on announcements to tidemark_worker;
 grant insert (date, reason) on gaps to tidemark_worker;
 grant insert (seq, what, evidence, date, by) on corrections to tidemark_worker;
-grant select on announced_picks, gaps to tidemark_api;
+grant update (commit_id, pushed_at) on ledger_entries to tidemark_worker;
+grant insert, update on ledger_state, attestations, attester_state to tidemark_worker;
+grant select on announced_picks, gaps, ledger_entries, ledger_state, attestations, attester_state to tidemark_api;
 grant select (id, seq, what, evidence, date, recorded_at) on corrections to tidemark_api;
 
 -- +goose Down
+drop table attester_state;
+drop table attestations;
+drop function attestations_guard();
+drop table ledger_state;
+drop table ledger_entries;
+drop function ledger_entries_guard();
 drop view announced_picks;
 drop function append_pick(text, text, text, bigint, text, text, text, text, text, text, text, text, timestamptz);
 drop table corrections;
 drop table gaps;
 drop table announcements;
 drop table picks;
+drop function ledger_entry();
 drop function record_changed();
 drop function corrections_guard();
 drop function gaps_guard();

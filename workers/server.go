@@ -228,6 +228,13 @@ func (s *Server) conclude(ctx context.Context, t task.Task, err error) (over boo
 		log.InfoContext(ctx, "gave a run back while stopping")
 		return false, err
 	default:
+		if later, ok := errors.AsType[laterError](err); ok {
+			if err := s.o.DB.Snooze(ctx, t.Fence, later.in); err != nil {
+				return false, err
+			}
+			log.DebugContext(ctx, "a run goes on later", "why", later.why, "in", later.in)
+			return false, later
+		}
 		retryIn, final := verdict(err, t)
 		var ferr error
 		if over, ferr = s.o.DB.Fail(ctx, t.Fence, err.Error(), retryIn, final); ferr == nil {

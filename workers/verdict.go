@@ -45,6 +45,18 @@ func Skipped(err error) (reason string, ok bool) {
 	return skip.reason, ok
 }
 
+// laterError ends an attempt whose work goes on later.
+type laterError struct {
+	in  time.Duration
+	why string
+}
+
+func (e laterError) Error() string { return e.why }
+
+// Later ends an attempt that did what could be done now: the run is begun again after in, which is no failure. A later run of the same
+// job and subject takes over.
+func Later(in time.Duration, why string) error { return laterError{in, why} }
+
 // verdict maps an error to what becomes of the run: tried again after a pause, which doubles with each attempt and is at least
 // what the upstream asked for, or given up.
 func verdict(err error, t task.Task) (retryIn time.Duration, final bool) {

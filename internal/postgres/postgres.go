@@ -28,6 +28,10 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrUnderWay: the run that was asked for is to be done, or being done, already.
 	ErrUnderWay = errors.New("it is under way already")
+	// ErrExists: there is such a row.
+	ErrExists = errors.New("there is such a row")
+	// ErrStale: the row was changed since it was read.
+	ErrStale = errors.New("the row was changed by another")
 )
 
 // DB is a pool of connections that work as one role. It is safe for concurrent use.

@@ -130,12 +130,40 @@ func (db *DB) AnnounceDue(ctx context.Context, f task.Fence, at time.Time) ([]Pi
 		if picks, err = collect[Pick](rows, err); err != nil {
 			return err
 		}
+		if len(picks) > 0 {
+			if err := witness(ctx, tx, &at); err != nil {
+				return err
+			}
+		}
 		return hold(ctx, tx, f, int64(len(picks)))
 	})
 	if err != nil {
 		return nil, fmt.Errorf("announce what is due at %s: %w", at.UTC().Format(time.RFC3339), refused(err))
 	}
 	return picks, nil
+}
+
+const witnessSQL = `
+	insert into runs as r (job, subject, slot, trigger, queue, status, max_attempts)
+	select t.job, t.subject, coalesce(@at, date_trunc('second', world_now())), 'data', t.queue, 'due', t.max_attempts
+	from unnest(@jobs::text[], @subjects::text[], @queues::text[], @max_attempts::int[]) as t (job, subject, queue, max_attempts)
+	where not exists (select from world where name = 'sandbox' and clock_at is not null)
+	on conflict (job, subject, slot) do update
+	set status = 'due', attempt = r.attempt + 1, next_try_at = null, error = null
+	where r.status not in ('due', 'queued')`
+
+// witness makes the jobs due that carry the record to its witnesses, for an instant or, where it is nil, for now. While a sandbox lives
+// through its past they keep to their schedule: they have less to do for many picks at once than for each.
+func witness(ctx context.Context, tx pgx.Tx, at *time.Time) error {
+	ledger, attest := task.Policies[task.Ledger], task.Policies[task.Attest]
+	_, err := tx.Exec(ctx, witnessSQL, pgx.NamedArgs{
+		"at": at, "jobs": []string{task.Ledger, task.Attest}, "subjects": []string{task.SubjectLedger, task.SubjectAttest},
+		"queues": []string{ledger.Queue, attest.Queue}, "max_attempts": []int{ledger.MaxAttempts, attest.MaxAttempts},
+	})
+	if err != nil {
+		return fmt.Errorf("make the witnesses due: %w", err)
+	}
+	return nil
 }
 
 const pickColumns = `p.seq, p.ticker, p.price, p.date, p.previous_hash, p.hash, p.cik, p.name, p.exchange, p.sector, p.region, p.country,

@@ -25,7 +25,11 @@ func (db *DB) RecordGap(ctx context.Context, f task.Fence, g chain.Gap) (added b
 		if err != nil {
 			return err
 		}
-		added = tag.RowsAffected() == 1
+		if added = tag.RowsAffected() == 1; added {
+			if err := witness(ctx, tx, nil); err != nil {
+				return err
+			}
+		}
 		return hold(ctx, tx, f, tag.RowsAffected())
 	})
 	if err != nil {
@@ -67,9 +71,15 @@ func (db *DB) Correct(ctx context.Context, c chain.Correction, by string) error 
 	if by == "" {
 		return errors.New("a correction names who makes it")
 	}
-	_, err := db.pool.Exec(ctx, `
-		insert into corrections (seq, what, evidence, date, by) values (@seq, @what, @evidence, @date, @by) on conflict do nothing`,
-		pgx.NamedArgs{"seq": c.Seq, "what": c.What, "evidence": c.Evidence, "date": c.Date, "by": by})
+	err := db.tx(ctx, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `
+			insert into corrections (seq, what, evidence, date, by) values (@seq, @what, @evidence, @date, @by) on conflict do nothing`,
+			pgx.NamedArgs{"seq": c.Seq, "what": c.What, "evidence": c.Evidence, "date": c.Date, "by": by})
+		if err != nil || tag.RowsAffected() == 0 {
+			return err
+		}
+		return witness(ctx, tx, nil)
+	})
 	if code(err) == "23503" {
 		return fmt.Errorf("correct pick %d: an announced pick of that number: %w", c.Seq, ErrNotFound)
 	}

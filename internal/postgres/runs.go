@@ -270,6 +270,22 @@ func (db *DB) Release(ctx context.Context, f task.Fence) error {
 		where id = @id and attempt = @attempt and status = 'running'`, pgx.NamedArgs{})
 }
 
+// Snooze ends an attempt that did what could be done now: the run is due again after in, under the next attempt, and begins its count of
+// failures anew. Where a run of the job and subject for a later slot has yet to end, that one goes on with the work, and this run has
+// succeeded.
+func (db *DB) Snooze(ctx context.Context, f task.Fence, in time.Duration) error {
+	return db.finish(ctx, f, `
+		update runs r
+		set (status, attempt, finished_at) = (
+				select case when later then 'succeeded' else 'due' end, case when later then r.attempt else r.attempt + 1 end,
+					case when later then clock_timestamp() end
+				from (select exists (
+					select from runs l where l.job = r.job and l.subject = r.subject and l.slot > r.slot
+						and l.status in ('due', 'queued', 'running')) as later) s),
+			failures = 0, losses = 0, error = null, worker = null, queued_at = null, next_try_at = clock_timestamp() + @in::interval
+		where id = @id and attempt = @attempt and status = 'running'`, pgx.NamedArgs{"in": in})
+}
+
 func (db *DB) finish(ctx context.Context, f task.Fence, sql string, args pgx.NamedArgs) error {
 	args["id"], args["attempt"] = f.RunID, f.Attempt
 	tag, err := db.pool.Exec(ctx, sql, args)

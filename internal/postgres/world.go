@@ -66,3 +66,12 @@ func (db *DB) SetClock(ctx context.Context, at *time.Time) error {
 	}
 	return nil
 }
+
+// InThePast tells whether the database is a sandbox's that lives through its past at high speed.
+func (db *DB) InThePast(ctx context.Context) (past bool, err error) {
+	err = db.pool.QueryRow(ctx, `select exists (select from world where name = 'sandbox' and clock_at is not null)`).Scan(&past)
+	if err != nil {
+		return false, fmt.Errorf("read the world: %w", err)
+	}
+	return past, nil
+}

@@ -19,18 +19,24 @@ const (
 	Announce = "announce"
 	// Publish brings what is published around the record up to date. Subject: one of those below.
 	Publish = "publish"
+	// Ledger commits what the record has gained, and pushes it. Subject: SubjectLedger.
+	Ledger = "ledger"
+	// Attest puts the head of the announced chain on the L2 and follows it until it is final. Subject: SubjectAttest.
+	Attest = "attest"
 	// X402 asks the chain what became of a payment by request. Subject: its number, or "terms" for the token that is paid in.
 	X402 = "x402"
 )
 
 // The subjects of the jobs around the record.
 const (
-	Daily     = "daily"
-	Research  = "research"
-	Portfolio = "portfolio"
-	Events    = "events"
-	Economy   = "economy"
-	Digest    = "digest"
+	Daily         = "daily"
+	Research      = "research"
+	Portfolio     = "portfolio"
+	Events        = "events"
+	Economy       = "economy"
+	Digest        = "digest"
+	SubjectLedger = "git"
+	SubjectAttest = "base"
 )
 
 // The queues, in falling weight.
@@ -65,7 +71,9 @@ var Policies = map[string]Policy{
 	Announce: {Queue: Critical, Timeout: 2 * time.Minute, MaxAttempts: 100, Backoff: 5 * time.Second},
 	Publish:  {Queue: Default, Timeout: 10 * time.Minute, MaxAttempts: 500, Backoff: 5 * time.Second},
 	// migrations/0012_x402.sql has the queue and the attempts once more.
-	X402: {Queue: Critical, Timeout: time.Minute, MaxAttempts: 8, Backoff: 5 * time.Second},
+	X402:   {Queue: Critical, Timeout: time.Minute, MaxAttempts: 8, Backoff: 5 * time.Second},
+	Ledger: {Queue: Default, Timeout: 10 * time.Minute, MaxAttempts: 8, Backoff: 10 * time.Second},
+	Attest: {Queue: Default, Timeout: 5 * time.Minute, MaxAttempts: 8, Backoff: 10 * time.Second},
 }
 
 // Fence names one attempt of one run. Every commit of a handler is conditional on it, so that an attempt that was given up (its

@@ -1,0 +1,128 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tidemark/chain"
+	"tidemark/workers/task"
+)
+
+// The states of the attester.
+const (
+	AttesterOff         = "off" // no key or no node is set: attestations stay pending
+	AttesterOK          = "ok"
+	AttesterUnavailable = "unavailable" // no node answers
+	AttesterForked      = "forked"      // another chain of picks was attested
+	AttesterWrongChain  = "wrong_chain" // a node serves another chain than the configured one
+	AttesterFailed      = "failed"      // an attestation waits for someone to look
+)
+
+// AttesterState is how the attester stood when its job looked last.
+type AttesterState struct {
+	Attester
+	// StartBlock is a block before the attester's first attestation.
+	StartBlock uint64
+	// ExplorerURL is the block explorer that links go to, empty for none. RPCURL is the JSON-RPC of a development chain, which is open to
+	// everyone on the machine; it is empty for any other chain.
+	ExplorerURL, RPCURL string
+	// Status is one of the states above; those after AttesterUnavailable are alarms. Note is one line for people.
+	Status, Note string
+	// BalanceWei is what the account has, in decimal, and RunwayDays for how many days that pays. Empty and nil where it was not asked.
+	BalanceWei string
+	RunwayDays *int
+	CheckedAt  time.Time
+}
+
+// Alarm tells whether someone has to look.
+func (s AttesterState) Alarm() bool {
+	switch s.Status {
+	case AttesterOff, AttesterOK, AttesterUnavailable:
+		return false
+	}
+	return true
+}
+
+// SaveAttesterState records how the attester stands. Balance and runway stay as they are where they are not given.
+func (db *DB) SaveAttesterState(ctx context.Context, f task.Fence, s AttesterState) error {
+	args := s.args()
+	maps.Copy(args, map[string]any{
+		"start_block": int64(s.StartBlock), "explorer_url": s.ExplorerURL, "rpc_url": s.RPCURL, "status": s.Status, "note": s.Note,
+		"balance_wei": s.BalanceWei, "runway_days": s.RunwayDays,
+	})
+	err := db.tx(ctx, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `
+			insert into attester_state as s (chain_id, contract, schema_uid, attester, start_block, explorer_url, rpc_url, status, note,
+				balance_wei, runway_days, checked_at)
+			values (@chain_id, @contract, @schema_uid, @attester, @start_block, @explorer_url, @rpc_url, @status, @note,
+				nullif(@balance_wei, '')::numeric, @runway_days, world_now())
+			on conflict (one) do update
+			set chain_id = excluded.chain_id, contract = excluded.contract, schema_uid = excluded.schema_uid, attester = excluded.attester,
+				start_block = excluded.start_block, explorer_url = excluded.explorer_url, rpc_url = excluded.rpc_url,
+				status = excluded.status, note = excluded.note, checked_at = excluded.checked_at,
+				balance_wei = coalesce(excluded.balance_wei, s.balance_wei), runway_days = coalesce(excluded.runway_days, s.runway_days)`, args)
+		if err != nil {
+			return err
+		}
+		return hold(ctx, tx, f, 0)
+	})
+	if err != nil {
+		return fmt.Errorf("store how the attester stands: %w", err)
+	}
+	return nil
+}
+
+// AttesterState returns how the attester stood when its job looked last, or ErrNotFound where it never did.
+func (db *DB) AttesterState(ctx context.Context) (s AttesterState, err error) {
+	err = db.pool.QueryRow(ctx, `
+		select chain_id, contract, schema_uid, attester, start_block, explorer_url, rpc_url, status, note, coalesce(balance_wei::text, ''),
+			runway_days, checked_at
+		from attester_state`).Scan(&s.ChainID, &s.Contract, &s.SchemaUID, &s.Attester.Attester, &s.StartBlock, &s.ExplorerURL, &s.RPCURL, &s.Status,
+		&s.Note, &s.BalanceWei, &s.RunwayDays, &s.CheckedAt)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return s, fmt.Errorf("how the attester stands: %w", ErrNotFound)
+	}
+	if err != nil {
+		return s, fmt.Errorf("read how the attester stands: %w", away(err))
+	}
+	return s, nil
+}
+
+// AnnouncedHead returns the checkpoint of the announced chain, the zero Checkpoint where nothing is announced.
+func (db *DB) AnnouncedHead(ctx context.Context) (c chain.Checkpoint, err error) {
+	err = db.pool.QueryRow(ctx, `select seq, hash, date from announced_picks order by seq desc limit 1`).Scan(&c.Length, &c.Head, &c.Date)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return c, fmt.Errorf("read the head of the chain: %w", away(err))
+	}
+	return c, nil
+}
+
+// Exclusive takes a lock of the whole database by name, unless another session has it; ok tells. The lock ends with release, and with
+// this process or its connection, whatever ends them.
+func (db *DB) Exclusive(ctx context.Context, name string) (release func(), ok bool, err error) {
+	pooled, err := db.pool.Acquire(ctx)
+	if err != nil {
+		return nil, false, fmt.Errorf("take the lock %q: %w", name, err)
+	}
+	// The connection leaves the pool: held for long, it would be missing there.
+	c := pooled.Hijack()
+	release = func() {
+		ctx := context.WithoutCancel(ctx)
+		_, _ = c.Exec(ctx, `select pg_advisory_unlock_all()`) // else the end of the session does it, a moment later
+		_ = c.Close(ctx)
+	}
+	err = c.QueryRow(ctx, `select pg_try_advisory_lock(hashtextextended(@name, 1))`, pgx.NamedArgs{"name": name}).Scan(&ok)
+	if err != nil || !ok {
+		release()
+		if err != nil {
+			return nil, false, fmt.Errorf("take the lock %q: %w", name, err)
+		}
+		return nil, false, nil
+	}
+	return release, true, nil
+}

@@ -1,0 +1,178 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tidemark/chain"
+	"tidemark/workers/task"
+)
+
+// LedgerEntry is something that the git ledger records in one commit: exactly one of Pick, Gap and Correction is set.
+type LedgerEntry struct {
+	ID int64
+	// At is when it was announced or recorded. In whole seconds it is the date of its commit.
+	At         time.Time
+	Pick       *chain.Link
+	Gap        *chain.Gap
+	Correction *chain.Correction
+	// Commit is the commit's id, empty until there is one. PushedAt is since when the remote is known to have it.
+	Commit   string
+	PushedAt *time.Time
+}
+
+// The states of the ledger.
+const (
+	LedgerLocal    = "local"    // no remote is set
+	LedgerPushed   = "pushed"   // the remote has all
+	LedgerPending  = "pending"  // the remote is away
+	LedgerRefused  = "refused"  // the remote does not let us
+	LedgerDiverged = "diverged" // the remote has another history
+	LedgerConflict = "conflict" // the ledger here has another history
+	LedgerDamaged  = "damaged"  // the ledger here cannot be read
+)
+
+// LedgerState is how the ledger stood when its job looked last.
+type LedgerState struct {
+	// Repository is where readers find it, empty while it is nowhere but here.
+	Repository, Branch string
+	// Head is the newest commit here, Pushed the newest that the remote is known to have.
+	Head, Pushed string
+	// Status is one of the states above; those after LedgerPending are alarms. Note is one line for people.
+	Status, Note string
+	CheckedAt    time.Time
+}
+
+// Alarm tells whether someone has to look.
+func (s LedgerState) Alarm() bool {
+	switch s.Status {
+	case LedgerLocal, LedgerPushed, LedgerPending:
+		return false
+	}
+	return true
+}
+
+const ledgerEntriesSQL = `
+	select e.id, e.at, coalesce(e.commit_id, ''), e.pushed_at,
+		p.seq, p.ticker, p.price, p.date, p.previous_hash, p.hash,
+		g.date, g.reason,
+		c.seq, c.what, c.evidence, c.date
+	from ledger_entries e
+	left join announced_picks p on p.seq = e.seq
+	left join gaps g on g.date = e.gap
+	left join corrections c on c.id = e.correction
+	where not @open or e.commit_id is null
+	order by e.id`
+
+// LedgerEntries returns all entries in the order in which they are committed; with open, those alone that have no commit yet.
+func (db *DB) LedgerEntries(ctx context.Context, open bool) ([]LedgerEntry, error) {
+	rows, err := db.pool.Query(ctx, ledgerEntriesSQL, pgx.NamedArgs{"open": open})
+	if err != nil {
+		return nil, fmt.Errorf("read the entries of the ledger: %w", away(err))
+	}
+	list, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (e LedgerEntry, err error) {
+		var (
+			pickSeq, ofSeq                         *int64
+			ticker, price, day, previous, hash     *string
+			gapDate, reason, what, evidence, dated *string
+		)
+		err = r.Scan(&e.ID, &e.At, &e.Commit, &e.PushedAt, &pickSeq, &ticker, &price, &day, &previous, &hash, &gapDate, &reason,
+			&ofSeq, &what, &evidence, &dated)
+		switch {
+		case err != nil:
+		case pickSeq != nil:
+			e.Pick = &chain.Link{Seq: *pickSeq, Ticker: *ticker, Price: *price, Date: *day, PreviousHash: *previous, Hash: *hash}
+		case gapDate != nil:
+			e.Gap = &chain.Gap{Date: *gapDate, Reason: *reason}
+		default:
+			e.Correction = &chain.Correction{Seq: *ofSeq, What: *what, Evidence: *evidence, Date: *dated}
+		}
+		return e, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the entries of the ledger: %w", away(err))
+	}
+	return list, nil
+}
+
+// LedgerOpen counts the picks that are committed and the entries that are not.
+func (db *DB) LedgerOpen(ctx context.Context) (picks, open int64, err error) {
+	err = db.pool.QueryRow(ctx, `
+		select (select coalesce(max(seq), 0) from ledger_entries where commit_id is not null),
+			(select count(*) from ledger_entries where commit_id is null)`).Scan(&picks, &open) // indexes of seq, ledger_entries_open
+	if err != nil {
+		return 0, 0, fmt.Errorf("count the entries of the ledger: %w", err)
+	}
+	return picks, open, nil
+}
+
+// SaveLedger records the commits of entries (those that have one stay as they are) and how the ledger stands. With LedgerPushed all
+// committed entries count as pushed. An entry with another commit than it is given now is ErrRefused: the ledger was written twice.
+func (db *DB) SaveLedger(ctx context.Context, f task.Fence, entries []LedgerEntry, s LedgerState) error {
+	ids, commits := make([]int64, len(entries)), make([]string, len(entries))
+	for i, e := range entries {
+		ids[i], commits[i] = e.ID, e.Commit
+	}
+	err := db.tx(ctx, func(tx pgx.Tx) error {
+		var differ *int64
+		err := tx.QueryRow(ctx, `
+			select min(e.id) from ledger_entries e join unnest(@ids::bigint[], @commits::text[]) as c (id, commit_id) using (id)
+			where e.commit_id <> c.commit_id`, pgx.NamedArgs{"ids": ids, "commits": commits}).Scan(&differ)
+		if err != nil {
+			return err
+		}
+		if differ != nil {
+			return fmt.Errorf("%w: entry %d has another commit already", ErrRefused, *differ)
+		}
+		tag, err := tx.Exec(ctx, `
+			update ledger_entries e set commit_id = c.commit_id
+			from unnest(@ids::bigint[], @commits::text[]) as c (id, commit_id)
+			where e.id = c.id and e.commit_id is null`, pgx.NamedArgs{"ids": ids, "commits": commits})
+		if err != nil {
+			return err
+		}
+		if s.Status == LedgerPushed {
+			if _, err := tx.Exec(ctx, `
+				update ledger_entries set pushed_at = world_now() where pushed_at is null and commit_id is not null`); err != nil {
+				return err // index ledger_entries_unpushed
+			}
+		}
+		_, err = tx.Exec(ctx, `
+			insert into ledger_state (repository, branch, head, pushed, status, note, checked_at)
+			values (@repository, @branch, @head, @pushed, @status, @note, world_now())
+			on conflict (one) do update
+			set repository = excluded.repository, branch = excluded.branch, head = excluded.head, pushed = excluded.pushed,
+				status = excluded.status, note = excluded.note, checked_at = excluded.checked_at`,
+			pgx.NamedArgs{
+				"repository": s.Repository, "branch": s.Branch, "head": s.Head, "pushed": s.Pushed, "status": s.Status, "note": s.Note,
+			})
+		if err != nil {
+			return err
+		}
+		return hold(ctx, tx, f, tag.RowsAffected())
+	})
+	if err != nil {
+		return fmt.Errorf("store how the ledger stands: %w", refused(err))
+	}
+	return nil
+}
+
+// LedgerState returns how the ledger stood when its job looked last, or ErrNotFound where it never did.
+func (db *DB) LedgerState(ctx context.Context) (LedgerState, error) {
+	rows, err := db.pool.Query(ctx, `select repository, branch, head, pushed, status, note, checked_at from ledger_state`)
+	if err != nil {
+		return LedgerState{}, fmt.Errorf("read how the ledger stands: %w", away(err))
+	}
+	s, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[LedgerState])
+	if errors.Is(err, pgx.ErrNoRows) {
+		return LedgerState{}, fmt.Errorf("how the ledger stands: %w", ErrNotFound)
+	}
+	if err != nil {
+		return LedgerState{}, fmt.Errorf("read how the ledger stands: %w", away(err))
+	}
+	return s, nil
+}
