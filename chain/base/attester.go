@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -82,6 +83,39 @@ func (a *Attester) Step(ctx context.Context, now time.Time, head chain.Checkpoin
 		}
 	}
 	return p, nil
+}
+
+// Register takes one step for the schema alone: it stores its row unless there is one, and moves it on. It is for setting a network up
+// before there is a head; Step registers the schema by itself. The caller holds the attester's lock, calls again until the row is safe
+// or at rest, and gets the errors of Step.
+func (a *Attester) Register(ctx context.Context, now time.Time) (Row, error) {
+	now = now.UTC()
+	uid := hexOf(SchemaUID(Schema))
+	rows, err := a.Store.Open(ctx)
+	if err != nil {
+		return Row{}, fmt.Errorf("register the schema: read the open rows: %w", err)
+	}
+	i := slices.IndexFunc(rows, func(r Row) bool { return r.Kind == KindRegister && r.Subject == uid })
+	if i >= 0 {
+		return a.drive(ctx, rows[i], now, chain.Checkpoint{})
+	}
+	var registered bool
+	err = a.Client.on(ctx, func(ctx context.Context, n *node) (err error) {
+		registered, err = n.registered(ctx, a.EAS.Registry, SchemaUID(Schema))
+		return err
+	})
+	r := Row{Kind: KindRegister, State: StateDue, Subject: uid, CreatedAt: now, UpdatedAt: now}
+	if err != nil {
+		return r, fmt.Errorf("register the schema: look for it: %w", err)
+	}
+	if registered {
+		r.State, r.Note = StateFinal, "the schema was registered before"
+		return r, nil
+	}
+	if r, err = a.Store.Insert(ctx, r); err != nil {
+		return r, fmt.Errorf("register the schema: store its row: %w", err)
+	}
+	return a.drive(ctx, r, now, chain.Checkpoint{})
 }
 
 func (p *Progress) add(r Row) {

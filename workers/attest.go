@@ -1,0 +1,220 @@
+package workers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"tidemark/chain"
+	"tidemark/chain/base"
+	"tidemark/internal/postgres"
+	"tidemark/workers/task"
+)
+
+// Attest is the job that puts the head of the announced chain on the L2, and follows it until it is final.
+type Attest struct {
+	DB *postgres.DB
+	// Attester works without a Store: the job gives it one. Nil where there is no key or no node; then State says why.
+	Attester *base.Attester
+	// State is what stays the same in how the attester stands: who it is, where readers look, what is missing.
+	State postgres.AttesterState
+	// Now is the wall clock, also in a sandbox: the L2 runs on it.
+	Now func() time.Time
+	Log *slog.Logger
+}
+
+const (
+	// attestPatience is how long one attempt follows what is on its way.
+	attestPatience = time.Minute
+	// attestAgain is when an attempt follows that looks whether what is safe is final.
+	attestAgain = 5 * time.Minute
+)
+
+// Run attests the head once, whatever is killed or repeated, and looks at what was attested before. Without a key it only says so.
+func (a Attest) Run(ctx context.Context, t task.Task) error {
+	if t.Subject != task.SubjectAttest {
+		return Final(fmt.Errorf("there is no L2 %q", t.Subject))
+	}
+	if a.Attester == nil {
+		return a.DB.SaveAttesterState(ctx, t.Fence, a.State)
+	}
+	past, err := a.DB.InThePast(ctx)
+	if err != nil {
+		return err
+	}
+	head, err := a.DB.AnnouncedHead(ctx)
+	if err != nil {
+		return err
+	}
+	if past {
+		last, err := a.DB.NewestAttested(ctx, a.State.Attester)
+		if err != nil && !errors.Is(err, postgres.ErrNotFound) || head.Length < last.Length+hurry {
+			return ignoreNotFound(err)
+		}
+	}
+	release, ok, err := a.DB.Exclusive(ctx, a.lock())
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return Later(5*time.Second, "another worker attests")
+	}
+	defer release()
+	p, err := a.follow(ctx, t, head)
+	return a.conclude(ctx, t, p, past, err)
+}
+
+func ignoreNotFound(err error) error {
+	if errors.Is(err, postgres.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// Register registers the schema on the L2, unless it is there, and returns its row once it is at rest or safe.
+func (a Attest) Register(ctx context.Context, f task.Fence) (base.Row, error) {
+	release, err := a.exclusive(ctx)
+	if err != nil {
+		return base.Row{}, err
+	}
+	defer release()
+	attester := a.storing(f)
+	for {
+		r, err := attester.Register(ctx, a.Now())
+		if err != nil || r.State == base.StateSafe || r.State == base.StateFinal || r.State == base.StateFailed {
+			return r, err
+		}
+		select {
+		case <-ctx.Done():
+			return r, ctx.Err()
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// Retry makes a row that failed due again, after someone has looked. Before anything is signed the chain is asked once more whether the
+// head was attested.
+func (a Attest) Retry(ctx context.Context, subject string) error {
+	release, err := a.exclusive(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	failed, err := a.DB.FailedAttestations(ctx, a.State.Attester)
+	if err != nil {
+		return err
+	}
+	for _, f := range failed {
+		if f.Subject == subject {
+			_, err := a.storing(task.Fence{}).Store.Update(ctx, asRow(f).Retry())
+			return err
+		}
+	}
+	return fmt.Errorf("a failed attestation of %s: %w", subject, postgres.ErrNotFound)
+}
+
+// exclusive waits until nobody else works for the attester.
+func (a Attest) exclusive(ctx context.Context) (release func(), err error) {
+	for {
+		release, ok, err := a.DB.Exclusive(ctx, a.lock())
+		if err != nil || ok {
+			return release, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+func (a Attest) lock() string {
+	return fmt.Sprintf("attester %d %s", a.State.ChainID, a.State.Attester.Attester)
+}
+
+func (a Attest) storing(f task.Fence) *base.Attester {
+	attester := *a.Attester
+	attester.Store = AttestationStore{DB: a.DB, Fence: f, Who: a.State.Attester}
+	return &attester
+}
+
+// follow takes steps until nothing is on its way any more, or its patience has ended.
+func (a Attest) follow(ctx context.Context, t task.Task, head chain.Checkpoint) (base.Progress, error) {
+	attester := a.storing(t.Fence)
+	pause := 50 * time.Millisecond
+	for began := a.Now(); ; {
+		p, err := attester.Step(ctx, a.Now(), head)
+		if err != nil || !p.Busy || a.Now().Sub(began) > attestPatience {
+			return p, err
+		}
+		select {
+		case <-ctx.Done():
+			return p, ctx.Err()
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, 3*time.Second)
+	}
+}
+
+// conclude stores how the attester stands, and says what becomes of the run.
+func (a Attest) conclude(ctx context.Context, t task.Task, p base.Progress, past bool, err error) error {
+	s := a.State
+	s.Status = postgres.AttesterOK
+	switch {
+	case err == nil:
+	case errors.Is(err, base.ErrUnavailable):
+		s.Status = postgres.AttesterUnavailable
+	case errors.Is(err, base.ErrForked):
+		s.Status = postgres.AttesterForked
+	case errors.Is(err, base.ErrWrongChain):
+		s.Status = postgres.AttesterWrongChain
+	default:
+		return err // of the database, or another has the lock: tried again
+	}
+	if err != nil {
+		s.Note = err.Error()
+	}
+	open := false
+	for _, r := range p.Rows {
+		open = open || r.State != base.StateFinal && r.State != base.StateFailed
+		if r.Note != "" {
+			s.Note = r.Note
+		}
+	}
+	failed, ferr := a.DB.FailedAttestations(ctx, s.Attester)
+	if ferr != nil {
+		return ferr
+	}
+	if len(failed) > 0 && err == nil {
+		s.Status, s.Note = postgres.AttesterFailed, failed[0].Note
+	}
+	if err == nil && !past {
+		h, herr := a.Attester.Health(ctx)
+		if herr == nil {
+			s.BalanceWei, s.RunwayDays = h.BalanceWei.String(), &h.RunwayDays
+		}
+	}
+	if serr := a.DB.SaveAttesterState(ctx, t.Fence, s); serr != nil {
+		return serr
+	}
+	for _, r := range p.Rows {
+		if r.Alarm {
+			a.Log.ErrorContext(ctx, "an attestation wants someone to look", "head", r.Subject, "state", r.State, "note", r.Note)
+		}
+	}
+	switch {
+	case s.Status == postgres.AttesterForked, s.Status == postgres.AttesterWrongChain:
+		return Final(err)
+	case past:
+		return nil
+	case s.Status == postgres.AttesterUnavailable:
+		return Later(patience(t), s.Note)
+	case p.Busy:
+		return Later(15*time.Second, "an attestation is on its way")
+	case open:
+		return Later(attestAgain, "an attestation is not final yet")
+	}
+	return nil
+}

@@ -1,0 +1,12 @@
+package workers
+
+import (
+	"errors"
+	"time"
+)
+
+// LaterIn tells whether an error ends an attempt that goes on later, and when.
+func LaterIn(err error) (time.Duration, bool) {
+	l, ok := errors.AsType[laterError](err)
+	return l.in, ok
+}
