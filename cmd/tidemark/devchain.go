@@ -1,11 +1,15 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	"tidemark/internal/devchain"
+	"tidemark/internal/postgres"
+	"tidemark/workers/task"
 )
 
 // attesterAccount is the account of the development chain that attests.
@@ -32,5 +36,40 @@ func (p *program) startDevChain() error {
 		p.settings.AttesterKeyFile = file
 	}
 	p.dev = c
+	return nil
+}
+
+// meetDevChain makes the record fit the development chain that runs now: what was attested on one that is gone is void. A sandbox in
+// the present asks its witnesses at once; one that lives through its past does when it has reached the present.
+func (p *program) meetDevChain(ctx context.Context, db *postgres.DB, w *realm) error {
+	if p.dev == nil {
+		return nil
+	}
+	if p.dev.Fresh() {
+		n, err := db.VoidAttestations(ctx, p.settings.BaseChainID)
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			p.log.WarnContext(ctx, "the development chain began anew, the attestations on the old one are void", "attestations", n)
+		}
+	}
+	if w.past {
+		return nil
+	}
+	return p.witnessNow(ctx, db, "the development chain runs again")
+}
+
+// witnessNow makes the ledger and the attestation due.
+func (p *program) witnessNow(ctx context.Context, db *postgres.DB, reason string) error {
+	at, err := p.worldTime(ctx, db)
+	if err != nil {
+		return err
+	}
+	for _, job := range []struct{ name, subject string }{{task.Ledger, task.SubjectLedger}, {task.Attest, task.SubjectAttest}} {
+		if _, err := db.AddRun(ctx, job.name, job.subject, at, reason); err != nil && !errors.Is(err, postgres.ErrUnderWay) {
+			return err
+		}
+	}
 	return nil
 }

@@ -130,6 +130,14 @@ func (p *program) databaseURL() (string, error) {
 	return c.DatabaseURL, err
 }
 
+// environment is what the record says of itself: live, or demo where anything but the world's time is made up or past.
+func (p *program) environment() string {
+	if p.settings.World == "live" {
+		return "live"
+	}
+	return "demo"
+}
+
 // openDB connects to the database of the settings as a role.
 func (p *program) openDB(ctx context.Context, role string) (*postgres.DB, error) {
 	url, err := p.databaseURL()

@@ -161,6 +161,10 @@ func (p *program) newWorker(db *postgres.DB, w *realm, store *archive.Store) (*w
 	if err != nil {
 		return nil, err
 	}
+	attest, err := p.newAttest(db, log)
+	if err != nil {
+		return nil, err
+	}
 	return workers.New(workers.Options{
 		DB:       db,
 		RedisURL: p.settings.RedisURL,
@@ -172,6 +176,8 @@ func (p *program) newWorker(db *postgres.DB, w *realm, store *archive.Store) (*w
 			task.Announce: workers.Announcements{DB: db, Log: log}.Run,
 			task.Publish:  workers.Publications{Picks: daily, Log: log}.Run,
 			task.X402:     x402.Run,
+			task.Ledger:   p.newLedger(db).Run,
+			task.Attest:   attest.Run,
 		},
 		Name:        fmt.Sprintf("%s/%d", config.Hostname(), os.Getpid()),
 		Concurrency: p.settings.Concurrency,

@@ -31,6 +31,8 @@ type commands struct {
 	Explain    explainCommand    `cmd:"" help:"Follow a served number back to the archived bytes, and compute it again."`
 	Quarantine quarantineCommand `cmd:"" help:"Look at the answers that a check refused, and decide about them."`
 	Payments   paymentsCommand   `cmd:"" help:"Look at the payments by request, and reconcile them with the chain."`
+	Ledger     ledgerCommand     `cmd:"" help:"Look at the git ledger of the picks."`
+	Chain      chainCommand      `cmd:"" help:"Look at the attestations on the L2; set them up."`
 	Archive    archiveCommand    `cmd:"" help:"Move archived upstream bytes in and out."`
 	Reparse    reparseCommand    `cmd:"" help:"Rebuild observations from the archive alone."`
 	Help       helpCommand       `cmd:"" help:"Explain the settings."`

@@ -41,6 +41,9 @@ func recordSchedule(at config.Clocks) []task.Schedule {
 		{Job: task.Publish, Subject: task.Economy, Cron: "20 9,11 * * MON-FRI", Zone: newYork, CatchUp: string(series.CatchUpLatest)},
 		{Job: task.Publish, Subject: task.Research, Cron: "0 6 * * SAT", Zone: "UTC", CatchUp: string(series.CatchUpLatest)},
 		{Job: task.Publish, Subject: task.Digest, Cron: "0 6 * * SAT", Zone: "UTC", CatchUp: string(series.CatchUpAll)},
+		// The witnesses are due with each announcement. Here they are asked about what was left then.
+		{Job: task.Ledger, Subject: task.SubjectLedger, Cron: "5 21 * * MON-FRI", Zone: newYork, CatchUp: string(series.CatchUpLatest)},
+		{Job: task.Attest, Subject: task.SubjectAttest, Cron: "5 21 * * MON-FRI", Zone: newYork, CatchUp: string(series.CatchUpLatest)},
 	}
 }
 

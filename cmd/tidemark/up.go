@@ -107,6 +107,9 @@ func (p *program) runRoles(ctx context.Context, on listeners) error {
 		}
 	}
 
+	if err := p.meetDevChain(ctx, db, w); err != nil {
+		return err
+	}
 	p.greet(w)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return p.runScheduler(ctx, db, s) })
@@ -148,7 +151,7 @@ func (p *program) stepper(db *postgres.DB, s *scheduler.Scheduler, w *realm) *sc
 				return err
 			}
 			w.stepped.Follow()
-			return nil
+			return p.witnessNow(ctx, db, "the sandbox has reached the present")
 		},
 		Wall: p.now,
 		Log:  s.Log,

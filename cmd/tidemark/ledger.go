@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"tidemark/chain"
+	"tidemark/chain/gitledger"
+	"tidemark/internal/config"
+	"tidemark/internal/postgres"
+	"tidemark/workers"
+)
+
+// ledgerDir is the folder of this world's ledger.
+func (p *program) ledgerDir() string { return filepath.Join(p.worldDir(), "ledger.git") }
+
+func (p *program) ledgerRemote() gitledger.Remote {
+	return gitledger.Remote{
+		URL: p.settings.LedgerRemote, SSHKey: p.settings.LedgerSSHKey, SSHKnownHosts: p.settings.LedgerSSHKnownHosts,
+		HTTPUser: p.settings.LedgerHTTPUser, HTTPToken: p.settings.LedgerHTTPToken,
+	}
+}
+
+func (p *program) openLedger(ctx context.Context) (*gitledger.Ledger, error) {
+	return gitledger.Open(ctx, gitledger.Options{
+		Dir: p.ledgerDir(), Environment: p.environment(), Branch: p.settings.LedgerBranch, Remote: p.ledgerRemote(),
+		Author:     gitledger.Identity{Name: p.settings.LedgerAuthorName, Email: p.settings.LedgerAuthorEmail},
+		SigningKey: p.settings.LedgerSigningKey, Environ: config.Environ(),
+	})
+}
+
+// ledgerURL is where readers find the ledger: LEDGER_URL, or a remote that anyone can read, or, in a sandbox, the folder.
+func (p *program) ledgerURL() string {
+	switch remote := p.settings.LedgerRemote; {
+	case p.settings.LedgerURL != "":
+		return p.settings.LedgerURL
+	case strings.HasPrefix(remote, "https://") && !strings.Contains(remote, "@"):
+		return remote
+	case p.settings.World == "sandbox" && remote == "":
+		if dir, err := filepath.Abs(p.ledgerDir()); err == nil {
+			return dir
+		}
+	}
+	return ""
+}
+
+func (p *program) newLedger(db *postgres.DB) workers.Ledger {
+	return workers.Ledger{
+		DB: db, Open: p.openLedger, Remote: p.settings.LedgerRemote != "", Repository: p.ledgerURL(), Branch: p.settings.LedgerBranch,
+	}
+}
+
+type ledgerCommand struct {
+	Status ledgerStatus `cmd:"" default:"1" help:"Say how far the ledger and its remote are."`
+	Verify ledgerVerify `cmd:"" help:"Compare the ledger, the database and the chain; exit status 1 where they differ."`
+}
+
+type ledgerStatus struct{}
+
+// Run prints how the ledger stands.
+func (ledgerStatus) Run(ctx context.Context, p *program) error {
+	db, err := p.openDB(ctx, postgres.RoleWorker)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	entries, err := db.LedgerEntries(ctx, false)
+	if err != nil {
+		return err
+	}
+	committed, pushed := 0, 0
+	for _, e := range entries {
+		if e.Commit != "" {
+			committed++
+		}
+		if e.PushedAt != nil {
+			pushed++
+		}
+	}
+	w := tabwriter.NewWriter(p.stdout, 0, 4, 2, ' ', 0)
+	line := func(name string, value any) { _, _ = fmt.Fprintf(w, "%s\t%v\n", name, value) }
+	line("entries", fmt.Sprintf("%d: %d committed, %d at the remote", len(entries), committed, pushed))
+	switch s, err := db.LedgerState(ctx); {
+	case errors.Is(err, postgres.ErrNotFound):
+		line("status", "the job has not run yet")
+	case err != nil:
+		return err
+	default:
+		line("status", s.Status)
+		line("head", dash(s.Head))
+		line("at the remote", dash(s.Pushed))
+		line("branch", s.Branch)
+		line("repository", dash(s.Repository))
+		line("checked", s.CheckedAt.UTC().Format(time.RFC3339))
+		line("note", dash(s.Note))
+	}
+	return w.Flush()
+}
+
+type ledgerVerify struct {
+	From string `help:"The repository to read: a folder or an address. Default: this world's folder."`
+}
+
+// Run compares what the ledger holds with the database, recomputing the chain of both.
+func (c ledgerVerify) Run(ctx context.Context, p *program) error {
+	db, err := p.openDB(ctx, postgres.RoleWorker)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if c.From == "" {
+		c.From = p.ledgerDir()
+	}
+	entries, err := db.LedgerEntries(ctx, false)
+	if err != nil {
+		return err
+	}
+	var stored chain.Verifier
+	v := verdicts{p: p}
+	v.check("the chain in the database", db.StreamChain(ctx, stored.AddBytes), fmt.Sprintf("%d links", stored.Checkpoint().Length))
+	r, err := gitledger.Read(ctx, gitledger.Source{Location: c.From, Branch: p.settings.LedgerBranch, Environ: config.Environ()})
+	if v.check("the ledger's history", err, ""); err != nil {
+		return v.err()
+	}
+	if r.Environment != "" && r.Environment != p.environment() {
+		v.check("the ledger's environment", fmt.Errorf("it is %s", r.Environment), "")
+	}
+	head, err := chain.Verify(chain.Each(r.Links()))
+	v.check("the chain in the ledger", err, fmt.Sprintf("%d links", head.Length))
+	waiting, err := compareLedger(r, entries)
+	v.check("the ledger against the database", err, fmt.Sprintf("%d entries are the same, %d wait to be committed", len(entries)-waiting, waiting))
+	return v.err()
+}
+
+// compareLedger holds the entries of the database against the ledger, in both directions, and counts those without a commit.
+func compareLedger(r *gitledger.Record, entries []postgres.LedgerEntry) (waiting int, err error) {
+	type entry struct {
+		pick       chain.Link
+		gap        chain.Gap
+		correction chain.Correction
+	}
+	ledger := map[entry]string{}
+	for _, x := range r.Picks {
+		ledger[entry{pick: x.Link}] = x.Commit.ID
+	}
+	for _, x := range r.Gaps {
+		ledger[entry{gap: x.Gap}] = x.Commit.ID
+	}
+	for _, x := range r.Corrections {
+		ledger[entry{correction: x.Correction}] = x.Commit.ID
+	}
+	var errs []error
+	for _, e := range entries {
+		var key entry
+		name := ""
+		switch {
+		case e.Pick != nil:
+			key.pick, name = *e.Pick, fmt.Sprintf("pick %d", e.Pick.Seq)
+		case e.Gap != nil:
+			key.gap, name = *e.Gap, "the gap of "+e.Gap.Date
+		default:
+			key.correction, name = *e.Correction, fmt.Sprintf("a correction of pick %d", e.Correction.Seq)
+		}
+		have, ok := ledger[key]
+		switch {
+		case e.Commit == "":
+			waiting++
+		case !ok:
+			errs = append(errs, fmt.Errorf("%s is not in the ledger as it is in the database", name))
+		case have != e.Commit:
+			errs = append(errs, fmt.Errorf("%s is commit %s in the ledger and %s in the database", name, have, e.Commit))
+		}
+		delete(ledger, key)
+	}
+	if len(ledger) > 0 {
+		errs = append(errs, fmt.Errorf("the ledger has %d entries that the database has not", len(ledger)))
+	}
+	return waiting, errors.Join(errs...)
+}
+
+// verdicts prints one line per check and remembers whether one failed.
+type verdicts struct {
+	p      *program
+	failed int
+}
+
+func (v *verdicts) check(what string, err error, detail string) {
+	if err != nil {
+		v.failed++
+		_, _ = fmt.Fprintf(v.p.stdout, "FAILED  %s: %v\n", what, err)
+		return
+	}
+	if detail != "" {
+		detail = ": " + detail
+	}
+	_, _ = fmt.Fprintf(v.p.stdout, "ok      %s%s\n", what, detail)
+}
+
+func (v *verdicts) err() error {
+	if v.failed == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d of the checks failed", v.failed)
+}
