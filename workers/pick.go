@@ -177,36 +177,6 @@ func (p Picks) pick(ctx context.Context, t task.Task, day, asOf time.Time, made 
 	return pick, "", nil
 }
 
-// edited puts an editor's choice in the place of the method's pick. One that the rules speak against is refused, and the method's pick
-// stands.
-func (p Picks) edited(ctx context.Context, t task.Task, r picks.Ranking, m picks.Market) (picks.Ranking, postgres.EditorChoice, error) {
-	choice, err := p.DB.EditorChoice(ctx, r.Day)
-	if errors.Is(err, postgres.ErrNotFound) {
-		return r, postgres.EditorChoice{}, nil
-	}
-	if err != nil {
-		return r, choice, err
-	}
-	chosen, fault := Edited(r, choice, m.Past)
-	if fault == nil {
-		return chosen, choice, nil
-	}
-	p.Log.WarnContext(ctx, "an editor's choice is refused, the method's pick stands", "at", t.Slot, "err", fault)
-	return r, postgres.EditorChoice{}, p.DB.SettleEditorChoice(ctx, t.Fence, choice.ID, postgres.ChoiceRefused, fault.Error())
-}
-
-// Edited is a ranking with an editor's choice in the place of the method's pick, or why the rules speak against it.
-func Edited(r picks.Ranking, choice postgres.EditorChoice, past []picks.PastPick) (picks.Ranking, error) {
-	chosen, err := r.Choose(choice.Ticker, past, picks.DefaultRules())
-	if err != nil {
-		return r, err
-	}
-	if choice.Price != nil && *choice.Price != string(chosen.Pick.Price) {
-		return r, fmt.Errorf("%s closed at %s, the choice expects %s", choice.Ticker, chosen.Pick.Price, *choice.Price)
-	}
-	return chosen, nil
-}
-
 // Market is what the pick of a day is made from, as it was known at an instant. made are all recorded picks.
 func (p Picks) Market(ctx context.Context, day, asOf time.Time, made []postgres.Pick) (picks.Market, error) {
 	m := picks.Market{Day: day}
@@ -256,6 +226,7 @@ func pricesOf(m picks.Market) picks.Prices {
 	return all
 }
 
+// companiesOf are the companies of a market by CIK.
 func companiesOf(m picks.Market) map[equity.CIK]equity.Company {
 	all := make(map[equity.CIK]equity.Company, len(m.Candidates))
 	for _, c := range m.Candidates {

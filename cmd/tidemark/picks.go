@@ -1,9 +1,21 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+	"os/user"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
 
+	"tidemark/calendar"
+	"tidemark/chain"
+	"tidemark/equity"
 	"tidemark/internal/postgres"
+	"tidemark/picks"
 	"tidemark/workers"
 )
 
@@ -18,4 +30,234 @@ func (p *program) newPicks(db *postgres.DB, log *slog.Logger) (workers.Picks, er
 		daily.Signals = append(daily.Signals, d.ID)
 	}
 	return daily, nil
+}
+
+type picksCommand struct {
+	List     picksList     `cmd:"" default:"1" help:"Print the picks, with what became of them."`
+	Explain  picksExplain  `cmd:"" help:"Print how a company was scored for a day: every number, and the filing it is from."`
+	Publish  picksPublish  `cmd:"" help:"Choose today's pick: the day's job takes it in the place of the method's."`
+	Withdraw picksWithdraw `cmd:"" help:"Take a choice back that the day's job has not taken yet."`
+	Correct  picksCorrect  `cmd:"" help:"Say that an announced pick was wrong. The pick stays, the correction stands beside it."`
+}
+
+type picksList struct {
+	Limit int `default:"50" help:"How many, the newest first."`
+}
+
+// Run prints the picks.
+func (c picksList) Run(ctx context.Context, p *program) error {
+	db, err := p.openDB(ctx, postgres.RoleWorker)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	list, err := db.RecordedPicks(ctx)
+	if err != nil {
+		return err
+	}
+	now, err := db.Now(ctx)
+	if err != nil {
+		return err
+	}
+	slices.Reverse(list)
+	list = list[:min(len(list), c.Limit)]
+	var ciks []equity.CIK
+	from := calendar.DayOf(now)
+	for _, q := range list {
+		ciks = append(ciks, q.CIK)
+		if day, err := time.Parse(time.DateOnly, q.Date); err == nil && day.Before(from) {
+			from = day
+		}
+	}
+	prices, err := db.HistoriesFrom(ctx, ciks, from, calendar.DayOf(now), now)
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(p.stdout, 0, 4, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "SEQ\tDATE\tTICKER\tPRICE\tLAST\tRETURN %\tSECTOR\tORIGIN\tANNOUNCED")
+	for _, q := range list {
+		day, err := time.Parse(time.DateOnly, q.Date)
+		if err != nil {
+			return fmt.Errorf("read the date of pick %d: %w", q.Seq, err)
+		}
+		r := prices.ReturnSince(q.CIK, equity.Price(q.Price), day, calendar.DayOf(now))
+		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%+.2f\t%s\t%s\t%s\n", q.Seq, q.Date, q.Ticker, q.Price, r.LastPrice, picks.Round2(r.Pct),
+			q.Sector, q.Origin, instant(q.AnnouncedAt))
+	}
+	return w.Flush()
+}
+
+type picksExplain struct {
+	Ticker string    `arg:"" help:"The company's ticker on that day."`
+	Date   time.Time `format:"2006-01-02" help:"A trading day. Default: the last session."`
+}
+
+// Run prints how a company was scored.
+func (c picksExplain) Run(ctx context.Context, p *program) error {
+	db, err := p.openDB(ctx, postgres.RoleWorker)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	daily, err := p.newPicks(db, p.log)
+	if err != nil {
+		return err
+	}
+	day, asOf, err := daily.Basis(ctx, c.Date)
+	if err != nil {
+		return err
+	}
+	made, err := db.RecordedPicks(ctx)
+	if err != nil {
+		return err
+	}
+	market, err := daily.Market(ctx, day, asOf, made)
+	if err != nil {
+		return err
+	}
+	ranking := picks.Rank(market, picks.DefaultRules())
+	_, _ = fmt.Fprintf(p.stdout, "%s, from what was known at %s: %d companies scored, %d left out\n", day.Format(time.DateOnly),
+		asOf.Format(time.RFC3339), len(ranking.Scores), len(ranking.Excluded))
+	ticker := strings.ToUpper(c.Ticker)
+	for _, s := range ranking.Scores {
+		if s.Ticker != ticker {
+			continue
+		}
+		if ranking.Pick != nil && ranking.Pick.CIK == s.CIK {
+			_, _ = fmt.Fprintln(p.stdout, "the method's pick of the day")
+		}
+		for _, e := range ranking.Passed {
+			if e.CIK == s.CIK {
+				_, _ = fmt.Fprintf(p.stdout, "passed over: %s\n", e.Reason)
+			}
+		}
+		_, err := fmt.Fprint(p.stdout, s.Explain())
+		return err
+	}
+	for _, e := range ranking.Excluded {
+		if e.Ticker == ticker {
+			_, err := fmt.Fprintf(p.stdout, "%s is left out: %s\n", ticker, e.Reason)
+			return err
+		}
+	}
+	return fmt.Errorf("%s was not in the universe on %s", ticker, day.Format(time.DateOnly))
+}
+
+type picksCorrect struct {
+	Seq      int64  `arg:"" help:"The pick's number."`
+	What     string `required:"" help:"What was wrong, and what would have been right, in one line."`
+	Evidence string `required:"" help:"Where that can be seen, usually an address."`
+	By       string `help:"Who says so. Default: the user of the operating system."`
+}
+
+// Run records a correction.
+func (c picksCorrect) Run(ctx context.Context, p *program) error {
+	db, err := p.openDB(ctx, postgres.RoleWorker)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	by, err := whoever(c.By)
+	if err != nil {
+		return err
+	}
+	now, err := db.Now(ctx)
+	if err != nil {
+		return err
+	}
+	correction := chain.Correction{Seq: c.Seq, What: c.What, Evidence: c.Evidence, Date: calendar.DayOf(now).Format(time.DateOnly)}
+	if err := db.Correct(ctx, correction, by); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(p.stdout, "pick %d stands as it is, with the correction beside it\n", c.Seq)
+	return err
+}
+
+// whoever is a name that was given, or the user of the operating system.
+func whoever(by string) (string, error) {
+	if by = strings.TrimSpace(by); by != "" {
+		return by, nil
+	}
+	u, err := user.Current()
+	if err != nil {
+		return "", usageError{fmt.Errorf("the user has no name here, say who with --by: %w", err)}
+	}
+	return u.Username, nil
+}
+
+type portfolioCommand struct {
+	Rebuild portfolioRebuild `cmd:"" help:"Reckon all snapshots again from picks and prices, and compare them bit for bit with what is stored."`
+	Events  portfolioEvents  `cmd:"" help:"Print the newest events of the portfolio."`
+	Digest  portfolioDigest  `cmd:"" help:"Print the newest weekly digest."`
+}
+
+type portfolioRebuild struct{}
+
+// Run rebuilds the portfolio; a difference is an error.
+func (portfolioRebuild) Run(ctx context.Context, p *program) error {
+	db, err := p.openDB(ctx, postgres.RoleWorker)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	r, err := workers.Publications{Picks: workers.Picks{DB: db}, Log: p.log}.Rebuild(ctx)
+	if err != nil {
+		return err
+	}
+	for _, d := range r.Differences {
+		_, _ = fmt.Fprintln(p.stdout, d)
+	}
+	if n := len(r.Differences); n > 0 {
+		return fmt.Errorf("%d of %d snapshots and lists are stored otherwise than they are reckoned", n, r.Snapshots)
+	}
+	_, err = fmt.Fprintf(p.stdout, "%d snapshots: the same, bit for bit\n", r.Snapshots)
+	return err
+}
+
+type portfolioEvents struct {
+	Limit       int    `default:"20" help:"How many."`
+	MinSeverity int    `default:"1" help:"Only those of this severity (1 to 5) or more."`
+	Lang        string `enum:"es,en,pt,hi" default:"en" help:"es, en, pt or hi."`
+}
+
+// Run prints events.
+func (c portfolioEvents) Run(ctx context.Context, p *program) error {
+	db, err := p.openDB(ctx, postgres.RoleWorker)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	list, err := db.PortfolioEvents(ctx, postgres.EventFilter{MinSeverity: c.MinSeverity, Limit: c.Limit})
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(p.stdout, 0, 4, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "OCCURRED\tSEVERITY\tTYPE\tTICKER\tTITLE")
+	for _, e := range list {
+		_, _ = fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\n", e.OccurredAt.UTC().Format(time.RFC3339), e.Severity, e.Type, e.Ticker, e.Texts[picks.Lang(c.Lang)].Title)
+	}
+	return w.Flush()
+}
+
+type portfolioDigest struct {
+	Lang string `enum:"es,en,pt,hi" default:"en" help:"es, en, pt or hi."`
+}
+
+// Run prints the newest digest.
+func (c portfolioDigest) Run(ctx context.Context, p *program) error {
+	db, err := p.openDB(ctx, postgres.RoleWorker)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	list, err := db.Digests(ctx, 1)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		return errors.New("there is no digest yet: the first is written on the Saturday after the first pick")
+	}
+	text := list[0].Texts[picks.Lang(c.Lang)]
+	_, err = fmt.Fprintf(p.stdout, "%s: %s\n\n%s", list[0].Week, text.Title, text.Body)
+	return err
 }

@@ -35,6 +35,8 @@ type commands struct {
 	Chain      chainCommand      `cmd:"" help:"Look at the attestations on the L2; set them up."`
 	Archive    archiveCommand    `cmd:"" help:"Move archived upstream bytes in and out."`
 	Reparse    reparseCommand    `cmd:"" help:"Rebuild observations from the archive alone."`
+	Picks      picksCommand      `cmd:"" help:"The daily picks: list, explain, choose, correct."`
+	Portfolio  portfolioCommand  `cmd:"" help:"The model portfolio: rebuild it, print its events and the weekly digest."`
 	Help       helpCommand       `cmd:"" help:"Explain the settings."`
 	Version    versionCommand    `cmd:"" help:"Print the version."`
 }
