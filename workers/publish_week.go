@@ -2,7 +2,6 @@ package workers
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"tidemark/calendar"
@@ -37,12 +36,19 @@ func (p Publications) prints(ctx context.Context, from, to time.Time) ([]picks.E
 		if !newest.After(from) {
 			continue
 		}
-		all, err := p.Picks.DB.Observations(ctx, def.Series)
-		if err != nil {
-			return nil, err
+		var known []series.Observation
+		for _, id := range def.Inputs() {
+			all, err := p.Picks.DB.Observations(ctx, id)
+			if err != nil {
+				return nil, err
+			}
+			for _, o := range all {
+				if !o.VintageAt.After(to) {
+					known = append(known, o)
+				}
+			}
 		}
-		known := slices.DeleteFunc(all, func(o series.Observation) bool { return o.VintageAt.After(to) })
-		for _, e := range picks.Surprises(def, picks.FirstPrints(def, known)) {
+		for _, e := range def.Events(known) {
 			if e.PublishedAt().After(from) && e.Facts().Has("actual") {
 				events = append(events, e)
 			}

@@ -27,7 +27,7 @@ func schedule(sources []ingest.Source, defs []signals.Definition, at config.Cloc
 }
 
 // recordSchedule lists the jobs around the record. A missed pick is run late, to see that its day is recorded as a gap. The portfolio and
-// its events follow each announcement too.
+// its events follow each announcement too; the macro figures come not long after their sources are asked.
 func recordSchedule(at config.Clocks) []task.Schedule {
 	const newYork = "America/New_York"
 	daily := func(clock time.Duration) string {
@@ -38,7 +38,7 @@ func recordSchedule(at config.Clocks) []task.Schedule {
 		{Job: task.Announce, Subject: task.Daily, Cron: daily(at.Announce), Zone: newYork, CatchUp: string(series.CatchUpLatest)},
 		{Job: task.Publish, Subject: task.Portfolio, Cron: "5 21 * * MON-FRI", Zone: newYork, CatchUp: string(series.CatchUpLatest)},
 		{Job: task.Publish, Subject: task.Events, Cron: "20 9,11 * * MON-FRI", Zone: newYork, CatchUp: string(series.CatchUpLatest)},
-		{Job: task.Publish, Subject: task.Economy, Cron: "20 9,11 * * MON-FRI", Zone: newYork, CatchUp: string(series.CatchUpLatest)},
+		{Job: task.Publish, Subject: task.Economy, Cron: "20 9,11,14 * * MON-FRI", Zone: newYork, CatchUp: string(series.CatchUpLatest)},
 		{Job: task.Publish, Subject: task.Research, Cron: "0 6 * * SAT", Zone: "UTC", CatchUp: string(series.CatchUpLatest)},
 		{Job: task.Publish, Subject: task.Digest, Cron: "0 6 * * SAT", Zone: "UTC", CatchUp: string(series.CatchUpAll)},
 		// The witnesses are due with each announcement. Here they are asked about what was left then.
