@@ -220,12 +220,12 @@ begin
         return;
     end if;
     x402_reserve.attempt := p.attempt + 1;
-    update x402_payments x
-    set attempt = p.attempt + 1, lease_until = clock_timestamp() + p_lease,
-        state = case outcome when 'reserved' then 'reserved' else x.state end,
-        pay_to = p_pay_to, amount = p_amount, valid_before = p_valid_before, digest = p_digest, resource = p_resource,
-        version = case outcome when 'reserved' then p_version else x.version end, answer = p_answer
-    where x.id = p.id;
+    update x402_payments x set attempt = p.attempt + 1, lease_until = clock_timestamp() + p_lease, answer = p_answer where x.id = p.id;
+    if outcome = 'reserved' then
+        update x402_payments x set state = 'reserved', pay_to = p_pay_to, amount = p_amount, valid_before = p_valid_before,
+            digest = p_digest, resource = p_resource, version = p_version
+        where x.id = p.id;
+    end if;
     if outcome = 'unclear' then
         perform x402_check(p.id::text, clock_timestamp());
     end if;

@@ -75,6 +75,16 @@ type Options struct {
 	TokenName string
 }
 
+func (o Options) withDefaults() Options {
+	if o.ChainID == 0 {
+		o.ChainID = DefaultChainID
+	}
+	if o.TokenName == "" {
+		o.TokenName = "USDC"
+	}
+	return o
+}
+
 // Chain is a running chain. It is safe for concurrent use.
 type Chain struct {
 	node   *node.Node
@@ -94,12 +104,7 @@ type Chain struct {
 
 // Start starts a chain. The caller closes it.
 func Start(o Options) (c *Chain, err error) {
-	if o.ChainID == 0 {
-		o.ChainID = DefaultChainID
-	}
-	if o.TokenName == "" {
-		o.TokenName = "USDC"
-	}
+	o = o.withDefaults()
 	genesis, err := newGenesis(o)
 	if err != nil {
 		return nil, fmt.Errorf("start the development chain: %w", err)

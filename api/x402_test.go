@@ -1,0 +1,661 @@
+package api_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tidemark/accounts"
+	"tidemark/accounts/x402"
+	"tidemark/api"
+	"tidemark/api/view"
+	"tidemark/internal/pgtest"
+	"tidemark/internal/postgres"
+	"tidemark/workers/task"
+)
+
+const (
+	payTo = "0x209693Bc6afc0C5328bA36FaF03C514EF312287C"
+	payer = "0x857b06519E91e3A54538791bDbb0E22373e36b66"
+)
+
+// stall is the paid half of the API, on a database of its own, with a facilitator that does as it is told.
+type stall struct {
+	*system
+
+	payments *api.Payments
+	// verify and settle answer for the facilitator; asked counts their calls.
+	verify, settle           atomic.Pointer[http.HandlerFunc]
+	verified, settled, built atomic.Int64
+	// broken makes every answer fail to be built.
+	broken atomic.Bool
+	nonces atomic.Int64
+}
+
+var txHash = "0x" + strings.Repeat("ab", 32)
+
+func says(status int, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+var (
+	valid   = says(200, `{"isValid":true,"payer":"`+payer+`"}`)
+	settled = says(200, `{"success":true,"transaction":"`+txHash+`","network":"base","payer":"`+payer+`"}`)
+	lost    = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+)
+
+func (s *stall) facilitate(verify, settle http.HandlerFunc) {
+	s.verify.Store(&verify)
+	s.settle.Store(&settle)
+}
+
+// nine are the endpoints that are paid by request with their prices in dollars, as the interface lists them.
+var nine = map[string]string{
+	"/picks": "0.005", "/picks/latest": "0.001", "/research/NVDA": "0.01", "/portfolio": "0.002", "/portfolio/positions": "0.003",
+	"/portfolio/history": "0.005", "/sectors": "0.001", "/regions": "0.001", "/stocks": "0.005",
+}
+
+// wares answers every data endpoint with its own address, and knows one ticker.
+func (s *stall) wares() map[string]api.Build {
+	build := func(r *http.Request, c api.Caller) (api.Answer, error) {
+		s.built.Add(1)
+		if s.broken.Load() {
+			return api.Answer{}, fmt.Errorf("nothing can be built")
+		}
+		if t := r.PathValue("ticker"); t != "" && t != "NVDA" {
+			return api.Answer{}, postgres.ErrNotFound
+		}
+		if c.Level != accounts.LevelFull {
+			return api.Answer{}, fmt.Errorf("level %d", c.Level)
+		}
+		body := fmt.Sprintf(`{"data":%q,"text":%q}`, r.URL.Path[strings.LastIndex(r.URL.Path, "/"):], strings.Repeat("long ", 500))
+		return api.Answer{Document: view.NewDocument(view.TypeJSON, view.CachePublic, []byte(body), noon)}, nil
+	}
+	tariff, err := accounts.NewTariff(accounts.ModelBalance, "")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	data := map[string]api.Build{}
+	for _, e := range tariff.Endpoints() {
+		data[e.Path] = build
+	}
+	return data
+}
+
+func openStall(t testing.TB) *stall {
+	t.Helper()
+	s := &stall{system: &system{t: t, dsn: pgtest.New(t)}}
+	s.clock.Store(&noon)
+	s.facilitate(valid, settled)
+	mux := http.NewServeMux()
+	count := func(n *atomic.Int64, h *atomic.Pointer[http.HandlerFunc]) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			n.Add(1)
+			// Before the body is read the server does not notice that the client has gone.
+			_, _ = io.Copy(io.Discard, r.Body)
+			(*h.Load())(w, r)
+		}
+	}
+	mux.HandleFunc("POST /verify", count(&s.verified, &s.verify))
+	mux.HandleFunc("POST /settle", count(&s.settled, &s.settle))
+	mux.HandleFunc("GET /supported", says(200, `{"kinds":[{"x402Version":1,"scheme":"exact","network":"base"},{"x402Version":2,"scheme":"exact","network":"eip155:8453"}]}`))
+	facilitator := httptest.NewServer(mux)
+	t.Cleanup(facilitator.Close)
+
+	s.worker = s.open(postgres.RoleWorker)
+	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.url = "http://" + ln.Addr().String()
+	log := slog.New(slog.DiscardHandler)
+	db := s.open(postgres.RoleAPI)
+	if s.view, err = view.New(view.Options{
+		Store: db, Definitions: definitions(), PublicURL: "https://shop.example", World: view.WorldLive, Now: time.Now, Log: log,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	seller, err := x402.NewSeller(x402.Settings{Network: "base", PayTo: payTo})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := x402.NewClient(x402.Options{URL: facilitator.URL, Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tariff, err := accounts.NewTariff(accounts.ModelBalance, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.payments = api.NewPayments(api.PaymentsOptions{
+		Seller: seller, Facilitator: client, Tariff: tariff, Store: db, Now: time.Now, Patience: 10 * time.Second, Log: log,
+	})
+	s.server = api.New(api.Options{View: s.view, Data: s.wares(), Payments: s.payments, Log: log})
+	s.run(func(ctx context.Context) error { return s.server.Serve(ctx, ln) })
+	s.run(s.payments.Run)
+	s.run(s.view.Run)
+	s.eventually("the first load", func() bool { return s.view.State() != nil })
+	return s
+}
+
+// authorization makes a payment of a price, good for a minute, with a nonce of its own.
+func (s *stall) authorization(micro int64) map[string]any {
+	n := s.nonces.Add(1)
+	now := time.Now().Unix()
+	return map[string]any{
+		"from": payer, "to": payTo, "value": fmt.Sprint(micro), "validAfter": fmt.Sprint(now - 600), "validBefore": fmt.Sprint(now + 60),
+		"nonce": fmt.Sprintf("0x%064x", n),
+	}
+}
+
+// pay makes the header fields that pay with an authorization in a version of the protocol; bend changes the payment before.
+func pay(version int, authorization map[string]any, bend func(p map[string]any)) []string {
+	p := map[string]any{
+		"x402Version": version, "payload": map[string]any{"signature": "0x" + strings.Repeat("2d", 65), "authorization": authorization},
+	}
+	name := x402.HeaderPaymentV1
+	if version == x402.V1 {
+		p["scheme"], p["network"] = "exact", "base"
+	} else {
+		name = x402.HeaderPaymentV2
+		p["accepted"] = map[string]any{
+			"scheme": "exact", "network": "eip155:8453", "amount": authorization["value"], "asset": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+			"payTo": payTo, "maxTimeoutSeconds": 60, "extra": map[string]any{"name": "USD Coin", "version": "2"},
+		}
+	}
+	if bend != nil {
+		bend(p)
+	}
+	b, err := json.Marshal(p)
+	if err != nil {
+		panic(err)
+	}
+	return []string{name, base64.StdEncoding.EncodeToString(b)}
+}
+
+const sold = "/api/v1/x402"
+
+// buy asks for a ware with a payment.
+func (s *stall) buy(path string, header []string) answer {
+	s.t.Helper()
+	return s.ask(http.MethodGet, sold+path, header...)
+}
+
+// want checks an answer's status, and returns the error that its body names.
+func (s *stall) want(what string, a answer, status int) string {
+	s.t.Helper()
+	var body struct{ Error, Code string }
+	_ = json.Unmarshal(a.body, &body)
+	if a.StatusCode != status {
+		s.t.Errorf("%s: %d %s, want %d", what, a.StatusCode, a.body, status)
+	}
+	return body.Error + body.Code
+}
+
+// states are the payments' states, newest first, with "+" for what was delivered.
+func (s *stall) states() []string {
+	s.t.Helper()
+	list, err := s.worker.X402Payments(s.t.Context(), postgres.X402Filter{Limit: 1000})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	out := []string{}
+	for _, p := range list {
+		if p.DeliveredAt != nil {
+			p.State += "+"
+		}
+		out = append(out, p.State)
+	}
+	return out
+}
+
+// wantStates waits for the payments to be in these states: that an answer was delivered is recorded after it was sent.
+func (s *stall) wantStates(want ...string) {
+	s.t.Helper()
+	want = append([]string{}, want...)
+	s.eventually(fmt.Sprintf("the payments to be %q", want), func() bool { return cmp.Equal(want, s.states()) })
+}
+
+// resolve does what the worker does when the chain has spoken.
+func (s *stall) resolve(state, tx string) {
+	s.t.Helper()
+	list, err := s.worker.X402Payments(s.t.Context(), postgres.X402Filter{Limit: 1})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := s.worker.ResolveX402(s.t.Context(), task.Fence{}, postgres.X402Resolution{Of: list[0], State: state, TxHash: tx}); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// watch makes the shop know that a worker asks the chain.
+func (s *stall) watch(ok bool) {
+	s.t.Helper()
+	err := s.worker.SaveX402Terms(s.t.Context(), task.Fence{}, postgres.X402Terms{
+		ChainID: 8453, Asset: strings.ToLower("0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"), Name: "USD Coin", Version: "2", OK: ok,
+	}, time.Now().Add(time.Hour))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if !ok {
+		s.eventually("the verdict", func() bool { return s.payments.Health().Fault != "" })
+	}
+}
+
+func receipt(t testing.TB, a answer) (r x402.Receipt) {
+	t.Helper()
+	one, two := a.Header.Get(x402.HeaderReceiptV1), a.Header.Get(x402.HeaderReceiptV2)
+	if one == "" || one != two {
+		t.Fatalf("receipts %q and %q", one, two)
+	}
+	b, err := base64.StdEncoding.DecodeString(one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(b, &r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestPaymentIsAskedForAtTheListedPrice(t *testing.T) {
+	t.Parallel()
+	s := openStall(t)
+	s.eventually("the facilitator to say what it settles", func() bool { return s.payments.Health().Facilitator.LastAnswer != time.Time{} })
+	for path, price := range nine {
+		micro, err := accounts.ParseMicros(price)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := s.buy(path, nil)
+		s.want(path, a, http.StatusPaymentRequired)
+		var body struct {
+			Accepts []struct{ MaxAmountRequired, Resource, PayTo string }
+		}
+		if err := json.Unmarshal(a.body, &body); err != nil || len(body.Accepts) != 1 {
+			t.Fatalf("%s: %s", path, a.body)
+		}
+		if e := body.Accepts[0]; e.MaxAmountRequired != fmt.Sprint(int64(micro)) || e.Resource != "https://shop.example"+sold+path || e.PayTo != payTo {
+			t.Errorf("%s: %+v", path, e)
+		}
+		raw, err := base64.StdEncoding.DecodeString(a.Header.Get(x402.HeaderRequiredV2))
+		if err != nil || !strings.Contains(string(raw), fmt.Sprintf(`"amount":"%d"`, micro)) {
+			t.Errorf("%s: the header says %s, %v", path, raw, err)
+		}
+		if a.Header.Get("Cache-Control") != "no-store" || a.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("%s: header %v", path, a.Header)
+		}
+		if h := s.ask(http.MethodHead, sold+path, pay(1, s.authorization(int64(micro)), nil)...); h.StatusCode != http.StatusPaymentRequired || len(h.body) > 0 {
+			t.Errorf("HEAD %s: %s %q", path, h.Status, h.body)
+		}
+	}
+	if s.want("events are not sold by request", s.buy("/events", nil), http.StatusNotFound) != "not_found" {
+		t.Error("another error")
+	}
+	pre := s.ask(http.MethodOptions, sold+"/picks", "Origin", "https://page.example", "Access-Control-Request-Headers", "x-payment")
+	for _, name := range []string{"X-PAYMENT", "PAYMENT-SIGNATURE", "Access-Control-Expose-Headers"} {
+		if !strings.Contains(pre.Header.Get("Access-Control-Allow-Headers"), name) {
+			t.Errorf("a web page may not send %s", name)
+		}
+	}
+	if got := s.verified.Load() + s.settled.Load(); got != 0 {
+		t.Errorf("the facilitator was asked %d times", got)
+	}
+
+	info := s.get(sold + "/info")["data"].(map[string]any)
+	if n := len(info["resources"].([]any)); n != 9 {
+		t.Errorf("%d resources in /info, want 9", n)
+	}
+	for name, want := range map[string]any{"network": "base", "caip2": "eip155:8453", "pay_to": payTo} {
+		if info[name] != want {
+			t.Errorf("/info: %s is %v, want %v", name, info[name], want)
+		}
+	}
+}
+
+func TestAPaidRequestIsAnsweredOnce(t *testing.T) {
+	t.Parallel()
+	s := openStall(t)
+	for version, network := range map[int]string{1: "base", 2: "eip155:8453"} {
+		paid := s.authorization(1000)
+		a := s.buy("/picks/latest", pay(version, paid, nil))
+		s.want("a good payment", a, http.StatusOK)
+		if !strings.HasPrefix(string(a.body), `{"data":"/latest"`) || a.Header.Get("Cache-Control") != "no-store" || a.Header.Get("ETag") != "" {
+			t.Errorf("version %d: %v %s", version, a.Header, a.body)
+		}
+		want := x402.Receipt{Success: true, Transaction: txHash, Network: network, Payer: payer}
+		if d := cmp.Diff(want, receipt(t, a)); d != "" {
+			t.Errorf("version %d: -want +got\n%s", version, d)
+		}
+		// Again, in another version, and for something else of the same price.
+		for _, again := range []answer{
+			s.buy("/picks/latest", pay(version, paid, nil)), s.buy("/picks/latest", pay(3-version, paid, nil)), s.buy("/sectors", pay(version, paid, nil)),
+		} {
+			if reason := s.want("a replay", again, http.StatusPaymentRequired); !strings.HasPrefix(reason, x402.ReasonUsed) {
+				t.Errorf("version %d: the replay is refused as %q", version, reason)
+			}
+		}
+	}
+	zipped := s.buy("/picks/latest", append(pay(1, s.authorization(1000), nil), "Accept-Encoding", "gzip", "If-None-Match", "*"))
+	if s.want("gzip", zipped, http.StatusOK); zipped.Header.Get("Content-Encoding") != "gzip" || !strings.Contains(unzip(t, zipped.body), "/latest") {
+		t.Errorf("header %v", zipped.Header)
+	}
+	s.wantStates("settled+", "settled+", "settled+")
+	if s.settled.Load() != 3 {
+		t.Errorf("%d settlements", s.settled.Load())
+	}
+	ledger, err := s.worker.X402Ledger(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var seen []string
+	for _, e := range ledger {
+		seen = append(seen, e.State)
+		if e.Amount != 1000 || e.Resource != sold+"/picks/latest" || e.Payer != strings.ToLower(payer) || e.ChainID != 8453 {
+			t.Errorf("ledger line %+v", e)
+		}
+	}
+	if d := cmp.Diff([]string{"settling", "settled", "delivered"}, seen); d != "" {
+		t.Errorf("ledger -want +got\n%s", d)
+	}
+}
+
+func TestWhatIsRefusedCostsNothing(t *testing.T) {
+	t.Parallel()
+	s := openStall(t)
+	auth := func(name string, v any) func(map[string]any) {
+		return func(p map[string]any) { p["payload"].(map[string]any)["authorization"].(map[string]any)[name] = v }
+	}
+	accepted := func(name string, v any) func(map[string]any) {
+		return func(p map[string]any) {
+			if a, ok := p["accepted"].(map[string]any); ok {
+				a[name] = v
+			} else {
+				p[name] = v
+			}
+		}
+	}
+	now := time.Now().Unix()
+	for _, tt := range []struct {
+		name, path string
+		bend       func(map[string]any)
+		status     int
+		reason     string
+	}{
+		{"wrong amount", "/picks", auth("value", "4999"), 402, x402.ReasonValue},
+		{"the amount of another ware", "/picks/latest", nil, 402, ""},
+		{"wrong network", "/picks", accepted("network", "base-sepolia"), 402, x402.ReasonNetwork},
+		{"wrong scheme", "/picks", accepted("scheme", "upto"), 402, x402.ReasonScheme},
+		{"wrong recipient", "/picks", auth("to", payer), 402, x402.ReasonRecipient},
+		{"expired", "/picks", auth("validBefore", fmt.Sprint(now-1)), 402, x402.ReasonValidBefore},
+		{"not yet valid", "/picks", auth("validAfter", fmt.Sprint(now+300)), 402, x402.ReasonValidAfter},
+		{"unknown ticker", "/research/NONE", nil, 404, "not_found"},
+	} {
+		for version := 1; version <= 2; version++ {
+			a := s.buy(tt.path, pay(version, s.authorization(5000), tt.bend))
+			if reason := s.want(tt.name, a, tt.status); !strings.HasPrefix(reason, tt.reason) {
+				t.Errorf("%s, version %d: %q, want %q", tt.name, version, reason, tt.reason)
+			}
+		}
+	}
+	s.want("wrong asset", s.buy("/picks", pay(2, s.authorization(5000), accepted("asset", payer))), 402)
+	for name, header := range map[string]string{
+		"not base64": "{}", "not JSON": base64.StdEncoding.EncodeToString([]byte("hello")), "an empty object": "e30=",
+	} {
+		for _, field := range []string{x402.HeaderPaymentV1, x402.HeaderPaymentV2} {
+			if reason := s.want(name, s.buy("/picks", []string{field, header}), 402); !strings.HasPrefix(reason, x402.ReasonPayload) {
+				t.Errorf("%s: %q", name, reason)
+			}
+		}
+	}
+	good := pay(1, s.authorization(5000), nil)
+	s.want("both headers", s.buy("/picks", append(pay(2, s.authorization(5000), nil), good...)), 400)
+	s.want("one header twice", s.buy("/picks", append(good, good...)), 400)
+	s.want("9 kB of header", s.buy("/picks", []string{x402.HeaderPaymentV1, strings.Repeat("A", 9<<10)}), 400)
+	s.want("1 MB of header", s.buy("/picks", []string{x402.HeaderPaymentV2, strings.Repeat("A", 1<<20)}), 431)
+	if n := s.verified.Load() + s.settled.Load(); n != 0 {
+		t.Errorf("the facilitator was asked %d times", n)
+	}
+	s.wantStates()
+
+	// The facilitator's refusal costs nothing either, and the same payment may be presented again.
+	s.facilitate(says(200, `{"isValid":false,"invalidReason":"insufficient_funds"}`), settled)
+	if reason := s.want("no money", s.buy("/picks", good), 402); !strings.HasPrefix(reason, "insufficient_funds") {
+		t.Errorf("refused as %q", reason)
+	}
+	s.wantStates()
+	s.facilitate(valid, settled)
+	s.broken.Store(true)
+	s.want("an answer that cannot be made", s.buy("/picks", good), 500)
+	s.wantStates()
+	s.broken.Store(false)
+	s.want("the same payment, now good", s.buy("/picks", good), 200)
+}
+
+// One payment, 200 times at once, over all nine addresses and in both headers: it is settled once and answered once.
+func TestOnePaymentBuysOneAnswer(t *testing.T) {
+	t.Parallel()
+	s := openStall(t)
+	var paths []string
+	for path := range nine {
+		paths = append(paths, path)
+	}
+	// Every ware is asked for with the price of one: only those that cost as much can be bought with it.
+	paid := s.authorization(5000)
+	started, release := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	s.facilitate(valid, func(w http.ResponseWriter, r *http.Request) {
+		once.Do(func() { close(started) })
+		<-release // all others come while this one is under way
+		settled(w, r)
+	})
+	counts := map[int]int{}
+	var mu sync.Mutex
+	present := func(i int) {
+		a := s.buy(paths[i%len(paths)], pay(1+i/len(paths)%2, paid, nil))
+		mu.Lock()
+		defer mu.Unlock()
+		counts[a.StatusCode]++
+	}
+	var all sync.WaitGroup
+	for i := range 150 {
+		all.Go(func() { present(i) })
+	}
+	<-started
+	for i := range 50 {
+		all.Go(func() { present(150 + i) })
+	}
+	s.eventually("the others to be answered", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return counts[402]+counts[409] == 199
+	})
+	close(release)
+	all.Wait()
+	if counts[200] != 1 || counts[200]+counts[402]+counts[409] != 200 {
+		t.Errorf("answers by status: %v, want one 200", counts)
+	}
+	if s.settled.Load() != 1 {
+		t.Errorf("%d settlements", s.settled.Load())
+	}
+	s.wantStates("settled+")
+}
+
+func TestFacilitatorAway(t *testing.T) {
+	t.Parallel()
+	s := openStall(t)
+	s.facilitate(says(503, ""), settled)
+	paid := pay(1, s.authorization(1000), nil)
+	for range 6 {
+		a := s.buy("/picks/latest", paid)
+		if code := s.want("away", a, 503); code != "dependency_unavailable" || a.Header.Get("Retry-After") == "" {
+			t.Errorf("%s, Retry-After %q", code, a.Header.Get("Retry-After"))
+		}
+	}
+	asked := s.verified.Load()
+	s.want("away", s.buy("/picks/latest", paid), 503)
+	if h := s.payments.Health(); !h.Facilitator.Open || s.verified.Load() != asked || h.Outcomes["away"] != 7 {
+		t.Errorf("health %+v after %d calls", h, s.verified.Load())
+	}
+	s.wantStates()
+	s.want("terms", s.buy("/picks/latest", nil), 402)
+	s.want("the rest", s.ask(http.MethodGet, "/api/signals"), 200)
+}
+
+func TestSettlementThatFails(t *testing.T) {
+	t.Parallel()
+	s := openStall(t)
+	s.facilitate(valid, says(200, `{"success":false,"errorReason":"insufficient_funds","transaction":"","network":"base"}`))
+	paid := pay(1, s.authorization(1000), nil)
+	a := s.buy("/picks/latest", paid)
+	s.want("refused", a, 402)
+	want := x402.Receipt{ErrorReason: "insufficient_funds", Network: "base", Payer: payer}
+	if d := cmp.Diff(want, receipt(t, a)); d != "" {
+		t.Errorf("-want +got\n%s", d)
+	}
+	s.wantStates("failed")
+	s.facilitate(valid, settled)
+	s.want("the same payment, now good", s.buy("/picks/latest", paid), 200)
+	s.wantStates("settled+")
+
+	// Where a worker asks the chain, the facilitator's denial waits for its word.
+	s.watch(true)
+	s.facilitate(valid, says(200, `{"success":false,"errorReason":"it says","transaction":"","network":"base"}`))
+	for state, status := range map[string]int{postgres.X402Failed: 402, postgres.X402Settled: 200} {
+		s.eventuallyWatched()
+		got := make(chan answer, 1)
+		go func() { got <- s.buy("/picks/latest", pay(2, s.authorization(1000), nil)) }()
+		s.eventually("the settlement to be unclear", func() bool { return s.states()[0] == postgres.X402Unknown })
+		s.resolve(state, map[bool]string{true: txHash}[status == 200])
+		a := <-got
+		s.want("denied, and "+state+" on the chain", a, status)
+		if r := receipt(t, a); r.Success != (status == 200) {
+			t.Errorf("receipt %+v", r)
+		}
+	}
+}
+
+// eventuallyWatched waits until the shop knows that a worker asks the chain.
+func (s *stall) eventuallyWatched() {
+	s.t.Helper()
+	s.eventually("the verdict", s.payments.Watched)
+}
+
+func TestSettlementThatIsUnclear(t *testing.T) {
+	t.Parallel()
+	s := openStall(t)
+	for name, answer := range map[string]http.HandlerFunc{
+		"the answer is lost": lost, "it breaks": says(500, "oops"),
+		"it is pending": says(200, `{"success":false,"errorReason":"settlement_pending","transaction":"`+txHash+`"}`),
+	} {
+		s.facilitate(valid, answer)
+		authorization := s.authorization(1000)
+		paid := pay(1, authorization, nil)
+		a := s.buy("/picks/latest", paid)
+		if code := s.want(name, a, 503); code != "settlement_pending" || a.Header.Get("Retry-After") == "" || a.Header.Get(x402.HeaderRequiredV2) != "" {
+			t.Errorf("%s: %s %v", name, code, a.Header)
+		}
+		settlements := s.settled.Load()
+		if code := s.want(name+", again", s.buy("/picks/latest", paid), 503); code != "settlement_pending" {
+			t.Errorf("%s, again: %s", name, code)
+		}
+		if reason := s.want(name+", for something else", s.buy("/sectors", paid), 402); !strings.HasPrefix(reason, x402.ReasonUsed) {
+			t.Errorf("%s, for something else: %s", name, reason)
+		}
+		// The chain has it: the same request gets the data, once, and is not charged again.
+		s.resolve(postgres.X402Settled, txHash)
+		s.want(name+", for something else", s.buy("/sectors", paid), 402)
+		again := s.buy("/picks/latest", pay(2, authorization, nil))
+		if s.want(name+", found on the chain", again, 200); receipt(t, again).Transaction != txHash {
+			t.Errorf("%s: receipt %+v", name, receipt(t, again))
+		}
+		s.want(name+", once more", s.buy("/picks/latest", paid), 402)
+		if s.settled.Load() != settlements {
+			t.Errorf("%s: it was settled again", name)
+		}
+	}
+	s.wantStates("settled+", "settled+", "settled+")
+
+	// A worker that is quick spares the client the second request.
+	s.watch(true)
+	s.eventuallyWatched()
+	s.facilitate(valid, lost)
+	got := make(chan answer, 1)
+	go func() { got <- s.buy("/picks/latest", pay(1, s.authorization(1000), nil)) }()
+	s.eventually("the settlement to be unclear", func() bool { return s.states()[0] == postgres.X402Unknown })
+	s.resolve(postgres.X402Settled, txHash)
+	s.want("resolved in time", <-got, 200)
+}
+
+// A client that hangs up while its payment is settled has paid: the same request gets the data later, once.
+func TestClientThatHangsUp(t *testing.T) {
+	t.Parallel()
+	s := openStall(t)
+	started, release := make(chan struct{}), make(chan struct{})
+	s.facilitate(valid, func(w http.ResponseWriter, r *http.Request) {
+		close(started)
+		<-release
+		settled(w, r)
+	})
+	paid := pay(2, s.authorization(1000), nil)
+	ctx, hangUp := context.WithCancel(t.Context())
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+sold+"/picks/latest", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set(paid[0], paid[1])
+	gone := make(chan error, 1)
+	go func() {
+		resp, err := plain.Do(r)
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+		gone <- err
+	}()
+	<-started
+	hangUp()
+	if err := <-gone; err == nil {
+		t.Fatal("the client got an answer")
+	}
+	// The server has noticed when the one that comes now finds its payment under way.
+	s.want("while it is settled", s.buy("/picks/latest", paid), 409)
+	close(release)
+	s.eventually("the settlement to be recorded", func() bool { return s.states()[0] != postgres.X402Settling })
+	s.eventually("the answer to be given up", func() bool {
+		a := s.buy("/picks/latest", paid)
+		return a.StatusCode == http.StatusOK
+	})
+	s.want("once more", s.buy("/picks/latest", paid), 402)
+	if s.settled.Load() != 1 {
+		t.Errorf("%d settlements", s.settled.Load())
+	}
+	s.wantStates("settled+")
+}
+
+func TestNothingIsSoldForTheWrongToken(t *testing.T) {
+	t.Parallel()
+	s := openStall(t)
+	s.watch(false)
+	a := s.buy("/picks/latest", nil)
+	if code := s.want("terms", a, 503); code != "dependency_unavailable" || a.Header.Get("Retry-After") == "" {
+		t.Errorf("%s %v", code, a.Header)
+	}
+	s.want("a payment", s.buy("/picks/latest", pay(1, s.authorization(1000), nil)), 503)
+	s.want("what is sold", s.ask(http.MethodGet, sold+"/info"), 200)
+}

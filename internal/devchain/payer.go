@@ -1,0 +1,92 @@
+package devchain
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"strconv"
+	"time"
+
+	"github.com/ethereum/go-ethereum"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/crypto"
+)
+
+// SignedAuthorization is a transfer of the token that a funded account has signed (EIP-3009), as x402 writes it.
+type SignedAuthorization struct {
+	From        string `json:"from"`
+	To          string `json:"to"`
+	Value       string `json:"value"`
+	ValidAfter  string `json:"validAfter"`
+	ValidBefore string `json:"validBefore"`
+	Nonce       string `json:"nonce"`
+	// Signature is apart from what it signs.
+	Signature string `json:"-"`
+}
+
+// Authorize signs a transfer of an amount in micro-dollars from a funded account, as a wallet would. The contract takes it within the
+// two instants, and each nonce once.
+func (c *Chain) Authorize(ctx context.Context, account int, to string, micro int64, after, before time.Time, nonce [32]byte) (SignedAuthorization, error) {
+	from, recipient := Address(account), common.HexToAddress(to)
+	separator, err := c.view(ctx, "DOMAIN_SEPARATOR")
+	if err != nil {
+		return SignedAuthorization{}, err
+	}
+	word := func(n int64) []byte { return common.BigToHash(big.NewInt(n)).Bytes() }
+	message := crypto.Keccak256(
+		crypto.Keccak256([]byte("TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)")),
+		common.LeftPadBytes(from[:], 32), common.LeftPadBytes(recipient[:], 32), word(micro), word(after.Unix()), word(before.Unix()), nonce[:])
+	domain := separator[0].([32]byte)
+	signature, err := crypto.Sign(crypto.Keccak256([]byte{0x19, 1}, domain[:], message), Key(account))
+	if err != nil {
+		return SignedAuthorization{}, fmt.Errorf("sign an authorization: %w", err)
+	}
+	signature[64] += 27
+	return SignedAuthorization{
+		From: from.Hex(), To: recipient.Hex(), Value: strconv.FormatInt(micro, 10), ValidAfter: strconv.FormatInt(after.Unix(), 10),
+		ValidBefore: strconv.FormatInt(before.Unix(), 10), Nonce: hexutil.Encode(nonce[:]), Signature: hexutil.Encode(signature),
+	}, nil
+}
+
+// TokenBalance is what an account has of the token, in micro-dollars.
+func (c *Chain) TokenBalance(ctx context.Context, account string) (int64, error) {
+	out, err := c.view(ctx, "balanceOf", common.HexToAddress(account))
+	if err != nil {
+		return 0, err
+	}
+	return out[0].(*big.Int).Int64(), nil
+}
+
+// view asks the token.
+func (c *Chain) view(ctx context.Context, method string, args ...any) ([]any, error) {
+	contracts, err := Contracts()
+	if err != nil {
+		return nil, err
+	}
+	token, at := contracts["Token"].ABI, TokenAddress
+	data, err := token.Pack(method, args...)
+	if err != nil {
+		return nil, fmt.Errorf("ask the token: %w", err)
+	}
+	out, err := c.client.CallContract(ctx, ethereum.CallMsg{To: &at, Data: data}, nil)
+	if err != nil {
+		return nil, fmt.Errorf("ask the token: %w", err)
+	}
+	values, err := token.Unpack(method, out)
+	if err != nil {
+		return nil, fmt.Errorf("ask the token: %w", err)
+	}
+	return values, nil
+}
+
+// GenesisJSON is the first block of a chain with these options, in the form that `geth init` reads: the same contracts and accounts on
+// a node that is not this package's.
+func GenesisJSON(o Options) ([]byte, error) {
+	genesis, err := newGenesis(o.withDefaults())
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(genesis)
+}
