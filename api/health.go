@@ -27,6 +27,9 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) error {
 	if s.view.State() == nil {
 		missing = append(missing, "snapshots")
 	}
+	if s.o.Record != nil && s.o.Record.State() == nil {
+		missing = append(missing, "record")
+	}
 	for _, c := range s.o.Ready {
 		if !c.OK() {
 			missing = append(missing, c.Name)
@@ -38,7 +41,7 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) sendHealth(w http.ResponseWriter, r *http.Request, missing []string) error {
 	h := health{OK: len(missing) == 0, Missing: []string{}, Degraded: []string{}}
 	h.Missing = append(h.Missing, missing...)
-	if s.view.Degraded() {
+	if s.degraded() {
 		h.Degraded = append(h.Degraded, "postgres")
 	}
 	status := http.StatusOK

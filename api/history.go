@@ -43,7 +43,7 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request) error {
 	if req.Format != view.FormatJSON {
 		h.Set("Content-Disposition", `attachment; filename="`+sig.Definition.ID+"."+req.Format+`"`)
 	}
-	return stream(w, r, l)
+	return stream(w, r, streamed{l.MediaType, l.ETag, l.Modified, l.Write})
 }
 
 // vintages answers with the instants at which a signal's history changed, a page of them.

@@ -75,7 +75,7 @@ func (s *Server) front(mux *http.ServeMux, cors func(path string) bool) http.Han
 		if cors(r.URL.Path) {
 			maps.Copy(h, corsFields)
 		}
-		if s.view.Degraded() {
+		if s.degraded() {
 			h["X-Tidemark-Degraded"] = degradedFields
 		}
 		if !s.log.Enabled(r.Context(), slog.LevelDebug) {
@@ -87,6 +87,11 @@ func (s *Server) front(mux *http.ServeMux, cors func(path string) bool) http.Han
 		s.log.DebugContext(r.Context(), "answered", "request_id", h.Get("X-Request-Id"), "method", r.Method,
 			"path", r.URL.EscapedPath(), "status", seen.status, "bytes", seen.bytes)
 	})
+}
+
+// degraded tells that the database cannot be heard.
+func (s *Server) degraded() bool {
+	return s.view.Degraded() || s.o.Record != nil && s.o.Record.Degraded()
 }
 
 var degradedFields = []string{"postgres"}
@@ -221,7 +226,10 @@ func transmit(w http.ResponseWriter, r *http.Request, rep *view.Representation, 
 	}
 	w.WriteHeader(http.StatusOK)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(rep.Body) // a client that went away is no fault
+		_, err := w.Write(rep.Body) // a client that went away is no fault
+		for i := 0; err == nil && i < len(rep.Rest); i++ {
+			_, err = w.Write(rep.Rest[i])
+		}
 	}
 }
 

@@ -37,6 +37,8 @@ type Check struct {
 // Options says what a server serves.
 type Options struct {
 	View *view.View
+	// Record may be nil: then nothing is served about the record.
+	Record *view.Record
 	// Pages may be nil: then there are none.
 	Pages Pages
 	// Ready are asked by /readyz, beside the view's first load.
@@ -91,6 +93,10 @@ func New(o Options) *Server {
 	}
 	if o.Payments != nil {
 		s.x402(public)
+	}
+	if o.Record != nil {
+		s.get(public, "/api/v1/verify/picks", s.verifyPicks)
+		s.get(public, "/api/v1/verify/pick/{ticker}", s.verifyPick)
 	}
 	s.get(public, "/healthz", s.healthz)
 	s.get(public, "/readyz", s.readyz)

@@ -3,10 +3,12 @@ package api
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"io"
 	"net/http"
 	"strconv"
 	"sync"
+	"time"
 
 	"tidemark/api/view"
 )
@@ -20,16 +22,27 @@ const (
 	headRows = 1000
 )
 
+// streamed is an answer that is written piece by piece.
+type streamed struct {
+	mediaType string
+	// etag is the strong tag of the uncompressed form, without its quotes.
+	etag string
+	// modified may be zero.
+	modified time.Time
+	// write writes it, or with a limit above 0 only its beginning and so many rows.
+	write func(ctx context.Context, w io.Writer, limit int) error
+}
+
 // stream answers with a listing, in bounded memory however long it is. An error before the first chunk is an answer of its own; after
 // that the connection is cut, so that nobody takes a part for the whole.
-func stream(w http.ResponseWriter, r *http.Request, l *view.Listing) error {
+func stream(w http.ResponseWriter, r *http.Request, l streamed) error {
 	h := w.Header()
 	h.Set("Cache-Control", view.CachePublic)
 	h.Add("Vary", "Accept-Encoding")
-	if !l.Modified.IsZero() {
-		h.Set("Last-Modified", l.Modified.UTC().Format(http.TimeFormat))
+	if !l.modified.IsZero() {
+		h.Set("Last-Modified", l.modified.UTC().Format(http.TimeFormat))
 	}
-	plain, zipped := `"`+l.ETag+`"`, `"`+l.ETag+`-gzip"`
+	plain, zipped := `"`+l.etag+`"`, `"`+l.etag+`-gzip"`
 	zip := acceptsGzip(r.Header["Accept-Encoding"])
 	if known := r.Header["If-None-Match"]; len(known) > 0 {
 		for _, tag := range []string{plain, zipped} {
@@ -43,7 +56,7 @@ func stream(w http.ResponseWriter, r *http.Request, l *view.Listing) error {
 	}
 	s := &sender{w: w, etag: plain, zip: zip, silent: r.Method == http.MethodHead, buf: buffers.Get().(*[]byte)}
 	defer s.release()
-	h.Set("Content-Type", l.MediaType)
+	h.Set("Content-Type", l.mediaType)
 	if zip {
 		s.zipped = zipped
 	}
@@ -51,7 +64,7 @@ func stream(w http.ResponseWriter, r *http.Request, l *view.Listing) error {
 	if s.silent {
 		rows = headRows
 	}
-	err := l.Write(r.Context(), s, rows)
+	err := l.write(r.Context(), s, rows)
 	if err == nil {
 		err = s.end()
 	}

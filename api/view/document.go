@@ -44,6 +44,8 @@ type Document struct {
 // Representation is one form of a document.
 type Representation struct {
 	Body []byte
+	// Rest is what follows Body where the document is too long to be in one place.
+	Rest [][]byte
 	// ETag is strong: of the uncompressed body's SHA-256, with the coding's name where there is one.
 	ETag string
 	// Header holds the fields that depend on the document alone. Its slices are shared by all requests: read only.

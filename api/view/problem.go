@@ -40,6 +40,7 @@ const (
 	CodeInsufficientBalance = "insufficient_balance"
 	CodePlanRequired        = "plan_required"
 	CodeNotFound            = "not_found"
+	CodeUnknownTicker       = "unknown_ticker"
 	CodeUnknownSignal       = "unknown_signal"
 	CodeMethodNotAllowed    = "method_not_allowed"
 	CodeNotAcceptable       = "not_acceptable"
@@ -116,6 +117,11 @@ func ProblemKinds() []ProblemKind {
 			Code: CodeUnknownSignal, Title: "Unknown signal", Status: 404,
 			Meaning: "There is no signal with this id.",
 			Remedy:  "Use one of the ids in the member known_signals. Ids are lower case and never change.",
+		},
+		{
+			Code: CodeUnknownTicker, Title: "Unknown ticker", Status: 404,
+			Meaning: "Nothing that was announced has this ticker, or nothing of the day that was asked for.",
+			Remedy:  "Use a ticker of one of the announced picks. Without a date, its newest pick is meant.",
 		},
 		{
 			Code: CodeMethodNotAllowed, Title: "Method not allowed", Status: 405,

@@ -124,6 +124,9 @@ func compareLedger(w *walk, r *gitledger.Record, said, final *answer) Check {
 		return c
 	}
 	c.Status, c.Detail = OK, fmt.Sprintf("%s: the same in the ledger at commit %.12s", same, r.Head)
+	if r.Head == "" {
+		c.Detail = "nothing is recorded, here and in the ledger"
+	}
 	return c
 }
 

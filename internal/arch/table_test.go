@@ -63,7 +63,7 @@ var table = []row{
 	},
 	{
 		"api/view",
-		"series, equity, signals, picks, chain, accounts, internal/postgres",
+		"series, equity, calendar, signals, picks, chain, accounts, internal/postgres",
 		"ingest, workers, scheduler, chain/base, asynq",
 	},
 	{

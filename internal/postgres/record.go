@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"time"
@@ -187,24 +186,4 @@ func (db *DB) RecordedPicks(ctx context.Context) ([]Pick, error) {
 		return nil, fmt.Errorf("read the recorded picks: %w", err)
 	}
 	return list, nil
-}
-
-// StreamChain calls add with the announced links by seq, straight from the connection's buffer: the bytes are add's only until it
-// returns. An error of add ends it and is returned.
-func (db *DB) StreamChain(ctx context.Context, add func(seq int64, ticker, price, date, previousHash, hash []byte) error) error {
-	rows, err := db.pool.Query(ctx, `select seq, ticker, price, date, previous_hash, hash from announced_picks order by seq`)
-	if err != nil {
-		return fmt.Errorf("read the chain: %w", away(err))
-	}
-	defer rows.Close()
-	for rows.Next() {
-		v := rows.RawValues()
-		if err := add(int64(binary.BigEndian.Uint64(v[0])), v[1], v[2], v[3], v[4], v[5]); err != nil {
-			return err
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("read the chain: %w", away(err))
-	}
-	return nil
 }

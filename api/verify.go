@@ -1,0 +1,96 @@
+package api
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"tidemark/api/view"
+)
+
+// record returns what is served of the record now, or the error of a program that has not loaded it yet.
+func (s *Server) record() (*view.RecordState, error) {
+	if st := s.o.Record.State(); st != nil {
+		return st, nil
+	}
+	return nil, &failure{code: view.CodeUnavailable, detail: "The record is being loaded.", retryAfter: "1"}
+}
+
+// verifyPicks answers with the chain: all of it unless a limit is given.
+func (s *Server) verifyPicks(w http.ResponseWriter, r *http.Request) error {
+	st, err := s.record()
+	if err != nil {
+		return err
+	}
+	p := s.parameters(r)
+	from, limit := p.seq("from_seq", 1), p.limit(0)
+	format := p.one("format", view.FormatJSON, view.FormatJSON, view.FormatCSV, view.FormatNDJSON)
+	if err := p.err(); err != nil {
+		return err
+	}
+	if !p.values.Has("format") {
+		w.Header().Set("Vary", "Accept")
+		if format, err = negotiate(r.Header["Accept"]); err != nil {
+			return err
+		}
+	}
+	if format == view.FormatJSON && from == 1 && limit == 0 {
+		reply(w, r, st.Whole())
+		return nil
+	}
+	page := st.Page(from, limit, format)
+	if format != view.FormatJSON {
+		w.Header().Set("Content-Disposition", `attachment; filename="picks.`+format+`"`)
+	}
+	return stream(w, r, streamed{mediaType: page.MediaType, etag: page.ETag, write: page.Write})
+}
+
+// verifyPick answers with one pick of the chain: the newest of a ticker, or that of a day.
+func (s *Server) verifyPick(w http.ResponseWriter, r *http.Request) error {
+	st, err := s.record()
+	if err != nil {
+		return err
+	}
+	p := s.parameters(r)
+	date := p.date("date")
+	if err := p.err(); err != nil {
+		return err
+	}
+	ticker := strings.ToUpper(r.PathValue("ticker"))
+	v, ok := st.Pick(ticker, date)
+	if !ok {
+		detail := "No announced pick has this ticker."
+		if date != "" {
+			detail = "No pick of this ticker was announced for " + date + "."
+		}
+		return &failure{code: view.CodeUnknownTicker, detail: detail}
+	}
+	body, err := view.Encode(v)
+	if err != nil {
+		return err
+	}
+	return send(w, r, "application", "json", view.NewDocument(view.TypeJSON, view.CachePublic, body, time.Time{}))
+}
+
+// seq is a number of a pick.
+func (p *parameters) seq(name string, absent int64) int64 {
+	text := p.text(name)
+	if text == "" {
+		return absent
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 {
+		p.fault(name, "%s is no whole number from 1 on.", name)
+	}
+	return n
+}
+
+// date is a day as YYYY-MM-DD, empty where none is given.
+func (p *parameters) date(name string) string {
+	text := p.text(name)
+	if _, err := time.Parse(time.DateOnly, text); err != nil && text != "" {
+		p.fault(name, "%s is no date (2026-03-04).", name)
+	}
+	return text
+}

@@ -1,0 +1,245 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"tidemark/calendar"
+	"tidemark/chain"
+	"tidemark/internal/postgres"
+)
+
+// RecordStore is what the record's view reads. *postgres.DB is one. What it gives of picks is announced.
+type RecordStore interface {
+	// StreamChainAfter calls add for the links behind one, in order. The bytes are add's only until it returns.
+	StreamChainAfter(ctx context.Context, after int64, add func(seq int64, ticker, price, date, previousHash, hash []byte) error) error
+	Gaps(ctx context.Context) ([]chain.Gap, error)
+	Corrections(ctx context.Context) ([]chain.Correction, error)
+	// LedgerState and AttesterState are errors that are postgres.ErrNotFound where the jobs have not run yet.
+	LedgerState(ctx context.Context) (postgres.LedgerState, error)
+	LedgerCommits(ctx context.Context, after int64) ([]postgres.LedgerCommit, error)
+	AttesterState(ctx context.Context) (postgres.AttesterState, error)
+	Attestations(ctx context.Context) ([]postgres.Attestation, error)
+	// Listen runs until ctx ends, and connects again by itself. It calls the listener's functions one at a time.
+	Listen(ctx context.Context, l postgres.Listener) error
+}
+
+// RecordOptions says what a record's view shows, and where it has it from.
+type RecordOptions struct {
+	Store RecordStore
+	// PublicURL, World and Now are as in Options.
+	PublicURL string
+	World     string
+	Now       func() time.Time
+	// FullPass is how often the whole chain is read and recomputed again. Zero: every ten minutes.
+	FullPass time.Duration
+	Log      *slog.Logger
+}
+
+// Record keeps the answers about the verifiable record current. The chain is recomputed when it is loaded, link by link: whole at the
+// start, after each loss of the database and on a schedule, and in between only what is new, behind the prefix that was verified. It
+// is safe for concurrent use.
+type Record struct {
+	o     RecordOptions
+	state atomic.Pointer[RecordState]
+	away  atomic.Bool
+
+	// mu is held from reading the database to showing the state made of it.
+	mu sync.Mutex
+	// commits are the ledger's, read up to the first entry that has none yet.
+	commits []postgres.LedgerCommit
+}
+
+// NewRecord returns a view that has nothing loaded: Run does that.
+func NewRecord(o RecordOptions) (*Record, error) {
+	o.PublicURL = strings.TrimRight(o.PublicURL, "/")
+	if err := (Options{PublicURL: o.PublicURL, World: o.World}).check(); err != nil {
+		return nil, err
+	}
+	if o.FullPass == 0 {
+		o.FullPass = 10 * time.Minute
+	}
+	return &Record{o: o}, nil
+}
+
+// State returns what is served now, nil before the first load.
+func (r *Record) State() *RecordState { return r.state.Load() }
+
+// Degraded tells that the database cannot be heard: what is served may be older than what it holds.
+func (r *Record) Degraded() bool { return r.away.Load() }
+
+// Run keeps the answers current until ctx ends. It returns nil then.
+func (r *Record) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		return r.o.Store.Listen(ctx, postgres.Listener{
+			Channels: []string{postgres.ChannelRecord},
+			Connected: func(ctx context.Context) error {
+				if err := r.load(ctx, true); err != nil {
+					return err
+				}
+				r.away.Store(false)
+				return nil
+			},
+			Notified: func(ctx context.Context, _, _ string) error { return r.load(ctx, false) },
+			Lost:     func(error) { r.away.Store(true) },
+			Log:      r.o.Log,
+		})
+	})
+	g.Go(func() error {
+		pass, tick := time.NewTicker(r.o.FullPass), time.NewTicker(agePause)
+		defer pass.Stop()
+		defer tick.Stop()
+		for {
+			var full bool
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-pass.C:
+				full = true
+			case <-tick.C:
+			}
+			if st := r.State(); st == nil || !full && calendar.DayOf(r.o.Now()).Equal(st.day) {
+				continue
+			}
+			// The database may be away: the listener notices, and loads everything when it is back.
+			if err := r.load(ctx, full); err != nil && ctx.Err() == nil {
+				r.o.Log.WarnContext(ctx, "could not read the record again", "err", err)
+			}
+		}
+	})
+	return g.Wait()
+}
+
+// loadTimeout bounds one reading of the record.
+const loadTimeout = time.Minute
+
+// load reads the record and shows it: the whole chain, or of the chain only what is new.
+//
+// The witnesses are read before the chain, so that none of them speaks of a pick that is not there yet.
+func (r *Record) load(ctx context.Context, full bool) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+	defer cancel()
+	before := r.State()
+	if before == nil {
+		before, full = &RecordState{}, true
+	}
+	now := r.o.Now().UTC()
+	st := &RecordState{o: r.o, day: calendar.DayOf(now), verifiedAt: now.Truncate(time.Second)}
+	var err error
+	if err = r.readWitnesses(ctx, st, full); err != nil {
+		return err
+	}
+	if st.gaps, err = r.o.Store.Gaps(ctx); err != nil {
+		return err
+	}
+	if st.corrections, err = r.o.Store.Corrections(ctx); err != nil {
+		return err
+	}
+	same, err := r.readChain(ctx, st, before, full)
+	if err != nil {
+		return err
+	}
+	if err := st.finish(before, same); err != nil {
+		return err
+	}
+	if st.proof.invalid != 0 && before.proof.invalid == 0 {
+		r.o.Log.ErrorContext(ctx, "the stored chain does not hold", "seq", st.proof.invalid)
+	}
+	r.state.Store(st)
+	return nil
+}
+
+func (r *Record) readWitnesses(ctx context.Context, st *RecordState, full bool) (err error) {
+	if st.ledger, err = r.o.Store.LedgerState(ctx); err != nil && !errors.Is(err, postgres.ErrNotFound) {
+		return err
+	}
+	if st.attester, err = r.o.Store.AttesterState(ctx); err != nil && !errors.Is(err, postgres.ErrNotFound) {
+		return err
+	}
+	if st.attestations, err = r.o.Store.Attestations(ctx); err != nil {
+		return err
+	}
+	if full {
+		r.commits = nil
+	}
+	known := len(r.commits)
+	if i := slices.IndexFunc(r.commits, func(c postgres.LedgerCommit) bool { return c.Commit == "" }); i >= 0 {
+		known = i
+	}
+	var after int64
+	if known > 0 {
+		after = r.commits[known-1].ID
+	}
+	fresh, err := r.o.Store.LedgerCommits(ctx, after)
+	if err != nil {
+		return err
+	}
+	// A copy where an entry is replaced: the state before holds the same slice.
+	r.commits = append(r.commits[:known:known], fresh...)
+	st.commits = r.commits
+	return nil
+}
+
+// readChain reads the links into the state and recomputes them, all or those behind the state before. It returns how many of the
+// first links are the ones of the state before.
+func (r *Record) readChain(ctx context.Context, st, before *RecordState, full bool) (same int, err error) {
+	links := before.links
+	same = len(links)
+	v, invalid := &chain.Verifier{}, int64(0)
+	after := int64(0)
+	if !full {
+		if same > 0 {
+			after = links[same-1].Seq
+		}
+		if invalid = before.proof.invalid; invalid == 0 {
+			if v, err = chain.Resume(before.proof.head); err != nil {
+				return 0, err
+			}
+		}
+	}
+	i := 0
+	if !full {
+		i = same
+	}
+	err = r.o.Store.StreamChainAfter(ctx, after, func(seq int64, ticker, price, date, previous, hash []byte) error {
+		if invalid == 0 && v.AddBytes(seq, ticker, price, date, previous, hash) != nil {
+			invalid = max(seq, 1)
+		}
+		if i < same && links[i].is(seq, ticker, price, date, previous, hash) {
+			i++
+			return nil
+		}
+		if i < same { // what is stored is not what it was
+			same = i
+			links = slices.Clip(links[:i])
+		}
+		links = append(links, newLink(seq, ticker, price, date, previous, hash))
+		i++
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	if i < same {
+		same, links = i, slices.Clip(links[:i])
+	}
+	st.links = links
+	st.proof = verified{head: v.Checkpoint(), invalid: invalid}
+	if full || invalid != before.proof.invalid {
+		st.proof.judge(links)
+	} else {
+		st.proof.hashes, st.proof.links = before.proof.hashes, before.proof.links
+	}
+	return same, nil
+}

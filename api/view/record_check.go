@@ -1,0 +1,98 @@
+package view
+
+import (
+	"time"
+
+	"tidemark/calendar"
+	"tidemark/chain"
+)
+
+// The outcomes of a check of the record.
+const (
+	CheckOK        = "ok"
+	CheckFailed    = "failed"
+	CheckPending   = "pending"    // what is there holds, and something has yet to come
+	CheckLocalOnly = "local_only" // the ledger is kept here and shown to nobody
+	CheckNone      = "none"       // there is nothing to check
+)
+
+// RecordChecks are the checks of the whole chain.
+type RecordChecks struct {
+	Hashes       string `json:"hashes"`
+	Links        string `json:"links"`
+	Git          string `json:"git"`
+	Attestations string `json:"attestations"`
+	BusinessDays string `json:"business_days"`
+}
+
+// verified is what recomputing the chain came to.
+type verified struct {
+	// head is the checkpoint of the links before the first wrong one.
+	head chain.Checkpoint
+	// invalid is the seq of the first link that is wrong, 0 for none.
+	invalid       int64
+	hashes, links string
+}
+
+// judge recomputes each link by itself, to tell what is wrong with a chain that does not hold.
+func (v *verified) judge(links []link) {
+	v.hashes, v.links = CheckOK, CheckOK
+	if v.invalid == 0 {
+		return
+	}
+	before := chain.Link{Hash: chain.Genesis}
+	for i := range links {
+		l := links[i].Link
+		if chain.Check(l) != nil {
+			v.hashes = CheckFailed
+		}
+		if l.Seq != before.Seq+1 || l.PreviousHash != before.Hash || l.Date <= before.Date {
+			v.links = CheckFailed
+		}
+		before = l
+	}
+}
+
+// businessDays checks that every trading day since the first pick has its pick or is recorded as a gap, and that nothing else is
+// recorded as one. The newest day that is over is pending until the next trading day is over too: a gap is recorded by that day's
+// work.
+func businessDays(links []link, gaps []chain.Gap, now time.Time) string {
+	today := calendar.DayOf(now)
+	missed := make(map[string]bool, len(gaps))
+	for _, g := range gaps {
+		day, err := time.Parse(time.DateOnly, g.Date)
+		if err != nil || !calendar.IsTradingDay(day) || day.After(today) || missed[g.Date] {
+			return CheckFailed
+		}
+		missed[g.Date] = true
+	}
+	var last time.Time
+	for i := range links {
+		day, err := time.Parse(time.DateOnly, links[i].Date)
+		if err != nil || !calendar.IsTradingDay(day) || day.After(today) || missed[links[i].Date] {
+			return CheckFailed
+		}
+		if i > 0 {
+			for _, skipped := range calendar.Between(last.AddDate(0, 0, 1), day.AddDate(0, 0, -1)) {
+				if !missed[skipped.Format(time.DateOnly)] {
+					return CheckFailed
+				}
+			}
+		}
+		last = day
+	}
+	outcome := CheckOK
+	if len(links) == 0 {
+		return outcome
+	}
+	for _, day := range calendar.Between(last.AddDate(0, 0, 1), today.AddDate(0, 0, -1)) {
+		switch {
+		case missed[day.Format(time.DateOnly)]:
+		case calendar.Next(day).Before(today):
+			return CheckFailed
+		default:
+			outcome = CheckPending
+		}
+	}
+	return outcome
+}

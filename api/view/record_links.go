@@ -1,0 +1,167 @@
+package view
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tidemark/chain"
+	"tidemark/internal/postgres"
+)
+
+// link is one announced pick as it is stored. Its texts lie behind each other in one string, in the order in which they are hashed, so
+// that the preimage is a part of it.
+type link struct {
+	chain.Link
+	preimage string
+}
+
+// newLink copies the values of a row.
+func newLink(seq int64, ticker, price, date, previous, hash []byte) link {
+	var b strings.Builder
+	b.Grow(len(ticker) + len(price) + len(date) + len(previous) + len(hash) + 3)
+	from := 0
+	put := func(v []byte) (begin, end int) {
+		begin = from
+		b.Write(v)
+		from += len(v)
+		return begin, from
+	}
+	bar := []byte{'|'}
+	_, t := put(ticker)
+	put(bar)
+	p0, p1 := put(price)
+	put(bar)
+	d0, d1 := put(date)
+	put(bar)
+	r0, r1 := put(previous)
+	h0, h1 := put(hash)
+	s := b.String()
+	return link{Link: chain.Link{Seq: seq, Ticker: s[:t], Price: s[p0:p1], Date: s[d0:d1], PreviousHash: s[r0:r1], Hash: s[h0:h1]}, preimage: s[:r1]}
+}
+
+// is tells whether the link has the values of a row.
+func (l *link) is(seq int64, ticker, price, date, previous, hash []byte) bool {
+	return l.Seq == seq && l.Ticker == string(ticker) && l.Price == string(price) && l.Date == string(date) &&
+		l.PreviousHash == string(previous) && l.Hash == string(hash)
+}
+
+// span says that the picks up to one, from where the span before ends, have one state.
+type span struct {
+	to    int64
+	state string
+}
+
+// spans is ascending. What no span holds is pending.
+type spans []span
+
+// of returns the state of a pick.
+func (s spans) of(seq int64) string {
+	i, _ := slices.BinarySearchFunc(s, seq, func(x span, seq int64) int {
+		if x.to < seq {
+			return -1
+		}
+		return 1
+	})
+	if i == len(s) {
+		return postgres.AttestationPending
+	}
+	return s[i].state
+}
+
+// within is the part of the spans that concerns the picks from one to another.
+func (s spans) within(from, to int64) spans {
+	var part spans
+	for _, x := range s {
+		if x.to < from {
+			continue
+		}
+		x.to = min(x.to, to)
+		if part = append(part, x); x.to == to {
+			break
+		}
+	}
+	return part
+}
+
+// appendLinkJSON appends a pick as an object.
+func appendLinkJSON(b []byte, l *link, state string) []byte {
+	b = append(b, `{"seq":`...)
+	b = strconv.AppendInt(b, l.Seq, 10)
+	b = appendText(append(b, `,"ticker":`...), l.Ticker)
+	b = appendText(append(b, `,"price":`...), l.Price)
+	b = appendText(append(b, `,"date":`...), l.Date)
+	b = appendText(append(b, `,"previous_hash":`...), l.PreviousHash)
+	b = appendText(append(b, `,"hash":`...), l.Hash)
+	b = appendText(append(b, `,"preimage":`...), l.preimage)
+	b = appendText(append(b, `,"attestation_status":`...), state)
+	return append(b, '}')
+}
+
+// appendText appends a JSON string. What keeps the rules of the chain needs no escapes; what was tampered with may.
+func appendText(b []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c > '~' {
+			quoted, _ := json.Marshal(s) // a string has no reason to fail
+			return append(b, quoted...)
+		}
+	}
+	return append(append(append(b, '"'), s...), '"')
+}
+
+// linkHeader names the columns of a pick as CSV.
+const linkHeader = "seq,ticker,price,date,previous_hash,hash,preimage,attestation_status\r\n"
+
+// appendLinkCSV appends a pick as a line.
+func appendLinkCSV(b []byte, l *link, state string) []byte {
+	b = strconv.AppendInt(b, l.Seq, 10)
+	for _, v := range [...]string{l.Ticker, l.Price, l.Date, l.PreviousHash, l.Hash, l.preimage, state} {
+		b = appendCell(append(b, ','), v)
+	}
+	return append(b, "\r\n"...)
+}
+
+// appendCell appends a cell of CSV. One that a spreadsheet would take for a formula begins with an apostrophe.
+func appendCell(b []byte, s string) []byte {
+	if s != "" && strings.IndexByte("=+-@\t\r", s[0]) >= 0 {
+		s = "'" + s
+	}
+	if !strings.ContainsAny(s, ",\"\r\n") {
+		return append(b, s...)
+	}
+	return append(append(append(b, '"'), strings.ReplaceAll(s, `"`, `""`)...), '"')
+}
+
+// chunkLinks is how many picks one finished piece of the chain holds: four years.
+const chunkLinks = 1000
+
+// chunk is a finished part of the chain as JSON, with the comma that separates it from the one before.
+type chunk struct {
+	*piece
+
+	n      int
+	states spans
+}
+
+// chunksOf finishes the picks. A chunk of before is taken over when its first `same` picks are as they were, and their states.
+func chunksOf(links []link, same int, states spans, before []chunk) []chunk {
+	var out []chunk
+	for from := 0; from < len(links); from += chunkLinks {
+		part := links[from:min(from+chunkLinks, len(links))]
+		within := states.within(int64(from+1), int64(from+len(part)))
+		if i := len(out); i < len(before) && before[i].n == len(part) && from+len(part) <= same && slices.Equal(before[i].states, within) {
+			out = append(out, before[i])
+			continue
+		}
+		body := make([]byte, 0, len(part)*400)
+		for i := range part {
+			if from+i > 0 {
+				body = append(body, ',')
+			}
+			body = appendLinkJSON(body, &part[i], states.of(part[i].Seq))
+		}
+		out = append(out, chunk{piece: newPiece(body), n: len(part), states: within})
+	}
+	return out
+}

@@ -1,0 +1,143 @@
+package view
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"tidemark/chain"
+	"tidemark/internal/postgres"
+)
+
+// RecordState is the verifiable record as it is served at one moment. It is immutable.
+type RecordState struct {
+	o RecordOptions
+	// day is the day in New York that it was judged on, verifiedAt the world's time then.
+	day, verifiedAt time.Time
+
+	links        []link
+	gaps         []chain.Gap
+	corrections  []chain.Correction
+	ledger       postgres.LedgerState
+	commits      []postgres.LedgerCommit
+	attester     postgres.AttesterState
+	attestations []postgres.Attestation
+
+	proof  verified
+	checks RecordChecks
+	states spans
+	chunks []chunk
+	// head and tail are the answer as JSON before and after its picks.
+	head, tail []byte
+	whole      *Document
+}
+
+// finish makes the answers. The first links, so many, are those of the state before.
+func (st *RecordState) finish(before *RecordState, same int) error {
+	st.states = spansOf(st.attestations)
+	st.checks = RecordChecks{
+		Hashes: st.proof.hashes, Links: st.proof.links, Git: st.checkGit(), Attestations: st.checkAttestations(),
+		BusinessDays: businessDays(st.links, st.gaps, st.verifiedAt),
+	}
+	st.chunks = chunksOf(st.links, same, st.states, before.chunks)
+	var err error
+	if st.head, st.tail, err = st.frame(); err != nil {
+		return err
+	}
+	pieces := make([]*piece, 0, len(st.chunks)+2)
+	pieces = append(pieces, newPiece(st.head))
+	for _, c := range st.chunks {
+		pieces = append(pieces, c.piece)
+	}
+	pieces = append(pieces, newPiece(st.end(nil)))
+	st.whole = joinPieces(TypeJSON, CachePublic, pieces, time.Time{})
+	return nil
+}
+
+// end is the answer behind its picks. next is where a page ends, nil where there is no more.
+func (st *RecordState) end(next *int64) []byte {
+	b := append([]byte(nil), `],"next_from_seq":`...)
+	if next == nil {
+		b = append(b, "null,"...)
+	} else {
+		b = fmt.Append(b, *next, ",")
+	}
+	return append(b, st.tail...)
+}
+
+// Valid tells whether every link was recomputed from the stored values and matches.
+func (st *RecordState) Valid() bool { return st.proof.invalid == 0 }
+
+// Length is the number of announced picks.
+func (st *RecordState) Length() int { return len(st.links) }
+
+// Checks are the checks of the whole chain.
+func (st *RecordState) Checks() RecordChecks { return st.checks }
+
+// Whole is the answer with the whole chain as JSON.
+func (st *RecordState) Whole() *Document { return st.whole }
+
+// RecordPage is a part of the chain that is written link by link.
+type RecordPage struct {
+	MediaType, ETag string
+
+	st     *RecordState
+	format string
+	links  []link
+	next   *int64
+}
+
+// Page is the part of the chain from a seq on, limit links of it or all where limit is 0, in a format of a listing.
+func (st *RecordState) Page(from int64, limit int, format string) *RecordPage {
+	i, _ := slices.BinarySearchFunc(st.links, from, func(l link, from int64) int { return int(l.Seq - from) })
+	p := &RecordPage{MediaType: formatTypes[format], st: st, format: format, links: st.links[i:]}
+	if limit > 0 && limit < len(p.links) {
+		p.next = &p.links[limit].Seq
+		p.links = p.links[:limit]
+	}
+	sum := sha256.Sum256(fmt.Append(nil, st.whole.Identity.ETag, " ", format, " ", from, " ", limit))
+	p.ETag = hex.EncodeToString(sum[:16])
+	return p
+}
+
+// Write writes the page, or with a limit above 0 only its beginning and so many links.
+func (p *RecordPage) Write(_ context.Context, w io.Writer, limit int) error {
+	var b []byte
+	switch p.format {
+	case FormatJSON:
+		b = append(b, p.st.head...)
+	case FormatCSV:
+		b = append(b, linkHeader...)
+	}
+	for i := range p.links {
+		if i == limit && limit > 0 {
+			break
+		}
+		l := &p.links[i]
+		state := p.st.states.of(l.Seq)
+		switch p.format {
+		case FormatJSON:
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendLinkJSON(b, l, state)
+		case FormatNDJSON:
+			b = append(appendLinkJSON(b, l, state), '\n')
+		case FormatCSV:
+			b = appendLinkCSV(b, l, state)
+		}
+		if _, err := w.Write(b); err != nil {
+			return err
+		}
+		b = b[:0]
+	}
+	if p.format == FormatJSON {
+		b = append(b, p.st.end(p.next)...)
+	}
+	_, err := w.Write(b)
+	return err
+}

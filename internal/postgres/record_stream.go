@@ -1,0 +1,62 @@
+package postgres
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const chainSQL = `select seq, ticker, price, date, previous_hash, hash from announced_picks where seq > $1 order by seq` // primary keys
+
+// StreamChainAfter calls add with the announced links behind one by seq, straight from the connection's buffer: the bytes are add's
+// only until it returns. An error of add ends it and is returned.
+func (db *DB) StreamChainAfter(ctx context.Context, after int64, add func(seq int64, ticker, price, date, previousHash, hash []byte) error) error {
+	rows, err := db.pool.Query(ctx, chainSQL, after)
+	if err != nil {
+		return fmt.Errorf("read the chain: %w", away(err))
+	}
+	defer rows.Close()
+	for rows.Next() {
+		v := rows.RawValues()
+		if err := add(int64(binary.BigEndian.Uint64(v[0])), v[1], v[2], v[3], v[4], v[5]); err != nil {
+			return err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("read the chain: %w", away(err))
+	}
+	return nil
+}
+
+// StreamChain is StreamChainAfter for the whole chain.
+func (db *DB) StreamChain(ctx context.Context, add func(seq int64, ticker, price, date, previousHash, hash []byte) error) error {
+	return db.StreamChainAfter(ctx, 0, add)
+}
+
+// LedgerCommit is an entry of the ledger without what it says: exactly one of Seq, Gap and Correction is set.
+type LedgerCommit struct {
+	ID int64
+	// Seq is the pick's, Gap the gap's date, Correction the correction's row.
+	Seq        *int64
+	Gap        *string
+	Correction *int64
+	// At is the date of the commit.
+	At time.Time
+	// Commit is the commit's id, empty until there is one.
+	Commit string
+}
+
+// LedgerCommits returns the entries of the ledger behind one, in the order in which they are committed.
+func (db *DB) LedgerCommits(ctx context.Context, after int64) ([]LedgerCommit, error) {
+	rows, err := db.pool.Query(ctx, `
+		select id, seq, gap, correction, at, coalesce(commit_id, '') as commit from ledger_entries where id > @after order by id`,
+		pgx.NamedArgs{"after": after})
+	list, err := collect[LedgerCommit](rows, err)
+	if err != nil {
+		return nil, fmt.Errorf("read the commits of the ledger: %w", away(err))
+	}
+	return list, nil
+}
