@@ -220,6 +220,10 @@ func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, w
 	if err != nil {
 		return err
 	}
+	record, err := view.NewRecord(view.RecordOptions{Store: db, PublicURL: p.settings.BaseURL(), World: world, Now: now, Log: log})
+	if err != nil {
+		return err
+	}
 	site, err := pages.New(p.settings.BaseURL())
 	if err != nil {
 		return err
@@ -233,9 +237,10 @@ func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, w
 	if err != nil {
 		return err
 	}
-	srv := api.New(api.Options{View: v, Pages: site, Ready: ready, Log: log, Accounts: keys, Payments: payments})
+	srv := api.New(api.Options{View: v, Record: record, Pages: site, Ready: ready, Log: log, Accounts: keys, Payments: payments})
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return v.Run(ctx) })
+	g.Go(func() error { return record.Run(ctx) })
 	g.Go(func() error { return srv.Run(ctx) })
 	if payments != nil {
 		g.Go(func() error { return payments.Run(ctx) })

@@ -29,6 +29,7 @@ type commands struct {
 	Backfill   backfillCommand   `cmd:"" help:"Compute a signal for days of the past: plan, apply, follow."`
 	Signals    signalsCommand    `cmd:"" help:"Print the states of the signals; deprecate or restore one."`
 	Explain    explainCommand    `cmd:"" help:"Follow a served number back to the archived bytes, and compute it again."`
+	Verify     verifyCommand     `cmd:"" help:"Recompute a server's public chain and ask its witnesses, trusting the server for nothing."`
 	Quarantine quarantineCommand `cmd:"" help:"Look at the answers that a check refused, and decide about them."`
 	Payments   paymentsCommand   `cmd:"" help:"Look at the payments by request, and reconcile them with the chain."`
 	Ledger     ledgerCommand     `cmd:"" help:"Look at the git ledger of the picks."`

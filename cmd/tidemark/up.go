@@ -171,5 +171,6 @@ func (p *program) greet(w *realm) {
 		_, _ = fmt.Fprintf(p.stdout, "This is a replay of %s, at %s.\n", p.settings.Archive, w.now().Format(time.RFC3339))
 	}
 	_, _ = fmt.Fprintf(p.stdout, "\n  %s/              the signals, to look at\n  %s/api/signals   the same for programs\n\n", base, base)
+	_, _ = fmt.Fprintf(p.stdout, "The record of the picks can be checked without trusting this program: tidemark verify --url %s\n", base)
 	_, _ = fmt.Fprintf(p.stdout, "The run log: tidemark runs --world=%s. Ctrl-C stops everything.\n", p.settings.World)
 }

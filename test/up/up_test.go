@@ -112,6 +112,18 @@ func awaitSignals(t *testing.T, base string) {
 	})
 }
 
+// witnesses are the lines of a verification in which both of them agree.
+var witnesses = regexp.MustCompile(`(?s)ok +git .*ok +attestations `)
+
+// awaitVerified waits until the record has caught up with the clock and a verification from outside finds everything in order.
+func awaitVerified(t *testing.T, dir string, user uint32, base string) {
+	t.Helper()
+	program.Until(t, 2*time.Minute, "tidemark verify agrees, with both witnesses", func() (bool, string) {
+		status, out := program.Run(t, program.Options{Dir: dir, User: user, Env: []string{"HOME=" + dir}}, "verify", "--url", base)
+		return status == 0 && witnesses.MatchString(out), out
+	})
+}
+
 // left are the processes that have the folder in their command line.
 func left(t *testing.T, dir string) []int {
 	t.Helper()
@@ -167,6 +179,7 @@ func TestUp(t *testing.T) {
 			})
 			p, base = start(t, dir, user, sandbox...)
 			awaitSignals(t, base)
+			awaitVerified(t, dir, user, base)
 
 			began := time.Now()
 			p.Signal(os.Interrupt.(syscall.Signal))

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"tidemark/chain"
+)
+
+// serveChain serves a record of one pick whose price is as given; the hash is that of 243.85.
+func serveChain(t *testing.T, price string) string {
+	t.Helper()
+	l, err := chain.Next(chain.Checkpoint{}, "AAPL", "243.85", "2025-01-02")
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash := l.Hash
+	l.Price = price
+	body := fmt.Sprintf(`{"valid":true,"chain_length":1,"algorithm":"SHA-256","hash_rule":"ticker|price|date|previous_hash","encoding":"UTF-8, lowercase hex",
+"genesis_hash":%q,"head_hash":%q,"head_date":"2025-01-02","verified_at":"2025-01-02T23:30:00Z","first_invalid_seq":null,
+"picks":[{"seq":1,"ticker":"AAPL","price":%q,"date":"2025-01-02","previous_hash":%q,"hash":%q,"preimage":%q,"attestation_status":"pending"}],
+"git":{"repository":null},"gaps":[],"corrections":[],"attestation":{"network":null,"latest":null},
+"checks":{"hashes":"ok","links":"ok"},"environment":"demo"}`, chain.Genesis, hash, price, chain.Genesis, hash, chain.Preimage(l))
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(body))
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+func TestVerifyPrintsALineACheckAndExitsByIt(t *testing.T) {
+	t.Parallel()
+	good, bad := serveChain(t, "243.85"), serveChain(t, "234.85")
+	for _, tt := range []struct {
+		name   string
+		args   []string
+		status int
+		says   []string
+	}{
+		{"a record that holds", []string{"--url", good}, 0, []string{"ok           hashes", "ok           business_days", "not checked  git", "not checked  attestations", "Verified: 1 picks"}},
+		{"a wrong price", []string{"--url", bad + "/"}, 1, []string{"MISMATCH     hashes", "pick 1"}},
+		{"a checkpoint that does not hold", []string{"--url", good, "--checkpoint", "1:" + strings.Repeat("ab", 32)}, 1, []string{"MISMATCH     checkpoint"}},
+		{"no checkpoint", []string{"--url", good, "--checkpoint", "x"}, 2, []string{"LENGTH:HASH"}},
+		{"no server", []string{"--url", "http://127.0.0.1:1"}, 1, []string{"connection refused"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var out bytes.Buffer
+			status := run(t.Context(), append([]string{"verify"}, tt.args...), &out, &out)
+			if status != tt.status {
+				t.Errorf("exit status %d, want %d", status, tt.status)
+			}
+			for _, want := range tt.says {
+				if !strings.Contains(out.String(), want) {
+					t.Errorf("it says\n%s\nwant %q in it", out.String(), want)
+				}
+			}
+		})
+	}
+	t.Run("as JSON", func(t *testing.T) {
+		t.Parallel()
+		var out, stderr bytes.Buffer
+		if status := run(t.Context(), []string{"verify", "--json", "--url", bad}, &out, &stderr); status != 1 {
+			t.Errorf("exit status %d", status)
+		}
+		var r struct {
+			Verified bool
+			Checks   []struct{ Name, Status, Detail string }
+		}
+		if err := json.Unmarshal(out.Bytes(), &r); err != nil || r.Verified || len(r.Checks) < 5 || r.Checks[0].Status != "mismatch" {
+			t.Errorf("%v: %s", err, out.Bytes())
+		}
+	})
+}
