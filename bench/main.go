@@ -26,6 +26,8 @@ var targets = []struct {
 	{"P4", "the history as of an instant as CSV, against COPY of the same query to nowhere", pastHistory},
 	{"P5", "a history loaded page by page from a local server, against psql's \\copy of its rows; and P6, the same again", loads},
 	{"P7", "40 years of all signals computed again, against vectorised pandas", recompute},
+	{"P8", "a chain of a million links recomputed, against COPY of its columns and against SHA-256 alone", verifyChain},
+	{"P9", "the same chain served as finished bytes, against nginx with the bytes in a file", serveChain},
 }
 
 func main() {
@@ -96,7 +98,7 @@ func median(d []time.Duration) time.Duration {
 // ratio prints two speeds of one thing, their ratio, and what it should be at least.
 func (m *meter) ratio(what string, rows int, ours, theirs time.Duration, target float64) {
 	r := theirs.Seconds() / ours.Seconds()
-	m.say("  %-38s %12s rows/s  against %12s rows/s  ratio %6.2f  target >= %.1f  %s", what, perSecond(rows, ours), perSecond(rows, theirs), r,
+	m.say("  %-38s %12s rows/s  against %12s rows/s  ratio %6.2f  target >= %.2f  %s", what, perSecond(rows, ours), perSecond(rows, theirs), r,
 		target, verdict(r >= target))
 }
 

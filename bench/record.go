@@ -1,0 +1,396 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"tidemark/api"
+	"tidemark/api/view"
+	"tidemark/chain"
+	"tidemark/internal/devstack"
+	"tidemark/internal/postgres"
+)
+
+// longChain is the length of the chain that is measured: one pick on each day of 27 centuries.
+const longChain = 1_000_000
+
+// linksOf makes a chain.
+func linksOf(n int) ([]chain.Link, error) {
+	tickers := []string{"AAPL", "MSFT", "BRK.B", "F", "NVDA", "GOOG", "XOM"}
+	day := time.Date(1, time.January, 2, 0, 0, 0, 0, time.UTC)
+	var at chain.Checkpoint
+	links := make([]chain.Link, n)
+	for i := range links {
+		price := strconv.FormatFloat(1+float64(i%90_000)/100, 'f', 2, 64)
+		l, err := chain.Next(at, tickers[i%len(tickers)], price, day.Format(time.DateOnly))
+		if err != nil {
+			return nil, err
+		}
+		links[i] = l
+		at, day = chain.Checkpoint{Length: l.Seq, Head: l.Hash, Date: l.Date}, day.AddDate(0, 0, 1)
+	}
+	return links, nil
+}
+
+// recordStand is a database with a long announced chain.
+type recordStand struct {
+	dir, dsn string
+	links    []chain.Link
+	db       *postgres.DB
+}
+
+// withRecord runs f on a database whose chain has so many links. The rows are copied in past the triggers, which would take hours.
+func withRecord(ctx context.Context, n int, f func(context.Context, *recordStand) error) (err error) {
+	s := &recordStand{}
+	if s.links, err = linksOf(n); err != nil {
+		return err
+	}
+	if s.dir, err = os.MkdirTemp("", "tidemark-bench-record"); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(s.dir)) }()
+	if err := os.Chmod(s.dir, 0o755); err != nil { // as root, servers run as other users
+		return err
+	}
+	server, err := devstack.StartPostgres(ctx, devstack.PostgresOptions{Dir: filepath.Join(s.dir, "postgres"), Throwaway: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.Stop(context.WithoutCancel(ctx))) }()
+	s.dsn = server.URL()
+	if err := postgres.Migrate(ctx, s.dsn, slog.New(slog.DiscardHandler)); err != nil {
+		return err
+	}
+	var rows bytes.Buffer
+	for _, l := range s.links {
+		fmt.Fprintf(&rows, "%d\t%s\t%s\t%s\t%s\t%s\t1\tA\tXNAS\tEnergy\tEurope\tUS\tUSD\tmethod\tr\t2026-01-02\t2026-01-02\n",
+			l.Seq, l.Ticker, l.Price, l.Date, l.PreviousHash, l.Hash)
+	}
+	for _, commands := range [][]string{
+		{"set session_replication_role = replica", `\copy picks from pstdin`},
+		{"set session_replication_role = replica", "insert into announcements select seq, announce_at from picks"},
+		{"vacuum analyze"},
+	} {
+		if err := s.psql(ctx, &rows, nil, commands...); err != nil {
+			return err
+		}
+	}
+	if s.db, err = postgres.Open(ctx, s.dsn, postgres.RoleAPI); err != nil {
+		return err
+	}
+	defer s.db.Close()
+	return f(ctx, s)
+}
+
+// psql runs commands in one session.
+func (s *recordStand) psql(ctx context.Context, in io.Reader, out *os.File, commands ...string) error {
+	args := []string{"-X", "-q", "-v", "ON_ERROR_STOP=1"}
+	for _, c := range commands {
+		args = append(args, "-c", c)
+	}
+	cmd := exec.CommandContext(ctx, "psql", append(args, s.dsn)...) //nolint:gosec // our own
+	var said bytes.Buffer
+	cmd.Stdin, cmd.Stderr = in, &said
+	if out != nil {
+		cmd.Stdout = out
+	}
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("psql: %w: %s", err, said.Bytes())
+	}
+	return nil
+}
+
+// verifyChain measures P8.
+func verifyChain(ctx context.Context, m *meter) error {
+	err := withRecord(ctx, longChain, func(ctx context.Context, s *recordStand) error {
+		if err := s.inMemory(m); err != nil {
+			return err
+		}
+		null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = null.Close() }()
+		ours, theirs, err := m.turns(
+			func() (time.Duration, error) { return m.once(func() error { return s.verify(ctx, nil) }) },
+			func() (time.Duration, error) {
+				return m.once(func() error {
+					return s.psql(ctx, nil, null, "copy (select seq, ticker, price, date, previous_hash, hash from announced_picks order by seq) to stdout")
+				})
+			},
+		)
+		if err != nil {
+			return err
+		}
+		m.ratio("streamed from Postgres and verified", longChain, ours, theirs, 0.75)
+		return s.memory(ctx, m)
+	})
+	if err != nil {
+		return err
+	}
+	return withRecord(ctx, longChain/10, func(ctx context.Context, s *recordStand) error { return s.memory(ctx, m) })
+}
+
+// verify recomputes the stored chain. look, if any, is called every 10,000 links.
+func (s *recordStand) verify(ctx context.Context, look func()) error {
+	var v chain.Verifier
+	err := s.db.StreamChain(ctx, func(seq int64, ticker, price, date, previous, hash []byte) error {
+		if look != nil && seq%10_000 == 0 {
+			look()
+		}
+		return v.AddBytes(seq, ticker, price, date, previous, hash)
+	})
+	if err == nil && v.Checkpoint().Head != s.links[len(s.links)-1].Hash {
+		err = errors.New("the chain in the database is another one")
+	}
+	return err
+}
+
+// inMemory holds the verifier against SHA-256 of the same bytes, on ten years of picks, which the processor's caches hold: a longer chain
+// measures how long its links take to come from memory.
+func (s *recordStand) inMemory(m *meter) error {
+	const part, times = 2_500, 400
+	links, preimages := s.links[:part], make([][]byte, part)
+	for i, l := range links {
+		preimages[i] = chain.AppendPreimage(nil, l)
+	}
+	var last [sha256.Size]byte
+	ours, theirs, err := m.turns(
+		func() (time.Duration, error) {
+			return m.once(func() error {
+				for range times {
+					if _, err := chain.Verify(chain.Each(links)); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		},
+		func() (time.Duration, error) {
+			return m.once(func() error {
+				for range times {
+					for _, p := range preimages {
+						last = sha256.Sum256(p)
+					}
+				}
+				return nil
+			})
+		},
+	)
+	if err != nil {
+		return err
+	}
+	if hex.EncodeToString(last[:]) != links[part-1].Hash {
+		return errors.New("the hashes are others")
+	}
+	m.ratio("in memory, against SHA-256 alone", part*times, ours, theirs, 0.75)
+	return nil
+}
+
+// memory prints how far the heap grows while the chain is streamed and verified.
+func (s *recordStand) memory(ctx context.Context, m *meter) error {
+	var stats runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&stats)
+	before, most := stats.HeapAlloc, uint64(0)
+	err := s.verify(ctx, func() {
+		runtime.GC() // what is garbage is not held
+		runtime.ReadMemStats(&stats)
+		most = max(most, stats.HeapAlloc)
+	})
+	if err != nil {
+		return err
+	}
+	m.say("  %-34s %12d links: the heap grew by at most %.2f MB", "memory", len(s.links), max(0, (float64(most)-float64(before))/1e6))
+	return nil
+}
+
+// serveChain measures P9.
+func serveChain(ctx context.Context, m *meter) error {
+	program, err := findNginx()
+	if err != nil {
+		m.say("  not measured: %v", err)
+		return nil
+	}
+	return withRecord(ctx, longChain, func(ctx context.Context, s *recordStand) error {
+		s.links = nil // the memory is the server's
+		ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		url, log := "http://"+ln.Addr().String(), slog.New(slog.DiscardHandler)
+		clock := func() time.Time { return now }
+		v, err := view.New(view.Options{Store: s.db, PublicURL: url, World: view.WorldSandbox, Now: clock, Log: log})
+		if err != nil {
+			return err
+		}
+		r, err := view.NewRecord(view.RecordOptions{Store: s.db, PublicURL: url, World: view.WorldSandbox, Now: clock, FullPass: time.Hour, Log: log})
+		if err != nil {
+			return err
+		}
+		srv := api.New(api.Options{View: v, Record: r, Log: log})
+		g, ctx := errgroup.WithContext(ctx)
+		ctx, stop := context.WithCancel(ctx)
+		begin := m.now()
+		g.Go(func() error { return r.Run(ctx) })
+		g.Go(func() error { return srv.Serve(ctx, ln) })
+		g.Go(func() error {
+			defer stop()
+			for r.State() == nil {
+				select {
+				case <-ctx.Done():
+					return ctx.Err()
+				case <-time.After(time.Millisecond):
+				}
+			}
+			m.say("  %-34s %12.2f s: %d links read, recomputed and made into finished bytes", "start", m.now().Sub(begin).Seconds(), longChain)
+			return s.against(ctx, m, program, url+"/api/v1/verify/picks")
+		})
+		return g.Wait()
+	})
+}
+
+// against measures the whole chain, plain and compressed, beside nginx with the same bytes in files.
+func (s *recordStand) against(ctx context.Context, m *meter, program, ours string) error {
+	client := &http.Client{Transport: &http.Transport{DisableCompression: true}}
+	files := filepath.Join(s.dir, "files")
+	if err := os.Mkdir(files, 0o755); err != nil {
+		return err
+	}
+	codings := []struct{ name, header string }{{"plain", "identity"}, {"compressed", "gzip"}}
+	for _, c := range codings {
+		f, err := os.Create(filepath.Join(files, c.name))
+		if err != nil {
+			return err
+		}
+		_, err = fetch(ctx, client, ours, c.header, f)
+		if err = errors.Join(err, f.Close()); err != nil {
+			return err
+		}
+	}
+	theirs, stop, err := startNginx(ctx, program, s.dir, files)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	for _, c := range codings {
+		var size int64
+		get := func(address string) func() (time.Duration, error) {
+			return func() (time.Duration, error) {
+				return m.once(func() (err error) { size, err = fetch(ctx, client, address, c.header, io.Discard); return err })
+			}
+		}
+		a, b, err := m.turns(get(ours), get(theirs+"/"+c.name))
+		if err != nil {
+			return err
+		}
+		m.ratio(fmt.Sprintf("whole chain, %s, %.0f MB", c.name, float64(size)/1e6), longChain, a, b, 0.5)
+	}
+	return nil
+}
+
+func fetch(ctx context.Context, client *http.Client, address, coding string, to io.Writer) (int64, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+	if err != nil {
+		return 0, err
+	}
+	r.Header.Set("Accept-Encoding", coding)
+	resp, err := client.Do(r)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		return 0, fmt.Errorf("%s answers %s", address, resp.Status)
+	}
+	return io.CopyBuffer(struct{ io.Writer }{to}, resp.Body, make([]byte, 256<<10))
+}
+
+// findNginx looks where distributions put it.
+func findNginx() (string, error) {
+	for _, name := range []string{"nginx", "/usr/sbin/nginx", "/usr/local/sbin/nginx"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", errors.New("there is no nginx on this machine; on Debian: apt-get install nginx-light")
+}
+
+const nginxConfig = `
+daemon off;
+pid DIR/nginx.pid;
+error_log DIR/nginx.log;
+events {}
+http {
+	access_log off;
+	sendfile on;
+	tcp_nopush on;
+	default_type application/json;
+	client_body_temp_path DIR/nginx-body;
+	proxy_temp_path DIR/nginx-proxy;
+	fastcgi_temp_path DIR/nginx-fastcgi;
+	uwsgi_temp_path DIR/nginx-uwsgi;
+	scgi_temp_path DIR/nginx-scgi;
+	server {
+		listen ADDRESS;
+		root FILES;
+	}
+}
+`
+
+// startNginx serves a folder, and returns the address and what ends it.
+func startNginx(ctx context.Context, program, dir, files string) (address string, stop func(), err error) {
+	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	address = ln.Addr().String()
+	if err := ln.Close(); err != nil {
+		return "", nil, err
+	}
+	config := filepath.Join(dir, "nginx.conf")
+	text := strings.NewReplacer("DIR", dir, "ADDRESS", address, "FILES", files).Replace(nginxConfig)
+	if err := os.WriteFile(config, []byte(text), 0o644); err != nil { //nolint:gosec // nginx's workers run as another user
+		return "", nil, err
+	}
+	cmd := exec.CommandContext(ctx, program, "-p", dir, "-c", config) //nolint:gosec // our own
+	if err := cmd.Start(); err != nil {
+		return "", nil, err
+	}
+	stop = func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		_ = cmd.Wait()
+	}
+	for range 500 {
+		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+		if err == nil {
+			return "http://" + address, stop, conn.Close()
+		}
+		select {
+		case <-ctx.Done():
+			stop()
+			return "", nil, ctx.Err()
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	stop()
+	said, _ := os.ReadFile(filepath.Join(dir, "nginx.log"))
+	return "", nil, fmt.Errorf("nginx does not answer: %s", said)
+}
