@@ -281,6 +281,16 @@ func TestAStuckTransactionIsPaidMore(t *testing.T) {
 	}
 }
 
+// height is the number of the newest block.
+func (w *witness) height() uint64 {
+	w.t.Helper()
+	n, err := w.chain.Client().BlockNumber(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return n
+}
+
 func TestAReorganisedAttestationIsRepaired(t *testing.T) {
 	t.Parallel()
 	w := manual(t)
@@ -293,13 +303,14 @@ func TestAReorganisedAttestationIsRepaired(t *testing.T) {
 	second := w.announce(1)
 	w.mined()
 	w.one(first, second)
+	seen := w.height()
 	if err := w.chain.Fork(before.Hash()); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.chain.Drop(); err != nil {
 		t.Fatal(err)
 	}
-	for range 3 { // beyond the block that the row was seen in
+	for w.height() <= seen { // a node that is behind what was seen is not believed
 		w.chain.Commit()
 	}
 	w.mined()
