@@ -7,12 +7,13 @@ SHELL := bash
 export PATH := $(CURDIR)/.cache/debian/bin:$(PATH)
 
 LINT := .cache/golangci-lint
+GETH := .cache/geth
 # How long all fuzz targets run together.
 FUZZ_SECONDS ?= 120
 
 .PHONY: help
 help: ## Say what there is to do
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1\t\2/' | expand -t 10
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/' | expand -t 14
 
 .PHONY: run
 run: ## Start everything on made-up data and say where to look
@@ -20,7 +21,7 @@ run: ## Start everything on made-up data and say where to look
 
 .PHONY: test
 test: ## Check everything, as CI does
-	@tools/check.sh deps modules vet format lint race fuzz
+	@tools/check.sh deps modules vet format lint race e2e-payments fuzz
 
 .PHONY: deps
 deps: ## Make sure that PostgreSQL and Redis are on this machine
@@ -51,6 +52,10 @@ lint: $(LINT) ## Run the linters
 race: ## Run all tests with the race detector
 	go test -race -timeout 20m ./...
 
+.PHONY: e2e-payments
+e2e-payments: $(GETH) ## Pay by request with the clients that the x402 project publishes, on go-ethereum's node
+	@tools/e2e-payments.sh $(GETH)
+
 .PHONY: bench
 bench: ## Measure against what others make of the same work, side by side
 	@go run ./bench
@@ -63,4 +68,10 @@ $(LINT): tools/go.mod tools/go.sum
 	@echo 'Building the linters, once: this takes some minutes'
 	@mkdir -p $(@D)
 	cd tools && go build -o ../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@touch $@
+
+$(GETH): test/payments/geth/go.mod test/payments/geth/go.sum
+	@echo "Building go-ethereum's node for the tests, once: this takes some minutes"
+	@mkdir -p $(@D)
+	cd test/payments/geth && go build -o $(CURDIR)/$@ github.com/ethereum/go-ethereum/cmd/geth
 	@touch $@

@@ -438,34 +438,3 @@ func TestSharesOutstanding(t *testing.T) {
 		}
 	}
 }
-
-func TestAnEditorIsBoundByTheRules(t *testing.T) {
-	t.Parallel()
-	m := synthMarket(1, 30, day("2026-03-03"))
-	r := Rank(m, DefaultRules())
-	if r.Pick == nil || len(r.Scores) < 10 || len(r.Excluded) == 0 {
-		t.Fatalf("%d scored, %d left out: %s", len(r.Scores), len(r.Excluded), r.NoPick)
-	}
-	second := r.Scores[1]
-	chosen, err := r.Choose(second.Ticker, nil, DefaultRules())
-	if err != nil || chosen.Pick.CIK != second.CIK || !chosen.Chosen || r.Chosen {
-		t.Errorf("the second best: %v", err)
-	}
-	past := []PastPick{{Date: day("2026-02-02"), CIK: second.CIK, Sector: second.Sector}}
-	if _, err := r.Choose(second.Ticker, past, DefaultRules()); err == nil || !strings.Contains(err.Error(), "picked on 2026-02-02") {
-		t.Errorf("picked a month ago: %v", err)
-	}
-	past = nil
-	for i := range 5 {
-		past = append(past, PastPick{Date: day("2026-02-02").AddDate(0, 0, i), CIK: 1, Sector: second.Sector})
-	}
-	if _, err := r.Choose(second.Ticker, past, DefaultRules()); err == nil || !strings.Contains(err.Error(), "5 of the last 19 picks are in") {
-		t.Errorf("a sector that was picked often: %v", err)
-	}
-	if _, err := r.Choose(r.Excluded[0].Ticker, nil, DefaultRules()); err == nil || !strings.Contains(err.Error(), r.Excluded[0].Reason) {
-		t.Errorf("left out: %v", err)
-	}
-	if _, err := r.Choose("NOBODY", nil, DefaultRules()); err == nil || !strings.Contains(err.Error(), "not in the universe") {
-		t.Errorf("unknown: %v", err)
-	}
-}

@@ -95,11 +95,9 @@ func (p Publications) research(ctx context.Context, t task.Task, now time.Time) 
 	if err != nil {
 		return err
 	}
-	byRule := p.Picks.Cards
-	byRule.Writer = nil // a model words the picks, not a hundred cards a week
 	cards := make([]postgres.Research, len(scores))
 	for i, s := range scores {
-		if cards[i], err = byRule.write(ctx, ranking, s, filings[s.CIK], asOf); err != nil {
+		if cards[i], err = p.Picks.Cards.write(ctx, ranking, s, filings[s.CIK], asOf); err != nil {
 			return err
 		}
 	}

@@ -16,12 +16,8 @@ import (
 	"tidemark/equity"
 	"tidemark/internal/postgres"
 	"tidemark/picks"
-	"tidemark/picks/writer"
 	"tidemark/workers"
 )
-
-// writerPatience is how long a language model may take for a card in all languages. The pick is not announced for half an hour.
-const writerPatience = 3 * time.Minute
 
 // newPicks is the job of the daily pick by the settings.
 func (p *program) newPicks(db *postgres.DB, log *slog.Logger) (workers.Picks, error) {
@@ -29,12 +25,7 @@ func (p *program) newPicks(db *postgres.DB, log *slog.Logger) (workers.Picks, er
 	if err != nil {
 		return workers.Picks{}, usageError{err}
 	}
-	cards := workers.Cards{DB: db, Patience: writerPatience, Log: log}
-	if p.settings.Writer == "anthropic" {
-		w := writer.New(writer.Options{APIKey: p.settings.AnthropicAPIKey, Model: p.settings.WriterModel, URL: p.settings.WriterURL})
-		cards.Writer, cards.Name = w, w.Name()
-	}
-	daily := workers.Picks{DB: db, Cards: cards, Announce: at.Announce, Cutoff: at.Cutoff, Log: log}
+	daily := workers.Picks{DB: db, Cards: workers.Cards{DB: db, Log: log}, Announce: at.Announce, Cutoff: at.Cutoff, Log: log}
 	for _, d := range p.definitions() {
 		daily.Signals = append(daily.Signals, d.ID)
 	}

@@ -84,11 +84,6 @@ type Settings struct {
 	RegisterLimit  Rate   `env:"REGISTER_LIMIT" default:"5/1h" roles:"up,api" help:"How many keys an address may register, as RATE_LIMIT."`
 	TrustedProxies string `env:"TRUSTED_PROXIES" roles:"up,api" help:"Addresses and networks (10.0.0.0/8), separated by commas, of the proxies in front, whose X-Forwarded-For is believed. Default: none."`
 
-	Writer          string `env:"WRITER" default:"off" roles:"up,worker" help:"Who words the research: off (texts are written by rule) or anthropic (a language model words them; what names a number that is no fact is written by rule)."`
-	WriterModel     string `env:"WRITER_MODEL" roles:"up,worker" help:"Id of the language model. Default: a model of middle size."`
-	WriterURL       string `env:"WRITER_URL" roles:"up,worker" help:"Base URL of the model's API where it is not the publisher's own."`
-	AnthropicAPIKey string `env:"ANTHROPIC_API_KEY" name:"anthropic-api-key" secret:"true" roles:"up,worker" help:"Key of the language model's API, with WRITER=anthropic."`
-
 	Concurrency int    `env:"CONCURRENCY" default:"4" roles:"up,worker" help:"How many tasks a worker runs at once."`
 	LogFormat   string `env:"LOG_FORMAT" enum:"auto,text,json" default:"auto" roles:"all" help:"auto (text on a terminal, else JSON), text or json."`
 	LogLevel    string `env:"LOG_LEVEL" enum:"debug,info,warn,error" default:"info" roles:"all" help:"debug, info, warn or error."`
@@ -160,15 +155,6 @@ func (s Settings) Validate() error {
 	}
 	if s.BillingModel != "" && s.BillingModel != "balance" && s.BillingModel != "plan" {
 		bad("BILLING_MODEL", "%q is none of balance, plan", s.BillingModel)
-	}
-	switch s.Writer {
-	case "", "off":
-	case "anthropic":
-		if s.AnthropicAPIKey == "" {
-			bad("ANTHROPIC_API_KEY", "it is needed with WRITER=anthropic")
-		}
-	default:
-		bad("WRITER", "%q is none of off, anthropic", s.Writer)
 	}
 	if _, err := s.Clocks(); err != nil {
 		errs = append(errs, err)

@@ -1,0 +1,196 @@
+// Package payments shows that payments by request keep both sides whole: real processes that are killed between any two steps, on a
+// real Postgres and a development chain; and, where `make e2e-payments` asks for it, the clients and the facilitator library that the
+// x402 project publishes, on go-ethereum's own node.
+package payments
+
+import (
+	"bufio"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"tidemark/accounts"
+	"tidemark/accounts/x402"
+	"tidemark/api"
+	"tidemark/api/view"
+	"tidemark/internal/devchain"
+	"tidemark/internal/pgtest"
+	"tidemark/internal/postgres"
+)
+
+// prices are those of the interface, in micro-dollars, by path.
+var prices = map[string]int64{
+	"/picks": 5000, "/picks/latest": 1000, "/research/NVDA": 10000, "/portfolio": 2000, "/portfolio/positions": 3000,
+	"/portfolio/history": 5000, "/sectors": 1000, "/regions": 1000, "/stocks": 5000,
+}
+
+const sold = "/api/v1/x402"
+
+// The variables by which a test starts its own binary again as an API process.
+const (
+	envDSN         = "TIDEMARK_TEST_SHOP_DSN"
+	envFacilitator = "TIDEMARK_TEST_SHOP_FACILITATOR"
+	envPayTo       = "TIDEMARK_TEST_SHOP_PAY_TO"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(envDSN) == "" {
+		pgtest.Main(m)
+		return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	if err := serve(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "shop:", err)
+		os.Exit(1)
+	}
+}
+
+// serve is an API process whose data endpoints answer with their own address. It says on stdout where it listens.
+func serve(ctx context.Context) error {
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	db, err := postgres.Open(ctx, os.Getenv(envDSN), postgres.RoleAPI)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	v, err := view.New(view.Options{Store: db, PublicURL: "http://" + ln.Addr().String(), World: view.WorldSandbox, Now: time.Now, Log: log})
+	if err != nil {
+		return err
+	}
+	seller, err := x402.NewSeller(x402.Settings{Network: "base-sepolia", PayTo: os.Getenv(envPayTo)})
+	if err != nil {
+		return err
+	}
+	facilitator, err := x402.NewClient(x402.Options{URL: os.Getenv(envFacilitator), Now: time.Now})
+	if err != nil {
+		return err
+	}
+	tariff, err := accounts.NewTariff(accounts.ModelBalance, "")
+	if err != nil {
+		return err
+	}
+	payments := api.NewPayments(api.PaymentsOptions{
+		Seller: seller, Facilitator: facilitator, Tariff: tariff, Store: db, Now: time.Now, Patience: 200 * time.Millisecond, Log: log,
+	})
+	data := map[string]api.Build{}
+	for _, e := range tariff.Endpoints() {
+		data[e.Path] = func(r *http.Request, _ api.Caller) (api.Answer, error) {
+			if t := r.PathValue("ticker"); t != "" && t != "NVDA" {
+				return api.Answer{}, postgres.ErrNotFound
+			}
+			body := fmt.Appendf(nil, "{\"data\":%q}\n", r.URL.Path)
+			return api.Answer{Document: view.NewDocument(view.TypeJSON, view.CachePublic, body, time.Time{})}, nil
+		}
+	}
+	srv := api.New(api.Options{View: v, Data: data, Payments: payments, Log: log})
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return v.Run(ctx) })
+	g.Go(func() error { return payments.Run(ctx) })
+	g.Go(func() error { return srv.Serve(ctx, ln) })
+	fmt.Println("http://" + ln.Addr().String())
+	return g.Wait()
+}
+
+// shop is an API process that can be killed and started again on the same database.
+type shop struct {
+	t                       *testing.T
+	dsn, facilitator, payTo string
+	url                     string
+	cmd                     *exec.Cmd
+}
+
+func (s *shop) start() {
+	s.t.Helper()
+	s.cmd = exec.CommandContext(context.WithoutCancel(s.t.Context()), os.Args[0])
+	s.cmd.Env = append(os.Environ(), envDSN+"="+s.dsn, envFacilitator+"="+s.facilitator, envPayTo+"="+s.payTo)
+	s.cmd.Stderr = s.t.Output()
+	out, err := s.cmd.StdoutPipe()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := s.cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	cmd := s.cmd
+	s.t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		s.t.Fatalf("the API process does not say where it listens: %v", err)
+	}
+	s.url = strings.TrimSpace(line)
+}
+
+// kill ends the process as a power cut would.
+func (s *shop) kill() {
+	_ = s.cmd.Process.Kill()
+}
+
+// buy asks for a ware with a payment, and returns status 0 when the connection broke.
+func (s *shop) buy(path string, header [2]string) (status int, body string) {
+	s.t.Helper()
+	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.url+sold+path, nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if header[0] != "" {
+		r.Header.Set(header[0], header[1])
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer func() { _ = resp.Body.Close() }()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return 0, err.Error()
+	}
+	return resp.StatusCode, string(b)
+}
+
+// payment makes the header that pays a price from an account of the development chain.
+func payment(t *testing.T, c *devchain.Chain, version int, payTo string, micro int64, nonce byte) [2]string {
+	t.Helper()
+	now := time.Now()
+	a, err := c.Authorize(t.Context(), 4, payTo, micro, now.Add(-10*time.Minute), now.Add(time.Minute), [32]byte{nonce})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := map[string]any{"x402Version": version, "payload": map[string]any{"signature": a.Signature, "authorization": a}}
+	name := x402.HeaderPaymentV1
+	if version == x402.V1 {
+		p["scheme"], p["network"] = "exact", "base-sepolia"
+	} else {
+		name = x402.HeaderPaymentV2
+		p["accepted"] = map[string]any{
+			"scheme": "exact", "network": "eip155:84532", "amount": a.Value, "asset": devchain.TokenAddress.Hex(), "payTo": payTo,
+			"maxTimeoutSeconds": 60, "extra": map[string]any{"name": "USDC", "version": "2"},
+		}
+	}
+	b, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return [2]string{name, base64.StdEncoding.EncodeToString(b)}
+}
