@@ -222,6 +222,9 @@ func (e *Engine) store(ctx context.Context, a *answer, known *answer) error {
 func (e *Engine) unanswered(ctx context.Context, a answer, h http.Header) error {
 	status := a.fetch.Status
 	pause := retryAfter(h, a.fetch.FetchedAt)
+	if status == http.StatusForbidden {
+		pause = max(pause, a.question.limits.Forbidden)
+	}
 	kind := Refused
 	if pause > 0 || Passing(status) {
 		kind = Temporary

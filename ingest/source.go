@@ -54,6 +54,9 @@ type Limits struct {
 	ContentTypes []string
 	// Pages bounds how often Batch.Next is followed in one run.
 	Pages int
+	// Forbidden is how long nobody asks the host again after status 403, where that is how the publisher tells those who ask too much
+	// to stay away; the trouble then is Temporary. Zero: 403 is a no that stands.
+	Forbidden time.Duration
 }
 
 // Request is one thing to ask. The zero Method is GET.
@@ -85,7 +88,7 @@ type Reading = series.Reading
 // Coverage claims that every observation of a series in a window is in the batch: a known one that is not has been withdrawn.
 type Coverage = series.Coverage
 
-// Batch is what one answer held: readings of series, or what it said of companies, or both. All lists are in any order.
+// Batch is what one answer held: readings of series, or what it said of companies, or both. Lists are in any order, but for Companies.
 type Batch struct {
 	// Readings without two of one series at one time.
 	Readings []Reading
@@ -95,8 +98,8 @@ type Batch struct {
 	// answered between then and now stays what it was.
 	Vintages []series.Observation
 
-	// Companies without two of one CIK. An empty field says nothing: this answer does not know, and takes nothing back. Listings
-	// without dates are those at the time of the answer.
+	// Companies without two of one CIK, in the answer's own order: a list by size begins with the largest. An empty field says nothing:
+	// this answer does not know, and takes nothing back. Listings without dates are those at the time of the answer.
 	Companies []equity.Company
 	// Filings without two of one company and accession number. What several companies file together is a filing of each.
 	Filings []equity.Filing

@@ -29,15 +29,15 @@ const (
 var currentForms = []string{"8-K", "10-Q", "10-K", "20-F", "40-F", "6-K", "25"}
 
 // Current declares the newest filings of all companies, of the forms that matter here: who filed what within the last business day
-// or so, minutes after the SEC took it. It tells whom to ask for more. A window is asked for by its beginning: no page is read after
-// one that goes back before it.
+// or so, minutes after the SEC took it. It tells whom to ask for more: in the morning about what came in the evening, and after the
+// close. A window is asked for by its beginning: no page is read after one that goes back before it.
 func Current(userAgent string) ingest.Source {
 	return ingest.Source{
 		ID: "edgar-current", Name: "SEC EDGAR, newest filings", Publisher: publisher, License: license,
 		HomeURL: "https://www.sec.gov/edgar/searchedgar/currentevents",
-		Cadence: series.Cadence{Cron: "5 6-22 * * MON-FRI", Zone: zoneName, CatchUp: series.CatchUpSkip},
+		Cadence: series.Cadence{Cron: "5 8,17 * * MON-FRI", Zone: zoneName, CatchUp: series.CatchUpLatest},
 		Limits: ingest.Limits{
-			Interval: interval, Timeout: time.Minute, MaxBytes: 4 << 20, Pages: currentPages,
+			Interval: interval, Timeout: time.Minute, MaxBytes: 4 << 20, Pages: currentPages, Forbidden: forbidden,
 			ContentTypes: []string{"application/atom+xml", "application/xml", "text/xml"},
 		},
 		Request: func(w series.Window) ([]ingest.Request, error) {

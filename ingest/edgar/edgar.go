@@ -18,7 +18,6 @@ import (
 
 	"tidemark/equity"
 	"tidemark/ingest"
-	"tidemark/series"
 )
 
 const (
@@ -30,8 +29,12 @@ const (
 	license   = "SEC EDGAR, public information that may be copied and passed on without permission; source: U.S. Securities and Exchange Commission."
 )
 
-// interval is what the engine leaves between two questions to one host: five a second to each of the two hosts.
-const interval = 200 * time.Millisecond
+const (
+	// interval is what the engine leaves between two questions to one host: five a second to each of the two hosts.
+	interval = 200 * time.Millisecond
+	// forbidden is how long the SEC shuts out who asks too much: ten minutes, in which further questions do not count in one's favour.
+	forbidden = 11 * time.Minute
+)
 
 // errNoAgent refuses a source that would not say who asks.
 var errNoAgent = errors.New(`the setting SEC_USER_AGENT names nobody: the SEC answers only programs that say who asks and where ` +
@@ -102,14 +105,10 @@ func wrap(what string, batch ingest.Batch, err error) (ingest.Batch, error) {
 	return batch, nil
 }
 
-// nightly is when the filings of a day are in: the SEC takes them until 22:00.
-func nightly(minute int) series.Cadence {
-	return series.Cadence{Cron: fmt.Sprintf("%d 22 * * MON-FRI", minute), Zone: zoneName, CatchUp: series.CatchUpLatest}
-}
-
 // json is the limits of the sources that answer in JSON. The facts of a large bank are 15 MB, its filings more.
 func jsonLimits(pages int) ingest.Limits {
 	return ingest.Limits{
 		Interval: interval, Timeout: 2 * time.Minute, MaxBytes: 64 << 20, ContentTypes: []string{"application/json"}, Pages: pages,
+		Forbidden: forbidden,
 	}
 }

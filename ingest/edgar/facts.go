@@ -24,12 +24,12 @@ var factsFile = regexp.MustCompile(`^/api/xbrl/companyfacts/CIK([0-9]{10})\.json
 // answered 404, which is no failure: it has no facts. The archive holds the rest of each answer too.
 //
 // Figures come minutes to a day after their filing, at times weeks. What a company states in another currency or by other rules than
-// those of the United States is not mixed in: a fact has its unit and its taxonomy.
+// those of the United States is not mixed in: a fact has its unit and its taxonomy. It has no cadence: a company is asked about when it
+// has filed a report.
 func Facts(userAgent string, universe []equity.CIK) ingest.Source {
 	return ingest.Source{
 		ID: "edgar-facts", Name: "SEC EDGAR, figures of companies' reports", Publisher: publisher, License: license,
 		HomeURL: "https://www.sec.gov/search-filings/edgar-application-programming-interfaces",
-		Cadence: nightly(40),
 		Limits:  jsonLimits(1),
 		Request: func(series.Window) ([]ingest.Request, error) {
 			list, err := each(universe, func(c equity.CIK) string {

@@ -33,12 +33,12 @@ var (
 
 // Submissions declares who the companies of a universe are and what they filed: for each company an answer with the newest
 // filings, at least a thousand or those of a year, and further pages with the older ones. A window is asked for by its beginning:
-// pages that end before it are left out. The rows of a page are not: they cost nothing.
+// pages that end before it are left out. The rows of a page are not: they cost nothing. It has no cadence: a company is asked about when
+// one of the other sources says that there is something new.
 func Submissions(userAgent string, universe []equity.CIK) ingest.Source {
 	return ingest.Source{
 		ID: "edgar-submissions", Name: "SEC EDGAR, companies and their filings", Publisher: publisher, License: license,
 		HomeURL: "https://www.sec.gov/search-filings/edgar-application-programming-interfaces",
-		Cadence: nightly(15),
 		Limits:  jsonLimits(200),
 		Request: func(w series.Window) ([]ingest.Request, error) {
 			list, err := each(universe, func(c equity.CIK) string {

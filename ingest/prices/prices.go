@@ -110,9 +110,9 @@ var newYork = sync.OnceValue(func() *time.Location {
 	return zone
 })
 
-// evening is when the closes of a day are official and sources have them.
+// evening is when the closes of a day are official. Some sources have them an hour later.
 func evening() series.Cadence {
-	return series.Cadence{Cron: "35 16 * * MON-FRI", Zone: zoneName, CatchUp: series.CatchUpLatest}
+	return series.Cadence{Cron: "20 16 * * MON-FRI", Zone: zoneName, CatchUp: series.CatchUpLatest}
 }
 
 // browser is how programs have to call themselves to services that answer browsers only.

@@ -21,8 +21,8 @@ import (
 type EquityLoad struct {
 	// Fetch is the answer's row in the ledger. Its ID, Source and FetchedAt are read.
 	Fetch series.Fetch
-	// Notice tells that the answer only announces, like a list of all companies or of the newest filings: it adds what is unknown and
-	// changes nothing that is known. What it leaves open is asked of another source.
+	// Notice tells that the answer only names companies, as a list of all does: it adds those that are unknown and changes nothing that
+	// is known. What it leaves open is asked of another source.
 	Notice bool
 	// Asked lists companies that the answer is about although it may hold nothing of them: the source has been asked about them.
 	Asked []equity.CIK

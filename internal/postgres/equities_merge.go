@@ -23,7 +23,7 @@ const mergeFilingsSQL = `
 		order by f.edition desc
 		limit 1
 	) k on true
-	where a.grp = @grp and (k.edition is null or not a.notice and k.known_at < a.fetched_at
+	where a.grp = @grp and (k.edition is null or k.known_at < a.fetched_at
 		and (k.form, k.filed, k.accepted_at, k.period, k.items, k.url) is distinct from (s.form, s.filed, s.accepted_at, s.period, s.items, s.url))`
 
 const mergeFactsSQL = `

@@ -88,6 +88,11 @@ func (db *DB) Histories(ctx context.Context, ids []equity.CIK, to, asOf time.Tim
 	return db.histories(ctx, ids, time.Time{}, to, asOf)
 }
 
+// RecentHistories is Histories without what is older than a day.
+func (db *DB) RecentHistories(ctx context.Context, ids []equity.CIK, from, to, asOf time.Time) (picks.Prices, error) {
+	return db.histories(ctx, ids, from, to, asOf)
+}
+
 // BenchmarkHistory is Histories of the benchmark.
 func (db *DB) BenchmarkHistory(ctx context.Context, to, asOf time.Time) (picks.History, error) {
 	all, err := db.Histories(ctx, []equity.CIK{equity.Benchmark}, to, asOf)

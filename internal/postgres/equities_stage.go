@@ -13,7 +13,7 @@ import (
 
 const stageEquitiesSQL = `
 	create temporary table if not exists stage_answers (
-		load int not null, grp int not null, source text not null, fetch_id bigint not null, fetched_at timestamptz not null, notice boolean not null);
+		load int not null, grp int not null, source text not null, fetch_id bigint not null, fetched_at timestamptz not null);
 	create temporary table if not exists stage_filings (
 		load int not null, cik bigint not null, accession text not null, form text not null, filed date not null,
 		accepted_at timestamptz, period date, items text not null, url text not null);
@@ -41,13 +41,12 @@ func stageEquities(ctx context.Context, c *pgx.Conn, loads []EquityLoad, groups 
 	for g, s := range groups {
 		for i := s.from; i < s.to; i++ {
 			l := loads[i]
-			answers.row(6)
+			answers.row(5)
 			answers.int4(int32(i))
 			answers.int4(int32(g))
 			answers.text(l.Fetch.Source)
 			answers.int8(l.Fetch.ID)
 			answers.time(l.Fetch.FetchedAt)
-			answers.bool(l.Notice)
 			for _, f := range l.Filings {
 				filings.filing(i, f)
 			}
@@ -66,7 +65,7 @@ func stageEquities(ctx context.Context, c *pgx.Conn, loads []EquityLoad, groups 
 		rows           *copyRows
 		table, columns string
 	}{
-		{&answers, "stage_answers", "load, grp, source, fetch_id, fetched_at, notice"},
+		{&answers, "stage_answers", "load, grp, source, fetch_id, fetched_at"},
 		{&filings, "stage_filings", "load, cik, accession, form, filed, accepted_at, period, items, url"},
 		{&facts, "stage_facts", "load, cik, taxonomy, tag, unit, period_end, days, accession, form, filed, value, fy, fp"},
 		{&bars, "stage_bars", "load, cik, source, date, open, high, low, close, volume"},

@@ -1,0 +1,85 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tidemark/equity"
+	"tidemark/workers/task"
+)
+
+// AskedEquities returns when a source (by its id) was last asked about each company; a company that it was never asked about is not in
+// the map.
+func (db *DB) AskedEquities(ctx context.Context, source string) (map[equity.CIK]time.Time, error) {
+	rows, err := db.pool.Query(ctx, `select cik, confirmed_at from equity_watermarks where source = @source`, pgx.NamedArgs{"source": source}) // primary key
+	if err != nil {
+		return nil, fmt.Errorf("read what %s was asked: %w", source, err)
+	}
+	all := map[equity.CIK]time.Time{}
+	var id equity.CIK
+	var at time.Time
+	if _, err := pgx.ForEachRow(rows, []any{&id, &at}, func() error { all[id] = at; return nil }); err != nil {
+		return nil, fmt.Errorf("read what %s was asked: %w", source, err)
+	}
+	return all, nil
+}
+
+const awaitedFactsSQL = `
+	select distinct f.cik
+	from filings f
+	where f.filed >= @since and f.form = any(@forms)
+		and not exists (select from facts x where x.cik = f.cik and x.accession = f.accession)
+	order by f.cik` // primary key of facts
+
+// AwaitedFacts lists the companies that filed a report of one of the forms on a day or later, of which no figure has come yet.
+func (db *DB) AwaitedFacts(ctx context.Context, since time.Time, forms []string) ([]equity.CIK, error) {
+	rows, err := db.pool.Query(ctx, awaitedFactsSQL, pgx.NamedArgs{"since": since, "forms": forms})
+	if err != nil {
+		return nil, fmt.Errorf("look for reports without figures: %w", err)
+	}
+	list, err := pgx.CollectRows(rows, pgx.RowTo[equity.CIK])
+	if err != nil {
+		return nil, fmt.Errorf("look for reports without figures: %w", err)
+	}
+	return list, nil
+}
+
+// LastSucceeded returns the newest slot before an instant for which a run of a job and subject succeeded, and whether there is one.
+func (db *DB) LastSucceeded(ctx context.Context, job, subject string, before time.Time) (slot time.Time, ok bool, err error) {
+	err = db.pool.QueryRow(ctx, `
+		select slot from runs
+		where job = @job and subject = @subject and slot < @before and status = 'succeeded'
+		order by slot desc
+		limit 1`, // unique (job, subject, slot)
+		pgx.NamedArgs{"job": job, "subject": subject, "before": before}).Scan(&slot)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return time.Time{}, false, nil
+	}
+	if err != nil {
+		return time.Time{}, false, fmt.Errorf("look up the last run of %s %s: %w", job, subject, err)
+	}
+	return slot, true, nil
+}
+
+// MakeDue makes a job due for an instant because another one brought something for it, while the attempt that f names is the current
+// one. A run for that instant that is over, or under way, is begun again.
+func (db *DB) MakeDue(ctx context.Context, f task.Fence, job, subject string, at time.Time) error {
+	p := task.Policies[job]
+	err := db.tx(ctx, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, dependentsSQL, pgx.NamedArgs{
+			"job": job, "subjects": []string{subject}, "at": at, "queue": p.Queue, "max_attempts": p.MaxAttempts,
+		})
+		if err != nil {
+			return err
+		}
+		return hold(ctx, tx, f, 0)
+	})
+	if err != nil {
+		return fmt.Errorf("make %s %s due: %w", job, subject, err)
+	}
+	return nil
+}
