@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tidemark/backfill"
+	"tidemark/calendar"
 	"tidemark/ingest"
 	"tidemark/ingest/sources"
 	"tidemark/ingest/world"
@@ -22,7 +23,7 @@ import (
 // engine asks the sandbox as it is at an instant. A part of an address that is named gets no good answer.
 func (r record) engine(at time.Time, broken string) *ingest.Engine {
 	now := func() time.Time { return at }
-	sandbox := sources.Sandbox(synth.World{Seed: 7, Now: now})
+	sandbox := sources.Sandbox(synth.World{Seed: 7, Now: now}, calendar.IsTradingDay)
 	return &ingest.Engine{
 		Transport: world.Sandbox(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			if broken != "" && strings.Contains(req.URL.String(), broken) {

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tidemark/backfill"
+	"tidemark/calendar"
 	"tidemark/ingest"
 	"tidemark/ingest/archive"
 	"tidemark/ingest/sources"
@@ -53,7 +54,7 @@ func (r record) live(t *testing.T, src ingest.Source, months int) {
 	t.Helper()
 	clock := world.NewStepped(time.Date(2025, 10, 1, 15, 0, 0, 0, time.UTC))
 	e := &ingest.Engine{
-		Transport: world.Sandbox(sources.Sandbox(synth.World{Seed: 7, Now: clock.Now}), world.SandboxOptions{Now: clock.Now}),
+		Transport: world.Sandbox(sources.Sandbox(synth.World{Seed: 7, Now: clock.Now}, calendar.IsTradingDay), world.SandboxOptions{Now: clock.Now}),
 		Now:       clock.Now, Ledger: r.db, Archive: r.store, Offline: true,
 	}
 	for range months {

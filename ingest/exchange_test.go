@@ -221,6 +221,28 @@ func TestALongRetryAfterEndsTheRun(t *testing.T) {
 	}
 }
 
+func TestAHostThatForbidsIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		w.WriteHeader(http.StatusForbidden)
+	})
+	r := newRig(s.Client().Transport)
+	src := feed(s.URL+"/a", s.URL+"/b")
+	src.Limits.Forbidden = 10 * time.Minute
+	_, err := r.collect(t, src)
+	if e := failureOf(t, err, ingest.Temporary); e.RetryAfter != 10*time.Minute || e.Status != http.StatusForbidden || asked != 1 {
+		t.Errorf("asked %d times: status %d and RetryAfter %s, want once, 403 and 10m", asked, e.Status, e.RetryAfter)
+	}
+	if got := r.ledger.delays[strings.TrimPrefix(s.URL, "http://")]; got != 10*time.Minute {
+		t.Errorf("the other processes were told to wait %s, want 10m", got)
+	}
+	// To other publishers 403 is a no that stands.
+	_, err = newRig(s.Client().Transport).collect(t, feed(s.URL+"/a"))
+	failureOf(t, err, ingest.Refused)
+}
+
 func TestAnUpstreamThatHangsIsLeft(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"tidemark/calendar"
 	"tidemark/ingest"
 	"tidemark/ingest/archive"
 	"tidemark/ingest/sources"
@@ -103,7 +104,7 @@ func (p *program) newSandbox(ctx context.Context, db *postgres.DB) (*realm, erro
 		r.stepped.Follow()
 	}
 	r.now = r.stepped.Now
-	r.transport = world.Sandbox(sources.Sandbox(synth.World{Seed: p.settings.SandboxSeed, Now: r.now}), world.SandboxOptions{
+	r.transport = world.Sandbox(sources.Sandbox(synth.World{Seed: p.settings.SandboxSeed, Now: r.now}, calendar.IsTradingDay), world.SandboxOptions{
 		Now: r.now, Latency: p.settings.SandboxDelay,
 	})
 	return r, nil

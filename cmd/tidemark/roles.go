@@ -106,6 +106,9 @@ func (p *program) openArchive(ctx context.Context) (*archive.Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the archive (ARCHIVE_URL): %w", err)
 	}
+	if p.settings.World == "sandbox" {
+		store.Relax()
+	}
 	return store, nil
 }
 
@@ -165,12 +168,21 @@ func (p *program) newWorker(db *postgres.DB, w *realm, store *archive.Store) (*w
 	if err != nil {
 		return nil, err
 	}
+	engine := p.newEngine(db, w, store)
+	equities, err := p.equities(db, w, engine, store)
+	if err != nil {
+		return nil, err
+	}
+	for _, why := range p.unfollowed() {
+		log.Warn("there will be no picks", "why", why)
+	}
 	return workers.New(workers.Options{
 		DB:       db,
 		RedisURL: p.settings.RedisURL,
 		Handlers: map[string]workers.Handler{
-			task.Ingest:   workers.Ingest{DB: db, Engine: p.newEngine(db, w, store), Sources: byID, Dependents: dependents(list, defs)}.Run,
+			task.Ingest:   workers.Ingest{DB: db, Engine: engine, Sources: byID, Dependents: dependents(list, defs)}.Run,
 			task.Signal:   computed.Run,
+			task.Equities: equities.Run,
 			task.Backfill: workers.Backfills{DB: db, Signals: computed, Archive: store, Sources: byID, Now: w.now}.Run,
 			task.Pick:     daily.Run,
 			task.Announce: workers.Announcements{DB: db, Log: log}.Run,

@@ -177,5 +177,5 @@ func (p *program) knows(job, subject string) bool {
 
 func (p *program) schedule() []task.Schedule {
 	at, _ := p.settings.Clocks() // checked at the start
-	return schedule(p.sources(), p.definitions(), at)
+	return append(schedule(p.sources(), p.definitions(), at), p.equitySchedule()...)
 }

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/fileblob"
@@ -39,8 +40,8 @@ var digestForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
 // processes on one folder or bucket.
 type Store struct {
 	bucket *blob.Bucket
-	// local tells that blobs are files, which can be forced to the disk.
-	local bool
+	// durable tells that blobs are files, which are forced to the disk.
+	durable bool
 }
 
 var _ ingest.Archive = (*Store)(nil)
@@ -89,13 +90,18 @@ func openFolder(dir string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the archive %s: %w", dir, err)
 	}
-	return &Store{bucket: bucket, local: true}, nil
+	return &Store{bucket: bucket, durable: true}, nil
 }
 
 func digestOf(body []byte) string {
 	sum := sha256.Sum256(body)
 	return hex.EncodeToString(sum[:])
 }
+
+// Relax makes the store leave it to the system when a body reaches the disk: a power cut may take the newest, a crash of the program
+// none. It is for a world whose answers are made up, where forcing each to the disk would take most of the time. It is called before
+// the store is used.
+func (s *Store) Relax() { s.durable = false }
 
 // Close releases the bucket.
 func (s *Store) Close() error { return s.bucket.Close() }
@@ -154,16 +160,24 @@ func (s *Store) Get(ctx context.Context, digest string) ([]byte, error) {
 	return nil, fmt.Errorf("%w: there is no %s", ingest.ErrNotArchived, blobKey(digest))
 }
 
+// packers are compressors at rest: to make one takes longer than to compress a small body.
+var packers = sync.Pool{New: func() any {
+	w, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
+	if err != nil {
+		panic(err) // the level is one of the package's own
+	}
+	return w
+}}
+
 // pack compresses a body where that pays. The name says whether it did.
 func pack(key string, body []byte) (string, []byte, error) {
 	if len(body) < compressFrom {
 		return key, body, nil
 	}
 	var packed bytes.Buffer
-	w, err := gzip.NewWriterLevel(&packed, gzip.BestSpeed)
-	if err != nil {
-		return "", nil, err
-	}
+	w := packers.Get().(*gzip.Writer)
+	defer packers.Put(w)
+	w.Reset(&packed)
 	if _, err := w.Write(body); err != nil {
 		return "", nil, err
 	}
@@ -204,7 +218,7 @@ func (s *Store) write(ctx context.Context, key string, stored []byte) (err error
 		ContentType:                 "application/octet-stream",
 		DisableContentTypeDetection: true,
 		BeforeWrite: func(as func(any) bool) error {
-			if s.local {
+			if s.durable {
 				as(&file)
 			}
 			return nil

@@ -4,13 +4,16 @@ package sources
 
 import (
 	"net/http"
+	"time"
 
 	"tidemark/ingest"
+	"tidemark/ingest/edgar"
 	"tidemark/ingest/eia"
 	"tidemark/ingest/fed"
 	"tidemark/ingest/fred"
 	"tidemark/ingest/nass"
 	"tidemark/ingest/portwatch"
+	"tidemark/ingest/prices"
 	"tidemark/ingest/temis"
 	"tidemark/ingest/world/synth"
 	"tidemark/ingest/worldbank"
@@ -40,9 +43,10 @@ func All(keys Keys) []ingest.Source {
 	return append(list, fred.Sources(keys.FRED)...)
 }
 
-// Sandbox answers for all upstreams, by host, in their wire forms and with synthetic figures. A host that no source asks is
-// answered 404. The handler is safe for concurrent use.
-func Sandbox(w synth.World) http.Handler {
+// Sandbox answers for all upstreams, by host, in their wire forms and with synthetic figures, those of companies and prices included,
+// whose sources are declared for a universe and are not among All. trading tells on which days the exchange is open. A host that no
+// source asks is answered 404. The handler is safe for concurrent use.
+func Sandbox(w synth.World, trading func(day time.Time) bool) http.Handler {
 	mux := http.NewServeMux()
 	eia.Sandbox(mux, w)
 	worldbank.Sandbox(mux, w)
@@ -51,5 +55,7 @@ func Sandbox(w synth.World) http.Handler {
 	temis.Sandbox(mux, w)
 	fed.Sandbox(mux, w)
 	fred.Sandbox(mux, w)
+	edgar.Sandbox(mux, w)
+	prices.Sandbox(mux, w, trading)
 	return mux
 }

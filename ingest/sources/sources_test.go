@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/robfig/cron/v3"
 
+	"tidemark/calendar"
 	"tidemark/ingest"
 	"tidemark/ingest/sources"
 	"tidemark/ingest/world/synth"
@@ -124,7 +125,7 @@ func TestSchedulesKeepClearOfTheClockChange(t *testing.T) {
 func TestSandboxAnswersEverySource(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 5, 14, 12, 0, 0, 0, time.UTC)
-	handler := sources.Sandbox(synth.World{Seed: 1, Now: func() time.Time { return now }})
+	handler := sources.Sandbox(synth.World{Seed: 1, Now: func() time.Time { return now }}, calendar.IsTradingDay)
 	ask := func(r ingest.Request) *httptest.ResponseRecorder {
 		if r.Method == "" {
 			r.Method = http.MethodGet

@@ -44,6 +44,12 @@ type Settings struct {
 	PortWatchAck string `env:"PORTWATCH_LICENSE_ACK" name:"portwatch-license-ack" roles:"up,scheduler,worker" help:"yes: this service may use IMF PortWatch, whose terms allow non-commercial and research use. Without it hormuz-transit gets no data outside the sandbox and replay worlds."`
 	UserAgent    string `env:"USER_AGENT" roles:"up,worker" help:"How upstreams see this program; give a way to reach you. Default: Tidemark and PUBLIC_URL."`
 
+	Universe          string `env:"UNIVERSE" default:"top 300" roles:"up,worker" help:"Which companies are followed: top N (the largest of the SEC's list), or tickers and CIKs (AAPL,MSFT,BRK-B,0000320193), or @FILE with such a list. Who was followed once stays."`
+	SECUserAgent      string `env:"SEC_USER_AGENT" name:"sec-user-agent" roles:"up,scheduler,worker" help:"How this program calls itself to the SEC, which answers only those who name an address to write to: \"Example Research admin@example.com\". Without it no company is followed in the live world."`
+	TiingoAPIKey      string `env:"TIINGO_API_KEY" name:"tiingo-api-key" secret:"true" roles:"up,scheduler,worker" help:"Key of Tiingo, the source of daily prices where it is set. Terms: https://www.tiingo.com/about/terms"`
+	PricesFolder      string `env:"PRICES_FOLDER" roles:"up,scheduler,worker" help:"Folder of CSV files with daily prices, TICKER.csv with the columns date and close at least: the source of prices where TIINGO_API_KEY is not set."`
+	PricesPersonalUse string `env:"PRICES_PERSONAL_USE" roles:"up,scheduler,worker" help:"yahoo or nasdaq: ask that service for prices where neither TIINGO_API_KEY nor PRICES_FOLDER is set. Their terms allow personal use and no redistribution (https://legal.yahoo.com/us/en/yahoo/terms/otos/index.html, https://www.nasdaq.com/legal/legal-terms), and neither is a supported service: to set this is to accept that. Nasdaq states no dividends."`
+
 	LedgerRemote        string `env:"LEDGER_REMOTE" secret:"true" roles:"up,worker" help:"Where the git ledger of the picks is pushed to: an https, ssh or file URL, or user@host:path. Without it the ledger stays local."`
 	LedgerURL           string `env:"LEDGER_URL" name:"ledger-url" roles:"up,worker" help:"Where readers find the ledger, as answers say it. Default: LEDGER_REMOTE where that is an https URL."`
 	LedgerBranch        string `env:"LEDGER_BRANCH" default:"main" roles:"up,worker" help:"The branch of the ledger."`
@@ -161,6 +167,14 @@ func (s Settings) Validate() error {
 	}
 	if _, err := s.Proxies(); err != nil {
 		bad("TRUSTED_PROXIES", "%w", err)
+	}
+	if s.SECUserAgent != "" && !strings.Contains(s.SECUserAgent, "@") {
+		bad("SEC_USER_AGENT", "%q names no address to write to, such as in \"Example Research admin@example.com\"", s.SECUserAgent)
+	}
+	switch s.PricesPersonalUse {
+	case "", "yahoo", "nasdaq":
+	default:
+		bad("PRICES_PERSONAL_USE", "%q is none of yahoo, nasdaq", s.PricesPersonalUse)
 	}
 	if s.Concurrency < 1 {
 		bad("CONCURRENCY", "%d is less than 1", s.Concurrency)

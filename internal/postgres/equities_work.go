@@ -29,23 +29,26 @@ func (db *DB) AskedEquities(ctx context.Context, source string) (map[equity.CIK]
 }
 
 const awaitedFactsSQL = `
-	select distinct f.cik
+	select f.cik, max(f.filed)
 	from filings f
 	where f.filed >= @since and f.form = any(@forms)
 		and not exists (select from facts x where x.cik = f.cik and x.accession = f.accession)
-	order by f.cik` // primary key of facts
+	group by f.cik` // primary key of facts
 
-// AwaitedFacts lists the companies that filed a report of one of the forms on a day or later, of which no figure has come yet.
-func (db *DB) AwaitedFacts(ctx context.Context, since time.Time, forms []string) ([]equity.CIK, error) {
+// AwaitedFacts lists the companies that filed a report of one of the forms on a day or later, of which no figure has come yet, with the
+// date of the newest such report.
+func (db *DB) AwaitedFacts(ctx context.Context, since time.Time, forms []string) (map[equity.CIK]time.Time, error) {
 	rows, err := db.pool.Query(ctx, awaitedFactsSQL, pgx.NamedArgs{"since": since, "forms": forms})
 	if err != nil {
 		return nil, fmt.Errorf("look for reports without figures: %w", err)
 	}
-	list, err := pgx.CollectRows(rows, pgx.RowTo[equity.CIK])
-	if err != nil {
+	all := map[equity.CIK]time.Time{}
+	var id equity.CIK
+	var filed time.Time
+	if _, err := pgx.ForEachRow(rows, []any{&id, &filed}, func() error { all[id] = filed; return nil }); err != nil {
 		return nil, fmt.Errorf("look for reports without figures: %w", err)
 	}
-	return list, nil
+	return all, nil
 }
 
 // LastSucceeded returns the newest slot before an instant for which a run of a job and subject succeeded, and whether there is one.

@@ -11,6 +11,8 @@ import (
 const (
 	Ingest = "ingest" // subject: a source id
 	Signal = "signal" // subject: a signal id
+	// Equities brings one of the sources about companies up to date. Subject: its id.
+	Equities = "equities"
 	// Backfill does some slots of a backfill, or reads a source's archive again for one. Subject: the backfill's number, for the
 	// latter with a slash and the source id.
 	Backfill = "backfill"
@@ -64,6 +66,9 @@ type Policy struct {
 var Policies = map[string]Policy{
 	Ingest: {Queue: Default, Timeout: 10 * time.Minute, MaxAttempts: 8, Backoff: 20 * time.Second},
 	Signal: {Queue: Critical, Timeout: 2 * time.Minute, MaxAttempts: 8, Backoff: 5 * time.Second},
+	// The first run of a large universe takes long. Some publishers have the closes an hour or two after the exchange: the attempts
+	// reach from twenty past four to seven in the evening.
+	Equities: {Queue: Default, Timeout: 30 * time.Minute, MaxAttempts: 12, Backoff: 20 * time.Second},
 	// A run with slots ends itself after seconds; reading an archive may take long.
 	Backfill: {Queue: Low, Timeout: 30 * time.Minute, MaxAttempts: 8, Backoff: 5 * time.Second},
 	// They wait for prices by attempts: enough of them for a whole day.

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"tidemark/equity"
+	"tidemark/ingest"
+	"tidemark/ingest/archive"
+	"tidemark/ingest/edgar"
+	"tidemark/ingest/prices"
+	"tidemark/internal/postgres"
+	"tidemark/series"
+	"tidemark/workers"
+	"tidemark/workers/task"
+)
+
+// secAgent is how the SEC sees this program; empty where the operator has yet to say. Nobody is asked outside the live world.
+func (p *program) secAgent() string {
+	if p.settings.SECUserAgent == "" && p.settings.World != "live" {
+		return "Tidemark " + p.settings.World + "@tidemark.example"
+	}
+	return p.settings.SECUserAgent
+}
+
+// priceSource is the publisher of prices that the settings choose, as a source for some shares; nil where they choose none.
+func (p *program) priceSource() func([]prices.Share) ingest.Source {
+	s := p.settings
+	switch {
+	case s.World == "sandbox":
+		return prices.Yahoo
+	case s.TiingoAPIKey != "":
+		return func(all []prices.Share) ingest.Source { return prices.Tiingo(s.TiingoAPIKey, all) }
+	case s.PricesFolder != "":
+		return func([]prices.Share) ingest.Source { return prices.CSV() }
+	case s.PricesPersonalUse == "yahoo":
+		return prices.Yahoo
+	case s.PricesPersonalUse == "nasdaq":
+		return prices.Nasdaq
+	}
+	return nil
+}
+
+// unfollowed says why companies or their prices are not followed, and what to set; empty where they are.
+func (p *program) unfollowed() []string {
+	var why []string
+	if p.secAgent() == "" {
+		why = append(why, "no company is followed: set SEC_USER_AGENT to a name and an address to write to")
+	}
+	if p.priceSource() == nil {
+		why = append(why, "no source of daily prices is chosen: set TIINGO_API_KEY, PRICES_FOLDER or PRICES_PERSONAL_USE")
+	}
+	return why
+}
+
+// equitySchedule lists the fetches about companies.
+func (p *program) equitySchedule() []task.Schedule {
+	var list []task.Schedule
+	add := func(s ingest.Source) {
+		list = append(list, task.Schedule{
+			Job: task.Equities, Subject: s.ID, Cron: s.Cadence.Cron, Zone: s.Cadence.Zone, CatchUp: string(s.Cadence.CatchUp),
+		})
+	}
+	agent := p.secAgent()
+	if agent == "" {
+		return nil // there is nobody whose prices could be asked
+	}
+	add(edgar.Companies(agent))
+	add(edgar.Current(agent))
+	if source := p.priceSource(); source != nil {
+		add(source(nil))
+	}
+	return list
+}
+
+// equities is the job that follows companies.
+func (p *program) equities(db *postgres.DB, w *realm, e *ingest.Engine, store *archive.Store) (workers.Equities, error) {
+	universe, err := p.universe()
+	if err != nil {
+		return workers.Equities{}, usageError{err}
+	}
+	job := workers.Equities{DB: db, Engine: e, Now: w.now, Universe: universe}
+	agent := p.secAgent()
+	if agent == "" {
+		return job, nil
+	}
+	job.Companies, job.Current = edgar.Companies(agent), edgar.Current(agent)
+	job.Submissions = func(ids []equity.CIK) ingest.Source { return edgar.Submissions(agent, ids) }
+	job.Facts = func(ids []equity.CIK) ingest.Source { return edgar.Facts(agent, ids) }
+	source := p.priceSource()
+	if source == nil {
+		return job, nil
+	}
+	benchmark := prices.Benchmark()
+	job.Prices = workers.Prices{
+		ID: source(nil).ID, Benchmark: workers.Share{CIK: benchmark.CIK, Ticker: benchmark.Ticker},
+		Ask: func(ctx context.Context, shares []workers.Share, window series.Window, runID int64) ([]ingest.Fetched, error) {
+			return e.Collect(ctx, source(asked(shares)), window, runID)
+		},
+	}
+	switch job.Prices.ID {
+	case prices.CSV().ID:
+		drop := prices.Drop{Folder: os.DirFS(p.settings.PricesFolder), Now: w.now, Ledger: db, Archive: store}
+		job.Prices.Ask = func(ctx context.Context, shares []workers.Share, _ series.Window, runID int64) ([]ingest.Fetched, error) {
+			drop := drop
+			drop.Shares = asked(shares)
+			answers, err := drop.Collect(ctx, runID)
+			if errors.Is(err, fs.ErrNotExist) {
+				err = fmt.Errorf("PRICES_FOLDER: %w", err)
+			}
+			return answers, err
+		}
+	case prices.Nasdaq(nil).ID:
+		job.Prices.SplitBetween = prices.SplitBetween
+	}
+	return job, nil
+}
+
+// asked are shares as the sources of prices take them.
+func asked(shares []workers.Share) []prices.Share {
+	list := make([]prices.Share, len(shares))
+	for i, s := range shares {
+		list[i] = prices.Share{CIK: s.CIK, Ticker: s.Ticker, Fund: s.CIK == equity.Benchmark}
+	}
+	return list
+}
+
+// universe reads UNIVERSE, and the file that it may name.
+func (p *program) universe() (workers.Universe, error) {
+	text := p.settings.Universe
+	if name, ok := strings.CutPrefix(text, "@"); ok {
+		raw, err := os.ReadFile(name)
+		if err != nil {
+			return workers.Universe{}, fmt.Errorf("UNIVERSE: %w", err)
+		}
+		text = string(raw)
+	}
+	u, err := workers.ParseUniverse(text)
+	if err != nil {
+		return u, fmt.Errorf("UNIVERSE: %w", err)
+	}
+	return u, nil
+}

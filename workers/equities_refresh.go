@@ -1,0 +1,168 @@
+package workers
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"tidemark/equity"
+	"tidemark/ingest"
+	"tidemark/internal/postgres"
+	"tidemark/series"
+	"tidemark/workers/task"
+)
+
+// How many companies are asked about before what came is stored: what is stored is not asked again by the next attempt. The figures of
+// one company are up to 15 MB.
+const (
+	submissionsAtOnce = 20
+	factsAtOnce       = 8
+)
+
+// followedForms begin the names of the forms that are kept: what is told of a company, what its figures come with, and what ends its
+// listing. Insiders' trades, prospectuses and the like are most of what is filed and are left out.
+var followedForms = []string{"8-K", "10-K", "10-Q", "20-F", "40-F", "6-K", "NT 10-", "25", "15-"}
+
+func followedForm(form string) bool {
+	return slices.ContainsFunc(followedForms, func(f string) bool { return strings.HasPrefix(form, f) })
+}
+
+// reportForms are those that state figures.
+var reportForms = []string{"10-K", "10-K/A", "10-KT", "10-KT/A", "10-Q", "10-Q/A", "20-F", "20-F/A", "40-F", "40-F/A"}
+
+// Figures come minutes to a day after their filing, at times weeks. Those of the newest reports are asked for by every run, those of
+// older ones once a day.
+const (
+	newReport    = 2 * 24 * time.Hour
+	awaitReport  = 30 * 24 * time.Hour
+	awaitAgainIn = 20 * time.Hour
+)
+
+// refresh asks who companies are and what they filed, and then for the figures that are missing. Of those in unlisted the list of all
+// companies has no ticker: where they themselves have none either, their listings have ended.
+func (e Equities) refresh(ctx context.Context, t task.Task, ids, unlisted []equity.CIK) error {
+	asked, err := e.DB.AskedEquities(ctx, e.Submissions(nil).ID)
+	if err != nil {
+		return err
+	}
+	var fresh, known []equity.CIK
+	for _, id := range ids {
+		if _, ok := asked[id]; ok {
+			known = append(known, id)
+		} else {
+			fresh = append(fresh, id)
+		}
+	}
+	// The first of the month before: the same address for weeks, so that an answer that did not change is confirmed and not sent.
+	now := e.Now().UTC()
+	lately := time.Date(now.Year(), now.Month()-1, 1, 0, 0, 0, 0, time.UTC)
+	return errors.Join(
+		e.submissions(ctx, t, known, unlisted, lately),
+		e.submissions(ctx, t, fresh, unlisted, now.Add(-history)),
+		e.facts(ctx, t),
+	)
+}
+
+func (e Equities) submissions(ctx context.Context, t task.Task, ids, unlisted []equity.CIK, from time.Time) error {
+	var troubles []error
+	for some := range slices.Chunk(ids, submissionsAtOnce) {
+		answers, err := e.Engine.Collect(ctx, e.Submissions(some), series.Window{From: from}, t.RunID)
+		troubles = append(troubles, err)
+		var loads []postgres.EquityLoad
+		for _, a := range answers {
+			l := equityLoad(a)
+			l.Filings = slices.DeleteFunc(slices.Clone(l.Filings), func(f equity.Filing) bool { return !followedForm(f.Form) || f.Filed.Before(from) })
+			for _, c := range l.Companies {
+				if len(c.Listings) == 0 && slices.Contains(unlisted, c.CIK) {
+					l.Unlisted = append(l.Unlisted, c.CIK)
+				}
+			}
+			loads = append(loads, l)
+		}
+		if err := e.store(ctx, t, loads); err != nil {
+			return errors.Join(append(troubles, err)...)
+		}
+		if later(err) || ctx.Err() != nil {
+			break
+		}
+	}
+	return errors.Join(troubles...)
+}
+
+// facts asks for the figures of companies that were never asked for, and of those that have filed a report without figures so far.
+func (e Equities) facts(ctx context.Context, t task.Task) error {
+	ids, err := e.lacking(ctx)
+	if err != nil {
+		return err
+	}
+	var troubles []error
+	for some := range slices.Chunk(ids, factsAtOnce) {
+		src := e.Facts(some)
+		answers, err := e.Engine.Collect(ctx, src, series.Window{}, t.RunID)
+		troubles = append(troubles, err)
+		var loads []postgres.EquityLoad
+		for _, a := range answers {
+			loads = append(loads, equityLoad(a))
+		}
+		if err == nil { // those without an answer file no figures
+			loads = append(loads, postgres.EquityLoad{Fetch: series.Fetch{Source: src.ID, FetchedAt: e.Now()}, Asked: some})
+		}
+		if err := e.store(ctx, t, loads); err != nil {
+			return errors.Join(append(troubles, err)...)
+		}
+		if later(err) || ctx.Err() != nil {
+			break
+		}
+	}
+	return errors.Join(troubles...)
+}
+
+// lacking lists the companies whose figures are to be asked for.
+func (e Equities) lacking(ctx context.Context) ([]equity.CIK, error) {
+	known, err := e.DB.Companies(ctx, e.Now())
+	if err != nil {
+		return nil, err
+	}
+	asked, err := e.DB.AskedEquities(ctx, e.Facts(nil).ID)
+	if err != nil {
+		return nil, err
+	}
+	awaited, err := e.DB.AwaitedFacts(ctx, e.Now().Add(-awaitReport), reportForms)
+	if err != nil {
+		return nil, err
+	}
+	var ids []equity.CIK
+	for id := range known {
+		last, ok := asked[id]
+		filed, waits := awaited[id]
+		if !ok || waits && (filed.After(e.Now().Add(-newReport)) || last.Before(e.Now().Add(-awaitAgainIn))) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids, nil
+}
+
+func (e Equities) store(ctx context.Context, t task.Task, loads []postgres.EquityLoad) error {
+	if len(loads) == 0 {
+		return nil
+	}
+	_, err := e.DB.StoreEquities(ctx, t.Fence, loads...)
+	return err
+}
+
+// equityLoad is what an answer said of companies, as the database takes it.
+func equityLoad(a ingest.Fetched) postgres.EquityLoad {
+	b := a.Batch
+	return postgres.EquityLoad{
+		Fetch: a.Fetch, Companies: b.Companies, Filings: b.Filings, Facts: b.Facts, Bars: b.Bars, Actions: b.Actions, News: b.News,
+	}
+}
+
+// later tells whether a host asked to be left alone for a while: to go on asking it would be in vain.
+func later(err error) bool {
+	_, after := ingest.Again(err)
+	return err != nil && after > 0
+}

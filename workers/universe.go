@@ -1,0 +1,86 @@
+package workers
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tidemark/equity"
+)
+
+// Universe says which companies are followed, of those in the list of all companies with tickers. A company that was followed once is
+// followed for ever, whatever the universe says later. The zero value is nobody.
+type Universe struct {
+	// Top takes that many of the largest companies.
+	Top int
+	// Tickers and CIKs name companies one by one. A ticker means the company that has it on the day of the list.
+	Tickers []string
+	CIKs    []equity.CIK
+}
+
+var errUniverse = errors.New(`want "top 300" for the 300 largest companies, or tickers and CIKs: "AAPL MSFT BRK-B 0000320193"`)
+
+// ParseUniverse reads "top N", or tickers and CIKs between which stand commas, spaces or line ends; what follows # on a line is a remark.
+func ParseUniverse(text string) (Universe, error) {
+	var words []string
+	for line := range strings.Lines(text) {
+		line, _, _ = strings.Cut(line, "#")
+		words = append(words, strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(", \t\r\n", r) })...)
+	}
+	if len(words) == 2 && strings.EqualFold(words[0], "top") {
+		n, err := strconv.Atoi(words[1])
+		if err != nil || n <= 0 {
+			return Universe{}, fmt.Errorf("%q: %w", text, errUniverse)
+		}
+		return Universe{Top: n}, nil
+	}
+	var u Universe
+	for _, w := range words {
+		w = strings.ToUpper(w)
+		if n, err := strconv.ParseInt(w, 10, 64); err == nil && n > 0 {
+			u.CIKs = append(u.CIKs, equity.CIK(n))
+			continue
+		}
+		if len(w) > 12 || strings.Trim(w, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.") != "" {
+			return Universe{}, fmt.Errorf("%.40q is no ticker: %w", w, errUniverse)
+		}
+		u.Tickers = append(u.Tickers, strings.ReplaceAll(w, ".", "-"))
+	}
+	if len(u.Tickers)+len(u.CIKs) == 0 {
+		return Universe{}, fmt.Errorf("no company: %w", errUniverse)
+	}
+	return u, nil
+}
+
+// Choose picks the universe's companies from a list of all, the largest first, and says which of the named ones are not in it. The
+// benchmark is a fund and never chosen.
+func (u Universe) Choose(all []equity.Company) (chosen []equity.Company, missing []string) {
+	found := map[string]bool{}
+	for _, c := range all {
+		if c.CIK == equity.Benchmark {
+			continue
+		}
+		take := len(chosen) < u.Top || slices.Contains(u.CIKs, c.CIK)
+		found[c.CIK.String()] = true
+		for _, l := range c.Listings {
+			found[l.Ticker] = true
+			take = take || slices.Contains(u.Tickers, l.Ticker)
+		}
+		if take {
+			chosen = append(chosen, c)
+		}
+	}
+	for _, id := range u.CIKs {
+		if !found[id.String()] {
+			missing = append(missing, id.String())
+		}
+	}
+	for _, t := range u.Tickers {
+		if !found[t] {
+			missing = append(missing, t)
+		}
+	}
+	return chosen, missing
+}

@@ -1,0 +1,53 @@
+package workers_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tidemark/equity"
+	"tidemark/workers"
+)
+
+func TestWhoIsInTheUniverse(t *testing.T) {
+	t.Parallel()
+	listed := func(cik equity.CIK, tickers ...string) equity.Company {
+		c := equity.Company{CIK: cik}
+		for _, ticker := range tickers {
+			c.Listings = append(c.Listings, equity.Listing{Ticker: ticker})
+		}
+		return c
+	}
+	// The list of all companies, the largest first.
+	all := []equity.Company{
+		listed(1045810, "NVDA"), listed(equity.Benchmark, "SPY"), listed(320193, "AAPL"), listed(1067983, "BRK-B", "BRK-A"), listed(789019, "MSFT"),
+	}
+	for _, c := range []struct{ text, want, missing string }{
+		{"top 2", "NVDA AAPL", ""}, // the fund is no company
+		{"TOP 300", "NVDA AAPL BRK-B MSFT", ""},
+		{"msft, aapl", "AAPL MSFT", ""},
+		{"brk.a", "BRK-B", ""},
+		{"AAPL # largest of all\nNOPE\n0000789019 1", "AAPL MSFT", "0000000001 NOPE"},
+		{"SPY", "", "SPY"},
+	} {
+		u, err := workers.ParseUniverse(c.text)
+		if err != nil {
+			t.Errorf("%q: %v", c.text, err)
+			continue
+		}
+		chosen, missing := u.Choose(all)
+		var got []string
+		for _, k := range chosen {
+			got = append(got, k.Listings[0].Ticker)
+		}
+		if diff := cmp.Diff(c.want+"|"+c.missing, strings.Join(got, " ")+"|"+strings.Join(missing, " ")); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", c.text, diff)
+		}
+	}
+	for _, text := range []string{"", "top 0", "top many", " , ", "# nobody", "AAPL;MSFT", "../../etc/passwd"} {
+		if u, err := workers.ParseUniverse(text); err == nil {
+			t.Errorf("%q passes as %+v", text, u)
+		}
+	}
+}
