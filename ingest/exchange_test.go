@@ -240,7 +240,7 @@ func TestAHostThatForbidsIsLeftAlone(t *testing.T) {
 	}
 	// To other publishers 403 is a no that stands.
 	_, err = newRig(s.Client().Transport).collect(t, feed(s.URL+"/a"))
-	failureOf(t, err, ingest.Refused)
+	failure(t, err, ingest.Refused)
 }
 
 func TestAnUpstreamThatHangsIsLeft(t *testing.T) {

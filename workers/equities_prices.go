@@ -232,14 +232,14 @@ func (p *pricing) judge(troubles []error) error {
 
 // troublesOf takes joined errors apart.
 func troublesOf(err error) []error {
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // the node itself, not what it wraps
+	joined, ok := err.(interface{ Unwrap() []error })
 	switch {
 	case err == nil:
 		return nil
 	case !ok:
 		return []error{err}
 	}
-	if _, leaf := err.(*ingest.Error); leaf { //nolint:errorlint // as above
+	if _, leaf := err.(*ingest.Error); leaf { //nolint:errorlint // the node itself, not what it wraps
 		return []error{err}
 	}
 	var list []error
