@@ -190,6 +190,7 @@ func (p *program) newWorker(db *postgres.DB, w *realm, store *archive.Store) (*w
 			task.X402:     x402.Run,
 			task.Ledger:   p.newLedger(db).Run,
 			task.Attest:   attest.Run,
+			task.Accounts: workers.Accounts{DB: db}.Run,
 		},
 		Name:        fmt.Sprintf("%s/%d", config.Hostname(), os.Getpid()),
 		Concurrency: p.settings.Concurrency,

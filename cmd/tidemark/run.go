@@ -34,6 +34,7 @@ type commands struct {
 	Payments   paymentsCommand   `cmd:"" help:"Look at the payments by request, and reconcile them with the chain."`
 	Ledger     ledgerCommand     `cmd:"" help:"Look at the git ledger of the picks."`
 	Chain      chainCommand      `cmd:"" help:"Look at the attestations on the L2; set them up."`
+	Keys       keysCommand       `cmd:"" help:"Look at the API keys; revoke, credit, upgrade one, move what it has."`
 	Archive    archiveCommand    `cmd:"" help:"Move archived upstream bytes in and out."`
 	Reparse    reparseCommand    `cmd:"" help:"Rebuild observations from the archive alone."`
 	Picks      picksCommand      `cmd:"" help:"The daily picks: list, explain, choose, correct."`

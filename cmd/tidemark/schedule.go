@@ -23,6 +23,7 @@ func schedule(sources []ingest.Source, defs []signals.Definition, at config.Cloc
 	for _, d := range defs {
 		add(task.Signal, d.ID, d.Cadence)
 	}
+	add(task.Accounts, task.Daily, series.Cadence{Cron: "40 4 * * *", Zone: "UTC", CatchUp: series.CatchUpSkip})
 	return append(list, recordSchedule(at)...)
 }
 

@@ -27,6 +27,8 @@ const (
 	Attest = "attest"
 	// X402 asks the chain what became of a payment by request. Subject: its number, or "terms" for the token that is paid in.
 	X402 = "x402"
+	// Accounts checks the balances and forgets what was kept for repetitions. Subject: Daily.
+	Accounts = "accounts"
 )
 
 // The subjects of the jobs around the record.
@@ -76,9 +78,10 @@ var Policies = map[string]Policy{
 	Announce: {Queue: Critical, Timeout: 2 * time.Minute, MaxAttempts: 100, Backoff: 5 * time.Second},
 	Publish:  {Queue: Default, Timeout: 10 * time.Minute, MaxAttempts: 500, Backoff: 5 * time.Second},
 	// migrations/0012_x402.sql has the queue and the attempts once more.
-	X402:   {Queue: Critical, Timeout: time.Minute, MaxAttempts: 8, Backoff: 5 * time.Second},
-	Ledger: {Queue: Default, Timeout: 10 * time.Minute, MaxAttempts: 8, Backoff: 10 * time.Second},
-	Attest: {Queue: Default, Timeout: 5 * time.Minute, MaxAttempts: 8, Backoff: 10 * time.Second},
+	X402:     {Queue: Critical, Timeout: time.Minute, MaxAttempts: 8, Backoff: 5 * time.Second},
+	Ledger:   {Queue: Default, Timeout: 10 * time.Minute, MaxAttempts: 8, Backoff: 10 * time.Second},
+	Attest:   {Queue: Default, Timeout: 5 * time.Minute, MaxAttempts: 8, Backoff: 10 * time.Second},
+	Accounts: {Queue: Low, Timeout: 10 * time.Minute, MaxAttempts: 8, Backoff: time.Minute},
 }
 
 // Fence names one attempt of one run. Every commit of a handler is conditional on it, so that an attempt that was given up (its

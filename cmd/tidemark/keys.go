@@ -1,0 +1,255 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"tidemark/accounts"
+	"tidemark/internal/postgres"
+)
+
+type keysCommand struct {
+	List   keysList   `cmd:"" default:"withargs" help:"Print the keys."`
+	Show   keysShow   `cmd:"" help:"Print what belongs to a key: its ledger, its plans."`
+	Revoke keysRevoke `cmd:"" help:"End a key for ever, everywhere at once."`
+	Credit keysCredit `cmd:"" help:"Add to a key's balance."`
+	Grant  keysGrant  `cmd:"" help:"Make a key Pro for some days."`
+	Move   keysMove   `cmd:"" help:"Give a key's balance, and what is left of its Pro period, to another key."`
+}
+
+type keysList struct {
+	Match string `arg:"" optional:"" help:"Part of a name, or the beginning of a key."`
+	Limit int    `default:"50" help:"How many, newest first."`
+}
+
+// Run prints the keys.
+func (c keysList) Run(ctx context.Context, p *program) error {
+	db, err := p.openDB(ctx, postgres.RoleWorker)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	// Whoever has a whole key at hand, as one that leaked, may give that: the rest of it goes nowhere.
+	match := c.Match
+	if key, err := accounts.ParseKey(match); err == nil {
+		match = key.Prefix()
+	}
+	list, err := db.Keys(ctx, postgres.KeyFilter{Match: match, Limit: c.Limit})
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(p.stdout, 0, 4, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "KEY\tPREFIX\tNAME\tCREATED\tBALANCE\tPRO UNTIL\tLAST USED\tREVOKED")
+	for _, k := range list {
+		prefix := ""
+		if len(k.Prefixes) > 0 {
+			prefix = k.Prefixes[0]
+		}
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.PublicID, prefix, k.Name, k.CreatedAt.UTC().Format(time.RFC3339), k.Balance,
+			stamp(k.ProUntil), stamp(k.LastUsedAt), stamp(k.RevokedAt))
+	}
+	return w.Flush()
+}
+
+// stamp writes a time that may be unknown.
+func stamp(t *time.Time) string {
+	if t == nil {
+		return "-"
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+type keysShow struct {
+	Key   string `arg:"" help:"The key's id (key_…)."`
+	Limit int    `default:"20" help:"How many lines of the ledger, newest first."`
+}
+
+// Run prints a key with its ledger and its plans.
+func (c keysShow) Run(ctx context.Context, p *program) error {
+	return p.withKey(ctx, c.Key, func(db *postgres.DB, k postgres.KeyRow) error {
+		lines, err := db.Ledger(ctx, k.ID, c.Limit)
+		if err != nil {
+			return err
+		}
+		plans, err := db.PlanChanges(ctx, k.ID)
+		if err != nil {
+			return err
+		}
+		w := tabwriter.NewWriter(p.stdout, 0, 4, 2, ' ', 0)
+		line := func(name, text string) { _, _ = fmt.Fprintf(w, "%s\t%s\n", name, text) }
+		line("key", k.PublicID)
+		line("name", k.Name)
+		line("prefixes", strings.Join(k.Prefixes, ", "))
+		line("created", k.CreatedAt.UTC().Format(time.RFC3339))
+		line("last used", stamp(k.LastUsedAt))
+		line("balance", k.Balance.String()+" USD")
+		line("Pro until", stamp(k.ProUntil))
+		if k.RevokedAt != nil {
+			line("revoked", fmt.Sprintf("%s by %s: %s", stamp(k.RevokedAt), deref(k.RevokedBy), deref(k.RevokedReason)))
+		}
+		for _, c := range plans {
+			line("plan", fmt.Sprintf("%s %s, Pro until %s %s", stamp(&c.At), c.Kind, stamp(&c.ProUntil), because(c.Ref, c.By, c.Reason)))
+		}
+		_, _ = fmt.Fprintln(w, "\nAT\tKIND\tAMOUNT\tBALANCE\tFOR")
+		for _, l := range lines {
+			what := because(l.Ref, l.By, l.Reason)
+			if l.Endpoint != nil {
+				what = *l.Endpoint
+			}
+			_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", stamp(&l.At), l.Kind, l.Amount, l.Balance, what)
+		}
+		return w.Flush()
+	})
+}
+
+// because tells where a fact comes from.
+func because(ref, by, reason *string) string {
+	var parts []string
+	if ref != nil {
+		parts = append(parts, *ref)
+	}
+	if by != nil {
+		parts = append(parts, "by "+*by+": "+deref(reason))
+	}
+	return strings.Join(parts, " ")
+}
+
+// withKey finds a key by its id and hands it to f.
+func (p *program) withKey(ctx context.Context, id string, f func(*postgres.DB, postgres.KeyRow) error) error {
+	db, err := p.openDB(ctx, postgres.RoleWorker)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	k, err := keyRow(ctx, db, id)
+	if err != nil {
+		return err
+	}
+	return f(db, k)
+}
+
+func keyRow(ctx context.Context, db *postgres.DB, id string) (postgres.KeyRow, error) {
+	list, err := db.Keys(ctx, postgres.KeyFilter{PublicID: id, Limit: 1})
+	if err != nil {
+		return postgres.KeyRow{}, err
+	}
+	if id == "" || len(list) == 0 {
+		return postgres.KeyRow{}, usageError{fmt.Errorf("there is no key %q; `tidemark keys list` prints their ids", id)}
+	}
+	return list[0], nil
+}
+
+// keyReason is what every change of a key by hand must come with.
+type keyReason struct {
+	Reason string `required:"" help:"Why, for the record."`
+}
+
+// Validate refuses an empty reason.
+func (r keyReason) Validate() error {
+	if strings.TrimSpace(r.Reason) == "" {
+		return errors.New("--reason is empty")
+	}
+	return nil
+}
+
+type keysRevoke struct {
+	Key string `arg:"" help:"The key's id (key_…)."`
+	keyReason
+}
+
+// Run revokes a key.
+func (c keysRevoke) Run(ctx context.Context, p *program) error {
+	return p.withKey(ctx, c.Key, func(db *postgres.DB, k postgres.KeyRow) error {
+		done, err := db.Revoke(ctx, k.ID, operator(), c.Reason)
+		if err != nil {
+			return err
+		}
+		if !done {
+			return fmt.Errorf("%s was revoked already, %s by %s: %s", k.PublicID, stamp(k.RevokedAt), deref(k.RevokedBy), deref(k.RevokedReason))
+		}
+		_, err = fmt.Fprintf(p.stdout, "%s is revoked; its balance of %s USD can be moved to another key\n", k.PublicID, k.Balance)
+		return err
+	})
+}
+
+type keysCredit struct {
+	Key    string `arg:"" help:"The key's id (key_…)."`
+	Amount string `arg:"" help:"US dollars, such as 5 or 0.25."`
+	keyReason
+}
+
+// Run adds to a key's balance.
+func (c keysCredit) Run(ctx context.Context, p *program) error {
+	amount, err := accounts.ParseMicros(c.Amount)
+	if err != nil {
+		return usageError{err}
+	}
+	if amount == 0 {
+		return usageError{errors.New("the amount is 0")}
+	}
+	return p.withKey(ctx, c.Key, func(db *postgres.DB, k postgres.KeyRow) error {
+		balance, err := db.Credit(ctx, k.ID, amount, operator(), c.Reason)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(p.stdout, "%s has %s USD more: %s USD\n", k.PublicID, amount, balance)
+		return err
+	})
+}
+
+type keysGrant struct {
+	Key  string `arg:"" help:"The key's id (key_…)."`
+	Days int    `default:"30" help:"How many days, added to what is left."`
+	keyReason
+}
+
+// Run makes a key Pro.
+func (c keysGrant) Run(ctx context.Context, p *program) error {
+	if c.Days < 1 || c.Days > 3660 {
+		return usageError{fmt.Errorf("--days: %d is no number from 1 to 3660", c.Days)}
+	}
+	return p.withKey(ctx, c.Key, func(db *postgres.DB, k postgres.KeyRow) error {
+		until, err := db.Grant(ctx, k.ID, time.Duration(c.Days)*24*time.Hour, operator(), c.Reason)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(p.stdout, "%s is Pro until %s, where BILLING_MODEL is plan\n", k.PublicID, stamp(&until))
+		return err
+	})
+}
+
+type keysMove struct {
+	From string `arg:"" help:"The id of the key that gives (key_…)."`
+	To   string `arg:"" help:"The id of the key that gets."`
+	keyReason
+}
+
+// Run moves what a key has to another key.
+func (c keysMove) Run(ctx context.Context, p *program) error {
+	if c.From == c.To {
+		return usageError{errors.New("a key cannot be moved to itself")}
+	}
+	return p.withKey(ctx, c.From, func(db *postgres.DB, from postgres.KeyRow) error {
+		to, err := keyRow(ctx, db, c.To)
+		if err != nil {
+			return err
+		}
+		if to.RevokedAt != nil {
+			return fmt.Errorf("%s is revoked: nobody could spend what it gets", to.PublicID)
+		}
+		amount, pro, err := db.Move(ctx, from.ID, to.ID, operator(), c.Reason)
+		if err != nil {
+			return err
+		}
+		what := amount.String() + " USD"
+		if pro {
+			what += " and the Pro plan"
+		}
+		_, err = fmt.Fprintf(p.stdout, "%s: moved from %s to %s\n", what, from.PublicID, to.PublicID)
+		return err
+	})
+}

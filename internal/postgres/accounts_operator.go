@@ -1,0 +1,230 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tidemark/accounts"
+	"tidemark/workers/task"
+)
+
+// KeyRow is a key as an operator sees it. No text that opens it is stored, so none is here.
+type KeyRow struct {
+	ID        int64
+	PublicID  string
+	Name      string
+	CreatedAt time.Time
+	Balance   accounts.Micros
+	ProUntil  *time.Time
+	// Prefixes are of the texts that open it, or opened it, newest first.
+	Prefixes      []string
+	LastUsedAt    *time.Time
+	RevokedAt     *time.Time
+	RevokedBy     *string
+	RevokedReason *string
+}
+
+// KeyFilter selects keys. Empty fields select all.
+type KeyFilter struct {
+	PublicID string
+	// Match is a part of the name, or the beginning of a key's text.
+	Match string
+	Limit int
+}
+
+const keyRowsSQL = `
+	select k.id, k.public_id, k.name, k.created_at, k.balance, k.pro_until, k.revoked_at, k.revoked_by, k.revoked_reason,
+		(select array_agg(s.prefix order by s.created_at desc) from key_secrets s where s.key_id = k.id) as prefixes,
+		(select max(u.last_at) from usage u where u.key_id = k.id) as last_used_at
+	from keys k
+	where (@public_id = '' or k.public_id = @public_id)
+		and (@match = '' or position(lower(@match) in lower(k.name)) > 0 or exists (
+			select from key_secrets s where s.key_id = k.id and starts_with(s.prefix, @match)))
+	order by k.id desc
+	limit @limit`
+
+// Keys lists keys, newest first.
+func (db *DB) Keys(ctx context.Context, f KeyFilter) ([]KeyRow, error) {
+	rows, err := db.pool.Query(ctx, keyRowsSQL, pgx.NamedArgs{"public_id": f.PublicID, "match": f.Match, "limit": f.Limit})
+	list, err := collect[KeyRow](rows, err)
+	if err != nil {
+		return nil, fmt.Errorf("list the keys: %w", err)
+	}
+	return list, nil
+}
+
+// LedgerLine is a money fact with the balance after it.
+type LedgerLine struct {
+	At       time.Time
+	Kind     string
+	Amount   accounts.Micros
+	Balance  accounts.Micros
+	Endpoint *string
+	Ref      *string
+	By       *string
+	Reason   *string
+}
+
+// Ledger lists the newest money facts of a key, newest first.
+func (db *DB) Ledger(ctx context.Context, key int64, limit int) ([]LedgerLine, error) {
+	rows, err := db.pool.Query(ctx, `
+		select at, kind, amount, (sum(amount) over (order by id))::bigint as balance, endpoint, ref, by, reason
+		from ledger where key_id = @key order by id desc limit @limit`, // primary key
+		pgx.NamedArgs{"key": key, "limit": limit})
+	list, err := collect[LedgerLine](rows, err)
+	if err != nil {
+		return nil, fmt.Errorf("read a ledger: %w", err)
+	}
+	return list, nil
+}
+
+// PlanChange is a fact about a key's Pro period.
+type PlanChange struct {
+	At       time.Time
+	Kind     string
+	ProUntil time.Time
+	Ref      *string
+	By       *string
+	Reason   *string
+}
+
+// PlanChanges lists what happened to a key's Pro period, newest first.
+func (db *DB) PlanChanges(ctx context.Context, key int64) ([]PlanChange, error) {
+	rows, err := db.pool.Query(ctx, `
+		select at, kind, pro_until, ref, by, reason from plan_changes where key_id = @key order by id desc`, // primary key
+		pgx.NamedArgs{"key": key})
+	list, err := collect[PlanChange](rows, err)
+	if err != nil {
+		return nil, fmt.Errorf("read the plans of a key: %w", err)
+	}
+	return list, nil
+}
+
+// ErrNothingToMove: the key has no balance and no Pro period left.
+var ErrNothingToMove = errors.New("there is nothing to move")
+
+// Credit adds an amount that an operator gives, with who and why, and returns the balance after it.
+func (db *DB) Credit(ctx context.Context, key int64, amount accounts.Micros, by, reason string) (balance accounts.Micros, err error) {
+	err = db.tx(ctx, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `
+			insert into ledger (key_id, kind, amount, at, by, reason) values (@key, 'credit', @amount, billing_now(), @by, @reason)`,
+			pgx.NamedArgs{"key": key, "amount": int64(amount), "by": by, "reason": reason})
+		if err != nil {
+			return err
+		}
+		return tx.QueryRow(ctx, `select balance from keys where id = @key`, pgx.NamedArgs{"key": key}).Scan(&balance)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("credit a key: %w", err)
+	}
+	return balance, nil
+}
+
+// Grant makes a key Pro for so much longer, with who and why, and returns until when it is.
+func (db *DB) Grant(ctx context.Context, key int64, period time.Duration, by, reason string) (until time.Time, err error) {
+	err = db.pool.QueryRow(ctx, `
+		insert into plan_changes (key_id, kind, period, by, reason) values (@key, 'grant', @period, @by, @reason) returning pro_until`,
+		pgx.NamedArgs{"key": key, "period": period, "by": by, "reason": reason}).Scan(&until)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("grant a key the Pro plan: %w", err)
+	}
+	return until, nil
+}
+
+const moveBalanceSQL = `
+	insert into ledger (key_id, kind, amount, at, ref, by, reason)
+	select m.key_id, 'move', m.amount, billing_now(), m.ref, @by, @reason
+	from keys f join keys t on t.id = @to
+	cross join lateral (values (f.id, -f.balance, t.public_id), (t.id, f.balance, f.public_id)) as m (key_id, amount, ref)
+	where f.id = @from and f.balance > 0
+	returning abs(amount)`
+
+const movePlanSQL = `
+	insert into plan_changes (key_id, kind, period, ref, by, reason)
+	select m.key_id, 'move', m.period, m.ref, @by, @reason
+	from keys f join keys t on t.id = @to
+	cross join lateral (select f.pro_until - billing_now() as left) p
+	cross join lateral (values (f.id, -p.left, t.public_id), (t.id, p.left, f.public_id)) as m (key_id, period, ref)
+	where f.id = @from and p.left > interval '0'`
+
+// Move gives what a key has, its balance and what is left of its Pro period, to another one, with who and why: what an operator can do
+// for someone who lost a key. It returns the amount, and whether there was a Pro period. When the key spends in the same moment nothing
+// is moved and the error says so.
+func (db *DB) Move(ctx context.Context, from, to int64, by, reason string) (amount accounts.Micros, pro bool, err error) {
+	args := pgx.NamedArgs{"from": from, "to": to, "by": by, "reason": reason}
+	err = db.tx(ctx, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, moveBalanceSQL, args)
+		if err != nil {
+			return err
+		}
+		moved, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+		if err != nil {
+			return err
+		}
+		tag, err := tx.Exec(ctx, movePlanSQL, args)
+		if err != nil {
+			return err
+		}
+		if pro = tag.RowsAffected() > 0; len(moved) == 0 && !pro {
+			return ErrNothingToMove
+		}
+		if len(moved) > 0 {
+			amount = accounts.Micros(moved[0])
+		}
+		return nil
+	})
+	if code(err) == "23514" {
+		return 0, false, fmt.Errorf("move a balance: the key is spending it at this moment, try again: %w", err)
+	}
+	if err != nil {
+		return 0, false, fmt.Errorf("move a balance: %w", err)
+	}
+	return amount, pro, nil
+}
+
+// Unbalanced is a key whose balance is not the sum of its ledger.
+type Unbalanced struct {
+	PublicID     string
+	Balance, Sum accounts.Micros
+}
+
+// UnbalancedKeys compares every balance with its ledger, at one instant. The database keeps them equal; this is for the day when it
+// does not.
+func (db *DB) UnbalancedKeys(ctx context.Context) ([]Unbalanced, error) {
+	rows, err := db.pool.Query(ctx, `
+		select k.public_id, k.balance, coalesce(l.sum, 0)::bigint as sum
+		from keys k left join (select key_id, sum(amount) as sum from ledger group by key_id) l on l.key_id = k.id
+		where k.balance <> coalesce(l.sum, 0)
+		order by k.id`)
+	list, err := collect[Unbalanced](rows, err)
+	if err != nil {
+		return nil, fmt.Errorf("compare the balances with their ledgers: %w", err)
+	}
+	return list, nil
+}
+
+// ForgetKept deletes what was kept for repetitions and is older than that, while the attempt that f names is the current one. It
+// returns how many rows went.
+func (db *DB) ForgetKept(ctx context.Context, f task.Fence) (gone int64, err error) {
+	err = db.tx(ctx, func(tx pgx.Tx) error {
+		for _, sql := range []string{
+			`delete from paid_requests where expires_at <= billing_now()`, // index paid_requests_expired
+			`delete from kept_answers where expires_at <= billing_now()`,  // index kept_answers_expired
+		} {
+			tag, err := tx.Exec(ctx, sql)
+			if err != nil {
+				return err
+			}
+			gone += tag.RowsAffected()
+		}
+		return hold(ctx, tx, f, 0)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("forget what was kept for repetitions: %w", err)
+	}
+	return gone, nil
+}

@@ -1,0 +1,29 @@
+package workers
+
+import (
+	"context"
+	"fmt"
+
+	"tidemark/internal/postgres"
+	"tidemark/workers/task"
+)
+
+// Accounts checks that every balance is the sum of its ledger, and forgets what was kept for repetitions.
+type Accounts struct{ DB *postgres.DB }
+
+// Run does both. A balance that is wrong fails the run, with the key's name: a person must look.
+func (a Accounts) Run(ctx context.Context, t task.Task) error {
+	if _, err := a.DB.ForgetKept(ctx, t.Fence); err != nil {
+		return err
+	}
+	wrong, err := a.DB.UnbalancedKeys(ctx)
+	if err != nil {
+		return err
+	}
+	if len(wrong) > 0 {
+		w := wrong[0]
+		return Final(fmt.Errorf("%d balances are not the sums of their ledgers; the first is %s: balance %s, sum %s",
+			len(wrong), w.PublicID, w.Balance, w.Sum))
+	}
+	return nil
+}
