@@ -26,8 +26,6 @@ import (
 	"tidemark/workers/task"
 )
 
-func TestMain(m *testing.M) { pgtest.Main(m) }
-
 // noon is the world's time when a test begins.
 var noon = time.Date(2026, time.March, 4, 12, 0, 0, 0, time.UTC)
 

@@ -28,6 +28,7 @@ var targets = []struct {
 	{"P7", "40 years of all signals computed again, against vectorised pandas", recompute},
 	{"P8", "a chain of a million links recomputed, against COPY of its columns and against SHA-256 alone", verifyChain},
 	{"P9", "the same chain served as finished bytes, against nginx with the bytes in a file", serveChain},
+	{"P10", "prices taken from keys, 64 at once, against pgbench -N", charges},
 }
 
 func main() {

@@ -43,7 +43,8 @@ create index key_secrets_of on key_secrets (key_id);
 -- The money facts. Amounts are micro-dollars, as they change the balance.
 create table ledger (
     id         bigint      generated always as identity,
-    key_id     bigint      not null references keys (id),
+    -- A key's: ledger_moves_balance sees to that, for all rows of a statement at once.
+    key_id     bigint      not null,
     kind       text        not null check (kind in
         ('trial', 'charge', 'top_up', 'refund', 'dispute', 'transfer', 'reversal', 'credit', 'move')),
     amount     bigint      not null,
@@ -75,18 +76,23 @@ create unique index ledger_events on ledger (kind, ref) where kind in ('top_up',
 -- +goose StatementBegin
 create function ledger_moves_balance() returns trigger language plpgsql security definer set search_path = public, pg_temp as $$
 declare
-    broke text;
+    v_broke text;
+    v_keys  bigint;
+    v_moved bigint;
 begin
     with moved as (
-        select key_id, sum(amount) as amount, bool_or(kind in ('charge', 'move') and amount < 0) as spends
+        select key_id, sum(amount) as amount, bool_or(amount < 0 and kind in ('charge', 'move')) as spends
         from added group by key_id
     ), changed as (
         update keys k set balance = k.balance + m.amount from moved m where k.id = m.key_id
-        returning k.public_id, k.balance < 0 and m.spends as broke
+        returning case when k.balance < 0 and m.spends then k.public_id end as broke
     )
-    select string_agg(c.public_id, ', ') into broke from changed c where c.broke;
-    if broke is not null then
-        raise exception 'the balance of % does not cover this', broke using errcode = 'check_violation';
+    select string_agg(c.broke, ', '), count(*), (select count(*) from moved) into v_broke, v_moved, v_keys from changed c;
+    if v_broke is not null then
+        raise exception 'the balance of % does not cover this', v_broke using errcode = 'check_violation';
+    end if;
+    if v_moved <> v_keys then
+        raise exception 'a ledger belongs to a key, and there is no such key' using errcode = 'foreign_key_violation';
     end if;
     return null;
 end

@@ -495,6 +495,7 @@ func TestWhatTheAPIMayDoToAccounts(t *testing.T) {
 		`insert into ledger (key_id, kind, amount, at, endpoint, request_id) values (` + id + `, 'charge', -200001, now(), '/a', 'r')`,
 		`insert into ledger (key_id, kind, amount, at, endpoint, request_id) values (` + id + `, 'charge', 5, now(), '/a', 'r')`,
 		`insert into ledger (key_id, kind, amount, at) values (` + id + `, 'credit', 5, now())`,
+		`insert into ledger (key_id, kind, amount, at, by, reason) values (` + id + `, 'credit', 5, now(), 'a', 'b'), (999, 'credit', 5, now(), 'a', 'b')`,
 	} {
 		if err := exec(t, b.url, "", sql); err == nil {
 			t.Errorf("the owner may: %s", sql)
