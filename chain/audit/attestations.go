@@ -4,15 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
 	"tidemark/chain"
 	"tidemark/chain/base"
+	"tidemark/chain/gitledger"
 )
 
 // attestations are what a node of the L2 says.
 type attestations struct {
+	// attester is who attested, as the server publishes it.
+	attester string
 	// list is everything that the attester attested, oldest first.
 	list []base.Attestation
 	// settled tells that the newest one is in or before the node's safe block.
@@ -77,7 +81,7 @@ func (o Options) readAttestations(ctx context.Context, s *server, said *answer) 
 	if p.StartBlock != nil {
 		eas.StartBlock = *p.StartBlock
 	}
-	a := &attestations{where: fmt.Sprintf("by %s on %s", attester, *p.Network)}
+	a := &attestations{attester: attester.Hex(), where: fmt.Sprintf("by %s on %s", attester, *p.Network)}
 	if a.list, err = client.Attestations(ctx, eas, attester); err != nil {
 		if errors.Is(err, base.ErrWrongChain) || errors.Is(err, base.ErrUnavailable) {
 			return without(NotChecked, "%v", err)
@@ -99,7 +103,7 @@ func isBase(id uint64) bool { return id == 8453 || id == 84532 }
 
 // compareAttestations holds every attestation against the recomputed chain, and the list against a second line: each has to name the
 // one before it. It holds for the picks up to the first broken one also where the chain is broken.
-func compareAttestations(w *walk, a *attestations, said *answer) Check {
+func compareAttestations(w *walk, a *attestations, ledger *gitledger.Record, said *answer) Check {
 	c := Check{Name: "attestations", Status: Mismatch}
 	length := w.verifier.Checkpoint().Length
 	before := zero
@@ -110,6 +114,10 @@ func compareAttestations(w *walk, a *attestations, said *answer) Check {
 			return c
 		}
 		before = at
+	}
+	if named := attesterIn(ledger); named != "" && !strings.EqualFold(named, a.attester) {
+		c.Detail = fmt.Sprintf("the ledger's readme names the attester %s, the server names %s", named, a.attester)
+		return c
 	}
 	newest := before.Statement.Checkpoint()
 	if n := said.Attestation.Latest; n != nil && n.UID != nil && n.Status == "confirmed" {
@@ -163,6 +171,24 @@ func (w *walk) faultOf(a, before base.Attestation) string {
 		return fmt.Sprintf("it is of %d picks, and the server shows %d", says.Length, w.verifier.Checkpoint().Length)
 	case says != is:
 		return fmt.Sprintf("after %d picks it says %s, and the chain has %s", says.Length, at(says), at(is))
+	}
+	return ""
+}
+
+// address is an account as it is written in a text.
+var address = regexp.MustCompile(`0x[0-9a-fA-F]{40}\b`)
+
+// attesterIn returns the account that a ledger's readme names as the attester, empty where it names none.
+func attesterIn(ledger *gitledger.Record) string {
+	if ledger == nil {
+		return ""
+	}
+	for line := range strings.Lines(ledger.Readme) {
+		if strings.Contains(strings.ToLower(line), "attester") {
+			if found := address.FindString(line); found != "" {
+				return found
+			}
+		}
 	}
 	return ""
 }

@@ -113,7 +113,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		unread = new(compareLedger(w, ledger, said, final))
 	}
 	if unasked == nil {
-		unasked = new(compareAttestations(w, attested, said))
+		unasked = new(compareAttestations(w, attested, ledger, said))
 	}
 	r.add(*unread, *unasked)
 	return r, nil

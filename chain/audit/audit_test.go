@@ -1,6 +1,9 @@
 package audit_test
 
 import (
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -153,6 +156,47 @@ func TestARewrittenRecordIsToldByItsWitnesses(t *testing.T) {
 			t.Errorf("%s: %s", c.Status, c.Detail)
 		}
 	})
+}
+
+// A ledger's first commit may say who attests: that is a place which the server cannot change any more.
+func TestTheAttesterThatTheLedgerNames(t *testing.T) {
+	t.Parallel()
+	r := newRecord(t, 1)
+	bare := r.commit(t)
+	r.attest(t, startChain(t), 0, 1)
+	r.Git["commit"] = nil // it is another one below
+	for name, tt := range map[string]struct {
+		account int
+		want    audit.Status
+	}{"the same": {0, audit.OK}, "another": {1, audit.Mismatch}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clone := filepath.Join(t.TempDir(), "clone")
+			git(t, ".", "clone", "--quiet", bare, clone)
+			page := "# Ledger\n\nAttester: `" + devchain.Address(tt.account).Hex() + "`\n"
+			if err := os.WriteFile(filepath.Join(clone, "README.md"), []byte(page), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			git(t, clone, "commit", "--quiet", "--all", "--amend", "--no-edit")
+			report := r.copy(t).audit(t, audit.Options{Ledger: clone})
+			if c := check(t, report, "git"); c.Status != audit.OK {
+				t.Errorf("git: %s: %s", c.Status, c.Detail)
+			}
+			if c := check(t, report, "attestations"); c.Status != tt.want {
+				t.Errorf("attestations: %s: %s", c.Status, c.Detail)
+			}
+		})
+	}
+}
+
+func git(tb testing.TB, dir string, args ...string) {
+	tb.Helper()
+	cmd := exec.CommandContext(tb.Context(), "git", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_COMMITTER_NAME=m", "GIT_COMMITTER_EMAIL=m@example.org")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		tb.Fatalf("git %v: %v\n%s", args, err, out)
+	}
 }
 
 func latest(r *record) map[string]any { return r.Attestation["latest"].(map[string]any) }

@@ -26,6 +26,8 @@ type Record struct {
 	// Head is the newest commit, and Branch where it was found.
 	Head   string
 	Branch string
+	// Readme is the ledger's page for people, as the newest commit has it.
+	Readme string
 	// The entries, each in the order in which it was committed.
 	Picks       []Pick
 	Gaps        []Gap
@@ -136,6 +138,11 @@ func read(ctx context.Context, src Source) (*Record, error) {
 		return nil, err
 	}
 	r.Branch = src.Branch
+	pages, err := g.files(ctx, head, []string{readmePath})
+	if err != nil {
+		return nil, err
+	}
+	r.Readme = string(pages[readmePath])
 	return r, nil
 }
 
