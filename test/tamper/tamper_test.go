@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -23,20 +24,23 @@ import (
 	"tidemark/api/view"
 	"tidemark/calendar"
 	"tidemark/chain/audit"
+	"tidemark/chain/base"
+	"tidemark/chain/gitledger"
+	"tidemark/internal/devchain"
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
+	"tidemark/workers"
+	"tidemark/workers/task"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
 
-// The record: 300 trading days, one of them without a pick, and one pick that was corrected.
+// A record is made of trading days, the tenth of them without a pick, and one of its picks was corrected. days are those of a long one:
+// 300 picks.
 const days = 301
 
-// first is its first day, now an instant after its last.
-var (
-	first = time.Date(2025, time.January, 2, 0, 0, 0, 0, time.UTC)
-	now   = calendar.At(calendar.Add(first, days-1), 19*time.Hour)
-)
+// first is its first day.
+var first = time.Date(2025, time.January, 2, 0, 0, 0, 0, time.UTC)
 
 // fill makes the record as the program's own functions do, day by day and by the world's clock, in one transaction.
 const fill = `
@@ -48,7 +52,7 @@ begin
 	foreach day in array string_to_array('%s', ',') loop
 		n := n + 1;
 		update world set clock_at = (day || ' 17:30')::timestamp at time zone 'America/New_York';
-		if n = 100 then
+		if n = 10 then
 			insert into gaps (date, reason) values (day, 'no price by the cutoff');
 			continue;
 		end if;
@@ -63,12 +67,14 @@ $$`
 
 // server is a real server with the record behind it.
 type server struct {
-	url    string
-	record *view.Record
+	url, dsn string
+	record   *view.Record
+	// now is an instant after its last day.
+	now time.Time
 }
 
-// start serves a fresh record. The whole chain is read again as often as fullPass says.
-func start(t *testing.T, fullPass time.Duration) (*server, *pgx.Conn) {
+// start serves a fresh record of so many days. The whole chain is read again as often as fullPass says.
+func start(t *testing.T, days int, fullPass time.Duration) (*server, *pgx.Conn) {
 	t.Helper()
 	dsn := pgtest.New(t)
 	var dates []string
@@ -81,7 +87,7 @@ func start(t *testing.T, fullPass time.Duration) (*server, *pgx.Conn) {
 	}
 	t.Cleanup(func() { _ = root.Close(context.Background()) })
 	begin := calendar.At(first, 9*time.Hour)
-	if _, err := root.Exec(t.Context(), `insert into world (name, clock_at) values ('sandbox', $1)`, begin); err != nil {
+	if _, err := root.Exec(t.Context(), `insert into world (name, clock_at) values ('replay', $1)`, begin); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := root.Exec(t.Context(), fmt.Sprintf(fill, strings.Join(dates, ","))); err != nil {
@@ -96,13 +102,13 @@ func start(t *testing.T, fullPass time.Duration) (*server, *pgx.Conn) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &server{url: "http://" + ln.Addr().String()}
-	log, clock := slog.New(slog.DiscardHandler), func() time.Time { return now }
-	v, err := view.New(view.Options{Store: db, PublicURL: s.url, World: view.WorldSandbox, Now: clock, Log: log})
+	s := &server{url: "http://" + ln.Addr().String(), dsn: dsn, now: calendar.At(calendar.Add(first, days-1), 19*time.Hour)}
+	log, clock := slog.New(slog.DiscardHandler), func() time.Time { return s.now }
+	v, err := view.New(view.Options{Store: db, PublicURL: s.url, World: view.WorldReplay, Now: clock, Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.record, err = view.NewRecord(view.RecordOptions{Store: db, PublicURL: s.url, World: view.WorldSandbox, Now: clock, FullPass: fullPass, Log: log})
+	s.record, err = view.NewRecord(view.RecordOptions{Store: db, PublicURL: s.url, World: view.WorldReplay, Now: clock, FullPass: fullPass, Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +144,10 @@ func eventually(t *testing.T, what string, f func() bool) {
 }
 
 // answers is a transport that gives what a server said: the statement to a request with a limit, else the chain.
-type answers struct{ statement, chain []byte }
+type answers struct {
+	statement, chain []byte
+	now              time.Time
+}
 
 func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
 	w := httptest.NewRecorder()
@@ -152,7 +161,7 @@ func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func (a answers) audit(ctx context.Context) (*audit.Report, error) {
-	return audit.Run(ctx, audit.Options{URL: "http://record.example", Now: now, Transport: a, Environ: os.Environ()})
+	return audit.Run(ctx, audit.Options{URL: "http://record.example", Now: a.now, Transport: a, Environ: os.Environ()})
 }
 
 func (s *server) get(t *testing.T, path string) []byte {
@@ -248,8 +257,8 @@ var changes = []change{
 // Each of 2,160 random changes of the chain as it is sent is found, by the picks alone and without a witness.
 func TestEveryChangeOfTheServedChainIsFound(t *testing.T) {
 	t.Parallel()
-	s, _ := start(t, time.Hour)
-	sent := answers{statement: s.get(t, "/api/v1/verify/picks?limit=1"), chain: s.get(t, "/api/v1/verify/picks")}
+	s, _ := start(t, days, time.Hour)
+	sent := answers{s.get(t, "/api/v1/verify/picks?limit=1"), s.get(t, "/api/v1/verify/picks"), s.now}
 	if r, err := sent.audit(t.Context()); err != nil || !r.Verified || r.Length != days-1 {
 		t.Fatalf("the record as it is: %+v, %v", r, err)
 	}
@@ -273,7 +282,7 @@ func TestEveryChangeOfTheServedChainIsFound(t *testing.T) {
 					b = append(b, p...)
 				}
 				b = append(b, sent.chain[to:]...)
-				r, err := answers{sent.statement, b}.audit(t.Context())
+				r, err := answers{sent.statement, b, s.now}.audit(t.Context())
 				if err == nil && r.Verified {
 					t.Fatalf("a change was not found: %s", firstDifference(sent.chain, b))
 				}
@@ -289,7 +298,7 @@ func TestEveryChangeOfTheServedChainIsFound(t *testing.T) {
 			for b[i] == sent.chain[i] {
 				b[i] = alphabet[rng.IntN(len(alphabet))]
 			}
-			r, err := answers{sent.statement, b}.audit(t.Context())
+			r, err := answers{sent.statement, b, s.now}.audit(t.Context())
 			if err == nil && r.Verified {
 				t.Fatalf("a change was not found: %s", firstDifference(sent.chain, b))
 			}
@@ -310,7 +319,7 @@ func firstDifference(a, b []byte) string {
 // the server says at its next full pass that its chain is not valid, and where, and the audit finds it.
 func TestEveryChangeOfTheStoredChainIsRefusedOrFound(t *testing.T) {
 	t.Parallel()
-	s, root := start(t, 20*time.Millisecond)
+	s, root := start(t, days, 20*time.Millisecond)
 	edits := []struct{ what, sql, check string }{
 		{"ticker", `update picks set ticker = 'ZZZ' where seq = 40`, "hashes"},
 		{"price", `update picks set price = '999.99' where seq = 300`, "hashes"},
@@ -351,7 +360,7 @@ func TestEveryChangeOfTheStoredChainIsRefusedOrFound(t *testing.T) {
 				drop table kept_picks, kept_announcements`
 			offline(t, root, save+";"+e.sql)
 			eventually(t, "the full pass", func() bool { return !s.record.State().Valid() })
-			r, err := answers{s.get(t, "/api/v1/verify/picks?limit=1"), s.get(t, "/api/v1/verify/picks")}.audit(t.Context())
+			r, err := answers{s.get(t, "/api/v1/verify/picks?limit=1"), s.get(t, "/api/v1/verify/picks"), s.now}.audit(t.Context())
 			if err == nil && r.Verified {
 				t.Error("the audit verified it")
 			}
@@ -381,5 +390,106 @@ func offline(t *testing.T, root *pgx.Conn, sql string) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Whoever holds the database can make another chain that is just as consistent, with everything in the database that speaks of it. The
+// witnesses, written by the program's own jobs, still tell.
+func TestARewrittenDatabaseIsToldByTheWitnesses(t *testing.T) {
+	t.Parallel()
+	s, root := start(t, 41, 20*time.Millisecond)
+	s.testify(t)
+	checks := func() map[string]audit.Check {
+		r, err := audit.Run(t.Context(), audit.Options{URL: s.url, Now: s.now, Environ: os.Environ()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		of := map[string]audit.Check{}
+		for _, c := range r.Checks {
+			of[c.Name] = c
+		}
+		return of
+	}
+	eventually(t, "the witnesses", func() bool { c := s.record.State().Checks(); return c.Git == "ok" && c.Attestations == "ok" })
+	for name, c := range checks() {
+		if c.Status != audit.OK {
+			t.Errorf("%s: %s: %s", name, c.Status, c.Detail)
+		}
+	}
+
+	offline(t, root, `
+		do $$
+		declare
+			r record;
+			previous text := repeat('0', 64);
+		begin
+			update picks set price = '999.99' where seq = 25;
+			for r in select * from picks order by seq loop
+				update picks set previous_hash = previous, hash = pick_hash(ticker, price, date, previous) where seq = r.seq returning hash into previous;
+			end loop;
+			update attestations a set subject = p.hash from picks p where p.seq = a.length;
+		end
+		$$`)
+	eventually(t, "the full pass", func() bool { return bytes.Contains(s.get(t, "/api/v1/verify/picks?from_seq=25"), []byte("999.99")) })
+	if !s.record.State().Valid() {
+		t.Error("a chain whose links match is called invalid")
+	}
+	got := checks()
+	for _, name := range []string{"hashes", "links", "answer", "business_days"} {
+		if got[name].Status != audit.OK {
+			t.Errorf("%s: %s: %s", name, got[name].Status, got[name].Detail)
+		}
+	}
+	for name, says := range map[string]string{"git": "pick 25 is", "attestations": "after 40 picks"} {
+		if c := got[name]; c.Status != audit.Mismatch || !strings.Contains(c.Detail, says) {
+			t.Errorf("%s: %s: %s", name, c.Status, c.Detail)
+		}
+	}
+}
+
+// testify lets the jobs of both witnesses run, with a ledger in a folder and a development chain.
+func (s *server) testify(t *testing.T) {
+	t.Helper()
+	db, err := postgres.Open(t.Context(), s.dsn, postgres.RoleWorker)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	dir := filepath.Join(t.TempDir(), "ledger.git")
+	ledger := workers.Ledger{DB: db, Repository: dir, Branch: "main", Open: func(ctx context.Context) (*gitledger.Ledger, error) {
+		return gitledger.Open(ctx, gitledger.Options{
+			Dir: dir, Environment: "demo", Author: gitledger.Identity{Name: "Ledger", Email: "ledger@example.org"}, Environ: os.Environ(),
+		})
+	}}
+	l2, err := devchain.Start(devchain.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l2.Close() })
+	client, err := base.Dial(devchain.DefaultChainID, l2.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	signer := base.NewSigner(devchain.Key(0))
+	attest := workers.Attest{
+		DB: db, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Attester: &base.Attester{
+			Client: client, Signer: signer, EAS: base.EAS{Contract: devchain.EASAddress, Registry: devchain.SchemaRegistryAddress},
+		},
+		State: postgres.AttesterState{
+			Attester: postgres.Attester{
+				ChainID: devchain.DefaultChainID, Contract: strings.ToLower(devchain.EASAddress.Hex()), SchemaUID: base.SchemaUID(base.Schema).Hex(),
+				Attester: strings.ToLower(signer.Address().Hex()),
+			},
+			RPCURL: l2.URL(), Status: postgres.AttesterOff,
+		},
+	}
+	if err := ledger.Run(t.Context(), task.Task{Job: task.Ledger, Subject: task.SubjectLedger}); err != nil {
+		t.Fatal(err)
+	}
+	// An attestation that is not final yet asks to be looked at later.
+	if err := attest.Run(t.Context(), task.Task{Job: task.Attest, Subject: task.SubjectAttest}); err != nil {
+		t.Logf("the attestation: %v", err)
 	}
 }
