@@ -42,6 +42,10 @@ type Store struct {
 	bucket *blob.Bucket
 	// durable tells that blobs are files, which are forced to the disk.
 	durable bool
+
+	mu sync.Mutex
+	// lasting holds the folders of bodies whose own names are on the disk, up to the store's root.
+	lasting map[string]bool
 }
 
 var _ ingest.Archive = (*Store)(nil)
@@ -90,7 +94,7 @@ func openFolder(dir string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the archive %s: %w", dir, err)
 	}
-	return &Store{bucket: bucket, durable: true}, nil
+	return &Store{bucket: bucket, durable: true, lasting: map[string]bool{}}, nil
 }
 
 func digestOf(body []byte) string {
@@ -246,13 +250,27 @@ func (s *Store) write(ctx context.Context, key string, stored []byte) (err error
 	if folder == "" {
 		return nil
 	}
-	// The folder may be new as well, and the one above it.
-	for range 3 {
-		if err := syncFolder(folder); err != nil {
+	return s.settle(folder)
+}
+
+// settle forces the name of a new body to the disk, and the names of its folder and of the one above, which may be new as well, the
+// first time that the store sees the folder: folders stay.
+func (s *Store) settle(folder string) error {
+	s.mu.Lock()
+	lasting := s.lasting[folder]
+	s.mu.Unlock()
+	if err := syncFolder(folder); err != nil || lasting {
+		return err
+	}
+	for above := folder; above != filepath.Dir(filepath.Dir(folder)); {
+		above = filepath.Dir(above)
+		if err := syncFolder(above); err != nil {
 			return err
 		}
-		folder = filepath.Dir(folder)
 	}
+	s.mu.Lock()
+	s.lasting[folder] = true
+	s.mu.Unlock()
 	return nil
 }
 

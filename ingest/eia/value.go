@@ -101,19 +101,27 @@ func (g group) checkDay(day time.Time) error {
 // readings collects readings and refuses two of one date.
 type readings struct {
 	list []series.Reading
+	// seen finds the readings by date. It is made when one comes that is not later than all before.
 	seen map[time.Time]int
 }
 
 // add appends a reading. One that repeats what is known of its date is left out, one that contradicts it is an error.
 func (r *readings) add(v series.Reading) error {
+	if n := len(r.list); r.seen == nil && (n == 0 || v.ObservedAt.After(r.list[n-1].ObservedAt)) {
+		r.list = append(r.list, v)
+		return nil
+	}
+	if r.seen == nil {
+		r.seen = make(map[time.Time]int, len(r.list))
+		for i, known := range r.list {
+			r.seen[known.ObservedAt] = i
+		}
+	}
 	if i, twice := r.seen[v.ObservedAt]; twice {
 		if r.list[i] == v {
 			return nil
 		}
 		return fmt.Errorf("two values for %s", v.ObservedAt.Format(time.DateOnly))
-	}
-	if r.seen == nil {
-		r.seen = map[time.Time]int{}
 	}
 	r.seen[v.ObservedAt] = len(r.list)
 	r.list = append(r.list, v)
