@@ -213,6 +213,7 @@ func (s *Server) attempt(ctx context.Context, h Handler, t task.Task) (err error
 func (s *Server) conclude(ctx context.Context, t task.Task, err error) (over bool, _ error) {
 	log := s.o.Log.With("job", t.Job, "subject", t.Subject, "at", t.Slot, "attempt", t.Attempt)
 	reason, skipped := Skipped(err)
+	wait := waitingError{}
 	switch {
 	case skipped:
 		err = s.o.DB.Skip(ctx, t.Fence, reason)
@@ -226,6 +227,12 @@ func (s *Server) conclude(ctx context.Context, t task.Task, err error) (over boo
 			return false, rerr
 		}
 		log.InfoContext(ctx, "gave a run back while stopping")
+		return false, err
+	case errors.As(err, &wait):
+		if perr := s.o.DB.Postpone(ctx, t.Fence, err.Error(), wait.pause); perr != nil {
+			return false, perr
+		}
+		log.DebugContext(ctx, "a run waits", "why", err, "pause", wait.pause)
 		return false, err
 	default:
 		if later, ok := errors.AsType[laterError](err); ok {

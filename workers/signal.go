@@ -16,6 +16,8 @@ import (
 type Signals struct {
 	DB          *postgres.DB
 	Definitions map[string]signals.Definition
+	// Sources names, per signal, the sources of its series.
+	Sources map[string][]string
 	// CodeVersion is recorded with each snapshot.
 	CodeVersion string
 }
@@ -26,11 +28,42 @@ func (s Signals) Run(ctx context.Context, t task.Task) error {
 	if !ok {
 		return Final(fmt.Errorf("there is no signal %q", t.Subject))
 	}
+	if err := s.await(ctx, def, t); err != nil {
+		return err
+	}
 	snap, track, err := s.Compute(ctx, def, t.Slot)
 	if err != nil {
 		return err
 	}
 	return s.DB.SaveSnapshot(ctx, t.Fence, snap, track)
+}
+
+const (
+	// A source that has just stored its answer is about to end: a run looks that often for that long before it makes room for others.
+	lookEvery, lookFor = 20 * time.Millisecond, 200 * time.Millisecond
+	// After that it is tried again when the source has been asked for a quarter longer, within these bounds.
+	shortestWait, longestWait = 250 * time.Millisecond, 15 * time.Second
+)
+
+// await holds a run up while a source that is being asked since before the slot may yet store what it learned by then: the snapshot shall
+// be what anyone computes of the slot later on. A source that hangs holds it up for as long as its attempt may take, or its worker
+// is believed to live, and not longer.
+func (s Signals) await(ctx context.Context, def signals.Definition, t task.Task) error {
+	for looked := time.Duration(0); ; looked += lookEvery {
+		source, since, err := s.DB.Ingesting(ctx, t.Fence, s.Sources[def.ID], t.Slot)
+		if err != nil || source == "" {
+			return err
+		}
+		if looked >= lookFor {
+			return Waiting(fmt.Errorf("waiting for %s, which is being asked since before the slot", source),
+				min(max(since/4, shortestWait), longestWait))
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(lookEvery):
+		}
+	}
 }
 
 // Compute makes the snapshot of a signal for an instant, and the track that it is the end of, from what was known then. The same

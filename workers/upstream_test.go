@@ -126,7 +126,10 @@ func newRig(t *testing.T) *rig {
 	}
 	handlers := map[string]workers.Handler{
 		task.Ingest: r.ingest.Run,
-		task.Signal: workers.Signals{DB: db, Definitions: map[string]signals.Definition{def.ID: def}, CodeVersion: "test"}.Run,
+		task.Signal: workers.Signals{
+			DB: db, Definitions: map[string]signals.Definition{def.ID: def}, Sources: map[string][]string{def.ID: {src.ID, "other"}},
+			CodeVersion: "test",
+		}.Run,
 	}
 	for job := range task.Policies {
 		if handlers[job] == nil {

@@ -22,13 +22,13 @@ func Final(err error) error { return finalError{err} }
 // waitingError is a reason to look again soon: what the run needs is not there yet.
 type waitingError struct {
 	error
-	every time.Duration
+	pause time.Duration
 }
 
 func (e waitingError) Unwrap() error { return e.error }
 
-// Waiting marks an error that says what a run is waiting for. It looks again after the time given, and no longer pauses come of it.
-func Waiting(err error, every time.Duration) error { return waitingError{err, every} }
+// Waiting ends an attempt that has to wait, and says what for: the run looks again after the pause, and nothing has failed.
+func Waiting(what error, pause time.Duration) error { return waitingError{what, pause} }
 
 // skipError is why a run has nothing to do.
 type skipError struct{ reason string }
@@ -57,14 +57,11 @@ func (e laterError) Error() string { return e.why }
 // job and subject takes over.
 func Later(in time.Duration, why string) error { return laterError{in, why} }
 
-// verdict maps an error to what becomes of the run: tried again after a pause, which doubles with each attempt and is at least
+// verdict maps an error to what becomes of the run: tried again after a pause, which doubles with each failure and is at least
 // what the upstream asked for, or given up.
 func verdict(err error, t task.Task) (retryIn time.Duration, final bool) {
 	if fe := (finalError{}); errors.As(err, &fe) {
 		return 0, true
-	}
-	if we := (waitingError{}); errors.As(err, &we) {
-		return we.every, false
 	}
 	again, after := ingest.Again(err)
 	if !again {
@@ -72,7 +69,7 @@ func verdict(err error, t task.Task) (retryIn time.Duration, final bool) {
 	}
 	p := task.Policies[t.Job]
 	retryIn = p.Backoff
-	for range min(t.Attempt-1, 10) {
+	for range min(t.Failures, 10) {
 		retryIn = min(2*retryIn, longestBackoff)
 	}
 	return max(retryIn, after), false

@@ -159,7 +159,7 @@ func (p *program) newWorker(db *postgres.DB, w *realm, store *archive.Store) (*w
 	if err != nil {
 		return nil, err
 	}
-	computed := workers.Signals{DB: db, Definitions: defByID, CodeVersion: codeVersion()}
+	computed := workers.Signals{DB: db, Definitions: defByID, Sources: rests(list, defs), CodeVersion: codeVersion()}
 	daily, err := p.newPicks(db, log)
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"tidemark/ingest"
@@ -50,20 +51,30 @@ func recordSchedule(at config.Clocks) []task.Schedule {
 
 // dependents maps each source to the signals that take one of its series.
 func dependents(sources []ingest.Source, defs []signals.Definition) map[string][]string {
-	source := map[series.ID]string{}
-	for _, s := range sources {
-		for _, i := range s.Series {
-			source[i.ID] = s.ID
-		}
-	}
 	out := map[string][]string{}
 	for _, d := range defs {
-		seen := map[string]bool{}
-		for _, id := range d.Inputs {
-			if s := source[id]; s != "" && !seen[s] {
-				seen[s] = true
-				out[s] = append(out[s], d.ID)
-			}
+		for _, s := range sourcesOf(sources, d.Inputs) {
+			out[s] = append(out[s], d.ID)
+		}
+	}
+	return out
+}
+
+// rests maps each signal to the sources of all series that it and its backtest take.
+func rests(sources []ingest.Source, defs []signals.Definition) map[string][]string {
+	out := map[string][]string{}
+	for _, d := range defs {
+		out[d.ID] = sourcesOf(sources, d.BacktestInputs())
+	}
+	return out
+}
+
+// sourcesOf lists the sources of some series, each once.
+func sourcesOf(sources []ingest.Source, ids []series.ID) []string {
+	var out []string
+	for _, s := range sources {
+		if slices.ContainsFunc(s.Series, func(i series.Info) bool { return slices.Contains(ids, i.ID) }) {
+			out = append(out, s.ID)
 		}
 	}
 	return out

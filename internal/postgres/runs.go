@@ -39,7 +39,7 @@ type Run struct {
 const maxLosses = 25
 
 const dueSQL = `
-	select id as run_id, attempt, job, subject, slot, queue, params
+	select id as run_id, attempt, failures, job, subject, slot, queue, params
 	from runs
 	where status = 'due' and (next_try_at is null or next_try_at <= clock_timestamp())
 	order by trigger = 'backfill', slot, id
@@ -57,7 +57,7 @@ func (db *DB) DueRuns(ctx context.Context, limit int) ([]task.Task, error) {
 }
 
 const unstartedSQL = `
-	select id as run_id, attempt, job, subject, slot, queue, params
+	select id as run_id, attempt, failures, job, subject, slot, queue, params
 	from runs
 	where status = 'queued' and queued_at < clock_timestamp() - @age::interval
 	order by slot, id
@@ -75,7 +75,7 @@ func (db *DB) tasks(ctx context.Context, what, sql string, args pgx.NamedArgs) (
 	}
 	list, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (t task.Task, err error) {
 		var params *task.Params
-		err = r.Scan(&t.RunID, &t.Attempt, &t.Job, &t.Subject, &t.Slot, &t.Queue, &params)
+		err = r.Scan(&t.RunID, &t.Attempt, &t.Failures, &t.Job, &t.Subject, &t.Slot, &t.Queue, &params)
 		if params != nil {
 			t.Params = *params
 		}
@@ -143,7 +143,7 @@ const reclaimSQL = `
 		attempt = r.attempt + 1, losses = r.losses + 1, worker = null, queued_at = null, next_try_at = null
 	from lost
 	where r.id = lost.id
-	returning r.id as run_id, r.attempt, r.job, r.subject, r.slot, r.queue, r.params` // index runs_open
+	returning r.id as run_id, r.attempt, r.failures, r.job, r.subject, r.slot, r.queue, r.params` // index runs_open
 
 // Reclaim takes every running run whose worker gave no sign for the time of silence from it, and makes it due under the next
 // attempt. It returns those runs.
@@ -286,6 +286,16 @@ func (db *DB) Snooze(ctx context.Context, f task.Fence, in time.Duration) error 
 		where id = @id and attempt = @attempt and status = 'running'`, pgx.NamedArgs{"in": in})
 }
 
+// Postpone gives an attempt back that has to wait, with what for: the run is due again after a pause, under the next attempt, and it
+// counts neither as a failure nor as a loss.
+func (db *DB) Postpone(ctx context.Context, f task.Fence, why string, pause time.Duration) error {
+	return db.finish(ctx, f, `
+		update runs
+		set status = 'due', attempt = attempt + 1, worker = null, queued_at = null, error = @why,
+			next_try_at = clock_timestamp() + @pause::interval
+		where id = @id and attempt = @attempt and status = 'running'`, pgx.NamedArgs{"why": why, "pause": pause})
+}
+
 func (db *DB) finish(ctx context.Context, f task.Fence, sql string, args pgx.NamedArgs) error {
 	args["id"], args["attempt"] = f.RunID, f.Attempt
 	tag, err := db.pool.Exec(ctx, sql, args)
@@ -327,6 +337,25 @@ func (db *DB) Unfinished(ctx context.Context, at time.Time) (bool, error) {
 		return false, fmt.Errorf("look for unfinished runs: %w", err)
 	}
 	return open, nil
+}
+
+const ingestingSQL = `
+	select r.subject, clock_timestamp() - r.started_at
+	from runs r
+	where r.job = @ingest and r.subject = any(@sources) and r.status = 'running' and r.slot <= @at
+		and r.started_at < coalesce((select created_at from runs where id = @id), clock_timestamp())
+	order by r.started_at
+	limit 1` // index runs_open
+
+// Ingesting returns a source out of several that may yet store what it has stamped at or before an instant, and for how long it has been
+// asked: the one that has been asked longest. Empty: none. It is asked by the run that f names, whose instant has come. An attempt
+// that began after that run was recorded stamps its answers later, and one that has not begun, or was taken from its worker, will.
+func (db *DB) Ingesting(ctx context.Context, f task.Fence, sources []string, at time.Time) (source string, since time.Duration, err error) {
+	err = db.pool.QueryRow(ctx, ingestingSQL, pgx.NamedArgs{"ingest": task.Ingest, "sources": sources, "at": at, "id": f.RunID}).Scan(&source, &since)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return "", 0, fmt.Errorf("look for sources that are being asked: %w", err)
+	}
+	return source, since, nil
 }
 
 // AddRun records a run that an operator asks for, with who and why, and returns its id. A run of that job, subject and slot that

@@ -73,7 +73,7 @@ var Policies = map[string]Policy{
 	Equities: {Queue: Default, Timeout: 30 * time.Minute, MaxAttempts: 12, Backoff: 20 * time.Second},
 	// A run with slots ends itself after seconds; reading an archive may take long.
 	Backfill: {Queue: Low, Timeout: 30 * time.Minute, MaxAttempts: 8, Backoff: 5 * time.Second},
-	// They wait for prices by attempts: enough of them for a whole day.
+	// What fails is tried again until the day is over. To wait for prices is no failure.
 	Pick:     {Queue: Critical, Timeout: 10 * time.Minute, MaxAttempts: 1000, Backoff: 5 * time.Second},
 	Announce: {Queue: Critical, Timeout: 2 * time.Minute, MaxAttempts: 100, Backoff: 5 * time.Second},
 	Publish:  {Queue: Default, Timeout: 10 * time.Minute, MaxAttempts: 500, Backoff: 5 * time.Second},
@@ -97,9 +97,11 @@ type Task struct {
 	Job     string `json:"job"`
 	Subject string `json:"subject"`
 	// Slot is the logical time, in UTC: the instant the run is for.
-	Slot   time.Time `json:"slot"`
-	Queue  string    `json:"-"`
-	Params Params    `json:"params,omitzero"`
+	Slot  time.Time `json:"slot"`
+	Queue string    `json:"-"`
+	// Failures counts the attempts before this one that ended in an error.
+	Failures int    `json:"failures,omitempty"`
+	Params   Params `json:"params,omitzero"`
 }
 
 // Params is what a run needs to know beyond its subject and slot. The zero value is what every scheduled run has.
