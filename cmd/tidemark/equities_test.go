@@ -1,0 +1,74 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"tidemark/internal/config"
+	"tidemark/scheduler"
+)
+
+func TestWhoIsAskedAboutCompanies(t *testing.T) {
+	t.Parallel()
+	const agent = "Example Research admin@example.com"
+	for _, c := range []struct {
+		fact     string
+		settings config.Settings
+		asked    string
+		missing  string // what the operator is told to set
+	}{
+		{"a sandbox needs no setting", config.Settings{World: "sandbox"}, "edgar-companies edgar-current prices-yahoo", ""},
+		{"a live world without settings asks nobody", config.Settings{World: "live"}, "", "SEC_USER_AGENT TIINGO_API_KEY PRICES_FOLDER PRICES_PERSONAL_USE"},
+		{"nor does it ask for prices of nobody", config.Settings{World: "live", TiingoAPIKey: "key"}, "", "SEC_USER_AGENT"},
+		{"companies without prices", config.Settings{World: "live", SECUserAgent: agent}, "edgar-companies edgar-current", "TIINGO_API_KEY PRICES_FOLDER PRICES_PERSONAL_USE"},
+		{
+			"a key counts before a folder",
+			config.Settings{World: "live", SECUserAgent: agent, TiingoAPIKey: "key", PricesFolder: "x", PricesPersonalUse: "yahoo"},
+			"edgar-companies edgar-current prices-tiingo", "",
+		},
+		{
+			"a folder before what is only for personal use",
+			config.Settings{World: "live", SECUserAgent: agent, PricesFolder: "x", PricesPersonalUse: "yahoo"},
+			"edgar-companies edgar-current prices-csv", "",
+		},
+		{"the operator's word", config.Settings{World: "live", SECUserAgent: agent, PricesPersonalUse: "nasdaq"}, "edgar-companies edgar-current prices-nasdaq", ""},
+	} {
+		p := &program{settings: c.settings}
+		var asked []string
+		for _, s := range p.equitySchedule() {
+			asked = append(asked, s.Subject)
+			if _, err := scheduler.Parse(s); err != nil {
+				t.Errorf("%s: %v", c.fact, err)
+			}
+		}
+		if got := strings.Join(asked, " "); got != c.asked {
+			t.Errorf("%s: %q is asked, want %q", c.fact, got, c.asked)
+		}
+		told := strings.Join(p.unfollowed(), "\n")
+		for _, setting := range []string{"SEC_USER_AGENT", "TIINGO_API_KEY", "PRICES_FOLDER", "PRICES_PERSONAL_USE"} {
+			if want := slices.Contains(strings.Fields(c.missing), setting); strings.Contains(told, setting) != want {
+				t.Errorf("%s: the operator is told %q, want %s to be named: %v", c.fact, told, setting, want)
+			}
+		}
+	}
+}
+
+func TestTheUniverseMayStandInAFile(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "universe.txt")
+	if err := os.WriteFile(file, []byte("AAPL # by ticker\n0000789019\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	u, err := (&program{settings: config.Settings{Universe: "@" + file}}).universe()
+	if err != nil || len(u.Tickers) != 1 || len(u.CIKs) != 1 {
+		t.Errorf("%+v (%v), want a ticker and a CIK", u, err)
+	}
+	for _, text := range []string{"@" + file + ".none", "top none", ""} {
+		if _, err := (&program{settings: config.Settings{Universe: text}}).universe(); err == nil || !strings.Contains(err.Error(), "UNIVERSE") {
+			t.Errorf("%q: %v, want an error that names the setting", text, err)
+		}
+	}
+}
