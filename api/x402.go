@@ -164,7 +164,7 @@ func (s *sale) unverified(ctx context.Context, cause error) error {
 // conclude records how the settlement ended, and answers.
 func (s *sale) conclude(ctx context.Context, end x402.Settlement, changed <-chan struct{}) error {
 	if end.Fate == x402.Settled {
-		deliver, err := s.o.Store.SettledX402(ctx, s.hold, end.Transaction, deliverLease)
+		deliver, err := s.settled(ctx, end.Transaction)
 		if err == nil && deliver {
 			s.count("settled")
 			return s.deliver(ctx, end.Transaction)
@@ -195,6 +195,23 @@ func (s *sale) conclude(ctx context.Context, end x402.Settlement, changed <-chan
 		return s.failed(end.Reason)
 	}
 	return s.await(ctx, changed)
+}
+
+// settled records that the payer paid. A database that is away for a moment is asked again: the money has moved.
+func (s *sale) settled(ctx context.Context, transaction string) (deliver bool, err error) {
+	const tries, pause = 10, 500 * time.Millisecond
+	for range tries {
+		deliver, err = s.o.Store.SettledX402(ctx, s.hold, transaction, deliverLease)
+		if !errors.Is(err, postgres.ErrUnavailable) {
+			break
+		}
+		select {
+		case <-time.After(pause):
+		case <-s.r.Context().Done():
+			return false, err
+		}
+	}
+	return deliver, err
 }
 
 // await waits for what a worker finds on the chain about an unclear settlement, for a while.

@@ -44,6 +44,9 @@ func (p *program) seller() (x402.Seller, error) {
 // newPayments makes the API's part of payments by request, nil where nothing is sold.
 func (p *program) newPayments(db *postgres.DB, tariff accounts.Tariff) (*api.Payments, error) {
 	if !p.sells() {
+		if p.settings.X402FacilitatorURL != "" || p.settings.X402PayTo != "" {
+			p.log.Warn("nothing is sold by request: that takes both X402_FACILITATOR_URL and X402_PAY_TO")
+		}
 		return nil, nil
 	}
 	seller, err := p.seller()
