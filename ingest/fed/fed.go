@@ -75,32 +75,36 @@ func Source() ingest.Source {
 		Window: func(_, newest time.Time) series.Window { return series.Window{From: newest} },
 		Request: func(w series.Window) ([]ingest.Request, error) {
 			if w.From.IsZero() {
-				return []ingest.Request{*pastStatement(0)}, nil
+				return []ingest.Request{*pastStatement(0, "")}, nil
 			}
-			return []ingest.Request{{URL: feedURL(w.From)}}, nil
+			return []ingest.Request{{URL: feedURL(w.From, "")}}, nil
 		},
 		Parse: parse,
 	}
 }
 
-// pastStatement asks for a statement of the list, or else for the one after it; after the last for the feed.
-func pastStatement(i int) *ingest.Request {
+// pastStatement asks for a statement of the list, or else for the one after it; after the last for the feed, and there for what is later
+// than the last one that was read (empty: none was).
+func pastStatement(i int, read string) *ingest.Request {
 	if i == len(statements) {
-		return &ingest.Request{URL: feedURL(time.Time{})}
+		return &ingest.Request{URL: feedURL(time.Time{}, read)}
 	}
 	return &ingest.Request{
-		URL: "https://" + host + statementPath(statements[i]), Absent: []int{http.StatusNotFound}, Else: pastStatement(i + 1),
+		URL: "https://" + host + statementPath(statements[i]), Absent: []int{http.StatusNotFound}, Else: pastStatement(i+1, read),
 	}
 }
 
 func statementPath(day string) string { return statementPrefix + day + statementSuffix }
 
 // feedURL is the feed's address. The parameters, of which the server takes no notice, tell the parser from which statement on it is to
-// go on, and from statement to statement which ones are left.
-func feedURL(since time.Time) string {
+// go on, or after which, and from statement to statement which ones are left.
+func feedURL(since time.Time, after string) string {
 	u := url.URL{Scheme: "https", Host: host, Path: feedPath}
-	if !since.IsZero() {
+	switch {
+	case !since.IsZero():
 		u.RawQuery = url.Values{"since": {since.UTC().Format(compactDate)}}.Encode()
+	case after != "":
+		u.RawQuery = url.Values{"after": {after}}.Encode()
 	}
 	return u.String()
 }
@@ -118,7 +122,7 @@ func parse(r ingest.Response) (ingest.Batch, error) {
 		return ingest.Batch{}, errors.New("parse a press release: its address is not one")
 	}
 	if u.Host == host && u.Path == feedPath {
-		return parseFeed(u.Query().Get("since"), r.Body)
+		return parseFeed(u.Query().Get("since"), u.Query().Get("after"), r.Body)
 	}
 	name, ok := strings.CutPrefix(u.Path, statementPrefix)
 	name, dated := strings.CutSuffix(name, statementSuffix)
@@ -134,7 +138,7 @@ func parse(r ingest.Response) (ingest.Batch, error) {
 	case len(left) > 0:
 		batch.Next = &ingest.Request{URL: statementsURL(left)}
 	case !u.Query().Has("then"): // one of the list
-		batch.Next = pastStatement(slices.Index(statements, name) + 1)
+		batch.Next = pastStatement(slices.Index(statements, name)+1, name)
 	}
 	return batch, nil
 }

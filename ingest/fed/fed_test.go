@@ -205,3 +205,11 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestAHistoryThatTheListKnowsAllOf(t *testing.T) {
+	t.Parallel()
+	all, _ := decisions(t, 1, time.Date(2026, time.July, 24, 1, 0, 0, 0, time.UTC), series.Window{})
+	if len(all["2026-06-17"]) != 4 || len(all["2026-07-29"]) != 0 {
+		t.Errorf("the decision of June is %v, that of July %v", all["2026-06-17"], all["2026-07-29"])
+	}
+}

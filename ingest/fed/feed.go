@@ -15,8 +15,9 @@ import (
 )
 
 // parseFeed finds the statements among the press releases on monetary policy, and leads to those from a day on (empty: those after the
-// list of past ones), in ascending order; to the newest in any case, so that every run ends with a decision.
-func parseFeed(since string, body []byte) (ingest.Batch, error) {
+// list of past ones), in ascending order; to the newest in any case, so that every run ends with a decision. After a statement that the
+// run has read already it leads to later ones alone.
+func parseFeed(since, after string, body []byte) (ingest.Batch, error) {
 	feed, err := gofeed.NewParser().Parse(bytes.NewReader(body))
 	if err != nil {
 		return ingest.Batch{}, fmt.Errorf("parse the feed of press releases: %w", err)
@@ -34,6 +35,11 @@ func parseFeed(since string, body []byte) (ingest.Batch, error) {
 	first := slices.IndexFunc(days, func(d string) bool {
 		return since != "" && d >= since || since == "" && d > statements[len(statements)-1]
 	})
+	if after != "" {
+		if first = slices.IndexFunc(days, func(d string) bool { return d > after }); first < 0 {
+			return ingest.Batch{}, nil
+		}
+	}
 	if first < 0 {
 		first = len(days) - 1
 	}
