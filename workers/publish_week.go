@@ -17,7 +17,11 @@ const toldBack = 35 * 24 * time.Hour
 
 // economy records the macro figures that were published.
 func (p Publications) economy(ctx context.Context, t task.Task, now time.Time) error {
-	events, err := p.prints(ctx, now.Add(-toldBack), now)
+	told, err := p.Picks.DB.NewestPrints(ctx)
+	if err != nil {
+		return err
+	}
+	events, err := p.prints(ctx, now.Add(-toldBack), now, told)
 	if err != nil {
 		return err
 	}
@@ -25,15 +29,16 @@ func (p Publications) economy(ctx context.Context, t task.Task, now time.Time) e
 	return err
 }
 
-// prints are the macro figures that were first published after one instant and up to another, with their surprises.
-func (p Publications) prints(ctx context.Context, from, to time.Time) ([]picks.EconomicEvent, error) {
+// prints are the macro figures that were first published after one instant and up to another, with their surprises. An indicator of which
+// nothing came since the instant in told, by its id, is left out.
+func (p Publications) prints(ctx context.Context, from, to time.Time, told map[string]time.Time) ([]picks.EconomicEvent, error) {
 	var events []picks.EconomicEvent
 	for _, def := range picks.Indicators() {
 		newest, err := p.Picks.DB.NewestVintage(ctx, []series.ID{def.Series}, to)
 		if err != nil {
 			return nil, err
 		}
-		if !newest.After(from) {
+		if !newest.After(from) || newest.Equal(told[def.ID]) {
 			continue
 		}
 		var known []series.Observation
@@ -138,7 +143,7 @@ func (p Publications) digest(ctx context.Context, t task.Task) error {
 			in.Events = append(in.Events, picks.Event{ID: e.ID, Severity: picks.Severity(e.Severity), OccurredAt: e.OccurredAt})
 		}
 	}
-	if in.Economic, err = p.prints(ctx, monday, asOf); err != nil {
+	if in.Economic, err = p.prints(ctx, monday, asOf, nil); err != nil {
 		return err
 	}
 	var deltas map[string]*float64

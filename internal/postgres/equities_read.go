@@ -51,8 +51,7 @@ const factsSQL = `
 		and not exists (
 			select from facts n
 			where n.edition > 0 and n.cik = f.cik and n.tag = f.tag and n.period_end = f.period_end and n.days = f.days
-				and n.accession = f.accession and n.unit = f.unit and n.taxonomy = f.taxonomy and n.edition > f.edition and n.known_at <= @as_of)
-	order by f.cik` // primary key, facts_restated
+				and n.accession = f.accession and n.unit = f.unit and n.taxonomy = f.taxonomy and n.edition > f.edition and n.known_at <= @as_of)` // primary key, facts_restated; in no order, which spares a sort of them all
 
 func (db *DB) facts(ctx context.Context, ids []equity.CIK, before, asOf time.Time) (map[equity.CIK][]equity.Fact, error) {
 	rows, err := db.pool.Query(ctx, factsSQL, pgx.NamedArgs{

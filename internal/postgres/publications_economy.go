@@ -111,6 +111,25 @@ func (db *DB) EconomicEvents(ctx context.Context, limit int) ([]EconomicEvent, e
 	return list, nil
 }
 
+// NewestPrints returns when the newest recorded figure of each indicator was published, by the indicator's id.
+func (db *DB) NewestPrints(ctx context.Context) (map[string]time.Time, error) {
+	rows, err := db.pool.Query(ctx, `select indicator, max(published_at) from economic_events group by indicator`)
+	if err != nil {
+		return nil, fmt.Errorf("look up macro events: %w", err)
+	}
+	newest := map[string]time.Time{}
+	var indicator string
+	var at time.Time
+	_, err = pgx.ForEachRow(rows, []any{&indicator, &at}, func() error {
+		newest[indicator] = at.UTC()
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look up macro events: %w", err)
+	}
+	return newest, nil
+}
+
 // Digest is one week. Events, Picks and Economic are the ids and numbers of what it holds, in its order.
 type Digest struct {
 	// Week is the ISO week, for example "2026-W47"; FromDate and ToDate are its Monday and Friday.
