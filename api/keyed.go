@@ -82,8 +82,15 @@ func (s *Server) deliver(w http.ResponseWriter, r *http.Request, e accounts.Endp
 	if err != nil {
 		return err
 	}
-	for again := false; ; again = true {
-		plan := accounts.PlanAt(s.till.Tariff.Model, key.ProUntil, s.till.Now())
+	plan := accounts.PlanAt(s.till.Tariff.Model, key.ProUntil, s.till.Now())
+	if _, ok := plan.Sees(e); !ok {
+		// It may have been upgraded at this very moment.
+		if key, err = s.till.keys.reload(r.Context(), key); err != nil {
+			return s.unavailable(r, err)
+		}
+		plan = accounts.PlanAt(s.till.Tariff.Model, key.ProUntil, s.till.Now())
+	}
+	for {
 		level, ok := plan.Sees(e)
 		if !ok {
 			return &failure{code: view.CodePlanRequired, detail: "The Free plan has no view of this. The Pro plan has."}
@@ -97,11 +104,8 @@ func (s *Server) deliver(w http.ResponseWriter, r *http.Request, e accounts.Endp
 			return err
 		}
 		err = s.settle(w, r, key, plan, e, status)
-		if errors.Is(err, errPlanChanged) && !again {
-			// The plan ended, or began, since the key was last read: answer anew, for what it is now.
-			if key, err = s.till.keys.reload(r.Context(), key); err != nil {
-				return s.unavailable(r, err)
-			}
+		if errors.Is(err, errPlanEnded) {
+			plan = accounts.PlanFree // by the database's clock, which is the one that counts
 			continue
 		}
 		if err != nil {
@@ -121,7 +125,7 @@ func (s *Server) deliver(w http.ResponseWriter, r *http.Request, e accounts.Endp
 	}
 }
 
-var errPlanChanged = errors.New("the key is on another plan by now")
+var errPlanEnded = errors.New("the key's Pro plan has ended by now")
 
 // settle takes the price of an answer that is about to be sent with a status, or counts it against the day, and says so in the header.
 func (s *Server) settle(w http.ResponseWriter, r *http.Request, key postgres.Key, plan accounts.Plan, e accounts.Endpoint, status int) error {
@@ -172,7 +176,7 @@ func (s *Server) count(h http.Header, r *http.Request, key postgres.Key, plan ac
 	}
 	switch out.Outcome {
 	case postgres.PlanChanged:
-		return errPlanChanged
+		return errPlanEnded
 	case postgres.KeyRevoked, postgres.KeyUnknown:
 		return errRevoked
 	}

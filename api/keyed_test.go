@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"net/http"
-	"net/netip"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,7 +17,6 @@ import (
 	"tidemark/accounts"
 	"tidemark/api"
 	"tidemark/api/view"
-	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
 )
 
@@ -331,96 +329,6 @@ func TestAFloodSpendsABalanceToTheEnd(t *testing.T) {
 	}
 }
 
-func TestFreeAndProPlans(t *testing.T) {
-	t.Parallel()
-	s := openShop(t, api.Accounts{}, accounts.ModelPlan)
-	s.at("2026-03-04T23:00:00Z")
-	key := s.key()
-	used := 0
-	for _, row := range []struct {
-		path string
-		free bool
-	}{
-		{"/picks", true},
-		{"/picks/latest", true},
-		{"/research/NVDA", false},
-		{"/portfolio", true},
-		{"/portfolio/positions", false},
-		{"/portfolio/history", false},
-		{"/sectors", false},
-		{"/regions", false},
-		{"/stocks", true},
-		{"/events", false},
-		{"/economic-events", false},
-		{"/digest/latest", false},
-	} {
-		a := s.paid(key, row.path)
-		if !row.free {
-			s.problem(a, http.StatusForbidden, "plan_required")
-			continue
-		}
-		used++
-		if got := s.object(a)["data"]; got != "free" || a.Header.Get("X-Request-Cost") != "" {
-			t.Errorf("%s on the Free plan: %v, cost %q", row.path, got, a.Header.Get("X-Request-Cost"))
-		}
-		if got, want := a.Header.Get("RateLimit"), fmt.Sprintf(`"day";r=%d;t=3600`, 10-used); got != want || a.Header.Get("RateLimit-Policy") != `"day";q=10;w=86400` {
-			t.Errorf("%s: RateLimit %s, want %s; policy %s", row.path, got, want, a.Header.Get("RateLimit-Policy"))
-		}
-	}
-	// What is no answer, and what is about the key, is no request of the day.
-	tag := s.paid(key, "/picks").Header.Get("ETag")
-	for range 3 {
-		s.paid(key, "/picks", "If-None-Match", tag)
-		s.paid(key, "/research/NVDA")
-		s.paid(key, "/account")
-		s.ask(http.MethodHead, "/api/v1/picks", "Authorization", "Bearer "+key)
-	}
-	for range 5 {
-		if a := s.paid(key, "/picks"); a.StatusCode != http.StatusOK {
-			t.Errorf("a request of the ten: %s", a.Status)
-		}
-	}
-	a := s.paid(key, "/picks")
-	s.problem(a, http.StatusTooManyRequests, "daily_quota_exhausted")
-	if got := a.Header.Get("Retry-After"); got != "3600" || a.Header.Get("RateLimit") != `"day";r=0;t=3600` {
-		t.Errorf("Retry-After %s, RateLimit %s", got, a.Header.Get("RateLimit"))
-	}
-	if q := s.data(key, "/account"); q["plan"] != "free" || q["balance"] != nil || q["quota"].(map[string]any)["remaining"] != 0.0 {
-		t.Errorf("account: %v", q)
-	}
-
-	// Thirty days of Pro, in force at once and until their instant, though the key is remembered.
-	s.query(`insert into plan_changes (key_id, kind, period, ref) select id, 'transfer', '720 hours', 'tx' from keys returning id`)
-	s.eventually("the key is Pro", func() bool { return s.paid(key, "/sectors").StatusCode == http.StatusOK })
-	if a := s.paid(key, "/picks"); s.object(a)["data"] != "full" || a.Header.Get("RateLimit-Policy") != `"day";q=1000;w=86400` {
-		t.Errorf("Pro: %s, %v", a.body[:40], a.Header)
-	}
-	if q := s.data(key, "/account"); q["plan"] != "pro" || q["pro_until"] != "2026-04-03T23:00:00Z" {
-		t.Errorf("account: %v", q)
-	}
-	s.at("2026-04-03T22:59:59.999999Z")
-	if a := s.paid(key, "/sectors"); a.StatusCode != http.StatusOK {
-		t.Errorf("a microsecond before the end: %s", a.Status)
-	}
-	s.at("2026-04-03T23:00:00Z")
-	s.problem(s.paid(key, "/sectors"), http.StatusForbidden, "plan_required")
-	if a := s.paid(key, "/picks"); s.object(a)["data"] != "free" {
-		t.Errorf("after the end: %s", a.body[:40])
-	}
-}
-
-// The database has the last word on a plan: an API whose clock is slow answers anew.
-func TestAPlanThatEndsMeanwhile(t *testing.T) {
-	t.Parallel()
-	s := openShop(t, api.Accounts{}, accounts.ModelPlan)
-	s.at("2026-03-04T12:00:00Z")
-	key := s.key()
-	s.query(`insert into plan_changes (key_id, kind, period, by, reason) select id, 'grant', '1 hour', 'op', 'why' from keys returning id`)
-	s.eventually("the key is Pro", func() bool { return s.paid(key, "/sectors").StatusCode == http.StatusOK })
-	s.query(`insert into plan_changes (key_id, kind, period, ref) select id, 'reversal', '-1 hour', 'tx' from keys returning id`)
-	s.eventually("the key is Free", func() bool { return s.paid(key, "/sectors").StatusCode == http.StatusForbidden })
-}
-
 func TestKeysThatOpenNothing(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, api.Accounts{}, accounts.ModelBalance)
@@ -470,67 +378,4 @@ func openSecond(t *testing.T, s *shop) *shop {
 		View: s.view, Accounts: &api.Accounts{DB: db, Tariff: tariff, Now: time.Now}, Data: map[string]api.Build{"/picks": build},
 	})
 	return second
-}
-
-func TestRatesOfAKeyAndOfAnAddress(t *testing.T) {
-	t.Parallel()
-	for name, redis := range map[string]string{"counted together": pgtest.Redis(t), "each by itself": "", "Redis is away": "redis://127.0.0.1:1"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			limiter, err := api.NewLimiter(redis, time.Now, quiet)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = limiter.Close() })
-			s := openShop(t, api.Accounts{
-				Limiter: limiter, KeyRate: api.Rate{N: 20, Per: time.Hour}, RegisterRate: api.Rate{N: 5, Per: 24 * time.Hour},
-				TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("10.0.0.0/8")},
-			}, accounts.ModelBalance)
-			var key string
-			register := func(from string, want int) {
-				t.Helper()
-				a := s.askWith(http.MethodPost, "/api/v1/auth/register", `{"name":"x"}`, "X-Forwarded-For", from)
-				if a.StatusCode != want {
-					t.Errorf("from %s: %s, want %d: %s", from, a.Status, want, a.body)
-				}
-				if want == http.StatusTooManyRequests {
-					s.problem(a, want, "rate_limited")
-					if a.Header.Get("Retry-After") == "" || !strings.HasPrefix(a.Header.Get("RateLimit"), `"default";r=0;t=`) {
-						t.Errorf("header of the refusal: %v", a.Header)
-					}
-				} else if key == "" {
-					key = s.object(a)["data"].(map[string]any)["api_key"].(string)
-				}
-			}
-			for range 5 {
-				register("203.0.113.7", 201)
-			}
-			register("203.0.113.7", 429)
-			register("198.51.100.1, 203.0.113.7, 10.1.2.3", 429) // what a client says of itself does not count
-			register("203.0.113.8", 201)
-			for i := range 5 {
-				register(fmt.Sprintf("2001:db8:0:1::%d", i), 201) // one customer's network
-			}
-			register("2001:db8:0:1:ffff::1", 429)
-			register("2001:db8:0:2::1", 201)
-
-			left := 0
-			for range 20 {
-				a := s.paid(key, "/account")
-				if a.StatusCode != http.StatusOK {
-					t.Fatalf("within the rate: %s", a.Status)
-				}
-				if got := a.Header.Get("RateLimit-Policy"); got != `"default";q=20;w=3600` {
-					t.Errorf("RateLimit-Policy: %s", got)
-				}
-				if _, err := fmt.Sscanf(a.Header.Get("RateLimit"), `"default";r=%d;`, &left); err != nil {
-					t.Errorf("RateLimit: %s", a.Header.Get("RateLimit"))
-				}
-			}
-			if left != 0 {
-				t.Errorf("%d requests left after all of them", left)
-			}
-			s.problem(s.paid(key, "/account"), http.StatusTooManyRequests, "rate_limited")
-		})
-	}
 }

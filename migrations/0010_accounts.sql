@@ -288,8 +288,8 @@ $$;
 -- +goose StatementEnd
 
 -- count_requests counts many requests against their keys' quotas of the UTC day, each as if it came alone and in their order. p_pro
--- says which of them were answered as the Pro plan's: where the key is on the other plan by now, nothing is counted. Outcomes:
--- counted, exhausted, plan_changed, revoked, unknown.
+-- says which of them were answered as the Pro plan's: where the key is Free by now, nothing is counted. Outcomes: counted, exhausted,
+-- plan_changed, revoked, unknown.
 -- +goose StatementBegin
 create function count_requests(p_key bigint[], p_endpoint text[], p_pro boolean[], p_free_quota bigint, p_pro_quota bigint)
     returns table (outcome text, used bigint, seconds_left int) language plpgsql security definer set search_path = public, pg_temp as $$
@@ -322,7 +322,7 @@ begin
             v_outcome[r.place] := 'unknown';
         elsif r.revoked then
             v_outcome[r.place] := 'revoked';
-        elsif r.pro <> r.is_pro then
+        elsif r.pro and not r.is_pro then
             v_outcome[r.place] := 'plan_changed';
         elsif v_count >= r.quota then
             v_outcome[r.place] := 'exhausted';

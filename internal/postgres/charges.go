@@ -21,7 +21,7 @@ const (
 	// Counted: the request is one of the day's. QuotaExhausted: the day has no more; nothing was counted.
 	Counted        = "counted"
 	QuotaExhausted = "exhausted"
-	// PlanChanged: the key is on another plan by now than the one that the request was answered for. Nothing was counted.
+	// PlanChanged: the request was answered as the Pro plan's, and that has ended by now. Nothing was counted.
 	PlanChanged = "plan_changed"
 	// KeyRevoked and KeyUnknown: nothing is answered to this key any more.
 	KeyRevoked = "revoked"
