@@ -111,7 +111,16 @@ func (p Publications) filings(ctx context.Context, b book, portfolio picks.Portf
 			events = append(events, e)
 		}
 	}
-	return events, nil
+	return b.announcedBefore(events), nil
+}
+
+// announcedBefore leaves out what happened to a company before it was first announced as a pick: it was none of the portfolio's then.
+func (b book) announcedBefore(events []picks.Event) []picks.Event {
+	first := map[equity.CIK]time.Time{}
+	for _, q := range slices.Backward(b.announced) {
+		first[q.CIK] = *q.AnnouncedAt
+	}
+	return slices.DeleteFunc(events, func(e picks.Event) bool { return e.OccurredAt.Before(first[e.CIK]) })
 }
 
 // crossings are the events of our own signals that moved far from their usual level since a day, for the companies that are exposed.
@@ -131,5 +140,5 @@ func (p Publications) crossings(ctx context.Context, b book, portfolio picks.Por
 	for _, cik := range followed(b, portfolio, since) {
 		events = append(events, picks.SignalEvents(b.companies[cik], readings)...)
 	}
-	return events, nil
+	return b.announcedBefore(events), nil
 }

@@ -337,10 +337,18 @@ func (m *market) report(day string) {
 		m.t.Fatal(err)
 	}
 	cik := made[0].CIK
+	// One more came in before the company was picked: no event of the portfolio.
 	load := postgres.EquityLoad{
-		Filings: []equity.Filing{{
-			CIK: cik, Accession: "0000009999-26-000001", Form: "10-K", Filed: on(m.t, day), AcceptedAt: calendar.At(on(m.t, day), 17*time.Hour), URL: "https://www.sec.gov/x",
-		}},
+		Filings: []equity.Filing{
+			{
+				CIK: cik, Accession: "0000009999-26-000001", Form: "10-K", Filed: on(m.t, day), AcceptedAt: calendar.At(on(m.t, day), 17*time.Hour),
+				URL: "https://www.sec.gov/x",
+			},
+			{
+				CIK: cik, Accession: "0000009999-26-000002", Form: "10-Q", Filed: on(m.t, made[0].Date), AcceptedAt: calendar.At(on(m.t, made[0].Date), 12*time.Hour),
+				URL: "https://www.sec.gov/y",
+			},
+		},
 		Actions: []equity.Action{{CIK: cik, Kind: equity.Dividend, Date: on(m.t, day), Cash: "0.55", Source: "test"}},
 	}
 	for _, d := range calendar.Between(on(m.t, "2026-02-27"), on(m.t, day)) {
