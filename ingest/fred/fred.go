@@ -67,7 +67,7 @@ var releases = []release{
 	},
 	{
 		id: "fred-gdp", name: "Gross Domestic Product", publisher: "U.S. Bureau of Economic Analysis",
-		home: "https://www.bea.gov/data/gdp/gross-domestic-product", cron: "15 9,11 * * TUE-FRI", clock: morning, published: gdpPublished,
+		home: "https://www.bea.gov/data/gdp/gross-domestic-product", cron: "15 11 * * TUE-FRI", clock: morning, published: gdpPublished,
 		figures: []figure{
 			{"A191RL1Q225SBEA", "Real Gross Domestic Product", "Percent Change from Preceding Period, Annual Rate", "quarterly", -60, 80},
 		},
@@ -82,7 +82,7 @@ var releases = []release{
 	},
 	{
 		id: "fred-jobless-claims", name: "Unemployment Insurance Weekly Claims Report", publisher: "U.S. Employment and Training Administration",
-		home: "https://www.dol.gov/ui/data.pdf", cron: "15 9,11 * * WED-FRI", clock: morning, published: claimsPublished,
+		home: "https://www.dol.gov/ui/data.pdf", cron: "15 11 * * WED-FRI", clock: morning, published: claimsPublished,
 		figures: []figure{
 			{"ICSA", "Initial Claims", "Number", "weekly", 20_000, 20_000_000},
 		},
