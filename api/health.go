@@ -30,6 +30,9 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) error {
 	if s.o.Record != nil && s.o.Record.State() == nil {
 		missing = append(missing, "record")
 	}
+	if s.o.Publications != nil && s.o.Publications.State() == nil {
+		missing = append(missing, "publications")
+	}
 	for _, c := range s.o.Ready {
 		if !c.OK() {
 			missing = append(missing, c.Name)

@@ -75,10 +75,7 @@ func (p *parameters) cursor(into interface{ ReadCursor(cursor string) error }) e
 		return err
 	}
 	if err := into.ReadCursor(text); err != nil {
-		return &failure{
-			code: view.CodeInvalidCursor, detail: "The cursor was not made by this listing in this order.",
-			errors: []view.ParameterError{{Pointer: "/cursor", Detail: "The cursor is not one of this listing in this order."}},
-		}
+		return invalidCursor
 	}
 	return nil
 }

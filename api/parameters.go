@@ -19,9 +19,11 @@ type parameters struct {
 	faults []view.ParameterError
 }
 
-func (s *Server) parameters(r *http.Request) *parameters {
+func (s *Server) parameters(r *http.Request) *parameters { return readParameters(r, s.view.Now()) }
+
+func readParameters(r *http.Request, now time.Time) *parameters {
 	values, err := url.ParseQuery(r.URL.RawQuery)
-	p := &parameters{values: values, now: s.view.Now()}
+	p := &parameters{values: values, now: now}
 	if err != nil {
 		p.fault("", "The query is not well formed.")
 	}

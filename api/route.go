@@ -91,7 +91,8 @@ func (s *Server) front(mux *http.ServeMux, cors func(path string) bool) http.Han
 
 // degraded tells that the database cannot be heard.
 func (s *Server) degraded() bool {
-	return s.view.Degraded() || s.o.Record != nil && s.o.Record.Degraded()
+	return s.view.Degraded() || s.o.Record != nil && s.o.Record.Degraded() ||
+		s.o.Publications != nil && s.o.Publications.Degraded()
 }
 
 var degradedFields = []string{"postgres"}

@@ -45,6 +45,8 @@ type Options struct {
 	Ready []Check
 	// Accounts may be nil: then there are no keys, and nothing that needs one.
 	Accounts *Accounts
+	// Publications may be nil: then there is no /info, and nobody answers for the Data.
+	Publications *view.Publications
 	// Data holds the data endpoints by their path below /api/v1, as in the table of prices.
 	Data map[string]Build
 	// Payments may be nil: then nothing is sold by request.
@@ -80,6 +82,9 @@ func New(o Options) *Server {
 	s.get(public, "/api/signals/{id}/brief", s.brief)
 	s.get(public, "/api/signals/{id}/history", s.history)
 	s.get(public, "/api/signals/{id}/vintages", s.vintages)
+	if o.Publications != nil {
+		s.get(public, "/api/v1/info", s.info)
+	}
 	if o.Accounts != nil {
 		s.till = newTill(*o.Accounts, o.Log)
 		for path, build := range o.Data {

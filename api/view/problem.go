@@ -34,6 +34,7 @@ const (
 	CodeInvalidRequest      = "invalid_request"
 	CodeInvalidParameter    = "invalid_parameter"
 	CodeInvalidCursor       = "invalid_cursor"
+	CodeInvalidLang         = "invalid_lang"
 	CodeMissingKey          = "missing_api_key"
 	CodeInvalidKey          = "invalid_api_key"
 	CodeRevokedKey          = "revoked_api_key"
@@ -84,6 +85,11 @@ func ProblemKinds() []ProblemKind {
 			Remedy:  "Take next_cursor of the answer before, with the same order and vintages, or leave the cursor out to begin anew.",
 		},
 		{
+			Code: CodeInvalidLang, Title: "Invalid language", Status: 400,
+			Meaning: "Nothing is written in the language that the parameter lang names.",
+			Remedy:  "Use es, en, pt or hi, or leave the parameter out: then the Accept-Language header counts, and else English.",
+		},
+		{
 			Code: CodeMissingKey, Title: "Missing API key", Status: 401,
 			Meaning: "This address answers to API keys, and the request shows none.",
 			Remedy:  "Send the header Authorization: Bearer <API key>. A key is free: POST /api/v1/auth/register.",
@@ -121,7 +127,7 @@ func ProblemKinds() []ProblemKind {
 		{
 			Code: CodeUnknownTicker, Title: "Unknown ticker", Status: 404,
 			Meaning: "Nothing that was announced has this ticker, or nothing of the day that was asked for.",
-			Remedy:  "Use a ticker of one of the announced picks. Without a date, its newest pick is meant.",
+			Remedy:  "Use a ticker of one of the announced picks, or of /api/v1/stocks for research. Without a date, the newest pick is meant.",
 		},
 		{
 			Code: CodeMethodNotAllowed, Title: "Method not allowed", Status: 405,

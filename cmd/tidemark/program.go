@@ -25,14 +25,22 @@ var version = "dev"
 
 // codeVersion names the program that computed something: the version and, where the build knows it, the commit.
 func codeVersion() string {
+	if c := commit(); len(c) >= 12 {
+		return version + "+" + c[:12]
+	}
+	return version
+}
+
+// commit is what the program was built from, empty where that is unknown.
+func commit() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" && len(s.Value) >= 12 {
-				return version + "+" + s.Value[:12]
+			if s.Key == "vcs.revision" {
+				return s.Value
 			}
 		}
 	}
-	return version
+	return ""
 }
 
 // Run prints the version.

@@ -250,10 +250,21 @@ func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, w
 	if err != nil {
 		return err
 	}
-	srv := api.New(api.Options{View: v, Record: record, Pages: site, Ready: ready, Log: log, Accounts: keys, Payments: payments})
+	published, err := view.NewPublications(view.PublicationsOptions{
+		Store: db, PublicURL: p.settings.BaseURL(), World: world, Now: now, Log: log,
+		Info: view.InfoOptions{Version: version, Commit: commit(), Tariff: keys.Tariff},
+	})
+	if err != nil {
+		return err
+	}
+	srv := api.New(api.Options{
+		View: v, Record: record, Pages: site, Ready: ready, Log: log, Publications: published, Data: api.Data(published),
+		Accounts: keys, Payments: payments,
+	})
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return v.Run(ctx) })
 	g.Go(func() error { return record.Run(ctx) })
+	g.Go(func() error { return published.Run(ctx) })
 	g.Go(func() error { return srv.Run(ctx) })
 	if payments != nil {
 		g.Go(func() error { return payments.Run(ctx) })

@@ -246,6 +246,31 @@ func (db *DB) research(ctx context.Context, sql string, args pgx.NamedArgs) ([]R
 	return list, nil
 }
 
+// PickSummaries returns the summary of each announced pick's card in every language, by the number of the pick.
+func (db *DB) PickSummaries(ctx context.Context) (map[int64]map[picks.Lang]string, error) {
+	rows, err := db.pool.Query(ctx, `
+		select r.pick_seq, t.key, t.value ->> 'summary_why'
+		from published_research r, jsonb_each(r.texts) t
+		where r.pick_seq is not null`)
+	if err != nil {
+		return nil, fmt.Errorf("read the summaries of the picks: %w", away(err))
+	}
+	all := map[int64]map[picks.Lang]string{}
+	var seq int64
+	var lang picks.Lang
+	var text string
+	if _, err := pgx.ForEachRow(rows, []any{&seq, &lang, &text}, func() error {
+		if all[seq] == nil {
+			all[seq] = map[picks.Lang]string{}
+		}
+		all[seq][lang] = text
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("read the summaries of the picks: %w", away(err))
+	}
+	return all, nil
+}
+
 // PickBasis tells as of which instant the pick of a day was made. ErrNotFound where no card belongs to a pick of that day. The API's role
 // may not ask.
 func (db *DB) PickBasis(ctx context.Context, day time.Time) (asOf time.Time, err error) {

@@ -1,0 +1,253 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"tidemark/accounts"
+	"tidemark/api/view"
+	"tidemark/picks"
+)
+
+// Data returns the build functions of all data endpoints, by their path below /api/v1. They know nothing of keys and money: whoever may
+// see an answer is decided by who calls them.
+func Data(p *view.Publications) map[string]Build {
+	d := data{p}
+	return map[string]Build{
+		"/picks":               d.list("picks", (*view.PublicationsState).Picks, byDate|byCompany|byStatus|inLang),
+		"/picks/latest":        d.one((*view.PublicationsState).LatestPick, "No pick is announced yet."),
+		"/research/{ticker}":   d.research,
+		"/portfolio":           d.one(withoutLang((*view.PublicationsState).Portfolio), noPortfolio),
+		"/portfolio/positions": d.list("positions", (*view.PublicationsState).Positions, byDate|byCompany|byStatus),
+		"/portfolio/history":   d.list("portfolio-history", (*view.PublicationsState).History, byDate|whole),
+		"/sectors":             d.list("sectors", (*view.PublicationsState).Sectors, byCompany),
+		"/regions":             d.list("regions", (*view.PublicationsState).Regions, byCompany),
+		"/stocks":              d.list("stocks", (*view.PublicationsState).Stocks, byCompany|byPicked),
+		"/events":              d.list("events", (*view.PublicationsState).Events, byDate|byCompany|bySeverity|asFeed|inLang),
+		"/economic-events":     d.list("economic-events", (*view.PublicationsState).EconomicEvents, byDate|bySeverity|inLang),
+		"/digest/latest":       d.one((*view.PublicationsState).LatestDigest, "No week has a digest yet."),
+	}
+}
+
+const noPortfolio = "There is no portfolio yet: the first pick is bought at the close after its announcement."
+
+type data struct{ publications *view.Publications }
+
+// state returns what is served now, or the error of a program that has not loaded it yet.
+func (d data) state() (*view.PublicationsState, error) {
+	if st := d.publications.State(); st != nil {
+		return st, nil
+	}
+	return nil, &failure{code: view.CodeUnavailable, detail: "The picks are being loaded.", retryAfter: "1"}
+}
+
+// selects is a set of the parameters that an endpoint reads beside format, limit and cursor.
+type selects uint
+
+const (
+	byDate     selects = 1 << iota // from, to
+	byCompany                      // ticker, sector, region
+	byStatus                       // status
+	byPicked                       // picked
+	bySeverity                     // min_severity
+	asFeed                         // since, after
+	inLang                         // lang
+	whole                          // all of it where no limit is given
+)
+
+// list answers with a page of a list, in the format that is asked for.
+func (d data) list(name string, of func(*view.PublicationsState, view.ListQuery) (*view.Document, string, error), has selects) Build {
+	return func(r *http.Request, c Caller) (Answer, error) {
+		st, err := d.state()
+		if err != nil {
+			return Answer{}, err
+		}
+		p := readParameters(r, time.Time{})
+		q := p.list(has)
+		q.Free = c.Level == accounts.LevelFree
+		header := http.Header{}
+		if has&inLang != 0 {
+			if q.Lang, err = p.lang(r, header); err != nil {
+				return Answer{}, err
+			}
+		}
+		if err := p.err(); err != nil {
+			return Answer{}, err
+		}
+		if !p.values.Has("format") {
+			header.Add("Vary", "Accept")
+			if q.Format, err = negotiate(r.Header["Accept"]); err != nil {
+				return Answer{}, err
+			}
+		}
+		doc, cursor, err := of(st, q)
+		if errors.Is(err, view.ErrCursor) {
+			return Answer{}, invalidCursor
+		}
+		if err != nil {
+			return Answer{}, err
+		}
+		if cursor != "" {
+			header.Set("Link", next(r, p.values, cursor))
+		}
+		if q.Format != view.FormatJSON {
+			header.Set("Content-Disposition", `attachment; filename="`+name+"."+q.Format+`"`)
+		}
+		return Answer{doc, header}, nil
+	}
+}
+
+// one answers with the one thing that there is, or with a problem that says why there is none.
+func (d data) one(of func(*view.PublicationsState, picks.Lang) (*view.Document, error), none string) Build {
+	return func(r *http.Request, _ Caller) (Answer, error) {
+		st, err := d.state()
+		if err != nil {
+			return Answer{}, err
+		}
+		p, header := readParameters(r, time.Time{}), http.Header{}
+		lang, err := p.lang(r, header)
+		if err != nil {
+			return Answer{}, err
+		}
+		doc, err := of(st, lang)
+		if err == nil && doc == nil {
+			err = &failure{code: view.CodeNotFound, detail: none}
+		}
+		return Answer{doc, header}, err
+	}
+}
+
+// withoutLang is an answer that is the same in all languages.
+func withoutLang(of func(*view.PublicationsState) (*view.Document, error)) func(*view.PublicationsState, picks.Lang) (*view.Document, error) {
+	return func(st *view.PublicationsState, _ picks.Lang) (*view.Document, error) { return of(st) }
+}
+
+// research answers with the card of a company.
+func (d data) research(r *http.Request, c Caller) (Answer, error) {
+	return d.one(func(st *view.PublicationsState, lang picks.Lang) (*view.Document, error) {
+		doc, err := st.Research(r.PathValue("ticker"), lang)
+		if err == nil && doc == nil {
+			err = &failure{code: view.CodeUnknownTicker, detail: "There is no research about a company with this ticker; /api/v1/stocks lists those that there is."}
+		}
+		return doc, err
+	}, "")(r, c)
+}
+
+var invalidCursor = &failure{
+	code: view.CodeInvalidCursor, detail: "The cursor was not made by this listing in this order.",
+	errors: []view.ParameterError{{Pointer: "/cursor", Detail: "The cursor is not one of this listing in this order."}},
+}
+
+// list reads the parameters of a list.
+func (p *parameters) list(has selects) view.ListQuery {
+	limit := defaultLimit
+	if has&whole != 0 {
+		limit = 0
+	}
+	q := view.ListQuery{
+		Format: p.one("format", view.FormatJSON, view.FormatJSON, view.FormatCSV, view.FormatNDJSON), Limit: p.limit(limit), Cursor: p.text("cursor"),
+	}
+	if has&byDate != 0 {
+		q.From, q.To = p.date("from"), p.date("to")
+		if q.From != "" && q.To != "" && q.To < q.From {
+			p.fault("to", "to lies before from.")
+		}
+	}
+	if has&byCompany != 0 {
+		q.Ticker, q.Sector, q.Region = p.text("ticker"), p.text("sector"), p.text("region")
+	}
+	if has&byStatus != 0 {
+		q.Status = p.one("status", "", view.StatusOpen, view.StatusClosed)
+	}
+	if has&byPicked != 0 {
+		q.Picked = p.one("picked", "", "true", "false") == "true"
+	}
+	if has&bySeverity != 0 {
+		q.MinSeverity = p.severity()
+	}
+	if has&asFeed != 0 {
+		q.Since, q.After = p.instant("since", false), p.text("after")
+	}
+	return q
+}
+
+// severity is a number from 1 to 5.
+func (p *parameters) severity() int {
+	text := p.text("min_severity")
+	if text == "" {
+		return 0
+	}
+	if len(text) != 1 || text < "1" || text > "5" {
+		p.fault("min_severity", "min_severity is no whole number from 1 to 5.")
+		return 0
+	}
+	return int(text[0] - '0')
+}
+
+// lang is the language that the parameter names or, without one, that the client likes best of those that there are; English where it
+// says nothing.
+func (p *parameters) lang(r *http.Request, header http.Header) (picks.Lang, error) {
+	text := p.text("lang")
+	if text == "" {
+		header.Add("Vary", "Accept-Language")
+		return preferred(r.Header["Accept-Language"]), nil
+	}
+	lang, ok := picks.ParseLang(text)
+	if !ok {
+		known := make([]string, 0, len(picks.Langs()))
+		for _, l := range picks.Langs() {
+			known = append(known, string(l))
+		}
+		detail := "lang can be " + strings.Join(known, ", ") + "."
+		return "", &failure{code: view.CodeInvalidLang, detail: detail, errors: []view.ParameterError{{Pointer: "/lang", Detail: detail}}}
+	}
+	return lang, nil
+}
+
+// preferred is the language that an Accept-Language header likes best (RFC 9110, section 12.5.4), by the first subtag of its ranges.
+func preferred(header []string) picks.Lang {
+	best, most := picks.English, 0.0
+	langs := picks.Langs()
+	// English first: it is the one of equals.
+	slices.SortStableFunc(langs, func(a, b picks.Lang) int {
+		switch picks.English {
+		case a:
+			return -1
+		case b:
+			return 1
+		}
+		return 0
+	})
+	for _, l := range langs {
+		q := weight(header, func(name string) int {
+			primary, _, _ := strings.Cut(name, "-")
+			switch {
+			case strings.EqualFold(primary, string(l)):
+				return 2
+			case name == "*":
+				return 1
+			}
+			return 0
+		})
+		if q > most {
+			best, most = l, q
+		}
+	}
+	return best
+}
+
+// info answers with the service's description of itself. Nobody needs a key for it.
+func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
+	st, err := data{s.o.Publications}.state()
+	if err != nil {
+		return err
+	}
+	doc, err := st.Info()
+	if err != nil {
+		return err
+	}
+	return send(w, r, "application", "json", doc)
+}

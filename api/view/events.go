@@ -1,0 +1,274 @@
+package view
+
+import (
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"tidemark/internal/postgres"
+	"tidemark/picks"
+)
+
+// Event is something that happened around the companies of the portfolio.
+type Event struct {
+	ID   string `json:"id"`
+	Type string `json:"type"`
+	// Severity is 1 note, 2 low, 3 notable, 4 high, 5 critical.
+	Severity   int       `json:"severity"`
+	Ticker     string    `json:"ticker"`
+	Title      string    `json:"title"`
+	Body       string    `json:"body"`
+	OccurredAt time.Time `json:"occurred_at"`
+	// RecordedAt is the event's place in the feed.
+	RecordedAt time.Time `json:"recorded_at"`
+	// ChangePct is the return of a price move, null for other types.
+	ChangePct *float64   `json:"change_pct"`
+	SourceURL *string    `json:"source_url"`
+	Lang      picks.Lang `json:"lang"`
+}
+
+// FeedPagination tells where a page of a feed stands. Who has read it goes on from NewestCursor, as the parameter after, and misses
+// nothing.
+type FeedPagination struct {
+	Pagination
+
+	NewestCursor *string `json:"newest_cursor"`
+}
+
+// eventOrder names the order of the feed: newest first. A cursor holds a place of it, whichever way it is followed.
+const eventOrder = "events"
+
+// eventKey ascends from the newest event to the oldest, among those of one place in the order in which the database has them.
+func eventKey(e postgres.PortfolioEvent) string {
+	id := []byte(e.ID)
+	for i := range id {
+		id[i] = 0x7f - id[i]&0x7f
+	}
+	return newestFirst(e.RecordedAt.UnixMicro()) + hex.EncodeToString(id)
+}
+
+func event(e postgres.PortfolioEvent, lang picks.Lang) Event {
+	t := e.Texts[lang]
+	return Event{
+		ID: e.ID, Type: e.Type, Severity: e.Severity, Ticker: e.Ticker, Title: t.Title, Body: t.Body, OccurredAt: e.OccurredAt.UTC(),
+		RecordedAt: e.RecordedAt.UTC(), ChangePct: shown(e.ChangePct), SourceURL: stated(e.SourceURL), Lang: lang,
+	}
+}
+
+// Events lists the feed, the newest first.
+func (st *PublicationsState) Events(q ListQuery) (*Document, string, error) {
+	return st.answers.remember("events"+q.name(), func() (*Document, string, error) {
+		rows := st.events
+		if q.After != "" {
+			last, err := decodePlace(q.After, eventOrder)
+			if err != nil {
+				return nil, "", err
+			}
+			n, _ := slices.BinarySearchFunc(rows, last, func(e postgres.PortfolioEvent, last string) int {
+				if eventKey(e) < last {
+					return -1
+				}
+				return 1
+			})
+			rows = rows[:n]
+		}
+		var newest *string
+		var known time.Time
+		if len(st.events) > 0 {
+			at := encodePlace(eventOrder, eventKey(st.events[0]))
+			newest, known = &at, st.events[0].RecordedAt
+		}
+		meta, modified := st.meta(known)
+		return listing[postgres.PortfolioEvent, Event]{
+			order: eventOrder, rows: rows, key: eventKey, meta: meta, modified: modified,
+			keep: func(e postgres.PortfolioEvent) bool {
+				day := e.OccurredAt.UTC().Format(time.DateOnly)
+				return e.Severity >= q.MinSeverity && q.within(day) && q.about(e.Ticker, "", "") && e.RecordedAt.After(q.Since)
+			},
+			show: func(e postgres.PortfolioEvent) Event { return event(e, q.Lang) },
+		}.page(q, func(p Pagination) any { return FeedPagination{p, newest} })
+	})
+}
+
+// EconomicEvent is the first print of a macro figure.
+type EconomicEvent struct {
+	ID string `json:"id"`
+	// Date is the day of the publication in New York.
+	Date      string `json:"date"`
+	Region    string `json:"region"`
+	Indicator string `json:"indicator"`
+	Actual    string `json:"actual"`
+	// Consensus is always null: no survey of forecasters is used. Expected is what the rule of the method expected.
+	Consensus *string  `json:"consensus"`
+	Expected  *string  `json:"expected"`
+	SurpriseZ *float64 `json:"surprise_z"`
+	Previous  *string  `json:"previous"`
+	// Revised is what Previous reads by now, null where nothing was revised.
+	Revised        *string      `json:"revised"`
+	Unit           string       `json:"unit"`
+	Severity       int          `json:"severity"`
+	Importance     int          `json:"importance"`
+	Lang           picks.Lang   `json:"lang"`
+	AvailableLangs []picks.Lang `json:"available_langs"`
+	Title          string       `json:"title"`
+	Summary        string       `json:"summary"`
+	// Analysis is Markdown. Of a list only the most relevant event of each day has it.
+	Analysis        string           `json:"analysis,omitempty"`
+	AffectedSectors []string         `json:"affected_sectors"`
+	Sources         []SourceDocument `json:"sources"`
+	PublishedAt     time.Time        `json:"published_at"`
+	// Assumed tells that nobody saw the figure arrive: PublishedAt follows from the publisher's calendar.
+	Assumed bool `json:"published_at_assumed"`
+}
+
+func economicEvent(e postgres.EconomicEvent, lang picks.Lang, whole bool) EconomicEvent {
+	t := e.Texts[lang]
+	out := EconomicEvent{
+		ID: e.ID, Date: e.Date.Format(time.DateOnly), Region: e.Region, Indicator: e.Indicator, Actual: e.Actual, Expected: e.Expected,
+		SurpriseZ: shown(e.SurpriseZ), Previous: e.Previous, Unit: e.Unit, Severity: e.Severity, Importance: e.Importance, Lang: lang,
+		AvailableLangs: picks.Langs(), Title: t.Title, Summary: t.Summary, AffectedSectors: e.Sectors, Sources: documents(e.Sources),
+		PublishedAt: e.PublishedAt.UTC(), Assumed: e.Assumed,
+	}
+	if e.Revised != nil && (e.Previous == nil || *e.Revised != *e.Previous) {
+		out.Revised = e.Revised
+	}
+	if whole {
+		out.Analysis = t.Analysis
+	}
+	return out
+}
+
+// EconomicEvents lists the macro events, the newest day first, and of each day the most relevant first: the first of all is the event of
+// the day.
+func (st *PublicationsState) EconomicEvents(q ListQuery) (*Document, string, error) {
+	return st.answers.remember("economic"+q.name(), func() (*Document, string, error) {
+		rows := slices.Clone(st.economic)
+		slices.SortFunc(rows, func(a, b postgres.EconomicEvent) int { return strings.Compare(economicKey(a), economicKey(b)) })
+		first := map[string]string{}
+		var known time.Time
+		for _, e := range rows {
+			day := e.Date.Format(time.DateOnly)
+			if _, told := first[day]; !told {
+				first[day] = e.ID
+			}
+			if e.PublishedAt.After(known) {
+				known = e.PublishedAt
+			}
+		}
+		meta, modified := st.meta(known)
+		return listing[postgres.EconomicEvent, EconomicEvent]{
+			order: "economic-events", rows: rows, key: economicKey, meta: meta, modified: modified,
+			keep: func(e postgres.EconomicEvent) bool {
+				return q.within(e.Date.Format(time.DateOnly)) && e.Severity >= q.MinSeverity
+			},
+			show: func(e postgres.EconomicEvent) EconomicEvent {
+				return economicEvent(e, q.Lang, first[e.Date.Format(time.DateOnly)] == e.ID)
+			},
+		}.page(q, plainly)
+	})
+}
+
+// economicKey ascends in the order of picks.SortEconomic within a day, and from the newest day to the oldest.
+func economicKey(e postgres.EconomicEvent) string {
+	order := slices.IndexFunc(picks.Indicators(), func(d picks.Indicator) bool { return d.ID == e.Indicator })
+	return newestFirst(e.Date.Unix()) + fmt.Sprintf("%d %03d %020d ", 9-e.Severity, order+1, e.PublishedAt.UnixMicro()) + e.ID
+}
+
+// Digest is one week.
+type Digest struct {
+	// Week is an ISO week, Period its Monday and Friday.
+	Week           string          `json:"week"`
+	Period         Period          `json:"period"`
+	Title          string          `json:"title"`
+	Body           string          `json:"body"`
+	Events         []Event         `json:"events"`
+	PortfolioDelta PortfolioDelta  `json:"portfolio_delta"`
+	Picks          []Pick          `json:"picks"`
+	EconomicEvents []EconomicEvent `json:"economic_events"`
+	Signals        []DigestSignal  `json:"signals"`
+	Lang           picks.Lang      `json:"lang"`
+	AvailableLangs []picks.Lang    `json:"available_langs"`
+	GeneratedAt    time.Time       `json:"generated_at"`
+}
+
+// Period is two dates, both included.
+type Period struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+// PortfolioDelta is what a week did to the portfolio.
+type PortfolioDelta struct {
+	ReturnPct          *float64       `json:"return_pct"`
+	BenchmarkReturnPct *float64       `json:"benchmark_return_pct"`
+	ExcessReturnPct    *float64       `json:"excess_return_pct"`
+	Added              []string       `json:"added"`
+	Removed            []string       `json:"removed"`
+	Top                []Contribution `json:"top"`
+	Bottom             []Contribution `json:"bottom"`
+}
+
+// Contribution is what a position added to a return, in percentage points.
+type Contribution struct {
+	Ticker          string   `json:"ticker"`
+	ContributionPct *float64 `json:"contribution_pct"`
+}
+
+// DigestSignal is one of the signals as it stood.
+type DigestSignal struct {
+	ID                 string   `json:"id"`
+	ZScore             float64  `json:"z_score"`
+	DeltaVsBaselinePct *float64 `json:"delta_vs_baseline_pct"`
+}
+
+// LatestDigest answers with the newest digest, or is nil before the first.
+func (st *PublicationsState) LatestDigest(lang picks.Lang) (*Document, error) {
+	g := st.digest
+	if g == nil {
+		return nil, nil
+	}
+	doc, _, err := st.answers.remember("digest"+string(lang), func() (*Document, string, error) {
+		text := g.Texts[lang]
+		out := Digest{
+			Week: g.Week, Period: Period{g.FromDate.Format(time.DateOnly), g.ToDate.Format(time.DateOnly)}, Title: text.Title, Body: text.Body,
+			Events: []Event{}, Picks: []Pick{}, EconomicEvents: []EconomicEvent{}, Signals: []DigestSignal{}, Lang: lang,
+			AvailableLangs: picks.Langs(), GeneratedAt: g.RecordedAt.UTC(),
+			PortfolioDelta: PortfolioDelta{
+				ReturnPct: shown(g.Delta.ReturnPct), BenchmarkReturnPct: shown(g.Delta.BenchmarkReturnPct), ExcessReturnPct: shown(g.Delta.ExcessReturnPct),
+				Added: g.Delta.Added, Removed: g.Delta.Removed, Top: contributions(g.Delta.Top), Bottom: contributions(g.Delta.Bottom),
+			},
+		}
+		for _, id := range g.Events {
+			if i := slices.IndexFunc(st.events, func(e postgres.PortfolioEvent) bool { return e.ID == id }); i >= 0 {
+				out.Events = append(out.Events, event(st.events[i], lang))
+			}
+		}
+		for _, seq := range g.Picks {
+			if p := st.bySeq[seq]; p != nil {
+				out.Picks = append(out.Picks, st.pick(p, lang))
+			}
+		}
+		for n, id := range g.Economic {
+			if i := slices.IndexFunc(st.economic, func(e postgres.EconomicEvent) bool { return e.ID == id }); i >= 0 {
+				out.EconomicEvents = append(out.EconomicEvents, economicEvent(st.economic[i], lang, n == 0))
+			}
+		}
+		for _, s := range g.Signals {
+			out.Signals = append(out.Signals, DigestSignal{s.ID, s.Z, s.DeltaPct})
+		}
+		meta, modified := st.meta(g.RecordedAt)
+		doc, err := one(out, meta, modified)
+		return doc, "", err
+	})
+	return doc, err
+}
+
+func contributions(list []postgres.Contribution) []Contribution {
+	out := []Contribution{}
+	for _, c := range list {
+		out = append(out, Contribution{c.Ticker, shown(&c.ContributionPct)})
+	}
+	return out
+}

@@ -1,0 +1,162 @@
+package view
+
+import (
+	"fmt"
+	"time"
+
+	"tidemark/accounts"
+	"tidemark/chain"
+	"tidemark/picks"
+)
+
+// InfoOptions are what the service says of itself that does not follow from its data.
+type InfoOptions struct {
+	// Version and Commit name the program; Commit may be empty.
+	Version, Commit string
+	Tariff          accounts.Tariff
+	// PayTo is the address that transfers of the plan model go to, Token the stablecoin's symbol; empty where none is set.
+	PayTo, Token string
+}
+
+// Info is the service's description of itself.
+type Info struct {
+	Service     string  `json:"service"`
+	Environment string  `json:"environment"`
+	Version     string  `json:"version"`
+	APIVersion  string  `json:"api_version"`
+	Commit      *string `json:"commit"`
+	// Billing is how the service is paid for. Prices are US dollars per answer, by path below /api/v1; all are 0 under plans.
+	Billing    Billing           `json:"billing"`
+	Prices     map[string]string `json:"prices"`
+	Languages  []picks.Lang      `json:"languages"`
+	Chain      InfoChain         `json:"chain"`
+	Links      InfoLinks         `json:"links"`
+	Disclaimer string            `json:"disclaimer"`
+}
+
+// Billing is the model in force. What belongs to the other model is null.
+type Billing struct {
+	Model        accounts.Model `json:"model"`
+	Currency     string         `json:"currency"`
+	TrialBalance *string        `json:"trial_balance"`
+	MinTopUp     *string        `json:"min_top_up"`
+	Plans        *Plans         `json:"plans"`
+	PayTo        *string        `json:"pay_to"`
+}
+
+// Plans are the plans of the plan model.
+type Plans struct {
+	Free FreePlan `json:"free"`
+	Pro  ProPlan  `json:"pro"`
+}
+
+// FreePlan is what a key has for nothing.
+type FreePlan struct {
+	RequestsPerDay int `json:"requests_per_day"`
+	Picks          int `json:"picks"`
+}
+
+// ProPlan is what a transfer buys.
+type ProPlan struct {
+	RequestsPerDay int     `json:"requests_per_day"`
+	Price          string  `json:"price"`
+	Days           int     `json:"days"`
+	Token          *string `json:"token"`
+}
+
+// InfoChain says where the chain of the picks stands, and by which rule it is made.
+type InfoChain struct {
+	Length int `json:"length"`
+	// HeadHash is null before the first announced pick.
+	HeadHash    *string `json:"head_hash"`
+	Algorithm   string  `json:"algorithm"`
+	Rule        string  `json:"rule"`
+	GenesisHash string  `json:"genesis_hash"`
+	// Attestation and Git are the two witnesses; null where their jobs have not run yet.
+	Attestation *InfoAttestation `json:"attestation"`
+	Git         *InfoGit         `json:"git"`
+}
+
+// InfoAttestation says where and by whom the chain is attested.
+type InfoAttestation struct {
+	// Network is a CAIP-2 id.
+	Network string `json:"network"`
+	// Contract, SchemaUID and Attester are null where they are not set.
+	Contract  *string `json:"contract"`
+	SchemaUID *string `json:"schema_uid"`
+	Attester  *string `json:"attester"`
+	// Status is "off" where no key or no node is set: then attestations stay pending.
+	Status string `json:"status"`
+}
+
+// InfoGit says where the git ledger is.
+type InfoGit struct {
+	// Repository is null while the ledger is nowhere but here; Status is "local" then.
+	Repository *string `json:"repository"`
+	Branch     string  `json:"branch"`
+	Status     string  `json:"status"`
+}
+
+// InfoLinks lead on.
+type InfoLinks struct {
+	OpenAPI string `json:"openapi"`
+	MCP     string `json:"mcp"`
+	X402    string `json:"x402"`
+	Signals string `json:"signals"`
+	LLMs    string `json:"llms"`
+	Status  string `json:"status"`
+	Terms   string `json:"terms"`
+	Verify  string `json:"verify"`
+}
+
+// Info answers with the service's description of itself.
+func (st *PublicationsState) Info() (*Document, error) {
+	doc, _, err := st.answers.remember("info", func() (*Document, string, error) {
+		base, o := st.o.PublicURL, st.o.Info
+		info := Info{
+			Service: "Tidemark", Environment: st.environment, Version: o.Version, APIVersion: "v1", Commit: stated(o.Commit),
+			Billing: o.billing(), Prices: map[string]string{}, Languages: picks.Langs(), Disclaimer: st.disclaimer,
+			Chain: InfoChain{Length: len(st.picks), Algorithm: "SHA-256", Rule: chain.Rule, GenesisHash: chain.Genesis},
+			Links: InfoLinks{
+				OpenAPI: base + "/openapi.json", MCP: base + "/api/mcp", X402: base + "/api/v1/x402/info", Signals: base + "/api/signals",
+				LLMs: base + "/llms.txt", Status: base + "/status", Terms: base + "/terms", Verify: base + "/api/v1/verify/picks",
+			},
+		}
+		if a := st.attester; a != nil {
+			info.Chain.Attestation = &InfoAttestation{
+				fmt.Sprintf("eip155:%d", a.ChainID), stated(a.Contract), stated(a.SchemaUID), stated(a.Attester.Attester), a.Status,
+			}
+		}
+		if l := st.ledger; l != nil {
+			info.Chain.Git = &InfoGit{stated(l.Repository), l.Branch, l.Status}
+		}
+		for _, e := range o.Tariff.Endpoints() {
+			info.Prices[e.Path] = e.Price.Shortest()
+			if o.Tariff.Model != accounts.ModelBalance {
+				info.Prices[e.Path] = "0"
+			}
+		}
+		var known time.Time
+		if n := len(st.picks); n > 0 {
+			info.Chain.HeadHash, known = &st.picks[n-1].Hash, *st.picks[n-1].AnnouncedAt
+		}
+		meta, modified := st.meta(known)
+		doc, err := one(info, meta, modified)
+		return doc, "", err
+	})
+	return doc, err
+}
+
+func (o InfoOptions) billing() Billing {
+	b := Billing{Model: o.Tariff.Model, Currency: "USD", PayTo: stated(o.PayTo)}
+	if o.Tariff.Model == accounts.ModelPlan {
+		b.Plans = &Plans{
+			FreePlan{accounts.PlanFree.Quota(), accounts.FreePicks},
+			ProPlan{accounts.PlanPro.Quota(), accounts.ProPrice.Shortest(), accounts.ProDays, stated(o.Token)},
+		}
+		return b
+	}
+	trial, least := accounts.Trial.String(), accounts.MinTopUp.Shortest()
+	b.TrialBalance, b.MinTopUp = &trial, &least
+	return b
+}

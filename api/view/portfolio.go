@@ -1,0 +1,250 @@
+package view
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"tidemark/internal/postgres"
+)
+
+// Portfolio sums the model portfolio up at the close of its last session. Percentages only, rounded to two decimals; null where the
+// history is too short.
+type Portfolio struct {
+	AsOf            string             `json:"as_of"`
+	InceptionDate   string             `json:"inception_date"`
+	ReturnPct       *float64           `json:"return_pct"`
+	Benchmark       PortfolioBenchmark `json:"benchmark"`
+	ExcessReturnPct *float64           `json:"excess_return_pct"`
+	Return1DPct     *float64           `json:"return_1d_pct"`
+	Return1WPct     *float64           `json:"return_1w_pct"`
+	Return1MPct     *float64           `json:"return_1m_pct"`
+	ReturnYTDPct    *float64           `json:"return_ytd_pct"`
+	VolatilityPct   *float64           `json:"volatility_pct"`
+	MaxDrawdownPct  *float64           `json:"max_drawdown_pct"`
+	PositionsCount  int                `json:"positions_count"`
+	CashPct         float64            `json:"cash_pct"`
+	Best            []PositionReturn   `json:"best"`
+	Worst           []PositionReturn   `json:"worst"`
+	Method          string             `json:"method"`
+}
+
+// PortfolioBenchmark is what the portfolio is compared with.
+type PortfolioBenchmark struct {
+	Symbol    string   `json:"symbol"`
+	Name      string   `json:"name"`
+	ReturnPct *float64 `json:"return_pct"`
+}
+
+// PositionReturn is an open position and its own return.
+type PositionReturn struct {
+	Ticker    string   `json:"ticker"`
+	ReturnPct *float64 `json:"return_pct"`
+}
+
+// portfolioMethod says in a line how the portfolio is made. docs/method-picks.md says it at length.
+const portfolioMethod = "equal weight, entered at the next session's close after the announcement, close to close, no costs"
+
+// Portfolio answers with the summary, or is nil before the inception.
+func (st *PublicationsState) Portfolio() (*Document, error) {
+	p := st.portfolio
+	if p == nil {
+		return nil, nil
+	}
+	doc, _, err := st.answers.remember("portfolio", func() (*Document, string, error) {
+		sum := p.Performance
+		meta, modified := st.meta(st.portfolioAt)
+		doc, err := one(Portfolio{
+			AsOf: p.Date.Format(time.DateOnly), InceptionDate: sum.Inception, ReturnPct: shown(sum.ReturnPct),
+			Benchmark:       PortfolioBenchmark{benchmarkSymbol, benchmarkName, shown(sum.BenchmarkReturnPct)},
+			ExcessReturnPct: shown(sum.ExcessReturnPct), Return1DPct: shown(sum.Return1DPct), Return1WPct: shown(sum.Return1WPct),
+			Return1MPct: shown(sum.Return1MPct), ReturnYTDPct: shown(sum.ReturnYTDPct), VolatilityPct: shown(sum.VolatilityPct),
+			MaxDrawdownPct: shown(sum.MaxDrawdownPct), PositionsCount: sum.Positions, CashPct: *shown(&sum.CashPct),
+			Best: st.named(sum.Best), Worst: st.named(sum.Worst), Method: portfolioMethod,
+		}, meta, modified)
+		return doc, "", err
+	})
+	return doc, err
+}
+
+func (st *PublicationsState) named(seqs []int) []PositionReturn {
+	list := []PositionReturn{}
+	for _, seq := range seqs {
+		i := slices.IndexFunc(st.portfolio.Positions, func(p postgres.Position) bool { return p.Seq == seq })
+		if i >= 0 {
+			list = append(list, PositionReturn{st.portfolio.Positions[i].Ticker, shown(st.portfolio.Positions[i].ReturnPct)})
+		}
+	}
+	return list
+}
+
+// Position is one pick in the portfolio.
+type Position struct {
+	Seq    int    `json:"seq"`
+	Ticker string `json:"ticker"`
+	Name   string `json:"name"`
+	// WeightPct is 0 for a closed position; the weights of the open ones and the cash add up to 100.
+	WeightPct float64 `json:"weight_pct"`
+	// ReturnPct is the position's own since it was bought, ContributionPct what it added to the portfolio's, in percentage points.
+	ReturnPct       *float64 `json:"return_pct"`
+	ContributionPct *float64 `json:"contribution_pct"`
+	EntryDate       string   `json:"entry_date"`
+	ExitDate        *string  `json:"exit_date"`
+	ExitReason      *string  `json:"exit_reason"`
+	Sector          string   `json:"sector"`
+	Region          string   `json:"region"`
+	Country         string   `json:"country"`
+	Status          string   `json:"status"`
+}
+
+// Positions lists all positions: the open ones by weight, the heaviest first, then the closed ones, the last bought first.
+func (st *PublicationsState) Positions(q ListQuery) (*Document, string, error) {
+	return st.answers.remember("positions"+q.name(), func() (*Document, string, error) {
+		var rows []postgres.Position
+		if st.portfolio != nil {
+			rows = slices.Clone(st.portfolio.Positions)
+		}
+		slices.SortFunc(rows, func(a, b postgres.Position) int { return strings.Compare(positionKey(a), positionKey(b)) })
+		meta, modified := st.meta(st.portfolioAt)
+		return listing[postgres.Position, Position]{
+			order: "positions", rows: rows, key: positionKey, meta: meta, modified: modified,
+			keep: func(p postgres.Position) bool {
+				return q.within(p.EntryDate) && q.about(p.Ticker, p.Sector, p.Region) && (q.Status == "" || q.Status == statusOf(p))
+			},
+			show: func(p postgres.Position) Position {
+				return Position{
+					Seq: p.Seq, Ticker: p.Ticker, Name: p.Name, WeightPct: p.WeightPct, ReturnPct: shown(p.ReturnPct),
+					ContributionPct: shown(p.ContributionPct), EntryDate: p.EntryDate, ExitDate: p.ExitDate, ExitReason: stated(p.Reason),
+					Sector: p.Sector, Region: p.Region, Country: p.Country, Status: statusOf(p),
+				}
+			},
+		}.page(q, plainly)
+	})
+}
+
+func statusOf(p postgres.Position) string {
+	if p.ExitDate != nil {
+		return StatusClosed
+	}
+	return StatusOpen
+}
+
+func positionKey(p postgres.Position) string {
+	weight := int64(0)
+	if p.ExitDate == nil {
+		weight = 1 + int64(math.Round(p.WeightPct*100)) // hundredths, and more than what was sold has
+	}
+	return newestFirst(weight) + newestFirst(int64(p.Seq))
+}
+
+// HistorySnapshot is the portfolio at the close of a session. Returns are since inception but for the daily ones.
+type HistorySnapshot struct {
+	Date                    string   `json:"date"`
+	ReturnPct               *float64 `json:"return_pct"`
+	BenchmarkReturnPct      *float64 `json:"benchmark_return_pct"`
+	DailyReturnPct          *float64 `json:"daily_return_pct"`
+	BenchmarkDailyReturnPct *float64 `json:"benchmark_daily_return_pct"`
+	DrawdownPct             *float64 `json:"drawdown_pct"`
+	PositionsCount          int      `json:"positions_count"`
+	CashPct                 *float64 `json:"cash_pct"`
+}
+
+// History lists the daily snapshots, the oldest first.
+func (st *PublicationsState) History(q ListQuery) (*Document, string, error) {
+	return st.answers.remember("history"+q.name(), func() (*Document, string, error) {
+		date := func(s postgres.PortfolioSnapshot) string { return s.Date.Format(time.DateOnly) }
+		meta, modified := st.meta(st.portfolioAt)
+		return listing[postgres.PortfolioSnapshot, HistorySnapshot]{
+			order: "history", rows: st.history, key: date, meta: meta, modified: modified,
+			keep: func(s postgres.PortfolioSnapshot) bool { return q.within(date(s)) },
+			show: func(s postgres.PortfolioSnapshot) HistorySnapshot {
+				return HistorySnapshot{
+					Date: date(s), ReturnPct: shown(&s.ReturnPct), BenchmarkReturnPct: shown(s.BenchmarkReturnPct), DailyReturnPct: shown(&s.DailyReturnPct),
+					BenchmarkDailyReturnPct: shown(s.BenchmarkDailyReturnPct), DrawdownPct: shown(&s.DrawdownPct), PositionsCount: s.Positions,
+					CashPct: shown(&s.CashPct),
+				}
+			},
+		}.page(q, plainly)
+	})
+}
+
+// Sector is one sector's part of the portfolio, or the cash. The weights of the list add up to 100.
+type Sector struct {
+	Sector         string   `json:"sector"`
+	WeightPct      float64  `json:"weight_pct"`
+	PositionsCount int      `json:"positions_count"`
+	ReturnPct      *float64 `json:"return_pct"`
+}
+
+// Sectors lists the distribution by sector, the largest first, cash last.
+func (st *PublicationsState) Sectors(q ListQuery) (*Document, string, error) {
+	return st.answers.remember("sectors"+q.name(), func() (*Document, string, error) {
+		var rows []placed[postgres.SectorWeight]
+		if st.portfolio != nil {
+			rows = inOrder(st.portfolio.Sectors)
+		}
+		meta, modified := st.meta(st.portfolioAt)
+		return listing[placed[postgres.SectorWeight], Sector]{
+			order: "sectors", rows: rows, key: placed[postgres.SectorWeight].key, meta: meta, modified: modified,
+			keep: func(p placed[postgres.SectorWeight]) bool { return q.about("", p.row.Sector, "") },
+			show: func(p placed[postgres.SectorWeight]) Sector {
+				return Sector{p.row.Sector, p.row.WeightPct, p.row.Positions, shown(p.row.ReturnPct)}
+			},
+		}.page(q, plainly)
+	})
+}
+
+// Region is one region's part of the portfolio, or the cash, and those of its countries. Both add up.
+type Region struct {
+	Region         string    `json:"region"`
+	WeightPct      float64   `json:"weight_pct"`
+	PositionsCount int       `json:"positions_count"`
+	Countries      []Country `json:"countries"`
+	ReturnPct      *float64  `json:"return_pct"`
+}
+
+// Country is one country's part. Country is null where it is unknown.
+type Country struct {
+	Country   *string `json:"country"`
+	WeightPct float64 `json:"weight_pct"`
+}
+
+// Regions lists the distribution by region, the largest first, cash last.
+func (st *PublicationsState) Regions(q ListQuery) (*Document, string, error) {
+	return st.answers.remember("regions"+q.name(), func() (*Document, string, error) {
+		var rows []placed[postgres.RegionWeight]
+		if st.portfolio != nil {
+			rows = inOrder(st.portfolio.Regions)
+		}
+		meta, modified := st.meta(st.portfolioAt)
+		return listing[placed[postgres.RegionWeight], Region]{
+			order: "regions", rows: rows, key: placed[postgres.RegionWeight].key, meta: meta, modified: modified,
+			keep: func(p placed[postgres.RegionWeight]) bool { return q.about("", "", p.row.Region) },
+			show: func(p placed[postgres.RegionWeight]) Region {
+				r := Region{p.row.Region, p.row.WeightPct, p.row.Positions, []Country{}, shown(p.row.ReturnPct)}
+				for _, c := range p.row.Countries {
+					r.Countries = append(r.Countries, Country{stated(c.Country), c.WeightPct})
+				}
+				return r
+			},
+		}.page(q, plainly)
+	})
+}
+
+// placed is a row of a list that is in its order already.
+type placed[T any] struct {
+	place int
+	row   T
+}
+
+func (p placed[T]) key() string { return fmt.Sprintf("%06d", p.place) }
+
+func inOrder[T any](list []T) []placed[T] {
+	out := make([]placed[T], len(list))
+	for i, r := range list {
+		out[i] = placed[T]{i, r}
+	}
+	return out
+}

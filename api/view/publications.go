@@ -1,0 +1,351 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"tidemark/calendar"
+	"tidemark/equity"
+	"tidemark/internal/postgres"
+	"tidemark/picks"
+)
+
+// PublicationsStore is what the view of the picks reads. *postgres.DB is one. What it gives of picks is announced.
+type PublicationsStore interface {
+	AnnouncedPicks(ctx context.Context) ([]postgres.Pick, error)
+	Attestations(ctx context.Context) ([]postgres.Attestation, error)
+	// LedgerState and AttesterState are errors that are postgres.ErrNotFound where the jobs have not run yet.
+	LedgerState(ctx context.Context) (postgres.LedgerState, error)
+	AttesterState(ctx context.Context) (postgres.AttesterState, error)
+	HistoriesFrom(ctx context.Context, ids []equity.CIK, from, to, asOf time.Time) (picks.Prices, error)
+	// PickSummaries gives the summary of each pick's card by its number.
+	PickSummaries(ctx context.Context) (map[int64]map[picks.Lang]string, error)
+	LatestResearch(ctx context.Context) ([]postgres.Research, error)
+	Stocks(ctx context.Context) ([]postgres.Stock, error)
+	// PortfolioState is an error that is postgres.ErrNotFound before the portfolio's inception.
+	PortfolioState(ctx context.Context) (postgres.PortfolioState, error)
+	PortfolioHistory(ctx context.Context) ([]postgres.PortfolioSnapshot, error)
+	PortfolioEvents(ctx context.Context, q postgres.EventFilter) ([]postgres.PortfolioEvent, error)
+	EconomicEvents(ctx context.Context, limit int) ([]postgres.EconomicEvent, error)
+	Digests(ctx context.Context, limit int) ([]postgres.Digest, error)
+	// Listen runs until ctx ends, and connects again by itself. It calls the listener's functions one at a time.
+	Listen(ctx context.Context, l postgres.Listener) error
+}
+
+// PublicationsOptions says what the view of the picks shows, and where it has it from.
+type PublicationsOptions struct {
+	Store PublicationsStore
+	// PublicURL, World and Now are as in Options.
+	PublicURL string
+	World     string
+	Now       func() time.Time
+	Info      InfoOptions
+	Log       *slog.Logger
+}
+
+// Publications keeps what is published around the picks current, in memory: the picks with their returns, research, the model portfolio,
+// events, macro events and the digest. It is safe for concurrent use.
+type Publications struct {
+	o     PublicationsOptions
+	state atomic.Pointer[PublicationsState]
+	away  atomic.Bool
+
+	// stale are the parts that are to be read again; wake is sent when there are some.
+	mu    sync.Mutex
+	stale part
+	wake  chan struct{}
+
+	// loading is held from reading the database to showing the state made of it. read is what was read last.
+	loading sync.Mutex
+	read    published
+}
+
+// NewPublications returns a view that has nothing loaded: Run does that.
+func NewPublications(o PublicationsOptions) (*Publications, error) {
+	o.PublicURL = strings.TrimRight(o.PublicURL, "/")
+	if err := (Options{PublicURL: o.PublicURL, World: o.World}).check(); err != nil {
+		return nil, err
+	}
+	return &Publications{o: o, wake: make(chan struct{}, 1)}, nil
+}
+
+// State returns what is served now, nil before the first load.
+func (p *Publications) State() *PublicationsState { return p.state.Load() }
+
+// Degraded tells that the database cannot be heard: what is served may be older than what it holds.
+func (p *Publications) Degraded() bool { return p.away.Load() }
+
+// part is a set of the parts of what is published.
+type part uint
+
+const (
+	partPicks part = 1 << iota
+	partPrices
+	partWitnesses
+	partResearch
+	partPortfolio
+	partEvents
+	partEconomy
+	partDigest
+
+	everything = partPicks | partPrices | partWitnesses | partResearch | partPortfolio | partEvents | partEconomy | partDigest
+)
+
+// parts names what a notification makes stale, by the table that it tells of.
+func parts(table string) part {
+	switch table {
+	case "announcements": // with its pick, a card becomes public
+		return partPicks | partPrices | partResearch
+	case "attestations", "attester_state", "ledger_state":
+		return partWitnesses
+	case "gaps", "corrections", "ledger_entries": // nothing of them is shown here
+		return 0
+	case "research":
+		return partResearch
+	case "portfolio_snapshots", "portfolio_state": // the closes that the portfolio was reckoned with are those of the returns
+		return partPortfolio | partPrices
+	case "portfolio_events":
+		return partEvents
+	case "economic_events":
+		return partEconomy
+	case "digests":
+		return partDigest
+	}
+	return everything
+}
+
+// refreshPause is the least time between two readings: a sandbox that lives through months in a minute publishes much at once.
+const refreshPause = 100 * time.Millisecond
+
+// Run keeps the answers current until ctx ends. It returns nil then.
+func (p *Publications) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		return p.o.Store.Listen(ctx, postgres.Listener{
+			Channels: []string{postgres.ChannelRecord, postgres.ChannelPublications},
+			Connected: func(ctx context.Context) error {
+				if err := p.load(ctx, everything, true); err != nil {
+					return err
+				}
+				p.away.Store(false)
+				return nil
+			},
+			Notified: func(_ context.Context, _, table string) error { p.spoil(parts(table)); return nil },
+			Lost:     func(error) { p.away.Store(true) },
+			Log:      p.o.Log,
+		})
+	})
+	g.Go(func() error { return p.refresh(ctx) })
+	return g.Wait()
+}
+
+// spoil marks parts as stale.
+func (p *Publications) spoil(what part) {
+	if what == 0 {
+		return
+	}
+	p.mu.Lock()
+	p.stale |= what
+	p.mu.Unlock()
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+// refresh reads what is stale, at once when it was quiet before.
+func (p *Publications) refresh(ctx context.Context) error {
+	pause := time.NewTicker(refreshPause)
+	defer pause.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-p.wake:
+		}
+		p.mu.Lock()
+		what := p.stale
+		p.stale = 0
+		p.mu.Unlock()
+		if what != 0 {
+			if err := p.load(ctx, what, false); err != nil && ctx.Err() == nil {
+				p.o.Log.WarnContext(ctx, "could not read the publications, trying again", "err", err)
+				p.spoil(what)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-pause.C:
+		}
+	}
+}
+
+// published is what was read of the database.
+type published struct {
+	picks     []postgres.Pick
+	attested  []postgres.Attestation
+	ledger    *postgres.LedgerState   // nil before its job has run
+	attester  *postgres.AttesterState // nil before its job has run
+	prices    picks.Prices
+	summaries map[int64]map[picks.Lang]string
+	research  []postgres.Research
+	stocks    []postgres.Stock
+	portfolio *postgres.PortfolioState // nil before the inception
+	history   []postgres.PortfolioSnapshot
+	events    []postgres.PortfolioEvent // newest first
+	economic  []postgres.EconomicEvent
+	digest    *postgres.Digest // nil before the first
+}
+
+// load reads parts and shows them; anew, without what was read before.
+func (p *Publications) load(ctx context.Context, what part, anew bool) error {
+	p.loading.Lock()
+	defer p.loading.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	next := p.read
+	if anew {
+		next = published{}
+	}
+	for _, l := range []struct {
+		part part
+		read func(context.Context, *published) error
+	}{
+		{partPicks, func(ctx context.Context, d *published) (err error) {
+			d.picks, err = p.o.Store.AnnouncedPicks(ctx)
+			return err
+		}},
+		{partPrices, func(ctx context.Context, d *published) (err error) {
+			d.prices, err = p.readPrices(ctx, d.picks)
+			return err
+		}},
+		{partWitnesses, p.readWitnesses},
+		{partResearch, p.readResearch},
+		{partPortfolio, p.readPortfolio},
+		{partEvents, p.readEvents},
+		{partEconomy, func(ctx context.Context, d *published) (err error) {
+			d.economic, err = p.o.Store.EconomicEvents(ctx, 0)
+			return err
+		}},
+		{partDigest, func(ctx context.Context, d *published) error {
+			list, err := p.o.Store.Digests(ctx, 1)
+			if err == nil && len(list) > 0 {
+				d.digest = &list[0]
+			}
+			return err
+		}},
+	} {
+		if what&l.part != 0 {
+			if err := l.read(ctx, &next); err != nil {
+				return err
+			}
+		}
+	}
+	p.read = next
+	p.state.Store(newPublicationsState(p.o, next))
+	return nil
+}
+
+func (p *Publications) readWitnesses(ctx context.Context, d *published) (err error) {
+	if d.attested, err = p.o.Store.Attestations(ctx); err != nil {
+		return err
+	}
+	if d.ledger, err = found(p.o.Store.LedgerState(ctx)); err != nil {
+		return err
+	}
+	d.attester, err = found(p.o.Store.AttesterState(ctx))
+	return err
+}
+
+// found is what was read, nil where there is none.
+func found[T any](v T, err error) (*T, error) {
+	switch {
+	case err == nil:
+		return &v, nil
+	case errors.Is(err, postgres.ErrNotFound):
+		return nil, nil
+	}
+	return nil, err
+}
+
+func (p *Publications) readResearch(ctx context.Context, d *published) (err error) {
+	if d.summaries, err = p.o.Store.PickSummaries(ctx); err != nil {
+		return err
+	}
+	if d.research, err = p.o.Store.LatestResearch(ctx); err != nil {
+		return err
+	}
+	d.stocks, err = p.o.Store.Stocks(ctx)
+	return err
+}
+
+func (p *Publications) readPortfolio(ctx context.Context, d *published) (err error) {
+	if d.portfolio, err = found(p.o.Store.PortfolioState(ctx)); err != nil {
+		return err
+	}
+	d.history, err = p.o.Store.PortfolioHistory(ctx)
+	return err
+}
+
+// readEvents reads the events that came after those that were read before.
+func (p *Publications) readEvents(ctx context.Context, d *published) error {
+	q := postgres.EventFilter{}
+	if len(d.events) > 0 {
+		q.After = d.events[0].Key()
+	}
+	fresh, err := p.o.Store.PortfolioEvents(ctx, q)
+	if err != nil {
+		return err
+	}
+	for i := range fresh {
+		fresh[i].Facts = nil // the feed does not show them
+	}
+	d.events = append(fresh, d.events...)
+	return nil
+}
+
+// readPrices reads the prices of the companies of some picks, of those that bought them, and of the benchmark, from the first pick on.
+func (p *Publications) readPrices(ctx context.Context, list []postgres.Pick) (picks.Prices, error) {
+	all := picks.Prices{}
+	if len(list) == 0 {
+		return all, nil
+	}
+	from, err := time.Parse(time.DateOnly, list[0].Date)
+	if err != nil {
+		return nil, fmt.Errorf("read the date of pick %d: %w", list[0].Seq, err)
+	}
+	now := p.o.Now()
+	next := []equity.CIK{equity.Benchmark}
+	for _, q := range list {
+		next = append(next, q.CIK)
+	}
+	for len(next) > 0 {
+		slices.Sort(next)
+		some, err := p.o.Store.HistoriesFrom(ctx, slices.Compact(next), from, calendar.DayOf(now), now)
+		if err != nil {
+			return nil, err
+		}
+		next = nil
+		maps.Copy(all, some)
+		for _, h := range some {
+			for _, a := range h.Actions {
+				if _, known := all[a.Successor]; a.Kind == equity.Merger && a.Successor != 0 && !known {
+					all[a.Successor] = picks.History{}
+					next = append(next, a.Successor)
+				}
+			}
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,202 @@
+package view
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"tidemark/calendar"
+	"tidemark/equity"
+	"tidemark/internal/postgres"
+	"tidemark/picks"
+)
+
+// PublicationsState is what is published around the picks at one moment. It is immutable, but for the answers that it remembers.
+type PublicationsState struct {
+	o           PublicationsOptions
+	environment string
+	disclaimer  string
+
+	published
+	// priced are the picks, the newest first, each with what became of it.
+	priced []pricedPick
+	// bySeq and byTicker find the newest pick and the newest card of a company by any ticker that it was written about with.
+	bySeq    map[int64]*pricedPick
+	byCIK    map[equity.CIK]*pricedPick
+	byTicker map[string]equity.CIK
+	cards    map[equity.CIK]*postgres.Research
+	// pricedAt is when the newest price of any pick was made, portfolioAt the close of the portfolio's last session.
+	pricedAt, portfolioAt time.Time
+
+	answers answers
+}
+
+// pricedPick is a pick with what became of it. Percentages are rounded as they are shown, nil where unknown.
+type pricedPick struct {
+	postgres.Pick
+
+	day                          time.Time
+	lastPrice                    string
+	lastAt                       time.Time
+	returned, benchmark, outdone *float64
+	// closed is when the portfolio sold it, nil while it holds it or has yet to buy it.
+	closed   *time.Time
+	attested string
+}
+
+func newPublicationsState(o PublicationsOptions, d published) *PublicationsState {
+	world := Options{World: o.World}
+	st := &PublicationsState{
+		o: o, environment: world.environment(), disclaimer: world.disclaimer(o.World == WorldSandbox), published: d,
+		bySeq: map[int64]*pricedPick{}, byCIK: map[equity.CIK]*pricedPick{}, byTicker: map[string]equity.CIK{}, cards: map[equity.CIK]*postgres.Research{},
+	}
+	if d.portfolio != nil {
+		st.portfolioAt, _ = calendar.Close(d.portfolio.Date)
+	}
+	exits := map[int64]time.Time{}
+	if d.portfolio != nil {
+		for _, p := range d.portfolio.Positions {
+			if p.ExitDate != nil {
+				exits[int64(p.Seq)] = closeOf(*p.ExitDate)
+			}
+		}
+	}
+	for _, p := range slices.Backward(d.picks) {
+		one := st.price(p)
+		one.attested = postgres.AttestationPending
+		if a, covered := postgres.Covering(d.attested, p.Seq); covered {
+			one.attested = a.Status()
+		}
+		if at, sold := exits[p.Seq]; sold {
+			one.closed = &at
+		}
+		if one.lastAt.After(st.pricedAt) {
+			st.pricedAt = one.lastAt
+		}
+		st.priced = append(st.priced, one)
+	}
+	for i := range st.priced {
+		p := &st.priced[i]
+		st.bySeq[p.Seq] = p
+		if st.byCIK[p.CIK] == nil {
+			st.byCIK[p.CIK] = p
+		}
+		if _, taken := st.byTicker[p.Ticker]; !taken {
+			st.byTicker[p.Ticker] = p.CIK
+		}
+	}
+	// The keys of a list ascend, and the database has its own order of letters.
+	slices.SortFunc(d.stocks, func(a, b postgres.Stock) int { return strings.Compare(stockKey(a), stockKey(b)) })
+	for i := range d.research { // a card's ticker is newer than that of an old pick
+		c := &d.research[i]
+		st.cards[c.CIK] = c
+		st.byTicker[c.Ticker] = c.CIK
+	}
+	return st
+}
+
+// closeOf is the close of a session that is written YYYY-MM-DD, in UTC.
+func closeOf(date string) time.Time {
+	day, err := time.Parse(time.DateOnly, date)
+	if err != nil { // the database holds dates only
+		return time.Time{}
+	}
+	if at, trading := calendar.Close(day); trading {
+		return at.UTC()
+	}
+	return day
+}
+
+// price finds what became of a pick: from its price at the close of its day, splits and dividends worked in, to the newest close that is
+// known, and the benchmark between the same two closes.
+func (st *PublicationsState) price(p postgres.Pick) pricedPick {
+	out := pricedPick{Pick: p}
+	day, err := time.Parse(time.DateOnly, p.Date)
+	price, perr := equity.ParsePrice(p.Price)
+	if err != nil || perr != nil { // the database holds none like that
+		return out
+	}
+	out.day = day
+	r := st.prices.ReturnSince(p.CIK, price, day, farAway)
+	out.lastPrice, out.lastAt = string(r.LastPrice), closeOf(r.LastDate.Format(time.DateOnly))
+	out.returned = shown(&r.Pct)
+	bench, ok := st.prices[equity.Benchmark].BarOn(day)
+	if !ok {
+		return out
+	}
+	b := st.prices.ReturnSince(equity.Benchmark, bench.Close, day, r.LastDate)
+	if !b.LastDate.Equal(r.LastDate) {
+		return out
+	}
+	out.benchmark = shown(&b.Pct)
+	excess := *out.returned - *out.benchmark
+	out.outdone = shown(&excess)
+	return out
+}
+
+// farAway is after every price.
+var farAway = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// shown is a percentage as it is shown, nil where it is unknown.
+func shown(pct *float64) *float64 {
+	if pct == nil || *pct != *pct {
+		return nil
+	}
+	rounded := picks.Round2(*pct)
+	return &rounded
+}
+
+// meta is what is said about an answer whose newest data became known at one of some instants.
+func (st *PublicationsState) meta(known ...time.Time) (PublicationMeta, time.Time) {
+	newest := slices.MaxFunc(append(known, time.Time{}), time.Time.Compare)
+	m := PublicationMeta{Environment: st.environment, Disclaimer: st.disclaimer}
+	if !newest.IsZero() {
+		at := newest.UTC()
+		m.AsOf = &at
+	}
+	return m, newest
+}
+
+// Company finds the company that a ticker names: that of the newest card with it, or else of the newest pick.
+func (st *PublicationsState) Company(ticker string) (equity.CIK, bool) {
+	cik, ok := st.byTicker[strings.ToUpper(ticker)]
+	return cik, ok
+}
+
+// answers remembers finished answers of a state. It is safe for concurrent use.
+type answers struct {
+	mu   sync.Mutex
+	list map[string]answered
+}
+
+type answered struct {
+	doc  *Document
+	next string
+}
+
+// maxAnswers bounds how many answers a state remembers. What is asked more variedly than that is made anew.
+const maxAnswers = 512
+
+// remember returns the answer of a name, or makes it.
+func (a *answers) remember(name string, build func() (*Document, string, error)) (*Document, string, error) {
+	a.mu.Lock()
+	kept, ok := a.list[name]
+	a.mu.Unlock()
+	if ok {
+		return kept.doc, kept.next, nil
+	}
+	doc, next, err := build()
+	if err != nil {
+		return nil, "", err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.list == nil {
+		a.list = map[string]answered{}
+	}
+	if len(a.list) < maxAnswers {
+		a.list[name] = answered{doc, next}
+	}
+	return doc, next, nil
+}
