@@ -54,7 +54,8 @@ type Rules struct {
 	MinPrice, MinTurnover, MinMarketValue float64
 	// MaxReportAge is how long ago the newest fiscal year may have ended.
 	MaxReportAge time.Duration
-	// RepeatDays is for how many trading days a pick is not repeated.
+	// RepeatDays is for how many trading days a pick is not repeated; where fewer than twice as many companies are scored, for half as
+	// many days as there are companies.
 	RepeatDays int
 	// Of SectorWindow picks in a row at most SectorMost are of one sector.
 	SectorWindow, SectorMost int
@@ -273,7 +274,7 @@ func (r *Ranking) choose(past []PastPick, rules Rules) {
 func (r *Ranking) objection(past []PastPick, rules Rules) func(*Score) string {
 	earlier := slices.DeleteFunc(slices.Clone(past), func(p PastPick) bool { return !p.Date.Before(r.Day) })
 	slices.SortFunc(earlier, func(a, b PastPick) int { return cmp.Or(b.Date.Compare(a.Date), cmp.Compare(a.CIK, b.CIK)) })
-	oldest := calendar.Add(r.Day, -rules.RepeatDays)
+	oldest := calendar.Add(r.Day, -min(rules.RepeatDays, len(r.Scores)/2))
 	recent := map[equity.CIK]time.Time{}
 	for _, p := range earlier {
 		if _, newer := recent[p.CIK]; !newer && !p.Date.Before(oldest) {

@@ -274,18 +274,31 @@ func TestMetricsOfOneCompanyByHand(t *testing.T) {
 	}
 }
 
-func TestAStockIsNotPickedAgainForSixtyTradingDays(t *testing.T) {
+func TestAStockIsNotPickedAgainSoon(t *testing.T) {
 	t.Parallel()
 	m := synthMarket(7, 30, pickDay)
 	best := Rank(m, DefaultRules()).Pick
+	half := len(Rank(m, DefaultRules()).Scores) / 2
+	if DefaultRules().RepeatDays != 60 || half < 12 {
+		t.Fatalf("%d days, and half of the companies are %d", DefaultRules().RepeatDays, half)
+	}
 	for _, c := range []struct {
-		days   int
-		picked bool
-	}{{1, false}, {59, false}, {60, false}, {61, true}} {
+		rule, days int
+		picked     bool
+	}{
+		{10, 1, false},
+		{10, 9, false},
+		{10, 10, false},
+		{10, 11, true},
+		{60, half, false},
+		{60, half + 1, true}, // a small universe
+	} {
+		rules := DefaultRules()
+		rules.RepeatDays = c.rule
 		m.Past = []PastPick{{Date: calendar.Add(pickDay, -c.days), CIK: best.CIK, Sector: best.Sector}}
-		r := Rank(m, DefaultRules())
+		r := Rank(m, rules)
 		if got := r.Pick.CIK == best.CIK; got != c.picked {
-			t.Errorf("picked %d days ago: picked again %v, want %v (passed %v)", c.days, got, c.picked, r.Passed)
+			t.Errorf("rule of %d days, picked %d days ago: picked again %v, want %v (passed %v)", c.rule, c.days, got, c.picked, r.Passed)
 		}
 	}
 }

@@ -69,21 +69,27 @@ func (p Picks) Run(ctx context.Context, t task.Task) error {
 	if len(made) > 0 && made[len(made)-1].Date == day.Format(time.DateOnly) {
 		return p.followUp(ctx, t, made[len(made)-1], now)
 	}
-	pick, reason, err := p.pick(ctx, t, day, settled(now), made)
+	pick, missing, err := p.pick(ctx, t, day, settled(now), made)
 	if err != nil {
 		return err
 	}
-	if reason == "" {
+	if missing == nil {
 		return p.followUp(ctx, t, pick, now)
 	}
-	if now.Before(calendar.At(day, p.Cutoff)) {
-		return Waiting(errors.New(reason), lookAgain)
+	if !missing.forGood && now.Before(calendar.At(day, p.Cutoff)) {
+		return Waiting(errors.New(missing.reason), lookAgain)
 	}
 	if len(made) == 0 {
-		return Final(fmt.Errorf("no pick was made, and the record has not begun: %s", reason))
+		return Final(fmt.Errorf("no pick was made, and the record has not begun: %s", missing.reason))
 	}
-	_, err = p.DB.RecordGap(ctx, t.Fence, chain.Gap{Date: day.Format(time.DateOnly), Reason: "no pick by the cutoff: " + reason})
+	_, err = p.DB.RecordGap(ctx, t.Fence, chain.Gap{Date: day.Format(time.DateOnly), Reason: "no pick: " + missing.reason})
 	return err
+}
+
+// missing is why there is no pick, and whether waiting cannot change that.
+type missing struct {
+	reason  string
+	forGood bool
 }
 
 // fillGaps records a gap for each trading day between the first pick and today that has neither a pick nor a gap. It returns the days with
@@ -132,29 +138,30 @@ func (p Picks) followUp(ctx context.Context, t task.Task, pick postgres.Pick, no
 	return p.DB.EnsureDue(ctx, t.Fence, task.Announce, []string{task.Daily}, now)
 }
 
-// pick makes and records the pick of a day from what was known at an instant. Where there is none, the reason says why.
-func (p Picks) pick(ctx context.Context, t task.Task, day, asOf time.Time, made []postgres.Pick) (pick postgres.Pick, reason string, err error) {
+// pick makes and records the pick of a day from what was known at an instant, or tells what is missing.
+func (p Picks) pick(ctx context.Context, t task.Task, day, asOf time.Time, made []postgres.Pick) (pick postgres.Pick, _ *missing, err error) {
 	market, err := p.Market(ctx, day, asOf, made)
 	if err != nil {
-		return pick, "", err
+		return pick, nil, err
 	}
 	if len(market.Candidates) == 0 {
-		return pick, "", Skip("no company is known: is there a source of companies, and one of prices (`tidemark help settings`)?")
+		return pick, nil, Skip("no company is known: is there a source of companies, and one of prices (`tidemark help settings`)?")
 	}
-	if c := closesOf(pricesOf(market), day); !c.in() {
-		return pick, c.says(companiesOf(market)), nil
+	there := closesOf(pricesOf(market), day)
+	if !there.in() {
+		return pick, &missing{reason: there.says(companiesOf(market))}, nil
 	}
 	ranking := picks.Rank(market, picks.DefaultRules())
 	ranking, choice, err := p.edited(ctx, t, ranking, market)
 	if err != nil {
-		return pick, "", err
+		return pick, nil, err
 	}
 	if ranking.Pick == nil {
-		return pick, ranking.NoPick, nil
+		return pick, &missing{reason: ranking.NoPick, forGood: there.have == there.expected}, nil
 	}
 	card, err := p.Cards.Write(ctx, ranking, *ranking.Pick, asOf)
 	if err != nil {
-		return pick, "", err
+		return pick, nil, err
 	}
 	announceAt, _ := calendar.Announcement(day, p.Announce)
 	s := ranking.Pick
@@ -168,13 +175,13 @@ func (p Picks) pick(ctx context.Context, t task.Task, day, asOf time.Time, made 
 	}
 	pick, added, err := p.DB.RecordPick(ctx, t.Fence, next, card, choice.ID)
 	if err != nil {
-		return pick, "", err
+		return pick, nil, err
 	}
 	if added {
 		p.Log.InfoContext(ctx, "the pick of the day is recorded", "at", t.Slot, "seq", pick.Seq, "scored", len(ranking.Scores),
 			"excluded", len(ranking.Excluded), "origin", next.Origin)
 	}
-	return pick, "", nil
+	return pick, nil, nil
 }
 
 // Market is what the pick of a day is made from, as it was known at an instant. made are all recorded picks.

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tidemark/calendar"
+	"tidemark/equity"
 	"tidemark/internal/postgres"
 	"tidemark/picks"
 	"tidemark/workers"
@@ -110,7 +111,7 @@ func TestADayWithoutPricesIsAGap(t *testing.T) {
 	if err := m.picks.Run(t.Context(), run); err != nil {
 		t.Fatal(err)
 	}
-	const gap = "2026-03-04 gap: no pick by the cutoff: 3 of 12 closing prices of 2026-03-04 are there; among the missing ones COD, COE, COF, COG, COH"
+	const gap = "2026-03-04 gap: no pick: 3 of 12 closing prices of 2026-03-04 are there; among the missing ones COD, COE, COF, COG, COH"
 	m.says("2026-03-03 pick", gap)
 	// The prices come, too late.
 	m.store(calendar.At(on(t, "2026-03-04"), cutoffClock+time.Minute), postgres.EquityLoad{Bars: m.bars(on(t, "2026-03-04"))})
@@ -255,4 +256,20 @@ func TestAnEditorsChoiceGoesByTheRules(t *testing.T) {
 	if text := cards[3].Texts[picks.English].SummaryWhy; !strings.Contains(text, "An editor chose it: by the method it ranked") {
 		t.Errorf("the card of an editor's pick says %q", text)
 	}
+}
+
+func TestADayOnWhichNoCompanyCanBePickedIsAGapAtOnce(t *testing.T) {
+	t.Parallel()
+	m := newMarket(t, "2026-03-02")
+	m.live("2026-03-03")
+	// Every share becomes a penny stock.
+	day := on(t, "2026-03-04")
+	var bars []equity.Bar
+	for _, b := range m.bars(day) {
+		b.Open, b.High, b.Low, b.Close = "1.00", "1.00", "1.00", "1.00"
+		bars = append(bars, b)
+	}
+	m.store(calendar.At(day, priceClock), postgres.EquityLoad{Bars: bars})
+	m.pick("2026-03-04")
+	m.says("2026-03-03 pick", "2026-03-04 gap: no pick: no company could be scored")
 }
