@@ -26,7 +26,7 @@ const (
 	// chargeClients ask at once, of chargeKeys keys or of one.
 	chargeClients, chargeKeys = 64, 1000
 	// chargeTime is how long each is measured in a round, chargeRounds how often, after one round that does not count.
-	chargeTime, chargeRounds = 4 * time.Second, 5
+	chargeTime, chargeRounds = 5 * time.Second, 5
 	// chargeLimit is what the 99th percentile may be.
 	chargeLimit = 30 * time.Millisecond
 )

@@ -70,8 +70,8 @@ type Charger struct {
 // NewCharger returns a charger that works on db.
 func NewCharger(db *DB) *Charger {
 	return &Charger{
-		charges:  together[Charge, ChargeOutcome]{do: db.chargeAll, alone: disliked},
-		requests: together[Request, RequestOutcome]{do: db.countAll, alone: disliked},
+		charges:  together[Charge, ChargeOutcome]{do: db.chargeAll, row: func(c Charge) int64 { return c.KeyID }, alone: disliked},
+		requests: together[Request, RequestOutcome]{do: db.countAll, row: func(r Request) int64 { return r.KeyID }, alone: disliked},
 	}
 }
 

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -14,12 +15,17 @@ import (
 type together[Q, A any] struct {
 	// do answers all questions in order, or fails as a whole, having changed nothing.
 	do func(ctx context.Context, list []Q) ([]A, error)
+	// row names what a question locks until its commit. One that locks the same as a statement under way waits for that to end: in a
+	// statement of its own it would wait in the database, and all that go with it.
+	row func(Q) int64
 	// alone tells whether an error of a statement may be one question's fault, so that each is to be asked again by itself.
 	alone func(error) bool
 
 	mu      sync.Mutex
 	waiting []*member[Q, A]
 	leaders int
+	// busy are the rows of the statements under way.
+	busy map[int64]bool
 }
 
 const (
@@ -47,7 +53,7 @@ func (g *together[Q, A]) ask(ctx context.Context, question Q) (answer A, err err
 	m := &member[Q, A]{ctx: ctx, question: question, wake: make(chan bool, 2)}
 	g.mu.Lock()
 	g.waiting = append(g.waiting, m)
-	if g.leaders < maxLeaders {
+	if g.leaders < maxLeaders && !g.busy[g.row(question)] {
 		g.leaders++
 		g.call(m)
 	}
@@ -86,30 +92,44 @@ func (g *together[Q, A]) call(m *member[Q, A]) {
 	m.wake <- true
 }
 
-// lead makes one statement of those who wait, and hands the lead on to one who was not called yet.
+// lead makes one statement of those who wait and are free to go, and hands the lead on.
 func (g *together[Q, A]) lead(leader *member[Q, A]) {
 	g.mu.Lock()
 	leader.called = false
-	var list []*member[Q, A]
-	for len(g.waiting) > 0 && len(list) < maxTogether {
-		if m := g.waiting[0]; m.ctx.Err() == nil { // the others see for themselves
+	if g.busy == nil {
+		g.busy = map[int64]bool{}
+	}
+	var list, left []*member[Q, A]
+	mine := map[int64]bool{}
+	for _, m := range g.waiting {
+		row := g.row(m.question)
+		switch {
+		case m.ctx.Err() != nil: // it sees for itself
+		case len(list) == maxTogether || g.busy[row]:
+			left = append(left, m)
+		default:
+			mine[row] = true
 			list = append(list, m)
 		}
-		g.waiting = g.waiting[1:]
 	}
+	g.waiting = left
+	maps.Copy(g.busy, mine)
 	g.mu.Unlock()
 
 	g.answer(list)
 
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	for row := range mine {
+		delete(g.busy, row)
+	}
 	for _, m := range g.waiting {
-		if !m.called {
+		if !m.called && !g.busy[g.row(m.question)] {
 			g.call(m)
 			return
 		}
 	}
-	g.leaders--
+	g.leaders-- // whoever waits still, waits for a leader who is called or for a statement under way
 }
 
 // answer asks for all of a list, and wakes each member of it.

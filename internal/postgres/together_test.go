@@ -15,6 +15,8 @@ func TestTogetherEveryoneIsAnswered(t *testing.T) {
 	t.Parallel()
 	const askers, rounds = 200, 20
 	var statements, questions, under atomic.Int64
+	var mu sync.Mutex
+	held := map[int]int64{} // the statement that a row is in
 	poison := errors.New("a bad question")
 	g := &together[int, int]{
 		do: func(_ context.Context, list []int) ([]int, error) {
@@ -22,8 +24,23 @@ func TestTogetherEveryoneIsAnswered(t *testing.T) {
 				t.Errorf("%d statements at once", n)
 			}
 			defer under.Add(-1)
+			statement := statements.Add(1)
+			mu.Lock()
+			for _, q := range list {
+				if n := held[q%7]; n != 0 && n != statement {
+					t.Errorf("the row %d is in two statements at once", q%7)
+				}
+				held[q%7] = statement
+			}
+			mu.Unlock()
+			defer func() {
+				mu.Lock()
+				defer mu.Unlock()
+				for _, q := range list {
+					held[q%7] = 0
+				}
+			}()
 			<-time.After(200 * time.Microsecond) // a commit takes its time
-			statements.Add(1)
 			questions.Add(int64(len(list)))
 			out := make([]int, len(list))
 			for i, q := range list {
@@ -34,6 +51,7 @@ func TestTogetherEveryoneIsAnswered(t *testing.T) {
 			}
 			return out, nil
 		},
+		row:   func(q int) int64 { return int64(q % 7) },
 		alone: func(err error) bool { return errors.Is(err, poison) },
 	}
 	var wait sync.WaitGroup
