@@ -16,8 +16,14 @@ import (
 	"tidemark/workers"
 )
 
-// ledgerDir is the folder of this world's ledger.
-func (p *program) ledgerDir() string { return filepath.Join(p.worldDir(), "ledger.git") }
+// ledgerDir is the folder of this world's ledger, as an absolute path wherever the working directory has one.
+func (p *program) ledgerDir() string {
+	dir := filepath.Join(p.worldDir(), "ledger.git")
+	if abs, err := filepath.Abs(dir); err == nil {
+		return abs
+	}
+	return dir
+}
 
 func (p *program) ledgerRemote() gitledger.Remote {
 	return gitledger.Remote{
@@ -42,9 +48,7 @@ func (p *program) ledgerURL() string {
 	case strings.HasPrefix(remote, "https://") && !strings.Contains(remote, "@"):
 		return remote
 	case p.settings.World == "sandbox" && remote == "":
-		if dir, err := filepath.Abs(p.ledgerDir()); err == nil {
-			return dir
-		}
+		return p.ledgerDir()
 	}
 	return ""
 }
@@ -123,6 +127,10 @@ func (c ledgerVerify) Run(ctx context.Context, p *program) error {
 	var stored chain.Verifier
 	v := verdicts{p: p}
 	v.check("the chain in the database", db.StreamChain(ctx, stored.AddBytes), fmt.Sprintf("%d links", stored.Checkpoint().Length))
+	if len(entries) == 0 {
+		v.check("the ledger", nil, "nothing is announced or recorded yet")
+		return v.err()
+	}
 	r, err := gitledger.Read(ctx, gitledger.Source{Location: c.From, Branch: p.settings.LedgerBranch, Environ: config.Environ()})
 	if v.check("the ledger's history", err, ""); err != nil {
 		return v.err()
