@@ -35,8 +35,15 @@ type stand struct {
 	env      []string
 }
 
-// newStand starts empty servers and migrates. Redis keeps nothing on disk, so that a restart loses all.
+// newStand starts empty servers and migrates, with a sandbox that follows the wall clock. Redis keeps nothing on disk, so that a restart
+// loses all.
 func newStand(t *testing.T, env ...string) *stand {
+	t.Helper()
+	return newStandAt(t, nil, env...)
+}
+
+// newStandAt is newStand with a sandbox whose clock stands where the test sets it.
+func newStandAt(t *testing.T, at *time.Time, env ...string) *stand {
 	t.Helper()
 	dir := program.Folder(t)
 	s := &stand{t: t, dir: dir, env: append([]string{
@@ -60,7 +67,7 @@ func newStand(t *testing.T, env ...string) *stand {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.db.Close)
-	if _, err := s.db.EnsureWorld(ctx, "sandbox", nil); err != nil {
+	if _, err := s.db.EnsureWorld(ctx, "sandbox", at); err != nil {
 		t.Fatal(err)
 	}
 	return s
