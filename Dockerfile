@@ -7,9 +7,12 @@ COPY . .
 ARG VERSION=dev
 RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /tidemark ./cmd/tidemark
 
-FROM gcr.io/distroless/static-debian12:nonroot
+# git and ssh write, sign and push the ledger of the picks.
+FROM debian:bookworm-slim
+RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates git openssh-client && rm -rf /var/lib/apt/lists/* \
+    && useradd --system --create-home --home-dir /var/lib/tidemark tidemark
 COPY --from=build /tidemark /usr/local/bin/tidemark
-USER nonroot:nonroot
+USER tidemark:tidemark
 ENV STATE_DIR=/var/lib/tidemark ADDR=0.0.0.0:8080
 ENTRYPOINT ["/usr/local/bin/tidemark"]
 CMD ["api"]
