@@ -8,7 +8,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tidemark/series"
 	"tidemark/signals"
 )
 
@@ -131,11 +130,11 @@ func NewBacktest(d signals.Definition, r signals.BacktestResult, codeVersion str
 
 // Known is a number as it is stored: nil for the unknown, and one zero, since the database takes the two for equal.
 func Known(v float64) *float64 {
-	n := number(v)
-	if !n.Valid {
+	n, known := number(v)
+	if !known {
 		return nil
 	}
-	return &n.Float64
+	return &n
 }
 
 func day(t time.Time) *string {
@@ -169,51 +168,6 @@ func (b *Backtest) hasEdge() *bool {
 		return nil
 	}
 	return new(e.OutOfSample.Clear())
-}
-
-const firstSQL = `
-	select distinct on (series, observed_at) series, observed_at, vintage_at, value
-	from observations
-	where series = any(@series) and vintage_at <= @as_of and value is not null
-	order by series, observed_at, vintage_at` // primary key
-
-// FirstObservationsAsOf returns what was known of several series at an instant, each observation with the first number that was
-// published for it: what a reader had when it was new.
-func (db *DB) FirstObservationsAsOf(ctx context.Context, ids []series.ID, asOf time.Time) (series.Set, error) {
-	set, err := db.observations(ctx, firstSQL, ids, asOf)
-	if err != nil {
-		return nil, fmt.Errorf("read first observations: %w", err)
-	}
-	return set, nil
-}
-
-func (db *DB) observations(ctx context.Context, sql string, ids []series.ID, asOf time.Time) (series.Set, error) {
-	rows, err := db.pool.Query(ctx, sql, pgx.NamedArgs{"series": ids, "as_of": asOf})
-	if err != nil {
-		return nil, err
-	}
-	set := series.Set{}
-	var id series.ID
-	var p series.Point
-	_, err = pgx.ForEachRow(rows, []any{&id, &p.ObservedAt, &p.VintageAt, &p.Value}, func() error {
-		set[id] = append(set[id], p)
-		return nil
-	})
-	return set, err
-}
-
-// NewestVintage returns when the newest of what was known of several series at an instant became known, the zero time where nothing was.
-func (db *DB) NewestVintage(ctx context.Context, ids []series.ID, asOf time.Time) (time.Time, error) {
-	var at *time.Time
-	err := db.pool.QueryRow(ctx, `select max(vintage_at) from observations where series = any(@series) and vintage_at <= @as_of`,
-		pgx.NamedArgs{"series": ids, "as_of": asOf}).Scan(&at) // primary key alone
-	if err != nil {
-		return time.Time{}, fmt.Errorf("read the newest vintage: %w", err)
-	}
-	if at == nil {
-		return time.Time{}, nil
-	}
-	return at.UTC(), nil
 }
 
 const edgesSQL = `

@@ -48,6 +48,15 @@ func (c *copyRows) float8(v float64) {
 	c.b = binary.BigEndian.AppendUint64(append(c.b, 0, 0, 0, 8), math.Float64bits(v))
 }
 
+// number writes a number that may be unknown.
+func (c *copyRows) number(v float64) {
+	if v, known := number(v); known {
+		c.float8(v)
+		return
+	}
+	c.null()
+}
+
 func (c *copyRows) bool(v bool) {
 	bit := byte(0)
 	if v {

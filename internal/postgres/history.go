@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"tidemark/signals"
@@ -23,37 +22,41 @@ const stageTrackSQL = `
 		input_known_at timestamptz not null);
 	truncate stage_track`
 
-var stageTrackColumns = []string{
-	"observed_at", "value", "lo", "hi", "baseline", "scale", "n", "z_score", "delta_pct", "input_known_at",
-}
-
 // stageTrack sends a track to the connection's own table.
 func stageTrack(ctx context.Context, c *pgxpool.Conn, track signals.Track) error {
 	if _, err := c.Exec(ctx, stageTrackSQL); err != nil {
 		return fmt.Errorf("stage the track: %w", err)
 	}
-	_, err := c.CopyFrom(ctx, pgx.Identifier{"stage_track"}, stageTrackColumns, pgx.CopyFromSlice(len(track), func(i int) ([]any, error) {
-		e := track[i]
-		return []any{
-			e.ObservedAt, number(e.Value), number(e.Lo), number(e.Hi), number(e.Baseline), number(e.Scale), e.N, number(e.Z()),
-			number(e.DeltaPct()), e.KnownAt,
-		}, nil
-	}))
+	var rows copyRows
+	rows.reset()
+	for i := range track {
+		e := &track[i]
+		rows.row(10)
+		rows.time(e.ObservedAt)
+		for _, v := range [...]float64{e.Value, e.Lo, e.Hi, e.Baseline, e.Scale} {
+			rows.number(v)
+		}
+		rows.int4(int32(e.N))
+		rows.number(e.Z())
+		rows.number(e.DeltaPct())
+		rows.time(e.KnownAt)
+	}
+	_, err := rows.send(ctx, c.Conn(), "stage_track", "observed_at, value, lo, hi, baseline, scale, n, z_score, delta_pct, input_known_at")
 	if err != nil {
 		return fmt.Errorf("stage the track: %w", err)
 	}
 	return nil
 }
 
-// number is a float as it is stored: null for the unknown, and one zero, since the database takes the two for equal.
-func number(v float64) pgtype.Float8 {
+// number is a float as it is stored: not known where it is no number, and one zero, since the database takes the two for equal.
+func number(v float64) (stored float64, known bool) {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return pgtype.Float8{}
+		return 0, false
 	}
 	if v == 0 {
 		v = 0
 	}
-	return pgtype.Float8{Float64: v, Valid: true}
+	return v, true
 }
 
 // What an insertion at an instant changes must not show at the next instant that was computed already: there, what was said before is
@@ -64,7 +67,7 @@ const mergeTrackSQL = `
 			input_known_at
 		from estimates
 		where signal = @signal and known_at <= @at
-		order by observed_at, known_at desc, edition desc
+		order by observed_at desc, known_at desc, edition desc -- the primary key, backwards
 	), changed as (
 		select coalesce(t.observed_at, f.observed_at) as observed_at, t.observed_at is null as gone,
 			case when f.known_at = @at then f.edition + 1 else 0 end as edition,

@@ -10,34 +10,87 @@ import (
 	"tidemark/series"
 )
 
+// Series by series, so that nothing is sorted by their names, which takes longer than all the rest.
 const asOfSQL = `
-	select series, observed_at, vintage_at, value
-	from (
-		select distinct on (series, observed_at) series, observed_at, vintage_at, value
+	select t.n, o.observed_at, o.vintage_at, o.value
+	from unnest(@series::text[]) with ordinality as t (series, n) cross join lateral (
+		select distinct on (observed_at) observed_at, vintage_at, value
 		from observations
-		where series = any(@series) and vintage_at <= @as_of
-		order by series, observed_at, vintage_at desc
-	) known
-	where value is not null
-	order by series, observed_at` // primary key
+		where series = t.series and vintage_at <= @as_of
+		order by observed_at desc, vintage_at desc
+	) o
+	where o.value is not null
+	order by t.n, o.observed_at` // primary key, backwards
 
 // ObservationsAsOf returns what was known of several series at an instant. A series without any is absent from the set.
 func (db *DB) ObservationsAsOf(ctx context.Context, ids []series.ID, asOf time.Time) (series.Set, error) {
-	rows, err := db.pool.Query(ctx, asOfSQL, pgx.NamedArgs{"series": ids, "as_of": asOf})
-	if err != nil {
-		return nil, fmt.Errorf("read observations: %w", err)
-	}
-	set := series.Set{}
-	var id series.ID
-	var p series.Point
-	_, err = pgx.ForEachRow(rows, []any{&id, &p.ObservedAt, &p.VintageAt, &p.Value}, func() error {
-		set[id] = append(set[id], p)
-		return nil
-	})
+	set, err := db.observations(ctx, asOfSQL, ids, asOf)
 	if err != nil {
 		return nil, fmt.Errorf("read observations: %w", err)
 	}
 	return set, nil
+}
+
+const firstSQL = `
+	select t.n, o.observed_at, o.vintage_at, o.value
+	from unnest(@series::text[]) with ordinality as t (series, n) cross join lateral (
+		select distinct on (observed_at) observed_at, vintage_at, value
+		from observations
+		where series = t.series and vintage_at <= @as_of and value is not null
+		order by observed_at, vintage_at
+	) o
+	order by t.n, o.observed_at` // primary key
+
+// FirstObservationsAsOf returns what was known of several series at an instant, each observation with the first number that was
+// published for it: what a reader had when it was new.
+func (db *DB) FirstObservationsAsOf(ctx context.Context, ids []series.ID, asOf time.Time) (series.Set, error) {
+	set, err := db.observations(ctx, firstSQL, ids, asOf)
+	if err != nil {
+		return nil, fmt.Errorf("read first observations: %w", err)
+	}
+	return set, nil
+}
+
+// observations collects rows of the number of a series among ids, from one on, and a point of it, in the order of both.
+func (db *DB) observations(ctx context.Context, sql string, ids []series.ID, asOf time.Time) (series.Set, error) {
+	rows, err := db.pool.Query(ctx, sql, pgx.NamedArgs{"series": ids, "as_of": asOf})
+	if err != nil {
+		return nil, err
+	}
+	lists := make([][]series.Point, len(ids))
+	var n int64
+	var p series.Point
+	_, err = pgx.ForEachRow(rows, []any{&n, &p.ObservedAt, &p.VintageAt, &p.Value}, func() error {
+		lists[n-1] = append(lists[n-1], p)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	set := make(series.Set, len(ids))
+	for i, points := range lists {
+		if len(points) > 0 {
+			set[ids[i]] = points
+		}
+	}
+	return set, nil
+}
+
+const newestVintageSQL = `
+	select max(o.vintage_at)
+	from unnest(@series::text[]) as t (series) join observations o on o.series = t.series
+	where o.vintage_at <= @as_of` // primary key alone
+
+// NewestVintage returns when the newest of what was known of several series at an instant became known, the zero time where nothing was.
+func (db *DB) NewestVintage(ctx context.Context, ids []series.ID, asOf time.Time) (time.Time, error) {
+	var at *time.Time
+	if err := db.pool.QueryRow(ctx, newestVintageSQL, pgx.NamedArgs{"series": ids, "as_of": asOf}).Scan(&at); err != nil {
+		return time.Time{}, fmt.Errorf("read the newest vintage: %w", err)
+	}
+	if at == nil {
+		return time.Time{}, nil
+	}
+	return at.UTC(), nil
 }
 
 // Observations returns every vintage of a series, ordered by observation time and vintage.

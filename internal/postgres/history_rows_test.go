@@ -1,0 +1,163 @@
+package postgres_test
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tidemark/internal/postgres"
+	"tidemark/signals"
+	"tidemark/workers/task"
+)
+
+func TestTheHistoryRefusesChanges(t *testing.T) {
+	t.Parallel()
+	db, url := open(t, postgres.RoleWorker)
+	say(t, db, noon(10), "1=1")
+	for _, role := range []string{"", postgres.RoleWorker, postgres.RoleAPI} {
+		for _, sql := range []string{
+			`update estimates set value = 2`, `delete from estimates`, `truncate estimates`,
+			`update signal_states set state = 'decayed'`, `delete from signal_states`, `truncate signal_states`,
+		} {
+			if err := exec(t, url, role, sql); err == nil {
+				t.Errorf("as %q: %s was done", role, sql)
+			}
+		}
+	}
+	for _, sql := range []string{
+		`insert into estimates (signal, observed_at, known_at, gone) values ('s', now(), now(), true)`,
+		`insert into signal_states (signal, at, state, cause, by) values ('s', now(), 'live', 'x', 'x')`,
+	} {
+		if err := exec(t, url, postgres.RoleAPI, sql); err == nil {
+			t.Errorf("the API's role may: %s", sql)
+		}
+	}
+	for _, value := range []string{"'NaN'", "'Infinity'", "'-Infinity'"} {
+		sql := `insert into estimates (signal, observed_at, known_at, input_known_at, z_score) values ('s', now(), now(), now(), ` + value + `)`
+		if err := exec(t, url, postgres.RoleWorker, sql); err == nil {
+			t.Errorf("%s was stored", value)
+		}
+	}
+}
+
+// TestNumbersKeepTheirBits stores numbers that decimal texts often spoil, and reads them back as rows and as CSV.
+func TestNumbersKeepTheirBits(t *testing.T) {
+	t.Parallel()
+	db, _ := open(t, postgres.RoleWorker)
+	rng := rand.New(rand.NewPCG(7, 7))
+	var want signals.Track
+	for i := range 300 {
+		var v [5]float64
+		for j := range v {
+			v[j] = math.Float64frombits(rng.Uint64())
+			if math.IsInf(v[j], 0) {
+				v[j] = math.NaN()
+			}
+		}
+		want = append(want, signals.Estimate{
+			ObservedAt: day(1).AddDate(0, 0, i), KnownAt: day(1).Add(time.Duration(rng.IntN(1e9)) * time.Microsecond),
+			Value: v[0], Lo: v[1], Hi: v[2], Baseline: v[3], Scale: v[4],
+		})
+	}
+	want[0].Value, want[1].Value, want[2].Value, want[3].Value = math.SmallestNonzeroFloat64, math.MaxFloat64, math.Copysign(0, -1), 1e15
+	if err := db.SaveSnapshot(t.Context(), task.Fence{}, snapshot(noon(10)), want); err != nil {
+		t.Fatal(err)
+	}
+	q := postgres.HistoryQuery{Signal: "s", AsOf: noon(10)}
+	got := slices.Collect(points(t, db.History(t.Context(), q)))
+	var body bytes.Buffer
+	if err := db.CopyHistory(t.Context(), &body, q); err != nil {
+		t.Fatal(err)
+	}
+	table, err := csv.NewReader(&body).ReadAll()
+	if err != nil || len(got) != len(want) || len(table) != len(want)+1 {
+		t.Fatalf("%d points and %d lines of %d (%v)", len(got), len(table), len(want), err)
+	}
+	head := []string{
+		"observed_at", "ingested_at", "value", "uncertainty_lo", "uncertainty_hi", "baseline_value", "delta_vs_baseline_pct", "z_score",
+		"vintage", "revised",
+	}
+	if d := cmp.Diff(head, table[0]); d != "" {
+		t.Errorf("header (-want +got):\n%s", d)
+	}
+	for i, e := range want {
+		p, line := got[i], table[i+1]
+		if !p.ObservedAt.Equal(e.ObservedAt) || !p.IngestedAt.Equal(e.KnownAt) || line[0] != e.ObservedAt.Format(time.RFC3339Nano) ||
+			line[1] != e.KnownAt.Format(time.RFC3339Nano) {
+			t.Errorf("point %d is about %v, known %v, as CSV %v; want %v, %v", i, p.ObservedAt, p.IngestedAt, line[:2], e.ObservedAt, e.KnownAt)
+		}
+		read := []float64{p.Value, p.Lo, p.Hi, p.Baseline, p.DeltaPct, p.Z}
+		for j, v := range []float64{e.Value, e.Lo, e.Hi, e.Baseline, e.DeltaPct(), e.Z()} {
+			text := math.NaN()
+			if cell := line[2+j]; cell != "" {
+				if text, err = strconv.ParseFloat(cell, 64); err != nil {
+					t.Fatal(err)
+				}
+			}
+			v += 0 // one zero
+			for _, r := range []float64{read[j], text} {
+				if math.Float64bits(r) != math.Float64bits(v) && !(math.IsNaN(r) && math.IsNaN(v)) {
+					t.Errorf("point %d, number %d: %x came back as %x", i, j, v, r)
+				}
+			}
+		}
+	}
+}
+
+func TestServeReadsOnlyWhatIsNew(t *testing.T) {
+	t.Parallel()
+	db, _ := open(t, postgres.RoleWorker)
+	serve := func(now time.Time, seen int64) postgres.Served {
+		t.Helper()
+		s, err := db.Serve(t.Context(), "s", now, seen)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	text := func(s postgres.Served) string {
+		var out []string
+		for _, p := range s.Changed {
+			if p.Gone {
+				out = append(out, fmt.Sprintf("-%d", p.ObservedAt.Day()))
+				continue
+			}
+			out = append(out, fmt.Sprintf("%d=%v", p.ObservedAt.Day(), p.Value))
+		}
+		return strings.Join(out, " ")
+	}
+	if s := serve(noon(30), 0); s.Snapshot != nil || s.Seen != 0 || s.Changed != nil {
+		t.Errorf("of nothing: %+v", s)
+	}
+	say(t, db, noon(10), "1=1 2=2 3=3")
+	first := serve(noon(30), 0)
+	if got := text(first); got != "1=1 2=2 3=3" || !first.Snapshot.At.Equal(noon(10)) {
+		t.Errorf("the first reading: %q of %v", got, first.Snapshot.At)
+	}
+	if again := serve(noon(30), first.Seen); again.Changed != nil || again.Seen != first.Seen {
+		t.Errorf("nothing is new: %q", text(again))
+	}
+	say(t, db, noon(11), "1=1 2=2.5 4=4")
+	second := serve(noon(30), first.Seen)
+	if got := text(second); got != "2=2.5 -3 4=4" {
+		t.Errorf("the next reading: %q", got)
+	}
+	say(t, db, noon(15), "1=1 2=2.5 4=5") // ahead of its time
+	say(t, db, noon(12), "1=1 2=2.5 4=4 5=5")
+	third := serve(noon(13), second.Seen)
+	if got := text(third); got != "4=4 5=5" || !third.Ahead.Equal(noon(15)) || !third.Snapshot.At.Equal(noon(12)) {
+		t.Errorf("with one ahead: %q of %v, ahead %v", got, third.Snapshot.At, third.Ahead)
+	}
+	if got := text(serve(noon(15), third.Seen)); got != "4=5 -5" {
+		t.Errorf("when its time has come: %q", got)
+	}
+}
