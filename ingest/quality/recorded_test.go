@@ -134,6 +134,11 @@ func TestRecorded(t *testing.T) {
 	t.Run("broken histories are stopped", func(t *testing.T) { stopBroken(t, all) })
 }
 
+// silence is after how many days without a newer observation a series has certainly missed a release.
+var silence = map[series.ID]int{
+	"eia.RWTC": 28, "eia.WCESTUS1": 30, "portwatch.chokepoint6.n_total": 28, "worldbank.NGAS_EUR": 85, "nass.IA.CORN.YIELD.FINAL": 900,
+}
+
 // passRecorded takes every history that was recorded, as it came: the vintages that somebody saved one after the other, and the
 // newest of them once more release by release, as the series' own rule of publication says. All of it is true, so that nothing may be
 // stopped.
@@ -141,6 +146,11 @@ func passRecorded(t *testing.T, vintages map[series.ID][]vintage) {
 	for id, list := range vintages {
 		t.Run(string(id), func(t *testing.T) {
 			t.Parallel()
+			for n, v := range list { // as the first answer of all
+				for _, f := range quality.Check(quality.Answer{Info: v.info, Readings: v.readings, Covers: v.covers}) {
+					t.Errorf("vintage %d: %+v", n, f)
+				}
+			}
 			for n, v := range list[1:] {
 				for _, f := range v.next(list[n].readings) {
 					if f.Severity == quality.Error {
@@ -173,6 +183,13 @@ func passRecorded(t *testing.T, vintages map[series.ID][]vintage) {
 				}
 				begin = end
 				answers++
+			}
+			if days, ok := silence[id]; ok {
+				at := all[len(all)-1].ObservedAt.AddDate(0, 0, days)
+				late := quality.Late(v.info, all, at)
+				if len(late) != 1 || late[0].Check != quality.Freshness || late[0].Severity != quality.Warn {
+					t.Errorf("%d days after the newest observation: %+v, want a warning that the next one is late", days, late)
+				}
 			}
 			t.Logf("%d values in %d releases, marks %v", len(all), answers, marks)
 			for check, n := range marks {

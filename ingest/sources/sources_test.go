@@ -67,6 +67,56 @@ func TestEverySourceDeclaresItselfWhole(t *testing.T) {
 	}
 }
 
+// What the signals rest on is bounded by what was measured of it: the extremes of the record pass, the same in another unit does not.
+func TestBoundsKnowTheRecordAndAnotherUnit(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		id        series.ID
+		low, high float64 // of the record
+		other     float64 // a usual value in a likely wrong unit
+		unit      string
+	}{
+		{"eia.RWTC", -36.98, 145.31, 7000, "cents"},
+		{"eia.EER_EPMRU_PF4_Y35NY_DPG", 0.29, 4.5, 250, "cents"},
+		{"eia.WCESTUS1", 246_000, 543_000, 440, "millions of barrels"},
+		{"worldbank.NGAS_US", 0.14, 13.53, 300, "cents"},
+		{"worldbank.NGAS_EUR", 0.38, 70.04, 350, "dollars per thousand cubic metres"},
+		{"worldbank.LNG_JP", 2.72, 23.74, 430, "dollars per thousand cubic metres"},
+		{"portwatch.chokepoint6.n_total", 0, 157, 30_000, "tons"},
+		{"portwatch.chokepoint6.capacity_tanker", 0, 5_919_231, 3e9, "kilograms"},
+		{"nass.IA.CORN.YIELD.FINAL", 15, 211, 12_500, "kilograms per hectare"},
+		{"nass.IA.CORN.YIELD.FORECAST", 100, 222, 12_500, "kilograms per hectare"},
+		{"nass.IA.CORN.CONDITION", 1.9, 4.3, 72, "percent"},
+		{"temis.NO2.yangtze", -16.5, 668.4, 5e15, "molecules per square centimetre"},
+	} {
+		info := infoOf(t, c.id)
+		if info.Min == nil || info.Max == nil {
+			t.Errorf("%s has no bounds", c.id)
+			continue
+		}
+		within := func(v float64) bool { return *info.Min <= v && v <= *info.Max }
+		if !within(c.low) || !within(c.high) {
+			t.Errorf("%s: the record, %v to %v, is not within %v to %v", c.id, c.low, c.high, *info.Min, *info.Max)
+		}
+		if within(c.other) {
+			t.Errorf("%s: %v is within %v to %v: %s would pass", c.id, c.other, *info.Min, *info.Max, c.unit)
+		}
+	}
+}
+
+func infoOf(t *testing.T, id series.ID) series.Info {
+	t.Helper()
+	for _, s := range sources.All(sources.Keys{}) {
+		for _, i := range s.Series {
+			if i.ID == id {
+				return i
+			}
+		}
+	}
+	t.Fatalf("no source has the series %s", id)
+	return series.Info{}
+}
+
 func TestAKeyChangesNeitherSourcesNorSeries(t *testing.T) {
 	t.Parallel()
 	type declared struct {

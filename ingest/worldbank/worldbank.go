@@ -46,6 +46,10 @@ var columns = []column{
 // unit is what the workbook states for each of the columns.
 const unit = "($/mmbtu)"
 
+// lowest and highest bound what a month's price can be. From 1960 to 2026 it was between 0.14 (United States, the 1960s) and 70.04
+// (Europe, August 2022). A thousand cubic metres cost 35 times as much.
+const lowest, highest = 0.02, 250.0
+
 // Source declares the monthly prices of natural gas in the United States and in Europe, and of liquefied natural gas imported by
 // Japan. An observation is about a month and dated its first day, midnight UTC. The workbook always holds the whole history.
 //
@@ -72,7 +76,7 @@ func Source() ingest.Source {
 	}
 	for _, c := range columns {
 		s.Series = append(s.Series, series.Info{
-			ID: c.id, Name: c.name, Unit: "Dollars per Million Btu", Frequency: "monthly", Published: published,
+			ID: c.id, Name: c.name, Unit: "Dollars per Million Btu", Frequency: "monthly", Published: published, Min: new(lowest), Max: new(highest),
 		})
 	}
 	return s
