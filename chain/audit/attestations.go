@@ -38,7 +38,7 @@ func (o Options) readAttestations(ctx context.Context, s *server, said *answer) 
 	nodes := o.RPC
 	switch {
 	case p.Network == nil || p.Contract == nil || p.Attester == nil || p.SchemaUID == nil:
-		return without(NotChecked, "the server attests nothing: no attester is configured there")
+		return without(NotChecked, "the server names no attester")
 	case len(nodes) > 0:
 	case p.RPC != nil && isLoopback(s.base.Hostname()) && isLoopbackURL(*p.RPC):
 		nodes = []string{*p.RPC}

@@ -290,7 +290,7 @@ func TestBusinessDays(t *testing.T) {
 		{"nothing of the day before yesterday", at("2026-03-07T15:00:00Z"), func(*record) {}, audit.Mismatch, "2026-03-05"},
 		{"a gap on the newest day", at("2026-03-07T15:00:00Z"), func(r *record) { r.gap("2026-03-05") }, audit.Pending, "2026-03-06"},
 		{"a day left out before the newest pick", now, func(r *record) { r.drop(3) }, audit.Mismatch, "1 trading day without a pick"},
-		{"a day left out and recorded", now, func(r *record) { date := r.Picks[3].Date; r.drop(3); r.gap(date) }, audit.OK, "1 recorded gap"},
+		{"a day left out and recorded", now, func(r *record) { date := r.Picks[3].Date; r.drop(3); r.gap(date) }, audit.OK, "(1 gap)"},
 		{"a gap on a day with a pick", now, func(r *record) { r.gap(r.Picks[3].Date) }, audit.Mismatch, "there is a pick of that day"},
 		{"a gap on a Sunday", now, func(r *record) { r.gap("2026-03-01") }, audit.Mismatch, "weekend"},
 		{"a gap twice", now, func(r *record) { date := r.Picks[3].Date; r.drop(3); r.gap(date); r.gap(date) }, audit.Mismatch, "twice"},

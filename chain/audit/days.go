@@ -54,7 +54,7 @@ func businessDays(w *walk, a *answer, now time.Time) Check {
 			c.Detail = fmt.Sprintf("verified_at is %.40q, which is no time", a.VerifiedAt)
 			return c
 		}
-		now, clock = at, " by the demonstration's own clock"
+		now, clock = at, ", by the demonstration's own clock"
 	}
 	today := calendar.DayOf(now)
 	d := &w.days
@@ -107,7 +107,7 @@ func businessDays(w *walk, a *answer, now time.Time) Check {
 		c.Status, c.Detail = Pending, fmt.Sprintf("%s has neither a pick nor a recorded gap yet%s", waiting, clock)
 	default:
 		c.Status = OK
-		c.Detail = fmt.Sprintf("every trading day until today has its pick, or is one of %s%s", count(len(gaps), "recorded gap"), clock)
+		c.Detail = fmt.Sprintf("every trading day since the first pick has its pick or its gap (%s)%s", count(len(gaps), "gap"), clock)
 	}
 	return c
 }
