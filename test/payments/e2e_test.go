@@ -20,7 +20,6 @@ import (
 	"time"
 
 	"tidemark/internal/devchain"
-	"tidemark/internal/pgtest"
 	"tidemark/test/program"
 )
 
@@ -170,26 +169,66 @@ func buyAll(t *testing.T, node string, s *shop, paths map[string]int64) {
 	}
 }
 
-// The stock clients of both versions pay at every address through a facilitator that is made of the published library, on go-ethereum's
-// own node: the balances move by exactly the price.
+// address is where the program says that it listens.
+var address = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
+
+// The stock clients of both versions pay at every address of the whole program, through a facilitator that is made of the published
+// library, on go-ethereum's own node: the balances move by exactly the price.
 func TestStockClientsOnGoEthereum(t *testing.T) {
-	t.Parallel()
 	if *gethFlag == "" || *npmFlag == "" {
 		t.Skip("needs go-ethereum's node and the x402 project's packages: make e2e-payments")
 	}
+	defer program.Build()()
 	node := startNode(t, *gethFlag)
-	address, err := run(t, "node", filepath.Join(*npmFlag, "facilitator.mjs"), node, "0x"+devchain.KeyHex(9)).ReadString('\n')
+	facilitator, err := run(t, "node", filepath.Join(*npmFlag, "facilitator.mjs"), node, "0x"+devchain.KeyHex(9)).ReadString('\n')
 	if err != nil {
 		t.Fatalf("the facilitator does not say where it listens: %v", err)
 	}
-	s := &shop{t: t, dsn: pgtest.New(t), facilitator: strings.TrimSpace(address), payTo: devchain.Address(8).Hex()}
-	s.start()
-	buyAll(t, node, s, prices)
+	dir := program.Folder(t)
+	o := program.Options{Dir: dir, Env: []string{
+		"ADDR=127.0.0.1:0", "STATE_DIR=" + filepath.Join(dir, "state"), "WORLD=sandbox", "SANDBOX_DAYS=5", "LOG_FORMAT=json",
+		"DATABASE_URL=", "REDIS_URL=", "BASE_RPC_URL=" + node, "BASE_CHAIN_ID=84532", "X402_NETWORK=base-sepolia",
+		"X402_FACILITATOR_URL=" + strings.TrimSpace(facilitator), "X402_PAY_TO=" + devchain.Address(8).Hex(),
+	}}
+	up := program.Start(t, o, "up")
+	s := &shop{t: t, payTo: devchain.Address(8).Hex()}
+	program.Until(t, time.Minute, "up says where it listens", func() (bool, string) {
+		s.url = address.FindString(up.Output())
+		return strings.Contains(up.Output(), "Ctrl-C"), up.Output()
+	})
+	paths := map[string]int64{}
+	for path, price := range prices {
+		if path != "/research/NVDA" {
+			paths[path] = price
+			continue
+		}
+		// The sandbox has companies of its own.
+		program.Until(t, 5*time.Minute, "a pick is announced", func() (bool, string) {
+			var chain struct{ Picks []struct{ Ticker string } }
+			status, body := s.get("/api/v1/verify/picks", [2]string{})
+			if err := json.Unmarshal([]byte(body), &chain); err != nil || len(chain.Picks) == 0 {
+				return false, fmt.Sprint(status, body)
+			}
+			path = "/research/" + chain.Picks[0].Ticker
+			return true, ""
+		})
+		paths[path] = price
+	}
+	for path := range paths {
+		program.Until(t, 5*time.Minute, path+" asks for payment", func() (bool, string) {
+			status, body := s.buy(path, [2]string{})
+			return status == http.StatusPaymentRequired, fmt.Sprint(status, body)
+		})
+	}
+	buyAll(t, node, s, paths)
+	status, out := program.Run(t, o, "payments", "reconcile")
+	if want := fmt.Sprintf("%d agree with the chain, 0 were resolved, 0 are open, 0 differ", 2*len(paths)); status != 0 || !strings.Contains(out, want) {
+		t.Errorf("payments reconcile: %d %s, want %s", status, out, want)
+	}
 }
 
 // The same clients with the sandbox's own facilitator and chain.
 func TestStockClientsInTheSandbox(t *testing.T) {
-	t.Parallel()
 	if *npmFlag == "" {
 		t.Skip("needs the x402 project's packages: make e2e-payments")
 	}

@@ -150,7 +150,13 @@ func (s *shop) kill() {
 // buy asks for a ware with a payment, and returns status 0 when the connection broke.
 func (s *shop) buy(path string, header [2]string) (status int, body string) {
 	s.t.Helper()
-	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.url+sold+path, nil)
+	return s.get(sold+path, header)
+}
+
+// get asks for an address with one header field, or without.
+func (s *shop) get(path string, header [2]string) (status int, body string) {
+	s.t.Helper()
+	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.url+path, nil)
 	if err != nil {
 		s.t.Fatal(err)
 	}
