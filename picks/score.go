@@ -128,15 +128,16 @@ type Ranking struct {
 
 // Why a company is not scored, where the reason has no numbers in it.
 var (
-	errNotListed = errors.New("not listed on a covered exchange")
-	errShell     = errors.New("a blank check company")
-	errTwice     = errors.New("listed twice among the candidates")
-	errNoDollars = errors.New("no balance sheet under US rules in US dollars")
-	errNoYear    = errors.New("no annual report")
-	errNoIncome  = errors.New("net income unknown")
-	errNoShares  = errors.New("number of shares unknown")
-	errYoung     = errors.New("less than a year of prices")
-	errGaps      = errors.New("gaps in the prices")
+	errNotListed  = errors.New("not listed on a covered exchange")
+	errShell      = errors.New("a blank check company")
+	errNoIndustry = errors.New("the SEC states no industry")
+	errTwice      = errors.New("listed twice among the candidates")
+	errNoDollars  = errors.New("no balance sheet under US rules in US dollars")
+	errNoYear     = errors.New("no annual report")
+	errNoIncome   = errors.New("net income unknown")
+	errNoShares   = errors.New("number of shares unknown")
+	errYoung      = errors.New("less than a year of prices")
+	errGaps       = errors.New("gaps in the prices")
 )
 
 // exchanges are those whose companies are covered: their primary listings close with the calendar of package calendar.
@@ -204,6 +205,8 @@ func (s *Score) admit() error {
 	switch {
 	case s.Ticker == "" || !slices.Contains(exchanges, s.Exchange):
 		return errNotListed
+	case s.SIC == 0:
+		return errNoIndustry
 	case industryOf(s.SIC).id == "shells":
 		return errShell
 	default:

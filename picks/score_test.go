@@ -347,6 +347,7 @@ func TestWhoIsLeftOutAndWhy(t *testing.T) {
 	}{
 		{"no ticker on the day", "not listed on a covered exchange", func(c *Candidate) { c.Company.Listings = nil }},
 		{"traded over the counter", "not listed on a covered exchange", func(c *Candidate) { c.Company.Listings[0].Exchange = "OTCM" }},
+		{"no industry", "the SEC states no industry", func(c *Candidate) { c.Company.SIC = 0 }},
 		{"a blank check company", "a blank check company", func(c *Candidate) { c.Company.SIC = 6770 }},
 		{"halted on the day", "no close on 2026-06-15", func(c *Candidate) {
 			c.History.Bars = slices.DeleteFunc(c.History.Bars, func(b equity.Bar) bool { return b.Date.Equal(pickDay) })

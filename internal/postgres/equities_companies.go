@@ -144,8 +144,15 @@ func (l EquityLoad) changes(known map[equity.CIK]knownCompany) []knownCompany {
 	for _, id := range slices.Sorted(maps.Keys(said)) {
 		now := said[id]
 		before, ok := known[id]
-		if ok && (l.Notice || !before.knownAt.Before(l.Fetch.FetchedAt)) || now.CIK == 0 {
+		if ok && (l.Notice || before.knownAt.After(l.Fetch.FetchedAt)) || now.CIK == 0 {
 			continue
+		}
+		if ok && before.knownAt.Equal(l.Fetch.FetchedAt) { // of two answers of one instant neither is newer: this one fills in
+			filled := overlaid(now, before.company)
+			if len(before.company.Listings) == 0 {
+				filled.Listings = now.Listings
+			}
+			now = filled
 		}
 		next := knownCompany{company: overlaid(before.company, now), knownAt: l.Fetch.FetchedAt}
 		if ok {

@@ -256,6 +256,28 @@ func TestACompanyIsFollowedThroughItsTickers(t *testing.T) {
 	}
 }
 
+func TestAnswersOfOneInstantFillEachOtherIn(t *testing.T) {
+	t.Parallel()
+	db, _ := open(t, postgres.RoleWorker)
+	const at = "2026-01-05T12:00:00Z"
+	said(t, db, "list", at, postgres.EquityLoad{Companies: []equity.Company{company(acme, "Acme Corp", "ACM")}})
+	detail := postgres.EquityLoad{Companies: []equity.Company{{CIK: acme, Name: "ACME CORP /DE/", SIC: 1311, Location: "TX", FiscalYearEnd: "1231"}}}
+	said(t, db, "submissions", at, detail)
+	said(t, db, "list", at, postgres.EquityLoad{Companies: []equity.Company{company(acme, "Acme Corp", "ACM")}})
+	if n := said(t, db, "submissions", at, detail); n != 0 {
+		t.Errorf("the same again adds %d rows", n)
+	}
+	all, err := db.Companies(t.Context(), instant(t, at))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := company(acme, "Acme Corp", "ACM")
+	want.SIC, want.Location, want.FiscalYearEnd = 1311, "TX", "1231"
+	if diff := cmp.Diff(map[equity.CIK]equity.Company{acme: want}, all); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestAFilingIsKnownWhenItHasCome(t *testing.T) {
 	t.Parallel()
 	db, _ := open(t, postgres.RoleWorker)
