@@ -21,7 +21,7 @@ run: ## Start everything on made-up data and say where to look
 
 .PHONY: test
 test: ## Check everything, as CI does
-	@tools/check.sh deps modules vet format lint race e2e-payments fuzz
+	@tools/check.sh deps modules vet format lint race contracts e2e-payments fuzz
 
 .PHONY: deps
 deps: ## Make sure that PostgreSQL and Redis are on this machine
@@ -51,6 +51,10 @@ lint: $(LINT) ## Run the linters
 .PHONY: race
 race: ## Run all tests with the race detector
 	go test -race -timeout 20m ./...
+
+.PHONY: contracts
+contracts: ## Attest on the contracts that EAS publishes, and compile ours again (with npm; says so where its registry is away)
+	@tools/contracts.sh
 
 .PHONY: e2e-payments
 e2e-payments: $(GETH) ## Pay by request with the clients that the x402 project publishes, on go-ethereum's node

@@ -240,7 +240,7 @@ func (s *Server) conclude(ctx context.Context, t task.Task, err error) (over boo
 				return false, err
 			}
 			log.DebugContext(ctx, "a run goes on later", "why", later.why, "in", later.in)
-			return false, later
+			return false, nil
 		}
 		retryIn, final := verdict(err, t)
 		var ferr error

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"io"
 	"math/big"
 	"net/http"
@@ -76,9 +77,14 @@ func artifact(tb testing.TB, dir, name string) []byte {
 	return a.Bytecode
 }
 
+var fetch = flag.Bool("npm", false, "run what needs packages from npm, and fetch them")
+
 // npm installs one package at one version, without what it depends on running anything, once for all runs, and returns its folder.
 func npm(tb testing.TB, name, version string) string {
 	tb.Helper()
+	if !*fetch {
+		tb.Skipf("needs %s from npm: make contracts", name)
+	}
 	if _, err := exec.LookPath("npm"); err != nil {
 		tb.Skipf("needs npm to fetch %s: %v", name, err)
 	}

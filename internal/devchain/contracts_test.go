@@ -26,7 +26,10 @@ import (
 // solc is the compiler that made contracts.json.
 const solc = "0.8.37"
 
-var update = flag.Bool("update", false, "rewrite contracts/contracts.json")
+var (
+	update = flag.Bool("update", false, "rewrite contracts/contracts.json")
+	fetch  = flag.Bool("npm", false, "run what needs packages from npm, and fetch them")
+)
 
 func TestBytecodeIsThatOfTheSources(t *testing.T) {
 	t.Parallel()
@@ -52,13 +55,16 @@ func TestBytecodeIsThatOfTheSources(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Errorf("contracts.json (%d bytes) is not what solc %s makes of the sources (%d bytes): run go test -update", len(want), solc, len(got))
+		t.Errorf("contracts.json (%d bytes) is not what solc %s makes of the sources (%d bytes): run go test -npm -update", len(want), solc, len(got))
 	}
 }
 
 // npm installs one package at one version, once for all runs, and returns its folder. Without a registry the test is skipped.
 func npm(tb testing.TB, name, version string) string {
 	tb.Helper()
+	if !*fetch {
+		tb.Skipf("needs %s from npm: make contracts", name)
+	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		tb.Skipf("no cache folder for npm packages: %v", err)
