@@ -130,6 +130,15 @@ func awaitVerified(t *testing.T, dir, base string) {
 	}
 }
 
+// rebuilt checks that the portfolio that was stored, whatever was killed meanwhile, is the one that picks and prices give.
+func rebuilt(t *testing.T, dir string) {
+	t.Helper()
+	status, out := program.Run(t, program.Options{Dir: dir}, "portfolio", "rebuild", "--world=sandbox", "--state-dir="+filepath.Join(dir, "state"))
+	if status != 0 || !strings.Contains(out, "snapshots: the same, bit for bit") || strings.HasPrefix(out, "0 ") {
+		t.Errorf("exit status %d:\n%s", status, out)
+	}
+}
+
 // left are the processes that have the folder in their command line.
 func left(t *testing.T, dir string) []int {
 	t.Helper()
@@ -187,6 +196,7 @@ func TestUp(t *testing.T) {
 			awaitSignals(t, base)
 			if user == 0 { // once is enough: the whole past has to be lived through first
 				awaitVerified(t, dir, base)
+				rebuilt(t, dir)
 			}
 
 			began := time.Now()
