@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// findNginx looks where distributions put it.
+func findNginx() (string, error) {
+	for _, name := range []string{"nginx", "/usr/sbin/nginx", "/usr/local/sbin/nginx"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", errors.New("there is no nginx on this machine; on Debian: apt-get install nginx-light")
+}
+
+const nginxConfig = `
+daemon off;
+pid DIR/nginx.pid;
+error_log DIR/nginx.log;
+events {}
+http {
+	access_log off;
+	sendfile on;
+	tcp_nopush on;
+	default_type application/json;
+	client_body_temp_path DIR/nginx-body;
+	proxy_temp_path DIR/nginx-proxy;
+	fastcgi_temp_path DIR/nginx-fastcgi;
+	uwsgi_temp_path DIR/nginx-uwsgi;
+	scgi_temp_path DIR/nginx-scgi;
+	server {
+		listen ADDRESS;
+		root FILES;
+	}
+}
+`
+
+// startNginx serves a folder, and returns the address and what ends it.
+func startNginx(ctx context.Context, program, dir, files string) (address string, stop func(), err error) {
+	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	address = ln.Addr().String()
+	if err := ln.Close(); err != nil {
+		return "", nil, err
+	}
+	config := filepath.Join(dir, "nginx.conf")
+	text := strings.NewReplacer("DIR", dir, "ADDRESS", address, "FILES", files).Replace(nginxConfig)
+	if err := os.WriteFile(config, []byte(text), 0o644); err != nil { //nolint:gosec // nginx's workers run as another user
+		return "", nil, err
+	}
+	cmd := exec.CommandContext(ctx, program, "-p", dir, "-c", config) //nolint:gosec // our own
+	if err := cmd.Start(); err != nil {
+		return "", nil, err
+	}
+	stop = func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		_ = cmd.Wait()
+	}
+	for range 500 {
+		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+		if err == nil {
+			return "http://" + address, stop, conn.Close()
+		}
+		select {
+		case <-ctx.Done():
+			stop()
+			return "", nil, ctx.Err()
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	stop()
+	said, _ := os.ReadFile(filepath.Join(dir, "nginx.log"))
+	return "", nil, fmt.Errorf("nginx does not answer: %s", said)
+}
