@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 
 	"tidemark/ingest"
 	"tidemark/ingest/eia"
+	"tidemark/ingest/ingesttest"
 	"tidemark/ingest/world/synth"
 	"tidemark/series"
 )
@@ -25,63 +25,8 @@ import (
 // goodKey has the form of EIA's keys.
 var goodKey = strings.Repeat("a1", 20)
 
-// stand is a sandbox with a clock that the test sets.
-type stand struct {
-	mux *http.ServeMux
-	now time.Time
-}
-
-func newStand(seed uint64, now time.Time) *stand {
-	s := &stand{mux: http.NewServeMux(), now: now}
-	eia.Sandbox(s.mux, synth.World{Seed: seed, Now: func() time.Time { return s.now }})
-	return s
-}
-
-func (s *stand) get(t testing.TB, address string) *httptest.ResponseRecorder {
-	t.Helper()
-	w := httptest.NewRecorder()
-	s.mux.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody))
-	return w
-}
-
-// collect asks for all that a source declares and follows the pages, as the engine does.
-func (s *stand) collect(t testing.TB, src ingest.Source, w series.Window) map[series.ID][]series.Reading {
-	t.Helper()
-	requests, err := src.Request(w)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := map[series.ID][]series.Reading{}
-	for _, first := range requests {
-		for r := &first; r != nil; {
-			answer := s.get(t, r.URL)
-			if answer.Code != http.StatusOK {
-				t.Fatalf("%s: status %d: %s", r.URL, answer.Code, answer.Body)
-			}
-			batch, err := src.Parse(ingest.Response{Request: *r, Header: answer.Header(), Body: answer.Body.Bytes()})
-			if err != nil {
-				t.Fatalf("%s: %v", r.URL, err)
-			}
-			for _, v := range batch.Readings {
-				got[v.Series] = append(got[v.Series], v)
-			}
-			r = batch.Next
-		}
-	}
-	return got
-}
-
-func newYork(t testing.TB, s string) time.Time {
-	t.Helper()
-	zone, err := time.LoadLocation("America/New_York")
-	if err != nil {
-		t.Fatal(err)
-	}
-	at, err := time.ParseInLocation("2006-01-02 15:04:05", s, zone)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return at
+func newStand(seed uint64, now time.Time) *ingesttest.Upstream {
+	return ingesttest.NewUpstream(now, func(mux *http.ServeMux, now func() time.Time) { eia.Sandbox(mux, synth.World{Seed: seed, Now: now}) })
 }
 
 func TestSandboxShowsEveryValueFromItsReleaseOn(t *testing.T) {
@@ -99,13 +44,13 @@ func TestSandboxShowsEveryValueFromItsReleaseOn(t *testing.T) {
 		{"at the report, to Friday", "2026-05-13 10:30:00", eia.Weekly(""), "2026-05-08"},
 		{"in winter time too", "2026-01-14 10:30:00", eia.Weekly(""), "2026-01-09"},
 	} {
-		s := newStand(1, newYork(t, tc.now))
-		for id, list := range s.collect(t, tc.source, series.Window{}) {
+		s := newStand(1, ingesttest.NewYork(t, tc.now))
+		for id, list := range s.Collect(t, tc.source, series.Window{}) {
 			if got := list[len(list)-1].ObservedAt.Format(time.DateOnly); got != tc.newest {
 				t.Errorf("%s: the newest value of %s is of %s, want %s", tc.fact, id, got, tc.newest)
 			}
 			for _, v := range list {
-				if at := tc.source.Published(id, v.ObservedAt); at.After(s.now) {
+				if at := tc.source.Published(id, v.ObservedAt); at.After(s.Now) {
 					t.Errorf("%s: %s of %s is shown before its release at %s", tc.fact, id, v.ObservedAt, at)
 				}
 			}
@@ -115,10 +60,10 @@ func TestSandboxShowsEveryValueFromItsReleaseOn(t *testing.T) {
 
 func TestSandboxHistoryBeginsWhereItSays(t *testing.T) {
 	t.Parallel()
-	s := newStand(1, newYork(t, "2027-03-01 12:00:00"))
+	s := newStand(1, ingesttest.NewYork(t, "2027-03-01 12:00:00"))
 	first := map[series.ID]string{}
 	for _, src := range []ingest.Source{eia.Spot(""), eia.Weekly("")} {
-		for id, list := range s.collect(t, src, series.Window{}) {
+		for id, list := range s.Collect(t, src, series.Window{}) {
 			first[id] = list[0].ObservedAt.Format(time.DateOnly)
 		}
 	}
@@ -133,9 +78,9 @@ func TestSandboxHistoryBeginsWhereItSays(t *testing.T) {
 
 func TestSandboxSaysTheSameInBothForms(t *testing.T) {
 	t.Parallel()
-	s := newStand(4, newYork(t, "2027-03-01 12:00:00"))
+	s := newStand(4, ingesttest.NewYork(t, "2027-03-01 12:00:00"))
 	for _, form := range []func(string) ingest.Source{eia.Spot, eia.Weekly} {
-		pages, rows := s.collect(t, form(""), series.Window{}), s.collect(t, form(goodKey), series.Window{})
+		pages, rows := s.Collect(t, form(""), series.Window{}), s.Collect(t, form(goodKey), series.Window{})
 		if diff := cmp.Diff(pages, rows); diff != "" {
 			t.Errorf("%s (-pages +api):\n%s", form("").ID, diff)
 		}
@@ -144,7 +89,7 @@ func TestSandboxSaysTheSameInBothForms(t *testing.T) {
 		}
 	}
 	window := series.Window{From: day("2026-03-01"), To: day("2026-03-31")}
-	got := s.collect(t, eia.Weekly(goodKey), window)["eia.WCESTUS1"]
+	got := s.Collect(t, eia.Weekly(goodKey), window)["eia.WCESTUS1"]
 	if first, last := got[0].ObservedAt, got[len(got)-1].ObservedAt; first.After(window.From) || !last.Equal(day("2026-03-27")) {
 		t.Errorf("a window of March 2026 yields %s to %s", first, last)
 	}
@@ -153,26 +98,26 @@ func TestSandboxSaysTheSameInBothForms(t *testing.T) {
 func TestSandboxIsTheSameEveryTime(t *testing.T) {
 	t.Parallel()
 	const page = "https://www.eia.gov/dnav/pet/hist/LeafHandler.ashx?n=PET&s=RWTC&f=D"
-	walked := newStand(9, newYork(t, "2007-01-01 12:00:00"))
-	for walked.now.Year() < 2012 {
-		walked.get(t, page)
-		walked.now = walked.now.AddDate(0, 0, 5)
+	walked := newStand(9, ingesttest.NewYork(t, "2007-01-01 12:00:00"))
+	for walked.Now.Year() < 2012 {
+		walked.Get(t, page)
+		walked.Now = walked.Now.AddDate(0, 0, 5)
 	}
-	walked.now = newYork(t, "2012-01-02 12:00:00")
-	straight := newStand(9, walked.now)
-	if !bytes.Equal(walked.get(t, page).Body.Bytes(), straight.get(t, page).Body.Bytes()) {
+	walked.Now = ingesttest.NewYork(t, "2012-01-02 12:00:00")
+	straight := newStand(9, walked.Now)
+	if !bytes.Equal(walked.Get(t, page).Body.Bytes(), straight.Get(t, page).Body.Bytes()) {
 		t.Error("a sandbox that was asked before shows another page than one that was not")
 	}
-	if bytes.Equal(newStand(10, walked.now).get(t, page).Body.Bytes(), straight.get(t, page).Body.Bytes()) {
+	if bytes.Equal(newStand(10, walked.Now).Get(t, page).Body.Bytes(), straight.Get(t, page).Body.Bytes()) {
 		t.Error("another seed shows the same page")
 	}
-	before := straight.get(t, page).Body.String()
-	straight.now = newYork(t, "2012-01-04 17:59:59")
-	if straight.get(t, page).Body.String() != before {
+	before := straight.Get(t, page).Body.String()
+	straight.Now = ingesttest.NewYork(t, "2012-01-04 17:59:59")
+	if straight.Get(t, page).Body.String() != before {
 		t.Error("the page changed between two releases")
 	}
-	straight.now = straight.now.Add(time.Second)
-	if straight.get(t, page).Body.String() == before {
+	straight.Now = straight.Now.Add(time.Second)
+	if straight.Get(t, page).Body.String() == before {
 		t.Error("the page did not change at a release")
 	}
 	if !strings.Contains(before, "Synthetic") {
@@ -193,9 +138,9 @@ var blankDays = []string{
 
 func TestSandboxLeavesHolidaysBlank(t *testing.T) {
 	t.Parallel()
-	s := newStand(2, newYork(t, "2025-12-10 19:00:00"))
+	s := newStand(2, ingesttest.NewYork(t, "2025-12-10 19:00:00"))
 	has := map[string]bool{}
-	for _, v := range s.collect(t, eia.Spot(""), series.Window{})["eia.RWTC"] {
+	for _, v := range s.Collect(t, eia.Spot(""), series.Window{})["eia.RWTC"] {
 		has[v.ObservedAt.Format(time.DateOnly)] = true
 	}
 	var blank []string
@@ -215,10 +160,10 @@ func TestSandboxRevisesAndWithdrawsRarely(t *testing.T) {
 	t.Parallel()
 	values, revised, withdrawn := 0, 0, 0
 	for seed := range uint64(2) {
-		s := newStand(seed, newYork(t, "2006-08-02 20:00:00"))
+		s := newStand(seed, ingesttest.NewYork(t, "2006-08-02 20:00:00"))
 		known := map[series.ID]map[time.Time]float64{}
-		for ; s.now.Year() < 2009; s.now = s.now.AddDate(0, 0, 7) {
-			shown := s.collect(t, eia.Spot(goodKey), series.Window{}) // the same figures as on the pages, read faster
+		for ; s.Now.Year() < 2009; s.Now = s.Now.AddDate(0, 0, 7) {
+			shown := s.Collect(t, eia.Spot(goodKey), series.Window{}) // the same figures as on the pages, read faster
 			for id, list := range shown {
 				now := map[time.Time]float64{}
 				var previous float64
@@ -238,7 +183,7 @@ func TestSandboxRevisesAndWithdrawsRarely(t *testing.T) {
 				for at := range known[id] {
 					if _, ok := now[at]; !ok {
 						withdrawn++
-						if age := s.now.Sub(at); age > 17*24*time.Hour {
+						if age := s.Now.Sub(at); age > 17*24*time.Hour {
 							t.Errorf("%s of %s was withdrawn after %s", id, at.Format(time.DateOnly), age)
 						}
 					}
@@ -254,10 +199,10 @@ func TestSandboxRevisesAndWithdrawsRarely(t *testing.T) {
 		t.Errorf("%d rows were withdrawn", withdrawn)
 	}
 
-	s := newStand(1, newYork(t, "2014-01-01 20:00:00"))
-	early := s.collect(t, eia.Weekly(""), series.Window{})
-	s.now = newYork(t, "2018-01-03 20:00:00")
-	for id, list := range s.collect(t, eia.Weekly(""), series.Window{}) {
+	s := newStand(1, ingesttest.NewYork(t, "2014-01-01 20:00:00"))
+	early := s.Collect(t, eia.Weekly(""), series.Window{})
+	s.Now = ingesttest.NewYork(t, "2018-01-03 20:00:00")
+	for id, list := range s.Collect(t, eia.Weekly(""), series.Window{}) {
 		if diff := cmp.Diff(early[id], list[:len(early[id])]); diff != "" {
 			t.Errorf("%s was revised (-2014 +2018):\n%s", id, diff)
 		}
@@ -272,9 +217,9 @@ func TestSandboxFiguresArePlausible(t *testing.T) {
 		"eia.WDISTUS1": {85_000, 180_000}, "eia.WPULEUS3": {70, 100},
 	}
 	for seed := range uint64(4) {
-		s := newStand(seed, newYork(t, "2026-12-30 19:00:00"))
-		all := s.collect(t, eia.Weekly(goodKey), series.Window{})
-		maps.Copy(all, s.collect(t, eia.Spot(goodKey), series.Window{}))
+		s := newStand(seed, ingesttest.NewYork(t, "2026-12-30 19:00:00"))
+		all := s.Collect(t, eia.Weekly(goodKey), series.Window{})
+		maps.Copy(all, s.Collect(t, eia.Spot(goodKey), series.Window{}))
 		price := map[series.ID]map[time.Time]float64{}
 		for id, list := range all {
 			price[id] = map[time.Time]float64{}
@@ -315,8 +260,8 @@ func TestSandboxFiguresArePlausible(t *testing.T) {
 
 func TestSandboxStocksHaveTheirSeason(t *testing.T) {
 	t.Parallel()
-	s := newStand(3, newYork(t, "2026-12-30 19:00:00"))
-	all := s.collect(t, eia.Weekly(""), series.Window{})
+	s := newStand(3, ingesttest.NewYork(t, "2026-12-30 19:00:00"))
+	all := s.Collect(t, eia.Weekly(""), series.Window{})
 	mean := func(id series.ID, month time.Month) float64 {
 		sum, n := 0.0, 0
 		for _, v := range all[id] {
@@ -344,7 +289,7 @@ func TestSandboxStocksHaveTheirSeason(t *testing.T) {
 
 func TestSandboxAPISpeaksAsDocumented(t *testing.T) {
 	t.Parallel()
-	s := newStand(1, newYork(t, "2027-03-01 12:00:00"))
+	s := newStand(1, ingesttest.NewYork(t, "2027-03-01 12:00:00"))
 	type reply struct {
 		Error    json.RawMessage
 		Code     int
@@ -363,7 +308,7 @@ func TestSandboxAPISpeaksAsDocumented(t *testing.T) {
 		for i := 0; i < len(params); i += 2 {
 			q.Set(params[i], params[i+1])
 		}
-		answer := s.get(t, "https://api.eia.gov/v2/"+route+"/data/?"+q.Encode())
+		answer := s.Get(t, "https://api.eia.gov/v2/"+route+"/data/?"+q.Encode())
 		var r reply
 		if err := json.Unmarshal(answer.Body.Bytes(), &r); err != nil {
 			t.Fatalf("%s: %v", answer.Body, err)
@@ -410,29 +355,29 @@ func TestSandboxAPISpeaksAsDocumented(t *testing.T) {
 
 func TestSandboxAnswersOtherPagesWith404(t *testing.T) {
 	t.Parallel()
-	s := newStand(1, newYork(t, "2027-03-01 12:00:00"))
+	s := newStand(1, ingesttest.NewYork(t, "2027-03-01 12:00:00"))
 	for _, query := range []string{"n=PET&s=RBRTE&f=D", "n=PET&s=RWTC&f=M", "n=NG&s=RWTC&f=D", ""} {
-		if answer := s.get(t, "https://www.eia.gov/dnav/pet/hist/LeafHandler.ashx?"+query); answer.Code != http.StatusNotFound {
+		if answer := s.Get(t, "https://www.eia.gov/dnav/pet/hist/LeafHandler.ashx?"+query); answer.Code != http.StatusNotFound {
 			t.Errorf("%q: status %d", query, answer.Code)
 		}
 	}
-	if answer := s.get(t, "https://www.eia.gov/dnav/pet/hist/LeafHandler.ashx?n=pet&s=rwtc&f=d"); answer.Code != http.StatusOK {
+	if answer := s.Get(t, "https://www.eia.gov/dnav/pet/hist/LeafHandler.ashx?n=pet&s=rwtc&f=d"); answer.Code != http.StatusOK {
 		t.Errorf("lower case: status %d", answer.Code)
 	}
-	s.now = newYork(t, "2006-06-14 12:00:00")
-	if answer := s.get(t, "https://www.eia.gov/dnav/pet/hist/LeafHandler.ashx?n=PET&s=RWTC&f=D"); answer.Code != http.StatusNotFound {
+	s.Now = ingesttest.NewYork(t, "2006-06-14 12:00:00")
+	if answer := s.Get(t, "https://www.eia.gov/dnav/pet/hist/LeafHandler.ashx?n=PET&s=RWTC&f=D"); answer.Code != http.StatusNotFound {
 		t.Errorf("before the first release: status %d", answer.Code)
 	}
 }
 
 func TestSandboxMayBeAskedByManyAtOnce(t *testing.T) {
 	t.Parallel()
-	s := newStand(6, newYork(t, "2020-01-08 19:00:00"))
+	s := newStand(6, ingesttest.NewYork(t, "2020-01-08 19:00:00"))
 	var wg sync.WaitGroup
 	bodies := make([]string, 16)
 	for i := range bodies {
 		wg.Go(func() {
-			bodies[i] = s.get(t, "https://www.eia.gov/dnav/pet/hist/LeafHandler.ashx?n=PET&s=RWTC&f=D").Body.String()
+			bodies[i] = s.Get(t, "https://www.eia.gov/dnav/pet/hist/LeafHandler.ashx?n=PET&s=RWTC&f=D").Body.String()
 		})
 	}
 	wg.Wait()
@@ -453,25 +398,25 @@ func correlation(a, b []float64) float64 {
 
 // BenchmarkSandboxRelease is a page at a release that was not asked for before.
 func BenchmarkSandboxRelease(b *testing.B) {
-	s := newStand(1, newYork(b, "2026-01-07 19:00:00"))
+	s := newStand(1, ingesttest.NewYork(b, "2026-01-07 19:00:00"))
 	for b.Loop() {
-		s.now = s.now.AddDate(0, 0, 7)
-		if s.now.Year() > 2027 {
-			s.now = newYork(b, "2026-01-07 19:00:00")
+		s.Now = s.Now.AddDate(0, 0, 7)
+		if s.Now.Year() > 2027 {
+			s.Now = ingesttest.NewYork(b, "2026-01-07 19:00:00")
 		}
-		s.get(b, "https://www.eia.gov/dnav/pet/hist/LeafHandler.ashx?n=PET&s=RWTC&f=D")
+		s.Get(b, "https://www.eia.gov/dnav/pet/hist/LeafHandler.ashx?n=PET&s=RWTC&f=D")
 	}
 }
 
 // BenchmarkParsePage reads twenty years of daily prices.
 func BenchmarkParsePage(b *testing.B) {
-	s := newStand(1, newYork(b, "2026-06-17 19:00:00"))
+	s := newStand(1, ingesttest.NewYork(b, "2026-06-17 19:00:00"))
 	src := eia.Spot("")
 	requests, err := src.Request(series.Window{})
 	if err != nil {
 		b.Fatal(err)
 	}
-	answer := s.get(b, requests[0].URL)
+	answer := s.Get(b, requests[0].URL)
 	b.SetBytes(int64(answer.Body.Len()))
 	for b.Loop() {
 		if _, err := src.Parse(ingest.Response{Request: requests[0], Header: answer.Header(), Body: answer.Body.Bytes()}); err != nil {

@@ -1,6 +1,7 @@
-// Package ingesttest runs the case folders of an adapter's tests. A case is a folder below testdata with the body as an upstream sent
-// it, a meta.json that says how it was asked, and what the parser makes of it: expected.csv, or expected.err with the error's text.
-// `go test ./ingest/<source> -update` writes the expectations anew. Only tests import it. Start at Check.
+// Package ingesttest is what the tests of several adapters share: case folders, and a sandbox with a clock that the test sets
+// (Upstream). A case is a folder below testdata with the body as an upstream sent it, a meta.json that says how it was asked, and what
+// the parser makes of it: expected.csv, or expected.err with the error's text. `go test ./ingest/<source> -update` writes the
+// expectations anew. Only tests import it. Start at Check.
 package ingesttest
 
 import (

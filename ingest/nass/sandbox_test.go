@@ -1,13 +1,9 @@
 package nass_test
 
 import (
-	"bytes"
-	"io"
 	"math"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tidemark/ingest"
+	"tidemark/ingest/ingesttest"
 	"tidemark/ingest/nass"
 	"tidemark/ingest/world/synth"
 	"tidemark/series"
@@ -23,72 +20,17 @@ import (
 
 const goodKey = "D1CA2087-5817-35BB-B266-2E5853CA5741"
 
-// stand is a sandbox with a clock that the test sets.
-type stand struct {
-	mux *http.ServeMux
-	now time.Time
-}
-
-func newStand(t testing.TB, seed uint64, now string) *stand {
-	s := &stand{mux: http.NewServeMux(), now: newYork(t, now)}
-	nass.Sandbox(s.mux, synth.World{Seed: seed, Now: func() time.Time { return s.now }})
-	return s
-}
-
-func newYork(t testing.TB, s string) time.Time {
+func newStand(t testing.TB, seed uint64, now string) *ingesttest.Upstream {
 	t.Helper()
-	zone, err := time.LoadLocation("America/New_York")
-	if err != nil {
-		t.Fatal(err)
-	}
-	at, err := time.ParseInLocation("2006-01-02 15:04:05", s, zone)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return at
+	return ingesttest.NewUpstream(ingesttest.NewYork(t, now), func(mux *http.ServeMux, now func() time.Time) {
+		nass.Sandbox(mux, synth.World{Seed: seed, Now: now})
+	})
 }
 
-func (s *stand) ask(t testing.TB, r ingest.Request) *httptest.ResponseRecorder {
+// collect is all that a source shows of a window, each page of it checked.
+func collect(t testing.TB, u *ingesttest.Upstream, src ingest.Source, w series.Window) map[series.ID][]series.Reading {
 	t.Helper()
-	if r.Method == "" {
-		r.Method = http.MethodGet
-	}
-	req := httptest.NewRequestWithContext(t.Context(), r.Method, r.URL, io.Reader(bytes.NewReader(r.Body)))
-	req.Header = r.Header.Clone()
-	w := httptest.NewRecorder()
-	s.mux.ServeHTTP(w, req)
-	return w
-}
-
-// collect asks for all that a source declares and follows the pages, as the engine does.
-func (s *stand) collect(t testing.TB, src ingest.Source, w series.Window) map[series.ID][]series.Reading {
-	t.Helper()
-	requests, err := src.Request(w)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := map[series.ID][]series.Reading{}
-	for _, first := range requests {
-		for r := &first; r != nil; {
-			answer := s.ask(t, *r)
-			if slices.Contains(r.Absent, answer.Code) {
-				break
-			}
-			if answer.Code != http.StatusOK {
-				t.Fatalf("%s: status %d: %s", r.URL, answer.Code, answer.Body)
-			}
-			batch, err := src.Parse(ingest.Response{Request: *r, Header: answer.Header(), Body: answer.Body.Bytes(), FetchedAt: s.now})
-			if err != nil {
-				t.Fatalf("%s: %v", r.URL, err)
-			}
-			checkBatch(t, batch)
-			for _, v := range batch.Readings {
-				got[v.Series] = append(got[v.Series], v)
-			}
-			r = batch.Next
-		}
-	}
-	return got
+	return u.Collect(t, src, w, func(_ ingest.Request, b ingest.Batch) { checkBatch(t, b) })
 }
 
 func TestSandboxShowsEveryFigureFromItsReleaseOn(t *testing.T) {
@@ -106,7 +48,7 @@ func TestSandboxShowsEveryFigureFromItsReleaseOn(t *testing.T) {
 		{"at the annual summary", "2026-01-12 12:00:00", "2025", "2025-11", "2025-09-28"},
 	} {
 		s := newStand(t, 1, tc.now)
-		got := s.collect(t, nass.Source(goodKey), series.Window{From: time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)})
+		got := collect(t, s, nass.Source(goodKey), series.Window{From: time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)})
 		newest := func(id series.ID, layout string) string {
 			return got[id][len(got[id])-1].ObservedAt.Format(layout)
 		}
@@ -119,7 +61,7 @@ func TestSandboxShowsEveryFigureFromItsReleaseOn(t *testing.T) {
 
 func TestSandboxHistoryBeginsWhereItSays(t *testing.T) {
 	t.Parallel()
-	got := newStand(t, 1, "2026-05-14 12:00:00").collect(t, nass.Source(""), series.Window{})
+	got := collect(t, newStand(t, 1, "2026-05-14 12:00:00"), nass.Source(""), series.Window{})
 	first := map[series.ID]string{}
 	for id, list := range got {
 		first[id] = list[0].ObservedAt.Format(time.DateOnly)
@@ -143,7 +85,7 @@ func TestSandboxSaysTheSameInBothForms(t *testing.T) {
 	t.Parallel()
 	for _, now := range []string{"2026-05-14 12:00:00", "2026-10-15 12:00:00"} {
 		s := newStand(t, 4, now)
-		if diff := cmp.Diff(s.collect(t, nass.Source(""), series.Window{}), s.collect(t, nass.Source(goodKey), series.Window{})); diff != "" {
+		if diff := cmp.Diff(collect(t, s, nass.Source(""), series.Window{}), collect(t, s, nass.Source(goodKey), series.Window{})); diff != "" {
 			t.Errorf("%s (-form +api):\n%s", now, diff)
 		}
 	}
@@ -153,11 +95,11 @@ func TestSandboxFollowsAWindow(t *testing.T) {
 	t.Parallel()
 	s := newStand(t, 4, "2026-05-14 12:00:00")
 	day := func(year int) time.Time { return time.Date(year, 6, 1, 0, 0, 0, 0, time.UTC) }
-	got := s.collect(t, nass.Source(goodKey), series.Window{From: day(2020), To: day(2022)})
+	got := collect(t, s, nass.Source(goodKey), series.Window{From: day(2020), To: day(2022)})
 	if n := len(got[finals]); n != 3 || got[finals][0].ObservedAt.Year() != 2020 {
 		t.Errorf("the years 2020 to 2022 have %d finals, from %v", n, got[finals])
 	}
-	if got := s.collect(t, nass.Source(goodKey), series.Window{From: day(2030), To: day(2031)}); len(got) != 0 {
+	if got := collect(t, s, nass.Source(goodKey), series.Window{From: day(2030), To: day(2031)}); len(got) != 0 {
 		t.Errorf("years to come have %v", got)
 	}
 }
@@ -170,12 +112,12 @@ func TestSandboxHasTheRowOfARunningYear(t *testing.T) {
 		"key": {goodKey}, "year": {"2026"}, "state_alpha": {"IA"}, "statisticcat_desc": {"YIELD"}, "util_practice_desc": {"GRAIN"},
 		"source_desc": {"SURVEY"},
 	}
-	body := s.ask(t, ingest.Request{URL: "https://quickstats.nass.usda.gov/api/api_GET?" + q.Encode()}).Body.String()
+	body := s.Ask(t, ingest.Request{URL: "https://quickstats.nass.usda.gov/api/api_GET?" + q.Encode()}).Body.String()
 	if !strings.Contains(body, `"reference_period_desc":"YEAR"`) || !strings.Contains(body, "SEP FORECAST") {
 		t.Errorf("no row of the running year beside its forecasts:\n%.600s", body)
 	}
 	for _, key := range []string{"", goodKey} {
-		got := s.collect(t, nass.Source(key), series.Window{})
+		got := collect(t, s, nass.Source(key), series.Window{})
 		if last := got[finals][len(got[finals])-1]; last.ObservedAt.Year() != 2025 {
 			t.Errorf("a final of %d in its season", last.ObservedAt.Year())
 		}
@@ -187,7 +129,7 @@ func TestSandboxForecastsComeNearerAsTheSeasonGoesOn(t *testing.T) {
 	square, n := map[time.Month]float64{}, map[time.Month]float64{}
 	cancelled := 0
 	for seed := range uint64(12) {
-		got := newStand(t, seed, "2026-05-14 12:00:00").collect(t, nass.Source(""), series.Window{})
+		got := collect(t, newStand(t, seed, "2026-05-14 12:00:00"), nass.Source(""), series.Window{})
 		final := map[int]float64{}
 		for _, v := range got[finals] {
 			final[v.ObservedAt.Year()] = v.Value
@@ -217,7 +159,7 @@ func TestSandboxRatingsForetellTheHarvest(t *testing.T) {
 	t.Parallel()
 	var xs, ys []float64
 	for seed := range uint64(5) {
-		got := newStand(t, seed, "2026-05-14 12:00:00").collect(t, nass.Source(""), series.Window{})
+		got := collect(t, newStand(t, seed, "2026-05-14 12:00:00"), nass.Source(""), series.Window{})
 		last := map[int]float64{}
 		for _, v := range got[ratings] {
 			last[v.ObservedAt.Year()] = v.Value
@@ -243,13 +185,13 @@ func TestSandboxIsTheSameWorldForASeed(t *testing.T) {
 	t.Parallel()
 	a := newStand(t, 7, "2026-05-14 12:00:00")
 	b := newStand(t, 7, "2020-05-14 12:00:00")
-	b.collect(t, nass.Source(""), series.Window{}) // another question first
-	b.now = a.now
-	history := a.collect(t, nass.Source(""), series.Window{})
-	if diff := cmp.Diff(history, b.collect(t, nass.Source(""), series.Window{})); diff != "" {
+	collect(t, b, nass.Source(""), series.Window{}) // another question first
+	b.Now = a.Now
+	history := collect(t, a, nass.Source(""), series.Window{})
+	if diff := cmp.Diff(history, collect(t, b, nass.Source(""), series.Window{})); diff != "" {
 		t.Errorf("(-one +other):\n%s", diff)
 	}
-	if cmp.Equal(history, newStand(t, 8, "2026-05-14 12:00:00").collect(t, nass.Source(""), series.Window{})) {
+	if cmp.Equal(history, collect(t, newStand(t, 8, "2026-05-14 12:00:00"), nass.Source(""), series.Window{})) {
 		t.Error("another seed gives the same world")
 	}
 }
@@ -261,18 +203,18 @@ func TestSandboxAnswersChangeAtReleasesOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := strings.Trim(s.ask(t, requests[0]).Body.String(), `"`)
-	get := func() string { return s.ask(t, ingest.Request{URL: nass.SpreadsheetURL(name)}).Body.String() }
+	name := strings.Trim(s.Ask(t, requests[0]).Body.String(), `"`)
+	get := func() string { return s.Ask(t, ingest.Request{URL: nass.SpreadsheetURL(name)}).Body.String() }
 	first := get()
-	s.now = newYork(t, "2026-09-11 11:59:59")
+	s.Now = ingesttest.NewYork(t, "2026-09-11 11:59:59")
 	if get() != first {
 		t.Error("the file changed between two reports")
 	}
-	s.now = newYork(t, "2026-09-11 12:00:00") // the 12th is a Saturday
+	s.Now = ingesttest.NewYork(t, "2026-09-11 12:00:00") // the 12th is a Saturday
 	if get() == first {
 		t.Error("the file did not change with a report")
 	}
-	if again := strings.Trim(s.ask(t, requests[0]).Body.String(), `"`); again != name {
+	if again := strings.Trim(s.Ask(t, requests[0]).Body.String(), `"`); again != name {
 		t.Errorf("the question is now called %s, was %s", again, name)
 	}
 }
@@ -293,7 +235,7 @@ func TestSandboxRefusesAsQuickStatsDoes(t *testing.T) {
 		{"a question that nobody put", nass.SpreadsheetURL("7C4B3D9F-15F6-3EF3-A2C0-7095218FF6A1"), 404, ""},
 		{"the newest year alone", api + "key=" + goodKey + "&year__GT=2024&year__NE=2026&state_name=IOWA&statisticcat_desc=YIELD", 200, `"year":"2025"`},
 	} {
-		answer := s.ask(t, ingest.Request{URL: tc.url})
+		answer := s.Ask(t, ingest.Request{URL: tc.url})
 		if answer.Code != tc.status || !strings.Contains(answer.Body.String(), tc.text) {
 			t.Errorf("%s: status %d, %.200s", tc.fact, answer.Code, answer.Body)
 		}
@@ -310,7 +252,7 @@ func TestSandboxIsSafeForManyAtOnce(t *testing.T) {
 			if i%2 == 0 {
 				key = goodKey
 			}
-			s.collect(t, nass.Source(key), series.Window{})
+			collect(t, s, nass.Source(key), series.Window{})
 		})
 	}
 	wg.Wait()

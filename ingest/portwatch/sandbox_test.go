@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tidemark/ingest"
+	"tidemark/ingest/ingesttest"
 	"tidemark/ingest/portwatch"
 	"tidemark/ingest/world/synth"
 	"tidemark/series"
@@ -25,25 +26,15 @@ import (
 // service is something that answers queries.
 type service func(address string) *httptest.ResponseRecorder
 
-// stand is a sandbox with a clock that the test sets.
-type stand struct {
-	mux *http.ServeMux
-	now time.Time
+func newStand(seed uint64, now time.Time) *ingesttest.Upstream {
+	return ingesttest.NewUpstream(now, func(mux *http.ServeMux, now func() time.Time) {
+		portwatch.Sandbox(mux, synth.World{Seed: seed, Now: now})
+	})
 }
 
-func newStand(seed uint64, now time.Time) *stand {
-	s := &stand{mux: http.NewServeMux(), now: now}
-	portwatch.Sandbox(s.mux, synth.World{Seed: seed, Now: func() time.Time { return s.now }})
-	return s
-}
-
-func (s *stand) get(t testing.TB) service {
+func serviceOf(t testing.TB, u *ingesttest.Upstream) service {
 	t.Helper()
-	return func(address string) *httptest.ResponseRecorder {
-		w := httptest.NewRecorder()
-		s.mux.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody))
-		return w
-	}
+	return func(address string) *httptest.ResponseRecorder { return u.Get(t, address) }
 }
 
 // history is a series by day.
@@ -91,9 +82,9 @@ func collect(t testing.TB, ask service, fetched time.Time) (map[series.ID]histor
 	return all, asked, nil
 }
 
-func (s *stand) collect(t testing.TB) map[series.ID]history {
+func collectAll(t testing.TB, u *ingesttest.Upstream) map[series.ID]history {
 	t.Helper()
-	all, _, err := collect(t, s.get(t), s.now)
+	all, _, err := collect(t, serviceOf(t, u), u.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +109,7 @@ func TestSandboxShowsAWeekFromItsReleaseOn(t *testing.T) {
 		{"in winter an hour later", "2026-01-06 14:34:59", "2025-12-28"},
 		{"in winter at the release", "2026-01-06 14:35:00", "2026-01-04"},
 	} {
-		all := newStand(1, instant(t, tc.now)).collect(t)
+		all := collectAll(t, newStand(1, instant(t, tc.now)))
 		if len(all) != 8 {
 			t.Errorf("%s: %d series", tc.fact, len(all))
 		}
@@ -143,7 +134,7 @@ func TestSandboxGivesPagesOfAThousand(t *testing.T) {
 		"2026-06-30 13:35:00": 1 + 3, // 2,736 days
 	} {
 		s := newStand(1, instant(t, now))
-		if _, asked, err := collect(t, s.get(t), s.now); err != nil || asked != want {
+		if _, asked, err := collect(t, serviceOf(t, s), s.Now); err != nil || asked != want {
 			t.Errorf("%s: %d questions, want %d (%v)", now, asked, want, err)
 		}
 	}
@@ -152,16 +143,16 @@ func TestSandboxGivesPagesOfAThousand(t *testing.T) {
 func TestSandboxRevisesTheNewestWeekAndSometimesAll(t *testing.T) {
 	t.Parallel()
 	s := newStand(3, instant(t, "2019-12-31 14:35:00"))
-	before := s.collect(t)
+	before := collectAll(t, s)
 	whole, weekly := 0, 0
 	for range 54 {
 		last := slices.Max(slices.Collect(maps.Keys(before["portwatch.chokepoint6.n_total"])))
-		s.now = s.now.AddDate(0, 0, 7).Truncate(24 * time.Hour).Add(15 * time.Hour)
-		after := s.collect(t)
+		s.Now = s.Now.AddDate(0, 0, 7).Truncate(24 * time.Hour).Add(15 * time.Hour)
+		after := collectAll(t, s)
 		changed, oldest := 0, "9999"
 		for day, v := range before["portwatch.chokepoint6.n_total"] {
 			if now, ok := after["portwatch.chokepoint6.n_total"][day]; !ok {
-				t.Fatalf("%s: %s is gone", s.now.Format(time.DateOnly), day)
+				t.Fatalf("%s: %s is gone", s.Now.Format(time.DateOnly), day)
 			} else if now != v {
 				changed++
 				oldest = min(oldest, day)
@@ -171,11 +162,11 @@ func TestSandboxRevisesTheNewestWeekAndSometimesAll(t *testing.T) {
 		switch {
 		case share > 0.05:
 			whole++
-			if month := s.now.Month(); (month-1)%3 != 0 || s.now.Day() > 7 {
-				t.Errorf("%s: the whole history changed, which only a quarter's first release may", s.now.Format(time.DateOnly))
+			if month := s.Now.Month(); (month-1)%3 != 0 || s.Now.Day() > 7 {
+				t.Errorf("%s: the whole history changed, which only a quarter's first release may", s.Now.Format(time.DateOnly))
 			}
 		case changed > 7 || changed > 0 && oldest < instant(t, last+" 00:00:00").AddDate(0, 0, -7).Format(time.DateOnly):
-			t.Errorf("%s: %d days changed, the oldest %s: want some of the week to %s, or nearly all", s.now.Format(time.DateOnly), changed, oldest, last)
+			t.Errorf("%s: %d days changed, the oldest %s: want some of the week to %s, or nearly all", s.Now.Format(time.DateOnly), changed, oldest, last)
 		case changed > 0:
 			weekly++
 		}
@@ -189,7 +180,7 @@ func TestSandboxRevisesTheNewestWeekAndSometimesAll(t *testing.T) {
 func TestSandboxFiguresArePlausible(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(4) {
-		all := newStand(seed, instant(t, "2026-06-30 14:00:00")).collect(t)
+		all := collectAll(t, newStand(seed, instant(t, "2026-06-30 14:00:00")))
 		for id, bounds := range map[series.ID][2]float64{
 			"portwatch.chokepoint6.n_total": {65, 110}, "portwatch.chokepoint6.n_tanker": {45, 75},
 			"portwatch.chokepoint6.n_roro": {1, 4}, "portwatch.chokepoint6.capacity": {2.5e6, 6e6},
@@ -213,19 +204,19 @@ func TestSandboxOfOneSeedIsOneHistory(t *testing.T) {
 	t.Parallel()
 	now := instant(t, "2026-06-30 14:00:00")
 	one, two := newStand(5, now), newStand(5, now.AddDate(-2, 0, 0))
-	two.collect(t)
-	two.now = now.AddDate(0, 0, 5) // after other questions, later in the week
-	want := one.collect(t)
-	if diff := cmp.Diff(want, two.collect(t)); diff != "" {
+	collectAll(t, two)
+	two.Now = now.AddDate(0, 0, 5) // after other questions, later in the week
+	want := collectAll(t, one)
+	if diff := cmp.Diff(want, collectAll(t, two)); diff != "" {
 		t.Errorf("another history (-want +got):\n%s", diff)
 	}
-	if cmp.Equal(want, newStand(6, now).collect(t)) {
+	if cmp.Equal(want, collectAll(t, newStand(6, now))) {
 		t.Error("another seed has the same history")
 	}
 	var wg sync.WaitGroup
 	for range 3 {
 		wg.Go(func() {
-			if got, _, err := collect(t, one.get(t), now); err != nil || !maps.Equal(got["portwatch.chokepoint6.capacity"], want["portwatch.chokepoint6.capacity"]) {
+			if got, _, err := collect(t, serviceOf(t, one), now); err != nil || !maps.Equal(got["portwatch.chokepoint6.capacity"], want["portwatch.chokepoint6.capacity"]) {
 				t.Errorf("asked at once it has another history (%v)", err)
 			}
 		})
@@ -249,7 +240,7 @@ func TestSandboxSpeaksAsTheServiceDoes(t *testing.T) {
 		{"behind the last day", strait + "&f=json&resultOffset=5000" + order, `"features":[]`},
 		{"the first days", strait + "&f=json&resultRecordCount=2" + order, `"exceededTransferLimit":true,"features":[{"attributes":{"date":"2019-01-01","year":2019,"month":1,"day":1,"portid":"chokepoint6","portname":"Strait of Hormuz","n_container":`},
 	} {
-		answer := s.get(t)(query + tc.query)
+		answer := serviceOf(t, s)(query + tc.query)
 		if body := answer.Body.String(); answer.Code != http.StatusOK || !strings.Contains(body, tc.want) || !strings.Contains(body, "Synthetic figures") {
 			t.Errorf("%s: status %d, want %s and a note:\n%.600s", tc.fact, answer.Code, tc.want, body)
 		}
@@ -263,7 +254,7 @@ func TestSandboxSpeaksAsTheServiceDoes(t *testing.T) {
 			Exceeded *bool `json:"exceededTransferLimit"`
 			Features []any `json:"features"`
 		}
-		body := s.get(t)(query + strait + "&f=json&resultRecordCount=5000&resultOffset=" + offset + order).Body.Bytes()
+		body := serviceOf(t, s)(query + strait + "&f=json&resultRecordCount=5000&resultOffset=" + offset + order).Body.Bytes()
 		if err := json.Unmarshal(body, &page); err != nil || len(page.Features) != want.rows || (page.Exceeded != nil) != want.exceeded {
 			t.Errorf("from %s: %d rows, exceeded %v, want %v (%v)", offset, len(page.Features), page.Exceeded, want, err)
 		}
@@ -290,10 +281,10 @@ func TestLayerThatMovesBetweenTwoPagesIsToldFromOneThatStands(t *testing.T) {
 			asked := 0
 			_, _, err := collect(t, func(address string) *httptest.ResponseRecorder {
 				if asked == after {
-					s.now = instant(t, tc.later)
+					s.Now = instant(t, tc.later)
 				}
 				asked++
-				answer := s.get(t)(address)
+				answer := serviceOf(t, s)(address)
 				if asked > after && tc.spoil != nil {
 					answer.Body = bytes.NewBuffer(tc.spoil(answer.Body.Bytes()))
 				}

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -16,80 +15,33 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"tidemark/ingest"
+	"tidemark/ingest/ingesttest"
 	"tidemark/ingest/world/synth"
 	"tidemark/ingest/worldbank"
 	"tidemark/series"
 )
 
-// stand is a sandbox with a clock that the test sets.
-type stand struct {
-	mux *http.ServeMux
-	now time.Time
-}
-
-func newStand(seed uint64, now time.Time) *stand {
-	s := &stand{mux: http.NewServeMux(), now: now}
-	worldbank.Sandbox(s.mux, synth.World{Seed: seed, Now: func() time.Time { return s.now }})
-	return s
-}
-
-func (s *stand) get(t testing.TB, address string) *httptest.ResponseRecorder {
-	t.Helper()
-	w := httptest.NewRecorder()
-	s.mux.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody))
-	return w
+func newStand(seed uint64, now time.Time) *ingesttest.Upstream {
+	return ingesttest.NewUpstream(now, func(mux *http.ServeMux, now func() time.Time) {
+		worldbank.Sandbox(mux, synth.World{Seed: seed, Now: now})
+	})
 }
 
 // history is a series by month.
 type history map[string]float64
 
-// collect takes both steps, as the engine does, and returns what was read and the workbook's address.
-func (s *stand) collect(t testing.TB) (map[series.ID]history, string) {
+// collect takes both steps and returns what was read and the workbook's address.
+func collect(t testing.TB, u *ingesttest.Upstream) (all map[series.ID]history, address string) {
 	t.Helper()
-	src := worldbank.Source()
-	requests, err := src.Request(series.Window{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := map[series.ID]history{}
-	address := ""
-	for r := &requests[0]; r != nil; {
-		address = r.URL
-		answer := s.get(t, r.URL)
-		if answer.Code != http.StatusOK {
-			t.Fatalf("%s: status %d: %s", r.URL, answer.Code, answer.Body)
+	all = map[series.ID]history{}
+	read := u.Collect(t, worldbank.Source(), series.Window{}, func(r ingest.Request, _ ingest.Batch) { address = r.URL })
+	for id, readings := range read {
+		all[id] = history{}
+		for _, v := range readings {
+			all[id][v.ObservedAt.Format("2006-01")] = v.Value
 		}
-		if media := answer.Header().Get("Content-Type"); !slices.ContainsFunc(src.Limits.ContentTypes, func(want string) bool {
-			return strings.HasPrefix(media, want)
-		}) {
-			t.Errorf("%s: content type %q is not one that the source allows", r.URL, media)
-		}
-		batch, err := src.Parse(ingest.Response{Request: *r, Header: answer.Header(), Body: answer.Body.Bytes(), FetchedAt: s.now})
-		if err != nil {
-			t.Fatalf("%s: %v", r.URL, err)
-		}
-		for _, v := range batch.Readings {
-			if all[v.Series] == nil {
-				all[v.Series] = history{}
-			}
-			all[v.Series][v.ObservedAt.Format("2006-01")] = v.Value
-		}
-		r = batch.Next
 	}
 	return all, address
-}
-
-func newYork(t testing.TB, s string) time.Time {
-	t.Helper()
-	zone, err := time.LoadLocation("America/New_York")
-	if err != nil {
-		t.Fatal(err)
-	}
-	at, err := time.ParseInLocation("2006-01-02 15:04:05", s, zone)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return at
 }
 
 func TestSandboxShowsEveryMonthFromItsReleaseOn(t *testing.T) {
@@ -101,7 +53,7 @@ func TestSandboxShowsEveryMonthFromItsReleaseOn(t *testing.T) {
 		{"on New Year's Day", "2026-01-01 12:00:00", "2025-11"},
 		{"at the first release of a year", "2026-01-03 15:00:00", "2025-12"},
 	} {
-		all, _ := newStand(1, newYork(t, tc.now)).collect(t)
+		all, _ := collect(t, newStand(1, ingesttest.NewYork(t, tc.now)))
 		if len(all) != 3 {
 			t.Errorf("%s: %d series", tc.fact, len(all))
 		}
@@ -124,12 +76,12 @@ func TestSandboxShowsEveryMonthFromItsReleaseOn(t *testing.T) {
 // In six pairs of neighbouring vintages, the newest month of Japan's imports changed, by 0.12 to 1.97, and nothing else.
 func TestSandboxRevisesOneValue(t *testing.T) {
 	t.Parallel()
-	s := newStand(7, newYork(t, "2024-12-04 12:00:00"))
-	before, _ := s.collect(t)
+	s := newStand(7, ingesttest.NewYork(t, "2024-12-04 12:00:00"))
+	before, _ := collect(t, s)
 	for n := range 6 {
 		month := time.Date(2025, time.Month(1+n), 4, 12, 0, 0, 0, time.UTC)
-		s.now = month
-		after, _ := s.collect(t)
+		s.Now = month
+		after, _ := collect(t, s)
 		var changed []string
 		for id, h := range before {
 			for m, v := range h {
@@ -156,16 +108,16 @@ func TestSandboxRevisesOneValue(t *testing.T) {
 
 func TestSandboxMovesTheWorkbookEveryYear(t *testing.T) {
 	t.Parallel()
-	s := newStand(1, newYork(t, "2026-01-03 14:59:59"))
-	old, oldURL := s.collect(t)
-	s.now = newYork(t, "2026-01-03 15:00:00")
-	_, newURL := s.collect(t)
+	s := newStand(1, ingesttest.NewYork(t, "2026-01-03 14:59:59"))
+	old, oldURL := collect(t, s)
+	s.Now = ingesttest.NewYork(t, "2026-01-03 15:00:00")
+	_, newURL := collect(t, s)
 	if oldURL == newURL || !strings.Contains(oldURL, "-0050012025/") || !strings.Contains(newURL, "-0050012026/") {
 		t.Errorf("the addresses are %s and %s, want one that ends with each year", oldURL, newURL)
 	}
 
-	s.now = newYork(t, "2026-03-10 12:00:00")
-	r := ingest.Response{Request: ingest.Request{URL: oldURL}, Body: s.get(t, oldURL).Body.Bytes()}
+	s.Now = ingesttest.NewYork(t, "2026-03-10 12:00:00")
+	r := ingest.Response{Request: ingest.Request{URL: oldURL}, Body: s.Get(t, oldURL).Body.Bytes()}
 	frozen, err := worldbank.Source().Parse(r)
 	if err != nil {
 		t.Fatal(err)
@@ -180,7 +132,7 @@ func TestSandboxMovesTheWorkbookEveryYear(t *testing.T) {
 	if diff := cmp.Diff(old, got); diff != "" {
 		t.Errorf("last year's workbook moved (-then +now):\n%s", diff)
 	}
-	r.FetchedAt = s.now
+	r.FetchedAt = s.Now
 	if _, err := worldbank.Source().Parse(r); err == nil || !strings.Contains(err.Error(), "stale") {
 		t.Errorf("last year's workbook in March: error is %v, want one that says that the link is stale", err)
 	}
@@ -188,7 +140,7 @@ func TestSandboxMovesTheWorkbookEveryYear(t *testing.T) {
 		strings.Replace(newURL, "2026/", "2027/", 1), // not out yet
 		worldbank.WorkbookURL("74e8be41ceb20fa0da750cda2f6b9e4e-0050012026"), worldbank.WorkbookURL("x"),
 	} {
-		if answer := s.get(t, address); answer.Code != http.StatusNotFound {
+		if answer := s.Get(t, address); answer.Code != http.StatusNotFound {
 			t.Errorf("%s: status %d, want 404", address, answer.Code)
 		}
 	}
@@ -196,29 +148,29 @@ func TestSandboxMovesTheWorkbookEveryYear(t *testing.T) {
 
 func TestSandboxWritesTheSameBytes(t *testing.T) {
 	t.Parallel()
-	now := newYork(t, "2026-03-04 12:00:00")
+	now := ingesttest.NewYork(t, "2026-03-04 12:00:00")
 	one, two := newStand(3, now), newStand(3, now)
-	_, address := one.collect(t)
-	two.now = two.now.AddDate(0, -3, 0)
-	two.collect(t)
-	two.now = now.AddDate(0, 0, 9) // later in the month, after other questions
-	first := one.get(t, address).Body.Bytes()
-	if !bytes.Equal(first, two.get(t, address).Body.Bytes()) {
+	_, address := collect(t, one)
+	two.Now = two.Now.AddDate(0, -3, 0)
+	collect(t, two)
+	two.Now = now.AddDate(0, 0, 9) // later in the month, after other questions
+	first := one.Get(t, address).Body.Bytes()
+	if !bytes.Equal(first, two.Get(t, address).Body.Bytes()) {
 		t.Error("the workbook of one release has other bytes in another sandbox of the same seed")
 	}
-	if !bytes.Equal(first, one.get(t, address).Body.Bytes()) {
+	if !bytes.Equal(first, one.Get(t, address).Body.Bytes()) {
 		t.Error("the workbook has other bytes when it is asked for again")
 	}
-	if !bytes.Equal(one.get(t, landingURL).Body.Bytes(), two.get(t, landingURL).Body.Bytes()) {
+	if !bytes.Equal(one.Get(t, landingURL).Body.Bytes(), two.Get(t, landingURL).Body.Bytes()) {
 		t.Error("the page has other bytes in another sandbox of the same seed")
 	}
 }
 
 func TestSandboxWorkbookHasTheLayoutAndSaysThatItIsSynthetic(t *testing.T) {
 	t.Parallel()
-	s := newStand(1, newYork(t, "2026-03-04 12:00:00"))
-	_, address := s.collect(t)
-	f, err := excelize.OpenReader(s.get(t, address).Body)
+	s := newStand(1, ingesttest.NewYork(t, "2026-03-04 12:00:00"))
+	_, address := collect(t, s)
+	f, err := excelize.OpenReader(s.Get(t, address).Body)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +187,7 @@ func TestSandboxWorkbookHasTheLayoutAndSaysThatItIsSynthetic(t *testing.T) {
 	if note, err := f.GetCellValue("Description", "A1"); err != nil || !strings.Contains(note, "Synthetic") {
 		t.Errorf("the description says %q (%v)", note, err)
 	}
-	if page := s.get(t, landingURL).Body.String(); !strings.Contains(page, "Synthetic figures") {
+	if page := s.Get(t, landingURL).Body.String(); !strings.Contains(page, "Synthetic figures") {
 		t.Errorf("the page does not say that it is synthetic:\n%s", page)
 	}
 }
@@ -243,7 +195,7 @@ func TestSandboxWorkbookHasTheLayoutAndSaysThatItIsSynthetic(t *testing.T) {
 func TestSandboxPricesArePlausible(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(3) {
-		all, _ := newStand(seed, newYork(t, "2026-03-04 12:00:00")).collect(t)
+		all, _ := collect(t, newStand(seed, ingesttest.NewYork(t, "2026-03-04 12:00:00")))
 		for id, bounds := range map[series.ID][2]float64{
 			"worldbank.NGAS_US": {2, 6}, "worldbank.NGAS_EUR": {4, 17}, "worldbank.LNG_JP": {6, 19},
 		} {
@@ -266,14 +218,14 @@ func TestSandboxPricesArePlausible(t *testing.T) {
 
 func TestSandboxAnswersManyAtOnce(t *testing.T) {
 	t.Parallel()
-	s := newStand(1, newYork(t, "2026-03-04 12:00:00"))
-	_, address := s.collect(t)
-	want := s.get(t, address).Body.Bytes()
+	s := newStand(1, ingesttest.NewYork(t, "2026-03-04 12:00:00"))
+	_, address := collect(t, s)
+	want := s.Get(t, address).Body.Bytes()
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
 			for range 5 {
-				if !bytes.Equal(want, s.get(t, address).Body.Bytes()) {
+				if !bytes.Equal(want, s.Get(t, address).Body.Bytes()) {
 					t.Error("another workbook")
 				}
 			}
