@@ -225,7 +225,7 @@ func (w *witness) until(what string, ok func() bool) {
 	}
 }
 
-// mined runs the job while blocks are made.
+// mined runs the job while a block is made whenever a transaction waits for one. More blocks would make what was attested final.
 func (w *witness) mined() {
 	w.t.Helper()
 	done := make(chan error, 1)
@@ -240,7 +240,11 @@ func (w *witness) mined() {
 			}
 			return
 		case <-tick.C:
-			w.chain.Commit()
+			nonce, err := w.chain.Client().NonceAt(w.t.Context(), w.Attester.Signer.Address(), nil)
+			waits, perr := w.chain.Client().PendingNonceAt(w.t.Context(), w.Attester.Signer.Address())
+			if err == nil && perr == nil && waits > nonce {
+				w.chain.Commit()
+			}
 		}
 	}
 }
