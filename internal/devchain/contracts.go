@@ -67,7 +67,8 @@ func (c *Chain) Transact(ctx context.Context, account int, to *common.Address, d
 	if err != nil {
 		return nil, fmt.Errorf("transact: %w", err)
 	}
-	gas, err := c.client.EstimateGas(ctx, ethereum.CallMsg{From: from, To: to, Data: data})
+	call := ethereum.CallMsg{From: from, To: to, Data: data}
+	gas, err := c.client.EstimateGas(ctx, call)
 	if err != nil {
 		return nil, fmt.Errorf("transact: %w", err)
 	}
@@ -87,10 +88,14 @@ func (c *Chain) Transact(ctx context.Context, account int, to *common.Address, d
 	if err != nil {
 		return nil, fmt.Errorf("transact: %w", err)
 	}
-	if r.Status != types.ReceiptStatusSuccessful {
-		return r, fmt.Errorf("transact: the transaction %s reverted", tx.Hash())
+	if r.Status == types.ReceiptStatusSuccessful {
+		return r, nil
 	}
-	return r, nil
+	// The estimate may have been made before the newest block was known. A receipt has no reason, the same call has one.
+	if _, err := c.client.CallContract(ctx, call, r.BlockNumber); err != nil {
+		return r, fmt.Errorf("transact: the transaction %s reverted: %w", tx.Hash(), err)
+	}
+	return r, fmt.Errorf("transact: the transaction %s reverted", tx.Hash())
 }
 
 // receipt waits for a transaction's receipt.

@@ -16,6 +16,8 @@ import (
 	"github.com/ethereum/go-ethereum/accounts/abi"
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core"
+	"github.com/ethereum/go-ethereum/core/txpool"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/rpc"
 )
@@ -270,6 +272,34 @@ const transferGas = 400_000
 func (f *Facilitator) send(ctx context.Context, data []byte) (common.Hash, error) {
 	f.sending.Lock()
 	defer f.sending.Unlock()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for range 100 {
+		hash, err := f.offer(ctx, data)
+		if err == nil || !behind(err) {
+			return hash, err
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return common.Hash{}, fmt.Errorf("send the transfer: %w", ctx.Err())
+		}
+	}
+	return common.Hash{}, errors.New("send the transfer: the pool of transactions does not come to know the newest block")
+}
+
+// behind tells whether the pool refused a transaction for its nonce: for a moment after a block the pool counts without it.
+func behind(err error) bool {
+	for _, refusal := range []error{core.ErrNonceTooLow, txpool.ErrAlreadyKnown, txpool.ErrReplaceUnderpriced} {
+		if strings.Contains(err.Error(), refusal.Error()) {
+			return true
+		}
+	}
+	return false
+}
+
+// offer gives the pool a transaction with the account's next nonce.
+func (f *Facilitator) offer(ctx context.Context, data []byte) (common.Hash, error) {
 	nonce, err := f.chain.client.PendingNonceAt(ctx, Address(f.account))
 	if err != nil {
 		return common.Hash{}, err
