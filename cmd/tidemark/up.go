@@ -165,7 +165,7 @@ func (p *program) greet(w *realm) {
 	case "sandbox":
 		_, _ = fmt.Fprintln(p.stdout, "This is the sandbox: every number is made up, and marked so.")
 		if w.past {
-			_, _ = fmt.Fprintf(p.stdout, "It begins on %s and lives through the months until today in a minute or two.\n", w.now().Format(time.DateOnly))
+			_, _ = fmt.Fprintf(p.stdout, "It begins on %s and lives through the months until today in a few minutes.\n", w.now().Format(time.DateOnly))
 		}
 	case "replay":
 		_, _ = fmt.Fprintf(p.stdout, "This is a replay of %s, at %s.\n", p.settings.Archive, w.now().Format(time.RFC3339))
