@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"net/http"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -16,7 +15,6 @@ import (
 	"tidemark/ingest"
 	"tidemark/ingest/edgar"
 	"tidemark/ingest/ingesttest"
-	"tidemark/series"
 )
 
 // agent is an operator who says who asks.
@@ -38,20 +36,11 @@ func source(t testing.TB, id string) ingest.Source {
 	return ingest.Source{}
 }
 
-// parseCase reads a case as the engine reads an answer from the archive: with the checks of content type and batch.
-func parseCase(t testing.TB, c ingesttest.Case) (ingest.Batch, error) {
-	t.Helper()
-	return ingest.Parse(source(t, c.Source), series.Fetch{
-		URL: c.Response.Request.URL, Status: http.StatusOK, Header: map[string]string{"Content-Type": c.Response.Header.Get("Content-Type")},
-		FetchedAt: c.Response.FetchedAt, SHA256: "(its digest)",
-	}, c.Response.Body)
-}
-
 func TestCases(t *testing.T) {
 	t.Parallel()
 	ingesttest.Check(t, func(t *testing.T, c ingesttest.Case) (ingest.Batch, error) {
 		t.Helper()
-		batch, err := parseCase(t, c)
+		batch, err := ingesttest.Parse(source(t, c.Source), c)
 		if err != nil && !batch.Empty() {
 			t.Errorf("an error comes with a batch: %+v", batch)
 		}
@@ -102,7 +91,7 @@ func TestAnswerCutAnywhereFails(t *testing.T) {
 		body := bytes.TrimSpace(c.Response.Body)
 		for n := range body {
 			c.Response.Body = body[:n]
-			if _, err := parseCase(t, c); err == nil {
+			if _, err := ingesttest.Parse(source(t, c.Source), c); err == nil {
 				t.Fatalf("%s: %d of %d bytes were taken for an answer", name, n, len(body))
 			}
 		}
@@ -113,7 +102,8 @@ func TestAnswerCutAnywhereFails(t *testing.T) {
 func TestWhatABlockedProgramSees(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"tickers-page-for-humans", "company-page-for-humans", "facts-page-for-humans", "current-page-for-humans"} {
-		_, err := parseCase(t, ingesttest.Load(t, filepath.Join("testdata", name)))
+		c := ingesttest.Load(t, filepath.Join("testdata", name))
+		_, err := ingesttest.Parse(source(t, c.Source), c)
 		if !errors.Is(err, ingest.WrongType) || !strings.Contains(err.Error(), "text/html") {
 			t.Errorf("%s: %v, want the wrong content type", name, err)
 		}

@@ -188,7 +188,7 @@ func TestWhenTheSECTookAFiling(t *testing.T) {
 		body := fmt.Sprintf(`{"cik":"0000320193","name":"Apple Inc.","filings":{"recent":{"accessionNumber":["0000320193-25-000001"],"filingDate":[%q],"form":[%q],"acceptanceDateTime":[%q]},"files":[]}}`,
 			tc.filed, tc.form, tc.text)
 		c.Response.Body = []byte(body)
-		batch, err := parseCase(t, c)
+		batch, err := ingesttest.Parse(source(t, c.Source), c)
 		if err != nil || len(batch.Filings) != 1 {
 			t.Fatalf("%s: %v", tc.fact, err)
 		}

@@ -1,7 +1,6 @@
 package edgar_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -19,6 +18,7 @@ import (
 	"tidemark/ingest"
 	"tidemark/ingest/archive"
 	"tidemark/ingest/edgar"
+	"tidemark/ingest/ingesttest"
 	"tidemark/ingest/world"
 	"tidemark/ingest/world/synth"
 	"tidemark/picks"
@@ -93,36 +93,6 @@ func (s *stand) collect(t testing.TB, src ingest.Source) ingest.Batch {
 	return all
 }
 
-// ledger is an ingest.Ledger in memory without a rate limit.
-type ledger struct {
-	mu   sync.Mutex
-	rows []series.Fetch
-}
-
-func (l *ledger) LastFetch(_ context.Context, source, url string) (series.Fetch, bool, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, f := range slices.Backward(l.rows) {
-		if f.Source == source && f.URL == url && (f.Status == http.StatusOK || f.NotModified) {
-			return f, true, nil
-		}
-	}
-	return series.Fetch{}, false, nil
-}
-
-func (l *ledger) RecordFetch(_ context.Context, f series.Fetch, _ int64) (int64, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	f.ID = int64(len(l.rows) + 1)
-	l.rows = append(l.rows, f)
-	return f.ID, nil
-}
-
-func (l *ledger) ReserveHost(context.Context, string, time.Duration) (time.Duration, error) {
-	return 0, nil
-}
-func (l *ledger) DelayHost(context.Context, string, time.Duration) error { return nil }
-
 // The whole way: engine, sandbox, archive. A company that states no figures is answered 404, which is no failure.
 func TestSandboxThroughTheEngine(t *testing.T) {
 	t.Parallel()
@@ -131,7 +101,7 @@ func TestSandboxThroughTheEngine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &ledger{}
+	l := &ingesttest.Ledger{}
 	e := &ingest.Engine{
 		Transport: world.Sandbox(s.mux, world.SandboxOptions{Now: func() time.Time { return s.now }}), Now: func() time.Time { return s.now },
 		Ledger: l, Archive: store, Offline: true,
@@ -163,11 +133,11 @@ func TestSandboxThroughTheEngine(t *testing.T) {
 	if older < 8 {
 		t.Errorf("%d of %d companies have older pages", older, len(universe))
 	}
-	asked := len(l.rows)
+	asked := len(l.Rows)
 	if _, err := e.Collect(t.Context(), edgar.Facts(agent, universe), series.Window{}, 2); err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range l.rows[asked:] {
+	for _, f := range l.Rows[asked:] {
 		if f.Status != http.StatusNotModified && f.Status != http.StatusNotFound {
 			t.Errorf("%s is sent again with status %d though nothing was filed", f.URL, f.Status)
 		}

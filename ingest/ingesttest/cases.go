@@ -170,3 +170,11 @@ func Describe(b ingest.Batch) string {
 	}
 	return text.String()
 }
+
+// Parse reads a case as the engine reads an answer from the archive: with the checks of content type and batch.
+func Parse(src ingest.Source, c Case) (ingest.Batch, error) {
+	return ingest.Parse(src, series.Fetch{
+		URL: c.Response.Request.URL, Status: http.StatusOK, Header: map[string]string{"Content-Type": c.Response.Header.Get("Content-Type")},
+		FetchedAt: c.Response.FetchedAt, SHA256: "(its digest)",
+	}, c.Response.Body)
+}

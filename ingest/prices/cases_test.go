@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"net/http"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"tidemark/ingest"
 	"tidemark/ingest/ingesttest"
 	"tidemark/ingest/prices"
-	"tidemark/series"
 )
 
 var appleShare = prices.Share{CIK: 320193, Ticker: "AAPL"}
@@ -33,20 +31,11 @@ func source(t testing.TB, id string) ingest.Source {
 	return ingest.Source{}
 }
 
-// parseCase reads a case as the engine reads an answer from the archive: with the checks of content type and batch.
-func parseCase(t testing.TB, c ingesttest.Case) (ingest.Batch, error) {
-	t.Helper()
-	return ingest.Parse(source(t, c.Source), series.Fetch{
-		URL: c.Response.Request.URL, Status: http.StatusOK, Header: map[string]string{"Content-Type": c.Response.Header.Get("Content-Type")},
-		FetchedAt: c.Response.FetchedAt, SHA256: "(its digest)",
-	}, c.Response.Body)
-}
-
 func TestCases(t *testing.T) {
 	t.Parallel()
 	ingesttest.Check(t, func(t *testing.T, c ingesttest.Case) (ingest.Batch, error) {
 		t.Helper()
-		batch, err := parseCase(t, c)
+		batch, err := ingesttest.Parse(source(t, c.Source), c)
 		if err != nil && !batch.Empty() {
 			t.Errorf("an error comes with a batch: %+v", batch)
 		}
@@ -85,7 +74,7 @@ func TestAnswerCutAnywhereFails(t *testing.T) {
 		body := bytes.TrimSpace(c.Response.Body)
 		for n := range body {
 			c.Response.Body = body[:n]
-			if _, err := parseCase(t, c); err == nil {
+			if _, err := ingesttest.Parse(source(t, c.Source), c); err == nil {
 				t.Fatalf("%s: %d of %d bytes were taken for an answer", name, n, len(body))
 			}
 		}
@@ -98,7 +87,8 @@ func TestTroubleThatPassesIsTold(t *testing.T) {
 	for name, passes := range map[string]bool{
 		"tiingo-quota-used-up": true, "tiingo-symbols-used-up-as-text": true, "tiingo-invalid-token": false, "nasdaq-symbol-not-exists": false,
 	} {
-		_, err := parseCase(t, ingesttest.Load(t, filepath.Join("testdata", name)))
+		c := ingesttest.Load(t, filepath.Join("testdata", name))
+		_, err := ingesttest.Parse(source(t, c.Source), c)
 		if got := errors.Is(err, ingest.Temporary); got != passes {
 			t.Errorf("%s: passes: %t, want %t (%v)", name, got, passes, err)
 		}
@@ -108,7 +98,8 @@ func TestTroubleThatPassesIsTold(t *testing.T) {
 func TestAnErrorNamesTheShare(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"nasdaq-symbol-not-exists", "yahoo-not-found", "tiingo-empty", "csv-stale"} {
-		_, err := parseCase(t, ingesttest.Load(t, filepath.Join("testdata", name)))
+		c := ingesttest.Load(t, filepath.Join("testdata", name))
+		_, err := ingesttest.Parse(source(t, c.Source), c)
 		if err == nil || !strings.Contains(err.Error(), "AAPL (CIK 0000320193)") {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -1,12 +1,8 @@
 package prices_test
 
 import (
-	"context"
 	"errors"
-	"net/http"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -16,49 +12,15 @@ import (
 	"tidemark/equity"
 	"tidemark/ingest"
 	"tidemark/ingest/archive"
+	"tidemark/ingest/ingesttest"
 	"tidemark/ingest/prices"
-	"tidemark/series"
 )
-
-// ledger is an ingest.Ledger in memory without a rate limit, which can fail.
-type ledger struct {
-	mu   sync.Mutex
-	rows []series.Fetch
-	fail error // of RecordFetch
-}
-
-func (l *ledger) LastFetch(_ context.Context, source, url string) (series.Fetch, bool, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, f := range slices.Backward(l.rows) {
-		if f.Source == source && f.URL == url && (f.Status == http.StatusOK || f.NotModified) {
-			return f, true, nil
-		}
-	}
-	return series.Fetch{}, false, nil
-}
-
-func (l *ledger) RecordFetch(_ context.Context, f series.Fetch, _ int64) (int64, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.fail != nil {
-		return 0, l.fail
-	}
-	f.ID = int64(len(l.rows) + 1)
-	l.rows = append(l.rows, f)
-	return f.ID, nil
-}
-
-func (l *ledger) ReserveHost(context.Context, string, time.Duration) (time.Duration, error) {
-	return 0, nil
-}
-func (l *ledger) DelayHost(context.Context, string, time.Duration) error { return nil }
 
 // rig is a folder with all that is needed to read it.
 type rig struct {
 	prices.Drop
 	files  fstest.MapFS
-	ledger *ledger
+	ledger *ingesttest.Ledger
 	store  *archive.Store
 }
 
@@ -68,7 +30,7 @@ func newRig(t *testing.T, files map[string]string) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{files: fstest.MapFS{}, ledger: &ledger{}, store: store}
+	r := &rig{files: fstest.MapFS{}, ledger: &ingesttest.Ledger{}, store: store}
 	for name, text := range files {
 		r.files[name] = &fstest.MapFile{Data: []byte(text)}
 	}
@@ -154,8 +116,8 @@ func TestOneBrokenFileDoesNotStopTheOthers(t *testing.T) {
 	if !errors.Is(err, ingest.Layout) || !strings.Contains(err.Error(), "AAPL") || !strings.Contains(err.Error(), "stale: the newest bar is that of 2026-06-23") {
 		t.Errorf("%v", err)
 	}
-	if len(r.ledger.rows) != 3 {
-		t.Errorf("%d files are recorded, want all 3: what was read is archived, good or bad", len(r.ledger.rows))
+	if len(r.ledger.Rows) != 3 {
+		t.Errorf("%d files are recorded, want all 3: what was read is archived, good or bad", len(r.ledger.Rows))
 	}
 }
 
@@ -178,12 +140,12 @@ func TestAFileTooLargeIsRefusedWhole(t *testing.T) {
 func TestALedgerThatFailsIsTheProgramsTrouble(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{"AAPL.csv": "date,close\n2026-07-23,321.66\n"})
-	r.ledger.fail = errors.New("the database is away")
+	r.ledger.Fail = errors.New("the database is away")
 	got, err := r.Collect(t.Context(), 1)
-	if len(got) != 0 || !errors.Is(err, r.ledger.fail) || errors.Is(err, ingest.Refused) {
+	if len(got) != 0 || !errors.Is(err, r.ledger.Fail) || errors.Is(err, ingest.Refused) {
 		t.Errorf("%d files, %v", len(got), err)
 	}
-	r.ledger.fail = nil
+	r.ledger.Fail = nil
 	if got, err := r.Collect(t.Context(), 1); len(got) != 1 || err != nil {
 		t.Errorf("the next time: %d files, %v", len(got), err)
 	}

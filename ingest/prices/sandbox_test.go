@@ -16,6 +16,7 @@ import (
 	"tidemark/equity"
 	"tidemark/ingest"
 	"tidemark/ingest/archive"
+	"tidemark/ingest/ingesttest"
 	"tidemark/ingest/prices"
 	"tidemark/ingest/world"
 	"tidemark/ingest/world/synth"
@@ -219,7 +220,7 @@ func TestSandboxThroughTheEngine(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := &ingest.Engine{
-		Transport: world.Sandbox(s.mux, world.SandboxOptions{}), Now: func() time.Time { return s.now }, Ledger: &ledger{}, Archive: store, Offline: true,
+		Transport: world.Sandbox(s.mux, world.SandboxOptions{}), Now: func() time.Time { return s.now }, Ledger: &ingesttest.Ledger{}, Archive: store, Offline: true,
 	}
 	kept := map[equity.CIK]map[time.Time]equity.Price{}
 	restated := 0

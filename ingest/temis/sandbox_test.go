@@ -1,7 +1,6 @@
 package temis_test
 
 import (
-	"context"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -14,46 +13,17 @@ import (
 
 	"tidemark/ingest"
 	"tidemark/ingest/archive"
+	"tidemark/ingest/ingesttest"
 	"tidemark/ingest/temis"
 	"tidemark/ingest/world"
 	"tidemark/ingest/world/synth"
 	"tidemark/series"
 )
 
-// ledger is an ingest.Ledger in memory without a rate limit.
-type ledger struct {
-	mu   sync.Mutex
-	rows []series.Fetch
-}
-
-func (l *ledger) LastFetch(_ context.Context, source, url string) (series.Fetch, bool, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, f := range slices.Backward(l.rows) {
-		if f.Source == source && f.URL == url && (f.Status == http.StatusOK || f.NotModified) {
-			return f, true, nil
-		}
-	}
-	return series.Fetch{}, false, nil
-}
-
-func (l *ledger) RecordFetch(_ context.Context, f series.Fetch, _ int64) (int64, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	f.ID = int64(len(l.rows) + 1)
-	l.rows = append(l.rows, f)
-	return f.ID, nil
-}
-
-func (l *ledger) ReserveHost(context.Context, string, time.Duration) (time.Duration, error) {
-	return 0, nil
-}
-func (l *ledger) DelayHost(context.Context, string, time.Duration) error { return nil }
-
 // stand is an engine in a sandbox with a clock that the test sets.
 type stand struct {
 	engine ingest.Engine
-	ledger ledger
+	ledger ingesttest.Ledger
 	now    time.Time
 }
 
@@ -96,7 +66,7 @@ func (s *stand) collect(t *testing.T, w series.Window) map[series.ID][]series.Re
 // statuses counts the answers since the ledger had n rows.
 func (s *stand) statuses(n int) map[int]int {
 	count := map[int]int{}
-	for _, f := range s.ledger.rows[n:] {
+	for _, f := range s.ledger.Rows[n:] {
 		if f.NotModified {
 			count[http.StatusNotModified]++
 			continue
@@ -116,14 +86,14 @@ func TestSandboxThroughTheEngine(t *testing.T) {
 	if diff := cmp.Diff(map[int]int{200: 5}, s.statuses(0)); diff != "" {
 		t.Errorf("the first run (-want +got):\n%s", diff)
 	}
-	for _, f := range s.ledger.rows {
+	for _, f := range s.ledger.Rows {
 		if !f.Synthetic {
 			t.Errorf("%s is not marked as synthetic", f.URL)
 		}
 	}
 
 	// In the next month the last grids are read again, and October's is not there yet.
-	n := len(s.ledger.rows)
+	n := len(s.ledger.Rows)
 	s.now = time.Date(2018, 11, 10, 10, 40, 0, 0, time.UTC)
 	window := temis.Source().Window(s.now, month(2018, 9))
 	again := s.collect(t, window)
@@ -136,7 +106,7 @@ func TestSandboxThroughTheEngine(t *testing.T) {
 		}
 	}
 
-	n = len(s.ledger.rows)
+	n = len(s.ledger.Rows)
 	s.now = time.Date(2018, 11, 25, 10, 40, 0, 0, time.UTC)
 	if diff := cmp.Diff([]string{"2018-07", "2018-08", "2018-09", "2018-10"}, monthsOf(s.collect(t, window)["temis.NO2.po"])); diff != "" {
 		t.Errorf("after the release (-want +got):\n%s", diff)

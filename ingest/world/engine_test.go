@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,48 +14,19 @@ import (
 
 	"tidemark/ingest"
 	"tidemark/ingest/archive"
+	"tidemark/ingest/ingesttest"
 	"tidemark/ingest/world"
 	"tidemark/series"
 )
 
-// ledger is an ingest.Ledger in memory without a rate limit.
-type ledger struct {
-	mu   sync.Mutex
-	rows []series.Fetch
-}
-
-func (l *ledger) LastFetch(_ context.Context, source, url string) (series.Fetch, bool, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, f := range slices.Backward(l.rows) {
-		if f.Source == source && f.URL == url && (f.Status == http.StatusOK || f.NotModified) {
-			return f, true, nil
-		}
-	}
-	return series.Fetch{}, false, nil
-}
-
-func (l *ledger) RecordFetch(_ context.Context, f series.Fetch, _ int64) (int64, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	f.ID = int64(len(l.rows) + 1)
-	l.rows = append(l.rows, f)
-	return f.ID, nil
-}
-
-func (l *ledger) ReserveHost(context.Context, string, time.Duration) (time.Duration, error) {
-	return 0, nil
-}
-func (l *ledger) DelayHost(context.Context, string, time.Duration) error { return nil }
-
 // engine returns an engine in a world, with a ledger and an archive of its own.
-func engine(t *testing.T, rt http.RoundTripper, clock world.Clock) (*ingest.Engine, *ledger) {
+func engine(t *testing.T, rt http.RoundTripper, clock world.Clock) (*ingest.Engine, *ingesttest.Ledger) {
 	t.Helper()
 	store, err := archive.Open(t.Context(), "mem://")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &ledger{}
+	l := &ingesttest.Ledger{}
 	return &ingest.Engine{
 		Transport: rt, Now: clock.Now, Ledger: l, Archive: store,
 		Wait: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
@@ -136,7 +105,7 @@ func TestWhatWasCollectedReplaysAsItWas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range rows.rows {
+	for _, f := range rows.Rows {
 		body, err := first.Archive.Get(t.Context(), f.SHA256)
 		if err != nil {
 			t.Fatal(err)
@@ -171,7 +140,7 @@ func TestWhatWasCollectedReplaysAsItWas(t *testing.T) {
 			}
 		}
 		var seen []int
-		for _, f := range rows.rows {
+		for _, f := range rows.Rows {
 			seen = append(seen, f.Status)
 			if strings.Contains(f.URL, "s3cr3t") {
 				t.Errorf("the ledger shows the key: %s", f.URL)
@@ -196,7 +165,7 @@ func TestAnEngineGivesUpAtOnceWhatLiveRefuses(t *testing.T) {
 	if !errors.Is(err, ingest.Refused) || strings.Contains(err.Error(), "s3cr3t") {
 		t.Errorf("got %v, want a refusal without the key", err)
 	}
-	if again, _ := ingest.Again(err); again || waits != 0 || len(rows.rows) != 0 {
-		t.Errorf("another attempt %t, %d waits, %d answers; want none of it", again, waits, len(rows.rows))
+	if again, _ := ingest.Again(err); again || waits != 0 || len(rows.Rows) != 0 {
+		t.Errorf("another attempt %t, %d waits, %d answers; want none of it", again, waits, len(rows.Rows))
 	}
 }
