@@ -193,7 +193,7 @@ func (f figure) readings(rows []row) ([]series.Reading, error) {
 
 func (f figure) reading(r row) (series.Reading, error) {
 	day, err := time.Parse(time.DateOnly, r.date)
-	if err != nil {
+	if err != nil || !day.After(time.Time{}) { // The zero time stands for no date, and no figure is older.
 		return series.Reading{}, fmt.Errorf("%.40q is no date", r.date)
 	}
 	if !f.begins(day) {

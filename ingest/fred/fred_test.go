@@ -307,6 +307,8 @@ func FuzzParse(f *testing.F) {
 	for _, dir := range ingesttest.Dirs(f) {
 		f.Add(ingesttest.Load(f, dir).Response.Body)
 	}
+	f.Add([]byte("observation_date,UNRATE\n0000-01-01,\n"))
+	f.Add([]byte("observation_date,UNRATE\n0001-01-01,4.1\n"))
 	questions := []ingesttest.Case{
 		ingesttest.Load(f, "testdata/graph"), ingesttest.Load(f, "testdata/graph-quarter"), ingesttest.Load(f, "testdata/api"),
 		ingesttest.Load(f, "testdata/api-vintages"),
