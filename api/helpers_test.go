@@ -129,7 +129,7 @@ func start(t testing.TB, o setup) *system {
 	if err != nil {
 		t.Fatal(err)
 	}
-	html, err := pages.New(s.url)
+	html, err := pages.New(pages.Options{PublicURL: s.url, World: o.world, View: s.view})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -296,8 +296,8 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if s.o.Pages != nil && h.Get("Access-Control-Allow-Origin") == "" {
 		h.Set("Vary", "Accept")
 		if prefersHTML(r.Header["Accept"]) {
-			h["Content-Security-Policy"] = contentSecurityPolicy
-			write(w, r, p.Status, view.TypeHTML, s.o.Pages.Problem(s.view.State(), p))
+			h.Set("Content-Security-Policy", view.PagePolicy)
+			write(w, r, p.Status, view.TypeHTML, s.o.Pages.Problem(p))
 			return
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -20,10 +21,10 @@ import (
 
 // Pages is the HTML door to the same views. Package pages has one.
 type Pages interface {
-	// Page returns the page at a path, or nil where there is none. Before the first load st is nil.
-	Page(st *view.State, path string) *view.Document
+	// Page returns the page at an address, or nil where there is none. An error that is a *view.Refusal is the client's.
+	Page(ctx context.Context, address *url.URL) (*view.Document, error)
 	// Problem returns the HTML of a problem.
-	Problem(st *view.State, p view.Problem) []byte
+	Problem(p view.Problem) []byte
 }
 
 // Check is something that must be so before the program is ready.

@@ -80,23 +80,21 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 	if s.o.Pages == nil || isAPI(r.URL.Path) {
 		return s.nothing(w, r)
 	}
-	doc := s.o.Pages.Page(s.view.State(), r.URL.Path)
+	doc, err := s.o.Pages.Page(r.Context(), r.URL)
+	if refusal := (*view.Refusal)(nil); errors.As(err, &refusal) {
+		return &failure{code: refusal.Code, detail: refusal.Detail}
+	}
+	if err != nil {
+		return err
+	}
 	if doc == nil {
 		if _, err := s.state(); err != nil {
 			return err // it may be there once the signals are
 		}
 		return s.nothing(w, r)
 	}
-	if doc.Identity.Header.Get("Content-Type") == view.TypeHTML {
-		w.Header()["Content-Security-Policy"] = contentSecurityPolicy
-	}
 	reply(w, r, doc)
 	return nil
-}
-
-// contentSecurityPolicy lets a page load nothing from elsewhere. The directives after the first do not fall back to it.
-var contentSecurityPolicy = []string{
-	"default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
 }
 
 func (s *Server) nothing(http.ResponseWriter, *http.Request) error {

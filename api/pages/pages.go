@@ -1,5 +1,6 @@
-// Package pages is the HTML door to the views: plain pages rendered on the server, readable without a script, with nothing loaded
-// from elsewhere. A page is a pure function of a state and a path; HTTP is api's. Start at Pages.Page.
+// Package pages is the HTML door to the views: pages rendered on the server, readable without a script and better with one, with nothing
+// loaded from elsewhere. A page is a pure function of what the views hold and of an address; HTTP is api's. Start at Pages.Page and the
+// table of pages in routes.go.
 package pages
 
 import (
@@ -23,33 +24,57 @@ import (
 //go:embed templates/*.html static/*
 var files embed.FS
 
+// Options says what the pages show. A page is there where what it needs is.
+type Options struct {
+	// PublicURL is the address of the program, used where a page must name itself in full.
+	PublicURL string
+	// World is the database's: view.WorldLive, view.WorldReplay or view.WorldSandbox.
+	World string
+	View  *view.View
+	// Record and Publications may be nil: then there are no pages about the record, and none about the picks.
+	Record       *view.Record
+	Publications *view.Publications
+	// Dashboard tells that keys can be managed at /dashboard.
+	Dashboard bool
+}
+
 // Pages renders. It is safe for concurrent use.
 type Pages struct {
-	publicURL string
+	o         Options
 	templates map[string]*template.Template
-	// static is keyed by path. The addresses of its style sheet and icon change with their content.
-	static      map[string]*view.Document
-	style, icon string
+	// static is keyed by path, address by the name of the file: addresses change with the content.
+	static  map[string]*view.Document
+	address map[string]string
 	// done is what was rendered of one state.
 	done atomic.Pointer[rendered]
 }
 
-// New parses the templates. publicURL is the address of the program, used where a page must name itself in full.
-func New(publicURL string) (*Pages, error) {
-	p := &Pages{
-		publicURL: strings.TrimRight(publicURL, "/"),
-		templates: map[string]*template.Template{},
-		static:    map[string]*view.Document{},
+// New parses the templates.
+func New(o Options) (*Pages, error) {
+	o.PublicURL = strings.TrimRight(o.PublicURL, "/")
+	p := &Pages{o: o, templates: map[string]*template.Template{}, static: map[string]*view.Document{}, address: map[string]string{}}
+	if err := p.loadStatic(); err != nil {
+		return nil, err
 	}
-	for _, name := range []string{"home", "signal", "brief", "problem", "error"} {
-		t, err := template.New("layout.html").Funcs(functions).ParseFS(files, "templates/layout.html", "templates/"+name+".html")
+	shared, err := template.New("layout.html").Funcs(functions).Funcs(template.FuncMap{"static": p.staticAddress}).
+		ParseFS(files, "templates/layout.html", "templates/parts.html")
+	if err != nil {
+		return nil, fmt.Errorf("parse the layout of the pages: %w", err)
+	}
+	names, err := fs.Glob(files, "templates/*.html")
+	if err != nil {
+		return nil, fmt.Errorf("list the pages: %w", err)
+	}
+	for _, file := range names {
+		name := strings.TrimSuffix(path.Base(file), ".html")
+		if name == "layout" || name == "parts" {
+			continue
+		}
+		t, err := template.Must(shared.Clone()).ParseFS(files, file)
 		if err != nil {
 			return nil, fmt.Errorf("parse the page %s: %w", name, err)
 		}
 		p.templates[name] = t
-	}
-	if err := p.loadStatic(); err != nil {
-		return nil, err
 	}
 	return p, nil
 }
@@ -68,47 +93,36 @@ func (p *Pages) loadStatic() error {
 		sum := sha256.Sum256(body)
 		ext := path.Ext(e.Name())
 		address := "/static/" + strings.TrimSuffix(e.Name(), ext) + "." + hex.EncodeToString(sum[:6]) + ext
-		p.static[address] = view.NewDocument(mime.TypeByExtension(ext), view.CacheImmutable, body, time.Time{})
-		switch e.Name() {
-		case "style.css":
-			p.style = address
-		case "icon.svg":
-			p.icon = address
-		}
+		p.static[address] = view.NewDocument(mediaType(ext), view.CacheImmutable, body, time.Time{})
+		p.address[e.Name()] = address
 	}
 	return nil
 }
 
-// layout is what layout.html shows around every page.
-type layout struct {
-	Title, Description string
-	// Canonical is the address in full, Style and Icon those of the static files, JSON the same as data; empty: none.
-	Canonical, Style, Icon, JSON string
-	// JSONLD stands in the page as a data block. A browser does not run it, so the content security policy has no say in it.
-	JSONLD template.JS
-	// Banner warns of data that are not real; Disclaimer stands below.
-	Banner, Disclaimer string
-	Body               any
+// mediaType is that of a static file. Scripts are not left to the machine's table, where some have another type.
+func mediaType(ext string) string {
+	if ext == ".js" {
+		return "text/javascript; charset=utf-8"
+	}
+	return mime.TypeByExtension(ext)
 }
 
-// layout returns the layout of a page about nothing in particular. st may be nil.
-func (p *Pages) layout(st *view.State, address string) layout {
-	l := layout{Canonical: p.publicURL + address, Style: p.style, Icon: p.icon}
-	if st != nil {
-		l.Disclaimer = st.Disclaimer
-		l.Banner = banner(st.World)
+// staticAddress is where a file of the folder static is served. A page that names one that is not there is a programmer's error.
+func (p *Pages) staticAddress(name string) string {
+	address, ok := p.address[name]
+	if !ok {
+		panic("there is no static file " + name)
 	}
-	return l
+	return address
 }
 
-func banner(world string) string {
-	switch world {
-	case view.WorldSandbox:
-		return "Synthetic data: this is a demonstration. No number here describes a real market."
-	case view.WorldReplay:
-		return "Replay of recorded data: this is a demonstration. The numbers are those of the recording, not of today."
+// Stylesheet is the sheet of all pages, for those that are served elsewhere.
+func Stylesheet() []byte {
+	body, err := files.ReadFile("static/style.css")
+	if err != nil {
+		panic(err) // it is embedded
 	}
-	return ""
+	return body
 }
 
 func (p *Pages) render(name string, l layout) []byte {
@@ -119,8 +133,18 @@ func (p *Pages) render(name string, l layout) []byte {
 	return out.Bytes()
 }
 
+// document renders a page that everybody may keep for a while.
 func (p *Pages) document(name string, l layout, modified time.Time) *view.Document {
-	return view.NewDocument(view.TypeHTML, view.CachePublic, p.render(name, l), modified)
+	return secured(view.NewDocument(view.TypeHTML, view.CachePublic, p.render(name, l), modified), view.PagePolicy)
+}
+
+// secured gives an answer its content security policy.
+func secured(doc *view.Document, policy string) *view.Document {
+	doc.Identity.Header.Set("Content-Security-Policy", policy)
+	if doc.Gzip.Body != nil {
+		doc.Gzip.Header.Set("Content-Security-Policy", policy)
+	}
+	return doc
 }
 
 // embedJSON returns v as JSON that may stand inside a script element: json.Marshal escapes what could end it.

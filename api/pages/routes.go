@@ -1,124 +1,122 @@
 package pages
 
 import (
-	"html/template"
+	"context"
+	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tidemark/api/view"
 )
 
+// site is what the views hold at one moment. What is not loaded, or not there at all, is nil.
+type site struct {
+	signals   *view.State
+	record    *view.RecordState
+	published *view.PublicationsState
+}
+
+func (p *Pages) site() site {
+	s := site{signals: p.o.View.State()}
+	if p.o.Record != nil {
+		s.record = p.o.Record.State()
+	}
+	if p.o.Publications != nil {
+		s.published = p.o.Publications.State()
+	}
+	return s
+}
+
+// request is what a page is made of.
+type request struct {
+	site
+
+	// path is the address without its query; rest what follows the route's name.
+	path, rest string
+	query      url.Values
+}
+
+// page renders, or returns nil where there is nothing at the address. An error that is a *view.Refusal is told to the visitor.
+type page func(ctx context.Context, r request) (*view.Document, error)
+
+// route finds the page at a path: by the whole path, or by the longest prefix that ends in a slash.
+func (p *Pages) route(path string) (found page, rest string) {
+	whole := map[string]page{"/": p.home}
+	if found, ok := whole[path]; ok {
+		return found, ""
+	}
+	for prefix, found := range map[string]page{"/signals/": p.signalPage, "/problems/": p.problem} {
+		if rest, ok := strings.CutPrefix(path, prefix); ok && rest != "" {
+			return found, rest
+		}
+	}
+	return nil, ""
+}
+
 // rendered keeps the pages of one state: each is rendered when it is first asked for.
 type rendered struct {
-	state *view.State
-	pages sync.Map // path to *view.Document
+	site  site
+	pages sync.Map // path and query to *view.Document
+	count atomic.Int32
 }
 
-// Page returns the page at a path, or nil where there is none. Before the first load st is nil, and only what needs no data is
-// there.
-func (p *Pages) Page(st *view.State, address string) *view.Document {
-	if doc, ok := p.static[address]; ok {
-		return doc
+// maxRendered bounds how many pages of a state are kept. What is asked more variedly than that is rendered anew.
+const maxRendered = 1024
+
+// Page returns the page at an address, or nil where there is none. Before the first load only what needs no data is there. An error
+// that is a *view.Refusal is the visitor's; any other one is ours.
+func (p *Pages) Page(ctx context.Context, address *url.URL) (*view.Document, error) {
+	if doc, ok := p.static[address.Path]; ok {
+		return doc, nil
 	}
+	show, rest := p.route(address.Path)
+	if show == nil {
+		return nil, nil
+	}
+	s := p.site()
 	r := p.done.Load()
-	if r == nil || r.state != st {
-		r = &rendered{state: st}
+	if r == nil || r.site != s {
+		r = &rendered{site: s}
 		p.done.Store(r)
 	}
-	if doc, ok := r.pages.Load(address); ok {
-		return doc.(*view.Document)
+	query, err := url.ParseQuery(address.RawQuery)
+	if err != nil {
+		return nil, &view.Refusal{Code: view.CodeInvalidParameter, Detail: "The query is not well formed."}
 	}
-	doc := p.route(st, address)
-	if doc != nil {
-		r.pages.Store(address, doc)
+	name := address.Path + "?" + query.Encode()
+	if doc, ok := r.pages.Load(name); ok {
+		return doc.(*view.Document), nil
 	}
-	return doc
-}
-
-// route finds the page at a path. The paths that have one are as many as the signals and problems, so keeping them is bounded.
-func (p *Pages) route(st *view.State, address string) *view.Document {
-	if code, ok := strings.CutPrefix(address, "/problems/"); ok {
-		return p.problem(st, address, code)
+	doc, err := show(ctx, request{site: s, path: address.Path, rest: rest, query: query})
+	if doc != nil && err == nil && r.count.Add(1) <= maxRendered {
+		r.pages.Store(name, doc)
 	}
-	if st == nil {
-		return nil
-	}
-	if address == "/" {
-		return p.home(st, address)
-	}
-	id, ok := strings.CutPrefix(address, "/signals/")
-	if !ok {
-		return nil
-	}
-	id, isBrief := strings.CutSuffix(id, "/brief")
-	s := st.Signal(id)
-	switch {
-	case s == nil:
-		return nil
-	case isBrief:
-		return p.brief(st, address, s)
-	}
-	return p.signal(st, address, s)
+	return doc, err
 }
 
 // suffix ends the title of every page but the first.
 const suffix = " · Tidemark"
 
-func (p *Pages) home(st *view.State, address string) *view.Document {
-	l := p.layout(st, address)
-	l.Title = view.Product
-	l.Description = "Market signals from free public sources, each with its interval, its baseline and the data it rests on."
-	l.JSON = "/api/signals"
-	l.Body = st.Signals
-	return p.document("home", l, time.Time{})
-}
-
-func (p *Pages) signal(st *view.State, address string, s *view.Signal) *view.Document {
-	l := p.layout(st, address)
-	l.Title = s.Snapshot.Name + suffix
-	l.Description = firstSentence(s.Definition.Description)
-	l.JSON = "/api/signals/" + s.Definition.ID
-	l.JSONLD = embedJSON(s.Snapshot.JSONLD)
-	l.Disclaimer = s.Snapshot.Disclaimer
-	l.Body = s
-	var modified time.Time
-	if s.Snapshot.IngestedAt != nil {
-		modified = *s.Snapshot.IngestedAt
-	}
-	return p.document("signal", l, modified)
-}
-
-func (p *Pages) brief(st *view.State, address string, s *view.Signal) *view.Document {
-	l := p.layout(st, address)
-	l.Title = s.Snapshot.Name + ": brief" + suffix
-	l.Description = "What the signal says, how it is made and where it fails: " + s.Snapshot.Name + "."
-	l.Disclaimer = "" // the brief's own text ends with it
-	l.Body = struct {
-		Signal *view.Signal
-		HTML   template.HTML
-	}{s, markdown(s.Markdown)}
-	return p.document("brief", l, time.Time{})
-}
-
 // problem is the page that the type of a problem leads to. Hyphens are taken for underscores.
-func (p *Pages) problem(st *view.State, address, code string) *view.Document {
-	kind, ok := view.ProblemKindOf(strings.ReplaceAll(code, "-", "_"))
+func (p *Pages) problem(_ context.Context, r request) (*view.Document, error) {
+	kind, ok := view.ProblemKindOf(strings.ReplaceAll(r.rest, "-", "_"))
 	if !ok {
-		return nil
+		return nil, nil
 	}
-	l := p.layout(st, address)
-	l.Canonical = p.publicURL + "/problems/" + kind.Code
+	l := p.layout(r.site, "/problems/"+kind.Code)
 	l.Title = kind.Title + suffix
 	l.Description = kind.Meaning
 	l.Body = kind
-	return p.document("problem", l, time.Time{})
+	return p.document("problem", l, time.Time{}), nil
 }
 
 // Problem returns the HTML of a problem that happened.
-func (p *Pages) Problem(st *view.State, problem view.Problem) []byte {
-	l := p.layout(st, problem.Instance)
+func (p *Pages) Problem(problem view.Problem) []byte {
+	l := p.layout(p.site(), problem.Instance)
 	l.Canonical = "" // no address stands for an error
+	l.Hidden = true
 	l.Title = problem.Title + suffix
 	l.Description = problem.Detail
 	l.Body = problem

@@ -31,6 +31,10 @@ const (
 	CacheNever = "no-store"
 )
 
+// PagePolicy is the content security policy of a page: it loads nothing from elsewhere. The directives after the first do not fall back
+// to it.
+const PagePolicy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
 // compressFrom is the size in bytes from which a body is worth compressing.
 const compressFrom = 1 << 10
 

@@ -29,6 +29,11 @@ type ParameterError struct {
 	Detail  string `json:"detail"`
 }
 
+// Refusal is why something cannot be shown to the one who asks: an error with a code of the problems and a text for them.
+type Refusal struct{ Code, Detail string }
+
+func (r *Refusal) Error() string { return r.Code + ": " + r.Detail }
+
 // The problem codes. Once published, a code keeps its meaning.
 const (
 	CodeInvalidRequest      = "invalid_request"

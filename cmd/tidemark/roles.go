@@ -237,10 +237,6 @@ func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, w
 	if err != nil {
 		return err
 	}
-	site, err := pages.New(p.settings.BaseURL())
-	if err != nil {
-		return err
-	}
 	keys, err := p.newAccounts(db, log)
 	if err != nil {
 		return err
@@ -253,6 +249,12 @@ func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, w
 	published, err := view.NewPublications(view.PublicationsOptions{
 		Store: db, PublicURL: p.settings.BaseURL(), World: world, Now: now, Log: log,
 		Info: view.InfoOptions{Version: version, Commit: commit(), Tariff: keys.Tariff},
+	})
+	if err != nil {
+		return err
+	}
+	site, err := pages.New(pages.Options{
+		PublicURL: p.settings.BaseURL(), World: world, View: v, Record: record, Publications: published,
 	})
 	if err != nil {
 		return err
