@@ -21,7 +21,7 @@ run: ## Start everything on made-up data and say where to look
 
 .PHONY: test
 test: ## Check everything, as CI does
-	@tools/check.sh deps modules vet format lint race contracts e2e-payments fuzz
+	@tools/check.sh deps modules vet format lint race contracts e2e-payments conformance fuzz
 
 .PHONY: deps
 deps: ## Make sure that PostgreSQL and Redis are on this machine
@@ -59,6 +59,10 @@ contracts: ## Attest on the contracts that EAS publishes, and compile ours again
 .PHONY: e2e-payments
 e2e-payments: $(GETH) ## Pay by request with the clients that the x402 project publishes, on go-ethereum's node
 	@tools/e2e-payments.sh $(GETH)
+
+.PHONY: conformance
+conformance: ## Hold the running program to the suites that others publish for its contracts (with npm)
+	@tools/conformance.sh
 
 .PHONY: bench
 bench: ## Measure against what others make of the same work, side by side

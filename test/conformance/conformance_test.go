@@ -1,0 +1,138 @@
+// Package conformance holds the running program to the suites that others publish for its contracts. `make conformance` installs what
+// they need and runs this; go test alone skips it. A suite is a step: to add one, add its package to npm/package.json and a line to
+// steps.
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"tidemark/test/program"
+)
+
+var (
+	npmFlag  = flag.String("npm", "", "the folder with the suites' packages, installed")
+	nodeFlag = flag.String("node", "", "the Node that runs them")
+)
+
+// steps are the suites, in the order in which they begin. They share the sandbox and run side by side.
+var steps = []struct {
+	name string
+	run  func(*testing.T, *stand)
+}{}
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if *npmFlag == "" {
+		os.Exit(m.Run())
+	}
+	remove := program.Build()
+	status := m.Run()
+	remove()
+	os.Exit(status)
+}
+
+func TestConformance(t *testing.T) {
+	if *npmFlag == "" {
+		t.Skip("make conformance runs this, with packages of npm")
+	}
+	s := start(t)
+	for _, step := range steps {
+		t.Run(step.name, func(t *testing.T) {
+			t.Parallel()
+			step.run(t, s)
+		})
+	}
+}
+
+// stand is a sandbox that has something of everything: signals, picks, research, a portfolio, events.
+type stand struct {
+	// url is its public address, without a slash at the end.
+	url string
+}
+
+// days is how far back the sandbox begins: a few picks, and more than a weekly digest.
+const days = "12"
+
+// start runs the program and waits until it has lived through some days.
+func start(t *testing.T) *stand {
+	t.Helper()
+	dir := program.Folder(t)
+	p := program.Start(t, program.Options{Dir: dir, Env: []string{
+		"ADDR=127.0.0.1:0", "STATE_DIR=" + filepath.Join(dir, "state"), "DATABASE_URL=", "REDIS_URL=", "HOME=" + dir, "LOG_LEVEL=error",
+		"RATE_LIMIT=off", "REGISTER_LIMIT=off", "MCP_RATE_LIMIT=off",
+	}}, "up", "--world=sandbox", "--sandbox-days="+days)
+	s := &stand{}
+	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
+	began := time.Now()
+	program.Until(t, time.Minute, "the sandbox says where it listens", func() (bool, string) {
+		select {
+		case <-p.Done:
+			t.Fatalf("it has ended:\n%s", p.Output())
+		default:
+		}
+		s.url = address.FindString(p.Output())
+		return s.url != "" && strings.Contains(p.Output(), "Ctrl-C"), "it wrote nothing of the kind"
+	})
+	program.Until(t, 4*time.Minute, "there are signals, picks, and all that is written around them", func() (bool, string) {
+		var signals struct{ Count int }
+		var record struct {
+			Length int `json:"chain_length"`
+		}
+		err := errors.Join(s.get(t.Context(), "/readyz", nil), s.get(t.Context(), "/api/signals", &signals),
+			s.get(t.Context(), "/api/v1/verify/picks?limit=1", &record))
+		return err == nil && signals.Count == 6 && record.Length >= 6,
+			fmt.Sprint(err, signals.Count, record)
+	})
+	t.Logf("the sandbox at %s is filled after %s", s.url, time.Since(began).Round(time.Second))
+	return s
+}
+
+// get reads what is at a path into a value, which may be nil.
+func (s *stand) get(ctx context.Context, path string, into any) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+path, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("GET %s: %s", path, resp.Status)
+	}
+	if into == nil {
+		return nil
+	}
+	return json.NewDecoder(resp.Body).Decode(into)
+}
+
+// node runs a program of the installed packages to its end, in their folder, and returns what it wrote and whether it was content. The
+// script is a path below node_modules.
+func (s *stand) node(t *testing.T, script string, args ...string) (output string, ok bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, *nodeFlag, append([]string{filepath.Join("node_modules", script)}, args...)...)
+	cmd.Dir = *npmFlag
+	// What the packages start themselves is of the same Node, keeps its files in the test's folder and asks nobody for a newer version.
+	cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(*nodeFlag)+string(os.PathListSeparator)+os.Getenv("PATH"), "HOME="+t.TempDir(),
+		"NO_COLOR=1", "CI=1")
+	out, err := cmd.CombinedOutput()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		t.Fatalf("%s: %v", script, err)
+	}
+	return string(out), err == nil
+}
