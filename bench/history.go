@@ -37,10 +37,12 @@ var now = time.Date(2026, time.March, 2, 0, 0, 0, 0, time.UTC)
 
 // stand is a database with one signal's history in it, and the API on a listener.
 type stand struct {
-	def    signals.Definition
-	db     *postgres.DB
-	url    string
-	client *http.Client
+	def signals.Definition
+	db  *postgres.DB
+	// dir is for files, server the database's address.
+	dir, server string
+	url         string
+	client      *http.Client
 }
 
 // withStand runs f on a stand with a history of so many points.
@@ -74,7 +76,7 @@ func withStand(ctx context.Context, points int, f func(context.Context, *stand) 
 	if !ok {
 		return errors.New("the catalog has no crack spread")
 	}
-	s := &stand{def: def, client: &http.Client{Transport: &http.Transport{DisableCompression: true}}}
+	s := &stand{def: def, dir: dir, server: server.URL(), client: &http.Client{Transport: &http.Transport{DisableCompression: true}}}
 	if err := fill(ctx, worker, s.def, points); err != nil {
 		return err
 	}

@@ -22,6 +22,8 @@ var targets = []struct {
 	id, what string
 	run      func(ctx context.Context, m *meter) error
 }{
+	{"P1", "the newest snapshot from an API process, against nginx with the same bytes in a file", latestSnapshot},
+	{"P2", "how long after its commit a change is answered", changeVisible},
 	{"P3", "the latest history as JSON, against COPY of the same query to nowhere", latestHistory},
 	{"P4", "the history as of an instant as CSV, against COPY of the same query to nowhere", pastHistory},
 	{"P5", "a history loaded page by page from a local server, against psql's \\copy of its rows; and P6, the same again", loads},

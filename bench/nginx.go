@@ -24,6 +24,7 @@ func findNginx() (string, error) {
 
 const nginxConfig = `
 daemon off;
+worker_processes auto;
 pid DIR/nginx.pid;
 error_log DIR/nginx.log;
 events {}
@@ -31,6 +32,7 @@ http {
 	access_log off;
 	sendfile on;
 	tcp_nopush on;
+	keepalive_requests 1000000000;
 	default_type application/json;
 	client_body_temp_path DIR/nginx-body;
 	proxy_temp_path DIR/nginx-proxy;
@@ -44,24 +46,24 @@ http {
 }
 `
 
-// startNginx serves a folder, and returns the address and what ends it.
-func startNginx(ctx context.Context, program, dir, files string) (address string, stop func(), err error) {
+// startNginx serves a folder, and returns the address, the process and what ends it.
+func startNginx(ctx context.Context, program, dir, files string) (address string, pid int, stop func(), err error) {
 	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
-		return "", nil, err
+		return "", 0, nil, err
 	}
 	address = ln.Addr().String()
 	if err := ln.Close(); err != nil {
-		return "", nil, err
+		return "", 0, nil, err
 	}
 	config := filepath.Join(dir, "nginx.conf")
 	text := strings.NewReplacer("DIR", dir, "ADDRESS", address, "FILES", files).Replace(nginxConfig)
 	if err := os.WriteFile(config, []byte(text), 0o644); err != nil { //nolint:gosec // nginx's workers run as another user
-		return "", nil, err
+		return "", 0, nil, err
 	}
 	cmd := exec.CommandContext(ctx, program, "-p", dir, "-c", config) //nolint:gosec // our own
 	if err := cmd.Start(); err != nil {
-		return "", nil, err
+		return "", 0, nil, err
 	}
 	stop = func() {
 		_ = cmd.Process.Signal(os.Interrupt)
@@ -70,16 +72,16 @@ func startNginx(ctx context.Context, program, dir, files string) (address string
 	for range 500 {
 		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
 		if err == nil {
-			return "http://" + address, stop, conn.Close()
+			return "http://" + address, cmd.Process.Pid, stop, conn.Close()
 		}
 		select {
 		case <-ctx.Done():
 			stop()
-			return "", nil, ctx.Err()
+			return "", 0, nil, ctx.Err()
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
 	stop()
 	said, _ := os.ReadFile(filepath.Join(dir, "nginx.log"))
-	return "", nil, fmt.Errorf("nginx does not answer: %s", said)
+	return "", 0, nil, fmt.Errorf("nginx does not answer: %s", said)
 }

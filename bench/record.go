@@ -290,7 +290,7 @@ func (s *recordStand) against(ctx context.Context, m *meter, program, ours strin
 			return err
 		}
 	}
-	theirs, stop, err := startNginx(ctx, program, s.dir, files)
+	theirs, _, stop, err := startNginx(ctx, program, s.dir, files)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,352 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tidemark/api/view"
+	"tidemark/internal/postgres"
+	"tidemark/signals"
+	"tidemark/workers/task"
+)
+
+const (
+	// latestClients ask at once, each on a connection of its own.
+	latestClients = 64
+	// latestTime is how long each server is asked in a round, latestRounds how often, after one round that does not count.
+	latestTime, latestRounds = 4 * time.Second, 7
+	// changes is how many snapshots are committed, one after the other, and changeLimit what the 99th percentile may be.
+	changes, changeLimit = 500, 10 * time.Millisecond
+	// clockTick is Linux's unit of the times in /proc/PID/stat.
+	clockTick = 10 * time.Millisecond
+)
+
+// latestSnapshot measures P1: the newest snapshot of a signal, from an API process as it is run, against nginx with the same bytes in
+// a file. The load comes from wrk, which costs less than either.
+func latestSnapshot(ctx context.Context, m *meter) error {
+	nginx, err := findNginx()
+	if err != nil {
+		m.say("  not measured: %v", err)
+		return nil
+	}
+	wrk, err := exec.LookPath("wrk")
+	if err != nil {
+		m.say("  not measured: there is no wrk on this machine; on Debian: apt-get install wrk")
+		return nil //nolint:nilerr // it is said, and the others go on
+	}
+	return withStand(ctx, fortyYears, func(ctx context.Context, s *stand) error {
+		ours, err := s.startAPI(ctx)
+		if err != nil {
+			return err
+		}
+		defer ours.stop()
+		b := &latestBench{meter: m, wrk: wrk}
+		return b.run(ctx, s, nginx, ours)
+	})
+}
+
+type latestBench struct {
+	*meter
+
+	wrk string
+}
+
+// latestSide is one of the two servers, and what was measured of it: requests a second, and CPU time a request.
+type latestSide struct {
+	name, url string
+	pid       int
+	rates     []float64
+	costs     []time.Duration
+}
+
+func (b *latestBench) run(ctx context.Context, s *stand, nginx string, ours *apiProcess) error {
+	files := filepath.Join(s.dir, "files")
+	if err := os.Mkdir(files, 0o755); err != nil {
+		return err
+	}
+	body, _, err := ours.latest(ctx, s.client)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(files, "latest"), body, 0o644); err != nil { //nolint:gosec // nginx's workers run as another user
+		return err
+	}
+	address, pid, stop, err := startNginx(ctx, nginx, s.dir, files)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	us := &latestSide{name: "ours", url: ours.url, pid: ours.cmd.Process.Pid}
+	them := &latestSide{name: "nginx", url: address + "/latest", pid: pid}
+	for round := range latestRounds + 1 {
+		for _, side := range []*latestSide{us, them} {
+			if err := b.round(ctx, side, round > 0); err != nil {
+				return err
+			}
+		}
+	}
+	for _, side := range []*latestSide{us, them} {
+		memory, err := resident(side.pid)
+		if err != nil {
+			return err
+		}
+		b.say("  %-8s %10.0f requests/s  %6.1f µs of CPU a request  %6.1f MB resident", side.name, middle(side.rates),
+			float64(middle(side.costs).Nanoseconds())/1e3, float64(memory)/1e6)
+	}
+	rate, cost := middle(us.rates)/middle(them.rates), middle(us.costs).Seconds()/middle(them.costs).Seconds()
+	b.say("  %-38s ratio %6.2f  target >= 0.80  %s", fmt.Sprintf("requests/s, answers of %d bytes", len(body)), rate, verdict(rate >= 0.8))
+	b.say("  %-38s ratio %6.2f  target <= 1.35  %s", "CPU a request", cost, verdict(cost <= 1.35))
+	return nil
+}
+
+var (
+	wrkRequests = regexp.MustCompile(`(\d+) requests in`)
+	wrkFailed   = regexp.MustCompile(`Non-2xx or 3xx responses: (\d+)|Socket errors: (.*)`)
+)
+
+func (b *latestBench) round(ctx context.Context, side *latestSide, counts bool) error {
+	before, err := cpuTime(side.pid)
+	if err != nil {
+		return err
+	}
+	var out []byte
+	took, err := b.once(func() (err error) {
+		args := []string{"-t1", "-c" + strconv.Itoa(latestClients), "-d" + strconv.Itoa(int(latestTime.Seconds())) + "s", side.url}
+		out, err = exec.CommandContext(ctx, b.wrk, args...).CombinedOutput() //nolint:gosec // our own
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("wrk: %w: %s", err, out)
+	}
+	after, err := cpuTime(side.pid)
+	if err != nil {
+		return err
+	}
+	if failed := wrkFailed.Find(out); failed != nil {
+		return fmt.Errorf("%s: %s", side.name, failed)
+	}
+	found := wrkRequests.FindSubmatch(out)
+	if found == nil {
+		return fmt.Errorf("wrk says: %s", out)
+	}
+	n, err := strconv.Atoi(string(found[1]))
+	if err != nil || n == 0 {
+		return fmt.Errorf("%s answered nothing", side.name)
+	}
+	if counts {
+		side.rates = append(side.rates, float64(n)/took.Seconds())
+		side.costs = append(side.costs, (after-before)/time.Duration(n))
+	}
+	return nil
+}
+
+// middle is the median.
+func middle[T float64 | time.Duration](of []T) T {
+	slices.Sort(of)
+	return of[len(of)/2]
+}
+
+// changeVisible measures P2: how long after the commit of a snapshot the API process answers with it.
+func changeVisible(ctx context.Context, m *meter) error {
+	return withStand(ctx, fortyYears, func(ctx context.Context, s *stand) error {
+		ours, err := s.startAPI(ctx)
+		if err != nil {
+			return err
+		}
+		defer ours.stop()
+		worker, err := postgres.Open(ctx, s.server, postgres.RoleWorker)
+		if err != nil {
+			return err
+		}
+		defer worker.Close()
+		waits := make([]time.Duration, changes)
+		for i := range waits {
+			if waits[i], err = s.change(ctx, m, worker, ours, i); err != nil {
+				return err
+			}
+		}
+		slices.Sort(waits)
+		p99 := waits[len(waits)*99/100]
+		m.say("  %d commits: visible after %.1f ms (median), %.1f ms (p99), %.1f ms (longest)  target p99 <= %d ms  %s", changes,
+			milliseconds(waits[len(waits)/2]), milliseconds(p99), milliseconds(waits[len(waits)-1]), changeLimit.Milliseconds(), verdict(p99 <= changeLimit))
+		return nil
+	})
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }
+
+// change commits another value, and returns how long after the commit the API answers with it.
+func (s *stand) change(ctx context.Context, m *meter, worker *postgres.DB, ours *apiProcess, i int) (time.Duration, error) {
+	_, tag, err := ours.latest(ctx, s.client)
+	if err != nil {
+		return 0, err
+	}
+	observed := now.AddDate(0, 0, -1-revisions)
+	value := 20 + float64(i)
+	snap := postgres.Snapshot{
+		Signal: s.def.ID, At: now.Add(time.Duration(i) * time.Minute), Status: signals.StatusLive, Cause: "bench", ObservedAt: &observed,
+		KnownAt: &observed, Value: &value, Synthetic: true, CodeVersion: "bench",
+	}
+	track := signals.Track{{ObservedAt: observed, KnownAt: observed, Value: value, Lo: value - 1, Hi: value + 1, Baseline: 20, Scale: 1, N: 105}}
+	if err := worker.SaveSnapshot(ctx, task.Fence{}, snap, track); err != nil {
+		return 0, err
+	}
+	committed := m.now()
+	for m.now().Sub(committed) < 10*time.Second {
+		_, seen, err := ours.latest(ctx, s.client)
+		if err != nil {
+			return 0, err
+		}
+		if seen != tag {
+			return m.now().Sub(committed), nil
+		}
+	}
+	return 0, fmt.Errorf("commit %d is not visible after 10 s", i)
+}
+
+// apiProcess is `tidemark api` on a stand's database.
+type apiProcess struct {
+	// url is the address of the newest snapshot.
+	url string
+	cmd *exec.Cmd
+	out bytes.Buffer
+}
+
+// startAPI builds and starts the program, and waits until it is ready.
+func (s *stand) startAPI(ctx context.Context) (*apiProcess, error) {
+	binary := filepath.Join(s.dir, "tidemark")
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", binary, "tidemark/cmd/tidemark").CombinedOutput(); err != nil { //nolint:gosec // our own
+		return nil, fmt.Errorf("build the program: %w: %s", err, out)
+	}
+	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	address := ln.Addr().String()
+	if err := ln.Close(); err != nil {
+		return nil, err
+	}
+	p := &apiProcess{url: "http://" + address + "/api/signals/" + s.def.ID, cmd: exec.CommandContext(ctx, binary, "api", "--world="+view.WorldSandbox)} //nolint:gosec // our own
+	p.cmd.Env = []string{"DATABASE_URL=" + s.server, "ADDR=" + address, "STATE_DIR=" + s.dir, "LOG_FORMAT=text"}
+	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.out
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	for range 1000 {
+		if resp, err := s.client.Get("http://" + address + "/readyz"); err == nil { //nolint:noctx // it has an end of its own
+			_ = resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				return p, nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			p.stop()
+			return nil, ctx.Err()
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	p.stop()
+	return nil, fmt.Errorf("tidemark api is not ready after 10 s: %s", p.out.String())
+}
+
+func (p *apiProcess) stop() {
+	_ = p.cmd.Process.Signal(os.Interrupt)
+	_ = p.cmd.Wait()
+}
+
+// latest returns the newest snapshot, and its entity tag.
+func (p *apiProcess) latest(ctx context.Context, client *http.Client) (body []byte, tag string, err error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url, http.NoBody)
+	if err != nil {
+		return nil, "", err
+	}
+	resp, err := client.Do(r)
+	if err != nil {
+		return nil, "", err
+	}
+	body, err = io.ReadAll(resp.Body)
+	if err = errors.Join(err, resp.Body.Close()); err != nil {
+		return nil, "", err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, "", fmt.Errorf("the newest snapshot: %s: %s", resp.Status, body)
+	}
+	return body, resp.Header.Get("ETag"), nil
+}
+
+// cpuTime is what a process and its children have used, in user and in kernel mode.
+func cpuTime(pid int) (time.Duration, error) {
+	var sum time.Duration
+	found := false
+	all, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return 0, err
+	}
+	for _, file := range all {
+		text, err := os.ReadFile(file) //nolint:gosec // of /proc
+		if err != nil {
+			continue // it has ended
+		}
+		id, rest, ok := strings.Cut(string(text), " (")
+		fields := strings.Fields(rest[strings.LastIndexByte(rest, ')')+1:]) // a name may hold anything
+		if !ok || len(fields) < 13 || id != strconv.Itoa(pid) && fields[1] != strconv.Itoa(pid) {
+			continue
+		}
+		found = true
+		for _, f := range fields[11:13] {
+			ticks, err := strconv.Atoi(f)
+			if err != nil {
+				return 0, fmt.Errorf("%s: %w", file, err)
+			}
+			sum += time.Duration(ticks) * clockTick
+		}
+	}
+	if !found {
+		return 0, fmt.Errorf("process %d is not in /proc", pid)
+	}
+	return sum, nil
+}
+
+// resident is how many bytes of memory a process and its children hold.
+func resident(pid int) (int, error) {
+	all, err := filepath.Glob("/proc/[0-9]*/status")
+	if err != nil {
+		return 0, err
+	}
+	sum := 0
+	for _, file := range all {
+		text, err := os.ReadFile(file) //nolint:gosec // of /proc
+		if err != nil {
+			continue // it has ended
+		}
+		fields := map[string]string{}
+		for line := range strings.Lines(string(text)) {
+			if name, value, ok := strings.Cut(line, ":"); ok {
+				fields[name] = strings.TrimSpace(value)
+			}
+		}
+		if me := strconv.Itoa(pid); fields["Pid"] != me && fields["PPid"] != me {
+			continue
+		}
+		kb, err := strconv.Atoi(strings.TrimSuffix(fields["VmRSS"], " kB"))
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", file, err)
+		}
+		sum += kb << 10
+	}
+	return sum, nil
+}
