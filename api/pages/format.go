@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/extension"
@@ -16,10 +18,17 @@ import (
 var functions = template.FuncMap{
 	"number":  number,
 	"signed":  signed,
-	"instant": instant,
-	"rfc3339": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+	"instant": func(t any) string { return instant(timeOf(t)) },
+	"rfc3339": func(t any) string { return timeOf(t).UTC().Format(time.RFC3339) },
 	"hours":   hours,
-	"short":   func(sha256 string) string { return sha256[:min(len(sha256), 12)] },
+	"percent": percent,
+	// known and knownSigned are number and signed of a value that is NaN where it is unknown.
+	"known":       func(v float64) string { return number(finite(v)) },
+	"knownSigned": func(v float64) string { return signed(finite(v)) },
+	// words reads a machine name as words: same_week_5y_mean.
+	"words":         func(name string) string { return strings.ReplaceAll(name, "_", " ") },
+	"firstSentence": firstSentence,
+	"sentence":      sentence,
 }
 
 const unknown = "unknown"
@@ -67,6 +76,28 @@ func signed(f *float64) string {
 	return "+" + s
 }
 
+// percent writes a share in percent with one decimal.
+func percent(f *float64) string {
+	if f == nil {
+		return unknown
+	}
+	return strconv.FormatFloat(*f, 'f', 1, 64) + " %"
+}
+
+// finite is nil where a number is unknown.
+func finite(v float64) *float64 {
+	if math.IsNaN(v) {
+		return nil
+	}
+	return &v
+}
+
+// sentence begins with a capital letter.
+func sentence(s string) string {
+	r, n := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(r)) + s[n:]
+}
+
 // instant writes a time with its zone, and a midnight as the day that it stands for.
 func instant(t time.Time) string {
 	u := t.UTC()
@@ -74,6 +105,14 @@ func instant(t time.Time) string {
 		return u.Format(time.DateOnly)
 	}
 	return u.Format("2006-01-02 15:04 UTC")
+}
+
+// timeOf is a time.Time, or what a pointer to one leads to.
+func timeOf(t any) time.Time {
+	if p, ok := t.(*time.Time); ok {
+		return *p
+	}
+	return t.(time.Time)
 }
 
 // hours writes a number of seconds in hours, or in days where it is some.

@@ -2,6 +2,7 @@ package pages
 
 import (
 	"context"
+	"fmt"
 	"html/template"
 	"strings"
 	"time"
@@ -9,21 +10,8 @@ import (
 	"tidemark/api/view"
 )
 
-// home is the first page: the catalog.
-func (p *Pages) home(_ context.Context, r request) (*view.Document, error) {
-	if r.signals == nil {
-		return nil, nil
-	}
-	l := p.layout(r.site, "/")
-	l.Title = view.Product
-	l.Description = "Market signals from free public sources, each with its interval, its baseline and the data it rests on."
-	l.JSON = "/api/signals"
-	l.Body = r.signals.Signals
-	return p.document("home", l, time.Time{}), nil
-}
-
 // signalPage is the page of a signal, or its brief.
-func (p *Pages) signalPage(_ context.Context, r request) (*view.Document, error) {
+func (p *Pages) signalPage(ctx context.Context, r request) (*view.Document, error) {
 	if r.signals == nil {
 		return nil, nil
 	}
@@ -35,22 +23,129 @@ func (p *Pages) signalPage(_ context.Context, r request) (*view.Document, error)
 	case isBrief:
 		return p.brief(r, s), nil
 	}
-	return p.signal(r, s), nil
+	return p.signal(ctx, r, s)
 }
 
-func (p *Pages) signal(r request, s *view.Signal) *view.Document {
+// signalBody is what the page of a signal shows.
+type signalBody struct {
+	Signal   *view.Signal
+	Snapshot view.SignalSnapshot
+	// AsOf is the day at whose end it is looked at, empty for now; Today bounds the days that can be asked for.
+	AsOf, Today string
+	Range       string
+	Ranges      []choice
+	Plots       signalPlots
+	Backtest    *backtestBody
+	Citation    string
+}
+
+// choice is one of several views of a page.
+type choice struct {
+	Name, Title, Address string
+	Chosen               bool
+}
+
+func (p *Pages) signal(ctx context.Context, r request, s *view.Signal) (*view.Document, error) {
+	asOf, err := r.day("as_of", p.o.View.Now())
+	if err != nil {
+		return nil, err
+	}
+	body := signalBody{Signal: s, Snapshot: s.Snapshot, Today: p.o.View.Now().UTC().Format(time.DateOnly)}
+	if !asOf.IsZero() {
+		past, err := p.o.View.SnapshotAsOf(ctx, s, endOf(asOf))
+		if err != nil {
+			return nil, err
+		}
+		if past == nil {
+			return nil, &view.Refusal{Code: view.CodeNotFound, Detail: "Nothing was known of this signal on " + asOf.Format(time.DateOnly) + "."}
+		}
+		body.Snapshot, body.AsOf = *past, asOf.Format(time.DateOnly)
+	}
+	names := rangesOf(s.Definition.Frequency)
+	if body.Range, err = r.one("range", defaultRange(s.Definition.Frequency), names...); err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		body.Ranges = append(body.Ranges, choice{name, rangeTitles[name], signalAddress(r.path, name, body.AsOf), name == body.Range})
+	}
+	if body.Plots, err = p.plotSignal(ctx, body, asOf); err != nil {
+		return nil, err
+	}
+	body.Backtest = newBacktestBody(body.Snapshot)
+	body.Citation = citation(body.Snapshot)
+
 	l := p.layout(r.site, r.path)
 	l.Title = s.Snapshot.Name + suffix
 	l.Description = firstSentence(s.Definition.Description)
 	l.JSON = "/api/signals/" + s.Definition.ID
 	l.JSONLD = embedJSON(s.Snapshot.JSONLD)
 	l.Disclaimer = s.Snapshot.Disclaimer
-	l.Body = s
+	l.Scripts = []string{p.staticAddress("plot.js")}
+	l.Body = body
 	var modified time.Time
-	if s.Snapshot.IngestedAt != nil {
+	if s.Snapshot.IngestedAt != nil && asOf.IsZero() {
 		modified = *s.Snapshot.IngestedAt
 	}
-	return p.document("signal", l, modified)
+	return p.document("signal", l, modified), nil
+}
+
+// signalAddress is the page of a signal with a range, as it was at the end of a day.
+func signalAddress(path, name, asOf string) string {
+	address := path + "?range=" + name
+	if asOf != "" {
+		address += "&as_of=" + asOf
+	}
+	return address
+}
+
+// endOf is the last microsecond of a day, as the API counts one.
+func endOf(day time.Time) time.Time { return day.AddDate(0, 0, 1).Add(-time.Microsecond) }
+
+var rangeTitles = map[string]string{"3m": "three months", "1y": "one year", "5y": "five years", "20y": "twenty years", "all": "everything"}
+
+// rangesOf are the stretches of time that a signal of a frequency is shown over.
+func rangesOf(frequency string) []string {
+	if frequency == "monthly" {
+		return []string{"1y", "5y", "20y", "all"}
+	}
+	return []string{"3m", "1y", "5y", "all"}
+}
+
+func defaultRange(frequency string) string {
+	if frequency == "monthly" {
+		return "5y"
+	}
+	return "1y"
+}
+
+// beginning is where a range that ends at an instant begins, zero for everything.
+func beginning(name string, end time.Time) time.Time {
+	switch name {
+	case "3m":
+		return end.AddDate(0, -3, 0)
+	case "1y":
+		return end.AddDate(-1, 0, 0)
+	case "5y":
+		return end.AddDate(-5, 0, 0)
+	case "20y":
+		return end.AddDate(-20, 0, 0)
+	}
+	return time.Time{}
+}
+
+// citation is how the signal is cited as it is shown.
+func citation(s view.SignalSnapshot) string {
+	at := "no data yet"
+	year := ""
+	if s.AsOf != nil {
+		at = "as of " + s.AsOf.Format(time.RFC3339)
+		year = fmt.Sprintf(" (%d)", s.AsOf.Year())
+	}
+	kind := "data set"
+	if s.Synthetic {
+		kind = "synthetic data set"
+	}
+	return fmt.Sprintf("Tidemark%s. %s [%s %s], %s. %s", year, s.Name, kind, s.ID, at, s.PageURL)
 }
 
 func (p *Pages) brief(r request, s *view.Signal) *view.Document {
@@ -58,9 +153,12 @@ func (p *Pages) brief(r request, s *view.Signal) *view.Document {
 	l.Title = s.Snapshot.Name + ": brief" + suffix
 	l.Description = "What the signal says, how it is made and where it fails: " + s.Snapshot.Name + "."
 	l.Disclaimer = "" // the brief's own text ends with it
+	points := s.History.Points(beginning("5y", s.History.Last()))
 	l.Body = struct {
-		Signal *view.Signal
-		HTML   template.HTML
-	}{s, markdown(s.Markdown)}
+		Signal   *view.Signal
+		Snapshot view.SignalSnapshot
+		Plots    signalPlots
+		HTML     template.HTML
+	}{s, s.Snapshot, plotHistory(s.Snapshot, points, rangeTitles["5y"]), markdown(s.Markdown)}
 	return p.document("brief", l, time.Time{})
 }

@@ -55,24 +55,22 @@ func (v *View) stored(ctx context.Context, q postgres.HistoryQuery) iter.Seq2[po
 // AsOf answers with what was said of a signal at an instant that has come. An error that is postgres.ErrNotFound tells that nothing
 // was, one that is postgres.ErrUnavailable that the database is away.
 func (v *View) AsOf(ctx context.Context, s *Signal, at time.Time) (*Document, error) {
-	var doc *Document
-	err := v.asking(ctx, func(ctx context.Context) error {
-		stored, err := v.o.Store.SnapshotAsOf(ctx, s.Definition.ID, at)
-		if err != nil {
-			return err
-		}
-		body, err := Encode(v.o.snapshot(s.Definition, &stored, at))
-		if err != nil {
-			return err
-		}
-		var known time.Time
-		if stored.KnownAt != nil {
-			known = *stored.KnownAt
-		}
-		doc = NewDocument(TypeJSON, CachePublic, body, known)
-		return nil
-	})
-	return doc, err
+	snapshot, err := v.SnapshotAsOf(ctx, s, at)
+	if err != nil {
+		return nil, err
+	}
+	if snapshot == nil {
+		return nil, postgres.ErrNotFound
+	}
+	body, err := Encode(snapshot)
+	if err != nil {
+		return nil, err
+	}
+	var known time.Time
+	if snapshot.IngestedAt != nil {
+		known = *snapshot.IngestedAt
+	}
+	return NewDocument(TypeJSON, CachePublic, body, known), nil
 }
 
 // Vintages lists the instants at which a signal's history became another one.

@@ -66,9 +66,10 @@ var table = []row{
 		"series, equity, calendar, signals, picks, chain, accounts, internal/postgres",
 		"ingest, workers, scheduler, chain/base, asynq",
 	},
+	{"api/pages/plot", nothing, "net/http, database drivers, os/exec, other modules"},
 	{
 		"api/mcp, api/pages",
-		"api/view, signals, picks, chain, accounts, accounts/stripe, internal/telemetry",
+		"api/view, api/pages/plot, signals, picks, chain, accounts, accounts/stripe, internal/telemetry",
 		"ingest, workers, scheduler, chain/base, asynq",
 	},
 	{

@@ -1,0 +1,192 @@
+package plot
+
+import (
+	"math"
+	"strings"
+)
+
+// Line joins points in ascending x. Where y is NaN, and where neighbours are further apart than MaxGap seconds, it is interrupted; a
+// MaxGap of zero is never.
+type Line struct {
+	Class  string
+	X, Y   []float64
+	MaxGap float64
+}
+
+func (l Line) bounds() (lo, hi float64) { return extent(l.Y) }
+
+func (l Line) draw(b *strings.Builder, s scale) {
+	path(b, "line "+l.Class, s, pieces(l.X, l.MaxGap, l.Y), func(i int) (x, y float64) { return l.X[i], l.Y[i] }, nil)
+}
+
+// Band fills what lies between two lines.
+type Band struct {
+	Class     string
+	X, Lo, Hi []float64
+	MaxGap    float64
+}
+
+func (m Band) bounds() (lo, hi float64) {
+	lo, _ = extent(m.Lo)
+	_, hi = extent(m.Hi)
+	return lo, hi
+}
+
+func (m Band) draw(b *strings.Builder, s scale) {
+	path(b, "band "+m.Class, s, pieces(m.X, m.MaxGap, m.Lo, m.Hi),
+		func(i int) (x, y float64) { return m.X[i], m.Hi[i] }, func(i int) (x, y float64) { return m.X[i], m.Lo[i] })
+}
+
+// Area fills what lies between a line and a value.
+type Area struct {
+	Class string
+	X, Y  []float64
+	Base  float64
+}
+
+func (m Area) bounds() (lo, hi float64) {
+	lo, hi = extent(m.Y)
+	return widen(lo, hi, m.Base)
+}
+
+func (m Area) draw(b *strings.Builder, s scale) {
+	path(b, "area "+m.Class, s, pieces(m.X, 0, m.Y),
+		func(i int) (x, y float64) { return m.X[i], m.Y[i] }, func(i int) (x, y float64) { return m.X[i], m.Base })
+}
+
+// Bars stand on a value. Each is Width seconds wide, around its x.
+type Bars struct {
+	Class string
+	X, Y  []float64
+	Base  float64
+	Width float64
+}
+
+func (m Bars) bounds() (lo, hi float64) {
+	lo, hi = extent(m.Y)
+	return widen(lo, hi, m.Base)
+}
+
+func (m Bars) draw(b *strings.Builder, s scale) {
+	b.WriteString(`<path class="bars ` + m.Class + `" d="`)
+	for i, v := range m.Y {
+		if v != v {
+			continue
+		}
+		left, right := number(max(s.x(m.X[i]-m.Width/2), 0)), number(min(s.x(m.X[i]+m.Width/2), inner))
+		b.WriteString("M" + left + " " + number(s.y(m.Base)) + "V" + number(s.y(v)) + "H" + right + "V" + number(s.y(m.Base)) + "Z")
+	}
+	b.WriteString(`"/>`)
+}
+
+// extent is the least and the greatest of some values, NaN where there is none.
+func extent(list []float64) (lo, hi float64) {
+	lo, hi = math.NaN(), math.NaN()
+	for _, v := range list {
+		lo, hi = widen(lo, hi, v)
+	}
+	return lo, hi
+}
+
+// pieces are the stretches of indices, the end excluded, that are to be joined.
+func pieces(x []float64, maxGap float64, columns ...[]float64) [][2]int {
+	var out [][2]int
+	from := -1
+	for i := range x {
+		known := true
+		for _, c := range columns {
+			known = known && c[i] == c[i]
+		}
+		if from >= 0 && (!known || maxGap > 0 && x[i]-x[i-1] > maxGap) {
+			out = append(out, [2]int{from, i})
+			from = -1
+		}
+		if known && from < 0 {
+			from = i
+		}
+	}
+	if from >= 0 {
+		out = append(out, [2]int{from, len(x)})
+	}
+	return out
+}
+
+// path draws stretches: there along one line, and back along another one where there is one. A point that stands alone is a short line.
+func path(b *strings.Builder, class string, s scale, list [][2]int, there, back func(i int) (x, y float64)) {
+	b.WriteString(`<path class="` + strings.TrimSpace(class) + `" d="`)
+	point := func(command string, x, y float64) { b.WriteString(command + number(s.x(x)) + " " + number(s.y(y))) }
+	for _, p := range list {
+		for i := p[0]; i < p[1]; i++ {
+			command := "L"
+			if i == p[0] {
+				command = "M"
+			}
+			x, y := there(i)
+			point(command, x, y)
+		}
+		if back == nil {
+			if p[1]-p[0] == 1 {
+				b.WriteString("h.1")
+			}
+			continue
+		}
+		for i := p[1] - 1; i >= p[0]; i-- {
+			x, y := back(i)
+			point("L", x, y)
+		}
+		b.WriteString("Z")
+	}
+	b.WriteString(`"/>`)
+}
+
+// Reduce keeps of many points those that can be seen: of each of so many stretches of x the first and the last, the least and the
+// greatest (the M4 aggregation of Jugel and others, 2014). It returns indices in ascending order; points that are unknown in the column
+// do not count, but the first of a run of them is kept, so that a line is interrupted where it was.
+func Reduce(x, y []float64, stretches int) []int {
+	if len(x) <= 4*stretches {
+		all := make([]int, len(x))
+		for i := range all {
+			all[i] = i
+		}
+		return all
+	}
+	width := (x[len(x)-1] - x[0]) / float64(stretches)
+	var out []int
+	add := func(i int) {
+		if i >= 0 && (len(out) == 0 || out[len(out)-1] < i) {
+			out = append(out, i)
+		}
+	}
+	for from := 0; from < len(x); {
+		bucket := math.Floor((x[from] - x[0]) / width)
+		first, least, greatest, last, unknown := -1, -1, -1, -1, -1
+		to := from
+		for ; to < len(x) && math.Floor((x[to]-x[0])/width) == bucket; to++ {
+			switch v := y[to]; {
+			case v != v:
+				if unknown < 0 {
+					unknown = to
+				}
+				continue
+			case first < 0:
+				first, least, greatest = to, to, to
+			case v < y[least]:
+				least = to
+			case v > y[greatest]:
+				greatest = to
+			}
+			last = to
+		}
+		kept := []int{first, least, greatest, last, unknown}
+		for i := range kept { // five indices: put them in order by hand
+			for j := i; j > 0 && kept[j] < kept[j-1]; j-- {
+				kept[j], kept[j-1] = kept[j-1], kept[j]
+			}
+		}
+		for _, i := range kept {
+			add(i)
+		}
+		from = to
+	}
+	return out
+}

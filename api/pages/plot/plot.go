@@ -1,0 +1,153 @@
+// Package plot draws figures as SVG, on the server. A figure takes the width of its place and keeps its height, so that its letters are
+// as large on a telephone as on a screen: positions along x are percentages, positions along y are pixels, and what has a shape stands in
+// an inner picture that is stretched. Colours are not here: shapes have classes, and a style sheet gives them colours, so a figure follows
+// the colour scheme of its reader. Everything is a pure function. It is a leaf. Start at Figure.
+package plot
+
+import (
+	"fmt"
+	"html"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Figure is a plot over time.
+type Figure struct {
+	// ID is unique in the page.
+	ID string
+	// Title and Description are read to those who cannot see the plot.
+	Title, Description string
+	// Height is in pixels, letters included.
+	Height float64
+	// From and To bound what is shown of x.
+	From, To time.Time
+	// Marks are drawn in their order. X values are seconds since 1970.
+	Marks []Mark
+	// Include are values that y shows whatever the marks are, for example 0.
+	Include []float64
+	// Rules are the values of y at which a line crosses the figure.
+	Rules []float64
+	// Ticks is about how many values of y are named. Zero: 4.
+	Ticks int
+	// Suffix follows each named value, for example "%".
+	Suffix string
+}
+
+// Mark is something that is drawn into a figure.
+type Mark interface {
+	// bounds are the least and the greatest y, NaN where there is none.
+	bounds() (lo, hi float64)
+	// draw writes the shape.
+	draw(b *strings.Builder, s scale)
+}
+
+// inner is the width of the picture that is stretched.
+const inner = 1000
+
+// The room above and below the shapes, in pixels: the name of the highest value stands above its line, the dates stand below.
+const above, below = 18, 24
+
+// scale turns values into positions: x into 0 to inner, y into pixels from the top.
+type scale struct {
+	from, to float64
+	lo, hi   float64
+	top, end float64
+}
+
+func (s scale) x(v float64) float64 { return (v - s.from) / (s.to - s.from) * inner }
+func (s scale) y(v float64) float64 { return s.end - (v-s.lo)/(s.hi-s.lo)*(s.end-s.top) }
+
+// SVG draws the figure. One without any value says so.
+func (f Figure) SVG() string {
+	lo, hi := math.NaN(), math.NaN()
+	for _, v := range append(append([]float64{}, f.Include...), f.Rules...) {
+		lo, hi = widen(lo, hi, v)
+	}
+	some := false
+	for _, m := range f.Marks {
+		a, b := m.bounds()
+		some = some || a == a
+		lo, hi = widen(lo, hi, a)
+		lo, hi = widen(lo, hi, b)
+	}
+	if !some {
+		return `<p class="quiet">There is nothing to plot in this range.</p>`
+	}
+	ticks := f.Ticks
+	if ticks == 0 {
+		ticks = 4
+	}
+	lo, hi = room(lo, hi)
+	values, step := Ticks(lo, hi, ticks)
+	s := scale{
+		from: float64(f.From.Unix()), to: max(float64(f.To.Unix()), float64(f.From.Unix())+1), lo: lo, hi: hi, top: above, end: f.Height - below,
+	}
+
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg role="img" id="%s" aria-labelledby="%s-title %s-desc" width="100%%" height="%s"`, f.ID, f.ID, f.ID, number(f.Height))
+	fmt.Fprintf(&b, ` data-from="%.0f" data-to="%.0f" data-lo="%g" data-hi="%g" data-top="%s" data-end="%s">`, s.from, s.to, s.lo, s.hi,
+		number(s.top), number(s.end))
+	fmt.Fprintf(&b, `<title id="%s-title">%s</title><desc id="%s-desc">%s</desc>`, f.ID, html.EscapeString(f.Title), f.ID,
+		html.EscapeString(f.Description))
+	for _, v := range values {
+		y := number(s.y(v))
+		fmt.Fprintf(&b, `<line class="grid-line" x1="0" x2="100%%" y1="%s" y2="%s"/>`, y, y)
+	}
+	fmt.Fprintf(&b, `<svg x="0" y="0" width="100%%" height="%s" viewBox="0 0 %d %s" preserveAspectRatio="none">`, number(f.Height), inner, number(f.Height))
+	for _, m := range f.Marks {
+		m.draw(&b, s)
+	}
+	b.WriteString(`</svg>`)
+	for _, v := range f.Rules {
+		y := number(s.y(v))
+		fmt.Fprintf(&b, `<line class="axis" x1="0" x2="100%%" y1="%s" y2="%s"/>`, y, y)
+	}
+	for _, v := range values {
+		fmt.Fprintf(&b, `<text class="halo" x="0" y="%s">%s%s</text>`, number(s.y(v)-4), Label(v, step), html.EscapeString(f.Suffix))
+	}
+	for _, t := range Dates(f.From, f.To, 5) {
+		at := s.x(float64(t.At.Unix())) / inner * 100
+		anchor := "middle"
+		switch {
+		case at < 4:
+			anchor = "start"
+		case at > 96:
+			anchor = "end"
+		}
+		fmt.Fprintf(&b, `<text x="%s%%" y="%s" text-anchor="%s">%s</text>`, number(at), number(f.Height-6), anchor, t.Label)
+	}
+	b.WriteString(`</svg>`)
+	return b.String()
+}
+
+// widen is an interval that holds a value, too. NaN is no value, and an interval of them is empty.
+func widen(lo, hi, v float64) (newLo, newHi float64) {
+	if v != v || math.IsInf(v, 0) {
+		return lo, hi
+	}
+	if lo != lo {
+		return v, v
+	}
+	return min(lo, v), max(hi, v)
+}
+
+// room is an interval with some room around what is shown.
+func room(lo, hi float64) (newLo, newHi float64) {
+	d := hi - lo
+	if d == 0 {
+		d = max(math.Abs(hi), 1)
+	}
+	return lo - d*.04, hi + d*.04
+}
+
+// number is short: a tenth of a pixel cannot be seen.
+func number(v float64) string {
+	s := strconv.FormatFloat(v, 'f', 1, 64)
+	s = strings.TrimSuffix(s, ".0")
+	if s == "-0" {
+		return "0"
+	}
+	return s
+}

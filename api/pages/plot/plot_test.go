@@ -1,0 +1,198 @@
+package plot
+
+import (
+	"encoding/xml"
+	"io"
+	"math"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var unknown = math.NaN()
+
+func day(year int, month time.Month, d int) time.Time {
+	return time.Date(year, month, d, 0, 0, 0, 0, time.UTC)
+}
+
+func TestTicksAreRound(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		lo, hi float64
+		about  int
+		want   []string
+	}{
+		"prices":                  {11.2, 24.9, 4, []string{"15", "20"}},
+		"around zero":             {-2.2, 2.2, 4, []string{"−2", "0", "2"}},
+		"steps of a quarter":      {0, 1.05, 4, []string{"0.0", "0.5", "1.0"}},
+		"thousands":               {379918, 421140, 4, []string{"380,000", "400,000", "420,000"}},
+		"halves of a percent":     {-0.12, 0.48, 5, []string{"0.0", "0.2", "0.4"}},
+		"two and a half":          {0, 10, 4, []string{"0.0", "2.5", "5.0", "7.5", "10.0"}},
+		"both ends are included":  {10, 50, 4, []string{"10", "20", "30", "40", "50"}},
+		"small concentrations":    {0.00001, 0.00005, 4, []string{"0.00001", "0.00002", "0.00003", "0.00004", "0.00005"}},
+		"no room, no tick":        {3, 3, 4, nil},
+		"nothing known, no ticks": {math.NaN(), math.NaN(), 4, nil},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			values, step := Ticks(tt.lo, tt.hi, tt.about)
+			var got []string
+			for _, v := range values {
+				got = append(got, Label(v, step))
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("ticks (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestDatesAreFirstDays(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		from, to time.Time
+		want     []string
+	}{
+		"days":     {day(2026, 3, 2), day(2026, 3, 5), []string{"2 Mar", "3 Mar", "4 Mar", "5 Mar"}},
+		"Mondays":  {day(2026, 2, 20), day(2026, 3, 20), []string{"23 Feb", "2 Mar", "9 Mar", "16 Mar"}},
+		"quarters": {day(2025, 11, 20), day(2026, 11, 16), []string{"2026", "Apr 2026", "Jul 2026", "Oct 2026"}},
+		"years":    {day(2021, 11, 20), day(2026, 11, 16), []string{"2022", "2023", "2024", "2025", "2026"}},
+		"decades":  {day(1990, 1, 5), day(2026, 11, 13), []string{"2000", "2010", "2020"}},
+		"a day":    {day(2026, 3, 2), day(2026, 3, 2), []string{"2 Mar"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got []string
+			for _, d := range Dates(tt.from, tt.to, 5) {
+				got = append(got, d.Label)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("dates (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestReduceKeepsWhatCanBeSeen(t *testing.T) {
+	t.Parallel()
+	x, y := make([]float64, 5000), make([]float64, 5000)
+	for i := range x {
+		x[i], y[i] = float64(i), math.Sin(float64(i)/50)
+	}
+	y[1234], y[4321] = 99, -99
+	kept := Reduce(x, y, 100)
+	if len(kept) > 500 {
+		t.Errorf("%d points are left of 5000 in 100 stretches, want at most 500", len(kept))
+	}
+	has := map[int]bool{}
+	for n, i := range kept {
+		has[i] = true
+		if n > 0 && kept[n-1] >= i {
+			t.Fatalf("index %d follows %d", i, kept[n-1])
+		}
+	}
+	for _, i := range []int{0, 1234, 4321, 4999} {
+		if !has[i] {
+			t.Errorf("point %d is gone", i)
+		}
+	}
+	if got := Reduce(x[:7], y[:7], 100); len(got) != 7 {
+		t.Errorf("%d of 7 points are left", len(got))
+	}
+	for i := 2000; i < 3000; i++ {
+		y[i] = unknown
+	}
+	gaps := 0
+	for _, i := range Reduce(x, y, 100) {
+		if y[i] != y[i] {
+			gaps++
+		}
+	}
+	if gaps == 0 {
+		t.Error("the gap is gone")
+	}
+}
+
+// wellFormed fails where a drawing is no XML.
+func wellFormed(t *testing.T, svg string) {
+	t.Helper()
+	d := xml.NewDecoder(strings.NewReader(svg))
+	for {
+		if _, err := d.Token(); err == io.EOF {
+			return
+		} else if err != nil {
+			t.Fatalf("%v: %s", err, svg)
+		}
+	}
+}
+
+func TestFigure(t *testing.T) {
+	t.Parallel()
+	at := func(d int) float64 { return float64(day(2026, 3, d).Unix()) }
+	x := []float64{at(1), at(2), at(3), at(4), at(5)}
+	f := Figure{
+		ID: "p", Title: `Oil & "gas"`, Description: "a < b", Height: 142, From: day(2026, 3, 1), To: day(2026, 3, 5),
+		Marks: []Mark{Line{X: x, Y: []float64{0, 100, unknown, 50, 25}}},
+	}
+	svg := f.SVG()
+	wellFormed(t, svg)
+	// 100 pixels of height lie between 18 and 118; 4 % of the values' width are left free at both ends: 0 is at 118-100*4/108.
+	for _, want := range []string{
+		`d="M0 114.3L250 21.7M750 68L1000 91.1"`, `data-from="1772323200" data-to="1772668800"`, "<title id=\"p-title\">Oil &amp; &#34;gas&#34;</title>",
+		"a &lt; b", `>1 Mar</text>`, `x="50%"`, `>100</text>`,
+	} {
+		if !strings.Contains(svg, want) {
+			t.Errorf("the figure lacks %s:\n%s", want, svg)
+		}
+	}
+	if found := regexp.MustCompile(`\sstyle=|NaN|Inf`).FindString(svg); found != "" {
+		t.Errorf("the figure has %q", found)
+	}
+	f.Marks = []Mark{Line{X: x, Y: []float64{1, 2, 3, 4, 5}, MaxGap: 3600}}
+	if got := strings.Count(f.SVG(), "h.1"); got != 5 {
+		t.Errorf("%d points stand alone where all are too far apart, want 5", got)
+	}
+	f.Marks = []Mark{Band{X: x, Lo: []float64{1, unknown, 1, 1, 1}, Hi: []float64{2, 2, 2, 2, 2}}, Area{X: x, Y: x}, Bars{X: x, Y: []float64{1, -1, unknown, 1, 1}, Width: 3600}}
+	wellFormed(t, f.SVG())
+	f.Marks = []Mark{Line{X: x, Y: []float64{unknown, unknown, unknown, unknown, unknown}}}
+	if got := f.SVG(); !strings.Contains(got, "nothing to plot") {
+		t.Errorf("a figure without values: %s", got)
+	}
+}
+
+func TestEstimates(t *testing.T) {
+	t.Parallel()
+	e := Estimates{ID: "e", Title: "t", Description: "d", Rows: []Estimate{
+		{Label: "a < b", Value: .5, Lo: 0, Hi: 1}, {Label: "unknown", Value: unknown, Lo: unknown, Hi: unknown},
+	}}
+	svg := e.SVG()
+	wellFormed(t, svg)
+	// Zero to one, with 4 % of room at both ends: the middle is the middle.
+	for _, want := range []string{`cx="50%"`, `x1="3.7%"`, `x2="96.3%"`, "a &lt; b"} {
+		if !strings.Contains(svg, want) {
+			t.Errorf("the estimates lack %s: %s", want, svg)
+		}
+	}
+	if got := (Estimates{Rows: []Estimate{{Value: unknown}}}).SVG(); !strings.Contains(got, "nothing to plot") {
+		t.Errorf("estimates without values: %s", got)
+	}
+}
+
+func TestSmallOnes(t *testing.T) {
+	t.Parallel()
+	wellFormed(t, Spark([]float64{1, 2, unknown, 4}))
+	if got := Spark([]float64{unknown, unknown}); got != "" {
+		t.Errorf("the course of nothing is %s", got)
+	}
+	if got := Meter(31.25); !strings.Contains(got, `width="31.2%"`) {
+		t.Errorf("31.25 %% is %s", got)
+	}
+	for _, share := range []float64{-5, 250} {
+		wellFormed(t, Meter(share))
+	}
+}

@@ -1,0 +1,103 @@
+package plot
+
+import (
+	"fmt"
+	"html"
+	"math"
+	"strings"
+)
+
+// Spark is a small line without axes: the course of some values. Those who cannot see it miss nothing that is not said beside it.
+func Spark(y []float64) string {
+	lo, hi := extent(y)
+	if lo != lo || len(y) < 2 {
+		return ""
+	}
+	const height = 48
+	lo, hi = room(lo, hi)
+	x := make([]float64, len(y))
+	for i := range x {
+		x[i] = float64(i)
+	}
+	s := scale{from: 0, to: float64(len(y) - 1), lo: lo, hi: hi, top: 2, end: height - 2}
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg class="spark" viewBox="0 0 %d %d" preserveAspectRatio="none" aria-hidden="true" focusable="false">`, inner, height)
+	Area{X: x, Y: y, Base: lo}.draw(&b, s)
+	Line{X: x, Y: y}.draw(&b, s)
+	b.WriteString(`</svg>`)
+	return b.String()
+}
+
+// Meter is a bar that is filled to a share of 100. Those who cannot see it read the number beside it.
+func Meter(share float64) string {
+	if share != share {
+		return ""
+	}
+	return `<svg class="meter" aria-hidden="true" focusable="false"><rect class="rail" width="100%" height="100%" rx="3"/>` +
+		`<rect class="fill" width="` + number(min(max(share, 0), 100)) + `%" height="100%" rx="3"/></svg>`
+}
+
+// Estimate is a value with its interval. What is unknown is NaN.
+type Estimate struct {
+	Label         string
+	Value, Lo, Hi float64
+	Class         string
+}
+
+// Estimates draws values with their intervals below each other, against a line at zero: what is left of it is not better than nothing.
+type Estimates struct {
+	ID, Title, Description string
+	Rows                   []Estimate
+}
+
+// SVG draws the figure, or says that there is nothing in it.
+func (e Estimates) SVG() string {
+	lo, hi := widen(math.NaN(), math.NaN(), 0)
+	some := false
+	for _, r := range e.Rows {
+		some = some || r.Value == r.Value
+		for _, v := range []float64{r.Value, r.Lo, r.Hi} {
+			lo, hi = widen(lo, hi, v)
+		}
+	}
+	if !some {
+		return `<p class="quiet">There is nothing to plot.</p>`
+	}
+	const rowHeight = 46
+	lo, hi = room(lo, hi)
+	values, step := Ticks(lo, hi, 5)
+	height := float64(len(e.Rows)*rowHeight + below)
+	at := func(v float64) string { return number((v-lo)/(hi-lo)*100) + "%" }
+
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg role="img" id="%s" aria-labelledby="%s-title %s-desc" width="100%%" height="%s"><title id="%s-title">%s</title><desc id="%s-desc">%s</desc>`,
+		e.ID, e.ID, e.ID, number(height), e.ID, html.EscapeString(e.Title), e.ID, html.EscapeString(e.Description))
+	for _, v := range values {
+		class := "grid-line"
+		if v == 0 {
+			class = "axis"
+		}
+		fmt.Fprintf(&b, `<line class="%s" x1="%s" x2="%s" y1="0" y2="%s"/>`, class, at(v), at(v), number(height-below))
+		anchor := "middle"
+		if share := (v - lo) / (hi - lo); share < .05 {
+			anchor = "start"
+		} else if share > .95 {
+			anchor = "end"
+		}
+		fmt.Fprintf(&b, `<text x="%s" y="%s" text-anchor="%s">%s</text>`, at(v), number(height-6), anchor, Label(v, step))
+	}
+	for i, r := range e.Rows {
+		if r.Value != r.Value {
+			continue
+		}
+		top := float64(i * rowHeight)
+		y := number(top + 32)
+		fmt.Fprintf(&b, `<text class="halo" x="0" y="%s">%s</text>`, number(top+16), html.EscapeString(r.Label))
+		if r.Lo == r.Lo && r.Hi == r.Hi {
+			fmt.Fprintf(&b, `<line class="line %s" x1="%s" x2="%s" y1="%s" y2="%s"/>`, r.Class, at(r.Lo), at(r.Hi), y, y)
+		}
+		fmt.Fprintf(&b, `<circle class="end" cx="%s" cy="%s" r="5"/>`, at(r.Value), y)
+	}
+	b.WriteString(`</svg>`)
+	return b.String()
+}

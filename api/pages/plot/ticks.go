@@ -1,0 +1,95 @@
+package plot
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Ticks are round values within an interval, about as many as wanted, and the distance between them: 1, 2, 2.5 or 5 times a power of ten.
+func Ticks(lo, hi float64, about int) (values []float64, step float64) {
+	if !(hi > lo) || about < 1 {
+		return nil, 1
+	}
+	rough := (hi - lo) / float64(about)
+	unit := math.Pow(10, math.Floor(math.Log10(rough)))
+	step = 10 * unit
+	for _, nice := range []float64{1, 2, 2.5, 5} {
+		if nice*unit >= rough*.999 {
+			step = nice * unit
+			break
+		}
+	}
+	for i := math.Ceil(lo/step - 1e-9); i*step <= hi+step*1e-9; i++ {
+		values = append(values, i*step)
+	}
+	return values, step
+}
+
+// Label writes a value that is a multiple of a step, with as many decimals as the step has, and thousands apart.
+func Label(v, step float64) string {
+	decimals := 0
+	for s := step; decimals < 12 && math.Abs(s-math.Round(s)) > 1e-6*math.Max(1, s); s *= 10 {
+		decimals++
+	}
+	text := strconv.FormatFloat(math.Abs(v), 'f', decimals, 64)
+	whole, fraction, _ := strings.Cut(text, ".")
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	if fraction != "" {
+		whole += "." + fraction
+	}
+	if v < 0 && strings.Trim(text, "0.") != "" {
+		return "−" + whole
+	}
+	return whole
+}
+
+// Date is a named instant of a time axis.
+type Date struct {
+	At    time.Time
+	Label string
+}
+
+// Dates are first days of years, quarters or months, Mondays, or days within an interval, at most so many, and how they are called: a
+// year alone where it is a first of January and steps are months or longer.
+func Dates(from, to time.Time, most int) []Date {
+	from, to = from.UTC(), to.UTC()
+	for _, step := range []struct{ years, months, days int }{
+		{0, 0, 1}, {0, 0, 2}, {0, 0, 7}, {0, 0, 14}, {0, 1, 0}, {0, 2, 0}, {0, 3, 0}, {0, 6, 0},
+		{1, 0, 0}, {2, 0, 0}, {5, 0, 0}, {10, 0, 0}, {20, 0, 0}, {50, 0, 0}, {100, 0, 0},
+	} {
+		at := time.Date(from.Year(), from.Month(), from.Day(), 0, 0, 0, 0, time.UTC)
+		switch {
+		case step.years > 0:
+			at = time.Date(from.Year()/step.years*step.years, 1, 1, 0, 0, 0, 0, time.UTC)
+		case step.months > 0:
+			at = time.Date(from.Year(), 1, 1, 0, 0, 0, 0, time.UTC)
+		case step.days >= 7:
+			at = at.AddDate(0, 0, -(int(at.Weekday())+6)%7)
+		}
+		var out []Date
+		for n := 0; !at.After(to) && len(out) <= most; n++ {
+			if !at.Before(from) {
+				out = append(out, Date{at, dateLabel(at, step.days > 0, step.years > 0)})
+			}
+			at = at.AddDate(step.years, step.months, step.days)
+		}
+		if len(out) <= most {
+			return out
+		}
+	}
+	return nil
+}
+
+func dateLabel(at time.Time, days, years bool) string {
+	switch {
+	case days:
+		return at.Format("2 Jan")
+	case years || at.Month() == time.January:
+		return at.Format("2006")
+	}
+	return at.Format("Jan 2006")
+}

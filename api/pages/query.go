@@ -1,0 +1,62 @@
+package pages
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"tidemark/api/view"
+	"tidemark/picks"
+)
+
+// text is a parameter of the address, empty where it is absent. A form sends the fields that were left empty, so an empty one is absent.
+func (r request) text(name string) string { return strings.TrimSpace(r.query.Get(name)) }
+
+// one is a parameter that has one of a few values.
+func (r request) one(name, absent string, of ...string) (string, error) {
+	switch v := r.text(name); {
+	case v == "":
+		return absent, nil
+	case slices.Contains(of, v):
+		return v, nil
+	}
+	return "", invalid("%s can be %s.", name, strings.Join(of, " or "))
+}
+
+// day is a parameter that is a day in UTC, zero where it is absent and where it is today: then things are shown as they are now. Days to
+// come are refused.
+func (r request) day(name string, now time.Time) (time.Time, error) {
+	text := r.text(name)
+	if text == "" {
+		return time.Time{}, nil
+	}
+	day, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		return time.Time{}, invalid("%s is no date (2026-03-04).", name)
+	}
+	switch today := now.UTC().Truncate(24 * time.Hour); {
+	case day.After(today):
+		return time.Time{}, invalid("%s lies in the future: here it is %s.", name, instant(now))
+	case day.Equal(today):
+		return time.Time{}, nil
+	}
+	return day, nil
+}
+
+// lang is the language of the address, English where none is named.
+func (r request) lang() (picks.Lang, error) {
+	code := r.text("lang")
+	if code == "" {
+		return picks.English, nil
+	}
+	lang, ok := picks.ParseLang(code)
+	if !ok {
+		return "", &view.Refusal{Code: view.CodeInvalidLang, Detail: "The languages are es, en, pt and hi."}
+	}
+	return lang, nil
+}
+
+func invalid(format string, args ...any) error {
+	return &view.Refusal{Code: view.CodeInvalidParameter, Detail: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,188 @@
+package pages
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"html/template"
+	"math"
+	"slices"
+	"time"
+
+	"tidemark/api/pages/plot"
+	"tidemark/api/view"
+)
+
+// signalPlots are the plots of a signal over one stretch of time.
+type signalPlots struct {
+	Value, Z template.HTML
+	// Data is the address of the points as CSV, for the script that shows them under the pointer.
+	Data string
+	// Points is how many there are in the stretch; Newest are the newest of them, the newest first.
+	Points int
+	Newest []view.HistoryPoint
+	// Interval, Baseline and Scored tell what of it is known of some point.
+	Interval, Baseline, Scored bool
+}
+
+// newest is how many points are listed below the plots.
+const newest = 24
+
+// plotSignal plots a signal as it is known now, or was at the end of a day.
+func (p *Pages) plotSignal(ctx context.Context, body signalBody, asOf time.Time) (signalPlots, error) {
+	s := body.Signal
+	from, data := beginning(body.Range, s.History.Last()), "/api/signals/"+s.Definition.ID+"/history?format=csv"
+	points := s.History.Points(from)
+	if !asOf.IsZero() {
+		from = time.Time{}
+		if at := body.Snapshot.ObservedAt; at != nil {
+			from = beginning(body.Range, *at)
+		}
+		var err error
+		if points, err = p.o.View.PointsAsOf(ctx, s, endOf(asOf), from); err != nil {
+			return signalPlots{}, err
+		}
+		data += "&as_of=" + body.AsOf
+	}
+	if !from.IsZero() {
+		data += "&from=" + from.Format(time.DateOnly)
+	}
+	out := plotHistory(body.Snapshot, points, rangeTitles[body.Range])
+	out.Data = data
+	return out, nil
+}
+
+// columns are points in columns. X is in seconds since 1970.
+type columns struct{ x, value, lo, hi, baseline, z []float64 }
+
+// stretches is how many stretches of time a plot tells apart: as many as it has pixels on a small screen.
+const stretches = 320
+
+// columnsOf are the columns of those points that can be seen.
+func columnsOf(points []view.HistoryPoint) columns {
+	x, y := make([]float64, len(points)), make([]float64, len(points))
+	for i, p := range points {
+		x[i], y[i] = float64(p.ObservedAt.Unix()), p.Value
+	}
+	var c columns
+	for _, i := range plot.Reduce(x, y, stretches) {
+		p := points[i]
+		c.x, c.value = append(c.x, x[i]), append(c.value, p.Value)
+		c.lo, c.hi = append(c.lo, p.Lo), append(c.hi, p.Hi)
+		c.baseline, c.z = append(c.baseline, p.Baseline), append(c.z, p.Z)
+	}
+	return c
+}
+
+// plotHistory plots points that ascend in time: the value with its interval and baseline, and the z-score. span is how the stretch of
+// time is called.
+func plotHistory(s view.SignalSnapshot, points []view.HistoryPoint, span string) signalPlots {
+	out := signalPlots{Points: len(points)}
+	for _, p := range slices.Backward(points) {
+		if len(out.Newest) == newest {
+			break
+		}
+		out.Newest = append(out.Newest, p)
+	}
+	for _, p := range points {
+		out.Interval = out.Interval || p.Lo == p.Lo
+		out.Baseline = out.Baseline || p.Baseline == p.Baseline
+		out.Scored = out.Scored || p.Z == p.Z
+	}
+	if len(points) == 0 {
+		out.Value = template.HTML(plot.Figure{}.SVG())
+		return out
+	}
+	from, to := points[0].ObservedAt, points[len(points)-1].ObservedAt
+	c, gap := columnsOf(points), 4*spacing(points)
+	out.Value = template.HTML(plot.Figure{
+		ID: "plot-value", Title: fmt.Sprintf("%s, %s", s.Name, span), Height: 300, From: from, To: to,
+		Description: describe(s, points),
+		Marks: []plot.Mark{
+			plot.Band{X: c.x, Lo: c.lo, Hi: c.hi, MaxGap: gap},
+			plot.Line{Class: "second", X: c.x, Y: c.baseline, MaxGap: gap},
+			plot.Line{X: c.x, Y: c.value, MaxGap: gap},
+		},
+	}.SVG())
+	if out.Scored {
+		out.Z = template.HTML(plot.Figure{
+			ID: "plot-z", Title: "z-score of " + s.Name + ", " + span, Height: 140, From: from, To: to, Ticks: 3,
+			Description: "The distance from the baseline in units of its usual spread. Zero is the baseline.",
+			Include:     []float64{-2, 2}, Rules: []float64{0},
+			Marks: []plot.Mark{plot.Area{X: c.x, Y: c.z}, plot.Line{Class: "thin", X: c.x, Y: c.z, MaxGap: gap}},
+		}.SVG())
+	}
+	return out
+}
+
+// spacing is the median distance of neighbours in seconds.
+func spacing(points []view.HistoryPoint) float64 {
+	if len(points) < 2 {
+		return 0
+	}
+	d := make([]float64, len(points)-1)
+	for i := range d {
+		d[i] = points[i+1].ObservedAt.Sub(points[i].ObservedAt).Seconds()
+	}
+	slices.Sort(d)
+	return d[len(d)/2]
+}
+
+// describe says in words what a plot shows.
+func describe(s view.SignalSnapshot, points []view.HistoryPoint) string {
+	compare := func(a, b view.HistoryPoint) int { return cmp.Compare(a.Value, b.Value) }
+	known := slices.DeleteFunc(slices.Clone(points), func(p view.HistoryPoint) bool { return p.Value != p.Value })
+	if len(known) == 0 {
+		return "No value is known."
+	}
+	least, most, last := slices.MinFunc(known, compare), slices.MaxFunc(known, compare), known[len(known)-1]
+	return fmt.Sprintf("In %s. %d points. Lowest %s on %s, highest %s on %s, last %s on %s.", s.Unit, len(known),
+		number(&least.Value), instant(least.ObservedAt), number(&most.Value), instant(most.ObservedAt), number(&last.Value), instant(last.ObservedAt))
+}
+
+// backtestBody is a backtest with its plot.
+type backtestBody struct {
+	Plot     template.HTML
+	Skill    template.HTML
+	InSample string
+}
+
+// newBacktestBody plots what was measured of a signal's skill, or is nil where nothing was.
+func newBacktestBody(s view.SignalSnapshot) *backtestBody {
+	b := s.Backtest
+	if b == nil {
+		return nil
+	}
+	unknown := math.NaN()
+	row := func(label string, value *float64, bounds *[2]float64, class string) plot.Estimate {
+		e := plot.Estimate{Label: label, Value: unknown, Lo: unknown, Hi: unknown, Class: class}
+		if value != nil {
+			e.Value = *value
+		}
+		if bounds != nil {
+			e.Lo, e.Hi = bounds[0], bounds[1]
+		}
+		return e
+	}
+	out := &backtestBody{}
+	out.Plot = template.HTML(plot.Estimates{
+		ID: "plot-backtest", Title: "Rank correlation of the signal with what came after, with its 95 % interval",
+		Description: "An interval that holds zero is no proof of any skill.",
+		Rows: []plot.Estimate{
+			row(fmt.Sprintf("All %d cases", b.N), b.RankIC, b.RankICBounds, ""),
+			row(fmt.Sprintf("Out of sample, %d cases", b.OutOfSample.N), b.OutOfSample.RankIC, b.OutOfSample.RankICBounds, ""),
+			row("Naive forecast", b.NaiveRankIC, nil, "second"),
+		},
+	}.SVG())
+	var rows []plot.Estimate
+	for _, k := range b.Skill {
+		rows = append(rows, row(k.Stage, k.Skill, nil, ""))
+	}
+	if len(rows) > 0 {
+		out.Skill = template.HTML(plot.Estimates{
+			ID: "plot-skill", Title: "Skill of the forecast against the baseline, by stage",
+			Description: "One is a perfect forecast, zero one that is as good as the baseline.", Rows: rows,
+		}.SVG())
+	}
+	return out
+}
