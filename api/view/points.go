@@ -30,11 +30,10 @@ func (h *History) Last() time.Time {
 // Points are the points of a history from an instant on, or all where it is zero, in ascending time. h may be nil: the empty history.
 func (h *History) Points(from time.Time) []HistoryPoint {
 	var out []HistoryPoint
-	if h == nil {
-		return out
-	}
-	for p := range h.points(postgres.HistoryQuery{From: from}) {
-		out = append(out, historyPoint(p))
+	for i := range h.Len() {
+		if p := h.at(i); !p.ObservedAt.Before(from) {
+			out = append(out, historyPoint(p))
+		}
 	}
 	return out
 }

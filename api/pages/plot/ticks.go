@@ -58,8 +58,21 @@ type Date struct {
 func Dates(from, to time.Time, most int) []Date {
 	from, to = from.UTC(), to.UTC()
 	for _, step := range []struct{ years, months, days int }{
-		{0, 0, 1}, {0, 0, 2}, {0, 0, 7}, {0, 0, 14}, {0, 1, 0}, {0, 2, 0}, {0, 3, 0}, {0, 6, 0},
-		{1, 0, 0}, {2, 0, 0}, {5, 0, 0}, {10, 0, 0}, {20, 0, 0}, {50, 0, 0}, {100, 0, 0},
+		{0, 0, 1},
+		{0, 0, 2},
+		{0, 0, 7},
+		{0, 0, 14},
+		{0, 1, 0},
+		{0, 2, 0},
+		{0, 3, 0},
+		{0, 6, 0},
+		{1, 0, 0},
+		{2, 0, 0},
+		{5, 0, 0},
+		{10, 0, 0},
+		{20, 0, 0},
+		{50, 0, 0},
+		{100, 0, 0},
 	} {
 		at := time.Date(from.Year(), from.Month(), from.Day(), 0, 0, 0, 0, time.UTC)
 		switch {
