@@ -6,15 +6,6 @@ import (
 	"tidemark/api/view"
 )
 
-// health is the body of /healthz and /readyz: names, and no detail.
-type health struct {
-	OK bool `json:"ok"`
-	// Missing names what the program still waits for.
-	Missing []string `json:"missing"`
-	// Degraded names what is away at the moment, while answers are still given from memory.
-	Degraded []string `json:"degraded"`
-}
-
 // healthz answers 200 while the process serves.
 func (s *Server) healthz(w http.ResponseWriter, r *http.Request) error {
 	return s.sendHealth(w, r, nil)
@@ -42,7 +33,7 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) sendHealth(w http.ResponseWriter, r *http.Request, missing []string) error {
-	h := health{OK: len(missing) == 0, Missing: []string{}, Degraded: []string{}}
+	h := view.Health{OK: len(missing) == 0, Missing: []string{}, Degraded: []string{}}
 	h.Missing = append(h.Missing, missing...)
 	if s.degraded() {
 		h.Degraded = append(h.Degraded, "postgres")

@@ -125,11 +125,16 @@ func (o Offer) Body(reason string) []byte {
 	if o.Serves(V1) {
 		accepts = append(accepts, o.v1())
 	}
-	return encode(struct {
-		Version int             `json:"x402Version"`
-		Error   string          `json:"error"`
-		Accepts []requirementV1 `json:"accepts"`
-	}{V1, reason, accepts})
+	return encode(Demand{V1, reason, accepts})
+}
+
+// Demand is the body of a 402 answer in version 1 of the protocol.
+type Demand struct {
+	Version int `json:"x402Version"`
+	// Error says why payment is asked for, or what was wrong with the one that was sent.
+	Error string `json:"error"`
+	// Accepts are the ways to pay; empty where only version 2 is served, whose terms are in the header PAYMENT-REQUIRED.
+	Accepts []requirementV1 `json:"accepts"`
 }
 
 // Header is the field HeaderRequiredV2 of a 402 answer: the terms of version 2. It is empty where that version is not served.

@@ -70,11 +70,17 @@ type listing[R, S any] struct {
 	modified time.Time
 }
 
-// listBody is a list as JSON.
-type listBody[S any] struct {
+// List is a list as JSON. P is its pagination.
+type List[S, P any] struct {
 	Data       []S             `json:"data"`
 	Meta       PublicationMeta `json:"meta"`
-	Pagination any             `json:"pagination"`
+	Pagination P               `json:"pagination"`
+}
+
+// One is an answer about one thing as JSON.
+type One[T any] struct {
+	Data T               `json:"data"`
+	Meta PublicationMeta `json:"meta"`
 }
 
 // page answers with a part of the list, and with the cursor of the next page, empty where there is none.
@@ -117,7 +123,7 @@ func (l listing[R, S]) page(q ListQuery, pagination func(Pagination) any) (*Docu
 		if more {
 			p.NextCursor = &next
 		}
-		body, err = Encode(listBody[S]{Data: shown, Meta: l.meta, Pagination: pagination(p)})
+		body, err = Encode(List[S, any]{Data: shown, Meta: l.meta, Pagination: pagination(p)})
 	}
 	if err != nil {
 		return nil, "", err
@@ -155,10 +161,7 @@ func decodePlace(cursor, order string) (key string, err error) {
 
 // one is an answer about one thing.
 func one(data any, meta PublicationMeta, modified time.Time) (*Document, error) {
-	body, err := Encode(struct {
-		Data any             `json:"data"`
-		Meta PublicationMeta `json:"meta"`
-	}{data, meta})
+	body, err := Encode(One[any]{data, meta})
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,264 @@
+package generate
+
+import (
+	"net/http"
+	"reflect"
+
+	"tidemark/accounts/x402"
+	"tidemark/api/view"
+)
+
+// endpoint is one operation of the service: what it is for, what it takes and all that it can answer.
+type endpoint struct {
+	id, method string
+	// path is the address in the document of the whole service; alone that in the Signals API's own, empty where it has no part there.
+	path, alone          string
+	tag                  string
+	summary, description string
+	access               access
+	// price is the path in the table of prices, empty where nothing is ever to pay.
+	price string
+	// takes are names of parameters.
+	takes   []string
+	request *content
+	answers []answer
+	// codes are those of the problems that it can answer with.
+	codes []string
+	// example is the name of the recorded answer; empty: the id.
+	example string
+}
+
+type access int
+
+const (
+	public access = iota
+	keyed
+	paid
+)
+
+// content is a body.
+type content struct {
+	body        shape
+	description string
+	example     any
+	optional    bool
+}
+
+// answer is a way in which an endpoint answers, a problem excepted.
+type answer struct {
+	status      int
+	description string
+	// body has the Go types of the JSON; more than one where the answer is one of several. None: there is no body of JSON.
+	body []shape
+	// table tells that the rows can also be had as CSV and as a line of JSON each. markdown is a body of text.
+	table, markdown bool
+	// headers are names of header fields.
+	headers []string
+}
+
+// shape is a type with the name of its schema; empty: its own.
+type shape struct {
+	name string
+	of   reflect.Type
+}
+
+func body[T any](name string) shape { return shape{name, reflect.TypeFor[T]()} }
+
+// Header fields of answers that may be cached, and of those that cost something.
+var (
+	cached  = []string{"ETag", "Cache-Control", "Last-Modified", "X-Request-Id"}
+	paging  = append([]string{"Link"}, cached...)
+	limited = append([]string{"RateLimit-Policy", "RateLimit"}, cached...)
+	charged = append([]string{"X-Request-Cost", "X-Balance-Remaining"}, limited...)
+)
+
+func ok(description string, headers []string, of ...shape) answer {
+	return answer{status: http.StatusOK, description: description, body: of, headers: headers}
+}
+
+// unchanged is the answer to a client that has the newest already.
+var unchanged = answer{status: http.StatusNotModified, description: "The client has this already: its If-None-Match names the ETag. Nothing is charged.", headers: []string{"ETag", "Cache-Control", "X-Request-Id"}}
+
+// always are the problems that every address has.
+var always = []string{view.CodeMethodNotAllowed, view.CodeInternalError}
+
+// reads are those of everything that is read, and those of everything that wants a key.
+var (
+	reads    = with(view.CodeNotAcceptable, view.CodeUnavailable)
+	withKey  = []string{view.CodeMissingKey, view.CodeInvalidKey, view.CodeRevokedKey, view.CodeRateLimited, view.CodeUnavailable}
+	changes  = with(view.CodeInvalidRequest, view.CodeInvalidParameter, view.CodeBodyTooLarge, view.CodeUnsupportedType, view.CodeIdempotencyReused, view.CodeRateLimited, view.CodeUnavailable)
+	withData = append([]string{view.CodeInvalidRequest, view.CodeInsufficientBalance, view.CodePlanRequired, view.CodeQuotaExhausted}, withKey...)
+)
+
+func with(codes ...string) []string { return append(codes, always...) }
+
+// tags are the parts of the service.
+var tags = []tag{
+	{"Signals", "Alternative-data signals from free public sources: the latest snapshot, the whole history, and each as it was known at any instant. No key."},
+	{"Picks", "One stock pick a trading day, research, the model portfolio in percentages, events, the weekly digest. With a key; see Pay per request for the same without one."},
+	{"Pay per request", "The same answers as the Picks API, each paid by itself with a stablecoin (x402). No key and no registration."},
+	{"Verification", "The hash chain of all announced picks, and where its two witnesses are. No key."},
+	{"Account", "Keys: register one for free, see what it used, give it another text, end it."},
+	{"Service", "What the service is, and whether it is up."},
+}
+
+// endpoints lists everything in the order of the document.
+func endpoints() []endpoint {
+	all := signalEndpoints()
+	all = append(all, serviceEndpoints()...)
+	all = append(all, accountEndpoints()...)
+	data := dataEndpoints()
+	all = append(all, data...)
+	all = append(all, verifyEndpoints()...)
+	return append(all, paidEndpoints(data)...)
+}
+
+func signalEndpoints() []endpoint {
+	return []endpoint{
+		{
+			id: "listSignals", method: http.MethodGet, path: "/api/signals", alone: "/", tag: "Signals",
+			summary:     "List the live signals",
+			description: "The catalog: every signal that is live, with its latest value, its licence, and where its snapshot, page and brief are. A signal that is decayed or deprecated is not listed and still answers at its id.",
+			answers:     []answer{ok("The catalog.", cached, body[view.SignalCatalog]("")), unchanged},
+			codes:       reads,
+		},
+		{
+			id: "getSignal", method: http.MethodGet, path: "/api/signals/{id}", alone: "/{id}", tag: "Signals",
+			summary:     "Get the latest snapshot of a signal",
+			description: "The latest observation with its interval, baseline and z-score, how well the signal foretold its target, the bytes that it was made of, and a JSON-LD description. With `as_of`, what was said of it at that instant.",
+			takes:       []string{"id", "as_of"},
+			answers:     []answer{ok("The snapshot.", cached, body[view.SignalSnapshot]("")), unchanged},
+			codes:       append([]string{view.CodeInvalidParameter, view.CodeUnknownSignal, view.CodeNotFound}, reads...),
+		},
+		{
+			id: "getSignalBrief", method: http.MethodGet, path: "/api/signals/{id}/brief", alone: "/{id}/brief", tag: "Signals",
+			summary:     "Read how a signal is made",
+			description: "What the signal says, how it is computed, and where it fails, as Markdown.",
+			takes:       []string{"id"},
+			answers:     []answer{{status: http.StatusOK, description: "The brief.", markdown: true, headers: cached}, unchanged},
+			codes:       append([]string{view.CodeUnknownSignal}, reads...),
+		},
+		{
+			id: "getSignalHistory", method: http.MethodGet, path: "/api/signals/{id}/history", alone: "/{id}/history", tag: "Signals",
+			summary:     "Get the history of a signal",
+			description: "All points, or those of a range, oldest first. With `as_of`, the history as it was known at that instant; with `vintages=all`, every version of every point. All of it comes in one answer unless `limit` asks for pages.",
+			takes:       []string{"id", "from_instant", "to_instant", "as_of", "vintages", "order", "limit_whole", "cursor", "format"},
+			answers:     []answer{{status: http.StatusOK, description: "The history.", body: []shape{body[view.SignalHistory]("")}, table: true, headers: paging}, unchanged},
+			codes:       append([]string{view.CodeInvalidParameter, view.CodeInvalidCursor, view.CodeUnknownSignal}, reads...),
+		},
+		{
+			id: "listSignalVintages", method: http.MethodGet, path: "/api/signals/{id}/vintages", alone: "/{id}/vintages", tag: "Signals",
+			summary:     "List when the history of a signal changed",
+			description: "The instants at which points were added, revised or withdrawn, newest first. Each can be asked for as `as_of`.",
+			takes:       []string{"id", "from_instant", "to_instant", "order_desc", "limit", "cursor"},
+			answers:     []answer{ok("A page of the list.", paging, body[view.Vintages]("")), unchanged},
+			codes:       append([]string{view.CodeInvalidParameter, view.CodeInvalidCursor, view.CodeUnknownSignal}, reads...),
+		},
+	}
+}
+
+func serviceEndpoints() []endpoint {
+	return []endpoint{
+		{
+			id: "getInfo", method: http.MethodGet, path: "/api/v1/info", tag: "Service",
+			summary:     "Discover the service",
+			description: "What this is, the billing model in force and all prices, the languages, and where the hash chain stands.",
+			answers:     []answer{ok("The description.", cached, body[view.One[view.Info]]("InfoAnswer")), unchanged},
+			codes:       reads,
+		},
+		{
+			id: "getHealth", method: http.MethodGet, path: "/healthz", tag: "Service",
+			summary:     "Ask whether the process serves",
+			description: "Answers 200 while the process serves.",
+			answers:     []answer{ok("It serves.", []string{"X-Request-Id"}, body[view.Health](""))},
+			codes:       always,
+		},
+		{
+			id: "getReadiness", method: http.MethodGet, path: "/readyz", tag: "Service",
+			summary:     "Ask whether there is something to serve",
+			description: "Answers 200 once everything is loaded, and goes on to do so while the database is away and answers are given from memory.",
+			answers: []answer{
+				ok("It is ready.", []string{"X-Request-Id"}, body[view.Health]("")),
+				{status: http.StatusServiceUnavailable, description: "It is not ready: `missing` names what it waits for.", body: []shape{body[view.Health]("")}, headers: []string{"X-Request-Id"}},
+			},
+			codes: always,
+		},
+	}
+}
+
+func verifyEndpoints() []endpoint {
+	return []endpoint{
+		{
+			id: "verifyPicks", method: http.MethodGet, path: "/api/v1/verify/picks", tag: "Verification",
+			summary:     "Get the hash chain of all picks",
+			description: "Every announced pick with the bytes that were hashed, recomputed, and where the git ledger and the attestations are. The whole chain comes in one answer unless `limit` asks for a part. Nobody needs to believe it: each hash is SHA-256 of `ticker|price|date|previous_hash`.",
+			takes:       []string{"from_seq", "limit_whole", "format"},
+			answers:     []answer{{status: http.StatusOK, description: "The chain.", body: []shape{body[view.VerificationChain]("")}, table: true, headers: cached}, unchanged},
+			codes:       append([]string{view.CodeInvalidParameter}, reads...),
+		},
+		{
+			id: "verifyPick", method: http.MethodGet, path: "/api/v1/verify/pick/{ticker}", tag: "Verification",
+			summary:     "Verify one pick",
+			description: "The newest pick of a ticker, or that of `date`: what was hashed, its place in the chain, its commit and its attestation.",
+			takes:       []string{"ticker_path", "date"},
+			answers:     []answer{ok("The verification.", cached, body[view.VerifiedPick]("")), unchanged},
+			codes:       append([]string{view.CodeInvalidParameter, view.CodeUnknownTicker}, reads...),
+		},
+	}
+}
+
+// paidEndpoints are the twins of the data endpoints that are paid by request.
+func paidEndpoints(data []endpoint) []endpoint {
+	all := []endpoint{{
+		id: "getX402Info", method: http.MethodGet, path: "/api/v1/x402/info", tag: "Pay per request",
+		summary:     "List what is sold by request",
+		description: "Every address with its price, and the network, token and account that are paid. Nothing is served here where the operator sells nothing by request.",
+		answers:     []answer{ok("The list.", cached, body[view.X402InfoBody]("")), unchanged},
+		codes:       append([]string{view.CodeNotFound}, reads...),
+	}}
+	for _, e := range data {
+		schema, sold := view.X402Schemas[e.price]
+		if !sold {
+			continue
+		}
+		twin := e
+		twin.id, twin.path, twin.tag, twin.access = "pay"+e.id[len("get"):], "/api/v1/x402"+e.price, "Pay per request", paid
+		if e.id[:len("list")] == "list" {
+			twin.id = "pay" + e.id[len("list"):]
+		}
+		twin.summary = view.X402Descriptions[e.price] + ", paid by request"
+		twin.description = "The answer of `" + e.path + "` at the level of the paid tier, without a key. Without a payment it is 402 with the terms: in the body for version 1 of x402, in the header PAYMENT-REQUIRED for version 2. Repeat the request with the payment in X-PAYMENT or PAYMENT-SIGNATURE. Nobody pays for an error, and one payment buys one answer."
+		twin.example = e.id
+		first := e.answers[0]
+		first.body = []shape{{schema, first.body[0].of}}
+		first.headers = []string{"PAYMENT-RESPONSE", "X-PAYMENT-RESPONSE", "Link", "X-Request-Id"}
+		twin.answers = []answer{first, {
+			status: http.StatusPaymentRequired, description: "A payment is asked for, or the one that came was not taken, and why. Nothing was charged.",
+			body: []shape{body[x402.Demand]("")}, headers: []string{"PAYMENT-REQUIRED", "PAYMENT-RESPONSE", "X-PAYMENT-RESPONSE", "X-Request-Id"},
+		}}
+		twin.codes = append(without(e.codes, append([]string{view.CodeInvalidRequest, view.CodeQuotaExhausted, view.CodeInsufficientBalance, view.CodePlanRequired}, withKey...)),
+			view.CodeInvalidRequest, view.CodePaymentUnderWay, view.CodeUnavailable, view.CodeSettlementPending)
+		twin.takes = without(e.takes, []string{"idempotency_key"})
+		all = append(all, twin)
+	}
+	return all
+}
+
+func without(list, these []string) []string {
+	var out []string
+	for _, v := range list {
+		if !contains(these, v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+func contains(list []string, v string) bool {
+	for _, w := range list {
+		if v == w {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,233 @@
+package generate
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"tidemark/api/openapi"
+	"tidemark/api/view"
+)
+
+var from = flag.String("record", "", "the address of a server whose answers become the examples")
+
+// Answers are recorded with the address that the documents have for every installation; those of the programs around a sandbox differ
+// from run to run.
+var around = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
+
+// kept is how many rows of a list an example shows.
+const kept = 2
+
+// TestRecord writes the examples anew. It is no test: it runs only where -record names a server.
+func TestRecord(t *testing.T) {
+	t.Parallel()
+	if *from == "" {
+		t.Skip("-record names no server")
+	}
+	r := recorder{T: t}
+	r.register()
+	r.ticker = find(r.json(http.MethodGet, "/api/v1/picks/latest", ""), "data", "ticker")
+	for _, e := range endpoints() {
+		if e.access == paid {
+			r.demand(e)
+			continue
+		}
+		if e.method == http.MethodGet {
+			r.read(e)
+		}
+	}
+	rotated := r.json(http.MethodPost, "/api/v1/keys/rotate", `{"grace_seconds":60}`)
+	r.save("rotateKey.json", rotated)
+}
+
+// recorder asks a server.
+type recorder struct {
+	*testing.T
+
+	key, ticker string
+}
+
+func (r *recorder) register() {
+	answer := r.json(http.MethodPost, "/api/v1/auth/register", `{"name":"my-agent"}`)
+	r.key = find(answer, "data", "api_key")
+	r.save("registerKey.json", answer)
+}
+
+func (r *recorder) read(e endpoint) {
+	path := strings.NewReplacer("{id}", "crack-spread-321", "{ticker}", r.ticker).Replace(e.path)
+	for _, a := range e.answers {
+		if a.status != http.StatusOK {
+			continue
+		}
+		if len(a.body) > 0 {
+			query := "?order=desc&limit=2"
+			if !slices.Contains(e.takes, "order") {
+				query = ""
+			}
+			r.save(e.id+".json", r.json(http.MethodGet, path+query, ""))
+		}
+		if a.table {
+			csv := strings.SplitAfter(string(r.ask(http.MethodGet, path+"?format=csv", "")), "\n")
+			r.write(e.id+".csv", []byte(strings.Join(csv[:min(len(csv), 1+kept)], "")))
+			lines := strings.SplitAfter(string(r.ask(http.MethodGet, path+"?format=ndjson", "")), "\n")
+			r.write(e.id+".ndjson", []byte(strings.Join(lines[:min(len(lines), kept)], "")))
+		}
+		if a.markdown {
+			r.write(e.id+".md", r.ask(http.MethodGet, path, ""))
+		}
+	}
+	if e.id == "getReadiness" {
+		r.save("getReadiness-503.json", object{{"ok", false}, {"missing", []any{"snapshots", "record"}}, {"degraded", []any{}}})
+	}
+}
+
+// demand records the 402 of what is paid by request.
+func (r *recorder) demand(e endpoint) {
+	r.save(e.example+"-402.json", r.json(http.MethodGet, strings.ReplaceAll(e.path, "{ticker}", r.ticker), ""))
+}
+
+func (r *recorder) ask(method, path, content string) []byte {
+	r.Helper()
+	req, err := http.NewRequestWithContext(r.Context(), method, *from+path, strings.NewReader(content))
+	if err != nil {
+		r.Fatal(err)
+	}
+	if content != "" {
+		req.Header.Set("Content-Type", view.TypeJSON)
+	}
+	if r.key != "" {
+		req.Header.Set("Authorization", "Bearer "+r.key)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		r.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		r.Fatal(err)
+	}
+	if resp.StatusCode >= 300 && resp.StatusCode != http.StatusPaymentRequired {
+		r.Fatalf("%s %s: %s: %s", method, path, resp.Status, answer)
+	}
+	return answer
+}
+
+func (r *recorder) json(method, path, content string) object {
+	r.Helper()
+	v, err := decode(json.NewDecoder(bytes.NewReader(r.ask(method, path, content))))
+	if err != nil {
+		r.Fatal(err)
+	}
+	return v.(object)
+}
+
+// save writes an answer, its lists of objects cut to what an example shows.
+func (r *recorder) save(name string, v object) {
+	r.Helper()
+	text, err := encode(cut("", v))
+	if err != nil {
+		r.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := json.Indent(&out, text, "", " "); err != nil {
+		r.Fatal(err)
+	}
+	r.write(name, append(out.Bytes(), '\n'))
+}
+
+var secret = regexp.MustCompile(`tmk_live_[0-9A-Za-z]{36}`)
+
+func (r *recorder) write(name string, text []byte) {
+	r.Helper()
+	text = bytes.ReplaceAll(text, []byte(*from), []byte(openapi.Host))
+	text = around.ReplaceAll(text, []byte("https://node.example"))
+	text = secret.ReplaceAll(text, []byte("tmk_live_"+strings.Repeat("EXAMPLE0", 4)+"0000"))
+	if err := os.WriteFile(filepath.Join("examples", name), text, 0o644); err != nil {
+		r.Fatal(err)
+	}
+}
+
+// object is a JSON object in the order of its members.
+type object = ordered[any]
+
+// find is a text in an object.
+func find(o object, path ...string) string {
+	var v any = o
+	for _, name := range path {
+		o, _ := v.(object)
+		i := slices.IndexFunc(o, func(m member[any]) bool { return m.name == name })
+		if i < 0 {
+			panic("there is no member " + name)
+		}
+		v = o[i].value
+	}
+	return v.(string)
+}
+
+func cut(name string, v any) any {
+	switch v := v.(type) {
+	case object:
+		for i := range v {
+			v[i].value = cut(v[i].name, v[i].value)
+		}
+	case []any:
+		if len(v) > kept && name != "sources" {
+			if _, ok := v[0].(object); ok {
+				v = v[:kept]
+			}
+		}
+		for i := range v {
+			v[i] = cut("", v[i])
+		}
+		return v
+	}
+	return v
+}
+
+// decode reads a value, objects as ordered.
+func decode(d *json.Decoder) (any, error) {
+	d.UseNumber()
+	tok, err := d.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch tok {
+	case json.Delim('{'):
+		o := object{}
+		for d.More() {
+			name, err := d.Token()
+			if err != nil {
+				return nil, err
+			}
+			v, err := decode(d)
+			if err != nil {
+				return nil, err
+			}
+			o.put(fmt.Sprint(name), v)
+		}
+		_, err = d.Token()
+		return o, err
+	case json.Delim('['):
+		list := []any{}
+		for d.More() {
+			v, err := decode(d)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, v)
+		}
+		_, err = d.Token()
+		return list, err
+	}
+	return tok, nil
+}

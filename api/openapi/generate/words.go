@@ -1,0 +1,122 @@
+package generate
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"tidemark/api/view"
+	"tidemark/internal/postgres"
+	"tidemark/picks"
+	"tidemark/signals"
+)
+
+// renamed are the types whose Go name says too little outside of their package.
+var renamed = map[string]string{
+	"postgres.Period":       "BacktestPeriod",
+	"x402.Demand":           "PaymentRequired",
+	"x402.requirementV1":    "PaymentRequirement",
+	"x402.domain":           "TokenDomain",
+	"view.Country":          "CountryWeight",
+	"view.Sector":           "SectorWeight",
+	"view.Region":           "RegionWeight",
+	"view.Place":            "DatasetPlace",
+	"view.Property":         "DatasetProperty",
+	"view.Organization":     "DatasetOrganization",
+	"view.DataCatalog":      "DatasetCatalog",
+	"view.DataDownload":     "DatasetDownload",
+	"view.Meta":             "HistoryMeta",
+	"view.FreePlan":         "FreePlanTerms",
+	"view.ProPlan":          "ProPlanTerms",
+	"view.Fact":             "ResearchFact",
+	"view.Component":        "SignalComponent",
+	"view.Period":           "DigestPeriod",
+	"view.Contribution":     "PortfolioContribution",
+	"view.Info":             "ServiceInfo",
+	"view.Vintages":         "SignalVintages",
+	"view.Vintage":          "SignalVintage",
+	"view.X402InfoBody":     "X402InfoAnswer",
+	"view.HistorySnapshot":  "PortfolioSnapshot",
+	"view.AccountUsageRows": "UsageList",
+}
+
+// What a type does not tell of a member: its form, or the few values that it can have. The keys are members, or Schema.member where
+// another schema has one of that name that is something else.
+var (
+	dates = []string{"date", "entry_date", "exit_date", "inception_date", "head_date", "first_picked_on", "Portfolio.as_of", "DigestPeriod.from", "DigestPeriod.to", "UsageMeta.from", "UsageMeta.to"}
+	links = []string{
+		"page_url", "brief_url", "machine_url", "source_url", "history_url", "docs_url", "top_up_url", "x402_url", "explorer_url", "how_to_verify",
+		"Problem.type", "output_schema_ref", "facilitator", "PickLinks.research", "PickLinks.verify", "PickLinks.page", "StockLinks.research",
+		"contentUrl", "InfoLinks.openapi", "InfoLinks.mcp", "InfoLinks.x402", "InfoLinks.signals", "InfoLinks.llms", "InfoLinks.status",
+		"InfoLinks.terms", "InfoLinks.verify", "ProvenanceInput.url", "SourceDocument.url", "PickGit.url", "Dataset.url", "Dataset.@id", "Dataset.license",
+	}
+	hashes    = []string{"hash", "previous_hash", "head_hash", "genesis_hash", "recomputed_hash", "sha256", "content_sha256"}
+	addresses = []string{"attester", "contract", "pay_to", "X402Asset.address", "PaymentRequirement.asset", "PaymentRequirement.payTo"}
+	words32   = []string{"uid", "schema_uid", "tx_hash"}
+	checks    = []any{view.CheckOK, view.CheckPending, view.CheckFailed, view.CheckLocalOnly, view.CheckNone}
+	attested  = []any{postgres.AttestationPending, postgres.AttestationSubmitted, postgres.AttestationConfirmed, postgres.AttestationFailed}
+	values    = map[string][]any{
+		"SignalCatalogEntry.status":  {signals.StatusLive, signals.StatusDecayed, signals.StatusDeprecated},
+		"SignalSnapshot.status":      {signals.StatusLive, signals.StatusDecayed, signals.StatusDeprecated},
+		"Freshness.state":            {view.Fresh, view.Stale, view.Unknown},
+		"environment":                {"live", "demo"},
+		"Pick.status":                {view.StatusOpen, view.StatusClosed},
+		"Position.status":            {view.StatusOpen, view.StatusClosed},
+		"attestation_status":         attested,
+		"PickAttested.status":        attested,
+		"NewestAttestation.status":   attested,
+		"RecordChecks.hashes":        checks,
+		"RecordChecks.links":         checks,
+		"RecordChecks.git":           checks,
+		"RecordChecks.attestations":  checks,
+		"RecordChecks.business_days": checks,
+		"PickChecks.hash":            checks,
+		"PickChecks.previous":        checks,
+		"PickChecks.next":            checks,
+		"PickChecks.git":             checks,
+		"PickChecks.attestation":     checks,
+		"Event.type": {
+			picks.PickAnnounced, picks.PickClosed, picks.PriceMove, picks.Earnings, picks.DividendPaid, picks.SharesSplit, picks.Rating,
+			picks.FilingMade, picks.News, picks.SignalChange,
+		},
+		"hash_rule": {"ticker|price|date|previous_hash"},
+		"algorithm": {"SHA-256"},
+	}
+)
+
+// constrain adds to a member's schema what its type does not tell.
+func constrain(p *jsonschema.Schema, schema, member string) {
+	is := func(of []string) bool { return slices.Contains(of, member) || slices.Contains(of, schema+"."+member) }
+	of := values[schema+"."+member]
+	if of == nil {
+		of = values[member]
+	}
+	switch {
+	case of != nil:
+		p.Enum = slices.Clone(of)
+		if slices.Contains(p.Types, "null") {
+			p.Enum = append(p.Enum, nil)
+		}
+	case p.Type == "" && !slices.Contains(p.Types, "string") && p.Items == nil:
+	case is(dates):
+		p.Format = "date"
+	case is(links):
+		p.Format = "uri"
+	case is(hashes):
+		p.Pattern = "^[0-9a-f]{64}$"
+	case is(addresses):
+		p.Pattern = "^0x[0-9a-fA-F]{40}$"
+	case is(words32):
+		p.Pattern = "^0x[0-9a-fA-F]{64}$"
+	case member == "severity":
+		p.Minimum, p.Maximum = jsonschema.Ptr(1.0), jsonschema.Ptr(5.0)
+	case schema == "Problem" && member == "code":
+		for _, k := range view.ProblemKinds() {
+			p.Enum = append(p.Enum, k.Code)
+		}
+	}
+	if strings.HasPrefix(p.Pattern, "^0x") && p.Description == "" {
+		p.Description = "In hexadecimal, with 0x before it."
+	}
+}

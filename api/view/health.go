@@ -1,0 +1,10 @@
+package view
+
+// Health is the body of /healthz and /readyz: names, and no detail.
+type Health struct {
+	OK bool `json:"ok"`
+	// Missing names what the program still waits for.
+	Missing []string `json:"missing"`
+	// Degraded names what is away at the moment, while answers are still given from memory.
+	Degraded []string `json:"degraded"`
+}

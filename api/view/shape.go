@@ -1,0 +1,56 @@
+package view
+
+import "time"
+
+// Some answers are too long to be made at once: they are written piece by piece, their rows by hand. These are their shapes as one
+// struct each, for those who describe or read them.
+
+// SignalHistory is the body of /api/signals/{id}/history.
+type SignalHistory struct {
+	listingHead
+	Data []HistoryPoint `json:"data"`
+	listingTail
+}
+
+// HistoryPoint is one point of a signal's history, as known at the instant that was asked for. What is unknown is null.
+type HistoryPoint struct {
+	// ObservedAt is what the value is about; IngestedAt when it became known.
+	ObservedAt time.Time `json:"observed_at"`
+	IngestedAt time.Time `json:"ingested_at"`
+	Value      *float64  `json:"value"`
+	// UncertaintyLo and UncertaintyHi bound the interval.
+	UncertaintyLo      *float64 `json:"uncertainty_lo"`
+	UncertaintyHi      *float64 `json:"uncertainty_hi"`
+	BaselineValue      *float64 `json:"baseline_value"`
+	DeltaVsBaselinePct *float64 `json:"delta_vs_baseline_pct"`
+	ZScore             *float64 `json:"z_score"`
+	// Vintage counts the versions of this point from 1 on; Revised tells that there was one before.
+	Vintage int  `json:"vintage"`
+	Revised bool `json:"revised"`
+	// KnownFrom is there only with vintages=all: the instant at which this version came into force.
+	KnownFrom *time.Time `json:"known_from,omitzero"`
+	// KnownTo is there only with vintages=all: the instant at which another version took its place, null for the one in force.
+	KnownTo *time.Time `json:"known_to,omitzero"`
+}
+
+// VerificationChain is the body of /api/v1/verify/picks.
+type VerificationChain struct {
+	recordHead
+	Picks []ChainedPick `json:"picks"`
+	// NextFromSeq is where the next page begins, null where there is no more.
+	NextFromSeq *int64 `json:"next_from_seq"`
+	recordTail
+}
+
+// ChainedPick is a link of the chain with the bytes that were hashed and the state of its attestation.
+type ChainedPick struct {
+	Seq          int64  `json:"seq"`
+	Ticker       string `json:"ticker"`
+	Price        string `json:"price"`
+	Date         string `json:"date"`
+	PreviousHash string `json:"previous_hash"`
+	Hash         string `json:"hash"`
+	// Preimage is what was hashed, in UTF-8.
+	Preimage          string `json:"preimage"`
+	AttestationStatus string `json:"attestation_status"`
+}
