@@ -2,3 +2,12 @@ package api
 
 // Watched tells whether p knows of a worker that asks the chain.
 func (p *Payments) Watched() bool { return p.watched() }
+
+// Routes lists what is served at the public address: methods and patterns of net/http.
+func (s *Server) Routes() [][2]string {
+	list := make([][2]string, len(s.routes))
+	for i, r := range s.routes {
+		list[i] = [2]string{r.method, r.pattern}
+	}
+	return list
+}

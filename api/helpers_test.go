@@ -88,6 +88,8 @@ type system struct {
 	server *api.Server
 	url    string
 	clock  atomic.Pointer[time.Time]
+	// madeUp tells that the data endpoints answer with what the test made up, and not as described.
+	madeUp bool
 }
 
 type setup struct {
@@ -106,7 +108,7 @@ func start(t testing.TB, o setup) *system {
 	if o.world == "" {
 		o.world = view.WorldLive
 	}
-	s := &system{t: t, dsn: pgtest.New(t)}
+	s := &system{t: t, dsn: pgtest.New(t), madeUp: o.data != nil}
 	s.clock.Store(&noon)
 	s.worker = s.open(postgres.RoleWorker)
 	for _, snap := range o.stored {
@@ -266,7 +268,11 @@ func (s *system) askWith(method, address, content string, header ...string) answ
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return answer{resp, body}
+	a := answer{resp, body}
+	if !s.madeUp || a.StatusCode != http.StatusOK {
+		asDescribed(s.t, method, r.URL.Path, a)
+	}
+	return a
 }
 
 var plain = &http.Client{

@@ -368,7 +368,7 @@ func TestKeysThatOpenNothing(t *testing.T) {
 // openSecond is another API process on the same database.
 func openSecond(t *testing.T, s *shop) *shop {
 	t.Helper()
-	second := &shop{system: &system{t: t, dsn: s.dsn}}
+	second := &shop{system: &system{t: t, dsn: s.dsn, madeUp: true}}
 	db := second.open(postgres.RoleAPI)
 	tariff, err := accounts.NewTariff(accounts.ModelBalance, "")
 	if err != nil {

@@ -45,6 +45,7 @@ func (s *Server) on(mux *http.ServeMux, method, pattern string, h handler) {
 	if method == http.MethodGet {
 		methods = readMethods
 	}
+	s.routes = append(s.routes, route{method, pattern})
 	mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		defer s.recover(w, r)
 		var err error

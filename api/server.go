@@ -27,6 +27,14 @@ type Pages interface {
 	Problem(p view.Problem) []byte
 }
 
+// Discovery tells programs what there is. Package discovery has one.
+type Discovery interface {
+	// Paths are the addresses that it has.
+	Paths() []string
+	// Document returns what is at one of them, or nil while that is not loaded.
+	Document(path string) *view.Document
+}
+
 // Check is something that must be so before the program is ready.
 type Check struct {
 	// Name is public: "migrations", "roles".
@@ -42,6 +50,8 @@ type Options struct {
 	Record *view.Record
 	// Pages may be nil: then there are none.
 	Pages Pages
+	// Discovery may be nil: then programs are told nothing.
+	Discovery Discovery
 	// Ready are asked by /readyz, beside the view's first load.
 	Ready []Check
 	// Accounts may be nil: then there are no keys, and nothing that needs one.
@@ -67,7 +77,13 @@ type Server struct {
 	till *till
 	// security are the fields of every answer.
 	security http.Header
+	// discovered are the paths of Discovery, routes everything that is served at the public address.
+	discovered map[string]bool
+	routes     []route
 }
+
+// route is a method and a pattern of net/http.
+type route struct{ method, pattern string }
 
 // New returns a server. Nothing runs until Serve, or until its handlers are mounted elsewhere.
 func New(o Options) *Server {
@@ -104,10 +120,14 @@ func New(o Options) *Server {
 		s.get(public, "/api/v1/verify/picks", s.verifyPicks)
 		s.get(public, "/api/v1/verify/pick/{ticker}", s.verifyPick)
 	}
+	if o.Discovery != nil {
+		s.discover(public)
+	}
 	s.get(public, "/healthz", s.healthz)
 	s.get(public, "/readyz", s.readyz)
 	s.get(public, "/", s.page)
-	s.public = s.front(public, isAPI)
+	s.public = s.front(public, s.forPrograms)
+	served := len(s.routes)
 
 	only := http.NewServeMux()
 	s.get(only, "/{$}", s.catalog)
@@ -116,6 +136,10 @@ func New(o Options) *Server {
 	s.get(only, "/{id}/history", s.history)
 	s.get(only, "/{id}/vintages", s.vintages)
 	s.get(only, "/", s.nothing)
+	if o.Discovery != nil {
+		s.get(only, "/openapi.json", s.described)
+	}
+	s.routes = s.routes[:served]
 	s.signals = s.front(only, func(string) bool { return true })
 	return s
 }

@@ -99,7 +99,7 @@ func (s *stall) wares() map[string]api.Build {
 
 func openStall(t testing.TB) *stall {
 	t.Helper()
-	s := &stall{system: &system{t: t, dsn: pgtest.New(t)}}
+	s := &stall{system: &system{t: t, dsn: pgtest.New(t), madeUp: true}}
 	s.clock.Store(&noon)
 	s.facilitate(valid, settled)
 	mux := http.NewServeMux()

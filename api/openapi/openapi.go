@@ -59,9 +59,7 @@ func New(publicURL string, tariff accounts.Tariff) (Documents, error) {
 // compact leaves the spaces out that make the files readable.
 func compact(doc []byte) []byte {
 	var out bytes.Buffer
-	if err := json.Compact(&out, doc); err != nil {
-		panic(fmt.Errorf("read the description: %w", err)) // the files are part of the program
-	}
+	must(json.Compact(&out, doc))
 	return out.Bytes()
 }
 
@@ -111,5 +109,54 @@ func unfold(n *yaml.Node) {
 	n.Style = 0
 	for _, c := range n.Content {
 		unfold(c)
+	}
+}
+
+// Operation is what a description says of one address and method.
+type Operation struct {
+	Method, Path, Tag, Summary, Description string
+	// PriceUSD is what an answer costs, as it stands in the file; empty where there is no price.
+	PriceUSD string
+}
+
+// Operations lists everything that the description of the whole service tells of, in its order.
+func Operations() []Operation {
+	var doc struct {
+		Paths json.RawMessage `json:"paths"`
+	}
+	must(json.Unmarshal(service, &doc))
+	var all []Operation
+	d := json.NewDecoder(bytes.NewReader(doc.Paths))
+	members(d, func(path string) {
+		members(d, func(method string) {
+			var op struct {
+				Tags                 []string
+				Summary, Description string
+				PriceUSD             string `json:"x-price-usd"`
+			}
+			must(d.Decode(&op))
+			all = append(all, Operation{strings.ToUpper(method), path, op.Tags[0], op.Summary, op.Description, op.PriceUSD})
+		})
+	})
+	return all
+}
+
+// members reads an object, whose member names are handed to f in their order; f reads the value.
+func members(d *json.Decoder, f func(name string)) {
+	_, err := d.Token()
+	must(err)
+	for d.More() {
+		name, err := d.Token()
+		must(err)
+		f(fmt.Sprint(name))
+	}
+	_, err = d.Token()
+	must(err)
+}
+
+// must is for the files, which are part of the program.
+func must(err error) {
+	if err != nil {
+		panic(fmt.Errorf("read the description: %w", err))
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"tidemark/accounts"
 	"tidemark/api"
+	"tidemark/api/discovery"
 	"tidemark/api/pages"
 	"tidemark/api/view"
 	"tidemark/ingest"
@@ -259,9 +260,16 @@ func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, w
 	if err != nil {
 		return err
 	}
+	told, err := discovery.New(discovery.Options{
+		PublicURL: p.settings.BaseURL(), Contact: p.settings.SecurityContact(), Tariff: keys.Tariff, View: v, Publications: published,
+		Pages: site, Sells: payments != nil, Now: p.now,
+	})
+	if err != nil {
+		return err
+	}
 	srv := api.New(api.Options{
 		View: v, Record: record, Pages: site, Ready: ready, Log: log, Publications: published, Data: api.Data(published),
-		Accounts: keys, Payments: payments,
+		Accounts: keys, Payments: payments, Discovery: told,
 	})
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return v.Run(ctx) })

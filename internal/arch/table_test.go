@@ -67,6 +67,11 @@ var table = []row{
 		"ingest, workers, scheduler, chain/base, asynq",
 	},
 	{"api/pages/plot", nothing, "net/http, database drivers, os/exec, other modules"},
+	{"api/openapi", "api/view, accounts", "ingest, workers, scheduler, chain/base, asynq"},
+	{"api/discovery", "api/view, api/openapi, signals, accounts", "ingest, workers, scheduler, chain/base, asynq"},
+	// What makes and holds the description; the program has what they made.
+	{"api/openapi/generate", "api/openapi, api/view, signals, picks, accounts, accounts/x402, internal/postgres", "ingest, workers"},
+	{"api/openapi/contract", "api/openapi", nothing},
 	{
 		"api/mcp, api/pages",
 		"api/view, api/pages/plot, signals, picks, chain, accounts, accounts/stripe, internal/telemetry",
@@ -114,6 +119,7 @@ var modules = []struct{ path, rooms string }{
 	{"github.com/fergusstrange/embedded-postgres", "internal/devstack"},
 	{"github.com/alicebob/miniredis", "internal/devstack"},
 	{"github.com/alecthomas/kong", "cmd/tidemark"},
+	{"github.com/santhosh-tekuri/jsonschema", "api/openapi/contract"},
 	{"go.opentelemetry.io/otel/sdk", "internal/telemetry"},
 	{"go.opentelemetry.io/otel/exporters", "internal/telemetry"},
 }

@@ -26,6 +26,7 @@ type Settings struct {
 	Addr        string `env:"ADDR" default:"127.0.0.1:8080" roles:"up,api" help:"Address that the public API and pages listen on."`
 	SignalsAddr string `env:"SIGNALS_ADDR" roles:"up,api" help:"A second address that serves the Signals API at its root."`
 	PublicURL   string `env:"PUBLIC_URL" roles:"up,api" help:"Base URL that answers carry in their links. Default: http:// and ADDR."`
+	Contact     string `env:"CONTACT" roles:"up,api" help:"Where reports about security go: a mail or web address (mailto:security@example.com, https://...). Default: mailto:security@ and the host of PUBLIC_URL, the mailbox that RFC 2142 names."`
 
 	StateDir    string `env:"STATE_DIR" default:".tidemark" roles:"all" help:"Folder for everything kept on disk; each world has a folder of its own below it."`
 	DatabaseURL string `env:"DATABASE_URL" secret:"true" roles:"all" help:"Postgres. Without it, up runs a private server from the binaries found on the machine."`
@@ -109,6 +110,9 @@ func (s Settings) Validate() error {
 	var errs []error
 	bad := func(name, format string, args ...any) {
 		errs = append(errs, fmt.Errorf(name+": "+format, args...))
+	}
+	if fault := s.contactFault(); fault != "" {
+		bad("CONTACT", "%s", fault)
 	}
 	switch s.World {
 	case "live", "sandbox":

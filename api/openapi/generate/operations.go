@@ -3,6 +3,7 @@ package generate
 import (
 	"net/http"
 	"reflect"
+	"slices"
 
 	"tidemark/accounts/x402"
 	"tidemark/api/view"
@@ -247,18 +248,9 @@ func paidEndpoints(data []endpoint) []endpoint {
 func without(list, these []string) []string {
 	var out []string
 	for _, v := range list {
-		if !contains(these, v) {
+		if !slices.Contains(these, v) {
 			out = append(out, v)
 		}
 	}
 	return out
-}
-
-func contains(list []string, v string) bool {
-	for _, w := range list {
-		if v == w {
-			return true
-		}
-	}
-	return false
 }

@@ -2,6 +2,7 @@ package generate
 
 import (
 	"net/http"
+	"slices"
 
 	"tidemark/api/view"
 )
@@ -91,10 +92,10 @@ func dataEndpoints() []endpoint {
 	for i := range all {
 		e := &all[i]
 		e.method, e.path, e.tag, e.access = http.MethodGet, "/api/v1"+e.price, "Picks", keyed
-		if contains(e.takes, "format") {
+		if slices.Contains(e.takes, "format") {
 			e.codes = append(e.codes, view.CodeInvalidParameter, view.CodeInvalidCursor)
 		}
-		if contains(e.takes, "lang") {
+		if slices.Contains(e.takes, "lang") {
 			e.codes = append(e.codes, view.CodeInvalidLang)
 		}
 		e.codes = append(append(e.codes, withData...), reads...)

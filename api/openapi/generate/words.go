@@ -110,7 +110,7 @@ func constrain(p *jsonschema.Schema, schema, member string) {
 	case is(words32):
 		p.Pattern = "^0x[0-9a-fA-F]{64}$"
 	case member == "severity":
-		p.Minimum, p.Maximum = jsonschema.Ptr(1.0), jsonschema.Ptr(5.0)
+		p.Minimum, p.Maximum = new(1.0), new(5.0)
 	case schema == "Problem" && member == "code":
 		for _, k := range view.ProblemKinds() {
 			p.Enum = append(p.Enum, k.Code)

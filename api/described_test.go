@@ -1,0 +1,101 @@
+package api_test
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tidemark/accounts"
+	"tidemark/api"
+	"tidemark/api/discovery"
+	"tidemark/api/openapi"
+	"tidemark/api/openapi/contract"
+	"tidemark/api/view"
+)
+
+// description is the published description of the service.
+var description = sync.OnceValues(func() (*contract.Description, error) {
+	text, err := os.ReadFile("openapi/service.json")
+	if err != nil {
+		return nil, err
+	}
+	return contract.Parse(text)
+})
+
+// asDescribed fails the test where an answer is not what the description promises.
+func asDescribed(t testing.TB, method, path string, a answer) {
+	t.Helper()
+	if strings.HasSuffix(path, "/openapi.json") { // it stands where the ids of signals do
+		return
+	}
+	d, err := description()
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = d.Check(method, path, contract.Answer{Status: a.StatusCode, Header: a.Header, Body: a.body})
+	if err != nil && !errors.Is(err, contract.ErrNotDescribed) {
+		t.Errorf("not as described: %v", err)
+	}
+}
+
+// Whoever adds an address to the server and not to the description is told so here.
+func TestEveryAddressIsDescribed(t *testing.T) {
+	t.Parallel()
+	p := publish(t, accounts.ModelBalance)
+	tariff, err := accounts.NewTariff(accounts.ModelBalance, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	record, err := view.NewRecord(view.RecordOptions{Store: p.db, PublicURL: p.url, World: view.WorldSandbox, Now: time.Now, Log: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	told, err := discovery.New(discovery.Options{PublicURL: p.url, Tariff: tariff, View: p.view, Sells: true, MCP: true, Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := api.New(api.Options{
+		View: p.view, Record: record, Publications: p.publications, Data: api.Data(p.publications), Log: quiet, Discovery: told,
+		Accounts: &api.Accounts{DB: p.db, Tariff: tariff, Now: time.Now},
+		Payments: api.NewPayments(api.PaymentsOptions{Tariff: tariff}),
+	})
+	var have, want []string
+	for _, op := range openapi.Operations() {
+		have = append(have, op.Method+" "+op.Path)
+	}
+	for _, r := range server.Routes() {
+		method, path := r[0], r[1]
+		switch {
+		case slices.Contains(told.Paths(), path), strings.HasSuffix(path, "{$}"):
+			continue // what describes the rest, and an address with a slash too many
+		case !strings.HasPrefix(path, "/api/") && path != "/healthz" && path != "/readyz":
+			continue // pages
+		}
+		want = append(want, method+" "+path)
+	}
+	slices.Sort(have)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, have); diff != "" {
+		t.Errorf("-served +described:\n%s", diff)
+	}
+}
+
+// What x402 clients are sent to is in the description.
+func TestTheSchemasOfWhatIsSoldAreDescribed(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("openapi/service.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, name := range view.X402Schemas {
+		if !strings.Contains(string(text), "\n   \""+name+"\": {") {
+			t.Errorf("the description has no schema %s of %s", name, path)
+		}
+	}
+}

@@ -1,0 +1,36 @@
+package api
+
+import (
+	"net/http"
+
+	"tidemark/api/view"
+)
+
+// discover registers what programs are told.
+func (s *Server) discover(mux *http.ServeMux) {
+	s.discovered = map[string]bool{}
+	for _, path := range s.o.Discovery.Paths() {
+		s.discovered[path] = true
+		s.get(mux, path, func(w http.ResponseWriter, r *http.Request) error {
+			doc := s.o.Discovery.Document(path)
+			if doc == nil {
+				return &failure{code: view.CodeUnavailable, detail: "What this tells of is being loaded.", retryAfter: "1"}
+			}
+			reply(w, r, doc)
+			return nil
+		})
+	}
+}
+
+// described answers with the description of the Signals API at its own address.
+func (s *Server) described(w http.ResponseWriter, r *http.Request) error {
+	doc := s.o.Discovery.Document("/api/signals/openapi.json")
+	if doc == nil {
+		return s.nothing(w, r)
+	}
+	reply(w, r, doc)
+	return nil
+}
+
+// forPrograms tells whether a path belongs to programs, of whatever web page.
+func (s *Server) forPrograms(path string) bool { return isAPI(path) || s.discovered[path] }
