@@ -8,12 +8,12 @@ import "time"
 // SignalHistory is the body of /api/signals/{id}/history.
 type SignalHistory struct {
 	listingHead
-	Data []HistoryPoint `json:"data"`
+	Data []SignalHistoryPoint `json:"data"`
 	listingTail
 }
 
-// HistoryPoint is one point of a signal's history, as known at the instant that was asked for. What is unknown is null.
-type HistoryPoint struct {
+// SignalHistoryPoint is one point of a signal's history, as known at the instant that was asked for. What is unknown is null.
+type SignalHistoryPoint struct {
 	// ObservedAt is what the value is about; IngestedAt when it became known.
 	ObservedAt time.Time `json:"observed_at"`
 	IngestedAt time.Time `json:"ingested_at"`
