@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"tidemark/ingest"
+	"tidemark/ingest/bls"
+	"tidemark/ingest/ecb"
 	"tidemark/ingest/edgar"
 	"tidemark/ingest/eia"
 	"tidemark/ingest/fed"
@@ -39,6 +41,8 @@ func All(keys Keys) []ingest.Source {
 		nass.Source(keys.NASS),
 		temis.Source(),
 		fed.Source(),
+		ecb.Source(),
+		bls.Source(),
 	}
 	return append(list, fred.Sources(keys.FRED)...)
 }
@@ -54,6 +58,8 @@ func Sandbox(w synth.World, trading func(day time.Time) bool) http.Handler {
 	nass.Sandbox(mux, w)
 	temis.Sandbox(mux, w)
 	fed.Sandbox(mux, w)
+	ecb.Sandbox(mux, w)
+	bls.Sandbox(mux, w)
 	fred.Sandbox(mux, w)
 	edgar.Sandbox(mux, w)
 	prices.Sandbox(mux, w, trading)

@@ -1,0 +1,46 @@
+package bls
+
+import (
+	"sync"
+	"time"
+)
+
+// zoneName is the zone that the releases and the schedule are stated in.
+const zoneName = "America/New_York"
+
+// newYork is that zone. On a machine without a zone database its winter offset stands in: half of the year instants then come out one
+// hour late, so that nothing is ever taken for known before it was.
+var newYork = sync.OnceValue(func() *time.Location {
+	zone, err := time.LoadLocation(zoneName)
+	if err != nil {
+		return time.FixedZone("EST", -5*60*60)
+	}
+	return zone
+})
+
+// at is an instant of a day in New York, in UTC.
+func at(day time.Time, hour, minute int) time.Time {
+	return time.Date(day.Year(), day.Month(), day.Day(), hour, minute, 0, 0, newYork()).UTC()
+}
+
+// after is a day of the n-th month after a month.
+func after(month time.Time, n, day int) time.Time {
+	return time.Date(month.Year(), month.Month()+time.Month(n), day, 0, 0, 0, 0, time.UTC)
+}
+
+// pricesPublished takes the 15th of the month after for the day of the consumer prices, which most come on the 10th to the 15th: the
+// side that does not claim too much.
+func pricesPublished(month time.Time) time.Time { return at(after(month, 1, 15), 8, 30) }
+
+// producerPublished takes the 17th for that of the producer prices, which come on the 11th to the 17th.
+func producerPublished(month time.Time) time.Time { return at(after(month, 1, 17), 8, 30) }
+
+// employmentPublished tells when the employment of a month is released: on the third Friday after the week, from Sunday to Saturday,
+// that has the twelfth of the month.
+func employmentPublished(month time.Time) time.Time {
+	twelfth := time.Date(month.Year(), month.Month(), 12, 0, 0, 0, 0, time.UTC)
+	return at(twelfth.AddDate(0, 0, int(time.Saturday-twelfth.Weekday())+20), 8, 30)
+}
+
+// openingsPublished takes the 10th of the second month after for the day of the job openings, which come on the 1st to the 10th.
+func openingsPublished(month time.Time) time.Time { return at(after(month, 2, 10), 10, 0) }
