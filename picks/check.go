@@ -153,6 +153,8 @@ func (t token) matches(f Datum) bool {
 		return false
 	case t.unit == "":
 		return true
+	case f.Unit == Barrels:
+		return t.unit == Millions // the word is million, of whatever
 	default:
 		return t.unit == f.Unit
 	}

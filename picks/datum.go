@@ -41,6 +41,7 @@ const (
 	Times      Unit = "x"        // a multiple
 	Count      Unit = "count"    // a whole number of things
 	Thousands  Unit = "thousand" // thousands of things
+	Barrels    Unit = "bbl mn"   // millions of barrels
 	Deviations Unit = "sd"       // standard deviations
 	Plain      Unit = ""         // a number without a unit
 	Year       Unit = "year"     // a year, never grouped

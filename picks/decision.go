@@ -13,20 +13,23 @@ const (
 	rateAgainst series.ID = "fed.FOMC.AGAINST"
 )
 
+// fomc is the indicator whose decisions are a range, with votes.
+const fomc = "fomc"
+
 // Inputs lists the series that the indicator's events are made of, its own first.
 func (def Indicator) Inputs() []series.ID {
-	if def.Frequency == "meeting" {
+	if def.ID == fomc {
 		return []series.ID{def.Series, rateLower, rateFor, rateAgainst}
 	}
 	return []series.ID{def.Series}
 }
 
 // Events turns all observations of the indicator's inputs into events, in ascending period: the first prints with their surprises, and
-// for a rate decision the lower end of the target range and the votes, each as it was first told. A decision whose votes are not known
+// for a decision of the Federal Reserve the lower end of the target range and the votes, each as it was first told. A decision whose votes are not known
 // has none.
 func (def Indicator) Events(observations []series.Observation) []EconomicEvent {
 	events := Surprises(def, FirstPrints(def, observations))
-	if def.Frequency != "meeting" {
+	if def.ID != fomc {
 		return events
 	}
 	type told struct {

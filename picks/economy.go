@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"gonum.org/v1/gonum/stat"
@@ -12,7 +13,7 @@ import (
 
 // EconomicEvent is one publication with its surprise.
 type EconomicEvent struct {
-	// ID names figure and period, for example "us-cpi-2026-10".
+	// ID names region, figure and period, for example "us-cpi-2026-10".
 	ID        string
 	Indicator Indicator
 	Print     Print
@@ -48,7 +49,7 @@ func Surprises(def Indicator, prints []Print) []EconomicEvent {
 		e := EconomicEvent{ID: def.eventID(p.Period), Indicator: def, Print: p, Expected: def.expected(p, figures), Z: math.NaN()}
 		e.Surprise = def.round(e.Print.Value - e.Expected)
 		if len(surprises) >= leastSurprises && !math.IsNaN(e.Surprise) {
-			e.Z = e.Surprise / scaleOf(surprises[max(0, len(surprises)-surpriseWindow):], def.Step)
+			e.Z = e.Surprise / scaleOf(surprises[max(0, len(surprises)-surpriseWindow):], max(def.Step, def.Floor))
 		}
 		e.Severity = e.severity()
 		events = append(events, e)
@@ -79,14 +80,14 @@ func (def Indicator) expected(p Print, figures []float64) float64 {
 }
 
 // scaleOf is the spread of past surprises: 1.4826 times the median distance from their median, which for normal ones is the standard
-// deviation, and never below the smallest published step.
-func scaleOf(surprises []float64, step float64) float64 {
+// deviation, and never below a floor, which is the smallest published step or more.
+func scaleOf(surprises []float64, floor float64) float64 {
 	middle := median(surprises)
 	distances := make([]float64, len(surprises))
 	for i, s := range surprises {
 		distances[i] = math.Abs(s - middle)
 	}
-	return max(normalMAD*median(distances), step)
+	return max(normalMAD*median(distances), floor)
 }
 
 // median is the mean of the two middle values of an even number.
@@ -123,16 +124,17 @@ func (e EconomicEvent) WithVote(lower float64, votesFor, votesAgainst int) Econo
 	return e
 }
 
-// eventID names figure and period.
+// eventID names region, figure and period.
 func (def Indicator) eventID(period time.Time) string {
-	layout := time.DateOnly
+	name := strings.ToLower(def.Region) + "-" + def.ID + "-"
 	switch def.Frequency {
 	case "monthly":
-		layout = "2006-01"
+		return name + period.Format("2006-01")
 	case "quarterly":
-		return fmt.Sprintf("us-%s-%d-q%d", def.ID, period.Year(), (int(period.Month())+2)/3)
+		return fmt.Sprintf("%s%d-q%d", name, period.Year(), (int(period.Month())+2)/3)
+	default:
+		return name + period.Format(time.DateOnly)
 	}
-	return "us-" + def.ID + "-" + period.Format(layout)
 }
 
 // SortEconomic orders the events of one day: the most severe first, then by the importance of the figure, then the decision with more

@@ -55,7 +55,7 @@ func (e EconomicEvent) Facts() Data {
 	if e.Lower > 0 {
 		number("lower", e.Lower, def.Unit)
 	}
-	if def.ID == "fomc" {
+	if def.Frequency == "meeting" {
 		d.add("change", 100*e.Surprise, 0, BasisPoint, asOf, 0)
 	}
 	if e.For > 0 {
@@ -103,13 +103,13 @@ func (e EconomicEvent) decision() string {
 
 // rate tells whether the event is a rate decision that can be told as one.
 func (e EconomicEvent) rate() bool {
-	return e.Indicator.ID == "fomc" && e.Lower > 0 && !math.IsNaN(e.Surprise)
+	return e.Indicator.Frequency == "meeting" && (e.Indicator.ID != fomc || e.Lower > 0) && !math.IsNaN(e.Surprise)
 }
 
 // title is the phrase of the title.
 func (e EconomicEvent) title() string {
 	if e.rate() {
-		return "econ.title." + e.decision()
+		return "econ.title." + e.Indicator.ID + "." + e.decision()
 	}
 	switch e.Indicator.Frequency {
 	case "weekly":
@@ -124,7 +124,7 @@ func (e EconomicEvent) title() string {
 // summary is the phrases of the summary.
 func (e EconomicEvent) summary(facts Data) []string {
 	if e.rate() {
-		phrases := []string{"econ.summary." + e.decision()}
+		phrases := []string{"econ.summary." + e.Indicator.ID + "." + e.decision()}
 		if facts.fits("econ.votes") {
 			phrases = append(phrases, "econ.votes")
 		}

@@ -7,7 +7,7 @@ var english = voice{
 	phrases: englishPhrases,
 	units: map[Unit]string{
 		Percent: "N%", Points: "N percentage points", BasisPoint: "N basis points", Dollars: "$N", Millions: "$N million", Billions: "$N billion",
-		Times: "N times", Count: "N", Thousands: "N thousand", Deviations: "N standard deviations", Plain: "N",
+		Times: "N times", Count: "N", Thousands: "N thousand", Deviations: "N standard deviations", Plain: "N", Barrels: "N million barrels",
 	},
 	months: [12]string{
 		"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
@@ -36,6 +36,12 @@ var english = voice{
 		"indicator.gdp":                   "US economic growth, annualized",
 		"indicator.industrial-production": "US industrial production, month on month",
 		"indicator.jobless-claims":        "initial claims for US unemployment benefits",
+		"indicator.core-cpi":              "US consumer prices without food and energy, month on month",
+		"indicator.ecb":                   "the European Central Bank's deposit rate",
+		"indicator.hourly-earnings":       "US hourly earnings, month on month",
+		"indicator.producer-prices":       "US producer prices, month on month",
+		"indicator.job-openings":          "US job openings",
+		"indicator.crude-stocks":          "the change in US crude oil stocks",
 
 		"quarter.1": "first quarter", "quarter.2": "second quarter", "quarter.3": "third quarter", "quarter.4": "fourth quarter",
 

@@ -9,7 +9,7 @@ var spanish = voice{
 	units: map[Unit]string{
 		Percent: "N\u00a0%", Points: "N puntos porcentuales", BasisPoint: "N puntos básicos", Dollars: "N dólares",
 		Millions: "N millones de dólares", Billions: "N mil millones de dólares", Times: "N veces", Count: "N", Thousands: "N mil",
-		Deviations: "N desviaciones típicas", Plain: "N",
+		Deviations: "N desviaciones típicas", Plain: "N", Barrels: "N millones de barriles",
 	},
 	months: [12]string{
 		"enero", "febrero", "marzo", "abril", "mayo", "junio", "julio", "agosto", "septiembre", "octubre", "noviembre", "diciembre",
@@ -38,6 +38,12 @@ var spanish = voice{
 		"indicator.gdp":                   "el crecimiento económico de Estados Unidos, anualizado",
 		"indicator.industrial-production": "la producción industrial de Estados Unidos, variación mensual",
 		"indicator.jobless-claims":        "las peticiones iniciales de subsidio de paro en Estados Unidos",
+		"indicator.core-cpi":              "los precios de consumo de Estados Unidos sin alimentos ni energía, variación mensual",
+		"indicator.ecb":                   "el tipo de depósito del Banco Central Europeo",
+		"indicator.hourly-earnings":       "los salarios por hora de Estados Unidos, variación mensual",
+		"indicator.producer-prices":       "los precios de producción de Estados Unidos, variación mensual",
+		"indicator.job-openings":          "las vacantes de empleo en Estados Unidos",
+		"indicator.crude-stocks":          "la variación de las existencias de crudo de Estados Unidos",
 
 		"quarter.1": "primer trimestre", "quarter.2": "segundo trimestre", "quarter.3": "tercer trimestre", "quarter.4": "cuarto trimestre",
 

@@ -7,7 +7,7 @@ var hindi = voice{
 	phrases: hindiPhrases,
 	units: map[Unit]string{
 		Percent: "N%", Points: "N प्रतिशत अंक", BasisPoint: "N आधार अंक", Dollars: "N डॉलर", Millions: "N मिलियन डॉलर", Billions: "N अरब डॉलर",
-		Times: "N गुना", Count: "N", Thousands: "N हज़ार", Deviations: "N मानक विचलन", Plain: "N",
+		Times: "N गुना", Count: "N", Thousands: "N हज़ार", Deviations: "N मानक विचलन", Plain: "N", Barrels: "N मिलियन बैरल",
 	},
 	months: [12]string{
 		"जनवरी", "फ़रवरी", "मार्च", "अप्रैल", "मई", "जून", "जुलाई", "अगस्त", "सितंबर", "अक्टूबर", "नवंबर", "दिसंबर",
@@ -36,6 +36,12 @@ var hindi = voice{
 		"indicator.gdp":                   "अमेरिका की आर्थिक वृद्धि, वार्षिक दर",
 		"indicator.industrial-production": "अमेरिका का औद्योगिक उत्पादन, माह-दर-माह",
 		"indicator.jobless-claims":        "अमेरिका में बेरोज़गारी भत्ते के शुरुआती दावे",
+		"indicator.core-cpi":              "अमेरिका में खाद्य और ऊर्जा के बिना उपभोक्ता कीमतें, माह-दर-माह",
+		"indicator.ecb":                   "यूरोपीय केंद्रीय बैंक की जमा दर",
+		"indicator.hourly-earnings":       "अमेरिका में प्रति घंटा वेतन, माह-दर-माह",
+		"indicator.producer-prices":       "अमेरिका में उत्पादक कीमतें, माह-दर-माह",
+		"indicator.job-openings":          "अमेरिका में नौकरियों के ख़ाली पद",
+		"indicator.crude-stocks":          "अमेरिका के कच्चे तेल के भंडार में बदलाव",
 
 		"quarter.1": "पहली तिमाही", "quarter.2": "दूसरी तिमाही", "quarter.3": "तीसरी तिमाही", "quarter.4": "चौथी तिमाही",
 

@@ -9,7 +9,7 @@ var portuguese = voice{
 	units: map[Unit]string{
 		Percent: "N%", Points: "N pontos percentuais", BasisPoint: "N pontos-base", Dollars: "US$\u00a0N",
 		Millions: "US$\u00a0N milhões", Billions: "US$\u00a0N bilhões", Times: "N vezes", Count: "N", Thousands: "N mil",
-		Deviations: "N desvios-padrão", Plain: "N",
+		Deviations: "N desvios-padrão", Plain: "N", Barrels: "N milhões de barris",
 	},
 	months: [12]string{
 		"janeiro", "fevereiro", "março", "abril", "maio", "junho", "julho", "agosto", "setembro", "outubro", "novembro", "dezembro",
@@ -38,6 +38,12 @@ var portuguese = voice{
 		"indicator.gdp":                   "o crescimento econômico dos Estados Unidos, anualizado",
 		"indicator.industrial-production": "a produção industrial dos Estados Unidos, variação mensal",
 		"indicator.jobless-claims":        "o número de pedidos iniciais de seguro-desemprego nos Estados Unidos",
+		"indicator.core-cpi":              "a inflação ao consumidor dos Estados Unidos sem alimentos e energia, variação mensal",
+		"indicator.ecb":                   "a taxa de depósito do Banco Central Europeu",
+		"indicator.hourly-earnings":       "a variação mensal do salário por hora nos Estados Unidos",
+		"indicator.producer-prices":       "a variação mensal dos preços ao produtor nos Estados Unidos",
+		"indicator.job-openings":          "o número de vagas de emprego abertas nos Estados Unidos",
+		"indicator.crude-stocks":          "a variação dos estoques de petróleo dos Estados Unidos",
 
 		"quarter.1": "primeiro trimestre", "quarter.2": "segundo trimestre", "quarter.3": "terceiro trimestre", "quarter.4": "quarto trimestre",
 

@@ -16,13 +16,13 @@ import (
 
 // EconomicEvent is the first print of a macro figure with its texts.
 type EconomicEvent struct {
-	// ID names figure and period, Indicator the figure.
+	// ID names region, figure and period, Indicator the figure.
 	ID, Indicator string
 	// Date is the day of the publication in New York, PublishedAt the instant. Assumed tells that nobody saw the figure arrive.
 	Date        time.Time
 	PublishedAt time.Time
 	Assumed     bool
-	// Region is an ISO 3166-1 code.
+	// Region is an ISO 3166-1 code, "EZ" for the euro area.
 	Region string
 	// The figures as they are told, in Unit; nil where unknown.
 	Actual                      string
@@ -47,7 +47,7 @@ type EconomicText struct {
 const addEconomicSQL = `
 	insert into economic_events (id, indicator, date, published_at, assumed, region, actual, expected, previous, revised, unit, surprise_z,
 		severity, importance, place, sectors, sources, facts, texts)
-	values (@id, @indicator, @date, @published_at, @assumed, 'US', @actual, nullif(@expected, ''), nullif(@previous, ''),
+	values (@id, @indicator, @date, @published_at, @assumed, @region, @actual, nullif(@expected, ''), nullif(@previous, ''),
 		nullif(@revised, ''), @unit, @surprise_z, @severity, @importance, @place, @sectors, @sources, @facts, @texts)
 	on conflict (id) do nothing`
 
@@ -88,6 +88,7 @@ func economicArgs(e picks.EconomicEvent) (pgx.NamedArgs, error) {
 	place := slices.IndexFunc(picks.Indicators(), func(d picks.Indicator) bool { return d.ID == def.ID })
 	return pgx.NamedArgs{
 		"id": e.ID, "indicator": def.ID, "date": e.Date(), "published_at": e.PublishedAt(), "assumed": e.Print.Assumed,
+		"region": def.Region,
 		"actual": def.Told(e.Print.Value), "expected": def.Told(e.Expected), "previous": def.Told(e.Print.Previous),
 		"revised": def.Told(e.Print.Revised), "unit": string(def.Unit), "surprise_z": Known(e.Z), "severity": int(e.Severity),
 		"importance": def.Importance, "place": place, "sectors": sectors, "sources": sources, "facts": facts, "texts": written,
