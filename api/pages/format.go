@@ -13,6 +13,8 @@ import (
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/extension"
+
+	"tidemark/api/pages/plot"
 )
 
 var functions = template.FuncMap{
@@ -22,6 +24,11 @@ var functions = template.FuncMap{
 	"rfc3339": func(t any) string { return timeOf(t).UTC().Format(time.RFC3339) },
 	"hours":   hours,
 	"percent": percent,
+	"short":   short,
+	"meter":   func(share float64) template.HTML { return template.HTML(plot.Meter(share)) },
+	"tone":    tone,
+	// pair hands a template the page that it stands in beside a row of it.
+	"pair": func(page, row any) any { return struct{ Page, Row any }{page, row} },
 	// known and knownSigned are number and signed of a value that is NaN where it is unknown.
 	"known":       func(v float64) string { return number(finite(v)) },
 	"knownSigned": func(v float64) string { return signed(finite(v)) },
@@ -90,6 +97,29 @@ func finite(v float64) *float64 {
 		return nil
 	}
 	return &v
+}
+
+// short is the beginning of a hash, or of what a pointer to one leads to.
+func short(hash any) string {
+	text, ok := hash.(string)
+	if p, isPointer := hash.(*string); isPointer {
+		text, ok = *p, true
+	}
+	if !ok || len(text) <= 14 {
+		return text
+	}
+	return text[:14] + "…"
+}
+
+// tone is the class of a severity.
+func tone(severity int) string {
+	switch {
+	case severity >= 4:
+		return ""
+	case severity == 3:
+		return "warn"
+	}
+	return "plain"
 }
 
 // sentence begins with a capital letter.

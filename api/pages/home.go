@@ -7,11 +7,20 @@ import (
 
 	"tidemark/api/pages/plot"
 	"tidemark/api/view"
+	"tidemark/picks"
 )
 
 // homeBody is what the first page shows.
 type homeBody struct {
+	local
+
 	Signals []signalCard
+	// Published tells that there are pages about picks; Verify and Docs that there are those.
+	Published, Verify, Docs bool
+	// Latest, Portfolio and Record are nil where there is nothing yet.
+	Latest    *view.Pick
+	Portfolio *view.Portfolio
+	Record    *view.RecordState
 }
 
 // signalCard is a signal of the catalog.
@@ -26,7 +35,17 @@ func (p *Pages) home(_ context.Context, r request) (*view.Document, error) {
 	if r.signals == nil {
 		return nil, nil
 	}
-	var body homeBody
+	body := homeBody{local: local{picks.English}, Published: r.published != nil, Verify: p.has("/verify"), Docs: p.has("/docs"), Record: r.record}
+	if r.published != nil {
+		var err error
+		doc, err := r.published.LatestPick(picks.English)
+		if body.Latest, _, err = data[view.Pick](doc, err); err != nil {
+			return nil, err
+		}
+		if body.Portfolio, _, err = data[view.Portfolio](r.published.Portfolio()); err != nil {
+			return nil, err
+		}
+	}
 	for _, s := range r.signals.Signals {
 		points := s.History.Points(beginning(defaultRange(s.Definition.Frequency), s.History.Last()))
 		x, y := make([]float64, len(points)), make([]float64, len(points))

@@ -2,6 +2,7 @@ package pages
 
 import (
 	"html/template"
+	"net/url"
 	"strings"
 
 	"tidemark/api/view"
@@ -10,18 +11,16 @@ import (
 
 // layout is what layout.html shows around every page.
 type layout struct {
+	local
+
 	Title, Description string
-	Lang               picks.Lang
-	Words              words
 	// Canonical is the address in full, Style and Icon those of the static files, JSON the same as data, Image a picture of 1200 by 630
-	// pixels; empty: none.
-	Canonical, Style, Icon, JSON, Image string
+	// pixels, Feed the Atom feed of the picks; empty: none.
+	Canonical, Style, Icon, JSON, Image, Feed string
 	// Scripts are the modules that a page is better with.
 	Scripts []string
-	// Feed is the Atom feed of the picks.
-	Feed string
-	// Languages are the page in other languages.
-	Languages []language
+	// Languages are the page in all languages that it has.
+	Languages []languageLink
 	// Hidden keeps a page out of search engines.
 	Hidden bool
 	// JSONLD stands in the page as a data block. A browser does not run it, so the content security policy has no say in it.
@@ -38,10 +37,13 @@ type layout struct {
 // navigation is a link of the layout. Current is the value of aria-current, empty where the page is elsewhere.
 type navigation struct{ Name, Address, Current string }
 
-// language is a page in one language.
-type language struct {
-	Lang    picks.Lang
-	Address string
+// languageLink is a page in one language.
+type languageLink struct {
+	Lang picks.Lang
+	Name string
+	// Full is the address with the server's name, Address without it.
+	Full, Address string
+	Chosen        bool
 }
 
 // layout returns the layout of a page about nothing in particular, in English.
@@ -49,55 +51,104 @@ func (p *Pages) layout(s site, address string) layout { return p.layoutIn(picks.
 
 // layoutIn is layout in a language.
 func (p *Pages) layoutIn(lang picks.Lang, s site, address string) layout {
-	w := wordsOf(lang)
 	l := layout{
-		Lang: lang, Words: w, Canonical: p.o.PublicURL + address, Style: p.staticAddress("style.css"), Icon: p.staticAddress("icon.svg"),
-		Banner: banner(p.o.World),
+		local: local{lang}, Canonical: p.o.PublicURL + address, Style: p.staticAddress("style.css"), Icon: p.staticAddress("icon.svg"),
 	}
-	if s.signals != nil {
+	switch p.o.World {
+	case view.WorldSandbox:
+		l.Banner = l.T("synthetic")
+	case view.WorldReplay:
+		l.Banner = l.T("replayed")
+	}
+	l.Disclaimer = l.T("disclaim")
+	if s.signals != nil && lang == picks.English {
 		l.Disclaimer = s.signals.Disclaimer
 	}
-	l.Nav = p.nav(w, address)
-	if p.o.Dashboard {
-		account := navigation{Name: w.Account, Address: "/dashboard"}
-		account.Current = current(account.Address, address)
-		l.Account = &account
-	}
-	l.Links = p.links(w)
+	p.navigate(&l, address)
 	return l
 }
 
-// nav lists the parts of the site that are there.
-func (p *Pages) nav(w words, address string) []navigation {
-	list := []navigation{{Name: w.Signals, Address: "/"}}
-	for i := range list {
-		list[i].Current = current(list[i].Address, address)
+const (
+	syntheticBanner = "Synthetic data: this is a demonstration. No number here describes a real market."
+	replayBanner    = "Replay of recorded data: this is a demonstration. The numbers are those of the recording, not of today."
+)
+
+// navigate fills in the links to what is there.
+func (p *Pages) navigate(l *layout, address string) {
+	var query string
+	if l.Lang != picks.English {
+		query = "?lang=" + string(l.Lang)
 	}
-	return list
+	link := func(there bool, word, to string) navigation {
+		if !there {
+			return navigation{}
+		}
+		n := navigation{Name: l.T(word), Address: to, Current: current(to, address)}
+		if translated[to] {
+			n.Address += query
+		}
+		return n
+	}
+	published := p.o.Publications != nil
+	for _, n := range []navigation{
+		link(true, "signals", "/"), link(published, "picks", "/picks"), link(published, "portfolio", "/portfolio"),
+		link(published, "events", "/events"), link(p.o.Record != nil, "verify", "/verify"), link(true, "docs", "/docs"),
+	} {
+		if n.Name != "" && p.has(n.Address) {
+			l.Nav = append(l.Nav, n)
+		}
+	}
+	if n := link(p.o.Dashboard, "account", "/dashboard"); n.Name != "" {
+		l.Account = &n
+	}
+	for _, n := range []navigation{
+		link(true, "status", "/status"), link(true, "changelog", "/changelog"), link(true, "terms", "/terms"),
+		link(published, "feed", "/picks.atom"), link(true, "catalog", "/api/signals"),
+	} {
+		if n.Name != "" && (p.has(n.Address) || strings.HasPrefix(n.Address, "/api/")) {
+			l.Links = append(l.Links, n)
+		}
+	}
+	if published && p.has("/picks.atom") {
+		l.Feed = "/picks.atom"
+	}
 }
 
-// links stand below every page.
-func (p *Pages) links(w words) []navigation {
-	return []navigation{{Name: w.Catalog, Address: "/api/signals"}}
-}
+// translated are the pages that are there in every language.
+var translated = map[string]bool{"/picks": true, "/events": true, "/economic-events": true, "/digest": true}
 
 // current tells whether a page is the one that a link leads to ("page"), or belongs to it ("true").
 func current(link, address string) string {
 	switch {
 	case link == address:
 		return "page"
-	case link == "/" && strings.HasPrefix(address, "/signals/"), link != "/" && strings.HasPrefix(address, link+"/"):
+	case link == "/" && strings.HasPrefix(address, "/signals/"), link != "/" && strings.HasPrefix(address, link+"/"),
+		link == "/picks" && strings.HasPrefix(address, "/research/"),
+		link == "/events" && (address == "/economic-events" || address == "/digest"):
 		return "true"
 	}
 	return ""
 }
 
-func banner(world string) string {
-	switch world {
-	case view.WorldSandbox:
-		return "Synthetic data: this is a demonstration. No number here describes a real market."
-	case view.WorldReplay:
-		return "Replay of recorded data: this is a demonstration. The numbers are those of the recording, not of today."
+// inLanguages names a page's counterparts in the other languages. The one in English is at the plain address.
+func (p *Pages) inLanguages(l *layout, r request) {
+	for _, lang := range picks.Langs() {
+		query := url.Values{}
+		for name, values := range r.query {
+			if name != "lang" && name != "cursor" && len(values) > 0 && values[0] != "" {
+				query.Set(name, values[0])
+			}
+		}
+		if lang != picks.English {
+			query.Set("lang", string(lang))
+		}
+		address := r.path
+		if len(query) > 0 {
+			address += "?" + query.Encode()
+		}
+		l.Languages = append(l.Languages, languageLink{lang, languages[lang], p.o.PublicURL + address, address, lang == l.Lang})
+		if lang == l.Lang {
+			l.Canonical = p.o.PublicURL + address
+		}
 	}
-	return ""
 }

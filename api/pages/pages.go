@@ -45,6 +45,8 @@ type Pages struct {
 	// static is keyed by path, address by the name of the file: addresses change with the content.
 	static  map[string]*view.Document
 	address map[string]string
+	// whole and below are the pages by their paths.
+	whole, below map[string]page
 	// done is what was rendered of one state.
 	done atomic.Pointer[rendered]
 }
@@ -53,6 +55,7 @@ type Pages struct {
 func New(o Options) (*Pages, error) {
 	o.PublicURL = strings.TrimRight(o.PublicURL, "/")
 	p := &Pages{o: o, templates: map[string]*template.Template{}, static: map[string]*view.Document{}, address: map[string]string{}}
+	p.whole, p.below = p.table()
 	if err := p.loadStatic(); err != nil {
 		return nil, err
 	}

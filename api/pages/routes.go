@@ -41,13 +41,30 @@ type request struct {
 // page renders, or returns nil where there is nothing at the address. An error that is a *view.Refusal is told to the visitor.
 type page func(ctx context.Context, r request) (*view.Document, error)
 
-// route finds the page at a path: by the whole path, or by the longest prefix that ends in a slash.
+// table lists the pages that are there: by their whole paths, and by prefixes that end in a slash.
+func (p *Pages) table() (whole, below map[string]page) {
+	whole = map[string]page{"/": p.home}
+	below = map[string]page{"/signals/": p.signalPage, "/problems/": p.problem}
+	if p.o.Publications != nil {
+		whole["/picks"], whole["/portfolio"] = p.picksPage, p.portfolio
+		whole["/events"], whole["/economic-events"], whole["/digest"] = p.events, p.economy, p.digest
+		below["/research/"] = p.research
+	}
+	return whole, below
+}
+
+// has tells whether there is a page at an address.
+func (p *Pages) has(address string) bool {
+	path, _, _ := strings.Cut(address, "?")
+	return p.whole[path] != nil
+}
+
+// route finds the page at a path.
 func (p *Pages) route(path string) (found page, rest string) {
-	whole := map[string]page{"/": p.home}
-	if found, ok := whole[path]; ok {
+	if found := p.whole[path]; found != nil {
 		return found, ""
 	}
-	for prefix, found := range map[string]page{"/signals/": p.signalPage, "/problems/": p.problem} {
+	for prefix, found := range p.below {
 		if rest, ok := strings.CutPrefix(path, prefix); ok && rest != "" {
 			return found, rest
 		}

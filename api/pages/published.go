@@ -1,0 +1,180 @@
+package pages
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/url"
+	"time"
+
+	"tidemark/api/view"
+)
+
+// The pages about the picks show what the Picks API answers: they read the same finished answers.
+
+// data reads the data of an answer, and of a list the cursor of its next page. Of no answer it is nil.
+func data[T any](doc *view.Document, err error) (out *T, next string, failed error) {
+	if err != nil || doc == nil {
+		return nil, "", err
+	}
+	var body struct {
+		Data       *T              `json:"data"`
+		Pagination view.Pagination `json:"pagination"`
+	}
+	if err := json.Unmarshal(doc.Identity.Body, &body); err != nil {
+		return nil, "", fmt.Errorf("read an answer: %w", err)
+	}
+	if c := body.Pagination.NextCursor; c != nil {
+		next = *c
+	}
+	return body.Data, next, nil
+}
+
+// list reads an answer that is a list.
+func list[T any](doc *view.Document, _ string, err error) (rows []T, next string, failed error) {
+	if errors.Is(err, view.ErrCursor) {
+		return nil, "", &view.Refusal{Code: view.CodeInvalidCursor, Detail: "The cursor is not one of this list."}
+	}
+	out, next, err := data[[]T](doc, err)
+	if out != nil {
+		rows = *out
+	}
+	return rows, next, err
+}
+
+// perPage is how many rows of a long list a page shows.
+const perPage = 50
+
+// older is the address of the next page of a list, empty where there is none.
+func (r request) older(cursor string) string {
+	if cursor == "" {
+		return ""
+	}
+	query := url.Values{}
+	for name, values := range r.query {
+		if len(values) > 0 && values[0] != "" {
+			query.Set(name, values[0])
+		}
+	}
+	query.Set("cursor", cursor)
+	return r.path + "?" + query.Encode()
+}
+
+// with is the address of the page with another value of one parameter, from the beginning of its list; an empty value is none.
+func (r request) with(name, value string) string {
+	query := url.Values{}
+	for n, values := range r.query {
+		if n != "cursor" && n != name && len(values) > 0 && values[0] != "" {
+			query.Set(n, values[0])
+		}
+	}
+	if value != "" {
+		query.Set(name, value)
+	}
+	if len(query) == 0 {
+		return r.path
+	}
+	return r.path + "?" + query.Encode()
+}
+
+// picksBody is what the list of the picks shows.
+type picksBody struct {
+	local
+
+	Latest   *view.Pick
+	Picks    []view.Pick
+	Statuses []choice
+	Older    string
+	Record   *view.RecordState
+}
+
+// picksPage lists the announced picks, the newest first.
+func (p *Pages) picksPage(_ context.Context, r request) (*view.Document, error) {
+	if r.published == nil {
+		return nil, nil
+	}
+	lang, err := r.lang()
+	if err != nil {
+		return nil, err
+	}
+	body := picksBody{local: local{lang}, Record: r.record}
+	status, err := r.one("status", "", view.StatusOpen, view.StatusClosed)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range []string{"", view.StatusOpen, view.StatusClosed} {
+		name := "all"
+		if s != "" {
+			name = s
+		}
+		body.Statuses = append(body.Statuses, choice{Name: body.T(name), Address: r.with("status", s), Chosen: s == status})
+	}
+	if body.Latest, _, err = data[view.Pick](r.published.LatestPick(lang)); err != nil {
+		return nil, err
+	}
+	cursor := r.text("cursor")
+	var next string
+	body.Picks, next, err = list[view.Pick](r.published.Picks(view.ListQuery{Lang: lang, Status: status, Limit: perPage, Cursor: cursor}))
+	if err != nil {
+		return nil, err
+	}
+	body.Older = r.older(next)
+	l := p.layoutIn(lang, r.site, r.path)
+	l.Title = body.T("picks") + suffix
+	l.Description = body.T("picks.lead")
+	l.Body = body
+	p.inLanguages(&l, r)
+	return p.document("picks", l, time.Time{}), nil
+}
+
+// researchBody is what the page of a company shows.
+type researchBody struct {
+	local
+
+	Research view.Research
+	Text     template.HTML
+	// Link is the newest pick of the ticker in the record, nil where there is none.
+	Link *view.VerifiedPick
+}
+
+// research is what was written about a company.
+func (p *Pages) research(_ context.Context, r request) (*view.Document, error) {
+	if r.published == nil {
+		return nil, nil
+	}
+	lang, err := r.lang()
+	if err != nil {
+		return nil, err
+	}
+	doc, err := r.published.Research(r.rest, lang)
+	research, _, err := data[view.Research](doc, err)
+	if err != nil {
+		return nil, err
+	}
+	if research == nil {
+		return nil, &view.Refusal{Code: view.CodeUnknownTicker, Detail: "Nothing was written about a company with this ticker."}
+	}
+	body := researchBody{local: local{lang}, Research: *research, Text: markdown(research.FullResearch)}
+	if r.record != nil {
+		if link, ok := r.record.Pick(research.Ticker, ""); ok {
+			body.Link = &link
+		}
+	}
+	r.path = "/research/" + research.Ticker // whichever of its tickers was asked for, and in whatever case
+	l := p.layoutIn(lang, r.site, r.path)
+	l.Title = research.Name + " (" + research.Ticker + ")" + suffix
+	l.Description = firstSentence(research.SummaryWhy)
+	l.Body = body
+	p.inLanguages(&l, r)
+	return p.document("research", l, research.UpdatedAt), nil
+}
+
+// SourceOf names the document that a fact was taken from.
+func (b researchBody) SourceOf(f view.Fact) string {
+	if f.Source == nil || *f.Source < 0 || *f.Source >= len(b.Research.Sources) {
+		return b.T("computed")
+	}
+	return b.Research.Sources[*f.Source].Title
+}
