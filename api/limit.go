@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"tidemark/api/view"
+	"tidemark/internal/redisurl"
 )
 
 // Rate is a number of requests in a stretch of time. The zero value is no limit.
@@ -48,21 +47,22 @@ const (
 	maxNames = 100_000
 )
 
-// NewLimiter returns a limiter. redisURL is redis://, rediss:// or redis-sentinel://, as the queue takes it; empty: each process counts
+// NewLimiter returns a limiter. redisURL has one of the forms of package redisurl; empty: each process counts
 // by itself. now is the wall clock.
 func NewLimiter(redisURL string, now func() time.Time, log *slog.Logger) (*Limiter, error) {
 	l := &Limiter{now: now, log: log, full: map[string]int64{}}
 	if redisURL == "" {
 		return l, nil
 	}
-	o, err := redisOptions(redisURL)
+	address, err := redisurl.Parse(redisURL)
 	if err != nil {
-		return nil, errors.New("REDIS_URL is no Redis URL (redis://, rediss:// or redis-sentinel://)") // the cause quotes the password
+		return nil, err
 	}
-	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = redisTimeout, redisTimeout, redisTimeout, redisTimeout
-	o.MaxRetries, o.DialerRetries = -1, 1
-	o.DisableIdentity = true
-	l.redis = redis.NewUniversalClient(o)
+	l.redis = address.Client(func(o *redis.UniversalOptions) {
+		o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = redisTimeout, redisTimeout, redisTimeout, redisTimeout
+		o.MaxRetries, o.DialerRetries = -1, 1
+		o.DisableIdentity = true
+	})
 	return l, nil
 }
 
@@ -72,29 +72,6 @@ func (l *Limiter) Close() error {
 		return nil
 	}
 	return l.redis.Close()
-}
-
-func redisOptions(address string) (*redis.UniversalOptions, error) {
-	if rest, ok := strings.CutPrefix(address, "redis-sentinel://"); ok {
-		u, err := url.Parse("redis://" + rest)
-		if err != nil {
-			return nil, err
-		}
-		o := &redis.UniversalOptions{Addrs: strings.Split(u.Host, ","), MasterName: u.Query().Get("master")}
-		if o.MasterName == "" {
-			return nil, errors.New("a Sentinel address without its master")
-		}
-		o.Password, _ = u.User.Password()
-		o.SentinelPassword = o.Password
-		return o, nil
-	}
-	o, err := redis.ParseURL(address)
-	if err != nil {
-		return nil, err
-	}
-	return &redis.UniversalOptions{
-		Addrs: []string{o.Addr}, Username: o.Username, Password: o.Password, DB: o.DB, TLSConfig: o.TLSConfig,
-	}, nil
 }
 
 // allowance is what a limiter says to one more.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hibiken/asynq"
 
+	"tidemark/internal/redisurl"
 	"tidemark/workers/task"
 )
 
@@ -24,12 +25,12 @@ type AsynqQueue struct {
 	inspector *asynq.Inspector
 }
 
-// NewAsynqQueue is the queue on the Redis of a URL (redis://, rediss:// or redis-sentinel://). It connects lazily: that Redis is
-// away is no error here.
+// NewAsynqQueue is the queue on the Redis of a URL, in one of the forms of package redisurl. It connects lazily: that Redis is away is no
+// error here.
 func NewAsynqQueue(url string) (*AsynqQueue, error) {
-	redis, err := asynq.ParseRedisURI(url)
+	redis, err := redisurl.Parse(url)
 	if err != nil {
-		return nil, errors.New("REDIS_URL is no Redis URL (redis://, rediss:// or redis-sentinel://)") // the cause quotes the password
+		return nil, err
 	}
 	return &AsynqQueue{client: asynq.NewClient(redis), inspector: asynq.NewInspector(redis)}, nil
 }

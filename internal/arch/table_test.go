@@ -21,7 +21,7 @@ var table = []row{
 	// The vocabulary and the rules: leaves.
 	{"series, equity, accounts, migrations, ingest/world/synth, internal/config", nothing, nothing},
 	{"chain, calendar", nothing, "net/http, database drivers, os/exec, other modules"},
-	{"workers/task, internal/telemetry", nothing, "asynq, pgx"},
+	{"workers/task, internal/telemetry, internal/redisurl", nothing, "asynq, pgx"},
 
 	// From the outside to observations.
 	{"ingest, ingest/quality", "series, equity, internal/telemetry", "signals, picks, internal/postgres"},
@@ -41,7 +41,7 @@ var table = []row{
 	{"accounts/x402, accounts/stripe", "accounts", "pgx"},
 
 	// When and how work is done. The scheduler is handed its entries and its store by main.
-	{"scheduler", "workers/task, internal/telemetry", "signals, internal/postgres"},
+	{"scheduler", "workers/task, internal/redisurl, internal/telemetry", "signals, internal/postgres"},
 	{
 		"internal/postgres",
 		"series, equity, calendar, signals, picks, chain, accounts, migrations, workers/task, internal/telemetry",
@@ -51,14 +51,14 @@ var table = []row{
 	{
 		"workers",
 		"workers/task, series, equity, calendar, signals, ingest, ingest/archive, ingest/quality, picks, picks/writer, chain, " +
-			"chain/gitledger, chain/base, accounts, accounts/x402, accounts/stripe, backfill, internal/postgres, internal/telemetry",
+			"chain/gitledger, chain/base, accounts, accounts/x402, accounts/stripe, backfill, internal/postgres, internal/redisurl, internal/telemetry",
 		"api",
 	},
 
 	// Doors.
 	{
 		"api",
-		"api/view, series, signals, picks, chain, accounts, accounts/x402, accounts/stripe, internal/postgres, internal/telemetry",
+		"api/view, series, signals, picks, chain, accounts, accounts/x402, accounts/stripe, internal/postgres, internal/redisurl, internal/telemetry",
 		"ingest, workers, scheduler, chain/base, asynq",
 	},
 	{
@@ -79,7 +79,7 @@ var table = []row{
 	},
 	{
 		"ops",
-		"api/view, series, signals, chain, accounts, backfill, workers/task, internal/postgres, internal/telemetry",
+		"api/view, series, calendar, signals, chain, accounts, backfill, workers/task, internal/postgres, internal/redisurl, internal/telemetry",
 		nothing,
 	},
 
@@ -109,7 +109,8 @@ var words = map[string][]string{
 var modules = []struct{ path, rooms string }{
 	{"github.com/hibiken/asynq", "scheduler, workers, ops"},
 	{"github.com/hibiken/asynqmon", "ops"},
-	{"github.com/redis/go-redis", "scheduler, workers, api, ops"},
+	{"github.com/redis/go-redis", "internal/redisurl, api"},
+	{"github.com/prometheus", "internal/telemetry"},
 	{"github.com/jackc/pgx", "internal/postgres, internal/pgtest, internal/devstack"},
 	{"github.com/pressly/goose", "internal/postgres, internal/pgtest"},
 	{"github.com/ethereum/go-ethereum", "chain/base, internal/devchain"},

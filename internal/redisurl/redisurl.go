@@ -1,0 +1,132 @@
+// Package redisurl reads the address of a Redis, in each of the forms that it may be run in: one server, a primary that Sentinels watch
+// over, or a Cluster. It stands on go-redis alone; the queue library takes a Redis as it is, because it asks for no more than
+// MakeRedisClient. Start at Parse.
+package redisurl
+
+import (
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// ErrAddress says what addresses look like. It quotes nothing of the one that was refused, which may hold a password.
+var ErrAddress = errors.New("REDIS_URL is no Redis URL: redis://[user:password@]host:port/db, redis-sentinel://[user:password@]host:port,host:port/db?master=name, " +
+	"redis-cluster://[user:password@]host:port,host:port, or with rediss: the same by TLS")
+
+// Redis is the address of a Redis. The zero value is none.
+type Redis struct{ options redis.UniversalOptions }
+
+// Parse reads an address. The forms, where rediss instead of redis means TLS:
+//
+//	redis://[user:password@]host[:port][/db]
+//	redis-sentinel://[user:password@]host[:port],...[/db]?master=name[&sentinel_password=...]
+//	redis-cluster://[user:password@]host[:port],...
+//
+// The Sentinels are sent the password of the primary where they have none of their own; an empty one says that they want none.
+func Parse(address string) (Redis, error) {
+	scheme, rest, _ := strings.Cut(address, "://")
+	kind, secure := strings.CutPrefix(scheme, "rediss")
+	if !secure {
+		var ok bool
+		if kind, ok = strings.CutPrefix(scheme, "redis"); !ok {
+			return Redis{}, ErrAddress
+		}
+	}
+	// A list of hosts is no host to package url: the ports of all but the last are set aside while it reads.
+	u, hosts, err := split(rest)
+	if err != nil {
+		return Redis{}, ErrAddress
+	}
+	o := redis.UniversalOptions{Username: u.User.Username()}
+	o.Password, _ = u.User.Password()
+	usual := "6379"
+	switch kind {
+	case "":
+		if len(hosts) != 1 {
+			return Redis{}, ErrAddress
+		}
+	case "-sentinel":
+		usual = "26379"
+		o.MasterName = u.Query().Get("master")
+		o.SentinelPassword = o.Password
+		if u.Query().Has("sentinel_password") {
+			o.SentinelPassword = u.Query().Get("sentinel_password")
+		}
+		if o.MasterName == "" {
+			return Redis{}, ErrAddress
+		}
+	case "-cluster":
+		o.IsClusterMode = true
+	default:
+		return Redis{}, ErrAddress
+	}
+	if db := strings.Trim(u.Path, "/"); db != "" {
+		if o.DB, err = strconv.Atoi(db); err != nil || o.DB < 0 || o.IsClusterMode && o.DB > 0 {
+			return Redis{}, ErrAddress
+		}
+	}
+	for _, h := range hosts {
+		if _, _, err := net.SplitHostPort(h); err != nil {
+			h = net.JoinHostPort(strings.Trim(h, "[]"), usual)
+		}
+		o.Addrs = append(o.Addrs, h)
+	}
+	if secure {
+		o.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+		if host, _, err := net.SplitHostPort(o.Addrs[0]); err == nil && len(hosts) == 1 {
+			o.TLSConfig.ServerName = host
+		}
+	}
+	return Redis{o}, nil
+}
+
+// split reads what stands behind the scheme: everything but the hosts as a URL, and the hosts.
+func split(rest string) (*url.URL, []string, error) {
+	end := strings.IndexAny(rest, "/?")
+	if end < 0 {
+		end = len(rest)
+	}
+	user, hosts := "", rest[:end]
+	if at := strings.LastIndex(hosts, "@"); at >= 0 {
+		user, hosts = hosts[:at+1], hosts[at+1:]
+	}
+	u, err := url.Parse("redis://" + user + "host" + rest[end:])
+	if err != nil {
+		return nil, nil, err
+	}
+	list := strings.Split(hosts, ",")
+	for _, h := range list {
+		if _, err := url.Parse("redis://" + h); err != nil || h == "" || strings.HasPrefix(h, ":") {
+			return nil, nil, ErrAddress
+		}
+	}
+	return u, list, nil
+}
+
+// Client returns a client whose options tune has changed; nil: none. It connects when it is first used.
+func (r Redis) Client(tune func(*redis.UniversalOptions)) redis.UniversalClient {
+	o := r.options
+	if tune != nil {
+		tune(&o)
+	}
+	return redis.NewUniversalClient(&o)
+}
+
+// MakeRedisClient is what the queue library asks for.
+func (r Redis) MakeRedisClient() any { return r.Client(nil) }
+
+// Kind is single, sentinel or cluster.
+func (r Redis) Kind() string {
+	switch {
+	case r.options.MasterName != "":
+		return "sentinel"
+	case r.options.IsClusterMode:
+		return "cluster"
+	}
+	return "single"
+}
