@@ -14,7 +14,22 @@ func (s *Server) healthz(w http.ResponseWriter, r *http.Request) error {
 // readyz answers 200 once there is something to serve, and goes on to do so while Postgres is away: a balancer would else take away
 // what is still answered from memory.
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) error {
-	var missing []string
+	return s.sendHealth(w, r, s.missing())
+}
+
+// Ready tells whether there is something to serve.
+func (s *Server) Ready() bool { return len(s.missing()) == 0 }
+
+// Degraded names what is away at the moment, while answers are still given from memory.
+func (s *Server) Degraded() []string {
+	if s.degraded() {
+		return degradedFields
+	}
+	return nil
+}
+
+// missing names what the program still waits for.
+func (s *Server) missing() (missing []string) {
 	if s.view.State() == nil {
 		missing = append(missing, "snapshots")
 	}
@@ -29,15 +44,11 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) error {
 			missing = append(missing, c.Name)
 		}
 	}
-	return s.sendHealth(w, r, missing)
+	return missing
 }
 
 func (s *Server) sendHealth(w http.ResponseWriter, r *http.Request, missing []string) error {
-	h := view.Health{OK: len(missing) == 0, Missing: []string{}, Degraded: []string{}}
-	h.Missing = append(h.Missing, missing...)
-	if s.degraded() {
-		h.Degraded = append(h.Degraded, "postgres")
-	}
+	h := view.Health{OK: len(missing) == 0, Missing: append([]string{}, missing...), Degraded: append([]string{}, s.Degraded()...)}
 	status := http.StatusOK
 	if !h.OK {
 		status = http.StatusServiceUnavailable

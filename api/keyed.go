@@ -157,6 +157,7 @@ func (s *Server) settle(w http.ResponseWriter, r *http.Request, key postgres.Key
 	}
 	switch out.Outcome {
 	case postgres.Charged:
+		s.o.Metrics.Charged(e.Path, int64(cost))
 	case postgres.PaidBefore:
 		cost = 0
 	case postgres.ChargeRefused:

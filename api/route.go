@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"sync"
 
 	"tidemark/api/view"
 	"tidemark/internal/postgres"
@@ -79,12 +80,18 @@ func (s *Server) front(mux *http.ServeMux, cors func(path string) bool) http.Han
 		if s.degraded() {
 			h["X-Tidemark-Degraded"] = degradedFields
 		}
+		seen := recorders.Get().(*recorder) //nolint:forcetypeassert // the pool holds nothing else
+		*seen = recorder{ResponseWriter: w, status: http.StatusOK}
+		began := s.o.Metrics.BeginRequest()
+		defer func() {
+			s.o.Metrics.EndRequest(r.Pattern, r.Method, seen.status, began)
+			*seen = recorder{}
+			recorders.Put(seen)
+		}()
+		mux.ServeHTTP(seen, r)
 		if !s.log.Enabled(r.Context(), slog.LevelDebug) {
-			mux.ServeHTTP(w, r)
 			return
 		}
-		seen := &recorder{ResponseWriter: w, status: http.StatusOK}
-		mux.ServeHTTP(seen, r)
 		s.log.DebugContext(r.Context(), "answered", "request_id", h.Get("X-Request-Id"), "method", r.Method,
 			"path", r.URL.EscapedPath(), "status", seen.status, "bytes", seen.bytes)
 	})
@@ -98,7 +105,10 @@ func (s *Server) degraded() bool {
 
 var degradedFields = []string{"postgres"}
 
-// recorder counts what is answered, for the debug log.
+// recorders are those at rest: an answer from memory makes no garbage for being counted.
+var recorders = sync.Pool{New: func() any { return new(recorder) }}
+
+// recorder counts what is answered, for the metrics and the debug log.
 type recorder struct {
 	http.ResponseWriter
 

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tidemark/api/view"
+	"tidemark/internal/telemetry"
 )
 
 // Pages is the HTML door to the same views. Package pages has one.
@@ -64,6 +65,8 @@ type Options struct {
 	Payments *Payments
 	// Log gets a line for each fault of ours, and for each request at debug level.
 	Log *slog.Logger
+	// Metrics counts requests and charges. It may be nil.
+	Metrics *telemetry.Metrics
 }
 
 // Server answers requests. It is safe for concurrent use.

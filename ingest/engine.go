@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"tidemark/internal/telemetry"
 	"tidemark/series"
 )
 
@@ -69,6 +70,8 @@ type Engine struct {
 	Wait func(ctx context.Context, d time.Duration) error
 	// Log gets one line per exchange, at debug level. Nil: none.
 	Log *slog.Logger
+	// Metrics counts the requests. It may be nil.
+	Metrics *telemetry.Metrics
 
 	seats hostSeats
 }

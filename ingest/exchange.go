@@ -82,8 +82,10 @@ func (e *Engine) exchange(ctx context.Context, q question, conditional bool) (an
 		return answer{}, "", err
 	}
 	defer leave()
+	began := e.Metrics.Now()
 	got, err := e.send(ctx, q, known)
 	leave()
+	e.Metrics.Asked(q.source.ID, got.status, began)
 	if err != nil {
 		return answer{}, "", err
 	}

@@ -86,6 +86,9 @@ func seriesOf(src ingest.Source) []series.ID {
 // keep writes down what the checks said, so that it is known of the run whatever becomes of it.
 func (i Ingest) keep(ctx context.Context, t task.Task, c *inspection) error {
 	if findings := c.findings(); len(findings) > 0 {
+		for _, f := range findings {
+			i.Engine.Metrics.Checked(f.Check, f.Severity)
+		}
 		return i.DB.AddFindings(ctx, t.Fence, findings)
 	}
 	return nil

@@ -17,6 +17,7 @@ import (
 	"github.com/hibiken/asynq"
 
 	"tidemark/internal/postgres"
+	"tidemark/internal/redisurl"
 	"tidemark/internal/telemetry"
 	"tidemark/workers/task"
 )
@@ -28,7 +29,7 @@ type Handler func(ctx context.Context, t task.Task) error
 // Options are what a Server needs. All fields but those with a stated zero are required.
 type Options struct {
 	DB *postgres.DB
-	// RedisURL is redis://, rediss:// or redis-sentinel://.
+	// RedisURL has one of the forms of package redisurl.
 	RedisURL string
 	Handlers map[string]Handler
 	// Name tells this worker from others in the run log: host and process.
@@ -42,6 +43,8 @@ type Options struct {
 	// Grace is how long running tasks may go on when the worker is told to stop. Zero means 3 s.
 	Grace time.Duration
 	Log   *slog.Logger
+	// Metrics counts what becomes of runs. It may be nil.
+	Metrics *telemetry.Metrics
 }
 
 // Server is a worker process's inside.
@@ -75,9 +78,9 @@ func New(o Options) (*Server, error) {
 			return nil, fmt.Errorf("the handler of %q has no policy", job)
 		}
 	}
-	redis, err := asynq.ParseRedisURI(o.RedisURL)
+	redis, err := redisurl.Parse(o.RedisURL)
 	if err != nil {
-		return nil, errors.New("REDIS_URL is no Redis URL (redis://, rediss:// or redis-sentinel://)") // the cause quotes the password
+		return nil, err
 	}
 	o.Concurrency = orElse(o.Concurrency, 4)
 	o.Poll = orElse(o.Poll, 200*time.Millisecond)
@@ -178,8 +181,10 @@ func (s *Server) handle(ctx context.Context, h Handler, at *asynq.Task) error {
 		return nil // delivered twice, or superseded
 	}
 	ctx = telemetry.With(ctx, slog.Int64("run", t.RunID), slog.String("task", t.ID()))
+	began := s.o.Metrics.Now()
 	err = s.attempt(ctx, h, t)
-	over, err := s.conclude(context.WithoutCancel(ctx), t, err)
+	over, outcome, err := s.conclude(context.WithoutCancel(ctx), t, err)
+	s.o.Metrics.Ran(t.Job, outcome, began)
 	if err != nil && !over {
 		return fmt.Errorf("%w: %w", asynq.RevokeTask, err) // tried again under the next attempt; not to be kept as a failure
 	}
@@ -209,56 +214,72 @@ func (s *Server) attempt(ctx context.Context, h Handler, t task.Task) (err error
 	return err
 }
 
-// conclude records how an attempt ended. It tells whether the run is over.
-func (s *Server) conclude(ctx context.Context, t task.Task, err error) (over bool, _ error) {
+// What becomes of an attempt, as the metrics name it.
+const (
+	outcomeSucceeded  = "succeeded"
+	outcomeSkipped    = "skipped"
+	outcomeFailed     = "failed"     // the run is over
+	outcomeRetried    = "retried"    // it failed, and is tried again
+	outcomeWaits      = "waits"      // it has to wait for something
+	outcomeGoesOn     = "goes_on"    // it did what could be done now
+	outcomeGivenBack  = "given_back" // its worker was stopped
+	outcomeSuperseded = "superseded" // another attempt has its place
+	outcomeUnrecorded = "unrecorded" // how it ended could not be written down
+)
+
+// conclude records how an attempt ended. It tells whether the run is over, and what became of the attempt.
+func (s *Server) conclude(ctx context.Context, t task.Task, err error) (over bool, outcome string, _ error) {
 	log := s.o.Log.With("job", t.Job, "subject", t.Subject, "at", t.Slot, "attempt", t.Attempt)
 	reason, skipped := Skipped(err)
 	wait := waitingError{}
 	switch {
 	case skipped:
 		err = s.o.DB.Skip(ctx, t.Fence, reason)
-		over = true
+		over, outcome = true, outcomeSkipped
 	case err == nil:
 		err = s.o.DB.Succeed(ctx, t.Fence)
-		over = true
+		over, outcome = true, outcomeSucceeded
 	case errors.Is(err, postgres.ErrFenced):
 	case errors.Is(err, errStopping):
 		if rerr := s.o.DB.Release(ctx, t.Fence); rerr != nil {
-			return false, rerr
+			return false, outcomeUnrecorded, rerr
 		}
 		log.InfoContext(ctx, "gave a run back while stopping")
-		return false, err
+		return false, outcomeGivenBack, err
 	case errors.As(err, &wait):
 		if perr := s.o.DB.Postpone(ctx, t.Fence, err.Error(), wait.pause); perr != nil {
-			return false, perr
+			return false, outcomeUnrecorded, perr
 		}
 		log.DebugContext(ctx, "a run waits", "why", err, "pause", wait.pause)
-		return false, err
+		return false, outcomeWaits, err
 	default:
 		if later, ok := errors.AsType[laterError](err); ok {
 			if err := s.o.DB.Snooze(ctx, t.Fence, later.in); err != nil {
-				return false, err
+				return false, outcomeUnrecorded, err
 			}
 			log.DebugContext(ctx, "a run goes on later", "why", later.why, "in", later.in)
-			return false, nil
+			return false, outcomeGoesOn, nil
 		}
 		retryIn, final := verdict(err, t)
 		var ferr error
 		if over, ferr = s.o.DB.Fail(ctx, t.Fence, err.Error(), retryIn, final); ferr == nil {
 			if over {
 				log.ErrorContext(ctx, "a run has failed", "err", err)
-			} else {
-				log.WarnContext(ctx, "an attempt failed, the run is tried again", "err", err, "in", retryIn)
+				return over, outcomeFailed, err
 			}
-			return over, err
+			log.WarnContext(ctx, "an attempt failed, the run is tried again", "err", err, "in", retryIn)
+			return over, outcomeRetried, err
 		}
 		err = ferr
 	}
 	if errors.Is(err, postgres.ErrFenced) {
 		log.WarnContext(ctx, "an attempt that was given up has ended, nothing of it counts")
-		return false, err
+		return false, outcomeSuperseded, err
 	}
-	return over, err
+	if err != nil {
+		outcome = outcomeUnrecorded
+	}
+	return over, outcome, err
 }
 
 // beat tells Postgres that this worker's runs are alive, and ends those that were given to another worker.

@@ -140,6 +140,6 @@ func (p *program) newEngine(db *postgres.DB, r *realm, store *archive.Store) *in
 	}
 	return &ingest.Engine{
 		Transport: r.transport, Now: r.now, Ledger: db, Archive: store, UserAgent: agent, Offline: r.name != "live",
-		Log: p.log.With("role", "worker"),
+		Log: p.log.With("role", "worker"), Metrics: p.metrics,
 	}
 }

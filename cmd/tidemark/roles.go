@@ -21,6 +21,7 @@ import (
 	"tidemark/ingest/world"
 	"tidemark/internal/config"
 	"tidemark/internal/postgres"
+	"tidemark/ops"
 	"tidemark/scheduler"
 	"tidemark/signals"
 	"tidemark/workers"
@@ -35,6 +36,11 @@ type apiCommand struct{}
 
 // Run runs the scheduler until it is told to stop.
 func (schedulerCommand) Run(ctx context.Context, p *program) error {
+	listeners, err := p.listen(ctx, "OPS_ADDR")
+	if err != nil {
+		return err
+	}
+	defer listeners.close()
 	db, w, err := p.openWorld(ctx)
 	if err != nil {
 		return err
@@ -48,11 +54,22 @@ func (schedulerCommand) Run(ctx context.Context, p *program) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return w.keepTime(ctx, db) })
 	g.Go(func() error { return p.runScheduler(ctx, db, s) })
+	g.Go(func() error {
+		return p.servePrivate(ctx, listeners, private{
+			role: "scheduler", ready: []ops.Check{{Name: "scheduler", OK: s.Ready}}, worker: db,
+			pools: map[string]*postgres.DB{postgres.RoleWorker: db},
+		})
+	})
 	return g.Wait()
 }
 
 // Run runs the worker until it is told to stop.
 func (workerCommand) Run(ctx context.Context, p *program) error {
+	listeners, err := p.listen(ctx, "OPS_ADDR")
+	if err != nil {
+		return err
+	}
+	defer listeners.close()
 	db, w, err := p.openWorld(ctx)
 	if err != nil {
 		return err
@@ -73,15 +90,22 @@ func (workerCommand) Run(ctx context.Context, p *program) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return w.keepTime(ctx, db) })
 	g.Go(func() error { return srv.Run(ctx) })
+	g.Go(func() error {
+		return p.servePrivate(ctx, listeners, private{
+			role: "worker", ready: []ops.Check{{Name: "worker", OK: srv.Ready}}, worker: db,
+			pools: map[string]*postgres.DB{postgres.RoleWorker: db},
+		})
+	})
 	return g.Wait()
 }
 
 // Run runs the API until it is told to stop.
 func (apiCommand) Run(ctx context.Context, p *program) error {
-	listeners, err := p.listen(ctx)
+	listeners, err := p.listen(ctx, "ADDR", "SIGNALS_ADDR", "OPS_ADDR")
 	if err != nil {
 		return err
 	}
+	defer listeners.close()
 	db, err := p.openDB(ctx, postgres.RoleAPI)
 	if err != nil {
 		return err
@@ -95,7 +119,9 @@ func (apiCommand) Run(ctx context.Context, p *program) error {
 	if w.Name == view.WorldReplay && w.ClockAt != nil {
 		now = world.Fixed(*w.ClockAt).Now
 	}
-	return p.serveAPI(ctx, db, listeners, w.Name, now, nil)
+	return p.serveAPI(ctx, db, listeners, w.Name, now, nil, func(ready []ops.Check, degraded func() []string) private {
+		return private{role: "api", ready: ready, degraded: degraded, pools: map[string]*postgres.DB{postgres.RoleAPI: db}}
+	})
 }
 
 func (p *program) openArchive(ctx context.Context) (*archive.Store, error) {
@@ -197,24 +223,32 @@ func (p *program) newWorker(db *postgres.DB, w *realm, store *archive.Store) (*w
 		Concurrency: p.settings.Concurrency,
 		Poll:        w.poll,
 		Log:         log,
+		Metrics:     p.metrics,
 	})
 }
 
-// listeners are the open public addresses, by the setting that names them.
+// listeners are the open addresses, by the setting that names them.
 type listeners map[string]net.Listener
 
-// listen opens the public addresses, before anything slow is begun.
-func (p *program) listen(ctx context.Context) (listeners, error) {
+// close closes what is still open.
+func (l listeners) close() {
+	for _, open := range l {
+		_ = open.Close()
+	}
+}
+
+// listen opens the addresses of some settings, before anything slow is begun.
+func (p *program) listen(ctx context.Context, settings ...string) (listeners, error) {
+	addrs := map[string]string{"ADDR": p.settings.Addr, "SIGNALS_ADDR": p.settings.SignalsAddr, "OPS_ADDR": p.settings.OpsAddr}
 	out := listeners{}
-	for setting, addr := range map[string]string{"ADDR": p.settings.Addr, "SIGNALS_ADDR": p.settings.SignalsAddr} {
+	for _, setting := range settings {
+		addr := addrs[setting]
 		if addr == "" {
 			continue
 		}
 		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 		if err != nil {
-			for _, open := range out {
-				_ = open.Close()
-			}
+			out.close()
 			return nil, fmt.Errorf("%s: cannot listen on %s: %w", setting, addr, err)
 		}
 		out[setting] = l
@@ -222,11 +256,16 @@ func (p *program) listen(ctx context.Context) (listeners, error) {
 	if l := out["ADDR"]; p.settings.PublicURL == "" && l != nil {
 		p.settings.Addr = l.Addr().String() // the port, where 0 was asked for
 	}
+	if l := out["OPS_ADDR"]; l != nil {
+		p.log.InfoContext(ctx, "the private listener is open", "addr", l.Addr().String())
+	}
 	return out, nil
 }
 
-// serveAPI serves what db has until ctx ends.
-func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, world string, now func() time.Time, ready []api.Check) error {
+// serveAPI serves what db has until ctx ends. shown says what the private listener shows, given what the API waits for and what is away.
+func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, world string, now func() time.Time, ready []api.Check,
+	shown func(ready []ops.Check, degraded func() []string) private,
+) error {
 	log := p.log.With("role", "api")
 	v, err := view.New(view.Options{
 		Store: db, Definitions: p.definitions(), PublicURL: p.settings.BaseURL(), World: world, Now: now, Log: log,
@@ -269,8 +308,11 @@ func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, w
 	}
 	srv := api.New(api.Options{
 		View: v, Record: record, Pages: site, Ready: ready, Log: log, Publications: published, Data: api.Data(published),
-		Accounts: keys, Payments: payments, Discovery: told,
+		Accounts: keys, Payments: payments, Discovery: told, Metrics: p.metrics,
 	})
+	if payments != nil {
+		payments.Watch(p.metrics)
+	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return v.Run(ctx) })
 	g.Go(func() error { return record.Run(ctx) })
@@ -285,6 +327,9 @@ func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, w
 	if l := on["SIGNALS_ADDR"]; l != nil {
 		g.Go(func() error { return srv.ServeSignals(ctx, l) })
 	}
+	g.Go(func() error {
+		return p.servePrivate(ctx, on, shown([]ops.Check{{Name: "api", OK: srv.Ready}}, srv.Degraded))
+	})
 	return g.Wait()
 }
 

@@ -50,6 +50,8 @@ type program struct {
 	log      *slog.Logger
 	// now is the wall clock.
 	now func() time.Time
+	// metrics are those of this process.
+	metrics *telemetry.Metrics
 	// dev is the development chain that `up` runs in a sandbox, nil elsewhere.
 	dev *devchain.Chain
 }
@@ -109,6 +111,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		stdout:   stdout,
 		log:      telemetry.Logger(stderr, c.LogFormat, c.LogLevel),
 		now:      time.Now,
+		metrics:  telemetry.NewMetrics(version, commit(), time.Now),
 	}
 	return parsed.Run(ctx, p)
 }

@@ -12,6 +12,7 @@ import (
 	"tidemark/api"
 	"tidemark/internal/devstack"
 	"tidemark/internal/postgres"
+	"tidemark/ops"
 	"tidemark/scheduler"
 	"tidemark/workers/task"
 )
@@ -21,15 +22,11 @@ type upCommand struct{}
 // Run runs the whole product in this process until it is told to stop: Postgres and Redis where none is given, the migrations,
 // scheduler, workers and API.
 func (upCommand) Run(ctx context.Context, p *program) (err error) {
-	listeners, err := p.listen(ctx)
+	listeners, err := p.listen(ctx, "ADDR", "SIGNALS_ADDR", "OPS_ADDR")
 	if err != nil {
 		return err
 	}
-	defer func() {
-		for _, l := range listeners {
-			_ = l.Close()
-		}
-	}()
+	defer listeners.close()
 	if err := os.MkdirAll(p.worldDir(), 0o755); err != nil {
 		return fmt.Errorf("STATE_DIR: %w", err)
 	}
@@ -110,12 +107,18 @@ func (p *program) runRoles(ctx context.Context, on listeners) error {
 	if err := p.meetDevChain(ctx, db, w); err != nil {
 		return err
 	}
-	p.greet(w)
+	p.greet(w, on)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return p.runScheduler(ctx, db, s) })
 	g.Go(func() error { return worker.Run(ctx) })
 	g.Go(func() error {
-		return p.serveAPI(ctx, apiDB, on, w.name, w.now, []api.Check{{Name: "scheduler", OK: s.Ready}, {Name: "worker", OK: worker.Ready}})
+		return p.serveAPI(ctx, apiDB, on, w.name, w.now, []api.Check{{Name: "scheduler", OK: s.Ready}, {Name: "worker", OK: worker.Ready}},
+			func(ready []ops.Check, degraded func() []string) private {
+				return private{
+					role: "up", ready: ready, degraded: degraded, worker: db,
+					pools: map[string]*postgres.DB{postgres.RoleWorker: db, postgres.RoleAPI: apiDB},
+				}
+			})
 	})
 	if w.past {
 		g.Go(func() error { return p.stepper(db, s, w).Run(ctx) })
@@ -159,7 +162,7 @@ func (p *program) stepper(db *postgres.DB, s *scheduler.Scheduler, w *realm) *sc
 }
 
 // greet says where to look.
-func (p *program) greet(w *realm) {
+func (p *program) greet(w *realm, on listeners) {
 	base := p.settings.BaseURL()
 	switch w.name {
 	case "sandbox":
@@ -171,6 +174,9 @@ func (p *program) greet(w *realm) {
 		_, _ = fmt.Fprintf(p.stdout, "This is a replay of %s, at %s.\n", p.settings.Archive, w.now().Format(time.RFC3339))
 	}
 	_, _ = fmt.Fprintf(p.stdout, "\n  %s/              the signals, to look at\n  %s/api/signals   the same for programs\n\n", base, base)
+	if l := on["OPS_ADDR"]; l != nil {
+		_, _ = fmt.Fprintf(p.stdout, "  http://%s/  for its operator\n\n", l.Addr())
+	}
 	_, _ = fmt.Fprintf(p.stdout, "The record of the picks can be checked without trusting this program: tidemark verify --url %s\n", base)
 	_, _ = fmt.Fprintf(p.stdout, "The run log: tidemark runs --world=%s. Ctrl-C stops everything.\n", p.settings.World)
 }

@@ -25,6 +25,7 @@ type Settings struct {
 
 	Addr        string `env:"ADDR" default:"127.0.0.1:8080" roles:"up,api" help:"Address that the public API and pages listen on."`
 	SignalsAddr string `env:"SIGNALS_ADDR" roles:"up,api" help:"A second address that serves the Signals API at its root."`
+	OpsAddr     string `env:"OPS_ADDR" roles:"up,scheduler,worker,api" help:"Private address for operators: /healthz, /readyz, /metrics. It asks for no password: keep it from the public. Without it there is none."`
 	PublicURL   string `env:"PUBLIC_URL" roles:"up,api" help:"Base URL that answers carry in their links. Default: http:// and ADDR."`
 	Contact     string `env:"CONTACT" roles:"up,api" help:"Where reports about security go: a mail or web address (mailto:security@example.com, https://...). Default: mailto:security@ and the host of PUBLIC_URL, the mailbox that RFC 2142 names."`
 
@@ -126,7 +127,7 @@ func (s Settings) Validate() error {
 	default:
 		bad("WORLD", "%q is none of live, replay, sandbox", s.World)
 	}
-	for _, a := range []struct{ name, value string }{{"ADDR", s.Addr}, {"SIGNALS_ADDR", s.SignalsAddr}} {
+	for _, a := range []struct{ name, value string }{{"ADDR", s.Addr}, {"SIGNALS_ADDR", s.SignalsAddr}, {"OPS_ADDR", s.OpsAddr}} {
 		if a.value == "" {
 			continue
 		}

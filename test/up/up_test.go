@@ -38,7 +38,7 @@ func start(t *testing.T, dir string, user uint32, args ...string) (*program.Proc
 	t.Helper()
 	p := program.Start(t, program.Options{
 		Dir: dir, User: user,
-		Env: []string{"ADDR=127.0.0.1:0", "STATE_DIR=" + filepath.Join(dir, "state"), "LOG_FORMAT=json", "DATABASE_URL=", "REDIS_URL=", "HOME=" + dir},
+		Env: []string{"ADDR=127.0.0.1:0", "STATE_DIR=" + filepath.Join(dir, "state"), "LOG_FORMAT=json", "DATABASE_URL=", "REDIS_URL=", "HOME=" + dir, "OPS_ADDR=127.0.0.1:0"},
 	}, append([]string{"up"}, args...)...)
 	var base string
 	program.Until(t, time.Minute, "up says where it listens", func() (bool, string) {
@@ -110,6 +110,56 @@ func awaitSignals(t *testing.T, base string) {
 		}
 		return good == len(signals.All()) && c.Count == good, fmt.Sprintf("%+v", c)
 	})
+}
+
+// private is where `up` says that it listens for its operator.
+var private = regexp.MustCompile(`(http://127\.0\.0\.1:\d+)/  for its operator`)
+
+// awaitMetrics checks that the private listener knows what the program does.
+func awaitMetrics(t *testing.T, p *program.Process, base string) {
+	t.Helper()
+	at := private.FindStringSubmatch(p.Output())
+	if at == nil {
+		t.Fatal("up does not say where its private listener is")
+	}
+	get(t, base+"/api/signals", nil)
+	want := []*regexp.Regexp{
+		regexp.MustCompile(`tidemark_job_runs_total\{job="ingest",outcome="succeeded"\} [1-9]`),
+		regexp.MustCompile(`tidemark_source_requests_total\{code="200",source="eia-petroleum-spot"\} [1-9]`),
+		regexp.MustCompile(`tidemark_http_requests_total\{code="200",method="GET",route="/api/signals"\} [1-9]`),
+		regexp.MustCompile(`tidemark_freshness_state\{signal="crack-spread-321",state="fresh"\} 1`),
+		regexp.MustCompile(`tidemark_queue_tasks\{queue="critical",state="completed"\} [1-9]`),
+		regexp.MustCompile(`tidemark_chain_valid 1`),
+		regexp.MustCompile(`tidemark_x402_facilitator_breaker_open 0`),
+	}
+	program.Until(t, time.Minute, "the metrics know what was done", func() (bool, string) {
+		body := text(t, at[1]+"/metrics")
+		for _, w := range want {
+			if !w.MatchString(body) {
+				return false, w.String()
+			}
+		}
+		return true, ""
+	})
+	if code := get(t, at[1]+"/readyz", nil); code != http.StatusOK {
+		t.Errorf("/readyz of the private listener: %d", code)
+	}
+}
+
+// text is the body at a URL, empty where nobody answers.
+func text(t *testing.T, url string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = resp.Body.Close() }()
+	b, _ := io.ReadAll(resp.Body)
+	return string(b)
 }
 
 // witnesses are the lines of a verification in which both of them agree.
@@ -194,6 +244,7 @@ func TestUp(t *testing.T) {
 			})
 			p, base = start(t, dir, user, sandbox...)
 			awaitSignals(t, base)
+			awaitMetrics(t, p, base)
 			if user == 0 { // once is enough: the whole past has to be lived through first
 				awaitVerified(t, dir, base)
 				rebuilt(t, dir)

@@ -1,0 +1,194 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tidemark/workers/task"
+)
+
+// PoolStats says how the connections of a DB are used.
+type PoolStats struct {
+	Max, Total, Idle, Acquired int32
+	// Acquires counts connections that were taken, Waits those for which someone had to wait, Waited the time of all waits together.
+	Acquires, Waits int64
+	Waited          time.Duration
+}
+
+// PoolStats returns how the connections are used at present. It asks no server.
+func (db *DB) PoolStats() PoolStats {
+	s := db.pool.Stat()
+	return PoolStats{
+		Max: s.MaxConns(), Total: s.TotalConns(), Idle: s.IdleConns(), Acquired: s.AcquiredConns(),
+		Acquires: s.AcquireCount(), Waits: s.EmptyAcquireCount(), Waited: s.EmptyAcquireWaitTime(),
+	}
+}
+
+// SignalSeen is what the newest snapshot of a signal is about.
+type SignalSeen struct {
+	Signal, Status string
+	At             time.Time
+	ObservedAt     *time.Time
+}
+
+const signalsSeenSQL = `
+	select s.signal, n.status, n.at, n.observed_at
+	from (select distinct signal from snapshots) s,
+		lateral (select status, at, observed_at from snapshots where signal = s.signal order by at desc limit 1) n
+	order by s.signal` // primary key
+
+// SignalsSeen returns what each signal's newest snapshot is about, in the order of their ids.
+func (db *DB) SignalsSeen(ctx context.Context) ([]SignalSeen, error) {
+	rows, err := db.pool.Query(ctx, signalsSeenSQL)
+	list, err := collect[SignalSeen](rows, err)
+	if err != nil {
+		return nil, fmt.Errorf("read the newest snapshots: %w", away(err))
+	}
+	return list, nil
+}
+
+// JobSeen is how the runs of a job and subject went lately.
+type JobSeen struct {
+	Job, Subject string
+	// LastSucceeded is when a run ended well, nil where none did. Failed is the newest run if that has failed: its id, slot and error.
+	LastSucceeded *time.Time
+	Failed        *int64
+	FailedSlot    *time.Time
+	Error         *string
+}
+
+const jobsSeenSQL = `
+	select distinct on (job, subject) job, subject,
+		max(finished_at) filter (where status in ('succeeded', 'skipped')) over w as last_succeeded,
+		case when status = 'failed' then id end as failed,
+		case when status = 'failed' then slot end as failed_slot,
+		case when status = 'failed' then error end as error
+	from runs
+	where job <> @backfill and trigger <> 'backfill' and status in ('succeeded', 'skipped', 'failed')
+		and created_at > clock_timestamp() - interval '40 days'
+	window w as (partition by job, subject)
+	order by job, subject, slot desc, id desc` // index runs_recent
+
+// JobsSeen returns how the runs of the last weeks went, by job and subject. Those of backfills do not count.
+func (db *DB) JobsSeen(ctx context.Context) ([]JobSeen, error) {
+	rows, err := db.pool.Query(ctx, jobsSeenSQL, pgx.NamedArgs{"backfill": task.Backfill})
+	list, err := collect[JobSeen](rows, err)
+	if err != nil {
+		return nil, fmt.Errorf("read how the runs went: %w", away(err))
+	}
+	return list, nil
+}
+
+// OpenRuns says how much work has yet to end.
+type OpenRuns struct {
+	// Due, Queued and Running count runs by their status. Late counts those whose time has come and that wait to be begun, and Oldest
+	// is when the longest of those waits began; nil where none does.
+	Due, Queued, Running, Late int64
+	Oldest                     *time.Time
+}
+
+const openRunsSQL = `
+	select count(*) filter (where status = 'due') as due, count(*) filter (where status = 'queued') as queued,
+		count(*) filter (where status = 'running') as running, count(*) filter (where waits is not null) as late, min(waits) as oldest
+	from (
+		select status, case when status = 'queued' or (status = 'due' and (next_try_at is null or next_try_at <= clock_timestamp()))
+			then greatest(created_at, next_try_at) end as waits
+		from runs
+		where status in ('due', 'queued', 'running')
+	) r` // index runs_open
+
+// OpenRuns counts the runs that have yet to end, those of backfills too.
+func (db *DB) OpenRuns(ctx context.Context) (OpenRuns, error) {
+	rows, err := db.pool.Query(ctx, openRunsSQL)
+	if err != nil {
+		return OpenRuns{}, fmt.Errorf("count the open runs: %w", away(err))
+	}
+	o, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[OpenRuns])
+	if err != nil {
+		return OpenRuns{}, fmt.Errorf("count the open runs: %w", away(err))
+	}
+	return o, nil
+}
+
+// RecordSeen is how the record of the picks and its witnesses stand.
+type RecordSeen struct {
+	// Length and HeadAt are those of the announced chain.
+	Length int64
+	HeadAt *time.Time
+	// Attested is how many of its picks a safe or final attestation covers, UnattestedSince when the oldest other one was announced.
+	Attested        int64
+	UnattestedSince *time.Time
+	// Uncommitted counts entries that the git ledger does not have yet, Unpushed those that its remote does not have.
+	Uncommitted, Unpushed int64
+	// LastPick is the newest date of a pick or gap, as recorded, nil where there is none.
+	LastPick *string
+}
+
+const recordSeenSQL = `
+	with covered as (select coalesce(max(length), 0) as length from attestations where state in ('safe', 'final'))
+	select (select coalesce(max(seq), 0) from announcements) as length,
+		(select max(announced_at) from announcements) as head_at,
+		covered.length as attested,
+		(select min(announced_at) from announcements where seq > covered.length) as unattested_since,
+		(select count(*) from ledger_entries where commit_id is null) as uncommitted,
+		(select count(*) from ledger_entries where pushed_at is null) as unpushed,
+		(select max(date) from (select max(date) as date from picks union all select max(date) from gaps) d) as last_pick
+	from covered`
+
+// RecordSeen returns how the record and its witnesses stand.
+func (db *DB) RecordSeen(ctx context.Context) (RecordSeen, error) {
+	rows, err := db.pool.Query(ctx, recordSeenSQL)
+	if err != nil {
+		return RecordSeen{}, fmt.Errorf("read how the record stands: %w", away(err))
+	}
+	r, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[RecordSeen])
+	if err != nil {
+		return RecordSeen{}, fmt.Errorf("read how the record stands: %w", away(err))
+	}
+	return r, nil
+}
+
+// BackfillSeen counts the slots of a backfill that has yet to end by their state.
+type BackfillSeen struct {
+	ID           int64
+	Signal       string
+	State        string
+	Slots        int64
+	WorkingSince *time.Time
+}
+
+// BackfillsSeen counts the slots of the backfills that were begun and have yet to end, by plan and state.
+func (db *DB) BackfillsSeen(ctx context.Context) ([]BackfillSeen, error) {
+	rows, err := db.pool.Query(ctx, `
+		select b.id, b.signal, s.status as state, count(*) as slots, b.working_since
+		from backfills b join backfill_slots s on s.backfill_id = b.id
+		where b.status in ('running', 'paused') and b.finished_at is null
+		group by b.id, s.status
+		order by b.id, s.status`)
+	list, err := collect[BackfillSeen](rows, err)
+	if err != nil {
+		return nil, fmt.Errorf("count the slots of the backfills: %w", away(err))
+	}
+	return list, nil
+}
+
+// HostSeen is an upstream's host that is not to be asked for a while.
+type HostSeen struct {
+	Host string
+	Wait time.Duration
+}
+
+// HostsSeen lists the hosts that are shut for longer than min, as they asked for themselves.
+func (db *DB) HostsSeen(ctx context.Context, min time.Duration) ([]HostSeen, error) {
+	rows, err := db.pool.Query(ctx, `
+		select host, next_at - clock_timestamp() as wait from hosts where next_at > clock_timestamp() + @min::interval order by host`,
+		pgx.NamedArgs{"min": min})
+	list, err := collect[HostSeen](rows, err)
+	if err != nil {
+		return nil, fmt.Errorf("read which hosts are shut: %w", away(err))
+	}
+	return list, nil
+}

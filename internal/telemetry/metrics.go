@@ -1,0 +1,120 @@
+package telemetry
+
+import (
+	"log/slog"
+	"net/http"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Metrics are what a process counts of its own work, in Prometheus's form. Labels are bounded: there is none for a key, a ticker or an
+// address of a client. All methods are safe for concurrent use, and those of a nil Metrics do nothing, so that a room works without one.
+type Metrics struct {
+	registry *prometheus.Registry
+	now      func() time.Time
+
+	runs, asked, checks, charged, tools *prometheus.CounterVec
+	runTime, askTime                    *prometheus.HistogramVec
+
+	http httpMetrics
+}
+
+// NewMetrics makes the metrics of a process. version and commit say what was built; now is the process's clock, by which work is timed.
+func NewMetrics(version, commit string, now func() time.Time) *Metrics {
+	m := &Metrics{registry: prometheus.NewRegistry(), now: now}
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+		m.registry.MustRegister(c)
+		return c
+	}
+	histogram := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+		h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+		m.registry.MustRegister(h)
+		return h
+	}
+	m.registry.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "tidemark_build_info", Help: "What is running: always 1.",
+			ConstLabels: prometheus.Labels{"version": version, "commit": commit, "go": runtime.Version()},
+		}, func() float64 { return 1 }),
+	)
+	m.runs = counter("tidemark_job_runs_total", "Attempts of runs that this process has ended.", "job", "outcome")
+	m.runTime = histogram("tidemark_job_duration_seconds", "How long attempts took.",
+		[]float64{.01, .05, .25, 1, 5, 15, 60, 300, 1200}, "job")
+	m.asked = counter("tidemark_source_requests_total", "Requests to upstreams. The code is none where there was no whole answer.", "source", "code")
+	m.askTime = histogram("tidemark_source_request_duration_seconds", "How long upstreams took to answer.",
+		[]float64{.1, .25, .5, 1, 2.5, 5, 10, 30, 60}, "source")
+	m.checks = counter("tidemark_quality_checks_total", "Findings of the checks between parser and store.", "check", "outcome")
+	m.charged = counter("tidemark_billing_charged_micro_usd_total", "What keys paid for answers, in millionths of a US dollar.", "endpoint")
+	m.tools = counter("tidemark_mcp_tool_calls_total", "Calls of MCP tools.", "tool", "outcome")
+	m.http.register(m.registry)
+	return m
+}
+
+// Handler serves the metrics. What cannot be read at the moment is left out, and log says why.
+func (m *Metrics) Handler(log *slog.Logger) http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
+		ErrorHandling: promhttp.ContinueOnError, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn), Registry: m.registry,
+	})
+}
+
+// Now is the process's clock; the zero time where m is nil.
+func (m *Metrics) Now() time.Time {
+	if m == nil {
+		return time.Time{}
+	}
+	return m.now()
+}
+
+// Ran counts an attempt of a run that began at a time as Now tells it.
+func (m *Metrics) Ran(job, outcome string, began time.Time) {
+	if m == nil {
+		return
+	}
+	m.runs.WithLabelValues(job, outcome).Inc()
+	m.runTime.WithLabelValues(job).Observe(m.now().Sub(began).Seconds())
+}
+
+// Asked counts a request to an upstream that began at a time as Now tells it. The status is 0 where no whole answer came.
+func (m *Metrics) Asked(source string, status int, began time.Time) {
+	if m == nil {
+		return
+	}
+	code := "none"
+	if status != 0 {
+		code = strconv.Itoa(status)
+	}
+	m.asked.WithLabelValues(source, code).Inc()
+	m.askTime.WithLabelValues(source).Observe(m.now().Sub(began).Seconds())
+}
+
+// Checked counts a finding of a quality check.
+func (m *Metrics) Checked(check, outcome string) {
+	if m == nil {
+		return
+	}
+	m.checks.WithLabelValues(check, outcome).Inc()
+}
+
+// Charged counts what a key paid for an answer of an endpoint, in micro-dollars.
+func (m *Metrics) Charged(endpoint string, micros int64) {
+	if m == nil {
+		return
+	}
+	m.charged.WithLabelValues(endpoint).Add(float64(micros))
+}
+
+// ToolCalled counts a call of an MCP tool.
+func (m *Metrics) ToolCalled(tool, outcome string) {
+	if m == nil {
+		return
+	}
+	m.tools.WithLabelValues(tool, outcome).Inc()
+}

@@ -1,0 +1,122 @@
+// Package ops is what operators look at: the private listener with health, metrics and pages, the alerts, and the doctor's findings. It
+// reads how everything stands and changes nothing. Start at New, then State, on which all the rest is built.
+package ops
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"tidemark/internal/telemetry"
+)
+
+// Check is something that must be so before a process is ready.
+type Check struct {
+	Name string
+	// OK must answer at once.
+	OK func() bool
+}
+
+// Options say what a private listener serves. The zero values of all fields but Role, Log and Metrics work.
+type Options struct {
+	// Role is what the process is: scheduler, worker, api or up.
+	Role string
+	// Ready must all be so before the process is ready.
+	Ready []Check
+	// Degraded names what is away at the moment while the process still does its work. Nil: nothing is said.
+	Degraded func() []string
+	Metrics  *telemetry.Metrics
+	Log      *slog.Logger
+}
+
+// Server is a process's private listener. It is safe for concurrent use.
+type Server struct {
+	o   Options
+	mux *http.ServeMux
+}
+
+// New returns a server. Nothing runs until Serve.
+func New(o Options) *Server {
+	s := &Server{o: o, mux: http.NewServeMux()}
+	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { s.health(w, nil) })
+	s.mux.HandleFunc("GET /readyz", s.readyz)
+	s.mux.Handle("GET /metrics", o.Metrics.Handler(o.Log))
+	return s
+}
+
+// Handler serves everything.
+func (s *Server) Handler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Cache-Control", "no-store")
+		h.Set("X-Frame-Options", "DENY")
+		s.mux.ServeHTTP(w, r)
+	})
+}
+
+// readyz answers 200 once every check holds.
+func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
+	var missing []string
+	for _, c := range s.o.Ready {
+		if !c.OK() {
+			missing = append(missing, c.Name)
+		}
+	}
+	s.health(w, missing)
+}
+
+func (s *Server) health(w http.ResponseWriter, missing []string) {
+	body := struct {
+		OK       bool     `json:"ok"`
+		Role     string   `json:"role"`
+		Missing  []string `json:"missing"`
+		Degraded []string `json:"degraded"`
+	}{len(missing) == 0, s.o.Role, append([]string{}, missing...), []string{}}
+	if s.o.Degraded != nil {
+		body.Degraded = append(body.Degraded, s.o.Degraded()...)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if !body.OK {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+	_ = json.NewEncoder(w).Encode(body) // a client that went away is no fault
+}
+
+const (
+	headerTimeout = 5 * time.Second
+	answerTimeout = 30 * time.Second
+	stopTimeout   = time.Second
+)
+
+// Serve answers requests until ctx ends, and closes ln. It returns nil then.
+func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
+	srv := &http.Server{
+		Handler: s.Handler(), ReadHeaderTimeout: headerTimeout, ReadTimeout: answerTimeout, WriteTimeout: answerTimeout,
+		ErrorLog: slog.NewLogLogger(s.o.Log.Handler(), slog.LevelWarn),
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		if err := srv.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+			return fmt.Errorf("serve %s: %w", ln.Addr(), err)
+		}
+		return nil
+	})
+	g.Go(func() error {
+		<-ctx.Done()
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+		defer cancel()
+		if srv.Shutdown(end) != nil {
+			_ = srv.Close()
+		}
+		return nil
+	})
+	return g.Wait()
+}
