@@ -50,6 +50,9 @@ func (p *Pages) table() (whole, below map[string]page) {
 		whole["/events"], whole["/economic-events"], whole["/digest"] = p.events, p.economy, p.digest
 		below["/research/"] = p.research
 	}
+	if p.o.Record != nil {
+		whole["/verify"] = p.verify
+	}
 	return whole, below
 }
 

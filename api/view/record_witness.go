@@ -171,3 +171,11 @@ func commitURL(repository, commit string) *string {
 	}
 	return new(strings.TrimSuffix(strings.TrimSuffix(repository, "/"), ".git") + "/commit/" + commit)
 }
+
+// Repository is where readers find the git ledger on the web, empty while it is nowhere but here.
+func (st *RecordState) Repository() string {
+	if strings.HasPrefix(st.ledger.Repository, "https://") {
+		return st.ledger.Repository
+	}
+	return ""
+}
