@@ -34,6 +34,8 @@ type Options struct {
 	// Record and Publications may be nil: then there are no pages about the record, and none about the picks.
 	Record       *view.Record
 	Publications *view.Publications
+	// Described tells that there are descriptions for programs: /openapi.json, /llms.txt and their kin.
+	Described bool
 	// Dashboard tells that keys can be managed at /dashboard.
 	Dashboard bool
 }

@@ -16,15 +16,17 @@ type site struct {
 	signals   *view.State
 	record    *view.RecordState
 	published *view.PublicationsState
+	// degraded tells that the database cannot be heard.
+	degraded bool
 }
 
 func (p *Pages) site() site {
-	s := site{signals: p.o.View.State()}
+	s := site{signals: p.o.View.State(), degraded: p.o.View.Degraded()}
 	if p.o.Record != nil {
-		s.record = p.o.Record.State()
+		s.record, s.degraded = p.o.Record.State(), s.degraded || p.o.Record.Degraded()
 	}
 	if p.o.Publications != nil {
-		s.published = p.o.Publications.State()
+		s.published, s.degraded = p.o.Publications.State(), s.degraded || p.o.Publications.Degraded()
 	}
 	return s
 }
@@ -43,12 +45,14 @@ type page func(ctx context.Context, r request) (*view.Document, error)
 
 // table lists the pages that are there: by their whole paths, and by prefixes that end in a slash.
 func (p *Pages) table() (whole, below map[string]page) {
-	whole = map[string]page{"/": p.home}
+	whole = map[string]page{
+		"/": p.home, "/docs": p.docs, "/status": p.status, "/terms": p.terms, "/changelog": p.changelog, "/changelog.json": p.changelogJSON,
+	}
 	below = map[string]page{"/signals/": p.signalPage, "/problems/": p.problem}
 	if p.o.Publications != nil {
 		whole["/picks"], whole["/portfolio"] = p.picksPage, p.portfolio
 		whole["/events"], whole["/economic-events"], whole["/digest"] = p.events, p.economy, p.digest
-		below["/research/"] = p.research
+		whole["/picks.atom"], below["/research/"] = p.feed, p.research
 	}
 	if p.o.Record != nil {
 		whole["/verify"] = p.verify

@@ -1,0 +1,90 @@
+package pages
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"tidemark/api/view"
+)
+
+// docsBody is what the documentation shows.
+type docsBody struct {
+	PublicURL string
+	// Info is nil where there is no Picks API.
+	Info     *view.Info
+	Prices   []price
+	Signals  []*view.Signal
+	Problems []view.ProblemKind
+	// Record and Described tell that there is a record, and that there are descriptions for programs.
+	Record, Described bool
+}
+
+// price is what one endpoint costs, in US dollars.
+type price struct{ Path, USD string }
+
+// docs says how programs use the service.
+func (p *Pages) docs(_ context.Context, r request) (*view.Document, error) {
+	if r.signals == nil {
+		return nil, nil
+	}
+	body := docsBody{PublicURL: p.o.PublicURL, Signals: r.signals.Signals, Problems: view.ProblemKinds(), Record: r.record != nil, Described: p.o.Described}
+	if r.published != nil {
+		var err error
+		if body.Info, _, err = data[view.Info](r.published.Info()); err != nil {
+			return nil, err
+		}
+		for _, path := range slices.Sorted(maps.Keys(body.Info.Prices)) {
+			body.Prices = append(body.Prices, price{path, body.Info.Prices[path]})
+		}
+	}
+	l := p.layout(r.site, r.path)
+	l.Title = "Documentation" + suffix
+	l.Description = "How programs use Tidemark: signals without a key, picks with one or paid by request, formats, errors and limits."
+	l.Body = body
+	return p.document("docs", l, time.Time{}), nil
+}
+
+// statusBody is how the service stands.
+type statusBody struct {
+	Signals  []*view.Signal
+	Record   *view.RecordState
+	Degraded bool
+	Version  string
+}
+
+// status says how the service stands.
+func (p *Pages) status(_ context.Context, r request) (*view.Document, error) {
+	if r.signals == nil {
+		return nil, nil
+	}
+	body := statusBody{Signals: r.signals.Signals, Record: r.record, Degraded: r.degraded}
+	if r.published != nil {
+		info, _, err := data[view.Info](r.published.Info())
+		if err != nil {
+			return nil, err
+		}
+		body.Version = info.Version
+	}
+	l := p.layout(r.site, r.path)
+	l.Title = "Status" + suffix
+	l.Description = "How fresh every signal is, and how the record stands with its witnesses."
+	l.Body = body
+	return p.document("status", l, time.Time{}), nil
+}
+
+// terms are the conditions of use, and the licences of the data.
+func (p *Pages) terms(_ context.Context, r request) (*view.Document, error) {
+	if r.signals == nil {
+		return nil, nil
+	}
+	l := p.layout(r.site, r.path)
+	l.Title = "Terms" + suffix
+	l.Description = "What may be done with the service and its data, what it is not, and what is kept of its visitors."
+	l.Body = struct {
+		Signals   []*view.Signal
+		Published bool
+	}{r.signals.Signals, r.published != nil}
+	return p.document("terms", l, time.Time{}), nil
+}
