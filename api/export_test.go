@@ -1,5 +1,7 @@
 package api
 
+import "tidemark/api/lane"
+
 // Watched tells whether p knows of a worker that asks the chain.
 func (p *Payments) Watched() bool { return p.watched() }
 
@@ -11,3 +13,6 @@ func (s *Server) Routes() [][2]string {
 	}
 	return list
 }
+
+// Finished is what a lane of s answers below base.
+func (s *Server) Finished(base string) lane.Answer { return (&finished{s: s, base: base}).answer }

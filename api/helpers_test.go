@@ -135,7 +135,7 @@ func start(t testing.TB, o setup) *system {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.server = api.New(api.Options{View: s.view, Pages: html, Ready: o.ready, Accounts: o.accounts, Data: o.data, Log: log})
+	s.server = api.New(api.Options{View: s.view, Pages: html, Ready: o.ready, Accounts: o.accounts, Data: o.data, Log: log, Now: time.Now})
 	s.run(func(ctx context.Context) error { return s.server.Serve(ctx, ln) })
 	s.run(s.server.Run)
 	if !o.unloaded {
@@ -155,7 +155,7 @@ func (s *system) serve(o api.Options) {
 		s.t.Fatal(err)
 	}
 	s.url = "http://" + ln.Addr().String()
-	o.Log = quiet
+	o.Log, o.Now = quiet, time.Now
 	s.server = api.New(o)
 	s.run(func(ctx context.Context) error { return s.server.Serve(ctx, ln) })
 	s.run(s.server.Run)

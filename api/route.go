@@ -159,16 +159,20 @@ func requestID(h http.Header) string {
 	if given := h["X-Request-Id"]; len(given) == 1 && wellFormed(given[0]) {
 		return given[0]
 	}
-	// 130 bits of the runtime's generator: unique, and no secret.
+	return string(appendRequestID(make([]byte, 0, 30)))
+}
+
+// appendRequestID makes an id: 130 bits of the runtime's generator, unique and no secret.
+func appendRequestID(b []byte) []byte {
 	const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
-	id := [30]byte{'r', 'e', 'q', '_'}
-	for i := 4; i < len(id); i += 13 {
+	b = append(b, "req_"...)
+	for range 2 {
 		bits := rand.Uint64()
 		for j := range 13 {
-			id[i+j] = alphabet[bits>>(5*j)&31]
+			b = append(b, alphabet[bits>>(5*j)&31])
 		}
 	}
-	return string(id[:])
+	return b
 }
 
 // wellFormed tells whether an id has 1 to 100 characters of those that are safe in a log.
@@ -194,16 +198,17 @@ func send(w http.ResponseWriter, r *http.Request, major, minor string, d *view.D
 // reply answers with a document, or with 304 where the client has it. Last-Modified is for people: it tells when the data became
 // known, and a status may change after that, so If-Modified-Since is not looked at.
 func reply(w http.ResponseWriter, r *http.Request, d *view.Document) {
-	rep, status := representation(r, d)
+	rep, status := representation(r.Header["If-None-Match"], r.Header["Accept-Encoding"], d)
 	maps.Copy(w.Header(), rep.Header)
 	transmit(w, r, rep, status)
 }
 
-// representation picks the form of a document that the client gets, and the status: 200, or 304 where it has that form.
-func representation(r *http.Request, d *view.Document) (*view.Representation, int) {
-	rep, known := &d.Identity, r.Header["If-None-Match"]
+// representation picks the form of a document that a client gets which knows some forms (If-None-Match) and takes some codings
+// (Accept-Encoding), and the status: 200, or 304 where it has that form.
+func representation(known, codings []string, d *view.Document) (*view.Representation, int) {
+	rep := &d.Identity
 	match := len(known) > 0 && hasTag(known, rep.ETag)
-	if d.Gzip.Body != nil && acceptsGzip(r.Header["Accept-Encoding"]) {
+	if d.Gzip.Body != nil && acceptsGzip(codings) {
 		// A client that holds the plain body may keep it.
 		if zip := len(known) > 0 && hasTag(known, d.Gzip.ETag); zip || !match {
 			rep, match = &d.Gzip, zip
@@ -222,7 +227,7 @@ func choose(r *http.Request, d *view.Document) (*view.Representation, int, error
 	if !accepts(r.Header["Accept"], major, minor) {
 		return nil, 0, &failure{code: view.CodeNotAcceptable, detail: fmt.Sprintf("This is served as %s only.", mediaType)}
 	}
-	rep, status := representation(r, d)
+	rep, status := representation(r.Header["If-None-Match"], r.Header["Accept-Encoding"], d)
 	return rep, status, nil
 }
 
@@ -230,9 +235,7 @@ func choose(r *http.Request, d *view.Document) (*view.Representation, int, error
 func transmit(w http.ResponseWriter, r *http.Request, rep *view.Representation, status int) {
 	if status == http.StatusNotModified {
 		h := w.Header()
-		delete(h, "Content-Type")
-		delete(h, "Content-Length")
-		delete(h, "Content-Encoding")
+		dropContent(h)
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
@@ -243,6 +246,13 @@ func transmit(w http.ResponseWriter, r *http.Request, rep *view.Representation, 
 			_, err = w.Write(rep.Rest[i])
 		}
 	}
+}
+
+// dropContent removes the fields that an answer without its content does not have.
+func dropContent(h http.Header) {
+	delete(h, "Content-Type")
+	delete(h, "Content-Length")
+	delete(h, "Content-Encoding")
 }
 
 // write answers with a body that is of this request only.

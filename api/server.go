@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"tidemark/api/lane"
 	"tidemark/api/view"
 	"tidemark/internal/telemetry"
 )
@@ -63,6 +64,8 @@ type Options struct {
 	Data map[string]Build
 	// Payments may be nil: then nothing is sold by request.
 	Payments *Payments
+	// Now is the wall clock that connections live by. It may be nil: then all requests go through net/http.
+	Now func() time.Time
 	// Log gets a line for each fault of ours, and for each request at debug level.
 	Log *slog.Logger
 	// Metrics counts requests and charges. It may be nil.
@@ -166,12 +169,12 @@ func (s *Server) Run(ctx context.Context) error {
 // Serve answers requests for Handler until ctx ends, and closes ln. It returns nil when ctx ended, after the requests in flight
 // were answered or three seconds have passed.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
-	return s.serve(ctx, ln, s.public)
+	return s.serve(ctx, ln, s.public, "/api/signals")
 }
 
 // ServeSignals is Serve for SignalsHandler.
 func (s *Server) ServeSignals(ctx context.Context, ln net.Listener) error {
-	return s.serve(ctx, ln, s.signals)
+	return s.serve(ctx, ln, s.signals, "")
 }
 
 // What a client may take and send.
@@ -183,7 +186,15 @@ const (
 	stopTimeout    = 3 * time.Second
 )
 
-func (s *Server) serve(ctx context.Context, ln net.Listener, h http.Handler) error {
+// serve serves h on ln, and what is finished below base, the address of the signals, without net/http.
+func (s *Server) serve(ctx context.Context, ln net.Listener, h http.Handler, base string) error {
+	var fast *lane.Listener
+	if s.o.Now != nil && !s.log.Enabled(ctx, slog.LevelDebug) { // the debug log has a line for each request
+		fast = lane.New(ln, lane.Options{
+			Answer: (&finished{s: s, base: base}).answer, First: headerTimeout, Idle: idleTimeout, Write: requestTimeout, Now: s.o.Now,
+		})
+		ln = fast
+	}
 	srv := &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: headerTimeout,
@@ -206,6 +217,9 @@ func (s *Server) serve(ctx context.Context, ln net.Listener, h http.Handler) err
 		defer cancel()
 		if srv.Shutdown(end) != nil {
 			_ = srv.Close() // those who still talk are cut off
+		}
+		if fast != nil {
+			fast.Wait(end)
 		}
 		return nil
 	})

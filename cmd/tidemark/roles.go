@@ -308,7 +308,7 @@ func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, w
 	}
 	srv := api.New(api.Options{
 		View: v, Record: record, Pages: site, Ready: ready, Log: log, Publications: published, Data: api.Data(published),
-		Accounts: keys, Payments: payments, Discovery: told, Metrics: p.metrics,
+		Accounts: keys, Payments: payments, Discovery: told, Metrics: p.metrics, Now: p.now,
 	})
 	if payments != nil {
 		payments.Watch(p.metrics)

@@ -58,9 +58,10 @@ var table = []row{
 	// Doors.
 	{
 		"api",
-		"api/view, series, signals, picks, chain, accounts, accounts/x402, accounts/stripe, internal/postgres, internal/redisurl, internal/telemetry",
+		"api/lane, api/view, series, signals, picks, chain, accounts, accounts/x402, accounts/stripe, internal/postgres, internal/redisurl, internal/telemetry",
 		"ingest, workers, scheduler, chain/base, asynq",
 	},
+	{"api/lane", nothing, nothing},
 	{
 		"api/view",
 		"series, equity, calendar, signals, picks, chain, accounts, internal/postgres",
