@@ -104,12 +104,24 @@ func inYAML(doc []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// unfold takes away the marks of JSON: braces, and quotes where YAML needs none.
+// unfold takes away the marks of JSON: braces, and quotes where no reader of YAML takes a text for something else. An address of a
+// contract, 0x and digits, is a number to some.
 func unfold(n *yaml.Node) {
-	n.Style = 0
+	if n.Kind != yaml.ScalarNode || n.Tag != "!!str" || plain(n.Value) {
+		n.Style = 0
+	}
 	for _, c := range n.Content {
 		unfold(c)
 	}
+}
+
+// plain tells whether a text begins like a word or a path. The encoder quotes the words that mean something, such as yes.
+func plain(text string) bool {
+	if text == "" {
+		return false
+	}
+	c := text[0]
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '/'
 }
 
 // Operation is what a description says of one address and method.

@@ -3,6 +3,7 @@ package openapi_test
 import (
 	"bytes"
 	"encoding/json"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -91,8 +92,12 @@ func TestYAMLAndJSONSayTheSame(t *testing.T) {
 	if diff := cmp.Diff(fromJSON, fromYAML); diff != "" {
 		t.Errorf("-JSON +YAML:\n%s", diff)
 	}
-	if !bytes.HasPrefix(docs.ServiceYAML.Identity.Body, []byte("openapi: 3.1.0\n")) {
+	if !bytes.HasPrefix(docs.ServiceYAML.Identity.Body, []byte("openapi: \"3.1.0\"\n")) {
 		t.Errorf("the YAML begins with %.40q", docs.ServiceYAML.Identity.Body)
+	}
+	// To readers of YAML 1.2, 0x and digits is a number, however many there are.
+	if bare := regexp.MustCompile(`(?m)^.*: 0x[0-9a-fA-F]+$`).Find(docs.ServiceYAML.Identity.Body); bare != nil {
+		t.Errorf("an address stands without quotes: %s", bare)
 	}
 }
 

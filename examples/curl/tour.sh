@@ -24,7 +24,7 @@ done
 echo '# A free key, and what an answer costs'
 key=$(curl -fsS "$base/api/v1/auth/register" -H 'Content-Type: application/json' -d '{"name":"curl tour"}' | sed 's/.*"api_key":"\([^"]*\)".*/\1/')
 curl -fsS -D - "$base/api/v1/picks/latest" -H "Authorization: Bearer $key" -o /dev/null | grep -i '^x-'
-curl -fsS "$base/api/v1/picks?limit=3&format=csv" -H "Authorization: Bearer $key" | cut -d , -f 1-3
+curl -fsS "$base/api/v1/picks?limit=3&format=csv" -H "Authorization: Bearer $key" | cut -d , -f 2,3
 
 echo '# The same without a key asks for a payment'
 curl -sS -o /dev/null -w '%{http_code}\n' "$base/api/v1/x402/picks/latest"

@@ -90,6 +90,7 @@ var table = []row{
 	{"internal/arch", nothing, nothing},
 	{"internal/simulate", noCmd, nothing},
 	{"test/...", anyRoom, nothing},
+	{"examples/go", nothing, "pgx"},
 	{"bench", noCmd, nothing},
 	{"cmd/tidemark", noTests, nothing},
 }

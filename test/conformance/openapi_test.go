@@ -1,0 +1,197 @@
+package conformance
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"tidemark/api/openapi/contract"
+)
+
+const (
+	redoclyScript    = "@redocly/cli/bin/cli.js"
+	spectralScript   = "@stoplight/spectral-cli/dist/index.js"
+	typescriptScript = "openapi-typescript/bin/cli.js"
+	compilerScript   = "typescript/bin/tsc"
+)
+
+// descriptions are the OpenAPI documents of the server.
+var descriptions = []string{"/openapi.json", "/openapi.yaml", "/api/signals/openapi.json"}
+
+// openapiRedocly holds the documents to the strict rules of Redocly, openapiSpectral to those of Stoplight for OpenAPI: a warning is a
+// failure.
+func openapiRedocly(t *testing.T, s *stand) {
+	out, ok := s.node(t, redoclyScript, append([]string{"lint", "--extends=recommended-strict"}, s.download(t)...)...)
+	if !ok {
+		t.Errorf("redocly:\n%s", out)
+	}
+}
+
+func openapiSpectral(t *testing.T, s *stand) {
+	rules := filepath.Join(t.TempDir(), "rules.json")
+	if err := os.WriteFile(rules, []byte(`{"extends":["spectral:oas"]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, ok := s.node(t, spectralScript, append([]string{"lint", "--ruleset", rules, "--fail-severity", "hint"}, s.download(t)...)...)
+	if !ok {
+		t.Errorf("spectral:\n%s", out)
+	}
+}
+
+// download keeps the documents in files and returns their names.
+func (s *stand) download(t *testing.T) []string {
+	t.Helper()
+	dir := t.TempDir()
+	var files []string
+	for _, path := range descriptions {
+		file := filepath.Join(dir, strings.ReplaceAll(strings.TrimPrefix(path, "/"), "/", "-"))
+		if err := os.WriteFile(file, s.ask(t, http.MethodGet, path, "").Body, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, file)
+	}
+	return files
+}
+
+// openapiAnswers asks for everything that the document describes, and for what is wrong, and holds each answer to it.
+func openapiAnswers(t *testing.T, s *stand) {
+	text := s.ask(t, http.MethodGet, "/openapi.json", "").Body
+	described, err := contract.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Paths map[string]map[string]struct {
+			Parameters []struct {
+				Ref string `json:"$ref"`
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &doc); err != nil {
+		t.Fatal(err)
+	}
+	key := s.key(t)
+	var record struct{ Picks []struct{ Ticker string } }
+	if err := s.get(t.Context(), "/api/v1/verify/picks", &record); err != nil || len(record.Picks) == 0 {
+		t.Fatalf("no picks: %v", err)
+	}
+	seen := map[int]int{}
+	check := func(key, method, path string) {
+		t.Helper()
+		a := s.ask(t, method, path, key)
+		seen[a.Status]++
+		address, _, _ := strings.Cut(path, "?")
+		if err := described.Check(method, address, a); err != nil {
+			t.Errorf("%v", err)
+		}
+	}
+	fill := func(ticker, id string) *strings.Replacer { return strings.NewReplacer("{ticker}", ticker, "{id}", id) }
+	for path, methods := range doc.Paths {
+		if op, ok := methods["get"]; ok {
+			whole := fill(record.Picks[0].Ticker, "crack-spread-321").Replace(path)
+			queries := []string{"", "?limit=0&lang=xx&from=yesterday&as_of=x&date=x&min_severity=9"}
+			if slices.ContainsFunc(op.Parameters, func(p struct {
+				Ref string `json:"$ref"`
+			}) bool {
+				return strings.HasSuffix(p.Ref, "/Format")
+			}) {
+				queries = append(queries, "?format=csv", "?format=ndjson", "?limit=1", "?cursor=bm8")
+			}
+			for _, q := range queries {
+				check(key, http.MethodGet, whole+q)
+			}
+			check("", http.MethodGet, whole)
+			check("tmk_live_nobody", http.MethodGet, whole)
+			check(key, http.MethodHead, whole)
+			if path != whole {
+				check(key, http.MethodGet, fill("NOSUCH", "brent").Replace(path))
+			}
+		}
+		check(key, http.MethodPut, fill("NOSUCH", "brent").Replace(path))
+	}
+	for _, status := range []int{200, 400, 401, 402, 404, 405} {
+		if seen[status] == 0 {
+			t.Errorf("no answer had the status %d: %v", status, seen)
+		}
+	}
+	t.Logf("answers by status: %v", seen)
+}
+
+// openapiClient generates a TypeScript client from the document, compiles the example with it under strict rules, and runs that.
+func openapiClient(t *testing.T, s *stand) {
+	dir, err := os.MkdirTemp(*npmFlag, "client") // below it, the compiler finds the packages
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	const example = "../../examples/typescript"
+	for _, name := range []string{"tour.ts", "tsconfig.json", "package.json"} {
+		b, err := os.ReadFile(filepath.Join(example, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, step := range [][]string{
+		{typescriptScript, s.url + "/openapi.json", "-o", filepath.Join(dir, "schema.ts")},
+		{compilerScript, "-p", dir},
+	} {
+		if out, ok := s.node(t, step[0], step[1:]...); !ok {
+			t.Fatalf("%s:\n%s", step[0], out)
+		}
+	}
+	toured(t, s, exec.CommandContext(t.Context(), *nodeFlag, filepath.Join(dir, "build", "tour.js")))
+}
+
+// key registers a key.
+func (s *stand) key(t *testing.T) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/api/v1/auth/register", strings.NewReader(`{"name":"conformance"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	var registered struct {
+		Data struct {
+			Key string `json:"api_key"`
+		}
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&registered); err != nil || registered.Data.Key == "" {
+		t.Fatalf("register a key: %s, %v", resp.Status, err)
+	}
+	return registered.Data.Key
+}
+
+// ask sends a request, with a key unless that is empty.
+func (s *stand) ask(t *testing.T, method, path, key string) contract.Answer {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, s.url+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if key != "" {
+		req.Header.Set("Authorization", "Bearer "+key)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return contract.Answer{Status: resp.StatusCode, Header: resp.Header, Body: body}
+}
