@@ -59,6 +59,10 @@ func (s *stand) download(t *testing.T) []string {
 	return files
 }
 
+type reference struct {
+	Ref string `json:"$ref"`
+}
+
 // openapiAnswers asks for everything that the document describes, and for what is wrong, and holds each answer to it.
 func openapiAnswers(t *testing.T, s *stand) {
 	text := s.ask(t, http.MethodGet, "/openapi.json", "").Body
@@ -68,9 +72,7 @@ func openapiAnswers(t *testing.T, s *stand) {
 	}
 	var doc struct {
 		Paths map[string]map[string]struct {
-			Parameters []struct {
-				Ref string `json:"$ref"`
-			}
+			Parameters []reference
 		}
 	}
 	if err := json.Unmarshal(text, &doc); err != nil {
@@ -96,11 +98,7 @@ func openapiAnswers(t *testing.T, s *stand) {
 		if op, ok := methods["get"]; ok {
 			whole := fill(record.Picks[0].Ticker, "crack-spread-321").Replace(path)
 			queries := []string{"", "?limit=0&lang=xx&from=yesterday&as_of=x&date=x&min_severity=9"}
-			if slices.ContainsFunc(op.Parameters, func(p struct {
-				Ref string `json:"$ref"`
-			}) bool {
-				return strings.HasSuffix(p.Ref, "/Format")
-			}) {
+			if slices.Contains(op.Parameters, reference{"#/components/parameters/Format"}) {
 				queries = append(queries, "?format=csv", "?format=ndjson", "?limit=1", "?cursor=bm8")
 			}
 			for _, q := range queries {
