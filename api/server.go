@@ -66,6 +66,8 @@ type Options struct {
 	Payments *Payments
 	// Now is the wall clock that connections live by. It may be nil: then all requests go through net/http.
 	Now func() time.Time
+	// Agents may be nil: then there is no MCP.
+	Agents *AgentOptions
 	// Log gets a line for each fault of ours, and for each request at debug level.
 	Log *slog.Logger
 	// Metrics counts requests and charges. It may be nil.
@@ -81,6 +83,9 @@ type Server struct {
 	signals http.Handler
 	// till is nil where there are no accounts.
 	till *till
+	// origins may use the door for agents; local: only where they believe to talk to this machine.
+	origins []string
+	local   bool
 	// security are the fields of every answer.
 	security http.Header
 	// discovered are the paths of Discovery, routes everything that is served at the public address.
@@ -128,6 +133,10 @@ func New(o Options) *Server {
 	}
 	if o.Discovery != nil {
 		s.discover(public)
+	}
+	if o.Agents != nil {
+		s.origins, s.local = originsOf(o.Agents.Origins, o.View.PublicURL())
+		s.agents(public)
 	}
 	s.get(public, "/healthz", s.healthz)
 	s.get(public, "/readyz", s.readyz)

@@ -144,8 +144,7 @@ func economicEvent(e postgres.EconomicEvent, lang picks.Lang, whole bool) Econom
 // the day.
 func (st *PublicationsState) EconomicEvents(q ListQuery) (*Document, string, error) {
 	return st.answers.remember("economic"+q.name(), func() (*Document, string, error) {
-		rows := slices.Clone(st.economic)
-		slices.SortFunc(rows, func(a, b postgres.EconomicEvent) int { return strings.Compare(economicKey(a), economicKey(b)) })
+		rows := st.economicRows()
 		first := map[string]string{}
 		var known time.Time
 		for _, e := range rows {
@@ -159,7 +158,7 @@ func (st *PublicationsState) EconomicEvents(q ListQuery) (*Document, string, err
 		}
 		meta, modified := st.meta(known)
 		return listing[postgres.EconomicEvent, EconomicEvent]{
-			order: "economic-events", rows: rows, key: economicKey, meta: meta, modified: modified,
+			order: economicOrder, rows: rows, key: economicKey, meta: meta, modified: modified,
 			keep: func(e postgres.EconomicEvent) bool {
 				return q.within(e.Date.Format(time.DateOnly)) && e.Severity >= q.MinSeverity
 			},
@@ -168,6 +167,16 @@ func (st *PublicationsState) EconomicEvents(q ListQuery) (*Document, string, err
 			},
 		}.page(q, plainly)
 	})
+}
+
+// economicOrder names the order of the macro events.
+const economicOrder = "economic-events"
+
+// economicRows are the macro events in their order.
+func (st *PublicationsState) economicRows() []postgres.EconomicEvent {
+	rows := slices.Clone(st.economic)
+	slices.SortFunc(rows, func(a, b postgres.EconomicEvent) int { return strings.Compare(economicKey(a), economicKey(b)) })
+	return rows
 }
 
 // economicKey ascends in the order of picks.SortEconomic within a day, and from the newest day to the oldest.

@@ -83,8 +83,8 @@ type One[T any] struct {
 	Meta PublicationMeta `json:"meta"`
 }
 
-// page answers with a part of the list, and with the cursor of the next page, empty where there is none.
-func (l listing[R, S]) page(q ListQuery, pagination func(Pagination) any) (*Document, string, error) {
+// part returns a part of the list, and the cursor of the next one, empty where there is none.
+func (l listing[R, S]) part(q ListQuery) (shown []S, next string, err error) {
 	from := 0
 	if q.Cursor != "" {
 		last, err := decodePlace(q.Cursor, l.order)
@@ -93,20 +93,27 @@ func (l listing[R, S]) page(q ListQuery, pagination func(Pagination) any) (*Docu
 		}
 		from = sort.Search(len(l.rows), func(i int) bool { return l.key(l.rows[i]) > last })
 	}
-	shown := []S{}
-	next, last, more := "", "", false
+	shown = []S{}
+	last := ""
 	for _, r := range l.rows[from:] {
 		if !l.keep(r) {
 			continue
 		}
 		if q.Limit > 0 && len(shown) == q.Limit {
-			next, more = encodePlace(l.order, last), true
-			break
+			return shown, encodePlace(l.order, last), nil
 		}
 		shown, last = append(shown, l.show(r)), l.key(r)
 	}
+	return shown, "", nil
+}
+
+// page answers with a part of the list, and with the cursor of the next page, empty where there is none.
+func (l listing[R, S]) page(q ListQuery, pagination func(Pagination) any) (*Document, string, error) {
+	shown, next, err := l.part(q)
+	if err != nil {
+		return nil, "", err
+	}
 	var body []byte
-	var err error
 	switch q.Format {
 	case FormatCSV:
 		body = csvOf(shown)
@@ -116,11 +123,11 @@ func (l listing[R, S]) page(q ListQuery, pagination func(Pagination) any) (*Docu
 			body, err = append(body, line...), errors.Join(err, lerr)
 		}
 	default:
-		p := Pagination{HasMore: more}
+		p := Pagination{HasMore: next != ""}
 		if q.Limit > 0 {
 			p.Limit = &q.Limit
 		}
-		if more {
+		if next != "" {
 			p.NextCursor = &next
 		}
 		body, err = Encode(List[S, any]{Data: shown, Meta: l.meta, Pagination: pagination(p)})

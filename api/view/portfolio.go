@@ -49,24 +49,28 @@ const portfolioMethod = "equal weight, entered at the next session's close after
 
 // Portfolio answers with the summary, or is nil before the inception.
 func (st *PublicationsState) Portfolio() (*Document, error) {
-	p := st.portfolio
-	if p == nil {
+	if st.portfolio == nil {
 		return nil, nil
 	}
 	doc, _, err := st.answers.remember("portfolio", func() (*Document, string, error) {
-		sum := p.Performance
 		meta, modified := st.meta(st.portfolioAt)
-		doc, err := one(Portfolio{
-			AsOf: p.Date.Format(time.DateOnly), InceptionDate: sum.Inception, ReturnPct: shown(sum.ReturnPct),
-			Benchmark:       PortfolioBenchmark{benchmarkSymbol, benchmarkName, shown(sum.BenchmarkReturnPct)},
-			ExcessReturnPct: shown(sum.ExcessReturnPct), Return1DPct: shown(sum.Return1DPct), Return1WPct: shown(sum.Return1WPct),
-			Return1MPct: shown(sum.Return1MPct), ReturnYTDPct: shown(sum.ReturnYTDPct), VolatilityPct: shown(sum.VolatilityPct),
-			MaxDrawdownPct: shown(sum.MaxDrawdownPct), PositionsCount: sum.Positions, CashPct: *shown(&sum.CashPct),
-			Best: st.named(sum.Best), Worst: st.named(sum.Worst), Method: portfolioMethod,
-		}, meta, modified)
+		doc, err := one(st.summary(), meta, modified)
 		return doc, "", err
 	})
 	return doc, err
+}
+
+// summary needs a portfolio.
+func (st *PublicationsState) summary() Portfolio {
+	sum := st.portfolio.Performance
+	return Portfolio{
+		AsOf: st.portfolio.Date.Format(time.DateOnly), InceptionDate: sum.Inception, ReturnPct: shown(sum.ReturnPct),
+		Benchmark:       PortfolioBenchmark{benchmarkSymbol, benchmarkName, shown(sum.BenchmarkReturnPct)},
+		ExcessReturnPct: shown(sum.ExcessReturnPct), Return1DPct: shown(sum.Return1DPct), Return1WPct: shown(sum.Return1WPct),
+		Return1MPct: shown(sum.Return1MPct), ReturnYTDPct: shown(sum.ReturnYTDPct), VolatilityPct: shown(sum.VolatilityPct),
+		MaxDrawdownPct: shown(sum.MaxDrawdownPct), PositionsCount: sum.Positions, CashPct: *shown(&sum.CashPct),
+		Best: st.named(sum.Best), Worst: st.named(sum.Worst), Method: portfolioMethod,
+	}
 }
 
 func (st *PublicationsState) named(seqs []int) []PositionReturn {

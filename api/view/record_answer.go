@@ -88,6 +88,9 @@ func (o RecordOptions) disclaimer() string {
 	return Options{World: o.World}.disclaimer(o.World == WorldSandbox)
 }
 
+// Disclaimer is what the answers about the record carry.
+func (st *RecordState) Disclaimer() string { return st.o.disclaimer() }
+
 // VerifiedPick is the body of /api/v1/verify/pick/{ticker}.
 type VerifiedPick struct {
 	// Valid is true when this pick and every one before it was recomputed and matches, and the next one is linked to it.

@@ -14,6 +14,7 @@ import (
 	"tidemark/accounts"
 	"tidemark/api"
 	"tidemark/api/discovery"
+	"tidemark/api/mcp"
 	"tidemark/api/pages"
 	"tidemark/api/view"
 	"tidemark/ingest"
@@ -301,7 +302,14 @@ func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, w
 	}
 	told, err := discovery.New(discovery.Options{
 		PublicURL: p.settings.BaseURL(), Contact: p.settings.SecurityContact(), Tariff: keys.Tariff, View: v, Publications: published,
-		Pages: site, Sells: payments != nil, Now: p.now,
+		Pages: site, Sells: payments != nil, MCP: true, Now: p.now,
+	})
+	if err != nil {
+		return err
+	}
+	agents, err := mcp.New(mcp.Options{
+		View: v, Record: record, Publications: published, Definitions: p.definitions(), PublicURL: p.settings.BaseURL(), Version: version,
+		Metrics: p.metrics, Log: log,
 	})
 	if err != nil {
 		return err
@@ -309,6 +317,9 @@ func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, w
 	srv := api.New(api.Options{
 		View: v, Record: record, Pages: site, Ready: ready, Log: log, Publications: published, Data: api.Data(published),
 		Accounts: keys, Payments: payments, Discovery: told, Metrics: p.metrics, Now: p.now,
+		Agents: &api.AgentOptions{
+			Door: agents, Origins: p.settings.MCPOrigins(), Rate: api.Rate(p.settings.MCPRateLimit), RegistryKey: p.settings.MCPRegistryKey,
+		},
 	})
 	if payments != nil {
 		payments.Watch(p.metrics)

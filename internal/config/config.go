@@ -88,9 +88,12 @@ type Settings struct {
 	X402AssetVersion    string `env:"X402_ASSET_VERSION" name:"x402-asset-version" roles:"up,api,worker" help:"Version in its EIP-712 domain. Default: that of USDC."`
 	X402PayTo           string `env:"X402_PAY_TO" name:"x402-pay-to" roles:"up,api,worker" help:"Account that payments by request go to. Its key is needed nowhere."`
 
-	RateLimit      Rate   `env:"RATE_LIMIT" default:"300/1m" roles:"up,api" help:"How many requests a key may make: a number and the time they are for (300/1m, 10000/1h), or off."`
-	RegisterLimit  Rate   `env:"REGISTER_LIMIT" default:"5/1h" roles:"up,api" help:"How many keys an address may register, as RATE_LIMIT."`
-	TrustedProxies string `env:"TRUSTED_PROXIES" roles:"up,api" help:"Addresses and networks (10.0.0.0/8), separated by commas, of the proxies in front, whose X-Forwarded-For is believed. Default: none."`
+	RateLimit         Rate   `env:"RATE_LIMIT" default:"300/1m" roles:"up,api" help:"How many requests a key may make: a number and the time they are for (300/1m, 10000/1h), or off."`
+	RegisterLimit     Rate   `env:"REGISTER_LIMIT" default:"5/1h" roles:"up,api" help:"How many keys an address may register, as RATE_LIMIT."`
+	MCPRateLimit      Rate   `env:"MCP_RATE_LIMIT" name:"mcp-rate-limit" default:"60/1m" roles:"up,api" help:"How many MCP requests an address may make, as RATE_LIMIT."`
+	MCPAllowedOrigins string `env:"MCP_ALLOWED_ORIGINS" name:"mcp-allowed-origins" roles:"up,api" help:"Origins of the web pages that may use MCP (https://example.com), separated by commas, or *. Default: *, but only its own where PUBLIC_URL is an address of this machine. Clients that are no web page always may."`
+	MCPRegistryKey    string `env:"MCP_REGISTRY_KEY" name:"mcp-registry-key" roles:"up,api" help:"What the MCP registry asks the host for when a version is published: v=MCPv1; k=ed25519; p=PUBLIC_KEY. Default: nothing."`
+	TrustedProxies    string `env:"TRUSTED_PROXIES" roles:"up,api" help:"Addresses and networks (10.0.0.0/8), separated by commas, of the proxies in front, whose X-Forwarded-For is believed. Default: none."`
 
 	Concurrency int    `env:"CONCURRENCY" default:"4" roles:"up,worker" help:"How many tasks a worker runs at once."`
 	LogFormat   string `env:"LOG_FORMAT" enum:"auto,text,json" default:"auto" roles:"all" help:"auto (text on a terminal, else JSON), text or json."`
@@ -173,6 +176,14 @@ func (s Settings) Validate() error {
 	if _, err := s.Proxies(); err != nil {
 		bad("TRUSTED_PROXIES", "%w", err)
 	}
+	for _, o := range s.MCPOrigins() {
+		if u, err := url.Parse(o); o != "*" && (err != nil || u.Host == "" || u.Scheme+"://"+u.Host != o) {
+			bad("MCP_ALLOWED_ORIGINS", "%q is neither an origin such as https://example.com nor *", o)
+		}
+	}
+	if s.MCPRegistryKey != "" && !strings.HasPrefix(s.MCPRegistryKey, "v=MCPv1; ") {
+		bad("MCP_REGISTRY_KEY", "%q does not begin with v=MCPv1;", s.MCPRegistryKey)
+	}
 	if s.SECUserAgent != "" && !strings.Contains(s.SECUserAgent, "@") {
 		bad("SEC_USER_AGENT", "%q names no address to write to, such as in \"Example Research admin@example.com\"", s.SECUserAgent)
 	}
@@ -199,6 +210,11 @@ func isAddress(a string) bool {
 // BaseRPCURLs are the addresses of BASE_RPC_URL, in their order.
 func (s Settings) BaseRPCURLs() []string {
 	return strings.FieldsFunc(s.BaseRPCURL, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// MCPOrigins are the origins of MCP_ALLOWED_ORIGINS, in their order.
+func (s Settings) MCPOrigins() []string {
+	return strings.FieldsFunc(s.MCPAllowedOrigins, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
 // Environ is the environment of the process, for programs that it starts.

@@ -39,6 +39,8 @@ var steps = []struct {
 	{"example in curl", exampleCurl},
 	{"example in Python", examplePython},
 	{"example in Go", exampleGo},
+	{"mcp suite", mcpSuite},
+	{"mcp inspector", mcpInspector},
 }
 
 func TestMain(m *testing.M) {

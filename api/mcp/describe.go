@@ -1,0 +1,116 @@
+package mcp
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"tidemark/api/view"
+)
+
+// Path is where the door is.
+const Path = "/api/mcp"
+
+// registryEntry is the server as the MCP registry describes one (server.json of 2025-12-11).
+type registryEntry struct {
+	Schema      string   `json:"$schema"`
+	Name        string   `json:"name"`
+	Title       string   `json:"title"`
+	Description string   `json:"description"`
+	Version     string   `json:"version"`
+	WebsiteURL  string   `json:"websiteUrl"`
+	Remotes     []remote `json:"remotes"`
+}
+
+type remote struct {
+	Type string `json:"type"`
+	URL  string `json:"url"`
+}
+
+// serverCard is the same for clients that look below /.well-known before they connect. There is no standard of it yet: the members of the
+// registry's form are there, and those that the proposals for a server card have.
+type serverCard struct {
+	registryEntry
+	ProtocolVersions []string            `json:"protocolVersions"`
+	ServerInfo       serverInfo          `json:"serverInfo"`
+	Transport        transport           `json:"transport"`
+	Authentication   authentication      `json:"authentication"`
+	Capabilities     map[string]struct{} `json:"capabilities"`
+	Tools            []toolName          `json:"tools"`
+}
+
+type serverInfo struct {
+	Name    string `json:"name"`
+	Title   string `json:"title"`
+	Version string `json:"version"`
+}
+
+type transport struct {
+	Type     string `json:"type"`
+	Endpoint string `json:"endpoint"`
+}
+
+type authentication struct {
+	Required bool `json:"required"`
+}
+
+type toolName struct {
+	Name        string `json:"name"`
+	Title       string `json:"title"`
+	Description string `json:"description"`
+}
+
+const streamableHTTP = "streamable-http"
+
+func (d *Door) describe() error {
+	u, err := url.Parse(d.base)
+	if err != nil {
+		return fmt.Errorf("read the public address: %w", err)
+	}
+	entry := registryEntry{
+		Schema: "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json", Name: reversed(u.Hostname()) + "/tidemark",
+		Title: product, Description: "Market signals, one verifiable stock pick per business day, and its hash chain. Free, read-only.",
+		Version: d.version(), WebsiteURL: d.base, Remotes: []remote{{streamableHTTP, d.base + Path}},
+	}
+	card := serverCard{
+		registryEntry: entry, ProtocolVersions: mcp.SupportedProtocolVersions(), ServerInfo: serverInfo{name, product, entry.Version},
+		Transport: transport{streamableHTTP, Path}, Capabilities: map[string]struct{}{"tools": {}, "resources": {}, "prompts": {}, "completions": {}},
+	}
+	for _, t := range tools {
+		card.Tools = append(card.Tools, toolName{t.name, t.title, t.description})
+	}
+	for _, out := range []struct {
+		doc  **view.Document
+		body any
+	}{{&d.serverJSON, entry}, {&d.card, card}} {
+		body, err := view.Encode(out.body)
+		if err != nil {
+			return err
+		}
+		*out.doc = view.NewDocument(view.TypeJSON, view.CachePublic, body, time.Time{})
+	}
+	return nil
+}
+
+// version is that of the program in the form that the registry wants: semantic versioning.
+func (d *Door) version() string {
+	if v := strings.TrimPrefix(d.o.Version, "v"); v != "" && v[0] >= '0' && v[0] <= '9' {
+		return v
+	}
+	return "0.0.0-" + d.o.Version
+}
+
+// reversed is a host as the registry names its owner: the labels of its name from the end. An address has no owner there.
+func reversed(host string) string {
+	if net.ParseIP(host) != nil || !strings.Contains(host, ".") {
+		return "localhost"
+	}
+	labels := strings.Split(host, ".")
+	slices.Reverse(labels)
+	return strings.Join(labels, ".")
+}

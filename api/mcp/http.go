@@ -1,0 +1,147 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// maxBatch is how many messages one request may hold. Only the revision 2025-03-26 knows batches, and no call here needs one: a large one
+// would be a way around the rate limit.
+const maxBatch = 10
+
+// sessionless is the first revision without a handshake. From it on the status code tells of errors, too.
+const sessionless = "2026-07-28"
+
+// message is what has to be known of a JSON-RPC message before the SDK reads it.
+type message struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+}
+
+// ServeHTTP answers a POST. Whatever is wrong with the request is said as a JSON-RPC error.
+func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || mediaType != "application/json" {
+		Refuse(w, http.StatusUnsupportedMediaType, nil, jsonrpc.CodeInvalidRequest, "Send a JSON-RPC message with the header Content-Type: application/json.")
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
+	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		Refuse(w, http.StatusRequestEntityTooLarge, nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("The request has more than %d KiB.", MaxBody>>10))
+		return
+	}
+	if err != nil {
+		Refuse(w, http.StatusBadRequest, nil, jsonrpc.CodeParseError, "The request was cut off.")
+		return
+	}
+	one, refusal := look(body)
+	if refusal != "" {
+		code := int64(jsonrpc.CodeInvalidRequest)
+		if !json.Valid(body) {
+			code = jsonrpc.CodeParseError
+		}
+		Refuse(w, http.StatusBadRequest, nil, code, refusal)
+		return
+	}
+	if one.Method != "" && !methods[one.Method] && !notifications[one.Method] {
+		if one.ID == nil {
+			w.WriteHeader(http.StatusAccepted) // a notification that means nothing here
+			return
+		}
+		status := http.StatusOK
+		if r.Header.Get("Mcp-Protocol-Version") >= sessionless {
+			status = http.StatusNotFound
+		}
+		Refuse(w, status, one.ID, jsonrpc.CodeMethodNotFound, fmt.Sprintf("The method %s is not served here.", quoted(one.Method)))
+		return
+	}
+	r = r.Clone(r.Context())
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	// The SDK wants both types accepted, as the protocol does. All answers are JSON, so a client that takes that will do.
+	if accept := strings.Join(r.Header["Accept"], ","); accept == "" || strings.Contains(accept, "application/json") || strings.Contains(accept, "application/*") {
+		r.Header["Accept"] = []string{"application/json, text/event-stream"}
+	}
+	d.handler.ServeHTTP(&speaker{ResponseWriter: w, id: one.ID}, r)
+}
+
+// notifications are those that the SDK knows.
+var notifications = map[string]bool{
+	"notifications/initialized": true, "notifications/cancelled": true, "notifications/progress": true, "notifications/roots/list_changed": true,
+}
+
+// look reads what has to be known of a body. For a batch that is nothing. The refusal is empty where the SDK may read it.
+func look(body []byte) (one message, refusal string) {
+	body = bytes.TrimSpace(body)
+	switch {
+	case !json.Valid(body):
+		return one, "The request is no JSON."
+	case body[0] == '[':
+		var batch []json.RawMessage
+		if err := json.Unmarshal(body, &batch); err != nil || len(batch) == 0 || len(batch) > maxBatch {
+			return one, fmt.Sprintf("A batch holds 1 to %d messages.", maxBatch)
+		}
+		return one, ""
+	case body[0] != '{' || json.Unmarshal(body, &one) != nil:
+		return one, "The request is no JSON-RPC message."
+	}
+	return one, ""
+}
+
+// Refuse answers with a JSON-RPC error. id is that of the message, nil where it is not known: then the answer has none.
+func Refuse(w http.ResponseWriter, status int, id json.RawMessage, code int64, text string) {
+	type fault struct {
+		Code    int64  `json:"code"`
+		Message string `json:"message"`
+	}
+	body, err := json.Marshal(struct {
+		Version string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id,omitempty"`
+		Error   fault           `json:"error"`
+	}{"2.0", id, fault{code, text}})
+	if err != nil {
+		panic(err) // the id was JSON when it came
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Cache-Control", "no-store")
+	h.Del("Content-Length")
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
+}
+
+// speaker turns what the SDK says of a bad request in plain text into a JSON-RPC error.
+type speaker struct {
+	http.ResponseWriter
+
+	id json.RawMessage
+	// status is that of a plain text which is still to come; 0: none is.
+	status int
+}
+
+func (s *speaker) WriteHeader(status int) {
+	if status >= http.StatusBadRequest && strings.HasPrefix(s.Header().Get("Content-Type"), "text/plain") {
+		s.status = status
+		return
+	}
+	s.ResponseWriter.WriteHeader(status)
+}
+
+func (s *speaker) Write(p []byte) (int, error) {
+	if s.status == 0 {
+		return s.ResponseWriter.Write(p)
+	}
+	status := s.status
+	s.status = 0
+	Refuse(s.ResponseWriter, status, s.id, jsonrpc.CodeInvalidRequest, strings.TrimSpace(string(p)))
+	return len(p), nil
+}
+
+// Unwrap lets http.ResponseController find the writer below.
+func (s *speaker) Unwrap() http.ResponseWriter { return s.ResponseWriter }

@@ -1,0 +1,150 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"tidemark/api/view"
+)
+
+// Resources are named by the addresses where the same bytes are, so that an agent may as well fetch them there. These are their
+// paths below the address of the program.
+const (
+	signalsPath = "/api/signals"
+	briefSuffix = "/brief"
+	chainPath   = "/api/v1/verify/picks"
+	pickPath    = "/api/v1/verify/pick/"
+)
+
+func (d *Door) addResources(s *mcp.Server) {
+	json, markdown := view.TypeJSON, "text/markdown"
+	s.AddResource(&mcp.Resource{
+		URI: d.base + signalsPath, Name: "signals", Title: "Catalog of the market signals", MIMEType: json,
+		Description: "The live signals with their newest value and z-score, licence and source.",
+	}, d.read(d.catalog))
+	for _, def := range d.o.Definitions {
+		s.AddResource(&mcp.Resource{
+			URI: d.base + signalsPath + "/" + def.ID, Name: def.ID, Title: def.Name, MIMEType: json,
+			Description: def.Description + " The newest snapshot, in " + def.Unit + ": value, interval, baseline, z-score, backtest, provenance and a JSON-LD description.",
+		}, d.read(d.signal))
+	}
+	s.AddResource(&mcp.Resource{
+		URI: d.base + chainPath, Name: "verification-chain", Title: "Hash chain of the picks", MIMEType: json,
+		Description: "All announced picks with their hashes, and where the git ledger and the attestations are: what get_verification_chain answers.",
+	}, d.read(d.chain))
+	for _, t := range []struct {
+		path, name, title, description, mime string
+		read                                 func(path string) (*content, error)
+	}{
+		{signalsPath + "/{id}", "signal", "Snapshot of a signal", "The newest snapshot of one market signal by its id.", json, d.signal},
+		{signalsPath + "/{id}" + briefSuffix, "signal-brief", "Method of a signal", "How a signal is made, what it is good for and where it fails.", markdown, d.brief},
+		{pickPath + "{ticker}", "pick-verification", "Verification of a pick", "What verify_pick answers about the newest pick of a ticker.", json, d.pick},
+	} {
+		s.AddResourceTemplate(&mcp.ResourceTemplate{
+			URITemplate: d.base + t.path, Name: t.name, Title: t.title, Description: t.description, MIMEType: t.mime,
+		}, d.read(t.read))
+	}
+}
+
+// content is what an address has: nil where there is nothing.
+type content struct{ mediaType, text string }
+
+// contentOf is a finished document as content.
+func contentOf(doc *view.Document) *content {
+	var body strings.Builder
+	_, _ = body.Write(doc.Identity.Body)
+	for _, part := range doc.Identity.Rest {
+		_, _ = body.Write(part)
+	}
+	mediaType, _, _ := strings.Cut(doc.Identity.Header.Get("Content-Type"), ";")
+	return &content{mediaType, body.String()}
+}
+
+// read makes a handler of a function that finds what is at a path.
+func (d *Door) read(find func(path string) (*content, error)) mcp.ResourceHandler {
+	return func(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		uri := req.Params.URI
+		path, err := url.PathUnescape(strings.TrimPrefix(uri, d.base))
+		if err != nil {
+			return nil, mcp.ResourceNotFoundError(uri)
+		}
+		c, err := find(path)
+		if told := advice(""); errors.As(err, &told) {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: string(told)}
+		}
+		if err != nil {
+			return nil, err
+		}
+		if c == nil {
+			return nil, mcp.ResourceNotFoundError(uri)
+		}
+		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: uri, MIMEType: c.mediaType, Text: c.text}}}, nil
+	}
+}
+
+// signals returns what is served of the signals now, or advice while nothing is loaded yet.
+func (d *Door) signals() (*view.State, error) {
+	if st := d.o.View.State(); st != nil {
+		return st, nil
+	}
+	return nil, advise("The signals are being loaded: ask again in some seconds.")
+}
+
+func (d *Door) catalog(string) (*content, error) {
+	st, err := d.signals()
+	if err != nil {
+		return nil, err
+	}
+	return contentOf(st.Catalog), nil
+}
+
+func (d *Door) signal(path string) (*content, error) {
+	st, err := d.signals()
+	if err != nil {
+		return nil, err
+	}
+	if s := st.Signal(strings.TrimPrefix(path, signalsPath+"/")); s != nil {
+		return contentOf(s.JSON), nil
+	}
+	return nil, nil
+}
+
+func (d *Door) brief(path string) (*content, error) {
+	st, err := d.signals()
+	if err != nil {
+		return nil, err
+	}
+	if s := st.Signal(strings.TrimSuffix(strings.TrimPrefix(path, signalsPath+"/"), briefSuffix)); s != nil {
+		return contentOf(s.Brief), nil
+	}
+	return nil, nil
+}
+
+func (d *Door) chain(string) (*content, error) {
+	st, err := d.record()
+	if err != nil {
+		return nil, err
+	}
+	return contentOf(st.Whole()), nil
+}
+
+func (d *Door) pick(path string) (*content, error) {
+	st, err := d.record()
+	if err != nil {
+		return nil, err
+	}
+	v, ok := st.Pick(strings.ToUpper(strings.TrimPrefix(path, pickPath)), "")
+	if !ok {
+		return nil, nil
+	}
+	body, err := view.Encode(v)
+	if err != nil {
+		return nil, err
+	}
+	return &content{view.TypeJSON, string(body)}, nil
+}

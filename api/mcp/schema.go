@@ -1,0 +1,54 @@
+package mcp
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"tidemark/picks"
+)
+
+// outputOf describes the JSON of a type: what the tools answer is described by what they are made of. Members may be added later, so
+// unknown ones are allowed.
+func outputOf[T any]() (*jsonschema.Schema, error) {
+	lang := &jsonschema.Schema{Type: "string"}
+	for _, l := range picks.Langs() {
+		lang.Enum = append(lang.Enum, string(l))
+	}
+	s, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[time.Time]():  {Type: "string", Format: "date-time"},
+		reflect.TypeFor[picks.Lang](): lang,
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("describe a %s: %w", reflect.TypeFor[T](), err)
+	}
+	loosen(s)
+	return s, nil
+}
+
+// loosen takes back what the library supposes of all Go types, and is not so here: objects are open, and no list is null. What may be null
+// is written as two alternatives of one type each, which more clients understand than a list of types.
+func loosen(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	s.AdditionalProperties = nil
+	loosen(s.Items)
+	for _, p := range s.Properties {
+		loosen(p)
+	}
+	i := slices.Index(s.Types, "null")
+	if i < 0 {
+		return
+	}
+	value := *s
+	value.Types, value.Type = nil, slices.Delete(slices.Clone(s.Types), i, i+1)[0]
+	if value.Type == "array" {
+		*s = value
+		return
+	}
+	*s = jsonschema.Schema{AnyOf: []*jsonschema.Schema{&value, {Type: "null"}}}
+}

@@ -1,0 +1,180 @@
+package mcp
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"tidemark/api/view"
+	"tidemark/picks"
+)
+
+// The answers for people: short, and complete enough to be passed on. Numbers stand as in the structured answer.
+
+// signed is a percentage with its sign, or "unknown".
+func signed(pct *float64) string {
+	if pct == nil {
+		return "unknown"
+	}
+	return fmt.Sprintf("%+.2f %%", *pct)
+}
+
+// lines joins paragraphs, each on a line of its own.
+type lines struct{ strings.Builder }
+
+func (l *lines) add(format string, args ...any) {
+	_, _ = fmt.Fprintf(&l.Builder, format+"\n", args...)
+}
+
+func picksText(a view.LatestPicks) string {
+	var l lines
+	if len(a.Picks) == 0 {
+		l.add("No pick is announced yet.")
+	}
+	for _, p := range a.Picks {
+		l.add("%s: %s (%s), picked at %s %s, %s since then, %s %s (%s).", p.Date, p.Ticker, p.Name, p.Price, p.Currency, signed(p.ReturnPct), p.Benchmark,
+			signed(p.BenchmarkReturnPct), p.Status)
+		if p.SummaryWhy != nil {
+			l.add("  %s", *p.SummaryWhy)
+		}
+	}
+	l.add("\n%s", a.Disclaimer)
+	return l.String()
+}
+
+// words of the answers that are in the language of the texts.
+var words = map[picks.Lang]struct{ source, expected, previous, surprise string }{
+	picks.English:    {"Source", "expected", "before", "surprise"},
+	picks.Spanish:    {"Fuente", "esperado", "anterior", "sorpresa"},
+	picks.Portuguese: {"Fonte", "esperado", "anterior", "surpresa"},
+	picks.Hindi:      {"स्रोत", "अपेक्षित", "पिछला", "आश्चर्य"},
+}
+
+// cardText is the whole research, which holds the other texts.
+func cardText(a view.Card) string {
+	var l lines
+	l.add("%s (%s): %s, %s, %s\n\n%s\n", a.Ticker, a.Name, a.Pick.Date, a.Pick.Price, signed(a.Pick.ReturnPct), strings.TrimSpace(a.FullResearch))
+	l.sources(words[a.Language].source, a.Sources)
+	l.add("\n%s", a.Disclaimer)
+	return l.String()
+}
+
+func (l *lines) sources(heading string, list []view.SourceDocument) {
+	for _, s := range list {
+		url := ""
+		if s.URL != nil {
+			url = " " + *s.URL
+		}
+		l.add("%s: %s%s", heading, s.Title, url)
+	}
+}
+
+func portfolioText(a view.PortfolioSummary) string {
+	var l lines
+	l.add("Model portfolio at the close of %s, since %s: %s; %s (%s) %s; difference %s.", a.AsOf, a.InceptionDate, signed(a.ReturnPct),
+		a.Benchmark.Name, a.Benchmark.Symbol, signed(a.Benchmark.ReturnPct), signed(a.ExcessReturnPct))
+	l.add("One day %s, one week %s, one month %s, this year %s. Volatility %s, largest drawdown %s.", signed(a.Return1DPct), signed(a.Return1WPct),
+		signed(a.Return1MPct), signed(a.ReturnYTDPct), strings.TrimPrefix(signed(a.VolatilityPct), "+"), signed(a.MaxDrawdownPct))
+	l.add("%d positions, %.2f %% cash. Best: %s. Worst: %s.", a.PositionsCount, a.CashPct, positions(a.Best), positions(a.Worst))
+	l.add("Method: %s.\n\n%s", a.Method, a.Disclaimer)
+	return l.String()
+}
+
+func positions(list []view.PositionReturn) string {
+	if len(list) == 0 {
+		return "none"
+	}
+	out := make([]string, len(list))
+	for i, p := range list {
+		out[i] = p.Ticker + " " + signed(p.ReturnPct)
+	}
+	return strings.Join(out, ", ")
+}
+
+func pickText(a view.VerifiedPick) string {
+	var l lines
+	verdict := "is valid: its hash was recomputed from the stored values and matches, and so does every link up to it"
+	if !a.Valid {
+		verdict = "is NOT valid: " + fmt.Sprintf("hash %s, previous %s, next %s", a.Checks.Hash, a.Checks.Previous, a.Checks.Next)
+	}
+	l.add("The pick of %s on %s, number %d of %d, %s.", a.Ticker, a.Pick.Date, a.ChainPosition, a.ChainLength, verdict)
+	l.add("SHA-256 of %q is %s.", a.Preimage, a.RecomputedHash)
+	l.add("Git: %s%s. Attestation: %s%s.", a.Checks.Git, named(", commit ", a.Git.Commit), a.Attestation.Status, named(", transaction ", a.Attestation.TxHash))
+	for _, c := range a.Corrections {
+		l.add("Correction of %s: %s (%s). The link stays as it was announced.", c.Date, c.What, c.Evidence)
+	}
+	l.add("How to check it without trusting this server: %s\n\n%s", a.HowToVerify, a.Disclaimer)
+	return l.String()
+}
+
+// named is a value that may be unknown, after what stands before it.
+func named(before string, value *string) string {
+	if value == nil {
+		return ""
+	}
+	return before + *value
+}
+
+func chainText(st *view.RecordState, from int64, limit int) string {
+	var l lines
+	n := st.Length()
+	to := min(from+int64(limit)-1, int64(n))
+	verdict := "every link was recomputed here and matches"
+	if !st.Valid() {
+		verdict = "the stored chain does NOT hold: see first_invalid_seq"
+	}
+	l.add("The chain has %d announced picks; %s. Here are %s.", n, verdict, span(from, to))
+	if to < int64(n) {
+		l.add("Go on with from_seq=%d.", to+1)
+	}
+	l.add("Recompute it: for each pick in the order of seq, join ticker, price, date and previous_hash with | exactly as they stand, take SHA-256 of the " +
+		"UTF-8 bytes as lower-case hex, and compare with hash; previous_hash is the hash of the pick before, and genesis_hash for the first. " +
+		"Every trading day of New York must have a pick or stand in gaps. Then compare with the file that git names, and with the attestations that " +
+		"the attester made on the L2 network: each has the length of the chain and its hash at that length.")
+	checks := st.Checks()
+	l.add("This server's own checks: hashes %s, links %s, git %s, attestations %s, business days %s.", checks.Hashes, checks.Links, checks.Git, checks.Attestations,
+		checks.BusinessDays)
+	l.add("\n%s", st.Disclaimer())
+	return l.String()
+}
+
+func span(from, to int64) string {
+	if to < from {
+		return "none yet"
+	}
+	return "numbers " + strconv.FormatInt(from, 10) + " to " + strconv.FormatInt(to, 10)
+}
+
+func headlinesText(a view.EconomicHeadlines) string {
+	var l lines
+	if len(a.Events) == 0 {
+		l.add("There are no macro events here.")
+	}
+	for _, e := range a.Events {
+		l.add("%s (%d/5) %s [%s]", e.Date, e.Importance, e.Title, e.ID)
+	}
+	if a.NextCursor != nil {
+		l.add("Older ones: cursor=%s", *a.NextCursor)
+	}
+	l.add("\n%s", a.Disclaimer)
+	return l.String()
+}
+
+func analysisText(a view.EconomicAnalysis) string {
+	var l lines
+	w := words[a.Lang]
+	figures := []string{a.Actual + " " + a.Unit}
+	if a.Expected != nil {
+		figures = append(figures, w.expected+" "+*a.Expected)
+	}
+	if a.Previous != nil {
+		figures = append(figures, w.previous+" "+*a.Previous)
+	}
+	if a.SurpriseZ != nil {
+		figures = append(figures, fmt.Sprintf("%s %+.2f σ", w.surprise, *a.SurpriseZ))
+	}
+	l.add("%s (%s): %s\n\n%s\n\n%s\n", a.Title, a.Date, strings.Join(figures, ", "), a.Summary, strings.TrimSpace(a.Analysis))
+	l.sources(w.source, a.Sources)
+	l.add("\n%s", a.Disclaimer)
+	return l.String()
+}
