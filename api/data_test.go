@@ -381,9 +381,9 @@ func problems(t *testing.T, p *published) {
 func TestInfoSaysHowItIsPaidFor(t *testing.T) {
 	t.Parallel()
 	for model, want := range map[accounts.Model]map[string]any{
-		accounts.ModelBalance: {"model": "balance", "currency": "USD", "trial_balance": "0.20", "min_top_up": "5", "plans": nil, "pay_to": nil},
+		accounts.ModelBalance: {"model": "balance", "currency": "USD", "trial_balance": "0.20", "min_top_up": "5", "plans": nil, "pay_to": nil, "token": nil, "token_address": nil, "network": nil},
 		accounts.ModelPlan: {
-			"model": "plan", "currency": "USD", "trial_balance": nil, "min_top_up": nil, "pay_to": nil,
+			"model": "plan", "currency": "USD", "trial_balance": nil, "min_top_up": nil, "pay_to": nil, "token": nil, "token_address": nil, "network": nil,
 			"plans": map[string]any{
 				"free": map[string]any{"requests_per_day": 10.0, "picks": 3.0},
 				"pro":  map[string]any{"requests_per_day": 1000.0, "price": "5", "days": 30.0, "token": nil},

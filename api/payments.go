@@ -5,8 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
-	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -41,9 +39,10 @@ type Payments struct {
 	versions atomic.Pointer[[]int]
 	verdict  atomic.Pointer[postgres.X402Terms]
 
-	mu      sync.Mutex
-	waiting map[int64][]chan struct{}
-	counts  map[string]int64
+	waiters waiters
+
+	mu     sync.Mutex
+	counts map[string]int64
 }
 
 // NewPayments makes the shared part. It serves at once; Run keeps it up to date.
@@ -51,7 +50,7 @@ func NewPayments(o PaymentsOptions) *Payments {
 	if o.Patience == 0 {
 		o.Patience = 5 * time.Second
 	}
-	return &Payments{o: o, waiting: map[int64][]chan struct{}{}, counts: map[string]int64{}}
+	return &Payments{o: o, counts: map[string]int64{}}
 }
 
 // PaymentsHealth is what an operator wants to know of the payments by request.
@@ -85,12 +84,12 @@ func (p *Payments) Run(ctx context.Context) error {
 	g.Go(func() error {
 		return p.o.Store.Listen(ctx, postgres.Listener{
 			Channels:  []string{postgres.ChannelX402},
-			Connected: func(ctx context.Context) error { p.wakeAll(); return p.judge(ctx) },
+			Connected: func(ctx context.Context) error { p.waiters.wakeAll(); return p.judge(ctx) },
 			Notified: func(ctx context.Context, _, payload string) error {
 				if payload == postgres.X402SubjectTerms {
 					return p.judge(ctx)
 				}
-				p.wake(payload)
+				p.waiters.wake(payload)
 				return nil
 			},
 			Log: p.o.Log,
@@ -172,51 +171,4 @@ func (p *Payments) offered() []int {
 		return *v
 	}
 	return nil
-}
-
-// wait returns a channel that gets a value when a payment changes, and what to call when nobody waits any more.
-func (p *Payments) wait(id int64) (changed <-chan struct{}, done func()) {
-	c := make(chan struct{}, 1)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.waiting[id] = append(p.waiting[id], c)
-	return c, func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		left := slices.DeleteFunc(p.waiting[id], func(other chan struct{}) bool { return other == c })
-		if p.waiting[id] = left; len(left) == 0 {
-			delete(p.waiting, id)
-		}
-	}
-}
-
-// wake tells those who wait for a payment that it has changed.
-func (p *Payments) wake(payload string) {
-	id, err := strconv.ParseInt(payload, 10, 64)
-	if err != nil {
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, c := range p.waiting[id] {
-		poke(c)
-	}
-}
-
-// wakeAll is for when notifications may have been missed.
-func (p *Payments) wakeAll() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, list := range p.waiting {
-		for _, c := range list {
-			poke(c)
-		}
-	}
-}
-
-func poke(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default: // it will look anyway
-	}
 }

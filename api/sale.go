@@ -67,7 +67,7 @@ func (s *sale) run() error {
 		s.count("delivered again")
 		return s.deliver(ctx, place.TxHash)
 	case postgres.X402Unclear:
-		changed, done := s.wait(s.hold.ID)
+		changed, done := s.waiters.wait(s.hold.ID)
 		defer done()
 		return s.await(ctx, changed)
 	}
@@ -85,7 +85,7 @@ func (s *sale) run() error {
 		s.count("busy")
 		return &failure{code: view.CodePaymentUnderWay, detail: "Another request has taken this payment over.", retryAfter: "2"}
 	}
-	changed, done := s.wait(s.hold.ID)
+	changed, done := s.waiters.wait(s.hold.ID)
 	defer done()
 	return s.conclude(ctx, s.o.Facilitator.Settle(ctx, s.payment, s.offer), changed)
 }

@@ -68,6 +68,8 @@ type Options struct {
 	Now func() time.Time
 	// Agents may be nil: then there is no MCP.
 	Agents *AgentOptions
+	// Claims may be nil: then keys are not topped up by transfers. They need Accounts.
+	Claims *ClaimsOptions
 	// Log gets a line for each fault of ours, and for each request at debug level.
 	Log *slog.Logger
 	// Metrics counts requests and charges. It may be nil.
@@ -86,6 +88,8 @@ type Server struct {
 	// origins may use the door for agents; local: only where they believe to talk to this machine.
 	origins []string
 	local   bool
+	// desk is nil where no transfers are taken.
+	desk *desk
 	// security are the fields of every answer.
 	security http.Header
 	// discovered are the paths of Discovery, routes everything that is served at the public address.
@@ -123,6 +127,10 @@ func New(o Options) *Server {
 		s.on(public, http.MethodDelete, "/api/v1/keys/current", s.revoke)
 		s.get(public, "/api/v1/account", s.account)
 		s.get(public, "/api/v1/account/usage", s.usage)
+		if o.Claims != nil {
+			s.desk = newDesk(*o.Claims, o.Accounts.DB, o.Log)
+		}
+		s.claims(public)
 	}
 	if o.Payments != nil {
 		s.x402(public)
@@ -165,14 +173,19 @@ func (s *Server) Handler() http.Handler { return s.public }
 // SignalsHandler serves the Signals API alone, at the root.
 func (s *Server) SignalsHandler() http.Handler { return s.signals }
 
-// Run keeps what the server remembers of keys current until ctx ends, and returns nil then. While it does not run, nothing is
-// remembered.
+// Run keeps what the server remembers of keys current and hears of verdicts on claims until ctx ends, and returns nil then. While it
+// does not run, nothing is remembered.
 func (s *Server) Run(ctx context.Context) error {
 	if s.till == nil {
 		<-ctx.Done()
 		return nil
 	}
-	return s.till.keys.run(ctx)
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return s.till.keys.run(ctx) })
+	if s.desk != nil {
+		g.Go(func() error { return s.desk.run(ctx) })
+	}
+	return g.Wait()
 }
 
 // Serve answers requests for Handler until ctx ends, and closes ln. It returns nil when ctx ended, after the requests in flight

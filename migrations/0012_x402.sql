@@ -154,22 +154,8 @@ create trigger x402_terms_changed after insert or update on x402_terms for each 
 
 -- x402_check makes a run due that looks after a subject (a payment's number, or "terms") at an instant, or earlier if one is due
 -- earlier. The queue and the number of attempts are those of the job's policy.
--- +goose StatementBegin
-create function x402_check(p_subject text, p_at timestamptz) returns void
-language plpgsql security definer set search_path = public, pg_temp as $$
-begin
-    update runs set next_try_at = case when next_try_at > p_at then p_at else next_try_at end -- null is at once
-    where job = 'x402' and subject = p_subject and status = 'due';
-    if not found then
-        insert into runs (job, subject, slot, trigger, queue, status, max_attempts, next_try_at)
-        values ('x402', p_subject, clock_timestamp(), 'data', 'critical', 'due', 8, p_at)
-        on conflict do nothing;
-    elsif p_at <= clock_timestamp() then
-        perform pg_notify('runs_due', '');
-    end if;
-end
-$$;
--- +goose StatementEnd
+create function x402_check(p_subject text, p_at timestamptz) returns void language sql security definer set search_path = public, pg_temp as
+    $$ select run_soon('x402', p_subject, 'critical', 8, p_at) $$;
 
 -- x402_reserve takes the one place of an authorization. The outcome says what the caller may do:
 --   reserved   go on, as the holder of id and attempt

@@ -14,8 +14,9 @@ type InfoOptions struct {
 	// Version and Commit name the program; Commit may be empty.
 	Version, Commit string
 	Tariff          accounts.Tariff
-	// PayTo is the address that transfers of the plan model go to, Token the stablecoin's symbol; empty where none is set.
-	PayTo, Token string
+	// PayTo is the account that transfers to a key go to, Token the stablecoin's symbol and TokenAddress its contract, Network the CAIP-2
+	// id of the chain; empty where no transfers are taken.
+	PayTo, Token, TokenAddress, Network string
 }
 
 // Info is the service's description of itself.
@@ -41,7 +42,11 @@ type Billing struct {
 	TrialBalance *string        `json:"trial_balance"`
 	MinTopUp     *string        `json:"min_top_up"`
 	Plans        *Plans         `json:"plans"`
-	PayTo        *string        `json:"pay_to"`
+	// What a transfer to a key is made of; null where none are taken. Network is a CAIP-2 id.
+	PayTo        *string `json:"pay_to"`
+	Token        *string `json:"token"`
+	TokenAddress *string `json:"token_address"`
+	Network      *string `json:"network"`
 }
 
 // Plans are the plans of the plan model.
@@ -148,7 +153,10 @@ func (st *PublicationsState) Info() (*Document, error) {
 }
 
 func (o InfoOptions) billing() Billing {
-	b := Billing{Model: o.Tariff.Model, Currency: "USD", PayTo: stated(o.PayTo)}
+	b := Billing{
+		Model: o.Tariff.Model, Currency: "USD", PayTo: stated(o.PayTo), Token: stated(o.Token), TokenAddress: stated(o.TokenAddress),
+		Network: stated(o.Network),
+	}
 	if o.Tariff.Model == accounts.ModelPlan {
 		b.Plans = &Plans{
 			FreePlan{accounts.PlanFree.Quota(), accounts.FreePicks},

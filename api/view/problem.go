@@ -1,5 +1,7 @@
 package view
 
+import "slices"
+
 // Problem is the body of an answer that is an error (RFC 9457).
 type Problem struct {
 	// Type is the address of the page that explains the code.
@@ -73,7 +75,7 @@ type ProblemKind struct {
 
 // ProblemKinds lists every problem that the program answers with, by rising status.
 func ProblemKinds() []ProblemKind {
-	return []ProblemKind{
+	kinds := append(claimProblems(), []ProblemKind{
 		{
 			Code: CodeInvalidRequest, Title: "Invalid request", Status: 400,
 			Meaning: "The request is not well formed: its body is no JSON object, or a header field cannot be read.",
@@ -189,7 +191,9 @@ func ProblemKinds() []ProblemKind {
 			Meaning: "The payment was sent for settlement, and it is not known yet whether it was taken. The chain is being asked.",
 			Remedy:  "Do not pay again. Repeat the same request with the same payment after the seconds that Retry-After names.",
 		},
-	}
+	}...)
+	slices.SortStableFunc(kinds, func(a, b ProblemKind) int { return a.Status - b.Status })
+	return kinds
 }
 
 // ProblemKindOf returns the kind with a code, and whether there is one.

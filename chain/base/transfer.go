@@ -203,6 +203,13 @@ func Reverify(e Evidence, t Terms, granted Transfer) (Transfer, error) {
 	return Transfer{}, ErrReorganised
 }
 
+// Granted is a transfer as it was recorded when it was granted, for Reverify. The addresses are hex.
+func Granted(txHash string, logIndex uint, from string, micro int64, blockHash string, blockTime time.Time) Transfer {
+	return Transfer{
+		TxHash: txHash, LogIndex: logIndex, From: common.HexToAddress(from), Micro: micro, BlockHash: common.HexToHash(blockHash), BlockTime: blockTime,
+	}
+}
+
 // paid returns the logs that pay us, and whether the token moves at all. Only logs count: whose call they come from does not matter,
 // so wallets of contracts, routers and batches are welcome.
 func paid(logs []types.Log, t Terms) (ours []types.Log, moves bool) {

@@ -187,6 +187,10 @@ func (p *program) newWorker(db *postgres.DB, w *realm, store *archive.Store) (*w
 	if err != nil {
 		return nil, err
 	}
+	claims, err := p.newClaims(db, x402, log)
+	if err != nil {
+		return nil, err
+	}
 	computed := workers.Signals{DB: db, Definitions: defByID, Sources: rests(list, defs), CodeVersion: codeVersion()}
 	daily, err := p.newPicks(db, log)
 	if err != nil {
@@ -216,6 +220,7 @@ func (p *program) newWorker(db *postgres.DB, w *realm, store *archive.Store) (*w
 			task.Announce: workers.Announcements{DB: db, Log: log}.Run,
 			task.Publish:  workers.Publications{Picks: daily, Log: log}.Run,
 			task.X402:     x402.Run,
+			task.Claims:   claims.Run,
 			task.Ledger:   p.newLedger(db).Run,
 			task.Attest:   attest.Run,
 			task.Accounts: workers.Accounts{DB: db}.Run,
@@ -283,13 +288,17 @@ func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, w
 		return err
 	}
 	defer func() { _ = keys.Limiter.Close() }()
+	claims, err := p.newDesk()
+	if err != nil {
+		return err
+	}
 	payments, err := p.newPayments(db, keys.Tariff)
 	if err != nil {
 		return err
 	}
 	published, err := view.NewPublications(view.PublicationsOptions{
 		Store: db, PublicURL: p.settings.BaseURL(), World: world, Now: now, Log: log,
-		Info: view.InfoOptions{Version: version, Commit: commit(), Tariff: keys.Tariff},
+		Info: p.info(keys.Tariff, claims),
 	})
 	if err != nil {
 		return err
@@ -316,7 +325,7 @@ func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, w
 	}
 	srv := api.New(api.Options{
 		View: v, Record: record, Pages: site, Ready: ready, Log: log, Publications: published, Data: api.Data(published),
-		Accounts: keys, Payments: payments, Discovery: told, Metrics: p.metrics, Now: p.now,
+		Accounts: keys, Payments: payments, Claims: claims, Discovery: told, Metrics: p.metrics, Now: p.now,
 		Agents: &api.AgentOptions{
 			Door: agents, Origins: p.settings.MCPOrigins(), Rate: api.Rate(p.settings.MCPRateLimit), RegistryKey: p.settings.MCPRegistryKey,
 		},

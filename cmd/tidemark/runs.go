@@ -88,11 +88,11 @@ func count(n *int64) string {
 	return strconv.FormatInt(*n, 10)
 }
 
-func deref(s *string) string {
+func deref[S ~string](s *S) string {
 	if s == nil {
 		return "-"
 	}
-	return *s
+	return string(*s)
 }
 
 // brief is a run's error or reason in one line.

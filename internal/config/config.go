@@ -74,7 +74,7 @@ type Settings struct {
 	AttesterDailyGwei    int64  `env:"ATTESTER_DAILY_GWEI" default:"5000000" roles:"up,worker" help:"The most that the attestations of one UTC day may cost together, in gwei (0.005 ether)."`
 	AttesterMaxGwei      int64  `env:"ATTESTER_MAX_GWEI" default:"10" roles:"up,worker" help:"The most that a unit of gas may cost an attestation, in gwei."`
 
-	BillingModel string `env:"BILLING_MODEL" default:"balance" roles:"up,api" help:"How the service is paid for: balance (each request deducts its price) or plan (Free and Pro, with daily quotas)."`
+	BillingModel string `env:"BILLING_MODEL" default:"balance" roles:"up,api,worker" help:"How the service is paid for: balance (each request deducts its price) or plan (Free and Pro, with daily quotas)."`
 	Prices       string `env:"PRICES" roles:"up,api" help:"Prices in US dollars of the endpoints that have none: /events=0.001,/economic-events=0.001,/digest/latest=0.002. Default: they cost nothing."`
 
 	PickAt              string `env:"PICK_AT" default:"17:30" roles:"up,scheduler" help:"Clock time in New York at which the pick of a trading day is made, after the close."`
@@ -86,7 +86,9 @@ type Settings struct {
 	X402Asset           string `env:"X402_ASSET" name:"x402-asset" roles:"up,api,worker" help:"Contract of the stablecoin. Default: USDC of the network."`
 	X402AssetName       string `env:"X402_ASSET_NAME" name:"x402-asset-name" roles:"up,api,worker" help:"Name in its EIP-712 domain, which payers sign for. Default: that of USDC on the network."`
 	X402AssetVersion    string `env:"X402_ASSET_VERSION" name:"x402-asset-version" roles:"up,api,worker" help:"Version in its EIP-712 domain. Default: that of USDC."`
-	X402PayTo           string `env:"X402_PAY_TO" name:"x402-pay-to" roles:"up,api,worker" help:"Account that payments by request go to. Its key is needed nowhere."`
+	X402PayTo           string `env:"X402_PAY_TO" name:"x402-pay-to" roles:"up,api,worker" help:"Account that payments by request go to, and transfers that keys are topped up with. Its key is needed nowhere."`
+
+	PaymentsRequireSenderProof bool `env:"PAYMENTS_REQUIRE_SENDER_PROOF" default:"false" roles:"up,worker" help:"true: a transfer tops up only the key that its sender has signed for. Payments from exchanges, which cannot sign, are then refused."`
 
 	RateLimit         Rate   `env:"RATE_LIMIT" default:"300/1m" roles:"up,api" help:"How many requests a key may make: a number and the time they are for (300/1m, 10000/1h), or off."`
 	RegisterLimit     Rate   `env:"REGISTER_LIMIT" default:"5/1h" roles:"up,api" help:"How many keys an address may register, as RATE_LIMIT."`

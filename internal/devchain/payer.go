@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum"
+	"github.com/ethereum/go-ethereum/accounts"
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
 )
 
@@ -89,4 +91,68 @@ func GenesisJSON(o Options) ([]byte, error) {
 		return nil, err
 	}
 	return json.Marshal(genesis)
+}
+
+// Transfer moves an amount in micro-dollars of the token from a funded account, and returns the transaction's hash once it is in a block.
+func (c *Chain) Transfer(ctx context.Context, account int, to string, micro int64) (string, error) {
+	data, err := transferData(to, micro)
+	if err != nil {
+		return "", err
+	}
+	at := TokenAddress
+	r, err := c.Transact(ctx, account, &at, data)
+	if err != nil {
+		return "", err
+	}
+	return r.TxHash.Hex(), nil
+}
+
+func transferData(to string, micro int64) ([]byte, error) {
+	contracts, err := Contracts()
+	if err != nil {
+		return nil, err
+	}
+	data, err := contracts["Token"].ABI.Pack("transfer", common.HexToAddress(to), big.NewInt(micro))
+	if err != nil {
+		return nil, fmt.Errorf("transfer the token: %w", err)
+	}
+	return data, nil
+}
+
+// Offer sends a transfer of the token without waiting for a block, and returns the transaction's hash. Of an amount that the account does
+// not have the transaction fails on the chain.
+func (c *Chain) Offer(ctx context.Context, account int, to string, micro int64) (string, error) {
+	data, err := transferData(to, micro)
+	if err != nil {
+		return "", err
+	}
+	nonce, err := c.client.PendingNonceAt(ctx, Address(account))
+	if err != nil {
+		return "", fmt.Errorf("offer a transfer: %w", err)
+	}
+	price, err := c.client.SuggestGasPrice(ctx)
+	if err != nil {
+		return "", fmt.Errorf("offer a transfer: %w", err)
+	}
+	at := TokenAddress
+	tx, err := types.SignNewTx(Key(account), types.LatestSignerForChainID(c.id), &types.LegacyTx{
+		Nonce: nonce, GasPrice: price.Add(price, price), Gas: 200_000, To: &at, Data: data,
+	})
+	if err != nil {
+		return "", fmt.Errorf("offer a transfer: %w", err)
+	}
+	if err := c.client.SendTransaction(ctx, tx); err != nil {
+		return "", fmt.Errorf("offer a transfer: %w", err)
+	}
+	return tx.Hash().Hex(), nil
+}
+
+// SignText signs a text with a funded account, as a wallet does (EIP-191), and returns the signature in hex.
+func SignText(account int, text string) (string, error) {
+	signature, err := crypto.Sign(accounts.TextHash([]byte(text)), Key(account))
+	if err != nil {
+		return "", fmt.Errorf("sign a text: %w", err)
+	}
+	signature[64] += 27
+	return hexutil.Encode(signature), nil
 }

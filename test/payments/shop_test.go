@@ -48,14 +48,18 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv(envDSN) == "" {
+	role := serve
+	switch {
+	case os.Getenv(envClerkDSN) != "":
+		role = clerk
+	case os.Getenv(envDSN) == "":
 		pgtest.Main(m)
 		return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	if err := serve(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "shop:", err)
+	if err := role(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "child of a test:", err)
 		os.Exit(1)
 	}
 }

@@ -27,6 +27,8 @@ const (
 	Attest = "attest"
 	// X402 asks the chain what became of a payment by request. Subject: its number, or "terms" for the token that is paid in.
 	X402 = "x402"
+	// Claims asks the chain about transfers that keys claim. Subject: the transaction's hash.
+	Claims = "claims"
 	// Accounts checks the balances and forgets what was kept for repetitions. Subject: Daily.
 	Accounts = "accounts"
 )
@@ -77,8 +79,9 @@ var Policies = map[string]Policy{
 	Pick:     {Queue: Critical, Timeout: 10 * time.Minute, MaxAttempts: 1000, Backoff: 5 * time.Second},
 	Announce: {Queue: Critical, Timeout: 2 * time.Minute, MaxAttempts: 100, Backoff: 5 * time.Second},
 	Publish:  {Queue: Default, Timeout: 10 * time.Minute, MaxAttempts: 500, Backoff: 5 * time.Second},
-	// migrations/0012_x402.sql has the queue and the attempts once more.
+	// The migrations have the queue and the attempts of the next two once more.
 	X402:     {Queue: Critical, Timeout: time.Minute, MaxAttempts: 8, Backoff: 5 * time.Second},
+	Claims:   {Queue: Critical, Timeout: time.Minute, MaxAttempts: 8, Backoff: time.Second},
 	Ledger:   {Queue: Default, Timeout: 10 * time.Minute, MaxAttempts: 8, Backoff: 10 * time.Second},
 	Attest:   {Queue: Default, Timeout: 5 * time.Minute, MaxAttempts: 8, Backoff: 10 * time.Second},
 	Accounts: {Queue: Low, Timeout: 10 * time.Minute, MaxAttempts: 8, Backoff: time.Minute},

@@ -1,0 +1,48 @@
+package accounts
+
+import "time"
+
+// The terms of claims, which a key makes of transfers of the stablecoin.
+const (
+	// MaxClaims is how many claims of a key may wait for their transactions at a time.
+	MaxClaims = 20
+	// ClaimKept is how long a claim waits for its transaction.
+	ClaimKept = time.Hour
+	// QuoteKept is how long an amount is a key's own.
+	QuoteKept = 24 * time.Hour
+)
+
+// Reason is why a claim brings nothing, or nothing yet. It is the code of the problem that the claimant is told.
+type Reason string
+
+// The reasons. After the first three a claim still waits.
+const (
+	// ReasonAway: no node of the chain answers. Nothing is decided.
+	ReasonAway Reason = "dependency_unavailable"
+	// ReasonUnknown: no block has the transaction.
+	ReasonUnknown Reason = "transfer_not_found"
+	// ReasonNotFinal: there are too few blocks on top of it.
+	ReasonNotFinal Reason = "payment_not_final"
+
+	// ReasonFailed: the transaction reverted.
+	ReasonFailed Reason = "payment_failed"
+	// ReasonToken: it moves none of the token.
+	ReasonToken Reason = "payment_wrong_token"
+	// ReasonRecipient: it moves the token to others.
+	ReasonRecipient Reason = "payment_wrong_recipient"
+	// ReasonAmount: no single transfer of it reaches the least amount.
+	ReasonAmount Reason = "payment_insufficient"
+	// ReasonAge: it is too old, or older than the key.
+	ReasonAge Reason = "payment_too_old"
+	// ReasonUsed: another key has it.
+	ReasonUsed Reason = "payment_already_used"
+	// ReasonReserved: its amount is one that another key holds.
+	ReasonReserved Reason = "payment_reserved"
+	// ReasonProof: the signature is not the sender's.
+	ReasonProof Reason = "sender_proof_invalid"
+	// ReasonNoProof: only the sender's signature tells whose it is, and there is none.
+	ReasonNoProof Reason = "sender_proof_required"
+)
+
+// Waits tells that the claim is still looked after.
+func (r Reason) Waits() bool { return r == ReasonAway || r == ReasonUnknown || r == ReasonNotFinal }

@@ -1,0 +1,260 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"tidemark/accounts"
+	"tidemark/accounts/x402"
+	"tidemark/api/view"
+	"tidemark/internal/postgres"
+)
+
+// ClaimsOptions say what keys are topped up with by transfers on the chain.
+type ClaimsOptions struct {
+	// Seller is who is paid, in what, and where.
+	Seller x402.Seller
+	// Patience is how long an answer waits for the verdict on a claim. Zero means 10 seconds.
+	Patience time.Duration
+}
+
+// desk is where keys claim transfers. It talks to nobody but the database: a worker asks the chain.
+type desk struct {
+	ClaimsOptions
+
+	db      *postgres.DB
+	waiters waiters
+	log     *slog.Logger
+}
+
+func newDesk(o ClaimsOptions, db *postgres.DB, log *slog.Logger) *desk {
+	if o.Patience == 0 {
+		o.Patience = 10 * time.Second
+	}
+	return &desk{ClaimsOptions: o, db: db, log: log}
+}
+
+// run hears of verdicts until ctx ends.
+func (d *desk) run(ctx context.Context) error {
+	return d.db.Listen(ctx, postgres.Listener{
+		Channels:  []string{postgres.ChannelClaims},
+		Connected: func(context.Context) error { d.waiters.wakeAll(); return nil },
+		Notified:  func(_ context.Context, _, payload string) error { d.waiters.wake(payload); return nil },
+		Log:       d.log,
+	})
+}
+
+const claimsPath = "/api/v1/payments/claims/"
+
+// claims registers what a key may do about transfers.
+func (s *Server) claims(mux *http.ServeMux) {
+	s.on(mux, http.MethodPost, "/api/v1/payments/verify", s.verifyPayment)
+	s.get(mux, claimsPath+"{tx_hash}", s.claim)
+	s.get(mux, "/api/v1/payments/quote", s.quote)
+}
+
+var (
+	txHashForm    = regexp.MustCompile(`^0x[0-9a-fA-F]{64}$`)
+	signatureForm = regexp.MustCompile(`^0x(?:[0-9a-fA-F]{2})+$`)
+)
+
+// maxSignature is the longest signature in characters: those of contract wallets carry data of their own.
+const maxSignature = 2 + 2*8<<10
+
+// errNoTransfers is the problem of a service that is not paid by transfers.
+var errNoTransfers = &failure{
+	code: view.CodeNotConfigured, detail: "This service takes no transfers: its operator has set no account to pay to (X402_PAY_TO).",
+}
+
+// verifyPayment claims a transfer for the key that asks, and answers with the verdict, or with 202 where there is none in time.
+func (s *Server) verifyPayment(w http.ResponseWriter, r *http.Request) error {
+	key, err := s.authenticate(w, r)
+	if err != nil {
+		return err
+	}
+	if s.desk == nil {
+		return errNoTransfers
+	}
+	var asked struct {
+		TxHash    *string `json:"tx_hash"`
+		Signature *string `json:"signature"`
+	}
+	if _, err := readObject(w, r, &asked, false); err != nil {
+		return err
+	}
+	switch {
+	case asked.TxHash == nil:
+		return invalidMember("tx_hash", "The transaction's hash is missing.")
+	case !txHashForm.MatchString(*asked.TxHash):
+		return invalidMember("tx_hash", "This is no transaction hash: 0x and 64 hex digits.")
+	case asked.Signature != nil && (len(*asked.Signature) > maxSignature || !signatureForm.MatchString(*asked.Signature)):
+		return invalidMember("signature", "This is no signature: 0x, and two hex digits for each of at most 8192 bytes.")
+	}
+	tx := strings.ToLower(*asked.TxHash)
+	claim, granted, err := s.desk.decide(r.Context(), key.ID, tx, asked.Signature)
+	switch {
+	case errors.Is(err, postgres.ErrTooManyClaims):
+		return &failure{
+			code: view.CodeRateLimited, retryAfter: "60",
+			detail: fmt.Sprintf("%d claims of this key wait for their transactions. Each waits for an hour at most.", accounts.MaxClaims),
+		}
+	case err != nil:
+		return s.unchanged(r, err)
+	}
+	w.Header().Set("Cache-Control", view.CacheNever)
+	waits := claim.AnsweredAt == nil || claim.AnsweredAt.Before(claim.AskedAt)
+	if !claim.Granted() && !waits && claim.Reason != nil {
+		return refusal(*claim.Reason)
+	}
+	status := http.StatusOK
+	if !claim.Granted() {
+		status = http.StatusAccepted
+		w.Header().Set("Location", s.view.PublicURL()+claimsPath+tx)
+		w.Header().Set("Retry-After", "2")
+		claim.Reason = nil // that of an earlier look
+	}
+	body, err := view.Encode(view.ClaimBody{Data: s.desk.show(claim, granted)})
+	if err != nil {
+		return err
+	}
+	write(w, r, status, view.TypeJSON, body)
+	return nil
+}
+
+// decide claims a transaction and waits for the verdict, for as long as its patience lasts.
+func (d *desk) decide(ctx context.Context, key int64, tx string, signature *string) (postgres.Claim, []postgres.Transfer, error) {
+	chain := d.Seller.Network.ChainID
+	id, asked, err := d.db.ClaimTransfer(ctx, key, chain, tx, signature)
+	if err != nil {
+		return postgres.Claim{}, nil, err
+	}
+	changed, done := d.waiters.wait(id)
+	defer done()
+	patience := time.NewTimer(d.Patience)
+	defer patience.Stop()
+	// Should the notifications be lost, the row is looked at all the same.
+	look := time.NewTicker(time.Second)
+	defer look.Stop()
+	for over := false; ; {
+		c, granted, err := d.db.ClaimBy(ctx, key, chain, tx)
+		if err != nil || over || c.Granted() || c.AnsweredAt != nil && !c.AnsweredAt.Before(asked) {
+			return c, granted, err
+		}
+		select {
+		case <-changed:
+		case <-look.C:
+		case <-patience.C:
+			over = true
+		case <-ctx.Done():
+			return c, nil, ctx.Err()
+		}
+	}
+}
+
+// refusals tell a claimant why there is nothing.
+var refusals = map[accounts.Reason]struct{ detail, retryAfter string }{
+	accounts.ReasonAway:      {"The chain cannot be asked at the moment. Nothing is decided, and the claim is kept for an hour.", "10"},
+	accounts.ReasonUnknown:   {"No block has this transaction. The claim is kept for an hour: should it come, the next request is answered.", "5"},
+	accounts.ReasonNotFinal:  {"There are too few blocks on top of the transfer. The claim is kept: ask again.", "3"},
+	accounts.ReasonFailed:    {"The transaction failed on the chain: it paid nobody.", ""},
+	accounts.ReasonToken:     {"The transaction does not move the stablecoin that is accepted here.", ""},
+	accounts.ReasonRecipient: {"The transaction pays another account than the one that /api/v1/info names.", ""},
+	accounts.ReasonAmount:    {"No single transfer of the transaction is of 5 units or more.", ""},
+	accounts.ReasonAge:       {"The transfer is older than seven days, or was made before the key.", ""},
+	accounts.ReasonUsed:      {"The transfer was claimed by another key.", ""},
+	accounts.ReasonReserved:  {"The amount is one that another key holds.", ""},
+	accounts.ReasonProof:     {"The signature is not that of the transfer's sender, over this transaction and this key.", ""},
+	accounts.ReasonNoProof:   {"The sender of the transfer has to sign for the key.", ""},
+}
+
+func refusal(why accounts.Reason) error {
+	said := refusals[why]
+	return &failure{code: string(why), detail: said.detail, retryAfter: said.retryAfter}
+}
+
+// claim tells how a claim of the key stands.
+func (s *Server) claim(w http.ResponseWriter, r *http.Request) error {
+	key, err := s.authenticate(w, r)
+	if err != nil {
+		return err
+	}
+	if s.desk == nil {
+		return errNoTransfers
+	}
+	tx := r.PathValue("tx_hash")
+	if !txHashForm.MatchString(tx) {
+		return &failure{
+			code: view.CodeInvalidParameter, detail: "This is no transaction hash: 0x and 64 hex digits.",
+			errors: []view.ParameterError{{Pointer: "/tx_hash", Detail: "This is no transaction hash: 0x and 64 hex digits."}},
+		}
+	}
+	claim, granted, err := s.desk.db.ClaimBy(r.Context(), key.ID, s.desk.Seller.Network.ChainID, strings.ToLower(tx))
+	if errors.Is(err, postgres.ErrNotFound) {
+		return &failure{code: view.CodeNotFound, detail: "This key has not claimed this transaction."}
+	}
+	if err != nil {
+		return s.unavailable(r, err)
+	}
+	return s.sendKeyed(w, r, view.ClaimBody{Data: s.desk.show(claim, granted)})
+}
+
+// show writes a claim for its claimant.
+func (d *desk) show(c postgres.Claim, granted []postgres.Transfer) view.Claim {
+	out := view.Claim{
+		Status: c.State, TxHash: c.TxHash, Network: d.Seller.Network.CAIP2(), Token: d.Seller.Asset.Symbol, To: d.Seller.PayTo,
+		ClaimedAt: c.CreatedAt.UTC(), Reason: c.Reason, Final: c.State == postgres.ClaimConfirmed,
+	}
+	if c.State == postgres.ClaimPending || c.State == postgres.ClaimRevoked {
+		out.ExpiresAt = new(c.ExpiresAt.UTC())
+	}
+	if !c.Granted() || len(granted) == 0 {
+		return out
+	}
+	out.Status = "verified"
+	var sum accounts.Micros
+	for _, g := range granted {
+		sum += g.Amount
+		out.Extended = out.Extended || g.Extended && g.ID == granted[0].ID
+		if g.ProUntil != nil {
+			out.Plan, out.ProUntil = new(accounts.PlanPro), new(g.ProUntil.UTC())
+		}
+		if g.Balance != nil {
+			out.Balance = new(view.USD(*g.Balance))
+		}
+	}
+	first := granted[0]
+	out.Amount = &view.Money{Amount: sum.String(), Currency: d.Seller.Asset.Symbol}
+	out.From, out.BlockNumber, out.Confirmations = &first.Sender, &first.BlockNumber, &first.Confirmations
+	return out
+}
+
+// quote names an amount that is the key's own.
+func (s *Server) quote(w http.ResponseWriter, r *http.Request) error {
+	key, err := s.authenticate(w, r)
+	if err != nil {
+		return err
+	}
+	if s.desk == nil {
+		return errNoTransfers
+	}
+	q, err := s.desk.db.Quote(r.Context(), key.ID)
+	if errors.Is(err, postgres.ErrNoQuote) {
+		return &failure{code: view.CodeUnavailable, detail: "Every amount is held by a key at the moment.", retryAfter: "600"}
+	}
+	if err != nil {
+		return s.unavailable(r, err)
+	}
+	seller := s.desk.Seller
+	return s.sendKeyed(w, r, view.QuoteBody{Data: view.Quote{
+		Amount: view.Money{Amount: q.Amount.String(), Currency: seller.Asset.Symbol}, Network: seller.Network.CAIP2(), Token: seller.Asset.Symbol,
+		TokenAddress: seller.Asset.Address, AtomicAmount: strconv.FormatInt(int64(q.Amount), 10), PayTo: seller.PayTo,
+		ExpiresAt: q.Until.UTC(), Claim: s.view.PublicURL() + "/api/v1/payments/verify",
+	}})
+}

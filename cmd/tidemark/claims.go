@@ -1,0 +1,62 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+
+	"tidemark/accounts"
+	"tidemark/api"
+	"tidemark/api/view"
+	"tidemark/chain/base"
+	"tidemark/internal/postgres"
+	"tidemark/workers"
+)
+
+// newDesk makes the API's part of top-ups by transfer, nil where none are taken.
+func (p *program) newDesk() (*api.ClaimsOptions, error) {
+	if p.settings.X402PayTo == "" {
+		return nil, nil
+	}
+	seller, err := p.seller()
+	if err != nil {
+		return nil, err
+	}
+	return &api.ClaimsOptions{Seller: seller}, nil
+}
+
+// info is what the service says of itself.
+func (p *program) info(tariff accounts.Tariff, desk *api.ClaimsOptions) view.InfoOptions {
+	o := view.InfoOptions{Version: version, Commit: commit(), Tariff: tariff}
+	if desk != nil {
+		s := desk.Seller
+		o.PayTo, o.Token, o.TokenAddress, o.Network = s.PayTo, s.Asset.Symbol, s.Asset.Address, s.Network.CAIP2()
+	}
+	return o
+}
+
+// newClaims makes the worker's part: what asks the chain, with the node and the seller of the payments by request.
+func (p *program) newClaims(db *postgres.DB, x workers.X402, log *slog.Logger) (workers.Claims, error) {
+	job := workers.Claims{
+		DB: db, Chain: x.Chain, Gives: postgres.GivesBalance, NeedProof: p.settings.PaymentsRequireSenderProof, Now: p.now, Log: log,
+	}
+	if accounts.Model(p.settings.BillingModel) == accounts.ModelPlan {
+		job.Gives = postgres.GivesPro
+	}
+	if p.settings.X402PayTo == "" {
+		return job, nil
+	}
+	seller, err := p.seller()
+	if err != nil {
+		return job, err
+	}
+	token, err := base.ParseAddress(seller.Asset.Address)
+	if err != nil {
+		return job, usageError{fmt.Errorf("X402_ASSET: %w", err)}
+	}
+	us, err := base.ParseAddress(seller.PayTo)
+	if err != nil {
+		return job, usageError{fmt.Errorf("X402_PAY_TO: %w", err)}
+	}
+	job.ChainID, job.Terms = seller.Network.ChainID, base.DefaultTerms(token, us)
+	return job, nil
+}

@@ -1,0 +1,375 @@
+package payments
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"tidemark/accounts"
+	"tidemark/accounts/x402"
+	"tidemark/api"
+	"tidemark/api/view"
+	"tidemark/chain/base"
+	"tidemark/internal/devchain"
+	"tidemark/internal/pgtest"
+	"tidemark/internal/postgres"
+	"tidemark/workers"
+)
+
+// counter is where keys are topped up with transfers: an API and a worker on a database of their own, and a chain that makes blocks when
+// it is told. What the worker sees of the chain can be cut off and held back.
+type counter struct {
+	t           *testing.T
+	chain       *devchain.Chain
+	dsn, url    string
+	api, worker *postgres.DB
+	// cut makes every node be away; unsafe makes them call no block safe but the first ones.
+	cut, unsafe atomic.Bool
+	// ahead is how much later it is for the worker, in nanoseconds.
+	ahead atomic.Int64
+	node  string
+}
+
+// till is the account that is paid.
+var till = devchain.Address(8).Hex()
+
+// counterOptions say how a counter works. The zero value is the balance model.
+type counterOptions struct {
+	model     accounts.Model
+	needProof bool
+	patience  time.Duration
+	// idle leaves claims unlooked at.
+	idle bool
+}
+
+func openCounter(t *testing.T, o counterOptions) *counter {
+	t.Helper()
+	if o.model == "" {
+		o.model = accounts.ModelBalance
+	}
+	chain, err := devchain.Start(devchain.Options{Manual: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = chain.Close() })
+	c := &counter{t: t, chain: chain, dsn: pgtest.New(t)}
+	c.node = c.watch()
+	for role, db := range map[string]**postgres.DB{postgres.RoleAPI: &c.api, postgres.RoleWorker: &c.worker} {
+		if *db, err = postgres.Open(t.Context(), c.dsn, role); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup((*db).Close)
+	}
+	c.serve(o)
+	if !o.idle {
+		job, err := claimsJob(c.worker, c.node, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		job.Now = func() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
+		c.run(func(ctx context.Context) error { return pump(ctx, c.worker, job) })
+	}
+	return c
+}
+
+// watch is the way to the node that a test can disturb.
+func (c *counter) watch() string {
+	node, err := url.Parse(c.chain.URL())
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	way := httputil.NewSingleHostReverseProxy(node)
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c.cut.Load() {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		if c.unsafe.Load() {
+			for _, tag := range []string{`"safe"`, `"finalized"`} {
+				body = bytes.ReplaceAll(body, []byte(tag), []byte(`"0x1"`))
+			}
+		}
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+		way.ServeHTTP(w, r)
+	}))
+	c.t.Cleanup(proxy.Close)
+	return proxy.URL
+}
+
+func (c *counter) serve(o counterOptions) {
+	log := slog.New(slog.NewTextHandler(c.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	ln, err := (&net.ListenConfig{}).Listen(c.t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.url = "http://" + ln.Addr().String()
+	v, err := view.New(view.Options{Store: c.api, PublicURL: c.url, World: view.WorldSandbox, Now: time.Now, Log: log})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	tariff, err := accounts.NewTariff(o.model, "")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	seller, err := x402.NewSeller(x402.Settings{Network: "base-sepolia", PayTo: till})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	limiter, err := api.NewLimiter("", time.Now, log)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	srv := api.New(api.Options{
+		View: v, Log: log, Accounts: &api.Accounts{DB: c.api, Tariff: tariff, Now: time.Now, Limiter: limiter},
+		Claims: &api.ClaimsOptions{Seller: seller, Patience: o.patience},
+	})
+	c.run(func(ctx context.Context) error { return srv.Serve(ctx, ln) })
+	c.run(srv.Run)
+}
+
+// run runs f until the test ends.
+func (c *counter) run(f func(context.Context) error) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(c.t.Context()))
+	done := make(chan error, 1)
+	go func() { done <- f(ctx) }()
+	c.t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			c.t.Errorf("it ended with %v", err)
+		}
+	})
+}
+
+// claimsJob is the job as main makes it.
+func claimsJob(db *postgres.DB, node string, o counterOptions) (workers.Claims, error) {
+	client, err := base.Dial(devchain.DefaultChainID, node)
+	if err != nil {
+		return workers.Claims{}, err
+	}
+	job := workers.Claims{
+		DB: db, Chain: client, ChainID: devchain.DefaultChainID, Terms: base.DefaultTerms(devchain.TokenAddress, devchain.Address(8)),
+		Gives: postgres.GivesBalance, NeedProof: o.needProof, Now: time.Now,
+	}
+	if o.model == accounts.ModelPlan {
+		job.Gives = postgres.GivesPro
+	}
+	return job, nil
+}
+
+// pump does what is due, as scheduler and worker together do.
+func pump(ctx context.Context, db *postgres.DB, job workers.Claims) error {
+	tick := time.NewTicker(3 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		if err := pumpOnce(ctx, db, job); err != nil && ctx.Err() == nil {
+			return err
+		}
+	}
+}
+
+// pumpOnce says on stderr why a run failed.
+func pumpOnce(ctx context.Context, db *postgres.DB, job workers.Claims) error {
+	due, err := db.DueRuns(ctx, 10)
+	if err != nil {
+		return err
+	}
+	for _, one := range due {
+		ok, err := db.Claim(ctx, one.Fence, "counter")
+		if err != nil || !ok {
+			return err
+		}
+		err = job.Run(ctx, one)
+		if err != nil && !errors.Is(err, base.ErrUnavailable) && !errors.Is(err, postgres.ErrMoved) {
+			fmt.Fprintf(os.Stderr, "claims %s: %v\n", one.Subject, err)
+		}
+		switch {
+		case err == nil:
+			err = db.Succeed(ctx, one.Fence)
+		case errors.Is(err, postgres.ErrMoved):
+			_, err = db.Fail(ctx, one.Fence, err.Error(), 0, false)
+		default:
+			_, err = db.Fail(ctx, one.Fence, err.Error(), 0, true)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// customer is a key at the counter.
+type customer struct {
+	*counter
+
+	key accounts.Key
+	id  int64
+	// public is what the key is named by.
+	public string
+}
+
+func (c *counter) customer() customer {
+	c.t.Helper()
+	key, err := accounts.NewKey(rand.Reader)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	public := "key_" + strings.ToLower(rand.Text())
+	public = strings.NewReplacer("i", "0", "l", "1", "o", "8", "u", "9").Replace(public)[:30]
+	out := customer{counter: c, key: key, public: public}
+	_, err = c.api.Register(c.t.Context(), postgres.Registration{PublicID: public, Name: "a customer", Key: key}, nil, func(made postgres.Registered) ([]byte, error) {
+		out.id = made.ID
+		return nil, nil
+	})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return out
+}
+
+// answer is what the counter says.
+type answer struct {
+	status int
+	header http.Header
+	// code is that of a problem; data is what there is otherwise.
+	code string
+	data map[string]any
+	body string
+}
+
+// ask sends a request with the customer's key.
+func (c customer) ask(method, path string, body any) answer {
+	c.t.Helper()
+	content, err := json.Marshal(body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(c.t.Context(), method, c.url+"/api/v1"+path, bytes.NewReader(content))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+c.key.Reveal())
+	r.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		c.t.Error(err)
+		return answer{}
+	}
+	defer func() { _ = resp.Body.Close() }()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		c.t.Error(err)
+	}
+	a := answer{status: resp.StatusCode, header: resp.Header, body: string(b)}
+	var got struct {
+		Code string
+		Data map[string]any
+	}
+	_ = json.Unmarshal(b, &got)
+	a.code, a.data = got.Code, got.Data
+	return a
+}
+
+// claims posts a transaction's hash, with a signature where there is one.
+func (c customer) claims(tx string, signature ...string) answer {
+	c.t.Helper()
+	body := map[string]any{"tx_hash": tx}
+	if len(signature) > 0 {
+		body["signature"] = signature[0]
+	}
+	return c.ask(http.MethodPost, "/payments/verify", body)
+}
+
+// pays transfers an amount from an account of the chain.
+func (c *counter) pays(account int, micro int64) string {
+	c.t.Helper()
+	tx, err := c.chain.Transfer(c.t.Context(), account, till, micro)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return tx
+}
+
+// offers sends a transfer that waits for a block.
+func (c *counter) offers(account int, micro int64) string {
+	c.t.Helper()
+	tx, err := c.chain.Offer(c.t.Context(), account, till, micro)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return tx
+}
+
+// signs makes an account's proof that a transfer was for a customer.
+func (c customer) signs(account int, tx string) string {
+	c.t.Helper()
+	text := fmt.Sprintf("claim %s for key %s on chain %d", tx, c.public, devchain.DefaultChainID)
+	s, err := devchain.SignText(account, text)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return s
+}
+
+// has checks a customer's balance.
+func (c customer) has(what, usd string) {
+	c.t.Helper()
+	a, err := c.worker.Account(c.t.Context(), c.id)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if got := a.Balance.String(); got != usd {
+		c.t.Errorf("%s: the balance is %s, want %s", what, got, usd)
+	}
+	wrong, err := c.worker.UnbalancedKeys(c.t.Context())
+	if err != nil || len(wrong) > 0 {
+		c.t.Errorf("%s: balances that are not the sums of their ledgers: %v, %v", what, wrong, err)
+	}
+}
+
+// eventually waits until f is true.
+func (c *counter) eventually(what string, f func() bool) {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), 20*time.Second)
+	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for !f() {
+		select {
+		case <-ctx.Done():
+			c.t.Fatalf("waited in vain for %s", what)
+		case <-tick.C:
+		}
+	}
+}
+
+// want checks an answer.
+func (c *counter) want(what string, a answer, status int, code string) {
+	c.t.Helper()
+	if a.status != status || a.code != code {
+		c.t.Errorf("%s: %d %s, want %d %q", what, a.status, a.body, status, code)
+	}
+}

@@ -1,0 +1,147 @@
+package workers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"time"
+
+	"tidemark/accounts"
+	"tidemark/chain/base"
+	"tidemark/internal/postgres"
+	"tidemark/workers/task"
+)
+
+// Claims is the job that asks the chain about transfers that keys claim, and grants what it shows.
+type Claims struct {
+	DB *postgres.DB
+	// Chain is the chain of the transfers, ChainID its id. Nil: no node is known, and nothing is decided.
+	Chain   *base.Client
+	ChainID uint64
+	Terms   base.Terms
+	// Gives is what a transfer brings: postgres.GivesBalance or postgres.GivesPro.
+	Gives string
+	// NeedProof tells that only the sender's signature tells whose a transfer is.
+	NeedProof bool
+	// Now is the wall clock.
+	Now func() time.Time
+	Log *slog.Logger
+}
+
+// claimsRetry is how soon the chain is asked again when no node answers.
+const claimsRetry = 10 * time.Second
+
+// Run looks at every claim of the transaction that the subject names.
+func (c Claims) Run(ctx context.Context, t task.Task) error {
+	if c.ChainID == 0 {
+		return Final(errors.New("there is no network to look for transfers on: X402_PAY_TO and X402_NETWORK are not set"))
+	}
+	claims, granted, err := c.DB.ClaimsOf(ctx, c.ChainID, t.Subject)
+	if err != nil {
+		return err
+	}
+	next, why, err := c.look(ctx, t.Subject, claims, granted)
+	if err != nil {
+		return err
+	}
+	err = c.DB.DecideClaims(ctx, t.Fence, next)
+	if err == nil && why != nil {
+		return Final(why) // it is looked at again for as long as it takes, whatever the policy of failures is
+	}
+	if err == nil && c.Log != nil {
+		for _, e := range next.Ends {
+			if e.State == postgres.ClaimRevoked {
+				c.Log.WarnContext(ctx, "a granted transfer was taken back", "transfer", e.ID, "tx", t.Subject, "reason", e.Reason)
+			}
+		}
+	}
+	return err
+}
+
+// look says what becomes of a transaction's claims by what the chain shows now. why is the reason why nothing could be decided; the
+// claimants are told, and it is looked at again.
+func (c Claims) look(ctx context.Context, txHash string, claims []postgres.Claim, granted []postgres.Transfer) (next postgres.ClaimsDecision, why, err error) {
+	now := c.Now()
+	in := inquiry{Granted: granted, Terms: c.Terms, NeedProof: c.NeedProof, Gives: c.Gives, Now: now}
+	if c.Chain == nil {
+		why = errors.New("claims cannot be checked: BASE_RPC_URL is not set")
+		return c.undecided(txHash, claims, time.Time{}), why, nil
+	}
+	if in.Evidence, why = c.Chain.Evidence(ctx, txHash); why == nil {
+		in.Claimants, why, err = c.claimants(ctx, claims, in)
+	}
+	if err != nil {
+		return next, nil, err
+	}
+	if why != nil {
+		return c.undecided(txHash, claims, now.Add(claimsRetry)), why, nil
+	}
+	if in.Holders, err = c.holders(ctx, in.Claimants); err != nil {
+		return next, nil, err
+	}
+	next = judge(in)
+	next.ChainID, next.TxHash = c.ChainID, txHash
+	return next, nil, nil
+}
+
+// claimants finds for each claim that is open or provisional which transfers it may be about, and whether their senders have signed.
+func (c Claims) claimants(ctx context.Context, claims []postgres.Claim, in inquiry) (list []claimant, why, err error) {
+	for _, claim := range claims {
+		one := claimant{Claim: claim, Proven: map[[20]byte]bool{}}
+		if !one.open(in.Now) && claim.State != postgres.ClaimProvisional {
+			continue
+		}
+		one.Found, one.Fault = base.VerifyTransfer(in.Evidence, in.Terms, in.Now, claim.KeyMade)
+		// What will be deep enough with time: no depth is asked for, and nothing is large.
+		shallow := in.Terms
+		shallow.Depth, shallow.Large = 0, math.MaxInt64
+		one.Coming, _ = base.VerifyTransfer(in.Evidence, shallow, in.Now, claim.KeyMade)
+		for _, x := range one.Coming {
+			if _, asked := one.Proven[x.From]; asked || claim.Signature == nil {
+				continue
+			}
+			err := c.Chain.CheckProof(ctx, x.From, claim.TxHash, claim.PublicID, *claim.Signature)
+			switch {
+			case err == nil, errors.Is(err, base.ErrBadProof):
+				one.Proven[x.From] = err == nil
+			case errors.Is(err, base.ErrUnavailable):
+				return nil, err, nil
+			default:
+				return nil, nil, fmt.Errorf("claim %d: %w", claim.ID, err)
+			}
+		}
+		list = append(list, one)
+	}
+	return list, nil, nil
+}
+
+// holders finds who held the amounts of the transfers when they were made.
+func (c Claims) holders(ctx context.Context, list []claimant) (map[accounts.Micros]int64, error) {
+	var amounts []accounts.Micros
+	var at time.Time
+	for _, one := range list {
+		for _, x := range one.Found {
+			amounts, at = append(amounts, accounts.Micros(x.Micro)), x.BlockTime
+		}
+	}
+	if len(amounts) == 0 {
+		return nil, nil
+	}
+	return c.DB.Holders(ctx, amounts, at)
+}
+
+// undecided tells all who wait that nothing could be decided.
+func (c Claims) undecided(txHash string, claims []postgres.Claim, again time.Time) postgres.ClaimsDecision {
+	d := postgres.ClaimsDecision{ChainID: c.ChainID, TxHash: txHash}
+	for _, claim := range claims {
+		if one := (claimant{Claim: claim}); one.open(c.Now()) {
+			d.Verdicts = append(d.Verdicts, postgres.ClaimVerdict{Of: claim, State: claim.State, Reason: accounts.ReasonAway})
+			d.Again = again
+		} else if claim.State == postgres.ClaimProvisional {
+			d.Again = again
+		}
+	}
+	return d
+}

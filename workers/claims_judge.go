@@ -1,0 +1,243 @@
+package workers
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"tidemark/accounts"
+	"tidemark/chain/base"
+	"tidemark/internal/postgres"
+)
+
+// inquiry is all that the verdict on a transaction's claims follows from.
+type inquiry struct {
+	Evidence base.Evidence
+	Terms    base.Terms
+	// Claimants are in the order in which they came first.
+	Claimants []claimant
+	// Granted is what is granted at present.
+	Granted []postgres.Transfer
+	// Holders tells by amount which key held it when the block was made.
+	Holders   map[accounts.Micros]int64
+	NeedProof bool
+	Gives     string
+	Now       time.Time
+}
+
+// claimant is a claim with what the chain shows of it.
+type claimant struct {
+	postgres.Claim
+
+	// Found are the transfers that can be granted now, with Fault where there are none; Coming are those and the ones that are not deep
+	// enough yet.
+	Found, Coming []base.Transfer
+	Fault         error
+	// Proven tells for each sender whether the claim's signature is its.
+	Proven map[[20]byte]bool
+}
+
+// open tells that the claim has nothing and waits.
+func (c claimant) open(now time.Time) bool {
+	return c.State == postgres.ClaimPending || c.State == postgres.ClaimRevoked && now.Before(c.ExpiresAt)
+}
+
+// may tells whether a transfer may be this claimant's. reserved tells that it is another key's by its amount.
+func (in inquiry) may(c claimant, x base.Transfer) (ok, reserved bool) {
+	if holder, held := in.Holders[accounts.Micros(x.Micro)]; held && holder != c.KeyID {
+		return false, true
+	}
+	if c.Signature != nil || in.NeedProof {
+		return c.Proven[x.From], false
+	}
+	return true, false
+}
+
+// judge decides. The right to a transfer is, in this order: that of the key that held its amount; that of the key that its sender has
+// signed for, until the transfer is confirmed; that of the key that claimed its transaction first.
+func judge(in inquiry) postgres.ClaimsDecision {
+	var d postgres.ClaimsDecision
+	held, lost := in.review(&d)
+	for _, x := range in.transfers() {
+		c, ok := in.best(x)
+		if !ok {
+			continue
+		}
+		if g, taken := held[int32(x.LogIndex)]; taken {
+			if g.ClaimID == c.ID || g.State == postgres.ClaimConfirmed || g.Proven || !c.Proven[x.From] {
+				continue
+			}
+			d.Ends = append(d.Ends, postgres.TransferEnd{ID: g.ID, State: postgres.ClaimRevoked, Reason: accounts.ReasonUsed})
+			lost[g.ClaimID] = accounts.ReasonUsed
+		}
+		g := in.grant(c, x)
+		held[g.LogIndex] = g
+		d.Grants = append(d.Grants, g)
+	}
+	for _, c := range in.Claimants {
+		v := in.verdict(c, held, lost[c.ID])
+		d.Verdicts = append(d.Verdicts, v)
+		if again := in.again(c, v); !again.IsZero() && (d.Again.IsZero() || again.Before(d.Again)) {
+			d.Again = again
+		}
+	}
+	return d
+}
+
+// review looks at what was granted provisionally once more. It returns what is held after that by log index, and why claims lost
+// something.
+func (in inquiry) review(d *postgres.ClaimsDecision) (held map[int32]postgres.Transfer, lost map[int64]accounts.Reason) {
+	held, lost = map[int32]postgres.Transfer{}, map[int64]accounts.Reason{}
+	for _, g := range in.Granted {
+		if g.State == postgres.ClaimProvisional {
+			again, err := base.Reverify(in.Evidence, in.Terms, asTransfer(g))
+			switch {
+			case errors.Is(err, base.ErrReorganised) && in.Evidence.Receipt == nil && in.Evidence.Heads.Latest < uint64(g.BlockNumber):
+				// The node is behind the one that was asked before: it cannot know.
+			case errors.Is(err, base.ErrReorganised):
+				d.Ends = append(d.Ends, postgres.TransferEnd{ID: g.ID, State: postgres.ClaimRevoked, Reason: accounts.ReasonUnknown})
+				lost[g.ClaimID] = accounts.ReasonUnknown
+				continue
+			case err == nil && again.Confirmed:
+				g.State = postgres.ClaimConfirmed
+				d.Ends = append(d.Ends, postgres.TransferEnd{ID: g.ID, State: g.State})
+			}
+		}
+		held[g.LogIndex] = g
+	}
+	return held, lost
+}
+
+// transfers are those that can be granted to anybody, in the order of the chain.
+func (in inquiry) transfers() []base.Transfer {
+	var list []base.Transfer
+	seen := map[uint]bool{}
+	for _, c := range in.Claimants {
+		for _, x := range c.Found {
+			if !seen[x.LogIndex] {
+				seen[x.LogIndex] = true
+				list = append(list, x)
+			}
+		}
+	}
+	return list
+}
+
+// best is who has the best right to a transfer among those that claim it.
+func (in inquiry) best(x base.Transfer) (best claimant, found bool) {
+	for _, c := range in.Claimants {
+		ok := false
+		for _, mine := range c.Found {
+			ok = ok || mine.LogIndex == x.LogIndex
+		}
+		if mine, _ := in.may(c, x); !ok || !mine {
+			continue
+		}
+		if !found || c.Proven[x.From] && !best.Proven[x.From] {
+			best, found = c, true
+		}
+	}
+	return best, found
+}
+
+func (in inquiry) grant(c claimant, x base.Transfer) postgres.Transfer {
+	g := postgres.Transfer{
+		ClaimID: c.ID, KeyID: c.KeyID, TxHash: x.TxHash, LogIndex: int32(x.LogIndex), Sender: strings.ToLower(x.From.Hex()),
+		Amount: accounts.Micros(x.Micro), BlockNumber: int64(x.BlockNumber), BlockHash: x.BlockHash.Hex(), BlockTime: x.BlockTime,
+		Confirmations: int64(x.Confirmations), Proven: c.Proven[x.From], Gives: in.Gives, State: postgres.ClaimProvisional,
+	}
+	if x.Confirmed {
+		g.State = postgres.ClaimConfirmed
+	}
+	return g
+}
+
+// verdict is what becomes of a claim after all grants.
+func (in inquiry) verdict(c claimant, held map[int32]postgres.Transfer, lost accounts.Reason) postgres.ClaimVerdict {
+	v := postgres.ClaimVerdict{Of: c.Claim, State: postgres.ClaimConfirmed}
+	has := false
+	for _, g := range held {
+		if g.ClaimID == c.ID {
+			has = true
+			if g.State == postgres.ClaimProvisional {
+				v.State = postgres.ClaimProvisional
+			}
+		}
+	}
+	if has {
+		for _, x := range c.Coming {
+			if _, taken := held[int32(x.LogIndex)]; !taken {
+				if ok, _ := in.may(c, x); ok {
+					v.State = postgres.ClaimProvisional // there is more to come
+				}
+			}
+		}
+		return v
+	}
+	v.Reason = in.reason(c, held)
+	switch {
+	case c.State == postgres.ClaimProvisional:
+		v.State, v.Reason = postgres.ClaimRevoked, lost
+		if v.Until = in.Now; lost.Waits() {
+			v.Until = in.Now.Add(accounts.ClaimKept)
+		}
+	case !v.Reason.Waits():
+		v.State = postgres.ClaimRejected
+	case !in.Now.Before(c.ExpiresAt):
+		v.State = postgres.ClaimExpired
+	default:
+		v.State = c.State
+	}
+	return v
+}
+
+// reason is why a claim has nothing: the first that holds, in the order in which a transfer is checked.
+func (in inquiry) reason(c claimant, held map[int32]postgres.Transfer) accounts.Reason {
+	for _, one := range []struct {
+		fault  error
+		reason accounts.Reason
+	}{
+		{base.ErrTransferUnknown, accounts.ReasonUnknown},
+		{base.ErrTransferFailed, accounts.ReasonFailed},
+		{base.ErrWrongToken, accounts.ReasonToken},
+		{base.ErrWrongRecipient, accounts.ReasonRecipient},
+		{base.ErrTooSmall, accounts.ReasonAmount},
+		{base.ErrNotFinal, accounts.ReasonNotFinal},
+		{base.ErrTooOld, accounts.ReasonAge},
+	} {
+		if errors.Is(c.Fault, one.fault) {
+			return one.reason
+		}
+	}
+	reserved, proven := true, false
+	for _, x := range c.Found {
+		_, theirs := in.may(c, x)
+		reserved = reserved && theirs
+		proven = proven || c.Proven[x.From]
+	}
+	switch {
+	case reserved:
+		return accounts.ReasonReserved
+	case c.Signature != nil && !proven:
+		return accounts.ReasonProof
+	case c.Signature == nil && in.NeedProof:
+		return accounts.ReasonNoProof
+	}
+	return accounts.ReasonUsed
+}
+
+// again is when a claim is looked at once more: often while its claimant may wait, and less and less often after that.
+func (in inquiry) again(c claimant, v postgres.ClaimVerdict) time.Time {
+	const soonest, latest = 2 * time.Second, time.Minute
+	switch {
+	case v.State == postgres.ClaimPending, v.State == postgres.ClaimProvisional:
+	case v.State == postgres.ClaimRevoked && v.Reason.Waits():
+	default:
+		return time.Time{}
+	}
+	return in.Now.Add(min(max(in.Now.Sub(c.AskedAt)/8, soonest), latest))
+}
+
+func asTransfer(g postgres.Transfer) base.Transfer {
+	return base.Granted(g.TxHash, uint(g.LogIndex), g.Sender, int64(g.Amount), g.BlockHash, g.BlockTime)
+}
