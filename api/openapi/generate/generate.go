@@ -32,7 +32,7 @@ type Documents struct {
 
 // Build makes the documents. root is the folder of the module, whose source it reads.
 func Build(root string) (Documents, error) {
-	c, err := readComments(root, "api/view", "api/openapi/generate", "accounts/x402", "internal/postgres")
+	c, err := readComments(root, "api/view", "api/openapi/generate", "accounts/x402", "accounts", "internal/postgres")
 	if err != nil {
 		return Documents{}, err
 	}
@@ -230,7 +230,7 @@ func (b *builder) answer(e endpoint, a answer) (responseOrRef, error) {
 	if name == "" {
 		name = e.id
 	}
-	if a.status >= http.StatusBadRequest {
+	if a.status > http.StatusCreated {
 		name += "-" + strconv.Itoa(a.status)
 	}
 	if len(a.body) > 0 {

@@ -108,6 +108,7 @@ func endpoints() []endpoint {
 	all := signalEndpoints()
 	all = append(all, serviceEndpoints()...)
 	all = append(all, accountEndpoints()...)
+	all = append(all, paymentEndpoints()...)
 	data := dataEndpoints()
 	all = append(all, data...)
 	all = append(all, verifyEndpoints()...)

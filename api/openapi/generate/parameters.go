@@ -33,6 +33,10 @@ func parameters() map[string]parameter {
 	return map[string]parameter{
 		"id":          {Name: "id", In: "path", Required: true, Description: "The id of a signal. Ids are lower case and never change.", Schema: one(ids...), Example: "crack-spread-321"},
 		"ticker_path": {Name: "ticker", In: "path", Required: true, Description: "A stock symbol, in upper or lower case.", Schema: ticker, Example: "NVDA"},
+		"tx_hash_path": {
+			Name: "tx_hash", In: "path", Required: true, Description: "The transaction's hash.", Schema: &jsonschema.Schema{Type: "string", Pattern: "^0x[0-9a-fA-F]{64}$"},
+			Example: "0x7f1c3d5b9a8e6f402143658709badcfe1032547698badcfe1032547698badcfe",
+		},
 		"idempotency_key": {
 			Name: "Idempotency-Key", In: "header", Schema: &jsonschema.Schema{Type: "string", MinLength: new(1), MaxLength: new(255)},
 			Description: "A text of your own for this request. The request that is repeated with it is the same one: a priced answer is not paid again for ten minutes, a change is not made again for a day.",
@@ -71,6 +75,7 @@ func headers() map[string]header {
 		"ETag":                {"The strong tag of this form of the answer. Send it in If-None-Match: a 304 is free.", text, `"0f428571a8241e124a49fd0f38233143"`},
 		"Cache-Control":       {"How long the answer may be used again.", text, "public, max-age=60, stale-while-revalidate=300"},
 		"Last-Modified":       {"When the newest of the data became known.", text, "Tue, 13 Oct 2026 20:00:00 GMT"},
+		"Location":            {"Where the outcome will be.", text, "/api/v1/payments/claims/0x7f1c3d5b9a8e6f402143658709badcfe1032547698badcfe1032547698badcfe"},
 		"Link":                {"The next page, where there is one.", text, `</api/v1/picks?cursor=cGlja3M>; rel="next"`},
 		"X-Request-Id":        {"The id of the request: the client's own, or one that was made for it.", text, "req_7mzq0gk5v9w2x4t1c8n6b3h0jd"},
 		"X-Request-Cost":      {"What the answer cost, in US dollars. Only in the balance model.", text, "0.002"},

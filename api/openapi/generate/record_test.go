@@ -41,7 +41,8 @@ func TestRecord(t *testing.T) {
 			r.demand(e)
 			continue
 		}
-		if e.method == http.MethodGet {
+		// A claim is of a transaction, which a sandbox has only for those who pay there.
+		if e.method == http.MethodGet && !slices.ContainsFunc(paymentEndpoints(), func(p endpoint) bool { return p.id == e.id }) {
 			r.read(e)
 		}
 	}

@@ -37,6 +37,10 @@ var renamed = map[string]string{
 	"view.Vintages":         "SignalVintages",
 	"view.Vintage":          "SignalVintage",
 	"view.X402InfoBody":     "X402InfoAnswer",
+	"view.Claim":            "PaymentClaim",
+	"view.ClaimBody":        "PaymentClaimAnswer",
+	"view.Quote":            "PaymentQuote",
+	"view.QuoteBody":        "PaymentQuoteAnswer",
 	"view.HistorySnapshot":  "PortfolioSnapshot",
 	"view.AccountUsageRows": "UsageList",
 }
@@ -49,10 +53,10 @@ var (
 		"page_url", "brief_url", "machine_url", "source_url", "history_url", "docs_url", "top_up_url", "x402_url", "explorer_url", "how_to_verify",
 		"Problem.type", "output_schema_ref", "facilitator", "PickLinks.research", "PickLinks.verify", "PickLinks.page", "StockLinks.research",
 		"contentUrl", "InfoLinks.openapi", "InfoLinks.mcp", "InfoLinks.x402", "InfoLinks.signals", "InfoLinks.llms", "InfoLinks.status",
-		"InfoLinks.terms", "InfoLinks.verify", "ProvenanceInput.url", "SourceDocument.url", "PickGit.url", "Dataset.url", "Dataset.@id", "Dataset.license",
+		"InfoLinks.terms", "InfoLinks.verify", "claim_url", "ProvenanceInput.url", "SourceDocument.url", "PickGit.url", "Dataset.url", "Dataset.@id", "Dataset.license",
 	}
 	hashes    = []string{"hash", "previous_hash", "head_hash", "genesis_hash", "recomputed_hash", "sha256", "content_sha256"}
-	addresses = []string{"attester", "contract", "pay_to", "X402Asset.address", "PaymentRequirement.asset", "PaymentRequirement.payTo"}
+	addresses = []string{"attester", "contract", "pay_to", "token_address", "PaymentClaim.from", "PaymentClaim.to", "X402Asset.address", "PaymentRequirement.asset", "PaymentRequirement.payTo"}
 	words32   = []string{"uid", "schema_uid", "tx_hash"}
 	checks    = []any{view.CheckOK, view.CheckPending, view.CheckFailed, view.CheckLocalOnly, view.CheckNone}
 	attested  = []any{postgres.AttestationPending, postgres.AttestationSubmitted, postgres.AttestationConfirmed, postgres.AttestationFailed}
@@ -80,8 +84,9 @@ var (
 			picks.PickAnnounced, picks.PickClosed, picks.PriceMove, picks.Earnings, picks.DividendPaid, picks.SharesSplit, picks.Rating,
 			picks.FilingMade, picks.News, picks.SignalChange,
 		},
-		"hash_rule": {"ticker|price|date|previous_hash"},
-		"algorithm": {"SHA-256"},
+		"PaymentClaim.status": {"verified", postgres.ClaimPending, postgres.ClaimRejected, postgres.ClaimExpired, postgres.ClaimRevoked},
+		"hash_rule":           {"ticker|price|date|previous_hash"},
+		"algorithm":           {"SHA-256"},
 	}
 )
 
