@@ -136,7 +136,8 @@ func start(t testing.TB, o setup) *system {
 		t.Fatal(err)
 	}
 	s.server = api.New(api.Options{View: s.view, Pages: html, Ready: o.ready, Accounts: o.accounts, Data: o.data, Log: log, Now: time.Now})
-	s.run(func(ctx context.Context) error { return s.server.Serve(ctx, ln) })
+	server := s.server // another may take its place: serve
+	s.run(func(ctx context.Context) error { return server.Serve(ctx, ln) })
 	s.run(s.server.Run)
 	if !o.unloaded {
 		s.run(s.view.Run)
@@ -157,7 +158,8 @@ func (s *system) serve(o api.Options) {
 	s.url = "http://" + ln.Addr().String()
 	o.Log, o.Now = quiet, time.Now
 	s.server = api.New(o)
-	s.run(func(ctx context.Context) error { return s.server.Serve(ctx, ln) })
+	server := s.server // another may take its place: serve
+	s.run(func(ctx context.Context) error { return server.Serve(ctx, ln) })
 	s.run(s.server.Run)
 }
 
@@ -259,6 +261,12 @@ func (s *system) askWith(method, address, content string, header ...string) answ
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Add(header[i], header[i+1])
 	}
+	return s.send(r)
+}
+
+// send sends a request as it is.
+func (s *system) send(r *http.Request) answer {
+	s.t.Helper()
 	resp, err := plain.Do(r)
 	if err != nil {
 		s.t.Fatal(err)
@@ -270,7 +278,7 @@ func (s *system) askWith(method, address, content string, header ...string) answ
 	}
 	a := answer{resp, body}
 	if !s.madeUp || a.StatusCode != http.StatusOK {
-		asDescribed(s.t, method, r.URL.Path, a)
+		asDescribed(s.t, r.Method, r.URL.Path, a)
 	}
 	return a
 }
