@@ -33,7 +33,11 @@ type Options struct {
 	// Degraded names what is away at the moment while the process still does its work. Nil: nothing is said.
 	Degraded func() []string
 	Metrics  *telemetry.Metrics
-	Log      *slog.Logger
+	// Board is what the pages show; nil: there are none.
+	Board *Board
+	// Monitor is served at MonitorPath. It may be nil.
+	Monitor *Monitor
+	Log     *slog.Logger
 }
 
 // Server is a process's private listener. It is safe for concurrent use.
@@ -48,6 +52,12 @@ func New(o Options) *Server {
 	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { s.health(w, nil) })
 	s.mux.HandleFunc("GET /readyz", s.readyz)
 	s.mux.Handle("GET /metrics", o.Metrics.Handler(o.Log))
+	if o.Board != nil {
+		s.pages(*o.Board)
+	}
+	if o.Monitor != nil {
+		s.mux.Handle(MonitorPath+"/", o.Monitor)
+	}
 	return s
 }
 

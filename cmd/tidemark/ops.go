@@ -5,9 +5,12 @@ import (
 	"errors"
 	"time"
 
+	"tidemark/api/pages"
 	"tidemark/internal/postgres"
 	"tidemark/internal/redisurl"
 	"tidemark/ops"
+	"tidemark/scheduler"
+	"tidemark/workers/task"
 )
 
 // pickSlack is how long after the last instant of its day a pick may take to be recorded before it is missed.
@@ -33,8 +36,11 @@ func (p *program) servePrivate(ctx context.Context, on listeners, v private) (er
 		return nil
 	}
 	ops.WatchPools(p.metrics, v.pools)
+	var board *ops.Board
+	var monitor *ops.Monitor
 	if v.worker != nil {
-		p.observer(v.worker).Watch(p.metrics)
+		observer := p.observer(v.worker)
+		observer.Watch(p.metrics)
 		at, err := redisurl.Parse(p.settings.RedisURL)
 		if err != nil {
 			return usageError{err}
@@ -42,14 +48,59 @@ func (p *program) servePrivate(ctx context.Context, on listeners, v private) (er
 		queue := ops.NewQueue(at)
 		defer func() { err = errors.Join(err, queue.Close()) }()
 		queue.Watch(p.metrics)
+		monitor = ops.NewMonitor(at, ops.MonitorPath)
+		defer func() { err = errors.Join(err, monitor.Close()) }()
+		board = &ops.Board{Observer: observer, Next: nextSlot, Stylesheet: pages.Stylesheet()}
 	}
 	return ops.New(ops.Options{
-		Role: v.role, Ready: v.ready, Degraded: v.degraded, Metrics: p.metrics, Log: p.log.With("role", v.role),
+		Role: v.role, Ready: v.ready, Degraded: v.degraded, Metrics: p.metrics, Board: board, Monitor: monitor,
+		Log: p.log.With("role", v.role),
 	}).Serve(ctx, l)
+}
+
+type queueCommand struct{}
+
+// Run serves the queue's monitor until it is told to stop, beside health and the queue's metrics. It needs nothing but Redis.
+func (queueCommand) Run(ctx context.Context, p *program) (err error) {
+	if p.settings.OpsAddr == "" {
+		return usageError{errors.New("OPS_ADDR is not set: it says where the monitor is served")}
+	}
+	at, err := redisurl.Parse(p.redisURL())
+	if err != nil {
+		return usageError{err}
+	}
+	on, err := p.listen(ctx, "OPS_ADDR")
+	if err != nil {
+		return err
+	}
+	defer on.close()
+	queue, monitor := ops.NewQueue(at), ops.NewMonitor(at, ops.MonitorPath)
+	defer func() { err = errors.Join(err, queue.Close(), monitor.Close()) }()
+	queue.Watch(p.metrics)
+	return ops.New(ops.Options{Role: "queue", Metrics: p.metrics, Monitor: monitor, Log: p.log.With("role", "queue")}).Serve(ctx, on["OPS_ADDR"])
+}
+
+// redisURL is REDIS_URL, or the private Redis of this world's `up`.
+func (p *program) redisURL() string {
+	if p.settings.RedisURL == "" {
+		if c, err := p.connections(); err == nil {
+			return c.RedisURL
+		}
+	}
+	return p.settings.RedisURL
 }
 
 // observer looks how everything stands.
 func (p *program) observer(db *postgres.DB) *ops.Observer {
 	clocks, _ := p.settings.Clocks() // checked at the start
 	return &ops.Observer{DB: db, Definitions: p.definitions(), Now: p.now, PickDue: clocks.Cutoff + pickSlack}
+}
+
+// nextSlot is when a schedule's next slot comes after an instant; the zero time where it cannot be read, or none does.
+func nextSlot(s task.Schedule, after time.Time) time.Time {
+	c, err := scheduler.Parse(s)
+	if err != nil {
+		return time.Time{}
+	}
+	return c.Next(after)
 }

@@ -23,6 +23,7 @@ type commands struct {
 	Scheduler  schedulerCommand  `cmd:"" help:"Run a scheduler: any number may run at once."`
 	Worker     workerCommand     `cmd:"" help:"Run a worker: any number may run at once."`
 	API        apiCommand        `cmd:"" name:"api" help:"Run the public read-only API: any number may run at once."`
+	Queue      queueCommand      `cmd:"" help:"Serve the queue's own monitor at OPS_ADDR, to look at."`
 	Migrate    migrateCommand    `cmd:"" help:"Bring the database to this program's schema."`
 	Runs       runsCommand       `cmd:"" help:"Print the run log."`
 	Schedule   scheduleCommand   `cmd:"" help:"Print the schedule, or run one of its jobs now."`

@@ -1,0 +1,199 @@
+package ops
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"fmt"
+	"html/template"
+	"net/http"
+	"strings"
+	"time"
+
+	"tidemark/backfill"
+	"tidemark/internal/postgres"
+	"tidemark/workers/task"
+)
+
+//go:embed templates/*.html
+var files embed.FS
+
+var templates = template.Must(template.New("").Funcs(template.FuncMap{
+	"instant": instant, "age": age, "tone": tone, "line": line,
+}).ParseFS(files, "templates/*.html"))
+
+// Board is what the operator's pages show. Without one the private listener has no pages.
+type Board struct {
+	Observer *Observer
+	// Next is when a schedule's next slot comes after an instant; the zero time where none does.
+	Next func(s task.Schedule, after time.Time) time.Time
+	// Stylesheet is that of the public pages.
+	Stylesheet []byte
+}
+
+// rows is how many runs, quarantined answers and backfills a page shows, the newest.
+const rows = 100
+
+func (s *Server) pages(b Board) {
+	page := func(pattern, name, title string, body func(ctx context.Context, r *http.Request) (any, error)) {
+		s.mux.HandleFunc("GET "+pattern, func(w http.ResponseWriter, r *http.Request) {
+			data, err := body(r.Context(), r)
+			status, inside := http.StatusOK, name
+			if err != nil {
+				s.o.Log.WarnContext(r.Context(), "a page for operators cannot be made", "path", r.URL.Path, "err", err)
+				status, inside, data = http.StatusServiceUnavailable, "trouble.html", err.Error()
+			}
+			var out bytes.Buffer
+			err = templates.ExecuteTemplate(&out, "page.html", struct {
+				Title, Path, Role string
+				Queue             bool
+				Body              template.HTML
+			}{title, pattern, s.o.Role, s.o.Monitor != nil, render(inside, data)})
+			if err != nil {
+				panic(err) // the templates are the program's own
+			}
+			h := w.Header()
+			h.Set("Content-Type", "text/html; charset=utf-8")
+			h.Set("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'")
+			w.WriteHeader(status)
+			_, _ = w.Write(out.Bytes()) // a reader that went away is no fault
+		})
+	}
+	page("/{$}", "overview.html", "Overview", func(ctx context.Context, _ *http.Request) (any, error) {
+		return b.Observer.Look(ctx)
+	})
+	page("/schedule", "schedule.html", "Schedule", func(ctx context.Context, _ *http.Request) (any, error) { return b.schedule(ctx) })
+	page("/runs", "runs.html", "Runs", b.runs)
+	page("/quarantine", "quarantine.html", "Quarantine", func(ctx context.Context, _ *http.Request) (any, error) {
+		return b.Observer.DB.Quarantined(ctx, postgres.QuarantineFilter{Limit: rows})
+	})
+	page("/backfills", "backfills.html", "Backfills", func(ctx context.Context, _ *http.Request) (any, error) { return b.backfills(ctx) })
+	s.mux.HandleFunc("GET /style.css", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/css; charset=utf-8")
+		w.Header().Set("Cache-Control", "max-age=300")
+		_, _ = w.Write(b.Stylesheet)
+	})
+}
+
+// render makes the inside of a page. The templates are the program's own: a fault in one is a fault of the program.
+func render(name string, data any) template.HTML {
+	var out bytes.Buffer
+	if err := templates.ExecuteTemplate(&out, name, data); err != nil {
+		panic(err)
+	}
+	return template.HTML(out.String()) //nolint:gosec // made by html/template, which escaped what is not ours
+}
+
+// Slotted is a schedule with what comes next and how its runs went.
+type Slotted struct {
+	task.Schedule
+
+	Next time.Time
+	Seen postgres.JobSeen
+}
+
+func (b Board) schedule(ctx context.Context) ([]Slotted, error) {
+	list, err := b.Observer.DB.Schedules(ctx)
+	if err != nil {
+		return nil, err
+	}
+	seen, err := b.Observer.DB.JobsSeen(ctx)
+	if err != nil {
+		return nil, err
+	}
+	at, err := b.Observer.DB.Now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	byName := map[string]postgres.JobSeen{}
+	for _, s := range seen {
+		byName[s.Job+" "+s.Subject] = s
+	}
+	out := make([]Slotted, 0, len(list))
+	for _, s := range list {
+		out = append(out, Slotted{Schedule: s, Next: b.Next(s, at), Seen: byName[s.Job+" "+s.Subject]})
+	}
+	return out, nil
+}
+
+func (b Board) runs(ctx context.Context, r *http.Request) (any, error) {
+	q := r.URL.Query()
+	f := postgres.RunFilter{Job: q.Get("job"), Subject: q.Get("subject"), Status: q.Get("status"), Limit: rows}
+	list, err := b.Observer.DB.Runs(ctx, f)
+	return struct {
+		Filter   postgres.RunFilter
+		Statuses []string
+		Runs     []postgres.Run
+	}{f, []string{"due", "queued", "running", "succeeded", "failed", "skipped"}, list}, err
+}
+
+func (b Board) backfills(ctx context.Context) ([]backfill.Progress, error) {
+	list, err := b.Observer.DB.Backfills(ctx, rows)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]backfill.Progress, 0, len(list))
+	for _, one := range list {
+		p, err := backfill.ProgressOf(ctx, b.Observer.DB, one.ID)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+// instant writes a time.Time, or a pointer to one, in UTC; a dash where there is none.
+func instant(t any) string {
+	switch v := t.(type) {
+	case time.Time:
+		if !v.IsZero() {
+			return v.UTC().Format("2006-01-02 15:04:05Z")
+		}
+	case *time.Time:
+		if v != nil {
+			return v.UTC().Format("2006-01-02 15:04:05Z")
+		}
+	}
+	return "–"
+}
+
+// age writes how long something is ago, in its largest units.
+func age(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "–"
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d days", int(d.Hours()/24))
+}
+
+// tone is the class of a state's mark.
+func tone(state string) string {
+	switch state {
+	case "fresh", "live", "succeeded", "ok", "pushed", "local", "accepted", "finished":
+		return "good"
+	case "stale", "failed", "diverged", "conflict", "damaged", "refused", "forked", "wrong_chain", "decayed":
+		return ""
+	case "queued", "running", "due", "pending", "unavailable", "paused":
+		return "warn"
+	}
+	return "plain"
+}
+
+// line writes a text of one or more lines in one, cut where it is long.
+func line(text *string) string {
+	if text == nil {
+		return ""
+	}
+	s := []rune(strings.Join(strings.Fields(*text), " "))
+	if len(s) > 160 {
+		s = append(s[:157], '…')
+	}
+	return string(s)
+}

@@ -1,0 +1,89 @@
+package ops_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hibiken/asynq"
+
+	"tidemark/internal/pgtest"
+	"tidemark/internal/redisurl"
+	"tidemark/internal/telemetry"
+	"tidemark/ops"
+	"tidemark/workers/task"
+)
+
+func TestPagesShowWhatIsAndChangeNothing(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	s.pick("2026-03-02")
+	s.snapshot("crack-spread-321", day("2026-02-01"))
+	if err := s.db.SaveSchedules(t.Context(), []task.Schedule{{Job: task.Pick, Subject: task.Daily, Cron: "30 17 * * MON-FRI", Zone: "America/New_York", CatchUp: "all"}}); err != nil {
+		t.Fatal(err)
+	}
+	s.exec(`insert into runs (job, subject, slot, trigger, queue, status, max_attempts, finished_at, error)
+		values ('pick', 'daily', '2026-03-03', 'cron', 'critical', 'failed', 3, now(), 'no <closes> today')`)
+	at, err := redisurl.Parse(pgtest.Redis(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := asynq.NewClient(at)
+	t.Cleanup(func() { _ = client.Close() })
+	if _, err := client.EnqueueContext(t.Context(), asynq.NewTask(task.Signal, []byte(`{"job":"signal"}`)), asynq.Queue(task.Critical), asynq.TaskID("one")); err != nil {
+		t.Fatal(err)
+	}
+	monitor := ops.NewMonitor(at, ops.MonitorPath)
+	t.Cleanup(func() { _ = monitor.Close() })
+	url := serve(t, ops.Options{Role: "scheduler", Metrics: telemetry.NewMetrics("1", "c", time.Now), Board: &ops.Board{
+		Observer: s.observer, Stylesheet: []byte("body{}"),
+		Next: func(task.Schedule, time.Time) time.Time { return day("2026-03-05") },
+	}, Monitor: monitor})
+	for path, want := range map[string][]string{
+		"/":                     {"crack-spread-321", `class="state ">stale`, "no &lt;closes&gt; today", "<dd>1</dd>", "its job has not run yet"},
+		"/schedule":             {"30 17 * * MON-FRI", "2026-03-05 00:00:00Z", `class="state">failed`},
+		"/runs?status=failed":   {"<option selected>failed", "no &lt;closes&gt; today", "2026-03-03 00:00:00Z"},
+		"/runs?job=nothing":     {"No run."},
+		"/quarantine":           {"Nothing was ever held back."},
+		"/backfills":            {"No backfill was ever planned."},
+		"/style.css":            {"body{}"},
+		"/queue/":               {"<div id=\"root\">"},
+		"/queue/api/redis_info": {"redis_version"},
+	} {
+		status, body := get(t, url+path)
+		if status != http.StatusOK {
+			t.Errorf("%s: %d", path, status)
+		}
+		for _, w := range want {
+			if !strings.Contains(body, w) {
+				t.Errorf("%s lacks %s:\n%s", path, w, body)
+			}
+		}
+	}
+	_, body := get(t, url+"/queue/api/queues/critical/pending_tasks")
+	var tasks struct{ Tasks []struct{ ID string } }
+	if err := json.Unmarshal([]byte(body), &tasks); err != nil || len(tasks.Tasks) != 1 || tasks.Tasks[0].ID != "one" {
+		t.Errorf("the monitor shows %s: %v", body, err)
+	}
+	for _, c := range [][2]string{
+		{http.MethodDelete, "/queue/api/queues/critical/pending_tasks/one"}, {http.MethodPost, "/queue/api/queues/critical:pause"}, {http.MethodPost, "/runs"},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), c[0], url+c[1], nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != http.StatusMethodNotAllowed {
+			t.Errorf("%s %s: %d", c[0], c[1], resp.StatusCode)
+		}
+	}
+	if _, body := get(t, url+"/queue/api/queues/critical"); !strings.Contains(body, `"size":1`) || !strings.Contains(body, `"paused":false`) {
+		t.Errorf("after that: %s", body)
+	}
+}
