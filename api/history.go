@@ -13,6 +13,9 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if err := s.past(w, r); err != nil {
+		return err
+	}
 	p := s.parameters(r)
 	req := view.ListingRequest{
 		Format:   p.one("format", view.FormatJSON, view.FormatJSON, view.FormatCSV, view.FormatNDJSON),
@@ -50,6 +53,9 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) vintages(w http.ResponseWriter, r *http.Request) error {
 	sig, err := s.find(r)
 	if err != nil {
+		return err
+	}
+	if err := s.past(w, r); err != nil {
 		return err
 	}
 	p := s.parameters(r)

@@ -44,9 +44,10 @@ type Accounts struct {
 	Tariff accounts.Tariff
 	// Now is the wall clock: keys and money concern people who wait.
 	Now func() time.Time
-	// Limiter counts requests, KeyRate those of a key, RegisterRate new keys of a client's address. A zero rate is no limit.
-	Limiter               *Limiter
-	KeyRate, RegisterRate Rate
+	// Limiter counts requests: KeyRate those of a key, RegisterRate new keys of a client's address, SignalsRate its questions about the
+	// past of signals, X402Rate those for what is paid by request. A zero rate is no limit.
+	Limiter                                      *Limiter
+	KeyRate, RegisterRate, SignalsRate, X402Rate Rate
 	// TrustedProxies are believed when they say in X-Forwarded-For for whom they ask.
 	TrustedProxies []netip.Prefix
 }

@@ -166,6 +166,23 @@ func (l *Limiter) local(name string, interval, per int64) (used int64, ok bool) 
 	return full - now, ok
 }
 
+// limitedByAddress takes one from what a client's address may do at a door.
+func (s *Server) limitedByAddress(w http.ResponseWriter, r *http.Request, door string, rate Rate) error {
+	if s.till == nil || rate == (Rate{}) {
+		return nil
+	}
+	return s.limited(w, r, door, neighbourhood(clientAddress(r, s.till.TrustedProxies)), rate)
+}
+
+// past takes one from how often an address may ask for what is read from the database. What is finished in memory costs next to nothing
+// and is not counted.
+func (s *Server) past(w http.ResponseWriter, r *http.Request) error {
+	if s.till == nil {
+		return nil
+	}
+	return s.limitedByAddress(w, r, "signals", s.till.SignalsRate)
+}
+
 // limited takes one from what a name may do at a door and says so in the header. The error is the problem of one that is refused.
 func (s *Server) limited(w http.ResponseWriter, r *http.Request, door, name string, rate Rate) error {
 	if rate == (Rate{}) {

@@ -41,6 +41,9 @@ func (s *Server) signal(w http.ResponseWriter, r *http.Request) error {
 	if at.IsZero() {
 		return send(w, r, "application", "json", sig.JSON)
 	}
+	if err := s.past(w, r); err != nil {
+		return err
+	}
 	doc, err := s.view.AsOf(r.Context(), sig, at)
 	if errors.Is(err, postgres.ErrNotFound) {
 		return &failure{code: view.CodeNotFound, detail: "Nothing was known of this signal at " + at.Format(time.RFC3339Nano) + "."}
@@ -79,6 +82,11 @@ func (s *Server) find(r *http.Request) (*view.Signal, error) {
 func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 	if s.o.Pages == nil || isAPI(r.URL.Path) {
 		return s.nothing(w, r)
+	}
+	if r.URL.RawQuery != "" {
+		if err := s.past(w, r); err != nil {
+			return err
+		}
 	}
 	doc, err := s.o.Pages.Page(r.Context(), r.URL)
 	if refusal := (*view.Refusal)(nil); errors.As(err, &refusal) {

@@ -16,6 +16,11 @@ import (
 func (s *Server) sell(e accounts.Endpoint, build Build) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		p := s.o.Payments
+		if s.till != nil {
+			if err := s.limitedByAddress(w, r, "x402", s.till.X402Rate); err != nil {
+				return err
+			}
+		}
 		w.Header().Set("Cache-Control", view.CacheNever)
 		if fault := p.fault(); fault != "" {
 			return &failure{code: view.CodeUnavailable, detail: fault + " Nothing was charged.", retryAfter: "60"}

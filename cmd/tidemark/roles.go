@@ -370,5 +370,6 @@ func (p *program) newAccounts(db *postgres.DB, log *slog.Logger) (*api.Accounts,
 	return &api.Accounts{
 		DB: db, Tariff: tariff, Now: p.now, Limiter: limiter, TrustedProxies: proxies,
 		KeyRate: api.Rate(p.settings.RateLimit), RegisterRate: api.Rate(p.settings.RegisterLimit),
+		SignalsRate: api.Rate(p.settings.SignalsRateLimit), X402Rate: api.Rate(p.settings.X402RateLimit),
 	}, nil
 }

@@ -92,6 +92,8 @@ type Settings struct {
 
 	RateLimit         Rate   `env:"RATE_LIMIT" default:"300/1m" roles:"up,api" help:"How many requests a key may make: a number and the time they are for (300/1m, 10000/1h), or off."`
 	RegisterLimit     Rate   `env:"REGISTER_LIMIT" default:"5/1h" roles:"up,api" help:"How many keys an address may register, as RATE_LIMIT."`
+	SignalsRateLimit  Rate   `env:"SIGNALS_RATE_LIMIT" default:"600/1m" roles:"up,api" help:"How many questions about the past of signals (history, vintages, as_of) an address may ask, as RATE_LIMIT. The latest snapshots are not limited."`
+	X402RateLimit     Rate   `env:"X402_RATE_LIMIT" name:"x402-rate-limit" default:"300/1m" roles:"up,api" help:"How many requests an address may make for what is paid by request, as RATE_LIMIT."`
 	MCPRateLimit      Rate   `env:"MCP_RATE_LIMIT" name:"mcp-rate-limit" default:"60/1m" roles:"up,api" help:"How many MCP requests an address may make, as RATE_LIMIT."`
 	MCPAllowedOrigins string `env:"MCP_ALLOWED_ORIGINS" name:"mcp-allowed-origins" roles:"up,api" help:"Origins of the web pages that may use MCP (https://example.com), separated by commas, or *. Default: *, but only its own where PUBLIC_URL is an address of this machine. Clients that are no web page always may."`
 	MCPRegistryKey    string `env:"MCP_REGISTRY_KEY" name:"mcp-registry-key" roles:"up,api" help:"What the MCP registry asks the host for when a version is published: v=MCPv1; k=ed25519; p=PUBLIC_KEY. Default: nothing."`

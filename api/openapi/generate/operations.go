@@ -130,7 +130,7 @@ func signalEndpoints() []endpoint {
 			description: "The latest observation with its interval, baseline and z-score, how well the signal foretold its target, the bytes that it was made of, and a JSON-LD description. With `as_of`, what was said of it at that instant.",
 			takes:       []string{"id", "as_of"},
 			answers:     []answer{ok("The snapshot.", cached, body[view.SignalSnapshot]("")), unchanged},
-			codes:       append([]string{view.CodeInvalidParameter, view.CodeUnknownSignal, view.CodeNotFound}, reads...),
+			codes:       append([]string{view.CodeInvalidParameter, view.CodeUnknownSignal, view.CodeNotFound, view.CodeRateLimited}, reads...),
 		},
 		{
 			id: "getSignalBrief", method: http.MethodGet, path: "/api/signals/{id}/brief", alone: "/{id}/brief", tag: "Signals",
@@ -146,7 +146,7 @@ func signalEndpoints() []endpoint {
 			description: "All points, or those of a range, oldest first. With `as_of`, the history as it was known at that instant; with `vintages=all`, every version of every point. All of it comes in one answer unless `limit` asks for pages.",
 			takes:       []string{"id", "from_instant", "to_instant", "as_of", "vintages", "order", "limit_whole", "cursor", "format"},
 			answers:     []answer{{status: http.StatusOK, description: "The history.", body: []shape{body[view.SignalHistory]("")}, table: true, headers: paging}, unchanged},
-			codes:       append([]string{view.CodeInvalidParameter, view.CodeInvalidCursor, view.CodeUnknownSignal}, reads...),
+			codes:       append([]string{view.CodeInvalidParameter, view.CodeInvalidCursor, view.CodeUnknownSignal, view.CodeRateLimited}, reads...),
 		},
 		{
 			id: "listSignalVintages", method: http.MethodGet, path: "/api/signals/{id}/vintages", alone: "/{id}/vintages", tag: "Signals",
@@ -154,7 +154,7 @@ func signalEndpoints() []endpoint {
 			description: "The instants at which points were added, revised or withdrawn, newest first. Each can be asked for as `as_of`.",
 			takes:       []string{"id", "from_instant", "to_instant", "order_desc", "limit", "cursor"},
 			answers:     []answer{ok("A page of the list.", paging, body[view.Vintages]("")), unchanged},
-			codes:       append([]string{view.CodeInvalidParameter, view.CodeInvalidCursor, view.CodeUnknownSignal}, reads...),
+			codes:       append([]string{view.CodeInvalidParameter, view.CodeInvalidCursor, view.CodeUnknownSignal, view.CodeRateLimited}, reads...),
 		},
 	}
 }
@@ -239,7 +239,7 @@ func paidEndpoints(data []endpoint) []endpoint {
 			body: []shape{body[x402.Demand]("")}, headers: []string{"PAYMENT-REQUIRED", "PAYMENT-RESPONSE", "X-PAYMENT-RESPONSE", "X-Request-Id"},
 		}}
 		twin.codes = append(without(e.codes, append([]string{view.CodeInvalidRequest, view.CodeQuotaExhausted, view.CodeInsufficientBalance, view.CodePlanRequired}, withKey...)),
-			view.CodeInvalidRequest, view.CodePaymentUnderWay, view.CodeUnavailable, view.CodeSettlementPending)
+			view.CodeInvalidRequest, view.CodePaymentUnderWay, view.CodeUnavailable, view.CodeSettlementPending, view.CodeRateLimited)
 		twin.takes = without(e.takes, []string{"idempotency_key"})
 		all = append(all, twin)
 	}
