@@ -10,7 +10,8 @@ import (
 )
 
 // Brief is what a text about one company is written from: the facts, the documents they are in, and what the numbers say is worth
-// saying. It is the same for all languages, so that all name the same numbers.
+// saying. It is the same for all languages, so that all name the same numbers. Where a company stands among the others, in all or in a
+// group of metrics, is a fact of the day's pick alone: of others it would hint at the picks to come.
 type Brief struct {
 	Ticker, Name string
 	Day          time.Time

@@ -31,7 +31,9 @@ func (w *briefWriter) names(r Ranking) {
 	}
 	d.date("pick_date", r.Day)
 	*d = append(*d, Datum{ID: "price", Value: string(s.Price), Unit: Dollars, AsOf: r.Day, Source: -1})
-	d.add("rank", float64(s.Rank), 0, Count, r.Day, -1)
+	if w.brief.picked {
+		d.add("rank", float64(s.Rank), 0, Count, r.Day, -1)
+	}
 	d.add("universe", float64(len(r.Scores)), 0, Count, r.Day, -1)
 }
 
@@ -163,6 +165,9 @@ func (w *briefWriter) market(r Ranking) {
 	}
 	d.percent("volatility", s.Volatility, s.metric(LowVolatility).To, -1)
 	for _, g := range []Group{Quality, Value, Momentum, Risk} {
+		if !w.brief.picked {
+			break // the weights are published: the four shares are nearly a rank
+		}
 		d.add(string(g)+"_ahead", 100*ahead(r.Scores, s, g), 0, Percent, r.Day, -1)
 	}
 	unknown, measures := 0, 0

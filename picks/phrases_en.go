@@ -3,7 +3,7 @@ package picks
 var englishPhrases = map[string]string{
 	"why.pick":          "{name} ({ticker}) is our pick of {pick_date}.",
 	"why.pick#2":        "On {pick_date} the choice fell on {name} ({ticker}).",
-	"why.ranked":        "{name} ({ticker}) ranked {rank} of the {universe} companies scored on {pick_date}.",
+	"why.compared":      "{name} ({ticker}) is one of the {universe} companies that our method compares, here as of {pick_date}. How it ranks is told only of a pick, once that is announced.",
 	"why.best":          "No other of the {universe} companies scored reached a higher total.",
 	"why.passed":        "It ranked {rank} of {universe}; those above it had been picked lately or belong to sectors picked often.",
 	"why.chosen":        "An editor chose it: by the method it ranked {rank} of {universe}.",

@@ -4,7 +4,7 @@ package picks
 var spanishPhrases = map[string]string{
 	"why.pick":          "{name} ({ticker}) es nuestra selección del {pick_date}.",
 	"why.pick#2":        "El {pick_date} la elección recayó en {name} ({ticker}).",
-	"why.ranked":        "{name} ({ticker}) quedó en el puesto {rank} de las {universe} empresas puntuadas el {pick_date}.",
+	"why.compared":      "{name} ({ticker}) es una de las {universe} empresas que compara nuestro método, aquí a fecha de {pick_date}. Su puesto solo se dice de una selección, una vez anunciada.",
 	"why.best":          "Ninguna otra de las {universe} empresas puntuadas alcanzó un total más alto.",
 	"why.passed":        "Quedó en el puesto {rank} de {universe}; las que la superan se eligieron hace poco o pertenecen a sectores elegidos a menudo.",
 	"why.chosen":        "La eligió un editor: según el método ocupó el puesto {rank} de {universe}.",

@@ -3,7 +3,7 @@ package picks
 var hindiPhrases = map[string]string{
 	"why.pick":          "{name} ({ticker}) {pick_date} के लिए हमारा चयन है।",
 	"why.pick#2":        "{pick_date} को हमने {name} ({ticker}) को चुना।",
-	"why.ranked":        "{pick_date} को आँकी गई {universe} कंपनियों में {name} ({ticker}) का स्थान {rank} रहा।",
+	"why.compared":      "{name} ({ticker}) उन {universe} कंपनियों में से एक है जिनकी हमारी विधि तुलना करती है, यहाँ {pick_date} की स्थिति में। स्थान केवल किसी चयन का बताया जाता है, और वह भी घोषणा के बाद।",
 	"why.best":          "आँकी गई {universe} कंपनियों में किसी और का कुल अंक इससे ऊँचा नहीं रहा।",
 	"why.passed":        "{universe} में इसका स्थान {rank} रहा; इससे ऊपर की कंपनियाँ हाल में चुनी जा चुकी हैं या ऐसे क्षेत्रों की हैं जो बार-बार चुने गए हैं।",
 	"why.chosen":        "इसे एक संपादक ने चुना: पद्धति के अनुसार {universe} में इसका स्थान {rank} रहा।",

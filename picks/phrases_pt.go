@@ -4,7 +4,7 @@ package picks
 var portuguesePhrases = map[string]string{
 	"why.pick":          "{name} ({ticker}) é a nossa escolha de {pick_date}.",
 	"why.pick#2":        "Em {pick_date}, a escolha recaiu sobre {name} ({ticker}).",
-	"why.ranked":        "{name} ({ticker}) ficou na posição {rank} entre as {universe} empresas pontuadas em {pick_date}.",
+	"why.compared":      "{name} ({ticker}) é uma das {universe} empresas que o nosso método compara, aqui na data de {pick_date}. A posição só é dita de uma escolha, depois de anunciada.",
 	"why.best":          "Nenhuma outra das {universe} empresas pontuadas alcançou um total maior.",
 	"why.passed":        "Ficou na posição {rank} entre {universe}; as que estão acima foram escolhidas há pouco ou são de setores escolhidos com frequência.",
 	"why.chosen":        "Foi escolhida por um editor: pelo método ficou na posição {rank} de {universe}.",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -93,18 +94,12 @@ func (p *pen) paragraph(phrases ...string) string {
 	return s
 }
 
-// summary is why the company, in a few sentences.
+// summary is why the company was picked, in a few sentences; of a company that was not, the clearest of what speaks for it and against it.
 func (b Brief) summary() []string {
-	opening, standing := "why.ranked", ""
-	if b.picked {
-		opening, standing = b.vary("why.pick"), "why.passed"
-		if d, _ := b.Facts.Find("rank"); d.Value == "1" {
-			standing = "why.best"
-		} else if b.chosen {
-			standing = "why.chosen"
-		}
+	if !b.picked {
+		return slices.Concat([]string{"why.compared"}, b.reasons()[:1], b.objections()[:1])
 	}
-	phrases := []string{opening}
+	phrases := []string{b.vary("why.pick")}
 	if b.lead != "" {
 		phrases = append(phrases, "why.lead."+string(b.lead))
 	}
@@ -114,10 +109,13 @@ func (b Brief) summary() []string {
 	if b.weak != "" {
 		phrases = append(phrases, "why.weak."+string(b.weak))
 	}
-	if standing != "" {
-		phrases = append(phrases, standing)
+	standing := "why.passed"
+	if d, _ := b.Facts.Find("rank"); d.Value == "1" {
+		standing = "why.best"
+	} else if b.chosen {
+		standing = "why.chosen"
 	}
-	return phrases
+	return append(phrases, standing)
 }
 
 // vary chooses between a phrase and its other wordings, which are numbered from "#2" on.

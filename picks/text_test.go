@@ -323,7 +323,11 @@ func TestResearchNamesOnlyFactsAndTheSameInAllLanguages(t *testing.T) {
 		m.Candidates = append(m.Candidates, odd)
 		r := Rank(m, DefaultRules())
 		for i, s := range r.Scores {
-			b := NewBrief(r, s, nil)
+			of := r
+			if i%8 > 0 { // each as if it were the pick, but for some
+				of.Pick = &s
+			}
+			b := NewBrief(of, s, nil)
 			risks[b.risk]++
 			leads[b.lead]++
 			if i%4 > 0 && s.Ticker != "3M" {
@@ -353,6 +357,36 @@ func TestResearchNamesOnlyFactsAndTheSameInAllLanguages(t *testing.T) {
 	t.Logf("main risks %v, leading groups %v", risks, leads)
 	if len(risks) < 5 || len(leads) < 4 {
 		t.Errorf("the texts hardly vary with the data: risks %v, leads %v", risks, leads)
+	}
+}
+
+// A company that was not picked may be the next one: its card is the same wherever it stands, and says nothing of it.
+func TestACardOfACompanyThatWasNotPickedTellsNothingOfItsRank(t *testing.T) {
+	t.Parallel()
+	r := Rank(synthMarket(1, 30, pickDay), DefaultRules())
+	r.Pick = nil
+	for _, s := range r.Scores {
+		b := NewBrief(r, s, nil)
+		for _, d := range b.Facts {
+			if d.ID == "rank" || strings.HasSuffix(d.ID, "_ahead") {
+				t.Errorf("%s: the fact %s, %s", s.Ticker, d.ID, d.Value)
+			}
+		}
+		elsewhere := s
+		elsewhere.Rank, elsewhere.Total = len(r.Scores)+1-s.Rank, -s.Total
+		elsewhere.Groups = map[Group]float64{Quality: -s.Groups[Quality], Value: -s.Groups[Value], Momentum: -s.Groups[Momentum], Risk: -s.Groups[Risk]}
+		for _, lang := range Langs() {
+			x, err1 := WriteResearch(b, lang)
+			y, err2 := WriteResearch(NewBrief(r, elsewhere, nil), lang)
+			if err1 != nil || err2 != nil || x != y {
+				t.Fatalf("%s in %s: %v, %v, at another rank:\n%s", s.Ticker, lang, err1, err2, cmp.Diff(x, y))
+			}
+		}
+	}
+	// The pick's own card tells it.
+	r = Rank(synthMarket(1, 30, pickDay), DefaultRules())
+	if b := NewBrief(r, *r.Pick, nil); !b.Facts.Has("rank", "quality_ahead", "value_ahead", "momentum_ahead", "risk_ahead") {
+		t.Error("the pick's card does not tell its rank")
 	}
 }
 

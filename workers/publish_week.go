@@ -1,7 +1,9 @@
 package workers
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"tidemark/calendar"
@@ -65,8 +67,9 @@ func (p Publications) prints(ctx context.Context, from, to time.Time, told map[s
 // mostCards bounds how many companies are written about in a week.
 const mostCards = 100
 
-// research writes a card about each company of the portfolio, and about the best others, as of the last session before the day of the slot.
-// A company that has a card for that session keeps it.
+// research writes a card about each company that was picked, and about the largest others by market value, as of the last session before
+// the day of the slot. Neither the choice nor the cards tell how a company ranks, since it may be the next pick. A company that has a card
+// for that session keeps it.
 func (p Publications) research(ctx context.Context, t task.Task, now time.Time) error {
 	day, asOf := calendar.Previous(calendar.DayOf(t.Slot)), settled(now)
 	made, err := p.Picks.DB.AnnouncedPicks(ctx)
@@ -88,7 +91,11 @@ func (p Publications) research(ctx context.Context, t task.Task, now time.Time) 
 	}
 	var scores []picks.Score
 	var ciks []equity.CIK
-	for _, s := range ranking.Scores {
+	bySize := slices.Clone(ranking.Scores)
+	slices.SortStableFunc(bySize, func(a, b picks.Score) int {
+		return cmp.Or(cmp.Compare(b.MarketValue.Value, a.MarketValue.Value), cmp.Compare(a.Ticker, b.Ticker))
+	})
+	for _, s := range bySize {
 		if picked[s.CIK] || len(scores) < mostCards {
 			scores, ciks = append(scores, s), append(ciks, s.CIK)
 		}
