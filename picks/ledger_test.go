@@ -62,13 +62,18 @@ func stormyMarket(seed uint64, n int) PortfolioInput {
 	silent := in.Prices[6]
 	silent.Bars = silent.Bars[:silent.upTo(day("2025-02-04"))]
 	in.Prices[6] = silent
+	// So does this one, which said so: its shares were taken off the exchange.
+	gone := in.Prices[8]
+	gone.Bars = gone.Bars[:gone.upTo(day("2025-03-20"))]
+	in.Prices[8] = gone
+	in.Departures = map[equity.CIK][]equity.Filing{8: {{CIK: 8, Form: "25-NSE", Filed: day("2025-03-21")}}}
 	c := in.Companies[7]
 	c.Listings = []equity.Listing{{Ticker: "NEW", Exchange: "XNYS", From: day("2025-03-03")}, {Ticker: "OLD", Exchange: "XNYS", To: day("2025-03-02")}}
 	in.Companies[7] = c
 
 	// Each of those is picked a few sessions before its end.
 	sure := map[time.Time]equity.CIK{}
-	for i, end := range []string{"2024-05-14", "2024-07-09", "2024-09-10", "2024-10-01", "2024-11-06", "2025-02-04", "2025-02-20"} {
+	for i, end := range []string{"2024-05-14", "2024-07-09", "2024-09-10", "2024-10-01", "2024-11-06", "2025-02-04", "2025-02-20", "2025-03-20"} {
 		sure[calendar.Add(day(end), -7-i)] = equity.CIK(i + 1)
 	}
 	last := map[equity.CIK]int{}
@@ -197,7 +202,8 @@ func keepLedger(in PortfolioInput, rules PortfolioRules) *ledger {
 			x.price, x.date, x.silent, x.trades = price, d, 0, true
 		}
 		for _, x := range l.lots {
-			if x.open && (x.silent >= rules.SilentDays || x.trades && x.age >= rules.HoldingDays) {
+			said := len(in.Departures[x.cik]) > 0 && x.silent >= 3 && x.date.Equal(day("2025-03-20"))
+			if x.open && (said || x.silent >= rules.SilentDays || x.trades && x.age >= rules.HoldingDays) {
 				sell(x, x.shares)
 				x.open, x.trades = false, false
 			}

@@ -20,13 +20,16 @@ type PortfolioRules struct {
 	// SilentDays is after how many sessions without a price a position is given up at its last one, and a pick without a first
 	// price is left out.
 	SilentDays int
+	// DepartedDays is after how many sessions without a price a position is closed at its last one, where the company has filed that its
+	// shares leave the exchange.
+	DepartedDays int
 	// Dividends tells that returns, the benchmark's too, are total returns. Otherwise both are price returns.
 	Dividends bool
 }
 
 // DefaultPortfolioRules are the rules in force: section "Model portfolio" of docs/method-picks.md.
 func DefaultPortfolioRules() PortfolioRules {
-	return PortfolioRules{MaxPositions: 60, MaxWeight: 0.05, HoldingDays: 120, SilentDays: 20, Dividends: true}
+	return PortfolioRules{MaxPositions: 60, MaxWeight: 0.05, HoldingDays: 120, SilentDays: 20, DepartedDays: 3, Dividends: true}
 }
 
 // AnnouncedPick is a pick as the portfolio knows it.
@@ -42,6 +45,8 @@ type PortfolioInput struct {
 	Picks     []AnnouncedPick
 	Companies map[equity.CIK]equity.Company
 	Prices    Prices
+	// Departures are the filings of companies for which Departs holds, in any order.
+	Departures map[equity.CIK][]equity.Filing
 	// Benchmark is the history of a fund or index. Like is compared with like: for an index without dividends set
 	// PortfolioRules.Dividends to false.
 	Benchmark History

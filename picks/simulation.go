@@ -29,6 +29,7 @@ func (s *simulation) step(day time.Time) {
 	}
 	for _, h := range s.open() {
 		switch {
+		case s.departs(h, day):
 		case h.silent >= s.rules.SilentDays:
 			s.sell(h, day, ClosedSilent)
 		case h.tradable && h.sessions >= s.rules.HoldingDays:
@@ -43,6 +44,22 @@ func (s *simulation) step(day time.Time) {
 		s.rebalance()
 	}
 	s.record(day)
+}
+
+// departs closes a position that has had no price for some sessions, if its company has filed that its shares leave the exchange. One that
+// waits for the first price of the shares that a merger gave goes on waiting.
+func (s *simulation) departs(h *holding, day time.Time) bool {
+	if h.silent < s.rules.DepartedDays {
+		return false
+	}
+	if _, ended := s.in.Prices[h.Holding].end(h.priced, day); ended {
+		return false
+	}
+	reason, ok := departed(s.in.Departures[h.Holding], h.priced, day)
+	if ok {
+		s.sell(h, day, reason)
+	}
+	return ok
 }
 
 // open lists the open positions, oldest first.

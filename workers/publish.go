@@ -77,7 +77,9 @@ type book struct {
 	picks     []picks.AnnouncedPick
 	companies map[equity.CIK]equity.Company
 	prices    picks.Prices
-	benchmark picks.History
+	// departures are the filings by which companies left, or may have left, the exchange.
+	departures map[equity.CIK][]equity.Filing
+	benchmark  picks.History
 }
 
 // book reads the announced picks, and the prices of their companies and of those that bought them from a day on, at the latest from the
@@ -119,6 +121,16 @@ func (p Publications) book(ctx context.Context, asOf, from time.Time) (book, err
 					next = append(next, a.Successor)
 				}
 			}
+		}
+	}
+	filings, err := p.Picks.DB.FilingsOf(ctx, slices.Sorted(maps.Keys(b.prices)), from, today, asOf)
+	if err != nil {
+		return b, err
+	}
+	b.departures = map[equity.CIK][]equity.Filing{}
+	for _, f := range filings {
+		if picks.Departs(f) {
+			b.departures[f.CIK] = append(b.departures[f.CIK], f)
 		}
 	}
 	all, err := p.Picks.DB.HistoriesFrom(ctx, []equity.CIK{equity.Benchmark}, from, today, asOf)
@@ -171,6 +183,6 @@ func (b book) closed(day time.Time) (to time.Time, late string) {
 // simulate runs the portfolio up to a day.
 func (b book) simulate(to time.Time) picks.Portfolio {
 	return picks.Simulate(picks.PortfolioInput{
-		Picks: b.picks, Companies: b.companies, Prices: b.prices, Benchmark: b.benchmark, To: to,
+		Picks: b.picks, Companies: b.companies, Prices: b.prices, Departures: b.departures, Benchmark: b.benchmark, To: to,
 	}, picks.DefaultPortfolioRules())
 }
