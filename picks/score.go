@@ -18,6 +18,8 @@ type Market struct {
 	Day time.Time
 	// Candidates in any order. Facts filed on Day or later and bars after Day change nothing.
 	Candidates []Candidate
+	// Second is what a second publisher says of the closes of Day; nil where there is none.
+	Second map[equity.CIK]SecondClose
 	// Signals are our own signals as they stood on Day.
 	Signals []SignalState
 	// Past are the earlier picks in any order. Those of Day or later are not read.
@@ -52,6 +54,8 @@ type Rules struct {
 	LeastKnown float64
 	// MinPrice and MinTurnover (a day, median of three months) and MinMarketValue are in US dollars.
 	MinPrice, MinTurnover, MinMarketValue float64
+	// CloseTolerance is how far the closes of the day by two publishers may be apart, as a fraction of the first.
+	CloseTolerance float64
 	// MaxReportAge is how long ago the newest fiscal year may have ended.
 	MaxReportAge time.Duration
 	// RepeatDays is for how many trading days a pick is not repeated; where fewer than twice as many companies are scored, for half as
@@ -66,7 +70,7 @@ func DefaultRules() Rules {
 	return Rules{
 		QualityWeight: 0.35, ValueWeight: 0.30, MomentumWeight: 0.25, RiskWeight: 0.10,
 		ClipTail: 0.025, LeastPeers: 5, MissingPenalty: 0.25, LeastKnown: 0.6,
-		MinPrice: 5, MinTurnover: 5e6, MinMarketValue: 2e9, MaxReportAge: 520 * 24 * time.Hour,
+		MinPrice: 5, MinTurnover: 5e6, MinMarketValue: 2e9, CloseTolerance: 0.005, MaxReportAge: 520 * 24 * time.Hour,
 		RepeatDays: 60, SectorWindow: 20, SectorMost: 5,
 	}
 }
@@ -165,6 +169,9 @@ func Rank(m Market, rules Rules) Ranking {
 		}
 		if err == nil {
 			err = s.enough(rules)
+		}
+		if doubt := m.Second[s.CIK].Disputes(s.Price, rules.CloseTolerance); err == nil && doubt != "" {
+			err = errors.New(doubt)
 		}
 		if err != nil {
 			r.Excluded = append(r.Excluded, Exclusion{s.CIK, s.Ticker, err.Error()})

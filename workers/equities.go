@@ -34,6 +34,8 @@ type Equities struct {
 	// Submissions and Facts are asked about companies.
 	Submissions, Facts func([]equity.CIK) ingest.Source
 	Prices             Prices
+	// Second is another publisher whose closes are held against those of the first; the zero value is none.
+	Second Prices
 }
 
 const (
@@ -55,6 +57,8 @@ func (e Equities) Run(ctx context.Context, t task.Task) error {
 		return e.current(ctx, t)
 	case e.Prices.ID:
 		return e.prices(ctx, t)
+	case e.Second.ID:
+		return e.second(ctx, t)
 	}
 	return Final(fmt.Errorf("there is no source %q about companies", t.Subject))
 }

@@ -191,6 +191,9 @@ func (p Picks) Market(ctx context.Context, day, asOf time.Time, made []postgres.
 	if m.Candidates, err = p.DB.Candidates(ctx, day, asOf); err != nil {
 		return m, err
 	}
+	if m.Second, err = p.DB.SecondCloses(ctx, day, asOf); err != nil {
+		return m, err
+	}
 	if m.Signals, _, err = signalStates(ctx, p.DB, p.Signals, asOf); err != nil {
 		return m, err
 	}

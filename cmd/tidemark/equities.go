@@ -27,22 +27,30 @@ func (p *program) secAgent() string {
 	return p.settings.SECUserAgent
 }
 
-// priceSource is the publisher of prices that the settings choose, as a source for some shares; nil where they choose none.
-func (p *program) priceSource() func([]prices.Share) ingest.Source {
+// sharesSource is a publisher of prices, as a source for some shares.
+type sharesSource func([]prices.Share) ingest.Source
+
+// priceSources are the publishers of prices that the settings choose, at most two: the first makes the prices, the second is held against
+// it.
+func (p *program) priceSources() []sharesSource {
 	s := p.settings
-	switch {
-	case s.World == "sandbox":
-		return prices.Yahoo
-	case s.TiingoAPIKey != "":
-		return func(all []prices.Share) ingest.Source { return prices.Tiingo(s.TiingoAPIKey, all) }
-	case s.PricesFolder != "":
-		return func([]prices.Share) ingest.Source { return prices.CSV() }
-	case s.PricesPersonalUse == "yahoo":
-		return prices.Yahoo
-	case s.PricesPersonalUse == "nasdaq":
-		return prices.Nasdaq
+	if s.World == "sandbox" {
+		return []sharesSource{prices.Yahoo}
 	}
-	return nil
+	var list []sharesSource
+	if s.TiingoAPIKey != "" {
+		list = append(list, func(all []prices.Share) ingest.Source { return prices.Tiingo(s.TiingoAPIKey, all) })
+	}
+	if s.PricesFolder != "" {
+		list = append(list, func([]prices.Share) ingest.Source { return prices.CSV() })
+	}
+	switch s.PricesPersonalUse {
+	case "yahoo":
+		list = append(list, prices.Yahoo)
+	case "nasdaq":
+		list = append(list, prices.Nasdaq)
+	}
+	return list[:min(len(list), 2)]
 }
 
 // unfollowed says why companies or their prices are not followed, and what to set; empty where they are.
@@ -51,7 +59,7 @@ func (p *program) unfollowed() []string {
 	if p.secAgent() == "" {
 		why = append(why, "no company is followed: set SEC_USER_AGENT to a name and an address to write to")
 	}
-	if p.priceSource() == nil {
+	if len(p.priceSources()) == 0 {
 		why = append(why, "no source of daily prices is chosen: set TIINGO_API_KEY, PRICES_FOLDER or PRICES_PERSONAL_USE")
 	}
 	return why
@@ -71,7 +79,7 @@ func (p *program) equitySchedule() []task.Schedule {
 	}
 	add(edgar.Companies(agent))
 	add(edgar.Current(agent))
-	if source := p.priceSource(); source != nil {
+	for _, source := range p.priceSources() {
 		add(source(nil))
 	}
 	return list
@@ -91,21 +99,29 @@ func (p *program) equities(db *postgres.DB, w *realm, e *ingest.Engine, store *a
 	job.Companies, job.Current = edgar.Companies(agent), edgar.Current(agent)
 	job.Submissions = func(ids []equity.CIK) ingest.Source { return edgar.Submissions(agent, ids) }
 	job.Facts = func(ids []equity.CIK) ingest.Source { return edgar.Facts(agent, ids) }
-	source := p.priceSource()
-	if source == nil {
-		return job, nil
+	for i, source := range p.priceSources() {
+		if of := p.publisher(db, w, e, store, source); i == 0 {
+			job.Prices = of
+		} else {
+			job.Second = of
+		}
 	}
+	return job, nil
+}
+
+// publisher asks a publisher of prices.
+func (p *program) publisher(db *postgres.DB, w *realm, e *ingest.Engine, store *archive.Store, source sharesSource) workers.Prices {
 	benchmark := prices.Benchmark()
-	job.Prices = workers.Prices{
+	of := workers.Prices{
 		ID: source(nil).ID, Benchmark: workers.Share{CIK: benchmark.CIK, Ticker: benchmark.Ticker},
 		Ask: func(ctx context.Context, shares []workers.Share, window series.Window, runID int64) ([]ingest.Fetched, error) {
 			return e.Collect(ctx, source(asked(shares)), window, runID)
 		},
 	}
-	switch job.Prices.ID {
+	switch of.ID {
 	case prices.CSV().ID:
 		drop := prices.Drop{Folder: os.DirFS(p.settings.PricesFolder), Now: w.now, Ledger: db, Archive: store}
-		job.Prices.Ask = func(ctx context.Context, shares []workers.Share, _ series.Window, runID int64) ([]ingest.Fetched, error) {
+		of.Ask = func(ctx context.Context, shares []workers.Share, _ series.Window, runID int64) ([]ingest.Fetched, error) {
 			drop := drop
 			drop.Shares = asked(shares)
 			answers, err := drop.Collect(ctx, runID)
@@ -115,9 +131,9 @@ func (p *program) equities(db *postgres.DB, w *realm, e *ingest.Engine, store *a
 			return answers, err
 		}
 	case prices.Nasdaq(nil).ID:
-		job.Prices.SplitBetween = prices.SplitBetween
+		of.SplitBetween = prices.SplitBetween
 	}
-	return job, nil
+	return of
 }
 
 // asked are shares as the sources of prices take them.

@@ -25,14 +25,14 @@ func TestWhoIsAskedAboutCompanies(t *testing.T) {
 		{"nor does it ask for prices of nobody", config.Settings{World: "live", TiingoAPIKey: "key"}, "", "SEC_USER_AGENT"},
 		{"companies without prices", config.Settings{World: "live", SECUserAgent: agent}, "edgar-companies edgar-current", "TIINGO_API_KEY PRICES_FOLDER PRICES_PERSONAL_USE"},
 		{
-			"a key counts before a folder",
+			"a key counts before a folder, which is held against it; a third is not asked",
 			config.Settings{World: "live", SECUserAgent: agent, TiingoAPIKey: "key", PricesFolder: "x", PricesPersonalUse: "yahoo"},
-			"edgar-companies edgar-current prices-tiingo", "",
+			"edgar-companies edgar-current prices-tiingo prices-csv", "",
 		},
 		{
 			"a folder before what is only for personal use",
 			config.Settings{World: "live", SECUserAgent: agent, PricesFolder: "x", PricesPersonalUse: "yahoo"},
-			"edgar-companies edgar-current prices-csv", "",
+			"edgar-companies edgar-current prices-csv prices-yahoo", "",
 		},
 		{"the operator's word", config.Settings{World: "live", SECUserAgent: agent, PricesPersonalUse: "nasdaq"}, "edgar-companies edgar-current prices-nasdaq", ""},
 	} {

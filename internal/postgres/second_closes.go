@@ -1,0 +1,75 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tidemark/equity"
+	"tidemark/picks"
+	"tidemark/series"
+	"tidemark/workers/task"
+)
+
+// SecondClose is what an answer of a second publisher says of the close of a share's day.
+type SecondClose struct {
+	// Fetch is the answer's row in the ledger. Its ID and FetchedAt are read.
+	Fetch series.Fetch
+	Bar   equity.Bar
+}
+
+const addSecondCloseSQL = `
+	insert into second_closes (date, cik, source, edition, known_at, close, fetch_id)
+	select @date, @cik, @source, coalesce(last.edition + 1, 0), @known_at, @close::text::numeric, @fetch_id
+	from (select) one
+	left join lateral (
+		select edition, close from second_closes
+		where date = @date and cik = @cik and source = @source
+		order by edition desc
+		limit 1
+	) last on true
+	where last.close is null or last.close::text <> @close::text
+	on conflict do nothing` // primary key
+
+// AddSecondCloses stores what a second publisher says of closes, each where it is not known like that, and returns how many were added.
+// All or nothing is stored, and only while the attempt that f names is the current one.
+func (db *DB) AddSecondCloses(ctx context.Context, f task.Fence, closes []SecondClose) (added int64, err error) {
+	if len(closes) == 0 {
+		return 0, nil
+	}
+	var b pgx.Batch
+	for _, c := range closes {
+		b.Queue(addSecondCloseSQL, pgx.NamedArgs{
+			"date": c.Bar.Date, "cik": int64(c.Bar.CIK), "source": c.Bar.Source, "known_at": c.Fetch.FetchedAt, "close": string(c.Bar.Close),
+			"fetch_id": c.Fetch.ID,
+		})
+	}
+	if added, err = db.publish(ctx, f, &b); err != nil {
+		return 0, fmt.Errorf("store second closes: %w", err)
+	}
+	return added, nil
+}
+
+const secondClosesSQL = `
+	select distinct on (cik) cik, source, close::text
+	from second_closes
+	where date = @date and known_at <= @as_of
+	order by cik, known_at desc, source, edition desc` // primary key
+
+// SecondCloses returns what a second publisher says of a day's closes, as it was known at an instant. Of several the one that was asked
+// last speaks.
+func (db *DB) SecondCloses(ctx context.Context, day, asOf time.Time) (map[equity.CIK]picks.SecondClose, error) {
+	rows, err := db.pool.Query(ctx, secondClosesSQL, pgx.NamedArgs{"date": day, "as_of": asOf})
+	if err != nil {
+		return nil, fmt.Errorf("read second closes: %w", err)
+	}
+	all := map[equity.CIK]picks.SecondClose{}
+	var cik equity.CIK
+	var c picks.SecondClose
+	if _, err := pgx.ForEachRow(rows, []any{&cik, &c.Source, &c.Close}, func() error { all[cik] = c; return nil }); err != nil {
+		return nil, fmt.Errorf("read second closes: %w", err)
+	}
+	return all, nil
+}
