@@ -21,7 +21,7 @@ run: ## Start everything on made-up data and say where to look
 
 .PHONY: test
 test: ## Check everything, as CI does
-	@tools/check.sh deps modules vet format lint race contracts e2e-payments conformance fuzz
+	@tools/check.sh deps modules vet format lint race contracts e2e-payments conformance browser fuzz
 
 .PHONY: deps
 deps: ## Make sure that PostgreSQL and Redis are on this machine
@@ -63,6 +63,10 @@ e2e-payments: $(GETH) ## Pay by request with the clients that the x402 project p
 .PHONY: conformance
 conformance: ## Hold the running program to the suites that others publish for its contracts (with npm)
 	@tools/conformance.sh
+
+.PHONY: browser
+browser: ## Drive the pages in Chromium, and keep pictures of them in build/screenshots (with npm)
+	@tools/browser.sh
 
 .PHONY: bench
 bench: ## Measure against what others make of the same work, side by side

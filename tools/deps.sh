@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Makes sure that the programs of a PostgreSQL server and of a redis-server are on this machine. What is there is left as it is.
-# On Debian and its kin, what is missing is installed by root, and unpacked below .cache/debian by anyone else; no service is started.
+# With the argument chromium, of a browser instead, with letters for the languages of the pages. On Debian and its kin, what is missing is installed by root, and unpacked below .cache/debian by anyone else; no service is started.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cache=$PWD/.cache/debian
 oldest=14
+what=${1:-servers}
 
 # major prints the major version of the PostgreSQL in a folder, and nothing if there is none that runs.
 major() {
@@ -38,7 +39,24 @@ redis_program() {
 	done
 }
 
+# chromium_program prints the path of a Chromium that runs.
+chromium_program() {
+	local program
+	for program in "$cache/bin/chromium" "$(command -v chromium || true)" "$(command -v chromium-browser || true)" \
+		"$(command -v google-chrome || true)" '/Applications/Chromium.app/Contents/MacOS/Chromium' \
+		'/Applications/Google Chrome.app/Contents/MacOS/Google Chrome'; do
+		if [ -x "$program" ] && "$program" --version >/dev/null 2>&1; then
+			echo "$program"
+			return
+		fi
+	done
+}
+
 missing() {
+	if [ "$what" = chromium ]; then
+		[ -n "$(chromium_program)" ] || printf '%s\n' chromium fonts-dejavu-core fonts-lohit-deva
+		return
+	fi
 	[ -n "$(postgres_folder)" ] || echo postgresql
 	[ -n "$(redis_program)" ] || echo redis-server
 }
@@ -99,13 +117,18 @@ wrap() {
 	local libraries program name
 	libraries=$(cd "$cache/root" && find . -name '*.so.*' -printf '%h\n' | sort -u | sed 's|^\.|$here/root|' | paste -sd:)
 	mkdir -p "$cache/bin"
-	for program in "$cache"/root/usr/lib/postgresql/*/bin/* "$cache"/root/usr/bin/redis-*; do
+	for program in "$cache"/root/usr/lib/postgresql/*/bin/* "$cache"/root/usr/bin/redis-* "$cache"/root/usr/lib/chromium/chromium; do
 		[ -x "$program" ] || continue
 		name=$(basename "$program")
 		cat >"$cache/bin/$name" <<-END
 			#!/bin/sh
 			here=\$(dirname "\$(dirname "\$(readlink -f "\$0")")")
 			export LD_LIBRARY_PATH="$libraries"
+			if [ -e "\$here/root/etc/fonts/fonts.conf" ]; then
+				export FONTCONFIG_SYSROOT="\$here/root"
+			elif [ -d "\$here/root/usr/share/fonts" ]; then
+				export XDG_DATA_HOME="\$here/root/usr/share"
+			fi
 			exec "\$here/${program#"$cache/"}" "\$@"
 		END
 		chmod 755 "$cache/bin/$name"
@@ -129,6 +152,7 @@ fetch_as_user() {
 mapfile -t wanted < <(missing)
 if [ ${#wanted[@]} -gt 0 ]; then
 	if ! command -v apt-get >/dev/null || ! command -v dpkg >/dev/null; then
+		[ "$what" = servers ] || exit 1
 		cat >&2 <<-END
 			Missing: ${wanted[*]}. The tests need the programs of PostgreSQL $oldest or newer (postgres, initdb) and redis-server, in PATH:
 			  macOS   brew install postgresql@17 redis
@@ -150,6 +174,10 @@ if [ ${#wanted[@]} -gt 0 ]; then
 		echo "Still missing, although the packages are here: ${wanted[*]}" >&2
 		exit 1
 	fi
+fi
+if [ "$what" = chromium ]; then
+	echo "chromium at $(chromium_program)"
+	exit
 fi
 folder=$(postgres_folder)
 program=$(redis_program)

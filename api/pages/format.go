@@ -163,5 +163,6 @@ func markdown(text string) template.HTML {
 	if err := md.Convert([]byte(text), &out); err != nil {
 		panic(fmt.Errorf("render Markdown: %w", err)) // memory does not fail
 	}
-	return template.HTML(out.String())
+	// Long lines scroll within their box, which the keyboard must reach. What is text was escaped, so this is only the element.
+	return template.HTML(strings.ReplaceAll(out.String(), "<pre>", `<pre tabindex="0">`))
 }

@@ -47,24 +47,13 @@ func (p *Pages) home(_ context.Context, r request) (*view.Document, error) {
 		}
 	}
 	for _, s := range r.signals.Signals {
-		points := s.History.Points(beginning(defaultRange(s.Definition.Frequency), s.History.Last()))
-		x, y := make([]float64, len(points)), make([]float64, len(points))
-		for i, q := range points {
-			x[i], y[i] = float64(q.ObservedAt.Unix()), q.Value
-		}
-		var course []float64
-		for _, i := range plot.Reduce(x, y, sparkStretches) {
-			course = append(course, y[i])
-		}
-		body.Signals = append(body.Signals, signalCard{s, template.HTML(plot.Spark(course))})
+		body.Signals = append(body.Signals, signalCard{s, template.HTML(plot.Spark(courseOf(s)))})
 	}
 	l := p.layout(r.site, "/")
 	l.Title = view.Product
 	l.Description = "Market signals from free public sources, each with its interval, its baseline and the data it rests on."
 	l.JSON = "/api/signals"
+	l.Image = p.o.PublicURL + cardName
 	l.Body = body
 	return p.document("home", l, time.Time{}), nil
 }
-
-// sparkStretches is how many stretches of time a sparkline tells apart.
-const sparkStretches = 40

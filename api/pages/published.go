@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/url"
+	"strings"
 	"time"
 
 	"tidemark/api/view"
@@ -148,13 +149,17 @@ func (p *Pages) research(_ context.Context, r request) (*view.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc, err := r.published.Research(r.rest, lang)
+	ticker, isCard := strings.CutSuffix(r.rest, cardName)
+	doc, err := r.published.Research(ticker, lang)
 	research, _, err := data[view.Research](doc, err)
 	if err != nil {
 		return nil, err
 	}
 	if research == nil {
 		return nil, &view.Refusal{Code: view.CodeUnknownTicker, Detail: "Nothing was written about a company with this ticker."}
+	}
+	if isCard {
+		return p.researchCard(*research)
 	}
 	body := researchBody{local: local{lang}, Research: *research, Text: markdown(research.FullResearch)}
 	if r.record != nil {
@@ -166,6 +171,7 @@ func (p *Pages) research(_ context.Context, r request) (*view.Document, error) {
 	l := p.layoutIn(lang, r.site, r.path)
 	l.Title = research.Name + " (" + research.Ticker + ")" + suffix
 	l.Description = firstSentence(research.SummaryWhy)
+	l.Image = p.o.PublicURL + r.path + cardName
 	l.Body = body
 	p.inLanguages(&l, r)
 	return p.document("research", l, research.UpdatedAt), nil

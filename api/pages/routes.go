@@ -46,7 +46,7 @@ type page func(ctx context.Context, r request) (*view.Document, error)
 // table lists the pages that are there: by their whole paths, and by prefixes that end in a slash.
 func (p *Pages) table() (whole, below map[string]page) {
 	whole = map[string]page{
-		"/": p.home, "/docs": p.docs, "/status": p.status, "/terms": p.terms, "/changelog": p.changelog, "/changelog.json": p.changelogJSON,
+		"/": p.home, cardName: p.homeCard, "/docs": p.docs, "/status": p.status, "/terms": p.terms, "/changelog": p.changelog, "/changelog.json": p.changelogJSON,
 	}
 	below = map[string]page{"/signals/": p.signalPage, "/problems/": p.problem}
 	if p.o.Publications != nil {

@@ -16,12 +16,17 @@ func (p *Pages) signalPage(ctx context.Context, r request) (*view.Document, erro
 		return nil, nil
 	}
 	id, isBrief := strings.CutSuffix(r.rest, "/brief")
+	id, isCard := strings.CutSuffix(id, cardName)
 	s := r.signals.Signal(id)
 	switch {
 	case s == nil:
 		return nil, nil
+	case isBrief && isCard:
+		return nil, nil
 	case isBrief:
 		return p.brief(r, s), nil
+	case isCard:
+		return signalCardImage(s)
 	}
 	return p.signal(ctx, r, s)
 }
@@ -80,6 +85,7 @@ func (p *Pages) signal(ctx context.Context, r request, s *view.Signal) (*view.Do
 	l.JSON = "/api/signals/" + s.Definition.ID
 	l.JSONLD = embedJSON(s.Snapshot.JSONLD)
 	l.Disclaimer = s.Snapshot.Disclaimer
+	l.Image = p.o.PublicURL + r.path + cardName
 	l.Scripts = []string{p.staticAddress("plot.js")}
 	l.Body = body
 	var modified time.Time

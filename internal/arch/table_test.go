@@ -68,6 +68,7 @@ var table = []row{
 		"ingest, workers, scheduler, chain/base, asynq",
 	},
 	{"api/pages/plot", nothing, "net/http, database drivers, os/exec, other modules"},
+	{"api/pages/card", nothing, "net/http, database drivers, os/exec"},
 	{"api/openapi", "api/view, accounts", "ingest, workers, scheduler, chain/base, asynq"},
 	{"api/discovery", "api/view, api/openapi, signals, accounts", "ingest, workers, scheduler, chain/base, asynq"},
 	// What makes and holds the description; the program has what they made.
@@ -75,7 +76,7 @@ var table = []row{
 	{"api/openapi/contract", "api/openapi", nothing},
 	{
 		"api/mcp, api/pages",
-		"api/view, api/pages/plot, signals, picks, chain, accounts, accounts/stripe, internal/telemetry",
+		"api/view, api/pages/card, api/pages/plot, signals, picks, chain, accounts, accounts/stripe, internal/telemetry",
 		"ingest, workers, scheduler, chain/base, asynq",
 	},
 	{

@@ -21,7 +21,6 @@ class Plot {
     if (!this.panels.length) return;
     this.at = -1;
     figure.tabIndex = 0;
-    figure.setAttribute("role", "group");
     figure.setAttribute("aria-label", "History. The arrow keys go from point to point.");
     figure.addEventListener("pointermove", (e) => this.point(e));
     figure.addEventListener("pointerdown", (e) => this.point(e));

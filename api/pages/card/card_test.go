@@ -1,0 +1,62 @@
+package card
+
+import (
+	"bytes"
+	"image"
+	"image/png"
+	"math"
+	"strings"
+	"testing"
+)
+
+func drawn(t *testing.T, c Card) image.Image {
+	t.Helper()
+	body, err := c.PNG()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(body) > 300_000 {
+		t.Errorf("the card has %d bytes", len(body))
+	}
+	img, err := png.Decode(bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := img.Bounds(); got != image.Rect(0, 0, 1200, 630) {
+		t.Errorf("the card is %v", got)
+	}
+	return img
+}
+
+// differ counts the pixels of a part that are not the same in two pictures.
+func differ(a, b image.Image, part image.Rectangle) int {
+	n := 0
+	for y := part.Min.Y; y < part.Max.Y; y++ {
+		for x := part.Min.X; x < part.Max.X; x++ {
+			if a.At(x, y) != b.At(x, y) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func TestCard(t *testing.T) {
+	t.Parallel()
+	empty := drawn(t, Card{})
+	full := drawn(t, Card{Kicker: "energy", Title: "3:2:1 crack spread", Value: "−16.21", Unit: "USD/bbl", Foot: "observed 2026-11-16", Course: []float64{1, 3, math.NaN(), 2, 5}})
+	for name, part := range map[string]image.Rectangle{
+		"title": image.Rect(80, 200, 700, 265), "value": image.Rect(80, 290, 400, 370), "course": image.Rect(0, 410, 1200, 540), "foot": image.Rect(80, 550, 600, 600),
+	} {
+		if n := differ(empty, full, part); n < 100 {
+			t.Errorf("%s: %d pixels are drawn", name, n)
+		}
+	}
+	long := drawn(t, Card{Title: strings.Repeat("a very long name ", 20)})
+	if n := differ(empty, long, image.Rect(1121, 190, 1200, 270)); n > 0 {
+		t.Errorf("a long title runs %d pixels into the margin", n)
+	}
+	for _, course := range [][]float64{{1}, {2, 2, 2}, {math.NaN(), math.NaN()}} {
+		drawn(t, Card{Course: course})
+	}
+}

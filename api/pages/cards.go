@@ -1,0 +1,92 @@
+package pages
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"tidemark/api/pages/card"
+	"tidemark/api/pages/plot"
+	"tidemark/api/view"
+	"tidemark/picks"
+)
+
+// The pictures that stand for pages where their addresses are shared: /card.png, and card.png below a signal or a company.
+
+// typePNG is their media type.
+const typePNG = "image/png"
+
+// cardName ends the address of a picture.
+const cardName = "/card.png"
+
+func cardDocument(c card.Card) (*view.Document, error) {
+	body, err := c.PNG()
+	if err != nil {
+		return nil, err
+	}
+	return view.NewDocument(typePNG, view.CachePublic, body, time.Time{}), nil
+}
+
+// homeCard is the picture of the whole.
+func (p *Pages) homeCard(_ context.Context, r request) (*view.Document, error) {
+	if r.signals == nil {
+		return nil, nil
+	}
+	c := card.Card{
+		Kicker: "From free public sources", Title: "Market signals you can check", Value: fmt.Sprint(len(r.signals.Signals)), Unit: "signals",
+	}
+	if r.record != nil && r.record.Length() > 0 {
+		c.Unit += fmt.Sprintf(", and %d picks in a chain", r.record.Length())
+		c.Foot = "Recompute it in your browser"
+	}
+	return cardDocument(c)
+}
+
+// signalCardImage is the picture of a signal.
+func signalCardImage(s *view.Signal) (*view.Document, error) {
+	c := card.Card{Kicker: s.Snapshot.Domain, Title: s.Snapshot.Name, Value: number(s.Snapshot.Value), Unit: s.Snapshot.Unit, Course: courseOf(s)}
+	var foot []string
+	if s.Snapshot.ObservedAt != nil {
+		foot = append(foot, "observed "+instant(*s.Snapshot.ObservedAt))
+	}
+	if s.Snapshot.ZScore != nil {
+		foot = append(foot, "z "+signed(s.Snapshot.ZScore))
+	}
+	if s.Snapshot.Synthetic {
+		foot = append(foot, "synthetic data")
+	}
+	c.Foot = strings.Join(foot, "   ")
+	return cardDocument(c)
+}
+
+// researchCard is the picture of a company.
+func (p *Pages) researchCard(r view.Research) (*view.Document, error) {
+	l := local{picks.English}
+	c := card.Card{Kicker: l.Sector(r.Sector) + ", " + l.Country(r.Country), Title: r.Name, Value: r.Ticker}
+	if r.Pick != nil {
+		c.Unit = l.Pct(r.Pick.ReturnPct) + " since " + r.Pick.Date
+		c.Foot = "Picked on " + r.Pick.Date + " at " + r.Pick.Price
+	}
+	if p.o.World == view.WorldSandbox {
+		c.Foot += "   synthetic data"
+	}
+	return cardDocument(c)
+}
+
+// courseStretches is how many stretches of time a small line tells apart.
+const courseStretches = 40
+
+// courseOf is the course of a signal over its default range, reduced to what a small line shows.
+func courseOf(s *view.Signal) []float64 {
+	points := s.History.Points(beginning(defaultRange(s.Definition.Frequency), s.History.Last()))
+	x, y := make([]float64, len(points)), make([]float64, len(points))
+	for i, q := range points {
+		x[i], y[i] = float64(q.ObservedAt.Unix()), q.Value
+	}
+	var course []float64
+	for _, i := range plot.Reduce(x, y, courseStretches) {
+		course = append(course, y[i])
+	}
+	return course
+}

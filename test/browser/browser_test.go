@@ -1,0 +1,122 @@
+// Package browser drives the pages of the running program in a real browser, as visitors do. `make browser` sees to the browser and to the
+// packages and runs this; go test alone skips it. The steps are in npm/pages.test.mjs.
+package browser
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"tidemark/test/program"
+)
+
+var (
+	npmFlag     = flag.String("npm", "", "the folder with the packages, installed, and the steps")
+	browserFlag = flag.String("browser", "", "Chromium")
+	shotsFlag   = flag.String("screenshots", "", "the folder that gets pictures of the pages")
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if *npmFlag == "" {
+		os.Exit(m.Run())
+	}
+	remove := program.Build()
+	status := m.Run()
+	remove()
+	os.Exit(status)
+}
+
+func TestPages(t *testing.T) {
+	if *npmFlag == "" {
+		t.Skip("make browser runs this, with a browser and packages of npm")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 12*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "node", "--test", "--test-reporter=spec", "pages.test.mjs")
+	cmd.Dir = *npmFlag
+	cmd.Env = append(os.Environ(), "TIDEMARK_URL="+start(t), "CHROMIUM="+*browserFlag, "SCREENSHOTS="+*shotsFlag, "NO_COLOR=1")
+	said, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = cmd.Stdout
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for lines := bufio.NewScanner(said); lines.Scan(); {
+		t.Log(lines.Text())
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("the steps: %v", err)
+	}
+}
+
+// days is how far back the sandbox begins: enough for a portfolio with a course, and for digests.
+const days = "30"
+
+// start runs the program, waits until it has lived through its days, and returns its address.
+func start(t *testing.T) string {
+	t.Helper()
+	dir := program.Folder(t)
+	p := program.Start(t, program.Options{Dir: dir, Env: []string{
+		"ADDR=127.0.0.1:0", "STATE_DIR=" + filepath.Join(dir, "state"), "DATABASE_URL=", "REDIS_URL=", "HOME=" + dir, "LOG_LEVEL=error",
+		"RATE_LIMIT=off", "REGISTER_LIMIT=off",
+	}}, "up", "--world=sandbox", "--sandbox-days="+days)
+	var address string
+	listens := regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
+	program.Until(t, time.Minute, "the sandbox says where it listens", func() (bool, string) {
+		select {
+		case <-p.Done:
+			t.Fatalf("it has ended:\n%s", p.Output())
+		default:
+		}
+		address = listens.FindString(p.Output())
+		return address != "" && strings.Contains(p.Output(), "Ctrl-C"), "it wrote nothing of the kind"
+	})
+	program.Until(t, 5*time.Minute, "there are signals, picks, a portfolio, events, and an attestation of all picks", func() (bool, string) {
+		var signals struct{ Count int }
+		var record struct {
+			Length      int `json:"chain_length"`
+			Attestation struct {
+				Latest *struct{ Seq int }
+			}
+		}
+		err := errors.Join(get(t.Context(), address+"/readyz", nil), get(t.Context(), address+"/api/signals", &signals),
+			get(t.Context(), address+"/api/v1/verify/picks", &record))
+		attested := record.Attestation.Latest != nil && record.Attestation.Latest.Seq == record.Length
+		return err == nil && signals.Count == 6 && record.Length >= 19 && attested, fmt.Sprint(err, signals, record)
+	})
+	return address
+}
+
+// get reads what is at an address into a value, which may be nil.
+func get(ctx context.Context, address string, into any) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("GET %s: %s", address, resp.Status)
+	}
+	if into == nil {
+		return nil
+	}
+	return json.NewDecoder(resp.Body).Decode(into)
+}

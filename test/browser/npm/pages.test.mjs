@@ -1,0 +1,189 @@
+// Drives the pages as visitors do, in a real browser.
+import { test } from "node:test";
+import assert from "node:assert/strict";
+import { chain, everyPage, json, nameOf, research, shoot, signals, text, violations, visit } from "./stand.mjs";
+
+test("home says what there is, is light and does not shift", async () => {
+  await visit("/", {}, async (page) => {
+    assert.equal(await page.locator(".signal").count(), signals.length);
+    assert.equal(await page.locator(".signal svg.spark").count(), signals.length);
+    assert.match(await text(page, "main"), new RegExp(chain.picks.at(-1).ticker));
+    assert.match(await text(page, "main"), /the chain recomputes/);
+    await page.mouse.wheel(0, 4000);
+    const { bytes, shift } = await page.evaluate(async () => {
+      const entries = [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")];
+      const shift = await new Promise((resolve) => {
+        let sum = 0;
+        new PerformanceObserver((list) => { for (const e of list.getEntries()) sum += e.value; }).observe({ type: "layout-shift", buffered: true });
+        requestAnimationFrame(() => requestAnimationFrame(() => resolve(sum)));
+      });
+      return { bytes: entries.filter((e) => e.initiatorType !== "img").reduce((n, e) => n + e.decodedBodySize, 0), shift };
+    });
+    assert.ok(bytes < 100_000, `home weighs ${bytes} bytes before compression`);
+    assert.ok(shift < 0.01, `home shifts by ${shift}`);
+  });
+});
+
+for (const id of signals) {
+  test(`${id} shows the point under the pointer, and goes from range to range`, async () => {
+    const { value, observed_at: at } = await json(`/api/signals/${id}`);
+    await visit(`/signals/${id}`, {}, async (page) => {
+      assert.equal(Number(await page.locator(".value data").getAttribute("value")), value);
+      const plot = page.locator("#plot-value");
+      const box = await plot.boundingBox();
+      await page.mouse.move(box.x + box.width - 1, box.y + 80);
+      await page.locator("#readout b").waitFor();
+      const readout = await text(page, "#readout");
+      assert.ok(readout.startsWith(at.slice(0, 10)), `${readout}, want the newest point, ${at}`);
+      assert.equal(await plot.locator(".cursor").count(), 1);
+      await page.mouse.move(box.x + 1, box.y + 80);
+      await page.waitForFunction((now) => document.getElementById("readout").textContent !== now, readout);
+      await page.mouse.move(0, 0);
+      await page.waitForFunction(() => document.getElementById("readout").textContent === "");
+      // With the keyboard alone.
+      await page.locator("#plot-history").focus();
+      await page.keyboard.press("ArrowLeft");
+      await page.locator("#readout b").waitFor();
+      assert.ok((await text(page, "#readout")).startsWith(at.slice(0, 10)));
+
+      const before = await plot.getAttribute("data-from");
+      await page.getByRole("link", { name: "all", exact: true }).click();
+      await page.waitForURL(/range=all/);
+      assert.ok(Number(await plot.getAttribute("data-from")) < Number(before), "everything begins earlier than the first range");
+    });
+  });
+}
+
+test("a signal is shown as it was known on a day, without a script", async () => {
+  const id = signals.includes("crack-spread-321") ? "crack-spread-321" : signals[0];
+  const newest = await json(`/api/signals/${id}`);
+  const day = new Date(Date.parse(newest.as_of) - 5 * 86_400_000).toISOString().slice(0, 10);
+  const then = await json(`/api/signals/${id}?as_of=${day}`);
+  await visit(`/signals/${id}`, { javaScriptEnabled: false }, async (page) => {
+    await page.getByLabel("As known on").fill(day);
+    await page.getByRole("button", { name: "Show" }).click();
+    await page.waitForURL(new RegExp(`as_of=${day}`));
+    assert.equal(Number(await page.locator(".value data").getAttribute("value")), then.value);
+    assert.match(await text(page, "[role=status]"), new RegExp(day));
+    assert.equal(await page.locator("#plot-value").count(), 1);
+    await page.getByRole("link", { name: "Back to what is known now" }).click();
+    assert.equal(Number(await page.locator(".value data").getAttribute("value")), newest.value);
+  });
+});
+
+test("research is there in four languages", async () => {
+  await visit(research, {}, async (page) => {
+    for (const [name, lang, word] of [["Español", "es", /Precio/], ["Português", "pt", /Preço/], ["हिन्दी", "hi", /भाव/], ["English", "en", /Price/]]) {
+      await page.getByRole("navigation").getByRole("link", { name, exact: true }).click();
+      await page.waitForFunction((l) => document.documentElement.lang === l, lang);
+      assert.match(await text(page, "main"), word);
+    }
+    await page.goto(`${research}?lang=hi`);
+    const font = await page.evaluate(() => {
+      // Letters that no font has are drawn as boxes of one width.
+      const c = document.createElement("canvas").getContext("2d");
+      c.font = getComputedStyle(document.body).font;
+      return new Set([..."कखगज"].map((l) => c.measureText(l).width)).size;
+    });
+    assert.ok(font > 1, "there are letters for Hindi");
+  });
+});
+
+test("the browser verifies a chain that is valid, and asks a node", async () => {
+  await visit("/verify", {}, async (page) => {
+    await page.getByText("valid: recomputed here").waitFor();
+    assert.equal(await page.locator("#checks [data-state=ok]").count(), 5);
+    assert.equal(await page.locator("#links tr").count(), Math.min(chain.picks.length, 400));
+    assert.equal(await text(page, "#checkpoint"), `${chain.chain_length}:${chain.head_hash}`);
+    assert.equal(await page.locator("#attested li").count(), 0, "nothing is said of the attestation before it was asked for");
+
+    if (chain.attestation.latest?.uid) {
+      await page.getByRole("button", { name: "Ask the node" }).click();
+      await page.getByText("recorded no later than").waitFor();
+      assert.equal(await page.locator("#attested [data-state=ok]").count(), 6);
+    }
+    await page.getByLabel("Compare one that you kept").fill(`1:${chain.picks[0].hash}`);
+    await page.getByRole("button", { name: "Compare" }).click();
+    assert.equal(await page.locator("#compared [data-state=ok]").count(), 1);
+  });
+});
+
+test("the browser sees what the visitor tampers with", async () => {
+  await visit("/verify?seq=2", {}, async (page) => {
+    await page.getByText("valid: recomputed here").waitFor();
+    await page.getByLabel("New value").fill("1.00");
+    await page.getByRole("button", { name: "Tamper" }).click();
+    await page.locator("#verdict", { hasText: "broken" }).waitFor();
+    assert.match(await text(page, "#checks"), /Pick 2: its hash does not match/);
+    assert.match(await text(page, "#link-2"), /does not match/);
+    assert.equal(await text(page, "#checkpoint"), "the chain is broken");
+    await page.getByRole("button", { name: "Restore" }).click();
+    await page.getByText("valid: recomputed here").waitFor();
+  });
+});
+
+test("a server that lies is found out, and a node that is away proves nothing", async () => {
+  // The server answers with a chain whose first price was changed, and says that it is valid.
+  const lies = async (route) => {
+    const answer = await route.fetch();
+    const body = await answer.json();
+    body.picks[0].price = "1.23";
+    await route.fulfill({ response: answer, json: body });
+  };
+  await visit("/verify", {}, async (page, complaints) => {
+    await page.getByText("valid: recomputed here").waitFor();
+    await page.route("**/api/v1/verify/picks", lies);
+    await page.reload();
+    await page.locator("#verdict", { hasText: "broken" }).waitFor();
+    assert.match(await text(page, "#checks"), /Pick 1: its hash does not match/);
+
+    await page.getByLabel("Node (JSON-RPC)").fill("http://127.0.0.1:9");
+    await page.getByRole("button", { name: "Ask the node" }).click();
+    await page.locator("#attested li").first().waitFor();
+    assert.equal(await page.locator("#attested [data-state=ok]").count(), 0);
+    complaints.splice(0); // the browser says that the node is away
+  });
+});
+
+test("the severity of events is a filter", async () => {
+  await visit("/events", {}, async (page) => {
+    await page.getByRole("link", { name: "notable", exact: true }).click();
+    await page.waitForURL(/min_severity=3/);
+    const seen = await page.locator(".feed .state").allInnerTexts();
+    assert.ok(seen.every((s) => ["notable", "high", "critical"].includes(s)), seen.join());
+  });
+});
+
+test("the first stop of the keyboard skips to the content", async () => {
+  await visit("/", {}, async (page) => {
+    await page.keyboard.press("Tab");
+    assert.equal(await page.evaluate(() => document.activeElement.className), "skip");
+    await page.keyboard.press("Enter");
+    assert.equal(new URL(page.url()).hash, "#main");
+  });
+});
+
+test("every page is accessible in both colour schemes, fits a small telephone, and has its picture taken", async () => {
+  const faults = [];
+  for (const path of everyPage) {
+    await visit(path, {}, async (page) => {
+      if (path === "/verify") await page.getByText("valid: recomputed here").waitFor();
+      const look = async (width, colorScheme) => {
+        await page.emulateMedia({ colorScheme });
+        await page.setViewportSize({ width, height: 900 });
+        await shoot(page, `${nameOf(path)}-${width}${colorScheme === "dark" ? "-dark" : ""}`);
+      };
+      await look(1280, "light");
+      await look(390, "light");
+      await page.evaluate(() => { for (const d of document.querySelectorAll("details")) d.open = true; });
+      await page.setViewportSize({ width: 360, height: 740 });
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+      if (wide > 360) faults.push(`${path} is ${wide} pixels wide on a telephone of 360`);
+      faults.push(...(await violations(page)).map((v) => `${path}: ${v}`));
+      await page.emulateMedia({ colorScheme: "dark" });
+      faults.push(...(await violations(page)).map((v) => `${path}, dark: ${v}`));
+      await look(1280, "dark");
+    });
+  }
+  assert.deepEqual(faults, []);
+});

@@ -1,0 +1,76 @@
+// What the tests of the pages share: one browser, and how a page is opened and looked at.
+import { after, before } from "node:test";
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { chromium } from "playwright-core";
+
+export const base = process.env.TIDEMARK_URL;
+const shots = process.env.SCREENSHOTS;
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+let browser;
+before(async () => {
+  mkdirSync(shots, { recursive: true });
+  browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM,
+  });
+});
+after(() => browser?.close());
+
+// visit opens a page in a context of its own and hands it over. Whatever the browser complains of, a refused policy too, fails the test.
+export async function visit(path, options, look) {
+  const context = await browser.newContext({ baseURL: base, viewport: { width: 1280, height: 900 }, ...options });
+  try {
+    const page = await context.newPage();
+    page.setDefaultTimeout(15_000);
+    const complaints = [];
+    page.on("console", (m) => { if (m.type() === "error") complaints.push(m.text()); });
+    page.on("pageerror", (e) => complaints.push(String(e)));
+    const answer = await page.goto(path, { waitUntil: "load" });
+    assert.equal(answer.status(), 200, path);
+    await look(page, complaints);
+    assert.deepEqual(complaints, [], `${path}: what the browser complains of`);
+  } finally {
+    await context.close();
+  }
+}
+
+// violations are what the rules of axe find on a page, in short. The rules run in a world of their own, where the page's policy has no say.
+export async function violations(page) {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => globalThis.axe.run(document, {
+    runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+  }));
+  return violations.flatMap((v) => v.nodes.map((n) => `${v.id}: ${n.target.join(" ")} (${n.failureSummary.split("\n").slice(1, 2).join("").trim()})`));
+}
+
+// shoot keeps a picture of a whole page.
+export const shoot = (page, name) => page.screenshot({ path: `${shots}/${name}.png`, fullPage: true });
+
+// text is what an element says.
+export const text = (page, selector) => page.locator(selector).innerText();
+
+export async function json(path) {
+  const answer = await fetch(base + path);
+  assert.equal(answer.status, 200, path);
+  return answer.json();
+}
+
+export const signals = (await json("/api/signals")).signals.map((s) => s.id);
+export const chain = await json("/api/v1/verify/picks");
+const newest = chain.picks.at(-1).ticker;
+
+const yesterday = new Date(Date.parse((await json(`/api/signals/${signals[0]}`)).as_of) - 86_400_000).toISOString().slice(0, 10);
+
+// everyPage are the addresses of all kinds of pages.
+export const everyPage = [
+  "/", ...signals.slice(0, 3).map((id) => `/signals/${id}`), `/signals/${signals[0]}/brief`, `/signals/${signals[0]}?range=all&as_of=${yesterday}`,
+  "/picks", "/picks?lang=pt", `/research/${newest}`, `/research/${newest}?lang=hi`, "/portfolio", "/events", "/events?min_severity=3&lang=es",
+  "/economic-events", "/economic-events?lang=hi", "/digest", "/verify", "/docs", "/status", "/changelog", "/terms",
+  "/problems/insufficient-balance",
+];
+export const research = `/research/${newest}`;
+
+// nameOf is a file name for an address.
+export const nameOf = (path) => path.replace(/[^a-z0-9]+/gi, "-").replace(/^-|-$/g, "") || "home";
