@@ -38,6 +38,7 @@ const agentMethods = "POST, OPTIONS"
 // agents registers the door for agents and what describes it.
 func (s *Server) agents(mux *http.ServeMux) {
 	o := s.o.Agents
+	s.routes = append(s.routes, route{http.MethodPost, "/api/mcp"})
 	mux.HandleFunc("/api/mcp", func(w http.ResponseWriter, r *http.Request) {
 		defer s.recover(w, r)
 		s.agent(w, r)

@@ -233,6 +233,9 @@ func (b *builder) answer(e endpoint, a answer) (responseOrRef, error) {
 	if a.status > http.StatusCreated {
 		name += "-" + strconv.Itoa(a.status)
 	}
+	if a.example != "" {
+		name = a.example
+	}
 	if len(a.body) > 0 {
 		schema, err := b.shape(a.body...)
 		if err != nil {
@@ -243,6 +246,9 @@ func (b *builder) answer(e endpoint, a answer) (responseOrRef, error) {
 			return r, err
 		}
 		r.Content.put(view.TypeJSON, mediaType{Schema: schema, Examples: shown})
+	}
+	if a.events {
+		r.Content.put("text/event-stream", mediaType{Schema: plainText(), Example: "event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n"})
 	}
 	forms := ordered[string]{}
 	if a.table {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"os"
+	"sync"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -14,15 +15,16 @@ import (
 
 var update = flag.Bool("update", false, "write the documents that the program has anew, for review")
 
-const root = "../../.."
+// made are the documents, made once.
+var made = sync.OnceValues(func() (generate.Documents, error) { return generate.Build("../../..") })
 
 func TestTheDocumentsOfTheProgramAreThoseOfItsTypes(t *testing.T) {
 	t.Parallel()
-	made, err := generate.Build(root)
+	docs, err := made()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string][]byte{"../service.json": made.Service, "../signals.json": made.Signals} {
+	for path, want := range map[string][]byte{"../service.json": docs.Service, "../signals.json": docs.Signals} {
 		if *update {
 			if err := os.WriteFile(path, want, 0o644); err != nil {
 				t.Fatal(err)
@@ -43,11 +45,11 @@ func TestTheDocumentsOfTheProgramAreThoseOfItsTypes(t *testing.T) {
 // The library validates the whole document against OpenAPI 3.1, and every example against its schema.
 func TestTheDocumentsAreValid(t *testing.T) {
 	t.Parallel()
-	made, err := generate.Build(root)
+	docs, err := made()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string][]byte{"service": made.Service, "signals": made.Signals} {
+	for name, text := range map[string][]byte{"service": docs.Service, "signals": docs.Signals} {
 		loader := openapi3.NewLoader()
 		doc, err := loader.LoadFromData(text)
 		if err != nil {

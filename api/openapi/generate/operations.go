@@ -53,8 +53,12 @@ type answer struct {
 	body []shape
 	// table tells that the rows can also be had as CSV and as a line of JSON each. markdown is a body of text.
 	table, markdown bool
+	// events tells that the same may come as a stream of events.
+	events bool
 	// headers are names of header fields.
 	headers []string
+	// example is the name of the recorded answer; empty: that of the endpoint, with the status where it is not the usual one.
+	example string
 }
 
 // shape is a type with the name of its schema; empty: its own.
@@ -101,6 +105,7 @@ var tags = []tag{
 	{"Verification", "The hash chain of all announced picks, and where its two witnesses are. No key."},
 	{"Account", "Keys: register one for free, see what it used, give it another text, end it."},
 	{"Service", "What the service is, and whether it is up."},
+	{"Agents", "The MCP server: picks, research, portfolio and the hash chain as tools, the signals as resources. No key."},
 }
 
 // endpoints lists everything in the order of the document.
@@ -112,7 +117,8 @@ func endpoints() []endpoint {
 	data := dataEndpoints()
 	all = append(all, data...)
 	all = append(all, verifyEndpoints()...)
-	return append(all, paidEndpoints(data)...)
+	all = append(all, paidEndpoints(data)...)
+	return append(all, agentEndpoints()...)
 }
 
 func signalEndpoints() []endpoint {
