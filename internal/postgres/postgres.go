@@ -39,11 +39,19 @@ type DB struct {
 	pool *pgxpool.Pool
 }
 
+// Option adjusts the connections of a DB.
+type Option func(*pgxpool.Config)
+
+// WithTracer lets t see every statement, and change its context before it is sent. What else t implements of pgx's tracers is used too.
+func WithTracer(t pgx.QueryTracer) Option {
+	return func(c *pgxpool.Config) { c.ConnConfig.Tracer = t }
+}
+
 // Open connects to url as a role and checks that the schema is the one this program was built for.
 //
 // A client that stops in mid-transaction would hold its row locks for as long as it is stopped, so the server ends such a session
 // after five seconds.
-func Open(ctx context.Context, url, role string) (*DB, error) {
+func Open(ctx context.Context, url, role string, options ...Option) (*DB, error) {
 	cfg, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, fmt.Errorf("DATABASE_URL: %w", redact(err))
@@ -54,6 +62,9 @@ func Open(ctx context.Context, url, role string) (*DB, error) {
 	params["timezone"] = "UTC"
 	params["idle_in_transaction_session_timeout"] = "5000"
 	cfg.MaxConnLifetimeJitter = time.Minute
+	for _, o := range options {
+		o(cfg)
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("DATABASE_URL: %w", redact(err))

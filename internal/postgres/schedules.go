@@ -54,7 +54,8 @@ func (db *DB) PauseSchedule(ctx context.Context, job, subject string, paused boo
 }
 
 // RecordSlots makes slots of a schedule runs, and the newest of them the schedule's last, in one step. It does nothing, and says
-// so, when another scheduler has recorded slots since s was read.
+// so, when another scheduler has recorded slots since s was read. A slot that has come by the scheduler's clock but not yet by the
+// database's, which the record goes by, is due when it has come there.
 func (db *DB) RecordSlots(ctx context.Context, s task.Schedule, slots []task.Slot) (done bool, err error) {
 	if len(slots) == 0 {
 		return true, nil
@@ -76,9 +77,10 @@ func (db *DB) RecordSlots(ctx context.Context, s task.Schedule, slots []task.Slo
 			at[i], trigger[i], skip[i] = slot.At, slot.Trigger, slot.Skip
 		}
 		_, err = tx.Exec(ctx, `
-			insert into runs (job, subject, slot, trigger, queue, status, max_attempts, reason, finished_at)
+			insert into runs (job, subject, slot, trigger, queue, status, max_attempts, reason, finished_at, next_try_at)
 			select @job, @subject, t.at, t.trigger, @queue, case when t.skip = '' then 'due' else 'skipped' end, @max_attempts,
-				nullif(t.skip, ''), case when t.skip <> '' then clock_timestamp() end
+				nullif(t.skip, ''), case when t.skip <> '' then clock_timestamp() end,
+				case when t.skip = '' and t.at > world_now() then clock_timestamp() + (t.at - world_now()) end
 			from unnest(@at::timestamptz[], @trigger::text[], @skip::text[]) as t (at, trigger, skip)
 			on conflict (job, subject, slot) do nothing`,
 			pgx.NamedArgs{
