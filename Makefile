@@ -10,6 +10,9 @@ LINT := .cache/golangci-lint
 GETH := .cache/geth
 # How long all fuzz targets run together.
 FUZZ_SECONDS ?= 120
+# Where a simulation begins, and its first seed.
+SIMULATE_FROM ?= 2023-01-05
+SIMULATE_SEED ?= 1
 
 .PHONY: help
 help: ## Say what there is to do
@@ -21,7 +24,7 @@ run: ## Start everything on made-up data and say where to look
 
 .PHONY: test
 test: ## Check everything, as CI does
-	@tools/check.sh deps modules vet format lint race contracts e2e-payments conformance browser fuzz
+	@tools/check.sh deps modules vet format lint race simulate-short contracts e2e-payments conformance browser fuzz
 
 .PHONY: deps
 deps: ## Make sure that PostgreSQL and Redis are on this machine
@@ -67,6 +70,14 @@ conformance: ## Hold the running program to the suites that others publish for i
 .PHONY: browser
 browser: ## Drive the pages in Chromium, and keep pictures of them in build/screenshots (with npm)
 	@tools/browser.sh
+
+.PHONY: simulate
+simulate: ## Live through two years of faults under 20 seeds, on a virtual clock, two at a time (takes hours)
+	@go run ./cmd/tidemark simulate --from $(SIMULATE_FROM) --to 2025-01-05 --seed $(SIMULATE_SEED) --seeds 20 --parallel 2
+
+.PHONY: simulate-short
+simulate-short: ## Live through two months of faults under one seed, on a virtual clock
+	@go run ./cmd/tidemark simulate --from $(SIMULATE_FROM) --to 2023-03-07 --seed $(SIMULATE_SEED)
 
 .PHONY: bench
 bench: ## Measure against what others make of the same work, side by side

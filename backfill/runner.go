@@ -1,6 +1,7 @@
 package backfill
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,13 +15,13 @@ import (
 )
 
 const (
-	// turn is how long one run goes on doing slots before it makes room for others: a scheduled run never waits longer for a worker.
-	turn = 2 * time.Second
+	// shortTurn is the Turn of a Runner that states none: a scheduled run never waits longer for a worker.
+	shortTurn = 2 * time.Second
 	// group is how many slots are recorded in one commit.
 	group = 16
 )
 
-// Runner does the slots of backfills. All fields are required.
+// Runner does the slots of backfills. All fields but Turn are required.
 type Runner struct {
 	DB          *postgres.DB
 	Definitions map[string]signals.Definition
@@ -29,6 +30,8 @@ type Runner struct {
 	// Signal is the scheduled run of a signal: it computes and saves. A slot without a snapshot gets its own from here, so that a
 	// backfill is the same work with an older instant.
 	Signal func(ctx context.Context, t task.Task) error
+	// Turn is how long one run goes on doing slots before it makes room for others, by the process's own timer. Zero: two seconds.
+	Turn time.Duration
 }
 
 // Slots does the slots that a run of backfill id was given: until they are done, the backfill is paused or cancelled, or the run has
@@ -44,7 +47,7 @@ func (r Runner) Slots(ctx context.Context, t task.Task, id int64) error {
 		return fmt.Errorf("backfill %d: there is no signal %q", id, b.Signal)
 	}
 	w := work{Runner: r, task: t, backfill: b, def: def}
-	over := time.NewTimer(turn)
+	over := time.NewTimer(cmp.Or(r.Turn, shortTurn))
 	defer over.Stop()
 	for {
 		slots, err := r.DB.BackfillWork(ctx, id, t.RunID, group)

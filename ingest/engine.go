@@ -68,6 +68,9 @@ type Engine struct {
 	Patience time.Duration
 	// Wait sleeps, and returns early with an error when ctx ends. Nil: the process's own timer.
 	Wait func(ctx context.Context, d time.Duration) error
+	// Serial makes Stream hand each page to its sink before the next is fetched, in the caller's goroutine: slower, and in the same
+	// order every time.
+	Serial bool
 	// Log gets one line per exchange, at debug level. Nil: none.
 	Log *slog.Logger
 	// Metrics counts the requests. It may be nil.

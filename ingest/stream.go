@@ -18,6 +18,9 @@ type Sink interface {
 // Stream is Collect for a sink that takes its time: the sink works on one page while the next is fetched and parsed. What Collect
 // returns is what the complete chains have handed to the sink when Stream returns.
 func (e *Engine) Stream(ctx context.Context, src Source, w series.Window, runID int64, sink Sink) error {
+	if e.Serial {
+		return e.walk(ctx, src, w, runID, sink)
+	}
 	steps := make(relay, 1)
 	var taking sync.WaitGroup
 	var broken any

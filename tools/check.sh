@@ -15,16 +15,16 @@ stopped=''
 began=$SECONDS
 for target in "$@"; do
 	if [ -n "$stopped" ]; then
-		summary+=("$(printf '%-10s not run, because %s failed' "$target" "$stopped")")
+		summary+=("$(printf '%-14s not run, because %s failed' "$target" "$stopped")")
 		continue
 	fi
 	printf '\n%s== %s%s\n' "$bold" "$target" "$plain"
 	start=$SECONDS
 	if "${MAKE:-make}" --no-print-directory "$target"; then
-		summary+=("$(printf '%s%-10s ok%s      %4d s' "$green" "$target" "$plain" $((SECONDS - start)))")
+		summary+=("$(printf '%s%-14s ok%s      %4d s' "$green" "$target" "$plain" $((SECONDS - start)))")
 		continue
 	fi
-	summary+=("$(printf '%s%-10s FAILED%s  %4d s' "$red" "$target" "$plain" $((SECONDS - start)))")
+	summary+=("$(printf '%s%-14s FAILED%s  %4d s' "$red" "$target" "$plain" $((SECONDS - start)))")
 	failed+=("$target")
 	case $target in
 	deps | vet) stopped=$target ;;

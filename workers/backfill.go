@@ -22,6 +22,8 @@ type Backfills struct {
 	Sources map[string]ingest.Source
 	// Now is the world's time.
 	Now func() time.Time
+	// Turn is that of backfill.Runner. Zero: its own.
+	Turn time.Duration
 }
 
 // Run does the part of a backfill that the run was given.
@@ -40,7 +42,7 @@ func (b Backfills) Run(ctx context.Context, t task.Task) error {
 		return err
 	}
 	return backfill.Runner{
-		DB: b.DB, Definitions: b.Signals.Definitions, Signal: b.Signals.Run, Compute: b.Signals.Snapshot,
+		DB: b.DB, Definitions: b.Signals.Definitions, Signal: b.Signals.Run, Compute: b.Signals.Snapshot, Turn: b.Turn,
 	}.Slots(ctx, t, id)
 }
 

@@ -116,14 +116,14 @@ func (s *Server) Run(ctx context.Context) error {
 	})
 	mux := asynq.NewServeMux()
 	var handling sync.WaitGroup
-	for job, h := range s.o.Handlers {
+	for job := range s.o.Handlers {
 		mux.HandleFunc(job, func(ctx context.Context, t *asynq.Task) error {
 			handling.Add(1)
 			defer handling.Done()
 			ctx, cancel := context.WithCancelCause(ctx)
 			defer cancel(nil)
 			defer context.AfterFunc(work, func() { cancel(context.Cause(work)) })()
-			return s.handle(ctx, h, t)
+			return s.handle(ctx, t)
 		})
 	}
 
@@ -167,11 +167,22 @@ func (s *Server) start(ctx context.Context, srv *asynq.Server, mux *asynq.ServeM
 	}
 }
 
-// handle runs one delivery of a task. What it returns is for people who look at the queue; the run log is what counts.
-func (s *Server) handle(ctx context.Context, h Handler, at *asynq.Task) error {
+// handle runs one delivery of a task of the queue.
+func (s *Server) handle(ctx context.Context, at *asynq.Task) error {
 	var t task.Task
 	if err := json.Unmarshal(at.Payload(), &t); err != nil {
 		return fmt.Errorf("read the payload: %w: %w", err, asynq.SkipRetry)
+	}
+	t.Job = at.Type()
+	return s.Deliver(ctx, t)
+}
+
+// Deliver runs one delivery of a task, as Run does with those that the queue hands out, and returns when the attempt is over. What it
+// returns is for people who look at the queue; the run log is what counts.
+func (s *Server) Deliver(ctx context.Context, t task.Task) error {
+	h, ok := s.o.Handlers[t.Job]
+	if !ok {
+		return fmt.Errorf("there is no job %q: %w", t.Job, asynq.SkipRetry)
 	}
 	ok, err := s.o.DB.Claim(ctx, t.Fence, s.o.Name)
 	if err != nil {

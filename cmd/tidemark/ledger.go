@@ -120,6 +120,11 @@ func (c ledgerVerify) Run(ctx context.Context, p *program) error {
 	if c.From == "" {
 		c.From = p.ledgerDir()
 	}
+	return p.verifyLedger(ctx, db, c.From)
+}
+
+// verifyLedger compares the ledger at a place with the database, recomputing the chain of both, and prints a line for each check.
+func (p *program) verifyLedger(ctx context.Context, db *postgres.DB, from string) error {
 	entries, err := db.LedgerEntries(ctx, false)
 	if err != nil {
 		return err
@@ -131,7 +136,7 @@ func (c ledgerVerify) Run(ctx context.Context, p *program) error {
 		v.check("the ledger", nil, "nothing is announced or recorded yet")
 		return v.err()
 	}
-	r, err := gitledger.Read(ctx, gitledger.Source{Location: c.From, Branch: p.settings.LedgerBranch, Environ: config.Environ()})
+	r, err := gitledger.Read(ctx, gitledger.Source{Location: from, Branch: p.settings.LedgerBranch, Environ: config.Environ()})
 	if v.check("the ledger's history", err, ""); err != nil {
 		return v.err()
 	}

@@ -175,6 +175,43 @@ func (p *program) runScheduler(ctx context.Context, db *postgres.DB, s *schedule
 
 func (p *program) newWorker(db *postgres.DB, w *realm, store *archive.Store) (*workers.Server, error) {
 	log := p.log.With("role", "worker")
+	j, err := p.newJobs(db, w, p.newEngine(db, w, store), store, log)
+	if err != nil {
+		return nil, err
+	}
+	for _, why := range p.unfollowed() {
+		log.Warn("there will be no picks", "why", why)
+	}
+	return workers.New(workers.Options{
+		DB:          db,
+		RedisURL:    p.settings.RedisURL,
+		Handlers:    j.handlers(),
+		Name:        fmt.Sprintf("%s/%d", config.Hostname(), os.Getpid()),
+		Concurrency: p.settings.Concurrency,
+		Poll:        w.poll,
+		Log:         log,
+		Metrics:     p.metrics,
+	})
+}
+
+// jobs are the functions of a worker.
+type jobs struct {
+	ingest        workers.Ingest
+	signals       workers.Signals
+	equities      workers.Equities
+	backfills     workers.Backfills
+	picks         workers.Picks
+	announcements workers.Announcements
+	publications  workers.Publications
+	x402          workers.X402
+	claims        workers.Claims
+	ledger        workers.Ledger
+	attest        workers.Attest
+	accounts      workers.Accounts
+}
+
+// newJobs makes the jobs by the settings.
+func (p *program) newJobs(db *postgres.DB, w *realm, engine *ingest.Engine, store *archive.Store, log *slog.Logger) (j jobs, err error) {
 	list, defs := p.sources(), p.definitions()
 	byID, defByID := map[string]ingest.Source{}, map[string]signals.Definition{}
 	for _, s := range list {
@@ -183,54 +220,47 @@ func (p *program) newWorker(db *postgres.DB, w *realm, store *archive.Store) (*w
 	for _, d := range defs {
 		defByID[d.ID] = d
 	}
-	x402, err := p.newX402(db)
-	if err != nil {
-		return nil, err
+	if j.x402, err = p.newX402(db); err != nil {
+		return j, err
 	}
-	claims, err := p.newClaims(db, x402, log)
-	if err != nil {
-		return nil, err
+	if j.claims, err = p.newClaims(db, j.x402, log); err != nil {
+		return j, err
 	}
-	computed := workers.Signals{DB: db, Definitions: defByID, Sources: rests(list, defs), CodeVersion: codeVersion()}
-	daily, err := p.newPicks(db, log)
-	if err != nil {
-		return nil, err
+	if j.picks, err = p.newPicks(db, log); err != nil {
+		return j, err
 	}
-	attest, err := p.newAttest(db, log)
-	if err != nil {
-		return nil, err
+	if j.attest, err = p.newAttest(db, log); err != nil {
+		return j, err
 	}
-	engine := p.newEngine(db, w, store)
-	equities, err := p.equities(db, w, engine, store)
-	if err != nil {
-		return nil, err
+	if j.equities, err = p.equities(db, w, engine, store); err != nil {
+		return j, err
 	}
-	for _, why := range p.unfollowed() {
-		log.Warn("there will be no picks", "why", why)
+	j.signals = workers.Signals{DB: db, Definitions: defByID, Sources: rests(list, defs), CodeVersion: codeVersion()}
+	j.ingest = workers.Ingest{DB: db, Engine: engine, Sources: byID, Dependents: dependents(list, defs)}
+	j.backfills = workers.Backfills{DB: db, Signals: j.signals, Archive: store, Sources: byID, Now: w.now}
+	j.announcements = workers.Announcements{DB: db, Log: log}
+	j.publications = workers.Publications{Picks: j.picks, Log: log}
+	j.ledger = p.newLedger(db)
+	j.accounts = workers.Accounts{DB: db}
+	return j, nil
+}
+
+// handlers maps every job to its function.
+func (j jobs) handlers() map[string]workers.Handler {
+	return map[string]workers.Handler{
+		task.Ingest:   j.ingest.Run,
+		task.Signal:   j.signals.Run,
+		task.Equities: j.equities.Run,
+		task.Backfill: j.backfills.Run,
+		task.Pick:     j.picks.Run,
+		task.Announce: j.announcements.Run,
+		task.Publish:  j.publications.Run,
+		task.X402:     j.x402.Run,
+		task.Claims:   j.claims.Run,
+		task.Ledger:   j.ledger.Run,
+		task.Attest:   j.attest.Run,
+		task.Accounts: j.accounts.Run,
 	}
-	return workers.New(workers.Options{
-		DB:       db,
-		RedisURL: p.settings.RedisURL,
-		Handlers: map[string]workers.Handler{
-			task.Ingest:   workers.Ingest{DB: db, Engine: engine, Sources: byID, Dependents: dependents(list, defs)}.Run,
-			task.Signal:   computed.Run,
-			task.Equities: equities.Run,
-			task.Backfill: workers.Backfills{DB: db, Signals: computed, Archive: store, Sources: byID, Now: w.now}.Run,
-			task.Pick:     daily.Run,
-			task.Announce: workers.Announcements{DB: db, Log: log}.Run,
-			task.Publish:  workers.Publications{Picks: daily, Log: log}.Run,
-			task.X402:     x402.Run,
-			task.Claims:   claims.Run,
-			task.Ledger:   p.newLedger(db).Run,
-			task.Attest:   attest.Run,
-			task.Accounts: workers.Accounts{DB: db}.Run,
-		},
-		Name:        fmt.Sprintf("%s/%d", config.Hostname(), os.Getpid()),
-		Concurrency: p.settings.Concurrency,
-		Poll:        w.poll,
-		Log:         log,
-		Metrics:     p.metrics,
-	})
 }
 
 // listeners are the open addresses, by the setting that names them.

@@ -40,6 +40,7 @@ type commands struct {
 	Reparse    reparseCommand    `cmd:"" help:"Rebuild observations from the archive alone."`
 	Picks      picksCommand      `cmd:"" help:"The daily picks: list, explain, choose, correct."`
 	Portfolio  portfolioCommand  `cmd:"" help:"The model portfolio: rebuild it, print its events and the weekly digest."`
+	Simulate   simulateCommand   `cmd:"" help:"Live through months under faults on a virtual clock, and check the invariants after each day."`
 	Help       helpCommand       `cmd:"" help:"Explain the settings."`
 	Version    versionCommand    `cmd:"" help:"Print the version."`
 }

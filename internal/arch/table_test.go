@@ -97,7 +97,7 @@ var table = []row{
 }
 
 // testRooms are what "any room but tests" leaves out.
-const testRooms = "internal/arch, internal/pgtest, internal/simulate, test/..."
+const testRooms = "internal/arch, internal/pgtest, test/..."
 
 // words of the never column that are not rooms, as import paths. Each stands for the path and all below it.
 var words = map[string][]string{
@@ -114,7 +114,7 @@ var modules = []struct{ path, rooms string }{
 	{"github.com/hibiken/asynqmon", "ops"},
 	{"github.com/redis/go-redis", "internal/redisurl, api"},
 	{"github.com/prometheus", "internal/telemetry"},
-	{"github.com/jackc/pgx", "internal/postgres, internal/pgtest, internal/devstack"},
+	{"github.com/jackc/pgx", "internal/postgres, internal/pgtest, internal/devstack, internal/simulate"},
 	{"github.com/pressly/goose", "internal/postgres, internal/pgtest"},
 	{"github.com/ethereum/go-ethereum", "chain/base, internal/devchain"},
 	{"github.com/gocolly/colly", "ingest, ingest/*"},

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"tidemark/backfill"
+	"tidemark/ingest/archive"
+	"tidemark/internal/simulate"
+)
+
+type simulateCommand struct {
+	From     time.Time `required:"" format:"2006-01-02" help:"The first day. Synthetic prices begin in 2018, and a pick wants three years of them."`
+	To       time.Time `required:"" format:"2006-01-02" help:"The day after the last one."`
+	Seed     uint64    `default:"1" help:"What decides everything that happens."`
+	Seeds    int       `default:"1" help:"How many seeds, from the first one on, are run."`
+	Parallel int       `default:"1" help:"How many of them run at once."`
+	Follow   bool      `help:"Print every line of the trace."`
+}
+
+// simulatedUniverse is how many companies are followed in a simulation. A day's work grows with them, and what can go wrong does not.
+const simulatedUniverse = "top 16"
+
+// Run simulates the seeds. Broken invariants are printed as they come; with one of them the command has failed.
+func (c simulateCommand) Run(ctx context.Context, p *program) error {
+	days := int(c.To.Sub(c.From).Hours() / 24)
+	if days < 1 || c.Seeds < 1 || c.Parallel < 1 {
+		return usageError{errors.New("--to is after --from, and --seeds and --parallel are 1 at least")}
+	}
+	log := slog.New(slog.DiscardHandler)
+	if p.settings.LogLevel == "debug" {
+		log = p.log
+	}
+	began := p.now()
+	server, err := simulate.StartServer(ctx, nil, filepath.Join(p.settings.StateDir, "cache"), log)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = server.Stop(context.WithoutCancel(ctx)) }()
+
+	progress := progress{p: p, began: began, total: days * c.Seeds}
+	var mu sync.Mutex
+	var broken []error
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(c.Parallel)
+	for n := range c.Seeds {
+		seed := c.Seed + uint64(n) //nolint:gosec // it is not negative
+		g.Go(func() error {
+			o := simulate.Options{
+				Server: server, From: c.From, To: c.To, Seed: seed, Build: p.simulated(log), Day: progress.day, Log: log,
+				Command: fmt.Sprintf("tidemark simulate --from %s --to %s --seed %d", c.From.Format(time.DateOnly), c.To.Format(time.DateOnly), seed),
+			}
+			if c.Follow {
+				o.Trace = p.stdout
+			}
+			r, err := simulate.Run(ctx, o)
+			mu.Lock()
+			defer mu.Unlock()
+			if failure, ok := errors.AsType[*simulate.Failure](err); ok {
+				_, _ = fmt.Fprintf(p.stdout, "BROKEN  %v\n", failure)
+				broken = append(broken, fmt.Errorf("seed %d: %s", seed, failure.Invariant))
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			_, _ = fmt.Fprintf(p.stdout, "ok      seed %d: %d days, %d deliveries, %d faults, %d picks, %d gaps, %d observations, %d charges; trace %.16s\n",
+				seed, r.Days, r.Deliveries, r.Faults, r.Picks, r.Gaps, r.Observations, r.Charges, r.Trace)
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(p.stdout, "%d simulated days in %s\n", days*c.Seeds, p.now().Sub(began).Round(time.Second))
+	return errors.Join(broken...)
+}
+
+// progress prints how far the seeds are, every quarter of a minute.
+type progress struct {
+	p     *program
+	total int
+
+	mu          sync.Mutex
+	began, told time.Time
+	done        int
+}
+
+func (g *progress) day(day time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.done++
+	now := g.p.now()
+	if now.Sub(g.told) < 15*time.Second {
+		return
+	}
+	g.told = now
+	took := now.Sub(g.began)
+	left := time.Duration(float64(took) / float64(g.done) * float64(g.total-g.done))
+	_, _ = fmt.Fprintf(g.p.stdout, "        %d of %d days (%s), about %s left\n", g.done, g.total, day.Format(time.DateOnly), left.Round(time.Second))
+}
+
+// simulated builds the program on the parts of a simulation: a sandbox of few companies, with a git ledger that is pushed to a folder and
+// without an L2, whose blocks follow no virtual clock.
+func (p *program) simulated(log *slog.Logger) func(context.Context, simulate.Parts) (simulate.Program, error) {
+	return func(ctx context.Context, parts simulate.Parts) (out simulate.Program, err error) {
+		q := *p
+		q.log, q.stdout, q.now, q.metrics = log, io.Discard, parts.Now, nil
+		q.settings.World, q.settings.StateDir, q.settings.DatabaseURL = "sandbox", parts.Dir, parts.DatabaseURL
+		q.settings.SandboxSeed, q.settings.Universe = parts.Seed, simulatedUniverse
+		q.settings.LedgerRemote, q.settings.LedgerBranch = parts.Remote, "main"
+		q.settings.BaseRPCURL, q.settings.AttesterKeyFile, q.settings.LedgerSigningKey = "", "", ""
+		q.settings.X402FacilitatorURL, q.settings.X402PayTo, q.settings.LedgerURL = "", "", ""
+		q.settings.LedgerAuthorName, q.settings.LedgerAuthorEmail = "Simulation", "ledger@tidemark.invalid"
+		w := &realm{name: "sandbox", transport: parts.Transport, now: parts.Now}
+		store, err := archive.Open(ctx, filepath.Join(parts.Dir, "archive"))
+		if err != nil {
+			return out, err
+		}
+		defer func() {
+			if err != nil {
+				_ = store.Close()
+			}
+		}()
+		store.Relax()
+		engine := q.newEngine(parts.DB, w, store)
+		engine.Wait, engine.Serial = parts.Wait, true
+		j, err := q.newJobs(parts.DB, w, engine, store, log)
+		if err != nil {
+			return out, err
+		}
+		j.backfills.Turn = time.Hour
+		return simulate.Program{
+			Schedules: q.schedule(), Handlers: j.handlers(), Signals: j.signals, Picks: j.picks,
+			Planner: func(now time.Time) backfill.Planner {
+				return backfill.Planner{
+					DB: parts.DB, Definitions: q.definitions(), Sources: q.sources(), Compute: j.signals.Snapshot, Now: now,
+					CodeVersion: codeVersion(),
+				}
+			},
+			VerifyLedger: func(ctx context.Context) error {
+				var said strings.Builder
+				v := q
+				v.stdout = &said
+				if err := v.verifyLedger(ctx, parts.DB, v.ledgerDir()); err != nil {
+					return fmt.Errorf("%w: %s", err, said.String())
+				}
+				return nil
+			},
+			Close: store.Close,
+		}, nil
+	}
+}

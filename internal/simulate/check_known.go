@@ -1,0 +1,124 @@
+package simulate
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// knowledge is a checksum of what was known at an instant.
+type knowledge struct {
+	asOf time.Time
+	sum  string
+}
+
+// knowledge holds what is known as of two earlier instants, the last one and one of all others, against what was known then: whatever came
+// since, revisions, backfills, late publications, changes nothing of it. What nobody saw arrive is left out: its vintages are assumed, in
+// the past, whenever it is loaded. After the last day all instants are asked.
+func (c *checks) knowledge(ctx context.Context) (string, error) {
+	var ask []knowledge
+	switch n := len(c.known); {
+	case c.last:
+		ask = c.known
+	case n > 0:
+		ask = []knowledge{c.known[n-1], one(c.dice, c.known)}
+	}
+	for _, k := range ask {
+		sum, err := c.knownAt(ctx, k.asOf)
+		if err != nil {
+			return "", err
+		}
+		if sum != k.sum {
+			return fmt.Sprintf("as of %s the observations were %s and are %s", k.asOf.Format(time.RFC3339Nano), k.sum, sum), nil
+		}
+	}
+	// What an attempt has fetched and not stored yet is to come: it counts as of when it began. Clocks are off by seconds.
+	var asOf time.Time
+	err := c.r.own.QueryRow(ctx, `
+		select least(simulation.now(), (select min(started_at) from runs where status = 'running' and job in ('ingest', 'backfill'))) - interval '4 s'`).
+		Scan(&asOf)
+	if err != nil {
+		return "", err //nolint:wrapcheck // all does
+	}
+	sum, err := c.knownAt(ctx, asOf)
+	c.known = append(c.known, knowledge{asOf: asOf, sum: sum})
+	return "", err
+}
+
+func (c *checks) knownAt(ctx context.Context, asOf time.Time) (sum string, err error) {
+	err = c.r.own.QueryRow(ctx, `
+		select concat(count(*), ' rows ', sum(hashtextextended(concat_ws('|', series, observed_at, vintage_at, value, marker), 0)))
+		from observations where vintage_at <= $1 and not assumed`, asOf).Scan(&sum)
+	return sum, err //nolint:wrapcheck // all does
+}
+
+// twice looks for vintages that say what the one before them said.
+func (c *checks) twice(ctx context.Context) (string, error) {
+	seen, err := c.first(ctx, `
+		select format('%s of %s: the vintages of %s and %s are both %s%s', series, observed_at, before, vintage_at, value, marker)
+		from (
+			select *, lag(vintage_at) over w as before, (value is not distinct from lag(value) over w) and (marker is not distinct from lag(marker) over w) as same
+			from observations window w as (partition by series, observed_at order by vintage_at)
+		) o
+		where before is not null and same`)
+	if seen != "" || err != nil {
+		return seen, err
+	}
+	return c.first(ctx, `
+		select format('the bar of %s of %s: editions %s and %s are the same', cik, date, edition - 1, edition)
+		from (
+			select *, (close, open, high, low, volume) is not distinct from
+				(lag(close) over w, lag(open) over w, lag(high) over w, lag(low) over w, lag(volume) over w) as same
+			from bars window w as (partition by cik, source, date order by edition)
+		) b
+		where edition > 0 and same`)
+}
+
+// recompute computes two of the stored snapshots again, one of the last days and one of any, from what was known at their instants. Those
+// of the first day are left out: a history that is loaded for the first time was known before, by assumption.
+func (c *checks) recompute(ctx context.Context) (string, error) {
+	ids := make([]string, 0, len(c.r.program.Signals.Definitions))
+	for id := range c.r.program.Signals.Definitions {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	now := c.r.clock.now()
+	for _, back := range []time.Duration{c.dice.between(0, 72*time.Hour), c.dice.between(0, max(now.Sub(c.r.From), 72*time.Hour))} {
+		def := c.r.program.Signals.Definitions[one(c.dice, ids)]
+		var at *time.Time
+		err := c.r.own.QueryRow(ctx, `select max(at) from snapshots where signal = $1 and at <= $2 and at > $3`,
+			def.ID, now.Add(-back), c.r.From.AddDate(0, 0, 1)).Scan(&at)
+		if err != nil {
+			return "", err //nolint:wrapcheck // all does
+		}
+		if at == nil {
+			continue
+		}
+		stored, err := c.r.db.SnapshotAsOf(ctx, def.ID, *at)
+		if err != nil {
+			return "", err
+		}
+		again, _, err := c.r.program.Signals.Compute(ctx, def, *at)
+		if err != nil {
+			return "", err
+		}
+		again.RunID, stored.RunID = nil, nil
+		was, err1 := json.Marshal(stored)
+		is, err2 := json.Marshal(again)
+		if err1 != nil || err2 != nil {
+			return "", fmt.Errorf("compare snapshots: %w %w", err1, err2)
+		}
+		if !bytes.Equal(was, is) {
+			i := 0
+			for i < min(len(was), len(is)) && was[i] == is[i] {
+				i++
+			}
+			i = max(i-60, 0)
+			return fmt.Sprintf("%s of %s is stored ...%.300s and computed ...%.300s", def.ID, at.Format(time.RFC3339Nano), was[i:], is[i:]), nil
+		}
+	}
+	return "", nil
+}

@@ -1,0 +1,135 @@
+package simulate
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tidemark/calendar"
+	"tidemark/chain"
+	"tidemark/workers"
+)
+
+// tradingDays holds the days of the exchange's calendar against the picks and gaps. The gap of a day on which nothing ran is recorded with
+// the next pick, so the last two days are left open.
+func (c *checks) tradingDays(ctx context.Context) (string, error) {
+	rows, err := c.r.own.Query(ctx, `select date, count(*) from (select date from picks union all select date from gaps) d group by date order by date`)
+	if err != nil {
+		return "", err //nolint:wrapcheck // all does
+	}
+	days := map[string]int{}
+	var date string
+	var n int
+	if _, err := pgx.ForEachRow(rows, []any{&date, &n}, func() error { days[date] = n; return nil }); err != nil {
+		return "", err //nolint:wrapcheck // all does
+	}
+	var first *string
+	if err := c.r.own.QueryRow(ctx, `select min(date) from picks`).Scan(&first); err != nil || first == nil {
+		return "", err //nolint:wrapcheck // all does
+	}
+	begin, err := time.Parse(time.DateOnly, *first)
+	if err != nil {
+		return "", err //nolint:wrapcheck // all does
+	}
+	for date, n := range days {
+		day, err := time.Parse(time.DateOnly, date)
+		if err != nil || n > 1 || !calendar.IsTradingDay(day) {
+			return fmt.Sprintf("%s has %d picks and gaps, and is a trading day: %t", date, n, calendar.IsTradingDay(day)), err
+		}
+	}
+	until := calendar.Previous(calendar.Previous(calendar.DayOf(c.r.clock.now())))
+	for _, day := range calendar.Between(begin, until.AddDate(0, 0, -1)) {
+		if days[day.Format(time.DateOnly)] == 0 {
+			return day.Format(time.DateOnly) + " has neither a pick nor a gap", nil
+		}
+	}
+	return "", nil
+}
+
+func (c *checks) pickTimes(ctx context.Context) (string, error) {
+	return c.first(ctx, `
+		select format('pick %s of %s: recorded %s, to be announced %s, announced %s', p.seq, p.date, p.appended_at, p.announce_at, a.announced_at)
+		from picks p
+		left join announcements a using (seq)
+		where to_char(p.appended_at at time zone 'America/New_York', 'YYYY-MM-DD') <> p.date
+			or a.announced_at < p.announce_at or p.announce_at < (p.date || ' 16:00')::timestamp at time zone 'America/New_York'
+			or (a.seq is null and p.announce_at < $1)
+		order by p.seq`, c.r.lastTick.Add(-26*time.Hour))
+}
+
+// chain hashes every link again, and holds the sequence of the announcements to it.
+func (c *checks) chain(ctx context.Context) (string, error) {
+	rows, err := c.r.own.Query(ctx, `select seq, ticker, price, date, previous_hash, hash from picks order by seq`)
+	if err != nil {
+		return "", err //nolint:wrapcheck // all does
+	}
+	links, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (l chain.Link, err error) {
+		err = r.Scan(&l.Seq, &l.Ticker, &l.Price, &l.Date, &l.PreviousHash, &l.Hash)
+		return l, err
+	})
+	if err != nil {
+		return "", err //nolint:wrapcheck // all does
+	}
+	if _, err := chain.Verify(chain.Each(links)); err != nil {
+		return err.Error(), nil //nolint:nilerr // it is what was seen
+	}
+	return c.first(ctx, `
+		select format('announcement %s is the %s.', seq, place) from (select seq, row_number() over (order by seq) as place from announcements) a
+		where seq <> place`)
+}
+
+// ledger recomputes the chain of the git ledger and compares its entries with the record's, and finds what has waited for its commit for
+// more than a day.
+func (c *checks) ledger(ctx context.Context) (string, error) {
+	if err := c.r.program.VerifyLedger(ctx); err != nil {
+		return err.Error(), nil //nolint:nilerr // it is what was seen
+	}
+	return c.first(ctx, `
+		select format('entry %s of %s is not committed, or not pushed', id, at) from ledger_entries
+		where (commit_id is null or pushed_at is null) and at < $1`, c.r.lastTick.AddDate(0, 0, -5))
+}
+
+func (c *checks) portfolioSum(ctx context.Context) (string, error) {
+	return c.first(ctx, `
+		select format('the positions of %s and the cash add up to %s', s.date, t.sum)
+		from portfolio_state s, lateral (
+			select coalesce(sum((row ->> 'weight_pct')::numeric), 0) + (s.performance ->> 'cash_pct')::numeric as sum
+			from jsonb_array_elements(s.positions) row) t
+		where t.sum <> 100`)
+}
+
+func (c *checks) rebuild(ctx context.Context) (string, error) {
+	again, err := workers.Publications{Picks: c.r.program.Picks, Log: c.r.Log}.Rebuild(ctx)
+	if err != nil || len(again.Differences) == 0 {
+		return "", err
+	}
+	return fmt.Sprintf("%d of %d snapshots differ: %s", len(again.Differences), again.Snapshots, again.Differences[0]), nil
+}
+
+// feed is a place in the feed of events, and how many there were up to it.
+type feed struct {
+	at time.Time
+	id string
+	n  int
+}
+
+// events looks whether something came in before a place in the feed that a reader has passed already.
+func (c *checks) events(ctx context.Context) (string, error) {
+	var n int
+	err := c.r.own.QueryRow(ctx, `select count(*) from portfolio_events where (recorded_at, id) <= ($1, $2)`, c.feed.at, c.feed.id).Scan(&n)
+	if err != nil {
+		return "", err //nolint:wrapcheck // all does
+	}
+	if n != c.feed.n {
+		return fmt.Sprintf("%d events up to %s, a day ago there were %d", n, c.feed.at.Format(time.RFC3339Nano), c.feed.n), nil
+	}
+	err = c.r.own.QueryRow(ctx, `
+		select recorded_at, id, (select count(*) from portfolio_events) from portfolio_events order by recorded_at desc, id desc limit 1`).
+		Scan(&c.feed.at, &c.feed.id, &c.feed.n)
+	if err != nil && err != pgx.ErrNoRows { //nolint:errorlint // it comes as it is
+		return "", err //nolint:wrapcheck // all does
+	}
+	return "", nil
+}

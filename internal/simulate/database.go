@@ -1,0 +1,121 @@
+package simulate
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+
+	"github.com/jackc/pgx/v5"
+
+	"tidemark/internal/devstack"
+	"tidemark/internal/postgres"
+)
+
+//go:embed clock.sql
+var clockSQL string
+
+// template is the database that those of the runs are copies of, and system the one from which they are made.
+const template, system = "tidemark", "postgres"
+
+// Server is a throwaway Postgres, in which each run has a database of its own.
+type Server struct {
+	server *devstack.Server
+	dir    string
+}
+
+// StartServer starts a private Postgres without durability in a new folder, with all migrations applied. binDirs are searched for its
+// programs before the usual folders; cacheDir keeps what has to be downloaded. Stop removes everything.
+func StartServer(ctx context.Context, binDirs []string, cacheDir string, log *slog.Logger) (s *Server, err error) {
+	dir, err := os.MkdirTemp("", "tidemark-simulate-")
+	if err != nil {
+		return nil, fmt.Errorf("make a folder for the simulation: %w", err)
+	}
+	s = &Server{dir: dir}
+	defer func() {
+		if err != nil {
+			_ = s.Stop(context.WithoutCancel(ctx))
+		}
+	}()
+	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // the server's user enters it
+		return nil, fmt.Errorf("make a folder for the simulation: %w", err)
+	}
+	s.server, err = devstack.StartPostgres(ctx, devstack.PostgresOptions{
+		Dir: dir, Throwaway: true, BinDirs: binDirs, CacheDir: cacheDir, Log: log,
+		Settings: map[string]string{
+			// What runs by itself would run at another moment each time. Each run tidies its own database, once a simulated week.
+			"autovacuum": "off",
+			"jit":        "off",
+			// Nothing here waits for a disk.
+			"synchronous_commit": "off", "checkpoint_timeout": "1h", "max_wal_size": "4GB",
+			// Plans must not change with the number of workers that happen to be free.
+			"max_parallel_workers_per_gather": "0",
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := postgres.Migrate(ctx, s.server.URL(), log); err != nil {
+		return nil, err
+	}
+	return s, s.as(ctx, template, func(c *pgx.Conn) error {
+		_, err := c.Exec(ctx, clockSQL)
+		return err
+	})
+}
+
+// Stop ends the server and removes its folder.
+func (s *Server) Stop(ctx context.Context) error {
+	var err error
+	if s.server != nil {
+		err = s.server.Stop(ctx)
+	}
+	if rerr := os.RemoveAll(s.dir); err == nil && rerr != nil {
+		err = fmt.Errorf("remove the simulation's server: %w", rerr)
+	}
+	return err
+}
+
+// create makes the database of a run and returns its address.
+func (s *Server) create(ctx context.Context, name string) (string, error) {
+	err := s.as(ctx, system, func(c *pgx.Conn) error {
+		_, err := c.Exec(ctx, "create database "+pgx.Identifier{name}.Sanitize()+" template "+template)
+		return err
+	})
+	return s.address(name), err
+}
+
+// drop removes the database of a run, whoever is connected to it.
+func (s *Server) drop(ctx context.Context, name string) error {
+	return s.as(ctx, system, func(c *pgx.Conn) error {
+		_, err := c.Exec(ctx, "drop database if exists "+pgx.Identifier{name}.Sanitize()+" with (force)")
+		return err
+	})
+}
+
+func (s *Server) as(ctx context.Context, database string, f func(*pgx.Conn) error) error {
+	c, err := pgx.Connect(ctx, s.address(database))
+	if err != nil {
+		return fmt.Errorf("connect to the simulation's server: %w", err)
+	}
+	defer func() { _ = c.Close(context.WithoutCancel(ctx)) }()
+	if err := f(c); err != nil {
+		return fmt.Errorf("set the simulation's server up: %w", err)
+	}
+	return nil
+}
+
+// address names a database of the server; its sessions ask the simulation's clock.
+func (s *Server) address(database string) string {
+	u, err := url.Parse(s.server.URL())
+	if err != nil {
+		return s.server.URL() // it is of our own making
+	}
+	u.Path = "/" + database
+	q := u.Query()
+	q.Set("search_path", "simulation,pg_catalog,public")
+	u.RawQuery = q.Encode()
+	return u.String()
+}

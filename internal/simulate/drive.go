@@ -1,0 +1,468 @@
+package simulate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/robfig/cron/v3"
+
+	"tidemark/internal/postgres"
+	"tidemark/scheduler"
+	"tidemark/workers"
+	"tidemark/workers/task"
+)
+
+// The patience of the schedulers, as it is by default.
+const patience = 10 * time.Second
+
+// run is one simulated world. Everything in it happens in the goroutine of live, or in that of a piece of work that live waits for.
+type run struct {
+	Options
+	dir    string
+	clock  *clock
+	trace  *trace
+	result Result
+
+	// own is the simulation's own session, which no fault meets; db and api are the program's.
+	own     *pgx.Conn
+	db, api *postgres.DB
+	program Program
+
+	upstreams  *upstreams
+	queue      *queue
+	schedulers []*scheduler.Scheduler
+	workers    []*workers.Server
+	crons      map[string]cron.Schedule
+	customers  *customers
+	checks     *checks
+
+	order, faults dice
+	rates         rates
+	// statements is about how many statements a piece of work of a kind has, from those that were seen.
+	statements map[string]int
+	frozen     []frost
+	agenda     []appointment
+	// nextSlot is the next slot of any schedule; nextRun when a run of the log wants something. lastTick is the last one of a scheduler.
+	nextSlot, nextRun, lastTick time.Time
+}
+
+// rates are how often things go wrong: shares of the attempts, ticks and deliveries.
+type rates struct {
+	killed, cut, frozen, tick, lost, repeated float64
+}
+
+// frost is an attempt of a frozen worker, and when it wakes.
+type frost struct {
+	work *work
+	task task.Task
+	wake time.Time
+}
+
+func newRun(ctx context.Context, o Options, url, dir string) (r *run, err error) {
+	r = &run{
+		Options: o, dir: dir, clock: newClock(o.From), trace: newTrace(o.Trace), queue: newQueue(),
+		crons: map[string]cron.Schedule{}, order: newDice(o.Seed, "order"), faults: newDice(o.Seed, "faults"), statements: map[string]int{},
+	}
+	defer func() {
+		if err != nil {
+			r.close()
+		}
+	}()
+	if r.own, err = pgx.Connect(ctx, url); err != nil {
+		return r, fmt.Errorf("connect to the simulation's server: %w", err)
+	}
+	r.clock.set = func(ctx context.Context, at time.Time) error {
+		_, err := r.own.Exec(context.WithoutCancel(ctx), `select setval('simulation.clock', $1)`, at.UnixMicro())
+		return err //nolint:wrapcheck // the clock does
+	}
+	if err := r.clock.advance(ctx, 0); err != nil {
+		return r, err
+	}
+	if r.db, err = postgres.Open(ctx, url+"&pool_max_conns=10", postgres.RoleWorker, postgres.WithTracer(tracer{})); err != nil {
+		return r, err
+	}
+	if r.api, err = postgres.Open(ctx, url+"&pool_max_conns=4", postgres.RoleAPI, postgres.WithTracer(tracer{})); err != nil {
+		return r, err
+	}
+	if _, err := r.db.EnsureWorld(ctx, "sandbox", nil); err != nil {
+		return r, err
+	}
+	if err := r.makeRemote(ctx); err != nil {
+		return r, err
+	}
+	r.upstreams = newUpstreams(o.Seed, r.clock, r.trace, 0)
+	r.program, err = o.Build(ctx, Parts{
+		DatabaseURL: url, DB: r.db, Transport: r.upstreams, Now: r.clock.of("worker"), Wait: r.upstreams.wait, Dir: dir,
+		Remote: r.remote(), Seed: o.Seed,
+	})
+	if err != nil {
+		return r, err
+	}
+	if err := r.wire(); err != nil {
+		return r, err
+	}
+	r.customers = newCustomers(r)
+	r.checks = newChecks(r)
+	return r, r.db.SaveSchedules(ctx, r.program.Schedules)
+}
+
+// wire makes two schedulers and three workers of the program.
+func (r *run) wire() error {
+	for _, s := range r.program.Schedules {
+		c, err := scheduler.Parse(s)
+		if err != nil {
+			return err
+		}
+		r.crons[s.Job+" "+s.Subject] = c
+	}
+	for i := range 2 {
+		name := fmt.Sprintf("scheduler-%d", i+1)
+		r.schedulers = append(r.schedulers, &scheduler.Scheduler{
+			Store: r.db, Queue: r.queue, Schedules: r.program.Schedules, Now: r.clock.of(name), Log: r.Log.With("role", name),
+			Silence: patience, Unstarted: patience,
+		})
+	}
+	for i := range 3 {
+		name := fmt.Sprintf("worker-%d", i+1)
+		w, err := workers.New(workers.Options{
+			DB: r.db, RedisURL: "redis://127.0.0.1:1", Handlers: r.program.Handlers, Name: name, Log: r.Log.With("role", name),
+		})
+		if err != nil {
+			return err
+		}
+		r.workers = append(r.workers, w)
+	}
+	return nil
+}
+
+func (r *run) close() {
+	for _, f := range r.frozen {
+		f.work.cancel(errKilled)
+		_ = f.work.wake()
+	}
+	if r.program.Close != nil {
+		_ = r.program.Close()
+	}
+	for _, db := range []*postgres.DB{r.db, r.api} {
+		if db != nil {
+			db.Close()
+		}
+	}
+	if r.own != nil {
+		_ = r.own.Close(context.Background())
+	}
+}
+
+// live goes through the days. The first one is calm: every source is read for the first time.
+func (r *run) live(ctx context.Context) error {
+	for day := r.From; day.Before(r.To); day = day.AddDate(0, 0, 1) {
+		if err := r.morning(ctx, day); err != nil {
+			return err
+		}
+		next := day.AddDate(0, 0, 1)
+		for r.clock.now().Before(next) {
+			if ctx.Err() != nil {
+				return ctx.Err() //nolint:wrapcheck // it is the caller's own
+			}
+			if err := r.step(ctx, next); err != nil {
+				return fmt.Errorf("seed %d, %s: %w", r.Seed, r.clock.now().Format(time.RFC3339), err)
+			}
+		}
+		if err := r.evening(ctx, day, !next.Before(r.To)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// morning draws what will go wrong on a day.
+func (r *run) morning(ctx context.Context, day time.Time) error {
+	r.queue.forget()
+	if day.Equal(r.From) {
+		return nil
+	}
+	r.rates = rates{killed: .03, cut: .01, frozen: .01, tick: .01, lost: .02, repeated: .05}
+	r.upstreams.rate = .01
+	r.plan(day)
+	if day.Weekday() == time.Sunday {
+		if _, err := r.own.Exec(ctx, `vacuum analyze`); err != nil {
+			return fmt.Errorf("tidy the simulation's database: %w", err)
+		}
+	}
+	return nil
+}
+
+// evening checks the invariants of the day.
+func (r *run) evening(ctx context.Context, day time.Time, last bool) error {
+	r.result.Days++
+	broken, err := r.checks.all(ctx, day, last)
+	if err != nil {
+		return fmt.Errorf("check the invariants of %s: %w", day.Format(time.DateOnly), err)
+	}
+	if broken != nil {
+		return &Failure{
+			Seed: r.Seed, Day: day, Invariant: broken.name, Seen: broken.seen, Faults: r.trace.faults, Command: r.Command,
+		}
+	}
+	if r.Day != nil {
+		r.Day(day)
+	}
+	return nil
+}
+
+// step does the next thing that is to be done, or lets time pass until there is one, at most until end.
+func (r *run) step(ctx context.Context, end time.Time) error {
+	now := r.clock.now()
+	for i, f := range r.frozen {
+		if !f.wake.After(now) {
+			r.frozen = append(r.frozen[:i:i], r.frozen[i+1:]...)
+			return r.thaw(ctx, f)
+		}
+	}
+	if len(r.agenda) > 0 && !r.agenda[0].at.After(now) {
+		a := r.agenda[0]
+		r.agenda = r.agenda[1:]
+		return a.do(ctx)
+	}
+	if !r.tickAt().After(now) {
+		return r.tick(ctx)
+	}
+	if len(r.queue.waiting) > 0 {
+		return r.deliver(ctx)
+	}
+	next := end
+	for _, at := range []time.Time{r.tickAt(), r.firstAppointment(), r.firstThaw()} {
+		if !at.IsZero() && at.Before(next) {
+			next = at
+		}
+	}
+	return r.clock.advanceTo(ctx, next)
+}
+
+func (r *run) firstAppointment() (at time.Time) {
+	if len(r.agenda) > 0 {
+		at = r.agenda[0].at
+	}
+	return at
+}
+
+func (r *run) firstThaw() (at time.Time) {
+	for _, f := range r.frozen {
+		if at.IsZero() || f.wake.Before(at) {
+			at = f.wake
+		}
+	}
+	return at
+}
+
+// tickAt is when a scheduler has something to do: a slot has come, or a run of the log is due, unstarted or silent. A scheduler whose clock
+// is behind does not see a slot yet, and looks again a second later.
+func (r *run) tickAt() time.Time {
+	slot := later(r.nextSlot, r.lastTick.Add(time.Second))
+	if r.nextRun.IsZero() || slot.Before(r.nextRun) {
+		return slot
+	}
+	return r.nextRun
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// tick lets one of the schedulers do its round; now and then it is killed in the middle of it.
+func (r *run) tick(ctx context.Context) error {
+	if err := r.clock.advance(ctx, r.order.between(time.Millisecond, 20*time.Millisecond)); err != nil {
+		return err
+	}
+	i := r.order.IntN(len(r.schedulers))
+	m, at := none, 0
+	if r.faults.chance(r.rates.tick) {
+		m, at = one(r.faults, []mishap{killedBefore, killedAfter, cut}), 1+r.faults.IntN(8)
+	}
+	w := start(ctx, m, at, r, func(ctx context.Context) error { return r.schedulers[i].Tick(ctx) })
+	_, err := w.wait()
+	if w.hit != "" {
+		r.result.Faults++
+		r.trace.fault(r.clock.now(), "scheduler-%d %s statement %d %s", i+1, m, at, w.hit)
+		r.bury()
+		err = nil
+	}
+	if err != nil {
+		return fmt.Errorf("scheduler-%d: %w", i+1, err)
+	}
+	r.lastTick = r.clock.now()
+	return r.look(ctx)
+}
+
+// look reads when the schedulers will have something to do.
+func (r *run) look(ctx context.Context) error {
+	list, err := r.db.Schedules(ctx)
+	if err != nil {
+		return err
+	}
+	r.nextSlot = r.clock.now().AddDate(1, 0, 0)
+	for _, s := range list {
+		next := r.From
+		if s.LastSlot != nil {
+			next = r.crons[s.Job+" "+s.Subject].Next(*s.LastSlot)
+		}
+		if !next.IsZero() && next.Before(r.nextSlot) {
+			r.nextSlot = next
+		}
+	}
+	return r.lookAtRuns(ctx)
+}
+
+const openRunsSQL = `
+	select min(case status
+		when 'due' then coalesce(next_try_at, '-infinity')
+		when 'queued' then queued_at + @patience::interval
+		else heartbeat_at + @patience::interval
+	end)
+	from runs where status in ('due', 'queued', 'running')`
+
+// lookAtRuns reads when a run will be due, or given up. It is by the database's clock, and brought to ours; where that moment has passed, a
+// scheduler looks again in a second.
+func (r *run) lookAtRuns(ctx context.Context) error {
+	var at *string
+	err := r.own.QueryRow(ctx, `select extract(epoch from t)::text from (`+openRunsSQL+`) as o (t)`, pgx.NamedArgs{"patience": patience}).Scan(&at)
+	if err != nil {
+		return fmt.Errorf("look at the run log: %w", err)
+	}
+	r.nextRun = time.Time{}
+	if at == nil {
+		return nil
+	}
+	now := r.clock.now()
+	r.nextRun = now
+	var seconds float64
+	if _, err := fmt.Sscanf(*at, "%g", &seconds); err == nil && seconds > 0 {
+		r.nextRun = time.UnixMilli(int64(seconds*1000) + 2).UTC().Add(now.Sub(r.clock.of(database)()))
+	}
+	if r.nextRun.Before(r.lastTick.Add(time.Millisecond)) {
+		r.nextRun = r.lastTick.Add(time.Millisecond)
+	}
+	return nil
+}
+
+// deliver hands the next task to one of the workers, as a queue does that may lose and repeat it.
+func (r *run) deliver(ctx context.Context) error {
+	d := r.queue.take(r.order)
+	now := r.clock.now()
+	if !d.again && r.faults.chance(r.rates.lost) {
+		leftover := r.faults.chance(.3)
+		r.queue.lose(d.id, leftover)
+		r.trace.fault(now, "queue loses %s (its id is left: %t)", d.id, leftover)
+		r.result.Faults++
+		return r.lookAtRuns(ctx)
+	}
+	if r.faults.chance(r.rates.repeated) {
+		r.trace.fault(now, "queue repeats %s", d.id)
+		r.queue.repeat(d)
+		r.result.Faults++
+	}
+	if err := r.clock.advance(ctx, r.order.between(2*time.Millisecond, 400*time.Millisecond)); err != nil {
+		return err
+	}
+	var t task.Task
+	if err := json.Unmarshal(d.payload, &t); err != nil {
+		return fmt.Errorf("read a payload: %w", err)
+	}
+	r.result.Deliveries++
+	i := r.order.IntN(len(r.workers))
+	m, at := r.mishap(t)
+	w := start(ctx, m, at, r, func(ctx context.Context) error {
+		_ = r.workers[i].Deliver(ctx, t) // the run log tells how it ended
+		return nil
+	})
+	over, _ := w.wait()
+	if w.hit != "" {
+		r.result.Faults++
+		r.trace.fault(r.clock.now(), "worker-%d %s statement %d %s of %s", i+1, m, at, w.hit, d.id)
+	}
+	switch {
+	case !over:
+		r.frozen = append(r.frozen, frost{work: w, task: t, wake: r.clock.now().Add(r.faults.between(time.Second, 5*time.Minute))})
+		return r.lookAtRuns(ctx)
+	case w.dead:
+		r.bury()
+	default:
+		r.queue.done(d.id)
+		r.learn(t, w.statements)
+	}
+	return r.outcome(ctx, t)
+}
+
+// mishap draws what happens to an attempt, and at which of its statements.
+func (r *run) mishap(t task.Task) (mishap, int) {
+	m := none
+	switch p := r.faults.Float64(); {
+	case p < r.rates.killed:
+		m = one(r.faults, []mishap{killedBefore, killedAfter})
+	case p < r.rates.killed+r.rates.cut:
+		m = cut
+	case p < r.rates.killed+r.rates.cut+r.rates.frozen && len(r.frozen) < 2:
+		m = frozen
+	}
+	if m == none {
+		return none, 0
+	}
+	return m, 1 + r.faults.IntN(max(r.statements[kindOf(t)], 6))
+}
+
+func kindOf(t task.Task) string { return t.Job + " " + t.Subject }
+
+func (r *run) learn(t task.Task, statements int) {
+	if k := kindOf(t); r.statements[k] == 0 {
+		r.statements[k] = statements
+	} else {
+		r.statements[k] = (3*r.statements[k] + statements + 3) / 4
+	}
+}
+
+// thaw lets a frozen worker go on. Its run may be another's by now.
+func (r *run) thaw(ctx context.Context, f frost) error {
+	if err := r.clock.advance(ctx, time.Millisecond); err != nil {
+		return err
+	}
+	r.trace.fault(r.clock.now(), "the worker of %s goes on", f.task.ID())
+	_ = f.work.wake()
+	return r.outcome(ctx, f.task)
+}
+
+// outcome adds to the trace how the run of a task stands.
+func (r *run) outcome(ctx context.Context, t task.Task) error {
+	var status string
+	var attempt, failures, losses int
+	var rows int64
+	err := r.own.QueryRow(ctx, `
+		select status, attempt, failures, losses, coalesce(rows_added, 0) from runs where id = $1`, t.RunID).
+		Scan(&status, &attempt, &failures, &losses, &rows)
+	if errors.Is(err, pgx.ErrNoRows) {
+		status, err = "forgotten", nil
+	}
+	if err != nil {
+		return fmt.Errorf("look at the run log: %w", err)
+	}
+	r.trace.say(r.clock.now(), "%s is %s: attempt %d, failures %d, losses %d, rows %d", t.ID(), status, attempt, failures, losses, rows)
+	return r.lookAtRuns(ctx)
+}
+
+// end implements sessions. A server that is gone fails the next statement of the simulation's own.
+func (r *run) end(pid uint32) {
+	_, _ = r.own.Exec(context.Background(), `select pg_terminate_backend($1, 10000)`, int64(pid))
+}
+
+// bury implements sessions. Those in the middle of a transaction are what a dead or frozen process has left: nothing runs beside it.
+func (r *run) bury() {
+	_, _ = r.own.Exec(context.Background(), `
+		select pg_terminate_backend(pid, 10000) from pg_stat_activity
+		where datname = current_database() and pid <> pg_backend_pid() and xact_start is not null and backend_type = 'client backend'`)
+}

@@ -1,0 +1,98 @@
+package simulate
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"tidemark/scheduler"
+	"tidemark/workers/task"
+)
+
+// queue is the scheduler's queue as a Redis without durability may be: it hands tasks out in any order, some twice, and forgets what it
+// was given. What it holds is the payload, as it would travel.
+type queue struct {
+	waiting []delivery
+	states  map[string]scheduler.State
+}
+
+// delivery is a task on its way.
+type delivery struct {
+	id      string
+	payload []byte
+	again   bool
+}
+
+func newQueue() *queue { return &queue{states: map[string]scheduler.State{}} }
+
+// Enqueue implements scheduler.Queue.
+func (q *queue) Enqueue(_ context.Context, t task.Task) error {
+	if _, held := q.states[t.ID()]; held {
+		return nil
+	}
+	payload, err := json.Marshal(t)
+	if err != nil {
+		return fmt.Errorf("enqueue %s: %w", t.ID(), err)
+	}
+	q.states[t.ID()] = scheduler.StateWaiting
+	q.waiting = append(q.waiting, delivery{id: t.ID(), payload: payload})
+	return nil
+}
+
+// State implements scheduler.Queue.
+func (q *queue) State(_ context.Context, t task.Task) (scheduler.State, error) {
+	if s, held := q.states[t.ID()]; held {
+		return s, nil
+	}
+	return scheduler.StateAbsent, nil
+}
+
+// take hands one of the waiting tasks out.
+func (q *queue) take(d dice) delivery {
+	i := 0
+	if d.chance(.3) { // the order is mostly that of a list
+		i = d.IntN(len(q.waiting))
+	}
+	taken := q.waiting[i]
+	q.waiting = slices.Delete(q.waiting, i, i+1)
+	if !taken.again {
+		q.states[taken.id] = scheduler.StateActive
+	}
+	return taken
+}
+
+// lose forgets a task that was taken. With trace its id stays, as that of a task that nobody runs.
+func (q *queue) lose(id string, leftover bool) {
+	if leftover {
+		q.states[id] = scheduler.StateActive
+		return
+	}
+	delete(q.states, id)
+}
+
+// done records that a worker has ended a delivery.
+func (q *queue) done(id string) { q.states[id] = scheduler.StateOver }
+
+// repeat hands a delivery out once more.
+func (q *queue) repeat(d delivery) {
+	d.again = true
+	q.waiting = append(q.waiting, d)
+}
+
+// flush forgets everything.
+func (q *queue) flush() (lost int) {
+	lost = len(q.waiting)
+	q.waiting = nil
+	clear(q.states)
+	return lost
+}
+
+// forget drops the ids of tasks that ended, as their retention does.
+func (q *queue) forget() {
+	for id, s := range q.states {
+		if s == scheduler.StateOver {
+			delete(q.states, id)
+		}
+	}
+}

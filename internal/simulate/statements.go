@@ -1,0 +1,185 @@
+package simulate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// mishap is what happens to a piece of work at one of its statements.
+type mishap string
+
+const (
+	none mishap = ""
+	// killedBefore ends the process before the statement is sent, killedAfter when its answer has come: the server has done it, and if it
+	// was a commit it counts, though nobody was told.
+	killedBefore mishap = "killed before"
+	killedAfter  mishap = "killed after"
+	// cut ends the session under the statement; the process lives on with the error.
+	cut mishap = "cut off at"
+	// frozen stops the process at the statement until it is woken.
+	frozen mishap = "frozen at"
+)
+
+// errKilled ends the contexts of a process that is gone.
+var errKilled = errors.New("the simulated process is gone")
+
+// work is one piece of work of a process: an attempt of a run, a tick of a scheduler, a request to the API. Its statements are counted,
+// and at one of them its mishap comes. What it does runs in a goroutine of its own, and the driver waits until that is done or frozen:
+// nothing ever runs beside it.
+type work struct {
+	mishap mishap
+	at     int
+	server sessions
+
+	statements int
+	// hit is the statement at which the mishap came, empty before.
+	hit    string
+	dead   bool
+	cancel context.CancelCauseFunc
+	// parked tells the driver that the work is frozen, resume that it goes on, done that it has ended, with its result.
+	parked chan struct{}
+	resume chan struct{}
+	done   chan error
+}
+
+// sessions are the database's, which the simulation can end as the server itself would. Both return once that is over.
+type sessions interface {
+	// end ends one.
+	end(pid uint32)
+	// bury ends those in the middle of a transaction.
+	bury()
+}
+
+type workKey struct{}
+
+// start begins f as a piece of work.
+func start(ctx context.Context, m mishap, at int, server sessions, f func(context.Context) error) *work {
+	w := &work{mishap: m, at: at, server: server, parked: make(chan struct{}), resume: make(chan struct{}), done: make(chan error, 1)}
+	ctx, w.cancel = context.WithCancelCause(context.WithValue(ctx, workKey{}, w))
+	go func() {
+		defer w.cancel(nil)
+		w.done <- f(ctx)
+	}()
+	return w
+}
+
+// wait returns when the work is over (true, with its result) or frozen.
+func (w *work) wait() (bool, error) {
+	select {
+	case err := <-w.done:
+		return true, err
+	case <-w.parked:
+		return false, nil
+	}
+}
+
+// wake lets frozen work go on, and waits for its end.
+func (w *work) wake() error {
+	w.resume <- struct{}{}
+	return <-w.done
+}
+
+// before is called with each statement, and returns the context that it is sent under.
+func (w *work) before(ctx context.Context, conn *pgx.Conn, sql string) context.Context {
+	if w.dead {
+		return gone(ctx)
+	}
+	if w.statements++; w.statements != w.at {
+		return ctx
+	}
+	switch w.mishap {
+	case killedBefore:
+		w.die(sql)
+		return gone(ctx)
+	case cut:
+		w.hit = brief(sql)
+		w.server.end(conn.PgConn().PID())
+	case frozen:
+		w.hit = brief(sql)
+		w.server.bury() // the server ends a session that is idle in a transaction, before anybody can tell that the process is frozen
+		w.parked <- struct{}{}
+		<-w.resume
+	}
+	return ctx
+}
+
+// after is called when a statement's answer has come.
+func (w *work) after(sql string) {
+	if !w.dead && w.mishap == killedAfter && w.statements == w.at {
+		w.die(sql)
+	}
+}
+
+func (w *work) die(sql string) {
+	w.dead, w.hit = true, brief(sql)
+	w.cancel(errKilled)
+}
+
+func gone(ctx context.Context) context.Context {
+	ctx, cancel := context.WithCancelCause(ctx)
+	cancel(errKilled)
+	return ctx
+}
+
+// brief is the beginning of a statement, on one line.
+func brief(sql string) string {
+	words := strings.Fields(sql)
+	return fmt.Sprintf("%q", strings.Join(words[:min(len(words), 6)], " "))
+}
+
+// tracer hands the statements of a DB to the work that they are part of. Statements of nobody's work pass.
+type tracer struct{}
+
+type sqlKey struct{}
+
+func began(ctx context.Context, conn *pgx.Conn, sql string) context.Context {
+	w, ok := ctx.Value(workKey{}).(*work)
+	if !ok {
+		return ctx
+	}
+	return context.WithValue(w.before(ctx, conn, sql), sqlKey{}, sql)
+}
+
+func ended(ctx context.Context) {
+	if w, ok := ctx.Value(workKey{}).(*work); ok {
+		sql, _ := ctx.Value(sqlKey{}).(string)
+		w.after(sql)
+	}
+}
+
+// TraceQueryStart implements pgx.QueryTracer.
+func (tracer) TraceQueryStart(ctx context.Context, conn *pgx.Conn, d pgx.TraceQueryStartData) context.Context {
+	return began(ctx, conn, d.SQL)
+}
+
+// TraceQueryEnd implements pgx.QueryTracer.
+func (tracer) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryEndData) { ended(ctx) }
+
+// TraceBatchStart implements pgx.BatchTracer.
+func (tracer) TraceBatchStart(ctx context.Context, conn *pgx.Conn, d pgx.TraceBatchStartData) context.Context {
+	sql := "batch"
+	if len(d.Batch.QueuedQueries) > 0 {
+		sql = d.Batch.QueuedQueries[0].SQL
+	}
+	return began(ctx, conn, sql)
+}
+
+// TraceBatchQuery implements pgx.BatchTracer.
+func (tracer) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
+
+// TraceBatchEnd implements pgx.BatchTracer.
+func (tracer) TraceBatchEnd(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchEndData) { ended(ctx) }
+
+// TraceCopyFromStart implements pgx.CopyFromTracer.
+func (tracer) TraceCopyFromStart(ctx context.Context, conn *pgx.Conn, d pgx.TraceCopyFromStartData) context.Context {
+	return began(ctx, conn, "copy "+d.TableName.Sanitize())
+}
+
+// TraceCopyFromEnd implements pgx.CopyFromTracer.
+func (tracer) TraceCopyFromEnd(ctx context.Context, _ *pgx.Conn, _ pgx.TraceCopyFromEndData) {
+	ended(ctx)
+}
