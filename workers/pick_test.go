@@ -273,3 +273,35 @@ func TestADayOnWhichNoCompanyCanBePickedIsAGapAtOnce(t *testing.T) {
 	m.pick("2026-03-04")
 	m.says("2026-03-03 pick", "2026-03-04 gap: no pick: no company could be scored")
 }
+
+// In winter six in the evening in New York is an hour later in UTC than in summer (TestAPickStaysUnseenUntilItsAnnouncement).
+func TestWorkersThatAnnounceAtOnceAnnounceOnce(t *testing.T) {
+	t.Parallel()
+	m := newMarket(t, "2025-11-25")
+	m.live("2025-11-26")
+	m.trade("2025-11-28")
+	m.pick("2025-11-28")
+	slot := calendar.At(on(t, "2025-11-28"), announceClock)
+	if slot.UTC().Hour() != 23 {
+		t.Fatalf("six in the evening is %s", slot.UTC())
+	}
+	m.clock("2025-11-28", announceClock)
+	var runs []task.Task
+	for i := range 4 {
+		runs = append(runs, m.begin(task.Announce, task.Daily, slot.Add(time.Duration(i)*time.Second)))
+	}
+	var wg sync.WaitGroup
+	for _, r := range runs {
+		wg.Go(func() {
+			if err := m.handler(task.Announce)(t.Context(), r); err != nil {
+				t.Errorf("run %d: %v", r.RunID, err)
+			}
+		})
+	}
+	wg.Wait()
+	made, err := m.api.AnnouncedPicks(t.Context())
+	if err != nil || len(made) != 2 || !made[1].AnnouncedAt.Equal(slot) {
+		t.Fatalf("picks %+v (%v), want two, the second announced at %s", made, err, slot)
+	}
+	m.says("2025-11-26 pick", "2025-11-28 pick")
+}
