@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"tidemark/calendar"
 	"tidemark/test/program"
 )
 
@@ -85,10 +86,12 @@ func start(t *testing.T) string {
 		address = listens.FindString(p.Output())
 		return address != "" && strings.Contains(p.Output(), "Ctrl-C"), "it wrote nothing of the kind"
 	})
-	program.Until(t, 5*time.Minute, "there are signals, picks, a portfolio, events, and an attestation of all picks", func() (bool, string) {
+	newest := lastAnnounced(t, time.Now()).Format(time.DateOnly)
+	program.Until(t, 8*time.Minute, "there are signals, and the pick of "+newest+" is announced and attested", func() (bool, string) {
 		var signals struct{ Count int }
 		var record struct {
-			Length      int `json:"chain_length"`
+			Length      int    `json:"chain_length"`
+			HeadDate    string `json:"head_date"`
 			Attestation struct {
 				Latest *struct{ Seq int }
 			}
@@ -96,9 +99,19 @@ func start(t *testing.T) string {
 		err := errors.Join(get(t.Context(), address+"/readyz", nil), get(t.Context(), address+"/api/signals", &signals),
 			get(t.Context(), address+"/api/v1/verify/picks", &record))
 		attested := record.Attestation.Latest != nil && record.Attestation.Latest.Seq == record.Length
-		return err == nil && signals.Count == 6 && record.Length >= 19 && attested, fmt.Sprint(err, signals, record)
+		return err == nil && signals.Count == 6 && record.HeadDate == newest && attested, fmt.Sprint(err, signals, record)
 	})
 	return address
+}
+
+// lastAnnounced is the newest day whose pick is announced at an instant.
+func lastAnnounced(t *testing.T, now time.Time) time.Time {
+	t.Helper()
+	for day := calendar.DayOf(now); ; day = calendar.Previous(day) {
+		if at, ok := calendar.Announcement(day, calendar.AnnouncementClock); ok && at.Before(now) {
+			return day
+		}
+	}
 }
 
 // get reads what is at an address into a value, which may be nil.
