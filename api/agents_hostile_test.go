@@ -233,7 +233,7 @@ func TestAgentsOfWebPages(t *testing.T) {
 			t.Errorf("origin %q is refused with %s", tt.origin, got.body)
 		}
 	}
-	if got := post("Origin", "http://127.0.0.1:"+port, "Origin", "https://evil.example"); got.StatusCode != 403 {
+	if got := post("Origin", "http://127.0.0.1:"+port, "Origin", "https://evil.example"); got.StatusCode != http.StatusForbidden {
 		t.Errorf("two origins: %s", got.Status)
 	}
 	pre := a.ask(http.MethodOptions, "/api/mcp", "Origin", "http://127.0.0.1:"+port, "Access-Control-Request-Method", "POST")
@@ -241,7 +241,7 @@ func TestAgentsOfWebPages(t *testing.T) {
 		pre.Header.Get("Access-Control-Allow-Methods") != "POST, OPTIONS" {
 		t.Errorf("preflight: %s %v", pre.Status, pre.Header)
 	}
-	if pre := a.ask(http.MethodOptions, "/api/mcp", "Origin", "https://evil.example"); pre.StatusCode != 403 {
+	if pre := a.ask(http.MethodOptions, "/api/mcp", "Origin", "https://evil.example"); pre.StatusCode != http.StatusForbidden {
 		t.Errorf("preflight of a foreign page: %s", pre.Status)
 	}
 

@@ -13,8 +13,8 @@ import (
 	"tidemark/api/view"
 )
 
-// Path is where the door is.
-const Path = "/api/mcp"
+// doorPath is where the door is.
+const doorPath = "/api/mcp"
 
 // registryEntry is the server as the MCP registry describes one (server.json of 2025-12-11).
 type registryEntry struct {
@@ -75,11 +75,11 @@ func (d *Door) describe() error {
 	entry := registryEntry{
 		Schema: "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json", Name: reversed(u.Hostname()) + "/tidemark",
 		Title: product, Description: "Market signals, one verifiable stock pick per business day, and its hash chain. Free, read-only.",
-		Version: d.version(), WebsiteURL: d.base, Remotes: []remote{{streamableHTTP, d.base + Path}},
+		Version: d.version(), WebsiteURL: d.base, Remotes: []remote{{streamableHTTP, d.base + doorPath}},
 	}
 	card := serverCard{
 		registryEntry: entry, ProtocolVersions: mcp.SupportedProtocolVersions(), ServerInfo: serverInfo{name, product, entry.Version},
-		Transport: transport{streamableHTTP, Path}, Capabilities: map[string]struct{}{"tools": {}, "resources": {}, "prompts": {}, "completions": {}},
+		Transport: transport{streamableHTTP, doorPath}, Capabilities: map[string]struct{}{"tools": {}, "resources": {}, "prompts": {}, "completions": {}},
 	}
 	for _, t := range tools {
 		card.Tools = append(card.Tools, toolName{t.name, t.title, t.description})

@@ -29,16 +29,16 @@ type message struct {
 // ServeHTTP answers a POST. Whatever is wrong with the request is said as a JSON-RPC error.
 func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || mediaType != "application/json" {
-		Refuse(w, http.StatusUnsupportedMediaType, nil, jsonrpc.CodeInvalidRequest, "Send a JSON-RPC message with the header Content-Type: application/json.")
+		refuse(w, http.StatusUnsupportedMediaType, nil, jsonrpc.CodeInvalidRequest, "Send a JSON-RPC message with the header Content-Type: application/json.")
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-		Refuse(w, http.StatusRequestEntityTooLarge, nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("The request has more than %d KiB.", MaxBody>>10))
+		refuse(w, http.StatusRequestEntityTooLarge, nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("The request has more than %d KiB.", MaxBody>>10))
 		return
 	}
 	if err != nil {
-		Refuse(w, http.StatusBadRequest, nil, jsonrpc.CodeParseError, "The request was cut off.")
+		refuse(w, http.StatusBadRequest, nil, jsonrpc.CodeParseError, "The request was cut off.")
 		return
 	}
 	one, refusal := look(body)
@@ -47,7 +47,7 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if !json.Valid(body) {
 			code = jsonrpc.CodeParseError
 		}
-		Refuse(w, http.StatusBadRequest, nil, code, refusal)
+		refuse(w, http.StatusBadRequest, nil, code, refusal)
 		return
 	}
 	if one.Method != "" && !methods[one.Method] && !notifications[one.Method] {
@@ -59,7 +59,7 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Mcp-Protocol-Version") >= sessionless {
 			status = http.StatusNotFound
 		}
-		Refuse(w, status, one.ID, jsonrpc.CodeMethodNotFound, fmt.Sprintf("The method %s is not served here.", quoted(one.Method)))
+		refuse(w, status, one.ID, jsonrpc.CodeMethodNotFound, fmt.Sprintf("The method %s is not served here.", quoted(one.Method)))
 		return
 	}
 	r = r.Clone(r.Context())
@@ -94,8 +94,8 @@ func look(body []byte) (one message, refusal string) {
 	return one, ""
 }
 
-// Refuse answers with a JSON-RPC error. id is that of the message, nil where it is not known: then the answer has none.
-func Refuse(w http.ResponseWriter, status int, id json.RawMessage, code int64, text string) {
+// refuse answers with a JSON-RPC error. id is that of the message, nil where it is not known: then the answer has none.
+func refuse(w http.ResponseWriter, status int, id json.RawMessage, code int64, text string) {
 	type fault struct {
 		Code    int64  `json:"code"`
 		Message string `json:"message"`
@@ -139,7 +139,7 @@ func (s *speaker) Write(p []byte) (int, error) {
 	}
 	status := s.status
 	s.status = 0
-	Refuse(s.ResponseWriter, status, s.id, jsonrpc.CodeInvalidRequest, strings.TrimSpace(string(p)))
+	refuse(s.ResponseWriter, status, s.id, jsonrpc.CodeInvalidRequest, strings.TrimSpace(string(p)))
 	return len(p), nil
 }
 

@@ -87,6 +87,9 @@ func mcpInspector(t *testing.T, s *stand) {
 				if err := json.NewDecoder(strings.NewReader(out)).Decode(&answer); err != nil || !ok {
 					t.Fatalf("%s: %v\n%s", strings.Join(args, " "), err, out)
 				}
+				if args[0] == "tools/call" && len(out) > 100_000 {
+					t.Errorf("%s is answered with %d bytes", strings.Join(args, " "), len(out))
+				}
 				return answer, out
 			}
 			names := func(list any) (names []string) {
