@@ -24,7 +24,7 @@ import (
 var (
 	npmFlag  = flag.String("npm", "", "the folder with the suites' packages, installed")
 	nodeFlag = flag.String("node", "", "the Node that runs them")
-	examples = flag.Bool("examples", false, "run the examples, which need no packages, where -npm names none")
+	examples = flag.Bool("examples", false, "run the steps that need no packages, the examples first of all, where -npm names none")
 )
 
 // steps are the suites, in the order in which they begin. They share the sandbox and run side by side.
@@ -39,9 +39,15 @@ var steps = []struct {
 	{"example in curl", exampleCurl},
 	{"example in Python", examplePython},
 	{"example in Go", exampleGo},
+	{"example of MCP by hand", exampleMCP},
+	{"mcp configurations", mcpConfigurations},
+	{"discovery links", discoveryLinks},
 	{"mcp suite", mcpSuite},
 	{"mcp inspector", mcpInspector},
 }
+
+// needsNothing are the steps without packages of npm.
+var needsNothing = regexp.MustCompile(`^(example|discovery|openapi answers)`)
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -61,7 +67,7 @@ func TestConformance(t *testing.T) {
 	s := start(t)
 	for _, step := range steps {
 		t.Run(step.name, func(t *testing.T) {
-			if *npmFlag == "" && !strings.HasPrefix(step.name, "example") {
+			if *npmFlag == "" && !needsNothing.MatchString(step.name) {
 				t.Skip("there are no packages of npm")
 			}
 			t.Parallel()

@@ -1,9 +1,11 @@
 package conformance
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -23,6 +25,72 @@ func examplePython(t *testing.T, s *stand) {
 
 func exampleGo(t *testing.T, s *stand) {
 	toured(t, s, exec.CommandContext(t.Context(), "go", "run", "tidemark/examples/go", s.url))
+}
+
+// guide is the page that tells how clients of MCP are set up.
+const guide = "../../docs/mcp.md"
+
+// theirs is the address that guides have in the place of the reader's own.
+const theirs = "https://tidemark.example"
+
+// exampleMCP runs the command of the guide.
+func exampleMCP(t *testing.T, s *stand) {
+	need(t, "sh")
+	need(t, "curl")
+	text, err := os.ReadFile(guide)
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := regexp.MustCompile(`(?m)^    curl (?:.*\\\n)*.*\n`).FindString(string(text))
+	out, err := exec.CommandContext(t.Context(), "sh", "-c", strings.ReplaceAll(command, theirs, s.url)).Output()
+	if err != nil || !strings.Contains(string(out), `"structuredContent"`) {
+		t.Errorf("%s\n%v: %.500s", command, err, out)
+	}
+}
+
+// mcpConfigurations connects the official inspector with each configuration of the guide that names an address.
+func mcpConfigurations(t *testing.T, s *stand) {
+	text, err := os.ReadFile(guide)
+	if err != nil {
+		t.Fatal(err)
+	}
+	connected := 0
+	for _, block := range regexp.MustCompile("(?s)```json\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+		var config struct {
+			MCPServers map[string]map[string]any `json:"mcpServers"`
+			// Servers is what VS Code calls it.
+			Servers map[string]map[string]any `json:"servers,omitempty"`
+		}
+		if err := json.Unmarshal([]byte(strings.ReplaceAll(block[1], theirs, s.url)), &config); err != nil {
+			t.Errorf("%s: %v", block[1], err)
+			continue
+		}
+		if config.MCPServers == nil {
+			config.MCPServers, config.Servers = config.Servers, nil
+		}
+		for name, server := range config.MCPServers {
+			if server["url"] == nil {
+				continue // a bridge of others, which the guide does not answer for
+			}
+			server["type"] = "http" // where it is not said, the inspector takes an address for a command
+			b, err := json.Marshal(config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			file := filepath.Join(t.TempDir(), "mcp.json")
+			if err := os.WriteFile(file, b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			out, ok := s.node(t, inspectorScript, "--cli", "--config", file, "--server", name, "--method", "tools/list")
+			if !ok || !strings.Contains(out, "get_verification_chain") {
+				t.Errorf("%s\n%s", block[1], out)
+			}
+			connected++
+		}
+	}
+	if connected < 2 {
+		t.Errorf("%d configurations name an address, want those of two clients at least", connected)
+	}
 }
 
 // need skips a test whose interpreter is not on the machine.
