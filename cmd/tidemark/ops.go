@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
 	"time"
 
 	"tidemark/api/pages"
@@ -103,4 +106,48 @@ func nextSlot(s task.Schedule, after time.Time) time.Time {
 		return time.Time{}
 	}
 	return c.Next(after)
+}
+
+// alerter looks after the alerts, with the channels of the settings.
+func (p *program) alerter(db *postgres.DB) (*ops.Alerter, error) {
+	a := &ops.Alerter{
+		Observer: p.observer(db), Limits: ops.Limits{RunwayDays: p.settings.AlertRunwayDays}, Channels: map[string]ops.Channel{},
+		Log: p.log.With("role", "scheduler"),
+	}
+	if url := p.settings.AlertWebhookURL; url != "" {
+		a.Channels["webhook"] = ops.Webhook{URL: url, Installation: p.settings.BaseURL()}
+	}
+	if server := p.settings.AlertSMTPURL; server != "" {
+		to := strings.FieldsFunc(p.settings.AlertMailTo, func(r rune) bool { return r == ',' || r == ' ' })
+		m, err := ops.NewMail(ops.Mail{Server: server, From: p.settings.AlertMailFrom, To: to, Installation: p.settings.BaseURL()})
+		if err != nil {
+			return nil, usageError{err}
+		}
+		a.Channels["mail"] = m
+	}
+	return a, nil
+}
+
+type alertsCommand struct {
+	All   bool `help:"Also those that are over."`
+	Limit int  `default:"50" help:"How many, the newest first."`
+}
+
+// Run prints the alerts.
+func (c alertsCommand) Run(ctx context.Context, p *program) error {
+	db, err := p.openDB(ctx, postgres.RoleWorker)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	list, err := db.Alerts(ctx, c.All, c.Limit)
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(p.stdout, 0, 4, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "ID\tSEVERITY\tKIND\tSUBJECT\tRAISED\tOVER\tTEXT")
+	for _, a := range list {
+		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n", a.ID, a.Severity, a.Kind, dash(a.Subject), instant(&a.RaisedAt), instant(a.ResolvedAt), a.Text)
+	}
+	return w.Flush()
 }

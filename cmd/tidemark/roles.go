@@ -51,10 +51,15 @@ func (schedulerCommand) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
+	alerts, err := p.alerter(db)
+	if err != nil {
+		return err
+	}
 	defer func() { _ = queue.Close() }()
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return w.keepTime(ctx, db) })
 	g.Go(func() error { return p.runScheduler(ctx, db, s) })
+	g.Go(func() error { return alerts.Run(ctx) })
 	g.Go(func() error {
 		return p.servePrivate(ctx, listeners, private{
 			role: "scheduler", ready: []ops.Check{{Name: "scheduler", OK: s.Ready}}, worker: db,

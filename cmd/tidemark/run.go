@@ -23,10 +23,12 @@ type commands struct {
 	Scheduler  schedulerCommand  `cmd:"" help:"Run a scheduler: any number may run at once."`
 	Worker     workerCommand     `cmd:"" help:"Run a worker: any number may run at once."`
 	API        apiCommand        `cmd:"" name:"api" help:"Run the public read-only API: any number may run at once."`
+	Doctor     doctorCommand     `cmd:"" help:"Look at everything that an installation needs; a line for each, with the repair."`
+	Alerts     alertsCommand     `cmd:"" help:"Print the alerts."`
 	Queue      queueCommand      `cmd:"" help:"Serve the queue's own monitor at OPS_ADDR, to look at."`
 	Migrate    migrateCommand    `cmd:"" help:"Bring the database to this program's schema."`
 	Runs       runsCommand       `cmd:"" help:"Print the run log."`
-	Schedule   scheduleCommand   `cmd:"" help:"Print the schedule, or run one of its jobs now."`
+	Schedule   scheduleCommand   `cmd:"" help:"Print the schedule; run, pause, resume one of its jobs."`
 	Backfill   backfillCommand   `cmd:"" help:"Compute a signal for days of the past: plan, apply, follow."`
 	Signals    signalsCommand    `cmd:"" help:"Print the states of the signals; deprecate or restore one."`
 	Explain    explainCommand    `cmd:"" help:"Follow a served number back to the archived bytes, and compute it again."`

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"tidemark/internal/postgres"
-	"tidemark/workers/task"
 )
 
 type runsCommand struct {
@@ -106,76 +105,4 @@ func brief(r postgres.Run) string {
 		text = text[:117] + "..."
 	}
 	return text
-}
-
-type scheduleCommand struct {
-	List scheduleList `cmd:"" default:"1" help:"Print the schedule."`
-	Run  scheduleRun  `cmd:"" help:"Run a job now."`
-}
-
-type scheduleList struct{}
-
-// Run prints the schedule.
-func (scheduleList) Run(ctx context.Context, p *program) error {
-	db, err := p.openDB(ctx, postgres.RoleWorker)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	list, err := db.Schedules(ctx)
-	if err != nil {
-		return err
-	}
-	w := tabwriter.NewWriter(p.stdout, 0, 4, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "JOB\tSUBJECT\tCRON\tZONE\tCATCH-UP\tPAUSED\tLAST SLOT")
-	for _, s := range list {
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%t\t%s\n", s.Job, s.Subject, s.Cron, s.Zone, s.CatchUp, s.Paused, instant(s.LastSlot))
-	}
-	return w.Flush()
-}
-
-type scheduleRun struct {
-	Job     string    `arg:"" help:"A job of the schedule, such as ingest or signal."`
-	Subject string    `arg:"" help:"What it is run for: the source, the signal, or as the schedule names it."`
-	For     time.Time `format:"2006-01-02T15:04:05Z07:00" help:"The logical time (RFC 3339). Default: the world's time."`
-	Reason  string    `default:"asked for on the command line" help:"Why, for the run log."`
-}
-
-// Run records a run for now, or for a stated time, and leaves it to the scheduler and the workers.
-func (c scheduleRun) Run(ctx context.Context, p *program) error {
-	db, err := p.openDB(ctx, postgres.RoleWorker)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	if !p.knows(c.Job, c.Subject) {
-		return fmt.Errorf("the schedule has no %s of %q (see `tidemark schedule list`)", c.Job, c.Subject)
-	}
-	slot := c.For
-	if slot.IsZero() {
-		if slot, err = p.worldTime(ctx, db); err != nil {
-			return err
-		}
-	}
-	id, err := db.AddRun(ctx, c.Job, c.Subject, slot.UTC(), c.Reason)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(p.stdout, "run %d: %s of %s for %s (follow it with `tidemark runs %d`)\n", id, c.Job, c.Subject,
-		slot.UTC().Format(time.RFC3339), id)
-	return err
-}
-
-func (p *program) knows(job, subject string) bool {
-	for _, s := range p.schedule() {
-		if s.Job == job && s.Subject == subject {
-			return true
-		}
-	}
-	return false
-}
-
-func (p *program) schedule() []task.Schedule {
-	at, _ := p.settings.Clocks() // checked at the start
-	return append(schedule(p.sources(), p.definitions(), at), p.equitySchedule()...)
 }

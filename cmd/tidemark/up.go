@@ -95,6 +95,10 @@ func (p *program) runRoles(ctx context.Context, on listeners) error {
 	if err != nil {
 		return err
 	}
+	alerts, err := p.alerter(db)
+	if err != nil {
+		return err
+	}
 	if err := p.lookAtToken(ctx, db); err != nil {
 		return err
 	}
@@ -111,6 +115,7 @@ func (p *program) runRoles(ctx context.Context, on listeners) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return p.runScheduler(ctx, db, s) })
 	g.Go(func() error { return worker.Run(ctx) })
+	g.Go(func() error { return alerts.Run(ctx) })
 	g.Go(func() error {
 		return p.serveAPI(ctx, apiDB, on, w.name, w.now, []api.Check{{Name: "scheduler", OK: s.Ready}, {Name: "worker", OK: worker.Ready}},
 			func(ready []ops.Check, degraded func() []string) private {

@@ -99,6 +99,12 @@ type Settings struct {
 	MCPRegistryKey    string `env:"MCP_REGISTRY_KEY" name:"mcp-registry-key" roles:"up,api" help:"What the MCP registry asks the host for when a version is published: v=MCPv1; k=ed25519; p=PUBLIC_KEY. Default: nothing."`
 	TrustedProxies    string `env:"TRUSTED_PROXIES" roles:"up,api" help:"Addresses and networks (10.0.0.0/8), separated by commas, of the proxies in front, whose X-Forwarded-For is believed. Default: none."`
 
+	AlertWebhookURL string `env:"ALERT_WEBHOOK_URL" secret:"true" roles:"up,scheduler" help:"Address that alerts are posted to, as JSON whose member text chat services show. Alerts are always logged."`
+	AlertSMTPURL    string `env:"ALERT_SMTP_URL" name:"alert-smtp-url" secret:"true" roles:"up,scheduler" help:"Mail server that alerts are sent by: smtp://user:password@host:port, or smtps."`
+	AlertMailFrom   string `env:"ALERT_MAIL_FROM" roles:"up,scheduler" help:"Sender of mails about alerts."`
+	AlertMailTo     string `env:"ALERT_MAIL_TO" roles:"up,scheduler" help:"Who gets them: mail addresses, separated by commas."`
+	AlertRunwayDays int    `env:"ALERT_RUNWAY_DAYS" default:"14" roles:"up,scheduler" help:"For how many days of attestations the attester's balance must pay, or an alert is raised."`
+
 	Concurrency int    `env:"CONCURRENCY" default:"4" roles:"up,worker" help:"How many tasks a worker runs at once."`
 	LogFormat   string `env:"LOG_FORMAT" enum:"auto,text,json" default:"auto" roles:"all" help:"auto (text on a terminal, else JSON), text or json."`
 	LogLevel    string `env:"LOG_LEVEL" enum:"debug,info,warn,error" default:"info" roles:"all" help:"debug, info, warn or error."`
@@ -195,6 +201,12 @@ func (s Settings) Validate() error {
 	case "", "yahoo", "nasdaq":
 	default:
 		bad("PRICES_PERSONAL_USE", "%q is none of yahoo, nasdaq", s.PricesPersonalUse)
+	}
+	if (s.AlertSMTPURL == "") != (s.AlertMailTo == "") || (s.AlertSMTPURL == "") != (s.AlertMailFrom == "") {
+		bad("ALERT_SMTP_URL", "it goes together with ALERT_MAIL_FROM and ALERT_MAIL_TO")
+	}
+	if s.AlertRunwayDays < 1 {
+		bad("ALERT_RUNWAY_DAYS", "%d is less than 1", s.AlertRunwayDays)
 	}
 	if s.Concurrency < 1 {
 		bad("CONCURRENCY", "%d is less than 1", s.Concurrency)

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -39,18 +40,27 @@ func (db *DB) Schedules(ctx context.Context) ([]task.Schedule, error) {
 	return list, nil
 }
 
-// PauseSchedule stops or resumes a job's slots. While paused, due slots are recorded as skipped.
-func (db *DB) PauseSchedule(ctx context.Context, job, subject string, paused bool) error {
-	tag, err := db.pool.Exec(ctx, `
-		update schedules set paused = @paused, updated_at = now() where job = @job and subject = @subject`,
-		pgx.NamedArgs{"job": job, "subject": subject, "paused": paused})
+// PauseSchedule stops or resumes a job's slots, and keeps who did it and why. While paused, due slots are recorded as skipped. It tells
+// whether that changed anything; ErrNotFound where there is no such schedule.
+func (db *DB) PauseSchedule(ctx context.Context, job, subject string, paused bool, by, reason string) (changed bool, err error) {
+	err = db.pool.QueryRow(ctx, `
+		with there as (select from schedules where job = @job and subject = @subject for update),
+		changed as (
+			update schedules set paused = @paused, updated_at = now()
+			where job = @job and subject = @subject and paused <> @paused
+			returning 1
+		), kept as (
+			insert into schedule_changes (job, subject, paused, by, reason) select @job, @subject, @paused, @by, @reason from changed
+		)
+		select exists (select from changed) from there`,
+		pgx.NamedArgs{"job": job, "subject": subject, "paused": paused, "by": by, "reason": reason}).Scan(&changed)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, fmt.Errorf("the schedule has no %s %s: %w", job, subject, ErrNotFound)
+	}
 	if err != nil {
-		return fmt.Errorf("pause %s %s: %w", job, subject, err)
+		return false, fmt.Errorf("pause %s %s: %w", job, subject, err)
 	}
-	if tag.RowsAffected() == 0 {
-		return fmt.Errorf("the schedule has no %s %s: %w", job, subject, ErrNotFound)
-	}
-	return nil
+	return changed, nil
 }
 
 // RecordSlots makes slots of a schedule runs, and the newest of them the schedule's last, in one step. It does nothing, and says

@@ -4,6 +4,7 @@
 package redisurl
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"net"
@@ -119,6 +120,12 @@ func (r Redis) Client(tune func(*redis.UniversalOptions)) redis.UniversalClient 
 
 // MakeRedisClient is what the queue library asks for.
 func (r Redis) MakeRedisClient() any { return r.Client(nil) }
+
+// Ping asks for a sign of life, once.
+func (r Redis) Ping(ctx context.Context) error {
+	c := r.Client(func(o *redis.UniversalOptions) { o.MaxRetries, o.DialerRetries = -1, 1 })
+	return errors.Join(c.Ping(ctx).Err(), c.Close())
+}
 
 // Kind is single, sentinel or cluster.
 func (r Redis) Kind() string {

@@ -1,0 +1,18 @@
+//go:build linux || darwin || freebsd
+
+package main
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// freeBytes is how much an ordinary user may still write where a folder is.
+func freeBytes(dir string) (uint64, error) {
+	var s unix.Statfs_t
+	if err := unix.Statfs(dir, &s); err != nil {
+		return 0, fmt.Errorf("ask how much room there is at %s: %w", dir, err)
+	}
+	return uint64(s.Bavail) * uint64(s.Bsize), nil //nolint:gosec,unconvert // the types differ between systems; neither is negative
+}

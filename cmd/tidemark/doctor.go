@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"tidemark/internal/postgres"
+	"tidemark/internal/redisurl"
+	"tidemark/ops"
+	"tidemark/workers/task"
+)
+
+type doctorCommand struct{}
+
+// errSick is a doctor's word that something is bad; what it is was printed.
+var errSick = errors.New("something is bad, see above")
+
+// Run looks at everything that an installation needs, and prints a line for each with the repair. It changes nothing.
+func (doctorCommand) Run(ctx context.Context, p *program) error {
+	exams := []ops.Exam{{Name: "settings", Look: p.lookAtSettings}}
+	db, err := p.openDB(ctx, postgres.RoleWorker)
+	if err != nil {
+		exams = append(exams, ops.Exam{Name: "database", Look: func(context.Context) []ops.Finding {
+			return ops.One(ops.Bad, "check DATABASE_URL, start Postgres, run `tidemark migrate`", "%v", err)
+		}})
+	} else {
+		defer db.Close()
+		exams = append(exams, p.databaseExams(ctx, db)...)
+	}
+	exams = append(exams,
+		ops.Exam{Name: "redis", Look: p.lookAtRedis},
+		ops.Exam{Name: "archive", Look: p.lookAtArchive},
+		ops.Exam{Name: "disk", Look: p.lookAtDisk})
+	healthy, err := ops.Examine(ctx, p.stdout, exams)
+	if err == nil && !healthy {
+		err = errSick
+	}
+	return err
+}
+
+// databaseExams are those that need the database. What it says itself is asked once.
+func (p *program) databaseExams(ctx context.Context, db *postgres.DB) []ops.Exam {
+	sick := func(name string, err error) ops.Exam {
+		return ops.Exam{Name: name, Look: func(context.Context) []ops.Finding {
+			return ops.One(ops.Bad, "check DATABASE_URL and the server's log", "%v", err)
+		}}
+	}
+	c, err := db.Checkup(ctx, p.now)
+	if err != nil {
+		return []ops.Exam{sick("database", err)}
+	}
+	exams := append(ops.ServerExams(c), ops.Exam{Name: "api role", Look: p.lookAtAPIRole}, ops.Exam{Name: "schedule", Look: func(ctx context.Context) []ops.Finding {
+		return p.lookAtSchedule(ctx, db)
+	}})
+	state, err := p.observer(db).Look(ctx)
+	if err != nil {
+		return append(exams, sick("state", err))
+	}
+	return append(exams, ops.StateExams(state, ops.Limits{RunwayDays: p.settings.AlertRunwayDays})...)
+}
+
+// lookAtSettings says what the settings leave out; their faults have ended the program before.
+func (p *program) lookAtSettings(context.Context) []ops.Finding {
+	list := ops.One(ops.Healthy, "", "world %s, version %s", p.settings.World, codeVersion())
+	for _, why := range p.unfollowed() {
+		list = append(list, ops.Finding{Outcome: ops.Warning, Text: "there will be no picks: " + why})
+	}
+	if p.settings.World == "live" && p.settings.LedgerRemote == "" {
+		list = append(list, ops.Finding{Outcome: ops.Warning, Text: "LEDGER_REMOTE is not set: nobody else sees the ledger", Repair: "docs/witnesses.md"})
+	}
+	if p.settings.World == "live" && p.settings.AlertWebhookURL == "" && p.settings.AlertSMTPURL == "" {
+		list = append(list, ops.Finding{Outcome: ops.Warning, Text: "alerts are only logged", Repair: "set ALERT_WEBHOOK_URL or ALERT_SMTP_URL"})
+	}
+	return list
+}
+
+// lookAtAPIRole connects as the API does.
+func (p *program) lookAtAPIRole(ctx context.Context) []ops.Finding {
+	db, err := p.openDB(ctx, postgres.RoleAPI)
+	if err != nil {
+		return ops.One(ops.Bad, "grant tidemark_api to the login of DATABASE_URL", "%v", err)
+	}
+	defer db.Close()
+	return ops.One(ops.Healthy, "", "the API can connect")
+}
+
+// schedulerSlack is how late a slot may be recorded before the schedulers are taken to be away.
+const schedulerSlack = 2 * time.Minute
+
+// lookAtSchedule looks whether slots are recorded as they come.
+func (p *program) lookAtSchedule(ctx context.Context, db *postgres.DB) []ops.Finding {
+	list, err := db.Schedules(ctx)
+	if err != nil {
+		return ops.One(ops.Bad, "check DATABASE_URL", "%v", err)
+	}
+	if len(list) == 0 {
+		return ops.One(ops.Bad, "start `tidemark scheduler`", "no scheduler has ever run")
+	}
+	at, err := p.worldTime(ctx, db)
+	if err != nil {
+		return ops.One(ops.Bad, "start `tidemark scheduler`", "%v", err)
+	}
+	known := map[string]task.Schedule{}
+	for _, s := range list {
+		known[s.Job+" "+s.Subject] = s
+	}
+	var found []ops.Finding
+	for _, s := range p.schedule() {
+		name := s.Job + " " + s.Subject
+		k, ok := known[name]
+		switch {
+		case !ok:
+			found = append(found, ops.Finding{Outcome: ops.Bad, Text: name + " is not in the database's schedule", Repair: "start `tidemark scheduler` of this version"})
+		case k.Paused:
+			found = append(found, ops.Finding{Outcome: ops.Warning, Text: name + " is paused", Repair: "tidemark schedule resume " + name + " --reason WHY"})
+		case k.LastSlot != nil && at.Sub(nextSlot(k, *k.LastSlot)) > schedulerSlack && p.settings.World == "live":
+			found = append(found, ops.Finding{
+				Outcome: ops.Bad, Text: fmt.Sprintf("%s was due at %s and is not recorded", name, nextSlot(k, *k.LastSlot).UTC().Format(time.RFC3339)),
+				Repair: "start `tidemark scheduler`; missed slots are caught up",
+			})
+		}
+	}
+	if found == nil {
+		return ops.One(ops.Healthy, "", "%d schedules, recorded as they come", len(list))
+	}
+	return found
+}
+
+func (p *program) lookAtRedis(ctx context.Context) []ops.Finding {
+	address := p.redisURL()
+	if address == "" {
+		return ops.One(ops.Bad, "set REDIS_URL", "REDIS_URL is not set, and no `tidemark up` of this world has run")
+	}
+	at, err := redisurl.Parse(address)
+	if err != nil {
+		return ops.One(ops.Bad, "set REDIS_URL", "%v", err)
+	}
+	began := p.now()
+	if err := at.Ping(ctx); err != nil {
+		return ops.One(ops.Bad, "check REDIS_URL and start Redis; nothing is lost, runs wait in Postgres", "%s does not answer: %v", at.Kind(), err)
+	}
+	return ops.One(ops.Healthy, "", "%s, answers in %s", at.Kind(), p.now().Sub(began).Round(100*time.Microsecond))
+}
+
+// lookAtArchive writes what it archives once, reads it again, and leaves it: raw bytes are never deleted.
+func (p *program) lookAtArchive(ctx context.Context) []ops.Finding {
+	if p.settings.World != "live" {
+		if _, err := os.Stat(filepath.Join(p.worldDir(), "archive")); errors.Is(err, os.ErrNotExist) && p.settings.ArchiveURL == "" {
+			return ops.One(ops.NotSeen, "", "this world has archived nothing here yet")
+		}
+	}
+	store, err := p.openArchive(ctx)
+	if err != nil {
+		return ops.One(ops.Bad, "set ARCHIVE_URL to a folder or bucket that can be written", "%v", err)
+	}
+	defer func() { _ = store.Close() }()
+	const probe = "The doctor of Tidemark was here.\n"
+	sum, err := store.Put(ctx, []byte(probe))
+	if err != nil {
+		return ops.One(ops.Bad, "let this user write to the archive", "%v", err)
+	}
+	if b, err := store.Get(ctx, sum); err != nil || string(b) != probe {
+		return ops.One(ops.Bad, "check the archive's storage", "what was written cannot be read: %v", err)
+	}
+	return ops.One(ops.Healthy, "", "it can be written and read")
+}
+
+// lowDisk is how much room there must be where things are kept.
+const lowDisk = 2 << 30
+
+func (p *program) lookAtDisk(context.Context) []ops.Finding {
+	dir := p.settings.StateDir
+	if _, err := os.Stat(dir); err != nil {
+		return ops.One(ops.NotSeen, "", "STATE_DIR %s is not there yet", dir)
+	}
+	free, err := freeBytes(dir)
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		return ops.One(ops.NotSeen, "", "this system does not say how much room there is")
+	case err != nil:
+		return ops.One(ops.Warning, "", "%v", err)
+	case free < lowDisk:
+		return ops.One(ops.Bad, "make room at STATE_DIR", "%d MB are left at %s", free>>20, dir)
+	}
+	return ops.One(ops.Healthy, "", "%d GB are left at %s", free>>30, dir)
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tidemark/internal/pgtest"
+	"tidemark/internal/postgres"
+	"tidemark/workers/task"
+)
+
+// told runs a command and returns its exit status and everything that it wrote.
+func told(t *testing.T, args ...string) (int, string) {
+	t.Helper()
+	var out bytes.Buffer
+	code := run(t.Context(), args, &out, &out)
+	return code, out.String()
+}
+
+func TestAnOperatorPausesASchedule(t *testing.T) {
+	t.Parallel()
+	url := pgtest.New(t)
+	db, err := postgres.Open(t.Context(), url, postgres.RoleWorker)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	at := time.Date(2026, 3, 6, 12, 0, 0, 0, time.UTC) // a Friday, two days before New York changes its clocks
+	if _, err := db.EnsureWorld(t.Context(), "replay", &at); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.SaveSchedules(t.Context(), []task.Schedule{
+		{Job: task.Pick, Subject: task.Daily, Cron: "30 17 * * MON-FRI", Zone: "America/New_York", CatchUp: "all"},
+		{Job: task.Accounts, Subject: task.Daily, Cron: "40 4 * * *", Zone: "UTC", CatchUp: "skip"},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	command := func(want int, say []string, args ...string) {
+		t.Helper()
+		code, out := told(t, append(append([]string{"schedule"}, args...), "--database-url="+url)...)
+		if code != want {
+			t.Errorf("%v: exit %d: %s", args, code, out)
+		}
+		for _, s := range say {
+			if !strings.Contains(out, s) {
+				t.Errorf("%v lacks %q:\n%s", args, s, out)
+			}
+		}
+	}
+	command(0, []string{"2026-03-06T22:30:00Z  pick", "2026-03-09T21:30:00Z  pick", "2026-03-07T04:40:00Z  accounts"}, "next", "--limit=6")
+	command(2, []string{"--reason"}, "pause", "pick", "daily")
+	command(0, []string{"is now paused"}, "pause", "pick", "daily", "--reason=the exchange is closed")
+	command(0, []string{"was already paused"}, "pause", "pick", "daily", "--reason=again")
+	command(0, []string{"true"}, "list")
+	command(1, []string{"no pick weekly"}, "pause", "pick", "weekly", "--reason=x")
+	code, out := told(t, "schedule", "next", "--database-url="+url)
+	if code != 0 || strings.Contains(out, "pick") {
+		t.Errorf("a paused schedule has a next slot:\n%s", out)
+	}
+	command(0, []string{"is now not paused"}, "resume", "pick", "daily", "--reason=open again", "--by=ana")
+	c, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close(context.WithoutCancel(t.Context())) }()
+	rows, err := c.Query(t.Context(), `select concat(paused, ' ', by = 'ana', ' ', reason) from schedule_changes order by id`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil || strings.Join(kept, ", ") != "t f the exchange is closed, f t open again" {
+		t.Errorf("kept: %q, %v", kept, err)
+	}
+}
+
+func TestTheDoctorNamesWhatIsBadAndTheRepair(t *testing.T) {
+	t.Parallel()
+	url := pgtest.New(t)
+	db, err := postgres.Open(t.Context(), url, postgres.RoleWorker)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	if _, err := db.EnsureWorld(t.Context(), "live", nil); err != nil {
+		t.Fatal(err)
+	}
+	doctor := []string{
+		"doctor", "--database-url=" + url, "--redis-url=" + pgtest.Redis(t), "--state-dir=" + t.TempDir(), "--sec-user-agent=Test a@b.example",
+		"--prices-folder=" + t.TempDir(), "--alert-webhook-url=http://127.0.0.1:1", "--ledger-remote=file:///nowhere",
+	}
+	p := &program{now: time.Now}
+	p.settings.World, p.settings.SECUserAgent, p.settings.PricesFolder = "live", "Test a@b.example", "x"
+	if err := db.SaveSchedules(t.Context(), p.schedule()); err != nil {
+		t.Fatal(err)
+	}
+	code, out := told(t, doctor...)
+	if code != 0 || strings.Contains(out, "bad ") {
+		t.Errorf("a healthy installation: exit %d\n%s", code, out)
+	}
+	for _, s := range []string{"ok    database ", "ok    clock ", "ok    grants ", "ok    guards ", "ok    api role ", "ok    schedule ", "ok    redis ", "ok    archive ", "ok    disk ", "ok    chain "} {
+		if !strings.Contains(out, s) {
+			t.Errorf("it lacks %q:\n%s", s, out)
+		}
+	}
+	c, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close(context.WithoutCancel(t.Context())) }()
+	if _, err := c.Exec(t.Context(), `
+		alter table observations disable trigger user;
+		update schedules set paused = true where job = 'pick';
+		update schedules set last_slot = now() - interval '9 days' where job = 'accounts';
+		insert into runs (job, subject, slot, trigger, queue, status, max_attempts, finished_at, error)
+		values ('attest', 'base', now(), 'cron', 'default', 'failed', 3, now(), 'no ether')`); err != nil {
+		t.Fatal(err)
+	}
+	doctor[2] = "--redis-url=redis://:hunter2@127.0.0.1:1"
+	code, out = told(t, doctor...)
+	if code != 1 {
+		t.Errorf("a sick one: exit %d", code)
+	}
+	for _, s := range []string{
+		"bad   guards    rows of [observations] can be changed -> alter table observations enable trigger user",
+		"pick daily is paused -> tidemark schedule resume pick daily",
+		"accounts daily was due at ", "start `tidemark scheduler`",
+		"bad   work      The run of attest base for ", "no ether", "bad   redis ",
+	} {
+		if !strings.Contains(out, s) {
+			t.Errorf("it lacks %q:\n%s", s, out)
+		}
+	}
+	if strings.Contains(out, "hunter2") {
+		t.Errorf("it shows a password:\n%s", out)
+	}
+	doctor[1] = "--database-url=postgres://x:hunter2@127.0.0.1:1/x"
+	if code, out = told(t, doctor...); code != 1 || !strings.Contains(out, "bad   database") || strings.Contains(out, "hunter2") {
+		t.Errorf("without a database: exit %d\n%s", code, out)
+	}
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"tidemark/internal/config"
+	"tidemark/internal/postgres"
+	"tidemark/workers/task"
+)
+
+type scheduleCommand struct {
+	List   scheduleList   `cmd:"" default:"1" help:"Print the schedule."`
+	Next   scheduleNext   `cmd:"" help:"Print the slots that come next."`
+	Run    scheduleRun    `cmd:"" help:"Run a job now."`
+	Pause  schedulePause  `cmd:"" help:"Stop the slots of a job: while it is paused they are recorded as skipped."`
+	Resume scheduleResume `cmd:"" help:"Let the slots of a job come again."`
+}
+
+type scheduleList struct{}
+
+// Run prints the schedule.
+func (scheduleList) Run(ctx context.Context, p *program) error {
+	db, err := p.openDB(ctx, postgres.RoleWorker)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	list, err := db.Schedules(ctx)
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(p.stdout, 0, 4, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "JOB\tSUBJECT\tCRON\tZONE\tCATCH-UP\tPAUSED\tLAST SLOT")
+	for _, s := range list {
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%t\t%s\n", s.Job, s.Subject, s.Cron, s.Zone, s.CatchUp, s.Paused, instant(s.LastSlot))
+	}
+	return w.Flush()
+}
+
+type scheduleRun struct {
+	Job     string    `arg:"" help:"A job of the schedule, such as ingest or signal."`
+	Subject string    `arg:"" help:"What it is run for: the source, the signal, or as the schedule names it."`
+	For     time.Time `format:"2006-01-02T15:04:05Z07:00" help:"The logical time (RFC 3339). Default: the world's time."`
+	Reason  string    `default:"asked for on the command line" help:"Why, for the run log."`
+}
+
+// Run records a run for now, or for a stated time, and leaves it to the scheduler and the workers.
+func (c scheduleRun) Run(ctx context.Context, p *program) error {
+	db, err := p.openDB(ctx, postgres.RoleWorker)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if !p.knows(c.Job, c.Subject) {
+		return fmt.Errorf("the schedule has no %s of %q (see `tidemark schedule list`)", c.Job, c.Subject)
+	}
+	slot := c.For
+	if slot.IsZero() {
+		if slot, err = p.worldTime(ctx, db); err != nil {
+			return err
+		}
+	}
+	id, err := db.AddRun(ctx, c.Job, c.Subject, slot.UTC(), c.Reason)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(p.stdout, "run %d: %s of %s for %s (follow it with `tidemark runs %d`)\n", id, c.Job, c.Subject,
+		slot.UTC().Format(time.RFC3339), id)
+	return err
+}
+
+type scheduleNext struct {
+	Limit int `default:"20" help:"How many, the soonest first."`
+}
+
+// Run prints the slots that come next, of all schedules that are not paused.
+func (c scheduleNext) Run(ctx context.Context, p *program) error {
+	db, err := p.openDB(ctx, postgres.RoleWorker)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	list, err := db.Schedules(ctx)
+	if err != nil {
+		return err
+	}
+	at, err := p.worldTime(ctx, db)
+	if err != nil {
+		return err
+	}
+	type slot struct {
+		at time.Time
+		of task.Schedule
+	}
+	var slots []slot
+	for _, s := range list {
+		next := at
+		for range c.Limit {
+			if next = nextSlot(s, next); next.IsZero() || s.Paused {
+				break
+			}
+			slots = append(slots, slot{next, s})
+		}
+	}
+	slices.SortStableFunc(slots, func(a, b slot) int { return a.at.Compare(b.at) })
+	w := tabwriter.NewWriter(p.stdout, 0, 4, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "SLOT\tJOB\tSUBJECT\tCRON\tZONE")
+	for _, s := range slots[:min(len(slots), c.Limit)] {
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", s.at.UTC().Format(time.RFC3339), s.of.Job, s.of.Subject, s.of.Cron, s.of.Zone)
+	}
+	return w.Flush()
+}
+
+// halt is what pause and resume are told.
+type halt struct {
+	Job     string `arg:"" help:"A job of the schedule, such as ingest or signal."`
+	Subject string `arg:"" help:"The source, the signal, or as the schedule names it."`
+	Reason  string `required:"" help:"Why. It is kept."`
+	By      string `help:"Who decides. Default: the machine's name."`
+}
+
+type schedulePause struct{ halt }
+
+type scheduleResume struct{ halt }
+
+// Run stops the slots of a job.
+func (c schedulePause) Run(ctx context.Context, p *program) error { return c.set(ctx, p, true) }
+
+// Run lets the slots of a job come again.
+func (c scheduleResume) Run(ctx context.Context, p *program) error { return c.set(ctx, p, false) }
+
+func (c halt) set(ctx context.Context, p *program, paused bool) error {
+	db, err := p.openDB(ctx, postgres.RoleWorker)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	by := c.By
+	if by == "" {
+		by = config.Hostname()
+	}
+	changed, err := db.PauseSchedule(ctx, c.Job, c.Subject, paused, by, c.Reason)
+	if err != nil {
+		return err
+	}
+	state := map[bool]string{true: "paused", false: "not paused"}[paused]
+	already := map[bool]string{true: "is now", false: "was already"}[changed]
+	_, err = fmt.Fprintf(p.stdout, "%s of %s %s %s\n", c.Job, c.Subject, already, state)
+	return err
+}
+
+func (p *program) knows(job, subject string) bool {
+	for _, s := range p.schedule() {
+		if s.Job == job && s.Subject == subject {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *program) schedule() []task.Schedule {
+	at, _ := p.settings.Clocks() // checked at the start
+	return append(schedule(p.sources(), p.definitions(), at), p.equitySchedule()...)
+}

@@ -1,0 +1,70 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Checkup is what a look at the server itself came to.
+type Checkup struct {
+	Version string
+	Schema  int64
+	// Ahead is by how much the server's clock is ahead of the time that was given.
+	Ahead time.Duration
+	// Writable lists tables that the API's role could change by itself, Unguarded the append-only tables that lack a guard that works.
+	// Both are empty where all is as the migrations made it.
+	Writable, Unguarded []string
+	// Size is that of the database, in bytes. Connections are those of the server in use, of Most.
+	Size              int64
+	Connections, Most int
+	// Replica tells that the server is one that only reads.
+	Replica bool
+}
+
+// The append-only tables are those that a trigger of that name was made for; the guard must be there twice, for rows and for truncate.
+const checkupSQL = `
+	select current_setting('server_version') as version, (select version_id from schema_version) as schema,
+		clock_timestamp() as clock, pg_database_size(current_database()) as size,
+		(select count(*) from pg_stat_activity where backend_type = 'client backend')::int as connections,
+		current_setting('max_connections')::int as most, pg_is_in_recovery() as replica,
+		array(
+			select c.relname::text from pg_class c
+			where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v')
+				and (has_table_privilege('tidemark_api', c.oid, 'insert, update, delete, truncate')
+					or has_any_column_privilege('tidemark_api', c.oid, 'insert, update'))
+			order by 1) as writable,
+		array(
+			select t.name from unnest(@tables::text[]) as t (name)
+			where 2 <> (select count(*) from pg_trigger g
+				where g.tgrelid = to_regclass('public.' || t.name) and g.tgname in ('append_only', 'append_only_truncate') and g.tgenabled in ('O', 'A'))
+			order by 1) as unguarded`
+
+// AppendOnly are the tables whose rows are never forgotten; the guards of most refuse changes, too.
+var AppendOnly = []string{
+	"actions", "announcements", "bars", "companies", "corrections", "digests", "economic_events", "estimates", "facts", "fetches", "filings", "gaps",
+	"ledger", "listings", "news", "observations", "payment_claims", "payment_transfers", "picks", "plan_changes", "portfolio_events", "portfolio_snapshots", "quarantine_decisions",
+	"quarantined_fetches", "research", "schedule_changes", "signal_states", "top_ups", "x402_ledger",
+}
+
+// Checkup looks at the server: its clock against now, the grants and guards of the migrations, and how full it is.
+func (db *DB) Checkup(ctx context.Context, now func() time.Time) (c Checkup, err error) {
+	var clock time.Time
+	before := now()
+	err = db.pool.QueryRow(ctx, checkupSQL, pgx.NamedArgs{"tables": AppendOnly}).Scan(
+		&c.Version, &c.Schema, &clock, &c.Size, &c.Connections, &c.Most, &c.Replica, &c.Writable, &c.Unguarded)
+	if err != nil {
+		return c, fmt.Errorf("look at the database: %w", away(err))
+	}
+	// The server said its time somewhere between the question and the answer.
+	after := now()
+	switch {
+	case clock.Before(before):
+		c.Ahead = clock.Sub(before)
+	case clock.After(after):
+		c.Ahead = clock.Sub(after)
+	}
+	return c, nil
+}

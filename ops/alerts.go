@@ -1,0 +1,200 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"tidemark/api/view"
+	"tidemark/internal/postgres"
+	"tidemark/signals"
+)
+
+// Limits are when something is worth an alert. Zero fields mean the stated values.
+type Limits struct {
+	// RunwayDays is for how many days of attestations the balance must pay. Zero means 14.
+	RunwayDays int
+	// Waiting is how long work may wait to be begun. Zero means 15 minutes.
+	Waiting time.Duration
+	// Attested is how long an announced pick may wait for its attestation. Zero means 24 hours.
+	Attested time.Duration
+}
+
+func (l Limits) filled() Limits {
+	if l.RunwayDays == 0 {
+		l.RunwayDays = 14
+	}
+	if l.Waiting == 0 {
+		l.Waiting = 15 * time.Minute
+	}
+	if l.Attested == 0 {
+		l.Attested = 24 * time.Hour
+	}
+	return l
+}
+
+// Conditions lists what is wrong in a state. It is a function of the state alone.
+func Conditions(s State, l Limits) (list []postgres.Alert) {
+	l = l.filled()
+	add := func(severity, kind, subject, format string, args ...any) {
+		list = append(list, postgres.Alert{Kind: kind, Subject: subject, Severity: severity, Text: fmt.Sprintf(format, args...)})
+	}
+	for _, f := range s.Signals {
+		if f.State == view.Stale && f.Status != signals.StatusDeprecated {
+			add(postgres.AlertWarning, "signal-stale", f.Signal,
+				"%s is stale: its newest observation is of %s, %s ago, where %s are tolerated. See `tidemark runs --job=ingest` and the publisher's page.",
+				f.Signal, f.ObservedAt.Format(time.DateOnly), age(f.Age), age(f.Limit))
+		}
+	}
+	for _, j := range s.Jobs {
+		if j.Failed != nil {
+			add(postgres.AlertError, "job-failed", j.Job+" "+j.Subject,
+				"The run of %s %s for %s has failed: %s. See `tidemark runs %d`; `tidemark schedule run %s %s` tries it again.",
+				j.Job, j.Subject, instant(j.FailedSlot), line(j.Error), *j.Failed, j.Job, j.Subject)
+		}
+	}
+	if !s.PickMissing.IsZero() {
+		day := s.PickMissing.Format(time.DateOnly)
+		add(postgres.AlertError, "pick-missing", day,
+			"%s has neither a pick nor a recorded gap. Look at `tidemark runs --job=pick`: a pick can be made on its own day only.", day)
+	}
+	if s.Chain.Fault != "" {
+		add(postgres.AlertError, "chain-invalid", "",
+			"The chain of picks does not hold behind link %d: %s. Somebody changed the database: restore it from a backup, and keep this one to look at.",
+			s.Chain.Length, s.Chain.Fault)
+	}
+	if g := s.Ledger; g != nil && g.Alarm() {
+		add(postgres.AlertError, "ledger", g.Status, "The git ledger is %s: %s. See `tidemark ledger verify` and docs/witnesses.md.", g.Status, g.Note)
+	}
+	if a := s.Attester; a != nil {
+		if a.Alarm() {
+			add(postgres.AlertError, "attester", a.Status, "The attester's state is %s: %s. See `tidemark chain` and docs/witnesses.md.", a.Status, a.Note)
+		}
+		if a.RunwayDays != nil && *a.RunwayDays < l.RunwayDays {
+			add(postgres.AlertWarning, "attester-gas", "", "The attester's balance of %s wei pays for %d more days. Send it some ether: %s on eip155:%d.",
+				a.BalanceWei, *a.RunwayDays, a.Attester.Attester, a.ChainID)
+		}
+		if since := s.Record.UnattestedSince; a.Status != postgres.AttesterOff && since != nil && s.At.Sub(*since) > l.Attested {
+			add(postgres.AlertWarning, "attestation-late", "", "%d announced picks wait for an attestation, the oldest since %s. See `tidemark chain`.",
+				s.Record.Length-s.Record.Attested, instant(since))
+		}
+	}
+	if o := s.Open; o.Oldest != nil && s.Now.Sub(*o.Oldest) > l.Waiting {
+		add(postgres.AlertError, "work-waits", "", "%d runs wait to be begun, the oldest since %s. Are Redis and a worker there, and are workers enough?",
+			o.Late, instant(o.Oldest))
+	}
+	return list
+}
+
+// Alerter turns what is wrong into alerts, each of which is told once when it is raised and once when it is over, however many
+// processes look.
+type Alerter struct {
+	Observer *Observer
+	Limits   Limits
+	// Channels are where messages go, by name, besides the log.
+	Channels map[string]Channel
+	Log      *slog.Logger
+	// Every is the pause between looks. Zero means 15 seconds.
+	Every time.Duration
+	// Calm is for how long something must not have been so until its alert is over. Zero means a minute.
+	Calm time.Duration
+}
+
+// Channel carries messages about alerts to people.
+type Channel interface {
+	// Send sends a message, or returns why it could not. A message may be sent twice, when the process ends in between; what it carries
+	// is then the same.
+	Send(ctx context.Context, m postgres.AlertMessage) error
+}
+
+const (
+	sendTimeout = 20 * time.Second
+	sendLease   = time.Minute
+	longestWait = 2 * time.Hour
+)
+
+// Run looks and tells until ctx ends. It returns nil then.
+func (a *Alerter) Run(ctx context.Context) error {
+	every := a.Every
+	if every == 0 {
+		every = 15 * time.Second
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	away := false
+	for {
+		switch err := a.Round(ctx); {
+		case err == nil:
+			away = false
+		case ctx.Err() == nil && !away:
+			a.Log.WarnContext(ctx, "the alerts cannot be looked after, trying again", "err", err)
+			away = true
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// Round looks once and sends what is due. A sandbox that lives through its past raises nothing.
+func (a *Alerter) Round(ctx context.Context) error {
+	past, err := a.Observer.DB.InThePast(ctx)
+	if err != nil || past {
+		return err
+	}
+	state, err := a.Observer.Look(ctx)
+	if err != nil {
+		return err
+	}
+	calm := a.Calm
+	if calm == 0 {
+		calm = time.Minute
+	}
+	names := slices.Sorted(maps.Keys(a.Channels))
+	raised, resolved, err := a.Observer.DB.SaveAlerts(ctx, Conditions(state, a.Limits), calm, names)
+	if err != nil {
+		return err
+	}
+	for _, one := range raised {
+		log := a.Log.WarnContext
+		if one.Severity == postgres.AlertError {
+			log = a.Log.ErrorContext
+		}
+		log(ctx, "an alert is raised", "alert", one.ID, "kind", one.Kind, "subject", one.Subject, "text", one.Text) //nolint:sloglint // the message is constant
+	}
+	for _, one := range resolved {
+		a.Log.InfoContext(ctx, "an alert is over", "alert", one.ID, "kind", one.Kind, "subject", one.Subject, "since", one.RaisedAt)
+	}
+	return a.send(ctx, names)
+}
+
+// send sends every message that is due.
+func (a *Alerter) send(ctx context.Context, names []string) error {
+	for len(names) > 0 {
+		m, err := a.Observer.DB.TakeAlertMessage(ctx, names, sendLease)
+		if errors.Is(err, postgres.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		fault, again := "", time.Duration(0)
+		timed, stop := context.WithTimeout(ctx, sendTimeout)
+		err = a.Channels[m.Channel].Send(timed, m)
+		stop()
+		if err != nil {
+			fault, again = err.Error(), min(30*time.Second<<min(m.Tries-1, 10), longestWait)
+			a.Log.WarnContext(ctx, "a message about an alert was not sent, trying again", "alert", m.ID, "channel", m.Channel, "in", again, "err", err)
+		}
+		if err := a.Observer.DB.SentAlertMessage(context.WithoutCancel(ctx), m, fault, again); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,231 @@
+package ops_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tidemark/api/view"
+	"tidemark/internal/postgres"
+	"tidemark/ops"
+)
+
+// hook is a receiver of webhooks.
+type hook struct {
+	mu     sync.Mutex
+	status int
+	got    []string
+}
+
+func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var m struct{ State, Kind, Subject, Text, Installation string }
+	_ = json.NewDecoder(r.Body).Decode(&m)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.got = append(h.got, fmt.Sprintf("%s %s %s %d", m.State, m.Kind, m.Subject, h.status))
+	if !strings.Contains(m.Text, m.Subject) || m.Installation != "https://tide.example" {
+		h.got = append(h.got, "without text")
+	}
+	w.WriteHeader(h.status)
+}
+
+func (h *hook) since(status int) []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	got := h.got
+	h.got, h.status = nil, status
+	return got
+}
+
+// mailbox is an SMTP server that takes everything.
+type mailbox struct {
+	addr string
+	mu   sync.Mutex
+	got  []string
+}
+
+func newMailbox(t *testing.T) *mailbox {
+	t.Helper()
+	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ln.Close() })
+	m := &mailbox{addr: ln.Addr().String()}
+	go func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			go m.talk(c)
+		}
+	}()
+	return m
+}
+
+// talk is RFC 5321, section 4.1, from the server's side.
+func (m *mailbox) talk(c net.Conn) {
+	defer func() { _ = c.Close() }()
+	say := func(s string) { _, _ = fmt.Fprint(c, s+"\r\n") }
+	say("220 ready")
+	in := bufio.NewScanner(c)
+	for in.Scan() {
+		switch verb := strings.ToUpper(strings.Fields(in.Text() + " x")[0]); verb {
+		case "EHLO", "HELO":
+			say("250 tide.example")
+		case "DATA":
+			say("354 go on")
+			var text strings.Builder
+			for in.Scan() && in.Text() != "." {
+				text.WriteString(in.Text() + "\n")
+			}
+			m.mu.Lock()
+			m.got = append(m.got, text.String())
+			m.mu.Unlock()
+			say("250 taken")
+		case "QUIT":
+			say("221 bye")
+			return
+		default:
+			say("250 ok")
+		}
+	}
+}
+
+func (m *mailbox) subjects() (list []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, text := range m.got {
+		for line := range strings.Lines(text) {
+			if s, ok := strings.CutPrefix(line, "Subject: "); ok {
+				list = append(list, strings.TrimSpace(s))
+			}
+		}
+	}
+	m.got = nil
+	return list
+}
+
+func TestAnAlertIsToldOnceAndItsEndToo(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	s.snapshot("crack-spread-321", day("2026-02-01"))
+	s.exec(`update world set clock_at = null`) // alerts are of the present
+	h, box := &hook{status: 500}, newMailbox(t)
+	srv := httptest.NewServer(h)
+	t.Cleanup(srv.Close)
+	letters, err := ops.NewMail(ops.Mail{Server: "smtp://" + box.addr, From: "tidemark@tide.example", To: []string{"you@tide.example"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	round := func() {
+		t.Helper()
+		var g sync.WaitGroup // as many schedulers as you like
+		for range 3 {
+			g.Go(func() {
+				a := ops.Alerter{
+					Observer: s.observer, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Calm: time.Nanosecond,
+					Channels: map[string]ops.Channel{"webhook": ops.Webhook{URL: srv.URL, Installation: "https://tide.example"}, "mail": letters},
+				}
+				if err := a.Round(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		g.Wait()
+	}
+	want := func(what string, hooks, mails []string, status int) {
+		t.Helper()
+		if d := cmp.Diff(hooks, h.since(status)); d != "" {
+			t.Errorf("%s: webhooks (-want +got):\n%s", what, d)
+		}
+		if d := cmp.Diff(mails, box.subjects()); d != "" {
+			t.Errorf("%s: mails (-want +got):\n%s", what, d)
+		}
+	}
+	round()
+	want("raised, and the webhook is broken", []string{"raised signal-stale crack-spread-321 500"},
+		[]string{"[tidemark] Alert: signal-stale crack-spread-321"}, 204)
+	round()
+	want("still so", nil, nil, 204)
+	s.exec(`update alert_messages set next_try_at = now()`) // the pause is over
+	round()
+	want("the webhook works again", []string{"raised signal-stale crack-spread-321 204"}, nil, 204)
+	open, err := s.db.Alerts(t.Context(), false, 10)
+	if err != nil || len(open) != 1 {
+		t.Fatalf("open alerts: %v, %v", open, err)
+	}
+	s.snapshot("crack-spread-321", time.Now())
+	round()
+	want("over", []string{"resolved signal-stale crack-spread-321 204"}, []string{"[tidemark] Resolved: signal-stale crack-spread-321"}, 204)
+	round()
+	want("long over", nil, nil, 204)
+	if all, err := s.db.Alerts(t.Context(), true, 10); err != nil || len(all) != 1 || all[0].ResolvedAt == nil {
+		t.Errorf("all alerts: %+v, %v", all, err)
+	}
+}
+
+func TestConditions(t *testing.T) {
+	t.Parallel()
+	at := day("2026-03-05")
+	failed := int64(7)
+	for name, c := range map[string]struct {
+		state ops.State
+		want  []string
+	}{
+		"all is well":        {ops.State{At: at, Now: at, Signals: []ops.Freshness{{Signal: "a", State: view.Fresh}}, Ledger: &postgres.LedgerState{Status: "pushed"}}, nil},
+		"a new installation": {ops.State{At: at, Now: at, Signals: []ops.Freshness{{Signal: "a", State: view.Unknown}}}, nil},
+		"a stale signal, unless it is deprecated": {ops.State{Signals: []ops.Freshness{
+			{Signal: "a", State: view.Stale, Status: "decayed"}, {Signal: "b", State: view.Stale, Status: "deprecated"},
+		}}, []string{"warning signal-stale a"}},
+		"a failed pick":                 {ops.State{Jobs: []postgres.JobSeen{{Job: "pick", Subject: "daily", Failed: &failed}}}, []string{"error job-failed pick daily"}},
+		"a missing pick":                {ops.State{PickMissing: at}, []string{"error pick-missing 2026-03-05"}},
+		"a broken chain":                {ops.State{Chain: ops.ChainState{Fault: "x"}}, []string{"error chain-invalid "}},
+		"a diverged ledger":             {ops.State{Ledger: &postgres.LedgerState{Status: "diverged"}}, []string{"error ledger diverged"}},
+		"a ledger whose remote is away": {ops.State{Ledger: &postgres.LedgerState{Status: "pending"}}, nil},
+		"low gas":                       {ops.State{Attester: &postgres.AttesterState{Status: "ok", RunwayDays: new(13)}}, []string{"warning attester-gas "}},
+		"gas for two weeks":             {ops.State{Attester: &postgres.AttesterState{Status: "ok", RunwayDays: new(14)}}, nil},
+		"late attestations": {ops.State{
+			At: at, Attester: &postgres.AttesterState{Status: "ok"}, Record: postgres.RecordSeen{UnattestedSince: new(at.Add(-25 * time.Hour))},
+		}, []string{"warning attestation-late "}},
+		"attestations that are off": {ops.State{
+			At: at, Attester: &postgres.AttesterState{Status: "off"}, Record: postgres.RecordSeen{UnattestedSince: new(at.Add(-25 * time.Hour))},
+		}, nil},
+		"work that waits": {ops.State{Now: at, Open: postgres.OpenRuns{Oldest: new(at.Add(-16 * time.Minute))}}, []string{"error work-waits "}},
+	} {
+		var got []string
+		for _, a := range ops.Conditions(c.state, ops.Limits{}) {
+			got = append(got, a.Severity+" "+a.Kind+" "+a.Subject)
+			if len(a.Text) < 20 || strings.Contains(a.Text, "%!") {
+				t.Errorf("%s: %q", name, a.Text)
+			}
+		}
+		if d := cmp.Diff(c.want, got); d != "" {
+			t.Errorf("%s (-want +got):\n%s", name, d)
+		}
+	}
+}
+
+func TestMailFaultsAreNamed(t *testing.T) {
+	t.Parallel()
+	for want, m := range map[string]ops.Mail{
+		"ALERT_SMTP_URL":  {Server: "https://x:hunter2@h", From: "a@b.example", To: []string{"a@b.example"}},
+		"ALERT_MAIL_FROM": {Server: "smtp://h", From: "nobody", To: []string{"a@b.example"}},
+		"ALERT_MAIL_TO":   {Server: "smtps://h:4", From: "a@b.example", To: []string{"x"}},
+	} {
+		if _, err := ops.NewMail(m); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%+v: %v", m, err)
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package ops
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"tidemark/internal/postgres"
+)
+
+// The outcomes of an examination.
+const (
+	Healthy = "ok"
+	Warning = "warn"
+	Bad     = "bad"
+	NotSeen = "skip" // it could not be looked at
+)
+
+// Finding is what an examination came to, in one line.
+type Finding struct {
+	// Name is what was looked at.
+	Name    string
+	Outcome string
+	// Text says what is; Repair what to do about it, empty where nothing is to be done.
+	Text, Repair string
+}
+
+// Exam looks at one thing.
+type Exam struct {
+	Name string
+	Look func(ctx context.Context) []Finding
+}
+
+// examPatience bounds one examination.
+const examPatience = 20 * time.Second
+
+// Examine makes the examinations in their order, prints a line for each finding, and tells whether something is bad.
+func Examine(ctx context.Context, w io.Writer, exams []Exam) (healthy bool, err error) {
+	healthy = true
+	for _, e := range exams {
+		timed, stop := context.WithTimeout(ctx, examPatience)
+		findings := e.Look(timed)
+		stop()
+		for _, f := range findings {
+			if f.Name == "" {
+				f.Name = e.Name
+			}
+			if f.Repair != "" {
+				f.Text += " -> " + f.Repair
+			}
+			if _, err := fmt.Fprintf(w, "%-5s %-9s %s\n", f.Outcome, f.Name, strings.Join(strings.Fields(f.Text), " ")); err != nil {
+				return false, err
+			}
+			healthy = healthy && f.Outcome != Bad
+		}
+	}
+	return healthy, nil
+}
+
+// One is a single finding.
+func One(outcome, repair, format string, args ...any) []Finding {
+	return []Finding{{Outcome: outcome, Text: fmt.Sprintf(format, args...), Repair: repair}}
+}
+
+// clockSlack is by how much the clocks of this machine and the database may differ.
+const clockSlack = 2 * time.Second
+
+// ServerExams are what a look at the database's server says.
+func ServerExams(c postgres.Checkup) []Exam {
+	said := func(name string, f []Finding) Exam {
+		return Exam{name, func(context.Context) []Finding { return f }}
+	}
+	database := One(Healthy, "", "Postgres %s, schema %d, %d MB, %d of %d connections in use", c.Version, c.Schema, c.Size>>20, c.Connections, c.Most)
+	if 10*c.Connections > 9*c.Most {
+		database = One(Warning, "raise max_connections, or run fewer processes", "%d of %d connections in use", c.Connections, c.Most)
+	}
+	clock := One(Healthy, "", "this machine and the database agree")
+	if c.Ahead.Abs() > clockSlack {
+		clock = One(Bad, "synchronise both with NTP: slots and keys go by them", "the database's clock is %s from this machine's", c.Ahead.Round(time.Millisecond))
+	}
+	grants := One(Healthy, "", "the API's role can change nothing by itself")
+	if len(c.Writable) > 0 {
+		grants = One(Bad, fmt.Sprintf("revoke insert, update, delete, truncate on %s from tidemark_api", c.Writable[0]), "the API's role could change %v", c.Writable)
+	}
+	guards := One(Healthy, "", "%d append-only tables are guarded", len(postgres.AppendOnly))
+	if len(c.Unguarded) > 0 {
+		guards = One(Bad, fmt.Sprintf("alter table %s enable trigger user, and find out who disabled it", c.Unguarded[0]), "rows of %v can be changed", c.Unguarded)
+	}
+	return []Exam{said("database", database), said("clock", clock), said("grants", grants), said("guards", guards)}
+}
+
+// StateExams are what how everything stands says: a line for each thing that is wrong, or one that all is well.
+func StateExams(s State, l Limits) []Exam {
+	wrong := Conditions(s, l)
+	return []Exam{{"signals", func(context.Context) []Finding {
+		return told(wrong, []string{"signal-stale"}, fmt.Sprintf("%d signals, none stale", len(s.Signals)))
+	}}, {"work", func(context.Context) []Finding {
+		return told(wrong, []string{"job-failed", "work-waits"}, fmt.Sprintf("%d runs due, %d queued, %d at work, no job failed last", s.Open.Due, s.Open.Queued, s.Open.Running))
+	}}, {"picks", func(context.Context) []Finding {
+		return told(wrong, []string{"pick-missing"}, "no day is missing")
+	}}, {"chain", func(context.Context) []Finding {
+		return told(wrong, []string{"chain-invalid"}, fmt.Sprintf("all %d announced links hold", s.Chain.Length))
+	}}, {"ledger", func(context.Context) []Finding {
+		if s.Ledger == nil {
+			return One(NotSeen, "", "its job has not run yet")
+		}
+		return told(wrong, []string{"ledger"}, fmt.Sprintf("%s, %d entries wait", s.Ledger.Status, s.Record.Uncommitted))
+	}}, {"attester", func(context.Context) []Finding {
+		switch a := s.Attester; {
+		case a == nil:
+			return One(NotSeen, "", "its job has not run yet")
+		case a.Status == postgres.AttesterOff:
+			return One(Warning, "docs/witnesses.md says how to set it up", "%s", a.Note)
+		default:
+			days := ""
+			if a.RunwayDays != nil {
+				days = fmt.Sprintf(", the balance pays for %d days", *a.RunwayDays)
+			}
+			return told(wrong, []string{"attester", "attester-gas", "attestation-late"}, fmt.Sprintf("%s, %d picks wait%s", a.Status, s.Record.Length-s.Record.Attested, days))
+		}
+	}}}
+}
+
+// told are the conditions of some kinds as findings, or one that all is well. Their texts say the repair.
+func told(wrong []postgres.Alert, kinds []string, well string) (list []Finding) {
+	for _, a := range wrong {
+		for _, k := range kinds {
+			if a.Kind == k {
+				outcome := Warning
+				if a.Severity == postgres.AlertError {
+					outcome = Bad
+				}
+				list = append(list, Finding{Outcome: outcome, Text: a.Text})
+			}
+		}
+	}
+	if list == nil {
+		return One(Healthy, "", "%s", well)
+	}
+	return list
+}
