@@ -1,7 +1,7 @@
 // Drives the pages as visitors do, in a real browser.
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { chain, everyPage, json, nameOf, research, shoot, signals, text, violations, visit } from "./stand.mjs";
+import { base, chain, dashboard, everyPage, json, nameOf, research, shoot, signals, text, violations, visit } from "./stand.mjs";
 
 test("home says what there is, is light and does not shift", async () => {
   await visit("/", {}, async (page) => {
@@ -160,6 +160,39 @@ test("the first stop of the keyboard skips to the content", async () => {
     assert.equal(await page.evaluate(() => document.activeElement.className), "skip");
     await page.keyboard.press("Enter");
     assert.equal(new URL(page.url()).hash, "#main");
+  });
+});
+
+test("the holder of a key signs in, sees how it stands, rotates it and signs out", { skip: !dashboard && "there is no dashboard" }, async () => {
+  const { data: { api_key: key } } = await json("/api/v1/auth/register", { name: "browser" });
+  const answers = async (key) => (await fetch(`${base}/api/v1/account`, { headers: { Authorization: `Bearer ${key}` } })).status;
+  await visit("/dashboard", {}, async (page) => {
+    const faults = [];
+    const look = async (name) => {
+      for (const [width, colorScheme] of [[1280, "light"], [390, "light"], [1280, "dark"]]) {
+        await page.emulateMedia({ colorScheme });
+        await page.setViewportSize({ width, height: 900 });
+        await shoot(page, `dashboard-${name}-${width}${colorScheme === "dark" ? "-dark" : ""}`);
+        faults.push(...await violations(page));
+      }
+    };
+    await look("sign-in");
+    await page.getByLabel("API key").fill(key);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.locator("#key-name").waitFor();
+    assert.match(await text(page, "#key-name"), /browser/);
+    assert.ok(!(await page.content()).includes(key), "the page does not hold the key");
+    const cookie = (await page.context().cookies())[0];
+    assert.ok(cookie.httpOnly && cookie.sameSite === "Strict", "no script and no other site gets at the session");
+    await look("key");
+    await page.getByRole("button", { name: "Rotate the key" }).click();
+    const fresh = (await text(page, "#new-key")).trim();
+    assert.notEqual(fresh, key);
+    assert.equal(await answers(fresh), 200);
+    assert.equal(await answers(key), 401);
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("button", { name: "Sign in" }).waitFor();
+    assert.deepEqual(faults, []);
   });
 });
 

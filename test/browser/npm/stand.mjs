@@ -51,11 +51,15 @@ export const shoot = (page, name) => page.screenshot({ path: `${shots}/${name}.p
 // text is what an element says.
 export const text = (page, selector) => page.locator(selector).innerText();
 
-export async function json(path) {
-  const answer = await fetch(base + path);
-  assert.equal(answer.status, 200, path);
+// json is an answer to GET, or to POST where there is something to send.
+export async function json(path, body) {
+  const answer = await fetch(base + path, body && { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+  assert.ok(answer.ok, `${path}: ${answer.status}`);
   return answer.json();
 }
+
+// dashboard tells whether keys can be managed on a page.
+export const dashboard = (await fetch(`${base}/dashboard`)).ok;
 
 export const signals = (await json("/api/signals")).signals.map((s) => s.id);
 export const chain = await json("/api/v1/verify/picks");
