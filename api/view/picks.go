@@ -26,12 +26,14 @@ type Pick struct {
 	Price       string     `json:"price"`
 	Currency    string     `json:"currency"`
 	// LastPrice is the newest close that is known, after splits of the shares held then; LastPriceAt its instant.
-	LastPrice          *string    `json:"last_price"`
-	LastPriceAt        *time.Time `json:"last_price_at"`
-	ReturnPct          *float64   `json:"return_pct"`
-	Benchmark          string     `json:"benchmark"`
-	BenchmarkReturnPct *float64   `json:"benchmark_return_pct"`
-	ExcessReturnPct    *float64   `json:"excess_return_pct"`
+	LastPrice   *string    `json:"last_price"`
+	LastPriceAt *time.Time `json:"last_price_at"`
+	// ReturnPct is from Price to LastPrice with splits and dividends, BenchmarkReturnPct that of Benchmark in the same time,
+	// ExcessReturnPct the difference in percentage points.
+	ReturnPct          *float64 `json:"return_pct"`
+	Benchmark          string   `json:"benchmark"`
+	BenchmarkReturnPct *float64 `json:"benchmark_return_pct"`
+	ExcessReturnPct    *float64 `json:"excess_return_pct"`
 	// Status is "open", or "closed" since the portfolio sold it at ClosedAt.
 	Status   string     `json:"status"`
 	ClosedAt *time.Time `json:"closed_at"`

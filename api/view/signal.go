@@ -24,13 +24,14 @@ type SignalCatalog struct {
 
 // SignalCatalogEntry is a signal as the catalog shows it.
 type SignalCatalogEntry struct {
-	ID         string     `json:"id"`
-	Domain     string     `json:"domain"`
-	Name       string     `json:"name"`
-	Unit       string     `json:"unit"`
-	Status     string     `json:"status"`
-	PageURL    string     `json:"page_url"`
-	BriefURL   string     `json:"brief_url"`
+	ID       string `json:"id"`
+	Domain   string `json:"domain"`
+	Name     string `json:"name"`
+	Unit     string `json:"unit"`
+	Status   string `json:"status"`
+	PageURL  string `json:"page_url"`
+	BriefURL string `json:"brief_url"`
+	// MachineURL is where the snapshot is.
 	MachineURL string     `json:"machine_url"`
 	SourceURL  string     `json:"source_url"`
 	License    string     `json:"license"`
@@ -50,14 +51,18 @@ type SignalSnapshot struct {
 	// ObservedAt is what the value is about; IngestedAt when the newest of its inputs became known.
 	ObservedAt *time.Time `json:"observed_at"`
 	IngestedAt *time.Time `json:"ingested_at"`
-	Value      *float64   `json:"value"`
-	// The bounds of the interval at UncertaintyLevel.
-	UncertaintyLo      *float64 `json:"uncertainty_lo"`
-	UncertaintyHi      *float64 `json:"uncertainty_hi"`
-	BaselineValue      *float64 `json:"baseline_value"`
-	BaselineMethod     string   `json:"baseline_method"`
+	// Value is in Unit.
+	Value *float64 `json:"value"`
+	// UncertaintyLo and UncertaintyHi bound the value with the probability UncertaintyLevel.
+	UncertaintyLo *float64 `json:"uncertainty_lo"`
+	UncertaintyHi *float64 `json:"uncertainty_hi"`
+	// BaselineValue is what the value is compared with, made as BaselineMethod names it.
+	BaselineValue  *float64 `json:"baseline_value"`
+	BaselineMethod string   `json:"baseline_method"`
+	// DeltaVsBaselinePct is how far the value lies from the baseline, in percent of it; null where the baseline is null, zero or negative.
 	DeltaVsBaselinePct *float64 `json:"delta_vs_baseline_pct"`
-	ZScore             *float64 `json:"z_score"`
+	// ZScore is the same in units of the usual spread.
+	ZScore *float64 `json:"z_score"`
 	// Backtest is null where no skill was measured. It is published as it was stored.
 	Backtest   *postgres.Backtest `json:"backtest"`
 	SourceURL  string             `json:"source_url"`

@@ -118,6 +118,9 @@ func (c *comments) ofField(t reflect.Type, f reflect.StructField) string {
 	return c.public(owner, c.fields[pkg+"."+plain+"."+f.Name])
 }
 
+// null is what Go calls nil.
+var null = regexp.MustCompile(`\bnil\b`)
+
 var word = regexp.MustCompile(`\b[A-Z][A-Za-z0-9]*\b`)
 
 // public says a comment in the words of the wire: fields by their JSON names, constants by what they are.
@@ -130,7 +133,7 @@ func (c *comments) public(t reflect.Type, text string) string {
 			}
 		}
 	}
-	return word.ReplaceAllStringFunc(text, func(w string) string {
+	return word.ReplaceAllStringFunc(null.ReplaceAllString(text, "null"), func(w string) string {
 		if member := members[w]; member != "" {
 			return "`" + member + "`"
 		}

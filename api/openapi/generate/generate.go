@@ -81,7 +81,7 @@ type builder struct {
 
 func build(c *comments, d document, list []endpoint, at func(endpoint) string) ([]byte, error) {
 	b := builder{
-		schemas: schemas{comments: c, names: map[reflect.Type]string{}, known: map[reflect.Type]bool{}},
+		schemas: schemas{comments: c, names: map[reflect.Type]string{}, about: map[reflect.Type]string{}, known: map[reflect.Type]bool{}},
 		params:  map[string]bool{}, headers: map[string]bool{}, ask: map[string]bool{}, codes: map[string]bool{},
 	}
 	d.OpenAPI = "3.1.0"
@@ -235,6 +235,11 @@ func (b *builder) answer(e endpoint, a answer) (responseOrRef, error) {
 	}
 	if a.example != "" {
 		name = a.example
+	}
+	for _, s := range a.body {
+		if strings.Contains(s.of.Name(), "[") {
+			b.schemas.about[s.of] = a.description
+		}
 	}
 	if len(a.body) > 0 {
 		schema, err := b.shape(a.body...)

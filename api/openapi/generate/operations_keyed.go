@@ -34,18 +34,18 @@ func dataEndpoints() []endpoint {
 		{
 			id: "getLatestPick", price: "/picks/latest", summary: "Get the latest pick",
 			description: "The newest announced pick.",
-			takes:       []string{"lang"}, answers: single("The pick.", body[view.One[view.Pick]]("PickLatest")), codes: []string{view.CodeNotFound},
+			takes:       []string{"lang"}, answers: single("The newest pick.", body[view.One[view.Pick]]("PickLatest")), codes: []string{view.CodeNotFound},
 		},
 		{
 			id: "getResearch", price: "/research/{ticker}", summary: "Get the research about a company",
 			description: "What was written about the company, in Spanish, English, Portuguese or Hindi, with every number that the texts name and the filing that it is from.",
-			takes:       []string{"ticker_path", "lang"}, answers: single("The research.", body[view.One[view.Research]]("ResearchReport")),
+			takes:       []string{"ticker_path", "lang"}, answers: single("The research about a company.", body[view.One[view.Research]]("ResearchReport")),
 			codes: []string{view.CodeUnknownTicker},
 		},
 		{
 			id: "getPortfolio", price: "/portfolio", summary: "Get the summary of the model portfolio",
 			description: "Returns against the benchmark, risk, best and worst positions, at the close of the last session. Percentages only.",
-			takes:       []string{"lang"}, answers: single("The summary.", body[view.One[view.Portfolio]]("PortfolioSummary")), codes: []string{view.CodeNotFound},
+			takes:       []string{"lang"}, answers: single("The summary of the portfolio.", body[view.One[view.Portfolio]]("PortfolioSummary")), codes: []string{view.CodeNotFound},
 		},
 		{
 			id: "listPositions", price: "/portfolio/positions", summary: "List the positions of the model portfolio",
@@ -86,7 +86,7 @@ func dataEndpoints() []endpoint {
 		{
 			id: "getLatestDigest", price: "/digest/latest", summary: "Get the latest weekly digest",
 			description: "The events of the week, what it did to the portfolio, its picks, macro events and the signals that stood far from their baselines.",
-			takes:       []string{"lang"}, answers: single("The digest.", body[view.One[view.Digest]]("WeeklyDigest")), codes: []string{view.CodeNotFound},
+			takes:       []string{"lang"}, answers: single("The digest of the newest week.", body[view.One[view.Digest]]("WeeklyDigest")), codes: []string{view.CodeNotFound},
 		},
 	}
 	for i := range all {

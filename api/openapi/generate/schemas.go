@@ -22,6 +22,8 @@ type schemas struct {
 	named ordered[*jsonschema.Schema]
 	// names are the names in the document; a type that is not there has its Go name.
 	names map[reflect.Type]string
+	// about describes the types that are made for one answer, and have no comment of their own.
+	about map[reflect.Type]string
 	known map[reflect.Type]bool
 }
 
@@ -66,7 +68,9 @@ func (s *schemas) define(t reflect.Type) error {
 		return err
 	}
 	schema.AdditionalProperties = nil // a client ignores members that it does not know, and more may come
-	schema.Description = s.comments.ofType(t, name)
+	if schema.Description = s.about[t]; schema.Description == "" {
+		schema.Description = s.comments.ofType(t, name)
+	}
 	for _, f := range reflect.VisibleFields(t) {
 		member, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		p := schema.Properties[member]
