@@ -272,3 +272,12 @@ func (c *handedConn) Read(p []byte) (int, error) {
 	}
 	return c.Conn.Read(p)
 }
+
+// CloseWrite ends the answers and leaves the connection open for what the client still sends: net/http does so after an error, or the
+// client might lose the answer to a reset.
+func (c *handedConn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
