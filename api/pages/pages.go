@@ -36,6 +36,8 @@ type Options struct {
 	Publications *view.Publications
 	// Described tells that there are descriptions for programs: /openapi.json, /llms.txt and their kin.
 	Described bool
+	// Agents tells that there is an MCP server at /api/mcp.
+	Agents bool
 	// Dashboard tells that keys can be managed at /dashboard.
 	Dashboard bool
 }

@@ -17,8 +17,8 @@ type docsBody struct {
 	Prices   []price
 	Signals  []*view.Signal
 	Problems []view.ProblemKind
-	// Record and Described tell that there is a record, and that there are descriptions for programs.
-	Record, Described bool
+	// Record, Described and Agents tell that there is a record, descriptions for programs, a door for agents.
+	Record, Described, Agents bool
 }
 
 // price is what one endpoint costs, in US dollars.
@@ -29,7 +29,7 @@ func (p *Pages) docs(_ context.Context, r request) (*view.Document, error) {
 	if r.signals == nil {
 		return nil, nil
 	}
-	body := docsBody{PublicURL: p.o.PublicURL, Signals: r.signals.Signals, Problems: view.ProblemKinds(), Record: r.record != nil, Described: p.o.Described}
+	body := docsBody{PublicURL: p.o.PublicURL, Signals: r.signals.Signals, Problems: view.ProblemKinds(), Record: r.record != nil, Described: p.o.Described, Agents: p.o.Agents}
 	if r.published != nil {
 		var err error
 		if body.Info, _, err = data[view.Info](r.published.Info()); err != nil {

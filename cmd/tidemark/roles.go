@@ -339,7 +339,7 @@ func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, w
 		return err
 	}
 	site, err := pages.New(pages.Options{
-		PublicURL: p.settings.BaseURL(), World: world, View: v, Record: record, Publications: published, Described: true,
+		PublicURL: p.settings.BaseURL(), World: world, View: v, Record: record, Publications: published, Described: true, Agents: true,
 	})
 	if err != nil {
 		return err
