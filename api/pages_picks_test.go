@@ -103,6 +103,11 @@ func TestPagesAboutPicks(t *testing.T) {
 		}
 	}
 
+	plain, _ := get("/events?min_severity=3")
+	if other, err := get("/events?utm_source=x&min_severity=3&lang="); err != nil || other != plain {
+		t.Errorf("a parameter that means nothing makes another page: %v", err)
+	}
+
 	doc, err := get("/picks.atom")
 	if err != nil {
 		t.Fatal(err)

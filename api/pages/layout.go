@@ -2,7 +2,6 @@ package pages
 
 import (
 	"html/template"
-	"net/url"
 	"strings"
 
 	"tidemark/api/view"
@@ -133,19 +132,11 @@ func current(link, address string) string {
 // inLanguages names a page's counterparts in the other languages. The one in English is at the plain address.
 func (p *Pages) inLanguages(l *layout, r request) {
 	for _, lang := range picks.Langs() {
-		query := url.Values{}
-		for name, values := range r.query {
-			if name != "lang" && name != "cursor" && len(values) > 0 && values[0] != "" {
-				query.Set(name, values[0])
-			}
+		code := string(lang)
+		if lang == picks.English {
+			code = ""
 		}
-		if lang != picks.English {
-			query.Set("lang", string(lang))
-		}
-		address := r.path
-		if len(query) > 0 {
-			address += "?" + query.Encode()
-		}
+		address := r.with("lang", code)
 		l.Languages = append(l.Languages, languageLink{lang, languages[lang], p.o.PublicURL + address, address, lang == l.Lang})
 		if lang == l.Lang {
 			l.Canonical = p.o.PublicURL + address

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"maps"
 	"net/url"
 	"strings"
 	"time"
@@ -53,31 +54,28 @@ func (r request) older(cursor string) string {
 	if cursor == "" {
 		return ""
 	}
-	query := url.Values{}
-	for name, values := range r.query {
-		if len(values) > 0 && values[0] != "" {
-			query.Set(name, values[0])
-		}
-	}
-	query.Set("cursor", cursor)
-	return r.path + "?" + query.Encode()
+	return r.path + "?" + r.varied("cursor", cursor).Encode()
 }
 
 // with is the address of the page with another value of one parameter, from the beginning of its list; an empty value is none.
 func (r request) with(name, value string) string {
-	query := url.Values{}
-	for n, values := range r.query {
-		if n != "cursor" && n != name && len(values) > 0 && values[0] != "" {
-			query.Set(n, values[0])
-		}
-	}
-	if value != "" {
-		query.Set(name, value)
-	}
+	query := r.varied(name, value)
+	query.Del("cursor")
 	if len(query) == 0 {
 		return r.path
 	}
 	return r.path + "?" + query.Encode()
+}
+
+// varied is the query with another value of one parameter.
+func (r request) varied(name, value string) url.Values {
+	query := maps.Clone(r.query)
+	if value == "" {
+		query.Del(name)
+	} else {
+		query.Set(name, value)
+	}
+	return query
 }
 
 // picksBody is what the list of the picks shows.

@@ -37,7 +37,8 @@ type request struct {
 
 	// path is the address without its query; rest what follows the route's name.
 	path, rest string
-	query      url.Values
+	// query holds the parameters that are there and not empty, each once.
+	query url.Values
 }
 
 // page renders, or returns nil where there is nothing at the address. An error that is a *view.Refusal is told to the visitor.
@@ -86,8 +87,11 @@ type rendered struct {
 	count atomic.Int32
 }
 
+// parameters are those of an address that pages read. What else there is, as links from elsewhere have it, makes no other page.
+var parameters = []string{"as_of", "cursor", "lang", "min_severity", "range", "status"}
+
 // maxRendered bounds how many pages of a state are kept. What is asked more variedly than that is rendered anew.
-const maxRendered = 1024
+const maxRendered = 512
 
 // Page returns the page at an address, or nil where there is none. Before the first load only what needs no data is there. An error
 // that is a *view.Refusal is the visitor's; any other one is ours.
@@ -105,9 +109,15 @@ func (p *Pages) Page(ctx context.Context, address *url.URL) (*view.Document, err
 		r = &rendered{site: s}
 		p.done.Store(r)
 	}
-	query, err := url.ParseQuery(address.RawQuery)
+	given, err := url.ParseQuery(address.RawQuery)
 	if err != nil {
 		return nil, &view.Refusal{Code: view.CodeInvalidParameter, Detail: "The query is not well formed."}
+	}
+	query := url.Values{}
+	for _, name := range parameters {
+		if v := given.Get(name); v != "" {
+			query.Set(name, v)
+		}
 	}
 	name := address.Path + "?" + query.Encode()
 	if doc, ok := r.pages.Load(name); ok {
