@@ -58,8 +58,8 @@ type Rules struct {
 	CloseTolerance float64
 	// MaxReportAge is how long ago the newest fiscal year may have ended.
 	MaxReportAge time.Duration
-	// RepeatDays is for how many trading days a pick is not repeated; where fewer than twice as many companies are scored, for half as
-	// many days as there are companies.
+	// RepeatDays is for how many trading days a pick is not repeated; where fewer than three times as many companies are scored, for a
+	// third as many days as there are companies, rounded up.
 	RepeatDays int
 	// Of SectorWindow picks in a row at most SectorMost are of one sector.
 	SectorWindow, SectorMost int
@@ -280,11 +280,15 @@ func (r *Ranking) choose(past []PastPick, rules Rules) {
 	}
 }
 
+// smallUniverse is the part of a small universe that is used up before a pick may be repeated: a third. Sixty companies then fill a
+// portfolio whose positions have at most a twentieth each, and the picks still come from the upper half of the ranking.
+const smallUniverse = 3
+
 // objection tells what the picks before speak against picking a company; empty where they do not.
 func (r *Ranking) objection(past []PastPick, rules Rules) func(*Score) string {
 	earlier := slices.DeleteFunc(slices.Clone(past), func(p PastPick) bool { return !p.Date.Before(r.Day) })
 	slices.SortFunc(earlier, func(a, b PastPick) int { return cmp.Or(b.Date.Compare(a.Date), cmp.Compare(a.CIK, b.CIK)) })
-	oldest := calendar.Add(r.Day, -min(rules.RepeatDays, len(r.Scores)/2))
+	oldest := calendar.Add(r.Day, -min(rules.RepeatDays, (len(r.Scores)+smallUniverse-1)/smallUniverse))
 	recent := map[equity.CIK]time.Time{}
 	for _, p := range earlier {
 		if _, newer := recent[p.CIK]; !newer && !p.Date.Before(oldest) {

@@ -276,11 +276,11 @@ func TestMetricsOfOneCompanyByHand(t *testing.T) {
 
 func TestAStockIsNotPickedAgainSoon(t *testing.T) {
 	t.Parallel()
-	m := synthMarket(7, 30, pickDay)
+	m := synthMarket(7, 45, pickDay)
 	best := Rank(m, DefaultRules()).Pick
-	half := len(Rank(m, DefaultRules()).Scores) / 2
-	if DefaultRules().RepeatDays != 60 || half < 12 {
-		t.Fatalf("%d days, and half of the companies are %d", DefaultRules().RepeatDays, half)
+	third := (len(Rank(m, DefaultRules()).Scores) + 2) / 3
+	if DefaultRules().RepeatDays != 60 || third < 12 {
+		t.Fatalf("%d days, and a third of the companies are %d", DefaultRules().RepeatDays, third)
 	}
 	for _, c := range []struct {
 		rule, days int
@@ -290,8 +290,8 @@ func TestAStockIsNotPickedAgainSoon(t *testing.T) {
 		{10, 9, false},
 		{10, 10, false},
 		{10, 11, true},
-		{60, half, false},
-		{60, half + 1, true}, // a small universe
+		{60, third, false},
+		{60, third + 1, true}, // a small universe
 	} {
 		rules := DefaultRules()
 		rules.RepeatDays = c.rule
