@@ -29,6 +29,8 @@ const (
 	X402 = "x402"
 	// Claims asks the chain about transfers that keys claim. Subject: the transaction's hash.
 	Claims = "claims"
+	// Processor looks at what the payment processor reported. Subject: the event's number.
+	Processor = "processor"
 	// Accounts checks the balances and forgets what was kept for repetitions. Subject: Daily.
 	Accounts = "accounts"
 )
@@ -79,12 +81,13 @@ var Policies = map[string]Policy{
 	Pick:     {Queue: Critical, Timeout: 10 * time.Minute, MaxAttempts: 1000, Backoff: 5 * time.Second},
 	Announce: {Queue: Critical, Timeout: 2 * time.Minute, MaxAttempts: 100, Backoff: 5 * time.Second},
 	Publish:  {Queue: Default, Timeout: 10 * time.Minute, MaxAttempts: 500, Backoff: 5 * time.Second},
-	// The migrations have the queue and the attempts of the next two once more.
-	X402:     {Queue: Critical, Timeout: time.Minute, MaxAttempts: 8, Backoff: 5 * time.Second},
-	Claims:   {Queue: Critical, Timeout: time.Minute, MaxAttempts: 8, Backoff: time.Second},
-	Ledger:   {Queue: Default, Timeout: 10 * time.Minute, MaxAttempts: 8, Backoff: 10 * time.Second},
-	Attest:   {Queue: Default, Timeout: 5 * time.Minute, MaxAttempts: 8, Backoff: 10 * time.Second},
-	Accounts: {Queue: Low, Timeout: 10 * time.Minute, MaxAttempts: 8, Backoff: time.Minute},
+	// The migrations have the queue and the attempts of the next three once more.
+	X402:      {Queue: Critical, Timeout: time.Minute, MaxAttempts: 8, Backoff: 5 * time.Second},
+	Claims:    {Queue: Critical, Timeout: time.Minute, MaxAttempts: 8, Backoff: time.Second},
+	Processor: {Queue: Critical, Timeout: 2 * time.Minute, MaxAttempts: 12, Backoff: 5 * time.Second},
+	Ledger:    {Queue: Default, Timeout: 10 * time.Minute, MaxAttempts: 8, Backoff: 10 * time.Second},
+	Attest:    {Queue: Default, Timeout: 5 * time.Minute, MaxAttempts: 8, Backoff: 10 * time.Second},
+	Accounts:  {Queue: Low, Timeout: 10 * time.Minute, MaxAttempts: 8, Backoff: time.Minute},
 }
 
 // Fence names one attempt of one run. Every commit of a handler is conditional on it, so that an attempt that was given up (its
