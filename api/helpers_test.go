@@ -99,6 +99,8 @@ type setup struct {
 	// accounts are keys and money; its DB is set by start. data are the data endpoints.
 	accounts *api.Accounts
 	data     map[string]api.Build
+	// cards may be nil.
+	cards api.Cards
 	// unloaded leaves the view as it is before the first load.
 	unloaded bool
 }
@@ -135,7 +137,7 @@ func start(t testing.TB, o setup) *system {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.server = api.New(api.Options{View: s.view, Pages: html, Ready: o.ready, Accounts: o.accounts, Data: o.data, Log: log, Now: time.Now})
+	s.server = api.New(api.Options{View: s.view, Pages: html, Ready: o.ready, Accounts: o.accounts, Cards: o.cards, Data: o.data, Log: log, Now: time.Now})
 	server := s.server // another may take its place: serve
 	s.run(func(ctx context.Context) error { return server.Serve(ctx, ln) })
 	s.run(s.server.Run)

@@ -27,6 +27,8 @@ type Pages interface {
 	Page(ctx context.Context, address *url.URL) (*view.Document, error)
 	// Problem returns the HTML of a problem.
 	Problem(p view.Problem) []byte
+	// Dashboard returns the HTML of the page on which a key is managed.
+	Dashboard(d view.Dashboard) []byte
 }
 
 // Discovery tells programs what there is. Package discovery has one.
@@ -70,6 +72,8 @@ type Options struct {
 	Agents *AgentOptions
 	// Claims may be nil: then keys are not topped up by transfers. They need Accounts.
 	Claims *ClaimsOptions
+	// Cards may be nil: then balances are not topped up by card.
+	Cards Cards
 	// Log gets a line for each fault of ours, and for each request at debug level.
 	Log *slog.Logger
 	// Metrics counts requests and charges. It may be nil.
@@ -88,6 +92,8 @@ type Server struct {
 	// origins may use the door for agents; local: only where they believe to talk to this machine.
 	origins []string
 	local   bool
+	// sameOrigin judges where the forms of the dashboard come from.
+	sameOrigin *http.CrossOriginProtection
 	// desk is nil where no transfers are taken.
 	desk *desk
 	// security are the fields of every answer.
@@ -131,6 +137,10 @@ func New(o Options) *Server {
 			s.desk = newDesk(*o.Claims, o.Accounts.DB, o.Log)
 		}
 		s.claims(public)
+		s.on(public, http.MethodPost, "/webhooks/stripe", s.webhook)
+		if o.Pages != nil {
+			s.dashboard(public)
+		}
 	}
 	if o.Payments != nil {
 		s.x402(public)

@@ -2,8 +2,11 @@ package view
 
 import "tidemark/accounts"
 
-// The problem codes of claims and of what an operator has not set up. The reasons of package accounts are codes too.
-const CodeNotConfigured = "not_configured"
+// The problem codes of the dashboard and of what an operator has not set up. The reasons of package accounts are codes too.
+const (
+	CodeNotConfigured    = "not_configured"
+	CodeOriginNotAllowed = "origin_not_allowed"
+)
 
 // claimProblems are the problems of claims of transfers.
 func claimProblems() []ProblemKind {
@@ -44,6 +47,11 @@ func claimProblems() []ProblemKind {
 		of(accounts.ReasonNoProof, "Sender proof required", 422,
 			"This service grants a transfer only to the key that its sender has signed for.",
 			"Send the member signature: that of the sending account over \"claim <tx_hash> for key <key_id> on chain <chain id>\"."),
+		{
+			Code: CodeOriginNotAllowed, Title: "Origin not allowed", Status: 403,
+			Meaning: "A form of the dashboard was sent from a page of another site.",
+			Remedy:  "Open the dashboard itself, and use the form there.",
+		},
 		{
 			Code: CodeNotConfigured, Title: "Not configured", Status: 501,
 			Meaning: "The operator of this service has not set up what this address needs. The detail names the settings.",

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 
 	"tidemark/accounts"
+	"tidemark/accounts/stripe"
 	"tidemark/api"
 	"tidemark/api/view"
 	"tidemark/chain/base"
@@ -59,4 +60,36 @@ func (p *program) newClaims(db *postgres.DB, x workers.X402, log *slog.Logger) (
 	}
 	job.ChainID, job.Terms = seller.Network.ChainID, base.DefaultTerms(token, us)
 	return job, nil
+}
+
+// newStripe makes the client of the payment processor, nil where none is set up.
+func (p *program) newStripe() (*stripe.Client, error) {
+	s := p.settings
+	if s.StripeSecretKey == "" && s.StripeWebhookSecret == "" {
+		return nil, nil
+	}
+	c, err := stripe.New(stripe.Options{SecretKey: s.StripeSecretKey, WebhookSecret: s.StripeWebhookSecret, URL: s.StripeAPIURL})
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return c, nil
+}
+
+// newCards makes the API's part of top-ups by card, nil where none are taken: plans are not sold by card.
+func (p *program) newCards(model accounts.Model) (api.Cards, error) {
+	c, err := p.newStripe()
+	if err != nil || c == nil || model != accounts.ModelBalance {
+		return nil, err
+	}
+	return c, nil
+}
+
+// newProcessor makes the worker's part: what asks the processor.
+func (p *program) newProcessor(db *postgres.DB) (workers.Processor, error) {
+	job := workers.Processor{DB: db}
+	c, err := p.newStripe()
+	if err == nil && c != nil {
+		job.API = c
+	}
+	return job, err
 }

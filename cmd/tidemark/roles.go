@@ -210,6 +210,7 @@ type jobs struct {
 	publications  workers.Publications
 	x402          workers.X402
 	claims        workers.Claims
+	processor     workers.Processor
 	ledger        workers.Ledger
 	attest        workers.Attest
 	accounts      workers.Accounts
@@ -229,6 +230,9 @@ func (p *program) newJobs(db *postgres.DB, w *realm, engine *ingest.Engine, stor
 		return j, err
 	}
 	if j.claims, err = p.newClaims(db, j.x402, log); err != nil {
+		return j, err
+	}
+	if j.processor, err = p.newProcessor(db); err != nil {
 		return j, err
 	}
 	if j.picks, err = p.newPicks(db, log); err != nil {
@@ -253,18 +257,19 @@ func (p *program) newJobs(db *postgres.DB, w *realm, engine *ingest.Engine, stor
 // handlers maps every job to its function.
 func (j jobs) handlers() map[string]workers.Handler {
 	return map[string]workers.Handler{
-		task.Ingest:   j.ingest.Run,
-		task.Signal:   j.signals.Run,
-		task.Equities: j.equities.Run,
-		task.Backfill: j.backfills.Run,
-		task.Pick:     j.picks.Run,
-		task.Announce: j.announcements.Run,
-		task.Publish:  j.publications.Run,
-		task.X402:     j.x402.Run,
-		task.Claims:   j.claims.Run,
-		task.Ledger:   j.ledger.Run,
-		task.Attest:   j.attest.Run,
-		task.Accounts: j.accounts.Run,
+		task.Ingest:    j.ingest.Run,
+		task.Signal:    j.signals.Run,
+		task.Equities:  j.equities.Run,
+		task.Backfill:  j.backfills.Run,
+		task.Pick:      j.picks.Run,
+		task.Announce:  j.announcements.Run,
+		task.Publish:   j.publications.Run,
+		task.X402:      j.x402.Run,
+		task.Claims:    j.claims.Run,
+		task.Processor: j.processor.Run,
+		task.Ledger:    j.ledger.Run,
+		task.Attest:    j.attest.Run,
+		task.Accounts:  j.accounts.Run,
 	}
 }
 
@@ -327,6 +332,10 @@ func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, w
 	if err != nil {
 		return err
 	}
+	cards, err := p.newCards(keys.Tariff.Model)
+	if err != nil {
+		return err
+	}
 	payments, err := p.newPayments(db, keys.Tariff)
 	if err != nil {
 		return err
@@ -339,7 +348,7 @@ func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, w
 		return err
 	}
 	site, err := pages.New(pages.Options{
-		PublicURL: p.settings.BaseURL(), World: world, View: v, Record: record, Publications: published, Described: true, Agents: true,
+		PublicURL: p.settings.BaseURL(), World: world, View: v, Record: record, Publications: published, Described: true, Agents: true, Dashboard: true,
 	})
 	if err != nil {
 		return err
@@ -360,7 +369,7 @@ func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, w
 	}
 	srv := api.New(api.Options{
 		View: v, Record: record, Pages: site, Ready: ready, Log: log, Publications: published, Data: api.Data(published),
-		Accounts: keys, Payments: payments, Claims: claims, Discovery: told, Metrics: p.metrics, Now: p.now,
+		Accounts: keys, Payments: payments, Claims: claims, Cards: cards, Discovery: told, Metrics: p.metrics, Now: p.now,
 		Agents: &api.AgentOptions{
 			Door: agents, Origins: p.settings.MCPOrigins(), Rate: api.Rate(p.settings.MCPRateLimit), RegistryKey: p.settings.MCPRegistryKey,
 		},

@@ -88,6 +88,10 @@ type Settings struct {
 	X402AssetVersion    string `env:"X402_ASSET_VERSION" name:"x402-asset-version" roles:"up,api,worker" help:"Version in its EIP-712 domain. Default: that of USDC."`
 	X402PayTo           string `env:"X402_PAY_TO" name:"x402-pay-to" roles:"up,api,worker" help:"Account that payments by request go to, and transfers that keys are topped up with. Its key is needed nowhere."`
 
+	StripeSecretKey     string `env:"STRIPE_SECRET_KEY" secret:"true" roles:"up,api,worker" help:"Key of the Stripe API. With it and STRIPE_WEBHOOK_SECRET balances can be topped up by card on the dashboard."`
+	StripeWebhookSecret string `env:"STRIPE_WEBHOOK_SECRET" secret:"true" roles:"up,api,worker" help:"Signing secret of the Stripe webhook that sends its events to PUBLIC_URL/webhooks/stripe: checkout.session.completed, charge.refunded, refund.failed and charge.dispute.*."`
+	StripeAPIURL        string `env:"STRIPE_API_URL" name:"stripe-api-url" default:"https://api.stripe.com" roles:"up,api,worker" help:"Where the Stripe API is; another address for tests."`
+
 	PaymentsRequireSenderProof bool `env:"PAYMENTS_REQUIRE_SENDER_PROOF" default:"false" roles:"up,worker" help:"true: a transfer tops up only the key that its sender has signed for. Payments from exchanges, which cannot sign, are then refused."`
 
 	RateLimit         Rate   `env:"RATE_LIMIT" default:"300/1m" roles:"up,api" help:"How many requests a key may make: a number and the time they are for (300/1m, 10000/1h), or off."`

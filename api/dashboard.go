@@ -1,0 +1,265 @@
+package api
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"tidemark/accounts"
+	"tidemark/accounts/stripe"
+	"tidemark/api/view"
+	"tidemark/internal/postgres"
+)
+
+// Cards is a payment processor that takes cards. *stripe.Client is one. It is safe for concurrent use.
+type Cards interface {
+	// Checkout opens a checkout and returns the address at which the holder pays. It does not retry.
+	Checkout(ctx context.Context, o stripe.Order) (string, error)
+	// Event checks the signature of a report over its body and reads it; stripe.ErrForged where it is not the processor's.
+	Event(body []byte, signature string) (stripe.Event, error)
+}
+
+const dashboardPath = "/dashboard"
+
+// dashboard registers the page on which a key is managed. Its forms work without a script. No other site can send them: browsers keep the
+// cookie from requests that begin elsewhere, the origin is checked, and each form carries a token of its session.
+func (s *Server) dashboard(mux *http.ServeMux) {
+	s.sameOrigin = http.NewCrossOriginProtection()
+	if origin := originOf(s.view.PublicURL()); origin != "" {
+		if err := s.sameOrigin.AddTrustedOrigin(origin); err != nil { // behind a proxy the Host may be another one
+			s.log.Warn("forms of the dashboard are accepted from its own host only (PUBLIC_URL)", "err", err)
+		}
+	}
+	s.get(mux, dashboardPath, s.showDashboard)
+	s.get(mux, dashboardPath+"/paid", s.paid)
+	s.on(mux, http.MethodPost, dashboardPath+"/sign-in", s.enter)
+	for path, h := range map[string]func(http.ResponseWriter, *http.Request, session) error{
+		"/sign-out": s.leave, "/rotate": s.rotateHere, "/revoke": s.revokeHere, "/top-up": s.topUp, "/claim": s.claimHere,
+	} {
+		s.on(mux, http.MethodPost, dashboardPath+path, s.signedInForm(h))
+	}
+}
+
+// originOf is the scheme and host of an address.
+func originOf(address string) string {
+	scheme, rest, ok := strings.Cut(address, "://")
+	host, _, _ := strings.Cut(rest, "/")
+	if !ok || host == "" {
+		return ""
+	}
+	return scheme + "://" + host
+}
+
+// signedInForm runs h with the session that a form was sent from. Without one the visitor is asked to sign in.
+func (s *Server) signedInForm(h func(http.ResponseWriter, *http.Request, session) error) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if err := s.form(w, r); err != nil {
+			return err
+		}
+		x, ok, err := s.signedIn(r)
+		if err != nil {
+			return err
+		}
+		if !ok || !x.ours(r) {
+			return s.sendDashboard(w, r, http.StatusForbidden, view.Dashboard{Notice: "You are signed out. Sign in again.", Bad: true})
+		}
+		return h(w, r, x)
+	}
+}
+
+func (s *Server) showDashboard(w http.ResponseWriter, r *http.Request) error {
+	x, ok, err := s.signedIn(r)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return s.sendDashboard(w, r, http.StatusOK, view.Dashboard{})
+	}
+	return s.show(w, r, http.StatusOK, x, view.Dashboard{})
+}
+
+// paid is where the processor sends the browser back to. Coming from elsewhere it does not bring the cookie, so this page says what
+// happened and leads on.
+func (s *Server) paid(w http.ResponseWriter, r *http.Request) error {
+	return s.sendDashboard(w, r, http.StatusOK, view.Dashboard{Returned: true, Notice: "The payment was sent. The balance follows within a minute."})
+}
+
+// enter signs in.
+func (s *Server) enter(w http.ResponseWriter, r *http.Request) error {
+	if err := s.form(w, r); err != nil {
+		return err
+	}
+	if err := s.limitedByAddress(w, r, "unknown", s.till.KeyRate); err != nil {
+		return err
+	}
+	refused := view.Dashboard{Notice: "There is no such key, or it has ended.", Bad: true}
+	key, err := accounts.ParseKey(strings.TrimSpace(r.PostForm.Get("api_key")))
+	if err != nil {
+		return s.sendDashboard(w, r, http.StatusForbidden, refused)
+	}
+	_, err = s.signIn(w, r, key.Hash())
+	if errors.Is(err, postgres.ErrEnded) {
+		return s.sendDashboard(w, r, http.StatusForbidden, refused)
+	}
+	if err != nil {
+		return s.unavailable(r, err)
+	}
+	return back(w, r)
+}
+
+// back leads to the dashboard, so that a page that is loaded again sends no form again.
+func back(w http.ResponseWriter, r *http.Request) error {
+	w.Header().Set("Cache-Control", view.CacheNever)
+	http.Redirect(w, r, dashboardPath, http.StatusSeeOther)
+	return nil
+}
+
+func (s *Server) leave(w http.ResponseWriter, r *http.Request, x session) error {
+	if err := s.till.DB.CloseSession(r.Context(), x.hash()); err != nil {
+		return s.unavailable(r, err)
+	}
+	s.setCookie(w, "", -1)
+	return back(w, r)
+}
+
+// rotateHere gives the key another text and shows it once. The session goes on with it; all others end with the old one.
+func (s *Server) rotateHere(w http.ResponseWriter, r *http.Request, x session) error {
+	seconds, err := strconv.ParseInt(r.PostForm.Get("grace"), 10, 64)
+	if grace := time.Duration(seconds) * time.Second; err != nil || seconds < 0 || grace > accounts.MaxGrace {
+		return s.show(w, r, http.StatusBadRequest, x, view.Dashboard{Notice: "The grace is no number of seconds from 0 to a week.", Bad: true})
+	}
+	next, err := accounts.NewKey(rand.Reader)
+	if err != nil {
+		return err
+	}
+	_, err = s.till.DB.Rotate(r.Context(), accounts.KeyHash(x.key.Hash), next, time.Duration(seconds)*time.Second, nil,
+		func(postgres.Rotated) ([]byte, error) { return nil, nil })
+	if err != nil {
+		return s.unchanged(r, err)
+	}
+	s.till.keys.forget(x.key.ID)
+	renewed, err := s.signIn(w, r, next.Hash())
+	if err != nil {
+		return s.unavailable(r, err)
+	}
+	_ = s.till.DB.CloseSession(r.Context(), x.hash()) // it ends with the old text anyway
+	if renewed.key, err = s.till.DB.Session(r.Context(), renewed.hash()); err != nil {
+		return s.unavailable(r, err)
+	}
+	return s.show(w, r, http.StatusOK, renewed, view.Dashboard{NewKey: next.Reveal(), Notice: "The key has another text."})
+}
+
+func (s *Server) revokeHere(w http.ResponseWriter, r *http.Request, x session) error {
+	if r.PostForm.Get("sure") != "yes" {
+		return s.show(w, r, http.StatusBadRequest, x, view.Dashboard{Notice: "Tick the box to end the key.", Bad: true})
+	}
+	if _, err := s.till.DB.Revoke(r.Context(), x.key.ID, "holder", "asked for on the dashboard"); err != nil {
+		return s.unchanged(r, err)
+	}
+	s.till.keys.forget(x.key.ID)
+	s.setCookie(w, "", -1)
+	return s.sendDashboard(w, r, http.StatusOK, view.Dashboard{Notice: "The key was revoked."})
+}
+
+// topUp sends the browser to the processor's checkout.
+func (s *Server) topUp(w http.ResponseWriter, r *http.Request, x session) error {
+	if s.o.Cards == nil {
+		return errNoCards
+	}
+	amount, err := accounts.ParseMicros(strings.TrimSpace(r.PostForm.Get("amount")))
+	if err != nil || amount < accounts.MinTopUp || amount > maxTopUp || amount%(accounts.PerDollar/100) != 0 {
+		return s.show(w, r, http.StatusBadRequest, x, view.Dashboard{
+			Notice: fmt.Sprintf("The amount must be dollars and cents, from %s to %s.", accounts.MinTopUp.Shortest(), maxTopUp.Shortest()), Bad: true,
+		})
+	}
+	base := s.view.PublicURL() + dashboardPath
+	once := digest("order", x.text, r.PostForm.Get("once"), amount.String())
+	address, err := s.o.Cards.Checkout(r.Context(), stripe.Order{
+		Key: x.key.PublicID, Amount: amount, DoneURL: base + "/paid", CancelURL: base, Once: fmt.Sprintf("%x", once),
+	})
+	if err != nil {
+		s.log.WarnContext(r.Context(), "a checkout could not be opened", "err", err)
+		return s.show(w, r, http.StatusServiceUnavailable, x, view.Dashboard{
+			Notice: "The payment processor does not answer. Nothing was charged: try again.", Bad: true,
+		})
+	}
+	w.Header().Set("Cache-Control", view.CacheNever)
+	http.Redirect(w, r, address, http.StatusSeeOther)
+	return nil
+}
+
+// maxTopUp is more than anybody means.
+const maxTopUp = 10_000 * accounts.PerDollar
+
+// claimHere claims a transfer, as POST /payments/verify does.
+func (s *Server) claimHere(w http.ResponseWriter, r *http.Request, x session) error {
+	if s.desk == nil {
+		return errNoTransfers
+	}
+	tx := strings.TrimSpace(r.PostForm.Get("tx_hash"))
+	if !txHashForm.MatchString(tx) {
+		return s.show(w, r, http.StatusBadRequest, x, view.Dashboard{Notice: "This is no transaction hash: 0x and 64 hex digits.", Bad: true})
+	}
+	claim, _, err := s.desk.decide(r.Context(), x.key.ID, strings.ToLower(tx), nil)
+	switch {
+	case errors.Is(err, postgres.ErrTooManyClaims):
+		return s.show(w, r, http.StatusTooManyRequests, x, view.Dashboard{Notice: "Too many claims of this key wait for their transactions.", Bad: true})
+	case err != nil:
+		return s.unchanged(r, err)
+	case claim.Granted():
+		s.till.keys.forget(x.key.ID)
+		return s.show(w, r, http.StatusOK, x, view.Dashboard{Notice: "The transfer is yours."})
+	case claim.Reason != nil:
+		return s.show(w, r, http.StatusOK, x, view.Dashboard{Notice: refusals[*claim.Reason].detail, Bad: true})
+	}
+	return s.show(w, r, http.StatusAccepted, x, view.Dashboard{Notice: "The claim is kept: there is no verdict yet. Claim it again in a moment."})
+}
+
+// show fills in how the key stands and answers with the page.
+func (s *Server) show(w http.ResponseWriter, r *http.Request, status int, x session, d view.Dashboard) error {
+	a, err := s.till.DB.Account(r.Context(), x.key.ID)
+	if err != nil {
+		return s.unavailable(r, err)
+	}
+	now := s.till.Now().UTC()
+	d.To = now.Truncate(24 * time.Hour)
+	d.From = d.To.AddDate(0, 0, 1-usageDays)
+	list, err := s.till.DB.Usage(r.Context(), x.key.ID, d.From, d.To)
+	if err != nil {
+		return s.unavailable(r, err)
+	}
+	for _, u := range list {
+		d.Usage = append(d.Usage, view.UsageRow{Date: u.Day.Format(time.DateOnly), Endpoint: u.Endpoint, Requests: u.Requests, Cost: u.Cost.String()})
+	}
+	d.KeyID, d.Name, d.Prefix, d.CreatedAt = x.key.PublicID, x.key.Name, x.key.Prefix, x.key.CreatedAt
+	d.Plan = accounts.PlanAt(s.till.Tariff.Model, a.ProUntil, now)
+	d.Balance, d.Quota = a.Balance, d.Plan.Quota()
+	if d.Plan == accounts.PlanPro {
+		d.ProUntil = a.ProUntil
+	}
+	d.Today, d.Month = view.UsageSum{Requests: a.RequestsToday, Cost: a.CostToday.String()}, view.UsageSum{Requests: a.RequestsMonth, Cost: a.CostMonth.String()}
+	d.Token, d.Once, d.MinTopUp = x.token(), rand.Text(), accounts.MinTopUp.Shortest()
+	d.Cards = s.o.Cards != nil && s.till.Tariff.Model == accounts.ModelBalance
+	if s.desk != nil {
+		seller := s.desk.Seller
+		d.Transfers = &view.DashboardTransfers{PayTo: seller.PayTo, Token: seller.Asset.Symbol, Network: seller.Network.CAIP2()}
+	}
+	return s.sendDashboard(w, r, status, d)
+}
+
+// dashboardPolicy lets a form lead to the processor's pages, which is a redirect of it, and nothing else out.
+const dashboardPolicy = "default-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'self' https://checkout.stripe.com"
+
+func (s *Server) sendDashboard(w http.ResponseWriter, r *http.Request, status int, d view.Dashboard) error {
+	h := w.Header()
+	h.Set("Cache-Control", view.CacheNever)
+	h.Set("Content-Security-Policy", dashboardPolicy)
+	h.Set("Referrer-Policy", "same-origin")
+	write(w, r, status, view.TypeHTML, s.o.Pages.Dashboard(d))
+	return nil
+}

@@ -1,0 +1,249 @@
+package api_test
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tidemark/accounts"
+	"tidemark/accounts/stripe"
+	"tidemark/api"
+)
+
+// register is the processor's client with a checkout that always opens.
+type register struct {
+	*stripe.Client
+
+	orders []stripe.Order
+}
+
+func (r *register) Checkout(_ context.Context, o stripe.Order) (string, error) {
+	r.orders = append(r.orders, o)
+	return "https://checkout.stripe.com/c/pay/cs_1", nil
+}
+
+// office is the dashboard with a visitor's browser.
+type office struct {
+	*system
+
+	cards  *register
+	cookie string
+	page   string
+}
+
+const whsec = "whsec_test"
+
+func openOffice(t *testing.T) *office {
+	t.Helper()
+	client, err := stripe.New(stripe.Options{SecretKey: "sk_test", WebhookSecret: whsec})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tariff, err := accounts.NewTariff(accounts.ModelBalance, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	limiter, err := api.NewLimiter("", time.Now, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &office{cards: &register{Client: client}}
+	o.system = start(t, setup{accounts: &api.Accounts{Tariff: tariff, Now: time.Now, Limiter: limiter}, cards: o.cards})
+	return o
+}
+
+// send sends a form as a browser does that came from one of our pages, and keeps the cookie.
+func (o *office) send(path string, form url.Values, header ...string) answer {
+	o.t.Helper()
+	if m := regexp.MustCompile(`name="token" value="([0-9a-f]+)"`).FindStringSubmatch(o.page); m != nil && form.Get("token") == "" {
+		form.Set("token", m[1])
+	}
+	header = append([]string{"Content-Type", "application/x-www-form-urlencoded", "Cookie", o.cookie, "Accept", "text/html"}, header...)
+	if !strings.Contains(strings.Join(header, " "), "Sec-Fetch-Site") {
+		header = append(header, "Sec-Fetch-Site", "same-origin", "Origin", o.url)
+	}
+	return o.seen(o.askWith(http.MethodPost, path, form.Encode(), header...))
+}
+
+func (o *office) open(path string) answer {
+	o.t.Helper()
+	return o.seen(o.ask(http.MethodGet, path, "Cookie", o.cookie, "Accept", "text/html"))
+}
+
+func (o *office) seen(a answer) answer {
+	for _, c := range a.Cookies() {
+		if o.cookie = ""; c.MaxAge > 0 {
+			o.cookie = c.Name + "=" + c.Value
+		}
+	}
+	if len(a.body) > 0 && a.StatusCode < 300 {
+		o.page = string(a.body)
+	}
+	return a
+}
+
+// newKey registers a key through the API.
+func (o *office) newKey() string {
+	o.t.Helper()
+	a := o.askWith(http.MethodPost, "/api/v1/auth/register", `{"name":"<b>my</b> agent"}`, "Content-Type", "application/json")
+	return o.object(a)["data"].(map[string]any)["api_key"].(string)
+}
+
+func (o *office) works(key string) int {
+	o.t.Helper()
+	return o.ask(http.MethodGet, "/api/v1/account", "Authorization", "Bearer "+key).StatusCode
+}
+
+func TestTheDashboardWithoutAScript(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	key := o.newKey()
+	a := o.open("/dashboard")
+	if a.StatusCode != 200 || !strings.Contains(o.page, `id="api-key"`) || strings.Contains(o.page, "<script") && !strings.Contains(o.page, "/static/") {
+		t.Fatalf("%s %s", a.Status, a.body)
+	}
+	for name, want := range map[string]string{"Cache-Control": "no-store", "Access-Control-Allow-Origin": "", "Referrer-Policy": "same-origin"} {
+		if got := a.Header.Get(name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	if csp := a.Header.Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'self'") || !strings.Contains(csp, "frame-ancestors 'none'") || strings.Contains(csp, "unsafe") {
+		t.Errorf("CSP %s", csp)
+	}
+	if a := o.send("/dashboard/sign-in", url.Values{"api_key": {"tmk_live_wrong"}}); a.StatusCode != http.StatusForbidden || o.cookie != "" {
+		t.Errorf("a wrong key: %s, cookie %q", a.Status, o.cookie)
+	}
+	a = o.send("/dashboard/sign-in", url.Values{"api_key": {key}})
+	c := a.Cookies()
+	if a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/dashboard" || len(c) != 1 || !c[0].HttpOnly ||
+		c[0].SameSite != http.SameSiteStrictMode || c[0].Path != "/dashboard" || strings.Contains(c[0].Value, key) {
+		t.Fatalf("sign in: %s %v", a.Status, a.Header)
+	}
+	o.open("/dashboard")
+	for _, want := range []string{`id="balance">0.20`, "&lt;b&gt;my&lt;/b&gt; agent", `id="plot-usage"`, `id="rotate-button"`, `id="revoke-button"`, `id="top-up-button"`} {
+		if !strings.Contains(o.page, want) {
+			t.Errorf("the page lacks %s", want)
+		}
+	}
+	if strings.Contains(o.page, key) {
+		t.Error("the page shows the key")
+	}
+
+	a = o.send("/dashboard/top-up", url.Values{"amount": {"4.99"}})
+	if a.StatusCode != http.StatusBadRequest || len(o.cards.orders) > 0 {
+		t.Errorf("less than the least: %s", a.Status)
+	}
+	a = o.send("/dashboard/top-up", url.Values{"amount": {"12.50"}, "once": {"x"}})
+	if a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "https://checkout.stripe.com/c/pay/cs_1" || len(o.cards.orders) != 1 || o.cards.orders[0].Amount != 12_500_000 {
+		t.Errorf("top up: %s %v %+v", a.Status, a.Header, o.cards.orders)
+	}
+	if a := o.ask(http.MethodGet, "/dashboard/paid"); a.StatusCode != 200 || !strings.Contains(string(a.body), `href="/dashboard"`) {
+		t.Errorf("back from the checkout: %s", a.Status)
+	}
+
+	before := o.cookie
+	a = o.send("/dashboard/rotate", url.Values{"grace": {"0"}})
+	m := regexp.MustCompile(`id="new-key">(tmk_live_[0-9A-Za-z]{36})<`).FindStringSubmatch(string(a.body))
+	if a.StatusCode != 200 || m == nil {
+		t.Fatalf("rotate: %s %s", a.Status, a.body)
+	}
+	if o.works(key) != 401 || o.works(m[1]) != 200 {
+		t.Errorf("the old text answers %d, the new one %d", o.works(key), o.works(m[1]))
+	}
+	if a := o.ask(http.MethodGet, "/dashboard", "Cookie", before); !strings.Contains(string(a.body), `id="api-key"`) {
+		t.Error("the session of the old text goes on")
+	}
+	if o.open("/dashboard"); strings.Contains(o.page, m[1]) || !strings.Contains(o.page, `id="balance"`) {
+		t.Error("the new text is shown twice, or the session has ended with the rotation")
+	}
+	if a := o.send("/dashboard/revoke", url.Values{}); a.StatusCode != http.StatusBadRequest || o.works(m[1]) != 200 {
+		t.Errorf("revoked without the box: %s", a.Status)
+	}
+	if a := o.send("/dashboard/revoke", url.Values{"sure": {"yes"}}); a.StatusCode != 200 || o.works(m[1]) != 401 || o.cookie != "" {
+		t.Errorf("revoke: %s, the key answers %d, cookie %q", a.Status, o.works(m[1]), o.cookie)
+	}
+}
+
+func TestAnotherSiteCannotUseTheDashboard(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	key := o.newKey()
+	o.send("/dashboard/sign-in", url.Values{"api_key": {key}})
+	o.open("/dashboard")
+	sure := func() url.Values { return url.Values{"sure": {"yes"}} }
+	for what, a := range map[string]answer{
+		"from another site":         o.send("/dashboard/revoke", sure(), "Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"),
+		"from a sibling":            o.send("/dashboard/revoke", sure(), "Sec-Fetch-Site", "same-site", "Origin", "https://evil.example"),
+		"by an old browser":         o.askWith(http.MethodPost, "/dashboard/revoke", "sure=yes", "Content-Type", "application/x-www-form-urlencoded", "Cookie", o.cookie, "Origin", "https://evil.example"),
+		"with another form's token": o.send("/dashboard/revoke", url.Values{"sure": {"yes"}, "token": {strings.Repeat("0", 64)}}),
+		"without a cookie":          o.askWith(http.MethodPost, "/dashboard/revoke", "sure=yes", "Content-Type", "application/x-www-form-urlencoded"),
+	} {
+		if a.StatusCode != http.StatusForbidden || o.works(key) != 200 {
+			t.Errorf("%s: %s, the key answers %d", what, a.Status, o.works(key))
+		}
+	}
+	session := o.cookie
+	o.send("/dashboard/sign-out", url.Values{})
+	if a := o.ask(http.MethodGet, "/dashboard", "Cookie", session); !strings.Contains(string(a.body), `id="api-key"`) {
+		t.Error("a session that was left goes on")
+	}
+}
+
+func TestReportsOfTheProcessorAreStoredOnce(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	const body = `{"id":"evt_1","object":"event","type":"checkout.session.completed","data":{"object":{"payment_intent":"pi_1"}}}`
+	sign := func(secret string, at time.Time) string {
+		mac := hmac.New(sha256.New, []byte(secret))
+		_, _ = fmt.Fprintf(mac, "%d.%s", at.Unix(), body)
+		return fmt.Sprintf("t=%d,v1=%s", at.Unix(), hex.EncodeToString(mac.Sum(nil)))
+	}
+	post := func(signature string) int {
+		return o.askWith(http.MethodPost, "/webhooks/stripe", body, "Stripe-Signature", signature, "Content-Type", "application/json").StatusCode
+	}
+	for range 10 {
+		if status := post(sign(whsec, time.Now())); status != http.StatusNoContent {
+			t.Errorf("a good report: %d", status)
+		}
+	}
+	for what, signature := range map[string]string{
+		"forged": sign("whsec_other", time.Now()), "stale": sign(whsec, time.Now().Add(-10*time.Minute)), "unsigned": "",
+	} {
+		if status := post(signature); status != http.StatusBadRequest {
+			t.Errorf("%s: %d", what, status)
+		}
+	}
+	conn, err := pgx.Connect(t.Context(), o.dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
+	var stored, due int
+	err = conn.QueryRow(t.Context(), `select (select count(*) from processor_events), (select count(*) from runs where job = 'processor')`).Scan(&stored, &due)
+	if err != nil || stored != 1 || due != 1 {
+		t.Errorf("%d events are stored and %d runs due, %v", stored, due, err)
+	}
+}
+
+func TestAServiceWithoutCardsNamesTheSettings(t *testing.T) {
+	t.Parallel()
+	tariff, err := accounts.NewTariff(accounts.ModelBalance, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, setup{accounts: &api.Accounts{Tariff: tariff, Now: time.Now}})
+	a := s.askWith(http.MethodPost, "/webhooks/stripe", "{}")
+	if a.StatusCode != http.StatusNotImplemented || !strings.Contains(string(a.body), "STRIPE_SECRET_KEY") {
+		t.Errorf("%s %s", a.Status, a.body)
+	}
+}
