@@ -3,6 +3,7 @@ package pages
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -34,7 +35,7 @@ func (p *Pages) homeCard(_ context.Context, r request) (*view.Document, error) {
 		return nil, nil
 	}
 	c := card.Card{
-		Kicker: "From free public sources", Title: "Market signals you can check", Value: fmt.Sprint(len(r.signals.Signals)), Unit: "signals",
+		Kicker: "From free public sources", Title: "Market signals you can check", Value: strconv.Itoa(len(r.signals.Signals)), Unit: "signals",
 	}
 	if r.record != nil && r.record.Length() > 0 {
 		c.Unit += fmt.Sprintf(", and %d picks in a chain", r.record.Length())
