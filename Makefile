@@ -20,7 +20,7 @@ help: ## Say what there is to do
 
 .PHONY: run
 run: ## Start everything on made-up data and say where to look
-	@go run ./cmd/tidemark up --world=sandbox
+	@go run ./cmd/tidemark up --world=sandbox --ops-addr=127.0.0.1:8081
 
 .PHONY: test
 test: ## Check everything, as CI does

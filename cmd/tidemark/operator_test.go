@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"io"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -142,4 +144,59 @@ func TestTheDoctorNamesWhatIsBadAndTheRepair(t *testing.T) {
 	if code, out = told(t, doctor...); code != 1 || !strings.Contains(out, "bad   database") || strings.Contains(out, "hunter2") {
 		t.Errorf("without a database: exit %d\n%s", code, out)
 	}
+}
+
+// awaitReady starts a command that serves OPS_ADDR, waits until it says that it is ready, and ends it.
+func awaitReady(t *testing.T, role string, args ...string) {
+	t.Helper()
+	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := ln.Addr().String()
+	_ = ln.Close()
+	if code, out := told(t, "health", "--ops-addr="+addr); code != 1 {
+		t.Errorf("nobody is there: exit %d: %s", code, out)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan int, 1)
+	go func() { done <- run(ctx, append(args, "--ops-addr="+addr), io.Discard, t.Output()) }()
+	var code int
+	var out string
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
+		if code, out = told(t, "health", "--ops-addr=0.0.0.0"+addr[strings.LastIndex(addr, ":"):]); code == 0 {
+			break
+		}
+	}
+	if code != 0 || !strings.Contains(out, `"role":"`+role+`"`) {
+		t.Errorf("exit %d: %s", code, out)
+	}
+	stop()
+	if code := <-done; code != 0 {
+		t.Errorf("%s ends with %d", role, code)
+	}
+}
+
+func TestTheQueueIsShown(t *testing.T) {
+	t.Parallel()
+	awaitReady(t, "queue", "queue", "--redis-url="+pgtest.Redis(t))
+}
+
+func TestAMigratedDatabaseIsServed(t *testing.T) {
+	t.Parallel()
+	url := pgtest.Empty(t)
+	for range 2 {
+		if code, out := told(t, "migrate", "--database-url="+url); code != 0 {
+			t.Fatalf("exit %d: %s", code, out)
+		}
+	}
+	db, err := postgres.Open(t.Context(), url, postgres.RoleWorker)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	if _, err := db.EnsureWorld(t.Context(), "live", nil); err != nil {
+		t.Fatal(err)
+	}
+	awaitReady(t, "api", "api", "--addr=127.0.0.1:0", "--database-url="+url, "--redis-url="+pgtest.Redis(t))
 }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -150,4 +153,35 @@ func (c alertsCommand) Run(ctx context.Context, p *program) error {
 		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n", a.ID, a.Severity, a.Kind, dash(a.Subject), instant(&a.RaisedAt), instant(a.ResolvedAt), a.Text)
 	}
 	return w.Flush()
+}
+
+type healthCommand struct{}
+
+// Run asks the private listener of a process on this machine whether it is ready: the health check of a container, which has no other
+// program to ask with.
+func (healthCommand) Run(ctx context.Context, p *program) error {
+	host, port, err := net.SplitHostPort(p.settings.OpsAddr)
+	if err != nil {
+		return usageError{errors.New("OPS_ADDR is not set: it says where to ask")}
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	ctx, stop := context.WithTimeout(ctx, 4*time.Second)
+	defer stop()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/readyz", nil)
+	if err != nil {
+		return usageError{fmt.Errorf("OPS_ADDR: %w", err)}
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return fmt.Errorf("ask whether it is ready: %w", err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<12))
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("it is not ready: %s", strings.TrimSpace(string(body)))
+	}
+	_, err = p.stdout.Write(body)
+	return err
 }

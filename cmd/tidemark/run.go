@@ -25,6 +25,7 @@ type commands struct {
 	API        apiCommand        `cmd:"" name:"api" help:"Run the public read-only API: any number may run at once."`
 	Doctor     doctorCommand     `cmd:"" help:"Look at everything that an installation needs; a line for each, with the repair."`
 	Alerts     alertsCommand     `cmd:"" help:"Print the alerts."`
+	Health     healthCommand     `cmd:"" help:"Ask the process at OPS_ADDR whether it is ready."`
 	Queue      queueCommand      `cmd:"" help:"Serve the queue's own monitor at OPS_ADDR, to look at."`
 	Migrate    migrateCommand    `cmd:"" help:"Bring the database to this program's schema."`
 	Runs       runsCommand       `cmd:"" help:"Print the run log."`

@@ -1,0 +1,234 @@
+// Package compose holds docker-compose.yml and the files that it mounts to what the program is: it resolves, its images are pinned, its
+// commands are commands that tests run, and dashboards and alert rules speak of metrics that exist. The images themselves are not built.
+package compose
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/compose-spec/compose-go/v2/cli"
+	"github.com/compose-spec/compose-go/v2/types"
+	"go.yaml.in/yaml/v3"
+)
+
+const root = "../.."
+
+func project(t *testing.T) *types.Project {
+	t.Helper()
+	o, err := cli.NewProjectOptions([]string{filepath.Join(root, "docker-compose.yml")}, cli.WithName("tidemark"),
+		cli.WithEnv([]string{"POSTGRES_PASSWORD=a", "REDIS_PASSWORD=b", "GRAFANA_PASSWORD=c"}), cli.WithWorkingDirectory(root))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := o.LoadProject(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// pinned is an image with an exact version: three numbers, or two with a distribution's release.
+var pinned = regexp.MustCompile(`^[a-z/]+:v?\d+\.\d+(\.\d+)?(-[a-z]+)?$`)
+
+func TestTheComposeFileResolves(t *testing.T) {
+	t.Parallel()
+	p := project(t)
+	for _, name := range []string{"postgres", "redis", "migrate", "scheduler", "worker", "api", "proxy", "queue", "prometheus", "grafana"} {
+		if _, ok := p.Services[name]; !ok {
+			t.Errorf("there is no service %s", name)
+		}
+	}
+	run := suites(t)
+	for name, s := range p.Services {
+		if !pinned.MatchString(s.Image) {
+			t.Errorf("%s: the image %s has no exact version", name, s.Image)
+		}
+		for _, port := range s.Ports {
+			if port.HostIP != "127.0.0.1" {
+				t.Errorf("%s: port %d is open to everyone", name, port.Target)
+			}
+		}
+		for _, v := range s.Volumes {
+			if v.Type == types.VolumeTypeBind {
+				if _, err := os.Stat(v.Source); err != nil {
+					t.Errorf("%s mounts what is not there: %v", name, err)
+				}
+			}
+		}
+		if s.Build == nil {
+			continue
+		}
+		if !s.ReadOnly || !slices.Contains(s.CapDrop, "ALL") {
+			t.Errorf("%s may write to its root file system, or has capabilities", name)
+		}
+		commands := [][]string{s.Command}
+		if s.HealthCheck != nil && !s.HealthCheck.Disable {
+			commands = append(commands, s.HealthCheck.Test[2:])
+		} else if s.Restart != "no" {
+			t.Errorf("%s has no health check", name)
+		}
+		for _, c := range commands {
+			if len(c) != 1 || !strings.Contains(run, `"`+c[0]+`"`) {
+				t.Errorf("%s: no test runs the command %q", name, c)
+			}
+		}
+	}
+	for service, replicas := range map[string]int{"scheduler": 2, "api": 2} {
+		if d := p.Services[service].Deploy; d == nil || d.Replicas == nil || *d.Replicas != replicas {
+			t.Errorf("%s: not %d replicas", service, replicas)
+		}
+	}
+}
+
+// suites are the tests that run the program.
+func suites(t *testing.T) string {
+	t.Helper()
+	var all strings.Builder
+	for _, pattern := range []string{"test/*/*_test.go", "cmd/tidemark/*_test.go"} {
+		files, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			if strings.HasSuffix(f, "compose_test.go") {
+				continue
+			}
+			b, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all.Write(b)
+		}
+	}
+	return all.String()
+}
+
+var metric = regexp.MustCompile(`tidemark_[a-z0-9_]+`)
+
+// metrics are the names that the program's source gives its metrics.
+func metrics(t *testing.T) map[string]bool {
+	t.Helper()
+	known := map[string]bool{}
+	for _, pattern := range []string{"internal/telemetry/*.go", "ops/*.go", "api/payments_metrics.go"} {
+		files, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			b, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range regexp.MustCompile(`"(tidemark_[a-z0-9_]+)"`).FindAllStringSubmatch(string(b), -1) {
+				known[name[1]] = true
+			}
+		}
+	}
+	return known
+}
+
+func TestAlertRulesSpeakOfMetricsThatExist(t *testing.T) {
+	t.Parallel()
+	b, err := os.ReadFile(filepath.Join(root, "deploy/alerts.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rules struct {
+		Groups []struct {
+			Rules []struct {
+				Alert, Expr string
+				Labels      map[string]string
+				Annotations map[string]string
+			}
+		}
+	}
+	if err := yaml.Unmarshal(b, &rules); err != nil {
+		t.Fatal(err)
+	}
+	known, seen := metrics(t), map[string]bool{}
+	for _, g := range rules.Groups {
+		for _, r := range g.Rules {
+			for _, name := range metric.FindAllString(r.Expr, -1) {
+				if !known[name] {
+					t.Errorf("%s asks for %s, which nothing reports", r.Alert, name)
+				}
+			}
+			if seen[r.Alert] || r.Labels["severity"] == "" || r.Annotations["summary"] == "" {
+				t.Errorf("%q is there twice, or has no severity, or no summary", r.Alert)
+			}
+			seen[r.Alert] = true
+		}
+	}
+	if len(seen) < 10 {
+		t.Errorf("%d rules", len(seen))
+	}
+	promtool, err := exec.LookPath("promtool")
+	if err != nil {
+		t.Skip("promtool is not on this machine (Debian has it in the package prometheus): its check of the rules was left out")
+	}
+	// The rules alone: the configuration names paths inside its container.
+	if out, err := exec.CommandContext(t.Context(), promtool, "check", "rules", filepath.Join(root, "deploy/alerts.yml")).CombinedOutput(); err != nil {
+		t.Errorf("promtool: %v\n%s", err, out)
+	}
+}
+
+func TestTheDashboardSpeaksOfMetricsThatExist(t *testing.T) {
+	t.Parallel()
+	b, err := os.ReadFile(filepath.Join(root, "deploy/grafana/tidemark.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d struct {
+		Panels []struct {
+			Title   string
+			Targets []struct{ Expr string }
+		}
+	}
+	if err := json.Unmarshal(b, &d); err != nil {
+		t.Fatal(err)
+	}
+	known := metrics(t)
+	for _, p := range d.Panels {
+		for _, target := range p.Targets {
+			for _, name := range metric.FindAllString(target.Expr, -1) {
+				if !known[name] && !known[strings.TrimSuffix(name, "_bucket")] {
+					t.Errorf("%s asks for %s, which nothing reports", p.Title, name)
+				}
+			}
+		}
+	}
+	if len(d.Panels) < 15 {
+		t.Errorf("%d panels", len(d.Panels))
+	}
+}
+
+func TestTheProxysConfigurationIsGood(t *testing.T) {
+	t.Parallel()
+	nginx, err := exec.LookPath("nginx")
+	if err != nil {
+		t.Skip("nginx is not on this machine: its check of deploy/nginx.conf was left out")
+	}
+	file, err := filepath.Abs(filepath.Join(root, "deploy/nginx.conf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	// The temporary folders and the process's file of the container are not this machine's.
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	local := filepath.Join(dir, "nginx.conf")
+	if err := os.WriteFile(local, []byte(strings.ReplaceAll(string(b), "/tmp/", dir+"/")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), nginx, "-t", "-p", dir, "-c", local).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
