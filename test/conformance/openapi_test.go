@@ -112,8 +112,23 @@ func openapiAnswers(t *testing.T, s *stand) {
 			}
 		}
 		check(key, http.MethodPut, fill("NOSUCH", "brent").Replace(path))
+		if _, ok := methods["post"]; ok {
+			for _, wrong := range [][2]string{
+				{"application/json", "["},
+				{"application/json", `{"name":1,"grace_seconds":"x","tx_hash":"0x1"}`},
+				{"application/json", "[]"},
+				{"text/plain", "name=x"},
+				{"application/json", `{"name":"` + strings.Repeat("x", 300<<10) + `"}`},
+			} {
+				a := s.send(t, http.MethodPost, path, key, wrong[0], wrong[1])
+				seen[a.Status]++
+				if err := described.Check(http.MethodPost, path, a); err != nil {
+					t.Errorf("with %.60s: %v", wrong[1], err)
+				}
+			}
+		}
 	}
-	for _, status := range []int{200, 400, 401, 402, 404, 405} {
+	for _, status := range []int{200, 400, 401, 402, 404, 405, 413, 415} {
 		if seen[status] == 0 {
 			t.Errorf("no answer had the status %d: %v", status, seen)
 		}
@@ -175,9 +190,18 @@ func (s *stand) key(t *testing.T) string {
 // ask sends a request, with a key unless that is empty.
 func (s *stand) ask(t *testing.T, method, path, key string) contract.Answer {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, s.url+path, nil)
+	return s.send(t, method, path, key, "", "")
+}
+
+// send is ask with a body of a media type, unless that is empty.
+func (s *stand) send(t *testing.T, method, path, key, mediaType, content string) contract.Answer {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, s.url+path, strings.NewReader(content))
 	if err != nil {
 		t.Fatal(err)
+	}
+	if mediaType != "" {
+		req.Header.Set("Content-Type", mediaType)
 	}
 	if key != "" {
 		req.Header.Set("Authorization", "Bearer "+key)
