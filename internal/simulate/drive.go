@@ -65,7 +65,7 @@ type frost struct {
 func newRun(ctx context.Context, o Options, url, dir string) (r *run, err error) {
 	r = &run{
 		Options: o, dir: dir, clock: newClock(o.From), trace: newTrace(o.Trace), queue: newQueue(),
-		crons: map[string]cron.Schedule{}, order: newDice(o.Seed, "order"), faults: newDice(o.Seed, "faults"), statements: map[string]int{},
+		order: newDice(o.Seed, "order"), faults: newDice(o.Seed, "faults"), statements: map[string]int{},
 	}
 	defer func() {
 		if err != nil {
@@ -110,14 +110,23 @@ func newRun(ctx context.Context, o Options, url, dir string) (r *run, err error)
 	return r, r.db.SaveSchedules(ctx, r.program.Schedules)
 }
 
-// wire makes two schedulers and three workers of the program.
-func (r *run) wire() error {
+// parse reads the cron expressions of the schedules.
+func (r *run) parse() error {
+	r.crons = map[string]cron.Schedule{}
 	for _, s := range r.program.Schedules {
 		c, err := scheduler.Parse(s)
 		if err != nil {
 			return err
 		}
 		r.crons[s.Job+" "+s.Subject] = c
+	}
+	return nil
+}
+
+// wire makes two schedulers and three workers of the program.
+func (r *run) wire() error {
+	if err := r.parse(); err != nil {
+		return err
 	}
 	for i := range 2 {
 		name := fmt.Sprintf("scheduler-%d", i+1)
