@@ -10,8 +10,7 @@ LINT := .cache/golangci-lint
 GETH := .cache/geth
 # How long all fuzz targets run together.
 FUZZ_SECONDS ?= 120
-# Where a simulation begins, and its first seed.
-SIMULATE_FROM ?= 2023-01-05
+# The first seed of a simulation.
 SIMULATE_SEED ?= 1
 
 .PHONY: help
@@ -73,11 +72,11 @@ browser: ## Drive the pages in Chromium, and keep pictures of them in build/scre
 
 .PHONY: simulate
 simulate: ## Live through two years of faults under 20 seeds, on a virtual clock, two at a time (takes hours)
-	@go run ./cmd/tidemark simulate --from $(SIMULATE_FROM) --to 2025-01-05 --seed $(SIMULATE_SEED) --seeds 20 --parallel 2
+	@go run ./cmd/tidemark simulate --from 2020-01-06 --to 2022-01-06 --seed $(SIMULATE_SEED) --seeds 20 --parallel 2
 
 .PHONY: simulate-short
-simulate-short: ## Live through two months of faults under one seed, on a virtual clock
-	@go run ./cmd/tidemark simulate --from $(SIMULATE_FROM) --to 2023-03-07 --seed $(SIMULATE_SEED)
+simulate-short: ## Live through two months of faults under one seed (with a leap day and a change of the clocks)
+	@go run ./cmd/tidemark simulate --from 2020-02-10 --to 2020-04-11 --seed $(SIMULATE_SEED)
 
 .PHONY: bench
 bench: ## Measure against what others make of the same work, side by side

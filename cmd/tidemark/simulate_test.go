@@ -40,13 +40,13 @@ func TestASeedDecidesEverythingThatHappensInASimulation(t *testing.T) {
 		var lines strings.Builder
 		r, err := simulate.Run(t.Context(), simulate.Options{
 			Server: server, Build: p.simulated(log), Seed: seed, Trace: &lines,
-			From: time.Date(2025, 1, 6, 0, 0, 0, 0, time.UTC), To: time.Date(2025, 1, 9, 0, 0, 0, 0, time.UTC),
+			From: time.Date(2020, 1, 6, 0, 0, 0, 0, time.UTC), To: time.Date(2020, 1, 8, 0, 0, 0, 0, time.UTC),
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if r.Faults == 0 || r.Picks == 0 {
-			t.Errorf("nothing went wrong in three days, or nothing was picked: %+v", r)
+			t.Errorf("nothing went wrong in two days, or nothing was picked: %+v", r)
 		}
 		return r.Trace, lines.String()
 	}
