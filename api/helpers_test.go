@@ -94,6 +94,7 @@ type system struct {
 
 type setup struct {
 	world  string // live where empty
+	dsn    string // a database of the test's own where empty
 	stored []postgres.Snapshot
 	ready  []api.Check
 	// accounts are keys and money; its DB is set by start. data are the data endpoints.
@@ -110,7 +111,10 @@ func start(t testing.TB, o setup) *system {
 	if o.world == "" {
 		o.world = view.WorldLive
 	}
-	s := &system{t: t, dsn: pgtest.New(t), madeUp: o.data != nil}
+	if o.dsn == "" {
+		o.dsn = pgtest.New(t)
+	}
+	s := &system{t: t, dsn: o.dsn, madeUp: o.data != nil}
 	s.clock.Store(&noon)
 	s.worker = s.open(postgres.RoleWorker)
 	for _, snap := range o.stored {
