@@ -18,6 +18,8 @@ type change struct {
 // changes are the newest first. Within v1 things are only added: a client ignores members that it does not know.
 var changes = []change{
 	{"2026-11-21", "added", "Pages for people: plots of every signal as of any day, research in four languages, the portfolio, and the record recomputed in the browser."},
+	{"2026-11-21", "added", "A dashboard for the holders of keys: balance or plan, usage, rotation, top-ups by card or transfer."},
+	{"2026-11-21", "added", "MCP at /api/mcp, for agents: picks, research, the portfolio and the verification as tools, the signals as resources."},
 	{"2026-11-21", "added", "An OpenAPI description of the whole service, llms.txt, a sitemap, and an Atom feed of the announced picks."},
 	{"2026-11-21", "added", "Keys are topped up with stablecoin transfers: POST /api/v1/payments/verify, quotes and claims."},
 	{"2026-11-20", "added", "Payments by request (x402, both versions) on nine endpoints."},

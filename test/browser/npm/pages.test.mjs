@@ -1,7 +1,7 @@
 // Drives the pages as visitors do, in a real browser.
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { base, chain, dashboard, everyPage, json, nameOf, research, shoot, signals, text, violations, visit } from "./stand.mjs";
+import { base, chain, everyPage, json, nameOf, research, shoot, signals, text, violations, visit } from "./stand.mjs";
 
 test("home says what there is, is light and does not shift", async () => {
   await visit("/", {}, async (page) => {
@@ -163,7 +163,7 @@ test("the first stop of the keyboard skips to the content", async () => {
   });
 });
 
-test("the holder of a key signs in, sees how it stands, rotates it and signs out", { skip: !dashboard && "there is no dashboard" }, async () => {
+test("the holder of a key signs in, sees how it stands, rotates it and signs out", async () => {
   const { data: { api_key: key } } = await json("/api/v1/auth/register", { name: "browser" });
   const answers = async (key) => (await fetch(`${base}/api/v1/account`, { headers: { Authorization: `Bearer ${key}` } })).status;
   await visit("/dashboard", {}, async (page) => {

@@ -58,9 +58,6 @@ export async function json(path, body) {
   return answer.json();
 }
 
-// dashboard tells whether keys can be managed on a page.
-export const dashboard = (await fetch(`${base}/dashboard`)).ok;
-
 export const signals = (await json("/api/signals")).signals.map((s) => s.id);
 export const chain = await json("/api/v1/verify/picks");
 const newest = chain.picks.at(-1).ticker;
