@@ -274,7 +274,7 @@ func TestSandboxSaysThatItsDataAreSynthetic(t *testing.T) {
 		t.Errorf("the catalog says %v, %q", catalog["environment"], catalog["disclaimer"])
 	}
 	for _, page := range []string{"/", "/signals/crack-spread-321", "/signals/crack-spread-321/brief", "/problems/not_found"} {
-		if a := s.ask(http.MethodGet, page); !strings.Contains(string(a.body), `class="banner" role="note">Synthetic data`) {
+		if a := s.ask(http.MethodGet, page); !strings.Contains(string(a.body), `class="banner">Synthetic data`) {
 			t.Errorf("%s has no banner", page)
 		}
 	}
