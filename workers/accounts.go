@@ -8,12 +8,19 @@ import (
 	"tidemark/workers/task"
 )
 
-// Accounts checks that every balance is the sum of its ledger, and forgets what was kept for repetitions.
-type Accounts struct{ DB *postgres.DB }
+// Accounts checks that every balance is the sum of its ledger, and forgets what was kept for repetitions, and what is older than it is
+// kept.
+type Accounts struct {
+	DB   *postgres.DB
+	Keep postgres.Retention
+}
 
-// Run does both. A balance that is wrong fails the run, with the key's name: a person must look.
+// Run does all of it. A balance that is wrong fails the run, with the key's name: a person must look.
 func (a Accounts) Run(ctx context.Context, t task.Task) error {
 	if _, err := a.DB.ForgetKept(ctx, t.Fence); err != nil {
+		return err
+	}
+	if _, err := a.DB.Forget(ctx, t.Fence, a.Keep); err != nil {
 		return err
 	}
 	wrong, err := a.DB.UnbalancedKeys(ctx)

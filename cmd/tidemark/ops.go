@@ -185,3 +185,12 @@ func (healthCommand) Run(ctx context.Context, p *program) error {
 	_, err = p.stdout.Write(body)
 	return err
 }
+
+// retention is for how long is kept what may be forgotten.
+func (p *program) retention() postgres.Retention {
+	const day = 24 * time.Hour
+	return postgres.Retention{
+		Runs: time.Duration(p.settings.KeepRunsDays) * day, Usage: time.Duration(p.settings.KeepUsageDays) * day,
+		Alerts: time.Duration(p.settings.KeepAlertsDays) * day,
+	}
+}

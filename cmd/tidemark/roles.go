@@ -250,7 +250,7 @@ func (p *program) newJobs(db *postgres.DB, w *realm, engine *ingest.Engine, stor
 	j.announcements = workers.Announcements{DB: db, Log: log}
 	j.publications = workers.Publications{Picks: j.picks, Log: log}
 	j.ledger = p.newLedger(db)
-	j.accounts = workers.Accounts{DB: db}
+	j.accounts = workers.Accounts{DB: db, Keep: p.retention()}
 	return j, nil
 }
 

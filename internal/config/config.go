@@ -109,6 +109,10 @@ type Settings struct {
 	AlertMailTo     string `env:"ALERT_MAIL_TO" roles:"up,scheduler" help:"Who gets them: mail addresses, separated by commas."`
 	AlertRunwayDays int    `env:"ALERT_RUNWAY_DAYS" default:"14" roles:"up,scheduler" help:"For how many days of attestations the attester's balance must pay, or an alert is raised."`
 
+	KeepRunsDays   int `env:"KEEP_RUNS_DAYS" default:"400" roles:"up,worker" help:"For how many days runs that are over stay in the run log; 0: for ever. The newest of each job and subject, and those of backfills, always stay."`
+	KeepUsageDays  int `env:"KEEP_USAGE_DAYS" default:"800" roles:"up,worker" help:"For how many days the counts of requests by key and day are kept; 0: for ever. What was paid is kept for ever."`
+	KeepAlertsDays int `env:"KEEP_ALERTS_DAYS" default:"400" roles:"up,worker" help:"For how many days alerts that are over are kept; 0: for ever."`
+
 	Concurrency int    `env:"CONCURRENCY" default:"4" roles:"up,worker" help:"How many tasks a worker runs at once."`
 	LogFormat   string `env:"LOG_FORMAT" enum:"auto,text,json" default:"auto" roles:"all" help:"auto (text on a terminal, else JSON), text or json."`
 	LogLevel    string `env:"LOG_LEVEL" enum:"debug,info,warn,error" default:"info" roles:"all" help:"debug, info, warn or error."`
@@ -208,6 +212,14 @@ func (s Settings) Validate() error {
 	}
 	if (s.AlertSMTPURL == "") != (s.AlertMailTo == "") || (s.AlertSMTPURL == "") != (s.AlertMailFrom == "") {
 		bad("ALERT_SMTP_URL", "it goes together with ALERT_MAIL_FROM and ALERT_MAIL_TO")
+	}
+	for _, k := range []struct {
+		name string
+		days int
+	}{{"KEEP_RUNS_DAYS", s.KeepRunsDays}, {"KEEP_USAGE_DAYS", s.KeepUsageDays}, {"KEEP_ALERTS_DAYS", s.KeepAlertsDays}} {
+		if k.days < 0 || k.days > 0 && k.days < 40 {
+			bad(k.name, "%d is neither 0 nor 40 or more", k.days) // what looks back at the last weeks has to find them
+		}
 	}
 	if s.AlertRunwayDays < 1 {
 		bad("ALERT_RUNWAY_DAYS", "%d is less than 1", s.AlertRunwayDays)

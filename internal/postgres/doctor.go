@@ -46,7 +46,7 @@ const checkupSQL = `
 var AppendOnly = []string{
 	"actions", "announcements", "bars", "companies", "corrections", "digests", "economic_events", "estimates", "facts", "fetches", "filings", "gaps",
 	"ledger", "listings", "news", "observations", "payment_claims", "payment_transfers", "picks", "plan_changes", "portfolio_events", "portfolio_snapshots", "quarantine_decisions",
-	"quarantined_fetches", "research", "schedule_changes", "signal_states", "top_ups", "x402_ledger",
+	"quarantined_fetches", "research", "schedule_changes", "second_closes", "signal_states", "top_ups", "x402_ledger",
 }
 
 // Checkup looks at the server: its clock against now, the grants and guards of the migrations, and how full it is.

@@ -1,0 +1,69 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tidemark/workers/task"
+)
+
+// Retention says for how long is kept what may be forgotten. Zero means for ever. What is append-only is always kept: the worker's role
+// could not delete it.
+type Retention struct {
+	// Runs is for runs that are over, counted from their end. The newest of each job and subject stays whatever its age.
+	Runs time.Duration
+	// Usage is for the counts of requests by key, day and endpoint; what was paid stays in the ledger.
+	Usage time.Duration
+	// Alerts is for alerts that are over.
+	Alerts time.Duration
+}
+
+// forgetBatch bounds how many rows one statement deletes, so that nobody waits long behind it.
+const forgetBatch = 5000
+
+const forgetRunsSQL = `
+	delete from runs r using (
+		select id from runs o
+		where o.status in ('succeeded', 'failed', 'skipped') and o.finished_at < clock_timestamp() - @keep::interval
+			and o.created_at < clock_timestamp() - @keep::interval
+			and exists (select from runs n where n.job = o.job and n.subject = o.subject and n.slot > o.slot)
+			and not exists (select from backfill_slots s where s.run_id = o.id) and not exists (select from backfill_fetches f where f.run_id = o.id)
+		limit @batch
+	) gone where r.id = gone.id` // index runs_recent
+
+const forgetUsageSQL = `
+	delete from usage u using (
+		select key_id, day, endpoint from usage where day < ((billing_now() - @keep::interval) at time zone 'UTC')::date limit @batch
+	) gone where (u.key_id, u.day, u.endpoint) = (gone.key_id, gone.day, gone.endpoint)`
+
+const forgetAlertsSQL = `
+	delete from alerts a using (
+		select id from alerts where resolved_at < clock_timestamp() - @keep::interval limit @batch
+	) gone where a.id = gone.id`
+
+// Forget deletes what is older than it is kept, while the attempt that f names is the current one. It returns how many rows went.
+func (db *DB) Forget(ctx context.Context, f task.Fence, r Retention) (gone int64, err error) {
+	for _, one := range []struct {
+		sql  string
+		keep time.Duration
+	}{{forgetRunsSQL, r.Runs}, {forgetUsageSQL, r.Usage}, {forgetAlertsSQL, r.Alerts}} {
+		for rows := int64(forgetBatch); one.keep > 0 && rows == forgetBatch; {
+			err := db.tx(ctx, func(tx pgx.Tx) error {
+				tag, err := tx.Exec(ctx, one.sql, pgx.NamedArgs{"keep": one.keep, "batch": forgetBatch})
+				if err != nil {
+					return err
+				}
+				rows = tag.RowsAffected()
+				return hold(ctx, tx, f, 0)
+			})
+			if err != nil {
+				return gone, fmt.Errorf("forget what is old: %w", err)
+			}
+			gone += rows
+		}
+	}
+	return gone, nil
+}
