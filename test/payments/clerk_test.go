@@ -104,7 +104,7 @@ func TestAWorkerThatIsKilledBetweenVerdictAndGrant(t *testing.T) {
 
 	c.hire()
 	c.eventually("the claim to be granted", func() bool {
-		if _, err := c.worker.Reclaim(t.Context(), 100*time.Millisecond); err != nil { // as the scheduler does
+		if _, err := c.worker.Reclaim(t.Context(), 2*time.Second); err != nil { // as the scheduler does
 			t.Fatal(err)
 		}
 		return us.claims(tx).status == 200

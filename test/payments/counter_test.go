@@ -214,7 +214,7 @@ func pumpOnce(ctx context.Context, db *postgres.DB, job workers.Claims) error {
 		default:
 			_, err = db.Fail(ctx, one.Fence, err.Error(), 0, true)
 		}
-		if err != nil {
+		if err != nil && !errors.Is(err, postgres.ErrFenced) { // another attempt has its place
 			return err
 		}
 	}
