@@ -166,7 +166,7 @@ func (a *Alerter) Round(ctx context.Context) error {
 		if one.Severity == postgres.AlertError {
 			log = a.Log.ErrorContext
 		}
-		log(ctx, "an alert is raised", "alert", one.ID, "kind", one.Kind, "subject", one.Subject, "text", one.Text) //nolint:sloglint // the message is constant
+		log(ctx, "an alert is raised", "alert", one.ID, "kind", one.Kind, "subject", one.Subject, "text", one.Text)
 	}
 	for _, one := range resolved {
 		a.Log.InfoContext(ctx, "an alert is over", "alert", one.ID, "kind", one.Kind, "subject", one.Subject, "since", one.RaisedAt)
