@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -180,7 +181,7 @@ func (s *Server) topUp(w http.ResponseWriter, r *http.Request, x session) error 
 	base := s.view.PublicURL() + dashboardPath
 	once := digest("order", x.text, r.PostForm.Get("once"), amount.String())
 	address, err := s.o.Cards.Checkout(r.Context(), stripe.Order{
-		Key: x.key.PublicID, Amount: amount, DoneURL: base + "/paid", CancelURL: base, Once: fmt.Sprintf("%x", once),
+		Key: x.key.PublicID, Amount: amount, DoneURL: base + "/paid", CancelURL: base, Once: hex.EncodeToString(once[:]),
 	})
 	if err != nil {
 		s.log.WarnContext(r.Context(), "a checkout could not be opened", "err", err)

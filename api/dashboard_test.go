@@ -109,7 +109,7 @@ func TestTheDashboardWithoutAScript(t *testing.T) {
 	o := openOffice(t)
 	key := o.newKey()
 	a := o.open("/dashboard")
-	if a.StatusCode != 200 || !strings.Contains(o.page, `id="api-key"`) || strings.Contains(o.page, "<script") && !strings.Contains(o.page, "/static/") {
+	if a.StatusCode != http.StatusOK || !strings.Contains(o.page, `id="api-key"`) || strings.Contains(o.page, "<script") && !strings.Contains(o.page, "/static/") {
 		t.Fatalf("%s %s", a.Status, a.body)
 	}
 	for name, want := range map[string]string{"Cache-Control": "no-store", "Access-Control-Allow-Origin": "", "Referrer-Policy": "same-origin"} {
@@ -147,17 +147,17 @@ func TestTheDashboardWithoutAScript(t *testing.T) {
 	if a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "https://checkout.stripe.com/c/pay/cs_1" || len(o.cards.orders) != 1 || o.cards.orders[0].Amount != 12_500_000 {
 		t.Errorf("top up: %s %v %+v", a.Status, a.Header, o.cards.orders)
 	}
-	if a := o.ask(http.MethodGet, "/dashboard/paid"); a.StatusCode != 200 || !strings.Contains(string(a.body), `href="/dashboard"`) {
+	if a := o.ask(http.MethodGet, "/dashboard/paid"); a.StatusCode != http.StatusOK || !strings.Contains(string(a.body), `href="/dashboard"`) {
 		t.Errorf("back from the checkout: %s", a.Status)
 	}
 
 	before := o.cookie
 	a = o.send("/dashboard/rotate", url.Values{"grace": {"0"}})
 	m := regexp.MustCompile(`id="new-key">(tmk_live_[0-9A-Za-z]{36})<`).FindStringSubmatch(string(a.body))
-	if a.StatusCode != 200 || m == nil {
+	if a.StatusCode != http.StatusOK || m == nil {
 		t.Fatalf("rotate: %s %s", a.Status, a.body)
 	}
-	if o.works(key) != 401 || o.works(m[1]) != 200 {
+	if o.works(key) != http.StatusUnauthorized || o.works(m[1]) != 200 {
 		t.Errorf("the old text answers %d, the new one %d", o.works(key), o.works(m[1]))
 	}
 	if a := o.ask(http.MethodGet, "/dashboard", "Cookie", before); !strings.Contains(string(a.body), `id="api-key"`) {
@@ -169,7 +169,7 @@ func TestTheDashboardWithoutAScript(t *testing.T) {
 	if a := o.send("/dashboard/revoke", url.Values{}); a.StatusCode != http.StatusBadRequest || o.works(m[1]) != 200 {
 		t.Errorf("revoked without the box: %s", a.Status)
 	}
-	if a := o.send("/dashboard/revoke", url.Values{"sure": {"yes"}}); a.StatusCode != 200 || o.works(m[1]) != 401 || o.cookie != "" {
+	if a := o.send("/dashboard/revoke", url.Values{"sure": {"yes"}}); a.StatusCode != http.StatusOK || o.works(m[1]) != http.StatusUnauthorized || o.cookie != "" {
 		t.Errorf("revoke: %s, the key answers %d, cookie %q", a.Status, o.works(m[1]), o.cookie)
 	}
 }

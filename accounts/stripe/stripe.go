@@ -69,7 +69,7 @@ func New(o Options) (*Client, error) {
 	}
 	backends := processor.NewBackendsWithConfig(&processor.BackendConfig{
 		URL: processor.String(strings.TrimRight(o.URL, "/")), HTTPClient: o.HTTP, MaxNetworkRetries: processor.Int64(1),
-		LeveledLogger: &processor.LeveledLogger{Level: processor.LevelNull}, EnableTelemetry: processor.Bool(false),
+		LeveledLogger: &processor.LeveledLogger{Level: processor.LevelNull}, EnableTelemetry: new(false),
 	})
 	return &Client{api: processor.NewClient(o.SecretKey, processor.WithBackends(backends)), secret: o.WebhookSecret}, nil
 }
