@@ -298,12 +298,10 @@ func (p *program) listen(ctx context.Context, settings ...string) (listeners, er
 			return nil, fmt.Errorf("%s: cannot listen on %s: %w", setting, addr, err)
 		}
 		out[setting] = l
+		p.log.InfoContext(ctx, "listening", "setting", setting, "addr", l.Addr().String())
 	}
 	if l := out["ADDR"]; p.settings.PublicURL == "" && l != nil {
 		p.settings.Addr = l.Addr().String() // the port, where 0 was asked for
-	}
-	if l := out["OPS_ADDR"]; l != nil {
-		p.log.InfoContext(ctx, "the private listener is open", "addr", l.Addr().String())
 	}
 	return out, nil
 }
