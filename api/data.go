@@ -109,6 +109,9 @@ func (d data) one(of func(*view.PublicationsState, picks.Lang) (*view.Document, 
 		}
 		p, header := readParameters(r, time.Time{}), http.Header{}
 		lang, err := p.lang(r, header)
+		if err == nil {
+			err = p.err()
+		}
 		if err != nil {
 			return Answer{}, err
 		}

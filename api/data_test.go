@@ -330,6 +330,7 @@ func problems(t *testing.T, p *published) {
 		{"GET", "/research/NONE", "", 404, "unknown_ticker"},
 		{"GET", "/research/ACME?lang=fr", "", 400, "invalid_lang"},
 		{"GET", "/picks?lang=EN", "", 400, "invalid_lang"},
+		{"GET", "/picks/latest?lang=es&lang=en", "", 400, "invalid_parameter"},
 		{"GET", "/picks?limit=0", "", 400, "invalid_parameter"},
 		{"GET", "/picks?limit=501", "", 400, "invalid_parameter"},
 		{"GET", "/picks?from=2026-13-01", "", 400, "invalid_parameter"},
