@@ -12,9 +12,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"regexp"
-	"strings"
 	"testing"
 	"time"
 
@@ -70,22 +67,8 @@ const days = "30"
 // start runs the program, waits until it has lived through its days, and returns its address.
 func start(t *testing.T) string {
 	t.Helper()
-	dir := program.Folder(t)
-	p := program.Start(t, program.Options{Dir: dir, Env: []string{
-		"ADDR=127.0.0.1:0", "STATE_DIR=" + filepath.Join(dir, "state"), "DATABASE_URL=", "REDIS_URL=", "HOME=" + dir, "LOG_LEVEL=error",
-		"RATE_LIMIT=off", "REGISTER_LIMIT=off",
-	}}, "up", "--world=sandbox", "--sandbox-days="+days)
-	var address string
-	listens := regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
-	program.Until(t, time.Minute, "the sandbox says where it listens", func() (bool, string) {
-		select {
-		case <-p.Done:
-			t.Fatalf("it has ended:\n%s", p.Output())
-		default:
-		}
-		address = listens.FindString(p.Output())
-		return address != "" && strings.Contains(p.Output(), "Ctrl-C"), "it wrote nothing of the kind"
-	})
+	_, address := program.Up(t, program.Options{Dir: program.Folder(t), Env: []string{"LOG_LEVEL=error", "RATE_LIMIT=off", "REGISTER_LIMIT=off"}},
+		"--world=sandbox", "--sandbox-days="+days)
 	newest := lastAnnounced(t, time.Now()).Format(time.DateOnly)
 	program.Until(t, 8*time.Minute, "there are signals, and the pick of "+newest+" is announced and attested", func() (bool, string) {
 		var signals struct{ Count int }

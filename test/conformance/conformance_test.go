@@ -14,7 +14,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
 	"time"
 
@@ -88,23 +87,11 @@ const days = "12"
 // start runs the program and waits until it has lived through some days.
 func start(t *testing.T) *stand {
 	t.Helper()
-	dir := program.Folder(t)
-	p := program.Start(t, program.Options{Dir: dir, Env: []string{
-		"ADDR=127.0.0.1:0", "STATE_DIR=" + filepath.Join(dir, "state"), "DATABASE_URL=", "REDIS_URL=", "HOME=" + dir, "LOG_LEVEL=error",
-		"RATE_LIMIT=off", "REGISTER_LIMIT=off", "MCP_RATE_LIMIT=off",
-	}}, "up", "--world=sandbox", "--sandbox-days="+days)
-	s := &stand{}
-	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
 	began := time.Now()
-	program.Until(t, time.Minute, "the sandbox says where it listens", func() (bool, string) {
-		select {
-		case <-p.Done:
-			t.Fatalf("it has ended:\n%s", p.Output())
-		default:
-		}
-		s.url = address.FindString(p.Output())
-		return s.url != "" && strings.Contains(p.Output(), "Ctrl-C"), "it wrote nothing of the kind"
-	})
+	_, url := program.Up(t, program.Options{Dir: program.Folder(t), Env: []string{
+		"LOG_LEVEL=error", "RATE_LIMIT=off", "REGISTER_LIMIT=off", "MCP_RATE_LIMIT=off",
+	}}, "--world=sandbox", "--sandbox-days="+days)
+	s := &stand{url: url}
 	program.Until(t, 4*time.Minute, "there are signals, picks, and all that is written around them", func() (bool, string) {
 		var signals struct{ Count int }
 		var record struct {

@@ -169,9 +169,6 @@ func buyAll(t *testing.T, node string, s *shop, paths map[string]int64) {
 	}
 }
 
-// address is where the program says that it listens.
-var address = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
-
 // The stock clients of both versions pay at every address of the whole program, through a facilitator that is made of the published
 // library, on go-ethereum's own node: the balances move by exactly the price.
 func TestStockClientsOnGoEthereum(t *testing.T) {
@@ -186,16 +183,11 @@ func TestStockClientsOnGoEthereum(t *testing.T) {
 	}
 	dir := program.Folder(t)
 	o := program.Options{Dir: dir, Env: []string{
-		"ADDR=127.0.0.1:0", "STATE_DIR=" + filepath.Join(dir, "state"), "WORLD=sandbox", "SANDBOX_DAYS=5", "LOG_FORMAT=json",
-		"DATABASE_URL=", "REDIS_URL=", "BASE_RPC_URL=" + node, "BASE_CHAIN_ID=84532", "X402_NETWORK=base-sepolia",
+		"STATE_DIR=" + filepath.Join(dir, "state"), "DATABASE_URL=", "REDIS_URL=", "WORLD=sandbox", "SANDBOX_DAYS=5", "LOG_FORMAT=json", "BASE_RPC_URL=" + node, "BASE_CHAIN_ID=84532", "X402_NETWORK=base-sepolia",
 		"X402_FACILITATOR_URL=" + strings.TrimSpace(facilitator), "X402_PAY_TO=" + devchain.Address(8).Hex(),
 	}}
-	up := program.Start(t, o, "up")
-	s := &shop{t: t, payTo: devchain.Address(8).Hex()}
-	program.Until(t, time.Minute, "up says where it listens", func() (bool, string) {
-		s.url = address.FindString(up.Output())
-		return strings.Contains(up.Output(), "Ctrl-C"), up.Output()
-	})
+	_, url := program.Up(t, o)
+	s := &shop{t: t, url: url, payTo: devchain.Address(8).Hex()}
 	paths := map[string]int64{}
 	for path, price := range prices {
 		if path != "/research/NVDA" {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -100,6 +101,27 @@ func Start(t testing.TB, o Options, args ...string) *Process {
 		}
 	})
 	return p
+}
+
+// address is where `up` says that it listens.
+var address = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
+
+// Up starts `up` with servers of its own and its state below o.Dir, where o.Env does not say otherwise, and returns it with its address
+// once it says where it listens.
+func Up(t testing.TB, o Options, args ...string) (p *Process, url string) {
+	t.Helper()
+	o.Env = append([]string{"ADDR=127.0.0.1:0", "STATE_DIR=" + filepath.Join(o.Dir, "state"), "HOME=" + o.Dir, "DATABASE_URL=", "REDIS_URL="}, o.Env...)
+	p = Start(t, o, append([]string{"up"}, args...)...)
+	Until(t, time.Minute, "up says where it listens", func() (bool, string) {
+		select {
+		case <-p.Done:
+			t.Fatalf("up has ended:\n%s", p.Output())
+		default:
+		}
+		url = address.FindString(p.Output())
+		return url != "" && strings.Contains(p.Output(), "Ctrl-C"), "it wrote nothing of the kind"
+	})
+	return p, url
 }
 
 // Run runs a command to its end and returns its exit status and what it wrote.

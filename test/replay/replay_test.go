@@ -15,8 +15,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"strings"
 	"testing"
 	"time"
 
@@ -52,19 +50,13 @@ func record(t *testing.T) string {
 	return to
 }
 
-var address = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
-
 // up replays an archive and returns the API's address and the database, once every run is over.
 func up(t *testing.T, archive string, args ...string) (base string, db *postgres.DB) {
 	t.Helper()
-	dir, url := program.Folder(t), pgtest.New(t)
-	p := program.Start(t, program.Options{Dir: dir, Env: []string{
-		"ADDR=127.0.0.1:0", "STATE_DIR=" + filepath.Join(dir, "state"), "LOG_FORMAT=json", "DATABASE_URL=" + url, "REDIS_URL=" + pgtest.Redis(t),
-	}}, append([]string{"up", "--world=replay", "--archive", archive}, args...)...)
-	program.Until(t, time.Minute, "up says where it listens", func() (bool, string) {
-		base = address.FindString(p.Output())
-		return base != "" && strings.Contains(p.Output(), "Ctrl-C"), tail(p.Output())
-	})
+	url := pgtest.New(t)
+	p, base := program.Up(t, program.Options{Dir: program.Folder(t), Env: []string{
+		"LOG_FORMAT=json", "DATABASE_URL=" + url, "REDIS_URL=" + pgtest.Redis(t),
+	}}, append([]string{"--world=replay", "--archive", archive}, args...)...)
 	db, err := postgres.Open(t.Context(), url, postgres.RoleWorker)
 	if err != nil {
 		t.Fatal(err)

@@ -30,27 +30,10 @@ func TestMain(m *testing.M) {
 	pgtest.Main(m)
 }
 
-// address is where `up` says that it listens.
-var address = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
-
 // start runs `up` on a folder of its own and returns it with its address, once it says so.
 func start(t *testing.T, dir string, user uint32, args ...string) (*program.Process, string) {
 	t.Helper()
-	p := program.Start(t, program.Options{
-		Dir: dir, User: user,
-		Env: []string{"ADDR=127.0.0.1:0", "STATE_DIR=" + filepath.Join(dir, "state"), "LOG_FORMAT=json", "DATABASE_URL=", "REDIS_URL=", "HOME=" + dir, "OPS_ADDR=127.0.0.1:0"},
-	}, append([]string{"up"}, args...)...)
-	var base string
-	program.Until(t, time.Minute, "up says where it listens", func() (bool, string) {
-		select {
-		case <-p.Done:
-			t.Fatalf("up has ended:\n%s", p.Output())
-		default:
-		}
-		base = address.FindString(p.Output())
-		return base != "" && strings.Contains(p.Output(), "Ctrl-C"), "it wrote nothing of the kind"
-	})
-	return p, base
+	return program.Up(t, program.Options{Dir: dir, User: user, Env: []string{"LOG_FORMAT=json", "OPS_ADDR=127.0.0.1:0"}}, args...)
 }
 
 func get(t *testing.T, url string, into any) int {
