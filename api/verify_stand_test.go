@@ -135,8 +135,10 @@ func week(t *testing.T) *ledger {
 		t.Fatal(err)
 	}
 	l.shows(4)
-	l.eventually("the correction", func() bool {
-		return strings.Contains(string(l.ask(http.MethodGet, "/api/v1/verify/picks").body), "451.20")
+	// A load that began before the last announcement may show all of it, and says when it began.
+	l.eventually("the correction, as of the last announcement", func() bool {
+		body := string(l.ask(http.MethodGet, "/api/v1/verify/picks").body)
+		return strings.Contains(body, "451.20") && strings.Contains(body, `"verified_at":"2026-02-20T23:00:00Z"`)
 	})
 	return l
 }
