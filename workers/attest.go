@@ -62,8 +62,22 @@ func (a Attest) Run(ctx context.Context, t task.Task) error {
 		return Later(5*time.Second, "another worker attests")
 	}
 	defer release()
+	if err := a.introduce(ctx, t.Fence); err != nil {
+		return err
+	}
 	p, err := a.follow(ctx, t, head)
 	return a.conclude(ctx, t, p, past, err)
+}
+
+// introduce stores who attests, and where, before the first attestation is there: readers of one must know whose it is.
+func (a Attest) introduce(ctx context.Context, f task.Fence) error {
+	known, err := a.DB.AttesterState(ctx)
+	if err == nil && known.Attester == a.State.Attester && known.RPCURL == a.State.RPCURL || err != nil && !errors.Is(err, postgres.ErrNotFound) {
+		return err
+	}
+	s := a.State
+	s.Status = postgres.AttesterOff // how it stands is said when it has been seen
+	return a.DB.SaveAttesterState(ctx, f, s)
 }
 
 func ignoreNotFound(err error) error {

@@ -164,10 +164,11 @@ func (r *Record) readWitnesses(ctx context.Context, st *RecordState, full bool) 
 	if st.ledger, err = r.o.Store.LedgerState(ctx); err != nil && !errors.Is(err, postgres.ErrNotFound) {
 		return err
 	}
-	if st.attester, err = r.o.Store.AttesterState(ctx); err != nil && !errors.Is(err, postgres.ErrNotFound) {
+	// The attester is stored before its attestations, and read after them: none is without it.
+	if st.attestations, err = r.o.Store.Attestations(ctx); err != nil {
 		return err
 	}
-	if st.attestations, err = r.o.Store.Attestations(ctx); err != nil {
+	if st.attester, err = r.o.Store.AttesterState(ctx); err != nil && !errors.Is(err, postgres.ErrNotFound) {
 		return err
 	}
 	if full {
