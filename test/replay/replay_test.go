@@ -97,8 +97,6 @@ func onlyUnrecorded(runs []postgres.Run) bool {
 	return true
 }
 
-func tail(s string) string { return s[max(0, len(s)-500):] }
-
 func day(t *testing.T, s string) time.Time {
 	t.Helper()
 	d, err := time.Parse(time.DateOnly, s)
