@@ -74,6 +74,7 @@ func TestPostgresIsAwayFromAnAPI(t *testing.T) {
 	if err := s.postgres.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	s.connect()
 	s.save(22.5)
 	program.Until(t, 30*time.Second, "the API goes on by itself", func() (bool, string) {
 		a := c.ask(http.MethodGet, "/api/signals/crack-spread-321", "", "")

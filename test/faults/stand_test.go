@@ -63,14 +63,24 @@ func newStandAt(t *testing.T, at *time.Time, env ...string) *stand {
 	if err := postgres.Migrate(ctx, s.postgres.URL(), slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
-	if s.db, err = postgres.Open(ctx, s.postgres.URL(), postgres.RoleWorker); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.db.Close)
+	s.connect()
+	t.Cleanup(func() { s.db.Close() })
 	if _, err := s.db.EnsureWorld(ctx, "sandbox", at); err != nil {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// connect opens the test's own connections, new ones where there were some: a server that was killed leaves dead ones in a pool.
+func (s *stand) connect() {
+	s.t.Helper()
+	if s.db != nil {
+		s.db.Close()
+	}
+	var err error
+	if s.db, err = postgres.Open(s.t.Context(), s.postgres.URL(), postgres.RoleWorker); err != nil {
+		s.t.Fatal(err)
+	}
 }
 
 // start runs a tidemark command until the test ends, or it is killed.
