@@ -5,8 +5,6 @@ package api
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -18,6 +16,7 @@ import (
 
 	"tidemark/api/lane"
 	"tidemark/api/view"
+	"tidemark/internal/httpserve"
 	"tidemark/internal/telemetry"
 )
 
@@ -220,12 +219,12 @@ const (
 
 // serve serves h on ln, and what is finished below base, the address of the signals, without net/http.
 func (s *Server) serve(ctx context.Context, ln net.Listener, h http.Handler, base string) error {
-	var fast *lane.Listener
+	var after func(context.Context)
 	if s.o.Now != nil && !s.log.Enabled(ctx, slog.LevelDebug) { // the debug log has a line for each request
-		fast = lane.New(ln, lane.Options{
+		fast := lane.New(ln, lane.Options{
 			Answer: (&finished{s: s, base: base}).answer, First: headerTimeout, Idle: idleTimeout, Write: requestTimeout, Now: s.o.Now,
 		})
-		ln = fast
+		ln, after = fast, fast.Wait
 	}
 	srv := &http.Server{
 		Handler:           h,
@@ -236,24 +235,5 @@ func (s *Server) serve(ctx context.Context, ln net.Listener, h http.Handler, bas
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
-	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error {
-		if err := srv.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
-			return fmt.Errorf("serve %s: %w", ln.Addr(), err)
-		}
-		return nil
-	})
-	g.Go(func() error {
-		<-ctx.Done()
-		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
-		defer cancel()
-		if srv.Shutdown(end) != nil {
-			_ = srv.Close() // those who still talk are cut off
-		}
-		if fast != nil {
-			fast.Wait(end)
-		}
-		return nil
-	})
-	return g.Wait()
+	return httpserve.Until(ctx, srv, ln, stopTimeout, after)
 }

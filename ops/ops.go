@@ -5,15 +5,12 @@ package ops
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
+	"tidemark/internal/httpserve"
 	"tidemark/internal/telemetry"
 )
 
@@ -112,21 +109,5 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		Handler: s.Handler(), ReadHeaderTimeout: headerTimeout, ReadTimeout: answerTimeout, WriteTimeout: answerTimeout,
 		ErrorLog: slog.NewLogLogger(s.o.Log.Handler(), slog.LevelWarn),
 	}
-	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error {
-		if err := srv.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
-			return fmt.Errorf("serve %s: %w", ln.Addr(), err)
-		}
-		return nil
-	})
-	g.Go(func() error {
-		<-ctx.Done()
-		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
-		defer cancel()
-		if srv.Shutdown(end) != nil {
-			_ = srv.Close()
-		}
-		return nil
-	})
-	return g.Wait()
+	return httpserve.Until(ctx, srv, ln, stopTimeout, nil)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -114,7 +113,7 @@ func (f figure) readings(data []datum) ([]series.Reading, error) {
 		one := series.Reading{Series: f.series(), ObservedAt: month}
 		if d.Value == missing {
 			one.Marker = missing
-		} else if one.Value, err = number(d.Value); err != nil {
+		} else if one.Value, err = ingest.Decimal(d.Value); err != nil {
 			return nil, fmt.Errorf("%s: %w", month.Format("2006-01"), err)
 		}
 		list = append(list, one)
@@ -123,16 +122,4 @@ func (f figure) readings(data []datum) ([]series.Reading, error) {
 		return nil, errors.New("no months: the BLS knows no such series, or it has ended")
 	}
 	return list, nil
-}
-
-// number reads a plain decimal number.
-func number(s string) (float64, error) {
-	if strings.Trim(s, "0123456789.-") != "" {
-		return 0, fmt.Errorf("%.40q is no number", s)
-	}
-	v, err := strconv.ParseFloat(s, 64)
-	if err != nil {
-		return 0, fmt.Errorf("%.40q is no number", s)
-	}
-	return v, nil
 }

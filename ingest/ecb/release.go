@@ -1,14 +1,11 @@
 package ecb
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"regexp"
 	"strings"
 	"time"
-
-	"golang.org/x/net/html"
 
 	"tidemark/ingest"
 	"tidemark/series"
@@ -23,7 +20,7 @@ var facilities = [3]string{"deposit facility", "main refinancing operations", "m
 
 // parseRelease reads the deposit facility rate that was decided on.
 func parseRelease(day time.Time, body []byte) (ingest.Batch, error) {
-	text, err := textOf(body)
+	text, err := ingest.PageText(body)
 	if err != nil {
 		return ingest.Batch{}, err
 	}
@@ -46,23 +43,4 @@ func parseRelease(day time.Time, body []byte) (ingest.Batch, error) {
 		return ingest.Batch{}, err
 	}
 	return ingest.Batch{Readings: []series.Reading{{Series: decided, ObservedAt: day, Value: rate}}}, nil
-}
-
-// plain writes dashes, minus signs and blanks as ASCII has them.
-var plain = strings.NewReplacer("\u2010", "-", "\u2011", "-", "\u2012", "-", "\u2013", "-", "\u2212", "-", "\u00a0", " ", "\u2009", " ", "\u200b", "")
-
-// textOf is the text of a page on one line, scripts and styles left out.
-func textOf(body []byte) (string, error) {
-	page, err := html.Parse(bytes.NewReader(body))
-	if err != nil {
-		return "", fmt.Errorf("want a page: %w", err)
-	}
-	var b strings.Builder
-	for n := range page.Descendants() {
-		if n.Type == html.TextNode && n.Parent.Data != "script" && n.Parent.Data != "style" {
-			b.WriteString(n.Data)
-			b.WriteByte(' ')
-		}
-	}
-	return strings.Join(strings.Fields(plain.Replace(b.String())), " "), nil
 }

@@ -1,15 +1,12 @@
 package fed
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
-
-	"golang.org/x/net/html"
 
 	"tidemark/ingest"
 	"tidemark/series"
@@ -29,7 +26,7 @@ var (
 
 // parseStatement reads a decision: the target range, and the votes where they can be told.
 func parseStatement(day time.Time, body []byte) (ingest.Batch, error) {
-	text, err := textOf(body)
+	text, err := ingest.PageText(body)
 	if err != nil {
 		return ingest.Batch{}, err
 	}
@@ -107,23 +104,4 @@ func mixed(s string) (float64, error) {
 		return 0, fmt.Errorf("%.20q is no rate", s)
 	}
 	return float64(v) + float64(n)/float64(d), nil
-}
-
-// dashes are written in several ways, hard blanks too.
-var plain = strings.NewReplacer("\u2010", "-", "\u2011", "-", "\u2012", "-", "\u2013", "-", "\u2014", "-", "\u00a0", " ", "\u2009", " ", "\u200b", "")
-
-// textOf is the text of a page on one line, scripts and styles left out.
-func textOf(body []byte) (string, error) {
-	page, err := html.Parse(bytes.NewReader(body))
-	if err != nil {
-		return "", fmt.Errorf("want a page: %w", err)
-	}
-	var b strings.Builder
-	for n := range page.Descendants() {
-		if n.Type == html.TextNode && n.Parent.Data != "script" && n.Parent.Data != "style" {
-			b.WriteString(n.Data)
-			b.WriteByte(' ')
-		}
-	}
-	return strings.Join(strings.Fields(plain.Replace(b.String())), " "), nil
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"fmt"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -80,16 +79,4 @@ func (f figure) batch(rows []row, first, last string) (ingest.Batch, error) {
 	}
 	whole := series.Window{From: since, To: readings[len(readings)-1].ObservedAt}
 	return ingest.Batch{Readings: readings, Covers: []series.Coverage{{Series: f.series(), Window: whole}}}, nil
-}
-
-// number reads a plain decimal number.
-func number(s string) (float64, error) {
-	if strings.Trim(s, "0123456789.-") != "" {
-		return 0, fmt.Errorf("%.40q is no number", s)
-	}
-	v, err := strconv.ParseFloat(s, 64)
-	if err != nil {
-		return 0, fmt.Errorf("%.40q is no number", s)
-	}
-	return v, nil
 }

@@ -204,7 +204,7 @@ func (f figure) reading(r row) (series.Reading, error) {
 		reading.Marker = missing
 		return reading, nil
 	}
-	if reading.Value, err = number(r.value); err != nil {
+	if reading.Value, err = ingest.Decimal(r.value); err != nil {
 		return series.Reading{}, fmt.Errorf("%s: %w", r.date, err)
 	}
 	return reading, nil

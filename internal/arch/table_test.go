@@ -21,6 +21,7 @@ var table = []row{
 	// The vocabulary and the rules: leaves.
 	{"series, equity, accounts, migrations, ingest/world/synth, internal/config", nothing, nothing},
 	{"chain, calendar", nothing, "net/http, database drivers, os/exec, other modules"},
+	{"internal/httpserve", nothing, nothing},
 	{"workers/task, internal/telemetry, internal/redisurl", nothing, "asynq, pgx"},
 
 	// From the outside to observations.
@@ -58,7 +59,7 @@ var table = []row{
 	// Doors.
 	{
 		"api",
-		"api/lane, api/view, series, signals, picks, chain, accounts, accounts/x402, accounts/stripe, internal/postgres, internal/redisurl, internal/telemetry",
+		"api/lane, api/view, series, signals, picks, chain, accounts, accounts/x402, accounts/stripe, internal/httpserve, internal/postgres, internal/redisurl, internal/telemetry",
 		"ingest, workers, scheduler, chain/base, asynq",
 	},
 	{"api/lane", nothing, nothing},
@@ -81,7 +82,7 @@ var table = []row{
 	},
 	{
 		"ops",
-		"api/view, series, calendar, signals, chain, accounts, backfill, workers/task, internal/postgres, internal/redisurl, internal/telemetry",
+		"api/view, series, calendar, signals, chain, accounts, backfill, workers/task, internal/httpserve, internal/postgres, internal/redisurl, internal/telemetry",
 		nothing,
 	},
 

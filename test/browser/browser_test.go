@@ -5,11 +5,9 @@ package browser
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"net/http"
 	"os"
 	"os/exec"
 	"testing"
@@ -79,8 +77,8 @@ func start(t *testing.T) string {
 				Latest *struct{ Seq int }
 			}
 		}
-		err := errors.Join(get(t.Context(), address+"/readyz", nil), get(t.Context(), address+"/api/signals", &signals),
-			get(t.Context(), address+"/api/v1/verify/picks", &record))
+		err := errors.Join(program.Get(t.Context(), address+"/readyz", nil), program.Get(t.Context(), address+"/api/signals", &signals),
+			program.Get(t.Context(), address+"/api/v1/verify/picks", &record))
 		attested := record.Attestation.Latest != nil && record.Attestation.Latest.Seq == record.Length
 		return err == nil && signals.Count == 6 && record.HeadDate == newest && attested, fmt.Sprint(err, signals, record)
 	})
@@ -95,24 +93,4 @@ func lastAnnounced(t *testing.T, now time.Time) time.Time {
 			return day
 		}
 	}
-}
-
-// get reads what is at an address into a value, which may be nil.
-func get(ctx context.Context, address string, into any) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("GET %s: %s", address, resp.Status)
-	}
-	if into == nil {
-		return nil
-	}
-	return json.NewDecoder(resp.Body).Decode(into)
 }

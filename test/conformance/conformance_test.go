@@ -5,11 +5,9 @@ package conformance
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -108,22 +106,7 @@ func start(t *testing.T) *stand {
 
 // get reads what is at a path into a value, which may be nil.
 func (s *stand) get(ctx context.Context, path string, into any) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+path, nil)
-	if err != nil {
-		return err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("GET %s: %s", path, resp.Status)
-	}
-	if into == nil {
-		return nil
-	}
-	return json.NewDecoder(resp.Body).Decode(into)
+	return program.Get(ctx, s.url+path, into)
 }
 
 // node runs a program of the installed packages to its end, in their folder, and returns what it wrote and whether it was content. The

@@ -198,18 +198,7 @@ func TestAReorganisationTakesAGrantBack(t *testing.T) {
 	c.eventually("the grant to be made anew", func() bool { return cmp.Equal(kinds(), []string{"transfer", "reversal", "transfer", "trial"}) })
 	us.has("granted anew", "5.20")
 
-	if err := c.chain.Fork(before); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.chain.Drop(); err != nil {
-		t.Fatal(err)
-	}
-	for range 8 {
-		c.chain.Commit()
-	}
-	c.eventually("the grant to be taken back", func() bool {
-		return us.ask(http.MethodGet, "/payments/claims/"+tx, nil).data["status"] == "revoked"
-	})
+	us.loses(tx, before)
 	us.has("taken back", "0.20")
 	c.want("claimed again", us.claims(tx), 404, "transfer_not_found")
 }
@@ -237,18 +226,7 @@ func TestABalanceMayOnlyFallBelowZeroByAReversal(t *testing.T) {
 	if got := spend(5_000_000); got != postgres.Charged {
 		t.Fatal(got)
 	}
-	if err := c.chain.Fork(before); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.chain.Drop(); err != nil {
-		t.Fatal(err)
-	}
-	for range 8 {
-		c.chain.Commit()
-	}
-	c.eventually("the grant to be taken back", func() bool {
-		return us.ask(http.MethodGet, "/payments/claims/"+tx, nil).data["status"] == "revoked"
-	})
+	us.loses(tx, before)
 	us.has("taken back", "-4.80")
 	if got := spend(1000); got != postgres.ChargeRefused {
 		t.Errorf("a charge on a debt is %s", got)

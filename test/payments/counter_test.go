@@ -20,6 +20,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ethereum/go-ethereum/common"
+
 	"tidemark/accounts"
 	"tidemark/accounts/x402"
 	"tidemark/api"
@@ -348,6 +350,23 @@ func (c customer) has(what, usd string) {
 	if err != nil || len(wrong) > 0 {
 		c.t.Errorf("%s: balances that are not the sums of their ledgers: %v, %v", what, wrong, err)
 	}
+}
+
+// loses makes a chain without a transaction longer than the one that has it, from a block on, and waits until its grant is taken back.
+func (c customer) loses(tx string, before common.Hash) {
+	c.t.Helper()
+	if err := c.chain.Fork(before); err != nil {
+		c.t.Fatal(err)
+	}
+	if err := c.chain.Drop(); err != nil {
+		c.t.Fatal(err)
+	}
+	for range 8 {
+		c.chain.Commit()
+	}
+	c.eventually("the grant to be taken back", func() bool {
+		return c.ask(http.MethodGet, "/payments/claims/"+tx, nil).data["status"] == "revoked"
+	})
 }
 
 // eventually waits until f is true.

@@ -5,7 +5,9 @@ package program
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -122,6 +124,26 @@ func Up(t testing.TB, o Options, args ...string) (p *Process, url string) {
 		return url != "" && strings.Contains(p.Output(), "Ctrl-C"), "it wrote nothing of the kind"
 	})
 	return p, url
+}
+
+// Get reads the JSON at an address into a value, which may be nil. Any answer but 200 is an error.
+func Get(ctx context.Context, address string, into any) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("GET %s: %s", address, resp.Status)
+	}
+	if into == nil {
+		return nil
+	}
+	return json.NewDecoder(resp.Body).Decode(into)
 }
 
 // Run runs a command to its end and returns its exit status and what it wrote.
