@@ -20,8 +20,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ethereum/go-ethereum/common"
-
 	"tidemark/accounts"
 	"tidemark/accounts/x402"
 	"tidemark/api"
@@ -353,7 +351,7 @@ func (c customer) has(what, usd string) {
 }
 
 // loses makes a chain without a transaction longer than the one that has it, from a block on, and waits until its grant is taken back.
-func (c customer) loses(tx string, before common.Hash) {
+func (c customer) loses(tx string, before [32]byte) {
 	c.t.Helper()
 	if err := c.chain.Fork(before); err != nil {
 		c.t.Fatal(err)
