@@ -202,7 +202,7 @@ func (s *system) save(snap postgres.Snapshot) {
 // eventually waits until f is true, and ends the test when that takes too long.
 func (s *system) eventually(what string, f func() bool) {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
 	defer cancel()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()

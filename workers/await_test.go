@@ -128,7 +128,7 @@ func TestARunThatWaitsHasNotFailed(t *testing.T) {
 	}
 	signal := func(what string, as func(postgres.Run) bool) postgres.Run {
 		t.Helper()
-		deadline := time.After(30 * time.Second)
+		deadline := time.After(time.Minute)
 		for {
 			list, err := r.db.Runs(t.Context(), postgres.RunFilter{Job: task.Signal, Limit: 10})
 			if err != nil {

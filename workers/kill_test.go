@@ -135,7 +135,7 @@ func (w *wire) carry(client, database net.Conn) {
 			// The answer to the commit says that it is done. It is not passed on.
 			select {
 			case <-w.heard:
-			case <-time.After(30 * time.Second):
+			case <-time.After(time.Minute):
 			}
 		}
 		if dead {
@@ -159,7 +159,7 @@ func (w *wire) cut() {
 // takenOver is again once the database has given up what the dead worker's connections held.
 func (m *market) takenOver(run task.Task) task.Task {
 	m.t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); <-time.After(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); <-time.After(10 * time.Millisecond) {
 		lost, err := m.db.Reclaim(m.t.Context(), -time.Second)
 		if err != nil {
 			m.t.Fatal(err)

@@ -180,7 +180,7 @@ func (r *rig) fetch() postgres.Run {
 
 func (r *rig) await(id int64) postgres.Run {
 	r.t.Helper()
-	deadline := time.After(30 * time.Second)
+	deadline := time.After(time.Minute)
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for {

@@ -157,7 +157,7 @@ func send(tb testing.TB, c *devchain.Chain, account int, nonce uint64, wei int64
 // mined waits until a transaction is in a block.
 func mined(tb testing.TB, c *devchain.Chain, hash common.Hash) *types.Receipt {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(tb.Context(), time.Minute)
 	defer cancel()
 	look := time.NewTicker(5 * time.Millisecond)
 	defer look.Stop()

@@ -189,16 +189,16 @@ func redisClient(t *testing.T, url string) *redis.Client {
 	return c
 }
 
-// eventually polls until fact holds and fails the test when it does not within ten seconds.
+// eventually polls until fact holds and fails the test when it does not within a minute.
 func eventually(t *testing.T, what string, fact func() bool) {
 	t.Helper()
-	deadline := time.After(10 * time.Second)
+	deadline := time.After(time.Minute)
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for !fact() {
 		select {
 		case <-deadline:
-			t.Fatalf("after ten seconds it is not so that %s", what)
+			t.Fatalf("after a minute it is not so that %s", what)
 		case <-tick.C:
 		}
 	}

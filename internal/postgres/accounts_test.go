@@ -318,7 +318,7 @@ func TestKeysThatChangeAreTold(t *testing.T) {
 	}
 	told := func(what string) {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		n, err := c.WaitForNotification(ctx)
 		if err != nil {

@@ -139,7 +139,7 @@ func TestARequestThatIsGivenUpIsNotCharged(t *testing.T) {
 	var wait sync.WaitGroup
 	wait.Go(func() { b.charge(postgres.Charge{KeyID: k.ID, Price: 5000}) })
 	waiting := `select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-	for deadline := time.Now().Add(10 * time.Second); b.query(waiting)[0] == "0"; {
+	for deadline := time.Now().Add(time.Minute); b.query(waiting)[0] == "0"; {
 		if time.Now().After(deadline) {
 			t.Fatal("no statement waits for the row")
 		}

@@ -45,7 +45,7 @@ func TestASlotIsDueWhenItHasComeByTheDatabasesClock(t *testing.T) {
 			t.Fatalf("the slot of %s is due at %s", early, at)
 		}
 		seen = len(due)
-		if at.After(early.Add(10 * time.Second)) {
+		if at.After(early.Add(time.Minute)) {
 			t.Fatal("the slot is not due after it has come")
 		}
 	}

@@ -164,7 +164,7 @@ func TestQueueHoldsADeadTask(t *testing.T) {
 			sched := s.start("scheduler")
 			s.start("worker")
 			s.settled(1, 2*time.Minute)
-			program.Until(t, 5*time.Second, "the scheduler says so", func() (bool, string) {
+			program.Until(t, time.Minute, "the scheduler says so", func() (bool, string) {
 				return strings.Contains(sched.Output(), "taking their next attempt"), ""
 			})
 		})

@@ -370,7 +370,7 @@ func (c customer) loses(tx string, before [32]byte) {
 // eventually waits until f is true.
 func (c *counter) eventually(what string, f func() bool) {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)
 	defer cancel()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()

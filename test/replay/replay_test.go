@@ -275,7 +275,7 @@ func snapshot(t *testing.T, base, id string) (a answer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program.Until(t, 30*time.Second, id+" is served with a value", func() (bool, string) {
+	program.Until(t, time.Minute, id+" is served with a value", func() (bool, string) {
 		resp, err := http.DefaultClient.Do(req)
 		if err != nil {
 			return false, err.Error()

@@ -130,7 +130,7 @@ func start(t *testing.T, days int, fullPass time.Duration) (*server, *pgx.Conn) 
 
 func eventually(t *testing.T, what string, f func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
