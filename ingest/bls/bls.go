@@ -52,7 +52,7 @@ func Source() ingest.Source {
 		HomeURL:     "https://www.bls.gov/developers/",
 		Reestimates: true,
 		// After the releases of 8:30 and those of 10:00.
-		Cadence: series.Cadence{Cron: "45 8,10 * * TUE-FRI", Zone: zoneName, CatchUp: series.CatchUpLatest},
+		Cadence: series.Cadence{Cron: "45 8,10 * * TUE-FRI", Zone: ingest.NewYorkZone, CatchUp: series.CatchUpLatest},
 		Limits: ingest.Limits{
 			Interval:     2 * time.Second,
 			Timeout:      time.Minute,
@@ -61,7 +61,7 @@ func Source() ingest.Source {
 			Pages:        2,
 		},
 		Window: func(slot, _ time.Time) series.Window {
-			year := slot.In(newYork()).Year()
+			year := slot.In(ingest.NewYork()).Year()
 			return series.Window{From: firstDay(year - 1), To: firstDay(year+1).AddDate(0, 0, -1)}
 		},
 		Request: func(w series.Window) ([]ingest.Request, error) {

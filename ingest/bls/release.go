@@ -1,26 +1,14 @@
 package bls
 
 import (
-	"sync"
 	"time"
+
+	"tidemark/ingest"
 )
-
-// zoneName is the zone that the releases and the schedule are stated in.
-const zoneName = "America/New_York"
-
-// newYork is that zone. On a machine without a zone database its winter offset stands in: half of the year instants then come out one
-// hour late, so that nothing is ever taken for known before it was.
-var newYork = sync.OnceValue(func() *time.Location {
-	zone, err := time.LoadLocation(zoneName)
-	if err != nil {
-		return time.FixedZone("EST", -5*60*60)
-	}
-	return zone
-})
 
 // at is an instant of a day in New York, in UTC.
 func at(day time.Time, hour, minute int) time.Time {
-	return time.Date(day.Year(), day.Month(), day.Day(), hour, minute, 0, 0, newYork()).UTC()
+	return time.Date(day.Year(), day.Month(), day.Day(), hour, minute, 0, 0, ingest.NewYork()).UTC()
 }
 
 // after is a day of the n-th month after a month.

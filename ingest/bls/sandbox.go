@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"tidemark/ingest"
 	"tidemark/ingest/world/synth"
 )
 
@@ -63,7 +64,7 @@ var scripts = map[string]script{
 // prints tells how a figure is printed: at its release, which is never at a weekend, and anew a month later.
 func (f figure) prints(noise synth.Noise, s script) synth.Publisher {
 	weekday := func(at time.Time) time.Time {
-		switch at.In(newYork()).Weekday() {
+		switch at.In(ingest.NewYork()).Weekday() {
 		case time.Saturday:
 			return at.AddDate(0, 0, -1)
 		case time.Sunday:
@@ -117,7 +118,7 @@ type replyDatum struct {
 func (s sandbox) answer(w http.ResponseWriter, r *http.Request) {
 	var q question
 	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<16)).Decode(&q)
-	now := s.now().In(newYork())
+	now := s.now().In(ingest.NewYork())
 	first, last := now.Year()-2, now.Year()
 	if q.First != "" {
 		var err1, err2 error

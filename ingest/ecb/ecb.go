@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
-	"sync"
 	"time"
 
 	"tidemark/ingest"
@@ -140,15 +139,8 @@ func releaseDay(path string) (time.Time, bool) {
 	return day, err == nil
 }
 
-// frankfurt is the zone of the bank's clock. On a machine without a zone database its winter offset stands in: summer's instants then
-// come out one hour late, so that nothing is taken for known before it was.
-var frankfurt = sync.OnceValue(func() *time.Location {
-	zone, err := time.LoadLocation(zoneName)
-	if err != nil {
-		return time.FixedZone("CET", 60*60)
-	}
-	return zone
-})
+// frankfurt is the zone of the bank's clock.
+var frankfurt = ingest.Zone(zoneName)
 
 // published tells when the decision of a day is taken to have come: at 14:15. Until June 2022 it came at 13:45.
 func published(day time.Time) time.Time {

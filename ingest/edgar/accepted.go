@@ -3,22 +3,10 @@ package edgar
 import (
 	"slices"
 	"strings"
-	"sync"
 	"time"
+
+	"tidemark/ingest"
 )
-
-// zoneName is the zone in which the SEC keeps its hours.
-const zoneName = "America/New_York"
-
-// newYork is that zone. On a machine without a zone database its winter offset stands in: half of the year instants then come
-// out one hour late, so that nothing is ever taken for known before it was.
-var newYork = sync.OnceValue(func() *time.Location {
-	zone, err := time.LoadLocation(zoneName)
-	if err != nil {
-		return time.FixedZone("EST", -5*60*60)
-	}
-	return zone
-})
 
 // accepted reads the instant at which the SEC took a filing. It is written as UTC and mostly is; for about a fifth of the large
 // companies, and for the newest filings of others, it is New York's time with the letter Z all the same (others measured it on 64,936
@@ -34,7 +22,7 @@ func accepted(text, form string, filed time.Time) (time.Time, error) {
 		return time.Time{}, err
 	}
 	year, month, day := utc.Date()
-	local := time.Date(year, month, day, utc.Hour(), utc.Minute(), utc.Second(), 0, newYork())
+	local := time.Date(year, month, day, utc.Hour(), utc.Minute(), utc.Second(), 0, ingest.NewYork())
 	switch first, second := possible(utc, form, filed), possible(local, form, filed); {
 	case first && !second:
 		return utc.UTC(), nil
@@ -47,9 +35,9 @@ func accepted(text, form string, filed time.Time) (time.Time, error) {
 // possible tells whether a filing of a date may have been taken at an instant: from six in the morning to ten in the evening, and
 // after half past five with the next business day's date. Some forms keep the day's date until ten.
 func possible(at time.Time, form string, filed time.Time) bool {
-	year, month, day := at.In(newYork()).Date()
+	year, month, day := at.In(ingest.NewYork()).Date()
 	taken := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
-	clock := at.In(newYork()).Format(time.TimeOnly)
+	clock := at.In(ingest.NewYork()).Format(time.TimeOnly)
 	switch {
 	case clock < "06:00:00" || clock > "22:01:00":
 		return false

@@ -23,7 +23,7 @@ func Companies(userAgent string) ingest.Source {
 	return ingest.Source{
 		ID: "edgar-companies", Name: "SEC EDGAR, companies and their tickers", Publisher: publisher, License: license,
 		HomeURL: "https://www.sec.gov/file/company-tickers",
-		Cadence: series.Cadence{Cron: "20 7 * * MON-FRI", Zone: zoneName, CatchUp: series.CatchUpLatest},
+		Cadence: series.Cadence{Cron: "20 7 * * MON-FRI", Zone: ingest.NewYorkZone, CatchUp: series.CatchUpLatest},
 		Limits:  jsonLimits(1),
 		Request: func(series.Window) ([]ingest.Request, error) {
 			return requests(userAgent, "https://"+filesHost+tickersPath, "https://"+filesHost+exchangesPath)

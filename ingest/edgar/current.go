@@ -35,7 +35,7 @@ func Current(userAgent string) ingest.Source {
 	return ingest.Source{
 		ID: "edgar-current", Name: "SEC EDGAR, newest filings", Publisher: publisher, License: license,
 		HomeURL: "https://www.sec.gov/edgar/searchedgar/currentevents",
-		Cadence: series.Cadence{Cron: "5 8,17 * * MON-FRI", Zone: zoneName, CatchUp: series.CatchUpLatest},
+		Cadence: series.Cadence{Cron: "5 8,17 * * MON-FRI", Zone: ingest.NewYorkZone, CatchUp: series.CatchUpLatest},
 		Limits: ingest.Limits{
 			Interval: interval, Timeout: time.Minute, MaxBytes: 4 << 20, Pages: currentPages, Forbidden: forbidden,
 			ContentTypes: []string{"application/atom+xml", "application/xml", "text/xml"},

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tidemark/equity"
+	"tidemark/ingest"
 	"tidemark/ingest/world/synth"
 )
 
@@ -80,7 +81,7 @@ func named(answer func(*http.Request) ([]byte, string)) http.HandlerFunc {
 
 // today is the date in New York.
 func (s *sandbox) today() time.Time {
-	year, month, day := s.now().In(newYork()).Date()
+	year, month, day := s.now().In(ingest.NewYork()).Date()
 	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 }
 
@@ -200,8 +201,8 @@ func (s *sandbox) current(r *http.Request) ([]byte, string) {
 	list = list[:min(currentRows, len(list))]
 	var b strings.Builder
 	fmt.Fprintf(&b, "<?xml version=\"1.0\" encoding=\"ISO-8859-1\" ?>\n<feed xmlns=\"http://www.w3.org/2005/Atom\">\n<title>Latest Filings - %s</title>\n",
-		now.In(newYork()).Format("Mon, 02 Jan 2006 15:04:05 MST"))
-	fmt.Fprintf(&b, "<id>https://www.sec.gov/cgi-bin/browse-edgar?action=getcurrent</id>\n<updated>%s</updated>\n", now.In(newYork()).Format(time.RFC3339))
+		now.In(ingest.NewYork()).Format("Mon, 02 Jan 2006 15:04:05 MST"))
+	fmt.Fprintf(&b, "<id>https://www.sec.gov/cgi-bin/browse-edgar?action=getcurrent</id>\n<updated>%s</updated>\n", now.In(ingest.NewYork()).Format(time.RFC3339))
 	for _, e := range list {
 		writeEntry(&b, e.f.company, e.event)
 	}
@@ -219,7 +220,7 @@ func writeEntry(b *strings.Builder, c *synth.Company, e event) {
 	for _, item := range e.items {
 		fmt.Fprintf(b, "&lt;br&gt;Item %s: As the form says\n", item)
 	}
-	fmt.Fprintf(b, "</summary>\n<updated>%s</updated>\n<category scheme=\"https://www.sec.gov/\" label=\"form type\" term=%q/>\n", e.accepted.In(newYork()).Format(time.RFC3339), e.form)
+	fmt.Fprintf(b, "</summary>\n<updated>%s</updated>\n<category scheme=\"https://www.sec.gov/\" label=\"form type\" term=%q/>\n", e.accepted.In(ingest.NewYork()).Format(time.RFC3339), e.form)
 	fmt.Fprintf(b, "<id>urn:tag:sec.gov,2008:accession-number=%s</id>\n</entry>\n", e.accession)
 }
 

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"tidemark/ingest"
 	"tidemark/ingest/world/synth"
 )
 
@@ -145,7 +146,7 @@ func (f *filings) event(form string, day, period time.Time) event {
 	e := event{form: form, filed: day, period: period}
 	// Two filings of one day are minutes apart.
 	minutes += 2 * (len(form) % 5)
-	e.accepted = time.Date(day.Year(), day.Month(), day.Day(), 0, minutes, int(60*f.hour.Uniform(day)), 0, newYork()).UTC()
+	e.accepted = time.Date(day.Year(), day.Month(), day.Day(), 0, minutes, int(60*f.hour.Uniform(day)), 0, ingest.NewYork()).UTC()
 	return e
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tidemark/equity"
+	"tidemark/ingest"
 	"tidemark/ingest/world/synth"
 )
 
@@ -67,7 +68,7 @@ func tableOf(c *synth.Company, events []event) table {
 // acceptedText is the instant as the SEC writes it: of some companies New York's clock, marked as UTC all the same.
 func acceptedText(c *synth.Company, at time.Time) string {
 	if c.CIK%5 == 2 {
-		at = at.In(newYork())
+		at = at.In(ingest.NewYork())
 	}
 	return at.Format("2006-01-02T15:04:05.000") + "Z"
 }

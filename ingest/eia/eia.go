@@ -58,7 +58,7 @@ var spot = group{
 	home:      "https://www.eia.gov/dnav/pet/pet_pri_spt_s1_d.htm",
 	frequency: "daily",
 	letter:    "D",
-	cadence:   series.Cadence{Cron: "15 11,18 * * MON-FRI", Zone: zoneName, CatchUp: series.CatchUpLatest},
+	cadence:   series.Cadence{Cron: "15 11,18 * * MON-FRI", Zone: ingest.NewYorkZone, CatchUp: series.CatchUpLatest},
 	published: spotPublished,
 	histories: []history{
 		{
@@ -85,7 +85,7 @@ var weekly = group{
 	home:      "https://www.eia.gov/petroleum/supply/weekly/",
 	frequency: "weekly",
 	letter:    "W",
-	cadence:   series.Cadence{Cron: "35 10,11,12,17 * * WED-FRI", Zone: zoneName, CatchUp: series.CatchUpLatest},
+	cadence:   series.Cadence{Cron: "35 10,11,12,17 * * WED-FRI", Zone: ingest.NewYorkZone, CatchUp: series.CatchUpLatest},
 	published: weeklyPublished,
 	histories: []history{
 		{

@@ -1,22 +1,10 @@
 package eia
 
 import (
-	"sync"
 	"time"
+
+	"tidemark/ingest"
 )
-
-// zoneName is the zone that EIA's releases and schedules are stated in.
-const zoneName = "America/New_York"
-
-// newYork is that zone. On a machine without a zone database its winter offset stands in: half of the year instants then come
-// out one hour late, so that nothing is ever taken for known before it was.
-var newYork = sync.OnceValue(func() *time.Location {
-	zone, err := time.LoadLocation(zoneName)
-	if err != nil {
-		return time.FixedZone("EST", -5*60*60)
-	}
-	return zone
-})
 
 // releaseTime is the time of day, in New York, of a weekly release on Wednesdays.
 type releaseTime struct{ hour, minute int }
@@ -32,13 +20,13 @@ var (
 
 // on returns the release on a date of New York, in UTC.
 func (r releaseTime) on(year int, month time.Month, day int) time.Time {
-	return time.Date(year, month, day, r.hour, r.minute, 0, 0, newYork()).UTC()
+	return time.Date(year, month, day, r.hour, r.minute, 0, 0, ingest.NewYork()).UTC()
 }
 
 // last returns the newest release at or before an instant, in UTC.
 func (r releaseTime) last(t time.Time) time.Time {
-	year, month, day := t.In(newYork()).Date()
-	back := (int(t.In(newYork()).Weekday()-time.Wednesday) + 7) % 7
+	year, month, day := t.In(ingest.NewYork()).Date()
+	back := (int(t.In(ingest.NewYork()).Weekday()-time.Wednesday) + 7) % 7
 	if at := r.on(year, month, day-back); !at.After(t) {
 		return at
 	}

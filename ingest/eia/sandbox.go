@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"tidemark/ingest"
 	"tidemark/ingest/world/synth"
 	"tidemark/series"
 )
@@ -80,7 +81,7 @@ func (p *pageHandler) body(g group, id series.ID) ([]byte, error) {
 	if kept, ok := p.pages[id]; ok && kept.release.Equal(release) {
 		return kept.body, nil
 	}
-	date := release.In(newYork())
+	date := release.In(ingest.NewYork())
 	body, err := Page{
 		Series:   id,
 		Released: time.Date(date.Year(), date.Month(), date.Day(), 0, 0, 0, 0, time.UTC),

@@ -58,7 +58,7 @@ func Source() ingest.Source {
 		Publisher: "Board of Governors of the Federal Reserve System",
 		License:   "Federal Reserve Board, public domain as a work of the U.S. government; the Board asks to be named as the source.",
 		HomeURL:   "https://www.federalreserve.gov/monetarypolicy/fomccalendars.htm",
-		Cadence:   series.Cadence{Cron: "15 14,18 * * WED,THU", Zone: zoneName, CatchUp: series.CatchUpLatest},
+		Cadence:   series.Cadence{Cron: "15 14,18 * * WED,THU", Zone: ingest.NewYorkZone, CatchUp: series.CatchUpLatest},
 		Limits: ingest.Limits{
 			Interval:     time.Second,
 			Timeout:      time.Minute,

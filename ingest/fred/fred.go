@@ -111,7 +111,7 @@ func (r release) source(apiKey string) ingest.Source {
 		License:     r.publisher + ", public domain as a work of the U.S. government, retrieved from FRED, Federal Reserve Bank of St. Louis. This product uses the FRED API but is not endorsed or certified by the Federal Reserve Bank of St. Louis.",
 		HomeURL:     r.home,
 		Reestimates: true,
-		Cadence:     series.Cadence{Cron: r.cron, Zone: zoneName, CatchUp: series.CatchUpLatest},
+		Cadence:     series.Cadence{Cron: r.cron, Zone: ingest.NewYorkZone, CatchUp: series.CatchUpLatest},
 		Limits: ingest.Limits{
 			Interval: time.Second,
 			Timeout:  time.Minute,

@@ -1,22 +1,10 @@
 package fred
 
 import (
-	"sync"
 	"time"
+
+	"tidemark/ingest"
 )
-
-// zoneName is the zone that the releases and the schedules are stated in.
-const zoneName = "America/New_York"
-
-// newYork is that zone. On a machine without a zone database its winter offset stands in: half of the year instants then come out one
-// hour late, so that nothing is ever taken for known before it was.
-var newYork = sync.OnceValue(func() *time.Location {
-	zone, err := time.LoadLocation(zoneName)
-	if err != nil {
-		return time.FixedZone("EST", -5*60*60)
-	}
-	return zone
-})
 
 // clockTime is the time of day, in New York, of a release.
 type clockTime struct{ hour, minute int }
@@ -28,7 +16,7 @@ var (
 
 // on is the release on a day, in UTC.
 func (c clockTime) on(day time.Time) time.Time {
-	return time.Date(day.Year(), day.Month(), day.Day(), c.hour, c.minute, 0, 0, newYork()).UTC()
+	return time.Date(day.Year(), day.Month(), day.Day(), c.hour, c.minute, 0, 0, ingest.NewYork()).UTC()
 }
 
 // employmentPublished tells when the employment of a month is released: on the third Friday after the week, from Sunday to Saturday,

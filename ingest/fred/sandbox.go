@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"tidemark/ingest"
 	"tidemark/ingest/world/synth"
 )
 
@@ -82,7 +83,7 @@ func (s sandbox) api(w http.ResponseWriter, r *http.Request) {
 		apiError(w, "Bad Request. The series does not exist.")
 		return
 	}
-	today := s.now().In(newYork()).Format(time.DateOnly)
+	today := s.now().In(ingest.NewYork()).Format(time.DateOnly)
 	reply := apiReply{
 		RealtimeStart: or(q.Get("realtime_start"), today), RealtimeEnd: or(q.Get("realtime_end"), today),
 		ObservationStart: or(q.Get("observation_start"), "1776-07-04"), ObservationEnd: or(q.Get("observation_end"), forever),
@@ -103,7 +104,7 @@ func (s sandbox) api(w http.ResponseWriter, r *http.Request) {
 func (reply apiReply) rows(p synth.Printed) []apiRow {
 	var list []apiRow
 	for i, print := range p.Prints {
-		since, value := print.KnownAt.In(newYork()).Format(time.DateOnly), format(print.Value)
+		since, value := print.KnownAt.In(ingest.NewYork()).Format(time.DateOnly), format(print.Value)
 		if i+1 < len(p.Prints) && p.Prints[i+1].KnownAt.Equal(print.KnownAt) {
 			continue // two revisions of one release
 		}
@@ -111,7 +112,7 @@ func (reply apiReply) rows(p synth.Printed) []apiRow {
 			if list[n-1].Value == value {
 				continue
 			}
-			list[n-1].RealtimeEnd = print.KnownAt.In(newYork()).AddDate(0, 0, -1).Format(time.DateOnly)
+			list[n-1].RealtimeEnd = print.KnownAt.In(ingest.NewYork()).AddDate(0, 0, -1).Format(time.DateOnly)
 		}
 		list = append(list, apiRow{RealtimeStart: since, RealtimeEnd: forever, Date: p.At.Format(time.DateOnly), Value: value})
 	}

@@ -87,11 +87,7 @@ func (u *Upstream) Collect(t testing.TB, src ingest.Source, w series.Window, loo
 // NewYork reads a date and time of day in New York, such as "2026-08-12 12:00:00".
 func NewYork(t testing.TB, s string) time.Time {
 	t.Helper()
-	zone, err := time.LoadLocation("America/New_York")
-	if err != nil {
-		t.Fatal(err)
-	}
-	at, err := time.ParseInLocation(time.DateTime, s, zone)
+	at, err := time.ParseInLocation(time.DateTime, s, ingest.NewYork())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -77,7 +77,7 @@ func Source(apiKey string) ingest.Source {
 		Publisher: "USDA National Agricultural Statistics Service",
 		License:   "USDA NASS, public domain as a work of the U.S. government; acknowledgement of USDA NASS requested. This product uses the NASS API but is not endorsed or certified by NASS.",
 		HomeURL:   "https://" + host + "/",
-		Cadence:   series.Cadence{Cron: "10 13,17 * * MON-FRI", Zone: zoneName, CatchUp: series.CatchUpLatest},
+		Cadence:   series.Cadence{Cron: "10 13,17 * * MON-FRI", Zone: ingest.NewYorkZone, CatchUp: series.CatchUpLatest},
 		Limits: ingest.Limits{
 			Interval: time.Second,
 			Timeout:  4 * time.Minute, // the database is slow at times: clients allow 300 s

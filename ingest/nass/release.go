@@ -1,22 +1,10 @@
 package nass
 
 import (
-	"sync"
 	"time"
+
+	"tidemark/ingest"
 )
-
-// zoneName is the zone that the reports, the schedules and the database's loading times are stated in.
-const zoneName = "America/New_York"
-
-// newYork is that zone. On a machine without a zone database its winter offset stands in: half of the year instants then come
-// out one hour late, so that nothing is ever taken for known before it was.
-var newYork = sync.OnceValue(func() *time.Location {
-	zone, err := time.LoadLocation(zoneName)
-	if err != nil {
-		return time.FixedZone("EST", -5*60*60)
-	}
-	return zone
-})
 
 // reportDay is taken for the day of every Crop Production report and of the annual summary, at noon. Most came between the 8th and
 // the 12th, until 2012 at 8:30 in the morning: this is the side that does not claim too much.
@@ -25,12 +13,12 @@ const reportDay = 12
 // forecastPublished tells when the forecast of a month is released.
 func forecastPublished(observedAt time.Time) time.Time {
 	year, month, _ := observedAt.UTC().Date()
-	return time.Date(year, month, reportDay, 12, 0, 0, 0, newYork()).UTC()
+	return time.Date(year, month, reportDay, 12, 0, 0, 0, ingest.NewYork()).UTC()
 }
 
 // finalPublished tells when the final yield of a crop year is released: with the annual summary of the next January.
 func finalPublished(observedAt time.Time) time.Time {
-	return time.Date(observedAt.UTC().Year()+1, time.January, reportDay, 12, 0, 0, 0, newYork()).UTC()
+	return time.Date(observedAt.UTC().Year()+1, time.January, reportDay, 12, 0, 0, 0, ingest.NewYork()).UTC()
 }
 
 // conditionPublished tells when the ratings of a week are released: on the Monday after its end at 16:00, on Tuesday when that is a
@@ -41,7 +29,7 @@ func conditionPublished(weekEnding time.Time) time.Time {
 	if isHoliday(monday) {
 		monday = monday.AddDate(0, 0, 1)
 	}
-	return time.Date(monday.Year(), monday.Month(), monday.Day(), 16, 0, 0, 0, newYork()).UTC()
+	return time.Date(monday.Year(), monday.Month(), monday.Day(), 16, 0, 0, 0, ingest.NewYork()).UTC()
 }
 
 // isHoliday tells whether a Monday is a federal holiday, or stands in for one on a Sunday. January to March have no ratings.

@@ -148,7 +148,7 @@ func (f found) addAnnual(year int, loaded string, v amount) error {
 	y := yieldRow{amount: v}
 	if loaded != "" {
 		var err error
-		if y.loaded, err = time.ParseInLocation(time.DateTime, loaded, newYork()); err != nil {
+		if y.loaded, err = time.ParseInLocation(time.DateTime, loaded, ingest.NewYork()); err != nil {
 			return fmt.Errorf("the load time is %.40q, want one such as 2026-01-12 12:00:00", loaded)
 		}
 	}
@@ -195,7 +195,7 @@ func (f found) addRating(rating, year int, weekEnding string, v amount) error {
 // the new year is a final. Where the loading time is not stated, a row is one from the new year on, unless it still says what the
 // newest forecast said: that may be the final or not, nothing is lost by waiting, and by 15 March it is.
 func (y yieldRow) settled(year int, newestForecast amount, at time.Time) bool {
-	newYear := time.Date(year+1, time.January, 1, 0, 0, 0, 0, newYork())
+	newYear := time.Date(year+1, time.January, 1, 0, 0, 0, 0, ingest.NewYork())
 	switch {
 	case !at.Before(newYear.AddDate(0, 2, 14)):
 		return true

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"tidemark/ingest"
 	"tidemark/ingest/world/synth"
 )
 
@@ -107,7 +108,7 @@ func reportAt(year int, month time.Month) time.Time {
 	for day.Weekday() == time.Saturday || day.Weekday() == time.Sunday {
 		day = day.AddDate(0, 0, -1)
 	}
-	return time.Date(year, month, day.Day(), 12, 0, 0, 0, newYork()).UTC()
+	return time.Date(year, month, day.Day(), 12, 0, 0, 0, ingest.NewYork()).UTC()
 }
 
 // shown lists the yield rows of a year at an instant. In its season the row of the year repeats the newest forecast.
@@ -144,7 +145,7 @@ func yieldRecord(year int, p printed) record {
 
 // loadTime is when a figure reached the database, some minutes after its release.
 func loadTime(released time.Time) string {
-	return released.Add(7 * time.Minute).In(newYork()).Format(time.DateTime)
+	return released.Add(7 * time.Minute).In(ingest.NewYork()).Format(time.DateTime)
 }
 
 // ratingUnits are the units of the shares, from very poor to excellent.

@@ -66,7 +66,7 @@ func Source() ingest.Source {
 		License:     "IMF terms of use (https://www.imf.org/external/terms.htm): free for non-commercial and research use, other use needs the IMF's permission. Attribution: IMF PortWatch (portwatch.imf.org).",
 		HomeURL:     "https://portwatch.imf.org",
 		Reestimates: true,
-		Cadence:     series.Cadence{Cron: "45 9,17 * * TUE,WED", Zone: zoneName, CatchUp: series.CatchUpLatest},
+		Cadence:     series.Cadence{Cron: "45 9,17 * * TUE,WED", Zone: ingest.NewYorkZone, CatchUp: series.CatchUpLatest},
 		Limits: ingest.Limits{
 			Interval:     2 * time.Second, // the service has a quota that all its clients share
 			Timeout:      time.Minute,

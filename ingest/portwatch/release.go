@@ -1,27 +1,15 @@
 package portwatch
 
 import (
-	"sync"
 	"time"
+
+	"tidemark/ingest"
 )
-
-// zoneName is the zone that releases are announced in.
-const zoneName = "America/New_York"
-
-// newYork is that zone. On a machine without a zone database its winter offset stands in: summer's instants then come out one
-// hour late, so that nothing is taken for known before it was.
-var newYork = sync.OnceValue(func() *time.Location {
-	zone, err := time.LoadLocation(zoneName)
-	if err != nil {
-		return time.FixedZone("EST", -5*60*60)
-	}
-	return zone
-})
 
 // releaseOn is when the release of a Tuesday is taken for out: at 9:35 in New York. It is announced for 9:00, and was seen by
 // 13:36 UTC on two Tuesdays in April, when New York is four hours behind.
 func releaseOn(year int, month time.Month, day int) time.Time {
-	return time.Date(year, month, day, 9, 35, 0, 0, newYork()).UTC()
+	return time.Date(year, month, day, 9, 35, 0, 0, ingest.NewYork()).UTC()
 }
 
 // published tells when the figures of a day are assumed to have become known: on the Tuesday after the Sunday that ends its week,
@@ -34,8 +22,8 @@ func published(observedAt time.Time) time.Time {
 
 // lastRelease returns the newest release at or before an instant.
 func lastRelease(t time.Time) time.Time {
-	year, month, day := t.In(newYork()).Date()
-	back := (int(t.In(newYork()).Weekday()-time.Tuesday) + 7) % 7
+	year, month, day := t.In(ingest.NewYork()).Date()
+	back := (int(t.In(ingest.NewYork()).Weekday()-time.Tuesday) + 7) % 7
 	if at := releaseOn(year, month, day-back); !at.After(t) {
 		return at
 	}
@@ -44,6 +32,6 @@ func lastRelease(t time.Time) time.Time {
 
 // lastDay is the last day that a release holds: the Sunday before it.
 func lastDay(release time.Time) time.Time {
-	year, month, day := release.In(newYork()).Date()
+	year, month, day := release.In(ingest.NewYork()).Date()
 	return time.Date(year, month, day-2, 0, 0, 0, 0, time.UTC)
 }

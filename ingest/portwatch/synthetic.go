@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"tidemark/ingest"
 	"tidemark/ingest/world/synth"
 )
 
@@ -115,7 +116,7 @@ func (s *strait) at(release time.Time) []Row {
 // factor is what a release multiplies all counts by: it changes with the first release of some quarters. Before the first such
 // quarter it is 1.
 func (s *strait) factor(release time.Time) float64 {
-	year, month, _ := release.In(newYork()).Date()
+	year, month, _ := release.In(ingest.NewYork()).Date()
 	quarter := time.Date(year, month-(month-1)%3, 1, 0, 0, 0, 0, time.UTC)
 	for ; !quarter.Before(firstDay); quarter = quarter.AddDate(0, -3, 0) {
 		if s.revised.Chance(quarter, revisedShare) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tidemark/equity"
+	"tidemark/ingest"
 )
 
 // The rules that hold for the bars of every publisher.
@@ -31,7 +32,7 @@ func settle(bars []equity.Bar, q question, fetched time.Time) ([]equity.Bar, err
 		bars = slices.Clone(bars)
 		slices.Reverse(bars)
 	}
-	local := fetched.In(newYork())
+	local := fetched.In(ingest.NewYork())
 	year, month, d := local.Date()
 	today := time.Date(year, month, d, 0, 0, 0, 0, time.UTC)
 	clock := time.Duration(local.Hour())*time.Hour + time.Duration(local.Minute())*time.Minute

@@ -13,7 +13,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"tidemark/equity"
@@ -98,21 +97,9 @@ func day(text string) (time.Time, error) {
 	return time.Parse(time.DateOnly, text)
 }
 
-// zoneName is the zone of the exchanges.
-const zoneName = "America/New_York"
-
-// newYork is that zone. On a machine without a zone database its winter offset stands in.
-var newYork = sync.OnceValue(func() *time.Location {
-	zone, err := time.LoadLocation(zoneName)
-	if err != nil {
-		return time.FixedZone("EST", -5*60*60)
-	}
-	return zone
-})
-
 // evening is when the closes of a day are official. Some sources have them an hour later.
 func evening() series.Cadence {
-	return series.Cadence{Cron: "20 16 * * MON-FRI", Zone: zoneName, CatchUp: series.CatchUpLatest}
+	return series.Cadence{Cron: "20 16 * * MON-FRI", Zone: ingest.NewYorkZone, CatchUp: series.CatchUpLatest}
 }
 
 // browser is how programs have to call themselves to services that answer browsers only.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"tidemark/ingest"
 	"tidemark/ingest/world/synth"
 )
 
@@ -121,7 +122,7 @@ func (c *charts) find(ticker string) (*synth.Company, string) {
 // at is an instant of a day in New York.
 func at(day time.Time, clock time.Duration) time.Time {
 	year, month, d := day.Date()
-	return time.Date(year, month, d, 0, int(clock/time.Minute), 0, 0, newYork())
+	return time.Date(year, month, d, 0, int(clock/time.Minute), 0, 0, ingest.NewYork())
 }
 
 // onward is the first trading day from a day on.
@@ -179,7 +180,7 @@ func (c *charts) result(company *synth.Company, ticker, kind string, from, to ti
 	res.Meta = map[string]any{
 		"currency": "USD", "symbol": ticker, "exchangeName": map[string]string{"NYSE": "NYQ", "Nasdaq": "NMS"}[company.Exchange],
 		"instrumentType": kind, "longName": company.Name, "regularMarketTime": now.Unix(), "hasPrePostMarketData": true,
-		"timezone": now.In(newYork()).Format("MST"), "exchangeTimezoneName": zoneName, "priceHint": 2, "dataGranularity": "1d", "range": "",
+		"timezone": now.In(ingest.NewYork()).Format("MST"), "exchangeTimezoneName": ingest.NewYorkZone, "priceHint": 2, "dataGranularity": "1d", "range": "",
 	}
 	if len(res.Events.Dividends)+len(res.Events.Splits) == 0 {
 		res.Events = nil

@@ -158,8 +158,8 @@ func parseYahoo(r ingest.Response, q question) (ingest.Batch, error) {
 	switch m := res.Meta; {
 	case m.Symbol != q.ticker:
 		return ingest.Batch{}, fmt.Errorf("the answer is about %.20q", m.Symbol)
-	case m.Currency != "USD" || m.Zone != zoneName:
-		return ingest.Batch{}, fmt.Errorf("prices in %.10q of an exchange in %.40q, want USD and %s", m.Currency, m.Zone, zoneName)
+	case m.Currency != "USD" || m.Zone != ingest.NewYorkZone:
+		return ingest.Batch{}, fmt.Errorf("prices in %.10q of an exchange in %.40q, want USD and %s", m.Currency, m.Zone, ingest.NewYorkZone)
 	case m.Granularity != "1d":
 		return ingest.Batch{}, fmt.Errorf("bars of %.10q, want 1d", m.Granularity)
 	}
@@ -186,7 +186,7 @@ func parseYahoo(r ingest.Response, q question) (ingest.Batch, error) {
 
 // tradingDay is the date of an instant on the exchange.
 func tradingDay(seconds int64) time.Time {
-	year, month, d := time.Unix(seconds, 0).In(newYork()).Date()
+	year, month, d := time.Unix(seconds, 0).In(ingest.NewYork()).Date()
 	return time.Date(year, month, d, 0, 0, 0, 0, time.UTC)
 }
 

@@ -2,29 +2,15 @@ package worldbank
 
 import (
 	"net/http"
-	"sync"
 	"time"
 
 	"tidemark/ingest"
 )
 
-// zoneName is the zone that releases and schedules are stated in: that of Washington.
-const zoneName = "America/New_York"
-
-// newYork is that zone. On a machine without a zone database its winter offset stands in: summer's instants then come out one
-// hour late, so that nothing is taken for known before it was.
-var newYork = sync.OnceValue(func() *time.Location {
-	zone, err := time.LoadLocation(zoneName)
-	if err != nil {
-		return time.FixedZone("EST", -5*60*60)
-	}
-	return zone
-})
-
 // releaseOf is when the workbook that ends with a month is taken for published: on the 3rd of the month after it at 15:00 in New
 // York. Seen were the 2nd, the 3rd and the 4th; no hour is announced.
 func releaseOf(year int, month time.Month) time.Time {
-	return time.Date(year, month+1, 3, 15, 0, 0, 0, newYork()).UTC()
+	return time.Date(year, month+1, 3, 15, 0, 0, 0, ingest.NewYork()).UTC()
 }
 
 // published tells when the price of a month is assumed to have become known.
@@ -35,7 +21,7 @@ func published(observedAt time.Time) time.Time {
 
 // lastRelease returns the newest release at or before an instant.
 func lastRelease(t time.Time) time.Time {
-	year, month, _ := t.In(newYork()).Date()
+	year, month, _ := t.In(ingest.NewYork()).Date()
 	if at := releaseOf(year, month-1); !at.After(t) {
 		return at
 	}

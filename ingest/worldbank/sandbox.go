@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"tidemark/ingest"
 	"tidemark/ingest/world/synth"
 	"tidemark/series"
 )
@@ -48,7 +49,7 @@ type book struct {
 }
 
 func (h *handler) landing(w http.ResponseWriter, _ *http.Request) {
-	year := lastRelease(h.now()).In(newYork()).Year()
+	year := lastRelease(h.now()).In(ingest.NewYork()).Year()
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_, _ = w.Write(LandingPage(WorkbookURL(h.document(year)), syntheticNote)) // an error means that the client has gone
 }
@@ -58,7 +59,7 @@ func (h *handler) workbook(w http.ResponseWriter, r *http.Request) {
 	_, text, _ := strings.Cut(document, "-005001")
 	year, err := strconv.Atoi(text)
 	release := lastRelease(h.now())
-	if err != nil || document != h.document(year) || year < firstYear || year > release.In(newYork()).Year() {
+	if err != nil || document != h.document(year) || year < firstYear || year > release.In(ingest.NewYork()).Year() {
 		http.NotFound(w, r)
 		return
 	}
@@ -89,7 +90,7 @@ func (h *handler) body(year int, release time.Time) ([]byte, error) {
 	if kept, ok := h.books[year]; ok && kept.release.Equal(release) {
 		return kept.body, nil
 	}
-	made := vintage{updated: release.In(newYork()), values: map[series.ID][]synth.Point{}}
+	made := vintage{updated: release.In(ingest.NewYork()), values: map[series.ID][]synth.Point{}}
 	for id, board := range h.boards {
 		made.values[id] = board.AsOf(release)
 	}

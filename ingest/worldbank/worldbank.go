@@ -61,7 +61,7 @@ func Source() ingest.Source {
 		Publisher: "World Bank",
 		License:   "CC BY 4.0. Attribution: World Bank Commodity Price Data (The Pink Sheet), a selection of its series.",
 		HomeURL:   "https://" + landingHost + landingPath,
-		Cadence:   series.Cadence{Cron: "20 12 2-8 * *", Zone: zoneName, CatchUp: series.CatchUpLatest},
+		Cadence:   series.Cadence{Cron: "20 12 2-8 * *", Zone: ingest.NewYorkZone, CatchUp: series.CatchUpLatest},
 		Limits: ingest.Limits{
 			Interval:     time.Second,
 			Timeout:      2 * time.Minute,
