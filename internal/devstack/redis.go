@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/url"
 	"os"
 	"os/exec"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -35,6 +37,12 @@ type RedisOptions struct {
 	died chan error
 	// mayMove lets a folder that the server's user cannot enter lead to one elsewhere.
 	mayMove bool
+	// password is the one of the servers that it belongs to; empty: one of its own.
+	password string
+	// more are further lines of the configuration, asked for at each start; nil: none.
+	more func(ctx context.Context, h *home, port int) []string
+	// sentinel runs the program as a Sentinel, which keeps its configuration, more in all, in a file that it rewrites itself.
+	sentinel bool
 }
 
 // StartRedis runs a redis-server on o.Dir and returns once it answers: on 127.0.0.1, with a random password that is kept in the
@@ -54,6 +62,13 @@ func StartRedis(ctx context.Context, o RedisOptions) (*Server, error) {
 	h, err := openHome(ctx, o.Dir, o.mayMove, o.Log)
 	if err != nil {
 		return nil, err
+	}
+	if o.password != "" && h.keep.Password != o.password {
+		h.keep.Password = o.password
+		if err := h.save(); err != nil {
+			h.unlock()
+			return nil, unusable(h.dir, err)
+		}
 	}
 	s, err := o.start(ctx, h, program)
 	if err != nil {
@@ -77,9 +92,12 @@ func (o RedisOptions) start(ctx context.Context, h *home, program string) (*Serv
 		version: redisVersion(ctx, program),
 		stop:    syscall.SIGTERM,
 		command: func(ctx context.Context, port int) *exec.Cmd {
+			if o.sentinel {
+				return o.sentinelCommand(ctx, h, program, port)
+			}
 			// The configuration goes in at the standard input: arguments, with the password, would be there for all to see.
 			cmd := exec.CommandContext(ctx, program, "-")
-			cmd.Stdin = strings.NewReader(o.configuration(h, port))
+			cmd.Stdin = strings.NewReader(o.configuration(ctx, h, port))
 			return cmd
 		},
 		answer: func(ctx context.Context, port int) error { return pingRedis(ctx, port, h.keep.Password) },
@@ -91,12 +109,12 @@ func (o RedisOptions) start(ctx context.Context, h *home, program string) (*Serv
 	return s, nil
 }
 
-func (o RedisOptions) configuration(h *home, port int) string {
+func (o RedisOptions) configuration(ctx context.Context, h *home, port int) string {
 	appendOnly := "no"
 	if o.AppendOnly {
 		appendOnly = "yes"
 	}
-	return strings.Join([]string{
+	lines := []string{
 		"bind 127.0.0.1",
 		fmt.Sprintf("port %d", port),
 		"requirepass " + h.keep.Password,
@@ -108,8 +126,11 @@ func (o RedisOptions) configuration(h *home, port int) string {
 		// A queue that silently drops entries is worse than one that refuses them.
 		"maxmemory-policy noeviction",
 		"daemonize no",
-		"",
-	}, "\n")
+	}
+	if o.more != nil {
+		lines = append(lines, o.more(ctx, h, port)...)
+	}
+	return strings.Join(append(lines, ""), "\n")
 }
 
 var redisVersionPattern = regexp.MustCompile(`v=(\S+)`)
@@ -127,34 +148,94 @@ func redisURL(port int, password string) string {
 	return u.String()
 }
 
-// pingRedis succeeds once the server on a port has loaded its content. It speaks the two commands itself: a client library is made
-// for servers that are there, and tells the world of each one that is not.
+// pingRedis succeeds once the server on a port has loaded its content.
 func pingRedis(ctx context.Context, port int, password string) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
+	answer, err := askRedis(ctx, port, password, "PING")
+	if err == nil && answer != "PONG" {
+		return fmt.Errorf("%w: %s", errRefused, answer)
+	}
+	return err
+}
+
+// askRedis sends one command and returns its answer as text, the elements of a list one a line. An error that the server answers with is
+// errRefused, unless it says that the server is not ready yet. It speaks the protocol itself: a client library is made for servers that
+// are there, and tells the world of each one that is not.
+func askRedis(ctx context.Context, port int, password string, command ...string) (string, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp4", fmt.Sprintf("127.0.0.1:%d", port))
 	if err != nil {
-		return fmt.Errorf("connect: %w", err)
+		return "", fmt.Errorf("connect: %w", err)
 	}
 	defer func() { _ = conn.Close() }()
 	// Closing the connection ends a read that waits for a server that does not answer.
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
-	if _, err := fmt.Fprintf(conn, "AUTH %s\r\nPING\r\n", password); err != nil {
-		return fmt.Errorf("ask: %w", err)
-	}
 	answers := bufio.NewReader(conn)
-	for _, want := range []string{"+OK", "+PONG"} {
-		line, err := answers.ReadString('\n')
-		if err != nil {
-			return fmt.Errorf("ask: %w", err)
+	answer := ""
+	for _, words := range [][]string{{"AUTH", password}, command} {
+		if _, err := fmt.Fprint(conn, encodeRedis(words)); err != nil {
+			return "", fmt.Errorf("ask: %w", err)
 		}
-		switch line = strings.TrimSpace(line); {
-		case line == want:
-		case strings.HasPrefix(line, "-LOADING"):
-			return errors.New(line)
-		default:
-			return fmt.Errorf("%w: %s", errRefused, line)
+		if answer, err = readRedis(answers); err != nil {
+			return "", err
 		}
 	}
-	return nil
+	return answer, nil
+}
+
+// encodeRedis writes a command as the protocol has it: a list of counted texts.
+func encodeRedis(words []string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "*%d\r\n", len(words))
+	for _, w := range words {
+		fmt.Fprintf(&b, "$%d\r\n%s\r\n", len(w), w)
+	}
+	return b.String()
+}
+
+// readRedis reads one answer of the protocol.
+func readRedis(r *bufio.Reader) (string, error) {
+	line, err := r.ReadString('\n')
+	if err != nil {
+		return "", fmt.Errorf("ask: %w", err)
+	}
+	line = strings.TrimSpace(line)
+	if line == "" {
+		return "", fmt.Errorf("%w: an empty line", errRefused)
+	}
+	rest := line[1:]
+	switch line[0] {
+	case '+', ':':
+		return rest, nil
+	case '-':
+		if strings.HasPrefix(rest, "LOADING") {
+			return "", errors.New(rest)
+		}
+		return "", fmt.Errorf("%w: %s", errRefused, rest)
+	}
+	n, err := strconv.Atoi(rest)
+	if err != nil || n > 1<<20 {
+		return "", fmt.Errorf("%w: %s", errRefused, line)
+	}
+	switch {
+	case line[0] == '$' && n >= 0:
+		text := make([]byte, n+len("\r\n"))
+		if _, err := io.ReadFull(r, text); err != nil {
+			return "", fmt.Errorf("ask: %w", err)
+		}
+		return string(text[:n]), nil
+	case line[0] == '*':
+		var elements []string
+		for range n {
+			element, err := readRedis(r)
+			if err != nil {
+				return "", err
+			}
+			elements = append(elements, element)
+		}
+		return strings.Join(elements, "\n"), nil
+	case line[0] == '$': // nothing
+		return "", nil
+	}
+	return "", fmt.Errorf("%w: %s", errRefused, line)
 }

@@ -1,0 +1,125 @@
+package devstack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// clusterParts is how many primaries share the keys of a Cluster; each has one replica.
+const clusterParts = 3
+
+// clusterSlots is how many slots the protocol divides the keys into.
+const clusterSlots = 16384
+
+// StartCluster runs a Cluster of three primaries with a replica each, and returns once it takes writes. A primary that does not answer
+// for a second and a half is replaced by its replica. It needs Redis 7.0. ctx bounds the start alone. Nothing is left running after an
+// error; a machine without redis-server is ErrNotInstalled.
+func StartCluster(ctx context.Context, o RedisGroupOptions) (_ *RedisGroup, err error) {
+	g := &RedisGroup{}
+	g.primaries = g.masters
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, g.Stop(context.WithoutCancel(ctx)))
+		}
+	}()
+	for i := range 2 * clusterParts {
+		if err := g.add(ctx, o, fmt.Sprint("node", i+1), &g.servers, RedisOptions{AppendOnly: o.AppendOnly, more: g.asNode}); err != nil {
+			return nil, err
+		}
+	}
+	g.url = groupURL("redis-cluster", g.servers, "", "")
+	info, err := g.servers[0].ask(ctx, "CLUSTER", "INFO")
+	if err != nil {
+		return nil, fmt.Errorf("ask a node of the Cluster: %w", err)
+	}
+	if !has(info, fmt.Sprintf("cluster_slots_assigned:%d", clusterSlots)) {
+		if err := g.assemble(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return g, settled(ctx, g.incomplete)
+}
+
+func (g *RedisGroup) asNode(_ context.Context, h *home, _ int) []string {
+	return []string{
+		"cluster-enabled yes", "cluster-config-file nodes.conf", "cluster-node-timeout 1500", "repl-diskless-sync-delay 0",
+		"masterauth " + h.keep.Password,
+	}
+}
+
+// assemble makes a Cluster of nodes that do not know each other: the first three share the slots, the others follow one each.
+func (g *RedisGroup) assemble(ctx context.Context) error {
+	ids := make([]string, len(g.servers))
+	for i, s := range g.servers {
+		id, err := s.ask(ctx, "CLUSTER", "MYID")
+		if err != nil {
+			return fmt.Errorf("ask a node of the Cluster: %w", err)
+		}
+		ids[i] = id
+		steps := [][]string{{"CLUSTER", "SET-CONFIG-EPOCH", strconv.Itoa(i + 1)}}
+		if i < clusterParts {
+			steps = append(steps, []string{
+				"CLUSTER", "ADDSLOTSRANGE", strconv.Itoa(i * clusterSlots / clusterParts), strconv.Itoa((i+1)*clusterSlots/clusterParts - 1),
+			})
+		}
+		if i > 0 {
+			steps = append(steps, []string{"CLUSTER", "MEET", "127.0.0.1", strconv.Itoa(g.servers[0].Port())})
+		}
+		for _, step := range steps {
+			if _, err := s.ask(ctx, step...); err != nil {
+				return fmt.Errorf("set up a node of the Cluster (%s): %w", strings.Join(step[:2], " "), err)
+			}
+		}
+	}
+	for i, s := range g.servers[clusterParts:] {
+		// A node can follow only whom it has heard of.
+		err := settled(ctx, func(ctx context.Context) (string, error) {
+			_, err := s.ask(ctx, "CLUSTER", "REPLICATE", ids[i])
+			return "", err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// incomplete names a node that does not work yet.
+func (g *RedisGroup) incomplete(ctx context.Context) (string, error) {
+	for _, s := range g.servers {
+		info, err := s.ask(ctx, "CLUSTER", "INFO")
+		if err != nil || !has(info, "cluster_state:ok") || !has(info, fmt.Sprintf("cluster_known_nodes:%d", len(g.servers))) {
+			return fmt.Sprintf("the node at port %d does not know everyone yet", s.Port()), err
+		}
+		info, err = s.ask(ctx, "INFO", "replication")
+		if err != nil || has(info, "role:slave") && !has(info, "master_link_status:up") {
+			return fmt.Sprintf("the replica at port %d has no content yet", s.Port()), err
+		}
+	}
+	replicas, err := g.servers[0].ask(ctx, "CLUSTER", "NODES")
+	if n := strings.Count(replicas, "slave "); err != nil || n != clusterParts {
+		return fmt.Sprintf("%d of %d replicas are known", n, clusterParts), err
+	}
+	return "", nil
+}
+
+// masters are the running nodes that say that they are primaries.
+func (g *RedisGroup) masters(ctx context.Context) ([]*Server, error) {
+	var list []*Server
+	var errs []error
+	for _, s := range g.servers {
+		role, err := s.ask(ctx, "ROLE")
+		if err != nil {
+			errs = append(errs, err)
+		} else if first, _, _ := strings.Cut(role, "\n"); first == "master" {
+			list = append(list, s)
+		}
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("no node of the Cluster is a primary: %w", errors.Join(errs...))
+	}
+	return list, nil
+}

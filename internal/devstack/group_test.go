@@ -1,0 +1,95 @@
+package devstack
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"tidemark/internal/redisurl"
+)
+
+// A primary that is killed is replaced within seconds, under the address that was given; it comes back as a replica, and what the group
+// was told stays.
+func TestAGroupOutlivesItsPrimary(t *testing.T) {
+	t.Parallel()
+	for name, start := range map[string]func(context.Context, RedisGroupOptions) (*RedisGroup, error){
+		"sentinel": StartSentinel, "cluster": StartCluster,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g, err := start(t.Context(), RedisGroupOptions{Dir: openDir(t)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = g.Stop(context.Background()) })
+			at, err := redisurl.Parse(g.URL())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if at.Kind() != name {
+				t.Errorf("the address is that of a %s", at.Kind())
+			}
+			c := at.Client(nil)
+			t.Cleanup(func() { _ = c.Close() })
+			write := func(key string) error { return c.Set(t.Context(), key, "high", 0).Err() }
+			for i := range 12 {
+				if err := write(fmt.Sprint("before", i)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			replicated(t, c)
+			before, err := g.Primaries(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			victim := before[0]
+			if err := victim.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "another has its place", func() bool {
+				list, err := g.Primaries(t.Context())
+				return err == nil && len(list) == len(before) && list[0] != victim
+			})
+			for i := range 12 {
+				eventually(t, "writes are taken again", func() bool { return write(fmt.Sprint("after", i)) == nil })
+				eventually(t, "what was written is there", func() bool {
+					v, err := c.Get(t.Context(), fmt.Sprint("before", i)).Result()
+					return err == nil && v == "high"
+				})
+			}
+			if err := victim.Restart(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "it has come back as a replica", func() bool {
+				role, err := victim.ask(t.Context(), "ROLE")
+				return err == nil && has(role, "slave") && has(role, "connected")
+			})
+			if err := g.FlushAll(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Get(t.Context(), "before0").Err(); err != redis.Nil { //nolint:errorlint // the library returns it as it is
+				t.Errorf("after everything was taken: %v", err)
+			}
+		})
+	}
+}
+
+// replicated waits until the replicas have what was written.
+func replicated(t *testing.T, c redis.UniversalClient) {
+	t.Helper()
+	cluster, ok := c.(*redis.ClusterClient)
+	if !ok {
+		if n, err := c.Do(t.Context(), "WAIT", 2, 5000).Int(); err != nil || n != 2 {
+			t.Fatalf("%d replicas: %v", n, err)
+		}
+		return
+	}
+	err := cluster.ForEachMaster(t.Context(), func(ctx context.Context, one *redis.Client) error {
+		return one.Do(ctx, "WAIT", 1, 5000).Err()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
