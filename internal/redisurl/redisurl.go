@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -18,6 +19,10 @@ import (
 // ErrAddress says what addresses look like. It quotes nothing of the one that was refused, which may hold a password.
 var ErrAddress = errors.New("REDIS_URL is no Redis URL: redis://[user:password@]host:port/db, redis-sentinel://[user:password@]host:port,host:port/db?master=name, " +
 	"redis-cluster://[user:password@]host:port,host:port, or with rediss: the same by TLS")
+
+// lookAround is how often a client asks a Cluster who has which keys. Left alone it asks once a minute, or when a node sends it elsewhere:
+// one that is dead sends nobody anywhere, and its keys would be out of reach for that minute although its replica has taken over.
+const lookAround = 2 * time.Second
 
 // Redis is the address of a Redis. The zero value is none.
 type Redis struct{ options redis.UniversalOptions }
@@ -115,7 +120,12 @@ func (r Redis) Client(tune func(*redis.UniversalOptions)) redis.UniversalClient 
 	if tune != nil {
 		tune(&o)
 	}
-	return redis.NewUniversalClient(&o)
+	if !o.IsClusterMode {
+		return redis.NewUniversalClient(&o)
+	}
+	c := o.Cluster()
+	c.ClusterStateReloadInterval = lookAround
+	return redis.NewClusterClient(c)
 }
 
 // MakeRedisClient is what the queue library asks for.
