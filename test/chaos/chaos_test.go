@@ -1,0 +1,196 @@
+// Package chaos breaks a whole installation, of real processes on a real Postgres and a real Redis, for some minutes, and looks at what is
+// left: two schedulers, three workers, two APIs, readers and buyers. A seed decides what is done to whom and when. `make chaos` runs it on
+// one Redis, on Sentinels and on a Cluster; `go test` alone tests only its parts.
+package chaos
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"text/tabwriter"
+	"time"
+
+	"tidemark/internal/devstack"
+	"tidemark/test/program"
+)
+
+var (
+	secondsFlag = flag.Int("seconds", 0, "how long things go wrong; 0: not at all")
+	seedFlag    = flag.Uint64("seed", 0, "what decides the faults; 0: any")
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if *secondsFlag > 0 {
+		defer program.Build()()
+	}
+	m.Run()
+}
+
+// secondsOfADay is how many seconds of chaos a day of the world has.
+const secondsOfADay = 8
+
+func TestChaos(t *testing.T) {
+	if *secondsFlag == 0 {
+		t.Skip("make chaos runs this: it takes minutes, and the whole machine")
+	}
+	seed := *seedFlag
+	if seed == 0 {
+		seed = uint64(time.Now().UnixNano())
+	}
+	window := time.Duration(*secondsFlag) * time.Second
+	for _, c := range []struct {
+		name  string
+		start func(ctx context.Context, dir string) (store, error)
+		// away is how long a Redis is.
+		away span
+	}{
+		{"plain", startSingle, span{200 * time.Millisecond, 4 * time.Second}},
+		{"sentinel", startGroup(devstack.StartSentinel), span{3 * time.Second, 8 * time.Second}},
+		{"cluster", startGroup(devstack.StartCluster), span{4 * time.Second, 9 * time.Second}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Logf("%s of chaos, seed %d", window, seed)
+			run(t, window, newPlan(seed, window, c.away), c.start)
+		})
+	}
+}
+
+// run is the chaos of one set-up.
+func run(t *testing.T, window time.Duration, plan []fault, start func(ctx context.Context, dir string) (store, error)) {
+	t.Helper()
+	now := time.Now().UTC()
+	begin := now.Truncate(24*time.Hour).AddDate(0, 0, -max(4, int(window.Seconds())/secondsOfADay))
+	s := newStand(t, begin, start)
+	for i := range schedulers {
+		s.start(name("scheduler", i))
+	}
+	for i := range workers {
+		s.start(name("worker", i))
+	}
+	program.Until(t, 5*time.Minute, "the first work is done", func() (bool, string) {
+		missing, err := unrecorded(t.Context(), s.db, begin)
+		if err != nil || missing != "" {
+			return false, fmt.Sprint(missing, err)
+		}
+		open, err := s.db.Unfinished(t.Context(), begin)
+		return err == nil && !open, fmt.Sprint(s.query(`select status, count(*) from runs group by 1`), err)
+	})
+	s.startAPIs()
+
+	saw := &seen{bought: map[string]int{}}
+	ctx, cancel := context.WithCancel(t.Context())
+	var clients, buyers sync.WaitGroup
+	defer clients.Wait()
+	defer cancel()
+	stop := make(chan struct{})
+	for i := range apis {
+		key := s.register(i + 1)
+		buyers.Go(func() { saw.buy(ctx, stop, i+1, key, s.bases) })
+		clients.Go(func() { saw.read(ctx, s.bases[i]) })
+	}
+	d := &driver{db: s.db, begin: begin, end: now, began: time.Now(), window: window}
+	driven := make(chan error, 1)
+	clients.Go(func() { driven <- d.run(ctx) })
+
+	done := s.disturb(plan, d.began)
+	_ = sleep(ctx, time.Until(d.began.Add(window)))
+	close(stop)
+	late := time.AfterFunc(time.Minute, cancel)
+	buyers.Wait()
+	late.Stop()
+	// The world goes on to the present with everything in its place.
+	select {
+	case err := <-driven:
+		if err != nil {
+			t.Fatal(err)
+		}
+	case <-time.After(10*time.Minute + window):
+		t.Fatal("the world's clock does not reach the present")
+	}
+	took := time.Since(d.began)
+	cancel()
+	clients.Wait()
+	s.check(d, saw)
+	t.Log(s.report(plan, done, d, saw, took))
+}
+
+// broken is what came of the faults.
+type broken struct{ replaced int }
+
+// disturb does the faults at their times, and repairs each.
+func (s *stand) disturb(plan []fault, began time.Time) (b broken) {
+	s.t.Helper()
+	type act struct {
+		at     time.Duration
+		fault  fault
+		repair bool
+	}
+	var acts []act
+	for _, f := range plan {
+		acts = append(acts, act{f.at, f, false}, act{f.at + f.lasts, f, true})
+	}
+	slices.SortStableFunc(acts, func(a, b act) int { return int(a.at - b.at) })
+	for _, a := range acts {
+		if err := sleep(s.t.Context(), time.Until(began.Add(a.at))); err != nil {
+			s.t.Fatal(err)
+		}
+		if !a.repair {
+			if err := s.do(a.fault); err != nil {
+				s.t.Fatalf("%s of %s: %v", a.fault.what, a.fault.victim, err)
+			}
+			continue
+		}
+		replaced, err := s.repair(a.fault)
+		if err != nil {
+			s.t.Fatalf("repair of %s of %s: %v", a.fault.what, a.fault.victim, err)
+		}
+		if replaced {
+			b.replaced++
+		}
+	}
+	return b
+}
+
+// report is what was done to whom, and what was seen.
+func (s *stand) report(plan []fault, b broken, d *driver, saw *seen, took time.Duration) string {
+	s.t.Helper()
+	var out strings.Builder
+	w := tabwriter.NewWriter(&out, 0, 4, 2, ' ', 0)
+	line := func(what string, format string, args ...any) {
+		_, _ = fmt.Fprintf(w, "%s\t%s\n", what, fmt.Sprintf(format, args...))
+	}
+	_, _ = fmt.Fprintln(w)
+	for _, what := range slices.Compact(slices.Sorted(slices.Values(deck))) {
+		n, total := 0, time.Duration(0)
+		for _, f := range plan {
+			if f.what == what {
+				n, total = n+1, total+f.lasts
+			}
+		}
+		line(what, "%d times, %s in all", n, total.Round(100*time.Millisecond))
+	}
+	line("primaries replaced", "%d", b.replaced)
+	line("the world's time", "%s to %s in %s, %d halts, %d left before all was done", d.begin.Format(time.DateOnly), d.end.Format(time.DateOnly),
+		took.Round(time.Second), d.halted, d.impatient)
+	line("public reads", "%d, none failed: %t; %d marked, the slowest %s", saw.reads, len(saw.wrong) == 0, saw.degraded, saw.slowest.Round(time.Millisecond))
+	total := 0
+	for _, price := range saw.bought {
+		total += price
+	}
+	line("purchases", "%d delivered for $%.3f in %d tries; %d put off, %d unanswered", len(saw.bought), float64(total)/1e6, saw.tries, saw.refused, saw.unanswered)
+	line("runs", "%s", strings.Join(s.query(`select status || ' ' || count(*) from runs group by status order by status`), ", "))
+	line("attempts", "%s", s.query(`select format('%s, %s lost with their worker, %s failed', sum(attempt), sum(losses), sum(failures)) from runs`)[0])
+	line("longest time without a run that ended", "%s", s.query(`
+		select coalesce(max(gap), interval '0')::text from (
+			select finished_at - lag(finished_at) over (order by finished_at) as gap from runs where finished_at between $1 and $2) g`,
+		d.began, d.began.Add(took))[0])
+	line("picks", "%s", s.query(`select format('%s, %s announced, %s days without one', (select count(*) from picks),
+		(select count(*) from announcements), (select count(*) from gaps))`)[0])
+	_ = w.Flush()
+	return out.String()
+}

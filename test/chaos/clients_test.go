@@ -1,0 +1,172 @@
+package chaos
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// question is a request.
+type question struct{ name, method, path, body string }
+
+// reads are what anyone may ask and what is answered from memory: signals, the record, MCP and pages.
+var reads = []question{
+	{"the catalog", http.MethodGet, "/api/signals", ""},
+	{"a signal", http.MethodGet, "/api/signals/crack-spread-321", ""},
+	{"the chain", http.MethodGet, "/api/v1/verify/picks", ""},
+	{"MCP", http.MethodPost, "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_verification_chain","arguments":{}}}`},
+	{"the home page", http.MethodGet, "/", ""},
+	{"the page of a signal", http.MethodGet, "/signals/crack-spread-321", ""},
+	{"the page that verifies", http.MethodGet, "/verify", ""},
+}
+
+// wares are what buyers buy, with their prices in micro-dollars.
+var wares = []struct {
+	path  string
+	price int
+}{{"/api/v1/picks", 5_000}, {"/api/v1/portfolio", 2_000}, {"/api/v1/sectors", 1_000}, {"/api/v1/stocks", 5_000}}
+
+// client gives up on an answer after a time that no one would wait.
+var client = &http.Client{Timeout: 15 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 16}}
+
+type answer struct {
+	status   int
+	degraded bool
+	body     string
+}
+
+// ask returns what an address answers. A key and an id for repetitions are sent where they are given.
+func ask(ctx context.Context, q question, base, key, id string) (answer, error) {
+	r, err := http.NewRequestWithContext(ctx, q.method, base+q.path, strings.NewReader(q.body))
+	if err != nil {
+		return answer{}, err
+	}
+	if q.body != "" {
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+	}
+	if key != "" {
+		r.Header.Set("Authorization", "Bearer "+key)
+	}
+	if id != "" {
+		r.Header.Set("Idempotency-Key", id)
+		r.Header.Set("X-Request-Id", id)
+	}
+	resp, err := client.Do(r)
+	if err != nil {
+		return answer{}, err
+	}
+	body, err := io.ReadAll(resp.Body)
+	return answer{resp.StatusCode, resp.Header.Get("X-Tidemark-Degraded") != "", string(body)}, errors.Join(err, resp.Body.Close())
+}
+
+// seen is what clients saw, together.
+type seen struct {
+	mu sync.Mutex
+	// reads were answered; degraded of them said that something was away; slowest is the longest that one took.
+	reads, degraded int
+	slowest         time.Duration
+	// bought maps the id of each purchase that was delivered to its price; tries is how often it took asking, refused how often the
+	// answer was to come later, unanswered how often there was none.
+	bought                     map[string]int
+	tries, refused, unanswered int
+	// wrong are answers that must not be.
+	wrong []string
+}
+
+func (s *seen) complain(format string, args ...any) {
+	if len(s.wrong) < 10 {
+		s.wrong = append(s.wrong, time.Now().Format(time.TimeOnly+".000 ")+fmt.Sprintf(format, args...))
+	}
+}
+
+// read asks one API everything again and again until ctx ends.
+func (s *seen) read(ctx context.Context, base string) {
+	for i := 0; ctx.Err() == nil; i++ {
+		q := reads[i%len(reads)]
+		began := time.Now()
+		a, err := ask(ctx, q, base, "", "")
+		took := time.Since(began)
+		if ctx.Err() != nil {
+			return
+		}
+		s.mu.Lock()
+		s.reads++
+		s.slowest = max(s.slowest, took)
+		if a.degraded {
+			s.degraded++
+		}
+		if err != nil || a.status != http.StatusOK {
+			s.complain("%s at %s: status %d after %s, %v: %.200s", q.name, base, a.status, took.Round(time.Millisecond), err, a.body)
+		}
+		s.mu.Unlock()
+		_ = sleep(ctx, 10*time.Millisecond)
+	}
+}
+
+// buy buys one thing after another until stop is closed, at one API or the other. What it does not get it asks for again under the same
+// Idempotency-Key, also after the end, until ctx ends.
+func (s *seen) buy(ctx context.Context, stop <-chan struct{}, buyer int, key string, bases []string) {
+	for n := 0; ; n++ {
+		select {
+		case <-stop:
+			return
+		case <-ctx.Done():
+			return
+		default:
+		}
+		w := wares[n%len(wares)]
+		id := fmt.Sprintf("chaos-%d-%d", buyer, n)
+		for try := 0; ; try++ {
+			a, err := ask(ctx, question{path: w.path}, bases[(n+try)%len(bases)], key, id)
+			if ctx.Err() != nil {
+				s.mu.Lock()
+				s.complain("%s was never delivered: status %d, %v", id, a.status, err)
+				s.mu.Unlock()
+				return
+			}
+			s.mu.Lock()
+			s.tries++
+			switch {
+			case err != nil:
+				s.unanswered++
+			case a.status == http.StatusOK:
+				s.bought[id] = w.price
+			case a.status == http.StatusServiceUnavailable:
+				s.refused++
+			default:
+				s.complain("%s of buyer %d: status %d: %.300s", w.path, buyer, a.status, a.body)
+			}
+			s.mu.Unlock()
+			if err == nil && a.status == http.StatusOK {
+				break
+			}
+			_ = sleep(ctx, 100*time.Millisecond)
+		}
+		_ = sleep(ctx, 15*time.Millisecond)
+	}
+}
+
+// register makes a key with enough money.
+func (s *stand) register(buyer int) string {
+	s.t.Helper()
+	a, err := ask(s.t.Context(), question{method: http.MethodPost, path: "/api/v1/auth/register", body: fmt.Sprintf(`{"name":"buyer %d"}`, buyer)}, s.bases[0], "", "")
+	var said struct {
+		Data struct {
+			Key string `json:"api_key"`
+		} `json:"data"`
+	}
+	if err != nil || json.Unmarshal([]byte(a.body), &said) != nil || said.Data.Key == "" {
+		s.t.Fatalf("a key is not registered: %v, %d: %s", err, a.status, a.body)
+	}
+	if _, err := s.db.Credit(s.t.Context(), int64(buyer), 1_000_000_000, "test", "for a time of chaos"); err != nil {
+		s.t.Fatal(err)
+	}
+	return said.Data.Key
+}

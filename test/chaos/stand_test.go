@@ -1,0 +1,244 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tidemark/internal/devstack"
+	"tidemark/internal/postgres"
+	"tidemark/internal/redisurl"
+	"tidemark/test/program"
+)
+
+// How many processes of each role run.
+const schedulers, workers, apis = 2, 3, 2
+
+// stand is one set-up: servers, and the processes that were started on them.
+type stand struct {
+	t        *testing.T
+	dir      string
+	postgres *devstack.Server
+	redis    store
+	db       *postgres.DB // as the worker's role
+	env      []string
+	// processes are those that run, by the name of the victim.
+	processes map[string]*program.Process
+	bases     []string
+}
+
+// store is the Redis of a set-up.
+type store interface {
+	url() string
+	// down kills the server, or one of the primaries, before that takes its data where lose is set.
+	down(ctx context.Context, lose bool) error
+	// up starts again what down has killed, and tells whether another server has its place.
+	up(ctx context.Context) (replaced bool, err error)
+	stop(ctx context.Context) error
+}
+
+// newStand starts the servers and migrates. The world is a sandbox whose clock stands at begin.
+func newStand(t *testing.T, begin time.Time, start func(ctx context.Context, dir string) (store, error)) *stand {
+	t.Helper()
+	dir := program.Folder(t)
+	s := &stand{t: t, dir: dir, processes: map[string]*program.Process{}}
+	ctx := t.Context()
+	var err error
+	if s.postgres, err = devstack.StartPostgres(ctx, devstack.PostgresOptions{Dir: filepath.Join(dir, "postgres"), Throwaway: true}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.postgres.Kill() })
+	if s.redis, err = start(ctx, filepath.Join(dir, "redis")); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.redis.stop(context.Background()) })
+	if out, err := exec.CommandContext(ctx, "git", "init", "--quiet", "--bare", "--initial-branch=main", s.ledger()).CombinedOutput(); err != nil {
+		t.Fatalf("make a git repository: %v: %s", err, out)
+	}
+	s.env = []string{
+		"WORLD=sandbox", "SANDBOX_DAYS=0", "LOG_FORMAT=json", "LOG_LEVEL=info", "STATE_DIR=" + filepath.Join(dir, "state"),
+		"DATABASE_URL=" + s.postgres.URL(), "REDIS_URL=" + s.redis.url(), "ADDR=127.0.0.1:0", "UNIVERSE=top 20",
+		"LEDGER_REMOTE=file://" + s.ledger(), "REGISTER_LIMIT=off",
+		// Limits that nobody meets, so that Redis is asked for each request.
+		"RATE_LIMIT=1000000/1m", "MCP_RATE_LIMIT=1000000/1m", "SIGNALS_RATE_LIMIT=1000000/1m",
+	}
+	if err := postgres.Migrate(ctx, s.postgres.URL(), slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	if s.db, err = postgres.Open(ctx, s.postgres.URL(), postgres.RoleWorker); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.db.Close)
+	if _, err := s.db.EnsureWorld(ctx, "sandbox", &begin); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// ledger is the repository that the git ledger is pushed to.
+func (s *stand) ledger() string { return filepath.Join(s.dir, "ledger.git") }
+
+func (s *stand) options() program.Options { return program.Options{Dir: s.dir, Env: s.env} }
+
+// start starts the process of a victim.
+func (s *stand) start(victim string) *program.Process {
+	s.t.Helper()
+	role, _, _ := strings.Cut(victim, " ")
+	p := program.Start(s.t, s.options(), role)
+	s.processes[victim] = p
+	return p
+}
+
+// listening is where the API process says that it listens.
+var listening = regexp.MustCompile(`"setting":"ADDR","addr":"([^"]+)"`)
+
+// startAPIs starts the APIs and waits until they are ready.
+func (s *stand) startAPIs() {
+	s.t.Helper()
+	for i := range apis {
+		p := s.start(name("api", i))
+		program.Until(s.t, time.Minute, "an API is ready", func() (bool, string) {
+			address := listening.FindStringSubmatch(p.Output())
+			if address == nil {
+				return false, p.Output()
+			}
+			base := "http://" + address[1]
+			if a, err := ask(s.t.Context(), question{path: "/readyz"}, base, "", ""); err != nil || a.status != 200 {
+				return false, fmt.Sprint(a, err)
+			}
+			s.bases = append(s.bases, base)
+			return true, ""
+		})
+	}
+}
+
+// do does what a fault is.
+func (s *stand) do(f fault) error {
+	ctx := s.t.Context()
+	switch f.what {
+	case killWorker, killScheduler:
+		s.processes[f.victim].Kill()
+	case freezeWorker, freezeScheduler:
+		s.processes[f.victim].Signal(syscall.SIGSTOP)
+	case keepRedis, loseRedis:
+		return s.redis.down(ctx, f.what == loseRedis)
+	case killPostgres:
+		return s.postgres.Kill()
+	}
+	return nil
+}
+
+// repair ends a fault. It tells whether a Redis was replaced by another.
+func (s *stand) repair(f fault) (replaced bool, err error) {
+	ctx := s.t.Context()
+	switch f.what {
+	case killWorker, killScheduler:
+		s.start(f.victim)
+	case freezeWorker, freezeScheduler:
+		s.processes[f.victim].Signal(syscall.SIGCONT)
+	case keepRedis, loseRedis:
+		return s.redis.up(ctx)
+	case killPostgres:
+		return false, s.postgres.Restart(ctx)
+	}
+	return false, nil
+}
+
+// query returns the rows of a query as text, one line each, as the superuser.
+func (s *stand) query(sql string, args ...any) []string {
+	s.t.Helper()
+	ctx := s.t.Context()
+	c, err := pgx.Connect(ctx, s.postgres.URL())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = c.Close(context.Background()) }()
+	rows, err := c.Query(ctx, sql, args...)
+	if err != nil {
+		s.t.Fatalf("%s: %v", sql, err)
+	}
+	lines, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (string, error) {
+		values, err := r.Values()
+		return strings.TrimSuffix(fmt.Sprintln(values...), "\n"), err
+	})
+	if err != nil {
+		s.t.Fatalf("%s: %v", sql, err)
+	}
+	return lines
+}
+
+// single is one Redis that keeps its content on disk.
+type single struct{ server *devstack.Server }
+
+func startSingle(ctx context.Context, dir string) (store, error) {
+	s, err := devstack.StartRedis(ctx, devstack.RedisOptions{Dir: dir, AppendOnly: true})
+	return single{s}, err
+}
+
+func (r single) url() string { return r.server.URL() }
+
+func (r single) down(ctx context.Context, lose bool) error {
+	if !lose {
+		return r.server.Kill()
+	}
+	at, err := redisurl.Parse(r.server.URL())
+	if err != nil {
+		return err
+	}
+	c := at.Client(nil)
+	return errors.Join(c.FlushAll(ctx).Err(), c.Close(), r.server.Kill())
+}
+
+func (r single) up(ctx context.Context) (bool, error) { return false, r.server.Restart(ctx) }
+
+func (r single) stop(ctx context.Context) error { return r.server.Stop(ctx) }
+
+// group is a Redis of several servers, of which a primary dies at a time.
+type group struct {
+	servers *devstack.RedisGroup
+	dead    *devstack.Server
+}
+
+func startGroup(start func(context.Context, devstack.RedisGroupOptions) (*devstack.RedisGroup, error)) func(context.Context, string) (store, error) {
+	return func(ctx context.Context, dir string) (store, error) {
+		g, err := start(ctx, devstack.RedisGroupOptions{Dir: dir, AppendOnly: true})
+		return &group{servers: g}, err
+	}
+}
+
+func (r *group) url() string { return r.servers.URL() }
+
+func (r *group) down(ctx context.Context, lose bool) error {
+	if lose {
+		if err := r.servers.FlushAll(ctx); err != nil {
+			return err
+		}
+	}
+	list, err := r.servers.Primaries(ctx)
+	if err != nil {
+		return err
+	}
+	r.dead = list[0]
+	return r.dead.Kill()
+}
+
+func (r *group) up(ctx context.Context) (bool, error) {
+	list, err := r.servers.Primaries(ctx)
+	if err != nil {
+		return false, err
+	}
+	return !slices.Contains(list, r.dead), r.dead.Restart(ctx)
+}
+
+func (r *group) stop(ctx context.Context) error { return r.servers.Stop(ctx) }
