@@ -10,6 +10,9 @@ LINT := .cache/golangci-lint
 GETH := .cache/geth
 # How long all fuzz targets run together.
 FUZZ_SECONDS ?= 120
+# How long things go wrong in each set-up of `make chaos`, and what decides them; 0: any.
+CHAOS_SECONDS ?= 300
+CHAOS_SEED ?= 0
 # The first seed of a simulation.
 SIMULATE_SEED ?= 1
 
@@ -23,7 +26,7 @@ run: ## Start everything on made-up data and say where to look
 
 .PHONY: test
 test: ## Check everything, as CI does
-	@tools/check.sh deps modules vet format lint race simulate-short contracts e2e-payments conformance browser fuzz
+	@tools/check.sh deps modules vet format lint race simulate-short chaos-short contracts e2e-payments conformance browser fuzz
 
 .PHONY: deps
 deps: ## Make sure that PostgreSQL and Redis are on this machine
@@ -77,6 +80,14 @@ simulate: ## Live through two years of faults under 20 seeds, on a virtual clock
 .PHONY: simulate-short
 simulate-short: ## Live through two months of faults under one seed (with a leap day and a change of the clocks)
 	@go run ./cmd/tidemark simulate --from 2020-02-10 --to 2020-04-11 --seed $(SIMULATE_SEED)
+
+.PHONY: chaos
+chaos: ## Kill, freeze and restart real processes for five minutes, on one Redis, on Sentinels and on a Cluster
+	@go test -count=1 -v -timeout 90m -run 'TestChaos$$' ./test/chaos -seconds $(CHAOS_SECONDS) -seed $(CHAOS_SEED)
+
+.PHONY: chaos-short
+chaos-short: ## The same for one minute on one Redis
+	@go test -count=1 -v -timeout 20m -run 'TestChaos$$/^plain$$' ./test/chaos -seconds 60 -seed $(CHAOS_SEED)
 
 .PHONY: bench
 bench: ## Measure against what others make of the same work, side by side

@@ -12,6 +12,7 @@ import (
 
 	"tidemark/internal/config"
 	"tidemark/internal/devchain"
+	"tidemark/internal/redisurl"
 	"tidemark/internal/telemetry"
 )
 
@@ -118,6 +119,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		now:      time.Now,
 		metrics:  telemetry.NewMetrics(version, commit(), time.Now),
 	}
+	redisurl.LogTo(p.log)
 	return parsed.Run(ctx, p)
 }
 

@@ -7,6 +7,8 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
+	"log/slog"
 	"net"
 	"net/url"
 	"strconv"
@@ -130,6 +132,17 @@ func (r Redis) Client(tune func(*redis.UniversalOptions)) redis.UniversalClient 
 
 // MakeRedisClient is what the queue library asks for.
 func (r Redis) MakeRedisClient() any { return r.Client(nil) }
+
+// LogTo makes what the client library has to say lines of a log, for the whole process. They are for people who look for a fault in a
+// connection: each dial that fails is one, and the program says by itself that Redis is away.
+func LogTo(log *slog.Logger) { redis.SetLogger(clientLog{log}) }
+
+type clientLog struct{ log *slog.Logger }
+
+// Printf is what the client library calls.
+func (l clientLog) Printf(ctx context.Context, format string, args ...any) {
+	l.log.DebugContext(ctx, "redis client", "message", fmt.Sprintf(format, args...))
+}
 
 // Ping asks for a sign of life, once.
 func (r Redis) Ping(ctx context.Context) error {

@@ -1,6 +1,10 @@
 package redisurl
 
 import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -50,6 +54,23 @@ func TestParse(t *testing.T) {
 		if _, err := Parse(address); err == nil {
 			t.Errorf("%q is taken", address)
 		}
+	}
+}
+
+func TestTheClientLibraryWritesLinesOfTheLog(t *testing.T) {
+	var out bytes.Buffer
+	LogTo(slog.New(slog.NewJSONHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	r, err := Parse("redis://127.0.0.1:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Ping(t.Context()); err == nil {
+		t.Fatal("there is a Redis at port 1")
+	}
+	LogTo(slog.New(slog.DiscardHandler))
+	var line struct{ Level, Msg, Message string }
+	if err := json.Unmarshal(out.Bytes(), &line); err != nil || line.Level != "DEBUG" || !strings.Contains(line.Message, "failed to dial") {
+		t.Errorf("%v: %s", err, out.String())
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"tidemark/scheduler"
 	"tidemark/test/program"
+	"tidemark/workers/task"
 )
 
 // wrong are queries that list what must not be, by what they show.
@@ -19,8 +20,6 @@ var wrong = []struct{ name, sql string }{
 	{"every signal that was computed for a slot has its snapshot", `
 		select r.subject, r.slot from runs r left join snapshots s on s.signal = r.subject and s.at = r.slot
 		where r.job = 'signal' and r.status = 'succeeded' and s.signal is null`},
-	{"every slot that was done added rows once", `
-		select r.subject, r.slot, r.rows_added from runs r where r.job = 'signal' and r.status = 'succeeded' and r.rows_added <> 1`},
 	{"no vintage says what the one before it said", `
 		select series, observed_at, before, vintage_at from (
 			select series, observed_at, vintage_at, lag(vintage_at) over w as before,
@@ -49,6 +48,10 @@ var wrong = []struct{ name, sql string }{
 func (s *stand) check(d *driver, saw *seen) {
 	s.t.Helper()
 	ctx := s.t.Context()
+	// While its clock stands in the past, a sandbox leaves its witnesses for later.
+	if _, err := s.db.AddRun(ctx, task.Ledger, task.SubjectLedger, time.Now().UTC().Truncate(time.Second), "the present is reached"); err != nil {
+		s.t.Fatal(err)
+	}
 	program.Until(s.t, 3*time.Minute, "all work is done", func() (bool, string) {
 		now := time.Now()
 		if missing, err := unrecorded(ctx, s.db, now); err != nil || missing != "" {
@@ -73,11 +76,13 @@ func (s *stand) check(d *driver, saw *seen) {
 		s.t.Errorf("a client saw: %s", line)
 	}
 	for _, base := range s.bases {
-		status, out := program.Run(s.t, s.options(), "verify", "--url", base, "--ledger", "file://"+s.ledger())
-		s.t.Logf("tidemark verify:\n%s", out)
-		if status != 0 {
-			s.t.Errorf("tidemark verify of %s ends with %d", base, status)
-		}
+		program.Until(s.t, 30*time.Second, "the record verifies, with its ledger", func() (bool, string) {
+			status, out := program.Run(s.t, s.options(), "verify", "--url", base, "--ledger", "file://"+s.ledger())
+			if status != 0 { // nothing is allowed to be wrong at any time
+				s.t.Fatalf("tidemark verify of %s ends with %d:\n%s", base, status, out)
+			}
+			return !strings.Contains(out, "pending") && strings.Contains(out, "Verified"), out
+		})
 	}
 	if n := s.query(`select count(*) from announcements`)[0]; n == "0" {
 		s.t.Error("no pick was announced, so nothing is shown about picks")

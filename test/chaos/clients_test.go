@@ -32,6 +32,9 @@ var wares = []struct {
 	price int
 }{{"/api/v1/picks", 5_000}, {"/api/v1/portfolio", 2_000}, {"/api/v1/sectors", 1_000}, {"/api/v1/stocks", 5_000}}
 
+// notYet is what some of it is answered with before the first pick; it costs nothing.
+const notYet = http.StatusNotFound
+
 // client gives up on an answer after a time that no one would wait.
 var client = &http.Client{Timeout: 15 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 16}}
 
@@ -140,11 +143,12 @@ func (s *seen) buy(ctx context.Context, stop <-chan struct{}, buyer int, key str
 				s.bought[id] = w.price
 			case a.status == http.StatusServiceUnavailable:
 				s.refused++
+			case a.status == notYet:
 			default:
 				s.complain("%s of buyer %d: status %d: %.300s", w.path, buyer, a.status, a.body)
 			}
 			s.mu.Unlock()
-			if err == nil && a.status == http.StatusOK {
+			if err == nil && (a.status == http.StatusOK || a.status == notYet) {
 				break
 			}
 			_ = sleep(ctx, 100*time.Millisecond)
