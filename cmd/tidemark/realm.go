@@ -14,6 +14,8 @@ import (
 	"tidemark/ingest/world"
 	"tidemark/ingest/world/synth"
 	"tidemark/internal/postgres"
+	"tidemark/workers"
+	"tidemark/workers/task"
 )
 
 // realm is the world as the parts of the program need it: a transport and a clock.
@@ -120,17 +122,39 @@ func (r *realm) keepTime(ctx context.Context, db *postgres.DB) error {
 			return nil
 		case <-tick.C:
 		}
-		w, err := db.World(ctx)
-		switch {
-		case err != nil: // the database is away; the clock stands
-		case w.ClockAt == nil:
-			r.stepped.Follow()
-			r.past = false
-		default:
-			r.stepped.AdvanceTo(*w.ClockAt)
-		}
+		present, err := r.look(ctx, db)
+		r.past = err != nil || !present // the clock stands while the database is away
 	}
 	return nil
+}
+
+// look brings the clock of a sandbox up to the database's, and tells whether that has reached the wall clock.
+func (r *realm) look(ctx context.Context, db *postgres.DB) (present bool, err error) {
+	w, err := db.World(ctx)
+	if err != nil {
+		return false, err
+	}
+	if w.ClockAt == nil {
+		r.stepped.Follow()
+		return true, nil
+	}
+	r.stepped.AdvanceTo(*w.ClockAt)
+	return false, nil
+}
+
+// punctual makes handlers look at the clock before they begin. The scheduler may have seen a step of it before this process has, and a
+// task would run at a time before its slot: it would ask for prices of a day on which the exchange is still open.
+func (r *realm) punctual(db *postgres.DB, handlers map[string]workers.Handler) map[string]workers.Handler {
+	out := make(map[string]workers.Handler, len(handlers))
+	for job, h := range handlers {
+		out[job] = func(ctx context.Context, t task.Task) error {
+			if _, err := r.look(ctx, db); err != nil {
+				return err
+			}
+			return h(ctx, t)
+		}
+	}
+	return out
 }
 
 func (p *program) newEngine(db *postgres.DB, r *realm, store *archive.Store) *ingest.Engine {

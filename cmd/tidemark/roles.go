@@ -187,10 +187,14 @@ func (p *program) newWorker(db *postgres.DB, w *realm, store *archive.Store) (*w
 	for _, why := range p.unfollowed() {
 		log.Warn("there will be no picks", "why", why)
 	}
+	handlers := j.handlers()
+	if w.past {
+		handlers = w.punctual(db, handlers)
+	}
 	return workers.New(workers.Options{
 		DB:          db,
 		RedisURL:    p.settings.RedisURL,
-		Handlers:    j.handlers(),
+		Handlers:    handlers,
 		Name:        fmt.Sprintf("%s/%d", config.Hostname(), os.Getpid()),
 		Concurrency: p.settings.Concurrency,
 		Poll:        w.poll,
