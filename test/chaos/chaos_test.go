@@ -182,7 +182,8 @@ func (s *stand) report(plan []fault, b broken, d *driver, saw *seen, took time.D
 	for _, price := range saw.bought {
 		total += price
 	}
-	line("purchases", "%d delivered for $%.3f in %d tries; %d put off, %d unanswered", len(saw.bought), float64(total)/1e6, saw.tries, saw.refused, saw.unanswered)
+	line("purchases", "%d delivered for $%.3f in %d tries; %d put off, %d unanswered, %d too early",
+		len(saw.bought), float64(total)/1e6, saw.tries, saw.refused, saw.unanswered, saw.nothing)
 	line("runs", "%s", strings.Join(s.query(`select status || ' ' || count(*) from runs group by status order by status`), ", "))
 	line("attempts", "%s", s.query(`select format('%s, %s lost with their worker, %s failed', sum(attempt), sum(losses), sum(failures)) from runs`)[0])
 	line("longest time without a run that ended", "%s", s.query(`

@@ -75,10 +75,10 @@ type seen struct {
 	// reads were answered; degraded of them said that something was away; slowest is the longest that one took.
 	reads, degraded int
 	slowest         time.Duration
-	// bought maps the id of each purchase that was delivered to its price; tries is how often it took asking, refused how often the
-	// answer was to come later, unanswered how often there was none.
-	bought                     map[string]int
-	tries, refused, unanswered int
+	// bought maps the id of each purchase that was delivered to its price; tries is how often it took asking, nothing how often there
+	// was nothing to buy yet, refused how often the answer was to come later, unanswered how often there was none.
+	bought                              map[string]int
+	tries, nothing, refused, unanswered int
 	// wrong are answers that must not be.
 	wrong []string
 }
@@ -144,6 +144,7 @@ func (s *seen) buy(ctx context.Context, stop <-chan struct{}, buyer int, key str
 			case a.status == http.StatusServiceUnavailable:
 				s.refused++
 			case a.status == notYet:
+				s.nothing++
 			default:
 				s.complain("%s of buyer %d: status %d: %.300s", w.path, buyer, a.status, a.body)
 			}
