@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -114,7 +115,7 @@ func (s *stand) startAPIs() {
 				return false, p.Output()
 			}
 			base := "http://" + address[1]
-			if a, err := ask(s.t.Context(), question{path: "/readyz"}, base, "", ""); err != nil || a.status != 200 {
+			if a, err := ask(s.t.Context(), question{path: "/readyz"}, base, "", ""); err != nil || a.status != http.StatusOK {
 				return false, fmt.Sprint(a, err)
 			}
 			s.bases = append(s.bases, base)
