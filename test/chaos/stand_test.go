@@ -71,6 +71,8 @@ func newStand(t *testing.T, begin time.Time, start func(ctx context.Context, dir
 		"WORLD=sandbox", "SANDBOX_DAYS=0", "LOG_FORMAT=json", "LOG_LEVEL=info", "STATE_DIR=" + filepath.Join(dir, "state"),
 		"DATABASE_URL=" + s.postgres.URL(), "REDIS_URL=" + s.redis.url(), "ADDR=127.0.0.1:0", "UNIVERSE=top 20",
 		"LEDGER_REMOTE=file://" + s.ledger(), "REGISTER_LIMIT=off",
+		// Upstreams take their time, so that a kill meets work under way.
+		"SANDBOX_DELAY=150ms",
 		// Limits that nobody meets, so that Redis is asked for each request.
 		"RATE_LIMIT=1000000/1m", "MCP_RATE_LIMIT=1000000/1m", "SIGNALS_RATE_LIMIT=1000000/1m",
 	}
