@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 }
 
 // secondsOfADay is how many seconds of chaos a day of the world has.
-const secondsOfADay = 8
+const secondsOfADay = 12
 
 func TestChaos(t *testing.T) {
 	if *secondsFlag == 0 {
