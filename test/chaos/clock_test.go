@@ -52,7 +52,6 @@ const patience, lastPatience = 15 * time.Second, time.Minute
 
 // run returns when the clock follows the wall clock, or with what has kept it from that.
 func (d *driver) run(ctx context.Context) error {
-	now := d.begin
 	for _, halt := range haltsBetween(d.begin, d.end) {
 		// No faster than that the last day comes when the faults are over.
 		share := float64(halt.Sub(d.begin)) / float64(d.end.Sub(d.begin))
@@ -62,13 +61,12 @@ func (d *driver) run(ctx context.Context) error {
 		if err := d.persist(ctx, func() error { return d.db.SetClock(ctx, &halt) }); err != nil {
 			return err
 		}
-		now = halt
 		d.halted++
 		wait := patience
 		if time.Since(d.began) > d.window {
 			wait = lastPatience
 		}
-		if done, err := d.settle(ctx, now, wait); err != nil {
+		if done, err := d.settle(ctx, halt, wait); err != nil {
 			return err
 		} else if !done {
 			d.impatient++
