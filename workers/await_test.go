@@ -1,7 +1,10 @@
 package workers_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -115,6 +118,48 @@ func TestASnapshotHoldsWhatWasLearnedByItsSlot(t *testing.T) {
 				t.Errorf("computed again it is another (-served +again):\n%s", d)
 			}
 		})
+	}
+}
+
+func TestAPauseIsNoLongerThanTheWorkersPatience(t *testing.T) {
+	t.Parallel()
+	db := newBench(t).db
+	slot := time.Date(2026, 3, 3, 17, 0, 0, 0, time.UTC)
+	for i, c := range []struct {
+		fact     string
+		patience func() time.Duration
+		// least and most are the pauses that it may be.
+		least, most time.Duration
+	}{
+		{"the job's own, where nothing bounds it", nil, 2 * time.Hour, 2 * time.Hour},
+		{"nor does zero", func() time.Duration { return 0 }, 2 * time.Hour, 2 * time.Hour},
+		{"a bound", func() time.Duration { return time.Minute }, time.Minute, time.Minute},
+		{"a bound above the job's own", func() time.Duration { return 3 * time.Hour }, 2 * time.Hour, 2 * time.Hour},
+	} {
+		handlers := map[string]workers.Handler{}
+		for job := range task.Policies {
+			handlers[job] = func(context.Context, task.Task) error { return workers.Waiting(errors.New("not yet"), 2*time.Hour) }
+		}
+		srv, err := workers.New(workers.Options{
+			DB: db, RedisURL: "redis://127.0.0.1:1", Handlers: handlers, Name: "test", Patience: c.patience, Log: slog.New(slog.DiscardHandler),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := slot.AddDate(0, 0, i)
+		id, err := db.AddRun(t.Context(), task.Signal, "test", at, t.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := time.Now()
+		_ = srv.Deliver(t.Context(), task.Task{Fence: task.Fence{RunID: id, Attempt: 1}, Job: task.Signal, Subject: "test", Slot: at})
+		list, err := db.Runs(t.Context(), postgres.RunFilter{ID: id, Limit: 1})
+		if err != nil || len(list) != 1 {
+			t.Fatalf("the run is not to be seen: %v, %v", list, err)
+		}
+		if next := list[0].NextTryAt; next == nil || next.Before(before.Add(c.least)) || next.After(time.Now().Add(c.most)) {
+			t.Errorf("%s: looked at again at %v, want %s to %s after %s", c.fact, next, c.least, c.most, before)
+		}
 	}
 }
 

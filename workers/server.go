@@ -42,7 +42,10 @@ type Options struct {
 	Beat time.Duration
 	// Grace is how long running tasks may go on when the worker is told to stop. Zero means 3 s.
 	Grace time.Duration
-	Log   *slog.Logger
+	// Patience bounds the pause before a run that waits looks again; it is asked each time. In a world whose clock runs ahead of the
+	// wall's, the two minutes that a job would wait may be days. Nil, or zero when asked: as long as the job says.
+	Patience func() time.Duration
+	Log      *slog.Logger
 	// Metrics counts what becomes of runs. It may be nil.
 	Metrics *telemetry.Metrics
 }
@@ -258,10 +261,16 @@ func (s *Server) conclude(ctx context.Context, t task.Task, err error) (over boo
 		log.InfoContext(ctx, "gave a run back while stopping")
 		return false, outcomeGivenBack, err
 	case errors.As(err, &wait):
-		if perr := s.o.DB.Postpone(ctx, t.Fence, err.Error(), wait.pause); perr != nil {
+		pause := wait.pause
+		if s.o.Patience != nil {
+			if most := s.o.Patience(); most > 0 {
+				pause = min(pause, most)
+			}
+		}
+		if perr := s.o.DB.Postpone(ctx, t.Fence, err.Error(), pause); perr != nil {
 			return false, outcomeUnrecorded, perr
 		}
-		log.DebugContext(ctx, "a run waits", "why", err, "pause", wait.pause)
+		log.DebugContext(ctx, "a run waits", "why", err, "pause", pause)
 		return false, outcomeWaits, err
 	default:
 		if later, ok := errors.AsType[laterError](err); ok {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"tidemark/api/view"
 	"tidemark/calendar"
 	"tidemark/ingest"
 	"tidemark/ingest/archive"
@@ -110,6 +111,29 @@ func (p *program) newSandbox(ctx context.Context, db *postgres.DB) (*realm, erro
 		Now: r.now, Latency: p.settings.SandboxDelay,
 	})
 	return r, nil
+}
+
+// shown is a world for those who only show it: the clock that it runs on, and no transport.
+func (p *program) shown(w postgres.World) *realm {
+	r := &realm{name: w.Name, now: p.now}
+	switch {
+	case w.ClockAt == nil:
+	case w.Name == view.WorldReplay:
+		r.now = world.Fixed(*w.ClockAt).Now
+	default:
+		r.stepped, r.past = world.NewStepped(*w.ClockAt), true
+		r.now = r.stepped.Now
+	}
+	return r
+}
+
+// patience is how long a run waits at most before it looks again: without a bound, but where the clock is stepped. There a step may bring
+// what it waits for at any moment.
+func (r *realm) patience() time.Duration {
+	if r.stepped == nil || r.stepped.Following() {
+		return 0
+	}
+	return time.Second
 }
 
 // keepTime follows the clock of a sandbox that another process steps. It returns when the sandbox has reached the wall clock.

@@ -41,7 +41,60 @@ func TestATaskOfASandboxRunsNoEarlierThanItsSlot(t *testing.T) {
 	if err := db.SetClock(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
+	if r.patience() == 0 {
+		t.Error("a run waits in the past as long as it would in the present")
+	}
 	if err := handlers[task.Equities](t.Context(), task.Task{}); err != nil || time.Since(at).Abs() > time.Minute {
 		t.Errorf("a task of the present runs at %s: %v", at, err)
+	}
+	if p := r.patience(); p != 0 {
+		t.Errorf("a run of the present waits for %s at most", p)
+	}
+}
+
+// An API shows a sandbox that lives through its past at the time of that past, and goes over to the wall clock with it.
+func TestAnAPIOfASandboxGoesByItsClock(t *testing.T) {
+	t.Parallel()
+	url := pgtest.New(t)
+	worker, err := postgres.Open(t.Context(), url, postgres.RoleWorker)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(worker.Close)
+	db, err := postgres.Open(t.Context(), url, postgres.RoleAPI)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	begin := time.Date(2026, time.March, 2, 14, 25, 0, 0, time.UTC)
+	w, err := worker.EnsureWorld(t.Context(), "sandbox", &begin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := (&program{now: time.Now}).shown(w)
+	if !r.now().Equal(begin) {
+		t.Errorf("the API begins at %s, the sandbox at %s", r.now(), begin)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- r.keepTime(t.Context(), db) }()
+	later := begin.Add(2 * time.Hour)
+	if err := worker.SetClock(t.Context(), &later); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(time.Minute); !r.now().Equal(later); <-time.After(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the API is at %s, the sandbox at %s", r.now(), later)
+		}
+	}
+	if err := worker.SetClock(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-ended:
+		if err != nil || time.Since(r.now()).Abs() > time.Minute {
+			t.Errorf("in the present the API is at %s: %v", r.now(), err)
+		}
+	case <-time.After(time.Minute):
+		t.Errorf("the API does not notice that the sandbox has reached the present, it is at %s", r.now())
 	}
 }

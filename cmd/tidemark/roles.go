@@ -19,7 +19,6 @@ import (
 	"tidemark/api/view"
 	"tidemark/ingest"
 	"tidemark/ingest/archive"
-	"tidemark/ingest/world"
 	"tidemark/internal/config"
 	"tidemark/internal/postgres"
 	"tidemark/ops"
@@ -121,13 +120,15 @@ func (apiCommand) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	now := p.now
-	if w.Name == view.WorldReplay && w.ClockAt != nil {
-		now = world.Fixed(*w.ClockAt).Now
-	}
-	return p.serveAPI(ctx, db, listeners, w.Name, now, nil, func(ready []ops.Check, degraded func() []string) private {
-		return private{role: "api", ready: ready, degraded: degraded, pools: map[string]*postgres.DB{postgres.RoleAPI: db}}
+	r := p.shown(w)
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return r.keepTime(ctx, db) })
+	g.Go(func() error {
+		return p.serveAPI(ctx, db, listeners, w.Name, r.now, nil, func(ready []ops.Check, degraded func() []string) private {
+			return private{role: "api", ready: ready, degraded: degraded, pools: map[string]*postgres.DB{postgres.RoleAPI: db}}
+		})
 	})
+	return g.Wait()
 }
 
 func (p *program) openArchive(ctx context.Context) (*archive.Store, error) {
@@ -198,6 +199,7 @@ func (p *program) newWorker(db *postgres.DB, w *realm, store *archive.Store) (*w
 		Name:        fmt.Sprintf("%s/%d", config.Hostname(), os.Getpid()),
 		Concurrency: p.settings.Concurrency,
 		Poll:        w.poll,
+		Patience:    w.patience,
 		Log:         log,
 		Metrics:     p.metrics,
 	})

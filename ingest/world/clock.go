@@ -58,6 +58,13 @@ func (s *Stepped) Follow() {
 	s.following = true
 }
 
+// Following tells whether the clock is the wall clock by now.
+func (s *Stepped) Following() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.following
+}
+
 // precise drops what Postgres would, and the monotonic reading.
 func precise(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
