@@ -43,6 +43,9 @@ func TestChaos(t *testing.T) {
 		seed = uint64(time.Now().UnixNano())
 	}
 	window := time.Duration(*secondsFlag) * time.Second
+	if window < leastWindow {
+		t.Fatalf("in less than %s there is no time for each kind of fault", leastWindow)
+	}
 	for _, c := range []struct {
 		name  string
 		start func(ctx context.Context, dir string) (store, error)
@@ -66,12 +69,8 @@ func run(t *testing.T, window time.Duration, plan []fault, start func(ctx contex
 	now := time.Now().UTC()
 	begin := now.Truncate(24*time.Hour).AddDate(0, 0, -max(4, int(window.Seconds())/secondsOfADay))
 	s := newStand(t, begin, start)
-	for i := range schedulers {
-		s.start(name("scheduler", i))
-	}
-	for i := range workers {
-		s.start(name("worker", i))
-	}
+	s.start("scheduler", schedulers)
+	s.start("worker", workers)
 	program.Until(t, 5*time.Minute, "the first work is done", func() (bool, string) {
 		missing, err := unrecorded(t.Context(), s.db, begin)
 		if err != nil || missing != "" {
@@ -80,7 +79,7 @@ func run(t *testing.T, window time.Duration, plan []fault, start func(ctx contex
 		open, err := s.db.Unfinished(t.Context(), begin)
 		return err == nil && !open, fmt.Sprint(s.query(`select status, count(*) from runs group by 1`), err)
 	})
-	s.startAPIs()
+	s.apis = s.start("api", apis)
 
 	saw := &seen{bought: map[string]int{}}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -90,8 +89,8 @@ func run(t *testing.T, window time.Duration, plan []fault, start func(ctx contex
 	stop := make(chan struct{})
 	for i := range apis {
 		key := s.register(i + 1)
-		buyers.Go(func() { saw.buy(ctx, stop, i+1, key, s.bases) })
-		clients.Go(func() { saw.read(ctx, s.bases[i]) })
+		buyers.Go(func() { saw.buy(ctx, stop, i+1, key, s.apis) })
+		clients.Go(func() { saw.read(ctx, s.apis, i) })
 	}
 	d := &driver{db: s.db, begin: begin, end: now, began: time.Now(), window: window}
 	driven := make(chan error, 1)
@@ -100,7 +99,7 @@ func run(t *testing.T, window time.Duration, plan []fault, start func(ctx contex
 	done := s.disturb(plan, d.began)
 	_ = sleep(ctx, time.Until(d.began.Add(window)))
 	close(stop)
-	late := time.AfterFunc(time.Minute, cancel)
+	late := time.AfterFunc(3*time.Minute, cancel)
 	buyers.Wait()
 	late.Stop()
 	// The world goes on to the present with everything in its place.
@@ -165,7 +164,7 @@ func (s *stand) report(plan []fault, b broken, d *driver, saw *seen, took time.D
 		_, _ = fmt.Fprintf(w, "%s\t%s\n", what, fmt.Sprintf(format, args...))
 	}
 	_, _ = fmt.Fprintln(w)
-	for _, what := range slices.Compact(slices.Sorted(slices.Values(deck))) {
+	for _, what := range slices.Sorted(slices.Values(kinds)) {
 		n, total := 0, time.Duration(0)
 		for _, f := range plan {
 			if f.what == what {
@@ -177,7 +176,13 @@ func (s *stand) report(plan []fault, b broken, d *driver, saw *seen, took time.D
 	line("primaries replaced", "%d", b.replaced)
 	line("the world's time", "%s to %s in %s, %d halts, %d left before all was done", d.begin.Format(time.DateOnly), d.end.Format(time.DateOnly),
 		took.Round(time.Second), d.halted, d.impatient)
-	line("public reads", "%d, none failed: %t; %d marked, the slowest %s", saw.reads, len(saw.wrong) == 0, saw.degraded, saw.slowest.Round(time.Millisecond))
+	again := 0
+	for _, u := range s.units {
+		again += u.restarted()
+	}
+	line("processes that found no Postgres", "%d, started again", again)
+	line("public reads", "%d, none failed: %t; %d marked, %d passed on to the other API, the slowest %s",
+		saw.reads, len(saw.wrong) == 0, saw.degraded, saw.passed, saw.slowest.Round(time.Millisecond))
 	total := 0
 	for _, price := range saw.bought {
 		total += price

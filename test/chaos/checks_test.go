@@ -52,7 +52,12 @@ func (s *stand) check(d *driver, saw *seen) {
 	if _, err := s.db.AddRun(ctx, task.Ledger, task.SubjectLedger, time.Now().UTC().Truncate(time.Second), "the present is reached"); err != nil {
 		s.t.Fatal(err)
 	}
-	program.Until(s.t, 3*time.Minute, "all work is done", func() (bool, string) {
+	for _, u := range s.units {
+		if err := there(ctx, []*unit{u}); err != nil {
+			s.t.Error(err)
+		}
+	}
+	program.Until(s.t, 5*time.Minute, "all work is done", func() (bool, string) {
 		now := time.Now()
 		if missing, err := unrecorded(ctx, s.db, now); err != nil || missing != "" {
 			return false, fmt.Sprint("not recorded: ", missing, err)
@@ -75,17 +80,32 @@ func (s *stand) check(d *driver, saw *seen) {
 	for _, line := range saw.wrong {
 		s.t.Errorf("a client saw: %s", line)
 	}
-	for _, base := range s.bases {
-		program.Until(s.t, 30*time.Second, "the record verifies, with its ledger", func() (bool, string) {
+	s.checkRecord()
+	if d.impatient == 0 && s.query(`select count(*) from announcements`)[0] == "0" {
+		s.t.Error("the clock has waited for everything, and yet no pick was announced")
+	}
+}
+
+// checkRecord verifies the record from the outside, at each API, once that knows all of it.
+func (s *stand) checkRecord() {
+	s.t.Helper()
+	for _, u := range s.apis {
+		base := u.now().base
+		program.Until(s.t, 2*time.Minute, u.name+" shows every announced pick", func() (bool, string) {
+			var said struct {
+				Length int `json:"chain_length"`
+			}
+			err := program.Get(s.t.Context(), base+"/api/v1/verify/picks", &said)
+			announced := s.query(`select count(*) from announcements`)[0]
+			return err == nil && fmt.Sprint(said.Length) == announced, fmt.Sprint(said.Length, " of ", announced, ", ", err)
+		})
+		program.Until(s.t, 2*time.Minute, "the record verifies, with its ledger", func() (bool, string) {
 			status, out := program.Run(s.t, s.options(), "verify", "--url", base, "--ledger", "file://"+s.ledger())
 			if status != 0 { // nothing is allowed to be wrong at any time
 				s.t.Fatalf("tidemark verify of %s ends with %d:\n%s", base, status, out)
 			}
 			return !strings.Contains(out, "pending") && strings.Contains(out, "Verified"), out
 		})
-	}
-	if n := s.query(`select count(*) from announcements`)[0]; n == "0" {
-		s.t.Error("no pick was announced, so nothing is shown about picks")
 	}
 }
 

@@ -35,8 +35,8 @@ var wares = []struct {
 // notYet is what some of it is answered with before the first pick; it costs nothing.
 const notYet = http.StatusNotFound
 
-// client gives up on an answer after a time that no one would wait.
-var client = &http.Client{Timeout: 15 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 16}}
+// client gives up on an answer that does not come at all.
+var client = &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 16}}
 
 type answer struct {
 	status   int
@@ -72,9 +72,10 @@ func ask(ctx context.Context, q question, base, key, id string) (answer, error) 
 // seen is what clients saw, together.
 type seen struct {
 	mu sync.Mutex
-	// reads were answered; degraded of them said that something was away; slowest is the longest that one took.
-	reads, degraded int
-	slowest         time.Duration
+	// reads were answered; degraded of them said that something was away; passed were answered by the other API, because the one that was
+	// asked first was being killed; slowest is the longest that one took.
+	reads, degraded, passed int
+	slowest                 time.Duration
 	// bought maps the id of each purchase that was delivered to its price; tries is how often it took asking, nothing how often there
 	// was nothing to buy yet, refused how often the answer was to come later, unanswered how often there was none.
 	bought                              map[string]int
@@ -89,33 +90,47 @@ func (s *seen) complain(format string, args ...any) {
 	}
 }
 
-// read asks one API everything again and again until ctx ends.
-func (s *seen) read(ctx context.Context, base string) {
-	for i := 0; ctx.Err() == nil; i++ {
+// read asks everything again and again until ctx ends, as through a proxy: one API first, and the next where that does not answer. An API
+// that is not being killed has to answer by itself, whatever else is away.
+func (s *seen) read(ctx context.Context, apis []*unit, first int) {
+	for i := 0; ; i++ {
 		q := reads[i%len(reads)]
 		began := time.Now()
-		a, err := ask(ctx, q, base, "", "")
-		took := time.Since(began)
-		if ctx.Err() != nil {
-			return
+		for try := 0; ; try++ {
+			u := apis[(first+try)%len(apis)]
+			before := u.now()
+			a, err := ask(ctx, q, before.base, "", "")
+			if ctx.Err() != nil {
+				return
+			}
+			good := err == nil && a.status == http.StatusOK
+			if !good && (!before.ready || u.now() != before) && try < 200 {
+				_ = sleep(ctx, time.Duration(try)*time.Millisecond)
+				continue
+			}
+			took := time.Since(began)
+			s.mu.Lock()
+			s.reads++
+			s.slowest = max(s.slowest, took)
+			if a.degraded {
+				s.degraded++
+			}
+			if try > 0 {
+				s.passed++
+			}
+			if !good {
+				s.complain("%s at %s: status %d after %s, %v: %.200s", q.name, u.name, a.status, took.Round(time.Millisecond), err, a.body)
+			}
+			s.mu.Unlock()
+			break
 		}
-		s.mu.Lock()
-		s.reads++
-		s.slowest = max(s.slowest, took)
-		if a.degraded {
-			s.degraded++
-		}
-		if err != nil || a.status != http.StatusOK {
-			s.complain("%s at %s: status %d after %s, %v: %.200s", q.name, base, a.status, took.Round(time.Millisecond), err, a.body)
-		}
-		s.mu.Unlock()
 		_ = sleep(ctx, 10*time.Millisecond)
 	}
 }
 
 // buy buys one thing after another until stop is closed, at one API or the other. What it does not get it asks for again under the same
 // Idempotency-Key, also after the end, until ctx ends.
-func (s *seen) buy(ctx context.Context, stop <-chan struct{}, buyer int, key string, bases []string) {
+func (s *seen) buy(ctx context.Context, stop <-chan struct{}, buyer int, key string, apis []*unit) {
 	for n := 0; ; n++ {
 		select {
 		case <-stop:
@@ -126,8 +141,9 @@ func (s *seen) buy(ctx context.Context, stop <-chan struct{}, buyer int, key str
 		}
 		w := wares[n%len(wares)]
 		id := fmt.Sprintf("chaos-%d-%d", buyer, n)
+		unsure := false // whether a try without an answer may have been charged
 		for try := 0; ; try++ {
-			a, err := ask(ctx, question{path: w.path}, bases[(n+try)%len(bases)], key, id)
+			a, err := ask(ctx, question{path: w.path}, apis[(n+try)%len(apis)].now().base, key, id)
 			if ctx.Err() != nil {
 				s.mu.Lock()
 				s.complain("%s was never delivered: status %d, %v", id, a.status, err)
@@ -137,7 +153,7 @@ func (s *seen) buy(ctx context.Context, stop <-chan struct{}, buyer int, key str
 			s.mu.Lock()
 			s.tries++
 			switch {
-			case err != nil:
+			case err != nil: // an API was killed, or is not there yet
 				s.unanswered++
 			case a.status == http.StatusOK:
 				s.bought[id] = w.price
@@ -149,7 +165,8 @@ func (s *seen) buy(ctx context.Context, stop <-chan struct{}, buyer int, key str
 				s.complain("%s of buyer %d: status %d: %.300s", w.path, buyer, a.status, a.body)
 			}
 			s.mu.Unlock()
-			if err == nil && (a.status == http.StatusOK || a.status == notYet) {
+			unsure = unsure || err != nil
+			if a.status == http.StatusOK && err == nil || a.status == notYet && !unsure {
 				break
 			}
 			_ = sleep(ctx, 100*time.Millisecond)
@@ -161,7 +178,7 @@ func (s *seen) buy(ctx context.Context, stop <-chan struct{}, buyer int, key str
 // register makes a key with enough money.
 func (s *stand) register(buyer int) string {
 	s.t.Helper()
-	a, err := ask(s.t.Context(), question{method: http.MethodPost, path: "/api/v1/auth/register", body: fmt.Sprintf(`{"name":"buyer %d"}`, buyer)}, s.bases[0], "", "")
+	a, err := ask(s.t.Context(), question{method: http.MethodPost, path: "/api/v1/auth/register", body: fmt.Sprintf(`{"name":"buyer %d"}`, buyer)}, s.apis[0].now().base, "", "")
 	var said struct {
 		Data struct {
 			Key string `json:"api_key"`

@@ -47,8 +47,9 @@ type driver struct {
 	impatient, halted int
 }
 
-// The clock waits for the work of a halt to end, but not longer than that: during the faults, and after them.
-const patience, lastPatience = 15 * time.Second, time.Minute
+// The clock waits for the work of a halt to end, but not longer than that: during the faults, and after them. What is lost with Redis may
+// take two minutes.
+const patience, lastPatience = time.Minute, 3 * time.Minute
 
 // run returns when the clock follows the wall clock, or with what has kept it from that.
 func (d *driver) run(ctx context.Context) error {
@@ -94,31 +95,12 @@ func (d *driver) settle(ctx context.Context, at time.Time, wait time.Duration) (
 	for deadline := time.Now().Add(wait); time.Now().Before(deadline); {
 		missing, err := unrecorded(ctx, d.db, at)
 		if err == nil && missing == "" {
-			if open, err := d.open(ctx, at); err == nil && !open {
+			if open, err := d.db.Unfinished(ctx, at); err == nil && !open {
 				return true, nil
 			}
 		}
 		if err := sleep(ctx, 50*time.Millisecond); err != nil {
 			return false, err
-		}
-	}
-	return false, nil
-}
-
-// awhile is how far off the next try of a run is that waits for something that no time of standing still brings.
-const awhile = 5 * time.Second
-
-// open tells whether a run for a slot up to at is to be worked on now, or soon.
-func (d *driver) open(ctx context.Context, at time.Time) (bool, error) {
-	for _, status := range []string{"due", "queued", "running"} {
-		list, err := d.db.Runs(ctx, postgres.RunFilter{Status: status, Limit: 1000})
-		if err != nil {
-			return false, err
-		}
-		for _, r := range list {
-			if !r.Slot.After(at) && (r.NextTryAt == nil || time.Until(*r.NextTryAt) < awhile) {
-				return true, nil
-			}
 		}
 	}
 	return false, nil

@@ -14,6 +14,7 @@ import (
 const (
 	killWorker      = "worker killed"
 	killScheduler   = "scheduler killed"
+	killAPI         = "API killed"
 	freezeWorker    = "worker frozen"
 	freezeScheduler = "scheduler frozen"
 	keepRedis       = "Redis killed, its data kept"
@@ -21,10 +22,11 @@ const (
 	killPostgres    = "Postgres killed"
 )
 
-// deck has each fault as often as it is to be seen among ten.
-var deck = []string{
-	killWorker, killWorker, killWorker, killScheduler, killScheduler, freezeWorker, freezeScheduler, keepRedis, loseRedis, killPostgres,
-}
+// kinds are all faults; deck has each as often as it is to be seen among twelve.
+var (
+	kinds = []string{killWorker, killScheduler, killAPI, freezeWorker, freezeScheduler, keepRedis, loseRedis, killPostgres}
+	deck  = append([]string{killWorker, killWorker, killScheduler, killAPI}, kinds...)
+)
 
 // victims are what a fault may strike: the name, and how many there are of it.
 var victims = map[string]struct {
@@ -32,6 +34,7 @@ var victims = map[string]struct {
 	n    int
 }{
 	killWorker: {"worker", workers}, freezeWorker: {"worker", workers},
+	killAPI:       {"api", apis},
 	killScheduler: {"scheduler", schedulers}, freezeScheduler: {"scheduler", schedulers},
 	keepRedis: {"Redis", 1}, loseRedis: {"Redis", 1}, killPostgres: {"Postgres", 1},
 }
@@ -52,17 +55,19 @@ func (s span) draw(r *rand.Rand) time.Duration {
 }
 
 const (
-	// between two faults pass two to five seconds.
-	leastPause, mostPause = 2 * time.Second, 5 * time.Second
-	// calm is what is left at the end without a fault.
-	calm = time.Second
+	// mostPause is the longest time between two faults, where there is time.
+	mostPause = 5 * time.Second
+	// calm is what is left at the end without a fault; rest is how long nothing else is done to a victim afterwards.
+	calm, rest = time.Second, time.Second
+	// leastWindow is the shortest time in which each kind of fault has a place.
+	leastWindow = 30 * time.Second
 )
 
 // lasting is how long a fault lasts; redis is that of a Redis, which is longer where another server has to notice. What is frozen is taken
 // for dead after ten seconds, or wakes before.
 func lasting(what string, redis span) span {
 	switch what {
-	case killWorker, killScheduler:
+	case killWorker, killScheduler, killAPI:
 		return span{200 * time.Millisecond, 3 * time.Second}
 	case freezeWorker, freezeScheduler:
 		return span{2 * time.Second, 16 * time.Second}
@@ -72,58 +77,80 @@ func lasting(what string, redis span) span {
 	return redis
 }
 
-// newPlan deals the faults of a window. It follows from the seed alone.
+// newPlan deals the faults of a window: first one of each kind, then more of them for as long as there is time. Their order, their moments
+// and whom they strike follow from the seed alone.
 func newPlan(seed uint64, window time.Duration, redis span) []fault {
 	r := rand.New(rand.NewPCG(seed, seed))
-	busy := map[string]time.Duration{}
+	// With pauses of this length all kinds have begun, and last for a while, before the window is over, although one Redis suffers twice.
+	longest := min(mostPause, (window-calm-2*(redis.most+rest))/time.Duration(len(kinds)+1))
+	pause := span{longest / 3, longest}
+	free := map[string]time.Duration{} // from when on something may be done to a victim
 	var plan []fault
 	at := time.Duration(0)
-	for {
-		cards := slices.Clone(deck)
+	for cards := slices.Clone(kinds); ; cards = slices.Clone(deck) {
 		r.Shuffle(len(cards), func(i, k int) { cards[i], cards[k] = cards[k], cards[i] })
 		for _, what := range cards {
-			at += span{leastPause, mostPause}.draw(r)
-			v, lasts, from := victims[what], lasting(what, redis).draw(r), r.IntN(victims[what].n)
-			whom := from
-			for i := range v.n { // the first from there on that nothing else is done to, or that is free again soonest
-				if other := (from + i) % v.n; busy[name(v.name, other)] < busy[name(v.name, whom)] {
-					whom = other
-				}
+			at += pause.draw(r)
+			victim, whom := pick(r, what, free)
+			at = max(at, free[victim])
+			if what == killAPI { // which waits for the others to be there, and that they are with Postgres alone
+				at = max(at, free[name("Postgres", 0)])
 			}
-			at = max(at, busy[name(v.name, whom)])
-			if at+lasts > window-calm {
+			takes := lasting(what, redis)
+			takes.most = min(takes.most, window-calm-at)
+			if takes.most < takes.least {
 				return plan
 			}
-			plan = append(plan, fault{at: at, lasts: lasts, what: what, victim: name(v.name, whom), whom: whom})
-			busy[name(v.name, whom)] = at + lasts + time.Second
+			f := fault{at: at, lasts: takes.draw(r), what: what, victim: victim, whom: whom}
+			plan = append(plan, f)
+			free[victim] = f.at + f.lasts + rest
 		}
 	}
+}
+
+// pick draws whom a fault strikes: the first from there on that is free, or that is soonest.
+func pick(r *rand.Rand, what string, free map[string]time.Duration) (victim string, whom int) {
+	v := victims[what]
+	from := r.IntN(v.n)
+	whom = from
+	for i := range v.n {
+		if other := (from + i) % v.n; free[name(v.name, other)] < free[name(v.name, whom)] {
+			whom = other
+		}
+	}
+	return name(v.name, whom), whom
 }
 
 func name(victim string, whom int) string { return fmt.Sprint(victim, " ", whom+1) }
 
 func TestAPlanFollowsFromItsSeedAndHasEverything(t *testing.T) {
 	t.Parallel()
-	redis := span{200 * time.Millisecond, 4 * time.Second}
-	for seed := range uint64(200) {
-		plan := newPlan(seed, 60*time.Second, redis)
-		if d := cmp.Diff(plan, newPlan(seed, 60*time.Second, redis), cmp.AllowUnexported(fault{})); d != "" {
-			t.Fatalf("seed %d has two plans:\n%s", seed, d)
-		}
-		free := map[string]time.Duration{}
-		seen := map[string]bool{}
-		for _, f := range plan {
-			if f.at < free[f.victim] {
-				t.Errorf("seed %d: %s of %s at %s, while something else is done to it", seed, f.what, f.victim, f.at)
+	redis := span{4 * time.Second, 9 * time.Second}
+	for seed := range uint64(500) {
+		for _, window := range []time.Duration{leastWindow, time.Minute, 5 * time.Minute} {
+			plan := newPlan(seed, window, redis)
+			if d := cmp.Diff(plan, newPlan(seed, window, redis), cmp.AllowUnexported(fault{})); d != "" {
+				t.Fatalf("seed %d has two plans:\n%s", seed, d)
 			}
-			free[f.victim] = f.at + f.lasts
-			if free[f.victim] > 60*time.Second {
-				t.Errorf("seed %d: %s of %s is not repaired in time", seed, f.what, f.victim)
+			free := map[string]time.Duration{}
+			seen := map[string]bool{}
+			last := time.Duration(0)
+			for _, f := range plan {
+				if f.at < last || f.at < free[f.victim] {
+					t.Errorf("seed %d: %s of %s at %s, while something else is done to it", seed, f.what, f.victim, f.at)
+				}
+				if f.what == killAPI && f.at < free[name("Postgres", 0)] {
+					t.Errorf("seed %d: an API is killed at %s, while none can begin", seed, f.at)
+				}
+				last, free[f.victim] = f.at, f.at+f.lasts
+				if free[f.victim] > window {
+					t.Errorf("seed %d: %s of %s is not repaired in time", seed, f.what, f.victim)
+				}
+				seen[f.what] = true
 			}
-			seen[f.what] = true
-		}
-		if len(seen) < len(victims)-2 {
-			t.Errorf("seed %d has only %d kinds of faults in a minute", seed, len(seen))
+			if len(seen) != len(victims) || len(seen) != len(kinds) {
+				t.Errorf("seed %d has only %d kinds of faults in %s", seed, len(seen), window)
+			}
 		}
 	}
 	if cmp.Equal(newPlan(1, time.Minute, redis), newPlan(2, time.Minute, redis), cmp.AllowUnexported(fault{})) {

@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -34,9 +33,9 @@ type stand struct {
 	redis    store
 	db       *postgres.DB // as the worker's role
 	env      []string
-	// processes are those that run, by the name of the victim.
-	processes map[string]*program.Process
-	bases     []string
+	// units are the processes, by the name of the victim; apis are those that answer.
+	units map[string]*unit
+	apis  []*unit
 }
 
 // store is the Redis of a set-up.
@@ -53,7 +52,7 @@ type store interface {
 func newStand(t *testing.T, begin time.Time, start func(ctx context.Context, dir string) (store, error)) *stand {
 	t.Helper()
 	dir := program.Folder(t)
-	s := &stand{t: t, dir: dir, processes: map[string]*program.Process{}}
+	s := &stand{t: t, dir: dir, units: map[string]*unit{}}
 	ctx := t.Context()
 	var err error
 	if s.postgres, err = devstack.StartPostgres(ctx, devstack.PostgresOptions{Dir: filepath.Join(dir, "postgres"), Throwaway: true}); err != nil {
@@ -69,7 +68,7 @@ func newStand(t *testing.T, begin time.Time, start func(ctx context.Context, dir
 	}
 	s.env = []string{
 		"WORLD=sandbox", "SANDBOX_DAYS=0", "LOG_FORMAT=json", "LOG_LEVEL=info", "STATE_DIR=" + filepath.Join(dir, "state"),
-		"DATABASE_URL=" + s.postgres.URL(), "REDIS_URL=" + s.redis.url(), "ADDR=127.0.0.1:0", "UNIVERSE=top 20",
+		"DATABASE_URL=" + s.postgres.URL(), "REDIS_URL=" + s.redis.url(), "ADDR=127.0.0.1:0", "OPS_ADDR=127.0.0.1:0", "UNIVERSE=top 20",
 		"LEDGER_REMOTE=file://" + s.ledger(), "REGISTER_LIMIT=off",
 		// Upstreams take their time, so that a kill meets work under way.
 		"SANDBOX_DELAY=150ms",
@@ -94,36 +93,23 @@ func (s *stand) ledger() string { return filepath.Join(s.dir, "ledger.git") }
 
 func (s *stand) options() program.Options { return program.Options{Dir: s.dir, Env: s.env} }
 
-// start starts the process of a victim.
-func (s *stand) start(victim string) *program.Process {
+// start starts as many processes of a role as it is to have, and returns once they are ready.
+func (s *stand) start(role string, n int) []*unit {
 	s.t.Helper()
-	role, _, _ := strings.Cut(victim, " ")
-	p := program.Start(s.t, s.options(), role)
-	s.processes[victim] = p
-	return p
-}
-
-// listening is where the API process says that it listens.
-var listening = regexp.MustCompile(`"setting":"ADDR","addr":"([^"]+)"`)
-
-// startAPIs starts the APIs and waits until they are ready.
-func (s *stand) startAPIs() {
-	s.t.Helper()
-	for i := range apis {
-		p := s.start(name("api", i))
-		program.Until(s.t, time.Minute, "an API is ready", func() (bool, string) {
-			address := listening.FindStringSubmatch(p.Output())
-			if address == nil {
-				return false, p.Output()
-			}
-			base := "http://" + address[1]
-			if a, err := ask(s.t.Context(), question{path: "/readyz"}, base, "", ""); err != nil || a.status != http.StatusOK {
-				return false, fmt.Sprint(a, err)
-			}
-			s.bases = append(s.bases, base)
-			return true, ""
-		})
+	var list []*unit
+	var kept sync.WaitGroup
+	s.t.Cleanup(kept.Wait)
+	for i := range n {
+		u := newUnit(name(role, i))
+		s.units[u.name] = u
+		list = append(list, u)
+		u.start()
+		kept.Go(func() { u.keep(s.t.Context(), s.t, s.options()) })
 	}
+	if err := there(s.t.Context(), list); err != nil {
+		s.t.Fatal(err)
+	}
+	return list
 }
 
 // do does what a fault is.
@@ -131,9 +117,14 @@ func (s *stand) do(f fault) error {
 	ctx := s.t.Context()
 	switch f.what {
 	case killWorker, killScheduler:
-		s.processes[f.victim].Kill()
+		s.units[f.victim].kill()
+	case killAPI: // one at a time
+		if err := there(ctx, s.apis); err != nil {
+			return err
+		}
+		s.units[f.victim].kill()
 	case freezeWorker, freezeScheduler:
-		s.processes[f.victim].Signal(syscall.SIGSTOP)
+		s.units[f.victim].signal(syscall.SIGSTOP)
 	case keepRedis, loseRedis:
 		return s.redis.down(ctx, f.what == loseRedis)
 	case killPostgres:
@@ -146,10 +137,10 @@ func (s *stand) do(f fault) error {
 func (s *stand) repair(f fault) (replaced bool, err error) {
 	ctx := s.t.Context()
 	switch f.what {
-	case killWorker, killScheduler:
-		s.start(f.victim)
+	case killWorker, killScheduler, killAPI:
+		s.units[f.victim].start()
 	case freezeWorker, freezeScheduler:
-		s.processes[f.victim].Signal(syscall.SIGCONT)
+		s.units[f.victim].signal(syscall.SIGCONT)
 	case keepRedis, loseRedis:
 		return s.redis.up(ctx)
 	case killPostgres:
