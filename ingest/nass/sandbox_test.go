@@ -91,6 +91,27 @@ func TestSandboxSaysTheSameInBothForms(t *testing.T) {
 	}
 }
 
+// What the API said before is kept until there is something new, and a clock that goes back brings back what was there.
+func TestSandboxAPISaysTheNewThingFromARelease(t *testing.T) {
+	t.Parallel()
+	s := newStand(t, 1, "2026-08-12 11:59:59")
+	q := url.Values{"key": {goodKey}, "year__GE": {"2025"}, "statisticcat_desc": {"YIELD"}, "agg_level_desc": {"STATE"}, "state_name": {"IOWA"}}
+	ask := func(at string) string {
+		s.Now = ingesttest.NewYork(t, at)
+		return s.Get(t, "https://quickstats.nass.usda.gov/api/api_GET/?"+q.Encode()).Body.String()
+	}
+	before := ask("2026-08-12 11:59:59")
+	at := ask("2026-08-12 12:00:00")
+	for when, want := range map[string]string{"2026-08-12 11:59:00": before, "2026-08-12 12:00:01": at} {
+		if got := ask(when); got != want {
+			t.Errorf("at %s the answer is\n%.400s\nwant\n%.400s", when, got, want)
+		}
+	}
+	if fresh := newStand(t, 1, "2026-08-12 12:00:00").Get(t, "https://quickstats.nass.usda.gov/api/api_GET/?"+q.Encode()).Body.String(); at != fresh || at == before {
+		t.Errorf("at its release the API says\n%.400s\nwant\n%.400s", at, fresh)
+	}
+}
+
 func TestSandboxFollowsAWindow(t *testing.T) {
 	t.Parallel()
 	s := newStand(t, 4, "2026-05-14 12:00:00")
