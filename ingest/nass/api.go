@@ -1,12 +1,14 @@
 package nass
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"tidemark/ingest"
 	"tidemark/series"
@@ -40,8 +42,8 @@ func apiRequests(key string, w series.Window) []ingest.Request {
 
 // apiAnswer is the part of an answer that is read.
 type apiAnswer struct {
-	Data  []apiRow        `json:"data"`
-	Error json.RawMessage `json:"error"`
+	Data  []apiRow       `json:"data"`
+	Error jsontext.Value `json:"error"`
 }
 
 type apiRow struct {
@@ -60,16 +62,22 @@ type apiRow struct {
 // text is a member that is a string, as all of them are documented to be, or a number. Null is no text.
 type text string
 
-// UnmarshalJSON takes what is no string as it is written.
-func (t *text) UnmarshalJSON(raw []byte) error {
-	switch c := raw[0]; {
-	case c == '"':
-		return json.Unmarshal(raw, (*string)(t))
-	case c == '-' || c >= '0' && c <= '9':
-		*t = text(raw)
+// UnmarshalJSONFrom takes what is no string as it is written.
+func (t *text) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	switch kind := d.PeekKind(); kind {
+	case jsontext.KindString, jsontext.KindNumber, jsontext.KindNull:
+		token, err := d.ReadToken()
+		if err != nil {
+			return err //nolint:wrapcheck // it says where
+		}
+		if kind != jsontext.KindNull {
+			*t = text(token.String())
+		}
 		return nil
-	case string(raw) == "null":
-		return nil
+	}
+	raw, err := d.ReadValue()
+	if err != nil {
+		return err //nolint:wrapcheck // it says where
 	}
 	return fmt.Errorf("%.60q is neither a string nor a number", raw)
 }
@@ -78,6 +86,9 @@ func (t *text) UnmarshalJSON(raw []byte) error {
 func parseAPI(r ingest.Response) (ingest.Batch, error) {
 	var a apiAnswer
 	if err := json.Unmarshal(r.Body, &a); err != nil {
+		if semantic, ok := errors.AsType[*json.SemanticError](err); ok && semantic.Err != nil {
+			err = fmt.Errorf("%s: %w", semantic.JSONPointer, semantic.Err)
+		}
 		return ingest.Batch{}, fmt.Errorf("want a JSON object: %w", err)
 	}
 	if len(a.Error) > 0 {
