@@ -35,7 +35,7 @@ func (m *market) exec(sql string) {
 
 func (m *market) rebuild() workers.Rebuilt {
 	m.t.Helper()
-	r, err := workers.Publications{Picks: m.picks, Log: m.picks.Log}.Rebuild(m.t.Context())
+	r, err := workers.Publications{Picks: m.picks, Log: m.picks.Log}.Rebuild(m.t.Context(), nil)
 	if err != nil {
 		m.t.Fatal(err)
 	}

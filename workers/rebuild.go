@@ -14,20 +14,21 @@ import (
 
 // Rebuilt is what came of reckoning the stored portfolio again.
 type Rebuilt struct {
-	// Snapshots counts the stored ones, of all editions.
+	// Snapshots counts the stored ones that were reckoned again, of all editions.
 	Snapshots int
 	// Differences says, a line each, what is stored otherwise than it is reckoned. Empty: all is the same, bit for bit.
 	Differences []string
 }
 
 // Rebuild reckons every stored snapshot of the portfolio, and its state, again from the picks and from the prices as they were known at the
-// instant that it was reckoned from then, and compares them bit for bit. It changes nothing.
-func (p Publications) Rebuild(ctx context.Context) (Rebuilt, error) {
+// instant that it was reckoned from then, and compares them bit for bit. It changes nothing. Each instant costs a portfolio from its first
+// day on, so that a long record takes minutes: which chooses among the instants, from the oldest to the newest; nil: all.
+func (p Publications) Rebuild(ctx context.Context, which func(asOf time.Time) bool) (Rebuilt, error) {
 	stored, err := p.Picks.DB.PortfolioSnapshots(ctx)
 	if err != nil {
 		return Rebuilt{}, err
 	}
-	r := Rebuilt{Snapshots: len(stored)}
+	var r Rebuilt
 	byBasis := map[time.Time][]postgres.PortfolioSnapshot{}
 	for _, s := range stored {
 		byBasis[s.AsOf.UTC()] = append(byBasis[s.AsOf.UTC()], s)
@@ -38,7 +39,11 @@ func (p Publications) Rebuild(ctx context.Context) (Rebuilt, error) {
 	}
 	slices.SortFunc(bases, time.Time.Compare)
 	for _, asOf := range bases {
+		if which != nil && !which(asOf) {
+			continue
+		}
 		list := byBasis[asOf]
+		r.Snapshots += len(list)
 		book, err := p.book(ctx, asOf, time.Time{})
 		if err != nil {
 			return r, err

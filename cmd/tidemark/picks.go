@@ -200,7 +200,7 @@ func (portfolioRebuild) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer db.Close()
-	r, err := workers.Publications{Picks: workers.Picks{DB: db}, Log: p.log}.Rebuild(ctx)
+	r, err := workers.Publications{Picks: workers.Picks{DB: db}, Log: p.log}.Rebuild(ctx, nil)
 	if err != nil {
 		return err
 	}

@@ -10,9 +10,9 @@ import (
 // in one line what it saw that must not be, or nothing.
 type invariant struct {
 	name string
-	// weekly checks cost too much for each day; they are made on Saturdays and after the last day.
-	weekly bool
-	seen   func(ctx context.Context) (string, error)
+	// A long one costs too much for each day, and more as the record grows: see thorough.
+	long bool
+	seen func(ctx context.Context) (string, error)
 }
 
 // broken is an invariant that was not held.
@@ -30,8 +30,11 @@ type checks struct {
 	known []knowledge
 	// feed is how many events there were up to a place in their feed.
 	feed feed
-	// requests is how many requests to the API were held against the ledger.
-	last bool
+	// rebuilt is the newest instant of which the portfolio was reckoned again, and instants how many there were.
+	rebuilt  time.Time
+	instants int
+	// thorough tells that all of the database is gone through, last that it is for the last time.
+	thorough, last bool
 }
 
 func newChecks(r *run) *checks {
@@ -44,12 +47,12 @@ func newChecks(r *run) *checks {
 		{name: "every trading day since the first pick has one pick or one gap", seen: c.tradingDays},
 		{name: "no pick is backdated, announced early or left unannounced", seen: c.pickTimes},
 		{name: "the chain verifies", seen: c.chain},
-		{name: "the record and the git ledger agree", weekly: true, seen: c.ledger},
+		{name: "the record and the git ledger agree", long: true, seen: c.ledger},
 		{name: "what was known as of an instant stays the same", seen: c.knowledge},
-		{name: "nothing is recorded twice", weekly: true, seen: c.twice},
+		{name: "nothing is recorded twice", long: true, seen: c.twice},
 		{name: "a snapshot is computed again bit for bit", seen: c.recompute},
 		{name: "the portfolio adds up to 100", seen: c.portfolioSum},
-		{name: "the portfolio is rebuilt bit for bit", weekly: true, seen: c.rebuild},
+		{name: "the portfolio is rebuilt bit for bit", long: true, seen: c.rebuild},
 		{name: "a balance is the sum of its ledger, and no charge makes it negative", seen: c.balances},
 		{name: "who was answered has paid once, who was refused nothing", seen: c.charges},
 		{name: "events are unique, and new ones come behind the old", seen: c.events},
@@ -57,11 +60,17 @@ func newChecks(r *run) *checks {
 	return c
 }
 
+// thorough tells whether all of the database is gone through after a day: each Saturday of the first ten weeks and the first of each month
+// after them.
+func thorough(from, day time.Time) bool {
+	return day.Weekday() == time.Saturday && (day.Before(from.AddDate(0, 0, 70)) || day.Day() <= 7)
+}
+
 // all checks the invariants that are due after a day, and adds what the database holds to the trace.
 func (c *checks) all(ctx context.Context, day time.Time, last bool) (*broken, error) {
-	c.last = last
+	c.thorough, c.last = last || thorough(c.r.From, day), last
 	for _, i := range c.list {
-		if i.weekly && !last && day.Weekday() != time.Saturday {
+		if i.long && !c.thorough {
 			continue
 		}
 		seen, err := i.seen(ctx)
@@ -96,29 +105,37 @@ func (c *checks) first(ctx context.Context, sql string, args ...any) (string, er
 	return seen, rows.Err() //nolint:wrapcheck // all does
 }
 
-// sum adds to the trace what the database holds, so that two runs of a seed are held to each other in every row and not only in what was
-// done. Times of work and numbers of rows are not part of it.
+// sum adds to the trace how much the database holds, and in a thorough check what: a checksum over every row, so that two runs of a seed
+// are held to each other in all that they leave and not only in what was done. Times of work and numbers of rows are not part of it.
 func (c *checks) sum(ctx context.Context) error {
 	var observations, snapshots, picks, gaps, events, charges int
-	var hash string
 	err := c.r.own.QueryRow(ctx, `
-		select o.n, s.n, p.n, (select count(*) from gaps), e.n, l.n, concat_ws(' ', o.h, s.h, p.h, e.h, l.h, f.h)
-		from
-			(select count(*) as n, sum(hashtextextended(concat_ws('|', series, observed_at, vintage_at, value, marker, assumed), 0)) as h
-				from observations) o,
-			(select count(*) as n, sum(hashtextextended(concat_ws('|', signal, at, status, observed_at, value, lo, hi, baseline, z_score), 0)) as h
-				from snapshots) s,
-			(select count(*) as n, sum(hashtextextended(concat_ws('|', hash, appended_at), 0)) as h from picks) p,
-			(select count(*) as n, sum(hashtextextended(concat_ws('|', id, occurred_at, recorded_at), 0)) as h from portfolio_events) e,
-			(select count(*) as n, sum(hashtextextended(concat_ws('|', key_id, kind, amount, at, request_id), 0)) as h from ledger) l,
-			(select sum(hashtextextended(concat_ws('|', url, status, fetched_at, sha256), 0)) as h from fetches) f`).
-		Scan(&observations, &snapshots, &picks, &gaps, &events, &charges, &hash)
+		select (select count(*) from observations), (select count(*) from snapshots), (select count(*) from picks),
+			(select count(*) from gaps), (select count(*) from portfolio_events), (select count(*) from ledger)`).
+		Scan(&observations, &snapshots, &picks, &gaps, &events, &charges)
 	if err != nil {
-		return fmt.Errorf("sum up the database: %w", err)
+		return fmt.Errorf("count what the database holds: %w", err)
 	}
 	r := c.r
 	r.result.Observations, r.result.Picks, r.result.Gaps = observations, picks, gaps
-	r.trace.say(r.clock.now(), "%d observations, %d snapshots, %d picks, %d gaps, %d events, %d lines of the accounts: %s",
-		observations, snapshots, picks, gaps, events, charges, hash)
+	r.trace.say(r.clock.now(), "%d observations, %d snapshots, %d picks, %d gaps, %d events, %d lines of the accounts",
+		observations, snapshots, picks, gaps, events, charges)
+	if !c.thorough {
+		return nil
+	}
+	var hash string
+	err = c.r.own.QueryRow(ctx, `
+		select concat_ws(' ',
+			(select sum(hash_record_extended(row(series, observed_at, vintage_at, value, marker, assumed), 0)) from observations),
+			(select sum(hash_record_extended(row(signal, at, status, observed_at, value, lo, hi, baseline, z_score), 0)) from snapshots),
+			(select sum(hash_record_extended(row(hash, appended_at), 0)) from picks),
+			(select sum(hash_record_extended(row(id, occurred_at, recorded_at), 0)) from portfolio_events),
+			(select sum(hash_record_extended(row(key_id, kind, amount, at, request_id), 0)) from ledger),
+			(select sum(hash_record_extended(row(url, status, fetched_at, sha256), 0)) from fetches))`).
+		Scan(&hash)
+	if err != nil {
+		return fmt.Errorf("sum up what the database holds: %w", err)
+	}
+	r.trace.say(r.clock.now(), "all of it: %s", hash)
 	return nil
 }

@@ -100,12 +100,25 @@ func (c *checks) portfolioSum(ctx context.Context) (string, error) {
 		where t.sum <> 100`)
 }
 
+// rebuild reckons again what was stored of the portfolio since the last time, and of what was stored before about as many instants as are
+// named here: what one of them takes grows with the record.
 func (c *checks) rebuild(ctx context.Context) (string, error) {
-	again, err := workers.Publications{Picks: c.r.program.Picks, Log: c.r.Log}.Rebuild(ctx)
-	if err != nil || len(again.Differences) == 0 {
+	again := 10.
+	if c.last {
+		again = 50
+	}
+	share := again / float64(max(c.instants, 1))
+	newest, instants := c.rebuilt, 0
+	r, err := workers.Publications{Picks: c.r.program.Picks, Log: c.r.Log}.Rebuild(ctx, func(asOf time.Time) bool {
+		instants++
+		newest = later(newest, asOf)
+		return asOf.After(c.rebuilt) || c.dice.chance(share)
+	})
+	c.rebuilt, c.instants = newest, instants
+	if err != nil || len(r.Differences) == 0 {
 		return "", err
 	}
-	return fmt.Sprintf("%d of %d snapshots differ: %s", len(again.Differences), again.Snapshots, again.Differences[0]), nil
+	return fmt.Sprintf("%d of %d snapshots differ: %s", len(r.Differences), r.Snapshots, r.Differences[0]), nil
 }
 
 // feed is a place in the feed of events, and how many there were up to it.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
+	"path/filepath"
 
 	"github.com/jackc/pgx/v5"
 
@@ -16,6 +17,9 @@ import (
 
 //go:embed clock.sql
 var clockSQL string
+
+//go:embed sessions.sql
+var sessionsSQL string
 
 // template is the database that those of the runs are copies of, and system the one from which they are made.
 const template, system = "tidemark", "postgres"
@@ -45,6 +49,8 @@ func StartServer(ctx context.Context, binDirs []string, cacheDir string, log *sl
 	s.server, err = devstack.StartPostgres(ctx, devstack.PostgresOptions{
 		Dir: dir, Throwaway: true, BinDirs: binDirs, CacheDir: cacheDir, Log: log,
 		Settings: map[string]string{
+			// A socket spares each statement a way through the network.
+			"unix_socket_directories": s.sockets(),
 			// What runs by itself would run at another moment each time. Each run tidies its own database, once a simulated week.
 			"autovacuum": "off",
 			"jit":        "off",
@@ -61,7 +67,7 @@ func StartServer(ctx context.Context, binDirs []string, cacheDir string, log *sl
 		return nil, err
 	}
 	return s, s.as(ctx, template, func(c *pgx.Conn) error {
-		_, err := c.Exec(ctx, clockSQL)
+		_, err := c.Exec(ctx, clockSQL+sessionsSQL)
 		return err
 	})
 }
@@ -107,6 +113,18 @@ func (s *Server) as(ctx context.Context, database string, f func(*pgx.Conn) erro
 	return nil
 }
 
+// maxSocket is the longest path of a socket on some systems, its name and the end of the string taken off.
+const maxSocket = 104 - len("/.s.PGSQL.65535") - 1
+
+// sockets is the folder of the server's sockets: that of its data, which the server's user can write to. Empty where paths are too long.
+func (s *Server) sockets() string {
+	dir := filepath.Join(s.dir, "data")
+	if len(dir) > maxSocket {
+		return ""
+	}
+	return dir
+}
+
 // address names a database of the server; its sessions ask the simulation's clock.
 func (s *Server) address(database string) string {
 	u, err := url.Parse(s.server.URL())
@@ -115,6 +133,11 @@ func (s *Server) address(database string) string {
 	}
 	u.Path = "/" + database
 	q := u.Query()
+	if dir := s.sockets(); dir != "" {
+		q.Set("host", dir)
+		q.Set("port", u.Port())
+		u.Host = ""
+	}
 	q.Set("search_path", "simulation,pg_catalog,public")
 	u.RawQuery = q.Encode()
 	return u.String()

@@ -197,8 +197,21 @@ func (r *run) morning(ctx context.Context, day time.Time) error {
 	r.rates = rates{killed: .03, cut: .01, frozen: .01, tick: .01, lost: .02, repeated: .05}
 	r.upstreams.rate = .01
 	r.plan(day)
+	return r.tidy(ctx, day)
+}
+
+// tidy does by the calendar what autovacuum would at moments of its own: dead rows go each week. To look at every table anew takes ten
+// times as long, and is done when the histories have been loaded and then each month.
+func (r *run) tidy(ctx context.Context, day time.Time) error {
+	var todo []string
 	if day.Weekday() == time.Sunday {
-		if _, err := r.own.Exec(ctx, `vacuum analyze`); err != nil {
+		todo = append(todo, "vacuum")
+	}
+	if day.Equal(r.From.AddDate(0, 0, 1)) || day.Day() == 1 {
+		todo = append(todo, "analyze")
+	}
+	for _, sql := range todo {
+		if _, err := r.own.Exec(ctx, sql); err != nil {
 			return fmt.Errorf("tidy the simulation's database: %w", err)
 		}
 	}
@@ -466,12 +479,13 @@ func (r *run) outcome(ctx context.Context, t task.Task) error {
 
 // end implements sessions. A server that is gone fails the next statement of the simulation's own.
 func (r *run) end(pid uint32) {
-	_, _ = r.own.Exec(context.Background(), `select pg_terminate_backend($1, 10000)`, int64(pid))
+	_, _ = r.own.Exec(context.Background(), `select simulation.end_sessions(array[$1::int])`, int64(pid))
 }
 
 // bury implements sessions. Those in the middle of a transaction are what a dead or frozen process has left: nothing runs beside it.
 func (r *run) bury() {
 	_, _ = r.own.Exec(context.Background(), `
-		select pg_terminate_backend(pid, 10000) from pg_stat_activity
-		where datname = current_database() and pid <> pg_backend_pid() and xact_start is not null and backend_type = 'client backend'`)
+		select simulation.end_sessions(array(
+			select pid from pg_stat_activity
+			where datname = current_database() and pid <> pg_backend_pid() and xact_start is not null and backend_type = 'client backend'))`)
 }
