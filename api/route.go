@@ -83,7 +83,9 @@ func (s *Server) front(mux *http.ServeMux, cors func(path string) bool) http.Han
 		seen := recorders.Get().(*recorder) //nolint:forcetypeassert // the pool holds nothing else
 		*seen = recorder{ResponseWriter: w, status: http.StatusOK}
 		began := s.o.Metrics.BeginRequest()
+		r, span := s.trace(r)
 		defer func() {
+			traced(span, r, seen.status, h.Get("X-Request-Id"))
 			s.o.Metrics.EndRequest(r.Pattern, r.Method, seen.status, began)
 			*seen = recorder{}
 			recorders.Put(seen)

@@ -77,6 +77,8 @@ type Options struct {
 	Log *slog.Logger
 	// Metrics counts requests and charges. It may be nil.
 	Metrics *telemetry.Metrics
+	// Tracer begins a trace for each request that net/http answers. It may be nil.
+	Tracer *telemetry.Tracer
 }
 
 // Server answers requests. It is safe for concurrent use.

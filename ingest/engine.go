@@ -194,12 +194,12 @@ func (e *Engine) page(ctx context.Context, q question, earlier seen) (Fetched, e
 	if err != nil {
 		return Fetched{}, err
 	}
-	batch, err := a.parse(earlier)
+	batch, err := a.parse(ctx, earlier)
 	if err != nil && a.fetch.NotModified {
 		if a, err = e.ask(ctx, q, false); err != nil {
 			return Fetched{}, err
 		}
-		batch, err = a.parse(earlier)
+		batch, err = a.parse(ctx, earlier)
 	}
 	if err != nil {
 		return Fetched{}, err

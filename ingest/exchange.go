@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"tidemark/internal/telemetry"
 	"tidemark/series"
 )
 
@@ -83,7 +84,7 @@ func (e *Engine) exchange(ctx context.Context, q question, conditional bool) (an
 	}
 	defer leave()
 	began := e.Metrics.Now()
-	got, err := e.send(ctx, q, known)
+	got, err := e.fetch(ctx, q, known)
 	leave()
 	e.Metrics.Asked(q.source.ID, got.status, began)
 	if err != nil {
@@ -134,6 +135,18 @@ type received struct {
 	status int
 	header http.Header
 	body   []byte
+}
+
+// fetch is send as a part of the trace.
+func (e *Engine) fetch(ctx context.Context, q question, known *answer) (received, error) {
+	ctx, span := telemetry.Call(ctx, "fetch", slog.String("source", q.source.ID), slog.String("url", q.name),
+		slog.String("http.request.method", q.method))
+	got, err := e.send(ctx, q, known)
+	if got.status != 0 {
+		span.Set(slog.Int("http.response.status_code", got.status), slog.Int("http.response.body.size", len(got.body)))
+	}
+	span.End(err)
+	return got, err
 }
 
 // send carries one request and reads its answer whole, within the limits of the source.
@@ -201,8 +214,13 @@ func (q question) broken(ctx context.Context, what string, err error) *Error {
 }
 
 // store archives the answer's body and records it. A 304 gets the body that it confirms.
-func (e *Engine) store(ctx context.Context, a *answer, known *answer) error {
+func (e *Engine) store(ctx context.Context, a *answer, known *answer) (err error) {
 	f := &a.fetch
+	ctx, span := telemetry.Step(ctx, "archive")
+	defer func() {
+		span.Set(slog.String("sha256", f.SHA256), slog.Bool("not_modified", f.NotModified))
+		span.End(err)
+	}()
 	if f.Status == http.StatusNotModified {
 		if known == nil {
 			failed := a.question.fail(Temporary, errors.New("status 304 to a request without conditions, expected 200"))
@@ -216,13 +234,11 @@ func (e *Engine) store(ctx context.Context, a *answer, known *answer) error {
 		f.Synthetic = f.Synthetic || known.fetch.Synthetic
 		f.Constructed = f.Constructed || known.fetch.Constructed
 	} else {
-		var err error
 		if f.SHA256, err = e.Archive.Put(ctx, a.body); err != nil {
 			return fmt.Errorf("archive the answer of %s: %w", f.URL, err)
 		}
 	}
 	f.Bytes = int64(len(a.body))
-	var err error
 	if f.ID, err = e.Ledger.RecordFetch(ctx, *f, a.question.run); err != nil {
 		return fmt.Errorf("record the fetch of %s: %w", f.URL, err)
 	}

@@ -1,8 +1,10 @@
 package ingest
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"mime"
 	"net/http"
@@ -10,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"tidemark/internal/telemetry"
 	"tidemark/series"
 )
 
@@ -37,8 +40,12 @@ func Parse(src Source, f series.Fetch, body []byte) (Batch, error) {
 }
 
 // parse reads an answer as one page of a chain whose readings so far are in earlier. It adds its own to them.
-func (a answer) parse(earlier seen) (Batch, error) {
-	return a.question.parse(a.question.asked(), a.fetch, a.body, earlier)
+func (a answer) parse(ctx context.Context, earlier seen) (Batch, error) {
+	_, span := telemetry.Step(ctx, "parse", slog.String("source", a.question.source.ID), slog.String("sha256", a.fetch.SHA256))
+	batch, err := a.question.parse(a.question.asked(), a.fetch, a.body, earlier)
+	span.Set(slog.Int("readings", len(batch.Readings)))
+	span.End(err)
+	return batch, err
 }
 
 func (q question) parse(asked Request, f series.Fetch, body []byte, earlier seen) (Batch, error) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/robfig/cron/v3"
 
+	"tidemark/internal/telemetry"
 	"tidemark/workers/task"
 )
 
@@ -63,6 +64,8 @@ type Scheduler struct {
 	// Now is the world's time.
 	Now func() time.Time
 	Log *slog.Logger
+	// Tracer begins a trace for each slot that is to be run. It may be nil.
+	Tracer *telemetry.Tracer
 	// Wake makes a tick come at once; it may be nil.
 	Wake <-chan struct{}
 	// Every is the pause between ticks. Zero means one second.
@@ -170,18 +173,41 @@ func (s *Scheduler) record(ctx context.Context) error {
 		if len(slots) == 0 {
 			continue
 		}
+		spans := s.trace(ctx, e, slots)
 		done, err := s.Store.RecordSlots(ctx, e, slots)
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
 		if done {
+			for _, span := range spans {
+				span.End(nil)
+			}
 			newest := slots[len(slots)-1]
 			s.Log.DebugContext(ctx, "slots have come", "job", e.Job, "subject", e.Subject, "at", newest.At, "slots", len(slots),
 				"trigger", newest.Trigger)
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// trace begins the traces of those slots that are to be run. Their spans are to be ended once they are recorded: what another scheduler
+// has recorded is traced by that one.
+func (s *Scheduler) trace(ctx context.Context, e task.Schedule, slots []task.Slot) []*telemetry.Span {
+	if s.Tracer == nil {
+		return nil
+	}
+	var spans []*telemetry.Span
+	for i := range slots {
+		if slots[i].Skip != "" {
+			continue
+		}
+		at, span := s.Tracer.Begin(ctx, "slot "+e.Job, slog.String("job", e.Job), slog.String("subject", e.Subject),
+			slog.Time("at", slots[i].At), slog.String("trigger", slots[i].Trigger), slog.String("cron", e.Cron), slog.String("zone", e.Zone))
+		slots[i].Trace = telemetry.Carried(at)
+		spans = append(spans, span)
+	}
+	return spans
 }
 
 func (s *Scheduler) reclaim(ctx context.Context) error {
@@ -236,7 +262,7 @@ func (s *Scheduler) dispatch(ctx context.Context) error {
 	}
 	var taken []task.Task
 	for _, t := range due {
-		if err = s.Queue.Enqueue(ctx, t); err != nil {
+		if err = s.enqueue(ctx, t); err != nil {
 			break // the rest would meet the same trouble; they stay due
 		}
 		taken = append(taken, t)
@@ -244,5 +270,17 @@ func (s *Scheduler) dispatch(ctx context.Context) error {
 	if len(taken) > 0 {
 		err = errors.Join(err, s.Store.MarkQueued(ctx, taken))
 	}
+	return err
+}
+
+// enqueue hands a task to the queue, and its place in the trace with it.
+func (s *Scheduler) enqueue(ctx context.Context, t task.Task) error {
+	ctx, span := s.Tracer.Hand(ctx, t.Trace, "enqueue "+t.Job, slog.String("task", t.ID()), slog.Int64("run", t.RunID),
+		slog.String("queue", t.Queue))
+	if span != nil {
+		t.Trace = telemetry.Carried(ctx)
+	}
+	err := s.Queue.Enqueue(ctx, t)
+	span.End(err)
 	return err
 }

@@ -48,6 +48,8 @@ type Options struct {
 	Log      *slog.Logger
 	// Metrics counts what becomes of runs. It may be nil.
 	Metrics *telemetry.Metrics
+	// Tracer goes on with the traces of tasks. It may be nil.
+	Tracer *telemetry.Tracer
 }
 
 // Server is a worker process's inside.
@@ -194,11 +196,15 @@ func (s *Server) Deliver(ctx context.Context, t task.Task) error {
 	if !ok {
 		return nil // delivered twice, or superseded
 	}
+	ctx, span := s.o.Tracer.Take(ctx, t.Trace, "run "+t.Job, slog.String("job", t.Job), slog.String("subject", t.Subject),
+		slog.Time("at", t.Slot), slog.Int64("run", t.RunID), slog.Int("attempt", t.Attempt))
 	ctx = telemetry.With(ctx, slog.Int64("run", t.RunID), slog.String("task", t.ID()))
 	began := s.o.Metrics.Now()
 	err = s.attempt(ctx, h, t)
 	over, outcome, err := s.conclude(context.WithoutCancel(ctx), t, err)
 	s.o.Metrics.Ran(t.Job, outcome, began)
+	span.Set(slog.String("outcome", outcome))
+	span.End(fault(outcome, err))
 	if err != nil && !over {
 		return fmt.Errorf("%w: %w", asynq.RevokeTask, err) // tried again under the next attempt; not to be kept as a failure
 	}
@@ -240,6 +246,15 @@ const (
 	outcomeSuperseded = "superseded" // another attempt has its place
 	outcomeUnrecorded = "unrecorded" // how it ended could not be written down
 )
+
+// fault is the error that an attempt ended with, nil where nothing went wrong: to wait, to go on later and to stop is none.
+func fault(outcome string, err error) error {
+	switch outcome {
+	case outcomeWaits, outcomeGoesOn, outcomeGivenBack:
+		return nil
+	}
+	return err
+}
 
 // conclude records how an attempt ended. It tells whether the run is over, and what became of the attempt.
 func (s *Server) conclude(ctx context.Context, t task.Task, err error) (over bool, outcome string, _ error) {

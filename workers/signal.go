@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"tidemark/internal/postgres"
+	"tidemark/internal/telemetry"
 	"tidemark/series"
 	"tidemark/signals"
 	"tidemark/workers/task"
@@ -31,7 +33,9 @@ func (s Signals) Run(ctx context.Context, t task.Task) error {
 	if err := s.await(ctx, def, t); err != nil {
 		return err
 	}
-	snap, track, err := s.Compute(ctx, def, t.Slot)
+	computing, span := telemetry.Step(ctx, "compute", slog.String("signal", def.ID))
+	snap, track, err := s.Compute(computing, def, t.Slot)
+	span.End(err)
 	if err != nil {
 		return err
 	}

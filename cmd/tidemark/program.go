@@ -152,7 +152,7 @@ func (p *program) openDB(ctx context.Context, role string) (*postgres.DB, error)
 	if err != nil {
 		return nil, err
 	}
-	db, err := postgres.Open(ctx, url, role)
+	db, err := postgres.Open(ctx, url, role, p.traceStatements()...)
 	if err != nil && p.settings.DatabaseURL == "" {
 		return nil, fmt.Errorf("%w (DATABASE_URL is not set; this is the private server of `tidemark up --world=%s`: is it running?)", err, p.settings.World)
 	}

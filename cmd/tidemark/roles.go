@@ -152,7 +152,7 @@ func (p *program) newScheduler(db *postgres.DB, now func() time.Time) (*schedule
 		return nil, nil, usageError{err}
 	}
 	return &scheduler.Scheduler{
-		Store: db, Queue: queue, Schedules: p.schedule(), Now: now, Log: p.log.With("role", "scheduler"),
+		Store: db, Queue: queue, Schedules: p.schedule(), Now: now, Log: p.log.With("role", "scheduler"), Tracer: p.tracer,
 	}, queue, nil
 }
 
@@ -202,6 +202,7 @@ func (p *program) newWorker(db *postgres.DB, w *realm, store *archive.Store) (*w
 		Patience:    w.patience,
 		Log:         log,
 		Metrics:     p.metrics,
+		Tracer:      p.tracer,
 	})
 }
 
@@ -373,7 +374,7 @@ func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, w
 	}
 	srv := api.New(api.Options{
 		View: v, Record: record, Pages: site, Ready: ready, Log: log, Publications: published, Data: api.Data(published),
-		Accounts: keys, Payments: payments, Claims: claims, Cards: cards, Discovery: told, Metrics: p.metrics, Now: p.now,
+		Accounts: keys, Payments: payments, Claims: claims, Cards: cards, Discovery: told, Metrics: p.metrics, Tracer: p.tracer, Now: p.now,
 		Agents: &api.AgentOptions{
 			Door: agents, Origins: p.settings.MCPOrigins(), Rate: api.Rate(p.settings.MCPRateLimit), RegistryKey: p.settings.MCPRegistryKey,
 		},

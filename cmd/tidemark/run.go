@@ -58,6 +58,8 @@ type program struct {
 	now func() time.Time
 	// metrics are those of this process.
 	metrics *telemetry.Metrics
+	// tracer is nil where no collector is set.
+	tracer *telemetry.Tracer
 	// dev is the development chain that `up` runs in a sandbox, nil elsewhere.
 	dev *devchain.Chain
 }
@@ -120,6 +122,10 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		metrics:  telemetry.NewMetrics(version, commit(), time.Now),
 	}
 	redisurl.LogTo(p.log)
+	if p.tracer, err = p.newTracer(ctx); err != nil {
+		return usageError{err}
+	}
+	defer p.endTraces(ctx)
 	return parsed.Run(ctx, p)
 }
 

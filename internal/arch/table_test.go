@@ -89,6 +89,7 @@ var table = []row{
 	// What stands around the program.
 	{"internal/devchain, internal/devstack", "chain, accounts, migrations, internal/config", nothing},
 	{"internal/pgtest", "chain, accounts, migrations, internal/config, internal/devstack", nothing},
+	{"internal/telemetry/collector", nothing, "asynq, pgx"},
 	{"internal/arch", nothing, nothing},
 	{"internal/simulate", noCmd, nothing},
 	{"test/...", anyRoom, nothing},
@@ -98,7 +99,7 @@ var table = []row{
 }
 
 // testRooms are what "any room but tests" leaves out.
-const testRooms = "internal/arch, internal/pgtest, test/..."
+const testRooms = "internal/arch, internal/pgtest, internal/telemetry/collector, test/..."
 
 // words of the never column that are not rooms, as import paths. Each stands for the path and all below it.
 var words = map[string][]string{

@@ -113,6 +113,13 @@ type Settings struct {
 	KeepUsageDays  int `env:"KEEP_USAGE_DAYS" default:"800" roles:"up,worker" help:"For how many days the counts of requests by key and day are kept; 0: for ever. What was paid is kept for ever."`
 	KeepAlertsDays int `env:"KEEP_ALERTS_DAYS" default:"400" roles:"up,worker" help:"For how many days alerts that are over are kept; 0: for ever."`
 
+	OTLPEndpoint    string  `env:"OTEL_EXPORTER_OTLP_ENDPOINT" name:"otel-exporter-otlp-endpoint" roles:"up,scheduler,worker,api" help:"Base URL of an OpenTelemetry collector (http://127.0.0.1:4318), which traces are sent to as OTLP over HTTP. Without it there are none."`
+	OTLPHeaders     string  `env:"OTEL_EXPORTER_OTLP_HEADERS" name:"otel-exporter-otlp-headers" secret:"true" roles:"up,scheduler,worker,api" help:"Header fields for the collector: name=value, separated by commas, values percent-encoded."`
+	OTLPTimeout     int     `env:"OTEL_EXPORTER_OTLP_TIMEOUT" name:"otel-exporter-otlp-timeout" default:"10000" roles:"up,scheduler,worker,api" help:"For how many milliseconds the collector is waited for."`
+	OTelService     string  `env:"OTEL_SERVICE_NAME" name:"otel-service-name" default:"tidemark" roles:"up,scheduler,worker,api" help:"What traces call this program."`
+	OTelAttributes  string  `env:"OTEL_RESOURCE_ATTRIBUTES" name:"otel-resource-attributes" roles:"up,scheduler,worker,api" help:"What traces tell of this installation (deployment.environment.name=production), in the form of OTEL_EXPORTER_OTLP_HEADERS."`
+	OTelTracesShare float64 `env:"OTEL_TRACES_SAMPLER_ARG" name:"otel-traces-sampler-arg" default:"1" roles:"up,scheduler,worker,api" help:"Which part of all traces is recorded, from 0 to 1."`
+
 	Concurrency int    `env:"CONCURRENCY" default:"4" roles:"up,worker" help:"How many tasks a worker runs at once."`
 	LogFormat   string `env:"LOG_FORMAT" enum:"auto,text,json" default:"auto" roles:"all" help:"auto (text on a terminal, else JSON), text or json."`
 	LogLevel    string `env:"LOG_LEVEL" enum:"debug,info,warn,error" default:"info" roles:"all" help:"debug, info, warn or error."`
@@ -220,6 +227,15 @@ func (s Settings) Validate() error {
 		if k.days < 0 || k.days > 0 && k.days < 40 {
 			bad(k.name, "%d is neither 0 nor 40 or more", k.days) // what looks back at the last weeks has to find them
 		}
+	}
+	if u, err := url.Parse(s.OTLPEndpoint); s.OTLPEndpoint != "" && (err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https")) {
+		bad("OTEL_EXPORTER_OTLP_ENDPOINT", "%q is no http or https URL", s.OTLPEndpoint)
+	}
+	if s.OTLPEndpoint != "" && s.OTLPTimeout < 1 {
+		bad("OTEL_EXPORTER_OTLP_TIMEOUT", "%d is less than 1", s.OTLPTimeout)
+	}
+	if !(s.OTelTracesShare >= 0 && s.OTelTracesShare <= 1) { // NaN is neither
+		bad("OTEL_TRACES_SAMPLER_ARG", "%v is no part from 0 to 1", s.OTelTracesShare)
 	}
 	if s.AlertRunwayDays < 1 {
 		bad("ALERT_RUNWAY_DAYS", "%d is less than 1", s.AlertRunwayDays)

@@ -86,7 +86,7 @@ const handOutSQL = `
 		insert into runs as r (job, subject, slot, trigger, queue, status, max_attempts)
 		values (@job, @subject, @slot, 'backfill', @queue, 'due', @max_attempts)
 		on conflict (job, subject, slot) do update
-		set status = 'due', attempt = r.attempt + 1, failures = 0, losses = 0, next_try_at = null, error = null, finished_at = null
+		set status = 'due', attempt = r.attempt + 1, failures = 0, losses = 0, next_try_at = null, error = null, finished_at = null, trace = null
 		where r.status in ('succeeded', 'failed', 'skipped')
 		returning id
 	)

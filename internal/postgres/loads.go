@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"tidemark/internal/telemetry"
 	"tidemark/series"
 	"tidemark/workers/task"
 )
@@ -63,9 +65,13 @@ const withdrawable = 10
 // newest fetch, in the same commit. A load older than what confirmed its series last changes nothing, and neither does one that is
 // in quarantine or was rejected; one that was accepted counts as fetched when it was. All or nothing is stored, and only while the
 // attempt that f names is the current one.
-func (db *DB) StoreLoads(ctx context.Context, f task.Fence, loads []Load, dependents []string) (int64, error) {
-	var added int64
-	err := db.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
+func (db *DB) StoreLoads(ctx context.Context, f task.Fence, loads []Load, dependents []string) (added int64, err error) {
+	ctx, span := telemetry.Step(ctx, "store", slog.Int("answers", len(loads)))
+	defer func() {
+		span.Set(slog.Int64("rows", added))
+		span.End(err)
+	}()
+	err = db.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
 		loads, err := admit(ctx, c, loads)
 		if err != nil {
 			return err
@@ -92,11 +98,11 @@ func (db *DB) StoreLoads(ctx context.Context, f task.Fence, loads []Load, depend
 }
 
 const dependentsSQL = `
-	insert into runs as r (job, subject, slot, trigger, queue, status, max_attempts)
-	select @job, t.subject, @at, 'data', @queue, 'due', @max_attempts
+	insert into runs as r (job, subject, slot, trigger, queue, status, max_attempts, trace)
+	select @job, t.subject, @at, 'data', @queue, 'due', @max_attempts, nullif(@trace, '')
 	from unnest(@subjects::text[]) as t (subject)
 	on conflict (job, subject, slot) do update
-	set status = 'due', attempt = r.attempt + 1, next_try_at = null, error = null
+	set status = 'due', attempt = r.attempt + 1, next_try_at = null, error = null, trace = excluded.trace
 	where r.status not in ('due', 'queued')`
 
 // conclude makes the dependents due where rows were added, and the whole conditional on the attempt.
@@ -111,6 +117,7 @@ func conclude(ctx context.Context, tx pgx.Tx, f task.Fence, loads []Load, depend
 		p := task.Policies[task.Signal]
 		_, err := tx.Exec(ctx, dependentsSQL, pgx.NamedArgs{
 			"job": task.Signal, "subjects": dependents, "at": newest, "queue": p.Queue, "max_attempts": p.MaxAttempts,
+			"trace": telemetry.Carried(ctx),
 		})
 		if err != nil {
 			return fmt.Errorf("make signals due: %w", err)

@@ -10,6 +10,7 @@ import (
 
 	"tidemark/chain"
 	"tidemark/equity"
+	"tidemark/internal/telemetry"
 	"tidemark/workers/task"
 )
 
@@ -143,12 +144,12 @@ func (db *DB) AnnounceDue(ctx context.Context, f task.Fence, at time.Time) ([]Pi
 }
 
 const witnessSQL = `
-	insert into runs as r (job, subject, slot, trigger, queue, status, max_attempts)
-	select t.job, t.subject, coalesce(@at, date_trunc('second', world_now())), 'data', t.queue, 'due', t.max_attempts
+	insert into runs as r (job, subject, slot, trigger, queue, status, max_attempts, trace)
+	select t.job, t.subject, coalesce(@at, date_trunc('second', world_now())), 'data', t.queue, 'due', t.max_attempts, nullif(@trace, '')
 	from unnest(@jobs::text[], @subjects::text[], @queues::text[], @max_attempts::int[]) as t (job, subject, queue, max_attempts)
 	where not exists (select from world where name = 'sandbox' and clock_at is not null)
 	on conflict (job, subject, slot) do update
-	set status = 'due', attempt = r.attempt + 1, next_try_at = null, error = null
+	set status = 'due', attempt = r.attempt + 1, next_try_at = null, error = null, trace = excluded.trace
 	where r.status not in ('due', 'queued')`
 
 // witness makes the jobs due that carry the record to its witnesses, for an instant or, where it is nil, for now. While a sandbox lives
@@ -158,6 +159,7 @@ func witness(ctx context.Context, tx pgx.Tx, at *time.Time) error {
 	_, err := tx.Exec(ctx, witnessSQL, pgx.NamedArgs{
 		"at": at, "jobs": []string{task.Ledger, task.Attest}, "subjects": []string{task.SubjectLedger, task.SubjectAttest},
 		"queues": []string{ledger.Queue, attest.Queue}, "max_attempts": []int{ledger.MaxAttempts, attest.MaxAttempts},
+		"trace": telemetry.Carried(ctx),
 	})
 	if err != nil {
 		return fmt.Errorf("make the witnesses due: %w", err)

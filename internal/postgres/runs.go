@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"tidemark/internal/telemetry"
 	"tidemark/workers/task"
 )
 
@@ -39,7 +40,7 @@ type Run struct {
 const maxLosses = 25
 
 const dueSQL = `
-	select id as run_id, attempt, failures, job, subject, slot, queue, params
+	select id as run_id, attempt, failures, job, subject, slot, queue, params, trace
 	from runs
 	where status = 'due' and (next_try_at is null or next_try_at <= clock_timestamp())
 	order by trigger = 'backfill', slot, id
@@ -57,7 +58,7 @@ func (db *DB) DueRuns(ctx context.Context, limit int) ([]task.Task, error) {
 }
 
 const unstartedSQL = `
-	select id as run_id, attempt, failures, job, subject, slot, queue, params
+	select id as run_id, attempt, failures, job, subject, slot, queue, params, trace
 	from runs
 	where status = 'queued' and queued_at < clock_timestamp() - @age::interval
 	order by slot, id
@@ -75,9 +76,13 @@ func (db *DB) tasks(ctx context.Context, what, sql string, args pgx.NamedArgs) (
 	}
 	list, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (t task.Task, err error) {
 		var params *task.Params
-		err = r.Scan(&t.RunID, &t.Attempt, &t.Failures, &t.Job, &t.Subject, &t.Slot, &t.Queue, &params)
+		var trace *string
+		err = r.Scan(&t.RunID, &t.Attempt, &t.Failures, &t.Job, &t.Subject, &t.Slot, &t.Queue, &params, &trace)
 		if params != nil {
 			t.Params = *params
+		}
+		if trace != nil {
+			t.Trace = *trace
 		}
 		return t, err
 	})
@@ -143,7 +148,7 @@ const reclaimSQL = `
 		attempt = r.attempt + 1, losses = r.losses + 1, worker = null, queued_at = null, next_try_at = null
 	from lost
 	where r.id = lost.id
-	returning r.id as run_id, r.attempt, r.failures, r.job, r.subject, r.slot, r.queue, r.params` // index runs_open
+	returning r.id as run_id, r.attempt, r.failures, r.job, r.subject, r.slot, r.queue, r.params, r.trace` // index runs_open
 
 // Reclaim takes every running run whose worker gave no sign for the time of silence from it, and makes it due under the next
 // attempt. It returns those runs.
@@ -225,11 +230,13 @@ func (db *DB) EnsureDue(ctx context.Context, f task.Fence, job string, subjects 
 	}
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `
-			insert into runs (job, subject, slot, trigger, queue, status, max_attempts)
-			select @job, t.subject, @slot, 'data', @queue, 'due', @max_attempts
+			insert into runs (job, subject, slot, trigger, queue, status, max_attempts, trace)
+			select @job, t.subject, @slot, 'data', @queue, 'due', @max_attempts, nullif(@trace, '')
 			from unnest(@subjects::text[]) as t (subject)
 			on conflict (job, subject, slot) do nothing`,
-			pgx.NamedArgs{"job": job, "subjects": subjects, "slot": slot, "queue": p.Queue, "max_attempts": p.MaxAttempts})
+			pgx.NamedArgs{
+				"job": job, "subjects": subjects, "slot": slot, "queue": p.Queue, "max_attempts": p.MaxAttempts, "trace": telemetry.Carried(ctx),
+			})
 		if err != nil {
 			return err
 		}
@@ -371,7 +378,7 @@ func (db *DB) AddRun(ctx context.Context, job, subject string, slot time.Time, r
 		values (@job, @subject, @slot, 'manual', @queue, 'due', @max_attempts, @reason)
 		on conflict (job, subject, slot) do update
 		set status = 'due', attempt = r.attempt + 1, failures = 0, losses = 0, next_try_at = null, error = null, reason = @reason,
-			params = null
+			params = null, trace = null
 		where r.status in ('succeeded', 'failed', 'skipped')
 		returning id`,
 		pgx.NamedArgs{

@@ -82,20 +82,22 @@ func (db *DB) RecordSlots(ctx context.Context, s task.Schedule, slots []task.Slo
 		if err != nil || tag.RowsAffected() == 0 {
 			return err
 		}
-		at, trigger, skip := make([]time.Time, len(slots)), make([]string, len(slots)), make([]string, len(slots))
+		at, trigger := make([]time.Time, len(slots)), make([]string, len(slots))
+		skip, trace := make([]string, len(slots)), make([]string, len(slots))
 		for i, slot := range slots {
-			at[i], trigger[i], skip[i] = slot.At, slot.Trigger, slot.Skip
+			at[i], trigger[i], skip[i], trace[i] = slot.At, slot.Trigger, slot.Skip, slot.Trace
 		}
 		_, err = tx.Exec(ctx, `
-			insert into runs (job, subject, slot, trigger, queue, status, max_attempts, reason, finished_at, next_try_at)
+			insert into runs (job, subject, slot, trigger, queue, status, max_attempts, reason, finished_at, next_try_at, trace)
 			select @job, @subject, t.at, t.trigger, @queue, case when t.skip = '' then 'due' else 'skipped' end, @max_attempts,
 				nullif(t.skip, ''), case when t.skip <> '' then clock_timestamp() end,
-				case when t.skip = '' and t.at > world_now() then clock_timestamp() + (t.at - world_now()) end
-			from unnest(@at::timestamptz[], @trigger::text[], @skip::text[]) as t (at, trigger, skip)
+				case when t.skip = '' and t.at > world_now() then clock_timestamp() + (t.at - world_now()) end,
+				nullif(t.trace, '')
+			from unnest(@at::timestamptz[], @trigger::text[], @skip::text[], @trace::text[]) as t (at, trigger, skip, trace)
 			on conflict (job, subject, slot) do nothing`,
 			pgx.NamedArgs{
 				"job": s.Job, "subject": s.Subject, "queue": p.Queue, "max_attempts": p.MaxAttempts,
-				"at": at, "trigger": trigger, "skip": skip,
+				"at": at, "trigger": trigger, "skip": skip, "trace": trace,
 			})
 		done = err == nil
 		return err

@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"tidemark/internal/telemetry"
 	"tidemark/series"
 	"tidemark/signals"
 	"tidemark/workers/task"
@@ -76,7 +78,9 @@ const saveSnapshotSQL = `
 // the status is a new one, the change of the signal's state. The history says from the snapshot's instant on what the track says,
 // until the next instant that was computed, before or after this; the same track again adds nothing. All or nothing is stored, and
 // only while the attempt that f names is the current one. Everyone who listens on ChannelSnapshots is told when it is committed.
-func (db *DB) SaveSnapshot(ctx context.Context, f task.Fence, s Snapshot, track signals.Track) error {
+func (db *DB) SaveSnapshot(ctx context.Context, f task.Fence, s Snapshot, track signals.Track) (err error) {
+	ctx, span := telemetry.Step(ctx, "snapshot", slog.String("signal", s.Signal), slog.Time("at", s.At), slog.String("status", s.Status))
+	defer func() { span.End(err) }()
 	args, err := snapshotArgs(f, s)
 	if err != nil {
 		return fmt.Errorf("save the snapshot of %s: %w", s.Signal, err)

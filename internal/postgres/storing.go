@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"tidemark/internal/telemetry"
 	"tidemark/series"
 	"tidemark/workers/task"
 )
@@ -89,7 +91,10 @@ func (s *Storing) Commit(ctx context.Context, dependents []string) (int64, error
 	defer s.Discard(ctx)
 	s.loads = s.loads[:s.chain]
 	if s.ahead != nil && len(s.loads) > 0 {
-		added, err := s.ahead.commit(ctx, s.fence, s.loads, dependents)
+		within, span := telemetry.Step(ctx, "store", slog.Int("answers", len(s.loads)))
+		added, err := s.ahead.commit(within, s.fence, s.loads, dependents)
+		span.Set(slog.Int64("rows", added))
+		span.End(err)
 		if err == nil || errors.Is(err, ErrFenced) {
 			return added, err
 		}

@@ -1,5 +1,6 @@
-// Package telemetry is how the program speaks of itself: the log handler, and the attributes that travel with a context so that
-// every line of one request or one run can be found by its id. It is a leaf. Start at Logger and With.
+// Package telemetry is how the program speaks of itself: the log handler, the metrics, the traces, and the attributes that travel with
+// a context so that every line of one request or one run can be found by its id. It is a leaf. Start at Logger and With; of the traces,
+// at Tracer and Step.
 package telemetry
 
 import (
@@ -64,13 +65,14 @@ func Attrs(ctx context.Context) []slog.Attr {
 	return attrs
 }
 
-// handler adds the attributes of the context to each record. In a logger with an open group they stand in that group, as all
+// handler adds the attributes of the context to each record, and its place in a trace where it is in one. In a logger with an open group they stand in that group, as all
 // attributes of a record do.
 type handler struct{ slog.Handler }
 
 func (h handler) Handle(ctx context.Context, r slog.Record) error {
 	r = r.Clone() // the caller's record is not ours to extend
 	r.AddAttrs(Attrs(ctx)...)
+	r.AddAttrs(located(ctx)...)
 	return h.Handler.Handle(ctx, r)
 }
 

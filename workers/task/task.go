@@ -108,6 +108,8 @@ type Task struct {
 	// Failures counts the attempts before this one that ended in an error.
 	Failures int    `json:"failures,omitempty"`
 	Params   Params `json:"params,omitzero"`
+	// Trace is where the run stands in which trace (W3C Trace Context); empty where there is none.
+	Trace string `json:"trace,omitempty"`
 }
 
 // Params is what a run needs to know beyond its subject and slot. The zero value is what every scheduled run has.
@@ -152,6 +154,8 @@ type Slot struct {
 	Trigger string
 	// Skip is why the slot is not run; empty for one that is.
 	Skip string
+	// Trace is where the trace of the slot's work begins; empty where there is none.
+	Trace string
 }
 
 // What makes a run.

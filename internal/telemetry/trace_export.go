@@ -1,0 +1,112 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+)
+
+// TraceOptions say where traces go and what they say of this process. The texts have the forms that OpenTelemetry gives to its
+// environment variables.
+type TraceOptions struct {
+	// Endpoint is the base URL of a collector that speaks OTLP over HTTP (OTEL_EXPORTER_OTLP_ENDPOINT). Empty: there are no traces.
+	Endpoint string
+	// Headers are sent with each export: name=value, separated by commas, percent-encoded (OTEL_EXPORTER_OTLP_HEADERS).
+	Headers string
+	// Attributes tell of this installation, in the same form (OTEL_RESOURCE_ATTRIBUTES).
+	Attributes string
+	// Service, Version and Instance name the program, what was built, and the process.
+	Service, Version, Instance string
+	// Share is the part of all traces that is recorded, from 0 to 1 (OTEL_TRACES_SAMPLER_ARG). A trace is recorded whole or not at all.
+	Share float64
+	// Timeout bounds one export (OTEL_EXPORTER_OTLP_TIMEOUT).
+	Timeout time.Duration
+	// Log is told when traces cannot be delivered, and when they can again. They are dropped meanwhile; nothing waits for them.
+	Log *slog.Logger
+}
+
+// NewTracer returns the tracer of a process, nil where no endpoint is set. It does not connect: that the collector is away is no error.
+// The limits of the queue before it, compression and certificates are those of OpenTelemetry's own variables.
+func NewTracer(ctx context.Context, o TraceOptions) (*Tracer, error) {
+	if o.Endpoint == "" {
+		return nil, nil
+	}
+	headers, herr := pairs(o.Headers)
+	facts, ferr := pairs(o.Attributes)
+	if err := errors.Join(named("OTEL_EXPORTER_OTLP_HEADERS", herr), named("OTEL_RESOURCE_ATTRIBUTES", ferr)); err != nil {
+		return nil, err
+	}
+	exporter, err := otlptracehttp.New(ctx,
+		otlptracehttp.WithEndpointURL(strings.TrimRight(o.Endpoint, "/")+"/v1/traces"),
+		otlptracehttp.WithHeaders(headers), otlptracehttp.WithTimeout(o.Timeout),
+	)
+	if err != nil {
+		return nil, named("OTEL_EXPORTER_OTLP_ENDPOINT", err)
+	}
+	attrs := make([]attribute.KeyValue, 0, len(facts)+3)
+	for k, v := range facts {
+		attrs = append(attrs, attribute.String(k, v))
+	}
+	attrs = append(attrs, attribute.String("service.name", o.Service), attribute.String("service.version", o.Version),
+		attribute.String("service.instance.id", o.Instance))
+	provider := sdk.NewTracerProvider(
+		sdk.WithBatcher(&teller{SpanExporter: exporter, log: o.Log}),
+		sdk.WithSampler(sdk.ParentBased(sdk.TraceIDRatioBased(o.Share))),
+		sdk.WithResource(resource.NewSchemaless(attrs...)),
+	)
+	return &Tracer{provider: provider, tracer: provider.Tracer(scope)}, nil
+}
+
+func named(setting string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", setting, err)
+}
+
+// pairs reads name=value, separated by commas, with percent-encoded values. The error quotes no value, which may be a secret.
+func pairs(text string) (map[string]string, error) {
+	out := map[string]string{}
+	for pair := range strings.SplitSeq(text, ",") {
+		if pair = strings.TrimSpace(pair); pair == "" {
+			continue
+		}
+		name, value, ok := strings.Cut(pair, "=")
+		name = strings.TrimSpace(name)
+		value, err := url.PathUnescape(strings.TrimSpace(value))
+		if !ok || name == "" || err != nil {
+			return nil, errors.New("it is no list of name=value, separated by commas, with percent-encoded values")
+		}
+		out[name] = value
+	}
+	return out, nil
+}
+
+// teller logs what the library would write to the standard error by itself, once for each time that the collector goes away.
+type teller struct {
+	sdk.SpanExporter
+
+	log  *slog.Logger
+	away atomic.Bool
+}
+
+// ExportSpans implements sdk.SpanExporter.
+func (t *teller) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
+	switch err := t.SpanExporter.ExportSpans(ctx, spans); {
+	case err != nil && !t.away.Swap(true):
+		t.log.WarnContext(ctx, "traces cannot be delivered (OTEL_EXPORTER_OTLP_ENDPOINT), they are dropped", "err", err)
+	case err == nil && t.away.Swap(false):
+		t.log.InfoContext(ctx, "traces are delivered again")
+	}
+	return nil
+}
