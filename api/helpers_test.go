@@ -21,6 +21,7 @@ import (
 	"tidemark/api/view"
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
+	"tidemark/internal/telemetry"
 	"tidemark/series"
 	"tidemark/signals"
 	"tidemark/workers/task"
@@ -102,6 +103,8 @@ type setup struct {
 	data     map[string]api.Build
 	// cards may be nil.
 	cards api.Cards
+	// tracer may be nil.
+	tracer *telemetry.Tracer
 	// unloaded leaves the view as it is before the first load.
 	unloaded bool
 }
@@ -141,7 +144,7 @@ func start(t testing.TB, o setup) *system {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.server = api.New(api.Options{View: s.view, Pages: html, Ready: o.ready, Accounts: o.accounts, Cards: o.cards, Data: o.data, Log: log, Now: time.Now})
+	s.server = api.New(api.Options{View: s.view, Pages: html, Ready: o.ready, Accounts: o.accounts, Cards: o.cards, Data: o.data, Log: log, Now: time.Now, Tracer: o.tracer})
 	server := s.server // another may take its place: serve
 	s.run(func(ctx context.Context) error { return server.Serve(ctx, ln) })
 	s.run(s.server.Run)

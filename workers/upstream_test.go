@@ -20,6 +20,7 @@ import (
 	"tidemark/ingest/world"
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
+	"tidemark/internal/telemetry"
 	"tidemark/scheduler"
 	"tidemark/series"
 	"tidemark/signals"
@@ -88,8 +89,14 @@ func definition() signals.Definition {
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
+	return newTracedRig(t, nil)
+}
+
+// newTracedRig is newRig with a tracer, which may be nil, and with schedules.
+func newTracedRig(t *testing.T, tracer *telemetry.Tracer, schedules ...task.Schedule) *rig {
+	t.Helper()
 	url := pgtest.New(t)
-	db, err := postgres.Open(t.Context(), url, postgres.RoleWorker)
+	db, err := postgres.Open(t.Context(), url, postgres.RoleWorker, postgres.WithTracer(postgres.Statements{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +144,7 @@ func newRig(t *testing.T) *rig {
 		}
 	}
 	srv, err := workers.New(workers.Options{
-		DB: db, RedisURL: redis, Name: t.Name(), Poll: 10 * time.Millisecond, Log: log, Handlers: handlers,
+		DB: db, RedisURL: redis, Name: t.Name(), Poll: 10 * time.Millisecond, Log: log, Handlers: handlers, Tracer: tracer,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -147,7 +154,9 @@ func newRig(t *testing.T) *rig {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = queue.Close() })
-	r.sched = &scheduler.Scheduler{Store: db, Queue: queue, Now: r.clock.Now, Log: log, Every: 20 * time.Millisecond}
+	r.sched = &scheduler.Scheduler{
+		Store: db, Queue: queue, Schedules: schedules, Now: r.clock.Now, Log: log, Every: 20 * time.Millisecond, Tracer: tracer,
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 2)
 	go func() { done <- srv.Run(ctx) }()

@@ -234,7 +234,7 @@ func (s Settings) Validate() error {
 	if s.OTLPEndpoint != "" && s.OTLPTimeout < 1 {
 		bad("OTEL_EXPORTER_OTLP_TIMEOUT", "%d is less than 1", s.OTLPTimeout)
 	}
-	if !(s.OTelTracesShare >= 0 && s.OTelTracesShare <= 1) { // NaN is neither
+	if s.OTelTracesShare < 0 || s.OTelTracesShare > 1 || math.IsNaN(s.OTelTracesShare) {
 		bad("OTEL_TRACES_SAMPLER_ARG", "%v is no part from 0 to 1", s.OTelTracesShare)
 	}
 	if s.AlertRunwayDays < 1 {
