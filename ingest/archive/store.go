@@ -21,6 +21,7 @@ import (
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/fileblob"
 	"gocloud.dev/blob/memblob"
+	_ "gocloud.dev/blob/s3blob" // s3://
 	"gocloud.dev/gcerrors"
 
 	"tidemark/ingest"
@@ -51,7 +52,10 @@ type Store struct {
 var _ ingest.Archive = (*Store)(nil)
 
 // Open opens the store at a folder path, which is created, or at a bucket URL: file:// for a folder, mem:// for one that dies
-// with the process, and any other scheme whose gocloud.dev driver the program links. The caller closes it.
+// with the process, s3://bucket?region=... for one of S3 or of a server that speaks its protocol (endpoint=, use_path_style=true,
+// prefix=live/; gocloud.dev/aws and gocloud.dev/blob/s3blob have the others). Who asks there is what the AWS libraries find: their
+// environment variables, their files, the machine's role. A bucket is not created, and not asked before it is used. The caller closes
+// the store.
 func Open(ctx context.Context, location string) (*Store, error) {
 	scheme, rest, isURL := strings.Cut(location, "://")
 	switch {

@@ -246,7 +246,8 @@ func TestLocationsThatCannotBeOpened(t *testing.T) {
 		"":                  "no folder or bucket",
 		file:                "not a directory",
 		"file://relative/x": "expected file:///absolute/path",
-		"s3://bucket":       "without the driver for s3://; it has file, mem",
+		"gs://bucket":       "without the driver for gs://; it has file, mem, s3",
+		"s3://bucket?x=1":   "unknown query parameter",
 	} {
 		if _, err := archive.Open(t.Context(), location); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("Open(%q) = %v, want an error that says %q", location, err, says)

@@ -32,7 +32,7 @@ type Settings struct {
 	StateDir    string `env:"STATE_DIR" default:".tidemark" roles:"all" help:"Folder for everything kept on disk; each world has a folder of its own below it."`
 	DatabaseURL string `env:"DATABASE_URL" secret:"true" roles:"all" help:"Postgres. Without it, up runs a private server from the binaries found on the machine."`
 	RedisURL    string `env:"REDIS_URL" secret:"true" roles:"up,scheduler,worker,api" help:"Redis. Without it, up runs a private redis-server, or a stand-in inside the process."`
-	ArchiveURL  string `env:"ARCHIVE_URL" roles:"up,worker" help:"Where raw bytes are kept: a folder or a bucket URL. Default: the folder archive in the world's state folder."`
+	ArchiveURL  string `env:"ARCHIVE_URL" roles:"up,worker" help:"Where raw bytes are kept: a folder, or a bucket of S3 or what speaks its protocol (s3://bucket?region=eu-central-1&endpoint=https://storage.example). Default: the folder archive in the world's state folder."`
 
 	Archive      string        `env:"REPLAY_ARCHIVE" name:"archive" roles:"up,worker" help:"The archive folder that the replay world answers from."`
 	At           time.Time     `env:"REPLAY_AT" name:"at" format:"2006-01-02T15:04:05Z07:00" roles:"up,scheduler,worker" help:"The replay world's time (RFC 3339). Default: the archive's last fetch."`
