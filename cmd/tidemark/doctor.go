@@ -53,7 +53,9 @@ func (p *program) databaseExams(ctx context.Context, db *postgres.DB) []ops.Exam
 	if err != nil {
 		return []ops.Exam{sick("database", err)}
 	}
-	exams := append(ops.ServerExams(c), ops.Exam{Name: "api role", Look: p.lookAtAPIRole}, ops.Exam{Name: "schedule", Look: func(ctx context.Context) []ops.Finding {
+	exams := append(ops.ServerExams(c), ops.Exam{Name: "replica", Look: func(ctx context.Context) []ops.Finding {
+		return p.lookAtReplica(ctx, db, c)
+	}}, ops.Exam{Name: "api role", Look: p.lookAtAPIRole}, ops.Exam{Name: "schedule", Look: func(ctx context.Context) []ops.Finding {
 		return p.lookAtSchedule(ctx, db)
 	}})
 	state, err := p.observer(db).Look(ctx)

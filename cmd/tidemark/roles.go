@@ -318,8 +318,13 @@ func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, w
 	shown func(ready []ops.Check, degraded func() []string) private,
 ) error {
 	log := p.log.With("role", "api")
+	store, closeStore, err := p.pastOf(ctx, db, log)
+	if err != nil {
+		return err
+	}
+	defer closeStore()
 	v, err := view.New(view.Options{
-		Store: db, Definitions: p.definitions(), PublicURL: p.settings.BaseURL(), World: world, Now: now, Log: log,
+		Store: store, Definitions: p.definitions(), PublicURL: p.settings.BaseURL(), World: world, Now: now, Log: log,
 	})
 	if err != nil {
 		return err

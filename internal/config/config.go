@@ -31,6 +31,7 @@ type Settings struct {
 
 	StateDir    string `env:"STATE_DIR" default:".tidemark" roles:"all" help:"Folder for everything kept on disk; each world has a folder of its own below it."`
 	DatabaseURL string `env:"DATABASE_URL" secret:"true" roles:"all" help:"Postgres. Without it, up runs a private server from the binaries found on the machine."`
+	ReplicaURL  string `env:"DATABASE_REPLICA_URL" name:"database-replica-url" secret:"true" roles:"up,api" help:"A replica of that Postgres, or several (postgres://user:password@a:5432,b:5432/database). It answers questions about the past of signals as long as it has what was shown before; else, and for all other things, DATABASE_URL is asked."`
 	RedisURL    string `env:"REDIS_URL" secret:"true" roles:"up,scheduler,worker,api" help:"Redis. Without it, up runs a private redis-server, or a stand-in inside the process."`
 	ArchiveURL  string `env:"ARCHIVE_URL" roles:"up,worker" help:"Where raw bytes are kept: a folder, or a bucket of S3 or what speaks its protocol (s3://bucket?region=eu-central-1&endpoint=https://storage.example). Default: the folder archive in the world's state folder."`
 

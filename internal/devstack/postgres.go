@@ -32,6 +32,9 @@ type PostgresOptions struct {
 	Throwaway bool
 	// Settings are further settings of the server by name. They win over ours.
 	Settings map[string]string
+	// Follows is the URL of a server that this one is a replica of: a new folder begins with a copy of it. It must let its superuser
+	// replicate (wal_level, max_wal_senders), and its password is this one's too. Empty: a server of its own.
+	Follows string
 	// BinDirs, OnlyBinDirs: as in Options.
 	BinDirs     []string
 	OnlyBinDirs bool
@@ -121,10 +124,15 @@ func (o PostgresOptions) start(ctx context.Context, h *home) (*Server, error) {
 		},
 		url: func(port int) string { return postgresURL(port, h.keep.Password, postgresDatabase) },
 	}}
-	if want == 0 {
-		if err := s.initialise(ctx, filepath.Join(bin.dir, "initdb"), o.Throwaway); err != nil {
-			return nil, err
-		}
+	switch {
+	case want != 0:
+	case o.Follows != "":
+		err = s.copy(ctx, filepath.Join(bin.dir, "pg_basebackup"), o.Follows)
+	default:
+		err = s.initialise(ctx, filepath.Join(bin.dir, "initdb"), o.Throwaway)
+	}
+	if err != nil {
+		return nil, err
 	}
 	if err := s.start(ctx, o.Port); err != nil {
 		return nil, err
@@ -216,6 +224,37 @@ func (s *Server) initialise(ctx context.Context, initdb string, throwaway bool) 
 		args = append(args, "--no-sync")
 	}
 	if err := s.initdb(ctx, initdb, args); err != nil {
+		return err
+	}
+	if err := os.Rename(fresh, h.data()); err != nil {
+		return unusable(h.dir, err)
+	}
+	return nil
+}
+
+// copy makes the data folder of a copy of another server, which this one then follows, whole or not at all.
+func (s *Server) copy(ctx context.Context, basebackup, from string) error {
+	h := s.home
+	primary, err := url.Parse(from)
+	if err != nil {
+		return errors.New("the server to follow has no URL that can be read")
+	}
+	h.keep.Password, _ = primary.User.Password()
+	if err := h.save(); err != nil {
+		return unusable(h.dir, err)
+	}
+	fresh := h.data() + ".new"
+	if err := os.RemoveAll(fresh); err != nil {
+		return unusable(h.dir, err)
+	}
+	if err := os.Mkdir(fresh, 0o700); err != nil {
+		return unusable(h.dir, err)
+	}
+	if err := h.give(fresh); err != nil {
+		return unusable(h.dir, err)
+	}
+	args := []string{"-D", fresh, "-d", from, "--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast", "--no-sync"}
+	if err := s.initdb(ctx, basebackup, args); err != nil {
 		return err
 	}
 	if err := os.Rename(fresh, h.data()); err != nil {

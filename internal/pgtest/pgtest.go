@@ -71,6 +71,27 @@ func Server(t testing.TB) *devstack.Server {
 	return s
 }
 
+// Replicated is Server for a test that also needs a replica, which follows it and is killed and started again by itself.
+func Replicated(t testing.TB) (primary, replica *devstack.Server) {
+	t.Helper()
+	o := options(folder(t))
+	o.Settings = map[string]string{"wal_level": "replica", "max_wal_senders": "4"}
+	start := func(o devstack.PostgresOptions) *devstack.Server {
+		s, err := devstack.StartPostgres(t.Context(), o)
+		if err != nil {
+			unavailable(t, err)
+		}
+		t.Cleanup(func() { _ = s.Stop(context.WithoutCancel(t.Context())) })
+		return s
+	}
+	primary = start(o)
+	if err := migrate(t.Context(), primary.URL()); err != nil {
+		t.Fatal(err)
+	}
+	o.Dir, o.Follows = folder(t), primary.URL()
+	return primary, start(o)
+}
+
 // Redis returns the address of a fresh redis-server for this test alone, so that FLUSHALL and channels meet no other test.
 func Redis(t testing.TB) string {
 	t.Helper()

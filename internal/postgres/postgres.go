@@ -52,18 +52,9 @@ func WithTracer(t pgx.QueryTracer) Option {
 // A client that stops in mid-transaction would hold its row locks for as long as it is stopped, so the server ends such a session
 // after five seconds.
 func Open(ctx context.Context, url, role string, options ...Option) (*DB, error) {
-	cfg, err := pgxpool.ParseConfig(url)
+	cfg, err := configure(url, role, options...)
 	if err != nil {
-		return nil, fmt.Errorf("DATABASE_URL: %w", redact(err))
-	}
-	params := cfg.ConnConfig.RuntimeParams
-	params["role"] = role
-	params["application_name"] = strings.ReplaceAll(role, "_", "-")
-	params["timezone"] = "UTC"
-	params["idle_in_transaction_session_timeout"] = "5000"
-	cfg.MaxConnLifetimeJitter = time.Minute
-	for _, o := range options {
-		o(cfg)
+		return nil, fmt.Errorf("DATABASE_URL: %w", err)
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
@@ -75,6 +66,24 @@ func Open(ctx context.Context, url, role string, options ...Option) (*DB, error)
 		return nil, err
 	}
 	return db, nil
+}
+
+// configure is how the program connects to url as a role.
+func configure(url, role string, options ...Option) (*pgxpool.Config, error) {
+	cfg, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, redact(err)
+	}
+	params := cfg.ConnConfig.RuntimeParams
+	params["role"] = role
+	params["application_name"] = strings.ReplaceAll(role, "_", "-")
+	params["timezone"] = "UTC"
+	params["idle_in_transaction_session_timeout"] = "5000"
+	cfg.MaxConnLifetimeJitter = time.Minute
+	for _, o := range options {
+		o(cfg)
+	}
+	return cfg, nil
 }
 
 // Close ends all connections, once those in use are given back.

@@ -189,16 +189,22 @@ func snapshotAsOf(ctx context.Context, from interface {
 // Computed tells which computations stand behind what is said as of an instant: the newest instant that was computed, and when the
 // last of all those before it was. It changes whenever an answer as of that instant could. ErrNotFound where nothing was computed.
 func (db *DB) Computed(ctx context.Context, signal string, asOf time.Time) (at, last time.Time, err error) {
+	at, last, _, err = db.computed(ctx, signal, asOf)
+	return at, last, err
+}
+
+// computed is Computed with the position of the server that it was read at.
+func (db *DB) computed(ctx context.Context, signal string, asOf time.Time) (at, last time.Time, position int64, err error) {
 	var newest, computed *time.Time
-	err = db.pool.QueryRow(ctx, `select max(at), max(computed_at) from snapshots where signal = @signal and at <= @as_of`,
-		pgx.NamedArgs{"signal": signal, "as_of": asOf}).Scan(&newest, &computed) // index snapshots_computed
+	err = db.pool.QueryRow(ctx, `select max(at), max(computed_at), `+positionSQL+` from snapshots where signal = @signal and at <= @as_of`,
+		pgx.NamedArgs{"signal": signal, "as_of": asOf}).Scan(&newest, &computed, &position) // index snapshots_computed
 	if err != nil {
-		return at, last, fmt.Errorf("look up what was computed of %s: %w", signal, away(err))
+		return at, last, 0, fmt.Errorf("look up what was computed of %s: %w", signal, away(err))
 	}
 	if newest == nil {
-		return at, last, fmt.Errorf("what was computed of %s by %s: %w", signal, asOf.Format(time.RFC3339), ErrNotFound)
+		return at, last, position, fmt.Errorf("what was computed of %s by %s: %w", signal, asOf.Format(time.RFC3339), ErrNotFound)
 	}
-	return newest.UTC(), computed.UTC(), nil
+	return newest.UTC(), computed.UTC(), position, nil
 }
 
 const inputsSQL = `

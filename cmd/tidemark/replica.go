@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"tidemark/api/view"
+	"tidemark/internal/postgres"
+	"tidemark/ops"
+)
+
+// pastOf is where the API reads the signals: db, with the replica of the settings where there is one. What it returns beside it ends the
+// connections to that.
+func (p *program) pastOf(ctx context.Context, db *postgres.DB, log *slog.Logger) (view.Store, func(), error) {
+	if p.settings.ReplicaURL == "" {
+		return db, func() {}, nil
+	}
+	r, err := postgres.Replicate(ctx, db, p.settings.ReplicaURL, postgres.RoleAPI, log, p.traceStatements()...)
+	if err != nil {
+		return nil, nil, usageError{err}
+	}
+	return r, r.CloseReplica, nil
+}
+
+// replicaSlack is for how long a replica may be behind before a doctor minds.
+const replicaSlack = time.Minute
+
+// lookAtReplica tells how far the replica is behind, and whether the server that should write is one itself.
+func (p *program) lookAtReplica(ctx context.Context, db *postgres.DB, c postgres.Checkup) []ops.Finding {
+	if c.Replica {
+		return ops.One(ops.Bad, "set DATABASE_URL to the primary, a replica belongs in DATABASE_REPLICA_URL", "DATABASE_URL is a replica: nothing can be written")
+	}
+	if p.settings.ReplicaURL == "" {
+		return ops.One(ops.NotSeen, "", "DATABASE_REPLICA_URL is not set: the primary answers everything")
+	}
+	l, err := db.LookAtReplica(ctx, p.settings.ReplicaURL, postgres.RoleAPI)
+	switch {
+	case err != nil:
+		return ops.One(ops.Warning, "check DATABASE_REPLICA_URL, start the replica; the primary does its work", "%v", err)
+	case !l.Follows:
+		return ops.One(ops.Bad, "set DATABASE_REPLICA_URL to a streaming replica of DATABASE_URL", "the server of DATABASE_REPLICA_URL follows no other")
+	case l.Since > replicaSlack:
+		return ops.One(ops.Warning, "look at the replica's log and at pg_stat_replication; the primary does its work", "%d bytes behind, nothing replayed for %s",
+			l.Bytes, l.Since.Round(time.Second))
+	}
+	return ops.One(ops.Healthy, "", "%d bytes behind", l.Bytes)
+}
