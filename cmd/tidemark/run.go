@@ -47,6 +47,9 @@ type commands struct {
 	Simulate   simulateCommand   `cmd:"" help:"Live through months under faults on a virtual clock, and check the invariants after each day."`
 	Help       helpCommand       `cmd:"" help:"Explain the settings."`
 	Version    versionCommand    `cmd:"" help:"Print the version."`
+	Completion completionCommand `cmd:"" help:"Print the script by which a shell completes commands and flags."`
+
+	CompleteWords completeWordsCommand `cmd:"" hidden:"" help:"Complete words."`
 }
 
 // program is what a command works with.

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+//go:embed completion
+var completionScripts embed.FS
+
+type completionCommand struct {
+	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
+}
+
+// Run prints the script that makes a shell complete the program's commands and flags: source <(tidemark completion bash).
+func (c completionCommand) Run(p *program) error {
+	script, err := completionScripts.ReadFile("completion/" + c.Shell)
+	if err != nil {
+		return fmt.Errorf("completion of %s: %w", c.Shell, err)
+	}
+	_, err = p.stdout.Write(script)
+	return err
+}
+
+// completeWordsCommand is what those scripts ask.
+type completeWordsCommand struct {
+	Words []string `arg:"" optional:"" passthrough:"" sep:"none" help:"The words after the program's name; the last is to be completed."`
+}
+
+// Run prints a line for each word that the last one may become: the word, a tab, what it means.
+func (c completeWordsCommand) Run(_ context.Context, k *kong.Context, p *program) error {
+	words := c.Words
+	if len(words) > 0 && words[0] == "--" {
+		words = words[1:]
+	}
+	for _, w := range completions(k.Model.Node, words) {
+		if _, err := io.WriteString(p.stdout, w.text+"\t"+w.help+"\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// completed is a word that may stand in the place of one that was begun.
+type completed struct{ text, help string }
+
+// completions lists what the last of some words may become, in the order of the help: a command, a flag, a value out of a few. Without any
+// word, it is the first.
+func completions(program *kong.Node, words []string) []completed {
+	words = rejoined(words)
+	if len(words) == 0 {
+		words = []string{""}
+	}
+	last := words[len(words)-1]
+	at, value, positions := program, (*kong.Flag)(nil), 0
+	for _, w := range words[:len(words)-1] {
+		if value != nil {
+			value = nil // this is its value
+			continue
+		}
+		if strings.HasPrefix(w, "-") {
+			if f := flagOf(at, w); f != nil && !f.IsBool() && !strings.Contains(w, "=") {
+				value = f
+			}
+			continue
+		}
+		if child := childOf(at, w); child != nil {
+			at, positions = child, 0
+		} else {
+			positions++
+		}
+	}
+	var out []completed
+	add := func(text, help string) {
+		if strings.HasPrefix(text, last) {
+			first, _, _ := strings.Cut(help, "\n")
+			out = append(out, completed{text, first})
+		}
+	}
+	name, _, given := strings.Cut(last, "=")
+	switch {
+	case value != nil:
+		for _, v := range valuesOf(value.Value) {
+			add(v, "")
+		}
+	case strings.HasPrefix(last, "-") && given:
+		if f := flagOf(at, name); f != nil {
+			for _, v := range valuesOf(f.Value) {
+				add(name+"="+v, "")
+			}
+		}
+	case strings.HasPrefix(last, "-"):
+		for n := at; n != nil; n = n.Parent {
+			for _, f := range n.Flags {
+				if !f.Hidden {
+					add("--"+f.Name, f.Help)
+				}
+			}
+		}
+	default:
+		for _, child := range at.Children {
+			if !child.Hidden {
+				add(child.Name, child.Help)
+			}
+		}
+		if positions < len(at.Positional) {
+			for _, v := range valuesOf(at.Positional[positions]) {
+				add(v, "")
+			}
+		}
+	}
+	return out
+}
+
+// rejoined puts together what bash takes apart: a flag, its sign of equality, and its value.
+func rejoined(words []string) []string {
+	var out []string
+	for i := 0; i < len(words); i++ {
+		if words[i] != "=" || len(out) == 0 {
+			out = append(out, words[i])
+			continue
+		}
+		out[len(out)-1] += "="
+		if i+1 < len(words) {
+			i++
+			out[len(out)-1] += words[i]
+		}
+	}
+	return out
+}
+
+// flagOf is the flag of a command, or of one above it, that a word names; nil where there is none.
+func flagOf(at *kong.Node, word string) *kong.Flag {
+	name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
+	for n := at; n != nil; n = n.Parent {
+		for _, f := range n.Flags {
+			if f.Name == name {
+				return f
+			}
+		}
+	}
+	return nil
+}
+
+func childOf(at *kong.Node, word string) *kong.Node {
+	for _, child := range at.Children {
+		if child.Type == kong.CommandNode && child.Name == word {
+			return child
+		}
+	}
+	return nil
+}
+
+// valuesOf are the values of something that has only a few. An empty one cannot be completed.
+func valuesOf(v *kong.Value) []string {
+	if v.Enum == "" {
+		return nil
+	}
+	return slices.DeleteFunc(v.EnumSlice(), func(s string) bool { return s == "" })
+}
