@@ -2,6 +2,9 @@ package pages
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"tidemark/api/view"
@@ -10,22 +13,54 @@ import (
 // change is something that users of the service notice, as /changelog.json says it.
 type change struct {
 	Date string `json:"date"`
-	// Kind is "added", "changed", "deprecated", "removed" or "fixed".
+	// Kind is one of kindsOfChange.
 	Kind string `json:"kind"`
 	Text string `json:"text"`
 }
 
-// changes are the newest first. Within v1 things are only added: a client ignores members that it does not know.
-var changes = []change{
-	{"2026-11-21", "added", "Pages for people: plots of every signal as of any day, research in four languages, the portfolio, and the record recomputed in the browser."},
-	{"2026-11-21", "added", "A dashboard for the holders of keys: balance or plan, usage, rotation, top-ups by card or transfer."},
-	{"2026-11-21", "added", "MCP at /api/mcp, for agents: picks, research, the portfolio and the verification as tools, the signals as resources."},
-	{"2026-11-21", "added", "An OpenAPI description of the whole service, llms.txt, a sitemap, and an Atom feed of the announced picks."},
-	{"2026-11-21", "added", "Keys are topped up with stablecoin transfers: POST /api/v1/payments/verify, quotes and claims."},
-	{"2026-11-20", "added", "Payments by request (x402, both versions) on nine endpoints."},
-	{"2026-11-20", "added", "The Picks API: picks, research, portfolio, events, macro figures and the digest, with keys."},
-	{"2026-11-20", "added", "The record: a hash chain with a git ledger and attestations on an L2, and the public verification."},
-	{"2026-11-20", "added", "The Signals API, version 1.0.0: six signals with interval, baseline, z-score, history, vintages and backtest."},
+var kindsOfChange = []string{"added", "changed", "deprecated", "removed", "fixed"}
+
+// readChangelog reads the changes of CHANGELOG.md, the newest first: a heading of the second level is a day, one of the third a kind, a
+// line of a list a change, which goes on in lines that are indented. What stands before the first day is for readers of the file.
+func readChangelog(text string) ([]change, error) {
+	var out []change
+	var day, kind string
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		line = strings.TrimRight(line, "\r\n ")
+		fault := func(why string) error { return fmt.Errorf("line %d of the changelog: %s: %q", n, why, line) }
+		if next, ok := strings.CutPrefix(line, "## "); ok {
+			if _, err := time.Parse(time.DateOnly, next); err != nil {
+				return nil, fault("expected a day such as 2026-11-21")
+			}
+			if day != "" && next >= day {
+				return nil, fault("a day that is not before the one above")
+			}
+			day, kind = next, ""
+			continue
+		}
+		if day == "" || line == "" {
+			continue
+		}
+		if next, ok := strings.CutPrefix(line, "### "); ok {
+			if kind = strings.ToLower(next); !slices.Contains(kindsOfChange, kind) {
+				return nil, fault("expected one of " + strings.Join(kindsOfChange, ", "))
+			}
+			continue
+		}
+		if text, ok := strings.CutPrefix(line, "- "); ok && kind != "" {
+			out = append(out, change{day, kind, text})
+			continue
+		}
+		more, ok := strings.CutPrefix(line, "  ")
+		if last := len(out) - 1; ok && last >= 0 && out[last].Date == day && out[last].Kind == kind {
+			out[last].Text += " " + strings.TrimSpace(more)
+			continue
+		}
+		return nil, fault("expected a change below its day and kind")
+	}
+	return out, nil
 }
 
 // changelog lists what changed.
@@ -34,7 +69,7 @@ func (p *Pages) changelog(_ context.Context, r request) (*view.Document, error) 
 	l.Title = "Changelog" + suffix
 	l.Description = "What changed in the service, the newest first."
 	l.JSON = "/changelog.json"
-	l.Body = changes
+	l.Body = p.changes
 	return p.document("changelog", l, time.Time{}), nil
 }
 
@@ -42,7 +77,7 @@ func (p *Pages) changelog(_ context.Context, r request) (*view.Document, error) 
 func (p *Pages) changelogJSON(context.Context, request) (*view.Document, error) {
 	body, err := view.Encode(struct {
 		Data []change `json:"data"`
-	}{changes})
+	}{p.changes})
 	if err != nil {
 		return nil, err
 	}

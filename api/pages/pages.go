@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tidemark"
 	"tidemark/api/view"
 )
 
@@ -51,15 +52,21 @@ type Pages struct {
 	address map[string]string
 	// whole and below are the pages by their paths.
 	whole, below map[string]page
+	// changes are those of the changelog.
+	changes []change
 	// done is what was rendered of one state.
 	done atomic.Pointer[rendered]
 }
 
-// New parses the templates.
+// New parses the templates and the changelog.
 func New(o Options) (*Pages, error) {
 	o.PublicURL = strings.TrimRight(o.PublicURL, "/")
 	p := &Pages{o: o, templates: map[string]*template.Template{}, static: map[string]*view.Document{}, address: map[string]string{}}
 	p.whole, p.below = p.table()
+	var err error
+	if p.changes, err = readChangelog(tidemark.Changelog); err != nil {
+		return nil, err
+	}
 	if err := p.loadStatic(); err != nil {
 		return nil, err
 	}

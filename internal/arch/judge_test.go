@@ -18,7 +18,12 @@ type pkg struct {
 }
 
 // room is the package's path within the module, and whether it is in the module.
-func room(importPath string) (string, bool) { return strings.CutPrefix(importPath, module+"/") }
+func room(importPath string) (string, bool) {
+	if importPath == module {
+		return ".", true
+	}
+	return strings.CutPrefix(importPath, module+"/")
+}
 
 // judge returns a sentence for each fault of a package of this module, in the order of packages. all holds these packages and every
 // other that they reach.

@@ -18,6 +18,9 @@ const (
 )
 
 var table = []row{
+	// The root, ".", holds the changelog.
+	{".", nothing, nothing},
+
 	// The vocabulary and the rules: leaves.
 	{"series, equity, accounts, migrations, ingest/world/synth, internal/config", nothing, nothing},
 	{"chain, calendar", nothing, "net/http, database drivers, os/exec, other modules"},
@@ -77,7 +80,7 @@ var table = []row{
 	{"api/openapi/contract", "api/openapi", nothing},
 	{
 		"api/mcp, api/pages",
-		"api/view, api/pages/card, api/pages/plot, signals, picks, chain, accounts, accounts/stripe, internal/telemetry",
+		"., api/view, api/pages/card, api/pages/plot, signals, picks, chain, accounts, accounts/stripe, internal/telemetry",
 		"ingest, workers, scheduler, chain/base, asynq",
 	},
 	{
