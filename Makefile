@@ -31,6 +31,7 @@ test: ## Check everything, as CI does
 .PHONY: deps
 deps: ## Make sure that PostgreSQL and Redis are on this machine
 	@tools/deps.sh
+	@tools/deps.sh promtool
 
 .PHONY: modules
 modules: ## Check that go.mod and go.sum are complete and true

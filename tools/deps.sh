@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Makes sure that the programs of a PostgreSQL server and of a redis-server are on this machine. What is there is left as it is.
-# With the argument chromium, of a browser instead, with letters for the languages of the pages. On Debian and its kin, what is missing is installed by root, and unpacked below .cache/debian by anyone else; no service is started.
+# With the argument chromium, of a browser instead, with letters for the languages of the pages. On Debian and its kin, what is missing is
+# installed by root, and unpacked below .cache/debian by anyone else; no service is started. With the argument promtool, that one program
+# is taken out of Debian's package prometheus, without which everything else can be tested.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cache=$PWD/.cache/debian
@@ -148,6 +150,47 @@ fetch_as_user() {
 	fi
 	wrap
 }
+
+# promtool_program prints the path of a promtool that runs.
+promtool_program() {
+	local program
+	for program in "$cache/bin/promtool" "$(command -v promtool || true)"; do
+		if [ -x "$program" ] && "$program" --version >/dev/null 2>&1; then
+			echo "$program"
+			return
+		fi
+	done
+}
+
+# fetch_promtool unpacks promtool alone, and not the server beside it. It is called where bash does not stop at errors.
+fetch_promtool() {
+	local folder=$cache/prometheus
+	rm -rf "$folder"
+	mkdir -p "$folder" "$cache/bin" "$cache/apt/lists/partial" "$cache/apt/archives/partial"
+	cd "$folder" || return
+	apt=(-q -o Debug::NoLocking=1 -o APT::Sandbox::User=root)
+	if ! apt-get "${apt[@]}" download prometheus >/dev/null 2>&1; then
+		apt+=(-o Dir::State::lists="$cache/apt/lists" -o Dir::Cache="$cache/apt" -o Dir::Cache::archives="$cache/apt/archives")
+		quietly apt-get "${apt[@]}" update || return
+		quietly apt-get "${apt[@]}" download prometheus || return
+	fi
+	dpkg --fsys-tarfile prometheus_*.deb | tar -xO ./usr/bin/promtool >promtool || return
+	chmod 755 promtool && mv promtool "$cache/bin/promtool" || return
+	rm -rf "$folder"
+}
+
+if [ "$what" = promtool ]; then
+	if [ -z "$(promtool_program)" ] && command -v apt-get >/dev/null && command -v dpkg >/dev/null; then
+		(fetch_promtool) || true
+	fi
+	program=$(promtool_program)
+	if [ -z "$program" ]; then
+		echo 'There is no promtool, and it cannot be fetched (Debian has it in the package prometheus): its check of the alert rules is left out'
+		exit
+	fi
+	echo "promtool at $program"
+	exit
+fi
 
 mapfile -t wanted < <(missing)
 if [ ${#wanted[@]} -gt 0 ]; then
