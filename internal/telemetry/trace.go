@@ -129,14 +129,6 @@ func (s *Span) End(err error) {
 	s.span.End()
 }
 
-// Running returns the span that ctx carries, nil where it carries none that is recorded.
-func Running(ctx context.Context) *Span {
-	if span := trace.SpanFromContext(ctx); span.IsRecording() {
-		return &Span{span}
-	}
-	return nil
-}
-
 // attributes are attrs in the form of the exporter. An instant is written in UTC.
 func attributes(attrs []slog.Attr) []attribute.KeyValue {
 	out := make([]attribute.KeyValue, 0, len(attrs))
