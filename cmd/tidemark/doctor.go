@@ -149,26 +149,37 @@ func (p *program) lookAtRedis(ctx context.Context) []ops.Finding {
 }
 
 // lookAtArchive writes what it archives once, reads it again, and leaves it: raw bytes are never deleted.
-func (p *program) lookAtArchive(ctx context.Context) []ops.Finding {
+func (p *program) lookAtArchive(ctx context.Context) (list []ops.Finding) {
 	if p.settings.World != "live" {
 		if _, err := os.Stat(filepath.Join(p.worldDir(), "archive")); errors.Is(err, os.ErrNotExist) && p.settings.ArchiveURL == "" {
 			return ops.One(ops.NotSeen, "", "this world has archived nothing here yet")
 		}
 	}
-	store, err := p.openArchive(ctx)
+	list = p.lookAtStore(ctx, "ARCHIVE_URL", p.archiveURL())
+	if p.settings.ColdURL != "" {
+		list = append(list, p.lookAtStore(ctx, "ARCHIVE_COLD_URL", p.settings.ColdURL)...)
+	}
+	return list
+}
+
+func (p *program) lookAtStore(ctx context.Context, setting, url string) []ops.Finding {
+	store, err := p.openStore(ctx, setting, url)
 	if err != nil {
-		return ops.One(ops.Bad, "set ARCHIVE_URL to a folder or bucket that can be written", "%v", err)
+		return ops.One(ops.Bad, "set "+setting+" to a folder or bucket that can be written", "%v", err)
 	}
 	defer func() { _ = store.Close() }()
 	const probe = "The doctor of Tidemark was here.\n"
 	sum, err := store.Put(ctx, []byte(probe))
 	if err != nil {
-		return ops.One(ops.Bad, "let this user write to the archive", "%v", err)
+		return ops.One(ops.Bad, "let this user write to the archive of "+setting, "%v", err)
 	}
 	if b, err := store.Get(ctx, sum); err != nil || string(b) != probe {
-		return ops.One(ops.Bad, "check the archive's storage", "what was written cannot be read: %v", err)
+		return ops.One(ops.Bad, "check the storage of "+setting, "what was written cannot be read: %v", err)
 	}
-	return ops.One(ops.Healthy, "", "it can be written and read")
+	if setting == "ARCHIVE_URL" {
+		return ops.One(ops.Healthy, "", "it can be written and read")
+	}
+	return ops.One(ops.Healthy, "", "the colder one can be written and read")
 }
 
 // lowDisk is how much room there must be where things are kept.

@@ -94,9 +94,10 @@ func TestTheDoctorNamesWhatIsBadAndTheRepair(t *testing.T) {
 	doctor := []string{
 		"doctor", "--database-url=" + url, "--redis-url=" + pgtest.Redis(t), "--state-dir=" + t.TempDir(), "--sec-user-agent=Test a@b.example",
 		"--prices-folder=" + t.TempDir(), "--alert-webhook-url=http://127.0.0.1:1", "--ledger-remote=file:///nowhere",
+		"--archive-cold-url=" + t.TempDir(),
 	}
 	p := &program{now: time.Now}
-	p.settings.World, p.settings.SECUserAgent, p.settings.PricesFolder = "live", "Test a@b.example", "x"
+	p.settings.World, p.settings.SECUserAgent, p.settings.PricesFolder, p.settings.ColdURL = "live", "Test a@b.example", "x", "x"
 	if err := db.SaveSchedules(t.Context(), p.schedule()); err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +105,7 @@ func TestTheDoctorNamesWhatIsBadAndTheRepair(t *testing.T) {
 	if code != 0 || strings.Contains(out, "bad ") {
 		t.Errorf("a healthy installation: exit %d\n%s", code, out)
 	}
-	for _, s := range []string{"ok    database ", "ok    clock ", "ok    grants ", "ok    guards ", "ok    api role ", "ok    schedule ", "ok    redis ", "ok    archive ", "ok    disk ", "ok    chain "} {
+	for _, s := range []string{"ok    database ", "ok    clock ", "ok    grants ", "ok    guards ", "ok    api role ", "ok    schedule ", "ok    redis ", "ok    archive ", "the colder one can be written", "ok    disk ", "ok    chain "} {
 		if !strings.Contains(out, s) {
 			t.Errorf("it lacks %q:\n%s", s, out)
 		}

@@ -191,6 +191,6 @@ func (p *program) retention() postgres.Retention {
 	const day = 24 * time.Hour
 	return postgres.Retention{
 		Runs: time.Duration(p.settings.KeepRunsDays) * day, Usage: time.Duration(p.settings.KeepUsageDays) * day,
-		Alerts: time.Duration(p.settings.KeepAlertsDays) * day,
+		Quotes: time.Duration(p.settings.KeepQuotesDays) * day, Alerts: time.Duration(p.settings.KeepAlertsDays) * day,
 	}
 }

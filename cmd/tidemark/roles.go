@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -132,13 +133,31 @@ func (apiCommand) Run(ctx context.Context, p *program) error {
 }
 
 func (p *program) openArchive(ctx context.Context) (*archive.Store, error) {
-	url := p.settings.ArchiveURL
-	if url == "" {
-		url = filepath.Join(p.worldDir(), "archive")
+	store, err := p.openStore(ctx, "ARCHIVE_URL", p.archiveURL())
+	if err != nil || p.settings.ColdURL == "" {
+		return store, err
 	}
+	colder, err := p.openStore(ctx, "ARCHIVE_COLD_URL", p.settings.ColdURL)
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	store.Colder(colder)
+	return store, nil
+}
+
+// archiveURL is ARCHIVE_URL, or the folder that stands for it.
+func (p *program) archiveURL() string {
+	if p.settings.ArchiveURL != "" {
+		return p.settings.ArchiveURL
+	}
+	return filepath.Join(p.worldDir(), "archive")
+}
+
+// openStore opens the place of raw bytes that a setting names.
+func (p *program) openStore(ctx context.Context, setting, url string) (*archive.Store, error) {
 	store, err := archive.Open(ctx, url)
 	if err != nil {
-		return nil, fmt.Errorf("open the archive (ARCHIVE_URL): %w", err)
+		return nil, fmt.Errorf("open the archive (%s): %w", setting, err)
 	}
 	if p.settings.World == "sandbox" {
 		store.Relax()
@@ -221,6 +240,7 @@ type jobs struct {
 	ledger        workers.Ledger
 	attest        workers.Attest
 	accounts      workers.Accounts
+	archive       workers.Archive
 }
 
 // newJobs makes the jobs by the settings.
@@ -258,6 +278,7 @@ func (p *program) newJobs(db *postgres.DB, w *realm, engine *ingest.Engine, stor
 	j.publications = workers.Publications{Picks: j.picks, Log: log}
 	j.ledger = p.newLedger(db)
 	j.accounts = workers.Accounts{DB: db, Keep: p.retention()}
+	j.archive = workers.Archive{Store: store, After: time.Duration(p.settings.ColdAfter) * 24 * time.Hour, Log: log}
 	return j, nil
 }
 
@@ -277,6 +298,7 @@ func (j jobs) handlers() map[string]workers.Handler {
 		task.Ledger:    j.ledger.Run,
 		task.Attest:    j.attest.Run,
 		task.Accounts:  j.accounts.Run,
+		task.Archive:   j.archive.Run,
 	}
 }
 

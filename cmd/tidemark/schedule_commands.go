@@ -9,6 +9,7 @@ import (
 
 	"tidemark/internal/config"
 	"tidemark/internal/postgres"
+	"tidemark/series"
 	"tidemark/workers/task"
 )
 
@@ -164,5 +165,9 @@ func (p *program) knows(job, subject string) bool {
 
 func (p *program) schedule() []task.Schedule {
 	at, _ := p.settings.Clocks() // checked at the start
-	return append(schedule(p.sources(), p.definitions(), at), p.equitySchedule()...)
+	list := append(schedule(p.sources(), p.definitions(), at), p.equitySchedule()...)
+	if p.settings.ColdURL != "" {
+		list = append(list, task.Schedule{Job: task.Archive, Subject: task.Daily, Cron: "55 4 * * *", Zone: "UTC", CatchUp: string(series.CatchUpSkip)})
+	}
+	return list
 }

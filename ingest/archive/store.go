@@ -43,6 +43,8 @@ type Store struct {
 	bucket *blob.Bucket
 	// durable tells that blobs are files, which are forced to the disk.
 	durable bool
+	// colder is where Cool moves bodies to; nil where there is no such place.
+	colder *Store
 
 	mu sync.Mutex
 	// lasting holds the folders of bodies whose own names are on the disk, up to the store's root.
@@ -111,8 +113,14 @@ func digestOf(body []byte) string {
 // the store is used.
 func (s *Store) Relax() { s.durable = false }
 
-// Close releases the bucket.
-func (s *Store) Close() error { return s.bucket.Close() }
+// Close releases the bucket, and the colder store.
+func (s *Store) Close() error {
+	err := s.bucket.Close()
+	if s.colder != nil {
+		err = errors.Join(err, s.colder.Close())
+	}
+	return err
+}
 
 // blobKey is the name of a body below the root of an archive. A body stored compressed has ".gz" after it.
 func blobKey(sha256 string) string { return "blobs/" + sha256[:2] + "/" + sha256 }
@@ -122,7 +130,7 @@ func blobKey(sha256 string) string { return "blobs/" + sha256[:2] + "/" + sha256
 // leave a file *.tmp beside it, which nothing reads.
 func (s *Store) Put(ctx context.Context, body []byte) (string, error) {
 	digest := digestOf(body)
-	switch _, err := s.Get(ctx, digest); {
+	switch _, err := s.get(ctx, digest); {
 	case err == nil:
 		return digest, nil
 	case !errors.Is(err, ingest.ErrNotArchived):
@@ -138,8 +146,26 @@ func (s *Store) Put(ctx context.Context, body []byte) (string, error) {
 	return digest, nil
 }
 
-// Get returns the body with a digest. An error that is ingest.ErrNotArchived tells that there is none, or none that is whole.
+// Get returns the body with a digest, from the colder store where it is not here. An error that is ingest.ErrNotArchived tells that there
+// is none, or none that is whole.
 func (s *Store) Get(ctx context.Context, digest string) ([]byte, error) {
+	body, err := s.get(ctx, digest)
+	if s.colder == nil || !errors.Is(err, ingest.ErrNotArchived) {
+		return body, err
+	}
+	body, cold := s.colder.get(ctx, digest)
+	switch {
+	case cold == nil:
+		return body, nil
+	case errors.Is(cold, ingest.ErrNotArchived):
+		return nil, err // which is not less than what the colder archive says
+	default:
+		return nil, fmt.Errorf("the colder archive: %w", cold) // it may be there
+	}
+}
+
+// get is Get without the colder store.
+func (s *Store) get(ctx context.Context, digest string) ([]byte, error) {
 	if !digestForm.MatchString(digest) {
 		return nil, fmt.Errorf("%w: %q is not a lower-case hex SHA-256", ingest.ErrNotArchived, digest)
 	}

@@ -34,6 +34,8 @@ type Settings struct {
 	ReplicaURL  string `env:"DATABASE_REPLICA_URL" name:"database-replica-url" secret:"true" roles:"up,api" help:"A replica of that Postgres, or several (postgres://user:password@a:5432,b:5432/database). It answers questions about the past of signals as long as it has what was shown before; else, and for all other things, DATABASE_URL is asked."`
 	RedisURL    string `env:"REDIS_URL" secret:"true" roles:"up,scheduler,worker,api" help:"Redis. Without it, up runs a private redis-server, or a stand-in inside the process."`
 	ArchiveURL  string `env:"ARCHIVE_URL" roles:"up,worker" help:"Where raw bytes are kept: a folder, or a bucket of S3 or what speaks its protocol (s3://bucket?region=eu-central-1&endpoint=https://storage.example). Default: the folder archive in the world's state folder."`
+	ColdURL     string `env:"ARCHIVE_COLD_URL" name:"archive-cold-url" roles:"up,scheduler,worker" help:"Where raw bytes go that are older than ARCHIVE_COLD_AFTER_DAYS: a folder or bucket, as ARCHIVE_URL. They are read from there, too, and deleted from ARCHIVE_URL. Without it they stay. The same for every scheduler and worker."`
+	ColdAfter   int    `env:"ARCHIVE_COLD_AFTER_DAYS" name:"archive-cold-after-days" default:"400" roles:"up,worker" help:"After how many whole days raw bytes are moved to ARCHIVE_COLD_URL, counted from when they were written."`
 
 	Archive      string        `env:"REPLAY_ARCHIVE" name:"archive" roles:"up,worker" help:"The archive folder that the replay world answers from."`
 	At           time.Time     `env:"REPLAY_AT" name:"at" format:"2006-01-02T15:04:05Z07:00" roles:"up,scheduler,worker" help:"The replay world's time (RFC 3339). Default: the archive's last fetch."`
@@ -112,6 +114,7 @@ type Settings struct {
 
 	KeepRunsDays   int `env:"KEEP_RUNS_DAYS" default:"400" roles:"up,worker" help:"For how many days runs that are over stay in the run log; 0: for ever. The newest of each job and subject, and those of backfills, always stay."`
 	KeepUsageDays  int `env:"KEEP_USAGE_DAYS" default:"800" roles:"up,worker" help:"For how many days the counts of requests by key and day are kept; 0: for ever. What was paid is kept for ever."`
+	KeepQuotesDays int `env:"KEEP_QUOTES_DAYS" default:"40" roles:"up,worker" help:"For how many days it is kept which key held which amount for a transfer, from the end of its hold; 0: for ever."`
 	KeepAlertsDays int `env:"KEEP_ALERTS_DAYS" default:"400" roles:"up,worker" help:"For how many days alerts that are over are kept; 0: for ever."`
 
 	OTLPEndpoint    string  `env:"OTEL_EXPORTER_OTLP_ENDPOINT" name:"otel-exporter-otlp-endpoint" roles:"up,scheduler,worker,api" help:"Base URL of an OpenTelemetry collector (http://127.0.0.1:4318), which traces are sent to as OTLP over HTTP. Without it there are none."`
@@ -224,10 +227,16 @@ func (s Settings) Validate() error {
 	for _, k := range []struct {
 		name string
 		days int
-	}{{"KEEP_RUNS_DAYS", s.KeepRunsDays}, {"KEEP_USAGE_DAYS", s.KeepUsageDays}, {"KEEP_ALERTS_DAYS", s.KeepAlertsDays}} {
+	}{{"KEEP_RUNS_DAYS", s.KeepRunsDays}, {"KEEP_USAGE_DAYS", s.KeepUsageDays}, {"KEEP_QUOTES_DAYS", s.KeepQuotesDays}, {"KEEP_ALERTS_DAYS", s.KeepAlertsDays}} {
 		if k.days < 0 || k.days > 0 && k.days < 40 {
 			bad(k.name, "%d is neither 0 nor 40 or more", k.days) // what looks back at the last weeks has to find them
 		}
+	}
+	if s.ColdURL != "" && s.ColdURL == s.ArchiveURL {
+		bad("ARCHIVE_COLD_URL", "it is ARCHIVE_URL")
+	}
+	if s.ColdAfter < 1 {
+		bad("ARCHIVE_COLD_AFTER_DAYS", "%d is less than 1", s.ColdAfter)
 	}
 	if u, err := url.Parse(s.OTLPEndpoint); s.OTLPEndpoint != "" && (err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https")) {
 		bad("OTEL_EXPORTER_OTLP_ENDPOINT", "%q is no http or https URL", s.OTLPEndpoint)

@@ -215,8 +215,6 @@ func (db *DB) ForgetKept(ctx context.Context, f task.Fence) (gone int64, err err
 			`delete from paid_requests where expires_at <= billing_now()`,      // index paid_requests_expired
 			`delete from kept_answers where expires_at <= billing_now()`,       // index kept_answers_expired
 			`delete from dashboard_sessions where expires_at <= billing_now()`, // index dashboard_sessions_expired
-			// Transfers can be claimed for seven days.
-			`delete from payment_quotes where upper(held) < billing_now() - interval '30 days'`,
 		} {
 			tag, err := tx.Exec(ctx, sql)
 			if err != nil {

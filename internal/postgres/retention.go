@@ -17,6 +17,8 @@ type Retention struct {
 	Runs time.Duration
 	// Usage is for the counts of requests by key, day and endpoint; what was paid stays in the ledger.
 	Usage time.Duration
+	// Quotes is for which key held which amount, counted from the end of its hold. A transfer can be claimed for seven days.
+	Quotes time.Duration
 	// Alerts is for alerts that are over.
 	Alerts time.Duration
 }
@@ -39,6 +41,11 @@ const forgetUsageSQL = `
 		select key_id, day, endpoint from usage where day < ((billing_now() - @keep::interval) at time zone 'UTC')::date limit @batch
 	) gone where (u.key_id, u.day, u.endpoint) = (gone.key_id, gone.day, gone.endpoint)`
 
+const forgetQuotesSQL = `
+	delete from payment_quotes q using (
+		select id from payment_quotes where upper(held) < billing_now() - @keep::interval limit @batch
+	) gone where q.id = gone.id`
+
 const forgetAlertsSQL = `
 	delete from alerts a using (
 		select id from alerts where resolved_at < clock_timestamp() - @keep::interval limit @batch
@@ -49,7 +56,7 @@ func (db *DB) Forget(ctx context.Context, f task.Fence, r Retention) (gone int64
 	for _, one := range []struct {
 		sql  string
 		keep time.Duration
-	}{{forgetRunsSQL, r.Runs}, {forgetUsageSQL, r.Usage}, {forgetAlertsSQL, r.Alerts}} {
+	}{{forgetRunsSQL, r.Runs}, {forgetUsageSQL, r.Usage}, {forgetQuotesSQL, r.Quotes}, {forgetAlertsSQL, r.Alerts}} {
 		for rows := int64(forgetBatch); one.keep > 0 && rows == forgetBatch; {
 			err := db.tx(ctx, func(tx pgx.Tx) error {
 				tag, err := tx.Exec(ctx, one.sql, pgx.NamedArgs{"keep": one.keep, "batch": forgetBatch})

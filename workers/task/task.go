@@ -33,6 +33,8 @@ const (
 	Processor = "processor"
 	// Accounts checks the balances and forgets what was kept for repetitions. Subject: Daily.
 	Accounts = "accounts"
+	// Archive moves raw bytes that are old to the colder archive. Subject: Daily.
+	Archive = "archive"
 )
 
 // The subjects of the jobs around the record.
@@ -88,6 +90,8 @@ var Policies = map[string]Policy{
 	Ledger:    {Queue: Default, Timeout: 10 * time.Minute, MaxAttempts: 8, Backoff: 10 * time.Second},
 	Attest:    {Queue: Default, Timeout: 5 * time.Minute, MaxAttempts: 8, Backoff: 10 * time.Second},
 	Accounts:  {Queue: Low, Timeout: 10 * time.Minute, MaxAttempts: 8, Backoff: time.Minute},
+	// The first run may have the bytes of years to move; the next attempt goes on where one has ended.
+	Archive: {Queue: Low, Timeout: 30 * time.Minute, MaxAttempts: 20, Backoff: time.Minute},
 }
 
 // Fence names one attempt of one run. Every commit of a handler is conditional on it, so that an attempt that was given up (its

@@ -1,0 +1,95 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+	"time"
+
+	"gocloud.dev/blob"
+	"gocloud.dev/gcerrors"
+)
+
+// Colder names the store that Cool moves bodies to, and that Get asks for what is not here. New bodies are only ever put here. The store
+// closes it with itself. It is called before the store is used.
+func (s *Store) Colder(colder *Store) { s.colder = colder }
+
+// ErrNoColder is the error of a store that has no colder one.
+var ErrNoColder = errors.New("there is no colder archive")
+
+// Cooled is what Cool has done.
+type Cooled struct {
+	// Bodies were moved, and took that many bytes here.
+	Bodies int
+	Bytes  int64
+}
+
+// Cool moves every body that was written here before an instant to the colder store. A body is taken away here once it is whole there, so
+// that a reader finds it at any moment, and whoever is killed in between has only made a copy: the next Cool goes on. A body that is
+// broken here stays; the others are moved first, then it is the error. When a body was written is what the folder or the bucket says; one that is
+// archived again after it was moved is written here again, and moved again in its time.
+func (s *Store) Cool(ctx context.Context, before time.Time) (done Cooled, err error) {
+	if s.colder == nil {
+		return done, ErrNoColder
+	}
+	var broken error
+	for first := range 256 { // a folder at a time: the driver of folders reads all that is below the prefix for each page of a list
+		list := s.bucket.List(&blob.ListOptions{Prefix: fmt.Sprintf("blobs/%02x/", first)})
+		for {
+			o, err := list.Next(ctx)
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				return done, fmt.Errorf("list the archive: %w", err)
+			}
+			digest := strings.TrimSuffix(path.Base(o.Key), gzipExt)
+			if !o.ModTime.Before(before) || !digestForm.MatchString(digest) {
+				continue // what a writer that was killed left behind is no body
+			}
+			moved, err := s.cool(ctx, o.Key, digest)
+			switch {
+			case err != nil && ctx.Err() == nil && errors.Is(err, errBroken):
+				broken = errors.Join(broken, err)
+			case err != nil:
+				return done, err
+			case moved:
+				done.Bodies++
+				done.Bytes += o.Size
+			}
+		}
+	}
+	return done, broken
+}
+
+// errBroken is the error of a stored body that does not have its digest.
+var errBroken = errors.New("it is corrupt and stays where it is")
+
+// cool moves one body. It returns false where another worker has just moved it.
+func (s *Store) cool(ctx context.Context, key, digest string) (bool, error) {
+	stored, err := s.bucket.ReadAll(ctx, key)
+	if gcerrors.Code(err) == gcerrors.NotFound {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read the archived %s: %w", key, err)
+	}
+	body, err := unpack(key, stored)
+	if err != nil || digestOf(body) != digest {
+		return false, fmt.Errorf("move %s to the colder archive: %w", key, errBroken)
+	}
+	if _, err := s.colder.Put(ctx, body); err != nil {
+		return false, fmt.Errorf("move %s to the colder archive: %w", key, err)
+	}
+	err = s.bucket.Delete(ctx, key)
+	if gcerrors.Code(err) == gcerrors.NotFound {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("remove %s, which the colder archive has: %w", key, err)
+	}
+	return true, nil
+}
