@@ -5,6 +5,7 @@ package backfill
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -27,7 +28,8 @@ type Reparsed struct {
 // nobody knew it. The same reparse again adds nothing.
 //
 // An archived body that is missing, or that does not parse, ends it with an error that names the fetch; what was stored stays. Answers
-// older than those that confirmed all of the source's series are not looked at: they say nothing new.
+// older than those that confirmed all of the source's series are not looked at: they say nothing new. An answer without a reading may be
+// the last of several, as when it came; that a source nothing is known of has no other is an error.
 func Reparse(ctx context.Context, db *postgres.DB, store ingest.Archive, src ingest.Source, now time.Time) (Reparsed, error) {
 	return ReparseFenced(ctx, db, store, src, now, task.Fence{})
 }
@@ -38,6 +40,7 @@ func ReparseFenced(ctx context.Context, db *postgres.DB, store ingest.Archive, s
 	if err != nil {
 		return done, err
 	}
+	var nothing error
 	for f, err := range db.Fetches(ctx, src.ID) {
 		if err != nil {
 			return done, err
@@ -46,6 +49,10 @@ func ReparseFenced(ctx context.Context, db *postgres.DB, store ingest.Archive, s
 			continue
 		}
 		b, err := parse(ctx, store, src, f)
+		if errors.Is(err, ingest.ErrNoReadings) {
+			nothing = err
+			continue
+		}
 		if err != nil {
 			return done, err
 		}
@@ -55,6 +62,9 @@ func ReparseFenced(ctx context.Context, db *postgres.DB, store ingest.Archive, s
 			return done, err
 		}
 		done.Added += n
+	}
+	if from.IsZero() && done.Fetches == 0 && nothing != nil {
+		return done, nothing
 	}
 	n, err := repair(ctx, db, store, src, now, fence)
 	done.Added += n

@@ -2,6 +2,7 @@ package backfill_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -150,6 +151,42 @@ func TestAnArchiveAloneRebuildsTheObservations(t *testing.T) {
 	}
 	if d := cmp.Diff(want, second.observations(t)); d != "" {
 		t.Errorf("the rebuilt table differs (-live +rebuilt):\n%s", d)
+	}
+}
+
+func TestTheLastOfSeveralAnswersMayHoldNothing(t *testing.T) {
+	t.Parallel()
+	src := source(t, "ecb-rates") // a table, and then a feed that has nothing new between two meetings
+	first := newRecord(t)
+	first.live(t, src, 3)
+	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
+	if done, err := backfill.Reparse(t.Context(), first.db, first.store, src, now); err != nil || done.Added != 0 {
+		t.Errorf("what is known, once more: %d vintages, %v", done.Added, err)
+	}
+	dir := filepath.Join(t.TempDir(), "export")
+	if _, err := archive.Export(t.Context(), dir, first.store, first.db); err != nil {
+		t.Fatal(err)
+	}
+	folder, err := archive.OpenFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = folder.Close() }()
+	second := newRecord(t)
+	if _, err := archive.Import(t.Context(), folder, second.store, second.db); err != nil {
+		t.Fatal(err)
+	}
+	blind := src
+	blind.Parse = func(ingest.Response) (ingest.Batch, error) { return ingest.Batch{}, nil }
+	if _, err := backfill.Reparse(t.Context(), second.db, second.store, blind, now); !errors.Is(err, ingest.ErrNoReadings) {
+		t.Errorf("a parser that finds nothing in anything: %v", err)
+	}
+	if _, err := backfill.Reparse(t.Context(), second.db, second.store, src, now); err != nil {
+		t.Fatal(err)
+	}
+	want := first.observations(t)
+	if d := cmp.Diff(want, second.observations(t)); len(want) == 0 || d != "" {
+		t.Errorf("the rebuilt table of %d rows differs (-live +rebuilt):\n%s", len(want), d)
 	}
 }
 
