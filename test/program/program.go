@@ -79,8 +79,13 @@ type Options struct {
 // Start runs a command until the test ends or it is killed. What it wrote is shown when the test fails.
 func Start(t testing.TB, o Options, args ...string) *Process {
 	t.Helper()
-	p := &Process{name: strings.Join(args, " "), Done: make(chan struct{})}
-	p.cmd = exec.CommandContext(context.Background(), binary, args...)
+	return start(t, o, strings.Join(args, " "), binary, args...)
+}
+
+func start(t testing.TB, o Options, name, file string, args ...string) *Process {
+	t.Helper()
+	p := &Process{name: name, Done: make(chan struct{})}
+	p.cmd = exec.CommandContext(context.Background(), file, args...)
 	p.cmd.Env = append(os.Environ(), o.Env...)
 	p.cmd.Dir = o.Dir
 	p.cmd.Stdout, p.cmd.Stderr = p, p
@@ -149,11 +154,22 @@ func Get(ctx context.Context, address string, into any) error {
 // Run runs a command to its end and returns its exit status and what it wrote.
 func Run(t testing.TB, o Options, args ...string) (status int, output string) {
 	t.Helper()
-	p := Start(t, o, args...)
+	return Start(t, o, args...).end(t)
+}
+
+// Shell runs a line of bash, in which the program is the command tidemark, as Run runs a command.
+func Shell(t testing.TB, o Options, line string) (status int, output string) {
+	t.Helper()
+	return start(t, o, line, "bash", "-eo", "pipefail", "-c", "PATH="+filepath.Dir(binary)+":$PATH\n"+line).end(t)
+}
+
+// end waits for the end of a process that comes to one by itself.
+func (p *Process) end(t testing.TB) (status int, output string) {
+	t.Helper()
 	select {
 	case <-p.Done:
-	case <-time.After(2 * time.Minute):
-		t.Fatalf("tidemark %s does not end; it wrote:\n%s", p.name, tail(p.Output(), 6000))
+	case <-time.After(5 * time.Minute):
+		t.Fatalf("%s does not end; it wrote:\n%s", p.name, tail(p.Output(), 6000))
 	}
 	return p.cmd.ProcessState.ExitCode(), p.Output()
 }

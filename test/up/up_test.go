@@ -98,8 +98,8 @@ func awaitSignals(t *testing.T, base string) {
 // private is where `up` says that it listens for its operator.
 var private = regexp.MustCompile(`(http://127\.0\.0\.1:\d+)/  for its operator`)
 
-// awaitMetrics checks that the private listener knows what the program does.
-func awaitMetrics(t *testing.T, p *program.Process, base string) {
+// awaitMetrics checks that the private listener knows what the program does, and returns its address.
+func awaitMetrics(t *testing.T, p *program.Process, base string) string {
 	t.Helper()
 	at := private.FindStringSubmatch(p.Output())
 	if at == nil {
@@ -127,6 +127,7 @@ func awaitMetrics(t *testing.T, p *program.Process, base string) {
 	if code := get(t, at[1]+"/readyz", nil); code != http.StatusOK {
 		t.Errorf("/readyz of the private listener: %d", code)
 	}
+	return at[1]
 }
 
 // text is the body at a URL, empty where nobody answers.
@@ -227,10 +228,11 @@ func TestUp(t *testing.T) {
 			})
 			p, base = start(t, dir, user, sandbox...)
 			awaitSignals(t, base)
-			awaitMetrics(t, p, base)
+			operator := awaitMetrics(t, p, base)
 			if user == 0 { // once is enough: the whole past has to be lived through first
 				awaitVerified(t, dir, base)
 				rebuilt(t, dir)
+				documents(t, dir, base, operator)
 			}
 
 			began := time.Now()
