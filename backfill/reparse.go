@@ -112,8 +112,13 @@ func repair(ctx context.Context, db *postgres.DB, store ingest.Archive, src inge
 		return 0, err
 	}
 	var loads []postgres.Load
+	var nothing error
 	for _, c := range confirming {
 		b, err := parse(ctx, store, src, c.Fetch)
+		if errors.Is(err, ingest.ErrNoReadings) {
+			nothing = err // as the last of the answers of a run
+			continue
+		}
 		if err != nil {
 			return 0, err
 		}
@@ -124,7 +129,7 @@ func repair(ctx context.Context, db *postgres.DB, store ingest.Archive, src inge
 		loads = append(loads, l)
 	}
 	if len(loads) == 0 {
-		return 0, nil
+		return 0, nothing
 	}
 	return db.StoreLoads(ctx, fence, loads, nil)
 }
