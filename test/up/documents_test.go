@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -78,6 +79,8 @@ func documents(t *testing.T, dir, base, private string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	_, err = exec.LookPath("curl")
+	curl := err == nil
 	r := newReader(t, dir, base, private)
 	seen, left, ran := map[string]bool{}, map[string]bool{}, 0
 	for _, file := range append([]string{"../../README.md"}, files...) {
@@ -96,6 +99,10 @@ func documents(t *testing.T, dir, base, private string) {
 				continue
 			}
 			ran++
+			if !curl && strings.HasPrefix(line, "curl ") {
+				t.Logf("curl is not on this machine: left out: %s", line)
+				continue
+			}
 			t.Run(filepath.Base(file)+": "+line, func(t *testing.T) {
 				if err := r.run(t, line); err != nil {
 					t.Error(err)
