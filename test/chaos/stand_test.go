@@ -126,7 +126,7 @@ func (s *stand) do(f fault) error {
 	case freezeWorker, freezeScheduler:
 		s.units[f.victim].signal(syscall.SIGSTOP)
 	case keepRedis, loseRedis:
-		return s.redis.down(ctx, f.what == loseRedis)
+		return again(ctx, func() error { return s.redis.down(ctx, f.what == loseRedis) })
 	case killPostgres:
 		return s.postgres.Kill()
 	}
@@ -142,11 +142,25 @@ func (s *stand) repair(f fault) (replaced bool, err error) {
 	case freezeWorker, freezeScheduler:
 		s.units[f.victim].signal(syscall.SIGCONT)
 	case keepRedis, loseRedis:
-		return s.redis.up(ctx)
+		err := again(ctx, func() (err error) { replaced, err = s.redis.up(ctx); return err })
+		return replaced, err
 	case killPostgres:
-		return false, s.postgres.Restart(ctx)
+		return false, again(ctx, func() error { return s.postgres.Restart(ctx) })
 	}
 	return false, nil
+}
+
+// again tries something until it is done: several servers may be about to agree on who is who, and a busy machine may not answer at once.
+func again(ctx context.Context, do func() error) error {
+	for deadline := time.Now().Add(time.Minute); ; {
+		err := do()
+		if err == nil || time.Now().After(deadline) {
+			return err
+		}
+		if err := sleep(ctx, 100*time.Millisecond); err != nil {
+			return err
+		}
+	}
 }
 
 // query returns the rows of a query as text, one line each, as the superuser.
@@ -191,7 +205,10 @@ func (r single) down(ctx context.Context, lose bool) error {
 		return err
 	}
 	c := at.Client(nil)
-	return errors.Join(c.FlushAll(ctx).Err(), c.Close(), r.server.Kill())
+	if err := errors.Join(c.FlushAll(ctx).Err(), c.Close()); err != nil {
+		return err
+	}
+	return r.server.Kill()
 }
 
 func (r single) up(ctx context.Context) (bool, error) { return false, r.server.Restart(ctx) }
