@@ -26,7 +26,7 @@ run: ## Start everything on made-up data and say where to look
 
 .PHONY: test
 test: ## Check everything, as CI does
-	@tools/check.sh deps modules vet format lint race simulate-short contracts e2e-payments conformance browser fuzz
+	@tools/check.sh deps modules vet format lint race simulate-short chaos-short contracts e2e-payments conformance browser fuzz
 
 .PHONY: deps
 deps: ## Make sure that PostgreSQL and Redis are on this machine
