@@ -196,7 +196,7 @@ func (s *stand) report(plan []fault, b broken, d *driver, saw *seen, took time.D
 			select finished_at - lag(finished_at) over (order by finished_at) as gap from runs where finished_at between $1 and $2) g`,
 		d.began, d.began.Add(took))[0])
 	for _, slow := range s.query(`
-		select format('%s after it was due: %s %s of %s, %s attempts', date_trunc('milliseconds', finished_at - created_at), job, subject, slot, attempt)
+		select format('%s after it was recorded: %s %s of %s, %s attempts', date_trunc('milliseconds', finished_at - created_at), job, subject, slot, attempt)
 		from runs where finished_at is not null and created_at > $1 order by finished_at - created_at desc limit 3`, d.began) {
 		line("slowest runs", "%s", slow)
 	}
