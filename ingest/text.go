@@ -29,11 +29,15 @@ func PageText(body []byte) (string, error) {
 	return strings.Join(strings.Fields(ascii.Replace(b.String())), " "), nil
 }
 
-// Decimal reads a plain decimal number: digits, a point and a sign, and none of the other forms that strconv takes.
+// Decimal reads a plain decimal number: digits, a point and a sign, and none of the other forms that strconv takes. What rounds to nothing
+// from below, such as -0.0, is 0: it is no other value than that, and must not look like one.
 func Decimal(s string) (float64, error) {
 	v, err := strconv.ParseFloat(s, 64)
 	if err != nil || strings.Trim(s, "0123456789.-") != "" {
 		return 0, fmt.Errorf("%.40q is no number", s)
+	}
+	if v == 0 {
+		return 0, nil
 	}
 	return v, nil
 }

@@ -130,7 +130,10 @@ func (r release) vintages(f figure, answer apiAnswer, fetchedAt time.Time) (all 
 		if one.VintageAt.Before(one.ObservedAt) {
 			return nil, nil, fmt.Errorf("row %d: known on %s of %s", i+1, o.RealtimeStart, o.Date)
 		}
-		all = append(all, one)
+		// What is written in another way, 0.0 and then -0.0, is the vintage that it was.
+		if before := len(all) - 1; !same || all[before].Value != one.Value || all[before].Marker != one.Marker {
+			all = append(all, one)
+		}
 		next := until.AddDate(0, 0, 1)
 		followed := i+1 < len(answer.Observations) && answer.Observations[i+1].Date == o.Date
 		switch {

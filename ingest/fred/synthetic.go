@@ -83,9 +83,14 @@ func (r release) prints(w synth.World, f figure, s script) synth.Publisher {
 	rounded := func(v float64) float64 {
 		if s.to < 1 {
 			per := math.Round(1 / s.to)
-			return math.Round(v*per) / per
+			v = math.Round(v*per) / per
+		} else {
+			v = math.Round(v/s.to) * s.to
 		}
-		return math.Round(v/s.to) * s.to
+		if v == 0 {
+			return 0 // and not -0
+		}
+		return v
 	}
 	return func(points []synth.Point) []synth.Print {
 		last := points[len(points)-1]
