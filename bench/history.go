@@ -35,14 +35,18 @@ const (
 // now is the time of the bench's world.
 var now = time.Date(2026, time.March, 2, 0, 0, 0, 0, time.UTC)
 
-// stand is a database with one signal's history in it, and the API on a listener.
+// stand is a database with one signal's history in it.
 type stand struct {
 	def signals.Definition
-	db  *postgres.DB
+	// track is the history as it was stored last.
+	track signals.Track
 	// dir is for files, server the database's address.
 	dir, server string
-	url         string
 	client      *http.Client
+
+	// db and url are there while the stand is served: the API's way to the database, and its address.
+	db  *postgres.DB
+	url string
 }
 
 // withStand runs f on a stand with a history of so many points.
@@ -60,8 +64,7 @@ func withStand(ctx context.Context, points int, f func(context.Context, *stand) 
 		return err
 	}
 	defer func() { err = errors.Join(err, server.Stop(context.WithoutCancel(ctx))) }()
-	log := slog.New(slog.DiscardHandler)
-	if err := postgres.Migrate(ctx, server.URL(), log); err != nil {
+	if err := postgres.Migrate(ctx, server.URL(), slog.New(slog.DiscardHandler)); err != nil {
 		return err
 	}
 	worker, err := postgres.Open(ctx, server.URL(), postgres.RoleWorker)
@@ -77,10 +80,19 @@ func withStand(ctx context.Context, points int, f func(context.Context, *stand) 
 		return errors.New("the catalog has no crack spread")
 	}
 	s := &stand{def: def, dir: dir, server: server.URL(), client: &http.Client{Transport: &http.Transport{DisableCompression: true}}}
-	if err := fill(ctx, worker, s.def, points); err != nil {
+	if s.track, err = fill(ctx, worker, s.def, points); err != nil {
 		return err
 	}
-	if s.db, err = postgres.Open(ctx, server.URL(), postgres.RoleAPI); err != nil {
+	return f(ctx, s)
+}
+
+// withServed is withStand with the API on a listener of this process.
+func withServed(ctx context.Context, points int, f func(context.Context, *stand) error) error {
+	return withStand(ctx, points, func(ctx context.Context, s *stand) error { return s.serve(ctx, f) })
+}
+
+func (s *stand) serve(ctx context.Context, f func(context.Context, *stand) error) (err error) {
+	if s.db, err = postgres.Open(ctx, s.server, postgres.RoleAPI); err != nil {
 		return err
 	}
 	defer s.db.Close()
@@ -89,6 +101,7 @@ func withStand(ctx context.Context, points int, f func(context.Context, *stand) 
 		return err
 	}
 	s.url = "http://" + ln.Addr().String()
+	log := slog.New(slog.DiscardHandler)
 	v, err := view.New(view.Options{
 		Store: s.db, Definitions: []signals.Definition{s.def}, PublicURL: s.url, World: view.WorldSandbox,
 		Now: func() time.Time { return now }, Log: log,
@@ -115,8 +128,8 @@ func withStand(ctx context.Context, points int, f func(context.Context, *stand) 
 	return g.Wait()
 }
 
-// fill stores a random walk, and then computations that revise some points and widen the newest interval.
-func fill(ctx context.Context, db *postgres.DB, def signals.Definition, points int) error {
+// fill stores a random walk, and then computations that revise some points, and returns how it came out.
+func fill(ctx context.Context, db *postgres.DB, def signals.Definition, points int) (signals.Track, error) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	track := make(signals.Track, points)
 	v := 20.0
@@ -142,10 +155,10 @@ func fill(ctx context.Context, db *postgres.DB, def signals.Definition, points i
 			KnownAt: &track[points-1].KnownAt, Value: &track[points-1].Value, Synthetic: true, CodeVersion: "bench",
 		}
 		if err := db.SaveSnapshot(ctx, task.Fence{}, snap, track); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return track, nil
 }
 
 // get reads a whole answer, and tells how many bytes it has. look, if any, is called for each piece.
@@ -199,7 +212,7 @@ func (s *stand) against(ctx context.Context, m *meter, what, path string, asOf t
 }
 
 func latestHistory(ctx context.Context, m *meter) error {
-	return withStand(ctx, fortyYears, func(ctx context.Context, s *stand) error {
+	return withServed(ctx, fortyYears, func(ctx context.Context, s *stand) error {
 		if err := s.against(ctx, m, "JSON, from memory", "/history", now, 4); err != nil {
 			return err
 		}
@@ -210,7 +223,7 @@ func latestHistory(ctx context.Context, m *meter) error {
 func pastHistory(ctx context.Context, m *meter) error {
 	then := now.AddDate(0, 0, -revisions/2).Add(time.Hour)
 	path := "/history?format=csv&as_of=" + then.Format(time.RFC3339)
-	err := withStand(ctx, fortyYears, func(ctx context.Context, s *stand) error {
+	err := withServed(ctx, fortyYears, func(ctx context.Context, s *stand) error {
 		if err := s.against(ctx, m, "CSV, from the database", path, then, 0.9); err != nil {
 			return err
 		}
@@ -219,7 +232,7 @@ func pastHistory(ctx context.Context, m *meter) error {
 	if err != nil {
 		return err
 	}
-	return withStand(ctx, 5*fortyYears, func(ctx context.Context, s *stand) error { return s.memory(ctx, m, path) })
+	return withServed(ctx, 5*fortyYears, func(ctx context.Context, s *stand) error { return s.memory(ctx, m, path) })
 }
 
 // memory prints how far the heap of this process, server and client, grows while an answer is streamed.

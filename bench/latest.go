@@ -188,20 +188,19 @@ func changeVisible(ctx context.Context, m *meter) error {
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }
 
-// change commits another value, and returns how long after the commit the API answers with it.
+// change commits another newest value of the whole history, and returns how long after the commit the API answers with it.
 func (s *stand) change(ctx context.Context, m *meter, worker *postgres.DB, ours *apiProcess, i int) (time.Duration, error) {
 	_, tag, err := ours.latest(ctx, s.client)
 	if err != nil {
 		return 0, err
 	}
-	observed := now.AddDate(0, 0, -1-revisions)
-	value := 20 + float64(i)
+	newest := &s.track[len(s.track)-1]
+	newest.Value += 0.01
 	snap := postgres.Snapshot{
-		Signal: s.def.ID, At: now.Add(time.Duration(i) * time.Minute), Status: signals.StatusLive, Cause: "bench", ObservedAt: &observed,
-		KnownAt: &observed, Value: &value, Synthetic: true, CodeVersion: "bench",
+		Signal: s.def.ID, At: now.Add(time.Duration(i) * time.Minute), Status: signals.StatusLive, Cause: "bench",
+		ObservedAt: &newest.ObservedAt, KnownAt: &newest.KnownAt, Value: &newest.Value, Synthetic: true, CodeVersion: "bench",
 	}
-	track := signals.Track{{ObservedAt: observed, KnownAt: observed, Value: value, Lo: value - 1, Hi: value + 1, Baseline: 20, Scale: 1, N: 105}}
-	if err := worker.SaveSnapshot(ctx, task.Fence{}, snap, track); err != nil {
+	if err := worker.SaveSnapshot(ctx, task.Fence{}, snap, s.track); err != nil {
 		return 0, err
 	}
 	committed := m.now()
