@@ -185,8 +185,8 @@ func (v *View) read(ctx context.Context, id string, now time.Time, before held) 
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	s, err := v.o.Store.Serve(ctx, id, now, before.seen)
-	if err == nil && before.snapshot != nil && (s.Snapshot == nil || s.Snapshot.At.Before(before.snapshot.At)) {
-		before = held{} // time went back: what was held is of no use
+	if err == nil && before.snapshot != nil && (s.Snapshot == nil || s.Snapshot.At.Before(before.snapshot.At) || s.Seen < before.seen) {
+		before = held{} // time went back, or the database did: what was held is of no use
 		s, err = v.o.Store.Serve(ctx, id, now, 0)
 	}
 	if err != nil {

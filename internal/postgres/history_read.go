@@ -83,7 +83,8 @@ func (q HistoryQuery) sql(columns string, bind func(any) string) string {
 	if q.Desc {
 		way, later, earlier, sofar = " desc", "lag", "lead", "current row and unbounded following"
 	}
-	where := "signal = " + bind(q.Signal) + " and known_at <= " + bind(q.AsOf)
+	from := "estimates where signal = " + bind(q.Signal) + " and known_at <= " + bind(q.AsOf)
+	where := ""
 	if !q.From.IsZero() {
 		where += " and observed_at >= " + bind(q.From)
 	}
@@ -94,7 +95,10 @@ func (q HistoryQuery) sql(columns string, bind func(any) string) string {
 		where += " and observed_at " + map[bool]string{false: ">", true: "<"}[q.Desc] + "= " + bind(q.After.ObservedAt)
 	}
 	if q.since > 0 {
-		where += " and observed_at in (select observed_at from estimates where signal = " + bind(q.Signal) + " and id > " + bind(q.since) + ")"
+		// One look into the primary key for each changed point, found by estimates_added. "offset 0" holds the planner to that: without
+		// it, it reads the whole history for the sake of one point.
+		from = "(select distinct observed_at as changed_at from estimates where signal = " + bind(q.Signal) + " and id > " + bind(q.since) + `) c
+				cross join lateral (select * from ` + from + ` and observed_at = changed_at offset 0) e where true`
 	}
 	same, keep := "false", "known_to is null"
 	if q.Versions {
@@ -125,7 +129,7 @@ func (q HistoryQuery) sql(columns string, bind func(any) string) string {
 			` + same + ` as same
 		from (
 			select *, ` + later + `(known_at) over w is not distinct from known_at as superseded
-			from estimates where ` + where + window + `, edition` + way + `)
+			from ` + from + where + window + `, edition` + way + `)
 		) e where not superseded` + window + `)
 	) e where not same` + window + `)
 ) e where ` + keep + ` order by observed_at` + way + `, known_at` + way
@@ -133,6 +137,12 @@ func (q HistoryQuery) sql(columns string, bind func(any) string) string {
 		out += " limit " + strconv.Itoa(q.Limit)
 	}
 	return out
+}
+
+// statement is sql with its arguments.
+func (q HistoryQuery) statement(columns string) (sql string, args []any) {
+	sql = q.sql(columns, bindTo(&args))
+	return sql, args
 }
 
 // bindTo collects values as the arguments of a query.
@@ -156,8 +166,7 @@ func literal(v any) string {
 // History yields the points that a query selects, in its order. It stops at the first error.
 func (db *DB) History(ctx context.Context, q HistoryQuery) iter.Seq2[Point, error] {
 	return func(yield func(Point, error) bool) {
-		var args []any
-		sql := q.sql(pointColumns, bindTo(&args))
+		sql, args := q.statement(pointColumns)
 		rows, err := db.pool.Query(ctx, sql, args...)
 		if err != nil {
 			yield(Point{}, fmt.Errorf("read the history of %s: %w", q.Signal, away(err)))

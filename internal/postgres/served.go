@@ -26,57 +26,43 @@ type Served struct {
 // earlier reading had Seen, for a snapshot at or before this one; 0 reads all of it.
 func (db *DB) Serve(ctx context.Context, signal string, now time.Time, seen int64) (Served, error) {
 	var s Served
-	err := pgx.BeginTxFunc(ctx, db.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-		var ahead *time.Time
-		var last *int64
-		err := tx.QueryRow(ctx, `
-			select (select at from snapshots where signal = @signal and at > @now order by at desc limit 1),
-				(select max(id) from estimates where signal = @signal)`,
-			pgx.NamedArgs{"signal": signal, "now": now}).Scan(&ahead, &last) // primary key, index estimates_added
-		if err != nil {
-			return err
-		}
-		if ahead != nil {
-			s.Ahead = *ahead
-		}
-		snap, err := snapshotAsOf(ctx, tx, signal, now)
+	var ahead *time.Time
+	var last *int64
+	// Points are only ever known at an instant of which there is a snapshot: those that were known now were known at the newest one.
+	changed, args := HistoryQuery{Signal: signal, AsOf: now, gone: true, since: seen}.statement(pointColumns)
+	var batch pgx.Batch
+	batch.Queue(`
+		select (select at from snapshots where signal = @signal and at > @now order by at desc limit 1),
+			(select max(id) from estimates where signal = @signal)`,
+		pgx.NamedArgs{"signal": signal, "now": now}).QueryRow(func(row pgx.Row) error { return row.Scan(&ahead, &last) }) // primary key, index estimates_added
+	batch.Queue(snapshotAsOfSQL, pgx.NamedArgs{"signal": signal, "as_of": now}).Query(func(rows pgx.Rows) error {
+		snap, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Snapshot])
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}
-		if err != nil {
+		s.Snapshot = &snap
+		return err
+	})
+	batch.Queue(changed, args...).Query(func(rows pgx.Rows) (err error) {
+		s.Changed, err = pgx.CollectRows(rows, scanPoint)
+		return err
+	})
+	err := pgx.BeginTxFunc(ctx, db.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+		if err := tx.SendBatch(ctx, &batch).Close(); err != nil || s.Snapshot == nil || last == nil || ahead == nil {
 			return err
 		}
-		s.Snapshot = &snap
-		if last == nil {
-			return nil
-		}
-		s.Seen = *last
-		if ahead != nil { // what is stored ahead of its time is read again when that has come
-			err := tx.QueryRow(ctx, `
-				select coalesce(min(id) - 1, @last) from estimates where signal = @signal and known_at > @at`,
-				pgx.NamedArgs{"signal": signal, "at": snap.At, "last": *last}).Scan(&s.Seen)
-			if err != nil {
-				return err
-			}
-		}
-		if *last == seen {
-			return nil
-		}
-		s.Changed, err = changedPoints(ctx, tx, HistoryQuery{Signal: signal, AsOf: snap.At, gone: true, since: seen})
-		return err
+		// What is stored ahead of its time is read again when that has come.
+		return tx.QueryRow(ctx, `select coalesce(min(id) - 1, @last) from estimates where signal = @signal and known_at > @now`,
+			pgx.NamedArgs{"signal": signal, "now": now, "last": *last}).Scan(&last)
 	})
 	if err != nil {
 		return Served{}, fmt.Errorf("read what is to be served of %s: %w", signal, err)
 	}
-	return s, nil
-}
-
-func changedPoints(ctx context.Context, tx pgx.Tx, q HistoryQuery) ([]Point, error) {
-	var args []any
-	sql := q.sql(pointColumns, bindTo(&args))
-	rows, err := tx.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, err
+	if ahead != nil {
+		s.Ahead = *ahead
 	}
-	return pgx.CollectRows(rows, scanPoint)
+	if s.Snapshot != nil && last != nil {
+		s.Seen = *last
+	}
+	return s, nil
 }

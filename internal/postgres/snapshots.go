@@ -158,9 +158,19 @@ func (db *DB) LatestSnapshots(ctx context.Context) ([]Snapshot, error) {
 	return list, nil
 }
 
+const snapshotAsOfSQL = `
+	select ` + snapshotColumns + ` from snapshots
+	where signal = @signal and at <= @as_of
+	order by at desc
+	limit 1` // primary key
+
 // SnapshotAsOf returns the newest snapshot of a signal for an instant at or before asOf, or ErrNotFound.
 func (db *DB) SnapshotAsOf(ctx context.Context, signal string, asOf time.Time) (Snapshot, error) {
-	s, err := snapshotAsOf(ctx, db.pool, signal, asOf)
+	rows, err := db.pool.Query(ctx, snapshotAsOfSQL, pgx.NamedArgs{"signal": signal, "as_of": asOf})
+	if err != nil {
+		return Snapshot{}, fmt.Errorf("read the snapshot of %s: %w", signal, away(err))
+	}
+	s, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Snapshot])
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Snapshot{}, fmt.Errorf("a snapshot of %s as of %s: %w", signal, asOf.Format(time.RFC3339), ErrNotFound)
 	}
@@ -168,22 +178,6 @@ func (db *DB) SnapshotAsOf(ctx context.Context, signal string, asOf time.Time) (
 		return Snapshot{}, fmt.Errorf("read the snapshot of %s: %w", signal, away(err))
 	}
 	return s, nil
-}
-
-// snapshotAsOf is SnapshotAsOf, of the pool or of a transaction. pgx.ErrNoRows where there is none.
-func snapshotAsOf(ctx context.Context, from interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-}, signal string, asOf time.Time,
-) (Snapshot, error) {
-	rows, err := from.Query(ctx, `
-		select `+snapshotColumns+` from snapshots
-		where signal = @signal and at <= @as_of
-		order by at desc
-		limit 1`, pgx.NamedArgs{"signal": signal, "as_of": asOf}) // primary key
-	if err != nil {
-		return Snapshot{}, err
-	}
-	return pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Snapshot])
 }
 
 // Computed tells which computations stand behind what is said as of an instant: the newest instant that was computed, and when the
