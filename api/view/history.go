@@ -6,6 +6,7 @@ import (
 	"iter"
 	"math"
 	"sort"
+	"sync"
 	"time"
 
 	"tidemark/internal/postgres"
@@ -18,8 +19,8 @@ type History struct {
 	observed, ingested              []int64
 	value, lo, hi, baseline, pct, z []float64
 	vintage                         []int32
-	// digest is of all columns.
-	digest [sha256.Size]byte
+	// digest is of all columns. It is made when it is first asked for: many a history is over before anyone has.
+	digest func() [sha256.Size]byte
 }
 
 // Len is the number of points.
@@ -103,7 +104,7 @@ func (h *History) with(changes []postgres.Point) *History {
 		}
 	}
 	keep(h.Len())
-	out.digest = out.sum()
+	out.digest = sync.OnceValue(out.sum)
 	return out
 }
 

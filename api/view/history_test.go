@@ -72,7 +72,7 @@ func TestColumnsFollowAnyChanges(t *testing.T) {
 		if d := cmp.Diff(points, all(h, postgres.HistoryQuery{}), cmpopts.EquateNaNs()); d != "" {
 			t.Fatalf("seed %d (-want +got):\n%s", seed, d)
 		}
-		if again := (*History)(nil).with(points); again.digest != h.digest {
+		if again := (*History)(nil).with(points); again.digest() != h.digest() {
 			t.Errorf("seed %d: the same points made in another way have another digest", seed)
 		}
 		backwards := all(h, postgres.HistoryQuery{Desc: true})

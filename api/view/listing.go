@@ -102,7 +102,8 @@ func (v *View) History(ctx context.Context, s *Signal, r ListingRequest) (*Listi
 	switch {
 	case r.AsOf.IsZero() && !r.Versions:
 		l.rows = func(context.Context) iter.Seq2[postgres.Point, error] { return s.History.points(q) }
-		state = hex.EncodeToString(s.History.digest[:])
+		digest := s.History.digest()
+		state = hex.EncodeToString(digest[:])
 		if s.Snapshot.IngestedAt != nil {
 			l.Modified = *s.Snapshot.IngestedAt
 		}
