@@ -19,10 +19,10 @@ import (
 
 const root = "../.."
 
-func project(t *testing.T) *types.Project {
+func project(t *testing.T, dir string) *types.Project {
 	t.Helper()
-	o, err := cli.NewProjectOptions([]string{filepath.Join(root, "docker-compose.yml")}, cli.WithName("tidemark"),
-		cli.WithEnv([]string{"POSTGRES_PASSWORD=a", "REDIS_PASSWORD=b", "GRAFANA_PASSWORD=c"}), cli.WithWorkingDirectory(root))
+	o, err := cli.NewProjectOptions([]string{filepath.Join(dir, "docker-compose.yml")}, cli.WithName("tidemark"),
+		cli.WithEnv([]string{"POSTGRES_PASSWORD=a", "REDIS_PASSWORD=b", "GRAFANA_PASSWORD=c"}), cli.WithWorkingDirectory(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ var pinned = regexp.MustCompile(`^[a-z/]+:v?\d+\.\d+(\.\d+)?(-[a-z]+)?$`)
 
 func TestTheComposeFileResolves(t *testing.T) {
 	t.Parallel()
-	p := project(t)
+	p := project(t, root)
 	for _, name := range []string{"postgres", "redis", "migrate", "scheduler", "worker", "api", "proxy", "queue", "prometheus", "grafana"} {
 		if _, ok := p.Services[name]; !ok {
 			t.Errorf("there is no service %s", name)
@@ -82,6 +82,47 @@ func TestTheComposeFileResolves(t *testing.T) {
 	for service, replicas := range map[string]int{"scheduler": 2, "api": 2} {
 		if d := p.Services[service].Deploy; d == nil || d.Replicas == nil || *d.Replicas != replicas {
 			t.Errorf("%s: not %d replicas", service, replicas)
+		}
+	}
+}
+
+// assigned is a line of the .env file of docs/operator.md.
+var assigned = regexp.MustCompile(`(?m)^    ([A-Z_]+)=(\S.*)$`)
+
+func TestTheSettingsOfTheOperatorsFileReachTheRoles(t *testing.T) {
+	t.Parallel()
+	read := func(name string) string {
+		b, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	dir := t.TempDir()
+	var env strings.Builder
+	example, _, found := strings.Cut(read("docs/operator.md"), "Workers that share a ledger")
+	list := assigned.FindAllStringSubmatch(example, -1)
+	if !found || len(list) < 10 {
+		t.Fatalf("the page has %d lines of the file", len(list))
+	}
+	settings := read("internal/config/config.go")
+	for _, l := range list {
+		env.WriteString(l[1] + "=" + l[2] + "\n")
+		if !strings.Contains(settings, `env:"`+l[1]+`"`) && !strings.HasSuffix(l[1], "_PASSWORD") && !strings.HasPrefix(l[1], "AWS_") {
+			t.Errorf("%s is no setting", l[1])
+		}
+	}
+	for name, text := range map[string]string{"docker-compose.yml": read("docker-compose.yml"), ".env": env.String()} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := project(t, dir)
+	for _, role := range []string{"scheduler", "worker", "api"} {
+		for _, l := range list {
+			if v := p.Services[role].Environment[l[1]]; l[1] != "PUBLIC_URL" && (v == nil || *v != l[2]) {
+				t.Errorf("%s has no %s of the file", role, l[1])
+			}
 		}
 	}
 }
