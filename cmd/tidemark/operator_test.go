@@ -164,7 +164,7 @@ func awaitReady(t *testing.T, role string, args ...string) {
 	go func() { done <- run(ctx, append(args, "--ops-addr="+addr), io.Discard, t.Output()) }()
 	var code int
 	var out string
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(4 * time.Minute); time.Now().Before(deadline); {
 		if code, out = told(t, "health", "--ops-addr=0.0.0.0"+addr[strings.LastIndex(addr, ":"):]); code == 0 {
 			break
 		}
