@@ -153,7 +153,7 @@ func newReader(t *testing.T, dir, base, private string) *reader {
 	return &reader{
 		options: program.Options{Dir: dir, Env: []string{
 			"WORLD=sandbox", "STATE_DIR=" + filepath.Join(dir, "state"), "OPS_ADDR=" + strings.TrimPrefix(private, "http://"),
-			"DATABASE_URL=", "REDIS_URL=", "LOG_LEVEL=error", "CURL_HOME=" + dir,
+			"DATABASE_URL=", "REDIS_URL=", "PUBLIC_URL=" + base, "LOG_LEVEL=error", "CURL_HOME=" + dir,
 		}},
 		theirs: map[string]string{
 			"http://127.0.0.1:8080": base, "https://tidemark.example": base, "http://127.0.0.1:8081": private,
