@@ -197,7 +197,7 @@ func (s *stand) change(ctx context.Context, m *meter, worker *postgres.DB, ours 
 	newest := &s.track[len(s.track)-1]
 	newest.Value += 0.01
 	snap := postgres.Snapshot{
-		Signal: s.def.ID, At: now.Add(time.Duration(i) * time.Minute), Status: signals.StatusLive, Cause: "bench",
+		Signal: s.def.ID, At: now.Add(time.Duration(i-changes) * time.Second), Status: signals.StatusLive, Cause: "bench",
 		ObservedAt: &newest.ObservedAt, KnownAt: &newest.KnownAt, Value: &newest.Value, Synthetic: true, CodeVersion: "bench",
 	}
 	if err := worker.SaveSnapshot(ctx, task.Fence{}, snap, s.track); err != nil {
