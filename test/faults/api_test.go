@@ -36,8 +36,8 @@ func TestPostgresIsAwayFromAnAPI(t *testing.T) {
 	t.Parallel()
 	begin := time.Date(2026, time.March, 2, 0, 0, 0, 0, time.UTC)
 	s := newStandAt(t, &begin, "ADDR=127.0.0.1:0", "LOG_LEVEL=info", "RATE_LIMIT=off", "MCP_RATE_LIMIT=off")
-	s.save(21.5)
-	s.announce(begin, 3)
+	s.save(begin, 21.5)
+	last, _ := s.announce(begin, 3)
 	c := s.startAPI()
 	key := c.register()
 	for _, r := range reads {
@@ -75,7 +75,7 @@ func TestPostgresIsAwayFromAnAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.connect()
-	s.save(22.5)
+	s.save(last, 22.5)
 	program.Until(t, time.Minute, "the API goes on by itself", func() (bool, string) {
 		a := c.ask(http.MethodGet, "/api/signals/crack-spread-321", "", "")
 		return !a.degraded && strings.Contains(a.body, "22.5"), fmt.Sprintf("degraded %t: %s", a.degraded, a.body)
@@ -94,10 +94,9 @@ func TestPostgresIsAwayFromAnAPI(t *testing.T) {
 	}
 }
 
-// save stores a snapshot of one signal.
-func (s *stand) save(value float64) {
+// save stores a snapshot of one signal as of an instant that the world's clock has reached: one that is yet to come is not served.
+func (s *stand) save(at time.Time, value float64) {
 	s.t.Helper()
-	at := time.Now().UTC().Truncate(time.Second)
 	day := at.Truncate(24 * time.Hour)
 	err := s.db.SaveSnapshot(s.t.Context(), task.Fence{}, postgres.Snapshot{
 		Signal: "crack-spread-321", At: at, Status: signals.StatusLive, Cause: "test", ObservedAt: &day, KnownAt: &at, Value: &value,
