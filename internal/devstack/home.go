@@ -105,8 +105,10 @@ func (h *home) lock() error {
 	return nil
 }
 
+// unlock gives the folder up. Closing the file is not enough: a process that is being started meanwhile has it open until its exec.
 func (h *home) unlock() {
 	if h.locked != nil {
+		_ = syscall.Flock(int(h.locked.Fd()), syscall.LOCK_UN)
 		_ = h.locked.Close()
 		h.locked = nil
 	}

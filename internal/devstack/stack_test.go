@@ -7,8 +7,10 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -261,4 +263,34 @@ func oneLine(t *testing.T, err error) {
 	if err != nil && strings.Contains(err.Error(), "\n") {
 		t.Errorf("error has more than one line:\n%v", err)
 	}
+}
+
+// Between its fork and its exec a child has every file of its parent open, the lock too.
+func TestAFolderIsFreeWhenItIsGivenUp(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	over := make(chan struct{})
+	var children sync.WaitGroup
+	for range 4 {
+		children.Go(func() {
+			for {
+				select {
+				case <-over:
+					return
+				default:
+					_ = exec.CommandContext(t.Context(), "true").Run()
+				}
+			}
+		})
+	}
+	for i := range 200 {
+		h := &home{dir: dir}
+		if err := h.lock(); err != nil {
+			t.Errorf("after %d times: %v", i, err)
+			break
+		}
+		h.unlock()
+	}
+	close(over)
+	children.Wait()
 }
