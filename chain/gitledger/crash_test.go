@@ -195,7 +195,7 @@ func TestKilledAtRandom(t *testing.T) {
 	entries := picks(t, 8)
 	o := options(t, bare(t))
 	seed := uint64(20250102)
-	random, kills := rand.New(rand.NewPCG(seed, seed)), 0
+	random, kills, temporary := rand.New(rand.NewPCG(seed, seed)), 0, t.TempDir()
 	for round := 0; ; round++ {
 		if round == 200 {
 			t.Fatal("the child never finished")
@@ -203,6 +203,7 @@ func TestKilledAtRandom(t *testing.T) {
 		// The context kills the child with SIGKILL; the git it started runs on.
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(20+random.IntN(40+120*round))*time.Millisecond)
 		cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestKillChild$", "--", o.Dir, o.Remote.URL)
+		cmd.Env = append(os.Environ(), "TMPDIR="+temporary) // what a killed child leaves goes with the test
 		out, err := cmd.CombinedOutput()
 		killed := ctx.Err() != nil
 		cancel()
