@@ -214,12 +214,12 @@ func (w *witness) send(head chain.Checkpoint, txs int) {
 // until waits until something holds.
 func (w *witness) until(what string, ok func() bool) {
 	w.t.Helper()
-	deadline, tick := time.After(30*time.Second), time.NewTicker(10*time.Millisecond)
+	deadline, tick := time.After(2*time.Minute), time.NewTicker(10*time.Millisecond)
 	defer tick.Stop()
 	for !ok() {
 		select {
 		case <-deadline:
-			w.t.Fatalf("not in 30 seconds: %s", what)
+			w.t.Fatalf("not in two minutes: %s", what)
 		case <-tick.C:
 		}
 	}

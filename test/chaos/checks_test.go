@@ -91,7 +91,7 @@ func (s *stand) checkRecord() {
 	s.t.Helper()
 	for _, u := range s.apis {
 		base := u.now().base
-		program.Until(s.t, 2*time.Minute, u.name+" shows every announced pick", func() (bool, string) {
+		program.Until(s.t, program.Patience, u.name+" shows every announced pick", func() (bool, string) {
 			var said struct {
 				Length int `json:"chain_length"`
 			}
@@ -99,7 +99,7 @@ func (s *stand) checkRecord() {
 			announced := s.query(`select count(*) from announcements`)[0]
 			return err == nil && fmt.Sprint(said.Length) == announced, fmt.Sprint(said.Length, " of ", announced, ", ", err)
 		})
-		program.Until(s.t, 2*time.Minute, "the record verifies, with its ledger", func() (bool, string) {
+		program.Until(s.t, program.Patience, "the record verifies, with its ledger", func() (bool, string) {
 			status, out := program.Run(s.t, s.options(), "verify", "--url", base, "--ledger", "file://"+s.ledger())
 			if status != 0 { // nothing is allowed to be wrong at any time
 				s.t.Fatalf("tidemark verify of %s ends with %d:\n%s", base, status, out)

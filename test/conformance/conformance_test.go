@@ -90,7 +90,7 @@ func start(t *testing.T) *stand {
 		"LOG_LEVEL=error", "RATE_LIMIT=off", "REGISTER_LIMIT=off", "MCP_RATE_LIMIT=off",
 	}}, "--world=sandbox", "--sandbox-days="+days)
 	s := &stand{url: url}
-	program.Until(t, 4*time.Minute, "there are signals, picks, and all that is written around them", func() (bool, string) {
+	program.Until(t, program.Patience, "there are signals, picks, and all that is written around them", func() (bool, string) {
 		var signals struct{ Count int }
 		var record struct {
 			Length int `json:"chain_length"`

@@ -51,7 +51,7 @@ func TestPostgresIsAwayFromAnAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	// From the first moment on nothing public fails; that it is marked may take until the loss is noticed.
-	program.Until(t, time.Minute, "everything is marked", func() (bool, string) {
+	program.Until(t, program.Patience, "everything is marked", func() (bool, string) {
 		marked := 0
 		for _, r := range reads {
 			a := c.ask(r.method, r.path, r.body, "")
@@ -76,11 +76,11 @@ func TestPostgresIsAwayFromAnAPI(t *testing.T) {
 	}
 	s.connect()
 	s.save(last, 22.5)
-	program.Until(t, time.Minute, "the API goes on by itself", func() (bool, string) {
+	program.Until(t, program.Patience, "the API goes on by itself", func() (bool, string) {
 		a := c.ask(http.MethodGet, "/api/signals/crack-spread-321", "", "")
 		return !a.degraded && strings.Contains(a.body, "22.5"), fmt.Sprintf("degraded %t: %s", a.degraded, a.body)
 	})
-	program.Until(t, time.Minute, "keys are good again", func() (bool, string) {
+	program.Until(t, program.Patience, "keys are good again", func() (bool, string) {
 		a := c.ask(http.MethodGet, "/api/v1/picks", "", key)
 		if a.status == http.StatusOK {
 			c.delivered++
@@ -119,7 +119,7 @@ func (s *stand) startAPI() *client {
 	s.t.Helper()
 	p := s.start("api")
 	c := &client{t: s.t}
-	program.Until(s.t, time.Minute, "the API is ready", func() (bool, string) {
+	program.Until(s.t, program.Patience, "the API is ready", func() (bool, string) {
 		address := listening.FindStringSubmatch(p.Output())
 		if address == nil {
 			return false, p.Output()

@@ -175,7 +175,7 @@ func TestAWorkerThatDiesWhileItAttestsLeavesOneAttestation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		program.Until(t, time.Minute, "the worker is dead", func() (bool, string) {
+		program.Until(t, program.Patience, "the worker is dead", func() (bool, string) {
 			select {
 			case <-worker.Done:
 				return true, ""
@@ -187,7 +187,7 @@ func TestAWorkerThatDiesWhileItAttestsLeavesOneAttestation(t *testing.T) {
 			t.Errorf("round %d: the run of a worker that was killed is %s", i, r.Status)
 		}
 		next := s.start("worker")
-		r := s.awaitStatus(id, "succeeded", time.Minute)
+		r := s.awaitStatus(id, "succeeded")
 		if r.Losses != 1 || r.Failures != 0 {
 			t.Errorf("round %d: %d losses and %d failures, want one loss", i, r.Losses, r.Failures)
 		}

@@ -89,7 +89,7 @@ func TestBackfillKilledAtAnyMoment(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	sched, worker := s.start("scheduler"), s.start("worker")
 	follower := s.start(append([]string{"backfill"}, span...)...)
-	program.Until(t, time.Minute, "the backfill has begun", func() (bool, string) {
+	program.Until(t, program.Patience, "the backfill has begun", func() (bool, string) {
 		state, _ := s.backfillState()
 		return state == "running", state
 	})
@@ -103,12 +103,12 @@ func TestBackfillKilledAtAnyMoment(t *testing.T) {
 		}
 		_, before := s.backfillState()
 		worker = s.start("worker")
-		program.Until(t, time.Minute, "the work goes on", func() (bool, string) {
+		program.Until(t, program.Patience, "the work goes on", func() (bool, string) {
 			state, done := s.backfillState()
 			return done > before || strings.HasSuffix(state, "over"), fmt.Sprint(state, done)
 		})
 	}
-	program.Until(t, 2*time.Minute, "the backfill is over", func() (bool, string) {
+	program.Until(t, program.Patience, "the backfill is over", func() (bool, string) {
 		state, done := s.backfillState()
 		return strings.HasSuffix(state, "over"), fmt.Sprint(state, done)
 	})
@@ -127,7 +127,7 @@ func TestBackfillDoesNotStarveTheSchedule(t *testing.T) {
 	s.pauseSchedule()
 	s.start("scheduler")
 	s.start("worker")
-	s.awaitStatus(s.ingest(), "succeeded", time.Minute)
+	s.awaitStatus(s.ingest(), "succeeded")
 	// Forty years of weekdays.
 	out := s.backfill("run", "--signal="+crack, "--from=1986-01-01", "--to=2025-12-31", "--parallelism=3", "--from-archive", "--wait=false")
 	if !strings.Contains(out, "10436 slots, 10436 of them to do") {
@@ -137,7 +137,7 @@ func TestBackfillDoesNotStarveTheSchedule(t *testing.T) {
 	defer func() { _ = inspector.Close() }()
 	for range 4 {
 		_, before := s.backfillState()
-		program.Until(t, time.Minute, "the backfill is in the middle of it", func() (bool, string) {
+		program.Until(t, program.Patience, "the backfill is in the middle of it", func() (bool, string) {
 			state, done := s.backfillState()
 			return done > before, fmt.Sprint(state, done)
 		})
@@ -145,7 +145,7 @@ func TestBackfillDoesNotStarveTheSchedule(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := s.awaitStatus(id, "succeeded", time.Minute)
+		r := s.awaitStatus(id, "succeeded")
 		waited := r.StartedAt.Sub(r.CreatedAt)
 		t.Logf("a due run waited %s", waited.Round(time.Millisecond))
 		if waited > 30*time.Second {
@@ -184,7 +184,7 @@ func TestBackfillFromTheCommandLine(t *testing.T) {
 
 	// A plan from before the first load is another world's.
 	s.backfill(append([]string{"plan"}, march...)...)
-	s.awaitStatus(s.ingest(), "succeeded", time.Minute)
+	s.awaitStatus(s.ingest(), "succeeded")
 	if status, out := s.command("backfill", "apply", "1"); status != 1 || !strings.Contains(out, "the world has changed since the plan was made") ||
 		!strings.Contains(out, "the observations of eia.RWTC: was none, not loaded whole, is ") {
 		t.Errorf("apply after a load: status %d, %q", status, out)
@@ -256,21 +256,21 @@ func TestBackfillIsLeftPausedAndCancelled(t *testing.T) {
 	s.start("scheduler")
 	s.start("worker")
 	follower := s.start("backfill", "run", "--signal="+crack, "--from=2010-01-01", "--to=2024-12-31")
-	program.Until(t, time.Minute, "slots are done", func() (bool, string) {
+	program.Until(t, program.Patience, "slots are done", func() (bool, string) {
 		state, done := s.backfillState()
 		return done > 0, state
 	})
 	follower.Signal(syscall.SIGINT)
 	select {
 	case <-follower.Done:
-	case <-time.After(time.Minute):
+	case <-time.After(program.Patience):
 		t.Fatal("the follower does not stop")
 	}
 	if out := follower.Output(); follower.Status() != 1 || !strings.Contains(out, "backfill 1 goes on in the workers") || !strings.Contains(out, "tidemark backfill pause 1") {
 		t.Errorf("interrupted: status %d\n%s", follower.Status(), out)
 	}
 	_, left := s.backfillState()
-	program.Until(t, time.Minute, "the backfill goes on", func() (bool, string) {
+	program.Until(t, program.Patience, "the backfill goes on", func() (bool, string) {
 		state, done := s.backfillState()
 		return done > left, state
 	})
@@ -278,7 +278,7 @@ func TestBackfillIsLeftPausedAndCancelled(t *testing.T) {
 	if out := s.backfill("pause", "1"); !strings.Contains(out, "paused") {
 		t.Errorf("pause: %s", out)
 	}
-	program.Until(t, time.Minute, "no run is at work", func() (bool, string) {
+	program.Until(t, program.Patience, "no run is at work", func() (bool, string) {
 		open := s.query(`select count(*) from runs where job = 'backfill' and status in ('due', 'queued', 'running')`)[0]
 		return open == "0", open
 	})
@@ -291,7 +291,7 @@ func TestBackfillIsLeftPausedAndCancelled(t *testing.T) {
 		t.Errorf("paused twice: status %d, %s", status, out)
 	}
 	s.backfill("resume", "1")
-	program.Until(t, time.Minute, "it goes on", func() (bool, string) {
+	program.Until(t, program.Patience, "it goes on", func() (bool, string) {
 		state, done := s.backfillState()
 		return done > paused, state
 	})
@@ -301,7 +301,7 @@ func TestBackfillIsLeftPausedAndCancelled(t *testing.T) {
 	if out := s.backfill("cancel", "1"); !strings.Contains(out, "cancelled") {
 		t.Errorf("cancel: %s", out)
 	}
-	program.Until(t, time.Minute, "no run is at work", func() (bool, string) {
+	program.Until(t, program.Patience, "no run is at work", func() (bool, string) {
 		open := s.query(`select count(*) from runs where job = 'backfill' and status in ('due', 'queued', 'running')`)[0]
 		return open == "0", open
 	})

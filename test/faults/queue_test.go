@@ -42,9 +42,9 @@ func (s *stand) flooded() []postgres.Run {
 }
 
 // settled checks that all of the flood had its effect, once each.
-func (s *stand) settled(n int, within time.Duration) {
+func (s *stand) settled(n int) {
 	s.t.Helper()
-	program.Until(s.t, within, fmt.Sprintf("all %d runs have succeeded", n), func() (bool, string) {
+	program.Until(s.t, program.Patience, fmt.Sprintf("all %d runs have succeeded", n), func() (bool, string) {
 		st := s.statuses()
 		return st["succeeded"] == n, fmt.Sprint(st)
 	})
@@ -84,12 +84,12 @@ func TestRedisLosesEverything(t *testing.T) { // R2
 			s.pauseSchedule()
 			s.start("scheduler")
 			s.flood(n)
-			program.Until(t, time.Minute, "the queue has the tasks", func() (bool, string) {
+			program.Until(t, program.Patience, "the queue has the tasks", func() (bool, string) {
 				st := s.statuses()
 				return st["queued"] == n, fmt.Sprint(st)
 			})
 			s.start("worker")
-			program.Until(t, time.Minute, "the worker is in the middle of it", func() (bool, string) {
+			program.Until(t, program.Patience, "the worker is in the middle of it", func() (bool, string) {
 				st := s.statuses()
 				return st["succeeded"] > n/20, fmt.Sprint(st)
 			})
@@ -97,7 +97,7 @@ func TestRedisLosesEverything(t *testing.T) { // R2
 			if st := s.statuses(); st["succeeded"] == n {
 				t.Fatalf("the work was over before Redis lost it: %v", st)
 			}
-			s.settled(n, 2*time.Minute)
+			s.settled(n)
 		})
 	}
 }
@@ -115,7 +115,7 @@ func TestRedisIsAwayAtFirst(t *testing.T) {
 	if err := s.redis.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s.settled(5, 2*time.Minute)
+	s.settled(5)
 }
 
 // TestQueueHoldsADeadTask is R8: the queue has a task's id and will never run it.
@@ -163,8 +163,8 @@ func TestQueueHoldsADeadTask(t *testing.T) {
 			bury(t, s, due[0])
 			sched := s.start("scheduler")
 			s.start("worker")
-			s.settled(1, 2*time.Minute)
-			program.Until(t, time.Minute, "the scheduler says so", func() (bool, string) {
+			s.settled(1)
+			program.Until(t, program.Patience, "the scheduler says so", func() (bool, string) {
 				return strings.Contains(sched.Output(), "taking their next attempt"), ""
 			})
 		})

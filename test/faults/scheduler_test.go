@@ -3,7 +3,6 @@ package faults
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"tidemark/internal/postgres"
 	"tidemark/test/program"
@@ -14,7 +13,7 @@ func TestTwoSchedulers(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)
 	first := s.start("scheduler")
-	program.Until(t, time.Minute, "the schedule is recorded", func() (bool, string) {
+	program.Until(t, program.Patience, "the schedule is recorded", func() (bool, string) {
 		n := len(s.query(`select 1 from schedules where last_slot is not null`))
 		return n >= 4, fmt.Sprint(n)
 	})
@@ -31,12 +30,12 @@ func TestTwoSchedulers(t *testing.T) {
 	a, b := s.start("scheduler"), s.start("scheduler")
 	s.start("worker")
 	s.start("worker")
-	program.Until(t, time.Minute, "slots are recorded", func() (bool, string) {
+	program.Until(t, program.Patience, "slots are recorded", func() (bool, string) {
 		n := len(s.runs(postgres.RunFilter{}))
 		return n > 10, fmt.Sprint(n)
 	})
 	a.Kill()
-	program.Until(t, 2*time.Minute, "every run is over", func() (bool, string) {
+	program.Until(t, program.Patience, "every run is over", func() (bool, string) {
 		open := s.query(`select count(*) from runs where status in ('due', 'queued', 'running')`)[0]
 		return open == "0", open
 	})

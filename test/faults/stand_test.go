@@ -122,10 +122,10 @@ func (s *stand) runs(f postgres.RunFilter) []postgres.Run {
 	return list
 }
 
-func (s *stand) awaitStatus(id int64, status string, within time.Duration) postgres.Run {
+func (s *stand) awaitStatus(id int64, status string) postgres.Run {
 	s.t.Helper()
 	var r postgres.Run
-	program.Until(s.t, within, fmt.Sprintf("run %d is %s", id, status), func() (bool, string) {
+	program.Until(s.t, program.Patience, fmt.Sprintf("run %d is %s", id, status), func() (bool, string) {
 		r = s.run(id)
 		return r.Status == status, fmt.Sprintf("%s, attempt %d, %v", r.Status, r.Attempt, deref(r.Error))
 	})

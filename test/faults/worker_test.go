@@ -32,7 +32,7 @@ func undisturbed(t *testing.T) []string {
 	s.pauseSchedule()
 	s.start("scheduler")
 	s.start("worker")
-	s.awaitStatus(s.ingest(), "succeeded", time.Minute)
+	s.awaitStatus(s.ingest(), "succeeded")
 	rows := s.observations()
 	if len(rows) < 10_000 {
 		t.Fatalf("an undisturbed run brought %d rows", len(rows))
@@ -54,16 +54,16 @@ func TestWorkerKilledInMidTask(t *testing.T) { // R1
 	s.start("scheduler")
 	first := s.start("worker")
 	id := s.ingest()
-	s.awaitStatus(id, "running", time.Minute)
+	s.awaitStatus(id, "running")
 	first.Kill()
 	killed := time.Now()
 	s.start("worker")
-	program.Until(t, time.Minute, "the work resumes", func() (bool, string) {
+	program.Until(t, program.Patience, "the work resumes", func() (bool, string) {
 		r := s.run(id)
 		return r.Status == "running" && r.Attempt == 2, r.Status
 	})
 	t.Logf("resumed %s after the kill", time.Since(killed).Round(100*time.Millisecond))
-	r := s.awaitStatus(id, "succeeded", time.Minute)
+	r := s.awaitStatus(id, "succeeded")
 	if r.Losses != 1 || r.Failures != 0 {
 		t.Errorf("%d losses and %d failures, want 1 and 0", r.Losses, r.Failures)
 	}
@@ -86,7 +86,7 @@ func TestWorkerKilledTenTimes(t *testing.T) {
 	for kills < 10 {
 		w := s.start("worker")
 		// From the claim on a run of this length has fetches, archive writes, staging and the commit before it; the moment is anywhere.
-		program.Until(t, 90*time.Second, "the run is claimed or over", func() (bool, string) {
+		program.Until(t, program.Patience, "the run is claimed or over", func() (bool, string) {
 			r := s.run(id)
 			return r.Status == "running" || r.Status == "succeeded", r.Status
 		})
@@ -98,7 +98,7 @@ func TestWorkerKilledTenTimes(t *testing.T) {
 		}
 	}
 	s.start("worker")
-	s.awaitStatus(id, "succeeded", 90*time.Second)
+	s.awaitStatus(id, "succeeded")
 	if d := cmp.Diff(want, s.observations()); d != "" {
 		t.Errorf("rows differ from an undisturbed run (-want +got):\n%s", d)
 	}
@@ -112,17 +112,17 @@ func TestWorkerFrozen(t *testing.T) { // R4
 	s.start("scheduler")
 	frozen := s.start("worker")
 	id := s.ingest()
-	s.awaitStatus(id, "running", time.Minute)
+	s.awaitStatus(id, "running")
 	frozen.Signal(syscall.SIGSTOP)
 	s.start("worker")
-	r := s.awaitStatus(id, "succeeded", time.Minute)
+	r := s.awaitStatus(id, "succeeded")
 	if r.Attempt != 2 {
 		t.Errorf("attempt %d succeeded, want 2", r.Attempt)
 	}
 	before := s.observations()
 	pause(t, 60*time.Second)
 	frozen.Signal(syscall.SIGCONT)
-	program.Until(t, time.Minute, "the thawed worker finds that it was given up", func() (bool, string) {
+	program.Until(t, program.Patience, "the thawed worker finds that it was given up", func() (bool, string) {
 		return strings.Contains(frozen.Output(), "nothing of it counts"), ""
 	})
 	if d := cmp.Diff(want, before); d != "" {
@@ -143,16 +143,16 @@ func TestWorkerStopsInTime(t *testing.T) {
 	s.start("scheduler")
 	w := s.start("worker")
 	id := s.ingest()
-	s.awaitStatus(id, "running", time.Minute)
+	s.awaitStatus(id, "running")
 	began := time.Now()
 	w.Signal(syscall.SIGTERM)
 	select {
 	case <-w.Done:
-	case <-time.After(time.Minute):
-		t.Fatal("the worker did not stop within a minute of SIGTERM")
+	case <-time.After(program.Patience):
+		t.Fatal("the worker did not stop upon SIGTERM")
 	}
 	t.Logf("stopped after %s", time.Since(began).Round(time.Millisecond))
-	program.Until(t, time.Minute, "the run is given back", func() (bool, string) {
+	program.Until(t, program.Patience, "the run is given back", func() (bool, string) {
 		r := s.run(id)
 		return r.Attempt == 2 && r.Losses == 0 && r.Failures == 0, r.Status
 	})

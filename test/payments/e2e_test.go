@@ -82,7 +82,7 @@ func startNode(t *testing.T, geth string) string {
 		"--http", "--http.addr", "127.0.0.1", "--http.port", port, "--http.api", "eth,net,web3")
 	url := "http://127.0.0.1:" + port
 	// An answer of the right chain that moves is that of this node, and not of one that was left behind on the port.
-	program.Until(t, time.Minute, "the node makes blocks of the test's chain", func() (bool, string) {
+	program.Until(t, program.Patience, "the node makes blocks of the test's chain", func() (bool, string) {
 		id, err := rpc(t, url, "eth_chainId")
 		if err != nil || id != fmt.Sprintf("%#x", devchain.DefaultChainID) {
 			return false, fmt.Sprint(id, err)

@@ -228,7 +228,7 @@ func TestKillBetweenAnyTwoSteps(t *testing.T) {
 			if got := m.agree(); got != price {
 				t.Errorf("%d micro-dollars were settled, want %d", got, price)
 			}
-			program.Until(t, time.Minute, "the payment is delivered", func() (bool, string) {
+			program.Until(t, program.Patience, "the payment is delivered", func() (bool, string) {
 				list := m.payments()
 				return len(list) == 1 && list[0].DeliveredAt != nil, "it is not"
 			})

@@ -72,7 +72,7 @@ type catalog struct {
 
 func awaitReady(t *testing.T, base string) {
 	t.Helper()
-	program.Until(t, time.Minute, "readyz answers 200", func() (bool, string) {
+	program.Until(t, program.Patience, "readyz answers 200", func() (bool, string) {
 		code := get(t, base+"/readyz", nil)
 		return code == http.StatusOK, strconv.Itoa(code)
 	})
@@ -83,7 +83,7 @@ func awaitSignals(t *testing.T, base string) {
 	t.Helper()
 	awaitReady(t, base)
 	var c catalog
-	program.Until(t, 3*time.Minute, "all signals are live with a value and a z-score", func() (bool, string) {
+	program.Until(t, program.Patience, "all signals are live with a value and a z-score", func() (bool, string) {
 		get(t, base+"/api/signals", &c)
 		good := 0
 		for _, s := range c.Signals {
@@ -108,14 +108,14 @@ func awaitMetrics(t *testing.T, p *program.Process, base string) string {
 	get(t, base+"/api/signals", nil)
 	want := []*regexp.Regexp{
 		regexp.MustCompile(`tidemark_job_runs_total\{job="ingest",outcome="succeeded"\} [1-9]`),
-		regexp.MustCompile(`tidemark_source_requests_total\{code="200",source="eia-petroleum-spot"\} [1-9]`),
+		regexp.MustCompile(`tidemark_source_requests_total\{code="(200|304)",source="eia-petroleum-spot"\} [1-9]`),
 		regexp.MustCompile(`tidemark_http_requests_total\{code="200",method="GET",route="/api/signals"\} [1-9]`),
 		regexp.MustCompile(`tidemark_freshness_state\{signal="crack-spread-321",state="fresh"\} 1`),
 		regexp.MustCompile(`tidemark_queue_tasks\{queue="critical",state="completed"\} [1-9]`),
 		regexp.MustCompile(`tidemark_chain_valid 1`),
 		regexp.MustCompile(`tidemark_x402_facilitator_breaker_open 0`),
 	}
-	program.Until(t, time.Minute, "the metrics know what was done", func() (bool, string) {
+	program.Until(t, program.Patience, "the metrics know what was done", func() (bool, string) {
 		body := text(t, at[1]+"/metrics")
 		for _, w := range want {
 			if !w.MatchString(body) {
@@ -154,7 +154,7 @@ var witnesses = regexp.MustCompile(`(?s)ok +git +[1-9].*ok +attestations +all [1
 func awaitVerified(t *testing.T, dir, base string) {
 	t.Helper()
 	var record struct{ Checks map[string]string }
-	program.Until(t, 4*time.Minute, "the ledger and the attestations have caught up", func() (bool, string) {
+	program.Until(t, program.Patience, "the ledger and the attestations have caught up", func() (bool, string) {
 		get(t, base+"/api/v1/verify/picks?limit=1", &record)
 		return record.Checks["git"] == "ok" && record.Checks["attestations"] == "ok", fmt.Sprint(record.Checks)
 	})
@@ -222,7 +222,7 @@ func TestUp(t *testing.T) {
 
 			// Only the program dies: its servers must not outlive it, and the next start must not mind.
 			p.Kill()
-			program.Until(t, time.Minute, "the servers end with the program", func() (bool, string) {
+			program.Until(t, program.Patience, "the servers end with the program", func() (bool, string) {
 				pids := left(t, dir)
 				return len(pids) == 0, fmt.Sprint(pids)
 			})
@@ -239,8 +239,8 @@ func TestUp(t *testing.T) {
 			p.Signal(os.Interrupt.(syscall.Signal))
 			select {
 			case <-p.Done:
-			case <-time.After(time.Minute):
-				t.Fatal("up did not end within a minute of Ctrl-C")
+			case <-time.After(program.Patience):
+				t.Fatal("up did not end upon Ctrl-C")
 			}
 			t.Logf("stopped after %s", time.Since(began).Round(time.Millisecond))
 			if p.Status() != 0 {
