@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"tidemark/calendar"
@@ -140,16 +142,13 @@ func (p Picks) followUp(ctx context.Context, t task.Task, pick postgres.Pick, no
 
 // pick makes and records the pick of a day from what was known at an instant, or tells what is missing.
 func (p Picks) pick(ctx context.Context, t task.Task, day, asOf time.Time, made []postgres.Pick) (pick postgres.Pick, _ *missing, err error) {
+	there, late, err := p.closes(ctx, day, asOf)
+	if err != nil || late != "" {
+		return pick, &missing{reason: late}, err
+	}
 	market, err := p.Market(ctx, day, asOf, made)
 	if err != nil {
 		return pick, nil, err
-	}
-	if len(market.Candidates) == 0 {
-		return pick, nil, Skip("no company is known: is there a source of companies, and one of prices (`tidemark help settings`)?")
-	}
-	there := closesOf(pricesOf(market), day)
-	if !there.in() {
-		return pick, &missing{reason: there.says(companiesOf(market))}, nil
 	}
 	ranking := picks.Rank(market, picks.DefaultRules())
 	ranking, choice, err := p.edited(ctx, t, ranking, market)
@@ -182,6 +181,26 @@ func (p Picks) pick(ctx context.Context, t task.Task, day, asOf time.Time, made 
 			"excluded", len(ranking.Excluded), "origin", next.Origin)
 	}
 	return pick, nil, nil
+}
+
+// closes counts the closes of a day; late says what is missing, where that is too much. It is asked every few minutes on a day on which the
+// publisher is late, and reads little.
+func (p Picks) closes(ctx context.Context, day, asOf time.Time) (there closes, late string, err error) {
+	companies, err := p.DB.Companies(ctx, asOf)
+	if err != nil {
+		return there, "", err
+	}
+	if len(companies) == 0 {
+		return there, "", Skip("no company is known: is there a source of companies, and one of prices (`tidemark help settings`)?")
+	}
+	prices, err := p.DB.RecentHistories(ctx, slices.Sorted(maps.Keys(companies)), calendar.Previous(day), day, asOf)
+	if err != nil {
+		return there, "", err
+	}
+	if there = closesOf(prices, day); !there.in() {
+		late = there.says(companies)
+	}
+	return there, late, nil
 }
 
 // Market is what the pick of a day is made from, as it was known at an instant. made are all recorded picks.
