@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -51,8 +52,12 @@ func run(ctx context.Context, only []string, out io.Writer) error {
 			continue
 		}
 		m.say("%s: %s", t.id, t.what)
+		before := readCPUTimes()
 		if err := t.run(ctx, m); err != nil {
 			return fmt.Errorf("%s: %w", t.id, err)
+		}
+		if share := readCPUTimes().stolenSince(before); share >= noticeable {
+			m.say("  the host gave %.0f%% of this machine's time to others meanwhile: times are longer by that, the longest most of all", 100*share)
 		}
 	}
 	return nil
@@ -118,4 +123,39 @@ func perSecond(n int, d time.Duration) string {
 		s = s[:i] + "," + s[i:]
 	}
 	return strings.TrimSpace(s)
+}
+
+// noticeable is the share of stolen time from which on it is told.
+const noticeable = 0.01
+
+// cpuTimes are sums over all cores since the machine began, in any unit: all time, and what a host gave to others while this machine
+// had work.
+type cpuTimes struct{ all, stolen float64 }
+
+// readCPUTimes reads Linux's /proc/stat, whose first line has user, nice, system, idle, iowait, irq, softirq and steal. Zero elsewhere.
+func readCPUTimes() (t cpuTimes) {
+	stat, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return t
+	}
+	line, _, _ := strings.Cut(string(stat), "\n")
+	for i, field := range strings.Fields(line) {
+		n, err := strconv.ParseFloat(field, 64)
+		switch {
+		case err != nil || i > 8: // the name; guests are counted as users
+			continue
+		case i == 8:
+			t.stolen = n
+		}
+		t.all += n
+	}
+	return t
+}
+
+// stolenSince is the share of the time since then that was stolen.
+func (t cpuTimes) stolenSince(before cpuTimes) float64 {
+	if t.all <= before.all {
+		return 0
+	}
+	return (t.stolen - before.stolen) / (t.all - before.all)
 }
