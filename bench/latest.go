@@ -84,7 +84,7 @@ func (b *latestBench) run(ctx context.Context, s *stand, nginx string, ours *api
 	if err := os.Mkdir(files, 0o755); err != nil {
 		return err
 	}
-	body, _, err := ours.latest(ctx, s.client)
+	body, err := ours.latest(ctx, s.client)
 	if err != nil {
 		return err
 	}
@@ -199,7 +199,10 @@ func changeVisible(ctx context.Context, m *meter) error {
 				return err
 			}
 			read = append(read, waits...)
-			if err := c.goOn(ctx, ours); err != nil {
+			if err := ours.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+				return err
+			}
+			if err := c.shown(ctx, ours); err != nil {
 				return err
 			}
 		}
@@ -243,29 +246,35 @@ func (c *changer) commit(ctx context.Context) (time.Time, error) {
 
 // answered is how long after a commit an API process answers with it.
 func (c *changer) answered(ctx context.Context, ours *apiProcess) (time.Duration, error) {
-	_, tag, err := ours.latest(ctx, c.client)
-	if err != nil {
-		return 0, err
-	}
 	committed, err := c.commit(ctx)
 	if err != nil {
 		return 0, err
 	}
-	for c.now().Sub(committed) < 10*time.Second {
-		_, seen, err := ours.latest(ctx, c.client)
+	err = c.shown(ctx, ours)
+	return c.now().Sub(committed), err
+}
+
+// shown waits until an API process answers with the newest value.
+func (c *changer) shown(ctx context.Context, ours *apiProcess) error {
+	for begin := c.now(); c.now().Sub(begin) < 10*time.Second; {
+		body, err := ours.latest(ctx, c.client)
 		if err != nil {
-			return 0, err
+			return err
 		}
-		if seen != tag {
-			return c.now().Sub(committed), nil
+		var answer struct{ Value float64 }
+		if err := json.Unmarshal(body, &answer); err != nil {
+			return err
+		}
+		if answer.Value == c.track[len(c.track)-1].Value {
+			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return 0, ctx.Err()
+			return ctx.Err()
 		case <-time.After(pollPause):
 		}
 	}
-	return 0, fmt.Errorf("commit %d is not visible after 10 s", c.done)
+	return fmt.Errorf("commit %d is not visible after 10 s", c.done)
 }
 
 // read is how long after each of n commits a session that waits for it has read its row.
@@ -315,27 +324,6 @@ func (c *changer) read(ctx context.Context, n int) ([]time.Duration, error) {
 		}
 	}
 	return waits, nil
-}
-
-// goOn lets the stopped API process go on, until it answers with the newest value.
-func (c *changer) goOn(ctx context.Context, ours *apiProcess) error {
-	if err := ours.cmd.Process.Signal(syscall.SIGCONT); err != nil {
-		return err
-	}
-	for begin := c.now(); c.now().Sub(begin) < 10*time.Second; {
-		body, _, err := ours.latest(ctx, c.client)
-		if err != nil {
-			return err
-		}
-		var answer struct{ Value float64 }
-		if err := json.Unmarshal(body, &answer); err != nil {
-			return err
-		}
-		if answer.Value == c.track[len(c.track)-1].Value {
-			return nil
-		}
-	}
-	return errors.New("an API process that was stopped does not catch up within 10 s")
 }
 
 // apiProcess is `tidemark api` on a stand's database.
@@ -389,24 +377,24 @@ func (p *apiProcess) stop() {
 	_ = p.cmd.Wait()
 }
 
-// latest returns the newest snapshot, and its entity tag.
-func (p *apiProcess) latest(ctx context.Context, client *http.Client) (body []byte, tag string, err error) {
+// latest returns the newest snapshot.
+func (p *apiProcess) latest(ctx context.Context, client *http.Client) (body []byte, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url, http.NoBody)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	resp, err := client.Do(r)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	body, err = io.ReadAll(resp.Body)
 	if err = errors.Join(err, resp.Body.Close()); err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	if resp.StatusCode != http.StatusOK {
-		return nil, "", fmt.Errorf("the newest snapshot: %s: %s", resp.Status, body)
+		return nil, fmt.Errorf("the newest snapshot: %s: %s", resp.Status, body)
 	}
-	return body, resp.Header.Get("ETag"), nil
+	return body, nil
 }
 
 // cpuTime is what a process and its children have used, in user and in kernel mode.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"tidemark/calendar"
@@ -71,17 +70,21 @@ func (p Picks) CheckChoice(ctx context.Context, choice postgres.EditorChoice) (c
 			return false, errors.New("the day is recorded as one without a pick")
 		}
 	}
-	market, err := p.Market(ctx, today, settled(now), made)
+	there, companies, err := p.closes(ctx, today, settled(now))
 	if err != nil {
 		return false, err
 	}
-	closing, _ := calendar.Close(today)
-	if c := closesOf(pricesOf(market), today); now.Before(closing) || !c.in() {
-		known := slices.ContainsFunc(market.Candidates, func(c picks.Candidate) bool { return c.Company.Ticker(today) == choice.Ticker })
-		if !known {
-			return false, errors.New("it is not in the universe")
+	if closing, _ := calendar.Close(today); now.Before(closing) || !there.in() {
+		for _, c := range companies {
+			if c.Ticker(today) == choice.Ticker {
+				return false, nil
+			}
 		}
-		return false, nil
+		return false, errors.New("it is not in the universe")
+	}
+	market, err := p.Market(ctx, today, settled(now), made)
+	if err != nil {
+		return false, err
 	}
 	_, err = Edited(picks.Rank(market, picks.DefaultRules()), choice, market.Past)
 	return err == nil, err

@@ -142,9 +142,12 @@ func (p Picks) followUp(ctx context.Context, t task.Task, pick postgres.Pick, no
 
 // pick makes and records the pick of a day from what was known at an instant, or tells what is missing.
 func (p Picks) pick(ctx context.Context, t task.Task, day, asOf time.Time, made []postgres.Pick) (pick postgres.Pick, _ *missing, err error) {
-	there, late, err := p.closes(ctx, day, asOf)
-	if err != nil || late != "" {
-		return pick, &missing{reason: late}, err
+	there, companies, err := p.closes(ctx, day, asOf)
+	if err != nil {
+		return pick, nil, err
+	}
+	if !there.in() {
+		return pick, &missing{reason: there.says(companies)}, nil
 	}
 	market, err := p.Market(ctx, day, asOf, made)
 	if err != nil {
@@ -183,24 +186,21 @@ func (p Picks) pick(ctx context.Context, t task.Task, day, asOf time.Time, made 
 	return pick, nil, nil
 }
 
-// closes counts the closes of a day; late says what is missing, where that is too much. It is asked every few minutes on a day on which the
-// publisher is late, and reads little.
-func (p Picks) closes(ctx context.Context, day, asOf time.Time) (there closes, late string, err error) {
+// closes counts the closes of a day of all companies that are known. It is asked every few minutes on a day on which the publisher is late,
+// and so reads those of two sessions, and not the whole Market.
+func (p Picks) closes(ctx context.Context, day, asOf time.Time) (closes, map[equity.CIK]equity.Company, error) {
 	companies, err := p.DB.Companies(ctx, asOf)
 	if err != nil {
-		return there, "", err
+		return closes{}, nil, err
 	}
 	if len(companies) == 0 {
-		return there, "", Skip("no company is known: is there a source of companies, and one of prices (`tidemark help settings`)?")
+		return closes{}, nil, Skip("no company is known: is there a source of companies, and one of prices (`tidemark help settings`)?")
 	}
 	prices, err := p.DB.RecentHistories(ctx, slices.Sorted(maps.Keys(companies)), calendar.Previous(day), day, asOf)
 	if err != nil {
-		return there, "", err
+		return closes{}, nil, err
 	}
-	if there = closesOf(prices, day); !there.in() {
-		late = there.says(companies)
-	}
-	return there, late, nil
+	return closesOf(prices, day), companies, nil
 }
 
 // Market is what the pick of a day is made from, as it was known at an instant. made are all recorded picks.
@@ -245,21 +245,4 @@ func signalStates(ctx context.Context, db *postgres.DB, ids []string, asOf time.
 		states, deltas[id] = append(states, state), s.DeltaPct
 	}
 	return states, deltas, nil
-}
-
-func pricesOf(m picks.Market) picks.Prices {
-	all := make(picks.Prices, len(m.Candidates))
-	for _, c := range m.Candidates {
-		all[c.Company.CIK] = c.History
-	}
-	return all
-}
-
-// companiesOf are the companies of a market by CIK.
-func companiesOf(m picks.Market) map[equity.CIK]equity.Company {
-	all := make(map[equity.CIK]equity.Company, len(m.Candidates))
-	for _, c := range m.Candidates {
-		all[c.Company.CIK] = c.Company
-	}
-	return all
 }

@@ -76,12 +76,16 @@ func (p Publications) research(ctx context.Context, t task.Task, now time.Time) 
 	if err != nil {
 		return err
 	}
-	market, err := p.Picks.Market(ctx, day, asOf, made)
+	there, companies, err := p.Picks.closes(ctx, day, asOf)
 	if err != nil {
 		return err
 	}
-	if c := closesOf(pricesOf(market), day); !c.in() {
-		return Skip(c.says(companiesOf(market)))
+	if !there.in() {
+		return Skip(there.says(companies))
+	}
+	market, err := p.Picks.Market(ctx, day, asOf, made)
+	if err != nil {
+		return err
 	}
 	ranking := picks.Rank(market, picks.DefaultRules())
 	ranking.Pick = nil // whatever the method would have picked: the record says what was
