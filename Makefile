@@ -75,8 +75,8 @@ browser: ## Drive the pages in Chromium, and keep pictures of them in build/scre
 	@tools/browser.sh
 
 .PHONY: simulate
-simulate: ## Live through two years of faults under 20 seeds, on a virtual clock, two at a time (takes hours)
-	@go run ./cmd/tidemark simulate --from 2020-01-06 --to 2022-01-06 --seed $(SIMULATE_SEED) --seeds 20 --parallel 2
+simulate: ## Live through two years of faults under 20 seeds, on a virtual clock, three at a time (takes hours)
+	@go run ./cmd/tidemark simulate --from 2020-01-06 --to 2022-01-06 --seed $(SIMULATE_SEED) --seeds 20 --parallel 3
 
 .PHONY: simulate-short
 simulate-short: ## Live through two months of faults under one seed (with a leap day and a change of the clocks)

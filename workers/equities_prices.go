@@ -116,7 +116,7 @@ func (e Equities) pricing(ctx context.Context) (*pricing, error) {
 		}
 	}
 	slices.SortFunc(p.shares[1:], func(a, b Share) int { return cmp.Compare(a.CIK, b.CIK) })
-	if p.known, err = e.DB.RecentHistories(ctx, ids, p.day.Add(-sight), p.day, now); err != nil {
+	if p.known, err = e.DB.HistoriesFrom(ctx, ids, p.day.Add(-sight), p.day, now); err != nil {
 		return nil, err
 	}
 	if p.loaded, err = e.DB.AskedEquities(ctx, e.Prices.ID); err != nil {

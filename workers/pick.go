@@ -196,7 +196,7 @@ func (p Picks) closes(ctx context.Context, day, asOf time.Time) (closes, map[equ
 	if len(companies) == 0 {
 		return closes{}, nil, Skip("no company is known: is there a source of companies, and one of prices (`tidemark help settings`)?")
 	}
-	prices, err := p.DB.RecentHistories(ctx, slices.Sorted(maps.Keys(companies)), calendar.Previous(day), day, asOf)
+	prices, err := p.DB.HistoriesFrom(ctx, slices.Sorted(maps.Keys(companies)), calendar.Previous(day), day, asOf)
 	if err != nil {
 		return closes{}, nil, err
 	}

@@ -212,9 +212,9 @@ func (db *DB) UnbalancedKeys(ctx context.Context) ([]Unbalanced, error) {
 func (db *DB) ForgetKept(ctx context.Context, f task.Fence) (gone int64, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		for _, sql := range []string{
-			`delete from paid_requests where expires_at <= billing_now()`,      // index paid_requests_expired
-			`delete from kept_answers where expires_at <= billing_now()`,       // index kept_answers_expired
-			`delete from dashboard_sessions where expires_at <= billing_now()`, // index dashboard_sessions_expired
+			`delete from paid_requests where expires_at <= (select billing_now())`,      // index paid_requests_expired
+			`delete from kept_answers where expires_at <= (select billing_now())`,       // index kept_answers_expired
+			`delete from dashboard_sessions where expires_at <= (select billing_now())`, // index dashboard_sessions_expired
 		} {
 			tag, err := tx.Exec(ctx, sql)
 			if err != nil {

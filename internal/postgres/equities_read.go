@@ -80,15 +80,15 @@ func (db *DB) facts(ctx context.Context, ids []equity.CIK, before, asOf time.Tim
 	return all, nil
 }
 
-// Histories returns all bars and actions of companies up to a day, as they were known at an instant. Of several publishers of one
-// company's prices the one with the newest bar speaks, of those with the same newest the one that was asked last. A company without
-// any is not in the map.
+// Histories returns all bars and actions of companies up to a day, as they were known at an instant. Of a bar it is what returns are made
+// from: date, close, volume and source. Of several publishers of one company's prices the one with the newest bar speaks, of those with
+// the same newest the one that was asked last. A company without any is not in the map.
 func (db *DB) Histories(ctx context.Context, ids []equity.CIK, to, asOf time.Time) (picks.Prices, error) {
 	return db.histories(ctx, ids, time.Time{}, to, asOf)
 }
 
-// RecentHistories is Histories without what is older than a day.
-func (db *DB) RecentHistories(ctx context.Context, ids []equity.CIK, from, to, asOf time.Time) (picks.Prices, error) {
+// HistoriesFrom is Histories without what is older than a day.
+func (db *DB) HistoriesFrom(ctx context.Context, ids []equity.CIK, from, to, asOf time.Time) (picks.Prices, error) {
 	return db.histories(ctx, ids, from, to, asOf)
 }
 
@@ -98,11 +98,18 @@ func (db *DB) BenchmarkHistory(ctx context.Context, to, asOf time.Time) (picks.H
 	return all[equity.Benchmark], err
 }
 
-// The publisher of each company's prices.
+// The publisher of each company's prices. From one publisher to the next it is a step in the primary key, past all bars between them.
 const speakersSQL = `
 	select distinct on (b.cik) b.cik, b.source
 	from unnest(@ciks::bigint[]) as t (cik)
-	cross join lateral (select distinct source from bars where cik = t.cik) s
+	cross join lateral (
+		with recursive s as (
+			(select source from bars where cik = t.cik order by source limit 1)
+			union all
+			select (select b.source from bars b where b.cik = t.cik and b.source > s.source order by b.source limit 1) from s where s.source is not null
+		)
+		select source from s where source is not null
+	) s
 	cross join lateral (
 		select b.cik, b.source, b.date, b.known_at
 		from bars b
@@ -112,15 +119,14 @@ const speakersSQL = `
 	) b
 	order by b.cik, b.date desc, b.known_at desc, b.source`
 
+// Of a bar that was restated all editions are read, the one in force last: they are few, and to look for a later edition of each bar
+// takes longer than all the rest.
 const barsSQL = `
-	select b.cik, b.date, coalesce(b.open::text, ''), coalesce(b.high::text, ''), coalesce(b.low::text, ''), b.close::text, b.volume, b.source
+	select b.cik, b.date, b.close::text, b.volume, b.source
 	from unnest(@ciks::bigint[], @sources::text[]) as t (cik, source)
 	join bars b on b.cik = t.cik and b.source = t.source
 	where b.date between @from and @to and b.known_at <= @as_of
-		and not exists (
-			select from bars n
-			where n.edition > 0 and n.cik = b.cik and n.source = b.source and n.date = b.date and n.edition > b.edition and n.known_at <= @as_of)
-	order by b.cik, b.date` // primary key, bars_restated
+	order by b.cik, b.date, b.edition` // primary key
 
 // An action that only its own file states, such as a delisting, has no bars beside it: it counts whoever states the bars.
 const actionsSQL = `
@@ -158,9 +164,13 @@ func (db *DB) histories(ctx context.Context, ids []equity.CIK, from, to, asOf ti
 		return nil, fmt.Errorf("read bars: %w", err)
 	}
 	var b equity.Bar
-	if _, err := pgx.ForEachRow(rows, []any{&b.CIK, &b.Date, &b.Open, &b.High, &b.Low, &b.Close, &b.Volume, &b.Source}, func() error {
+	if _, err := pgx.ForEachRow(rows, []any{&b.CIK, &b.Date, &b.Close, &b.Volume, &b.Source}, func() error {
 		h := all[b.CIK]
-		h.Bars = append(h.Bars, b)
+		if last := len(h.Bars) - 1; last >= 0 && h.Bars[last].Date.Equal(b.Date) {
+			h.Bars[last] = b
+		} else {
+			h.Bars = append(h.Bars, b)
+		}
 		all[b.CIK] = h
 		return nil
 	}); err != nil {

@@ -68,7 +68,7 @@ const jobsSeenSQL = `
 		case when status = 'failed' then error end as error
 	from runs
 	where job <> @backfill and trigger <> 'backfill' and status in ('succeeded', 'skipped', 'failed')
-		and created_at > clock_timestamp() - interval '40 days'
+		and created_at > (select clock_timestamp()) - interval '40 days'
 	window w as (partition by job, subject)
 	order by job, subject, slot desc, id desc` // index runs_recent
 

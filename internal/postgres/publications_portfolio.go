@@ -292,8 +292,3 @@ func (db *DB) PortfolioState(ctx context.Context) (PortfolioState, error) {
 	}
 	return list[0], nil
 }
-
-// HistoriesFrom is Histories from a day on.
-func (db *DB) HistoriesFrom(ctx context.Context, ids []equity.CIK, from, to, asOf time.Time) (picks.Prices, error) {
-	return db.histories(ctx, ids, from, to, asOf)
-}

@@ -26,11 +26,12 @@ type Retention struct {
 // forgetBatch bounds how many rows one statement deletes, so that nobody waits long behind it.
 const forgetBatch = 5000
 
+// An index is asked for one instant only: clock_timestamp() by itself is another for each row.
 const forgetRunsSQL = `
 	delete from runs r using (
 		select id from runs o
-		where o.status in ('succeeded', 'failed', 'skipped') and o.finished_at < clock_timestamp() - @keep::interval
-			and o.created_at < clock_timestamp() - @keep::interval
+		where o.status in ('succeeded', 'failed', 'skipped') and o.finished_at < (select clock_timestamp()) - @keep::interval
+			and o.created_at < (select clock_timestamp()) - @keep::interval
 			and exists (select from runs n where n.job = o.job and n.subject = o.subject and n.slot > o.slot)
 			and not exists (select from backfill_slots s where s.run_id = o.id) and not exists (select from backfill_fetches f where f.run_id = o.id)
 		limit @batch
