@@ -33,7 +33,7 @@ func (db *DB) Candidates(ctx context.Context, day, asOf time.Time) ([]picks.Cand
 	if err != nil {
 		return nil, err
 	}
-	prices, err := db.histories(ctx, ids, day.Add(-pricesBack), day, asOf)
+	prices, err := db.HistoriesFrom(ctx, ids, day.Add(-pricesBack), day, asOf)
 	if err != nil {
 		return nil, err
 	}
@@ -84,12 +84,7 @@ func (db *DB) facts(ctx context.Context, ids []equity.CIK, before, asOf time.Tim
 // from: date, close, volume and source. Of several publishers of one company's prices the one with the newest bar speaks, of those with
 // the same newest the one that was asked last. A company without any is not in the map.
 func (db *DB) Histories(ctx context.Context, ids []equity.CIK, to, asOf time.Time) (picks.Prices, error) {
-	return db.histories(ctx, ids, time.Time{}, to, asOf)
-}
-
-// HistoriesFrom is Histories without what is older than a day.
-func (db *DB) HistoriesFrom(ctx context.Context, ids []equity.CIK, from, to, asOf time.Time) (picks.Prices, error) {
-	return db.histories(ctx, ids, from, to, asOf)
+	return db.HistoriesFrom(ctx, ids, time.Time{}, to, asOf)
 }
 
 // BenchmarkHistory is Histories of the benchmark.
@@ -141,7 +136,8 @@ const actionsSQL = `
 				and n.known_at <= @as_of)
 	order by a.cik, a.date, a.kind desc, a.source` // primary key, actions_restated; of one day splits before dividends
 
-func (db *DB) histories(ctx context.Context, ids []equity.CIK, from, to, asOf time.Time) (picks.Prices, error) {
+// HistoriesFrom is Histories without what is older than a day.
+func (db *DB) HistoriesFrom(ctx context.Context, ids []equity.CIK, from, to, asOf time.Time) (picks.Prices, error) {
 	args := pgx.NamedArgs{"ciks": numbers(ids), "from": orDawn(from), "to": to, "as_of": asOf}
 	rows, err := db.pool.Query(ctx, speakersSQL, args)
 	if err != nil {
