@@ -69,8 +69,11 @@ var postgresSettings = map[string]string{
 	"lc_messages":             "C",
 }
 
-// throwawaySettings are what Throwaway adds.
+// throwawaySettings are what Throwaway adds. Shared memory in files of the folder goes with it: what a killed server has in /dev/shm
+// stays there until somebody starts it again.
 var throwawaySettings = map[string]string{
+	"dynamic_shared_memory_type": "mmap",
+
 	"fsync":            "off",
 	"full_page_writes": "off",
 	"wal_level":        "minimal",

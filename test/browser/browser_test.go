@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
 
@@ -51,11 +52,15 @@ func TestPages(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	var failed strings.Builder // what the reporter says of the failed steps, once all have run
 	for lines := bufio.NewScanner(said); lines.Scan(); {
 		t.Log(lines.Text())
+		if failed.Len() > 0 || strings.Contains(lines.Text(), "failing tests:") {
+			fmt.Fprintln(&failed, lines.Text())
+		}
 	}
 	if err := cmd.Wait(); err != nil {
-		t.Errorf("the steps: %v", err)
+		t.Errorf("the steps: %v\n%s", err, failed.String())
 	}
 }
 

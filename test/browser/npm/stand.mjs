@@ -18,18 +18,20 @@ before(async () => {
 });
 after(() => browser?.close());
 
-// visit opens a page in a context of its own and hands it over. Whatever the browser complains of, a refused policy too, fails the test.
-export async function visit(path, options, look) {
+// visit opens a page in a context of its own and hands it over. Whatever the browser complains of, a refused policy too, fails the test,
+// but for what is expected.
+export async function visit(path, { expected, ...options }, look) {
   const context = await browser.newContext({ baseURL: base, viewport: { width: 1280, height: 900 }, ...options });
   try {
     const page = await context.newPage();
-    page.setDefaultTimeout(15_000);
+    page.setDefaultTimeout(60_000);
     const complaints = [];
-    page.on("console", (m) => { if (m.type() === "error") complaints.push(m.text()); });
-    page.on("pageerror", (e) => complaints.push(String(e)));
+    const complain = (text) => { if (!expected?.test(text)) complaints.push(text); };
+    page.on("console", (m) => { if (m.type() === "error") complain(m.text()); });
+    page.on("pageerror", (e) => complain(String(e)));
     const answer = await page.goto(path, { waitUntil: "load" });
     assert.equal(answer.status(), 200, path);
-    await look(page, complaints);
+    await look(page);
     assert.deepEqual(complaints, [], `${path}: what the browser complains of`);
   } finally {
     await context.close();
