@@ -43,6 +43,11 @@ func TestPostgresComesBackAfterSIGKILLOfAllItsProcesses(t *testing.T) {
 	if len(pids) < 4 {
 		t.Fatalf("server has the processes %v, want the postmaster and its helpers", pids)
 	}
+	for _, pid := range pids {
+		if maps, err := os.ReadFile(filepath.Join("/proc", itoa(pid), "maps")); err == nil && strings.Contains(string(maps), "/dev/shm/") {
+			t.Errorf("process %d shares memory in /dev/shm: whoever kills it and removes its folder leaves that behind", pid)
+		}
+	}
 	if err := s.Kill(); err != nil {
 		t.Fatal(err)
 	}
