@@ -31,7 +31,7 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return invalidMember("name", "It is refused: "+err.Error()+".")
 	}
-	client := clientAddress(r, s.till.TrustedProxies)
+	client := s.client(r)
 	once, err := onceFor(r, client.String(), body)
 	if err != nil {
 		return err

@@ -6,6 +6,14 @@ import (
 	"strings"
 )
 
+// client is the address that a request comes from.
+func (s *Server) client(r *http.Request) netip.Addr {
+	if s.till == nil {
+		return clientAddress(r, nil)
+	}
+	return clientAddress(r, s.till.TrustedProxies)
+}
+
 // clientAddress is where a request comes from: the other end of the connection, or what the trusted proxies say of it. Each proxy adds
 // the address that it sees at the end of X-Forwarded-For, so the first one from the end that is no trusted proxy is the client; what
 // stands before it anybody may have written.

@@ -92,7 +92,7 @@ func (s *Server) agent(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if s.till != nil {
-		name := neighbourhood(clientAddress(r, s.till.TrustedProxies))
+		name := neighbourhood(s.client(r))
 		if f := (*failure)(nil); errors.As(s.limited(w, r, "mcp", name, s.o.Agents.Rate), &f) {
 			h.Set("Retry-After", f.retryAfter)
 			refuse(http.StatusTooManyRequests, f.detail+" Go on after "+f.retryAfter+" seconds.")

@@ -12,11 +12,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tidemark/accounts"
+	"tidemark/accounts/x402"
 	"tidemark/api"
 	"tidemark/api/discovery"
 	"tidemark/api/mcp"
 	"tidemark/api/openapi"
 	"tidemark/api/openapi/contract"
+	"tidemark/api/pages"
 	"tidemark/api/view"
 )
 
@@ -50,6 +52,33 @@ func asDescribed(t testing.TB, method, path string, a answer) {
 func TestEveryAddressIsDescribed(t *testing.T) {
 	t.Parallel()
 	p := publish(t, accounts.ModelBalance)
+	o := p.everything()
+	server := api.New(o)
+	var have, want []string
+	for _, op := range openapi.Operations() {
+		have = append(have, op.Method+" "+op.Path)
+	}
+	for _, r := range server.Routes() {
+		method, path := r[0], r[1]
+		switch {
+		case slices.Contains(o.Discovery.Paths(), path), strings.HasSuffix(path, "{$}"):
+			continue // what describes the rest, and an address with a slash too many
+		case !strings.HasPrefix(path, "/api/") && path != "/healthz" && path != "/readyz":
+			continue // pages
+		}
+		want = append(want, method+" "+path)
+	}
+	slices.Sort(have)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, have); diff != "" {
+		t.Errorf("-served +described:\n%s", diff)
+	}
+}
+
+// everything are the options of a server that has every address.
+func (p *published) everything() api.Options {
+	t := p.t
+	t.Helper()
 	tariff, err := accounts.NewTariff(accounts.ModelBalance, "")
 	if err != nil {
 		t.Fatal(err)
@@ -66,29 +95,23 @@ func TestEveryAddressIsDescribed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := api.New(api.Options{
-		View: p.view, Record: record, Publications: p.publications, Data: api.Data(p.publications), Log: quiet, Discovery: told,
+	html, err := pages.New(pages.Options{PublicURL: p.url, World: view.WorldSandbox, View: p.view, Record: record, Publications: p.publications, Dashboard: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seller, err := x402.NewSeller(x402.Settings{Network: "base", PayTo: payTo})
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody, err := x402.NewClient(x402.Options{URL: "http://127.0.0.1:1", Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return api.Options{
+		View: p.view, Record: record, Publications: p.publications, Data: api.Data(p.publications), Log: quiet, Discovery: told, Pages: html,
 		Accounts: &api.Accounts{DB: p.db, Tariff: tariff, Now: time.Now},
-		Payments: api.NewPayments(api.PaymentsOptions{Tariff: tariff}), Agents: &api.AgentOptions{Door: door},
-	})
-	var have, want []string
-	for _, op := range openapi.Operations() {
-		have = append(have, op.Method+" "+op.Path)
-	}
-	for _, r := range server.Routes() {
-		method, path := r[0], r[1]
-		switch {
-		case slices.Contains(told.Paths(), path), strings.HasSuffix(path, "{$}"):
-			continue // what describes the rest, and an address with a slash too many
-		case !strings.HasPrefix(path, "/api/") && path != "/healthz" && path != "/readyz":
-			continue // pages
-		}
-		want = append(want, method+" "+path)
-	}
-	slices.Sort(have)
-	slices.Sort(want)
-	if diff := cmp.Diff(want, have); diff != "" {
-		t.Errorf("-served +described:\n%s", diff)
+		Payments: api.NewPayments(api.PaymentsOptions{Seller: seller, Facilitator: nobody, Tariff: tariff, Store: p.db, Now: time.Now, Log: quiet}),
+		Agents:   &api.AgentOptions{Door: door},
 	}
 }
 

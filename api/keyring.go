@@ -147,7 +147,7 @@ func (s *Server) present(w http.ResponseWriter, r *http.Request) (postgres.Key, 
 	key, ok := s.till.keys.known(hash)
 	if !ok {
 		// Whoever guesses is stopped by address: a guess is a question to the database.
-		client := clientAddress(r, s.till.TrustedProxies)
+		client := s.client(r)
 		if err := s.limited(w, r, "unknown", neighbourhood(client), s.till.KeyRate); err != nil {
 			return key, err
 		}

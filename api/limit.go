@@ -171,7 +171,7 @@ func (s *Server) limitedByAddress(w http.ResponseWriter, r *http.Request, door s
 	if s.till == nil || rate == (Rate{}) {
 		return nil
 	}
-	return s.limited(w, r, door, neighbourhood(clientAddress(r, s.till.TrustedProxies)), rate)
+	return s.limited(w, r, door, neighbourhood(s.client(r)), rate)
 }
 
 // past takes one from how often an address may ask for what is read from the database. What is finished in memory costs next to nothing

@@ -1,8 +1,10 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"sync"
@@ -13,6 +15,7 @@ import (
 
 	"tidemark/accounts"
 	"tidemark/accounts/x402"
+	"tidemark/api/view"
 	"tidemark/internal/postgres"
 )
 
@@ -28,7 +31,10 @@ type PaymentsOptions struct {
 	Now func() time.Time
 	// Patience is how long an answer waits for what the chain says about an unclear settlement. Zero means 5 seconds.
 	Patience time.Duration
-	Log      *slog.Logger
+	// MaxSales is how many sales may be under way at once in this process, MaxSalesByAddress how many of one client's address.
+	// Zero means 512 and 64.
+	MaxSales, MaxSalesByAddress int
+	Log                         *slog.Logger
 }
 
 // Payments is what all paid addresses of a process share: which terms may be offered, and who waits for which payment. It is safe for
@@ -40,6 +46,7 @@ type Payments struct {
 	verdict  atomic.Pointer[postgres.X402Terms]
 
 	waiters waiters
+	under   underWay
 
 	mu     sync.Mutex
 	counts map[string]int64
@@ -50,7 +57,10 @@ func NewPayments(o PaymentsOptions) *Payments {
 	if o.Patience == 0 {
 		o.Patience = 5 * time.Second
 	}
-	return &Payments{o: o, counts: map[string]int64{}}
+	return &Payments{
+		o: o, counts: map[string]int64{},
+		under: underWay{max: cmp.Or(o.MaxSales, 512), maxByAddress: cmp.Or(o.MaxSalesByAddress, 64), byAddress: map[string]int{}},
+	}
 }
 
 // PaymentsHealth is what an operator wants to know of the payments by request.
@@ -171,4 +181,40 @@ func (p *Payments) offered() []int {
 		return *v
 	}
 	return nil
+}
+
+// underWay bounds the sales that are under way: each holds a connection until the facilitator and the chain have answered. It is safe
+// for concurrent use.
+type underWay struct {
+	max, maxByAddress int
+
+	mu        sync.Mutex
+	all       int
+	byAddress map[string]int
+}
+
+// enter counts one more sale of an address, if there is room. The caller must call leave when the sale has ended.
+func (u *underWay) enter(address string) (leave func(), err error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.byAddress[address] >= u.maxByAddress {
+		return nil, &failure{
+			code:       view.CodeRateLimited,
+			detail:     fmt.Sprintf("An address may have %d payments under way. Nothing was charged.", u.maxByAddress),
+			retryAfter: "2",
+		}
+	}
+	if u.all >= u.max {
+		return nil, &failure{code: view.CodeUnavailable, detail: "Too many payments are under way. Nothing was charged.", retryAfter: "2"}
+	}
+	u.all++
+	u.byAddress[address]++
+	return func() {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		u.all--
+		if u.byAddress[address]--; u.byAddress[address] == 0 {
+			delete(u.byAddress, address)
+		}
+	}, nil
 }

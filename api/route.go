@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"tidemark/api/view"
 	"tidemark/internal/postgres"
@@ -50,6 +51,9 @@ func (s *Server) on(mux *http.ServeMux, method, pattern string, h handler) {
 	mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		defer s.recover(w, r)
 		var err error
+		if method == http.MethodGet && hasBody(r) {
+			ignoreBody(w)
+		}
 		switch {
 		case r.Method == method, r.Method == http.MethodHead && method == http.MethodGet:
 			err = h(w, r)
@@ -66,6 +70,16 @@ func (s *Server) on(mux *http.ServeMux, method, pattern string, h handler) {
 			s.fail(w, r, err)
 		}
 	})
+}
+
+// hasBody reports whether a request announces a body.
+func hasBody(r *http.Request) bool { return r.ContentLength != 0 || len(r.TransferEncoding) > 0 }
+
+// ignoreBody answers without waiting for the request's body, and closes the connection after the answer. net/http would otherwise wait
+// for the body as long as the read deadline allows.
+func ignoreBody(w http.ResponseWriter) {
+	w.Header().Set("Connection", "close")
+	_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0))
 }
 
 // front adds what every answer has, whatever its route. cors tells which paths any web page may read.

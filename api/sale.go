@@ -39,14 +39,40 @@ type sale struct {
 	version int
 	payment x402.Payment
 	hold    postgres.X402Hold
+	// answerTimeout is how long the client may take to accept the answer.
+	answerTimeout time.Duration
+}
+
+// timeout is the longest time of a whole sale. A client that still waits then repeats its request.
+func (s *sale) timeout() time.Duration {
+	return reserveLease + s.o.Facilitator.SettleTimeout() + settleSpare + s.o.Patience + deliverLease
+}
+
+// setDeadlines bounds how long the connection stays open: a request without a body is read, and the client accepts no answer yet.
+func (s *sale) setDeadlines() {
+	end := s.o.Now().Add(s.timeout())
+	control := http.NewResponseController(s.w)
+	_ = control.SetReadDeadline(end)
+	_ = control.SetWriteDeadline(end.Add(s.answerTimeout))
+}
+
+// setAnswerDeadline bounds how long the client takes to accept the answer that follows.
+func (s *sale) setAnswerDeadline() {
+	_ = http.NewResponseController(s.w).SetWriteDeadline(s.o.Now().Add(s.answerTimeout))
 }
 
 // run reserves, verifies, settles and delivers.
 func (s *sale) run() error {
-	// The server's deadlines are for requests that answer at once. The steps below have limits of their own.
-	control := http.NewResponseController(s.w)
-	_ = control.SetReadDeadline(time.Time{})
-	_ = control.SetWriteDeadline(time.Time{})
+	// The server's deadlines are for requests that answer at once.
+	s.setDeadlines()
+	err := s.steps()
+	if err != nil {
+		s.setAnswerDeadline()
+	}
+	return err
+}
+
+func (s *sale) steps() error {
 	// From here on a client that hangs up changes nothing about what is recorded.
 	ctx := context.WithoutCancel(s.r.Context())
 
@@ -231,13 +257,12 @@ func (s *sale) write(transaction string) bool {
 	h.Set("Cache-Control", view.CacheNever)
 	h.Del("ETag")
 	s.receipt(x402.Receipt{Success: true, Transaction: transaction})
-	control := http.NewResponseController(s.w)
-	_ = control.SetWriteDeadline(s.o.Now().Add(requestTimeout))
+	s.setAnswerDeadline()
 	s.w.WriteHeader(http.StatusOK)
 	if _, err := s.w.Write(s.rep.Body); err != nil {
 		return false
 	}
-	return control.Flush() == nil && s.r.Context().Err() == nil
+	return http.NewResponseController(s.w).Flush() == nil && s.r.Context().Err() == nil
 }
 
 // receipt adds the header fields that tell how a settlement ended.
@@ -256,6 +281,7 @@ func (s *sale) demand(reason string, failed *x402.Receipt) error {
 	if failed != nil {
 		s.receipt(*failed)
 	}
+	s.setAnswerDeadline()
 	write(s.w, s.r, http.StatusPaymentRequired, view.TypeJSON, s.offer.Body(reason))
 	return nil
 }

@@ -4,6 +4,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net"
@@ -73,12 +74,27 @@ type Options struct {
 	Claims *ClaimsOptions
 	// Cards may be nil: then balances are not topped up by card.
 	Cards Cards
+	// Timeouts bound what a client can hold of a connection.
+	Timeouts Timeouts
 	// Log gets a line for each fault of ours, and for each request at debug level.
 	Log *slog.Logger
 	// Metrics counts requests and charges. It may be nil.
 	Metrics *telemetry.Metrics
 	// Tracer begins a trace for each request that net/http answers. It may be nil.
 	Tracer *telemetry.Tracer
+}
+
+// Timeouts bound how long a client can hold a connection. A zero value means the default.
+type Timeouts struct {
+	// Header is for sending the fields of a request: 5 seconds. Request is for a whole request, and for accepting its answer: 15 seconds.
+	// Idle is the pause between two requests: 60 seconds.
+	Header, Request, Idle time.Duration
+}
+
+func (t Timeouts) orDefault() Timeouts {
+	return Timeouts{
+		Header: cmp.Or(t.Header, 5*time.Second), Request: cmp.Or(t.Request, 15*time.Second), Idle: cmp.Or(t.Idle, time.Minute),
+	}
 }
 
 // Server answers requests. It is safe for concurrent use.
@@ -109,6 +125,7 @@ type route struct{ method, pattern string }
 
 // New returns a server. Nothing runs until Serve, or until its handlers are mounted elsewhere.
 func New(o Options) *Server {
+	o.Timeouts = o.Timeouts.orDefault()
 	s := &Server{o: o, view: o.View, log: o.Log, security: http.Header{"X-Content-Type-Options": {"nosniff"}}}
 	if strings.HasPrefix(o.View.PublicURL(), "https:") {
 		s.security["Strict-Transport-Security"] = []string{"max-age=31536000"}
@@ -210,11 +227,8 @@ func (s *Server) ServeSignals(ctx context.Context, ln net.Listener) error {
 	return s.serve(ctx, ln, s.signals, "")
 }
 
-// What a client may take and send.
 const (
-	headerTimeout  = 5 * time.Second
-	requestTimeout = 15 * time.Second
-	idleTimeout    = 60 * time.Second
+	// maxHeaderBytes is the most that the fields of a request may have.
 	maxHeaderBytes = 16 << 10
 	stopTimeout    = 3 * time.Second
 )
@@ -224,16 +238,16 @@ func (s *Server) serve(ctx context.Context, ln net.Listener, h http.Handler, bas
 	var after func(context.Context)
 	if s.o.Now != nil && !s.log.Enabled(ctx, slog.LevelDebug) { // the debug log has a line for each request
 		fast := lane.New(ln, lane.Options{
-			Answer: (&finished{s: s, base: base}).answer, First: headerTimeout, Idle: idleTimeout, Write: requestTimeout, Now: s.o.Now,
+			Answer: (&finished{s: s, base: base}).answer, First: s.o.Timeouts.Header, Idle: s.o.Timeouts.Idle, Write: s.o.Timeouts.Request, Now: s.o.Now,
 		})
 		ln, after = fast, fast.Wait
 	}
 	srv := &http.Server{
 		Handler:           h,
-		ReadHeaderTimeout: headerTimeout,
-		ReadTimeout:       requestTimeout,
-		WriteTimeout:      requestTimeout,
-		IdleTimeout:       idleTimeout,
+		ReadHeaderTimeout: s.o.Timeouts.Header,
+		ReadTimeout:       s.o.Timeouts.Request,
+		WriteTimeout:      s.o.Timeouts.Request,
+		IdleTimeout:       s.o.Timeouts.Idle,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}

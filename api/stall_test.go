@@ -35,7 +35,8 @@ const (
 type stall struct {
 	*system
 
-	payments *api.Payments
+	payments        *api.Payments
+	paymentsOptions api.PaymentsOptions
 	// verify and settle answer for the facilitator; asked counts their calls.
 	verify, settle           atomic.Pointer[http.HandlerFunc]
 	verified, settled, built atomic.Int64
@@ -142,9 +143,10 @@ func openStall(t testing.TB) *stall {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.payments = api.NewPayments(api.PaymentsOptions{
+	s.paymentsOptions = api.PaymentsOptions{
 		Seller: seller, Facilitator: client, Tariff: tariff, Store: db, Now: time.Now, Patience: 10 * time.Second, Log: log,
-	})
+	}
+	s.payments = api.NewPayments(s.paymentsOptions)
 	s.server = api.New(api.Options{View: s.view, Data: s.wares(), Payments: s.payments, Log: log})
 	s.run(func(ctx context.Context) error { return s.server.Serve(ctx, ln) })
 	s.run(s.payments.Run)

@@ -22,6 +22,9 @@ func (s *Server) sell(e accounts.Endpoint, build Build) handler {
 			}
 		}
 		w.Header().Set("Cache-Control", view.CacheNever)
+		if hasBody(r) {
+			return &failure{code: view.CodeInvalidRequest, detail: "A request that is paid for has no body. Nothing was charged."}
+		}
 		if fault := p.fault(); fault != "" {
 			return &failure{code: view.CodeUnavailable, detail: fault + " Nothing was charged.", retryAfter: "60"}
 		}
@@ -39,6 +42,7 @@ func (s *Server) sell(e accounts.Endpoint, build Build) handler {
 		}
 		sale := &sale{
 			Payments: p, w: w, r: r, rep: rep, extra: answer.Header, content: answer.Document.Identity.Body, version: version,
+			answerTimeout: s.o.Timeouts.Request,
 			offer: x402.Offer{
 				Seller: p.o.Seller, Price: e.Price, Resource: s.view.PublicURL() + r.URL.EscapedPath(),
 				Description: view.X402Descriptions[e.Path], MIMEType: view.TypeJSON, Versions: p.offered(),
@@ -57,6 +61,11 @@ func (s *Server) sell(e accounts.Endpoint, build Build) handler {
 		if err := x402.Check(sale.payment, sale.offer, p.o.Now()); err != nil {
 			return sale.refuse(err)
 		}
+		leave, err := p.under.enter(neighbourhood(s.client(r)))
+		if err != nil {
+			return err
+		}
+		defer leave()
 		return sale.run()
 	}
 }
