@@ -157,6 +157,9 @@ const movePlanSQL = `
 func (db *DB) Move(ctx context.Context, from, to int64, by, reason string) (amount accounts.Micros, pro bool, err error) {
 	args := pgx.NamedArgs{"from": from, "to": to, "by": by, "reason": reason}
 	err = db.tx(ctx, func(tx pgx.Tx) error {
+		if err := lockKeys(ctx, tx, from, to); err != nil {
+			return err
+		}
 		rows, err := tx.Query(ctx, moveBalanceSQL, args)
 		if err != nil {
 			return err
@@ -208,13 +211,19 @@ func (db *DB) UnbalancedKeys(ctx context.Context) ([]Unbalanced, error) {
 }
 
 // ForgetKept deletes what was kept for repetitions and is older than that, while the attempt that f names is the current one. It
-// returns how many rows went.
+// returns how many rows went. What is used at this moment stays until the next time.
 func (db *DB) ForgetKept(ctx context.Context, f task.Fence) (gone int64, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		for _, sql := range []string{
-			`delete from paid_requests where expires_at <= (select billing_now())`,      // index paid_requests_expired
-			`delete from kept_answers where expires_at <= (select billing_now())`,       // index kept_answers_expired
-			`delete from dashboard_sessions where expires_at <= (select billing_now())`, // index dashboard_sessions_expired
+			`delete from paid_requests p using (
+				select key_id, digest from paid_requests where expires_at <= (select billing_now()) for update skip locked
+			) gone where (p.key_id, p.digest) = (gone.key_id, gone.digest)`, // index paid_requests_expired
+			`delete from kept_answers k using (
+				select scope from kept_answers where expires_at <= (select billing_now()) for update skip locked
+			) gone where k.scope = gone.scope`, // index kept_answers_expired
+			`delete from dashboard_sessions d using (
+				select hash from dashboard_sessions where expires_at <= (select billing_now()) for update skip locked
+			) gone where d.hash = gone.hash`, // index dashboard_sessions_expired
 		} {
 			tag, err := tx.Exec(ctx, sql)
 			if err != nil {

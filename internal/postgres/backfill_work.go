@@ -67,13 +67,21 @@ const sourcesSQL = `
 	where f.backfill_id = @id`
 
 const takeBackSQL = `
+	with left_over as (
+		select s.slot
+		from backfill_slots s join runs r on r.id = s.run_id
+		where s.backfill_id = @id and s.status = 'pending' and r.status in ('succeeded', 'failed', 'skipped')
+		order by s.slot
+		for no key update of s
+	)
 	update backfill_slots s
 	set status = case when r.status = 'failed' then 'failed' else 'pending' end,
 		reason = case when r.status = 'failed' then coalesce(r.error, 'its run has failed') end,
 		finished_at = case when r.status = 'failed' then clock_timestamp() end,
 		run_id = case when r.status = 'failed' then s.run_id end
-	from runs r
-	where s.backfill_id = @id and s.status = 'pending' and r.id = s.run_id and r.status in ('succeeded', 'failed', 'skipped')`
+	from left_over l, runs r
+	where s.backfill_id = @id and s.slot = l.slot and s.status = 'pending' and r.id = s.run_id
+		and r.status in ('succeeded', 'failed', 'skipped')`
 
 const leftSQL = `
 	select count(*), min(slot) filter (where run_id is null),
@@ -96,6 +104,7 @@ const handOutSQL = `
 		where backfill_id = @id and status = 'pending' and run_id is null
 		order by slot
 		limit @chunk
+		for no key update
 	) next
 	where s.backfill_id = @id and s.slot = next.slot` // index backfill_slots_pending
 
@@ -165,13 +174,20 @@ func (db *DB) BackfillWork(ctx context.Context, id, run int64, limit int) ([]tim
 }
 
 const finishSlotsSQL = `
+	with mine as (
+		select slot from backfill_slots
+		where backfill_id = @id and status = 'pending' and slot = any(@slots)
+		order by slot
+		for no key update
+	)
 	update backfill_slots s
 	set status = t.status, outcome = nullif(t.outcome, ''), reason = nullif(t.reason, ''),
 		new_value = case when t.status = 'done' then t.value else s.new_value end, result = t.result::jsonb,
 		finished_at = clock_timestamp()
 	from unnest(@slots::timestamptz[], @statuses::text[], @outcomes::text[], @reasons::text[], @values::float8[], @results::text[])
 		as t (slot, status, outcome, reason, value, result)
-	where s.backfill_id = @id and s.slot = t.slot and s.status = 'pending'`
+	join mine m using (slot)
+	where s.backfill_id = @id and s.slot = m.slot`
 
 // FinishSlots records what became of slots, while the attempt that f names is the current one: of each its Slot, Status (done or
 // failed), Outcome, Reason, NewValue and Result.
@@ -197,13 +213,14 @@ func (db *DB) FinishSlots(ctx context.Context, f task.Fence, id int64, list []Ba
 		}
 	}
 	err := db.tx(ctx, func(tx pgx.Tx) error {
+		// The run comes before its slots: an attempt that was given up takes none of them, and nobody waits for it.
+		if err := hold(ctx, tx, f, 0); err != nil {
+			return err
+		}
 		_, err := tx.Exec(ctx, finishSlotsSQL, pgx.NamedArgs{
 			"id": id, "slots": slots, "statuses": statuses, "outcomes": outcomes, "reasons": reasons, "values": values, "results": results,
 		})
-		if err != nil {
-			return err
-		}
-		return hold(ctx, tx, f, 0)
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("record the slots of backfill %d: %w", id, err)

@@ -310,11 +310,22 @@ func (db *DB) CancelBackfill(ctx context.Context, id int64) error {
 	return db.change(ctx, id, "cancel", `
 		update backfills set status = 'cancelled', note = null, finished_at = clock_timestamp()
 		where id = @id and status <> 'cancelled' and finished_at is null`, `
-		update backfill_slots set status = 'cancelled', finished_at = clock_timestamp()
-		where backfill_id = @id and status = 'pending'`, `
+		with asking as (
+			select r.id
+			from backfill_fetches f join runs r on r.id = f.run_id
+			where f.backfill_id = @id and r.status in ('due', 'queued')
+			order by r.job, r.subject, r.slot
+			for no key update of r
+		)
 		update runs r set status = 'skipped', finished_at = clock_timestamp(), reason = format('backfill %s was cancelled', @id::text)
-		from backfill_fetches f
-		where f.backfill_id = @id and r.id = f.run_id and r.status in ('due', 'queued')`)
+		from asking a
+		where r.id = a.id`, `
+		with pending as (
+			select slot from backfill_slots where backfill_id = @id and status = 'pending' order by slot for no key update
+		)
+		update backfill_slots s set status = 'cancelled', finished_at = clock_timestamp()
+		from pending p
+		where s.backfill_id = @id and s.slot = p.slot`)
 }
 
 // change runs statements on a backfill when the first of them applies to its state.
@@ -371,17 +382,28 @@ func (db *DB) RetryFailed(ctx context.Context, id int64) (slots, sources int64, 
 			return fmt.Errorf("it is %s: %w", status, ErrState)
 		}
 		tag, err := tx.Exec(ctx, `
+			with failed as (
+				select r.id
+				from backfill_fetches f join runs r on r.id = f.run_id
+				where f.backfill_id = @id and not f.waived and r.status = 'failed'
+				order by r.job, r.subject, r.slot
+				for no key update of r
+			)
 			update runs r set status = 'due', attempt = r.attempt + 1, failures = 0, losses = 0, next_try_at = null, error = null,
 				finished_at = null
-			from backfill_fetches f
-			where f.backfill_id = @id and not f.waived and r.id = f.run_id and r.status = 'failed'`, args)
+			from failed f
+			where r.id = f.id`, args)
 		if err != nil {
 			return err
 		}
 		sources = tag.RowsAffected()
 		tag, err = tx.Exec(ctx, `
-			update backfill_slots set status = 'pending', run_id = null, reason = null, finished_at = null
-			where backfill_id = @id and status = 'failed'`, args)
+			with failed as (
+				select slot from backfill_slots where backfill_id = @id and status = 'failed' order by slot for no key update
+			)
+			update backfill_slots s set status = 'pending', run_id = null, reason = null, finished_at = null
+			from failed f
+			where s.backfill_id = @id and s.slot = f.slot`, args)
 		if err != nil {
 			return err
 		}

@@ -157,7 +157,7 @@ func lockClaims(ctx context.Context, tx pgx.Tx, d ClaimsDecision) error {
 		keys, ids = append(keys, v.Of.KeyID), append(ids, v.Of.ID)
 		seen[v.Of.ID] = v.Of
 	}
-	if _, err := tx.Exec(ctx, `select claims_lock(@keys)`, pgx.NamedArgs{"keys": keys}); err != nil {
+	if err := lockKeys(ctx, tx, keys...); err != nil {
 		return err
 	}
 	rows, err := tx.Query(ctx, `

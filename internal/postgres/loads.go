@@ -101,6 +101,7 @@ const dependentsSQL = `
 	insert into runs as r (job, subject, slot, trigger, queue, status, max_attempts, trace)
 	select @job, t.subject, @at, 'data', @queue, 'due', @max_attempts, nullif(@trace, '')
 	from unnest(@subjects::text[]) as t (subject)
+	order by t.subject
 	on conflict (job, subject, slot) do update
 	set status = 'due', attempt = r.attempt + 1, next_try_at = null, error = null, trace = excluded.trace
 	where r.status not in ('due', 'queued')`
@@ -159,12 +160,12 @@ const sameSQL = `
 const confirmSameSQL = `
 	update watermarks w set fetch_id = t.fetch_id, confirmed_at = t.fetched_at
 	from unnest(@ids::bigint[], @series::text[], @at::timestamptz[], @last::bool[]) as t (fetch_id, series, fetched_at, last)
-	where w.series = t.series and t.last`
+	where w.series = t.series and t.last` // the caller holds the series
 
 // confirmSame spares the comparison where every series was confirmed last by the very bytes that came again.
 func confirmSame(ctx context.Context, c *pgxpool.Conn, f task.Fence, loads []Load) (same bool, err error) {
 	var ids []int64
-	var names []string
+	var names []series.ID
 	var at []time.Time
 	var last []bool
 	newest := map[series.ID]int{}
@@ -177,17 +178,25 @@ func confirmSame(ctx context.Context, c *pgxpool.Conn, f task.Fence, loads []Loa
 				last[i] = false
 			}
 			newest[id] = len(ids)
-			ids, names, at, last = append(ids, l.FetchID), append(names, string(id)), append(at, l.FetchedAt), append(last, true)
+			ids, names, at, last = append(ids, l.FetchID), append(names, id), append(at, l.FetchedAt), append(last, true)
 		}
 	}
 	args := pgx.NamedArgs{"ids": ids, "series": names, "at": at, "last": last}
 	if err := c.QueryRow(ctx, sameSQL, args).Scan(&same); err != nil || !same {
 		return false, err
 	}
-	return true, pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
+	err = pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
+		if err := lockSeries(ctx, tx, names); err != nil {
+			return err
+		}
+		// Another load may have confirmed them meanwhile.
+		if err := tx.QueryRow(ctx, sameSQL, args).Scan(&same); err != nil || !same {
+			return err
+		}
 		if _, err := tx.Exec(ctx, confirmSameSQL, args); err != nil {
 			return err
 		}
 		return hold(ctx, tx, f, 0)
 	})
+	return same && err == nil, err
 }

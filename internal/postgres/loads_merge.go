@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"tidemark/series"
 )
 
 const stageSQL = `
@@ -209,6 +213,13 @@ func refuseShrunk(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs) error {
 
 // merge adds what the staged loads say and is not known, group by group, and returns how many rows that took.
 func merge(ctx context.Context, tx pgx.Tx, groups []loadGroup) (added int64, err error) {
+	var all []series.ID
+	for _, g := range groups {
+		all = slices.AppendSeq(all, maps.Keys(g.extents))
+	}
+	if err := lockSeries(ctx, tx, all); err != nil {
+		return 0, err
+	}
 	if _, err := tx.Exec(ctx, firstLoadsSQL); err != nil {
 		return 0, fmt.Errorf("read what was ever loaded: %w", err)
 	}

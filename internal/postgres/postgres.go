@@ -1,5 +1,6 @@
 // Package postgres is every line of DML, one file per noun, and the migrations' runner. Rooms hand it their values and get values
-// back; nothing outside sees a transaction. Start at Open, then read runs.go, on which everything else stands.
+// back; nothing outside sees a transaction. Start at Open, then read runs.go, on which everything else stands. Who takes which lock before
+// which other is in locks.go.
 package postgres
 
 import (

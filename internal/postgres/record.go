@@ -148,6 +148,7 @@ const witnessSQL = `
 	select t.job, t.subject, coalesce(@at, date_trunc('second', world_now())), 'data', t.queue, 'due', t.max_attempts, nullif(@trace, '')
 	from unnest(@jobs::text[], @subjects::text[], @queues::text[], @max_attempts::int[]) as t (job, subject, queue, max_attempts)
 	where not exists (select from world where name = 'sandbox' and clock_at is not null)
+	order by t.job, t.subject
 	on conflict (job, subject, slot) do update
 	set status = 'due', attempt = r.attempt + 1, next_try_at = null, error = null, trace = excluded.trace
 	where r.status not in ('due', 'queued')`

@@ -120,7 +120,8 @@ func (db *DB) SaveLedger(ctx context.Context, f task.Fence, entries []LedgerEntr
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		var differ *int64
 		err := tx.QueryRow(ctx, `
-			select min(e.id) from ledger_entries e join unnest(@ids::bigint[], @commits::text[]) as c (id, commit_id) using (id)
+			with mine as (select id, commit_id from ledger_entries where id = any(@ids) order by id for no key update)
+			select min(e.id) from mine e join unnest(@ids::bigint[], @commits::text[]) as c (id, commit_id) using (id)
 			where e.commit_id <> c.commit_id`, pgx.NamedArgs{"ids": ids, "commits": commits}).Scan(&differ)
 		if err != nil {
 			return err
@@ -137,7 +138,10 @@ func (db *DB) SaveLedger(ctx context.Context, f task.Fence, entries []LedgerEntr
 		}
 		if s.Status == LedgerPushed {
 			if _, err := tx.Exec(ctx, `
-				update ledger_entries set pushed_at = world_now() where pushed_at is null and commit_id is not null`); err != nil {
+				with open as (
+					select id from ledger_entries where pushed_at is null and commit_id is not null order by id for no key update
+				)
+				update ledger_entries e set pushed_at = world_now() from open o where e.id = o.id`); err != nil {
 				return err // index ledger_entries_unpushed
 			}
 		}

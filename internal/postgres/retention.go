@@ -26,7 +26,8 @@ type Retention struct {
 // forgetBatch bounds how many rows one statement deletes, so that nobody waits long behind it.
 const forgetBatch = 5000
 
-// An index is asked for one instant only: clock_timestamp() by itself is another for each row.
+// An index is asked for one instant only: clock_timestamp() by itself is another for each row. A row that somebody works on stays: it may
+// be a run that is begun again at this moment.
 const forgetRunsSQL = `
 	delete from runs r using (
 		select id from runs o
@@ -35,21 +36,23 @@ const forgetRunsSQL = `
 			and exists (select from runs n where n.job = o.job and n.subject = o.subject and n.slot > o.slot)
 			and not exists (select from backfill_slots s where s.run_id = o.id) and not exists (select from backfill_fetches f where f.run_id = o.id)
 		limit @batch
+		for update skip locked
 	) gone where r.id = gone.id` // index runs_recent
 
 const forgetUsageSQL = `
 	delete from usage u using (
 		select key_id, day, endpoint from usage where day < ((billing_now() - @keep::interval) at time zone 'UTC')::date limit @batch
+		for update skip locked
 	) gone where (u.key_id, u.day, u.endpoint) = (gone.key_id, gone.day, gone.endpoint)`
 
 const forgetQuotesSQL = `
 	delete from payment_quotes q using (
-		select id from payment_quotes where upper(held) < billing_now() - @keep::interval limit @batch
+		select id from payment_quotes where upper(held) < billing_now() - @keep::interval limit @batch for update skip locked
 	) gone where q.id = gone.id`
 
 const forgetAlertsSQL = `
 	delete from alerts a using (
-		select id from alerts where resolved_at < clock_timestamp() - @keep::interval limit @batch
+		select id from alerts where resolved_at < clock_timestamp() - @keep::interval limit @batch for update skip locked
 	) gone where a.id = gone.id`
 
 // Forget deletes what is older than it is kept, while the attempt that f names is the current one. It returns how many rows went.

@@ -233,6 +233,7 @@ func (db *DB) EnsureDue(ctx context.Context, f task.Fence, job string, subjects 
 			insert into runs (job, subject, slot, trigger, queue, status, max_attempts, trace)
 			select @job, t.subject, @slot, 'data', @queue, 'due', @max_attempts, nullif(@trace, '')
 			from unnest(@subjects::text[]) as t (subject)
+			order by t.subject
 			on conflict (job, subject, slot) do nothing`,
 			pgx.NamedArgs{
 				"job": job, "subjects": subjects, "slot": slot, "queue": p.Queue, "max_attempts": p.MaxAttempts, "trace": telemetry.Carried(ctx),

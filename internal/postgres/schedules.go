@@ -1,9 +1,11 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -13,6 +15,9 @@ import (
 
 // SaveSchedules records the program's schedule. How far slots were recorded, and what an operator paused, stays.
 func (db *DB) SaveSchedules(ctx context.Context, list []task.Schedule) error {
+	list = slices.SortedFunc(slices.Values(list), func(a, b task.Schedule) int {
+		return cmp.Or(cmp.Compare(a.Job, b.Job), cmp.Compare(a.Subject, b.Subject))
+	})
 	b := &pgx.Batch{}
 	for _, s := range list {
 		b.Queue(`

@@ -195,6 +195,10 @@ func (a *ahead) send(ctx context.Context, l Load) error {
 		return errKnown
 	}
 	if len(fresh) > 0 {
+		// Who waits here would hold what was sent before: another load that is under way goes first.
+		if held, err := tryLockSeries(ctx, a.before, fresh); err != nil || !held {
+			return errors.Join(errKnown, err)
+		}
 		if err := unknown(ctx, a.before, fresh); err != nil {
 			return err
 		}
@@ -262,7 +266,7 @@ func (a *ahead) commit(ctx context.Context, f task.Fence, loads []Load, dependen
 			}
 		}
 	}
-	// Another load of the same series that was faster is met here at the latest, as a key that is taken.
+	// The series are held since their first page.
 	if _, err := a.tx.Exec(ctx, firstConfirmSQL, pgx.NamedArgs{"series": names, "first": first, "ids": ids, "at": at}); err != nil {
 		return 0, fmt.Errorf("confirm: %w", err)
 	}

@@ -177,9 +177,12 @@ func (db *DB) SaveX402Terms(ctx context.Context, f task.Fence, t X402Terms, agai
 			return err
 		}
 		tag, err := tx.Exec(ctx, `
-			delete from x402_payments p
-			where p.state = 'reserved' and p.lease_until < clock_timestamp() - interval '1 hour'
-				and not exists (select from x402_ledger l where l.payment_id = p.id)`) // index x402_payments_open
+			delete from x402_payments p using (
+				select r.id from x402_payments r
+				where r.state = 'reserved' and r.lease_until < clock_timestamp() - interval '1 hour'
+					and not exists (select from x402_ledger l where l.payment_id = r.id)
+				for update skip locked
+			) gone where p.id = gone.id`) // index x402_payments_open
 		if err != nil {
 			return err
 		}
