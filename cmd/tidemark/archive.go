@@ -6,11 +6,15 @@ import (
 
 	"tidemark/backfill"
 	"tidemark/ingest/archive"
+	"tidemark/internal/config"
 	"tidemark/internal/postgres"
 	"tidemark/workers/task"
 )
 
 type archiveCommand struct {
+	config.Database
+	config.Archive
+
 	Import archiveImport `cmd:"" help:"Add the exchanges of an archive folder to the ledger and the archive."`
 	Export archiveExport `cmd:"" help:"Write the ledger and its bodies as an archive folder."`
 }
@@ -72,6 +76,10 @@ func (p *program) openRecord(ctx context.Context) (*postgres.DB, *archive.Store,
 }
 
 type reparseCommand struct {
+	config.Database
+	config.Archive
+	config.Licences
+
 	Source string `help:"Only this source. Default: all."`
 }
 

@@ -7,11 +7,14 @@ import (
 	"time"
 
 	"tidemark/backfill"
+	"tidemark/internal/config"
 	"tidemark/internal/postgres"
 	"tidemark/workers"
 )
 
 type backfillCommand struct {
+	config.Database
+
 	Plan        backfillPlan   `cmd:"" help:"Work out a backfill, show it and store it. Nothing is done."`
 	Apply       backfillApply  `cmd:"" help:"Do exactly what a plan showed, or refuse because the world has changed."`
 	Run         backfillRun    `cmd:"" help:"Plan and apply in one go."`
@@ -76,6 +79,8 @@ func (p *program) planner(ctx context.Context, db *postgres.DB) (backfill.Planne
 }
 
 type backfillPlan struct {
+	config.Licences
+
 	backfillRange `embed:""`
 }
 
@@ -125,6 +130,8 @@ func (w waiting) begun(ctx context.Context, p *program, db *postgres.DB, id int6
 }
 
 type backfillApply struct {
+	config.Licences
+
 	ID int64 `arg:"" help:"The plan."`
 	waiting
 }
@@ -140,6 +147,8 @@ func (c backfillApply) Run(ctx context.Context, p *program) error {
 }
 
 type backfillRun struct {
+	config.Licences
+
 	backfillRange `embed:""`
 	waiting
 }

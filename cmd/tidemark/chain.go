@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tidemark/chain/base"
+	"tidemark/internal/config"
 	"tidemark/internal/postgres"
 	"tidemark/workers"
 	"tidemark/workers/task"
@@ -77,6 +78,9 @@ func (p *program) explorer() string {
 }
 
 type chainCommand struct {
+	config.Database
+	config.Attester
+
 	Status chainStatus `cmd:"" default:"1" help:"Say how the attester and its attestations stand."`
 	Setup  chainSetup  `cmd:"" help:"Register the schema of the attestations, once for a network."`
 	Retry  chainRetry  `cmd:"" help:"Try an attestation again that failed, after a look at why."`

@@ -135,7 +135,8 @@ func rejoined(words []string) []string {
 	return out
 }
 
-// flagOf is the flag of a command, or of one above it, that a word names; nil where there is none.
+// flagOf is the flag of a command, or of one above it, that a word names; nil where there is none. Before the command it is the setting of
+// any command.
 func flagOf(at *kong.Node, word string) *kong.Flag {
 	name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
 	for n := at; n != nil; n = n.Parent {
@@ -143,6 +144,24 @@ func flagOf(at *kong.Node, word string) *kong.Flag {
 			if f.Name == name {
 				return f
 			}
+		}
+	}
+	if at.Parent == nil {
+		return settingOf(at, name)
+	}
+	return nil
+}
+
+// settingOf is the first flag of that name below a node that is a setting.
+func settingOf(at *kong.Node, name string) *kong.Flag {
+	for _, f := range at.Flags {
+		if f.Name == name && len(f.Envs) > 0 {
+			return f
+		}
+	}
+	for _, child := range at.Children {
+		if f := settingOf(child, name); f != nil {
+			return f
 		}
 	}
 	return nil

@@ -8,13 +8,24 @@ import (
 	"path/filepath"
 	"time"
 
+	"tidemark/internal/config"
 	"tidemark/internal/postgres"
 	"tidemark/internal/redisurl"
 	"tidemark/ops"
 	"tidemark/workers/task"
 )
 
-type doctorCommand struct{}
+type doctorCommand struct {
+	config.Database
+	config.Redis
+	config.Replica
+	config.Archive
+	config.Licences
+	config.Companies
+	config.Clock
+	config.Remote
+	config.Alerts
+}
 
 // errSick is a doctor's word that something is bad; what it is was printed.
 var errSick = errors.New("something is bad, see above")

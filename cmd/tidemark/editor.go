@@ -14,11 +14,14 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"tidemark/equity"
+	"tidemark/internal/config"
 	"tidemark/internal/postgres"
 	"tidemark/workers/task"
 )
 
 type picksPublish struct {
+	config.Clock
+
 	File string `arg:"" type:"existingfile" help:"A YAML file: date, ticker, reason, and where wanted price and by."`
 }
 

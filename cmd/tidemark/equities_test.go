@@ -16,27 +16,29 @@ func TestWhoIsAskedAboutCompanies(t *testing.T) {
 	const agent = "Example Research admin@example.com"
 	for _, c := range []struct {
 		fact     string
-		settings config.Settings
+		world    string
+		settings config.Companies
 		asked    string
 		missing  string // what the operator is told to set
 	}{
-		{"a sandbox needs no setting", config.Settings{World: "sandbox"}, "edgar-companies edgar-current prices-yahoo", ""},
-		{"a live world without settings asks nobody", config.Settings{World: "live"}, "", "SEC_USER_AGENT TIINGO_API_KEY PRICES_FOLDER PRICES_PERSONAL_USE"},
-		{"nor does it ask for prices of nobody", config.Settings{World: "live", TiingoAPIKey: "key"}, "", "SEC_USER_AGENT"},
-		{"companies without prices", config.Settings{World: "live", SECUserAgent: agent}, "edgar-companies edgar-current", "TIINGO_API_KEY PRICES_FOLDER PRICES_PERSONAL_USE"},
+		{"a sandbox needs no setting", "sandbox", config.Companies{}, "edgar-companies edgar-current prices-yahoo", ""},
+		{"a live world without settings asks nobody", "live", config.Companies{}, "", "SEC_USER_AGENT TIINGO_API_KEY PRICES_FOLDER PRICES_PERSONAL_USE"},
+		{"nor does it ask for prices of nobody", "live", config.Companies{TiingoAPIKey: "key"}, "", "SEC_USER_AGENT"},
+		{"companies without prices", "live", config.Companies{SECUserAgent: agent}, "edgar-companies edgar-current", "TIINGO_API_KEY PRICES_FOLDER PRICES_PERSONAL_USE"},
 		{
 			"a key counts before a folder, which is held against it; a third is not asked",
-			config.Settings{World: "live", SECUserAgent: agent, TiingoAPIKey: "key", PricesFolder: "x", PricesPersonalUse: "yahoo"},
+			"live", config.Companies{SECUserAgent: agent, TiingoAPIKey: "key", PricesFolder: "x", PricesPersonalUse: "yahoo"},
 			"edgar-companies edgar-current prices-tiingo prices-csv", "",
 		},
 		{
 			"a folder before what is only for personal use",
-			config.Settings{World: "live", SECUserAgent: agent, PricesFolder: "x", PricesPersonalUse: "yahoo"},
+			"live", config.Companies{SECUserAgent: agent, PricesFolder: "x", PricesPersonalUse: "yahoo"},
 			"edgar-companies edgar-current prices-csv prices-yahoo", "",
 		},
-		{"the operator's word", config.Settings{World: "live", SECUserAgent: agent, PricesPersonalUse: "nasdaq"}, "edgar-companies edgar-current prices-nasdaq", ""},
+		{"the operator's word", "live", config.Companies{SECUserAgent: agent, PricesPersonalUse: "nasdaq"}, "edgar-companies edgar-current prices-nasdaq", ""},
 	} {
-		p := &program{settings: c.settings}
+		p := &program{}
+		p.settings.World, p.settings.Companies = c.world, c.settings
 		var asked []string
 		for _, s := range p.equitySchedule() {
 			asked = append(asked, s.Subject)
@@ -62,12 +64,15 @@ func TestTheUniverseMayStandInAFile(t *testing.T) {
 	if err := os.WriteFile(file, []byte("AAPL # by ticker\n0000789019\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	u, err := (&program{settings: config.Settings{Universe: "@" + file}}).universe()
+	p := &program{}
+	p.settings.Universe = "@" + file
+	u, err := p.universe()
 	if err != nil || len(u.Tickers) != 1 || len(u.CIKs) != 1 {
 		t.Errorf("%+v (%v), want a ticker and a CIK", u, err)
 	}
 	for _, text := range []string{"@" + file + ".none", "top none", ""} {
-		if _, err := (&program{settings: config.Settings{Universe: text}}).universe(); err == nil || !strings.Contains(err.Error(), "UNIVERSE") {
+		p.settings.Universe = text
+		if _, err := p.universe(); err == nil || !strings.Contains(err.Error(), "UNIVERSE") {
 			t.Errorf("%q: %v, want an error that names the setting", text, err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tidemark/ingest/archive"
+	"tidemark/internal/config"
 	"tidemark/internal/postgres"
 	"tidemark/series"
 	"tidemark/signals"
@@ -19,6 +20,9 @@ import (
 )
 
 type explainCommand struct {
+	config.Database
+	config.Archive
+
 	ID   string    `arg:"" help:"The signal."`
 	AsOf time.Time `format:"2006-01-02T15:04:05Z07:00" help:"The instant (RFC 3339) at which it was served. Default: the world's time."`
 }

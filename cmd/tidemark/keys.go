@@ -9,10 +9,13 @@ import (
 	"time"
 
 	"tidemark/accounts"
+	"tidemark/internal/config"
 	"tidemark/internal/postgres"
 )
 
 type keysCommand struct {
+	config.Database
+
 	List   keysList   `cmd:"" default:"withargs" help:"Print the keys."`
 	Show   keysShow   `cmd:"" help:"Print what belongs to a key: its ledger, its plans."`
 	Revoke keysRevoke `cmd:"" help:"End a key for ever, everywhere at once."`

@@ -60,6 +60,8 @@ func (p *program) newLedger(db *postgres.DB) workers.Ledger {
 }
 
 type ledgerCommand struct {
+	config.Database
+
 	Status ledgerStatus `cmd:"" default:"1" help:"Say how far the ledger and its remote are."`
 	Verify ledgerVerify `cmd:"" help:"Compare the ledger, the database and the chain; exit status 1 where they differ."`
 }
@@ -107,6 +109,8 @@ func (ledgerStatus) Run(ctx context.Context, p *program) error {
 }
 
 type ledgerVerify struct {
+	config.Branch
+
 	From string `help:"The repository to read: a folder or an address. Default: this world's folder."`
 }
 

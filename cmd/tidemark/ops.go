@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tidemark/api/pages"
+	"tidemark/internal/config"
 	"tidemark/internal/postgres"
 	"tidemark/internal/redisurl"
 	"tidemark/ops"
@@ -28,8 +29,8 @@ type private struct {
 	ready []ops.Check
 	// degraded may be nil.
 	degraded func() []string
-	// worker is the database as the workers' role, nil in an API: then nothing is said of how everything stands.
-	worker *postgres.DB
+	// observer looks how everything stands. It is nil in an API, which may not.
+	observer *ops.Observer
 	// pools are the connections of the process by role.
 	pools map[string]*postgres.DB
 }
@@ -44,9 +45,8 @@ func (p *program) servePrivate(ctx context.Context, on listeners, v private) (er
 	ops.WatchPools(p.metrics, v.pools)
 	var board *ops.Board
 	var monitor *ops.Monitor
-	if v.worker != nil {
-		observer := p.observer(v.worker)
-		observer.Watch(p.metrics)
+	if v.observer != nil {
+		v.observer.Watch(p.metrics)
 		at, err := redisurl.Parse(p.settings.RedisURL)
 		if err != nil {
 			return usageError{err}
@@ -56,7 +56,7 @@ func (p *program) servePrivate(ctx context.Context, on listeners, v private) (er
 		queue.Watch(p.metrics)
 		monitor = ops.NewMonitor(at, ops.MonitorPath)
 		defer func() { err = errors.Join(err, monitor.Close()) }()
-		board = &ops.Board{Observer: observer, Next: nextSlot, Stylesheet: pages.Stylesheet()}
+		board = &ops.Board{Observer: v.observer, Next: nextSlot, Stylesheet: pages.Stylesheet()}
 	}
 	return ops.New(ops.Options{
 		Role: v.role, Ready: v.ready, Degraded: v.degraded, Metrics: p.metrics, Board: board, Monitor: monitor,
@@ -64,7 +64,11 @@ func (p *program) servePrivate(ctx context.Context, on listeners, v private) (er
 	}).Serve(ctx, l)
 }
 
-type queueCommand struct{}
+type queueCommand struct {
+	config.Place
+	config.Redis
+	config.Operators
+}
 
 // Run serves the queue's monitor until it is told to stop, beside health and the queue's metrics. It needs nothing but Redis.
 func (queueCommand) Run(ctx context.Context, p *program) (err error) {
@@ -75,7 +79,7 @@ func (queueCommand) Run(ctx context.Context, p *program) (err error) {
 	if err != nil {
 		return usageError{err}
 	}
-	on, err := p.listen(ctx, "OPS_ADDR")
+	on, err := p.listen(ctx, address{"OPS_ADDR", p.settings.OpsAddr})
 	if err != nil {
 		return err
 	}
@@ -132,6 +136,8 @@ func (p *program) alerter(db *postgres.DB) (*ops.Alerter, error) {
 }
 
 type alertsCommand struct {
+	config.Database
+
 	All   bool `help:"Also those that are over."`
 	Limit int  `default:"50" help:"How many, the newest first."`
 }
@@ -155,7 +161,9 @@ func (c alertsCommand) Run(ctx context.Context, p *program) error {
 	return w.Flush()
 }
 
-type healthCommand struct{}
+type healthCommand struct {
+	config.Operators
+}
 
 // Run asks the private listener of a process on this machine whether it is ready: the health check of a container, which has no other
 // program to ask with.

@@ -10,12 +10,15 @@ import (
 
 	"tidemark/accounts"
 	"tidemark/chain/base"
+	"tidemark/internal/config"
 	"tidemark/internal/postgres"
 	"tidemark/workers"
 	"tidemark/workers/task"
 )
 
 type paymentsCommand struct {
+	config.Database
+
 	List      paymentsList      `cmd:"" default:"1" help:"Print the payments by request (x402), or the ledger of their changes."`
 	Reconcile paymentsReconcile `cmd:"" help:"Ask the chain about every payment that is not final, and compare those that are with it."`
 	Claims    claimsCommand     `cmd:"" help:"Transfers that keys have claimed (POST /api/v1/payments/verify)."`
@@ -66,6 +69,8 @@ func (c paymentsList) Run(ctx context.Context, p *program) error {
 }
 
 type paymentsReconcile struct {
+	config.Node
+
 	Days int `default:"30" help:"How many days back."`
 }
 

@@ -14,6 +14,7 @@ import (
 	"tidemark/calendar"
 	"tidemark/chain"
 	"tidemark/equity"
+	"tidemark/internal/config"
 	"tidemark/internal/postgres"
 	"tidemark/picks"
 	"tidemark/workers"
@@ -33,6 +34,8 @@ func (p *program) newPicks(db *postgres.DB, log *slog.Logger) (workers.Picks, er
 }
 
 type picksCommand struct {
+	config.Database
+
 	List     picksList     `cmd:"" default:"1" help:"Print the picks, with what became of them."`
 	Explain  picksExplain  `cmd:"" help:"Print how a company was scored for a day: every number, and the filing it is from."`
 	Publish  picksPublish  `cmd:"" help:"Choose today's pick: the day's job takes it in the place of the method's."`
@@ -88,6 +91,8 @@ func (c picksList) Run(ctx context.Context, p *program) error {
 }
 
 type picksExplain struct {
+	config.Clock
+
 	Ticker string    `arg:"" help:"The company's ticker on that day."`
 	Date   time.Time `format:"2006-01-02" help:"A trading day. Default: the last session."`
 }
@@ -186,6 +191,8 @@ func whoever(by string) (string, error) {
 }
 
 type portfolioCommand struct {
+	config.Database
+
 	Rebuild portfolioRebuild `cmd:"" help:"Reckon all snapshots again from picks and prices, and compare them bit for bit with what is stored."`
 	Events  portfolioEvents  `cmd:"" help:"Print the newest events of the portfolio."`
 	Digest  portfolioDigest  `cmd:"" help:"Print the newest weekly digest."`

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
-	"text/tabwriter"
 	"time"
 
 	"tidemark/ingest"
@@ -50,17 +49,6 @@ func (versionCommand) Run(p *program) error {
 	return err
 }
 
-// Run prints every setting with its meaning and the value that holds.
-func (helpCommand) Run(p *program) error {
-	w := tabwriter.NewWriter(p.stdout, 0, 4, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "SETTING\tREAD BY\tDEFAULT\tNOW\tMEANING")
-	for _, s := range p.settings.List() {
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", s.Name, s.Roles, dash(s.Default), dash(s.Value), s.Help)
-	}
-	_, _ = fmt.Fprintln(w, "\nEach is an environment variable, a line of a .env file, or a flag (WORLD is --world). A flag wins over the environment, and that over .env.")
-	return w.Flush()
-}
-
 func dash(s string) string {
 	if s == "" {
 		return "-"
@@ -77,9 +65,16 @@ func (migrateCommand) Run(ctx context.Context, p *program) error {
 	return postgres.Migrate(ctx, url, p.log)
 }
 
-// sources are the upstreams of this installation: all, but for one whose terms the operator has yet to accept.
-func (p *program) sources() []ingest.Source {
-	list := sources.All(sources.Keys{EIA: p.settings.EIAAPIKey, NASS: p.settings.NASSAPIKey, FRED: p.settings.FREDAPIKey})
+// sources are the upstreams of this installation, to list them and to parse what they answered: all, but for one whose terms the operator
+// has yet to accept. To ask them takes keyed.
+func (p *program) sources() []ingest.Source { return p.accepted(sources.All(sources.Keys{})) }
+
+// keyed are the sources, asked with the operator's keys.
+func (p *program) keyed() []ingest.Source {
+	return p.accepted(sources.All(sources.Keys{EIA: p.settings.EIAAPIKey, NASS: p.settings.NASSAPIKey, FRED: p.settings.FREDAPIKey}))
+}
+
+func (p *program) accepted(list []ingest.Source) []ingest.Source {
 	if p.settings.World == "live" && p.settings.PortWatchAck != "yes" {
 		list = slices.DeleteFunc(list, func(s ingest.Source) bool { return s.ID == portwatch.Source().ID })
 	}

@@ -11,11 +11,14 @@ import (
 	"time"
 
 	"tidemark/ingest"
+	"tidemark/internal/config"
 	"tidemark/internal/postgres"
 	"tidemark/workers"
 )
 
 type quarantineCommand struct {
+	config.Database
+
 	List   quarantineList   `cmd:"" default:"1" help:"Print the answers that were not stored because a check refused them."`
 	Show   quarantineShow   `cmd:"" help:"Print what was found in one of them, and what was decided about it."`
 	Accept quarantineAccept `cmd:"" help:"Store an answer after all: known from now on."`
@@ -156,7 +159,11 @@ func (c quarantineDecision) decision(ctx context.Context, p *program, db *postgr
 	return postgres.Decision{At: at, By: by, Reason: c.Reason}, err
 }
 
-type quarantineAccept struct{ quarantineDecision }
+type quarantineAccept struct {
+	config.Archive
+	config.Licences
+	quarantineDecision
+}
 
 // Run accepts an answer.
 func (c quarantineAccept) Run(ctx context.Context, p *program) error {

@@ -60,11 +60,11 @@ func (p *program) newRealm(ctx context.Context, db *postgres.DB) (*realm, error)
 }
 
 func (p *program) newReplay(ctx context.Context, db *postgres.DB) (*realm, error) {
-	dir := p.settings.Archive
+	dir := p.settings.ReplayArchive
 	if dir == "" {
 		return nil, usageError{errors.New("REPLAY_ARCHIVE is not set: the replay world answers from an archive folder")}
 	}
-	at := p.settings.At.UTC()
+	at := p.settings.ReplayAt.UTC()
 	if at.IsZero() {
 		var err error
 		if at, err = world.LastFetch(dir); err != nil {

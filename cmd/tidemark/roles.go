@@ -29,15 +29,56 @@ import (
 	"tidemark/workers/task"
 )
 
-type schedulerCommand struct{}
+type schedulerCommand struct {
+	config.Database
+	config.Redis
+	config.Address
+	config.Operators
+	config.ColdArchive
+	config.Worlds
+	config.Licences
+	config.Companies
+	config.Clock
+	config.Alerts
+	config.AlertMail
+	config.Tracing
+}
 
-type workerCommand struct{}
+type workerCommand struct {
+	config.Database
+	config.Redis
+	config.Site
+	config.Operators
+	config.Archive
+	config.Worlds
+	config.Licences
+	config.Upstreams
+	config.Companies
+	config.Followed
+	config.Clock
+	config.Ledger
+	config.Attester
+	config.Payments
+	config.Work
+	config.Tracing
+}
 
-type apiCommand struct{}
+type apiCommand struct {
+	config.Database
+	config.Redis
+	config.Address
+	config.Operators
+	config.Replica
+	config.API
+	config.Limits
+	config.MCP
+	config.Payments
+	config.Tracing
+}
 
 // Run runs the scheduler until it is told to stop.
 func (schedulerCommand) Run(ctx context.Context, p *program) error {
-	listeners, err := p.listen(ctx, "OPS_ADDR")
+	listeners, err := p.listen(ctx, address{"OPS_ADDR", p.settings.OpsAddr})
 	if err != nil {
 		return err
 	}
@@ -62,7 +103,7 @@ func (schedulerCommand) Run(ctx context.Context, p *program) error {
 	g.Go(func() error { return alerts.Run(ctx) })
 	g.Go(func() error {
 		return p.servePrivate(ctx, listeners, private{
-			role: "scheduler", ready: []ops.Check{{Name: "scheduler", OK: s.Ready}}, worker: db,
+			role: "scheduler", ready: []ops.Check{{Name: "scheduler", OK: s.Ready}}, observer: p.observer(db),
 			pools: map[string]*postgres.DB{postgres.RoleWorker: db},
 		})
 	})
@@ -71,7 +112,7 @@ func (schedulerCommand) Run(ctx context.Context, p *program) error {
 
 // Run runs the worker until it is told to stop.
 func (workerCommand) Run(ctx context.Context, p *program) error {
-	listeners, err := p.listen(ctx, "OPS_ADDR")
+	listeners, err := p.listen(ctx, address{"OPS_ADDR", p.settings.OpsAddr})
 	if err != nil {
 		return err
 	}
@@ -98,7 +139,7 @@ func (workerCommand) Run(ctx context.Context, p *program) error {
 	g.Go(func() error { return srv.Run(ctx) })
 	g.Go(func() error {
 		return p.servePrivate(ctx, listeners, private{
-			role: "worker", ready: []ops.Check{{Name: "worker", OK: srv.Ready}}, worker: db,
+			role: "worker", ready: []ops.Check{{Name: "worker", OK: srv.Ready}}, observer: p.observer(db),
 			pools: map[string]*postgres.DB{postgres.RoleWorker: db},
 		})
 	})
@@ -107,7 +148,7 @@ func (workerCommand) Run(ctx context.Context, p *program) error {
 
 // Run runs the API until it is told to stop.
 func (apiCommand) Run(ctx context.Context, p *program) error {
-	listeners, err := p.listen(ctx, "ADDR", "SIGNALS_ADDR", "OPS_ADDR")
+	listeners, err := p.listenPublic(ctx)
 	if err != nil {
 		return err
 	}
@@ -245,7 +286,7 @@ type jobs struct {
 
 // newJobs makes the jobs by the settings.
 func (p *program) newJobs(db *postgres.DB, w *realm, engine *ingest.Engine, store *archive.Store, log *slog.Logger) (j jobs, err error) {
-	list, defs := p.sources(), p.definitions()
+	list, defs := p.keyed(), p.definitions()
 	byID, defByID := map[string]ingest.Source{}, map[string]signals.Definition{}
 	for _, s := range list {
 		byID[s.ID] = s
@@ -312,22 +353,32 @@ func (l listeners) close() {
 	}
 }
 
-// listen opens the addresses of some settings, before anything slow is begun.
-func (p *program) listen(ctx context.Context, settings ...string) (listeners, error) {
-	addrs := map[string]string{"ADDR": p.settings.Addr, "SIGNALS_ADDR": p.settings.SignalsAddr, "OPS_ADDR": p.settings.OpsAddr}
+// address is a setting that names one.
+type address struct{ setting, addr string }
+
+// listen opens addresses, before anything slow is begun. An empty one is left out.
+func (p *program) listen(ctx context.Context, addresses ...address) (listeners, error) {
 	out := listeners{}
-	for _, setting := range settings {
-		addr := addrs[setting]
-		if addr == "" {
+	for _, a := range addresses {
+		if a.addr == "" {
 			continue
 		}
-		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", a.addr)
 		if err != nil {
 			out.close()
-			return nil, fmt.Errorf("%s: cannot listen on %s: %w", setting, addr, err)
+			return nil, fmt.Errorf("%s: cannot listen on %s: %w", a.setting, a.addr, err)
 		}
-		out[setting] = l
-		p.log.InfoContext(ctx, "listening", "setting", setting, "addr", l.Addr().String())
+		out[a.setting] = l
+		p.log.InfoContext(ctx, "listening", "setting", a.setting, "addr", l.Addr().String())
+	}
+	return out, nil
+}
+
+// listenPublic opens the addresses of the API, and the private one.
+func (p *program) listenPublic(ctx context.Context) (listeners, error) {
+	out, err := p.listen(ctx, address{"ADDR", p.settings.Addr}, address{"SIGNALS_ADDR", p.settings.SignalsAddr}, address{"OPS_ADDR", p.settings.OpsAddr})
+	if err != nil {
+		return nil, err
 	}
 	if l := out["ADDR"]; p.settings.PublicURL == "" && l != nil {
 		p.settings.Addr = l.Addr().String() // the port, where 0 was asked for

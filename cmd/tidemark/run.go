@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -16,38 +18,43 @@ import (
 	"tidemark/internal/telemetry"
 )
 
-// commands is the command line. Every setting is a flag of every command.
+// commands is the command line. Each command embeds the groups of settings that it reads; each of those is a flag of the command.
 type commands struct {
-	config.Settings
+	config.Logging
 
-	Up         upCommand         `cmd:"" help:"Run everything in one process, with a private Postgres and Redis where none is given."`
-	Scheduler  schedulerCommand  `cmd:"" help:"Run a scheduler: any number may run at once."`
-	Worker     workerCommand     `cmd:"" help:"Run a worker: any number may run at once."`
-	API        apiCommand        `cmd:"" name:"api" help:"Run the public read-only API: any number may run at once."`
-	Doctor     doctorCommand     `cmd:"" help:"Look at everything that an installation needs; a line for each, with the repair."`
-	Alerts     alertsCommand     `cmd:"" help:"Print the alerts."`
-	Health     healthCommand     `cmd:"" help:"Ask the process at OPS_ADDR whether it is ready."`
-	Queue      queueCommand      `cmd:"" help:"Serve the queue's own monitor at OPS_ADDR, to look at."`
-	Migrate    migrateCommand    `cmd:"" help:"Bring the database to this program's schema."`
-	Runs       runsCommand       `cmd:"" help:"Print the run log."`
-	Schedule   scheduleCommand   `cmd:"" help:"Print the schedule; run, pause, resume one of its jobs."`
-	Backfill   backfillCommand   `cmd:"" help:"Compute a signal for days of the past: plan, apply, follow."`
-	Signals    signalsCommand    `cmd:"" help:"Print the states of the signals; deprecate or restore one."`
-	Explain    explainCommand    `cmd:"" help:"Follow a served number back to the archived bytes, and compute it again."`
-	Verify     verifyCommand     `cmd:"" help:"Recompute a server's public chain and ask its witnesses, trusting the server for nothing."`
-	Quarantine quarantineCommand `cmd:"" help:"Look at the answers that a check refused, and decide about them."`
-	Payments   paymentsCommand   `cmd:"" help:"Look at the payments by request, and reconcile them with the chain."`
-	Ledger     ledgerCommand     `cmd:"" help:"Look at the git ledger of the picks."`
-	Chain      chainCommand      `cmd:"" help:"Look at the attestations on the L2; set them up."`
-	Keys       keysCommand       `cmd:"" help:"Look at the API keys; revoke, credit, upgrade one, move what it has."`
-	Archive    archiveCommand    `cmd:"" help:"Move archived upstream bytes in and out."`
-	Reparse    reparseCommand    `cmd:"" help:"Rebuild observations from the archive alone."`
-	Picks      picksCommand      `cmd:"" help:"The daily picks: list, explain, choose, correct."`
-	Portfolio  portfolioCommand  `cmd:"" help:"The model portfolio: rebuild it, print its events and the weekly digest."`
-	Simulate   simulateCommand   `cmd:"" help:"Live through months under faults on a virtual clock, and check the invariants after each day."`
-	Help       helpCommand       `cmd:"" help:"Explain the settings."`
-	Version    versionCommand    `cmd:"" help:"Print the version."`
-	Completion completionCommand `cmd:"" help:"Print the script by which a shell completes commands and flags."`
+	Up        upCommand        `cmd:"" group:"run" help:"Run everything in one process: the way to try it"`
+	Scheduler schedulerCommand `cmd:"" group:"run" help:"Run a scheduler; any number may run at once"`
+	Worker    workerCommand    `cmd:"" group:"run" help:"Run a worker; any number may run at once"`
+	API       apiCommand       `cmd:"" group:"run" name:"api" help:"Run the public API and pages; any number may run at once"`
+	Queue     queueCommand     `cmd:"" group:"run" help:"Serve the queue's own monitor at OPS_ADDR, to look at"`
+	Migrate   migrateCommand   `cmd:"" group:"run" help:"Bring the database to this program's schema"`
+
+	Doctor   doctorCommand   `cmd:"" group:"look" help:"Check the installation and print a fix for each problem"`
+	Health   healthCommand   `cmd:"" group:"look" help:"Ask the process at OPS_ADDR whether it is ready"`
+	Alerts   alertsCommand   `cmd:"" group:"look" help:"Print the alerts"`
+	Runs     runsCommand     `cmd:"" group:"look" help:"Print the run log, or one run in full"`
+	Schedule scheduleCommand `cmd:"" group:"look" help:"Print the schedule; run, pause or resume a job"`
+
+	Signals    signalsCommand    `cmd:"" group:"data" help:"Print the states of the signals; deprecate or restore one"`
+	Explain    explainCommand    `cmd:"" group:"data" help:"Follow a number to its archived bytes, compute it again"`
+	Backfill   backfillCommand   `cmd:"" group:"data" help:"Compute a signal for past days: plan, apply, follow"`
+	Quarantine quarantineCommand `cmd:"" group:"data" help:"Print answers that a check refused; accept or reject one"`
+	Reparse    reparseCommand    `cmd:"" group:"data" help:"Rebuild observations from the archive alone"`
+	Archive    archiveCommand    `cmd:"" group:"data" help:"Export and import archived upstream bytes"`
+
+	Picks     picksCommand     `cmd:"" group:"record" help:"The daily picks: list, explain, choose, correct"`
+	Portfolio portfolioCommand `cmd:"" group:"record" help:"The model portfolio: rebuild, events, weekly digest"`
+	Ledger    ledgerCommand    `cmd:"" group:"record" help:"Look at the git ledger of the picks"`
+	Chain     chainCommand     `cmd:"" group:"record" help:"Look at the attestations on the L2; set them up"`
+	Verify    verifyCommand    `cmd:"" group:"record" help:"Check a server's public record without trusting it"`
+
+	Keys     keysCommand     `cmd:"" group:"clients" help:"Print the API keys; revoke, credit, grant or move one"`
+	Payments paymentsCommand `cmd:"" group:"clients" help:"Print payments by request; reconcile them with the chain"`
+
+	Simulate   simulateCommand   `cmd:"" group:"more" help:"Run months under faults on a virtual clock, and check them"`
+	Completion completionCommand `cmd:"" group:"more" help:"Print the script that completes commands in a shell"`
+	Help       helpCommand       `cmd:"" group:"more" help:"Explain a command, or all settings"`
+	Version    versionCommand    `cmd:"" group:"more" help:"Print the version"`
 
 	CompleteWords completeWordsCommand `cmd:"" hidden:"" help:"Complete words."`
 }
@@ -95,10 +102,11 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	exited := false
 	parser, err := kong.New(&c,
 		kong.Name("tidemark"),
-		kong.Description("Market signals from free public sources, one stock pick per business day, and a record that anyone can verify."),
+		kong.Description("Market signals from public sources, a daily stock pick, a verifiable record."),
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(int) { exited = true }),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
+		kong.Help(printHelp),
+		kong.ExplicitGroups(purposes),
 		kong.BindTo(ctx, (*context.Context)(nil)),
 	)
 	if err != nil {
@@ -107,20 +115,21 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
-	parsed, err := parser.Parse(args)
+	parsed, err := parser.Parse(hoisted(parser.Model.Node, args))
 	if exited {
 		return nil // help was printed
 	}
 	if err != nil {
 		return usageError{fmt.Errorf("%w (see `tidemark --help`)", err)}
 	}
-	if err := c.Validate(); err != nil {
+	settings, err := settingsOf(parsed)
+	if err != nil {
 		return usageError{err}
 	}
 	p := &program{
-		settings: c.Settings,
+		settings: settings,
 		stdout:   stdout,
-		log:      telemetry.Logger(stderr, c.LogFormat, c.LogLevel),
+		log:      telemetry.Logger(stderr, settings.LogFormat, settings.LogLevel),
 		now:      time.Now,
 		metrics:  telemetry.NewMetrics(version, commit(), time.Now),
 	}
@@ -132,10 +141,20 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	return parsed.Run(ctx, p)
 }
 
-type migrateCommand struct{}
+type migrateCommand struct {
+	config.Database
+}
 
-type helpCommand struct {
-	Topic string `arg:"" optional:"" enum:"settings," default:"settings" help:"settings"`
+// settingsOf are the settings of the chosen command, checked. The others are zero: nobody reads them.
+func settingsOf(parsed *kong.Context) (s config.Settings, err error) {
+	var names []string
+	for n := parsed.Selected(); n != nil; n = n.Parent {
+		names = append(names, s.Take(n.Target)...)
+	}
+	if faults := config.Mistyped(config.Environ()); len(faults) > 0 && slices.Contains(names, "STATE_DIR") {
+		return s, errors.New(strings.Join(faults, "\n"))
+	}
+	return s, s.Validate(names...)
 }
 
 type versionCommand struct{}

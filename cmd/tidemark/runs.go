@@ -9,10 +9,13 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"tidemark/internal/config"
 	"tidemark/internal/postgres"
 )
 
 type runsCommand struct {
+	config.Database
+
 	Job     string `help:"Only this job, such as ingest, signal, pick."`
 	Subject string `help:"Only this subject, such as a source or a signal."`
 	Status  string `help:"Only this status (due, queued, running, succeeded, failed, skipped)."`

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"text/tabwriter"
@@ -14,6 +15,8 @@ import (
 )
 
 type scheduleCommand struct {
+	config.Database
+
 	List   scheduleList   `cmd:"" default:"1" help:"Print the schedule."`
 	Next   scheduleNext   `cmd:"" help:"Print the slots that come next."`
 	Run    scheduleRun    `cmd:"" help:"Run a job now."`
@@ -56,8 +59,12 @@ func (c scheduleRun) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer db.Close()
-	if !p.knows(c.Job, c.Subject) {
-		return fmt.Errorf("the schedule has no %s of %q (see `tidemark schedule list`)", c.Job, c.Subject)
+	list, err := db.Schedules(ctx)
+	if err != nil {
+		return err
+	}
+	if err := scheduled(list, c.Job, c.Subject); err != nil {
+		return err
 	}
 	slot := c.For
 	if slot.IsZero() {
@@ -154,13 +161,24 @@ func (c halt) set(ctx context.Context, p *program, paused bool) error {
 	return err
 }
 
-func (p *program) knows(job, subject string) bool {
-	for _, s := range p.schedule() {
-		if s.Job == job && s.Subject == subject {
-			return true
+// scheduled is an error that names the nearest where the database's schedule has no such job or subject.
+func scheduled(list []task.Schedule, job, subject string) error {
+	var jobs, subjects []string
+	for _, s := range list {
+		jobs = append(jobs, s.Job)
+		if s.Job == job {
+			subjects = append(subjects, s.Subject)
 		}
 	}
-	return false
+	switch {
+	case slices.Contains(subjects, subject):
+		return nil
+	case len(list) == 0:
+		return errors.New("the schedule is empty: no scheduler has run on this database")
+	case len(subjects) == 0:
+		return fmt.Errorf("the schedule has no job %q%s (see `tidemark schedule list`)", job, config.Suggest(job, jobs...))
+	}
+	return fmt.Errorf("the schedule has no %s of %q%s (see `tidemark schedule list`)", job, subject, config.Suggest(subject, subjects...))
 }
 
 func (p *program) schedule() []task.Schedule {

@@ -16,10 +16,13 @@ import (
 
 	"tidemark/backfill"
 	"tidemark/ingest/archive"
+	"tidemark/internal/config"
 	"tidemark/internal/simulate"
 )
 
 type simulateCommand struct {
+	config.State
+
 	From     time.Time `required:"" format:"2006-01-02" help:"The first day, of the exchange. Synthetic prices begin in 2018; a pick wants two years of them."`
 	To       time.Time `required:"" format:"2006-01-02" help:"The day after the last one."`
 	Seed     uint64    `default:"1" help:"What decides everything that happens."`
@@ -120,14 +123,14 @@ func (g *progress) day(day time.Time) {
 func (p *program) simulated(log *slog.Logger) func(context.Context, simulate.Parts) (simulate.Program, error) {
 	return func(ctx context.Context, parts simulate.Parts) (out simulate.Program, err error) {
 		q := *p
+		if q.settings, err = config.Defaults(); err != nil { // a seed comes out the same whatever the operator has set
+			return out, err
+		}
 		q.log, q.stdout, q.now, q.metrics = log, io.Discard, parts.Now, nil
 		q.settings.World, q.settings.StateDir, q.settings.DatabaseURL = "sandbox", parts.Dir, parts.DatabaseURL
 		q.settings.SandboxSeed, q.settings.Universe = parts.Seed, simulatedUniverse
 		q.settings.LedgerRemote, q.settings.LedgerBranch = parts.Remote, "main"
-		q.settings.BaseRPCURL, q.settings.AttesterKeyFile, q.settings.LedgerSigningKey = "", "", ""
-		q.settings.X402FacilitatorURL, q.settings.X402PayTo, q.settings.LedgerURL = "", "", ""
 		q.settings.LedgerAuthorName, q.settings.LedgerAuthorEmail = "Simulation", "ledger@tidemark.invalid"
-		q.settings.EIAAPIKey, q.settings.NASSAPIKey, q.settings.FREDAPIKey = "", "", ""
 		if parts.Seed%2 == 1 { // every other world has keys to the upstreams that give them, and so reads other wire forms
 			q.settings.EIAAPIKey, q.settings.NASSAPIKey = strings.Repeat("5a", 20), "5A5A5A5A-5A5A-35BB-B266-5A5A5A5A5A5A"
 			q.settings.FREDAPIKey = strings.Repeat("5a", 16)

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"context"
 	"log/slog"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/alecthomas/kong"
 	"github.com/google/go-cmp/cmp"
 
 	"tidemark/internal/simulate"
@@ -27,15 +25,7 @@ func TestASeedDecidesEverythingThatHappensInASimulation(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = server.Stop(t.Context()) })
-	var c commands
-	parser, err := kong.New(&c, kong.BindTo(t.Context(), (*context.Context)(nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := parser.Parse([]string{"version"}); err != nil { // the settings' defaults
-		t.Fatal(err)
-	}
-	p := &program{settings: c.Settings, log: log, now: time.Now, stdout: t.Output()}
+	p := &program{log: log, now: time.Now, stdout: t.Output()}
 	live := func(seed uint64) (string, string) {
 		var lines strings.Builder
 		r, err := simulate.Run(t.Context(), simulate.Options{

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tidemark/api"
+	"tidemark/internal/config"
 	"tidemark/internal/devstack"
 	"tidemark/internal/postgres"
 	"tidemark/ops"
@@ -17,12 +18,14 @@ import (
 	"tidemark/workers/task"
 )
 
-type upCommand struct{}
+type upCommand struct {
+	config.All
+}
 
 // Run runs the whole product in this process until it is told to stop: Postgres and Redis where none is given, the migrations,
 // scheduler, workers and API.
 func (upCommand) Run(ctx context.Context, p *program) (err error) {
-	listeners, err := p.listen(ctx, "ADDR", "SIGNALS_ADDR", "OPS_ADDR")
+	listeners, err := p.listenPublic(ctx)
 	if err != nil {
 		return err
 	}
@@ -120,7 +123,7 @@ func (p *program) runRoles(ctx context.Context, on listeners) error {
 		return p.serveAPI(ctx, apiDB, on, w.name, w.now, []api.Check{{Name: "scheduler", OK: s.Ready}, {Name: "worker", OK: worker.Ready}},
 			func(ready []ops.Check, degraded func() []string) private {
 				return private{
-					role: "up", ready: ready, degraded: degraded, worker: db,
+					role: "up", ready: ready, degraded: degraded, observer: p.observer(db),
 					pools: map[string]*postgres.DB{postgres.RoleWorker: db, postgres.RoleAPI: apiDB},
 				}
 			})
@@ -176,7 +179,7 @@ func (p *program) greet(w *realm, on listeners) {
 			_, _ = fmt.Fprintf(p.stdout, "It begins on %s and lives through the months until today in a few minutes.\n", w.now().Format(time.DateOnly))
 		}
 	case "replay":
-		_, _ = fmt.Fprintf(p.stdout, "This is a replay of %s, at %s.\n", p.settings.Archive, w.now().Format(time.RFC3339))
+		_, _ = fmt.Fprintf(p.stdout, "This is a replay of %s, at %s.\n", p.settings.ReplayArchive, w.now().Format(time.RFC3339))
 	}
 	_, _ = fmt.Fprintf(p.stdout, "\n  %s/              the signals, to look at\n  %s/api/signals   the same for programs\n\n", base, base)
 	if l := on["OPS_ADDR"]; l != nil {

@@ -17,6 +17,8 @@ import (
 )
 
 type verifyCommand struct {
+	config.Address
+
 	URL        string   `help:"The server. Default: PUBLIC_URL, or else ADDR." placeholder:"URL"`
 	Ledger     string   `help:"The git ledger to compare with, a folder or an address. Default: the one that the server names." placeholder:"REPO"`
 	Signers    string   `help:"A file of allowed signers: every commit of the ledger must carry a good signature of one of them." placeholder:"FILE"`

@@ -22,7 +22,8 @@ func TestMCPOrigins(t *testing.T) {
 		{"a.example", nil, `"a.example"`},
 		{"https://a.example,null", nil, `"null"`},
 	} {
-		s := Settings{MCPAllowedOrigins: tt.text}
+		var s Settings
+		s.MCPAllowedOrigins = tt.text
 		said := ""
 		if err := s.Validate(); err != nil { // other settings are missing, too
 			for line := range strings.Lines(err.Error()) {

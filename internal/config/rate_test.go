@@ -36,13 +36,16 @@ func TestRates(t *testing.T) {
 
 func TestTrustedProxies(t *testing.T) {
 	t.Parallel()
-	got, err := config.Settings{TrustedProxies: "10.0.0.0/8, 192.0.2.7,,2001:db8::/32 "}.Proxies()
+	var s config.Settings
+	s.TrustedProxies = "10.0.0.0/8, 192.0.2.7,,2001:db8::/32 "
+	got, err := s.Proxies()
 	want := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("192.0.2.7/32"), netip.MustParsePrefix("2001:db8::/32")}
 	if diff := cmp.Diff(want, got, cmpopts.EquateComparable(netip.Prefix{})); diff != "" || err != nil {
 		t.Errorf("proxies (-want +got):\n%s%v", diff, err)
 	}
 	for _, bad := range []string{"proxy", "10.0.0.0/33", "10.0.0.1:80"} {
-		if _, err := (config.Settings{TrustedProxies: bad}).Proxies(); err == nil {
+		s.TrustedProxies = bad
+		if _, err := s.Proxies(); err == nil {
 			t.Errorf("%q is taken", bad)
 		}
 	}

@@ -1,0 +1,258 @@
+package config
+
+import "time"
+
+// Settings holds every setting. A command fills the groups that it embeds; all other fields are zero.
+type Settings struct {
+	Logging
+	All
+}
+
+// All are the settings beside those that every command reads.
+type All struct {
+	Database
+	Redis
+	Address
+	Operators
+	Replica
+	API
+	Limits
+	MCP
+	Archive
+	Worlds
+	Licences
+	Upstreams
+	Companies
+	Followed
+	Clock
+	Ledger
+	Attester
+	Payments
+	Alerts
+	AlertMail
+	Work
+	Tracing
+}
+
+// Logging are read by every command.
+type Logging struct {
+	LogFormat string `env:"LOG_FORMAT" enum:"auto,text,json" default:"auto" help:"auto (text on a terminal, else JSON), text or json."`
+	LogLevel  string `env:"LOG_LEVEL" enum:"debug,info,warn,error" default:"info" help:"debug, info, warn or error."`
+}
+
+// State is the folder on disk.
+type State struct {
+	StateDir string `env:"STATE_DIR" default:".tidemark" help:"Folder for everything kept on disk; each world has a folder of its own below it."`
+}
+
+// Place is the world, and where it is kept on disk.
+type Place struct {
+	State
+
+	World string `env:"WORLD" default:"live" help:"Where upstream bytes come from: live, replay (an archive folder) or sandbox (made up, and marked so)."`
+}
+
+// Database is the database of a world.
+type Database struct {
+	Place
+
+	DatabaseURL string `env:"DATABASE_URL" secret:"true" help:"URL of the Postgres database. Without it, up runs a private server from the binaries found on the machine, and the other commands use that one."`
+}
+
+// Redis is the queue, and what the API counts requests in.
+type Redis struct {
+	RedisURL string `env:"REDIS_URL" secret:"true" help:"URL of the Redis server. Without it, up runs a private redis-server, or a stand-in inside the process."`
+}
+
+// Site is the address that the public knows.
+type Site struct {
+	PublicURL string `env:"PUBLIC_URL" help:"Base URL that answers carry in their links. Default: http:// and ADDR."`
+}
+
+// Address is where the public API listens.
+type Address struct {
+	Site
+
+	Addr string `env:"ADDR" default:"127.0.0.1:8080" help:"Address that the public API and pages listen on."`
+}
+
+// Operators is the private listener.
+type Operators struct {
+	OpsAddr string `env:"OPS_ADDR" help:"Private address for operators: /healthz, /readyz, /metrics. It asks for no password: keep it from the public. Without it there is none."`
+}
+
+// Replica is a second database to read from.
+type Replica struct {
+	ReplicaURL string `env:"DATABASE_REPLICA_URL" name:"database-replica-url" secret:"true" help:"A replica of that Postgres, or several (postgres://user:password@a:5432,b:5432/database). It answers questions about the past of signals as long as it has what was shown before; else, and for all other things, DATABASE_URL is asked."`
+}
+
+// API are what the public API alone reads.
+type API struct {
+	SignalsAddr         string `env:"SIGNALS_ADDR" help:"A second address that serves the Signals API at its root."`
+	Contact             string `env:"CONTACT" help:"Where reports about security go: a mail or web address (mailto:security@example.com, https://...). Default: mailto:security@ and the host of PUBLIC_URL, the mailbox that RFC 2142 names."`
+	Prices              string `env:"PRICES" help:"Prices in US dollars of the endpoints that have none: /events=0.001,/economic-events=0.001,/digest/latest=0.002. Default: they cost nothing."`
+	X402FacilitatorURL  string `env:"X402_FACILITATOR_URL" name:"x402-facilitator-url" secret:"true" help:"Facilitator that verifies and settles payments by request (x402). Without it, or without X402_PAY_TO, nothing is sold by request; the sandbox has one of its own."`
+	X402FacilitatorAuth string `env:"X402_FACILITATOR_AUTH" name:"x402-facilitator-auth" secret:"true" help:"What the facilitator is sent as the header Authorization, or as another one: Name: value."`
+}
+
+// Limits are how often clients may ask, and who they are.
+type Limits struct {
+	RateLimit        Rate   `env:"RATE_LIMIT" default:"300/1m" help:"How many requests a key may make: a number and the time they are for (300/1m, 10000/1h), or off."`
+	RegisterLimit    Rate   `env:"REGISTER_LIMIT" default:"5/1h" help:"How many keys an address may register, as RATE_LIMIT."`
+	SignalsRateLimit Rate   `env:"SIGNALS_RATE_LIMIT" default:"600/1m" help:"How many questions about the past of signals (history, vintages, as_of) an address may ask, as RATE_LIMIT. The latest snapshots are not limited."`
+	X402RateLimit    Rate   `env:"X402_RATE_LIMIT" name:"x402-rate-limit" default:"300/1m" help:"How many requests an address may make for what is paid by request, as RATE_LIMIT."`
+	TrustedProxies   string `env:"TRUSTED_PROXIES" help:"Addresses and networks (10.0.0.0/8), separated by commas, of the proxies in front, whose X-Forwarded-For is believed. Default: none."`
+}
+
+// MCP is the server for agents.
+type MCP struct {
+	MCPRateLimit      Rate   `env:"MCP_RATE_LIMIT" name:"mcp-rate-limit" default:"60/1m" help:"How many MCP requests an address may make, as RATE_LIMIT."`
+	MCPAllowedOrigins string `env:"MCP_ALLOWED_ORIGINS" name:"mcp-allowed-origins" help:"Origins of the web pages that may use MCP (https://example.com), separated by commas, or *. Default: *, but only its own where PUBLIC_URL is an address of this machine. Clients that are no web page always may."`
+	MCPRegistryKey    string `env:"MCP_REGISTRY_KEY" name:"mcp-registry-key" help:"What the MCP registry asks the host for when a version is published: v=MCPv1; k=ed25519; p=PUBLIC_KEY. Default: nothing."`
+}
+
+// ColdArchive is where old raw bytes are kept.
+type ColdArchive struct {
+	ColdURL string `env:"ARCHIVE_COLD_URL" name:"archive-cold-url" help:"Where raw bytes go that are older than ARCHIVE_COLD_AFTER_DAYS: a folder or bucket, as ARCHIVE_URL. They are read from there, too, and deleted from ARCHIVE_URL. Without it they stay. The same for every scheduler and worker."`
+}
+
+// Archive is where raw bytes are kept.
+type Archive struct {
+	ColdArchive
+
+	ArchiveURL string `env:"ARCHIVE_URL" help:"Where raw bytes are kept: a folder, or a bucket of S3 or what speaks its protocol (s3://bucket?region=eu-central-1&endpoint=https://storage.example). Default: the folder archive in the world's state folder."`
+}
+
+// Worlds are what the replay and the sandbox worlds are made of.
+type Worlds struct {
+	ReplayArchive string        `env:"REPLAY_ARCHIVE" name:"archive" help:"The archive folder that the replay world answers from."`
+	ReplayAt      time.Time     `env:"REPLAY_AT" name:"at" format:"2006-01-02T15:04:05Z07:00" help:"The replay world's time (RFC 3339). Default: the archive's last fetch."`
+	SandboxSeed   uint64        `env:"SANDBOX_SEED" default:"1" help:"What the sandbox's numbers are drawn from."`
+	SandboxDays   int           `env:"SANDBOX_DAYS" default:"120" help:"How many days of history a new sandbox lives through, at high speed, before it follows the wall clock."`
+	SandboxDelay  time.Duration `env:"SANDBOX_DELAY" default:"0s" help:"How long a sandbox upstream takes to answer."`
+}
+
+// Licences are terms of publishers that the operator has accepted.
+type Licences struct {
+	PortWatchAck string `env:"PORTWATCH_LICENSE_ACK" name:"portwatch-license-ack" help:"yes: this service may use IMF PortWatch, whose terms allow non-commercial and research use. Without it hormuz-transit gets no data outside the sandbox and replay worlds."`
+}
+
+// Upstreams are how publishers are asked.
+type Upstreams struct {
+	EIAAPIKey  string `env:"EIA_API_KEY" name:"eia-api-key" secret:"true" help:"Key of the EIA API v2. Without it the public history pages are read."`
+	NASSAPIKey string `env:"NASS_API_KEY" name:"nass-api-key" secret:"true" help:"Key of the NASS Quick Stats API. Without it the public query form is used."`
+	FREDAPIKey string `env:"FRED_API_KEY" name:"fred-api-key" secret:"true" help:"Key of the FRED API. With it macro figures are known as they were first printed; without it the public graph files are read, which know the present ones only."`
+	UserAgent  string `env:"USER_AGENT" help:"How upstreams see this program; give a way to reach you. Default: Tidemark and PUBLIC_URL."`
+}
+
+// Companies are the sources of filings and of daily prices.
+type Companies struct {
+	SECUserAgent      string `env:"SEC_USER_AGENT" name:"sec-user-agent" help:"How this program calls itself to the SEC, which answers only those who name an address to write to: \"Example Research admin@example.com\". Without it no company is followed in the live world."`
+	TiingoAPIKey      string `env:"TIINGO_API_KEY" name:"tiingo-api-key" secret:"true" help:"Key of Tiingo, the source of daily prices where it is set. Terms: https://www.tiingo.com/about/terms"`
+	PricesFolder      string `env:"PRICES_FOLDER" help:"Folder of CSV files with daily prices, TICKER.csv with the columns date and close at least: the source of prices where TIINGO_API_KEY is not set, and where it is, the second one: a close of the day on which both differ is not picked at."`
+	PricesPersonalUse string `env:"PRICES_PERSONAL_USE" help:"yahoo or nasdaq: ask that service for prices where neither TIINGO_API_KEY nor PRICES_FOLDER is set; where one of them is, as the second source. Their terms allow personal use and no redistribution (https://legal.yahoo.com/us/en/yahoo/terms/otos/index.html, https://www.nasdaq.com/legal/legal-terms), and neither is a supported service: to set this is to accept that. Nasdaq states no dividends."`
+}
+
+// Followed is which companies are followed.
+type Followed struct {
+	Universe string `env:"UNIVERSE" default:"top 300" help:"Which companies are followed: top N (the largest of the SEC's list), or tickers and CIKs (AAPL,MSFT,BRK-B,0000320193), or @FILE with such a list. Who was followed once stays."`
+}
+
+// Clock are the clock times of the record.
+type Clock struct {
+	PickAt     string `env:"PICK_AT" default:"17:30" help:"Clock time in New York at which the pick of a trading day is made, after the close."`
+	PickCutoff string `env:"PICK_CUTOFF" default:"22:00" help:"Clock time in New York until which a pick waits for the day's closing prices. Without them the day is recorded as one without a pick."`
+	AnnounceAt string `env:"ANNOUNCE_AT" default:"18:00" help:"Clock time in New York at which the pick of a day becomes public."`
+}
+
+// Remote is the public copy of the git ledger.
+type Remote struct {
+	LedgerRemote string `env:"LEDGER_REMOTE" secret:"true" help:"Where the git ledger of the picks is pushed to: an https, ssh or file URL, or user@host:path. Without it the ledger stays local."`
+}
+
+// Branch is the branch of the git ledger.
+type Branch struct {
+	LedgerBranch string `env:"LEDGER_BRANCH" default:"main" help:"The branch of the ledger."`
+}
+
+// Ledger is the git ledger of the picks.
+type Ledger struct {
+	Remote
+	Branch
+
+	LedgerURL           string `env:"LEDGER_URL" name:"ledger-url" help:"Where readers find the ledger, as answers say it. Default: LEDGER_REMOTE where that is an https URL."`
+	LedgerAuthorName    string `env:"LEDGER_AUTHOR_NAME" default:"Tidemark" help:"Who commits to the ledger. The same for every worker, and for ever: it is part of each commit."`
+	LedgerAuthorEmail   string `env:"LEDGER_AUTHOR_EMAIL" default:"ledger@tidemark.invalid" help:"The address of who commits to the ledger. The same for every worker, and for ever."`
+	LedgerSigningKey    string `env:"LEDGER_SIGNING_KEY" help:"File of an OpenSSH Ed25519 private key without a passphrase, mode 0600, that signs the ledger's commits. Without it they are not signed."`
+	LedgerSSHKey        string `env:"LEDGER_SSH_KEY" name:"ledger-ssh-key" help:"File of the private key for a remote reached by ssh. Default: the agent's keys."`
+	LedgerSSHKnownHosts string `env:"LEDGER_SSH_KNOWN_HOSTS" name:"ledger-ssh-known-hosts" help:"File with the ssh remote's host key. Default: the user's own and the system's file."`
+	LedgerHTTPUser      string `env:"LEDGER_HTTP_USER" name:"ledger-http-user" help:"User for a remote reached by https. Most hosts take any with a token."`
+	LedgerHTTPToken     string `env:"LEDGER_HTTP_TOKEN" name:"ledger-http-token" secret:"true" help:"Token for a remote reached by https."`
+}
+
+// Node is the L2.
+type Node struct {
+	BaseRPCURL  string `env:"BASE_RPC_URL" name:"base-rpc-url" secret:"true" help:"JSON-RPC addresses of nodes of the L2, separated by commas; a node that fails is passed over. Without it up starts a development chain in the sandbox, and elsewhere nothing is attested."`
+	BaseChainID uint64 `env:"BASE_CHAIN_ID" name:"base-chain-id" default:"8453" help:"Id of the L2: 8453 is Base, 84532 Base Sepolia. A node of another chain is refused."`
+}
+
+// Attester is who attests the picks on the L2.
+type Attester struct {
+	Node
+
+	EASAddress           string `env:"EAS_ADDRESS" name:"eas-address" default:"0x4200000000000000000000000000000000000021" help:"Contract of the Ethereum Attestation Service."`
+	EASSchemaRegistry    string `env:"EAS_SCHEMA_REGISTRY" name:"eas-schema-registry" default:"0x4200000000000000000000000000000000000020" help:"Its SchemaRegistry."`
+	EASStartBlock        uint64 `env:"EAS_START_BLOCK" name:"eas-start-block" default:"0" help:"A block before the attester's first attestation, from which logs are read. tidemark chain setup says which."`
+	ExplorerURL          string `env:"EXPLORER_URL" help:"Block explorer that answers link to. Default: Basescan for Base and Base Sepolia."`
+	AttesterKeyFile      string `env:"ATTESTER_KEY_FILE" help:"File with the attester's private key, mode 0600: 64 hex digits, or an encrypted keystore. Without it attestations stay pending."`
+	AttesterPasswordFile string `env:"ATTESTER_PASSWORD_FILE" help:"File, mode 0600, whose first line is the keystore's password."`
+	AttesterDailyGwei    int64  `env:"ATTESTER_DAILY_GWEI" default:"5000000" help:"The most that the attestations of one UTC day may cost together, in gwei (0.005 ether)."`
+	AttesterMaxGwei      int64  `env:"ATTESTER_MAX_GWEI" default:"10" help:"The most that a unit of gas may cost an attestation, in gwei."`
+}
+
+// Payments are how clients pay.
+type Payments struct {
+	BillingModel        string `env:"BILLING_MODEL" default:"balance" help:"How the service is paid for: balance (each request deducts its price) or plan (Free and Pro, with daily quotas)."`
+	X402Network         string `env:"X402_NETWORK" name:"x402-network" default:"base" help:"Network of payments by request: base, base-sepolia, or a CAIP-2 name as eip155:8453."`
+	X402Asset           string `env:"X402_ASSET" name:"x402-asset" help:"Contract of the stablecoin. Default: USDC of the network."`
+	X402AssetName       string `env:"X402_ASSET_NAME" name:"x402-asset-name" help:"Name in its EIP-712 domain, which payers sign for. Default: that of USDC on the network."`
+	X402AssetVersion    string `env:"X402_ASSET_VERSION" name:"x402-asset-version" help:"Version in its EIP-712 domain. Default: that of USDC."`
+	X402PayTo           string `env:"X402_PAY_TO" name:"x402-pay-to" help:"Account that payments by request go to, and transfers that keys are topped up with. Its key is needed nowhere."`
+	StripeSecretKey     string `env:"STRIPE_SECRET_KEY" secret:"true" help:"Key of the Stripe API. With it and STRIPE_WEBHOOK_SECRET balances can be topped up by card on the dashboard."`
+	StripeWebhookSecret string `env:"STRIPE_WEBHOOK_SECRET" secret:"true" help:"Signing secret of the Stripe webhook that sends its events to PUBLIC_URL/webhooks/stripe: checkout.session.completed, charge.refunded, refund.failed and charge.dispute.*."`
+	StripeAPIURL        string `env:"STRIPE_API_URL" name:"stripe-api-url" default:"https://api.stripe.com" help:"Where the Stripe API is; another address for tests."`
+}
+
+// Alerts are what an alert is raised at, and the channels that carry it.
+type Alerts struct {
+	AlertWebhookURL string `env:"ALERT_WEBHOOK_URL" secret:"true" help:"Address that alerts are posted to, as JSON whose member text chat services show. Alerts are always logged."`
+	AlertSMTPURL    string `env:"ALERT_SMTP_URL" name:"alert-smtp-url" secret:"true" help:"Mail server that alerts are sent by: smtp://user:password@host:port, or smtps."`
+	AlertRunwayDays int    `env:"ALERT_RUNWAY_DAYS" default:"14" help:"For how many days of attestations the attester's balance must pay, or an alert is raised."`
+}
+
+// AlertMail is the mail about alerts.
+type AlertMail struct {
+	AlertMailFrom string `env:"ALERT_MAIL_FROM" help:"Sender of mails about alerts."`
+	AlertMailTo   string `env:"ALERT_MAIL_TO" help:"Who gets them: mail addresses, separated by commas."`
+}
+
+// Work is how a worker does its jobs.
+type Work struct {
+	Concurrency                int  `env:"CONCURRENCY" default:"4" help:"How many tasks a worker runs at once."`
+	PaymentsRequireSenderProof bool `env:"PAYMENTS_REQUIRE_SENDER_PROOF" default:"false" help:"true: a transfer tops up only the key that its sender has signed for. Payments from exchanges, which cannot sign, are then refused."`
+	ColdAfter                  int  `env:"ARCHIVE_COLD_AFTER_DAYS" name:"archive-cold-after-days" default:"400" help:"After how many whole days raw bytes are moved to ARCHIVE_COLD_URL, counted from when they were written."`
+	KeepRunsDays               int  `env:"KEEP_RUNS_DAYS" default:"400" help:"For how many days runs that are over stay in the run log; 0: for ever. The newest of each job and subject, and those of backfills, always stay."`
+	KeepUsageDays              int  `env:"KEEP_USAGE_DAYS" default:"800" help:"For how many days the counts of requests by key and day are kept; 0: for ever. What was paid is kept for ever."`
+	KeepQuotesDays             int  `env:"KEEP_QUOTES_DAYS" default:"40" help:"For how many days it is kept which key held which amount for a transfer, from the end of its hold; 0: for ever."`
+	KeepAlertsDays             int  `env:"KEEP_ALERTS_DAYS" default:"400" help:"For how many days alerts that are over are kept; 0: for ever."`
+}
+
+// Tracing is where OpenTelemetry traces go.
+type Tracing struct {
+	OTLPEndpoint    string  `env:"OTEL_EXPORTER_OTLP_ENDPOINT" name:"otel-exporter-otlp-endpoint" help:"Base URL of an OpenTelemetry collector (http://127.0.0.1:4318), which traces are sent to as OTLP over HTTP. Without it there are none."`
+	OTLPHeaders     string  `env:"OTEL_EXPORTER_OTLP_HEADERS" name:"otel-exporter-otlp-headers" secret:"true" help:"Header fields for the collector: name=value, separated by commas, values percent-encoded."`
+	OTLPTimeout     int     `env:"OTEL_EXPORTER_OTLP_TIMEOUT" name:"otel-exporter-otlp-timeout" default:"10000" help:"For how many milliseconds the collector is waited for."`
+	OTelService     string  `env:"OTEL_SERVICE_NAME" name:"otel-service-name" default:"tidemark" help:"What traces call this program."`
+	OTelAttributes  string  `env:"OTEL_RESOURCE_ATTRIBUTES" name:"otel-resource-attributes" help:"What traces tell of this installation (deployment.environment.name=production), in the form of OTEL_EXPORTER_OTLP_HEADERS."`
+	OTelTracesShare float64 `env:"OTEL_TRACES_SAMPLER_ARG" name:"otel-traces-sampler-arg" default:"1" help:"Which part of all traces is recorded, from 0 to 1."`
+}
