@@ -27,6 +27,8 @@ type Options struct {
 	Role string
 	// Ready must all be so before the process is ready.
 	Ready []Check
+	// Needs is how everything stands that the process works with. Nil: it needs nothing.
+	Needs *Watch
 	// Degraded names what is away at the moment while the process still does its work. Nil: nothing is said.
 	Degraded func() []string
 	Metrics  *telemetry.Metrics
@@ -46,7 +48,7 @@ type Server struct {
 // New returns a server. Nothing runs until Serve.
 func New(o Options) *Server {
 	s := &Server{o: o, mux: http.NewServeMux()}
-	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { s.health(w, nil) })
+	s.mux.HandleFunc("GET /healthz", s.healthz)
 	s.mux.HandleFunc("GET /readyz", s.readyz)
 	s.mux.Handle("GET /metrics", o.Metrics.Handler(o.Log))
 	if o.Board != nil {
@@ -69,32 +71,22 @@ func (s *Server) Handler() http.Handler {
 	})
 }
 
-// readyz answers 200 once every check holds.
-func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
-	var missing []string
-	for _, c := range s.o.Ready {
-		if !c.OK() {
-			missing = append(missing, c.Name)
-		}
-	}
-	s.health(w, missing)
+// healthz answers 200 while the process serves, whatever it lacks.
+func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) {
+	h := s.health()
+	h.OK, h.Missing = true, []string{}
+	answer(w, h)
 }
 
-func (s *Server) health(w http.ResponseWriter, missing []string) {
-	body := struct {
-		OK       bool     `json:"ok"`
-		Role     string   `json:"role"`
-		Missing  []string `json:"missing"`
-		Degraded []string `json:"degraded"`
-	}{len(missing) == 0, s.o.Role, append([]string{}, missing...), []string{}}
-	if s.o.Degraded != nil {
-		body.Degraded = append(body.Degraded, s.o.Degraded()...)
-	}
+// readyz answers 200 while the process does its work.
+func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) { answer(w, s.health()) }
+
+func answer(w http.ResponseWriter, h Health) {
 	w.Header().Set("Content-Type", "application/json")
-	if !body.OK {
+	if !h.OK {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
-	_ = json.NewEncoder(w).Encode(body) // a client that went away is no fault
+	_ = json.NewEncoder(w).Encode(h) // a client that went away is no fault
 }
 
 const (

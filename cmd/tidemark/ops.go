@@ -11,7 +11,10 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"tidemark/api/pages"
+	"tidemark/ingest/archive"
 	"tidemark/internal/config"
 	"tidemark/internal/postgres"
 	"tidemark/internal/redisurl"
@@ -27,6 +30,7 @@ const pickSlack = 30 * time.Minute
 type private struct {
 	role  string
 	ready []ops.Check
+	needs []ops.Need
 	// degraded may be nil.
 	degraded func() []string
 	// observer looks how everything stands. It is nil in an API, which may not.
@@ -35,10 +39,10 @@ type private struct {
 	pools map[string]*postgres.DB
 }
 
-// servePrivate serves OPS_ADDR until ctx ends. Where that is not set it only waits.
+// servePrivate serves OPS_ADDR until ctx ends, and tells the service manager how the process stands. Where there is neither it only waits.
 func (p *program) servePrivate(ctx context.Context, on listeners, v private) (err error) {
-	l := on["OPS_ADDR"]
-	if l == nil {
+	l, manager := on["OPS_ADDR"], p.manager()
+	if l == nil && manager.Socket == "" {
 		<-ctx.Done()
 		return nil
 	}
@@ -58,10 +62,56 @@ func (p *program) servePrivate(ctx context.Context, on listeners, v private) (er
 		defer func() { err = errors.Join(err, monitor.Close()) }()
 		board = &ops.Board{Observer: v.observer, Next: nextSlot, Stylesheet: pages.Stylesheet()}
 	}
-	return ops.New(ops.Options{
+	return p.serveOps(ctx, l, manager, v.needs, ops.Options{
 		Role: v.role, Ready: v.ready, Degraded: v.degraded, Metrics: p.metrics, Board: board, Monitor: monitor,
-		Log: p.log.With("role", v.role),
-	}).Serve(ctx, l)
+	})
+}
+
+// serveOps serves a private listener, which may be nil, and watches the needs of the process.
+func (p *program) serveOps(ctx context.Context, l net.Listener, manager ops.Manager, needs []ops.Need, o ops.Options) error {
+	o.Log = p.log.With("role", o.Role)
+	o.Needs = ops.NewWatch(needs, p.now, o.Log)
+	s := ops.New(o)
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		o.Needs.Run(ctx)
+		return nil
+	})
+	g.Go(func() error {
+		s.Notify(ctx, manager)
+		return nil
+	})
+	if l != nil {
+		g.Go(func() error { return s.Serve(ctx, l) })
+	}
+	return g.Wait()
+}
+
+// manager is the service manager that started this process.
+func (p *program) manager() ops.Manager {
+	socket, watchdog := config.Manager()
+	return ops.Manager{Socket: socket, Watchdog: watchdog}
+}
+
+// needsPostgres asks for the database of a pool.
+func needsPostgres(db *postgres.DB, vital bool) ops.Need {
+	return ops.Need{Name: "postgres", Setting: "DATABASE_URL", Vital: vital, Ask: db.Ping}
+}
+
+// needsRedis asks for the Redis of the settings.
+func (p *program) needsRedis(vital bool) ops.Need {
+	return ops.Need{Name: "redis", Setting: "REDIS_URL", Vital: vital, Ask: func(ctx context.Context) error {
+		at, err := redisurl.Parse(p.redisURL())
+		if err != nil {
+			return err
+		}
+		return at.Ping(ctx)
+	}}
+}
+
+// needsArchive asks for the raw bytes. Without them a worker still computes, picks and publishes; only what it fetches waits.
+func needsArchive(store *archive.Store) ops.Need {
+	return ops.Need{Name: "archive", Setting: "ARCHIVE_URL", Ask: store.Reach}
 }
 
 type queueCommand struct {
@@ -87,7 +137,7 @@ func (queueCommand) Run(ctx context.Context, p *program) (err error) {
 	queue, monitor := ops.NewQueue(at), ops.NewMonitor(at, ops.MonitorPath)
 	defer func() { err = errors.Join(err, queue.Close(), monitor.Close()) }()
 	queue.Watch(p.metrics)
-	return ops.New(ops.Options{Role: "queue", Metrics: p.metrics, Monitor: monitor, Log: p.log.With("role", "queue")}).Serve(ctx, on["OPS_ADDR"])
+	return p.serveOps(ctx, on["OPS_ADDR"], p.manager(), []ops.Need{p.needsRedis(true)}, ops.Options{Role: "queue", Metrics: p.metrics, Monitor: monitor})
 }
 
 // redisURL is REDIS_URL, or the private Redis of this world's `up`.
@@ -186,7 +236,7 @@ func (healthCommand) Run(ctx context.Context, p *program) error {
 		return fmt.Errorf("ask whether it is ready: %w", err)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<12))
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<16))
 	if resp.StatusCode != http.StatusOK {
 		return fmt.Errorf("it is not ready: %s", strings.TrimSpace(string(body)))
 	}

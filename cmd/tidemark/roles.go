@@ -104,6 +104,7 @@ func (schedulerCommand) Run(ctx context.Context, p *program) error {
 	g.Go(func() error {
 		return p.servePrivate(ctx, listeners, private{
 			role: "scheduler", ready: []ops.Check{{Name: "scheduler", OK: s.Ready}}, observer: p.observer(db),
+			needs: []ops.Need{needsPostgres(db, true), p.needsRedis(true)},
 			pools: map[string]*postgres.DB{postgres.RoleWorker: db},
 		})
 	})
@@ -140,6 +141,7 @@ func (workerCommand) Run(ctx context.Context, p *program) error {
 	g.Go(func() error {
 		return p.servePrivate(ctx, listeners, private{
 			role: "worker", ready: []ops.Check{{Name: "worker", OK: srv.Ready}}, observer: p.observer(db),
+			needs: []ops.Need{needsPostgres(db, true), p.needsRedis(true), needsArchive(store)},
 			pools: map[string]*postgres.DB{postgres.RoleWorker: db},
 		})
 	})
@@ -167,7 +169,10 @@ func (apiCommand) Run(ctx context.Context, p *program) error {
 	g.Go(func() error { return r.keepTime(ctx, db) })
 	g.Go(func() error {
 		return p.serveAPI(ctx, db, listeners, w.Name, r.now, nil, func(ready []ops.Check, degraded func() []string) private {
-			return private{role: "api", ready: ready, degraded: degraded, pools: map[string]*postgres.DB{postgres.RoleAPI: db}}
+			return private{
+				role: "api", ready: ready, degraded: degraded, pools: map[string]*postgres.DB{postgres.RoleAPI: db},
+				needs: []ops.Need{needsPostgres(db, false), p.needsRedis(false)}, // it answers from memory, and counts by itself
+			}
 		})
 	})
 	return g.Wait()

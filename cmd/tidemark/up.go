@@ -124,6 +124,7 @@ func (p *program) runRoles(ctx context.Context, on listeners) error {
 			func(ready []ops.Check, degraded func() []string) private {
 				return private{
 					role: "up", ready: ready, degraded: degraded, observer: p.observer(db),
+					needs: []ops.Need{needsPostgres(db, true), p.needsRedis(true), needsArchive(store)},
 					pools: map[string]*postgres.DB{postgres.RoleWorker: db, postgres.RoleAPI: apiDB},
 				}
 			})

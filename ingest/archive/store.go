@@ -41,6 +41,8 @@ var digestForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
 // processes on one folder or bucket.
 type Store struct {
 	bucket *blob.Bucket
+	// folder is where the bodies of a bucket are that is one, empty elsewhere.
+	folder string
 	// durable tells that blobs are files, which are forced to the disk.
 	durable bool
 	// colder is where Cool moves bodies to; nil where there is no such place.
@@ -100,7 +102,7 @@ func openFolder(dir string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the archive %s: %w", dir, err)
 	}
-	return &Store{bucket: bucket, durable: true, lasting: map[string]bool{}}, nil
+	return &Store{bucket: bucket, folder: dir, durable: true, lasting: map[string]bool{}}, nil
 }
 
 func digestOf(body []byte) string {
@@ -120,6 +122,23 @@ func (s *Store) Close() error {
 		err = errors.Join(err, s.colder.Close())
 	}
 	return err
+}
+
+// Reach tells whether the folder or bucket is there to be asked, and the colder one.
+func (s *Store) Reach(ctx context.Context) error {
+	there, err := s.bucket.IsAccessible(ctx)
+	if err == nil && s.folder != "" { // a folder that is not there is an empty bucket to the library
+		_, err = os.Stat(s.folder)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("reach the archive: %w", err)
+	case !there:
+		return errors.New("reach the archive: there is no such folder or bucket, or it may not be listed")
+	case s.colder != nil:
+		return s.colder.Reach(ctx)
+	}
+	return nil
 }
 
 // blobKey is the name of a body below the root of an archive. A body stored compressed has ".gz" after it.

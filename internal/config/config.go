@@ -15,6 +15,7 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -197,6 +198,15 @@ func (s Settings) MCPOrigins() []string {
 
 // Environ is the environment of the process, for programs that it starts.
 func Environ() []string { return os.Environ() }
+
+// Manager is what systemd tells a service of Type=notify in its environment: the socket that it listens at, empty where there is none,
+// and within which time it waits for a sign of life, zero where it does not.
+func Manager() (socket string, watchdog time.Duration) {
+	if n, err := strconv.ParseInt(os.Getenv("WATCHDOG_USEC"), 10, 64); err == nil && n > 0 {
+		watchdog = time.Duration(n) * time.Microsecond
+	}
+	return os.Getenv("NOTIFY_SOCKET"), watchdog
+}
 
 // BaseURL is PublicURL without a final slash, or what follows from Addr.
 func (s Settings) BaseURL() string {

@@ -38,7 +38,7 @@ func TestPostgresIsAwayFromAnAPI(t *testing.T) {
 	s := newStandAt(t, &begin, "ADDR=127.0.0.1:0", "LOG_LEVEL=info", "RATE_LIMIT=off", "MCP_RATE_LIMIT=off")
 	s.save(begin, 21.5)
 	last, _ := s.announce(begin, 3)
-	c := s.startAPI()
+	c, _ := s.startAPI()
 	key := c.register()
 	for _, r := range reads {
 		if a := c.ask(r.method, r.path, r.body, ""); a.status != http.StatusOK || a.degraded {
@@ -115,7 +115,7 @@ type client struct {
 	delivered int
 }
 
-func (s *stand) startAPI() *client {
+func (s *stand) startAPI() (*client, *program.Process) {
 	s.t.Helper()
 	p := s.start("api")
 	c := &client{t: s.t}
@@ -128,7 +128,7 @@ func (s *stand) startAPI() *client {
 		a := c.ask(http.MethodGet, "/readyz", "", "")
 		return a.status == http.StatusOK, a.body
 	})
-	return c
+	return c, p
 }
 
 type answer struct {
@@ -140,16 +140,24 @@ type answer struct {
 // ask returns what an address answers, with a key where one is given.
 func (c *client) ask(method, path, body, key string) answer {
 	c.t.Helper()
+	fields := http.Header{}
+	if key != "" {
+		fields.Set("Authorization", "Bearer "+key)
+	}
+	return c.send(method, path, body, fields)
+}
+
+// send returns what an address answers to a request with some header fields.
+func (c *client) send(method, path, body string, fields http.Header) answer {
+	c.t.Helper()
 	r, err := http.NewRequestWithContext(c.t.Context(), method, c.base+path, strings.NewReader(body))
 	if err != nil {
 		c.t.Fatal(err)
 	}
+	r.Header = fields
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Accept", "application/json, text/event-stream")
-	}
-	if key != "" {
-		r.Header.Set("Authorization", "Bearer "+key)
 	}
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
@@ -175,6 +183,12 @@ func (c *client) register() string {
 		c.t.Fatalf("a key is not registered: %d: %s", a.status, a.body)
 	}
 	return answer.Data.Key
+}
+
+// again asks for something that has a price, as one does who asks again until there is an answer.
+func (c *client) again(key string) answer {
+	c.t.Helper()
+	return c.send(http.MethodGet, "/api/v1/picks", "", http.Header{"Authorization": {"Bearer " + key}, "Idempotency-Key": {c.t.Name()}})
 }
 
 // buy asks for something that has a price, and counts what it gets.

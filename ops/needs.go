@@ -1,0 +1,171 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Need is something outside of the process that its role works with.
+type Need struct {
+	// Name is what it is: postgres, redis, archive. Setting says where it is.
+	Name, Setting string
+	// Vital tells that the role does none of its work without it.
+	Vital bool
+	// Ask asks for a sign of life. It is bounded, and not asked again before it has returned.
+	Ask func(ctx context.Context) error
+}
+
+// Standing is how a need stands.
+type Standing struct {
+	Name    string `json:"name"`
+	Setting string `json:"setting"`
+	// Vital tells that the process is not ready without it.
+	Vital bool `json:"vital"`
+	OK    bool `json:"ok"`
+	// Since is when it became so.
+	Since time.Time `json:"since"`
+	// LastError is the newest trouble with it, which may be over, and LastErrorAt when that was met; nil: there was none.
+	LastError   *string    `json:"last_error"`
+	LastErrorAt *time.Time `json:"last_error_at"`
+}
+
+// Watch knows how the needs of a process stand. Make one with NewWatch; it is safe for concurrent use.
+type Watch struct {
+	needs []Need
+	now   func() time.Time
+	log   *slog.Logger
+
+	mu        sync.Mutex
+	standings []Standing
+}
+
+const (
+	// askEvery is the pause between two questions, and askPatience bounds one. A pool whose connections are all at work answers later
+	// than a server.
+	askEvery    = 2 * time.Second
+	askPatience = 5 * time.Second
+)
+
+var errNotAsked = errors.New("it was not asked yet")
+
+// NewWatch returns a watch that knows nothing good of any need until Run has asked for it.
+func NewWatch(needs []Need, now func() time.Time, log *slog.Logger) *Watch {
+	w := &Watch{needs: needs, now: now, log: log, standings: make([]Standing, len(needs))}
+	at, text := now().UTC(), errNotAsked.Error()
+	for n, one := range needs {
+		w.standings[n] = Standing{Name: one.Name, Setting: one.Setting, Vital: one.Vital, Since: at, LastError: &text, LastErrorAt: &at}
+	}
+	return w
+}
+
+// Run asks for the needs, each by itself, until ctx ends.
+func (w *Watch) Run(ctx context.Context) {
+	var asking sync.WaitGroup
+	for n := range w.needs {
+		asking.Go(func() { w.ask(ctx, n) })
+	}
+	asking.Wait()
+}
+
+func (w *Watch) ask(ctx context.Context, n int) {
+	tick := time.NewTicker(askEvery)
+	defer tick.Stop()
+	for {
+		timed, stop := context.WithTimeout(ctx, askPatience)
+		err := w.needs[n].Ask(timed)
+		stop()
+		if ctx.Err() != nil {
+			return
+		}
+		w.note(ctx, n, err)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// note writes down what came of a question.
+func (w *Watch) note(ctx context.Context, n int, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s, at := &w.standings[n], w.now().UTC()
+	first := s.LastError != nil && *s.LastError == errNotAsked.Error()
+	changed := first || s.OK != (err == nil)
+	if s.OK != (err == nil) {
+		s.OK, s.Since = err == nil, at
+	}
+	switch {
+	case err != nil:
+		text := err.Error()
+		s.LastError, s.LastErrorAt = &text, &at
+	case first:
+		s.LastError, s.LastErrorAt = nil, nil
+	}
+	switch {
+	case !changed || first && err == nil:
+	case err != nil:
+		w.log.WarnContext(ctx, "something that the process needs is away", "need", s.Name, "setting", s.Setting, "vital", s.Vital, "err", err)
+	default:
+		w.log.InfoContext(ctx, "something that the process needs is back", "need", s.Name, "setting", s.Setting)
+	}
+}
+
+// Standings are how all needs stand, in their order.
+func (w *Watch) Standings() []Standing {
+	if w == nil {
+		return []Standing{}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.standings)
+}
+
+// Health is whether a process does its work, and why not.
+type Health struct {
+	OK   bool   `json:"ok"`
+	Role string `json:"role"`
+	// Missing is what the process waits for, or cannot work without; Degraded what is away while it does its work.
+	Missing  []string `json:"missing"`
+	Degraded []string `json:"degraded"`
+	// Needs are all that the process works with.
+	Needs []Standing `json:"needs"`
+}
+
+// health judges the process at this moment.
+func (s *Server) health() Health {
+	h := Health{Role: s.o.Role, Missing: []string{}, Degraded: []string{}, Needs: s.o.Needs.Standings()}
+	add := func(list *[]string, name string) {
+		if !slices.Contains(*list, name) {
+			*list = append(*list, name)
+		}
+	}
+	for _, c := range s.o.Ready {
+		if !c.OK() {
+			add(&h.Missing, c.Name)
+		}
+	}
+	for _, n := range h.Needs {
+		switch {
+		case n.OK:
+		case n.Vital:
+			add(&h.Missing, n.Name)
+		default:
+			add(&h.Degraded, n.Name)
+		}
+	}
+	if s.o.Degraded != nil {
+		for _, name := range s.o.Degraded() {
+			if !slices.Contains(h.Missing, name) {
+				add(&h.Degraded, name)
+			}
+		}
+	}
+	h.OK = len(h.Missing) == 0
+	return h
+}
