@@ -144,7 +144,7 @@ func (s *stand) work() (done []task.Task) {
 	s.t.Helper()
 	job := workers.Backfills{DB: s.db, Signals: s.signal, Archive: s.store, Sources: map[string]ingest.Source{"test": s.src}, Now: func() time.Time { return s.now }}
 	for {
-		due, err := s.db.DueRuns(s.t.Context(), 100)
+		due, err := s.db.HandOut(s.t.Context(), 100)
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -324,7 +324,7 @@ func TestAFirstLoadIsWhole(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	s.apply(plan.ID)
-	due, err := s.db.DueRuns(t.Context(), 10)
+	due, err := s.db.HandOut(t.Context(), 10)
 	if err != nil || len(due) != 1 || due[0].Params.Window != nil {
 		t.Errorf("due %+v (%v), want the source's run without a window", due, err)
 	}

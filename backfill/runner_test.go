@@ -180,7 +180,7 @@ func TestAnAttemptLostBeforeItsLastWordIsTakenUp(t *testing.T) {
 	s.publish("2026-01-20T00:00:00Z", 1, 2, 3)
 	plan := s.plan(s.request(3, 5))
 	s.apply(plan.ID)
-	due, err := s.db.DueRuns(t.Context(), 10)
+	due, err := s.db.HandOut(t.Context(), 10)
 	if err != nil || len(due) != 1 || due[0].Job != task.Ingest {
 		t.Fatalf("due %+v (%v), want the source first", due, err)
 	}
@@ -190,7 +190,7 @@ func TestAnAttemptLostBeforeItsLastWordIsTakenUp(t *testing.T) {
 	if err := s.db.Succeed(t.Context(), due[0].Fence); err != nil {
 		t.Fatal(err)
 	}
-	if due, err = s.db.DueRuns(t.Context(), 10); err != nil || len(due) != 1 || due[0].Job != task.Backfill {
+	if due, err = s.db.HandOut(t.Context(), 10); err != nil || len(due) != 1 || due[0].Job != task.Backfill {
 		t.Fatalf("due %+v (%v), want the slots", due, err)
 	}
 	if _, err := s.db.Claim(t.Context(), due[0].Fence, "w"); err != nil {

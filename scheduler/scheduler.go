@@ -26,10 +26,11 @@ type Store interface {
 	Schedules(ctx context.Context) ([]task.Schedule, error)
 	// RecordSlots makes slots runs and the newest one LastSlot, in one step; false when another scheduler was first.
 	RecordSlots(ctx context.Context, s task.Schedule, slots []task.Slot) (bool, error)
-	// DueRuns lists runs to hand to the queue now; MarkQueued records that it took them.
-	DueRuns(ctx context.Context, limit int) ([]task.Task, error)
-	MarkQueued(ctx context.Context, tasks []task.Task) error
-	// UnstartedRuns lists runs queued longer than age ago that no worker claimed; Requeue makes one due again, with fresh under
+	// HandOut takes runs that are due and makes them this caller's to give to the queue: nobody else is given them meanwhile.
+	HandOut(ctx context.Context, limit int) ([]task.Task, error)
+	// PutBack makes runs due again that were handed out and that the queue did not take.
+	PutBack(ctx context.Context, tasks []task.Task) error
+	// UnstartedRuns lists runs handed out longer than age ago that no worker claimed; Requeue makes one due again, with fresh under
 	// its next attempt.
 	UnstartedRuns(ctx context.Context, age time.Duration) ([]task.Task, error)
 	Requeue(ctx context.Context, f task.Fence, fresh bool) error
@@ -79,33 +80,35 @@ type Scheduler struct {
 	parsed map[string]cron.Schedule
 	fault  error
 	ready  atomic.Bool
+
+	// tick is held by the one that ticks. What follows is its own.
+	tick  sync.Mutex
+	saved bool // the schedules are in the store
+	away  bool // the queue took nothing when it was last asked to
 }
 
 // Ready tells whether the schedules are saved and a tick was done without an error.
 func (s *Scheduler) Ready() bool { return s.ready.Load() }
 
-const dispatchLimit = 500
+const (
+	// handOutLimit is how many runs a tick hands out at most.
+	handOutLimit = 500
+	// callPatience is how long a tick waits for an answer of the store or of the queue. One that never comes must not stop it for ever.
+	callPatience = 30 * time.Second
+)
 
-// Run saves the schedules and ticks until ctx ends. It returns an error at once when a schedule cannot be parsed; troubles with
-// Postgres or the queue are logged and tried again at the next tick.
+// Run ticks until ctx ends. It returns an error at once when a schedule cannot be parsed; troubles with Postgres or the queue are logged
+// and tried again at the next tick.
 func (s *Scheduler) Run(ctx context.Context) error {
 	if err := s.init(); err != nil {
 		return err
 	}
 	every := time.NewTicker(orElse(s.Every, time.Second))
 	defer every.Stop()
-	saved := false
 	for {
-		err := error(nil)
-		if !saved {
-			if err = s.Store.SaveSchedules(ctx, s.Schedules); err == nil {
-				saved = true
-			}
-		}
-		if saved {
-			if err = s.Tick(ctx); err == nil {
-				s.ready.Store(true)
-			}
+		err := s.Tick(ctx)
+		if err == nil {
+			s.ready.Store(true)
 		}
 		if err != nil && ctx.Err() == nil {
 			s.Log.ErrorContext(ctx, "the scheduler could not do all its work, trying again", "err", err)
@@ -148,17 +151,46 @@ func (s *Scheduler) init() error {
 
 func key(e task.Schedule) string { return e.Job + "\x00" + e.Subject }
 
-// Tick does everything that is due: it records slots that have come, takes runs from silent workers, asks the queue about runs
-// that nobody started, and hands out what is due. Each step is tried whatever became of the others.
+// Tick does everything that is due: it saves the schedules where that has yet to be done, records slots that have come, takes runs from
+// silent workers, asks the queue about runs that nobody started, and hands out what is due. Each step is tried whatever became of the
+// others. Where two call it, the second waits for the first.
 func (s *Scheduler) Tick(ctx context.Context) error {
-	return errors.Join(s.record(ctx), s.reclaim(ctx), s.reconcile(ctx), s.dispatch(ctx))
-}
-
-func (s *Scheduler) record(ctx context.Context) error {
 	if err := s.init(); err != nil {
 		return err
 	}
-	list, err := s.Store.Schedules(ctx)
+	s.tick.Lock()
+	defer s.tick.Unlock()
+	if err := s.save(ctx); err != nil {
+		return err // slots of a schedule that is not there would be missed
+	}
+	return errors.Join(s.record(ctx), s.reclaim(ctx), s.reconcile(ctx), s.dispatch(ctx))
+}
+
+// call makes one call of the store or the queue.
+func call(ctx context.Context, f func(context.Context) error) error {
+	ctx, stop := context.WithTimeout(ctx, callPatience)
+	defer stop()
+	return f(ctx)
+}
+
+// ask is call for one that answers.
+func ask[T any](ctx context.Context, f func(context.Context) (T, error)) (T, error) {
+	ctx, stop := context.WithTimeout(ctx, callPatience)
+	defer stop()
+	return f(ctx)
+}
+
+func (s *Scheduler) save(ctx context.Context) error {
+	if s.saved {
+		return nil
+	}
+	err := call(ctx, func(ctx context.Context) error { return s.Store.SaveSchedules(ctx, s.Schedules) })
+	s.saved = err == nil
+	return err
+}
+
+func (s *Scheduler) record(ctx context.Context) error {
+	list, err := ask(ctx, s.Store.Schedules)
 	if err != nil {
 		return err
 	}
@@ -174,9 +206,12 @@ func (s *Scheduler) record(ctx context.Context) error {
 			continue
 		}
 		spans := s.trace(ctx, e, slots)
-		done, err := s.Store.RecordSlots(ctx, e, slots)
+		done, err := ask(ctx, func(ctx context.Context) (bool, error) { return s.Store.RecordSlots(ctx, e, slots) })
 		if err != nil {
 			errs = append(errs, err)
+			if errors.Is(err, context.DeadlineExceeded) {
+				break // the next would wait as long
+			}
 			continue
 		}
 		if done {
@@ -211,7 +246,9 @@ func (s *Scheduler) trace(ctx context.Context, e task.Schedule, slots []task.Slo
 }
 
 func (s *Scheduler) reclaim(ctx context.Context) error {
-	lost, err := s.Store.Reclaim(ctx, orElse(s.Silence, 10*time.Second))
+	lost, err := ask(ctx, func(ctx context.Context) ([]task.Task, error) {
+		return s.Store.Reclaim(ctx, orElse(s.Silence, 10*time.Second))
+	})
 	for _, t := range lost {
 		s.Log.WarnContext(ctx, "a worker vanished, its run begins again", "job", t.Job, "subject", t.Subject, "at", t.Slot,
 			"attempt", t.Attempt)
@@ -219,16 +256,19 @@ func (s *Scheduler) reclaim(ctx context.Context) error {
 	return err
 }
 
-// reconcile finds runs that the queue was given and will not give to any worker.
+// reconcile finds runs that were handed out and that the queue will not give to any worker: it lost them, or was never given them by a
+// scheduler that died.
 func (s *Scheduler) reconcile(ctx context.Context) error {
-	list, err := s.Store.UnstartedRuns(ctx, orElse(s.Unstarted, 10*time.Second))
+	list, err := ask(ctx, func(ctx context.Context) ([]task.Task, error) {
+		return s.Store.UnstartedRuns(ctx, orElse(s.Unstarted, 10*time.Second))
+	})
 	if err != nil {
 		return err
 	}
 	var errs []error
 	var lost, dead []string
 	for _, t := range list {
-		state, err := s.Queue.State(ctx, t)
+		state, err := ask(ctx, func(ctx context.Context) (State, error) { return s.Queue.State(ctx, t) })
 		if err != nil {
 			errs = append(errs, err)
 			break // the rest would meet the same trouble
@@ -238,10 +278,10 @@ func (s *Scheduler) reconcile(ctx context.Context) error {
 			continue // workers are busy
 		case StateAbsent:
 			lost = append(lost, t.ID())
-			err = s.Store.Requeue(ctx, t.Fence, false)
+			err = call(ctx, func(ctx context.Context) error { return s.Store.Requeue(ctx, t.Fence, false) })
 		case StateActive, StateOver:
 			dead = append(dead, t.ID()+" ("+string(state)+")")
-			err = s.Store.Requeue(ctx, t.Fence, true)
+			err = call(ctx, func(ctx context.Context) error { return s.Store.Requeue(ctx, t.Fence, true) })
 		}
 		errs = append(errs, err)
 	}
@@ -255,22 +295,27 @@ func (s *Scheduler) reconcile(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
+// dispatch hands out what is due. A run is marked before the queue has it: where this process dies in between, reconcile finds the run and
+// hands it out again under the same id, which the queue takes once.
 func (s *Scheduler) dispatch(ctx context.Context) error {
-	due, err := s.Store.DueRuns(ctx, dispatchLimit)
+	limit := handOutLimit
+	if s.away {
+		limit = 1 // to see whether the queue is back
+	}
+	due, err := ask(ctx, func(ctx context.Context) ([]task.Task, error) { return s.Store.HandOut(ctx, limit) })
 	if err != nil || len(due) == 0 {
 		return err
 	}
-	var taken []task.Task
-	for _, t := range due {
-		if err = s.enqueue(ctx, t); err != nil {
-			break // the rest would meet the same trouble; they stay due
+	for i, t := range due {
+		err = call(ctx, func(ctx context.Context) error { return s.enqueue(ctx, t) })
+		if s.away = err != nil; !s.away {
+			continue
 		}
-		taken = append(taken, t)
+		// The rest would meet the same trouble. What was asked for last may have arrived all the same: its id is taken then.
+		rest := due[i:]
+		return errors.Join(err, call(context.WithoutCancel(ctx), func(ctx context.Context) error { return s.Store.PutBack(ctx, rest) }))
 	}
-	if len(taken) > 0 {
-		err = errors.Join(err, s.Store.MarkQueued(ctx, taken))
-	}
-	return err
+	return nil
 }
 
 // enqueue hands a task to the queue, and its place in the trace with it.

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"log/slog"
+	"math/rand/v2"
 	"time"
 )
 
@@ -25,33 +26,58 @@ const (
 	settlePoll = 5 * time.Millisecond
 	// A slot whose work does not end in this time is left behind: its runs go on being tried, later than they should be.
 	settlePatience = time.Minute
+	// Between two tries of what cannot be done at the moment.
+	firstPause, longestPause = 50 * time.Millisecond, 2 * time.Second
 )
 
-// Run returns nil when the clock follows the wall clock, or ctx has ended.
+// Run returns nil when the clock follows the wall clock, or ctx has ended. Whatever cannot be done at the moment is logged and tried again:
+// the clock stands meanwhile. Only a schedule that cannot be parsed is an error.
 func (s *Stepper) Run(ctx context.Context) error {
 	if err := s.Scheduler.init(); err != nil {
 		return err
 	}
 	began, slots := s.Wall(), 0
 	for {
-		if err := s.settle(ctx); err != nil {
-			return err
-		}
-		if ctx.Err() != nil {
+		if !s.insist(ctx, "settle", s.settle) {
 			return nil
 		}
 		next := s.next()
 		if next.IsZero() || next.After(s.Wall()) {
-			s.Log.InfoContext(ctx, "the sandbox has reached the present", "slots", slots, "took", s.Wall().Sub(began).Round(time.Millisecond))
-			return s.Follow(ctx)
+			if s.insist(ctx, "follow the wall clock", func(ctx context.Context) error { return call(ctx, s.Follow) }) {
+				s.Log.InfoContext(ctx, "the sandbox has reached the present", "slots", slots, "took", s.Wall().Sub(began).Round(time.Millisecond))
+			}
+			return nil
 		}
-		// A step is not left half done: the clock in the database and the one in the process agree.
-		if err := s.Advance(context.WithoutCancel(ctx), next); err != nil {
-			return err
+		// A step is not left half done: the clock in the database and the one in the process agree. To set it again to where it stands
+		// changes nothing.
+		if !s.insist(ctx, "advance the clock", func(ctx context.Context) error {
+			return call(context.WithoutCancel(ctx), func(ctx context.Context) error { return s.Advance(ctx, next) })
+		}) {
+			return nil
 		}
 		slots++
-		if err := s.Scheduler.Tick(ctx); err != nil && ctx.Err() == nil {
-			return err
+		if !s.insist(ctx, "record what has come", s.Scheduler.Tick) {
+			return nil
+		}
+	}
+}
+
+// insist does a part of a step until it is done, and tells whether it is: false when ctx has ended. Each part may be done twice.
+func (s *Stepper) insist(ctx context.Context, what string, part func(context.Context) error) bool {
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		err := part(ctx)
+		if ctx.Err() != nil {
+			return false
+		}
+		if err == nil {
+			return true
+		}
+		in := pause/2 + rand.N(pause/2)
+		s.Log.WarnContext(ctx, "the sandbox's clock stands, trying again", "part", what, "err", err, "in", in)
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(in):
 		}
 	}
 }
@@ -62,10 +88,7 @@ func (s *Stepper) settle(ctx context.Context) error {
 	poll := time.NewTicker(settlePoll)
 	defer poll.Stop()
 	for {
-		open, err := s.Unfinished(ctx, s.Scheduler.Now())
-		if ctx.Err() != nil {
-			return nil
-		}
+		open, err := ask(ctx, func(ctx context.Context) (bool, error) { return s.Unfinished(ctx, s.Scheduler.Now()) })
 		if err != nil {
 			return err
 		}

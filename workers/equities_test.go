@@ -179,7 +179,7 @@ func TestACompanyIsFollowedThroughAChangeOfTicker(t *testing.T) {
 	if rows, asked := x.run("2025-08-06 07:20", "edgar-companies"); rows < 500 || asked > 12 {
 		t.Errorf("the first run adds %d rows by %d questions, want two companies with their filings and figures by a few", rows, asked)
 	}
-	due, err := x.db.DueRuns(t.Context(), 10)
+	due, err := x.db.HandOut(t.Context(), 10)
 	if err != nil || len(due) != 1 || due[0].Subject != "prices-yahoo" {
 		t.Errorf("after that %v is due (%v), want the newcomers' prices", due, err)
 	}

@@ -212,7 +212,7 @@ func TestAWorkerThatIsKilledAtAnyCommit(t *testing.T) {
 				t.Fatalf("%s after a kill at commit %d (done %v): %v", step, nth, done, err)
 			}
 		}
-		due, err := killed.db.DueRuns(t.Context(), 100)
+		due, err := killed.db.HandOut(t.Context(), 100)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -220,7 +220,7 @@ func (m *market) run(job, subject string, slot time.Time) error {
 	if err := m.finish(m.begin(job, subject, slot)); err != nil {
 		return err
 	}
-	due, err := m.db.DueRuns(m.t.Context(), 100)
+	due, err := m.db.HandOut(m.t.Context(), 100)
 	if err != nil {
 		m.t.Fatal(err)
 	}

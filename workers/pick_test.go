@@ -203,7 +203,7 @@ func TestAKilledPickIsGoneOnWith(t *testing.T) {
 	if d := cmp.Diff(before, after); d != "" || err != nil {
 		t.Errorf("the picks changed (%v) (-before +after):\n%s", err, d)
 	}
-	due, err := m.db.DueRuns(t.Context(), 10)
+	due, err := m.db.HandOut(t.Context(), 10)
 	if err != nil || len(due) != 1 || due[0].Job != task.Announce {
 		t.Fatalf("due are %v (%v), want the announcement that did not wait for the pick", due, err)
 	}

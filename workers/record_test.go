@@ -86,11 +86,14 @@ func (r *record) gap() {
 	}
 }
 
-// due are the runs of a job that wait, as the queue would be given them.
+// due are the runs of a job that wait, as the queue would be given them. They stay due.
 func (r *record) due(job string) []task.Task {
 	r.t.Helper()
-	list, err := r.db.DueRuns(r.t.Context(), 100)
+	list, err := r.db.HandOut(r.t.Context(), 100)
 	if err != nil {
+		r.t.Fatal(err)
+	}
+	if err := r.db.PutBack(r.t.Context(), list); err != nil {
 		r.t.Fatal(err)
 	}
 	var of []task.Task

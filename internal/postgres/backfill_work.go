@@ -89,7 +89,7 @@ const leftSQL = `
 	from backfill_slots
 	where backfill_id = @id and status = 'pending'` // index backfill_slots_pending
 
-const handOutSQL = `
+const giveSlotsSQL = `
 	with run as (
 		insert into runs as r (job, subject, slot, trigger, queue, status, max_attempts)
 		values (@job, @subject, @slot, 'backfill', @queue, 'due', @max_attempts)
@@ -142,7 +142,7 @@ func (h hungry) feed(ctx context.Context, tx pgx.Tx) error {
 			break
 		}
 		args["slot"] = *first
-		tag, err := tx.Exec(ctx, handOutSQL, args)
+		tag, err := tx.Exec(ctx, giveSlotsSQL, args)
 		if err != nil {
 			return err
 		}

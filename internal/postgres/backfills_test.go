@@ -39,10 +39,14 @@ func backfilled(t *testing.T, db *postgres.DB, n, parallelism int, sources ...st
 	return id
 }
 
+// due are the runs that would be handed out. They stay due.
 func due(t *testing.T, db *postgres.DB) []task.Task {
 	t.Helper()
-	list, err := db.DueRuns(t.Context(), 1000)
+	list, err := db.HandOut(t.Context(), 1000)
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.PutBack(t.Context(), list); err != nil {
 		t.Fatal(err)
 	}
 	return list

@@ -39,18 +39,32 @@ type Run struct {
 // maxLosses bounds how often a run is begun again after its worker vanished: work that kills its worker must end.
 const maxLosses = 25
 
-const dueSQL = `
+// A row that is locked is being handed out by another scheduler, or claimed by a worker, and is left to them. So two schedulers that hand out
+// at the same time share the runs, and neither waits for the other. A run is queued from here on: where the queue does not get it, because
+// its scheduler died or had no connection, it is found among UnstartedRuns and made due again.
+const handOutSQL = `
+	with mine as (
+		select id from runs
+		where status = 'due' and (next_try_at is null or next_try_at <= clock_timestamp())
+		order by trigger = 'backfill', slot, id
+		limit @limit
+		for no key update skip locked
+	), handed as (
+		update runs r set status = 'queued', queued_at = clock_timestamp()
+		from mine
+		where r.id = mine.id
+		returning r.*
+	)
 	select id as run_id, attempt, failures, job, subject, slot, queue, params, trace
-	from runs
-	where status = 'due' and (next_try_at is null or next_try_at <= clock_timestamp())
-	order by trigger = 'backfill', slot, id
-	limit @limit` // index runs_open
+	from handed
+	order by trigger = 'backfill', slot, id` // index runs_open
 
-// DueRuns lists the runs that are to be handed to the queue now, oldest slot first, those of backfills after all others. Waiting
-// slots of backfills become runs here, as many at a time as each backfill allows.
-func (db *DB) DueRuns(ctx context.Context, limit int) ([]task.Task, error) {
+// HandOut marks runs that are due as queued and returns them, oldest slot first, those of backfills after all others: the caller hands
+// them to the queue, and gives back by PutBack what the queue did not take. Nobody else is given them meanwhile. Waiting slots of backfills
+// become runs here, as many at a time as each backfill allows.
+func (db *DB) HandOut(ctx context.Context, limit int) ([]task.Task, error) {
 	fault := db.FeedBackfills(ctx)
-	due, err := db.tasks(ctx, "list due runs", dueSQL, pgx.NamedArgs{"limit": limit})
+	due, err := db.tasks(ctx, "hand out runs", handOutSQL, pgx.NamedArgs{"limit": limit})
 	if err == nil && len(due) == 0 {
 		err = fault // where there is other work, a backfill's trouble is not in its way
 	}
@@ -92,16 +106,23 @@ func (db *DB) tasks(ctx context.Context, what, sql string, args pgx.NamedArgs) (
 	return list, nil
 }
 
-// MarkQueued records that the queue has taken tasks. A run that a worker has claimed in the meantime stays as it is.
-func (db *DB) MarkQueued(ctx context.Context, tasks []task.Task) error {
+// PutBack makes runs due again that were handed out and that the queue did not take. A run that a worker has claimed in the meantime stays
+// as it is; so does one that another holds, which is among UnstartedRuns later.
+func (db *DB) PutBack(ctx context.Context, tasks []task.Task) error {
 	ids, attempts := split(tasks)
 	_, err := db.pool.Exec(ctx, `
-		update runs r set status = 'queued', queued_at = clock_timestamp()
-		from unnest(@ids::bigint[], @attempts::int[]) as t (id, attempt)
-		where r.id = t.id and r.attempt = t.attempt and r.status = 'due'`,
+		with mine as (
+			select r.id
+			from runs r join unnest(@ids::bigint[], @attempts::int[]) as t (id, attempt) on r.id = t.id and r.attempt = t.attempt
+			where r.status = 'queued'
+			for no key update of r skip locked
+		)
+		update runs r set status = 'due', queued_at = null
+		from mine
+		where r.id = mine.id`,
 		pgx.NamedArgs{"ids": ids, "attempts": attempts})
 	if err != nil {
-		return fmt.Errorf("mark runs queued: %w", err)
+		return fmt.Errorf("put runs back: %w", err)
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func TestARunGoesOnLaterUntilALaterOneTakesOver(t *testing.T) {
 	if r := run(first); r.Status != "due" || r.Attempt != 2 || r.Failures != 0 || r.Error != nil || r.NextTryAt == nil || time.Until(*r.NextTryAt) < 59*time.Minute {
 		t.Errorf("after an hour it goes on: %+v", r)
 	}
-	if due, err := db.DueRuns(ctx, 10); err != nil || len(due) != 0 {
+	if due, err := db.HandOut(ctx, 10); err != nil || len(due) != 0 {
 		t.Errorf("due now: %v, %v", due, err)
 	}
 	if err := db.Snooze(ctx, first, 0); !errors.Is(err, postgres.ErrFenced) {

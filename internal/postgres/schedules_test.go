@@ -30,8 +30,11 @@ func TestASlotIsDueWhenItHasComeByTheDatabasesClock(t *testing.T) {
 		t.Fatal(err)
 	}
 	for seen := 0; seen < 2; {
-		due, err := db.DueRuns(t.Context(), 10)
+		due, err := db.HandOut(t.Context(), 10)
 		if err != nil {
+			t.Fatal(err)
+		}
+		if err := db.PutBack(t.Context(), due); err != nil {
 			t.Fatal(err)
 		}
 		at, err := db.Now(t.Context())

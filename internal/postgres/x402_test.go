@@ -218,8 +218,8 @@ func TestX402RunsThatAskTheChain(t *testing.T) {
 	}
 	// Unclear: at once.
 	x.yes(x.api.UnsettledX402(ctx, hold, postgres.X402Unsettled{State: postgres.X402Unknown, Reason: "lost"}))
-	if due, err := x.worker.DueRuns(ctx, 10); err != nil || len(due) != 1 {
-		t.Errorf("due %v, %v", due, err)
+	if list := due(t, x.worker); len(list) != 1 {
+		t.Errorf("due %v", list)
 	}
 	// Known after all: not needed.
 	x.yes(x.api.SettledX402(ctx, hold, x402Tx, time.Minute))

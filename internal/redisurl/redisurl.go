@@ -50,7 +50,8 @@ func Parse(address string) (Redis, error) {
 	if err != nil {
 		return Redis{}, ErrAddress
 	}
-	o := redis.UniversalOptions{Username: u.User.Username()}
+	// A context that ends, ends the wait for an answer too.
+	o := redis.UniversalOptions{Username: u.User.Username(), ContextTimeoutEnabled: true}
 	o.Password, _ = u.User.Password()
 	usual := "6379"
 	switch kind {

@@ -156,7 +156,7 @@ func TestQueueHoldsADeadTask(t *testing.T) {
 			s := newStand(t)
 			s.pauseSchedule()
 			s.flood(1)
-			due, err := s.db.DueRuns(t.Context(), 10)
+			due, err := s.db.HandOut(t.Context(), 10)
 			if err != nil || len(due) != 1 {
 				t.Fatalf("%d runs are due, want 1 (%v)", len(due), err)
 			}

@@ -193,7 +193,7 @@ func pump(ctx context.Context, db *postgres.DB, job workers.Claims) error {
 
 // pumpOnce says on stderr why a run failed.
 func pumpOnce(ctx context.Context, db *postgres.DB, job workers.Claims) error {
-	due, err := db.DueRuns(ctx, 10)
+	due, err := db.HandOut(ctx, 10)
 	if err != nil {
 		return err
 	}
