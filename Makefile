@@ -90,6 +90,10 @@ chaos: ## Kill, freeze and restart real processes for five minutes, on one Redis
 chaos-short: ## The same for one minute on one Redis
 	@go test -count=1 -v -timeout 20m -run 'TestChaos$$/^plain$$' ./test/chaos -seconds 60 -seed $(CHAOS_SEED)
 
+.PHONY: size
+size: ## Say how large the program is, and of how many packages
+	@tools/size.sh
+
 .PHONY: bench
 bench: ## Measure against what others make of the same work, side by side
 	@go run ./bench

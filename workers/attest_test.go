@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ethereum/go-ethereum/ethclient"
 	"github.com/google/go-cmp/cmp"
 
 	"tidemark/chain"
@@ -25,6 +26,8 @@ type witness struct {
 	*record
 	workers.Attest
 	chain *devchain.Chain
+	// node is the chain as anybody reaches it.
+	node *ethclient.Client
 	// ahead is added to the job's clock.
 	ahead atomic.Int64
 }
@@ -41,7 +44,12 @@ func newWitness(t *testing.T, r *record, o devchain.Options) *witness {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
-	w := &witness{record: r, chain: c}
+	outside, err := ethclient.DialContext(t.Context(), c.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(outside.Close)
+	w := &witness{record: r, chain: c, node: outside}
 	signer := base.NewSigner(devchain.Key(0))
 	w.Attest = workers.Attest{
 		DB: r.db, Now: func() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }, Log: slog.New(slog.DiscardHandler),
@@ -143,8 +151,8 @@ func TestAnAnnouncedHeadIsAttestedOnce(t *testing.T) {
 		t.Errorf("the attester's state: %+v, %v", s, err)
 	}
 	// The schema took one transaction, each head one.
-	if nonce, err := w.chain.Client().NonceAt(t.Context(), w.Attester.Signer.Address(), nil); err != nil || nonce != 3 {
-		t.Errorf("%d transactions, want 3: %v", nonce, err)
+	if sent, err := w.chain.Sent(0); err != nil || sent != 3 {
+		t.Errorf("%d transactions, want 3: %v", sent, err)
 	}
 }
 
@@ -240,8 +248,8 @@ func (w *witness) mined() {
 			}
 			return
 		case <-tick.C:
-			nonce, err := w.chain.Client().NonceAt(w.t.Context(), w.Attester.Signer.Address(), nil)
-			waits, perr := w.chain.Client().PendingNonceAt(w.t.Context(), w.Attester.Signer.Address())
+			nonce, err := w.node.NonceAt(w.t.Context(), w.Attester.Signer.Address(), nil)
+			waits, perr := w.node.PendingNonceAt(w.t.Context(), w.Attester.Signer.Address())
 			if err == nil && perr == nil && waits > nonce {
 				w.chain.Commit()
 			}
@@ -288,7 +296,7 @@ func TestAStuckTransactionIsPaidMore(t *testing.T) {
 // height is the number of the newest block.
 func (w *witness) height() uint64 {
 	w.t.Helper()
-	n, err := w.chain.Client().BlockNumber(w.t.Context())
+	n, err := w.node.BlockNumber(w.t.Context())
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -300,7 +308,7 @@ func TestAReorganisedAttestationIsRepaired(t *testing.T) {
 	w := manual(t)
 	first := w.announce(1)
 	w.mined()
-	before, err := w.chain.Client().HeaderByNumber(t.Context(), nil)
+	before, err := w.node.HeaderByNumber(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -355,7 +363,7 @@ func TestTheSchemaIsRegisteredBeforeThereIsAHead(t *testing.T) {
 	head := w.announce(1)
 	w.mustRun()
 	w.one(head)
-	if nonce, err := w.chain.Client().NonceAt(t.Context(), w.Attester.Signer.Address(), nil); err != nil || nonce != 2 {
+	if nonce, err := w.node.NonceAt(t.Context(), w.Attester.Signer.Address(), nil); err != nil || nonce != 2 {
 		t.Errorf("%d transactions, want 2: %v", nonce, err)
 	}
 }

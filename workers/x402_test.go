@@ -81,7 +81,7 @@ func (o *office) unclear(nonce byte, denied bool) (id int64, a devchain.SignedAu
 	o.t.Helper()
 	ctx := o.t.Context()
 	now := time.Now()
-	a, err := o.chain.Authorize(ctx, 4, devchain.Address(8).Hex(), 1000, now.Add(-time.Minute), now.Add(time.Minute), [32]byte{nonce})
+	a, err := o.chain.Authorize(4, devchain.Address(8).Hex(), 1000, now.Add(-time.Minute), now.Add(time.Minute), [32]byte{nonce})
 	if err != nil {
 		o.t.Fatal(err)
 	}

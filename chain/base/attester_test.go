@@ -133,7 +133,7 @@ func TestHeadsAreAttestedOnceEachAndReferToEachOther(t *testing.T) {
 		}
 		w.one(t, h...)
 		// The schema took one transaction, each head one.
-		nonce, err := c.Client().NonceAt(t.Context(), w.Signer.Address(), nil)
+		nonce, err := devClient(t, c).NonceAt(t.Context(), w.Signer.Address(), nil)
 		if err != nil || nonce != 4 {
 			t.Errorf("%d transactions, want 4: %v", nonce, err)
 		}
@@ -324,7 +324,7 @@ func TestAReorganisedAttestationIsFollowedToItsNewBlock(t *testing.T) {
 		w := newWorld(t, c, e)
 		h := heads(t, 2)
 		w.settle(t, h[0])
-		before, err := c.Client().HeaderByNumber(t.Context(), nil)
+		before, err := devClient(t, c).HeaderByNumber(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -377,7 +377,7 @@ func TestATransactionWhoseNonceWasTakenIsSignedAnew(t *testing.T) {
 		w := newWorld(t, c, e)
 		h := heads(t, 2)
 		w.settle(t, h[0])
-		before, err := c.Client().HeaderByNumber(t.Context(), nil)
+		before, err := devClient(t, c).HeaderByNumber(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -411,7 +411,7 @@ func TestANonceTakenLongAgoIsSeenWithoutAnArchive(t *testing.T) {
 	w := newWorld(t, c, base.EAS{Contract: devchain.EASAddress, Registry: devchain.SchemaRegistryAddress})
 	h := heads(t, 2)
 	w.settle(t, h[0])
-	before, err := c.Client().HeaderByNumber(t.Context(), nil)
+	before, err := devClient(t, c).HeaderByNumber(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,8 +14,8 @@
 //
 // Base begins every block with a transaction of a type that upstream go-ethereum cannot decode, so nothing here reads a block with
 // its transactions, nor a transaction: only headers, receipts, logs, calls and counts. For the same reason a block's hash is always
-// read as the node states it and never computed from a header. All of it goes through go-ethereum's rpc client; ethclient and the
-// generated bindings are not needed for a dozen methods, and without them the methods that fail cannot be called.
+// read as the node states it and never computed from a header. JSON-RPC is spoken by a client of our own (rpc.go): a dozen methods over
+// HTTP need neither go-ethereum's, which brings web sockets and a network library, nor ethclient, whose methods partly fail on Base.
 package base
 
 import (

@@ -21,6 +21,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/ethclient"
 
 	"tidemark/chain/base"
 	"tidemark/internal/devchain"
@@ -39,6 +40,17 @@ func startChain(tb testing.TB) *devchain.Chain {
 		}
 	})
 	return c
+}
+
+// devClient reaches a chain as anybody does.
+func devClient(tb testing.TB, c *devchain.Chain) *ethclient.Client {
+	tb.Helper()
+	cl, err := ethclient.DialContext(tb.Context(), c.URL())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(cl.Close)
+	return cl
 }
 
 // onBothContracts runs a test on this project's stand-in for EAS and on the contracts that EAS publishes.
@@ -282,7 +294,7 @@ func foreign(tb testing.TB, c *devchain.Chain, account int, nonce uint64) common
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if err := c.Client().SendTransaction(tb.Context(), tx); err != nil {
+	if err := devClient(tb, c).SendTransaction(tb.Context(), tx); err != nil {
 		tb.Fatal(err)
 	}
 	return tx.Hash()
@@ -291,7 +303,7 @@ func foreign(tb testing.TB, c *devchain.Chain, account int, nonce uint64) common
 // headHash returns the hash of the newest block.
 func headHash(tb testing.TB, c *devchain.Chain) common.Hash {
 	tb.Helper()
-	h, err := c.Client().HeaderByNumber(tb.Context(), nil)
+	h, err := devClient(tb, c).HeaderByNumber(tb.Context(), nil)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
-	"github.com/ethereum/go-ethereum/rpc"
 )
 
 // callTimeout bounds one question to one node.
@@ -32,7 +31,7 @@ type Client struct {
 type node struct {
 	// name is what may be shown of the address: providers put their keys into the path.
 	name string
-	rpc  *rpc.Client
+	rpc  *rpcClient
 
 	mu sync.Mutex
 	// id is the chain's id once the node has said it.
@@ -54,11 +53,7 @@ func Dial(chainID uint64, urls ...string) (*Client, error) {
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 			return nil, errors.New("reach the chain: a node's address must be an http or https URL")
 		}
-		r, err := rpc.DialOptions(context.Background(), raw) // over HTTP this opens no connection
-		if err != nil {
-			return nil, fmt.Errorf("reach the chain at %s: %w", u.Host, bare(err))
-		}
-		c.nodes = append(c.nodes, &node{name: u.Scheme + "://" + u.Host, rpc: r})
+		c.nodes = append(c.nodes, &node{name: u.Scheme + "://" + u.Host, rpc: newRPC(raw)})
 	}
 	return c, nil
 }
@@ -66,7 +61,7 @@ func Dial(chainID uint64, urls ...string) (*Client, error) {
 // Close gives the connections up.
 func (c *Client) Close() {
 	for _, n := range c.nodes {
-		n.rpc.Close()
+		n.rpc.close()
 	}
 }
 
@@ -165,16 +160,16 @@ func elsewhere(err error) bool {
 func (n *node) ask(ctx context.Context, result any, method string, args ...any) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	err := n.rpc.CallContext(ctx, result, method, args...)
+	err := n.rpc.call(ctx, result, method, args...)
 	if err == nil {
 		return nil
 	}
 	if answer, ok := answered(err); ok {
 		return fmt.Errorf("%s: %w", method, answer)
 	}
-	_, spoke := errors.AsType[rpc.Error](err)
-	if h, ok := errors.AsType[rpc.HTTPError](err); ok {
-		spoke = h.StatusCode < 500
+	_, spoke := errors.AsType[*rpcError](err)
+	if h, ok := errors.AsType[*statusError](err); ok {
+		spoke = h.code < 500
 	}
 	return fmt.Errorf("%s: %w", method, &nodeError{cause: bare(err), spoke: spoke})
 }
@@ -182,15 +177,14 @@ func (n *node) ask(ctx context.Context, result any, method string, args ...any) 
 // answered tells an answer from a failure. JSON-RPC has no codes for that beyond the reverted call: the same number stands for "the
 // nonce is too low" and for "I do not have that block yet", so the failures that another node may not have are known by their words.
 func answered(err error) (*answerError, bool) {
-	e, ok := errors.AsType[rpc.Error](err)
+	e, ok := errors.AsType[*rpcError](err)
 	if !ok {
 		return nil, false
 	}
-	answer := &answerError{code: e.ErrorCode(), message: e.Error()}
-	if d, ok := errors.AsType[rpc.DataError](err); ok {
-		if s, ok := d.ErrorData().(string); ok {
-			answer.data, _ = hexutil.Decode(s)
-		}
+	answer := &answerError{code: e.Code, message: e.Message}
+	var data string
+	if json.Unmarshal(e.Data, &data) == nil {
+		answer.data, _ = hexutil.Decode(data)
 	}
 	if answer.code == codeReverted {
 		return answer, true
@@ -236,9 +230,6 @@ func (e *answerError) says(phrases ...string) bool {
 func bare(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
-	}
-	if h, ok := errors.AsType[rpc.HTTPError](err); ok {
-		return fmt.Errorf("it answered %s", h.Status)
 	}
 	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return errors.New("its answer is no JSON")

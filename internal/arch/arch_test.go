@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -90,6 +91,33 @@ func watch(t *testing.T) {
 	})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a file that went away meanwhile
 		t.Fatal(err)
+	}
+}
+
+// mostPackages is how many packages the program may be linked of, those of the standard library included. `make size` says how many
+// there are. A change that needs more raises it, and says what for.
+const mostPackages = 985
+
+// carried are packages that the program never carries: an EVM's node, what nodes talk to each other with, and what they keep chains in.
+var carried = regexp.MustCompile(`^github\.com/(ethereum/go-ethereum/(p2p|eth|node|rpc|core/txpool|ethdb/(leveldb|pebble))|syndtr/goleveldb|cockroachdb/pebble)(/|$)`)
+
+func TestTheProgramCarriesNoNode(t *testing.T) {
+	t.Parallel()
+	watch(t)
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "./cmd/tidemark")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	all := strings.Fields(string(out))
+	if len(all) > mostPackages {
+		t.Errorf("cmd/tidemark is linked of %d packages, want at most %d", len(all), mostPackages)
+	}
+	for _, path := range all {
+		if carried.MatchString(path) {
+			t.Errorf("cmd/tidemark carries %s", path)
+		}
 	}
 }
 

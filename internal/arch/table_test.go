@@ -122,6 +122,7 @@ var modules = []struct{ path, rooms string }{
 	{"github.com/jackc/pgx", "internal/postgres, internal/pgtest, internal/devstack, internal/simulate"},
 	{"github.com/pressly/goose", "internal/postgres, internal/pgtest"},
 	{"github.com/ethereum/go-ethereum", "chain/base, internal/devchain"},
+	{"github.com/holiman/uint256", "internal/devchain"}, // the numbers of go-ethereum's EVM
 	{"github.com/gocolly/colly", "ingest, ingest/*"},
 	{"github.com/xuri/excelize", "ingest/*"},
 	{"github.com/extrame/xls", "ingest/*"},

@@ -5,16 +5,15 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
 
-	"github.com/ethereum/go-ethereum"
 	"github.com/ethereum/go-ethereum/accounts/abi"
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/holiman/uint256"
 )
 
 // contractsJSON is what contracts/compile.cjs makes of the Solidity sources beside it. A test makes it again.
@@ -58,44 +57,65 @@ var Contracts = sync.OnceValues(func() (map[string]Contract, error) {
 // Transact sends a transaction of a funded account, waits until it is in a block (which it makes itself on a manual chain), and
 // returns its receipt. A nil to creates a contract. A transaction that reverts is an error.
 func (c *Chain) Transact(ctx context.Context, account int, to *common.Address, data []byte) (*types.Receipt, error) {
-	from := Address(account)
-	nonce, err := c.client.PendingNonceAt(ctx, from)
+	m := message{from: Address(account), to: to, data: data, value: new(uint256.Int)}
+	c.mu.Lock()
+	v, err := c.pending()
+	if err == nil {
+		m.gas, err = c.estimate(v, m)
+	}
+	c.mu.Unlock()
 	if err != nil {
 		return nil, fmt.Errorf("transact: %w", err)
 	}
-	price, err := c.client.SuggestGasPrice(ctx)
+	hash, err := c.send(account, to, m.gas+m.gas/4, data)
 	if err != nil {
-		return nil, fmt.Errorf("transact: %w", err)
-	}
-	call := ethereum.CallMsg{From: from, To: to, Data: data}
-	gas, err := c.client.EstimateGas(ctx, call)
-	if err != nil {
-		return nil, fmt.Errorf("transact: %w", err)
-	}
-	tx, err := types.SignNewTx(Key(account), types.LatestSignerForChainID(c.id), &types.LegacyTx{
-		Nonce: nonce, GasPrice: price.Add(price, price), Gas: gas + gas/4, To: to, Data: data,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("transact: %w", err)
-	}
-	if err := c.client.SendTransaction(ctx, tx); err != nil {
 		return nil, fmt.Errorf("transact: %w", err)
 	}
 	if c.manual {
 		c.Commit()
 	}
-	r, err := c.receipt(ctx, tx.Hash())
+	r, err := c.receipt(ctx, hash)
 	if err != nil {
 		return nil, fmt.Errorf("transact: %w", err)
 	}
 	if r.Status == types.ReceiptStatusSuccessful {
 		return r, nil
 	}
-	// The estimate may have been made before the newest block was known. A receipt has no reason, the same call has one.
-	if _, err := c.client.CallContract(ctx, call, r.BlockNumber); err != nil {
-		return r, fmt.Errorf("transact: the transaction %s reverted: %w", tx.Hash(), err)
+	// A receipt has no reason, the same call has one.
+	if _, err := c.ask(m); err != nil {
+		return r, fmt.Errorf("transact: the transaction %s reverted: %w", hash, err)
 	}
-	return r, fmt.Errorf("transact: the transaction %s reverted", tx.Hash())
+	return r, fmt.Errorf("transact: the transaction %s reverted", hash)
+}
+
+// send sends a transaction of a funded account at twice the present price, without waiting for a block.
+func (c *Chain) send(account int, to *common.Address, gas uint64, data []byte) (common.Hash, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now, err := c.stateAt(c.head())
+	if err != nil {
+		return common.Hash{}, err
+	}
+	from, price := Address(account), c.gasPrice()
+	tx, err := types.SignNewTx(Key(account), c.signer, &types.LegacyTx{
+		Nonce: c.pool.nonce(from, now.GetNonce(from)), GasPrice: price.Add(price, price), Gas: gas, To: to, Data: data,
+	})
+	if err != nil {
+		return common.Hash{}, err
+	}
+	return tx.Hash(), c.offer(tx)
+}
+
+// ask asks code what it would answer in the block to come.
+func (c *Chain) ask(m message) ([]byte, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v, err := c.pending()
+	if err != nil {
+		return nil, err
+	}
+	m.gas = 0
+	return c.call(v, m)
 }
 
 // receipt waits for a transaction's receipt.
@@ -103,9 +123,11 @@ func (c *Chain) receipt(ctx context.Context, hash common.Hash) (*types.Receipt, 
 	look := time.NewTicker(5 * time.Millisecond)
 	defer look.Stop()
 	for {
-		r, err := c.client.TransactionReceipt(ctx, hash)
-		if err == nil || !errors.Is(err, ethereum.NotFound) {
-			return r, err
+		c.mu.Lock()
+		at, ok := c.places[hash]
+		c.mu.Unlock()
+		if ok {
+			return at.block.receipts[at.index], nil
 		}
 		select {
 		case <-look.C:
@@ -113,4 +135,15 @@ func (c *Chain) receipt(ctx context.Context, hash common.Hash) (*types.Receipt, 
 			return nil, fmt.Errorf("wait for the transaction %s: %w", hash, ctx.Err())
 		}
 	}
+}
+
+// Sent counts the transactions of a funded account that are in blocks.
+func (c *Chain) Sent(account int) (uint64, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now, err := c.stateAt(c.head())
+	if err != nil {
+		return 0, err
+	}
+	return now.GetNonce(Address(account)), nil
 }

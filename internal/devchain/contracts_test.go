@@ -218,7 +218,7 @@ func TestSchemasAndAttestationsBehave(t *testing.T) {
 		t.Fatalf("logs %+v", receipt.Logs)
 	}
 	made := common.BytesToHash(receipt.Logs[0].Data)
-	header, err := c.Client().HeaderByNumber(ctx, receipt.BlockNumber)
+	header, err := client(t, c).HeaderByNumber(ctx, receipt.BlockNumber)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,25 +4,19 @@
 //
 // # What it is made of
 //
-// go-ethereum's node, its eth service and its simulated beacon: the parts that ethclient/simulated is made of, put together here
-// because that package winds the chain back to its first block whenever it starts. The genesis enables no fork after Osaka; the
-// default of a development chain has a future one in which storage costs four times as much.
+// go-ethereum's EVM and its state in memory. Around them are a pool of transactions (pool.go), the rules by which a transaction
+// changes the state (execute.go), a file of blocks (journal.go) and the JSON-RPC methods that wallets use (methods.go, server.go).
+// There is no node: no peers, no database. The genesis enables no fork after Osaka. Transactions of the types 0 to 2 are taken.
 //
 // # State
 //
-// With a folder the chain survives restarts, also kill -9: a block and its state are on the disk when Commit returns. Transactions
-// that wait for a block are lost with the process, and so may be a block that was being made. Without a folder all is in memory and lost at Close. Chain.Fresh tells that a chain began at
-// its first block; what was recorded about an earlier one at the same place is then void.
+// With a folder the chain survives restarts, also kill -9: a block is in the journal on the disk before anybody sees it. A start runs
+// the journal's transactions again, which takes about a millisecond each. Transactions that wait for a block are lost with the
+// process. Without a folder all is in memory and lost at Close. Chain.Fresh tells that a chain began at its first block; what was
+// recorded about an earlier one at the same place is then void.
 //
-// Each start makes one empty block. The safe head is the newest block. The finalized head is the last block whose number divides by 32: with a block per transaction it
-// may stay where it is for as long as nobody sends 32 of them.
-//
-// # Weight
-//
-// Measured with go1.26.8 on linux/amd64 without cgo: cmd/tidemark with chain/base takes 64 MB (46 stripped) and 82 MB (59) with this
-// package, which is 366 packages more; a small program with chain/base alone takes 14 MB, with this package 59. ethclient/simulated
-// weighs the same. The first compilation takes some 100 s on two cores. A chain starts in 0.2 s; in memory it takes 8 MB at first and
-// 26 MB after three hundred blocks.
+// Each start makes one empty block. The safe head is the newest block. The finalized head is the last block whose number divides by
+// 32: with a block per transaction it may stay where it is for as long as nobody sends 32 of them.
 package devchain
 
 import (
@@ -30,20 +24,15 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"net"
+	"net/http"
 	"sync"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/core"
-	"github.com/ethereum/go-ethereum/core/rawdb"
-	"github.com/ethereum/go-ethereum/eth"
-	"github.com/ethereum/go-ethereum/eth/catalyst"
-	"github.com/ethereum/go-ethereum/eth/ethconfig"
-	"github.com/ethereum/go-ethereum/eth/filters"
-	"github.com/ethereum/go-ethereum/ethclient"
-	"github.com/ethereum/go-ethereum/node"
-	"github.com/ethereum/go-ethereum/p2p"
-	"github.com/ethereum/go-ethereum/rpc"
+	"github.com/ethereum/go-ethereum/core/state"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/params"
 )
 
 // DefaultChainID is that of Base Sepolia: stock payment clients know only the ids of real networks.
@@ -87,170 +76,179 @@ func (o Options) withDefaults() Options {
 
 // Chain is a running chain. It is safe for concurrent use.
 type Chain struct {
-	node   *node.Node
-	eth    *eth.Ethereum
-	beacon *catalyst.SimulatedBeacon
-	client *ethclient.Client
-	id     *big.Int
+	config *params.ChainConfig
+	signer types.Signer
+	states state.Database
+	url    string
 	manual bool
-	fresh  bool
+	// onDemand tells that every transaction gets a block at once.
+	onDemand bool
+	fresh    bool
 
-	// mining is held while the head moves.
-	mining sync.Mutex
+	server *http.Server
 	stop   chan struct{}
 	ended  sync.WaitGroup
 	once   sync.Once
+
+	// mu guards what follows.
+	mu      sync.Mutex
+	journal *journal
+	// blocks are the blocks from the first to the head, each at its own number.
+	blocks []*block
+	// made counts the blocks that were ever made, those included that are reorganised away.
+	made uint64
+	// places tells where each transaction of blocks is.
+	places map[common.Hash]place
+	pool   pool
+	// orphans are the transactions of the blocks that the last reorganisation took away. The next block brings them back to the pool.
+	orphans []*types.Transaction
+}
+
+// block is a block with what its transactions did.
+type block struct {
+	header   *types.Header
+	hash     common.Hash
+	txs      []*types.Transaction
+	receipts []*types.Receipt
+}
+
+func (b *block) number() uint64 { return b.header.Number.Uint64() }
+
+// place is where a transaction is.
+type place struct {
+	block *block
+	index int
 }
 
 // Start starts a chain. The caller closes it.
 func Start(o Options) (c *Chain, err error) {
 	o = o.withDefaults()
-	genesis, err := newGenesis(o)
-	if err != nil {
-		return nil, fmt.Errorf("start the development chain: %w", err)
-	}
-	n, err := node.New(nodeConfig(o))
-	if err != nil {
-		return nil, fmt.Errorf("start the development chain: %w", err)
-	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(fmt.Errorf("start the development chain: %w", err), n.Close())
+			err = fmt.Errorf("start the development chain: %w", err)
 		}
 	}()
-	service, err := eth.New(n, ethConfig(genesis))
-	if err != nil {
-		return nil, err
-	}
-	n.RegisterAPIs([]rpc.API{{Namespace: "eth", Service: filters.NewFilterAPI(filters.NewFilterSystem(service.APIBackend, filters.Config{}))}})
-	if err := n.Start(); err != nil {
-		return nil, err
-	}
-	beacon, err := catalyst.NewSimulatedBeacon(0, common.Address{}, service)
+	g, err := newGenesis(o)
 	if err != nil {
 		return nil, err
 	}
 	c = &Chain{
-		node: n, eth: service, beacon: beacon, client: ethclient.NewClient(n.Attach()), id: new(big.Int).SetUint64(o.ChainID),
-		manual: o.Manual, fresh: service.BlockChain().CurrentBlock().Number.Sign() == 0, stop: make(chan struct{}),
+		config: g.Config, signer: types.LatestSigner(g.Config), states: state.NewDatabaseForTesting(), manual: o.Manual,
+		onDemand: !o.Manual && o.Period == 0, places: map[common.Hash]place{}, pool: pool{}, stop: make(chan struct{}),
 	}
-	// The first block gives a new chain the present time, and a chain that came back its safe head.
-	if c.Commit() == (common.Hash{}) {
-		return nil, errors.Join(errors.New("no block could be made"), c.beacon.Stop())
+	first, err := c.firstBlock(g)
+	if err != nil {
+		return nil, err
 	}
-	if err := c.settle(); err != nil {
-		return nil, errors.Join(err, c.beacon.Stop())
+	c.blocks = []*block{first}
+	if o.Dir != "" {
+		if err := c.openJournal(o.Dir); err != nil {
+			return nil, err
+		}
 	}
-	switch {
-	case o.Manual:
-	case o.Period > 0:
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.journal.close())
+		}
+	}()
+	c.fresh = len(c.blocks) == 1
+	// The first block gives a new chain the present time.
+	if _, err := c.commit(c.nextTime()); err != nil {
+		return nil, err
+	}
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", fmt.Sprintf("127.0.0.1:%d", o.Port))
+	if err != nil {
+		return nil, err
+	}
+	c.url = "http://" + l.Addr().String()
+	c.server = &http.Server{Handler: c.handler(o.Origins), ReadHeaderTimeout: 5 * time.Second}
+	c.ended.Go(func() { _ = c.server.Serve(l) }) // it ends when it is closed
+	if !o.Manual && o.Period > 0 {
 		c.ended.Go(func() { c.mineEvery(o.Period) })
-	default:
-		c.mineOnDemand()
 	}
 	return c, nil
 }
 
-func nodeConfig(o Options) *node.Config {
-	conf := node.DefaultConfig
-	conf.Name = "devchain"
-	conf.DataDir = o.Dir
-	conf.P2P = p2p.Config{NoDiscovery: true, NoDial: true}
-	conf.IPCPath = ""
-	conf.HTTPHost, conf.HTTPPort = "127.0.0.1", o.Port
-	conf.HTTPModules = []string{"eth", "net", "web3"}
-	conf.HTTPCors = o.Origins
-	return &conf
-}
-
-func ethConfig(genesis *core.Genesis) *ethconfig.Config {
-	conf := ethconfig.Defaults
-	conf.Genesis = genesis
-	conf.NetworkId = genesis.Config.ChainID.Uint64()
-	conf.SyncMode = ethconfig.FullSync
-	conf.TxPool.NoLocals = true
-	conf.TxPool.Journal = ""
-	conf.LogNoHistory = true
-	conf.TransactionHistory = 0
-	// Every block's state goes to the disk with it.
-	conf.StateScheme, conf.NoPruning = rawdb.HashScheme, true
-	// Caches for a chain of a few thousand blocks, not for a public one.
-	conf.DatabaseCache, conf.DatabaseHandles = 16, 64
-	conf.TrieCleanCache, conf.TrieDirtyCache, conf.SnapshotCache = 8, 8, 0
-	return &conf
-}
-
 // URL is where the JSON-RPC is served.
-func (c *Chain) URL() string { return c.node.HTTPEndpoint() }
+func (c *Chain) URL() string { return c.url }
 
 // ID is the chain's id.
-func (c *Chain) ID() *big.Int { return new(big.Int).Set(c.id) }
+func (c *Chain) ID() *big.Int { return new(big.Int).Set(c.config.ChainID) }
 
 // Fresh tells that the chain began at its first block when it was started.
 func (c *Chain) Fresh() bool { return c.fresh }
-
-// Client reaches the chain from inside the process. It is closed with the chain.
-func (c *Chain) Client() *ethclient.Client { return c.client }
 
 // Close ends the chain. A chain in memory is gone.
 func (c *Chain) Close() (err error) {
 	c.once.Do(func() {
 		close(c.stop)
+		err = c.server.Close()
 		c.ended.Wait()
-		c.client.Close()
-		err = errors.Join(c.beacon.Stop(), c.node.Close())
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		err = errors.Join(err, c.journal.close())
 	})
 	return err
 }
 
-// Commit makes a block of the transactions that wait, or an empty one, and returns its hash once it is on the disk.
+// Commit makes a block of the transactions that wait, or an empty one, and returns its hash once it is on the disk. It returns the zero
+// hash when the block could not be written there.
 func (c *Chain) Commit() common.Hash {
-	c.mining.Lock()
-	defer c.mining.Unlock()
-	hash := c.beacon.Commit()
-	if err := c.eth.ChainDb().SyncKeyValue(); err != nil {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	b, err := c.commit(c.nextTime())
+	if err != nil {
 		return common.Hash{}
 	}
-	return hash
-}
-
-// settle waits until the node answers questions about transactions: for a moment after its start it refuses them.
-func (c *Chain) settle() error {
-	look := time.NewTicker(2 * time.Millisecond)
-	defer look.Stop()
-	for range 5000 {
-		if c.eth.BlockChain().TxIndexDone() {
-			return nil
-		}
-		<-look.C
-	}
-	return errors.New("the index of transactions was not ready within ten seconds")
+	return b.hash
 }
 
 // Fork makes the block with the given hash the head again: the blocks after it are reorganised away. Their transactions wait for a
 // block once more as soon as the next one is made. No transaction may be waiting.
 func (c *Chain) Fork(parent common.Hash) error {
-	c.mining.Lock()
-	defer c.mining.Unlock()
-	return c.beacon.Fork(parent)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.pool) > 0 {
+		return errors.New("fork the chain: transactions wait for a block")
+	}
+	i := len(c.blocks) - 1
+	for ; i >= 0 && c.blocks[i].hash != parent; i-- {
+	}
+	if i < 0 {
+		return fmt.Errorf("fork the chain: it has no block %s", parent)
+	}
+	c.rewind(i + 1)
+	return nil
+}
+
+// rewind takes away the blocks from a number on.
+func (c *Chain) rewind(number int) {
+	for _, b := range c.blocks[number:] {
+		c.orphans = append(c.orphans, b.txs...)
+		for _, tx := range b.txs {
+			delete(c.places, tx.Hash())
+		}
+	}
+	c.blocks = c.blocks[:number]
 }
 
 // Drop forgets every transaction that waits for a block, those included that a reorganisation brought back.
 func (c *Chain) Drop() error {
-	c.mining.Lock()
-	defer c.mining.Unlock()
-	if err := c.eth.TxPool().Sync(); err != nil {
-		return fmt.Errorf("drop the waiting transactions: %w", err)
-	}
-	c.beacon.Rollback()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pool, c.orphans = pool{}, nil
 	return nil
 }
 
 // Skip makes an empty block whose time is d after the newest one. No transaction may be waiting.
 func (c *Chain) Skip(d time.Duration) error {
-	c.mining.Lock()
-	defer c.mining.Unlock()
-	return c.beacon.AdjustTime(d)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.pool) > 0 {
+		return errors.New("skip time on the chain: transactions wait for a block")
+	}
+	_, err := c.commit(c.head().header.Time + uint64(d/time.Second))
+	return err
 }
 
 func (c *Chain) mineEvery(period time.Duration) {
@@ -266,48 +264,51 @@ func (c *Chain) mineEvery(period time.Duration) {
 	}
 }
 
-// mineOnDemand makes a block whenever a transaction arrives. The pool waits for whoever listens to it, and making a block waits for
-// the pool, so one goroutine listens and another one mines.
-func (c *Chain) mineOnDemand() {
-	arrived := make(chan core.NewTxsEvent, 16)
-	sub := c.eth.TxPool().SubscribeTransactions(arrived, true)
-	wake := make(chan struct{}, 1)
-	c.ended.Go(func() {
-		defer sub.Unsubscribe()
-		for {
-			select {
-			case <-c.stop:
-				return
-			case <-arrived:
-				select {
-				case wake <- struct{}{}:
-				default: // the miner is awake and has not looked yet
-				}
-			}
-		}
-	})
-	c.ended.Go(func() {
-		for {
-			select {
-			case <-c.stop:
-				return
-			case <-wake:
-				c.mineAll()
-			}
-		}
-	})
+func (c *Chain) head() *block { return c.blocks[len(c.blocks)-1] }
+
+// final is the number of the last block that nothing undoes.
+func (c *Chain) final() uint64 { return c.head().number() / 32 * 32 }
+
+// nextTime is the time of a block that is made now: the present, and later than the newest block.
+func (c *Chain) nextTime() uint64 {
+	return max(uint64(time.Now().Unix()), c.head().header.Time+1)
 }
 
-// mineAll makes blocks until no transaction waits that a block would take.
-func (c *Chain) mineAll() {
-	for {
-		hash := c.Commit()
-		if executable, _ := c.eth.TxPool().Stats(); executable == 0 {
-			return
-		}
-		count, err := c.client.TransactionCount(context.Background(), hash)
-		if err != nil || count == 0 {
-			return
-		}
+// commit makes a block of the transactions that wait and appends it, on the disk first.
+func (c *Chain) commit(at uint64) (*block, error) {
+	b, err := c.build(at, c.pool.ready(c))
+	if err != nil {
+		return nil, fmt.Errorf("make a block: %w", err)
 	}
+	if err := c.journal.append(b); err != nil {
+		return nil, fmt.Errorf("make a block: %w", err)
+	}
+	c.add(b)
+	for _, tx := range c.orphans {
+		_ = c.enter(tx) // one that is not good any more is gone
+	}
+	c.orphans = nil
+	return b, nil
+}
+
+// add makes a block the head.
+func (c *Chain) add(b *block) {
+	c.blocks = append(c.blocks, b)
+	c.made++
+	for i, tx := range b.txs {
+		c.places[tx.Hash()] = place{b, i}
+	}
+	c.pool.settle(c)
+}
+
+// offer takes a transaction, and makes a block of it where every transaction gets one at once.
+func (c *Chain) offer(tx *types.Transaction) error {
+	if err := c.enter(tx); err != nil {
+		return err
+	}
+	if !c.onDemand || len(c.pool.ready(c)) == 0 {
+		return nil
+	}
+	_, err := c.commit(c.nextTime())
+	return err
 }

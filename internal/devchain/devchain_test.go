@@ -36,6 +36,17 @@ func start(tb testing.TB, o devchain.Options) *devchain.Chain {
 	return c
 }
 
+// client reaches a chain as anybody does.
+func client(tb testing.TB, c *devchain.Chain) *ethclient.Client {
+	tb.Helper()
+	cl, err := ethclient.DialContext(tb.Context(), c.URL())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(cl.Close)
+	return cl
+}
+
 // contract returns a contract by name.
 func contract(tb testing.TB, name string) devchain.Contract {
 	tb.Helper()
@@ -54,7 +65,7 @@ func call(tb testing.TB, c *devchain.Chain, name string, at common.Address, meth
 	if err != nil {
 		tb.Fatal(err)
 	}
-	out, err := c.Client().CallContract(tb.Context(), ethereum.CallMsg{To: &at, Data: data}, nil)
+	out, err := client(tb, c).CallContract(tb.Context(), ethereum.CallMsg{To: &at, Data: data}, nil)
 	if err != nil {
 		tb.Fatalf("%s.%s: %v", name, method, err)
 	}
@@ -148,7 +159,7 @@ func send(tb testing.TB, c *devchain.Chain, account int, nonce uint64, wei int64
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if err := c.Client().SendTransaction(tb.Context(), tx); err != nil {
+	if err := client(tb, c).SendTransaction(tb.Context(), tx); err != nil {
 		tb.Fatal(err)
 	}
 	return tx.Hash()
@@ -162,7 +173,7 @@ func mined(tb testing.TB, c *devchain.Chain, hash common.Hash) *types.Receipt {
 	look := time.NewTicker(5 * time.Millisecond)
 	defer look.Stop()
 	for {
-		if r, err := c.Client().TransactionReceipt(ctx, hash); err == nil {
+		if r, err := client(tb, c).TransactionReceipt(ctx, hash); err == nil {
 			return r
 		}
 		select {
@@ -198,10 +209,10 @@ func TestManualChainMinesWhenTold(t *testing.T) {
 	t.Parallel()
 	c := start(t, devchain.Options{Manual: true})
 	hash := send(t, c, 1, 0, 1)
-	if _, err := c.Client().TransactionReceipt(t.Context(), hash); err == nil {
+	if _, err := client(t, c).TransactionReceipt(t.Context(), hash); err == nil {
 		t.Error("a block was made unasked")
 	}
-	parent, err := c.Client().HeaderByNumber(t.Context(), nil)
+	parent, err := client(t, c).HeaderByNumber(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +224,7 @@ func TestManualChainMinesWhenTold(t *testing.T) {
 	if err := c.Fork(parent.Hash()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Client().TransactionReceipt(t.Context(), hash); err == nil {
+	if _, err := client(t, c).TransactionReceipt(t.Context(), hash); err == nil {
 		t.Error("a reorganised transaction has a receipt")
 	}
 	c.Commit()
@@ -226,17 +237,17 @@ func TestManualChainMinesWhenTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Commit()
-	if _, err := c.Client().TransactionReceipt(t.Context(), lost); err == nil {
+	if _, err := client(t, c).TransactionReceipt(t.Context(), lost); err == nil {
 		t.Error("a dropped transaction was mined")
 	}
-	before, err := c.Client().HeaderByNumber(t.Context(), nil)
+	before, err := client(t, c).HeaderByNumber(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Skip(time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	after, err := c.Client().HeaderByNumber(t.Context(), nil)
+	after, err := client(t, c).HeaderByNumber(t.Context(), nil)
 	if err != nil || after.Time != before.Time+3600 {
 		t.Errorf("an hour later it is %d after %d, %v", after.Time, before.Time, err)
 	}
@@ -247,7 +258,7 @@ func TestHeadsAreKnownFromTheStart(t *testing.T) {
 	c := start(t, devchain.Options{Manual: true})
 	head := func(tag rpc.BlockNumber) int64 {
 		t.Helper()
-		h, err := c.Client().HeaderByNumber(t.Context(), big.NewInt(int64(tag)))
+		h, err := client(t, c).HeaderByNumber(t.Context(), big.NewInt(int64(tag)))
 		if err != nil {
 			t.Fatalf("%v: %v", tag, err)
 		}
@@ -279,7 +290,7 @@ func TestAFolderKeepsTheChain(t *testing.T) {
 		hashes = append(hashes, send(t, c, 1, uint64(i), 7))
 		c.Commit()
 	}
-	want, err := c.Client().BalanceAt(t.Context(), devchain.Address(0), nil)
+	want, err := client(t, c).BalanceAt(t.Context(), devchain.Address(0), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,12 +304,12 @@ func TestAFolderKeepsTheChain(t *testing.T) {
 	for _, h := range hashes {
 		mined(t, again, h)
 	}
-	got, err := again.Client().BalanceAt(t.Context(), devchain.Address(0), nil)
+	got, err := client(t, again).BalanceAt(t.Context(), devchain.Address(0), nil)
 	if err != nil || got.Cmp(want) != 0 {
 		t.Errorf("balance %v after the restart, %v before, %v", got, want, err)
 	}
 	for _, tag := range []rpc.BlockNumber{rpc.SafeBlockNumber, rpc.FinalizedBlockNumber} {
-		if _, err := again.Client().HeaderByNumber(t.Context(), big.NewInt(int64(tag))); err != nil {
+		if _, err := client(t, again).HeaderByNumber(t.Context(), big.NewInt(int64(tag))); err != nil {
 			t.Errorf("%v after the restart: %v", tag, err)
 		}
 	}
@@ -311,6 +322,52 @@ func TestAFolderKeepsTheChain(t *testing.T) {
 	if other, err := devchain.Start(devchain.Options{Dir: dir, ChainID: 8453}); err == nil {
 		_ = other.Close()
 		t.Error("the folder of one chain id was opened with another")
+	}
+}
+
+// A block that was reorganised away does not come back with the folder, and half a line at the journal's end is no block.
+func TestAFolderKeepsTheChainThatWon(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	c, err := devchain.Start(devchain.Options{Dir: dir, Manual: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	parent := c.Commit()
+	lost := send(t, c, 1, 0, 7)
+	c.Commit()
+	if err := c.Fork(parent); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Drop(); err != nil {
+		t.Fatal(err)
+	}
+	kept := send(t, c, 2, 0, 7)
+	won := c.Commit()
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	journal := filepath.Join(dir, "blocks.jsonl")
+	f, err := os.OpenFile(journal, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString(`{"number":4,"hash":"0x`); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := start(t, devchain.Options{Dir: dir, Manual: true})
+	if r := mined(t, again, kept); r.BlockHash != won {
+		t.Errorf("the transaction is in block %s, want %s", r.BlockHash, won)
+	}
+	if _, err := client(t, again).TransactionReceipt(t.Context(), lost); err == nil {
+		t.Error("a transaction that was reorganised away is back")
+	}
+	b, err := os.ReadFile(journal)
+	if err != nil || !strings.HasSuffix(string(b), "\n") {
+		t.Errorf("the journal ends with %q, %v", b[max(0, len(b)-40):], err)
 	}
 }
 
@@ -358,7 +415,7 @@ func TestAKilledChainComesBack(t *testing.T) {
 			t.Errorf("transaction %s has status %d", h, r.Status)
 		}
 	}
-	nonce, err := c.Client().NonceAt(t.Context(), devchain.Address(1), nil)
+	nonce, err := client(t, c).NonceAt(t.Context(), devchain.Address(1), nil)
 	if err != nil || nonce < 20 {
 		t.Errorf("nonce %d, %v", nonce, err)
 	}

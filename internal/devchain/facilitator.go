@@ -9,17 +9,13 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 
-	"github.com/ethereum/go-ethereum"
 	"github.com/ethereum/go-ethereum/accounts/abi"
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
-	"github.com/ethereum/go-ethereum/core"
-	"github.com/ethereum/go-ethereum/core/txpool"
 	"github.com/ethereum/go-ethereum/core/types"
-	"github.com/ethereum/go-ethereum/rpc"
+	"github.com/holiman/uint256"
 )
 
 // Facilitator verifies and settles x402 payments of the chain's token, in both versions of the protocol: it asks the contract whether
@@ -31,9 +27,6 @@ type Facilitator struct {
 	account int
 	token   abi.ABI
 	mux     *http.ServeMux
-
-	// sending is held from reading the account's nonce to sending the transaction.
-	sending sync.Mutex
 }
 
 // networkNames are what version 1 of the protocol calls the networks that it knows.
@@ -101,7 +94,7 @@ func reply(w http.ResponseWriter, body any) {
 
 // read reads a question and compares the payment with what is asked for it, as far as the contract does not do that. fault is why the
 // payment is not good, empty for none.
-func (f *Facilitator) read(body interface{ Read([]byte) (int, error) }) (o order, fault string) {
+func (f *Facilitator) read(body interface{ Read([]byte) (int, error) }) (o order, reason string) {
 	type entry struct {
 		Scheme, Network, Asset, PayTo, Amount string
 		MaxAmountRequired                     string
@@ -132,7 +125,7 @@ func (f *Facilitator) read(body interface{ Read([]byte) (int, error) }) (o order
 	o = order{version: q.X402Version, network: want.Network, pay: authorization{
 		from: a.From, to: a.To, nonce: a.Nonce, signature: p.Payload.Signature,
 	}}
-	id := f.chain.id.Uint64()
+	id := f.chain.config.ChainID.Uint64()
 	network, price, scheme, on := networkNames[id], want.MaxAmountRequired, p.Scheme, p.Network
 	switch {
 	case q.X402Version == 2 && p.Accepted != nil:
@@ -187,17 +180,17 @@ var reasons = []struct{ says, reason string }{
 }
 
 // simulate asks the contract whether it would take an authorization now. The error is of the chain.
-func (f *Facilitator) simulate(ctx context.Context, a authorization) (data []byte, fault string, err error) {
+func (f *Facilitator) simulate(a authorization) (data []byte, fault string, err error) {
 	if data, err = f.call(a); err != nil {
 		return nil, "", err
 	}
 	token := TokenAddress
 	// In the block to come: the newest one is as old as the last transaction, and so would be its time.
-	_, err = f.chain.client.PendingCallContract(ctx, ethereum.CallMsg{From: Address(f.account), To: &token, Data: data})
+	_, err = f.chain.ask(message{from: Address(f.account), to: &token, data: data, value: new(uint256.Int)})
 	if err == nil {
 		return data, "", nil
 	}
-	if _, reverted := errors.AsType[rpc.DataError](err); !reverted {
+	if _, failed := errors.AsType[*refusal](err); !failed {
 		return nil, "", err
 	}
 	for _, r := range reasons {
@@ -214,10 +207,10 @@ type verdict struct {
 	Payer   common.Address `json:"payer"`
 }
 
-func (f *Facilitator) verify(ctx context.Context, o order, fault string) any {
+func (f *Facilitator) verify(_ context.Context, o order, fault string) any {
 	if fault == "" {
 		var err error
-		if _, fault, err = f.simulate(ctx, o.pay); err != nil {
+		if _, fault, err = f.simulate(o.pay); err != nil {
 			fault = "unexpected_verify_error"
 		}
 	}
@@ -240,14 +233,15 @@ func (f *Facilitator) settle(ctx context.Context, o order, fault string) any {
 	// One who hangs up does not stop what is on its way.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), confirmTimeout)
 	defer cancel()
-	data, fault, err := f.simulate(ctx, o.pay)
+	data, fault, err := f.simulate(o.pay)
 	if err != nil {
 		fault = "unexpected_settle_error"
 	}
 	if out.Reason = fault; fault != "" {
 		return out
 	}
-	hash, err := f.send(ctx, data)
+	token := TokenAddress
+	hash, err := f.chain.send(f.account, &token, transferGas, data)
 	if err != nil {
 		out.Reason = "unexpected_settle_error"
 		return out
@@ -268,56 +262,6 @@ func (f *Facilitator) settle(ctx context.Context, o order, fault string) any {
 // transferGas is more than a transfer by authorization takes, the check of a contract wallet's signature included.
 const transferGas = 400_000
 
-// send sends a transaction to the token from the facilitator's account.
-func (f *Facilitator) send(ctx context.Context, data []byte) (common.Hash, error) {
-	f.sending.Lock()
-	defer f.sending.Unlock()
-	again := time.NewTicker(20 * time.Millisecond)
-	defer again.Stop()
-	for range 100 {
-		hash, err := f.offer(ctx, data)
-		if err == nil || !behind(err) {
-			return hash, err
-		}
-		select {
-		case <-again.C:
-		case <-ctx.Done():
-			return common.Hash{}, fmt.Errorf("send the transfer: %w", ctx.Err())
-		}
-	}
-	return common.Hash{}, errors.New("send the transfer: the pool of transactions does not come to know the newest block")
-}
-
-// behind tells whether the pool refused a transaction for its nonce: for a moment after a block the pool counts without it.
-func behind(err error) bool {
-	for _, refusal := range []error{core.ErrNonceTooLow, txpool.ErrAlreadyKnown, txpool.ErrReplaceUnderpriced} {
-		if strings.Contains(err.Error(), refusal.Error()) {
-			return true
-		}
-	}
-	return false
-}
-
-// offer gives the pool a transaction with the account's next nonce.
-func (f *Facilitator) offer(ctx context.Context, data []byte) (common.Hash, error) {
-	nonce, err := f.chain.client.PendingNonceAt(ctx, Address(f.account))
-	if err != nil {
-		return common.Hash{}, err
-	}
-	price, err := f.chain.client.SuggestGasPrice(ctx)
-	if err != nil {
-		return common.Hash{}, err
-	}
-	token := TokenAddress
-	tx, err := types.SignNewTx(Key(f.account), types.LatestSignerForChainID(f.chain.id), &types.LegacyTx{
-		Nonce: nonce, GasPrice: price.Add(price, price), Gas: transferGas, To: &token, Data: data,
-	})
-	if err != nil {
-		return common.Hash{}, err
-	}
-	return tx.Hash(), f.chain.client.SendTransaction(ctx, tx)
-}
-
 // supported lists what can be settled.
 func (f *Facilitator) supported(w http.ResponseWriter, _ *http.Request) {
 	type kind struct {
@@ -325,7 +269,7 @@ func (f *Facilitator) supported(w http.ResponseWriter, _ *http.Request) {
 		Scheme  string `json:"scheme"`
 		Network string `json:"network"`
 	}
-	id := f.chain.id.Uint64()
+	id := f.chain.config.ChainID.Uint64()
 	kinds := []kind{{2, "exact", fmt.Sprintf("eip155:%d", id)}}
 	if name := networkNames[id]; name != "" {
 		kinds = append(kinds, kind{1, "exact", name})

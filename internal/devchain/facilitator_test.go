@@ -90,7 +90,7 @@ func TestFacilitator(t *testing.T) {
 		if s["success"] != true || s["network"] != map[int]string{1: "base-sepolia", 2: "eip155:84532"}[version] {
 			t.Fatalf("version %d: %v", version, s)
 		}
-		r, err := c.Client().TransactionReceipt(t.Context(), common.HexToHash(s["transaction"].(string)))
+		r, err := client(t, c).TransactionReceipt(t.Context(), common.HexToHash(s["transaction"].(string)))
 		if err != nil || r.Status != 1 {
 			t.Errorf("version %d: %+v, %v", version, r, err)
 		}
@@ -174,7 +174,7 @@ func TestFacilitatorGoesByTheTimeOfTheNextBlock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	head, err := c.Client().HeaderByNumber(t.Context(), nil)
+	head, err := client(t, c).HeaderByNumber(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

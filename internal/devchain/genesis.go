@@ -4,11 +4,10 @@ import (
 	"crypto/ecdsa"
 	"encoding/hex"
 	"fmt"
-	"maps"
 	"math/big"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/core"
+	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/params"
@@ -40,8 +39,18 @@ func KeyHex(account int) string { return hex.EncodeToString(crypto.FromECDSA(Key
 // Address returns the address of a funded account.
 func Address(account int) common.Address { return crypto.PubkeyToAddress(Key(account).PublicKey) }
 
-// newGenesis makes the first block: the funded accounts, the contracts with their storage, no fork after Osaka.
-func newGenesis(o Options) (*core.Genesis, error) {
+// genesis is what a chain begins with, in the form that `geth init` reads.
+type genesis struct {
+	Config     *params.ChainConfig `json:"config"`
+	ExtraData  hexutil.Bytes       `json:"extraData"`
+	GasLimit   hexutil.Uint64      `json:"gasLimit"`
+	BaseFee    *hexutil.Big        `json:"baseFeePerGas"`
+	Difficulty *hexutil.Big        `json:"difficulty"`
+	Alloc      types.GenesisAlloc  `json:"alloc"`
+}
+
+// newGenesis makes what the first block is made of: the funded accounts, the contracts with their storage, no fork after Osaka.
+func newGenesis(o Options) (*genesis, error) {
 	contracts, err := Contracts()
 	if err != nil {
 		return nil, err
@@ -54,7 +63,13 @@ func newGenesis(o Options) (*core.Genesis, error) {
 	config.BogotaTime, config.AmsterdamTime, config.UBTTime = nil, nil, nil
 
 	alloc := types.GenesisAlloc{}
-	maps.Copy(alloc, core.SystemContractAllocs())
+	// A node calls these for every block and refuses to work without them.
+	for at, code := range map[common.Address][]byte{
+		params.BeaconRootsAddress: params.BeaconRootsCode, params.HistoryStorageAddress: params.HistoryStorageCode,
+		params.WithdrawalQueueAddress: params.WithdrawalQueueCode, params.ConsolidationQueueAddress: params.ConsolidationQueueCode,
+	} {
+		alloc[at] = types.Account{Nonce: 1, Code: code, Balance: new(big.Int)}
+	}
 	alloc[SchemaRegistryAddress] = types.Account{Code: contracts["SchemaRegistry"].Code, Balance: new(big.Int)}
 	alloc[EASAddress] = types.Account{
 		Code: contracts["EAS"].Code, Balance: new(big.Int),
@@ -71,7 +86,9 @@ func newGenesis(o Options) (*core.Genesis, error) {
 	alloc[TokenAddress] = types.Account{Code: contracts["Token"].Code, Balance: new(big.Int), Storage: token}
 	// The chain's id is no part of a first block: without this a folder would open under another one.
 	extra := fmt.Appendf(nil, "development %d", o.ChainID)
-	return &core.Genesis{Config: &config, ExtraData: extra, GasLimit: 60_000_000, BaseFee: big.NewInt(params.GWei), Difficulty: new(big.Int), Alloc: alloc}, nil
+	return &genesis{
+		Config: &config, ExtraData: extra, GasLimit: blockGas, BaseFee: (*hexutil.Big)(big.NewInt(params.GWei)), Difficulty: new(hexutil.Big), Alloc: alloc,
+	}, nil
 }
 
 func slot(n int64) common.Hash { return common.BigToHash(big.NewInt(n)) }

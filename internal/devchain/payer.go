@@ -8,12 +8,11 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/ethereum/go-ethereum"
 	"github.com/ethereum/go-ethereum/accounts"
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
-	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/holiman/uint256"
 )
 
 // SignedAuthorization is a transfer of the token that a funded account has signed (EIP-3009), as x402 writes it.
@@ -30,18 +29,18 @@ type SignedAuthorization struct {
 
 // Authorize signs a transfer of an amount in micro-dollars from a funded account, as a wallet would. The contract takes it within the
 // two instants, and each nonce once.
-func (c *Chain) Authorize(ctx context.Context, account int, to string, micro int64, after, before time.Time, nonce [32]byte) (SignedAuthorization, error) {
+func (c *Chain) Authorize(account int, to string, micro int64, after, before time.Time, nonce [32]byte) (SignedAuthorization, error) {
 	from, recipient := Address(account), common.HexToAddress(to)
-	separator, err := c.view(ctx, "DOMAIN_SEPARATOR")
+	separator, err := c.view("DOMAIN_SEPARATOR")
 	if err != nil {
 		return SignedAuthorization{}, err
 	}
 	word := func(n int64) []byte { return common.BigToHash(big.NewInt(n)).Bytes() }
-	message := crypto.Keccak256(
+	typed := crypto.Keccak256(
 		crypto.Keccak256([]byte("TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)")),
 		common.LeftPadBytes(from[:], 32), common.LeftPadBytes(recipient[:], 32), word(micro), word(after.Unix()), word(before.Unix()), nonce[:])
 	domain := separator[0].([32]byte)
-	signature, err := crypto.Sign(crypto.Keccak256([]byte{0x19, 1}, domain[:], message), Key(account))
+	signature, err := crypto.Sign(crypto.Keccak256([]byte{0x19, 1}, domain[:], typed), Key(account))
 	if err != nil {
 		return SignedAuthorization{}, fmt.Errorf("sign an authorization: %w", err)
 	}
@@ -53,8 +52,8 @@ func (c *Chain) Authorize(ctx context.Context, account int, to string, micro int
 }
 
 // TokenBalance is what an account has of the token, in micro-dollars.
-func (c *Chain) TokenBalance(ctx context.Context, account string) (int64, error) {
-	out, err := c.view(ctx, "balanceOf", common.HexToAddress(account))
+func (c *Chain) TokenBalance(account string) (int64, error) {
+	out, err := c.view("balanceOf", common.HexToAddress(account))
 	if err != nil {
 		return 0, err
 	}
@@ -62,7 +61,7 @@ func (c *Chain) TokenBalance(ctx context.Context, account string) (int64, error)
 }
 
 // view asks the token.
-func (c *Chain) view(ctx context.Context, method string, args ...any) ([]any, error) {
+func (c *Chain) view(method string, args ...any) ([]any, error) {
 	contracts, err := Contracts()
 	if err != nil {
 		return nil, err
@@ -72,7 +71,7 @@ func (c *Chain) view(ctx context.Context, method string, args ...any) ([]any, er
 	if err != nil {
 		return nil, fmt.Errorf("ask the token: %w", err)
 	}
-	out, err := c.client.CallContract(ctx, ethereum.CallMsg{To: &at, Data: data}, nil)
+	out, err := c.ask(message{to: &at, data: data, value: new(uint256.Int)})
 	if err != nil {
 		return nil, fmt.Errorf("ask the token: %w", err)
 	}
@@ -121,30 +120,17 @@ func transferData(to string, micro int64) ([]byte, error) {
 
 // Offer sends a transfer of the token without waiting for a block, and returns the transaction's hash. Of an amount that the account does
 // not have the transaction fails on the chain.
-func (c *Chain) Offer(ctx context.Context, account int, to string, micro int64) (string, error) {
+func (c *Chain) Offer(account int, to string, micro int64) (string, error) {
 	data, err := transferData(to, micro)
 	if err != nil {
 		return "", err
 	}
-	nonce, err := c.client.PendingNonceAt(ctx, Address(account))
-	if err != nil {
-		return "", fmt.Errorf("offer a transfer: %w", err)
-	}
-	price, err := c.client.SuggestGasPrice(ctx)
-	if err != nil {
-		return "", fmt.Errorf("offer a transfer: %w", err)
-	}
 	at := TokenAddress
-	tx, err := types.SignNewTx(Key(account), types.LatestSignerForChainID(c.id), &types.LegacyTx{
-		Nonce: nonce, GasPrice: price.Add(price, price), Gas: 200_000, To: &at, Data: data,
-	})
+	hash, err := c.send(account, &at, 200_000, data)
 	if err != nil {
 		return "", fmt.Errorf("offer a transfer: %w", err)
 	}
-	if err := c.client.SendTransaction(ctx, tx); err != nil {
-		return "", fmt.Errorf("offer a transfer: %w", err)
-	}
-	return tx.Hash().Hex(), nil
+	return hash.Hex(), nil
 }
 
 // SignText signs a text with a funded account, as a wallet does (EIP-191), and returns the signature in hex.

@@ -220,7 +220,7 @@ func TestAWorkerThatDiesWhileItAttestsLeavesOneAttestation(t *testing.T) {
 		}
 	}
 	// The schema and three heads: one transaction each.
-	if nonce, err := n.chain.Client().NonceAt(t.Context(), devchain.Address(0), nil); err != nil || nonce != 4 {
-		t.Errorf("%d transactions, want 4: %v", nonce, err)
+	if sent, err := n.chain.Sent(0); err != nil || sent != 4 {
+		t.Errorf("%d transactions, want 4: %v", sent, err)
 	}
 }

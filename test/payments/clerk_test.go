@@ -114,7 +114,7 @@ func TestAWorkerThatIsKilledBetweenVerdictAndGrant(t *testing.T) {
 	if err != nil || len(lines) != 2 {
 		t.Errorf("%v, %v", lines, err)
 	}
-	if balance, err := c.chain.TokenBalance(t.Context(), devchain.Address(8).Hex()); err != nil || balance == 0 {
+	if balance, err := c.chain.TokenBalance(devchain.Address(8).Hex()); err != nil || balance == 0 {
 		t.Errorf("the account that is paid has %d, %v", balance, err)
 	}
 }

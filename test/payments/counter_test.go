@@ -316,7 +316,7 @@ func (c *counter) pays(account int, micro int64) string {
 // offers sends a transfer that waits for a block.
 func (c *counter) offers(account int, micro int64) string {
 	c.t.Helper()
-	tx, err := c.chain.Offer(c.t.Context(), account, till, micro)
+	tx, err := c.chain.Offer(account, till, micro)
 	if err != nil {
 		c.t.Fatal(err)
 	}

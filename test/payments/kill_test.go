@@ -109,7 +109,7 @@ func openMarket(t *testing.T) *market {
 
 func (m *market) balance() int64 {
 	m.t.Helper()
-	n, err := m.chain.TokenBalance(m.t.Context(), m.payTo)
+	n, err := m.chain.TokenBalance(m.payTo)
 	if err != nil {
 		m.t.Fatal(err)
 	}

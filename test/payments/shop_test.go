@@ -183,7 +183,7 @@ func (s *shop) get(path string, header [2]string) (status int, body string) {
 func payment(t *testing.T, c *devchain.Chain, version int, payTo string, micro int64, nonce byte) [2]string {
 	t.Helper()
 	now := time.Now()
-	a, err := c.Authorize(t.Context(), 4, payTo, micro, now.Add(-10*time.Minute), now.Add(time.Minute), [32]byte{nonce})
+	a, err := c.Authorize(4, payTo, micro, now.Add(-10*time.Minute), now.Add(time.Minute), [32]byte{nonce})
 	if err != nil {
 		t.Fatal(err)
 	}
