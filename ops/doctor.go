@@ -7,7 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"tidemark/api/view"
 	"tidemark/internal/postgres"
+	"tidemark/internal/telemetry"
+	"tidemark/signals"
 )
 
 // The outcomes of an examination.
@@ -95,7 +98,11 @@ func ServerExams(c postgres.Checkup) []Exam {
 func StateExams(s State, l Limits) []Exam {
 	wrong := Conditions(s, l)
 	return []Exam{{"signals", func(context.Context) []Finding {
-		return told(wrong, []string{"signal-stale"}, fmt.Sprintf("%d signals, none stale", len(s.Signals)))
+		return signalFindings(s, told(wrong, []string{"signal-stale"}, ""))
+	}}, {"sources", func(context.Context) []Finding {
+		return sourceFindings(s)
+	}}, {"hosts", func(context.Context) []Finding {
+		return hostFindings(s)
 	}}, {"work", func(context.Context) []Finding {
 		return told(wrong, []string{"job-failed", "work-waits"}, fmt.Sprintf("%d runs due, %d queued, %d at work, no job failed last", s.Open.Due, s.Open.Queued, s.Open.Running))
 	}}, {"picks", func(context.Context) []Finding {
@@ -121,6 +128,69 @@ func StateExams(s State, l Limits) []Exam {
 			return told(wrong, []string{"attester", "attester-gas", "attestation-late"}, fmt.Sprintf("%s, %d picks wait%s", a.Status, s.Record.Length-s.Record.Attested, days))
 		}
 	}}}
+}
+
+// signalFindings names the signals without a value, beside those that are stale.
+func signalFindings(s State, stale []Finding) (list []Finding) {
+	for _, f := range s.Signals {
+		if f.State == view.Unknown && f.Status != signals.StatusDeprecated {
+			list = append(list, Finding{Outcome: Warning, Text: f.Signal + " has no value yet", Repair: "see the lines about its sources, and `tidemark schedule next`"})
+		}
+	}
+	if stale[0].Outcome != Healthy {
+		list = append(list, stale...)
+	}
+	if list == nil {
+		return One(Healthy, "", "%d signals have a value, none is stale", len(s.Signals))
+	}
+	return list
+}
+
+// sourceFindings names the jobs that are tried again, with the error and how long until then.
+func sourceFindings(s State) (list []Finding) {
+	for _, t := range s.Troubled {
+		text := fmt.Sprintf("%s %s fails", t.Job, t.Subject)
+		if t.Never {
+			text = fmt.Sprintf("%s %s has never succeeded", t.Job, t.Subject)
+		}
+		next := "it is being tried again now"
+		if t.Wait > 0 {
+			next = "the next try is in " + telemetry.Duration(t.Wait.Round(time.Second))
+		}
+		list = append(list, Finding{
+			Outcome: Warning, Text: fmt.Sprintf("%s (attempt %d): %s; %s", text, t.Failures, line(&t.Error), next),
+			Repair: fmt.Sprintf("%s, or `tidemark runs %d`", repairOf(t.Error), t.Run),
+		})
+	}
+	if list == nil {
+		return One(Healthy, "", "no job waits for another try after an error")
+	}
+	return list
+}
+
+// repairOf says what to do about an error that many things have in common.
+func repairOf(text string) string {
+	switch {
+	case strings.Contains(text, "no space left on device"):
+		return "make room: a disk is full (see the lines about disks)"
+	case strings.Contains(text, "no such host"), strings.Contains(text, "server misbehaving"), strings.Contains(text, "network is unreachable"):
+		return "check the network and the name server of this machine"
+	case strings.Contains(text, "connection refused"), strings.Contains(text, "i/o timeout"), strings.Contains(text, "Client.Timeout"),
+		strings.Contains(text, "context deadline exceeded"):
+		return "check whether the publisher's site answers from this machine"
+	}
+	return "look at the error"
+}
+
+// hostFindings names the upstreams that are not to be asked for a while.
+func hostFindings(s State) (list []Finding) {
+	for _, h := range s.Hosts {
+		list = append(list, Finding{Outcome: Warning, Text: fmt.Sprintf("%s asked to be left alone, and is asked again in %s", h.Host, telemetry.Duration(h.Wait.Round(time.Second)))})
+	}
+	if list == nil {
+		return One(Healthy, "", "no publisher has asked to be left alone")
+	}
+	return list
 }
 
 // told are the conditions of some kinds as findings, or one that all is well. Their texts say the repair.

@@ -90,6 +90,8 @@ type Slotted struct {
 
 	Next time.Time
 	Seen postgres.JobSeen
+	// Pause is why it is paused, zero where it is not.
+	Pause postgres.Pause
 }
 
 func (b Board) schedule(ctx context.Context) ([]Slotted, error) {
@@ -98,6 +100,10 @@ func (b Board) schedule(ctx context.Context) ([]Slotted, error) {
 		return nil, err
 	}
 	seen, err := b.Observer.DB.JobsSeen(ctx)
+	if err != nil {
+		return nil, err
+	}
+	pauses, err := b.Observer.DB.Pauses(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +117,7 @@ func (b Board) schedule(ctx context.Context) ([]Slotted, error) {
 	}
 	out := make([]Slotted, 0, len(list))
 	for _, s := range list {
-		out = append(out, Slotted{Schedule: s, Next: b.Next(s, at), Seen: byName[s.Job+" "+s.Subject]})
+		out = append(out, Slotted{Schedule: s, Next: b.Next(s, at), Seen: byName[s.Job+" "+s.Subject], Pause: pauses[[2]string{s.Job, s.Subject}]})
 	}
 	return out, nil
 }
@@ -124,7 +130,7 @@ func (b Board) runs(ctx context.Context, r *http.Request) (any, error) {
 		Filter   postgres.RunFilter
 		Statuses []string
 		Runs     []postgres.Run
-	}{f, []string{"due", "queued", "running", "succeeded", "failed", "skipped"}, list}, err
+	}{f, postgres.RunStatuses, list}, err
 }
 
 func (b Board) backfills(ctx context.Context) ([]backfill.Progress, error) {

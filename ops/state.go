@@ -28,6 +28,8 @@ type State struct {
 	Attester  *postgres.AttesterState
 	Backfills []postgres.BackfillSeen
 	Hosts     []postgres.HostSeen
+	// Troubled are the jobs that failed last and are tried again.
+	Troubled []postgres.Troubled
 	// PickMissing is the trading day whose pick should be recorded by now, as a pick or as a gap, and is not; zero for none. An
 	// installation that never had a pick misses none.
 	PickMissing time.Time
@@ -111,6 +113,9 @@ func (o *Observer) Look(ctx context.Context) (s State, err error) {
 		return s, err
 	}
 	if s.Backfills, err = o.DB.BackfillsSeen(ctx); err != nil {
+		return s, err
+	}
+	if s.Troubled, err = o.DB.Troubled(ctx); err != nil {
 		return s, err
 	}
 	s.Hosts, err = o.DB.HostsSeen(ctx, hostShut)

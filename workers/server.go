@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"maps"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -203,6 +204,9 @@ func (s *Server) Deliver(ctx context.Context, t task.Task) error {
 	err = s.attempt(ctx, h, t)
 	over, outcome, err := s.conclude(context.WithoutCancel(ctx), t, err)
 	s.o.Metrics.Ran(t.Job, outcome, began)
+	if outcome == outcomeSucceeded {
+		s.o.Log.InfoContext(ctx, "a run succeeded", "job", t.Job, "subject", t.Subject, "at", t.Slot, "took", s.o.Metrics.Now().Sub(began))
+	}
 	span.Set(slog.String("outcome", outcome))
 	span.End(fault(outcome, err))
 	if err != nil && !over {
@@ -355,6 +359,13 @@ type asynqLog struct{ log *slog.Logger }
 
 func (l asynqLog) Debug(args ...any) { l.log.Debug("asynq", "message", fmt.Sprint(args...)) }
 func (l asynqLog) Info(args ...any)  { l.log.Info("asynq", "message", fmt.Sprint(args...)) }
-func (l asynqLog) Warn(args ...any)  { l.log.Warn("asynq", "message", fmt.Sprint(args...)) }
 func (l asynqLog) Error(args ...any) { l.log.Error("asynq", "message", fmt.Sprint(args...)) }
+
+// Warn passes over what the library says when a handler gives a task back on purpose: the run log has the reason.
+func (l asynqLog) Warn(args ...any) {
+	if text := fmt.Sprint(args...); !strings.HasPrefix(text, "revoke task") {
+		l.log.Warn("asynq", "message", text)
+	}
+}
+
 func (l asynqLog) Fatal(args ...any) { l.log.Error("asynq", "message", fmt.Sprint(args...)) }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"time"
 
 	"tidemark/internal/config"
@@ -45,7 +47,7 @@ func (doctorCommand) Run(ctx context.Context, p *program) error {
 	exams = append(exams,
 		ops.Exam{Name: "redis", Look: p.lookAtRedis},
 		ops.Exam{Name: "archive", Look: p.lookAtArchive},
-		ops.Exam{Name: "disk", Look: p.lookAtDisk})
+		ops.Exam{Name: "disk", Look: p.lookAtDisks})
 	healthy, err := ops.Examine(ctx, p.stdout, exams)
 	if err == nil && !healthy {
 		err = errSick
@@ -117,6 +119,10 @@ func (p *program) lookAtSchedule(ctx context.Context, db *postgres.DB) []ops.Fin
 	if err != nil {
 		return ops.One(ops.Bad, "start `tidemark scheduler`", "%v", err)
 	}
+	pauses, err := db.Pauses(ctx)
+	if err != nil {
+		return ops.One(ops.Bad, "check DATABASE_URL", "%v", err)
+	}
 	known := map[string]task.Schedule{}
 	for _, s := range list {
 		known[s.Job+" "+s.Subject] = s
@@ -129,7 +135,7 @@ func (p *program) lookAtSchedule(ctx context.Context, db *postgres.DB) []ops.Fin
 		case !ok:
 			found = append(found, ops.Finding{Outcome: ops.Bad, Text: name + " is not in the database's schedule", Repair: "start `tidemark scheduler` of this version"})
 		case k.Paused:
-			found = append(found, ops.Finding{Outcome: ops.Warning, Text: name + " is paused", Repair: "tidemark schedule resume " + name + " --reason WHY"})
+			found = append(found, ops.Finding{Outcome: ops.Warning, Text: name + " is paused " + pauses[[2]string{s.Job, s.Subject}].String(), Repair: "tidemark schedule resume " + name + " --reason WHY"})
 		case k.LastSlot != nil && at.Sub(nextSlot(k, *k.LastSlot)) > schedulerSlack && p.settings.World == "live":
 			found = append(found, ops.Finding{
 				Outcome: ops.Bad, Text: fmt.Sprintf("%s was due at %s and is not recorded", name, nextSlot(k, *k.LastSlot).UTC().Format(time.RFC3339)),
@@ -181,6 +187,9 @@ func (p *program) lookAtStore(ctx context.Context, setting, url string) []ops.Fi
 	defer func() { _ = store.Close() }()
 	const probe = "The doctor of Tidemark was here.\n"
 	sum, err := store.Put(ctx, []byte(probe))
+	if errors.Is(err, syscall.ENOSPC) {
+		return ops.One(ops.Bad, "make room at "+setting, "the disk is full: %v", err)
+	}
 	if err != nil {
 		return ops.One(ops.Bad, "let this user write to the archive of "+setting, "%v", err)
 	}
@@ -196,10 +205,21 @@ func (p *program) lookAtStore(ctx context.Context, setting, url string) []ops.Fi
 // lowDisk is how much room there must be where things are kept.
 const lowDisk = 2 << 30
 
-func (p *program) lookAtDisk(context.Context) []ops.Finding {
-	dir := p.settings.StateDir
+// lookAtDisks looks at the room where STATE_DIR and the folder of ARCHIVE_URL are.
+func (p *program) lookAtDisks(context.Context) []ops.Finding {
+	list := lookAtDisk("STATE_DIR", p.settings.StateDir)
+	for _, a := range []address{{"ARCHIVE_URL", p.settings.ArchiveURL}, {"ARCHIVE_COLD_URL", p.settings.ColdURL}} {
+		if dir, bucket := strings.CutPrefix(a.addr, "file://"); a.addr != "" && (bucket || !strings.Contains(a.addr, "://")) {
+			list = append(list, lookAtDisk(a.setting, dir)...)
+		}
+	}
+	return list
+}
+
+// lookAtDisk looks at the room at a folder that a setting names.
+func lookAtDisk(setting, dir string) []ops.Finding {
 	if _, err := os.Stat(dir); err != nil {
-		return ops.One(ops.NotSeen, "", "STATE_DIR %s is not there yet", dir)
+		return ops.One(ops.NotSeen, "", "%s %s is not there yet", setting, dir)
 	}
 	free, err := freeBytes(dir)
 	switch {
@@ -208,7 +228,7 @@ func (p *program) lookAtDisk(context.Context) []ops.Finding {
 	case err != nil:
 		return ops.One(ops.Warning, "", "%v", err)
 	case free < lowDisk:
-		return ops.One(ops.Bad, "make room at STATE_DIR", "%d MB are left at %s", free>>20, dir)
+		return ops.One(ops.Bad, "make room at "+setting, "%d MB are left at %s", free>>20, dir)
 	}
 	return ops.One(ops.Healthy, "", "%d GB are left at %s", free>>30, dir)
 }

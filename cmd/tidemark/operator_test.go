@@ -44,7 +44,7 @@ func TestAnOperatorPausesASchedule(t *testing.T) {
 	}
 	command := func(want int, say []string, args ...string) {
 		t.Helper()
-		code, out := told(t, append(append([]string{"schedule"}, args...), "--database-url="+url)...)
+		code, out := told(t, append(append([]string{"schedule"}, args...), "--database-url="+url, "--world=replay")...)
 		if code != want {
 			t.Errorf("%v: exit %d: %s", args, code, out)
 		}
@@ -58,9 +58,12 @@ func TestAnOperatorPausesASchedule(t *testing.T) {
 	command(2, []string{"--reason"}, "pause", "pick", "daily")
 	command(0, []string{"is now paused"}, "pause", "pick", "daily", "--reason=the exchange is closed")
 	command(0, []string{"was already paused"}, "pause", "pick", "daily", "--reason=again")
-	command(0, []string{"true"}, "list")
-	command(1, []string{"no pick weekly"}, "pause", "pick", "weekly", "--reason=x")
-	code, out := told(t, "schedule", "next", "--database-url="+url)
+	command(0, []string{"since 20", ": the exchange is closed"}, "list")
+	command(0, []string{`"subject": "daily"`, `"paused": "since 20`}, "list", "--json")
+	command(1, []string{`no pick of "dayly"; did you mean daily?`}, "run", "pick", "dayly")
+	command(1, []string{`no job "pik"; did you mean pick?`}, "resume", "pik", "daily", "--reason=x")
+	command(1, []string{`no pick of "weekly"`}, "pause", "pick", "weekly", "--reason=x")
+	code, out := told(t, "schedule", "next", "--database-url="+url, "--world=replay")
 	if code != 0 || strings.Contains(out, "pick") {
 		t.Errorf("a paused schedule has a next slot:\n%s", out)
 	}
@@ -105,7 +108,7 @@ func TestTheDoctorNamesWhatIsBadAndTheRepair(t *testing.T) {
 	if code != 0 || strings.Contains(out, "bad ") {
 		t.Errorf("a healthy installation: exit %d\n%s", code, out)
 	}
-	for _, s := range []string{"ok    database ", "ok    clock ", "ok    grants ", "ok    guards ", "ok    api role ", "ok    schedule ", "ok    redis ", "ok    archive ", "the colder one can be written", "ok    disk ", "ok    chain "} {
+	for _, s := range []string{"ok    database ", "ok    clock ", "ok    grants ", "ok    guards ", "ok    api role ", "ok    schedule ", "ok    redis ", "ok    archive ", "the colder one can be written", "ok    disk ", "ok    chain ", "crack-spread-321 has no value yet"} {
 		if !strings.Contains(out, s) {
 			t.Errorf("it lacks %q:\n%s", s, out)
 		}
@@ -118,6 +121,11 @@ func TestTheDoctorNamesWhatIsBadAndTheRepair(t *testing.T) {
 	if _, err := c.Exec(t.Context(), `
 		alter table observations disable trigger user;
 		update schedules set paused = true where job = 'pick';
+		insert into schedule_changes (job, subject, paused, by, reason) values ('pick', 'daily', true, 'ana', 'at home');
+		insert into runs (job, subject, slot, trigger, queue, status, max_attempts, failures, next_try_at, error)
+		values ('ingest', 'eia-petroleum-spot', now(), 'cron', 'default', 'due', 8, 3, now() + interval '5 minutes', 'dial tcp: lookup www.eia.gov: no such host'),
+			('ingest', 'bls', now(), 'cron', 'default', 'due', 8, 1, now() + interval '5 minutes', 'write blobs/ab: no space left on device');
+		insert into hosts (host, next_at) values ('api.example', now() + interval '10 minutes');
 		update schedules set last_slot = now() - interval '9 days' where job = 'accounts';
 		insert into runs (job, subject, slot, trigger, queue, status, max_attempts, finished_at, error)
 		values ('attest', 'base', now(), 'cron', 'default', 'failed', 3, now(), 'no ether')`); err != nil {
@@ -130,7 +138,11 @@ func TestTheDoctorNamesWhatIsBadAndTheRepair(t *testing.T) {
 	}
 	for _, s := range []string{
 		"bad   guards    rows of [observations] can be changed -> alter table observations enable trigger user",
-		"pick daily is paused -> tidemark schedule resume pick daily",
+		": at home -> tidemark schedule resume pick daily",
+		"warn  signals   crack-spread-321 has no value yet",
+		"warn  sources   ingest eia-petroleum-spot has never succeeded (attempt 3): dial tcp: lookup www.eia.gov: no such host; the next try is in ",
+		"check the network and the name server", "make room: a disk is full",
+		"warn  hosts     api.example asked to be left alone, and is asked again in ",
 		"accounts daily was due at ", "start `tidemark scheduler`",
 		"bad   work      The run of attest base for ", "no ether", "bad   redis ",
 	} {

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -187,6 +186,7 @@ func (p *program) alerter(db *postgres.DB) (*ops.Alerter, error) {
 
 type alertsCommand struct {
 	config.Database
+	format
 
 	All   bool `help:"Also those that are over."`
 	Limit int  `default:"50" help:"How many, the newest first."`
@@ -203,12 +203,11 @@ func (c alertsCommand) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(p.stdout, 0, 4, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "ID\tSEVERITY\tKIND\tSUBJECT\tRAISED\tOVER\tTEXT")
+	t := newTable("id", "severity", "kind", "subject", "raised", "over", "text")
 	for _, a := range list {
-		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n", a.ID, a.Severity, a.Kind, dash(a.Subject), instant(&a.RaisedAt), instant(a.ResolvedAt), a.Text)
+		t.add(a.ID, a.Severity, a.Kind, a.Subject, a.RaisedAt, a.ResolvedAt, a.Text)
 	}
-	return w.Flush()
+	return c.list(p.stdout, t)
 }
 
 type healthCommand struct {

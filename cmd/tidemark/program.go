@@ -151,7 +151,14 @@ func (p *program) openDB(ctx context.Context, role string) (*postgres.DB, error)
 	if err != nil && p.settings.DatabaseURL == "" {
 		return nil, fmt.Errorf("%w (DATABASE_URL is not set; this is the private server of `tidemark up --world=%s`: is it running?)", err, p.settings.World)
 	}
-	return db, err
+	if err != nil {
+		return nil, err
+	}
+	if err := db.CheckWorld(ctx, p.settings.World); err != nil {
+		db.Close()
+		return nil, usageError{err}
+	}
+	return db, nil
 }
 
 // worldTime is the time of the database's world.

@@ -4,33 +4,53 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"tidemark/internal/config"
 	"tidemark/internal/postgres"
+	"tidemark/workers/task"
 )
 
 type runsCommand struct {
 	config.Database
+	format
 
 	Job     string `help:"Only this job, such as ingest, signal, pick."`
 	Subject string `help:"Only this subject, such as a source or a signal."`
-	Status  string `help:"Only this status (due, queued, running, succeeded, failed, skipped)."`
+	Status  string `help:"Only this status: due, queued, running, succeeded, failed or skipped."`
+	Since   string `help:"Only slots from this time on: 24h, 7d, 2026-11-20 or an RFC 3339 time."`
 	ID      int64  `arg:"" optional:"" help:"One run, in full."`
 	Limit   int    `default:"50" help:"How many, newest slots first."`
 }
 
 // Run prints the run log, or one run in full.
 func (c runsCommand) Run(ctx context.Context, p *program) error {
+	if err := oneOf("--status", c.Status, postgres.RunStatuses...); err != nil {
+		return err
+	}
+	if err := oneOf("--job", c.Job, slices.Sorted(maps.Keys(task.Policies))...); err != nil {
+		return err
+	}
 	db, err := p.openDB(ctx, postgres.RoleWorker)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	list, err := db.Runs(ctx, postgres.RunFilter{Job: c.Job, Subject: c.Subject, Status: c.Status, ID: c.ID, Limit: c.Limit})
+	f := postgres.RunFilter{Job: c.Job, Subject: c.Subject, Status: c.Status, ID: c.ID, Limit: c.Limit}
+	if c.Since != "" {
+		now, err := p.worldTime(ctx, db)
+		if err != nil {
+			return err
+		}
+		if f.Since, err = parseSince(c.Since, now); err != nil {
+			return usageError{err}
+		}
+	}
+	list, err := db.Runs(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -38,42 +58,74 @@ func (c runsCommand) Run(ctx context.Context, p *program) error {
 		if len(list) == 0 {
 			return fmt.Errorf("there is no run %d", c.ID)
 		}
-		return errors.Join(p.printRun(list[0]), p.printFindings(ctx, db, c.ID))
+		return errors.Join(c.showRun(p, list[0]), p.printFindings(ctx, db, c.ID))
 	}
-	w := tabwriter.NewWriter(p.stdout, 0, 4, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "ID\tJOB\tSUBJECT\tSLOT\tTRIGGER\tSTATUS\tATTEMPT\tSTARTED\tFINISHED\tROWS\tERROR")
+	if len(list) == 0 && c.Subject != "" {
+		if err := knownSubject(ctx, db, c.Job, c.Subject); err != nil {
+			return err
+		}
+	}
+	t := newTable("id", "job", "subject", "slot", "trigger", "status", "attempt", "started", "finished", "rows", "error", "reason")
 	for _, r := range list {
-		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\n", r.ID, r.Job, r.Subject, r.Slot.UTC().Format(time.RFC3339),
-			r.Trigger, r.Status, r.Attempt, instant(r.StartedAt), instant(r.FinishedAt), count(r.RowsAdded), brief(r))
+		t.add(r.ID, r.Job, r.Subject, r.Slot, r.Trigger, r.Status, r.Attempt, r.StartedAt, r.FinishedAt, r.RowsAdded, cut{r.Error}, cut{r.Reason})
 	}
-	return w.Flush()
+	return c.list(p.stdout, t)
 }
 
-func (p *program) printRun(r postgres.Run) error {
-	w := tabwriter.NewWriter(p.stdout, 0, 4, 2, ' ', 0)
-	for _, line := range [][2]string{
-		{"run", strconv.FormatInt(r.ID, 10)},
-		{"job", r.Job},
-		{"subject", r.Subject},
-		{"slot", r.Slot.UTC().Format(time.RFC3339Nano)},
-		{"trigger", r.Trigger},
-		{"queue", r.Queue},
-		{"status", r.Status},
-		{"attempt", fmt.Sprintf("%d (%d failed, %d lost with their worker)", r.Attempt, r.Failures, r.Losses)},
-		{"worker", deref(r.Worker)},
-		{"created", r.CreatedAt.UTC().Format(time.RFC3339)},
-		{"queued", instant(r.QueuedAt)},
-		{"started", instant(r.StartedAt)},
-		{"last sign", instant(r.HeartbeatAt)},
-		{"finished", instant(r.FinishedAt)},
-		{"next try", instant(r.NextTryAt)},
-		{"rows added", count(r.RowsAdded)},
-		{"reason", deref(r.Reason)},
-		{"error", deref(r.Error)},
-	} {
-		_, _ = fmt.Fprintf(w, "%s\t%s\n", line[0], line[1])
+// knownSubject is an error that names the nearest where no schedule has a subject.
+func knownSubject(ctx context.Context, db *postgres.DB, job, subject string) error {
+	schedules, err := db.Schedules(ctx)
+	if err != nil {
+		return err
 	}
-	return w.Flush()
+	var known []string
+	for _, s := range schedules {
+		if job == "" || s.Job == job {
+			known = append(known, s.Subject)
+		}
+	}
+	if near := config.Suggest(subject, known...); near != "" && !slices.Contains(known, subject) {
+		return usageError{fmt.Errorf("--subject: nothing has run for %q%s", subject, near)}
+	}
+	return nil
+}
+
+// oneOf is an error that names the nearest where the value of a flag is not one of a few. An empty value is none.
+func oneOf(flag, value string, known ...string) error {
+	if value == "" || slices.Contains(known, value) {
+		return nil
+	}
+	near := config.Suggest(value, known...)
+	if near == "" {
+		near = "; there are " + strings.Join(known, ", ")
+	}
+	return usageError{fmt.Errorf("%s: %q is not known%s", flag, value, near)}
+}
+
+// parseSince reads a time, or how long ago it was.
+func parseSince(text string, now time.Time) (time.Time, error) {
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at, nil
+		}
+	}
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.Atoi(days); err == nil && n >= 0 {
+			return now.AddDate(0, 0, -n), nil
+		}
+	}
+	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
+		return now.Add(-ago), nil
+	}
+	return time.Time{}, fmt.Errorf("--since: %q is not a time such as 2026-11-20 or 2026-11-20T18:00:00Z, nor how long ago, such as 24h or 7d", text)
+}
+
+func (c runsCommand) showRun(p *program, r postgres.Run) error {
+	t := newTable("run", "job", "subject", "slot", "trigger", "queue", "status", "attempt", "failures", "losses", "worker", "created", "queued", "started",
+		"last sign", "finished", "next try", "rows added", "reason", "error")
+	t.add(r.ID, r.Job, r.Subject, r.Slot, r.Trigger, r.Queue, r.Status, r.Attempt, r.Failures, r.Losses, r.Worker, r.CreatedAt, r.QueuedAt, r.StartedAt,
+		r.HeartbeatAt, r.FinishedAt, r.NextTryAt, r.RowsAdded, r.Reason, r.Error)
+	return c.show(p.stdout, t)
 }
 
 func instant(t *time.Time) string {
@@ -95,17 +147,4 @@ func deref[S ~string](s *S) string {
 		return "-"
 	}
 	return string(*s)
-}
-
-// brief is a run's error or reason in one line.
-func brief(r postgres.Run) string {
-	text := deref(r.Error)
-	if r.Error == nil {
-		text = deref(r.Reason)
-	}
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) > 120 {
-		text = text[:117] + "..."
-	}
-	return text
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"text/tabwriter"
 	"time"
 
 	"tidemark/internal/config"
@@ -24,10 +23,10 @@ type scheduleCommand struct {
 	Resume scheduleResume `cmd:"" help:"Let the slots of a job come again."`
 }
 
-type scheduleList struct{}
+type scheduleList struct{ format }
 
 // Run prints the schedule.
-func (scheduleList) Run(ctx context.Context, p *program) error {
+func (c scheduleList) Run(ctx context.Context, p *program) error {
 	db, err := p.openDB(ctx, postgres.RoleWorker)
 	if err != nil {
 		return err
@@ -37,12 +36,19 @@ func (scheduleList) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(p.stdout, 0, 4, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "JOB\tSUBJECT\tCRON\tZONE\tCATCH-UP\tPAUSED\tLAST SLOT")
-	for _, s := range list {
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%t\t%s\n", s.Job, s.Subject, s.Cron, s.Zone, s.CatchUp, s.Paused, instant(s.LastSlot))
+	pauses, err := db.Pauses(ctx)
+	if err != nil {
+		return err
 	}
-	return w.Flush()
+	t := newTable("job", "subject", "cron", "zone", "catch up", "last slot", "paused")
+	for _, s := range list {
+		paused := ""
+		if s.Paused {
+			paused = pauses[[2]string{s.Job, s.Subject}].String()
+		}
+		t.add(s.Job, s.Subject, s.Cron, s.Zone, s.CatchUp, s.LastSlot, paused)
+	}
+	return c.list(p.stdout, t)
 }
 
 type scheduleRun struct {
@@ -82,6 +88,8 @@ func (c scheduleRun) Run(ctx context.Context, p *program) error {
 }
 
 type scheduleNext struct {
+	format
+
 	Limit int `default:"20" help:"How many, the soonest first."`
 }
 
@@ -115,12 +123,11 @@ func (c scheduleNext) Run(ctx context.Context, p *program) error {
 		}
 	}
 	slices.SortStableFunc(slots, func(a, b slot) int { return a.at.Compare(b.at) })
-	w := tabwriter.NewWriter(p.stdout, 0, 4, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "SLOT\tJOB\tSUBJECT\tCRON\tZONE")
+	t := newTable("slot", "job", "subject", "cron", "zone")
 	for _, s := range slots[:min(len(slots), c.Limit)] {
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", s.at.UTC().Format(time.RFC3339), s.of.Job, s.of.Subject, s.of.Cron, s.of.Zone)
+		t.add(s.at, s.of.Job, s.of.Subject, s.of.Cron, s.of.Zone)
 	}
-	return w.Flush()
+	return c.list(p.stdout, t)
 }
 
 // halt is what pause and resume are told.
@@ -150,6 +157,13 @@ func (c halt) set(ctx context.Context, p *program, paused bool) error {
 	by := c.By
 	if by == "" {
 		by = config.Hostname()
+	}
+	list, err := db.Schedules(ctx)
+	if err != nil {
+		return err
+	}
+	if err := scheduled(list, c.Job, c.Subject); err != nil {
+		return err
 	}
 	changed, err := db.PauseSchedule(ctx, c.Job, c.Subject, paused, by, c.Reason)
 	if err != nil {

@@ -24,11 +24,12 @@ type Checkup struct {
 	Replica bool
 }
 
+// pg_stat_activity shows a login only its own sessions, and to a role that it works as none: the connections are those of all databases.
 // The append-only tables are those that a trigger of that name was made for; the guard must be there twice, for rows and for truncate.
 const checkupSQL = `
 	select current_setting('server_version') as version, (select version_id from schema_version) as schema,
 		clock_timestamp() as clock, pg_database_size(current_database()) as size,
-		(select count(*) from pg_stat_activity where backend_type = 'client backend')::int as connections,
+		(select sum(numbackends) from pg_stat_database)::int as connections,
 		current_setting('max_connections')::int as most, pg_is_in_recovery() as replica,
 		array(
 			select c.relname::text from pg_class c

@@ -103,7 +103,9 @@ func (db *DB) checkSchema(ctx context.Context) error {
 	switch {
 	case code(err) == "42P01" || errors.Is(err, pgx.ErrNoRows):
 		return errors.New("the database has no Tidemark schema, or an older one: run `tidemark migrate`")
-	case code(err) == "22023" || code(err) == "42501":
+	case code(err) == "22023": // the role of the connection does not exist on this server
+		return errors.New("the database was never migrated: run `tidemark migrate`")
+	case code(err) == "42501":
 		return fmt.Errorf("the login of DATABASE_URL may not work as the program's roles (grant tidemark_worker, tidemark_api to it): %w", err)
 	case err != nil:
 		return fmt.Errorf("connect to the database: %w", redact(err))

@@ -82,6 +82,35 @@ func (db *DB) JobsSeen(ctx context.Context) ([]JobSeen, error) {
 	return list, nil
 }
 
+// Troubled is a job whose newest attempt failed and that is tried again.
+type Troubled struct {
+	Job, Subject string
+	Run          int64
+	Failures     int
+	Error        string
+	// Wait is how long until the next try, zero where it is under way. Never tells that no run of the job has succeeded yet.
+	Wait  time.Duration
+	Never bool
+}
+
+const troubledSQL = `
+	select distinct on (job, subject) job, subject, id as run, failures, error,
+		greatest(coalesce(next_try_at - clock_timestamp(), interval '0'), interval '0') as wait,
+		not exists (select from runs s where (s.job, s.subject, s.status) = (r.job, r.subject, 'succeeded')) as never
+	from runs r
+	where status in ('due', 'queued', 'running') and trigger <> 'backfill' and failures > 0 and error is not null
+	order by job, subject, slot desc` // index runs_open
+
+// Troubled lists the jobs whose newest attempt failed and that are tried again.
+func (db *DB) Troubled(ctx context.Context) ([]Troubled, error) {
+	rows, err := db.pool.Query(ctx, troubledSQL)
+	list, err := collect[Troubled](rows, err)
+	if err != nil {
+		return nil, fmt.Errorf("read which runs are tried again: %w", away(err))
+	}
+	return list, nil
+}
+
 // OpenRuns says how much work has yet to end.
 type OpenRuns struct {
 	// Due, Queued and Running count runs by their status. Late counts those whose time has come and that wait to be begun, and Oldest

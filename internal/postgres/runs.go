@@ -419,8 +419,13 @@ func (db *DB) AddRun(ctx context.Context, job, subject string, slot time.Time, r
 type RunFilter struct {
 	Job, Subject, Status string
 	ID                   int64
-	Limit                int
+	// Since selects slots from then on.
+	Since time.Time
+	Limit int
 }
+
+// RunStatuses are the states of a run, in the order in which it goes through them.
+var RunStatuses = []string{"due", "queued", "running", "succeeded", "failed", "skipped"}
 
 // Runs returns the run log, newest slot first.
 func (db *DB) Runs(ctx context.Context, f RunFilter) ([]Run, error) {
@@ -429,10 +434,10 @@ func (db *DB) Runs(ctx context.Context, f RunFilter) ([]Run, error) {
 			queued_at, started_at, heartbeat_at, finished_at, rows_added, error, reason
 		from runs
 		where (@job = '' or job = @job) and (@subject = '' or subject = @subject) and (@status = '' or status = @status)
-			and (@id = 0 or id = @id)
+			and (@id = 0 or id = @id) and slot >= @since
 		order by slot desc, id desc
 		limit @limit`,
-		pgx.NamedArgs{"job": f.Job, "subject": f.Subject, "status": f.Status, "id": f.ID, "limit": f.Limit})
+		pgx.NamedArgs{"job": f.Job, "subject": f.Subject, "status": f.Status, "id": f.ID, "since": f.Since, "limit": f.Limit})
 	list, err := collect[Run](rows, err)
 	if err != nil {
 		return nil, fmt.Errorf("read the run log: %w", err)

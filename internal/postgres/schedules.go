@@ -45,6 +45,36 @@ func (db *DB) Schedules(ctx context.Context) ([]task.Schedule, error) {
 	return list, nil
 }
 
+// Pause is why the slots of a schedule are skipped.
+type Pause struct {
+	Job, Subject string
+	At           time.Time
+	By, Reason   string
+}
+
+// String says who paused a schedule, when and why.
+func (p Pause) String() string {
+	return fmt.Sprintf("since %s by %s: %s", p.At.UTC().Format(time.RFC3339), p.By, p.Reason)
+}
+
+// Pauses returns why schedules are paused, by job and subject.
+func (db *DB) Pauses(ctx context.Context) (map[[2]string]Pause, error) {
+	rows, err := db.pool.Query(ctx, `
+		select distinct on (job, subject) job, subject, at, by, reason
+		from schedule_changes c join schedules s using (job, subject)
+		where s.paused and c.paused
+		order by job, subject, c.id desc`)
+	list, err := collect[Pause](rows, err)
+	if err != nil {
+		return nil, fmt.Errorf("read why schedules are paused: %w", err)
+	}
+	out := make(map[[2]string]Pause, len(list))
+	for _, p := range list {
+		out[[2]string{p.Job, p.Subject}] = p
+	}
+	return out, nil
+}
+
 // PauseSchedule stops or resumes a job's slots, and keeps who did it and why. While paused, due slots are recorded as skipped. It tells
 // whether that changed anything; ErrNotFound where there is no such schedule.
 func (db *DB) PauseSchedule(ctx context.Context, job, subject string, paused bool, by, reason string) (changed bool, err error) {

@@ -30,10 +30,27 @@ func (db *DB) EnsureWorld(ctx context.Context, name string, clockAt *time.Time) 
 	if err != nil {
 		return World{}, err
 	}
+	return w, w.is(name)
+}
+
+// is returns an error where a world has another name.
+func (w World) is(name string) error {
 	if w.Name != name {
-		return World{}, fmt.Errorf("DATABASE_URL names a database of the world %s, WORLD asks for %s: give each world its own database", w.Name, name)
+		return fmt.Errorf("DATABASE_URL names a database of the world %s, WORLD asks for %s: give each world its own database", w.Name, name)
 	}
-	return w, nil
+	return nil
+}
+
+// CheckWorld returns an error where the database belongs to another world. One that belongs to none yet may become any.
+func (db *DB) CheckWorld(ctx context.Context, name string) error {
+	w, err := db.World(ctx)
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return w.is(name)
 }
 
 // World returns the world of the database, or ErrNotFound where none was set up yet.

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"time"
 )
 
 // The log formats.
@@ -21,7 +22,12 @@ const (
 // Logger returns a logger that writes to w, each line with the attributes that its context carries (With). A format that is none
 // of the above means FormatAuto; a level that slog does not know ("debug", "info", "warn", "error") means info.
 func Logger(w io.Writer, format, level string) *slog.Logger {
-	var o slog.HandlerOptions
+	o := slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Value.Kind() == slog.KindDuration {
+			a.Value = slog.StringValue(Duration(a.Value.Duration()))
+		}
+		return a
+	}}
 	var l slog.Level
 	if l.UnmarshalText([]byte(level)) == nil {
 		o.Level = l
@@ -30,6 +36,20 @@ func Logger(w io.Writer, format, level string) *slog.Logger {
 		return slog.New(handler{slog.NewTextHandler(w, &o)})
 	}
 	return slog.New(handler{slog.NewJSONHandler(w, &o)})
+}
+
+// Duration is a duration as people read it: with its unit, and no more digits than tell something.
+func Duration(d time.Duration) string {
+	for _, step := range []time.Duration{time.Minute, time.Second, time.Millisecond, time.Microsecond} {
+		if d.Abs() < step {
+			continue
+		}
+		if step == time.Minute {
+			return d.Round(time.Second).String()
+		}
+		return d.Round(step / 10).String()
+	}
+	return d.String()
 }
 
 // isTerminal tells whether w is a character device. That includes /dev/null, where the format is nobody's concern.

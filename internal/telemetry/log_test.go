@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -91,5 +92,18 @@ func TestFormatAndLevel(t *testing.T) {
 				t.Errorf("the log has %q, want %q in it", got, tt.want)
 			}
 		})
+	}
+}
+
+func TestDurationsAreTextWithAUnit(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{
+		0: "0s", 312: "312ns", 27_812_345: "27.8ms", 1_234_567_890: "1.2s", 61_234_567_890: "1m1s", 3*time.Hour + 123456789: "3h0m0s", -27_812_345: "-27.8ms",
+	} {
+		var out bytes.Buffer
+		telemetry.Logger(&out, telemetry.FormatJSON, "").InfoContext(t.Context(), "done", "took", d, slog.Group("g", "in", d))
+		if !strings.Contains(out.String(), `"took":"`+want+`"`) || !strings.Contains(out.String(), `"in":"`+want+`"`) {
+			t.Errorf("%d nanoseconds: %s, want %s", d, out.String(), want)
+		}
 	}
 }

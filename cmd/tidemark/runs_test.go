@@ -1,0 +1,72 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"tidemark/internal/pgtest"
+	"tidemark/internal/postgres"
+)
+
+func TestTheRunLogIsSelectedAndPrinted(t *testing.T) {
+	t.Parallel()
+	url := pgtest.New(t)
+	db, err := postgres.Open(t.Context(), url, postgres.RoleWorker)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	at := time.Date(2026, 3, 6, 12, 0, 0, 0, time.UTC)
+	if _, err := db.EnsureWorld(t.Context(), "replay", &at); err != nil {
+		t.Fatal(err)
+	}
+	why := strings.Repeat("because ", 30)
+	for _, ago := range []time.Duration{0, 47 * time.Hour, 24 * time.Hour * 30} {
+		if _, err := db.AddRun(t.Context(), "signal", "crack-spread-321", at.Add(-ago), why); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		args []string
+		code int
+		says string
+		rows int
+	}{
+		{nil, 0, "2026-03-06T12:00:00Z", 3},
+		{[]string{"--since=24h"}, 0, "2026-03-06T12:00:00Z", 1},
+		{[]string{"--since=2d"}, 0, "2026-03-04T13:00:00Z", 2},
+		{[]string{"--since=2026-01-01"}, 0, "2026-02-04T12:00:00Z", 3},
+		{[]string{"--since=2026-03-06T12:00:00Z"}, 0, "2026-03-06T12:00:00Z", 1},
+		{[]string{"--since=yesterday"}, 2, `--since: "yesterday" is not a time`, 0},
+		{[]string{"--status=faild"}, 2, `--status: "faild" is not known; did you mean failed?`, 0},
+		{[]string{"--status=x"}, 2, "there are due, queued, running, succeeded, failed, skipped", 0},
+		{[]string{"--job=signl"}, 2, `--job: "signl" is not known; did you mean signal?`, 0},
+		{[]string{"--world=live"}, 2, "DATABASE_URL names a database of the world replay, WORLD asks for live", 0},
+	} {
+		code, out := told(t, append([]string{"runs", "--database-url=" + url, "--world=replay"}, c.args...)...)
+		if n := strings.Count(out, "crack-spread-321"); code != c.code || !strings.Contains(out, c.says) || n != c.rows {
+			t.Errorf("%v: exit %d, %d rows, want %d, %d and %q:\n%s", c.args, code, n, c.code, c.rows, c.says, out)
+		}
+	}
+	code, out := told(t, "runs", "--json", "--database-url="+url, "--world=replay")
+	var list []struct {
+		ID      int64
+		Slot    time.Time
+		Error   *string
+		Reason  string
+		Trigger string
+	}
+	if err := json.Unmarshal([]byte(out), &list); err != nil || code != 0 || len(list) != 3 {
+		t.Fatalf("--json: exit %d, %v:\n%s", code, err, out)
+	}
+	if r := list[0]; !r.Slot.Equal(at) || r.Error != nil || r.Reason != why || r.Trigger != "manual" {
+		t.Errorf("the newest run is %+v", r)
+	}
+	// Why a run was asked for is no error.
+	_, out = told(t, "runs", "--limit=1", "--database-url="+url, "--world=replay")
+	if head, row, _ := strings.Cut(out, "\n"); strings.Index(head, "REASON") != strings.Index(row, "because") || strings.Index(head, "REASON") < 0 {
+		t.Errorf("the reason is not in its column:\n%s", out)
+	}
+}

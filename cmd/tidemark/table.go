@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"tidemark/internal/telemetry"
+)
+
+// format is how a command prints what it lists or shows.
+type format struct {
+	JSON bool `name:"json" help:"Print JSON."`
+}
+
+// table is what a command lists: cells below columns. A nil pointer and an empty string are an unknown value.
+type table struct {
+	columns []string
+	rows    [][]any
+}
+
+func newTable(columns ...string) *table { return &table{columns: columns} }
+
+func (t *table) add(cells ...any) { t.rows = append(t.rows, cells) }
+
+// list prints a table: columns for people, or an array of objects.
+func (f format) list(out io.Writer, t *table) error {
+	if f.JSON {
+		objects := make([]object, len(t.rows))
+		for i, row := range t.rows {
+			objects[i] = object{t.columns, row}
+		}
+		return writeJSON(out, objects)
+	}
+	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, strings.ToUpper(strings.Join(t.columns, "\t")))
+	for _, row := range t.rows {
+		cells := make([]string, len(row))
+		for i, c := range row {
+			cells[i] = strings.Join(strings.Fields(cell(c)), " ")
+		}
+		_, _ = fmt.Fprintln(w, strings.Join(cells, "\t"))
+	}
+	return w.Flush()
+}
+
+// show prints the only row of a table: a line for each column for people, or an object.
+func (f format) show(out io.Writer, t *table) error {
+	if f.JSON {
+		return writeJSON(out, object{t.columns, t.rows[0]})
+	}
+	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	for i, name := range t.columns {
+		_, _ = fmt.Fprintf(w, "%s\t%s\n", name, cell(t.rows[0][i]))
+	}
+	return w.Flush()
+}
+
+func writeJSON(out io.Writer, v any) error {
+	e := json.NewEncoder(out)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// cut is a text of which a list shows the beginning only.
+type cut struct{ text *string }
+
+// object is a row that keeps the order of its columns in JSON.
+type object struct {
+	columns []string
+	cells   []any
+}
+
+// MarshalJSON implements json.Marshaler.
+func (o object) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	for i, name := range o.columns {
+		b.WriteString(map[bool]string{true: "{", false: ","}[i == 0])
+		value := o.cells[i]
+		switch v := value.(type) {
+		case time.Duration:
+			value = telemetry.Duration(v)
+		case cut:
+			value = v.text
+		case time.Time:
+			value = v.UTC()
+		case *time.Time:
+			if v != nil {
+				value = v.UTC()
+			}
+		}
+		key, err := json.Marshal(strings.ReplaceAll(name, " ", "_"))
+		if err != nil {
+			return nil, err
+		}
+		text, err := json.Marshal(value)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(append(append(key, ':'), text...))
+	}
+	b.WriteString("}")
+	return b.Bytes(), nil
+}
+
+// cell is a value as people read it.
+func cell(v any) string {
+	switch v := v.(type) {
+	case time.Time:
+		return instant(&v)
+	case *time.Time:
+		return instant(v)
+	case *int64:
+		return count(v)
+	case *string:
+		return deref(v)
+	case cut:
+		return brief(deref(v.text))
+	case string:
+		return dash(v)
+	case time.Duration:
+		return telemetry.Duration(v)
+	}
+	return fmt.Sprint(v)
+}
+
+// longestCell is how many characters of a cell a list shows.
+const longestCell = 120
+
+// brief is a text in one line, cut where it is long.
+func brief(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if r := []rune(text); len(r) > longestCell {
+		text = string(r[:longestCell-3]) + "..."
+	}
+	return text
+}
