@@ -7,9 +7,9 @@ COPY . .
 ARG VERSION=dev
 RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /tidemark ./cmd/tidemark
 
-# git and ssh write, sign and push the ledger of the picks.
+# git and ssh write, sign and push the ledger of the picks; the client programs of Postgres make backups.
 FROM debian:bookworm-slim
-RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates git openssh-client && rm -rf /var/lib/apt/lists/* \
+RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates git openssh-client postgresql-client && rm -rf /var/lib/apt/lists/* \
     && useradd --system --create-home --home-dir /var/lib/tidemark tidemark
 COPY --from=build /tidemark /usr/local/bin/tidemark
 USER tidemark:tidemark

@@ -28,6 +28,8 @@ type commands struct {
 	API       apiCommand       `cmd:"" group:"run" name:"api" help:"Run the public API and pages; any number may run at once"`
 	Queue     queueCommand     `cmd:"" group:"run" help:"Serve the queue's own monitor at OPS_ADDR, to look at"`
 	Migrate   migrateCommand   `cmd:"" group:"run" help:"Bring the database to this program's schema"`
+	Backup    backupCommand    `cmd:"" group:"run" help:"Write a backup of the installation, or verify one"`
+	Restore   restoreCommand   `cmd:"" group:"run" help:"Bring an installation back from a backup"`
 
 	Doctor   doctorCommand   `cmd:"" group:"look" help:"Check the installation and print a fix for each problem"`
 	Health   healthCommand   `cmd:"" group:"look" help:"Ask the process at OPS_ADDR whether it is ready"`

@@ -183,6 +183,9 @@ func (s *Store) Get(ctx context.Context, digest string) ([]byte, error) {
 	}
 }
 
+// Missing tells of an error of Get that there is no such body, or none that is whole.
+func Missing(err error) bool { return errors.Is(err, ingest.ErrNotArchived) }
+
 // get is Get without the colder store.
 func (s *Store) get(ctx context.Context, digest string) ([]byte, error) {
 	if !digestForm.MatchString(digest) {

@@ -91,6 +91,7 @@ var table = []row{
 
 	// What stands around the program.
 	{"internal/devchain, internal/devstack", "chain, accounts, migrations, internal/config", nothing},
+	{"internal/backup", "ingest/archive, internal/postgres", "api"},
 	{"internal/pgtest", "chain, accounts, migrations, internal/config, internal/devstack", nothing},
 	{"internal/telemetry/collector", nothing, "asynq, pgx"},
 	{"internal/arch", nothing, nothing},

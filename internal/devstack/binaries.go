@@ -85,6 +85,41 @@ func postgresFolders(binDirs []string, only bool) []string {
 
 var versionPattern = regexp.MustCompile(`\(PostgreSQL\) ((\d+)\S*)`)
 
+// Client returns the path of a client program of Postgres (pg_dump, pg_restore): that of a server's major version where there is one, else
+// the newest. Folders are searched in the order of findPostgres.
+func Client(ctx context.Context, name string, major int) (string, error) {
+	var dirs []string
+	if path, err := exec.LookPath(name); err == nil {
+		dirs = append(dirs, filepath.Dir(path))
+	}
+	for _, pattern := range usualFolders {
+		matches, _ := filepath.Glob(pattern)
+		dirs = append(dirs, matches...)
+	}
+	best, newest := "", 0
+	for _, dir := range dirs {
+		path := filepath.Join(dir, name)
+		if !isProgram(path) {
+			continue
+		}
+		out, err := exec.CommandContext(ctx, path, "--version").Output()
+		m := versionPattern.FindSubmatch(out)
+		if err != nil || m == nil {
+			continue
+		}
+		switch is, _ := strconv.Atoi(string(m[2])); {
+		case is == major:
+			return path, nil
+		case is > newest:
+			best, newest = path, is
+		}
+	}
+	if best == "" {
+		return "", fmt.Errorf("%s: %w: install the client programs of Postgres %d (Debian: postgresql-client-%d)", name, ErrNotInstalled, major, major)
+	}
+	return best, nil
+}
+
 // inspect asks the server program for its version.
 func inspect(ctx context.Context, dir string) (postgresBinaries, error) {
 	out, err := exec.CommandContext(ctx, filepath.Join(dir, "postgres"), "--version").Output()

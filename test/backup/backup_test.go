@@ -1,27 +1,36 @@
-// Package backup shows that an installation comes back from what tools/backup.sh wrote: the chain verifies, the guards are there, and the
-// scheduler catches up on what was missed.
+// Package backup shows that an installation comes back from what `tidemark backup` wrote, and to a point in time from what Postgres' own
+// tools wrote: the chain verifies, the guards are there, and the scheduler catches up on what was missed.
 package backup
 
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"tidemark/calendar"
+	"tidemark/ingest/archive"
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
 	"tidemark/ops"
 	"tidemark/scheduler"
+	"tidemark/series"
+	"tidemark/test/program"
 	"tidemark/workers/task"
 )
 
-func TestMain(m *testing.M) { pgtest.Main(m) }
+func TestMain(m *testing.M) {
+	remove := program.Build()
+	defer remove()
+	pgtest.Main(m)
+}
 
 func open(t *testing.T, url string) *postgres.DB {
 	t.Helper()
@@ -33,16 +42,47 @@ func open(t *testing.T, url string) *postgres.DB {
 	return db
 }
 
-// script runs one of the tools.
-func script(t *testing.T, name, url, state, folder string) (string, error) {
+// tidemark runs a command on a database and a state folder.
+func tidemark(t *testing.T, url, state string, args ...string) (int, string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), filepath.Join("../../tools", name), folder)
-	cmd.Env = append(os.Environ(), "DATABASE_URL="+url, "STATE_DIR="+state, "WORLD=sandbox")
-	if found, err := filepath.Glob("/usr/lib/postgresql/*/bin"); err == nil && len(found) > 0 {
-		cmd.Env = append(cmd.Env, "PATH="+os.Getenv("PATH")+":"+strings.Join(found, ":"))
+	return program.Run(t, program.Options{Dir: t.TempDir(), Env: []string{"DATABASE_URL=" + url, "STATE_DIR=" + state, "WORLD=sandbox"}}, args...)
+}
+
+// good is tidemark for a command that has to end well.
+func good(t *testing.T, url, state string, args ...string) string {
+	t.Helper()
+	status, out := tidemark(t, url, state, args...)
+	if status != 0 {
+		t.Fatalf("%v: exit %d\n%s", args, status, out)
 	}
-	out, err := cmd.CombinedOutput()
-	return string(out), err
+	return out
+}
+
+// refused is tidemark for a command that has to end badly, and say why.
+func refused(t *testing.T, why, url, state string, args ...string) {
+	t.Helper()
+	if status, out := tidemark(t, url, state, args...); status == 0 || !strings.Contains(out, why) {
+		t.Errorf("%v: exit %d, want %q in:\n%s", args, status, why, out)
+	}
+}
+
+// answer archives bytes, and names them in the database.
+func answer(t *testing.T, db *postgres.DB, state, body string) {
+	t.Helper()
+	store, err := archive.Open(t.Context(), filepath.Join(state, "sandbox", "archive"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	digest, err := store.Put(t.Context(), []byte(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.RecordFetch(t.Context(), series.Fetch{
+		Source: "test", URL: "https://upstream.example/", Status: 200, FetchedAt: time.Now(), SHA256: digest, Bytes: int64(len(body)), Synthetic: true,
+	}, 0); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // queue takes every task.
@@ -110,28 +150,31 @@ func TestAnInstallationComesBack(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	blob := filepath.Join(state, "sandbox", "archive", "ab", "abcd")
-	if err := os.MkdirAll(filepath.Dir(blob), 0o755); err != nil {
+	answer(t, db, state, "raw bytes")
+	ledger := filepath.Join(state, "sandbox", "ledger.git")
+	if err := os.MkdirAll(filepath.Join(ledger, "objects", "ab"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(blob, []byte("raw bytes"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(ledger, "objects", "ab", "cd"), []byte("a commit"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	folder := filepath.Join(t.TempDir(), "backup")
-	if out, err := script(t, "backup.sh", url, state, folder); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if out := good(t, url, state, "backup", folder); !strings.Contains(out, " 1 archived answers, a ledger of ") {
+		t.Errorf("it says: %s", out)
 	}
-	if out, err := script(t, "backup.sh", url, state, folder); err == nil {
-		t.Errorf("a second backup into the same folder: %s", out)
-	}
+	refused(t, "there already", url, state, "backup", folder)
+	good(t, url, state, "backup", "verify", folder)
 
 	empty, elsewhere := pgtest.Empty(t), t.TempDir()
-	if out, err := script(t, "restore.sh", empty, elsewhere, folder); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	good(t, empty, elsewhere, "restore", folder)
+	for _, name := range []string{"archive/blobs", "ledger.git"} {
+		was, is := files(t, filepath.Join(state, "sandbox", name)), files(t, filepath.Join(elsewhere, "sandbox", name))
+		if diff := cmp.Diff(was, is); diff != "" || len(is) == 0 {
+			t.Errorf("%s (-was +is):\n%s", name, diff)
+		}
 	}
-	if b, err := os.ReadFile(strings.Replace(blob, state, elsewhere, 1)); err != nil || string(b) != "raw bytes" {
-		t.Errorf("the archive: %q, %v", b, err)
-	}
+	refused(t, "restore into an empty one", empty, t.TempDir(), "restore", folder)
+	refused(t, "ledger.git is there already", pgtest.Empty(t), elsewhere, "restore", folder)
 	back := open(t, empty)
 	observer := &ops.Observer{DB: back, Now: time.Now, PickDue: 22 * time.Hour}
 	if s, err := observer.Look(ctx); err != nil || s.Chain.Length != 3 || s.Chain.Fault != "" {
@@ -165,10 +208,133 @@ func TestAnInstallationComesBack(t *testing.T) {
 		t.Errorf("the chain goes on: %+v, %v", s.Chain, err)
 	}
 	// A damaged backup is refused before anything is written.
-	if err := os.WriteFile(filepath.Join(folder, "archive.tar"), []byte("x"), 0o600); err != nil {
+	for name, damage := range map[string]func(string) error{
+		"database.dump": func(path string) error { return os.Truncate(path, 1000) },
+		"ledger.tar":    func(path string) error { return os.WriteFile(path, []byte("x"), 0o600) },
+		"manifest.json": os.Remove,
+		"archive":       os.RemoveAll,
+	} {
+		spoilt := filepath.Join(t.TempDir(), "backup")
+		if err := os.CopyFS(spoilt, os.DirFS(folder)); err != nil {
+			t.Fatal(err)
+		}
+		if err := damage(filepath.Join(spoilt, name)); err != nil {
+			t.Fatal(err)
+		}
+		why := "is damaged"
+		if name == "manifest.json" {
+			why = "is no whole backup"
+		}
+		refused(t, why, url, state, "backup", "verify", spoilt)
+		refused(t, why, pgtest.Empty(t), t.TempDir(), "restore", spoilt)
+	}
+}
+
+// files are the contents of a folder by their names.
+func files(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		out[strings.TrimPrefix(path, dir)] = string(b)
+		return err
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if out, err := script(t, "restore.sh", pgtest.Empty(t), t.TempDir(), folder); err == nil || !strings.Contains(out, "damaged") {
-		t.Errorf("a damaged backup: %v\n%s", err, out)
+	return out
+}
+
+// small is an installation with one archived answer.
+func small(t *testing.T) (url, state string, db *postgres.DB) {
+	t.Helper()
+	url, state = pgtest.New(t), t.TempDir()
+	db = open(t, url)
+	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	if _, err := db.EnsureWorld(t.Context(), "sandbox", &at); err != nil {
+		t.Fatal(err)
 	}
+	answer(t, db, state, strings.Repeat("raw bytes ", 1000))
+	return url, state, db
+}
+
+func TestHalfABackupIsRefused(t *testing.T) {
+	t.Parallel()
+	url, state, _ := small(t)
+	folder := filepath.Join(t.TempDir(), "backup")
+	// Elsewhere is no archive: what tools of old made of this was called a backup.
+	refused(t, "of the 1 answers that the database names, 1 are not in the archive", url, t.TempDir(), "backup", folder)
+	if list, err := os.ReadDir(filepath.Dir(folder)); err != nil || len(list) > 0 {
+		t.Errorf("half a backup is left: %v, %v", list, err)
+	}
+	if out := good(t, url, t.TempDir(), "backup", folder, "--without=archive,ledger"); !strings.Contains(out, "left out on purpose: archive, ledger") {
+		t.Errorf("it says: %s", out)
+	}
+	if status, out := program.Run(t, program.Options{Dir: t.TempDir(), Env: []string{"DATABASE_URL=" + url, "STATE_DIR=" + state, "WORLD=live"}},
+		"backup", folder+"2"); status == 0 || !strings.Contains(out, "WORLD") {
+		t.Errorf("of another world: exit %d: %s", status, out)
+	}
+}
+
+func TestAKilledBackupLeavesNothingThatLooksWhole(t *testing.T) {
+	t.Parallel()
+	url, state, db := small(t)
+	for n := range 300 {
+		answer(t, db, state, fmt.Sprintf("answer %d", n))
+	}
+	all := t.TempDir()
+	for n := range 6 {
+		p := program.Start(t, program.Options{Dir: t.TempDir(), Env: []string{"DATABASE_URL=" + url, "STATE_DIR=" + state, "WORLD=sandbox"}},
+			"backup", "--keep=2", all)
+		select {
+		case <-p.Done:
+		case <-time.After(time.Duration(n*n) * 20 * time.Millisecond):
+			p.Kill()
+		}
+	}
+	check := func(whole, rest int) {
+		t.Helper()
+		list, err := os.ReadDir(all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range list {
+			status, out := tidemark(t, url, state, "backup", "verify", filepath.Join(all, e.Name()))
+			if named := !strings.Contains(e.Name(), ".partial-"); named != (status == 0) {
+				t.Errorf("%s: exit %d: %s", e.Name(), status, out)
+			} else if named {
+				whole--
+			} else {
+				rest--
+			}
+		}
+		if whole > 0 || rest < 0 {
+			t.Errorf("%d whole backups are missing, %d half ones too many: %v", whole, -rest, list)
+		}
+	}
+	check(0, 6)
+	// What they left goes when it is a day old, and old backups go when there are enough newer ones.
+	list, err := os.ReadDir(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range list {
+		if err := os.Chtimes(filepath.Join(all, e.Name()), time.Time{}, time.Now().Add(-25*time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	last := ""
+	for range 3 {
+		good(t, url, state, "backup", "--keep=2", all)
+		program.Until(t, program.Patience, "the next second", func() (bool, string) {
+			now := time.Now().UTC().Format(time.TimeOnly)
+			was := last
+			last = now
+			return was != "" && was != now, now
+		})
+	}
+	check(2, 0)
 }

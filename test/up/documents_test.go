@@ -18,7 +18,8 @@ import (
 // notRun are the beginnings of the documents' command lines that are not run against the sandbox, and why.
 var notRun = map[string]string{
 	"make ":                             "targets of the Makefile are what runs this test, or take hours",
-	"tools/":                            "test/backup runs them",
+	"tidemark backup":                   "test/backup runs it",
+	"tidemark restore ":                 "wants an empty database: test/backup",
 	"claude mcp add ":                   "a program of others; test/conformance connects clients",
 	"tidemark up":                       "is what answers here; with --world=live it asks the publishers",
 	"tidemark scheduler":                "runs until it is told to stop: test/faults",
@@ -34,7 +35,7 @@ var notRun = map[string]string{
 
 var (
 	// command is a line of code that a shell runs.
-	command = regexp.MustCompile(`^(?:[A-Z_]+=\S+ )*(?:tidemark |go run |make |curl |claude |source |tools/)`)
+	command = regexp.MustCompile(`^(?:[A-Z_]+=\S+ )*(?:tidemark |go run |make |curl |claude |source )`)
 	// inline are the program's commands in the text.
 	inline = regexp.MustCompile("`(tidemark [a-z][^`]*)`")
 	// remark is what a line says to its reader.

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"tidemark/ingest/archive"
+	"tidemark/internal/backup"
+	"tidemark/internal/config"
+	"tidemark/internal/devstack"
+)
+
+type backupCommand struct {
+	Make   backupMake   `cmd:"" default:"withargs" help:"Write a backup into a new folder, while everything goes on."`
+	Verify backupVerify `cmd:"" help:"Read a whole backup, and say what it holds."`
+}
+
+type backupMake struct {
+	config.Database
+	config.Archive
+
+	Dir     string   `arg:"" help:"The folder to make; with --keep the folder in which each backup has one of its own."`
+	Keep    int      `help:"Make a folder named by the time in DIR, and remove all but this many whole backups of the world there."`
+	Without []string `enum:"archive,ledger" help:"Leave a part out on purpose: archive (the bucket keeps versions), ledger (it is made again from the database)."`
+}
+
+// Run writes a backup.
+func (c backupMake) Run(ctx context.Context, p *program) error {
+	in, err := p.installation(ctx)
+	if err != nil {
+		return err
+	}
+	if c.Keep < 0 {
+		return usageError{errors.New("--keep is negative")}
+	}
+	dir := c.Dir
+	if c.Keep > 0 {
+		dir = filepath.Join(c.Dir, p.now().UTC().Format("2006-01-02T150405Z"))
+	}
+	m, err := backup.Make(ctx, in, dir, c.Without)
+	if err != nil {
+		return err
+	}
+	if err := p.tellBackup("backed up to "+dir, m); err != nil {
+		return err
+	}
+	if c.Keep == 0 {
+		return nil
+	}
+	removed, err := backup.Prune(c.Dir, p.settings.World, c.Keep, p.now())
+	for _, old := range removed {
+		_, _ = fmt.Fprintf(p.stdout, "removed %s\n", old)
+	}
+	return err
+}
+
+type backupVerify struct {
+	Dir string `arg:"" type:"existingdir" help:"The folder of a backup."`
+}
+
+// Run reads a backup.
+func (c backupVerify) Run(ctx context.Context, p *program) error {
+	m, err := backup.Verify(ctx, c.Dir)
+	if err != nil {
+		return err
+	}
+	return p.tellBackup(c.Dir+" is whole", m)
+}
+
+type restoreCommand struct {
+	config.Database
+	config.Archive
+
+	Dir string `arg:"" type:"existingdir" help:"The folder of a backup."`
+}
+
+// Run brings an installation back.
+func (c restoreCommand) Run(ctx context.Context, p *program) error {
+	in, err := p.installation(ctx)
+	if err != nil {
+		return err
+	}
+	m, err := backup.Restore(ctx, in, c.Dir)
+	if err != nil {
+		return err
+	}
+	return p.tellBackup("restored from "+c.Dir+" (look with `tidemark doctor`, then start the scheduler)", m)
+}
+
+// installation is what the settings name.
+func (p *program) installation(ctx context.Context) (backup.Installation, error) {
+	url, err := p.databaseURL()
+	return backup.Installation{
+		URL: url, Archive: func() (*archive.Store, error) { return p.openArchive(ctx) }, Ledger: p.ledgerDir(), World: p.settings.World,
+		Program: codeVersion(), Tool: devstack.Client, Now: p.now,
+	}, err
+}
+
+// tellBackup says what a backup holds.
+func (p *program) tellBackup(done string, m backup.Manifest) error {
+	ledger := "no ledger"
+	if f, ok := m.Files["ledger.tar"]; ok {
+		ledger = fmt.Sprintf("a ledger of %d bytes", f.Bytes)
+	}
+	left := ""
+	if len(m.LeftOut) > 0 {
+		left = "; left out on purpose: " + strings.Join(m.LeftOut, ", ")
+	}
+	_, err := fmt.Fprintf(p.stdout, "%s: the world %s of %s, schema %d, a dump of %d bytes, %d archived answers, %s%s\n", done, m.World,
+		m.At.Format(time.RFC3339), m.Schema, m.Files["database.dump"].Bytes, m.Bodies, ledger, left)
+	return err
+}

@@ -1,0 +1,177 @@
+package backup
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// tool runs a client program of Postgres on the installation's database. The password goes by the environment: everybody on a machine can
+// read the command lines.
+func (in Installation) tool(ctx context.Context, major int, name string, args ...string) error {
+	path, err := in.Tool(ctx, name, major)
+	if err != nil {
+		return err
+	}
+	address, password := in.URL, ""
+	if u, err := url.Parse(in.URL); err == nil && u.User != nil {
+		password, _ = u.User.Password()
+		u.User = url.User(u.User.Username())
+		address = u.String()
+	}
+	cmd := exec.CommandContext(ctx, path, append(args, "--dbname="+address)...)
+	cmd.Env = cmd.Environ()
+	if password != "" {
+		cmd.Env = append(cmd.Env, "PGPASSWORD="+password)
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s (%s) says: %s: %w", name, path, strings.TrimSpace(string(out)), err)
+	}
+	return nil
+}
+
+// write writes a file and forces it to the disk.
+func write(path string, content []byte) (err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if _, err := f.Write(content); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
+// settle forces a file, or the names in a folder, to the disk.
+func settle(path string) (err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return f.Sync()
+}
+
+// pack writes a bare git repository as a tar file, while somebody may commit to it: first what names commits, then the objects, of which
+// git only ever adds. So whatever is named is there.
+func pack(repository, file string) (err error) {
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("save the ledger: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	w := tar.NewWriter(f)
+	for _, objects := range []bool{false, true} {
+		err := filepath.WalkDir(repository, func(path string, d fs.DirEntry, err error) error {
+			name, rerr := filepath.Rel(repository, path)
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
+				return nil // a lock or a temporary file that is gone
+			case err != nil || rerr != nil:
+				return errors.Join(err, rerr)
+			case (name == "objects" || strings.HasPrefix(name, "objects"+string(filepath.Separator))) != objects:
+				return nil
+			case !d.Type().IsRegular() && !d.IsDir(), strings.HasSuffix(name, ".lock"), strings.HasPrefix(d.Name(), "tmp_"):
+				return nil
+			}
+			return add(w, path, filepath.ToSlash(name), d.IsDir())
+		})
+		if err != nil {
+			return fmt.Errorf("save the ledger: %w", err)
+		}
+	}
+	if err := errors.Join(w.Close(), f.Sync()); err != nil {
+		return fmt.Errorf("save the ledger: %w", err)
+	}
+	return nil
+}
+
+func add(w *tar.Writer, path, name string, folder bool) error {
+	if folder {
+		return w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: name + "/", Mode: 0o755})
+	}
+	content, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644, Size: int64(len(content))}); err != nil {
+		return err
+	}
+	_, err = w.Write(content)
+	return err
+}
+
+// unpack makes the repository again: whole, or not at all.
+func unpack(file, repository string) (err error) {
+	if err := os.MkdirAll(filepath.Dir(repository), 0o755); err != nil {
+		return err
+	}
+	work, err := os.MkdirTemp(filepath.Dir(repository), filepath.Base(repository)+partial)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.RemoveAll(work)
+		}
+	}()
+	root, err := os.OpenRoot(work)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	for r := tar.NewReader(f); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		name := strings.TrimSuffix(h.Name, "/")
+		if h.Typeflag == tar.TypeDir {
+			if name != "." {
+				err = root.MkdirAll(name, 0o755)
+			}
+		} else {
+			err = extract(root, name, r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := os.Chmod(work, 0o755); err != nil { //nolint:gosec // the ledger is public, and several users may run workers
+		return err
+	}
+	return os.Rename(work, repository)
+}
+
+func extract(root *os.Root, name string, r io.Reader) (err error) {
+	f, err := root.Create(name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if _, err := io.Copy(f, r); err != nil {
+		return err
+	}
+	return f.Sync()
+}

@@ -1,0 +1,81 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// About is what a backup says of the database that it was made of.
+type About struct {
+	// Schema is the number of the last migration, Major the server's version.
+	Schema int64
+	Major  int
+	// Roles are those of this program, which a dump of the database grants to and does not make.
+	Roles []string
+}
+
+// AboutServer says what the database is.
+func (db *DB) AboutServer(ctx context.Context) (a About, err error) {
+	err = db.pool.QueryRow(ctx, `
+		select (select version_id from schema_version), current_setting('server_version_num')::int / 10000,
+			array(select rolname::text from pg_roles where rolname like 'tidemark\_%' order by 1)`).Scan(&a.Schema, &a.Major, &a.Roles)
+	if err != nil {
+		return a, fmt.Errorf("look at the database: %w", err)
+	}
+	return a, nil
+}
+
+// BodyDigests lists the sums of all bodies that fetches name, in order.
+func (db *DB) BodyDigests(ctx context.Context) ([]string, error) {
+	rows, err := db.pool.Query(ctx, `select distinct sha256 from fetches order by 1`)
+	if err != nil {
+		return nil, fmt.Errorf("list the archived bodies: %w", err)
+	}
+	list, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("list the archived bodies: %w", err)
+	}
+	return list, nil
+}
+
+// PrepareRestore looks whether the database at url is empty, makes the roles that a dump grants to, which are the server's and not the
+// database's, lets the user of url work as them, and returns the server's major version.
+func PrepareRestore(ctx context.Context, url string, roles []string) (major int, err error) {
+	c, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return 0, fmt.Errorf("DATABASE_URL: %w", redact(err))
+	}
+	defer func() { err = errors.Join(err, c.Close(context.WithoutCancel(ctx))) }()
+	var tables int
+	err = c.QueryRow(ctx, `
+		select current_setting('server_version_num')::int / 10000, (select count(*) from pg_tables where schemaname = 'public')`).Scan(&major, &tables)
+	if err != nil {
+		return 0, fmt.Errorf("look at the database: %w", err)
+	}
+	if tables > 0 {
+		return 0, fmt.Errorf("the database has %d tables: restore into an empty one (createdb), and name it by DATABASE_URL", tables)
+	}
+	for _, role := range roles {
+		name := pgx.Identifier{role}.Sanitize()
+		var there, member bool
+		if err := c.QueryRow(ctx, `
+			select exists (select from pg_roles where rolname = $1),
+				exists (select from pg_roles where rolname = $1 and pg_has_role(current_user, oid, 'member'))`, role).Scan(&there, &member); err != nil {
+			return 0, fmt.Errorf("look for the role %s: %w", role, err)
+		}
+		if !there {
+			if _, err := c.Exec(ctx, `create role `+name+` nologin`); err != nil && code(err) != "42710" {
+				return 0, fmt.Errorf("make the role %s (the user of DATABASE_URL needs CREATEROLE, or make it first): %w", role, err)
+			}
+		}
+		if !member {
+			if _, err := c.Exec(ctx, `grant `+name+` to current_user`); err != nil {
+				return 0, fmt.Errorf("let the user of DATABASE_URL work as %s: %w", role, err)
+			}
+		}
+	}
+	return major, nil
+}

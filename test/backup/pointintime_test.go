@@ -1,0 +1,163 @@
+package backup
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tidemark/calendar"
+	"tidemark/internal/devstack"
+	"tidemark/internal/postgres"
+	"tidemark/ops"
+	"tidemark/test/program"
+	"tidemark/workers/task"
+)
+
+// TestAPointInTime follows the recipe of docs/operator.md: a base backup and the log of the server, by Postgres' own tools, bring the
+// database to any instant since.
+func TestAPointInTime(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/operator.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	setting := func(name string) string {
+		t.Helper()
+		_, after, found := strings.Cut(string(page), "    "+name+" = '")
+		value, _, ended := strings.Cut(after, "'\n")
+		if !found || !ended {
+			t.Fatalf("the page does not set %s", name)
+		}
+		return value
+	}
+	ctx, dir := t.Context(), program.Folder(t)
+	wal := filepath.Join(dir, "wal")
+	if err := os.Mkdir(wal, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(wal, 0o777); err != nil { // the server's user writes there
+		t.Fatal(err)
+	}
+	here := strings.NewReplacer("/backups/wal", wal)
+	primary, err := devstack.StartPostgres(ctx, devstack.PostgresOptions{
+		Dir: filepath.Join(dir, "primary"),
+		Settings: map[string]string{
+			"wal_level": "replica", "max_wal_senders": "4", "archive_mode": setting("archive_mode"), "archive_command": here.Replace(setting("archive_command")),
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = primary.Kill() })
+	if err := postgres.Migrate(ctx, primary.URL(), slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	db := open(t, primary.URL())
+	day := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	at := calendar.At(day, 0)
+	if _, err := db.EnsureWorld(ctx, "sandbox", &at); err != nil {
+		t.Fatal(err)
+	}
+	pick := func() {
+		t.Helper()
+		day = calendar.Next(day)
+		for _, clock := range []time.Duration{17*time.Hour + 31*time.Minute, 18 * time.Hour} {
+			at := calendar.At(day, clock)
+			if err := db.SetClock(ctx, &at); err != nil {
+				t.Fatal(err)
+			}
+			if clock < 18*time.Hour {
+				_, _, err = db.AppendPick(ctx, task.Fence{}, postgres.NewPick{
+					Ticker: "NVDA", Price: fmt.Sprintf("%d.46", 180+day.Day()), Date: day.Format(time.DateOnly), CIK: 1045810, Origin: "method", Name: "NVIDIA",
+					Exchange: "XNAS", Sector: "Information Technology", Region: "North America", Country: "US", Currency: "USD", Reason: "the best score of the day",
+				})
+			} else {
+				_, err = db.AnnounceDue(ctx, task.Fence{}, at)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	ask := func(sql string) (text string) {
+		t.Helper()
+		c, err := pgx.Connect(ctx, primary.URL())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close(ctx) }()
+		if err := c.QueryRow(ctx, sql).Scan(&text); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+		return text
+	}
+	pick()
+	base := filepath.Join(dir, "restored")
+	tool, err := devstack.Client(ctx, "pg_basebackup", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(base, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(ctx, tool, "--dbname="+primary.URL(), "--pgdata="+filepath.Join(base, "data"), "--checkpoint=fast").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	pick()
+	moment := ask(`select clock_timestamp()::text`)
+	pick()
+	last := ask(`select pg_walfile_name(pg_switch_wal())`)
+	program.Until(t, program.Patience, "the log is kept", func() (bool, string) {
+		_, err := os.Stat(filepath.Join(wal, last))
+		return err == nil, fmt.Sprint(err)
+	})
+	db.Close()
+	if err := primary.Kill(); err != nil {
+		t.Fatal(err)
+	}
+
+	// A server on another machine: the base backup, and the log up to the instant.
+	password, err := os.ReadFile(filepath.Join(primary.Dir(), "server.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string][]byte{"server.json": password, "data/recovery.signal": nil} {
+		if err := os.WriteFile(filepath.Join(base, name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	info, err := os.Stat(filepath.Join(primary.Dir(), "data"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner := info.Sys().(*syscall.Stat_t)
+	if out, err := exec.CommandContext(ctx, "chown", "-R", fmt.Sprintf("%d:%d", owner.Uid, owner.Gid), filepath.Join(base, "data")).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	restored, err := devstack.StartPostgres(ctx, devstack.PostgresOptions{Dir: base, Settings: map[string]string{
+		"restore_command": here.Replace(setting("restore_command")), "recovery_target_time": moment,
+		"recovery_target_action": setting("recovery_target_action"),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = restored.Kill() })
+	back := open(t, restored.URL())
+	observer := &ops.Observer{DB: back, Now: time.Now, PickDue: 22 * time.Hour}
+	s, err := observer.Look(ctx)
+	if err != nil || s.Chain.Length != 2 || s.Chain.Fault != "" {
+		t.Errorf("the chain: %+v, %v: want the two picks before the instant", s.Chain, err)
+	}
+	if c, err := back.Checkup(ctx, time.Now); err != nil || len(c.Unguarded) != 0 || len(c.Writable) != 0 {
+		t.Errorf("the guards: %+v, %v", c, err)
+	}
+}
