@@ -55,23 +55,39 @@ func (p *Pages) plotSignal(ctx context.Context, body signalBody, asOf time.Time)
 // columns are points in columns. X is in seconds since 1970.
 type columns struct{ x, value, lo, hi, baseline, z []float64 }
 
+// gapFactor times the usual distance of two points is the longest that a line crosses: a weekend with a holiday is four days.
+const gapFactor = 4
+
 // stretches is how many stretches of time a plot tells apart: as many as it has pixels on a small screen.
 const stretches = 320
 
-// columnsOf are the columns of those points that can be seen.
+// columnsOf returns the columns of those points that can be seen. Where the source has a gap, a point without any value stands in the
+// middle of it: it interrupts every line there. Gaps are found before points are left out, because the points that remain are further
+// apart than those of the source.
 func columnsOf(points []view.HistoryPoint) columns {
-	x, y := make([]float64, len(points)), make([]float64, len(points))
+	none, longest := math.NaN(), gapFactor*spacing(points)
+	var all columns
+	add := func(x float64, p view.HistoryPoint) {
+		all.x, all.value = append(all.x, x), append(all.value, p.Value)
+		all.lo, all.hi = append(all.lo, p.Lo), append(all.hi, p.Hi)
+		all.baseline, all.z = append(all.baseline, p.Baseline), append(all.z, p.Z)
+	}
 	for i, p := range points {
-		x[i], y[i] = float64(p.ObservedAt.Unix()), p.Value
+		x := float64(p.ObservedAt.Unix())
+		if i > 0 && x-all.x[len(all.x)-1] > longest {
+			add((x+all.x[len(all.x)-1])/2, view.HistoryPoint{Value: none, Lo: none, Hi: none, Baseline: none, Z: none})
+		}
+		add(x, p)
 	}
-	var c columns
-	for _, i := range plot.Reduce(x, y, stretches) {
-		p := points[i]
-		c.x, c.value = append(c.x, x[i]), append(c.value, p.Value)
-		c.lo, c.hi = append(c.lo, p.Lo), append(c.hi, p.Hi)
-		c.baseline, c.z = append(c.baseline, p.Baseline), append(c.z, p.Z)
+	kept := plot.Reduce(all.x, all.value, stretches)
+	pick := func(column []float64) []float64 {
+		out := make([]float64, len(kept))
+		for n, i := range kept {
+			out[n] = column[i]
+		}
+		return out
 	}
-	return c
+	return columns{x: pick(all.x), value: pick(all.value), lo: pick(all.lo), hi: pick(all.hi), baseline: pick(all.baseline), z: pick(all.z)}
 }
 
 // plotHistory plots points that ascend in time: the value with its interval and baseline, and the z-score. span is how the stretch of
@@ -94,14 +110,14 @@ func plotHistory(s view.SignalSnapshot, points []view.HistoryPoint, span string)
 		return out
 	}
 	from, to := points[0].ObservedAt, points[len(points)-1].ObservedAt
-	c, gap := columnsOf(points), 4*spacing(points)
+	c := columnsOf(points)
 	out.Value = template.HTML(plot.Figure{
 		ID: "plot-value", Title: fmt.Sprintf("%s, %s", s.Name, span), Height: 300, From: from, To: to,
 		Description: describe(s, points),
 		Marks: []plot.Mark{
-			plot.Band{X: c.x, Lo: c.lo, Hi: c.hi, MaxGap: gap},
-			plot.Line{Class: "second", X: c.x, Y: c.baseline, MaxGap: gap},
-			plot.Line{X: c.x, Y: c.value, MaxGap: gap},
+			plot.Band{X: c.x, Lo: c.lo, Hi: c.hi},
+			plot.Line{Class: "second", X: c.x, Y: c.baseline},
+			plot.Line{X: c.x, Y: c.value},
 		},
 	}.SVG())
 	if out.Scored {
@@ -109,7 +125,7 @@ func plotHistory(s view.SignalSnapshot, points []view.HistoryPoint, span string)
 			ID: "plot-z", Title: "z-score of " + s.Name + ", " + span, Height: 140, From: from, To: to, Ticks: 3,
 			Description: "The distance from the baseline in units of its usual spread. Zero is the baseline.",
 			Include:     []float64{-2, 2}, Rules: []float64{0},
-			Marks: []plot.Mark{plot.Area{X: c.x, Y: c.z}, plot.Line{Class: "thin", X: c.x, Y: c.z, MaxGap: gap}},
+			Marks: []plot.Mark{plot.Area{X: c.x, Y: c.z}, plot.Line{Class: "thin", X: c.x, Y: c.z}},
 		}.SVG())
 	}
 	return out

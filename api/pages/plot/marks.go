@@ -5,25 +5,22 @@ import (
 	"strings"
 )
 
-// Line joins points in ascending x. Where y is NaN, and where neighbours are further apart than MaxGap seconds, it is interrupted; a
-// MaxGap of zero is never.
+// Line joins points in ascending x. Where y is NaN, it is interrupted.
 type Line struct {
-	Class  string
-	X, Y   []float64
-	MaxGap float64
+	Class string
+	X, Y  []float64
 }
 
 func (l Line) bounds() (lo, hi float64) { return extent(l.Y) }
 
 func (l Line) draw(b *strings.Builder, s scale) {
-	path(b, "line "+l.Class, s, pieces(l.X, l.MaxGap, l.Y), func(i int) (x, y float64) { return l.X[i], l.Y[i] }, nil)
+	path(b, "line "+l.Class, s, pieces(l.Y), func(i int) (x, y float64) { return l.X[i], l.Y[i] }, nil)
 }
 
 // Band fills what lies between two lines.
 type Band struct {
 	Class     string
 	X, Lo, Hi []float64
-	MaxGap    float64
 }
 
 func (m Band) bounds() (lo, hi float64) {
@@ -33,7 +30,7 @@ func (m Band) bounds() (lo, hi float64) {
 }
 
 func (m Band) draw(b *strings.Builder, s scale) {
-	path(b, "band "+m.Class, s, pieces(m.X, m.MaxGap, m.Lo, m.Hi),
+	path(b, "band "+m.Class, s, pieces(m.Lo, m.Hi),
 		func(i int) (x, y float64) { return m.X[i], m.Hi[i] }, func(i int) (x, y float64) { return m.X[i], m.Lo[i] })
 }
 
@@ -50,7 +47,7 @@ func (m Area) bounds() (lo, hi float64) {
 }
 
 func (m Area) draw(b *strings.Builder, s scale) {
-	path(b, "area "+m.Class, s, pieces(m.X, 0, m.Y),
+	path(b, "area "+m.Class, s, pieces(m.Y),
 		func(i int) (x, y float64) { return m.X[i], m.Y[i] }, func(i int) (x, y float64) { return m.X[i], m.Base })
 }
 
@@ -89,15 +86,15 @@ func extent(list []float64) (lo, hi float64) {
 }
 
 // pieces are the stretches of indices, the end excluded, that are to be joined.
-func pieces(x []float64, maxGap float64, columns ...[]float64) [][2]int {
+func pieces(columns ...[]float64) [][2]int {
 	var out [][2]int
 	from := -1
-	for i := range x {
+	for i := range columns[0] {
 		known := true
 		for _, c := range columns {
 			known = known && c[i] == c[i]
 		}
-		if from >= 0 && (!known || maxGap > 0 && x[i]-x[i-1] > maxGap) {
+		if from >= 0 && !known {
 			out = append(out, [2]int{from, i})
 			from = -1
 		}
@@ -106,7 +103,7 @@ func pieces(x []float64, maxGap float64, columns ...[]float64) [][2]int {
 		}
 	}
 	if from >= 0 {
-		out = append(out, [2]int{from, len(x)})
+		out = append(out, [2]int{from, len(columns[0])})
 	}
 	return out
 }

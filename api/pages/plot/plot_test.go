@@ -154,9 +154,9 @@ func TestFigure(t *testing.T) {
 	if found := regexp.MustCompile(`\sstyle=|NaN|Inf`).FindString(svg); found != "" {
 		t.Errorf("the figure has %q", found)
 	}
-	f.Marks = []Mark{Line{X: x, Y: []float64{1, 2, 3, 4, 5}, MaxGap: 3600}}
-	if got := strings.Count(f.SVG(), "h.1"); got != 5 {
-		t.Errorf("%d points stand alone where all are too far apart, want 5", got)
+	f.Marks = []Mark{Line{X: x, Y: []float64{1, unknown, 3, unknown, 5}}}
+	if got := strings.Count(f.SVG(), "h.1"); got != 3 {
+		t.Errorf("%d points stand alone, want 3", got)
 	}
 	f.Marks = []Mark{Band{X: x, Lo: []float64{1, unknown, 1, 1, 1}, Hi: []float64{2, 2, 2, 2, 2}}, Area{X: x, Y: x}, Bars{X: x, Y: []float64{1, -1, unknown, 1, 1}, Width: 3600}}
 	wellFormed(t, f.SVG())

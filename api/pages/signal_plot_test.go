@@ -1,0 +1,82 @@
+package pages
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"tidemark/api/view"
+)
+
+// tradingDays returns n points on business days. Before each of the points that have an entry in gaps, so many days are missing.
+func tradingDays(n int, gaps map[int]int) []view.HistoryPoint {
+	day := time.Date(1990, 1, 2, 0, 0, 0, 0, time.UTC)
+	points := make([]view.HistoryPoint, 0, n)
+	for i := range n {
+		v := 50 + 20*math.Sin(float64(i)/40) + float64(i%7)
+		day = day.AddDate(0, 0, gaps[i])
+		points = append(points, view.HistoryPoint{ObservedAt: day, Value: v, Lo: v - 2, Hi: v + 2, Baseline: 50, Z: (v - 50) / 10})
+		for day = day.AddDate(0, 0, 1); day.Weekday() == time.Saturday || day.Weekday() == time.Sunday; {
+			day = day.AddDate(0, 0, 1)
+		}
+	}
+	return points
+}
+
+// drawn counts the separate pieces that a picture draws with a class.
+func drawn(t *testing.T, svg, class string) int {
+	t.Helper()
+	found := regexp.MustCompile(`<path class="` + class + `" d="([^"]*)"`).FindStringSubmatch(svg)
+	if found == nil {
+		t.Fatalf("the picture has no %s: %.300s", class, svg)
+	}
+	return strings.Count(found[1], "M")
+}
+
+func TestALineIsBrokenOnlyWhereTheSourceHasAGap(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{500, 5000, 50000} {
+		for name, gaps := range map[string]map[int]int{
+			"no gap":                     {},
+			"a holiday after a weekend":  {n / 5: 1},
+			"three gaps of two quarters": {n / 10: 180, n / 2: 180, n - 1: 180},
+		} {
+			t.Run(fmt.Sprintf("%d points, %s", n, name), func(t *testing.T) {
+				t.Parallel()
+				want := 1
+				for _, days := range gaps {
+					if days > 1 {
+						want++
+					}
+				}
+				plots := plotHistory(view.SignalSnapshot{Name: "Made up"}, tradingDays(n, gaps), "all")
+				for class, svg := range map[string]string{
+					"line": string(plots.Value), "band": string(plots.Value), "line second": string(plots.Value),
+					"line thin": string(plots.Z), "area": string(plots.Z),
+				} {
+					if got := drawn(t, svg, class); got != want {
+						t.Errorf("%s: %d pieces are drawn, want %d", class, got, want)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestASeasonIsOneLine(t *testing.T) {
+	t.Parallel()
+	var points []view.HistoryPoint
+	for year := 2018; year < 2026; year++ {
+		for _, month := range []time.Month{8, 9, 10, 11} {
+			points = append(points, view.HistoryPoint{ObservedAt: time.Date(year, month, 12, 16, 0, 0, 0, time.UTC), Value: 190 + float64(month),
+				Lo: math.NaN(), Hi: math.NaN(), Baseline: 195, Z: 1})
+		}
+	}
+	plots := plotHistory(view.SignalSnapshot{Name: "Corn"}, points, "all")
+	if got := drawn(t, string(plots.Value), "line"); got != 8 {
+		t.Errorf("eight seasons are drawn in %d pieces", got)
+	}
+}
