@@ -164,7 +164,7 @@ func TestOnePickIsVerified(t *testing.T) {
 		link[name] = chain[3][name]
 	}
 	want := map[string]any{
-		"valid": true, "ticker": "AAPL", "pick": link, "preimage": "AAPL|250.00|2026-02-20|" + chain[2]["hash"].(string),
+		"verdict": "self_consistent", "valid": true, "ticker": "AAPL", "pick": link, "preimage": "AAPL|250.00|2026-02-20|" + chain[2]["hash"].(string),
 		"recomputed_hash": chain[3]["hash"], "chain_position": 4.0, "chain_length": 4.0, "verified_at": "2026-02-20T23:00:00Z",
 		"checks": map[string]any{"hash": "ok", "previous": "ok", "next": "none", "git": "pending", "attestation": "pending"},
 		"git":    map[string]any{"commit": nil, "path": "chain/picks.ndjson", "committed_at": nil, "url": nil},

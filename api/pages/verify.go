@@ -22,6 +22,9 @@ func (p *Pages) verify(_ context.Context, r request) (*view.Document, error) {
 	l.Description = "Recompute the chain of all picks in your own browser, ask a node of your choice what was attested, and try to cheat."
 	l.JSON = "/api/v1/verify/picks"
 	l.Scripts = []string{p.staticAddress("verify.js")}
-	l.Body = struct{ PublicURL, Rule, Genesis, Repository string }{p.o.PublicURL, chain.Rule, chain.Genesis, r.record.Repository()}
+	l.Body = struct {
+		PublicURL, Rule, Genesis, Repository string
+		Demo                                 bool
+	}{p.o.PublicURL, chain.Rule, chain.Genesis, r.record.Repository(), r.record.Demo()}
 	return secured(view.NewDocument(view.TypeHTML, view.CachePublic, p.render("verify", l), time.Time{}), verifyPolicy), nil
 }

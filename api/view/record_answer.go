@@ -93,6 +93,9 @@ func (st *RecordState) Disclaimer() string { return st.o.disclaimer() }
 
 // VerifiedPick is the body of /api/v1/verify/pick/{ticker}.
 type VerifiedPick struct {
+	// Verdict is this server's own: witnessed where a confirmed attestation covers the pick, contradicted where the chain, the ledger or an
+	// attestation holds something else, and self_consistent otherwise. Readers who ask the witnesses themselves need not believe it.
+	Verdict chain.Verdict `json:"verdict"`
 	// Valid is true when this pick and every one before it was recomputed and matches, and the next one is linked to it.
 	Valid          bool               `json:"valid"`
 	Ticker         string             `json:"ticker"`
@@ -202,7 +205,21 @@ func (st *RecordState) Pick(ticker, date string) (VerifiedPick, bool) {
 	}
 	first := st.proof.invalid
 	v.Valid = (first == 0 || first > l.Seq) && v.Checks.Hash == CheckOK && v.Checks.Previous == CheckOK && v.Checks.Next != CheckFailed
+	v.Verdict = st.verdictOn(&v)
 	return v, true
+}
+
+// verdictOn is this server's verdict on a pick.
+func (st *RecordState) verdictOn(v *VerifiedPick) chain.Verdict {
+	a := v.Attestation
+	held := a.Length != nil && *a.Length >= 1 && *a.Length <= int64(len(st.links)) && a.Head != nil && *a.Head == st.links[*a.Length-1].Hash
+	switch {
+	case !v.Valid || v.Checks.Git == CheckFailed || a.Length != nil && !held:
+		return chain.Contradicted
+	case held && v.Checks.Attestation == CheckOK:
+		return chain.Witnessed
+	}
+	return chain.SelfConsistent
 }
 
 func outcome(ok bool) string {

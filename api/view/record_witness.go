@@ -172,6 +172,9 @@ func commitURL(repository, commit string) *string {
 	return new(strings.TrimSuffix(strings.TrimSuffix(repository, "/"), ".git") + "/commit/" + commit)
 }
 
+// Demo reports whether the record is a demonstration.
+func (st *RecordState) Demo() bool { return st.o.environment() == "demo" }
+
 // Repository is where readers find the git ledger on the web, empty while it is nowhere but here.
 func (st *RecordState) Repository() string {
 	if strings.HasPrefix(st.ledger.Repository, "https://") {

@@ -67,9 +67,15 @@ type Report struct {
 	// Length and Head are what was recomputed, up to the first link that is wrong.
 	Length int64  `json:"chain_length"`
 	Head   string `json:"head_hash"`
-	// Verified tells that no check found a mismatch.
+	// Verified tells that nothing contradicts the chain: no check found a mismatch.
 	Verified bool    `json:"verified"`
 	Checks   []Check `json:"checks"`
+	// Verdict is the outcome in one word. It rests on the checks and on the witnesses whom the reader's options count.
+	Verdict chain.Verdict `json:"verdict"`
+	// Covered is the number of picks that agreeing witnesses hold, Newest the time of the newest of these witnesses, null without one.
+	Covered   int64      `json:"covered"`
+	Newest    *time.Time `json:"newest"`
+	Witnesses []Witness  `json:"witnesses"`
 }
 
 // Run audits a server. An error says that there is no report because the server cannot be reached, or does not answer as a record
@@ -88,7 +94,8 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	}
 	ledger, unread := o.readLedger(ctx, s, said)
 	attested, unasked := o.readAttestations(ctx, s, said)
-	w := newWalk(ledger, attested, o.Checkpoint)
+	holdings := o.holdings(ledger, attested)
+	w := newWalk(ledger, holdings)
 	final, err := s.chain(ctx, w.add)
 	if errors.Is(err, errBroken) {
 		final, err = nil, nil
@@ -116,6 +123,8 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		unasked = new(compareAttestations(w, attested, ledger, said))
 	}
 	r.add(*unread, *unasked)
+	now, _ := said.clock(o.Now) // a clock that cannot be read is a mismatch already
+	r.judge(w, holdings, o.Attester, now)
 	return r, nil
 }
 
@@ -146,17 +155,15 @@ type walk struct {
 	days      days
 }
 
-func newWalk(ledger *gitledger.Record, attested *attestations, known chain.Checkpoint) *walk {
+func newWalk(ledger *gitledger.Record, holdings []chain.Holding) *walk {
 	w := &walk{heads: map[int64]chain.Checkpoint{}}
 	if ledger != nil {
 		w.ledger = ledger.Picks
 	}
-	if attested != nil {
-		for _, a := range attested.list {
-			w.heads[a.Statement.Checkpoint().Length] = chain.Checkpoint{}
-		}
+	for _, h := range holdings {
+		// The date of the pick behind a witness's newest tells how long it has been without a witness.
+		w.heads[h.Length], w.heads[h.Length+1] = chain.Checkpoint{}, chain.Checkpoint{}
 	}
-	w.heads[known.Length] = chain.Checkpoint{}
 	return w
 }
 

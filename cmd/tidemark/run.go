@@ -90,6 +90,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case errors.As(err, &ue):
 		_, _ = fmt.Fprintf(stderr, "tidemark: %v\n", err)
 		return 2
+	case errors.Is(err, errNotWitnessed):
+		_, _ = fmt.Fprintf(stderr, "tidemark: %v\n", err)
+		return 3
 	default:
 		_, _ = fmt.Fprintf(stderr, "tidemark: %v\n", err)
 		return 1

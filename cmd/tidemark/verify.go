@@ -25,11 +25,15 @@ type verifyCommand struct {
 	RPC        []string `name:"rpc" help:"A node of the chain with the attestations, one that you trust; may be given again. Default: a server on this machine names its own." placeholder:"URL"`
 	Attester   string   `help:"The account that must have attested, as you know it from elsewhere." placeholder:"ADDRESS"`
 	Checkpoint string   `help:"What you know of the chain from an earlier day: its length and the hash that it ended in, as LENGTH:HASH." placeholder:"LENGTH:HASH"`
+	Require    string   `help:"The verdict that must be reached: witnessed, or the default: anything but contradicted. Exit status 3 where it is not." enum:"consistent,witnessed" default:"consistent"`
 	JSON       bool     `name:"json" help:"Print the report as JSON."`
 }
 
 // errNotVerified ends a verification that found something wrong, after the report said what.
-var errNotVerified = errors.New("the record is not verified")
+var errNotVerified = errors.New("the record is contradicted")
+
+// errNotWitnessed ends a verification that had to reach more than self-consistency.
+var errNotWitnessed = errors.New("the record is not witnessed: --require=witnessed")
 
 // Run audits a server and prints one line a check. A mismatch is an error.
 func (c verifyCommand) Run(ctx context.Context, p *program) error {
@@ -51,8 +55,11 @@ func (c verifyCommand) Run(ctx context.Context, p *program) error {
 	if err := c.print(p.stdout, r); err != nil {
 		return err
 	}
-	if !r.Verified {
+	switch {
+	case r.Verdict == chain.Contradicted:
 		return errNotVerified
+	case c.Require == "witnessed" && r.Verdict != chain.Witnessed:
+		return errNotWitnessed
 	}
 	return nil
 }
@@ -72,11 +79,39 @@ func (c verifyCommand) print(out io.Writer, r *audit.Report) error {
 		}
 		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", status, check.Name, printable(check.Detail))
 	}
-	if err := w.Flush(); err != nil || !r.Verified {
+	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "\nVerified: %d picks of %s (%s).\n", r.Length, r.URL, printable(r.Environment))
+	_, err := fmt.Fprintf(out, "\n%s\n", printable(conclusion(r)))
+	if err == nil && r.Verdict == chain.Witnessed && r.Environment == "demo" {
+		_, err = fmt.Fprintln(out, "The witnesses of a demonstration run beside it. They show the mechanism and are not independent.")
+	}
 	return err
+}
+
+// conclusion is the verdict in one line, and below it each witness that contradicts the chain.
+func conclusion(r *audit.Report) string {
+	agreeing := 0
+	var against []string
+	for _, w := range r.Witnesses {
+		if w.Against == "" {
+			agreeing++
+			continue
+		}
+		against = append(against, fmt.Sprintf("%s: %s", w.Name, w.Against))
+	}
+	record := fmt.Sprintf("%d picks of %s (%s)", r.Length, r.URL, r.Environment)
+	switch {
+	case r.Verdict == chain.Witnessed:
+		return fmt.Sprintf("Witnessed: %s. %d of %d witnesses hold the same up to pick %d, the newest of %s.",
+			record, agreeing, len(r.Witnesses), r.Covered, r.Newest.UTC().Format("2006-01-02 15:04 UTC"))
+	case r.Verdict == chain.Contradicted:
+		return strings.Join(append([]string{"Contradicted: " + record + "."}, against...), "; ")
+	case agreeing == 0:
+		return "Self-consistent: " + record + ". The chain agrees with itself, and no witness was asked."
+	}
+	return fmt.Sprintf("Self-consistent: %s. %d witnesses hold the same up to pick %d, the newest of %s: none is new enough to speak for today.",
+		record, agreeing, r.Covered, r.Newest.UTC().Format("2006-01-02 15:04 UTC"))
 }
 
 // printable takes out of a line what a terminal could take for an order: a server has a say in it.

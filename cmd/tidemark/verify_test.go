@@ -43,9 +43,10 @@ func TestVerifyPrintsALineACheckAndExitsByIt(t *testing.T) {
 		status int
 		says   []string
 	}{
-		{"a record that holds", []string{"--url", good}, 0, []string{"ok           hashes", "ok           business_days", "not checked  git", "not checked  attestations", "Verified: 1 picks"}},
-		{"a wrong price", []string{"--url", bad + "/"}, 1, []string{"MISMATCH     hashes", "pick 1"}},
-		{"a checkpoint that does not hold", []string{"--url", good, "--checkpoint", "1:" + strings.Repeat("ab", 32)}, 1, []string{"MISMATCH     checkpoint"}},
+		{"a record that holds", []string{"--url", good}, 0, []string{"ok           hashes", "ok           business_days", "not checked  git", "not checked  attestations", "Self-consistent: 1 picks", "no witness was asked"}},
+		{"more than self-consistency is asked for", []string{"--url", good, "--require", "witnessed"}, 3, []string{"Self-consistent", "not witnessed"}},
+		{"a wrong price", []string{"--url", bad + "/"}, 1, []string{"MISMATCH     hashes", "pick 1", "Contradicted: "}},
+		{"a checkpoint that does not hold", []string{"--url", good, "--checkpoint", "1:" + strings.Repeat("ab", 32)}, 1, []string{"MISMATCH     checkpoint", "Contradicted: 1 picks", "your checkpoint: after 1 picks it holds abab"}},
 		{"no checkpoint", []string{"--url", good, "--checkpoint", "x"}, 2, []string{"LENGTH:HASH"}},
 		{"no server", []string{"--url", "http://127.0.0.1:1"}, 1, []string{"connection refused"}},
 	} {

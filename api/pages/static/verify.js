@@ -1,167 +1,200 @@
-// Recomputes the chain of picks in the browser, and asks a node what was attested. It believes nothing that the server says about itself:
-// a check turns green only when it was made here.
-const genesis = "0".repeat(64);
-const rules = {
-  ticker: /^(?=.{1,16}$)[A-Z0-9]+([.-][A-Z0-9]+)*$/,
-  price: /^(?!0+\.0+$)(0|[1-9][0-9]*)\.[0-9]{2,4}$/,
-  date: /^\d{4}-\d{2}-\d{2}$/,
-};
+// The page /verify. It downloads the chain of picks, recomputes it in the browser, asks a node of the L2 for every attestation, and shows
+// who holds the same. The rules are in verdict.js. Nothing that the server says of itself turns a check green.
 const publicNodes = { "eip155:8453": "https://mainnet.base.org", "eip155:84532": "https://sepolia.base.org" };
 const shownRows = 400;
+// The page follows the attestations from the newest back to the first, but not further than this.
+const mostAttestations = 1000;
 
 const $ = (id) => document.getElementById(id);
-const encoder = new TextEncoder();
+const { genesis, judge, recompute, rehash } = await import($("verify").dataset.verdict);
 
-async function sha256(text) {
-  const digest = await crypto.subtle.digest("SHA-256", encoder.encode(text));
-  return [...new Uint8Array(digest)].map((b) => b.toString(16).padStart(2, "0")).join("");
-}
+let chain, original, last, run = 0;
+let attested = [], kept = [];
 
-// examine recomputes a chain and returns the first fault of each kind, null where there is none, with every hash as it was recomputed.
-// each is told of every link.
-async function examine(picks, each) {
-  const found = { hashes: null, links: null, order: null, form: null, computed: [] };
-  let previous = genesis, date = "";
-  for (const [i, p] of picks.entries()) {
-    const hash = await sha256(`${p.ticker}|${p.price}|${p.date}|${p.previous_hash}`);
-    found.computed.push(hash);
-    const bad = [];
-    for (const [member, form] of Object.entries(rules)) {
-      if (!form.test(p[member])) bad.push(["form", `the ${member} is not in its form`]);
-    }
-    if (p.seq !== i + 1 || !(p.date > date)) bad.push(["order", "its number or its date does not follow"]);
-    if (p.previous_hash !== previous) bad.push(["links", "it does not name the hash before it"]);
-    if (hash !== p.hash) bad.push(["hashes", "its hash does not match"]);
-    for (const [kind, why] of bad) found[kind] ??= { seq: p.seq, why };
-    await each(i, p, hash, bad);
-    [previous, date] = [p.hash, p.date];
-  }
-  return found;
+// element makes an element with a class and a text.
+function element(name, className, text) {
+  const e = document.createElement(name);
+  if (className) e.className = className;
+  if (text !== undefined) e.textContent = text;
+  return e;
 }
 
 // item is one check of a list. state is true, false, or undefined where nothing was checked.
 function item(state, text) {
-  const li = document.createElement("li");
-  const mark = document.createElement("span");
-  mark.className = `state ${state === true ? "good" : state === false ? "" : "warn"}`;
-  mark.textContent = state === true ? "ok" : state === false ? "wrong" : "not checked";
+  const li = element("li");
   li.dataset.state = state === true ? "ok" : state === false ? "wrong" : "open";
-  li.append(mark, ` ${text}`);
+  li.append(element("span", `state ${state === true ? "good" : state === false ? "" : "warn"}`,
+    state === true ? "ok" : state === false ? "wrong" : "not checked"), ` ${text}`);
   return li;
 }
 
-const verdict = (state, text) => {
-  $("verdict").className = `state ${state === true ? "good" : state === false ? "" : "plain"}`;
+function say(state, text) {
+  $("verdict").className = `state ${state}`;
   $("verdict").textContent = text;
-};
-
-let chain, original, last, run = 0;
-
-async function load() {
-  const answer = await fetch($("verify").dataset.chain, { headers: { Accept: "application/json" }, cache: "no-cache" });
-  if (!answer.ok) throw new Error(`the server answers ${answer.status}`);
-  const text = await answer.text();
-  chain = JSON.parse(text);
-  original = chain.picks.map((p) => ({ ...p }));
-  return text.length;
 }
 
-function row(p, hash, bad) {
-  const tr = document.createElement("tr");
+const minute = (time) => `${new Date(time).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+const plural = (n, one, many = `${one}s`) => `${n} ${n === 1 ? one : many}`;
+const shorten = (hash) => `${hash.slice(0, 14)}…`;
+
+async function load() {
+  const response = await fetch($("verify").dataset.chain, { headers: { Accept: "application/json" }, cache: "no-cache" });
+  if (!response.ok) throw new Error(`the server answered ${response.status}`);
+  chain = await response.json();
+  original = structuredClone(chain);
+}
+
+function row(p, hash, fault) {
+  const tr = element("tr");
   tr.id = `link-${p.seq}`;
-  const cells = [[p.seq], [p.date, "day"], [p.ticker], [p.price, "num"], [hash, "hash"], [bad.length ? bad.map(([, why]) => why).join("; ") : "ok"]];
-  for (const [text, name = ""] of cells) {
-    const td = document.createElement("td");
-    td.className = name;
-    td.textContent = text;
-    tr.append(td);
+  for (const [text, name] of [[p.seq], [p.date, "day"], [p.ticker], [p.price, "num"], [fault ? fault.why : "ok", fault ? "down" : "up"], [hash, "hash"]]) {
+    tr.append(element("td", name, text));
   }
-  tr.lastChild.className = bad.length ? "down" : "up";
   return tr;
 }
 
+// The reader's policy: whom they expect to attest, and when "fresh" is. A demonstration has a clock of its own.
+const policy = () => ({
+  attester: $("attester").value.trim() || null,
+  now: chain.environment === "demo" ? chain.verified_at : new Date().toISOString(),
+});
+
+// check recomputes the chain and shows each link.
 async function check() {
   const mine = ++run;
   const began = performance.now();
   const picks = chain.picks, n = picks.length;
-  verdict(undefined, "recomputing");
-  $("checks").replaceChildren();
+  say("plain", "recomputing");
   $("links").replaceChildren();
-  const found = await examine(picks, async (i, p, hash, bad) => {
+  const result = await recompute(picks, async (i, hash, fault) => {
     if (mine !== run) return;
-    if (bad.length || n - i <= shownRows) $("links").prepend(row(p, hash, bad));
+    if ((fault && fault.kind !== "after") || n - i <= shownRows) $("links").prepend(row(picks[i], hash, fault));
     $("progress").value = (i + 1) / n;
     if (i % 16 === 0 && !document.hidden) await new Promise(requestAnimationFrame); // let the visitor see it
   });
   if (mine !== run) return;
-  last = found;
-  const say = (kind, right) => item(!found[kind], found[kind] ? `Pick ${found[kind].seq}: ${found[kind].why}.` : right);
-  const head = n ? found.computed[n - 1] : genesis;
-  const same = chain.head_hash === head && chain.chain_length === n;
-  $("checks").append(
-    say("hashes", `${n} hashes recomputed, and every one matches.`),
-    say("links", "Every link names the hash before it, from 64 zeros on."),
-    say("order", "The numbers have no gap, and the dates ascend."),
-    say("form", "Every ticker, price and date has its one canonical form."),
-    item(same, same ? `The chain ends where the server says: ${n} picks.` : "The chain does not end where the server says."),
-  );
-  const right = same && !found.hashes && !found.links && !found.order && !found.form;
-  verdict(right, right ? "valid: recomputed here" : "broken");
-  $("took").textContent = `${n} hashes in ${Math.round(performance.now() - began)} ms`;
-  $("checkpoint").textContent = right ? `${n}:${head}` : "the chain is broken";
+  last = result;
+  $("took").textContent = `${plural(n, "hash", "hashes")} in ${Math.round(performance.now() - began)} ms`;
+  conclude();
 }
 
-// The words of an answer of getAttestation, after the offset that every tuple with bytes begins with.
+// conclude shows the verdict on the chain as it was recomputed last.
+function conclude() {
+  const n = chain.picks.length;
+  const j = judge(chain, last, [...attested, ...kept], policy());
+  const { fault } = j;
+  const against = j.asked.filter((w) => w.reason !== null);
+  const alone = j.asked.length === 0;
+  const list = [
+    item(!fault, fault ? `Pick ${fault.seq}: ${fault.why}. ${n > fault.seq ? `The ${plural(n - fault.seq, "pick")} after it rest on it.` : ""}`
+      : `${n} hashes recomputed. Each pick names the hash before it, from 64 zeros on.`),
+    item(j.claim, j.claim ? `The chain ends where the server says: ${plural(n, "pick")}.` : "The chain does not end where the server says."),
+    alone ? item(undefined, "No witness was asked. A chain that was rewritten from its start looks the same.")
+      : item(against.length === 0, against.length ? `${against.length} of ${plural(j.asked.length, "witness", "witnesses")} hold something else.`
+        : `${j.agreeing} of ${j.asked.length} hold the same, up to pick ${j.covered}. The newest is of ${minute(j.newest)}.`),
+  ];
+  $("checks").replaceChildren(...list);
+  const words = {
+    contradicted: ["", "contradicted"],
+    witnessed: ["good", `witnessed by ${j.agreeing} of ${j.asked.length}`],
+    self_consistent: ["plain", "self-consistent"],
+  }[j.verdict];
+  say(...words);
+  $("verdict").dataset.verdict = j.verdict;
+  $("meaning").textContent = {
+    contradicted: "Somebody holds something else, or the chain contradicts itself.",
+    witnessed: j.covered === n ? "Witnesses hold the same chain, whole." : `Witnesses hold the same chain up to pick ${j.covered}. What came after it will be attested next.`,
+    self_consistent: alone ? "The chain agrees with itself. Nobody else was asked."
+      : `The chain agrees with itself and with what was asked, but no witness is new enough to speak for today.`,
+  }[j.verdict];
+  $("conflict").hidden = !against.length;
+  $("conflicts").replaceChildren(...against.slice(0, 5).map((w) => {
+    const tr = element("tr");
+    tr.append(element("td", "", w.name), element("td", "num", w.length), element("td", "hash", w.head),
+      element("td", "hash", last.hashes[w.length - 1] ?? "there is no such pick"), element("td", "down", w.reason));
+    return tr;
+  }));
+  $("checkpoint").textContent = j.verdict === "contradicted" ? "The chain is contradicted. There is nothing to keep." : `${n}:${j.head}`;
+}
+
+// word returns a 32-byte word of the response of getAttestation.
 const word = (hex, i) => hex.slice(2 + 64 * i, 66 + 64 * i);
+const number = (hex) => Number.parseInt(hex, 16);
+const isZero = (hex) => /^0+$/.test(hex);
 
 async function rpc(url, method, params) {
-  const answer = await fetch(url, {
-    method: "POST", headers: { "Content-Type": "application/json" }, credentials: "omit", referrerPolicy: "no-referrer",
-    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
+  const response = await fetch(url, {
+    method: "POST", headers: { "Content-Type": "application/json" }, credentials: "omit", referrerPolicy: "no-referrer", redirect: "error",
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }), signal: AbortSignal.timeout(15000),
   });
-  if (!answer.ok) throw new Error(`the node answers ${answer.status}`);
-  const { result, error } = await answer.json();
+  if (!response.ok) throw new Error(`the node answered ${response.status}`);
+  const { result, error } = await response.json();
   if (error) throw new Error(`the node says: ${error.message}`);
+  if (typeof result !== "string") throw new Error("the node's response is not JSON-RPC");
   return result;
 }
 
-async function ask(event) {
-  event.preventDefault();
-  const list = $("attested"), a = chain.attestation;
-  list.replaceChildren();
-  if (!a.latest?.uid || !a.contract || !a.attester) {
-    list.append(item(undefined, "The server names no attestation yet."));
-    return;
-  }
-  try {
-    const url = $("rpc").value;
-    const id = await rpc(url, "eth_chainId", []);
-    const network = `eip155:${Number.parseInt(id, 16)}`;
-    list.append(item(network === a.network, `The node is of the network ${network}${network === a.network ? "" : `, not of ${a.network}`}.`));
-    if (network !== a.network) return;
-    const got = await rpc(url, "eth_call", [{ to: a.contract, data: `0xa3112a64${a.latest.uid.slice(2)}` }, "latest"]);
-    const whole = /^0x[0-9a-f]{1024,}$/i.test(got) && word(got, 1) === a.latest.uid.slice(2).toLowerCase();
-    list.append(item(whole, whole ? `The contract has the attestation ${a.latest.uid.slice(0, 14)}….` : "The contract has no such attestation."));
-    if (!whole) return;
-    const at = new Date(Number.parseInt(word(got, 3), 16) * 1000);
-    const address = (w) => `0x${w.slice(24)}`;
-    const by = address(word(got, 8));
-    list.append(item(by === a.attester.toLowerCase(), `It was made by ${by}${by === a.attester.toLowerCase() ? ", the published attester" : `, not by ${a.attester}`}.`));
-    const schema = word(got, 2) === a.schema_uid?.slice(2).toLowerCase();
-    list.append(item(schema, schema ? "It is of the published schema." : "It is of another schema."));
-    const lasts = [4, 5, 9].every((i) => /^0+$/.test(word(got, i)));
-    list.append(item(lasts, lasts ? "It cannot be revoked, was not, and does not expire." : "It can be revoked, was revoked, or expires."));
-    const length = Number.parseInt(word(got, 13), 16), head = word(got, 12), day = Number.parseInt(word(got, 15), 16);
-    const computed = last?.computed[length - 1], date = chain.picks[length - 1]?.date;
-    const agrees = !last?.links && computed === head && Number(date?.replaceAll("-", "")) === day;
-    list.append(item(agrees, agrees
-      ? `Its head is the hash recomputed here at length ${length}: those picks were recorded no later than ${at.toISOString().slice(0, 16).replace("T", " ")} UTC.`
-      : `It says that the chain of ${length} picks ends in ${head.slice(0, 14)}…, and what was recomputed here does not.`));
-  } catch (e) {
-    list.append(item(undefined, `The node was not heard: ${e.message}. Try another one.`));
-  }
+// attestation reads one attestation from the contract, null where there is none in the form of ours.
+async function attestation(url, a, uid) {
+  const got = await rpc(url, "eth_call", [{ to: a.contract, data: `0xa3112a64${uid}` }, "latest"]);
+  if (!/^0x[0-9a-f]{1024,}$/i.test(got) || word(got, 1).toLowerCase() !== uid.toLowerCase()) return null;
+  const day = String(number(word(got, 15)));
+  return {
+    name: `attestation ${shorten(`0x${uid}`)}`, uid, refersTo: word(got, 6), schema: word(got, 2), lasts: [4, 5, 9].every((i) => isZero(word(got, i))),
+    length: number(word(got, 13)), head: word(got, 12).toLowerCase(), date: `${day.slice(0, 4)}-${day.slice(4, 6)}-${day.slice(6)}`,
+    attester: `0x${word(got, 8).slice(24).toLowerCase()}`, at: new Date(number(word(got, 3)) * 1000).toISOString(),
+  };
 }
 
+// ask reads all attestations from a node: each names the one before it.
+async function ask() {
+  const list = $("attested"), a = chain.attestation;
+  attested = [];
+  if (!a.latest?.uid || !a.contract || !a.attester) {
+    list.replaceChildren(item(undefined, "The server names no attestation yet."));
+    return;
+  }
+  list.replaceChildren(element("li", "quiet", "Asking the node…"));
+  const found = [];
+  try {
+    const url = $("rpc").value;
+    const network = `eip155:${number(await rpc(url, "eth_chainId", []))}`;
+    if (network !== a.network) {
+      list.replaceChildren(item(undefined, `The node is of the network ${network}, not of ${a.network}.`));
+      return;
+    }
+    for (let uid = a.latest.uid.slice(2); !isZero(uid) && found.length < mostAttestations;) {
+      const one = await attestation(url, a, uid);
+      if (!one) {
+        const missing = `the contract has no attestation ${shorten(`0x${uid}`)}`;
+        if (found.length || a.latest.status === "confirmed") attested = [{ name: "the contract", length: a.latest.seq, head: "", fault: missing }];
+        list.replaceChildren(item(false, `${missing[0].toUpperCase()}${missing.slice(1)}.`));
+        return;
+      }
+      found.push(one);
+      uid = one.refersTo;
+      list.replaceChildren(element("li", "quiet", `${plural(found.length, "attestation")} read…`));
+    }
+  } catch (e) {
+    list.replaceChildren(item(undefined, `The node could not be asked: ${e.message}. Name another one.`));
+    return;
+  }
+  const by = new Set(found.map((x) => x.attester));
+  const own = by.size === 1 && by.has(a.attester.toLowerCase());
+  const schema = found.every((x) => x.schema === a.schema_uid?.slice(2).toLowerCase());
+  const lasting = found.every((x) => x.lasts);
+  const ascending = found.every((x, i) => i === 0 || (x.length < found[i - 1].length && x.at <= found[i - 1].at));
+  list.replaceChildren(
+    item(true, `The contract has ${plural(found.length, "attestation")}, from ${minute(found.at(-1).at)} to ${minute(found[0].at)}.`),
+    item(own, own ? `All are by ${a.attester}, the attester that the server names.` : `They are by ${[...by].join(", ")}, and the server names ${a.attester}.`),
+    item(schema && lasting, schema && lasting ? "All are of the published schema. None can be revoked, was revoked, or expires." : "Some are of another schema, can be revoked, or expire."),
+    item(ascending, ascending ? "Each names a shorter and older one before it." : "They do not follow each other."),
+  );
+  const good = own && schema && lasting && ascending;
+  attested = good ? found : found.map((x) => ({ ...x, fault: "the attestations are not what the server says of them" }));
+}
+
+// tamper replaces a member of a pick, in this browser only.
 function tamper(event) {
   event.preventDefault();
   const seq = Number($("seq").value), p = chain.picks[seq - 1];
@@ -169,51 +202,73 @@ function tamper(event) {
   const member = $("member").value;
   $("tampered").textContent = `Pick ${seq}: ${member} ${p[member]} is now ${$("value").value}, in this browser only.`;
   p[member] = $("value").value;
+  $("rehash").disabled = false;
+  check();
+}
+
+// rewrite is the second act of a cheat: all hashes are made anew, and the server claims the new head.
+async function rewrite() {
+  chain.picks = await rehash(chain.picks);
+  chain.chain_length = chain.picks.length;
+  chain.head_hash = chain.picks.at(-1)?.hash ?? genesis;
+  $("tampered").textContent += " Every hash was made anew, so the chain agrees with itself again.";
   check();
 }
 
 function restore() {
-  chain.picks = original.map((p) => ({ ...p }));
+  chain = structuredClone(original);
   $("tampered").textContent = "";
+  $("rehash").disabled = true;
   check();
 }
 
 function compare(event) {
   event.preventDefault();
-  const [, length, hash] = /^\s*(\d+):([0-9a-f]{64})\s*$/.exec($("mine").value) ?? [];
-  const same = hash && last?.computed[length - 1] === hash && !last.hashes && !last.links;
-  $("compared").replaceChildren(item(hash ? same : undefined, !hash
-    ? "A checkpoint is a length, a colon and 64 hex digits."
-    : same ? `The chain still has that hash at length ${length}.` : `The chain does not have that hash at length ${length}.`));
+  const [, length, head] = /^\s*(\d{1,9}):([0-9a-f]{64})\s*$/.exec($("mine").value) ?? [];
+  if (!head || length < 1) {
+    kept = [];
+    $("compared").replaceChildren(item(undefined, "A checkpoint is a length, a colon and 64 hex digits."));
+    return;
+  }
+  kept = [{ name: "your checkpoint", length: Number(length), head }];
+  const same = last.hashes[length - 1] === head;
+  $("compared").replaceChildren(item(same, same ? `The chain still has that hash at length ${length}.` : `The chain does not have that hash at length ${length}.`));
+  conclude();
 }
 
 async function start() {
-  $("verify").hidden = false;
   if (!globalThis.crypto?.subtle) {
-    verdict(undefined, "not checked");
+    say("plain", "not checked");
     $("checks").append(item(undefined, "This browser recomputes only on pages served by https or by your own machine."));
     return;
   }
   try {
     await load();
   } catch (e) {
-    verdict(undefined, "not checked");
+    say("plain", "not checked");
     $("checks").append(item(undefined, `The chain could not be downloaded: ${e.message}.`));
     return;
   }
   $("rpc").value = chain.attestation.rpc_url ?? publicNodes[chain.attestation.network] ?? "";
-  const wanted = Number(new URLSearchParams(location.search).get("seq")) || chain.picks.length;
+  const params = new URLSearchParams(location.search);
+  const wanted = Number(params.get("seq")) || chain.picks.length;
   $("seq").value = wanted;
   $("seq").max = chain.picks.length;
   $("value").value = "999.99";
   await check();
-  const marked = location.search && $(`link-${wanted}`);
-  if (marked) marked.scrollIntoView({ block: "center" });
+  if (params.has("seq")) $(`link-${wanted}`)?.scrollIntoView({ block: "center" });
+  if ($("rpc").value) {
+    await ask();
+    conclude();
+  } else $("attested").replaceChildren(item(undefined, "The server names no node. Name one that you trust."));
 }
 
-$("again").addEventListener("click", () => load().then(check).catch((e) => verdict(undefined, e.message)));
-$("ask").addEventListener("submit", ask);
+const again = async () => { await load(); await check(); };
+$("again").addEventListener("click", () => again().catch((e) => say("plain", e.message)));
+$("ask").addEventListener("submit", async (event) => { event.preventDefault(); await ask(); conclude(); });
+$("attester").addEventListener("change", conclude);
 $("tamper").addEventListener("submit", tamper);
+$("rehash").addEventListener("click", rewrite);
 $("restore").addEventListener("click", restore);
 $("compare").addEventListener("submit", compare);
 start();

@@ -91,59 +91,123 @@ test("research is there in four languages", async () => {
   });
 });
 
-test("the browser verifies a chain that is valid, and asks a node", async () => {
-  await visit("/verify", {}, async (page) => {
-    await page.getByText("valid: recomputed here").waitFor();
-    assert.equal(await page.locator("#checks [data-state=ok]").count(), 5);
-    assert.equal(await page.locator("#links tr").count(), Math.min(chain.picks.length, 400));
-    assert.equal(await text(page, "#checkpoint"), `${chain.chain_length}:${chain.head_hash}`);
-    assert.equal(await page.locator("#attested li").count(), 0, "nothing is said of the attestation before it was asked for");
+// concluded waits for a verdict of the page /verify, after its witnesses were asked.
+const concluded = async (page, verdict) => {
+  await page.locator(`#verdict[data-verdict=${verdict}]`).waitFor();
+  await page.locator("#attested li[data-state]").first().waitFor();
+};
+const attested = Boolean(chain.attestation.latest?.uid);
+const untouched = attested ? "witnessed" : "self_consistent";
 
-    if (chain.attestation.latest?.uid) {
-      await page.getByRole("button", { name: "Ask the node" }).click();
-      await page.getByText("recorded no later than").waitFor();
-      assert.equal(await page.locator("#attested [data-state=ok]").count(), 6);
+test("the browser recomputes the chain, and asks the witnesses on load", async () => {
+  await visit("/verify", {}, async (page) => {
+    await concluded(page, untouched);
+    assert.equal(await page.locator("#checks [data-state=ok]").count(), attested ? 3 : 2);
+    assert.equal(await page.locator("#links tr").count(), Math.min(chain.picks.length, 400));
+    assert.equal(await page.locator("#links td.down").count(), 0);
+    assert.equal(await text(page, "#checkpoint"), `${chain.chain_length}:${chain.head_hash}`);
+    if (attested) {
+      assert.equal(await page.locator("#attested [data-state=ok]").count(), 4);
+      assert.match(await text(page, "#verdict"), /^witnessed by \d+ of \d+$/);
     }
     await page.getByLabel("Compare one that you kept").fill(`1:${chain.picks[0].hash}`);
     await page.getByRole("button", { name: "Compare" }).click();
     assert.equal(await page.locator("#compared [data-state=ok]").count(), 1);
+    await concluded(page, untouched);
+    await page.getByLabel("Compare one that you kept").fill(`1:${"ab".repeat(32)}`);
+    await page.getByRole("button", { name: "Compare" }).click();
+    await concluded(page, "contradicted");
+    assert.match(await text(page, "#conflicts"), /your checkpoint/);
   });
 });
 
-test("the browser sees what the visitor tampers with", async () => {
+test("a chain that nobody else was asked about is not green", async () => {
+  const alone = async (route) => {
+    const response = await route.fetch();
+    const body = await response.json();
+    body.attestation.latest = null;
+    await route.fulfill({ response, json: body });
+  };
+  await visit("/verify", {}, async (page) => {
+    await page.route("**/api/v1/verify/picks", alone);
+    await page.reload();
+    await concluded(page, "self_consistent");
+    assert.ok(!(await page.locator("#verdict").getAttribute("class")).includes("good"), "self-consistent is not green");
+    assert.match(await text(page, "#meaning"), /Nobody else was asked/);
+  });
+});
+
+test("the browser sees what the visitor tampers with, and the witnesses catch a rewritten chain", async () => {
   await visit("/verify?seq=2", {}, async (page) => {
-    await page.getByText("valid: recomputed here").waitFor();
+    await concluded(page, untouched);
     await page.getByLabel("New value").fill("1.00");
     await page.getByRole("button", { name: "Tamper" }).click();
-    await page.locator("#verdict", { hasText: "broken" }).waitFor();
+    await concluded(page, "contradicted");
     assert.match(await text(page, "#checks"), /Pick 2: its hash does not match/);
     assert.match(await text(page, "#link-2"), /does not match/);
-    assert.equal(await text(page, "#checkpoint"), "the chain is broken");
+    assert.equal(await page.locator("#links td.down").count(), chain.picks.length - 1, "everything after a cheat is wrong, too");
+    assert.match(await text(page, "#link-3"), /rests on pick 2/);
+    assert.match(await text(page, "#checkpoint"), /nothing to keep/);
+
+    await page.getByRole("button", { name: "Now rehash everything after it" }).click();
+    await page.locator("#checks [data-state=ok]", { hasText: "hashes recomputed" }).waitFor();
+    assert.equal(await page.locator("#links td.down").count(), 0, "a rewritten chain agrees with itself");
+    await concluded(page, attested ? "contradicted" : "self_consistent");
+    if (attested) {
+      assert.ok(await page.locator("#conflicts tr").count() > 0, "the page shows who holds what");
+      const [, , held, here] = await page.locator("#conflicts tr").first().locator("td").allInnerTexts();
+      assert.notEqual(held, here);
+    }
     await page.getByRole("button", { name: "Restore" }).click();
-    await page.getByText("valid: recomputed here").waitFor();
+    await concluded(page, untouched);
   });
 });
 
-test("a server that lies is found out, and a node that is away proves nothing", async () => {
-  // The server answers with a chain whose first price was changed, and says that it is valid.
-  const lies = async (route) => {
-    const answer = await route.fetch();
-    const body = await answer.json();
-    body.picks[0].price = "1.23";
-    await route.fulfill({ response: answer, json: body });
-  };
-  const away = /net::ERR_CONNECTION_REFUSED/; // what the browser complains of when it asks that node
-  await visit("/verify", { expected: away }, async (page) => {
-    await page.getByText("valid: recomputed here").waitFor();
-    await page.route("**/api/v1/verify/picks", lies);
-    await page.reload();
-    await page.locator("#verdict", { hasText: "broken" }).waitFor();
-    assert.match(await text(page, "#checks"), /Pick 1: its hash does not match/);
+test("another attester than the visitor expects contradicts", { skip: !attested }, async () => {
+  await visit("/verify", {}, async (page) => {
+    await concluded(page, "witnessed");
+    await page.getByLabel("Attester that you expect").fill(`0x${"12".repeat(20)}`);
+    await page.getByLabel("Attester that you expect").blur();
+    await concluded(page, "contradicted");
+    await page.getByLabel("Attester that you expect").fill(chain.attestation.attester.toUpperCase().replace("X", "x"));
+    await page.getByLabel("Attester that you expect").blur();
+    await concluded(page, "witnessed");
+  });
+});
 
+test("a server that lies is found out, and a node that is unavailable proves nothing", async () => {
+  const serve = (change) => async (route) => {
+    const response = await route.fetch();
+    const body = await response.json();
+    change(body);
+    await route.fulfill({ response, json: body });
+  };
+  const refused = /net::ERR_CONNECTION_REFUSED/; // what the browser complains of when it asks that node
+  await visit("/verify", { expected: refused }, async (page) => {
+    await concluded(page, untouched);
+    // The first price was changed, and the server says that the chain is valid.
+    await page.route("**/api/v1/verify/picks", serve((body) => { body.picks[0].price = "1.23"; }));
+    await page.reload();
+    await concluded(page, "contradicted");
+    assert.match(await text(page, "#checks"), /Pick 1: its hash does not match/);
+    // The chain was cut. It agrees with itself, and the attestations hold more picks.
+    await page.unroute("**/api/v1/verify/picks");
+    await page.route("**/api/v1/verify/picks", serve((body) => {
+      body.picks.length -= 3;
+      body.chain_length -= 3;
+      body.head_hash = body.picks.at(-1).hash;
+    }));
+    await page.reload();
+    await concluded(page, attested ? "contradicted" : "self_consistent");
+    if (attested) assert.match(await text(page, "#conflicts"), /the server shows/);
+
+    await page.unroute("**/api/v1/verify/picks");
+    await page.reload();
+    await concluded(page, untouched);
     await page.getByLabel("Node (JSON-RPC)").fill("http://127.0.0.1:65535");
     await page.getByRole("button", { name: "Ask the node" }).click();
-    await page.locator("#attested li").first().waitFor();
-    assert.equal(await page.locator("#attested [data-state=ok]").count(), 0);
+    await page.getByText("The node could not be asked").waitFor();
+    await concluded(page, "self_consistent");
   });
 });
 
@@ -202,7 +266,7 @@ test("every page is accessible in both colour schemes, fits a small telephone, a
   const faults = [];
   for (const path of everyPage) {
     await visit(path, {}, async (page) => {
-      if (path === "/verify") await page.getByText("valid: recomputed here").waitFor();
+      if (path === "/verify") await concluded(page, untouched);
       const look = async (width, colorScheme) => {
         await page.emulateMedia({ colorScheme });
         await page.setViewportSize({ width, height: 900 });

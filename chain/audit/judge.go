@@ -1,0 +1,71 @@
+package audit
+
+import (
+	"fmt"
+	"time"
+
+	"tidemark/chain"
+	"tidemark/chain/gitledger"
+)
+
+// Witness is what one witness holds of the chain.
+type Witness struct {
+	Name   string `json:"name"`
+	Length int64  `json:"chain_length"`
+	Head   string `json:"head_hash"`
+	// At is when the witness recorded it, null where that is unknown.
+	At *time.Time `json:"at"`
+	// Against says why the witness contradicts the chain. It is empty where the witness agrees.
+	Against string `json:"against"`
+}
+
+// holdings returns what the witnesses hold whom the reader's policy counts: all attestations, and where the reader named them a ledger and
+// a checkpoint. A ledger that only the server names is compared, but it is no independent witness.
+func (o Options) holdings(ledger *gitledger.Record, attested *attestations) []chain.Holding {
+	var out []chain.Holding
+	if attested != nil {
+		for _, a := range attested.list {
+			out = append(out, chain.Holding{
+				Witness: fmt.Sprintf("attestation %.18s", a.UID.Hex()), Checkpoint: a.Statement.Checkpoint(), Attester: a.Attester.Hex(), At: a.Time,
+			})
+		}
+	}
+	if o.Ledger != "" && ledger != nil && len(ledger.Picks) > 0 {
+		p := ledger.Picks[len(ledger.Picks)-1]
+		out = append(out, chain.Holding{Witness: "the ledger that you named", Checkpoint: chain.Checkpoint{Length: p.Seq, Head: p.Hash, Date: p.Date}})
+	}
+	if o.Checkpoint.Length > 0 {
+		out = append(out, chain.Holding{Witness: "your checkpoint", Checkpoint: chain.Checkpoint{Length: o.Checkpoint.Length, Head: o.Checkpoint.Head}})
+	}
+	return out
+}
+
+// judge adds the verdict to a report whose checks are complete. now is the reader's clock, or a demonstration's.
+func (r *Report) judge(w *walk, holdings []chain.Holding, attester string, now time.Time) {
+	recomputed := chain.Recomputed{Length: r.Length, Faulty: !r.Verified, At: func(length int64) (chain.Checkpoint, bool) {
+		c := w.heads[length]
+		return c, c.Length > 0
+	}}
+	if w.broken != nil {
+		// Beyond a link that is wrong nothing was recomputed that a witness could be compared with.
+		var known []chain.Holding
+		for _, h := range holdings {
+			if h.Length <= r.Length {
+				known = append(known, h)
+			}
+		}
+		holdings = known
+	}
+	j := chain.Judge(recomputed, holdings, attester, now)
+	r.Verdict, r.Covered, r.Witnesses = j.Verdict, j.Covered, make([]Witness, len(holdings))
+	r.Verified = r.Verified && j.Verdict != chain.Contradicted
+	if !j.Newest.IsZero() {
+		r.Newest = &j.Newest
+	}
+	for i, h := range holdings {
+		r.Witnesses[i] = Witness{Name: h.Witness, Length: h.Length, Head: h.Head, Against: j.Against[i]}
+		if !h.At.IsZero() {
+			r.Witnesses[i].At = &h.At
+		}
+	}
+}
