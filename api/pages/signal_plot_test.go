@@ -71,8 +71,10 @@ func TestASeasonIsOneLine(t *testing.T) {
 	var points []view.HistoryPoint
 	for year := 2018; year < 2026; year++ {
 		for _, month := range []time.Month{8, 9, 10, 11} {
-			points = append(points, view.HistoryPoint{ObservedAt: time.Date(year, month, 12, 16, 0, 0, 0, time.UTC), Value: 190 + float64(month),
-				Lo: math.NaN(), Hi: math.NaN(), Baseline: 195, Z: 1})
+			points = append(points, view.HistoryPoint{
+				ObservedAt: time.Date(year, month, 12, 16, 0, 0, 0, time.UTC), Value: 190 + float64(month),
+				Lo: math.NaN(), Hi: math.NaN(), Baseline: 195, Z: 1,
+			})
 		}
 	}
 	plots := plotHistory(view.SignalSnapshot{Name: "Corn"}, points, "all")
