@@ -47,7 +47,7 @@ async function load() {
 function row(p, hash, fault) {
   const tr = element("tr");
   tr.id = `link-${p.seq}`;
-  for (const [text, name] of [[p.seq], [p.date, "day"], [p.ticker], [p.price, "num"], [fault ? fault.why : "ok", fault ? "down" : "up"], [hash, "hash"]]) {
+  for (const [text, name] of [[p.seq], [fault ? fault.why : "ok", fault ? "down" : "up"], [p.date, "day"], [p.ticker], [p.price, "num"], [hash, "mono"]]) {
     tr.append(element("td", name, text));
   }
   return tr;
@@ -90,7 +90,7 @@ function conclude() {
       : `${n} hashes recomputed. Each pick names the hash before it, from 64 zeros on.`),
     item(j.claim, j.claim ? `The chain ends where the server says: ${plural(n, "pick")}.` : "The chain does not end where the server says."),
     alone ? item(undefined, "No witness was asked. A chain that was rewritten from its start looks the same.")
-      : item(against.length === 0, against.length ? `${against.length} of ${plural(j.asked.length, "witness", "witnesses")} hold something else.`
+      : item(against.length === 0, against.length ? `${against.length} of ${j.asked.length} hold something else.`
         : `${j.agreeing} of ${j.asked.length} hold the same, up to pick ${j.covered}. The newest is of ${minute(j.newest)}.`),
   ];
   $("checks").replaceChildren(...list);
@@ -102,7 +102,7 @@ function conclude() {
   say(...words);
   $("verdict").dataset.verdict = j.verdict;
   $("meaning").textContent = {
-    contradicted: "Somebody holds something else, or the chain contradicts itself.",
+    contradicted: "A witness holds something else, or the chain contradicts itself.",
     witnessed: j.covered === n ? "Witnesses hold the same chain, whole." : `Witnesses hold the same chain up to pick ${j.covered}. What came after it will be attested next.`,
     self_consistent: alone ? "The chain agrees with itself. Nobody else was asked."
       : `The chain agrees with itself and with what was asked, but no witness is new enough to speak for today.`,
