@@ -101,7 +101,7 @@ func TestKilledInFullFlight(t *testing.T) {
 	s := openShop(t, api.Accounts{}, accounts.ModelBalance)
 	key := s.key()
 	worker := s.open(postgres.RoleWorker)
-	if _, err := worker.Credit(t.Context(), 1, k*5000-accounts.Trial, "test", "k prices in all"); err != nil {
+	if _, err := worker.Credit(t.Context(), 1, k*5000-accounts.Trial, postgres.Gift{Ref: "1", By: "test", Reason: "k prices in all"}); err != nil {
 		t.Fatal(err)
 	}
 	var address atomic.Pointer[string]

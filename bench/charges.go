@@ -108,7 +108,7 @@ func (b *chargeBench) prepare(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if _, err := worker.Credit(ctx, b.keys[i], 1_000_000*accounts.PerDollar, "bench", "to be spent"); err != nil {
+		if _, err := worker.Credit(ctx, b.keys[i], 1_000_000*accounts.PerDollar, postgres.Gift{Ref: fmt.Sprint("bench ", i), By: "bench", Reason: "to be spent"}); err != nil {
 			return err
 		}
 	}

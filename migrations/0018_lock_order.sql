@@ -82,7 +82,61 @@ grant update (expires_at) on paid_requests, kept_answers, dashboard_sessions to 
 grant update (last_at) on usage to tidemark_worker;
 grant update (held) on payment_quotes to tidemark_worker; -- its trigger refuses every change
 
+-- What an operator gives has a name, and is given once.
+create unique index ledger_credits on ledger (ref) where kind = 'credit';
+create unique index plan_changes_grants on plan_changes (ref) where kind = 'grant';
+
+-- The queue is that of the policies in the program.
+create or replace function claims_check(p_tx text, p_at timestamptz) returns void language sql security definer set search_path = public, pg_temp as
+    $$ select run_soon('claims', p_tx, 'timely', 8, p_at) $$;
+create or replace function x402_check(p_subject text, p_at timestamptz) returns void language sql security definer set search_path = public, pg_temp as
+    $$ select run_soon('x402', p_subject, 'timely', 8, p_at) $$;
+-- +goose StatementBegin
+create or replace function store_processor_event(p_processor text, p_event text, p_type text, p_payload bytea) returns boolean
+language plpgsql security definer set search_path = public, pg_temp as $$
+declare
+    v_id bigint;
+begin
+    insert into processor_events (processor, event, type, payload, received_at)
+    values (p_processor, p_event, p_type, p_payload, billing_now())
+    on conflict (processor, event) do nothing returning id into v_id;
+    if v_id is null then
+        return false;
+    end if;
+    perform run_soon('processor', v_id::text, 'timely', 12, billing_now());
+    return true;
+end
+$$;
+-- +goose StatementEnd
+update runs set queue = 'timely'
+where job in ('pick', 'announce', 'attest', 'claims', 'x402', 'processor') and status in ('due', 'queued', 'running');
+
 -- +goose Down
+drop index plan_changes_grants;
+drop index ledger_credits;
+update runs set queue = 'critical'
+where job in ('pick', 'announce', 'attest', 'claims', 'x402', 'processor') and status in ('due', 'queued', 'running');
+create or replace function claims_check(p_tx text, p_at timestamptz) returns void language sql security definer set search_path = public, pg_temp as
+    $$ select run_soon('claims', p_tx, 'critical', 8, p_at) $$;
+create or replace function x402_check(p_subject text, p_at timestamptz) returns void language sql security definer set search_path = public, pg_temp as
+    $$ select run_soon('x402', p_subject, 'critical', 8, p_at) $$;
+-- +goose StatementBegin
+create or replace function store_processor_event(p_processor text, p_event text, p_type text, p_payload bytea) returns boolean
+language plpgsql security definer set search_path = public, pg_temp as $$
+declare
+    v_id bigint;
+begin
+    insert into processor_events (processor, event, type, payload, received_at)
+    values (p_processor, p_event, p_type, p_payload, billing_now())
+    on conflict (processor, event) do nothing returning id into v_id;
+    if v_id is null then
+        return false;
+    end if;
+    perform run_soon('processor', v_id::text, 'critical', 12, billing_now());
+    return true;
+end
+$$;
+-- +goose StatementEnd
 revoke update (held) on payment_quotes from tidemark_worker;
 revoke update (last_at) on usage from tidemark_worker;
 revoke update (expires_at) on paid_requests, kept_answers, dashboard_sessions from tidemark_worker;

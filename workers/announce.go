@@ -15,8 +15,8 @@ type Announcements struct {
 	Log *slog.Logger
 }
 
-// Run announces every pick whose instant has come, and makes due what is published after an announcement. A pick that is late brings a
-// run of its own.
+// Run announces every pick whose instant has come; what is published after an announcement becomes due with it, and on a trading day also
+// without one. A pick that is late brings a run of its own.
 func (a Announcements) Run(ctx context.Context, t task.Task) error {
 	now, err := a.DB.Now(ctx)
 	if err != nil {
@@ -29,8 +29,11 @@ func (a Announcements) Run(ctx context.Context, t task.Task) error {
 	for _, p := range announced {
 		a.Log.InfoContext(ctx, "a pick is announced", "at", t.Slot, "seq", p.Seq, "ticker", p.Ticker, "date", p.Date)
 	}
-	if reason, closed := calendar.Closed(calendar.DayOf(t.Slot)); closed && len(announced) == 0 {
+	if len(announced) > 0 {
+		return nil
+	}
+	if reason, closed := calendar.Closed(calendar.DayOf(t.Slot)); closed {
 		return Skip("no trading day: " + reason)
 	}
-	return a.DB.EnsureDue(ctx, t.Fence, task.Publish, []string{task.Portfolio, task.Events}, t.Slot)
+	return a.DB.EnsureDue(ctx, t.Fence, task.Publish, task.AfterAnnouncement, t.Slot)
 }

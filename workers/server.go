@@ -35,8 +35,8 @@ type Options struct {
 	Handlers map[string]Handler
 	// Name tells this worker from others in the run log: host and process.
 	Name string
-	// Concurrency is how many tasks run at once. Zero means 4.
-	Concurrency int
+	// Concurrency is how many tasks run at once, and Timely how many besides of those in the queue of that name. Zero means 4.
+	Concurrency, Timely int
 	// Poll is how often an idle worker looks for a task. Zero means 200 ms.
 	Poll time.Duration
 	// Beat is how often the worker tells that its runs are alive. Zero means 2 s. The scheduler's silence must be a multiple.
@@ -89,6 +89,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	o.Concurrency = orElse(o.Concurrency, 4)
+	o.Timely = orElse(o.Timely, 4)
 	o.Poll = orElse(o.Poll, 200*time.Millisecond)
 	o.Beat = orElse(o.Beat, 2*time.Second)
 	o.Grace = orElse(o.Grace, 3*time.Second)
@@ -109,17 +110,10 @@ func (s *Server) Run(ctx context.Context) error {
 	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(errStopping)
 
-	srv := asynq.NewServer(s.redis, asynq.Config{
-		Concurrency: s.o.Concurrency,
-		Queues:      maps.Clone(task.Queues),
-		// The library forgets a handler whose context it sees end: work reaches the handlers on a way of its own.
-		BaseContext:       func() context.Context { return context.WithoutCancel(ctx) },
-		TaskCheckInterval: s.o.Poll,
-		// Handlers end when work does; this is the library's own patience after that.
-		ShutdownTimeout: s.o.Grace + 2*time.Second,
-		Logger:          asynqLog{s.o.Log},
-		LogLevel:        asynq.WarnLevel,
-	})
+	servers := []*asynq.Server{
+		s.server(ctx, s.o.Concurrency, task.Queues),
+		s.server(ctx, s.o.Timely, map[string]int{task.Timely: 1}),
+	}
 	mux := asynq.NewServeMux()
 	var handling sync.WaitGroup
 	for job := range s.o.Handlers {
@@ -138,18 +132,41 @@ func (s *Server) Run(ctx context.Context) error {
 	defer stop(errStopping)
 	beating.Go(func() { s.beat(work) })
 
-	if err := s.start(ctx, srv, mux); err != nil {
-		return err
+	for _, srv := range servers {
+		if err := s.start(ctx, srv, mux); err != nil {
+			return err
+		}
 	}
 	s.ready.Store(true)
 	<-ctx.Done()
 	s.ready.Store(false)
-	srv.Stop()
+	for _, srv := range servers {
+		srv.Stop()
+	}
 	grace := time.AfterFunc(s.o.Grace, func() { stop(errStopping) })
 	defer grace.Stop()
-	srv.Shutdown()
+	var ending sync.WaitGroup
+	for _, srv := range servers {
+		ending.Go(srv.Shutdown)
+	}
+	ending.Wait()
 	handling.Wait()
 	return nil
+}
+
+// server is one of the library's, with workers of its own for some queues.
+func (s *Server) server(ctx context.Context, concurrency int, queues map[string]int) *asynq.Server {
+	return asynq.NewServer(s.redis, asynq.Config{
+		Concurrency: concurrency,
+		Queues:      maps.Clone(queues),
+		// The library forgets a handler whose context it sees end: work reaches the handlers on a way of its own.
+		BaseContext:       func() context.Context { return context.WithoutCancel(ctx) },
+		TaskCheckInterval: s.o.Poll,
+		// Handlers end when work does; this is the library's own patience after that.
+		ShutdownTimeout: s.o.Grace + 2*time.Second,
+		Logger:          asynqLog{s.o.Log},
+		LogLevel:        asynq.WarnLevel,
+	})
 }
 
 // start waits for Redis: the library refuses to start without it, and Redis is allowed to come later.

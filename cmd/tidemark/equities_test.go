@@ -27,12 +27,14 @@ func TestWhoIsAskedAboutCompanies(t *testing.T) {
 		{"companies without prices", "live", config.Companies{SECUserAgent: agent}, "edgar-companies edgar-current", "TIINGO_API_KEY PRICES_FOLDER PRICES_PERSONAL_USE"},
 		{
 			"a key counts before a folder, which is held against it; a third is not asked",
-			"live", config.Companies{SECUserAgent: agent, TiingoAPIKey: "key", PricesFolder: "x", PricesPersonalUse: "yahoo"},
+			"live",
+			config.Companies{SECUserAgent: agent, TiingoAPIKey: "key", PricesFolder: "x", PricesPersonalUse: "yahoo"},
 			"edgar-companies edgar-current prices-tiingo prices-csv", "",
 		},
 		{
 			"a folder before what is only for personal use",
-			"live", config.Companies{SECUserAgent: agent, PricesFolder: "x", PricesPersonalUse: "yahoo"},
+			"live",
+			config.Companies{SECUserAgent: agent, PricesFolder: "x", PricesPersonalUse: "yahoo"},
 			"edgar-companies edgar-current prices-csv prices-yahoo", "",
 		},
 		{"the operator's word", "live", config.Companies{SECUserAgent: agent, PricesPersonalUse: "nasdaq"}, "edgar-companies edgar-current prices-nasdaq", ""},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
@@ -179,10 +180,28 @@ func (c keysRevoke) Run(ctx context.Context, p *program) error {
 	})
 }
 
+// gift is what everything that is given by hand must come with.
+type gift struct {
+	keyReason
+	Ref string `help:"A name of your own for it. Given again with the same name, it is not given twice. Default: one that an error tells."`
+}
+
+// give gives it under its name. Where the answer is lost nobody can tell whether it was given, so the error says how to find out.
+func (g gift) give(do func(postgres.Gift) error) error {
+	if g.Ref == "" {
+		g.Ref = rand.Text()
+	}
+	err := do(postgres.Gift{Ref: g.Ref, By: operator(), Reason: g.Reason})
+	if err != nil && !errors.Is(err, postgres.ErrGiven) {
+		return fmt.Errorf("%w (to try again, and not to give it twice, add --ref=%s)", err, g.Ref)
+	}
+	return err
+}
+
 type keysCredit struct {
 	Key    string `arg:"" help:"The key's id (key_…)."`
 	Amount string `arg:"" help:"US dollars, such as 5 or 0.25."`
-	keyReason
+	gift
 }
 
 // Run adds to a key's balance.
@@ -195,7 +214,11 @@ func (c keysCredit) Run(ctx context.Context, p *program) error {
 		return usageError{errors.New("the amount is 0")}
 	}
 	return p.withKey(ctx, c.Key, func(db *postgres.DB, k postgres.KeyRow) error {
-		balance, err := db.Credit(ctx, k.ID, amount, operator(), c.Reason)
+		var balance accounts.Micros
+		err := c.give(func(g postgres.Gift) (err error) {
+			balance, err = db.Credit(ctx, k.ID, amount, g)
+			return err
+		})
 		if err != nil {
 			return err
 		}
@@ -207,7 +230,7 @@ func (c keysCredit) Run(ctx context.Context, p *program) error {
 type keysGrant struct {
 	Key  string `arg:"" help:"The key's id (key_…)."`
 	Days int    `default:"30" help:"How many days, added to what is left."`
-	keyReason
+	gift
 }
 
 // Run makes a key Pro.
@@ -216,7 +239,11 @@ func (c keysGrant) Run(ctx context.Context, p *program) error {
 		return usageError{fmt.Errorf("--days: %d is no number from 1 to 3660", c.Days)}
 	}
 	return p.withKey(ctx, c.Key, func(db *postgres.DB, k postgres.KeyRow) error {
-		until, err := db.Grant(ctx, k.ID, time.Duration(c.Days)*24*time.Hour, operator(), c.Reason)
+		var until time.Time
+		err := c.give(func(g postgres.Gift) (err error) {
+			until, err = db.Grant(ctx, k.ID, time.Duration(c.Days)*24*time.Hour, g)
+			return err
+		})
 		if err != nil {
 			return err
 		}

@@ -263,6 +263,7 @@ func (p *program) newWorker(db *postgres.DB, w *realm, store *archive.Store) (*w
 		Handlers:    handlers,
 		Name:        fmt.Sprintf("%s/%d", config.Hostname(), os.Getpid()),
 		Concurrency: p.settings.Concurrency,
+		Timely:      p.settings.TimelyConcurrency,
 		Poll:        w.poll,
 		Patience:    w.patience,
 		Log:         log,

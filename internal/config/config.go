@@ -171,6 +171,9 @@ func (s Settings) Validate(names ...string) error {
 	if s.AlertRunwayDays < 1 {
 		bad("ALERT_RUNWAY_DAYS", "%d is less than 1", s.AlertRunwayDays)
 	}
+	if s.TimelyConcurrency < 1 {
+		bad("TIMELY_CONCURRENCY", "%d is less than 1", s.TimelyConcurrency)
+	}
 	if s.Concurrency < 1 {
 		bad("CONCURRENCY", "%d is less than 1", s.Concurrency)
 	}

@@ -107,32 +107,60 @@ func (db *DB) PlanChanges(ctx context.Context, key int64) ([]PlanChange, error) 
 // ErrNothingToMove: the key has no balance and no Pro period left.
 var ErrNothingToMove = errors.New("there is nothing to move")
 
-// Credit adds an amount that an operator gives, with who and why, and returns the balance after it.
-func (db *DB) Credit(ctx context.Context, key int64, amount accounts.Micros, by, reason string) (balance accounts.Micros, err error) {
-	err = db.tx(ctx, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, `
-			insert into ledger (key_id, kind, amount, at, by, reason) values (@key, 'credit', @amount, billing_now(), @by, @reason)`,
-			pgx.NamedArgs{"key": key, "amount": int64(amount), "by": by, "reason": reason})
-		if err != nil {
-			return err
-		}
-		return tx.QueryRow(ctx, `select balance from keys where id = @key`, pgx.NamedArgs{"key": key}).Scan(&balance)
-	})
+// Gift is what an operator gives to a key, with who and why.
+type Gift struct {
+	// Ref names it: given again under the same name it is not given twice, however often the answer was lost.
+	Ref, By, Reason string
+}
+
+// ErrGiven: the name of a gift is that of another one.
+var ErrGiven = errors.New("something else was given under this name")
+
+// Credit adds an amount that an operator gives, and returns the balance as it is then.
+func (db *DB) Credit(ctx context.Context, key int64, amount accounts.Micros, g Gift) (balance accounts.Micros, err error) {
+	err = db.give(ctx, key, g, pgx.NamedArgs{"amount": int64(amount)},
+		`select key_id = @key and amount = @amount from ledger where kind = 'credit' and ref = @ref`, // index ledger_credits
+		`insert into ledger (key_id, kind, amount, at, ref, by, reason) values (@key, 'credit', @amount, billing_now(), @ref, @by, @reason)`,
+		`select balance from keys where id = @key`, &balance)
 	if err != nil {
 		return 0, fmt.Errorf("credit a key: %w", err)
 	}
 	return balance, nil
 }
 
-// Grant makes a key Pro for so much longer, with who and why, and returns until when it is.
-func (db *DB) Grant(ctx context.Context, key int64, period time.Duration, by, reason string) (until time.Time, err error) {
-	err = db.pool.QueryRow(ctx, `
-		insert into plan_changes (key_id, kind, period, by, reason) values (@key, 'grant', @period, @by, @reason) returning pro_until`,
-		pgx.NamedArgs{"key": key, "period": period, "by": by, "reason": reason}).Scan(&until)
+// Grant makes a key Pro for so much longer, and returns until when it is.
+func (db *DB) Grant(ctx context.Context, key int64, period time.Duration, g Gift) (until time.Time, err error) {
+	err = db.give(ctx, key, g, pgx.NamedArgs{"period": period},
+		`select key_id = @key and period = @period from plan_changes where kind = 'grant' and ref = @ref`, // index plan_changes_grants
+		`insert into plan_changes (key_id, kind, period, ref, by, reason) values (@key, 'grant', @period, @ref, @by, @reason)`,
+		`select pro_until from keys where id = @key`, &until)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("grant a key the Pro plan: %w", err)
 	}
 	return until, nil
+}
+
+// give gives a gift once: before tells whether what has its name is the same.
+func (db *DB) give(ctx context.Context, key int64, g Gift, args pgx.NamedArgs, before, insert, after string, to any) error {
+	args["key"], args["ref"], args["by"], args["reason"] = key, g.Ref, g.By, g.Reason
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		if err := lockKeys(ctx, tx, key); err != nil {
+			return err
+		}
+		var same bool
+		err := tx.QueryRow(ctx, before, args).Scan(&same)
+		if errors.Is(err, pgx.ErrNoRows) {
+			_, err = tx.Exec(ctx, insert, args)
+			same = true
+		}
+		switch {
+		case code(err) == "23505" || err == nil && !same:
+			return fmt.Errorf("%q: %w", g.Ref, ErrGiven)
+		case err != nil:
+			return err
+		}
+		return tx.QueryRow(ctx, after, args).Scan(to)
+	})
 }
 
 const moveBalanceSQL = `

@@ -344,3 +344,38 @@ func TestKeysThatChangeAreTold(t *testing.T) {
 	}
 	told("revocation")
 }
+
+// The answer of a commit is lost, and the operator gives once more under the same name.
+func TestWhatAnOperatorGivesIsGivenOnce(t *testing.T) {
+	t.Parallel()
+	b := newBooks(t)
+	k, _ := b.register("k")
+	other, _ := b.register("other")
+	gift := postgres.Gift{Ref: "ticket 7", By: "op", Reason: "sorry"}
+	var until [2]time.Time
+	for i := range 2 {
+		balance, err := b.worker.Credit(t.Context(), k.ID, 5_000_000, gift)
+		if err != nil || balance != 5_000_000+accounts.Trial {
+			t.Errorf("credited: %s, %v", balance, err)
+		}
+		if until[i], err = b.worker.Grant(t.Context(), k.ID, 24*time.Hour, gift); err != nil {
+			t.Error(err)
+		}
+	}
+	if !until[0].Equal(until[1]) {
+		t.Errorf("Pro until %s, and then until %s", until[0], until[1])
+	}
+	for what, give := range map[string]func() error{
+		"another amount": func() error { _, err := b.worker.Credit(t.Context(), k.ID, 1, gift); return err },
+		"another key":    func() error { _, err := b.worker.Credit(t.Context(), other.ID, 5_000_000, gift); return err },
+		"another period": func() error { _, err := b.worker.Grant(t.Context(), k.ID, time.Hour, gift); return err },
+	} {
+		if err := give(); !errors.Is(err, postgres.ErrGiven) {
+			t.Errorf("%s under the same name: %v", what, err)
+		}
+	}
+	gift.Ref = "ticket 8"
+	if balance, err := b.worker.Credit(t.Context(), k.ID, 5_000_000, gift); err != nil || balance != 10_000_000+accounts.Trial {
+		t.Errorf("credited under another name: %s, %v", balance, err)
+	}
+}

@@ -115,11 +115,7 @@ func conclude(ctx context.Context, tx pgx.Tx, f task.Fence, loads []Load, depend
 				newest = l.FetchedAt
 			}
 		}
-		p := task.Policies[task.Signal]
-		_, err := tx.Exec(ctx, dependentsSQL, pgx.NamedArgs{
-			"job": task.Signal, "subjects": dependents, "at": newest, "queue": p.Queue, "max_attempts": p.MaxAttempts,
-			"trace": telemetry.Carried(ctx),
-		})
+		_, err := tx.Exec(ctx, dependentsSQL, dueArgs(ctx, task.Signal, pgx.NamedArgs{"subjects": dependents, "at": newest}))
 		if err != nil {
 			return fmt.Errorf("make signals due: %w", err)
 		}

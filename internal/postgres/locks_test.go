@@ -4,18 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
 
 	"golang.org/x/sync/errgroup"
 
 	"tidemark/accounts"
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
+	"tidemark/migrations"
 	"tidemark/series"
 	"tidemark/workers/task"
 )
@@ -328,4 +333,66 @@ func TestARunThatIsBegunAgainIsNotForgotten(t *testing.T) {
 	if err := pool.QueryRow(t.Context(), `select count(*) from runs where status = 'due'`).Scan(&left); err != nil || left != 1 {
 		t.Errorf("%d runs are due, want the one that was begun again (%v)", left, err)
 	}
+}
+
+// A migration waits for a table that a long COPY writes to. Whoever else writes to it is not stopped behind the migration, which goes
+// on when the COPY is over.
+func TestAMigrationLetsOthersPassWhileItWaits(t *testing.T) {
+	t.Parallel()
+	url := pgtest.New(t)
+	old, err := goose.NewProvider(goose.DialectPostgres, stdlib.OpenDBFromPool(connect(t, url)), migrations.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := old.DownTo(t.Context(), 17); err != nil {
+		t.Fatal(err)
+	}
+	pool := connect(t, url)
+	if _, err := pool.Exec(t.Context(), `insert into keys (public_id, name, created_at) values ('key_' || repeat('a', 26), 'k', now())`); err != nil {
+		t.Fatal(err)
+	}
+	const write = `insert into ledger (key_id, kind, amount, at, by, reason) values (1, 'credit', 1, now(), 'op', 'why')`
+	long, err := pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = long.Rollback(t.Context()) }()
+	if _, err := long.Exec(t.Context(), `lock table ledger in row exclusive mode`); err != nil {
+		t.Fatal(err)
+	}
+	migrated := make(chan error, 1)
+	go func() {
+		migrated <- postgres.Migrate(context.WithoutCancel(t.Context()), url, slog.New(slog.DiscardHandler))
+	}()
+	for waits := false; !waits; {
+		if len(migrated) > 0 {
+			t.Fatalf("the migration does not wait: %v", <-migrated)
+		}
+		err := pool.QueryRow(t.Context(), `
+			select exists (select from pg_locks where relation = 'ledger'::regclass and not granted)`).Scan(&waits)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if _, err := pool.Exec(ctx, write); err != nil {
+		t.Errorf("a write behind the migration: %v", err)
+	}
+	if err := long.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-migrated; err != nil {
+		t.Errorf("when the table is free: %v", err)
+	}
+}
+
+func connect(t *testing.T, url string) *pgxpool.Pool {
+	t.Helper()
+	pool, err := pgxpool.New(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	return pool
 }

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
+	"time"
 
 	"github.com/jackc/pgx/v5"
-	_ "github.com/jackc/pgx/v5/stdlib" // goose speaks database/sql
+	"github.com/jackc/pgx/v5/stdlib" // goose speaks database/sql
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 
@@ -19,10 +21,12 @@ import (
 // advisory lock, and the others wait for it. A database that holds tables of another program, or that a newer Tidemark has
 // migrated, is refused untouched.
 func Migrate(ctx context.Context, url string, log *slog.Logger) error {
-	db, err := sql.Open("pgx", url)
+	cfg, err := pgx.ParseConfig(url)
 	if err != nil {
 		return fmt.Errorf("DATABASE_URL: %w", redact(err))
 	}
+	cfg.RuntimeParams["lock_timeout"] = strconv.FormatInt(lockPatience.Milliseconds(), 10)
+	db := stdlib.OpenDB(*cfg)
 	defer func() { _ = db.Close() }()
 	if err := db.PingContext(ctx); err != nil {
 		return fmt.Errorf("DATABASE_URL: %w", redact(err))
@@ -34,14 +38,42 @@ func Migrate(ctx context.Context, url string, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	done, err := p.Up(ctx)
-	if err != nil {
-		return fmt.Errorf("migrate: %w", err)
+	return up(ctx, p, log)
+}
+
+const (
+	// lockPatience is how long a migration waits for a table that somebody works on. Everybody else who wants the table waits behind it as
+	// long; then it steps back and lets them pass.
+	lockPatience = 2 * time.Second
+	// lockTries bounds how often it comes back, after pauses of lockPause: half an hour in all.
+	lockTries = 360
+	lockPause = 3 * time.Second
+)
+
+// up applies the migrations that are missing. Each is a transaction of its own: one that met a table in use left nothing, and is tried
+// again.
+func up(ctx context.Context, p *goose.Provider, log *slog.Logger) error {
+	for try := 1; ; try++ {
+		done, err := p.Up(ctx)
+		if part, ok := errors.AsType[*goose.PartialError](err); ok {
+			done = part.Applied
+		}
+		for _, r := range done {
+			log.InfoContext(ctx, "migrated", "version", r.Source.Version, "took", r.Duration)
+		}
+		if err == nil {
+			return nil
+		}
+		if code(err) != "55P03" || try == lockTries {
+			return fmt.Errorf("migrate: %w", err)
+		}
+		log.WarnContext(ctx, "a table is in use, the migration tries again", "try", try, "in", lockPause, "err", err)
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("migrate: %w", err)
+		case <-time.After(lockPause):
+		}
 	}
-	for _, r := range done {
-		log.InfoContext(ctx, "migrated", "version", r.Source.Version, "took", r.Duration)
-	}
-	return nil
 }
 
 func provider(db *sql.DB) (*goose.Provider, error) {

@@ -111,8 +111,16 @@ const announceSQL = `
 	on conflict (seq) do nothing
 	returning seq` // index picks_announce_at
 
-// AnnounceDue announces every pick whose instant of announcement is not after at, and returns those that were not announced before, by
-// seq. The database compares each instant with the world's clock once more, so an at that has not come yet is an error; asking again
+const afterAnnouncementSQL = `
+	insert into runs (job, subject, slot, trigger, queue, status, max_attempts, trace)
+	select @job, t.subject, r.slot, 'data', @queue, 'due', @max_attempts, nullif(@trace, '')
+	from runs r, unnest(@subjects::text[]) as t (subject)
+	where r.id = @id
+	order by t.subject
+	on conflict (job, subject, slot) do nothing`
+
+// AnnounceDue announces every pick whose instant of announcement is not after at, makes due what is published then, for the slot of the run
+// that f names, and returns those that were not announced before, by seq. The database compares each instant with the world's clock once more, so an at that has not come yet is an error; asking again
 // later helps. Everyone who listens on ChannelRecord is told when it is committed.
 func (db *DB) AnnounceDue(ctx context.Context, f task.Fence, at time.Time) ([]Pick, error) {
 	var picks []Pick
@@ -133,6 +141,10 @@ func (db *DB) AnnounceDue(ctx context.Context, f task.Fence, at time.Time) ([]Pi
 		if len(picks) > 0 {
 			if err := witness(ctx, tx, &at); err != nil {
 				return err
+			}
+			// In the same commit: whoever begins the run again finds nothing that is not announced.
+			if _, err := tx.Exec(ctx, afterAnnouncementSQL, dueArgs(ctx, task.Publish, pgx.NamedArgs{"id": f.RunID, "subjects": task.AfterAnnouncement})); err != nil {
+				return fmt.Errorf("make due what follows: %w", err)
 			}
 		}
 		return hold(ctx, tx, f, int64(len(picks)))

@@ -245,8 +245,7 @@ func (db *DB) Skip(ctx context.Context, f task.Fence, reason string) error {
 // EnsureDue makes runs of a job due for a slot, which other work has made necessary. Those that were recorded for the slot before stay as
 // they are. Nothing is recorded unless the attempt that f names is the current one.
 func (db *DB) EnsureDue(ctx context.Context, f task.Fence, job string, subjects []string, slot time.Time) error {
-	p, ok := task.Policies[job]
-	if !ok {
+	if _, ok := task.Policies[job]; !ok {
 		return fmt.Errorf("there is no job %q", job)
 	}
 	err := db.tx(ctx, func(tx pgx.Tx) error {
@@ -256,9 +255,7 @@ func (db *DB) EnsureDue(ctx context.Context, f task.Fence, job string, subjects 
 			from unnest(@subjects::text[]) as t (subject)
 			order by t.subject
 			on conflict (job, subject, slot) do nothing`,
-			pgx.NamedArgs{
-				"job": job, "subjects": subjects, "slot": slot, "queue": p.Queue, "max_attempts": p.MaxAttempts, "trace": telemetry.Carried(ctx),
-			})
+			dueArgs(ctx, job, pgx.NamedArgs{"subjects": subjects, "slot": slot}))
 		if err != nil {
 			return err
 		}
@@ -268,6 +265,13 @@ func (db *DB) EnsureDue(ctx context.Context, f task.Fence, job string, subjects 
 		return fmt.Errorf("make %s due: %w", job, err)
 	}
 	return nil
+}
+
+// dueArgs adds to the arguments of a statement that makes runs of a job due what these runs are like.
+func dueArgs(ctx context.Context, job string, args pgx.NamedArgs) pgx.NamedArgs {
+	p := task.Policies[job]
+	args["job"], args["queue"], args["max_attempts"], args["trace"] = job, p.Queue, p.MaxAttempts, telemetry.Carried(ctx)
+	return args
 }
 
 // Fail records an error of an attempt. With final, or when the run has used up its attempts, the run has failed; otherwise it is

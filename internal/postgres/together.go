@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -132,6 +133,16 @@ func (g *together[Q, A]) lead(leader *member[Q, A]) {
 	g.leaders-- // whoever waits still, waits for a leader who is called or for a statement under way
 }
 
+// try is do, with a panic as an error: the others of the statement are to be answered, and the lead is to be handed on.
+func (g *together[Q, A]) try(ctx context.Context, questions []Q) (answers []A, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return g.do(ctx, questions)
+}
+
 // answer asks for all of a list, and wakes each member of it.
 func (g *together[Q, A]) answer(list []*member[Q, A]) {
 	if len(list) == 0 {
@@ -143,7 +154,7 @@ func (g *together[Q, A]) answer(list []*member[Q, A]) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(list[0].ctx), togetherTimeout)
 	defer cancel()
-	answers, err := g.do(ctx, questions)
+	answers, err := g.try(ctx, questions)
 	if err != nil && len(list) > 1 && g.alone(err) {
 		for _, m := range list {
 			g.answer([]*member[Q, A]{m})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -86,5 +87,30 @@ func TestTogetherEveryoneIsAnswered(t *testing.T) {
 	}
 	if statements.Load() >= questions.Load() {
 		t.Errorf("%d statements for %d questions: nobody went together", statements.Load(), questions.Load())
+	}
+}
+
+// A statement that panics answers all who asked with an error, and the next one is made.
+func TestTogetherAPanicIsAnError(t *testing.T) {
+	t.Parallel()
+	g := &together[int, int]{
+		do: func(_ context.Context, list []int) ([]int, error) {
+			if list[0] < 0 {
+				panic("out of order")
+			}
+			return list, nil
+		},
+		row:   func(q int) int64 { return int64(q) },
+		alone: func(error) bool { return false },
+	}
+	for range 2 * maxLeaders {
+		if _, err := g.ask(t.Context(), -1); err == nil || !strings.Contains(err.Error(), "out of order") {
+			t.Errorf("a panic is %v", err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	if a, err := g.ask(ctx, 7); a != 7 || err != nil {
+		t.Errorf("after a panic: %d, %v", a, err)
 	}
 }

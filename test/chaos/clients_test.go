@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"tidemark/internal/postgres"
 )
 
 // question is a request.
@@ -187,7 +189,7 @@ func (s *stand) register(buyer int) string {
 	if err != nil || json.Unmarshal([]byte(a.body), &said) != nil || said.Data.Key == "" {
 		s.t.Fatalf("a key is not registered: %v, %d: %s", err, a.status, a.body)
 	}
-	if _, err := s.db.Credit(s.t.Context(), int64(buyer), 1_000_000_000, "test", "for a time of chaos"); err != nil {
+	if _, err := s.db.Credit(s.t.Context(), int64(buyer), 1_000_000_000, postgres.Gift{Ref: fmt.Sprint("chaos ", buyer), By: "test", Reason: "for a time of chaos"}); err != nil {
 		s.t.Fatal(err)
 	}
 	return said.Data.Key

@@ -49,14 +49,19 @@ const (
 	SubjectAttest = "base"
 )
 
-// The queues, in falling weight.
+// AfterAnnouncement are the subjects of Publish that an announcement changes.
+var AfterAnnouncement = []string{Events, Portfolio}
+
+// The queues. What somebody waits for by the clock has one of its own, with workers of its own: it never waits for the answer of an
+// upstream. The others follow in falling weight.
 const (
+	Timely   = "timely"
 	Critical = "critical"
 	Default  = "default"
 	Low      = "low"
 )
 
-// Queues maps each queue to its weight.
+// Queues maps each queue but Timely to its weight.
 var Queues = map[string]int{Critical: 6, Default: 3, Low: 1}
 
 // Policy is how a job is run.
@@ -80,15 +85,15 @@ var Policies = map[string]Policy{
 	// A run with slots ends itself after seconds; reading an archive may take long.
 	Backfill: {Queue: Low, Timeout: 30 * time.Minute, MaxAttempts: 8, Backoff: 5 * time.Second},
 	// What fails is tried again until the day is over. To wait for prices is no failure.
-	Pick:     {Queue: Critical, Timeout: 10 * time.Minute, MaxAttempts: 1000, Backoff: 5 * time.Second},
-	Announce: {Queue: Critical, Timeout: 2 * time.Minute, MaxAttempts: 100, Backoff: 5 * time.Second},
+	Pick:     {Queue: Timely, Timeout: 10 * time.Minute, MaxAttempts: 1000, Backoff: 5 * time.Second},
+	Announce: {Queue: Timely, Timeout: 2 * time.Minute, MaxAttempts: 100, Backoff: 5 * time.Second},
 	Publish:  {Queue: Default, Timeout: 10 * time.Minute, MaxAttempts: 500, Backoff: 5 * time.Second},
 	// The migrations have the queue and the attempts of the next three once more.
-	X402:      {Queue: Critical, Timeout: time.Minute, MaxAttempts: 8, Backoff: 5 * time.Second},
-	Claims:    {Queue: Critical, Timeout: time.Minute, MaxAttempts: 8, Backoff: time.Second},
-	Processor: {Queue: Critical, Timeout: 2 * time.Minute, MaxAttempts: 12, Backoff: 5 * time.Second},
+	X402:      {Queue: Timely, Timeout: time.Minute, MaxAttempts: 8, Backoff: 5 * time.Second},
+	Claims:    {Queue: Timely, Timeout: time.Minute, MaxAttempts: 8, Backoff: time.Second},
+	Processor: {Queue: Timely, Timeout: 2 * time.Minute, MaxAttempts: 12, Backoff: 5 * time.Second},
 	Ledger:    {Queue: Default, Timeout: 10 * time.Minute, MaxAttempts: 8, Backoff: 10 * time.Second},
-	Attest:    {Queue: Default, Timeout: 5 * time.Minute, MaxAttempts: 8, Backoff: 10 * time.Second},
+	Attest:    {Queue: Timely, Timeout: 5 * time.Minute, MaxAttempts: 8, Backoff: 10 * time.Second},
 	Accounts:  {Queue: Low, Timeout: 10 * time.Minute, MaxAttempts: 8, Backoff: time.Minute},
 	// The first run may have the bytes of years to move; the next attempt goes on where one has ended.
 	Archive: {Queue: Low, Timeout: 30 * time.Minute, MaxAttempts: 20, Backoff: time.Minute},
