@@ -36,7 +36,7 @@ var exposures = []Exposure{
 	{"crack-spread-321", -1, 4510, 4522, "A wide margin makes jet fuel dear, an airline's largest cost after wages."},
 	{"eia-weekly-petroleum", -1, 1311, 1311, "High crude oil stocks weigh on the price that a producer gets."},
 	{"eia-weekly-petroleum", -1, 1381, 1389, "Producers that earn less drill less."},
-	{"hormuz-transit", -1, 1311, 1311, "Fewer tankers through the strait make oil from elsewhere dearer."},
+	{"hormuz-transit", -1, 1311, 1311, "Fewer ships through the strait make oil from elsewhere dearer."},
 	{"hormuz-transit", +1, 4510, 4522, "Free passage keeps fuel affordable."},
 	{"iowa-corn-yield", +1, 2010, 2015, "A good harvest makes feed cheap, the largest cost of meat."},
 	{"iowa-corn-yield", +1, 2040, 2048, "A good harvest makes the grain that mills and starch makers buy cheap."},

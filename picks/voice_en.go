@@ -24,7 +24,7 @@ var english = voice{
 
 		"signal.crack-spread-321":     "the refining margin (crack spread)",
 		"signal.eia-weekly-petroleum": "US crude oil stocks",
-		"signal.hormuz-transit":       "tanker traffic through the Strait of Hormuz",
+		"signal.hormuz-transit":       "ship traffic through the Strait of Hormuz",
 		"signal.iowa-corn-yield":      "the expected corn yield in Iowa",
 		"signal.lng-arbitrage":        "the gap between European and American gas prices",
 		"signal.tropomi-no2-economic": "nitrogen dioxide over industrial regions",

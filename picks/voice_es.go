@@ -26,7 +26,7 @@ var spanish = voice{
 
 		"signal.crack-spread-321":     "el margen de refino (crack spread)",
 		"signal.eia-weekly-petroleum": "las existencias de crudo de Estados Unidos",
-		"signal.hormuz-transit":       "el paso de petroleros por el estrecho de Ormuz",
+		"signal.hormuz-transit":       "el paso de buques por el estrecho de Ormuz",
 		"signal.iowa-corn-yield":      "el rendimiento previsto del maíz en Iowa",
 		"signal.lng-arbitrage":        "la diferencia entre el precio del gas en Europa y en Estados Unidos",
 		"signal.tropomi-no2-economic": "el dióxido de nitrógeno sobre las regiones industriales",

@@ -24,7 +24,7 @@ var hindi = voice{
 
 		"signal.crack-spread-321":     "रिफ़ाइनिंग मार्जिन (क्रैक स्प्रेड)",
 		"signal.eia-weekly-petroleum": "अमेरिका में कच्चे तेल का भंडार",
-		"signal.hormuz-transit":       "होर्मुज़ जलडमरूमध्य से टैंकरों की आवाजाही",
+		"signal.hormuz-transit":       "होर्मुज़ जलडमरूमध्य से जहाज़ों की आवाजाही",
 		"signal.iowa-corn-yield":      "आयोवा में मक्के की अनुमानित उपज",
 		"signal.lng-arbitrage":        "यूरोप और अमेरिका में गैस के दाम का अंतर",
 		"signal.tropomi-no2-economic": "औद्योगिक क्षेत्रों के ऊपर नाइट्रोजन डाइऑक्साइड",

@@ -26,7 +26,7 @@ var portuguese = voice{
 
 		"signal.crack-spread-321":     "a margem de refino (crack spread)",
 		"signal.eia-weekly-petroleum": "o nível dos estoques de petróleo dos Estados Unidos",
-		"signal.hormuz-transit":       "o tráfego de petroleiros pelo estreito de Ormuz",
+		"signal.hormuz-transit":       "o tráfego de navios pelo estreito de Ormuz",
 		"signal.iowa-corn-yield":      "a produtividade prevista do milho em Iowa",
 		"signal.lng-arbitrage":        "a diferença entre os preços do gás na Europa e nos Estados Unidos",
 		"signal.tropomi-no2-economic": "o dióxido de nitrogênio sobre as regiões industriais",

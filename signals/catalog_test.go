@@ -169,6 +169,11 @@ func TestEverySignalStatesItsFacts(t *testing.T) {
 				t.Errorf("the %s page is %q", what, address)
 			}
 		}
+		for what, caption := range map[string]string{"baseline": d.BaselineCaption, "interval": d.IntervalCaption} {
+			if caption == "" || len(caption) > 60 || strings.ContainsAny(caption, "_.") {
+				t.Errorf("%s: the caption of the %s is %q", d.ID, what, caption)
+			}
+		}
 		for what, name := range map[string]string{"baseline": d.BaselineMethod, "interval": d.IntervalMethod} {
 			if !machine.MatchString(name) {
 				t.Errorf("the %s method is named %q, want a machine name", what, name)

@@ -54,10 +54,13 @@ func crackSpread321() Definition {
 		SourceURL:  "https://www.eia.gov/dnav/pet/pet_pri_spt_s1_d.htm",
 		Inputs:     []series.ID{wtiCushing, gasolineHarbor, ulsdHarbor},
 		// After the close of the cash markets and before the day's pick is made, at 17:30.
-		Cadence:        series.Cadence{Cron: "0 17 * * 1-5", Zone: "America/New_York", CatchUp: series.CatchUpLatest},
-		Staleness:      crackStaleness,
-		BaselineMethod: "same_month_day_5y_mean",
-		IntervalMethod: "staleness_60d_random_walk",
+		Cadence:         series.Cadence{Cron: "0 17 * * 1-5", Zone: "America/New_York", CatchUp: series.CatchUpLatest},
+		Staleness:       crackStaleness,
+		BaselineMethod:  "same_month_day_5y_mean",
+		IntervalMethod:  "staleness_60d_random_walk",
+		BaselineCaption: "mean of the same time of year in the five years before",
+		IntervalCaption: "random walk since the last price",
+		Margin:          true,
 		Technique: "(2 * 42 * gasoline + 42 * diesel - 3 * crude) / 3, gasoline and diesel in USD/gal, crude in USD/bbl, on days with all " +
 			"three prices; baseline: mean of all values within 15 calendar days of the same month and day in the five previous years",
 		Compute:    computeCrackSpread,

@@ -36,6 +36,10 @@ type Definition struct {
 	Staleness time.Duration
 	// BaselineMethod and IntervalMethod are stable machine names; Technique is the formula in words.
 	BaselineMethod, IntervalMethod, Technique string
+	// BaselineCaption and IntervalCaption say the two methods to a reader, in a few words without a full stop.
+	BaselineCaption, IntervalCaption string
+	// Margin reports whether the value is a difference that can cross zero: a percentage of it is not shown to readers.
+	Margin bool
 	// Compute yields the whole track from what was known as of at. It costs O(n log n) in the history at most, and is pure: the
 	// same input gives the same bits.
 	Compute func(in series.Set, at time.Time) Track

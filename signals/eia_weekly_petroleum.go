@@ -48,10 +48,12 @@ func eiaWeeklyPetroleum() Definition {
 		SourceURL:  "https://www.eia.gov/petroleum/supply/weekly/",
 		Inputs:     []series.ID{crudeStocks, gasolineStocks, distillateStocks, utilisation},
 		// After the day's report, also one that a holiday moved to noon, and before the day's pick is made, at 17:30.
-		Cadence:        series.Cadence{Cron: "5 17 * * 1-5", Zone: "America/New_York", CatchUp: series.CatchUpLatest},
-		Staleness:      petroleumStaleness,
-		BaselineMethod: "same_week_5y_mean",
-		IntervalMethod: "seasonal_surprise_quantiles_5y",
+		Cadence:         series.Cadence{Cron: "5 17 * * 1-5", Zone: "America/New_York", CatchUp: series.CatchUpLatest},
+		Staleness:       petroleumStaleness,
+		BaselineMethod:  "same_week_5y_mean",
+		IntervalMethod:  "seasonal_surprise_quantiles_5y",
+		BaselineCaption: "mean of the same week in the five years before",
+		IntervalCaption: "weekly surprises of the five years before",
 		Technique: "Stocks as reported; baseline: mean of the same week (the Friday within three days of the same month and day) in the five " +
 			"previous years; surprise: the week's change less the mean change of those five weeks",
 		Compute:    computePetroleum,

@@ -59,10 +59,12 @@ func hormuzTransit() Definition {
 		SourceURL:  "https://portwatch.imf.org/pages/cb5856222a5b4105adc6ee7e880a1730",
 		Inputs:     []series.ID{hormuzShips, hormuzTankers, hormuzCargo},
 		// Before the day's pick is made, at 17:30.
-		Cadence:        series.Cadence{Cron: "15 17 * * 1-5", Zone: "America/New_York", CatchUp: series.CatchUpLatest},
-		Staleness:      hormuzStaleness,
-		BaselineMethod: "same_month_day_2019_2024_mean",
-		IntervalMethod: "poisson_7d_times_revision",
+		Cadence:         series.Cadence{Cron: "15 17 * * 1-5", Zone: "America/New_York", CatchUp: series.CatchUpLatest},
+		Staleness:       hormuzStaleness,
+		BaselineMethod:  "same_month_day_2019_2024_mean",
+		IntervalMethod:  "poisson_7d_times_revision",
+		BaselineCaption: "mean of the same time of year, 2019 to 2024",
+		IntervalCaption: "counting error and the usual revision",
 		Technique: "Mean of the daily transits of the seven newest days; baseline: mean of all such means within 15 calendar days of the same " +
 			"month and day in the years 2019 to 2024 that lie before, from the same state of the data",
 		Compute:    computeHormuz,

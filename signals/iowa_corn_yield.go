@@ -50,10 +50,12 @@ func iowaCornYield() Definition {
 		SourceURL:  "https://quickstats.nass.usda.gov/",
 		Inputs:     []series.ID{cornFinal, cornForecast},
 		// After the report of noon, and before the day's pick is made, at 17:30.
-		Cadence:        series.Cadence{Cron: "20 17 * * 1-5", Zone: "America/New_York", CatchUp: series.CatchUpLatest},
-		Staleness:      cornStaleness,
-		BaselineMethod: "ols_trend_25y",
-		IntervalMethod: "walk_forward_errors_of_the_stage",
+		Cadence:         series.Cadence{Cron: "20 17 * * 1-5", Zone: "America/New_York", CatchUp: series.CatchUpLatest},
+		Staleness:       cornStaleness,
+		BaselineMethod:  "ols_trend_25y",
+		IntervalMethod:  "walk_forward_errors_of_the_stage",
+		BaselineCaption: "linear trend of 25 years",
+		IntervalCaption: "past errors at this stage of the season",
 		Technique: "Trend: least squares line through the last 25 final yields; blend: mean of the NASS forecast and the trend, weighted by " +
 			"one over the mean square of each one's past errors; scale: root mean square of the trend's past errors",
 		Compute:    computeCorn,

@@ -87,10 +87,13 @@ func lngArbitrage() Definition {
 		SourceURL:  "https://www.worldbank.org/en/research/commodity-markets",
 		Inputs:     []series.ID{henryHub, europeGas, japanLNG},
 		// Before the day's pick is made, at 17:30.
-		Cadence:        series.Cadence{Cron: "10 17 * * 1-5", Zone: "America/New_York", CatchUp: series.CatchUpLatest},
-		Staleness:      lngStaleness,
-		BaselineMethod: "trailing_60m_median",
-		IntervalMethod: "judged_cost_assumptions",
+		Cadence:         series.Cadence{Cron: "10 17 * * 1-5", Zone: "America/New_York", CatchUp: series.CatchUpLatest},
+		Staleness:       lngStaleness,
+		BaselineMethod:  "trailing_60m_median",
+		IntervalMethod:  "judged_cost_assumptions",
+		BaselineCaption: "median of the 60 months before",
+		IntervalCaption: "judged range of the costs",
+		Margin:          true,
 		Technique: "TTF - (1.15 * Henry Hub + 3.00) - 0.90 shipping - 0.40 regasification, monthly means in USD/MMBtu; baseline: median of " +
 			"the 60 months before, scale: 1.4826 times their median absolute deviation",
 		Compute:    computeLNG,

@@ -66,10 +66,12 @@ func tropomiNO2Economic() Definition {
 		SourceURL:  "https://www.temis.nl/airpollution/no2col/no2month_tropomi.php",
 		Inputs:     no2Inputs(),
 		// Before the day's pick is made, at 17:30.
-		Cadence:        series.Cadence{Cron: "25 17 * * 1-5", Zone: "America/New_York", CatchUp: series.CatchUpLatest},
-		Staleness:      no2Staleness,
-		BaselineMethod: "same_month_log_mean",
-		IntervalMethod: "past_anomalies_and_spread_of_regions",
+		Cadence:         series.Cadence{Cron: "25 17 * * 1-5", Zone: "America/New_York", CatchUp: series.CatchUpLatest},
+		Staleness:       no2Staleness,
+		BaselineMethod:  "same_month_log_mean",
+		IntervalMethod:  "past_anomalies_and_spread_of_regions",
+		BaselineCaption: "mean of the same month in earlier years",
+		IntervalCaption: "past anomalies and the spread of the regions",
 		Technique: "100 * exp(mean over eight regions of (ln NO2 - mean of ln NO2 in the same calendar month of the years before, without " +
 			"2020)); scale: standard deviation of the index's own past log anomalies, without 2020",
 		Compute:    computeNO2,

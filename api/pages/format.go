@@ -18,15 +18,16 @@ import (
 )
 
 var functions = template.FuncMap{
-	"number":  number,
-	"signed":  signed,
-	"instant": func(t any) string { return instant(timeOf(t)) },
-	"rfc3339": func(t any) string { return timeOf(t).UTC().Format(time.RFC3339) },
-	"hours":   hours,
-	"percent": percent,
-	"short":   short,
-	"meter":   func(share float64) template.HTML { return template.HTML(plot.Meter(share)) },
-	"tone":    tone,
+	"number":      number,
+	"signed":      signed,
+	"instant":     func(t any) string { return instant(timeOf(t)) },
+	"rfc3339":     func(t any) string { return timeOf(t).UTC().Format(time.RFC3339) },
+	"hours":       hours,
+	"probability": probability,
+	"percent":     percent,
+	"short":       short,
+	"meter":       func(share float64) template.HTML { return template.HTML(plot.Meter(share)) },
+	"tone":        tone,
 	// pair hands a template the page that it stands in beside a row of it.
 	"pair": func(page, row any) any { return struct{ Page, Row any }{page, row} },
 	// known and knownSigned are number and signed of a value that is NaN where it is unknown.
@@ -89,6 +90,17 @@ func percent(f *float64) string {
 		return unknown
 	}
 	return strconv.FormatFloat(*f, 'f', 1, 64) + " %"
+}
+
+// probability writes a p-value with two significant digits. Below one in ten thousand only that is said.
+func probability(f *float64) string {
+	switch {
+	case f == nil:
+		return unknown
+	case *f < 1e-4:
+		return "< 0.0001"
+	}
+	return strconv.FormatFloat(*f, 'g', 2, 64)
 }
 
 // finite is nil where a number is unknown.

@@ -67,3 +67,15 @@ func TestMarkdownCannotBringScripts(t *testing.T) {
 		}
 	}
 }
+
+func TestProbability(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		p    *float64
+		want string
+	}{{nil, "unknown"}, {new(0.00002057), "< 0.0001"}, {new(0.0), "< 0.0001"}, {new(0.0123), "0.012"}, {new(0.25), "0.25"}, {new(1.0), "1"}} {
+		if got := probability(tt.p); got != tt.want {
+			t.Errorf("probability = %q, want %q", got, tt.want)
+		}
+	}
+}

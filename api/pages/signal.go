@@ -42,6 +42,8 @@ type signalBody struct {
 	Plots       signalPlots
 	Backtest    *backtestBody
 	Citation    string
+	// Difference is the value less the baseline, in the signal's unit. It is nil where either is unknown.
+	Difference *float64
 }
 
 // choice is one of several views of a page.
@@ -70,7 +72,13 @@ func (p *Pages) signal(ctx context.Context, r request, s *view.Signal) (*view.Do
 	if body.Range, err = r.one("range", defaultRange(s.Definition.Frequency), names...); err != nil {
 		return nil, err
 	}
+	if v, b := body.Snapshot.Value, body.Snapshot.BaselineValue; v != nil && b != nil {
+		body.Difference = new(*v - *b)
+	}
 	for _, name := range names {
+		if from := beginning(name, s.History.Last()); !from.IsZero() && from.Before(s.History.First()) && name != body.Range {
+			continue // it would show what "all" shows
+		}
 		body.Ranges = append(body.Ranges, choice{name, rangeTitles[name], signalAddress(r.path, name, body.AsOf), name == body.Range})
 	}
 	if body.Plots, err = p.plotSignal(ctx, body, asOf); err != nil {
