@@ -40,7 +40,7 @@ func definitions() []signals.Definition {
 			Place:       "United States",
 			License:     "Public domain; acknowledgement requested", LicenseURL: "https://upstream.example/terms",
 			SourceURL: "https://upstream.example/data?a=1&b=2", Inputs: []series.ID{"up.one"}, Staleness: staleness,
-			BaselineMethod: "same_week_5y_mean", IntervalMethod: "random_walk", Technique: "(a - b) / c",
+			BaselineMethod: "same_week_5y_mean", IntervalMethod: "random_walk", BaselineCaption: "mean of five years", IntervalCaption: "random walk", Technique: "(a - b) / c",
 			Brief: "## How it is made\n\nFrom `a` and **b**.\n\n| a | b |\n|--:|---|\n| 1 | 2 |\n\n<script>alert(1)</script>\n",
 		}
 	}

@@ -64,7 +64,7 @@ func TestPagesShowTheSnapshot(t *testing.T) {
 	tests := map[string][]string{
 		"/": {"3:2:1 crack spread", "22.50", "+1.25", "2026-03-02", "fresh", "Hormuz &lt;transits&gt;", "decayed"},
 		"/signals/crack-spread-321": {
-			"22.50", "USD/bbl", "21.25 to 23.75", "20.00", "same week 5y mean", "+12.50 %", "+1.25", "WTI, Cushing", "71.50",
+			"22.50", "USD/bbl", "21.25 to 23.75", "20.00", "mean of five years", "+12.50 %", "+1.25", "WTI, Cushing", "71.50",
 			"Public domain; acknowledgement requested", "https://upstream.example/data?a=1&amp;b=2", "https://upstream.example/terms",
 			strings.Repeat("ab", 32), "It is &lt;not&gt; what is &amp; was sold.",
 		},
