@@ -50,12 +50,38 @@ func Conditions(s State, l Limits) (list []postgres.Alert) {
 				f.Signal, f.ObservedAt.Format(time.DateOnly), age(f.Age), age(f.Limit))
 		}
 	}
+	failed := map[string]bool{}
 	for _, j := range s.Jobs {
-		if j.Failed != nil {
-			add(postgres.AlertError, "job-failed", j.Job+" "+j.Subject,
-				"The run of %s %s for %s has failed: %s. See `tidemark runs %d`; `tidemark schedule run %s %s` tries it again.",
-				j.Job, j.Subject, instant(j.FailedSlot), line(j.Error), *j.Failed, j.Job, j.Subject)
+		if name := j.Job + " " + j.Subject; j.Failed != nil {
+			failed[name] = true
+			add(postgres.AlertError, "job-failed", name,
+				"The run of %s for %s has failed: %s. See `tidemark runs %d`; `tidemark schedule run %s` tries it again.",
+				name, instant(j.FailedSlot), line(j.Error), *j.Failed, name)
 		}
+	}
+	for _, t := range s.Troubled {
+		if name := t.Job + " " + t.Subject; t.Lasting && !failed[name] {
+			failed[name] = true
+			add(postgres.AlertError, "job-failed", name,
+				"Attempt %d of %d of the run of %s for %s has failed, and that is not expected to pass by itself: %s. It is tried again. See `tidemark runs %d`.",
+				t.Failures, t.Most, name, instant(t.Slot), line(&t.Error), t.Run)
+		}
+	}
+	for _, r := range s.Late {
+		name := r.Job + " " + r.Subject
+		if failed[name] {
+			continue
+		}
+		failed[name] = true
+		usual, why := "", ""
+		if r.Usual != nil {
+			usual = fmt.Sprintf(", and the last ones took %s at most", age(*r.Usual))
+		}
+		if r.Error != nil {
+			why = ": " + line(r.Error)
+		}
+		add(postgres.AlertWarning, "job-late", name, "The run of %s for %s is not done after %s%s%s. See `tidemark runs %d`.",
+			name, instant(r.Slot), age(s.Now.Sub(r.Since)), usual, why, r.Run)
 	}
 	if !s.PickMissing.IsZero() {
 		day := s.PickMissing.Format(time.DateOnly)

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +19,7 @@ import (
 	"tidemark/api/view"
 	"tidemark/internal/postgres"
 	"tidemark/ops"
+	"tidemark/workers/task"
 )
 
 // hook is a receiver of webhooks.
@@ -189,7 +191,13 @@ func TestConditions(t *testing.T) {
 		"a stale signal, unless it is deprecated": {ops.State{Signals: []ops.Freshness{
 			{Signal: "a", State: view.Stale, Status: "decayed"}, {Signal: "b", State: view.Stale, Status: "deprecated"},
 		}}, []string{"warning signal-stale a"}},
-		"a failed pick":                 {ops.State{Jobs: []postgres.JobSeen{{Job: "pick", Subject: "daily", Failed: &failed}}}, []string{"error job-failed pick daily"}},
+		"a failed pick": {ops.State{Jobs: []postgres.JobSeen{{Job: "pick", Subject: "daily", Failed: &failed}}}, []string{"error job-failed pick daily"}},
+		"a first attempt that is of no use to repeat": {ops.State{Troubled: []postgres.Troubled{
+			{Job: "ingest", Subject: "a", Lasting: true, Failures: 1, Most: 8}, {Job: "ingest", Subject: "b", Failures: 3, Most: 8},
+		}}, []string{"error job-failed ingest a"}},
+		"a run that is late": {ops.State{Now: at, Late: []postgres.Late{
+			{Job: "ingest", Subject: "a", Since: at.Add(-time.Hour), Usual: new(time.Minute), Error: new("no answer")},
+		}}, []string{"warning job-late ingest a"}},
 		"a missing pick":                {ops.State{PickMissing: at}, []string{"error pick-missing 2026-03-05"}},
 		"a broken chain":                {ops.State{Chain: ops.ChainState{Fault: "x"}}, []string{"error chain-invalid "}},
 		"a diverged ledger":             {ops.State{Ledger: &postgres.LedgerState{Status: "diverged"}}, []string{"error ledger diverged"}},
@@ -214,6 +222,61 @@ func TestConditions(t *testing.T) {
 		if d := cmp.Diff(c.want, got); d != "" {
 			t.Errorf("%s (-want +got):\n%s", name, d)
 		}
+	}
+}
+
+// TestTheFirstFailureIsTold: nobody waits for the eighth attempt to hear of a page that changed, and a slot that is later than is usual for
+// its source is told too.
+func TestTheFirstFailureIsTold(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	told := func() (got []string) {
+		t.Helper()
+		for _, a := range ops.Conditions(s.look(), ops.Limits{}) {
+			if strings.HasPrefix(a.Kind, "job-") {
+				got = append(got, a.Kind+" "+a.Subject)
+			}
+		}
+		return got
+	}
+	attempt := func(subject string, lasting bool) {
+		t.Helper()
+		slot := time.Now().UTC().Truncate(time.Microsecond)
+		id, err := s.db.AddRun(t.Context(), task.Ingest, subject, slot, "test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.exec(`update runs set status = 'queued' where id = ` + strconv.FormatInt(id, 10))
+		f := task.Fence{RunID: id, Attempt: 1}
+		if ok, err := s.db.Claim(t.Context(), f, "test"); err != nil || !ok {
+			t.Fatalf("claimed %t, %v", ok, err)
+		}
+		if over, err := s.db.Fail(t.Context(), f, "what went wrong", time.Minute, false, lasting); err != nil || over {
+			t.Fatalf("over %t, %v", over, err)
+		}
+	}
+	for n := range 5 {
+		s.exec(fmt.Sprintf(`insert into runs (job, subject, slot, trigger, queue, status, max_attempts, created_at, started_at, finished_at)
+			select 'ingest', subject, now() - interval '%d days', 'cron', 'default', 'succeeded', 8, now() - interval '%[1]d days',
+				now() - interval '%[1]d days', now() - interval '%[1]d days' + took
+			from (values ('quick', interval '2 minutes'), ('slow', interval '2 hours')) v(subject, took)`, n+1))
+	}
+	attempt("quick", false)
+	attempt("slow", false)
+	if got := told(); got != nil {
+		t.Errorf("what passes by itself is told at once: %v", got)
+	}
+	attempt("changed", true)
+	if d := cmp.Diff([]string{"job-failed ingest changed"}, told()); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	s.exec(`update runs set created_at = created_at - interval '12 minutes' where status = 'due'`)
+	if d := cmp.Diff([]string{"job-failed ingest changed", "job-late ingest quick"}, told()); d != "" {
+		t.Errorf("twelve minutes later (-want +got):\n%s", d)
+	}
+	s.exec(`update runs set status = 'succeeded', finished_at = now() where status = 'due'`)
+	if got := told(); got != nil {
+		t.Errorf("when all is done: %v", got)
 	}
 }
 

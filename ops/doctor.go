@@ -104,7 +104,7 @@ func StateExams(s State, l Limits) []Exam {
 	}}, {"hosts", func(context.Context) []Finding {
 		return hostFindings(s)
 	}}, {"work", func(context.Context) []Finding {
-		return told(wrong, []string{"job-failed", "work-waits"}, fmt.Sprintf("%d runs due, %d queued, %d at work, no job failed last", s.Open.Due, s.Open.Queued, s.Open.Running))
+		return told(wrong, []string{"job-failed", "job-late", "work-waits"}, fmt.Sprintf("%d runs due, %d queued, %d at work, no job failed last", s.Open.Due, s.Open.Queued, s.Open.Running))
 	}}, {"picks", func(context.Context) []Finding {
 		return told(wrong, []string{"pick-missing"}, "no day is missing")
 	}}, {"chain", func(context.Context) []Finding {

@@ -30,6 +30,8 @@ type State struct {
 	Hosts     []postgres.HostSeen
 	// Troubled are the jobs that failed last and are tried again.
 	Troubled []postgres.Troubled
+	// Late are runs that take longer than is usual for them.
+	Late []postgres.Late
 	// PickMissing is the trading day whose pick should be recorded by now, as a pick or as a gap, and is not; zero for none. An
 	// installation that never had a pick misses none.
 	PickMissing time.Time
@@ -113,6 +115,9 @@ func (o *Observer) Look(ctx context.Context) (s State, err error) {
 		return s, err
 	}
 	if s.Backfills, err = o.DB.BackfillsSeen(ctx); err != nil {
+		return s, err
+	}
+	if s.Late, err = o.DB.LateRuns(ctx); err != nil {
 		return s, err
 	}
 	if s.Troubled, err = o.DB.Troubled(ctx); err != nil {

@@ -76,7 +76,7 @@ func TestASnapshotHoldsWhatWasLearnedByItsSlot(t *testing.T) {
 		}, 10},
 		{"nor for one that failed", func(t *testing.T, b *bench, asked task.Task) {
 			t.Helper()
-			if _, err := b.db.Fail(t.Context(), asked.Fence, "no answer", 0, false); err != nil {
+			if _, err := b.db.Fail(t.Context(), asked.Fence, "no answer", 0, false, false); err != nil {
 				t.Fatal(err)
 			}
 		}, 10},

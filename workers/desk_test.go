@@ -157,7 +157,7 @@ func (d *desk) run() (task.Task, error) {
 	err := d.ingest.Run(d.t.Context(), t)
 	if err == nil {
 		err = d.db.Succeed(d.t.Context(), t.Fence)
-	} else if _, ferr := d.db.Fail(d.t.Context(), t.Fence, err.Error(), 0, true); ferr != nil {
+	} else if _, ferr := d.db.Fail(d.t.Context(), t.Fence, err.Error(), 0, true, false); ferr != nil {
 		d.t.Fatal(ferr)
 	}
 	return t, err

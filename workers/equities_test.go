@@ -331,7 +331,7 @@ func TestARunThatIsKilledIsDoneByTheNextAttempt(t *testing.T) {
 			first := x.at("2025-08-06 07:20", "edgar-companies")
 			x.before = func(n int64) {
 				if n == nth {
-					if _, err := x.db.Fail(t.Context(), first.Fence, "lost", 0, false); err != nil {
+					if _, err := x.db.Fail(t.Context(), first.Fence, "lost", 0, false, false); err != nil {
 						t.Error(err)
 					}
 				}
@@ -397,7 +397,7 @@ func TestPricesThatAreMissing(t *testing.T) {
 		if again, _ := ingest.Again(err); err == nil || !again || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("without %s: %v, want it to be tried again because of %q", c.ticker, err, c.want)
 		}
-		if _, err := x.db.Fail(t.Context(), attempt.Fence, "test", 0, true); err != nil {
+		if _, err := x.db.Fail(t.Context(), attempt.Fence, "test", 0, true, false); err != nil {
 			t.Fatal(err)
 		}
 	}

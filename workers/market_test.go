@@ -240,7 +240,7 @@ func (m *market) finish(t task.Task) error {
 	if reason, skipped := workers.Skipped(err); skipped {
 		err, ferr = nil, m.db.Skip(m.t.Context(), t.Fence, reason)
 	} else if err != nil {
-		_, ferr = m.db.Fail(m.t.Context(), t.Fence, err.Error(), 0, true)
+		_, ferr = m.db.Fail(m.t.Context(), t.Fence, err.Error(), 0, true, false)
 	} else {
 		ferr = m.db.Succeed(m.t.Context(), t.Fence)
 	}

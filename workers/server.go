@@ -70,6 +70,7 @@ func (s *Server) Ready() bool { return s.ready.Load() }
 var (
 	errStopping = errors.New("the worker is stopping")
 	errTimeout  = errors.New("the attempt took longer than its job allows")
+	errPanic    = errors.New("panic")
 )
 
 // New checks that every job has a handler and a policy.
@@ -245,7 +246,7 @@ func (s *Server) attempt(ctx context.Context, h Handler, t task.Task) (err error
 		delete(s.running, t.Fence)
 		s.mu.Unlock()
 		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+			err = fmt.Errorf("%w: %v\n%s", errPanic, p, debug.Stack())
 		}
 	}()
 	err = h(ctx, t)
@@ -318,7 +319,7 @@ func (s *Server) conclude(ctx context.Context, t task.Task, err error) (over boo
 		}
 		retryIn, final := verdict(err, t)
 		var ferr error
-		if over, ferr = s.o.DB.Fail(ctx, t.Fence, err.Error(), retryIn, final); ferr == nil {
+		if over, ferr = s.o.DB.Fail(ctx, t.Fence, err.Error(), retryIn, final, lasting(err)); ferr == nil {
 			if over {
 				log.ErrorContext(ctx, "a run has failed", "err", err)
 				return over, outcomeFailed, err

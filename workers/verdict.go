@@ -2,9 +2,12 @@ package workers
 
 import (
 	"errors"
+	"io/fs"
+	"syscall"
 	"time"
 
 	"tidemark/ingest"
+	"tidemark/internal/postgres"
 	"tidemark/workers/task"
 )
 
@@ -56,6 +59,23 @@ func (e laterError) Error() string { return e.why }
 // Later ends an attempt that did what could be done now: the run is begun again after in, which is no failure. A later run of the same
 // job and subject takes over.
 func Later(in time.Duration, why string) error { return laterError{in, why} }
+
+// unpassing are errors that stand until somebody changes something, or that a publisher has to put right. What is not listed, such as a
+// host that does not answer, is expected to pass.
+var unpassing = []error{
+	ingest.Layout, ingest.WrongType, ingest.Refused, ingest.TooLarge, errPanic,
+	syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, fs.ErrPermission,
+}
+
+// lasting tells of the error of an attempt that somebody should hear of it at once, though the run is tried again.
+func lasting(err error) bool {
+	for _, known := range unpassing {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return errors.As(err, new(finalError)) || postgres.Lasting(err)
+}
 
 // verdict maps an error to what becomes of the run: tried again after a pause, which doubles with each failure and is at least
 // what the upstream asked for, or given up.

@@ -240,7 +240,7 @@ func TestASourceThatFailsPausesTheBackfill(t *testing.T) {
 				if err := db.Succeed(t.Context(), r.Fence); err != nil {
 					t.Fatal(err)
 				}
-			} else if over, err := db.Fail(t.Context(), r.Fence, "no such page", 0, true); err != nil || !over {
+			} else if over, err := db.Fail(t.Context(), r.Fence, "no such page", 0, true, false); err != nil || !over {
 				t.Fatalf("failed: %t, %v", over, err)
 			}
 		}
@@ -281,7 +281,7 @@ func TestSlotsOfARunThatFailsHaveFailed(t *testing.T) {
 	id := backfilled(t, db, 100, 1)
 	run := due(t, db)[0]
 	claim(t, db, run)
-	if _, err := db.Fail(t.Context(), run.Fence, "the disk is full", 0, true); err != nil {
+	if _, err := db.Fail(t.Context(), run.Fence, "the disk is full", 0, true, false); err != nil {
 		t.Fatal(err)
 	}
 	rest := due(t, db)

@@ -338,7 +338,7 @@ func TestEquitiesOfASupersededAttemptAreNotStored(t *testing.T) {
 	if ok, err := db.Claim(t.Context(), first, "w1"); err != nil || !ok {
 		t.Fatal(ok, err)
 	}
-	if _, err := db.Fail(t.Context(), first, "lost", 0, false); err != nil {
+	if _, err := db.Fail(t.Context(), first, "lost", 0, false, false); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := db.StoreEquities(t.Context(), first, l); !errors.Is(err, postgres.ErrFenced) {

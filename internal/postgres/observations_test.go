@@ -234,7 +234,7 @@ func TestASupersededAttemptStoresNothing(t *testing.T) {
 	}
 	for name, end := range map[string]func() error{
 		"succeed": func() error { return db.Succeed(t.Context(), f) },
-		"fail":    func() error { _, err := db.Fail(t.Context(), f, "x", 0, false); return err },
+		"fail":    func() error { _, err := db.Fail(t.Context(), f, "x", 0, false, false); return err },
 		"release": func() error { return db.Release(t.Context(), f) },
 		"snapshot": func() error {
 			return db.SaveSnapshot(t.Context(), f, postgres.Snapshot{Signal: "x", At: l.FetchedAt, Status: "live"}, nil)

@@ -91,10 +91,14 @@ type Troubled struct {
 	// Wait is how long until the next try, zero where it is under way. Never tells that no run of the job has succeeded yet.
 	Wait  time.Duration
 	Never bool
+	// Slot is what the run is for, Most how many attempts it has. Lasting tells that the error is not expected to pass by itself.
+	Slot    time.Time
+	Most    int
+	Lasting bool
 }
 
 const troubledSQL = `
-	select distinct on (job, subject) job, subject, id as run, failures, error,
+	select distinct on (job, subject) job, subject, id as run, failures, error, slot, max_attempts as most, lasting,
 		greatest(coalesce(next_try_at - clock_timestamp(), interval '0'), interval '0') as wait,
 		not exists (select from runs s where (s.job, s.subject, s.status) = (r.job, r.subject, 'succeeded')) as never
 	from runs r
@@ -107,6 +111,47 @@ func (db *DB) Troubled(ctx context.Context) ([]Troubled, error) {
 	list, err := collect[Troubled](rows, err)
 	if err != nil {
 		return nil, fmt.Errorf("read which runs are tried again: %w", away(err))
+	}
+	return list, nil
+}
+
+// Late is a run that was begun and is not over, though those before it were by now.
+type Late struct {
+	Job, Subject string
+	Run          int64
+	Slot         time.Time
+	// Since is when it could be begun. Usual is the longest that one of the last runs took, nil where there are too few.
+	Since time.Time
+	Usual *time.Duration
+	// Error is what the last attempt failed with, or waits for; nil: it is at work.
+	Error *string
+}
+
+// A run is late when it takes half as long again as any of the last twenty, and five minutes longer. Where fewer than three are known it
+// has half an hour.
+const lateSQL = `
+	select o.job, o.subject, o.id as run, o.slot, o.created_at as since, case when h.known >= 3 then h.usual end as usual, o.error
+	from runs o
+	cross join lateral (
+		select count(*) as known, max(took) as usual
+		from (
+			select finished_at - created_at as took
+			from runs s
+			where s.job = o.job and s.subject = o.subject and s.slot < o.slot and s.status = 'succeeded' and s.trigger <> 'backfill'
+			order by s.slot desc
+			limit 20) t) h
+	where o.status in ('due', 'queued', 'running') and o.trigger <> 'backfill' and o.job <> @backfill and o.started_at is not null
+		and clock_timestamp() - o.created_at
+			> case when h.known >= 3 then greatest(h.usual * 1.5, h.usual + interval '5 minutes') else interval '30 minutes' end
+	order by o.created_at, o.id` // indexes runs_open, runs_job_subject_slot_key
+
+// LateRuns lists the runs that were begun and take longer than is usual for their job and subject. One that nobody has begun yet is
+// OpenRuns' to tell.
+func (db *DB) LateRuns(ctx context.Context) ([]Late, error) {
+	rows, err := db.pool.Query(ctx, lateSQL, pgx.NamedArgs{"backfill": task.Backfill})
+	list, err := collect[Late](rows, err)
+	if err != nil {
+		return nil, fmt.Errorf("look for late runs: %w", away(err))
 	}
 	return list, nil
 }

@@ -113,6 +113,13 @@ func collect[T any](rows pgx.Rows, err error) ([]T, error) {
 	return pgx.CollectRows(rows, pgx.RowToStructByName[T])
 }
 
+// Lasting tells of an error of the server that it will be the same the next time: a row or a statement that it refuses, a right that is
+// missing, a disk that is full.
+func Lasting(err error) bool {
+	state := code(err)
+	return strings.HasPrefix(state, "22") || strings.HasPrefix(state, "23") || strings.HasPrefix(state, "42") || state == "53100"
+}
+
 // code returns the SQLSTATE of an error of the server, or "".
 func code(err error) string {
 	if pe := (*pgconn.PgError)(nil); errors.As(err, &pe) {

@@ -275,17 +275,18 @@ func dueArgs(ctx context.Context, job string, args pgx.NamedArgs) pgx.NamedArgs 
 }
 
 // Fail records an error of an attempt. With final, or when the run has used up its attempts, the run has failed; otherwise it is
-// due again after retryIn, under the next attempt. It tells whether the run is over.
-func (db *DB) Fail(ctx context.Context, f task.Fence, message string, retryIn time.Duration, final bool) (over bool, err error) {
+// due again after retryIn, under the next attempt. lasting tells that the error is not expected to pass by
+// itself. Fail tells whether the run is over.
+func (db *DB) Fail(ctx context.Context, f task.Fence, message string, retryIn time.Duration, final, lasting bool) (over bool, err error) {
 	err = db.pool.QueryRow(ctx, `
 		update runs
-		set failures = failures + 1, error = @error, attempt = attempt + 1, worker = null, queued_at = null,
+		set failures = failures + 1, lasting = @lasting, error = @error, attempt = attempt + 1, worker = null, queued_at = null,
 			status = case when @final or failures + 1 >= max_attempts then 'failed' else 'due' end,
 			finished_at = case when @final or failures + 1 >= max_attempts then clock_timestamp() end,
 			next_try_at = clock_timestamp() + @retry_in::interval
 		where id = @id and attempt = @attempt and status = 'running'
 		returning status = 'failed'`,
-		pgx.NamedArgs{"id": f.RunID, "attempt": f.Attempt, "error": message, "retry_in": retryIn, "final": final}).Scan(&over)
+		pgx.NamedArgs{"id": f.RunID, "attempt": f.Attempt, "error": message, "retry_in": retryIn, "final": final, "lasting": lasting}).Scan(&over)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return false, ErrFenced
 	}
