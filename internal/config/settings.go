@@ -36,7 +36,7 @@ type All struct {
 
 // Logging are read by every command.
 type Logging struct {
-	LogFormat string `env:"LOG_FORMAT" enum:"auto,text,json" default:"auto" help:"auto (text on a terminal, else JSON), text or json."`
+	LogFormat string `env:"LOG_FORMAT" enum:"auto,text,json" default:"auto" help:"auto (short lines for a person on a terminal, else JSON), text or json."`
 	LogLevel  string `env:"LOG_LEVEL" enum:"debug,info,warn,error" default:"info" help:"debug, info, warn or error."`
 }
 

@@ -53,15 +53,20 @@ const (
 // up applies the migrations that are missing. Each is a transaction of its own: one that met a table in use left nothing, and is tried
 // again.
 func up(ctx context.Context, p *goose.Provider, log *slog.Logger) error {
+	count, took := 0, time.Duration(0)
 	for try := 1; ; try++ {
 		done, err := p.Up(ctx)
 		if part, ok := errors.AsType[*goose.PartialError](err); ok {
 			done = part.Applied
 		}
 		for _, r := range done {
-			log.InfoContext(ctx, "migrated", "version", r.Source.Version, "took", r.Duration)
+			log.DebugContext(ctx, "migrated", "version", r.Source.Version, "took", r.Duration)
+			took += r.Duration
 		}
-		if err == nil {
+		if count += len(done); err == nil {
+			if count > 0 {
+				log.InfoContext(ctx, "the database was migrated", "migrations", count, "took", took)
+			}
 			return nil
 		}
 		if code(err) != "55P03" || try == lockTries {

@@ -14,7 +14,7 @@ import (
 
 // The log formats.
 const (
-	FormatAuto = "auto" // text when the output is a terminal, JSON otherwise
+	FormatAuto = "auto" // JSON; on a terminal a Terminal writes short lines instead
 	FormatText = "text" // for a person
 	FormatJSON = "json" // one object a line
 )
@@ -32,7 +32,7 @@ func Logger(w io.Writer, format, level string) *slog.Logger {
 	if l.UnmarshalText([]byte(level)) == nil {
 		o.Level = l
 	}
-	if format == FormatText || (format != FormatJSON && isTerminal(w)) {
+	if format == FormatText {
 		return slog.New(handler{slog.NewTextHandler(w, &o)})
 	}
 	return slog.New(handler{slog.NewJSONHandler(w, &o)})

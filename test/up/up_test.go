@@ -96,7 +96,7 @@ func awaitSignals(t *testing.T, base string) {
 }
 
 // private is where `up` says that it listens for its operator.
-var private = regexp.MustCompile(`(http://127\.0\.0\.1:\d+)/  for its operator`)
+var private = regexp.MustCompile(`(http://127\.0\.0\.1:\d+)/ +for its operator`)
 
 // awaitMetrics checks that the private listener knows what the program does, and returns its address.
 func awaitMetrics(t *testing.T, p *program.Process, base string) string {

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"tidemark/internal/telemetry"
+	"tidemark/ops"
+)
+
+// welcome is what `up` tells the person who started it. On a terminal that is a bar for the history that a sandbox lives through, and where
+// to look when all is ready; elsewhere, where to look from the beginning.
+type welcome struct {
+	p  *program
+	w  *realm
+	on listeners
+
+	began, from time.Time
+	drawn       time.Time
+	present     chan struct{}
+	reached     sync.Once
+}
+
+func (p *program) welcome(w *realm, on listeners) *welcome {
+	return &welcome{p: p, w: w, on: on, began: p.now(), from: w.now(), present: make(chan struct{})}
+}
+
+// begin says what begins.
+func (g *welcome) begin() {
+	out := g.out()
+	switch g.w.name {
+	case "sandbox":
+		_, _ = fmt.Fprintln(out, "This is the sandbox: every number is made up, and marked so.")
+		if g.w.past {
+			_, _ = fmt.Fprintf(out, "It begins on %s and lives through the days until now in some minutes.\n", g.from.Format(time.DateOnly))
+		}
+	case "replay":
+		_, _ = fmt.Fprintf(out, "This is a replay of %s, at %s.\n", g.p.settings.ReplayArchive, g.from.Format(time.RFC3339))
+	}
+	if g.p.terminal == nil {
+		g.where(out)
+	}
+}
+
+// out is the terminal, or the output.
+func (g *welcome) out() io.Writer {
+	if g.p.terminal != nil {
+		return g.p.terminal
+	}
+	return g.p.stdout
+}
+
+// redraw is how often the bar is drawn.
+const redraw = 200 * time.Millisecond
+
+// step shows that the sandbox's clock has come to an instant.
+func (g *welcome) step(at time.Time) {
+	now := g.p.now()
+	if g.p.terminal == nil || now.Sub(g.drawn) < redraw {
+		return
+	}
+	g.drawn = now
+	g.p.terminal.Progress(historyLine(g.from, at, now, now.Sub(g.began), g.p.terminal.Columns()))
+}
+
+// arrive shows that the sandbox has reached the present.
+func (g *welcome) arrive() {
+	g.reached.Do(func() { close(g.present) })
+}
+
+// ready waits until all parts answer, and a sandbox is in the present, and says where to look. On what is no terminal that was said.
+func (g *welcome) ready(ctx context.Context, parts []ops.Check) error {
+	if g.p.terminal == nil {
+		return nil
+	}
+	if g.w.past {
+		select {
+		case <-ctx.Done():
+			g.p.terminal.Progress("")
+			return nil
+		case <-g.present:
+			g.p.terminal.Progress("")
+		}
+	}
+	tick := time.NewTicker(redraw)
+	defer tick.Stop()
+	for _, part := range parts {
+		for !part.OK() {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-tick.C:
+			}
+		}
+	}
+	_, _ = fmt.Fprintf(g.out(), "\nReady after %s.\n", telemetry.Duration(g.p.now().Sub(g.began)))
+	g.where(g.out())
+	return nil
+}
+
+// where says where to look, and what to try.
+func (g *welcome) where(out io.Writer) {
+	base, world := g.p.settings.BaseURL(), g.p.settings.World
+	rows := [][2]string{{base + "/", "the signals, to look at"}, {base + "/api/signals", "the same for programs"}}
+	if l := g.on["OPS_ADDR"]; l != nil {
+		rows = append(rows, [2]string{"http://" + l.Addr().String() + "/", "for its operator"})
+	}
+	rows = append(rows,
+		[2]string{"tidemark verify --url " + base, "check the record yourself"},
+		[2]string{"tidemark runs --world=" + world, "the run log"},
+		[2]string{"tidemark doctor --world=" + world, "check the installation"})
+	var b strings.Builder
+	b.WriteString("\n")
+	for _, r := range rows {
+		_, _ = fmt.Fprintf(&b, "  %-46s  %s\n", r[0], r[1])
+	}
+	b.WriteString("\nCtrl-C stops everything.\n")
+	_, _ = io.WriteString(out, b.String())
+}
+
+// historyLine is the progress through a history: a bar, the days, the date, and how long it will take from what it took. It fits in width
+// characters.
+func historyLine(from, at, until time.Time, took time.Duration, width int) string {
+	const day = 24 * time.Hour
+	total, done := max(until.Sub(from), day), min(max(at.Sub(from), 0), until.Sub(from))
+	part := float64(done) / float64(total)
+	text := fmt.Sprintf(" %d of %d days, %s", int(done/day), int(total/day), at.UTC().Format(time.DateOnly))
+	if done > 0 {
+		text += fmt.Sprintf(", about %s left", telemetry.Duration(time.Duration(float64(took)*(1-part)/part).Round(time.Second)))
+	}
+	cells := min(width-len(text)-len("History []")-1, 40)
+	if cells < 5 {
+		return fmt.Sprintf("%.*s", max(width-1, 0), "History:"+text)
+	}
+	full := int(part * float64(cells))
+	return "History [" + strings.Repeat("#", full) + strings.Repeat("-", cells-full) + "]" + text
+}

@@ -1,0 +1,156 @@
+package telemetry
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// Terminal is where a person watches: log lines, and below them one line of progress that is drawn again and again. It is safe for
+// concurrent use.
+type Terminal struct {
+	mu       sync.Mutex
+	w        io.Writer
+	columns  func() int
+	progress string
+}
+
+// usualColumns is the width of a terminal that does not say its own.
+const usualColumns = 80
+
+// NewTerminal returns the terminal that w is, nil where it is none.
+func NewTerminal(w io.Writer) *Terminal {
+	if !isTerminal(w) {
+		return nil
+	}
+	f, _ := w.(*os.File)
+	return &Terminal{w: w, columns: func() int {
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 { //nolint:gosec // a file descriptor
+			return columns
+		}
+		return usualColumns
+	}}
+}
+
+// Columns is how many characters fit in a line.
+func (t *Terminal) Columns() int { return t.columns() }
+
+// Write implements io.Writer: the text stands above the line of progress.
+func (t *Terminal) Write(text []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.progress == "" {
+		return t.w.Write(text)
+	}
+	_, err := io.WriteString(t.w, erase+string(text)+t.progress)
+	return len(text), err
+}
+
+// erase goes to the beginning of a line and empties it.
+const erase = "\r\x1b[K"
+
+// Progress draws the line of progress. An empty one takes it away.
+func (t *Terminal) Progress(line string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if line != t.progress {
+		t.progress = line
+		_, _ = io.WriteString(t.w, erase+line)
+	}
+}
+
+// busy tells whether there is a line of progress.
+func (t *Terminal) busy() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.progress != ""
+}
+
+// Logger returns a logger that writes short lines for a person. While there is a line of progress only warnings and errors are written.
+func (t *Terminal) Logger(level string) *slog.Logger {
+	h := lines{terminal: t}
+	_ = h.least.UnmarshalText([]byte(level)) // info where it is none
+	return slog.New(handler{h})
+}
+
+// lines writes a line for each record: the time, the message, and the attributes. What is no warning is cut to the width.
+type lines struct {
+	terminal *Terminal
+	least    slog.Level
+	attrs    []slog.Attr
+	group    string
+}
+
+func (h lines) Enabled(_ context.Context, l slog.Level) bool {
+	return l >= h.least && (l >= slog.LevelWarn || !h.terminal.busy())
+}
+
+func (h lines) Handle(_ context.Context, r slog.Record) error {
+	var b strings.Builder
+	b.WriteString(r.Time.Format(time.TimeOnly) + "  ")
+	switch {
+	case r.Level >= slog.LevelError:
+		b.WriteString("error: ")
+	case r.Level >= slog.LevelWarn:
+		b.WriteString("warning: ")
+	}
+	b.WriteString(r.Message)
+	for _, a := range h.attrs {
+		writeAttr(&b, "", a)
+	}
+	r.Attrs(func(a slog.Attr) bool {
+		writeAttr(&b, h.group, a)
+		return true
+	})
+	line := []rune(strings.Join(strings.Fields(b.String()[10:]), " "))
+	if width := h.terminal.Columns() - 11; r.Level < slog.LevelWarn && width > 20 && len(line) > width {
+		line = append(line[:width-1], '…')
+	}
+	_, err := io.WriteString(h.terminal, b.String()[:10]+string(line)+"\n")
+	return err
+}
+
+// writeAttr writes one attribute. The name of a task only repeats job, subject and time, and the role is plain from the message.
+func writeAttr(b *strings.Builder, group string, a slog.Attr) {
+	v := a.Value.Resolve()
+	switch v.Kind() {
+	case slog.KindGroup:
+		for _, inner := range v.Group() {
+			writeAttr(b, group+a.Key+".", inner)
+		}
+		return
+	case slog.KindDuration:
+		v = slog.StringValue(Duration(v.Duration()))
+	case slog.KindTime:
+		v = slog.StringValue(v.Time().UTC().Format(time.RFC3339))
+	}
+	if a.Key == "task" || a.Key == "role" {
+		return
+	}
+	text := v.String()
+	if strings.ContainsAny(text, " \"") {
+		text = fmt.Sprintf("%q", text)
+	}
+	_, _ = fmt.Fprintf(b, " %s%s=%s", group, a.Key, text)
+}
+
+func (h lines) WithAttrs(attrs []slog.Attr) slog.Handler {
+	for _, a := range attrs {
+		a.Key = h.group + a.Key
+		h.attrs = append(slices.Clip(h.attrs), a)
+	}
+	return h
+}
+
+func (h lines) WithGroup(name string) slog.Handler {
+	h.group += name + "."
+	return h
+}
