@@ -189,6 +189,9 @@ func readAnswer(r io.Reader, each func(pick) error) (*answer, error) {
 		if seen[name] {
 			return nil, fmt.Errorf("it has the member %.80q twice", name)
 		}
+		if len(seen) == maxMembers {
+			return nil, fmt.Errorf("it has more than %d members", maxMembers)
+		}
 		seen[name] = true
 		if name == "picks" {
 			err = readPicks(d, m, each)

@@ -78,12 +78,17 @@ type Report struct {
 	Witnesses []Witness  `json:"witnesses"`
 }
 
+// maxTime bounds an audit: a server and a node that answer slowly, and without an end, are given up.
+const maxTime = time.Hour
+
 // Run audits a server. An error says that there is no report because the server cannot be reached, or does not answer as a record
 // does; whatever is wrong with the record itself stands in the report.
 //
 // The witnesses are read before the chain: a pick that is announced meanwhile is then one that they do not have yet, and never one
 // that the chain lacks.
 func Run(ctx context.Context, o Options) (*Report, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, maxTime, fmt.Errorf("the audit is not done after %s", maxTime))
+	defer cancel()
 	s, err := newServer(o.URL, o.Transport)
 	if err != nil {
 		return nil, err

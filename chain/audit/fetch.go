@@ -35,16 +35,7 @@ func newServer(address string, transport http.RoundTripper) (*server, error) {
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
 		return nil, fmt.Errorf("%q is no http or https address", address)
 	}
-	client := &http.Client{Transport: transport, CheckRedirect: func(r *http.Request, via []*http.Request) error {
-		if len(via) > maxRedirects {
-			return fmt.Errorf("the server redirects more than %d times", maxRedirects)
-		}
-		if via[len(via)-1].URL.Scheme == "https" && r.URL.Scheme != "https" {
-			return fmt.Errorf("the server redirects to %s, which is not encrypted", r.URL.Redacted())
-		}
-		return nil
-	}}
-	return &server{base: base, client: client}, nil
+	return &server{base: base, client: &http.Client{Transport: transport, CheckRedirect: checkRedirect}}, nil
 }
 
 // chainPath is where a server has its chain.

@@ -21,28 +21,27 @@ func (o Options) readLedger(ctx context.Context, s *server, said *answer) (*gitl
 	without := func(status Status, format string, args ...any) (*gitledger.Record, *Check) {
 		return nil, &Check{"git", status, fmt.Sprintf(format, args...)}
 	}
-	location, branch := o.Ledger, ""
-	if location == "" {
+	src := gitledger.Source{Location: o.Ledger}
+	if o.Ledger == "" {
 		if said.Git.Repository == nil || *said.Git.Repository == "" {
 			return without(NotChecked, "the server names no ledger")
 		}
-		location = *said.Git.Repository
-		if isLocal(location) && !isLoopback(s.base.Hostname()) {
-			return without(NotChecked, "the server names a folder of its own machine; name a repository with --ledger")
+		var why string
+		if src, why = s.namedLedger(ctx, *said.Git.Repository); why != "" {
+			return without(NotChecked, "%s", why)
 		}
 		if said.Git.Branch != nil {
-			branch = *said.Git.Branch
+			src.Branch = *said.Git.Branch
 		}
-	} else if !strings.Contains(location, "://") && !strings.Contains(location, "@") {
-		full, err := filepath.Abs(location)
+	} else if _, ok := gitledger.LocalPath(o.Ledger); ok && !strings.HasPrefix(o.Ledger, "file:") {
+		full, err := filepath.Abs(o.Ledger)
 		if err != nil {
 			return without(NotChecked, "%v", err)
 		}
-		location = full
+		src.Location = full
 	}
-	record, err := gitledger.Read(ctx, gitledger.Source{
-		Location: strings.TrimPrefix(location, "file://"), Branch: branch, AllowedSigners: o.Signers, Environ: o.Environ,
-	})
+	src.AllowedSigners, src.Environ = o.Signers, o.Environ
+	record, err := gitledger.Read(ctx, src)
 	tampered := (*gitledger.TamperError)(nil)
 	switch {
 	case errors.As(err, &tampered), errors.Is(err, gitledger.ErrDamaged):
@@ -51,11 +50,6 @@ func (o Options) readLedger(ctx context.Context, s *server, said *answer) (*gitl
 		return without(NotChecked, "%v", err)
 	}
 	return record, nil
-}
-
-// isLocal tells whether an address of a repository is a folder.
-func isLocal(location string) bool {
-	return strings.HasPrefix(location, "file:") || !strings.Contains(location, "://") && !strings.Contains(location, "@")
 }
 
 // isLoopback tells whether a host is this machine.

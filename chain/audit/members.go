@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// maxMembers bounds the members of one pick, gap or correction.
+// maxMembers bounds the members of an answer, and of one pick, gap or correction in it.
 const maxMembers = 64
 
 // members calls f for each member of an object that is known to be valid JSON, with the value as it stands there. Names count

@@ -23,7 +23,9 @@ type rpcClient struct {
 
 func newRPC(url string) *rpcClient {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	return &rpcClient{url: url, http: &http.Client{Transport: transport}}
+	// A node must not send a question elsewhere.
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &rpcClient{url: url, http: &http.Client{Transport: transport, CheckRedirect: stay}}
 }
 
 func (c *rpcClient) close() { c.http.CloseIdleConnections() }

@@ -43,6 +43,7 @@ func newGit(ctx context.Context, dir string, environ []string, remote Remote) (g
 		"GIT_CONFIG_GLOBAL="+os.DevNull,
 		"GIT_ATTR_NOSYSTEM=1",
 		"GIT_NO_REPLACE_OBJECTS=1",
+		"GIT_NO_LAZY_FETCH=1",
 		"GIT_OPTIONAL_LOCKS=0",
 		"GIT_TERMINAL_PROMPT=0",
 		"GIT_ALLOW_PROTOCOL=file:git:http:https:ssh",
@@ -51,17 +52,24 @@ func newGit(ctx context.Context, dir string, environ []string, remote Remote) (g
 		"core.hooksPath", os.DevNull,
 		"core.fsync", "all",
 		"core.fsyncMethod", "fsync",
+		"core.bigFileThreshold", strconv.Itoa(maxFile),
 		"core.logAllRefUpdates", "false",
 		"credential.helper", "",
 		"fetch.fsckObjects", "true",
 		"gc.auto", "0",
 		"gpg.format", "ssh",
+		// Signatures of other kinds are not ours, and start no program.
+		"gpg.program", os.DevNull,
+		"gpg.openpgp.program", os.DevNull,
+		"gpg.x509.program", os.DevNull,
 		"gpg.ssh.program", "ssh-keygen",
 		"http.followRedirects", "initial",
 		"http.lowSpeedLimit", "1",
 		"http.lowSpeedTime", "30",
 		"maintenance.auto", "false",
-		"safe.directory", "*",
+	}
+	if dir != "" {
+		settings = append(settings, "safe.directory", dir) // of another user, where a volume says so
 	}
 	g.env = append(g.env, asEnv(append(settings, remote.settings()...))...)
 	out, err := g.run(ctx, nil, "version")
@@ -159,17 +167,41 @@ func (g git) run(ctx context.Context, stdin []byte, args ...string) ([]byte, err
 }
 
 func (g git) start(ctx context.Context, program string, extraEnv []string, stdin []byte, args ...string) ([]byte, error) {
-	var stdout, stderr bytes.Buffer
+	stdout, stderr := &limited{most: maxOutput}, &limited{most: maxComplaint}
 	cmd := g.command(ctx, program, extraEnv, args...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(stdin), &stdout, &stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(stdin), stdout, stderr
 	err := cmd.Run()
+	if err == nil && stdout.cut {
+		err = fmt.Errorf("it wrote more than %d bytes", maxOutput)
+	}
 	if err == nil {
-		return stdout.Bytes(), nil
+		return stdout.kept.Bytes(), nil
 	}
 	if ctx.Err() != nil {
-		err = ctx.Err()
+		err = context.Cause(ctx)
 	}
-	return stdout.Bytes(), &gitError{what: args[0], code: cmd.ProcessState.ExitCode(), stderr: g.redact(stderr.String()), cause: err}
+	return stdout.kept.Bytes(), &gitError{what: args[0], code: cmd.ProcessState.ExitCode(), stderr: g.redact(stderr.kept.String()), cause: err}
+}
+
+// What is kept of the output of a git, and of what it complains.
+const (
+	maxOutput    = 256 << 20
+	maxComplaint = 64 << 10
+)
+
+// limited keeps the beginning of what is written to it.
+type limited struct {
+	most int
+	kept bytes.Buffer
+	cut  bool
+}
+
+// Write implements io.Writer.
+func (l *limited) Write(p []byte) (int, error) {
+	room := max(l.most-l.kept.Len(), 0)
+	l.cut = l.cut || room < len(p)
+	l.kept.Write(p[:min(len(p), room)])
+	return len(p), nil
 }
 
 // command prepares a process. A canceled ctx asks it to end, so that a git takes its locks away, and kills it ten seconds later.

@@ -17,7 +17,7 @@
 //
 // The price is a git (and for signing an ssh-keygen) on the machine; Open says so when it is missing. The binary is cut off from the
 // user: no system or user configuration, no hooks, no credential helpers, no replace references, a fixed language, only the few
-// environment variables that a network needs.
+// environment variables that a network needs. A ledger that someone else made is read from a copy of its objects.
 //
 // # Crash safety
 //
@@ -152,10 +152,7 @@ func (o Options) check() error {
 			break
 		}
 	}
-	if strings.ContainsAny(o.Branch, " ~^:?*[\\\n\x00") || strings.HasPrefix(o.Branch, "-") || strings.Contains(o.Branch, "..") {
-		errs = append(errs, fmt.Errorf("%q is no name of a branch", o.Branch))
-	}
-	return errors.Join(append(errs, o.Remote.check())...)
+	return errors.Join(append(errs, checkBranch(o.Branch), o.Remote.check())...)
 }
 
 // Append records entries in the given order, one commit each, and returns the commit of each. An entry that the ledger has already is
@@ -256,7 +253,7 @@ func (l *Ledger) Status(ctx context.Context) (Status, error) {
 		if st.Pushed, err = g.ref(ctx, pushedRef); err != nil || st.Head == "" {
 			return err
 		}
-		st.Pending, err = g.count(ctx, st.Head, st.Pushed)
+		st.Pending, err = g.count(ctx, st.Head, st.Pushed, 0)
 		return err
 	})
 	if err != nil {

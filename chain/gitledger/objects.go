@@ -129,9 +129,12 @@ func (g git) tidy(ctx context.Context) {
 	_, _ = g.run(ctx, nil, "-c", "gc.auto=400", "-c", "gc.autoDetach=false", "gc", "--auto", "--quiet")
 }
 
-// count counts the commits of head that are not in without.
-func (g git) count(ctx context.Context, head, without string) (int, error) {
+// count counts the commits of head that are not in without, at most so many where most is not 0.
+func (g git) count(ctx context.Context, head, without string, most int) (int, error) {
 	args := []string{"rev-list", "--count", head}
+	if most > 0 {
+		args = append(args, "--max-count="+strconv.Itoa(most))
+	}
 	if without != "" {
 		args = append(args, "^"+without)
 	}

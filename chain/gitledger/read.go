@@ -2,9 +2,13 @@ package gitledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/netip"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"tidemark/chain"
 )
@@ -70,14 +74,51 @@ type Source struct {
 	// AllowedSigners is a file in the form of ssh-keygen's allowed signers. When it is given, every commit must carry a good
 	// signature of one of its keys.
 	AllowedSigners string
+	// Addresses are those at which the host of Location is reached, where the location is somebody else's word: git then looks up no
+	// name and follows no redirect. Nil: as the machine does.
+	Addresses []netip.Addr
 	// Environ is as in Options.
 	Environ []string
+}
+
+func (s Source) check() error {
+	folder, ok := LocalPath(s.Location)
+	if info, err := os.Stat(folder); ok && err == nil && info.IsDir() {
+		return nil
+	}
+	if err := checkURL(s.Location); err != nil || !ok {
+		return err
+	}
+	return fmt.Errorf("%w: there is no folder %q", ErrPending, folder)
+}
+
+// pin makes git connect to the given addresses of the host alone.
+func (g *git) pin(src Source) {
+	u, err := url.Parse(src.Location)
+	if err != nil || len(src.Addresses) == 0 {
+		return
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	var list []string
+	for _, a := range src.Addresses {
+		text := a.String()
+		if a.Is6() {
+			text = "[" + text + "]"
+		}
+		list = append(list, text)
+	}
+	g.set("http.curloptResolve", u.Hostname()+":"+port+":"+strings.Join(list, ","))
+	g.set("http.followRedirects", "false")
 }
 
 // Read reads a whole ledger and holds its history to the form of a ledger: no commit has two parents, each adds exactly one line to
 // one file and changes nothing before it, and what the ledger is never changes. A history that breaks it is a *TamperError. The
 // links are returned as they stand there: chain.Verify tells whether they are a chain. A repository that cannot be reached is
-// ErrPending. An empty ledger is a Record without entries.
+// ErrPending. An empty ledger is a Record without entries. The repository is hostile until it is read: git is never started inside it,
+// nothing of its configuration is used, and its size is bounded.
 func Read(ctx context.Context, src Source) (*Record, error) {
 	r, err := read(ctx, src)
 	if err != nil {
@@ -90,34 +131,24 @@ func read(ctx context.Context, src Source) (*Record, error) {
 	if src.Branch == "" {
 		src.Branch = "main"
 	}
-	remote := Remote{URL: src.Location}
-	dir := src.Location
-	g, err := newGit(ctx, "", src.Environ, remote)
+	if err := errors.Join(checkBranch(src.Branch), src.check()); err != nil {
+		return nil, err
+	}
+	g, err := newGit(ctx, "", src.Environ, Remote{URL: src.Location})
 	if err != nil {
 		return nil, err
 	}
-	if info, err := os.Stat(src.Location); err == nil && info.IsDir() {
-		if dir, err = filepath.Abs(dir); err != nil {
-			return nil, err
-		}
-		if inner := filepath.Join(dir, ".git"); exists(inner) {
-			dir = inner
-		}
-	} else {
-		if err := checkURL(src.Location); err != nil {
-			return nil, err
-		}
-		temp, err := os.MkdirTemp("", "ledger-")
-		if err != nil {
-			return nil, err
-		}
-		defer func() { _ = os.RemoveAll(temp) }()
-		dir = filepath.Join(temp, "ledger.git")
-		if _, err := g.run(ctx, nil, "clone", "--quiet", "--bare", "--no-tags", "--template=", "--", src.Location, dir); err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrPending, err)
-		}
+	g.pin(src)
+	temp, err := os.MkdirTemp("", "ledger-")
+	if err != nil {
+		return nil, err
 	}
-	g.dir = dir
+	defer func() { _ = os.RemoveAll(temp) }()
+	ctx, cancel := context.WithTimeoutCause(ctx, maxForeignTime, fmt.Errorf("it was not read within %s", maxForeignTime))
+	defer cancel()
+	if g, err = g.importForeign(ctx, src, temp); err != nil {
+		return nil, err
+	}
 	if src.AllowedSigners != "" {
 		if err := g.trust(src.AllowedSigners); err != nil {
 			return nil, err
@@ -128,10 +159,14 @@ func read(ctx context.Context, src Source) (*Record, error) {
 		return nil, err
 	}
 	if head == "" {
-		if _, err := g.run(ctx, nil, "rev-parse", "--git-dir"); err != nil {
-			return nil, err
-		}
 		return &Record{Branch: src.Branch}, nil
+	}
+	n, err := g.count(ctx, head, "", maxForeignCommits+1)
+	if err != nil {
+		return nil, err
+	}
+	if n > maxForeignCommits {
+		return nil, fmt.Errorf("%w: %w: more than %d commits", ErrDamaged, errTooLarge, maxForeignCommits)
 	}
 	r, err := readHistory(ctx, g, head, src.AllowedSigners != "")
 	if err != nil {

@@ -154,7 +154,7 @@ func (l *Ledger) pushOnce(ctx context.Context, g git) (Push, error) {
 	}
 	done := Push{Head: head}
 	if head != s.head {
-		done.Adopted, err = g.count(ctx, head, s.head)
+		done.Adopted, err = g.count(ctx, head, s.head, 0)
 		return done, err
 	}
 	if theirs == head {
@@ -167,7 +167,7 @@ func (l *Ledger) pushOnce(ctx context.Context, g git) (Push, error) {
 			return Push{}, err
 		}
 	}
-	if done.Sent, err = g.count(ctx, head, theirs); err != nil {
+	if done.Sent, err = g.count(ctx, head, theirs, 0); err != nil {
 		return Push{}, err
 	}
 	if err := l.send(ctx, g, head); err != nil {

@@ -90,13 +90,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case err == nil:
 		return 0
 	case errors.As(err, &ue):
-		_, _ = fmt.Fprintf(stderr, "tidemark: %v\n", err)
+		_, _ = fmt.Fprintf(stderr, "tidemark: %s\n", printableLines(err.Error()))
 		return 2
 	case errors.Is(err, errNotWitnessed):
 		_, _ = fmt.Fprintf(stderr, "tidemark: %v\n", err)
 		return 3
 	default:
-		_, _ = fmt.Fprintf(stderr, "tidemark: %v\n", err)
+		_, _ = fmt.Fprintf(stderr, "tidemark: %s\n", printableLines(err.Error()))
 		return 1
 	}
 }

@@ -124,6 +124,15 @@ func printable(s string) string {
 	}, s)
 }
 
+// printableLines is printable for a text of several lines.
+func printableLines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, line := range lines {
+		lines[i] = printable(strings.ReplaceAll(line, "\t", "    "))
+	}
+	return strings.Join(lines, "\n")
+}
+
 // parseCheckpoint reads LENGTH:HASH. Empty is no checkpoint.
 func parseCheckpoint(s string) (chain.Checkpoint, error) {
 	if s == "" {

@@ -6,14 +6,15 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 
 	"tidemark/chain"
 )
 
-// serveChain serves a record of one pick whose price is as given; the hash is that of 243.85.
-func serveChain(t *testing.T, price string) string {
+// chainOf is the record of one pick whose price is as given; the hash is that of 243.85.
+func chainOf(t *testing.T, price string) string {
 	t.Helper()
 	l, err := chain.Next(chain.Checkpoint{}, "AAPL", "243.85", "2025-01-02")
 	if err != nil {
@@ -26,6 +27,13 @@ func serveChain(t *testing.T, price string) string {
 "picks":[{"seq":1,"ticker":"AAPL","price":%q,"date":"2025-01-02","previous_hash":%q,"hash":%q,"preimage":%q,"attestation_status":"pending"}],
 "git":{"repository":null},"gaps":[],"corrections":[],"attestation":{"network":null,"latest":null},
 "checks":{"hashes":"ok","links":"ok"},"environment":"demo"}`, chain.Genesis, hash, price, chain.Genesis, hash, chain.Preimage(l))
+	return body
+}
+
+// serveChain serves chainOf.
+func serveChain(t *testing.T, price string) string {
+	t.Helper()
+	body := chainOf(t, price)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(body))
@@ -64,6 +72,46 @@ func TestVerifyPrintsALineACheckAndExitsByIt(t *testing.T) {
 			}
 		})
 	}
+	t.Run("orders to the terminal", func(t *testing.T) {
+		t.Parallel()
+		const order = "\x1b]0;pwned\x07\x1b[2J\u009b2J\u202e"
+		for name, answer := range map[string]http.HandlerFunc{
+			"in the record": func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = w.Write([]byte(strings.Replace(chainOf(t, "234.85"), `"demo"`, `"\u001b[2J\u009b"`, 1)))
+			},
+			"in the media type": func(w http.ResponseWriter, _ *http.Request) {
+				w.Header()["Content-Type"] = []string{"text/html" + order}
+				_, _ = w.Write([]byte("{}"))
+			},
+			"in a problem": func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/problem+json")
+				w.WriteHeader(http.StatusTeapot)
+				_, _ = w.Write([]byte(`{"detail":"\u001b[2J\u009b"}`))
+			},
+			"in a redirect": func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Location", "http://x/\u009b2J\u202e")
+				w.WriteHeader(http.StatusFound)
+			},
+			"in the status": func(w http.ResponseWriter, _ *http.Request) {
+				conn, _, err := http.NewResponseController(w).Hijack()
+				if err == nil {
+					_, _ = conn.Write([]byte("HTTP/1.1 500 " + order + "\r\nContent-Length: 0\r\n\r\n"))
+					_ = conn.Close()
+				}
+			},
+		} {
+			server := httptest.NewServer(answer)
+			t.Cleanup(server.Close)
+			var out bytes.Buffer
+			if status := run(t.Context(), []string{"verify", "--url", server.URL}, &out, &out); status != 1 {
+				t.Errorf("%s: exit status %d", name, status)
+			}
+			if i := strings.IndexFunc(out.String(), func(r rune) bool { return r != '\n' && !strconv.IsPrint(r) }); i >= 0 {
+				t.Errorf("%s: %q is printed", name, out.String())
+			}
+		}
+	})
 	t.Run("as JSON", func(t *testing.T) {
 		t.Parallel()
 		var out, stderr bytes.Buffer

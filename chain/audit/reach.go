@@ -1,0 +1,80 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"tidemark/chain/gitledger"
+)
+
+// A server must not choose what its verifier connects to: the verifier stands in a network of its own, with addresses that answer
+// only from there. What the operator names is asked as it is; what the server names is asked only where anybody could ask it.
+
+// namedLedger returns the ledger that the server names, as it may be read. why is not empty where it may not be.
+func (s *server) namedLedger(ctx context.Context, location string) (src gitledger.Source, why string) {
+	src.Location = location
+	if folder, ok := gitledger.LocalPath(location); ok {
+		if !isLoopback(s.base.Hostname()) || !filepath.IsAbs(folder) {
+			return src, "the server names a folder of its own machine; name a repository with --ledger"
+		}
+		return src, ""
+	}
+	u, err := url.Parse(location)
+	sameHost := err == nil && u.Scheme == s.base.Scheme && strings.EqualFold(u.Host, s.base.Host)
+	if err != nil || u.Scheme != "https" && !sameHost || u.Hostname() == "" {
+		return src, fmt.Sprintf("the server names the ledger %.200q, which is not at an https address; name it with --ledger if you trust it", location)
+	}
+	list, err := net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname())
+	if err != nil {
+		return src, fmt.Sprintf("the server names the ledger %.200q, whose host is not found; name it with --ledger if you trust it", location)
+	}
+	for _, a := range list {
+		if a = a.Unmap().WithZone(""); !sameHost && !isPublic(a) {
+			return src, fmt.Sprintf("the server names the ledger %.200q, which is in a private network (%s); name it with --ledger if you trust it", location, a)
+		}
+		src.Addresses = append(src.Addresses, a)
+	}
+	return src, ""
+}
+
+// notPublic are the networks that are not for everybody, beside those that package netip knows.
+var notPublic = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
+	netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("64:ff9b::/96"),
+	netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2001::/32"), netip.MustParsePrefix("2002::/16"),
+}
+
+// isPublic reports whether an address is one that every machine in the Internet reaches in the same way.
+func isPublic(a netip.Addr) bool {
+	if !a.IsGlobalUnicast() || a.IsPrivate() {
+		return false
+	}
+	for _, p := range notPublic {
+		if p.Contains(a) {
+			return false
+		}
+	}
+	return true
+}
+
+// checkRedirect lets a server redirect within its own host only.
+func checkRedirect(r *http.Request, via []*http.Request) error {
+	if len(via) > maxRedirects {
+		return fmt.Errorf("the server redirects more than %d times", maxRedirects)
+	}
+	from, to := via[len(via)-1].URL, r.URL
+	if from.Scheme == "https" && to.Scheme != "https" {
+		return fmt.Errorf("the server redirects to %s, which is not encrypted", to.Redacted())
+	}
+	usual := from.Port() == "" && to.Port() == ""
+	if !strings.EqualFold(from.Hostname(), to.Hostname()) || from.Port() != to.Port() || from.Scheme != to.Scheme && !usual {
+		return fmt.Errorf("the server redirects to %s: name that address with --url if you trust it", to.Redacted())
+	}
+	return nil
+}
