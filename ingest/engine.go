@@ -76,7 +76,8 @@ type Engine struct {
 	// Metrics counts the requests. It may be nil.
 	Metrics *telemetry.Metrics
 
-	seats hostSeats
+	seats  hostSeats
+	parsed memory
 }
 
 // Fetched is one good answer: its row in the ledger and what it held.
@@ -194,12 +195,12 @@ func (e *Engine) page(ctx context.Context, q question, earlier seen) (Fetched, e
 	if err != nil {
 		return Fetched{}, err
 	}
-	batch, err := a.parse(ctx, earlier)
+	batch, err := a.parse(ctx, earlier, &e.parsed)
 	if err != nil && a.fetch.NotModified {
 		if a, err = e.ask(ctx, q, false); err != nil {
 			return Fetched{}, err
 		}
-		batch, err = a.parse(ctx, earlier)
+		batch, err = a.parse(ctx, earlier, &e.parsed)
 	}
 	if err != nil {
 		return Fetched{}, err

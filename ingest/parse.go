@@ -29,7 +29,7 @@ func Parse(src Source, f series.Fetch, body []byte) (Batch, error) {
 		failed.Status = f.Status
 		return Batch{}, failed
 	}
-	batch, err := q.parse(Request{URL: f.URL}, f, body, make(seen))
+	batch, err := q.parse(Request{URL: f.URL}, f, body, make(seen), nil)
 	if err != nil {
 		return Batch{}, err
 	}
@@ -40,23 +40,38 @@ func Parse(src Source, f series.Fetch, body []byte) (Batch, error) {
 }
 
 // parse reads an answer as one page of a chain whose readings so far are in earlier. It adds its own to them.
-func (a answer) parse(ctx context.Context, earlier seen) (Batch, error) {
+func (a answer) parse(ctx context.Context, earlier seen, m *memory) (Batch, error) {
 	_, span := telemetry.Step(ctx, "parse", slog.String("source", a.question.source.ID), slog.String("sha256", a.fetch.SHA256))
-	batch, err := a.question.parse(a.question.asked(), a.fetch, a.body, earlier)
+	batch, err := a.question.parse(a.question.asked(), a.fetch, a.body, earlier, m)
 	span.Set(slog.Int("readings", len(batch.Readings)))
 	span.End(err)
 	return batch, err
 }
 
-func (q question) parse(asked Request, f series.Fetch, body []byte, earlier seen) (Batch, error) {
+// parse reads a body, unless m remembers it; a nil m remembers nothing.
+func (q question) parse(asked Request, f series.Fetch, body []byte, earlier seen, m *memory) (Batch, error) {
 	if err := checkType(f.Header["Content-Type"], q.limits.ContentTypes); err != nil {
 		failed := q.fail(WrongType, fmt.Errorf("%w (body archived as %s)", err, f.SHA256))
 		failed.Status = f.Status
 		return Batch{}, failed
 	}
-	batch, err := q.read(Response{Request: asked, Header: httpHeader(f.Header), Body: body, FetchedAt: f.FetchedAt})
+	address, saw := q.source.ID+" "+asked.URL+" "+q.name, ""
+	remembers := m != nil && q.source.Epoch != nil
+	var batch Batch
+	var known bool
+	var err error
+	if remembers {
+		saw = strings.Join([]string{f.SHA256, f.Header["Content-Type"], q.source.Epoch(f.FetchedAt)}, " ")
+		batch, known = m.find(address, saw)
+	}
+	if !known {
+		batch, err = q.read(Response{Request: asked, Header: httpHeader(f.Header), Body: body, FetchedAt: f.FetchedAt})
+	}
 	if err == nil {
 		err = check(batch, q.source.Series, earlier)
+	}
+	if err == nil && remembers && !known {
+		m.keep(address, saw, batch)
 	}
 	if err != nil {
 		failed := q.fail(Layout, fmt.Errorf("parse the body archived as %s: %w", f.SHA256, err))

@@ -36,6 +36,10 @@ type Source struct {
 	// next. What one run brings is then one release: it is stored whole or not at all. Where it is false, an answer in which a large
 	// part of what is known differs is not stored before a person has looked at it.
 	Reestimates bool
+	// Epoch says what Parse sees of the time of an answer, beside the request, the media type and the body: where two answers with the
+	// same bytes have the same text, it makes the same of them. What comes again is then not parsed again in the same process. Nil: Parse
+	// may see anything of the answer.
+	Epoch func(fetchedAt time.Time) string
 	// Parse turns one archived answer into readings. It does no I/O, keeps no state and yields the same batch for the same
 	// bytes, so that a parser is repaired by parsing the archive again. A body that is not what the publisher promises is an
 	// error that names the page and what was expected, never an empty batch.

@@ -131,6 +131,7 @@ func (g group) source(apiKey string) ingest.Source {
 			ContentTypes: []string{"text/html", "application/json"},
 		},
 		Request: g.pageRequests,
+		Epoch:   ingest.Timeless,
 		Parse:   g.parse,
 	}
 	if apiKey != "" {

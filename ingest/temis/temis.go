@@ -64,6 +64,7 @@ func Source() ingest.Source {
 		},
 		Request: requests,
 		Window:  window,
+		Epoch:   func(at time.Time) string { return lastMonth(at).String() },
 		Parse:   parse,
 	}
 	for _, r := range regions {
