@@ -82,6 +82,13 @@ simulate: ## Live through two years of faults under 20 seeds, on a virtual clock
 simulate-short: ## Live through two months of faults under one seed (with a leap day and a change of the clocks)
 	@go run ./cmd/tidemark simulate --from 2020-02-10 --to 2020-04-11 --seed $(SIMULATE_SEED)
 
+# How many companies are followed while growth is measured; the synthetic market has some 65.
+GROWTH_COMPANIES ?= 60
+
+.PHONY: growth
+growth: ## Measure what a simulated day costs as the record grows to 500 picks (takes an hour)
+	@go run ./cmd/tidemark simulate --calm --companies $(GROWTH_COMPANIES) --from 2020-01-06 --to 2022-02-01 --seed $(SIMULATE_SEED)
+
 .PHONY: chaos
 chaos: ## Kill, freeze and restart real processes for five minutes, on one Redis, on Sentinels and on a Cluster
 	@go test -count=1 -v -timeout 90m -run 'TestChaos$$' ./test/chaos -seconds $(CHAOS_SECONDS) -seed $(CHAOS_SEED)

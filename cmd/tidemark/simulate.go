@@ -29,11 +29,15 @@ type simulateCommand struct {
 	Seeds    int       `default:"1" help:"How many seeds, from the first one on, are run."`
 	Parallel int       `default:"1" help:"How many of them run at once."`
 	Follow   bool      `help:"Print every line of the trace."`
+	// A run that measures.
+	Calm bool `help:"Nothing goes wrong, and only the end is checked: lines say what a day costs as the record grows. For one seed."`
+	// By default enough for a pick on most days, none being picked again within sixty. A day's work grows with them, and what can go wrong
+	// does not.
+	Companies int `default:"40" help:"How many companies are followed. The synthetic market has some 65."`
 }
 
-// simulatedUniverse is how many companies are followed in a simulation: enough for a pick on most days, none being picked again within
-// sixty days. A day's work grows with them, and what can go wrong does not.
-const simulatedUniverse = "top 40"
+// measuredEvery is how many picks lie between two lines of a calm run, and measuredDays how many days each is the mean of.
+const measuredEvery, measuredDays = 50, 14
 
 // simulationGC lets the heap grow to five times what is in use before it is collected: a simulation holds little, and allocates much.
 const simulationGC = 400
@@ -41,8 +45,11 @@ const simulationGC = 400
 // Run simulates the seeds. Broken invariants are printed as they come; with one of them the command has failed.
 func (c simulateCommand) Run(ctx context.Context, p *program) error {
 	days := int(c.To.Sub(c.From).Hours() / 24)
-	if days < 1 || c.Seeds < 1 || c.Parallel < 1 {
-		return usageError{errors.New("--to is after --from, and --seeds and --parallel are 1 at least")}
+	if days < 1 || c.Seeds < 1 || c.Parallel < 1 || c.Companies < 1 {
+		return usageError{errors.New("--to is after --from, and --seeds, --parallel and --companies are 1 at least")}
+	}
+	if c.Calm && c.Seeds > 1 {
+		return usageError{errors.New("--calm measures one seed: what several spend cannot be told apart")}
 	}
 	log := slog.New(slog.DiscardHandler)
 	if p.settings.LogLevel == "debug" {
@@ -56,7 +63,12 @@ func (c simulateCommand) Run(ctx context.Context, p *program) error {
 	}
 	defer func() { _ = server.Stop(context.WithoutCancel(ctx)) }()
 
-	progress := progress{p: p, began: began, total: days * c.Seeds}
+	if c.Calm {
+		_, _ = fmt.Fprintf(p.stdout, "What one of the last %d days cost, on average, with %d companies at most:\n\n"+
+			"| picks | CPU of the program | of Postgres | of git | statements | elapsed | memory of the program |\n| --- | --- | --- | --- | --- | --- | --- |\n",
+			measuredDays, c.Companies)
+	}
+	progress := progress{p: p, began: began, total: days * c.Seeds, silent: c.Calm}
 	var mu sync.Mutex
 	var broken []error
 	g, ctx := errgroup.WithContext(ctx)
@@ -65,11 +77,14 @@ func (c simulateCommand) Run(ctx context.Context, p *program) error {
 		seed := c.Seed + uint64(n) //nolint:gosec // it is not negative
 		g.Go(func() error {
 			o := simulate.Options{
-				Server: server, From: c.From, To: c.To, Seed: seed, Build: p.simulated(log), Day: progress.day, Log: log,
+				Server: server, From: c.From, To: c.To, Seed: seed, Build: p.simulated(log, c.Companies), Day: progress.day, Calm: c.Calm, Log: log,
 				Command: fmt.Sprintf("tidemark simulate --from %s --to %s --seed %d", c.From.Format(time.DateOnly), c.To.Format(time.DateOnly), seed),
 			}
 			if c.Follow {
 				o.Trace = p.stdout
+			}
+			if c.Calm {
+				o.Costs = (&growth{p: p}).day
 			}
 			r, err := simulate.Run(ctx, o)
 			mu.Lock()
@@ -96,8 +111,9 @@ func (c simulateCommand) Run(ctx context.Context, p *program) error {
 
 // progress prints how far the seeds are, every quarter of a minute.
 type progress struct {
-	p     *program
-	total int
+	p      *program
+	total  int
+	silent bool
 
 	mu          sync.Mutex
 	began, told time.Time
@@ -109,7 +125,7 @@ func (g *progress) day(day time.Time) {
 	defer g.mu.Unlock()
 	g.done++
 	now := g.p.now()
-	if now.Sub(g.told) < 15*time.Second {
+	if g.silent || now.Sub(g.told) < 15*time.Second {
 		return
 	}
 	g.told = now
@@ -118,9 +134,38 @@ func (g *progress) day(day time.Time) {
 	_, _ = fmt.Fprintf(g.p.stdout, "        %d of %d days (%s), about %s left\n", g.done, g.total, day.Format(time.DateOnly), left.Round(time.Second))
 }
 
+// growth says what days cost as the record grows. Its lines are those of a table.
+type growth struct {
+	p    *program
+	seen []measured
+	next int
+}
+
+type measured struct {
+	at   time.Time
+	cost simulate.Cost
+}
+
+// day takes what was spent up to the end of a day. The first line is for as many picks as measuredEvery.
+func (m *growth) day(_ time.Time, c simulate.Cost) {
+	m.seen = append(m.seen, measured{m.p.now(), c})
+	if m.next == 0 {
+		m.next = measuredEvery
+	}
+	if c.Picks < m.next || len(m.seen) <= measuredDays {
+		return
+	}
+	m.next = c.Picks/measuredEvery*measuredEvery + measuredEvery
+	then, now := m.seen[len(m.seen)-1-measuredDays], m.seen[len(m.seen)-1]
+	per := func(d time.Duration) float64 { return d.Seconds() / measuredDays }
+	a, b := then.cost, now.cost
+	_, _ = fmt.Fprintf(m.p.stdout, "| %d | %.2f s | %.2f s | %.2f s | %d | %.1f s | %d MB |\n", b.Picks, per(b.Program-a.Program),
+		per(b.Postgres-a.Postgres), per(b.Git-a.Git), (b.Statements-a.Statements)/measuredDays, per(now.at.Sub(then.at)), b.Resident/1e6)
+}
+
 // simulated builds the program on the parts of a simulation: a sandbox of few companies, with a git ledger that is pushed to a folder and
 // without an L2, whose blocks follow no virtual clock.
-func (p *program) simulated(log *slog.Logger) func(context.Context, simulate.Parts) (simulate.Program, error) {
+func (p *program) simulated(log *slog.Logger, companies int) func(context.Context, simulate.Parts) (simulate.Program, error) {
 	return func(ctx context.Context, parts simulate.Parts) (out simulate.Program, err error) {
 		q := *p
 		if q.settings, err = config.Defaults(); err != nil { // a seed comes out the same whatever the operator has set
@@ -128,7 +173,7 @@ func (p *program) simulated(log *slog.Logger) func(context.Context, simulate.Par
 		}
 		q.log, q.stdout, q.now, q.metrics = log, io.Discard, parts.Now, nil
 		q.settings.World, q.settings.StateDir, q.settings.DatabaseURL = "sandbox", parts.Dir, parts.DatabaseURL
-		q.settings.SandboxSeed, q.settings.Universe = parts.Seed, simulatedUniverse
+		q.settings.SandboxSeed, q.settings.Universe = parts.Seed, fmt.Sprintf("top %d", companies)
 		q.settings.LedgerRemote, q.settings.LedgerBranch = parts.Remote, "main"
 		q.settings.LedgerAuthorName, q.settings.LedgerAuthorEmail = "Simulation", "ledger@tidemark.invalid"
 		if parts.Seed%2 == 1 { // every other world has keys to the upstreams that give them, and so reads other wire forms

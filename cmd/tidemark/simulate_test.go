@@ -29,7 +29,7 @@ func TestASeedDecidesEverythingThatHappensInASimulation(t *testing.T) {
 	live := func(seed uint64) (string, string) {
 		var lines strings.Builder
 		r, err := simulate.Run(t.Context(), simulate.Options{
-			Server: server, Build: p.simulated(log), Seed: seed, Trace: &lines,
+			Server: server, Build: p.simulated(log, 40), Seed: seed, Trace: &lines,
 			From: time.Date(2020, 1, 6, 0, 0, 0, 0, time.UTC), To: time.Date(2020, 1, 8, 0, 0, 0, 0, time.UTC),
 		})
 		if err != nil {
@@ -44,5 +44,37 @@ func TestASeedDecidesEverythingThatHappensInASimulation(t *testing.T) {
 	again, linesAgain := live(1)
 	if again != first {
 		t.Errorf("seed 1 has two traces:\n%s", cmp.Diff(lines, linesAgain))
+	}
+
+	// In a calm run nothing goes wrong, and each day says what was spent so far.
+	var costs []simulate.Cost
+	r, err := simulate.Run(t.Context(), simulate.Options{
+		Server: server, Build: p.simulated(log, 40), Seed: 1, Calm: true, Costs: func(_ time.Time, c simulate.Cost) { costs = append(costs, c) },
+		From: time.Date(2020, 1, 6, 0, 0, 0, 0, time.UTC), To: time.Date(2020, 1, 8, 0, 0, 0, 0, time.UTC),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Faults != 0 || r.Picks != 2 || len(costs) != 2 {
+		t.Fatalf("a calm run of two days: %+v with %d costs", r, len(costs))
+	}
+	if a, b := costs[0], costs[1]; a.Picks != 1 || b.Picks != 2 || a.Statements == 0 || b.Statements <= a.Statements || b.Program <= a.Program {
+		t.Errorf("the days cost %+v and %+v", a, b)
+	}
+}
+
+func TestGrowthIsToldAsATable(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	at := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+	g := growth{p: &program{stdout: &out, now: func() time.Time { return at }}}
+	for day := range 120 {
+		n := time.Duration(day)
+		g.day(at, simulate.Cost{Picks: day, Program: n * time.Second, Postgres: n * time.Second / 2, Git: n * 10 * time.Millisecond, Statements: int64(day * 900), Resident: 2e8})
+		at = at.Add(3 * time.Second)
+	}
+	want := "| 50 | 1.00 s | 0.50 s | 0.01 s | 900 | 3.0 s | 200 MB |\n| 100 | 1.00 s | 0.50 s | 0.01 s | 900 | 3.0 s | 200 MB |\n"
+	if d := cmp.Diff(want, out.String()); d != "" {
+		t.Errorf("(-want +got) %s", d)
 	}
 }

@@ -63,6 +63,11 @@ type Options struct {
 	Command string
 	// Day is called after each simulated day. It may be nil.
 	Day func(day time.Time)
+	// Calm is a run in which nothing goes wrong and nobody interferes. The invariants are checked after its last day alone, so that what is
+	// left is what the days cost.
+	Calm bool
+	// Costs is told after each simulated day, before anything is checked, what was spent since the run began. It may be nil.
+	Costs func(day time.Time, c Cost)
 	// Trace gets every line of the trace. It may be nil.
 	Trace io.Writer
 	// Log gets what the program logs. Nil: nowhere.

@@ -132,11 +132,17 @@ func brief(sql string) string {
 }
 
 // tracer hands the statements of a DB to the work that they are part of. Statements of nobody's work pass.
-type tracer struct{}
+type tracer struct {
+	// spent counts them all. It may be nil.
+	spent *spent
+}
 
 type sqlKey struct{}
 
-func began(ctx context.Context, conn *pgx.Conn, sql string) context.Context {
+func (t tracer) began(ctx context.Context, conn *pgx.Conn, sql string) context.Context {
+	if t.spent != nil {
+		t.spent.statements.Add(1)
+	}
 	w, ok := ctx.Value(workKey{}).(*work)
 	if !ok {
 		return ctx
@@ -152,20 +158,20 @@ func ended(ctx context.Context) {
 }
 
 // TraceQueryStart implements pgx.QueryTracer.
-func (tracer) TraceQueryStart(ctx context.Context, conn *pgx.Conn, d pgx.TraceQueryStartData) context.Context {
-	return began(ctx, conn, d.SQL)
+func (t tracer) TraceQueryStart(ctx context.Context, conn *pgx.Conn, d pgx.TraceQueryStartData) context.Context {
+	return t.began(ctx, conn, d.SQL)
 }
 
 // TraceQueryEnd implements pgx.QueryTracer.
 func (tracer) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryEndData) { ended(ctx) }
 
 // TraceBatchStart implements pgx.BatchTracer.
-func (tracer) TraceBatchStart(ctx context.Context, conn *pgx.Conn, d pgx.TraceBatchStartData) context.Context {
+func (t tracer) TraceBatchStart(ctx context.Context, conn *pgx.Conn, d pgx.TraceBatchStartData) context.Context {
 	sql := "batch"
 	if len(d.Batch.QueuedQueries) > 0 {
 		sql = d.Batch.QueuedQueries[0].SQL
 	}
-	return began(ctx, conn, sql)
+	return t.began(ctx, conn, sql)
 }
 
 // TraceBatchQuery implements pgx.BatchTracer.
@@ -175,8 +181,8 @@ func (tracer) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryDat
 func (tracer) TraceBatchEnd(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchEndData) { ended(ctx) }
 
 // TraceCopyFromStart implements pgx.CopyFromTracer.
-func (tracer) TraceCopyFromStart(ctx context.Context, conn *pgx.Conn, d pgx.TraceCopyFromStartData) context.Context {
-	return began(ctx, conn, "copy "+d.TableName.Sanitize())
+func (t tracer) TraceCopyFromStart(ctx context.Context, conn *pgx.Conn, d pgx.TraceCopyFromStartData) context.Context {
+	return t.began(ctx, conn, "copy "+d.TableName.Sanitize())
 }
 
 // TraceCopyFromEnd implements pgx.CopyFromTracer.
