@@ -118,7 +118,10 @@ func (c reparseCommand) Run(ctx context.Context, p *program) error {
 		}
 	}
 	if !known {
-		return usageError{fmt.Errorf("there is no source %q", c.Source)}
+		if err := oneOf("--source", c.Source, sourceIDs()...); err != nil {
+			return err
+		}
+		return usageError{fmt.Errorf("--source: %s is not used: its terms are to be accepted (PORTWATCH_LICENSE_ACK)", c.Source)}
 	}
 	return nil
 }

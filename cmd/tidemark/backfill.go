@@ -169,6 +169,8 @@ func (c backfillRun) Run(ctx context.Context, p *program) error {
 }
 
 type backfillList struct {
+	format
+
 	Limit int `default:"20" help:"How many, newest first."`
 }
 
@@ -185,7 +187,11 @@ func (c backfillList) Run(ctx context.Context, p *program) error {
 				return err
 			}
 		}
-		return writeBackfills(p.stdout, all)
+		t := newTable("id", "signal", "from", "to", "as of", "state", "slots", "done", "failed", "left", "pace")
+		for _, b := range all {
+			t.add(b.ID, b.Signal, b.FromDay.Format(time.DateOnly), b.ToDay.Format(time.DateOnly), b.AsOf, b.State, b.Total(), b.Done, b.Failed, b.Pending, b.Pace())
+		}
+		return c.list(p.stdout, t)
 	})
 }
 

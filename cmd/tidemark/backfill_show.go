@@ -274,20 +274,6 @@ func change(was, is *float64) (string, string) {
 	return a, b
 }
 
-func writeBackfills(out io.Writer, list []backfill.Progress) error {
-	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "ID\tSIGNAL\tFROM\tTO\tAS OF\tSTATE\tSLOTS\tDONE\tFAILED\tLEFT\tPACE")
-	for _, p := range list {
-		pace := p.Pace()
-		if pace == "" {
-			pace = "-"
-		}
-		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%d\t%s\n", p.ID, p.Signal, p.FromDay.Format(time.DateOnly),
-			p.ToDay.Format(time.DateOnly), instant(p.AsOf), p.State, p.Total(), p.Done, p.Failed, p.Pending, pace)
-	}
-	return w.Flush()
-}
-
 func writeBackfill(out io.Writer, p backfill.Progress, fetches []postgres.BackfillFetch) error {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	line := func(name, value string) { _, _ = fmt.Fprintf(w, "%s\t%s\n", name, value) }

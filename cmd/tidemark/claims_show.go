@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"text/tabwriter"
 	"time"
 
 	"tidemark/accounts"
@@ -18,6 +17,8 @@ type claimsCommand struct {
 }
 
 type claimsList struct {
+	format
+
 	Key   string `help:"Only those of this key (key_...)."`
 	State string `enum:",pending,provisional,confirmed,rejected,expired,revoked" default:"" help:"Only these (pending, provisional, confirmed, rejected, expired, revoked)."`
 	Limit int    `default:"50" help:"How many, newest first."`
@@ -34,13 +35,11 @@ func (c claimsList) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(p.stdout, 0, 4, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "ID\tMADE\tSTATE\tREASON\tKEY\tNETWORK\tTRANSACTION\tSIGNED")
+	t := newTable("id", "made", "state", "reason", "key", "network", "transaction", "signed")
 	for _, x := range list {
-		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\teip155:%d\t%s\t%t\n", x.ID, x.CreatedAt.UTC().Format(time.RFC3339), x.State,
-			deref(x.Reason), x.PublicID, x.ChainID, x.TxHash, x.Signature != nil)
+		t.add(x.ID, x.CreatedAt, x.State, x.Reason, x.PublicID, fmt.Sprintf("eip155:%d", x.ChainID), x.TxHash, x.Signature != nil)
 	}
-	return w.Flush()
+	return c.list(p.stdout, t)
 }
 
 type claimsShow struct {

@@ -227,11 +227,11 @@ func TestHelpFitsAScreen(t *testing.T) {
 		most  int
 	}{
 		{nil, 40},
-		{[]string{"verify"}, 30},
+		{[]string{"verify"}, 40},
 		{[]string{"runs"}, 30},
 		{[]string{"health"}, 20},
 		{[]string{"schedule"}, 25},
-		{[]string{"backfill", "plan"}, 45},
+		{[]string{"backfill", "plan"}, 50},
 		{[]string{"doctor"}, 60},
 		{[]string{"version"}, 15},
 	} {

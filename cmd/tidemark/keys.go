@@ -26,6 +26,8 @@ type keysCommand struct {
 }
 
 type keysList struct {
+	format
+
 	Match string `arg:"" optional:"" help:"Part of a name, or the beginning of a key."`
 	Limit int    `default:"50" help:"How many, newest first."`
 }
@@ -46,17 +48,15 @@ func (c keysList) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(p.stdout, 0, 4, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "KEY\tPREFIX\tNAME\tCREATED\tBALANCE\tPRO UNTIL\tLAST USED\tREVOKED")
+	t := newTable("key", "prefix", "name", "created", "balance", "pro until", "last used", "revoked")
 	for _, k := range list {
 		prefix := ""
 		if len(k.Prefixes) > 0 {
 			prefix = k.Prefixes[0]
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.PublicID, prefix, k.Name, k.CreatedAt.UTC().Format(time.RFC3339), k.Balance,
-			stamp(k.ProUntil), stamp(k.LastUsedAt), stamp(k.RevokedAt))
+		t.add(k.PublicID, prefix, k.Name, k.CreatedAt, fmt.Sprint(k.Balance), k.ProUntil, k.LastUsedAt, k.RevokedAt)
 	}
-	return w.Flush()
+	return c.list(p.stdout, t)
 }
 
 // stamp writes a time that may be unknown.

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"text/tabwriter"
-	"time"
 
 	"tidemark/accounts"
 	"tidemark/chain/base"
@@ -26,6 +24,8 @@ type paymentsCommand struct {
 }
 
 type paymentsList struct {
+	format
+
 	State  string `enum:",reserved,settling,unknown,settled,failed" default:"" help:"Only these (reserved, settling, unknown, settled, failed)."`
 	ID     int64  `help:"Only this one."`
 	Ledger bool   `help:"Every change of state, oldest first."`
@@ -39,33 +39,27 @@ func (c paymentsList) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer db.Close()
-	w := tabwriter.NewWriter(p.stdout, 0, 4, 2, ' ', 0)
 	if c.Ledger {
 		list, err := db.X402Ledger(ctx, c.ID)
 		if err != nil {
 			return err
 		}
-		_, _ = fmt.Fprintln(w, "AT\tPAYMENT\tSTATE\tUSD\tNETWORK\tPAYER\tRESOURCE\tTRANSACTION\tREASON")
+		t := newTable("at", "payment", "state", "usd", "network", "payer", "resource", "transaction", "reason")
 		for _, e := range list {
-			_, _ = fmt.Fprintf(w, "%s\t%d\t%s\t%s\teip155:%d\t%s\t%s\t%s\t%s\n", e.At.UTC().Format(time.RFC3339), e.PaymentID, e.State,
-				accounts.Micros(e.Amount).Shortest(), e.ChainID, e.Payer, e.Resource, dash(deref(e.TxHash)), dash(deref(e.Reason)))
+			t.add(e.At, e.PaymentID, e.State, accounts.Micros(e.Amount).Shortest(), fmt.Sprintf("eip155:%d", e.ChainID), e.Payer, e.Resource, e.TxHash, e.Reason)
 		}
-		return w.Flush()
+		return c.list(p.stdout, t)
 	}
 	list, err := db.X402Payments(ctx, postgres.X402Filter{ID: c.ID, State: c.State, Limit: c.Limit})
 	if err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintln(w, "ID\tMADE\tSTATE\tDELIVERED\tUSD\tNETWORK\tPAYER\tRESOURCE\tTRANSACTION\tREASON")
+	t := newTable("id", "made", "state", "delivered", "usd", "network", "payer", "resource", "transaction", "reason")
 	for _, x := range list {
-		delivered := "-"
-		if x.DeliveredAt != nil {
-			delivered = x.DeliveredAt.UTC().Format(time.RFC3339)
-		}
-		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\teip155:%d\t%s\t%s\t%s\t%s\n", x.ID, x.CreatedAt.UTC().Format(time.RFC3339), x.State, delivered,
-			accounts.Micros(x.Amount).Shortest(), x.ChainID, x.Payer, x.Resource, dash(deref(x.TxHash)), dash(deref(x.Reason)))
+		t.add(x.ID, x.CreatedAt, x.State, x.DeliveredAt, accounts.Micros(x.Amount).Shortest(), fmt.Sprintf("eip155:%d", x.ChainID), x.Payer, x.Resource,
+			x.TxHash, x.Reason)
 	}
-	return w.Flush()
+	return c.list(p.stdout, t)
 }
 
 type paymentsReconcile struct {

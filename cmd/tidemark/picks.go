@@ -8,7 +8,6 @@ import (
 	"os/user"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"tidemark/calendar"
@@ -44,6 +43,8 @@ type picksCommand struct {
 }
 
 type picksList struct {
+	format
+
 	Limit int `default:"50" help:"How many, the newest first."`
 }
 
@@ -76,18 +77,16 @@ func (c picksList) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(p.stdout, 0, 4, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "SEQ\tDATE\tTICKER\tPRICE\tLAST\tRETURN %\tSECTOR\tORIGIN\tANNOUNCED")
+	t := newTable("seq", "date", "ticker", "price", "last", "return percent", "sector", "origin", "announced")
 	for _, q := range list {
 		day, err := time.Parse(time.DateOnly, q.Date)
 		if err != nil {
 			return fmt.Errorf("read the date of pick %d: %w", q.Seq, err)
 		}
 		r := prices.ReturnSince(q.CIK, equity.Price(q.Price), day, calendar.DayOf(now))
-		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%+.2f\t%s\t%s\t%s\n", q.Seq, q.Date, q.Ticker, q.Price, r.LastPrice, picks.Round2(r.Pct),
-			q.Sector, q.Origin, instant(q.AnnouncedAt))
+		t.add(q.Seq, q.Date, q.Ticker, q.Price, fmt.Sprint(r.LastPrice), percent(picks.Round2(r.Pct)), q.Sector, q.Origin, q.AnnouncedAt)
 	}
-	return w.Flush()
+	return c.list(p.stdout, t)
 }
 
 type picksExplain struct {
@@ -222,6 +221,8 @@ func (portfolioRebuild) Run(ctx context.Context, p *program) error {
 }
 
 type portfolioEvents struct {
+	format
+
 	Limit       int    `default:"20" help:"How many."`
 	MinSeverity int    `default:"1" help:"Only those of this severity (1 to 5) or more."`
 	Lang        string `enum:"es,en,pt,hi" default:"en" help:"es, en, pt or hi."`
@@ -238,12 +239,11 @@ func (c portfolioEvents) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(p.stdout, 0, 4, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "OCCURRED\tSEVERITY\tTYPE\tTICKER\tTITLE")
+	t := newTable("occurred", "severity", "type", "ticker", "title")
 	for _, e := range list {
-		_, _ = fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\n", e.OccurredAt.UTC().Format(time.RFC3339), e.Severity, e.Type, e.Ticker, e.Texts[picks.Lang(c.Lang)].Title)
+		t.add(e.OccurredAt, e.Severity, e.Type, e.Ticker, e.Texts[picks.Lang(c.Lang)].Title)
 	}
-	return w.Flush()
+	return c.list(p.stdout, t)
 }
 
 type portfolioDigest struct {

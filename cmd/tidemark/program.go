@@ -74,6 +74,14 @@ func (p *program) keyed() []ingest.Source {
 	return p.accepted(sources.All(sources.Keys{EIA: p.settings.EIAAPIKey, NASS: p.settings.NASSAPIKey, FRED: p.settings.FREDAPIKey}))
 }
 
+// sourceIDs are the names of all sources of signals.
+func sourceIDs() (ids []string) {
+	for _, s := range sources.All(sources.Keys{}) {
+		ids = append(ids, s.ID)
+	}
+	return ids
+}
+
 func (p *program) accepted(list []ingest.Source) []ingest.Source {
 	if p.settings.World == "live" && p.settings.PortWatchAck != "yes" {
 		list = slices.DeleteFunc(list, func(s ingest.Source) bool { return s.ID == portwatch.Source().ID })

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/user"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -26,6 +27,8 @@ type quarantineCommand struct {
 }
 
 type quarantineList struct {
+	format
+
 	Source   string `help:"Only this source."`
 	Decision string `enum:",pending,accepted,rejected" default:"" help:"Only these (pending, accepted, rejected). Default: pending."`
 	All      bool   `help:"All, those too that were decided about."`
@@ -47,17 +50,18 @@ func (c quarantineList) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(p.stdout, 0, 4, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "ID\tSOURCE\tANSWERED\tLAST SEEN\tTIMES\tRUN\tDECISION\tBY\tFOUND")
+	if near := config.Suggest(c.Source, sourceIDs()...); len(list) == 0 && near != "" && !slices.Contains(sourceIDs(), c.Source) {
+		return usageError{fmt.Errorf("--source: nothing of %q is quarantined%s", c.Source, near)}
+	}
+	t := newTable("id", "source", "answered", "last seen", "times", "run", "decision", "by", "found")
 	for _, q := range list {
 		found := make([]string, len(q.Findings))
 		for n, f := range q.Findings {
 			found[n] = strings.TrimSpace(f.Check + " " + f.Series)
 		}
-		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\n", q.ID, q.Source, q.CreatedAt.UTC().Format(time.RFC3339),
-			q.LastSeenAt.UTC().Format(time.RFC3339), q.Fetches, count(q.RunID), q.Decision, deref(q.DecidedBy), strings.Join(found, ", "))
+		t.add(q.ID, q.Source, q.CreatedAt, q.LastSeenAt, q.Fetches, q.RunID, q.Decision, q.DecidedBy, strings.Join(found, ", "))
 	}
-	return w.Flush()
+	return c.list(p.stdout, t)
 }
 
 type quarantineShow struct {

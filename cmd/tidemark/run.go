@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -127,7 +128,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		return nil // help was printed
 	}
 	if err != nil {
-		return usageError{fmt.Errorf("%w (see `tidemark --help`)", err)}
+		return usageError{fmt.Errorf("%s (see `tidemark --help`)", plainTimes(err.Error()))}
 	}
 	settings, err := settingsOf(parsed)
 	if err != nil {
@@ -153,6 +154,21 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 
 type migrateCommand struct {
 	config.Database
+}
+
+// layouts are the forms of times in errors of the library, which are no examples for a person.
+var layouts = regexp.MustCompile(`(?:parsing time )?"([^"]*)" as "(2006[^"]*)": .*`)
+
+// plainTimes says in an error which form a time has, by an example.
+func plainTimes(text string) string {
+	return layouts.ReplaceAllStringFunc(text, func(found string) string {
+		m := layouts.FindStringSubmatch(found)
+		example := "a date such as 2026-11-20"
+		if len(m[2]) > len(time.DateOnly) {
+			example = "a time such as 2026-11-20T18:00:00Z"
+		}
+		return fmt.Sprintf("%q is not %s", m[1], example)
+	})
 }
 
 // settingsOf are the settings of the chosen command, checked. The others are zero: nobody reads them.

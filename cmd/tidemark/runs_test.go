@@ -43,6 +43,7 @@ func TestTheRunLogIsSelectedAndPrinted(t *testing.T) {
 		{[]string{"--status=faild"}, 2, `--status: "faild" is not known; did you mean failed?`, 0},
 		{[]string{"--status=x"}, 2, "there are due, queued, running, succeeded, failed, skipped", 0},
 		{[]string{"--job=signl"}, 2, `--job: "signl" is not known; did you mean signal?`, 0},
+		{[]string{"--subject=crack-spread-312"}, 0, "", 0},
 		{[]string{"--world=live"}, 2, "DATABASE_URL names a database of the world replay, WORLD asks for live", 0},
 	} {
 		code, out := told(t, append([]string{"runs", "--database-url=" + url, "--world=replay"}, c.args...)...)
@@ -68,5 +69,51 @@ func TestTheRunLogIsSelectedAndPrinted(t *testing.T) {
 	_, out = told(t, "runs", "--limit=1", "--database-url="+url, "--world=replay")
 	if head, row, _ := strings.Cut(out, "\n"); strings.Index(head, "REASON") != strings.Index(row, "because") || !strings.Contains(head, "REASON") {
 		t.Errorf("the reason is not in its column:\n%s", out)
+	}
+}
+
+func TestEveryListIsAlsoJSON(t *testing.T) {
+	t.Parallel()
+	url := pgtest.New(t)
+	db, err := postgres.Open(t.Context(), url, postgres.RoleWorker)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	at := time.Date(2026, 3, 6, 12, 0, 0, 0, time.UTC)
+	if _, err := db.EnsureWorld(t.Context(), "replay", &at); err != nil {
+		t.Fatal(err)
+	}
+	for _, words := range []string{
+		"runs", "alerts", "schedule list", "schedule next", "signals list", "quarantine list", "backfill list", "picks list", "portfolio events", "keys list",
+		"payments list", "payments list --ledger", "payments claims list",
+	} {
+		code, out := told(t, append(strings.Fields(words), "--json", "--database-url="+url, "--world=replay")...)
+		var list []map[string]any
+		if err := json.Unmarshal([]byte(out), &list); err != nil || code != 0 || list == nil {
+			t.Errorf("%s --json: exit %d, %v:\n%s", words, code, err, out)
+		}
+	}
+	_, out := told(t, "signals", "list", "--json", "--database-url="+url, "--world=replay")
+	if !strings.Contains(out, `"signal": "crack-spread-321"`) || !strings.Contains(out, `"since": null`) {
+		t.Errorf("the signals as JSON:\n%s", out)
+	}
+}
+
+func TestNoFormOfAProgrammingLanguageIsShownToAPerson(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"backfill", "plan", "--signal=crack-spread-321", "--from=yesterday", "--to=2026-01-01"}, `--from: "yesterday" is not a date such as 2026-11-20`},
+		{[]string{"explain", "crack-spread-321", "--as-of=now"}, `--as-of: "now" is not a time such as 2026-11-20T18:00:00Z`},
+		{[]string{"explain", "crack-spraed-321"}, `there is no signal "crack-spraed-321"; did you mean crack-spread-321?`},
+		{[]string{"reparse", "--source=eia-petroleum-spots", "--database-url=postgres://127.0.0.1:1/x"}, "127.0.0.1"},
+	} {
+		code, out := told(t, c.args...)
+		if code == 0 || !strings.Contains(out, c.says) || strings.Contains(out, "2006") {
+			t.Errorf("%v: exit %d: %s, want %q", c.args, code, out, c.says)
+		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os/user"
-	"text/tabwriter"
 	"time"
 
 	"tidemark/internal/config"
@@ -23,6 +22,8 @@ type signalsCommand struct {
 }
 
 type signalsList struct {
+	format
+
 	ID string `arg:"" optional:"" help:"A signal, of which every change of state is printed."`
 }
 
@@ -52,21 +53,20 @@ func (c signalsList) Run(ctx context.Context, p *program) error {
 		for _, d := range p.definitions() {
 			s, ok := newest[d.ID]
 			if !ok {
-				s = postgres.State{Signal: d.ID, State: "-", Cause: "never computed", By: "-"}
+				s = postgres.State{Signal: d.ID, Cause: "never computed"}
 			}
 			list = append(list, s)
 		}
 	}
-	w := tabwriter.NewWriter(p.stdout, 0, 4, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "SIGNAL\tSTATE\tSINCE\tBY\tCAUSE")
+	t := newTable("signal", "state", "since", "by", "cause")
 	for _, s := range list {
-		since := "-"
+		var since *time.Time
 		if !s.At.IsZero() {
-			since = s.At.UTC().Format(time.RFC3339)
+			since = &s.At
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", s.Signal, s.State, since, s.By, s.Cause)
+		t.add(s.Signal, s.State, since, s.By, s.Cause)
 	}
-	return w.Flush()
+	return c.list(p.stdout, t)
 }
 
 type signalsDeprecate struct {
@@ -166,5 +166,5 @@ func (p *program) definition(id string) (signals.Definition, error) {
 		}
 		known = append(known, d.ID)
 	}
-	return signals.Definition{}, usageError{fmt.Errorf("there is no signal %q; there are %v", id, known)}
+	return signals.Definition{}, usageError{fmt.Errorf("there is no signal %q%s; there are %v", id, config.Suggest(id, known...), known)}
 }

@@ -70,6 +70,9 @@ func writeJSON(out io.Writer, v any) error {
 // cut is a text of which a list shows the beginning only.
 type cut struct{ text *string }
 
+// percent is a change in percent.
+type percent float64
+
 // object is a row that keeps the order of its columns in JSON.
 type object struct {
 	columns []string
@@ -119,6 +122,8 @@ func cell(v any) string {
 		return count(v)
 	case *string:
 		return deref(v)
+	case percent:
+		return fmt.Sprintf("%+.2f", float64(v))
 	case cut:
 		return brief(deref(v.text))
 	case string:
