@@ -28,9 +28,10 @@ type PublicationsStore interface {
 	LedgerState(ctx context.Context) (postgres.LedgerState, error)
 	AttesterState(ctx context.Context) (postgres.AttesterState, error)
 	HistoriesFrom(ctx context.Context, ids []equity.CIK, from, to, asOf time.Time) (picks.Prices, error)
-	// PickSummaries gives the summary of each pick's card by its number.
-	PickSummaries(ctx context.Context) (map[int64]map[picks.Lang]string, error)
-	LatestResearch(ctx context.Context) ([]postgres.Research, error)
+	// PickSummaries gives the summary of the card of each pick after one, by its number.
+	PickSummaries(ctx context.Context, after int64) (map[int64]map[picks.Lang]string, error)
+	// LatestResearch reads what is not among the known cards.
+	LatestResearch(ctx context.Context, known ...postgres.Research) ([]postgres.Research, error)
 	Stocks(ctx context.Context) ([]postgres.Stock, error)
 	// PortfolioState is an error that is postgres.ErrNotFound before the portfolio's inception.
 	PortfolioState(ctx context.Context) (postgres.PortfolioState, error)
@@ -279,11 +280,23 @@ func found[T any](v T, err error) (*T, error) {
 	return nil, err
 }
 
-func (p *Publications) readResearch(ctx context.Context, d *published) (err error) {
-	if d.summaries, err = p.o.Store.PickSummaries(ctx); err != nil {
+// readResearch reads the cards that came since they were read before.
+func (p *Publications) readResearch(ctx context.Context, d *published) error {
+	last := int64(0)
+	for seq := range d.summaries {
+		last = max(last, seq)
+	}
+	fresh, err := p.o.Store.PickSummaries(ctx, last)
+	if err != nil {
 		return err
 	}
-	if d.research, err = p.o.Store.LatestResearch(ctx); err != nil {
+	all := maps.Clone(d.summaries) // what is served goes on reading the old ones
+	if all == nil {
+		all = map[int64]map[picks.Lang]string{}
+	}
+	maps.Copy(all, fresh)
+	d.summaries = all
+	if d.research, err = p.o.Store.LatestResearch(ctx, d.research...); err != nil {
 		return err
 	}
 	d.stocks, err = p.o.Store.Stocks(ctx)

@@ -216,14 +216,49 @@ func runBatch(ctx context.Context, tx pgx.Tx, b *pgx.Batch) (added int64, err er
 const researchColumns = `id, cik, day, pick_seq, ticker, name, exchange, sector, region, country, as_of, fundamentals, facts, sources,
 	texts, recorded_at`
 
+// Which card is the newest of each company is read without the cards themselves, which are long.
 const latestResearchSQL = `
-	select ` + researchColumns + `
-	from (select distinct on (cik) ` + researchColumns + ` from published_research order by cik, day desc) r
+	select id
+	from (select distinct on (cik) id, cik, ticker from published_research order by cik, day desc) r
 	order by ticker, cik` // index (cik, day)
 
-// LatestResearch returns the newest public card of each company, by ticker.
-func (db *DB) LatestResearch(ctx context.Context) ([]Research, error) {
-	return db.research(ctx, latestResearchSQL, nil)
+// LatestResearch returns the newest public card of each company, by ticker. A card never changes: those that are among the known ones are
+// taken from there and not read again.
+func (db *DB) LatestResearch(ctx context.Context, known ...Research) ([]Research, error) {
+	rows, err := db.pool.Query(ctx, latestResearchSQL)
+	if err != nil {
+		return nil, fmt.Errorf("read research: %w", away(err))
+	}
+	newest, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return nil, fmt.Errorf("read research: %w", away(err))
+	}
+	cards := make(map[int64]Research, len(newest))
+	for _, c := range known {
+		cards[c.ID] = c
+	}
+	var missing []int64
+	for _, id := range newest {
+		if _, ok := cards[id]; !ok {
+			missing = append(missing, id)
+		}
+	}
+	if len(missing) > 0 {
+		read, err := db.research(ctx, `select `+researchColumns+` from published_research where id = any(@ids)`, pgx.NamedArgs{"ids": missing})
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range read {
+			cards[c.ID] = c
+		}
+	}
+	list := make([]Research, 0, len(newest))
+	for _, id := range newest {
+		if c, ok := cards[id]; ok {
+			list = append(list, c)
+		}
+	}
+	return list, nil
 }
 
 // ResearchOf returns the newest public cards of a company, the newest first.
@@ -246,12 +281,13 @@ func (db *DB) research(ctx context.Context, sql string, args pgx.NamedArgs) ([]R
 	return list, nil
 }
 
-// PickSummaries returns the summary of each announced pick's card in every language, by the number of the pick.
-func (db *DB) PickSummaries(ctx context.Context) (map[int64]map[picks.Lang]string, error) {
+// PickSummaries returns the summary of each announced pick's card in every language, by the number of the pick. Those of picks up to a
+// number are left out: a card never changes, and picks are announced in their order.
+func (db *DB) PickSummaries(ctx context.Context, after int64) (map[int64]map[picks.Lang]string, error) {
 	rows, err := db.pool.Query(ctx, `
 		select r.pick_seq, t.key, t.value ->> 'summary_why'
 		from published_research r, jsonb_each(r.texts) t
-		where r.pick_seq is not null`)
+		where r.pick_seq > @after`, pgx.NamedArgs{"after": after}) // the index of the unique column
 	if err != nil {
 		return nil, fmt.Errorf("read the summaries of the picks: %w", away(err))
 	}

@@ -67,6 +67,21 @@ func TestACardIsPublicOnceItsPickIs(t *testing.T) {
 	if d := cmp.Diff([]string{"AAPL", "MMM"}, tickers()); d != "" {
 		t.Errorf("after the announcement (-want +got):\n%s", d)
 	}
+	// What a reader has is not read again: what it knows comes back as it is, and what is new is added to it.
+	cards, err := api.LatestResearch(t.Context())
+	if err != nil || len(cards) != 2 {
+		t.Fatalf("%d cards, %v", len(cards), err)
+	}
+	known := cards[1]
+	known.Name = "as the reader has it"
+	if again, err := api.LatestResearch(t.Context(), known); err != nil || len(again) != 2 || again[1].Name != known.Name || cmp.Diff(again[0], cards[0]) != "" {
+		t.Errorf("beside a known card: %+v, %v", again, err)
+	}
+	for after, want := range map[int64]int{0: 1, 1: 0} {
+		if list, err := api.PickSummaries(t.Context(), after); err != nil || len(list) != want {
+			t.Errorf("%d summaries of picks after %d (%v), want %d", len(list), after, err, want)
+		}
+	}
 	stocks, err := api.Stocks(t.Context())
 	if err != nil || len(stocks) != 2 || stocks[0].FirstPickedOn == nil || *stocks[0].FirstPickedOn != "2026-03-02" || stocks[1].FirstPickedOn != nil {
 		t.Errorf("stocks %+v (%v)", stocks, err)
