@@ -169,6 +169,9 @@ func TestEverySignalStatesItsFacts(t *testing.T) {
 				t.Errorf("the %s page is %q", what, address)
 			}
 		}
+		if f := d.Finding(5, 4, time.Date(2026, 11, 16, 0, 0, 0, 0, time.UTC)).String(); len(f) < 20 || len(f) > 90 || strings.Contains(f, "%!") {
+			t.Errorf("%s: the finding is %q", d.ID, f)
+		}
 		for what, caption := range map[string]string{"baseline": d.BaselineCaption, "interval": d.IntervalCaption} {
 			if caption == "" || len(caption) > 60 || strings.ContainsAny(caption, "_.") {
 				t.Errorf("%s: the caption of the %s is %q", d.ID, what, caption)

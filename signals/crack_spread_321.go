@@ -60,6 +60,7 @@ func crackSpread321() Definition {
 		IntervalMethod:  "staleness_60d_random_walk",
 		BaselineCaption: "mean of the same time of year in the five years before",
 		IntervalCaption: "random walk since the last price",
+		Phrasing:        Phrasing{Short: "Crack spread", Figure: "$%s a barrel", Decimals: 2, Normal: "normal", Seasonal: true},
 		Margin:          true,
 		Technique: "(2 * 42 * gasoline + 42 * diesel - 3 * crude) / 3, gasoline and diesel in USD/gal, crude in USD/bbl, on days with all " +
 			"three prices; baseline: mean of all values within 15 calendar days of the same month and day in the five previous years",

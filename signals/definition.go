@@ -38,6 +38,8 @@ type Definition struct {
 	BaselineMethod, IntervalMethod, Technique string
 	// BaselineCaption and IntervalCaption say the two methods to a reader, in a few words without a full stop.
 	BaselineCaption, IntervalCaption string
+	// Phrasing is how a sentence says the value.
+	Phrasing Phrasing
 	// Margin reports whether the value is a difference that can cross zero: a percentage of it is not shown to readers.
 	Margin bool
 	// Compute yields the whole track from what was known as of at. It costs O(n log n) in the history at most, and is pure: the

@@ -54,6 +54,7 @@ func eiaWeeklyPetroleum() Definition {
 		IntervalMethod:  "seasonal_surprise_quantiles_5y",
 		BaselineCaption: "mean of the same week in the five years before",
 		IntervalCaption: "weekly surprises of the five years before",
+		Phrasing:        Phrasing{Short: "US crude oil stocks", Figure: "%s million barrels", PerUnit: 1000, Decimals: 1, Normal: "normal", Seasonal: true},
 		Technique: "Stocks as reported; baseline: mean of the same week (the Friday within three days of the same month and day) in the five " +
 			"previous years; surprise: the week's change less the mean change of those five weeks",
 		Compute:    computePetroleum,

@@ -65,6 +65,7 @@ func hormuzTransit() Definition {
 		IntervalMethod:  "poisson_7d_times_revision",
 		BaselineCaption: "mean of the same time of year, 2019 to 2024",
 		IntervalCaption: "counting error and the usual revision",
+		Phrasing:        Phrasing{Short: "Hormuz", Figure: "%s ships a day", Normal: "normal", Seasonal: true},
 		Technique: "Mean of the daily transits of the seven newest days; baseline: mean of all such means within 15 calendar days of the same " +
 			"month and day in the years 2019 to 2024 that lie before, from the same state of the data",
 		Compute:    computeHormuz,

@@ -56,6 +56,7 @@ func iowaCornYield() Definition {
 		IntervalMethod:  "walk_forward_errors_of_the_stage",
 		BaselineCaption: "linear trend of 25 years",
 		IntervalCaption: "past errors at this stage of the season",
+		Phrasing:        Phrasing{Short: "Iowa corn", Figure: "%s bushels an acre", Decimals: 1, Normal: "its trend"},
 		Technique: "Trend: least squares line through the last 25 final yields; blend: mean of the NASS forecast and the trend, weighted by " +
 			"one over the mean square of each one's past errors; scale: root mean square of the trend's past errors",
 		Compute:    computeCorn,

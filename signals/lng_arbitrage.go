@@ -93,6 +93,7 @@ func lngArbitrage() Definition {
 		IntervalMethod:  "judged_cost_assumptions",
 		BaselineCaption: "median of the 60 months before",
 		IntervalCaption: "judged range of the costs",
+		Phrasing:        Phrasing{Short: "US LNG to Europe", Figure: "$%s per MMBtu", Decimals: 2, Normal: "its median of five years"},
 		Margin:          true,
 		Technique: "TTF - (1.15 * Henry Hub + 3.00) - 0.90 shipping - 0.40 regasification, monthly means in USD/MMBtu; baseline: median of " +
 			"the 60 months before, scale: 1.4826 times their median absolute deviation",

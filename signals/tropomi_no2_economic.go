@@ -72,6 +72,7 @@ func tropomiNO2Economic() Definition {
 		IntervalMethod:  "past_anomalies_and_spread_of_regions",
 		BaselineCaption: "mean of the same month in earlier years",
 		IntervalCaption: "past anomalies and the spread of the regions",
+		Phrasing:        Phrasing{Short: "NO2 over industry", Figure: "index %s", Decimals: 1, Normal: "normal", Seasonal: true},
 		Technique: "100 * exp(mean over eight regions of (ln NO2 - mean of ln NO2 in the same calendar month of the years before, without " +
 			"2020)); scale: standard deviation of the index's own past log anomalies, without 2020",
 		Compute:    computeNO2,

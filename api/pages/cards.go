@@ -47,6 +47,9 @@ func (p *Pages) homeCard(_ context.Context, r request) (*view.Document, error) {
 // signalCardImage is the picture of a signal.
 func signalCardImage(s *view.Signal) (*view.Document, error) {
 	c := card.Card{Kicker: s.Snapshot.Domain, Title: s.Snapshot.Name, Value: number(s.Snapshot.Value), Unit: s.Snapshot.Unit, Course: courseOf(s)}
+	if f := findingOf(s.Definition, s.Snapshot); f.Distance != "" {
+		c.Kicker, c.Title, c.Value, c.Unit = s.Snapshot.Name, f.Distance, f.Figure, ""
+	}
 	var foot []string
 	if s.Snapshot.ObservedAt != nil {
 		foot = append(foot, "observed "+instant(*s.Snapshot.ObservedAt))

@@ -27,7 +27,9 @@ type homeBody struct {
 type signalCard struct {
 	*view.Signal
 
-	Spark template.HTML
+	// Distance says how far the value is from its baseline, empty where that is unknown.
+	Distance string
+	Spark    template.HTML
 }
 
 // home is the first page: what this is, the catalog, the newest pick, the state of the record.
@@ -47,7 +49,7 @@ func (p *Pages) home(_ context.Context, r request) (*view.Document, error) {
 		}
 	}
 	for _, s := range r.signals.Signals {
-		body.Signals = append(body.Signals, signalCard{s, template.HTML(plot.Spark(courseOf(s)))})
+		body.Signals = append(body.Signals, signalCard{s, findingOf(s.Definition, s.Snapshot).Distance, template.HTML(plot.Spark(courseOf(s)))})
 	}
 	l := p.layout(r.site, "/")
 	l.Title = view.Product

@@ -1,13 +1,16 @@
 package pages
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"html/template"
+	"math"
 	"strings"
 	"time"
 
 	"tidemark/api/view"
+	"tidemark/signals"
 )
 
 // signalPage is the page of a signal, or its brief.
@@ -42,6 +45,7 @@ type signalBody struct {
 	Plots       signalPlots
 	Backtest    *backtestBody
 	Citation    string
+	Finding     signals.Finding
 	// Difference is the value less the baseline, in the signal's unit. It is nil where either is unknown.
 	Difference *float64
 }
@@ -88,7 +92,8 @@ func (p *Pages) signal(ctx context.Context, r request, s *view.Signal) (*view.Do
 	body.Citation = citation(body.Snapshot)
 
 	l := p.layout(r.site, r.path)
-	l.Title = s.Snapshot.Name + suffix
+	body.Finding = findingOf(s.Definition, body.Snapshot)
+	l.Title = cmp.Or(body.Finding.String(), s.Snapshot.Name) + suffix
 	l.Description = firstSentence(s.Definition.Description)
 	l.JSON = "/api/signals/" + s.Definition.ID
 	l.JSONLD = embedJSON(s.Snapshot.JSONLD)
@@ -101,6 +106,18 @@ func (p *Pages) signal(ctx context.Context, r request, s *view.Signal) (*view.Do
 		modified = *s.Snapshot.IngestedAt
 	}
 	return p.document("signal", l, modified), nil
+}
+
+// findingOf is the finding of a snapshot, the zero one where no value is known.
+func findingOf(d signals.Definition, s view.SignalSnapshot) signals.Finding {
+	if s.Value == nil || s.ObservedAt == nil {
+		return signals.Finding{}
+	}
+	baseline := math.NaN()
+	if s.BaselineValue != nil {
+		baseline = *s.BaselineValue
+	}
+	return d.Finding(*s.Value, baseline, *s.ObservedAt)
 }
 
 // signalAddress is the page of a signal with a range, as it was at the end of a day.

@@ -63,9 +63,9 @@ func (c Card) PNG() ([]byte, error) {
 	c.drawCourse(img)
 	regular, bold := fonts()
 	write := func(f *opentype.Font, size float64, ink color.Color, x, y int, text string) (width int, err error) {
-		face, err := opentype.NewFace(f, &opentype.FaceOptions{Size: size, DPI: 72, Hinting: font.HintingNone})
+		face, err := fitFace(f, size, text, Width-margin-x)
 		if err != nil {
-			return 0, fmt.Errorf("set a font to %g pixels: %w", size, err)
+			return 0, err
 		}
 		defer func() { _ = face.Close() }()
 		d := font.Drawer{Dst: img, Src: image.NewUniform(ink), Face: face, Dot: fixed.P(x, y)}
@@ -101,6 +101,20 @@ func (c Card) PNG() ([]byte, error) {
 		return nil, fmt.Errorf("encode a card: %w", err)
 	}
 	return out.Bytes(), nil
+}
+
+// fitFace returns a font at a size at which a text has a width in pixels at most, if three fifths of the wanted size are enough for that.
+func fitFace(f *opentype.Font, size float64, text string, width int) (font.Face, error) {
+	for at := size; ; at *= 0.95 {
+		face, err := opentype.NewFace(f, &opentype.FaceOptions{Size: at, DPI: 72, Hinting: font.HintingNone})
+		if err != nil {
+			return nil, fmt.Errorf("set a font to %g pixels: %w", at, err)
+		}
+		if at < size*0.6 || font.MeasureString(face, text).Ceil() <= width {
+			return face, nil
+		}
+		_ = face.Close()
+	}
 }
 
 // fit cuts a text to a width in pixels.

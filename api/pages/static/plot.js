@@ -24,7 +24,8 @@ class Plot {
     figure.setAttribute("aria-label", "History. The arrow keys go from point to point.");
     figure.addEventListener("pointermove", (e) => this.point(e));
     figure.addEventListener("pointerdown", (e) => this.point(e));
-    figure.addEventListener("pointerleave", () => this.clear());
+    // A finger leaves after each tap: what it touched stays.
+    figure.addEventListener("pointerleave", (e) => { if (e.pointerType !== "touch") this.clear(); });
     figure.addEventListener("keydown", (e) => this.key(e));
     figure.addEventListener("focus", () => this.load());
   }

@@ -54,6 +54,18 @@ for (const id of signals) {
   });
 }
 
+test("a tap shows a value, and it stays", async () => {
+  await visit(`/signals/${signals[0]}`, { hasTouch: true, viewport: { width: 390, height: 844 } }, async (page) => {
+    const box = await page.locator("#plot-value").boundingBox();
+    await page.touchscreen.tap(box.x + box.width / 2, box.y + 80);
+    await page.locator("#readout b").waitFor();
+    const readout = await page.locator("#readout").boundingBox();
+    assert.ok(readout.y < box.y, "the readout stands above the plot, where the finger does not hide it");
+    await page.waitForTimeout(300);
+    assert.notEqual(await text(page, "#readout"), "");
+  });
+});
+
 test("a signal is shown as it was known on a day, without a script", async () => {
   const id = signals.includes("crack-spread-321") ? "crack-spread-321" : signals[0];
   const newest = await json(`/api/signals/${id}`);

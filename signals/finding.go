@@ -1,0 +1,119 @@
+package signals
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Phrasing says how a signal's value stands in an English sentence.
+type Phrasing struct {
+	// Short names the signal in one to four words.
+	Short string
+	// Figure has one %s for the number: "%s ships a day", "$%s a barrel".
+	Figure string
+	// PerUnit is how many of the signal's units one of the figure's is. Zero is one.
+	PerUnit float64
+	// Decimals is the number of decimals of a figure.
+	Decimals int
+	// Normal is what the baseline is called after "above" and "below".
+	Normal string
+	// Seasonal reports whether the baseline is that of the time of year.
+	Seasonal bool
+}
+
+// Finding is what a value means, in three parts: "Hormuz", "112 ships a day", "31 % above normal for mid-November".
+type Finding struct {
+	// Short names the signal.
+	Short string
+	// Figure is the value with its unit.
+	Figure string
+	// Distance says how far the value is from its baseline. It is empty where that is unknown.
+	Distance string
+}
+
+// String joins the parts: "Hormuz: 112 ships a day, 31 % above normal for mid-November". The zero Finding is the empty string.
+func (f Finding) String() string {
+	switch {
+	case f.Figure == "":
+		return ""
+	case f.Distance == "":
+		return f.Short + ": " + f.Figure
+	}
+	return f.Short + ": " + f.Figure + ", " + f.Distance
+}
+
+// Finding returns what a value means beside its baseline. A margin's distance is in its own unit, any other's in percent. The distance is
+// empty where the baseline is NaN or no percentage of it can be formed. The finding of a NaN is the zero Finding.
+func (d Definition) Finding(value, baseline float64, observed time.Time) Finding {
+	if value != value {
+		return Finding{}
+	}
+	return Finding{d.Phrasing.Short, d.Phrasing.figure(value), d.distance(value, baseline, observed)}
+}
+
+func (d Definition) distance(value, baseline float64, observed time.Time) string {
+	p := d.Phrasing
+	normal := p.Normal
+	if p.Seasonal {
+		normal += " for " + d.timeOfYear(observed)
+	}
+	side := " above "
+	if value < baseline {
+		side = " below "
+	}
+	switch distance, pct := math.Abs(value-baseline), math.Abs(deltaPct(value, baseline)); {
+	case baseline != baseline || !d.Margin && pct != pct:
+		return ""
+	case d.Margin && p.number(distance) != p.number(0):
+		currency, _, _ := strings.Cut(p.Figure, "%s")
+		return currency + p.number(distance) + side + normal
+	case !d.Margin && pct >= 0.95:
+		return strconv.FormatFloat(pct, 'f', 0, 64) + " %" + side + normal
+	case !d.Margin && pct >= 0.05:
+		return strconv.FormatFloat(pct, 'f', 1, 64) + " %" + side + normal
+	}
+	return "at " + normal
+}
+
+// figure writes a value with its unit. A minus stands before everything, also before a currency.
+func (p Phrasing) figure(v float64) string {
+	s := fmt.Sprintf(p.Figure, p.number(v))
+	if v < 0 && p.number(v) != p.number(0) {
+		return "−" + s
+	}
+	return s
+}
+
+// number writes the magnitude of a value, thousands apart.
+func (p Phrasing) number(v float64) string {
+	if p.PerUnit != 0 {
+		v /= p.PerUnit
+	}
+	s := strconv.FormatFloat(math.Abs(v), 'f', p.Decimals, 64)
+	whole, rest, fraction := strings.Cut(s, ".")
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	if fraction {
+		return whole + "." + rest
+	}
+	return whole
+}
+
+// timeOfYear names the month of a monthly signal, and a third of a month of any other, in UTC.
+func (d Definition) timeOfYear(t time.Time) string {
+	t = t.UTC()
+	switch month := t.Month().String(); {
+	case d.Frequency == "monthly":
+		return month
+	case t.Day() <= 10:
+		return "early " + month
+	case t.Day() <= 20:
+		return "mid-" + month
+	default:
+		return "late " + month
+	}
+}
