@@ -61,7 +61,7 @@ test("a tap shows a value, and it stays", async () => {
     await page.locator("#readout b").waitFor();
     const readout = await page.locator("#readout").boundingBox();
     assert.ok(readout.y < box.y, "the readout stands above the plot, where the finger does not hide it");
-    await page.waitForTimeout(300);
+    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
     assert.notEqual(await text(page, "#readout"), "");
   });
 });
