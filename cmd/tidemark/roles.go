@@ -98,7 +98,7 @@ func (schedulerCommand) Run(ctx context.Context, p *program) error {
 	}
 	defer func() { _ = queue.Close() }()
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return w.keepTime(ctx, db) })
+	g.Go(func() error { return p.liveThrough(ctx, db, s, w, nil) })
 	g.Go(func() error { return p.runScheduler(ctx, db, s) })
 	g.Go(func() error { return alerts.Run(ctx) })
 	g.Go(func() error {

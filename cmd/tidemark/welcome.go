@@ -57,8 +57,11 @@ func (g *welcome) out() io.Writer {
 // redraw is how often the bar is drawn.
 const redraw = 200 * time.Millisecond
 
-// step shows that the sandbox's clock has come to an instant.
+// step shows that the sandbox's clock has come to an instant; a nil welcome shows it to nobody.
 func (g *welcome) step(at time.Time) {
+	if g == nil {
+		return
+	}
 	now := g.p.now()
 	if g.p.terminal == nil || now.Sub(g.drawn) < redraw {
 		return
@@ -67,8 +70,11 @@ func (g *welcome) step(at time.Time) {
 	g.p.terminal.Progress(historyLine(g.from, at, now, now.Sub(g.began), g.p.terminal.Columns()))
 }
 
-// arrive shows that the sandbox has reached the present.
+// arrive shows that the sandbox has reached the present; a nil welcome shows it to nobody.
 func (g *welcome) arrive() {
+	if g == nil {
+		return
+	}
 	g.reached.Do(func() { close(g.present) })
 }
 

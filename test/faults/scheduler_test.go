@@ -2,7 +2,9 @@ package faults
 
 import (
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"tidemark/internal/postgres"
 	"tidemark/test/program"
@@ -76,5 +78,38 @@ func TestTwoSchedulers(t *testing.T) {
 	}
 	if all < 20 {
 		t.Errorf("%d missed slots of sources are recorded as skipped, want each of nine days'", all)
+	}
+}
+
+// TestSchedulersLiveThroughASandbox: roles that are started by themselves on a sandbox whose past is not over go on with it, and when the
+// scheduler that steps the clock dies, another does.
+func TestSchedulersLiveThroughASandbox(t *testing.T) {
+	t.Parallel()
+	begin := time.Now().UTC().Add(-36 * time.Hour).Truncate(time.Hour)
+	s := newStandAt(t, &begin, "LOG_LEVEL=info")
+	first, second := s.start("scheduler"), s.start("scheduler")
+	s.start("worker")
+	steps := func(p *program.Process) bool { return strings.Contains(p.Output(), "lives through the sandbox's past") }
+	program.Until(t, program.Patience, "the clock moves", func() (bool, string) {
+		w, err := s.db.World(t.Context())
+		return err == nil && (w.ClockAt == nil || w.ClockAt.After(begin.Add(time.Hour))), fmt.Sprintf("%+v, %v", w, err)
+	})
+	if steps(first) == steps(second) {
+		t.Fatalf("who steps the clock: the first %t, the second %t", steps(first), steps(second))
+	}
+	if steps(second) {
+		first, second = second, first
+	}
+	past, err := s.db.InThePast(t.Context())
+	if err != nil || !past {
+		t.Fatalf("the past was over before the scheduler died: %v", err)
+	}
+	first.Kill()
+	program.Until(t, program.Patience, "the sandbox has reached the present", func() (bool, string) {
+		past, err := s.db.InThePast(t.Context())
+		return err == nil && !past, fmt.Sprint(err)
+	})
+	if !steps(second) {
+		t.Error("the scheduler that is left did not step the clock")
 	}
 }
