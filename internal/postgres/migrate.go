@@ -106,7 +106,7 @@ func refuseForeign(ctx context.Context, db *sql.DB) error {
 		return errors.New("DATABASE_URL names a database with tables of another program: give Tidemark a database of its own")
 	}
 	if !ours {
-		return nil
+		return checkRights(ctx, db)
 	}
 	var have int64
 	err = db.QueryRowContext(ctx, versionSQL).Scan(&have)
@@ -125,6 +125,24 @@ const versionSQL = `select coalesce(max(version_id), 0) from goose_db_version wh
 func newer(have, want int64) error {
 	if have > want {
 		return fmt.Errorf("the database has schema %d and this program knows only %d: use the newer program", have, want)
+	}
+	return nil
+}
+
+// checkRights names the right that a login lacks for the first migration, before anything is tried.
+func checkRights(ctx context.Context, db *sql.DB) error {
+	var login, database string
+	var tables, roles bool
+	err := db.QueryRowContext(ctx, `
+		select current_user, current_database(), has_schema_privilege('public', 'create'),
+			(select rolsuper or rolcreaterole from pg_roles where rolname = current_user)`).Scan(&login, &database, &tables, &roles)
+	switch {
+	case err != nil:
+		return fmt.Errorf("read the rights of the login: %w", err)
+	case !tables:
+		return fmt.Errorf("the login %[1]s of DATABASE_URL may not create tables: alter database %[2]s owner to %[1]s", login, database)
+	case !roles:
+		return fmt.Errorf("the login %[1]s of DATABASE_URL may not create the roles tidemark_worker and tidemark_api: alter role %[1]s createrole", login)
 	}
 	return nil
 }

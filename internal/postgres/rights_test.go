@@ -1,0 +1,60 @@
+package postgres_test
+
+import (
+	"context"
+	"log/slog"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"tidemark/internal/pgtest"
+	"tidemark/internal/postgres"
+)
+
+func TestAMigrationSaysFirstWhichRightTheLoginLacks(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.Pool(t)
+	admin, err := pgx.ConnectConfig(t.Context(), pool.Config().ConnConfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = admin.Close(context.WithoutCancel(t.Context())) }()
+	do := func(statement string) {
+		t.Helper()
+		if _, err := admin.Exec(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	do(`create role rightless login password 'none'`)
+	do(`create database rightless`)
+	t.Cleanup(func() {
+		c, err := pgx.ConnectConfig(context.WithoutCancel(t.Context()), pool.Config().ConnConfig)
+		if err != nil {
+			return
+		}
+		_, _ = c.Exec(context.WithoutCancel(t.Context()), `drop database rightless with (force)`)
+		_, _ = c.Exec(context.WithoutCancel(t.Context()), `drop role rightless`)
+		_ = c.Close(context.WithoutCancel(t.Context()))
+	})
+	at, err := url.Parse(pool.Config().ConnString())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at.User, at.Path = url.UserPassword("rightless", "none"), "/rightless"
+	for _, step := range []struct{ lacks, grant string }{
+		{"alter database rightless owner to rightless", `alter database rightless owner to rightless`},
+		{"alter role rightless createrole", `alter role rightless createrole`},
+	} {
+		err := postgres.Migrate(t.Context(), at.String(), slog.New(slog.DiscardHandler))
+		if err == nil || !strings.Contains(err.Error(), step.lacks) {
+			t.Fatalf("without the right: %v, want %q in it", err, step.lacks)
+		}
+		do(step.grant)
+	}
+	// What is left is what the roles of this server, which belong to another login here, leave open.
+	if err := postgres.Migrate(t.Context(), at.String(), slog.New(slog.DiscardHandler)); err != nil && strings.Contains(err.Error(), "may not create") {
+		t.Errorf("with both rights: %v", err)
+	}
+}
