@@ -15,7 +15,8 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// register makes a key for anybody, and shows it once.
+// register makes a key for anybody, and shows it once: whoever asks has proven nothing, so a repetition makes no second key and is not
+// shown the first.
 func (s *Server) register(w http.ResponseWriter, r *http.Request) error {
 	var asked struct {
 		Name *string `json:"name"`
@@ -35,6 +36,10 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) error {
 	once, err := onceFor(r, client.String(), body)
 	if err != nil {
 		return err
+	}
+	if once != nil {
+		once.Seal = func([]byte) ([]byte, error) { return []byte("registered"), nil }
+		once.Open = func([]byte) ([]byte, error) { return nil, errRegistered }
 	}
 	if err := s.limited(w, r, "register", neighbourhood(client), s.till.RegisterRate); err != nil {
 		return err
@@ -68,6 +73,12 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// errRegistered is the problem of a registration that is repeated.
+var errRegistered = &failure{
+	code:   view.CodeAlreadyRegistered,
+	detail: "A key was registered with this Idempotency-Key, and its text was sent once. Register another key with another Idempotency-Key.",
+}
+
 var keyUsage = view.KeyUsage{Header: "Authorization: Bearer <api_key>"}
 
 // keyID draws the name of a key.
@@ -83,9 +94,10 @@ func keyID() (string, error) {
 	return "key_" + string(id[:]), nil
 }
 
-// rotate gives a key another text. Who lost the answer may ask again with the same Idempotency-Key, and with the old text.
+// rotate gives a key another text. A client that lost the answer repeats the request with the same Idempotency-Key and the old text, as
+// long as that has its grace period.
 func (s *Server) rotate(w http.ResponseWriter, r *http.Request) error {
-	key, err := s.present(w, r)
+	key, err := s.authenticate(w, r)
 	if err != nil {
 		return err
 	}
@@ -103,8 +115,8 @@ func (s *Server) rotate(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if key.RevokedAt != nil || once == nil && !opens(key, s.till.Now()) {
-		return errRevoked
+	if once == nil && key.EndsAt != nil {
+		return errReplaced
 	}
 	next, err := accounts.NewKey(rand.Reader)
 	if err != nil {
@@ -131,11 +143,11 @@ func (s *Server) rotate(w http.ResponseWriter, r *http.Request) error {
 
 // revoke ends the key that asks for it, at once and for ever.
 func (s *Server) revoke(w http.ResponseWriter, r *http.Request) error {
-	key, err := s.authenticate(w, r)
+	key, err := s.authenticateOwner(w, r)
 	if err != nil {
 		return err
 	}
-	if _, err := s.till.DB.Revoke(r.Context(), key.ID, "holder", "asked for with the key itself"); err != nil {
+	if err := s.till.DB.RevokeOwn(r.Context(), accounts.KeyHash(key.Hash), "asked for with the key itself"); err != nil {
 		return s.unchanged(r, err)
 	}
 	s.till.keys.forget(key.ID)

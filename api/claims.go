@@ -75,7 +75,7 @@ var errNoTransfers = &failure{
 
 // verifyPayment claims a transfer for the key that asks, and answers with the verdict, or with 202 where there is none in time.
 func (s *Server) verifyPayment(w http.ResponseWriter, r *http.Request) error {
-	key, err := s.authenticate(w, r)
+	key, err := s.authenticateOwner(w, r)
 	if err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func (d *desk) show(c postgres.Claim, granted []postgres.Transfer) view.Claim {
 
 // quote names an amount that is the key's own.
 func (s *Server) quote(w http.ResponseWriter, r *http.Request) error {
-	key, err := s.authenticate(w, r)
+	key, err := s.authenticateOwner(w, r)
 	if err != nil {
 		return err
 	}

@@ -159,7 +159,7 @@ func (s *Server) revokeHere(w http.ResponseWriter, r *http.Request, x session) e
 	if r.PostForm.Get("sure") != "yes" {
 		return s.show(w, r, http.StatusBadRequest, x, view.Dashboard{Notice: "Tick the box to end the key.", Bad: true})
 	}
-	if _, err := s.till.DB.Revoke(r.Context(), x.key.ID, "holder", "asked for on the dashboard"); err != nil {
+	if err := s.till.DB.RevokeOwn(r.Context(), accounts.KeyHash(x.key.Hash), "asked for on the dashboard"); err != nil {
 		return s.unchanged(r, err)
 	}
 	s.till.keys.forget(x.key.ID)

@@ -128,6 +128,21 @@ var (
 	}
 )
 
+// errReplaced is the problem of a text in its grace period that asks for more than to read.
+var errReplaced = &failure{
+	code: view.CodeRevokedKey, detail: "This text of the API key was replaced. Until it ends it only reads.",
+	challenge: `Bearer realm="api", error="invalid_token"`,
+}
+
+// authenticateOwner is authenticate for what changes something: the text must be the key's newest.
+func (s *Server) authenticateOwner(w http.ResponseWriter, r *http.Request) (postgres.Key, error) {
+	key, err := s.authenticate(w, r)
+	if err == nil && key.EndsAt != nil {
+		err = errReplaced
+	}
+	return key, err
+}
+
 // authenticate returns the key that the request shows, if it opens anything at this moment.
 func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) (postgres.Key, error) {
 	key, err := s.present(w, r)

@@ -55,6 +55,7 @@ const (
 	CodeBodyTooLarge        = "body_too_large"
 	CodeUnsupportedType     = "unsupported_media_type"
 	CodeIdempotencyReused   = "idempotency_key_reused"
+	CodeAlreadyRegistered   = "already_registered"
 	CodeRateLimited         = "rate_limited"
 	CodeQuotaExhausted      = "daily_quota_exhausted"
 	CodeInternalError       = "internal_error"
@@ -160,6 +161,11 @@ func ProblemKinds() []ProblemKind {
 			Code: CodeUnsupportedType, Title: "Unsupported media type", Status: 415,
 			Meaning: "The body of the request is not marked as JSON.",
 			Remedy:  "Send a JSON object with the header Content-Type: application/json, and not compressed.",
+		},
+		{
+			Code: CodeAlreadyRegistered, Title: "Already registered", Status: 409,
+			Meaning: "A key was registered with this Idempotency-Key within a day. Its text was sent once and is not sent again.",
+			Remedy:  "Register another key with another Idempotency-Key.",
 		},
 		{
 			Code: CodeIdempotencyReused, Title: "Idempotency key reused", Status: 422,

@@ -140,8 +140,8 @@ func (db *DB) Register(ctx context.Context, r Registration, o *Once, f func(Regi
 type Rotated struct{ CreatedAt, OldEndsAt time.Time }
 
 // Rotate gives the key that old opens the text of another one, and returns the answer that f makes of it. The old text ends after
-// grace. Asked again under the same Once, also by a text that has ended since, it changes nothing and returns the answer that it gave
-// then. ErrEnded where old opens nothing.
+// grace. Asked again under the same Once it changes nothing and returns the answer that it gave
+// then. ErrEnded where old opens nothing, or was replaced itself.
 func (db *DB) Rotate(ctx context.Context, old accounts.KeyHash, to accounts.Key, grace time.Duration, o *Once, f func(Rotated) ([]byte, error)) ([]byte, error) {
 	answer, err := db.once(ctx, o, func(tx pgx.Tx) ([]byte, error) {
 		var made Rotated
@@ -170,6 +170,19 @@ func (db *DB) Revoke(ctx context.Context, key int64, by, reason string) (bool, e
 		return false, fmt.Errorf("revoke a key: %w", away(err))
 	}
 	return done, nil
+}
+
+// RevokeOwn ends the key that a text opens, for ever. ErrEnded where the text opens nothing, or was replaced and only reads.
+func (db *DB) RevokeOwn(ctx context.Context, text accounts.KeyHash, reason string) error {
+	var done bool
+	err := db.pool.QueryRow(ctx, `select revoke_own_key(@secret, @reason)`, pgx.NamedArgs{"secret": text[:], "reason": reason}).Scan(&done)
+	if err == nil && !done {
+		err = ErrEnded
+	}
+	if err != nil {
+		return fmt.Errorf("revoke a key: %w", away(err))
+	}
+	return nil
 }
 
 // Account is a key's balance and what it used of the running UTC day and month.

@@ -169,6 +169,12 @@ func TestRotation(t *testing.T) {
 	if got, want := ends(first), "2026-03-04T13:00:00Z"; got != want {
 		t.Errorf("the old text ends %s, want %s", got, want)
 	}
+	if _, err := rotate(first, 0); !errors.Is(err, postgres.ErrEnded) {
+		t.Errorf("a text rotated in its grace: %v", err)
+	}
+	if err := b.api.RevokeOwn(t.Context(), first.Hash(), "asked for"); !errors.Is(err, postgres.ErrEnded) {
+		t.Errorf("a text revoked the key in its grace: %v", err)
+	}
 	third, err := rotate(second, 24*time.Hour)
 	if err != nil {
 		t.Fatal(err)
@@ -180,11 +186,14 @@ func TestRotation(t *testing.T) {
 	if _, err := rotate(first, 0); !errors.Is(err, postgres.ErrEnded) {
 		t.Errorf("a text rotated after its end: %v", err)
 	}
-	if done, err := b.api.Revoke(t.Context(), k.ID, "holder", "asked for"); err != nil || !done {
-		t.Errorf("revoke: %t, %v", done, err)
+	if _, err := b.api.Revoke(t.Context(), k.ID, "holder", "asked for"); err == nil {
+		t.Error("the API's role revoked a key without its text")
 	}
-	if done, err := b.api.Revoke(t.Context(), k.ID, "holder", "asked for"); err != nil || done {
-		t.Errorf("revoke again: %t, %v", done, err)
+	if err := b.api.RevokeOwn(t.Context(), third.Hash(), "asked for"); err != nil {
+		t.Errorf("revoke: %v", err)
+	}
+	if err := b.api.RevokeOwn(t.Context(), third.Hash(), "asked for"); !errors.Is(err, postgres.ErrEnded) {
+		t.Errorf("revoke again: %v", err)
 	}
 	if _, err := rotate(third, 0); !errors.Is(err, postgres.ErrEnded) {
 		t.Errorf("a revoked key was rotated: %v", err)
@@ -339,7 +348,7 @@ func TestKeysThatChangeAreTold(t *testing.T) {
 	told("rotation")
 	b.exec(fmt.Sprintf(`insert into plan_changes (key_id, kind, period, ref) values (%d, 'transfer', '720 hours', 'a')`, k.ID))
 	told("another plan")
-	if _, err := b.api.Revoke(t.Context(), k.ID, "holder", "why"); err != nil {
+	if err := b.api.RevokeOwn(t.Context(), next.Hash(), "why"); err != nil {
 		t.Fatal(err)
 	}
 	told("revocation")

@@ -249,6 +249,23 @@ func TestTheDashboardSpeaksOfMetricsThatExist(t *testing.T) {
 	}
 }
 
+// A proxy that wrote the address of its own peer in place of what it was told gave all clients one address.
+func TestTheProxyTellsWhoAsks(t *testing.T) {
+	t.Parallel()
+	for file, want := range map[string]string{
+		"deploy/nginx.conf":  "proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;",
+		"docker-compose.yml": "TRUSTED_PROXIES: 172.30.0.0/24,${TRUSTED_PROXIES:-}",
+	} {
+		text, err := os.ReadFile(filepath.Join(root, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), want) {
+			t.Errorf("%s has no line %q", file, want)
+		}
+	}
+}
+
 func TestTheProxysConfigurationIsGood(t *testing.T) {
 	t.Parallel()
 	nginx, err := exec.LookPath("nginx")

@@ -129,11 +129,11 @@ func accountEndpoints() []endpoint {
 		{
 			id: "registerKey", method: http.MethodPost, path: "/api/v1/auth/register", tag: "Account",
 			summary:     "Register a free API key",
-			description: "Makes a key and shows it once. In the balance model it starts with a trial balance of 0.20 USD. A lost answer can be fetched again with the same Idempotency-Key for a day.",
+			description: "Makes a key and shows it once. In the balance model it starts with a trial balance of 0.20 USD. A repetition with the same Idempotency-Key makes no second key for a day: it is answered with 409, and never with the text of the key.",
 			takes:       []string{"idempotency_key"},
 			request:     &content{body: body[RegistrationRequest](""), description: "The name of the key.", example: RegistrationRequest{Name: "my-agent"}},
 			answers:     []answer{{status: http.StatusCreated, description: "The key.", body: []shape{body[view.Registered]("")}, headers: []string{"Cache-Control", "RateLimit-Policy", "RateLimit", "X-Request-Id"}}},
-			codes:       changes,
+			codes:       append([]string{view.CodeAlreadyRegistered}, changes...),
 		},
 		{
 			id: "getAccount", method: http.MethodGet, path: "/api/v1/account", tag: "Account", access: keyed,
@@ -153,7 +153,7 @@ func accountEndpoints() []endpoint {
 		{
 			id: "rotateKey", method: http.MethodPost, path: "/api/v1/keys/rotate", tag: "Account", access: keyed,
 			summary:     "Give the key another text",
-			description: "The key stays the same with its balance and history; its text is replaced and shown once. The old text ends at once, or after `grace_seconds`.",
+			description: "The key stays the same with its balance and history; its text is replaced and shown once. The old text ends at once, or after `grace_seconds`; until then it only reads. A lost answer can be fetched again with the same Idempotency-Key until the old text ends.",
 			takes:       []string{"idempotency_key"},
 			request:     &content{body: body[RotationRequest](""), description: "How long the old text goes on. May be left out.", example: RotationRequest{GraceSeconds: 60}, optional: true},
 			answers:     []answer{ok("The new text.", []string{"Cache-Control", "X-Request-Id"}, body[view.Rotated](""))},
