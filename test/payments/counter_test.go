@@ -210,9 +210,9 @@ func pumpOnce(ctx context.Context, db *postgres.DB, job workers.Claims) error {
 		case err == nil:
 			err = db.Succeed(ctx, one.Fence)
 		case errors.Is(err, postgres.ErrMoved):
-			_, err = db.Fail(ctx, one.Fence, err.Error(), 0, false)
+			_, err = db.Fail(ctx, one.Fence, err.Error(), 0, false, false)
 		default:
-			_, err = db.Fail(ctx, one.Fence, err.Error(), 0, true)
+			_, err = db.Fail(ctx, one.Fence, err.Error(), 0, true, false)
 		}
 		if err != nil && !errors.Is(err, postgres.ErrFenced) { // another attempt has its place
 			return err
