@@ -10,7 +10,7 @@ func TestNearest(t *testing.T) {
 	t.Parallel()
 	statuses := []string{"due", "queued", "running", "succeeded", "failed", "skipped"}
 	for word, want := range map[string]string{
-		"faild": "failed", "FAILED": "failed", "sucxeeded": "succeeded", "runing": "running", "qeuued": "queued",
+		"faild": "failed", "FAILED": "failed", "sucxeeded": "succeeded", "runnin": "running", "qeuued": "queued",
 		"done": "", "x": "", "": "",
 	} {
 		if got := Nearest(word, statuses...); got != want {
