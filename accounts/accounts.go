@@ -111,63 +111,48 @@ type Endpoint struct {
 	Listed bool
 }
 
-var endpoints = []Endpoint{
-	{Path: "/picks", Price: 5_000, Free: true, Listed: true},
-	{Path: "/picks/latest", Price: 1_000, Free: true, Listed: true},
-	{Path: "/research/{ticker}", Price: 10_000, Listed: true},
-	{Path: "/portfolio", Price: 2_000, Free: true, Listed: true},
-	{Path: "/portfolio/positions", Price: 3_000, Listed: true},
-	{Path: "/portfolio/history", Price: 5_000, Listed: true},
-	{Path: "/sectors", Price: 1_000, Listed: true},
-	{Path: "/regions", Price: 1_000, Listed: true},
-	{Path: "/stocks", Price: 5_000, Free: true, Listed: true},
-	{Path: "/events"},
-	{Path: "/economic-events"},
-	{Path: "/digest/latest"},
-}
-
 // Tariff is the model in force with all prices. The zero value is not one: NewTariff makes it.
 type Tariff struct {
-	Model  Model
-	prices map[string]Endpoint
+	Model     Model
+	endpoints []Endpoint
 }
 
-// NewTariff returns the tariff of a model. prices are the operator's, written "/events=0.001,/digest/latest=0.002", for endpoints
-// whose price the interface leaves open; empty: they cost nothing.
-func NewTariff(m Model, prices string) (Tariff, error) {
+// NewTariff returns the tariff of a model over the endpoints that are given. prices are the operator's, written
+// "/events=0.001,/digest/latest=0.002", for endpoints whose price the interface leaves open; empty: they cost nothing.
+func NewTariff(m Model, endpoints []Endpoint, prices string) (Tariff, error) {
 	if m != ModelBalance && m != ModelPlan {
 		return Tariff{}, fmt.Errorf("%q is no billing model: %s or %s", m, ModelBalance, ModelPlan)
 	}
-	t := Tariff{Model: m, prices: map[string]Endpoint{}}
-	for _, e := range endpoints {
-		t.prices[e.Path] = e
-	}
+	t := Tariff{Model: m, endpoints: slices.Clone(endpoints)}
 	var faults []error
 	for one := range strings.SplitSeq(prices, ",") {
 		if one = strings.TrimSpace(one); one == "" {
 			continue
 		}
 		path, amount, _ := strings.Cut(one, "=")
-		e, ok := t.prices[path]
+		i := t.index(path)
 		price, err := ParseMicros(amount)
 		switch {
-		case !ok || e.Listed:
-			faults = append(faults, fmt.Errorf("%q is no endpoint whose price is open: %s", path, strings.Join(open(), ", ")))
-			continue
+		case i < 0 || t.endpoints[i].Listed:
+			faults = append(faults, fmt.Errorf("%q is no endpoint whose price is open: %s", path, strings.Join(t.open(), ", ")))
 		case err != nil:
 			faults = append(faults, fmt.Errorf("the price of %s: %w", path, err))
-			continue
+		default:
+			t.endpoints[i].Price = price
 		}
-		e.Price = price
-		t.prices[path] = e
 	}
 	return t, errors.Join(faults...)
 }
 
+// index is where the endpoint at a path stands, -1 where there is none.
+func (t Tariff) index(path string) int {
+	return slices.IndexFunc(t.endpoints, func(e Endpoint) bool { return e.Path == path })
+}
+
 // open lists the endpoints whose price an operator may set.
-func open() []string {
+func (t Tariff) open() []string {
 	var paths []string
-	for _, e := range endpoints {
+	for _, e := range t.endpoints {
 		if !e.Listed {
 			paths = append(paths, e.Path)
 		}
@@ -175,20 +160,17 @@ func open() []string {
 	return paths
 }
 
-// Endpoint returns the data endpoint at a path below /api/v1, a pattern as in the table of prices, and whether there is one.
+// Endpoint returns the data endpoint at a path below /api/v1, a pattern as in its declaration, and whether there is one.
 func (t Tariff) Endpoint(path string) (Endpoint, bool) {
-	e, ok := t.prices[path]
-	return e, ok
+	i := t.index(path)
+	if i < 0 {
+		return Endpoint{}, false
+	}
+	return t.endpoints[i], true
 }
 
-// Endpoints lists the data endpoints in the order of the interface's table.
-func (t Tariff) Endpoints() []Endpoint {
-	list := slices.Clone(endpoints)
-	for i, e := range list {
-		list[i] = t.prices[e.Path]
-	}
-	return list
-}
+// Endpoints lists the data endpoints in the order in which they were given.
+func (t Tariff) Endpoints() []Endpoint { return slices.Clone(t.endpoints) }
 
 // Counts tells whether a request is charged for, or counted against the day's quota: only an answer to GET with a 2xx status is. A 304
 // and HEAD give the client nothing that it did not have, and nobody pays for an error.

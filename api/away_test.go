@@ -8,6 +8,7 @@ import (
 
 	"tidemark/accounts"
 	"tidemark/api"
+	"tidemark/api/endpoint"
 	"tidemark/api/view"
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
@@ -18,7 +19,7 @@ import (
 func TestNothingPricedIsGivenWhileTheDatabaseIsAway(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Server(t)
-	tariff, err := accounts.NewTariff(accounts.ModelBalance, "")
+	tariff, err := endpoint.NewTariff(accounts.ModelBalance, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"tidemark/accounts"
 	"tidemark/accounts/stripe"
 	"tidemark/api"
+	"tidemark/api/endpoint"
 )
 
 // register is the processor's client with a checkout that always opens.
@@ -49,7 +50,7 @@ func openOffice(t *testing.T) *office {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tariff, err := accounts.NewTariff(accounts.ModelBalance, "")
+	tariff, err := endpoint.NewTariff(accounts.ModelBalance, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +238,7 @@ func TestReportsOfTheProcessorAreStoredOnce(t *testing.T) {
 
 func TestAServiceWithoutCardsNamesTheSettings(t *testing.T) {
 	t.Parallel()
-	tariff, err := accounts.NewTariff(accounts.ModelBalance, "")
+	tariff, err := endpoint.NewTariff(accounts.ModelBalance, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tidemark/accounts"
+	"tidemark/api/endpoint"
 	"tidemark/api/view"
 	"tidemark/picks"
 )
@@ -15,24 +16,16 @@ import (
 // Data returns the build functions of all data endpoints, by their path below /api/v1. They know nothing of keys and money: whoever may
 // see an answer is decided by who calls them.
 func Data(p *view.Publications) map[string]Build {
-	d := data{p}
-	return map[string]Build{
-		"/picks":               d.list("picks", (*view.PublicationsState).Picks, byDate|byCompany|byStatus|inLang),
-		"/picks/latest":        d.one((*view.PublicationsState).LatestPick, "No pick is announced yet."),
-		"/research/{ticker}":   d.research,
-		"/portfolio":           d.one(withoutLang((*view.PublicationsState).Portfolio), noPortfolio),
-		"/portfolio/positions": d.list("positions", (*view.PublicationsState).Positions, byDate|byCompany|byStatus),
-		"/portfolio/history":   d.list("portfolio-history", (*view.PublicationsState).History, byDate|whole),
-		"/sectors":             d.list("sectors", (*view.PublicationsState).Sectors, byCompany),
-		"/regions":             d.list("regions", (*view.PublicationsState).Regions, byCompany),
-		"/stocks":              d.list("stocks", (*view.PublicationsState).Stocks, byCompany|byPicked),
-		"/events":              d.list("events", (*view.PublicationsState).Events, byDate|byCompany|bySeverity|asFeed|inLang),
-		"/economic-events":     d.list("economic-events", (*view.PublicationsState).EconomicEvents, byDate|bySeverity|inLang),
-		"/digest/latest":       d.one((*view.PublicationsState).LatestDigest, "No week has a digest yet."),
+	d, builds := data{p}, map[string]Build{}
+	for _, e := range endpoint.All() {
+		if e.List != nil {
+			builds[e.Path] = d.list(e)
+		} else {
+			builds[e.Path] = d.one(e)
+		}
 	}
+	return builds
 }
-
-const noPortfolio = "There is no portfolio yet: the first pick is bought at the close after its announcement."
 
 type data struct{ publications *view.Publications }
 
@@ -44,32 +37,18 @@ func (d data) state() (*view.PublicationsState, error) {
 	return nil, &failure{code: view.CodeUnavailable, detail: "The picks are being loaded.", retryAfter: "1"}
 }
 
-// selects is a set of the parameters that an endpoint reads beside format, limit and cursor.
-type selects uint
-
-const (
-	byDate     selects = 1 << iota // from, to
-	byCompany                      // ticker, sector, region
-	byStatus                       // status
-	byPicked                       // picked
-	bySeverity                     // min_severity
-	asFeed                         // since, after
-	inLang                         // lang
-	whole                          // all of it where no limit is given
-)
-
 // list answers with a page of a list, in the format that is asked for.
-func (d data) list(name string, of func(*view.PublicationsState, view.ListQuery) (*view.Document, string, error), has selects) Build {
+func (d data) list(e endpoint.Endpoint) Build {
 	return func(r *http.Request, c Caller) (Answer, error) {
 		st, err := d.state()
 		if err != nil {
 			return Answer{}, err
 		}
 		p := readParameters(r, time.Time{})
-		q := p.list(has)
+		q := p.list(e.Params)
 		q.Free = c.Level == accounts.LevelFree
 		header := http.Header{}
-		if has&inLang != 0 {
+		if e.Params.Has(endpoint.Lang) {
 			if q.Lang, err = p.lang(r, header); err != nil {
 				return Answer{}, err
 			}
@@ -83,7 +62,7 @@ func (d data) list(name string, of func(*view.PublicationsState, view.ListQuery)
 				return Answer{}, err
 			}
 		}
-		doc, cursor, err := of(st, q)
+		doc, cursor, err := e.List(st, q)
 		if errors.Is(err, view.ErrCursor) {
 			return Answer{}, invalidCursor
 		}
@@ -94,14 +73,14 @@ func (d data) list(name string, of func(*view.PublicationsState, view.ListQuery)
 			header.Set("Link", next(r, p.values, cursor))
 		}
 		if q.Format != view.FormatJSON {
-			header.Set("Content-Disposition", `attachment; filename="`+name+"."+q.Format+`"`)
+			header.Set("Content-Disposition", `attachment; filename="`+e.File+"."+q.Format+`"`)
 		}
 		return Answer{doc, header}, nil
 	}
 }
 
 // one answers with the one thing that there is, or with a problem that says why there is none.
-func (d data) one(of func(*view.PublicationsState, picks.Lang) (*view.Document, error), none string) Build {
+func (d data) one(e endpoint.Endpoint) Build {
 	return func(r *http.Request, _ Caller) (Answer, error) {
 		st, err := d.state()
 		if err != nil {
@@ -115,28 +94,12 @@ func (d data) one(of func(*view.PublicationsState, picks.Lang) (*view.Document, 
 		if err != nil {
 			return Answer{}, err
 		}
-		doc, err := of(st, lang)
+		doc, err := e.One(st, endpoint.Item{Lang: lang, Ticker: r.PathValue("ticker")})
 		if err == nil && doc == nil {
-			err = &failure{code: view.CodeNotFound, detail: none}
+			err = &failure{code: e.AbsentCode, detail: e.Absent}
 		}
 		return Answer{doc, header}, err
 	}
-}
-
-// withoutLang is an answer that is the same in all languages.
-func withoutLang(of func(*view.PublicationsState) (*view.Document, error)) func(*view.PublicationsState, picks.Lang) (*view.Document, error) {
-	return func(st *view.PublicationsState, _ picks.Lang) (*view.Document, error) { return of(st) }
-}
-
-// research answers with the card of a company.
-func (d data) research(r *http.Request, c Caller) (Answer, error) {
-	return d.one(func(st *view.PublicationsState, lang picks.Lang) (*view.Document, error) {
-		doc, err := st.Research(r.PathValue("ticker"), lang)
-		if err == nil && doc == nil {
-			err = &failure{code: view.CodeUnknownTicker, detail: "There is no research about a company with this ticker; /api/v1/stocks lists those that there is."}
-		}
-		return doc, err
-	}, "")(r, c)
 }
 
 var invalidCursor = &failure{
@@ -145,33 +108,33 @@ var invalidCursor = &failure{
 }
 
 // list reads the parameters of a list.
-func (p *parameters) list(has selects) view.ListQuery {
+func (p *parameters) list(has endpoint.Params) view.ListQuery {
 	limit := defaultLimit
-	if has&whole != 0 {
+	if has.Has(endpoint.Whole) {
 		limit = 0
 	}
 	q := view.ListQuery{
 		Format: p.one("format", view.FormatJSON, view.FormatJSON, view.FormatCSV, view.FormatNDJSON), Limit: p.limit(limit), Cursor: p.text("cursor"),
 	}
-	if has&byDate != 0 {
+	if has.Has(endpoint.Dates) {
 		q.From, q.To = p.date("from"), p.date("to")
 		if q.From != "" && q.To != "" && q.To < q.From {
 			p.fault("to", "to lies before from.")
 		}
 	}
-	if has&byCompany != 0 {
+	if has.Has(endpoint.Company) {
 		q.Ticker, q.Sector, q.Region = p.text("ticker"), p.text("sector"), p.text("region")
 	}
-	if has&byStatus != 0 {
+	if has.Has(endpoint.Status) {
 		q.Status = p.one("status", "", view.StatusOpen, view.StatusClosed)
 	}
-	if has&byPicked != 0 {
+	if has.Has(endpoint.Picked) {
 		q.Picked = p.one("picked", "", "true", "false") == "true"
 	}
-	if has&bySeverity != 0 {
+	if has.Has(endpoint.Severity) {
 		q.MinSeverity = p.severity()
 	}
-	if has&asFeed != 0 {
+	if has.Has(endpoint.Feed) {
 		q.Since, q.After = p.instant("since", false), p.text("after")
 	}
 	return q

@@ -15,6 +15,7 @@ import (
 	"tidemark/accounts/x402"
 	"tidemark/api"
 	"tidemark/api/discovery"
+	"tidemark/api/endpoint"
 	"tidemark/api/mcp"
 	"tidemark/api/openapi"
 	"tidemark/api/openapi/contract"
@@ -79,7 +80,7 @@ func TestEveryAddressIsDescribed(t *testing.T) {
 func (p *published) everything() api.Options {
 	t := p.t
 	t.Helper()
-	tariff, err := accounts.NewTariff(accounts.ModelBalance, "")
+	tariff, err := endpoint.NewTariff(accounts.ModelBalance, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,9 +123,9 @@ func TestTheSchemasOfWhatIsSoldAreDescribed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, name := range view.X402Schemas {
-		if !strings.Contains(string(text), "\n   \""+name+"\": {") {
-			t.Errorf("the description has no schema %s of %s", name, path)
+	for _, e := range endpoint.All() {
+		if e.Sold != "" && !strings.Contains(string(text), "\n   \""+e.Body.Schema+"\": {") {
+			t.Errorf("the description has no schema %s of %s", e.Body.Schema, e.Path)
 		}
 	}
 }

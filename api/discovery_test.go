@@ -15,6 +15,7 @@ import (
 	"tidemark/accounts"
 	"tidemark/api"
 	"tidemark/api/discovery"
+	"tidemark/api/endpoint"
 	"tidemark/api/pages"
 	"tidemark/api/view"
 )
@@ -23,7 +24,7 @@ import (
 func discovered(t *testing.T) *published {
 	t.Helper()
 	p := publish(t, accounts.ModelBalance)
-	tariff, err := accounts.NewTariff(accounts.ModelBalance, "")
+	tariff, err := endpoint.NewTariff(accounts.ModelBalance, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"tidemark/accounts"
 	"tidemark/api"
+	"tidemark/api/endpoint"
 	"tidemark/api/view"
 	"tidemark/internal/postgres"
 )
@@ -14,7 +15,7 @@ import (
 // An address that asks too often is told when to come again; another one, and what is finished in memory, is not concerned.
 func TestQuestionsAboutThePastAreLimitedByAddress(t *testing.T) {
 	t.Parallel()
-	tariff, err := accounts.NewTariff(accounts.ModelBalance, "")
+	tariff, err := endpoint.NewTariff(accounts.ModelBalance, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"tidemark/accounts"
 	"tidemark/api"
+	"tidemark/api/endpoint"
 	"tidemark/api/view"
 	"tidemark/internal/postgres"
 )
@@ -43,7 +44,7 @@ func build(r *http.Request, c api.Caller) (api.Answer, error) {
 func openShop(t *testing.T, a api.Accounts, model accounts.Model) *shop {
 	t.Helper()
 	var err error
-	if a.Tariff, err = accounts.NewTariff(model, "/digest/latest=0.002"); err != nil {
+	if a.Tariff, err = endpoint.NewTariff(model, "/digest/latest=0.002"); err != nil {
 		t.Fatal(err)
 	}
 	s := &shop{}
@@ -370,7 +371,7 @@ func openSecond(t *testing.T, s *shop) *shop {
 	t.Helper()
 	second := &shop{system: &system{t: t, dsn: s.dsn, madeUp: true}}
 	db := second.open(postgres.RoleAPI)
-	tariff, err := accounts.NewTariff(accounts.ModelBalance, "")
+	tariff, err := endpoint.NewTariff(accounts.ModelBalance, "")
 	if err != nil {
 		t.Fatal(err)
 	}

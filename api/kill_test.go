@@ -18,6 +18,7 @@ import (
 
 	"tidemark/accounts"
 	"tidemark/api"
+	"tidemark/api/endpoint"
 	"tidemark/api/view"
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
@@ -43,7 +44,7 @@ func beProcess(ctx context.Context, dsn string) error {
 	if err != nil {
 		return err
 	}
-	tariff, err := accounts.NewTariff(accounts.ModelBalance, "")
+	tariff, err := endpoint.NewTariff(accounts.ModelBalance, "")
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 
 	"tidemark/accounts"
 	"tidemark/api"
+	"tidemark/api/endpoint"
 	"tidemark/api/view"
 	"tidemark/calendar"
 	"tidemark/equity"
@@ -65,7 +66,7 @@ func publish(t *testing.T, model accounts.Model) *published {
 	p.fill()
 	db := p.open(postgres.RoleAPI)
 	p.db = db
-	tariff, err := accounts.NewTariff(model, "")
+	tariff, err := endpoint.NewTariff(model, "")
 	if err != nil {
 		t.Fatal(err)
 	}

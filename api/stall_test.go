@@ -20,6 +20,7 @@ import (
 	"tidemark/accounts"
 	"tidemark/accounts/x402"
 	"tidemark/api"
+	"tidemark/api/endpoint"
 	"tidemark/api/view"
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
@@ -87,7 +88,7 @@ func (s *stall) wares() map[string]api.Build {
 		body := fmt.Sprintf(`{"data":%q,"text":%q}`, r.URL.Path[strings.LastIndex(r.URL.Path, "/"):], strings.Repeat("long ", 500))
 		return api.Answer{Document: view.NewDocument(view.TypeJSON, view.CachePublic, []byte(body), noon)}, nil
 	}
-	tariff, err := accounts.NewTariff(accounts.ModelBalance, "")
+	tariff, err := endpoint.NewTariff(accounts.ModelBalance, "")
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -139,7 +140,7 @@ func openStall(t testing.TB) *stall {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tariff, err := accounts.NewTariff(accounts.ModelBalance, "")
+	tariff, err := endpoint.NewTariff(accounts.ModelBalance, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,8 +148,9 @@ func openStall(t testing.TB) *stall {
 		Seller: seller, Facilitator: client, Tariff: tariff, Store: db, Now: time.Now, Patience: 10 * time.Second, Log: log,
 	}
 	s.payments = api.NewPayments(s.paymentsOptions)
-	s.server = api.New(api.Options{View: s.view, Data: s.wares(), Payments: s.payments, Log: log})
-	s.run(func(ctx context.Context) error { return s.server.Serve(ctx, ln) })
+	server := api.New(api.Options{View: s.view, Data: s.wares(), Payments: s.payments, Log: log}) // another may take its place: serve
+	s.server = server
+	s.run(func(ctx context.Context) error { return server.Serve(ctx, ln) })
 	s.run(s.payments.Run)
 	s.run(s.view.Run)
 	s.eventually("the first load", func() bool { return s.view.State() != nil })

@@ -7,13 +7,14 @@ import (
 
 	"tidemark/accounts"
 	"tidemark/accounts/x402"
+	"tidemark/api/endpoint"
 	"tidemark/api/view"
 )
 
 // sell answers requests for an endpoint that are paid one by one, at the level of the paid tier. The order is what keeps both sides
 // whole: the answer is built before money moves, and sent after it; the payment is reserved before the facilitator hears of it, and
 // each step is in the database before the next one is taken.
-func (s *Server) sell(e accounts.Endpoint, build Build) handler {
+func (s *Server) sell(e endpoint.Endpoint, build Build) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		p := s.o.Payments
 		if s.till != nil {
@@ -45,7 +46,7 @@ func (s *Server) sell(e accounts.Endpoint, build Build) handler {
 			answerTimeout: s.o.Timeouts.Request,
 			offer: x402.Offer{
 				Seller: p.o.Seller, Price: e.Price, Resource: s.view.PublicURL() + r.URL.EscapedPath(),
-				Description: view.X402Descriptions[e.Path], MIMEType: view.TypeJSON, Versions: p.offered(),
+				Description: e.Sold, MIMEType: view.TypeJSON, Versions: p.offered(),
 			},
 		}
 		if header == "" || r.Method == http.MethodHead {
@@ -86,7 +87,7 @@ func paymentHeader(r *http.Request) (version int, header string, err error) {
 }
 
 // x402Info tells what is sold by request, and how it is paid. It is made once: nothing of it changes while the program runs.
-func (s *Server) x402Info(wares []accounts.Endpoint) (*view.Document, error) {
+func (s *Server) x402Info(wares []endpoint.Endpoint) (*view.Document, error) {
 	seller := s.o.Payments.o.Seller
 	info := view.X402Info{
 		Versions: []int{x402.V1, x402.V2}, Headers: []string{x402.HeaderPaymentV1, x402.HeaderPaymentV2},
@@ -99,8 +100,8 @@ func (s *Server) x402Info(wares []accounts.Endpoint) (*view.Document, error) {
 	}
 	for _, e := range wares {
 		info.Resources = append(info.Resources, view.X402Resource{
-			Method: http.MethodGet, Path: x402Path + e.Path, Price: e.Price.Shortest(), Description: view.X402Descriptions[e.Path],
-			OutputSchemaRef: s.view.PublicURL() + "/openapi.json#/components/schemas/" + view.X402Schemas[e.Path],
+			Method: http.MethodGet, Path: x402Path + e.Path, Price: e.Price.Shortest(), Description: e.Sold,
+			OutputSchemaRef: s.view.PublicURL() + "/openapi.json#/components/schemas/" + e.Body.Schema,
 		})
 	}
 	body, err := view.Encode(view.X402InfoBody{Data: info})
@@ -115,9 +116,9 @@ const x402Path = "/api/v1/x402"
 
 // x402 registers every endpoint that has a price fixed by the interface, as its twin that is paid by request.
 func (s *Server) x402(mux *http.ServeMux) {
-	var wares []accounts.Endpoint
-	for _, e := range s.o.Payments.o.Tariff.Endpoints() {
-		if build := s.o.Data[e.Path]; build != nil && e.Listed {
+	var wares []endpoint.Endpoint
+	for _, e := range endpoint.All() {
+		if build := s.o.Data[e.Path]; build != nil && e.Sold != "" {
 			s.get(mux, x402Path+e.Path, s.sell(e, build))
 			wares = append(wares, e)
 		}

@@ -11,12 +11,13 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"tidemark/accounts"
+	"tidemark/api/endpoint"
 	"tidemark/api/openapi"
 )
 
 func TestTheDescriptionIsOfThisInstallation(t *testing.T) {
 	t.Parallel()
-	tariff, err := accounts.NewTariff(accounts.ModelBalance, "/events=0.001,/digest/latest=0.25")
+	tariff, err := endpoint.NewTariff(accounts.ModelBalance, "/events=0.001,/digest/latest=0.25")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +67,7 @@ func TestTheDescriptionIsOfThisInstallation(t *testing.T) {
 
 func TestYAMLAndJSONSayTheSame(t *testing.T) {
 	t.Parallel()
-	tariff, err := accounts.NewTariff(accounts.ModelBalance, "")
+	tariff, err := endpoint.NewTariff(accounts.ModelBalance, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +105,7 @@ func TestYAMLAndJSONSayTheSame(t *testing.T) {
 // The interface fixes the version of the Signals API's description and its two paths.
 func TestTheSignalsAPIIsDescribedAlone(t *testing.T) {
 	t.Parallel()
-	tariff, err := accounts.NewTariff(accounts.ModelPlan, "")
+	tariff, err := endpoint.NewTariff(accounts.ModelPlan, "")
 	if err != nil {
 		t.Fatal(err)
 	}

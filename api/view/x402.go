@@ -35,29 +35,3 @@ type X402Resource struct {
 	Description     string `json:"description"`
 	OutputSchemaRef string `json:"output_schema_ref"`
 }
-
-// X402Descriptions says in a few words what is sold at the paths below /api/v1/x402. Clients and catalogs of paid resources show it.
-var X402Descriptions = map[string]string{
-	"/picks":               "All stock picks with their returns",
-	"/picks/latest":        "The latest stock pick",
-	"/research/{ticker}":   "Full research report on one stock",
-	"/portfolio":           "Summary of the model portfolio",
-	"/portfolio/positions": "All positions of the model portfolio",
-	"/portfolio/history":   "Daily performance of the model portfolio",
-	"/sectors":             "The model portfolio by sector",
-	"/regions":             "The model portfolio by region",
-	"/stocks":              "All researched stocks",
-}
-
-// X402Schemas are the names of their bodies in the machine-readable description.
-var X402Schemas = map[string]string{
-	"/picks":               "PickList",
-	"/picks/latest":        "PickLatest",
-	"/research/{ticker}":   "ResearchReport",
-	"/portfolio":           "PortfolioSummary",
-	"/portfolio/positions": "PositionList",
-	"/portfolio/history":   "PortfolioHistory",
-	"/sectors":             "SectorList",
-	"/regions":             "RegionList",
-	"/stocks":              "StockList",
-}

@@ -15,6 +15,7 @@ import (
 	"tidemark/accounts"
 	"tidemark/api"
 	"tidemark/api/discovery"
+	"tidemark/api/endpoint"
 	"tidemark/api/mcp"
 	"tidemark/api/pages"
 	"tidemark/api/view"
@@ -488,7 +489,7 @@ func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, w
 
 // newAccounts is what the API needs to know keys and to take money.
 func (p *program) newAccounts(db *postgres.DB, log *slog.Logger) (*api.Accounts, error) {
-	tariff, err := accounts.NewTariff(accounts.Model(p.settings.BillingModel), p.settings.Prices)
+	tariff, err := endpoint.NewTariff(accounts.Model(p.settings.BillingModel), p.settings.Prices)
 	if err != nil {
 		return nil, usageError{fmt.Errorf("PRICES: %w", err)}
 	}

@@ -62,10 +62,11 @@ var table = []row{
 	// Doors.
 	{
 		"api",
-		"api/lane, api/view, series, signals, picks, chain, accounts, accounts/x402, accounts/stripe, internal/httpserve, internal/postgres, internal/redisurl, internal/telemetry",
+		"api/lane, api/endpoint, api/view, series, signals, picks, chain, accounts, accounts/x402, accounts/stripe, internal/httpserve, internal/postgres, internal/redisurl, internal/telemetry",
 		"ingest, workers, scheduler, chain/base, asynq",
 	},
 	{"api/lane", nothing, nothing},
+	{"api/endpoint", "api/view, picks, accounts", "ingest, workers, scheduler, chain/base, asynq"},
 	{
 		"api/view",
 		"series, equity, calendar, signals, picks, chain, accounts, internal/postgres",
@@ -76,7 +77,7 @@ var table = []row{
 	{"api/openapi", "api/view, accounts", "ingest, workers, scheduler, chain/base, asynq"},
 	{"api/discovery", "api/view, api/openapi, signals, accounts", "ingest, workers, scheduler, chain/base, asynq"},
 	// What makes and holds the description; the program has what they made.
-	{"api/openapi/generate", "api/openapi, api/view, signals, picks, accounts, accounts/x402, internal/postgres", "ingest, workers"},
+	{"api/openapi/generate", "api/openapi, api/endpoint, api/view, signals, picks, accounts, accounts/x402, internal/postgres", "ingest, workers"},
 	{"api/openapi/contract", "api/openapi", nothing},
 	{
 		"api/mcp, api/pages",

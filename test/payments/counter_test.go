@@ -23,6 +23,7 @@ import (
 	"tidemark/accounts"
 	"tidemark/accounts/x402"
 	"tidemark/api"
+	"tidemark/api/endpoint"
 	"tidemark/api/view"
 	"tidemark/chain/base"
 	"tidemark/internal/devchain"
@@ -126,7 +127,7 @@ func (c *counter) serve(o counterOptions) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	tariff, err := accounts.NewTariff(o.model, "")
+	tariff, err := endpoint.NewTariff(o.model, "")
 	if err != nil {
 		c.t.Fatal(err)
 	}

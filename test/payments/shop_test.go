@@ -26,6 +26,7 @@ import (
 	"tidemark/accounts"
 	"tidemark/accounts/x402"
 	"tidemark/api"
+	"tidemark/api/endpoint"
 	"tidemark/api/view"
 	"tidemark/internal/devchain"
 	"tidemark/internal/pgtest"
@@ -88,7 +89,7 @@ func serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	tariff, err := accounts.NewTariff(accounts.ModelBalance, "")
+	tariff, err := endpoint.NewTariff(accounts.ModelBalance, "")
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"tidemark/accounts"
+	"tidemark/api/endpoint"
 	"tidemark/api/openapi"
 	"tidemark/api/view"
 )
@@ -36,11 +37,11 @@ func Build(root string) (Documents, error) {
 	if err != nil {
 		return Documents{}, err
 	}
-	whole, err := build(c, service, endpoints(), func(e endpoint) string { return e.path })
+	whole, err := build(c, service, routes(), func(e route) string { return e.path })
 	if err != nil {
 		return Documents{}, err
 	}
-	signals, err := build(c, signalsOnly, endpoints(), func(e endpoint) string { return e.alone })
+	signals, err := build(c, signalsOnly, routes(), func(e route) string { return e.alone })
 	return Documents{whole, signals}, err
 }
 
@@ -79,7 +80,7 @@ type builder struct {
 	examples                    ordered[example]
 }
 
-func build(c *comments, d document, list []endpoint, at func(endpoint) string) ([]byte, error) {
+func build(c *comments, d document, list []route, at func(route) string) ([]byte, error) {
 	b := builder{
 		schemas: schemas{comments: c, names: map[reflect.Type]string{}, about: map[reflect.Type]string{}, known: map[reflect.Type]bool{}},
 		params:  map[string]bool{}, headers: map[string]bool{}, ask: map[string]bool{}, codes: map[string]bool{},
@@ -146,7 +147,7 @@ func (b *builder) components() components {
 	return c
 }
 
-func (b *builder) operation(e endpoint) (*operation, error) {
+func (b *builder) operation(e route) (*operation, error) {
 	op := &operation{OperationID: e.id, Summary: e.summary, Description: e.description, Tags: []string{e.tag}, Security: []ordered[[]string]{}}
 	switch e.access {
 	case keyed:
@@ -155,7 +156,7 @@ func (b *builder) operation(e endpoint) (*operation, error) {
 		op.Security = b.security(schemeX402, schemeX402V2)
 	}
 	if e.price != "" {
-		tariff, err := accounts.NewTariff(accounts.ModelBalance, "")
+		tariff, err := endpoint.NewTariff(accounts.ModelBalance, "")
 		if err != nil {
 			return nil, err
 		}
@@ -193,7 +194,7 @@ func (b *builder) security(schemes ...string) []ordered[[]string] {
 }
 
 // answers adds all responses, by rising status.
-func (b *builder) answers(op *operation, e endpoint) error {
+func (b *builder) answers(op *operation, e route) error {
 	byStatus := map[int]responseOrRef{}
 	for _, a := range e.answers {
 		r, err := b.answer(e, a)
@@ -224,7 +225,7 @@ func (b *builder) answers(op *operation, e endpoint) error {
 	return nil
 }
 
-func (b *builder) answer(e endpoint, a answer) (responseOrRef, error) {
+func (b *builder) answer(e route, a answer) (responseOrRef, error) {
 	r := responseOrRef{Description: a.description, Headers: b.fields(a.headers)}
 	name := e.example
 	if name == "" {

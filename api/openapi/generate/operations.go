@@ -6,11 +6,12 @@ import (
 	"slices"
 
 	"tidemark/accounts/x402"
+	"tidemark/api/endpoint"
 	"tidemark/api/view"
 )
 
-// endpoint is one operation of the service: what it is for, what it takes and all that it can answer.
-type endpoint struct {
+// route is one operation of the service: what it is for, what it takes and all that it can answer.
+type route struct {
 	id, method string
 	// path is the address in the document of the whole service; alone that in the Signals API's own, empty where it has no part there.
 	path, alone          string
@@ -108,8 +109,8 @@ var tags = []tag{
 	{"Agents", "The MCP server: picks, research, portfolio and the hash chain as tools, the signals as resources. No key."},
 }
 
-// endpoints lists everything in the order of the document.
-func endpoints() []endpoint {
+// routes lists everything in the order of the document.
+func routes() []route {
 	all := signalEndpoints()
 	all = append(all, serviceEndpoints()...)
 	all = append(all, accountEndpoints()...)
@@ -121,8 +122,8 @@ func endpoints() []endpoint {
 	return append(all, agentEndpoints()...)
 }
 
-func signalEndpoints() []endpoint {
-	return []endpoint{
+func signalEndpoints() []route {
+	return []route{
 		{
 			id: "listSignals", method: http.MethodGet, path: "/api/signals", alone: "/", tag: "Signals",
 			summary:     "List the live signals",
@@ -165,8 +166,8 @@ func signalEndpoints() []endpoint {
 	}
 }
 
-func serviceEndpoints() []endpoint {
-	return []endpoint{
+func serviceEndpoints() []route {
+	return []route{
 		{
 			id: "getInfo", method: http.MethodGet, path: "/api/v1/info", tag: "Service",
 			summary:     "Discover the service",
@@ -194,8 +195,8 @@ func serviceEndpoints() []endpoint {
 	}
 }
 
-func verifyEndpoints() []endpoint {
-	return []endpoint{
+func verifyEndpoints() []route {
+	return []route{
 		{
 			id: "verifyPicks", method: http.MethodGet, path: "/api/v1/verify/picks", tag: "Verification",
 			summary:     "Get the hash chain of all picks",
@@ -216,8 +217,8 @@ func verifyEndpoints() []endpoint {
 }
 
 // paidEndpoints are the twins of the data endpoints that are paid by request.
-func paidEndpoints(data []endpoint) []endpoint {
-	all := []endpoint{{
+func paidEndpoints(data []route) []route {
+	all := []route{{
 		id: "getX402Info", method: http.MethodGet, path: "/api/v1/x402/info", tag: "Pay per request",
 		summary:     "List what is sold by request",
 		description: "Every address with its price, and the network, token and account that are paid. Nothing is served here where the operator sells nothing by request.",
@@ -225,8 +226,8 @@ func paidEndpoints(data []endpoint) []endpoint {
 		codes:       append([]string{view.CodeNotFound}, reads...),
 	}}
 	for _, e := range data {
-		schema, sold := view.X402Schemas[e.price]
-		if !sold {
+		declared, _ := endpoint.Of(e.price)
+		if declared.Sold == "" {
 			continue
 		}
 		twin := e
@@ -234,11 +235,11 @@ func paidEndpoints(data []endpoint) []endpoint {
 		if e.id[:len("list")] == "list" {
 			twin.id = "pay" + e.id[len("list"):]
 		}
-		twin.summary = view.X402Descriptions[e.price] + ", paid by request"
+		twin.summary = declared.Sold + ", paid by request"
 		twin.description = "The answer of `" + e.path + "` at the level of the paid tier, without a key. Without a payment it is 402 with the terms: in the body for version 1 of x402, in the header PAYMENT-REQUIRED for version 2. Repeat the request with the payment in X-PAYMENT or PAYMENT-SIGNATURE. Nobody pays for an error, and one payment buys one answer."
 		twin.example = e.id
 		first := e.answers[0]
-		first.body = []shape{{schema, first.body[0].of}}
+		first.body = []shape{first.body[0]}
 		first.headers = []string{"PAYMENT-RESPONSE", "X-PAYMENT-RESPONSE", "Link", "X-Request-Id"}
 		twin.answers = []answer{first, {
 			status: http.StatusPaymentRequired, description: "A payment is asked for, or the one that came was not taken, and why. Nothing was charged.",

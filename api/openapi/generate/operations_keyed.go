@@ -2,104 +2,33 @@ package generate
 
 import (
 	"net/http"
-	"slices"
 
+	"tidemark/api/endpoint"
 	"tidemark/api/view"
 )
 
-// page is a list as JSON.
-type page[T any] = view.List[T, view.Pagination]
-
-// feed is a list that is followed.
-type feed[T any] = view.List[T, view.FeedPagination]
-
-// dataEndpoints are those of the table of prices.
-func dataEndpoints() []endpoint {
-	company := []string{"ticker", "sector", "region"}
-	days := []string{"from_date", "to_date"}
-	rows := []string{"limit", "cursor", "format"}
-	takes := func(groups ...[]string) []string {
-		var all []string
-		for _, g := range groups {
-			all = append(all, g...)
+// dataEndpoints describes the data endpoints.
+func dataEndpoints() []route {
+	var all []route
+	for _, e := range endpoint.All() {
+		o := route{
+			id: e.ID, method: http.MethodGet, path: "/api/v1" + e.Path, tag: "Picks", access: keyed, price: e.Path,
+			summary: e.Summary, description: e.Description, takes: append(e.Params.Names(), "idempotency_key"),
 		}
-		return all
-	}
-	all := []endpoint{
-		{
-			id: "listPicks", price: "/picks", summary: "List the stock picks",
-			description: "All announced picks with what became of them, newest first. On the Free plan the latest three.",
-			takes:       takes(days, company, []string{"status", "lang"}, rows), answers: table("A page of the picks.", body[page[view.Pick]]("PickList")),
-		},
-		{
-			id: "getLatestPick", price: "/picks/latest", summary: "Get the latest pick",
-			description: "The newest announced pick.",
-			takes:       []string{"lang"}, answers: single("The newest pick.", body[view.One[view.Pick]]("PickLatest")), codes: []string{view.CodeNotFound},
-		},
-		{
-			id: "getResearch", price: "/research/{ticker}", summary: "Get the research about a company",
-			description: "What was written about the company, in Spanish, English, Portuguese or Hindi, with every number that the texts name and the filing that it is from.",
-			takes:       []string{"ticker_path", "lang"}, answers: single("The research about a company.", body[view.One[view.Research]]("ResearchReport")),
-			codes: []string{view.CodeUnknownTicker},
-		},
-		{
-			id: "getPortfolio", price: "/portfolio", summary: "Get the summary of the model portfolio",
-			description: "Returns against the benchmark, risk, best and worst positions, at the close of the last session. Percentages only.",
-			takes:       []string{"lang"}, answers: single("The summary of the portfolio.", body[view.One[view.Portfolio]]("PortfolioSummary")), codes: []string{view.CodeNotFound},
-		},
-		{
-			id: "listPositions", price: "/portfolio/positions", summary: "List the positions of the model portfolio",
-			description: "The open positions, the heaviest first, then the closed ones, the last bought first.",
-			takes:       takes(days, company, []string{"status"}, rows), answers: table("A page of the positions.", body[page[view.Position]]("PositionList")),
-		},
-		{
-			id: "listPortfolioHistory", price: "/portfolio/history", summary: "Get the daily history of the model portfolio",
-			description: "One snapshot a session since the inception, oldest first; all of them in one answer unless `limit` asks for pages.",
-			takes:       takes(days, []string{"limit_whole", "cursor", "format"}), answers: table("The history.", body[page[view.HistorySnapshot]]("PortfolioHistory")),
-		},
-		{
-			id: "listSectors", price: "/sectors", summary: "Get the model portfolio by sector",
-			description: "The weight and return of each sector, and the cash. The weights add up to 100.",
-			takes:       takes(company, rows), answers: table("The sectors.", body[page[view.Sector]]("SectorList")),
-		},
-		{
-			id: "listRegions", price: "/regions", summary: "Get the model portfolio by region",
-			description: "The weight and return of each region and of its countries, and the cash. The weights add up to 100.",
-			takes:       takes(company, rows), answers: table("The regions.", body[page[view.Region]]("RegionList")),
-		},
-		{
-			id: "listStocks", price: "/stocks", summary: "List the researched stocks",
-			description: "Every company that research was written about, by ticker. On the Free plan without the dates and languages of the research.",
-			takes:       takes(company, []string{"picked"}, rows),
-			answers:     table("A page of the stocks.", body[page[view.Stock]]("StockList"), body[page[view.BasicStock]]("BasicStockList")),
-		},
-		{
-			id: "listEvents", price: "/events", summary: "Follow the events of the portfolio",
-			description: "What happened around the companies of the portfolio, newest first, with a severity from 1 to 5. To follow the feed and miss nothing, ask again with `after` set to the `newest_cursor` of the last answer.",
-			takes:       takes(days, company, []string{"min_severity", "since", "after", "lang"}, rows), answers: table("A page of the feed.", body[feed[view.Event]]("EventList")),
-		},
-		{
-			id: "listEconomicEvents", price: "/economic-events", summary: "List the macro events",
-			description: "The first prints of macro figures, newest day first; of each day the most relevant comes first, with its analysis.",
-			takes:       takes(days, []string{"min_severity", "lang"}, rows), answers: table("A page of the events.", body[page[view.EconomicEvent]]("EconomicEventList")),
-		},
-		{
-			id: "getLatestDigest", price: "/digest/latest", summary: "Get the latest weekly digest",
-			description: "The events of the week, what it did to the portfolio, its picks, macro events and the signals that stood far from their baselines.",
-			takes:       []string{"lang"}, answers: single("The digest of the newest week.", body[view.One[view.Digest]]("WeeklyDigest")), codes: []string{view.CodeNotFound},
-		},
-	}
-	for i := range all {
-		e := &all[i]
-		e.method, e.path, e.tag, e.access = http.MethodGet, "/api/v1"+e.price, "Picks", keyed
-		if slices.Contains(e.takes, "format") {
-			e.codes = append(e.codes, view.CodeInvalidParameter, view.CodeInvalidCursor)
+		bodies := []shape{{e.Body.Schema, e.Body.Type}}
+		if e.FreeBody != nil {
+			bodies = append(bodies, shape{e.FreeBody.Schema, e.FreeBody.Type})
 		}
-		if slices.Contains(e.takes, "lang") {
-			e.codes = append(e.codes, view.CodeInvalidLang)
+		if e.List != nil {
+			o.answers, o.codes = table(e.Result, bodies...), []string{view.CodeInvalidParameter, view.CodeInvalidCursor}
+		} else {
+			o.answers, o.codes = single(e.Result, bodies...), []string{e.AbsentCode}
 		}
-		e.codes = append(append(e.codes, withData...), reads...)
-		e.takes = append(e.takes, "idempotency_key")
+		if e.Params.Has(endpoint.Lang) {
+			o.codes = append(o.codes, view.CodeInvalidLang)
+		}
+		o.codes = append(append(o.codes, withData...), reads...)
+		all = append(all, o)
 	}
 	return all
 }
@@ -124,8 +53,8 @@ type RotationRequest struct {
 	GraceSeconds int64 `json:"grace_seconds,omitempty"`
 }
 
-func accountEndpoints() []endpoint {
-	return []endpoint{
+func accountEndpoints() []route {
+	return []route{
 		{
 			id: "registerKey", method: http.MethodPost, path: "/api/v1/auth/register", tag: "Account",
 			summary:     "Register a free API key",

@@ -41,7 +41,7 @@ type JSONRPCError struct {
 var callLatestPicks = JSONRPCRequest{JSONRPC: "2.0", ID: 1, Method: "tools/call", Params: json.RawMessage(`{"name":"get_portfolio_summary","arguments":{}}`)}
 
 // agentEndpoints is the one of the server for agents: what can be called is told by the protocol itself.
-func agentEndpoints() []endpoint {
+func agentEndpoints() []route {
 	refused := func(status int, description string) answer {
 		fields := []string{"X-Request-Id"}
 		switch status {
@@ -52,7 +52,7 @@ func agentEndpoints() []endpoint {
 		}
 		return answer{status: status, description: description, body: []shape{body[JSONRPCResponse]("")}, headers: fields, example: "callAgentServer-400"}
 	}
-	return []endpoint{{
+	return []route{{
 		id: "callAgentServer", method: http.MethodPost, path: "/api/mcp", tag: "Agents",
 		summary: "Call the MCP server",
 		description: "The Model Context Protocol over Streamable HTTP, without sessions: a JSON-RPC message comes in, and one goes out. Use a client of the protocol: " +

@@ -17,7 +17,7 @@ type PaymentClaimRequest struct {
 }
 
 // paymentEndpoints are those of transfers that a key is topped up with.
-func paymentEndpoints() []endpoint {
+func paymentEndpoints() []route {
 	const transaction = "0x7f1c3d5b9a8e6f402143658709badcfe1032547698badcfe1032547698badcfe"
 	var verdicts []string
 	for _, r := range []accounts.Reason{
@@ -26,7 +26,7 @@ func paymentEndpoints() []endpoint {
 	} {
 		verdicts = append(verdicts, string(r))
 	}
-	return []endpoint{
+	return []route{
 		{
 			id: "verifyPayment", method: http.MethodPost, path: "/api/v1/payments/verify", tag: "Account", access: keyed,
 			summary: "Top the key up with a stablecoin transfer",

@@ -36,13 +36,13 @@ func TestRecord(t *testing.T) {
 	r := recorder{T: t}
 	r.register()
 	r.ticker = find(r.json(http.MethodGet, "/api/v1/picks/latest", ""), "data", "ticker")
-	for _, e := range endpoints() {
+	for _, e := range routes() {
 		if e.access == paid {
 			r.demand(e)
 			continue
 		}
 		// A claim is of a transaction, which a sandbox has only for those who pay there.
-		if e.method == http.MethodGet && !slices.ContainsFunc(paymentEndpoints(), func(p endpoint) bool { return p.id == e.id }) {
+		if e.method == http.MethodGet && !slices.ContainsFunc(paymentEndpoints(), func(p route) bool { return p.id == e.id }) {
 			r.read(e)
 		}
 	}
@@ -69,7 +69,7 @@ func (r *recorder) register() {
 	r.save("registerKey.json", answer)
 }
 
-func (r *recorder) read(e endpoint) {
+func (r *recorder) read(e route) {
 	path := strings.NewReplacer("{id}", "crack-spread-321", "{ticker}", r.ticker).Replace(e.path)
 	for _, a := range e.answers {
 		if a.status != http.StatusOK {
@@ -98,7 +98,7 @@ func (r *recorder) read(e endpoint) {
 }
 
 // demand records the 402 of what is paid by request.
-func (r *recorder) demand(e endpoint) {
+func (r *recorder) demand(e route) {
 	r.save(e.example+"-402.json", r.json(http.MethodGet, strings.ReplaceAll(e.path, "{ticker}", r.ticker), ""))
 }
 

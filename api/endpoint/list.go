@@ -1,0 +1,107 @@
+package endpoint
+
+import (
+	"tidemark/accounts"
+	"tidemark/api/view"
+)
+
+// page is a list as JSON, feed one that is followed.
+type (
+	page[T any] = view.List[T, view.Pagination]
+	feed[T any] = view.List[T, view.FeedPagination]
+)
+
+// price is what an answer costs, fixed by the interface, in micros of a US dollar; and whether the Free plan has a view of it.
+func price(path string, micros accounts.Micros, free bool) accounts.Endpoint {
+	return accounts.Endpoint{Path: path, Price: micros, Free: free, Listed: true}
+}
+
+// open is an endpoint whose price is the operator's to set.
+func open(path string) accounts.Endpoint { return accounts.Endpoint{Path: path} }
+
+const free = true
+
+// list holds the declarations. The order is that of the interface's table of prices.
+func list() []Endpoint {
+	basic := body[page[view.BasicStock]]("BasicStockList")
+	return []Endpoint{
+		{
+			Endpoint: price("/picks", 5_000, free), ID: "listPicks", Summary: "List the stock picks",
+			Description: "All announced picks with what became of them, newest first. On the Free plan the latest three.",
+			Result:      "A page of the picks.", Params: Dates | Company | Status | Lang | Paged, Body: body[page[view.Pick]]("PickList"),
+			List: (*view.PublicationsState).Picks, File: "picks", Sold: "All stock picks with their returns",
+		},
+		{
+			Endpoint: price("/picks/latest", 1_000, free), ID: "getLatestPick", Summary: "Get the latest pick",
+			Description: "The newest announced pick.",
+			Result:      "The newest pick.", Params: Lang, Body: body[view.One[view.Pick]]("PickLatest"),
+			One:    func(st *view.PublicationsState, i Item) (*view.Document, error) { return st.LatestPick(i.Lang) },
+			Absent: "No pick is announced yet.", AbsentCode: view.CodeNotFound, Sold: "The latest stock pick",
+		},
+		{
+			Endpoint: price("/research/{ticker}", 10_000, !free), ID: "getResearch", Summary: "Get the research about a company",
+			Description: "What was written about the company, in Spanish, English, Portuguese or Hindi, with every number that the texts name and the filing that it is from.",
+			Result:      "The research about a company.", Params: Ticker | Lang, Body: body[view.One[view.Research]]("ResearchReport"),
+			One:    func(st *view.PublicationsState, i Item) (*view.Document, error) { return st.Research(i.Ticker, i.Lang) },
+			Absent: "There is no research about a company with this ticker; /api/v1/stocks lists those that there is.", AbsentCode: view.CodeUnknownTicker,
+			Sold: "Full research report on one stock",
+		},
+		{
+			Endpoint: price("/portfolio", 2_000, free), ID: "getPortfolio", Summary: "Get the summary of the model portfolio",
+			Description: "Returns against the benchmark, risk, best and worst positions, at the close of the last session. Percentages only.",
+			Result:      "The summary of the portfolio.", Params: Lang, Body: body[view.One[view.Portfolio]]("PortfolioSummary"),
+			One:    func(st *view.PublicationsState, _ Item) (*view.Document, error) { return st.Portfolio() },
+			Absent: "There is no portfolio yet: the first pick is bought at the close after its announcement.", AbsentCode: view.CodeNotFound,
+			Sold: "Summary of the model portfolio",
+		},
+		{
+			Endpoint: price("/portfolio/positions", 3_000, !free), ID: "listPositions", Summary: "List the positions of the model portfolio",
+			Description: "The open positions, the heaviest first, then the closed ones, the last bought first.",
+			Result:      "A page of the positions.", Params: Dates | Company | Status | Paged, Body: body[page[view.Position]]("PositionList"),
+			List: (*view.PublicationsState).Positions, File: "positions", Sold: "All positions of the model portfolio",
+		},
+		{
+			Endpoint: price("/portfolio/history", 5_000, !free), ID: "listPortfolioHistory", Summary: "Get the daily history of the model portfolio",
+			Description: "One snapshot a session since the inception, oldest first; all of them in one answer unless `limit` asks for pages.",
+			Result:      "The history.", Params: Dates | Whole, Body: body[page[view.HistorySnapshot]]("PortfolioHistory"),
+			List: (*view.PublicationsState).History, File: "portfolio-history", Sold: "Daily performance of the model portfolio",
+		},
+		{
+			Endpoint: price("/sectors", 1_000, !free), ID: "listSectors", Summary: "Get the model portfolio by sector",
+			Description: "The weight and return of each sector, and the cash. The weights add up to 100.",
+			Result:      "The sectors.", Params: Company | Paged, Body: body[page[view.Sector]]("SectorList"),
+			List: (*view.PublicationsState).Sectors, File: "sectors", Sold: "The model portfolio by sector",
+		},
+		{
+			Endpoint: price("/regions", 1_000, !free), ID: "listRegions", Summary: "Get the model portfolio by region",
+			Description: "The weight and return of each region and of its countries, and the cash. The weights add up to 100.",
+			Result:      "The regions.", Params: Company | Paged, Body: body[page[view.Region]]("RegionList"),
+			List: (*view.PublicationsState).Regions, File: "regions", Sold: "The model portfolio by region",
+		},
+		{
+			Endpoint: price("/stocks", 5_000, free), ID: "listStocks", Summary: "List the researched stocks",
+			Description: "Every company that research was written about, by ticker. On the Free plan without the dates and languages of the research.",
+			Result:      "A page of the stocks.", Params: Company | Picked | Paged, Body: body[page[view.Stock]]("StockList"), FreeBody: &basic,
+			List: (*view.PublicationsState).Stocks, File: "stocks", Sold: "All researched stocks",
+		},
+		{
+			Endpoint: open("/events"), ID: "listEvents", Summary: "Follow the events of the portfolio",
+			Description: "What happened around the companies of the portfolio, newest first, with a severity from 1 to 5. To follow the feed and miss nothing, ask again with `after` set to the `newest_cursor` of the last answer.",
+			Result:      "A page of the feed.", Params: Dates | Company | Severity | Feed | Lang | Paged, Body: body[feed[view.Event]]("EventList"),
+			List: (*view.PublicationsState).Events, File: "events",
+		},
+		{
+			Endpoint: open("/economic-events"), ID: "listEconomicEvents", Summary: "List the macro events",
+			Description: "The first prints of macro figures, newest day first; of each day the most relevant comes first, with its analysis.",
+			Result:      "A page of the events.", Params: Dates | Severity | Lang | Paged, Body: body[page[view.EconomicEvent]]("EconomicEventList"),
+			List: (*view.PublicationsState).EconomicEvents, File: "economic-events",
+		},
+		{
+			Endpoint: open("/digest/latest"), ID: "getLatestDigest", Summary: "Get the latest weekly digest",
+			Description: "The events of the week, what it did to the portfolio, its picks, macro events and the signals that stood far from their baselines.",
+			Result:      "The digest of the newest week.", Params: Lang, Body: body[view.One[view.Digest]]("WeeklyDigest"),
+			One:    func(st *view.PublicationsState, i Item) (*view.Document, error) { return st.LatestDigest(i.Lang) },
+			Absent: "No week has a digest yet.", AbsentCode: view.CodeNotFound,
+		},
+	}
+}
