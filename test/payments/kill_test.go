@@ -263,7 +263,8 @@ func TestOnePaymentBuysOneAnswerOnTheChain(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if counts[200] != 1 || counts[200]+counts[402]+counts[409] != 200 {
+	// 429: more from one address than may be under way.
+	if counts[200] != 1 || counts[200]+counts[402]+counts[409]+counts[429] != 200 {
 		t.Errorf("answers by status: %v, want one 200", counts)
 	}
 	if got := m.agree(); got != 5000 {
