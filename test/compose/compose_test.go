@@ -105,7 +105,7 @@ func TestTheSettingsOfTheOperatorsFileReachTheRoles(t *testing.T) {
 	if !found || len(list) < 10 {
 		t.Fatalf("the page has %d lines of the file", len(list))
 	}
-	settings := read("internal/config/config.go")
+	settings := read("internal/config/settings.go")
 	for _, l := range list {
 		env.WriteString(l[1] + "=" + l[2] + "\n")
 		if !strings.Contains(settings, `env:"`+l[1]+`"`) && !strings.HasSuffix(l[1], "_PASSWORD") && !strings.HasPrefix(l[1], "AWS_") {
