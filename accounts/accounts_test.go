@@ -162,10 +162,17 @@ func TestKeys(t *testing.T) {
 			}
 		}
 	}
-	for _, bad := range []string{"", text + "0", text[:44], " " + text, strings.ToUpper(text), "tmk_test_" + text[9:]} {
+	for _, bad := range []string{"", text + "0", text[:44], " " + text, strings.ToUpper(text), "tmk_else_" + text[9:]} {
 		if _, err := accounts.ParseKey(bad); err == nil {
 			t.Errorf("%q is read", bad)
 		}
+	}
+	test, err := accounts.NewTestKey(rand.Reader)
+	if err != nil || !strings.HasPrefix(test.Reveal(), "tmk_test_") || !test.Test() || key.Test() {
+		t.Errorf("a sandbox's key: %s, %v", test, err)
+	}
+	if parsed, err := accounts.ParseKey(test.Reveal()); err != nil || !parsed.Test() {
+		t.Errorf("a sandbox's key is not read back: %v", err)
 	}
 	var log bytes.Buffer
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("a key", "key", key)

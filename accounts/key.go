@@ -13,13 +13,15 @@ import (
 	"unicode/utf8"
 )
 
-// A key is keyMark, 30 random base62 characters, and 6 more with their CRC-32, as GitHub's tokens are: scanners of leaked secrets find
+// A key is its mark, 30 random base62 characters, and 6 more with their CRC-32, as GitHub's tokens are: scanners of leaked secrets find
 // it by its look, and a mistyped one is refused without asking anybody.
 const (
-	keyMark   = "tmk_live_"
+	// liveMark begins the keys of the service, testMark those of a sandbox, which open nothing else. They are equally long.
+	liveMark  = "tmk_live_"
+	testMark  = "tmk_test_"
 	randomLen = 30
 	checkLen  = 6
-	keyLen    = len(keyMark) + randomLen + checkLen
+	keyLen    = len(liveMark) + randomLen + checkLen
 	shownLen  = 4
 
 	base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -33,28 +35,33 @@ type Key struct{ text string }
 
 // NewKey draws a key. random must be good enough for secrets, as crypto/rand.Reader is. The key has 178 bits of it, so its hash can be
 // a fast one.
-func NewKey(random io.Reader) (Key, error) {
+func NewKey(random io.Reader) (Key, error) { return draw(liveMark, random) }
+
+// NewTestKey is NewKey for a sandbox.
+func NewTestKey(random io.Reader) (Key, error) { return draw(testMark, random) }
+
+func draw(mark string, random io.Reader) (Key, error) {
 	var text [randomLen]byte
-	var draw [1]byte
+	var one [1]byte
 	for i := 0; i < len(text); {
-		if _, err := io.ReadFull(random, draw[:]); err != nil {
+		if _, err := io.ReadFull(random, one[:]); err != nil {
 			return Key{}, fmt.Errorf("draw a key: %w", err)
 		}
 		// 248 is the largest multiple of 62 in a byte: what lies above would make some characters likelier.
-		if draw[0] < 248 {
-			text[i] = base62[draw[0]%62]
+		if one[0] < 248 {
+			text[i] = base62[one[0]%62]
 			i++
 		}
 	}
-	return Key{keyMark + string(text[:]) + checksum(string(text[:]))}, nil
+	return Key{mark + string(text[:]) + checksum(string(text[:]))}, nil
 }
 
-// ParseKey reads a key. The error is ErrKeyForm and does not repeat the text.
+// ParseKey reads a key, of a sandbox or not. The error is ErrKeyForm and does not repeat the text.
 func ParseKey(s string) (Key, error) {
-	if len(s) != keyLen || !strings.HasPrefix(s, keyMark) {
+	if len(s) != keyLen || !strings.HasPrefix(s, liveMark) && !strings.HasPrefix(s, testMark) {
 		return Key{}, ErrKeyForm
 	}
-	random, check := s[len(keyMark):keyLen-checkLen], s[keyLen-checkLen:]
+	random, check := s[len(liveMark):keyLen-checkLen], s[keyLen-checkLen:]
 	for i := range random {
 		if strings.IndexByte(base62, random[i]) < 0 {
 			return Key{}, ErrKeyForm
@@ -85,8 +92,11 @@ func (k Key) Prefix() string {
 	if k.text == "" {
 		return ""
 	}
-	return k.text[:len(keyMark)+shownLen]
+	return k.text[:len(liveMark)+shownLen]
 }
+
+// Test reports whether the key is one of a sandbox.
+func (k Key) Test() bool { return strings.HasPrefix(k.text, testMark) }
 
 // Hash is what is stored of the key.
 func (k Key) Hash() KeyHash { return sha256.Sum256([]byte(k.text)) }

@@ -15,6 +15,25 @@ import (
 	"tidemark/internal/postgres"
 )
 
+// Where keys are made and ended. No page of another site may do that through its visitors.
+const (
+	registerPath = "/api/v1/auth/register"
+	rotatePath   = "/api/v1/keys/rotate"
+	revokePath   = "/api/v1/keys/current"
+)
+
+var keyPaths = map[string]bool{registerPath: true, rotatePath: true, revokePath: true}
+
+// fromHere refuses what the page of another site has made a browser send.
+func (s *Server) fromHere(h handler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if err := s.sameOrigin.Check(r); err != nil {
+			return &failure{code: view.CodeOriginNotAllowed, detail: "The page of another site has sent this."}
+		}
+		return h(w, r)
+	}
+}
+
 // register makes a key for anybody, and shows it once: whoever asks has proven nothing, so a repetition makes no second key and is not
 // shown the first.
 func (s *Server) register(w http.ResponseWriter, r *http.Request) error {
@@ -44,7 +63,7 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) error {
 	if err := s.limited(w, r, "register", neighbourhood(client), s.till.RegisterRate); err != nil {
 		return err
 	}
-	key, err := accounts.NewKey(rand.Reader)
+	key, err := s.newKey()
 	if err != nil {
 		return err
 	}
@@ -118,7 +137,7 @@ func (s *Server) rotate(w http.ResponseWriter, r *http.Request) error {
 	if once == nil && key.EndsAt != nil {
 		return errReplaced
 	}
-	next, err := accounts.NewKey(rand.Reader)
+	next, err := s.newKey()
 	if err != nil {
 		return err
 	}

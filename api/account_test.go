@@ -92,7 +92,12 @@ func TestRequestsThatChangeSomethingAreRead(t *testing.T) {
 		if a := s.ask(http.MethodPatch, "/api/v1"+path); a.StatusCode != http.StatusMethodNotAllowed || a.Header.Get("Allow") != allow {
 			t.Errorf("PATCH %s: %s, Allow %s", path, a.Status, a.Header.Get("Allow"))
 		}
-		if a := s.ask(http.MethodOptions, "/api/v1"+path); a.StatusCode != http.StatusNoContent || a.Header.Get("Access-Control-Allow-Methods") != allow {
+		// What makes and ends keys is not for the pages of other sites.
+		methods := ""
+		if path == "/account" {
+			methods = allow
+		}
+		if a := s.ask(http.MethodOptions, "/api/v1"+path); a.StatusCode != http.StatusNoContent || a.Header.Get("Allow") != allow || a.Header.Get("Access-Control-Allow-Methods") != methods {
 			t.Errorf("OPTIONS %s: %s, methods %s", path, a.Status, a.Header.Get("Access-Control-Allow-Methods"))
 		}
 	}

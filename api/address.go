@@ -22,16 +22,30 @@ func clientAddress(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	if err != nil {
 		return netip.Addr{}
 	}
-	client := end.Addr().Unmap()
+	client := end.Addr().Unmap().WithZone("")
 	hops := strings.Split(strings.Join(r.Header["X-Forwarded-For"], ","), ",")
 	for i := len(hops) - 1; i >= 0 && within(client, trusted); i-- {
-		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
-		if err != nil {
-			break
+		hop, ok := readHop(hops[i])
+		if !ok {
+			break // what this proxy wrote is no address: it answers for its client
 		}
-		client = hop.Unmap().WithZone("")
+		client = hop
 	}
 	return client
+}
+
+// readHop reads one address of X-Forwarded-For. Some proxies write the port, too, and an IPv6 address in brackets.
+func readHop(text string) (netip.Addr, bool) {
+	text = strings.TrimSpace(text)
+	a, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(text, "["), "]"))
+	if err != nil {
+		withPort, err := netip.ParseAddrPort(text)
+		if err != nil {
+			return netip.Addr{}, false
+		}
+		a = withPort.Addr()
+	}
+	return a.Unmap().WithZone(""), true
 }
 
 func within(a netip.Addr, list []netip.Prefix) bool {

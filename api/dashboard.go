@@ -30,12 +30,6 @@ const dashboardPath = "/dashboard"
 // dashboard registers the page on which a key is managed. Its forms work without a script. No other site can send them: browsers keep the
 // cookie from requests that begin elsewhere, the origin is checked, and each form carries a token of its session.
 func (s *Server) dashboard(mux *http.ServeMux) {
-	s.sameOrigin = http.NewCrossOriginProtection()
-	if origin := originOf(s.view.PublicURL()); origin != "" {
-		if err := s.sameOrigin.AddTrustedOrigin(origin); err != nil { // behind a proxy the Host may be another one
-			s.log.Warn("forms of the dashboard are accepted from its own host only (PUBLIC_URL)", "err", err)
-		}
-	}
 	s.get(mux, dashboardPath, s.showDashboard)
 	s.get(mux, dashboardPath+"/paid", s.paid)
 	s.on(mux, http.MethodPost, dashboardPath+"/sign-in", s.enter)
@@ -44,6 +38,17 @@ func (s *Server) dashboard(mux *http.ServeMux) {
 	} {
 		s.on(mux, http.MethodPost, dashboardPath+path, s.signedInForm(h))
 	}
+}
+
+// newSameOrigin returns what tells requests of our own pages from those of other sites. Clients that are no browser pass.
+func (s *Server) newSameOrigin() *http.CrossOriginProtection {
+	c := http.NewCrossOriginProtection()
+	if origin := originOf(s.view.PublicURL()); origin != "" {
+		if err := c.AddTrustedOrigin(origin); err != nil { // behind a proxy the Host may be another one
+			s.log.Warn("forms of the dashboard are accepted from its own host only (PUBLIC_URL)", "err", err)
+		}
+	}
+	return c
 }
 
 // originOf is the scheme and host of an address.
@@ -100,7 +105,7 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) error {
 	}
 	refused := view.Dashboard{Notice: "There is no such key, or it has ended.", Bad: true}
 	key, err := accounts.ParseKey(strings.TrimSpace(r.PostForm.Get("api_key")))
-	if err != nil {
+	if err != nil || key.Test() != s.sandbox() {
 		return s.sendDashboard(w, r, http.StatusForbidden, refused)
 	}
 	_, err = s.signIn(w, r, key.Hash())
@@ -134,7 +139,7 @@ func (s *Server) rotateHere(w http.ResponseWriter, r *http.Request, x session) e
 	if grace := time.Duration(seconds) * time.Second; err != nil || seconds < 0 || grace > accounts.MaxGrace {
 		return s.show(w, r, http.StatusBadRequest, x, view.Dashboard{Notice: "The grace is no number of seconds from 0 to a week.", Bad: true})
 	}
-	next, err := accounts.NewKey(rand.Reader)
+	next, err := s.newKey()
 	if err != nil {
 		return err
 	}
@@ -201,6 +206,9 @@ const maxTopUp = 10_000 * accounts.PerDollar
 func (s *Server) claimHere(w http.ResponseWriter, r *http.Request, x session) error {
 	if s.desk == nil {
 		return errNoTransfers
+	}
+	if x.key.EndsAt != nil {
+		return s.show(w, r, http.StatusForbidden, x, view.Dashboard{Notice: errReplaced.detail, Bad: true})
 	}
 	tx := strings.TrimSpace(r.PostForm.Get("tx_hash"))
 	if !txHashForm.MatchString(tx) {

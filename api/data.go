@@ -75,7 +75,7 @@ func (d data) list(e endpoint.Endpoint) Build {
 		if q.Format != view.FormatJSON {
 			header.Set("Content-Disposition", `attachment; filename="`+e.File+"."+q.Format+`"`)
 		}
-		return Answer{doc, header}, nil
+		return Answer{Document: doc, Header: header, Lang: q.Lang}, nil
 	}
 }
 
@@ -98,7 +98,7 @@ func (d data) one(e endpoint.Endpoint) Build {
 		if err == nil && doc == nil {
 			err = &failure{code: e.AbsentCode, detail: e.Absent}
 		}
-		return Answer{doc, header}, err
+		return Answer{Document: doc, Header: header, Lang: lang}, err
 	}
 }
 

@@ -33,4 +33,6 @@ func (s *Server) described(w http.ResponseWriter, r *http.Request) error {
 }
 
 // forPrograms tells whether a path belongs to programs, of whatever web page.
-func (s *Server) forPrograms(path string) bool { return isAPI(path) || s.discovered[path] }
+func (s *Server) forPrograms(path string) bool {
+	return isAPI(path) && !keyPaths[path] || s.discovered[path]
+}

@@ -1,6 +1,16 @@
 package api
 
-import "tidemark/api/lane"
+import (
+	"net/http"
+	"net/netip"
+
+	"tidemark/api/lane"
+)
+
+// ClientAddress is where a request comes from.
+func ClientAddress(r *http.Request, trusted []netip.Prefix) netip.Addr {
+	return clientAddress(r, trusted)
+}
 
 // Watched tells whether p knows of a worker that asks the chain.
 func (p *Payments) Watched() bool { return p.watched() }

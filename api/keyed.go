@@ -16,6 +16,7 @@ import (
 	"tidemark/accounts"
 	"tidemark/api/view"
 	"tidemark/internal/postgres"
+	"tidemark/picks"
 )
 
 // Build makes the whole answer of a data endpoint, before anybody pays for it, or returns an error having promised nothing. It knows
@@ -34,6 +35,8 @@ type Answer struct {
 	Document *view.Document
 	// Header holds Link, Content-Disposition and the like; nil: none.
 	Header http.Header
+	// Lang is the language that was chosen, empty where there is one only.
+	Lang picks.Lang
 }
 
 // Accounts is what the server needs to know keys and to take money.
@@ -104,7 +107,7 @@ func (s *Server) deliver(w http.ResponseWriter, r *http.Request, e accounts.Endp
 		if err != nil {
 			return err
 		}
-		err = s.settle(w, r, key, plan, e, status)
+		err = s.settle(w, r, key, plan, e, ware{status: status, mediaType: rep.Header.Get("Content-Type"), lang: answer.Lang})
 		if errors.Is(err, errPlanEnded) {
 			plan = accounts.PlanFree // by the database's clock, which is the one that counts
 			continue
@@ -121,6 +124,14 @@ func (s *Server) deliver(w http.ResponseWriter, r *http.Request, e accounts.Endp
 			h[name] = values
 		}
 		h.Set("Cache-Control", cacheKeyed)
+		if r.Method == http.MethodHead {
+			// HEAD costs nothing, and must not tell of an answer that costs something how long it is, or that it changed.
+			for _, name := range []string{"Content-Length", "Content-Encoding", "ETag", "Last-Modified", "Link"} {
+				h.Del(name)
+			}
+			w.WriteHeader(http.StatusOK)
+			return nil
+		}
 		transmit(w, r, rep, status)
 		return nil
 	}
@@ -128,10 +139,17 @@ func (s *Server) deliver(w http.ResponseWriter, r *http.Request, e accounts.Endp
 
 var errPlanEnded = errors.New("the key's Pro plan has ended by now")
 
-// settle takes the price of an answer that is about to be sent with a status, or counts it against the day, and says so in the header.
-func (s *Server) settle(w http.ResponseWriter, r *http.Request, key postgres.Key, plan accounts.Plan, e accounts.Endpoint, status int) error {
+// ware is what is about to be sent: with which status and, as the client's fields chose it, in which format and language.
+type ware struct {
+	status    int
+	mediaType string
+	lang      picks.Lang
+}
+
+// settle takes the price of an answer that is about to be sent, or counts it against the day, and says so in the header.
+func (s *Server) settle(w http.ResponseWriter, r *http.Request, key postgres.Key, plan accounts.Plan, e accounts.Endpoint, sent ware) error {
 	h := w.Header()
-	counts := accounts.Counts(r.Method, status)
+	counts := accounts.Counts(r.Method, sent.status)
 	if s.till.Tariff.Model == accounts.ModelPlan {
 		if quota := plan.Quota(); quota > 0 {
 			h.Add("RateLimit-Policy", fmt.Sprintf(`"day";q=%d;w=86400`, quota))
@@ -145,11 +163,11 @@ func (s *Server) settle(w http.ResponseWriter, r *http.Request, key postgres.Key
 		h.Set("X-Request-Cost", accounts.Micros(0).String())
 		return nil
 	}
-	digest, err := requestDigest(r)
+	digest, err := requestDigest(r, sent)
 	if err != nil {
 		return err
 	}
-	cost := s.till.Tariff.Cost(e, r.Method, status)
+	cost := s.till.Tariff.Cost(e, r.Method, sent.status)
 	out, err := s.till.charger.Charge(r.Context(), postgres.Charge{
 		KeyID: key.ID, Price: cost, Endpoint: e.Path, RequestID: h.Get("X-Request-Id"), Digest: digest,
 	})
@@ -236,13 +254,14 @@ func idempotencyKey(r *http.Request) (string, error) {
 	return given[0], nil
 }
 
-// requestDigest stands for a request that is not to be paid twice: its Idempotency-Key, path and query. Nil where it has none.
-func requestDigest(r *http.Request) ([]byte, error) {
+// requestDigest stands for a request that is not to be paid twice: its Idempotency-Key, path and query, and the format and the language
+// that its other fields chose. Nil where it has no key.
+func requestDigest(r *http.Request, sent ware) ([]byte, error) {
 	key, err := idempotencyKey(r)
 	if err != nil || key == "" {
 		return nil, err
 	}
-	d := digest(key, r.URL.EscapedPath(), r.URL.RawQuery)
+	d := digest(key, r.URL.EscapedPath(), r.URL.RawQuery, sent.mediaType, string(sent.lang))
 	return d[:], nil
 }
 

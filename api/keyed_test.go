@@ -43,6 +43,12 @@ func build(r *http.Request, c api.Caller) (api.Answer, error) {
 
 func openShop(t *testing.T, a api.Accounts, model accounts.Model) *shop {
 	t.Helper()
+	return openShopIn(t, view.WorldLive, a, model)
+}
+
+// openShopIn is openShop in a world.
+func openShopIn(t *testing.T, world string, a api.Accounts, model accounts.Model) *shop {
+	t.Helper()
 	var err error
 	if a.Tariff, err = endpoint.NewTariff(model, "/digest/latest=0.002"); err != nil {
 		t.Fatal(err)
@@ -55,7 +61,7 @@ func openShop(t *testing.T, a api.Accounts, model accounts.Model) *shop {
 	for _, e := range a.Tariff.Endpoints() {
 		data[e.Path] = build
 	}
-	s.system = start(t, setup{accounts: &a, data: data})
+	s.system = start(t, setup{world: world, accounts: &a, data: data})
 	t.Cleanup(func() {
 		if got := s.query(`
 			select k.public_id from keys k left join ledger l on l.key_id = k.id group by k.id

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -128,6 +129,28 @@ var (
 	}
 )
 
+// sandbox reports whether the keys of this server are those of a sandbox.
+func (s *Server) sandbox() bool { return s.view.World() == view.WorldSandbox }
+
+// newKey draws a key of this server's world.
+func (s *Server) newKey() (accounts.Key, error) {
+	if s.sandbox() {
+		return accounts.NewTestKey(rand.Reader)
+	}
+	return accounts.NewKey(rand.Reader)
+}
+
+// errOtherWorld is the problem of a sandbox's key shown to the service, or of a key of the service shown to a sandbox. No database is
+// asked about it.
+func errOtherWorld(key accounts.Key) error {
+	f := *errInvalid
+	f.detail = "This is a key of the service, and this is a sandbox. Its keys begin with tmk_test_."
+	if key.Test() {
+		f.detail = "This is a key of a sandbox. Register one here: it begins with tmk_live_."
+	}
+	return &f
+}
+
 // errReplaced is the problem of a text in its grace period that asks for more than to read.
 var errReplaced = &failure{
 	code: view.CodeRevokedKey, detail: "This text of the API key was replaced. Until it ends it only reads.",
@@ -155,6 +178,9 @@ func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) (postgres.
 // present returns the key that the request shows, also one that has ended, and counts the request against its rate.
 func (s *Server) present(w http.ResponseWriter, r *http.Request) (postgres.Key, error) {
 	text, err := bearer(r.Header)
+	if err == nil && text.Test() != s.sandbox() {
+		err = errOtherWorld(text)
+	}
 	if err != nil {
 		return postgres.Key{}, err
 	}

@@ -264,7 +264,7 @@ func printed() []picks.EconomicEvent {
 func (p *published) newKey(db *postgres.DB, proDays int) string {
 	t, ctx := p.t, p.t.Context()
 	t.Helper()
-	key, err := accounts.NewKey(rand.Reader)
+	key, err := accounts.NewTestKey(rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}

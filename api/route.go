@@ -330,7 +330,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if f.extend != nil {
 		f.extend(&p)
 	}
-	if s.o.Pages != nil && h.Get("Access-Control-Allow-Origin") == "" {
+	if s.o.Pages != nil && h.Get("Access-Control-Allow-Origin") == "" && !isAPI(r.URL.Path) {
 		h.Set("Vary", "Accept")
 		if prefersHTML(r.Header["Accept"]) {
 			h.Set("Content-Security-Policy", view.PagePolicy)

@@ -23,7 +23,8 @@ import (
 
 // Pages is the HTML door to the same views. Package pages has one.
 type Pages interface {
-	// Page returns the page at an address, or nil where there is none. An error that is a *view.Refusal is the client's.
+	// Page returns the page at an address, or nil where there is none. An error that is a *view.Refusal is the client's; one that is a
+	// *view.Moved names the page's one address.
 	Page(ctx context.Context, address *url.URL) (*view.Document, error)
 	// Problem returns the HTML of a problem.
 	Problem(p view.Problem) []byte
@@ -109,7 +110,7 @@ type Server struct {
 	// origins may use the door for agents; local: only where they believe to talk to this machine.
 	origins []string
 	local   bool
-	// sameOrigin judges where the forms of the dashboard come from.
+	// sameOrigin judges where the forms of the dashboard come from, and what makes and ends keys.
 	sameOrigin *http.CrossOriginProtection
 	// desk is nil where no transfers are taken.
 	desk *desk
@@ -146,9 +147,10 @@ func New(o Options) *Server {
 		for path, build := range o.Data {
 			s.keyed(public, path, build)
 		}
-		s.on(public, http.MethodPost, "/api/v1/auth/register", s.register)
-		s.on(public, http.MethodPost, "/api/v1/keys/rotate", s.rotate)
-		s.on(public, http.MethodDelete, "/api/v1/keys/current", s.revoke)
+		s.sameOrigin = s.newSameOrigin()
+		s.on(public, http.MethodPost, registerPath, s.fromHere(s.register))
+		s.on(public, http.MethodPost, rotatePath, s.fromHere(s.rotate))
+		s.on(public, http.MethodDelete, revokePath, s.fromHere(s.revoke))
 		s.get(public, "/api/v1/account", s.account)
 		s.get(public, "/api/v1/account/usage", s.usage)
 		if o.Claims != nil {

@@ -92,6 +92,12 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 	if refusal := (*view.Refusal)(nil); errors.As(err, &refusal) {
 		return &failure{code: refusal.Code, detail: refusal.Detail}
 	}
+	if moved := (*view.Moved)(nil); errors.As(err, &moved) {
+		w.Header().Set("Cache-Control", view.CachePublic)
+		w.Header().Set("Location", moved.To)
+		w.WriteHeader(http.StatusPermanentRedirect)
+		return nil
+	}
 	if err != nil {
 		return err
 	}

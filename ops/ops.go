@@ -8,6 +8,9 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
 	"time"
 
 	"tidemark/internal/httpserve"
@@ -34,6 +37,9 @@ type Options struct {
 	Metrics  *telemetry.Metrics
 	// Board is what the pages show; nil: there are none.
 	Board *Board
+	// Hosts are names of this machine, beside its addresses, its own name, localhost, and names without a dot. Requests for other hosts
+	// are refused: a page whose name was bound anew to this machine must not read here through an operator's browser.
+	Hosts []string
 	// Monitor is served at MonitorPath. It may be nil.
 	Monitor *Monitor
 	Log     *slog.Logger
@@ -67,8 +73,24 @@ func (s *Server) Handler() http.Handler {
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Cache-Control", "no-store")
 		h.Set("X-Frame-Options", "DENY")
+		if !s.isOurs(r.Host) {
+			http.Error(w, "This listener is not for the host of this request. OPS_HOSTS names further hosts.", http.StatusMisdirectedRequest)
+			return
+		}
 		s.mux.ServeHTTP(w, r)
 	})
+}
+
+// isOurs reports whether a request's Host names this machine.
+func (s *Server) isOurs(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.TrimSuffix(strings.Trim(host, "[]"), ".")
+	if _, err := netip.ParseAddr(host); err == nil || host == "" || !strings.Contains(host, ".") {
+		return true // no name in the public's DNS
+	}
+	return slices.ContainsFunc(s.o.Hosts, func(own string) bool { return strings.EqualFold(own, host) })
 }
 
 // healthz answers 200 while the process serves, whatever it lacks.

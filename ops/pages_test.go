@@ -62,6 +62,10 @@ func TestPagesShowWhatIsAndChangeNothing(t *testing.T) {
 			}
 		}
 	}
+	policy := responseHeader(t, url+"/queue/", "").Get("Content-Security-Policy")
+	if !strings.HasPrefix(policy, "default-src 'self';") || strings.Contains(policy, "http") || !strings.Contains(policy, "style-src 'self'") {
+		t.Errorf("the monitor may load from elsewhere: %q", policy)
+	}
 	_, body := get(t, url+"/queue/api/queues/critical/pending_tasks")
 	var tasks struct{ Tasks []struct{ ID string } }
 	if err := json.Unmarshal([]byte(body), &tasks); err != nil || len(tasks.Tasks) != 1 || tasks.Tasks[0].ID != "one" {

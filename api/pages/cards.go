@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"tidemark/api/pages/card"
@@ -21,18 +22,43 @@ const typePNG = "image/png"
 // cardName ends the address of a picture.
 const cardName = "/card.png"
 
-func cardDocument(c card.Card) (*view.Document, error) {
+// pictures draws each card once, and one at a time: a card takes a hundred times the work of a page. It keeps those that were drawn,
+// whatever else changes on the site meanwhile. It is safe for concurrent use.
+type pictures struct {
+	mu   sync.Mutex
+	kept map[string]*view.Document
+}
+
+// maxPictures bounds what is kept: some 20 KB each.
+const maxPictures = 1024
+
+// of returns the picture of a card.
+func (p *pictures) of(c card.Card) (*view.Document, error) {
+	name := fmt.Sprintf("%q %v", []string{c.Kicker, c.Title, c.Value, c.Unit, c.Foot}, c.Course)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if doc := p.kept[name]; doc != nil {
+		return doc, nil
+	}
 	body, err := c.PNG()
 	if err != nil {
 		return nil, err
 	}
-	return view.NewDocument(typePNG, view.CachePublic, body, time.Time{}), nil
+	if p.kept == nil || len(p.kept) >= maxPictures {
+		p.kept = map[string]*view.Document{}
+	}
+	doc := view.NewDocument(typePNG, view.CachePublic, body, time.Time{})
+	p.kept[name] = doc
+	return doc, nil
 }
 
 // homeCard is the picture of the whole.
 func (p *Pages) homeCard(_ context.Context, r request) (*view.Document, error) {
 	if r.signals == nil {
 		return nil, nil
+	}
+	if len(r.query) > 0 {
+		return nil, &view.Moved{To: r.path}
 	}
 	c := card.Card{
 		Kicker: "From free public sources", Title: "Market signals you can check", Value: strconv.Itoa(len(r.signals.Signals)), Unit: "signals",
@@ -41,11 +67,11 @@ func (p *Pages) homeCard(_ context.Context, r request) (*view.Document, error) {
 		c.Unit += fmt.Sprintf(", and %d picks in a chain", r.record.Length())
 		c.Foot = "Recompute it in your browser"
 	}
-	return cardDocument(c)
+	return p.pictures.of(c)
 }
 
 // signalCardImage is the picture of a signal.
-func signalCardImage(s *view.Signal) (*view.Document, error) {
+func (p *Pages) signalCardImage(s *view.Signal) (*view.Document, error) {
 	c := card.Card{Kicker: s.Snapshot.Domain, Title: s.Snapshot.Name, Value: number(s.Snapshot.Value), Unit: s.Snapshot.Unit, Course: courseOf(s)}
 	if f := findingOf(s.Definition, s.Snapshot); f.Distance != "" {
 		c.Kicker, c.Title, c.Value, c.Unit = s.Snapshot.Name, f.Distance, f.Figure, ""
@@ -61,7 +87,7 @@ func signalCardImage(s *view.Signal) (*view.Document, error) {
 		foot = append(foot, "synthetic data")
 	}
 	c.Foot = strings.Join(foot, "   ")
-	return cardDocument(c)
+	return p.pictures.of(c)
 }
 
 // researchCard is the picture of a company.
@@ -75,7 +101,7 @@ func (p *Pages) researchCard(r view.Research) (*view.Document, error) {
 	if p.o.World == view.WorldSandbox {
 		c.Foot += "   synthetic data"
 	}
-	return cardDocument(c)
+	return p.pictures.of(c)
 }
 
 // courseStretches is how many stretches of time a small line tells apart.

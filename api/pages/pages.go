@@ -52,6 +52,8 @@ type Pages struct {
 	address map[string]string
 	// whole and below are the pages by their paths.
 	whole, below map[string]page
+	// pictures are the cards that were drawn.
+	pictures pictures
 	// changes are those of the changelog.
 	changes []change
 	// done is what was rendered of one state.

@@ -157,6 +157,10 @@ func (p *Pages) research(_ context.Context, r request) (*view.Document, error) {
 		return nil, &view.Refusal{Code: view.CodeUnknownTicker, Detail: "Nothing was written about a company with this ticker."}
 	}
 	if isCard {
+		// One picture for each company: whichever of its tickers was asked for, in whatever case and language.
+		if own := "/research/" + research.Ticker + cardName; r.path != own || len(r.query) > 0 {
+			return nil, &view.Moved{To: own}
+		}
 		return p.researchCard(*research)
 	}
 	body := researchBody{local: local{lang}, Research: *research, Text: markdown(research.FullResearch)}

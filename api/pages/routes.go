@@ -94,7 +94,7 @@ var parameters = []string{"as_of", "cursor", "lang", "min_severity", "range", "s
 const maxRendered = 512
 
 // Page returns the page at an address, or nil where there is none. Before the first load only what needs no data is there. An error
-// that is a *view.Refusal is the visitor's; any other one is ours.
+// that is a *view.Refusal is the visitor's, a *view.Moved names the one address of what was asked for; any other error is ours.
 func (p *Pages) Page(ctx context.Context, address *url.URL) (*view.Document, error) {
 	if doc, ok := p.static[address.Path]; ok {
 		return doc, nil

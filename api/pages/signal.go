@@ -29,7 +29,10 @@ func (p *Pages) signalPage(ctx context.Context, r request) (*view.Document, erro
 	case isBrief:
 		return p.brief(r, s), nil
 	case isCard:
-		return signalCardImage(s)
+		if len(r.query) > 0 {
+			return nil, &view.Moved{To: r.path}
+		}
+		return p.signalCardImage(s)
 	}
 	return p.signal(ctx, r, s)
 }

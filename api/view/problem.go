@@ -36,6 +36,11 @@ type Refusal struct{ Code, Detail string }
 
 func (r *Refusal) Error() string { return r.Code + ": " + r.Detail }
 
+// Moved is an error that says where the thing stands that was asked for: at To, a path of this site, for ever.
+type Moved struct{ To string }
+
+func (m *Moved) Error() string { return "it stands at " + m.To }
+
 // The problem codes. Once published, a code keeps its meaning.
 const (
 	CodeInvalidRequest      = "invalid_request"
@@ -105,7 +110,7 @@ func ProblemKinds() []ProblemKind {
 		{
 			Code: CodeInvalidKey, Title: "Invalid API key", Status: 401,
 			Meaning: "The request shows a key that does not exist, or one with a typing error.",
-			Remedy:  "Compare it with the one that the registration answered: tmk_live_ and 36 letters and digits.",
+			Remedy:  "Compare it with the one that the registration answered: tmk_live_, or tmk_test_ in a sandbox, and 36 letters and digits.",
 		},
 		{
 			Code: CodeRevokedKey, Title: "Revoked API key", Status: 401,

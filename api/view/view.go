@@ -137,6 +137,9 @@ func (v *View) State() *State { return v.state.Load() }
 // PublicURL returns the address under which the program is reached, without a slash at its end.
 func (v *View) PublicURL() string { return v.o.PublicURL }
 
+// World is the world whose signals these are.
+func (v *View) World() string { return v.o.World }
+
 // Now is the world's time.
 func (v *View) Now() time.Time { return v.o.Now() }
 

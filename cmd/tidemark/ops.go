@@ -69,6 +69,10 @@ func (p *program) servePrivate(ctx context.Context, on listeners, v private) (er
 // serveOps serves a private listener, which may be nil, and watches the needs of the process.
 func (p *program) serveOps(ctx context.Context, l net.Listener, manager ops.Manager, needs []ops.Need, o ops.Options) error {
 	o.Log = p.log.With("role", o.Role)
+	o.Hosts = append(strings.FieldsFunc(p.settings.OpsHosts, func(r rune) bool { return r == ',' || r == ' ' }), config.Hostname())
+	if host, _, err := net.SplitHostPort(p.settings.OpsAddr); err == nil {
+		o.Hosts = append(o.Hosts, host)
+	}
 	o.Needs = ops.NewWatch(needs, p.now, o.Log)
 	s := ops.New(o)
 	g, ctx := errgroup.WithContext(ctx)
@@ -116,7 +120,7 @@ func needsArchive(store *archive.Store) ops.Need {
 type queueCommand struct {
 	config.Place
 	config.Redis
-	config.Operators
+	config.PrivateListener
 }
 
 // Run serves the queue's monitor until it is told to stop, beside health and the queue's metrics. It needs nothing but Redis.

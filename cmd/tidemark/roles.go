@@ -34,7 +34,7 @@ type schedulerCommand struct {
 	config.Database
 	config.Redis
 	config.Address
-	config.Operators
+	config.PrivateListener
 	config.ColdArchive
 	config.Worlds
 	config.Licences
@@ -49,7 +49,7 @@ type workerCommand struct {
 	config.Database
 	config.Redis
 	config.Site
-	config.Operators
+	config.PrivateListener
 	config.Archive
 	config.Worlds
 	config.Licences
@@ -68,7 +68,7 @@ type apiCommand struct {
 	config.Database
 	config.Redis
 	config.Address
-	config.Operators
+	config.PrivateListener
 	config.Replica
 	config.API
 	config.Limits

@@ -50,12 +50,19 @@ func (s Settings) Proxies() ([]netip.Prefix, error) {
 			continue
 		}
 		if a, err := netip.ParseAddr(one); err == nil {
+			a = a.Unmap().WithZone("")
 			list = append(list, netip.PrefixFrom(a, a.BitLen()))
 			continue
 		}
 		p, err := netip.ParsePrefix(one)
 		if err != nil {
 			return nil, fmt.Errorf("%q is neither an address nor a network", one)
+		}
+		if p.Addr().Is4In6() {
+			if p.Bits() < 96 {
+				return nil, fmt.Errorf("%q is neither an address nor a network", one)
+			}
+			p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
 		}
 		list = append(list, p)
 	}

@@ -13,7 +13,7 @@ type All struct {
 	Database
 	Redis
 	Address
-	Operators
+	PrivateListener
 	Replica
 	API
 	Limits
@@ -79,6 +79,13 @@ type Address struct {
 // Operators is the private listener.
 type Operators struct {
 	OpsAddr string `env:"OPS_ADDR" help:"Private address for operators: /healthz, /readyz, /metrics. It asks for no password: keep it from the public. Without it there is none."`
+}
+
+// PrivateListener is the private listener, and the names that it answers to.
+type PrivateListener struct {
+	Operators
+
+	OpsHosts string `env:"OPS_HOSTS" help:"Names with a dot, separated by commas, under which OPS_ADDR is asked (worker.internal.example). Its addresses, names without a dot and the machine's own name always are; requests for other hosts are refused."`
 }
 
 // Replica is a second database to read from.

@@ -234,7 +234,7 @@ type customer struct {
 
 func (c *counter) customer() customer {
 	c.t.Helper()
-	key, err := accounts.NewKey(rand.Reader)
+	key, err := accounts.NewTestKey(rand.Reader)
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -62,7 +62,7 @@ func accountEndpoints() []route {
 			takes:       []string{"idempotency_key"},
 			request:     &content{body: body[RegistrationRequest](""), description: "The name of the key.", example: RegistrationRequest{Name: "my-agent"}},
 			answers:     []answer{{status: http.StatusCreated, description: "The key.", body: []shape{body[view.Registered]("")}, headers: []string{"Cache-Control", "RateLimit-Policy", "RateLimit", "X-Request-Id"}}},
-			codes:       append([]string{view.CodeAlreadyRegistered}, changes...),
+			codes:       append([]string{view.CodeAlreadyRegistered, view.CodeOriginNotAllowed}, changes...),
 		},
 		{
 			id: "getAccount", method: http.MethodGet, path: "/api/v1/account", tag: "Account", access: keyed,
@@ -86,14 +86,14 @@ func accountEndpoints() []route {
 			takes:       []string{"idempotency_key"},
 			request:     &content{body: body[RotationRequest](""), description: "How long the old text goes on. May be left out.", example: RotationRequest{GraceSeconds: 60}, optional: true},
 			answers:     []answer{ok("The new text.", []string{"Cache-Control", "X-Request-Id"}, body[view.Rotated](""))},
-			codes:       append(append([]string{}, withKey...), changes...),
+			codes:       append(append([]string{view.CodeOriginNotAllowed}, withKey...), changes...),
 		},
 		{
 			id: "revokeKey", method: http.MethodDelete, path: "/api/v1/keys/current", tag: "Account", access: keyed,
 			summary:     "End the key",
 			description: "The key ends, at once and for ever. Its balance can be moved to another key by the operator.",
 			answers:     []answer{{status: http.StatusNoContent, description: "It has ended.", headers: []string{"X-Request-Id"}}},
-			codes:       append(append([]string{}, withKey...), always...),
+			codes:       append(append([]string{view.CodeOriginNotAllowed}, withKey...), always...),
 		},
 	}
 }

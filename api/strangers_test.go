@@ -1,0 +1,215 @@
+package api_test
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"testing"
+
+	"tidemark/accounts"
+	"tidemark/api"
+	"tidemark/api/pages"
+	"tidemark/api/view"
+)
+
+// The same path and query are two answers where the header chooses the language or the format: one was had for the price of the other.
+func TestAnIdempotencyKeyIsForOneLanguageAndFormat(t *testing.T) {
+	t.Parallel()
+	p := publish(t, accounts.ModelBalance)
+	for _, tt := range []struct{ path, name, value, cost string }{
+		{"/picks/latest", "Accept-Language", "en", "0.001"},
+		{"/picks/latest", "Accept-Language", "en-GB", "0.00"}, // the same answer
+		{"/picks/latest", "Accept-Language", "es", "0.001"},
+		{"/picks/latest", "Accept-Language", "es", "0.00"},
+		{"/sectors", "Accept", "application/json", "0.001"},
+		{"/sectors", "Accept", "text/csv", "0.001"},
+		{"/sectors", "Accept", "text/csv", "0.00"},
+	} {
+		a := p.ask(http.MethodGet, "/api/v1"+tt.path, "Authorization", "Bearer "+p.key, "Idempotency-Key", "one", tt.name, tt.value)
+		if got := a.Header.Get("X-Request-Cost"); a.StatusCode != http.StatusOK || got != tt.cost {
+			t.Errorf("%s with %s: %s costs %s: %s, want %s", tt.path, tt.name, tt.value, got, a.Status, tt.cost)
+		}
+	}
+}
+
+func TestHEADOfWhatHasAPriceTellsNothingOfIt(t *testing.T) {
+	t.Parallel()
+	p := publish(t, accounts.ModelBalance)
+	for path := range api.Data(p.publications) {
+		path = strings.ReplaceAll(path, "{ticker}", "ACME")
+		a := p.ask(http.MethodHead, "/api/v1"+path, "Authorization", "Bearer "+p.key, "If-None-Match", "*", "Accept-Encoding", "gzip")
+		if a.StatusCode != http.StatusOK && a.StatusCode != http.StatusNotModified {
+			t.Errorf("HEAD %s: %s", path, a.Status)
+		}
+		for _, name := range []string{"Content-Length", "ETag", "Last-Modified", "Link", "Content-Encoding"} {
+			if got := a.Header.Get(name); got != "" {
+				t.Errorf("HEAD %s has %s: %s", path, name, got)
+			}
+		}
+	}
+}
+
+func TestASandboxAndTheServiceRefuseEachOthersKeys(t *testing.T) {
+	t.Parallel()
+	for world, mark := range map[string]string{view.WorldLive: "tmk_live_", view.WorldSandbox: "tmk_test_"} {
+		t.Run(world, func(t *testing.T) {
+			t.Parallel()
+			s := openShopIn(t, world, api.Accounts{}, accounts.ModelBalance)
+			key := s.key()
+			if !strings.HasPrefix(key, mark) {
+				t.Errorf("a new key begins with %s", key[:9])
+			}
+			if a := s.paid(key, "/account"); a.StatusCode != http.StatusOK {
+				t.Errorf("its own key: %s", a.Status)
+			}
+			a := s.askWith(http.MethodPost, "/api/v1/keys/rotate", `{}`, "Authorization", "Bearer "+key)
+			if next := s.object(a)["data"].(map[string]any)["api_key"].(string); !strings.HasPrefix(next, mark) {
+				t.Errorf("its next text begins with %s", next[:9])
+			}
+			other, err := accounts.NewTestKey(rand.Reader)
+			if world == view.WorldSandbox {
+				other, err = accounts.NewKey(rand.Reader)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			// Even where it is in the database, as after a copy of one.
+			hash := other.Hash()
+			s.query(`insert into key_secrets (hash, key_id, prefix, created_at) select decode('` + hex.EncodeToString(hash[:]) + `', 'hex'), id, '` + other.Prefix() + `', now() from keys`)
+			s.problem(s.paid(other.Reveal(), "/account"), http.StatusUnauthorized, "invalid_api_key")
+		})
+	}
+}
+
+// A page of another site made its visitors register keys, and read them.
+func TestPagesOfOtherSitesMakeNoKeys(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, api.Accounts{}, accounts.ModelBalance)
+	for _, path := range []string{"/api/v1/auth/register", "/api/v1/keys/rotate", "/api/v1/keys/current"} {
+		a := s.ask(http.MethodOptions, path, "Origin", "https://other.example", "Access-Control-Request-Method", "POST")
+		for name := range a.Header {
+			if strings.HasPrefix(name, "Access-Control-") {
+				t.Errorf("the preflight of %s has %s", path, name)
+			}
+		}
+	}
+	for name, tt := range map[string]struct {
+		header []string
+		status int
+	}{
+		"another site's page":            {[]string{"Origin", "https://other.example", "Sec-Fetch-Site", "cross-site"}, 403},
+		"one of an old browser":          {[]string{"Origin", "https://other.example"}, 403},
+		"one of another port":            {[]string{"Origin", "http://127.0.0.1:1", "Sec-Fetch-Site", "same-site"}, 403},
+		"one that hides where it is":     {[]string{"Origin", "null"}, 403},
+		"our own page":                   {[]string{"Origin", s.url, "Sec-Fetch-Site", "same-origin"}, 201},
+		"a program":                      {nil, 201},
+		"a program that says who it is ": {[]string{"User-Agent", "curl/8"}, 201},
+	} {
+		a := s.askWith(http.MethodPost, "/api/v1/auth/register", `{"name":"x"}`, tt.header...)
+		if a.StatusCode != tt.status || a.Header.Get("Access-Control-Allow-Origin") != "" {
+			t.Errorf("%s: %s, want %d", name, a.Status, tt.status)
+		}
+	}
+}
+
+// Each spelling of a ticker was a picture of its own, drawn anew.
+func TestACompanyHasOnePicture(t *testing.T) {
+	t.Parallel()
+	p := publish(t, accounts.ModelBalance)
+	site, err := pages.New(pages.Options{PublicURL: "https://tidemark.example/", World: view.WorldSandbox, View: p.view, Publications: p.publications})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.serve(api.Options{View: p.view, Publications: p.publications, Pages: site})
+	for path, to := range map[string]string{
+		"/research/acme/card.png": "/research/ACME/card.png", "/research/AcMe/card.png?lang=es": "/research/ACME/card.png",
+		"/research/ACME/card.png?lang=hi": "/research/ACME/card.png", "/card.png?as_of=2026-03-01": "/card.png",
+		"/research/ACME/card.png?x=1": "", "/research/ACME/card.png": "", "/card.png": "",
+	} {
+		a := p.ask(http.MethodGet, path)
+		if to != "" && (a.StatusCode != http.StatusPermanentRedirect || a.Header.Get("Location") != to || len(a.body) > 0) {
+			t.Errorf("%s: %s to %q, want %s", path, a.Status, a.Header.Get("Location"), to)
+		}
+		if to == "" && (a.StatusCode != http.StatusOK || a.Header.Get("Content-Type") != "image/png") {
+			t.Errorf("%s: %s", path, a.Status)
+		}
+	}
+	s := p.ask(http.MethodGet, "/research/nobody/card.png")
+	if s.StatusCode != http.StatusNotFound {
+		t.Errorf("a company that is not there: %s", s.Status)
+	}
+	again := func() *view.Document {
+		u := &url.URL{Path: "/research/ACME/card.png"}
+		doc, err := site.Page(t.Context(), u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return doc
+	}
+	first := again()
+	before := p.view.State()
+	// Another state of the site: pages are rendered anew, and the picture is not.
+	p.save(full())
+	p.eventually("another state", func() bool { return p.view.State() != before })
+	if again() != first {
+		t.Error("the same picture was drawn twice")
+	}
+}
+
+func TestTheClientIsTheLastAddressThatIsNoProxy(t *testing.T) {
+	t.Parallel()
+	trusted := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8"), netip.MustParsePrefix("fe80::/10")}
+	for _, tt := range []struct {
+		peer string
+		said []string
+		want string
+	}{
+		{"203.0.113.9:1", []string{"198.51.100.1"}, "203.0.113.9"}, // no proxy of ours: what it says does not count
+		{"10.0.0.1:1", nil, "10.0.0.1"},
+		{"10.0.0.1:1", []string{"198.51.100.1"}, "198.51.100.1"},
+		{"10.0.0.1:1", []string{"9.9.9.9, 198.51.100.1 , 10.0.0.2"}, "198.51.100.1"},
+		{"10.0.0.1:1", []string{"9.9.9.9", "198.51.100.1", "10.0.0.2"}, "198.51.100.1"}, // in lines of their own
+		{"10.0.0.1:1", []string{"198.51.100.1, nonsense"}, "10.0.0.1"},
+		{"10.0.0.1:1", []string{"nonsense, 198.51.100.1"}, "198.51.100.1"},
+		{"10.0.0.1:1", []string{"198.51.100.1, 10.0.0.9, unknown"}, "10.0.0.1"},
+		{"10.0.0.1:1", []string{"198.51.100.1, "}, "10.0.0.1"},
+		{"10.0.0.1:1", []string{"198.51.100.1:5555"}, "198.51.100.1"},
+		{"10.0.0.1:1", []string{"[2001:db8::1]:443"}, "2001:db8::1"},
+		{"10.0.0.1:1", []string{"[2001:db8::1]"}, "2001:db8::1"},
+		{"10.0.0.1:1", []string{"2001:db8::1"}, "2001:db8::1"},
+		{"10.0.0.1:1", []string{"::ffff:198.51.100.1"}, "198.51.100.1"},
+		{"10.0.0.1:1", []string{"fe80::1%eth0"}, "fe80::1"},
+		{"[fd00::1]:1", []string{"2001:db8::1, fd00::2"}, "2001:db8::1"},
+		{"[fe80::1%eth0]:1", []string{"198.51.100.1"}, "198.51.100.1"},
+		{"[::ffff:10.0.0.1]:1", []string{"198.51.100.1"}, "198.51.100.1"},
+		{"10.0.0.1:1", []string{"10.0.0.3, 10.0.0.2"}, "10.0.0.3"},
+		{"10.0.0.1:1", []string{strings.Repeat("1.1.1.1,", 1000) + "198.51.100.1"}, "198.51.100.1"},
+	} {
+		r := &http.Request{RemoteAddr: tt.peer, Header: http.Header{"X-Forwarded-For": tt.said}}
+		if got := api.ClientAddress(r, trusted); got.String() != tt.want {
+			t.Errorf("%s says %.60q: %s, want %s", tt.peer, tt.said, got, tt.want)
+		}
+	}
+}
+
+func FuzzTheClientsAddress(f *testing.F) {
+	trusted := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
+	f.Add("198.51.100.1, 10.0.0.2", "203.0.113.9")
+	f.Add("[2001:db8::1]:443", "::ffff:1.2.3.4")
+	f.Fuzz(func(t *testing.T, said, last string) {
+		r := &http.Request{RemoteAddr: "10.0.0.1:1", Header: http.Header{"X-Forwarded-For": {said, last}}}
+		got := api.ClientAddress(r, trusted)
+		if !got.IsValid() || got.Zone() != "" || got.Is4In6() {
+			t.Errorf("%q, %q: %v", said, last, got)
+		}
+		// Whatever a client wrote before it, the address that our proxy added decides.
+		if own, err := netip.ParseAddr(last); err == nil && own.IsGlobalUnicast() && !own.IsPrivate() {
+			if want := own.Unmap().WithZone(""); got != want && !trusted[0].Contains(want) {
+				t.Errorf("%q, %q: %v, want %v", said, last, got, want)
+			}
+		}
+	})
+}
