@@ -1,6 +1,12 @@
 package picks
 
-import "math"
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"tidemark/signals"
+)
 
 // SignalState is one of our own signals as it stood when a pick was made.
 type SignalState struct {
@@ -12,14 +18,12 @@ type SignalState struct {
 	Live bool
 }
 
-// Exposure states that companies with certain SIC codes gain (Sign +1) or lose (Sign -1) when a signal is above its baseline. The
-// table is a judgement, stated in full so that it can be disputed; its effect is small and capped.
+// Exposure is a row of the table of what our signals mean for companies: a judgement, stated in full so that it can be disputed. Its
+// effect is small and capped. The rows stand with their signals.
 type Exposure struct {
-	Signal      string
-	Sign        int
-	First, Last int
-	// Reason is why, in one sentence.
-	Reason string
+	// Signal is the signal's id.
+	Signal string
+	signals.Exposure
 }
 
 // The effect of a signal on a score: a z-score counts up to maxSignalZ on either side, and moves a score by tiltPerZ for each unit. All
@@ -31,23 +35,16 @@ const (
 )
 
 // exposures is the table, ordered by signal.
-var exposures = []Exposure{
-	{"crack-spread-321", +1, 2911, 2911, "A refiner earns the difference between products and crude oil."},
-	{"crack-spread-321", -1, 4510, 4522, "A wide margin makes jet fuel dear, an airline's largest cost after wages."},
-	{"eia-weekly-petroleum", -1, 1311, 1311, "High crude oil stocks weigh on the price that a producer gets."},
-	{"eia-weekly-petroleum", -1, 1381, 1389, "Producers that earn less drill less."},
-	{"hormuz-transit", -1, 1311, 1311, "Fewer ships through the strait make oil from elsewhere dearer."},
-	{"hormuz-transit", +1, 4510, 4522, "Free passage keeps fuel affordable."},
-	{"iowa-corn-yield", +1, 2010, 2015, "A good harvest makes feed cheap, the largest cost of meat."},
-	{"iowa-corn-yield", +1, 2040, 2048, "A good harvest makes the grain that mills and starch makers buy cheap."},
-	{"iowa-corn-yield", +1, 2860, 2869, "A good harvest makes the corn that ethanol is made of cheap."},
-	{"iowa-corn-yield", -1, 3523, 3523, "Cheap grain leaves farmers less to spend on machines."},
-	{"lng-arbitrage", +1, 4922, 4924, "A wide gap between European and American gas prices pays those who liquefy and ship gas."},
-	{"lng-arbitrage", +1, 2870, 2879, "A wide gap leaves American makers of nitrogen fertilizer with the cheaper gas."},
-	{"tropomi-no2-economic", +1, 1000, 1099, "More nitrogen dioxide over industrial regions goes with more demand for metal."},
-	{"tropomi-no2-economic", +1, 3310, 3399, "More nitrogen dioxide over industrial regions goes with more demand for metal."},
-	{"tropomi-no2-economic", +1, 4400, 4412, "More nitrogen dioxide over industrial regions goes with more freight."},
-}
+var exposures = func() []Exposure {
+	var all []Exposure
+	for _, d := range signals.All() {
+		for _, e := range d.Exposures {
+			all = append(all, Exposure{Signal: d.ID, Exposure: e})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Exposure) int { return strings.Compare(a.Signal, b.Signal) })
+	return all
+}()
 
 // Exposures lists the table.
 func Exposures() []Exposure { return append([]Exposure(nil), exposures...) }

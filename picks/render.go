@@ -191,7 +191,7 @@ func format(lang Lang, x Datum) (string, error) {
 func terms(lang Lang, keys []string) (string, error) {
 	var b strings.Builder
 	for i, key := range keys {
-		word, ok := voices[lang].terms[key]
+		word, ok := termOf(lang, key)
 		if code, country := strings.CutPrefix(key, "country."); country {
 			name, err := countryName(lang, code)
 			if err != nil {

@@ -15,6 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tidemark/equity"
+
+	"tidemark/signals"
 )
 
 var braces = regexp.MustCompile(`\{([^}]*)\}`)
@@ -88,8 +90,15 @@ func TestEveryWordIsThereThatTheCodeAsksFor(t *testing.T) {
 		keys = append(keys, "industry."+i.id, "sector."+string(i.sector))
 	}
 	keys = append(keys, "industry.other", "sector."+string(OtherSector))
-	for _, e := range exposures {
-		keys = append(keys, "signal."+e.Signal)
+	for _, d := range signals.All() {
+		for _, lang := range Langs() {
+			if d.Phrase[string(lang)] == "" {
+				t.Errorf("%s has no phrase in %s", d.ID, lang)
+			}
+		}
+		if len(d.Phrase) != len(Langs()) {
+			t.Errorf("%s has phrases in languages that nobody writes: %v", d.ID, d.Phrase)
+		}
 	}
 	for _, d := range indicators {
 		keys = append(keys, "indicator."+d.ID)

@@ -22,13 +22,6 @@ var english = voice{
 		"sector.Everyday Goods": "everyday goods", "sector.Durable Goods": "durable goods", "sector.Trade": "trade",
 		"sector.Services": "services", "sector.Other": "other companies",
 
-		"signal.crack-spread-321":     "the refining margin (crack spread)",
-		"signal.eia-weekly-petroleum": "US crude oil stocks",
-		"signal.hormuz-transit":       "ship traffic through the Strait of Hormuz",
-		"signal.iowa-corn-yield":      "the expected corn yield in Iowa",
-		"signal.lng-arbitrage":        "the gap between European and American gas prices",
-		"signal.tropomi-no2-economic": "nitrogen dioxide over industrial regions",
-
 		"indicator.fomc":                  "the federal funds rate",
 		"indicator.cpi":                   "US consumer prices, month on month",
 		"indicator.payrolls":              "the change in US payrolls",

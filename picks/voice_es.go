@@ -24,13 +24,6 @@ var spanish = voice{
 		"sector.Everyday Goods": "consumo cotidiano", "sector.Durable Goods": "bienes duraderos", "sector.Trade": "comercio",
 		"sector.Services": "servicios", "sector.Other": "otras empresas",
 
-		"signal.crack-spread-321":     "el margen de refino (crack spread)",
-		"signal.eia-weekly-petroleum": "las existencias de crudo de Estados Unidos",
-		"signal.hormuz-transit":       "el paso de buques por el estrecho de Ormuz",
-		"signal.iowa-corn-yield":      "el rendimiento previsto del maíz en Iowa",
-		"signal.lng-arbitrage":        "la diferencia entre el precio del gas en Europa y en Estados Unidos",
-		"signal.tropomi-no2-economic": "el dióxido de nitrógeno sobre las regiones industriales",
-
 		"indicator.fomc":                  "el tipo de los fondos federales",
 		"indicator.cpi":                   "los precios de consumo de Estados Unidos, variación mensual",
 		"indicator.payrolls":              "la variación del empleo no agrícola de Estados Unidos",

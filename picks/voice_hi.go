@@ -22,13 +22,6 @@ var hindi = voice{
 		"sector.Everyday Goods": "रोज़मर्रा का सामान", "sector.Durable Goods": "टिकाऊ सामान", "sector.Trade": "व्यापार",
 		"sector.Services": "सेवाएँ", "sector.Other": "अन्य कंपनियाँ",
 
-		"signal.crack-spread-321":     "रिफ़ाइनिंग मार्जिन (क्रैक स्प्रेड)",
-		"signal.eia-weekly-petroleum": "अमेरिका में कच्चे तेल का भंडार",
-		"signal.hormuz-transit":       "होर्मुज़ जलडमरूमध्य से जहाज़ों की आवाजाही",
-		"signal.iowa-corn-yield":      "आयोवा में मक्के की अनुमानित उपज",
-		"signal.lng-arbitrage":        "यूरोप और अमेरिका में गैस के दाम का अंतर",
-		"signal.tropomi-no2-economic": "औद्योगिक क्षेत्रों के ऊपर नाइट्रोजन डाइऑक्साइड",
-
 		"indicator.fomc":                  "फ़ेडरल फ़ंड्स दर",
 		"indicator.cpi":                   "अमेरिका में उपभोक्ता कीमतें, माह-दर-माह",
 		"indicator.payrolls":              "अमेरिका में ग़ैर-कृषि रोज़गार में बदलाव",

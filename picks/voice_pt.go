@@ -24,13 +24,6 @@ var portuguese = voice{
 		"sector.Everyday Goods": "consumo diário", "sector.Durable Goods": "bens duráveis", "sector.Trade": "comércio",
 		"sector.Services": "serviços", "sector.Other": "outras empresas",
 
-		"signal.crack-spread-321":     "a margem de refino (crack spread)",
-		"signal.eia-weekly-petroleum": "o nível dos estoques de petróleo dos Estados Unidos",
-		"signal.hormuz-transit":       "o tráfego de navios pelo estreito de Ormuz",
-		"signal.iowa-corn-yield":      "a produtividade prevista do milho em Iowa",
-		"signal.lng-arbitrage":        "a diferença entre os preços do gás na Europa e nos Estados Unidos",
-		"signal.tropomi-no2-economic": "o dióxido de nitrogênio sobre as regiões industriais",
-
 		"indicator.fomc":                  "a taxa dos fundos federais",
 		"indicator.cpi":                   "a inflação ao consumidor dos Estados Unidos, variação mensal",
 		"indicator.payrolls":              "a variação do emprego não agrícola dos Estados Unidos",

@@ -3,17 +3,18 @@ package picks
 import (
 	"strings"
 	"time"
+
+	"tidemark/signals"
 )
 
 // WriteTerm writes a term in a language, for example "sector.Technology" or "country.US". One that is not known is written as what stands
 // behind its dot.
 func WriteTerm(lang Lang, id string) string {
 	kind, name, _ := strings.Cut(id, ".")
-	v := voices[lang]
-	if v == nil {
+	if voices[lang] == nil {
 		return name
 	}
-	if word, ok := v.terms[id]; ok {
+	if word, ok := termOf(lang, id); ok {
 		return word
 	}
 	if kind == "country" {
@@ -23,6 +24,25 @@ func WriteTerm(lang Lang, id string) string {
 	}
 	return name
 }
+
+// termOf finds a term of a language: "signal." and an id is with the signal, the others are with the language.
+func termOf(lang Lang, id string) (string, bool) {
+	if signal, ok := strings.CutPrefix(id, "signal."); ok {
+		word, ok := signalPhrases[signal][string(lang)]
+		return word, ok
+	}
+	word, ok := voices[lang].terms[id]
+	return word, ok
+}
+
+// signalPhrases are what each signal is called, by its id and the code of the language.
+var signalPhrases = func() map[string]map[string]string {
+	all := map[string]map[string]string{}
+	for _, d := range signals.All() {
+		all[d.ID] = d.Phrase
+	}
+	return all
+}()
 
 // WriteDate writes a day in a language; in one that is not known, as YYYY-MM-DD.
 func WriteDate(lang Lang, day time.Time) string {

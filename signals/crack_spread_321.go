@@ -61,7 +61,17 @@ func crackSpread321() Definition {
 		BaselineCaption: "mean of the same time of year in the five years before",
 		IntervalCaption: "random walk since the last price",
 		Phrasing:        Phrasing{Short: "Crack spread", Figure: "$%s a barrel", Decimals: 2, Normal: "normal", Seasonal: true},
-		Margin:          true,
+		Phrase: map[string]string{
+			"en": "the refining margin (crack spread)",
+			"es": "el margen de refino (crack spread)",
+			"pt": "a margem de refino (crack spread)",
+			"hi": "रिफ़ाइनिंग मार्जिन (क्रैक स्प्रेड)",
+		},
+		Exposures: []Exposure{
+			{+1, 2911, 2911, "A refiner earns the difference between products and crude oil."},
+			{-1, 4510, 4522, "A wide margin makes jet fuel dear, an airline's largest cost after wages."},
+		},
+		Margin: true,
 		Technique: "(2 * 42 * gasoline + 42 * diesel - 3 * crude) / 3, gasoline and diesel in USD/gal, crude in USD/bbl, on days with all " +
 			"three prices; baseline: mean of all values within 15 calendar days of the same month and day in the five previous years",
 		Compute:    computeCrackSpread,

@@ -1,4 +1,4 @@
-// Package signals knows what a signal is, the statistics, and the six definitions, one file each; All lists them. Everything
+// Package signals knows what a signal is, the statistics, and the definitions, one file each; All lists them. Everything
 // here is a pure function of observations as of an instant: no HTTP, no SQL, no clock. Start at Definition, then read
 // crack_spread_321.go, which is one page of facts.
 package signals
@@ -40,6 +40,10 @@ type Definition struct {
 	BaselineCaption, IntervalCaption string
 	// Phrasing is how a sentence says the value.
 	Phrasing Phrasing
+	// Phrase is what a sentence calls the signal, with its article where the language has one, by language code (ISO 639-1).
+	Phrase map[string]string
+	// Exposures are the companies that gain or lose when the signal is above its baseline.
+	Exposures []Exposure
 	// Margin reports whether the value is a difference that can cross zero: a percentage of it is not shown to readers.
 	Margin bool
 	// Compute yields the whole track from what was known as of at. It costs O(n log n) in the history at most, and is pure: the
@@ -51,6 +55,15 @@ type Definition struct {
 	Backtest Backtest
 	// Brief is the method in Markdown: what it says, how it is made, where it fails.
 	Brief string
+}
+
+// Exposure states that companies with SIC codes from First to Last gain (Sign +1) or lose (Sign -1) when a signal is above its
+// baseline.
+type Exposure struct {
+	Sign        int
+	First, Last int
+	// Reason is why, in one English sentence.
+	Reason string
 }
 
 // Track is a signal's history as known at one instant, in ascending ObservedAt.

@@ -55,6 +55,16 @@ func eiaWeeklyPetroleum() Definition {
 		BaselineCaption: "mean of the same week in the five years before",
 		IntervalCaption: "weekly surprises of the five years before",
 		Phrasing:        Phrasing{Short: "US crude oil stocks", Figure: "%s million barrels", PerUnit: 1000, Decimals: 1, Normal: "normal", Seasonal: true},
+		Phrase: map[string]string{
+			"en": "US crude oil stocks",
+			"es": "las existencias de crudo de Estados Unidos",
+			"pt": "o nível dos estoques de petróleo dos Estados Unidos",
+			"hi": "अमेरिका में कच्चे तेल का भंडार",
+		},
+		Exposures: []Exposure{
+			{-1, 1311, 1311, "High crude oil stocks weigh on the price that a producer gets."},
+			{-1, 1381, 1389, "Producers that earn less drill less."},
+		},
 		Technique: "Stocks as reported; baseline: mean of the same week (the Friday within three days of the same month and day) in the five " +
 			"previous years; surprise: the week's change less the mean change of those five weeks",
 		Compute:    computePetroleum,

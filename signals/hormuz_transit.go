@@ -66,6 +66,16 @@ func hormuzTransit() Definition {
 		BaselineCaption: "mean of the same time of year, 2019 to 2024",
 		IntervalCaption: "counting error and the usual revision",
 		Phrasing:        Phrasing{Short: "Hormuz", Figure: "%s ships a day", Normal: "normal", Seasonal: true},
+		Phrase: map[string]string{
+			"en": "ship traffic through the Strait of Hormuz",
+			"es": "el paso de buques por el estrecho de Ormuz",
+			"pt": "o tráfego de navios pelo estreito de Ormuz",
+			"hi": "होर्मुज़ जलडमरूमध्य से जहाज़ों की आवाजाही",
+		},
+		Exposures: []Exposure{
+			{-1, 1311, 1311, "Fewer ships through the strait make oil from elsewhere dearer."},
+			{+1, 4510, 4522, "Free passage keeps fuel affordable."},
+		},
 		Technique: "Mean of the daily transits of the seven newest days; baseline: mean of all such means within 15 calendar days of the same " +
 			"month and day in the years 2019 to 2024 that lie before, from the same state of the data",
 		Compute:    computeHormuz,

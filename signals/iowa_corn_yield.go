@@ -57,6 +57,18 @@ func iowaCornYield() Definition {
 		BaselineCaption: "linear trend of 25 years",
 		IntervalCaption: "past errors at this stage of the season",
 		Phrasing:        Phrasing{Short: "Iowa corn", Figure: "%s bushels an acre", Decimals: 1, Normal: "its trend"},
+		Phrase: map[string]string{
+			"en": "the expected corn yield in Iowa",
+			"es": "el rendimiento previsto del maíz en Iowa",
+			"pt": "a produtividade prevista do milho em Iowa",
+			"hi": "आयोवा में मक्के की अनुमानित उपज",
+		},
+		Exposures: []Exposure{
+			{+1, 2010, 2015, "A good harvest makes feed cheap, the largest cost of meat."},
+			{+1, 2040, 2048, "A good harvest makes the grain that mills and starch makers buy cheap."},
+			{+1, 2860, 2869, "A good harvest makes the corn that ethanol is made of cheap."},
+			{-1, 3523, 3523, "Cheap grain leaves farmers less to spend on machines."},
+		},
 		Technique: "Trend: least squares line through the last 25 final yields; blend: mean of the NASS forecast and the trend, weighted by " +
 			"one over the mean square of each one's past errors; scale: root mean square of the trend's past errors",
 		Compute:    computeCorn,

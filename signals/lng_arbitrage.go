@@ -94,7 +94,17 @@ func lngArbitrage() Definition {
 		BaselineCaption: "median of the 60 months before",
 		IntervalCaption: "judged range of the costs",
 		Phrasing:        Phrasing{Short: "US LNG to Europe", Figure: "$%s per MMBtu", Decimals: 2, Normal: "its median of five years"},
-		Margin:          true,
+		Phrase: map[string]string{
+			"en": "the gap between European and American gas prices",
+			"es": "la diferencia entre el precio del gas en Europa y en Estados Unidos",
+			"pt": "a diferença entre os preços do gás na Europa e nos Estados Unidos",
+			"hi": "यूरोप और अमेरिका में गैस के दाम का अंतर",
+		},
+		Exposures: []Exposure{
+			{+1, 4922, 4924, "A wide gap between European and American gas prices pays those who liquefy and ship gas."},
+			{+1, 2870, 2879, "A wide gap leaves American makers of nitrogen fertilizer with the cheaper gas."},
+		},
+		Margin: true,
 		Technique: "TTF - (1.15 * Henry Hub + 3.00) - 0.90 shipping - 0.40 regasification, monthly means in USD/MMBtu; baseline: median of " +
 			"the 60 months before, scale: 1.4826 times their median absolute deviation",
 		Compute:    computeLNG,

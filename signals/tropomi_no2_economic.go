@@ -73,6 +73,17 @@ func tropomiNO2Economic() Definition {
 		BaselineCaption: "mean of the same month in earlier years",
 		IntervalCaption: "past anomalies and the spread of the regions",
 		Phrasing:        Phrasing{Short: "NO2 over industry", Figure: "index %s", Decimals: 1, Normal: "normal", Seasonal: true},
+		Phrase: map[string]string{
+			"en": "nitrogen dioxide over industrial regions",
+			"es": "el dióxido de nitrógeno sobre las regiones industriales",
+			"pt": "o dióxido de nitrogênio sobre as regiões industriais",
+			"hi": "औद्योगिक क्षेत्रों के ऊपर नाइट्रोजन डाइऑक्साइड",
+		},
+		Exposures: []Exposure{
+			{+1, 1000, 1099, "More nitrogen dioxide over industrial regions goes with more demand for metal."},
+			{+1, 3310, 3399, "More nitrogen dioxide over industrial regions goes with more demand for metal."},
+			{+1, 4400, 4412, "More nitrogen dioxide over industrial regions goes with more freight."},
+		},
 		Technique: "100 * exp(mean over eight regions of (ln NO2 - mean of ln NO2 in the same calendar month of the years before, without " +
 			"2020)); scale: standard deviation of the index's own past log anomalies, without 2020",
 		Compute:    computeNO2,

@@ -67,7 +67,7 @@ const (
 	resourceTTL = time.Minute
 )
 
-const instructions = `Tidemark publishes six market signals made of free public sources, one stock pick per business day, a model portfolio in percentages, ` +
+const instructions = `Tidemark publishes market signals made of free public sources, one stock pick per business day, a model portfolio in percentages, ` +
 	`and a hash chain by which anyone can check that no pick was changed after it was announced. ` +
 	`Everything here is read-only and free. Begin with get_latest_picks; for signals read the resource {base}/api/signals. ` +
 	`To check the record, use the prompt verify_track_record, or get_verification_chain and recompute each hash yourself. ` +
