@@ -336,6 +336,10 @@ type apiProcess struct {
 
 // startAPI builds and starts the program, and waits until it is ready.
 func (s *stand) startAPI(ctx context.Context) (*apiProcess, error) {
+	login, err := postgres.Login(ctx, s.server, postgres.RoleAPI)
+	if err != nil {
+		return nil, err
+	}
 	binary := filepath.Join(s.dir, "tidemark")
 	if out, err := exec.CommandContext(ctx, "go", "build", "-o", binary, "tidemark/cmd/tidemark").CombinedOutput(); err != nil { //nolint:gosec // our own
 		return nil, fmt.Errorf("build the program: %w: %s", err, out)
@@ -349,7 +353,7 @@ func (s *stand) startAPI(ctx context.Context) (*apiProcess, error) {
 		return nil, err
 	}
 	p := &apiProcess{url: "http://" + address + "/api/signals/" + s.def.ID, cmd: exec.CommandContext(ctx, binary, "api", "--world="+view.WorldSandbox)} //nolint:gosec // our own
-	p.cmd.Env = []string{"DATABASE_URL=" + s.server, "ADDR=" + address, "STATE_DIR=" + s.dir, "LOG_FORMAT=text"}
+	p.cmd.Env = []string{"DATABASE_API_URL=" + login, "ADDR=" + address, "STATE_DIR=" + s.dir, "LOG_FORMAT=text"}
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.out
 	if err := p.cmd.Start(); err != nil {
 		return nil, err

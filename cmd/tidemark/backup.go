@@ -20,7 +20,7 @@ type backupCommand struct {
 }
 
 type backupMake struct {
-	config.Database
+	config.Owner
 	config.Archive
 
 	Dir     string   `arg:"" help:"The folder to make; with --keep the folder in which each backup has one of its own."`
@@ -86,6 +86,9 @@ func (c restoreCommand) Run(ctx context.Context, p *program) error {
 	}
 	m, err := backup.Restore(ctx, in, c.Dir)
 	if err != nil {
+		return err
+	}
+	if err := p.allowLogins(ctx, in.URL); err != nil {
 		return err
 	}
 	return p.tellBackup("restored from "+c.Dir+" (look with `tidemark doctor`, then start the scheduler)", m)

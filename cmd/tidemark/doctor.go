@@ -68,7 +68,9 @@ func (p *program) databaseExams(ctx context.Context, db *postgres.DB) []ops.Exam
 	}
 	exams := append(ops.ServerExams(c), ops.Exam{Name: "replica", Look: func(ctx context.Context) []ops.Finding {
 		return p.lookAtReplica(ctx, db, c)
-	}}, ops.Exam{Name: "api role", Look: p.lookAtAPIRole}, ops.Exam{Name: "schedule", Look: func(ctx context.Context) []ops.Finding {
+	}}, ops.Exam{Name: "api role", Look: p.lookAtAPIRole}, ops.Exam{Name: "worker role", Look: func(ctx context.Context) []ops.Finding {
+		return p.lookAtWorkerRole(ctx, db)
+	}}, ops.Exam{Name: "schedule", Look: func(ctx context.Context) []ops.Finding {
 		return p.lookAtSchedule(ctx, db)
 	}})
 	state, err := p.observer(db).Look(ctx)
@@ -97,10 +99,22 @@ func (p *program) lookAtSettings(context.Context) []ops.Finding {
 func (p *program) lookAtAPIRole(ctx context.Context) []ops.Finding {
 	db, err := p.openDB(ctx, postgres.RoleAPI)
 	if err != nil {
-		return ops.One(ops.Bad, "grant tidemark_api to the login of DATABASE_URL", "%v", err)
+		return ops.One(ops.Bad, "set DATABASE_API_URL to a URL with the user tidemark_api, then run `tidemark migrate`", "%v", err)
 	}
 	defer db.Close()
-	return ops.One(ops.Healthy, "", "the API can connect")
+	return ops.One(ops.Healthy, "", "the API can connect, by a login that can do nothing more")
+}
+
+// lookAtWorkerRole looks whether the login of schedulers, workers and commands can do more than they need.
+func (p *program) lookAtWorkerRole(ctx context.Context, db *postgres.DB) []ops.Finding {
+	e, err := db.Powers(ctx, postgres.RoleWorker)
+	switch {
+	case err != nil:
+		return ops.One(ops.Bad, "check DATABASE_URL", "%v", err)
+	case len(e.Powers) > 0:
+		return ops.One(ops.Warning, "set DATABASE_WORKER_URL to a URL with the user tidemark_worker, then run `tidemark migrate`", "%v", &e)
+	}
+	return ops.One(ops.Healthy, "", "%s can do nothing more", e.Login)
 }
 
 // schedulerSlack is how late a slot may be recorded before the schedulers are taken to be away.

@@ -228,9 +228,9 @@ func TestHelpFitsAScreen(t *testing.T) {
 	}{
 		{nil, 40},
 		{[]string{"verify"}, 40},
-		{[]string{"runs"}, 30},
+		{[]string{"runs"}, 32},
 		{[]string{"health"}, 20},
-		{[]string{"schedule"}, 25},
+		{[]string{"schedule"}, 29},
 		{[]string{"backfill", "plan"}, 50},
 		{[]string{"doctor"}, 60},
 		{[]string{"version"}, 15},

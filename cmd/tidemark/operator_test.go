@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -99,6 +100,13 @@ func TestTheDoctorNamesWhatIsBadAndTheRepair(t *testing.T) {
 		"--prices-folder=" + t.TempDir(), "--alert-webhook-url=http://127.0.0.1:1", "--ledger-remote=file:///nowhere",
 		"--archive-cold-url=" + t.TempDir(),
 	}
+	for flag, role := range map[string]string{"--database-api-url=": postgres.RoleAPI, "--database-worker-url=": postgres.RoleWorker} {
+		login, err := postgres.Login(t.Context(), url, role)
+		if err != nil {
+			t.Fatal(err)
+		}
+		doctor = append(doctor, flag+login)
+	}
 	p := &program{now: time.Now}
 	p.settings.World, p.settings.SECUserAgent, p.settings.PricesFolder, p.settings.ColdURL = "live", "Test a@b.example", "x", "x"
 	if err := db.SaveSchedules(t.Context(), p.schedule()); err != nil {
@@ -108,7 +116,7 @@ func TestTheDoctorNamesWhatIsBadAndTheRepair(t *testing.T) {
 	if code != 0 || strings.Contains(out, "bad ") {
 		t.Errorf("a healthy installation: exit %d\n%s", code, out)
 	}
-	for _, s := range []string{"ok    database ", "ok    clock ", "ok    grants ", "ok    guards ", "ok    api role ", "ok    schedule ", "ok    redis ", "ok    archive ", "the colder one can be written", "ok    disk ", "ok    chain ", "crack-spread-321 has no value yet"} {
+	for _, s := range []string{"ok    database ", "ok    clock ", "ok    grants ", "ok    guards ", "ok    api role ", "ok    worker role tidemark_worker can do nothing more", "ok    schedule ", "ok    redis ", "ok    archive ", "the colder one can be written", "ok    disk ", "ok    chain ", "crack-spread-321 has no value yet"} {
 		if !strings.Contains(out, s) {
 			t.Errorf("it lacks %q:\n%s", s, out)
 		}
@@ -153,6 +161,14 @@ func TestTheDoctorNamesWhatIsBadAndTheRepair(t *testing.T) {
 	if strings.Contains(out, "hunter2") {
 		t.Errorf("it shows a password:\n%s", out)
 	}
+	lowered := slices.DeleteFunc(slices.Clone(doctor), func(a string) bool {
+		return strings.HasPrefix(a, "--database-api-url") || strings.HasPrefix(a, "--database-worker-url")
+	})
+	if code, out = told(t, lowered...); code != 1 || !strings.Contains(out, "bad   api role ") || !strings.Contains(out, "warn  worker role ") ||
+		strings.Count(out, "it is a superuser") != 2 {
+		t.Errorf("with the owner's login: exit %d\n%s", code, out)
+	}
+	doctor = lowered
 	doctor[1] = "--database-url=postgres://x:hunter2@127.0.0.1:1/x"
 	if code, out = told(t, doctor...); code != 1 || !strings.Contains(out, "bad   database") || strings.Contains(out, "hunter2") {
 		t.Errorf("without a database: exit %d\n%s", code, out)
@@ -203,6 +219,17 @@ func TestAMigratedDatabaseIsServed(t *testing.T) {
 			t.Fatalf("exit %d: %s", code, out)
 		}
 	}
+	api, err := postgres.Login(t.Context(), url, postgres.RoleAPI)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The password is set already: it is left as it is.
+	if code, out := told(t, "migrate", "--database-url="+url, "--database-api-url="+api); code != 0 {
+		t.Fatalf("exit %d: %s", code, out)
+	}
+	if code, out := told(t, "migrate", "--database-url="+url, "--database-api-url="+url); code != 1 || !strings.Contains(out, "must be tidemark_api") {
+		t.Errorf("the owner as the API's login: exit %d: %s", code, out)
+	}
 	db, err := postgres.Open(t.Context(), url, postgres.RoleWorker)
 	if err != nil {
 		t.Fatal(err)
@@ -211,5 +238,9 @@ func TestAMigratedDatabaseIsServed(t *testing.T) {
 	if _, err := db.EnsureWorld(t.Context(), "live", nil); err != nil {
 		t.Fatal(err)
 	}
-	awaitReady(t, "api", "api", "--addr=127.0.0.1:0", "--database-url="+url, "--redis-url="+pgtest.Redis(t))
+	if code, out := told(t, "api", "--addr=127.0.0.1:0", "--database-url="+url, "--redis-url=redis://127.0.0.1:1"); code != 2 ||
+		!strings.Contains(out, "it is a superuser") || !strings.Contains(out, "DATABASE_API_URL") {
+		t.Errorf("the API with the owner's login: exit %d: %s", code, out)
+	}
+	awaitReady(t, "api", "api", "--addr=127.0.0.1:0", "--database-url="+api, "--redis-url="+pgtest.Redis(t))
 }

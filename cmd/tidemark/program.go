@@ -62,7 +62,10 @@ func (migrateCommand) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	return postgres.Migrate(ctx, url, p.log)
+	if err := postgres.Migrate(ctx, url, p.log); err != nil {
+		return err
+	}
+	return p.allowLogins(ctx, url)
 }
 
 // sources are the upstreams of this installation, to list them and to parse what they answered: all, but for one whose terms the operator
@@ -98,6 +101,9 @@ func (p *program) worldDir() string { return filepath.Join(p.settings.StateDir, 
 type connections struct {
 	DatabaseURL string `json:"database_url"`
 	RedisURL    string `json:"redis_url"`
+	// The logins of the roles at the same database.
+	DatabaseAPIURL    string `json:"database_api_url,omitempty"`
+	DatabaseWorkerURL string `json:"database_worker_url,omitempty"`
 	// The development chain of a sandbox, and the file with the key of its attester. Empty where the settings name another chain.
 	BaseRPCURL      string `json:"base_rpc_url,omitempty"`
 	BaseChainID     uint64 `json:"base_chain_id,omitempty"`
@@ -147,26 +153,6 @@ func (p *program) environment() string {
 		return "live"
 	}
 	return "demo"
-}
-
-// openDB connects to the database of the settings as a role.
-func (p *program) openDB(ctx context.Context, role string) (*postgres.DB, error) {
-	url, err := p.databaseURL()
-	if err != nil {
-		return nil, err
-	}
-	db, err := postgres.Open(ctx, url, role, p.traceStatements()...)
-	if err != nil && p.settings.DatabaseURL == "" {
-		return nil, fmt.Errorf("%w (DATABASE_URL is not set; this is the private server of `tidemark up --world=%s`: is it running?)", err, p.settings.World)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if err := db.CheckWorld(ctx, p.settings.World); err != nil {
-		db.Close()
-		return nil, usageError{err}
-	}
-	return db, nil
 }
 
 // worldTime is the time of the database's world.

@@ -16,7 +16,7 @@ func (p *program) pastOf(ctx context.Context, db *postgres.DB, log *slog.Logger)
 	if p.settings.ReplicaURL == "" {
 		return db, func() {}, nil
 	}
-	r, err := postgres.Replicate(ctx, db, p.settings.ReplicaURL, postgres.RoleAPI, log, p.traceStatements()...)
+	r, err := postgres.Replicate(ctx, db, p.settings.ReplicaURL, postgres.RoleAPI, log, p.connectionOptions(postgres.RoleAPI)...)
 	if err != nil {
 		return nil, nil, usageError{err}
 	}
@@ -40,6 +40,8 @@ func (p *program) lookAtReplica(ctx context.Context, db *postgres.DB, c postgres
 		return ops.One(ops.Warning, "check DATABASE_REPLICA_URL, start the replica; the primary does its work", "%v", err)
 	case !l.Follows:
 		return ops.One(ops.Bad, "set DATABASE_REPLICA_URL to a streaming replica of DATABASE_URL", "the server of DATABASE_REPLICA_URL follows no other")
+	case len(l.Login.Powers) > 0:
+		return ops.One(ops.Bad, "set DATABASE_REPLICA_URL to a URL with the user tidemark_api", "the API does not ask the replica: %v", &l.Login)
 	case l.Since > replicaSlack:
 		return ops.One(ops.Warning, "look at the replica's log and at pg_stat_replication; the primary does its work", "%d bytes behind, nothing replayed for %s",
 			l.Bytes, l.Since.Round(time.Second))

@@ -53,10 +53,14 @@ func (upCommand) Run(ctx context.Context, p *program) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := p.saveConnections(c); err != nil {
+	if err := postgres.Migrate(ctx, stack.DatabaseURL, p.log); err != nil {
 		return err
 	}
-	if err := postgres.Migrate(ctx, stack.DatabaseURL, p.log); err != nil {
+	if err := p.makeLogins(ctx, stack.DatabaseURL); err != nil {
+		return err
+	}
+	c.DatabaseAPIURL, c.DatabaseWorkerURL = p.settings.DatabaseAPIURL, p.settings.DatabaseWorkerURL
+	if err := p.saveConnections(c); err != nil {
 		return err
 	}
 	g, ctx := errgroup.WithContext(ctx)

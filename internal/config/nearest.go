@@ -114,7 +114,12 @@ func (s Settings) checkURLs(bad func(name, format string, args ...any)) {
 	for _, u := range s.BaseRPCURLs() {
 		one("BASE_RPC_URL", u, web...)
 	}
-	for _, u := range []struct{ name, value string }{{"DATABASE_URL", s.DatabaseURL}, {"DATABASE_REPLICA_URL", s.ReplicaURL}} {
+	for _, u := range []struct{ name, value string }{
+		{"DATABASE_URL", s.DatabaseURL},
+		{"DATABASE_API_URL", s.DatabaseAPIURL},
+		{"DATABASE_WORKER_URL", s.DatabaseWorkerURL},
+		{"DATABASE_REPLICA_URL", s.ReplicaURL},
+	} {
 		if scheme, _, ok := strings.Cut(u.value, "://"); ok && scheme != "postgres" && scheme != "postgresql" { // else it is key=value
 			bad(u.name, "a URL with the scheme %q is not one of postgres, postgresql%s", scheme, Suggest(scheme, "postgres", "postgresql"))
 		}

@@ -52,11 +52,19 @@ type Place struct {
 	World string `env:"WORLD" default:"live" help:"Where upstream bytes come from: live, replay (an archive folder) or sandbox (made up, and marked so)."`
 }
 
-// Database is the database of a world.
-type Database struct {
+// Owner is the database of a world, for commands that need the login that owns it.
+type Owner struct {
 	Place
 
 	DatabaseURL string `env:"DATABASE_URL" secret:"true" help:"URL of the Postgres database. Without it, up runs a private server from the binaries found on the machine, and the other commands use that one."`
+}
+
+// Database is the database of a world, and the roles' own logins.
+type Database struct {
+	Owner
+
+	DatabaseAPIURL    string `env:"DATABASE_API_URL" name:"database-api-url" secret:"true" help:"The same, with the login tidemark_api, for the API. Default: DATABASE_URL."`
+	DatabaseWorkerURL string `env:"DATABASE_WORKER_URL" name:"database-worker-url" secret:"true" help:"The same, with the login tidemark_worker. Default: DATABASE_URL."`
 }
 
 // Redis is the queue, and what the API counts requests in.

@@ -15,7 +15,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// The roles that the program works as. Every connection is lowered to one, whatever its login may do.
+// The roles that the program works as. Each logs in by itself (login.go); a connection with another login is lowered to one, and a
+// statement could return to that login, so the API takes none that can do more (OnlyRole).
 const (
 	RoleWorker = "tidemark_worker"
 	RoleAPI    = "tidemark_api"

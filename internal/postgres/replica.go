@@ -220,6 +220,8 @@ type ReplicaLag struct {
 	// Bytes of the log are not replayed yet; Since is for how long nothing new was replayed, 0 where nothing is missing.
 	Bytes int64
 	Since time.Duration
+	// Login is what the login can do beyond the role.
+	Login LoginError
 }
 
 // LookAtReplica asks the server at url how far it is behind this one, as a role. An error is the replica's, or the primary's.
@@ -248,5 +250,6 @@ func (db *DB) LookAtReplica(ctx context.Context, url, role string) (l ReplicaLag
 	if l.Bytes == 0 {
 		l.Since = 0
 	}
-	return l, nil
+	l.Login, err = powersOf(ctx, c, role)
+	return l, err
 }

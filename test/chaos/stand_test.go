@@ -78,6 +78,13 @@ func newStand(t *testing.T, begin time.Time, start func(ctx context.Context, dir
 	if err := postgres.Migrate(ctx, s.postgres.URL(), slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
+	for setting, role := range map[string]string{"DATABASE_API_URL": postgres.RoleAPI, "DATABASE_WORKER_URL": postgres.RoleWorker} {
+		login, err := postgres.Login(ctx, s.postgres.URL(), role)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.env = append(s.env, setting+"="+login)
+	}
 	if s.db, err = postgres.Open(ctx, s.postgres.URL(), postgres.RoleWorker); err != nil {
 		t.Fatal(err)
 	}

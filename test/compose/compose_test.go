@@ -4,6 +4,7 @@ package compose
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,7 +23,10 @@ const root = "../.."
 func project(t *testing.T, dir string) *types.Project {
 	t.Helper()
 	o, err := cli.NewProjectOptions([]string{filepath.Join(dir, "docker-compose.yml")}, cli.WithName("tidemark"),
-		cli.WithEnv([]string{"POSTGRES_PASSWORD=a", "REDIS_PASSWORD=b", "GRAFANA_PASSWORD=c"}), cli.WithWorkingDirectory(dir))
+		cli.WithEnv([]string{
+			"POSTGRES_PASSWORD=owners-word", "POSTGRES_API_PASSWORD=apis-word", "POSTGRES_WORKER_PASSWORD=workers-word", "REDIS_PASSWORD=b",
+			"GRAFANA_PASSWORD=c",
+		}), cli.WithWorkingDirectory(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,8 +124,37 @@ func TestTheSettingsOfTheOperatorsFileReachTheRoles(t *testing.T) {
 	p := project(t, dir)
 	for _, role := range []string{"scheduler", "worker", "api"} {
 		for _, l := range list {
-			if v := p.Services[role].Environment[l[1]]; l[1] != "PUBLIC_URL" && (v == nil || *v != l[2]) {
+			if v := p.Services[role].Environment[l[1]]; l[1] != "PUBLIC_URL" && !strings.HasPrefix(l[1], "POSTGRES_") && (v == nil || *v != l[2]) {
 				t.Errorf("%s has no %s of the file", role, l[1])
+			}
+		}
+	}
+}
+
+// TestOnlyTheMigrationHasTheOwnersPassword: what a role does not know, nobody gets from it.
+func TestOnlyTheMigrationHasTheOwnersPassword(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	b, err := os.ReadFile(filepath.Join(root, "docker-compose.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := []string{"apis-word", "owners-word", "workers-word"}
+	env := "POSTGRES_PASSWORD=owners-word\nPOSTGRES_API_PASSWORD=apis-word\nPOSTGRES_WORKER_PASSWORD=workers-word\n"
+	for name, text := range map[string]string{"docker-compose.yml": string(b), ".env": env} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := project(t, dir)
+	want := map[string][]string{"migrate": words, "api": words[:1], "worker": words[2:], "scheduler": words[2:]}
+	for name, known := range want {
+		for _, word := range words {
+			has := slices.ContainsFunc(slices.Collect(maps.Values(p.Services[name].Environment)), func(v *string) bool {
+				return v != nil && strings.Contains(*v, word)
+			})
+			if has != slices.Contains(known, word) {
+				t.Errorf("%s knows %s: %v", name, word, has)
 			}
 		}
 	}

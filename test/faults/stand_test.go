@@ -63,6 +63,13 @@ func newStandAt(t *testing.T, at *time.Time, env ...string) *stand {
 	if err := postgres.Migrate(ctx, s.postgres.URL(), slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
+	for setting, role := range map[string]string{"DATABASE_API_URL": postgres.RoleAPI, "DATABASE_WORKER_URL": postgres.RoleWorker} {
+		login, err := postgres.Login(ctx, s.postgres.URL(), role)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.env = append(s.env, setting+"="+login)
+	}
 	s.connect()
 	t.Cleanup(func() { s.db.Close() })
 	if _, err := s.db.EnsureWorld(ctx, "sandbox", at); err != nil {

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"tidemark/internal/postgres"
+)
+
+// logins are the settings with the roles' own logins.
+func (p *program) logins() []login {
+	return []login{
+		{"DATABASE_API_URL", postgres.RoleAPI, &p.settings.DatabaseAPIURL},
+		{"DATABASE_WORKER_URL", postgres.RoleWorker, &p.settings.DatabaseWorkerURL},
+	}
+}
+
+// login is a setting with the URL that a role logs in by.
+type login struct {
+	setting, role string
+	url           *string
+}
+
+// allowLogins gives the roles the passwords that the settings have for them. owner is the URL of the login that owns the database.
+func (p *program) allowLogins(ctx context.Context, owner string) error {
+	for _, l := range p.logins() {
+		if *l.url == "" {
+			p.log.InfoContext(ctx, "a role has no login of its own (docs/operator.md)", "role", l.role, "setting", l.setting)
+			continue
+		}
+		if err := postgres.AllowLogin(ctx, l.setting, owner, *l.url, l.role); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeLogins is allowLogins for a process that has every role: a login that no setting names is made.
+func (p *program) makeLogins(ctx context.Context, owner string) error {
+	for _, l := range p.logins() {
+		if *l.url != "" {
+			continue
+		}
+		var err error
+		if *l.url, err = postgres.Login(ctx, owner, l.role); err != nil {
+			return fmt.Errorf("%w (or set %s)", err, l.setting)
+		}
+	}
+	return p.allowLogins(ctx, owner)
+}
+
+// loginURL is the URL by which a role logs in: its own setting, DATABASE_URL, or what the private Postgres of this world's `up` has for
+// it, and then private is true.
+func (p *program) loginURL(role string) (url string, private bool, err error) {
+	for _, l := range p.logins() {
+		if l.role == role && *l.url != "" {
+			return *l.url, false, nil
+		}
+	}
+	if p.settings.DatabaseURL != "" {
+		return p.settings.DatabaseURL, false, nil
+	}
+	if url, err = p.databaseURL(); err != nil {
+		return "", true, err
+	}
+	c, err := p.connections()
+	own := c.DatabaseWorkerURL
+	if role == postgres.RoleAPI {
+		own = c.DatabaseAPIURL
+	}
+	return cmp.Or(own, url), true, err
+}
+
+// openDB connects to the database of the settings as a role. The API's login must be able to do nothing more.
+func (p *program) openDB(ctx context.Context, role string) (*postgres.DB, error) {
+	url, private, err := p.loginURL(role)
+	if err != nil {
+		return nil, err
+	}
+	db, err := postgres.Open(ctx, url, role, p.connectionOptions(role)...)
+	if le, ok := errors.AsType[*postgres.LoginError](err); ok {
+		return nil, usageError{fmt.Errorf("%w: name the role's own login by DATABASE_API_URL, and run `tidemark migrate` (docs/operator.md)", le)}
+	}
+	if err != nil && private {
+		return nil, fmt.Errorf("%w (DATABASE_URL is not set; this is the private server of `tidemark up --world=%s`: is it running?)", err, p.settings.World)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := db.CheckWorld(ctx, p.settings.World); err != nil {
+		db.Close()
+		return nil, usageError{err}
+	}
+	return db, nil
+}
+
+// connectionOptions are those of a role's connections.
+func (p *program) connectionOptions(role string) []postgres.Option {
+	options := p.traceStatements()
+	if role == postgres.RoleAPI {
+		options = append(options, postgres.OnlyRole(role))
+	}
+	return options
+}
