@@ -99,6 +99,21 @@ func (l Ledger) commit(ctx context.Context, ledger *gitledger.Ledger) ([]postgre
 	return entries, nil
 }
 
+// KnownEntries are the entries of the record, with the commits of those that have one, as gitledger.Options.Known wants them.
+func KnownEntries(db *postgres.DB) func(context.Context) ([]gitledger.Known, error) {
+	return func(ctx context.Context) ([]gitledger.Known, error) {
+		list, err := db.LedgerEntries(ctx, false)
+		if err != nil {
+			return nil, err
+		}
+		known := make([]gitledger.Known, len(list))
+		for i, e := range asEntries(list) {
+			known[i] = gitledger.Known{Entry: e, Commit: list[i].Commit}
+		}
+		return known, nil
+	}
+}
+
 func asEntries(list []postgres.LedgerEntry) []gitledger.Entry {
 	entries := make([]gitledger.Entry, len(list))
 	for i, e := range list {

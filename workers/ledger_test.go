@@ -25,7 +25,10 @@ type keeper struct {
 	dir string
 }
 
-func newKeeper(t *testing.T, r *record, remote string) *keeper {
+func newKeeper(t *testing.T, r *record, remote string) *keeper { return newSigner(t, r, remote, "") }
+
+// newSigner is newKeeper for a ledger whose commits are signed with a key.
+func newSigner(t *testing.T, r *record, remote, key string) *keeper {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "ledger.git")
 	return &keeper{record: r, dir: dir, Ledger: workers.Ledger{
@@ -33,7 +36,7 @@ func newKeeper(t *testing.T, r *record, remote string) *keeper {
 		Open: func(ctx context.Context) (*gitledger.Ledger, error) {
 			return gitledger.Open(ctx, gitledger.Options{
 				Dir: dir, Environment: "demo", Author: gitledger.Identity{Name: "Test", Email: "test@tidemark.invalid"},
-				Remote: gitledger.Remote{URL: remote}, Environ: os.Environ(),
+				Remote: gitledger.Remote{URL: remote}, Environ: os.Environ(), SigningKey: key, Known: workers.KnownEntries(r.db),
 			})
 		},
 	}}

@@ -71,6 +71,9 @@ type Options struct {
 	// SigningKey is the file of an unencrypted OpenSSH Ed25519 private key, readable by its owner only. Empty: commits are not
 	// signed. Every writer of one ledger must have the same key.
 	SigningKey string
+	// Known returns the entries that are to be in the ledger, with the commits of those that are in it already. With a signing key a
+	// history of the remote that has another entry is not gone on to. Nil: the chain and the signatures must do.
+	Known func(ctx context.Context) ([]Known, error)
 	// Remote is where the ledger is pushed to. With a zero Remote it stays local.
 	Remote Remote
 	// Branch is the branch that is written, here and at the remote. Empty: main.
@@ -78,6 +81,13 @@ type Options struct {
 	// Environ is the environment of the process ("name=value"). Only PATH, TMPDIR, SSH_AUTH_SOCK and what concerns proxies and
 	// certificates is taken from it.
 	Environ []string
+}
+
+// Known is an entry that the ledger's owner knows, with its commit; empty where it has none yet.
+type Known struct {
+	Entry
+
+	Commit string
 }
 
 // Ledger writes one ledger. Any number of goroutines and processes may use the same folder: each call holds the folder's lock.

@@ -168,7 +168,7 @@ func read(ctx context.Context, src Source) (*Record, error) {
 	if n > maxForeignCommits {
 		return nil, fmt.Errorf("%w: %w: more than %d commits", ErrDamaged, errTooLarge, maxForeignCommits)
 	}
-	r, err := readHistory(ctx, g, head, src.AllowedSigners != "")
+	r, err := readHistory(ctx, g, head, src.AllowedSigners != "", nil)
 	if err != nil {
 		return nil, err
 	}

@@ -216,9 +216,17 @@ func (l *Ledger) meet(ctx context.Context, g git, s *state) (theirs string, err 
 	return theirs, l.noteRemote(ctx, g, theirs)
 }
 
-// adopt moves our branch forward to a commit of the remote's, after verifying the whole ledger that it holds.
+// adopt moves our branch forward to a commit of the remote's, after verifying the whole ledger that it holds. Where commits are signed,
+// one that is new here must carry our key's signature and record what we know.
 func (l *Ledger) adopt(ctx context.Context, g git, s *state, theirs string) error {
-	r, err := readHistory(ctx, g, theirs, false)
+	var known []Known
+	if l.opts.Known != nil && l.signer != "" {
+		var err error
+		if known, err = l.opts.Known(ctx); err != nil {
+			return err
+		}
+	}
+	r, err := l.readSigned(ctx, g, s, theirs, known)
 	if err != nil {
 		return fmt.Errorf("%w: its commit %s: %w", ErrDiverged, theirs, err)
 	}

@@ -21,8 +21,8 @@ type step struct {
 	signature string
 }
 
-// readHistory walks from the first commit to head.
-func readHistory(ctx context.Context, g git, head string, signed bool) (*Record, error) {
+// readHistory walks from the first commit to head. With signed each commit must be signed, except for those of known.
+func readHistory(ctx context.Context, g git, head string, signed bool, known map[string]bool) (*Record, error) {
 	// Without this, an object that the disk lost would look like a file that a commit took away.
 	if _, err := g.run(ctx, nil, "rev-list", "--objects", "--quiet", head); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
@@ -53,7 +53,7 @@ func readHistory(ctx context.Context, g git, head string, signed bool) (*Record,
 	}
 	defer blobs.close()
 	for i, s := range steps {
-		if err := w.step(s, i, signed, answers[i*len(watched):(i+1)*len(watched)], blobs); err != nil {
+		if err := w.step(s, i, signed && !known[s.ID], answers[i*len(watched):(i+1)*len(watched)], blobs); err != nil {
 			return nil, err
 		}
 	}

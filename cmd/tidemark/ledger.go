@@ -32,11 +32,11 @@ func (p *program) ledgerRemote() gitledger.Remote {
 	}
 }
 
-func (p *program) openLedger(ctx context.Context) (*gitledger.Ledger, error) {
+func (p *program) openLedger(ctx context.Context, db *postgres.DB) (*gitledger.Ledger, error) {
 	return gitledger.Open(ctx, gitledger.Options{
 		Dir: p.ledgerDir(), Environment: p.environment(), Branch: p.settings.LedgerBranch, Remote: p.ledgerRemote(),
 		Author:     gitledger.Identity{Name: p.settings.LedgerAuthorName, Email: p.settings.LedgerAuthorEmail},
-		SigningKey: p.settings.LedgerSigningKey, Environ: config.Environ(),
+		SigningKey: p.settings.LedgerSigningKey, Environ: config.Environ(), Known: workers.KnownEntries(db),
 	})
 }
 
@@ -55,7 +55,8 @@ func (p *program) ledgerURL() string {
 
 func (p *program) newLedger(db *postgres.DB) workers.Ledger {
 	return workers.Ledger{
-		DB: db, Open: p.openLedger, Remote: p.settings.LedgerRemote != "", Repository: p.ledgerURL(), Branch: p.settings.LedgerBranch,
+		DB: db, Remote: p.settings.LedgerRemote != "", Repository: p.ledgerURL(), Branch: p.settings.LedgerBranch,
+		Open: func(ctx context.Context) (*gitledger.Ledger, error) { return p.openLedger(ctx, db) },
 	}
 }
 
