@@ -1,6 +1,9 @@
 package accounts
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // The terms of claims, which a key makes of transfers of the stablecoin.
 const (
@@ -10,7 +13,14 @@ const (
 	ClaimKept = time.Hour
 	// QuoteKept is how long an amount is a key's own.
 	QuoteKept = 24 * time.Hour
+	// ProofKept is how long after a grant the signature of the transfer's sender moves it to the key that was signed for.
+	ProofKept = 7 * 24 * time.Hour
 )
+
+// ClaimMessage is the text that the sender of a transfer signs to say for which key it was. txHash is lower case.
+func ClaimMessage(txHash, publicKeyID string, chainID uint64) string {
+	return fmt.Sprintf("claim %s for key %s on chain %d", txHash, publicKeyID, chainID)
+}
 
 // Reason is why a claim brings nothing, or nothing yet. It is the code of the problem that the claimant is told.
 type Reason string
@@ -40,6 +50,8 @@ const (
 	ReasonReserved Reason = "payment_reserved"
 	// ReasonProof: the signature is not the sender's.
 	ReasonProof Reason = "sender_proof_invalid"
+	// ReasonProven: its sender has signed for another key. It is why a grant ends; its claimant is told ReasonUsed.
+	ReasonProven Reason = "sender_proved"
 	// ReasonNoProof: only the sender's signature tells whose it is, and there is none.
 	ReasonNoProof Reason = "sender_proof_required"
 )

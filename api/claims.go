@@ -105,6 +105,8 @@ func (s *Server) verifyPayment(w http.ResponseWriter, r *http.Request) error {
 			code: view.CodeRateLimited, retryAfter: "60",
 			detail: fmt.Sprintf("%d claims of this key wait for their transactions. Each waits for an hour at most.", accounts.MaxClaims),
 		}
+	case errors.Is(err, postgres.ErrClaimsFull):
+		return &failure{code: view.CodeUnavailable, retryAfter: "60", detail: "Too many claims wait for their transactions. Nothing is decided."}
 	case err != nil:
 		return s.unchanged(r, err)
 	}

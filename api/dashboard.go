@@ -34,7 +34,7 @@ func (s *Server) dashboard(mux *http.ServeMux) {
 	s.get(mux, dashboardPath+"/paid", s.paid)
 	s.on(mux, http.MethodPost, dashboardPath+"/sign-in", s.enter)
 	for path, h := range map[string]func(http.ResponseWriter, *http.Request, session) error{
-		"/sign-out": s.leave, "/rotate": s.rotateHere, "/revoke": s.revokeHere, "/top-up": s.topUp, "/claim": s.claimHere,
+		"/sign-out": s.leave, "/rotate": s.rotateHere, "/revoke": s.revokeHere, "/top-up": s.topUp, "/claim": s.claimHere, "/quote": s.quoteHere,
 	} {
 		s.on(mux, http.MethodPost, dashboardPath+path, s.signedInForm(h))
 	}
@@ -202,31 +202,72 @@ func (s *Server) topUp(w http.ResponseWriter, r *http.Request, x session) error 
 // maxTopUp is more than anybody means.
 const maxTopUp = 10_000 * accounts.PerDollar
 
-// claimHere claims a transfer, as POST /payments/verify does.
-func (s *Server) claimHere(w http.ResponseWriter, r *http.Request, x session) error {
+// quoteHere names an amount that is the key's own: a transfer of it needs no other proof.
+func (s *Server) quoteHere(w http.ResponseWriter, r *http.Request, x session) error {
 	if s.desk == nil {
 		return errNoTransfers
 	}
 	if x.key.EndsAt != nil {
 		return s.show(w, r, http.StatusForbidden, x, view.Dashboard{Notice: errReplaced.detail, Bad: true})
 	}
-	tx := strings.TrimSpace(r.PostForm.Get("tx_hash"))
-	if !txHashForm.MatchString(tx) {
-		return s.show(w, r, http.StatusBadRequest, x, view.Dashboard{Notice: "This is no transaction hash: 0x and 64 hex digits.", Bad: true})
+	q, err := s.desk.db.Quote(r.Context(), x.key.ID)
+	switch {
+	case errors.Is(err, postgres.ErrNoQuote):
+		return s.show(w, r, http.StatusServiceUnavailable, x, view.Dashboard{Notice: "Every amount is held by a key at the moment.", Bad: true})
+	case err != nil:
+		return s.unavailable(r, err)
 	}
-	claim, _, err := s.desk.decide(r.Context(), x.key.ID, strings.ToLower(tx), nil)
+	t := s.desk.transfers()
+	t.Amount, t.Until = q.Amount.String(), q.Until.UTC()
+	seller := s.desk.Seller
+	t.Wallet = fmt.Sprintf("ethereum:%s@%d/transfer?address=%s&uint256=%d", seller.Asset.Address, seller.Network.ChainID, seller.PayTo, int64(q.Amount))
+	return s.show(w, r, http.StatusOK, x, view.Dashboard{Transfers: &t})
+}
+
+// claimHere claims a transfer, as POST /payments/verify does. Where it needs a proof, the page has the text to sign.
+func (s *Server) claimHere(w http.ResponseWriter, r *http.Request, x session) error {
+	if s.desk == nil {
+		return errNoTransfers
+	}
+	answer := func(status int, notice string, bad bool, t *view.DashboardTransfers) error {
+		return s.show(w, r, status, x, view.Dashboard{Notice: notice, Bad: bad, Transfers: t})
+	}
+	if x.key.EndsAt != nil {
+		return answer(http.StatusForbidden, errReplaced.detail, true, nil)
+	}
+	tx, given := strings.ToLower(strings.TrimSpace(r.PostForm.Get("tx_hash"))), strings.TrimSpace(r.PostForm.Get("signature"))
+	if !txHashForm.MatchString(tx) {
+		return answer(http.StatusBadRequest, "This is no transaction hash: 0x and 64 hex digits.", true, nil)
+	}
+	t := s.desk.transfers()
+	t.TxHash, t.Message = tx, accounts.ClaimMessage(tx, x.key.PublicID, s.desk.Seller.Network.ChainID)
+	var signature *string
+	if given != "" {
+		if len(given) > maxSignature || !signatureForm.MatchString(given) {
+			return answer(http.StatusBadRequest, "This is no signature: 0x, and two hex digits for each byte.", true, &t)
+		}
+		signature = &given
+	}
+	claim, _, err := s.desk.decide(r.Context(), x.key.ID, tx, signature)
 	switch {
 	case errors.Is(err, postgres.ErrTooManyClaims):
-		return s.show(w, r, http.StatusTooManyRequests, x, view.Dashboard{Notice: "Too many claims of this key wait for their transactions.", Bad: true})
+		return answer(http.StatusTooManyRequests, "Too many claims of this key wait for their transactions.", true, nil)
+	case errors.Is(err, postgres.ErrClaimsFull):
+		return answer(http.StatusServiceUnavailable, "Too many claims wait for their transactions. Try again in a minute.", true, &t)
 	case err != nil:
 		return s.unchanged(r, err)
 	case claim.Granted():
 		s.till.keys.forget(x.key.ID)
-		return s.show(w, r, http.StatusOK, x, view.Dashboard{Notice: "The transfer is yours."})
+		return answer(http.StatusOK, "The transfer is yours.", false, nil)
 	case claim.Reason != nil:
-		return s.show(w, r, http.StatusOK, x, view.Dashboard{Notice: refusals[*claim.Reason].detail, Bad: true})
+		return answer(http.StatusOK, refusals[*claim.Reason].detail, true, &t)
 	}
-	return s.show(w, r, http.StatusAccepted, x, view.Dashboard{Notice: "The claim is kept: there is no verdict yet. Claim it again in a moment."})
+	return answer(http.StatusAccepted, "The claim is kept: there is no verdict yet. Claim it again in a moment.", false, &t)
+}
+
+// transfers say how a key is topped up.
+func (d *desk) transfers() view.DashboardTransfers {
+	return view.DashboardTransfers{PayTo: d.Seller.PayTo, Token: d.Seller.Asset.Symbol, Network: d.Seller.Network.CAIP2()}
 }
 
 // show fills in how the key stands and answers with the page.
@@ -254,9 +295,9 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, status int, x sess
 	d.Today, d.Month = view.UsageSum{Requests: a.RequestsToday, Cost: a.CostToday.String()}, view.UsageSum{Requests: a.RequestsMonth, Cost: a.CostMonth.String()}
 	d.Token, d.Once, d.MinTopUp = x.token(), rand.Text(), accounts.MinTopUp.Shortest()
 	d.Cards = s.o.Cards != nil && s.till.Tariff.Model == accounts.ModelBalance
-	if s.desk != nil {
-		seller := s.desk.Seller
-		d.Transfers = &view.DashboardTransfers{PayTo: seller.PayTo, Token: seller.Asset.Symbol, Network: seller.Network.CAIP2()}
+	if s.desk != nil && d.Transfers == nil {
+		t := s.desk.transfers()
+		d.Transfers = &t
 	}
 	return s.sendDashboard(w, r, status, d)
 }

@@ -17,6 +17,7 @@ import (
 
 	"tidemark/accounts"
 	"tidemark/accounts/stripe"
+	"tidemark/accounts/x402"
 	"tidemark/api"
 	"tidemark/api/endpoint"
 )
@@ -58,8 +59,15 @@ func openOffice(t *testing.T) *office {
 	if err != nil {
 		t.Fatal(err)
 	}
+	seller, err := x402.NewSeller(x402.Settings{Network: "base-sepolia", PayTo: "0x00000000000000000000000000000000000000aa"})
+	if err != nil {
+		t.Fatal(err)
+	}
 	o := &office{cards: &register{Client: client}}
-	o.system = start(t, setup{accounts: &api.Accounts{Tariff: tariff, Now: time.Now, Limiter: limiter}, cards: o.cards})
+	o.system = start(t, setup{
+		accounts: &api.Accounts{Tariff: tariff, Now: time.Now, Limiter: limiter}, cards: o.cards,
+		claims: &api.ClaimsOptions{Seller: seller, Patience: time.Millisecond},
+	})
 	return o
 }
 

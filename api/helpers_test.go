@@ -103,6 +103,8 @@ type setup struct {
 	data     map[string]api.Build
 	// cards may be nil.
 	cards api.Cards
+	// claims may be nil.
+	claims *api.ClaimsOptions
 	// tracer may be nil.
 	tracer *telemetry.Tracer
 	// unloaded leaves the view as it is before the first load.
@@ -144,7 +146,7 @@ func start(t testing.TB, o setup) *system {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.server = api.New(api.Options{View: s.view, Pages: html, Ready: o.ready, Accounts: o.accounts, Cards: o.cards, Data: o.data, Log: log, Now: time.Now, Tracer: o.tracer})
+	s.server = api.New(api.Options{View: s.view, Pages: html, Ready: o.ready, Accounts: o.accounts, Cards: o.cards, Claims: o.claims, Data: o.data, Log: log, Now: time.Now, Tracer: o.tracer})
 	server := s.server // another may take its place: serve
 	s.run(func(ctx context.Context) error { return server.Serve(ctx, ln) })
 	s.run(s.server.Run)

@@ -21,7 +21,7 @@ const (
 	// sessionKept is how long a browser stays signed in.
 	sessionKept = 12 * time.Hour
 	// maxForm is the most that a form brings, in bytes.
-	maxForm = 8 << 10
+	maxForm = 24 << 10
 )
 
 // session is a browser that is signed in.

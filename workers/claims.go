@@ -90,14 +90,26 @@ func (c Claims) look(ctx context.Context, txHash string, claims []postgres.Claim
 func (c Claims) claimants(ctx context.Context, claims []postgres.Claim, in inquiry) (list []claimant, why, err error) {
 	for _, claim := range claims {
 		one := claimant{Claim: claim, Proven: map[[20]byte]bool{}}
-		if !one.open(in.Now) && claim.State != postgres.ClaimProvisional {
+		open := one.open(in.Now)
+		if claim.State == postgres.ClaimConfirmed {
+			list = append(list, one) // it wins nothing more, and may lose what it has
+			continue
+		}
+		if !open && claim.State != postgres.ClaimProvisional {
 			continue
 		}
 		one.Found, one.Fault = base.VerifyTransfer(in.Evidence, in.Terms, in.Now, claim.KeyMade)
+		if at := in.grantedAt(); errors.Is(one.Fault, base.ErrTooOld) && claim.Signature != nil && !at.IsZero() {
+			// The sender has a week from the grant, not from the transfer.
+			one.Found, one.Fault = base.VerifyTransfer(in.Evidence, in.Terms, at, claim.KeyMade)
+		}
 		// What will be deep enough with time: no depth is asked for, and nothing is large.
 		shallow := in.Terms
 		shallow.Depth, shallow.Large = 0, math.MaxInt64
 		one.Coming, _ = base.VerifyTransfer(in.Evidence, shallow, in.Now, claim.KeyMade)
+		if one.Coming == nil {
+			one.Coming = one.Found
+		}
 		for _, x := range one.Coming {
 			if _, asked := one.Proven[x.From]; asked || claim.Signature == nil {
 				continue

@@ -2,6 +2,7 @@ package workers
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -54,7 +55,7 @@ func (in inquiry) may(c claimant, x base.Transfer) (ok, reserved bool) {
 }
 
 // judge decides. The right to a transfer is, in this order: that of the key that held its amount; that of the key that its sender has
-// signed for, until the transfer is confirmed; that of the key that claimed its transaction first.
+// signed for, until seven days after it was granted to another; that of the key that claimed its transaction first.
 func judge(in inquiry) postgres.ClaimsDecision {
 	var d postgres.ClaimsDecision
 	held, lost := in.review(&d)
@@ -64,10 +65,12 @@ func judge(in inquiry) postgres.ClaimsDecision {
 			continue
 		}
 		if g, taken := held[int32(x.LogIndex)]; taken {
-			if g.ClaimID == c.ID || g.State == postgres.ClaimConfirmed || g.Proven || !c.Proven[x.From] {
+			if g.ClaimID == c.ID || !movable(g, in.Now) || !c.Proven[x.From] {
 				continue
 			}
-			d.Ends = append(d.Ends, postgres.TransferEnd{ID: g.ID, State: postgres.ClaimRevoked, Reason: accounts.ReasonUsed})
+			// It may have been confirmed by this very look.
+			d.Ends = slices.DeleteFunc(d.Ends, func(e postgres.TransferEnd) bool { return e.ID == g.ID })
+			d.Ends = append(d.Ends, postgres.TransferEnd{ID: g.ID, State: postgres.ClaimRevoked, Reason: accounts.ReasonProven})
 			lost[g.ClaimID] = accounts.ReasonUsed
 		}
 		g := in.grant(c, x)
@@ -82,6 +85,21 @@ func judge(in inquiry) postgres.ClaimsDecision {
 		}
 	}
 	return d
+}
+
+// movable reports whether the signature of a transfer's sender may still move a grant to another key.
+func movable(g postgres.Transfer, now time.Time) bool {
+	return !g.Proven && !g.Quoted && now.Before(g.GrantedAt.Add(accounts.ProofKept))
+}
+
+// grantedAt is when the first grant was made that a signature may move, the zero time where there is none.
+func (in inquiry) grantedAt() (first time.Time) {
+	for _, g := range in.Granted {
+		if movable(g, in.Now) && (first.IsZero() || g.GrantedAt.Before(first)) {
+			first = g.GrantedAt
+		}
+	}
+	return first
 }
 
 // review looks at what was granted provisionally once more. It returns what is held after that by log index, and why claims lost
@@ -174,9 +192,12 @@ func (in inquiry) verdict(c claimant, held map[int32]postgres.Transfer, lost acc
 		}
 		return v
 	}
-	v.Reason = in.reason(c, held)
+	if v.Reason = in.reason(c, held); c.State == postgres.ClaimConfirmed && lost == "" {
+		v.State, v.Reason = c.State, ""
+		return v
+	}
 	switch {
-	case c.State == postgres.ClaimProvisional:
+	case c.State == postgres.ClaimProvisional, c.State == postgres.ClaimConfirmed && lost != "":
 		v.State, v.Reason = postgres.ClaimRevoked, lost
 		if v.Until = in.Now; lost.Waits() {
 			v.Until = in.Now.Add(accounts.ClaimKept)
@@ -228,8 +249,11 @@ func (in inquiry) reason(c claimant, held map[int32]postgres.Transfer) accounts.
 
 // again is when a claim is looked at once more: often while its claimant may wait, and less and less often after that.
 func (in inquiry) again(c claimant, v postgres.ClaimVerdict) time.Time {
-	const soonest, latest = 2 * time.Second, time.Minute
+	const soonest = 2 * time.Second
+	latest := time.Minute
 	switch {
+	case v.State == postgres.ClaimPending && v.Reason == accounts.ReasonUnknown:
+		latest = 5 * time.Minute // it may be made up, and is asked about as often as its claimant asks
 	case v.State == postgres.ClaimPending, v.State == postgres.ClaimProvisional:
 	case v.State == postgres.ClaimRevoked && v.Reason.Waits():
 	default:

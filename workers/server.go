@@ -35,7 +35,8 @@ type Options struct {
 	Handlers map[string]Handler
 	// Name tells this worker from others in the run log: host and process.
 	Name string
-	// Concurrency is how many tasks run at once, and Timely how many besides of those in the queue of that name. Zero means 4.
+	// Concurrency is how many tasks run at once, and Timely how many besides of those in the queue of that name, and as many of those in
+	// the queue Payments. Zero means 4.
 	Concurrency, Timely int
 	// Poll is how often an idle worker looks for a task. Zero means 200 ms.
 	Poll time.Duration
@@ -114,6 +115,7 @@ func (s *Server) Run(ctx context.Context) error {
 	servers := []*asynq.Server{
 		s.server(ctx, s.o.Concurrency, task.Queues),
 		s.server(ctx, s.o.Timely, map[string]int{task.Timely: 1}),
+		s.server(ctx, s.o.Timely, map[string]int{task.Payments: 1}),
 	}
 	mux := asynq.NewServeMux()
 	var handling sync.WaitGroup

@@ -3,7 +3,9 @@ package workers_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
+	"slices"
 	"testing"
 	"time"
 
@@ -17,21 +19,28 @@ import (
 	"tidemark/workers/task"
 )
 
-// Four sources are asked that answer slowly, by the only worker there is; what has a clock begins all the same.
-func TestWhatHasAClockDoesNotWaitForUpstreams(t *testing.T) {
-	t.Parallel()
+// slow is a worker whose handlers of some jobs do not end before the test does.
+type slow struct {
+	t      *testing.T
+	db     *postgres.DB
+	client *asynq.Client
+	began  chan string
+}
+
+func newSlow(t *testing.T, jobs ...string) *slow {
+	t.Helper()
 	db, err := postgres.Open(t.Context(), pgtest.New(t)+"&pool_max_conns=8", postgres.RoleWorker)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
-	began := make(chan string, 100)
+	s := &slow{t: t, db: db, began: make(chan string, 200)}
 	release := make(chan struct{})
 	handlers := map[string]workers.Handler{}
 	for job := range task.Policies {
 		handlers[job] = func(_ context.Context, t task.Task) error {
-			began <- t.Job
-			if t.Job == task.Ingest {
+			s.began <- t.Job
+			if slices.Contains(jobs, t.Job) {
 				<-release
 			}
 			return nil
@@ -58,41 +67,89 @@ func TestWhatHasAClockDoesNotWaitForUpstreams(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := asynq.NewClient(redis)
-	t.Cleanup(func() { _ = client.Close() })
-	hand := func(job, subject string) {
-		t.Helper()
-		id, err := db.AddRun(t.Context(), job, subject, time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC), "test")
-		if err != nil {
-			t.Fatal(err)
-		}
-		one := task.Task{Fence: task.Fence{RunID: id, Attempt: 1}, Job: job, Subject: subject}
-		payload, err := json.Marshal(one)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := client.EnqueueContext(t.Context(), asynq.NewTask(job, payload), asynq.Queue(task.Policies[job].Queue)); err != nil {
-			t.Fatal(err)
-		}
+	s.client = asynq.NewClient(redis)
+	t.Cleanup(func() { _ = s.client.Close() })
+	return s
+}
+
+// hand gives the worker a run.
+func (s *slow) hand(job, subject string) {
+	s.t.Helper()
+	id, err := s.db.AddRun(s.t.Context(), job, subject, time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC), "test")
+	if err != nil {
+		s.t.Fatal(err)
 	}
-	await := func(job string) {
-		t.Helper()
-		select {
-		case got := <-began:
-			if got != job {
-				t.Fatalf("%s begins, want %s", got, job)
-			}
-		case <-time.After(30 * time.Second):
-			t.Fatalf("%s does not begin while upstreams are waited for", job)
-		}
+	one := task.Task{Fence: task.Fence{RunID: id, Attempt: 1}, Job: job, Subject: subject}
+	payload, err := json.Marshal(one)
+	if err != nil {
+		s.t.Fatal(err)
 	}
+	if _, err := s.client.EnqueueContext(s.t.Context(), asynq.NewTask(job, payload), asynq.Queue(task.Policies[job].Queue)); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *slow) await(job string) {
+	s.t.Helper()
+	select {
+	case got := <-s.began:
+		if got != job {
+			s.t.Fatalf("%s begins, want %s", got, job)
+		}
+	case <-time.After(30 * time.Second):
+		s.t.Fatalf("%s does not begin while the worker waits for others", job)
+	}
+}
+
+// Four sources are asked that answer slowly, by the only worker there is; what has a clock begins all the same.
+func TestWhatHasAClockDoesNotWaitForUpstreams(t *testing.T) {
+	t.Parallel()
+	s := newSlow(t, task.Ingest)
 	for _, source := range []string{"a", "b", "c", "d"} {
-		hand(task.Ingest, source)
-		await(task.Ingest)
+		s.hand(task.Ingest, source)
+		s.await(task.Ingest)
 	}
 	for _, job := range []string{task.Pick, task.Announce, task.Attest, task.Claims, task.X402, task.Processor} {
-		hand(job, "x")
-		await(job)
+		s.hand(job, "x")
+		s.await(job)
+	}
+}
+
+// Strangers post a hundred hashes that they made up, and the node of the chain answers slowly. The pick is announced all the same.
+func TestAFloodOfMadeUpClaimsDelaysNoAnnouncement(t *testing.T) {
+	t.Parallel()
+	s := newSlow(t, task.Claims)
+	for i := range 100 {
+		s.hand(task.Claims, fmt.Sprintf("0x%064x", i))
+	}
+	for range 4 {
+		s.await(task.Claims)
+	}
+	for _, job := range []string{task.Pick, task.Announce, task.Attest} {
+		s.hand(job, "x")
+		s.await(job)
+	}
+}
+
+// Nor do they keep it from being handed out: a round of the scheduler takes a number of runs, and those with a clock come first.
+func TestAFloodOfMadeUpClaimsIsHandedOutAfterAnAnnouncement(t *testing.T) {
+	t.Parallel()
+	db, err := postgres.Open(t.Context(), pgtest.New(t), postgres.RoleWorker)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	for i := range 30 {
+		if _, err := db.AddRun(t.Context(), task.Claims, fmt.Sprintf("0x%064x", i), time.Date(2026, 3, 2, 0, 0, 0, i*1000, time.UTC), "test"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := db.AddRun(t.Context(), task.Announce, task.Daily, time.Date(2026, 3, 2, 23, 0, 0, 0, time.UTC), "test"); err != nil {
+		t.Fatal(err)
+	}
+	due, err := db.HandOut(t.Context(), 10)
+	if err != nil || len(due) != 10 || due[0].Job != task.Announce {
+		t.Errorf("%d runs are handed out, %v, %v", len(due), due, err)
 	}
 }
 

@@ -28,6 +28,8 @@ var functions = template.FuncMap{
 	"short":       short,
 	"meter":       func(share float64) template.HTML { return template.HTML(plot.Meter(share)) },
 	"tone":        tone,
+	// wallet is the address that opens a wallet, as the service makes it: templates refuse other schemes than those of the web.
+	"wallet": func(address string) template.URL { return template.URL(address) },
 	// pair hands a template the page that it stands in beside a row of it.
 	"pair": func(page, row any) any { return struct{ Page, Row any }{page, row} },
 	// known and knownSigned are number and signed of a value that is NaN where it is unknown.

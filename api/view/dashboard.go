@@ -38,4 +38,12 @@ type Dashboard struct {
 }
 
 // DashboardTransfers say how a key is topped up with the stablecoin.
-type DashboardTransfers struct{ PayTo, Token, Network string }
+type DashboardTransfers struct {
+	PayTo, Token, Network string
+	// Amount is what the key was quoted, empty where it was not asked for; Until is when that ends, and Wallet opens a wallet with the
+	// transfer filled in (EIP-681).
+	Amount, Wallet string
+	Until          time.Time
+	// TxHash is the transaction that was claimed just now, empty where none was; Message is the text that its sender signs for this key.
+	TxHash, Message string
+}

@@ -22,7 +22,7 @@ func claimProblems() []ProblemKind {
 			"Ask again after the seconds that the Retry-After header names."),
 		of(accounts.ReasonUsed, "Payment already used", 409,
 			"Another key has claimed the transfer, and has it.",
-			"Use the key that claimed it. Is the payment yours? Prove it with the member signature, as the documentation says, before it is final."),
+			"Use the key that claimed it. Is the payment yours? Sign \"claim <tx_hash> for key <key_id> on chain <chain id>\" with the sending account and send the member signature: for seven days it moves the transfer to your key, unless its amount was quoted to the other one."),
 		of(accounts.ReasonReserved, "Payment reserved", 409,
 			"The transfer is of an amount that another key held at that time, so it can be claimed by that key alone.",
 			"Claim it with the key that was quoted the amount."),

@@ -10,6 +10,8 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/crypto"
+
+	"tidemark/accounts"
 )
 
 // ErrBadProof says that a signature does not prove who sent a transfer.
@@ -17,11 +19,6 @@ var ErrBadProof = errors.New("the signature is not the sender's")
 
 // maxSignature bounds a signature in bytes: those of contract wallets carry data of their own.
 const maxSignature = 8 << 10
-
-// ClaimMessage is the text that the sender of a transfer signs to say for which key it was. txHash is lower case.
-func ClaimMessage(txHash, publicKeyID string, chainID uint64) string {
-	return fmt.Sprintf("claim %s for key %s on chain %d", txHash, publicKeyID, chainID)
-}
 
 // personalHash is the hash that wallets sign for a text (EIP-191, version 0x45).
 func personalHash(message string) common.Hash {
@@ -60,7 +57,7 @@ func (c *Client) CheckProof(ctx context.Context, from common.Address, txHash, pu
 	if err != nil || len(sig) == 0 || len(sig) > maxSignature {
 		return ErrBadProof
 	}
-	hash := personalHash(ClaimMessage(txHash, publicKeyID, c.id))
+	hash := personalHash(accounts.ClaimMessage(txHash, publicKeyID, c.id))
 	if recovers(from, hash, sig) {
 		return nil
 	}

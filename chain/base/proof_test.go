@@ -11,6 +11,7 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/crypto"
 
+	"tidemark/accounts"
 	"tidemark/chain/base"
 	"tidemark/internal/devchain"
 )
@@ -75,7 +76,7 @@ func TestTheSenderProvesAClaim(t *testing.T) {
 	c := startChain(t)
 	client := dial(t, c.URL())
 	const key = "key_01J"
-	message := base.ClaimMessage(txHash, key, 84532)
+	message := accounts.ClaimMessage(txHash, key, 84532)
 	if want := "claim " + txHash + " for key key_01J on chain 84532"; message != want {
 		t.Fatalf("the text is %q, want %q", message, want)
 	}
@@ -97,9 +98,9 @@ func TestTheSenderProvesAClaim(t *testing.T) {
 		{"an account's own signature", devchain.Address(2), sign(t, 2, message, 27), true},
 		{"the same with a v of 0 or 1", devchain.Address(2), sign(t, 2, message, 0), true},
 		{"someone else's", devchain.Address(2), sign(t, 4, message, 27), false},
-		{"for another key", devchain.Address(2), sign(t, 2, base.ClaimMessage(txHash, "key_02", 84532), 27), false},
-		{"for another chain", devchain.Address(2), sign(t, 2, base.ClaimMessage(txHash, key, 8453), 27), false},
-		{"for another transaction", devchain.Address(2), sign(t, 2, base.ClaimMessage("0x"+strings.Repeat("cd", 32), key, 84532), 27), false},
+		{"for another key", devchain.Address(2), sign(t, 2, accounts.ClaimMessage(txHash, "key_02", 84532), 27), false},
+		{"for another chain", devchain.Address(2), sign(t, 2, accounts.ClaimMessage(txHash, key, 8453), 27), false},
+		{"for another transaction", devchain.Address(2), sign(t, 2, accounts.ClaimMessage("0x"+strings.Repeat("cd", 32), key, 84532), 27), false},
 		{"a contract wallet, by its owner", wallet, sign(t, 3, message, 27), true},
 		{"a contract wallet, by another", wallet, sign(t, 4, message, 27), false},
 		{"a contract that signs nothing", devchain.TokenAddress, sign(t, 3, message, 27), false},

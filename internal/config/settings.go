@@ -254,7 +254,7 @@ type AlertMail struct {
 // Work is how a worker does its jobs.
 type Work struct {
 	Concurrency                int  `env:"CONCURRENCY" default:"4" help:"How many tasks a worker runs at once, those of TIMELY_CONCURRENCY not counted."`
-	TimelyConcurrency          int  `env:"TIMELY_CONCURRENCY" default:"4" help:"How many tasks with a clock a worker runs at once besides: picks, announcements, attestations, and what asks about payments. They wait for no other work."`
+	TimelyConcurrency          int  `env:"TIMELY_CONCURRENCY" default:"4" help:"How many tasks with a clock a worker runs at once besides: picks, announcements and attestations. They wait for no other work. As many run besides that ask about payments."`
 	PaymentsRequireSenderProof bool `env:"PAYMENTS_REQUIRE_SENDER_PROOF" default:"false" help:"true: a transfer tops up only the key that its sender has signed for. Payments from exchanges, which cannot sign, are then refused."`
 	ColdAfter                  int  `env:"ARCHIVE_COLD_AFTER_DAYS" name:"archive-cold-after-days" default:"400" help:"After how many whole days raw bytes are moved to ARCHIVE_COLD_URL, counted from when they were written."`
 	KeepRunsDays               int  `env:"KEEP_RUNS_DAYS" default:"400" help:"For how many days runs that are over stay in the run log; 0: for ever. The newest of each job and subject, and those of backfills, always stay."`

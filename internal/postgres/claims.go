@@ -27,6 +27,9 @@ const (
 // ErrTooManyClaims: accounts.MaxClaims of the key's claims wait already.
 var ErrTooManyClaims = errors.New("too many claims of the key wait")
 
+// ErrClaimsFull: so many claims of all keys wait that none more is taken.
+var ErrClaimsFull = errors.New("too many claims wait")
+
 // Claim is a key's word that a transaction was for it.
 type Claim struct {
 	ID       int64
@@ -56,7 +59,8 @@ const claimColumns = `c.id, c.key_id, k.public_id, k.created_at as key_made, c.c
 	c.answered_at, c.expires_at`
 
 // ClaimTransfer writes down that a key claims a transaction and has the chain asked, unless it is the key's already. It returns the
-// claim's number, and the instant that a verdict must answer. ErrEnded where the key was revoked, ErrTooManyClaims where too many wait.
+// claim's number, and the instant that a verdict must answer. ErrEnded where the key was revoked, ErrTooManyClaims where too many of the key wait,
+// ErrClaimsFull where too many of all keys do.
 func (db *DB) ClaimTransfer(ctx context.Context, key int64, chainID uint64, txHash string, signature *string) (id int64, asked time.Time, err error) {
 	var outcome string
 	var claim *int64
@@ -72,6 +76,8 @@ func (db *DB) ClaimTransfer(ctx context.Context, key int64, chainID uint64, txHa
 		return 0, time.Time{}, ErrEnded
 	case outcome == "too_many":
 		return 0, time.Time{}, ErrTooManyClaims
+	case outcome == "full":
+		return 0, time.Time{}, ErrClaimsFull
 	}
 	return *claim, *at, nil
 }
@@ -116,6 +122,8 @@ type Transfer struct {
 	Confirmations int64
 	// Proven tells that the sender has signed for the key.
 	Proven bool
+	// Quoted tells that the amount was one that the key held. The database says so.
+	Quoted bool
 	// Gives is GivesBalance or GivesPro.
 	Gives string
 	// State is ClaimProvisional, ClaimConfirmed or ClaimRevoked.
@@ -136,7 +144,7 @@ const (
 	GivesPro     = "pro"
 )
 
-const transferColumns = `id, claim_id, key_id, tx_hash, log_index, sender, amount, block_number, block_hash, block_time, confirmations, proven, gives,
+const transferColumns = `id, claim_id, key_id, tx_hash, log_index, sender, amount, block_number, block_hash, block_time, confirmations, proven, quoted, gives,
 	state, granted_at, balance, pro_until, extended, ended_at, reason`
 
 func transfersOf(ctx context.Context, q querier, claim int64) ([]Transfer, error) {

@@ -71,7 +71,7 @@ type ClaimVerdict struct {
 // TransferEnd is the end of a provisional grant.
 type TransferEnd struct {
 	ID int64
-	// State is ClaimConfirmed, or ClaimRevoked with the reason.
+	// State is ClaimConfirmed, or ClaimRevoked with the reason. For ReasonProven a confirmed grant ends, too.
 	State  string
 	Reason accounts.Reason
 }
@@ -98,7 +98,8 @@ func (db *DB) DecideClaims(ctx context.Context, f task.Fence, d ClaimsDecision) 
 		rows := int64(0)
 		for _, e := range d.Ends {
 			tag, err := tx.Exec(ctx, `
-				update payment_transfers set state = @state, reason = nullif(@reason, '') where id = @id and state = 'provisional'`,
+				update payment_transfers set state = @state, reason = nullif(@reason, '') 
+				where id = @id and (state = 'provisional' or state = 'confirmed' and @reason = 'sender_proved')`,
 				pgx.NamedArgs{"id": e.ID, "state": e.State, "reason": string(e.Reason)})
 			if err != nil {
 				return err
@@ -129,7 +130,8 @@ func (db *DB) DecideClaims(ctx context.Context, f task.Fence, d ClaimsDecision) 
 		for _, v := range d.Verdicts {
 			_, err := tx.Exec(ctx, `
 				update payment_claims
-				set state = @state, reason = nullif(@reason, ''), answered_at = @answered, expires_at = coalesce(@until, expires_at)
+				set state = @state, reason = nullif(@reason, ''), answered_at = @answered, looked_at = billing_now(),
+					expires_at = coalesce(@until, expires_at)
 				where id = @id`,
 				pgx.NamedArgs{"id": v.Of.ID, "state": v.State, "reason": string(v.Reason), "answered": v.Of.AskedAt, "until": orNull(v.Until)})
 			if err != nil {

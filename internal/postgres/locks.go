@@ -29,7 +29,7 @@ import (
 // A statement that changes several rows sorts them itself: an update or a delete in a subquery with ORDER BY and FOR NO KEY UPDATE, an
 // insert by the order of its rows. Whoever clears up or hands out (the scheduler's rounds, retention, what died) waits for nobody: it leaves
 // out what is locked (SKIP LOCKED), and gets it the next time. The triggers that move balances and plans change keys that their callers
-// hold.
+// hold. A claim that makes room for another key's (claim_transfer) is left out where it is locked, too.
 
 // lockSeries makes the changes of some series one after the other, until tx ends: each compares with all that is stored of them. A series
 // that was never loaded has no row to lock.

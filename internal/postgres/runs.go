@@ -46,7 +46,7 @@ const handOutSQL = `
 	with mine as (
 		select id from runs
 		where status = 'due' and (next_try_at is null or next_try_at <= clock_timestamp())
-		order by trigger = 'backfill', slot, id
+		order by trigger = 'backfill', queue <> 'timely', slot, id
 		limit @limit
 		for no key update skip locked
 	), handed as (
@@ -57,9 +57,10 @@ const handOutSQL = `
 	)
 	select id as run_id, attempt, failures, job, subject, slot, queue, params, trace
 	from handed
-	order by trigger = 'backfill', slot, id` // index runs_open
+	order by trigger = 'backfill', queue <> 'timely', slot, id` // index runs_open
 
-// HandOut marks runs that are due as queued and returns them, oldest slot first, those of backfills after all others: the caller hands
+// HandOut marks runs that are due as queued and returns them: those with a clock first, those of backfills after all others, and else the
+// oldest slot first: the caller hands
 // them to the queue, and gives back by PutBack what the queue did not take. Nobody else is given them meanwhile. Waiting slots of backfills
 // become runs here, as many at a time as each backfill allows.
 func (db *DB) HandOut(ctx context.Context, limit int) ([]task.Task, error) {

@@ -1,15 +1,18 @@
 package payments
 
 import (
+	"context"
 	"fmt"
 	"math/big"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
 
 	"tidemark/accounts"
 	"tidemark/internal/devchain"
@@ -281,7 +284,127 @@ func TestTheSendersSignature(t *testing.T) {
 	second := c.pays(1, 6_000_000)
 	c.unsafe.Store(false)
 	c.want("the thief is first with what is final", thief.claims(second), 200, "")
-	c.want("a proof that comes when it is final", us.claims(second, us.signs(1, second)), 409, "payment_already_used")
+	thief.has("the thief, with what is final", "6.20")
+	c.want("a proof that comes when it is final", us.claims(second, us.signs(1, second)), 200, "")
+	us.has("the sender, after both", "11.20")
+	thief.has("the thief, after both", "0.20")
+	c.want("the thief once more", thief.claims(second), 409, "payment_already_used")
+	c.says(us, "the sender signed for this key: the transfer was another key's before", 2)
+	c.says(thief, "the sender signed for another key, which has the transfer now", 2)
+
+	third := c.pays(1, 5_500_000)
+	c.want("the sender's first claim", us.claims(third, us.signs(1, third)), 200, "")
+	c.want("the sender signs for another key, too", thief.claims(third, thief.signs(1, third)), 409, "payment_already_used")
+	us.has("the sender, who has signed for both", "16.70")
+}
+
+// says counts what a key's ledger says.
+func (c *counter) says(who customer, reason string, want int) {
+	c.t.Helper()
+	lines, err := c.worker.Ledger(c.t.Context(), who.id, 50)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	n := 0
+	for _, l := range lines {
+		if l.Reason != nil && *l.Reason == reason {
+			n++
+		}
+	}
+	if n != want {
+		c.t.Errorf("%d lines say %q, want %d: %+v", n, reason, want, lines)
+	}
+}
+
+// The sender has a week from the grant, however old the transfer was then.
+func TestTheSendersSignatureWinsForAWeek(t *testing.T) {
+	t.Parallel()
+	c := openCounter(t, counterOptions{})
+	us, thief := c.customer(), c.customer()
+	early, late := c.pays(1, 5_000_000), c.pays(1, 6_000_000)
+	c.want("the thief has one", thief.claims(early), 200, "")
+	c.want("and another", thief.claims(late), 200, "")
+	c.ahead.Store(int64(7*24*time.Hour - time.Minute))
+	c.want("within the week", us.claims(early, us.signs(1, early)), 200, "")
+	c.ahead.Store(int64(7*24*time.Hour + time.Minute))
+	c.want("after the week", us.claims(late, us.signs(1, late)), 422, "payment_too_old")
+	us.has("the sender", "5.20")
+	thief.has("the thief", "6.20")
+}
+
+// Who pays an amount that a key was quoted pays for that key, whatever is signed afterwards.
+func TestAGrantOfAnAmountOfOnesOwnIsNotMoved(t *testing.T) {
+	t.Parallel()
+	c := openCounter(t, counterOptions{})
+	us, other := c.customer(), c.customer()
+	quote := us.ask(http.MethodGet, "/payments/quote", nil)
+	amount, err := strconv.ParseInt(quote.data["atomic_amount"].(string), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx := c.pays(1, amount)
+	c.want("the key that was quoted it", us.claims(tx), 200, "")
+	c.want("the sender signs for another key", other.claims(tx, other.signs(1, tx)), 409, "payment_reserved")
+	c.exec(`delete from payment_quotes`) // retention: the grant knows by itself
+	c.want("also when the quote is forgotten", other.claims(tx, other.signs(1, tx)), 409, "payment_already_used")
+	us.has("credited", (200_000 + accounts.Micros(amount)).String())
+}
+
+// exec runs SQL as the owner of the database.
+func (c *counter) exec(sql string) {
+	c.t.Helper()
+	conn, err := pgx.Connect(c.t.Context(), c.dsn)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(c.t.Context())) }()
+	if _, err := conn.Exec(c.t.Context(), sql); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func TestClaimsOfAllKeysAreBounded(t *testing.T) {
+	t.Parallel()
+	c := openCounter(t, counterOptions{patience: time.Millisecond, idle: true})
+	c.exec(`create or replace function claims_most() returns int language sql immutable as $$ select 3 $$`)
+	for i := range 3 {
+		c.want("a claim", c.customer().claims(fmt.Sprintf("0x%064x", i)), 202, "")
+	}
+	us := c.customer()
+	full := us.claims(fmt.Sprintf("0x%064x", 9))
+	c.want("one more", full, 503, "dependency_unavailable")
+	// The chain was asked about the others, and has none of them: the oldest makes room.
+	c.exec(`update payment_claims set reason = 'transfer_not_found'`)
+	c.want("one more, when others are known to be made up", us.claims(fmt.Sprintf("0x%064x", 9)), 202, "")
+	c.want("the oldest has ended", c.customer().claims(fmt.Sprintf("0x%064x", 8)), 202, "")
+	conn, err := pgx.Connect(t.Context(), c.dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
+	var states string
+	if err := conn.QueryRow(t.Context(), `select string_agg(right(tx_hash, 1) || state, ' ' order by id) from payment_claims`).Scan(&states); err != nil {
+		t.Fatal(err)
+	}
+	if states != "0expired 1expired 2pending 9pending 8pending" {
+		t.Errorf("the claims are %s", states)
+	}
+}
+
+// A claim that is posted over and over has the chain asked every two seconds at most.
+func TestAClaimIsAskedOfTheChainAtMostSoOften(t *testing.T) {
+	t.Parallel()
+	c := openCounter(t, counterOptions{})
+	tx := fmt.Sprintf("0x%064x", 7)
+	us, other := c.customer(), c.customer()
+	began := time.Now()
+	for range 3 {
+		c.want("the transaction that is not there", us.claims(tx), 404, "transfer_not_found")
+		c.want("and for another key", other.claims(tx), 404, "transfer_not_found")
+	}
+	if took := time.Since(began); took < 8*time.Second {
+		t.Errorf("six looks at the chain in %s", took)
+	}
 }
 
 func TestAProofCanBeDemanded(t *testing.T) {

@@ -53,15 +53,16 @@ const (
 var AfterAnnouncement = []string{Events, Portfolio}
 
 // The queues. What somebody waits for by the clock has one of its own, with workers of its own: it never waits for the answer of an
-// upstream. The others follow in falling weight.
+// upstream. So has what strangers can ask for, which must not delay it: claims and unclear payments. The others follow in falling weight.
 const (
 	Timely   = "timely"
+	Payments = "payments"
 	Critical = "critical"
 	Default  = "default"
 	Low      = "low"
 )
 
-// Queues maps each queue but Timely to its weight.
+// Queues maps each queue but Timely and Payments to its weight.
 var Queues = map[string]int{Critical: 6, Default: 3, Low: 1}
 
 // Policy is how a job is run.
@@ -89,9 +90,9 @@ var Policies = map[string]Policy{
 	Announce: {Queue: Timely, Timeout: 2 * time.Minute, MaxAttempts: 100, Backoff: 5 * time.Second},
 	Publish:  {Queue: Default, Timeout: 10 * time.Minute, MaxAttempts: 500, Backoff: 5 * time.Second},
 	// The migrations have the queue and the attempts of the next three once more.
-	X402:      {Queue: Timely, Timeout: time.Minute, MaxAttempts: 8, Backoff: 5 * time.Second},
-	Claims:    {Queue: Timely, Timeout: time.Minute, MaxAttempts: 8, Backoff: time.Second},
-	Processor: {Queue: Timely, Timeout: 2 * time.Minute, MaxAttempts: 12, Backoff: 5 * time.Second},
+	X402:      {Queue: Payments, Timeout: time.Minute, MaxAttempts: 8, Backoff: 5 * time.Second},
+	Claims:    {Queue: Payments, Timeout: time.Minute, MaxAttempts: 8, Backoff: time.Second},
+	Processor: {Queue: Payments, Timeout: 2 * time.Minute, MaxAttempts: 12, Backoff: 5 * time.Second},
 	Ledger:    {Queue: Default, Timeout: 10 * time.Minute, MaxAttempts: 8, Backoff: 10 * time.Second},
 	Attest:    {Queue: Timely, Timeout: 5 * time.Minute, MaxAttempts: 8, Backoff: 10 * time.Second},
 	Accounts:  {Queue: Low, Timeout: 10 * time.Minute, MaxAttempts: 8, Backoff: time.Minute},
