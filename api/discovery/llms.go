@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"tidemark/accounts"
+	"tidemark/api/endpoint"
 	"tidemark/api/openapi"
 	"tidemark/api/view"
 )
@@ -85,6 +87,16 @@ func (d *Discovery) links(b *strings.Builder, s site) {
 	}
 	section("APIs", apis...)
 	b.WriteString("\nA key: `POST " + d.o.PublicURL + "/api/v1/auth/register` with `{\"name\": \"my-agent\"}`, then `Authorization: Bearer <key>`.\n")
+	if d.o.Publications != nil {
+		b.WriteString("\n## Picks API\n\nEach wants the key.\n\n")
+		for _, e := range endpoint.All() {
+			price := ""
+			if priced, ok := d.o.Tariff.Endpoint(e.Path); ok && priced.Price > 0 && d.o.Tariff.Model == accounts.ModelBalance {
+				price = ", " + priced.Price.Shortest() + " USD"
+			}
+			fmt.Fprintf(b, "- `GET /api/v1%s`%s: %s\n", e.Path, price, e.Summary)
+		}
+	}
 	var list []link
 	for _, sig := range s.signals.Signals {
 		about := sig.Definition.Unit + ", " + sig.Snapshot.Status + ". " + firstSentence(sig.Definition.Description)

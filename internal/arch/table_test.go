@@ -75,7 +75,7 @@ var table = []row{
 	{"api/pages/plot", nothing, "net/http, database drivers, os/exec, other modules"},
 	{"api/pages/card", nothing, "net/http, database drivers, os/exec"},
 	{"api/openapi", "api/view, accounts", "ingest, workers, scheduler, chain/base, asynq"},
-	{"api/discovery", "api/view, api/openapi, signals, accounts", "ingest, workers, scheduler, chain/base, asynq"},
+	{"api/discovery", "api/endpoint, api/view, api/openapi, signals, accounts", "ingest, workers, scheduler, chain/base, asynq"},
 	// What makes and holds the description; the program has what they made.
 	{"api/openapi/generate", "api/openapi, api/endpoint, api/view, signals, picks, accounts, accounts/x402, internal/postgres", "ingest, workers"},
 	{"api/openapi/contract", "api/openapi", nothing},

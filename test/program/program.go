@@ -25,7 +25,10 @@ var binary string
 // Build builds the program for a suite and returns what removes it again:
 //
 //	func TestMain(m *testing.M) { defer program.Build()(); m.Run() }
-func Build() (remove func()) {
+func Build() (remove func()) { return BuildIn("") }
+
+// BuildIn is Build for a copy of the module in another folder.
+func BuildIn(module string) (remove func()) {
 	dir, err := os.MkdirTemp("", "tidemark-program")
 	if err != nil {
 		panic(err)
@@ -35,7 +38,7 @@ func Build() (remove func()) {
 	}
 	binary = filepath.Join(dir, "tidemark")
 	build := exec.CommandContext(context.Background(), "go", "build", "-o", binary, "tidemark/cmd/tidemark")
-	build.Stderr = os.Stderr
+	build.Stderr, build.Dir = os.Stderr, module
 	if err := build.Run(); err != nil {
 		panic(fmt.Errorf("build the program: %w", err))
 	}
@@ -137,13 +140,18 @@ func Get(ctx context.Context, address string, into any) error {
 	if err != nil {
 		return err
 	}
+	return Do(req, http.StatusOK, into)
+}
+
+// Do sends a request and reads the JSON of the answer into a value, which may be nil. Another status than the wanted one is an error.
+func Do(req *http.Request, want int, into any) error {
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("GET %s: %s", address, resp.Status)
+	if resp.StatusCode != want {
+		return fmt.Errorf("%s %s: %s", req.Method, req.URL, resp.Status)
 	}
 	if into == nil {
 		return nil

@@ -1,0 +1,235 @@
+// Package extend adds to a copy of the module what a newcomer would add, a seventh signal and a tenth paid endpoint, each in its one
+// place, starts the program that is built of it, and asks every surface whether it knows them. What forgot one is named. A language and a
+// publisher take more than one place today, and are not tried here.
+package extend
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"tidemark/test/program"
+)
+
+const (
+	signal = "ulsd-margin"
+	sold   = "/watchlist"
+)
+
+// left are the folders of the module that no program is built of.
+var left = regexp.MustCompile(`^(\.git|\.cache|\.tidemark|build|node_modules)$`)
+
+// module copies the module and adds to it.
+func module(t *testing.T) string {
+	t.Helper()
+	dir := program.Folder(t)
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		to := filepath.Join(dir, strings.TrimPrefix(path, "../.."))
+		switch {
+		case path == "../..":
+			return nil
+		case left.MatchString(d.Name()) && d.IsDir():
+			return fs.SkipDir
+		case d.IsDir():
+			return os.MkdirAll(to, 0o755)
+		case !d.Type().IsRegular():
+			return nil
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(to, b, 0o644)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := func(from, to string) {
+		b, err := os.ReadFile(filepath.Join("testdata", from))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, to), b, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	insert := func(file, before, text string) {
+		file = filepath.Join(dir, file)
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Count(string(b), before) != 1 {
+			t.Fatalf("%s has not one place %q", file, before)
+		}
+		if err := os.WriteFile(file, []byte(strings.Replace(string(b), before, text+before, 1)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("ulsd_margin.go.txt", "signals/ulsd_margin.go")
+	insert("signals/catalog.go", "\t\thormuzTransit(),\n", "\t\tulsdMargin(),\n")
+	put("watchlist.go.txt", "api/view/watchlist.go")
+	entry, err := os.ReadFile("testdata/endpoint.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	insert("api/endpoint/list.go", "\t\t{\n\t\t\tEndpoint: open(\"/events\")", string(entry))
+	// Its recorded answers, which a newcomer takes from a sandbox.
+	for _, kind := range []string{".json", ".csv", ".ndjson", "-402.json"} {
+		b, err := os.ReadFile(filepath.Join(dir, "api/openapi/generate/examples/listSectors"+kind))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, "api/openapi/generate/examples/listWatched"+kind), b, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(t, dir, "go", "test", "./api/openapi/generate", "-run", "TestTheDocumentsOfTheProgram", "-update")
+	run(t, dir, "go", "vet", "./signals", "./picks", "./api/...")
+	return dir
+}
+
+func run(t *testing.T, dir, name string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// surface is a place that should know what was added.
+type surface struct {
+	// name is how a newcomer would call it. path is asked for with the method GET where body is empty.
+	name, path, body string
+	status           int
+	// want has to be in the answer.
+	want string
+}
+
+func surfaces() []surface {
+	of := "/api/signals/" + signal
+	list := []surface{
+		{"catalog of the API", "/api/signals", "", 200, signal},
+		{"signal of the API", of, "", 200, `"value"`},
+		{"history", of + "/history?limit=3", "", 200, `"observed_at"`},
+		{"vintages", of + "/vintages?limit=3", "", 200, signal},
+		{"brief", of + "/brief", "", 200, "Margin of a newcomer"},
+		{"description of the signals", "/api/signals/openapi.json", "", 200, signal},
+		{"description of the service", "/openapi.json", "", 200, signal},
+		{"llms.txt", "/llms.txt", "", 200, signal},
+		{"sitemap", "/sitemap.xml", "", 200, "/signals/" + signal},
+		{"first page", "/", "", 200, "/signals/" + signal},
+		{"page", "/signals/" + signal, "", 200, "Newcomer"},
+		{"picture", "/signals/" + signal + "/card.png", "", 200, "PNG"},
+		{"state", "/status", "", 200, "Margin of a newcomer"},
+		{"resources for agents", "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"resources/list","params":{}}`, 200, "/api/signals/" + signal},
+
+		{"endpoint with a key", "/api/v1" + sold, "", 200, `"pagination"`},
+		{"endpoint as a file", "/api/v1" + sold + "?format=csv", "", 200, "weight_pct"},
+		{"endpoint paid by request", "/api/v1/x402" + sold, "", 402, `"maxAmountRequired":"4000"`},
+		{"list of what is sold", "/api/v1/x402/info", "", 200, "/api/v1/x402" + sold},
+		{"prices", "/api/v1/info", "", 200, `"` + sold + `":"0.004"`},
+		{"description of the endpoint", "/openapi.json", "", 200, `"/api/v1` + sold + `"`},
+		{"description of its twin", "/openapi.json", "", 200, `"/api/v1/x402` + sold + `"`},
+		{"llms.txt of the endpoint", "/llms.txt", "", 200, "/api/v1" + sold},
+		{"catalog of paid resources", "/.well-known/x402", "", 200, "/api/v1/x402" + sold},
+		{"page of the documentation", "/docs", "", 200, "<code>" + sold + "</code>"},
+		{"usage", "/api/v1/account/usage", "", 200, sold},
+	}
+	for _, lang := range []string{"en", "es", "pt", "hi"} {
+		list = append(list, surface{"digest in " + lang, "/api/v1/digest/latest?lang=" + lang, "", 200, `"lang":"` + lang + `"`})
+	}
+	return list
+}
+
+func TestASeventhSignalAndATenthPaidEndpointAreKnownEverywhere(t *testing.T) {
+	t.Parallel()
+	dir := module(t)
+	remove := program.BuildIn(dir)
+	t.Cleanup(remove)
+	state := program.Folder(t)
+	o := program.Options{Dir: state, Env: []string{"OPS_ADDR=127.0.0.1:0", "WORLD=sandbox", "SANDBOX_DAYS=12", "LOG_FORMAT=json"}}
+	_, base := program.Up(t, o)
+
+	var key struct {
+		Data struct {
+			APIKey string `json:"api_key"`
+		}
+	}
+	program.Until(t, program.Patience, "a digest is there", func() (bool, string) {
+		if key.Data.APIKey == "" {
+			if err := register(t.Context(), base, &key); err != nil {
+				return false, err.Error()
+			}
+		}
+		status, _, err := ask(t.Context(), base, key.Data.APIKey, surface{path: "/api/v1/digest/latest"})
+		return status == http.StatusOK, fmt.Sprint(status, err)
+	})
+	program.Until(t, program.Patience, "the new signal has a value", func() (bool, string) {
+		_, text, err := ask(t.Context(), base, "", surface{path: "/api/signals/" + signal})
+		return err == nil && strings.Contains(text, `"observed_at":"`), text
+	})
+	for _, s := range surfaces() {
+		status, text, err := ask(t.Context(), base, key.Data.APIKey, s)
+		if err != nil || status != s.status || !strings.Contains(strings.ReplaceAll(text, `": "`, `":"`), s.want) {
+			t.Errorf("%s: %s answers %d %v without %q:\n%.300s", s.name, s.path, status, err, s.want, text)
+		}
+	}
+	command := func(name, want string, args ...string) {
+		status, out := program.Run(t, o, append(args, "--state-dir="+filepath.Join(state, "state"))...)
+		if status != 0 || !strings.Contains(out, want) {
+			t.Errorf("%s: tidemark %s ends with %d without %q:\n%.500s", name, strings.Join(args, " "), status, want, out)
+		}
+	}
+	command("schedule", signal, "schedule", "list")
+	command("backfill", signal, "backfill", "plan", "--signal="+signal, "--from=2026-11-02", "--to=2026-11-06")
+	command("doctor", "7 signals", "doctor")
+}
+
+func register(ctx context.Context, base string, into any) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/api/v1/auth/register", strings.NewReader(`{"name":"extend"}`))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	return program.Do(req, http.StatusCreated, into)
+}
+
+func ask(ctx context.Context, base, key string, s surface) (int, string, error) {
+	method, body := http.MethodGet, io.Reader(http.NoBody)
+	if s.body != "" {
+		method, body = http.MethodPost, strings.NewReader(s.body)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, base+s.path, body)
+	if err != nil {
+		return 0, "", err
+	}
+	if s.body != "" {
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Accept", "application/json, text/event-stream")
+	}
+	if strings.HasPrefix(s.path, "/api/v1/") && key != "" {
+		req.Header.Set("Authorization", "Bearer "+key)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, "", err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	text, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(text), err
+}
