@@ -19,7 +19,7 @@ func TestCommandsOfTheDocumentsExist(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := map[string]bool{}
-	for _, f := range append(files, "../../README.md") {
+	for _, f := range append(files, "../../README.md", "../../CONTRIBUTING.md") {
 		b, err := os.ReadFile(f)
 		if err != nil {
 			t.Fatal(err)

@@ -84,7 +84,7 @@ func documents(t *testing.T, dir, base, private string) {
 	curl := err == nil
 	r := newReader(t, dir, base, private)
 	seen, left, ran := map[string]bool{}, map[string]bool{}, 0
-	for _, file := range append([]string{"../../README.md"}, files...) {
+	for _, file := range append([]string{"../../README.md", "../../CONTRIBUTING.md"}, files...) {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
