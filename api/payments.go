@@ -17,6 +17,7 @@ import (
 	"tidemark/accounts/x402"
 	"tidemark/api/view"
 	"tidemark/internal/postgres"
+	"tidemark/internal/telemetry"
 )
 
 // PaymentsOptions say who is paid by request, and through whom.
@@ -35,6 +36,8 @@ type PaymentsOptions struct {
 	// Zero means 512 and 64.
 	MaxSales, MaxSalesByAddress int
 	Log                         *slog.Logger
+	// Metrics counts panics. It may be nil.
+	Metrics *telemetry.Metrics
 }
 
 // Payments is what all paid addresses of a process share: which terms may be offered, and who waits for which payment. It is safe for
@@ -113,7 +116,11 @@ func (p *Payments) learn(ctx context.Context) {
 	const first, longest, usual = time.Second, time.Minute, time.Hour
 	pause := first
 	for {
-		versions, err := p.o.Facilitator.Supported(ctx, p.o.Seller)
+		var versions []int
+		err := p.o.Metrics.Guard(ctx, p.o.Log, "facilitator", func() (err error) {
+			versions, err = p.o.Facilitator.Supported(ctx, p.o.Seller)
+			return err
+		})
 		wait := usual
 		switch {
 		case ctx.Err() != nil:

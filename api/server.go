@@ -241,6 +241,7 @@ func (s *Server) serve(ctx context.Context, ln net.Listener, h http.Handler, bas
 	if s.o.Now != nil && !s.log.Enabled(ctx, slog.LevelDebug) { // the debug log has a line for each request
 		fast := lane.New(ln, lane.Options{
 			Answer: (&finished{s: s, base: base}).answer, First: s.o.Timeouts.Header, Idle: s.o.Timeouts.Idle, Write: s.o.Timeouts.Request, Now: s.o.Now,
+			Panicked: func(p any) { s.o.Metrics.Panicked(ctx, s.log, "fast path", p) },
 		})
 		ln, after = fast, fast.Wait
 	}

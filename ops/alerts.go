@@ -11,6 +11,7 @@ import (
 
 	"tidemark/api/view"
 	"tidemark/internal/postgres"
+	"tidemark/internal/telemetry"
 	"tidemark/signals"
 )
 
@@ -124,6 +125,8 @@ type Alerter struct {
 	// Channels are where messages go, by name, besides the log.
 	Channels map[string]Channel
 	Log      *slog.Logger
+	// Metrics counts panics. It may be nil.
+	Metrics *telemetry.Metrics
 	// Every is the pause between looks. Zero means 15 seconds.
 	Every time.Duration
 	// Calm is for how long something must not have been so until its alert is over. Zero means a minute.
@@ -153,7 +156,7 @@ func (a *Alerter) Run(ctx context.Context) error {
 	defer tick.Stop()
 	away := false
 	for {
-		switch err := a.Round(ctx); {
+		switch err := a.Metrics.Guard(ctx, a.Log, "alerts", func() error { return a.Round(ctx) }); {
 		case err == nil:
 			away = false
 		case ctx.Err() == nil && !away:

@@ -67,6 +67,8 @@ type Scheduler struct {
 	Log *slog.Logger
 	// Tracer begins a trace for each slot that is to be run. It may be nil.
 	Tracer *telemetry.Tracer
+	// Metrics counts panics. It may be nil.
+	Metrics *telemetry.Metrics
 	// Wake makes a tick come at once; it may be nil.
 	Wake <-chan struct{}
 	// Every is the pause between ticks. Zero means one second.
@@ -106,7 +108,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	every := time.NewTicker(orElse(s.Every, time.Second))
 	defer every.Stop()
 	for {
-		err := s.Tick(ctx)
+		err := s.guarded(ctx)
 		if err == nil {
 			s.ready.Store(true)
 		}
@@ -164,6 +166,11 @@ func (s *Scheduler) Tick(ctx context.Context) error {
 		return err // slots of a schedule that is not there would be missed
 	}
 	return errors.Join(s.record(ctx), s.reclaim(ctx), s.reconcile(ctx), s.dispatch(ctx))
+}
+
+// guarded is Tick, with a panic as an error: the next tick tries again.
+func (s *Scheduler) guarded(ctx context.Context) error {
+	return s.Metrics.Guard(ctx, s.Log, "scheduler", func() error { return s.Tick(ctx) })
 }
 
 // call makes one call of the store or the queue.

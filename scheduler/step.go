@@ -65,7 +65,7 @@ func (s *Stepper) Run(ctx context.Context) error {
 // insist does a part of a step until it is done, and tells whether it is: false when ctx has ended. Each part may be done twice.
 func (s *Stepper) insist(ctx context.Context, what string, part func(context.Context) error) bool {
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
-		err := part(ctx)
+		err := s.Scheduler.Metrics.Guard(ctx, s.Log, "sandbox's clock", func() error { return part(ctx) })
 		if ctx.Err() != nil {
 			return false
 		}

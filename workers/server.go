@@ -71,7 +71,6 @@ func (s *Server) Ready() bool { return s.ready.Load() }
 var (
 	errStopping = errors.New("the worker is stopping")
 	errTimeout  = errors.New("the attempt took longer than its job allows")
-	errPanic    = errors.New("panic")
 )
 
 // New checks that every job has a handler and a policy.
@@ -248,7 +247,8 @@ func (s *Server) attempt(ctx context.Context, h Handler, t task.Task) (err error
 		delete(s.running, t.Fence)
 		s.mu.Unlock()
 		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: %v\n%s", errPanic, p, debug.Stack())
+			s.o.Metrics.Panicked(ctx, s.o.Log, "job", p)
+			err = fmt.Errorf("%w: %v\n%s", telemetry.ErrPanic, p, debug.Stack())
 		}
 	}()
 	err = h(ctx, t)
@@ -260,15 +260,16 @@ func (s *Server) attempt(ctx context.Context, h Handler, t task.Task) (err error
 
 // What becomes of an attempt, as the metrics name it.
 const (
-	outcomeSucceeded  = "succeeded"
-	outcomeSkipped    = "skipped"
-	outcomeFailed     = "failed"     // the run is over
-	outcomeRetried    = "retried"    // it failed, and is tried again
-	outcomeWaits      = "waits"      // it has to wait for something
-	outcomeGoesOn     = "goes_on"    // it did what could be done now
-	outcomeGivenBack  = "given_back" // its worker was stopped
-	outcomeSuperseded = "superseded" // another attempt has its place
-	outcomeUnrecorded = "unrecorded" // how it ended could not be written down
+	outcomeSucceeded   = "succeeded"
+	outcomeSkipped     = "skipped"
+	outcomeFailed      = "failed"      // the run is over
+	outcomeRetried     = "retried"     // it failed, and is tried again
+	outcomeWaits       = "waits"       // it has to wait for something
+	outcomeGoesOn      = "goes_on"     // it did what could be done now
+	outcomeInterrupted = "interrupted" // the database had a transient error, and it is tried again
+	outcomeGivenBack   = "given_back"  // its worker was stopped
+	outcomeSuperseded  = "superseded"  // another attempt has its place
+	outcomeUnrecorded  = "unrecorded"  // how it ended could not be written down
 )
 
 // fault is the error that an attempt ended with, nil where nothing went wrong: to wait, to go on later and to stop is none.
@@ -300,12 +301,7 @@ func (s *Server) conclude(ctx context.Context, t task.Task, err error) (over boo
 		log.InfoContext(ctx, "gave a run back while stopping")
 		return false, outcomeGivenBack, err
 	case errors.As(err, &wait):
-		pause := wait.pause
-		if s.o.Patience != nil {
-			if most := s.o.Patience(); most > 0 {
-				pause = min(pause, most)
-			}
-		}
+		pause := s.shorten(wait.pause)
 		if perr := s.o.DB.Postpone(ctx, t.Fence, err.Error(), pause); perr != nil {
 			return false, outcomeUnrecorded, perr
 		}
@@ -318,6 +314,14 @@ func (s *Server) conclude(ctx context.Context, t task.Task, err error) (over boo
 			}
 			log.DebugContext(ctx, "a run goes on later", "why", later.why, "in", later.in)
 			return false, outcomeGoesOn, nil
+		}
+		if pause, ok := interrupted(err, t.Attempt); ok {
+			pause = s.shorten(pause)
+			if perr := s.o.DB.Postpone(ctx, t.Fence, err.Error(), pause); perr != nil {
+				return false, outcomeUnrecorded, perr
+			}
+			log.WarnContext(ctx, "the database interrupted a run, it is tried again", "err", err, "in", pause)
+			return false, outcomeInterrupted, err
 		}
 		retryIn, final := verdict(err, t)
 		var ferr error
@@ -341,6 +345,16 @@ func (s *Server) conclude(ctx context.Context, t task.Task, err error) (over boo
 	return over, outcome, err
 }
 
+// shorten bounds a pause by the patience of the world.
+func (s *Server) shorten(pause time.Duration) time.Duration {
+	if s.o.Patience != nil {
+		if most := s.o.Patience(); most > 0 {
+			return min(pause, most)
+		}
+	}
+	return pause
+}
+
 // beat tells Postgres that this worker's runs are alive, and ends those that were given to another worker.
 func (s *Server) beat(ctx context.Context) {
 	tick := time.NewTicker(s.o.Beat)
@@ -360,7 +374,7 @@ func (s *Server) beat(ctx context.Context) {
 		if len(fences) == 0 {
 			continue
 		}
-		gone, err := s.o.DB.Heartbeat(ctx, fences)
+		gone, err := s.pulse(ctx, fences)
 		if err != nil && ctx.Err() == nil {
 			s.o.Log.WarnContext(ctx, "the worker cannot tell that it is alive", "err", err)
 		}
@@ -372,6 +386,17 @@ func (s *Server) beat(ctx context.Context) {
 		}
 		s.mu.Unlock()
 	}
+}
+
+// pulse makes one heartbeat, which may hang as little as it may panic: the next one comes in time.
+func (s *Server) pulse(ctx context.Context, fences []task.Fence) (gone []task.Fence, err error) {
+	ctx, stop := context.WithTimeout(ctx, 2*s.o.Beat)
+	defer stop()
+	err = s.o.Metrics.Guard(ctx, s.o.Log, "heartbeat", func() (err error) {
+		gone, err = s.o.DB.Heartbeat(ctx, fences)
+		return err
+	})
+	return gone, err
 }
 
 // asynqLog hands the library's log lines to ours.

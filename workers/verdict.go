@@ -3,16 +3,22 @@ package workers
 import (
 	"errors"
 	"io/fs"
+	"math/rand/v2"
 	"syscall"
 	"time"
 
 	"tidemark/ingest"
 	"tidemark/internal/postgres"
+	"tidemark/internal/telemetry"
 	"tidemark/workers/task"
 )
 
-// longestBackoff bounds the pause between two attempts.
-const longestBackoff = 30 * time.Minute
+const (
+	// longestBackoff bounds the pause between two attempts.
+	longestBackoff = 30 * time.Minute
+	// longestInterruption bounds it after a transient error of the database.
+	longestInterruption = 30 * time.Second
+)
 
 // finalError is one that no further attempt can mend.
 type finalError struct{ error }
@@ -63,7 +69,7 @@ func Later(in time.Duration, why string) error { return laterError{in, why} }
 // unpassing are errors that stand until somebody changes something, or that a publisher has to put right. What is not listed, such as a
 // host that does not answer, is expected to pass.
 var unpassing = []error{
-	ingest.Layout, ingest.WrongType, ingest.Refused, ingest.TooLarge, errPanic,
+	ingest.Layout, ingest.WrongType, ingest.Refused, ingest.TooLarge, telemetry.ErrPanic,
 	syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, fs.ErrPermission,
 }
 
@@ -75,6 +81,17 @@ func lasting(err error) bool {
 		}
 	}
 	return errors.As(err, new(finalError)) || postgres.Lasting(err)
+}
+
+// interrupted tells of an attempt that it ended by an error of the database that passes by itself, and after which pause it is begun again,
+// longer with each attempt. That is no failure of the run: however often it happens, the work is to be done. A worker that cannot reach the
+// database cannot write this down either; then the scheduler takes the run from it.
+func interrupted(err error, attempt int) (pause time.Duration, ok bool) {
+	if postgres.Transient(err) == "" || errors.As(err, new(finalError)) {
+		return 0, false
+	}
+	most := min(time.Second<<min(attempt, 10), longestInterruption)
+	return most/2 + rand.N(most/2), true
 }
 
 // verdict maps an error to what becomes of the run: tried again after a pause, which doubles with each failure and is at least

@@ -3,12 +3,17 @@ package workers
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"tidemark/ingest"
+	"tidemark/internal/telemetry"
 )
 
 func TestWhatIsNotExpectedToPass(t *testing.T) {
@@ -27,13 +32,34 @@ func TestWhatIsNotExpectedToPass(t *testing.T) {
 		"a full disk":                 {fmt.Errorf("archive: %w", &fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}), true},
 		"a folder of another user":    {&fs.PathError{Op: "open", Path: "x", Err: os.ErrPermission}, true},
 		"a subject that is not there": {Final(errors.New("there is no source")), true},
-		"a fault of the program":      {fmt.Errorf("%w: index out of range", errPanic), true},
+		"a fault of the program":      {fmt.Errorf("%w: index out of range", telemetry.ErrPanic), true},
 		"a worker that stops":         {errStopping, false},
 		"an attempt that takes long":  {errTimeout, false},
 		"a connection":                {syscall.ECONNREFUSED, false},
 	} {
 		if got := lasting(c.err); got != c.want {
 			t.Errorf("%s: lasting %t", name, got)
+		}
+	}
+}
+
+func TestWhatTheDatabaseInterruptsIsNoFailure(t *testing.T) {
+	t.Parallel()
+	transient := fmt.Errorf("store: %w", &pgconn.PgError{Code: "57P01", Severity: "FATAL"})
+	before := time.Duration(0)
+	for attempt := range 40 {
+		pause, ok := interrupted(transient, attempt)
+		if !ok || pause < 500*time.Millisecond || pause > longestInterruption {
+			t.Errorf("attempt %d: %s, %t", attempt, pause, ok)
+		}
+		before = max(before, pause)
+	}
+	if before < longestInterruption/2 {
+		t.Errorf("the longest pause was %s", before)
+	}
+	for _, err := range []error{Final(transient), errors.New("x"), io.EOF, &pgconn.PgError{Code: "23505"}} {
+		if _, ok := interrupted(err, 1); ok {
+			t.Errorf("%v interrupts", err)
 		}
 	}
 }

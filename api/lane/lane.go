@@ -26,6 +26,8 @@ type Options struct {
 	First, Idle, Write time.Duration
 	// Now is the wall clock: the deadlines of connections are the operating system's.
 	Now func() time.Time
+	// Panicked is told of each panic of Answer; net/http answers that request then. It may be nil.
+	Panicked func(p any)
 }
 
 // Listener is a net.Listener whose connections are those that the lane does not answer. It is safe for concurrent use.
@@ -225,7 +227,7 @@ func (l *Listener) serve(c net.Conn) {
 		r := Request{Date: now.date}
 		size, ok := parse(in[:held], &r)
 		if ok {
-			out, ok = l.o.Answer(&r, out[:0])
+			out, ok = l.answer(&r, out[:0])
 		}
 		if !ok {
 			l.handOver(c, in[:held])
@@ -240,6 +242,19 @@ func (l *Listener) serve(c net.Conn) {
 		}
 		held = copy(in, in[size:held])
 	}
+}
+
+// answer is Answer, with a panic as a request that is not for the lane.
+func (l *Listener) answer(r *Request, buf []byte) (out []byte, ok bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			if l.o.Panicked != nil {
+				l.o.Panicked(p)
+			}
+			out, ok = buf, false
+		}
+	}()
+	return l.o.Answer(r, buf)
 }
 
 func (l *Listener) end(c net.Conn) {

@@ -27,6 +27,8 @@ type stand struct {
 	address string
 	// fast counts what the lane answered.
 	fast atomic.Int64
+	// panics counts those that the lane has caught.
+	panics atomic.Int64
 }
 
 func newStand(t *testing.T, first, idle time.Duration, body string) *stand {
@@ -38,13 +40,16 @@ func newStand(t *testing.T, first, idle time.Duration, body string) *stand {
 	s := &stand{address: inner.Addr().String()}
 	head := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\nX-By: lane\r\n", len(body))
 	s.Listener = lane.New(inner, lane.Options{First: first, Idle: idle, Write: time.Minute, Now: time.Now, Answer: func(r *lane.Request, b []byte) ([]byte, bool) {
+		if string(r.Path) == "/panic" {
+			panic("a fault of the program")
+		}
 		if string(r.Path) != "/fast" {
 			return b, false
 		}
 		s.fast.Add(1)
 		b = append(append(b, head...), r.Date...)
 		return append(append(b, "\r\n"...), body...), true
-	}})
+	}, Panicked: func(any) { s.panics.Add(1) }})
 	srv := &http.Server{ReadHeaderTimeout: patience, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-By", "net/http")
 		body, err := io.ReadAll(r.Body)
@@ -258,5 +263,23 @@ func TestManyAtOnce(t *testing.T) {
 	wg.Wait()
 	if n := s.fast.Load(); n != 24*50+8*25 {
 		t.Errorf("the lane answered %d requests", n)
+	}
+}
+
+func TestAPanicIsNobodysEnd(t *testing.T) {
+	t.Parallel()
+	s := newStand(t, patience, patience, "body")
+	c, r := s.dial(t)
+	say(t, c, strings.Replace(fast, "/fast", "/panic", 1))
+	if by, body := read(t, r); by != "net/http" || body != "GET /panic  <nil>" {
+		t.Errorf("%s answers %q", by, body)
+	}
+	if n := s.panics.Load(); n != 1 {
+		t.Errorf("%d panics were told of, want 1", n)
+	}
+	c, r = s.dial(t)
+	say(t, c, fast)
+	if by, body := read(t, r); by != "lane" || body != "body" {
+		t.Errorf("%s answers %q", by, body)
 	}
 }

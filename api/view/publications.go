@@ -17,6 +17,7 @@ import (
 	"tidemark/calendar"
 	"tidemark/equity"
 	"tidemark/internal/postgres"
+	"tidemark/internal/telemetry"
 	"tidemark/picks"
 )
 
@@ -52,6 +53,8 @@ type PublicationsOptions struct {
 	Now       func() time.Time
 	Info      InfoOptions
 	Log       *slog.Logger
+	// Metrics counts panics. It may be nil.
+	Metrics *telemetry.Metrics
 }
 
 // Publications keeps what is published around the picks current, in memory: the picks with their returns, research, the model portfolio,
@@ -179,7 +182,7 @@ func (p *Publications) refresh(ctx context.Context) error {
 		p.stale = 0
 		p.mu.Unlock()
 		if what != 0 {
-			if err := p.load(ctx, what, false); err != nil && ctx.Err() == nil {
+			if err := p.o.Metrics.Guard(ctx, p.o.Log, "publications", func() error { return p.load(ctx, what, false) }); err != nil && ctx.Err() == nil {
 				p.o.Log.WarnContext(ctx, "could not read the publications, trying again", "err", err)
 				p.spoil(what)
 			}

@@ -15,6 +15,7 @@ import (
 	"tidemark/calendar"
 	"tidemark/chain"
 	"tidemark/internal/postgres"
+	"tidemark/internal/telemetry"
 )
 
 // RecordStore is what the record's view reads. *postgres.DB is one. What it gives of picks is announced.
@@ -42,6 +43,8 @@ type RecordOptions struct {
 	// FullPass is how often the whole chain is read and recomputed again. Zero: every ten minutes.
 	FullPass time.Duration
 	Log      *slog.Logger
+	// Metrics counts panics. It may be nil.
+	Metrics *telemetry.Metrics
 }
 
 // Record keeps the answers about the verifiable record current. The chain is recomputed when it is loaded, link by link: whole at the
@@ -111,7 +114,7 @@ func (r *Record) Run(ctx context.Context) error {
 				continue
 			}
 			// The database may be away: the listener notices, and loads everything when it is back.
-			if err := r.load(ctx, full); err != nil && ctx.Err() == nil {
+			if err := r.o.Metrics.Guard(ctx, r.o.Log, "record", func() error { return r.load(ctx, full) }); err != nil && ctx.Err() == nil {
 				r.o.Log.WarnContext(ctx, "could not read the record again", "err", err)
 			}
 		}

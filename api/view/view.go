@@ -22,6 +22,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tidemark/internal/postgres"
+	"tidemark/internal/telemetry"
 	"tidemark/signals"
 )
 
@@ -62,6 +63,8 @@ type Options struct {
 	// Now is the world's clock.
 	Now func() time.Time
 	Log *slog.Logger
+	// Metrics counts panics. It may be nil.
+	Metrics *telemetry.Metrics
 }
 
 // View keeps the answers current. It is safe for concurrent use.
@@ -175,8 +178,8 @@ func (v *View) Run(ctx context.Context) error {
 				return nil
 			case <-tick.C:
 			}
-			if err := v.age(ctx); err != nil {
-				return err
+			if err := v.o.Metrics.Guard(ctx, v.o.Log, "view", func() error { return v.age(ctx) }); err != nil && ctx.Err() == nil {
+				v.o.Log.ErrorContext(ctx, "the statuses of the signals cannot be held against the clock, trying again", "err", err)
 			}
 		}
 	})

@@ -91,6 +91,9 @@ func (p *program) openDB(ctx context.Context, role string) (*postgres.DB, error)
 	}
 	if err := db.CheckWorld(ctx, p.settings.World); err != nil {
 		db.Close()
+		if postgres.Transient(err) != "" {
+			return nil, err
+		}
 		return nil, usageError{err}
 	}
 	return db, nil
@@ -98,7 +101,7 @@ func (p *program) openDB(ctx context.Context, role string) (*postgres.DB, error)
 
 // connectionOptions are those of a role's connections.
 func (p *program) connectionOptions(role string) []postgres.Option {
-	options := p.traceStatements()
+	options := p.databaseOptions()
 	if role == postgres.RoleAPI {
 		options = append(options, postgres.OnlyRole(role))
 	}

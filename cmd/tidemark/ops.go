@@ -172,7 +172,7 @@ func nextSlot(s task.Schedule, after time.Time) time.Time {
 func (p *program) alerter(db *postgres.DB) (*ops.Alerter, error) {
 	a := &ops.Alerter{
 		Observer: p.observer(db), Limits: ops.Limits{RunwayDays: p.settings.AlertRunwayDays}, Channels: map[string]ops.Channel{},
-		Log: p.log.With("role", "scheduler"),
+		Log: p.log.With("role", "scheduler"), Metrics: p.metrics,
 	}
 	if url := p.settings.AlertWebhookURL; url != "" {
 		a.Channels["webhook"] = ops.Webhook{URL: url, Installation: p.settings.BaseURL()}

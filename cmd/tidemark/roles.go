@@ -119,6 +119,7 @@ func (workerCommand) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer listeners.close()
+	p.tasks = p.settings.Concurrency + p.settings.TimelyConcurrency
 	db, w, err := p.openWorld(ctx)
 	if err != nil {
 		return err
@@ -219,6 +220,7 @@ func (p *program) newScheduler(db *postgres.DB, now func() time.Time) (*schedule
 	}
 	return &scheduler.Scheduler{
 		Store: db, Queue: queue, Schedules: p.schedule(), Now: now, Log: p.log.With("role", "scheduler"), Tracer: p.tracer,
+		Metrics: p.metrics,
 	}, queue, nil
 }
 
@@ -405,11 +407,14 @@ func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, w
 	defer closeStore()
 	v, err := view.New(view.Options{
 		Store: store, Definitions: p.definitions(), PublicURL: p.settings.BaseURL(), World: world, Now: now, Log: log,
+		Metrics: p.metrics,
 	})
 	if err != nil {
 		return err
 	}
-	record, err := view.NewRecord(view.RecordOptions{Store: db, PublicURL: p.settings.BaseURL(), World: world, Now: now, Log: log})
+	record, err := view.NewRecord(view.RecordOptions{
+		Store: db, PublicURL: p.settings.BaseURL(), World: world, Now: now, Log: log, Metrics: p.metrics,
+	})
 	if err != nil {
 		return err
 	}
@@ -432,7 +437,7 @@ func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, w
 	}
 	published, err := view.NewPublications(view.PublicationsOptions{
 		Store: db, PublicURL: p.settings.BaseURL(), World: world, Now: now, Log: log,
-		Info: p.info(keys.Tariff, claims),
+		Info: p.info(keys.Tariff, claims), Metrics: p.metrics,
 	})
 	if err != nil {
 		return err

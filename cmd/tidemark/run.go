@@ -75,6 +75,8 @@ type program struct {
 	metrics *telemetry.Metrics
 	// tracer is nil where no collector is set.
 	tracer *telemetry.Tracer
+	// tasks is how many tasks this process runs at once, 0 where it is no worker.
+	tasks int
 	// dev is the development chain that `up` runs in a sandbox, nil elsewhere.
 	dev *devchain.Chain
 }

@@ -32,10 +32,18 @@ func (p *program) endTraces(ctx context.Context) {
 	}
 }
 
-// traceStatements makes statements parts of traces, where there are any.
-func (p *program) traceStatements() []postgres.Option {
-	if p.tracer == nil {
-		return nil
+// databaseOptions count transient errors, make statements parts of traces, where there are any, and make a worker's pool so large that no
+// task waits for a connection that another one has: a task has one at a time, and the rest of the process has some besides.
+func (p *program) databaseOptions() []postgres.Option {
+	list := []postgres.Option{postgres.WithMetrics(p.metrics)}
+	if p.tasks > 0 {
+		list = append(list, postgres.WithConnections(p.tasks+spareConnections))
 	}
-	return []postgres.Option{postgres.WithTracer(postgres.Statements{})}
+	if p.tracer != nil {
+		list = append(list, postgres.WithTracer(postgres.Statements{}))
+	}
+	return list
 }
+
+// spareConnections are those of a worker's pool that its tasks do not need.
+const spareConnections = 8

@@ -78,6 +78,7 @@ func (upCommand) Run(ctx context.Context, p *program) (err error) {
 }
 
 func (p *program) runRoles(ctx context.Context, on listeners) error {
+	p.tasks = p.settings.Concurrency + p.settings.TimelyConcurrency
 	db, w, err := p.openWorld(ctx)
 	if err != nil {
 		return err

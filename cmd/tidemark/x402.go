@@ -58,7 +58,7 @@ func (p *program) newPayments(db *postgres.DB, tariff accounts.Tariff) (*api.Pay
 		return nil, usageError{err}
 	}
 	return api.NewPayments(api.PaymentsOptions{
-		Seller: seller, Facilitator: facilitator, Tariff: tariff, Store: db, Now: p.now, Log: p.log.With("role", "api"),
+		Seller: seller, Facilitator: facilitator, Tariff: tariff, Store: db, Now: p.now, Log: p.log.With("role", "api"), Metrics: p.metrics,
 	}), nil
 }
 

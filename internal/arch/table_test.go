@@ -69,7 +69,7 @@ var table = []row{
 	{"api/endpoint", "api/view, picks, accounts", "ingest, workers, scheduler, chain/base, asynq"},
 	{
 		"api/view",
-		"series, equity, calendar, signals, picks, chain, accounts, internal/postgres",
+		"series, equity, calendar, signals, picks, chain, accounts, internal/postgres, internal/telemetry",
 		"ingest, workers, scheduler, chain/base, asynq",
 	},
 	{"api/pages/plot", nothing, "net/http, database drivers, os/exec, other modules"},

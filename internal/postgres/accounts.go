@@ -43,7 +43,7 @@ const keyByHashSQL = `
 
 // KeyByHash returns the key that a text with this hash opens, or opened before it ended; ErrNotFound where there is none.
 func (db *DB) KeyByHash(ctx context.Context, hash accounts.KeyHash) (Key, error) {
-	rows, err := db.pool.Query(ctx, keyByHashSQL, pgx.NamedArgs{"hash": hash[:]})
+	rows, err := db.reads.Query(ctx, keyByHashSQL, pgx.NamedArgs{"hash": hash[:]})
 	if err != nil {
 		return Key{}, fmt.Errorf("look up a key: %w", away(err))
 	}
@@ -207,7 +207,7 @@ const accountSQL = `
 
 // Account returns the account of a key.
 func (db *DB) Account(ctx context.Context, key int64) (Account, error) {
-	rows, err := db.pool.Query(ctx, accountSQL, pgx.NamedArgs{"key": key})
+	rows, err := db.reads.Query(ctx, accountSQL, pgx.NamedArgs{"key": key})
 	if err != nil {
 		return Account{}, fmt.Errorf("read an account: %w", away(err))
 	}
@@ -228,7 +228,7 @@ type Usage struct {
 
 // Usage lists what a key used from one UTC day to another, both included, newest day first.
 func (db *DB) Usage(ctx context.Context, key int64, from, to time.Time) ([]Usage, error) {
-	rows, err := db.pool.Query(ctx, `
+	rows, err := db.reads.Query(ctx, `
 		select day, endpoint, requests, cost from usage
 		where key_id = @key and day between @from::date and @to::date
 		order by day desc, endpoint`, // primary key

@@ -49,7 +49,7 @@ const keyRowsSQL = `
 
 // Keys lists keys, newest first.
 func (db *DB) Keys(ctx context.Context, f KeyFilter) ([]KeyRow, error) {
-	rows, err := db.pool.Query(ctx, keyRowsSQL, pgx.NamedArgs{"public_id": f.PublicID, "match": f.Match, "limit": f.Limit})
+	rows, err := db.reads.Query(ctx, keyRowsSQL, pgx.NamedArgs{"public_id": f.PublicID, "match": f.Match, "limit": f.Limit})
 	list, err := collect[KeyRow](rows, err)
 	if err != nil {
 		return nil, fmt.Errorf("list the keys: %w", err)
@@ -71,7 +71,7 @@ type LedgerLine struct {
 
 // Ledger lists the newest money facts of a key, newest first.
 func (db *DB) Ledger(ctx context.Context, key int64, limit int) ([]LedgerLine, error) {
-	rows, err := db.pool.Query(ctx, `
+	rows, err := db.reads.Query(ctx, `
 		select at, kind, amount, (sum(amount) over (order by id))::bigint as balance, endpoint, ref, by, reason
 		from ledger where key_id = @key order by id desc limit @limit`, // primary key
 		pgx.NamedArgs{"key": key, "limit": limit})
@@ -94,7 +94,7 @@ type PlanChange struct {
 
 // PlanChanges lists what happened to a key's Pro period, newest first.
 func (db *DB) PlanChanges(ctx context.Context, key int64) ([]PlanChange, error) {
-	rows, err := db.pool.Query(ctx, `
+	rows, err := db.reads.Query(ctx, `
 		select at, kind, pro_until, ref, by, reason from plan_changes where key_id = @key order by id desc`, // primary key
 		pgx.NamedArgs{"key": key})
 	list, err := collect[PlanChange](rows, err)
@@ -185,6 +185,7 @@ const movePlanSQL = `
 func (db *DB) Move(ctx context.Context, from, to int64, by, reason string) (amount accounts.Micros, pro bool, err error) {
 	args := pgx.NamedArgs{"from": from, "to": to, "by": by, "reason": reason}
 	err = db.tx(ctx, func(tx pgx.Tx) error {
+		amount, pro = 0, false
 		if err := lockKeys(ctx, tx, from, to); err != nil {
 			return err
 		}
@@ -226,7 +227,7 @@ type Unbalanced struct {
 // UnbalancedKeys compares every balance with its ledger, at one instant. The database keeps them equal; this is for the day when it
 // does not.
 func (db *DB) UnbalancedKeys(ctx context.Context) ([]Unbalanced, error) {
-	rows, err := db.pool.Query(ctx, `
+	rows, err := db.reads.Query(ctx, `
 		select k.public_id, k.balance, coalesce(l.sum, 0)::bigint as sum
 		from keys k left join (select key_id, sum(amount) as sum from ledger group by key_id) l on l.key_id = k.id
 		where k.balance <> coalesce(l.sum, 0)
@@ -242,6 +243,7 @@ func (db *DB) UnbalancedKeys(ctx context.Context) ([]Unbalanced, error) {
 // returns how many rows went. What is used at this moment stays until the next time.
 func (db *DB) ForgetKept(ctx context.Context, f task.Fence) (gone int64, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
+		gone = 0
 		for _, sql := range []string{
 			`delete from paid_requests p using (
 				select key_id, digest from paid_requests where expires_at <= (select billing_now()) for update skip locked

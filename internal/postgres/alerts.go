@@ -98,7 +98,7 @@ func (db *DB) SaveAlerts(ctx context.Context, now []Alert, calm time.Duration, c
 
 // Alerts returns the alerts that are open, and with all also those that are over, the newest first.
 func (db *DB) Alerts(ctx context.Context, all bool, limit int) ([]Alert, error) {
-	rows, err := db.pool.Query(ctx, `
+	rows, err := db.reads.Query(ctx, `
 		select `+alertColumns+` from alerts where resolved_at is null or @all order by resolved_at is null desc, raised_at desc, id desc limit @limit`,
 		pgx.NamedArgs{"all": all, "limit": limit})
 	list, err := collect[Alert](rows, err)

@@ -35,7 +35,7 @@ const statesSQL = `
 
 // SeriesStates tells how much is known of some series, in their order.
 func (db *DB) SeriesStates(ctx context.Context, ids []series.ID) ([]SeriesState, error) {
-	rows, err := db.pool.Query(ctx, statesSQL, pgx.NamedArgs{"series": ids})
+	rows, err := db.reads.Query(ctx, statesSQL, pgx.NamedArgs{"series": ids})
 	list, err := collect[SeriesState](rows, err)
 	if err != nil {
 		return nil, fmt.Errorf("look up what is known: %w", err)
@@ -71,7 +71,7 @@ const pastSQL = `
 // PastSlots tells, for the instants of a signal from one to another, both included, at which of them there is a snapshot or a failure.
 // Other instants are absent.
 func (db *DB) PastSlots(ctx context.Context, signal string, from, to time.Time) ([]PastSlot, error) {
-	rows, err := db.pool.Query(ctx, pastSQL, pgx.NamedArgs{"signal": signal, "from": from, "to": to, "job": task.Signal})
+	rows, err := db.reads.Query(ctx, pastSQL, pgx.NamedArgs{"signal": signal, "from": from, "to": to, "job": task.Signal})
 	list, err := collect[PastSlot](rows, err)
 	if err != nil {
 		return nil, fmt.Errorf("look up the slots of %s: %w", signal, err)
@@ -82,7 +82,7 @@ func (db *DB) PastSlots(ctx context.Context, signal string, from, to time.Time) 
 // RequestsSince counts the exchanges with a source since an instant of the world's time.
 func (db *DB) RequestsSince(ctx context.Context, source string, since time.Time) (int64, error) {
 	var n int64
-	err := db.pool.QueryRow(ctx, `select count(*) from fetches where source = @source and fetched_at >= @since`,
+	err := db.reads.QueryRow(ctx, `select count(*) from fetches where source = @source and fetched_at >= @since`,
 		pgx.NamedArgs{"source": source, "since": since}).Scan(&n) // index fetches_by_url
 	if err != nil {
 		return 0, fmt.Errorf("count the requests to %s: %w", source, err)

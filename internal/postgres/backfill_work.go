@@ -157,7 +157,7 @@ func (h hungry) feed(ctx context.Context, tx pgx.Tx) error {
 // BackfillWork returns the next slots that a run of a backfill has to do, oldest first. There are none when all are done, and none
 // while the backfill is not to run.
 func (db *DB) BackfillWork(ctx context.Context, id, run int64, limit int) ([]time.Time, error) {
-	rows, err := db.pool.Query(ctx, `
+	rows, err := db.reads.Query(ctx, `
 		select s.slot
 		from backfill_slots s join backfills b on b.id = s.backfill_id
 		where b.id = @id and b.status = 'running' and s.status = 'pending' and s.run_id = @run
@@ -262,7 +262,7 @@ const countsSQL = `
 
 // BackfillCounts counts the slots of a backfill.
 func (db *DB) BackfillCounts(ctx context.Context, id int64) (BackfillCounts, error) {
-	rows, err := db.pool.Query(ctx, countsSQL, pgx.NamedArgs{"id": id, "job": task.Backfill, "subject": strconv.FormatInt(id, 10)})
+	rows, err := db.reads.Query(ctx, countsSQL, pgx.NamedArgs{"id": id, "job": task.Backfill, "subject": strconv.FormatInt(id, 10)})
 	if err != nil {
 		return BackfillCounts{}, fmt.Errorf("count the slots of backfill %d: %w", id, err)
 	}

@@ -147,7 +147,7 @@ func scanBackfill(r pgx.CollectableRow) (b Backfill, err error) {
 
 // Backfill returns one backfill, or ErrNotFound.
 func (db *DB) Backfill(ctx context.Context, id int64) (Backfill, error) {
-	rows, err := db.pool.Query(ctx, `select `+backfillColumns+` from backfills where id = @id`, pgx.NamedArgs{"id": id})
+	rows, err := db.reads.Query(ctx, `select `+backfillColumns+` from backfills where id = @id`, pgx.NamedArgs{"id": id})
 	if err != nil {
 		return Backfill{}, fmt.Errorf("read backfill %d: %w", id, err)
 	}
@@ -163,7 +163,7 @@ func (db *DB) Backfill(ctx context.Context, id int64) (Backfill, error) {
 
 // Backfills returns the newest backfills, newest first.
 func (db *DB) Backfills(ctx context.Context, limit int) ([]Backfill, error) {
-	rows, err := db.pool.Query(ctx, `select `+backfillColumns+` from backfills order by id desc limit @limit`, pgx.NamedArgs{"limit": limit})
+	rows, err := db.reads.Query(ctx, `select `+backfillColumns+` from backfills order by id desc limit @limit`, pgx.NamedArgs{"limit": limit})
 	if err != nil {
 		return nil, fmt.Errorf("list backfills: %w", err)
 	}
@@ -176,7 +176,7 @@ func (db *DB) Backfills(ctx context.Context, limit int) ([]Backfill, error) {
 
 // BackfillFetches returns the sources of a backfill with what became of their runs.
 func (db *DB) BackfillFetches(ctx context.Context, id int64) ([]BackfillFetch, error) {
-	rows, err := db.pool.Query(ctx, `
+	rows, err := db.reads.Query(ctx, `
 		select f.source, f.requests, f.window_from, f.window_to, f.run_id, r.status as run_status, r.error, f.waived
 		from backfill_fetches f left join runs r on r.id = f.run_id
 		where f.backfill_id = @id
@@ -191,7 +191,7 @@ func (db *DB) BackfillFetches(ctx context.Context, id int64) ([]BackfillFetch, e
 // BackfillSlots returns slots of a backfill, oldest first: those with a status, or (empty) all; with differs, only those whose
 // result is not what stands.
 func (db *DB) BackfillSlots(ctx context.Context, id int64, status string, differs bool, limit int) ([]BackfillSlot, error) {
-	rows, err := db.pool.Query(ctx, `
+	rows, err := db.reads.Query(ctx, `
 		select slot, status, run_id, reason, old_value, new_value, outcome, result, finished_at
 		from backfill_slots
 		where backfill_id = @id and (@status = '' or status = @status) and (not @differs or outcome = 'differs')
@@ -207,6 +207,7 @@ func (db *DB) BackfillSlots(ctx context.Context, id int64, status string, differ
 // ApplyBackfill begins a plan: its sources become runs for the instant at, in the same commit. False when it has begun before.
 func (db *DB) ApplyBackfill(ctx context.Context, id int64, at time.Time) (begun bool, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
+		begun = false
 		var fromArchive bool
 		err := tx.QueryRow(ctx, `
 			update backfills set status = 'running', applied_at = clock_timestamp()

@@ -180,7 +180,7 @@ const edgesSQL = `
 // of sample are set.
 func (db *DB) Edges(ctx context.Context, signal string, before time.Time) ([]signals.BacktestResult, error) {
 	var had, since *time.Time
-	err := db.pool.QueryRow(ctx, edgesSQL, pgx.NamedArgs{"signal": signal, "at": before}).Scan(&had, &since)
+	err := db.reads.QueryRow(ctx, edgesSQL, pgx.NamedArgs{"signal": signal, "at": before}).Scan(&had, &since)
 	if err != nil {
 		return nil, fmt.Errorf("read the edges of %s: %w", signal, err)
 	}

@@ -85,7 +85,7 @@ func (db *DB) ClaimTransfer(ctx context.Context, key int64, chainID uint64, txHa
 // ClaimBy returns a key's claim of a transaction, and what is granted for it now; ErrNotFound where it has made none.
 func (db *DB) ClaimBy(ctx context.Context, key int64, chainID uint64, txHash string) (Claim, []Transfer, error) {
 	args := pgx.NamedArgs{"key": key, "chain": int64(chainID), "tx": txHash}
-	rows, err := db.pool.Query(ctx, `
+	rows, err := db.reads.Query(ctx, `
 		select `+claimColumns+` from payment_claims c join keys k on k.id = c.key_id
 		where c.chain_id = @chain and c.tx_hash = @tx and c.key_id = @key`, args) // unique key
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // ClaimsOf returns every claim of a transaction, the first one first, and what of it is granted to whom.
 func (db *DB) ClaimsOf(ctx context.Context, chainID uint64, txHash string) ([]Claim, []Transfer, error) {
 	args := pgx.NamedArgs{"chain": int64(chainID), "tx": txHash}
-	rows, err := db.pool.Query(ctx, `
+	rows, err := db.reads.Query(ctx, `
 		select `+claimColumns+` from payment_claims c join keys k on k.id = c.key_id
 		where c.chain_id = @chain and c.tx_hash = @tx
 		order by c.id`, args) // unique key
@@ -22,7 +22,7 @@ func (db *DB) ClaimsOf(ctx context.Context, chainID uint64, txHash string) ([]Cl
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the claims of %s: %w", txHash, err)
 	}
-	rows, err = db.pool.Query(ctx, `
+	rows, err = db.reads.Query(ctx, `
 		select `+transferColumns+` from payment_transfers
 		where chain_id = @chain and tx_hash = @tx and state <> 'revoked'
 		order by log_index`, args) // index payment_transfers_once
@@ -38,7 +38,7 @@ const quoteGrace = time.Minute
 
 // Holders tells for each of some amounts which key held it at an instant. Amounts that nobody held are not among them.
 func (db *DB) Holders(ctx context.Context, amounts []accounts.Micros, at time.Time) (map[accounts.Micros]int64, error) {
-	rows, err := db.pool.Query(ctx, `
+	rows, err := db.reads.Query(ctx, `
 		select distinct on (amount) amount, key_id from payment_quotes
 		where amount = any(@amounts) and held && tstzrange(@at, @at::timestamptz + @grace, '[]')
 		order by amount, lower(held)`,
@@ -192,7 +192,7 @@ type ClaimFilter struct {
 
 // Claims lists claims, newest first.
 func (db *DB) Claims(ctx context.Context, f ClaimFilter) ([]Claim, error) {
-	rows, err := db.pool.Query(ctx, `
+	rows, err := db.reads.Query(ctx, `
 		select `+claimColumns+` from payment_claims c join keys k on k.id = c.key_id
 		where (@key = '' or k.public_id = @key) and (@tx = '' or c.tx_hash = @tx) and (@state = '' or c.state = @state)
 		order by c.id desc
@@ -206,7 +206,7 @@ func (db *DB) Claims(ctx context.Context, f ClaimFilter) ([]Claim, error) {
 
 // TransfersOf lists everything that was ever granted for a claim, oldest first.
 func (db *DB) TransfersOf(ctx context.Context, claim int64) ([]Transfer, error) {
-	rows, err := db.pool.Query(ctx, `select `+transferColumns+` from payment_transfers where claim_id = @claim order by id`,
+	rows, err := db.reads.Query(ctx, `select `+transferColumns+` from payment_transfers where claim_id = @claim order by id`,
 		pgx.NamedArgs{"claim": claim}) // index payment_transfers_of
 	list, err := collect[Transfer](rows, err)
 	if err != nil {

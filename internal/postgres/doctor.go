@@ -54,7 +54,7 @@ var AppendOnly = []string{
 func (db *DB) Checkup(ctx context.Context, now func() time.Time) (c Checkup, err error) {
 	var clock time.Time
 	before := now()
-	err = db.pool.QueryRow(ctx, checkupSQL, pgx.NamedArgs{"tables": AppendOnly}).Scan(
+	err = db.reads.QueryRow(ctx, checkupSQL, pgx.NamedArgs{"tables": AppendOnly}).Scan(
 		&c.Version, &c.Schema, &clock, &c.Size, &c.Connections, &c.Most, &c.Replica, &c.Writable, &c.Unguarded)
 	if err != nil {
 		return c, fmt.Errorf("look at the database: %w", away(err))

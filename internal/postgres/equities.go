@@ -50,12 +50,12 @@ type EquityLoad struct {
 // and only while the attempt that f names is the current one.
 func (db *DB) StoreEquities(ctx context.Context, f task.Fence, loads ...EquityLoad) (added int64, err error) {
 	groups := groupEquities(loads)
-	err = db.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
+	err = db.session(ctx, func(c *pgxpool.Conn) error {
 		// The rows travel before the transaction begins: no lock is held while a client could be slow.
 		if err := stageEquities(ctx, c.Conn(), loads, groups); err != nil {
 			return err
 		}
-		return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
+		return inTx(ctx, c, func(tx pgx.Tx) error {
 			var err error
 			if added, err = mergeEquities(ctx, tx, loads, groups); err != nil {
 				return err

@@ -54,7 +54,7 @@ const factsSQL = `
 				and n.accession = f.accession and n.unit = f.unit and n.taxonomy = f.taxonomy and n.edition > f.edition and n.known_at <= @as_of)` // primary key, facts_restated; in no order, which spares a sort of them all
 
 func (db *DB) facts(ctx context.Context, ids []equity.CIK, before, asOf time.Time) (map[equity.CIK][]equity.Fact, error) {
-	rows, err := db.pool.Query(ctx, factsSQL, pgx.NamedArgs{
+	rows, err := db.reads.Query(ctx, factsSQL, pgx.NamedArgs{
 		"ciks": numbers(ids), "from": before.Add(-factsBack), "before": before, "as_of": asOf,
 	})
 	if err != nil {
@@ -139,7 +139,7 @@ const actionsSQL = `
 // HistoriesFrom is Histories without what is older than a day.
 func (db *DB) HistoriesFrom(ctx context.Context, ids []equity.CIK, from, to, asOf time.Time) (picks.Prices, error) {
 	args := pgx.NamedArgs{"ciks": numbers(ids), "from": orDawn(from), "to": to, "as_of": asOf}
-	rows, err := db.pool.Query(ctx, speakersSQL, args)
+	rows, err := db.reads.Query(ctx, speakersSQL, args)
 	if err != nil {
 		return nil, fmt.Errorf("read prices: %w", err)
 	}
@@ -156,7 +156,7 @@ func (db *DB) HistoriesFrom(ctx context.Context, ids []equity.CIK, from, to, asO
 	args["all"], args["ciks"], args["sources"] = args["ciks"], nonNil(ciks), nonNil(sources)
 
 	all := picks.Prices{}
-	if rows, err = db.pool.Query(ctx, barsSQL, args); err != nil {
+	if rows, err = db.reads.Query(ctx, barsSQL, args); err != nil {
 		return nil, fmt.Errorf("read bars: %w", err)
 	}
 	var b equity.Bar
@@ -172,7 +172,7 @@ func (db *DB) HistoriesFrom(ctx context.Context, ids []equity.CIK, from, to, asO
 	}); err != nil {
 		return nil, fmt.Errorf("read bars: %w", err)
 	}
-	if rows, err = db.pool.Query(ctx, actionsSQL, args); err != nil {
+	if rows, err = db.reads.Query(ctx, actionsSQL, args); err != nil {
 		return nil, fmt.Errorf("read actions: %w", err)
 	}
 	var a equity.Action
@@ -207,7 +207,7 @@ const filingsSQL = `
 // FilingsOf returns what companies filed with a date from one day to another, both included, as it was known at an instant, ascending by
 // the date of filing.
 func (db *DB) FilingsOf(ctx context.Context, ids []equity.CIK, from, to, asOf time.Time) ([]equity.Filing, error) {
-	rows, err := db.pool.Query(ctx, filingsSQL, pgx.NamedArgs{"ciks": numbers(ids), "from": from, "to": to, "as_of": asOf})
+	rows, err := db.reads.Query(ctx, filingsSQL, pgx.NamedArgs{"ciks": numbers(ids), "from": from, "to": to, "as_of": asOf})
 	if err != nil {
 		return nil, fmt.Errorf("read filings: %w", err)
 	}

@@ -15,7 +15,7 @@ import (
 // AskedEquities returns when a source (by its id) was last asked about each company; a company that it was never asked about is not in
 // the map.
 func (db *DB) AskedEquities(ctx context.Context, source string) (map[equity.CIK]time.Time, error) {
-	rows, err := db.pool.Query(ctx, `select cik, confirmed_at from equity_watermarks where source = @source`, pgx.NamedArgs{"source": source}) // primary key
+	rows, err := db.reads.Query(ctx, `select cik, confirmed_at from equity_watermarks where source = @source`, pgx.NamedArgs{"source": source}) // primary key
 	if err != nil {
 		return nil, fmt.Errorf("read what %s was asked: %w", source, err)
 	}
@@ -38,7 +38,7 @@ const awaitedFactsSQL = `
 // AwaitedFacts lists the companies that filed a report of one of the forms on a day or later, of which no figure has come yet, with the
 // date of the newest such report.
 func (db *DB) AwaitedFacts(ctx context.Context, since time.Time, forms []string) (map[equity.CIK]time.Time, error) {
-	rows, err := db.pool.Query(ctx, awaitedFactsSQL, pgx.NamedArgs{"since": since, "forms": forms})
+	rows, err := db.reads.Query(ctx, awaitedFactsSQL, pgx.NamedArgs{"since": since, "forms": forms})
 	if err != nil {
 		return nil, fmt.Errorf("look for reports without figures: %w", err)
 	}
@@ -53,7 +53,7 @@ func (db *DB) AwaitedFacts(ctx context.Context, since time.Time, forms []string)
 
 // LastSucceeded returns the newest slot before an instant for which a run of a job and subject succeeded, and whether there is one.
 func (db *DB) LastSucceeded(ctx context.Context, job, subject string, before time.Time) (slot time.Time, ok bool, err error) {
-	err = db.pool.QueryRow(ctx, `
+	err = db.reads.QueryRow(ctx, `
 		select slot from runs
 		where job = @job and subject = @subject and slot < @before and status = 'succeeded'
 		order by slot desc

@@ -34,7 +34,7 @@ const sourcesAsOfSQL = `
 
 // SourcesAsOf tells which fetches all that was known of several series at an instant came with.
 func (db *DB) SourcesAsOf(ctx context.Context, ids []series.ID, asOf time.Time) ([]Source, error) {
-	rows, err := db.pool.Query(ctx, sourcesAsOfSQL, pgx.NamedArgs{"series": ids, "as_of": asOf})
+	rows, err := db.reads.Query(ctx, sourcesAsOfSQL, pgx.NamedArgs{"series": ids, "as_of": asOf})
 	list, err := collect[Source](rows, err)
 	if err != nil {
 		return nil, fmt.Errorf("read where observations came from: %w", err)
@@ -71,7 +71,7 @@ const newestKnownSQL = `
 
 // NewestKnown returns, of several series as known at an instant, the newest observations up to a time, at most so many of each.
 func (db *DB) NewestKnown(ctx context.Context, ids []series.ID, asOf, until time.Time, most int) ([]KnownObservation, error) {
-	rows, err := db.pool.Query(ctx, newestKnownSQL, pgx.NamedArgs{"series": ids, "as_of": asOf, "until": until, "most": most})
+	rows, err := db.reads.Query(ctx, newestKnownSQL, pgx.NamedArgs{"series": ids, "as_of": asOf, "until": until, "most": most})
 	list, err := collect[KnownObservation](rows, err)
 	if err != nil {
 		return nil, fmt.Errorf("read the newest observations: %w", err)
@@ -81,7 +81,7 @@ func (db *DB) NewestKnown(ctx context.Context, ids []series.ID, asOf, until time
 
 // FetchesByID returns exchanges of the ledger, ordered by id.
 func (db *DB) FetchesByID(ctx context.Context, ids []int64) ([]series.Fetch, error) {
-	rows, err := db.pool.Query(ctx, `select `+fetchColumns+` from fetches where id = any(@ids) order by id`, pgx.NamedArgs{"ids": ids})
+	rows, err := db.reads.Query(ctx, `select `+fetchColumns+` from fetches where id = any(@ids) order by id`, pgx.NamedArgs{"ids": ids})
 	if err != nil {
 		return nil, fmt.Errorf("read fetches: %w", err)
 	}

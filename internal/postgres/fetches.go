@@ -29,7 +29,7 @@ const lastFetchSQL = `
 
 // LastFetch returns the newest good answer (200, or 304 to a conditional request) of a URL, and whether there is one.
 func (db *DB) LastFetch(ctx context.Context, source, url string) (series.Fetch, bool, error) {
-	rows, err := db.pool.Query(ctx, lastFetchSQL, pgx.NamedArgs{"source": source, "url": url})
+	rows, err := db.reads.Query(ctx, lastFetchSQL, pgx.NamedArgs{"source": source, "url": url})
 	if err != nil {
 		return series.Fetch{}, false, fmt.Errorf("look up the last fetch of %s: %w", url, err)
 	}
@@ -68,7 +68,7 @@ func (db *DB) RecordFetch(ctx context.Context, f series.Fetch, runID int64) (int
 // HasFetch tells whether the ledger holds this exchange already, id aside.
 func (db *DB) HasFetch(ctx context.Context, f series.Fetch) (bool, error) {
 	var has bool
-	err := db.pool.QueryRow(ctx, `
+	err := db.reads.QueryRow(ctx, `
 		select exists (
 			select from fetches
 			where source = @source and url = @url and fetched_at = @fetched_at and sha256 = @sha256 and status = @status)`,
@@ -96,7 +96,7 @@ const fetchesSQL = `
 // what was accepted out of quarantine, which has its place at the decision. It stops at the first error.
 func (db *DB) Fetches(ctx context.Context, source string) iter.Seq2[series.Fetch, error] {
 	return func(yield func(series.Fetch, error) bool) {
-		rows, err := db.pool.Query(ctx, fetchesSQL, pgx.NamedArgs{"source": source})
+		rows, err := db.reads.Query(ctx, fetchesSQL, pgx.NamedArgs{"source": source})
 		if err != nil {
 			yield(series.Fetch{}, fmt.Errorf("read the fetches: %w", err))
 			return
@@ -144,7 +144,7 @@ const confirmingSQL = `
 
 // ConfirmingFetches returns the fetches that what is known of a source rests on, in the order of time, the newest of each URL.
 func (db *DB) ConfirmingFetches(ctx context.Context, source string) ([]Confirming, error) {
-	rows, err := db.pool.Query(ctx, confirmingSQL, pgx.NamedArgs{"source": source})
+	rows, err := db.reads.Query(ctx, confirmingSQL, pgx.NamedArgs{"source": source})
 	if err != nil {
 		return nil, fmt.Errorf("read the confirming fetches: %w", err)
 	}

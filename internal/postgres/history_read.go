@@ -7,13 +7,11 @@ import (
 	"io"
 	"iter"
 	"math"
-	"net"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
@@ -167,7 +165,7 @@ func literal(v any) string {
 func (db *DB) History(ctx context.Context, q HistoryQuery) iter.Seq2[Point, error] {
 	return func(yield func(Point, error) bool) {
 		sql, args := q.statement(pointColumns)
-		rows, err := db.pool.Query(ctx, sql, args...)
+		rows, err := db.reads.Query(ctx, sql, args...)
 		if err != nil {
 			yield(Point{}, fmt.Errorf("read the history of %s: %w", q.Signal, away(err)))
 			return
@@ -263,29 +261,10 @@ func (db *DB) Changes(ctx context.Context, q HistoryQuery) ([]Change, error) {
 	if q.Limit > 0 {
 		sql += " limit " + strconv.Itoa(q.Limit)
 	}
-	rows, err := db.pool.Query(ctx, sql, args...)
+	rows, err := db.reads.Query(ctx, sql, args...)
 	list, err := collect[Change](rows, err)
 	if err != nil {
 		return nil, fmt.Errorf("read the changes of %s: %w", q.Signal, away(err))
 	}
 	return list, nil
-}
-
-// away marks an error that tells of the way to the database, and not of what was asked.
-func away(err error) error {
-	var ce *pgconn.ConnectError
-	var pe *pgconn.PgError
-	if !errors.As(err, &ce) && errors.As(err, &pe) {
-		// Connection trouble, no resources, and a server that goes down or comes up.
-		if class := pe.Code[:2]; class == "08" || class == "53" || class == "57" && pe.Code != "57014" {
-			return fmt.Errorf("%w: %w", ErrUnavailable, err)
-		}
-		return err
-	}
-	var ne net.Error
-	if ce != nil || errors.As(err, &ne) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) ||
-		errors.Is(err, context.DeadlineExceeded) || pgconn.SafeToRetry(err) {
-		return fmt.Errorf("%w: %w", ErrUnavailable, err)
-	}
-	return err
 }

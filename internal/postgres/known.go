@@ -51,7 +51,7 @@ const knownBeforeSQL = `
 
 // KnownBefore returns, of each series, its newest observations at or before until (zero: the newest of all), at most limit of them.
 func (db *DB) KnownBefore(ctx context.Context, ids []series.ID, until time.Time, limit int) (map[series.ID]KnownSeries, error) {
-	rows, err := db.pool.Query(ctx, knownBeforeSQL, pgx.NamedArgs{"series": ids, "until": orNull(until), "limit": limit})
+	rows, err := db.reads.Query(ctx, knownBeforeSQL, pgx.NamedArgs{"series": ids, "until": orNull(until), "limit": limit})
 	if err != nil {
 		return nil, fmt.Errorf("read what is known: %w", err)
 	}
@@ -100,7 +100,7 @@ const progressSQL = `
 // where there is none.
 func (db *DB) Progress(ctx context.Context, ids []series.ID) (loaded bool, newest time.Time, err error) {
 	var at *time.Time
-	if err := db.pool.QueryRow(ctx, progressSQL, pgx.NamedArgs{"series": ids}).Scan(&loaded, &at); err != nil {
+	if err := db.reads.QueryRow(ctx, progressSQL, pgx.NamedArgs{"series": ids}).Scan(&loaded, &at); err != nil {
 		return false, time.Time{}, fmt.Errorf("look up the newest observation: %w", err)
 	}
 	if at != nil {
@@ -135,7 +135,7 @@ func (db *DB) Unchanged(ctx context.Context, loads []Load) (map[int64]bool, erro
 			ids, names = append(ids, l.FetchID), append(names, string(id))
 		}
 	}
-	rows, err := db.pool.Query(ctx, unchangedSQL, pgx.NamedArgs{"ids": ids, "series": names})
+	rows, err := db.reads.Query(ctx, unchangedSQL, pgx.NamedArgs{"ids": ids, "series": names})
 	if err != nil {
 		return nil, fmt.Errorf("compare with what was confirmed: %w", err)
 	}

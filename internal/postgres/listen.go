@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -43,14 +44,16 @@ func (db *DB) Listen(ctx context.Context, l Listener) error {
 		if ctx.Err() != nil {
 			return nil
 		}
+		db.pool.returned(err)
 		if l.Lost != nil {
 			l.Lost(err)
 		}
-		l.Log.WarnContext(ctx, "lost the notifications, connecting again", "err", err, "in", pause)
+		in := pause/2 + rand.N(pause/2)
+		l.Log.WarnContext(ctx, "lost the notifications, connecting again", "err", err, "in", in)
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(pause):
+		case <-time.After(in):
 		}
 		pause = min(2*pause, longest)
 	}
@@ -69,8 +72,10 @@ func (db *DB) listenOnce(ctx context.Context, l Listener, up func()) error {
 			return fmt.Errorf("listen: %w", err)
 		}
 	}
+	// A panic of what is called is an error like others: everything is loaded anew.
+	guard := func(f func() error) error { return db.pool.metrics.Guard(ctx, l.Log, "listener", f) }
 	if l.Connected != nil {
-		if err := l.Connected(ctx); err != nil {
+		if err := guard(func() error { return l.Connected(ctx) }); err != nil {
 			return err
 		}
 	}
@@ -80,7 +85,7 @@ func (db *DB) listenOnce(ctx context.Context, l Listener, up func()) error {
 		if err != nil {
 			return fmt.Errorf("wait for a notification: %w", err)
 		}
-		if err := l.Notified(ctx, n.Channel, n.Payload); err != nil {
+		if err := guard(func() error { return l.Notified(ctx, n.Channel, n.Payload) }); err != nil {
 			return err
 		}
 	}

@@ -71,7 +71,8 @@ func (db *DB) StoreLoads(ctx context.Context, f task.Fence, loads []Load, depend
 		span.Set(slog.Int64("rows", added))
 		span.End(err)
 	}()
-	err = db.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
+	err = db.session(ctx, func(c *pgxpool.Conn) error {
+		added = 0
 		loads, err := admit(ctx, c, loads)
 		if err != nil {
 			return err
@@ -84,7 +85,7 @@ func (db *DB) StoreLoads(ctx context.Context, f task.Fence, loads []Load, depend
 		if err := stage(ctx, c.Conn(), loads, groups); err != nil {
 			return err
 		}
-		return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) (err error) {
+		return inTx(ctx, c, func(tx pgx.Tx) (err error) {
 			if added, err = merge(ctx, tx, groups); err != nil {
 				return err
 			}
@@ -181,7 +182,7 @@ func confirmSame(ctx context.Context, c *pgxpool.Conn, f task.Fence, loads []Loa
 	if err := c.QueryRow(ctx, sameSQL, args).Scan(&same); err != nil || !same {
 		return false, err
 	}
-	err = pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
+	err = inTx(ctx, c, func(tx pgx.Tx) error {
 		if err := lockSeries(ctx, tx, names); err != nil {
 			return err
 		}

@@ -22,7 +22,7 @@ func TestComparedTogetherIsComparedOneByOne(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 1))
-	together, alone := &DB{pool: pgtest.Pool(t)}, &DB{pool: pgtest.Pool(t)}
+	together, alone := over(pgtest.Pool(t)), over(pgtest.Pool(t))
 	saved, refused := 0, 0
 	for round := range 60 {
 		loads := drawn(random, round)

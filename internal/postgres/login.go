@@ -171,8 +171,8 @@ const powersSQL = `
 
 // OnlyRole refuses connections whose login can do more than a role, with a *LoginError: a statement could return to the login.
 func OnlyRole(role string) Option {
-	return func(c *pgxpool.Config) {
-		c.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+	return func(o *options) {
+		o.config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 			e, err := powersOf(ctx, conn, role)
 			if err != nil || len(e.Powers) == 0 {
 				return err

@@ -154,7 +154,8 @@ func (db *DB) checkSchema(ctx context.Context) error {
 		return err
 	}
 	var have int64
-	err = db.pool.QueryRow(ctx, `select version_id from schema_version`).Scan(&have)
+	// Who starts the program wants to hear at once that nothing answers: this is not tried again.
+	err = db.pool.Pool.QueryRow(ctx, `select version_id from schema_version`).Scan(&have)
 	switch {
 	case code(err) == "42P01" || errors.Is(err, pgx.ErrNoRows):
 		return errors.New("the database has no Tidemark schema, or an older one: run `tidemark migrate`")

@@ -84,7 +84,7 @@ const newestVintageSQL = `
 // NewestVintage returns when the newest of what was known of several series at an instant became known, the zero time where nothing was.
 func (db *DB) NewestVintage(ctx context.Context, ids []series.ID, asOf time.Time) (time.Time, error) {
 	var at *time.Time
-	if err := db.pool.QueryRow(ctx, newestVintageSQL, pgx.NamedArgs{"series": ids, "as_of": asOf}).Scan(&at); err != nil {
+	if err := db.reads.QueryRow(ctx, newestVintageSQL, pgx.NamedArgs{"series": ids, "as_of": asOf}).Scan(&at); err != nil {
 		return time.Time{}, fmt.Errorf("read the newest vintage: %w", err)
 	}
 	if at == nil {
@@ -95,7 +95,7 @@ func (db *DB) NewestVintage(ctx context.Context, ids []series.ID, asOf time.Time
 
 // Observations returns every vintage of a series, ordered by observation time and vintage.
 func (db *DB) Observations(ctx context.Context, id series.ID) ([]series.Observation, error) {
-	rows, err := db.pool.Query(ctx, `
+	rows, err := db.reads.Query(ctx, `
 		select series, observed_at, vintage_at, coalesce(value, 0), coalesce(marker, ''), assumed
 		from observations
 		where series = @series

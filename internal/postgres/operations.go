@@ -42,7 +42,7 @@ const signalsSeenSQL = `
 
 // SignalsSeen returns what each signal's newest snapshot is about, in the order of their ids.
 func (db *DB) SignalsSeen(ctx context.Context) ([]SignalSeen, error) {
-	rows, err := db.pool.Query(ctx, signalsSeenSQL)
+	rows, err := db.reads.Query(ctx, signalsSeenSQL)
 	list, err := collect[SignalSeen](rows, err)
 	if err != nil {
 		return nil, fmt.Errorf("read the newest snapshots: %w", away(err))
@@ -74,7 +74,7 @@ const jobsSeenSQL = `
 
 // JobsSeen returns how the runs of the last weeks went, by job and subject. Those of backfills do not count.
 func (db *DB) JobsSeen(ctx context.Context) ([]JobSeen, error) {
-	rows, err := db.pool.Query(ctx, jobsSeenSQL, pgx.NamedArgs{"backfill": task.Backfill})
+	rows, err := db.reads.Query(ctx, jobsSeenSQL, pgx.NamedArgs{"backfill": task.Backfill})
 	list, err := collect[JobSeen](rows, err)
 	if err != nil {
 		return nil, fmt.Errorf("read how the runs went: %w", away(err))
@@ -107,7 +107,7 @@ const troubledSQL = `
 
 // Troubled lists the jobs whose newest attempt failed and that are tried again.
 func (db *DB) Troubled(ctx context.Context) ([]Troubled, error) {
-	rows, err := db.pool.Query(ctx, troubledSQL)
+	rows, err := db.reads.Query(ctx, troubledSQL)
 	list, err := collect[Troubled](rows, err)
 	if err != nil {
 		return nil, fmt.Errorf("read which runs are tried again: %w", away(err))
@@ -148,7 +148,7 @@ const lateSQL = `
 // LateRuns lists the runs that were begun and take longer than is usual for their job and subject. One that nobody has begun yet is
 // OpenRuns' to tell.
 func (db *DB) LateRuns(ctx context.Context) ([]Late, error) {
-	rows, err := db.pool.Query(ctx, lateSQL, pgx.NamedArgs{"backfill": task.Backfill})
+	rows, err := db.reads.Query(ctx, lateSQL, pgx.NamedArgs{"backfill": task.Backfill})
 	list, err := collect[Late](rows, err)
 	if err != nil {
 		return nil, fmt.Errorf("look for late runs: %w", away(err))
@@ -176,7 +176,7 @@ const openRunsSQL = `
 
 // OpenRuns counts the runs that have yet to end, those of backfills too.
 func (db *DB) OpenRuns(ctx context.Context) (OpenRuns, error) {
-	rows, err := db.pool.Query(ctx, openRunsSQL)
+	rows, err := db.reads.Query(ctx, openRunsSQL)
 	if err != nil {
 		return OpenRuns{}, fmt.Errorf("count the open runs: %w", away(err))
 	}
@@ -214,7 +214,7 @@ const recordSeenSQL = `
 
 // RecordSeen returns how the record and its witnesses stand.
 func (db *DB) RecordSeen(ctx context.Context) (RecordSeen, error) {
-	rows, err := db.pool.Query(ctx, recordSeenSQL)
+	rows, err := db.reads.Query(ctx, recordSeenSQL)
 	if err != nil {
 		return RecordSeen{}, fmt.Errorf("read how the record stands: %w", away(err))
 	}
@@ -236,7 +236,7 @@ type BackfillSeen struct {
 
 // BackfillsSeen counts the slots of the backfills that were begun and have yet to end, by plan and state.
 func (db *DB) BackfillsSeen(ctx context.Context) ([]BackfillSeen, error) {
-	rows, err := db.pool.Query(ctx, `
+	rows, err := db.reads.Query(ctx, `
 		select b.id, b.signal, s.status as state, count(*) as slots, b.working_since
 		from backfills b join backfill_slots s on s.backfill_id = b.id
 		where b.status in ('running', 'paused') and b.finished_at is null
@@ -257,7 +257,7 @@ type HostSeen struct {
 
 // HostsSeen lists the hosts that are shut for longer than min, as they asked for themselves.
 func (db *DB) HostsSeen(ctx context.Context, min time.Duration) ([]HostSeen, error) {
-	rows, err := db.pool.Query(ctx, `
+	rows, err := db.reads.Query(ctx, `
 		select host, next_at - clock_timestamp() as wait from hosts where next_at > clock_timestamp() + @min::interval order by host`,
 		pgx.NamedArgs{"min": min})
 	list, err := collect[HostSeen](rows, err)

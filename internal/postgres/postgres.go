@@ -7,12 +7,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"tidemark/internal/telemetry"
 )
 
 // The roles that the program works as. Each logs in by itself (login.go); a connection with another login is lowered to one, and a
@@ -36,60 +39,124 @@ var (
 	ErrStale = errors.New("the row was changed by another")
 )
 
-// DB is a pool of connections that work as one role. It is safe for concurrent use.
+// DB is a pool of connections that work as one role. It is safe for concurrent use. Statements and transactions that met a transient error
+// are done again where that is safe: see pool.
 type DB struct {
-	pool *pgxpool.Pool
+	pool *pool
+	// reads is the same for statements that change nothing: these are done again whatever became of them.
+	reads *pool
+	// beats are connections that Heartbeat has for itself: handlers that use up the pool must not make their own runs look lost. It needs
+	// one; the others are for when that one hangs and is being given up.
+	beats *pgxpool.Pool
 }
 
 // Option adjusts the connections of a DB.
-type Option func(*pgxpool.Config)
+type Option func(*options)
+
+type options struct {
+	config  *pgxpool.Config
+	metrics *telemetry.Metrics
+	// connections is the least size of the pool.
+	connections int32
+}
 
 // WithTracer lets t see every statement, and change its context before it is sent. What else t implements of pgx's tracers is used too.
 func WithTracer(t pgx.QueryTracer) Option {
-	return func(c *pgxpool.Config) { c.ConnConfig.Tracer = t }
+	return func(o *options) { o.config.ConnConfig.Tracer = t }
+}
+
+// WithMetrics counts transient errors in m.
+func WithMetrics(m *telemetry.Metrics) Option {
+	return func(o *options) { o.metrics = m }
+}
+
+// WithConnections lets the pool have n connections at least, unless the URL says how many (pool_max_conns).
+func WithConnections(n int) Option {
+	return func(o *options) { o.connections = int32(n) }
 }
 
 // Open connects to url as a role and checks that the schema is the one this program was built for.
-//
-// A client that stops in mid-transaction would hold its row locks for as long as it is stopped, so the server ends such a session
-// after five seconds.
-func Open(ctx context.Context, url, role string, options ...Option) (*DB, error) {
-	cfg, err := configure(url, role, options...)
+func Open(ctx context.Context, url, role string, with ...Option) (*DB, error) {
+	o, err := configure(url, role, with...)
 	if err != nil {
 		return nil, fmt.Errorf("DATABASE_URL: %w", err)
 	}
-	pool, err := pgxpool.NewWithConfig(ctx, cfg)
-	if err != nil {
+	db := &DB{}
+	if db.pool, err = o.open(ctx); err != nil {
 		return nil, fmt.Errorf("DATABASE_URL: %w", redact(err))
 	}
-	db := &DB{pool: pool}
+	db.pool.patience = apiPatience
+	if role == RoleWorker {
+		db.pool.patience = workerPatience
+	}
+	db.reads = db.pool.reading()
+	if role == RoleWorker {
+		few := o.config.Copy()
+		few.MaxConns, few.MinConns, few.MinIdleConns = 3, 0, 0
+		if db.beats, err = pgxpool.NewWithConfig(ctx, few); err != nil {
+			db.Close()
+			return nil, fmt.Errorf("DATABASE_URL: %w", redact(err))
+		}
+	}
 	if err := db.checkSchema(ctx); err != nil {
-		pool.Close()
+		db.Close()
 		return nil, err
 	}
 	return db, nil
 }
 
+// limits are how long the server lets a session of a role go on, in milliseconds. A limit ends the statement, not the program: what
+// waited for a lock is done again (see pool).
+//
+// statement_timeout is longer than anything that should take so long: for the API than a client may take to
+// receive an answer that is read from the database meanwhile, for workers than the longest merge of decades. Migrations, and
+// the program that dumps a backup, connect by themselves, without a limit; rows that are sent ahead of a load have a shorter one (SET LOCAL, in storing.go).
+//
+// lock_timeout is how long a session waits for another's rows, tables or advisory locks.
+//
+// idle_in_transaction_session_timeout: a client that stops in mid-transaction would hold its row locks for as long as it is stopped.
+var limits = map[string]map[string]string{
+	RoleWorker: {"statement_timeout": "600000", "lock_timeout": "30000", "idle_in_transaction_session_timeout": "5000"},
+	RoleAPI:    {"statement_timeout": "120000", "lock_timeout": "3000", "idle_in_transaction_session_timeout": "5000"},
+}
+
 // configure is how the program connects to url as a role.
-func configure(url, role string, options ...Option) (*pgxpool.Config, error) {
+func configure(url, role string, with ...Option) (options, error) {
 	cfg, err := pgxpool.ParseConfig(url)
 	if err != nil {
-		return nil, redact(err)
+		return options{}, redact(err)
 	}
 	params := cfg.ConnConfig.RuntimeParams
 	params["role"] = role
 	params["application_name"] = strings.ReplaceAll(role, "_", "-")
 	params["timezone"] = "UTC"
-	params["idle_in_transaction_session_timeout"] = "5000"
+	maps.Copy(params, limits[role])
 	cfg.MaxConnLifetimeJitter = time.Minute
-	for _, o := range options {
-		o(cfg)
+	o := options{config: cfg}
+	for _, w := range with {
+		w(&o)
 	}
-	return cfg, nil
+	if !strings.Contains(url, "pool_max_conns") {
+		cfg.MaxConns = max(cfg.MaxConns, o.connections)
+	}
+	return o, nil
+}
+
+func (o options) open(ctx context.Context) (*pool, error) {
+	p, err := pgxpool.NewWithConfig(ctx, o.config)
+	if err != nil {
+		return nil, err
+	}
+	return &pool{Pool: p, may: undone, metrics: o.metrics}, nil
 }
 
 // Close ends all connections, once those in use are given back.
-func (db *DB) Close() { db.pool.Close() }
+func (db *DB) Close() {
+	db.pool.Close()
+	if db.beats != nil {
+		db.beats.Close()
+	}
+}
 
 // Ping asks the server for a sign of life.
 func (db *DB) Ping(ctx context.Context) error { return db.pool.Ping(ctx) }
@@ -102,23 +169,11 @@ func redact(err error) error {
 	return err
 }
 
-// tx runs f in a transaction and commits when it returns nil.
-func (db *DB) tx(ctx context.Context, f func(pgx.Tx) error) error {
-	return pgx.BeginFunc(ctx, db.pool, f)
-}
-
 func collect[T any](rows pgx.Rows, err error) ([]T, error) {
 	if err != nil {
 		return nil, err
 	}
 	return pgx.CollectRows(rows, pgx.RowToStructByName[T])
-}
-
-// Lasting tells of an error of the server that it will be the same the next time: a row or a statement that it refuses, a right that is
-// missing, a disk that is full.
-func Lasting(err error) bool {
-	state := code(err)
-	return strings.HasPrefix(state, "22") || strings.HasPrefix(state, "23") || strings.HasPrefix(state, "42") || state == "53100"
 }
 
 // code returns the SQLSTATE of an error of the server, or "".

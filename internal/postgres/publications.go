@@ -200,8 +200,14 @@ func (db *DB) publish(ctx context.Context, f task.Fence, b *pgx.Batch) (added in
 	return added, err
 }
 
+// runBatch runs a batch that may be one of an earlier transaction: it sends a copy, since a batch keeps what is prepared on the connection
+// that it was sent on.
 func runBatch(ctx context.Context, tx pgx.Tx, b *pgx.Batch) (added int64, err error) {
-	results := tx.SendBatch(ctx, b)
+	var fresh pgx.Batch
+	for _, q := range b.QueuedQueries {
+		fresh.Queue(q.SQL, q.Arguments...)
+	}
+	results := tx.SendBatch(ctx, &fresh)
 	defer func() { err = errors.Join(err, results.Close()) }()
 	for range b.Len() {
 		tag, err := results.Exec()
@@ -225,7 +231,7 @@ const latestResearchSQL = `
 // LatestResearch returns the newest public card of each company, by ticker. A card never changes: those that are among the known ones are
 // taken from there and not read again.
 func (db *DB) LatestResearch(ctx context.Context, known ...Research) ([]Research, error) {
-	rows, err := db.pool.Query(ctx, latestResearchSQL)
+	rows, err := db.reads.Query(ctx, latestResearchSQL)
 	if err != nil {
 		return nil, fmt.Errorf("read research: %w", away(err))
 	}
@@ -273,7 +279,7 @@ func (db *DB) ResearchOfPicks(ctx context.Context) ([]Research, error) {
 }
 
 func (db *DB) research(ctx context.Context, sql string, args pgx.NamedArgs) ([]Research, error) {
-	rows, err := db.pool.Query(ctx, sql, args)
+	rows, err := db.reads.Query(ctx, sql, args)
 	list, err := collect[Research](rows, err)
 	if err != nil {
 		return nil, fmt.Errorf("read research: %w", away(err))
@@ -284,7 +290,7 @@ func (db *DB) research(ctx context.Context, sql string, args pgx.NamedArgs) ([]R
 // PickSummaries returns the summary of each announced pick's card in every language, by the number of the pick. Those of picks up to a
 // number are left out: a card never changes, and picks are announced in their order.
 func (db *DB) PickSummaries(ctx context.Context, after int64) (map[int64]map[picks.Lang]string, error) {
-	rows, err := db.pool.Query(ctx, `
+	rows, err := db.reads.Query(ctx, `
 		select r.pick_seq, t.key, t.value ->> 'summary_why'
 		from published_research r, jsonb_each(r.texts) t
 		where r.pick_seq > @after`, pgx.NamedArgs{"after": after}) // the index of the unique column
@@ -310,7 +316,7 @@ func (db *DB) PickSummaries(ctx context.Context, after int64) (map[int64]map[pic
 // PickBasis tells as of which instant the pick of a day was made. ErrNotFound where no card belongs to a pick of that day. The API's role
 // may not ask.
 func (db *DB) PickBasis(ctx context.Context, day time.Time) (asOf time.Time, err error) {
-	err = db.pool.QueryRow(ctx, `select as_of from research where pick_seq = (select seq from picks where date = @date)`,
+	err = db.reads.QueryRow(ctx, `select as_of from research where pick_seq = (select seq from picks where date = @date)`,
 		pgx.NamedArgs{"date": day.Format(time.DateOnly)}).Scan(&asOf) // indexes of the unique columns
 	if errors.Is(err, pgx.ErrNoRows) {
 		return asOf, fmt.Errorf("a pick of %s: %w", day.Format(time.DateOnly), ErrNotFound)
@@ -343,7 +349,7 @@ const stocksSQL = `
 
 // Stocks lists the companies with a public card, by ticker.
 func (db *DB) Stocks(ctx context.Context) ([]Stock, error) {
-	rows, err := db.pool.Query(ctx, stocksSQL)
+	rows, err := db.reads.Query(ctx, stocksSQL)
 	list, err := collect[Stock](rows, err)
 	if err != nil {
 		return nil, fmt.Errorf("read the stocks: %w", away(err))

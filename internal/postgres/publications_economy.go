@@ -104,7 +104,7 @@ const economicSQL = `
 
 // EconomicEvents returns the macro events, the newest day first, of each day the event of the day first. A limit of zero is none.
 func (db *DB) EconomicEvents(ctx context.Context, limit int) ([]EconomicEvent, error) {
-	rows, err := db.pool.Query(ctx, economicSQL, pgx.NamedArgs{"limit": limit})
+	rows, err := db.reads.Query(ctx, economicSQL, pgx.NamedArgs{"limit": limit})
 	list, err := collect[EconomicEvent](rows, err)
 	if err != nil {
 		return nil, fmt.Errorf("read macro events: %w", away(err))
@@ -114,7 +114,7 @@ func (db *DB) EconomicEvents(ctx context.Context, limit int) ([]EconomicEvent, e
 
 // NewestPrints returns when the newest recorded figure of each indicator was published, by the indicator's id.
 func (db *DB) NewestPrints(ctx context.Context) (map[string]time.Time, error) {
-	rows, err := db.pool.Query(ctx, `select indicator, max(published_at) from economic_events group by indicator`)
+	rows, err := db.reads.Query(ctx, `select indicator, max(published_at) from economic_events group by indicator`)
 	if err != nil {
 		return nil, fmt.Errorf("look up macro events: %w", err)
 	}
@@ -247,7 +247,7 @@ func contributions(list []picks.Contribution) []Contribution {
 
 // Digests returns the digests, the newest week first. A limit of zero is none.
 func (db *DB) Digests(ctx context.Context, limit int) ([]Digest, error) {
-	rows, err := db.pool.Query(ctx, `
+	rows, err := db.reads.Query(ctx, `
 		select week, from_date, to_date, as_of, delta, events, picks, economic, signals, facts, texts, recorded_at
 		from digests
 		order by week desc

@@ -52,7 +52,7 @@ func (db *DB) AddEditorChoice(ctx context.Context, c EditorChoice) (id int64, er
 
 // EditorChoice returns the choice that waits for a day's job, or was taken by it; ErrNotFound where there is none.
 func (db *DB) EditorChoice(ctx context.Context, day time.Time) (EditorChoice, error) {
-	rows, err := db.pool.Query(ctx, `
+	rows, err := db.reads.Query(ctx, `
 		select id, date, ticker, price, reason, by, state, note, created_at
 		from editor_choices
 		where date = @date and state in ('waiting', 'taken')`, pgx.NamedArgs{"date": day}) // index editor_choices_standing

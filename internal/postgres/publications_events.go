@@ -114,7 +114,7 @@ func (db *DB) unknownEvents(ctx context.Context, events []picks.Event) ([]picks.
 	for i, e := range events {
 		ids[i] = e.ID
 	}
-	rows, err := db.pool.Query(ctx, `select id from portfolio_events where id = any(@ids)`, pgx.NamedArgs{"ids": ids})
+	rows, err := db.reads.Query(ctx, `select id from portfolio_events where id = any(@ids)`, pgx.NamedArgs{"ids": ids})
 	if err != nil {
 		return nil, fmt.Errorf("look up events: %w", err)
 	}
@@ -163,7 +163,7 @@ func (db *DB) PortfolioEvents(ctx context.Context, q EventFilter) ([]PortfolioEv
 	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
 	}
-	rows, err := db.pool.Query(ctx, eventsSQL, pgx.NamedArgs{
+	rows, err := db.reads.Query(ctx, eventsSQL, pgx.NamedArgs{
 		"before": before, "before_id": beforeID, "after": after, "after_id": afterID, "from": orNil(q.From), "to": orNil(q.To),
 		"ticker": q.Ticker, "min_severity": q.MinSeverity, "limit": q.Limit,
 	})
@@ -210,7 +210,7 @@ const signalZSQL = `
 
 // SignalZs returns how far the signals were from their usual levels at each instant after one and up to another, by signal and instant.
 func (db *DB) SignalZs(ctx context.Context, from, to time.Time) ([]SignalZ, error) {
-	rows, err := db.pool.Query(ctx, signalZSQL, pgx.NamedArgs{"from": from, "to": to})
+	rows, err := db.reads.Query(ctx, signalZSQL, pgx.NamedArgs{"from": from, "to": to})
 	list, err := collect[SignalZ](rows, err)
 	if err != nil {
 		return nil, fmt.Errorf("read the signals: %w", err)

@@ -256,7 +256,7 @@ func latestSnapshots(ctx context.Context, tx pgx.Tx) (map[time.Time]PortfolioSna
 
 // PortfolioSnapshots returns every edition of every snapshot, by date and edition.
 func (db *DB) PortfolioSnapshots(ctx context.Context) ([]PortfolioSnapshot, error) {
-	rows, err := db.pool.Query(ctx, snapshotsOfPortfolioSQL)
+	rows, err := db.reads.Query(ctx, snapshotsOfPortfolioSQL)
 	list, err := collect[PortfolioSnapshot](rows, err)
 	if err != nil {
 		return nil, fmt.Errorf("read the snapshots of the portfolio: %w", away(err))
@@ -272,7 +272,7 @@ const portfolioHistorySQL = `
 
 // PortfolioHistory returns the last edition of the snapshot of each session, by date.
 func (db *DB) PortfolioHistory(ctx context.Context) ([]PortfolioSnapshot, error) {
-	rows, err := db.pool.Query(ctx, portfolioHistorySQL)
+	rows, err := db.reads.Query(ctx, portfolioHistorySQL)
 	list, err := collect[PortfolioSnapshot](rows, err)
 	if err != nil {
 		return nil, fmt.Errorf("read the history of the portfolio: %w", away(err))
@@ -282,7 +282,7 @@ func (db *DB) PortfolioHistory(ctx context.Context) ([]PortfolioSnapshot, error)
 
 // PortfolioState returns the portfolio as of its last session, or ErrNotFound before its inception.
 func (db *DB) PortfolioState(ctx context.Context) (PortfolioState, error) {
-	rows, err := db.pool.Query(ctx, `select date, as_of, performance, positions, sectors, regions from portfolio_state`)
+	rows, err := db.reads.Query(ctx, `select date, as_of, performance, positions, sectors, regions from portfolio_state`)
 	list, err := collect[PortfolioState](rows, err)
 	if err != nil {
 		return PortfolioState{}, fmt.Errorf("read the portfolio: %w", away(err))

@@ -88,7 +88,7 @@ const standingSQL = `
 
 // Standing returns those of some answers of a source, named by their digests, that are in quarantine or were rejected.
 func (db *DB) Standing(ctx context.Context, source string, digests []string) (map[string]Quarantined, error) {
-	rows, err := db.pool.Query(ctx, standingSQL, pgx.NamedArgs{"source": source, "digests": digests})
+	rows, err := db.reads.Query(ctx, standingSQL, pgx.NamedArgs{"source": source, "digests": digests})
 	list, err := collect[Quarantined](rows, err)
 	if err != nil {
 		return nil, fmt.Errorf("look into the quarantine: %w", err)
@@ -154,7 +154,7 @@ type QuarantineFilter struct {
 
 // Quarantined lists the answers in quarantine and those that were decided about, newest first.
 func (db *DB) Quarantined(ctx context.Context, f QuarantineFilter) ([]Quarantined, error) {
-	rows, err := db.pool.Query(ctx, `
+	rows, err := db.reads.Query(ctx, `
 		select `+quarantineColumns+`
 		from quarantine q `+sightings+`
 		where (@id = 0 or q.id = @id) and (@source = '' or q.source = @source) and (@decision = '' or q.decision = @decision)
@@ -170,7 +170,7 @@ func (db *DB) Quarantined(ctx context.Context, f QuarantineFilter) ([]Quarantine
 
 // Decisions lists all that was ever decided about an answer, in order.
 func (db *DB) Decisions(ctx context.Context, id int64) ([]Decided, error) {
-	rows, err := db.pool.Query(ctx, `
+	rows, err := db.reads.Query(ctx, `
 		select decision, decided_by as by, reason, decided_at as at from quarantine_decisions
 		where quarantine_id = @id
 		order by id`, pgx.NamedArgs{"id": id}) // index quarantine_decisions_of
@@ -190,7 +190,7 @@ const quarantinedPagesSQL = `
 
 // QuarantinedPages returns the fetches that brought an answer last, one for each of its pages, in their order.
 func (db *DB) QuarantinedPages(ctx context.Context, id int64) ([]series.Fetch, error) {
-	rows, err := db.pool.Query(ctx, quarantinedPagesSQL, pgx.NamedArgs{"id": id})
+	rows, err := db.reads.Query(ctx, quarantinedPagesSQL, pgx.NamedArgs{"id": id})
 	if err != nil {
 		return nil, fmt.Errorf("read the pages of quarantine %d: %w", id, err)
 	}
@@ -222,12 +222,12 @@ func (db *DB) AcceptQuarantined(ctx context.Context, id int64, d Decision, loads
 		l.FetchedAt = d.At
 		accepted[i] = l
 	}
-	err = db.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
+	err = db.session(ctx, func(c *pgxpool.Conn) error {
 		groups := group(accepted)
 		if err := stage(ctx, c.Conn(), accepted, groups); err != nil {
 			return err
 		}
-		return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) (err error) {
+		return inTx(ctx, c, func(tx pgx.Tx) (err error) {
 			if err := decide(ctx, tx, id, QuarantineAccepted, d); err != nil {
 				return err
 			}
@@ -371,7 +371,7 @@ func (db *DB) AddFindings(ctx context.Context, f task.Fence, list []Finding) err
 // Findings returns what the checks said about the answers of a run, in the order in which it was found.
 func (db *DB) Findings(ctx context.Context, runID int64) ([]Finding, error) {
 	var list []Finding
-	err := db.pool.QueryRow(ctx, `select findings from runs where id = @id`, pgx.NamedArgs{"id": runID}).Scan(&list)
+	err := db.reads.QueryRow(ctx, `select findings from runs where id = @id`, pgx.NamedArgs{"id": runID}).Scan(&list)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, fmt.Errorf("the findings of run %d: %w", runID, ErrNotFound)
 	}

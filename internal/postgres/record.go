@@ -185,7 +185,7 @@ const pickColumns = `p.seq, p.ticker, p.price, p.date, p.previous_hash, p.hash, 
 
 // AnnouncedPicks returns the announced picks by seq. It is all that the API's role can see of the picks.
 func (db *DB) AnnouncedPicks(ctx context.Context) ([]Pick, error) {
-	rows, err := db.pool.Query(ctx, `select `+pickColumns+`, p.announced_at from announced_picks p order by seq`)
+	rows, err := db.reads.Query(ctx, `select `+pickColumns+`, p.announced_at from announced_picks p order by seq`)
 	list, err := collect[Pick](rows, err)
 	if err != nil {
 		return nil, fmt.Errorf("read the announced picks: %w", away(err))
@@ -195,7 +195,7 @@ func (db *DB) AnnouncedPicks(ctx context.Context) ([]Pick, error) {
 
 // RecordedPicks returns all picks by seq, also one that is not announced yet. The API's role may not ask.
 func (db *DB) RecordedPicks(ctx context.Context) ([]Pick, error) {
-	rows, err := db.pool.Query(ctx, `select `+pickColumns+`, a.announced_at from picks p left join announcements a using (seq) order by seq`)
+	rows, err := db.reads.Query(ctx, `select `+pickColumns+`, a.announced_at from picks p left join announcements a using (seq) order by seq`)
 	list, err := collect[Pick](rows, err)
 	if err != nil {
 		return nil, fmt.Errorf("read the recorded picks: %w", err)

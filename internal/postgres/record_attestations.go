@@ -122,7 +122,7 @@ func attestations(rows pgx.Rows, err error) ([]Attestation, error) {
 
 // Attestations returns the attestations on the chain that is configured now, by length.
 func (db *DB) Attestations(ctx context.Context) ([]Attestation, error) {
-	list, err := attestations(db.pool.Query(ctx, `
+	list, err := attestations(db.reads.Query(ctx, `
 		select `+attestationColumns+` from attestations a
 		where kind = 'attest' and not void
 			and not exists (select from attester_state s where (s.chain_id, s.contract) <> (a.chain_id, a.contract))
@@ -143,7 +143,7 @@ func (a Attester) args() pgx.NamedArgs {
 
 // OpenAttestations returns the rows of an attester that are neither final nor failed, oldest first.
 func (db *DB) OpenAttestations(ctx context.Context, who Attester) ([]Attestation, error) {
-	list, err := attestations(db.pool.Query(ctx, `
+	list, err := attestations(db.reads.Query(ctx, `
 		select `+attestationColumns+` from attestations where `+whose+` and state not in ('final', 'failed') order by id`, who.args()))
 	if err != nil {
 		return nil, fmt.Errorf("read the open attestations: %w", err) // index attestations_open
@@ -153,7 +153,7 @@ func (db *DB) OpenAttestations(ctx context.Context, who Attester) ([]Attestation
 
 // FailedAttestations returns the rows of an attester that failed, oldest first.
 func (db *DB) FailedAttestations(ctx context.Context, who Attester) ([]Attestation, error) {
-	list, err := attestations(db.pool.Query(ctx, `
+	list, err := attestations(db.reads.Query(ctx, `
 		select `+attestationColumns+` from attestations where `+whose+` and state = 'failed' order by id`, who.args()))
 	if err != nil {
 		return nil, fmt.Errorf("read the failed attestations: %w", err)
@@ -163,7 +163,7 @@ func (db *DB) FailedAttestations(ctx context.Context, who Attester) ([]Attestati
 
 // NewestAttested returns the attestation of the longest chain that is safe or final, or ErrNotFound.
 func (db *DB) NewestAttested(ctx context.Context, who Attester) (Attestation, error) {
-	list, err := attestations(db.pool.Query(ctx, `
+	list, err := attestations(db.reads.Query(ctx, `
 		select `+attestationColumns+` from attestations
 		where `+whose+` and kind = 'attest' and state in ('safe', 'final') order by length desc limit 1`, who.args()))
 	if err != nil {
@@ -258,7 +258,7 @@ func (a Attestation) args() (pgx.NamedArgs, error) {
 func (db *DB) SpentOnAttestations(ctx context.Context, who Attester, day string) (wei int64, err error) {
 	args := who.args()
 	args["day"] = day
-	err = db.pool.QueryRow(ctx, `select coalesce(sum(cost_wei), 0)::bigint from attestations where `+whose+` and spent_on = @day`,
+	err = db.reads.QueryRow(ctx, `select coalesce(sum(cost_wei), 0)::bigint from attestations where `+whose+` and spent_on = @day`,
 		args).Scan(&wei) // index attestations_spent
 	if err != nil {
 		return 0, fmt.Errorf("read what attestations cost: %w", err)

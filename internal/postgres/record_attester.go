@@ -79,7 +79,7 @@ func (db *DB) SaveAttesterState(ctx context.Context, f task.Fence, s AttesterSta
 
 // AttesterState returns how the attester stood when its job looked last, or ErrNotFound where it never did.
 func (db *DB) AttesterState(ctx context.Context) (s AttesterState, err error) {
-	err = db.pool.QueryRow(ctx, `
+	err = db.reads.QueryRow(ctx, `
 		select chain_id, contract, schema_uid, attester, start_block, explorer_url, rpc_url, status, note, coalesce(balance_wei::text, ''),
 			runway_days, checked_at
 		from attester_state`).Scan(&s.ChainID, &s.Contract, &s.SchemaUID, &s.Attester.Attester, &s.StartBlock, &s.ExplorerURL, &s.RPCURL, &s.Status,
@@ -95,7 +95,7 @@ func (db *DB) AttesterState(ctx context.Context) (s AttesterState, err error) {
 
 // AnnouncedHead returns the checkpoint of the announced chain, the zero Checkpoint where nothing is announced.
 func (db *DB) AnnouncedHead(ctx context.Context) (c chain.Checkpoint, err error) {
-	err = db.pool.QueryRow(ctx, `select seq, hash, date from announced_picks order by seq desc limit 1`).Scan(&c.Length, &c.Head, &c.Date)
+	err = db.reads.QueryRow(ctx, `select seq, hash, date from announced_picks order by seq desc limit 1`).Scan(&c.Length, &c.Head, &c.Date)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return c, fmt.Errorf("read the head of the chain: %w", away(err))
 	}

@@ -70,7 +70,7 @@ const ledgerEntriesSQL = `
 
 // LedgerEntries returns all entries in the order in which they are committed; with open, those alone that have no commit yet.
 func (db *DB) LedgerEntries(ctx context.Context, open bool) ([]LedgerEntry, error) {
-	rows, err := db.pool.Query(ctx, ledgerEntriesSQL, pgx.NamedArgs{"open": open})
+	rows, err := db.reads.Query(ctx, ledgerEntriesSQL, pgx.NamedArgs{"open": open})
 	if err != nil {
 		return nil, fmt.Errorf("read the entries of the ledger: %w", away(err))
 	}
@@ -101,7 +101,7 @@ func (db *DB) LedgerEntries(ctx context.Context, open bool) ([]LedgerEntry, erro
 
 // LedgerOpen counts the picks that are committed and the entries that are not.
 func (db *DB) LedgerOpen(ctx context.Context) (picks, open int64, err error) {
-	err = db.pool.QueryRow(ctx, `
+	err = db.reads.QueryRow(ctx, `
 		select (select coalesce(max(seq), 0) from ledger_entries where commit_id is not null),
 			(select count(*) from ledger_entries where commit_id is null)`).Scan(&picks, &open) // indexes of seq, ledger_entries_open
 	if err != nil {
@@ -167,7 +167,7 @@ func (db *DB) SaveLedger(ctx context.Context, f task.Fence, entries []LedgerEntr
 
 // LedgerState returns how the ledger stood when its job looked last, or ErrNotFound where it never did.
 func (db *DB) LedgerState(ctx context.Context) (LedgerState, error) {
-	rows, err := db.pool.Query(ctx, `select repository, branch, head, pushed, status, note, checked_at from ledger_state`)
+	rows, err := db.reads.Query(ctx, `select repository, branch, head, pushed, status, note, checked_at from ledger_state`)
 	if err != nil {
 		return LedgerState{}, fmt.Errorf("read how the ledger stands: %w", away(err))
 	}

@@ -54,7 +54,7 @@ func checkGap(g chain.Gap) error {
 
 // Gaps returns the recorded gaps by date.
 func (db *DB) Gaps(ctx context.Context) ([]chain.Gap, error) {
-	rows, err := db.pool.Query(ctx, `select date, reason from gaps order by date`)
+	rows, err := db.reads.Query(ctx, `select date, reason from gaps order by date`)
 	list, err := collect[chain.Gap](rows, err)
 	if err != nil {
 		return nil, fmt.Errorf("read the gaps: %w", away(err))
@@ -91,7 +91,7 @@ func (db *DB) Correct(ctx context.Context, c chain.Correction, by string) error 
 
 // Corrections returns the corrections in the order in which they were recorded.
 func (db *DB) Corrections(ctx context.Context) ([]chain.Correction, error) {
-	rows, err := db.pool.Query(ctx, `select seq, what, evidence, date from corrections order by id`)
+	rows, err := db.reads.Query(ctx, `select seq, what, evidence, date from corrections order by id`)
 	list, err := collect[chain.Correction](rows, err)
 	if err != nil {
 		return nil, fmt.Errorf("read the corrections: %w", away(err))

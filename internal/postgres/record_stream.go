@@ -14,7 +14,7 @@ const chainSQL = `select seq, ticker, price, date, previous_hash, hash from anno
 // StreamChainAfter calls add with the announced links behind one by seq, straight from the connection's buffer: the bytes are add's
 // only until it returns. An error of add ends it and is returned.
 func (db *DB) StreamChainAfter(ctx context.Context, after int64, add func(seq int64, ticker, price, date, previousHash, hash []byte) error) error {
-	rows, err := db.pool.Query(ctx, chainSQL, after)
+	rows, err := db.reads.Query(ctx, chainSQL, after)
 	if err != nil {
 		return fmt.Errorf("read the chain: %w", away(err))
 	}
@@ -51,7 +51,7 @@ type LedgerCommit struct {
 
 // LedgerCommits returns the entries of the ledger behind one, in the order in which they are committed.
 func (db *DB) LedgerCommits(ctx context.Context, after int64) ([]LedgerCommit, error) {
-	rows, err := db.pool.Query(ctx, `
+	rows, err := db.reads.Query(ctx, `
 		select id, seq, gap, correction, at, coalesce(commit_id, '') as commit from ledger_entries where id > @after order by id`,
 		pgx.NamedArgs{"after": after})
 	list, err := collect[LedgerCommit](rows, err)

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 const (
@@ -46,19 +45,19 @@ var errBehind = errors.New("the replica is behind")
 
 // Replicate adds a replica at url to a DB of a role. It does not connect: a replica that is away is no error. The caller closes both.
 func Replicate(ctx context.Context, primary *DB, url, role string, log *slog.Logger, options ...Option) (*Replicated, error) {
-	cfg, err := configure(url, role, options...)
+	o, err := configure(url, role, options...)
 	if err != nil {
 		return nil, fmt.Errorf("DATABASE_REPLICA_URL: %w", err)
 	}
 	r := &Replicated{DB: primary, log: log}
-	cfg.ConnConfig.ConnectTimeout = replicaPatience
-	cfg.PingTimeout = replicaPatience
-	cfg.PrepareConn = r.prepare
-	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	o.config.ConnConfig.ConnectTimeout = replicaPatience
+	o.config.PingTimeout = replicaPatience
+	o.config.PrepareConn = r.prepare
+	pool, err := o.open(ctx) // which has no patience: the primary answers at once
 	if err != nil {
 		return nil, fmt.Errorf("DATABASE_REPLICA_URL: %w", redact(err))
 	}
-	r.replica = &DB{pool: pool}
+	r.replica = &DB{pool: pool, reads: pool}
 	return r, nil
 }
 
@@ -132,7 +131,7 @@ func (r *Replicated) Serve(ctx context.Context, signal string, now time.Time, se
 		return s, err
 	}
 	var position int64
-	if err := r.pool.QueryRow(ctx, `select `+positionSQL).Scan(&position); err != nil {
+	if err := r.reads.QueryRow(ctx, `select `+positionSQL).Scan(&position); err != nil {
 		return s, fmt.Errorf("ask the database how far it is: %w", away(err))
 	}
 	r.note(position)
@@ -226,17 +225,17 @@ type ReplicaLag struct {
 
 // LookAtReplica asks the server at url how far it is behind this one, as a role. An error is the replica's, or the primary's.
 func (db *DB) LookAtReplica(ctx context.Context, url, role string) (l ReplicaLag, err error) {
-	cfg, err := configure(url, role)
+	o, err := configure(url, role)
 	if err != nil {
 		return l, fmt.Errorf("DATABASE_REPLICA_URL: %w", err)
 	}
 	var position int64
-	if err := db.pool.QueryRow(ctx, `select `+positionSQL).Scan(&position); err != nil {
+	if err := db.reads.QueryRow(ctx, `select `+positionSQL).Scan(&position); err != nil {
 		return l, fmt.Errorf("ask the database how far it is: %w", away(err))
 	}
 	ctx, stop := context.WithTimeout(ctx, 5*replicaPatience)
 	defer stop()
-	c, err := pgx.ConnectConfig(ctx, cfg.ConnConfig)
+	c, err := pgx.ConnectConfig(ctx, o.config.ConnConfig)
 	if err != nil {
 		return l, fmt.Errorf("connect to the replica: %w", redact(err))
 	}

@@ -19,7 +19,7 @@ type About struct {
 
 // AboutServer says what the database is.
 func (db *DB) AboutServer(ctx context.Context) (a About, err error) {
-	err = db.pool.QueryRow(ctx, `
+	err = db.reads.QueryRow(ctx, `
 		select (select version_id from schema_version), current_setting('server_version_num')::int / 10000,
 			array(select rolname::text from pg_roles where rolname like 'tidemark\_%' order by 1)`).Scan(&a.Schema, &a.Major, &a.Roles)
 	if err != nil {
@@ -30,7 +30,7 @@ func (db *DB) AboutServer(ctx context.Context) (a About, err error) {
 
 // BodyDigests lists the sums of all bodies that fetches name, in order.
 func (db *DB) BodyDigests(ctx context.Context) ([]string, error) {
-	rows, err := db.pool.Query(ctx, `select distinct sha256 from fetches order by 1`)
+	rows, err := db.reads.Query(ctx, `select distinct sha256 from fetches order by 1`)
 	if err != nil {
 		return nil, fmt.Errorf("list the archived bodies: %w", err)
 	}

@@ -208,17 +208,18 @@ const supersededSQL = `
 	left join runs r on r.id = t.id and r.attempt = t.attempt and r.status = 'running'
 	where r.id is null`
 
-// Heartbeat tells that a worker still runs these attempts, and returns those among them that were superseded or are over.
+// Heartbeat tells that a worker still runs these attempts, and returns those among them that were superseded or are over. It is not tried
+// again: the next beat comes soon.
 func (db *DB) Heartbeat(ctx context.Context, running []task.Fence) ([]task.Fence, error) {
 	ids, attempts := make([]int64, len(running)), make([]int, len(running))
 	for i, f := range running {
 		ids[i], attempts[i] = f.RunID, f.Attempt
 	}
 	args := pgx.NamedArgs{"ids": ids, "attempts": attempts}
-	if _, err := db.pool.Exec(ctx, beatSQL, args); err != nil {
+	if _, err := db.beats.Exec(ctx, beatSQL, args); err != nil {
 		return nil, fmt.Errorf("heartbeat: %w", err)
 	}
-	rows, err := db.pool.Query(ctx, supersededSQL, args)
+	rows, err := db.beats.Query(ctx, supersededSQL, args)
 	if err != nil {
 		return nil, fmt.Errorf("heartbeat: %w", err)
 	}
@@ -279,15 +280,17 @@ func dueArgs(ctx context.Context, job string, args pgx.NamedArgs) pgx.NamedArgs 
 // due again after retryIn, under the next attempt. lasting tells that the error is not expected to pass by
 // itself. Fail tells whether the run is over.
 func (db *DB) Fail(ctx context.Context, f task.Fence, message string, retryIn time.Duration, final, lasting bool) (over bool, err error) {
-	err = db.pool.QueryRow(ctx, `
+	const sql = `
 		update runs
 		set failures = failures + 1, lasting = @lasting, error = @error, attempt = attempt + 1, worker = null, queued_at = null,
 			status = case when @final or failures + 1 >= max_attempts then 'failed' else 'due' end,
 			finished_at = case when @final or failures + 1 >= max_attempts then clock_timestamp() end,
 			next_try_at = clock_timestamp() + @retry_in::interval
 		where id = @id and attempt = @attempt and status = 'running'
-		returning status = 'failed'`,
-		pgx.NamedArgs{"id": f.RunID, "attempt": f.Attempt, "error": message, "retry_in": retryIn, "final": final, "lasting": lasting}).Scan(&over)
+		returning status = 'failed'`
+	args := pgx.NamedArgs{"id": f.RunID, "attempt": f.Attempt, "error": message, "retry_in": retryIn, "final": final, "lasting": lasting}
+	// It may be done twice: after the first time the attempt is over, and the second finds no row.
+	err = db.pool.again(ctx, always, func() error { return db.pool.Pool.QueryRow(ctx, sql, args).Scan(&over) })
 	if errors.Is(err, pgx.ErrNoRows) {
 		return false, ErrFenced
 	}
@@ -331,16 +334,23 @@ func (db *DB) Postpone(ctx context.Context, f task.Fence, why string, pause time
 		where id = @id and attempt = @attempt and status = 'running'`, pgx.NamedArgs{"why": why, "pause": pause})
 }
 
+// finish ends an attempt. It may be done twice: the second time the run is not running under the attempt any more, and nothing changes. So
+// where an earlier try may have happened, to find that is no ErrFenced.
 func (db *DB) finish(ctx context.Context, f task.Fence, sql string, args pgx.NamedArgs) error {
 	args["id"], args["attempt"] = f.RunID, f.Attempt
-	tag, err := db.pool.Exec(ctx, sql, args)
-	if err != nil {
+	open := false
+	err := db.pool.again(ctx, always, func() error {
+		tag, err := db.pool.Pool.Exec(ctx, sql, args)
+		if err == nil && tag.RowsAffected() == 0 && !open {
+			return ErrFenced
+		}
+		open = open || err != nil && !undone(err)
+		return err
+	})
+	if err != nil && !errors.Is(err, ErrFenced) {
 		return fmt.Errorf("end run %d: %w", f.RunID, err)
 	}
-	if tag.RowsAffected() == 0 {
-		return ErrFenced
-	}
-	return nil
+	return err
 }
 
 // hold makes tx conditional on an attempt: it locks the run's row until the commit, adds to its count of rows, and returns
@@ -365,7 +375,7 @@ func hold(ctx context.Context, tx pgx.Tx, f task.Fence, rows int64) error {
 // Unfinished tells whether a run for a slot up to at has yet to end. Time does not wait for a backfill.
 func (db *DB) Unfinished(ctx context.Context, at time.Time) (bool, error) {
 	var open bool
-	err := db.pool.QueryRow(ctx, `
+	err := db.reads.QueryRow(ctx, `
 		select exists (select from runs where status in ('due', 'queued', 'running') and slot <= @at and trigger <> 'backfill')`,
 		pgx.NamedArgs{"at": at}).Scan(&open)
 	if err != nil {
@@ -386,7 +396,7 @@ const ingestingSQL = `
 // asked: the one that has been asked longest. Empty: none. It is asked by the run that f names, whose instant has come. An attempt
 // that began after that run was recorded stamps its answers later, and one that has not begun, or was taken from its worker, will.
 func (db *DB) Ingesting(ctx context.Context, f task.Fence, sources []string, at time.Time) (source string, since time.Duration, err error) {
-	err = db.pool.QueryRow(ctx, ingestingSQL, pgx.NamedArgs{"ingest": task.Ingest, "sources": sources, "at": at, "id": f.RunID}).Scan(&source, &since)
+	err = db.reads.QueryRow(ctx, ingestingSQL, pgx.NamedArgs{"ingest": task.Ingest, "sources": sources, "at": at, "id": f.RunID}).Scan(&source, &since)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return "", 0, fmt.Errorf("look for sources that are being asked: %w", err)
 	}
@@ -435,7 +445,7 @@ var RunStatuses = []string{"due", "queued", "running", "succeeded", "failed", "s
 
 // Runs returns the run log, newest slot first.
 func (db *DB) Runs(ctx context.Context, f RunFilter) ([]Run, error) {
-	rows, err := db.pool.Query(ctx, `
+	rows, err := db.reads.Query(ctx, `
 		select id, job, subject, slot, trigger, queue, status, attempt, failures, losses, worker, created_at, next_try_at,
 			queued_at, started_at, heartbeat_at, finished_at, rows_added, error, reason
 		from runs

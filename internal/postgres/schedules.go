@@ -18,25 +18,30 @@ func (db *DB) SaveSchedules(ctx context.Context, list []task.Schedule) error {
 	list = slices.SortedFunc(slices.Values(list), func(a, b task.Schedule) int {
 		return cmp.Or(cmp.Compare(a.Job, b.Job), cmp.Compare(a.Subject, b.Subject))
 	})
-	b := &pgx.Batch{}
-	for _, s := range list {
-		b.Queue(`
-			insert into schedules as s (job, subject, cron, zone, catch_up)
-			values (@job, @subject, @cron, @zone, @catch_up)
-			on conflict (job, subject) do update
-			set cron = excluded.cron, zone = excluded.zone, catch_up = excluded.catch_up, updated_at = now()
-			where (s.cron, s.zone, s.catch_up) is distinct from (excluded.cron, excluded.zone, excluded.catch_up)`,
-			pgx.NamedArgs{"job": s.Job, "subject": s.Subject, "cron": s.Cron, "zone": s.Zone, "catch_up": s.CatchUp})
-	}
-	if err := db.pool.SendBatch(ctx, b).Close(); err != nil {
+	// It may be done twice: the second time nothing differs.
+	err := db.pool.again(ctx, always, func() error {
+		b := &pgx.Batch{}
+		for _, s := range list {
+			b.Queue(saveScheduleSQL, pgx.NamedArgs{"job": s.Job, "subject": s.Subject, "cron": s.Cron, "zone": s.Zone, "catch_up": s.CatchUp})
+		}
+		return db.pool.Pool.SendBatch(ctx, b).Close()
+	})
+	if err != nil {
 		return fmt.Errorf("save the schedule: %w", err)
 	}
 	return nil
 }
 
+const saveScheduleSQL = `
+	insert into schedules as s (job, subject, cron, zone, catch_up)
+	values (@job, @subject, @cron, @zone, @catch_up)
+	on conflict (job, subject) do update
+	set cron = excluded.cron, zone = excluded.zone, catch_up = excluded.catch_up, updated_at = now()
+	where (s.cron, s.zone, s.catch_up) is distinct from (excluded.cron, excluded.zone, excluded.catch_up)`
+
 // Schedules returns the whole schedule.
 func (db *DB) Schedules(ctx context.Context) ([]task.Schedule, error) {
-	rows, err := db.pool.Query(ctx, `
+	rows, err := db.reads.Query(ctx, `
 		select job, subject, cron, zone, catch_up, paused, last_slot from schedules order by job, subject`)
 	list, err := collect[task.Schedule](rows, err)
 	if err != nil {
@@ -59,7 +64,7 @@ func (p Pause) String() string {
 
 // Pauses returns why schedules are paused, by job and subject.
 func (db *DB) Pauses(ctx context.Context) (map[[2]string]Pause, error) {
-	rows, err := db.pool.Query(ctx, `
+	rows, err := db.reads.Query(ctx, `
 		select distinct on (job, subject) job, subject, at, by, reason
 		from schedule_changes c join schedules s using (job, subject)
 		where s.paused and c.paused
@@ -110,6 +115,7 @@ func (db *DB) RecordSlots(ctx context.Context, s task.Schedule, slots []task.Slo
 		return false, fmt.Errorf("record slots: there is no job %q", s.Job)
 	}
 	err = db.tx(ctx, func(tx pgx.Tx) error {
+		done = false
 		tag, err := tx.Exec(ctx, `
 			update schedules set last_slot = @last
 			where job = @job and subject = @subject and last_slot is not distinct from @seen`,

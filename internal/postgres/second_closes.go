@@ -61,7 +61,7 @@ const secondClosesSQL = `
 // SecondCloses returns what a second publisher says of a day's closes, as it was known at an instant. Of several the one that was asked
 // last speaks.
 func (db *DB) SecondCloses(ctx context.Context, day, asOf time.Time) (map[equity.CIK]picks.SecondClose, error) {
-	rows, err := db.pool.Query(ctx, secondClosesSQL, pgx.NamedArgs{"date": day, "as_of": asOf})
+	rows, err := db.reads.Query(ctx, secondClosesSQL, pgx.NamedArgs{"date": day, "as_of": asOf})
 	if err != nil {
 		return nil, fmt.Errorf("read second closes: %w", err)
 	}

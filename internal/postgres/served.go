@@ -24,7 +24,19 @@ type Served struct {
 
 // Serve reads what is to be served of a signal at an instant of the world's time. Of the history it reads what has come since an
 // earlier reading had Seen, for a snapshot at or before this one; 0 reads all of it.
-func (db *DB) Serve(ctx context.Context, signal string, now time.Time, seen int64) (Served, error) {
+func (db *DB) Serve(ctx context.Context, signal string, now time.Time, seen int64) (s Served, err error) {
+	// Nothing is changed, so it may be done twice.
+	err = db.pool.again(ctx, always, func() error {
+		s, err = db.serve(ctx, signal, now, seen)
+		return err
+	})
+	if err != nil {
+		return Served{}, fmt.Errorf("read what is to be served of %s: %w", signal, err)
+	}
+	return s, nil
+}
+
+func (db *DB) serve(ctx context.Context, signal string, now time.Time, seen int64) (Served, error) {
 	var s Served
 	var ahead *time.Time
 	var last *int64
@@ -47,7 +59,7 @@ func (db *DB) Serve(ctx context.Context, signal string, now time.Time, seen int6
 		s.Changed, err = pgx.CollectRows(rows, scanPoint)
 		return err
 	})
-	err := pgx.BeginTxFunc(ctx, db.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+	err := pgx.BeginTxFunc(ctx, db.pool.Pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
 		if err := tx.SendBatch(ctx, &batch).Close(); err != nil || s.Snapshot == nil || last == nil || ahead == nil {
 			return err
 		}
@@ -56,7 +68,7 @@ func (db *DB) Serve(ctx context.Context, signal string, now time.Time, seen int6
 			pgx.NamedArgs{"signal": signal, "now": now, "last": *last}).Scan(&last)
 	})
 	if err != nil {
-		return Served{}, fmt.Errorf("read what is to be served of %s: %w", signal, err)
+		return Served{}, err
 	}
 	if ahead != nil {
 		s.Ahead = *ahead

@@ -47,7 +47,7 @@ const sessionSQL = `
 // Session returns the key that a browser is signed in with, by the text that it signed in with; ErrNotFound where it is not, or where
 // that text opens nothing any more.
 func (db *DB) Session(ctx context.Context, session SessionHash) (Key, error) {
-	rows, err := db.pool.Query(ctx, sessionSQL, pgx.NamedArgs{"hash": session[:]})
+	rows, err := db.reads.Query(ctx, sessionSQL, pgx.NamedArgs{"hash": session[:]})
 	if err != nil {
 		return Key{}, fmt.Errorf("look who is signed in: %w", away(err))
 	}

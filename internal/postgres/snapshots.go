@@ -85,12 +85,12 @@ func (db *DB) SaveSnapshot(ctx context.Context, f task.Fence, s Snapshot, track 
 	if err != nil {
 		return fmt.Errorf("save the snapshot of %s: %w", s.Signal, err)
 	}
-	err = db.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
+	err = db.session(ctx, func(c *pgxpool.Conn) error {
 		// The rows travel before the transaction begins: no lock is held while a client could be slow.
 		if err := stageTrack(ctx, c, track); err != nil {
 			return err
 		}
-		return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
+		return inTx(ctx, c, func(tx pgx.Tx) error {
 			if err := lockSignal(ctx, tx, s.Signal); err != nil {
 				return err
 			}
@@ -149,7 +149,7 @@ const snapshotColumns = `signal, at, status, cause, covers_from, observed_at, kn
 // LatestSnapshots returns, of every signal that has one, the newest snapshot for an instant that has come in the world's time,
 // ordered by signal.
 func (db *DB) LatestSnapshots(ctx context.Context) ([]Snapshot, error) {
-	rows, err := db.pool.Query(ctx, `
+	rows, err := db.reads.Query(ctx, `
 		select distinct on (signal) `+snapshotColumns+` from snapshots where at <= world_now() order by signal, at desc`) // primary key
 	list, err := collect[Snapshot](rows, err)
 	if err != nil {
@@ -166,7 +166,7 @@ const snapshotAsOfSQL = `
 
 // SnapshotAsOf returns the newest snapshot of a signal for an instant at or before asOf, or ErrNotFound.
 func (db *DB) SnapshotAsOf(ctx context.Context, signal string, asOf time.Time) (Snapshot, error) {
-	rows, err := db.pool.Query(ctx, snapshotAsOfSQL, pgx.NamedArgs{"signal": signal, "as_of": asOf})
+	rows, err := db.reads.Query(ctx, snapshotAsOfSQL, pgx.NamedArgs{"signal": signal, "as_of": asOf})
 	if err != nil {
 		return Snapshot{}, fmt.Errorf("read the snapshot of %s: %w", signal, away(err))
 	}
@@ -190,7 +190,7 @@ func (db *DB) Computed(ctx context.Context, signal string, asOf time.Time) (at, 
 // computed is Computed with the position of the server that it was read at.
 func (db *DB) computed(ctx context.Context, signal string, asOf time.Time) (at, last time.Time, position int64, err error) {
 	var newest, computed *time.Time
-	err = db.pool.QueryRow(ctx, `select max(at), max(computed_at), `+positionSQL+` from snapshots where signal = @signal and at <= @as_of`,
+	err = db.reads.QueryRow(ctx, `select max(at), max(computed_at), `+positionSQL+` from snapshots where signal = @signal and at <= @as_of`,
 		pgx.NamedArgs{"signal": signal, "as_of": asOf}).Scan(&newest, &computed, &position) // index snapshots_computed
 	if err != nil {
 		return at, last, 0, fmt.Errorf("look up what was computed of %s: %w", signal, away(err))
@@ -215,7 +215,7 @@ const inputsSQL = `
 
 // InputsAsOf returns, for each series that has any, the fetch behind its newest observation as of an instant.
 func (db *DB) InputsAsOf(ctx context.Context, ids []series.ID, asOf time.Time) ([]Input, error) {
-	rows, err := db.pool.Query(ctx, inputsSQL, pgx.NamedArgs{"series": ids, "as_of": asOf})
+	rows, err := db.reads.Query(ctx, inputsSQL, pgx.NamedArgs{"series": ids, "as_of": asOf})
 	if err != nil {
 		return nil, fmt.Errorf("read the inputs: %w", err)
 	}

@@ -26,7 +26,7 @@ const stateColumns = `signal, at, state, cause, by`
 
 // StateAsOf returns the state of a signal at an instant, or ErrNotFound where it had none yet.
 func (db *DB) StateAsOf(ctx context.Context, signal string, at time.Time) (State, error) {
-	rows, err := db.pool.Query(ctx, `
+	rows, err := db.reads.Query(ctx, `
 		select `+stateColumns+` from signal_states where signal = @signal and at <= @at order by at desc, id desc limit 1`,
 		pgx.NamedArgs{"signal": signal, "at": at}) // index signal_states_of
 	if err != nil {
@@ -44,7 +44,7 @@ func (db *DB) StateAsOf(ctx context.Context, signal string, at time.Time) (State
 
 // States returns every change of state of a signal, or of all where signal is empty, in the order of time.
 func (db *DB) States(ctx context.Context, signal string) ([]State, error) {
-	rows, err := db.pool.Query(ctx, `
+	rows, err := db.reads.Query(ctx, `
 		select `+stateColumns+` from signal_states where @signal = '' or signal = @signal order by at, id`,
 		pgx.NamedArgs{"signal": signal})
 	list, err := collect[State](rows, err)

@@ -36,7 +36,7 @@ type ProcessorEvent struct {
 
 // ProcessorEvent returns an event by its number, ErrNotFound where there is none.
 func (db *DB) ProcessorEvent(ctx context.Context, id int64) (ProcessorEvent, error) {
-	rows, err := db.pool.Query(ctx, `
+	rows, err := db.reads.Query(ctx, `
 		select id, processor, event, type, payload, received_at, done_at, outcome from processor_events where id = @id`, pgx.NamedArgs{"id": id}) // primary key
 	if err != nil {
 		return ProcessorEvent{}, fmt.Errorf("read event %d: %w", id, err)
@@ -64,7 +64,7 @@ type TopUp struct {
 
 // TopUpOf returns what was credited for a payment, and whether anything was.
 func (db *DB) TopUpOf(ctx context.Context, processor, payment string) (TopUp, bool, error) {
-	rows, err := db.pool.Query(ctx, `
+	rows, err := db.reads.Query(ctx, `
 		select t.id, k.public_id as key, t.checkout, t.amount, t.refunded, t.disputed, t.revision
 		from top_ups t join keys k on k.id = t.key_id
 		where t.processor = @processor and t.payment = @payment`, // unique key

@@ -56,7 +56,7 @@ func (db *DB) CheckWorld(ctx context.Context, name string) error {
 // World returns the world of the database, or ErrNotFound where none was set up yet.
 func (db *DB) World(ctx context.Context) (World, error) {
 	var w World
-	err := db.pool.QueryRow(ctx, `select name, clock_at, created_at from world`).Scan(&w.Name, &w.ClockAt, &w.CreatedAt)
+	err := db.reads.QueryRow(ctx, `select name, clock_at, created_at from world`).Scan(&w.Name, &w.ClockAt, &w.CreatedAt)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return World{}, fmt.Errorf("the world of the database: %w", ErrNotFound)
 	}
@@ -68,7 +68,7 @@ func (db *DB) World(ctx context.Context) (World, error) {
 
 // Now is the time of the world, in UTC: what the record's own rules go by.
 func (db *DB) Now(ctx context.Context) (now time.Time, err error) {
-	if err := db.pool.QueryRow(ctx, `select world_now()`).Scan(&now); err != nil {
+	if err := db.reads.QueryRow(ctx, `select world_now()`).Scan(&now); err != nil {
 		return now, fmt.Errorf("ask for the world's time: %w", err)
 	}
 	return now.UTC(), nil
@@ -96,7 +96,7 @@ func (db *DB) AdvanceClock(ctx context.Context, to time.Time) error {
 
 // InThePast tells whether the database is a sandbox's that lives through its past at high speed.
 func (db *DB) InThePast(ctx context.Context) (past bool, err error) {
-	err = db.pool.QueryRow(ctx, `select exists (select from world where name = 'sandbox' and clock_at is not null)`).Scan(&past)
+	err = db.reads.QueryRow(ctx, `select exists (select from world where name = 'sandbox' and clock_at is not null)`).Scan(&past)
 	if err != nil {
 		return false, fmt.Errorf("read the world: %w", err)
 	}

@@ -167,7 +167,7 @@ type X402Terms struct {
 // X402Verdict returns what was found about the token of the settings last; ErrNotFound when no worker has looked. Of t, the chain, the
 // asset in lower case, name and version are read.
 func (db *DB) X402Verdict(ctx context.Context, t X402Terms) (X402Terms, error) {
-	err := db.pool.QueryRow(ctx, `
+	err := db.reads.QueryRow(ctx, `
 		select ok, detail, checked_at from x402_terms
 		where chain_id = @chain and asset = @asset and name = @name and version = @version`, // primary key
 		pgx.NamedArgs{"chain": int64(t.ChainID), "asset": t.Asset, "name": t.Name, "version": t.Version}).

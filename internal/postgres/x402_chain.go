@@ -50,7 +50,7 @@ type X402Filter struct {
 
 // X402Payments lists payments by request, newest first.
 func (db *DB) X402Payments(ctx context.Context, f X402Filter) ([]X402Payment, error) {
-	rows, err := db.pool.Query(ctx, `
+	rows, err := db.reads.Query(ctx, `
 		select `+x402Columns+` from x402_payments
 		where (@id = 0 or id = @id) and (@state = '' or state = @state) and created_at >= @since
 			and (not @open or state in ('settling', 'unknown') or state = 'failed' and valid_before > @since)
@@ -81,7 +81,7 @@ type X402Entry struct {
 
 // X402Ledger lists every change of state of the payments by request, oldest first, all of them or those of one payment.
 func (db *DB) X402Ledger(ctx context.Context, payment int64) ([]X402Entry, error) {
-	rows, err := db.pool.Query(ctx, `
+	rows, err := db.reads.Query(ctx, `
 		select id, payment_id, chain_id, asset, payer, pay_to, amount, resource, version, state, tx_hash, reason, at from x402_ledger
 		where @payment = 0 or payment_id = @payment
 		order by id`, pgx.NamedArgs{"payment": payment}) // index x402_ledger_of

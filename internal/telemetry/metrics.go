@@ -1,9 +1,13 @@
 package telemetry
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"time"
 
@@ -18,8 +22,8 @@ type Metrics struct {
 	registry *prometheus.Registry
 	now      func() time.Time
 
-	runs, asked, checks, charged, tools *prometheus.CounterVec
-	runTime, askTime                    *prometheus.HistogramVec
+	runs, asked, checks, charged, tools, transient, panics *prometheus.CounterVec
+	runTime, askTime                                       *prometheus.HistogramVec
 
 	http httpMetrics
 }
@@ -54,6 +58,9 @@ func NewMetrics(version, commit string, now func() time.Time) *Metrics {
 	m.checks = counter("tidemark_quality_checks_total", "Findings of the checks between parser and store.", "check", "outcome")
 	m.charged = counter("tidemark_billing_charged_micro_usd_total", "What keys paid for answers, in millionths of a US dollar.", "endpoint")
 	m.tools = counter("tidemark_mcp_tool_calls_total", "Calls of MCP tools.", "tool", "outcome")
+	m.transient = counter("tidemark_postgres_transient_errors_total",
+		"Errors of the database that pass by themselves: repeated ones were tried again at once, returned ones ended what met them.", "class", "outcome")
+	m.panics = counter("tidemark_panics_total", "Panics that were caught. The log has their stacks.", "place")
 	m.http.register(m.registry)
 	return m
 }
@@ -117,4 +124,41 @@ func (m *Metrics) ToolCalled(tool, outcome string) {
 		return
 	}
 	m.tools.WithLabelValues(tool, outcome).Inc()
+}
+
+// What becomes of a transient error of the database: its statement is tried again, or the caller gets it.
+const (
+	TransientRepeated = "repeated"
+	TransientReturned = "returned"
+)
+
+// Transient counts an error of the database that passes by itself.
+func (m *Metrics) Transient(class, outcome string) {
+	if m == nil {
+		return
+	}
+	m.transient.WithLabelValues(class, outcome).Inc()
+}
+
+// Guard calls f and returns its error. A panic in it becomes an ErrPanic: it is logged with its stack and counted under the place, and
+// whoever called goes on. It works without metrics.
+func (m *Metrics) Guard(ctx context.Context, log *slog.Logger, place string, f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			m.Panicked(ctx, log, place, p)
+			err = fmt.Errorf("%w: %v", ErrPanic, p)
+		}
+	}()
+	return f()
+}
+
+// ErrPanic is the error of what ended in a panic.
+var ErrPanic = errors.New("panic")
+
+// Panicked logs and counts a panic that was caught where it is called.
+func (m *Metrics) Panicked(ctx context.Context, log *slog.Logger, place string, p any) {
+	log.ErrorContext(ctx, "a panic was caught", "place", place, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	if m != nil {
+		m.panics.WithLabelValues(place).Inc()
+	}
 }

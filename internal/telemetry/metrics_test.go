@@ -72,6 +72,7 @@ func TestWithoutMetricsNothingHappens(t *testing.T) {
 	m.Checked("range", "warn")
 	m.Charged("/picks", 1)
 	m.ToolCalled("verify_pick", "ok")
+	m.Transient("deadlock", telemetry.TransientRepeated)
 	m.EndRequest("/", "GET", 200, m.BeginRequest())
 	m.Watch(nil)
 }
