@@ -22,10 +22,10 @@ type Reparsed struct {
 	Fetches, Added int64
 }
 
-// Reparse rebuilds the observations of a source from the archive alone. Answers newer than what is known are stored as if they
-// arrived in their own order and time, so that an empty table becomes what it was. Where the series are known already, the answer
-// that confirmed each last is parsed again: what the parser reads differently now is added as a vintage of now, since until now
-// nobody knew it. The same reparse again adds nothing.
+// Reparse reads the archived answers of a source again. Those newer than what is known and of which nothing was stored are stored as if
+// they arrived in their own order and time, those of one run together. What was stored and taken elsewhere by an import is rebuilt
+// before, by its steps (workers.Rebuild). Where the series are known already, the answer that confirmed each last is parsed again:
+// what the parser reads differently now is added as a vintage of now, since until now nobody knew it. The same reparse again adds nothing.
 //
 // An archived body that is missing, or that does not parse, ends it with an error that names the fetch; what was stored stays. Answers
 // older than those that confirmed all of the source's series are not looked at: they say nothing new. An answer without a reading may be
@@ -40,24 +40,29 @@ func ReparseFenced(ctx context.Context, db *postgres.DB, store ingest.Archive, s
 	if err != nil {
 		return done, err
 	}
+	unstored, err := db.UnstoredFetches(ctx, src.ID, from)
+	if err != nil {
+		return done, err
+	}
 	var nothing error
-	for f, err := range db.Fetches(ctx, src.ID) {
-		if err != nil {
-			return done, err
+	for _, together := range unstored {
+		loads := make([]postgres.Load, 0, len(together))
+		for _, f := range together {
+			b, err := parse(ctx, store, src, f)
+			if errors.Is(err, ingest.ErrNoReadings) {
+				nothing = err
+				continue
+			}
+			if err != nil {
+				return done, err
+			}
+			loads = append(loads, Load(src, ingest.Fetched{Fetch: f, Batch: b}))
 		}
-		if f.Status != 200 && !f.NotModified || f.FetchedAt.Before(from) {
+		if len(loads) == 0 {
 			continue
 		}
-		b, err := parse(ctx, store, src, f)
-		if errors.Is(err, ingest.ErrNoReadings) {
-			nothing = err
-			continue
-		}
-		if err != nil {
-			return done, err
-		}
-		done.Fetches++
-		n, err := db.StoreLoads(ctx, fence, []postgres.Load{Load(src, ingest.Fetched{Fetch: f, Batch: b})}, nil)
+		done.Fetches += int64(len(loads))
+		n, err := db.StoreLoads(ctx, fence, loads, nil)
 		if err != nil {
 			return done, err
 		}

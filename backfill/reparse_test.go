@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -124,9 +125,13 @@ func TestAnArchiveAloneRebuildsTheObservations(t *testing.T) {
 	}
 
 	dir := filepath.Join(t.TempDir(), "export")
-	n, err := archive.Export(t.Context(), dir, first.store, first.db)
+	n, err := archive.Export(t.Context(), dir, first.store, first.db, archive.Origin{})
 	if err != nil || n != 18 {
 		t.Fatalf("exported %d exchanges (%v), want 18", n, err)
+	}
+	// Also where the folder does not say what was done with the answers, as one that was written by hand.
+	if err := os.Remove(filepath.Join(dir, archive.HistoryName)); err != nil {
+		t.Fatal(err)
 	}
 	second := newRecord(t)
 	for round, wantAdded := range []int{18, 0} {
@@ -136,8 +141,8 @@ func TestAnArchiveAloneRebuildsTheObservations(t *testing.T) {
 		}
 		added, err := archive.Import(t.Context(), folder, second.store, second.db)
 		_ = folder.Close()
-		if err != nil || added != wantAdded {
-			t.Fatalf("import %d added %d exchanges (%v), want %d", round+1, added, err, wantAdded)
+		if err != nil || added.Exchanges != wantAdded {
+			t.Fatalf("import %d added %d exchanges (%v), want %d", round+1, added.Exchanges, err, wantAdded)
 		}
 	}
 	for round := range 2 {
@@ -164,7 +169,10 @@ func TestTheLastOfSeveralAnswersMayHoldNothing(t *testing.T) {
 		t.Errorf("what is known, once more: %d vintages, %v", done.Added, err)
 	}
 	dir := filepath.Join(t.TempDir(), "export")
-	if _, err := archive.Export(t.Context(), dir, first.store, first.db); err != nil {
+	if _, err := archive.Export(t.Context(), dir, first.store, first.db, archive.Origin{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(dir, archive.HistoryName)); err != nil {
 		t.Fatal(err)
 	}
 	folder, err := archive.OpenFolder(dir)

@@ -27,6 +27,7 @@ import (
 type desk struct {
 	t      *testing.T
 	db     *postgres.DB
+	url    string
 	clock  *world.Stepped
 	ingest workers.Ingest
 
@@ -81,7 +82,8 @@ func pageSource() ingest.Source {
 
 func newDesk(t *testing.T, src ingest.Source) *desk {
 	t.Helper()
-	db, err := postgres.Open(t.Context(), pgtest.New(t), postgres.RoleWorker)
+	url := pgtest.New(t)
+	db, err := postgres.Open(t.Context(), url, postgres.RoleWorker)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +93,7 @@ func newDesk(t *testing.T, src ingest.Source) *desk {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	d := &desk{t: t, db: db, clock: world.NewStepped(time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)), pages: map[string]string{}}
+	d := &desk{t: t, url: url, db: db, clock: world.NewStepped(time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)), pages: map[string]string{}}
 	transport := world.Sandbox(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		d.mu.Lock()
 		defer d.mu.Unlock()

@@ -78,7 +78,7 @@ func (e Equities) companies(ctx context.Context, t task.Task) error {
 	if err := e.wholeList(list, known); err != nil {
 		return errors.Join(trouble, err)
 	}
-	if err := e.admit(ctx, t, answers[0].Fetch, list, known); err != nil {
+	if err := e.admit(ctx, t, answers, list, known); err != nil {
 		return errors.Join(trouble, err)
 	}
 	tickers := map[equity.CIK][]string{}
@@ -125,7 +125,7 @@ func (e Equities) wholeList(list []equity.Company, known map[equity.CIK]equity.C
 }
 
 // admit stores the universe's companies that are not known yet, and adds them to known.
-func (e Equities) admit(ctx context.Context, t task.Task, f series.Fetch, list []equity.Company, known map[equity.CIK]equity.Company) error {
+func (e Equities) admit(ctx context.Context, t task.Task, answers []ingest.Fetched, list []equity.Company, known map[equity.CIK]equity.Company) error {
 	chosen, missing := e.Universe.Choose(list)
 	newcomers := slices.DeleteFunc(chosen, func(c equity.Company) bool { _, old := known[c.CIK]; return old })
 	if len(missing) > 0 {
@@ -140,7 +140,11 @@ func (e Equities) admit(ctx context.Context, t task.Task, f series.Fetch, list [
 	if len(newcomers) == 0 {
 		return nil
 	}
-	if _, err := e.DB.StoreEquities(ctx, t.Fence, postgres.EquityLoad{Fetch: f, Notice: true, Companies: newcomers}); err != nil {
+	ids := make([]equity.CIK, len(newcomers))
+	for i, c := range newcomers {
+		ids[i] = c.CIK
+	}
+	if _, err := e.DB.StoreEquities(ctx, t.Fence, choose(answers, postgres.EquityChoice{Newcomers: ids})); err != nil {
 		return err
 	}
 	for _, c := range newcomers {

@@ -163,7 +163,7 @@ func (p *pricing) questions() []ask {
 
 // inspect holds an answer against what is known of its share and says what may be stored.
 func (p *pricing) inspect(a ingest.Fetched) postgres.EquityLoad {
-	l := equityLoad(a)
+	l := choose([]ingest.Fetched{a}, postgres.EquityChoice{})
 	if len(l.Bars) == 0 {
 		return l
 	}
@@ -180,9 +180,12 @@ func (p *pricing) inspect(a ingest.Fetched) postgres.EquityLoad {
 	traded.Sessions = calendar.Between(first, p.day)
 	good, found := quality.CheckBars(traded)
 	p.findings = append(p.findings, kept(found)...)
-	l.Bars, l.Actions = good, traded.Actions
-	if len(good) == 0 {
-		l.Actions = nil // they belong to a history that was not believed
+	choice := postgres.EquityChoice{Unbelieved: len(good) == 0}
+	if !choice.Unbelieved {
+		choice.Without, choice.Splits = without(l.Bars, good), traded.Actions[len(l.Actions):]
+	}
+	l = choose([]ingest.Fetched{a}, choice)
+	if choice.Unbelieved {
 		return l
 	}
 	p.has[traded.CIK] = slices.ContainsFunc(good, func(b equity.Bar) bool { return b.Date.Equal(p.day) })

@@ -72,14 +72,13 @@ func (e Equities) submissions(ctx context.Context, t task.Task, ids, unlisted []
 		troubles = append(troubles, err)
 		var loads []postgres.EquityLoad
 		for _, a := range answers {
-			l := equityLoad(a)
-			l.Filings = slices.DeleteFunc(slices.Clone(l.Filings), func(f equity.Filing) bool { return !followedForm(f.Form) || f.Filed.Before(from) })
-			for _, c := range l.Companies {
+			choice := postgres.EquityChoice{FiledFrom: from}
+			for _, c := range a.Batch.Companies {
 				if len(c.Listings) == 0 && slices.Contains(unlisted, c.CIK) {
-					l.Unlisted = append(l.Unlisted, c.CIK)
+					choice.Unlisted = append(choice.Unlisted, c.CIK)
 				}
 			}
-			loads = append(loads, l)
+			loads = append(loads, choose([]ingest.Fetched{a}, choice))
 		}
 		if err := e.store(ctx, t, loads); err != nil {
 			return errors.Join(append(troubles, err)...)
@@ -104,7 +103,7 @@ func (e Equities) facts(ctx context.Context, t task.Task) error {
 		troubles = append(troubles, err)
 		var loads []postgres.EquityLoad
 		for _, a := range answers {
-			loads = append(loads, equityLoad(a))
+			loads = append(loads, choose([]ingest.Fetched{a}, postgres.EquityChoice{}))
 		}
 		if err == nil { // those without an answer file no figures
 			loads = append(loads, postgres.EquityLoad{Fetch: series.Fetch{Source: src.ID, FetchedAt: e.Now()}, Asked: some})

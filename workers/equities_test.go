@@ -71,6 +71,12 @@ func newExchange(t *testing.T, universe, begin string) *exchange {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
+	return exchangeOn(t, db, store, universe, begin)
+}
+
+// exchangeOn is an exchange that is recorded in a database and an archive.
+func exchangeOn(t *testing.T, db *postgres.DB, store *archive.Store, universe, begin string) *exchange {
+	t.Helper()
 	x := &exchange{t: t, db: db, clock: world.NewStepped(newYork(t, begin))}
 	sandbox := world.Sandbox(sources.Sandbox(synth.World{Seed: 1, Now: x.clock.Now}, calendar.IsTradingDay), world.SandboxOptions{
 		Now: x.clock.Now, Fault: func(r *http.Request, _ int) (world.Fault, bool) {

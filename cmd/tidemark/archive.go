@@ -2,12 +2,19 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"time"
 
 	"tidemark/backfill"
+	"tidemark/ingest"
 	"tidemark/ingest/archive"
 	"tidemark/internal/config"
 	"tidemark/internal/postgres"
+	"tidemark/signals"
+	"tidemark/workers"
 	"tidemark/workers/task"
 )
 
@@ -36,8 +43,53 @@ func (c archiveImport) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer func() { _ = folder.Close() }()
-	n, err := archive.Import(ctx, folder, store, db)
-	_, _ = fmt.Fprintf(p.stdout, "%d exchanges added (turn them into observations with `tidemark reparse`)\n", n)
+	if err := p.settle(ctx, db, c.Dir, folder); err != nil {
+		return err
+	}
+	done, err := archive.Import(ctx, folder, store, db)
+	_, _ = fmt.Fprintf(p.stdout, "%d exchanges added, with %d steps to be done again (turn them into observations with `tidemark reparse`)\n",
+		done.Exchanges, done.Steps)
+	if there := done.There; len(there) > 0 {
+		_, _ = fmt.Fprintf(p.stdout, "%d exchanges were not added, because they are here already\n", len(there))
+		for i, f := range there {
+			if i == shownExchanges {
+				_, _ = fmt.Fprintf(p.stdout, "  and %d more\n", len(there)-i)
+				break
+			}
+			_, _ = fmt.Fprintf(p.stdout, "  %s  %s  status %d, sha256 %s  %s\n", f.FetchedAt.Format(time.RFC3339Nano), f.Source, f.Status, f.SHA256[:12], f.URL)
+		}
+	}
+	return err
+}
+
+// shownExchanges bounds how many exchanges an import names.
+const shownExchanges = 20
+
+// settle makes a database that is of no world yet one of WORLD, at the time of the archive that is imported into it. What was made up is
+// not taken into a live one.
+func (p *program) settle(ctx context.Context, db *postgres.DB, dir string, folder *archive.Folder) error {
+	of, _, err := folder.Origin()
+	if err != nil {
+		return err
+	}
+	if of.World == "sandbox" && p.settings.World == "live" {
+		return usageError{fmt.Errorf("%s was exported from a sandbox, WORLD is live: give it a database of its own, with WORLD=sandbox", dir)}
+	}
+	_, err = db.World(ctx)
+	if !errors.Is(err, postgres.ErrNotFound) {
+		return err
+	}
+	var clock *time.Time
+	if p.settings.World != "live" {
+		if clock = of.ClockAt; of.World != p.settings.World {
+			last, err := archive.LastFetch(dir)
+			if err != nil {
+				return err
+			}
+			clock = &last
+		}
+	}
+	_, err = db.EnsureWorld(ctx, p.settings.World, clock)
 	return err
 }
 
@@ -53,7 +105,14 @@ func (c archiveExport) Run(ctx context.Context, p *program) error {
 	}
 	defer db.Close()
 	defer func() { _ = store.Close() }()
-	n, err := archive.Export(ctx, c.Dir, store, db)
+	var of archive.Origin
+	w, err := db.World(ctx)
+	if err == nil {
+		of = archive.Origin{World: w.Name, ClockAt: w.ClockAt}
+	} else if !errors.Is(err, postgres.ErrNotFound) {
+		return err
+	}
+	n, err := archive.Export(ctx, c.Dir, store, db, of)
 	if err != nil {
 		return err
 	}
@@ -91,18 +150,30 @@ func (c reparseCommand) Run(ctx context.Context, p *program) error {
 	}
 	defer db.Close()
 	defer func() { _ = store.Close() }()
+	if _, err := db.World(ctx); errors.Is(err, postgres.ErrNotFound) {
+		return errors.New("nothing was ever fetched into this database: import an archive (`tidemark archive import DIR`) or start a worker")
+	}
+	companies := p.companySources()
+	ids := append(sourceIDs(), slices.Sorted(maps.Keys(companies))...)
+	if err := oneOf("--source", c.Source, ids...); err != nil {
+		return err
+	}
+	list := p.sources()
+	if _, ok := companies[c.Source]; c.Source != "" && !ok && !slices.ContainsFunc(list, func(s ingest.Source) bool { return s.ID == c.Source }) {
+		return usageError{fmt.Errorf("--source: %s is not used: its terms are to be accepted (PORTWATCH_LICENSE_ACK)", c.Source)}
+	}
+	if err := p.rebuild(ctx, db, store, c.Source); err != nil {
+		return err
+	}
 	now, err := p.worldTime(ctx, db)
 	if err != nil {
 		return err
 	}
-	known := false
-	list := p.sources()
 	needs := dependents(list, p.definitions())
 	for _, src := range list {
 		if c.Source != "" && src.ID != c.Source {
 			continue
 		}
-		known = true
 		done, err := backfill.Reparse(ctx, db, store, src, now)
 		if err != nil {
 			return fmt.Errorf("reparse %s: %w", src.ID, err)
@@ -117,11 +188,42 @@ func (c reparseCommand) Run(ctx context.Context, p *program) error {
 			}
 		}
 	}
-	if !known {
-		if err := oneOf("--source", c.Source, sourceIDs()...); err != nil {
-			return err
+	return nil
+}
+
+// rebuild does again what an import has brought, of one source or (empty) of all.
+func (p *program) rebuild(ctx context.Context, db *postgres.DB, store *archive.Store, source string) error {
+	list, defs := p.sources(), p.definitions()
+	h := workers.History{DB: db, Archive: store, Sources: p.companySources(), Signals: p.signalJob(db, list, defs)}
+	for _, s := range list {
+		h.Sources[s.ID] = s
+	}
+	told := time.Time{}
+	h.Report = func(done, left int64) {
+		if now := p.now(); now.Sub(told) >= 10*time.Second && done > 0 {
+			told = now
+			p.log.InfoContext(ctx, "rebuilding what was imported", "done", done, "left", left)
 		}
-		return usageError{fmt.Errorf("--source: %s is not used: its terms are to be accepted (PORTWATCH_LICENSE_ACK)", c.Source)}
+	}
+	done, err := h.Rebuild(ctx, source)
+	if done.Answers+done.Snapshots > 0 {
+		_, _ = fmt.Fprintf(p.stdout, "rebuilt what was imported: %d answers parsed, %d rows added, %d snapshots computed\n",
+			done.Answers, done.Added, done.Snapshots)
+	}
+	for _, id := range slices.Sorted(maps.Keys(done.Unknown)) {
+		_, _ = fmt.Fprintf(p.stdout, "%s: %d steps are left out, because its source is not used here\n", id, done.Unknown[id])
+	}
+	if err != nil {
+		return fmt.Errorf("rebuild what was imported (run the same again when it is repaired): %w", err)
 	}
 	return nil
+}
+
+// signalJob is the job that computes signals.
+func (p *program) signalJob(db *postgres.DB, list []ingest.Source, defs []signals.Definition) workers.Signals {
+	byID := map[string]signals.Definition{}
+	for _, d := range defs {
+		byID[d.ID] = d
+	}
+	return workers.Signals{DB: db, Definitions: byID, Sources: rests(list, defs), CodeVersion: codeVersion()}
 }

@@ -85,6 +85,19 @@ func (p *program) equitySchedule() []task.Schedule {
 	return list
 }
 
+// companySources are all sources about companies and prices by their ids, to read archived answers with: who is asked and whether they
+// are used at present does not matter.
+func (p *program) companySources() map[string]ingest.Source {
+	all := map[string]ingest.Source{}
+	for _, s := range []ingest.Source{
+		edgar.Companies(p.secAgent()), edgar.Current(p.secAgent()), edgar.Submissions(p.secAgent(), nil), edgar.Facts(p.secAgent(), nil),
+		prices.Tiingo("", nil), prices.CSV(), prices.Yahoo(nil), prices.Nasdaq(nil),
+	} {
+		all[s.ID] = s
+	}
+	return all
+}
+
 // equities is the job that follows companies.
 func (p *program) equities(db *postgres.DB, w *realm, e *ingest.Engine, store *archive.Store) (workers.Equities, error) {
 	universe, err := p.universe()

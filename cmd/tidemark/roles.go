@@ -25,7 +25,6 @@ import (
 	"tidemark/internal/postgres"
 	"tidemark/ops"
 	"tidemark/scheduler"
-	"tidemark/signals"
 	"tidemark/workers"
 	"tidemark/workers/task"
 )
@@ -296,12 +295,9 @@ type jobs struct {
 // newJobs makes the jobs by the settings.
 func (p *program) newJobs(db *postgres.DB, w *realm, engine *ingest.Engine, store *archive.Store, log *slog.Logger) (j jobs, err error) {
 	list, defs := p.keyed(), p.definitions()
-	byID, defByID := map[string]ingest.Source{}, map[string]signals.Definition{}
+	byID := map[string]ingest.Source{}
 	for _, s := range list {
 		byID[s.ID] = s
-	}
-	for _, d := range defs {
-		defByID[d.ID] = d
 	}
 	if j.x402, err = p.newX402(db); err != nil {
 		return j, err
@@ -321,7 +317,7 @@ func (p *program) newJobs(db *postgres.DB, w *realm, engine *ingest.Engine, stor
 	if j.equities, err = p.equities(db, w, engine, store); err != nil {
 		return j, err
 	}
-	j.signals = workers.Signals{DB: db, Definitions: defByID, Sources: rests(list, defs), CodeVersion: codeVersion()}
+	j.signals = p.signalJob(db, list, defs)
 	j.ingest = workers.Ingest{DB: db, Engine: engine, Sources: byID, Dependents: dependents(list, defs)}
 	j.backfills = workers.Backfills{DB: db, Signals: j.signals, Archive: store, Sources: byID, Now: w.now}
 	j.announcements = workers.Announcements{DB: db, Log: log}

@@ -134,6 +134,9 @@ func decode(line []byte, v any) error {
 	return nil
 }
 
+// dropped is the scheme of files that the operator laid into a folder, which are archived like answers.
+const dropped = "csvdrop"
+
 // checkFetch tells what keeps a fetch from standing in a manifest.
 func checkFetch(f series.Fetch) error {
 	u, err := url.Parse(f.URL)
@@ -142,8 +145,11 @@ func checkFetch(f series.Fetch) error {
 		return errors.New("no source")
 	case err != nil:
 		return fmt.Errorf("url %q does not parse", f.URL)
+	case u.Scheme == dropped && u.Opaque != "":
 	case u.Scheme != "http" && u.Scheme != "https", u.Host == "":
-		return fmt.Errorf("url %q, expected http:// or https:// and a host", f.URL)
+		return fmt.Errorf("url %q, expected http:// or https:// and a host, or %s: and a name", f.URL, dropped)
+	}
+	switch {
 	case u.User != nil:
 		return errors.New("the url holds credentials")
 	case f.Status < 100 || f.Status > 599:

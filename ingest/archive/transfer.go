@@ -2,8 +2,10 @@ package archive
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"iter"
+	"time"
 
 	"tidemark/series"
 )
@@ -12,44 +14,81 @@ import (
 type Ledger interface {
 	// Fetches yields the ledger of a source (empty: of all), oldest first.
 	Fetches(ctx context.Context, source string) iter.Seq2[series.Fetch, error]
-	// HasFetch tells whether the ledger holds this exchange already, id aside.
-	HasFetch(ctx context.Context, f series.Fetch) (bool, error)
+	// FindFetch returns the ids of the rows that hold this exchange already, in order.
+	FindFetch(ctx context.Context, f series.Fetch) ([]int64, error)
 	// RecordFetch adds a row and returns its id.
 	RecordFetch(ctx context.Context, f series.Fetch, runID int64) (int64, error)
+	// Steps yields what was done with the fetches, in its order.
+	Steps(ctx context.Context) iter.Seq2[series.Step, error]
+	// AddSteps notes what is to be done with fetches, all of which are named by their ids, and returns how much of it is new. All or
+	// nothing is noted.
+	AddSteps(ctx context.Context, steps iter.Seq2[series.Step, error], fetches []int64) (int64, error)
 }
 
-// Import adds every exchange of an archive folder that the ledger lacks, body first, and returns how many it added. It may be
-// stopped anywhere and run again. Each body is verified against its digest before it counts.
-func Import(ctx context.Context, from *Folder, to *Store, ledger Ledger) (added int, err error) {
+// Origin says of which world an archive folder tells.
+type Origin struct {
+	// World is its name, empty where the folder does not say.
+	World string `json:"world,omitempty"`
+	// ClockAt is the time of that world when the folder was made, nil where it is the wall clock's.
+	ClockAt *time.Time `json:"clock_at,omitempty"`
+}
+
+// Imported says what an import did.
+type Imported struct {
+	// Exchanges were added; Steps of what was done with them are to be done here.
+	Exchanges int
+	Steps     int64
+	// There lists the exchanges that were not added, since the ledger has them.
+	There []series.Fetch
+}
+
+// Import adds every exchange of an archive folder that the ledger lacks, body first, and then what the folder says was done with them.
+// It may be stopped anywhere and run again. Each body is verified against its digest before it counts; an exchange whose body is
+// missing or broken is an error that names it.
+func Import(ctx context.Context, from *Folder, to *Store, ledger Ledger) (done Imported, err error) {
+	var ids []int64
+	seen := map[[sha256.Size]byte]int{}
 	for f, err := range from.Fetches() {
 		if err != nil {
-			return added, err
+			return done, err
 		}
-		has, err := ledger.HasFetch(ctx, f)
+		known, err := ledger.FindFetch(ctx, f)
 		if err != nil {
-			return added, err
+			return done, err
 		}
-		if has {
+		// The same exchange may be there more than once: its second line is the second row.
+		key := sha256.Sum256(fmt.Appendf(nil, "%s %s %d %d %s", f.Source, f.URL, f.Status, f.FetchedAt.UnixMicro(), f.SHA256))
+		nth := seen[key]
+		seen[key]++
+		if nth < len(known) {
+			ids = append(ids, known[nth])
+			done.There = append(done.There, f)
 			continue
 		}
 		body, err := from.Body(ctx, f)
 		if err != nil {
-			return added, err
+			return done, err
 		}
 		if _, err := to.Put(ctx, body); err != nil {
-			return added, err
+			return done, err
 		}
-		if _, err := ledger.RecordFetch(ctx, f, 0); err != nil {
-			return added, err
+		id, err := ledger.RecordFetch(ctx, f, 0)
+		if err != nil {
+			return done, err
 		}
-		added++
+		ids = append(ids, id)
+		done.Exchanges++
 	}
-	return added, nil
+	if _, ok, err := from.Origin(); err != nil || !ok {
+		return done, err
+	}
+	done.Steps, err = ledger.AddSteps(ctx, from.steps(ids), ids)
+	return done, err
 }
 
-// Export writes the whole ledger with its bodies as an archive folder, and returns how many exchanges it holds. The folder is
-// there only once it is whole.
-func Export(ctx context.Context, dir string, from *Store, ledger Ledger) (n int, err error) {
+// Export writes the whole ledger with its bodies, and what was done with them, as an archive folder, and returns how many exchanges it
+// wrote. The folder is there only once it is whole.
+func Export(ctx context.Context, dir string, from *Store, ledger Ledger, of Origin) (n int, err error) {
 	w, err := NewWriter(dir)
 	if err != nil {
 		return 0, err
@@ -59,6 +98,10 @@ func Export(ctx context.Context, dir string, from *Store, ledger Ledger) (n int,
 			_ = w.Abort()
 		}
 	}()
+	// The steps first: whatever they name is in the ledger that is read after them.
+	if err := w.Steps(ledger.Steps(ctx), of); err != nil {
+		return 0, err
+	}
 	for f, err := range ledger.Fetches(ctx, "") {
 		if err != nil {
 			return n, err

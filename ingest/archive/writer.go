@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -22,8 +23,12 @@ type Writer struct {
 	store *Store
 	file  *os.File
 	lines *bufio.Writer
-	// held has the digest of every line: what is there already is not added again.
-	held map[[sha256.Size]byte]bool
+	// held has the places of every line, by its digest: what is there already is not added again.
+	held map[[sha256.Size]byte][]int
+	// place is that of the newest line, from 1 on, and count how many there are. digest is that of all of them.
+	place, count int
+	digest       hash.Hash
+	history      *historyWriter
 	// failed is the first error of a line: what follows it would stand after a torn one.
 	failed error
 	closed bool
@@ -40,7 +45,7 @@ func NewWriter(dir string) (*Writer, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("begin a manifest: %w", err), store.Close())
 	}
-	w := &Writer{dir: dir, store: store, file: file, lines: bufio.NewWriter(file), held: make(map[[sha256.Size]byte]bool)}
+	w := &Writer{dir: dir, store: store, file: file, lines: bufio.NewWriter(file), held: make(map[[sha256.Size]byte][]int), digest: sha256.New()}
 	if err := w.begin(); err != nil {
 		return nil, errors.Join(err, w.Abort())
 	}
@@ -68,9 +73,15 @@ func (w *Writer) begin() error {
 		if err != nil {
 			return err
 		}
-		if err := w.line(fetch); err != nil {
+		line, err := formatFetch(fetch)
+		if err != nil {
 			return err
 		}
+		if err := w.append(line); err != nil {
+			return err
+		}
+		key := sha256.Sum256(line)
+		w.held[key] = append(w.held[key], w.place)
 	}
 	return nil
 }
@@ -111,15 +122,37 @@ func (w *Writer) line(f series.Fetch) error {
 	if err != nil {
 		return fmt.Errorf("add %s to the archive folder: %w", f.URL, err)
 	}
-	digest := sha256.Sum256(line)
-	if w.held[digest] {
-		return nil
+	key := sha256.Sum256(line)
+	places := w.held[key]
+	switch {
+	case len(places) == 0:
+		if err := w.append(line); err != nil {
+			return err
+		}
+		if w.history == nil {
+			w.held[key] = []int{w.place}
+		}
+	case w.history == nil:
+		w.place = places[0]
+	default: // a ledger may hold the same exchange twice, each with what was done with it
+		w.place, w.held[key] = places[0], places[1:]
 	}
-	w.held[digest] = true
+	if w.history != nil {
+		w.history.places[f.ID] = int64(w.place)
+	}
+	return nil
+}
+
+// append writes a line.
+func (w *Writer) append(line []byte) error {
 	if _, err := w.lines.Write(line); err != nil {
 		w.failed = fmt.Errorf("write the manifest: %w", err)
+		return w.failed
 	}
-	return w.failed
+	_, _ = w.digest.Write(line)
+	w.count++
+	w.place = w.count
+	return nil
 }
 
 // Close puts the manifest in its place. After an error the folder is as it was.
@@ -139,8 +172,15 @@ func (w *Writer) Close() error {
 		err = w.file.Sync()
 	}
 	err = errors.Join(err, w.file.Close())
+	var history string
+	if err == nil && w.history != nil {
+		history, err = w.history.write(w.dir, w.count, w.digest.Sum(nil))
+	}
 	if err == nil {
 		err = os.Rename(w.file.Name(), filepath.Join(w.dir, ManifestName))
+	}
+	if err == nil && history != "" {
+		err = os.Rename(history, filepath.Join(w.dir, HistoryName))
 	}
 	if err == nil {
 		err = syncFolder(w.dir)

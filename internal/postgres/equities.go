@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -39,6 +40,64 @@ type EquityLoad struct {
 	Bars    []equity.Bar
 	Actions []equity.Action
 	News    []equity.NewsItem
+
+	// Choice is what was decided beside the bytes of the answer, and Beside further answers that it is of.
+	Choice EquityChoice
+	Beside []series.Fetch
+}
+
+// EquityChoice is what was decided about an answer beside its bytes, as it is kept with the step that stored it: answers and choice make the
+// same load again. The zero value decides nothing.
+type EquityChoice struct {
+	// Answers is how many answers the load is of; zero is one, and less than zero none.
+	Answers int `json:"answers,omitempty"`
+	// Newcomers are the companies of a list that were taken in.
+	Newcomers []equity.CIK `json:"newcomers,omitempty"`
+	// FiledFrom is the first day whose filings were wanted, zero for all.
+	FiledFrom time.Time `json:"filed_from,omitzero"`
+	// Asked and Unlisted are those of the load, At is its time where it is of no answer.
+	Asked    []equity.CIK `json:"asked,omitempty"`
+	Unlisted []equity.CIK `json:"unlisted,omitempty"`
+	At       time.Time    `json:"at,omitzero"`
+	// Unbelieved tells that nothing of the prices was stored; Without lists the days whose bars were not, and Splits what was worked into
+	// the prices without being stated.
+	Unbelieved bool            `json:"unbelieved,omitempty"`
+	Without    []time.Time     `json:"without,omitempty"`
+	Splits     []equity.Action `json:"splits,omitempty"`
+	// Day is the day whose close is held against that of another publisher.
+	Day time.Time `json:"day,omitzero"`
+}
+
+// equityStep is the step of storing loads.
+func equityStep(loads []EquityLoad) (s series.Step, err error) {
+	choices := make([]json.RawMessage, len(loads))
+	decided := false
+	for i, l := range loads {
+		c := l.Choice
+		c.Asked, c.Unlisted = l.Asked, l.Unlisted
+		if s.Source == "" {
+			s.Source = l.Fetch.Source
+		}
+		answers := append([]series.Fetch{l.Fetch}, l.Beside...)
+		if l.Fetch.ID == 0 {
+			answers, c.Answers, c.At = nil, -1, l.Fetch.FetchedAt
+		} else if len(answers) > 1 {
+			c.Answers = len(answers)
+		}
+		for _, a := range answers {
+			s.Answers = append(s.Answers, series.StepAnswer{Fetch: a.ID, KnownAt: a.FetchedAt})
+		}
+		choice, err := json.Marshal(c)
+		if err != nil {
+			return s, err
+		}
+		decided = decided || string(choice) != "{}"
+		choices[i] = choice
+	}
+	if decided {
+		s.Choices, err = json.Marshal(choices)
+	}
+	return s, err
 }
 
 // StoreEquities compares what answers said with what is known and adds each difference as an edition. It returns how many rows were
@@ -49,6 +108,19 @@ type EquityLoad struct {
 // publisher stated once and has no longer, between the first and the last bar of the answer, is withdrawn. All or nothing is stored,
 // and only while the attempt that f names is the current one.
 func (db *DB) StoreEquities(ctx context.Context, f task.Fence, loads ...EquityLoad) (added int64, err error) {
+	return db.storeEquities(ctx, f, 0, loads)
+}
+
+// StoreEquitiesAgain does a step again that stored loads.
+func (db *DB) StoreEquitiesAgain(ctx context.Context, step int64, loads []EquityLoad) (added int64, err error) {
+	return db.storeEquities(ctx, task.Fence{}, step, loads)
+}
+
+func (db *DB) storeEquities(ctx context.Context, f task.Fence, again int64, loads []EquityLoad) (added int64, err error) {
+	step, err := equityStep(loads)
+	if err != nil {
+		return 0, fmt.Errorf("store equities: %w", err)
+	}
 	groups := groupEquities(loads)
 	err = db.session(ctx, func(c *pgxpool.Conn) error {
 		// The rows travel before the transaction begins: no lock is held while a client could be slow.
@@ -58,6 +130,9 @@ func (db *DB) StoreEquities(ctx context.Context, f task.Fence, loads ...EquityLo
 		return inTx(ctx, c, func(tx pgx.Tx) error {
 			var err error
 			if added, err = mergeEquities(ctx, tx, loads, groups); err != nil {
+				return err
+			}
+			if err := noteLoad(ctx, tx, step, again); err != nil {
 				return err
 			}
 			return hold(ctx, tx, f, added)

@@ -65,20 +65,24 @@ func (db *DB) RecordFetch(ctx context.Context, f series.Fetch, runID int64) (int
 	return id, nil
 }
 
-// HasFetch tells whether the ledger holds this exchange already, id aside.
-func (db *DB) HasFetch(ctx context.Context, f series.Fetch) (bool, error) {
-	var has bool
-	err := db.reads.QueryRow(ctx, `
-		select exists (
-			select from fetches
-			where source = @source and url = @url and fetched_at = @fetched_at and sha256 = @sha256 and status = @status)`,
+// FindFetch returns the ids of the ledger's rows of an exchange, oldest first: an exchange may be there more than once, where the same
+// was asked and answered twice in an instant.
+func (db *DB) FindFetch(ctx context.Context, f series.Fetch) ([]int64, error) {
+	rows, err := db.reads.Query(ctx, `
+		select id from fetches
+		where source = @source and url = @url and fetched_at = @fetched_at and sha256 = @sha256 and status = @status
+		order by id`, // index fetches_by_url
 		pgx.NamedArgs{
 			"source": f.Source, "url": f.URL, "fetched_at": f.FetchedAt, "sha256": f.SHA256, "status": f.Status,
-		}).Scan(&has)
+		})
 	if err != nil {
-		return false, fmt.Errorf("look up the fetch of %s: %w", f.URL, err)
+		return nil, fmt.Errorf("look up the fetch of %s: %w", f.URL, err)
 	}
-	return has, nil
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return nil, fmt.Errorf("look up the fetch of %s: %w", f.URL, err)
+	}
+	return ids, nil
 }
 
 const fetchesSQL = `
@@ -116,6 +120,54 @@ func (db *DB) Fetches(ctx context.Context, source string) iter.Seq2[series.Fetch
 		}
 	}
 }
+
+const unstoredSQL = `
+	select f.id, f.source, f.url, f.status, f.header, f.fetched_at, f.sha256, f.bytes, f.not_modified, f.synthetic, f.constructed,
+		coalesce(f.run_id, 0)
+	from fetches f
+	left join lateral (
+		select q.decided_at
+		from quarantined_fetches qf join quarantine q on q.id = qf.quarantine_id
+		where qf.fetch_id = f.id and q.decision = 'accepted'
+	) a on true
+	where f.source = @source and f.fetched_at >= @since and f.status in (200, 304)
+		and not exists (select from load_fetches l where l.fetch_id = f.id)
+	order by coalesce(a.decided_at, f.fetched_at), f.id`
+
+// UnstoredFetches returns the good answers of a source since an instant of which nothing was ever stored, in the order in which they
+// became known, those that came together in one list. What was left out by the decision of another installation is not among them.
+func (db *DB) UnstoredFetches(ctx context.Context, source string, since time.Time) ([][]series.Fetch, error) {
+	rows, err := db.reads.Query(ctx, unstoredSQL, pgx.NamedArgs{"source": source, "since": since})
+	if err != nil {
+		return nil, fmt.Errorf("read the fetches: %w", err)
+	}
+	var all [][]series.Fetch
+	var run int64
+	asked := map[string]bool{}
+	_, err = pgx.CollectRows(rows, func(r pgx.CollectableRow) (f series.Fetch, err error) {
+		var of int64
+		err = r.Scan(&f.ID, &f.Source, &f.URL, &f.Status, &f.Header, &f.FetchedAt, &f.SHA256, &f.Bytes, &f.NotModified, &f.Synthetic,
+			&f.Constructed, &of)
+		n := len(all)
+		// A run asks each question once. Of what came without a run, no more is known than that and the time.
+		same := n > 0 && of == run && !asked[f.URL] && (of != 0 || f.FetchedAt.Sub(all[n-1][len(all[n-1])-1].FetchedAt) <= sameVisit)
+		if !same {
+			all = append(all, nil)
+			n, run = n+1, of
+			clear(asked)
+		}
+		asked[f.URL] = true
+		all[n-1] = append(all[n-1], f)
+		return f, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the fetches: %w", err)
+	}
+	return all, nil
+}
+
+// sameVisit is within what time two answers that came without a run are taken for those of one.
+const sameVisit = time.Hour
 
 // Confirming is a fetch that, alone or as one page of its run, confirmed series last.
 type Confirming struct {

@@ -66,6 +66,11 @@ const withdrawable = 10
 // in quarantine or was rejected; one that was accepted counts as fetched when it was. All or nothing is stored, and only while the
 // attempt that f names is the current one.
 func (db *DB) StoreLoads(ctx context.Context, f task.Fence, loads []Load, dependents []string) (added int64, err error) {
+	return db.storeLoads(ctx, f, 0, loads, dependents)
+}
+
+// storeLoads is StoreLoads, or a step that is done again (not zero).
+func (db *DB) storeLoads(ctx context.Context, f task.Fence, again int64, loads []Load, dependents []string) (added int64, err error) {
 	ctx, span := telemetry.Step(ctx, "store", slog.Int("answers", len(loads)))
 	defer func() {
 		span.Set(slog.Int64("rows", added))
@@ -77,7 +82,7 @@ func (db *DB) StoreLoads(ctx context.Context, f task.Fence, loads []Load, depend
 		if err != nil {
 			return err
 		}
-		if same, err := confirmSame(ctx, c, f, loads); err != nil || same {
+		if same, err := confirmSame(ctx, c, f, again, loads); err != nil || same {
 			return err
 		}
 		groups := group(loads)
@@ -89,7 +94,7 @@ func (db *DB) StoreLoads(ctx context.Context, f task.Fence, loads []Load, depend
 			if added, err = merge(ctx, tx, groups); err != nil {
 				return err
 			}
-			return conclude(ctx, tx, f, loads, dependents, added)
+			return conclude(ctx, tx, f, again, loads, dependents, added)
 		})
 	})
 	if err != nil {
@@ -107,8 +112,11 @@ const dependentsSQL = `
 	set status = 'due', attempt = r.attempt + 1, next_try_at = null, error = null, trace = excluded.trace
 	where r.status not in ('due', 'queued')`
 
-// conclude makes the dependents due where rows were added, and the whole conditional on the attempt.
-func conclude(ctx context.Context, tx pgx.Tx, f task.Fence, loads []Load, dependents []string, added int64) error {
+// conclude notes what was stored together, makes the dependents due where rows were added, and the whole conditional on the attempt.
+func conclude(ctx context.Context, tx pgx.Tx, f task.Fence, again int64, loads []Load, dependents []string, added int64) error {
+	if err := noteLoad(ctx, tx, stepOf(loads, added), again); err != nil {
+		return err
+	}
 	if added > 0 && len(dependents) > 0 {
 		var newest time.Time
 		for _, l := range loads {
@@ -160,7 +168,7 @@ const confirmSameSQL = `
 	where w.series = t.series and t.last` // the caller holds the series
 
 // confirmSame spares the comparison where every series was confirmed last by the very bytes that came again.
-func confirmSame(ctx context.Context, c *pgxpool.Conn, f task.Fence, loads []Load) (same bool, err error) {
+func confirmSame(ctx context.Context, c *pgxpool.Conn, f task.Fence, again int64, loads []Load) (same bool, err error) {
 	var ids []int64
 	var names []series.ID
 	var at []time.Time
@@ -191,6 +199,9 @@ func confirmSame(ctx context.Context, c *pgxpool.Conn, f task.Fence, loads []Loa
 			return err
 		}
 		if _, err := tx.Exec(ctx, confirmSameSQL, args); err != nil {
+			return err
+		}
+		if err := noteLoad(ctx, tx, stepOf(loads, 0), again); err != nil {
 			return err
 		}
 		return hold(ctx, tx, f, 0)

@@ -16,7 +16,7 @@ import (
 //  2. quarantine, by id
 //  3. what serialises a whole subject (pg_advisory_xact_lock): alerts, equities, portfolio, portfolio_events, record, a signal; series,
 //     by name
-//  4. watermarks, by series
+//  4. watermarks, by series; then rebuilding, whose rows belong to a step that is done again (an import holds the whole of it, and nothing else)
 //  5. ledger_entries, by id
 //  6. kept_answers, top_ups
 //  7. keys, by id; then payment_claims, by id; then payment_transfers, payment_quotes, usage and paid_requests, which belong to a key

@@ -237,7 +237,7 @@ func (db *DB) AcceptQuarantined(ctx context.Context, id int64, d Decision, loads
 			if added, err = merge(ctx, tx, groups); err != nil {
 				return err
 			}
-			return conclude(ctx, tx, task.Fence{}, accepted, dependents, added)
+			return conclude(ctx, tx, task.Fence{}, 0, accepted, dependents, added)
 		})
 	})
 	if err != nil {

@@ -36,7 +36,16 @@ const addSecondCloseSQL = `
 // AddSecondCloses stores what a second publisher says of closes, each where it is not known like that, and returns how many were added.
 // All or nothing is stored, and only while the attempt that f names is the current one.
 func (db *DB) AddSecondCloses(ctx context.Context, f task.Fence, closes []SecondClose) (added int64, err error) {
-	if len(closes) == 0 {
+	return db.addSecondCloses(ctx, f, 0, closes)
+}
+
+// AddSecondClosesAgain does a step again that stored closes.
+func (db *DB) AddSecondClosesAgain(ctx context.Context, step int64, closes []SecondClose) (added int64, err error) {
+	return db.addSecondCloses(ctx, task.Fence{}, step, closes)
+}
+
+func (db *DB) addSecondCloses(ctx context.Context, f task.Fence, again int64, closes []SecondClose) (added int64, err error) {
+	if len(closes) == 0 && again == 0 {
 		return 0, nil
 	}
 	var b pgx.Batch
@@ -46,7 +55,24 @@ func (db *DB) AddSecondCloses(ctx context.Context, f task.Fence, closes []Second
 			"fetch_id": c.Fetch.ID,
 		})
 	}
-	if added, err = db.publish(ctx, f, &b); err != nil {
+	loads := make([]EquityLoad, len(closes))
+	for i, c := range closes {
+		loads[i] = EquityLoad{Fetch: c.Fetch, Choice: EquityChoice{Day: c.Bar.Date}}
+	}
+	step, err := equityStep(loads)
+	if err != nil {
+		return 0, fmt.Errorf("store second closes: %w", err)
+	}
+	err = db.tx(ctx, func(tx pgx.Tx) error {
+		if added, err = runBatch(ctx, tx, &b); err != nil {
+			return err
+		}
+		if err := noteLoad(ctx, tx, step, again); err != nil {
+			return err
+		}
+		return hold(ctx, tx, f, added)
+	})
+	if err != nil {
 		return 0, fmt.Errorf("store second closes: %w", err)
 	}
 	return added, nil

@@ -270,7 +270,7 @@ func (a *ahead) commit(ctx context.Context, f task.Fence, loads []Load, dependen
 	if _, err := a.tx.Exec(ctx, firstConfirmSQL, pgx.NamedArgs{"series": names, "first": first, "ids": ids, "at": at}); err != nil {
 		return 0, fmt.Errorf("confirm: %w", err)
 	}
-	if err := conclude(ctx, a.tx, f, loads, dependents, a.added); err != nil {
+	if err := conclude(ctx, a.tx, f, 0, loads, dependents, a.added); err != nil {
 		return 0, err
 	}
 	if err := a.tx.Commit(ctx); err != nil {

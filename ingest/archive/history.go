@@ -1,0 +1,257 @@
+package archive
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"time"
+
+	"tidemark/series"
+)
+
+// HistoryName is the name of the file that says what was done with the exchanges of a folder. It lies beside the manifest, and may be
+// absent: then nothing is known of it.
+const HistoryName = "history.ndjson"
+
+// HistoryFormat and HistoryVersion are what the first line of such a file says.
+const (
+	HistoryFormat  = "tidemark-history"
+	HistoryVersion = 1
+)
+
+// historyHeader is the first line. The file speaks of the first Exchanges lines of the manifest, whose digest is Manifest.
+type historyHeader struct {
+	Format    string `json:"format"`
+	Version   int    `json:"version"`
+	Exchanges int    `json:"exchanges"`
+	Manifest  string `json:"manifest"`
+	Origin
+}
+
+// historyEntry is every other line: one of the two.
+type historyEntry struct {
+	Stored   *storedEntry   `json:"stored,omitempty"`
+	Computed *computedEntry `json:"computed,omitempty"`
+}
+
+type storedEntry struct {
+	Source  string          `json:"source"`
+	Answers []answerEntry   `json:"answers,omitempty"`
+	Choices json.RawMessage `json:"choices,omitempty"`
+}
+
+// answerEntry names an exchange by its place in the manifest, from 1 on.
+type answerEntry struct {
+	N       int64     `json:"n"`
+	KnownAt time.Time `json:"known_at"`
+}
+
+type computedEntry struct {
+	Signal string    `json:"signal"`
+	At     time.Time `json:"at"`
+}
+
+// Origin says of which world the folder tells, and whether it says what was done with its exchanges.
+func (f *Folder) Origin() (Origin, bool, error) {
+	file, err := os.Open(filepath.Join(f.dir, HistoryName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return Origin{}, false, nil
+	}
+	if err != nil {
+		return Origin{}, false, fmt.Errorf("open the history: %w", err)
+	}
+	defer func() { _ = file.Close() }()
+	h, err := readHistoryHeader(bufio.NewReader(file))
+	if err != nil {
+		return Origin{}, false, fmt.Errorf("%s: %w", f.dir, err)
+	}
+	return h.Origin, true, nil
+}
+
+func readHistoryHeader(r *bufio.Reader) (h historyHeader, err error) {
+	line, err := readLine(r)
+	if err == nil {
+		err = decode(line, &h)
+	}
+	switch {
+	case err != nil:
+		return h, fmt.Errorf("read the history: line 1: %w, expected a header", err)
+	case h.Format != HistoryFormat || h.Version != HistoryVersion:
+		return h, fmt.Errorf("read the history: line 1: format %q, version %d; this program reads %q, version %d", h.Format, h.Version,
+			HistoryFormat, HistoryVersion)
+	}
+	return h, nil
+}
+
+// steps yields what was done, with the ids of the exchanges in the place of their numbers.
+func (f *Folder) steps(ids []int64) iter.Seq2[series.Step, error] {
+	return func(yield func(series.Step, error) bool) {
+		if err := f.readSteps(ids, yield); err != nil {
+			yield(series.Step{}, fmt.Errorf("%s: %w", f.dir, err))
+		}
+	}
+}
+
+func (f *Folder) readSteps(ids []int64, yield func(series.Step, error) bool) error {
+	file, err := os.Open(filepath.Join(f.dir, HistoryName))
+	if err != nil {
+		return fmt.Errorf("open the history: %w", err)
+	}
+	defer func() { _ = file.Close() }()
+	lines := bufio.NewReaderSize(file, 64<<10)
+	h, err := readHistoryHeader(lines)
+	if err != nil {
+		return err
+	}
+	if err := f.holds(h); err != nil {
+		return err
+	}
+	for n := 2; ; n++ {
+		line, err := readLine(lines)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		var s series.Step
+		if err == nil {
+			s, err = readStep(line, ids[:min(h.Exchanges, len(ids))])
+		}
+		if err != nil {
+			return fmt.Errorf("read the history: line %d: %w", n, err)
+		}
+		if !yield(s, nil) {
+			return nil
+		}
+	}
+}
+
+// holds returns an error unless the manifest begins with the exchanges that a history speaks of.
+func (f *Folder) holds(h historyHeader) error {
+	digest, n := sha256.New(), 0
+	for fetch, err := range f.Fetches() {
+		if err != nil {
+			return err
+		}
+		if n == h.Exchanges {
+			break
+		}
+		line, err := formatFetch(fetch)
+		if err != nil {
+			return err
+		}
+		_, _ = digest.Write(line)
+		n++
+	}
+	if n != h.Exchanges || hex.EncodeToString(digest.Sum(nil)) != h.Manifest {
+		return fmt.Errorf("the %s is not that of the %s beside it: make the folder anew", HistoryName, ManifestName)
+	}
+	return nil
+}
+
+func readStep(line []byte, ids []int64) (s series.Step, err error) {
+	var e historyEntry
+	if err := decode(line, &e); err != nil {
+		return s, err
+	}
+	switch {
+	case (e.Stored == nil) == (e.Computed == nil):
+		return s, errors.New(`neither "stored" nor "computed", or both`)
+	case e.Computed != nil:
+		if e.Computed.Signal == "" || e.Computed.At.IsZero() {
+			return s, errors.New("computed: no signal, or no time")
+		}
+		s.Signal, s.At = e.Computed.Signal, e.Computed.At
+		return s, nil
+	}
+	if e.Stored.Source == "" {
+		return s, errors.New("stored: no source")
+	}
+	s.Source, s.Choices = e.Stored.Source, e.Stored.Choices
+	for _, a := range e.Stored.Answers {
+		if a.N < 1 || a.N > int64(len(ids)) || a.KnownAt.IsZero() {
+			return s, fmt.Errorf("stored: exchange %d of %d, known at %s", a.N, len(ids), a.KnownAt.Format(time.RFC3339))
+		}
+		s.Answers = append(s.Answers, series.StepAnswer{Fetch: ids[a.N-1], KnownAt: a.KnownAt})
+	}
+	return s, nil
+}
+
+// historyWriter writes the file of a folder. The steps that it is handed name exchanges by ids, whose places it learns later.
+type historyWriter struct {
+	of     Origin
+	steps  []series.Step
+	places map[int64]int64
+}
+
+// Steps makes the writer say what was done with the fetches, which are added after this, with their ids.
+func (w *Writer) Steps(steps iter.Seq2[series.Step, error], of Origin) error {
+	h := &historyWriter{of: of, places: map[int64]int64{}}
+	for s, err := range steps {
+		if err != nil {
+			return err
+		}
+		h.steps = append(h.steps, s)
+	}
+	w.history = h
+	return nil
+}
+
+// write writes the file beside the manifest, under a name that is taken when that is in its place.
+func (h *historyWriter) write(dir string, exchanges int, digest []byte) (name string, err error) {
+	file, err := os.CreateTemp(dir, HistoryName+".*.tmp")
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(file.Name())
+		}
+	}()
+	lines := bufio.NewWriter(file)
+	add := func(v any) error {
+		line, err := appendLine(nil, v)
+		if err == nil {
+			_, err = lines.Write(line)
+		}
+		return err
+	}
+	err = add(historyHeader{Format: HistoryFormat, Version: HistoryVersion, Exchanges: exchanges, Manifest: hex.EncodeToString(digest), Origin: h.of})
+	for i := 0; i < len(h.steps) && err == nil; i++ {
+		var e historyEntry
+		if e, err = h.entry(h.steps[i]); err == nil {
+			err = add(e)
+		}
+	}
+	if err == nil {
+		err = lines.Flush()
+	}
+	if err == nil {
+		err = file.Chmod(0o644)
+	}
+	if err == nil {
+		err = file.Sync()
+	}
+	return file.Name(), errors.Join(err, file.Close())
+}
+
+func (h *historyWriter) entry(s series.Step) (e historyEntry, err error) {
+	if s.Signal != "" {
+		return historyEntry{Computed: &computedEntry{s.Signal, s.At.UTC()}}, nil
+	}
+	e.Stored = &storedEntry{Source: s.Source, Choices: s.Choices}
+	for _, a := range s.Answers {
+		n, ok := h.places[a.Fetch]
+		if !ok {
+			return e, fmt.Errorf("fetch %d was stored and is not in the ledger", a.Fetch)
+		}
+		e.Stored.Answers = append(e.Stored.Answers, answerEntry{n, a.KnownAt.UTC()})
+	}
+	return e, nil
+}

@@ -1,0 +1,67 @@
+package workers
+
+import (
+	"slices"
+	"time"
+
+	"tidemark/equity"
+	"tidemark/ingest"
+	"tidemark/internal/postgres"
+	"tidemark/series"
+)
+
+// choose is what some answers about companies said and was wanted of them, as the database takes it. A step that is rebuilt from the
+// archive comes by here like one of today: what is not in the bytes is in c. More than one answer is only of lists of companies.
+func choose(answers []ingest.Fetched, c postgres.EquityChoice) postgres.EquityLoad {
+	if c.Answers < 0 || len(answers) == 0 {
+		return postgres.EquityLoad{Fetch: series.Fetch{FetchedAt: c.At}, Asked: c.Asked, Choice: c}
+	}
+	if c.Newcomers != nil {
+		l := postgres.EquityLoad{Fetch: answers[0].Fetch, Notice: true, Choice: c}
+		for _, a := range answers[1:] {
+			l.Beside = append(l.Beside, a.Fetch)
+		}
+		byID := map[equity.CIK]equity.Company{}
+		for _, company := range merged(answers) {
+			byID[company.CIK] = company
+		}
+		for _, id := range c.Newcomers {
+			if company, ok := byID[id]; ok {
+				l.Companies = append(l.Companies, company)
+			}
+		}
+		return l
+	}
+	l := equityLoad(answers[0])
+	l.Asked, l.Unlisted, l.Choice = c.Asked, c.Unlisted, c
+	if !c.FiledFrom.IsZero() {
+		l.Filings = slices.DeleteFunc(slices.Clone(l.Filings), func(f equity.Filing) bool {
+			return !followedForm(f.Form) || f.Filed.Before(c.FiledFrom)
+		})
+	}
+	if c.Unbelieved {
+		l.Bars, l.Actions = nil, nil // what is stated of a history that is not believed belongs to it
+		return l
+	}
+	if len(c.Without) > 0 {
+		l.Bars = slices.DeleteFunc(slices.Clone(l.Bars), func(b equity.Bar) bool {
+			return slices.ContainsFunc(c.Without, b.Date.Equal)
+		})
+	}
+	l.Actions = append(slices.Clone(l.Actions), c.Splits...)
+	return l
+}
+
+// without lists the days of bars that are not among others.
+func without(all, good []equity.Bar) (days []time.Time) {
+	have := make(map[time.Time]bool, len(good))
+	for _, b := range good {
+		have[b.Date] = true
+	}
+	for _, b := range all {
+		if !have[b.Date] {
+			days = append(days, b.Date)
+		}
+	}
+	return days
+}
