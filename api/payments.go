@@ -24,6 +24,9 @@ import (
 type PaymentsOptions struct {
 	Seller      x402.Seller
 	Facilitator *x402.Client
+	// Signed tells whether the payer's key signed a payment, before anybody is asked: an error says why it did not. It is false where only
+	// the chain can say, as of a wallet that is a contract. Nil: the facilitator's word must do.
+	Signed func(x402.Seller, x402.Payment) (bool, error)
 	// Tariff holds the prices.
 	Tariff accounts.Tariff
 	// Store keeps every payment. It works as the API's role.

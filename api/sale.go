@@ -146,6 +146,11 @@ func (s *sale) conclude(ctx context.Context, end x402.Settlement, changed <-chan
 			s.count("settled")
 			return s.deliver(ctx, end.Transaction)
 		}
+		if errors.Is(err, postgres.ErrExists) {
+			s.o.Log.ErrorContext(ctx, "the facilitator names a transaction that it named for another payment (X402_FACILITATOR_URL)",
+				"payment", s.hold.ID, "tx", end.Transaction)
+			return s.conclude(ctx, x402.Settlement{Fate: x402.Unclear, Reason: "the facilitator names the transaction of another payment"}, changed)
+		}
 		// The money has moved and that could not be written down: the chain will be asked.
 		s.o.Log.ErrorContext(ctx, "a settlement was not recorded, the chain will be asked", "payment", s.hold.ID, "tx", end.Transaction, "err", err)
 		return s.pending()

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -56,9 +57,18 @@ func says(status int, body string) http.HandlerFunc {
 }
 
 var (
-	valid   = says(200, `{"isValid":true,"payer":"`+payer+`"}`)
-	settled = says(200, `{"success":true,"transaction":"`+txHash+`","network":"base","payer":"`+payer+`"}`)
-	lost    = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	valid = says(200, `{"isValid":true,"payer":"`+payer+`"}`)
+	// settled names another transaction for each payment: the nonce has the form of one.
+	settled = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var asked struct {
+			PaymentPayload struct {
+				Payload struct{ Authorization struct{ Nonce string } }
+			}
+		}
+		_ = json.NewDecoder(r.Body).Decode(&asked)
+		_, _ = io.WriteString(w, `{"success":true,"transaction":"`+asked.PaymentPayload.Payload.Authorization.Nonce+`","network":"base","payer":"`+payer+`"}`)
+	})
+	lost = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 )
 
 func (s *stall) facilitate(verify, settle http.HandlerFunc) {
@@ -109,7 +119,8 @@ func openStall(t testing.TB) *stall {
 		return func(w http.ResponseWriter, r *http.Request) {
 			n.Add(1)
 			// Before the body is read the server does not notice that the client has gone.
-			_, _ = io.Copy(io.Discard, r.Body)
+			body, _ := io.ReadAll(r.Body)
+			r.Body = io.NopCloser(bytes.NewReader(body))
 			(*h.Load())(w, r)
 		}
 	}

@@ -62,6 +62,11 @@ func (s *Server) sell(e endpoint.Endpoint, build Build) handler {
 		if err := x402.Check(sale.payment, sale.offer, p.o.Now()); err != nil {
 			return sale.refuse(err)
 		}
+		if p.o.Signed != nil {
+			if sale.payment.Proven, err = p.o.Signed(p.o.Seller, sale.payment); err != nil {
+				return sale.refuse(&x402.Refusal{Reason: x402.ReasonSignature, Detail: err.Error()})
+			}
+		}
 		leave, err := p.under.enter(neighbourhood(s.client(r)))
 		if err != nil {
 			return err

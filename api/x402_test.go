@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 
 	"tidemark/accounts"
 	"tidemark/accounts/x402"
+	"tidemark/api"
 	"tidemark/internal/postgres"
 )
 
@@ -83,7 +85,7 @@ func TestAPaidRequestIsAnsweredOnce(t *testing.T) {
 		if !strings.HasPrefix(string(a.body), `{"data":"/latest"`) || a.Header.Get("Cache-Control") != "no-store" || a.Header.Get("ETag") != "" {
 			t.Errorf("version %d: %v %s", version, a.Header, a.body)
 		}
-		want := x402.Receipt{Success: true, Transaction: txHash, Network: network, Payer: payer}
+		want := x402.Receipt{Success: true, Transaction: paid["nonce"].(string), Network: network, Payer: payer}
 		if d := cmp.Diff(want, receipt(t, a)); d != "" {
 			t.Errorf("version %d: -want +got\n%s", version, d)
 		}
@@ -396,4 +398,48 @@ func TestNothingIsSoldForTheWrongToken(t *testing.T) {
 	}
 	s.want("a payment", s.buy("/picks/latest", pay(1, s.authorization(1000), nil)), 503)
 	s.want("what is sold", s.ask(http.MethodGet, sold+"/info"), 200)
+}
+
+// A facilitator that names one transaction for two payments has settled one at most.
+func TestATransactionIsNamedForOnePaymentOnly(t *testing.T) {
+	t.Parallel()
+	s := openStall(t)
+	s.facilitate(valid, says(200, `{"success":true,"transaction":"`+txHash+`","network":"base","payer":"`+payer+`"}`))
+	s.want("the first", s.buy("/picks/latest", pay(1, s.authorization(1000), nil)), http.StatusOK)
+	second := s.authorization(1000)
+	for range 2 {
+		a := s.buy("/picks/latest", pay(1, second, nil))
+		if s.want("the same transaction", a, http.StatusServiceUnavailable) != "settlement_pending" || strings.Contains(string(a.body), `"data":`) {
+			t.Errorf("%s", a.body)
+		}
+	}
+	// The chain has the last word.
+	s.resolve(postgres.X402Settled, second["nonce"].(string))
+	s.want("found on the chain", s.buy("/picks/latest", pay(1, second, nil)), http.StatusOK)
+}
+
+func TestAForgedPaymentIsRefusedBeforeAnybodyIsAsked(t *testing.T) {
+	t.Parallel()
+	s := openStall(t)
+	var forged atomic.Bool
+	forged.Store(true)
+	o := s.paymentsOptions
+	o.Signed = func(_ x402.Seller, p x402.Payment) (bool, error) {
+		if forged.Load() {
+			return true, fmt.Errorf("the signature is not that of %s", p.Authorization.From)
+		}
+		return true, nil
+	}
+	s.serve(api.Options{View: s.view, Data: s.wares(), Payments: api.NewPayments(o)})
+	paid := s.authorization(1000)
+	for version := 1; version <= 2; version++ {
+		if reason := s.want("forged", s.buy("/picks/latest", pay(version, paid, nil)), http.StatusPaymentRequired); !strings.HasPrefix(reason, x402.ReasonSignature) {
+			t.Errorf("version %d: %q", version, reason)
+		}
+	}
+	if n := s.verified.Load() + s.settled.Load(); n != 0 {
+		t.Errorf("the facilitator was asked %d times", n)
+	}
+	forged.Store(false)
+	s.want("signed", s.buy("/picks/latest", pay(1, paid, nil)), http.StatusOK)
 }

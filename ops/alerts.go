@@ -110,6 +110,11 @@ func Conditions(s State, l Limits) (list []postgres.Alert) {
 				s.Record.Length-s.Record.Attested, instant(since))
 		}
 	}
+	if s.Unpaid > 0 {
+		add(postgres.AlertError, "payment-missing", "",
+			"%d payments that the facilitator called settled are not on the chain, the first is %d. See `tidemark payments`, and ask the facilitator.",
+			s.Unpaid, s.FirstUnpaid)
+	}
 	if o := s.Open; o.Oldest != nil && s.Now.Sub(*o.Oldest) > l.Waiting {
 		add(postgres.AlertError, "work-waits", "", "%d runs wait to be begun, the oldest since %s. Are Redis and a worker there, and are workers enough?",
 			o.Late, instant(o.Oldest))

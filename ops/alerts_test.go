@@ -210,7 +210,8 @@ func TestConditions(t *testing.T) {
 		"attestations that are off": {ops.State{
 			At: at, Attester: &postgres.AttesterState{Status: "off"}, Record: postgres.RecordSeen{UnattestedSince: new(at.Add(-25 * time.Hour))},
 		}, nil},
-		"work that waits": {ops.State{Now: at, Open: postgres.OpenRuns{Oldest: new(at.Add(-16 * time.Minute))}}, []string{"error work-waits "}},
+		"a payment that is not on the chain": {ops.State{Unpaid: 1, FirstUnpaid: 7}, []string{"error payment-missing "}},
+		"work that waits":                    {ops.State{Now: at, Open: postgres.OpenRuns{Oldest: new(at.Add(-16 * time.Minute))}}, []string{"error work-waits "}},
 	} {
 		var got []string
 		for _, a := range ops.Conditions(c.state, ops.Limits{}) {

@@ -32,6 +32,9 @@ type State struct {
 	Troubled []postgres.Troubled
 	// Late are runs that take longer than is usual for them.
 	Late []postgres.Late
+	// Unpaid counts payments by request that the facilitator called settled and the chain does not show; FirstUnpaid is the first.
+	Unpaid      int
+	FirstUnpaid int64
 	// PickMissing is the trading day whose pick should be recorded by now, as a pick or as a gap, and is not; zero for none. An
 	// installation that never had a pick misses none.
 	PickMissing time.Time
@@ -115,6 +118,9 @@ func (o *Observer) Look(ctx context.Context) (s State, err error) {
 		return s, err
 	}
 	if s.Backfills, err = o.DB.BackfillsSeen(ctx); err != nil {
+		return s, err
+	}
+	if s.Unpaid, s.FirstUnpaid, err = o.DB.X402Missing(ctx); err != nil {
 		return s, err
 	}
 	if s.Late, err = o.DB.LateRuns(ctx); err != nil {

@@ -41,6 +41,9 @@ func (x X402) Run(ctx context.Context, t task.Task) error {
 	if err != nil || len(list) == 0 {
 		return err
 	}
+	if list[0].State == postgres.X402Settled {
+		return x.confirm(ctx, t, list[0])
+	}
 	next, err := x.Look(ctx, list[0])
 	if err == nil {
 		return x.DB.ResolveX402(ctx, t.Fence, next)
@@ -50,6 +53,38 @@ func (x X402) Run(ctx context.Context, t task.Task) error {
 		return again
 	}
 	return Final(err)
+}
+
+// How long a settlement that the facilitator speaks of may be invisible, how often a missing one is looked for, and until when.
+const (
+	x402Invisible = 10 * time.Minute
+	x402Seldom    = time.Hour
+	x402Search    = 3 * 24 * time.Hour
+)
+
+// confirm looks whether the chain shows a payment that was settled by the facilitator's word.
+func (x X402) confirm(ctx context.Context, t task.Task, p postgres.X402Payment) error {
+	if x.Chain == nil {
+		return nil
+	}
+	f, err := x.Seen(ctx, p)
+	now := x.Now()
+	switch {
+	case err != nil:
+		if again := x.DB.AgainX402(ctx, t.Fence, t.Subject, now.Add(x402Retry)); again != nil {
+			return again
+		}
+		return Final(err)
+	case f.Fate == base.AuthorizationPaid:
+		return x.DB.SawX402(ctx, t.Fence, p, true, time.Time{})
+	case f.Fate != base.AuthorizationVoid && (f.Fate == base.AuthorizationOpen || now.Before(p.ValidBefore.Add(x402Invisible))):
+		return x.DB.AgainX402(ctx, t.Fence, t.Subject, now.Add(max(x402Retry, p.ValidBefore.Sub(now))))
+	}
+	again := now.Add(x402Seldom)
+	if now.After(p.CreatedAt.Add(x402Search)) {
+		again = time.Time{}
+	}
+	return x.DB.SawX402(ctx, t.Fence, p, false, again)
 }
 
 // Look says what becomes of a payment by what the chain shows of it now.

@@ -244,3 +244,46 @@ func TestWithoutANodeNothingIsDecided(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 }
+
+// What the facilitator calls settled is looked for on the chain: a lie is found, and raises an alarm.
+func TestAFacilitatorThatLiesIsFoundOut(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	ctx := t.Context()
+	honest, taken := o.unclear(1, false)
+	lie, _ := o.unclear(2, false)
+	o.settle(taken)
+	for id, tx := range map[int64]string{honest: "0x" + strings.Repeat("a1", 32), lie: "0x" + strings.Repeat("b2", 32)} {
+		if ok, err := o.api.SettledX402(ctx, postgres.X402Hold{ID: id, Attempt: 1}, tx, time.Minute); err != nil || !ok {
+			t.Fatal(ok, err)
+		}
+		if err := o.run(strconv.FormatInt(id, 10)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	missing := func() int {
+		t.Helper()
+		n, first, err := o.worker.X402Missing(ctx)
+		if err != nil || n > 0 && first != lie {
+			t.Fatal(n, first, err)
+		}
+		return n
+	}
+	// It may still come.
+	if missing() != 0 || o.again(strconv.FormatInt(lie, 10)).IsZero() {
+		t.Error("what may still come is missing, or nobody looks for it")
+	}
+	if err := o.chain.Skip(20 * time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	o.job.Now = func() time.Time { return time.Now().Add(20 * time.Minute) }
+	if err := o.run(strconv.FormatInt(lie, 10)); err != nil {
+		t.Fatal(err)
+	}
+	if missing() != 1 || o.again(strconv.FormatInt(lie, 10)).IsZero() {
+		t.Error("a settlement that never was is not told")
+	}
+	if p := o.payment(honest); p.State != postgres.X402Settled {
+		t.Errorf("%+v", p)
+	}
+}

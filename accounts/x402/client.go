@@ -154,7 +154,7 @@ func (c *Client) Verify(ctx context.Context, p Payment, o Offer) error {
 			break
 		}
 	}
-	c.report(ctx, err, func(h *Health) {
+	c.reportOf(ctx, p, err, func(h *Health) {
 		if *v.IsValid {
 			h.Verified++
 		} else {
@@ -224,7 +224,7 @@ func (c *Client) Settle(ctx context.Context, p Payment, o Offer) Settlement {
 			break
 		}
 	}
-	c.report(ctx, err, func(h *Health) {
+	c.reportOf(ctx, p, err, func(h *Health) {
 		if *v.Success {
 			h.Settled++
 		}
@@ -348,21 +348,50 @@ func hide(err error) error {
 	return err
 }
 
+// reportOf is report for a question about a payment. Whose key did not sign it, may have made it to break the facilitator's answer: then
+// only a facilitator that was not reached, or calls itself unavailable, is ill.
+func (c *Client) reportOf(ctx context.Context, p Payment, err error, count func(*Health)) {
+	if !p.Proven && err != nil && !unavailable(err) {
+		c.fail(ctx, err)
+		return
+	}
+	c.report(ctx, err, count)
+}
+
+// unavailable tells whether nothing that a client sent can be the cause of an error.
+func unavailable(err error) bool {
+	if _, ok := errors.AsType[*statusError](err); ok {
+		return ill(err)
+	}
+	dial, ok := errors.AsType[*net.OpError](err)
+	return ok && dial.Op == "dial"
+}
+
+// fail takes note of a failure that says nothing about the facilitator.
+func (c *Client) fail(ctx context.Context, err error) {
+	if ctx.Err() != nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.health.Failed++
+	c.health.LastFailure, c.health.Failure = c.o.Now(), err.Error()
+}
+
 // report keeps the health and the breaker up to date. A call that our own caller gave up says nothing.
 func (c *Client) report(ctx context.Context, err error, count func(*Health)) {
 	if err != nil && ctx.Err() != nil {
 		return
 	}
 	c.breaker.report(!ill(err))
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err == nil {
-		c.health.LastAnswer = c.o.Now()
-		count(&c.health)
+	if err != nil {
+		c.fail(ctx, err)
 		return
 	}
-	c.health.Failed++
-	c.health.LastFailure, c.health.Failure = c.o.Now(), err.Error()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.health.LastAnswer = c.o.Now()
+	count(&c.health)
 }
 
 // plain makes a foreign text fit for a header and a log: short, printable ASCII.

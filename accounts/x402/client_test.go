@@ -272,3 +272,34 @@ func TestSupported(t *testing.T) {
 		t.Errorf("%v -want +got\n%s", err, d)
 	}
 }
+
+// A payment that no key signed can be made to take the facilitator long, or to make it hang up. One that a key signed cannot.
+func TestOnlyAProvenPaymentShowsThatTheFacilitatorIsIll(t *testing.T) {
+	t.Parallel()
+	f := newFacilitator(t, x402.Options{}, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	p := payment(t)
+	for range 20 {
+		if err := f.client.Verify(t.Context(), p, offer(t)); !errors.Is(err, x402.ErrUnavailable) {
+			t.Fatal(err)
+		}
+	}
+	if h := f.client.Health(); h.Open || h.Failed == 0 {
+		t.Errorf("unproven: %+v", h)
+	}
+	p.Proven = true
+	for range 5 {
+		_ = f.client.Verify(t.Context(), p, offer(t))
+	}
+	if !f.client.Health().Open {
+		t.Error("proven: the breaker is closed")
+	}
+	f.Close()
+	gone := newFacilitator(t, x402.Options{}, says(200, `{}`))
+	gone.Close()
+	for range 5 {
+		_ = gone.client.Verify(t.Context(), payment(t), offer(t))
+	}
+	if !gone.client.Health().Open {
+		t.Error("a facilitator that is not there is not ill")
+	}
+}

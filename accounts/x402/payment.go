@@ -29,6 +29,9 @@ type Payment struct {
 	Method        string
 	Authorization Authorization
 	Signature     string
+	// Proven tells that the payer's key was found to have signed it. What a facilitator cannot answer of another payment may be that
+	// payment's fault.
+	Proven bool
 }
 
 // Accepted is what a version 2 client repeats of the entry that it chose.

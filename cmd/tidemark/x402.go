@@ -58,8 +58,17 @@ func (p *program) newPayments(db *postgres.DB, tariff accounts.Tariff) (*api.Pay
 		return nil, usageError{err}
 	}
 	return api.NewPayments(api.PaymentsOptions{
-		Seller: seller, Facilitator: facilitator, Tariff: tariff, Store: db, Now: p.now, Log: p.log.With("role", "api"), Metrics: p.metrics,
+		Seller: seller, Facilitator: facilitator, Signed: signedByPayer, Tariff: tariff, Store: db, Now: p.now, Log: p.log.With("role", "api"),
+		Metrics: p.metrics,
 	}), nil
+}
+
+// signedByPayer tells whether the payer's key signed a payment for the seller's token.
+func signedByPayer(s x402.Seller, p x402.Payment) (bool, error) {
+	a := p.Authorization
+	return base.Signed(s.Network.ChainID, s.Asset.Address, base.Domain{Name: s.Asset.Name, Version: s.Asset.Version}, base.SignedTransfer{
+		From: a.From, To: a.To, Value: a.Value, ValidAfter: a.ValidAfter, ValidBefore: a.ValidBefore, Nonce: a.Nonce,
+	}, p.Signature)
 }
 
 // newX402 makes the worker's part: what asks the chain.

@@ -101,7 +101,11 @@ func (db *DB) SettlingX402(ctx context.Context, h X402Hold, lease time.Duration)
 
 // SettledX402 records the facilitator's word that the payer paid. It tells whether the caller is to deliver, for which it has the lease.
 func (db *DB) SettledX402(ctx context.Context, h X402Hold, txHash string, lease time.Duration) (bool, error) {
-	return db.x402Hold(ctx, h, `select x402_settled(@id, @attempt, @tx_hash, @lease)`, pgx.NamedArgs{"tx_hash": txHash, "lease": lease})
+	ok, err := db.x402Hold(ctx, h, `select x402_settled(@id, @attempt, @tx_hash, @lease)`, pgx.NamedArgs{"tx_hash": txHash, "lease": lease})
+	if code(err) == "23505" {
+		return false, fmt.Errorf("%w: the transaction was named for another payment", ErrExists)
+	}
+	return ok, err
 }
 
 // X402Unsettled is a settlement without success.

@@ -137,6 +137,42 @@ func (db *DB) ResolveX402(ctx context.Context, f task.Fence, r X402Resolution) e
 	return nil
 }
 
+// SawX402 records whether the chain shows a payment that the facilitator called settled, and when to look again; zero for never.
+func (db *DB) SawX402(ctx context.Context, f task.Fence, p X402Payment, paid bool, again time.Time) error {
+	err := db.tx(ctx, func(tx pgx.Tx) error {
+		verdict := "missing"
+		if paid {
+			verdict = "paid"
+		}
+		_, err := tx.Exec(ctx, `
+			insert into x402_sightings (payment_id, verdict) values (@id, @verdict)
+			on conflict (payment_id) do update set verdict = @verdict, looked_at = clock_timestamp()`,
+			pgx.NamedArgs{"id": p.ID, "verdict": verdict})
+		if err != nil {
+			return err
+		}
+		if !again.IsZero() {
+			if err := checkX402(ctx, tx, strconv.FormatInt(p.ID, 10), again); err != nil {
+				return err
+			}
+		}
+		return hold(ctx, tx, f, 1)
+	})
+	if err != nil {
+		return fmt.Errorf("record what the chain shows of payment %d: %w", p.ID, err)
+	}
+	return nil
+}
+
+// X402Missing counts the payments that the facilitator called settled and the chain does not show, and names the first.
+func (db *DB) X402Missing(ctx context.Context) (n int, first int64, err error) {
+	err = db.pool.QueryRow(ctx, `select count(*), coalesce(min(payment_id), 0) from x402_sightings where verdict = 'missing'`).Scan(&n, &first)
+	if err != nil {
+		return 0, 0, fmt.Errorf("count the payments that the chain does not show: %w", away(err))
+	}
+	return n, first, nil
+}
+
 func checkX402(ctx context.Context, tx pgx.Tx, subject string, at time.Time) error {
 	_, err := tx.Exec(ctx, `select x402_check(@subject, @at)`, pgx.NamedArgs{"subject": subject, "at": at})
 	return err

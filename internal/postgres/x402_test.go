@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -221,10 +222,16 @@ func TestX402RunsThatAskTheChain(t *testing.T) {
 	if list := due(t, x.worker); len(list) != 1 {
 		t.Errorf("due %v", list)
 	}
-	// Known after all: not needed.
+	// Known after all, by the facilitator's word: the chain is looked at all the same.
 	x.yes(x.api.SettledX402(ctx, hold, x402Tx, time.Minute))
-	if list := runs(); len(list) != 0 {
+	if list := runs(); len(list) != 1 {
 		t.Errorf("runs %+v", list)
+	}
+	// The transaction cannot be named again.
+	other := x.reserve(x402Payment(2), postgres.X402Reserve)
+	x.yes(x.api.SettlingX402(ctx, other, time.Minute))
+	if ok, err := x.api.SettledX402(ctx, other, x402Tx, time.Minute); ok || !errors.Is(err, postgres.ErrExists) {
+		t.Errorf("the transaction of another payment: %v, %v", ok, err)
 	}
 }
 
