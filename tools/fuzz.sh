@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
-# Runs every fuzz target of the module for its share of the seconds given, and at least two seconds. Building comes on top.
+# Runs every fuzz target of the module for its share of the seconds given, and at least two seconds. Building comes on top. The inputs that
+# found something new are kept in .cache/fuzz, so that the next time goes on from there; an input that breaks a target is written below
+# its package's testdata/fuzz, where every test runs it from then on.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:?how many seconds}
@@ -13,9 +15,13 @@ if [ ${#targets[@]} -eq 0 ]; then
 	echo 'There is no fuzz target.'
 	exit 0
 fi
+corpus=$PWD/.cache/fuzz
+mkdir -p "$corpus"
+kept() { find "$corpus" -type f | wc -l; }
+before=$(kept)
 each=$((seconds / ${#targets[@]}))
 [ "$each" -ge 2 ] || each=2
-echo "${#targets[@]} targets, $each s each"
+echo "${#targets[@]} targets, $each s each; $before inputs are kept in .cache/fuzz"
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
@@ -23,7 +29,7 @@ failed=0
 for target in "${targets[@]}"; do
 	read -r package name <<<"$target"
 	for try in 1 2; do
-		if go test -run '^$' -fuzz "^$name\$" -fuzztime "${each}s" "$package" >"$log" 2>&1; then
+		if go test -run '^$' -fuzz "^$name\$" -fuzztime "${each}s" "$package" -test.fuzzcachedir="$corpus/${package#./}" >"$log" 2>&1; then
 			tried=$(sed -nE 's/.*execs: ([0-9]+).*/\1 inputs/p' "$log" | tail -n 1)
 			printf '%-40s %-28s %s\n' "$package" "$name" "${tried:-its known inputs took all the time}"
 			break
@@ -34,8 +40,10 @@ for target in "${targets[@]}"; do
 		fi
 		printf '%-40s %-28s FAILED\n' "$package" "$name"
 		cat "$log"
+		echo "The input is kept in ${package#./}/testdata/fuzz/$name: commit it with the repair."
 		failed=1
 		break
 	done
 done
+echo "$(($(kept) - before)) new inputs are kept in .cache/fuzz"
 exit "$failed"
