@@ -71,6 +71,8 @@ type Plan struct {
 	Slots   []postgres.BackfillSlot
 	// Foreseen counts the slots whose NewValue was computed.
 	Foreseen int
+	// Changes says what will look changed to readers, and to which.
+	Changes []string
 }
 
 // Ask is what a source is asked before the slots.
@@ -128,7 +130,41 @@ func (p Planner) Plan(ctx context.Context, r Request) (Plan, error) {
 	}
 	plan.Slots = lay(times, past, r)
 	plan.Basis = basis(p.CodeVersion, def, times, states, past, plan.Fetches)
+	if plan.Changes, err = p.changes(ctx, r, plan.Slots); err != nil {
+		return Plan{}, err
+	}
 	return plan, p.foresee(ctx, def, r, &plan)
+}
+
+// changes says what readers will see otherwise when a plan has been applied.
+func (p Planner) changes(ctx context.Context, r Request, slots []postgres.BackfillSlot) (list []string, err error) {
+	if !r.AsOf.IsZero() {
+		return []string{"nothing, to nobody: what comes out is kept with the backfill"}, nil
+	}
+	first, err := p.DB.FirstComputed(ctx, r.Signal)
+	if err != nil {
+		return nil, err
+	}
+	before, between := 0, 0
+	for _, s := range slots {
+		switch {
+		case s.Status != postgres.SlotPending || s.OldValue != nil:
+		case first.IsZero() || s.Slot.Before(first):
+			before++
+		default:
+			between++
+		}
+	}
+	if before > 0 && !first.IsZero() {
+		list = append(list, fmt.Sprintf("who asks for a time before the first snapshot (as_of, history, vintages): %d slots before %s get an answer, "+
+			"points are known from earlier on, and vintages lists them at those slots. What was said for %s and later stays, and nothing counts as "+
+			"revised or withdrawn", before, first.Format(time.RFC3339), first.Format(time.RFC3339)))
+	}
+	if between > 0 {
+		list = append(list, fmt.Sprintf("who asks as of one of %d slots that have no snapshot, or of the time up to the next that has one: the answer is "+
+			"what was known at the slot, no longer what was said before it", between))
+	}
+	return list, nil
 }
 
 // Store stores a plan and gives it its number.

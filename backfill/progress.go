@@ -66,8 +66,9 @@ func (p Progress) Over() bool {
 	return p.State != StateAsking && p.State != postgres.BackfillRunning
 }
 
-// Finished counts the slots of the plan that are over, of Total; slots that the plan leaves alone are in neither.
-func (p Progress) Finished() int64 { return p.Done + p.Failed + p.Cancelled }
+// Finished counts the slots of the plan that were done or have failed, of Total; slots that the plan leaves alone are in neither, and
+// those that were cancelled are not done.
+func (p Progress) Finished() int64 { return p.Done + p.Failed }
 
 // Total counts the slots that the plan is to do.
 func (p Progress) Total() int64 { return p.Slots - p.Skipped }
@@ -81,6 +82,9 @@ func (p Progress) String() string {
 	}
 	if p.Failed > 0 {
 		fmt.Fprintf(&b, ", %d failed", p.Failed)
+	}
+	if p.Cancelled > 0 {
+		fmt.Fprintf(&b, ", %d cancelled", p.Cancelled)
 	}
 	if pace := p.Pace(); pace != "" {
 		b.WriteString(", " + pace)

@@ -68,6 +68,8 @@ type work struct {
 	backfill postgres.Backfill
 	def      signals.Definition
 	known    *hindsight
+	// begun tells that something was known at a slot: at later ones it is, too.
+	begun bool
 }
 
 // do does some slots and records them, also where it has to stop in the middle. It tells whether its turn is over.
@@ -121,7 +123,10 @@ func (w *work) guarded(ctx context.Context, at time.Time) (s postgres.BackfillSl
 	return w.inTime(ctx, at)
 }
 
-// inTime computes a slot from what was known at it. A slot without a snapshot gets it; one that has a snapshot keeps that, and what
+// nothingKnown is why a slot is passed over: its snapshot would say nothing, of a time before there was anything to say.
+const nothingKnown = "nothing was known by then"
+
+// inTime computes a slot from what was known at it. A slot without a snapshot gets it, unless that would be empty; one that has a snapshot keeps that, and what
 // differs from it is recorded beside it.
 func (w *work) inTime(ctx context.Context, at time.Time) (postgres.BackfillSlot, error) {
 	stands, has, err := w.standing(ctx, at)
@@ -129,6 +134,16 @@ func (w *work) inTime(ctx context.Context, at time.Time) (postgres.BackfillSlot,
 		return postgres.BackfillSlot{}, err
 	}
 	if !has {
+		if !w.begun {
+			snap, err := w.Compute(ctx, w.def, at)
+			if err != nil {
+				return postgres.BackfillSlot{}, err
+			}
+			if snap.ObservedAt == nil {
+				return postgres.BackfillSlot{Slot: at, Status: postgres.SlotSkipped, Reason: new(nothingKnown)}, nil
+			}
+			w.begun = true
+		}
 		err := w.Signal(ctx, task.Task{Fence: w.task.Fence, Job: task.Signal, Subject: w.def.ID, Slot: at, Queue: w.task.Queue})
 		if err != nil {
 			return postgres.BackfillSlot{}, err

@@ -55,7 +55,7 @@ func TestWhatWasServedIsNeverOverwritten(t *testing.T) {
 	}
 	s.apply(again.ID)
 	s.work()
-	want := []string{"02 done added - -", "03 done differs 2 20", "04 done differs 4 40", "05 done differs 6 60", "06 done added - 80"}
+	want := []string{"02 skipped - -", "03 done differs 2 20", "04 done differs 4 40", "05 done differs 6 60", "06 done added - 80"}
 	if d := cmp.Diff(want, s.slots(again.ID)); d != "" {
 		t.Errorf("applied (-want +got):\n%s", d)
 	}
@@ -124,7 +124,7 @@ func TestAFailedSlotKeepsNoOtherAndIsTriedAlone(t *testing.T) {
 	s.apply(plan.ID)
 	s.work()
 	// On the fourth the thirteen becomes known, for which there is no computation.
-	want := []string{"02 done added - -", "03 done added - 2", "04 failed - -", "05 failed - -", "06 failed - -"}
+	want := []string{"02 skipped - -", "03 done added - 2", "04 failed - -", "05 failed - -", "06 failed - -"}
 	if d := cmp.Diff(want, s.slots(plan.ID)); d != "" {
 		t.Fatalf("(-want +got):\n%s", d)
 	}
@@ -159,7 +159,7 @@ func TestAFailedSlotKeepsNoOtherAndIsTriedAlone(t *testing.T) {
 		t.Fatalf("%d slots and %d sources are tried again (%v), want 3 and 0", slots, sources, err)
 	}
 	runs := s.work()
-	want = []string{"02 done added - -", "03 done added - 2", "04 done added - 24", "05 done added - 6", "06 done added - 6"}
+	want = []string{"02 skipped - -", "03 done added - 2", "04 done added - 24", "05 done added - 6", "06 done added - 6"}
 	if d := cmp.Diff(want, s.slots(plan.ID)); d != "" {
 		t.Errorf("tried again (-want +got):\n%s", d)
 	}

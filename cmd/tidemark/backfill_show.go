@@ -198,6 +198,9 @@ func writePlan(out io.Writer, plan backfill.Plan) error {
 	for _, a := range plan.Fetches {
 		fmt.Fprintf(&b, "  %s: %s%s\n", a.Source, a, limits(a))
 	}
+	for _, c := range plan.Changes {
+		fmt.Fprintf(&b, "\n  What will look changed, and to whom: %s.\n", c)
+	}
 	writeForeseen(&b, plan, pending)
 	_, err := out.Write(b.Bytes())
 	return err
@@ -282,7 +285,7 @@ func writeBackfill(out io.Writer, p backfill.Progress, fetches []postgres.Backfi
 	if p.Note != nil {
 		line("why", *p.Note)
 	}
-	line("slots", fmt.Sprintf("%d of %d over: %s", p.Finished(), p.Total(), tally(p)))
+	line("slots", fmt.Sprintf("%d of %d done: %s", p.Finished(), p.Total(), tally(p)))
 	if pace := p.Pace(); pace != "" {
 		line("pace", pace)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -60,7 +59,8 @@ func number(v float64) (stored float64, known bool) {
 }
 
 // What an insertion at an instant changes must not show at the next instant that was computed already: there, what was said before is
-// said again.
+// said again. Points that go at an instant of which nothing at all was known, or where another program computes, are marked as kept: no
+// publisher has withdrawn them. An installation that was there before its first answers has such instants.
 const mergeTrackSQL = `
 	with in_force as (
 		select distinct on (observed_at) observed_at, known_at, edition, gone, value, lo, hi, baseline, scale, n, z_score, delta_pct,
@@ -83,18 +83,25 @@ const mergeTrackSQL = `
 			else f.gone or (t.value, t.lo, t.hi, t.baseline, t.scale, t.n, t.z_score, t.delta_pct, t.input_known_at)
 				is distinct from (f.value, f.lo, f.hi, f.baseline, f.scale, f.n, f.z_score, f.delta_pct, f.input_known_at)
 		end
+	), next as (
+		select (select min(at) from snapshots where signal = @signal and at > @at) as at
 	), later as (
-		select min(at) as at from snapshots where signal = @signal and at > @at
+		select n.at, s.observed_at is null as empty
+		from next n left join snapshots s on s.signal = @signal and s.at = n.at
+	), program as (
+		-- A point that goes where another program computes was not withdrawn by a publisher.
+		select coalesce((select code_version from snapshots where signal = @signal and at < @at order by at desc limit 1) <> @code_version, false)
+			as recoded
 	), said as (
-		insert into estimates (signal, observed_at, known_at, edition, gone, value, lo, hi, baseline, scale, n, z_score, delta_pct,
+		insert into estimates (signal, observed_at, known_at, edition, gone, kept, value, lo, hi, baseline, scale, n, z_score, delta_pct,
 			input_known_at)
-		select @signal, observed_at, @at, edition, gone, value, lo, hi, baseline, scale, n, z_score, delta_pct, input_known_at
-		from changed
+		select @signal, observed_at, @at, edition, gone, gone and (recoded or @empty), value, lo, hi, baseline, scale, n, z_score, delta_pct, input_known_at
+		from changed, program
 		order by observed_at
 	), said_again as (
-		insert into estimates (signal, observed_at, known_at, gone, value, lo, hi, baseline, scale, n, z_score, delta_pct,
+		insert into estimates (signal, observed_at, known_at, gone, kept, value, lo, hi, baseline, scale, n, z_score, delta_pct,
 			input_known_at)
-		select @signal, c.observed_at, l.at, was_gone, was_value, was_lo, was_hi, was_baseline, was_scale, was_n, was_z_score,
+		select @signal, c.observed_at, l.at, was_gone, was_gone and l.empty, was_value, was_lo, was_hi, was_baseline, was_scale, was_n, was_z_score,
 			was_delta_pct, was_input_known_at
 		from changed c join later l on l.at is not null
 		where not exists (
@@ -104,11 +111,13 @@ const mergeTrackSQL = `
 	)
 	select (select count(*) from changed) + (select count(*) from said_again)`
 
-// mergeTrack adds the staged track of an instant to the history, and returns how many rows that took. The caller holds the signal's
+// mergeTrack adds the staged track of a snapshot's instant to the history, and returns how many rows that took. The caller holds the signal's
 // lock.
-func mergeTrack(ctx context.Context, tx pgx.Tx, signal string, at time.Time) (int64, error) {
+func mergeTrack(ctx context.Context, tx pgx.Tx, s Snapshot) (int64, error) {
 	var added int64
-	if err := tx.QueryRow(ctx, mergeTrackSQL, pgx.NamedArgs{"signal": signal, "at": at}).Scan(&added); err != nil {
+	if err := tx.QueryRow(ctx, mergeTrackSQL, pgx.NamedArgs{
+		"signal": s.Signal, "at": s.At, "code_version": s.CodeVersion, "empty": s.ObservedAt == nil,
+	}).Scan(&added); err != nil {
 		return 0, fmt.Errorf("add to the history: %w", err)
 	}
 	return added, nil

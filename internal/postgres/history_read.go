@@ -30,7 +30,7 @@ type Point struct {
 	IngestedAt            time.Time
 	Value, Lo, Hi         float64
 	Baseline, DeltaPct, Z float64
-	// Vintage counts the values that the point has had so far, this one included.
+	// Vintage counts the values that the point has had so far by what publishers said, this one included.
 	Vintage int
 }
 
@@ -74,7 +74,8 @@ const (
 // a page costs no more than its points.
 //
 // From the inside out: an edition that was superseded at its own instant was never in force; a version that says what the one before
-// it said (history computed out of order has such) is none; a value is fresh when it is the first, or other than the one before;
+// it said (history computed out of order has such) is none; a value is fresh when it is the first, or other than the one before because
+// an input is: another program makes no vintage, and neither does a version that is kept, which says that nothing was known yet;
 // a version is in force while there is no later one.
 func (q HistoryQuery) sql(columns string, bind func(any) string) string {
 	way, later, earlier, sofar := "", "lead", "lag", "unbounded preceding and current row"
@@ -121,9 +122,14 @@ func (q HistoryQuery) sql(columns string, bind func(any) string) string {
 		}
 	}
 	window := " window w as (partition by observed_at order by known_at" + way
+	// other tells whether a value is another one than the value some versions before, by what a publisher changed.
+	other := func(versions string) string {
+		return earlier + "(gone, " + versions + ") over w is not false or " + earlier + "(value, " + versions + ") over w is distinct from value and " +
+			earlier + "(input_known_at, " + versions + ") over w is distinct from input_known_at"
+	}
 	out := `select ` + columns + ` from (
 	select *, ` + later + `(known_at) over w as known_to, count(*) filter (where fresh) over (w rows between ` + sofar + `) as vintage from (
-		select *, not gone and (` + earlier + `(gone) over w is not false or ` + earlier + `(value) over w is distinct from value) as fresh,
+		select *, not gone and not kept and case when ` + earlier + `(kept) over w then ` + other("2") + ` else ` + other("1") + ` end as fresh,
 			` + same + ` as same
 		from (
 			select *, ` + later + `(known_at) over w is not distinct from known_at as superseded
@@ -246,8 +252,8 @@ func (db *DB) Changes(ctx context.Context, q HistoryQuery) ([]Change, error) {
 	sql := `
 	select known_at, count(*) filter (where not gone and vintage = 1) as added, count(*) filter (where not gone and vintage > 1) as changed,
 		count(*) filter (where gone) as gone
-	from (` + every.sql("known_at, gone, fresh, vintage", bind) + `) e
-	where (fresh or gone)`
+	from (` + every.sql("known_at, gone, kept, fresh, vintage", bind) + `) e
+	where (fresh or gone and not kept)`
 	if !q.From.IsZero() {
 		sql += " and known_at >= " + bind(q.From)
 	}

@@ -30,7 +30,12 @@ func noon(n int) time.Time { return day(n).Add(12 * time.Hour) }
 // say stores what a signal says at an instant. The points are "day=value", "_" for an unknown value.
 func say(t *testing.T, db *postgres.DB, at time.Time, points string) {
 	t.Helper()
-	if err := db.SaveSnapshot(t.Context(), task.Fence{}, snapshot(at), track(t, points)); err != nil {
+	snap := snapshot(at)
+	tr := track(t, points)
+	if len(tr) > 0 {
+		snap.ObservedAt = &tr[len(tr)-1].ObservedAt
+	}
+	if err := db.SaveSnapshot(t.Context(), task.Fence{}, snap, tr); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -52,8 +57,12 @@ func track(t *testing.T, points string) signals.Track {
 		if err != nil {
 			t.Fatal(err)
 		}
+		known := day(n).Add(time.Hour) // another value is another vintage of an input
+		if !math.IsNaN(v) {
+			known = known.Add(time.Duration(1000*v) * time.Millisecond)
+		}
 		out = append(out, signals.Estimate{
-			ObservedAt: day(n), KnownAt: day(n).Add(time.Hour), Value: v, Lo: v - 1, Hi: v + 1, Baseline: 10, Scale: 2, N: 5,
+			ObservedAt: day(n), KnownAt: known, Value: v, Lo: v - 1, Hi: v + 1, Baseline: 10, Scale: 2, N: 5,
 		})
 	}
 	return out
@@ -195,6 +204,55 @@ func TestHistoryKeepsWhatWasSaid(t *testing.T) {
 	}
 }
 
+// TestABackfillBeforeTheFirstDayRevisesNothing is of an installation whose first instants came before its first answers: nothing was
+// known at them, and a backfill then says what would have been known before.
+func TestABackfillBeforeTheFirstDayRevisesNothing(t *testing.T) {
+	t.Parallel()
+	db, _ := open(t, postgres.RoleWorker)
+	say(t, db, noon(10), "")
+	say(t, db, noon(11), "1=1 2=2 3=3")
+	say(t, db, noon(12), "1=1 2=2.5 3=3 4=4") // a revision by the publisher
+	say(t, db, noon(13), "1=1 2=2.5 4=4")     // a withdrawal by the publisher
+	revised := func() (n, gone int) {
+		t.Helper()
+		changes, err := db.Changes(t.Context(), postgres.HistoryQuery{Signal: "s", AsOf: noon(30)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range changes {
+			n, gone = n+c.Changed, gone+c.Gone
+		}
+		return n, gone
+	}
+	const served = "1=1 2=2.5#2 4=4"
+	for round, backfilled := range []string{"", "1=1 2=2", "1=1"} {
+		if backfilled != "" {
+			say(t, db, noon(10-round), backfilled)
+		}
+		if n, gone := revised(); n != 1 || gone != 1 {
+			t.Errorf("after %d backfills %d points are revised and %d withdrawn, want one of each", round, n, gone)
+		}
+		if got := history(t, db, postgres.HistoryQuery{AsOf: noon(30)}); got != served {
+			t.Errorf("after %d backfills the history is %q, want %q", round, got, served)
+		}
+		if got := history(t, db, postgres.HistoryQuery{AsOf: noon(10)}); got != "" {
+			t.Errorf("after %d backfills the first instant says %q, want nothing as it was", round, got)
+		}
+	}
+	// Another program with other numbers is no publisher either.
+	snap := snapshot(noon(14))
+	snap.CodeVersion = "other"
+	tr := track(t, "1=1 2=2.5 4=4")
+	tr[0].Value = 7
+	snap.ObservedAt = new(day(4))
+	if err := db.SaveSnapshot(t.Context(), task.Fence{}, snap, tr[:2]); err != nil {
+		t.Fatal(err)
+	}
+	if n, gone := revised(); n != 1 || gone != 1 {
+		t.Errorf("after another program computed %d points are revised and %d withdrawn, want one of each", n, gone)
+	}
+}
+
 func TestAnInstantThatComesOutOtherwiseIsSuperseded(t *testing.T) {
 	t.Parallel()
 	db, url := open(t, postgres.RoleWorker)
@@ -230,13 +288,14 @@ func TestOrderOfComputingDoesNotMatter(t *testing.T) {
 						continue // this point is not there now
 					}
 					v := float64(rng.IntN(2)) // few values, so that many come back
-					e := signals.Estimate{ObservedAt: day(d + 1), KnownAt: day(d + 1), Value: v, Lo: float64(rng.IntN(2)), Hi: 9, Baseline: math.NaN()}
+					e := signals.Estimate{ObservedAt: day(d + 1), KnownAt: day(d + 1).Add(time.Duration(v) * time.Hour), Value: v, Lo: float64(rng.IntN(2)), Hi: 9, Baseline: math.NaN()}
 					tracks[i] = append(tracks[i], e)
 				}
 			}
 			save := func(db *postgres.DB, i int) {
 				snap := snapshot(noon(10 + i))
 				snap.Status, snap.Cause = states[i], "because of "+states[i]
+				snap.ObservedAt = new(day(days)) // something is known
 				if err := db.SaveSnapshot(t.Context(), task.Fence{}, snap, tracks[i]); err != nil {
 					t.Fatal(err)
 				}

@@ -94,7 +94,7 @@ func (db *DB) SaveSnapshot(ctx context.Context, f task.Fence, s Snapshot, track 
 			if err := lockSignal(ctx, tx, s.Signal); err != nil {
 				return err
 			}
-			added, err := mergeTrack(ctx, tx, s.Signal, s.At)
+			added, err := mergeTrack(ctx, tx, s)
 			if err != nil {
 				return err
 			}
@@ -178,6 +178,19 @@ func (db *DB) SnapshotAsOf(ctx context.Context, signal string, asOf time.Time) (
 		return Snapshot{}, fmt.Errorf("read the snapshot of %s: %w", signal, away(err))
 	}
 	return s, nil
+}
+
+// FirstComputed returns the first instant for which a signal was computed, zero where there is none.
+func (db *DB) FirstComputed(ctx context.Context, signal string) (time.Time, error) {
+	var at *time.Time
+	err := db.reads.QueryRow(ctx, `select min(at) from snapshots where signal = @signal`, pgx.NamedArgs{"signal": signal}).Scan(&at) // primary key
+	if err != nil {
+		return time.Time{}, fmt.Errorf("look up the first snapshot of %s: %w", signal, err)
+	}
+	if at == nil {
+		return time.Time{}, nil
+	}
+	return at.UTC(), nil
 }
 
 // Computed tells which computations stand behind what is said as of an instant: the newest instant that was computed, and when the
