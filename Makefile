@@ -13,6 +13,11 @@ FUZZ_SECONDS ?= 120
 # How long things go wrong in each set-up of `make chaos`, and what decides them; 0: any.
 CHAOS_SECONDS ?= 300
 CHAOS_SEED ?= 0
+# How many days all roles live through beside each other in `make contention`, and what draws the pauses; 0: any.
+CONTENTION_DAYS ?= 14
+CONTENTION_SEED ?= 0
+# How many pairs of a statement and a class of error `make sweep` tries; -1: all.
+SWEEP_PAIRS ?= -1
 # The first seed of a simulation.
 SIMULATE_SEED ?= 1
 
@@ -26,7 +31,7 @@ run: ## Start everything on made-up data and say where to look
 
 .PHONY: test
 test: ## Check everything, as CI does
-	@tools/check.sh deps modules vet format lint race simulate-short chaos-short contracts e2e-payments conformance browser fuzz
+	@tools/check.sh deps modules vet format lint race simulate-short contention-short chaos-short contracts e2e-payments conformance browser fuzz
 
 .PHONY: deps
 deps: ## Make sure that PostgreSQL and Redis are on this machine
@@ -96,6 +101,19 @@ chaos: ## Kill, freeze and restart real processes for five minutes, on one Redis
 .PHONY: chaos-short
 chaos-short: ## The same for one minute on one Redis
 	@go test -count=1 -v -timeout 20m -run 'TestChaos$$/^plain$$' ./test/chaos -seconds 60 -seed $(CHAOS_SEED)
+
+.PHONY: contention
+contention: ## Live through two weeks with all roles beside each other, on uneven ground, and look for deadlocks
+	@go test -count=1 -v -timeout 3h -run 'TestRolesBesideEachOther$$' ./cmd/tidemark -contention.days $(CONTENTION_DAYS) -contention.seed $(CONTENTION_SEED)
+
+.PHONY: sweep
+sweep: ## Let every statement fail once with every error that passes by itself, and compare every row
+	@go test -count=1 -v -timeout 6h -run 'TestEveryStatementMayFailOnce$$' ./cmd/tidemark -sweep.pairs $(SWEEP_PAIRS) -contention.seed $(CONTENTION_SEED)
+
+.PHONY: contention-short
+contention-short: ## Two days of the one, and a sample of the other
+	@go test -count=1 -v -timeout 30m -run '(TestRolesBesideEachOther|TestEveryStatementMayFailOnce)$$' ./cmd/tidemark \
+		-contention.days 2 -sweep.pairs 40 -sweep.group 40 -contention.seed $(CONTENTION_SEED)
 
 .PHONY: size
 size: ## Say how large the program is, and of how many packages

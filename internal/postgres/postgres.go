@@ -60,6 +60,11 @@ type options struct {
 	connections int32
 }
 
+// WithConfig lets f change how connections are made.
+func WithConfig(f func(*pgxpool.Config)) Option {
+	return func(o *options) { f(o.config) }
+}
+
 // WithTracer lets t see every statement, and change its context before it is sent. What else t implements of pgx's tracers is used too.
 func WithTracer(t pgx.QueryTracer) Option {
 	return func(o *options) { o.config.ConnConfig.Tracer = t }

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"tidemark/backfill"
+	"tidemark/chain"
+	"tidemark/internal/postgres"
+)
+
+// contendedReads are what anyone may ask, from memory and from the database.
+var contendedReads = []string{
+	"/api/signals", "/api/signals/crack-spread-321", "/api/signals/crack-spread-321/history?limit=20", "/api/signals/lng-arbitrage/vintages",
+	"/api/v1/verify/picks", "/", "/verify", "/picks", "/portfolio", "/events", "/signals/crack-spread-321", "/healthz", "/status",
+}
+
+// wares are what the clients of a contended world buy.
+var contendedWares = []string{"/api/v1/picks", "/api/v1/portfolio", "/api/v1/sectors", "/api/v1/stocks"}
+
+// answered is what an address answers. An error is a connection that broke, or a status of a server in trouble.
+func answered(ctx context.Context, method, url, body, key, id string) (status int, text string, err error) {
+	r, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+	if err != nil {
+		return 0, "", err
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if key != "" {
+		r.Header.Set("Authorization", "Bearer "+key)
+	}
+	if id != "" {
+		r.Header.Set("Idempotency-Key", id)
+		r.Header.Set("X-Request-Id", id)
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, "", err
+	}
+	b, err := io.ReadAll(resp.Body)
+	if err = errors.Join(err, resp.Body.Close()); err == nil && resp.StatusCode >= 500 {
+		err = fmt.Errorf("%s %s: status %d: %.200s", method, url, resp.StatusCode, b)
+	}
+	return resp.StatusCode, string(b), err
+}
+
+// again does something until it is done, as a caller does who repeats a request under the same name.
+func again(ctx context.Context, f func() error) error {
+	deadline := time.Now().Add(time.Minute)
+	for {
+		err := f()
+		if err == nil || ctx.Err() != nil || time.Now().After(deadline) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// trading is what clients and an operator do in a world, once a day, each thing until it is done: what is left is the same whatever
+// failed meanwhile.
+func trading(ctx context.Context, w *contended, day time.Time) error {
+	n := int64(day.Sub(w.begin).Hours() / 24)
+	db, err := w.insist(ctx, postgres.RoleWorker)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	// A key whose registration was not answered is lost to its client, who registers another: which one is in use is not decided.
+	var key string
+	for try := 0; key == ""; try++ {
+		id := fmt.Sprintf("register-%d-%d", n, try)
+		err := again(ctx, func() error {
+			status, text, err := answered(ctx, http.MethodPost, w.base+"/api/v1/auth/register", fmt.Sprintf(`{"name":"client %d"}`, n), "", id)
+			var said struct {
+				Data struct {
+					Key string `json:"api_key"`
+				} `json:"data"`
+			}
+			if err != nil || status == http.StatusConflict {
+				return err
+			}
+			if json.Unmarshal([]byte(text), &said) != nil || said.Data.Key == "" {
+				return fmt.Errorf("no key: %d %s", status, text)
+			}
+			key = said.Data.Key
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	var number int64
+	if err := w.db.QueryRow(ctx, `select k.id from keys k order by k.id desc limit 1`).Scan(&number); err != nil {
+		return err
+	}
+	if err := again(ctx, func() error {
+		_, err := db.Credit(ctx, number, 1_000_000, postgres.Gift{Ref: fmt.Sprint("contention ", n), By: "operator", Reason: "for a day"})
+		return err
+	}); err != nil {
+		return err
+	}
+	for _, path := range contendedReads {
+		if err := again(ctx, func() error { _, _, err := answered(ctx, http.MethodGet, w.base+path, "", "", ""); return err }); err != nil {
+			return err
+		}
+	}
+	var picks bool
+	if err := w.db.QueryRow(ctx, `select exists (select from announcements)`).Scan(&picks); err != nil {
+		return err
+	}
+	if picks && (n >= 2 || !w.quick) {
+		for i, path := range contendedWares {
+			if err := again(ctx, func() error {
+				status, text, err := answered(ctx, http.MethodGet, w.base+path, "", key, fmt.Sprintf("buy-%d-%d", n, i))
+				if status == http.StatusNotFound && !w.quick {
+					return nil // nothing is there yet, and nothing is paid
+				}
+				if err == nil && status != http.StatusOK {
+					err = fmt.Errorf("%s: status %d: %.300s", path, status, text)
+				}
+				return err
+			}); err != nil {
+				return err
+			}
+		}
+	}
+	for _, path := range []string{"/api/v1/account", "/api/v1/usage"} {
+		if err := again(ctx, func() error { _, _, err := answered(ctx, http.MethodGet, w.base+path, "", key, ""); return err }); err != nil {
+			return err
+		}
+	}
+	if n >= 3 && picks && !w.operated {
+		w.operated = true
+		return errors.Join(w.operate(ctx, db), again(ctx, func() error {
+			status, _, err := answered(ctx, http.MethodPost, w.base+"/api/v1/keys/rotate", "", key, fmt.Sprintf("rotate-%d", n))
+			if err == nil && status >= 400 {
+				err = fmt.Errorf("rotate: status %d", status)
+			}
+			return err
+		}))
+	}
+	return nil
+}
+
+// operate is an operator who corrects a pick, and computes days of a signal again.
+func (w *contended) operate(ctx context.Context, db *postgres.DB) error {
+	var now time.Time
+	if err := w.db.QueryRow(ctx, `select world_now()`).Scan(&now); err != nil {
+		return err
+	}
+	now = now.UTC()
+	ny, err := time.LoadLocation("America/New_York")
+	if err != nil {
+		return err
+	}
+	c := chain.Correction{Seq: 1, What: "the price was misprinted", Evidence: "https://exchange.example/1", Date: now.In(ny).Format(time.DateOnly)}
+	if err := again(ctx, func() error { return db.Correct(ctx, c, "operator") }); err != nil {
+		return err
+	}
+	p := w.program("operator")
+	var plan backfill.Plan
+	if err := again(ctx, func() error {
+		planner, err := p.planner(ctx, db)
+		if err != nil {
+			return err
+		}
+		plan, err = planner.Plan(ctx, backfill.Request{Signal: "crack-spread-321", From: now.AddDate(0, 0, -9).Truncate(24 * time.Hour), To: now.AddDate(0, 0, -6).Truncate(24 * time.Hour), Parallelism: 2})
+		if err != nil {
+			return err
+		}
+		return planner.Store(ctx, &plan)
+	}); err != nil {
+		return err
+	}
+	return again(ctx, func() error {
+		planner, err := p.planner(ctx, db)
+		if err != nil {
+			return err
+		}
+		return planner.Apply(ctx, plan.ID)
+	})
+}

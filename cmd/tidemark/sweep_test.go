@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tidemark/test/contention"
+)
+
+var (
+	sweepPairs  = flag.Int("sweep.pairs", 0, "how many pairs of a statement and a class of error are tried; 0: none, -1: all")
+	sweepGroup  = flag.Int("sweep.group", 30, "how many of them are tried in one world")
+	sweepOnly   = flag.String("sweep.only", "", "only statements that have this text in them")
+	sweepClass  = flag.String("sweep.class", "", "only this class of error")
+	sweepSilent = flag.Bool("sweep.together", false, "do not look for the one that breaks a world")
+)
+
+// sweepDays are the days of the world that each group of errors meets: three trading days, with an operator's work on the last.
+const sweepDays = 4
+
+// sweepBegin is the first instant of such a world, a Monday.
+var sweepBegin = time.Date(2026, time.March, 2, 0, 0, 0, 0, time.UTC)
+
+// sweepWorld is how long such a world may take.
+const sweepWorld = 4 * time.Minute
+
+// TestEveryStatementMayFailOnce lets statements of the program fail, each once, in each way that passes by itself, and holds every row of
+// the world that is left against that of a world without an error. Many fail in one world; where that differs, halves of them are tried
+// until the one is found.
+func TestEveryStatementMayFailOnce(t *testing.T) {
+	if *sweepPairs == 0 {
+		t.Skip("make sweep runs this: it takes minutes, and the whole machine")
+	}
+	seed := *contentionSeed
+	if seed == 0 {
+		seed = uint64(time.Now().UnixNano())
+	}
+	t.Logf("seed %d", seed)
+	s := &sweep{t: t, servers: startContended(t), dice: rand.New(rand.NewPCG(seed, 3))} //nolint:gosec // it is to be the same again
+	s.begin()
+	pairs := s.pairs()
+	all := len(pairs)
+	if n := *sweepPairs; n > 0 {
+		pairs = pairs[:min(n, all)]
+	}
+	began := time.Now()
+	for group := range slices.Chunk(pairs, *sweepGroup) {
+		s.try(group)
+		t.Logf("%d of %d pairs tried after %s, %d broke", s.tried, len(pairs), time.Since(began).Round(time.Second), len(s.broke))
+	}
+	tried := map[string]bool{}
+	for _, p := range pairs {
+		tried[p.SQL] = true
+	}
+	t.Logf("%d statements x %d classes: %d of %d pairs tried in %d worlds (%d did not come up), %d broke", len(tried), len(contention.Classes), s.tried, all,
+		s.worlds, s.unseen, len(s.broke))
+	for _, b := range s.broke {
+		t.Errorf("BROKEN  %s", b)
+	}
+	if len(s.broke) > 0 {
+		t.Logf("again: make sweep CONTENTION_SEED=%d", seed)
+	}
+}
+
+// sweep holds worlds with errors against one without.
+type sweep struct {
+	t       *testing.T
+	servers *contendedServers
+	dice    *rand.Rand
+	// calm is the world without an error, and sums what it has left.
+	calm *contended
+	sums contention.Sums
+	seen map[string]contention.Seen
+
+	worlds, tried, unseen int
+	broke                 []string
+}
+
+// world is one that meets some errors. What it returns is what broke.
+func (s *sweep) world(shots []contention.Shot) (w *contended, broke error) {
+	s.worlds++
+	w = newContended(s.t, s.servers, sweepBegin, sweepDays, contention.Options{Seed: 1})
+	w.quick, w.clients = true, trading
+	said := w.logTo(s.t)
+	w.tap.Load(shots...)
+	err := w.live(s.t.Context(), sweepWorld, func(ctx context.Context) error { return nil })
+	if err != nil {
+		return w, fmt.Errorf("%w\n  log: %s", err, said.last(6))
+	}
+	return w, nil
+}
+
+// begin lives through the world without an error.
+func (s *sweep) begin() {
+	s.t.Helper()
+	var err error
+	if s.calm, err = s.world(nil); err != nil {
+		s.t.Fatalf("the world breaks without an error: %v", err)
+	}
+	if s.sums, err = contention.Sum(s.t.Context(), s.calm.db); err != nil {
+		s.t.Fatal(err)
+	}
+	s.seen = s.calm.tap.Statements()
+	var empty []string
+	for _, name := range slices.Sorted(maps.Keys(s.sums)) {
+		if strings.HasPrefix(s.sums[name], "0 rows") {
+			empty = append(empty, name)
+		}
+	}
+	s.t.Logf("%d statements are seen; the world has no row in %s", len(s.seen), strings.Join(empty, ", "))
+}
+
+// pairs are all statements with all classes, in an order that the seed draws.
+func (s *sweep) pairs() (out []contention.Shot) {
+	for _, sql := range slices.Sorted(maps.Keys(s.seen)) {
+		if *sweepOnly != "" && !strings.Contains(sql, *sweepOnly) {
+			continue
+		}
+		for _, class := range contention.Classes {
+			n := s.seen[sql].All
+			if class == contention.Full {
+				n = s.seen[sql].Outside
+			}
+			if n == 0 || *sweepClass != "" && string(class) != *sweepClass {
+				continue
+			}
+			out = append(out, contention.Shot{SQL: sql, Class: class, Nth: 1 + s.dice.IntN(max(1, n*2/3))})
+		}
+	}
+	s.dice.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	return out
+}
+
+// try tries a group, and finds those in it that break the world.
+func (s *sweep) try(group []contention.Shot) {
+	fired, broke := s.judge(group)
+	s.tried += len(fired)
+	s.unseen += len(group) - len(fired)
+	if broke == nil {
+		return
+	}
+	s.t.Logf("%d together break: %v", len(fired), broke)
+	if *sweepSilent {
+		s.broke = append(s.broke, fmt.Sprintf("%d together: %v", len(fired), broke))
+		return
+	}
+	if found := s.search(fired, broke); found == 0 {
+		s.broke = append(s.broke, fmt.Sprintf("%d together, and none of them alone: %v", len(fired), broke))
+	}
+}
+
+// search finds the errors of a group that break the world by themselves, and returns how many there are.
+func (s *sweep) search(group []contention.Shot, broke error) (found int) {
+	if len(group) == 1 {
+		s.t.Logf("broken by %s: %v", group[0], broke)
+		s.broke = append(s.broke, fmt.Sprintf("%s: %v", group[0], broke))
+		return 1
+	}
+	for _, half := range [][]contention.Shot{group[:len(group)/2], group[len(group)/2:]} {
+		if _, broke := s.judge(half); broke != nil {
+			found += s.search(half, broke)
+		}
+	}
+	return found
+}
+
+// judge lives through a world with some errors, and says how what it leaves differs.
+func (s *sweep) judge(group []contention.Shot) (fired []contention.Shot, broke error) {
+	w, err := s.world(group)
+	defer w.forget()
+	fired = w.tap.Fired()
+	if err != nil {
+		return fired, err
+	}
+	sums, err := contention.Sum(s.t.Context(), w.db)
+	if err != nil {
+		return fired, err
+	}
+	different, err := contention.Differences(s.t.Context(), s.calm.db, w.db, s.sums, sums)
+	if err != nil {
+		return fired, err
+	}
+	if len(different) > 0 {
+		return fired, errors.New(strings.Join(different, "\n  "))
+	}
+	return fired, nil
+}
