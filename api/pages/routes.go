@@ -2,7 +2,9 @@ package pages
 
 import (
 	"context"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -163,4 +165,13 @@ func firstSentence(s string) string {
 		return s[:i+1]
 	}
 	return s
+}
+
+// Paths lists where pages are, in order; a path that ends in a slash stands for all below it.
+func (p *Pages) Paths() []string {
+	paths := slices.Collect(maps.Keys(p.whole))
+	paths = slices.AppendSeq(paths, maps.Keys(p.below))
+	paths = slices.AppendSeq(paths, maps.Keys(p.static))
+	slices.Sort(paths)
+	return paths
 }

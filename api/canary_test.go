@@ -1,0 +1,348 @@
+package api_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"tidemark/accounts"
+	"tidemark/api"
+	"tidemark/api/endpoint"
+	"tidemark/api/pages"
+	"tidemark/api/view"
+	"tidemark/calendar"
+	"tidemark/equity"
+	"tidemark/internal/postgres"
+	"tidemark/picks"
+	"tidemark/workers/task"
+)
+
+// The pick that is made and not announced. Its day is the Monday after the week of the fixture. Nobody has the other ticker.
+const (
+	canary, canaryTicker, nobodysTicker = equity.CIK(7331), "ZQXCAN", "ZQXCAM"
+	canaryDay, canaryPrice              = "2026-03-09", "1337.77"
+	canaryWord                          = "Zyxquoll"
+)
+
+// hatch records the pick and its card, as a worker does before the announcement.
+func (p *published) hatch() (secrets []string) {
+	t, ctx := p.t, p.t.Context()
+	t.Helper()
+	at := calendar.At(date(t, canaryDay), 17*time.Hour+30*time.Minute)
+	if err := p.worker.SetClock(ctx, &at); err != nil {
+		t.Fatal(err)
+	}
+	c := card(t, canary, canaryDay, 1)
+	c.Ticker, c.Name = canaryTicker, canaryWord+" Works"
+	for _, lang := range picks.Langs() {
+		say := canaryWord + " is secret, " + string(lang)
+		c.Texts[lang] = postgres.ResearchTextOf(picks.Texts{
+			Lang: lang, SummaryWhy: say, WhatItDoes: say, WhyChosen: say, MainRisk: say, FullResearch: say,
+		}, "rules")
+	}
+	pick, added, err := p.worker.RecordPick(ctx, task.Fence{}, postgres.NewPick{
+		Ticker: canaryTicker, Price: canaryPrice, Date: canaryDay, CIK: canary, Name: c.Name, Exchange: "XNAS", Sector: "Technology",
+		Region: "North America", Country: "US", Currency: "USD", Origin: "method", Reason: canaryWord,
+	}, c, 0)
+	if err != nil || !added {
+		t.Fatal(added, err)
+	}
+	return []string{canaryWord, canaryPrice, pick.Hash, canaryTicker, canaryWord[1:]}
+}
+
+// blanks are what stands in the places of patterns. A place that is not here fails the test: think about what could be asked there.
+var blanks = map[string][]string{
+	"{id}": {"crack-spread-321"}, "{ticker}": {"ACME", "CORO"}, "{tx_hash}": {"0x" + strings.Repeat("ab", 32)}, "{$}": {""},
+}
+
+// Answers that differ from one moment to the next, whatever is asked: times, counters, and what belongs to a key.
+var restless = regexp.MustCompile(`^/(healthz|readyz|status|api/v1/(account|info|verify|x402/info|payments|auth)|verify|dashboard|api/mcp)`)
+
+// addresses are those of the router and of the pages, with every blank filled in.
+func addresses(t *testing.T, s *api.Server, site *pages.Pages) (list []string) {
+	t.Helper()
+	paths := []string{
+		"/signals/crack-spread-321", "/signals/crack-spread-321/brief", "/signals/crack-spread-321/card.png", "/problems/not_found",
+		"/research/ACME", "/research/ACME/card.png", "/research/CORO", "/sitemap.xml", "/robots.txt", "/.well-known/security.txt",
+	}
+	covered := map[string]bool{"/signals/": true, "/problems/": true, "/research/": true}
+	for _, path := range site.Paths() {
+		if strings.HasSuffix(path, "/") && path != "/" {
+			if !covered[path] {
+				t.Errorf("nothing below %s is looked at", path)
+			}
+			continue
+		}
+		paths = append(paths, path)
+	}
+	for _, r := range s.Routes() {
+		if r[0] == http.MethodGet {
+			paths = append(paths, filled(t, r[1])...)
+		}
+	}
+	slices.Sort(paths)
+	queries := []string{
+		"", "?format=csv", "?format=ndjson", "?format=json", "?lang=zh", "?lang=es", "?limit=1", "?limit=500", "?date=" + canaryDay, "?from=" + canaryDay + "&to=" + canaryDay,
+		"?from=2026-03-01", "?as_of=2026-03-09T23:00:00Z", "?status=open", "?sector=Technology", "?country=US", "?as_of=2026-03-9", "?limit=x",
+	}
+	for _, path := range slices.Compact(paths) {
+		for _, q := range queries {
+			list = append(list, path+q)
+		}
+	}
+	return list
+}
+
+func filled(t *testing.T, pattern string) []string {
+	t.Helper()
+	list := []string{pattern}
+	for _, place := range regexp.MustCompile(`\{[^}]*\}`).FindAllString(pattern, -1) {
+		values, ok := blanks[place]
+		if !ok {
+			t.Errorf("the test does not know what stands at %s of %s", place, pattern)
+		}
+		var next []string
+		for _, v := range values {
+			for _, p := range list {
+				next = append(next, strings.Replace(p, place, v, 1))
+			}
+		}
+		list = next
+	}
+	return list
+}
+
+// askers are who asks, and for what.
+func (p *published) askers() map[string][]string {
+	key := "Bearer " + p.key
+	return map[string][]string{
+		"anybody": nil, "a key": {"Authorization", key}, "a browser": {"Accept", "text/html"}, "a table": {"Accept", "text/csv", "Authorization", key},
+		"a reader of text": {"Accept", "text/markdown"}, "gzip": {"Accept-Encoding", "gzip"},
+	}
+}
+
+// trace is what an answer tells besides its bytes.
+type trace struct {
+	status, length int
+	etag           string
+}
+
+// walk asks everything of everybody, and returns where a secret stands and what each answer tells.
+func (p *published) walk(list, secrets []string) (found []string, all map[string]trace) {
+	p.t.Helper()
+	all = map[string]trace{}
+	askers := p.askers()
+	for _, address := range list {
+		_, query, _ := strings.Cut(address, "?")
+		for _, who := range slices.Sorted(maps.Keys(askers)) {
+			// What varies by who asks does not vary by every parameter as well.
+			if who != "a key" && who != "anybody" && query != "" && !strings.HasPrefix(query, "format=") {
+				continue
+			}
+			a := p.ask(http.MethodGet, address, askers[who]...)
+			text := string(a.body)
+			if a.Header.Get("Content-Encoding") == "gzip" {
+				text = string(plainOf(p.t, a.body))
+			}
+			for name, values := range a.Header {
+				text += "\n" + name + ": " + strings.Join(values, ", ")
+			}
+			for _, s := range secrets {
+				if strings.Contains(text, s) {
+					found = append(found, fmt.Sprintf("%s, asked by %s: %s", address, who, s))
+				}
+			}
+			if !restless.MatchString(address) {
+				all[address+" "+who] = trace{a.StatusCode, len(a.body), a.Header.Get("ETag")}
+			}
+		}
+	}
+	return found, all
+}
+
+func plainOf(t testing.TB, zipped []byte) []byte {
+	t.Helper()
+	r, err := gzip.NewReader(bytes.NewReader(zipped))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// agents asks every tool, resource and prompt.
+func (p *published) agents(secrets []string) (found []string) {
+	p.t.Helper()
+	call := func(method string, params any) string {
+		body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		a := p.askWith(http.MethodPost, "/api/mcp", string(body), "Content-Type", "application/json", "Accept", "application/json, text/event-stream")
+		for _, s := range secrets {
+			if strings.Contains(string(a.body), s) {
+				found = append(found, fmt.Sprintf("%s %s: %s", method, body, s))
+			}
+		}
+		return string(a.body)
+	}
+	names := func(text, member string) (list []string) {
+		for _, m := range regexp.MustCompile(`"`+member+`":"([^"]+)"`).FindAllStringSubmatch(text, -1) {
+			list = append(list, m[1])
+		}
+		return list
+	}
+	tools := names(call("tools/list", map[string]any{}), "name")
+	if len(tools) < 7 {
+		p.t.Fatalf("only the tools %v", tools)
+	}
+	for _, tool := range tools {
+		for _, args := range []map[string]any{{}, {"ticker": "ACME"}, {"limit": 5}, {"date": canaryDay}, {"ticker": "ACME", "date": canaryDay}, {"id": "crack-spread-321"}} {
+			call("tools/call", map[string]any{"name": tool, "arguments": args})
+		}
+	}
+	for _, uri := range names(call("resources/list", map[string]any{}), "uri") {
+		call("resources/read", map[string]any{"uri": uri})
+	}
+	call("resources/templates/list", map[string]any{})
+	for _, name := range names(call("prompts/list", map[string]any{}), "name") {
+		call("prompts/get", map[string]any{"name": name, "arguments": map[string]any{"ticker": "ACME"}})
+	}
+	return found
+}
+
+// journal keeps a log.
+type journal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (j *journal) Write(b []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(b)
+}
+
+// show serves everything anew, from what the database has now.
+func (p *published) show(log *slog.Logger) (*api.Server, *pages.Pages) {
+	t := p.t
+	t.Helper()
+	now := func() time.Time { return calendar.At(date(t, canaryDay), 17*time.Hour+45*time.Minute) }
+	tariff, err := endpoint.NewTariff(accounts.ModelPlan, "") // which charges nothing for so many requests
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.publications, err = view.NewPublications(view.PublicationsOptions{
+		Store: p.db, PublicURL: "https://tidemark.example/", World: view.WorldSandbox, Now: now, Log: log,
+		Info: view.InfoOptions{Version: "1", Tariff: tariff},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.url = "https://tidemark.example" // the same each time: pages name themselves
+	o := p.everything()
+	o.Accounts.Tariff = tariff
+	p.run(p.publications.Run)
+	p.run(o.Record.Run)
+	p.serve(o)
+	p.eventually("the first load", func() bool { return p.publications.State() != nil && o.Record.State() != nil })
+	return p.server, o.Pages.(*pages.Pages)
+}
+
+// Between its recording and its announcement a pick is nowhere: at no address, for nobody, in no format, and no answer changes by a byte.
+func TestAnUnannouncedPickStaysUnseen(t *testing.T) {
+	t.Parallel()
+	p := publish(t, accounts.ModelBalance)
+	var kept journal
+	log := slog.New(slog.NewTextHandler(&kept, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	p.key = p.newKey(p.db, 900)
+	server, site := p.show(log)
+	list := addresses(t, server, site)
+	_, before := p.walk(list, nil)
+	if len(before) < 1000 {
+		t.Fatalf("only %d answers were looked at", len(before))
+	}
+
+	secrets := p.hatch()
+	p.show(log)
+	found, after := p.walk(list, secrets)
+	found = append(found, p.agents(secrets)...)
+	for _, f := range found {
+		t.Error(f)
+	}
+	for _, address := range slices.Sorted(maps.Keys(before)) {
+		if before[address] != after[address] {
+			t.Errorf("%s: %+v before the pick was made, %+v after", address, before[address], after[address])
+		}
+	}
+	kept.mu.Lock()
+	for _, s := range secrets {
+		if strings.Contains(kept.text.String(), s) {
+			t.Errorf("the log has %s", s)
+		}
+	}
+	kept.mu.Unlock()
+	p.guess(server)
+
+	// Once it is announced the same search finds it.
+	at := calendar.At(date(t, canaryDay), 18*time.Hour)
+	if err := p.worker.SetClock(t.Context(), &at); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.worker.AnnounceDue(t.Context(), task.Fence{}, at); err != nil {
+		t.Fatal(err)
+	}
+	p.show(log)
+	if found, _ := p.walk([]string{"/api/v1/picks", "/picks", "/picks.atom", "/api/v1/verify/picks", "/sitemap.xml", "/api/v1/stocks"}, secrets); len(found) < 10 {
+		t.Errorf("announced, it is found at %v only", found)
+	}
+	if found := p.agents(secrets); len(found) == 0 {
+		t.Error("announced, no tool has it")
+	}
+}
+
+// guess asks for the canary by name: the answer is that for a name that nobody has, to the byte.
+func (p *published) guess(server *api.Server) {
+	t := p.t
+	t.Helper()
+	var paths []string
+	for _, r := range server.Routes() {
+		if r[0] == http.MethodGet && strings.Contains(r[1], "{ticker}") {
+			paths = append(paths, strings.ReplaceAll(r[1], "{ticker}", "%s"))
+		}
+	}
+	paths = append(paths, "/research/%s", "/research/%s/card.png", "/research/%s?lang=zh", "/picks?cursor=%s", "/api/v1/picks?ticker=%s", "/api/v1/stocks?q=%s")
+	requestID := regexp.MustCompile(`req_[0-9a-z]+`)
+	askers := p.askers()
+	for _, path := range paths {
+		for _, who := range slices.Sorted(maps.Keys(askers)) {
+			var answers [2]string
+			for i, ticker := range []string{canaryTicker, nobodysTicker} {
+				for _, form := range []string{ticker, strings.ToLower(ticker), ticker + "%20", ticker + url.QueryEscape("?date="+canaryDay)} {
+					a := p.ask(http.MethodGet, fmt.Sprintf(path, form), askers[who]...)
+					text := requestID.ReplaceAllString(string(a.body), "")
+					text = strings.NewReplacer(ticker, "T", strings.ToLower(ticker), "t").Replace(text)
+					answers[i] += fmt.Sprintf("%d %q %s\n", a.StatusCode, a.Header.Get("ETag"), text)
+				}
+			}
+			if answers[0] != answers[1] {
+				t.Errorf("%s, asked by %s: for the canary\n%s\nfor nobody\n%s", path, who, answers[0], answers[1])
+			}
+		}
+	}
+}
