@@ -26,7 +26,7 @@ func project(t *testing.T, dir string) *types.Project {
 		cli.WithEnv([]string{
 			"POSTGRES_PASSWORD=owners-word", "POSTGRES_API_PASSWORD=apis-word", "POSTGRES_WORKER_PASSWORD=workers-word", "REDIS_PASSWORD=b",
 			"GRAFANA_PASSWORD=c",
-		}), cli.WithWorkingDirectory(dir))
+		}), cli.WithWorkingDirectory(dir), cli.WithEnvFiles(), cli.WithDotEnv)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,10 +122,32 @@ func TestTheSettingsOfTheOperatorsFileReachTheRoles(t *testing.T) {
 		}
 	}
 	p := project(t, dir)
-	for _, role := range []string{"scheduler", "worker", "api"} {
-		for _, l := range list {
-			if v := p.Services[role].Environment[l[1]]; l[1] != "PUBLIC_URL" && !strings.HasPrefix(l[1], "POSTGRES_") && (v == nil || *v != l[2]) {
-				t.Errorf("%s has no %s of the file", role, l[1])
+	for _, l := range list {
+		name := l[1]
+		var has []string
+		for _, role := range []string{"migrate", "scheduler", "worker", "api", "queue"} {
+			if v := p.Services[role].Environment[name]; v != nil && *v == l[2] {
+				has = append(has, role)
+			}
+		}
+		secretOfOthers := slices.Contains(has, "queue") || slices.Contains(has, "migrate")
+		if len(has) == 0 && !strings.HasSuffix(name, "_PASSWORD") || secretOfOthers {
+			t.Errorf("%s of the file reaches %v", name, has)
+		}
+	}
+	// A setting that no service names would not reach any, whatever the file says.
+	compose := read("docker-compose.yml")
+	left := []string{"STATE_DIR", "REPLAY_ARCHIVE", "REPLAY_AT", "SANDBOX_SEED", "SANDBOX_DAYS", "SANDBOX_DELAY"}
+	for _, m := range regexp.MustCompile(`env:"([A-Z0-9_]+)"`).FindAllStringSubmatch(settings, -1) {
+		if !slices.Contains(left, m[1]) && !regexp.MustCompile(`\b`+m[1]+`\b`).MatchString(compose) {
+			t.Errorf("no service has the setting %s", m[1])
+		}
+	}
+	// The keys of the ledger, of the attester and of sources are the workers' alone; what the API alone reads, nobody else has.
+	for name, role := range map[string]string{"LEDGER_REMOTE": "worker", "AWS_SECRET_ACCESS_KEY": "worker", "ARCHIVE_URL": "worker", "DATABASE_REPLICA_URL": "api"} {
+		for _, other := range []string{"migrate", "scheduler", "worker", "api", "queue"} {
+			if _, knows := p.Services[other].Environment[name]; knows && other != role {
+				t.Errorf("%s knows %s, which is the %s's", other, name, role)
 			}
 		}
 	}
