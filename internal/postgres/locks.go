@@ -23,7 +23,8 @@ import (
 //     that is held
 //  8. x402_payments, by id
 //  9. backfills, by id
-//  10. runs, by job, subject and slot; last of them the run of the attempt that works (see hold)
+//  10. runs, by job, subject and slot; last of them the run of the attempt that works (see hold); then
+//     run_attempts, which belong to a run that is held
 //  11. backfill_fetches, by source; then backfill_slots, by slot
 //
 // A statement that changes several rows sorts them itself: an update or a delete in a subquery with ORDER BY and FOR NO KEY UPDATE, an
