@@ -20,9 +20,13 @@ type World struct {
 // EnsureWorld makes the database belong to a world, with its clock at clockAt (nil: the wall clock), unless it belongs to one
 // already. It returns the world that holds; a database of another world is an error that names both.
 func (db *DB) EnsureWorld(ctx context.Context, name string, clockAt *time.Time) (World, error) {
-	_, err := db.pool.Exec(ctx, `
-		insert into world (name, clock_at) values (@name, @clock_at) on conflict do nothing`,
-		pgx.NamedArgs{"name": name, "clock_at": clockAt})
+	// Done a second time it changes nothing.
+	err := db.pool.again(ctx, always, func() error {
+		_, err := db.pool.Pool.Exec(ctx, `
+			insert into world (name, clock_at) values (@name, @clock_at) on conflict do nothing`,
+			pgx.NamedArgs{"name": name, "clock_at": clockAt})
+		return err
+	})
 	if err != nil {
 		return World{}, fmt.Errorf("create the world %s: %w", name, err)
 	}

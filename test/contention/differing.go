@@ -38,7 +38,8 @@ var differing = map[string]string{
 	"signal_states.by":      "the number of the run",
 	"economic_events.place": "the place in the order in which events were recorded",
 	// The witnesses', by the wall clock.
-	"ledger_entries.commit_id": "a commit has its time in it", "ledger_entries.pushed_at": "the wall clock's time",
+	"ledger_entries.correction": "as id: a number that was drawn and rolled back is not drawn again",
+	"ledger_entries.commit_id":  "a commit has its time in it", "ledger_entries.pushed_at": "the wall clock's time",
 	// Drawn by chance.
 	"keys.public_id": "drawn by chance",
 }
