@@ -38,6 +38,10 @@ func (l Limits) filled() Limits {
 	return l
 }
 
+// startTime is how long an installation that was stopped has to begin what waited meanwhile. It is shorter than an alert stays open that is
+// not seen (Alerter.Calm), so that a restart ends none.
+const startTime = 45 * time.Second
+
 // Conditions lists what is wrong in a state. It is a function of the state alone.
 func Conditions(s State, l Limits) (list []postgres.Alert) {
 	l = l.filled()
@@ -115,7 +119,7 @@ func Conditions(s State, l Limits) (list []postgres.Alert) {
 			"%d payments that the facilitator called settled are not on the chain, the first is %d. See `tidemark payments`, and ask the facilitator.",
 			s.Unpaid, s.FirstUnpaid)
 	}
-	if o := s.Open; o.Oldest != nil && s.Now.Sub(*o.Oldest) > l.Waiting {
+	if o := s.Open; o.Oldest != nil && s.Now.Sub(*o.Oldest) > l.Waiting && s.Now.Sub(s.Began) > startTime {
 		add(postgres.AlertError, "work-waits", "", "%d runs wait to be begun, the oldest since %s. Are Redis and a worker there, and are workers enough?",
 			o.Late, instant(o.Oldest))
 	}
@@ -136,6 +140,9 @@ type Alerter struct {
 	Every time.Duration
 	// Calm is for how long something must not have been so until its alert is over. Zero means a minute.
 	Calm time.Duration
+
+	// began is when it looked first.
+	began time.Time
 }
 
 // Channel carries messages about alerts to people.
@@ -186,6 +193,10 @@ func (a *Alerter) Round(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if a.began.IsZero() {
+		a.began = state.Now
+	}
+	state.Began = a.began
 	calm := a.Calm
 	if calm == 0 {
 		calm = time.Minute

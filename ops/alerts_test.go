@@ -212,6 +212,12 @@ func TestConditions(t *testing.T) {
 		}, nil},
 		"a payment that is not on the chain": {ops.State{Unpaid: 1, FirstUnpaid: 7}, []string{"error payment-missing "}},
 		"work that waits":                    {ops.State{Now: at, Open: postgres.OpenRuns{Oldest: new(at.Add(-16 * time.Minute))}}, []string{"error work-waits "}},
+		"work that waited while nothing ran": {
+			ops.State{Now: at, Began: at.Add(-20 * time.Second), Open: postgres.OpenRuns{Oldest: new(at.Add(-16 * time.Minute))}}, nil,
+		},
+		"work that waits since a restart": {
+			ops.State{Now: at, Began: at.Add(-time.Minute), Open: postgres.OpenRuns{Oldest: new(at.Add(-16 * time.Minute))}}, []string{"error work-waits "},
+		},
 	} {
 		var got []string
 		for _, a := range ops.Conditions(c.state, ops.Limits{}) {

@@ -18,6 +18,8 @@ import (
 type State struct {
 	// At is the world's time, by which data are fresh or stale, and Now the wall clock's, by which work is late.
 	At, Now time.Time
+	// Began is when the process that looks began to; the zero time: long ago.
+	Began   time.Time
 	Signals []Freshness
 	Jobs    []postgres.JobSeen
 	Open    postgres.OpenRuns

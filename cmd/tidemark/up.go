@@ -64,14 +64,7 @@ func (upCommand) Run(ctx context.Context, p *program) (err error) {
 		return err
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error {
-		select {
-		case <-ctx.Done():
-			return nil
-		case err := <-stack.Died():
-			return err
-		}
-	})
+	g.Go(func() error { return stack.Keep(ctx) })
 	g.Go(func() error { return facilitate(ctx) })
 	g.Go(func() error { return p.runRoles(ctx, listeners) })
 	return g.Wait()
@@ -79,12 +72,20 @@ func (upCommand) Run(ctx context.Context, p *program) (err error) {
 
 func (p *program) runRoles(ctx context.Context, on listeners) error {
 	p.tasks = p.settings.Concurrency + p.settings.TimelyConcurrency
-	db, w, err := p.openWorld(ctx)
+	var db, apiDB *postgres.DB
+	var w *realm
+	err := p.insist(ctx, func() (err error) {
+		db, w, err = p.openWorld(ctx)
+		return err
+	})
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	apiDB, err := p.openDB(ctx, postgres.RoleAPI)
+	err = p.insist(ctx, func() (err error) {
+		apiDB, err = p.openDB(ctx, postgres.RoleAPI)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -107,16 +108,18 @@ func (p *program) runRoles(ctx context.Context, on listeners) error {
 	if err != nil {
 		return err
 	}
-	if err := p.lookAtToken(ctx, db); err != nil {
-		return err
-	}
-	if w.name == "replay" {
-		if err := p.computeNow(ctx, db, w); err != nil {
+	err = p.insist(ctx, func() error {
+		if err := p.lookAtToken(ctx, db); err != nil {
 			return err
 		}
-	}
-
-	if err := p.meetDevChain(ctx, db, w); err != nil {
+		if w.name == "replay" {
+			if err := p.computeNow(ctx, db, w); err != nil {
+				return err
+			}
+		}
+		return p.meetDevChain(ctx, db, w)
+	})
+	if err != nil {
 		return err
 	}
 	person := p.welcome(w, on)
@@ -138,6 +141,23 @@ func (p *program) runRoles(ctx context.Context, on listeners) error {
 	})
 	g.Go(func() error { return p.liveThrough(ctx, db, s, w, person) })
 	return g.Wait()
+}
+
+// insist does a part of the start, which may be done twice, until it has no error of the database that passes by itself: its server may be
+// starting again.
+func (p *program) insist(ctx context.Context, part func() error) error {
+	for {
+		err := part()
+		if err == nil || postgres.Transient(err) == "" {
+			return err
+		}
+		p.log.WarnContext(ctx, "the database is away, the start waits for it", "err", err)
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(time.Second):
+		}
+	}
 }
 
 // computeNow makes every source and signal due for the replay world's time, which stands still: no slot will come.

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"sync"
+	"time"
 )
 
 // Options say what Start may use. The zero value of each field is a choice, so only StateDir is needed.
@@ -42,6 +43,7 @@ type Stack struct {
 
 	standIn *standIn
 	died    chan error
+	log     *slog.Logger
 }
 
 // Start finds or starts both servers and returns once both answer. What it starts runs until Stop; ctx bounds the start alone.
@@ -53,7 +55,7 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Stack{DatabaseURL: o.DatabaseURL, RedisURL: o.RedisURL, died: make(chan error, 2)}
+	s := &Stack{DatabaseURL: o.DatabaseURL, RedisURL: o.RedisURL, died: make(chan error, 2), log: o.Log}
 	if s.DatabaseURL == "" {
 		if err := s.startPostgres(ctx, o); err != nil {
 			return nil, err
@@ -116,8 +118,51 @@ func (s *Stack) startRedis(ctx context.Context, o Options) error {
 }
 
 // Died tells when a server that Start started has ended without being asked to. The error names the server and quotes the end of
-// its log. After it, Server.Restart brings the server back on the same port and data.
+// its log. After it, Server.Restart brings the server back on the same port and data. Keep does so by itself.
 func (s *Stack) Died() <-chan error { return s.died }
+
+const (
+	// maxRestarts is how often in a row a server is started again that does not run for healthyAfter. Then something is wrong with it.
+	maxRestarts  = 5
+	healthyAfter = 30 * time.Second
+	// restartPause is between two tries to start a server that does not come up.
+	restartPause = time.Second
+)
+
+// Keep starts a server again that has ended by itself, on the same port and data, and says so in the log. It returns nil when ctx ends, and
+// an error when a server ended, or could not be started, more than five times without running for half a minute in between.
+func (s *Stack) Keep(ctx context.Context) error {
+	deaths, since := map[*Server]int{}, map[*Server]time.Time{}
+	for {
+		var why error
+		select {
+		case <-ctx.Done():
+			return nil
+		case why = <-s.Died():
+		}
+		for _, server := range []*Server{s.Postgres, s.Redis} {
+			for server != nil && ctx.Err() == nil && len(server.PIDs()) == 0 {
+				if time.Since(since[server]) > healthyAfter {
+					deaths[server] = 0
+				}
+				if deaths[server]++; deaths[server] > maxRestarts {
+					return fmt.Errorf("%s was started %d times and ended each time: %w", server.name, maxRestarts, why)
+				}
+				s.log.WarnContext(ctx, "a private server has ended, starting it again", "server", server.name, "time", deaths[server], "err", why)
+				if why = server.Restart(ctx); why == nil {
+					since[server] = time.Now()
+					s.log.InfoContext(ctx, "a private server runs again", "server", server.name, "port", server.Port())
+					break
+				}
+				since[server] = time.Now()
+				select {
+				case <-ctx.Done():
+				case <-time.After(restartPause):
+				}
+			}
+		}
+	}
+}
 
 // Stop ends what Start started, both servers at once, within five seconds. It leaves servers that were given alone. A second call
 // does nothing.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -293,4 +294,37 @@ func TestAFolderIsFreeWhenItIsGivenUp(t *testing.T) {
 	}
 	close(over)
 	children.Wait()
+}
+
+func TestAServerThatEndsIsStartedAgainUntilThatIsOfNoUse(t *testing.T) {
+	t.Parallel()
+	s := startStack(t, Options{StateDir: filepath.Join(openDir(t), "state"), DatabaseURL: "postgres://elsewhere"})
+	if s.Redis == nil {
+		t.Skip("no redis-server on this machine")
+	}
+	if err := redisClient(t, s.RedisURL).Set(t.Context(), "tide", "high", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	kept := make(chan error, 1)
+	go func() { kept <- s.Keep(t.Context()) }()
+	for n := range maxRestarts + 1 {
+		var pids []int
+		for len(pids) == 0 {
+			select {
+			case err := <-kept:
+				t.Fatalf("given up after %d deaths: %v", n, err)
+			case <-time.After(10 * time.Millisecond):
+			}
+			pids = s.Redis.PIDs()
+		}
+		if err := syscall.Kill(pids[0], syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		for slices.Contains(s.Redis.PIDs(), pids[0]) {
+			<-time.After(10 * time.Millisecond)
+		}
+	}
+	if err := <-kept; err == nil || !strings.Contains(err.Error(), "Redis was started 5 times and ended each time") {
+		t.Errorf("after %d deaths in a row: %v", maxRestarts+1, err)
+	}
 }
