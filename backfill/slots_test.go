@@ -150,7 +150,8 @@ func TestProgressIsWhatTheSlotsSay(t *testing.T) {
 			"backfill 7 of s: done, 10 of 10 slots (100%)",
 		},
 		{
-			"what was cancelled was not done", postgres.Backfill{ID: 7, Signal: "s", Status: postgres.BackfillCancelled, FinishedAt: over.FinishedAt},
+			"what was cancelled was not done",
+			postgres.Backfill{ID: 7, Signal: "s", Status: postgres.BackfillCancelled, FinishedAt: over.FinishedAt},
 			postgres.BackfillCounts{Slots: 10, Done: 2, Failed: 1, Cancelled: 7},
 			true,
 			"backfill 7 of s: cancelled, 3 of 10 slots (30%), 1 failed, 7 cancelled",

@@ -227,7 +227,7 @@ func TestEveryDecoderOfStrangersTextsHasAFuzzTarget(t *testing.T) {
 		if strings.HasPrefix(said, "ours: ") {
 			continue
 		}
-		for _, target := range strings.Fields(said) {
+		for _, target := range strings.FieldsSeq(said) {
 			targets++
 			if _, ok := tests[target]; !ok || !strings.Contains(target, ".Fuzz") {
 				t.Errorf("%s: there is no fuzz target %s", key, target)
