@@ -18,9 +18,9 @@ import (
 	"tidemark/api"
 	"tidemark/api/mcp"
 	"tidemark/api/view"
-	"tidemark/calendar"
+	"tidemark/internal/calendar"
 	"tidemark/internal/postgres"
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 // agents are four announced picks, a fifth that is not announced yet, and the door for agents.

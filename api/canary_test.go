@@ -22,11 +22,11 @@ import (
 	"tidemark/api/endpoint"
 	"tidemark/api/pages"
 	"tidemark/api/view"
-	"tidemark/calendar"
-	"tidemark/equity"
+	"tidemark/internal/calendar"
+	"tidemark/internal/equity"
 	"tidemark/internal/postgres"
+	"tidemark/internal/task"
 	"tidemark/picks"
-	"tidemark/workers/task"
 )
 
 // The pick that is made and not announced. Its day is the Monday after the week of the fixture. Nobody has the other ticker.

@@ -12,8 +12,8 @@ import (
 
 	"tidemark/accounts"
 	"tidemark/internal/postgres"
+	"tidemark/internal/task"
 	"tidemark/picks"
-	"tidemark/workers/task"
 )
 
 func TestPublished(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"net/netip"
 
-	"tidemark/api/lane"
+	"tidemark/api/fastpath"
 )
 
 // ClientAddress is where a request comes from.
@@ -25,4 +25,4 @@ func (s *Server) Routes() [][2]string {
 }
 
 // Finished is what a lane of s answers below base.
-func (s *Server) Finished(base string) lane.Answer { return (&finished{s: s, base: base}).answer }
+func (s *Server) Finished(base string) fastpath.Answer { return (&finished{s: s, base: base}).answer }

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"sync/atomic"
 
-	"tidemark/api/lane"
+	"tidemark/api/fastpath"
 	"tidemark/api/view"
 )
 
@@ -37,7 +37,7 @@ type finishedDocument struct {
 // finishedForm is the beginning of the answers with a representation: everything but Date and X-Request-Id.
 type finishedForm struct{ whole, notModified []byte }
 
-func (f *finished) answer(r *lane.Request, b []byte) ([]byte, bool) {
+func (f *finished) answer(r *fastpath.Request, b []byte) ([]byte, bool) {
 	st := f.s.view.State()
 	if st == nil || f.s.degraded() {
 		return b, false

@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tidemark/api/lane"
+	"tidemark/api/fastpath"
 	"tidemark/internal/postgres"
 )
 
@@ -113,9 +113,9 @@ func (s *system) doors() (fast, slow *door) {
 		}
 		d.address = ln.Addr().String()
 		if d == fast {
-			ln = lane.New(ln, lane.Options{
+			ln = fastpath.New(ln, fastpath.Options{
 				First: time.Minute, Idle: time.Minute, Write: time.Minute, Now: time.Now,
-				Answer: func(r *lane.Request, b []byte) ([]byte, bool) {
+				Answer: func(r *fastpath.Request, b []byte) ([]byte, bool) {
 					b, ok := answer(r, b)
 					if ok {
 						d.answered.Add(1)

@@ -21,10 +21,10 @@ import (
 	"tidemark/api/view"
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
+	"tidemark/internal/series"
+	"tidemark/internal/task"
 	"tidemark/internal/telemetry"
-	"tidemark/series"
 	"tidemark/signals"
-	"tidemark/workers/task"
 )
 
 // noon is the world's time when a test begins.

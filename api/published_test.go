@@ -20,12 +20,12 @@ import (
 	"tidemark/api"
 	"tidemark/api/endpoint"
 	"tidemark/api/view"
-	"tidemark/calendar"
-	"tidemark/equity"
+	"tidemark/internal/calendar"
+	"tidemark/internal/equity"
 	"tidemark/internal/postgres"
+	"tidemark/internal/series"
+	"tidemark/internal/task"
 	"tidemark/picks"
-	"tidemark/series"
-	"tidemark/workers/task"
 )
 
 // The companies of the tests. Acme is picked twice, Borl splits its shares two for one, Coro is never picked.

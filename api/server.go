@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"tidemark/api/lane"
+	"tidemark/api/fastpath"
 	"tidemark/api/view"
 	"tidemark/internal/httpserve"
 	"tidemark/internal/telemetry"
@@ -239,7 +239,7 @@ const (
 func (s *Server) serve(ctx context.Context, ln net.Listener, h http.Handler, base string) error {
 	var after func(context.Context)
 	if s.o.Now != nil && !s.log.Enabled(ctx, slog.LevelDebug) { // the debug log has a line for each request
-		fast := lane.New(ln, lane.Options{
+		fast := fastpath.New(ln, fastpath.Options{
 			Answer: (&finished{s: s, base: base}).answer, First: s.o.Timeouts.Header, Idle: s.o.Timeouts.Idle, Write: s.o.Timeouts.Request, Now: s.o.Now,
 			Panicked: func(p any) { s.o.Metrics.Panicked(ctx, s.log, "fast path", p) },
 		})

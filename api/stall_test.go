@@ -25,7 +25,7 @@ import (
 	"tidemark/api/view"
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 const (

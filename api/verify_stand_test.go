@@ -13,11 +13,11 @@ import (
 
 	"tidemark/api"
 	"tidemark/api/view"
-	"tidemark/calendar"
 	"tidemark/chain"
+	"tidemark/internal/calendar"
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 // ledger is a system whose record is served, in a sandbox whose clock the test moves.

@@ -19,7 +19,7 @@ import (
 	"tidemark/api/view"
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 func TestTheChainIsServedAsItCanBeRecomputed(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 
 	"tidemark/ingest"
 	"tidemark/internal/postgres"
-	"tidemark/series"
+	"tidemark/internal/series"
 	"tidemark/signals"
 )
 

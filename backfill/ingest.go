@@ -6,8 +6,8 @@ import (
 
 	"tidemark/ingest"
 	"tidemark/internal/postgres"
-	"tidemark/series"
-	"tidemark/workers/task"
+	"tidemark/internal/series"
+	"tidemark/internal/task"
 )
 
 // Ingest asks a source for a window of its observations (zero: everything) and adds what is new to the record, in one commit that

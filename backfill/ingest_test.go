@@ -11,13 +11,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tidemark/backfill"
-	"tidemark/calendar"
 	"tidemark/ingest"
 	"tidemark/ingest/sources"
 	"tidemark/ingest/world"
 	"tidemark/ingest/world/synth"
-	"tidemark/series"
-	"tidemark/workers/task"
+	"tidemark/internal/calendar"
+	"tidemark/internal/series"
+	"tidemark/internal/task"
 )
 
 // engine asks the sandbox as it is at an instant. A part of an address that is named gets no good answer.

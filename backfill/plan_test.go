@@ -16,10 +16,10 @@ import (
 	"tidemark/backfill"
 	"tidemark/ingest"
 	"tidemark/internal/postgres"
-	"tidemark/series"
+	"tidemark/internal/series"
+	"tidemark/internal/task"
 	"tidemark/signals"
 	"tidemark/workers"
-	"tidemark/workers/task"
 )
 
 // stand is a database with a source of one series and a signal that doubles it, on a day of its own. Its values became known two days

@@ -12,8 +12,8 @@ import (
 
 	"tidemark/ingest"
 	"tidemark/internal/postgres"
-	"tidemark/series"
-	"tidemark/workers/task"
+	"tidemark/internal/series"
+	"tidemark/internal/task"
 )
 
 // Reparsed says what a reparse did.

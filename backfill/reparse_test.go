@@ -14,16 +14,16 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tidemark/backfill"
-	"tidemark/calendar"
 	"tidemark/ingest"
 	"tidemark/ingest/archive"
 	"tidemark/ingest/sources"
 	"tidemark/ingest/world"
 	"tidemark/ingest/world/synth"
+	"tidemark/internal/calendar"
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
-	"tidemark/series"
-	"tidemark/workers/task"
+	"tidemark/internal/series"
+	"tidemark/internal/task"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"tidemark/internal/postgres"
+	"tidemark/internal/task"
 	"tidemark/signals"
-	"tidemark/workers/task"
 )
 
 const (

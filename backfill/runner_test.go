@@ -11,9 +11,9 @@ import (
 
 	"tidemark/backfill"
 	"tidemark/internal/postgres"
-	"tidemark/series"
+	"tidemark/internal/series"
+	"tidemark/internal/task"
 	"tidemark/signals"
-	"tidemark/workers/task"
 )
 
 // recode makes the signal say its values times a factor from now on.

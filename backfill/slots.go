@@ -6,7 +6,7 @@ import (
 
 	"github.com/robfig/cron/v3"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // maxSlots bounds one plan. Longer ranges are several plans.

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tidemark/internal/postgres"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 func day(t *testing.T, s string) time.Time {

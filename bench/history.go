@@ -21,8 +21,8 @@ import (
 	"tidemark/api/view"
 	"tidemark/internal/devstack"
 	"tidemark/internal/postgres"
+	"tidemark/internal/task"
 	"tidemark/signals"
-	"tidemark/workers/task"
 )
 
 const (

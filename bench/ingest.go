@@ -20,8 +20,8 @@ import (
 	"tidemark/ingest/archive"
 	"tidemark/internal/devstack"
 	"tidemark/internal/postgres"
-	"tidemark/series"
-	"tidemark/workers/task"
+	"tidemark/internal/series"
+	"tidemark/internal/task"
 )
 
 const (

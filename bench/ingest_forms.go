@@ -11,7 +11,7 @@ import (
 
 	"tidemark/ingest"
 	"tidemark/ingest/eia"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // firstDay is the first day of every series. It has to be long ago for so many days to be past.

@@ -23,8 +23,8 @@ import (
 
 	"tidemark/api/view"
 	"tidemark/internal/postgres"
+	"tidemark/internal/task"
 	"tidemark/signals"
-	"tidemark/workers/task"
 )
 
 const (

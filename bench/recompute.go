@@ -18,7 +18,7 @@ import (
 	"strings"
 	"time"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 	"tidemark/signals"
 )
 

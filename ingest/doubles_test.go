@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"tidemark/ingest"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // clock is a world's clock that moves only when somebody waits on it.

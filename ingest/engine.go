@@ -8,8 +8,8 @@ import (
 	"net/http"
 	"time"
 
+	"tidemark/internal/series"
 	"tidemark/internal/telemetry"
-	"tidemark/series"
 )
 
 // Ledger is what the engine asks of the database. All of it is safe for concurrent use. An error of it is the program's own

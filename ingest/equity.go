@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"tidemark/equity"
+	"tidemark/internal/equity"
 )
 
 // checkEquity holds what a batch says of companies to what Batch promises.

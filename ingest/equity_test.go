@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tidemark/equity"
 	"tidemark/ingest"
-	"tidemark/series"
+	"tidemark/internal/equity"
+	"tidemark/internal/series"
 )
 
 var monday = time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"tidemark/internal/series"
 	"tidemark/internal/telemetry"
-	"tidemark/series"
 )
 
 // firstPause is the pause after the first failed attempt at a question; it doubles with each further one, and jitter spreads it

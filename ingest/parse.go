@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"tidemark/internal/series"
 	"tidemark/internal/telemetry"
-	"tidemark/series"
 )
 
 // Parse reads one recorded answer with today's parser of its source: the same path and the same checks as when it came. It does

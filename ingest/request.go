@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // Redacted stands in a stored URL where the value of a secret parameter stood.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"tidemark/ingest"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 func TestLedgerURL(t *testing.T) {

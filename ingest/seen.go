@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // seen holds which readings a chain of pages has brought so far.

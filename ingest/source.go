@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"time"
 
-	"tidemark/equity"
-	"tidemark/series"
+	"tidemark/internal/equity"
+	"tidemark/internal/series"
 )
 
 // Source declares one upstream job: what is asked, how often, within which limits, and how its bytes become readings. An adapter

@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // Sink takes the good answers of a run as they come: one call at a time, in the order of the source's requests and their pages.

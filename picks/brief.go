@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"tidemark/equity"
+	"tidemark/internal/equity"
 )
 
 // Brief is what a text about one company is written from: the facts, the documents they are in, and what the numbers say is worth

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"tidemark/equity"
+	"tidemark/internal/equity"
 )
 
 // briefWriter fills a brief.

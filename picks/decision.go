@@ -3,7 +3,7 @@ package picks
 import (
 	"time"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // The series that stand beside the upper end of the target range at each meeting.

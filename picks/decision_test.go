@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // Two meetings of 2026 as they were told: the range, and the votes.

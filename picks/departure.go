@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"tidemark/equity"
+	"tidemark/internal/equity"
 )
 
 const (

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"tidemark/calendar"
-	"tidemark/equity"
+	"tidemark/internal/calendar"
+	"tidemark/internal/equity"
 )
 
 // A position whose company leaves the exchange is closed at its last close, soon after it has said so, and is never lost. A form for

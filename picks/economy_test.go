@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 func indicator(id string) Indicator {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"tidemark/calendar"
+	"tidemark/internal/calendar"
 )
 
 // EconomicText is what is written about an economic event in one language. Analysis is Markdown.

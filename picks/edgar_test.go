@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"tidemark/equity"
+	"tidemark/internal/equity"
 )
 
 const recordedFacts = "../../shared/upstream/sec-edgar/companyfacts/"

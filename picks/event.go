@@ -13,8 +13,8 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"tidemark/calendar"
-	"tidemark/equity"
+	"tidemark/internal/calendar"
+	"tidemark/internal/equity"
 )
 
 // EventType is what kind of event happened around the portfolio.

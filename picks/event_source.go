@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"tidemark/calendar"
-	"tidemark/equity"
+	"tidemark/internal/calendar"
+	"tidemark/internal/equity"
 )
 
 // itemSeverities are the items of a current report (form 8-K) that matter more than a note. Source: the SEC's form 8-K, general

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"tidemark/calendar"
-	"tidemark/equity"
+	"tidemark/internal/calendar"
+	"tidemark/internal/equity"
 )
 
 var exxon = equity.Company{CIK: 34088, Name: "Exxon Mobil Corp", SIC: 2911, Listings: []equity.Listing{{Ticker: "XOM", Exchange: "XNYS"}}}

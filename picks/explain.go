@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"tidemark/equity"
+	"tidemark/internal/equity"
 )
 
 // Explain is the whole reckoning of a score as text for a person who wants to follow it: every metric with its value, what it became

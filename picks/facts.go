@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"tidemark/equity"
+	"tidemark/internal/equity"
 )
 
 // The rules of reading facts that this file holds, each measured on real filings:

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"tidemark/equity"
+	"tidemark/internal/equity"
 )
 
 // fact is a figure in US dollars of the us-gaap taxonomy; from is empty for a balance.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sync"
 
-	"tidemark/equity"
+	"tidemark/internal/equity"
 )
 
 // Figure is a number with the facts that it was made of. The zero Figure is unknown.

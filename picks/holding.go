@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"tidemark/equity"
+	"tidemark/internal/equity"
 )
 
 // holding is a position while the portfolio runs.

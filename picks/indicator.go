@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // Indicator declares one macro figure: where it comes from, how the market reads it, and how much it matters.

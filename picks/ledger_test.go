@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"tidemark/calendar"
-	"tidemark/equity"
+	"tidemark/internal/calendar"
+	"tidemark/internal/equity"
 )
 
 // stormyMarket draws two years of raw prices of n companies to which everything happens that can: splits, dividends, halts, a

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"tidemark/calendar"
-	"tidemark/equity"
+	"tidemark/internal/calendar"
+	"tidemark/internal/equity"
 )
 
 // PortfolioRules are the rules of the model portfolio. DefaultPortfolioRules has those in force.

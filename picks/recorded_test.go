@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"tidemark/equity"
+	"tidemark/internal/equity"
 )
 
 // sicOf are the codes that the SEC assigned to the companies of the recorded files.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // The ECB's decisions from the summer of 2022 to that of 2025: from below zero to four percent and half of the way back.

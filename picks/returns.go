@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"tidemark/equity"
+	"tidemark/internal/equity"
 )
 
 // History is what one company's shares did: the raw bars and what happened to the shares, both in ascending date. Returns are always

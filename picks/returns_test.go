@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"tidemark/equity"
+	"tidemark/internal/equity"
 )
 
 func bar(date string, price string) equity.Bar {

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"tidemark/calendar"
-	"tidemark/equity"
+	"tidemark/internal/calendar"
+	"tidemark/internal/equity"
 )
 
 // Market is all that a pick is made from: what was known on its day after the close.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tidemark/calendar"
-	"tidemark/equity"
+	"tidemark/internal/calendar"
+	"tidemark/internal/equity"
 )
 
 // digest is all of a ranking that anyone can see, as text: equal texts are equal picks, bit for bit.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"tidemark/equity"
+	"tidemark/internal/equity"
 )
 
 // SecondClose is what a second publisher says of the close of a day. The zero value says nothing.

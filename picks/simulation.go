@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"tidemark/calendar"
-	"tidemark/equity"
+	"tidemark/internal/calendar"
+	"tidemark/internal/equity"
 )
 
 // simulation is the state between two closes. Values are fractions of what the portfolio was worth at its inception.

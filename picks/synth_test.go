@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"tidemark/calendar"
-	"tidemark/equity"
+	"tidemark/internal/calendar"
+	"tidemark/internal/equity"
 )
 
 // firm draws a company whose books add up: fiscal years are calendar years, annual reports come on February 20 with three years of

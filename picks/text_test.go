@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tidemark/equity"
+	"tidemark/internal/equity"
 
 	"tidemark/signals"
 )

@@ -16,8 +16,8 @@ import (
 	"tidemark/ingest/world"
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
+	"tidemark/internal/task"
 	"tidemark/scheduler"
-	"tidemark/workers/task"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }

@@ -10,7 +10,7 @@ import (
 	"github.com/hibiken/asynq"
 
 	"tidemark/internal/redisurl"
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 // retention is how long the queue remembers a task that was completed, for people who look at it. Nothing depends on it.

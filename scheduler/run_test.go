@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"tidemark/internal/task"
 	"tidemark/scheduler"
-	"tidemark/workers/task"
 )
 
 // calm is a store without work, whose first answers are a test's.

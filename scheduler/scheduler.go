@@ -15,8 +15,8 @@ import (
 
 	"github.com/robfig/cron/v3"
 
+	"tidemark/internal/task"
 	"tidemark/internal/telemetry"
-	"tidemark/workers/task"
 )
 
 // Store is what the scheduler keeps in Postgres.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/robfig/cron/v3"
 
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 const (

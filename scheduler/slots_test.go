@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 func instant(t *testing.T, s string) time.Time {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // decayAfter is for how long a lost edge may stay lost before a signal counts as decayed: two quarters. A shorter absence is within

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // inOrder leaves out the points that became known only after a later one was: whoever read the later one did not have them. What

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 const (

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/robfig/cron/v3"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 	"tidemark/signals"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // The three legs, as EIA names its daily spot price series.

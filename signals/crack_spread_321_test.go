@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // legs is a set of the three prices with the same days.

@@ -7,7 +7,7 @@ import (
 	"math"
 	"time"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // Level is the coverage that every interval is built for: lo and hi bound 90 %.

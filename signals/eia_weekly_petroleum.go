@@ -3,7 +3,7 @@ package signals
 import (
 	"time"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // The four weekly series, as EIA names them. WCSSTUS1, often taken for the first, is the Strategic Petroleum Reserve.

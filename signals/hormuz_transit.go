@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // Ships through the Strait of Hormuz a day, as PortWatch counts them, all of the five classes and tankers alone, and the tons that the

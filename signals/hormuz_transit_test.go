@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // daily yields points on every day from one on, each known two days later.

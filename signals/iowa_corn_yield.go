@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // A final yield is dated 1 January of its crop year and becomes known in January of the next; a forecast is dated the first of the

@@ -16,7 +16,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // finals yields final yields of crop years from one on, each known on 12 January of the next year.

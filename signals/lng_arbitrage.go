@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // The three prices of the World Bank's Pink Sheet, monthly, in USD/MMBtu.

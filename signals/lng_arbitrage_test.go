@@ -10,7 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // monthly yields points on the first days of months, from one on, each known on the 4th of the next month.

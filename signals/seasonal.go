@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // The seasonal baselines look at the same time of the year in the years before. Five years is the span of the "five-year range" in

@@ -9,7 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // earlier is the same month and day k years earlier by way of dates as text: the oracle for yearsBefore.

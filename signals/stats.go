@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // The statistics that several signals share stand here and in seasonal.go. All are pure, take and yield values in the unit of

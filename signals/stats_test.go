@@ -9,7 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // exact is the mean and the sample standard deviation in 400 bits.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // no2Regions are the boxes whose monthly mean columns make the index. Each has the same fixed weight: another weighting would be a claim

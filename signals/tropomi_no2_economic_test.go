@@ -9,7 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // columns yields the months of the eight regions from February 2018 on: value tells the mean of the r-th region in a month, NaN for none.

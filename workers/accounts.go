@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"tidemark/internal/postgres"
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 // Accounts checks that every balance is the sum of its ledger, and forgets what was kept for repetitions, and what is older than it is

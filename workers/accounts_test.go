@@ -12,8 +12,8 @@ import (
 	"tidemark/accounts"
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
+	"tidemark/internal/task"
 	"tidemark/workers"
-	"tidemark/workers/task"
 )
 
 func TestAccountsAreChecked(t *testing.T) {

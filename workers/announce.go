@@ -4,9 +4,9 @@ import (
 	"context"
 	"log/slog"
 
-	"tidemark/calendar"
+	"tidemark/internal/calendar"
 	"tidemark/internal/postgres"
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 // Announcements is the job that makes recorded picks public.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"tidemark/ingest/archive"
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 // Archive moves raw bytes that are old to the colder archive.

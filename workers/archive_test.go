@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"tidemark/ingest/archive"
+	"tidemark/internal/task"
 	"tidemark/workers"
-	"tidemark/workers/task"
 )
 
 func TestWholeDaysOfOldRawBytesGoToTheColderArchive(t *testing.T) {

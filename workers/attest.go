@@ -10,7 +10,7 @@ import (
 	"tidemark/chain"
 	"tidemark/chain/base"
 	"tidemark/internal/postgres"
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 // Attest is the job that puts the head of the announced chain on the L2, and follows it until it is final.

@@ -6,7 +6,7 @@ import (
 
 	"tidemark/chain/base"
 	"tidemark/internal/postgres"
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 // AttestationStore keeps the rows of one attester in Postgres, for as long as the attempt that Fence names is the current one.

@@ -17,8 +17,8 @@ import (
 	"tidemark/chain/base"
 	"tidemark/internal/devchain"
 	"tidemark/internal/postgres"
+	"tidemark/internal/task"
 	"tidemark/workers"
-	"tidemark/workers/task"
 )
 
 // witness is the job that attests, on a development chain of its own.

@@ -12,9 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tidemark/internal/postgres"
-	"tidemark/series"
+	"tidemark/internal/series"
+	"tidemark/internal/task"
 	"tidemark/workers"
-	"tidemark/workers/task"
 )
 
 // claimed records a run and makes a worker of the test's own its worker.

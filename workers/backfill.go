@@ -10,8 +10,8 @@ import (
 	"tidemark/backfill"
 	"tidemark/ingest"
 	"tidemark/internal/postgres"
+	"tidemark/internal/task"
 	"tidemark/signals"
-	"tidemark/workers/task"
 )
 
 // Backfills is the job that does slots of a backfill, or reads a source's archive again for one.

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"tidemark/equity"
+	"tidemark/internal/equity"
 	"tidemark/internal/postgres"
 	"tidemark/picks"
 )

@@ -4,10 +4,10 @@ import (
 	"slices"
 	"time"
 
-	"tidemark/equity"
 	"tidemark/ingest"
+	"tidemark/internal/equity"
 	"tidemark/internal/postgres"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // choose is what some answers about companies said and was wanted of them, as the database takes it. A step that is rebuilt from the

@@ -11,7 +11,7 @@ import (
 	"tidemark/accounts"
 	"tidemark/chain/base"
 	"tidemark/internal/postgres"
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 // Claims is the job that asks the chain about transfers that keys claim, and grants what it shows.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"tidemark/calendar"
-	"tidemark/equity"
+	"tidemark/internal/calendar"
+	"tidemark/internal/equity"
 	"tidemark/picks"
 )
 

@@ -18,9 +18,9 @@ import (
 	"tidemark/ingest/world"
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
-	"tidemark/series"
+	"tidemark/internal/series"
+	"tidemark/internal/task"
 	"tidemark/workers"
-	"tidemark/workers/task"
 )
 
 // desk runs the ingest job by hand, so that a test can stop between any two steps.

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"tidemark/calendar"
+	"tidemark/internal/calendar"
 	"tidemark/internal/postgres"
+	"tidemark/internal/task"
 	"tidemark/picks"
-	"tidemark/workers/task"
 )
 
 // Basis tells from which instant's knowledge a day is reckoned: that of the day's pick, or the end of the day where it has none. The zero

@@ -9,12 +9,12 @@ import (
 	"slices"
 	"time"
 
-	"tidemark/equity"
 	"tidemark/ingest"
 	"tidemark/ingest/quality"
+	"tidemark/internal/equity"
 	"tidemark/internal/postgres"
-	"tidemark/series"
-	"tidemark/workers/task"
+	"tidemark/internal/series"
+	"tidemark/internal/task"
 )
 
 // Equities is the job that follows companies: who they are, what they file, and how their shares trade. Its subjects are three sources.

@@ -8,14 +8,14 @@ import (
 	"slices"
 	"time"
 
-	"tidemark/calendar"
-	"tidemark/equity"
 	"tidemark/ingest"
 	"tidemark/ingest/quality"
+	"tidemark/internal/calendar"
+	"tidemark/internal/equity"
 	"tidemark/internal/postgres"
+	"tidemark/internal/series"
+	"tidemark/internal/task"
 	"tidemark/picks"
-	"tidemark/series"
-	"tidemark/workers/task"
 )
 
 // Share is what prices are asked of.

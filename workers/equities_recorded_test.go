@@ -16,14 +16,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tidemark/equity"
 	"tidemark/ingest"
 	"tidemark/ingest/edgar"
+	"tidemark/internal/equity"
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
+	"tidemark/internal/series"
+	"tidemark/internal/task"
 	"tidemark/picks"
-	"tidemark/series"
-	"tidemark/workers/task"
 )
 
 const recordedData = "../../shared/upstream/"

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"tidemark/equity"
 	"tidemark/ingest"
+	"tidemark/internal/equity"
 	"tidemark/internal/postgres"
-	"tidemark/series"
-	"tidemark/workers/task"
+	"tidemark/internal/series"
+	"tidemark/internal/task"
 )
 
 // How many companies are asked about before what came is stored: what is stored is not asked again by the next attempt. The figures of

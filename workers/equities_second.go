@@ -7,13 +7,13 @@ import (
 	"slices"
 	"time"
 
-	"tidemark/equity"
 	"tidemark/ingest"
 	"tidemark/ingest/quality"
+	"tidemark/internal/equity"
 	"tidemark/internal/postgres"
+	"tidemark/internal/series"
+	"tidemark/internal/task"
 	"tidemark/picks"
-	"tidemark/series"
-	"tidemark/workers/task"
 )
 
 // second asks another publisher for the day's close of each share, and keeps it beside the first one's. Shares whose closes differ are in

@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"tidemark/calendar"
-	"tidemark/equity"
 	"tidemark/ingest"
+	"tidemark/internal/calendar"
+	"tidemark/internal/equity"
+	"tidemark/internal/series"
 	"tidemark/picks"
-	"tidemark/series"
 	"tidemark/workers"
 )
 

@@ -12,8 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tidemark/calendar"
-	"tidemark/equity"
 	"tidemark/ingest"
 	"tidemark/ingest/archive"
 	"tidemark/ingest/edgar"
@@ -21,12 +19,14 @@ import (
 	"tidemark/ingest/sources"
 	"tidemark/ingest/world"
 	"tidemark/ingest/world/synth"
+	"tidemark/internal/calendar"
+	"tidemark/internal/equity"
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
+	"tidemark/internal/series"
+	"tidemark/internal/task"
 	"tidemark/picks"
-	"tidemark/series"
 	"tidemark/workers"
-	"tidemark/workers/task"
 )
 
 // exchange is the sandbox's market, followed by the job in a database of its own.

@@ -9,7 +9,7 @@ import (
 	"tidemark/backfill"
 	"tidemark/ingest"
 	"tidemark/internal/postgres"
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 // History does again, from the archive alone, what an import says was done where the archive was made: the same answers are stored

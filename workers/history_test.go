@@ -23,10 +23,10 @@ import (
 	"tidemark/ingest/world"
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
-	"tidemark/series"
+	"tidemark/internal/series"
+	"tidemark/internal/task"
 	"tidemark/signals"
 	"tidemark/workers"
-	"tidemark/workers/task"
 )
 
 // installation is a database with its archive.

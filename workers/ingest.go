@@ -8,8 +8,8 @@ import (
 	"tidemark/backfill"
 	"tidemark/ingest"
 	"tidemark/internal/postgres"
-	"tidemark/series"
-	"tidemark/workers/task"
+	"tidemark/internal/series"
+	"tidemark/internal/task"
 )
 
 // Ingest is the job that asks an upstream and stores what it says.

@@ -15,10 +15,10 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"tidemark/calendar"
+	"tidemark/internal/calendar"
 	"tidemark/internal/postgres"
+	"tidemark/internal/task"
 	"tidemark/workers"
-	"tidemark/workers/task"
 )
 
 // wire carries the connections of one worker to the database, and dies with it at one of its commits: before the commit is sent, or after

@@ -9,7 +9,7 @@ import (
 	"tidemark/chain"
 	"tidemark/chain/gitledger"
 	"tidemark/internal/postgres"
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 // hurry is how many entries or picks wait for a witness while a sandbox lives through its past. One after the other they would take

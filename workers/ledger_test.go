@@ -14,8 +14,8 @@ import (
 	"tidemark/chain"
 	"tidemark/chain/gitledger"
 	"tidemark/internal/postgres"
+	"tidemark/internal/task"
 	"tidemark/workers"
-	"tidemark/workers/task"
 )
 
 // keeper is the ledger job of one worker, with its own folder.

@@ -9,13 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"tidemark/calendar"
-	"tidemark/equity"
+	"tidemark/internal/calendar"
+	"tidemark/internal/equity"
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
-	"tidemark/series"
+	"tidemark/internal/series"
+	"tidemark/internal/task"
 	"tidemark/workers"
-	"tidemark/workers/task"
 )
 
 // market is a sandbox with a dozen invented companies, whose clock a test moves and whose jobs it runs by hand.

@@ -10,13 +10,13 @@ import (
 	"slices"
 	"time"
 
-	"tidemark/calendar"
 	"tidemark/chain"
-	"tidemark/equity"
+	"tidemark/internal/calendar"
+	"tidemark/internal/equity"
 	"tidemark/internal/postgres"
+	"tidemark/internal/task"
 	"tidemark/picks"
 	"tidemark/signals"
-	"tidemark/workers/task"
 )
 
 // Picks is the job that records the pick of its slot's day, or that the day has none.

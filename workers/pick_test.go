@@ -8,12 +8,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tidemark/calendar"
-	"tidemark/equity"
+	"tidemark/internal/calendar"
+	"tidemark/internal/equity"
 	"tidemark/internal/postgres"
+	"tidemark/internal/task"
 	"tidemark/picks"
 	"tidemark/workers"
-	"tidemark/workers/task"
 )
 
 // says fails unless the record's lines begin as wanted.

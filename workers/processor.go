@@ -8,7 +8,7 @@ import (
 
 	"tidemark/accounts/stripe"
 	"tidemark/internal/postgres"
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 // PaymentState asks the payment processor how a payment stands. *stripe.Client does. It does not retry; an error says that nothing is

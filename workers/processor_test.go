@@ -13,8 +13,8 @@ import (
 	"tidemark/accounts/stripe"
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
+	"tidemark/internal/task"
 	"tidemark/workers"
-	"tidemark/workers/task"
 )
 
 // ledgerOf is a processor that knows how each payment stands.

@@ -11,13 +11,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
-	"tidemark/calendar"
-	"tidemark/equity"
+	"tidemark/internal/calendar"
+	"tidemark/internal/equity"
 	"tidemark/internal/postgres"
+	"tidemark/internal/series"
+	"tidemark/internal/task"
 	"tidemark/picks"
-	"tidemark/series"
 	"tidemark/workers"
-	"tidemark/workers/task"
 )
 
 // exec runs SQL as the superuser.

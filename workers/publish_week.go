@@ -6,12 +6,12 @@ import (
 	"slices"
 	"time"
 
-	"tidemark/calendar"
-	"tidemark/equity"
+	"tidemark/internal/calendar"
+	"tidemark/internal/equity"
 	"tidemark/internal/postgres"
+	"tidemark/internal/series"
+	"tidemark/internal/task"
 	"tidemark/picks"
-	"tidemark/series"
-	"tidemark/workers/task"
 )
 
 // toldBack is how far back macro figures are told that were published before anyone looked.

@@ -14,7 +14,7 @@ import (
 	"tidemark/ingest"
 	"tidemark/ingest/quality"
 	"tidemark/internal/postgres"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // question is what a run asked.

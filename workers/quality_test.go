@@ -11,8 +11,8 @@ import (
 
 	"tidemark/backfill"
 	"tidemark/internal/postgres"
-	"tidemark/series"
-	"tidemark/workers/task"
+	"tidemark/internal/series"
+	"tidemark/internal/task"
 )
 
 // prices are n lines of a table, a working day each, up to 2026-02-27 and around a level.

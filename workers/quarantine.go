@@ -8,7 +8,7 @@ import (
 	"tidemark/backfill"
 	"tidemark/ingest"
 	"tidemark/internal/postgres"
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 // quarantine notes what is held, and the further fetches of what was rejected. The error says what is held, nil if nothing is; the

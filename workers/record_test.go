@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"tidemark/calendar"
 	"tidemark/chain"
+	"tidemark/internal/calendar"
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 // record is a database with a record in it, in a world whose clock a test moves: "replay", where everything is done at once, or

@@ -19,8 +19,8 @@ import (
 
 	"tidemark/internal/postgres"
 	"tidemark/internal/redisurl"
+	"tidemark/internal/task"
 	"tidemark/internal/telemetry"
-	"tidemark/workers/task"
 )
 
 // Handler runs one attempt of a job. It may run twice, be killed anywhere and be run again, with the same final rows; everything

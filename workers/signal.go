@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"tidemark/internal/postgres"
+	"tidemark/internal/series"
+	"tidemark/internal/task"
 	"tidemark/internal/telemetry"
-	"tidemark/series"
 	"tidemark/signals"
-	"tidemark/workers/task"
 )
 
 // Signals is the job that computes a signal as of its slot.

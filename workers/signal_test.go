@@ -17,10 +17,10 @@ import (
 	"tidemark/api/view"
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
-	"tidemark/series"
+	"tidemark/internal/series"
+	"tidemark/internal/task"
 	"tidemark/signals"
 	"tidemark/workers"
-	"tidemark/workers/task"
 )
 
 // bench is a database with observations in it, and the job that computes signals of them.

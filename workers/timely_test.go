@@ -11,12 +11,12 @@ import (
 
 	"github.com/hibiken/asynq"
 
-	"tidemark/calendar"
+	"tidemark/internal/calendar"
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
 	"tidemark/internal/redisurl"
+	"tidemark/internal/task"
 	"tidemark/workers"
-	"tidemark/workers/task"
 )
 
 // slow is a worker whose handlers of some jobs do not end before the test does.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tidemark/internal/task"
 	"tidemark/internal/telemetry"
 	"tidemark/internal/telemetry/collector"
-	"tidemark/workers/task"
 )
 
 func TestOneTraceLeadsFromTheCronLineToTheSnapshot(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tidemark/equity"
+	"tidemark/internal/equity"
 )
 
 // Universe says which companies are followed, of those in the list of all companies with tickers. A company that was followed once is

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tidemark/equity"
+	"tidemark/internal/equity"
 	"tidemark/workers"
 )
 

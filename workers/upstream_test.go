@@ -20,12 +20,12 @@ import (
 	"tidemark/ingest/world"
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
+	"tidemark/internal/series"
+	"tidemark/internal/task"
 	"tidemark/internal/telemetry"
 	"tidemark/scheduler"
-	"tidemark/series"
 	"tidemark/signals"
 	"tidemark/workers"
-	"tidemark/workers/task"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }

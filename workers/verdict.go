@@ -9,8 +9,8 @@ import (
 
 	"tidemark/ingest"
 	"tidemark/internal/postgres"
+	"tidemark/internal/task"
 	"tidemark/internal/telemetry"
-	"tidemark/workers/task"
 )
 
 const (

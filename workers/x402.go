@@ -9,7 +9,7 @@ import (
 	"tidemark/accounts/x402"
 	"tidemark/chain/base"
 	"tidemark/internal/postgres"
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 // X402 is the job that asks the chain what became of payments by request, and whether the settings name the right token.

@@ -18,8 +18,8 @@ import (
 	"tidemark/internal/devchain"
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
+	"tidemark/internal/task"
 	"tidemark/workers"
-	"tidemark/workers/task"
 )
 
 // office is the job that asks a development chain about payments. The way to the chain can be cut.

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"tidemark/calendar"
-	"tidemark/equity"
+	"tidemark/internal/calendar"
+	"tidemark/internal/equity"
 	"tidemark/internal/postgres"
 	"tidemark/picks"
 )

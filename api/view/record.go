@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"tidemark/calendar"
 	"tidemark/chain"
+	"tidemark/internal/calendar"
 	"tidemark/internal/postgres"
 	"tidemark/internal/telemetry"
 )

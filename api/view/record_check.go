@@ -3,8 +3,8 @@ package view
 import (
 	"time"
 
-	"tidemark/calendar"
 	"tidemark/chain"
+	"tidemark/internal/calendar"
 )
 
 // The outcomes of a check of the record.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"tidemark/calendar"
+	"tidemark/internal/calendar"
 )
 
 // days follows the dates of the picks along the exchange's calendar.

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"tidemark/calendar"
 	"tidemark/chain"
 	"tidemark/chain/gitledger"
+	"tidemark/internal/calendar"
 )
 
 // readLedger reads the git ledger. The check is not nil where there is nothing to compare with.

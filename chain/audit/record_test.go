@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"tidemark/calendar"
 	"tidemark/chain"
 	"tidemark/chain/audit"
 	"tidemark/chain/base"
 	"tidemark/chain/gitledger"
+	"tidemark/internal/calendar"
 	"tidemark/internal/devchain"
 )
 

@@ -13,9 +13,9 @@ import (
 	"tidemark/ingest/archive"
 	"tidemark/internal/config"
 	"tidemark/internal/postgres"
+	"tidemark/internal/task"
 	"tidemark/signals"
 	"tidemark/workers"
-	"tidemark/workers/task"
 )
 
 type archiveCommand struct {

@@ -13,8 +13,8 @@ import (
 	"tidemark/chain/base"
 	"tidemark/internal/config"
 	"tidemark/internal/postgres"
+	"tidemark/internal/task"
 	"tidemark/workers"
-	"tidemark/workers/task"
 )
 
 const wei = 1_000_000_000 // of a gwei

@@ -22,14 +22,14 @@ import (
 
 	"tidemark/internal/config"
 	"tidemark/internal/devstack"
+	"tidemark/internal/ops"
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
-	"tidemark/ops"
+	"tidemark/internal/task"
 	"tidemark/scheduler"
 	"tidemark/test/contention"
 	testprogram "tidemark/test/program"
 	"tidemark/workers"
-	"tidemark/workers/task"
 )
 
 // How many roles of each kind live in a contended world.

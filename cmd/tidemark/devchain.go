@@ -9,7 +9,7 @@ import (
 
 	"tidemark/internal/devchain"
 	"tidemark/internal/postgres"
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 // attesterAccount is the account of the development chain that attests.

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"tidemark/internal/config"
+	"tidemark/internal/ops"
 	"tidemark/internal/postgres"
 	"tidemark/internal/redisurl"
-	"tidemark/ops"
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 type doctorCommand struct {

@@ -13,10 +13,10 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"tidemark/equity"
 	"tidemark/internal/config"
+	"tidemark/internal/equity"
 	"tidemark/internal/postgres"
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 type picksPublish struct {

@@ -8,15 +8,15 @@ import (
 	"os"
 	"strings"
 
-	"tidemark/equity"
 	"tidemark/ingest"
 	"tidemark/ingest/archive"
 	"tidemark/ingest/edgar"
 	"tidemark/ingest/prices"
+	"tidemark/internal/equity"
 	"tidemark/internal/postgres"
-	"tidemark/series"
+	"tidemark/internal/series"
+	"tidemark/internal/task"
 	"tidemark/workers"
-	"tidemark/workers/task"
 )
 
 // secAgent is how the SEC sees this program; empty where the operator has yet to say. Nobody is asked outside the live world.

@@ -14,7 +14,7 @@ import (
 	"tidemark/ingest/archive"
 	"tidemark/internal/config"
 	"tidemark/internal/postgres"
-	"tidemark/series"
+	"tidemark/internal/series"
 	"tidemark/signals"
 	"tidemark/workers"
 )

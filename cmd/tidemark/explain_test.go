@@ -12,10 +12,10 @@ import (
 	"tidemark/ingest/archive"
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
-	"tidemark/series"
+	"tidemark/internal/series"
+	"tidemark/internal/task"
 	"tidemark/signals"
 	"tidemark/workers"
-	"tidemark/workers/task"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }

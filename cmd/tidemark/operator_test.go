@@ -14,7 +14,7 @@ import (
 
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 // told runs a command and returns its exit status and everything that it wrote.

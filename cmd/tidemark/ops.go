@@ -15,11 +15,11 @@ import (
 	"tidemark/api/pages"
 	"tidemark/ingest/archive"
 	"tidemark/internal/config"
+	"tidemark/internal/ops"
 	"tidemark/internal/postgres"
 	"tidemark/internal/redisurl"
-	"tidemark/ops"
+	"tidemark/internal/task"
 	"tidemark/scheduler"
-	"tidemark/workers/task"
 )
 
 // pickSlack is how long after the last instant of its day a pick may take to be recorded before it is missed.

@@ -10,8 +10,8 @@ import (
 	"tidemark/chain/base"
 	"tidemark/internal/config"
 	"tidemark/internal/postgres"
+	"tidemark/internal/task"
 	"tidemark/workers"
-	"tidemark/workers/task"
 )
 
 type paymentsCommand struct {

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"tidemark/calendar"
 	"tidemark/chain"
-	"tidemark/equity"
+	"tidemark/internal/calendar"
 	"tidemark/internal/config"
+	"tidemark/internal/equity"
 	"tidemark/internal/postgres"
 	"tidemark/picks"
 	"tidemark/workers"

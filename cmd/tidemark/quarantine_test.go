@@ -9,8 +9,8 @@ import (
 	"tidemark/ingest/archive"
 	"tidemark/ingest/eia"
 	"tidemark/internal/postgres"
-	"tidemark/series"
-	"tidemark/workers/task"
+	"tidemark/internal/series"
+	"tidemark/internal/task"
 )
 
 // quarantine puts a history page of crude oil at a price into quarantine, as if a run had met it, and returns its number.

@@ -8,15 +8,15 @@ import (
 	"time"
 
 	"tidemark/api/view"
-	"tidemark/calendar"
 	"tidemark/ingest"
 	"tidemark/ingest/archive"
 	"tidemark/ingest/sources"
 	"tidemark/ingest/world"
 	"tidemark/ingest/world/synth"
+	"tidemark/internal/calendar"
 	"tidemark/internal/postgres"
+	"tidemark/internal/task"
 	"tidemark/workers"
-	"tidemark/workers/task"
 )
 
 // realm is the world as the parts of the program need it: a transport and a clock.

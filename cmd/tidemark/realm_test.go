@@ -8,8 +8,8 @@ import (
 	"tidemark/ingest/world"
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
+	"tidemark/internal/task"
 	"tidemark/workers"
-	"tidemark/workers/task"
 )
 
 // The clock of a sandbox is stepped by another process: a task runs at the time that made it due, however late this process would have

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"tidemark/api/view"
+	"tidemark/internal/ops"
 	"tidemark/internal/postgres"
-	"tidemark/ops"
 )
 
 // pastOf is where the API reads the signals: db, with the replica of the settings where there is one. What it returns beside it ends the

@@ -22,11 +22,11 @@ import (
 	"tidemark/ingest"
 	"tidemark/ingest/archive"
 	"tidemark/internal/config"
+	"tidemark/internal/ops"
 	"tidemark/internal/postgres"
-	"tidemark/ops"
+	"tidemark/internal/task"
 	"tidemark/scheduler"
 	"tidemark/workers"
-	"tidemark/workers/task"
 )
 
 type schedulerCommand struct {

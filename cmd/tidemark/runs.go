@@ -12,7 +12,7 @@ import (
 
 	"tidemark/internal/config"
 	"tidemark/internal/postgres"
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 type runsCommand struct {

@@ -7,9 +7,9 @@ import (
 
 	"tidemark/ingest"
 	"tidemark/internal/config"
-	"tidemark/series"
+	"tidemark/internal/series"
+	"tidemark/internal/task"
 	"tidemark/signals"
-	"tidemark/workers/task"
 )
 
 // schedule lists everything that is due by the clock: each source's fetches, each signal's computation, and the jobs around the record.

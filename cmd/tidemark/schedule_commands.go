@@ -9,8 +9,8 @@ import (
 
 	"tidemark/internal/config"
 	"tidemark/internal/postgres"
-	"tidemark/series"
-	"tidemark/workers/task"
+	"tidemark/internal/series"
+	"tidemark/internal/task"
 )
 
 type scheduleCommand struct {

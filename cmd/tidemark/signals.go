@@ -9,8 +9,8 @@ import (
 
 	"tidemark/internal/config"
 	"tidemark/internal/postgres"
+	"tidemark/internal/task"
 	"tidemark/signals"
-	"tidemark/workers/task"
 )
 
 type signalsCommand struct {

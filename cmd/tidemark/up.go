@@ -12,10 +12,10 @@ import (
 	"tidemark/api"
 	"tidemark/internal/config"
 	"tidemark/internal/devstack"
+	"tidemark/internal/ops"
 	"tidemark/internal/postgres"
-	"tidemark/ops"
+	"tidemark/internal/task"
 	"tidemark/scheduler"
-	"tidemark/workers/task"
 )
 
 type upCommand struct {

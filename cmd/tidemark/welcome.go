@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"tidemark/internal/ops"
 	"tidemark/internal/telemetry"
-	"tidemark/ops"
 )
 
 // welcome is what `up` tells the person who started it. On a terminal that is a bar for the history that a sandbox lives through, and where

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"tidemark/ingest"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // ManifestName is the manifest's file name in an archive folder. The bodies lie beside it, under blobs/.

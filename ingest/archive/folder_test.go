@@ -13,7 +13,7 @@ import (
 
 	"tidemark/ingest"
 	"tidemark/ingest/archive"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 const headerLine = `{"format":"tidemark-archive","version":1}` + "\n"

@@ -14,7 +14,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // HistoryName is the name of the file that says what was done with the exchanges of a folder. It lies beside the manifest, and may be

@@ -14,7 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // The first line of a manifest names its format and the version of it. A reader refuses any other.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 func FuzzReadManifest(f *testing.F) {

@@ -7,7 +7,7 @@ import (
 	"iter"
 	"time"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // Ledger is what a transfer asks of the database.

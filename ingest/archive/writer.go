@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 
 	"tidemark/ingest"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // Writer adds fetches and their bodies to an archive folder. The manifest appears, or grows, in one step when the writer is

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"tidemark/ingest"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // missing is the Bureau's sign for a month without a value.

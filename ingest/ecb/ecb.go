@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"tidemark/ingest"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // The series: the deposit facility rate of each day, and the one decided on at a meeting, dated the day of the decision. A decision takes

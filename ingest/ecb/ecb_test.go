@@ -14,7 +14,7 @@ import (
 	"tidemark/ingest/ecb"
 	"tidemark/ingest/ingesttest"
 	"tidemark/ingest/world/synth"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 func TestCases(t *testing.T) {

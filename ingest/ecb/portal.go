@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"tidemark/ingest"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // inEffect is how many days after a decision its rate is in force for sure: it takes effect on the sixth, a Wednesday.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"tidemark/ingest"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // ratesPattern is the sentence that states the three rates, in the order in which it names them. The deposit facility comes first since

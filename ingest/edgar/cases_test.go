@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"tidemark/equity"
 	"tidemark/ingest"
 	"tidemark/ingest/edgar"
 	"tidemark/ingest/ingesttest"
+	"tidemark/internal/equity"
 )
 
 // agent is an operator who says who asks.

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"tidemark/equity"
 	"tidemark/ingest"
-	"tidemark/series"
+	"tidemark/internal/equity"
+	"tidemark/internal/series"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"tidemark/equity"
+	"tidemark/internal/equity"
 )
 
 // stream reads a body of JSON member by member, so that of some megabytes only what is wanted is built.

@@ -16,8 +16,8 @@ import (
 	"strings"
 	"time"
 
-	"tidemark/equity"
 	"tidemark/ingest"
+	"tidemark/internal/equity"
 )
 
 const (

@@ -12,11 +12,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tidemark/equity"
 	"tidemark/ingest"
 	"tidemark/ingest/edgar"
 	"tidemark/ingest/ingesttest"
-	"tidemark/series"
+	"tidemark/internal/equity"
+	"tidemark/internal/series"
 )
 
 func day(t testing.TB, s string) time.Time {

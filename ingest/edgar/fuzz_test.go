@@ -10,7 +10,7 @@ import (
 
 	"tidemark/ingest"
 	"tidemark/ingest/ingesttest"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // Each parser is given what an upstream could send: the cases, and whatever the fuzzer makes of them.

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"tidemark/equity"
+	"tidemark/internal/equity"
 )
 
 // rawFacts reads every figure of an answer in the plainest way, whatever its tag and form: what the parser is compared with.

@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"tidemark/equity"
 	"tidemark/ingest"
+	"tidemark/internal/equity"
+	"tidemark/internal/series"
 	"tidemark/picks"
-	"tidemark/series"
 )
 
 // recorded is where answers of the SEC that others saved lie when the recorded upstream data stands beside the repository.

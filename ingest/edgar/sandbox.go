@@ -10,9 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"tidemark/equity"
 	"tidemark/ingest"
 	"tidemark/ingest/world/synth"
+	"tidemark/internal/equity"
 )
 
 // Sandbox answers for both of the SEC's hosts with the invented companies of the world, as of its clock: the lists of tickers change

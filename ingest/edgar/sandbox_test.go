@@ -14,15 +14,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tidemark/equity"
 	"tidemark/ingest"
 	"tidemark/ingest/archive"
 	"tidemark/ingest/edgar"
 	"tidemark/ingest/ingesttest"
 	"tidemark/ingest/world"
 	"tidemark/ingest/world/synth"
+	"tidemark/internal/equity"
+	"tidemark/internal/series"
 	"tidemark/picks"
-	"tidemark/series"
 )
 
 // stand is a sandbox with a clock that the test sets.

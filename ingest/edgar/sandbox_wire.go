@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"tidemark/equity"
 	"tidemark/ingest"
 	"tidemark/ingest/world/synth"
+	"tidemark/internal/equity"
 )
 
 // table is the SEC's table of filings with all its columns.

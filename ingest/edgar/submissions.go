@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"tidemark/equity"
 	"tidemark/ingest"
-	"tidemark/series"
+	"tidemark/internal/equity"
+	"tidemark/internal/series"
 )
 
 const submissionsPath = "/submissions/"

@@ -11,7 +11,7 @@ import (
 	"tidemark/ingest"
 	"tidemark/ingest/eia"
 	"tidemark/ingest/ingesttest"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 func sources() map[string]ingest.Source {

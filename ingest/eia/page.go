@@ -14,7 +14,7 @@ import (
 	"github.com/gocolly/colly/v2"
 
 	"tidemark/ingest"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // userAgent names us to colly, which would name itself. Nobody sees it: the transport below reaches no network.

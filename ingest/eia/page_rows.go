@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // The grammar of the first cells, cleaned, and of a week's end.

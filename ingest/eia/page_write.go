@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // Page is a history page to be written: the inverse of the parser. The sandbox writes pages around synthetic figures, a

@@ -16,7 +16,7 @@ import (
 	"tidemark/ingest"
 	"tidemark/ingest/eia"
 	"tidemark/ingest/ingesttest"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 func day(s string) time.Time {

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"tidemark/ingest/world/synth"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // keyPattern is the form of EIA's keys. The sandbox takes every key of this form for a good one.

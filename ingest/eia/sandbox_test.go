@@ -19,7 +19,7 @@ import (
 	"tidemark/ingest/eia"
 	"tidemark/ingest/ingesttest"
 	"tidemark/ingest/world/synth"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // goodKey has the form of EIA's keys.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"tidemark/ingest/world/synth"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 const barrel = 42 // gallons

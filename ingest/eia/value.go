@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // markers are the signs that EIA's tables print instead of a number: withheld, not available, no data reported, not applicable.

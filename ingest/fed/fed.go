@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"tidemark/ingest"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // The series. Every decision is dated the day of its statement, the last one of the meeting.

@@ -20,7 +20,7 @@ import (
 	"tidemark/ingest/fed"
 	"tidemark/ingest/ingesttest"
 	"tidemark/ingest/world/synth"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 func TestCases(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"tidemark/ingest"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // The sentences that are read. The decision comes before the dissents, whose authors may name another range.

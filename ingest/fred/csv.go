@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"tidemark/ingest"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // graphRequests asks for the file of each figure.

@@ -21,7 +21,7 @@ import (
 	"tidemark/ingest/fred"
 	"tidemark/ingest/ingesttest"
 	"tidemark/ingest/world/synth"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 const key = "abcdefghijklmnopqrstuvwxyz012345"

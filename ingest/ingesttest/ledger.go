@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // Ledger is an ingest.Ledger in memory without a rate limit.

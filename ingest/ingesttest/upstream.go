@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"tidemark/ingest"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // Upstream is an adapter's sandbox with a clock that the test sets.

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"tidemark/ingest"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // The two steps of the public web form: a question is given a name, and the file of that name is the answer.

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"tidemark/ingest"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // The series. A final yield is about a crop year and dated its 1 January; a forecast is dated the first of the month whose report

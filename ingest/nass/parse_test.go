@@ -12,7 +12,7 @@ import (
 	"tidemark/ingest"
 	"tidemark/ingest/ingesttest"
 	"tidemark/ingest/nass"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 const yield = "CORN, GRAIN - YIELD, MEASURED IN BU / ACRE"

@@ -16,7 +16,7 @@ import (
 
 	"tidemark/ingest"
 	"tidemark/ingest/nass"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // recorded reads a recorded file, or skips.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"tidemark/ingest"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // Row is a row of Quick Stats, as far as it is read or written.

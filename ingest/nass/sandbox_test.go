@@ -15,7 +15,7 @@ import (
 	"tidemark/ingest/ingesttest"
 	"tidemark/ingest/nass"
 	"tidemark/ingest/world/synth"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 const goodKey = "D1CA2087-5817-35BB-B266-2E5853CA5741"

@@ -9,7 +9,7 @@ import (
 	"tidemark/ingest"
 	"tidemark/ingest/ingesttest"
 	"tidemark/ingest/portwatch"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // FuzzAnswer gives one body to each kind of question: the number of days, a first page and a further one.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"tidemark/ingest"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // parsePage reads a page of days and leads to the next. It covers each series that it has a value of from the day after the last

@@ -19,7 +19,7 @@ import (
 	"tidemark/ingest"
 	"tidemark/ingest/ingesttest"
 	"tidemark/ingest/portwatch"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // loadCase reads a case folder as the response that the engine would hand to the parser.

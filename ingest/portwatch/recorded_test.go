@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"tidemark/ingest/portwatch"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // recorded is where tables saved by others lie when the recorded upstream data stands beside the repository.

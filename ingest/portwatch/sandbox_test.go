@@ -20,7 +20,7 @@ import (
 	"tidemark/ingest/ingesttest"
 	"tidemark/ingest/portwatch"
 	"tidemark/ingest/world/synth"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // service is something that answers queries.

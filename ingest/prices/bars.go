@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"tidemark/equity"
 	"tidemark/ingest"
+	"tidemark/internal/equity"
 )
 
 // The rules that hold for the bars of every publisher.

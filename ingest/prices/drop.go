@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"tidemark/ingest"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // Drop reads the operator's folder of CSV files. It stands where the engine stands for other sources, and does as it does: each

@@ -9,11 +9,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tidemark/equity"
 	"tidemark/ingest"
 	"tidemark/ingest/archive"
 	"tidemark/ingest/ingesttest"
 	"tidemark/ingest/prices"
+	"tidemark/internal/equity"
 )
 
 // rig is a folder with all that is needed to read it.

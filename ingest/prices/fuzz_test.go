@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"tidemark/equity"
 	"tidemark/ingest"
 	"tidemark/ingest/ingesttest"
-	"tidemark/series"
+	"tidemark/internal/equity"
+	"tidemark/internal/series"
 )
 
 // Each parser is given what an upstream could send: the cases, and whatever the fuzzer makes of them.

@@ -9,10 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tidemark/equity"
 	"tidemark/ingest"
 	"tidemark/ingest/prices"
-	"tidemark/series"
+	"tidemark/internal/equity"
+	"tidemark/internal/series"
 )
 
 func day(t testing.TB, s string) time.Time {

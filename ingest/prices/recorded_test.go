@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"tidemark/equity"
 	"tidemark/ingest"
 	"tidemark/ingest/prices"
-	"tidemark/series"
+	"tidemark/internal/equity"
+	"tidemark/internal/series"
 )
 
 // recorded is where tables of prices that others saved lie when the recorded upstream data stands beside the repository. They are

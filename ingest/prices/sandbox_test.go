@@ -12,16 +12,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tidemark/calendar"
-	"tidemark/equity"
 	"tidemark/ingest"
 	"tidemark/ingest/archive"
 	"tidemark/ingest/ingesttest"
 	"tidemark/ingest/prices"
 	"tidemark/ingest/world"
 	"tidemark/ingest/world/synth"
+	"tidemark/internal/calendar"
+	"tidemark/internal/equity"
+	"tidemark/internal/series"
 	"tidemark/picks"
-	"tidemark/series"
 )
 
 // stand is a sandbox with a clock that the test sets.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"tidemark/equity"
+	"tidemark/internal/equity"
 )
 
 // SplitBetween finds the split that explains why a source now states other closes than it did: kept are the bars of a share as they

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"tidemark/equity"
 	"tidemark/ingest"
-	"tidemark/series"
+	"tidemark/internal/equity"
+	"tidemark/internal/series"
 )
 
 const (

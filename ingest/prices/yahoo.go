@@ -13,9 +13,9 @@ import (
 	"strconv"
 	"time"
 
-	"tidemark/equity"
 	"tidemark/ingest"
-	"tidemark/series"
+	"tidemark/internal/equity"
+	"tidemark/internal/series"
 )
 
 const (

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"tidemark/equity"
-	"tidemark/series"
+	"tidemark/internal/equity"
+	"tidemark/internal/series"
 )
 
 // Traded is what an answer says of one share.

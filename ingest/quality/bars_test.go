@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tidemark/equity"
 	"tidemark/ingest/quality"
+	"tidemark/internal/equity"
 )
 
 func TestBarsThatCannotBeTrueAreNotStored(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // checkBounds holds new and changed values against the bounds that the series declares. What is stored already was let through, so

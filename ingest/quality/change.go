@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // checkRows finds an answer that lacks too much of what it claims to have whole. Publishers withdraw a few observations, and more

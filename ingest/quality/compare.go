@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // comparison is an answer beside what was known.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 const oneDay = 24 * time.Hour

@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // What a change must be to be marked, and to be stopped: more than so many robust standard deviations of the series' own changes, and

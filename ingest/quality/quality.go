@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // Severity says what a finding does to the answer that it is about.

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tidemark/ingest/quality"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // history makes n readings that wander around a level, by a walk that is the same every time: each change is the level times a

@@ -17,7 +17,7 @@ import (
 	"tidemark/ingest/archive"
 	"tidemark/ingest/quality"
 	"tidemark/ingest/sources"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // recorded is where the recorded upstream data stands beside the repository.

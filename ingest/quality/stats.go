@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // toSigma turns a median absolute deviation into the standard deviation of a normal distribution that has it: 1/Φ⁻¹(3/4).

@@ -14,11 +14,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/robfig/cron/v3"
 
-	"tidemark/calendar"
 	"tidemark/ingest"
 	"tidemark/ingest/sources"
 	"tidemark/ingest/world/synth"
-	"tidemark/series"
+	"tidemark/internal/calendar"
+	"tidemark/internal/series"
 )
 
 // keyed has the form of a key to every upstream.

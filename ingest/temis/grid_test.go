@@ -13,7 +13,7 @@ import (
 
 	"tidemark/ingest"
 	"tidemark/ingest/temis"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // box is a region, written down a second time.

@@ -3,7 +3,7 @@ package temis
 import (
 	"math"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // The grid: cells of an eighth of a degree, from south to north and from west to east.

@@ -17,7 +17,7 @@ import (
 	"tidemark/ingest/temis"
 	"tidemark/ingest/world"
 	"tidemark/ingest/world/synth"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // stand is an engine in a sandbox with a clock that the test sets.

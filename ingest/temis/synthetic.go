@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"tidemark/ingest/world/synth"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // habit is what a region's air is like, set by eye to what the instrument shows over such places. None of it is a fit.

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"tidemark/ingest"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 const host = "d1qb6yzwaaq4he.cloudfront.net"

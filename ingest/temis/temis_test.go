@@ -15,7 +15,7 @@ import (
 	"tidemark/ingest"
 	"tidemark/ingest/ingesttest"
 	"tidemark/ingest/temis"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // loadCase reads a case folder as the response that the engine would hand to the parser.

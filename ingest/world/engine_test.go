@@ -16,7 +16,7 @@ import (
 	"tidemark/ingest/archive"
 	"tidemark/ingest/ingesttest"
 	"tidemark/ingest/world"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // engine returns an engine in a world, with a ledger and an archive of its own.

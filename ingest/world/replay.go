@@ -11,7 +11,7 @@ import (
 
 	"tidemark/ingest"
 	"tidemark/ingest/archive"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // maxQuestion bounds the body of a request to a replay.

@@ -14,7 +14,7 @@ import (
 	"tidemark/ingest"
 	"tidemark/ingest/archive"
 	"tidemark/ingest/world"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // at is an instant of the recorded month.

@@ -12,7 +12,7 @@ import (
 
 	"tidemark/ingest"
 	"tidemark/ingest/worldbank"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // checkBatch holds a batch to what the parser promises.

@@ -12,7 +12,7 @@ import (
 
 	"tidemark/ingest"
 	"tidemark/ingest/worldbank"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // recorded is where workbooks saved by others lie when the recorded upstream data stands beside the repository.

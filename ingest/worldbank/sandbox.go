@@ -11,7 +11,7 @@ import (
 
 	"tidemark/ingest"
 	"tidemark/ingest/world/synth"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // syntheticNote marks every body that the sandbox makes.

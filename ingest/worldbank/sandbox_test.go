@@ -18,7 +18,7 @@ import (
 	"tidemark/ingest/ingesttest"
 	"tidemark/ingest/world/synth"
 	"tidemark/ingest/worldbank"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 func newStand(seed uint64, now time.Time) *ingesttest.Upstream {

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"tidemark/ingest/world/synth"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // draw draws the synthetic prices, each on the board of its releases. Levels and spreads are set by eye to what the real series

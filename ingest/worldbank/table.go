@@ -12,7 +12,7 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"tidemark/ingest"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 const (

@@ -15,7 +15,7 @@ import (
 
 	"tidemark/ingest"
 	"tidemark/ingest/worldbank"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // head is the head of the sheet of prices, and two months.

@@ -8,7 +8,7 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"tidemark/ingest/world/synth"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // vintage is what one synthetic workbook shows.

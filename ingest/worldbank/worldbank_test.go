@@ -16,7 +16,7 @@ import (
 	"tidemark/ingest"
 	"tidemark/ingest/ingesttest"
 	"tidemark/ingest/worldbank"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // loadCase reads a case folder. A workbook's case keeps the table of its sheet, from which the workbook is made.

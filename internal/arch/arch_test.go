@@ -133,19 +133,19 @@ func TestFaultsAreNamed(t *testing.T) {
 		all  []pkg
 		want []string
 	}{
-		{"an import of its row is fine", []pkg{our("signals", "math", "tidemark/series"), our("series", "time")}, nil},
+		{"an import of its row is fine", []pkg{our("signals", "math", "tidemark/internal/series"), our("internal/series", "time")}, nil},
 		{
 			"an import that its row lacks",
 			[]pkg{our("signals", "tidemark/internal/postgres"), our("internal/postgres")},
-			[]string{"signals imports internal/postgres: its row allows series"},
+			[]string{"signals imports internal/postgres: its row allows internal/series"},
 		},
 		{
 			"a leaf that imports",
-			[]pkg{our("series", "tidemark/equity"), our("equity")},
-			[]string{"series imports equity: its row allows nothing of this module"},
+			[]pkg{our("internal/series", "tidemark/internal/equity"), our("internal/equity")},
+			[]string{"internal/series imports internal/equity: its row allows nothing of this module"},
 		},
 		{"a package without a row", []pkg{our("utils")}, []string{"utils has no row in the table of internal/arch: decide what it may import"}},
-		{"a package without a comment", []pkg{{path: "tidemark/series"}}, []string{"series has no package comment"}},
+		{"a package without a comment", []pkg{{path: "tidemark/internal/series"}}, []string{"internal/series has no package comment"}},
 		{
 			"what must never be reached, through others",
 			[]pkg{our("picks", "tidemark/signals"), our("signals", "example.org/stats"), lib("example.org/stats", "net/http"), std("net/http")},
@@ -168,7 +168,7 @@ func TestFaultsAreNamed(t *testing.T) {
 			"one source that imports another",
 			[]pkg{our("ingest/eia", "tidemark/ingest/nass"), our("ingest/nass")},
 			[]string{
-				"ingest/eia imports ingest/nass: its row allows ingest, series, equity, ingest/world/synth",
+				"ingest/eia imports ingest/nass: its row allows ingest, internal/series, internal/equity, ingest/world/synth",
 				"ingest/eia reaches other sources (ingest/nass): its row says never, even through others",
 			},
 		},
@@ -184,21 +184,21 @@ func TestFaultsAreNamed(t *testing.T) {
 			[]string{
 				"api reaches workers (api/view -> internal/postgres -> workers): its row says never, even through others",
 				"api/view reaches workers (internal/postgres -> workers): its row says never, even through others",
-				"internal/postgres imports workers: its row allows series, equity, calendar, signals, picks, chain, accounts, migrations, workers/task, internal/telemetry",
+				"internal/postgres imports workers: its row allows internal/series, internal/equity, internal/calendar, signals, picks, chain, accounts, migrations, internal/task, internal/telemetry",
 			},
 		},
 		{
 			"the names of tasks are for both sides",
-			[]pkg{our("api", "tidemark/internal/postgres"), our("internal/postgres", "tidemark/workers/task"), our("workers/task")},
+			[]pkg{our("api", "tidemark/internal/postgres"), our("internal/postgres", "tidemark/internal/task"), our("internal/task")},
 			nil,
 		},
 		{
 			"a library outside its room",
-			[]pkg{our("ops", "github.com/ethereum/go-ethereum/ethclient")},
-			[]string{"ops imports github.com/ethereum/go-ethereum/ethclient: only chain/base, internal/devchain may"},
+			[]pkg{our("internal/ops", "github.com/ethereum/go-ethereum/ethclient")},
+			[]string{"internal/ops imports github.com/ethereum/go-ethereum/ethclient: only chain/base, internal/devchain may"},
 		},
 		{"a library in its room", []pkg{our("chain/base", "github.com/ethereum/go-ethereum/ethclient")}, nil},
-		{"asynqmon is not asynq", []pkg{our("workers", "github.com/hibiken/asynqmon")}, []string{"workers imports github.com/hibiken/asynqmon: only ops may"}},
+		{"asynqmon is not asynq", []pkg{our("workers", "github.com/hibiken/asynqmon")}, []string{"workers imports github.com/hibiken/asynqmon: only internal/ops may"}},
 		{
 			"the program that imports a test room",
 			[]pkg{our("cmd/tidemark", "tidemark/internal/pgtest", "tidemark/api"), our("internal/pgtest"), our("api")},
@@ -208,7 +208,7 @@ func TestFaultsAreNamed(t *testing.T) {
 		{
 			"a room that imports a suite",
 			[]pkg{our("api", "tidemark/test/faults"), our("test/faults")},
-			[]string{"api imports test/faults: its row allows api/lane, api/endpoint, api/view, series, signals, picks, chain, accounts, accounts/x402, accounts/stripe, internal/httpserve, internal/postgres, internal/redisurl, internal/telemetry"},
+			[]string{"api imports test/faults: its row allows api/fastpath, api/endpoint, api/view, internal/series, signals, picks, chain, accounts, accounts/x402, accounts/stripe, internal/httpserve, internal/postgres, internal/redisurl, internal/telemetry"},
 		},
 	} {
 		t.Run(test.fact, func(t *testing.T) {

@@ -120,7 +120,7 @@ func forbidden(word, name string, to pkg) bool {
 		return ours && other != name && names("ingest/*", other)
 	case "workers":
 		// The names and payloads of tasks are for both sides.
-		return ours && within(other, "workers") && other != "workers/task"
+		return ours && within(other, "workers") && other != "internal/task"
 	}
 	if paths, ok := words[word]; ok {
 		return slices.ContainsFunc(paths, func(p string) bool { return within(to.path, p) })

@@ -4,12 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
-
-// mutual are the pairs of folders that import each other still. A pair that is gone is deleted here; no pair is added.
-var mutual = []string{"backfill <-> workers", "internal/postgres <-> workers"}
 
 // folder is the top folder of a package; below internal, the folder there.
 func folder(name string) string {
@@ -45,11 +40,11 @@ func pairs(all []pkg) []string {
 	return found
 }
 
-func TestNoOtherFoldersImportEachOther(t *testing.T) {
+func TestNoTwoFoldersImportEachOther(t *testing.T) {
 	t.Parallel()
 	watch(t)
-	if diff := cmp.Diff(mutual, pairs(load(t))); diff != "" {
-		t.Errorf("-expected +found:\n%s", diff)
+	for _, pair := range pairs(load(t)) {
+		t.Errorf("%s: two folders import each other", pair)
 	}
 }
 
@@ -58,8 +53,8 @@ func TestAPairIsNamed(t *testing.T) {
 	all := []pkg{
 		{path: "tidemark/api/view", imports: []string{"tidemark/picks", "time"}},
 		{path: "tidemark/picks/writer", imports: []string{"tidemark/api"}},
-		{path: "tidemark/series", imports: []string{"tidemark/picks"}},
-		{path: "tidemark/test/up", imports: []string{"tidemark/series"}},
+		{path: "tidemark/internal/series", imports: []string{"tidemark/picks"}},
+		{path: "tidemark/test/up", imports: []string{"tidemark/internal/series"}},
 	}
 	if got := pairs(all); !slices.Equal(got, []string{"api <-> picks"}) {
 		t.Errorf("the pairs are %v", got)

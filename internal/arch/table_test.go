@@ -22,39 +22,39 @@ var table = []row{
 	{".", nothing, nothing},
 
 	// The vocabulary and the rules: leaves.
-	{"series, equity, accounts, migrations, ingest/world/synth, internal/config", nothing, nothing},
-	{"chain, calendar", nothing, "net/http, database drivers, os/exec, other modules"},
+	{"internal/series, internal/equity, accounts, migrations, ingest/world/synth, internal/config", nothing, nothing},
+	{"chain, internal/calendar", nothing, "net/http, database drivers, os/exec, other modules"},
 	{"internal/httpserve", nothing, nothing},
-	{"workers/task, internal/telemetry, internal/redisurl", nothing, "asynq, pgx"},
+	{"internal/task, internal/telemetry, internal/redisurl", nothing, "asynq, pgx"},
 
 	// From the outside to observations.
-	{"ingest, ingest/quality", "series, equity, internal/telemetry", "signals, picks, internal/postgres"},
-	{"ingest/*", "ingest, series, equity, ingest/world/synth", theirOwn},
+	{"ingest, ingest/quality", "internal/series, internal/equity, internal/telemetry", "signals, picks, internal/postgres"},
+	{"ingest/*", "ingest, internal/series, internal/equity, ingest/world/synth", theirOwn},
 	{"ingest/sources", "ingest, ingest/*, ingest/world/synth", nothing},
-	{"ingest/ingesttest", "ingest, series", nothing},
-	{"ingest/archive", "ingest, series", "signals, picks, internal/postgres"},
-	{"ingest/world", "ingest, ingest/archive, ingest/world/synth, series", "signals, picks, internal/postgres"},
+	{"ingest/ingesttest", "ingest, internal/series", nothing},
+	{"ingest/archive", "ingest, internal/series", "signals, picks, internal/postgres"},
+	{"ingest/world", "ingest, ingest/archive, ingest/world/synth, internal/series", "signals, picks, internal/postgres"},
 
 	// From observations to what is served and recorded.
-	{"signals", "series", "net/http, pgx"},
-	{"picks", "series, equity, calendar, signals, chain", "net/http, pgx"},
+	{"signals", "internal/series", "net/http, pgx"},
+	{"picks", "internal/series, internal/equity, internal/calendar, signals, chain", "net/http, pgx"},
 	{"picks/writer", "picks", "pgx"},
 	{"chain/gitledger", "chain", "pgx"},
 	{"chain/base", "chain, accounts", "pgx"},
-	{"chain/audit", "chain, chain/gitledger, chain/base, calendar", "pgx, api"},
+	{"chain/audit", "chain, chain/gitledger, chain/base, internal/calendar", "pgx, api"},
 	{"accounts/x402, accounts/stripe", "accounts", "pgx"},
 
 	// When and how work is done. The scheduler is handed its entries and its store by main.
-	{"scheduler", "workers/task, internal/redisurl, internal/telemetry", "signals, internal/postgres"},
+	{"scheduler", "internal/task, internal/redisurl, internal/telemetry", "signals, internal/postgres"},
 	{
 		"internal/postgres",
-		"series, equity, calendar, signals, picks, chain, accounts, migrations, workers/task, internal/telemetry",
+		"internal/series, internal/equity, internal/calendar, signals, picks, chain, accounts, migrations, internal/task, internal/telemetry",
 		"ingest, asynq",
 	},
-	{"backfill", "series, signals, ingest, workers/task, internal/postgres", "api"},
+	{"backfill", "internal/series, signals, ingest, internal/task, internal/postgres", "api"},
 	{
 		"workers",
-		"workers/task, series, equity, calendar, signals, ingest, ingest/archive, ingest/quality, picks, picks/writer, chain, " +
+		"internal/task, internal/series, internal/equity, internal/calendar, signals, ingest, ingest/archive, ingest/quality, picks, picks/writer, chain, " +
 			"chain/gitledger, chain/base, accounts, accounts/x402, accounts/stripe, backfill, internal/postgres, internal/redisurl, internal/telemetry",
 		"api",
 	},
@@ -62,14 +62,14 @@ var table = []row{
 	// Doors.
 	{
 		"api",
-		"api/lane, api/endpoint, api/view, series, signals, picks, chain, accounts, accounts/x402, accounts/stripe, internal/httpserve, internal/postgres, internal/redisurl, internal/telemetry",
+		"api/fastpath, api/endpoint, api/view, internal/series, signals, picks, chain, accounts, accounts/x402, accounts/stripe, internal/httpserve, internal/postgres, internal/redisurl, internal/telemetry",
 		"ingest, workers, scheduler, chain/base, asynq",
 	},
-	{"api/lane", nothing, nothing},
+	{"api/fastpath", nothing, nothing},
 	{"api/endpoint", "api/view, picks, accounts", "ingest, workers, scheduler, chain/base, asynq"},
 	{
 		"api/view",
-		"series, equity, calendar, signals, picks, chain, accounts, internal/postgres, internal/telemetry",
+		"internal/series, internal/equity, internal/calendar, signals, picks, chain, accounts, internal/postgres, internal/telemetry",
 		"ingest, workers, scheduler, chain/base, asynq",
 	},
 	{"api/pages/plot", nothing, "net/http, database drivers, os/exec, other modules"},
@@ -85,8 +85,8 @@ var table = []row{
 		"ingest, workers, scheduler, chain/base, asynq",
 	},
 	{
-		"ops",
-		"api/view, series, calendar, signals, chain, accounts, backfill, workers/task, internal/httpserve, internal/postgres, internal/redisurl, internal/telemetry",
+		"internal/ops",
+		"api/view, internal/series, internal/calendar, signals, chain, accounts, backfill, internal/task, internal/httpserve, internal/postgres, internal/redisurl, internal/telemetry",
 		nothing,
 	},
 
@@ -117,8 +117,8 @@ var words = map[string][]string{
 
 // modules are the libraries with a room of their own: import path, with all below it, and the rooms that may import it.
 var modules = []struct{ path, rooms string }{
-	{"github.com/hibiken/asynq", "scheduler, workers, ops"},
-	{"github.com/hibiken/asynqmon", "ops"},
+	{"github.com/hibiken/asynq", "scheduler, workers, internal/ops"},
+	{"github.com/hibiken/asynqmon", "internal/ops"},
 	{"github.com/redis/go-redis", "internal/redisurl, api"},
 	{"github.com/prometheus", "internal/telemetry"},
 	{"github.com/jackc/pgx", "internal/postgres, internal/pgtest, internal/devstack, internal/simulate"},

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tidemark/accounts"
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 // KeyRow is a key as an operator sees it. No text that opens it is stored, so none is here.

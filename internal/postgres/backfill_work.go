@@ -9,7 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 // chunk is how many slots a run of a backfill is given.

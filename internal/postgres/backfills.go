@@ -10,7 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 // Backfill is a plan to compute the slots of a signal over some days of the past, and what became of it.

@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tidemark/accounts"
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 // ClaimsOf returns every claim of a transaction, the first one first, and what of it is granted to whom.

@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"tidemark/equity"
+	"tidemark/internal/equity"
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
-	"tidemark/series"
-	"tidemark/workers/task"
+	"tidemark/internal/series"
+	"tidemark/internal/task"
 )
 
 // BenchmarkEquities stores and reads a universe of 100 companies: three years of bars, and 12 years of reports of 20 figures each

@@ -9,7 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tidemark/equity"
+	"tidemark/internal/equity"
 	"tidemark/picks"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tidemark/equity"
+	"tidemark/internal/equity"
 )
 
 const stageEquitiesSQL = `

@@ -8,8 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tidemark/equity"
-	"tidemark/workers/task"
+	"tidemark/internal/equity"
+	"tidemark/internal/task"
 )
 
 // AskedEquities returns when a source (by its id) was last asked about each company; a company that it was never asked about is not in

@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // Source is what one fetch contributed to what was known of a series at an instant.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 const fetchColumns = `id, source, url, status, header, fetched_at, sha256, bytes, not_modified, synthetic, constructed`

@@ -19,8 +19,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tidemark/internal/postgres"
+	"tidemark/internal/task"
 	"tidemark/signals"
-	"tidemark/workers/task"
 )
 
 // day is the n-th of January 2026 at midnight, and noon the instant that a track of that day is computed for.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // KnownSeries is what is known of a series.

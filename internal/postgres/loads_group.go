@@ -3,7 +3,7 @@ package postgres
 import (
 	"time"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // loadGroup is a stretch of loads that can be compared with what is known in one step: no load of it says anything about what another

@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tidemark/internal/pgtest"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // TestComparedTogetherIsComparedOneByOne draws loads that overlap in every way, and compares them with what is known once in groups

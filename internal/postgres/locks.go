@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // The order of locks. A transaction that takes several takes them in this order, so that no two ever wait for each other:

@@ -20,9 +20,9 @@ import (
 	"tidemark/accounts"
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
+	"tidemark/internal/series"
+	"tidemark/internal/task"
 	"tidemark/migrations"
-	"tidemark/series"
-	"tidemark/workers/task"
 )
 
 // slowed makes every row of some tables take its time to be changed, so that what works at the same moment meets.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // Series by series, so that nothing is sorted by their names, which takes longer than all the rest.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tidemark/equity"
+	"tidemark/internal/equity"
+	"tidemark/internal/task"
 	"tidemark/picks"
-	"tidemark/workers/task"
 )
 
 // PortfolioEvent is an event of the feed with its texts.

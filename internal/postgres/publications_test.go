@@ -8,11 +8,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tidemark/calendar"
-	"tidemark/equity"
+	"tidemark/internal/calendar"
+	"tidemark/internal/equity"
 	"tidemark/internal/postgres"
+	"tidemark/internal/task"
 	"tidemark/picks"
-	"tidemark/workers/task"
 )
 
 func card(t *testing.T, cik equity.CIK, ticker, day string) postgres.Research {

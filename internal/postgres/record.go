@@ -9,9 +9,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tidemark/chain"
-	"tidemark/equity"
+	"tidemark/internal/equity"
+	"tidemark/internal/task"
 	"tidemark/internal/telemetry"
-	"tidemark/workers/task"
 )
 
 // ErrRefused: the database refuses what would break the record, such as a pick of another day than today or one on a day that is

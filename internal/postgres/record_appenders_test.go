@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"tidemark/calendar"
 	"tidemark/chain"
+	"tidemark/internal/calendar"
 	"tidemark/internal/postgres"
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 // appenderURL tells a copy of this test's process that it is an appender.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 // Attester names who attests: an account, on one chain, at one contract, under one schema. Addresses and uids are 0x and lower-case

@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tidemark/chain"
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 // The states of the attester.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tidemark/calendar"
+	"tidemark/internal/calendar"
 	"tidemark/internal/postgres"
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 // seen is everything that a role can read in the database, catalogs included, as one text.

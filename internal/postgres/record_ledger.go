@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tidemark/chain"
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 // LedgerEntry is something that the git ledger records in one commit: exactly one of Pick, Gap and Correction is set.

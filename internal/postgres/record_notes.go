@@ -8,9 +8,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tidemark/calendar"
 	"tidemark/chain"
-	"tidemark/workers/task"
+	"tidemark/internal/calendar"
+	"tidemark/internal/task"
 )
 
 // RecordGap records that a trading day has no pick and never will. A gap of that day may be recorded already: it keeps its reason, and

@@ -12,11 +12,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
-	"tidemark/calendar"
 	"tidemark/chain"
+	"tidemark/internal/calendar"
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 // record is a sandbox whose clock a test moves.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 // Retention says for how long is kept what may be forgotten. Zero means for ever. What is append-only is always kept: the worker's role

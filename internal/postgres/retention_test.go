@@ -8,7 +8,7 @@ import (
 
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 func TestWhatIsOldIsForgottenAndTheRestIsKept(t *testing.T) {

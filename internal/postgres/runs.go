@@ -8,8 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"tidemark/internal/task"
 	"tidemark/internal/telemetry"
-	"tidemark/workers/task"
 )
 
 // Run is a row of the run log.

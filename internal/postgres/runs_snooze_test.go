@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"tidemark/internal/postgres"
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 func TestARunGoesOnLaterUntilALaterOneTakesOver(t *testing.T) {

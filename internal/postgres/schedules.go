@@ -10,7 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 // SaveSchedules records the program's schedule. How far slots were recorded, and what an operator paused, stays.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"tidemark/internal/postgres"
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 // The scheduler's clock may be ahead of the database's, by which the record is kept: an announcement that began before its instant would

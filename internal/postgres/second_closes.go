@@ -7,10 +7,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tidemark/equity"
+	"tidemark/internal/equity"
+	"tidemark/internal/series"
+	"tidemark/internal/task"
 	"tidemark/picks"
-	"tidemark/series"
-	"tidemark/workers/task"
 )
 
 // SecondClose is what an answer of a second publisher says of the close of a share's day.

@@ -11,10 +11,10 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"tidemark/internal/series"
+	"tidemark/internal/task"
 	"tidemark/internal/telemetry"
-	"tidemark/series"
 	"tidemark/signals"
-	"tidemark/workers/task"
 )
 
 // Snapshot is the stored state of one signal at an instant. A number that is unknown is nil.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tidemark/series"
-	"tidemark/workers/task"
+	"tidemark/internal/series"
+	"tidemark/internal/task"
 )
 
 const noteLoadSQL = `

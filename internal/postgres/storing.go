@@ -11,9 +11,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"tidemark/internal/series"
+	"tidemark/internal/task"
 	"tidemark/internal/telemetry"
-	"tidemark/series"
-	"tidemark/workers/task"
 )
 
 // Storing is StoreLoads for answers that come one after the other: while further ones are fetched, the rows of those that are there

@@ -11,8 +11,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tidemark/internal/postgres"
-	"tidemark/series"
-	"tidemark/workers/task"
+	"tidemark/internal/series"
+	"tidemark/internal/task"
 )
 
 // remains is what loads leave behind, but for the ids of fetches.

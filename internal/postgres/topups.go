@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tidemark/accounts"
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 // StoreProcessorEvent keeps what a payment processor reported, and has it looked at. It tells whether it is new.

@@ -18,9 +18,9 @@ import (
 
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
+	"tidemark/internal/series"
+	"tidemark/internal/task"
 	"tidemark/internal/telemetry"
-	"tidemark/series"
-	"tidemark/workers/task"
 )
 
 func TestErrorsThatPassAreToldFromThoseThatLast(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 // X402Payment is a row of the payments by request.

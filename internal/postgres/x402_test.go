@@ -13,7 +13,7 @@ import (
 
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 // x402 is the table of payments by request, as both roles see it.

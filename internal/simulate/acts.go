@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"tidemark/backfill"
-	"tidemark/calendar"
 	"tidemark/chain"
+	"tidemark/internal/calendar"
 )
 
 // appointment is something that is done to the world at an instant.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tidemark/calendar"
 	"tidemark/chain"
+	"tidemark/internal/calendar"
 	"tidemark/workers"
 )
 

@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tidemark/internal/pgtest"
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }

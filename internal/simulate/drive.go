@@ -11,9 +11,9 @@ import (
 	"github.com/robfig/cron/v3"
 
 	"tidemark/internal/postgres"
+	"tidemark/internal/task"
 	"tidemark/scheduler"
 	"tidemark/workers"
-	"tidemark/workers/task"
 )
 
 // The patience of the schedulers, as it is by default.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"tidemark/internal/task"
 	"tidemark/scheduler"
-	"tidemark/workers/task"
 )
 
 // queue is the scheduler's queue as a Redis without durability may be: it hands tasks out in any order, some twice, and forgets what it

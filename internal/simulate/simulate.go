@@ -20,8 +20,8 @@ import (
 
 	"tidemark/backfill"
 	"tidemark/internal/postgres"
+	"tidemark/internal/task"
 	"tidemark/workers"
-	"tidemark/workers/task"
 )
 
 // Parts are what the program is built on in a simulation.

@@ -10,10 +10,10 @@ import (
 	"strconv"
 	"time"
 
-	"tidemark/calendar"
 	"tidemark/ingest/sources"
 	"tidemark/ingest/world"
 	"tidemark/ingest/world/synth"
+	"tidemark/internal/calendar"
 )
 
 // upstreams are the publishers: those of the sandbox, in trouble as publishers are. Single answers go wrong; a host is away for hours;

@@ -15,15 +15,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tidemark/calendar"
 	"tidemark/ingest/archive"
+	"tidemark/internal/calendar"
+	"tidemark/internal/ops"
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
-	"tidemark/ops"
+	"tidemark/internal/series"
+	"tidemark/internal/task"
 	"tidemark/scheduler"
-	"tidemark/series"
 	"tidemark/test/program"
-	"tidemark/workers/task"
 )
 
 func TestMain(m *testing.M) {

@@ -13,12 +13,12 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tidemark/calendar"
+	"tidemark/internal/calendar"
 	"tidemark/internal/devstack"
+	"tidemark/internal/ops"
 	"tidemark/internal/postgres"
-	"tidemark/ops"
+	"tidemark/internal/task"
 	"tidemark/test/program"
-	"tidemark/workers/task"
 )
 
 // TestAPointInTime follows the recipe of docs/operator.md: a base backup and the log of the server, by Postgres' own tools, bring the

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"tidemark/calendar"
+	"tidemark/internal/calendar"
 	"tidemark/test/program"
 )
 

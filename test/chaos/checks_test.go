@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
+	"tidemark/internal/task"
 	"tidemark/scheduler"
 	"tidemark/test/program"
-	"tidemark/workers/task"
 )
 
 // wrong are queries that list what must not be, by what they show.

@@ -9,10 +9,10 @@ import (
 
 	"github.com/robfig/cron/v3"
 
-	"tidemark/calendar"
+	"tidemark/internal/calendar"
 	"tidemark/internal/postgres"
+	"tidemark/internal/task"
 	"tidemark/scheduler"
-	"tidemark/workers/task"
 )
 
 // halts are the clock times in New York at which the world's clock stands for a while: each after some slots of the schedule, in the order

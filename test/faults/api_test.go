@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"tidemark/internal/postgres"
+	"tidemark/internal/task"
 	"tidemark/signals"
 	"tidemark/test/program"
-	"tidemark/workers/task"
 )
 
 // listening is where the API process says that it listens.

@@ -16,14 +16,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tidemark/calendar"
 	"tidemark/chain"
 	"tidemark/chain/base"
+	"tidemark/internal/calendar"
 	"tidemark/internal/devchain"
 	"tidemark/internal/postgres"
+	"tidemark/internal/task"
 	"tidemark/scheduler"
 	"tidemark/test/program"
-	"tidemark/workers/task"
 )
 
 // node stands between workers and a development chain. Armed, it kills the worker that sends the next transaction: before the chain

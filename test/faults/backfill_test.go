@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hibiken/asynq"
 
+	"tidemark/internal/task"
 	"tidemark/test/program"
-	"tidemark/workers/task"
 )
 
 const crack = "crack-spread-321"

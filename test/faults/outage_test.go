@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"tidemark/internal/postgres"
+	"tidemark/internal/task"
 	"tidemark/test/program"
-	"tidemark/workers/task"
 )
 
 // private is where a process says that its private listener is.

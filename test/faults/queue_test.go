@@ -10,9 +10,9 @@ import (
 	"github.com/hibiken/asynq"
 
 	"tidemark/internal/postgres"
+	"tidemark/internal/task"
 	"tidemark/scheduler"
 	"tidemark/test/program"
-	"tidemark/workers/task"
 )
 
 // flood asks for n runs of a signal, each for another slot, and returns when the first are through.

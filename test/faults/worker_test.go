@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tidemark/internal/task"
 	"tidemark/test/program"
-	"tidemark/workers/task"
 )
 
 const spot = "eia-petroleum-spot"

@@ -16,9 +16,9 @@ import (
 	"tidemark/internal/devchain"
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
+	"tidemark/internal/task"
 	"tidemark/test/program"
 	"tidemark/workers"
-	"tidemark/workers/task"
 )
 
 // The moments at which the API process is killed, as its facilitator sees them.

@@ -21,7 +21,7 @@ import (
 	"tidemark/ingest/portwatch"
 	"tidemark/ingest/world"
 	"tidemark/ingest/worldbank"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // needFolder skips a test where a publisher's recordings are absent.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/extrame/xls"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // eastern is the zone of the save times in EIA's workbooks, which do not name it.

@@ -22,7 +22,7 @@ import (
 	"slices"
 
 	"tidemark/ingest/archive"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 func main() {

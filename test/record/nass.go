@@ -15,7 +15,7 @@ import (
 
 	"tidemark/ingest"
 	"tidemark/ingest/nass"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // nassFolder is the folder of the recordings of NASS below --from.

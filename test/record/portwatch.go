@@ -17,7 +17,7 @@ import (
 
 	"tidemark/ingest"
 	"tidemark/ingest/portwatch"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // portwatchFolder is the folder of PortWatch's recordings below --from.

@@ -19,7 +19,7 @@ import (
 	"tidemark/ingest"
 	"tidemark/ingest/archive"
 	"tidemark/ingest/world"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // recorded is where the recordings lie, seen from this folder.

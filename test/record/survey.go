@@ -12,7 +12,7 @@ import (
 
 	"tidemark/ingest"
 	"tidemark/ingest/eia"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // eiaFolder is the folder of EIA's recordings below --from.

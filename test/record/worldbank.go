@@ -12,7 +12,7 @@ import (
 
 	"tidemark/ingest"
 	"tidemark/ingest/worldbank"
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // worldbankFolder is the folder of the World Bank's workbooks below --from.

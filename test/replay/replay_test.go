@@ -20,7 +20,7 @@ import (
 
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
-	"tidemark/series"
+	"tidemark/internal/series"
 	"tidemark/signals"
 	"tidemark/test/program"
 )

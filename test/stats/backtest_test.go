@@ -9,7 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 	"tidemark/signals"
 )
 

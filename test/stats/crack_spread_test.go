@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 const crackTable = `

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // cornTable goes stage by stage: trends and their errors, then the weights and blends that follow from them, then the blends' errors.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // marginTable holds all four margins, by the names of their components; the one that is the signal has none.

@@ -13,7 +13,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 	"tidemark/signals"
 )
 

@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"tidemark/internal/pgtest"
-	"tidemark/series"
+	"tidemark/internal/series"
 	"tidemark/signals"
 )
 

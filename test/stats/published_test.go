@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 	"tidemark/signals"
 )
 

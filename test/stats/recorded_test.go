@@ -16,7 +16,7 @@ import (
 
 	"github.com/extrame/xls"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // recorded is where workbooks saved by EIA lie when the recorded upstream data stands beside the repository.

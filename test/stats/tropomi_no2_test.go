@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 var no2Regions = []string{"yangtze", "pearl", "benelux_ruhr", "po", "delhi", "tokyo", "houston", "new_york"}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
-	"tidemark/series"
+	"tidemark/internal/series"
 )
 
 // upstream is the folder of all recorded data.

@@ -22,15 +22,15 @@ import (
 
 	"tidemark/api"
 	"tidemark/api/view"
-	"tidemark/calendar"
 	"tidemark/chain/audit"
 	"tidemark/chain/base"
 	"tidemark/chain/gitledger"
+	"tidemark/internal/calendar"
 	"tidemark/internal/devchain"
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
+	"tidemark/internal/task"
 	"tidemark/workers"
-	"tidemark/workers/task"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }

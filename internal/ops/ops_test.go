@@ -15,14 +15,14 @@ import (
 	"github.com/hibiken/asynq"
 	"github.com/jackc/pgx/v5"
 
-	"tidemark/calendar"
+	"tidemark/internal/calendar"
+	"tidemark/internal/ops"
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
 	"tidemark/internal/redisurl"
+	"tidemark/internal/task"
 	"tidemark/internal/telemetry"
-	"tidemark/ops"
 	"tidemark/signals"
-	"tidemark/workers/task"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }

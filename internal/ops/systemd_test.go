@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"tidemark/internal/ops"
 	"tidemark/internal/telemetry"
-	"tidemark/ops"
 )
 
 func TestTheServiceManagerIsTold(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"tidemark/internal/ops"
 	"tidemark/internal/telemetry"
-	"tidemark/ops"
 )
 
 // responseHeader asks url for a host and returns the header of the answer, with its status as "Status".

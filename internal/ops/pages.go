@@ -12,7 +12,7 @@ import (
 
 	"tidemark/backfill"
 	"tidemark/internal/postgres"
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 //go:embed templates/*.html

@@ -1,4 +1,4 @@
-package lane
+package fastpath
 
 import (
 	"bytes"

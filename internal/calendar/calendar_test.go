@@ -275,8 +275,8 @@ func TestAgainstRecordedDays(t *testing.T) {
 		name, file string
 		traded     func(row []string) bool
 	}{
-		{"S&P 500 as FRED publishes it, closed weekdays blank", "../../shared/upstream/sp500/fred_SP500.csv", func(row []string) bool { return row[1] != "" }},
-		{"a fund on it since 1993, closed weekdays left out", "../../shared/upstream/prices-yahoo/etf/SPY.csv", func([]string) bool { return true }},
+		{"S&P 500 as FRED publishes it, closed weekdays blank", "../../../shared/upstream/sp500/fred_SP500.csv", func(row []string) bool { return row[1] != "" }},
+		{"a fund on it since 1993, closed weekdays left out", "../../../shared/upstream/prices-yahoo/etf/SPY.csv", func([]string) bool { return true }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

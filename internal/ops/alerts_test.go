@@ -17,9 +17,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tidemark/api/view"
+	"tidemark/internal/ops"
 	"tidemark/internal/postgres"
-	"tidemark/ops"
-	"tidemark/workers/task"
+	"tidemark/internal/task"
 )
 
 // hook is a receiver of webhooks.

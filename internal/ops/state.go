@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"tidemark/api/view"
-	"tidemark/calendar"
 	"tidemark/chain"
+	"tidemark/internal/calendar"
 	"tidemark/internal/postgres"
 	"tidemark/signals"
 )

@@ -9,11 +9,11 @@ import (
 
 	"github.com/hibiken/asynq"
 
+	"tidemark/internal/ops"
 	"tidemark/internal/pgtest"
 	"tidemark/internal/redisurl"
+	"tidemark/internal/task"
 	"tidemark/internal/telemetry"
-	"tidemark/ops"
-	"tidemark/workers/task"
 )
 
 func TestPagesShowWhatIsAndChangeNothing(t *testing.T) {

@@ -1,4 +1,4 @@
-package lane_test
+package fastpath_test
 
 import (
 	"bufio"
@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"tidemark/api/lane"
+	"tidemark/api/fastpath"
 )
 
 // patience is how long something may take that is to happen at once.
@@ -22,7 +22,7 @@ const patience = 10 * time.Second
 
 // stand is a lane that answers /fast, with an HTTP server behind it that says what it was asked.
 type stand struct {
-	*lane.Listener
+	*fastpath.Listener
 
 	address string
 	// fast counts what the lane answered.
@@ -39,7 +39,7 @@ func newStand(t *testing.T, first, idle time.Duration, body string) *stand {
 	}
 	s := &stand{address: inner.Addr().String()}
 	head := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\nX-By: lane\r\n", len(body))
-	s.Listener = lane.New(inner, lane.Options{First: first, Idle: idle, Write: time.Minute, Now: time.Now, Answer: func(r *lane.Request, b []byte) ([]byte, bool) {
+	s.Listener = fastpath.New(inner, fastpath.Options{First: first, Idle: idle, Write: time.Minute, Now: time.Now, Answer: func(r *fastpath.Request, b []byte) ([]byte, bool) {
 		if string(r.Path) == "/panic" {
 			panic("a fault of the program")
 		}

@@ -1,8 +1,8 @@
-// Package lane stands between a listener and net/http, and answers there what is asked most often and has finished bytes. It reads one
+// Package fastpath stands between a listener and net/http, and answers there what is asked most often and has finished bytes. It reads one
 // kind of request: a GET of HTTP/1.1 that has arrived whole, with field names from a short list and nothing odd in it. Whatever it does
 // not take for one goes to net/http, which reads the same bytes from their beginning and never gives the connection back: what is
 // malformed, slow or rare is judged there alone. Start at New.
-package lane
+package fastpath
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 // by many goroutines at once, and must not keep r's slices.
 type Answer func(r *Request, buf []byte) ([]byte, bool)
 
-// Options are the limits of a lane. None has a default.
+// Options are the limits of a listener. None has a default.
 type Options struct {
 	Answer Answer
 	// First is how long a new connection may wait before it asks, Idle how long between requests, Write how long it may take to
@@ -244,7 +244,7 @@ func (l *Listener) serve(c net.Conn) {
 	}
 }
 
-// answer is Answer, with a panic as a request that is not for the lane.
+// answer is Answer, with a panic as a request that the fast path does not serve.
 func (l *Listener) answer(r *Request, buf []byte) (out []byte, ok bool) {
 	defer func() {
 		if p := recover(); p != nil {
