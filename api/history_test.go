@@ -50,7 +50,9 @@ func told(t *testing.T) *system {
 	unknown := estimate(2, 22)
 	unknown.Lo, unknown.Hi, unknown.Baseline = math.NaN(), math.NaN(), math.NaN()
 	s.say(noon.Add(-49*time.Hour), estimate(0, 20.5), estimate(1, 21), unknown)
-	s.say(noon.Add(-25*time.Hour), estimate(0, 20.5), estimate(1, 21.25), unknown, estimate(3, 19))
+	revised := estimate(1, 21.25) // the publisher has changed an input
+	revised.KnownAt = noon.Add(-26 * time.Hour)
+	s.say(noon.Add(-25*time.Hour), estimate(0, 20.5), revised, unknown, estimate(3, 19))
 	s.say(noon.Add(-time.Hour), estimate(0, 20.5), unknown, estimate(3, 19), estimate(4, 18))
 	s.eventually("the newest to be served", func() bool { return s.get(crack)["value"] == 18.0 })
 	return s

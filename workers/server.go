@@ -220,7 +220,9 @@ func (s *Server) Deliver(ctx context.Context, t task.Task) error {
 		slog.Time("at", t.Slot), slog.Int64("run", t.RunID), slog.Int("attempt", t.Attempt))
 	ctx = telemetry.With(ctx, slog.Int64("run", t.RunID), slog.String("task", t.ID()))
 	began := s.o.Metrics.Now()
-	err = s.attempt(ctx, h, t)
+	heard, lines := telemetry.Collect(ctx)
+	err = s.attempt(heard, h, t)
+	s.keepLog(context.WithoutCancel(ctx), t.Fence, lines)
 	over, outcome, err := s.conclude(context.WithoutCancel(ctx), t, err)
 	s.o.Metrics.Ran(t.Job, outcome, began)
 	if outcome == outcomeSucceeded {
@@ -232,6 +234,24 @@ func (s *Server) Deliver(ctx context.Context, t task.Task) error {
 		return fmt.Errorf("%w: %w", asynq.RevokeTask, err) // tried again under the next attempt; not to be kept as a failure
 	}
 	return err
+}
+
+// keepLog stores what an attempt logged. A run does not fail because its log cannot be stored.
+func (s *Server) keepLog(ctx context.Context, f task.Fence, lines *telemetry.Lines) {
+	list, more := lines.List()
+	if len(list) == 0 {
+		return
+	}
+	kept := make([]postgres.LogLine, 0, len(list)+1)
+	for _, l := range list {
+		kept = append(kept, postgres.LogLine(l))
+	}
+	if more > 0 {
+		kept = append(kept, postgres.LogLine{At: list[len(list)-1].At, Level: slog.LevelInfo.String(), Text: fmt.Sprintf("%d more lines", more)})
+	}
+	if err := s.o.DB.KeepLog(ctx, f, kept); err != nil {
+		s.o.Log.WarnContext(ctx, "the log of a run is not kept", "err", err)
+	}
 }
 
 func (s *Server) attempt(ctx context.Context, h Handler, t task.Task) (err error) {

@@ -153,7 +153,7 @@ func (c reparseCommand) Run(ctx context.Context, p *program) error {
 	if _, err := db.World(ctx); errors.Is(err, postgres.ErrNotFound) {
 		return errors.New("nothing was ever fetched into this database: import an archive (`tidemark archive import DIR`) or start a worker")
 	}
-	companies := p.companySources()
+	companies := companySources()
 	ids := append(sourceIDs(), slices.Sorted(maps.Keys(companies))...)
 	if err := oneOf("--source", c.Source, ids...); err != nil {
 		return err
@@ -194,7 +194,7 @@ func (c reparseCommand) Run(ctx context.Context, p *program) error {
 // rebuild does again what an import has brought, of one source or (empty) of all.
 func (p *program) rebuild(ctx context.Context, db *postgres.DB, store *archive.Store, source string) error {
 	list, defs := p.sources(), p.definitions()
-	h := workers.History{DB: db, Archive: store, Sources: p.companySources(), Signals: p.signalJob(db, list, defs)}
+	h := workers.History{DB: db, Archive: store, Sources: companySources(), Signals: p.signalJob(db, list, defs)}
 	for _, s := range list {
 		h.Sources[s.ID] = s
 	}

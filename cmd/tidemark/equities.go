@@ -87,10 +87,11 @@ func (p *program) equitySchedule() []task.Schedule {
 
 // companySources are all sources about companies and prices by their ids, to read archived answers with: who is asked and whether they
 // are used at present does not matter.
-func (p *program) companySources() map[string]ingest.Source {
+func companySources() map[string]ingest.Source {
+	const nobody = "" // the name that the SEC is given when it is asked
 	all := map[string]ingest.Source{}
 	for _, s := range []ingest.Source{
-		edgar.Companies(p.secAgent()), edgar.Current(p.secAgent()), edgar.Submissions(p.secAgent(), nil), edgar.Facts(p.secAgent(), nil),
+		edgar.Companies(nobody), edgar.Current(nobody), edgar.Submissions(nobody, nil), edgar.Facts(nobody, nil),
 		prices.Tiingo("", nil), prices.CSV(), prices.Yahoo(nil), prices.Nasdaq(nil),
 	} {
 		all[s.ID] = s

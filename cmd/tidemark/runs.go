@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,6 +15,69 @@ import (
 )
 
 type runsCommand struct {
+	List runsList `cmd:"" default:"withargs" help:"Print the run log."`
+	Show runsShow `cmd:"" help:"Print one run in full, with every attempt and what it logged."`
+}
+
+type runsShow struct {
+	config.Database
+	format
+
+	ID int64 `arg:"" help:"The run's number in the run log."`
+}
+
+// Run prints one run in full.
+func (c runsShow) Run(ctx context.Context, p *program) error {
+	db, err := p.openDB(ctx, postgres.RoleWorker)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return c.show(ctx, p, db)
+}
+
+func (c runsShow) show(ctx context.Context, p *program, db *postgres.DB) error {
+	list, err := db.Runs(ctx, postgres.RunFilter{ID: c.ID, Limit: 1})
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		return fmt.Errorf("there is no run %d", c.ID)
+	}
+	attempts, err := db.Attempts(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	r := list[0]
+	t := newTable("run", "job", "subject", "slot", "trigger", "queue", "status", "attempt", "failures", "losses", "worker", "created", "queued", "started",
+		"last sign", "finished", "next try", "rows added", "reason", "error")
+	t.add(r.ID, r.Job, r.Subject, r.Slot, r.Trigger, r.Queue, r.Status, r.Attempt, r.Failures, r.Losses, r.Worker, r.CreatedAt, r.QueuedAt, r.StartedAt,
+		r.HeartbeatAt, r.FinishedAt, r.NextTryAt, r.RowsAdded, r.Reason, r.Error)
+	if c.JSON {
+		t.columns = append(t.columns, "attempts")
+		t.rows[0] = append(t.rows[0], attempts)
+		return c.format.show(p.stdout, t)
+	}
+	if err := c.format.show(p.stdout, t); err != nil {
+		return err
+	}
+	tried := newTable("attempt", "worker", "started", "finished", "outcome", "rows", "error")
+	for _, a := range attempts {
+		tried.add(a.Attempt, a.Worker, a.StartedAt, a.FinishedAt, a.Outcome, a.Rows, cut{a.Error})
+	}
+	_, _ = fmt.Fprintln(p.stdout)
+	if err := c.list(p.stdout, tried); err != nil {
+		return err
+	}
+	for _, a := range attempts {
+		for _, l := range a.Log {
+			_, _ = fmt.Fprintf(p.stdout, "%d  %s  %-5s  %s\n", a.Attempt, l.At.UTC().Format(time.RFC3339), l.Level, l.Text)
+		}
+	}
+	return p.printFindings(ctx, db, c.ID)
+}
+
+type runsList struct {
 	config.Database
 	format
 
@@ -23,12 +85,12 @@ type runsCommand struct {
 	Subject string `help:"Only this subject, such as a source or a signal."`
 	Status  string `help:"Only this status: due, queued, running, succeeded, failed or skipped."`
 	Since   string `help:"Only slots from this time on: 24h, 7d, 2026-11-20 or an RFC 3339 time."`
-	ID      int64  `arg:"" optional:"" help:"One run, in full."`
+	ID      int64  `arg:"" optional:"" help:"One run, as show prints it."`
 	Limit   int    `default:"50" help:"How many, newest slots first."`
 }
 
 // Run prints the run log, or one run in full.
-func (c runsCommand) Run(ctx context.Context, p *program) error {
+func (c runsList) Run(ctx context.Context, p *program) error {
 	if err := oneOf("--status", c.Status, postgres.RunStatuses...); err != nil {
 		return err
 	}
@@ -40,7 +102,10 @@ func (c runsCommand) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer db.Close()
-	f := postgres.RunFilter{Job: c.Job, Subject: c.Subject, Status: c.Status, ID: c.ID, Limit: c.Limit}
+	if c.ID != 0 {
+		return runsShow{format: c.format, ID: c.ID}.show(ctx, p, db)
+	}
+	f := postgres.RunFilter{Job: c.Job, Subject: c.Subject, Status: c.Status, Limit: c.Limit}
 	if c.Since != "" {
 		now, err := p.worldTime(ctx, db)
 		if err != nil {
@@ -53,12 +118,6 @@ func (c runsCommand) Run(ctx context.Context, p *program) error {
 	list, err := db.Runs(ctx, f)
 	if err != nil {
 		return err
-	}
-	if c.ID != 0 {
-		if len(list) == 0 {
-			return fmt.Errorf("there is no run %d", c.ID)
-		}
-		return errors.Join(c.showRun(p, list[0]), p.printFindings(ctx, db, c.ID))
 	}
 	if len(list) == 0 && c.Subject != "" {
 		if err := knownSubject(ctx, db, c.Job, c.Subject); err != nil {
@@ -118,14 +177,6 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 		return now.Add(-ago), nil
 	}
 	return time.Time{}, fmt.Errorf("--since: %q is not a time such as 2026-11-20 or 2026-11-20T18:00:00Z, nor how long ago, such as 24h or 7d", text)
-}
-
-func (c runsCommand) showRun(p *program, r postgres.Run) error {
-	t := newTable("run", "job", "subject", "slot", "trigger", "queue", "status", "attempt", "failures", "losses", "worker", "created", "queued", "started",
-		"last sign", "finished", "next try", "rows added", "reason", "error")
-	t.add(r.ID, r.Job, r.Subject, r.Slot, r.Trigger, r.Queue, r.Status, r.Attempt, r.Failures, r.Losses, r.Worker, r.CreatedAt, r.QueuedAt, r.StartedAt,
-		r.HeartbeatAt, r.FinishedAt, r.NextTryAt, r.RowsAdded, r.Reason, r.Error)
-	return c.show(p.stdout, t)
 }
 
 func instant(t *time.Time) string {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -64,6 +65,7 @@ func (s *Server) pages(b Board) {
 	})
 	page("/schedule", "schedule.html", "Schedule", func(ctx context.Context, _ *http.Request) (any, error) { return b.schedule(ctx) })
 	page("/runs", "runs.html", "Runs", b.runs)
+	page("/runs/{id}", "run.html", "Run", b.run)
 	page("/quarantine", "quarantine.html", "Quarantine", func(ctx context.Context, _ *http.Request) (any, error) {
 		return b.Observer.DB.Quarantined(ctx, postgres.QuarantineFilter{Limit: rows})
 	})
@@ -131,6 +133,25 @@ func (b Board) runs(ctx context.Context, r *http.Request) (any, error) {
 		Statuses []string
 		Runs     []postgres.Run
 	}{f, postgres.RunStatuses, list}, err
+}
+
+// run is one run with its attempts; Run is nil where there is no such run.
+func (b Board) run(ctx context.Context, r *http.Request) (any, error) {
+	var shown struct {
+		Run      *postgres.Run
+		Attempts []postgres.Attempt
+	}
+	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
+	if err != nil || id <= 0 {
+		return shown, nil //nolint:nilerr // a number that no run has
+	}
+	list, err := b.Observer.DB.Runs(ctx, postgres.RunFilter{ID: id, Limit: 1})
+	if err != nil || len(list) == 0 {
+		return shown, err
+	}
+	shown.Run = &list[0]
+	shown.Attempts, err = b.Observer.DB.Attempts(ctx, id)
+	return shown, err
 }
 
 func (b Board) backfills(ctx context.Context) ([]backfill.Progress, error) {

@@ -26,6 +26,9 @@ func TestPagesShowWhatIsAndChangeNothing(t *testing.T) {
 	}
 	s.exec(`insert into runs (job, subject, slot, trigger, queue, status, max_attempts, finished_at, error)
 		values ('pick', 'daily', '2026-03-03', 'cron', 'critical', 'failed', 3, now(), 'no <closes> today')`)
+	s.exec(`insert into run_attempts (run_id, attempt, worker, started_at, outcome, error, log) values
+		(1, 1, 'host:1', now(), 'lost', 'lost <it>', '[{"at":"2026-03-03T01:02:03Z","level":"INFO","text":"asked for page 1"}]'),
+		(1, 2, 'host:2', now(), 'running', null, '[]')`)
 	at, err := redisurl.Parse(pgtest.Redis(t))
 	if err != nil {
 		t.Fatal(err)
@@ -46,6 +49,9 @@ func TestPagesShowWhatIsAndChangeNothing(t *testing.T) {
 		"/schedule":             {"30 17 * * MON-FRI", "2026-03-05 00:00:00Z", `class="state">failed`},
 		"/runs?status=failed":   {"<option selected>failed", "no &lt;closes&gt; today", "2026-03-03 00:00:00Z"},
 		"/runs?job=nothing":     {"No run."},
+		"/runs/1":               {"pick daily", "2026-03-03 00:00:00Z", "host:1", "lost &lt;it&gt;", "asked for page 1", `class="state warn">running`},
+		"/runs/999":             {"No run has this number."},
+		"/runs/x":               {"No run has this number."},
 		"/quarantine":           {"Nothing was ever held back."},
 		"/backfills":            {"No backfill was ever planned."},
 		"/style.css":            {"body{}"},

@@ -90,6 +90,7 @@ func Attrs(ctx context.Context) []slog.Attr {
 type handler struct{ slog.Handler }
 
 func (h handler) Handle(ctx context.Context, r slog.Record) error {
+	collect(ctx, r)
 	r = r.Clone() // the caller's record is not ours to extend
 	r.AddAttrs(Attrs(ctx)...)
 	r.AddAttrs(located(ctx)...)

@@ -1,0 +1,56 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tidemark/internal/task"
+)
+
+// Attempt is one attempt of a run, as a trigger of the table runs records it.
+type Attempt struct {
+	Attempt    int        `json:"attempt"`
+	Worker     *string    `json:"worker"`
+	StartedAt  time.Time  `json:"started_at"`
+	FinishedAt *time.Time `json:"finished_at"`
+	// Outcome is running, succeeded, failed, skipped, lost, waited, goes on later, given back or superseded.
+	Outcome string `json:"outcome"`
+	// Rows is how many rows the attempt added; nil while it runs.
+	Rows  *int64    `json:"rows"`
+	Error *string   `json:"error"`
+	Log   []LogLine `json:"log"`
+}
+
+// LogLine is a line that an attempt logged.
+type LogLine struct {
+	At    time.Time `json:"at"`
+	Level string    `json:"level"`
+	Text  string    `json:"text"`
+}
+
+// Attempts returns the attempts of a run, the first one first.
+func (db *DB) Attempts(ctx context.Context, run int64) ([]Attempt, error) {
+	rows, err := db.reads.Query(ctx, `
+		select attempt, worker, started_at, finished_at, outcome, rows_added as rows, error, log
+		from run_attempts
+		where run_id = @run
+		order by attempt`, pgx.NamedArgs{"run": run})
+	list, err := collect[Attempt](rows, err)
+	if err != nil {
+		return nil, fmt.Errorf("read the attempts of run %d: %w", run, err)
+	}
+	return list, nil
+}
+
+// KeepLog stores what an attempt logged, also of an attempt that has lost its run meanwhile.
+func (db *DB) KeepLog(ctx context.Context, f task.Fence, lines []LogLine) error {
+	_, err := db.pool.Exec(ctx, `update run_attempts set log = @log where run_id = @run and attempt = @attempt`,
+		pgx.NamedArgs{"log": lines, "run": f.RunID, "attempt": f.Attempt})
+	if err != nil {
+		return fmt.Errorf("keep the log of run %d: %w", f.RunID, err)
+	}
+	return nil
+}
