@@ -295,7 +295,8 @@ func (s *system) send(r *http.Request) answer {
 }
 
 var plain = &http.Client{
-	Transport:     &http.Transport{DisableCompression: true},
+	// A connection that is closed once its answer is read looks as if the answer had not arrived: all are kept.
+	Transport:     &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 256},
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
