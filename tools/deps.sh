@@ -54,9 +54,24 @@ chromium_program() {
 	done
 }
 
+# has_hindi tells whether the browser finds letters for Hindi. One of ours brings them; where nobody can be asked, they are taken to be there.
+has_hindi() {
+	if [ -x "$cache/bin/chromium" ]; then
+		return 0
+	elif command -v fc-list >/dev/null; then
+		[ -n "$(fc-list :lang=hi family)" ]
+	elif command -v dpkg-query >/dev/null; then
+		dpkg-query -W -f '${Status}' fonts-lohit-deva 2>/dev/null | grep -q ' installed'
+	fi
+}
+
 missing() {
 	if [ "$what" = chromium ]; then
-		[ -n "$(chromium_program)" ] || printf '%s\n' chromium fonts-dejavu-core fonts-lohit-deva
+		if [ -z "$(chromium_program)" ] || { ! has_hindi && [ "$(id -u)" != 0 ]; }; then
+			printf '%s\n' chromium fonts-dejavu-core fonts-lohit-deva # fonts of ours are seen by a browser of ours alone
+		elif ! has_hindi; then
+			echo fonts-lohit-deva
+		fi
 		return
 	fi
 	[ -n "$(postgres_folder)" ] || echo postgresql

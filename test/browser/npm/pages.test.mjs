@@ -56,6 +56,7 @@ for (const id of signals) {
 
 test("a tap shows a value, and it stays", async () => {
   await visit(`/signals/${signals[0]}`, { hasTouch: true, viewport: { width: 390, height: 844 } }, async (page) => {
+    await page.locator("#plot-value").scrollIntoViewIfNeeded();
     const box = await page.locator("#plot-value").boundingBox();
     await page.touchscreen.tap(box.x + box.width / 2, box.y + 80);
     await page.locator("#readout b").waitFor();
