@@ -104,7 +104,7 @@ func (s *stand) checkRecord() {
 			if status != 0 { // nothing is allowed to be wrong at any time
 				s.t.Fatalf("tidemark verify of %s ends with %d:\n%s", base, status, out)
 			}
-			return !strings.Contains(out, "pending") && strings.Contains(out, "Verified"), out
+			return !strings.Contains(out, "pending") && strings.Contains(out, "Witnessed:"), out
 		})
 	}
 }
