@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -74,23 +75,29 @@ func ofFetches(table string) string {
 // sums are the checksums of all that an archive makes again, with how many rows each has.
 func (i installation) sums() map[string]string {
 	i.t.Helper()
+	all := map[string]string{}
+	for name, sql := range kept {
+		all[name] = i.sum(sql)
+	}
+	return all
+}
+
+// sum is how many rows a query has, with their checksum.
+func (i installation) sum(sql string) string {
+	i.t.Helper()
 	c, err := pgx.Connect(i.t.Context(), i.url)
 	if err != nil {
 		i.t.Fatal(err)
 	}
 	defer func() { _ = c.Close(context.WithoutCancel(i.t.Context())) }()
-	all := map[string]string{}
-	for name, sql := range kept {
-		var n int
-		var sum string
-		err := c.QueryRow(i.t.Context(), `
-			select count(*), coalesce(md5(string_agg(md5(x::text), '' order by md5(x::text))), '') from (`+sql+`) x`).Scan(&n, &sum)
-		if err != nil {
-			i.t.Fatalf("%s: %v", name, err)
-		}
-		all[name] = fmt.Sprint(n, " ", sum)
+	var n int
+	var sum string
+	err = c.QueryRow(i.t.Context(), `
+		select count(*), coalesce(md5(string_agg(md5(x::text), '' order by md5(x::text))), '') from (`+sql+`) x`).Scan(&n, &sum)
+	if err != nil {
+		i.t.Fatalf("%s: %v", sql, err)
 	}
-	return all
+	return fmt.Sprint(n, " ", sum)
 }
 
 func (i installation) export() string {
@@ -391,3 +398,92 @@ func TestAnImportAndARebuildThatWereKilledGoOn(t *testing.T) {
 		t.Errorf("(-lived +rebuilt):\n%s", d)
 	}
 }
+
+// firstRelease is the schema of the programs before 2026-11-22, which did not note what was stored together.
+const firstRelease = 16
+
+// aged is an installation as the program of the first release would have left it, after an upgrade.
+func (i installation) aged() installation {
+	i.t.Helper()
+	before := i.sums()
+	pgtest.MigrateTo(i.t, i.url, firstRelease)
+	if err := postgres.Migrate(i.t.Context(), i.url, slog.New(slog.DiscardHandler)); err != nil {
+		i.t.Fatal(err)
+	}
+	db, err := postgres.Open(i.t.Context(), i.url, postgres.RoleWorker) // connections from before know the tables as they were
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	i.t.Cleanup(db.Close)
+	i.db = db
+	if d := cmp.Diff(before, i.sums()); d != "" {
+		i.t.Errorf("an upgrade from the first release changes what is stored (-before +after):\n%s", d)
+	}
+	return i
+}
+
+func TestAnInstallationOfTheFirstReleaseIsMadeAgainFromItsArchive(t *testing.T) {
+	t.Parallel()
+	for name, live := range map[string]func(t *testing.T) (installation, []ingest.Source){
+		"what was held, accepted and rejected": func(t *testing.T) (installation, []ingest.Source) {
+			i, src := lived(t)
+			return i, []ingest.Source{src}
+		},
+		"three months of the sandbox with an outage": func(t *testing.T) (installation, []ingest.Source) {
+			i := newInstallation(t)
+			x := exchangeOn(t, i.db, i.store, "top 6", "2025-01-08 20:00")
+			list := sources.All(sources.Keys{})
+			job := workers.Ingest{DB: i.db, Engine: x.job.Engine, Sources: map[string]ingest.Source{}, Dependents: map[string][]string{}}
+			for _, s := range list {
+				job.Sources[s.ID] = s
+			}
+			begin := x.clock.Now()
+			for month := range 4 {
+				x.clock.AdvanceTo(begin.AddDate(0, month, 0))
+				for _, away := range []bool{month == 0, false} { // at first a part is away, and comes with the next attempt
+					x.fault = func(url string) (world.Fault, bool) {
+						return world.ErrorPage(503), away && (strings.Contains(url, "EER_EPMRU") || strings.Contains(url, "ecb"))
+					}
+					for _, s := range list {
+						tk := claimed(t, i.db, task.Ingest, s.ID, x.clock.Now())
+						if err := job.Run(t.Context(), tk); err == nil {
+							err = i.db.Succeed(t.Context(), tk.Fence)
+							if err != nil {
+								t.Fatal(err)
+							}
+						} else if _, err := i.db.Fail(t.Context(), tk.Fence, err.Error(), 0, true, false); err != nil {
+							t.Fatal(err)
+						}
+					}
+					x.clock.AdvanceTo(x.clock.Now().Add(time.Hour))
+				}
+			}
+			return i, list
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			first, list := live(t)
+			first = first.aged()
+			second := newInstallation(t)
+			if done, err := second.take(t.Context(), first.export()); err != nil || done.Steps == 0 {
+				t.Fatalf("import: %+v (%v)", done, err)
+			}
+			if done, err := second.history(workers.Signals{}, list...).Rebuild(t.Context(), ""); err != nil || len(done.Unknown) != 0 {
+				t.Fatalf("rebuild: %+v (%v)", done, err)
+			}
+			want, got := first.sums(), second.sums()
+			if strings.HasPrefix(want["observations"], "0 ") {
+				t.Error("there are no observations: this shows nothing")
+			}
+			// What answers confirmed and did not change was not noted: only the instants of confirmation are lost.
+			want["watermarks"], got["watermarks"] = "", ""
+			want["first loads"], got["first loads"] = first.sum(firstLoads), second.sum(firstLoads)
+			if d := cmp.Diff(want, got); d != "" {
+				t.Errorf("(-lived +rebuilt):\n%s", d)
+			}
+		})
+	}
+}
+
+const firstLoads = `select series, first_loaded_at from watermarks`

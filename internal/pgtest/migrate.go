@@ -17,6 +17,28 @@ import (
 
 // migrate applies all migrations to the database at an address, in the way production does.
 func migrate(ctx context.Context, address string) error {
+	return migrating(ctx, address, func(p *goose.Provider) error {
+		_, err := p.Up(ctx)
+		return err
+	})
+}
+
+// migrateTo brings the database at an address to a version of the schema, whichever it has.
+func migrateTo(ctx context.Context, address string, version int64) error {
+	return migrating(ctx, address, func(p *goose.Provider) error {
+		have, err := p.GetDBVersion(ctx)
+		switch {
+		case err != nil:
+		case have > version:
+			_, err = p.DownTo(ctx, version)
+		default:
+			_, err = p.UpTo(ctx, version)
+		}
+		return err
+	})
+}
+
+func migrating(ctx context.Context, address string, do func(*goose.Provider) error) error {
 	db, err := sql.Open("pgx", address)
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
@@ -30,7 +52,7 @@ func migrate(ctx context.Context, address string) error {
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
-	if _, err := p.Up(ctx); err != nil {
+	if err := do(p); err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
 	return nil

@@ -40,6 +40,15 @@ func New(t testing.TB) string {
 	return s.database(t, s.template)
 }
 
+// MigrateTo brings a database as from New to another version of the schema, which may be an older one: what older programs left is brought
+// to today's schema from there.
+func MigrateTo(t testing.TB, url string, version int64) {
+	t.Helper()
+	if err := migrateTo(t.Context(), url, version); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Empty is New without the migrations: a database with nothing in it, for tests of the migrations themselves.
 func Empty(t testing.TB) string {
 	t.Helper()
