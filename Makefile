@@ -115,13 +115,14 @@ contention-short: ## Two days of the one, and a sample of the other
 	@go test -count=1 -v -timeout 30m -run '(TestRolesBesideEachOther|TestEveryStatementMayFailOnce)$$' ./cmd/tidemark \
 		-contention.days 2 -sweep.pairs 40 -sweep.group 40 -contention.seed $(CONTENTION_SEED)
 
-# How many fresh sandboxes `make first-run` starts, one after the other, and how many days each lives through.
+# How many fresh sandboxes `make first-run` starts, how many of them at once, and how many days each lives through.
 FIRST_RUNS ?= 20
+FIRST_RUNS_AT_ONCE ?= 1
 FIRST_RUN_DAYS ?= 40
 
 .PHONY: first-run
 first-run: ## Start 20 fresh sandboxes, one after the other, beside four busy loops on two cores (takes an hour)
-	@tools/first-run.sh $(FIRST_RUNS) --sandbox-days=$(FIRST_RUN_DAYS)
+	@tools/first-run.sh $(FIRST_RUNS) --sandbox-days=$(FIRST_RUN_DAYS) --at-once=$(FIRST_RUNS_AT_ONCE)
 
 .PHONY: size
 size: ## Say how large the program is, and of how many packages

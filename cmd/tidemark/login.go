@@ -98,12 +98,3 @@ func (p *program) openDB(ctx context.Context, role string) (*postgres.DB, error)
 	}
 	return db, nil
 }
-
-// connectionOptions are those of a role's connections.
-func (p *program) connectionOptions(role string) []postgres.Option {
-	options := p.databaseOptions()
-	if role == postgres.RoleAPI {
-		options = append(options, postgres.OnlyRole(role))
-	}
-	return options
-}

@@ -32,11 +32,15 @@ func (p *program) endTraces(ctx context.Context) {
 	}
 }
 
-// databaseOptions count transient errors, make statements parts of traces, where there are any, and make a worker's pool so large that no
-// task waits for a connection that another one has: a task has one at a time, and the rest of the process has some besides.
-func (p *program) databaseOptions() []postgres.Option {
+// connectionOptions are those of a role's connections: they count transient errors, make statements parts of traces, where there are any, and
+// make the pool as large as the role needs it. No task of a worker waits for a connection that another one has: a task has one at a time, and
+// the rest of the process has some besides.
+func (p *program) connectionOptions(role string) []postgres.Option {
 	list := []postgres.Option{postgres.WithMetrics(p.metrics)}
-	if p.tasks > 0 {
+	switch {
+	case role == postgres.RoleAPI:
+		list = append(list, postgres.OnlyRole(role), postgres.WithConnections(apiConnections))
+	case p.tasks > 0:
 		list = append(list, postgres.WithConnections(p.tasks+spareConnections))
 	}
 	if p.tracer != nil {
@@ -45,5 +49,11 @@ func (p *program) databaseOptions() []postgres.Option {
 	return list
 }
 
-// spareConnections are those of a worker's pool that its tasks do not need.
-const spareConnections = 8
+const (
+	// spareConnections are those of a worker's pool that its tasks do not need.
+	spareConnections = 8
+	// apiConnections are those of an API's pool. Charges and counted requests take two each (the statement under way and the one that goes
+	// next), payments and the reload of a view one each; that leaves ten for answers that are read from the database, each of which has its
+	// connection until the client has received it. Two APIs and three workers of the default concurrency stay below the 100 of Postgres.
+	apiConnections = 16
+)

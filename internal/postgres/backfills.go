@@ -147,7 +147,11 @@ func scanBackfill(r pgx.CollectableRow) (b Backfill, err error) {
 
 // Backfill returns one backfill, or ErrNotFound.
 func (db *DB) Backfill(ctx context.Context, id int64) (Backfill, error) {
-	rows, err := db.reads.Query(ctx, `select `+backfillColumns+` from backfills where id = @id`, pgx.NamedArgs{"id": id})
+	return backfillOf(ctx, db.reads, id)
+}
+
+func backfillOf(ctx context.Context, in querier, id int64) (Backfill, error) {
+	rows, err := in.Query(ctx, `select `+backfillColumns+` from backfills where id = @id`, pgx.NamedArgs{"id": id})
 	if err != nil {
 		return Backfill{}, fmt.Errorf("read backfill %d: %w", id, err)
 	}
@@ -339,7 +343,7 @@ func (db *DB) change(ctx context.Context, id int64, what string, statements ...s
 				return err
 			}
 			if i == 0 && tag.RowsAffected() == 0 {
-				return db.refuse(ctx, id)
+				return refuse(ctx, tx, id)
 			}
 		}
 		return wake(ctx, tx)
@@ -354,8 +358,8 @@ func (db *DB) change(ctx context.Context, id int64, what string, statements ...s
 var ErrState = errors.New("that does not fit its state")
 
 // refuse says in which state a backfill is.
-func (db *DB) refuse(ctx context.Context, id int64) error {
-	b, err := db.Backfill(ctx, id)
+func refuse(ctx context.Context, tx pgx.Tx, id int64) error {
+	b, err := backfillOf(ctx, tx, id)
 	if err != nil {
 		return err
 	}

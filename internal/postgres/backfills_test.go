@@ -1,14 +1,17 @@
 package postgres_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
 	"tidemark/internal/task"
 )
@@ -205,6 +208,26 @@ func TestABackfillIsPausedResumedAndCancelled(t *testing.T) {
 		}
 	}
 	if err := db.PauseBackfill(t.Context(), 99); !errors.Is(err, postgres.ErrNotFound) {
+		t.Errorf("a backfill that is none: %v", err)
+	}
+}
+
+// One that took a second connection inside its transaction would wait for itself.
+func TestARefusedChangeOfABackfillNeedsOneConnection(t *testing.T) {
+	t.Parallel()
+	url := pgtest.New(t)
+	separator := "?"
+	if strings.Contains(url, "?") {
+		separator = "&"
+	}
+	db := as(t, url+separator+"pool_max_conns=1", postgres.RoleWorker)
+	id := backfilled(t, db, 24, 1)
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	if err := db.ResumeBackfill(ctx, id); !errors.Is(err, postgres.ErrState) {
+		t.Errorf("a backfill that runs is resumed: %v", err)
+	}
+	if err := db.CancelBackfill(ctx, 99); !errors.Is(err, postgres.ErrNotFound) {
 		t.Errorf("a backfill that is none: %v", err)
 	}
 }
