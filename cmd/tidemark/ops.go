@@ -34,6 +34,8 @@ type private struct {
 	degraded func() []string
 	// observer looks how everything stands. It is nil in an API, which may not.
 	observer *ops.Observer
+	// acts are what its pages may change; nil: nothing.
+	acts *ops.Acts
 	// pools are the connections of the process by role.
 	pools map[string]*postgres.DB
 }
@@ -59,7 +61,7 @@ func (p *program) servePrivate(ctx context.Context, on listeners, v private) (er
 		queue.Watch(p.metrics)
 		monitor = ops.NewMonitor(at, ops.MonitorPath)
 		defer func() { err = errors.Join(err, monitor.Close()) }()
-		board = &ops.Board{Observer: v.observer, Next: nextSlot, Stylesheet: pages.Stylesheet()}
+		board = &ops.Board{Observer: v.observer, Next: nextSlot, Stylesheet: pages.Stylesheet(), Acts: v.acts}
 	}
 	return p.serveOps(ctx, l, manager, v.needs, ops.Options{
 		Role: v.role, Ready: v.ready, Degraded: v.degraded, Metrics: p.metrics, Board: board, Monitor: monitor,
@@ -151,6 +153,26 @@ func (p *program) redisURL() string {
 		}
 	}
 	return p.settings.RedisURL
+}
+
+// acts are what operators may do on the pages of a process, nil without OPS_TOKEN. Without the archive no answer is accepted there.
+func (p *program) acts(db *postgres.DB, store *archive.Store) *ops.Acts {
+	if p.settings.OpsToken == "" {
+		return nil
+	}
+	a := &ops.Acts{DB: db, Token: p.settings.OpsToken, Now: p.now, Apply: func(ctx context.Context, plan int64) error {
+		planner, err := p.planner(ctx, db)
+		if err != nil {
+			return err
+		}
+		return planner.Apply(ctx, plan)
+	}}
+	if store != nil {
+		a.Accept = func(ctx context.Context, id int64, d postgres.Decision) (int64, error) {
+			return p.release(ctx, db, store, id, d)
+		}
+	}
+	return a
 }
 
 // observer looks how everything stands.

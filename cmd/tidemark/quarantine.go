@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tidemark/ingest"
+	"tidemark/ingest/archive"
 	"tidemark/internal/config"
 	"tidemark/internal/postgres"
 	"tidemark/workers"
@@ -181,14 +182,7 @@ func (c quarantineAccept) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	sources := p.sources()
-	byID := map[string]ingest.Source{}
-	for _, s := range sources {
-		byID[s.ID] = s
-	}
-	added, err := workers.Ingest{
-		DB: db, Engine: &ingest.Engine{Archive: store}, Sources: byID, Dependents: dependents(sources, p.definitions()),
-	}.Accept(ctx, c.ID, d)
+	added, err := p.release(ctx, db, store, c.ID, d)
 	if errors.Is(err, postgres.ErrOutdated) {
 		return fmt.Errorf("%w (reject it with `tidemark quarantine reject %d`, or run the source again if its answer still stands)", err, c.ID)
 	}
@@ -197,6 +191,18 @@ func (c quarantineAccept) Run(ctx context.Context, p *program) error {
 	}
 	_, err = fmt.Fprintf(p.stdout, "quarantine %d is accepted: %d vintages added, known from %s\n", c.ID, added, d.At.UTC().Format(time.RFC3339))
 	return err
+}
+
+// release stores an answer that was held back.
+func (p *program) release(ctx context.Context, db *postgres.DB, store *archive.Store, id int64, d postgres.Decision) (added int64, err error) {
+	list := p.sources()
+	byID := map[string]ingest.Source{}
+	for _, s := range list {
+		byID[s.ID] = s
+	}
+	return workers.Ingest{
+		DB: db, Engine: &ingest.Engine{Archive: store}, Sources: byID, Dependents: dependents(list, p.definitions()),
+	}.Accept(ctx, id, d)
 }
 
 type quarantineReject struct{ quarantineDecision }

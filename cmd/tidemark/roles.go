@@ -34,6 +34,7 @@ type schedulerCommand struct {
 	config.Redis
 	config.Address
 	config.PrivateListener
+	config.OperatorPages
 	config.ColdArchive
 	config.Worlds
 	config.Licences
@@ -49,6 +50,7 @@ type workerCommand struct {
 	config.Redis
 	config.Site
 	config.PrivateListener
+	config.OperatorPages
 	config.Archive
 	config.Worlds
 	config.Licences
@@ -103,7 +105,7 @@ func (schedulerCommand) Run(ctx context.Context, p *program) error {
 	g.Go(func() error { return alerts.Run(ctx) })
 	g.Go(func() error {
 		return p.servePrivate(ctx, listeners, private{
-			role: "scheduler", ready: []ops.Check{{Name: "scheduler", OK: s.Ready}}, observer: p.observer(db),
+			role: "scheduler", ready: []ops.Check{{Name: "scheduler", OK: s.Ready}}, observer: p.observer(db), acts: p.acts(db, nil),
 			needs: []ops.Need{needsPostgres(db, true), p.needsRedis(true)},
 			pools: map[string]*postgres.DB{postgres.RoleWorker: db},
 		})
@@ -141,7 +143,7 @@ func (workerCommand) Run(ctx context.Context, p *program) error {
 	g.Go(func() error { return srv.Run(ctx) })
 	g.Go(func() error {
 		return p.servePrivate(ctx, listeners, private{
-			role: "worker", ready: []ops.Check{{Name: "worker", OK: srv.Ready}}, observer: p.observer(db),
+			role: "worker", ready: []ops.Check{{Name: "worker", OK: srv.Ready}}, observer: p.observer(db), acts: p.acts(db, store),
 			needs: []ops.Need{needsPostgres(db, true), p.needsRedis(true), needsArchive(store)},
 			pools: map[string]*postgres.DB{postgres.RoleWorker: db},
 		})

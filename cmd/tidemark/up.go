@@ -133,7 +133,7 @@ func (p *program) runRoles(ctx context.Context, on listeners) error {
 			func(ready []ops.Check, degraded func() []string) private {
 				g.Go(func() error { return person.ready(ctx, ready) })
 				return private{
-					role: "up", ready: ready, degraded: degraded, observer: p.observer(db),
+					role: "up", ready: ready, degraded: degraded, observer: p.observer(db), acts: p.acts(db, store),
 					needs: []ops.Need{needsPostgres(db, true), p.needsRedis(true), needsArchive(store)},
 					pools: map[string]*postgres.DB{postgres.RoleWorker: db, postgres.RoleAPI: apiDB},
 				}

@@ -106,6 +106,9 @@ func (s Settings) Validate(names ...string) error {
 			bad(a.name, "%q is no host:port", a.value)
 		}
 	}
+	if n := len(s.OpsToken); n > 0 && n < 20 {
+		bad("OPS_TOKEN", "it has %d characters, which can be guessed: 20 or more (openssl rand -hex 20)", n)
+	}
 	if s.SandboxDays < 0 {
 		bad("SANDBOX_DAYS", "%d is negative", s.SandboxDays)
 	}

@@ -14,6 +14,7 @@ type All struct {
 	Redis
 	Address
 	PrivateListener
+	OperatorPages
 	Replica
 	API
 	Limits
@@ -94,6 +95,11 @@ type PrivateListener struct {
 	Operators
 
 	OpsHosts string `env:"OPS_HOSTS" help:"Names with a dot, separated by commas, under which OPS_ADDR is asked (worker.internal.example). Its addresses, names without a dot and the machine's own name always are; requests for other hosts are refused."`
+}
+
+// OperatorPages are the pages of the private listener.
+type OperatorPages struct {
+	OpsToken string `env:"OPS_TOKEN" secret:"true" help:"Whoever knows it may act on the pages of OPS_ADDR: run, pause, resume and retry jobs, decide about quarantined answers, apply plans. At least 20 characters. Without it the pages change nothing."`
 }
 
 // Replica is a second database to read from.

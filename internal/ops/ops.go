@@ -1,5 +1,5 @@
 // Package ops is what operators look at: the private listener with health, metrics and pages, the alerts, and the doctor's findings. It
-// reads how everything stands and changes nothing. Start at New, then State, on which all the rest is built.
+// reads how everything stands; what changes anything is in acts.go. Start at New, then State, on which all the rest is built.
 package ops
 
 import (

@@ -20,7 +20,7 @@ import (
 var files embed.FS
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"instant": instant, "age": age, "tone": tone, "line": line,
+	"instant": instant, "age": age, "tone": tone, "line": line, "deref": func(b *bool) bool { return b != nil && *b },
 }).ParseFS(files, "templates/*.html"))
 
 // Board is what the operator's pages show. Without one the private listener has no pages.
@@ -30,6 +30,24 @@ type Board struct {
 	Next func(s task.Schedule, after time.Time) time.Time
 	// Stylesheet is that of the public pages.
 	Stylesheet []byte
+	// Acts are what the pages may change. Nil: nothing.
+	Acts *Acts
+}
+
+// table is what a page lists, and what its reader may do about it.
+type table[T any] struct {
+	Rows []T
+	// By is who signed in; empty: nobody, and nothing can be done. Accepts tells that this process can store what was held back.
+	By      string
+	Accepts bool
+}
+
+// listed makes a table for the one who asks.
+func listed[T any](b Board, r *http.Request, rows []T) table[T] {
+	if b.Acts == nil {
+		return table[T]{Rows: rows}
+	}
+	return table[T]{Rows: rows, By: b.Acts.signedIn(r), Accepts: b.Acts.Accept != nil}
 }
 
 // rows is how many runs, quarantined answers and backfills a page shows, the newest.
@@ -46,10 +64,10 @@ func (s *Server) pages(b Board) {
 			}
 			var out bytes.Buffer
 			err = templates.ExecuteTemplate(&out, "page.html", struct {
-				Title, Path, Role string
-				Queue             bool
-				Body              template.HTML
-			}{title, pattern, s.o.Role, s.o.Monitor != nil, render(inside, data)})
+				Title, Path, Role, By string
+				Queue, Acts           bool
+				Body                  template.HTML
+			}{title, pattern, s.o.Role, listed[any](b, r, nil).By, s.o.Monitor != nil, b.Acts != nil, render(inside, data)})
 			if err != nil {
 				panic(err) // the templates are the program's own
 			}
@@ -63,13 +81,25 @@ func (s *Server) pages(b Board) {
 	page("/{$}", "overview.html", "Overview", func(ctx context.Context, _ *http.Request) (any, error) {
 		return b.Observer.Look(ctx)
 	})
-	page("/schedule", "schedule.html", "Schedule", func(ctx context.Context, _ *http.Request) (any, error) { return b.schedule(ctx) })
+	page("/schedule", "schedule.html", "Schedule", func(ctx context.Context, r *http.Request) (any, error) {
+		list, err := b.schedule(ctx)
+		return listed(b, r, list), err
+	})
 	page("/runs", "runs.html", "Runs", b.runs)
 	page("/runs/{id}", "run.html", "Run", b.run)
-	page("/quarantine", "quarantine.html", "Quarantine", func(ctx context.Context, _ *http.Request) (any, error) {
-		return b.Observer.DB.Quarantined(ctx, postgres.QuarantineFilter{Limit: rows})
+	page("/quarantine", "quarantine.html", "Quarantine", func(ctx context.Context, r *http.Request) (any, error) {
+		list, err := b.Observer.DB.Quarantined(ctx, postgres.QuarantineFilter{Limit: rows})
+		return listed(b, r, list), err
 	})
-	page("/backfills", "backfills.html", "Backfills", func(ctx context.Context, _ *http.Request) (any, error) { return b.backfills(ctx) })
+	page("/backfills", "backfills.html", "Backfills", func(ctx context.Context, r *http.Request) (any, error) {
+		list, err := b.backfills(ctx)
+		return listed(b, r, list), err
+	})
+	page("/actions", "actions.html", "Actions", func(ctx context.Context, _ *http.Request) (any, error) { return b.Observer.DB.Actions(ctx, rows) })
+	if b.Acts != nil {
+		page("/session", "session.html", "Sign in", func(_ context.Context, r *http.Request) (any, error) { return listed[any](b, r, nil), nil })
+		s.serveActs(b.Acts)
+	}
 	s.mux.HandleFunc("GET /style.css", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/css; charset=utf-8")
 		w.Header().Set("Cache-Control", "max-age=300")
@@ -140,6 +170,8 @@ func (b Board) run(ctx context.Context, r *http.Request) (any, error) {
 	var shown struct {
 		Run      *postgres.Run
 		Attempts []postgres.Attempt
+		// By is who may try it again; empty: nobody.
+		By string
 	}
 	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
 	if err != nil || id <= 0 {
@@ -150,6 +182,9 @@ func (b Board) run(ctx context.Context, r *http.Request) (any, error) {
 		return shown, err
 	}
 	shown.Run = &list[0]
+	if over := shown.Run.Status == "failed" || shown.Run.Status == "skipped"; over && shown.Run.Trigger != "backfill" {
+		shown.By = listed[any](b, r, nil).By
+	}
 	shown.Attempts, err = b.Observer.DB.Attempts(ctx, id)
 	return shown, err
 }
