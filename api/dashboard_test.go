@@ -135,7 +135,7 @@ func TestTheDashboardWithoutAScript(t *testing.T) {
 	a = o.send("/dashboard/sign-in", url.Values{"api_key": {key}})
 	c := a.Cookies()
 	if a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/dashboard" || len(c) != 1 || !c[0].HttpOnly ||
-		c[0].SameSite != http.SameSiteStrictMode || c[0].Path != "/dashboard" || strings.Contains(c[0].Value, key) {
+		c[0].SameSite != http.SameSiteStrictMode || c[0].Path != "/" || strings.Contains(c[0].Value, key) {
 		t.Fatalf("sign in: %s %v", a.Status, a.Header)
 	}
 	o.open("/dashboard")

@@ -48,9 +48,9 @@ type Accounts struct {
 	// Now is the wall clock: keys and money concern people who wait.
 	Now func() time.Time
 	// Limiter counts requests: KeyRate those of a key, RegisterRate new keys of a client's address, SignalsRate its questions about the
-	// past of signals, X402Rate those for what is paid by request. A zero rate is no limit.
-	Limiter                                      *Limiter
-	KeyRate, RegisterRate, SignalsRate, X402Rate Rate
+	// past of signals, X402Rate those for what is paid by request, PagesRate those for pages. A zero rate is no limit.
+	Limiter                                                 *Limiter
+	KeyRate, RegisterRate, SignalsRate, X402Rate, PagesRate Rate
 	// TrustedProxies are believed when they say in X-Forwarded-For for whom they ask.
 	TrustedProxies []netip.Prefix
 }
@@ -202,13 +202,18 @@ func (s *Server) count(h http.Header, r *http.Request, key postgres.Key, plan ac
 	}
 	h.Add("RateLimit", fmt.Sprintf(`"day";r=%d;t=%d`, max(int64(plan.Quota())-out.Used, 0), out.SecondsLeft))
 	if out.Outcome == postgres.QuotaExhausted {
-		return &failure{
-			code:       view.CodeQuotaExhausted,
-			detail:     fmt.Sprintf("The %d requests of this UTC day are used up.", plan.Quota()),
-			retryAfter: strconv.Itoa(out.SecondsLeft),
-		}
+		return exhausted(plan, out)
 	}
 	return nil
+}
+
+// exhausted is the problem of a day without requests left.
+func exhausted(plan accounts.Plan, out postgres.RequestOutcome) error {
+	return &failure{
+		code:       view.CodeQuotaExhausted,
+		detail:     fmt.Sprintf("The %d requests of this UTC day are used up.", plan.Quota()),
+		retryAfter: strconv.Itoa(out.SecondsLeft),
+	}
 }
 
 // insufficient says what is missing, and how to pay.

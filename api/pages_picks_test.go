@@ -36,7 +36,11 @@ func TestPagesAboutPicks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return site.Page(t.Context(), u)
+		page, err := site.Page(t.Context(), u, nil)
+		if page == nil {
+			return nil, err
+		}
+		return page.Document, err
 	}
 	text := func(doc *view.Document) string { return html.UnescapeString(string(doc.Identity.Body)) }
 

@@ -19,6 +19,7 @@ import (
 	"tidemark/accounts"
 	"tidemark/api"
 	"tidemark/api/endpoint"
+	"tidemark/api/pages"
 	"tidemark/api/view"
 	"tidemark/internal/calendar"
 	"tidemark/internal/equity"
@@ -56,6 +57,12 @@ type published struct {
 	publications *view.Publications
 	db           *postgres.DB // as the API's role
 	key          string
+	// free tells that the pages show only what is free.
+	free bool
+	// pagesRate is how many pages an address may load in an hour; 0: any number.
+	pagesRate int
+	// site are the pages of the server that runs.
+	site *pages.Pages
 }
 
 // publish starts a system that sells what is published by a model. The record is that of the week from 2 to 6 March 2026, looked at on

@@ -23,9 +23,9 @@ import (
 
 // Pages is the HTML door to the same views. Package pages has one.
 type Pages interface {
-	// Page returns the page at an address, or nil where there is none. An error that is a *view.Refusal is the client's; one that is a
-	// *view.Moved names the page's one address.
-	Page(ctx context.Context, address *url.URL) (*view.Document, error)
+	// Page returns the page at an address as a visitor sees it who may see the data of some endpoints (paths below /api/v1), or nil where
+	// there is none. An error that is a *view.Refusal is the client's; one that is a *view.Moved names the page's one address.
+	Page(ctx context.Context, address *url.URL, sees []string) (*view.Page, error)
 	// Problem returns the HTML of a problem.
 	Problem(p view.Problem) []byte
 	// Dashboard returns the HTML of the page on which a key is managed.

@@ -39,12 +39,13 @@ func (x session) token() string {
 	return hex.EncodeToString(d[:])
 }
 
-// sessionCookie is the name of the cookie. The prefix makes browsers keep it from addresses without TLS.
+// sessionCookie is the name of the cookie. The prefix makes browsers keep it from addresses without TLS, and take it from this very host
+// only.
 func (s *Server) sessionCookie() string {
 	if s.secure() {
-		return "__Secure-tidemark"
+		return "__Host-tidemark"
 	}
-	return "tidemark"
+	return "tidemark-session"
 }
 
 func (s *Server) secure() bool { return strings.HasPrefix(s.view.PublicURL(), "https:") }
@@ -80,10 +81,11 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request, text accounts.Ke
 	return x, nil
 }
 
-// setCookie keeps something in the browser for so many seconds; negative forgets it.
+// setCookie keeps something in the browser for so many seconds; negative forgets it. Only the dashboard and the pages look at it: at no
+// address below /api does a cookie mean anything.
 func (s *Server) setCookie(w http.ResponseWriter, value string, maxAge int) {
 	http.SetCookie(w, &http.Cookie{
-		Name: s.sessionCookie(), Value: value, Path: "/dashboard", MaxAge: maxAge, HttpOnly: true, Secure: s.secure(),
+		Name: s.sessionCookie(), Value: value, Path: "/", MaxAge: maxAge, HttpOnly: true, Secure: s.secure(),
 		SameSite: http.SameSiteStrictMode,
 	})
 }

@@ -78,39 +78,6 @@ func (s *Server) find(r *http.Request) (*view.Signal, error) {
 	return nil, &failure{code: view.CodeUnknownSignal, detail: "There is no signal with this id.", known: known}
 }
 
-// page answers every address that nothing else claims.
-func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
-	if s.o.Pages == nil || isAPI(r.URL.Path) {
-		return s.nothing(w, r)
-	}
-	if r.URL.RawQuery != "" {
-		if err := s.past(w, r); err != nil {
-			return err
-		}
-	}
-	doc, err := s.o.Pages.Page(r.Context(), r.URL)
-	if refusal := (*view.Refusal)(nil); errors.As(err, &refusal) {
-		return &failure{code: refusal.Code, detail: refusal.Detail}
-	}
-	if moved := (*view.Moved)(nil); errors.As(err, &moved) {
-		w.Header().Set("Cache-Control", view.CachePublic)
-		w.Header().Set("Location", moved.To)
-		w.WriteHeader(http.StatusPermanentRedirect)
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if doc == nil {
-		if _, err := s.state(); err != nil {
-			return err // it may be there once the signals are
-		}
-		return s.nothing(w, r)
-	}
-	reply(w, r, doc)
-	return nil
-}
-
 func (s *Server) nothing(http.ResponseWriter, *http.Request) error {
 	return &failure{code: view.CodeNotFound, detail: "Nothing is served at this address."}
 }

@@ -143,11 +143,11 @@ func TestACompanyHasOnePicture(t *testing.T) {
 	}
 	again := func() *view.Document {
 		u := &url.URL{Path: "/research/ACME/card.png"}
-		doc, err := site.Page(t.Context(), u)
+		doc, err := site.Page(t.Context(), u, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return doc
+		return doc.Document
 	}
 	first := again()
 	before := p.view.State()

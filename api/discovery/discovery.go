@@ -19,8 +19,8 @@ import (
 
 // Pages are the pages for people that may be named. Package pages has them.
 type Pages interface {
-	// Page returns the page at an address, or nil where there is none.
-	Page(ctx context.Context, address *url.URL) (*view.Document, error)
+	// Page returns the page at an address as a visitor sees it who may see the data of some endpoints, or nil where there is none.
+	Page(ctx context.Context, address *url.URL, sees []string) (*view.Page, error)
 }
 
 // Options says what there is to tell of.
@@ -175,6 +175,6 @@ func (d *Discovery) has(path string) bool {
 	if d.o.Pages == nil {
 		return false
 	}
-	doc, err := d.o.Pages.Page(context.Background(), &url.URL{Path: path})
+	doc, err := d.o.Pages.Page(context.Background(), &url.URL{Path: path}, nil)
 	return err == nil && doc != nil
 }

@@ -83,8 +83,8 @@ func (d *Discovery) x402(s site) *view.Document {
 	list := []string{}
 	for _, e := range d.o.Tariff.Endpoints() {
 		path, one := e.Path, ""
-		if s.published != nil && len(s.published.Tickers()) > 0 {
-			one = s.published.Tickers()[0]
+		if s.published != nil && len(s.published.PickedTickers()) > 0 {
+			one = s.published.PickedTickers()[0]
 		}
 		if !e.Listed || strings.Contains(path, "{ticker}") && one == "" {
 			continue
@@ -127,7 +127,7 @@ func (d *Discovery) sitemap(s site) *view.Document {
 		}
 	}
 	if s.published != nil {
-		for i, ticker := range s.published.Tickers() {
+		for i, ticker := range s.published.PickedTickers() {
 			if i == 0 && !d.has("/research/"+ticker) {
 				break // there are no such pages
 			}

@@ -113,7 +113,6 @@ var tools = []tool{
 }
 
 const (
-	latestN  = 5
 	maxChain = 1000
 )
 
@@ -186,7 +185,7 @@ func latestPicks(d *Door, _ context.Context, _ values) (string, any, error) {
 	if err != nil {
 		return "", nil, err
 	}
-	answer := st.LatestPicks(latestN, picks.English)
+	answer := st.LatestPicks(view.PublicPicks, picks.English)
 	return picksText(answer), answer, nil
 }
 

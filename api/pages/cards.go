@@ -95,7 +95,9 @@ func (p *Pages) researchCard(r view.Research) (*view.Document, error) {
 	l := local{picks.English}
 	c := card.Card{Kicker: l.Sector(r.Sector) + ", " + l.Country(r.Country), Title: r.Name, Value: r.Ticker}
 	if r.Pick != nil {
-		c.Unit = l.Pct(r.Pick.ReturnPct) + " since " + r.Pick.Date
+		if r.Pick.ReturnPct != nil {
+			c.Unit = l.Pct(r.Pick.ReturnPct) + " since " + r.Pick.Date
+		}
 		c.Foot = "Picked on " + r.Pick.Date + " at " + r.Pick.Price
 	}
 	if p.o.World == view.WorldSandbox {

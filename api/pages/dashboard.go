@@ -19,7 +19,9 @@ func (p *Pages) Dashboard(d view.Dashboard) []byte {
 		view.Dashboard
 
 		Plot template.HTML
-	}{d, template.HTML(usagePlot(d))}
+		// PaidPages tells that pages show more to who is signed in.
+		PaidPages bool
+	}{d, template.HTML(usagePlot(d)), p.o.Free && p.o.Publications != nil}
 	return p.render("dashboard", l)
 }
 

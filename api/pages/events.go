@@ -48,6 +48,12 @@ func (p *Pages) events(_ context.Context, r request) (*view.Document, error) {
 	}
 	body := eventsBody{local: local{lang}}
 	body.Tabs = eventTabs(body.local, r.path)
+	if !r.whole(pricedEvents) {
+		if body.Events, err = r.sampleEvent(lang, p.o.View.Now()); err != nil {
+			return nil, err
+		}
+		return p.inLang("events", "events", "events.lead", lang, r, body, "note.events", pricedEvents)
+	}
 	severity, err := r.one("min_severity", "1", "1", "2", "3", "4", "5")
 	if err != nil {
 		return nil, err
@@ -71,7 +77,19 @@ func (p *Pages) events(_ context.Context, r request) (*view.Document, error) {
 		return nil, err
 	}
 	body.Older = r.older(next)
-	return p.inLang("events", "events", "events.lead", lang, r, body), nil
+	return p.inLang("events", "events", "events.lead", lang, r, body, "note.events", pricedEvents)
+}
+
+// sampleAge is how old an event is at least that everybody sees.
+const sampleAge = 7 * 24 * time.Hour
+
+// sampleEvent is the newest event that is old enough for everybody to see, none where there is no such event.
+func (r request) sampleEvent(lang picks.Lang, now time.Time) ([]view.Event, error) {
+	all, _, err := list[view.Event](r.published.Events(view.ListQuery{Lang: lang, To: now.Add(-sampleAge).UTC().Format(time.DateOnly)}))
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	return all[:1], nil
 }
 
 // economyBody is what the macro figures show.
@@ -107,7 +125,7 @@ func (p *Pages) economy(_ context.Context, r request) (*view.Document, error) {
 		body.Analysis = markdown(body.Newest.Analysis)
 	}
 	body.Older = r.older(next)
-	return p.inLang("economy", "economy", "economy.lead", lang, r, body), nil
+	return p.inLang("economy", "economy", "economy.lead", lang, r, body, "")
 }
 
 // digestBody is what the page of a week shows. Digest is nil before the first.
@@ -117,6 +135,8 @@ type digestBody struct {
 	Tabs   []choice
 	Digest *view.Digest
 	Text   template.HTML
+	// Sample tells that only the parts of the week are shown that are free elsewhere.
+	Sample bool
 }
 
 // digest shows the newest week.
@@ -135,17 +155,28 @@ func (p *Pages) digest(_ context.Context, r request) (*view.Document, error) {
 		return nil, err
 	}
 	if body.Digest != nil {
-		body.Text = markdown(body.Digest.Body)
+		if body.Sample = !r.whole(pricedDigest); body.Sample {
+			d := body.Digest
+			body.Digest = &view.Digest{Week: d.Week, Period: d.Period, Title: d.Week, EconomicEvents: d.EconomicEvents, Signals: d.Signals}
+		} else {
+			body.Text = markdown(body.Digest.Body)
+		}
 	}
-	return p.inLang("digest", "digest", "events.lead", lang, r, body), nil
+	return p.inLang("digest", "digest", "events.lead", lang, r, body, "note.digest", pricedDigest)
 }
 
-// inLang renders a page in a language, with its counterparts.
-func (p *Pages) inLang(name, title, lead string, lang picks.Lang, r request, body any) *view.Document {
+// inLang renders a page in a language, with its counterparts. limits is the word that says what everybody sees of a page about the data of
+// endpoints.
+func (p *Pages) inLang(name, title, lead string, lang picks.Lang, r request, body any, limits string, endpoints ...string) (*view.Document, error) {
 	l := p.layoutIn(lang, r.site, r.path)
+	if len(endpoints) > 0 {
+		if err := p.annotate(&l, r, limits, endpoints...); err != nil {
+			return nil, err
+		}
+	}
 	l.Title = l.T(title) + suffix
 	l.Description = l.T(lead)
 	l.Body = body
 	p.inLanguages(&l, r)
-	return p.document(name, l, time.Time{})
+	return p.document(name, l, time.Time{}), nil
 }

@@ -47,7 +47,8 @@ type atomEntry struct {
 // typeAtom is the media type of the feed.
 const typeAtom = "application/atom+xml; charset=utf-8"
 
-// feed lists the newest announced picks. An entry never changes: what became of a pick since is not in it.
+// feed lists the newest announced picks, whoever asks. An entry says nothing of what became of a pick since; where pages are free, only
+// the latest picks have more than the chain has.
 func (p *Pages) feed(_ context.Context, r request) (*view.Document, error) {
 	if r.published == nil || r.signals == nil {
 		return nil, nil
@@ -63,10 +64,12 @@ func (p *Pages) feed(_ context.Context, r request) (*view.Document, error) {
 		Links: []atomLink{{"self", "application/atom+xml", home + "/picks.atom"}, {"alternate", "text/html", home + "/picks"}},
 	}
 	var newest time.Time
+	public := r.public(local{picks.English})
 	for _, k := range list {
 		if k.AnnouncedAt == nil {
 			continue
 		}
+		chained := !r.all && !public[k.Seq]
 		if k.AnnouncedAt.After(newest) {
 			newest = *k.AnnouncedAt
 			out.Updated = newest.UTC().Format(time.RFC3339)
@@ -77,7 +80,10 @@ func (p *Pages) feed(_ context.Context, r request) (*view.Document, error) {
 			Updated: at, Published: at, Links: []atomLink{{"alternate", "text/html", k.Links.Page}, {"related", "application/json", k.Links.Verify}},
 			Summary: "SHA-256 " + k.Hash,
 		}
-		if k.SummaryWhy != nil {
+		if chained {
+			e.Title = fmt.Sprintf("%s at %s, %s", k.Ticker, k.Price, k.Date)
+		}
+		if k.SummaryWhy != nil && !chained {
 			e.Summary = *k.SummaryWhy + " SHA-256 " + k.Hash
 		}
 		out.Entries = append(out.Entries, e)

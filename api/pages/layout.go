@@ -20,6 +20,8 @@ type layout struct {
 	Scripts []string
 	// Languages are the page in all languages that it has.
 	Languages []languageLink
+	// Note says how much of the page is shown; nil: all of it.
+	Note *note
 	// Hidden keeps a page out of search engines.
 	Hidden bool
 	// JSONLD stands in the page as a data block. A browser does not run it, so the content security policy has no say in it.

@@ -41,6 +41,8 @@ type Options struct {
 	Agents bool
 	// Dashboard tells that keys can be managed at /dashboard.
 	Dashboard bool
+	// Free limits visitors to what is free, beside what their keys may see. Without it the pages show everything to everybody.
+	Free bool
 }
 
 // Pages renders. It is safe for concurrent use.

@@ -22,6 +22,8 @@ type portfolioBody struct {
 	Open, Closed []view.Position
 	Sectors      []view.Sector
 	Regions      []view.Region
+	// Weekly tells that the plot has a point a week, and that there are no days.
+	Weekly bool
 }
 
 // portfolio shows the model portfolio against the benchmark.
@@ -38,28 +40,69 @@ func (p *Pages) portfolio(_ context.Context, r request) (*view.Document, error) 
 	if body.Portfolio, _, err = data[view.Portfolio](st.Portfolio()); err != nil {
 		return nil, err
 	}
-	history, _, err := list[view.HistorySnapshot](st.History(view.ListQuery{}))
-	if err != nil {
-		return nil, err
+	if body.Portfolio != nil {
+		if err := body.fill(r); err != nil {
+			return nil, err
+		}
 	}
-	if body.Open, _, err = list[view.Position](st.Positions(view.ListQuery{Status: view.StatusOpen})); err != nil {
+	if err := p.annotate(&l, r, "note.portfolio", pricedPositions, pricedHistory, pricedSectors, pricedRegions); err != nil {
 		return nil, err
-	}
-	if body.Closed, _, err = list[view.Position](st.Positions(view.ListQuery{Status: view.StatusClosed})); err != nil {
-		return nil, err
-	}
-	if body.Sectors, _, err = list[view.Sector](st.Sectors(view.ListQuery{})); err != nil {
-		return nil, err
-	}
-	if body.Regions, _, err = list[view.Region](st.Regions(view.ListQuery{})); err != nil {
-		return nil, err
-	}
-	body.plot(history)
-	for i := len(history) - 1; i >= 0 && len(body.Days) < newest; i-- {
-		body.Days = append(body.Days, history[i])
 	}
 	l.Body = body
 	return p.document("portfolio", l, time.Time{}), nil
+}
+
+// fill reads what the visitor sees beside the summary.
+func (b *portfolioBody) fill(r request) error {
+	st := r.published
+	history, _, err := list[view.HistorySnapshot](st.History(view.ListQuery{}))
+	if err != nil {
+		return err
+	}
+	if b.Weekly = !r.whole(pricedHistory); b.Weekly {
+		history = weekly(history)
+	}
+	b.plot(history)
+	for i := len(history) - 1; i >= 0 && len(b.Days) < newest && !b.Weekly; i-- {
+		b.Days = append(b.Days, history[i])
+	}
+	if r.whole(pricedPositions) {
+		if b.Open, _, err = list[view.Position](st.Positions(view.ListQuery{Status: view.StatusOpen})); err != nil {
+			return err
+		}
+		if b.Closed, _, err = list[view.Position](st.Positions(view.ListQuery{Status: view.StatusClosed})); err != nil {
+			return err
+		}
+	}
+	if r.whole(pricedSectors) {
+		if b.Sectors, _, err = list[view.Sector](st.Sectors(view.ListQuery{})); err != nil {
+			return err
+		}
+	}
+	if r.whole(pricedRegions) {
+		if b.Regions, _, err = list[view.Region](st.Regions(view.ListQuery{})); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// weekly keeps the last session of each week.
+func weekly(history []view.HistorySnapshot) (kept []view.HistorySnapshot) {
+	var before string
+	for _, s := range history {
+		day, err := time.Parse(time.DateOnly, s.Date)
+		if err != nil { // the view writes dates only
+			continue
+		}
+		year, week := day.ISOWeek()
+		if name := fmt.Sprint(year, week); name == before {
+			kept[len(kept)-1] = s
+		} else {
+			kept, before = append(kept, s), name
+		}
+	}
+	return kept
 }
 
 // plot draws the history: returns since the inception, and below it how far the portfolio stood under its highest value.
@@ -86,6 +129,9 @@ func (b *portfolioBody) plot(history []view.HistorySnapshot) {
 		Height: 280, From: from, To: to, Suffix: "%", Rules: []float64{0},
 		Marks: []plot.Mark{plot.Line{Class: "second", X: x, Y: theirs}, plot.Line{X: x, Y: ours}},
 	}.SVG())
+	if b.Weekly {
+		return
+	}
 	b.Drawdown = template.HTML(plot.Figure{
 		ID: "plot-drawdown", Title: "Drawdown of the model portfolio",
 		Description: "Percent below the highest value until then. The deepest was " + signed(b.Portfolio.MaxDrawdownPct) + " %.",

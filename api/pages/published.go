@@ -82,8 +82,10 @@ func (r request) varied(name, value string) url.Values {
 type picksBody struct {
 	local
 
-	Latest   *view.Pick
-	Picks    []view.Pick
+	Latest *view.Pick
+	Picks  []view.Pick
+	// Chain are older picks as the chain has them.
+	Chain    []view.Pick
 	Statuses []choice
 	Older    string
 	Record   *view.RecordState
@@ -99,16 +101,20 @@ func (p *Pages) picksPage(_ context.Context, r request) (*view.Document, error) 
 		return nil, err
 	}
 	body := picksBody{local: local{lang}, Record: r.record}
-	status, err := r.one("status", "", view.StatusOpen, view.StatusClosed)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range []string{"", view.StatusOpen, view.StatusClosed} {
-		name := "all"
-		if s != "" {
-			name = s
+	older := len(r.published.LatestPicks(view.PublicPicks+1, lang).Picks) > view.PublicPicks
+	limited := older && !r.whole(pricedPicks)
+	status := ""
+	if !limited { // which of the older picks were sold is not free
+		if status, err = r.one("status", "", view.StatusOpen, view.StatusClosed); err != nil {
+			return nil, err
 		}
-		body.Statuses = append(body.Statuses, choice{Name: body.T(name), Address: r.with("status", s), Chosen: s == status})
+		for _, s := range []string{"", view.StatusOpen, view.StatusClosed} {
+			name := "all"
+			if s != "" {
+				name = s
+			}
+			body.Statuses = append(body.Statuses, choice{Name: body.T(name), Address: r.with("status", s), Chosen: s == status})
+		}
 	}
 	if body.Latest, _, err = data[view.Pick](r.published.LatestPick(lang)); err != nil {
 		return nil, err
@@ -120,7 +126,18 @@ func (p *Pages) picksPage(_ context.Context, r request) (*view.Document, error) 
 		return nil, err
 	}
 	body.Older = r.older(next)
+	if limited {
+		public := r.public(body.local)
+		n := 0
+		for n < len(body.Picks) && public[body.Picks[n].Seq] {
+			n++
+		}
+		body.Picks, body.Chain = body.Picks[:n], body.Picks[n:]
+	}
 	l := p.layoutIn(lang, r.site, r.path)
+	if err := p.annotate(&l, r, "note.picks", pricedPicks); err != nil {
+		return nil, err
+	}
 	l.Title = body.T("picks") + suffix
 	l.Description = body.T("picks.lead")
 	l.Body = body
@@ -134,6 +151,8 @@ type researchBody struct {
 
 	Research view.Research
 	Text     template.HTML
+	// Numbers tells that the figures beside the text and its facts are shown, Return that of the pick.
+	Numbers, Return bool
 	// Link is the newest pick of the ticker in the record, nil where there is none.
 	Link *view.VerifiedPick
 }
@@ -148,6 +167,14 @@ func (p *Pages) research(_ context.Context, r request) (*view.Document, error) {
 		return nil, err
 	}
 	ticker, isCard := strings.CutSuffix(r.rest, cardName)
+	picked := r.published.Picked(ticker)
+	if !picked && (isCard && !r.all || !r.whole(pricedResearch)) {
+		// The same for every company that was not picked, whether there is research or not.
+		return nil, &view.Refusal{
+			Code:   view.CodeUnknownTicker,
+			Detail: "No announced pick has this ticker. Research on other companies is for holders of a key: see /docs.",
+		}
+	}
 	doc, err := r.published.Research(ticker, lang)
 	research, _, err := data[view.Research](doc, err)
 	if err != nil {
@@ -161,16 +188,24 @@ func (p *Pages) research(_ context.Context, r request) (*view.Document, error) {
 		if own := "/research/" + research.Ticker + cardName; r.path != own || len(r.query) > 0 {
 			return nil, &view.Moved{To: own}
 		}
+		if !r.all && !r.public(local{lang})[research.Pick.Seq] {
+			research.Pick.ReturnPct = nil
+		}
 		return p.researchCard(*research)
 	}
-	body := researchBody{local: local{lang}, Research: *research, Text: markdown(research.FullResearch)}
+	r.path = "/research/" + research.Ticker // whichever of its tickers was asked for, and in whatever case
+	r.seen.path = r.path
+	body := researchBody{local: local{lang}, Research: *research, Text: markdown(research.FullResearch), Numbers: r.whole(pricedResearch)}
+	body.Return = body.Numbers || research.Pick != nil && r.public(body.local)[research.Pick.Seq]
 	if r.record != nil {
 		if link, ok := r.record.Pick(research.Ticker, ""); ok {
 			body.Link = &link
 		}
 	}
-	r.path = "/research/" + research.Ticker // whichever of its tickers was asked for, and in whatever case
 	l := p.layoutIn(lang, r.site, r.path)
+	if err := p.annotate(&l, r, "note.research", pricedResearch); err != nil {
+		return nil, err
+	}
 	l.Title = research.Name + " (" + research.Ticker + ")" + suffix
 	l.Description = firstSentence(research.SummaryWhy)
 	l.Image = p.o.PublicURL + r.path + cardName

@@ -11,7 +11,13 @@ import (
 )
 
 // text is a parameter of the address, empty where it is absent. A form sends the fields that were left empty, so an empty one is absent.
-func (r request) text(name string) string { return strings.TrimSpace(r.query.Get(name)) }
+func (r request) text(name string) string {
+	v := strings.TrimSpace(r.query.Get(name))
+	if v != "" {
+		r.seen.read.Set(name, v)
+	}
+	return v
+}
 
 // one is a parameter that has one of a few values.
 func (r request) one(name, absent string, of ...string) (string, error) {

@@ -41,6 +41,33 @@ type request struct {
 	path, rest string
 	// query holds the parameters that are there and not empty, each once.
 	query url.Values
+	// sees are the endpoints whose data the visitor may see beyond what is free; all tells that everybody sees everything.
+	sees []string
+	all  bool
+	seen *seen
+}
+
+// seen is what a page read and showed while it was made.
+type seen struct {
+	path    string
+	read    url.Values
+	paid    []string
+	differs bool
+}
+
+// whole reports whether the page may show the data of an endpoint beyond what is free. A page asks only where it has such data.
+func (r request) whole(endpoint string) bool {
+	if r.all {
+		return true
+	}
+	r.seen.differs = true
+	if !slices.Contains(r.sees, endpoint) {
+		return false
+	}
+	if !slices.Contains(r.seen.paid, endpoint) {
+		r.seen.paid = append(r.seen.paid, endpoint)
+	}
+	return true
 }
 
 // page renders, or returns nil where there is nothing at the address. An error that is a *view.Refusal is told to the visitor.
@@ -85,7 +112,7 @@ func (p *Pages) route(path string) (found page, rest string) {
 // rendered keeps the pages of one state: each is rendered when it is first asked for.
 type rendered struct {
 	site  site
-	pages sync.Map // path and query to *view.Document
+	pages sync.Map // path, query and what the visitor sees, to *view.Page
 	count atomic.Int32
 }
 
@@ -95,11 +122,12 @@ var parameters = []string{"as_of", "cursor", "lang", "min_severity", "range", "s
 // maxRendered bounds how many pages of a state are kept. What is asked more variedly than that is rendered anew.
 const maxRendered = 512
 
-// Page returns the page at an address, or nil where there is none. Before the first load only what needs no data is there. An error
-// that is a *view.Refusal is the visitor's, a *view.Moved names the one address of what was asked for; any other error is ours.
-func (p *Pages) Page(ctx context.Context, address *url.URL) (*view.Document, error) {
+// Page returns the page at an address, or nil where there is none. sees are the endpoints, by their paths below /api/v1, whose data the
+// visitor may see beyond what is free. Before the first load only what needs no data is there. An error that is a *view.Refusal is the
+// visitor's, a *view.Moved names the one address of what was asked for; any other error is ours.
+func (p *Pages) Page(ctx context.Context, address *url.URL, sees []string) (*view.Page, error) {
 	if doc, ok := p.static[address.Path]; ok {
-		return doc, nil
+		return &view.Page{Document: doc, Subject: address.Path}, nil
 	}
 	show, rest := p.route(address.Path)
 	if show == nil {
@@ -121,15 +149,27 @@ func (p *Pages) Page(ctx context.Context, address *url.URL) (*view.Document, err
 			query.Set(name, v)
 		}
 	}
-	name := address.Path + "?" + query.Encode()
-	if doc, ok := r.pages.Load(name); ok {
-		return doc.(*view.Document), nil
+	if !p.o.Free {
+		sees = nil
 	}
-	doc, err := show(ctx, request{site: s, path: address.Path, rest: rest, query: query})
-	if doc != nil && err == nil && r.count.Add(1) <= maxRendered {
-		r.pages.Store(name, doc)
+	public := address.Path + "?" + query.Encode()
+	name := public + "\n" + strings.Join(sees, "\n")
+	if kept, ok := r.pages.Load(name); ok {
+		return kept.(*view.Page), nil
 	}
-	return doc, err
+	if kept, ok := r.pages.Load(public + "\n"); ok && !kept.(*view.Page).Differs {
+		return kept.(*view.Page), nil
+	}
+	look := &seen{path: address.Path, read: url.Values{}}
+	doc, err := show(ctx, request{site: s, path: address.Path, rest: rest, query: query, sees: sees, all: !p.o.Free, seen: look})
+	if doc == nil || err != nil {
+		return nil, err
+	}
+	page := &view.Page{Document: doc, Paid: look.paid, Subject: look.path + "?" + look.read.Encode(), Differs: look.differs}
+	if r.count.Add(1) <= maxRendered {
+		r.pages.Store(name, page)
+	}
+	return page, nil
 }
 
 // suffix ends the title of every page but the first.

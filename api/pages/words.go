@@ -79,6 +79,64 @@ var words = map[string][4]string{
 	"failed":      {"fallida", "failed", "falhou", "विफल"},
 	"no picks":    {"Aún no se ha anunciado ninguna selección.", "No pick is announced yet.", "Nenhuma seleção foi anunciada ainda.", "अभी तक कोई चयन घोषित नहीं हुआ है।"},
 
+	"number":   {"Número", "Number", "Número", "क्रमांक"},
+	"in chain": {"Anteriores, en la cadena", "Older picks, in the chain", "Anteriores, na cadeia", "पुराने चयन, शृंखला में"},
+
+	// How much of a page is shown.
+	"note.picks": {
+		"Aquí están las cinco selecciones más recientes con sus rendimientos. Las anteriores se muestran como están en la cadena; lo que fue de ellas se ve con una clave.",
+		"The latest five picks are here with their returns. Older picks are shown as the chain has them; a key shows what became of them.",
+		"Aqui estão as cinco seleções mais recentes com seus retornos. As anteriores aparecem como estão na cadeia; com uma chave vê-se o que foi feito delas.",
+		"यहाँ सबसे नए पाँच चयन अपने प्रतिफल के साथ हैं। पुराने चयन वैसे दिखते हैं जैसे शृंखला में हैं; उनका आगे क्या हुआ, यह कुंजी से दिखता है।",
+	},
+	"note.research": {
+		"Los textos sobre las selecciones anunciadas son gratuitos. Con una clave se ven las cifras y cada número con su fuente.",
+		"The texts on announced picks are free. A key shows the figures, and every number with its source.",
+		"Os textos sobre as seleções anunciadas são gratuitos. Com uma chave veem-se os números e a fonte de cada um.",
+		"घोषित चयनों के लेख मुफ़्त हैं। कुंजी से आँकड़े और हर अंक का स्रोत दिखता है।",
+	},
+	"note.portfolio": {
+		"El resumen, las mejores y peores posiciones y un punto por semana son gratuitos. Con una clave se ven cada día, todas las posiciones, los sectores y las regiones.",
+		"The summary, the best and worst positions and a point a week are free. A key shows every day, all positions, the sectors and the regions.",
+		"O resumo, as melhores e piores posições e um ponto por semana são gratuitos. Com uma chave veem-se cada dia, todas as posições, os setores e as regiões.",
+		"सारांश, सबसे अच्छी और सबसे ख़राब होल्डिंग और हर सप्ताह का एक बिंदु मुफ़्त हैं। कुंजी से हर दिन, सभी होल्डिंग, क्षेत्र और इलाक़े दिखते हैं।",
+	},
+	"note.events": {
+		"Lo que pasa en torno a las empresas de la cartera se ve con una clave. Aquí hay como ejemplo un evento de hace una semana o más.",
+		"What happens around the companies of the portfolio is shown with a key. Here is one event as an example, a week old or older.",
+		"O que acontece em torno das empresas da carteira é visto com uma chave. Aqui há, como exemplo, um evento de uma semana atrás ou mais.",
+		"पोर्टफ़ोलियो की कंपनियों के आसपास की घटनाएँ कुंजी से दिखती हैं। यहाँ उदाहरण के लिए एक सप्ताह या उससे पुरानी एक घटना है।",
+	},
+	"note.digest": {
+		"El resumen de cada semana se ve con una clave. Aquí están las cifras macro y las señales de la semana, que son gratuitas.",
+		"The digest of each week is shown with a key. Here are the macro figures and the signals of the week, which are free.",
+		"O resumo de cada semana é visto com uma chave. Aqui estão os números macro e os sinais da semana, que são gratuitos.",
+		"हर सप्ताह का सार कुंजी से दिखता है। यहाँ सप्ताह के व्यापक आर्थिक आँकड़े और संकेत हैं, जो मुफ़्त हैं।",
+	},
+	"note.cost": {
+		"Con una clave, toda la página cuesta %s USD, y nada más durante diez minutos.", "With a key the whole page costs %s USD, and nothing more for ten minutes.",
+		"Com uma chave, a página inteira custa %s USD, e nada mais durante dez minutos.", "कुंजी से पूरा पृष्ठ %s USD का है, और दस मिनट तक दोबारा देखने पर कुछ नहीं लगता।",
+	},
+	"note.nothing": {
+		"Con una clave, toda la página es gratuita.", "With a key the whole page costs nothing.", "Com uma chave, a página inteira é gratuita.", "कुंजी से पूरा पृष्ठ मुफ़्त है।",
+	},
+	"note.plan": {
+		"Una clave del plan Pro muestra toda la página.", "A key on the Pro plan shows the whole page.", "Uma chave do plano Pro mostra a página inteira.", "प्रो योजना की कुंजी पूरा पृष्ठ दिखाती है।",
+	},
+	"note.paid": {
+		"Usted ve esta página con su clave: cuesta %s USD, y nada más durante diez minutos.", "You see this page with your key: it costs %s USD, and nothing more for ten minutes.",
+		"Você vê esta página com sua chave: ela custa %s USD, e nada mais durante dez minutos.", "आप यह पृष्ठ अपनी कुंजी से देख रहे हैं: यह %s USD का है, और दस मिनट तक दोबारा देखने पर कुछ नहीं लगता।",
+	},
+	"note.seen": {"Usted ve esta página con su clave.", "You see this page with your key.", "Você vê esta página com sua chave.", "आप यह पृष्ठ अपनी कुंजी से देख रहे हैं।"},
+	"note.sandbox": {
+		"Este entorno de prueba lo muestra todo (PAGES=full). Un servicio real muestra gratis las cinco selecciones más recientes, y el resto con una clave.",
+		"This sandbox shows everything (PAGES=full). A live service shows the latest five picks for nothing, and the rest with a key.",
+		"Este ambiente de teste mostra tudo (PAGES=full). Um serviço real mostra de graça as cinco seleções mais recentes, e o resto com uma chave.",
+		"यह सैंडबॉक्स सब कुछ दिखाता है (PAGES=full)। असली सेवा सबसे नए पाँच चयन मुफ़्त दिखाती है, और बाक़ी कुंजी से।",
+	},
+	"get key": {"Obtener una clave", "Get a key", "Obter uma chave", "कुंजी लें"},
+	"sign in": {"Entrar", "Sign in", "Entrar", "साइन इन करें"},
+
 	// Research.
 	"research":      {"Análisis", "Research", "Análise", "विश्लेषण"},
 	"pick":          {"La selección", "The pick", "A seleção", "चयन"},

@@ -442,6 +442,7 @@ func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, w
 	}
 	site, err := pages.New(pages.Options{
 		PublicURL: p.settings.BaseURL(), World: world, View: v, Record: record, Publications: published, Described: true, Agents: true, Dashboard: true,
+		Free: p.settings.FreePages(world),
 	})
 	if err != nil {
 		return err
@@ -508,5 +509,6 @@ func (p *program) newAccounts(db *postgres.DB, log *slog.Logger) (*api.Accounts,
 		DB: db, Tariff: tariff, Now: p.now, Limiter: limiter, TrustedProxies: proxies,
 		KeyRate: api.Rate(p.settings.RateLimit), RegisterRate: api.Rate(p.settings.RegisterLimit),
 		SignalsRate: api.Rate(p.settings.SignalsRateLimit), X402Rate: api.Rate(p.settings.X402RateLimit),
+		PagesRate: api.Rate(p.settings.PagesRateLimit),
 	}, nil
 }

@@ -126,6 +126,9 @@ func (s Settings) Validate(names ...string) error {
 	if s.BillingModel != "" && s.BillingModel != "balance" && s.BillingModel != "plan" {
 		bad("BILLING_MODEL", "%q is none of balance, plan", s.BillingModel)
 	}
+	if s.Pages != "" && s.Pages != "free" && s.Pages != "full" {
+		bad("PAGES", "%q is none of free, full", s.Pages)
+	}
 	if _, err := s.Clocks(); err != nil && reads("PICK_AT") {
 		errs = append(errs, err)
 	}
@@ -212,6 +215,11 @@ func Manager() (socket string, watchdog time.Duration) {
 		watchdog = time.Duration(n) * time.Microsecond
 	}
 	return os.Getenv("NOTIFY_SOCKET"), watchdog
+}
+
+// FreePages reports whether the pages of a world show only what is free to who has no key.
+func (s Settings) FreePages(world string) bool {
+	return s.Pages == "free" || s.Pages == "" && world != "sandbox"
 }
 
 // BaseURL is PublicURL without a final slash, or what follows from Addr.

@@ -112,6 +112,7 @@ type API struct {
 	SignalsAddr         string `env:"SIGNALS_ADDR" help:"A second address that serves the Signals API at its root."`
 	Contact             string `env:"CONTACT" help:"Where reports about security go: a mail or web address (mailto:security@example.com, https://...). Default: mailto:security@ and the host of PUBLIC_URL, the mailbox that RFC 2142 names."`
 	Prices              string `env:"PRICES" help:"Prices in US dollars of the endpoints that have none: /events=0.001,/economic-events=0.001,/digest/latest=0.002. Default: they cost nothing."`
+	Pages               string `env:"PAGES" help:"What the pages show without a key: free (the latest five picks with their returns, the research on announced picks, the summary of the portfolio, macro figures, the whole chain) or full (everything). A visitor who is signed in with a key sees what the key may see, at the API's prices. Default: full in the sandbox, else free."`
 	X402FacilitatorURL  string `env:"X402_FACILITATOR_URL" name:"x402-facilitator-url" secret:"true" help:"Facilitator that verifies and settles payments by request (x402). Without it, or without X402_PAY_TO, nothing is sold by request; the sandbox has one of its own."`
 	X402FacilitatorAuth string `env:"X402_FACILITATOR_AUTH" name:"x402-facilitator-auth" secret:"true" help:"What the facilitator is sent as the header Authorization, or as another one: Name: value."`
 }
@@ -122,6 +123,7 @@ type Limits struct {
 	RegisterLimit    Rate   `env:"REGISTER_LIMIT" default:"5/1h" help:"How many keys an address may register, as RATE_LIMIT."`
 	SignalsRateLimit Rate   `env:"SIGNALS_RATE_LIMIT" default:"600/1m" help:"How many questions about the past of signals (history, vintages, as_of) an address may ask, as RATE_LIMIT. The latest snapshots are not limited."`
 	X402RateLimit    Rate   `env:"X402_RATE_LIMIT" name:"x402-rate-limit" default:"300/1m" help:"How many requests an address may make for what is paid by request, as RATE_LIMIT."`
+	PagesRateLimit   Rate   `env:"PAGES_RATE_LIMIT" default:"600/1m" help:"How many pages an address may load, as RATE_LIMIT."`
 	TrustedProxies   string `env:"TRUSTED_PROXIES" help:"Addresses and networks (10.0.0.0/8), separated by commas, of the proxies in front, whose X-Forwarded-For is believed. Default: none."`
 }
 

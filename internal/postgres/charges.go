@@ -95,6 +95,25 @@ func (c *Charger) Count(ctx context.Context, q Request) (RequestOutcome, error) 
 	return a, nil
 }
 
+// CountOnce is Count for what a browser may load again: with the digest (32 bytes) of a request that was counted a while ago nothing is
+// counted, and the outcome is PaidBefore.
+func (db *DB) CountOnce(ctx context.Context, q Request, digest []byte) (RequestOutcome, error) {
+	rows, err := db.pool.Query(ctx, `
+		select outcome, used, seconds_left from count_request_once(@key, @endpoint, @pro, @free_quota, @pro_quota, @digest, @keep)`,
+		pgx.NamedArgs{
+			"key": q.KeyID, "endpoint": q.Endpoint, "pro": q.Pro, "digest": digest, "keep": accounts.IdempotencyGet,
+			"free_quota": accounts.PlanFree.Quota(), "pro_quota": accounts.PlanPro.Quota(),
+		})
+	if err != nil {
+		return RequestOutcome{}, fmt.Errorf("count a request: %w", away(err))
+	}
+	out, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[RequestOutcome])
+	if err != nil {
+		return RequestOutcome{}, fmt.Errorf("count a request: %w", away(err))
+	}
+	return out, nil
+}
+
 // disliked tells whether the server looked at a statement and did not like it: nothing of it happened.
 func disliked(err error) bool {
 	pe := (*pgconn.PgError)(nil)

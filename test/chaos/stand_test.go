@@ -73,7 +73,7 @@ func newStand(t *testing.T, begin time.Time, start func(ctx context.Context, dir
 		// Upstreams take their time, so that a kill meets work under way.
 		"SANDBOX_DELAY=150ms",
 		// Limits that nobody meets, so that Redis is asked for each request.
-		"RATE_LIMIT=1000000/1m", "MCP_RATE_LIMIT=1000000/1m", "SIGNALS_RATE_LIMIT=1000000/1m",
+		"RATE_LIMIT=1000000/1m", "MCP_RATE_LIMIT=1000000/1m", "SIGNALS_RATE_LIMIT=1000000/1m", "PAGES_RATE_LIMIT=1000000/1m",
 	}
 	if err := postgres.Migrate(ctx, s.postgres.URL(), slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)

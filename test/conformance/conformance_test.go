@@ -87,7 +87,7 @@ func start(t *testing.T) *stand {
 	t.Helper()
 	began := time.Now()
 	_, url := program.Up(t, program.Options{Dir: program.Folder(t), Env: []string{
-		"LOG_LEVEL=error", "RATE_LIMIT=off", "REGISTER_LIMIT=off", "MCP_RATE_LIMIT=off",
+		"LOG_LEVEL=error", "RATE_LIMIT=off", "REGISTER_LIMIT=off", "MCP_RATE_LIMIT=off", "PAGES_RATE_LIMIT=off",
 	}}, "--world=sandbox", "--sandbox-days="+days)
 	s := &stand{url: url}
 	program.Until(t, program.Patience, "there are signals, picks, and all that is written around them", func() (bool, string) {

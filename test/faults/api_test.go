@@ -35,7 +35,7 @@ var reads = []struct{ name, method, path, body string }{
 func TestPostgresIsAwayFromAnAPI(t *testing.T) {
 	t.Parallel()
 	begin := time.Date(2026, time.March, 2, 0, 0, 0, 0, time.UTC)
-	s := newStandAt(t, &begin, "ADDR=127.0.0.1:0", "LOG_LEVEL=info", "RATE_LIMIT=off", "MCP_RATE_LIMIT=off")
+	s := newStandAt(t, &begin, "ADDR=127.0.0.1:0", "LOG_LEVEL=info", "RATE_LIMIT=off", "MCP_RATE_LIMIT=off", "PAGES_RATE_LIMIT=off")
 	s.save(begin, 21.5)
 	last, _ := s.announce(begin, 3)
 	c, _ := s.startAPI()

@@ -1,0 +1,179 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"tidemark/accounts"
+	"tidemark/api/view"
+	"tidemark/internal/postgres"
+)
+
+// page answers with a page. A visitor who is signed in with a key sees what the key may see, for the price of the same data in the API.
+func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
+	if s.o.Pages == nil || isAPI(r.URL.Path) {
+		return s.nothing(w, r)
+	}
+	if err := s.limitedPage(w, r); err != nil {
+		return err
+	}
+	key, sees := s.visitor(r)
+	page, err := s.o.Pages.Page(r.Context(), r.URL, sees)
+	if err == nil && page != nil && len(page.Paid) > 0 {
+		page, err = s.sellPage(w, r, *key, page)
+	}
+	if refusal := (*view.Refusal)(nil); errors.As(err, &refusal) {
+		return &failure{code: refusal.Code, detail: refusal.Detail}
+	}
+	if moved := (*view.Moved)(nil); errors.As(err, &moved) {
+		w.Header().Set("Cache-Control", view.CachePublic)
+		w.Header().Set("Location", moved.To)
+		w.WriteHeader(http.StatusPermanentRedirect)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if page == nil {
+		if _, err := s.state(); err != nil {
+			return err // it may be there once the signals are
+		}
+		return s.nothing(w, r)
+	}
+	if !page.Differs {
+		reply(w, r, page.Document)
+		return nil
+	}
+	own := *page.Document
+	for _, rep := range []*view.Representation{&own.Identity, &own.Gzip} {
+		if rep.Body == nil {
+			continue
+		}
+		rep.Header = rep.Header.Clone() // the page's own is shared
+		rep.Header.Add("Vary", "Cookie")
+		if key != nil {
+			rep.Header.Set("Cache-Control", cacheKeyed)
+		}
+	}
+	reply(w, r, &own)
+	return nil
+}
+
+// limitedPage takes one from how many pages an address may load, and from how often it may ask for what is read from the database. The
+// files that pages load are not counted: browsers keep them.
+func (s *Server) limitedPage(w http.ResponseWriter, r *http.Request) error {
+	if s.till == nil || strings.HasPrefix(r.URL.Path, "/static/") {
+		return nil
+	}
+	if err := s.limitedByAddress(w, r, "pages", s.till.PagesRate); err != nil {
+		return err
+	}
+	if r.URL.RawQuery == "" {
+		return nil
+	}
+	return s.past(w, r)
+}
+
+// visitor returns the key that a browser is signed in with, and the endpoints whose data it may see whole; nil where there is no key, and
+// where the visitor has not opened the page: HEAD, a prefetch, another site's page. Pages are also there while the database is away.
+func (s *Server) visitor(r *http.Request) (*postgres.Key, []string) {
+	if s.till == nil || r.Method != http.MethodGet || !opened(r.Header) {
+		return nil, nil
+	}
+	x, ok, err := s.signedIn(r)
+	if err != nil || !ok {
+		return nil, nil
+	}
+	plan := accounts.PlanAt(s.till.Tariff.Model, x.key.ProUntil, s.till.Now())
+	var sees []string
+	for _, e := range s.till.Tariff.Endpoints() {
+		if level, ok := plan.Sees(e); ok && level == accounts.LevelFull {
+			sees = append(sees, e.Path)
+		}
+	}
+	return &x.key, sees
+}
+
+// opened reports whether a request shows no sign that a browser made it without its user: the cookie alone does not show that.
+func opened(h http.Header) bool {
+	for _, name := range []string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"} {
+		if strings.Contains(h.Get(name), "prefetch") || strings.Contains(h.Get(name), "preview") {
+			return false
+		}
+	}
+	return slices.Contains([]string{"", "same-origin", "none"}, h.Get("Sec-Fetch-Site")) &&
+		slices.Contains([]string{"", "document"}, h.Get("Sec-Fetch-Dest"))
+}
+
+// sellPage takes what each part of a page costs, as the API does, and returns the page with the parts that are paid. The same key loads the
+// same page for ten minutes without paying again, also in two tabs at once.
+func (s *Server) sellPage(w http.ResponseWriter, r *http.Request, key postgres.Key, page *view.Page) (*view.Page, error) {
+	if err := s.limited(w, r, "key", key.PublicID, s.till.KeyRate); err != nil {
+		return nil, err
+	}
+	if _, status := representation(r.Header["If-None-Match"], r.Header["Accept-Encoding"], page.Document); status == http.StatusNotModified {
+		return page, nil // the visitor has it
+	}
+	var paid []string
+	var refusal error
+	for _, path := range page.Paid {
+		e, ok := s.till.Tariff.Endpoint(path)
+		if !ok {
+			return nil, errors.New("a page shows the endpoint " + path + ", which has no price")
+		}
+		if refusal = s.sellPart(w, r, key, e, page.Subject); refusal != nil {
+			break
+		}
+		paid = append(paid, path)
+	}
+	if refusal == nil {
+		return page, nil
+	}
+	less, err := s.o.Pages.Page(r.Context(), r.URL, paid)
+	if less == nil || err != nil {
+		return nil, refusal // without the part there is no page
+	}
+	return less, nil
+}
+
+// sellPart takes what one part of a page costs, or counts it against the day.
+func (s *Server) sellPart(w http.ResponseWriter, r *http.Request, key postgres.Key, e accounts.Endpoint, subject string) error {
+	h, once := w.Header(), digest("page", e.Path, subject)
+	if s.till.Tariff.Model == accounts.ModelPlan {
+		out, err := s.till.DB.CountOnce(r.Context(), postgres.Request{KeyID: key.ID, Endpoint: e.Path, Pro: true}, once[:])
+		switch {
+		case err != nil:
+			return s.unavailable(r, err)
+		case out.Outcome == postgres.Counted, out.Outcome == postgres.PaidBefore:
+			return nil
+		case out.Outcome == postgres.QuotaExhausted:
+			return exhausted(accounts.PlanPro, out)
+		}
+		return errRevoked
+	}
+	out, err := s.till.charger.Charge(r.Context(), postgres.Charge{
+		KeyID: key.ID, Price: e.Price, Endpoint: e.Path, RequestID: h.Get("X-Request-Id"), Digest: once[:],
+	})
+	if err != nil {
+		return s.unavailable(r, err)
+	}
+	var cost accounts.Micros
+	switch out.Outcome {
+	case postgres.Charged:
+		cost = e.Price
+		s.o.Metrics.Charged(e.Path, int64(cost))
+	case postgres.PaidBefore:
+	case postgres.ChargeRefused:
+		return s.insufficient(r, e.Price, out.Balance)
+	default:
+		return errRevoked
+	}
+	if before, err := accounts.ParseMicros(h.Get("X-Request-Cost")); err == nil {
+		cost += before
+	}
+	h.Set("X-Request-Cost", cost.String())
+	h.Set("X-Balance-Remaining", out.Balance.String())
+	return nil
+}

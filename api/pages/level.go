@@ -1,0 +1,95 @@
+package pages
+
+import (
+	"fmt"
+	"slices"
+
+	"tidemark/accounts"
+	"tidemark/api/view"
+)
+
+// note says above a page how much of it is shown, what the rest costs, and how to get it.
+type note struct {
+	Texts []string
+	Links []navigation
+}
+
+// priced are the endpoints whose data the pages show, by their paths below /api/v1.
+const (
+	pricedPicks     = "/picks"
+	pricedResearch  = "/research/{ticker}"
+	pricedPositions = "/portfolio/positions"
+	pricedHistory   = "/portfolio/history"
+	pricedSectors   = "/sectors"
+	pricedRegions   = "/regions"
+	pricedEvents    = "/events"
+	pricedDigest    = "/digest/latest"
+)
+
+// annotate tells what a visitor sees of a page about the data of some endpoints. limits is the word that says what everybody sees.
+func (p *Pages) annotate(l *layout, r request, limits string, endpoints ...string) error {
+	switch {
+	case r.all && p.o.World == view.WorldSandbox:
+		l.Note = &note{Texts: []string{l.T("note.sandbox")}}
+		return nil
+	case r.all || !r.seen.differs:
+		return nil
+	}
+	info, _, err := data[view.Info](r.published.Info())
+	if err != nil {
+		return err
+	}
+	missing := slices.ContainsFunc(endpoints, func(e string) bool { return !slices.Contains(r.seen.paid, e) })
+	n := &note{}
+	if missing {
+		n.Texts = append(n.Texts, l.T(limits))
+	}
+	cost, err := costOf(info, endpoints)
+	switch {
+	case err != nil:
+		return err
+	case info.Billing.Model == accounts.ModelPlan && missing:
+		n.Texts = append(n.Texts, l.T("note.plan"))
+	case info.Billing.Model == accounts.ModelPlan, cost == 0 && !missing:
+		n.Texts = append(n.Texts, l.T("note.seen"))
+	case !missing:
+		n.Texts = append(n.Texts, fmt.Sprintf(l.T("note.paid"), cost.Shortest()))
+	case cost == 0:
+		n.Texts = append(n.Texts, l.T("note.nothing"))
+	default:
+		n.Texts = append(n.Texts, fmt.Sprintf(l.T("note.cost"), cost.Shortest()))
+	}
+	if missing {
+		n.Links = append(n.Links, navigation{Name: l.T("get key"), Address: "/docs#keys"})
+	}
+	if p.o.Dashboard {
+		word := "account"
+		if missing {
+			word = "sign in"
+		}
+		n.Links = append(n.Links, navigation{Name: l.T(word), Address: "/dashboard"})
+	}
+	l.Note = n
+	return nil
+}
+
+// costOf is what the endpoints cost together.
+func costOf(info *view.Info, endpoints []string) (sum accounts.Micros, err error) {
+	for _, e := range endpoints {
+		price, err := accounts.ParseMicros(info.Prices[e])
+		if err != nil {
+			return 0, fmt.Errorf("the price of %s: %w", e, err)
+		}
+		sum += price
+	}
+	return sum, nil
+}
+
+// public are the numbers of the picks that everybody sees with what became of them.
+func (r request) public(l local) map[int64]bool {
+	list := map[int64]bool{}
+	for _, k := range r.published.LatestPicks(view.PublicPicks, l.Lang).Picks {
+		list[k.Seq] = true
+	}
+	return list
+}
