@@ -196,6 +196,8 @@ func (c backfillList) Run(ctx context.Context, p *program) error {
 }
 
 type backfillShow struct {
+	format
+
 	ID    int64 `arg:"" help:"The backfill."`
 	Slots bool  `help:"Print every slot."`
 	Diff  bool  `help:"Print the slots whose result is not what stands, old and new."`
@@ -212,15 +214,18 @@ func (c backfillShow) Run(ctx context.Context, p *program) error {
 		if err != nil {
 			return err
 		}
-		if err := writeBackfill(p.stdout, progress, fetches); err != nil {
-			return err
-		}
 		status, limit := postgres.SlotFailed, shownSlots
 		if c.Slots || c.Diff {
 			status, limit = "", int(progress.Slots)
 		}
 		slots, err := db.BackfillSlots(ctx, c.ID, status, c.Diff, limit)
 		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return writeJSON(p.stdout, backfillJSON(progress, fetches, slots))
+		}
+		if err := writeBackfill(p.stdout, progress, fetches); err != nil {
 			return err
 		}
 		return writeSlots(p.stdout, progress, slots)

@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"tidemark/chain"
 	"tidemark/chain/base"
 	"tidemark/internal/config"
 	"tidemark/internal/postgres"
@@ -112,10 +113,10 @@ func (p *program) attester(ctx context.Context) (*postgres.DB, workers.Attest, e
 	return db, a, nil
 }
 
-type chainStatus struct{}
+type chainStatus struct{ format }
 
 // Run prints how the attester stands, by the database and, where there is a key, by a node.
-func (chainStatus) Run(ctx context.Context, p *program) error {
+func (c chainStatus) Run(ctx context.Context, p *program) error {
 	db, a, err := p.attester(ctx)
 	if err != nil {
 		return err
@@ -128,6 +129,9 @@ func (chainStatus) Run(ctx context.Context, p *program) error {
 	list, err := db.Attestations(ctx)
 	if err != nil {
 		return err
+	}
+	if c.JSON {
+		return chainJSON(ctx, p, db, a, head, list)
 	}
 	w := tabwriter.NewWriter(p.stdout, 0, 4, 2, ' ', 0)
 	line := func(name string, format string, args ...any) {
@@ -169,6 +173,35 @@ func (chainStatus) Run(ctx context.Context, p *program) error {
 	line("transactions", "%d, and %d wait", h.Nonce, h.Pending)
 	line("balance", "%s wei, enough for %d days", h.BalanceWei, h.RunwayDays)
 	return w.Flush()
+}
+
+// chainJSON prints how the attester stands for a program. What is not there is null.
+func chainJSON(ctx context.Context, p *program, db *postgres.DB, a workers.Attest, head chain.Checkpoint, list []postgres.Attestation) error {
+	var newest, job, node any
+	if n := len(list); n > 0 {
+		newest = one("state", list[n-1].State, "length", list[n-1].Length, "head", list[n-1].Subject, "uid", unset(list[n-1].UID), "note", unset(list[n-1].Note))
+	}
+	switch s, err := db.AttesterState(ctx); {
+	case err == nil:
+		job = one("status", s.Status, "checked", s.CheckedAt, "note", unset(s.Note))
+	case !errors.Is(err, postgres.ErrNotFound):
+		return err
+	}
+	var attester, note *string
+	var trouble error
+	if a.Attester == nil {
+		note = unset(a.State.Note)
+	} else {
+		attester = &a.State.Attester.Attester
+		var h base.Health
+		if h, trouble = a.Attester.Health(ctx); trouble == nil {
+			node = one("latest", h.Heads.Latest, "safe", h.Heads.Safe, "final", h.Heads.Final, "deployed", h.Deployed, "registered", h.Registered,
+				"transactions", h.Nonce, "pending", h.Pending, "balance wei", h.BalanceWei.String(), "runway days", h.RunwayDays)
+		}
+	}
+	return errors.Join(writeJSON(p.stdout, one("announced", head.Length, "head", unset(head.Head), "network", fmt.Sprintf("eip155:%d", a.State.ChainID),
+		"contract", a.State.Contract, "schema", a.State.SchemaUID, "newest attestation", newest, "job", job, "attester", attester, "note", note,
+		"node", node)), trouble)
 }
 
 type chainSetup struct{}

@@ -43,6 +43,8 @@ func (c claimsList) Run(ctx context.Context, p *program) error {
 }
 
 type claimsShow struct {
+	format
+
 	Tx string `arg:"" help:"The transaction's hash."`
 }
 
@@ -63,6 +65,17 @@ func (c claimsShow) Run(ctx context.Context, p *program) error {
 	}
 	if len(list) == 0 {
 		return errors.New("no key has claimed this transaction")
+	}
+	if c.JSON {
+		all := make([]object, len(list))
+		for i, x := range list {
+			granted, err := db.TransfersOf(ctx, x.ID)
+			if err != nil {
+				return err
+			}
+			all[i] = claimJSON(x, granted)
+		}
+		return writeJSON(p.stdout, all)
 	}
 	for _, x := range list {
 		_, _ = fmt.Fprintf(p.stdout, "claim %d of %s on eip155:%d: %s %s\n  made %s, asked for %s, the chain is looked at until %s\n", x.ID, x.PublicID,

@@ -27,13 +27,14 @@ type doctorCommand struct {
 	config.Clock
 	config.Remote
 	config.Alerts
+	format
 }
 
 // errSick is a doctor's word that something is bad; what it is was printed.
 var errSick = errors.New("something is bad, see above")
 
 // Run looks at everything that an installation needs, and prints a line for each with the repair. It changes nothing.
-func (doctorCommand) Run(ctx context.Context, p *program) error {
+func (c doctorCommand) Run(ctx context.Context, p *program) error {
 	exams := []ops.Exam{{Name: "settings", Look: p.lookAtSettings}}
 	db, err := p.openDB(ctx, postgres.RoleWorker)
 	if err != nil {
@@ -48,7 +49,18 @@ func (doctorCommand) Run(ctx context.Context, p *program) error {
 		ops.Exam{Name: "redis", Look: p.lookAtRedis},
 		ops.Exam{Name: "archive", Look: p.lookAtArchive},
 		ops.Exam{Name: "disk", Look: p.lookAtDisks})
-	healthy, err := ops.Examine(ctx, p.stdout, exams)
+	var findings []object
+	show := func(f ops.Finding) error {
+		findings = append(findings, one("name", f.Name, "outcome", f.Outcome, "text", f.Text, "repair", unset(f.Repair)))
+		return nil
+	}
+	if !c.JSON {
+		show = func(f ops.Finding) error { return ops.Print(p.stdout, f) }
+	}
+	healthy, err := ops.Examine(ctx, exams, show)
+	if err == nil && c.JSON {
+		err = writeJSON(p.stdout, findings)
+	}
 	if err == nil && !healthy {
 		err = errSick
 	}

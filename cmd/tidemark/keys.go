@@ -68,6 +68,8 @@ func stamp(t *time.Time) string {
 }
 
 type keysShow struct {
+	format
+
 	Key   string `arg:"" help:"The key's id (key_…)."`
 	Limit int    `default:"20" help:"How many lines of the ledger, newest first."`
 }
@@ -82,6 +84,9 @@ func (c keysShow) Run(ctx context.Context, p *program) error {
 		plans, err := db.PlanChanges(ctx, k.ID)
 		if err != nil {
 			return err
+		}
+		if c.JSON {
+			return writeJSON(p.stdout, keyJSON(k, lines, plans))
 		}
 		w := tabwriter.NewWriter(p.stdout, 0, 4, 2, ' ', 0)
 		line := func(name, text string) { _, _ = fmt.Fprintf(w, "%s\t%s\n", name, text) }

@@ -67,10 +67,10 @@ type ledgerCommand struct {
 	Verify ledgerVerify `cmd:"" help:"Compare the ledger, the database and the chain; exit status 1 where they differ."`
 }
 
-type ledgerStatus struct{}
+type ledgerStatus struct{ format }
 
 // Run prints how the ledger stands.
-func (ledgerStatus) Run(ctx context.Context, p *program) error {
+func (c ledgerStatus) Run(ctx context.Context, p *program) error {
 	db, err := p.openDB(ctx, postgres.RoleWorker)
 	if err != nil {
 		return err
@@ -88,6 +88,18 @@ func (ledgerStatus) Run(ctx context.Context, p *program) error {
 		if e.PushedAt != nil {
 			pushed++
 		}
+	}
+	if c.JSON {
+		s, err := db.LedgerState(ctx)
+		if errors.Is(err, postgres.ErrNotFound) {
+			return writeJSON(p.stdout, one("entries", len(entries), "committed", committed, "pushed", pushed, "status", nil))
+		}
+		if err != nil {
+			return err
+		}
+		o := one("entries", len(entries), "committed", committed, "pushed", pushed, "status", s.Status, "head", unset(s.Head),
+			"pushed head", unset(s.Pushed), "branch", s.Branch, "repository", unset(s.Repository), "checked", s.CheckedAt, "note", unset(s.Note))
+		return writeJSON(p.stdout, o)
 	}
 	w := tabwriter.NewWriter(p.stdout, 0, 4, 2, ' ', 0)
 	line := func(name string, value any) { _, _ = fmt.Fprintf(w, "%s\t%v\n", name, value) }

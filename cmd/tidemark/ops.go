@@ -61,7 +61,7 @@ func (p *program) servePrivate(ctx context.Context, on listeners, v private) (er
 		queue.Watch(p.metrics)
 		monitor = ops.NewMonitor(at, ops.MonitorPath)
 		defer func() { err = errors.Join(err, monitor.Close()) }()
-		board = &ops.Board{Observer: v.observer, Next: nextSlot, Stylesheet: pages.Stylesheet(), Acts: v.acts}
+		board = &ops.Board{Observer: v.observer, Next: nextSlot, Stylesheet: pages.Stylesheet(), Queue: queue, Acts: v.acts}
 	}
 	return p.serveOps(ctx, l, manager, v.needs, ops.Options{
 		Role: v.role, Ready: v.ready, Degraded: v.degraded, Metrics: p.metrics, Board: board, Monitor: monitor,
@@ -232,6 +232,77 @@ func (c alertsCommand) Run(ctx context.Context, p *program) error {
 	t := newTable("id", "severity", "kind", "subject", "raised", "over", "text")
 	for _, a := range list {
 		t.add(a.ID, a.Severity, a.Kind, a.Subject, a.RaisedAt, a.ResolvedAt, a.Text)
+	}
+	return c.list(p.stdout, t)
+}
+
+type workersCommand struct {
+	config.Database
+	config.Redis
+	format
+}
+
+// doing are the runs of a worker, a list in JSON.
+type doing []ops.WorkerRun
+
+// String lists the runs for people.
+func (d doing) String() string {
+	said := make([]string, len(d))
+	for i, r := range d {
+		said[i] = fmt.Sprintf("run %d: %s %s of %s since %s", r.ID, r.Job, r.Subject, instant(&r.Slot), instant(r.Since))
+	}
+	return dash(strings.Join(said, "; "))
+}
+
+// Run prints the workers.
+func (c workersCommand) Run(ctx context.Context, p *program) (err error) {
+	db, err := p.openDB(ctx, postgres.RoleWorker)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	at, err := redisurl.Parse(p.redisURL())
+	if err != nil {
+		return usageError{err}
+	}
+	queue := ops.NewQueue(at)
+	defer func() { err = errors.Join(err, queue.Close()) }()
+	list, err := queue.Workers(ctx, db)
+	if err != nil {
+		return err
+	}
+	t := newTable("worker", "since", "state", "places", "runs")
+	for _, w := range list {
+		var since *time.Time
+		if !w.Since.IsZero() {
+			since = &w.Since
+		}
+		t.add(w.Name, since, w.State, w.Places, doing(append([]ops.WorkerRun{}, w.Runs...)))
+	}
+	return c.list(p.stdout, t)
+}
+
+type actionsCommand struct {
+	config.Database
+	format
+
+	Limit int `default:"50" help:"How many, the newest first."`
+}
+
+// Run prints what operators did on the private pages.
+func (c actionsCommand) Run(ctx context.Context, p *program) error {
+	db, err := p.openDB(ctx, postgres.RoleWorker)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	list, err := db.Actions(ctx, c.Limit)
+	if err != nil {
+		return err
+	}
+	t := newTable("id", "at", "by", "action", "subject", "reason", "failed", "detail")
+	for _, a := range list {
+		t.add(a.ID, a.At, a.By, a.Action, a.Subject, cut{&a.Reason}, a.Failed, cut{a.Detail})
 	}
 	return c.list(p.stdout, t)
 }

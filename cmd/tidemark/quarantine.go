@@ -66,6 +66,8 @@ func (c quarantineList) Run(ctx context.Context, p *program) error {
 }
 
 type quarantineShow struct {
+	format
+
 	ID int64 `arg:"" help:"Its number."`
 }
 
@@ -92,6 +94,9 @@ func (c quarantineShow) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	q := list[0]
+	if c.JSON {
+		return writeJSON(p.stdout, quarantinedJSON(q, pages, decisions))
+	}
 	w := tabwriter.NewWriter(p.stdout, 0, 4, 2, ' ', 0)
 	line := func(name, text string) { _, _ = fmt.Fprintf(w, "%s\t%s\n", name, text) }
 	line("quarantine", strconv.FormatInt(q.ID, 10))

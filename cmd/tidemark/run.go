@@ -35,6 +35,8 @@ type commands struct {
 	Doctor   doctorCommand   `cmd:"" group:"look" help:"Check the installation and print a fix for each problem"`
 	Health   healthCommand   `cmd:"" group:"look" help:"Ask the process at OPS_ADDR whether it is ready"`
 	Alerts   alertsCommand   `cmd:"" group:"look" help:"Print the alerts"`
+	Workers  workersCommand  `cmd:"" group:"look" help:"Print the workers, what each does and since when"`
+	Actions  actionsCommand  `cmd:"" group:"look" help:"Print what operators did on the private pages"`
 	Runs     runsCommand     `cmd:"" group:"look" help:"Print the run log, or one run in full"`
 	Schedule scheduleCommand `cmd:"" group:"look" help:"Print the schedule; run, pause or resume a job"`
 

@@ -6,8 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
+	"tidemark/internal/series"
+	"tidemark/internal/task"
 )
 
 func TestTheRunLogIsSelectedAndPrinted(t *testing.T) {
@@ -86,7 +90,7 @@ func TestEveryListIsAlsoJSON(t *testing.T) {
 	}
 	for _, words := range []string{
 		"runs", "alerts", "schedule list", "schedule next", "signals list", "quarantine list", "backfill list", "picks list", "portfolio events", "keys list",
-		"payments list", "payments list --ledger", "payments claims list",
+		"payments list", "payments list --ledger", "payments claims list", "actions",
 	} {
 		code, out := told(t, append(strings.Fields(words), "--json", "--database-url="+url, "--world=replay")...)
 		var list []map[string]any
@@ -97,6 +101,65 @@ func TestEveryListIsAlsoJSON(t *testing.T) {
 	_, out := told(t, "signals", "list", "--json", "--database-url="+url, "--world=replay")
 	if !strings.Contains(out, `"signal": "crack-spread-321"`) || !strings.Contains(out, `"since": null`) {
 		t.Errorf("the signals as JSON:\n%s", out)
+	}
+}
+
+func TestWhatIsShownIsAlsoJSON(t *testing.T) {
+	t.Parallel()
+	url := pgtest.New(t)
+	db, err := postgres.Open(t.Context(), url, postgres.RoleWorker)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	at := time.Date(2026, 3, 6, 12, 0, 0, 0, time.UTC)
+	if _, err := db.EnsureWorld(t.Context(), "replay", &at); err != nil {
+		t.Fatal(err)
+	}
+	pool, err := pgxpool.New(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	if _, err := pool.Exec(t.Context(), `insert into keys (public_id, name, created_at) values ('key_' || repeat('a', 26), 'k', now())`); err != nil {
+		t.Fatal(err)
+	}
+	fetch, err := db.RecordFetch(t.Context(), series.Fetch{
+		Source: "test", URL: "https://upstream.example/", Status: 200, FetchedAt: at, SHA256: strings.Repeat("a", 64), Bytes: 1,
+	}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Quarantine(t.Context(), task.Fence{}, postgres.Quarantined{
+		Source: "test", Digest: strings.Repeat("d", 64), CreatedAt: at, Findings: []postgres.Finding{{Check: "range", Severity: "error"}},
+	}, []int64{fetch}); err != nil {
+		t.Fatal(err)
+	}
+	if code, out := told(t, "quarantine", "reject", "1", "--reason=r", "--by=ann", "--database-url="+url, "--world=replay"); code != 0 {
+		t.Fatal(out)
+	}
+	if code, out := told(t, "backfill", "plan", "--signal=crack-spread-321", "--from=2026-03-02", "--to=2026-03-03", "--database-url="+url, "--world=replay"); code != 0 {
+		t.Fatal(out)
+	}
+	for words, want := range map[string][]string{
+		"quarantine show 1":                        {`"decision": "rejected"`, `"by": "ann"`, `"check": "range"`, `"url": "https://upstream.example/"`},
+		"backfill show 1 --slots":                  {`"signal": "crack-spread-321"`, `"slots": 2`, `"slot": "2026-03-0`, `"result": null`},
+		"keys show key_" + strings.Repeat("a", 26): {`"balance": "0`, `"ledger": []`, `"pro_until": null`},
+		"ledger status":                            {`"entries": 0`, `"status": null`},
+		"chain status":                             {`"announced": 0`, `"note": "BASE_RPC_URL is not set`, `"node": null`},
+		"doctor":                                   {`"name": "settings"`, `"outcome": "ok"`},
+	} {
+		_, out := told(t, append(strings.Fields(words), "--json", "--database-url="+url, "--world=replay", "--state-dir="+t.TempDir())...)
+		body, _, _ := strings.Cut(out, "\ntidemark: ") // doctor says in a last line that something is bad
+		var any any
+		if err := json.Unmarshal([]byte(body), &any); err != nil {
+			t.Errorf("%s --json: %v:\n%s", words, err, out)
+		}
+		for _, w := range want {
+			if !strings.Contains(body, w) {
+				t.Errorf("%s --json lacks %s:\n%s", words, w, out)
+			}
+		}
 	}
 }
 

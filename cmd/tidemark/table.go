@@ -122,6 +122,11 @@ func cell(v any) string {
 		return count(v)
 	case *string:
 		return deref(v)
+	case *bool:
+		if v == nil {
+			return dash("")
+		}
+		return map[bool]string{true: "yes", false: "no"}[*v]
 	case percent:
 		return fmt.Sprintf("%+.2f", float64(v))
 	case cut:

@@ -39,8 +39,8 @@ type Exam struct {
 // examPatience bounds one examination.
 const examPatience = 20 * time.Second
 
-// Examine makes the examinations in their order, prints a line for each finding, and tells whether something is bad.
-func Examine(ctx context.Context, w io.Writer, exams []Exam) (healthy bool, err error) {
+// Examine makes the examinations in their order, hands on each finding, and tells whether something is bad.
+func Examine(ctx context.Context, exams []Exam, found func(Finding) error) (healthy bool, err error) {
 	healthy = true
 	for _, e := range exams {
 		timed, stop := context.WithTimeout(ctx, examPatience)
@@ -50,16 +50,22 @@ func Examine(ctx context.Context, w io.Writer, exams []Exam) (healthy bool, err 
 			if f.Name == "" {
 				f.Name = e.Name
 			}
-			if f.Repair != "" {
-				f.Text += " -> " + f.Repair
-			}
-			if _, err := fmt.Fprintf(w, "%-5s %-9s %s\n", f.Outcome, f.Name, strings.Join(strings.Fields(f.Text), " ")); err != nil {
+			if err := found(f); err != nil {
 				return false, err
 			}
 			healthy = healthy && f.Outcome != Bad
 		}
 	}
 	return healthy, nil
+}
+
+// Print prints a finding in one line.
+func Print(w io.Writer, f Finding) error {
+	if f.Repair != "" {
+		f.Text += " -> " + f.Repair
+	}
+	_, err := fmt.Fprintf(w, "%-5s %-9s %s\n", f.Outcome, f.Name, strings.Join(strings.Fields(f.Text), " "))
+	return err
 }
 
 // One is a single finding.

@@ -30,6 +30,8 @@ type Board struct {
 	Next func(s task.Schedule, after time.Time) time.Time
 	// Stylesheet is that of the public pages.
 	Stylesheet []byte
+	// Queue knows the workers. Nil: there is no page of them.
+	Queue *Queue
 	// Acts are what the pages may change. Nil: nothing.
 	Acts *Acts
 }
@@ -65,9 +67,9 @@ func (s *Server) pages(b Board) {
 			var out bytes.Buffer
 			err = templates.ExecuteTemplate(&out, "page.html", struct {
 				Title, Path, Role, By string
-				Queue, Acts           bool
+				Queue, Acts, Workers  bool
 				Body                  template.HTML
-			}{title, pattern, s.o.Role, listed[any](b, r, nil).By, s.o.Monitor != nil, b.Acts != nil, render(inside, data)})
+			}{title, pattern, s.o.Role, listed[any](b, r, nil).By, s.o.Monitor != nil, b.Acts != nil, b.Queue != nil, render(inside, data)})
 			if err != nil {
 				panic(err) // the templates are the program's own
 			}
@@ -95,6 +97,9 @@ func (s *Server) pages(b Board) {
 		list, err := b.backfills(ctx)
 		return listed(b, r, list), err
 	})
+	if b.Queue != nil {
+		page("/workers", "workers.html", "Workers", func(ctx context.Context, _ *http.Request) (any, error) { return b.Queue.Workers(ctx, b.Observer.DB) })
+	}
 	page("/actions", "actions.html", "Actions", func(ctx context.Context, _ *http.Request) (any, error) { return b.Observer.DB.Actions(ctx, rows) })
 	if b.Acts != nil {
 		page("/session", "session.html", "Sign in", func(_ context.Context, r *http.Request) (any, error) { return listed[any](b, r, nil), nil })
@@ -238,11 +243,11 @@ func age(d time.Duration) string {
 // tone is the class of a state's mark.
 func tone(state string) string {
 	switch state {
-	case "fresh", "live", "succeeded", "ok", "pushed", "local", "accepted", "finished":
+	case "fresh", "live", "succeeded", "ok", "pushed", "local", "accepted", "finished", WorkerIdle, WorkerBusy:
 		return "good"
-	case "stale", "failed", "diverged", "conflict", "damaged", "refused", "forked", "wrong_chain", "decayed":
+	case "stale", "failed", "diverged", "conflict", "damaged", "refused", "forked", "wrong_chain", "decayed", WorkerSilent:
 		return ""
-	case "queued", "running", "due", "pending", "unavailable", "paused":
+	case "queued", "running", "due", "pending", "unavailable", "paused", WorkerStopping:
 		return "warn"
 	}
 	return "plain"

@@ -1,7 +1,11 @@
 package faults
 
 import (
+	"encoding/json"
+	"fmt"
 	"math/rand/v2"
+	"net/http"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -70,6 +74,70 @@ func TestWorkerKilledInMidTask(t *testing.T) { // R1
 	if d := cmp.Diff(want, s.observations()); d != "" {
 		t.Errorf("rows differ from an undisturbed run (-want +got):\n%s", d)
 	}
+}
+
+// shownWorker is a worker as `tidemark workers --json` shows it.
+type shownWorker struct {
+	Worker string
+	Since  *time.Time
+	State  string
+	Places int
+	Runs   []struct {
+		ID           int64
+		Job, Subject string
+		Since        time.Time
+	}
+}
+
+func (s *stand) workers() (list []shownWorker) {
+	s.t.Helper()
+	code, out := s.command("workers", "--json", "--log-level=error")
+	if err := json.Unmarshal([]byte(out), &list); err != nil || code != 0 {
+		s.t.Fatalf("exit %d: %v: %s", code, err, out)
+	}
+	return list
+}
+
+func TestTheWorkersAreListedWithWhatTheyDo(t *testing.T) {
+	t.Parallel()
+	s := newStand(t, "SANDBOX_DELAY=1h", "OPS_ADDR=127.0.0.1:0", "LOG_LEVEL=info")
+	s.pauseSchedule()
+	if list := s.workers(); len(list) != 0 {
+		t.Errorf("workers where there are none: %+v", list)
+	}
+	scheduler := s.start("scheduler")
+	busy := s.start("worker")
+	id := s.ingest()
+	s.awaitStatus(id, "running")
+	idle := s.start("worker")
+	state := func(p *program.Process) (string, shownWorker) {
+		for _, w := range s.workers() {
+			if strings.HasSuffix(w.Worker, "/"+strconv.Itoa(p.PID())) {
+				return w.State, w
+			}
+		}
+		return "", shownWorker{}
+	}
+	program.Until(t, program.Patience, "both are listed", func() (bool, string) {
+		a, w := state(busy)
+		b, v := state(idle)
+		return a == "at work" && b == "idle" && len(w.Runs) == 1 && w.Runs[0].ID == id && w.Runs[0].Subject == spot && !w.Runs[0].Since.IsZero() &&
+			w.Since != nil && w.Places == 12 && len(v.Runs) == 0, fmt.Sprintf("%+v %+v", w, v)
+	})
+	at := private.FindStringSubmatch(busy.Output())[1]
+	page := (&client{t: t, base: "http://" + at}).ask(http.MethodGet, "/workers", "", "").body
+	if !strings.Contains(page, "/"+strconv.Itoa(busy.PID())) || !strings.Contains(page, "ingest "+spot) || !strings.Contains(page, ">idle<") {
+		t.Errorf("the page:\n%s", page)
+	}
+	scheduler.Kill() // nobody begins the run again
+	busy.Kill()
+	idle.Signal(syscall.SIGTERM)
+	<-idle.Done
+	program.Until(t, program.Patience, "the killed one is silent, and the other gone", func() (bool, string) {
+		a, w := state(busy)
+		b, _ := state(idle)
+		return a == "silent" && len(w.Runs) == 1 && w.Since == nil && b == "", a + " " + b
+	})
 }
 
 func TestWorkerKilledTenTimes(t *testing.T) {

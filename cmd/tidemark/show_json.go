@@ -1,0 +1,90 @@
+package main
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"tidemark/backfill"
+	"tidemark/internal/postgres"
+	"tidemark/internal/series"
+)
+
+// one is an object of names and values in turn.
+func one(pairs ...any) object {
+	var o object
+	for p := range slices.Chunk(pairs, 2) {
+		o.columns = append(o.columns, p[0].(string))
+		o.cells = append(o.cells, p[1])
+	}
+	return o
+}
+
+// each makes an object of each of a list, which is never null.
+func each[T any](list []T, f func(T) object) []object {
+	out := make([]object, len(list))
+	for i, x := range list {
+		out[i] = f(x)
+	}
+	return out
+}
+
+// unset is nil for an empty text.
+func unset(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+func quarantinedJSON(q postgres.Quarantined, pages []series.Fetch, decisions []postgres.Decided) object {
+	return one("id", q.ID, "source", q.Source, "run", q.RunID, "answered", q.CreatedAt, "last seen", q.LastSeenAt, "fetches", q.Fetches,
+		"decision", q.Decision, "findings", append([]postgres.Finding{}, q.Findings...),
+		"pages", each(pages, func(f series.Fetch) object { return one("fetch", f.ID, "url", f.URL, "sha256", f.SHA256) }),
+		"decisions", each(decisions, func(d postgres.Decided) object {
+			return one("decision", d.Decision, "at", d.At, "by", d.By, "reason", d.Reason)
+		}))
+}
+
+func keyJSON(k postgres.KeyRow, lines []postgres.LedgerLine, plans []postgres.PlanChange) object {
+	return one("key", k.PublicID, "name", k.Name, "prefixes", append([]string{}, k.Prefixes...), "created", k.CreatedAt, "last used", k.LastUsedAt,
+		"balance", k.Balance.String(), "pro until", k.ProUntil, "revoked", k.RevokedAt, "revoked by", k.RevokedBy, "revoked reason", k.RevokedReason,
+		"plans", each(plans, func(c postgres.PlanChange) object {
+			return one("at", c.At, "kind", c.Kind, "pro until", c.ProUntil, "ref", c.Ref, "by", c.By, "reason", c.Reason)
+		}),
+		"ledger", each(lines, func(l postgres.LedgerLine) object {
+			return one("at", l.At, "kind", l.Kind, "amount", l.Amount.String(), "balance", l.Balance.String(), "endpoint", l.Endpoint, "ref", l.Ref,
+				"by", l.By, "reason", l.Reason)
+		}))
+}
+
+func claimJSON(x postgres.Claim, granted []postgres.Transfer) object {
+	return one("id", x.ID, "key", x.PublicID, "chain", x.ChainID, "transaction", x.TxHash, "state", x.State, "reason", x.Reason, "made", x.CreatedAt,
+		"asked", x.AskedAt, "expires", x.ExpiresAt,
+		"transfers", each(granted, func(g postgres.Transfer) object {
+			return one("id", g.ID, "log", g.LogIndex, "sender", g.Sender, "amount", g.Amount.String(), "block", g.BlockNumber,
+				"state", g.State, "gives", g.Gives, "granted", g.GrantedAt, "ended", g.EndedAt, "reason", g.Reason)
+		}))
+}
+
+func backfillJSON(p backfill.Progress, fetches []postgres.BackfillFetch, slots []postgres.BackfillSlot) object {
+	return one("id", p.ID, "signal", p.Signal, "from", p.FromDay.Format(time.DateOnly), "to", p.ToDay.Format(time.DateOnly), "zone", p.Zone, "as of", p.AsOf,
+		"existing", p.Existing, "state", p.State, "note", p.Note, "planned", p.PlannedAt, "applied", p.AppliedAt, "finished", p.FinishedAt,
+		"slots", p.Total(), "done", p.Done, "added", p.Added, "unchanged", p.Unchanged, "differs", p.Differs, "failed", p.Failed,
+		"cancelled", p.Cancelled, "pending", p.Pending, "skipped", p.Skipped, "running", p.Running,
+		"sources", each(fetches, func(f postgres.BackfillFetch) object {
+			return one("source", f.Source, "run", f.RunID, "status", f.RunStatus, "error", f.Error, "waived", f.Waived)
+		}),
+		"shown", each(slots, func(s postgres.BackfillSlot) object {
+			return one("slot", s.Slot, "status", s.Status, "outcome", s.Outcome, "old", s.OldValue, "new", s.NewValue, "run", s.RunID,
+				"reason", s.Reason, "result", nullable(s.Result))
+		}))
+}
+
+// nullable is null where there is no JSON.
+func nullable(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 {
+		return json.RawMessage("null")
+	}
+	return raw
+}

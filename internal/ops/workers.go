@@ -1,0 +1,95 @@
+package ops
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"tidemark/internal/postgres"
+)
+
+// What a worker does.
+const (
+	WorkerIdle     = "idle"
+	WorkerBusy     = "at work"
+	WorkerStopping = "stopping"
+	// WorkerSilent has runs and gives no sign: it was killed or is frozen, and its runs are begun again elsewhere.
+	WorkerSilent = "silent"
+)
+
+// Worker is a process that runs tasks.
+type Worker struct {
+	// Name is that of the run log: host and process.
+	Name string
+	// Since is when it began, zero where it is silent. Places are how many runs it takes at once.
+	Since  time.Time
+	Places int
+	State  string
+	Runs   []WorkerRun
+}
+
+// WorkerRun is a run that a worker is at.
+type WorkerRun struct {
+	ID      int64     `json:"id"`
+	Job     string    `json:"job"`
+	Subject string    `json:"subject"`
+	Slot    time.Time `json:"slot"`
+	Attempt int       `json:"attempt"`
+	// Since is when the attempt began.
+	Since *time.Time `json:"since"`
+}
+
+// mostRunning bounds how many runs are looked at. There are as many as all workers have places.
+const mostRunning = 10_000
+
+// Workers lists the workers by name: those that give signs to the queue, and those that the run log says are at work.
+func (q *Queue) Workers(ctx context.Context, db *postgres.DB) ([]Worker, error) {
+	servers, err := q.inspector.Servers()
+	if err != nil {
+		return nil, fmt.Errorf("ask the queue (REDIS_URL): %w", err)
+	}
+	running, err := db.Runs(ctx, postgres.RunFilter{Status: "running", Limit: mostRunning})
+	if err != nil {
+		return nil, err
+	}
+	byName := map[string]*Worker{}
+	for _, s := range servers { // a worker is several of the library's servers
+		name := fmt.Sprintf("%s/%d", s.Host, s.PID)
+		w := byName[name]
+		if w == nil {
+			w = &Worker{Name: name, Since: s.Started.UTC(), State: WorkerIdle}
+			byName[name] = w
+		}
+		w.Places += s.Concurrency
+		if s.Started.Before(w.Since) {
+			w.Since = s.Started.UTC()
+		}
+		if s.Status != "active" {
+			w.State = WorkerStopping
+		}
+	}
+	for _, r := range running {
+		if r.Worker == nil {
+			continue
+		}
+		w := byName[*r.Worker]
+		if w == nil {
+			w = &Worker{Name: *r.Worker, State: WorkerSilent}
+			byName[*r.Worker] = w
+		}
+		if w.State == WorkerIdle {
+			w.State = WorkerBusy
+		}
+		w.Runs = append(w.Runs, WorkerRun{ID: r.ID, Job: r.Job, Subject: r.Subject, Slot: r.Slot.UTC(), Attempt: r.Attempt, Since: r.StartedAt})
+	}
+	list := make([]Worker, 0, len(byName))
+	for _, w := range byName {
+		slices.SortFunc(w.Runs, func(a, b WorkerRun) int { return cmp.Compare(a.ID, b.ID) })
+		list = append(list, *w)
+	}
+	slices.SortFunc(list, func(a, b Worker) int { return strings.Compare(a.Name, b.Name) })
+	return list, nil
+}
