@@ -105,7 +105,7 @@ func addresses(t *testing.T, s *api.Server, site *pages.Pages) (list []string) {
 	return list
 }
 
-func filled(t *testing.T, pattern string) []string {
+func filled(t testing.TB, pattern string) []string {
 	t.Helper()
 	list := []string{pattern}
 	for _, place := range regexp.MustCompile(`\{[^}]*\}`).FindAllString(pattern, -1) {
@@ -256,7 +256,7 @@ func (p *published) show(log *slog.Logger) (*api.Server, *pages.Pages) {
 	}
 	p.url = "https://tidemark.example" // the same each time: pages name themselves
 	o := p.everything()
-	o.Accounts.Tariff = tariff
+	o.Accounts.Tariff, o.Log = tariff, log
 	p.run(p.publications.Run)
 	p.run(o.Record.Run)
 	p.serve(o)
@@ -267,7 +267,18 @@ func (p *published) show(log *slog.Logger) (*api.Server, *pages.Pages) {
 // Between its recording and its announcement a pick is nowhere: at no address, for nobody, in no format, and no answer changes by a byte.
 func TestAnUnannouncedPickStaysUnseen(t *testing.T) {
 	t.Parallel()
+	for name, free := range map[string]bool{"where the pages show everything": false, "where they show what is free": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			unseen(t, free)
+		})
+	}
+}
+
+func unseen(t *testing.T, free bool) {
+	t.Helper()
 	p := publish(t, accounts.ModelBalance)
+	p.free = free
 	var kept journal
 	log := slog.New(slog.NewTextHandler(&kept, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	p.key = p.newKey(p.db, 900)
@@ -282,6 +293,7 @@ func TestAnUnannouncedPickStaysUnseen(t *testing.T) {
 	p.show(log)
 	found, after := p.walk(list, secrets)
 	found = append(found, p.agents(secrets)...)
+	found = append(found, p.post(server, secrets, "ACME")...)
 	for _, f := range found {
 		t.Error(f)
 	}
@@ -298,6 +310,7 @@ func TestAnUnannouncedPickStaysUnseen(t *testing.T) {
 	}
 	kept.mu.Unlock()
 	p.guess(server)
+	p.guessByPost(server)
 
 	// Once it is announced the same search finds it.
 	at := calendar.At(date(t, canaryDay), 18*time.Hour)
@@ -313,6 +326,90 @@ func TestAnUnannouncedPickStaysUnseen(t *testing.T) {
 	}
 	if found := p.agents(secrets); len(found) == 0 {
 		t.Error("announced, no tool has it")
+	}
+}
+
+// posts are what is sent to the addresses that take something. A ticker stands in it as TICKER.
+var posts = []struct{ mediaType, body string }{
+	{"application/json", ""},
+	{"application/json", "{"},
+	{"application/json", `{"name":"TICKER"}`},
+	{"application/json", `{"tx_hash":"TICKER"}`},
+	{"application/json", `{"tx_hash":"0x` + strings.Repeat("ab", 32) + `"}`},
+	{"application/x-www-form-urlencoded", "api_key=TICKER&tx_hash=TICKER&token=x"},
+	{"application/json", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_stock_research","arguments":{"ticker":"TICKER"}}}`},
+	{"application/json", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"verify_pick","arguments":{"ticker":"TICKER"}}}`},
+	{"application/json", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"verify_pick","arguments":{"ticker":"TICKER","date":"` + canaryDay + `"}}}`},
+	{"application/json", `{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{"ref":{"type":"ref/prompt","name":"verify_track_record"},"argument":{"name":"ticker","value":"TICK"}}}`},
+	{"application/json", `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"https://tidemark.example/api/v1/verify/pick/TICKER"}}`},
+}
+
+// post sends everything to each address that takes something, as anybody and with a key, and returns where a secret stands.
+func (p *published) post(server *api.Server, secrets []string, ticker string) (found []string) {
+	p.t.Helper()
+	p.exchange(server, ticker, func(what, text string) {
+		for _, s := range secrets {
+			if strings.Contains(text, s) {
+				found = append(found, what+": "+s)
+			}
+		}
+	})
+	return found
+}
+
+// exchange sends everything with a ticker, and hands on each answer with its fields.
+func (p *published) exchange(server *api.Server, ticker string, see func(what, text string)) {
+	p.t.Helper()
+	n := 0
+	for _, r := range server.Routes() {
+		if r[0] == http.MethodGet || r[0] == http.MethodDelete {
+			continue
+		}
+		for _, path := range filled(p.t, r[1]) {
+			for _, s := range posts {
+				for _, key := range []string{"", "Bearer " + p.key} {
+					if path == "/api/v1/keys/rotate" && key != "" {
+						continue // the key would be another one from there on
+					}
+					n++
+					body := strings.NewReplacer("TICKER", ticker, "TICK", ticker[:4]).Replace(s.body)
+					header := []string{"Content-Type", s.mediaType, "Accept", "application/json, text/event-stream, text/html"}
+					if key != "" {
+						header = append(header, "Authorization", key)
+					}
+					a := p.askWith(r[0], path, body, header...)
+					text := fmt.Sprintf("%d %s", a.StatusCode, a.body)
+					for _, name := range slices.Sorted(maps.Keys(a.Header)) {
+						if name != "Date" && name != "X-Request-Id" && name != "Content-Length" {
+							text += "\n" + name + ": " + strings.Join(a.Header[name], ", ")
+						}
+					}
+					see(fmt.Sprintf("%s %s %s, with a key: %t", r[0], path, s.body, key != ""), text)
+				}
+			}
+		}
+	}
+	if n < 50 {
+		p.t.Errorf("only %d requests were sent", n)
+	}
+}
+
+// guessByPost sends the canary's name to each address that takes something: the answer is that for a name that nobody has.
+func (p *published) guessByPost(server *api.Server) {
+	p.t.Helper()
+	// What differs from one answer to the next: ids, times, and what a new key is.
+	own := regexp.MustCompile(`req_[0-9a-z]+|tmk_test_\w+|key_\w+|"[0-9]{4}-[0-9]{2}-[0-9]{2}T[^"]*"|RateLimit: .*`)
+	var answers [2]map[string]string
+	for i, ticker := range []string{canaryTicker, nobodysTicker} {
+		answers[i] = map[string]string{}
+		p.exchange(server, ticker, func(what, text string) {
+			answers[i][what] = strings.ReplaceAll(own.ReplaceAllString(text, ""), ticker, "T")
+		})
+	}
+	for what, a := range answers[0] {
+		if b := answers[1][what]; a != b {
+			p.t.Errorf("%s: for the canary\n%s\nfor nobody\n%s", what, a, b)
+		}
 	}
 }
 

@@ -167,7 +167,9 @@ func (s *system) serve(o api.Options) {
 		s.t.Fatal(err)
 	}
 	s.url = "http://" + ln.Addr().String()
-	o.Log, o.Now = quiet, time.Now
+	if o.Now = time.Now; o.Log == nil {
+		o.Log = quiet
+	}
 	s.server = api.New(o)
 	server := s.server // another may take its place: serve
 	s.run(func(ctx context.Context) error { return server.Serve(ctx, ln) })
