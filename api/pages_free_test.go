@@ -17,6 +17,7 @@ import (
 	"tidemark/api/view"
 	"tidemark/internal/calendar"
 	"tidemark/internal/equity"
+	"tidemark/internal/locale"
 	"tidemark/internal/postgres"
 	"tidemark/internal/series"
 	"tidemark/internal/task"
@@ -90,7 +91,7 @@ func publishMany(t *testing.T, model accounts.Model, f paidFacts) *published {
 		}, at)
 		c := card(t, company(i), day.Format(time.DateOnly), 100+i)
 		c.Ticker, c.Name = ticker(i), ticker(i)+" Inc."
-		c.Facts = postgres.DataOf(picks.Data{{ID: "note_" + strings.ToLower(f.text), Value: "12.50", Unit: picks.Dollars, AsOf: day, Source: -1}})
+		c.Facts = postgres.DataOf(picks.Data{{ID: "note_" + strings.ToLower(f.text), Value: "12.50", Unit: locale.Dollars, AsOf: day, Source: -1}})
 		_, added, err := p.worker.RecordPick(ctx, task.Fence{}, postgres.NewPick{
 			Ticker: ticker(i), Price: "100.00", Date: day.Format(time.DateOnly), CIK: company(i), Name: c.Name, Exchange: "XNAS", Sector: "Technology",
 			Region: "North America", Country: "US", Currency: "USD", Origin: "method", Reason: "the best score of the day",

@@ -23,6 +23,7 @@ import (
 	"tidemark/api/view"
 	"tidemark/internal/calendar"
 	"tidemark/internal/equity"
+	"tidemark/internal/locale"
 	"tidemark/internal/postgres"
 	"tidemark/internal/series"
 	"tidemark/internal/task"
@@ -197,8 +198,8 @@ func card(t testing.TB, cik equity.CIK, day string, n int) postgres.Research {
 		Region: "North America", Country: "US", AsOf: calendar.At(date(t, day), 17*time.Hour), Texts: map[picks.Lang]postgres.ResearchText{},
 		Fundamentals: postgres.Fundamentals{PE: new(38.2), AsOf: "2025-12-31"},
 		Facts: postgres.DataOf(picks.Data{
-			{ID: "price", Value: "12.50", Unit: picks.Dollars, AsOf: date(t, day), Source: -1},
-			{ID: "net_margin", Value: "21.3", Unit: picks.Percent, AsOf: date(t, "2025-12-31"), Source: 0},
+			{ID: "price", Value: "12.50", Unit: locale.Dollars, AsOf: date(t, day), Source: -1},
+			{ID: "net_margin", Value: "21.3", Unit: locale.Percent, AsOf: date(t, "2025-12-31"), Source: 0},
 		}),
 		Sources: postgres.DocumentsOf([]picks.Source{{Title: "Form 10-K", URL: "https://example.com/10k"}}),
 	}

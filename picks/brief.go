@@ -176,7 +176,7 @@ func loss(income float64) float64 {
 
 // fits tells whether all facts are there that a phrase names. All languages name the same.
 func (d Data) fits(phrase string) bool {
-	text, ok := english.phrases[phrase]
+	text, ok := english.Phrases[phrase]
 	if !ok {
 		return false
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tidemark/internal/equity"
+	"tidemark/internal/locale"
 )
 
 // briefWriter fills a brief.
@@ -21,20 +22,20 @@ func (w *briefWriter) facts() *Data { return &w.brief.Facts }
 // names adds who the company is and what it costs.
 func (w *briefWriter) names(r Ranking) {
 	s, d := w.score, w.facts()
-	d.word("name", s.Name, Name)
-	d.word("ticker", s.Ticker, Name)
-	d.word("exchange", exchangeNames[s.Exchange], Name)
-	d.word("sector", "sector."+string(s.Sector), Term)
-	d.word("industry", "industry."+industryOf(s.SIC).id, Term)
+	d.word("name", s.Name, locale.Name)
+	d.word("ticker", s.Ticker, locale.Name)
+	d.word("exchange", exchangeNames[s.Exchange], locale.Name)
+	d.word("sector", "sector."+string(s.Sector), locale.Term)
+	d.word("industry", "industry."+industryOf(s.SIC).id, locale.Term)
 	if s.Country != "" {
-		d.word("country", "country."+s.Country, Term)
+		d.word("country", "country."+s.Country, locale.Term)
 	}
 	d.date("pick_date", r.Day)
-	*d = append(*d, Datum{ID: "price", Value: string(s.Price), Unit: Dollars, AsOf: r.Day, Source: -1})
+	*d = append(*d, Datum{ID: "price", Value: string(s.Price), Unit: locale.Dollars, AsOf: r.Day, Source: -1})
 	if w.brief.picked {
-		d.add("rank", float64(s.Rank), 0, Count, r.Day, -1)
+		d.add("rank", float64(s.Rank), 0, locale.Count, r.Day, -1)
 	}
-	d.add("universe", float64(len(r.Scores)), 0, Count, r.Day, -1)
+	d.add("universe", float64(len(r.Scores)), 0, locale.Count, r.Day, -1)
 }
 
 // figures adds the amounts of the last twelve months and of the balance.
@@ -64,8 +65,8 @@ func (w *briefWriter) report(id string, kind func(equity.Fact) bool) {
 		}
 	}
 	if newest.Form != "" {
-		*w.facts() = append(*w.facts(), Datum{ID: id + "_form", Value: newest.Form, Unit: Name, AsOf: newest.Filed, Source: w.source(newest)})
-		*w.facts() = append(*w.facts(), Datum{ID: id + "_filed", Value: newest.Filed.Format(time.DateOnly), Unit: Date, AsOf: newest.Filed, Source: w.source(newest)})
+		*w.facts() = append(*w.facts(), Datum{ID: id + "_form", Value: newest.Form, Unit: locale.Name, AsOf: newest.Filed, Source: w.source(newest)})
+		*w.facts() = append(*w.facts(), Datum{ID: id + "_filed", Value: newest.Filed.Format(time.DateOnly), Unit: locale.Date, AsOf: newest.Filed, Source: w.source(newest)})
 	}
 }
 
@@ -145,12 +146,12 @@ func (w *briefWriter) ratios() {
 		}
 	}
 	if m := s.metric(EarningsYield); m.Known() && m.Value > 0 {
-		d.add("pe", 1/m.Value, 1, Times, w.day, w.source(m.Facts...))
+		d.add("pe", 1/m.Value, 1, locale.Times, w.day, w.source(m.Facts...))
 	}
 	if s.FScore.Known >= leastFScoreKnown {
 		facts := s.metric(FinancialStrength).Facts
-		d.add("fscore", float64(s.FScore.Score), 0, Count, s.FScore.Year.End, w.source(facts...))
-		d.add("fscore_known", float64(s.FScore.Known), 0, Count, s.FScore.Year.End, w.source(facts...))
+		d.add("fscore", float64(s.FScore.Score), 0, locale.Count, s.FScore.Year.End, w.source(facts...))
+		d.add("fscore_known", float64(s.FScore.Known), 0, locale.Count, s.FScore.Year.End, w.source(facts...))
 	}
 }
 
@@ -168,7 +169,7 @@ func (w *briefWriter) market(r Ranking) {
 		if !w.brief.picked {
 			break // the weights are published: the four shares are nearly a rank
 		}
-		d.add(string(g)+"_ahead", 100*ahead(r.Scores, s, g), 0, Percent, r.Day, -1)
+		d.add(string(g)+"_ahead", 100*ahead(r.Scores, s, g), 0, locale.Percent, r.Day, -1)
 	}
 	unknown, measures := 0, 0
 	for _, m := range s.Metrics {
@@ -179,11 +180,11 @@ func (w *briefWriter) market(r Ranking) {
 			}
 		}
 	}
-	d.add("unknown", float64(unknown), 0, Count, r.Day, -1)
-	d.add("measures", float64(measures), 0, Count, r.Day, -1)
+	d.add("unknown", float64(unknown), 0, locale.Count, r.Day, -1)
+	d.add("measures", float64(measures), 0, locale.Count, r.Day, -1)
 	if p, ok := s.Tilt.largest(); ok {
-		d.word("signal", "signal."+p.Exposure.Signal, Term)
-		d.add("signal_z", p.Z, 1, Deviations, r.Day, -1)
+		d.word("signal", "signal."+p.Exposure.Signal, locale.Term)
+		d.add("signal_z", p.Z, 1, locale.Deviations, r.Day, -1)
 		if w.brief.signal = 1; p.Effect < 0 {
 			w.brief.signal = -1
 		}

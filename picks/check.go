@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"tidemark/internal/locale"
 )
 
 // CheckNumbers reads every number that a text in a language names in digits and fails on the first that is not among the facts. It is
@@ -47,7 +49,7 @@ func (r *reader) strip(text string, facts Data) string {
 	text = links.ReplaceAllString(text, " ")
 	var names []string
 	for _, f := range facts {
-		if f.Unit == Name && strings.ContainsFunc(f.Value, unicode.IsDigit) {
+		if f.Unit == locale.Name && strings.ContainsFunc(f.Value, unicode.IsDigit) {
 			names = append(names, f.Value)
 		}
 	}
@@ -57,7 +59,7 @@ func (r *reader) strip(text string, facts Data) string {
 	}
 	known := func(iso string) bool {
 		return slices.ContainsFunc(facts, func(f Datum) bool {
-			return f.Unit == Date && f.Value == iso || !f.AsOf.IsZero() && f.AsOf.Format(time.DateOnly) == iso
+			return f.Unit == locale.Date && f.Value == iso || !f.AsOf.IsZero() && f.AsOf.Format(time.DateOnly) == iso
 		})
 	}
 	text = isoDates.ReplaceAllStringFunc(text, func(s string) string {
@@ -139,10 +141,10 @@ func (r *reader) unit(after string) Unit {
 
 // matches tells whether a fact is what a token says.
 func (t token) matches(f Datum) bool {
-	if f.Unit == Month {
+	if f.Unit == locale.Month {
 		return t.unit == "" && t.value == canonical(f.Value[:min(4, len(f.Value))])
 	}
-	if f.Unit == Date || f.Unit == Name || f.Unit == Term {
+	if f.Unit == locale.Date || f.Unit == locale.Name || f.Unit == locale.Term {
 		return false
 	}
 	value, negative := strings.CutPrefix(f.Value, "-")
@@ -153,8 +155,8 @@ func (t token) matches(f Datum) bool {
 		return false
 	case t.unit == "":
 		return true
-	case f.Unit == Barrels:
-		return t.unit == Millions // the word is million, of whatever
+	case f.Unit == locale.Barrels:
+		return t.unit == locale.Millions // the word is million, of whatever
 	default:
 		return t.unit == f.Unit
 	}

@@ -5,23 +5,25 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"tidemark/internal/locale"
 )
 
 var checkFacts = Data{
-	{ID: "growth", Value: "51.0", Unit: Percent, AsOf: day("2026-10-31")},
-	{ID: "loss", Value: "-6.2", Unit: Percent},
-	{ID: "cap", Value: "4450.1", Unit: Billions},
-	{ID: "spend", Value: "850.0", Unit: Millions},
-	{ID: "price", Value: "182.50", Unit: Dollars},
-	{ID: "shares", Value: "12345678", Unit: Count},
-	{ID: "jobs", Value: "-92", Unit: Thousands},
-	{ID: "pe", Value: "38.2", Unit: Times},
-	{ID: "date", Value: "2026-11-20", Unit: Date},
-	{ID: "month", Value: "2026-10", Unit: Month},
-	{ID: "form", Value: "10-K", Unit: Name},
-	{ID: "name", Value: "3M Co", Unit: Name},
-	{ID: "items", Value: "5.02, 9.01", Unit: Name},
-	{ID: "sector", Value: "sector.Energy", Unit: Term},
+	{ID: "growth", Value: "51.0", Unit: locale.Percent, AsOf: day("2026-10-31")},
+	{ID: "loss", Value: "-6.2", Unit: locale.Percent},
+	{ID: "cap", Value: "4450.1", Unit: locale.Billions},
+	{ID: "spend", Value: "850.0", Unit: locale.Millions},
+	{ID: "price", Value: "182.50", Unit: locale.Dollars},
+	{ID: "shares", Value: "12345678", Unit: locale.Count},
+	{ID: "jobs", Value: "-92", Unit: locale.Thousands},
+	{ID: "pe", Value: "38.2", Unit: locale.Times},
+	{ID: "date", Value: "2026-11-20", Unit: locale.Date},
+	{ID: "month", Value: "2026-10", Unit: locale.Month},
+	{ID: "form", Value: "10-K", Unit: locale.Name},
+	{ID: "name", Value: "3M Co", Unit: locale.Name},
+	{ID: "items", Value: "5.02, 9.01", Unit: locale.Name},
+	{ID: "sector", Value: "sector.Energy", Unit: locale.Term},
 }
 
 func TestCheckNumbers(t *testing.T) {
@@ -49,7 +51,7 @@ func TestCheckNumbers(t *testing.T) {
 		{"the same amount in a wrong size", English, "It is worth $4,450.1 million.", false},
 		{"an amount in the size of another fact", English, "It spent $850.0 billion.", false},
 		{"a size that no fact has", English, "It is worth $4,450.1 trillion.", false},
-		{"a size that begins like another", Spanish, "Vale 4.450,1 billones de dólares.", false},
+		{"a size that begins like another", "es", "Vale 4.450,1 billones de dólares.", false},
 		{"a price", English, "It closed at $182.50.", true},
 		{"a price at the end of a sentence", English, "It closed at 182.5.", true},
 		{"another price", English, "It closed at $182.51.", false},
@@ -75,35 +77,35 @@ func TestCheckNumbers(t *testing.T) {
 		{"a circled digit", English, "Reason ③.", false},
 		{"a range of which one end is no fact", English, "It lies between 38.2 and 40.", false},
 
-		{"Spanish decimals", Spanish, "Los ingresos crecieron un 51,0 %.", true},
-		{"with a hard space", Spanish, "Los ingresos crecieron un 51,0\u00a0%.", true},
-		{"in Spanish words", Spanish, "Los ingresos crecieron un 51 por ciento.", true},
-		{"Spanish billions", Spanish, "Vale 4.450,1 mil millones de dólares.", true},
-		{"Spanish millions for billions", Spanish, "Vale 4.450,1 millones de dólares.", false},
-		{"Spanish grouping", Spanish, "Tiene 12.345.678 acciones.", true},
-		{"grouped with spaces", Spanish, "Tiene 12\u00a0345\u00a0678 acciones.", true},
-		{"a Spanish date", Spanish, "El 20 de noviembre de 2026 se eligió.", true},
-		{"a wrong Spanish date", Spanish, "El 20 de octubre de 2026 se eligió.", false},
+		{"Spanish decimals", "es", "Los ingresos crecieron un 51,0 %.", true},
+		{"with a hard space", "es", "Los ingresos crecieron un 51,0\u00a0%.", true},
+		{"in Spanish words", "es", "Los ingresos crecieron un 51 por ciento.", true},
+		{"Spanish billions", "es", "Vale 4.450,1 mil millones de dólares.", true},
+		{"Spanish millions for billions", "es", "Vale 4.450,1 millones de dólares.", false},
+		{"Spanish grouping", "es", "Tiene 12.345.678 acciones.", true},
+		{"grouped with spaces", "es", "Tiene 12\u00a0345\u00a0678 acciones.", true},
+		{"a Spanish date", "es", "El 20 de noviembre de 2026 se eligió.", true},
+		{"a wrong Spanish date", "es", "El 20 de octubre de 2026 se eligió.", false},
 
-		{"Portuguese amounts", Portuguese, "Vale US$\u00a04.450,1 bilhões e gastou US$ 850,0 milhões.", true},
-		{"a Portuguese loss", Portuguese, "A ação rendeu -6,2%.", true},
-		{"a Portuguese date", Portuguese, "Em 20 de novembro de 2026.", true},
+		{"Portuguese amounts", "pt", "Vale US$\u00a04.450,1 bilhões e gastou US$ 850,0 milhões.", true},
+		{"a Portuguese loss", "pt", "A ação rendeu -6,2%.", true},
+		{"a Portuguese date", "pt", "Em 20 de novembro de 2026.", true},
 
-		{"Hindi grouping", Hindi, "इसके 1,23,45,678 शेयर हैं।", true},
-		{"Western grouping in Hindi", Hindi, "इसके 12,345,678 शेयर हैं।", true},
-		{"Devanagari digits", Hindi, "आमदनी ५१.० प्रतिशत बढ़ी।", true},
-		{"wrong Devanagari digits", Hindi, "आमदनी ५२ प्रतिशत बढ़ी।", false},
-		{"Hindi billions", Hindi, "बाज़ार मूल्य 4,450.1 अरब डॉलर है।", true},
-		{"crores are another size", Hindi, "बाज़ार मूल्य 4,450.1 करोड़ डॉलर है।", false},
-		{"a Hindi date", Hindi, "20 नवंबर 2026 को चुना गया।", true},
-		{"a number before a danda", Hindi, "भाव 182.50।", true},
-		{"digits that nobody reads", Hindi, "भाव ௧௮௨.", false},
+		{"Hindi grouping", "hi", "इसके 1,23,45,678 शेयर हैं।", true},
+		{"Western grouping in Hindi", "hi", "इसके 12,345,678 शेयर हैं।", true},
+		{"Devanagari digits", "hi", "आमदनी ५१.० प्रतिशत बढ़ी।", true},
+		{"wrong Devanagari digits", "hi", "आमदनी ५२ प्रतिशत बढ़ी।", false},
+		{"Hindi billions", "hi", "बाज़ार मूल्य 4,450.1 अरब डॉलर है।", true},
+		{"crores are another size", "hi", "बाज़ार मूल्य 4,450.1 करोड़ डॉलर है।", false},
+		{"a Hindi date", "hi", "20 नवंबर 2026 को चुना गया।", true},
+		{"a number before a danda", "hi", "भाव 182.50।", true},
+		{"digits that nobody reads", "hi", "भाव ௧௮௨.", false},
 	} {
 		if err := CheckNumbers(c.text, c.lang, checkFacts); (err == nil) != c.ok {
 			t.Errorf("%s: %q gives %v", c.name, c.text, err)
 		}
 	}
-	if err := CheckNumbers("x", "fr", nil); err == nil {
+	if err := CheckNumbers("x", "xx", nil); err == nil {
 		t.Error("a language that does not exist is checked")
 	}
 }
@@ -143,7 +145,7 @@ func TestAnotherWriterMayChooseWordsNotNumbers(t *testing.T) {
 	silent := honest
 	silent.MainRisk = " "
 	foreign := honest
-	foreign.Lang = Hindi
+	foreign.Lang = "hi"
 	for _, c := range []struct {
 		name   string
 		writer Writer
@@ -165,7 +167,7 @@ func TestAnotherWriterMayChooseWordsNotNumbers(t *testing.T) {
 			t.Errorf("%s: refused because of %v, want %s", c.name, refused, c.why)
 		}
 	}
-	if _, _, err := Compose(t.Context(), nil, b, "fr"); err == nil {
+	if _, _, err := Compose(t.Context(), nil, b, "xx"); err == nil {
 		t.Error("a language that does not exist is written")
 	}
 }

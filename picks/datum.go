@@ -5,51 +5,28 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"tidemark/internal/locale"
+	"tidemark/internal/locale/languages"
 )
 
-// Lang is a language that texts are written in.
-type Lang string
+// Lang is the code of a language that texts are written in.
+type Lang = locale.Lang
 
-// The languages, in the order in which they are listed.
-const (
-	Spanish    Lang = "es"
-	English    Lang = "en"
-	Portuguese Lang = "pt"
-	Hindi      Lang = "hi"
-)
+// English is the language of a reader who asks for none.
+const English = locale.English
 
-// Langs lists the languages.
-func Langs() []Lang { return []Lang{Spanish, English, Portuguese, Hindi} }
+// Langs lists the languages, in the order in which they are named.
+func Langs() []Lang { return languages.Codes() }
 
 // ParseLang finds the language of a code, and whether there is one.
 func ParseLang(code string) (Lang, bool) {
 	l := Lang(code)
-	return l, slices.Contains(Langs(), l)
+	return l, languages.Find(l) != nil
 }
 
 // Unit says how a datum is written and what it may be compared with.
-type Unit string
-
-// The units. Values are plain decimal text in the unit.
-const (
-	Percent    Unit = "%"
-	Points     Unit = "pp"       // percentage points
-	BasisPoint Unit = "bp"       // hundredths of a percentage point
-	Dollars    Unit = "USD"      // a price
-	Millions   Unit = "USD mn"   // millions of US dollars
-	Billions   Unit = "USD bn"   // billions (10^9) of US dollars
-	Times      Unit = "x"        // a multiple
-	Count      Unit = "count"    // a whole number of things
-	Thousands  Unit = "thousand" // thousands of things
-	Barrels    Unit = "bbl mn"   // millions of barrels
-	Deviations Unit = "sd"       // standard deviations
-	Plain      Unit = ""         // a number without a unit
-	Year       Unit = "year"     // a year, never grouped
-	Date       Unit = "date"     // YYYY-MM-DD
-	Month      Unit = "month"    // YYYY-MM
-	Name       Unit = "name"     // written as it stands: a name, a form, a ticker
-	Term       Unit = "term"     // the key of a word that each language has its own for, or several joined by "+"
-)
+type Unit = locale.Unit
 
 // Datum is one fact that a text may name.
 type Datum struct {
@@ -67,7 +44,7 @@ type Datum struct {
 // Number is the value as a number, NaN for a datum that is none.
 func (d Datum) Number() float64 {
 	switch d.Unit {
-	case Date, Month, Name, Term:
+	case locale.Date, locale.Month, locale.Name, locale.Term:
 		return math.NaN()
 	}
 	v, err := strconv.ParseFloat(d.Value, 64)
@@ -109,21 +86,21 @@ func (d *Data) add(id string, value float64, decimals int, unit Unit, asOf time.
 
 // percent appends a fraction as a percentage with one decimal.
 func (d *Data) percent(id string, fraction float64, asOf time.Time, source int) {
-	d.add(id, 100*fraction, 1, Percent, asOf, source)
+	d.add(id, 100*fraction, 1, locale.Percent, asOf, source)
 }
 
 // dollars appends an amount of US dollars in millions, or in billions from one billion on, with one decimal.
 func (d *Data) dollars(id string, amount float64, asOf time.Time, source int) {
 	if math.Abs(amount) >= 1e9 {
-		d.add(id, amount/1e9, 1, Billions, asOf, source)
+		d.add(id, amount/1e9, 1, locale.Billions, asOf, source)
 	} else {
-		d.add(id, amount/1e6, 1, Millions, asOf, source)
+		d.add(id, amount/1e6, 1, locale.Millions, asOf, source)
 	}
 }
 
 // date appends a date.
 func (d *Data) date(id string, day time.Time) {
-	*d = append(*d, Datum{ID: id, Value: day.Format(time.DateOnly), Unit: Date, AsOf: day, Source: -1})
+	*d = append(*d, Datum{ID: id, Value: day.Format(time.DateOnly), Unit: locale.Date, AsOf: day, Source: -1})
 }
 
 // word appends a name or a term; an empty one is left out.

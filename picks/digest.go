@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"tidemark/internal/locale"
 )
 
 // DigestInput is what a weekly digest is made of. What lies outside the week is left out, so more may be handed in.
@@ -171,27 +173,27 @@ func (g Digest) Facts() Data {
 	d.percent("benchmark", g.Delta.BenchmarkReturnPct/100, g.To, -1)
 	// The distance of the two as they are told, so that a reader can check it.
 	if p, b, ok := d.two("portfolio", "benchmark"); ok {
-		d.add("excess", p-b, 1, Points, g.To, -1)
+		d.add("excess", p-b, 1, locale.Points, g.To, -1)
 	}
 	for i, side := range []struct {
 		id   string
 		list []Contribution
 	}{{"top", g.Delta.Top}, {"bottom", g.Delta.Bottom}} {
 		if len(side.list) > 0 {
-			d.word(side.id, side.list[0].Ticker, Name)
-			d.add([]string{"top_points", "bottom_points"}[i], side.list[0].Points, 2, Points, g.To, -1)
+			d.word(side.id, side.list[0].Ticker, locale.Name)
+			d.add([]string{"top_points", "bottom_points"}[i], side.list[0].Points, 2, locale.Points, g.To, -1)
 		}
 	}
 	var tickers []string
 	for _, p := range g.Picks {
 		tickers = append(tickers, p.Ticker)
 	}
-	d.add("picks", float64(len(g.Picks)), 0, Count, g.To, -1)
-	d.word("tickers", strings.Join(tickers, ", "), Name)
-	d.add("removed", float64(len(g.Delta.Removed)), 0, Count, g.To, -1)
-	d.word("removed_tickers", strings.Join(g.Delta.Removed, ", "), Name)
-	d.add("events", float64(len(g.Events)), 0, Count, g.To, -1)
-	d.add("severity", float64(DigestSeverity), 0, Count, g.To, -1)
+	d.add("picks", float64(len(g.Picks)), 0, locale.Count, g.To, -1)
+	d.word("tickers", strings.Join(tickers, ", "), locale.Name)
+	d.add("removed", float64(len(g.Delta.Removed)), 0, locale.Count, g.To, -1)
+	d.word("removed_tickers", strings.Join(g.Delta.Removed, ", "), locale.Name)
+	d.add("events", float64(len(g.Events)), 0, locale.Count, g.To, -1)
+	d.add("severity", float64(DigestSeverity), 0, locale.Count, g.To, -1)
 	if len(g.Economic) > 0 {
 		for _, f := range g.Economic[0].Facts() {
 			if f.ID == "indicator" || f.ID == "actual" {
@@ -200,8 +202,8 @@ func (g Digest) Facts() Data {
 		}
 	}
 	if len(g.Signals) > 0 {
-		d.word("signal", "signal."+g.Signals[0].ID, Term)
-		d.add("z", g.Signals[0].Z, 1, Deviations, g.To, -1)
+		d.word("signal", "signal."+g.Signals[0].ID, locale.Term)
+		d.add("z", g.Signals[0].Z, 1, locale.Deviations, g.To, -1)
 	}
 	return d
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tidemark/internal/calendar"
+	"tidemark/internal/locale"
 )
 
 // EconomicText is what is written about an economic event in one language. Analysis is Markdown.
@@ -35,38 +36,38 @@ func (e EconomicEvent) Facts() Data {
 	def := e.Indicator
 	asOf := calendar.DayOf(e.Print.At)
 	number := func(id string, v float64, unit Unit) { d.add(id, v, def.decimals(), unit, asOf, 0) }
-	d.word("indicator", "indicator."+def.ID, Term)
+	d.word("indicator", "indicator."+def.ID, locale.Term)
 	number("actual", e.Print.Value, def.Unit)
 	number("previous", e.Print.Previous, def.Unit)
 	number("expected", e.Expected, def.Unit)
 	distance := def.Unit
-	if distance == Percent {
-		distance = Points
+	if distance == locale.Percent {
+		distance = locale.Points
 	}
 	number("distance", math.Abs(e.Surprise), distance)
-	d.add("z", e.Z, 1, Deviations, asOf, -1)
+	d.add("z", e.Z, 1, locale.Deviations, asOf, -1)
 	if revised := def.Told(e.Print.Revised); revised != "" && revised != def.Told(e.Print.Previous) {
 		number("revised", e.Print.Revised, def.Unit)
 	}
 	if def.Reading != ReadLevel {
-		d.add("window", expectedWindow, 0, Count, asOf, -1)
+		d.add("window", expectedWindow, 0, locale.Count, asOf, -1)
 	}
 	e.periodFacts(&d)
 	if e.Lower > 0 {
 		number("lower", e.Lower, def.Unit)
 	}
 	if def.Frequency == "meeting" {
-		d.add("change", 100*e.Surprise, 0, BasisPoint, asOf, 0)
+		d.add("change", 100*e.Surprise, 0, locale.BasisPoint, asOf, 0)
 	}
 	if e.For > 0 {
-		d.add("votes_for", float64(e.For), 0, Count, asOf, 0)
-		d.add("votes_against", float64(e.Against), 0, Count, asOf, 0)
+		d.add("votes_for", float64(e.For), 0, locale.Count, asOf, 0)
+		d.add("votes_against", float64(e.Against), 0, locale.Count, asOf, 0)
 	}
 	var sectors []string
 	for _, s := range def.Sectors {
 		sectors = append(sectors, "sector."+string(s))
 	}
-	d.word("sectors", strings.Join(sectors, "+"), Term)
+	d.word("sectors", strings.Join(sectors, "+"), locale.Term)
 	return d
 }
 
@@ -77,10 +78,10 @@ func (e EconomicEvent) periodFacts(d *Data) {
 	case "weekly":
 		d.date("week", p)
 	case "quarterly":
-		d.word("quarter", fmt.Sprintf("quarter.%d", (int(p.Month())+2)/3), Term)
-		*d = append(*d, Datum{ID: "year", Value: p.Format("2006"), Unit: Year, Source: -1})
+		d.word("quarter", fmt.Sprintf("quarter.%d", (int(p.Month())+2)/3), locale.Term)
+		*d = append(*d, Datum{ID: "year", Value: p.Format("2006"), Unit: locale.Year, Source: -1})
 	default:
-		*d = append(*d, Datum{ID: "period", Value: p.Format("2006-01"), Unit: Month, Source: -1})
+		*d = append(*d, Datum{ID: "period", Value: p.Format("2006-01"), Unit: locale.Month, Source: -1})
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"tidemark/internal/calendar"
 	"tidemark/internal/equity"
+	"tidemark/internal/locale"
 )
 
 // EventType is what kind of event happened around the portfolio.
@@ -122,8 +123,8 @@ func newEvent(kind EventType, severity Severity, c equity.Company, at time.Time,
 		ID: eventID(kind, c.CIK, at, about), Type: kind, Severity: severity, CIK: c.CIK, Ticker: c.Ticker(day), OccurredAt: at.UTC(),
 		ChangePct: math.NaN(), phrase: "event." + string(kind),
 	}
-	e.Facts.word("name", c.Name, Name)
-	e.Facts.word("ticker", e.Ticker, Name)
+	e.Facts.word("name", c.Name, locale.Name)
+	e.Facts.word("ticker", e.Ticker, locale.Name)
 	e.Facts.date("date", day)
 	return e
 }
@@ -133,7 +134,7 @@ func AnnouncedEvent(c equity.Company, date time.Time, price equity.Price, announ
 	e := newEvent(PickAnnounced, Notable, c, announcedAt, date.Format(time.DateOnly))
 	e.Facts = slices.DeleteFunc(e.Facts, func(d Datum) bool { return d.ID == "date" })
 	e.Facts.date("date", date)
-	e.Facts = append(e.Facts, Datum{ID: "price", Value: string(price), Unit: Dollars, AsOf: date, Source: -1})
+	e.Facts = append(e.Facts, Datum{ID: "price", Value: string(price), Unit: locale.Dollars, AsOf: date, Source: -1})
 	return e
 }
 
@@ -161,10 +162,10 @@ func ClosedEvents(p Portfolio, companies map[equity.CIK]equity.Company, day time
 		e := newEvent(PickClosed, why.severity, companies[q.CIK], at, strconv.Itoa(q.Seq))
 		e.Ticker = q.Ticker
 		e.Facts = slices.DeleteFunc(e.Facts, func(d Datum) bool { return d.ID == "ticker" || d.ID == "name" })
-		e.Facts.word("ticker", q.Ticker, Name)
-		e.Facts.word("name", q.Name, Name)
+		e.Facts.word("ticker", q.Ticker, locale.Name)
+		e.Facts.word("name", q.Name, locale.Name)
 		e.Facts.percent("return", q.ReturnPct/100, day, -1)
-		e.Facts.word("closed", why.term, Term)
+		e.Facts.word("closed", why.term, locale.Term)
 		events = append(events, e)
 	}
 	return events
@@ -216,8 +217,8 @@ func MoveEvent(c equity.Company, h History, day time.Time) (Event, bool) {
 	e := newEvent(PriceMove, severity, c, at, "")
 	e.ChangePct = 100 * change
 	e.Facts.percent("change", change, day, -1)
-	e.Facts.add("size", size, 1, Times, day, -1)
-	e.Facts = append(e.Facts, Datum{ID: "price", Value: string(today.Close), Unit: Dollars, AsOf: day, Source: -1})
+	e.Facts.add("size", size, 1, locale.Times, day, -1)
+	e.Facts = append(e.Facts, Datum{ID: "price", Value: string(today.Close), Unit: locale.Dollars, AsOf: day, Source: -1})
 	e.body = "event.price_move.body"
 	if e.phrase = "event.price_move.up"; change < 0 {
 		e.phrase = "event.price_move.down"

@@ -8,6 +8,7 @@ import (
 
 	"tidemark/internal/calendar"
 	"tidemark/internal/equity"
+	"tidemark/internal/locale"
 )
 
 // itemSeverities are the items of a current report (form 8-K) that matter more than a note. Source: the SEC's form 8-K, general
@@ -59,9 +60,9 @@ func FilingEvent(c equity.Company, f equity.Filing) (Event, bool) {
 	e.SourceURL = f.URL
 	e.Facts = slices.DeleteFunc(e.Facts, func(d Datum) bool { return d.ID == "date" })
 	e.Facts.date("date", f.Filed)
-	e.Facts.word("form", f.Form, Name)
+	e.Facts.word("form", f.Form, locale.Name)
 	if len(f.Items) > 0 {
-		e.Facts.word("items", strings.Join(f.Items, ", "), Name)
+		e.Facts.word("items", strings.Join(f.Items, ", "), locale.Name)
 		if kind == FilingMade {
 			e.body = "event.filing.items"
 		}
@@ -92,15 +93,15 @@ func ActionEvents(c equity.Company, h History, day time.Time) []Event {
 			if a.Ratio() < 1 {
 				e.Severity = Notable // a reverse split seldom is good news
 			}
-			e.Facts.add("new", a.New, decimalsOf(a.New), Count, day, -1)
-			e.Facts.add("old", a.Old, decimalsOf(a.Old), Count, day, -1)
+			e.Facts.add("new", a.New, decimalsOf(a.New), locale.Count, day, -1)
+			e.Facts.add("old", a.Old, decimalsOf(a.Old), locale.Count, day, -1)
 			events = append(events, e)
 		case a.Kind == equity.Dividend && today:
 			e := newEvent(DividendPaid, Note, c, at, string(a.Cash))
-			e.Facts = append(e.Facts, Datum{ID: "amount", Value: string(a.Cash), Unit: Dollars, AsOf: day, Source: -1})
+			e.Facts = append(e.Facts, Datum{ID: "amount", Value: string(a.Cash), Unit: locale.Dollars, AsOf: day, Source: -1})
 			if before != "" && a.Cash.Float() < float64(cutDividend*before.Float()) {
 				e.Severity, e.phrase = Notable, "event.dividend.cut"
-				e.Facts = append(e.Facts, Datum{ID: "amount_before", Value: string(before), Unit: Dollars, AsOf: day, Source: -1})
+				e.Facts = append(e.Facts, Datum{ID: "amount_before", Value: string(before), Unit: locale.Dollars, AsOf: day, Source: -1})
 			}
 			events = append(events, e)
 		}
@@ -159,9 +160,9 @@ func SignalEvents(c equity.Company, readings []SignalReading) []Event {
 				continue
 			}
 			e := newEvent(SignalChange, severity, c, r.At, x.Signal)
-			e.Facts.word("signal", "signal."+x.Signal, Term)
-			e.Facts.add("z", r.Z, 1, Deviations, calendar.DayOf(r.At), -1)
-			e.Facts.add("z_before", r.Before, 1, Deviations, calendar.DayOf(r.At), -1)
+			e.Facts.word("signal", "signal."+x.Signal, locale.Term)
+			e.Facts.add("z", r.Z, 1, locale.Deviations, calendar.DayOf(r.At), -1)
+			e.Facts.add("z_before", r.Before, 1, locale.Deviations, calendar.DayOf(r.At), -1)
 			e.body = "event.signal_change.body"
 			if e.phrase = "event.signal_change.for"; float64(x.Sign)*r.Z < 0 {
 				e.phrase = "event.signal_change.bad"

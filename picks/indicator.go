@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"tidemark/internal/locale"
 	"tidemark/internal/series"
 )
 
@@ -51,55 +52,55 @@ const (
 // indicators are listed in the order of importance.
 var indicators = []Indicator{
 	{
-		ID: "fomc", Region: "US", Series: "fed.FOMC.UPPER", Frequency: "meeting", Reading: ReadLevel, Unit: Percent, Step: 0.25, Scale: 1, Bonus: 1, Importance: 5,
+		ID: "fomc", Region: "US", Series: "fed.FOMC.UPPER", Frequency: "meeting", Reading: ReadLevel, Unit: locale.Percent, Step: 0.25, Scale: 1, Bonus: 1, Importance: 5,
 		Sectors: []Sector{Finance, RealEstate, Technology}, Publisher: "Federal Reserve", URL: "https://www.federalreserve.gov/monetarypolicy.htm",
 	},
 	{
-		ID: "cpi", Region: "US", Series: "fred.CPIAUCSL", Frequency: "monthly", Reading: ReadChange, Unit: Percent, Step: 0.1, Scale: 1, Bonus: 1, Importance: 5,
+		ID: "cpi", Region: "US", Series: "fred.CPIAUCSL", Frequency: "monthly", Reading: ReadChange, Unit: locale.Percent, Step: 0.1, Scale: 1, Bonus: 1, Importance: 5,
 		Sectors: []Sector{RealEstate, Technology, EverydayGoods}, Publisher: "Bureau of Labor Statistics", URL: "https://www.bls.gov/cpi/",
 	},
 	{
-		ID: "payrolls", Region: "US", Series: "fred.PAYEMS", Frequency: "monthly", Reading: ReadDifference, Unit: Thousands, Step: 1, Scale: 1, Bonus: 1, Importance: 5,
+		ID: "payrolls", Region: "US", Series: "fred.PAYEMS", Frequency: "monthly", Reading: ReadDifference, Unit: locale.Thousands, Step: 1, Scale: 1, Bonus: 1, Importance: 5,
 		Sectors: []Sector{Trade, Services, Finance}, Publisher: "Bureau of Labor Statistics", URL: "https://www.bls.gov/ces/",
 	},
 	{
-		ID: "gdp", Region: "US", Series: "fred.A191RL1Q225SBEA", Frequency: "quarterly", Reading: ReadGrowth, Unit: Percent, Step: 0.1, Scale: 1, Importance: 4,
+		ID: "gdp", Region: "US", Series: "fred.A191RL1Q225SBEA", Frequency: "quarterly", Reading: ReadGrowth, Unit: locale.Percent, Step: 0.1, Scale: 1, Importance: 4,
 		Sectors: []Sector{Industry, Materials, Transport}, Publisher: "Bureau of Economic Analysis", URL: "https://www.bea.gov/data/gdp/gross-domestic-product",
 	},
 	{
-		ID: "unemployment", Region: "US", Series: "fred.UNRATE", Frequency: "monthly", Reading: ReadLevel, Unit: Percent, Step: 0.1, Scale: 1, Importance: 4,
+		ID: "unemployment", Region: "US", Series: "fred.UNRATE", Frequency: "monthly", Reading: ReadLevel, Unit: locale.Percent, Step: 0.1, Scale: 1, Importance: 4,
 		Sectors: []Sector{Trade, DurableGoods, Services}, Publisher: "Bureau of Labor Statistics", URL: "https://www.bls.gov/cps/",
 	},
 	{
-		ID: "core-cpi", Region: "US", Series: "bls.CUSR0000SA0L1E", Frequency: "monthly", Reading: ReadChange, Unit: Percent, Step: 0.1, Scale: 1, Importance: 4,
+		ID: "core-cpi", Region: "US", Series: "bls.CUSR0000SA0L1E", Frequency: "monthly", Reading: ReadChange, Unit: locale.Percent, Step: 0.1, Scale: 1, Importance: 4,
 		Sectors: []Sector{RealEstate, Technology, EverydayGoods}, Publisher: "Bureau of Labor Statistics", URL: "https://www.bls.gov/cpi/",
 	},
 	{
-		ID: "ecb", Region: "EZ", Series: "ecb.DECISION", Frequency: "meeting", Reading: ReadLevel, Unit: Percent, Step: 0.05, Floor: 0.25, Scale: 1, Importance: 4,
+		ID: "ecb", Region: "EZ", Series: "ecb.DECISION", Frequency: "meeting", Reading: ReadLevel, Unit: locale.Percent, Step: 0.05, Floor: 0.25, Scale: 1, Importance: 4,
 		Sectors: []Sector{Finance, Industry, RealEstate}, Publisher: "European Central Bank", URL: "https://www.ecb.europa.eu/press/govcdec/mopo/html/index.en.html",
 	},
 	{
-		ID: "industrial-production", Region: "US", Series: "fred.INDPRO", Frequency: "monthly", Reading: ReadChange, Unit: Percent, Step: 0.1, Scale: 1, Bonus: -1, Importance: 3,
+		ID: "industrial-production", Region: "US", Series: "fred.INDPRO", Frequency: "monthly", Reading: ReadChange, Unit: locale.Percent, Step: 0.1, Scale: 1, Bonus: -1, Importance: 3,
 		Sectors: []Sector{Industry, Materials, Chemicals}, Publisher: "Federal Reserve", URL: "https://www.federalreserve.gov/releases/g17/",
 	},
 	{
-		ID: "hourly-earnings", Region: "US", Series: "bls.CES0500000003", Frequency: "monthly", Reading: ReadChange, Unit: Percent, Step: 0.1, Scale: 1, Importance: 3,
+		ID: "hourly-earnings", Region: "US", Series: "bls.CES0500000003", Frequency: "monthly", Reading: ReadChange, Unit: locale.Percent, Step: 0.1, Scale: 1, Importance: 3,
 		Sectors: []Sector{Services, Trade, EverydayGoods}, Publisher: "Bureau of Labor Statistics", URL: "https://www.bls.gov/ces/",
 	},
 	{
-		ID: "producer-prices", Region: "US", Series: "bls.WPSFD4", Frequency: "monthly", Reading: ReadChange, Unit: Percent, Step: 0.1, Scale: 1, Bonus: -1, Importance: 3,
+		ID: "producer-prices", Region: "US", Series: "bls.WPSFD4", Frequency: "monthly", Reading: ReadChange, Unit: locale.Percent, Step: 0.1, Scale: 1, Bonus: -1, Importance: 3,
 		Sectors: []Sector{Industry, Chemicals, EverydayGoods}, Publisher: "Bureau of Labor Statistics", URL: "https://www.bls.gov/ppi/",
 	},
 	{
-		ID: "job-openings", Region: "US", Series: "bls.JTS000000000000000JOL", Frequency: "monthly", Reading: ReadLevel, Unit: Thousands, Step: 1, Scale: 1, Bonus: -1, Importance: 3,
+		ID: "job-openings", Region: "US", Series: "bls.JTS000000000000000JOL", Frequency: "monthly", Reading: ReadLevel, Unit: locale.Thousands, Step: 1, Scale: 1, Bonus: -1, Importance: 3,
 		Sectors: []Sector{Services, Trade}, Publisher: "Bureau of Labor Statistics", URL: "https://www.bls.gov/jlt/",
 	},
 	{
-		ID: "jobless-claims", Region: "US", Series: "fred.ICSA", Frequency: "weekly", Reading: ReadLevel, Unit: Thousands, Step: 1, Scale: 1000, Bonus: -1, Importance: 2,
+		ID: "jobless-claims", Region: "US", Series: "fred.ICSA", Frequency: "weekly", Reading: ReadLevel, Unit: locale.Thousands, Step: 1, Scale: 1000, Bonus: -1, Importance: 2,
 		Sectors: []Sector{Trade, Services}, Publisher: "Department of Labor", URL: "https://www.dol.gov/ui/data.pdf",
 	},
 	{
-		ID: "crude-stocks", Region: "US", Series: "eia.WCESTUS1", Frequency: "weekly", Reading: ReadDifference, Unit: Barrels, Step: 0.1, Scale: 1000, Bonus: -1, Importance: 2,
+		ID: "crude-stocks", Region: "US", Series: "eia.WCESTUS1", Frequency: "weekly", Reading: ReadDifference, Unit: locale.Barrels, Step: 0.1, Scale: 1000, Bonus: -1, Importance: 2,
 		Sectors: []Sector{Energy, Transport, Chemicals}, Publisher: "Energy Information Administration", URL: "https://www.eia.gov/petroleum/supply/weekly/",
 	},
 }

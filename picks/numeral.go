@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 	"unicode"
+
+	"tidemark/internal/locale/languages"
 )
 
 // reader knows how a language writes numbers.
@@ -23,43 +25,24 @@ type reader struct {
 	words []string
 }
 
+// readers are made once, from what each language says of its numbers.
 var readers = sync.OnceValue(func() map[Lang]*reader {
-	// Sizes that no fact is told in are listed too, so that a number before one matches nothing.
-	all := map[Lang]*reader{
-		Spanish: {decimal: ",", group: ".", sizes: map[string]Unit{
-			"%": Percent, "por ciento": Percent, "puntos porcentuales": Points, "punto porcentual": Points, "puntos básicos": BasisPoint,
-			"mil millones": Billions, "millones": Millions, "millón": Millions, "mil": Thousands, "billones": "10^12", "billón": "10^12",
-		}},
-		English: {decimal: ".", group: ",", sizes: map[string]Unit{
-			"%": Percent, "per cent": Percent, "percent": Percent, "percentage points": Points, "percentage point": Points,
-			"basis points": BasisPoint, "billion": Billions, "bn": Billions, "million": Millions, "mn": Millions, "thousand": Thousands,
-			"trillion": "10^12", "tn": "10^12",
-		}},
-		Portuguese: {decimal: ",", group: ".", sizes: map[string]Unit{
-			"%": Percent, "por cento": Percent, "pontos percentuais": Points, "ponto percentual": Points, "pontos-base": BasisPoint,
-			"bilhões": Billions, "bilhão": Billions, "milhões": Millions, "milhão": Millions, "mil": Thousands, "trilhões": "10^12",
-			"trilhão": "10^12",
-		}},
-		Hindi: {decimal: ".", group: ",", sizes: map[string]Unit{
-			"%": Percent, "प्रतिशत": Percent, "फ़ीसदी": Percent, "फीसदी": Percent, "प्रतिशत अंक": Points, "आधार अंक": BasisPoint,
-			"अरब": Billions, "मिलियन": Millions, "हज़ार": Thousands, "हजार": Thousands, "लाख": "10^5", "करोड़": "10^7", "खरब": "10^11",
-		}},
-	}
-	for lang, r := range all {
-		v := voices[lang]
+	all := map[Lang]*reader{}
+	for _, l := range languages.All() {
+		r := &reader{decimal: l.Decimal, group: l.Group, sizes: l.Sizes, months: map[string]time.Month{}}
 		r.words = slices.SortedFunc(maps.Keys(r.sizes), func(a, b string) int {
 			return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
 		})
-		r.months = map[string]time.Month{}
 		var names []string
-		for i, name := range v.months {
+		for i, name := range l.Months {
 			r.months[strings.ToLower(name)] = time.Month(i + 1)
 			names = append(names, regexp.QuoteMeta(name))
 		}
-		order := regexp.QuoteMeta(v.date)
+		order := regexp.QuoteMeta(l.DateOrder)
 		pattern := strings.NewReplacer("D", `(\d{1,2})`, "M", "("+strings.Join(names, "|")+")", "Y", `(\d{4})`).Replace(order)
 		r.dates = regexp.MustCompile(`(?i)` + pattern)
-		r.dayGroup, r.monthGroup, r.yearGroup = datePart(v.date, "D"), datePart(v.date, "M"), datePart(v.date, "Y")
+		r.dayGroup, r.monthGroup, r.yearGroup = datePart(l.DateOrder, "D"), datePart(l.DateOrder, "M"), datePart(l.DateOrder, "Y")
+		all[l.Code] = r
 	}
 	return all
 })

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"tidemark/internal/locale"
 	"tidemark/internal/series"
 )
 
@@ -89,8 +90,8 @@ func TestCrudeStocksAreToldAsTheReportTellsThem(t *testing.T) {
 		t.Errorf("%s on %s: %v, the report states %v", e.ID, e.Date(), e.Print.Value, stated[2])
 	}
 	for lang, want := range map[Lang]string{
-		English: "-0.6 million barrels in the week to September 11, 2026", Spanish: "-0,6 millones de barriles", Portuguese: "-0,6 milhões de barris",
-		Hindi: "-0.6 मिलियन बैरल",
+		English: "-0.6 million barrels in the week to September 11, 2026", "es": "-0,6 millones de barriles", "pt": "-0,6 milhões de barris",
+		"hi": "-0.6 मिलियन बैरल",
 	} {
 		text, err := e.Text(lang)
 		if err != nil || !strings.Contains(text.Title, want) {
@@ -102,7 +103,7 @@ func TestCrudeStocksAreToldAsTheReportTellsThem(t *testing.T) {
 // A text by another writer may say million, and no other size.
 func TestBarrelsAreCheckedAsMillions(t *testing.T) {
 	t.Parallel()
-	facts := Data{{ID: "actual", Value: "-3.4", Unit: Barrels}}
+	facts := Data{{ID: "actual", Value: "-3.4", Unit: locale.Barrels}}
 	for text, good := range map[string]bool{
 		"Stocks fell by 3.4 million barrels.": true, "Stocks fell by 3.4 billion barrels.": false, "Stocks fell by 3.4%.": false, "Stocks rose by 3.5 million barrels.": false,
 	} {

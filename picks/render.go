@@ -14,6 +14,9 @@ import (
 	"golang.org/x/text/language/display"
 	"golang.org/x/text/message"
 	"golang.org/x/text/number"
+
+	"tidemark/internal/locale"
+	"tidemark/internal/locale/languages"
 )
 
 // A phrase is a text with places for facts in braces. No phrase has a digit of its own, so that every number of a text is a fact:
@@ -24,40 +27,27 @@ import (
 //	{id|cap}                   with a capital letter, at the beginning of a sentence
 //	{id|one:share|other:shares} no number, but the word that its plural form asks for
 //
-// A language has its phrases, its terms (words that stand for a key) and its units in files named for it.
+// A language has its phrases, its terms (words that stand for a key) and its units in its folder below internal/locale.
 
-// voice is how one language writes.
-type voice struct {
-	tag     language.Tag
-	phrases map[string]string
-	terms   map[string]string
-	// units pairs a unit with how it is written around the number, which is N.
-	units map[Unit]string
-	// months are the names in a date, of which date is the order: D, M and Y.
-	months [12]string
-	date   string
-	// monthOnly is the order of a month without a day.
-	monthOnly string
-}
+// english has every phrase that there is; the other languages are compared with it.
+var english = languages.Find(English)
 
-var voices = map[Lang]*voice{Spanish: &spanish, English: &english, Portuguese: &portuguese, Hindi: &hindi}
-
-// printers and regions are x/text's, made once.
+// printers are x/text's, made once.
 var printers = sync.OnceValue(func() map[Lang]*message.Printer {
 	all := map[Lang]*message.Printer{}
-	for lang, v := range voices {
-		all[lang] = message.NewPrinter(v.tag)
+	for _, l := range languages.All() {
+		all[l.Code] = message.NewPrinter(l.Tag)
 	}
 	return all
 })
 
 // Write writes a phrase in a language with the facts that it names. It fails when a phrase or a fact is missing.
 func (d Data) write(lang Lang, phrase string) (string, error) {
-	v := voices[lang]
-	if v == nil {
+	l := languages.Find(lang)
+	if l == nil {
 		return "", fmt.Errorf("write %s: unknown language %q", phrase, lang)
 	}
-	text, ok := v.phrases[phrase]
+	text, ok := l.Phrases[phrase]
 	if !ok {
 		return "", fmt.Errorf("write %s: no such phrase in %s", phrase, lang)
 	}
@@ -143,34 +133,34 @@ func pluralForm(lang Lang, value string) plural.Form {
 	f, _ := strconv.Atoi(fraction)
 	short := strings.TrimRight(fraction, "0")
 	t, _ := strconv.Atoi(short)
-	return plural.Cardinal.MatchPlural(voices[lang].tag, n, len(fraction), len(short), f, t)
+	return plural.Cardinal.MatchPlural(languages.Or(lang).Tag, n, len(fraction), len(short), f, t)
 }
 
 // format writes a fact as its unit is written in a language.
 func format(lang Lang, x Datum) (string, error) {
-	v := voices[lang]
-	if v == nil {
+	l := languages.Find(lang)
+	if l == nil {
 		return "", fmt.Errorf("unknown language %q", lang)
 	}
 	switch x.Unit {
-	case Name, Year:
+	case locale.Name, locale.Year:
 		return x.Value, nil
-	case Term:
+	case locale.Term:
 		return terms(lang, strings.Split(x.Value, "+"))
-	case Date:
+	case locale.Date:
 		day, err := time.Parse(time.DateOnly, x.Value)
 		if err != nil {
 			return "", fmt.Errorf("read fact %s: %w", x.ID, err)
 		}
-		return v.writeDate(day, v.date), nil
-	case Month:
+		return l.WriteDate(day), nil
+	case locale.Month:
 		day, err := time.Parse("2006-01", x.Value)
 		if err != nil {
 			return "", fmt.Errorf("read fact %s: %w", x.ID, err)
 		}
-		return v.writeDate(day, v.monthOnly), nil
+		return l.WriteMonth(day), nil
 	}
-	around, ok := v.units[x.Unit]
+	around, ok := l.Units[x.Unit]
 	if !ok {
 		return "", fmt.Errorf("no unit %q in %s", x.Unit, lang)
 	}
@@ -189,7 +179,7 @@ func format(lang Lang, x Datum) (string, error) {
 
 // terms writes words that stand for keys, several as a list: "a, b and c".
 func terms(lang Lang, keys []string) (string, error) {
-	var b strings.Builder
+	words := make([]string, len(keys))
 	for i, key := range keys {
 		word, ok := termOf(lang, key)
 		if code, country := strings.CutPrefix(key, "country."); country {
@@ -199,25 +189,12 @@ func terms(lang Lang, keys []string) (string, error) {
 			}
 			word, ok = name, true
 		}
-		switch {
-		case !ok:
+		if !ok {
 			return "", fmt.Errorf("no term %q in %s", key, lang)
-		case i == 0:
-		case i < len(keys)-1:
-			b.WriteString(", ")
-		case lang == Spanish && (strings.HasPrefix(word, "i") || strings.HasPrefix(word, "hi")):
-			b.WriteString(" e ") // for the sound's sake
-		default:
-			b.WriteString(" " + voices[lang].terms["and"] + " ")
 		}
-		b.WriteString(word)
+		words[i] = word
 	}
-	return b.String(), nil
-}
-
-// writeDate writes a date in an order of D, M and Y.
-func (v *voice) writeDate(day time.Time, order string) string {
-	return strings.NewReplacer("D", strconv.Itoa(day.Day()), "M", v.months[day.Month()-1], "Y", strconv.Itoa(day.Year())).Replace(order)
+	return languages.Or(lang).List(words), nil
 }
 
 // countryName is a country's name in a language, as CLDR has it.
@@ -226,5 +203,5 @@ func countryName(lang Lang, code string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read country %q: %w", code, err)
 	}
-	return display.Regions(voices[lang].tag).Name(region), nil
+	return display.Regions(languages.Or(lang).Tag).Name(region), nil
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"tidemark/internal/locale"
 )
 
 // tableRows are the facts that the table of figures shows, in its order, where they are known.
@@ -58,7 +60,7 @@ func (b Brief) table(w *pen) string {
 		if known, ok := b.Facts.Find("fscore_known"); ok && id == "fscore" {
 			value += " / " + w.fact(known)
 		}
-		date := Datum{ID: id, Value: d.AsOf.Format(time.DateOnly), Unit: Date}
+		date := Datum{ID: id, Value: d.AsOf.Format(time.DateOnly), Unit: locale.Date}
 		rows.WriteString("\n| " + w.paragraph("label."+id) + " | " + value + " | " + w.fact(date) + " |")
 	}
 	return rows.String()

@@ -122,7 +122,7 @@ func (b Brief) summary() []string {
 func (b Brief) vary(phrase string) string {
 	n := 1
 	for {
-		if _, ok := english.phrases[fmt.Sprintf("%s#%d", phrase, n+1)]; !ok {
+		if _, ok := english.Phrases[fmt.Sprintf("%s#%d", phrase, n+1)]; !ok {
 			break
 		}
 		n++

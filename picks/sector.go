@@ -25,7 +25,7 @@ const (
 	OtherSector    Sector = "Other"
 )
 
-// industry is a line of business. Its id is the key of its name in the four languages.
+// industry is a line of business. Its id is the key of its name in each language.
 type industry struct {
 	id          string
 	sector      Sector

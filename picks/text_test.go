@@ -15,6 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tidemark/internal/equity"
+	"tidemark/internal/locale"
+	"tidemark/internal/locale/languages"
 
 	"tidemark/signals"
 )
@@ -36,9 +38,10 @@ func placed(phrase string) []string {
 
 func TestTheLanguagesSayTheSame(t *testing.T) {
 	t.Parallel()
-	for lang, v := range voices {
-		for key, phrase := range english.phrases {
-			other, ok := v.phrases[key]
+	for _, l := range languages.All() {
+		lang := l.Code
+		for key, phrase := range english.Phrases {
+			other, ok := l.Phrases[key]
 			if !ok {
 				t.Errorf("%s has no phrase %s", lang, key)
 				continue
@@ -48,12 +51,12 @@ func TestTheLanguagesSayTheSame(t *testing.T) {
 				t.Errorf("%s in %s names other facts (-en +%s):\n%s", key, lang, lang, diff)
 			}
 		}
-		for what, pair := range map[string][2]map[string]string{"phrase": {english.phrases, v.phrases}, "term": {english.terms, v.terms}} {
+		for what, pair := range map[string][2]map[string]string{"phrase": {english.Phrases, l.Phrases}, "term": {english.Terms, l.Terms}} {
 			if diff := cmp.Diff(slices.Sorted(maps.Keys(pair[0])), slices.Sorted(maps.Keys(pair[1]))); diff != "" {
 				t.Errorf("the %ss of %s (-en +%s):\n%s", what, lang, lang, diff)
 			}
 		}
-		if diff := cmp.Diff(slices.Sorted(maps.Keys(english.units)), slices.Sorted(maps.Keys(v.units))); diff != "" {
+		if diff := cmp.Diff(slices.Sorted(maps.Keys(english.Units)), slices.Sorted(maps.Keys(l.Units))); diff != "" {
 			t.Errorf("the units of %s (-en +%s):\n%s", lang, lang, diff)
 		}
 	}
@@ -61,8 +64,9 @@ func TestTheLanguagesSayTheSame(t *testing.T) {
 
 func TestNoPhraseHasANumberOfItsOwn(t *testing.T) {
 	t.Parallel()
-	for lang, v := range voices {
-		for key, phrase := range v.phrases {
+	for _, l := range languages.All() {
+		lang := l.Code
+		for key, phrase := range l.Phrases {
 			if plain := braces.ReplaceAllString(phrase, ""); strings.ContainsFunc(plain, unicode.IsNumber) || strings.ContainsAny(plain, "{}") {
 				t.Errorf("%s in %s: %s", key, lang, phrase)
 			}
@@ -70,13 +74,13 @@ func TestNoPhraseHasANumberOfItsOwn(t *testing.T) {
 				t.Errorf("%s in %s has blanks too many: %q", key, lang, phrase)
 			}
 		}
-		for key, term := range v.terms {
+		for key, term := range l.Terms {
 			if strings.ContainsFunc(term, unicode.IsNumber) || term == "" {
 				t.Errorf("term %s in %s: %q", key, lang, term)
 			}
 		}
-		for unit, around := range v.units {
-			if strings.Count(around, "N") != 1 && unit != Dollars || strings.ContainsFunc(around, unicode.IsNumber) {
+		for unit, around := range l.Units {
+			if strings.Count(around, "N") != 1 && unit != locale.Dollars || strings.ContainsFunc(around, unicode.IsNumber) {
 				t.Errorf("unit %q in %s: %q", unit, lang, around)
 			}
 		}
@@ -90,14 +94,26 @@ func TestEveryWordIsThereThatTheCodeAsksFor(t *testing.T) {
 		keys = append(keys, "industry."+i.id, "sector."+string(i.sector))
 	}
 	keys = append(keys, "industry.other", "sector."+string(OtherSector))
+	ids := map[string]bool{}
 	for _, d := range signals.All() {
-		for _, lang := range Langs() {
-			if d.Phrase[string(lang)] == "" {
-				t.Errorf("%s has no phrase in %s", d.ID, lang)
+		ids[d.ID] = true
+		for _, l := range languages.All() {
+			own, of := d.Phrase[string(l.Code)], l.Signals[d.ID]
+			if (own == "") == (of == "") {
+				t.Errorf("%s has to be named in %s once, and is by %q in its own file and %q in the language's", d.ID, l.Code, own, of)
 			}
 		}
-		if len(d.Phrase) != len(Langs()) {
-			t.Errorf("%s has phrases in languages that nobody writes: %v", d.ID, d.Phrase)
+		for code := range d.Phrase {
+			if languages.Find(Lang(code)) == nil {
+				t.Errorf("%s has a phrase in %s, in which nobody writes", d.ID, code)
+			}
+		}
+	}
+	for _, l := range languages.All() {
+		for id := range l.Signals {
+			if !ids[id] {
+				t.Errorf("%s names the signal %s, which is not there", l.Code, id)
+			}
 		}
 	}
 	for _, d := range indicators {
@@ -106,7 +122,7 @@ func TestEveryWordIsThereThatTheCodeAsksFor(t *testing.T) {
 			keys = append(keys, "sector."+string(s))
 		}
 		for _, way := range []string{"above", "below"} {
-			if _, ok := english.phrases["econ.meaning."+d.ID+"."+way]; !ok {
+			if _, ok := english.Phrases["econ.meaning."+d.ID+"."+way]; !ok {
 				t.Errorf("no phrase for what %s %s means", d.ID, way)
 			}
 		}
@@ -115,18 +131,18 @@ func TestEveryWordIsThereThatTheCodeAsksFor(t *testing.T) {
 		keys = append(keys, c.term)
 	}
 	for _, k := range keys {
-		if _, ok := english.terms[k]; !ok {
+		if _, ok := english.Terms[k]; !ok {
 			t.Errorf("no term %s", k)
 		}
 	}
 	for _, id := range tableRows {
-		if _, ok := english.phrases["label."+id]; !ok {
+		if _, ok := english.Phrases["label."+id]; !ok {
 			t.Errorf("no label for %s", id)
 		}
 	}
 	for _, g := range metricGroups {
 		for _, side := range []string{"good", "bad"} {
-			if _, ok := english.phrases[g.id+"."+side]; !ok {
+			if _, ok := english.Phrases[g.id+"."+side]; !ok {
 				t.Errorf("no phrase %s.%s", g.id, side)
 			}
 		}
@@ -136,27 +152,27 @@ func TestEveryWordIsThereThatTheCodeAsksFor(t *testing.T) {
 // everyFact is one datum of every id that phrases name.
 func everyFact() Data {
 	d := Data{}
-	for _, phrase := range english.phrases {
+	for _, phrase := range english.Phrases {
 		for _, m := range braces.FindAllStringSubmatch(phrase, -1) {
 			id, options, _ := strings.Cut(m[1], "|")
 			if d.Has(id) {
 				continue
 			}
-			x := Datum{ID: id, Value: "7", Unit: Count}
+			x := Datum{ID: id, Value: "7", Unit: locale.Count}
 			switch {
 			case slices.Contains([]string{"pick_date", "income_to", "year_end", "quarter_to", "momentum_from", "momentum_to", "annual_filed", "latest_filed", "date", "week", "from", "to"}, id):
-				x.Value, x.Unit = "2026-11-20", Date
+				x.Value, x.Unit = "2026-11-20", locale.Date
 			case id == "period":
-				x.Value, x.Unit = "2026-10", Month
+				x.Value, x.Unit = "2026-10", locale.Month
 			case slices.Contains([]string{"signal", "indicator", "closed", "sector", "industry", "country", "quarter", "sectors"}, id):
 				x.Value, x.Unit = map[string]string{
 					"signal": "signal.hormuz-transit", "indicator": "indicator.cpi", "closed": "closed.merger", "sector": "sector.Energy",
 					"industry": "industry.gold", "country": "country.IE", "quarter": "quarter.3", "sectors": "sector.Trade+sector.Services+sector.Industry",
-				}[id], Term
+				}[id], locale.Term
 			case slices.Contains([]string{"name", "ticker", "exchange", "annual_form", "latest_form", "form", "items", "top", "bottom", "tickers", "removed_tickers"}, id):
-				x.Value, x.Unit = strings.ToUpper(id), Name
+				x.Value, x.Unit = strings.ToUpper(id), locale.Name
 			case options == "plus" || options == "abs":
-				x.Value, x.Unit = "-7.5", Percent
+				x.Value, x.Unit = "-7.5", locale.Percent
 			}
 			d = append(d, x)
 		}
@@ -167,15 +183,16 @@ func everyFact() Data {
 func TestEveryPhraseCanBeWritten(t *testing.T) {
 	t.Parallel()
 	facts := everyFact()
-	for lang, v := range voices {
-		for key := range v.phrases {
+	for _, l := range languages.All() {
+		lang := l.Code
+		for key := range l.Phrases {
 			s, err := facts.write(lang, key)
 			if err != nil || strings.ContainsAny(s, "{}|") && !strings.Contains(key, "table") {
 				t.Errorf("%s in %s: %q, %v", key, lang, s, err)
 			}
 		}
 	}
-	if _, err := facts.write("fr", "why.pick"); err == nil {
+	if _, err := facts.write("xx", "why.pick"); err == nil {
 		t.Error("a language that does not exist writes")
 	}
 	if _, err := (Data{}).write(English, "why.pick"); err == nil {
@@ -190,22 +207,22 @@ func TestHowNumbersLookInEachLanguage(t *testing.T) {
 		unit           Unit
 		es, en, pt, hi string
 	}{
-		{"4450.1", Billions, "4.450,1 mil millones de dólares", "$4,450.1 billion", "US$\u00a04.450,1 bilhões", "4,450.1 अरब डॉलर"},
-		{"-61.2", Millions, "-61,2 millones de dólares", "-$61.2 million", "-US$\u00a061,2 milhões", "-61.2 मिलियन डॉलर"},
-		{"182.50", Dollars, "182,50 dólares", "$182.50", "US$\u00a0182,50", "182.50 डॉलर"},
-		{"-6.2", Percent, "-6,2\u00a0%", "-6.2%", "-6,2%", "-6.2%"},
-		{"38.2", Times, "38,2 veces", "38.2 times", "38,2 vezes", "38.2 गुना"},
-		{"12345678", Count, "12.345.678", "12,345,678", "12.345.678", "1,23,45,678"},
-		{"-92", Thousands, "-92 mil", "-92 thousand", "-92 mil", "-92 हज़ार"},
-		{"2026", Year, "2026", "2026", "2026", "2026"},
-		{"2026-11-20", Date, "20 de noviembre de 2026", "November 20, 2026", "20 de novembro de 2026", "20 नवंबर 2026"},
-		{"2026-10", Month, "octubre de 2026", "October 2026", "outubro de 2026", "अक्टूबर 2026"},
-		{"10-K", Name, "10-K", "10-K", "10-K", "10-K"},
-		{"sector.Energy", Term, "energía", "energy", "energia", "ऊर्जा"},
-		{"sector.Energy+sector.Industry", Term, "energía e industria", "energy and industry", "energia e indústria", "ऊर्जा और उद्योग"},
-		{"country.IE", Term, "Irlanda", "Ireland", "Irlanda", "आयरलैंड"},
+		{"4450.1", locale.Billions, "4.450,1 mil millones de dólares", "$4,450.1 billion", "US$\u00a04.450,1 bilhões", "4,450.1 अरब डॉलर"},
+		{"-61.2", locale.Millions, "-61,2 millones de dólares", "-$61.2 million", "-US$\u00a061,2 milhões", "-61.2 मिलियन डॉलर"},
+		{"182.50", locale.Dollars, "182,50 dólares", "$182.50", "US$\u00a0182,50", "182.50 डॉलर"},
+		{"-6.2", locale.Percent, "-6,2\u00a0%", "-6.2%", "-6,2%", "-6.2%"},
+		{"38.2", locale.Times, "38,2 veces", "38.2 times", "38,2 vezes", "38.2 गुना"},
+		{"12345678", locale.Count, "12.345.678", "12,345,678", "12.345.678", "1,23,45,678"},
+		{"-92", locale.Thousands, "-92 mil", "-92 thousand", "-92 mil", "-92 हज़ार"},
+		{"2026", locale.Year, "2026", "2026", "2026", "2026"},
+		{"2026-11-20", locale.Date, "20 de noviembre de 2026", "November 20, 2026", "20 de novembro de 2026", "20 नवंबर 2026"},
+		{"2026-10", locale.Month, "octubre de 2026", "October 2026", "outubro de 2026", "अक्टूबर 2026"},
+		{"10-K", locale.Name, "10-K", "10-K", "10-K", "10-K"},
+		{"sector.Energy", locale.Term, "energía", "energy", "energia", "ऊर्जा"},
+		{"sector.Energy+sector.Industry", locale.Term, "energía e industria", "energy and industry", "energia e indústria", "ऊर्जा और उद्योग"},
+		{"country.IE", locale.Term, "Irlanda", "Ireland", "Irlanda", "आयरलैंड"},
 	} {
-		for lang, want := range map[Lang]string{Spanish: c.es, English: c.en, Portuguese: c.pt, Hindi: c.hi} {
+		for lang, want := range map[Lang]string{"es": c.es, English: c.en, "pt": c.pt, "hi": c.hi} {
 			if got, err := format(lang, Datum{Value: c.value, Unit: c.unit}); err != nil || got != want {
 				t.Errorf("%s %s in %s: %q (%v), want %q", c.value, c.unit, lang, got, err, want)
 			}
@@ -223,51 +240,47 @@ func TestPlurals(t *testing.T) {
 		{English, "0", "picks were"},
 		{English, "1", "pick was"},
 		{English, "2", "picks were"},
-		{Spanish, "1", "selección"},
-		{Spanish, "0", "selecciones"},
-		{Portuguese, "0", "escolha"},
-		{Portuguese, "1", "escolha"},
-		{Portuguese, "2", "escolhas"},
-		{Hindi, "0", "चयन घोषित हुआ"},
-		{Hindi, "1", "चयन घोषित हुआ"},
-		{Hindi, "5", "चयन घोषित हुए"},
+		{"es", "1", "selección"},
+		{"es", "0", "selecciones"},
+		{"pt", "0", "escolha"},
+		{"pt", "1", "escolha"},
+		{"pt", "2", "escolhas"},
+		{"hi", "0", "चयन घोषित हुआ"},
+		{"hi", "1", "चयन घोषित हुआ"},
+		{"hi", "5", "चयन घोषित हुए"},
 	} {
-		d := Data{{ID: "picks", Value: c.n, Unit: Count}, {ID: "tickers", Value: "A", Unit: Name}}
+		d := Data{{ID: "picks", Value: c.n, Unit: locale.Count}, {ID: "tickers", Value: "A", Unit: locale.Name}}
 		if got, err := d.write(c.lang, "digest.picks"); err != nil || !strings.Contains(got, c.want) {
 			t.Errorf("%s picks in %s: %q (%v), want %q in it", c.n, c.lang, got, err, c.want)
 		}
 	}
 }
 
-var (
-	numbersIn = regexp.MustCompile(`\d[\d.,]*`)
-	datesIn   = map[Lang]*regexp.Regexp{
-		Spanish: regexp.MustCompile(`(\d+) de \pL+ de (\d{4})`), English: regexp.MustCompile(`\pL+ (\d+), (\d{4})`),
-		Portuguese: regexp.MustCompile(`(\d+) de \pL+ de (\d{4})`), Hindi: regexp.MustCompile(`(\d+) [\pL\pM]+ (\d{4})`),
-	}
-)
+var numbersIn = regexp.MustCompile(`\d[\d.,]*`)
+
+// datesIn finds a language's dates by the order of their parts, whatever the months are called.
+func datesIn(l *locale.Language) *regexp.Regexp {
+	return regexp.MustCompile(strings.NewReplacer("D", `(?P<day>\d+)`, "M", `[\pL\pM]+`, "Y", `(?P<year>\d{4})`).Replace(regexp.QuoteMeta(l.DateOrder)))
+}
 
 // named reads the numbers of a text with another method than the code's: dates as day and year, everything else as a float.
 func named(t *testing.T, text string, lang Lang, facts Data) []string {
 	t.Helper()
 	for _, d := range facts {
-		if d.Unit == Name && strings.ContainsAny(d.Value, "0123456789") {
+		if d.Unit == locale.Name && strings.ContainsAny(d.Value, "0123456789") {
 			text = strings.ReplaceAll(text, d.Value, "")
 		}
 	}
 	var all []string
-	re := datesIn[lang]
+	l := languages.Find(lang)
+	re := datesIn(l)
 	for _, m := range re.FindAllStringSubmatch(text, -1) {
-		all = append(all, "day "+m[1]+" of "+m[2])
+		all = append(all, "day "+m[re.SubexpIndex("day")]+" of "+m[re.SubexpIndex("year")])
 	}
 	text = re.ReplaceAllString(text, "")
 	for _, s := range numbersIn.FindAllString(text, -1) {
 		s = strings.TrimRight(s, ".,")
-		if lang == Spanish || lang == Portuguese {
-			s = strings.NewReplacer(".", "", ",", ".").Replace(s)
-		} else {
-			s = strings.ReplaceAll(s, ",", "")
-		}
+		s = strings.NewReplacer(l.Group, "", l.Decimal, ".").Replace(s)
 		v, err := strconv.ParseFloat(s, 64)
 		if err != nil {
 			t.Fatalf("%q in %s", s, lang)
@@ -286,10 +299,10 @@ func knownNumbers(facts Data) map[string]bool {
 		if v := d.Number(); !math.IsNaN(v) {
 			all[fmt.Sprint(math.Abs(v))] = true
 		}
-		if d.Unit == Date {
+		if d.Unit == locale.Date {
 			add(day(d.Value))
 		}
-		if d.Unit == Month {
+		if d.Unit == locale.Month {
 			all[strings.TrimLeft(d.Value[:4], "0")] = true
 		}
 		if !d.AsOf.IsZero() {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"tidemark/internal/locale/languages"
 	"tidemark/signals"
 )
 
@@ -11,7 +12,7 @@ import (
 // behind its dot.
 func WriteTerm(lang Lang, id string) string {
 	kind, name, _ := strings.Cut(id, ".")
-	if voices[lang] == nil {
+	if languages.Find(lang) == nil {
 		return name
 	}
 	if word, ok := termOf(lang, id); ok {
@@ -25,17 +26,24 @@ func WriteTerm(lang Lang, id string) string {
 	return name
 }
 
-// termOf finds a term of a language: "signal." and an id is with the signal, the others are with the language.
+// termOf finds a term of a language. What a signal is called, by "signal." and its id, stands with the signal or with the language.
 func termOf(lang Lang, id string) (string, bool) {
+	l := languages.Find(lang)
+	if l == nil {
+		return "", false
+	}
 	if signal, ok := strings.CutPrefix(id, "signal."); ok {
-		word, ok := signalPhrases[signal][string(lang)]
+		if word, ok := signalPhrases[signal][string(lang)]; ok {
+			return word, true
+		}
+		word, ok := l.Signals[signal]
 		return word, ok
 	}
-	word, ok := voices[lang].terms[id]
+	word, ok := l.Terms[id]
 	return word, ok
 }
 
-// signalPhrases are what each signal is called, by its id and the code of the language.
+// signalPhrases are what each signal's file calls it, by its id and the code of the language.
 var signalPhrases = func() map[string]map[string]string {
 	all := map[string]map[string]string{}
 	for _, d := range signals.All() {
@@ -46,9 +54,9 @@ var signalPhrases = func() map[string]map[string]string {
 
 // WriteDate writes a day in a language; in one that is not known, as YYYY-MM-DD.
 func WriteDate(lang Lang, day time.Time) string {
-	v := voices[lang]
-	if v == nil {
+	l := languages.Find(lang)
+	if l == nil {
 		return day.Format(time.DateOnly)
 	}
-	return v.writeDate(day, v.date)
+	return l.WriteDate(day)
 }

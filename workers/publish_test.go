@@ -199,7 +199,7 @@ func figures(lang picks.Lang, text string) []string {
 	}, regexp.MustCompile(`https?://\S+`).ReplaceAllString(text, ""))
 	var all []string
 	for _, n := range regexp.MustCompile(`\d+(?:[.,\x{00A0}\x{202F}]\d+)*`).FindAllString(text, -1) {
-		if lang == picks.Spanish || lang == picks.Portuguese {
+		if lang == "es" || lang == "pt" {
 			n = strings.ReplaceAll(strings.NewReplacer(".", "", "\u00a0", "", "\u202f", "").Replace(n), ",", ".")
 		} else {
 			n = strings.ReplaceAll(n, ",", "")

@@ -8,6 +8,7 @@ import (
 	"tidemark/api/endpoint"
 	"tidemark/api/openapi"
 	"tidemark/api/view"
+	"tidemark/internal/locale/languages"
 )
 
 // llms is the service in a page of Markdown, as https://llmstxt.org proposes: a title, a summary, sections of links.
@@ -58,7 +59,7 @@ func (d *Discovery) head(b *strings.Builder, s site) {
 	}
 	b.WriteString(s.signals.Disclaimer + "\n\n")
 	b.WriteString("Times are UTC, dates `YYYY-MM-DD`, members that end in `_pct` percentages; what is unknown is `null`. " +
-		"Texts of research are there in es, en, pt and hi. Every announced pick is a link of a SHA-256 chain over `ticker|price|date|previous_hash`.\n")
+		"Texts of research are there in " + languages.Listed("and") + ". Every announced pick is a link of a SHA-256 chain over `ticker|price|date|previous_hash`.\n")
 }
 
 // links are the sections of links.

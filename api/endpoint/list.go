@@ -3,6 +3,7 @@ package endpoint
 import (
 	"tidemark/accounts"
 	"tidemark/api/view"
+	"tidemark/internal/locale/languages"
 )
 
 // page is a list as JSON, feed one that is followed.
@@ -40,7 +41,7 @@ func list() []Endpoint {
 		},
 		{
 			Endpoint: price("/research/{ticker}", 10_000, !free), ID: "getResearch", Summary: "Get the research about a company",
-			Description: "What was written about the company, in Spanish, English, Portuguese or Hindi, with every number that the texts name and the filing that it is from.",
+			Description: "What was written about the company, in " + languages.Named("or") + ", with every number that the texts name and the filing that it is from.",
 			Result:      "The research about a company.", Params: Ticker | Lang, Body: body[view.One[view.Research]]("ResearchReport"),
 			One:    func(st *view.PublicationsState, i Item) (*view.Document, error) { return st.Research(i.Ticker, i.Lang) },
 			Absent: "There is no research about a company with this ticker; /api/v1/stocks lists those that there is.", AbsentCode: view.CodeUnknownTicker,

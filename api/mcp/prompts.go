@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"tidemark/internal/locale/languages"
 	"tidemark/picks"
 )
 
@@ -18,7 +19,7 @@ const (
 )
 
 func (d *Door) addPrompts(s *mcp.Server) {
-	inLanguage := &mcp.PromptArgument{Name: "language", Title: "Language", Description: "Language of the answer: es, en, pt or hi. English where it is not given."}
+	inLanguage := &mcp.PromptArgument{Name: "language", Title: "Language", Description: "Language of the answer: " + languages.Listed("or") + ". English where it is not given."}
 	s.AddPrompt(&mcp.Prompt{
 		Name: promptVerify, Title: "Verify this track record",
 		Description: "Recompute the hash chain of the stock picks and compare it with its witnesses, trusting the server for nothing.",
@@ -39,20 +40,17 @@ func invalid(format string, args ...any) error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf(format, args...)}
 }
 
-// names of the languages, in English.
-var names = map[picks.Lang]string{picks.English: "English", picks.Spanish: "Spanish", picks.Portuguese: "Portuguese", picks.Hindi: "Hindi"}
-
 // answerIn is the sentence that asks for a language.
 func answerIn(arguments map[string]string) (string, error) {
 	code := arguments["language"]
 	if code == "" {
 		code = string(picks.English)
 	}
-	lang, ok := picks.ParseLang(code)
-	if !ok {
-		return "", invalid("language can be es, en, pt or hi, and not %s", quoted(code))
+	lang := languages.Find(picks.Lang(code))
+	if lang == nil {
+		return "", invalid("language can be %s, and not %s", languages.Listed("or"), quoted(code))
 	}
-	return "Answer in " + names[lang] + ".", nil
+	return "Answer in " + lang.EnglishName + ".", nil
 }
 
 func said(text string) *mcp.PromptMessage {

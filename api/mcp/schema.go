@@ -11,12 +11,21 @@ import (
 	"tidemark/picks"
 )
 
+// languageCodes are those that an argument may be.
+func languageCodes() []string {
+	var codes []string
+	for _, l := range picks.Langs() {
+		codes = append(codes, string(l))
+	}
+	return codes
+}
+
 // outputOf describes the JSON of a type: what the tools answer is described by what they are made of. Members may be added later, so
 // unknown ones are allowed.
 func outputOf[T any]() (*jsonschema.Schema, error) {
 	lang := &jsonschema.Schema{Type: "string"}
-	for _, l := range picks.Langs() {
-		lang.Enum = append(lang.Enum, string(l))
+	for _, code := range languageCodes() {
+		lang.Enum = append(lang.Enum, code)
 	}
 	s, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[time.Time]():  {Type: "string", Format: "date-time"},

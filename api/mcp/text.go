@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tidemark/api/view"
+	"tidemark/internal/locale/languages"
 	"tidemark/picks"
 )
 
@@ -42,19 +43,14 @@ func picksText(a view.LatestPicks) string {
 	return l.String()
 }
 
-// words of the answers that are in the language of the texts.
-var words = map[picks.Lang]struct{ source, expected, previous, surprise string }{
-	picks.English:    {"Source", "expected", "before", "surprise"},
-	picks.Spanish:    {"Fuente", "esperado", "anterior", "sorpresa"},
-	picks.Portuguese: {"Fonte", "esperado", "anterior", "surpresa"},
-	picks.Hindi:      {"स्रोत", "अपेक्षित", "पिछला", "आश्चर्य"},
-}
+// word is a word of the answers in the language of the texts.
+func word(lang picks.Lang, id string) string { return languages.Or(lang).Words["agent."+id] }
 
 // cardText is the whole research, which holds the other texts.
 func cardText(a view.Card) string {
 	var l lines
 	l.add("%s (%s): %s, %s, %s\n\n%s\n", a.Ticker, a.Name, a.Pick.Date, a.Pick.Price, signed(a.Pick.ReturnPct), strings.TrimSpace(a.FullResearch))
-	l.sources(words[a.Language].source, a.Sources)
+	l.sources(word(a.Language, "source"), a.Sources)
 	l.add("\n%s", a.Disclaimer)
 	return l.String()
 }
@@ -163,19 +159,18 @@ func headlinesText(a view.EconomicHeadlines) string {
 
 func analysisText(a view.EconomicAnalysis) string {
 	var l lines
-	w := words[a.Lang]
 	figures := []string{a.Actual + " " + a.Unit}
 	if a.Expected != nil {
-		figures = append(figures, w.expected+" "+*a.Expected)
+		figures = append(figures, word(a.Lang, "expected")+" "+*a.Expected)
 	}
 	if a.Previous != nil {
-		figures = append(figures, w.previous+" "+*a.Previous)
+		figures = append(figures, word(a.Lang, "previous")+" "+*a.Previous)
 	}
 	if a.SurpriseZ != nil {
-		figures = append(figures, fmt.Sprintf("%s %+.2f σ", w.surprise, *a.SurpriseZ))
+		figures = append(figures, fmt.Sprintf("%s %+.2f σ", word(a.Lang, "surprise"), *a.SurpriseZ))
 	}
 	l.add("%s (%s): %s\n\n%s\n\n%s\n", a.Title, a.Date, strings.Join(figures, ", "), a.Summary, strings.TrimSpace(a.Analysis))
-	l.sources(w.source, a.Sources)
+	l.sources(word(a.Lang, "source"), a.Sources)
 	l.add("\n%s", a.Disclaimer)
 	return l.String()
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tidemark/api/view"
+	"tidemark/internal/locale/languages"
 	"tidemark/picks"
 )
 
@@ -32,8 +33,8 @@ const (
 
 var (
 	language = argument{
-		name: "language", description: "Language of the texts: es, en, pt or hi.", example: `"en"`, fallback: `"en"`,
-		enum: []string{string(picks.Spanish), string(picks.English), string(picks.Portuguese), string(picks.Hindi)},
+		name: "language", description: "Language of the texts: " + languages.Listed("or") + ".", example: `"en"`, fallback: `"en"`,
+		enum: languageCodes(),
 	}
 	ticker = argument{
 		name: "ticker", description: "Stock symbol of an announced pick, 1 to 12 letters, digits, dots and hyphens; case does not matter.",

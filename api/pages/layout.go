@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tidemark/api/view"
+	"tidemark/internal/locale/languages"
 	"tidemark/picks"
 )
 
@@ -68,11 +69,6 @@ func (p *Pages) layoutIn(lang picks.Lang, s site, address string) layout {
 	p.navigate(&l, address)
 	return l
 }
-
-const (
-	syntheticBanner = "Synthetic data: this is a demonstration. No number here describes a real market."
-	replayBanner    = "Replay of recorded data: this is a demonstration. The numbers are those of the recording, not of today."
-)
 
 // navigate fills in the links to what is there.
 func (p *Pages) navigate(l *layout, address string) {
@@ -139,7 +135,7 @@ func (p *Pages) inLanguages(l *layout, r request) {
 			code = ""
 		}
 		address := r.with("lang", code)
-		l.Languages = append(l.Languages, languageLink{lang, languages[lang], p.o.PublicURL + address, address, lang == l.Lang})
+		l.Languages = append(l.Languages, languageLink{lang, languages.Or(lang).Name, p.o.PublicURL + address, address, lang == l.Lang})
 		if lang == l.Lang {
 			l.Canonical = p.o.PublicURL + address
 		}

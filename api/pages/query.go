@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tidemark/api/view"
+	"tidemark/internal/locale/languages"
 	"tidemark/picks"
 )
 
@@ -58,7 +59,7 @@ func (r request) lang() (picks.Lang, error) {
 	}
 	lang, ok := picks.ParseLang(code)
 	if !ok {
-		return "", &view.Refusal{Code: view.CodeInvalidLang, Detail: "The languages are es, en, pt and hi."}
+		return "", &view.Refusal{Code: view.CodeInvalidLang, Detail: "The languages are " + languages.Listed("and") + "."}
 	}
 	return lang, nil
 }

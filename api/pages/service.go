@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tidemark/api/view"
+	"tidemark/internal/locale/languages"
 )
 
 // docsBody is what the documentation shows.
@@ -19,6 +20,8 @@ type docsBody struct {
 	Problems []view.ProblemKind
 	// Record, Described and Agents tell that there is a record, descriptions for programs, a door for agents.
 	Record, Described, Agents bool
+	// Languages are the names of the languages of the texts.
+	Languages string
 }
 
 // price is what one endpoint costs, in US dollars.
@@ -29,7 +32,7 @@ func (p *Pages) docs(_ context.Context, r request) (*view.Document, error) {
 	if r.signals == nil {
 		return nil, nil
 	}
-	body := docsBody{PublicURL: p.o.PublicURL, Signals: r.signals.Signals, Problems: view.ProblemKinds(), Record: r.record != nil, Described: p.o.Described, Agents: p.o.Agents}
+	body := docsBody{PublicURL: p.o.PublicURL, Signals: r.signals.Signals, Problems: view.ProblemKinds(), Record: r.record != nil, Described: p.o.Described, Agents: p.o.Agents, Languages: languages.Named("and")}
 	if r.published != nil {
 		var err error
 		if body.Info, _, err = data[view.Info](r.published.Info()); err != nil {

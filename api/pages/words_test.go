@@ -1,22 +1,30 @@
 package pages
 
 import (
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"tidemark/internal/locale/languages"
 	"tidemark/picks"
 )
 
 func TestEveryWordIsThereInEveryLanguage(t *testing.T) {
 	t.Parallel()
-	for id, w := range words {
-		for i, lang := range picks.Langs() {
-			if w[i] == "" {
-				t.Errorf("%s has no word for %s", lang, id)
+	all := languages.Or(picks.English).Words
+	for _, l := range languages.All() {
+		if diff := cmp.Diff(slices.Sorted(maps.Keys(all)), slices.Sorted(maps.Keys(l.Words))); diff != "" {
+			t.Errorf("the words of %s (-en +%s):\n%s", l.EnglishName, l.Code, diff)
+		}
+		for id, w := range l.Words {
+			if w == "" {
+				t.Errorf("%s has no word for %s", l.EnglishName, id)
 			}
 		}
 	}
-	// The four stand in the order of the languages.
 	for lang, want := range map[picks.Lang]string{"es": "Selecciones", "en": "Picks", "pt": "Seleções", "hi": "चयन"} {
 		if got := (local{lang}).T("picks"); got != want {
 			t.Errorf("%s: %q, want %q", lang, got, want)
@@ -27,10 +35,10 @@ func TestEveryWordIsThereInEveryLanguage(t *testing.T) {
 func TestNumbersAreGroupedAsTheLanguageDoes(t *testing.T) {
 	t.Parallel()
 	tests := map[picks.Lang]struct{ million, pct, price, fact string }{
-		picks.English:    {"1,234,567.9", "+1,234.50%", "1,182.50", "−1,234.5"},
-		picks.Hindi:      {"12,34,567.9", "+1,234.50%", "1,182.50", "−1,234.5"},
-		picks.Spanish:    {"1.234.567,9", "+1.234,50\u00a0%", "1.182,50", "−1.234,5"},
-		picks.Portuguese: {"1.234.567,9", "+1.234,50\u00a0%", "1.182,50", "−1.234,5"},
+		picks.English: {"1,234,567.9", "+1,234.50%", "1,182.50", "−1,234.5"},
+		"hi":          {"12,34,567.9", "+1,234.50%", "1,182.50", "−1,234.5"},
+		"es":          {"1.234.567,9", "+1.234,50\u00a0%", "1.182,50", "−1.234,5"},
+		"pt":          {"1.234.567,9", "+1.234,50%", "1.182,50", "−1.234,5"},
 	}
 	for lang, want := range tests {
 		t.Run(string(lang), func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"tidemark/internal/locale/languages"
 	"tidemark/internal/postgres"
 	"tidemark/picks"
 )
@@ -66,7 +67,7 @@ func (st *PublicationsState) Card(ticker string, lang picks.Lang) (Card, bool) {
 	}
 	r := st.card(stored, lang)
 	return Card{
-		Ticker: r.Ticker, Name: r.Name, Language: lang, Summary: r.SummaryWhy, WhatItDoes: r.WhatItDoes, WhyChosen: r.WhyChosen,
+		Ticker: r.Ticker, Name: r.Name, Language: r.Lang, Summary: r.SummaryWhy, WhatItDoes: r.WhatItDoes, WhyChosen: r.WhyChosen,
 		MainRisk: r.MainRisk, FullResearch: r.FullResearch, Sources: r.Sources, Pick: *r.Pick, UpdatedAt: r.UpdatedAt, Editorial: st.editorial(),
 	}, true
 }
@@ -120,7 +121,8 @@ func (st *PublicationsState) EconomicHeadlines(q ListQuery) (EconomicHeadlines, 
 		order: economicOrder, rows: st.economicRows(), key: economicKey,
 		keep: func(postgres.EconomicEvent) bool { return true },
 		show: func(e postgres.EconomicEvent) EconomicHeadline {
-			return EconomicHeadline{e.ID, e.Date.Format(time.DateOnly), e.Texts[q.Lang].Title, e.Region, e.Importance}
+			text, _ := languages.Choose(e.Texts, q.Lang)
+			return EconomicHeadline{e.ID, e.Date.Format(time.DateOnly), text.Title, e.Region, e.Importance}
 		},
 	}.part(q)
 	if err != nil {

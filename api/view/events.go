@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"tidemark/internal/locale/languages"
 	"tidemark/internal/postgres"
 	"tidemark/picks"
 )
@@ -50,7 +51,7 @@ func eventKey(e postgres.PortfolioEvent) string {
 }
 
 func event(e postgres.PortfolioEvent, lang picks.Lang) Event {
-	t := e.Texts[lang]
+	t, lang := languages.Choose(e.Texts, lang)
 	return Event{
 		ID: e.ID, Type: e.Type, Severity: e.Severity, Ticker: e.Ticker, Title: t.Title, Body: t.Body, OccurredAt: e.OccurredAt.UTC(),
 		RecordedAt: e.RecordedAt.UTC(), ChangePct: shown(e.ChangePct), SourceURL: stated(e.SourceURL), Lang: lang,
@@ -124,11 +125,11 @@ type EconomicEvent struct {
 }
 
 func economicEvent(e postgres.EconomicEvent, lang picks.Lang, whole bool) EconomicEvent {
-	t := e.Texts[lang]
+	t, lang := languages.Choose(e.Texts, lang)
 	out := EconomicEvent{
 		ID: e.ID, Date: e.Date.Format(time.DateOnly), Region: e.Region, Indicator: e.Indicator, Actual: e.Actual, Expected: e.Expected,
 		SurpriseZ: shown(e.SurpriseZ), Previous: e.Previous, Unit: e.Unit, Severity: e.Severity, Importance: e.Importance, Lang: lang,
-		AvailableLangs: picks.Langs(), Title: t.Title, Summary: t.Summary, AffectedSectors: e.Sectors, Sources: documents(e.Sources),
+		AvailableLangs: languages.Of(e.Texts), Title: t.Title, Summary: t.Summary, AffectedSectors: e.Sectors, Sources: documents(e.Sources),
 		PublishedAt: e.PublishedAt.UTC(), Assumed: e.Assumed,
 	}
 	if e.Revised != nil && (e.Previous == nil || *e.Revised != *e.Previous) {
@@ -239,11 +240,11 @@ func (st *PublicationsState) LatestDigest(lang picks.Lang) (*Document, error) {
 		return nil, nil
 	}
 	doc, _, err := st.answers.remember("digest"+string(lang), func() (*Document, string, error) {
-		text := g.Texts[lang]
+		text, lang := languages.Choose(g.Texts, lang)
 		out := Digest{
 			Week: g.Week, Period: Period{g.FromDate.Format(time.DateOnly), g.ToDate.Format(time.DateOnly)}, Title: text.Title, Body: text.Body,
 			Events: []Event{}, Picks: []Pick{}, EconomicEvents: []EconomicEvent{}, Signals: []DigestSignal{}, Lang: lang,
-			AvailableLangs: picks.Langs(), GeneratedAt: g.RecordedAt.UTC(),
+			AvailableLangs: languages.Of(g.Texts), GeneratedAt: g.RecordedAt.UTC(),
 			PortfolioDelta: PortfolioDelta{
 				ReturnPct: shown(g.Delta.ReturnPct), BenchmarkReturnPct: shown(g.Delta.BenchmarkReturnPct), ExcessReturnPct: shown(g.Delta.ExcessReturnPct),
 				Added: g.Delta.Added, Removed: g.Delta.Removed, Top: contributions(g.Delta.Top), Bottom: contributions(g.Delta.Bottom),

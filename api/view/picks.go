@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tidemark/accounts"
+	"tidemark/internal/locale/languages"
 	"tidemark/internal/postgres"
 	"tidemark/picks"
 )
@@ -76,7 +77,9 @@ func (st *PublicationsState) pick(p *pricedPick, lang picks.Lang) Pick {
 	if p.closed != nil {
 		out.Status = StatusClosed
 	}
-	if text, ok := st.summaries[p.Seq][lang]; ok {
+	if texts := st.summaries[p.Seq]; len(texts) > 0 {
+		var text string
+		text, out.Lang = languages.Choose(texts, lang)
 		out.SummaryWhy = &text
 	}
 	return out
@@ -210,10 +213,10 @@ func (st *PublicationsState) Research(ticker string, lang picks.Lang) (*Document
 }
 
 func (st *PublicationsState) card(c *postgres.Research, lang picks.Lang) Research {
-	t := c.Texts[lang]
+	t, lang := languages.Choose(c.Texts, lang)
 	out := Research{
 		Ticker: c.Ticker, Name: c.Name, Exchange: c.Exchange, Sector: c.Sector, Region: c.Region, Country: c.Country, Lang: lang,
-		AvailableLangs: picks.Langs(), SummaryWhy: t.SummaryWhy, WhatItDoes: t.WhatItDoes, WhyChosen: t.WhyChosen, MainRisk: t.MainRisk,
+		AvailableLangs: languages.Of(c.Texts), SummaryWhy: t.SummaryWhy, WhatItDoes: t.WhatItDoes, WhyChosen: t.WhyChosen, MainRisk: t.MainRisk,
 		FullResearch: t.FullResearch, Writer: t.Writer, Facts: facts(c.Facts), Sources: documents(c.Sources), ContentSHA256: t.ContentSHA256,
 		UpdatedAt: c.RecordedAt.UTC(), Disclaimer: st.disclaimer,
 		Fundamentals: Fundamentals{
@@ -312,9 +315,13 @@ func (st *PublicationsState) Stocks(q ListQuery) (*Document, string, error) {
 			return listing[postgres.Stock, BasicStock]{"stocks", st.stocks, stockKey, keep, basic, meta, modified}.page(q, plainly)
 		}
 		whole := func(s postgres.Stock) Stock {
+			langs := []picks.Lang{}
+			if card := st.cards[s.CIK]; card != nil {
+				langs = languages.Of(card.Texts)
+			}
 			return Stock{
 				Ticker: s.Ticker, Name: s.Name, Exchange: s.Exchange, Sector: s.Sector, Region: s.Region, Country: s.Country,
-				Picked: s.FirstPickedOn != nil, FirstPickedOn: s.FirstPickedOn, ResearchedAt: s.ResearchedAt.UTC(), Langs: picks.Langs(),
+				Picked: s.FirstPickedOn != nil, FirstPickedOn: s.FirstPickedOn, ResearchedAt: s.ResearchedAt.UTC(), Langs: langs,
 				Links: StockLinks{st.o.PublicURL + "/api/v1/research/" + s.Ticker},
 			}
 		}

@@ -1,6 +1,10 @@
 package view
 
-import "slices"
+import (
+	"slices"
+
+	"tidemark/internal/locale/languages"
+)
 
 // Problem is the body of an answer that is an error (RFC 9457).
 type Problem struct {
@@ -100,7 +104,7 @@ func ProblemKinds() []ProblemKind {
 		{
 			Code: CodeInvalidLang, Title: "Invalid language", Status: 400,
 			Meaning: "Nothing is written in the language that the parameter lang names.",
-			Remedy:  "Use es, en, pt or hi, or leave the parameter out: then the Accept-Language header counts, and else English.",
+			Remedy:  "Use " + languages.Listed("or") + ", or leave the parameter out: then the Accept-Language header counts, and else English.",
 		},
 		{
 			Code: CodeMissingKey, Title: "Missing API key", Status: 401,

@@ -176,7 +176,7 @@ func TestACommandListsTheSettingsThatItReadsAndNoOthers(t *testing.T) {
 	t.Parallel()
 	r, pkg := newReader(t)
 	before := r.from(pkg.Scope().Lookup("command")) // what is read before a command runs
-	parser, err := kong.New(&commands{}, kong.Exit(func(int) {}))
+	parser, err := kong.New(&commands{}, commandVars(), kong.Exit(func(int) {}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +245,7 @@ func TestHelpFitsAScreen(t *testing.T) {
 			}
 		}
 	}
-	parser, err := kong.New(&commands{}, kong.ExplicitGroups(purposes), kong.Exit(func(int) {}))
+	parser, err := kong.New(&commands{}, kong.ExplicitGroups(purposes), commandVars(), kong.Exit(func(int) {}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,10 +10,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"tidemark/chain"
 	"tidemark/internal/calendar"
 	"tidemark/internal/config"
 	"tidemark/internal/equity"
+	"tidemark/internal/locale/languages"
 	"tidemark/internal/postgres"
 	"tidemark/picks"
 	"tidemark/workers"
@@ -225,7 +228,7 @@ type portfolioEvents struct {
 
 	Limit       int    `default:"20" help:"How many."`
 	MinSeverity int    `default:"1" help:"Only those of this severity (1 to 5) or more."`
-	Lang        string `enum:"es,en,pt,hi" default:"en" help:"es, en, pt or hi."`
+	Lang        string `enum:"${languages}" default:"en" help:"${languages_or}."`
 }
 
 // Run prints events.
@@ -241,13 +244,14 @@ func (c portfolioEvents) Run(ctx context.Context, p *program) error {
 	}
 	t := newTable("occurred", "severity", "type", "ticker", "title")
 	for _, e := range list {
-		t.add(e.OccurredAt, e.Severity, e.Type, e.Ticker, e.Texts[picks.Lang(c.Lang)].Title)
+		text, _ := languages.Choose(e.Texts, picks.Lang(c.Lang))
+		t.add(e.OccurredAt, e.Severity, e.Type, e.Ticker, text.Title)
 	}
 	return c.list(p.stdout, t)
 }
 
 type portfolioDigest struct {
-	Lang string `enum:"es,en,pt,hi" default:"en" help:"es, en, pt or hi."`
+	Lang string `enum:"${languages}" default:"en" help:"${languages_or}."`
 }
 
 // Run prints the newest digest.
@@ -264,7 +268,19 @@ func (c portfolioDigest) Run(ctx context.Context, p *program) error {
 	if len(list) == 0 {
 		return errors.New("there is no digest yet: the first is written on the Saturday after the first pick")
 	}
-	text := list[0].Texts[picks.Lang(c.Lang)]
+	text, _ := languages.Choose(list[0].Texts, picks.Lang(c.Lang))
 	_, err = fmt.Fprintf(p.stdout, "%s: %s\n\n%s", list[0].Week, text.Title, text.Body)
 	return err
+}
+
+// commandVars are what the descriptions of commands name, and the program knows.
+func commandVars() kong.Vars {
+	var codes []string
+	for _, l := range picks.Langs() {
+		codes = append(codes, string(l))
+	}
+	return kong.Vars{
+		"languages":    strings.Join(codes, ","),
+		"languages_or": languages.Listed("or"),
+	}
 }

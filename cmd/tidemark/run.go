@@ -119,6 +119,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		kong.Exit(func(int) { exited = true }),
 		kong.Help(printHelp),
 		kong.ExplicitGroups(purposes),
+		commandVars(),
 		kong.BindTo(ctx, (*context.Context)(nil)),
 	)
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package sources lists the upstreams: every Source that the program runs, and the sandbox that answers for them all. It is the
-// one place that names each folder under ingest; adding an upstream adds a line to All and one to Sandbox.
+// one place that names each folder under ingest; adding an upstream adds a line to publishers.
 package sources
 
 import (
@@ -31,20 +31,38 @@ type Keys struct {
 	FRED string
 }
 
+// publisher is what a folder below ingest brings: its sources, with the operator's key where it takes one, and what answers for it in the
+// sandbox.
+type publisher struct {
+	sources func(Keys) []ingest.Source
+	sandbox func(*http.ServeMux, synth.World)
+}
+
+// publishers are listed in the order in which their sources are shown.
+var publishers = []publisher{
+	{func(k Keys) []ingest.Source { return []ingest.Source{eia.Spot(k.EIA), eia.Weekly(k.EIA)} }, eia.Sandbox},
+	{only(worldbank.Source), worldbank.Sandbox},
+	{only(portwatch.Source), portwatch.Sandbox},
+	{func(k Keys) []ingest.Source { return []ingest.Source{nass.Source(k.NASS)} }, nass.Sandbox},
+	{only(temis.Source), temis.Sandbox},
+	{only(fed.Source), fed.Sandbox},
+	{only(ecb.Source), ecb.Sandbox},
+	{only(bls.Source), bls.Sandbox},
+	{func(k Keys) []ingest.Source { return fred.Sources(k.FRED) }, fred.Sandbox},
+}
+
+// only is a publisher with one source and no key.
+func only(source func() ingest.Source) func(Keys) []ingest.Source {
+	return func(Keys) []ingest.Source { return []ingest.Source{source()} }
+}
+
 // All returns every source, in the order in which they are shown.
 func All(keys Keys) []ingest.Source {
-	list := []ingest.Source{
-		eia.Spot(keys.EIA),
-		eia.Weekly(keys.EIA),
-		worldbank.Source(),
-		portwatch.Source(),
-		nass.Source(keys.NASS),
-		temis.Source(),
-		fed.Source(),
-		ecb.Source(),
-		bls.Source(),
+	var list []ingest.Source
+	for _, p := range publishers {
+		list = append(list, p.sources(keys)...)
 	}
-	return append(list, fred.Sources(keys.FRED)...)
+	return list
 }
 
 // Sandbox answers for all upstreams, by host, in their wire forms and with synthetic figures, those of companies and prices included,
@@ -52,15 +70,9 @@ func All(keys Keys) []ingest.Source {
 // source asks is answered 404. The handler is safe for concurrent use.
 func Sandbox(w synth.World, trading func(day time.Time) bool) http.Handler {
 	mux := http.NewServeMux()
-	eia.Sandbox(mux, w)
-	worldbank.Sandbox(mux, w)
-	portwatch.Sandbox(mux, w)
-	nass.Sandbox(mux, w)
-	temis.Sandbox(mux, w)
-	fed.Sandbox(mux, w)
-	ecb.Sandbox(mux, w)
-	bls.Sandbox(mux, w)
-	fred.Sandbox(mux, w)
+	for _, p := range publishers {
+		p.sandbox(mux, w)
+	}
 	edgar.Sandbox(mux, w)
 	prices.Sandbox(mux, w, trading)
 	return mux

@@ -96,7 +96,7 @@ func watch(t *testing.T) {
 
 // mostPackages is how many packages the program may be linked of, those of the standard library included. `make size` says how many
 // there are. A change that needs more raises it, and says what for.
-const mostPackages = 985
+const mostPackages = 990
 
 // carried are packages that the program never carries: an EVM's node, what nodes talk to each other with, and what they keep chains in.
 var carried = regexp.MustCompile(`^github\.com/(ethereum/go-ethereum/(p2p|eth|node|rpc|core/txpool|ethdb/(leveldb|pebble))|syndtr/goleveldb|cockroachdb/pebble)(/|$)`)

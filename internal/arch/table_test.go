@@ -25,6 +25,9 @@ var table = []row{
 	{"internal/series, internal/equity, accounts, migrations, ingest/world/synth, internal/config", nothing, nothing},
 	{"chain, internal/calendar", nothing, "net/http, database drivers, os/exec, other modules"},
 	{"internal/httpserve", nothing, nothing},
+	{"internal/locale", nothing, "net/http, database drivers, os/exec"},
+	{"internal/locale/*", "internal/locale", nothing},
+	{"internal/locale/languages", "internal/locale, internal/locale/*", nothing},
 	{"internal/task, internal/telemetry, internal/redisurl", nothing, "asynq, pgx"},
 
 	// From the outside to observations.
@@ -37,7 +40,7 @@ var table = []row{
 
 	// From observations to what is served and recorded.
 	{"signals", "internal/series", "net/http, pgx"},
-	{"picks", "internal/series, internal/equity, internal/calendar, signals, chain", "net/http, pgx"},
+	{"picks", "internal/series, internal/equity, internal/calendar, internal/locale, internal/locale/languages, signals, chain", "net/http, pgx"},
 	{"picks/writer", "picks", "pgx"},
 	{"chain/gitledger", "chain", "pgx"},
 	{"chain/base", "chain, accounts", "pgx"},
@@ -66,22 +69,22 @@ var table = []row{
 		"ingest, workers, scheduler, chain/base, asynq",
 	},
 	{"api/fastpath", nothing, nothing},
-	{"api/endpoint", "api/view, picks, accounts", "ingest, workers, scheduler, chain/base, asynq"},
+	{"api/endpoint", "api/view, picks, accounts, internal/locale/languages", "ingest, workers, scheduler, chain/base, asynq"},
 	{
 		"api/view",
-		"internal/series, internal/equity, internal/calendar, signals, picks, chain, accounts, internal/postgres, internal/telemetry",
+		"internal/series, internal/equity, internal/calendar, internal/locale/languages, signals, picks, chain, accounts, internal/postgres, internal/telemetry",
 		"ingest, workers, scheduler, chain/base, asynq",
 	},
 	{"api/pages/plot", nothing, "net/http, database drivers, os/exec, other modules"},
 	{"api/pages/card", nothing, "net/http, database drivers, os/exec"},
 	{"api/openapi", "api/view, accounts", "ingest, workers, scheduler, chain/base, asynq"},
-	{"api/discovery", "api/endpoint, api/view, api/openapi, signals, accounts", "ingest, workers, scheduler, chain/base, asynq"},
+	{"api/discovery", "internal/locale/languages, api/endpoint, api/view, api/openapi, signals, accounts", "ingest, workers, scheduler, chain/base, asynq"},
 	// What makes and holds the description; the program has what they made.
 	{"api/openapi/generate", "api/openapi, api/endpoint, api/view, signals, picks, accounts, accounts/x402, internal/postgres", "ingest, workers"},
 	{"api/openapi/contract", "api/openapi", nothing},
 	{
 		"api/mcp, api/pages",
-		"., api/view, api/pages/card, api/pages/plot, signals, picks, chain, accounts, accounts/stripe, internal/telemetry",
+		"., internal/locale, internal/locale/languages, api/view, api/pages/card, api/pages/plot, signals, picks, chain, accounts, accounts/stripe, internal/telemetry",
 		"ingest, workers, scheduler, chain/base, asynq",
 	},
 	{

@@ -74,7 +74,7 @@ type Research struct {
 	// Facts has every number that the texts name; Sources are the documents that they point to.
 	Facts   []Datum
 	Sources []Document
-	// Texts has the four languages.
+	// Texts has the languages that there were when it was written, English always.
 	Texts map[picks.Lang]ResearchText
 }
 
@@ -128,6 +128,11 @@ const addResearchSQL = `
 	on conflict (cik, day) do nothing`
 
 func addResearch(b *pgx.Batch, r Research) error {
+	for _, lang := range picks.Langs() {
+		if _, ok := r.Texts[lang]; !ok {
+			return fmt.Errorf("research about %s is not there in %s", r.Ticker, lang)
+		}
+	}
 	fundamentals, err1 := json.Marshal(r.Fundamentals)
 	facts, err2 := json.Marshal(nonNil(r.Facts))
 	sources, err3 := json.Marshal(nonNil(r.Sources))

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"tidemark/internal/calendar"
 	"tidemark/internal/equity"
+	"tidemark/internal/locale"
 	"tidemark/internal/postgres"
 	"tidemark/internal/task"
 	"tidemark/picks"
@@ -20,7 +22,7 @@ func card(t *testing.T, cik equity.CIK, ticker, day string) postgres.Research {
 	r := postgres.Research{
 		CIK: cik, Day: date(t, day), Ticker: ticker, Name: ticker + " Inc.", Exchange: "XNAS", Sector: "Technology", Region: "North America",
 		Country: "US", AsOf: calendar.At(date(t, day), 17*time.Hour), Texts: map[picks.Lang]postgres.ResearchText{},
-		Facts:   postgres.DataOf(picks.Data{{ID: "price", Value: "12.50", Unit: picks.Dollars, AsOf: date(t, day), Source: -1}}),
+		Facts:   postgres.DataOf(picks.Data{{ID: "price", Value: "12.50", Unit: locale.Dollars, AsOf: date(t, day), Source: -1}}),
 		Sources: postgres.DocumentsOf([]picks.Source{{Title: "Form 10-K", URL: "https://example.com/10k"}}),
 	}
 	for _, lang := range picks.Langs() {
@@ -91,13 +93,22 @@ func TestACardIsPublicOnceItsPickIs(t *testing.T) {
 		t.Fatalf("cards %+v (%v)", of, err)
 	}
 	// printf 'a\nb\nc\nd\ne\n' | sha256sum
-	if got := of[0].Texts[picks.Hindi].ContentSHA256; got != "86dc03602dcf385217216784784a8ecf20e6400decc3208170b12fcb0afb6698" {
+	if got := of[0].Texts["hi"].ContentSHA256; got != "86dc03602dcf385217216784784a8ecf20e6400decc3208170b12fcb0afb6698" {
 		t.Errorf("content %s", got)
 	}
 	missing := card(t, 1, "X", "2026-03-02")
-	delete(missing.Texts, picks.Hindi)
+	delete(missing.Texts, "hi")
 	if _, err := r.db.AddResearch(t.Context(), task.Fence{}, []postgres.Research{missing}); err == nil {
 		t.Error("a card without Hindi is taken")
+	}
+	// The database itself asks for English: languages come with the program.
+	for texts, ok := range map[string]bool{
+		`{"en": {}}`: true, `{"en": {}, "fr": {}}`: true, `{"fr": {}}`: false, `{"en": null}`: false, `{"en": {}, "Français": {}}`: false, `[]`: false, `{}`: false,
+	} {
+		err := exec(t, r.url, "", fmt.Sprintf(`do $$ begin if not written('%s') then raise 'refused'; end if; end $$`, texts))
+		if (err == nil) != ok {
+			t.Errorf("%s is taken: %t, %v", texts, err == nil, err)
+		}
 	}
 }
 

@@ -1,6 +1,6 @@
-// Package extend adds to a copy of the module what a newcomer would add, a seventh signal and a tenth paid endpoint, each in its one
-// place, starts the program that is built of it, and asks every surface whether it knows them. What forgot one is named. A language and a
-// publisher take more than one place today, and are not tried here.
+// Package extend adds to a copy of the module what a newcomer would add, a seventh signal, a fifth language, a publisher and a tenth paid
+// endpoint, each in its one place, starts the program that is built of it, and asks every surface whether it knows them. What forgot one is
+// named.
 package extend
 
 import (
@@ -16,12 +16,17 @@ import (
 	"strings"
 	"testing"
 
+	"tidemark/signals"
 	"tidemark/test/program"
 )
 
 const (
 	signal = "ulsd-margin"
 	sold   = "/watchlist"
+	// lang is French, with English words and numbers: what is tried is that they are found, not that they are right.
+	lang = "fr"
+	// source is the newcomer's, whose publisher is the European Central Bank under another name.
+	source = "newcomer-rates"
 )
 
 // left are the folders of the module that no program is built of.
@@ -95,8 +100,42 @@ func module(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
+	folder := func(from, to string, words ...string) {
+		files, err := filepath.Glob(filepath.Join(dir, from, "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatal(from, " has no files: ", err)
+		}
+		if err := os.MkdirAll(filepath.Join(dir, to), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			b, err := os.ReadFile(file)
+			if err == nil {
+				err = os.WriteFile(filepath.Join(dir, to, filepath.Base(file)), []byte(strings.NewReplacer(words...).Replace(string(b))), 0o644)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	var named strings.Builder
+	for _, d := range append(signals.All(), signals.Definition{ID: signal}) {
+		_, _ = fmt.Fprintf(&named, "%q: %q, ", d.ID, "the newcomer's name of "+d.ID)
+	}
+	folder("internal/locale/en", "internal/locale/fr", "package en", "package fr", `Code: "en"`, `Code: "fr"`, `Name: "English"`,
+		`Name: "Français"`, `EnglishName: "English"`, `EnglishName: "French"`, "Phrases: phrases", "Signals: map[string]string{"+named.String()+"}, Phrases: phrases")
+	insert("internal/locale/languages/languages.go", "\t\"tidemark/internal/locale/hi\"\n", "\t\"tidemark/internal/locale/fr\"\n")
+	insert("internal/locale/languages/languages.go", "}\n\n// All lists", "\t&fr.Language,\n")
+	folder("ingest/ecb", "ingest/newcomer", "package ecb", "package newcomer", "ecb-rates", source, "ecb.", "newcomer.", "European Central Bank", "Newcomers' Bank",
+		"ecb.europa.eu", "newcomer.example")
+	insert("ingest/sources/sources.go", "\t\"tidemark/ingest/portwatch\"\n", "\t\"tidemark/ingest/newcomer\"\n")
+	insert("ingest/sources/sources.go", "\t{only(bls.Source), bls.Sandbox},\n", "\t{only(newcomer.Source), newcomer.Sandbox},\n")
 	run(t, dir, "go", "test", "./api/openapi/generate", "-run", "TestTheDocumentsOfTheProgram", "-update")
-	run(t, dir, "go", "vet", "./signals", "./picks", "./api/...")
+	run(t, dir, "go", "vet", "./signals", "./ingest/sources", "./picks", "./api/...")
+	run(t, dir, "go", "test", "./picks", "./api/pages", "-run", "Language|Word|Phrase")
 	return dir
 }
 
@@ -149,14 +188,26 @@ func surfaces() []surface {
 		{"catalog of paid resources", "/.well-known/x402", "", 200, "/api/v1/x402" + sold},
 		{"page of the documentation", "/docs", "", 200, "<code>" + sold + "</code>"},
 		{"usage", "/api/v1/account/usage", "", 200, sold},
+
+		{"languages", "/api/v1/info", "", 200, `"hi","` + lang + `"`},
+		{"language of the description", "/openapi.json", "", 200, `"hi","` + lang + `"`},
+		{"language in llms.txt", "/llms.txt", "", 200, "hi and " + lang},
+		{"language of the documentation", "/docs", "", 200, "Hindi and French"},
+		{"language of the tools", "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`, 200, `"hi","` + lang + `"`},
+		{"language of the prompts", "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"explain_signal","arguments":{"signal":"` + signal + `","language":"` + lang + `"}}}`, 200, "Answer in French."},
+		{"what can be said in the prompts", "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"prompts/list","params":{}}`, 200, "hi or " + lang},
+		{"language of a page", "/picks?lang=" + lang, "", 200, `<html lang="` + lang + `"`},
+		{"language beside a page", "/picks", "", 200, "Français"},
+		{"error of a language", "/api/v1/digest/latest?lang=xx", "", 400, "hi, " + lang},
+		{"events", "/api/v1/economic-events?limit=1&lang=" + lang, "", 200, `"lang":"` + lang + `"`},
 	}
-	for _, lang := range []string{"en", "es", "pt", "hi"} {
+	for _, lang := range []string{"en", "es", "pt", "hi", lang} {
 		list = append(list, surface{"digest in " + lang, "/api/v1/digest/latest?lang=" + lang, "", 200, `"lang":"` + lang + `"`})
 	}
 	return list
 }
 
-func TestASeventhSignalAndATenthPaidEndpointAreKnownEverywhere(t *testing.T) {
+func TestWhatANewcomerAddsIsKnownEverywhere(t *testing.T) {
 	t.Parallel()
 	dir := module(t)
 	remove := program.BuildIn(dir)
@@ -198,6 +249,10 @@ func TestASeventhSignalAndATenthPaidEndpointAreKnownEverywhere(t *testing.T) {
 	command("schedule", signal, "schedule", "list")
 	command("backfill", signal, "backfill", "plan", "--signal="+signal, "--from=2026-11-02", "--to=2026-11-06")
 	command("doctor", "7 signals", "doctor")
+	command("schedule of the publisher", source, "schedule", "list")
+	command("run log of the publisher", source, "runs", "list", "--subject="+source)
+	command("archive of the publisher", source, "reparse", "--source="+source)
+	command("digest on the command line", "The week from", "portfolio", "digest", "--lang="+lang)
 }
 
 func register(ctx context.Context, base string, into any) error {

@@ -1,6 +1,7 @@
-package picks
+package hi
 
-var hindiPhrases = map[string]string{
+// phrases are the sentences of the texts.
+var phrases = map[string]string{
 	"why.pick":          "{name} ({ticker}) {pick_date} के लिए हमारा चयन है।",
 	"why.pick#2":        "{pick_date} को हमने {name} ({ticker}) को चुना।",
 	"why.compared":      "{name} ({ticker}) उन {universe} कंपनियों में से एक है जिनकी हमारी विधि तुलना करती है, यहाँ {pick_date} की स्थिति में। स्थान केवल किसी चयन का बताया जाता है, और वह भी घोषणा के बाद।",

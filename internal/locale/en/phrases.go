@@ -1,6 +1,7 @@
-package picks
+package en
 
-var englishPhrases = map[string]string{
+// phrases are the sentences of the texts.
+var phrases = map[string]string{
 	"why.pick":          "{name} ({ticker}) is our pick of {pick_date}.",
 	"why.pick#2":        "On {pick_date} the choice fell on {name} ({ticker}).",
 	"why.compared":      "{name} ({ticker}) is one of the {universe} companies that our method compares, here as of {pick_date}. How it ranks is told only of a pick, once that is announced.",

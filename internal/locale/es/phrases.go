@@ -1,7 +1,9 @@
-package picks
+package es
 
+// phrases are the sentences of the texts.
+//
 //nolint:misspell // the words are Spanish
-var spanishPhrases = map[string]string{
+var phrases = map[string]string{
 	"why.pick":          "{name} ({ticker}) es nuestra selección del {pick_date}.",
 	"why.pick#2":        "El {pick_date} la elección recayó en {name} ({ticker}).",
 	"why.compared":      "{name} ({ticker}) es una de las {universe} empresas que compara nuestro método, aquí a fecha de {pick_date}. Su puesto solo se dice de una selección, una vez anunciada.",

@@ -1,7 +1,9 @@
-package picks
+package pt
 
+// phrases are the sentences of the texts.
+//
 //nolint:misspell // the words are Portuguese
-var portuguesePhrases = map[string]string{
+var phrases = map[string]string{
 	"why.pick":          "{name} ({ticker}) é a nossa escolha de {pick_date}.",
 	"why.pick#2":        "Em {pick_date}, a escolha recaiu sobre {name} ({ticker}).",
 	"why.compared":      "{name} ({ticker}) é uma das {universe} empresas que o nosso método compara, aqui na data de {pick_date}. A posição só é dita de uma escolha, depois de anunciada.",

@@ -1,0 +1,29 @@
+// Package en is English.
+package en
+
+import (
+	"golang.org/x/text/language"
+
+	"tidemark/internal/locale"
+)
+
+// Language is English.
+var Language = locale.Language{
+	Code: "en", Tag: language.English, Name: "English", EnglishName: "English",
+	Units: map[locale.Unit]string{
+		locale.Percent: "N%", locale.Points: "N percentage points", locale.BasisPoint: "N basis points", locale.Dollars: "$N", locale.Millions: "$N million", locale.Billions: "$N billion",
+		locale.Times: "N times", locale.Count: "N", locale.Thousands: "N thousand", locale.Deviations: "N standard deviations", locale.Plain: "N", locale.Barrels: "N million barrels",
+	},
+	Months: [12]string{
+		"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
+	},
+	DateOrder: "M D, Y", MonthOrder: "M Y",
+	Decimal: ".", Group: ",",
+	Sizes: map[string]locale.Unit{
+		"%": locale.Percent, "per cent": locale.Percent, "percent": locale.Percent, "percentage points": locale.Points, "percentage point": locale.Points,
+		"basis points": locale.BasisPoint, "billion": locale.Billions, "bn": locale.Billions, "million": locale.Millions, "mn": locale.Millions, "thousand": locale.Thousands,
+		"trillion": "10^12", "tn": "10^12",
+	},
+	And:     "and",
+	Phrases: phrases, Terms: terms, Words: words,
+}

@@ -1,0 +1,40 @@
+// Package es is Spanish.
+package es
+
+import (
+	"strings"
+
+	"golang.org/x/text/language"
+
+	"tidemark/internal/locale"
+)
+
+// Language is Spanish.
+var Language = locale.Language{
+	Code: "es", Tag: language.Spanish, Name: "Español", EnglishName: "Spanish",
+	Units: map[locale.Unit]string{
+		locale.Percent: "N\u00a0%", locale.Points: "N puntos porcentuales", locale.BasisPoint: "N puntos básicos", locale.Dollars: "N dólares",
+		locale.Millions: "N millones de dólares", locale.Billions: "N mil millones de dólares", locale.Times: "N veces", locale.Count: "N", locale.Thousands: "N mil",
+		locale.Deviations: "N desviaciones típicas", locale.Plain: "N", locale.Barrels: "N millones de barriles",
+	},
+	Months: [12]string{
+		"enero", "febrero", "marzo", "abril", "mayo", "junio", "julio", "agosto", "septiembre", "octubre", "noviembre", "diciembre",
+	},
+	DateOrder: "D de M de Y", MonthOrder: "M de Y",
+	Decimal: ",", Group: ".",
+	Sizes: map[string]locale.Unit{
+		"%": locale.Percent, "por ciento": locale.Percent, "puntos porcentuales": locale.Points, "punto porcentual": locale.Points, "puntos básicos": locale.BasisPoint,
+		"mil millones": locale.Billions, "millones": locale.Millions, "millón": locale.Millions, "mil": locale.Thousands, "billones": "10^12", "billón": "10^12",
+	},
+	And:      "y",
+	JoinedBy: and,
+	Phrases:  phrases, Terms: terms, Words: words,
+}
+
+// and is "e" before a word that begins with its sound.
+func and(next string) string {
+	if strings.HasPrefix(next, "i") || strings.HasPrefix(next, "hi") {
+		return "e"
+	}
+	return "y"
+}
