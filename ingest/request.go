@@ -193,7 +193,7 @@ func (q question) httpRequest(ctx context.Context, userAgent string, known *seri
 	if len(q.body) > 0 {
 		body = bytes.NewReader(q.body)
 	}
-	req, err := http.NewRequestWithContext(ctx, q.method, q.url.String(), body)
+	req, err := http.NewRequestWithContext(context.WithValue(ctx, askedBy{}, q.source.ID), q.method, q.url.String(), body)
 	if err != nil {
 		return nil, q.fail(Refused, err)
 	}
@@ -216,4 +216,12 @@ func (q question) httpRequest(ctx context.Context, userAgent string, known *seri
 		}
 	}
 	return req, nil
+}
+
+type askedBy struct{}
+
+// AskedBy is the source that asks a request, by the request's context; empty where none does.
+func AskedBy(ctx context.Context) string {
+	id, _ := ctx.Value(askedBy{}).(string)
+	return id
 }

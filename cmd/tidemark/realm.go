@@ -107,8 +107,9 @@ func (p *program) newSandbox(ctx context.Context, db *postgres.DB) (*realm, erro
 		r.stepped.Follow()
 	}
 	r.now = r.stepped.Now
-	r.transport = world.Sandbox(sources.Sandbox(synth.World{Seed: p.settings.SandboxSeed, Now: r.now}, calendar.IsTradingDay), world.SandboxOptions{
-		Now: r.now, Latency: p.settings.SandboxDelay,
+	r.transport = world.Troubled(world.TroubledOptions{
+		World: synth.World{Seed: p.settings.SandboxSeed, Now: r.now}, Latency: p.settings.SandboxDelay, Path: p.troublesFile(),
+		Handler: func(w synth.World) http.Handler { return sources.Sandbox(w, calendar.IsTradingDay) },
 	})
 	return r, nil
 }

@@ -56,6 +56,7 @@ type commands struct {
 	Keys     keysCommand     `cmd:"" group:"clients" help:"Print the API keys; revoke, credit, grant or move one"`
 	Payments paymentsCommand `cmd:"" group:"clients" help:"Print payments by request; reconcile them with the chain"`
 
+	Sandbox    sandboxCommand    `cmd:"" group:"more" help:"Let upstreams of a sandbox misbehave, to see what follows"`
 	Simulate   simulateCommand   `cmd:"" group:"more" help:"Run months under faults on a virtual clock, and check them"`
 	Completion completionCommand `cmd:"" group:"more" help:"Print the script that completes commands in a shell"`
 	Help       helpCommand       `cmd:"" group:"more" help:"Explain a command, or all settings"`

@@ -56,6 +56,7 @@ type scheduleRun struct {
 	Subject string    `arg:"" help:"What it is run for: the source, the signal, or as the schedule names it."`
 	For     time.Time `format:"2006-01-02T15:04:05Z07:00" help:"The logical time (RFC 3339). Default: the world's time."`
 	Reason  string    `default:"asked for on the command line" help:"Why, for the run log."`
+	Wait    bool      `help:"Wait for the end of the run, or of its first attempt where that fails: exit status 1 then."`
 }
 
 // Run records a run for now, or for a stated time, and leaves it to the scheduler and the workers.
@@ -84,7 +85,45 @@ func (c scheduleRun) Run(ctx context.Context, p *program) error {
 	}
 	_, err = fmt.Fprintf(p.stdout, "run %d: %s of %s for %s (follow it with `tidemark runs %d`)\n", id, c.Job, c.Subject,
 		slot.UTC().Format(time.RFC3339), id)
-	return err
+	if err != nil || !c.Wait {
+		return err
+	}
+	return p.awaitRun(ctx, db, id)
+}
+
+// awaitRun waits until a run is over, or an attempt of it has failed.
+func (p *program) awaitRun(ctx context.Context, db *postgres.DB, id int64) error {
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		list, err := db.Runs(ctx, postgres.RunFilter{ID: id, Limit: 1})
+		if err != nil {
+			return err
+		}
+		if len(list) == 0 {
+			return fmt.Errorf("run %d: %w", id, postgres.ErrNotFound)
+		}
+		switch r := list[0]; {
+		case r.Status == "succeeded":
+			added := int64(0)
+			if r.RowsAdded != nil {
+				added = *r.RowsAdded
+			}
+			_, err = fmt.Fprintf(p.stdout, "run %d succeeded: %d rows added\n", id, added)
+			return err
+		case r.Status == "skipped":
+			return fmt.Errorf("run %d was skipped: %s", id, deref(r.Reason))
+		case r.Status == "failed":
+			return fmt.Errorf("run %d failed: %s", id, deref(r.Error))
+		case r.Failures > 0:
+			return fmt.Errorf("run %d failed and is tried again: %s", id, deref(r.Error))
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("no longer waited for: run %d goes on in the workers (`tidemark runs show %d`)", id, id)
+		case <-tick.C:
+		}
+	}
 }
 
 type scheduleNext struct {

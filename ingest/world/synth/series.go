@@ -80,6 +80,8 @@ type Series struct {
 	points []Point
 	// grow appends all points at or before t. It is called with mu held.
 	grow func(points []Point, t time.Time) []Point
+	// shown is what is shown of the points. Nil: all.
+	shown func([]Point) []Point
 }
 
 // Series draws a process.
@@ -88,7 +90,7 @@ func (w World) Series(p Process) *Series {
 	keep := 1 - p.Reversion
 	var walk float64
 	next := p.Calendar.First
-	return &Series{grow: func(points []Point, t time.Time) []Point {
+	return &Series{shown: func(points []Point) []Point { return w.spoil(points, p.Decimals) }, grow: func(points []Point, t time.Time) []Point {
 		for ; !next.After(t); next = p.Calendar.Next(next) {
 			shock := p.Volatility * noise.Normal(next)
 			if len(points) == 0 {
@@ -168,5 +170,8 @@ func (s *Series) Until(t time.Time) []Point {
 	defer s.mu.Unlock()
 	s.points = s.grow(s.points, t)
 	n := sort.Search(len(s.points), func(i int) bool { return s.points[i].At.After(t) })
+	if s.shown != nil {
+		return s.shown(s.points[:n:n])
+	}
 	return s.points[:n:n]
 }

@@ -12,6 +12,8 @@ package synth
 import (
 	"hash/fnv"
 	"math"
+	"slices"
+	"sort"
 	"time"
 )
 
@@ -21,6 +23,31 @@ type World struct {
 	Seed uint64
 	// Now is the world's clock. Values that are not yet published at Now must not be shown.
 	Now func() time.Time
+	// Revised is an instant. Of what is two weeks older, the newest figures are others than they were drawn, a little lower. Zero: none are.
+	Revised time.Time
+	// Shrunk is an instant before which there are no figures. Zero: there are all.
+	Shrunk time.Time
+}
+
+// revisedFigures is how many figures a revision changes: so few are no mistake yet.
+const revisedFigures = 6
+
+// spoil is what a world in trouble shows of what was drawn.
+func (w World) spoil(points []Point, decimals int) []Point {
+	if w.Shrunk.IsZero() && w.Revised.IsZero() {
+		return points
+	}
+	n := sort.Search(len(points), func(i int) bool { return !points[i].At.Before(w.Shrunk) })
+	points = slices.Clone(points[n:])
+	// What is two weeks old was published, whoever it is.
+	last := sort.Search(len(points), func(i int) bool { return !points[i].At.Before(w.Revised.AddDate(0, 0, -14)) })
+	for i := max(0, last-revisedFigures); i < last && !w.Revised.IsZero(); i++ {
+		points[i].Value *= 0.99
+		if decimals >= 0 {
+			points[i].Value = Round(points[i].Value, decimals)
+		}
+	}
+	return points
 }
 
 // Noise is a table of independent random draws, one for each date: looking one up changes nothing. The zero Noise is valid.

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"tidemark/ingest/world"
+	"tidemark/internal/config"
+	"tidemark/internal/postgres"
+)
+
+type sandboxCommand struct {
+	config.Database
+
+	Fault  sandboxFault  `cmd:"" help:"Let the upstream of a source misbehave: late, revised, malformed, shrunk, away."`
+	Clear  sandboxClear  `cmd:"" help:"Let the upstream of a source behave again."`
+	Faults sandboxFaults `cmd:"" help:"Print what misbehaves, since when and until when."`
+}
+
+// troublesFile is where the troubles of this sandbox are kept.
+func (p *program) troublesFile() string { return filepath.Join(p.worldDir(), "troubles.json") }
+
+// inSandbox is an error in every other world.
+func (p *program) inSandbox() error {
+	if p.settings.World != "sandbox" {
+		return usageError{fmt.Errorf("WORLD is %s: only a sandbox (--world=sandbox) has upstreams that obey", p.settings.World)}
+	}
+	return nil
+}
+
+type sandboxFault struct {
+	Source string        `arg:"" help:"The source whose upstream misbehaves."`
+	Kind   string        `arg:"" help:"late: it publishes nothing new. revised: its newest figures change. malformed: it answers with a page for people. shrunk: its history is gone, but for the last year. away: it is down."`
+	Until  time.Time     `format:"2006-01-02T15:04:05Z07:00" xor:"end" help:"When it ends, in the sandbox's time (RFC 3339). Default: when it is cleared."`
+	For    time.Duration `xor:"end" help:"How long it lasts, such as 2h."`
+}
+
+// Run lets an upstream misbehave from now on.
+func (c sandboxFault) Run(ctx context.Context, p *program) error {
+	if err := p.inSandbox(); err != nil {
+		return err
+	}
+	ids := append(sourceIDs(), slices.Sorted(maps.Keys(companySources()))...)
+	if err := oneOf("SOURCE", c.Source, ids...); err != nil {
+		return err
+	}
+	if err := oneOf("KIND", c.Kind, world.Late, world.Revised, world.Malformed, world.Shrunk, world.Away); err != nil {
+		return err
+	}
+	if kinds := world.KindsOf(c.Source); !slices.Contains(kinds, c.Kind) {
+		return usageError{fmt.Errorf("the upstream of %s cannot be %s, only %s", c.Source, c.Kind, strings.Join(kinds, ", "))}
+	}
+	return p.withDB(ctx, func(db *postgres.DB) error {
+		now, err := p.worldTime(ctx, db)
+		if err != nil {
+			return err
+		}
+		one := world.Trouble{Source: c.Source, Kind: c.Kind, Since: now.UTC(), Until: c.Until.UTC(), By: config.Hostname()}
+		if c.For != 0 {
+			one.Until = one.Since.Add(c.For)
+		}
+		if !c.Until.IsZero() || c.For != 0 {
+			if !one.Until.After(now) {
+				return usageError{fmt.Errorf("the end is not after now, which is %s", now.UTC().Format(time.RFC3339))}
+			}
+		} else {
+			one.Until = time.Time{}
+		}
+		list, err := world.ReadTroubles(p.troublesFile())
+		if err != nil {
+			return err
+		}
+		rest, _ := world.Without(list, c.Source)
+		if err := world.SaveTroubles(p.troublesFile(), append(rest, one)); err != nil {
+			return fmt.Errorf("%w (STATE_DIR is that of the workers?)", err)
+		}
+		until := "until `tidemark sandbox clear " + c.Source + "`"
+		if !one.Until.IsZero() {
+			until = "until " + one.Until.Format(time.RFC3339)
+		}
+		_, err = fmt.Fprintf(p.stdout, "the upstream of %s is %s from %s on, %s (see it with `tidemark schedule run ingest %s --wait`)\n", c.Source, c.Kind,
+			one.Since.Format(time.RFC3339), until, c.Source)
+		return err
+	})
+}
+
+type sandboxClear struct {
+	Source string `arg:"" optional:"" help:"The source. Default: all."`
+}
+
+// Run ends what was told.
+func (c sandboxClear) Run(_ context.Context, p *program) error {
+	if err := p.inSandbox(); err != nil {
+		return err
+	}
+	list, err := world.ReadTroubles(p.troublesFile())
+	if err != nil {
+		return err
+	}
+	rest, had := world.Without(list, c.Source)
+	switch {
+	case c.Source == "":
+		if err := os.Remove(p.troublesFile()); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("clear the troubles of the sandbox: %w", err)
+		}
+		_, err = fmt.Fprintf(p.stdout, "%d upstreams behave again\n", len(list))
+		return err
+	case !had:
+		return fmt.Errorf("the upstream of %s behaves%s", c.Source, config.Suggest(c.Source, troubled(list)...))
+	}
+	if err := world.SaveTroubles(p.troublesFile(), rest); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(p.stdout, "the upstream of %s behaves again\n", c.Source)
+	return err
+}
+
+func troubled(list []world.Trouble) (ids []string) {
+	for _, t := range list {
+		ids = append(ids, t.Source)
+	}
+	return ids
+}
+
+type sandboxFaults struct{ format }
+
+// Run prints the troubles, those that are over too.
+func (c sandboxFaults) Run(_ context.Context, p *program) error {
+	if err := p.inSandbox(); err != nil {
+		return err
+	}
+	list, err := world.ReadTroubles(p.troublesFile())
+	if err != nil {
+		return err
+	}
+	t := newTable("source", "kind", "since", "until", "by")
+	for _, one := range list {
+		var until *time.Time
+		if !one.Until.IsZero() {
+			until = &one.Until
+		}
+		t.add(one.Source, one.Kind, one.Since, until, one.By)
+	}
+	return c.list(p.stdout, t)
+}
