@@ -10,6 +10,8 @@ import (
 // holding is a position while the portfolio runs.
 type holding struct {
 	Position
+	// place is how many positions were bought before it.
+	place int
 	// value is what it is worth, as a fraction of the portfolio at its inception.
 	value float64
 	// growth is what one dollar at the entry has become; gained is what the position has added to the portfolio.
@@ -131,26 +133,30 @@ func (s *simulation) benchmark(day time.Time) (sincePct, dailyPct float64) {
 
 // result puts the portfolio together.
 func (s *simulation) result() Portfolio {
-	p := Portfolio{Snapshots: s.out, Missed: s.missed}
+	p := Portfolio{Snapshots: s.out, Missed: s.missed, Checkpoints: s.checkpoints}
 	if len(s.out) == 0 {
 		return p
 	}
-	p.Inception = s.out[0].Date
+	p.Inception, p.tally = s.inception, &s.tally
 	last := s.out[len(s.out)-1].Date
-	values := []float64{}
+	values := make([]float64, s.bought)
 	for _, h := range s.held {
-		values = append(values, h.value)
+		values[h.place] = h.value
 	}
 	weights := Hundredths(append(values, s.cash))
-	for i, h := range s.held {
+	p.Positions = make([]Position, s.bought)
+	for _, q := range s.past {
+		p.Positions[q.place] = q.Position
+	}
+	for _, h := range s.held {
 		on := last
 		if !h.Open() {
 			on = h.ExitDate.AddDate(0, 0, -1) // a company that ended has no ticker on the day after
 		}
 		h.Ticker = s.ticker(h.Holding, on)
-		h.WeightPct = float64(weights[i]) / 100
+		h.WeightPct = float64(weights[h.place]) / 100
 		h.ReturnPct, h.ContributionPct, h.PricedOn = 100*(h.growth-1), 100*h.gained, h.priced
-		p.Positions = append(p.Positions, h.Position)
+		p.Positions[h.place] = h.Position
 	}
 	p.CashPct = float64(weights[len(weights)-1]) / 100
 	return p

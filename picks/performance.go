@@ -5,8 +5,6 @@ import (
 	"math"
 	"slices"
 	"time"
-
-	"gonum.org/v1/gonum/stat"
 )
 
 // Performance sums the portfolio up. Percentages are not rounded; one that the history is too short for is NaN.
@@ -42,33 +40,24 @@ func (p Portfolio) Performance() Performance {
 		return Performance{}
 	}
 	last := p.Snapshots[n-1]
-	sum := Performance{
-		AsOf: last.Date, Inception: p.Inception, ReturnPct: last.ReturnPct, BenchmarkReturnPct: last.BenchmarkReturnPct,
-		ExcessReturnPct: last.ReturnPct - last.BenchmarkReturnPct, Return1DPct: p.since(n - 2), Return1WPct: p.since(n - 1 - sessionsOfWeek),
-		Return1MPct: p.since(n - 1 - sessionsOfMonth), Positions: last.Positions, CashPct: p.CashPct, VolatilityPct: math.NaN(),
-	}
-	first := slices.IndexFunc(p.Snapshots, func(s Snapshot) bool { return s.Date.Year() == last.Date.Year() })
-	sum.ReturnYTDPct = p.since(max(first-1, 0))
-	var daily []float64
-	for i, s := range p.Snapshots {
-		sum.MaxDrawdownPct = min(sum.MaxDrawdownPct, s.DrawdownPct)
-		if i > 0 {
-			daily = append(daily, s.DailyReturnPct)
+	if p.tally == nil {
+		p.tally = &Tally{}
+		for _, s := range p.Snapshots {
+			p.tally.add(s)
 		}
 	}
-	if len(daily) >= leastVolatility {
-		sum.VolatilityPct = stat.StdDev(daily, nil) * math.Sqrt(yearlyDays)
+	t := p.tally
+	sum := Performance{
+		AsOf: last.Date, Inception: p.Inception, ReturnPct: last.ReturnPct, BenchmarkReturnPct: last.BenchmarkReturnPct,
+		ExcessReturnPct: last.ReturnPct - last.BenchmarkReturnPct, Return1DPct: t.since(1), Return1WPct: t.since(sessionsOfWeek),
+		Return1MPct: t.since(sessionsOfMonth), ReturnYTDPct: between(t.YearBase, last.ReturnPct), MaxDrawdownPct: t.MaxDrawdown,
+		Positions: last.Positions, CashPct: p.CashPct, VolatilityPct: math.NaN(),
+	}
+	if t.Daily >= leastVolatility {
+		sum.VolatilityPct = t.deviation() * math.Sqrt(yearlyDays)
 	}
 	sum.Best, sum.Worst = p.extremes()
 	return sum
-}
-
-// since is the return in percent from the i-th snapshot to the last; NaN where there is none.
-func (p Portfolio) since(i int) float64 {
-	if i < 0 {
-		return math.NaN()
-	}
-	return between(p.Snapshots[i].ReturnPct, p.Snapshots[len(p.Snapshots)-1].ReturnPct)
 }
 
 // between is the return in percent from one return since inception to a later one.

@@ -1,7 +1,6 @@
 package picks
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -59,14 +58,21 @@ type PortfolioInput struct {
 type Portfolio struct {
 	// Inception is the day at whose close the first position was bought; zero while there is none.
 	Inception time.Time
-	// Snapshots has one entry for each session from the inception on, oldest first.
+	// Snapshots has one entry for each session from the inception on, oldest first; after Resume, from that of the checkpoint on.
 	Snapshots []Snapshot
 	// Positions are all positions that there ever were, in the order in which they were bought.
 	Positions []Position
-	// Missed are the picks that were never bought because they had no price.
+	// Missed are the picks that were never bought because they had no price; after Resume, those of the sessions since.
 	Missed []AnnouncedPick
 	// CashPct is the cash of the last day; with the weights of the open positions it adds up to exactly 100.
 	CashPct float64
+	// Checkpoints are the sessions from which Resume can go on: the newest ones, and the last one of each month. They are ascending, and
+	// the last is that of the last snapshot.
+	Checkpoints []Checkpoint
+	// ResumedAt is the session of the checkpoint that Resume went on from; zero after Simulate.
+	ResumedAt time.Time
+
+	tally *Tally // nil: to be made of the snapshots
 }
 
 // Snapshot is the portfolio at the close of a session. Percentages are not rounded; the benchmark's are NaN where it has no price on
@@ -129,12 +135,13 @@ func (p Position) Open() bool { return p.ExitDate.IsZero() }
 func Simulate(in PortfolioInput, rules PortfolioRules) Portfolio {
 	s := simulation{in: in, rules: rules, cash: 1, peak: 1, bench: 1}
 	s.pending = slices.Clone(in.Picks)
-	slices.SortFunc(s.pending, func(a, b AnnouncedPick) int { return cmp.Or(a.Date.Compare(b.Date), cmp.Compare(a.Seq, b.Seq)) })
+	s.sort()
 	if len(s.pending) == 0 {
 		return Portfolio{}
 	}
 	for _, day := range calendar.Between(calendar.Next(s.pending[0].Date), in.To) {
 		s.step(day)
+		s.keep(day)
 	}
 	return s.result()
 }

@@ -116,7 +116,7 @@ func TestPortfolioProperties(t *testing.T) {
 		wantHundred(t, "sectors", sectors)
 		wantHundred(t, "regions", regions)
 		again := Simulate(in, rules)
-		if diff := cmp.Diff(fmt.Sprintf("%x", p), fmt.Sprintf("%x", again)); diff != "" {
+		if diff := cmp.Diff(bits(p, time.Time{}), bits(again, time.Time{})); diff != "" {
 			t.Errorf("the same input twice gives two portfolios:\n%s", diff)
 		}
 	}

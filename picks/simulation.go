@@ -14,12 +14,19 @@ type simulation struct {
 	rules   PortfolioRules
 	pending []AnnouncedPick
 	held    []*holding // open and closed, in the order of buying
+	past    []former   // closed before the simulation began
+	bought  int        // how many there ever were
 	missed  []AnnouncedPick
 	cash    float64
 	peak    float64
 	bench   float64
 	marked  equity.Bar // the benchmark's last bar
 	out     []Snapshot
+
+	inception   time.Time
+	tally       Tally
+	checkpoints []Checkpoint
+	recent      time.Time // the first of the newest sessions of which checkpoints are kept
 }
 
 // step is one session.
@@ -37,7 +44,7 @@ func (s *simulation) step(day time.Time) {
 		}
 	}
 	s.enter(day)
-	if len(s.held) == 0 {
+	if s.bought == 0 {
 		return // before the inception
 	}
 	if len(s.out) > 0 && s.out[len(s.out)-1].Date.Month() != day.Month() {
@@ -135,8 +142,9 @@ func (s *simulation) buy(p AnnouncedPick, day time.Time) bool {
 	amount = min(amount, s.cash)
 	s.cash -= amount
 	s.held = append(s.held, &holding{
-		Position: s.describe(p, day, len(s.out)), value: amount, growth: 1, price: bar.Close.Float(), priced: bar.Date, tradable: true,
+		Position: s.describe(p, day, len(s.out)), place: s.bought, value: amount, growth: 1, price: bar.Close.Float(), priced: bar.Date, tradable: true,
 	})
+	s.bought++
 	return true
 }
 
@@ -202,5 +210,9 @@ func (s *simulation) record(day time.Time) {
 	for _, h := range s.held {
 		h.contributed = append(h.contributed, 100*h.gained)
 	}
+	if len(s.out) == 0 {
+		s.inception = day
+	}
+	s.tally.add(snap)
 	s.out = append(s.out, snap)
 }

@@ -31,6 +31,9 @@ type Picks struct {
 	Log              *slog.Logger
 }
 
+// earlierPicks are as many as the rules look back, and more.
+const earlierPicks = 100
+
 // lookAgain is the pause while something is missing that may come any minute.
 const lookAgain = 2 * time.Minute
 
@@ -48,7 +51,7 @@ func (p Picks) Run(ctx context.Context, t task.Task) error {
 		return err
 	}
 	day, today := calendar.DayOf(t.Slot), calendar.DayOf(now)
-	made, err := p.DB.RecordedPicks(ctx)
+	made, err := p.DB.NewestRecorded(ctx, earlierPicks)
 	if err != nil {
 		return err
 	}
@@ -94,30 +97,31 @@ type missing struct {
 	forGood bool
 }
 
-// fillGaps records a gap for each trading day between the first pick and today that has neither a pick nor a gap. It returns the days with
-// a gap.
+// fillGaps records a gap for each trading day between the newest pick and today that has neither a pick nor a gap: each day before that pick
+// had one of them when it was made. It returns the days with a gap since then.
 func (p Picks) fillGaps(ctx context.Context, f task.Fence, made []postgres.Pick, today time.Time) (map[string]bool, error) {
-	gaps, err := p.DB.Gaps(ctx)
+	newest := ""
+	if len(made) > 0 {
+		newest = made[len(made)-1].Date
+	}
+	gaps, err := p.DB.GapsFrom(ctx, newest)
 	if err != nil {
 		return nil, err
 	}
-	missed, picked := map[string]bool{}, map[string]bool{}
+	missed := map[string]bool{}
 	for _, g := range gaps {
 		missed[g.Date] = true
 	}
 	if len(made) == 0 {
 		return missed, nil
 	}
-	for _, m := range made {
-		picked[m.Date] = true
-	}
-	first, err := time.Parse(time.DateOnly, made[0].Date)
+	last, err := time.Parse(time.DateOnly, newest)
 	if err != nil {
-		return nil, fmt.Errorf("read the date of pick 1: %w", err)
+		return nil, fmt.Errorf("read the date of pick %d: %w", made[len(made)-1].Seq, err)
 	}
-	for _, day := range calendar.Between(first, today.AddDate(0, 0, -1)) {
+	for _, day := range calendar.Between(last.AddDate(0, 0, 1), today.AddDate(0, 0, -1)) {
 		date := day.Format(time.DateOnly)
-		if picked[date] || missed[date] {
+		if missed[date] {
 			continue
 		}
 		if _, err := p.DB.RecordGap(ctx, f, chain.Gap{Date: date, Reason: "no pick was made on the day"}); err != nil {
@@ -203,7 +207,8 @@ func (p Picks) closes(ctx context.Context, day, asOf time.Time) (closes, map[equ
 	return closesOf(prices, day), companies, nil
 }
 
-// Market is what the pick of a day is made from, as it was known at an instant. made are all recorded picks.
+// Market is what the pick of a day is made from, as it was known at an instant. made are the recorded picks, as far
+// back as the rules look.
 func (p Picks) Market(ctx context.Context, day, asOf time.Time, made []postgres.Pick) (picks.Market, error) {
 	m := picks.Market{Day: day}
 	var err error

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -49,14 +50,14 @@ func (p Publications) Run(ctx context.Context, t task.Task) error {
 // portfolio stores the portfolio up to the last session whose closes are there.
 func (p Publications) portfolio(ctx context.Context, t task.Task, now time.Time) error {
 	asOf := settled(now)
-	book, err := p.book(ctx, asOf, time.Time{})
+	today := lastSession(now)
+	book, err := p.goneOn(ctx, asOf, today, today, time.Time{})
 	if err != nil {
 		return err
 	}
 	if len(book.picks) == 0 {
 		return Skip("no pick is announced yet")
 	}
-	today := lastSession(now)
 	to, late := book.closed(today)
 	if !to.Equal(today) && now.Before(calendar.At(today, p.Picks.Cutoff)) {
 		return Waiting(errors.New(late), lookAgain)
@@ -73,6 +74,9 @@ func (p Publications) portfolio(ctx context.Context, t task.Task, now time.Time)
 
 // book is all that the portfolio is reckoned from, as it was known at an instant.
 type book struct {
+	// base is what the portfolio is gone on from; nil: it is reckoned from its first day on. With one the announced picks are the newest ones,
+	// and prices those of their companies and of the base's.
+	base      *postgres.PortfolioBase
 	announced []postgres.Pick
 	picks     []picks.AnnouncedPick
 	companies map[equity.CIK]equity.Company
@@ -80,6 +84,43 @@ type book struct {
 	// departures are the filings by which companies left, or may have left, the exchange.
 	departures map[equity.CIK][]equity.Filing
 	benchmark  picks.History
+}
+
+// goneOn reads what brings the portfolio from its newest checkpoint up to a session, and prices from a day on where that is earlier. The
+// checkpoint is one at or before the session since. Where there is none, or the closes that are there end before it, it is the whole book.
+func (p Publications) goneOn(ctx context.Context, asOf, since, session, from time.Time) (b book, err error) {
+	base, err := p.Picks.DB.PortfolioBase(ctx, picks.DefaultPortfolioRules(), since, asOf)
+	if errors.Is(err, postgres.ErrNotFound) {
+		return p.book(ctx, asOf, from)
+	}
+	if err != nil {
+		return b, err
+	}
+	c := base.Checkpoint
+	b.base = &base
+	for below := int64(math.MaxInt64); ; below = b.announced[0].Seq {
+		some, err := p.Picks.DB.NewestAnnounced(ctx, below, followedPicks)
+		if err != nil {
+			return b, err
+		}
+		b.announced = append(some, b.announced...)
+		if b.picks, err = portfolioPicks(b.announced); err != nil {
+			return b, err
+		}
+		if len(some) < followedPicks || b.picks[0].Date.Before(c.Date) {
+			break
+		}
+	}
+	if least := c.Since(); from.IsZero() || least.Before(from) {
+		from = least
+	}
+	if b, err = p.prices(ctx, b, c.Companies(), asOf, from); err != nil {
+		return b, err
+	}
+	if to, _ := b.closed(session); to.Before(c.Date) {
+		return p.book(ctx, asOf, from)
+	}
+	return b, nil
 }
 
 // book reads the announced picks, and the prices of their companies and of those that bought them from a day on, at the latest from the
@@ -97,12 +138,17 @@ func (p Publications) book(ctx context.Context, asOf, from time.Time) (book, err
 	if from.IsZero() || first.Before(from) {
 		from = first
 	}
+	return p.prices(ctx, b, nil, asOf, from)
+}
+
+// prices reads the companies, and from a day on the prices of some of them, of those of the picks and of those that bought one.
+func (p Publications) prices(ctx context.Context, b book, next []equity.CIK, asOf, from time.Time) (book, error) {
+	var err error
 	if b.companies, err = p.Picks.DB.Companies(ctx, asOf); err != nil {
 		return b, err
 	}
 	today := calendar.DayOf(asOf)
 	b.prices = picks.Prices{}
-	var next []equity.CIK
 	for _, q := range b.picks {
 		next = append(next, q.CIK)
 	}
@@ -164,10 +210,17 @@ func lastSession(at time.Time) time.Time {
 	return calendar.Previous(day)
 }
 
+// followedPicks are as many of the newest picks as there are positions at most: the closes of their companies are waited for.
+const followedPicks = 60
+
 // closed is the newest session up to a day whose closes are there, zero where there is none; late says what is missing of the day's.
 func (b book) closed(day time.Time) (to time.Time, late string) {
+	awaited := picks.Prices{}
+	for _, q := range b.picks[max(0, len(b.picks)-followedPicks):] {
+		awaited[q.CIK] = b.prices[q.CIK]
+	}
 	for to = day; !to.Before(b.picks[0].Date); to = calendar.Previous(to) {
-		c := closesOf(b.prices, to)
+		c := closesOf(awaited, to)
 		if _, traded := b.benchmark.BarOn(to); c.in() && (traded || len(b.benchmark.Bars) == 0) {
 			return to, late
 		}
@@ -182,7 +235,11 @@ func (b book) closed(day time.Time) (to time.Time, late string) {
 
 // simulate runs the portfolio up to a day.
 func (b book) simulate(to time.Time) picks.Portfolio {
-	return picks.Simulate(picks.PortfolioInput{
+	in := picks.PortfolioInput{
 		Picks: b.picks, Companies: b.companies, Prices: b.prices, Departures: b.departures, Benchmark: b.benchmark, To: to,
-	}, picks.DefaultPortfolioRules())
+	}
+	if b.base != nil {
+		return picks.Resume(b.base.Checkpoint, b.base.Past, in, picks.DefaultPortfolioRules())
+	}
+	return picks.Simulate(in, picks.DefaultPortfolioRules())
 }

@@ -2,6 +2,7 @@ package workers
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -22,7 +23,7 @@ const (
 func (p Publications) events(ctx context.Context, t task.Task, now time.Time) error {
 	asOf := settled(now)
 	since := calendar.Add(calendar.DayOf(now), -eventSessions)
-	book, err := p.book(ctx, asOf, since.Add(-movesBack))
+	book, err := p.goneOn(ctx, asOf, calendar.Previous(since), lastSession(now), since.Add(-movesBack))
 	if err != nil {
 		return err
 	}
@@ -111,16 +112,20 @@ func (p Publications) filings(ctx context.Context, b book, portfolio picks.Portf
 			events = append(events, e)
 		}
 	}
-	return b.announcedBefore(events), nil
+	return p.announcedBefore(ctx, events)
 }
 
 // announcedBefore leaves out what happened to a company before it was first announced as a pick: it was none of the portfolio's then.
-func (b book) announcedBefore(events []picks.Event) []picks.Event {
-	first := map[equity.CIK]time.Time{}
-	for _, q := range slices.Backward(b.announced) {
-		first[q.CIK] = *q.AnnouncedAt
+func (p Publications) announcedBefore(ctx context.Context, events []picks.Event) ([]picks.Event, error) {
+	ciks := map[equity.CIK]bool{}
+	for _, e := range events {
+		ciks[e.CIK] = true
 	}
-	return slices.DeleteFunc(events, func(e picks.Event) bool { return e.OccurredAt.Before(first[e.CIK]) })
+	first, err := p.Picks.DB.FirstAnnounced(ctx, slices.Sorted(maps.Keys(ciks)))
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(events, func(e picks.Event) bool { return e.OccurredAt.Before(first[e.CIK]) }), nil
 }
 
 // crossings are the events of our own signals that moved far from their usual level since a day, for the companies that are exposed.
@@ -140,5 +145,5 @@ func (p Publications) crossings(ctx context.Context, b book, portfolio picks.Por
 	for _, cik := range followed(b, portfolio, since) {
 		events = append(events, picks.SignalEvents(b.companies[cik], readings)...)
 	}
-	return b.announcedBefore(events), nil
+	return p.announcedBefore(ctx, events)
 }

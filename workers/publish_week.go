@@ -126,7 +126,7 @@ func (p Publications) digest(ctx context.Context, t task.Task) error {
 	asOf := settled(t.Slot)
 	day := calendar.DayOf(t.Slot).AddDate(0, 0, -1)
 	monday := day.AddDate(0, 0, -((int(day.Weekday()) + 6) % 7))
-	book, err := p.book(ctx, asOf, time.Time{})
+	book, err := p.goneOn(ctx, asOf, calendar.Previous(monday), lastSession(asOf), time.Time{})
 	if err != nil {
 		return err
 	}

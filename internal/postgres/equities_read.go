@@ -139,24 +139,19 @@ const actionsSQL = `
 // HistoriesFrom is Histories without what is older than a day.
 func (db *DB) HistoriesFrom(ctx context.Context, ids []equity.CIK, from, to, asOf time.Time) (picks.Prices, error) {
 	args := pgx.NamedArgs{"ciks": numbers(ids), "from": orDawn(from), "to": to, "as_of": asOf}
-	rows, err := db.reads.Query(ctx, speakersSQL, args)
+	spoke, err := db.speakers(ctx, numbers(ids), to, asOf)
 	if err != nil {
-		return nil, fmt.Errorf("read prices: %w", err)
+		return nil, err
 	}
-	var ciks []int64
-	var sources []string
-	var cik int64
-	var source string
-	if _, err := pgx.ForEachRow(rows, []any{&cik, &source}, func() error {
-		ciks, sources = append(ciks, cik), append(sources, source)
-		return nil
-	}); err != nil {
-		return nil, fmt.Errorf("read prices: %w", err)
+	ciks, sources := slices.Sorted(maps.Keys(spoke)), make([]string, len(spoke))
+	for i, cik := range ciks {
+		sources[i] = spoke[cik]
 	}
-	args["all"], args["ciks"], args["sources"] = args["ciks"], nonNil(ciks), nonNil(sources)
+	args["all"], args["ciks"], args["sources"] = args["ciks"], nonNil(ciks), sources
 
 	all := picks.Prices{}
-	if rows, err = db.reads.Query(ctx, barsSQL, args); err != nil {
+	rows, err := db.reads.Query(ctx, barsSQL, args)
+	if err != nil {
 		return nil, fmt.Errorf("read bars: %w", err)
 	}
 	var b equity.Bar
@@ -183,6 +178,21 @@ func (db *DB) HistoriesFrom(ctx context.Context, ids []equity.CIK, from, to, asO
 		return nil
 	}); err != nil {
 		return nil, fmt.Errorf("read actions: %w", err)
+	}
+	return all, nil
+}
+
+// speakers names the publisher of each company's prices up to a day, as they were known at an instant.
+func (db *DB) speakers(ctx context.Context, ciks []int64, to, asOf time.Time) (map[int64]string, error) {
+	rows, err := db.reads.Query(ctx, speakersSQL, pgx.NamedArgs{"ciks": ciks, "to": to, "as_of": asOf})
+	if err != nil {
+		return nil, fmt.Errorf("read prices: %w", err)
+	}
+	all := map[int64]string{}
+	var cik int64
+	var source string
+	if _, err := pgx.ForEachRow(rows, []any{&cik, &source}, func() error { all[cik] = source; return nil }); err != nil {
+		return nil, fmt.Errorf("read prices: %w", err)
 	}
 	return all, nil
 }

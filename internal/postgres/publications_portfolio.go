@@ -184,7 +184,7 @@ const setStateSQL = `
 
 // SavePortfolio stores a portfolio that was reckoned from what was known at an instant: a snapshot of each session that has none, a
 // further edition of those whose numbers have changed, and the state of its last session. What is newer already stays, so the same or an
-// older portfolio changes nothing. It returns how many snapshots were added; all or nothing is stored, and only while the attempt that f
+// older portfolio changes nothing. Its checkpoints take the place of those of the sessions that it was reckoned for. It returns how many snapshots were added; all or nothing is stored, and only while the attempt that f
 // names is the current one. Everyone who listens on ChannelPublications is told.
 func (db *DB) SavePortfolio(ctx context.Context, f task.Fence, p picks.Portfolio, asOf time.Time) (added int64, err error) {
 	if len(p.Snapshots) == 0 {
@@ -198,7 +198,7 @@ func (db *DB) SavePortfolio(ctx context.Context, f task.Fence, p picks.Portfolio
 		if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('portfolio', 0))`); err != nil {
 			return err
 		}
-		stored, err := latestSnapshots(ctx, tx)
+		stored, err := latestSnapshots(ctx, tx, p.Snapshots[0].Date)
 		if err != nil {
 			return err
 		}
@@ -218,6 +218,9 @@ func (db *DB) SavePortfolio(ctx context.Context, f task.Fence, p picks.Portfolio
 			return err
 		}
 		if _, err := tx.Exec(ctx, setStateSQL, args); err != nil {
+			return err
+		}
+		if err := saveCheckpoints(ctx, tx, p, asOf); err != nil {
 			return err
 		}
 		return hold(ctx, tx, f, added)
@@ -242,10 +245,12 @@ const snapshotsOfPortfolioSQL = `
 	select date, edition, as_of, return_pct, benchmark_return_pct, daily_return_pct, benchmark_daily_return_pct, drawdown_pct, positions,
 		cash_pct, recorded_at
 	from portfolio_snapshots
+	where date >= @from
 	order by date, edition` // primary key
 
-func latestSnapshots(ctx context.Context, tx pgx.Tx) (map[time.Time]PortfolioSnapshot, error) {
-	rows, err := tx.Query(ctx, snapshotsOfPortfolioSQL)
+// latestSnapshots are the last editions of the snapshots from a day on.
+func latestSnapshots(ctx context.Context, tx pgx.Tx, from time.Time) (map[time.Time]PortfolioSnapshot, error) {
+	rows, err := tx.Query(ctx, snapshotsOfPortfolioSQL, pgx.NamedArgs{"from": from})
 	list, err := collect[PortfolioSnapshot](rows, err)
 	stored := map[time.Time]PortfolioSnapshot{}
 	for _, s := range list {
@@ -256,7 +261,7 @@ func latestSnapshots(ctx context.Context, tx pgx.Tx) (map[time.Time]PortfolioSna
 
 // PortfolioSnapshots returns every edition of every snapshot, by date and edition.
 func (db *DB) PortfolioSnapshots(ctx context.Context) ([]PortfolioSnapshot, error) {
-	rows, err := db.reads.Query(ctx, snapshotsOfPortfolioSQL)
+	rows, err := db.reads.Query(ctx, snapshotsOfPortfolioSQL, pgx.NamedArgs{"from": orDawn(time.Time{})})
 	list, err := collect[PortfolioSnapshot](rows, err)
 	if err != nil {
 		return nil, fmt.Errorf("read the snapshots of the portfolio: %w", away(err))

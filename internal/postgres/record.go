@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -193,12 +194,57 @@ func (db *DB) AnnouncedPicks(ctx context.Context) ([]Pick, error) {
 	return list, nil
 }
 
+// NewestAnnounced returns the newest of the announced picks with a number below one, by seq: at most so many.
+func (db *DB) NewestAnnounced(ctx context.Context, below int64, most int) ([]Pick, error) {
+	rows, err := db.reads.Query(ctx, `
+		select `+pickColumns+`, p.announced_at from announced_picks p where seq < @below order by seq desc limit @most`,
+		pgx.NamedArgs{"below": below, "most": most}) // primary key
+	list, err := collect[Pick](rows, err)
+	if err != nil {
+		return nil, fmt.Errorf("read the newest picks: %w", away(err))
+	}
+	slices.Reverse(list)
+	return list, nil
+}
+
+// FirstAnnounced tells when the first pick of each of some companies was announced. One without is not in the map.
+func (db *DB) FirstAnnounced(ctx context.Context, ids []equity.CIK) (map[equity.CIK]time.Time, error) {
+	rows, err := db.reads.Query(ctx, `
+		select t.cik, p.announced_at
+		from unnest(@ciks::bigint[]) as t (cik)
+		cross join lateral (select announced_at from announced_picks where cik = t.cik order by seq limit 1) p`,
+		pgx.NamedArgs{"ciks": numbers(ids)}) // index picks_of
+	if err != nil {
+		return nil, fmt.Errorf("read when companies were announced: %w", err)
+	}
+	all := map[equity.CIK]time.Time{}
+	var cik equity.CIK
+	var at time.Time
+	if _, err := pgx.ForEachRow(rows, []any{&cik, &at}, func() error { all[cik] = at; return nil }); err != nil {
+		return nil, fmt.Errorf("read when companies were announced: %w", err)
+	}
+	return all, nil
+}
+
+const recordedSQL = `
+	select ` + pickColumns + `, a.announced_at from picks p left join announcements a using (seq) order by seq desc limit @most` // primary keys
+
 // RecordedPicks returns all picks by seq, also one that is not announced yet. The API's role may not ask.
 func (db *DB) RecordedPicks(ctx context.Context) ([]Pick, error) {
-	rows, err := db.reads.Query(ctx, `select `+pickColumns+`, a.announced_at from picks p left join announcements a using (seq) order by seq`)
+	return db.recorded(ctx, nil)
+}
+
+// NewestRecorded is RecordedPicks without those before the newest so many.
+func (db *DB) NewestRecorded(ctx context.Context, most int) ([]Pick, error) {
+	return db.recorded(ctx, &most)
+}
+
+func (db *DB) recorded(ctx context.Context, most *int) ([]Pick, error) {
+	rows, err := db.reads.Query(ctx, recordedSQL, pgx.NamedArgs{"most": most})
 	list, err := collect[Pick](rows, err)
 	if err != nil {
 		return nil, fmt.Errorf("read the recorded picks: %w", err)
 	}
+	slices.Reverse(list)
 	return list, nil
 }

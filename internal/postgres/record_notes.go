@@ -53,8 +53,11 @@ func checkGap(g chain.Gap) error {
 }
 
 // Gaps returns the recorded gaps by date.
-func (db *DB) Gaps(ctx context.Context) ([]chain.Gap, error) {
-	rows, err := db.reads.Query(ctx, `select date, reason from gaps order by date`)
+func (db *DB) Gaps(ctx context.Context) ([]chain.Gap, error) { return db.GapsFrom(ctx, "") }
+
+// GapsFrom is Gaps without those before a date, YYYY-MM-DD.
+func (db *DB) GapsFrom(ctx context.Context, from string) ([]chain.Gap, error) {
+	rows, err := db.reads.Query(ctx, `select date, reason from gaps where date >= @from order by date`, pgx.NamedArgs{"from": from}) // primary key
 	list, err := collect[chain.Gap](rows, err)
 	if err != nil {
 		return nil, fmt.Errorf("read the gaps: %w", away(err))

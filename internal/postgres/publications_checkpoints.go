@@ -1,0 +1,215 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tidemark/internal/calendar"
+	"tidemark/internal/equity"
+	"tidemark/picks"
+)
+
+// PortfolioBase is what a portfolio is gone on from: the arguments of picks.Resume.
+type PortfolioBase struct {
+	Checkpoint picks.Checkpoint
+	Past       []picks.Position
+}
+
+// lateStored is how long before the instant of the newest checkpoint things may have become known that were stored after it. What became
+// known since then is looked at again.
+const lateStored = 24 * time.Hour
+
+const newestCheckpointSQL = `
+	select c.date, c.known_until
+	from portfolio_checkpoints c join portfolio_state s on s.date = c.date and s.as_of = c.known_until
+	order by c.date desc
+	limit 1`
+
+// baseSQL reads the checkpoint and the positions of one moment: nothing if somebody has stored a newer portfolio meanwhile.
+const baseSQL = `
+	select c.state, s.positions
+	from portfolio_checkpoints c, portfolio_state s
+	where c.date < @before and c.date <= @until and s.date = @date and s.as_of = @known_until
+	order by c.date desc
+	limit 1` // primary key
+
+// PortfolioBase returns the newest checkpoint at or before a day that the portfolio can be gone on from with what was known at an instant, and
+// ErrNotFound where it must be reckoned from its first day: nothing up to that checkpoint may have become known since, and the rules must be
+// those that it was reckoned by.
+func (db *DB) PortfolioBase(ctx context.Context, rules picks.PortfolioRules, until, asOf time.Time) (base PortfolioBase, err error) {
+	var date, known time.Time
+	err = db.reads.QueryRow(ctx, newestCheckpointSQL).Scan(&date, &known)
+	if errors.Is(err, pgx.ErrNoRows) || err == nil && asOf.Before(known) {
+		return base, fmt.Errorf("a checkpoint of the portfolio: %w", ErrNotFound)
+	}
+	if err != nil {
+		return base, fmt.Errorf("read the portfolio's checkpoint: %w", err)
+	}
+	before, err := db.revisedFrom(ctx, date, known, asOf)
+	if err != nil {
+		return base, err
+	}
+	var state, positions []byte
+	err = db.reads.QueryRow(ctx, baseSQL, pgx.NamedArgs{"before": before, "until": until, "date": date, "known_until": known}).Scan(&state, &positions)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return base, fmt.Errorf("a checkpoint of the portfolio: %w", ErrNotFound)
+	}
+	if err != nil {
+		return base, fmt.Errorf("read the portfolio's checkpoint: %w", err)
+	}
+	var past []Position
+	if err := errors.Join(json.Unmarshal(state, &base.Checkpoint), json.Unmarshal(positions, &past)); err != nil {
+		return base, fmt.Errorf("read the portfolio's checkpoint: %w", err)
+	}
+	if !base.Checkpoint.Usable(rules) {
+		return base, fmt.Errorf("a checkpoint of the portfolio by the rules in force: %w", ErrNotFound)
+	}
+	for _, q := range past {
+		p, err := q.position()
+		if err != nil {
+			return base, fmt.Errorf("read position %d of the portfolio: %w", q.Seq, err)
+		}
+		base.Past = append(base.Past, p)
+	}
+	return base, nil
+}
+
+// position is a stored position as the portfolio has it. A number that the history is too short for is none of it.
+func (q Position) position() (p picks.Position, err error) {
+	p = picks.Position{
+		Seq: q.Seq, CIK: q.CIK, Holding: q.Holding, Ticker: q.Ticker, Name: q.Name, Sector: picks.Sector(q.Sector), Region: picks.Region(q.Region),
+		Country: q.Country, Reason: q.Reason, WeightPct: q.WeightPct,
+	}
+	for _, n := range []struct {
+		from *float64
+		to   *float64
+	}{{q.ReturnPct, &p.ReturnPct}, {q.ContributionPct, &p.ContributionPct}} {
+		if n.from == nil {
+			return p, errors.New("it has no return")
+		}
+		*n.to = *n.from
+	}
+	var err1, err2, err3 error
+	p.EntryDate, err1 = time.Parse(time.DateOnly, q.EntryDate)
+	p.PricedOn, err2 = time.Parse(time.DateOnly, q.PricedOn)
+	if q.ExitDate != nil {
+		p.ExitDate, err3 = time.Parse(time.DateOnly, *q.ExitDate)
+	}
+	return p, errors.Join(err1, err2, err3)
+}
+
+// A company may be in the portfolio that was picked, or that bought one.
+const inPortfolio = `(t.cik = @benchmark or exists (select from picks p where p.cik = t.cik) or exists (select from actions a where a.successor = t.cik))`
+
+// What has become known of the past: the first day that it changes. All of it is in the order in which it became known.
+const revisedSQL = `
+	select min(day) from (
+		select t.date from bars t where t.known_at > @since and t.known_at <= @as_of and t.date <= @date and ` + inPortfolio + `
+		union all
+		select t.date from actions t where t.known_at > @since and t.known_at <= @as_of and t.date <= @date and ` + inPortfolio + `
+		union all
+		select t.filed from filings t
+		where t.known_at > @since and t.known_at <= @as_of and t.filed <= @date and (t.form like '25%' or t.form like '15-%' or '5.01' = any(t.items))
+			and ` + inPortfolio + `
+		union all
+		select '-infinity' from companies t where t.known_at > @known and t.known_at <= @as_of and ` + inPortfolio + `
+	) as r (day)` // indexes bars_known, actions_known, filings_known, companies_known, picks_of, actions_successor
+
+// Companies with new bars of which several publishers are known.
+const manyPublishersSQL = `
+	with fresh as materialized (select distinct t.cik from bars t where t.known_at > @since and t.known_at <= @as_of and ` + inPortfolio + `)
+	select f.cik
+	from fresh f
+	where (select o.source from bars o where o.cik = f.cik order by o.source limit 1)
+		<> (select o.source from bars o where o.cik = f.cik order by o.source desc limit 1)` // primary key
+
+// revisedFrom is the first day up to a date of which something became known since an instant, up to another; the day after the date where
+// there is none, and a day before all where the whole past is another one.
+func (db *DB) revisedFrom(ctx context.Context, date, known, asOf time.Time) (time.Time, error) {
+	dawn := time.Time{}
+	args := pgx.NamedArgs{"benchmark": int64(equity.Benchmark), "since": known.Add(-lateStored), "known": known, "as_of": asOf, "date": date}
+	var day *string
+	if err := db.reads.QueryRow(ctx, `select d::text from (`+revisedSQL+`) as r (d)`, args).Scan(&day); err != nil {
+		return dawn, fmt.Errorf("look for revisions: %w", err)
+	}
+	first := date.AddDate(0, 0, 1)
+	if day != nil {
+		var err error
+		if first, err = time.Parse(time.DateOnly, *day); err != nil {
+			return dawn, nil // '-infinity'
+		}
+	}
+	rows, err := db.reads.Query(ctx, manyPublishersSQL, args)
+	if err != nil {
+		return dawn, fmt.Errorf("look for revisions: %w", err)
+	}
+	ciks, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return dawn, fmt.Errorf("look for revisions: %w", err)
+	}
+	if len(ciks) == 0 {
+		return first, nil
+	}
+	var spoke [2]map[int64]string
+	for i, at := range []time.Time{known, asOf} {
+		if spoke[i], err = db.speakers(ctx, ciks, calendar.DayOf(at), at); err != nil {
+			return dawn, err
+		}
+	}
+	for cik, source := range spoke[1] {
+		if spoke[0][cik] != source {
+			return dawn, nil
+		}
+	}
+	return first, nil
+}
+
+// saveCheckpoints replaces the checkpoints after the session that a portfolio was resumed at. The caller holds the portfolio's lock.
+func saveCheckpoints(ctx context.Context, tx pgx.Tx, p picks.Portfolio, asOf time.Time) error {
+	var newer bool
+	if err := tx.QueryRow(ctx, `select exists (select from portfolio_checkpoints where known_until > @as_of)`, pgx.NamedArgs{"as_of": asOf}).Scan(&newer); err != nil || newer {
+		return err
+	}
+	if _, err := tx.Exec(ctx, `
+		with gone as (select date from portfolio_checkpoints where date > @resumed_at order by date for update)
+		delete from portfolio_checkpoints c using gone g where c.date = g.date`, pgx.NamedArgs{"resumed_at": p.ResumedAt}); err != nil || len(p.Checkpoints) == 0 {
+		return err
+	}
+	var b pgx.Batch
+	for _, c := range p.Checkpoints {
+		state, err := json.Marshal(c)
+		if err != nil {
+			return err
+		}
+		b.Queue(`
+			insert into portfolio_checkpoints (date, known_until, state) values (@date, @known_until, @state)
+			on conflict (date) do update set known_until = excluded.known_until, state = excluded.state`,
+			pgx.NamedArgs{"date": c.Date, "known_until": asOf, "state": state})
+	}
+	if _, err := runBatch(ctx, tx, &b); err != nil {
+		return err
+	}
+	// Of those before the newest, the last of each month stay.
+	rows, err := tx.Query(ctx, `
+		select date from portfolio_checkpoints
+		where date < @oldest and date > @oldest - 62
+		order by date`, pgx.NamedArgs{"oldest": calendar.Add(p.Checkpoints[len(p.Checkpoints)-1].Date, 1-picks.NewestCheckpoints)})
+	if err != nil {
+		return err
+	}
+	old, err := pgx.CollectRows(rows, pgx.RowTo[time.Time])
+	if err != nil {
+		return err
+	}
+	old = slices.DeleteFunc(old, func(day time.Time) bool { return calendar.Next(day).Month() != day.Month() })
+	_, err = tx.Exec(ctx, `
+		with gone as (select date from portfolio_checkpoints where date = any(@dates) order by date for update)
+		delete from portfolio_checkpoints c using gone g where c.date = g.date`, pgx.NamedArgs{"dates": old})
+	return err
+}
