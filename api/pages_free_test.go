@@ -36,6 +36,8 @@ type paidFacts struct {
 	// gain is what the older picks gained, before their number; weight is that of a position; mid is a return in the middle of a week.
 	gain, weight, mid float64
 	text              string
+	// sold tells that one of the older picks was sold.
+	sold bool
 }
 
 func ticker(i int) string           { return fmt.Sprintf("Q%cXZ", 'A'+i) }
@@ -118,6 +120,13 @@ func publishMany(t *testing.T, model accounts.Model, f paidFacts) *published {
 			q.WeightPct, q.Sector, q.Region = f.weight, picks.Energy, picks.Europe
 		case 8:
 			q.WeightPct = 20 - f.weight
+			if f.sold {
+				q.WeightPct += 5 // that of the next one
+			}
+		case 9:
+			if f.sold {
+				q.ExitDate, q.Reason, q.WeightPct = last, picks.ClosedReplaced, 0
+			}
 		}
 		portfolio.Positions = append(portfolio.Positions, q)
 		for day = day.AddDate(0, 0, 1); day.Weekday() == time.Saturday || day.Weekday() == time.Sunday; {
@@ -273,7 +282,7 @@ func (p *published) look(addresses, needles []string) (all map[string]trace, fou
 // the same to everybody without a key, in each byte.
 func TestFreePagesHaveNothingThatIsSold(t *testing.T) {
 	t.Parallel()
-	facts := []paidFacts{{gain: 40.71, weight: 7.93, mid: -17.37, text: "Plimbax"}, {gain: 60.29, weight: 3.89, mid: 22.43, text: "Grovnik"}}
+	facts := []paidFacts{{gain: 40.71, weight: 7.93, mid: -17.37, text: "Plimbax"}, {gain: 60.29, weight: 3.89, mid: 22.43, text: "Grovnik", sold: true}}
 	var traces [2]map[string]trace
 	for i, f := range facts {
 		p := publishMany(t, accounts.ModelBalance, f)

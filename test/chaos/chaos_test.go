@@ -34,6 +34,12 @@ func TestMain(m *testing.M) {
 // secondsOfADay is how long a day of the world takes, or somewhat less, so that the past lasts for as long as things go wrong.
 const secondsOfADay = 4
 
+// wholeWindow is how long things go wrong where nothing else is to be done with the machine.
+const wholeWindow = 5 * time.Minute
+
+// siegeLasts is how long is measured without the attacker, and how long with it, before anything breaks.
+const siegeLasts = 6 * time.Second
+
 func TestChaos(t *testing.T) {
 	if *secondsFlag == 0 {
 		t.Skip("make chaos runs this: it takes minutes, and the whole machine")
@@ -92,6 +98,10 @@ func run(t *testing.T, window time.Duration, plan []fault, start func(ctx contex
 		buyers.Go(func() { saw.buy(ctx, stop, i+1, key, s.apis) })
 		clients.Go(func() { saw.read(ctx, s.apis, i) })
 	}
+	attack, calmed := context.WithCancel(ctx)
+	defer calmed()
+	var attacks sync.WaitGroup
+	siege := s.besiege(attack, saw, siegeLasts, &attacks)
 	lived := past{db: s.db, begin: begin, end: now}
 	present := make(chan error, 1)
 	clients.Go(func() { present <- lived.lived(ctx) })
@@ -99,6 +109,9 @@ func run(t *testing.T, window time.Duration, plan []fault, start func(ctx contex
 	began := time.Now()
 	done := s.disturb(plan, began)
 	_ = sleep(ctx, time.Until(began.Add(window)))
+	calmed()
+	attacks.Wait()
+	s.forget()
 	close(stop)
 	late := time.AfterFunc(3*time.Minute, cancel)
 	buyers.Wait()
@@ -116,7 +129,8 @@ func run(t *testing.T, window time.Duration, plan []fault, start func(ctx contex
 	cancel()
 	clients.Wait()
 	s.check(lived, saw)
-	t.Log(s.report(plan, done, lived, saw, began, took))
+	s.checkSiege(siege, window >= wholeWindow)
+	t.Log(s.report(plan, done, lived, saw, began, took), "\nthe attacker: ", siege)
 }
 
 // broken is what came of the faults.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http/httptest"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"tidemark/internal/devchain"
 	"tidemark/internal/devstack"
 	"tidemark/internal/postgres"
 	"tidemark/internal/redisurl"
@@ -24,6 +26,9 @@ import (
 
 // How many processes of each role run.
 const schedulers, workers, apis = 2, 3, 2
+
+// facilitatorAccount is the account of the development chain that pays for settlements.
+const facilitatorAccount = 9
 
 // stand is one set-up: servers, and the processes that were started on them.
 type stand struct {
@@ -66,7 +71,21 @@ func newStand(t *testing.T, begin time.Time, start func(ctx context.Context, dir
 	if out, err := exec.CommandContext(ctx, "git", "init", "--quiet", "--bare", "--initial-branch=main", s.ledger()).CombinedOutput(); err != nil {
 		t.Fatalf("make a git repository: %v: %s", err, out)
 	}
+	chain, err := devchain.Start(devchain.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = chain.Close() })
+	facilitator, err := devchain.NewFacilitator(chain, facilitatorAccount)
+	if err != nil {
+		t.Fatal(err)
+	}
+	till := httptest.NewServer(facilitator)
+	t.Cleanup(till.Close)
 	s.env = []string{
+		// What is sold by request and topped up by transfers, so that it can be attacked.
+		"X402_FACILITATOR_URL=" + till.URL, "X402_NETWORK=" + fmt.Sprint("eip155:", chain.ID()), "X402_PAY_TO=" + devchain.Address(payeeAccount).Hex(),
+		"BASE_RPC_URL=" + chain.URL(), "BASE_CHAIN_ID=" + fmt.Sprint(chain.ID()), "TRUSTED_PROXIES=127.0.0.0/8",
 		"WORLD=sandbox", "SANDBOX_DAYS=0", "LOG_FORMAT=json", "LOG_LEVEL=info", "STATE_DIR=" + filepath.Join(dir, "state"),
 		"DATABASE_URL=" + s.postgres.URL(), "REDIS_URL=" + s.redis.url(), "ADDR=127.0.0.1:0", "OPS_ADDR=127.0.0.1:0", "UNIVERSE=top 20",
 		"LEDGER_REMOTE=file://" + s.ledger(), "REGISTER_LIMIT=off",
