@@ -43,7 +43,7 @@ func recompute(ctx context.Context, m *meter) error {
 		}
 	}
 	compute := func(d signals.Definition, in series.Set) { d.Compute(in, at) }
-	backtest := func(d signals.Definition, in series.Set) { d.RunBacktest(in, at) }
+	backtest := func(d signals.Definition, in series.Set) { d.RunBacktest(in, at, time.Time{}) }
 	for _, c := range []struct {
 		what string
 		f    func(signals.Definition, series.Set)
@@ -238,7 +238,7 @@ func (p *python) compare(m *meter, in series.Set, at time.Time) error {
 		var result signals.BacktestResult
 		c, e, err := m.turns(
 			func() (time.Duration, error) {
-				return m.once(func() error { result = d.RunBacktest(in, at); return nil })
+				return m.once(func() error { result = d.RunBacktest(in, at, time.Time{}); return nil })
 			},
 			func() (time.Duration, error) { return p.ask("backtest " + id) },
 		)

@@ -59,8 +59,13 @@ type BacktestResult struct {
 	// Trials is how many signals are tested; AdjustedP is the p-value of all cases times that, at most 1 (Bonferroni).
 	Trials    int
 	AdjustedP float64
-	// LookAheadSafe tells that no outcome of any case began before its forecast was known.
+	// LookAheadSafe tells that no outcome of any case began before its forecast was known, and that every case rests on values as they
+	// were published: where a publisher changes old values, those that nobody here saw arrive may be other than what a reader had.
 	LookAheadSafe bool
+	// RecordedFrom is from when on every value that a publisher may change was recorded as it came, the zero time where all are. Assumed
+	// are the cases that were known before, Recorded those from then on.
+	RecordedFrom      time.Time
+	Assumed, Recorded Edge
 	// Examples are the first case, the one in the middle and the newest, for a reader who works them out again.
 	Examples []Case
 	Skill    []ForecastSkill
@@ -78,8 +83,8 @@ type Edge struct {
 	Lags int
 }
 
-// Clear tells whether the interval excludes zero, on either side.
-func (e Edge) Clear() bool { return e.Lo > 0 || e.Hi < 0 }
+// Clear tells whether the interval lies above zero: the sign is declared, so one that is significantly wrong is no edge.
+func (e Edge) Clear() bool { return e.Lo > 0 }
 
 // ForecastSkill is how far forecasts of one stage lay from the outcome, in the unit of the signal.
 type ForecastSkill struct {
@@ -107,8 +112,9 @@ func (d Definition) BacktestInputs() []series.ID {
 
 // RunBacktest holds the signal to its target as of an instant. in holds BacktestInputs, and best the first vintage of each observation,
 // which is what a reader had: a value is used from its vintage on and not before, so newer vintages are safe too but leave fewer cases.
-// It is pure, and costs O(n log n).
-func (d Definition) RunBacktest(in series.Set, at time.Time) BacktestResult {
+// assumed is the vintage of the newest value of Revised that nobody saw arrive, the zero time where there is none. RunBacktest is pure, and
+// costs O(n log n).
+func (d Definition) RunBacktest(in series.Set, at, assumed time.Time) BacktestResult {
 	arrived := series.Set{}
 	for _, id := range d.BacktestInputs() {
 		arrived[id] = inOrder(in[id])
@@ -121,8 +127,16 @@ func (d Definition) RunBacktest(in series.Set, at time.Time) BacktestResult {
 		At: at, Edge: edge(cases), HitRatePct: hitRate(cases), OutOfSample: edge(cases[len(cases)/2:]), NaiveRankIC: naiveRankIC(cases),
 		Trials: len(All()),
 		LookAheadSafe: !slices.ContainsFunc(cases, func(c Case) bool {
-			return c.Start.Before(c.Known) || c.End.Before(c.Start)
+			return c.Start.Before(c.Known) || c.End.Before(c.Start) || !c.Known.After(assumed)
 		}),
+	}
+	first := len(cases)
+	if i := slices.IndexFunc(cases, func(c Case) bool { return c.Known.After(assumed) }); i >= 0 {
+		first = i
+	}
+	r.Assumed, r.Recorded = edge(cases[:first]), edge(cases[first:])
+	if !assumed.IsZero() {
+		r.RecordedFrom = assumed
 	}
 	r.AdjustedP = min(1, r.P*float64(r.Trials))
 	if n := len(cases); n > 0 {
@@ -138,9 +152,34 @@ func (d Definition) RunBacktest(in series.Set, at time.Time) BacktestResult {
 	return r
 }
 
+// LooksAhead tells whether an estimate changes with what became known only after it: the signal is computed again at instants of its
+// past, a quarter, half and three quarters of its way, from what was known by then. in and at are those of RunBacktest.
+func (d Definition) LooksAhead(in series.Set, at time.Time) bool {
+	arrived := series.Set{}
+	for _, id := range d.Inputs {
+		arrived[id] = inOrder(in[id])
+	}
+	read := asRead(d.Compute(arrived, at))
+	for _, part := range []int{1, 2, 3} {
+		if len(read) == 0 {
+			return false
+		}
+		then := read[len(read)*part/4]
+		known := series.Set{}
+		for id, points := range arrived {
+			known[id] = slices.DeleteFunc(slices.Clone(points), func(p series.Point) bool { return p.VintageAt.After(then.KnownAt) })
+		}
+		again := asRead(d.Compute(known, then.KnownAt))
+		if len(again) == 0 || !again[len(again)-1].same(then) {
+			return true
+		}
+	}
+	return false
+}
+
 // Decayed tells whether a signal has lost an edge that it had. history holds the results of its backtests in ascending At. An edge is
-// an out-of-sample interval clear of zero; it is lost when the intervals of all results for DecayAfter, up to the newest, include
-// zero. Results without an interval tell nothing. A signal that never had an edge has none to lose.
+// an out-of-sample interval above zero; it is lost when the intervals of all results for DecayAfter, up to the newest, reach down to
+// zero or below. Results without an interval tell nothing. A signal that never had an edge has none to lose.
 func (b Backtest) Decayed(history []BacktestResult) bool {
 	had := false
 	var since, newest time.Time // when intervals began to include zero again, and up to when they did

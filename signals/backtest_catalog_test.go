@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -17,11 +18,11 @@ func TestABacktestIsAPureFunctionToTheBit(t *testing.T) {
 	perDefinition(t, func(t *testing.T, d signals.Definition) {
 		set := madeUp(d, 2*history, 11)
 		before := clone(set)
-		first := d.RunBacktest(set, end)
+		first := d.RunBacktest(set, end, time.Time{})
 		if diff := cmp.Diff(before, set, sameBits); diff != "" {
 			t.Fatalf("the input was changed (-before +after):\n%s", diff)
 		}
-		if diff := cmp.Diff(first, d.RunBacktest(clone(set), end), sameBits); diff != "" {
+		if diff := cmp.Diff(first, d.RunBacktest(clone(set), end, time.Time{}), sameBits); diff != "" {
 			t.Errorf("the same input gave another result (-first +second):\n%s", diff)
 		}
 		if first.N < 30 || math.IsNaN(first.RankIC) || math.IsNaN(first.OutOfSample.Lo) || math.IsNaN(first.NaiveRankIC) ||
@@ -67,7 +68,7 @@ func TestMadeUpPricesAreNotForetold(t *testing.T) {
 		d, _ := signals.ByID(id)
 		edges := 0
 		for seed := range uint64(12) {
-			if d.RunBacktest(madeUp(d, 2*history, 100+seed), end).Clear() {
+			if d.RunBacktest(madeUp(d, 2*history, 100+seed), end, time.Time{}).Clear() {
 				edges++
 			}
 		}
@@ -89,7 +90,7 @@ func TestABacktestOfAbsurdInputHoldsNoInfinity(t *testing.T) {
 			perDefinition(t, func(t *testing.T, d signals.Definition) {
 				set := madeUp(d, history, 15)
 				every(replace)(set)
-				r := d.RunBacktest(set, end)
+				r := d.RunBacktest(set, end, time.Time{})
 				for _, x := range []float64{
 					r.RankIC, r.Lo, r.Hi, r.T, r.P, r.AdjustedP, r.HitRatePct, r.NaiveRankIC, r.OutOfSample.RankIC, r.OutOfSample.T,
 				} {
@@ -117,9 +118,18 @@ func BenchmarkBacktest(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/years=%d", d.ID, years), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					d.RunBacktest(set, end)
+					d.RunBacktest(set, end, time.Time{})
 				}
 			})
 		}
 	}
+}
+
+func TestNoSignalLooksAhead(t *testing.T) {
+	t.Parallel()
+	perDefinition(t, func(t *testing.T, d signals.Definition) {
+		if d.LooksAhead(madeUp(d, 2*history, 13), end) {
+			t.Error("an estimate changes with what became known only after it")
+		}
+	})
 }

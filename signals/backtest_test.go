@@ -68,20 +68,84 @@ func TestAPlantedLookAheadScoresChanceAndOnlyWithoutItsVintagesPerfection(t *tes
 	for seed := range uint64(seeds) {
 		target := randomWalk(seed, 1000)
 		future := func(i int) float64 { return target[i+20].Value - target[i].Value }
-		honest := teller().RunBacktest(series.Set{toldSeries: tell(target, 20, future), targetSeries: target}, backtestEnd)
+		honest := teller().RunBacktest(series.Set{toldSeries: tell(target, 20, future), targetSeries: target}, backtestEnd, time.Time{})
 		if honest.N < 900 || math.Abs(honest.RankIC) > 0.5 || !honest.LookAheadSafe {
 			t.Errorf("seed %d: with its vintages %d cases score %v, want chance", seed, honest.N, honest.RankIC)
 		}
 		if honest.Clear() {
 			found++
 		}
-		cheating := teller().RunBacktest(series.Set{toldSeries: tell(target, 0, future), targetSeries: target}, backtestEnd)
+		cheating := teller().RunBacktest(series.Set{toldSeries: tell(target, 0, future), targetSeries: target}, backtestEnd, time.Time{})
 		if cheating.RankIC < 0.999 || cheating.HitRatePct < 99.9 {
 			t.Errorf("seed %d: without its vintages it scores %v, hits %v %%, want perfection", seed, cheating.RankIC, cheating.HitRatePct)
 		}
 	}
 	if found > seeds/5 {
 		t.Errorf("an edge was found in %d of %d walks that nothing foretells", found, seeds)
+	}
+}
+
+func TestLookAheadSafeIsFalseForCasesOfWhichTheFirstValueIsNotKnown(t *testing.T) {
+	t.Parallel()
+	target := randomWalk(1, 1000)
+	told := tell(target, 1, func(i int) float64 { return float64(i%11) - 5 })
+	set := series.Set{toldSeries: told, targetSeries: target}
+	assumed := told[399].VintageAt
+	r := teller().RunBacktest(set, backtestEnd, assumed)
+	if r.LookAheadSafe || !r.RecordedFrom.Equal(assumed) {
+		t.Errorf("safe %t, recorded from %s, want values up to %s to be in doubt", r.LookAheadSafe, r.RecordedFrom, assumed)
+	}
+	if r.Assumed.N != 400 || r.Recorded.N != r.N-400 || r.Recorded.N < 500 {
+		t.Errorf("%d cases before and %d since of %d, want 400 before", r.Assumed.N, r.Recorded.N, r.N)
+	}
+	// The two parts are what each alone would be.
+	late := teller().RunBacktest(series.Set{toldSeries: told[400:], targetSeries: target}, backtestEnd, time.Time{})
+	if d := cmp.Diff(late.Edge, r.Recorded, equalNaNs); d != "" || !late.LookAheadSafe {
+		t.Errorf("the newer part (-alone +part), alone safe %t:\n%s", late.LookAheadSafe, d)
+	}
+	if r := teller().RunBacktest(set, backtestEnd, told[0].VintageAt.Add(-time.Hour)); !r.LookAheadSafe || r.Assumed.N != 0 {
+		t.Errorf("no case rests on an assumed value, and yet safe is %t with %d cases before", r.LookAheadSafe, r.Assumed.N)
+	}
+}
+
+func TestAnEstimateThatKnowsWhatCameLaterIsFound(t *testing.T) {
+	t.Parallel()
+	target := randomWalk(2, 400)
+	set := series.Set{toldSeries: tell(target, 1, func(i int) float64 { return float64(i%11) - 5 }), targetSeries: target}
+	honest := teller()
+	if honest.LooksAhead(set, backtestEnd) {
+		t.Error("a signal that uses each value from its vintage on is said to look ahead")
+	}
+	for name, plant := range map[string]func(track Track){
+		"the next value": func(track Track) {
+			for i := range len(track) - 1 {
+				track[i].Value = track[i+1].Value
+			}
+		},
+		"the mean of all as the baseline": func(track Track) {
+			sum := 0.0
+			for _, e := range track {
+				sum += e.Value
+			}
+			for i := range track {
+				track[i].Baseline = sum / float64(len(track))
+			}
+		},
+		"a bound that is fitted to the whole": func(track Track) {
+			for i := range track {
+				track[i].Hi = track[len(track)-1].Value + float64(len(track))
+			}
+		},
+	} {
+		cheat := teller()
+		cheat.Compute = func(in series.Set, at time.Time) Track {
+			track := honest.Compute(in, at)
+			plant(track)
+			return track
+		}
+		if !cheat.LooksAhead(set, backtestEnd) {
+			t.Errorf("%s is not found", name)
+		}
 	}
 }
 
@@ -92,7 +156,7 @@ func TestAPlantedEdgeIsFound(t *testing.T) {
 		target := randomWalk(seed, 2500)
 		// Half of it is what the next 20 days will bring, and it was known on the day.
 		told := tell(target, 0, func(i int) float64 { return target[i+20].Value - target[i].Value + 6*rng.NormFloat64() })
-		r := teller().RunBacktest(series.Set{toldSeries: told, targetSeries: target}, backtestEnd)
+		r := teller().RunBacktest(series.Set{toldSeries: told, targetSeries: target}, backtestEnd, time.Time{})
 		if !(r.Lo > 0.2) || !(r.AdjustedP < 0.01) || !(r.OutOfSample.Lo > 0) || r.HitRatePct < 60 {
 			t.Errorf("seed %d: %v between %v and %v, adjusted p %v, out of sample from %v, hits %v %%",
 				seed, r.RankIC, r.Lo, r.Hi, r.AdjustedP, r.OutOfSample.Lo, r.HitRatePct)
@@ -141,8 +205,8 @@ func TestALateVintageIsNeverUsedBeforeItWasKnown(t *testing.T) {
 	revised := slices.Clone(told)
 	revised[100].VintageAt = told[400].VintageAt // corrected 300 days later
 	revised[100].Value = 1000
-	want := d.RunBacktest(series.Set{toldSeries: slices.Delete(slices.Clone(told), 100, 101), targetSeries: target}, backtestEnd)
-	got := d.RunBacktest(series.Set{toldSeries: revised, targetSeries: target}, backtestEnd)
+	want := d.RunBacktest(series.Set{toldSeries: slices.Delete(slices.Clone(told), 100, 101), targetSeries: target}, backtestEnd, time.Time{})
+	got := d.RunBacktest(series.Set{toldSeries: revised, targetSeries: target}, backtestEnd, time.Time{})
 	if diff := cmp.Diff(want, got, equalNaNs); diff != "" {
 		t.Errorf("a correction that came late left a trace in the years before it (-without +with):\n%s", diff)
 	}
@@ -202,7 +266,7 @@ func TestABacktestOfTooLittleOrOfNothingThatVariesIsUnknown(t *testing.T) {
 		{"a constant target", series.Set{toldSeries: varied, targetSeries: flat}, 379},
 		{"an unknown signal", series.Set{toldSeries: tell(target, 1, func(int) float64 { return math.NaN() }), targetSeries: target}, 0},
 	} {
-		r := teller().RunBacktest(c.set, backtestEnd)
+		r := teller().RunBacktest(c.set, backtestEnd, time.Time{})
 		if r.N != c.n {
 			t.Errorf("%s: %d cases, want %d", c.name, r.N, c.n)
 		}
@@ -223,7 +287,7 @@ func TestABacktestOfTooLittleOrOfNothingThatVariesIsUnknown(t *testing.T) {
 func TestABacktestStatesItsSample(t *testing.T) {
 	t.Parallel()
 	target := randomWalk(3, 400)
-	r := teller().RunBacktest(series.Set{toldSeries: tell(target, 1, func(i int) float64 { return float64(i%11) - 5 }), targetSeries: target}, backtestEnd)
+	r := teller().RunBacktest(series.Set{toldSeries: tell(target, 1, func(i int) float64 { return float64(i%11) - 5 }), targetSeries: target}, backtestEnd, time.Time{})
 	// Told are 380 days; the first outcome begins on the second day, the last ends with the target.
 	if r.N != 379 || !r.From.Equal(target[1].ObservedAt) || !r.To.Equal(target[399].ObservedAt) || !r.At.Equal(backtestEnd) {
 		t.Errorf("%d cases from %v to %v as of %v", r.N, r.From, r.To, r.At)
@@ -264,7 +328,8 @@ func TestAnEdgeDecaysWhenItIsGoneForLong(t *testing.T) {
 			edge("2025-01-01", 0.1, 0.2), edge("2025-03-01", -0.1, 0.2), edge("2025-08-01", 0.01, 0.2), edge("2025-09-01", -0.1, 0.2),
 		}, false},
 		{"lost for long, then won back", []BacktestResult{edge("2025-01-01", 0.1, 0.2), edge("2025-03-01", -0.1, 0.2), edge("2025-12-01", 0.01, 0.2)}, false},
-		{"an edge on the other side", []BacktestResult{edge("2025-01-01", -0.3, -0.2), edge("2025-03-01", -0.1, 0.2), edge("2025-12-01", -0.1, 0.2)}, true},
+		{"an edge of the wrong sign is none to lose", []BacktestResult{edge("2025-01-01", -0.3, -0.2), edge("2025-03-01", -0.1, 0.2), edge("2025-12-01", -0.1, 0.2)}, false},
+		{"an edge that turned round", []BacktestResult{edge("2025-01-01", 0.1, 0.2), edge("2025-03-01", -0.3, -0.2), edge("2025-12-01", -0.3, -0.2)}, true},
 		{"a bound at zero includes it", []BacktestResult{edge("2025-01-01", 0.1, 0.2), edge("2025-03-01", 0, 0.2), edge("2025-12-01", 0, 0.2)}, true},
 		{"unknown results tell nothing", []BacktestResult{
 			edge("2025-01-01", 0.1, 0.2), unknown("2025-02-01"), edge("2025-09-01", -0.1, 0.2), unknown("2026-09-01"),

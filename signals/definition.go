@@ -30,6 +30,8 @@ type Definition struct {
 	License, LicenseURL string
 	SourceURL           string
 	Inputs              []series.ID
+	// Revised are the inputs of which the publisher changes old values. Of such a value that nobody saw arrive, what readers had is unknown.
+	Revised []series.ID
 	// Cadence is when the signal is computed again although no new data came, so that intervals widen and staleness shows.
 	Cadence series.Cadence
 	// Staleness is the age of the newest observation beyond which the signal is decayed.
@@ -87,6 +89,13 @@ func (e Estimate) Z() float64 { return zScore(e.Value, e.Baseline, e.Scale) }
 // DeltaPct is the percent difference from the baseline, NaN where the baseline is unknown, zero or negative, or so small that the
 // quotient overflows.
 func (e Estimate) DeltaPct() float64 { return deltaPct(e.Value, e.Baseline) }
+
+// same tells whether two estimates have the same numbers, the unknown ones too.
+func (e Estimate) same(o Estimate) bool {
+	equal := func(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
+	return e.ObservedAt.Equal(o.ObservedAt) && e.N == o.N && equal(e.Value, o.Value) && equal(e.Lo, o.Lo) && equal(e.Hi, o.Hi) &&
+		equal(e.Baseline, o.Baseline) && equal(e.Scale, o.Scale)
+}
 
 // Component is a part of a signal, or another way to look at it.
 type Component struct {

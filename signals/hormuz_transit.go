@@ -58,6 +58,7 @@ func hormuzTransit() Definition {
 		LicenseURL: "https://www.imf.org/external/terms.htm",
 		SourceURL:  "https://portwatch.imf.org/pages/cb5856222a5b4105adc6ee7e880a1730",
 		Inputs:     []series.ID{hormuzShips, hormuzTankers, hormuzCargo},
+		Revised:    []series.ID{hormuzShips, hormuzTankers, hormuzCargo},
 		// Before the day's pick is made, at 17:30.
 		Cadence:         series.Cadence{Cron: "15 17 * * 1-5", Zone: "America/New_York", CatchUp: series.CatchUpLatest},
 		Staleness:       hormuzStaleness,

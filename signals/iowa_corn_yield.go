@@ -49,6 +49,7 @@ func iowaCornYield() Definition {
 		LicenseURL: "https://www.nass.usda.gov/Data_and_Statistics/Citation_Request/index.php",
 		SourceURL:  "https://quickstats.nass.usda.gov/",
 		Inputs:     []series.ID{cornFinal, cornForecast},
+		Revised:    []series.ID{cornFinal},
 		// After the report of noon, and before the day's pick is made, at 17:30.
 		Cadence:         series.Cadence{Cron: "20 17 * * 1-5", Zone: "America/New_York", CatchUp: series.CatchUpLatest},
 		Staleness:       cornStaleness,

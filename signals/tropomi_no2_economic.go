@@ -65,6 +65,7 @@ func tropomiNO2Economic() Definition {
 		LicenseURL: "https://sentinels.copernicus.eu/documents/247904/690755/Sentinel_Data_Legal_Notice",
 		SourceURL:  "https://www.temis.nl/airpollution/no2col/no2month_tropomi.php",
 		Inputs:     no2Inputs(),
+		Revised:    no2Inputs(),
 		// Before the day's pick is made, at 17:30.
 		Cadence:         series.Cadence{Cron: "25 17 * * 1-5", Zone: "America/New_York", CatchUp: series.CatchUpLatest},
 		Staleness:       no2Staleness,

@@ -152,7 +152,13 @@ func (s Signals) backtest(ctx context.Context, def signals.Definition, at time.T
 	if err != nil {
 		return nil, err
 	}
-	return postgres.NewBacktest(def, def.RunBacktest(in, asOf), s.CodeVersion), nil
+	assumed, err := s.DB.NewestAssumed(ctx, def.Revised, asOf)
+	if err != nil {
+		return nil, err
+	}
+	r := def.RunBacktest(in, asOf, assumed)
+	r.LookAheadSafe = r.LookAheadSafe && !def.LooksAhead(in, asOf)
+	return postgres.NewBacktest(def, r, s.CodeVersion), nil
 }
 
 // status is the state of a signal by what its snapshot holds, and the cause of it. An operator's word comes first.

@@ -29,11 +29,13 @@ type Backtest struct {
 	NaiveRankIC  *float64       `json:"naive_rank_ic"`
 	Trials       MultipleTests  `json:"multiple_testing"`
 	// CostsBps is nil: a rank correlation pays no costs.
-	CostsBps      *float64        `json:"costs_bps"`
-	LookAheadSafe bool            `json:"look_ahead_safe"`
-	Skill         []ForecastSkill `json:"forecast_skill"`
-	Examples      []BacktestCase  `json:"examples"`
-	CodeVersion   string          `json:"code_version"`
+	CostsBps      *float64 `json:"costs_bps"`
+	LookAheadSafe bool     `json:"look_ahead_safe"`
+	// Vintages is absent where every value of the inputs is as its publisher first had it.
+	Vintages    *AssumedVintages `json:"assumed_vintages,omitempty"`
+	Skill       []ForecastSkill  `json:"forecast_skill"`
+	Examples    []BacktestCase   `json:"examples"`
+	CodeVersion string           `json:"code_version"`
 	// ComputedAt is the instant as of which it was made.
 	ComputedAt time.Time `json:"computed_at"`
 }
@@ -53,6 +55,22 @@ type Period struct {
 // OutOfSample is the newer half of the cases alone.
 type OutOfSample struct {
 	From         *string     `json:"from"`
+	N            int         `json:"n_obs"`
+	RankIC       *float64    `json:"rank_ic"`
+	RankICBounds *[2]float64 `json:"rank_ic_ci95"`
+}
+
+// AssumedVintages tells apart the cases that rest on values which nobody here saw arrive, of publishers who change old values, and those
+// that rest on values as they came.
+type AssumedVintages struct {
+	// RecordedFrom is the instant from which on values were recorded as they came.
+	RecordedFrom time.Time  `json:"recorded_from"`
+	Before       PartOfEdge `json:"before"`
+	Since        PartOfEdge `json:"since"`
+}
+
+// PartOfEdge is the relation in some of the cases.
+type PartOfEdge struct {
 	N            int         `json:"n_obs"`
 	RankIC       *float64    `json:"rank_ic"`
 	RankICBounds *[2]float64 `json:"rank_ic_ci95"`
@@ -113,6 +131,10 @@ func NewBacktest(d signals.Definition, r signals.BacktestResult, codeVersion str
 		OutOfSample: OutOfSample{
 			From: day(r.OutOfSampleFrom), N: r.OutOfSample.N, RankIC: Known(r.OutOfSample.RankIC), RankICBounds: bounds(r.OutOfSample),
 		},
+	}
+	if !r.RecordedFrom.IsZero() {
+		part := func(e signals.Edge) PartOfEdge { return PartOfEdge{e.N, Known(e.RankIC), bounds(e)} }
+		out.Vintages = &AssumedVintages{RecordedFrom: r.RecordedFrom.UTC(), Before: part(r.Assumed), Since: part(r.Recorded)}
 	}
 	for _, s := range r.Skill {
 		out.Skill = append(out.Skill, ForecastSkill{

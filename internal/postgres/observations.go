@@ -93,6 +93,23 @@ func (db *DB) NewestVintage(ctx context.Context, ids []series.ID, asOf time.Time
 	return at.UTC(), nil
 }
 
+// NewestAssumed returns when the newest of the values of several series that nobody saw arrive is assumed to have become known, as far as
+// was known at an instant: the zero time where each was seen.
+func (db *DB) NewestAssumed(ctx context.Context, ids []series.ID, asOf time.Time) (time.Time, error) {
+	var at *time.Time
+	err := db.reads.QueryRow(ctx, `
+		select max(o.vintage_at)
+		from unnest(@series::text[]) as t (series) join observations o on o.series = t.series
+		where o.assumed and o.vintage_at <= @as_of`, pgx.NamedArgs{"series": ids, "as_of": asOf}).Scan(&at) // primary key
+	if err != nil {
+		return time.Time{}, fmt.Errorf("read the newest assumed vintage: %w", err)
+	}
+	if at == nil {
+		return time.Time{}, nil
+	}
+	return at.UTC(), nil
+}
+
 // Observations returns every vintage of a series, ordered by observation time and vintage.
 func (db *DB) Observations(ctx context.Context, id series.ID) ([]series.Observation, error) {
 	rows, err := db.reads.Query(ctx, `

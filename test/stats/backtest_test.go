@@ -128,7 +128,7 @@ func TestBacktestsAgreeWithSQL(t *testing.T) {
 					target = append(target, series.Point{ObservedAt: e.ObservedAt, VintageAt: e.KnownAt, Value: e.Value})
 				}
 			}
-			got, want := d.RunBacktest(set, at), sumCases(t, track, target, c.steps)
+			got, want := d.RunBacktest(set, at, time.Time{}), sumCases(t, track, target, c.steps)
 			if got.N != want.N || !got.From.Equal(want.First) || !got.To.Equal(want.Last) || got.N < 50 {
 				t.Errorf("%d cases from %v to %v, SQL has %d from %v to %v", got.N, got.From, got.To, want.N, want.First, want.Last)
 			}

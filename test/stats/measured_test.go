@@ -154,14 +154,14 @@ func TestTheMeasuredFiguresOfTheCornBrief(t *testing.T) {
 	printed(t, "mean error of Iowa's trend", distance/n, "12.9")
 	printed(t, "bias of Iowa's trend", bias/n, "2.9")
 
-	iowa := d.RunBacktest(iowaCorn(t), date("2012-03-01"))
+	iowa := d.RunBacktest(iowaCorn(t), date("2012-03-01"), time.Time{})
 	if len(iowa.Skill) != 1 || iowa.Skill[0].N != 121 || iowa.Skill[0].From != 1891 || iowa.Skill[0].To != 2011 {
 		t.Fatalf("stages of Iowa: %+v", iowa.Skill)
 	}
 	printed(t, "finals inside", iowa.Skill[0].Coverage90Pct*1.21, "107")
 
 	known := illinoisCorn(t)
-	illinois := d.RunBacktest(known, date("2025-12-01"))
+	illinois := d.RunBacktest(known, date("2025-12-01"), time.Time{})
 	for i, want := range []struct{ stage, rmse, cover, base string }{
 		{"trend", "", "", ""},
 		{"august", "12.3", "91", "20.8"},
