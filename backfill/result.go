@@ -86,6 +86,11 @@ func inUTC(t *time.Time) *time.Time {
 	return &u
 }
 
+// numbersAlike tells whether two results have the same value, interval, baseline and z-score.
+func numbersAlike(a, b *Result) bool {
+	return equal(a.Value, b.Value) && equal(a.Lo, b.Lo) && equal(a.Hi, b.Hi) && equal(a.Baseline, b.Baseline) && equal(a.Scale, b.Scale) && equal(a.Z, b.Z)
+}
+
 func equal(a, b *float64) bool {
 	return a == nil && b == nil || a != nil && b != nil && *a == *b
 }

@@ -129,7 +129,7 @@ const nothingKnown = "nothing was known by then"
 // inTime computes a slot from what was known at it. A slot without a snapshot gets it, unless that would be empty; one that has a snapshot keeps that, and what
 // differs from it is recorded beside it.
 func (w *work) inTime(ctx context.Context, at time.Time) (postgres.BackfillSlot, error) {
-	stands, has, err := w.standing(ctx, at)
+	stands, has, err := standing(ctx, w.DB, w.def.ID, at)
 	if err != nil {
 		return postgres.BackfillSlot{}, err
 	}
@@ -148,7 +148,7 @@ func (w *work) inTime(ctx context.Context, at time.Time) (postgres.BackfillSlot,
 		if err != nil {
 			return postgres.BackfillSlot{}, err
 		}
-		if stands, has, err = w.standing(ctx, at); err != nil {
+		if stands, has, err = standing(ctx, w.DB, w.def.ID, at); err != nil {
 			return postgres.BackfillSlot{}, err
 		}
 		if !has {
@@ -171,7 +171,7 @@ func (w *work) inTime(ctx context.Context, at time.Time) (postgres.BackfillSlot,
 
 // lookedBack states a slot from what was known at the backfill's own instant. It never touches a snapshot.
 func (w *work) lookedBack(ctx context.Context, at time.Time) (postgres.BackfillSlot, error) {
-	stands, has, err := w.standing(ctx, at)
+	stands, has, err := standing(ctx, w.DB, w.def.ID, at)
 	if err != nil {
 		return postgres.BackfillSlot{}, err
 	}
@@ -187,22 +187,10 @@ func (w *work) lookedBack(ctx context.Context, at time.Time) (postgres.BackfillS
 		}
 	}
 	res := w.known.about(stands)
-	if has && equal(stands.Value, res.Value) && equal(stands.Baseline, res.Baseline) {
+	if has && numbersAlike(resultOf(stands), &res) {
 		return finished(at, postgres.OutcomeUnchanged, res.Value, nil)
 	}
 	return finished(at, postgres.OutcomeDiffers, res.Value, &res)
-}
-
-// standing returns the snapshot of a slot, if it has one.
-func (w *work) standing(ctx context.Context, at time.Time) (postgres.Snapshot, bool, error) {
-	s, err := w.DB.SnapshotAsOf(ctx, w.def.ID, at)
-	if errors.Is(err, postgres.ErrNotFound) {
-		return postgres.Snapshot{}, false, nil
-	}
-	if err != nil || !s.At.Equal(at) {
-		return postgres.Snapshot{}, false, err
-	}
-	return s, true, nil
 }
 
 func finished(at time.Time, outcome string, value *float64, res *Result) (postgres.BackfillSlot, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"tidemark/backfill"
@@ -15,20 +16,22 @@ import (
 type backfillCommand struct {
 	config.Database
 
-	Plan        backfillPlan   `cmd:"" help:"Work out a backfill, show it and store it. Nothing is done."`
-	Apply       backfillApply  `cmd:"" help:"Do exactly what a plan showed, or refuse because the world has changed."`
-	Run         backfillRun    `cmd:"" help:"Plan and apply in one go."`
-	List        backfillList   `cmd:"" help:"Print the backfills."`
-	Show        backfillShow   `cmd:"" help:"Print one backfill: how far it is, at what rate, what failed."`
-	Pause       backfillPause  `cmd:"" help:"Stop a backfill until it is resumed."`
-	Resume      backfillResume `cmd:"" help:"Let a paused backfill go on."`
-	Cancel      backfillCancel `cmd:"" help:"End a backfill for good. What was done stays."`
-	RetryFailed backfillRetry  `cmd:"" help:"Try the failed slots of a backfill again, and only those."`
+	Plan        backfillPlan    `cmd:"" help:"Work out a backfill, show it and store it. Nothing is done."`
+	Apply       backfillApply   `cmd:"" help:"Do exactly what a plan showed, or refuse because the world has changed."`
+	Run         backfillRun     `cmd:"" help:"Plan and apply in one go."`
+	List        backfillList    `cmd:"" help:"Print the backfills."`
+	Show        backfillShow    `cmd:"" help:"Print one backfill: how far it is, at what rate, what failed."`
+	Diff        backfillDiff    `cmd:"" help:"Print what a backfill came to beside what stands: values, intervals, z-scores; also as CSV."`
+	Compare     backfillCompare `cmd:"" help:"Compute past snapshots with this version and compare them with what stands. Nothing is stored."`
+	Pause       backfillPause   `cmd:"" help:"Stop a backfill until it is resumed."`
+	Resume      backfillResume  `cmd:"" help:"Let a paused backfill go on."`
+	Cancel      backfillCancel  `cmd:"" help:"End a backfill for good. What was done stays."`
+	RetryFailed backfillRetry   `cmd:"" help:"Try the failed slots of a backfill again, and only those."`
 }
 
 // backfillRange is what a plan is asked for.
 type backfillRange struct {
-	Signal      string    `required:"" help:"The signal."`
+	Signal      []string  `required:"" help:"The signal, or several separated by commas: a plan for each."`
 	From        time.Time `required:"" format:"2006-01-02" help:"The first day, in the zone of the signal's schedule."`
 	To          time.Time `required:"" format:"2006-01-02" help:"The last day, included."`
 	AsOf        time.Time `format:"2006-01-02T15:04:05Z07:00" help:"Compute the whole range from what was known at this instant (RFC 3339), and keep it beside what was served. Default: each slot from what was known at the slot."`
@@ -41,30 +44,58 @@ type backfillRange struct {
 // shownSlots is how many slots a plan computes and shows when not all are asked for.
 const shownSlots = 10
 
-func (r backfillRange) request() backfill.Request {
+func (r backfillRange) request(signal string) backfill.Request {
 	foresee := shownSlots
 	if r.Diff {
 		foresee = -1
 	}
 	return backfill.Request{
-		Signal: r.Signal, From: r.From, To: r.To, AsOf: r.AsOf, FromArchive: r.FromArchive, Existing: r.Existing,
+		Signal: signal, From: r.From, To: r.To, AsOf: r.AsOf, FromArchive: r.FromArchive, Existing: r.Existing,
 		Parallelism: r.Parallelism, Foresee: foresee,
 	}
 }
 
-// plan makes, stores and shows a plan.
-func (r backfillRange) plan(ctx context.Context, p *program, planner backfill.Planner) (backfill.Plan, error) {
-	plan, err := planner.Plan(ctx, r.request())
-	if fault := (backfill.RequestError{}); errors.As(err, &fault) {
-		return plan, usageError{err}
+// plan makes a plan for each signal, and then stores and shows all: a fault in one stores none.
+func (r backfillRange) plan(ctx context.Context, p *program, planner backfill.Planner) (ids []int64, err error) {
+	plans := make([]backfill.Plan, len(r.Signal))
+	for i, signal := range r.Signal {
+		plans[i], err = planner.Plan(ctx, r.request(signal))
+		if fault := (backfill.RequestError{}); errors.As(err, &fault) {
+			return nil, usageError{err}
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
-	if err != nil {
-		return plan, err
+	for i := range plans {
+		if err := planner.Store(ctx, &plans[i]); err != nil {
+			return ids, err
+		}
+		ids = append(ids, plans[i].ID)
+		if err := writePlan(p.stdout, plans[i]); err != nil {
+			return ids, err
+		}
+		_, _ = fmt.Fprintln(p.stdout)
 	}
-	if err := planner.Store(ctx, &plan); err != nil {
-		return plan, err
+	return ids, nil
+}
+
+// numbers are the numbers of plans as a command line has them.
+func numbers(ids []int64) string { return strings.Trim(fmt.Sprint(ids), "[]") }
+
+// apply applies plans, one after the other, and follows them. What another plan of the same command changed makes a plan stale: it is
+// refused, and those before it go on.
+func (w waiting) apply(ctx context.Context, p *program, db *postgres.DB, planner backfill.Planner, ids []int64) error {
+	for _, id := range ids {
+		if err := planner.Apply(ctx, id); err != nil {
+			return fmt.Errorf("plan %d: %w", id, err)
+		}
 	}
-	return plan, writePlan(p.stdout, plan)
+	var errs []error
+	for _, id := range ids {
+		errs = append(errs, w.begun(ctx, p, db, id))
+	}
+	return errors.Join(errs...)
 }
 
 func (p *program) planner(ctx context.Context, db *postgres.DB) (backfill.Planner, error) {
@@ -87,11 +118,11 @@ type backfillPlan struct {
 // Run stores a plan and shows it.
 func (c backfillPlan) Run(ctx context.Context, p *program) error {
 	return p.withPlanner(ctx, func(_ *postgres.DB, planner backfill.Planner) error {
-		plan, err := c.plan(ctx, p, planner)
+		ids, err := c.plan(ctx, p, planner)
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(p.stdout, "\nNothing was done. `tidemark backfill apply %d` does exactly this.\n", plan.ID)
+		_, err = fmt.Fprintf(p.stdout, "Nothing was done. `tidemark backfill apply %s` does exactly this.\n", numbers(ids))
 		return err
 	})
 }
@@ -132,17 +163,14 @@ func (w waiting) begun(ctx context.Context, p *program, db *postgres.DB, id int6
 type backfillApply struct {
 	config.Licences
 
-	ID int64 `arg:"" help:"The plan."`
+	ID []int64 `arg:"" help:"The plan, or several."`
 	waiting
 }
 
 // Run applies a plan.
 func (c backfillApply) Run(ctx context.Context, p *program) error {
 	return p.withPlanner(ctx, func(db *postgres.DB, planner backfill.Planner) error {
-		if err := planner.Apply(ctx, c.ID); err != nil {
-			return err
-		}
-		return c.begun(ctx, p, db, c.ID)
+		return c.apply(ctx, p, db, planner, c.ID)
 	})
 }
 
@@ -156,15 +184,11 @@ type backfillRun struct {
 // Run plans and applies.
 func (c backfillRun) Run(ctx context.Context, p *program) error {
 	return p.withPlanner(ctx, func(db *postgres.DB, planner backfill.Planner) error {
-		plan, err := c.plan(ctx, p, planner)
+		ids, err := c.plan(ctx, p, planner)
 		if err != nil {
 			return err
 		}
-		if err := planner.Apply(ctx, plan.ID); err != nil {
-			return err
-		}
-		_, _ = fmt.Fprintln(p.stdout)
-		return c.begun(ctx, p, db, plan.ID)
+		return c.apply(ctx, p, db, planner, ids)
 	})
 }
 

@@ -1,8 +1,10 @@
 package faults
 
 import (
+	"encoding/csv"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -246,6 +248,59 @@ func TestBackfillFromTheCommandLine(t *testing.T) {
 	}
 	if out := s.backfill("show", id, "--slots"); strings.Count(out, "done") < 6 || !strings.Contains(out, "2024-04-09 17:00 -0400") {
 		t.Errorf("show:\n%s", out)
+	}
+}
+
+func TestBackfillsOfSeveralSignalsAndWhatTheyChange(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	s.pauseSchedule()
+	s.start("scheduler")
+	s.start("worker")
+	s.awaitStatus(s.ingest(), "succeeded")
+	days := []string{"--from=2024-03-04", "--to=2024-03-08"}
+	if status, out := s.command(append([]string{"backfill", "plan", "--signal=" + crack + ",gold"}, days...)...); status != 2 || !strings.Contains(out, `"gold"`) {
+		t.Errorf("a signal that is not there: status %d, %s", status, out)
+	}
+	if n := s.query(`select count(*) from backfills`)[0]; n != "0" {
+		t.Errorf("of two signals one is unknown, and %s plans are stored", n)
+	}
+	both := append([]string{"--signal=" + crack + ",eia-weekly-petroleum"}, days...)
+	if out := s.backfill(append([]string{"plan"}, both...)...); !strings.Contains(out, "tidemark backfill apply 1 2`") {
+		t.Errorf("the plans: %s", out)
+	}
+	if out := s.backfill("apply", "1", "2"); !strings.Contains(out, "backfill 1 of "+crack+": done") || !strings.Contains(out, "backfill 2 of eia-weekly-petroleum: done") {
+		t.Errorf("both: %s", out)
+	}
+	// An older program computed another interval for one slot, and another value for the next.
+	s.admin(`update snapshots set lo = -1, hi = 1, code_version = 'older' where signal = 'eia-weekly-petroleum' and at = (select min(at) from snapshots where signal = 'eia-weekly-petroleum')`)
+	s.admin(`update snapshots set value = value + 1, z_score = 9, code_version = 'older' where signal = $1 and at = (select min(at) from snapshots where signal = $1)`, crack)
+	out := s.backfill(append([]string{"compare"}, both...)...)
+	if !strings.Contains(out, "2 otherwise; what stands was computed by 2 versions of the program") || !strings.Contains(out, "9 -> ") || !strings.Contains(out, "-1..1 -> ") {
+		t.Errorf("compared: %s", out)
+	}
+	read := func(args ...string) [][]string {
+		t.Helper()
+		rows, err := csv.NewReader(strings.NewReader(s.backfill(append(args, "--csv", "--log-level=error")...))).ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rows
+	}
+	rows := read(append([]string{"compare"}, both...)...)
+	column := func(row []string, name string) string { return row[slices.Index(rows[0], name)] }
+	if len(rows) != 3 || column(rows[1], "signal") != crack || column(rows[1], "z_score_old") != "9" || column(rows[1], "z_score_new") == "9" ||
+		column(rows[1], "code_old") != "older" || column(rows[2], "lo_old") != "-1" || column(rows[2], "value_old") != column(rows[2], "value_new") {
+		t.Errorf("as CSV: %q", rows)
+	}
+	// A backfill of all slots keeps what differs beside what stands, and shows both.
+	s.backfill(append([]string{"run", "--existing=all"}, both...)...)
+	rows = read("diff", "3")
+	if len(rows) != 2 || column(rows[1], "outcome") != "differs" || column(rows[1], "z_score_old") != "9" || column(rows[1], "value_old") == column(rows[1], "value_new") {
+		t.Errorf("the backfill's differences: %q", rows)
+	}
+	if rows = read("diff", "1", "--all"); len(rows) != 6 || column(rows[1], "outcome") != "added" || column(rows[1], "value_old") != "" || column(rows[1], "value_new") == "" {
+		t.Errorf("what was added: %q", rows)
 	}
 }
 

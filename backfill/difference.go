@@ -1,0 +1,118 @@
+package backfill
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"tidemark/internal/postgres"
+	"tidemark/signals"
+)
+
+// Difference is a slot with what stands and what was computed for it anew.
+type Difference struct {
+	Signal string
+	Slot   time.Time
+	// Outcome is one of a slot that is done: added, unchanged or differs.
+	Outcome string
+	// Old is the snapshot that stood, nil where there was none; New what was computed.
+	Old, New *Result
+}
+
+// Differences lists the slots of a backfill that are done, in their order, each with all that stands and all that came out.
+func Differences(ctx context.Context, db *postgres.DB, id int64) ([]Difference, error) {
+	b, err := db.Backfill(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := db.BackfillCounts(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	slots, err := db.BackfillSlots(ctx, id, postgres.SlotDone, false, int(counts.Slots))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Difference, 0, len(slots))
+	for _, s := range slots {
+		d := Difference{Signal: b.Signal, Slot: s.Slot.UTC(), Outcome: *s.Outcome}
+		stands, has, err := standing(ctx, db, b.Signal, s.Slot)
+		if err != nil {
+			return nil, err
+		}
+		if has {
+			d.Old = resultOf(stands)
+		}
+		switch {
+		case d.Outcome == postgres.OutcomeAdded:
+			d.Old, d.New = nil, d.Old
+		case s.Result != nil:
+			d.New = &Result{}
+			if err := json.Unmarshal(s.Result, d.New); err != nil {
+				return nil, fmt.Errorf("read what backfill %d computed for %s: %w", id, s.Slot.Format(time.RFC3339), err)
+			}
+		default:
+			d.New = d.Old
+		}
+		list = append(list, d)
+	}
+	return list, nil
+}
+
+// standing returns the snapshot of a slot, if it has one.
+func standing(ctx context.Context, db *postgres.DB, signal string, at time.Time) (postgres.Snapshot, bool, error) {
+	s, err := db.SnapshotAsOf(ctx, signal, at)
+	if errors.Is(err, postgres.ErrNotFound) {
+		return postgres.Snapshot{}, false, nil
+	}
+	if err != nil || !s.At.Equal(at) {
+		return postgres.Snapshot{}, false, err
+	}
+	return s, true, nil
+}
+
+// Compare computes what stands at the slots of a request with this program, from what was known at each, and returns every slot that has a
+// snapshot with both. It stores nothing. A request that makes no sense is a RequestError that names the flag.
+func (p Planner) Compare(ctx context.Context, r Request) ([]Difference, error) {
+	if r.Parallelism == 0 {
+		r.Parallelism = 1
+	}
+	def, err := p.check(&r)
+	if err != nil {
+		return nil, err
+	}
+	times, err := slots(def.Cadence, r.From, r.To, p.Now)
+	if err != nil {
+		return nil, err
+	}
+	var list []Difference
+	for _, at := range times {
+		d, has, err := p.compare(ctx, def, at)
+		if err != nil {
+			return nil, err
+		}
+		if has {
+			list = append(list, d)
+		}
+	}
+	return list, nil
+}
+
+func (p Planner) compare(ctx context.Context, def signals.Definition, at time.Time) (d Difference, has bool, err error) {
+	stands, has, err := standing(ctx, p.DB, def.ID, at)
+	if err != nil || !has {
+		return d, false, err
+	}
+	computed, err := p.Compute(ctx, def, at)
+	if err != nil {
+		return d, false, fmt.Errorf("compute %s at %s: %w", def.ID, at.Format(time.RFC3339), err)
+	}
+	same, err := alike(stands, computed)
+	d = Difference{Signal: def.ID, Slot: at.UTC(), Outcome: postgres.OutcomeDiffers, Old: resultOf(stands), New: resultOf(computed)}
+	if same {
+		d.Outcome = postgres.OutcomeUnchanged
+	}
+	return d, true, err
+}
