@@ -254,12 +254,16 @@ func TestBreaker(t *testing.T) {
 // A client whose payments make the facilitator stumble does not take it away from the others.
 func TestBreakerIsNotTheClientsToOpen(t *testing.T) {
 	t.Parallel()
-	f := newFacilitator(t, x402.Options{}, says(500, "stack trace"))
-	for range 20 {
-		_ = f.client.Verify(t.Context(), payment(t), offer(t))
-	}
-	if f.client.Health().Open {
-		t.Error("the breaker is open")
+	for _, proven := range []bool{false, true} {
+		f := newFacilitator(t, x402.Options{}, says(500, "stack trace"))
+		p := payment(t)
+		p.Proven = proven
+		for range 20 {
+			_ = f.client.Verify(t.Context(), p, offer(t))
+		}
+		if f.client.Health().Open {
+			t.Errorf("the breaker is open, with a signed payment: %t", proven)
+		}
 	}
 }
 
