@@ -56,18 +56,6 @@ func dash(s string) string {
 	return s
 }
 
-// Run migrates the database.
-func (migrateCommand) Run(ctx context.Context, p *program) error {
-	url, err := p.databaseURL()
-	if err != nil {
-		return err
-	}
-	if err := postgres.Migrate(ctx, url, p.log); err != nil {
-		return err
-	}
-	return p.allowLogins(ctx, url)
-}
-
 // sources are the upstreams of this installation, to list them and to parse what they answered: all, but for one whose terms the operator
 // has yet to accept. To ask them takes keyed.
 func (p *program) sources() []ingest.Source { return p.accepted(sources.All(sources.Keys{})) }

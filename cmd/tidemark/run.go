@@ -158,10 +158,6 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	return parsed.Run(ctx, p)
 }
 
-type migrateCommand struct {
-	config.Database
-}
-
 // layouts are the forms of times in errors of the library, which are no examples for a person.
 var layouts = regexp.MustCompile(`(?:parsing time )?"([^"]*)" as "(2006[^"]*)": .*`)
 

@@ -187,3 +187,76 @@ func schemaVersion() (int64, error) {
 	}
 	return v, nil
 }
+
+// Migration is a step of the schema.
+type Migration struct {
+	Version int64
+	Name    string
+	// AppliedAt is nil where it is yet to be applied.
+	AppliedAt *time.Time
+}
+
+// Migrations lists all migrations that this program knows, in their order. It changes nothing. A database of another program, or of a
+// newer Tidemark, is an error, as in Migrate.
+func Migrations(ctx context.Context, url string) ([]Migration, error) {
+	cfg, err := pgx.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("DATABASE_URL: %w", redact(err))
+	}
+	db := stdlib.OpenDB(*cfg)
+	defer func() { _ = db.Close() }()
+	if err := db.PingContext(ctx); err != nil {
+		return nil, fmt.Errorf("DATABASE_URL: %w", redact(err))
+	}
+	if err := refuseForeign(ctx, db); err != nil {
+		return nil, err
+	}
+	names, err := migrations.FS.ReadDir(".")
+	if err != nil {
+		return nil, fmt.Errorf("read the migrations: %w", err)
+	}
+	applied := map[int64]time.Time{}
+	var there bool
+	if err := db.QueryRowContext(ctx, `select to_regclass('public.goose_db_version') is not null`).Scan(&there); err != nil {
+		return nil, fmt.Errorf("read the schema: %w", err)
+	}
+	if there {
+		if applied, err = appliedAt(ctx, db); err != nil {
+			return nil, err
+		}
+	}
+	var list []Migration
+	for _, n := range names {
+		m := Migration{Name: n.Name()}
+		if m.Version, err = goose.NumericComponent(n.Name()); err != nil {
+			return nil, fmt.Errorf("read the migrations: %w", err)
+		}
+		if at, ok := applied[m.Version]; ok {
+			at = at.UTC()
+			m.AppliedAt = &at
+		}
+		list = append(list, m)
+	}
+	return list, nil
+}
+
+func appliedAt(ctx context.Context, db *sql.DB) (map[int64]time.Time, error) {
+	rows, err := db.QueryContext(ctx, `select version_id, tstamp from goose_db_version where is_applied`)
+	if err != nil {
+		return nil, fmt.Errorf("read the schema's version: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	applied := map[int64]time.Time{}
+	for rows.Next() {
+		var version int64
+		var at time.Time
+		if err := rows.Scan(&version, &at); err != nil {
+			return nil, fmt.Errorf("read the schema's version: %w", err)
+		}
+		applied[version] = at
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("read the schema's version: %w", err)
+	}
+	return applied, nil
+}

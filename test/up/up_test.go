@@ -30,10 +30,10 @@ func TestMain(m *testing.M) {
 	pgtest.Main(m)
 }
 
-// start runs `up` on a folder of its own and returns it with its address, once it says so.
 // opsToken lets the documents' lines act on the operators' pages.
 const opsToken = "0123456789abcdef0123456789abcdef"
 
+// start runs `up` on a folder of its own and returns it with its address, once it says so.
 func start(t *testing.T, dir string, user uint32, args ...string) (*program.Process, string) {
 	t.Helper()
 	return program.Up(t, program.Options{Dir: dir, User: user, Env: []string{"LOG_FORMAT=json", "OPS_ADDR=127.0.0.1:0", "OPS_TOKEN=" + opsToken}}, args...)
