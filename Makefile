@@ -89,9 +89,17 @@ simulate-short: ## Live through two months of faults under one seed (with a leap
 
 # How many companies are followed while growth is measured; the synthetic market has some 65.
 GROWTH_COMPANIES ?= 60
+# How long the records are. Prices begin in 2018, which is time for 2,500 picks.
+GROWTH_PICKS ?= 100 500 1000 2500
 
 .PHONY: growth
-growth: ## Measure what a simulated day costs as the record grows to 500 picks (takes an hour)
+growth: ## Measure what a simulated day costs after records of some lengths, which are made up (takes minutes)
+	@for picks in $(GROWTH_PICKS); do \
+		go run ./cmd/tidemark simulate --calm --companies $(GROWTH_COMPANIES) --record $$picks --from 2028-01-02 --to 2028-01-15 --seed $(SIMULATE_SEED) || exit; \
+	done
+
+.PHONY: growth-lived
+growth-lived: ## Live through a record of 500 picks, and measure what a day costs meanwhile (takes an hour)
 	@go run ./cmd/tidemark simulate --calm --companies $(GROWTH_COMPANIES) --from 2020-01-06 --to 2022-02-01 --seed $(SIMULATE_SEED)
 
 .PHONY: chaos
@@ -123,6 +131,10 @@ FIRST_RUN_DAYS ?= 40
 .PHONY: first-run
 first-run: ## Start 20 fresh sandboxes, one after the other, beside four busy loops on two cores (takes an hour)
 	@tools/first-run.sh $(FIRST_RUNS) --sandbox-days=$(FIRST_RUN_DAYS) --at-once=$(FIRST_RUNS_AT_ONCE)
+
+.PHONY: first-signal
+first-signal: ## Measure how long it takes from `make run` to six signals and to the present (FIRST_SIGNAL=cold: with empty caches)
+	@tools/first-signal.sh $(FIRST_SIGNAL)
 
 .PHONY: size
 size: ## Say how large the program is, and of how many packages

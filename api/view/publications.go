@@ -23,12 +23,15 @@ import (
 
 // PublicationsStore is what the view of the picks reads. *postgres.DB is one. What it gives of picks is announced.
 type PublicationsStore interface {
-	AnnouncedPicks(ctx context.Context) ([]postgres.Pick, error)
+	// AnnouncedAfter gives the announced picks after one, by its number.
+	AnnouncedAfter(ctx context.Context, seq int64) ([]postgres.Pick, error)
 	Attestations(ctx context.Context) ([]postgres.Attestation, error)
 	// LedgerState and AttesterState are errors that are postgres.ErrNotFound where the jobs have not run yet.
 	LedgerState(ctx context.Context) (postgres.LedgerState, error)
 	AttesterState(ctx context.Context) (postgres.AttesterState, error)
 	HistoriesFrom(ctx context.Context, ids []equity.CIK, from, to, asOf time.Time) (picks.Prices, error)
+	// HistoriesSince brings what was read as of an instant up to another.
+	HistoriesSince(ctx context.Context, have picks.Prices, from, to, since, asOf time.Time) (picks.Prices, error)
 	// PickSummaries gives the summary of the card of each pick after one, by its number.
 	PickSummaries(ctx context.Context, after int64) (map[int64]map[picks.Lang]string, error)
 	// LatestResearch reads what is not among the known cards.
@@ -202,6 +205,7 @@ type published struct {
 	ledger    *postgres.LedgerState   // nil before its job has run
 	attester  *postgres.AttesterState // nil before its job has run
 	prices    picks.Prices
+	pricedAt  time.Time // as of when
 	summaries map[int64]map[picks.Lang]string
 	research  []postgres.Research
 	stocks    []postgres.Stock
@@ -226,14 +230,8 @@ func (p *Publications) load(ctx context.Context, what part, anew bool) error {
 		part part
 		read func(context.Context, *published) error
 	}{
-		{partPicks, func(ctx context.Context, d *published) (err error) {
-			d.picks, err = p.o.Store.AnnouncedPicks(ctx)
-			return err
-		}},
-		{partPrices, func(ctx context.Context, d *published) (err error) {
-			d.prices, err = p.readPrices(ctx, d.picks)
-			return err
-		}},
+		{partPicks, p.readPicks},
+		{partPrices, p.readPrices},
 		{partWitnesses, p.readWitnesses},
 		{partResearch, p.readResearch},
 		{partPortfolio, p.readPortfolio},
@@ -331,37 +329,70 @@ func (p *Publications) readEvents(ctx context.Context, d *published) error {
 	return nil
 }
 
-// readPrices reads the prices of the companies of some picks, of those that bought them, and of the benchmark, from the first pick on.
-func (p *Publications) readPrices(ctx context.Context, list []postgres.Pick) (picks.Prices, error) {
-	all := picks.Prices{}
-	if len(list) == 0 {
-		return all, nil
+// readPicks reads the picks that were announced since they were read before.
+func (p *Publications) readPicks(ctx context.Context, d *published) error {
+	last := int64(0)
+	if n := len(d.picks); n > 0 {
+		last = d.picks[n-1].Seq
 	}
-	from, err := time.Parse(time.DateOnly, list[0].Date)
+	fresh, err := p.o.Store.AnnouncedAfter(ctx, last)
+	if err == nil {
+		d.picks = append(slices.Clip(d.picks), fresh...) // what is served goes on reading the old ones
+	}
+	return err
+}
+
+// readPrices reads the prices of the companies of the picks, of those that bought them, and of the benchmark, from the first pick on: of those
+// that were read before, what became known since.
+func (p *Publications) readPrices(ctx context.Context, d *published) error {
+	all := picks.Prices{}
+	if len(d.picks) == 0 {
+		d.prices = all
+		return nil
+	}
+	from, err := time.Parse(time.DateOnly, d.picks[0].Date)
 	if err != nil {
-		return nil, fmt.Errorf("read the date of pick %d: %w", list[0].Seq, err)
+		return fmt.Errorf("read the date of pick %d: %w", d.picks[0].Seq, err)
 	}
 	now := p.o.Now()
-	next := []equity.CIK{equity.Benchmark}
-	for _, q := range list {
-		next = append(next, q.CIK)
+	if len(d.prices) > 0 {
+		if all, err = p.o.Store.HistoriesSince(ctx, d.prices, from, calendar.DayOf(now), d.pricedAt, now); err != nil {
+			return err
+		}
+	}
+	var next []equity.CIK
+	want := func(cik equity.CIK) {
+		if _, known := all[cik]; !known {
+			all[cik] = picks.History{}
+			next = append(next, cik)
+		}
+	}
+	bought := func(h picks.History) {
+		for _, a := range h.Actions {
+			if a.Kind == equity.Merger && a.Successor != 0 {
+				want(a.Successor)
+			}
+		}
+	}
+	for _, h := range slices.Collect(maps.Values(all)) {
+		bought(h)
+	}
+	want(equity.Benchmark)
+	for _, q := range d.picks {
+		want(q.CIK)
 	}
 	for len(next) > 0 {
 		slices.Sort(next)
-		some, err := p.o.Store.HistoriesFrom(ctx, slices.Compact(next), from, calendar.DayOf(now), now)
+		some, err := p.o.Store.HistoriesFrom(ctx, next, from, calendar.DayOf(now), now)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		next = nil
 		maps.Copy(all, some)
 		for _, h := range some {
-			for _, a := range h.Actions {
-				if _, known := all[a.Successor]; a.Kind == equity.Merger && a.Successor != 0 && !known {
-					all[a.Successor] = picks.History{}
-					next = append(next, a.Successor)
-				}
-			}
+			bought(h)
 		}
 	}
-	return all, nil
+	d.prices, d.pricedAt = all, now
+	return nil
 }

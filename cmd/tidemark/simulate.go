@@ -30,7 +30,8 @@ type simulateCommand struct {
 	Parallel int       `default:"1" help:"How many of them run at once."`
 	Follow   bool      `help:"Print every line of the trace."`
 	// A run that measures.
-	Calm bool `help:"Nothing goes wrong, and only the end is checked: lines say what a day costs as the record grows. For one seed."`
+	Calm   bool `help:"Nothing goes wrong, and only the end is checked: lines say what a day costs as the record grows. For one seed."`
+	Record int  `help:"With --calm: the record begins with so many picks that are made up, of the days before the second day. The first is none of trading."`
 	// By default enough for a pick on most days, none being picked again within sixty. A day's work grows with them, and what can go wrong
 	// does not.
 	Companies int `default:"40" help:"How many companies are followed. The synthetic market has some 65."`
@@ -48,6 +49,9 @@ func (c simulateCommand) Run(ctx context.Context, p *program) error {
 	if days < 1 || c.Seeds < 1 || c.Parallel < 1 || c.Companies < 1 {
 		return usageError{errors.New("--to is after --from, and --seeds, --parallel and --companies are 1 at least")}
 	}
+	if c.Record > 0 && !c.Calm {
+		return usageError{errors.New("--record is for --calm: what was made up does not stand up to every check")}
+	}
 	if c.Calm && c.Seeds > 1 {
 		return usageError{errors.New("--calm measures one seed: what several spend cannot be told apart")}
 	}
@@ -63,10 +67,15 @@ func (c simulateCommand) Run(ctx context.Context, p *program) error {
 	}
 	defer func() { _ = server.Stop(context.WithoutCancel(ctx)) }()
 
+	measured := growth{p: p, every: measuredEvery, days: measuredDays}
+	if c.Record > 0 {
+		measured = growth{p: p, last: c.To.AddDate(0, 0, -1), days: 7}
+	}
 	if c.Calm {
 		_, _ = fmt.Fprintf(p.stdout, "What one of the last %d days cost, on average, with %d companies at most:\n\n"+
-			"| picks | CPU of the program | of Postgres | of git | statements | elapsed | memory of the program |\n| --- | --- | --- | --- | --- | --- | --- |\n",
-			measuredDays, c.Companies)
+			"| picks | CPU of the program | of Postgres | of git | statements | rows read | elapsed | memory of the program |\n"+
+			"| --- | --- | --- | --- | --- | --- | --- | --- |\n",
+			measured.days, c.Companies)
 	}
 	progress := progress{p: p, began: began, total: days * c.Seeds, silent: c.Calm}
 	var mu sync.Mutex
@@ -77,14 +86,14 @@ func (c simulateCommand) Run(ctx context.Context, p *program) error {
 		seed := c.Seed + uint64(n) //nolint:gosec // it is not negative
 		g.Go(func() error {
 			o := simulate.Options{
-				Server: server, From: c.From, To: c.To, Seed: seed, Build: p.simulated(log, c.Companies), Day: progress.day, Calm: c.Calm, Log: log,
+				Server: server, From: c.From, To: c.To, Seed: seed, Record: c.Record, Build: p.simulated(log, c.Companies), Day: progress.day, Calm: c.Calm, Log: log,
 				Command: fmt.Sprintf("tidemark simulate --from %s --to %s --seed %d", c.From.Format(time.DateOnly), c.To.Format(time.DateOnly), seed),
 			}
 			if c.Follow {
 				o.Trace = p.stdout
 			}
 			if c.Calm {
-				o.Costs = (&growth{p: p}).day
+				o.Costs = measured.day
 			}
 			r, err := simulate.Run(ctx, o)
 			mu.Lock()
@@ -136,9 +145,13 @@ func (g *progress) day(day time.Time) {
 
 // growth says what days cost as the record grows. Its lines are those of a table.
 type growth struct {
-	p    *program
-	seen []measured
-	next int
+	p *program
+	// days is how many days a line is the mean of. There is a line for as many picks as every, and each time that many more, or else one for
+	// the last day.
+	days, every int
+	last        time.Time
+	seen        []measured
+	next        int
 }
 
 type measured struct {
@@ -146,21 +159,21 @@ type measured struct {
 	cost simulate.Cost
 }
 
-// day takes what was spent up to the end of a day. The first line is for as many picks as measuredEvery.
-func (m *growth) day(_ time.Time, c simulate.Cost) {
+// day takes what was spent up to the end of a day.
+func (m *growth) day(day time.Time, c simulate.Cost) {
 	m.seen = append(m.seen, measured{m.p.now(), c})
-	if m.next == 0 {
-		m.next = measuredEvery
-	}
-	if c.Picks < m.next || len(m.seen) <= measuredDays {
+	if len(m.seen) <= m.days || c.Picks < max(m.next, m.every) || m.every == 0 && day.Before(m.last) {
 		return
 	}
-	m.next = c.Picks/measuredEvery*measuredEvery + measuredEvery
-	then, now := m.seen[len(m.seen)-1-measuredDays], m.seen[len(m.seen)-1]
-	per := func(d time.Duration) float64 { return d.Seconds() / measuredDays }
+	if m.every > 0 {
+		m.next = c.Picks/m.every*m.every + m.every
+	}
+	then, now := m.seen[len(m.seen)-1-m.days], m.seen[len(m.seen)-1]
+	per := func(d time.Duration) float64 { return d.Seconds() / float64(m.days) }
 	a, b := then.cost, now.cost
-	_, _ = fmt.Fprintf(m.p.stdout, "| %d | %.2f s | %.2f s | %.2f s | %d | %.1f s | %d MB |\n", b.Picks, per(b.Program-a.Program),
-		per(b.Postgres-a.Postgres), per(b.Git-a.Git), (b.Statements-a.Statements)/measuredDays, per(now.at.Sub(then.at)), b.Resident/1e6)
+	_, _ = fmt.Fprintf(m.p.stdout, "| %d | %.2f s | %.2f s | %.2f s | %d | %d | %.1f s | %d MB |\n", b.Picks, per(b.Program-a.Program),
+		per(b.Postgres-a.Postgres), per(b.Git-a.Git), (b.Statements-a.Statements)/int64(m.days), (b.Rows-a.Rows)/int64(m.days),
+		per(now.at.Sub(then.at)), b.Resident/1e6)
 }
 
 // simulated builds the program on the parts of a simulation: a sandbox of few companies, with a git ledger that is pushed to a folder and

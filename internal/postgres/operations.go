@@ -204,9 +204,9 @@ type RecordSeen struct {
 const recordSeenSQL = `
 	with covered as (select coalesce(max(length), 0) as length from attestations where state in ('safe', 'final'))
 	select (select coalesce(max(seq), 0) from announcements) as length,
-		(select max(announced_at) from announcements) as head_at,
+		(select announced_at from announcements order by seq desc limit 1) as head_at,
 		covered.length as attested,
-		(select min(announced_at) from announcements where seq > covered.length) as unattested_since,
+		(select announced_at from announcements where seq > covered.length order by seq limit 1) as unattested_since,
 		(select count(*) from ledger_entries where commit_id is null) as uncommitted,
 		(select count(*) from ledger_entries where pushed_at is null) as unpushed,
 		(select max(date) from (select max(date) as date from picks union all select max(date) from gaps) d) as last_pick

@@ -107,10 +107,10 @@ func refused(err error) error {
 const announceSQL = `
 	insert into announcements (seq)
 	select p.seq from picks p
-	where p.announce_at <= @at and not exists (select from announcements a where a.seq = p.seq)
+	where p.announce_at <= @at and p.seq > (select coalesce(max(seq), 0) from announcements)
 	order by p.seq
 	on conflict (seq) do nothing
-	returning seq` // index picks_announce_at
+	returning seq` // primary keys: none is announced before the one before it
 
 const afterAnnouncementSQL = `
 	insert into runs (job, subject, slot, trigger, queue, status, max_attempts, trace)
@@ -185,8 +185,12 @@ const pickColumns = `p.seq, p.ticker, p.price, p.date, p.previous_hash, p.hash, 
 	p.currency, p.origin, p.reason, p.appended_at`
 
 // AnnouncedPicks returns the announced picks by seq. It is all that the API's role can see of the picks.
-func (db *DB) AnnouncedPicks(ctx context.Context) ([]Pick, error) {
-	rows, err := db.reads.Query(ctx, `select `+pickColumns+`, p.announced_at from announced_picks p order by seq`)
+func (db *DB) AnnouncedPicks(ctx context.Context) ([]Pick, error) { return db.AnnouncedAfter(ctx, 0) }
+
+// AnnouncedAfter is AnnouncedPicks without those up to a number: picks are announced in their order, and stay as they are.
+func (db *DB) AnnouncedAfter(ctx context.Context, seq int64) ([]Pick, error) {
+	rows, err := db.reads.Query(ctx, `select `+pickColumns+`, p.announced_at from announced_picks p where seq > @seq order by seq`,
+		pgx.NamedArgs{"seq": seq}) // primary key
 	list, err := collect[Pick](rows, err)
 	if err != nil {
 		return nil, fmt.Errorf("read the announced picks: %w", away(err))

@@ -65,12 +65,21 @@ const ledgerEntriesSQL = `
 	left join announced_picks p on p.seq = e.seq
 	left join gaps g on g.date = e.gap
 	left join corrections c on c.id = e.correction
-	where not @open or e.commit_id is null
-	order by e.id`
+	where `
+
+// Two statements: one would be planned for all of them.
+const (
+	allEntriesSQL  = ledgerEntriesSQL + `true order by e.id`
+	openEntriesSQL = ledgerEntriesSQL + `e.commit_id is null order by e.id` // index ledger_entries_open
+)
 
 // LedgerEntries returns all entries in the order in which they are committed; with open, those alone that have no commit yet.
 func (db *DB) LedgerEntries(ctx context.Context, open bool) ([]LedgerEntry, error) {
-	rows, err := db.reads.Query(ctx, ledgerEntriesSQL, pgx.NamedArgs{"open": open})
+	sql := allEntriesSQL
+	if open {
+		sql = openEntriesSQL
+	}
+	rows, err := db.reads.Query(ctx, sql)
 	if err != nil {
 		return nil, fmt.Errorf("read the entries of the ledger: %w", away(err))
 	}

@@ -18,6 +18,8 @@ type Cost struct {
 	Program, Git, Postgres time.Duration
 	// Statements counts what was sent to Postgres; a batch is one.
 	Statements int64
+	// Rows is how many rows Postgres has read of tables, as its statistics have it: they are some moments late.
+	Rows int64
 	// Picks is the length of the record, Resident how much memory this process has, in bytes.
 	Picks    int
 	Resident int64
@@ -30,6 +32,10 @@ type spent struct{ statements atomic.Int64 }
 func (r *run) cost(ctx context.Context) (c Cost, err error) {
 	if err := r.own.QueryRow(ctx, `select count(*) from picks`).Scan(&c.Picks); err != nil {
 		return c, fmt.Errorf("count the picks: %w", err)
+	}
+	if err := r.own.QueryRow(ctx, `
+		select coalesce(sum(seq_tup_read + coalesce(idx_tup_fetch, 0)), 0) from pg_stat_user_tables`).Scan(&c.Rows); err != nil {
+		return c, fmt.Errorf("count the rows that were read: %w", err)
 	}
 	c.Statements = r.spent.statements.Load()
 	c.Program, c.Git = used(syscall.RUSAGE_SELF), used(syscall.RUSAGE_CHILDREN)

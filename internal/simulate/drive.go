@@ -195,6 +195,11 @@ func (r *run) morning(ctx context.Context, day time.Time) error {
 	if day.Equal(r.From) {
 		return nil
 	}
+	if r.Record > 0 && day.Equal(r.From.AddDate(0, 0, 1)) {
+		if err := MakeUpRecord(ctx, r.own, r.Record, day); err != nil {
+			return err
+		}
+	}
 	if r.Calm {
 		return r.tidy(ctx, day)
 	}
@@ -211,7 +216,7 @@ func (r *run) tidy(ctx context.Context, day time.Time) error {
 	if day.Weekday() == time.Sunday {
 		todo = append(todo, "vacuum")
 	}
-	if day.Equal(r.From.AddDate(0, 0, 1)) || day.Day() == 1 {
+	if day.Equal(r.From.AddDate(0, 0, 1)) || r.Record > 0 && day.Equal(r.From.AddDate(0, 0, 3)) || day.Day() == 1 {
 		todo = append(todo, "analyze")
 	}
 	for _, sql := range todo {

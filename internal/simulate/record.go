@@ -17,7 +17,8 @@ import (
 var recordSQL string
 
 // MakeUpRecord gives a database without a record one of n picks that nobody lived through, one for each trading day before a day. There must be
-// closes of these days. The chain and the prices are true; which company was picked is not, nor what is said of it. The connection is that of a
+// closes of the last of them; where prices do not go back as far as the record, each company has its first close until then. The chain is true;
+// which company was picked is not, nor what is said of it. The connection is that of a
 // superuser, since the database refuses picks of days that have passed.
 func MakeUpRecord(ctx context.Context, c *pgx.Conn, n int, before time.Time) error {
 	days := make([]string, n)

@@ -1,5 +1,5 @@
 -- A record that nobody lived through: a pick of each of some days, of one company after the other, at its close, announced in time, with a card.
--- Chain and prices are true, nothing else is.
+-- The chain is true, and so are prices as far as they go back; before, each company stands still at its first close.
 create function pg_temp.make_up_record(days text[]) returns void language plpgsql as $$
 declare
     ciks     bigint[];
@@ -12,6 +12,10 @@ declare
     n        bigint := 0;
 begin
     set local session_replication_role = replica;
+    insert into bars (cik, source, date, edition, known_at, open, high, low, close, volume, fetch_id)
+    select b.cik, b.source, d.day::date, 0, b.known_at, b.open, b.high, b.low, b.close, b.volume, b.fetch_id
+    from (select distinct on (cik, source) * from bars order by cik, source, date, edition) b, unnest(days) as d (day)
+    where d.day::date < b.date;
     ciks := array(
         select distinct c.cik from companies c join listings l using (cik)
         where exists (select from bars b where b.cik = c.cik and b.date = days[1]::date) and l.valid_to is null

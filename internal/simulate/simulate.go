@@ -66,6 +66,9 @@ type Options struct {
 	// Calm is a run in which nothing goes wrong and nobody interferes. The invariants are checked after its last day alone, so that what is
 	// left is what the days cost.
 	Calm bool
+	// Record is the length of a record that nobody lived through (MakeUpRecord), which the world has from the second day on. The first day must
+	// be none of trading then.
+	Record int
 	// Costs is told after each simulated day, before anything is checked, what was spent since the run began. It may be nil.
 	Costs func(day time.Time, c Cost)
 	// Trace gets every line of the trace. It may be nil.
