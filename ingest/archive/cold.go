@@ -27,6 +27,9 @@ type Cooled struct {
 	Bytes  int64
 }
 
+// mostLists is how often a folder is listed again because another worker moved a body of it meanwhile.
+const mostLists = 100
+
 // Cool moves every body that was written here before an instant to the colder store. A body is taken away here once it is whole there, so
 // that a reader finds it at any moment, and whoever is killed in between has only made a copy: the next Cool goes on. A body that is
 // broken here stays; the others are moved first, then it is the error. When a body was written is what the folder or the bucket says; one that is
@@ -37,11 +40,16 @@ func (s *Store) Cool(ctx context.Context, before time.Time) (done Cooled, err er
 	}
 	var broken error
 	for first := range 256 { // a folder at a time: the driver of folders reads all that is below the prefix for each page of a list
-		list := s.bucket.List(&blob.ListOptions{Prefix: fmt.Sprintf("blobs/%02x/", first)})
+		folder := &blob.ListOptions{Prefix: fmt.Sprintf("blobs/%02x/", first)}
+		list, again := s.bucket.List(folder), 0
 		for {
 			o, err := list.Next(ctx)
 			if errors.Is(err, io.EOF) {
 				break
+			}
+			if gcerrors.Code(err) == gcerrors.NotFound && again < mostLists {
+				list, again = s.bucket.List(folder), again+1 // another worker has moved what was about to be listed
+				continue
 			}
 			if err != nil {
 				return done, fmt.Errorf("list the archive: %w", err)
