@@ -67,13 +67,13 @@ func TestGrowthIsToldAsATable(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	at := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
-	g := growth{p: &program{stdout: &out, now: func() time.Time { return at }}}
+	g := growth{p: &program{stdout: &out, now: func() time.Time { return at }}, every: measuredEvery, days: measuredDays}
 	for day := range 120 {
 		n := time.Duration(day)
-		g.day(at, simulate.Cost{Picks: day, Program: n * time.Second, Postgres: n * time.Second / 2, Git: n * 10 * time.Millisecond, Statements: int64(day * 900), Resident: 2e8})
+		g.day(at, simulate.Cost{Picks: day, Program: n * time.Second, Postgres: n * time.Second / 2, Git: n * 10 * time.Millisecond, Statements: int64(day * 900), Rows: int64(day * 100), Resident: 2e8})
 		at = at.Add(3 * time.Second)
 	}
-	want := "| 50 | 1.00 s | 0.50 s | 0.01 s | 900 | 3.0 s | 200 MB |\n| 100 | 1.00 s | 0.50 s | 0.01 s | 900 | 3.0 s | 200 MB |\n"
+	want := "| 50 | 1.00 s | 0.50 s | 0.01 s | 900 | 100 | 3.0 s | 200 MB |\n| 100 | 1.00 s | 0.50 s | 0.01 s | 900 | 100 | 3.0 s | 200 MB |\n"
 	if d := cmp.Diff(want, out.String()); d != "" {
 		t.Errorf("(-want +got) %s", d)
 	}
