@@ -50,8 +50,8 @@ const (
 	// answer to one that changes something is kept.
 	IdempotencyGet  = 10 * time.Minute
 	IdempotencyPost = 24 * time.Hour
-	// MaxGrace is the longest time for which a key that was rotated may go on.
-	MaxGrace = 7 * 24 * time.Hour
+	// MaxGracePeriod is the longest time for which a key that was rotated may go on.
+	MaxGracePeriod = 7 * 24 * time.Hour
 )
 
 // PlanAt is the plan of a key at an instant. proUntil is when its Pro period ends, nil where it never had one; at that very instant
@@ -88,8 +88,8 @@ const (
 	LevelFull
 )
 
-// Sees is the level at which a plan may read an endpoint, false where it may not at all.
-func (p Plan) Sees(e Endpoint) (Level, bool) {
+// LevelFor is the level at which a plan may read an endpoint, false where it may not at all.
+func (p Plan) LevelFor(e Endpoint) (Level, bool) {
 	switch {
 	case p != PlanFree:
 		return LevelFull, true
@@ -107,8 +107,8 @@ type Endpoint struct {
 	Price Micros
 	// Free tells that the Free plan has a view of it.
 	Free bool
-	// Listed tells that the interface fixes the price.
-	Listed bool
+	// Fixed tells that the interface fixes the price.
+	Fixed bool
 }
 
 // Tariff is the model in force with all prices. The zero value is not one: NewTariff makes it.
@@ -133,7 +133,7 @@ func NewTariff(m Model, endpoints []Endpoint, prices string) (Tariff, error) {
 		i := t.index(path)
 		price, err := ParseMicros(amount)
 		switch {
-		case i < 0 || t.endpoints[i].Listed:
+		case i < 0 || t.endpoints[i].Fixed:
 			faults = append(faults, fmt.Errorf("%q is no endpoint whose price is open: %s", path, strings.Join(t.open(), ", ")))
 		case err != nil:
 			faults = append(faults, fmt.Errorf("the price of %s: %w", path, err))
@@ -153,7 +153,7 @@ func (t Tariff) index(path string) int {
 func (t Tariff) open() []string {
 	var paths []string
 	for _, e := range t.endpoints {
-		if !e.Listed {
+		if !e.Fixed {
 			paths = append(paths, e.Path)
 		}
 	}
@@ -172,15 +172,15 @@ func (t Tariff) Endpoint(path string) (Endpoint, bool) {
 // Endpoints lists the data endpoints in the order in which they were given.
 func (t Tariff) Endpoints() []Endpoint { return slices.Clone(t.endpoints) }
 
-// Counts tells whether a request is charged for, or counted against the day's quota: only an answer to GET with a 2xx status is. A 304
+// Billable tells whether a request is charged for, or counted against the day's quota: only an answer to GET with a 2xx status is. A 304
 // and HEAD give the client nothing that it did not have, and nobody pays for an error.
-func Counts(method string, status int) bool {
+func Billable(method string, status int) bool {
 	return method == http.MethodGet && status >= 200 && status <= 299
 }
 
 // Cost is what a request to an endpoint costs when it is answered with a status.
 func (t Tariff) Cost(e Endpoint, method string, status int) Micros {
-	if t.Model != ModelBalance || !Counts(method, status) {
+	if t.Model != ModelBalance || !Billable(method, status) {
 		return 0
 	}
 	return e.Price

@@ -17,8 +17,8 @@ import (
 
 // priced are endpoints as somebody may declare them.
 var priced = []accounts.Endpoint{
-	{Path: "/picks", Price: 5_000, Free: true, Listed: true},
-	{Path: "/research/{ticker}", Price: 10_000, Listed: true},
+	{Path: "/picks", Price: 5_000, Free: true, Fixed: true},
+	{Path: "/research/{ticker}", Price: 10_000, Fixed: true},
 	{Path: "/events"},
 	{Path: "/digest/latest"},
 }

@@ -9,10 +9,10 @@ import (
 const (
 	// MaxClaims is how many claims of a key may wait for their transactions at a time.
 	MaxClaims = 20
-	// ClaimKept is how long a claim waits for its transaction.
-	ClaimKept = time.Hour
-	// QuoteKept is how long an amount is a key's own.
-	QuoteKept = 24 * time.Hour
+	// ClaimTTL is how long a claim waits for its transaction.
+	ClaimTTL = time.Hour
+	// QuoteTTL is how long an amount is a key's own.
+	QuoteTTL = 24 * time.Hour
 	// ProofKept is how long after a grant the signature of the transfer's sender moves it to the key that was signed for.
 	ProofKept = 7 * 24 * time.Hour
 )
@@ -27,8 +27,8 @@ type Reason string
 
 // The reasons. After the first three a claim still waits.
 const (
-	// ReasonAway: no node of the chain answers. Nothing is decided.
-	ReasonAway Reason = "dependency_unavailable"
+	// ReasonUnavailable: no node of the chain answers. Nothing is decided.
+	ReasonUnavailable Reason = "dependency_unavailable"
 	// ReasonUnknown: no block has the transaction.
 	ReasonUnknown Reason = "transfer_not_found"
 	// ReasonNotFinal: there are too few blocks on top of it.
@@ -56,5 +56,7 @@ const (
 	ReasonNoProof Reason = "sender_proof_required"
 )
 
-// Waits tells that the claim is still looked after.
-func (r Reason) Waits() bool { return r == ReasonAway || r == ReasonUnknown || r == ReasonNotFinal }
+// Retryable tells that the claim is still looked after.
+func (r Reason) Retryable() bool {
+	return r == ReasonUnavailable || r == ReasonUnknown || r == ReasonNotFinal
+}

@@ -17,12 +17,12 @@ import (
 // it by its look, and a mistyped one is refused without asking anybody.
 const (
 	// liveMark begins the keys of the service, testMark those of a sandbox, which open nothing else. They are equally long.
-	liveMark  = "tmk_live_"
-	testMark  = "tmk_test_"
-	randomLen = 30
-	checkLen  = 6
-	keyLen    = len(liveMark) + randomLen + checkLen
-	shownLen  = 4
+	liveMark   = "tmk_live_"
+	testMark   = "tmk_test_"
+	randomLen  = 30
+	checkLen   = 6
+	keyLen     = len(liveMark) + randomLen + checkLen
+	displayLen = 4
 
 	base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
@@ -92,7 +92,7 @@ func (k Key) Prefix() string {
 	if k.text == "" {
 		return ""
 	}
-	return k.text[:len(liveMark)+shownLen]
+	return k.text[:len(liveMark)+displayLen]
 }
 
 // Test reports whether the key is one of a sandbox.

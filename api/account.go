@@ -28,13 +28,13 @@ var keyPaths = map[string]bool{registerPath: true, rotatePath: true, revokePath:
 func (s *Server) fromHere(h handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if err := s.sameOrigin.Check(r); err != nil {
-			return &failure{code: view.CodeOriginNotAllowed, detail: "The page of another site has sent this."}
+			return &problemError{code: view.CodeOriginNotAllowed, detail: "The page of another site has sent this."}
 		}
 		return h(w, r)
 	}
 }
 
-// register makes a key for anybody, and shows it once: whoever asks has proven nothing, so a repetition makes no second key and is not
+// testLog makes a key for anybody, and shows it once: whoever asks has proven nothing, so a repetition makes no second key and is not
 // shown the first.
 func (s *Server) register(w http.ResponseWriter, r *http.Request) error {
 	var asked struct {
@@ -60,7 +60,7 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) error {
 		once.Seal = func([]byte) ([]byte, error) { return []byte("registered"), nil }
 		once.Open = func([]byte) ([]byte, error) { return nil, errRegistered }
 	}
-	if err := s.limited(w, r, "register", neighbourhood(client), s.till.RegisterRate); err != nil {
+	if err := s.limited(w, r, "register", clientNetwork(client), s.billing.RegisterRate); err != nil {
 		return err
 	}
 	key, err := s.newKey()
@@ -71,8 +71,8 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	answer, err := s.till.DB.Register(r.Context(), postgres.Registration{PublicID: id, Name: name, Key: key}, once, func(made postgres.Registered) ([]byte, error) {
-		plan, balance := accounts.PlanAt(s.till.Tariff.Model, nil, made.CreatedAt), (*view.Money)(nil)
+	answer, err := s.billing.DB.Register(r.Context(), postgres.Registration{PublicID: id, Name: name, Key: key}, once, func(made postgres.Registered) ([]byte, error) {
+		plan, balance := accounts.PlanAt(s.billing.Tariff.Model, nil, made.CreatedAt), (*view.Money)(nil)
 		if plan == accounts.PlanBalance {
 			balance = new(view.USD(made.Balance))
 		}
@@ -85,7 +85,7 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) error {
 		})
 	})
 	if err != nil {
-		return s.unchanged(r, err)
+		return s.rejectBody(r, err)
 	}
 	w.Header().Set("Cache-Control", view.CacheNever)
 	write(w, r, http.StatusCreated, view.TypeJSON, answer)
@@ -93,7 +93,7 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) error {
 }
 
 // errRegistered is the problem of a registration that is repeated.
-var errRegistered = &failure{
+var errRegistered = &problemError{
 	code:   view.CodeAlreadyRegistered,
 	detail: "A key was registered with this Idempotency-Key, and its text was sent once. Register another key with another Idempotency-Key.",
 }
@@ -127,7 +127,7 @@ func (s *Server) rotate(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if most := int64(accounts.MaxGrace / time.Second); asked.GraceSeconds < 0 || asked.GraceSeconds > most {
+	if most := int64(accounts.MaxGracePeriod / time.Second); asked.GraceSeconds < 0 || asked.GraceSeconds > most {
 		return invalidMember("grace_seconds", fmt.Sprintf("grace_seconds is no number from 0 to %d.", most))
 	}
 	once, err := onceFor(r, hex.EncodeToString(key.Hash), body)
@@ -142,7 +142,7 @@ func (s *Server) rotate(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	grace := time.Duration(asked.GraceSeconds) * time.Second
-	answer, err := s.till.DB.Rotate(r.Context(), accounts.KeyHash(key.Hash), next, grace, once, func(made postgres.Rotated) ([]byte, error) {
+	answer, err := s.billing.DB.Rotate(r.Context(), accounts.KeyHash(key.Hash), next, grace, once, func(made postgres.Rotated) ([]byte, error) {
 		return view.Encode(view.Rotated{
 			Data: view.RotatedKey{
 				APIKey: next.Reveal(), KeyID: key.PublicID, Prefix: next.Prefix(), Name: key.Name, CreatedAt: made.CreatedAt.UTC(),
@@ -152,9 +152,9 @@ func (s *Server) rotate(w http.ResponseWriter, r *http.Request) error {
 		})
 	})
 	if err != nil {
-		return s.unchanged(r, err)
+		return s.rejectBody(r, err)
 	}
-	s.till.keys.forget(key.ID)
+	s.billing.keys.forget(key.ID)
 	w.Header().Set("Cache-Control", view.CacheNever)
 	write(w, r, http.StatusOK, view.TypeJSON, answer)
 	return nil
@@ -166,20 +166,20 @@ func (s *Server) revoke(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.till.DB.RevokeOwn(r.Context(), accounts.KeyHash(key.Hash), "asked for with the key itself"); err != nil {
-		return s.unchanged(r, err)
+	if err := s.billing.DB.RevokeOwn(r.Context(), accounts.KeyHash(key.Hash), "asked for with the key itself"); err != nil {
+		return s.rejectBody(r, err)
 	}
-	s.till.keys.forget(key.ID)
+	s.billing.keys.forget(key.ID)
 	w.Header().Set("Cache-Control", view.CacheNever)
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
-// unchanged maps the errors of what changes a key.
-func (s *Server) unchanged(r *http.Request, err error) error {
+// rejectBody maps the errors of what changes a key.
+func (s *Server) rejectBody(r *http.Request, err error) error {
 	switch {
 	case errors.Is(err, postgres.ErrRequestDiffers):
-		return &failure{code: view.CodeIdempotencyReused, detail: "This Idempotency-Key was used for another request."}
+		return &problemError{code: view.CodeIdempotencyReused, detail: "This Idempotency-Key was used for another request."}
 	case errors.Is(err, postgres.ErrEnded):
 		return errRevoked
 	}
@@ -192,11 +192,11 @@ func (s *Server) account(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	a, err := s.till.DB.Account(r.Context(), key.ID)
+	a, err := s.billing.DB.Account(r.Context(), key.ID)
 	if err != nil {
 		return s.unavailable(r, err)
 	}
-	plan := accounts.PlanAt(s.till.Tariff.Model, a.ProUntil, s.till.Now())
+	plan := accounts.PlanAt(s.billing.Tariff.Model, a.ProUntil, s.billing.Now())
 	body := view.Account{Data: view.AccountData{
 		KeyID: key.PublicID, Name: key.Name, Prefix: key.Prefix, Plan: plan, ProUntil: utc(a.ProUntil), CreatedAt: key.CreatedAt.UTC(),
 		ExpiresAt: utc(key.EndsAt),
@@ -236,7 +236,7 @@ func (s *Server) usage(w http.ResponseWriter, r *http.Request) error {
 	p := s.parameters(r)
 	from, to := p.within()
 	if to.IsZero() {
-		to = s.till.Now().UTC()
+		to = s.billing.Now().UTC()
 		if to.Before(from) {
 			to = from
 		}
@@ -250,7 +250,7 @@ func (s *Server) usage(w http.ResponseWriter, r *http.Request) error {
 	if err := p.err(); err != nil {
 		return err
 	}
-	list, err := s.till.DB.Usage(r.Context(), key.ID, from, to)
+	list, err := s.billing.DB.Usage(r.Context(), key.ID, from, to)
 	if err != nil {
 		return s.unavailable(r, err)
 	}

@@ -12,7 +12,7 @@ import (
 
 func TestRegistration(t *testing.T) {
 	t.Parallel()
-	s := openShop(t, api.Accounts{}, accounts.ModelBalance)
+	s := newBillingFixture(t, api.Accounts{}, accounts.ModelBalance)
 	a := s.askWith(http.MethodPost, "/api/v1/auth/register", `{"name":"  my-agent ","extra":1}`, "Content-Type", "application/json; charset=utf-8", "X-Request-Id", "mine")
 	if a.StatusCode != http.StatusCreated || a.Header.Get("Cache-Control") != "no-store" || a.Header.Get("ETag") != "" {
 		t.Fatalf("%s, %v: %s", a.Status, a.Header, a.body)
@@ -47,7 +47,7 @@ func TestRegistration(t *testing.T) {
 
 func TestRequestsThatChangeSomethingAreRead(t *testing.T) {
 	t.Parallel()
-	s := openShop(t, api.Accounts{}, accounts.ModelBalance)
+	s := newBillingFixture(t, api.Accounts{}, accounts.ModelBalance)
 	for name, tt := range map[string]struct {
 		method, body string
 		header       []string
@@ -105,7 +105,7 @@ func TestRequestsThatChangeSomethingAreRead(t *testing.T) {
 
 func TestARegistrationIsRepeated(t *testing.T) {
 	t.Parallel()
-	s := openShop(t, api.Accounts{}, accounts.ModelBalance)
+	s := newBillingFixture(t, api.Accounts{}, accounts.ModelBalance)
 	register := func(name, once string) answer {
 		return s.askWith(http.MethodPost, "/api/v1/auth/register", `{"name":"`+name+`"}`, "Idempotency-Key", once)
 	}
@@ -130,7 +130,7 @@ func TestARegistrationIsRepeated(t *testing.T) {
 
 func TestRotation(t *testing.T) {
 	t.Parallel()
-	s := openShop(t, api.Accounts{}, accounts.ModelBalance)
+	s := newBillingFixture(t, api.Accounts{}, accounts.ModelBalance)
 	s.at("2026-03-04T12:00:00Z")
 	first := s.key()
 	rotate := func(key, body string, header ...string) answer {
@@ -188,7 +188,7 @@ func TestRotation(t *testing.T) {
 
 func TestWithoutADatabaseNothingIsSold(t *testing.T) {
 	t.Parallel()
-	s := openShop(t, api.Accounts{}, accounts.ModelBalance)
+	s := newBillingFixture(t, api.Accounts{}, accounts.ModelBalance)
 	key := s.key()
 	if a := s.paid(key, "/picks"); a.StatusCode != http.StatusOK {
 		t.Fatal(a.Status)

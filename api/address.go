@@ -8,10 +8,10 @@ import (
 
 // client is the address that a request comes from.
 func (s *Server) client(r *http.Request) netip.Addr {
-	if s.till == nil {
+	if s.billing == nil {
 		return clientAddress(r, nil)
 	}
-	return clientAddress(r, s.till.TrustedProxies)
+	return clientAddress(r, s.billing.TrustedProxies)
 }
 
 // clientAddress is where a request comes from: the other end of the connection, or what the trusted proxies say of it. Each proxy adds
@@ -57,8 +57,8 @@ func within(a netip.Addr, list []netip.Prefix) bool {
 	return false
 }
 
-// neighbourhood is what one customer of a network has at least: an IPv4 address, or the 64 bits of an IPv6 network.
-func neighbourhood(a netip.Addr) string {
+// clientNetwork is what one customer of a network has at least: an IPv4 address, or the 64 bits of an IPv6 network.
+func clientNetwork(a netip.Addr) string {
 	if a.Is6() {
 		if p, err := a.Prefix(64); err == nil {
 			return p.String()

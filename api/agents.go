@@ -23,7 +23,7 @@ type Agents interface {
 
 // AgentOptions say who may use the door for agents.
 type AgentOptions struct {
-	Door Agents
+	Handler Agents
 	// Origins are those of web pages that may use it; "*" stands for all. Clients that are no web page send none, and always may. Empty: all,
 	// but where the public address is one of this machine, only its own.
 	Origins []string
@@ -43,14 +43,14 @@ func (s *Server) agents(mux *http.ServeMux) {
 		defer s.recover(w, r)
 		s.agent(w, r)
 	})
-	for path, doc := range map[string]*view.Document{"/server.json": o.Door.ServerJSON(), "/.well-known/mcp.json": o.Door.Card()} {
-		s.get(mux, path, func(w http.ResponseWriter, r *http.Request) error {
+	for path, doc := range map[string]*view.Document{"/server.json": o.Handler.ServerJSON(), "/.well-known/mcp.json": o.Handler.Card()} {
+		s.handleGet(mux, path, func(w http.ResponseWriter, r *http.Request) error {
 			maps.Copy(w.Header(), corsFields)
 			return send(w, r, "application", "json", doc)
 		})
 	}
 	if o.RegistryKey != "" {
-		s.get(mux, "/.well-known/mcp-registry-auth", func(w http.ResponseWriter, r *http.Request) error {
+		s.handleGet(mux, "/.well-known/mcp-registry-auth", func(w http.ResponseWriter, r *http.Request) error {
 			write(w, r, http.StatusOK, "text/plain; charset=utf-8", []byte(o.RegistryKey+"\n"))
 			return nil
 		})
@@ -91,15 +91,15 @@ func (s *Server) agent(w http.ResponseWriter, r *http.Request) {
 		refuse(http.StatusMethodNotAllowed, "MCP is spoken here by POST, without sessions.")
 		return
 	}
-	if s.till != nil {
-		name := neighbourhood(s.client(r))
-		if f := (*failure)(nil); errors.As(s.limited(w, r, "mcp", name, s.o.Agents.Rate), &f) {
+	if s.billing != nil {
+		name := clientNetwork(s.client(r))
+		if f := (*problemError)(nil); errors.As(s.limited(w, r, "mcp", name, s.o.Agents.Rate), &f) {
 			h.Set("Retry-After", f.retryAfter)
 			refuse(http.StatusTooManyRequests, f.detail+" Go on after "+f.retryAfter+" seconds.")
 			return
 		}
 	}
-	s.o.Agents.Door.ServeHTTP(w, r)
+	s.o.Agents.Handler.ServeHTTP(w, r)
 }
 
 // anyOrigin lets every web page in: nothing here depends on who asks.

@@ -258,7 +258,7 @@ func TestAgentsOfWebPages(t *testing.T) {
 		{[]string{"*"}, "https://evil.example", 200, "*"},
 	} {
 		b := &agents{published: &published{system: &system{t: t, view: a.view}}, base: a.base}
-		b.serve(api.Options{View: a.view, Agents: &api.AgentOptions{Door: a.door, Origins: tt.origins}})
+		b.serve(api.Options{View: a.view, Agents: &api.AgentOptions{Handler: a.door, Origins: tt.origins}})
 		header := []string{}
 		if tt.origin != "" {
 			header = append(header, "Origin", tt.origin)
@@ -314,7 +314,7 @@ func TestAgentsBeforeTheFirstLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := &agents{published: &published{system: s}, base: s.view.PublicURL()}
-	a.serve(api.Options{View: s.view, Agents: &api.AgentOptions{Door: door}})
+	a.serve(api.Options{View: s.view, Agents: &api.AgentOptions{Handler: door}})
 	if n := len(a.result("tools/list", nil)["tools"].([]any)); n != len(toolNames) {
 		t.Errorf("%d tools", n)
 	}

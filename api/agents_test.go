@@ -60,13 +60,13 @@ func openToAgents(t *testing.T, o api.AgentOptions) *agents {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Door, err = mcp.New(mcp.Options{
+	o.Handler, err = mcp.New(mcp.Options{
 		View: a.view, Record: record, Publications: a.publications, Definitions: definitions(), PublicURL: a.base, Version: "1.2.3", Log: quiet,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.door = o.Door
+	a.door = o.Handler
 	a.serve(api.Options{
 		View: a.view, Record: record, Publications: a.publications, Agents: &o, Accounts: &api.Accounts{DB: a.db, Now: time.Now, Limiter: limiter},
 	})

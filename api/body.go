@@ -21,10 +21,10 @@ const maxBody = 64 << 10
 func readObject(w http.ResponseWriter, r *http.Request, into any, optional bool) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-		return nil, &failure{code: view.CodeBodyTooLarge, detail: fmt.Sprintf("The body has more than %d bytes.", maxBody)}
+		return nil, &problemError{code: view.CodeBodyTooLarge, detail: fmt.Sprintf("The body has more than %d bytes.", maxBody)}
 	}
 	if err != nil {
-		return nil, &failure{code: view.CodeInvalidRequest, detail: "The body did not come whole."}
+		return nil, &problemError{code: view.CodeInvalidRequest, detail: "The body did not come whole."}
 	}
 	if len(body) == 0 && optional {
 		return body, nil
@@ -33,11 +33,11 @@ func readObject(w http.ResponseWriter, r *http.Request, into any, optional bool)
 		mediaType, params, err := mime.ParseMediaType(given)
 		charset := strings.ToLower(params["charset"])
 		if err != nil || mediaType != "application/json" || charset != "" && charset != "utf-8" {
-			return nil, &failure{code: view.CodeUnsupportedType, detail: "The body must be JSON: Content-Type: application/json."}
+			return nil, &problemError{code: view.CodeUnsupportedType, detail: "The body must be JSON: Content-Type: application/json."}
 		}
 	}
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		return nil, &failure{code: view.CodeUnsupportedType, detail: "The body must not be compressed."}
+		return nil, &problemError{code: view.CodeUnsupportedType, detail: "The body must not be compressed."}
 	}
 	if err := parseObject(body, into); err != nil {
 		return nil, err
@@ -47,19 +47,19 @@ func readObject(w http.ResponseWriter, r *http.Request, into any, optional bool)
 
 func parseObject(body []byte, into any) error {
 	if text := bytes.TrimLeft(body, " \t\r\n"); len(text) == 0 || text[0] != '{' {
-		return &failure{code: view.CodeInvalidRequest, detail: "The body is no JSON object."}
+		return &problemError{code: view.CodeInvalidRequest, detail: "The body is no JSON object."}
 	}
 	err := json.Unmarshal(body, into)
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
 		return invalidMember(strings.ReplaceAll(wrong.Field, ".", "/"), "This is a "+wrong.Value+", not a "+wrong.Type.String()+".")
 	}
 	if err != nil {
-		return &failure{code: view.CodeInvalidRequest, detail: "The body is no well-formed JSON."}
+		return &problemError{code: view.CodeInvalidRequest, detail: "The body is no well-formed JSON."}
 	}
 	return nil
 }
 
 // invalidMember is the problem of a member of the body.
 func invalidMember(name, detail string) error {
-	return &failure{code: view.CodeInvalidParameter, detail: detail, errors: []view.ParameterError{{Pointer: "/" + name, Detail: detail}}}
+	return &problemError{code: view.CodeInvalidParameter, detail: detail, errors: []view.ParameterError{{Pointer: "/" + name, Detail: detail}}}
 }

@@ -21,28 +21,28 @@ import (
 type ClaimsOptions struct {
 	// Seller is who is paid, in what, and where.
 	Seller x402.Seller
-	// Patience is how long an answer waits for the verdict on a claim. Zero means 10 seconds.
-	Patience time.Duration
+	// WaitTimeout is how long an answer waits for the verdict on a claim. Zero means 10 seconds.
+	WaitTimeout time.Duration
 }
 
-// desk is where keys claim transfers. It talks to nobody but the database: a worker asks the chain.
-type desk struct {
+// claimService is where keys claim transfers. It talks to nobody but the database: a worker asks the chain.
+type claimService struct {
 	ClaimsOptions
 
 	db      *postgres.DB
-	waiters waiters
+	waiters notifier
 	log     *slog.Logger
 }
 
-func newDesk(o ClaimsOptions, db *postgres.DB, log *slog.Logger) *desk {
-	if o.Patience == 0 {
-		o.Patience = 10 * time.Second
+func newClaimService(o ClaimsOptions, db *postgres.DB, log *slog.Logger) *claimService {
+	if o.WaitTimeout == 0 {
+		o.WaitTimeout = 10 * time.Second
 	}
-	return &desk{ClaimsOptions: o, db: db, log: log}
+	return &claimService{ClaimsOptions: o, db: db, log: log}
 }
 
 // run hears of verdicts until ctx ends.
-func (d *desk) run(ctx context.Context) error {
+func (d *claimService) run(ctx context.Context) error {
 	return d.db.Listen(ctx, postgres.Listener{
 		Channels:  []string{postgres.ChannelClaims},
 		Connected: func(context.Context) error { d.waiters.wakeAll(); return nil },
@@ -55,9 +55,9 @@ const claimsPath = "/api/v1/payments/claims/"
 
 // claims registers what a key may do about transfers.
 func (s *Server) claims(mux *http.ServeMux) {
-	s.on(mux, http.MethodPost, "/api/v1/payments/verify", s.verifyPayment)
-	s.get(mux, claimsPath+"{tx_hash}", s.claim)
-	s.get(mux, "/api/v1/payments/quote", s.quote)
+	s.handle(mux, http.MethodPost, "/api/v1/payments/verify", s.verifyPayment)
+	s.handleGet(mux, claimsPath+"{tx_hash}", s.claim)
+	s.handleGet(mux, "/api/v1/payments/quote", s.quote)
 }
 
 var (
@@ -69,7 +69,7 @@ var (
 const maxSignature = 2 + 2*8<<10
 
 // errNoTransfers is the problem of a service that is not paid by transfers.
-var errNoTransfers = &failure{
+var errNoTransfers = &problemError{
 	code: view.CodeNotConfigured, detail: "This service takes no transfers: its operator has set no account to pay to (X402_PAY_TO).",
 }
 
@@ -79,7 +79,7 @@ func (s *Server) verifyPayment(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if s.desk == nil {
+	if s.claimService == nil {
 		return errNoTransfers
 	}
 	var asked struct {
@@ -98,17 +98,17 @@ func (s *Server) verifyPayment(w http.ResponseWriter, r *http.Request) error {
 		return invalidMember("signature", "This is no signature: 0x, and two hex digits for each of at most 8192 bytes.")
 	}
 	tx := strings.ToLower(*asked.TxHash)
-	claim, granted, err := s.desk.decide(r.Context(), key.ID, tx, asked.Signature)
+	claim, granted, err := s.claimService.decide(r.Context(), key.ID, tx, asked.Signature)
 	switch {
 	case errors.Is(err, postgres.ErrTooManyClaims):
-		return &failure{
+		return &problemError{
 			code: view.CodeRateLimited, retryAfter: "60",
 			detail: fmt.Sprintf("%d claims of this key wait for their transactions. Each waits for an hour at most.", accounts.MaxClaims),
 		}
 	case errors.Is(err, postgres.ErrClaimsFull):
-		return &failure{code: view.CodeUnavailable, retryAfter: "60", detail: "Too many claims wait for their transactions. Nothing is decided."}
+		return &problemError{code: view.CodeUnavailable, retryAfter: "60", detail: "Too many claims wait for their transactions. Nothing is decided."}
 	case err != nil:
-		return s.unchanged(r, err)
+		return s.rejectBody(r, err)
 	}
 	w.Header().Set("Cache-Control", view.CacheNever)
 	waits := claim.AnsweredAt == nil || claim.AnsweredAt.Before(claim.AskedAt)
@@ -122,7 +122,7 @@ func (s *Server) verifyPayment(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set("Retry-After", "2")
 		claim.Reason = nil // that of an earlier look
 	}
-	body, err := view.Encode(view.ClaimBody{Data: s.desk.show(claim, granted)})
+	body, err := view.Encode(view.ClaimBody{Data: s.claimService.show(claim, granted)})
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (s *Server) verifyPayment(w http.ResponseWriter, r *http.Request) error {
 }
 
 // decide claims a transaction and waits for the verdict, for as long as its patience lasts.
-func (d *desk) decide(ctx context.Context, key int64, tx string, signature *string) (postgres.Claim, []postgres.Transfer, error) {
+func (d *claimService) decide(ctx context.Context, key int64, tx string, signature *string) (postgres.Claim, []postgres.Transfer, error) {
 	chain := d.Seller.Network.ChainID
 	id, asked, err := d.db.ClaimTransfer(ctx, key, chain, tx, signature)
 	if err != nil {
@@ -139,7 +139,7 @@ func (d *desk) decide(ctx context.Context, key int64, tx string, signature *stri
 	}
 	changed, done := d.waiters.wait(id)
 	defer done()
-	patience := time.NewTimer(d.Patience)
+	patience := time.NewTimer(d.WaitTimeout)
 	defer patience.Stop()
 	// Should the notifications be lost, the row is looked at all the same.
 	look := time.NewTicker(time.Second)
@@ -162,23 +162,23 @@ func (d *desk) decide(ctx context.Context, key int64, tx string, signature *stri
 
 // refusals tell a claimant why there is nothing.
 var refusals = map[accounts.Reason]struct{ detail, retryAfter string }{
-	accounts.ReasonAway:      {"The chain cannot be asked at the moment. Nothing is decided, and the claim is kept for an hour.", "10"},
-	accounts.ReasonUnknown:   {"No block has this transaction. The claim is kept for an hour: should it come, the next request is answered.", "5"},
-	accounts.ReasonNotFinal:  {"There are too few blocks on top of the transfer. The claim is kept: ask again.", "3"},
-	accounts.ReasonFailed:    {"The transaction failed on the chain: it paid nobody.", ""},
-	accounts.ReasonToken:     {"The transaction does not move the stablecoin that is accepted here.", ""},
-	accounts.ReasonRecipient: {"The transaction pays another account than the one that /api/v1/info names.", ""},
-	accounts.ReasonAmount:    {"No single transfer of the transaction is of 5 units or more.", ""},
-	accounts.ReasonAge:       {"The transfer is older than seven days, or was made before the key.", ""},
-	accounts.ReasonUsed:      {"The transfer was claimed by another key.", ""},
-	accounts.ReasonReserved:  {"The amount is one that another key holds.", ""},
-	accounts.ReasonProof:     {"The signature is not that of the transfer's sender, over this transaction and this key.", ""},
-	accounts.ReasonNoProof:   {"The sender of the transfer has to sign for the key.", ""},
+	accounts.ReasonUnavailable: {"The chain cannot be asked at the moment. Nothing is decided, and the claim is kept for an hour.", "10"},
+	accounts.ReasonUnknown:     {"No block has this transaction. The claim is kept for an hour: should it come, the next request is answered.", "5"},
+	accounts.ReasonNotFinal:    {"There are too few blocks on top of the transfer. The claim is kept: ask again.", "3"},
+	accounts.ReasonFailed:      {"The transaction failed on the chain: it paid nobody.", ""},
+	accounts.ReasonToken:       {"The transaction does not move the stablecoin that is accepted here.", ""},
+	accounts.ReasonRecipient:   {"The transaction pays another account than the one that /api/v1/info names.", ""},
+	accounts.ReasonAmount:      {"No single transfer of the transaction is of 5 units or more.", ""},
+	accounts.ReasonAge:         {"The transfer is older than seven days, or was made before the key.", ""},
+	accounts.ReasonUsed:        {"The transfer was claimed by another key.", ""},
+	accounts.ReasonReserved:    {"The amount is one that another key holds.", ""},
+	accounts.ReasonProof:       {"The signature is not that of the transfer's sender, over this transaction and this key.", ""},
+	accounts.ReasonNoProof:     {"The sender of the transfer has to sign for the key.", ""},
 }
 
 func refusal(why accounts.Reason) error {
 	said := refusals[why]
-	return &failure{code: string(why), detail: said.detail, retryAfter: said.retryAfter}
+	return &problemError{code: string(why), detail: said.detail, retryAfter: said.retryAfter}
 }
 
 // claim tells how a claim of the key stands.
@@ -187,28 +187,28 @@ func (s *Server) claim(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if s.desk == nil {
+	if s.claimService == nil {
 		return errNoTransfers
 	}
 	tx := r.PathValue("tx_hash")
 	if !txHashForm.MatchString(tx) {
-		return &failure{
+		return &problemError{
 			code: view.CodeInvalidParameter, detail: "This is no transaction hash: 0x and 64 hex digits.",
 			errors: []view.ParameterError{{Pointer: "/tx_hash", Detail: "This is no transaction hash: 0x and 64 hex digits."}},
 		}
 	}
-	claim, granted, err := s.desk.db.ClaimBy(r.Context(), key.ID, s.desk.Seller.Network.ChainID, strings.ToLower(tx))
+	claim, granted, err := s.claimService.db.ClaimBy(r.Context(), key.ID, s.claimService.Seller.Network.ChainID, strings.ToLower(tx))
 	if errors.Is(err, postgres.ErrNotFound) {
-		return &failure{code: view.CodeNotFound, detail: "This key has not claimed this transaction."}
+		return &problemError{code: view.CodeNotFound, detail: "This key has not claimed this transaction."}
 	}
 	if err != nil {
 		return s.unavailable(r, err)
 	}
-	return s.sendKeyed(w, r, view.ClaimBody{Data: s.desk.show(claim, granted)})
+	return s.sendKeyed(w, r, view.ClaimBody{Data: s.claimService.show(claim, granted)})
 }
 
 // show writes a claim for its claimant.
-func (d *desk) show(c postgres.Claim, granted []postgres.Transfer) view.Claim {
+func (d *claimService) show(c postgres.Claim, granted []postgres.Transfer) view.Claim {
 	out := view.Claim{
 		Status: c.State, TxHash: c.TxHash, Network: d.Seller.Network.CAIP2(), Token: d.Seller.Asset.Symbol, To: d.Seller.PayTo,
 		ClaimedAt: c.CreatedAt.UTC(), Reason: c.Reason, Final: c.State == postgres.ClaimConfirmed,
@@ -243,17 +243,17 @@ func (s *Server) quote(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if s.desk == nil {
+	if s.claimService == nil {
 		return errNoTransfers
 	}
-	q, err := s.desk.db.Quote(r.Context(), key.ID)
+	q, err := s.claimService.db.Quote(r.Context(), key.ID)
 	if errors.Is(err, postgres.ErrNoQuote) {
-		return &failure{code: view.CodeUnavailable, detail: "Every amount is held by a key at the moment.", retryAfter: "600"}
+		return &problemError{code: view.CodeUnavailable, detail: "Every amount is held by a key at the moment.", retryAfter: "600"}
 	}
 	if err != nil {
 		return s.unavailable(r, err)
 	}
-	seller := s.desk.Seller
+	seller := s.claimService.Seller
 	return s.sendKeyed(w, r, view.QuoteBody{Data: view.Quote{
 		Amount: view.Money{Amount: q.Amount.String(), Currency: seller.Asset.Symbol}, Network: seller.Network.CAIP2(), Token: seller.Asset.Symbol,
 		TokenAddress: seller.Asset.Address, AtomicAmount: strconv.FormatInt(int64(q.Amount), 10), PayTo: seller.PayTo,

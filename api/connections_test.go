@@ -20,8 +20,8 @@ import (
 // short are timeouts that a test can wait for.
 var short = api.Timeouts{Header: 500 * time.Millisecond, Request: time.Second, Idle: time.Second}
 
-// longestHold is much longer than short allows a connection to be held, for a machine that is busy.
-const longestHold = 20 * time.Second
+// maxHold is much longer than short allows a connection to be held, for a machine that is busy.
+const maxHold = 20 * time.Second
 
 // connect opens a connection to the server and sends text.
 func (s *system) connect(text string) (*net.TCPConn, error) {
@@ -29,7 +29,7 @@ func (s *system) connect(text string) (*net.TCPConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := conn.SetDeadline(time.Now().Add(longestHold)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(maxHold)); err != nil {
 		return nil, err
 	}
 	_, err = io.WriteString(conn, text)
@@ -40,7 +40,7 @@ func (s *system) connect(text string) (*net.TCPConn, error) {
 func released(conn net.Conn) (string, error) {
 	got, err := io.ReadAll(conn)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return string(got), fmt.Errorf("the server holds the connection after %s", longestHold)
+		return string(got), fmt.Errorf("the server holds the connection after %s", maxHold)
 	}
 	return string(got), nil // a reset is an end as well
 }
@@ -48,7 +48,7 @@ func released(conn net.Conn) (string, error) {
 // A client without key and money announces a body and never sends it. The server must not wait for the body.
 func TestAPaidRequestDoesNotWaitForABody(t *testing.T) {
 	t.Parallel()
-	s := openStall(t)
+	s := openFixture(t)
 	s.serve(api.Options{View: s.view, Data: s.wares(), Payments: s.payments, Timeouts: short})
 	var all sync.WaitGroup
 	for i := range 60 {
@@ -87,7 +87,7 @@ func TestSalesUnderWayAreBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := openStall(t)
+			s := openFixture(t)
 			release := make(chan struct{})
 			s.facilitate(func(w http.ResponseWriter, r *http.Request) { <-release; valid(w, r) }, settled)
 			o := s.paymentsOptions

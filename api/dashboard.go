@@ -30,13 +30,13 @@ const dashboardPath = "/dashboard"
 // dashboard registers the page on which a key is managed. Its forms work without a script. No other site can send them: browsers keep the
 // cookie from requests that begin elsewhere, the origin is checked, and each form carries a token of its session.
 func (s *Server) dashboard(mux *http.ServeMux) {
-	s.get(mux, dashboardPath, s.showDashboard)
-	s.get(mux, dashboardPath+"/paid", s.paid)
-	s.on(mux, http.MethodPost, dashboardPath+"/sign-in", s.enter)
+	s.handleGet(mux, dashboardPath, s.showDashboard)
+	s.handleGet(mux, dashboardPath+"/paid", s.showReceipt)
+	s.handle(mux, http.MethodPost, dashboardPath+"/sign-in", s.signInForm)
 	for path, h := range map[string]func(http.ResponseWriter, *http.Request, session) error{
-		"/sign-out": s.leave, "/rotate": s.rotateHere, "/revoke": s.revokeHere, "/top-up": s.topUp, "/claim": s.claimHere, "/quote": s.quoteHere,
+		"/sign-out": s.signOut, "/rotate": s.rotateHere, "/revoke": s.revokeHere, "/top-up": s.topUp, "/claim": s.claimHere, "/quote": s.quoteHere,
 	} {
-		s.on(mux, http.MethodPost, dashboardPath+path, s.signedInForm(h))
+		s.handle(mux, http.MethodPost, dashboardPath+path, s.signedInForm(h))
 	}
 }
 
@@ -89,18 +89,18 @@ func (s *Server) showDashboard(w http.ResponseWriter, r *http.Request) error {
 	return s.show(w, r, http.StatusOK, x, view.Dashboard{})
 }
 
-// paid is where the processor sends the browser back to. Coming from elsewhere it does not bring the cookie, so this page says what
+// showReceipt is where the processor sends the browser back to. Coming from elsewhere it does not bring the cookie, so this page says what
 // happened and leads on.
-func (s *Server) paid(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) showReceipt(w http.ResponseWriter, r *http.Request) error {
 	return s.sendDashboard(w, r, http.StatusOK, view.Dashboard{Returned: true, Notice: "The payment was sent. The balance follows within a minute."})
 }
 
-// enter signs in.
-func (s *Server) enter(w http.ResponseWriter, r *http.Request) error {
+// signInForm signs in.
+func (s *Server) signInForm(w http.ResponseWriter, r *http.Request) error {
 	if err := s.form(w, r); err != nil {
 		return err
 	}
-	if err := s.limitedByAddress(w, r, "unknown", s.till.KeyRate); err != nil {
+	if err := s.limitedByAddress(w, r, "unknown", s.billing.KeyRate); err != nil {
 		return err
 	}
 	refused := view.Dashboard{Notice: "There is no such key, or it has ended.", Bad: true}
@@ -115,46 +115,46 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return s.unavailable(r, err)
 	}
-	return back(w, r)
+	return redirectBack(w, r)
 }
 
-// back leads to the dashboard, so that a page that is loaded again sends no form again.
-func back(w http.ResponseWriter, r *http.Request) error {
+// redirectBack leads to the dashboard, so that a page that is loaded again sends no form again.
+func redirectBack(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Cache-Control", view.CacheNever)
 	http.Redirect(w, r, dashboardPath, http.StatusSeeOther)
 	return nil
 }
 
-func (s *Server) leave(w http.ResponseWriter, r *http.Request, x session) error {
-	if err := s.till.DB.CloseSession(r.Context(), x.hash()); err != nil {
+func (s *Server) signOut(w http.ResponseWriter, r *http.Request, x session) error {
+	if err := s.billing.DB.CloseSession(r.Context(), x.hash()); err != nil {
 		return s.unavailable(r, err)
 	}
 	s.setCookie(w, "", -1)
-	return back(w, r)
+	return redirectBack(w, r)
 }
 
 // rotateHere gives the key another text and shows it once. The session goes on with it; all others end with the old one.
 func (s *Server) rotateHere(w http.ResponseWriter, r *http.Request, x session) error {
 	seconds, err := strconv.ParseInt(r.PostForm.Get("grace"), 10, 64)
-	if grace := time.Duration(seconds) * time.Second; err != nil || seconds < 0 || grace > accounts.MaxGrace {
+	if grace := time.Duration(seconds) * time.Second; err != nil || seconds < 0 || grace > accounts.MaxGracePeriod {
 		return s.show(w, r, http.StatusBadRequest, x, view.Dashboard{Notice: "The grace is no number of seconds from 0 to a week.", Bad: true})
 	}
 	next, err := s.newKey()
 	if err != nil {
 		return err
 	}
-	_, err = s.till.DB.Rotate(r.Context(), accounts.KeyHash(x.key.Hash), next, time.Duration(seconds)*time.Second, nil,
+	_, err = s.billing.DB.Rotate(r.Context(), accounts.KeyHash(x.key.Hash), next, time.Duration(seconds)*time.Second, nil,
 		func(postgres.Rotated) ([]byte, error) { return nil, nil })
 	if err != nil {
-		return s.unchanged(r, err)
+		return s.rejectBody(r, err)
 	}
-	s.till.keys.forget(x.key.ID)
+	s.billing.keys.forget(x.key.ID)
 	renewed, err := s.signIn(w, r, next.Hash())
 	if err != nil {
 		return s.unavailable(r, err)
 	}
-	_ = s.till.DB.CloseSession(r.Context(), x.hash()) // it ends with the old text anyway
-	if renewed.key, err = s.till.DB.Session(r.Context(), renewed.hash()); err != nil {
+	_ = s.billing.DB.CloseSession(r.Context(), x.hash()) // it ends with the old text anyway
+	if renewed.key, err = s.billing.DB.Session(r.Context(), renewed.hash()); err != nil {
 		return s.unavailable(r, err)
 	}
 	return s.show(w, r, http.StatusOK, renewed, view.Dashboard{NewKey: next.Reveal(), Notice: "The key has another text."})
@@ -164,10 +164,10 @@ func (s *Server) revokeHere(w http.ResponseWriter, r *http.Request, x session) e
 	if r.PostForm.Get("sure") != "yes" {
 		return s.show(w, r, http.StatusBadRequest, x, view.Dashboard{Notice: "Tick the box to end the key.", Bad: true})
 	}
-	if err := s.till.DB.RevokeOwn(r.Context(), accounts.KeyHash(x.key.Hash), "asked for on the dashboard"); err != nil {
-		return s.unchanged(r, err)
+	if err := s.billing.DB.RevokeOwn(r.Context(), accounts.KeyHash(x.key.Hash), "asked for on the dashboard"); err != nil {
+		return s.rejectBody(r, err)
 	}
-	s.till.keys.forget(x.key.ID)
+	s.billing.keys.forget(x.key.ID)
 	s.setCookie(w, "", -1)
 	return s.sendDashboard(w, r, http.StatusOK, view.Dashboard{Notice: "The key was revoked."})
 }
@@ -204,29 +204,29 @@ const maxTopUp = 10_000 * accounts.PerDollar
 
 // quoteHere names an amount that is the key's own: a transfer of it needs no other proof.
 func (s *Server) quoteHere(w http.ResponseWriter, r *http.Request, x session) error {
-	if s.desk == nil {
+	if s.claimService == nil {
 		return errNoTransfers
 	}
 	if x.key.EndsAt != nil {
 		return s.show(w, r, http.StatusForbidden, x, view.Dashboard{Notice: errReplaced.detail, Bad: true})
 	}
-	q, err := s.desk.db.Quote(r.Context(), x.key.ID)
+	q, err := s.claimService.db.Quote(r.Context(), x.key.ID)
 	switch {
 	case errors.Is(err, postgres.ErrNoQuote):
 		return s.show(w, r, http.StatusServiceUnavailable, x, view.Dashboard{Notice: "Every amount is held by a key at the moment.", Bad: true})
 	case err != nil:
 		return s.unavailable(r, err)
 	}
-	t := s.desk.transfers()
+	t := s.claimService.transfers()
 	t.Amount, t.Until = q.Amount.String(), q.Until.UTC()
-	seller := s.desk.Seller
+	seller := s.claimService.Seller
 	t.Wallet = fmt.Sprintf("ethereum:%s@%d/transfer?address=%s&uint256=%d", seller.Asset.Address, seller.Network.ChainID, seller.PayTo, int64(q.Amount))
 	return s.show(w, r, http.StatusOK, x, view.Dashboard{Transfers: &t})
 }
 
 // claimHere claims a transfer, as POST /payments/verify does. Where it needs a proof, the page has the text to sign.
 func (s *Server) claimHere(w http.ResponseWriter, r *http.Request, x session) error {
-	if s.desk == nil {
+	if s.claimService == nil {
 		return errNoTransfers
 	}
 	answer := func(status int, notice string, bad bool, t *view.DashboardTransfers) error {
@@ -239,8 +239,8 @@ func (s *Server) claimHere(w http.ResponseWriter, r *http.Request, x session) er
 	if !txHashForm.MatchString(tx) {
 		return answer(http.StatusBadRequest, "This is no transaction hash: 0x and 64 hex digits.", true, nil)
 	}
-	t := s.desk.transfers()
-	t.TxHash, t.Message = tx, accounts.ClaimMessage(tx, x.key.PublicID, s.desk.Seller.Network.ChainID)
+	t := s.claimService.transfers()
+	t.TxHash, t.Message = tx, accounts.ClaimMessage(tx, x.key.PublicID, s.claimService.Seller.Network.ChainID)
 	var signature *string
 	if given != "" {
 		if len(given) > maxSignature || !signatureForm.MatchString(given) {
@@ -248,16 +248,16 @@ func (s *Server) claimHere(w http.ResponseWriter, r *http.Request, x session) er
 		}
 		signature = &given
 	}
-	claim, _, err := s.desk.decide(r.Context(), x.key.ID, tx, signature)
+	claim, _, err := s.claimService.decide(r.Context(), x.key.ID, tx, signature)
 	switch {
 	case errors.Is(err, postgres.ErrTooManyClaims):
 		return answer(http.StatusTooManyRequests, "Too many claims of this key wait for their transactions.", true, nil)
 	case errors.Is(err, postgres.ErrClaimsFull):
 		return answer(http.StatusServiceUnavailable, "Too many claims wait for their transactions. Try again in a minute.", true, &t)
 	case err != nil:
-		return s.unchanged(r, err)
+		return s.rejectBody(r, err)
 	case claim.Granted():
-		s.till.keys.forget(x.key.ID)
+		s.billing.keys.forget(x.key.ID)
 		return answer(http.StatusOK, "The transfer is yours.", false, nil)
 	case claim.Reason != nil:
 		return answer(http.StatusOK, refusals[*claim.Reason].detail, true, &t)
@@ -266,20 +266,20 @@ func (s *Server) claimHere(w http.ResponseWriter, r *http.Request, x session) er
 }
 
 // transfers say how a key is topped up.
-func (d *desk) transfers() view.DashboardTransfers {
+func (d *claimService) transfers() view.DashboardTransfers {
 	return view.DashboardTransfers{PayTo: d.Seller.PayTo, Token: d.Seller.Asset.Symbol, Network: d.Seller.Network.CAIP2()}
 }
 
 // show fills in how the key stands and answers with the page.
 func (s *Server) show(w http.ResponseWriter, r *http.Request, status int, x session, d view.Dashboard) error {
-	a, err := s.till.DB.Account(r.Context(), x.key.ID)
+	a, err := s.billing.DB.Account(r.Context(), x.key.ID)
 	if err != nil {
 		return s.unavailable(r, err)
 	}
-	now := s.till.Now().UTC()
+	now := s.billing.Now().UTC()
 	d.To = now.Truncate(24 * time.Hour)
 	d.From = d.To.AddDate(0, 0, 1-usageDays)
-	list, err := s.till.DB.Usage(r.Context(), x.key.ID, d.From, d.To)
+	list, err := s.billing.DB.Usage(r.Context(), x.key.ID, d.From, d.To)
 	if err != nil {
 		return s.unavailable(r, err)
 	}
@@ -287,16 +287,16 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, status int, x sess
 		d.Usage = append(d.Usage, view.UsageRow{Date: u.Day.Format(time.DateOnly), Endpoint: u.Endpoint, Requests: u.Requests, Cost: u.Cost.String()})
 	}
 	d.KeyID, d.Name, d.Prefix, d.CreatedAt = x.key.PublicID, x.key.Name, x.key.Prefix, x.key.CreatedAt
-	d.Plan = accounts.PlanAt(s.till.Tariff.Model, a.ProUntil, now)
+	d.Plan = accounts.PlanAt(s.billing.Tariff.Model, a.ProUntil, now)
 	d.Balance, d.Quota = a.Balance, d.Plan.Quota()
 	if d.Plan == accounts.PlanPro {
 		d.ProUntil = a.ProUntil
 	}
 	d.Today, d.Month = view.UsageSum{Requests: a.RequestsToday, Cost: a.CostToday.String()}, view.UsageSum{Requests: a.RequestsMonth, Cost: a.CostMonth.String()}
 	d.Token, d.Once, d.MinTopUp = x.token(), rand.Text(), accounts.MinTopUp.Shortest()
-	d.Cards = s.o.Cards != nil && s.till.Tariff.Model == accounts.ModelBalance
-	if s.desk != nil && d.Transfers == nil {
-		t := s.desk.transfers()
+	d.Cards = s.o.Cards != nil && s.billing.Tariff.Model == accounts.ModelBalance
+	if s.claimService != nil && d.Transfers == nil {
+		t := s.claimService.transfers()
 		d.Transfers = &t
 	}
 	return s.sendDashboard(w, r, status, d)

@@ -22,30 +22,30 @@ import (
 	"tidemark/api/endpoint"
 )
 
-// register is the processor's client with a checkout that always opens.
-type register struct {
+// testLog is the processor's client with a checkout that always opens.
+type testLog struct {
 	*stripe.Client
 
 	orders []stripe.Order
 }
 
-func (r *register) Checkout(_ context.Context, o stripe.Order) (string, error) {
+func (r *testLog) Checkout(_ context.Context, o stripe.Order) (string, error) {
 	r.orders = append(r.orders, o)
 	return "https://checkout.stripe.com/c/pay/cs_1", nil
 }
 
-// office is the dashboard with a visitor's browser.
-type office struct {
+// dashboardFixture is the dashboard with a visitor's browser.
+type dashboardFixture struct {
 	*system
 
-	cards  *register
+	cards  *testLog
 	cookie string
 	page   string
 }
 
 const whsec = "whsec_test"
 
-func openOffice(t *testing.T) *office {
+func openOffice(t *testing.T) *dashboardFixture {
 	t.Helper()
 	client, err := stripe.New(stripe.Options{SecretKey: "sk_test", WebhookSecret: whsec})
 	if err != nil {
@@ -63,16 +63,16 @@ func openOffice(t *testing.T) *office {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &office{cards: &register{Client: client}}
+	o := &dashboardFixture{cards: &testLog{Client: client}}
 	o.system = start(t, setup{
 		accounts: &api.Accounts{Tariff: tariff, Now: time.Now, Limiter: limiter}, cards: o.cards,
-		claims: &api.ClaimsOptions{Seller: seller, Patience: time.Millisecond},
+		claims: &api.ClaimsOptions{Seller: seller, WaitTimeout: time.Millisecond},
 	})
 	return o
 }
 
 // send sends a form as a browser does that came from one of our pages, and keeps the cookie.
-func (o *office) send(path string, form url.Values, header ...string) answer {
+func (o *dashboardFixture) send(path string, form url.Values, header ...string) answer {
 	o.t.Helper()
 	if m := regexp.MustCompile(`name="token" value="([0-9a-f]+)"`).FindStringSubmatch(o.page); m != nil && form.Get("token") == "" {
 		form.Set("token", m[1])
@@ -84,12 +84,12 @@ func (o *office) send(path string, form url.Values, header ...string) answer {
 	return o.seen(o.askWith(http.MethodPost, path, form.Encode(), header...))
 }
 
-func (o *office) open(path string) answer {
+func (o *dashboardFixture) open(path string) answer {
 	o.t.Helper()
 	return o.seen(o.ask(http.MethodGet, path, "Cookie", o.cookie, "Accept", "text/html"))
 }
 
-func (o *office) seen(a answer) answer {
+func (o *dashboardFixture) seen(a answer) answer {
 	for _, c := range a.Cookies() {
 		if o.cookie = ""; c.MaxAge > 0 {
 			o.cookie = c.Name + "=" + c.Value
@@ -102,13 +102,13 @@ func (o *office) seen(a answer) answer {
 }
 
 // newKey registers a key through the API.
-func (o *office) newKey() string {
+func (o *dashboardFixture) newKey() string {
 	o.t.Helper()
 	a := o.askWith(http.MethodPost, "/api/v1/auth/register", `{"name":"<b>my</b> agent"}`, "Content-Type", "application/json")
 	return o.object(a)["data"].(map[string]any)["api_key"].(string)
 }
 
-func (o *office) works(key string) int {
+func (o *dashboardFixture) works(key string) int {
 	o.t.Helper()
 	return o.ask(http.MethodGet, "/api/v1/account", "Authorization", "Bearer "+key).StatusCode
 }

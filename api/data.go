@@ -34,7 +34,7 @@ func (d data) state() (*view.PublicationsState, error) {
 	if st := d.publications.State(); st != nil {
 		return st, nil
 	}
-	return nil, &failure{code: view.CodeUnavailable, detail: "The picks are being loaded.", retryAfter: "1"}
+	return nil, &problemError{code: view.CodeUnavailable, detail: "The picks are being loaded.", retryAfter: "1"}
 }
 
 // list answers with a page of a list, in the format that is asked for.
@@ -96,13 +96,13 @@ func (d data) one(e endpoint.Endpoint) Build {
 		}
 		doc, err := e.One(st, endpoint.Item{Lang: lang, Ticker: r.PathValue("ticker")})
 		if err == nil && doc == nil {
-			err = &failure{code: e.AbsentCode, detail: e.Absent}
+			err = &problemError{code: e.AbsentCode, detail: e.Absent}
 		}
 		return Answer{Document: doc, Header: header, Lang: lang}, err
 	}
 }
 
-var invalidCursor = &failure{
+var invalidCursor = &problemError{
 	code: view.CodeInvalidCursor, detail: "The cursor was not made by this listing in this order.",
 	errors: []view.ParameterError{{Pointer: "/cursor", Detail: "The cursor is not one of this listing in this order."}},
 }
@@ -168,7 +168,7 @@ func (p *parameters) lang(r *http.Request, header http.Header) (picks.Lang, erro
 			known = append(known, string(l))
 		}
 		detail := "lang can be " + strings.Join(known, ", ") + "."
-		return "", &failure{code: view.CodeInvalidLang, detail: detail, errors: []view.ParameterError{{Pointer: "/lang", Detail: detail}}}
+		return "", &problemError{code: view.CodeInvalidLang, detail: detail, errors: []view.ParameterError{{Pointer: "/lang", Detail: detail}}}
 	}
 	return lang, nil
 }

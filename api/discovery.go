@@ -11,10 +11,10 @@ func (s *Server) discover(mux *http.ServeMux) {
 	s.discovered = map[string]bool{}
 	for _, path := range s.o.Discovery.Paths() {
 		s.discovered[path] = true
-		s.get(mux, path, func(w http.ResponseWriter, r *http.Request) error {
+		s.handleGet(mux, path, func(w http.ResponseWriter, r *http.Request) error {
 			doc := s.o.Discovery.Document(path)
 			if doc == nil {
-				return &failure{code: view.CodeUnavailable, detail: "What this tells of is being loaded.", retryAfter: "1"}
+				return &problemError{code: view.CodeUnavailable, detail: "What this tells of is being loaded.", retryAfter: "1"}
 			}
 			reply(w, r, doc)
 			return nil
@@ -22,17 +22,17 @@ func (s *Server) discover(mux *http.ServeMux) {
 	}
 }
 
-// described answers with the description of the Signals API at its own address.
-func (s *Server) described(w http.ResponseWriter, r *http.Request) error {
+// serveOpenAPI answers with the description of the Signals API at its own address.
+func (s *Server) serveOpenAPI(w http.ResponseWriter, r *http.Request) error {
 	doc := s.o.Discovery.Document("/api/signals/openapi.json")
 	if doc == nil {
-		return s.nothing(w, r)
+		return s.notFound(w, r)
 	}
 	reply(w, r, doc)
 	return nil
 }
 
-// forPrograms tells whether a path belongs to programs, of whatever web page.
-func (s *Server) forPrograms(path string) bool {
+// machineReadable tells whether a path belongs to programs, of whatever web page.
+func (s *Server) machineReadable(path string) bool {
 	return isAPI(path) && !keyPaths[path] || s.discovered[path]
 }

@@ -51,7 +51,7 @@ func definitions() []signals.Definition {
 	}
 }
 
-// full is a snapshot with every number, partial one of a signal that has no baseline and no interval yet.
+// fullAt is a snapshot with every number, partial one of a signal that has no baseline and no interval yet.
 func full() postgres.Snapshot {
 	return postgres.Snapshot{
 		Signal: "crack-spread-321", At: noon.Add(-time.Hour), Status: signals.StatusLive,
@@ -302,7 +302,7 @@ var plain = &http.Client{
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
-// get returns the JSON object at an address, which must answer 200.
+// handleGet returns the JSON object at an address, which must answer 200.
 func (s *system) get(address string) map[string]any {
 	s.t.Helper()
 	a := s.ask(http.MethodGet, address)

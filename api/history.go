@@ -13,7 +13,7 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.past(w, r); err != nil {
+	if err := s.limitHistory(w, r); err != nil {
 		return err
 	}
 	p := s.parameters(r)
@@ -55,7 +55,7 @@ func (s *Server) vintages(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.past(w, r); err != nil {
+	if err := s.limitHistory(w, r); err != nil {
 		return err
 	}
 	p := s.parameters(r)
@@ -106,7 +106,7 @@ func negotiate(accept []string) (string, error) {
 		}
 	}
 	if best == "" {
-		return "", &failure{
+		return "", &problemError{
 			code:   view.CodeNotAcceptable,
 			detail: "This is served as application/json, text/csv and application/x-ndjson; the parameter format picks one.",
 		}

@@ -17,9 +17,9 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// keyring remembers the keys that were used lately. It trusts its memory only while it hears of every change: before the first
+// keyCache remembers the keys that were used lately. It trusts its memory only while it hears of every change: before the first
 // connection, and after the loss of one, each key is looked up. It is safe for concurrent use.
-type keyring struct {
+type keyCache struct {
 	db  *postgres.DB
 	log *slog.Logger
 
@@ -37,12 +37,12 @@ const (
 	lookupTimeout = 5 * time.Second
 )
 
-func newKeyring(db *postgres.DB, log *slog.Logger) *keyring {
-	return &keyring{db: db, log: log, byHash: map[accounts.KeyHash]postgres.Key{}}
+func newKeyCache(db *postgres.DB, log *slog.Logger) *keyCache {
+	return &keyCache{db: db, log: log, byHash: map[accounts.KeyHash]postgres.Key{}}
 }
 
 // run hears of changes until ctx ends.
-func (k *keyring) run(ctx context.Context) error {
+func (k *keyCache) run(ctx context.Context) error {
 	forget := func(listening bool) {
 		k.mu.Lock()
 		defer k.mu.Unlock()
@@ -67,7 +67,7 @@ func (k *keyring) run(ctx context.Context) error {
 }
 
 // forget drops what is remembered of a key.
-func (k *keyring) forget(id int64) {
+func (k *keyCache) forget(id int64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.epoch++
@@ -79,7 +79,7 @@ func (k *keyring) forget(id int64) {
 }
 
 // known returns what is remembered under a hash.
-func (k *keyring) known(hash accounts.KeyHash) (postgres.Key, bool) {
+func (k *keyCache) known(hash accounts.KeyHash) (postgres.Key, bool) {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
 	key, ok := k.byHash[hash]
@@ -87,7 +87,7 @@ func (k *keyring) known(hash accounts.KeyHash) (postgres.Key, bool) {
 }
 
 // find looks a key up, and remembers it. postgres.ErrNotFound where there is none.
-func (k *keyring) find(ctx context.Context, hash accounts.KeyHash) (postgres.Key, error) {
+func (k *keyCache) find(ctx context.Context, hash accounts.KeyHash) (postgres.Key, error) {
 	k.mu.RLock()
 	epoch := k.epoch
 	k.mu.RUnlock()
@@ -112,19 +112,19 @@ func (k *keyring) find(ctx context.Context, hash accounts.KeyHash) (postgres.Key
 }
 
 // reload looks a key up past the memory.
-func (k *keyring) reload(ctx context.Context, key postgres.Key) (postgres.Key, error) {
+func (k *keyCache) reload(ctx context.Context, key postgres.Key) (postgres.Key, error) {
 	return k.find(ctx, accounts.KeyHash(key.Hash))
 }
 
 // The problems of a request without a key that opens something.
 var (
-	errMissing = &failure{
+	errMissing = &problemError{
 		code: view.CodeMissingKey, detail: "This needs an API key: the header Authorization: Bearer <API key>.", challenge: `Bearer realm="api"`,
 	}
-	errInvalid = &failure{
+	errInvalid = &problemError{
 		code: view.CodeInvalidKey, detail: "There is no such API key.", challenge: `Bearer realm="api", error="invalid_token"`,
 	}
-	errRevoked = &failure{
+	errRevoked = &problemError{
 		code: view.CodeRevokedKey, detail: "This API key was revoked or replaced.", challenge: `Bearer realm="api", error="invalid_token"`,
 	}
 )
@@ -152,7 +152,7 @@ func errOtherWorld(key accounts.Key) error {
 }
 
 // errReplaced is the problem of a text in its grace period that asks for more than to read.
-var errReplaced = &failure{
+var errReplaced = &problemError{
 	code: view.CodeRevokedKey, detail: "This text of the API key was replaced. Until it ends it only reads.",
 	challenge: `Bearer realm="api", error="invalid_token"`,
 }
@@ -169,7 +169,7 @@ func (s *Server) authenticateOwner(w http.ResponseWriter, r *http.Request) (post
 // authenticate returns the key that the request shows, if it opens anything at this moment.
 func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) (postgres.Key, error) {
 	key, err := s.present(w, r)
-	if err == nil && !opens(key, s.till.Now()) {
+	if err == nil && !opens(key, s.billing.Now()) {
 		err = errRevoked
 	}
 	return key, err
@@ -185,20 +185,20 @@ func (s *Server) present(w http.ResponseWriter, r *http.Request) (postgres.Key, 
 		return postgres.Key{}, err
 	}
 	hash := text.Hash()
-	key, ok := s.till.keys.known(hash)
+	key, ok := s.billing.keys.known(hash)
 	if !ok {
 		// Whoever guesses is stopped by address: a guess is a question to the database.
 		client := s.client(r)
-		if err := s.limited(w, r, "unknown", neighbourhood(client), s.till.KeyRate); err != nil {
+		if err := s.limited(w, r, "unknown", clientNetwork(client), s.billing.KeyRate); err != nil {
 			return key, err
 		}
-		if key, err = s.till.keys.find(r.Context(), hash); errors.Is(err, postgres.ErrNotFound) {
+		if key, err = s.billing.keys.find(r.Context(), hash); errors.Is(err, postgres.ErrNotFound) {
 			return key, errInvalid
 		} else if err != nil {
 			return key, s.unavailable(r, err)
 		}
 	}
-	return key, s.limited(w, r, "key", key.PublicID, s.till.KeyRate)
+	return key, s.limited(w, r, "key", key.PublicID, s.billing.KeyRate)
 }
 
 // opens tells whether a key is good at an instant.

@@ -99,7 +99,7 @@ func (s *system) startProcess() (address string, kill func()) {
 func TestKilledInFullFlight(t *testing.T) {
 	t.Parallel()
 	const k, requests, clients, kills = 400, 500, 48, 3
-	s := openShop(t, api.Accounts{}, accounts.ModelBalance)
+	s := newBillingFixture(t, api.Accounts{}, accounts.ModelBalance)
 	key := s.key()
 	worker := s.open(postgres.RoleWorker)
 	if _, err := worker.Credit(t.Context(), 1, k*5000-accounts.Trial, postgres.Gift{Ref: "1", By: "test", Reason: "k prices in all"}); err != nil {

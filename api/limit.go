@@ -34,23 +34,23 @@ type Limiter struct {
 	retryAt atomic.Int64
 
 	mu sync.Mutex
-	// full holds for each name the microsecond at which all is given back.
-	full map[string]int64
+	// fullAt holds for each name the microsecond at which all is given back.
+	fullAt map[string]int64
 }
 
 const (
 	// redisTimeout bounds a question to Redis: an answer waits for it.
 	redisTimeout = 250 * time.Millisecond
-	// redisPause is how long a Redis that failed is not asked.
-	redisPause = time.Second
-	// maxNames bounds the memory of a process that counts by itself: some 10 MB.
-	maxNames = 100_000
+	// redisRetryDelay is how long a Redis that failed is not asked.
+	redisRetryDelay = time.Second
+	// maxLocalKeys bounds the memory of a process that counts by itself: some 10 MB.
+	maxLocalKeys = 100_000
 )
 
 // NewLimiter returns a limiter. redisURL has one of the forms of package redisurl; empty: each process counts
 // by itself. now is the wall clock.
 func NewLimiter(redisURL string, now func() time.Time, log *slog.Logger) (*Limiter, error) {
-	l := &Limiter{now: now, log: log, full: map[string]int64{}}
+	l := &Limiter{now: now, log: log, fullAt: map[string]int64{}}
 	if redisURL == "" {
 		return l, nil
 	}
@@ -74,17 +74,17 @@ func (l *Limiter) Close() error {
 	return l.redis.Close()
 }
 
-// allowance is what a limiter says to one more.
-type allowance struct {
+// limitResult is what a limiter says to one more.
+type limitResult struct {
 	ok bool
 	// left is how many more may follow at once; reset when all are given back; retry, after a refusal, when the next one is.
 	left         int
 	reset, retry time.Duration
 }
 
-// step is the algorithm. full is when everything is given back, or was; the result is the same after one more, if there is room for it.
+// gcra is the algorithm. full is when everything is given back, or was; the result is the same after one more, if there is room for it.
 // All are microseconds.
-func step(full, now, interval, per int64) (after int64, ok bool) {
+func gcra(full, now, interval, per int64) (after int64, ok bool) {
 	full = max(full, now)
 	if full+interval-now > per {
 		return full, false
@@ -107,15 +107,15 @@ var stepScript = redis.NewScript(`
 	redis.call('SET', KEYS[1], string.format('%.0f', full), 'PX', math.ceil((full - now) / 1000))
 	return {1, full - now}`)
 
-// take takes one of what a name may do, if there is one left.
-func (l *Limiter) take(ctx context.Context, name string, r Rate) allowance {
+// allow takes one of what a name may do, if there is one left.
+func (l *Limiter) allow(ctx context.Context, name string, r Rate) limitResult {
 	per := r.Per.Microseconds()
 	interval := per / int64(r.N)
-	used, ok, err := l.shared(ctx, name, interval, per)
+	used, ok, err := l.allowShared(ctx, name, interval, per)
 	if err != nil {
-		used, ok = l.local(name, interval, per)
+		used, ok = l.allowLocal(name, interval, per)
 	}
-	a := allowance{ok: ok, left: int((per - used) / interval), reset: time.Duration(used) * time.Microsecond}
+	a := limitResult{ok: ok, left: int((per - used) / interval), reset: time.Duration(used) * time.Microsecond}
 	if !ok {
 		a.left, a.retry = 0, time.Duration(used+interval-per)*time.Microsecond
 	}
@@ -124,7 +124,7 @@ func (l *Limiter) take(ctx context.Context, name string, r Rate) allowance {
 
 var errNoRedis = errors.New("there is no Redis to ask")
 
-func (l *Limiter) shared(ctx context.Context, name string, interval, per int64) (used int64, ok bool, err error) {
+func (l *Limiter) allowShared(ctx context.Context, name string, interval, per int64) (used int64, ok bool, err error) {
 	retryAt, now := l.retryAt.Load(), l.now()
 	if l.redis == nil || now.UnixMicro() < retryAt {
 		return 0, false, errNoRedis
@@ -136,7 +136,7 @@ func (l *Limiter) shared(ctx context.Context, name string, interval, per int64) 
 		err = fmt.Errorf("%d numbers in the answer of Redis", len(out))
 	}
 	if err != nil {
-		if l.retryAt.Swap(now.Add(redisPause).UnixMicro()) == 0 {
+		if l.retryAt.Swap(now.Add(redisRetryDelay).UnixMicro()) == 0 {
 			l.log.WarnContext(ctx, "Redis is away: each process counts its rate limits by itself", "err", err)
 		}
 		return 0, false, err
@@ -147,40 +147,40 @@ func (l *Limiter) shared(ctx context.Context, name string, interval, per int64) 
 	return out[1], out[0] == 1, nil
 }
 
-func (l *Limiter) local(name string, interval, per int64) (used int64, ok bool) {
+func (l *Limiter) allowLocal(name string, interval, per int64) (used int64, ok bool) {
 	now := l.now().UnixMicro()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.full) >= maxNames {
-		for other, full := range l.full {
+	if len(l.fullAt) >= maxLocalKeys {
+		for other, full := range l.fullAt {
 			if full <= now {
-				delete(l.full, other)
+				delete(l.fullAt, other)
 			}
 		}
-		if len(l.full) >= maxNames {
-			clear(l.full) // a flood of names: better to allow too much than to remember it all
+		if len(l.fullAt) >= maxLocalKeys {
+			clear(l.fullAt) // a flood of names: better to allow too much than to remember it all
 		}
 	}
-	full, ok := step(l.full[name], now, interval, per)
-	l.full[name] = full
+	full, ok := gcra(l.fullAt[name], now, interval, per)
+	l.fullAt[name] = full
 	return full - now, ok
 }
 
 // limitedByAddress takes one from what a client's address may do at a door.
 func (s *Server) limitedByAddress(w http.ResponseWriter, r *http.Request, door string, rate Rate) error {
-	if s.till == nil || rate == (Rate{}) {
+	if s.billing == nil || rate == (Rate{}) {
 		return nil
 	}
-	return s.limited(w, r, door, neighbourhood(s.client(r)), rate)
+	return s.limited(w, r, door, clientNetwork(s.client(r)), rate)
 }
 
-// past takes one from how often an address may ask for what is read from the database. What is finished in memory costs next to nothing
+// limitHistory takes one from how often an address may ask for what is read from the database. What is finished in memory costs next to nothing
 // and is not counted.
-func (s *Server) past(w http.ResponseWriter, r *http.Request) error {
-	if s.till == nil {
+func (s *Server) limitHistory(w http.ResponseWriter, r *http.Request) error {
+	if s.billing == nil {
 		return nil
 	}
-	return s.limitedByAddress(w, r, "signals", s.till.SignalsRate)
+	return s.limitedByAddress(w, r, "signals", s.billing.SignalsRate)
 }
 
 // limited takes one from what a name may do at a door and says so in the header. The error is the problem of one that is refused.
@@ -188,14 +188,14 @@ func (s *Server) limited(w http.ResponseWriter, r *http.Request, door, name stri
 	if rate == (Rate{}) {
 		return nil
 	}
-	a := s.till.Limiter.take(r.Context(), door+":"+name, rate)
+	a := s.billing.Limiter.allow(r.Context(), door+":"+name, rate)
 	h := w.Header()
 	h.Set("RateLimit-Policy", fmt.Sprintf(`"default";q=%d;w=%d`, rate.N, seconds(rate.Per)))
 	h.Set("RateLimit", fmt.Sprintf(`"default";r=%d;t=%d`, a.left, seconds(a.reset)))
 	if a.ok {
 		return nil
 	}
-	return &failure{
+	return &problemError{
 		code: view.CodeRateLimited, detail: fmt.Sprintf("There may be %d of these requests in %s.", rate.N, rate.Per),
 		retryAfter: strconv.Itoa(seconds(a.retry)),
 	}

@@ -23,7 +23,7 @@ func TestRatesOfAKeyAndOfAnAddress(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = limiter.Close() })
-			s := openShop(t, api.Accounts{
+			s := newBillingFixture(t, api.Accounts{
 				Limiter: limiter, KeyRate: api.Rate{N: 20, Per: time.Hour}, RegisterRate: api.Rate{N: 5, Per: 24 * time.Hour},
 				TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("10.0.0.0/8")},
 			}, accounts.ModelBalance)

@@ -14,7 +14,7 @@ import (
 // page answers with a page. A visitor who is signed in with a key sees what the key may see, for the price of the same data in the API.
 func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 	if s.o.Pages == nil || isAPI(r.URL.Path) {
-		return s.nothing(w, r)
+		return s.notFound(w, r)
 	}
 	if err := s.limitedPage(w, r); err != nil {
 		return err
@@ -25,7 +25,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 		page, err = s.sellPage(w, r, *key, page)
 	}
 	if refusal := (*view.Refusal)(nil); errors.As(err, &refusal) {
-		return &failure{code: refusal.Code, detail: refusal.Detail}
+		return &problemError{code: refusal.Code, detail: refusal.Detail}
 	}
 	if moved := (*view.Moved)(nil); errors.As(err, &moved) {
 		w.Header().Set("Cache-Control", view.CachePublic)
@@ -40,7 +40,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 		if _, err := s.state(); err != nil {
 			return err // it may be there once the signals are
 		}
-		return s.nothing(w, r)
+		return s.notFound(w, r)
 	}
 	if !page.Differs {
 		reply(w, r, page.Document)
@@ -64,32 +64,32 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 // limitedPage takes one from how many pages an address may load, and from how often it may ask for what is read from the database. The
 // files that pages load are not counted: browsers keep them.
 func (s *Server) limitedPage(w http.ResponseWriter, r *http.Request) error {
-	if s.till == nil || strings.HasPrefix(r.URL.Path, "/static/") {
+	if s.billing == nil || strings.HasPrefix(r.URL.Path, "/static/") {
 		return nil
 	}
-	if err := s.limitedByAddress(w, r, "pages", s.till.PagesRate); err != nil {
+	if err := s.limitedByAddress(w, r, "pages", s.billing.PagesRate); err != nil {
 		return err
 	}
 	if r.URL.RawQuery == "" {
 		return nil
 	}
-	return s.past(w, r)
+	return s.limitHistory(w, r)
 }
 
 // visitor returns the key that a browser is signed in with, and the endpoints whose data it may see whole; nil where there is no key, and
 // where the visitor has not opened the page: HEAD, a prefetch, another site's page. Pages are also there while the database is away.
 func (s *Server) visitor(r *http.Request) (*postgres.Key, []string) {
-	if s.till == nil || r.Method != http.MethodGet || !opened(r.Header) {
+	if s.billing == nil || r.Method != http.MethodGet || !opened(r.Header) {
 		return nil, nil
 	}
 	x, ok, err := s.signedIn(r)
 	if err != nil || !ok {
 		return nil, nil
 	}
-	plan := accounts.PlanAt(s.till.Tariff.Model, x.key.ProUntil, s.till.Now())
+	plan := accounts.PlanAt(s.billing.Tariff.Model, x.key.ProUntil, s.billing.Now())
 	var sees []string
-	for _, e := range s.till.Tariff.Endpoints() {
-		if level, ok := plan.Sees(e); ok && level == accounts.LevelFull {
+	for _, e := range s.billing.Tariff.Endpoints() {
+		if level, ok := plan.LevelFor(e); ok && level == accounts.LevelFull {
 			sees = append(sees, e.Path)
 		}
 	}
@@ -110,7 +110,7 @@ func opened(h http.Header) bool {
 // sellPage takes what each part of a page costs, as the API does, and returns the page with the parts that are paid. The same key loads the
 // same page for ten minutes without paying again, also in two tabs at once.
 func (s *Server) sellPage(w http.ResponseWriter, r *http.Request, key postgres.Key, page *view.Page) (*view.Page, error) {
-	if err := s.limited(w, r, "key", key.PublicID, s.till.KeyRate); err != nil {
+	if err := s.limited(w, r, "key", key.PublicID, s.billing.KeyRate); err != nil {
 		return nil, err
 	}
 	if _, status := representation(r.Header["If-None-Match"], r.Header["Accept-Encoding"], page.Document); status == http.StatusNotModified {
@@ -119,7 +119,7 @@ func (s *Server) sellPage(w http.ResponseWriter, r *http.Request, key postgres.K
 	var paid []string
 	var refusal error
 	for _, path := range page.Paid {
-		e, ok := s.till.Tariff.Endpoint(path)
+		e, ok := s.billing.Tariff.Endpoint(path)
 		if !ok {
 			return nil, errors.New("a page shows the endpoint " + path + ", which has no price")
 		}
@@ -141,8 +141,8 @@ func (s *Server) sellPage(w http.ResponseWriter, r *http.Request, key postgres.K
 // sellPart takes what one part of a page costs, or counts it against the day.
 func (s *Server) sellPart(w http.ResponseWriter, r *http.Request, key postgres.Key, e accounts.Endpoint, subject string) error {
 	h, once := w.Header(), digest("page", e.Path, subject)
-	if s.till.Tariff.Model == accounts.ModelPlan {
-		out, err := s.till.DB.CountOnce(r.Context(), postgres.Request{KeyID: key.ID, Endpoint: e.Path, Pro: true}, once[:])
+	if s.billing.Tariff.Model == accounts.ModelPlan {
+		out, err := s.billing.DB.CountOnce(r.Context(), postgres.Request{KeyID: key.ID, Endpoint: e.Path, Pro: true}, once[:])
 		switch {
 		case err != nil:
 			return s.unavailable(r, err)
@@ -153,7 +153,7 @@ func (s *Server) sellPart(w http.ResponseWriter, r *http.Request, key postgres.K
 		}
 		return errRevoked
 	}
-	out, err := s.till.charger.Charge(r.Context(), postgres.Charge{
+	out, err := s.billing.charger.Charge(r.Context(), postgres.Charge{
 		KeyID: key.ID, Price: e.Price, Endpoint: e.Path, RequestID: h.Get("X-Request-Id"), Digest: once[:],
 	})
 	if err != nil {

@@ -39,7 +39,7 @@ func (p *parameters) err() error {
 	if len(p.faults) == 0 {
 		return nil
 	}
-	return &failure{code: view.CodeInvalidParameter, detail: p.faults[0].Detail, errors: p.faults}
+	return &problemError{code: view.CodeInvalidParameter, detail: p.faults[0].Detail, errors: p.faults}
 }
 
 func (p *parameters) text(name string) string {

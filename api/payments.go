@@ -33,8 +33,8 @@ type PaymentsOptions struct {
 	Store *postgres.DB
 	// Now is the wall clock, whatever the world's is: authorizations are good in the real time of the chain.
 	Now func() time.Time
-	// Patience is how long an answer waits for what the chain says about an unclear settlement. Zero means 5 seconds.
-	Patience time.Duration
+	// WaitTimeout is how long an answer waits for what the chain says about an unclear settlement. Zero means 5 seconds.
+	WaitTimeout time.Duration
 	// MaxSales is how many sales may be under way at once in this process, MaxSalesByAddress how many of one client's address.
 	// Zero means 512 and 64.
 	MaxSales, MaxSalesByAddress int
@@ -51,7 +51,7 @@ type Payments struct {
 	versions atomic.Pointer[[]int]
 	verdict  atomic.Pointer[postgres.X402Terms]
 
-	waiters waiters
+	waiters notifier
 	under   underWay
 
 	mu     sync.Mutex
@@ -60,8 +60,8 @@ type Payments struct {
 
 // NewPayments makes the shared part. It serves at once; Run keeps it up to date.
 func NewPayments(o PaymentsOptions) *Payments {
-	if o.Patience == 0 {
-		o.Patience = 5 * time.Second
+	if o.WaitTimeout == 0 {
+		o.WaitTimeout = 5 * time.Second
 	}
 	return &Payments{
 		o: o, counts: map[string]int64{},
@@ -96,14 +96,14 @@ func (p *Payments) count(outcome string) {
 // Run learns from the facilitator which versions it settles and from the database what the workers found on the chain, until ctx ends.
 func (p *Payments) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { p.learn(ctx); return nil })
+	g.Go(func() error { p.loadSupported(ctx); return nil })
 	g.Go(func() error {
 		return p.o.Store.Listen(ctx, postgres.Listener{
 			Channels:  []string{postgres.ChannelX402},
-			Connected: func(ctx context.Context) error { p.waiters.wakeAll(); return p.judge(ctx) },
+			Connected: func(ctx context.Context) error { p.waiters.wakeAll(); return p.checkSupported(ctx) },
 			Notified: func(ctx context.Context, _, payload string) error {
 				if payload == postgres.X402SubjectTerms {
-					return p.judge(ctx)
+					return p.checkSupported(ctx)
 				}
 				p.waiters.wake(payload)
 				return nil
@@ -114,8 +114,8 @@ func (p *Payments) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// learn asks the facilitator what it settles, soon again when it does not say, and else now and then.
-func (p *Payments) learn(ctx context.Context) {
+// loadSupported asks the facilitator what it settles, soon again when it does not say, and else now and then.
+func (p *Payments) loadSupported(ctx context.Context) {
 	const first, longest, usual = time.Second, time.Minute, time.Hour
 	pause := first
 	for {
@@ -147,8 +147,8 @@ func (p *Payments) learn(ctx context.Context) {
 	}
 }
 
-// judge reads what a worker found at the token's contract.
-func (p *Payments) judge(ctx context.Context) error {
+// checkSupported reads what a worker found at the token's contract.
+func (p *Payments) checkSupported(ctx context.Context) error {
 	s := p.o.Seller
 	v, err := p.o.Store.X402Verdict(ctx, postgres.X402Terms{
 		ChainID: s.Network.ChainID, Asset: s.Asset.Key(), Name: s.Asset.Name, Version: s.Asset.Version,
@@ -203,19 +203,19 @@ type underWay struct {
 	byAddress map[string]int
 }
 
-// enter counts one more sale of an address, if there is room. The caller must call leave when the sale has ended.
+// signInForm counts one more sale of an address, if there is room. The caller must call leave when the sale has ended.
 func (u *underWay) enter(address string) (leave func(), err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.byAddress[address] >= u.maxByAddress {
-		return nil, &failure{
+		return nil, &problemError{
 			code:       view.CodeRateLimited,
 			detail:     fmt.Sprintf("An address may have %d payments under way. Nothing was charged.", u.maxByAddress),
 			retryAfter: "2",
 		}
 	}
 	if u.all >= u.max {
-		return nil, &failure{code: view.CodeUnavailable, detail: "Too many payments are under way. Nothing was charged.", retryAfter: "2"}
+		return nil, &problemError{code: view.CodeUnavailable, detail: "Too many payments are under way. Nothing was charged.", retryAfter: "2"}
 	}
 	u.all++
 	u.byAddress[address]++

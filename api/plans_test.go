@@ -12,7 +12,7 @@ import (
 
 func TestFreeAndProPlans(t *testing.T) {
 	t.Parallel()
-	s := openShop(t, api.Accounts{}, accounts.ModelPlan)
+	s := newBillingFixture(t, api.Accounts{}, accounts.ModelPlan)
 	s.at("2026-03-04T23:00:00Z")
 	key := s.key()
 	used := 0
@@ -94,7 +94,7 @@ func TestFreeAndProPlans(t *testing.T) {
 // clock is fast gives less for a moment, and no error.
 func TestClocksThatDisagreeAboutAPlan(t *testing.T) {
 	t.Parallel()
-	s := openShop(t, api.Accounts{}, accounts.ModelPlan)
+	s := newBillingFixture(t, api.Accounts{}, accounts.ModelPlan)
 	s.at("2026-03-04T12:00:00Z")
 	key := s.key()
 	s.query(`insert into plan_changes (key_id, kind, period, by, reason) select id, 'grant', '1 hour', 'op', 'why' from keys returning id`)

@@ -304,7 +304,7 @@ func hashOf(key accounts.Key) []byte {
 	return h[:]
 }
 
-// paid is GET with the key.
+// showReceipt is GET with the key.
 func (p *published) paid(path string, header ...string) answer {
 	p.t.Helper()
 	return p.ask(http.MethodGet, "/api/v1"+path, append([]string{"Authorization", "Bearer " + p.key}, header...)...)

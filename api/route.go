@@ -21,8 +21,8 @@ import (
 // handler answers a request, or returns an error having written nothing.
 type handler func(w http.ResponseWriter, r *http.Request) error
 
-// failure is an error that has a code on the wire. Its texts are public.
-type failure struct {
+// problemError is an error that has a code on the wire. Its texts are public.
+type problemError struct {
 	code, detail string
 	// allow, retryAfter and challenge (WWW-Authenticate) are header fields of the answer; empty: none.
 	allow, retryAfter, challenge string
@@ -32,17 +32,17 @@ type failure struct {
 	extend func(*view.Problem)
 }
 
-func (f *failure) Error() string { return f.code + ": " + f.detail }
+func (f *problemError) Error() string { return f.code + ": " + f.detail }
 
 const readMethods = "GET, HEAD, OPTIONS"
 
-// get registers what GET and HEAD do at a pattern. Every other method is refused, OPTIONS excepted.
-func (s *Server) get(mux *http.ServeMux, pattern string, h handler) {
-	s.on(mux, http.MethodGet, pattern, h)
+// handleGet registers what GET and HEAD do at a pattern. Every other method is refused, OPTIONS excepted.
+func (s *Server) handleGet(mux *http.ServeMux, pattern string, h handler) {
+	s.handle(mux, http.MethodGet, pattern, h)
 }
 
-// on registers what a method does at a pattern. Every other one is refused, OPTIONS excepted, and HEAD where the method is GET.
-func (s *Server) on(mux *http.ServeMux, method, pattern string, h handler) {
+// handle registers what a method does at a pattern. Every other one is refused, OPTIONS excepted, and HEAD where the method is GET.
+func (s *Server) handle(mux *http.ServeMux, method, pattern string, h handler) {
 	methods := method + ", OPTIONS"
 	if method == http.MethodGet {
 		methods = readMethods
@@ -64,7 +64,7 @@ func (s *Server) on(mux *http.ServeMux, method, pattern string, h handler) {
 			if method == http.MethodGet {
 				served = "GET and HEAD"
 			}
-			err = &failure{code: view.CodeMethodNotAllowed, detail: "Only " + served + " can be used here.", allow: methods}
+			err = &problemError{code: view.CodeMethodNotAllowed, detail: "Only " + served + " can be used here.", allow: methods}
 		}
 		if err != nil {
 			s.fail(w, r, err)
@@ -82,8 +82,8 @@ func ignoreBody(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0))
 }
 
-// front adds what every answer has, whatever its route. cors tells which paths any web page may read.
-func (s *Server) front(mux *http.ServeMux, cors func(path string) bool) http.Handler {
+// middleware adds what every answer has, whatever its route. cors tells which paths any web page may read.
+func (s *Server) middleware(mux *http.ServeMux, cors func(path string) bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		maps.Copy(h, s.security)
@@ -94,15 +94,15 @@ func (s *Server) front(mux *http.ServeMux, cors func(path string) bool) http.Han
 		if s.degraded() {
 			h["X-Tidemark-Degraded"] = degradedFields
 		}
-		seen := recorders.Get().(*recorder) //nolint:forcetypeassert // the pool holds nothing else
-		*seen = recorder{ResponseWriter: w, status: http.StatusOK}
+		seen := recorderPool.Get().(*statusRecorder) //nolint:forcetypeassert // the pool holds nothing else
+		*seen = statusRecorder{ResponseWriter: w, status: http.StatusOK}
 		began := s.o.Metrics.BeginRequest()
 		r, span := s.trace(r)
 		defer func() {
 			traced(span, r, seen.status, h.Get("X-Request-Id"))
 			s.o.Metrics.EndRequest(r.Pattern, r.Method, seen.status, began)
-			*seen = recorder{}
-			recorders.Put(seen)
+			*seen = statusRecorder{}
+			recorderPool.Put(seen)
 		}()
 		mux.ServeHTTP(seen, r)
 		if !s.log.Enabled(r.Context(), slog.LevelDebug) {
@@ -121,29 +121,29 @@ func (s *Server) degraded() bool {
 
 var degradedFields = []string{"postgres"}
 
-// recorders are those at rest: an answer from memory makes no garbage for being counted.
-var recorders = sync.Pool{New: func() any { return new(recorder) }}
+// recorderPool are those at rest: an answer from memory makes no garbage for being counted.
+var recorderPool = sync.Pool{New: func() any { return new(statusRecorder) }}
 
-// recorder counts what is answered, for the metrics and the debug log.
-type recorder struct {
+// statusRecorder counts what is answered, for the metrics and the debug log.
+type statusRecorder struct {
 	http.ResponseWriter
 
 	status, bytes int
 }
 
-func (rec *recorder) WriteHeader(status int) {
+func (rec *statusRecorder) WriteHeader(status int) {
 	rec.status = status
 	rec.ResponseWriter.WriteHeader(status)
 }
 
-func (rec *recorder) Write(p []byte) (int, error) {
+func (rec *statusRecorder) Write(p []byte) (int, error) {
 	n, err := rec.ResponseWriter.Write(p)
 	rec.bytes += n
 	return n, err
 }
 
 // Unwrap lets http.ResponseController find the writer below.
-func (rec *recorder) Unwrap() http.ResponseWriter { return rec.ResponseWriter }
+func (rec *statusRecorder) Unwrap() http.ResponseWriter { return rec.ResponseWriter }
 
 // isAPI tells whether a path belongs to programs: it gets CORS, and its errors are never HTML.
 func isAPI(path string) bool { return strings.HasPrefix(path, "/api/") || path == "/api" }
@@ -205,7 +205,7 @@ func wellFormed(id string) bool {
 // send answers with a document of one media type, if the client takes it.
 func send(w http.ResponseWriter, r *http.Request, major, minor string, d *view.Document) error {
 	if !accepts(r.Header["Accept"], major, minor) {
-		return &failure{code: view.CodeNotAcceptable, detail: fmt.Sprintf("This is served as %s/%s only.", major, minor)}
+		return &problemError{code: view.CodeNotAcceptable, detail: fmt.Sprintf("This is served as %s/%s only.", major, minor)}
 	}
 	reply(w, r, d)
 	return nil
@@ -241,7 +241,7 @@ func choose(r *http.Request, d *view.Document) (*view.Representation, int, error
 	mediaType, _, _ := strings.Cut(d.Identity.Header.Get("Content-Type"), ";")
 	major, minor, _ := strings.Cut(mediaType, "/")
 	if !accepts(r.Header["Accept"], major, minor) {
-		return nil, 0, &failure{code: view.CodeNotAcceptable, detail: fmt.Sprintf("This is served as %s only.", mediaType)}
+		return nil, 0, &problemError{code: view.CodeNotAcceptable, detail: fmt.Sprintf("This is served as %s only.", mediaType)}
 	}
 	rep, status := representation(r.Header["If-None-Match"], r.Header["Accept-Encoding"], d)
 	return rep, status, nil
@@ -258,8 +258,8 @@ func transmit(w http.ResponseWriter, r *http.Request, rep *view.Representation, 
 	w.WriteHeader(http.StatusOK)
 	if r.Method != http.MethodHead {
 		_, err := w.Write(rep.Body) // a client that went away is no fault
-		for i := 0; err == nil && i < len(rep.Rest); i++ {
-			_, err = w.Write(rep.Rest[i])
+		for i := 0; err == nil && i < len(rep.Tail); i++ {
+			_, err = w.Write(rep.Tail[i])
 		}
 	}
 }
@@ -297,18 +297,18 @@ func (s *Server) recover(w http.ResponseWriter, r *http.Request) {
 // fail is the one place where an error becomes an answer: kinds of error to codes, codes to problem documents.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	id := w.Header().Get("X-Request-Id")
-	f := &failure{}
+	f := &problemError{}
 	switch {
 	case errors.As(err, &f):
 	case errors.Is(err, postgres.ErrUnavailable):
 		s.log.WarnContext(r.Context(), "the database was needed for an answer and is away", "request_id", id, "err", err)
-		f = &failure{code: view.CodeUnavailable, detail: "The past is read from a database that is away.", retryAfter: "5"}
+		f = &problemError{code: view.CodeUnavailable, detail: "The past is read from a database that is away.", retryAfter: "5"}
 	case errors.Is(err, postgres.ErrNotFound):
-		f = &failure{code: view.CodeNotFound, detail: "Nothing is served at this address."}
+		f = &problemError{code: view.CodeNotFound, detail: "Nothing is served at this address."}
 	default:
 		ctx := telemetry.With(r.Context(), slog.String("request_id", id))
 		s.log.ErrorContext(ctx, "answer a request", "method", r.Method, "path", r.URL.EscapedPath(), "err", err)
-		f = &failure{code: view.CodeInternalError, detail: "Something broke on our side."}
+		f = &problemError{code: view.CodeInternalError, detail: "Something broke on our side."}
 	}
 	kind, _ := view.ProblemKindOf(f.code)
 	p := view.Problem{

@@ -105,15 +105,15 @@ type Server struct {
 	log     *slog.Logger
 	public  http.Handler
 	signals http.Handler
-	// till is nil where there are no accounts.
-	till *till
+	// billing is nil where there are no accounts.
+	billing *billing
 	// origins may use the door for agents; local: only where they believe to talk to this machine.
 	origins []string
 	local   bool
 	// sameOrigin judges where the forms of the dashboard come from, and what makes and ends keys.
 	sameOrigin *http.CrossOriginProtection
-	// desk is nil where no transfers are taken.
-	desk *desk
+	// claimService is nil where no transfers are taken.
+	claimService *claimService
 	// security are the fields of every answer.
 	security http.Header
 	// discovered are the paths of Discovery, routes everything that is served at the public address.
@@ -133,31 +133,31 @@ func New(o Options) *Server {
 	}
 
 	public := http.NewServeMux()
-	s.get(public, "/api/signals", s.catalog)
-	s.get(public, "/api/signals/{$}", s.catalog)
-	s.get(public, "/api/signals/{id}", s.signal)
-	s.get(public, "/api/signals/{id}/brief", s.brief)
-	s.get(public, "/api/signals/{id}/history", s.history)
-	s.get(public, "/api/signals/{id}/vintages", s.vintages)
+	s.handleGet(public, "/api/signals", s.catalog)
+	s.handleGet(public, "/api/signals/{$}", s.catalog)
+	s.handleGet(public, "/api/signals/{id}", s.signal)
+	s.handleGet(public, "/api/signals/{id}/brief", s.brief)
+	s.handleGet(public, "/api/signals/{id}/history", s.history)
+	s.handleGet(public, "/api/signals/{id}/vintages", s.vintages)
 	if o.Publications != nil {
-		s.get(public, "/api/v1/info", s.info)
+		s.handleGet(public, "/api/v1/info", s.info)
 	}
 	if o.Accounts != nil {
-		s.till = newTill(*o.Accounts, o.Log)
+		s.billing = newBilling(*o.Accounts, o.Log)
 		for path, build := range o.Data {
-			s.keyed(public, path, build)
+			s.handleKeyed(public, path, build)
 		}
 		s.sameOrigin = s.newSameOrigin()
-		s.on(public, http.MethodPost, registerPath, s.fromHere(s.register))
-		s.on(public, http.MethodPost, rotatePath, s.fromHere(s.rotate))
-		s.on(public, http.MethodDelete, revokePath, s.fromHere(s.revoke))
-		s.get(public, "/api/v1/account", s.account)
-		s.get(public, "/api/v1/account/usage", s.usage)
+		s.handle(public, http.MethodPost, registerPath, s.fromHere(s.register))
+		s.handle(public, http.MethodPost, rotatePath, s.fromHere(s.rotate))
+		s.handle(public, http.MethodDelete, revokePath, s.fromHere(s.revoke))
+		s.handleGet(public, "/api/v1/account", s.account)
+		s.handleGet(public, "/api/v1/account/usage", s.usage)
 		if o.Claims != nil {
-			s.desk = newDesk(*o.Claims, o.Accounts.DB, o.Log)
+			s.claimService = newClaimService(*o.Claims, o.Accounts.DB, o.Log)
 		}
 		s.claims(public)
-		s.on(public, http.MethodPost, "/webhooks/stripe", s.webhook)
+		s.handle(public, http.MethodPost, "/webhooks/stripe", s.webhook)
 		if o.Pages != nil {
 			s.dashboard(public)
 		}
@@ -166,8 +166,8 @@ func New(o Options) *Server {
 		s.x402(public)
 	}
 	if o.Record != nil {
-		s.get(public, "/api/v1/verify/picks", s.verifyPicks)
-		s.get(public, "/api/v1/verify/pick/{ticker}", s.verifyPick)
+		s.handleGet(public, "/api/v1/verify/picks", s.verifyPicks)
+		s.handleGet(public, "/api/v1/verify/pick/{ticker}", s.verifyPick)
 	}
 	if o.Discovery != nil {
 		s.discover(public)
@@ -176,24 +176,24 @@ func New(o Options) *Server {
 		s.origins, s.local = originsOf(o.Agents.Origins, o.View.PublicURL())
 		s.agents(public)
 	}
-	s.get(public, "/healthz", s.healthz)
-	s.get(public, "/readyz", s.readyz)
-	s.get(public, "/", s.page)
-	s.public = s.front(public, s.forPrograms)
+	s.handleGet(public, "/healthz", s.healthz)
+	s.handleGet(public, "/readyz", s.readyz)
+	s.handleGet(public, "/", s.page)
+	s.public = s.middleware(public, s.machineReadable)
 	served := len(s.routes)
 
 	only := http.NewServeMux()
-	s.get(only, "/{$}", s.catalog)
-	s.get(only, "/{id}", s.signal)
-	s.get(only, "/{id}/brief", s.brief)
-	s.get(only, "/{id}/history", s.history)
-	s.get(only, "/{id}/vintages", s.vintages)
-	s.get(only, "/", s.nothing)
+	s.handleGet(only, "/{$}", s.catalog)
+	s.handleGet(only, "/{id}", s.signal)
+	s.handleGet(only, "/{id}/brief", s.brief)
+	s.handleGet(only, "/{id}/history", s.history)
+	s.handleGet(only, "/{id}/vintages", s.vintages)
+	s.handleGet(only, "/", s.notFound)
 	if o.Discovery != nil {
-		s.get(only, "/openapi.json", s.described)
+		s.handleGet(only, "/openapi.json", s.serveOpenAPI)
 	}
 	s.routes = s.routes[:served]
-	s.signals = s.front(only, func(string) bool { return true })
+	s.signals = s.middleware(only, func(string) bool { return true })
 	return s
 }
 
@@ -206,14 +206,14 @@ func (s *Server) SignalsHandler() http.Handler { return s.signals }
 // Run keeps what the server remembers of keys current and hears of verdicts on claims until ctx ends, and returns nil then. While it
 // does not run, nothing is remembered.
 func (s *Server) Run(ctx context.Context) error {
-	if s.till == nil {
+	if s.billing == nil {
 		<-ctx.Done()
 		return nil
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return s.till.keys.run(ctx) })
-	if s.desk != nil {
-		g.Go(func() error { return s.desk.run(ctx) })
+	g.Go(func() error { return s.billing.keys.run(ctx) })
+	if s.claimService != nil {
+		g.Go(func() error { return s.claimService.run(ctx) })
 	}
 	return g.Wait()
 }
@@ -240,7 +240,7 @@ func (s *Server) serve(ctx context.Context, ln net.Listener, h http.Handler, bas
 	var after func(context.Context)
 	if s.o.Now != nil && !s.log.Enabled(ctx, slog.LevelDebug) { // the debug log has a line for each request
 		fast := fastpath.New(ln, fastpath.Options{
-			Answer: (&finished{s: s, base: base}).answer, First: s.o.Timeouts.Header, Idle: s.o.Timeouts.Idle, Write: s.o.Timeouts.Request, Now: s.o.Now,
+			Answer: (&fastAnswers{s: s, base: base}).answer, First: s.o.Timeouts.Header, Idle: s.o.Timeouts.Idle, Write: s.o.Timeouts.Request, Now: s.o.Now,
 			Panicked: func(p any) { s.o.Metrics.Panicked(ctx, s.log, "fast path", p) },
 		})
 		ln, after = fast, fast.Wait

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// sessionKept is how long a browser stays signed in.
-	sessionKept = 12 * time.Hour
+	// sessionTTL is how long a browser stays signed in.
+	sessionTTL = 12 * time.Hour
 	// maxForm is the most that a form brings, in bytes.
 	maxForm = 24 << 10
 )
@@ -57,7 +57,7 @@ func (s *Server) signedIn(r *http.Request) (session, bool, error) {
 		return session{}, false, nil
 	}
 	x := session{text: c.Value}
-	x.key, err = s.till.DB.Session(r.Context(), x.hash())
+	x.key, err = s.billing.DB.Session(r.Context(), x.hash())
 	if errors.Is(err, postgres.ErrNotFound) {
 		return session{}, false, nil
 	}
@@ -74,10 +74,10 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request, text accounts.Ke
 		return session{}, fmt.Errorf("draw a session: %w", err)
 	}
 	x := session{text: base64.RawURLEncoding.EncodeToString(raw[:])}
-	if err := s.till.DB.OpenSession(r.Context(), x.hash(), text, sessionKept); err != nil {
+	if err := s.billing.DB.OpenSession(r.Context(), x.hash(), text, sessionTTL); err != nil {
 		return session{}, err
 	}
-	s.setCookie(w, x.text, int(sessionKept/time.Second))
+	s.setCookie(w, x.text, int(sessionTTL/time.Second))
 	return x, nil
 }
 
@@ -93,14 +93,14 @@ func (s *Server) setCookie(w http.ResponseWriter, value string, maxAge int) {
 // form reads a form that one of our pages has sent, from a browser that is signed in where its token says so.
 func (s *Server) form(w http.ResponseWriter, r *http.Request) error {
 	if err := s.sameOrigin.Check(r); err != nil {
-		return &failure{code: view.CodeOriginNotAllowed, detail: "Another site has sent this form."}
+		return &problemError{code: view.CodeOriginNotAllowed, detail: "Another site has sent this form."}
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
 		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-			return &failure{code: view.CodeBodyTooLarge, detail: fmt.Sprintf("The form has more than %d bytes.", maxForm)}
+			return &problemError{code: view.CodeBodyTooLarge, detail: fmt.Sprintf("The form has more than %d bytes.", maxForm)}
 		}
-		return &failure{code: view.CodeInvalidRequest, detail: "The form cannot be read."}
+		return &problemError{code: view.CodeInvalidRequest, detail: "The form cannot be read."}
 	}
 	return nil
 }

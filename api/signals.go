@@ -14,7 +14,7 @@ func (s *Server) state() (*view.State, error) {
 	if st := s.view.State(); st != nil {
 		return st, nil
 	}
-	return nil, &failure{code: view.CodeUnavailable, detail: "The signals are being loaded.", retryAfter: "1"}
+	return nil, &problemError{code: view.CodeUnavailable, detail: "The signals are being loaded.", retryAfter: "1"}
 }
 
 func (s *Server) catalog(w http.ResponseWriter, r *http.Request) error {
@@ -41,12 +41,12 @@ func (s *Server) signal(w http.ResponseWriter, r *http.Request) error {
 	if at.IsZero() {
 		return send(w, r, "application", "json", sig.JSON)
 	}
-	if err := s.past(w, r); err != nil {
+	if err := s.limitHistory(w, r); err != nil {
 		return err
 	}
 	doc, err := s.view.AsOf(r.Context(), sig, at)
 	if errors.Is(err, postgres.ErrNotFound) {
-		return &failure{code: view.CodeNotFound, detail: "Nothing was known of this signal at " + at.Format(time.RFC3339Nano) + "."}
+		return &problemError{code: view.CodeNotFound, detail: "Nothing was known of this signal at " + at.Format(time.RFC3339Nano) + "."}
 	}
 	if err != nil {
 		return err
@@ -75,9 +75,9 @@ func (s *Server) find(r *http.Request) (*view.Signal, error) {
 	for i, sig := range st.Signals {
 		known[i] = sig.Definition.ID
 	}
-	return nil, &failure{code: view.CodeUnknownSignal, detail: "There is no signal with this id.", known: known}
+	return nil, &problemError{code: view.CodeUnknownSignal, detail: "There is no signal with this id.", known: known}
 }
 
-func (s *Server) nothing(http.ResponseWriter, *http.Request) error {
-	return &failure{code: view.CodeNotFound, detail: "Nothing is served at this address."}
+func (s *Server) notFound(http.ResponseWriter, *http.Request) error {
+	return &problemError{code: view.CodeNotFound, detail: "Nothing is served at this address."}
 }

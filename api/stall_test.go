@@ -33,8 +33,8 @@ const (
 	payer = "0x857b06519E91e3A54538791bDbb0E22373e36b66"
 )
 
-// stall is the paid half of the API, on a database of its own, with a facilitator that does as it is told.
-type stall struct {
+// x402Fixture is the paid half of the API, on a database of its own, with a facilitator that does as it is told.
+type x402Fixture struct {
 	*system
 
 	payments        *api.Payments
@@ -71,7 +71,7 @@ var (
 	lost = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 )
 
-func (s *stall) facilitate(verify, settle http.HandlerFunc) {
+func (s *x402Fixture) facilitate(verify, settle http.HandlerFunc) {
 	s.verify.Store(&verify)
 	s.settle.Store(&settle)
 }
@@ -83,7 +83,7 @@ var nine = map[string]string{
 }
 
 // wares answers every data endpoint with its own address, and knows one ticker.
-func (s *stall) wares() map[string]api.Build {
+func (s *x402Fixture) wares() map[string]api.Build {
 	build := func(r *http.Request, c api.Caller) (api.Answer, error) {
 		s.built.Add(1)
 		if s.broken.Load() {
@@ -109,9 +109,9 @@ func (s *stall) wares() map[string]api.Build {
 	return data
 }
 
-func openStall(t testing.TB) *stall {
+func openFixture(t testing.TB) *x402Fixture {
 	t.Helper()
-	s := &stall{system: &system{t: t, dsn: pgtest.New(t), madeUp: true}}
+	s := &x402Fixture{system: &system{t: t, dsn: pgtest.New(t), madeUp: true}}
 	s.clock.Store(&noon)
 	s.facilitate(valid, settled)
 	mux := http.NewServeMux()
@@ -156,7 +156,7 @@ func openStall(t testing.TB) *stall {
 		t.Fatal(err)
 	}
 	s.paymentsOptions = api.PaymentsOptions{
-		Seller: seller, Facilitator: client, Tariff: tariff, Store: db, Now: time.Now, Patience: 10 * time.Second, Log: log,
+		Seller: seller, Facilitator: client, Tariff: tariff, Store: db, Now: time.Now, WaitTimeout: 10 * time.Second, Log: log,
 	}
 	s.payments = api.NewPayments(s.paymentsOptions)
 	server := api.New(api.Options{View: s.view, Data: s.wares(), Payments: s.payments, Log: log}) // another may take its place: serve
@@ -169,7 +169,7 @@ func openStall(t testing.TB) *stall {
 }
 
 // authorization makes a payment of a price, good for a minute, with a nonce of its own.
-func (s *stall) authorization(micro int64) map[string]any {
+func (s *x402Fixture) authorization(micro int64) map[string]any {
 	n := s.nonces.Add(1)
 	now := time.Now().Unix()
 	return map[string]any{
@@ -206,13 +206,13 @@ func pay(version int, authorization map[string]any, bend func(p map[string]any))
 const sold = "/api/v1/x402"
 
 // buy asks for a ware with a payment.
-func (s *stall) buy(path string, header []string) answer {
+func (s *x402Fixture) buy(path string, header []string) answer {
 	s.t.Helper()
 	return s.ask(http.MethodGet, sold+path, header...)
 }
 
 // want checks an answer's status, and returns the error that its body names.
-func (s *stall) want(what string, a answer, status int) string {
+func (s *x402Fixture) want(what string, a answer, status int) string {
 	s.t.Helper()
 	var body struct{ Error, Code string }
 	_ = json.Unmarshal(a.body, &body)
@@ -223,7 +223,7 @@ func (s *stall) want(what string, a answer, status int) string {
 }
 
 // states are the payments' states, newest first, with "+" for what was delivered.
-func (s *stall) states() []string {
+func (s *x402Fixture) states() []string {
 	s.t.Helper()
 	list, err := s.worker.X402Payments(s.t.Context(), postgres.X402Filter{Limit: 1000})
 	if err != nil {
@@ -240,14 +240,14 @@ func (s *stall) states() []string {
 }
 
 // wantStates waits for the payments to be in these states: that an answer was delivered is recorded after it was sent.
-func (s *stall) wantStates(want ...string) {
+func (s *x402Fixture) wantStates(want ...string) {
 	s.t.Helper()
 	want = append([]string{}, want...)
 	s.eventually(fmt.Sprintf("the payments to be %q", want), func() bool { return cmp.Equal(want, s.states()) })
 }
 
 // resolve does what the worker does when the chain has spoken.
-func (s *stall) resolve(state, tx string) {
+func (s *x402Fixture) resolve(state, tx string) {
 	s.t.Helper()
 	list, err := s.worker.X402Payments(s.t.Context(), postgres.X402Filter{Limit: 1})
 	if err != nil {
@@ -259,7 +259,7 @@ func (s *stall) resolve(state, tx string) {
 }
 
 // watch makes the shop know that a worker asks the chain.
-func (s *stall) watch(ok bool) {
+func (s *x402Fixture) watch(ok bool) {
 	s.t.Helper()
 	err := s.worker.SaveX402Terms(s.t.Context(), task.Fence{}, postgres.X402Terms{
 		ChainID: 8453, Asset: strings.ToLower("0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"), Name: "USD Coin", Version: "2", OK: ok,
@@ -289,7 +289,7 @@ func receipt(t testing.TB, a answer) (r x402.Receipt) {
 }
 
 // eventuallyWatched waits until the shop knows that a worker asks the chain.
-func (s *stall) eventuallyWatched() {
+func (s *x402Fixture) eventuallyWatched() {
 	s.t.Helper()
 	s.eventually("the verdict", s.payments.Watched)
 }

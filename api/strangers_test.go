@@ -57,7 +57,7 @@ func TestASandboxAndTheServiceRefuseEachOthersKeys(t *testing.T) {
 	for world, mark := range map[string]string{view.WorldLive: "tmk_live_", view.WorldSandbox: "tmk_test_"} {
 		t.Run(world, func(t *testing.T) {
 			t.Parallel()
-			s := openShopIn(t, world, api.Accounts{}, accounts.ModelBalance)
+			s := openFixtureIn(t, world, api.Accounts{}, accounts.ModelBalance)
 			key := s.key()
 			if !strings.HasPrefix(key, mark) {
 				t.Errorf("a new key begins with %s", key[:9])
@@ -87,7 +87,7 @@ func TestASandboxAndTheServiceRefuseEachOthersKeys(t *testing.T) {
 // A page of another site made its visitors register keys, and read them.
 func TestPagesOfOtherSitesMakeNoKeys(t *testing.T) {
 	t.Parallel()
-	s := openShop(t, api.Accounts{}, accounts.ModelBalance)
+	s := newBillingFixture(t, api.Accounts{}, accounts.ModelBalance)
 	for _, path := range []string{"/api/v1/auth/register", "/api/v1/keys/rotate", "/api/v1/keys/current"} {
 		a := s.ask(http.MethodOptions, path, "Origin", "https://other.example", "Access-Control-Request-Method", "POST")
 		for name := range a.Header {

@@ -16,10 +16,10 @@ import (
 const (
 	// chunk is how much of a long answer is gathered before it is sent. An answer that is shorter has a Content-Length.
 	chunk = 32 << 10
-	// compressFrom is the size from which compressing pays.
-	compressFrom = 1 << 10
-	// headRows are more rows than a chunk holds, of any form: with so many, the fields of an answer are known.
-	headRows = 1000
+	// minCompressSize is the size from which compressing pays.
+	minCompressSize = 1 << 10
+	// bufferedRows are more rows than a chunk holds, of any form: with so many, the fields of an answer are known.
+	bufferedRows = 1000
 )
 
 // streamed is an answer that is written piece by piece.
@@ -54,7 +54,7 @@ func stream(w http.ResponseWriter, r *http.Request, l streamed) error {
 			}
 		}
 	}
-	s := &sender{w: w, etag: plain, zip: zip, silent: r.Method == http.MethodHead, buf: buffers.Get().(*[]byte)}
+	s := &sender{w: w, etag: plain, zip: zip, silent: r.Method == http.MethodHead, buf: bufferPool.Get().(*[]byte)}
 	defer s.release()
 	h.Set("Content-Type", l.mediaType)
 	if zip {
@@ -62,7 +62,7 @@ func stream(w http.ResponseWriter, r *http.Request, l streamed) error {
 	}
 	rows := 0
 	if s.silent {
-		rows = headRows
+		rows = bufferedRows
 	}
 	err := l.write(r.Context(), s, rows)
 	if err == nil {
@@ -81,8 +81,8 @@ func stream(w http.ResponseWriter, r *http.Request, l streamed) error {
 }
 
 var (
-	buffers = sync.Pool{New: func() any { return new(make([]byte, 0, 2*chunk)) }}
-	zippers = sync.Pool{New: func() any {
+	bufferPool = sync.Pool{New: func() any { return new(make([]byte, 0, 2*chunk)) }}
+	gzipPool   = sync.Pool{New: func() any {
 		w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level exists
 		return w
 	}}
@@ -125,7 +125,7 @@ func (s *sender) begin(zip bool, length int) {
 	}
 	s.w.WriteHeader(http.StatusOK)
 	if s.zip && zip && length < 0 && !s.silent {
-		s.gz = zippers.Get().(*gzip.Writer)
+		s.gz = gzipPool.Get().(*gzip.Writer)
 		s.gz.Reset(s.w)
 	}
 }
@@ -152,7 +152,7 @@ func (s *sender) end() error {
 		return s.gz.Close()
 	}
 	body := *s.buf
-	zip := s.zip && len(body) >= compressFrom
+	zip := s.zip && len(body) >= minCompressSize
 	if zip {
 		body = compress(body)
 	}
@@ -167,8 +167,8 @@ func (s *sender) end() error {
 // compress cannot fail: it writes to memory.
 func compress(body []byte) []byte {
 	var out bytes.Buffer
-	gz := zippers.Get().(*gzip.Writer)
-	defer zippers.Put(gz)
+	gz := gzipPool.Get().(*gzip.Writer)
+	defer gzipPool.Put(gz)
 	gz.Reset(&out)
 	_, _ = gz.Write(body)
 	_ = gz.Close()
@@ -178,8 +178,8 @@ func compress(body []byte) []byte {
 func (s *sender) release() {
 	if s.gz != nil {
 		s.gz.Reset(io.Discard)
-		zippers.Put(s.gz)
+		gzipPool.Put(s.gz)
 	}
 	*s.buf = (*s.buf)[:0]
-	buffers.Put(s.buf)
+	bufferPool.Put(s.buf)
 }

@@ -14,7 +14,7 @@ func (s *Server) record() (*view.RecordState, error) {
 	if st := s.o.Record.State(); st != nil {
 		return st, nil
 	}
-	return nil, &failure{code: view.CodeUnavailable, detail: "The record is being loaded.", retryAfter: "1"}
+	return nil, &problemError{code: view.CodeUnavailable, detail: "The record is being loaded.", retryAfter: "1"}
 }
 
 // verifyPicks answers with the chain: all of it unless a limit is given.
@@ -64,7 +64,7 @@ func (s *Server) verifyPick(w http.ResponseWriter, r *http.Request) error {
 		if date != "" {
 			detail = "No pick of this ticker was announced for " + date + "."
 		}
-		return &failure{code: view.CodeUnknownTicker, detail: detail}
+		return &problemError{code: view.CodeUnknownTicker, detail: detail}
 	}
 	body, err := view.Encode(v)
 	if err != nil {

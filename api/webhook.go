@@ -13,7 +13,7 @@ import (
 const maxEvent = 512 << 10
 
 // errNoCards is the problem of a service that takes no cards.
-var errNoCards = &failure{
+var errNoCards = &problemError{
 	code:   view.CodeNotConfigured,
 	detail: "This service takes no cards: its operator has not set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET, or sells plans (BILLING_MODEL).",
 }
@@ -26,18 +26,18 @@ func (s *Server) webhook(w http.ResponseWriter, r *http.Request) error {
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxEvent))
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-		return &failure{code: view.CodeBodyTooLarge, detail: "The report is too long."}
+		return &problemError{code: view.CodeBodyTooLarge, detail: "The report is too long."}
 	}
 	if err != nil {
-		return &failure{code: view.CodeInvalidRequest, detail: "The body did not come whole."}
+		return &problemError{code: view.CodeInvalidRequest, detail: "The body did not come whole."}
 	}
 	event, err := s.o.Cards.Event(body, r.Header.Get("Stripe-Signature"))
 	if err != nil {
 		s.log.WarnContext(r.Context(), "a report was refused that is not the payment processor's (STRIPE_WEBHOOK_SECRET)", "err", err)
-		return &failure{code: view.CodeInvalidRequest, detail: "The signature is not the payment processor's, or too old."}
+		return &problemError{code: view.CodeInvalidRequest, detail: "The signature is not the payment processor's, or too old."}
 	}
 	if event.Payment != "" {
-		if _, err := s.till.DB.StoreProcessorEvent(r.Context(), stripe.Name, event.ID, event.Type, body); err != nil {
+		if _, err := s.billing.DB.StoreProcessorEvent(r.Context(), stripe.Name, event.ID, event.Type, body); err != nil {
 			return s.unavailable(r, err)
 		}
 	}

@@ -11,23 +11,23 @@ import (
 	"tidemark/api/view"
 )
 
-// sell answers requests for an endpoint that are paid one by one, at the level of the paid tier. The order is what keeps both sides
+// handlePaid answers requests for an endpoint that are paid one by one, at the level of the paid tier. The order is what keeps both sides
 // whole: the answer is built before money moves, and sent after it; the payment is reserved before the facilitator hears of it, and
 // each step is in the database before the next one is taken.
-func (s *Server) sell(e endpoint.Endpoint, build Build) handler {
+func (s *Server) handlePaid(e endpoint.Endpoint, build Build) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		p := s.o.Payments
-		if s.till != nil {
-			if err := s.limitedByAddress(w, r, "x402", s.till.X402Rate); err != nil {
+		if s.billing != nil {
+			if err := s.limitedByAddress(w, r, "x402", s.billing.X402Rate); err != nil {
 				return err
 			}
 		}
 		w.Header().Set("Cache-Control", view.CacheNever)
 		if hasBody(r) {
-			return &failure{code: view.CodeInvalidRequest, detail: "A request that is paid for has no body. Nothing was charged."}
+			return &problemError{code: view.CodeInvalidRequest, detail: "A request that is paid for has no body. Nothing was charged."}
 		}
 		if fault := p.fault(); fault != "" {
-			return &failure{code: view.CodeUnavailable, detail: fault + " Nothing was charged.", retryAfter: "60"}
+			return &problemError{code: view.CodeUnavailable, detail: fault + " Nothing was charged.", retryAfter: "60"}
 		}
 		version, header, err := paymentHeader(r)
 		if err != nil {
@@ -41,7 +41,7 @@ func (s *Server) sell(e endpoint.Endpoint, build Build) handler {
 		if err != nil {
 			return err
 		}
-		sale := &sale{
+		sale := &x402Payment{
 			Payments: p, w: w, r: r, rep: rep, extra: answer.Header, content: answer.Document.Identity.Body, version: version,
 			answerTimeout: s.o.Timeouts.Request,
 			offer: x402.Offer{
@@ -50,12 +50,12 @@ func (s *Server) sell(e endpoint.Endpoint, build Build) handler {
 			},
 		}
 		if header == "" || r.Method == http.MethodHead {
-			return sale.demand(x402.HeaderPaymentV1+" header is required", nil)
+			return sale.requirePayment(x402.HeaderPaymentV1+" header is required", nil)
 		}
 		sale.payment, err = x402.Decode(version, header)
 		switch {
 		case errors.Is(err, x402.ErrTooLong):
-			return &failure{code: view.CodeInvalidRequest, detail: "The payment header is longer than 8192 bytes."}
+			return &problemError{code: view.CodeInvalidRequest, detail: "The payment header is longer than 8192 bytes."}
 		case err != nil:
 			return sale.refuse(&x402.Refusal{Reason: x402.ReasonPayload, Detail: err.Error()})
 		}
@@ -67,7 +67,7 @@ func (s *Server) sell(e endpoint.Endpoint, build Build) handler {
 				return sale.refuse(&x402.Refusal{Reason: x402.ReasonSignature, Detail: err.Error()})
 			}
 		}
-		leave, err := p.under.enter(neighbourhood(s.client(r)))
+		leave, err := p.under.enter(clientNetwork(s.client(r)))
 		if err != nil {
 			return err
 		}
@@ -82,7 +82,7 @@ func paymentHeader(r *http.Request) (version int, header string, err error) {
 	one, two := r.Header.Values(x402.HeaderPaymentV1), r.Header.Values(x402.HeaderPaymentV2)
 	switch {
 	case len(one)+len(two) > 1:
-		return 0, "", &failure{code: view.CodeInvalidRequest, detail: "The request carries more than one payment."}
+		return 0, "", &problemError{code: view.CodeInvalidRequest, detail: "The request carries more than one payment."}
 	case len(one) == 1:
 		return x402.V1, one[0], nil
 	case len(two) == 1:
@@ -124,11 +124,11 @@ func (s *Server) x402(mux *http.ServeMux) {
 	var wares []endpoint.Endpoint
 	for _, e := range endpoint.All() {
 		if build := s.o.Data[e.Path]; build != nil && e.Sold != "" {
-			s.get(mux, x402Path+e.Path, s.sell(e, build))
+			s.handleGet(mux, x402Path+e.Path, s.handlePaid(e, build))
 			wares = append(wares, e)
 		}
 	}
-	s.get(mux, x402Path+"/info", func(w http.ResponseWriter, r *http.Request) error {
+	s.handleGet(mux, x402Path+"/info", func(w http.ResponseWriter, r *http.Request) error {
 		info, err := s.x402Info(wares)
 		if err != nil {
 			return err

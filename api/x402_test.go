@@ -22,7 +22,7 @@ import (
 
 func TestPaymentIsAskedForAtTheListedPrice(t *testing.T) {
 	t.Parallel()
-	s := openStall(t)
+	s := openFixture(t)
 	s.eventually("the facilitator to say what it settles", func() bool { return s.payments.Health().Facilitator.LastAnswer != time.Time{} })
 	for path, price := range nine {
 		micro, err := accounts.ParseMicros(price)
@@ -77,7 +77,7 @@ func TestPaymentIsAskedForAtTheListedPrice(t *testing.T) {
 
 func TestAPaidRequestIsAnsweredOnce(t *testing.T) {
 	t.Parallel()
-	s := openStall(t)
+	s := openFixture(t)
 	for version, network := range map[int]string{1: "base", 2: "eip155:8453"} {
 		paid := s.authorization(1000)
 		a := s.buy("/picks/latest", pay(version, paid, nil))
@@ -106,7 +106,7 @@ func TestAPaidRequestIsAnsweredOnce(t *testing.T) {
 	if s.settled.Load() != 3 {
 		t.Errorf("%d settlements", s.settled.Load())
 	}
-	ledger, err := s.worker.X402Ledger(t.Context(), 1)
+	ledger, err := s.worker.X402Changes(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestAPaidRequestIsAnsweredOnce(t *testing.T) {
 
 func TestWhatIsRefusedCostsNothing(t *testing.T) {
 	t.Parallel()
-	s := openStall(t)
+	s := openFixture(t)
 	auth := func(name string, v any) func(map[string]any) {
 		return func(p map[string]any) { p["payload"].(map[string]any)["authorization"].(map[string]any)[name] = v }
 	}
@@ -197,7 +197,7 @@ func TestWhatIsRefusedCostsNothing(t *testing.T) {
 // One payment, 200 times at once, over all nine addresses and in both headers: it is settled once and answered once.
 func TestOnePaymentBuysOneAnswer(t *testing.T) {
 	t.Parallel()
-	s := openStall(t)
+	s := openFixture(t)
 	var paths []string
 	for path := range nine {
 		paths = append(paths, path)
@@ -245,7 +245,7 @@ func TestOnePaymentBuysOneAnswer(t *testing.T) {
 
 func TestFacilitatorAway(t *testing.T) {
 	t.Parallel()
-	s := openStall(t)
+	s := openFixture(t)
 	s.facilitate(says(503, ""), settled)
 	paid := pay(1, s.authorization(1000), nil)
 	for range 6 {
@@ -266,7 +266,7 @@ func TestFacilitatorAway(t *testing.T) {
 
 func TestSettlementThatFails(t *testing.T) {
 	t.Parallel()
-	s := openStall(t)
+	s := openFixture(t)
 	s.facilitate(valid, says(200, `{"success":false,"errorReason":"insufficient_funds","transaction":"","network":"base"}`))
 	paid := pay(1, s.authorization(1000), nil)
 	a := s.buy("/picks/latest", paid)
@@ -299,7 +299,7 @@ func TestSettlementThatFails(t *testing.T) {
 
 func TestSettlementThatIsUnclear(t *testing.T) {
 	t.Parallel()
-	s := openStall(t)
+	s := openFixture(t)
 	for name, answer := range map[string]http.HandlerFunc{
 		"the answer is lost": lost, "it breaks": says(500, "oops"),
 		"it is pending": says(200, `{"success":false,"errorReason":"settlement_pending","transaction":"`+txHash+`"}`),
@@ -346,7 +346,7 @@ func TestSettlementThatIsUnclear(t *testing.T) {
 // A client that hangs up while its payment is settled has paid: the same request gets the data later, once.
 func TestClientThatHangsUp(t *testing.T) {
 	t.Parallel()
-	s := openStall(t)
+	s := openFixture(t)
 	started, release := make(chan struct{}), make(chan struct{})
 	s.facilitate(valid, func(w http.ResponseWriter, r *http.Request) {
 		close(started)
@@ -390,7 +390,7 @@ func TestClientThatHangsUp(t *testing.T) {
 
 func TestNothingIsSoldForTheWrongToken(t *testing.T) {
 	t.Parallel()
-	s := openStall(t)
+	s := openFixture(t)
 	s.watch(false)
 	a := s.buy("/picks/latest", nil)
 	if code := s.want("terms", a, 503); code != "dependency_unavailable" || a.Header.Get("Retry-After") == "" {
@@ -403,7 +403,7 @@ func TestNothingIsSoldForTheWrongToken(t *testing.T) {
 // A facilitator that names one transaction for two payments has settled one at most.
 func TestATransactionIsNamedForOnePaymentOnly(t *testing.T) {
 	t.Parallel()
-	s := openStall(t)
+	s := openFixture(t)
 	s.facilitate(valid, says(200, `{"success":true,"transaction":"`+txHash+`","network":"base","payer":"`+payer+`"}`))
 	s.want("the first", s.buy("/picks/latest", pay(1, s.authorization(1000), nil)), http.StatusOK)
 	second := s.authorization(1000)
@@ -420,7 +420,7 @@ func TestATransactionIsNamedForOnePaymentOnly(t *testing.T) {
 
 func TestAForgedPaymentIsRefusedBeforeAnybodyIsAsked(t *testing.T) {
 	t.Parallel()
-	s := openStall(t)
+	s := openFixture(t)
 	var forged atomic.Bool
 	forged.Store(true)
 	o := s.paymentsOptions

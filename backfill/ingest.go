@@ -21,7 +21,7 @@ func Ingest(
 	ctx context.Context, db *postgres.DB, e *ingest.Engine, src ingest.Source, w series.Window, f task.Fence, dependents []string,
 	judge func(ctx context.Context, good []ingest.Fetched, trouble error) ([]ingest.Fetched, error),
 ) (int64, error) {
-	s := storer{src: src, storing: db.Storing(f)}
+	s := loadSink{src: src, storing: db.Storing(f)}
 	defer s.storing.Discard(ctx)
 	err := e.Stream(ctx, src, w, f.RunID, &s)
 	if len(s.good) == 0 {
@@ -49,22 +49,22 @@ func Ingest(
 	return added, errors.Join(err, serr)
 }
 
-// storer hands the pages of a run to the database, and keeps the good ones.
-type storer struct {
+// loadSink hands the pages of a run to the database, and keeps the good ones.
+type loadSink struct {
 	src     ingest.Source
-	storing *postgres.Storing
+	storing *postgres.LoadStream
 	good    []ingest.Fetched
 	chain   int
 }
 
 // Page implements ingest.Sink.
-func (s *storer) Page(ctx context.Context, f ingest.Fetched) {
+func (s *loadSink) Page(ctx context.Context, f ingest.Fetched) {
 	s.good = append(s.good, f)
 	s.storing.Add(ctx, Load(s.src, f))
 }
 
 // EndChain implements ingest.Sink.
-func (s *storer) EndChain(ctx context.Context, complete bool) {
+func (s *loadSink) EndChain(ctx context.Context, complete bool) {
 	if !complete {
 		s.good = s.good[:s.chain]
 	}

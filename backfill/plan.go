@@ -37,8 +37,8 @@ type Request struct {
 	Parallelism int
 	// Until, when it is not zero, leaves out the slots after it.
 	Until time.Time
-	// Foresee is for how many of the slots that are to be done the new value is computed at once. Negative: all.
-	Foresee int
+	// Preview is for how many of the slots that are to be done the new value is computed at once. Negative: all.
+	Preview int
 }
 
 // RequestError is a fault of a Request.
@@ -67,16 +67,16 @@ type Planner struct {
 // Plan is a plan as it is shown and stored.
 type Plan struct {
 	postgres.Backfill
-	Fetches []Ask
+	Fetches []SourceRequest
 	Slots   []postgres.BackfillSlot
-	// Foreseen counts the slots whose NewValue was computed.
-	Foreseen int
+	// Preview counts the slots whose NewValue was computed.
+	Preview int
 	// Changes says what will look changed to readers, and to which.
 	Changes []string
 }
 
-// Ask is what a source is asked before the slots.
-type Ask struct {
+// SourceRequest is what a source is asked before the slots.
+type SourceRequest struct {
 	postgres.BackfillFetch
 	// First tells that the source was never loaded: it is asked for its whole history, since what is known of it must not begin in the
 	// middle.
@@ -86,7 +86,7 @@ type Ask struct {
 	// requests the source was sent in the last 24 hours of the world's time.
 	Interval time.Duration
 	Pages    int
-	Lately   int64
+	LastDay  int64
 }
 
 // Plan works out what a request means: its slots, what the sources are asked, what stands at each slot, and for some what would
@@ -121,19 +121,19 @@ func (p Planner) Plan(ctx context.Context, r Request) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	if plan.Fetches, err = p.asks(ctx, def, r, states); err != nil {
+	if plan.Fetches, err = p.sourceRequests(ctx, def, r, states); err != nil {
 		return Plan{}, err
 	}
 	past, err := p.DB.PastSlots(ctx, def.ID, times[0], times[len(times)-1])
 	if err != nil {
 		return Plan{}, err
 	}
-	plan.Slots = lay(times, past, r)
-	plan.Basis = basis(p.CodeVersion, def, times, states, past, plan.Fetches)
+	plan.Slots = layOutSlots(times, past, r)
+	plan.Basis = fingerprint(p.CodeVersion, def, times, states, past, plan.Fetches)
 	if plan.Changes, err = p.changes(ctx, r, plan.Slots); err != nil {
 		return Plan{}, err
 	}
-	return plan, p.foresee(ctx, def, r, &plan)
+	return plan, p.preview(ctx, def, r, &plan)
 }
 
 // changes says what readers will see otherwise when a plan has been applied.
@@ -236,8 +236,8 @@ func (p Planner) check(r *Request) (signals.Definition, error) {
 
 func zoneName(c series.Cadence) string { return cmp.Or(c.Zone, "UTC") }
 
-// lay decides what is done with each slot.
-func lay(times []time.Time, past []postgres.PastSlot, r Request) []postgres.BackfillSlot {
+// layOutSlots decides what is done with each slot.
+func layOutSlots(times []time.Time, past []postgres.PastSlot, r Request) []postgres.BackfillSlot {
 	known := make(map[int64]postgres.PastSlot, len(past))
 	for _, s := range past {
 		known[s.Slot.UnixMicro()] = s
@@ -262,15 +262,15 @@ func lay(times []time.Time, past []postgres.PastSlot, r Request) []postgres.Back
 	return list
 }
 
-// foresee computes what would come out at the first of the slots that are to be done.
-func (p Planner) foresee(ctx context.Context, def signals.Definition, r Request, plan *Plan) error {
-	var known *hindsight
+// preview computes what would come out at the first of the slots that are to be done.
+func (p Planner) preview(ctx context.Context, def signals.Definition, r Request, plan *Plan) error {
+	var known *previous
 	for i := range plan.Slots {
 		s := &plan.Slots[i]
 		if s.Status != postgres.SlotPending {
 			continue
 		}
-		if r.Foresee >= 0 && plan.Foreseen >= r.Foresee {
+		if r.Preview >= 0 && plan.Preview >= r.Preview {
 			return nil
 		}
 		snap, err := p.Compute(ctx, def, s.Slot)
@@ -280,13 +280,13 @@ func (p Planner) foresee(ctx context.Context, def signals.Definition, r Request,
 		s.NewValue = snap.Value
 		if !r.AsOf.IsZero() {
 			if known == nil {
-				if known, err = lookBack(ctx, p.DB, def, r.AsOf); err != nil {
+				if known, err = readPrevious(ctx, p.DB, def, r.AsOf); err != nil {
 					return err
 				}
 			}
 			s.NewValue = known.about(snap).Value
 		}
-		plan.Foreseen++
+		plan.Preview++
 	}
 	return nil
 }

@@ -22,9 +22,9 @@ import (
 	"tidemark/workers"
 )
 
-// stand is a database with a source of one series and a signal that doubles it, on a day of its own. Its values became known two days
+// fixture is a database with a source of one series and a signal that doubles it, on a day of its own. Its values became known two days
 // after the day that they are about.
-type stand struct {
+type fixture struct {
 	record
 	t      *testing.T
 	now    time.Time
@@ -46,9 +46,9 @@ func at(t *testing.T, s string) time.Time {
 	return time.Time{}
 }
 
-func newStand(t *testing.T) *stand {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	s := &stand{record: newRecord(t), t: t, now: at(t, "2026-03-01T12:00:00Z"), version: "v1"}
+	s := &fixture{record: newRecord(t), t: t, now: at(t, "2026-03-01T12:00:00Z"), version: "v1"}
 	s.src = ingest.Source{
 		ID: "test", Series: []series.Info{{ID: "test.a"}}, Limits: ingest.Limits{Interval: 3 * time.Second, Pages: 7},
 		Request: func(w series.Window) ([]ingest.Request, error) {
@@ -82,7 +82,7 @@ func newStand(t *testing.T) *stand {
 }
 
 // publish stores what the source says at an instant: values of January 2026 by day, from the first on.
-func (s *stand) publish(fetched string, values ...float64) {
+func (s *fixture) publish(fetched string, values ...float64) {
 	s.t.Helper()
 	l := postgres.Load{
 		FetchedAt: at(s.t, fetched), Covers: []series.Coverage{{Series: "test.a"}},
@@ -104,7 +104,7 @@ func (s *stand) publish(fetched string, values ...float64) {
 	}
 }
 
-func (s *stand) planner() backfill.Planner {
+func (s *fixture) planner() backfill.Planner {
 	return backfill.Planner{
 		DB: s.db, Definitions: []signals.Definition{s.def}, Sources: []ingest.Source{s.src}, Compute: s.signal.Snapshot, Now: s.now,
 		CodeVersion: s.version,
@@ -112,14 +112,14 @@ func (s *stand) planner() backfill.Planner {
 }
 
 // request asks for days of January 2026.
-func (s *stand) request(from, to int) backfill.Request {
+func (s *fixture) request(from, to int) backfill.Request {
 	return backfill.Request{
 		Signal: "twice", From: time.Date(2026, 1, from, 0, 0, 0, 0, time.UTC), To: time.Date(2026, 1, to, 0, 0, 0, 0, time.UTC),
-		Parallelism: 1, Foresee: -1,
+		Parallelism: 1, Preview: -1,
 	}
 }
 
-func (s *stand) plan(r backfill.Request) backfill.Plan {
+func (s *fixture) plan(r backfill.Request) backfill.Plan {
 	s.t.Helper()
 	p := s.planner()
 	plan, err := p.Plan(s.t.Context(), r)
@@ -132,7 +132,7 @@ func (s *stand) plan(r backfill.Request) backfill.Plan {
 	return plan
 }
 
-func (s *stand) apply(id int64) {
+func (s *fixture) apply(id int64) {
 	s.t.Helper()
 	if err := s.planner().Apply(s.t.Context(), id); err != nil {
 		s.t.Fatal(err)
@@ -140,7 +140,7 @@ func (s *stand) apply(id int64) {
 }
 
 // work does due runs, as scheduler and worker do, until none is left, and returns them. What a source is asked succeeds at once.
-func (s *stand) work() (done []task.Task) {
+func (s *fixture) work() (done []task.Task) {
 	s.t.Helper()
 	job := workers.Backfills{DB: s.db, Signals: s.signal, Archive: s.store, Sources: map[string]ingest.Source{"test": s.src}, Now: func() time.Time { return s.now }}
 	for {
@@ -169,7 +169,7 @@ func (s *stand) work() (done []task.Task) {
 }
 
 // slots prints the slots of a backfill: day, status, outcome, old and new value.
-func (s *stand) slots(id int64) []string {
+func (s *fixture) slots(id int64) []string {
 	s.t.Helper()
 	list, err := s.db.BackfillSlots(s.t.Context(), id, "", false, 1000)
 	if err != nil {
@@ -196,7 +196,7 @@ func lines(list []postgres.BackfillSlot) (out []string) {
 }
 
 // dump prints all rows of a table.
-func (s *stand) dump(sql string) []string {
+func (s *fixture) dump(sql string) []string {
 	s.t.Helper()
 	c, err := pgx.Connect(s.t.Context(), s.url)
 	if err != nil {
@@ -216,7 +216,7 @@ func (s *stand) dump(sql string) []string {
 
 func TestRequestsThatMakeNoSenseNameTheFlag(t *testing.T) {
 	t.Parallel()
-	s := newStand(t)
+	s := newFixture(t)
 	for _, c := range []struct {
 		name   string
 		change func(*backfill.Request)
@@ -254,7 +254,7 @@ func TestRequestsThatMakeNoSenseNameTheFlag(t *testing.T) {
 
 func TestAPlanShowsWhatAnApplicationDoes(t *testing.T) {
 	t.Parallel()
-	s := newStand(t)
+	s := newFixture(t)
 	s.publish("2026-01-20T00:00:00Z", 1, 2, 3, 4, 5)
 	plan := s.plan(s.request(1, 6))
 	// A day's value is known from midnight two days later on, the slot is at noon: on the third the first is the newest.
@@ -322,10 +322,10 @@ func TestAPlanShowsWhatAnApplicationDoes(t *testing.T) {
 
 func TestAFirstLoadIsWhole(t *testing.T) {
 	t.Parallel()
-	s := newStand(t)
+	s := newFixture(t)
 	plan := s.plan(s.request(1, 6))
 	a := plan.Fetches[0]
-	if !a.First || a.WindowFrom != nil || a.Requests != 2 || a.Least() != 3*time.Second || a.Pages != 7 {
+	if !a.First || a.WindowFrom != nil || a.Requests != 2 || a.MinDuration() != 3*time.Second || a.Pages != 7 {
 		t.Errorf("asked %+v, want the whole history in two requests, three seconds apart", a)
 	}
 	if got := a.String(); got != "2 requests to upstream.example for its whole history" {
@@ -342,28 +342,28 @@ func TestAPlanIsRefusedInAnotherWorld(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name   string
-		change func(*stand)
+		change func(*fixture)
 		want   string
 	}{
-		{"a new vintage", func(s *stand) { s.publish("2026-02-01T00:00:00Z", 1, 2, 3, 4, 5, 6) }, "the observations of test.a: was 5, the newest of 2026-01-07T00:00:00Z, is 6, the newest of 2026-02-01T00:00:00Z"},
-		{"a snapshot in the range", func(s *stand) {
+		{"a new vintage", func(s *fixture) { s.publish("2026-02-01T00:00:00Z", 1, 2, 3, 4, 5, 6) }, "the observations of test.a: was 5, the newest of 2026-01-07T00:00:00Z, is 6, the newest of 2026-02-01T00:00:00Z"},
+		{"a snapshot in the range", func(s *fixture) {
 			r := s.plan(s.request(4, 4))
 			s.apply(r.ID)
 			s.work()
 		}, "the snapshots in the range: was 0"},
-		{"another program", func(s *stand) { s.version = "v2" }, "the program: was v1, is v2"},
-		{"another definition", func(s *stand) { s.def.BaselineMethod = "none" }, "the definition of twice"},
-		{"another schedule", func(s *stand) { s.def.Cadence.Cron = "0 11 * * *" }, "the slots"},
-		{"another way to ask", func(s *stand) {
+		{"another program", func(s *fixture) { s.version = "v2" }, "the program: was v1, is v2"},
+		{"another definition", func(s *fixture) { s.def.BaselineMethod = "none" }, "the definition of twice"},
+		{"another schedule", func(s *fixture) { s.def.Cadence.Cron = "0 11 * * *" }, "the slots"},
+		{"another way to ask", func(s *fixture) {
 			s.src.Request = func(series.Window) ([]ingest.Request, error) {
 				return []ingest.Request{{URL: "https://api.example/"}}, nil
 			}
 		}, "what test is asked: was 2 requests to upstream.example"},
-		{"a signal that is gone", func(s *stand) { s.def.ID = "thrice" }, "--signal"},
+		{"a signal that is gone", func(s *fixture) { s.def.ID = "thrice" }, "--signal"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			s := newStand(t)
+			s := newFixture(t)
 			s.publish("2026-01-20T00:00:00Z", 1, 2, 3, 4, 5)
 			plan := s.plan(s.request(1, 6))
 			c.change(s)
@@ -380,7 +380,7 @@ func TestAPlanIsRefusedInAnotherWorld(t *testing.T) {
 
 func TestTimeThatPassesChangesNoPlan(t *testing.T) {
 	t.Parallel()
-	s := newStand(t)
+	s := newFixture(t)
 	s.publish("2026-01-20T00:00:00Z", 1, 2, 3, 4, 5)
 	r := s.request(30, 30)
 	r.To = at(t, "2026-03-01")

@@ -95,20 +95,20 @@ func equal(a, b *float64) bool {
 	return a == nil && b == nil || a != nil && b != nil && *a == *b
 }
 
-// hindsight is a signal's whole track as known at one instant.
-type hindsight struct {
+// previous is a signal's whole track as known at one instant.
+type previous struct {
 	asOf  time.Time
 	track map[int64]signals.Estimate
 }
 
-// lookBack computes a signal's track once, from what was known at an instant.
-func lookBack(ctx context.Context, db *postgres.DB, def signals.Definition, asOf time.Time) (*hindsight, error) {
+// readPrevious computes a signal's track once, from what was known at an instant.
+func readPrevious(ctx context.Context, db *postgres.DB, def signals.Definition, asOf time.Time) (*previous, error) {
 	in, err := db.ObservationsAsOf(ctx, def.Inputs, asOf)
 	if err != nil {
 		return nil, err
 	}
 	track := def.Compute(in, asOf)
-	h := &hindsight{asOf: asOf, track: make(map[int64]signals.Estimate, len(track))}
+	h := &previous{asOf: asOf, track: make(map[int64]signals.Estimate, len(track))}
 	for _, e := range track {
 		h.track[e.ObservedAt.UnixMicro()] = e
 	}
@@ -117,7 +117,7 @@ func lookBack(ctx context.Context, db *postgres.DB, def signals.Definition, asOf
 
 // about states what is known with hindsight about the observation that a snapshot is about: the one that was the newest at its slot.
 // Every number is nil where that was withdrawn since, or where there was none.
-func (h *hindsight) about(s postgres.Snapshot) Result {
+func (h *previous) about(s postgres.Snapshot) Result {
 	res := Result{AsOf: h.asOf, ObservedAt: inUTC(s.ObservedAt)}
 	if s.ObservedAt == nil {
 		return res

@@ -30,8 +30,8 @@ type Runner struct {
 	// Signal is the scheduled run of a signal: it computes and saves. A slot without a snapshot gets its own from here, so that a
 	// backfill is the same work with an older instant.
 	Signal func(ctx context.Context, t task.Task) error
-	// Turn is how long one run goes on doing slots before it makes room for others, by the process's own timer. Zero: two seconds.
-	Turn time.Duration
+	// TimeSlice is how long one run goes on doing slots before it makes room for others, by the process's own timer. Zero: two seconds.
+	TimeSlice time.Duration
 }
 
 // Slots does the slots that a run of backfill id was given: until they are done, the backfill is paused or cancelled, or the run has
@@ -47,7 +47,7 @@ func (r Runner) Slots(ctx context.Context, t task.Task, id int64) error {
 		return fmt.Errorf("backfill %d: there is no signal %q", id, b.Signal)
 	}
 	w := work{Runner: r, task: t, backfill: b, def: def}
-	over := time.NewTimer(cmp.Or(r.Turn, shortTurn))
+	over := time.NewTimer(cmp.Or(r.TimeSlice, shortTurn))
 	defer over.Stop()
 	for {
 		slots, err := r.DB.BackfillWork(ctx, id, t.RunID, group)
@@ -67,7 +67,7 @@ type work struct {
 	task     task.Task
 	backfill postgres.Backfill
 	def      signals.Definition
-	known    *hindsight
+	known    *previous
 	// begun tells that something was known at a slot: at later ones it is, too.
 	begun bool
 }
@@ -118,7 +118,7 @@ func (w *work) guarded(ctx context.Context, at time.Time) (s postgres.BackfillSl
 		}
 	}()
 	if w.backfill.AsOf != nil {
-		return w.lookedBack(ctx, at)
+		return w.withPrevious(ctx, at)
 	}
 	return w.inTime(ctx, at)
 }
@@ -169,14 +169,14 @@ func (w *work) inTime(ctx context.Context, at time.Time) (postgres.BackfillSlot,
 	return finished(at, postgres.OutcomeDiffers, computed.Value, resultOf(computed))
 }
 
-// lookedBack states a slot from what was known at the backfill's own instant. It never touches a snapshot.
-func (w *work) lookedBack(ctx context.Context, at time.Time) (postgres.BackfillSlot, error) {
+// withPrevious states a slot from what was known at the backfill's own instant. It never touches a snapshot.
+func (w *work) withPrevious(ctx context.Context, at time.Time) (postgres.BackfillSlot, error) {
 	stands, has, err := standing(ctx, w.DB, w.def.ID, at)
 	if err != nil {
 		return postgres.BackfillSlot{}, err
 	}
 	if w.known == nil {
-		if w.known, err = lookBack(ctx, w.DB, w.def, *w.backfill.AsOf); err != nil {
+		if w.known, err = readPrevious(ctx, w.DB, w.def, *w.backfill.AsOf); err != nil {
 			return postgres.BackfillSlot{}, err
 		}
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // recode makes the signal say its values times a factor from now on.
-func (s *stand) recode(factor float64) {
+func (s *fixture) recode(factor float64) {
 	compute := s.def.Compute
 	s.def.Compute = func(in series.Set, at time.Time) signals.Track {
 		track := compute(in, at)
@@ -39,7 +39,7 @@ func result(t *testing.T, s postgres.BackfillSlot) (r backfill.Result) {
 
 func TestWhatWasServedIsNeverOverwritten(t *testing.T) {
 	t.Parallel()
-	s := newStand(t)
+	s := newFixture(t)
 	s.publish("2026-01-20T00:00:00Z", 1, 2, 3, 4, 5)
 	first := s.plan(s.request(3, 5))
 	s.apply(first.ID)
@@ -73,7 +73,7 @@ func TestWhatWasServedIsNeverOverwritten(t *testing.T) {
 
 func TestHindsightStandsBesideWhatWasServed(t *testing.T) {
 	t.Parallel()
-	s := newStand(t)
+	s := newFixture(t)
 	s.publish("2026-01-20T00:00:00Z", 1, 2, 3, 4, 5)
 	first := s.plan(s.request(3, 5))
 	s.apply(first.ID)
@@ -116,10 +116,10 @@ func TestHindsightStandsBesideWhatWasServed(t *testing.T) {
 
 func TestAFailedSlotKeepsNoOtherAndIsTriedAlone(t *testing.T) {
 	t.Parallel()
-	s := newStand(t)
+	s := newFixture(t)
 	s.publish("2026-01-20T00:00:00Z", 1, 13, 3)
 	r := s.request(2, 6)
-	r.Foresee = 0
+	r.Preview = 0
 	plan := s.plan(r)
 	s.apply(plan.ID)
 	s.work()
@@ -137,7 +137,7 @@ func TestAFailedSlotKeepsNoOtherAndIsTriedAlone(t *testing.T) {
 	// A new plan leaves them alone unless it is asked for them.
 	for existing, status := range map[string]string{"skip": "skipped", "failed": "pending"} {
 		r := s.request(4, 4)
-		r.Existing, r.Foresee = existing, 0
+		r.Existing, r.Preview = existing, 0
 		if got := s.plan(r).Slots[0]; got.Status != status {
 			t.Errorf("a failed slot in a plan with --existing=%s is %s, want %s", existing, got.Status, status)
 		}
@@ -176,7 +176,7 @@ func TestAFailedSlotKeepsNoOtherAndIsTriedAlone(t *testing.T) {
 
 func TestAnAttemptLostBeforeItsLastWordIsTakenUp(t *testing.T) {
 	t.Parallel()
-	s := newStand(t)
+	s := newFixture(t)
 	s.publish("2026-01-20T00:00:00Z", 1, 2, 3)
 	plan := s.plan(s.request(3, 5))
 	s.apply(plan.ID)

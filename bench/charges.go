@@ -124,7 +124,7 @@ func (b *chargeBench) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		p, err := b.theirs(ctx)
+		p, err := b.reference(ctx)
 		if err != nil {
 			return err
 		}
@@ -188,8 +188,8 @@ func (b *chargeBench) charge(ctx context.Context, keys []int64) (perSecond float
 
 var transactionsPerSecond = regexp.MustCompile(`tps = ([0-9.]+)`)
 
-// theirs is what pgbench makes of its own simple update, in transactions a second.
-func (b *chargeBench) theirs(ctx context.Context) (float64, error) {
+// reference is what pgbench makes of its own simple update, in transactions a second.
+func (b *chargeBench) reference(ctx context.Context) (float64, error) {
 	out, err := b.command(ctx, "-N", "-n", "-c", strconv.Itoa(chargeClients), "-j", "2", "-T", strconv.Itoa(int(chargeTime.Seconds())))
 	if err != nil {
 		return 0, err

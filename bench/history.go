@@ -35,8 +35,8 @@ const (
 // now is the time of the bench's world.
 var now = time.Date(2026, time.March, 2, 0, 0, 0, 0, time.UTC)
 
-// stand is a database with one signal's history in it.
-type stand struct {
+// fixture is a database with one signal's history in it.
+type fixture struct {
 	def signals.Definition
 	// track is the history as it was stored last.
 	track signals.Track
@@ -49,8 +49,8 @@ type stand struct {
 	url string
 }
 
-// withStand runs f on a stand with a history of so many points.
-func withStand(ctx context.Context, points int, f func(context.Context, *stand) error) (err error) {
+// withFixture runs f on a stand with a history of so many points.
+func withFixture(ctx context.Context, points int, f func(context.Context, *fixture) error) (err error) {
 	dir, err := os.MkdirTemp("", "tidemark-bench-history")
 	if err != nil {
 		return err
@@ -79,19 +79,19 @@ func withStand(ctx context.Context, points int, f func(context.Context, *stand) 
 	if !ok {
 		return errors.New("the catalog has no crack spread")
 	}
-	s := &stand{def: def, dir: dir, server: server.URL(), client: &http.Client{Transport: &http.Transport{DisableCompression: true}}}
+	s := &fixture{def: def, dir: dir, server: server.URL(), client: &http.Client{Transport: &http.Transport{DisableCompression: true}}}
 	if s.track, err = fill(ctx, worker, s.def, points); err != nil {
 		return err
 	}
 	return f(ctx, s)
 }
 
-// withServed is withStand with the API on a listener of this process.
-func withServed(ctx context.Context, points int, f func(context.Context, *stand) error) error {
-	return withStand(ctx, points, func(ctx context.Context, s *stand) error { return s.serve(ctx, f) })
+// withServed is withFixture with the API on a listener of this process.
+func withServed(ctx context.Context, points int, f func(context.Context, *fixture) error) error {
+	return withFixture(ctx, points, func(ctx context.Context, s *fixture) error { return s.serve(ctx, f) })
 }
 
-func (s *stand) serve(ctx context.Context, f func(context.Context, *stand) error) (err error) {
+func (s *fixture) serve(ctx context.Context, f func(context.Context, *fixture) error) (err error) {
 	if s.db, err = postgres.Open(ctx, s.server, postgres.RoleAPI); err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func fill(ctx context.Context, db *postgres.DB, def signals.Definition, points i
 }
 
 // get reads a whole answer, and tells how many bytes it has. look, if any, is called for each piece.
-func (s *stand) get(ctx context.Context, path string, look func()) (int64, error) {
+func (s *fixture) get(ctx context.Context, path string, look func()) (int64, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/api/signals/"+s.def.ID+path, nil)
 	if err != nil {
 		return 0, err
@@ -193,7 +193,7 @@ func (s *stand) get(ctx context.Context, path string, look func()) (int64, error
 }
 
 // against measures an answer beside COPY of the query that it stands for.
-func (s *stand) against(ctx context.Context, m *meter, what, path string, asOf time.Time, target float64) error {
+func (s *fixture) against(ctx context.Context, m *meter, what, path string, asOf time.Time, target float64) error {
 	ours, theirs, err := m.turns(
 		func() (time.Duration, error) {
 			return m.once(func() error { _, err := s.get(ctx, path, nil); return err })
@@ -212,7 +212,7 @@ func (s *stand) against(ctx context.Context, m *meter, what, path string, asOf t
 }
 
 func latestHistory(ctx context.Context, m *meter) error {
-	return withServed(ctx, fortyYears, func(ctx context.Context, s *stand) error {
+	return withServed(ctx, fortyYears, func(ctx context.Context, s *fixture) error {
 		if err := s.against(ctx, m, "JSON, from memory", "/history", now, 4); err != nil {
 			return err
 		}
@@ -223,7 +223,7 @@ func latestHistory(ctx context.Context, m *meter) error {
 func pastHistory(ctx context.Context, m *meter) error {
 	then := now.AddDate(0, 0, -revisions/2).Add(time.Hour)
 	path := "/history?format=csv&as_of=" + then.Format(time.RFC3339)
-	err := withServed(ctx, fortyYears, func(ctx context.Context, s *stand) error {
+	err := withServed(ctx, fortyYears, func(ctx context.Context, s *fixture) error {
 		if err := s.against(ctx, m, "CSV, from the database", path, then, 0.9); err != nil {
 			return err
 		}
@@ -232,11 +232,11 @@ func pastHistory(ctx context.Context, m *meter) error {
 	if err != nil {
 		return err
 	}
-	return withServed(ctx, 5*fortyYears, func(ctx context.Context, s *stand) error { return s.memory(ctx, m, path) })
+	return withServed(ctx, 5*fortyYears, func(ctx context.Context, s *fixture) error { return s.memory(ctx, m, path) })
 }
 
 // memory prints how far the heap of this process, server and client, grows while an answer is streamed.
-func (s *stand) memory(ctx context.Context, m *meter, path string) error {
+func (s *fixture) memory(ctx context.Context, m *meter, path string) error {
 	var stats runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&stats)

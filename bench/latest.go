@@ -54,7 +54,7 @@ func latestSnapshot(ctx context.Context, m *meter) error {
 		m.say("  not measured: there is no wrk on this machine; on Debian: apt-get install wrk")
 		return nil //nolint:nilerr // it is said, and the others go on
 	}
-	return withStand(ctx, fortyYears, func(ctx context.Context, s *stand) error {
+	return withFixture(ctx, fortyYears, func(ctx context.Context, s *fixture) error {
 		ours, err := s.startAPI(ctx)
 		if err != nil {
 			return err
@@ -79,7 +79,7 @@ type latestSide struct {
 	costs     []time.Duration
 }
 
-func (b *latestBench) run(ctx context.Context, s *stand, nginx string, ours *apiProcess) error {
+func (b *latestBench) run(ctx context.Context, s *fixture, nginx string, ours *apiProcess) error {
 	files := filepath.Join(s.dir, "files")
 	if err := os.Mkdir(files, 0o755); err != nil {
 		return err
@@ -170,7 +170,7 @@ func middle[T float64 | time.Duration](of []T) T {
 // the least that can be: a session that waits for the same notification, and reads the one row. The two take turns, in blocks; the API process
 // is stopped while the session is measured.
 func changeVisible(ctx context.Context, m *meter) error {
-	return withStand(ctx, fortyYears, func(ctx context.Context, s *stand) error {
+	return withFixture(ctx, fortyYears, func(ctx context.Context, s *fixture) error {
 		ours, err := s.startAPI(ctx)
 		if err != nil {
 			return err
@@ -181,7 +181,7 @@ func changeVisible(ctx context.Context, m *meter) error {
 			return err
 		}
 		defer worker.Close()
-		c := changer{stand: s, meter: m, worker: worker}
+		c := changer{fixture: s, meter: m, worker: worker}
 		var answered, read []time.Duration
 		for len(answered) < changes {
 			for range changesInTurn {
@@ -226,7 +226,7 @@ func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 
 
 // changer commits one newest value of a whole history after the other.
 type changer struct {
-	*stand
+	*fixture
 	*meter
 	worker *postgres.DB
 	done   int
@@ -335,7 +335,7 @@ type apiProcess struct {
 }
 
 // startAPI builds and starts the program, and waits until it is ready.
-func (s *stand) startAPI(ctx context.Context) (*apiProcess, error) {
+func (s *fixture) startAPI(ctx context.Context) (*apiProcess, error) {
 	login, err := postgres.Login(ctx, s.server, postgres.RoleAPI)
 	if err != nil {
 		return nil, err

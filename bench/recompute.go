@@ -22,11 +22,11 @@ import (
 	"tidemark/signals"
 )
 
-//go:embed twins.py
+//go:embed reference.py
 var pandasScript []byte
 
-// twins are the signals that twins.py computes, too, with their backtests. They hold nearly all points: the others are monthly or yearly.
-var twins = []string{"crack-spread-321", "hormuz-transit", "eia-weekly-petroleum"}
+// reference are the signals that reference.py computes, too, with their backtests. They hold nearly all points: the others are monthly or yearly.
+var reference = []string{"crack-spread-321", "hormuz-transit", "eia-weekly-petroleum"}
 
 // recompute measures Compute, and the backtests, on made-up inputs of 40 years, and on twice as many.
 func recompute(ctx context.Context, m *meter) error {
@@ -132,7 +132,7 @@ func release(day time.Time) time.Time {
 	return day.AddDate(0, 0, ahead).Add(15*time.Hour + 30*time.Minute)
 }
 
-// python is a running twins.py.
+// python is a running reference.py.
 type python struct {
 	dir string
 	cmd *exec.Cmd
@@ -217,7 +217,7 @@ func (p *python) ask(what string) (time.Duration, error) {
 func (p *python) compare(m *meter, in series.Set, at time.Time) error {
 	var ours, theirs time.Duration
 	rows := 0
-	for _, id := range twins {
+	for _, id := range reference {
 		d, ok := signals.ByID(id)
 		if !ok {
 			return fmt.Errorf("there is no signal %s", id)

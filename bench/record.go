@@ -48,16 +48,16 @@ func linksOf(n int) ([]chain.Link, error) {
 	return links, nil
 }
 
-// recordStand is a database with a long announced chain.
-type recordStand struct {
+// recordFixture is a database with a long announced chain.
+type recordFixture struct {
 	dir, dsn string
 	links    []chain.Link
 	db       *postgres.DB
 }
 
 // withRecord runs f on a database whose chain has so many links. The rows are copied in past the triggers, which would take hours.
-func withRecord(ctx context.Context, n int, f func(context.Context, *recordStand) error) (err error) {
-	s := &recordStand{}
+func withRecord(ctx context.Context, n int, f func(context.Context, *recordFixture) error) (err error) {
+	s := &recordFixture{}
 	if s.links, err = linksOf(n); err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func withRecord(ctx context.Context, n int, f func(context.Context, *recordStand
 }
 
 // psql runs commands in one session.
-func (s *recordStand) psql(ctx context.Context, in io.Reader, out *os.File, commands ...string) error {
+func (s *recordFixture) psql(ctx context.Context, in io.Reader, out *os.File, commands ...string) error {
 	args := []string{"-X", "-q", "-v", "ON_ERROR_STOP=1"}
 	for _, c := range commands {
 		args = append(args, "-c", c)
@@ -118,7 +118,7 @@ func (s *recordStand) psql(ctx context.Context, in io.Reader, out *os.File, comm
 
 // verifyChain measures P8.
 func verifyChain(ctx context.Context, m *meter) error {
-	err := withRecord(ctx, longChain, func(ctx context.Context, s *recordStand) error {
+	err := withRecord(ctx, longChain, func(ctx context.Context, s *recordFixture) error {
 		if err := s.inMemory(m); err != nil {
 			return err
 		}
@@ -144,11 +144,11 @@ func verifyChain(ctx context.Context, m *meter) error {
 	if err != nil {
 		return err
 	}
-	return withRecord(ctx, longChain/10, func(ctx context.Context, s *recordStand) error { return s.memory(ctx, m) })
+	return withRecord(ctx, longChain/10, func(ctx context.Context, s *recordFixture) error { return s.memory(ctx, m) })
 }
 
 // verify recomputes the stored chain. look, if any, is called every 10,000 links.
-func (s *recordStand) verify(ctx context.Context, look func()) error {
+func (s *recordFixture) verify(ctx context.Context, look func()) error {
 	var v chain.Verifier
 	err := s.db.StreamChain(ctx, func(seq int64, ticker, price, date, previous, hash []byte) error {
 		if look != nil && seq%10_000 == 0 {
@@ -165,7 +165,7 @@ func (s *recordStand) verify(ctx context.Context, look func()) error {
 // inMemory holds the verifier against SHA-256 of the same bytes, on ten years of picks, which the processor's caches hold: a longer chain
 // measures how long its links take to come from memory. The turns are many and short, so that what else the machine does falls on few of
 // them.
-func (s *recordStand) inMemory(m *meter) error {
+func (s *recordFixture) inMemory(m *meter) error {
 	const part, times = 2_500, 4
 	short := *m
 	short.rounds = 500
@@ -210,7 +210,7 @@ func (s *recordStand) inMemory(m *meter) error {
 }
 
 // memory prints how far the heap grows while the chain is streamed and verified.
-func (s *recordStand) memory(ctx context.Context, m *meter) error {
+func (s *recordFixture) memory(ctx context.Context, m *meter) error {
 	var stats runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&stats)
@@ -234,7 +234,7 @@ func serveChain(ctx context.Context, m *meter) error {
 		m.say("  not measured: %v", err)
 		return nil
 	}
-	return withRecord(ctx, longChain, func(ctx context.Context, s *recordStand) error {
+	return withRecord(ctx, longChain, func(ctx context.Context, s *recordFixture) error {
 		s.links = nil // the memory is the server's
 		ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 		if err != nil {
@@ -273,7 +273,7 @@ func serveChain(ctx context.Context, m *meter) error {
 }
 
 // against measures the whole chain, plain and compressed, beside nginx with the same bytes in files.
-func (s *recordStand) against(ctx context.Context, m *meter, program, ours string) error {
+func (s *recordFixture) against(ctx context.Context, m *meter, program, ours string) error {
 	client := &http.Client{Transport: &http.Transport{DisableCompression: true}}
 	files := filepath.Join(s.dir, "files")
 	if err := os.Mkdir(files, 0o755); err != nil {

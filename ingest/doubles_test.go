@@ -156,17 +156,17 @@ func (b *bodies) Get(_ context.Context, sha256 string) ([]byte, error) {
 	return body, nil
 }
 
-// rig is an engine on doubles.
-type rig struct {
+// fixture is an engine on doubles.
+type fixture struct {
 	*ingest.Engine
 	clock   *clock
 	ledger  *ledger
 	archive *bodies
 }
 
-func newRig(transport http.RoundTripper) *rig {
+func newRig(transport http.RoundTripper) *fixture {
 	c := newClock()
-	r := &rig{clock: c, ledger: newLedger(c.Now), archive: newBodies()}
+	r := &fixture{clock: c, ledger: newLedger(c.Now), archive: newBodies()}
 	r.Engine = &ingest.Engine{
 		Transport: transport, Now: c.Now, Wait: c.Wait, Ledger: r.ledger, Archive: r.archive,
 		UserAgent: ingest.UserAgent("https://tidemark.example/contact"),
@@ -175,7 +175,7 @@ func newRig(transport http.RoundTripper) *rig {
 }
 
 // collect runs a source once under run 7.
-func (r *rig) collect(t *testing.T, src ingest.Source) ([]ingest.Fetched, error) {
+func (r *fixture) collect(t *testing.T, src ingest.Source) ([]ingest.Fetched, error) {
 	t.Helper()
 	return r.Collect(t.Context(), src, series.Window{}, 7)
 }

@@ -12,9 +12,9 @@ import (
 	"tidemark/internal/telemetry"
 )
 
-// Ledger is what the engine asks of the database. All of it is safe for concurrent use. An error of it is the program's own
+// FetchLog is what the engine asks of the database. All of it is safe for concurrent use. An error of it is the program's own
 // trouble, not the upstream's: the engine passes it on as it is and does not try again.
-type Ledger interface {
+type FetchLog interface {
 	// LastFetch returns the newest good fetch of a URL by a source: status 200, or 304 with NotModified set.
 	LastFetch(ctx context.Context, source, url string) (series.Fetch, bool, error)
 	// RecordFetch adds one row, which is durable when it returns, and returns its id. The body is archived before.
@@ -44,7 +44,7 @@ const (
 	DefaultPages    = 100
 
 	defaultAttempts = 3
-	defaultPatience = 2 * time.Minute
+	defaultTimeout  = 2 * time.Minute
 )
 
 // Engine runs sources: it asks politely, archives each answer's bytes, writes its row into the ledger, and only then lets the
@@ -55,7 +55,7 @@ type Engine struct {
 	Transport http.RoundTripper
 	// Now is the world's clock.
 	Now     func() time.Time
-	Ledger  Ledger
+	Ledger  FetchLog
 	Archive Archive
 	// UserAgent names the program and where to complain. See UserAgent, the function, for the default.
 	UserAgent string
@@ -63,9 +63,9 @@ type Engine struct {
 	Offline bool
 	// Attempts is how often one question is put within one Collect while the trouble is Temporary. Zero: 3.
 	Attempts int
-	// Patience is the longest single wait, for a host's turn or before another attempt. A longer one is left to the caller, who
+	// MaxHostWait is the longest single wait, for a host's turn or before another attempt. A longer one is left to the caller, who
 	// can do something else in the meantime. Zero: 2 minutes.
-	Patience time.Duration
+	MaxHostWait time.Duration
 	// Wait sleeps, and returns early with an error when ctx ends. Nil: the process's own timer.
 	Wait func(ctx context.Context, d time.Duration) error
 	// Serial makes Stream hand each page to its sink before the next is fetched, in the caller's goroutine: slower, and in the same
@@ -76,7 +76,7 @@ type Engine struct {
 	// Metrics counts the requests. It may be nil.
 	Metrics *telemetry.Metrics
 
-	seats  hostSeats
+	slots  hostSlots
 	parsed memory
 }
 
@@ -101,7 +101,7 @@ func UserAgent(contact string) string {
 // beside it are complete: the caller stores them and runs again (see Again). A chain of pages that breaks anywhere yields none of
 // its pages. Collecting twice stores nothing twice: an unchanged answer is confirmed or archived under the same name.
 func (e *Engine) Collect(ctx context.Context, src Source, w series.Window, runID int64) ([]Fetched, error) {
-	var all gathered
+	var all collector
 	err := e.walk(ctx, src, w, runID, &all)
 	return all.good, err
 }
@@ -120,7 +120,7 @@ func (e *Engine) walk(ctx context.Context, src Source, w series.Window, runID in
 	var failures []error
 	shut := make(map[string]time.Duration) // hosts that asked for a longer pause than this run can make
 	for _, r := range requests {
-		q, err := newQuestion(src, limits, runID, r)
+		q, err := newFetchRequest(src, limits, runID, r)
 		if err != nil {
 			failures = append(failures, err)
 			continue
@@ -150,9 +150,9 @@ func (e *Engine) walk(ctx context.Context, src Source, w series.Window, runID in
 // pages asks a first question and follows its pages to the end, round those that the upstream does not have where a request allows
 // for that. A chain that holds nothing is believed only for a bounded window, one with an end, and of a source without series: the
 // history of a series does not come to nothing.
-func (e *Engine) pages(ctx context.Context, q question, bounded bool, sink Sink) error {
+func (e *Engine) pages(ctx context.Context, q fetchRequest, bounded bool, sink Sink) error {
 	asked := make(map[string]bool)
-	earlier := make(seen)
+	earlier := make(pageDedupe)
 	empty := true
 	for {
 		key := q.url.String() + " " + q.name // the name alone has lost its secrets, the URL alone lacks the body
@@ -178,7 +178,7 @@ func (e *Engine) pages(ctx context.Context, q question, bounded bool, sink Sink)
 		if len(asked) > q.limits.Pages {
 			return q.fail(Layout, fmt.Errorf("further pages after %d, expected the end", len(asked)))
 		}
-		if q, err = newQuestion(q.source, q.limits, q.run, *next); err != nil {
+		if q, err = newFetchRequest(q.source, q.limits, q.run, *next); err != nil {
 			return err
 		}
 	}
@@ -190,7 +190,7 @@ func (e *Engine) pages(ctx context.Context, q question, bounded bool, sink Sink)
 
 // page asks one question and parses the answer. A body that was only confirmed by a 304 but cannot be parsed is asked for again
 // without conditions: it may have been a page under maintenance, whose date is newer than that of the true one.
-func (e *Engine) page(ctx context.Context, q question, earlier seen) (Fetched, error) {
+func (e *Engine) page(ctx context.Context, q fetchRequest, earlier pageDedupe) (Fetched, error) {
 	a, err := e.ask(ctx, q, true)
 	if err != nil {
 		return Fetched{}, err
@@ -232,11 +232,11 @@ func (e *Engine) attempts() int {
 	return e.Attempts
 }
 
-func (e *Engine) patience() time.Duration {
-	if e.Patience <= 0 {
-		return defaultPatience
+func (e *Engine) timeout() time.Duration {
+	if e.MaxHostWait <= 0 {
+		return defaultTimeout
 	}
-	return e.Patience
+	return e.MaxHostWait
 }
 
 func (e *Engine) userAgent() string {

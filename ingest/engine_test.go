@@ -293,7 +293,7 @@ func TestALedgerThatFailsIsNotTheUpstreamsFault(t *testing.T) {
 	if e, ok := errors.AsType[*ingest.Error](err); ok {
 		t.Errorf("got %v, want no upstream's error", e)
 	}
-	if again, _ := ingest.Again(err); !again {
+	if again, _ := ingest.Retryable(err); !again {
 		t.Errorf("%v is not worth another attempt, want it to be", err)
 	}
 	if r.archive.puts != 1 {

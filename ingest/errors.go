@@ -68,10 +68,10 @@ func (e *Error) Error() string {
 // Unwrap lets errors.Is find the kind and the cause.
 func (e *Error) Unwrap() []error { return []error{e.Kind, e.Err} }
 
-// Again tells whether a run that ended with err is worth another attempt, and the least time to wait before it (0: the caller's
+// Retryable tells whether a run that ended with err is worth another attempt, and the least time to wait before it (0: the caller's
 // own back-off). It is worth one when any of the joined failures may pass: Temporary, WrongType and Layout (a page under
 // maintenance or half published), and whatever did not come from an upstream, such as a database that is away.
-func Again(err error) (bool, time.Duration) {
+func Retryable(err error) (bool, time.Duration) {
 	if err == nil {
 		return false, 0
 	}
@@ -83,13 +83,13 @@ func Again(err error) (bool, time.Duration) {
 		var again bool
 		var after time.Duration
 		for _, child := range u.Unwrap() {
-			a, d := Again(child)
+			a, d := Retryable(child)
 			again, after = again || a, max(after, d)
 		}
 		return again, after
 	case interface{ Unwrap() error }:
 		if u.Unwrap() != nil {
-			return Again(u.Unwrap())
+			return Retryable(u.Unwrap())
 		}
 	}
 	return true, 0
@@ -105,10 +105,10 @@ type scrubbed struct {
 func (s *scrubbed) Error() string        { return s.text }
 func (s *scrubbed) Is(target error) bool { return errors.Is(s.cause, target) }
 
-// scrub returns err without the hidden values.
-func scrub(err error, hidden []string) error {
+// redactError returns err without the hidden values.
+func redactError(err error, hidden []string) error {
 	text := err.Error()
-	if clean := hide(text, hidden); clean != text {
+	if clean := redact(text, hidden); clean != text {
 		return &scrubbed{text: clean, cause: err}
 	}
 	return err

@@ -37,7 +37,7 @@ func TestAgain(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.fact, func(t *testing.T) {
 			t.Parallel()
-			if again, after := ingest.Again(tt.err); again != tt.again || after != tt.after {
+			if again, after := ingest.Retryable(tt.err); again != tt.again || after != tt.after {
 				t.Errorf("got %t, %s, want %t, %s", again, after, tt.again, tt.after)
 			}
 		})

@@ -20,16 +20,16 @@ import (
 // over half to one and a half of that.
 const firstPause = 2 * time.Second
 
-// answer is one good answer: archived, recorded, not yet parsed.
-type answer struct {
-	question question // as it was answered, after redirects
+// fetchResponse is one good answer: archived, recorded, not yet parsed.
+type fetchResponse struct {
+	question fetchRequest // as it was answered, after redirects
 	fetch    series.Fetch
 	body     []byte
 }
 
 // ask puts a question until it is answered, refused, or out of attempts or time. Each attempt books its turn, and each answer,
 // good or bad, is archived and recorded by itself.
-func (e *Engine) ask(ctx context.Context, q question, conditional bool) (answer, error) {
+func (e *Engine) ask(ctx context.Context, q fetchRequest, conditional bool) (fetchResponse, error) {
 	for attempt := 1; ; attempt++ {
 		a, err := e.follow(ctx, q, conditional)
 		if err == nil {
@@ -37,7 +37,7 @@ func (e *Engine) ask(ctx context.Context, q question, conditional bool) (answer,
 		}
 		failed, ok := errors.AsType[*Error](err)
 		if !ok || failed.Kind != Temporary || attempt >= e.attempts() || ctx.Err() != nil {
-			return answer{}, err
+			return fetchResponse{}, err
 		}
 		pause := max(jitter(firstPause<<(attempt-1)), failed.RetryAfter)
 		if e.Log != nil {
@@ -45,7 +45,7 @@ func (e *Engine) ask(ctx context.Context, q question, conditional bool) (answer,
 				slog.Int("attempt", attempt+1), slog.Duration("pause", pause), slog.Any("error", failed))
 		}
 		if pause > e.budget(ctx) || e.wait(ctx, pause) != nil {
-			return answer{}, err
+			return fetchResponse{}, err
 		}
 	}
 }
@@ -55,32 +55,32 @@ func jitter(d time.Duration) time.Duration {
 }
 
 // follow puts a question once and goes where the upstream sends it on, within the host.
-func (e *Engine) follow(ctx context.Context, q question, conditional bool) (answer, error) {
+func (e *Engine) follow(ctx context.Context, q fetchRequest, conditional bool) (fetchResponse, error) {
 	for range maxRedirects + 1 {
 		a, location, err := e.exchange(ctx, q, conditional)
 		if err != nil || !isRedirect(a.fetch.Status) {
 			return a, err
 		}
 		if q, err = q.redirected(a.fetch.Status, location); err != nil {
-			return answer{}, err
+			return fetchResponse{}, err
 		}
 	}
-	return answer{}, q.fail(Refused, fmt.Errorf("redirected more than %d times", maxRedirects))
+	return fetchResponse{}, q.fail(Refused, fmt.Errorf("redirected more than %d times", maxRedirects))
 }
 
 // exchange is one request and its answer: the host's turn, the bytes, the archive, the ledger. An answer that is neither good
 // nor a redirect is an error; it has been archived and recorded all the same. The location is that of a redirect.
-func (e *Engine) exchange(ctx context.Context, q question, conditional bool) (answer, string, error) {
-	var known *answer
+func (e *Engine) exchange(ctx context.Context, q fetchRequest, conditional bool) (fetchResponse, string, error) {
+	var known *fetchResponse
 	if conditional && q.conditional() {
 		var err error
 		if known, err = e.known(ctx, q); err != nil {
-			return answer{}, "", err
+			return fetchResponse{}, "", err
 		}
 	}
-	leave, err := e.turn(ctx, q)
+	leave, err := e.waitForHost(ctx, q)
 	if err != nil {
-		return answer{}, "", err
+		return fetchResponse{}, "", err
 	}
 	defer leave()
 	began := e.Metrics.Now()
@@ -88,10 +88,10 @@ func (e *Engine) exchange(ctx context.Context, q question, conditional bool) (an
 	leave()
 	e.Metrics.Asked(q.source.ID, got.status, began)
 	if err != nil {
-		return answer{}, "", err
+		return fetchResponse{}, "", err
 	}
 
-	a := answer{question: q, body: got.body, fetch: series.Fetch{
+	a := fetchResponse{question: q, body: got.body, fetch: series.Fetch{
 		Source:      q.source.ID,
 		URL:         q.name,
 		Status:      got.status,
@@ -101,18 +101,18 @@ func (e *Engine) exchange(ctx context.Context, q question, conditional bool) (an
 		Constructed: got.header.Get(ConstructedHeader) == "true",
 	}}
 	if err := e.store(ctx, &a, known); err != nil {
-		return answer{}, "", err
+		return fetchResponse{}, "", err
 	}
 	e.debug(ctx, a.fetch)
 	if got.status == http.StatusOK || a.fetch.NotModified || isRedirect(got.status) {
 		return a, got.header.Get("Location"), nil
 	}
-	return answer{}, "", e.unanswered(ctx, a, got.header)
+	return fetchResponse{}, "", e.recordFailure(ctx, a, got.header)
 }
 
 // known is the newest good answer to a question, if it has a validator to send and the archive still holds its body whole; nil
 // otherwise.
-func (e *Engine) known(ctx context.Context, q question) (*answer, error) {
+func (e *Engine) known(ctx context.Context, q fetchRequest) (*fetchResponse, error) {
 	last, ok, err := e.Ledger.LastFetch(ctx, q.source.ID, q.name)
 	if err != nil {
 		return nil, fmt.Errorf("look up the last fetch of %s: %w", q.name, err)
@@ -127,7 +127,7 @@ func (e *Engine) known(ctx context.Context, q question) (*answer, error) {
 	case err != nil:
 		return nil, fmt.Errorf("read the archived answer of %s: %w", q.name, err)
 	}
-	return &answer{question: q, fetch: last, body: body}, nil
+	return &fetchResponse{question: q, fetch: last, body: body}, nil
 }
 
 // received is what came over the wire, whole and decoded.
@@ -138,7 +138,7 @@ type received struct {
 }
 
 // fetch is send as a part of the trace.
-func (e *Engine) fetch(ctx context.Context, q question, known *answer) (received, error) {
+func (e *Engine) fetch(ctx context.Context, q fetchRequest, known *fetchResponse) (received, error) {
 	ctx, span := telemetry.Call(ctx, "fetch", slog.String("source", q.source.ID), slog.String("url", q.name),
 		slog.String("http.request.method", q.method))
 	got, err := e.send(ctx, q, known)
@@ -150,7 +150,7 @@ func (e *Engine) fetch(ctx context.Context, q question, known *answer) (received
 }
 
 // send carries one request and reads its answer whole, within the limits of the source.
-func (e *Engine) send(ctx context.Context, q question, known *answer) (received, error) {
+func (e *Engine) send(ctx context.Context, q fetchRequest, known *fetchResponse) (received, error) {
 	timed, cancel := context.WithTimeoutCause(ctx, q.limits.Timeout,
 		fmt.Errorf("no whole answer within %s: %w", q.limits.Timeout, context.DeadlineExceeded))
 	defer cancel()
@@ -203,7 +203,7 @@ func readBody(r io.Reader) ([]byte, error) {
 }
 
 // broken is the error of an exchange that did not come to its end. A transport that refuses says so by the kind of its error.
-func (q question) broken(ctx context.Context, what string, err error) *Error {
+func (q fetchRequest) broken(ctx context.Context, what string, err error) *Error {
 	if errors.Is(err, Refused) {
 		return q.fail(Refused, err)
 	}
@@ -214,7 +214,7 @@ func (q question) broken(ctx context.Context, what string, err error) *Error {
 }
 
 // store archives the answer's body and records it. A 304 gets the body that it confirms.
-func (e *Engine) store(ctx context.Context, a *answer, known *answer) (err error) {
+func (e *Engine) store(ctx context.Context, a *fetchResponse, known *fetchResponse) (err error) {
 	f := &a.fetch
 	ctx, span := telemetry.Step(ctx, "archive")
 	defer func() {
@@ -245,15 +245,15 @@ func (e *Engine) store(ctx context.Context, a *answer, known *answer) (err error
 	return nil
 }
 
-// unanswered is the error of a recorded answer that is not a good one. Where it says when to come again, all processes hear it.
-func (e *Engine) unanswered(ctx context.Context, a answer, h http.Header) error {
+// recordFailure is the error of a recorded answer that is not a good one. Where it says when to come again, all processes hear it.
+func (e *Engine) recordFailure(ctx context.Context, a fetchResponse, h http.Header) error {
 	status := a.fetch.Status
 	pause := retryAfter(h, a.fetch.FetchedAt)
 	if status == http.StatusForbidden {
 		pause = max(pause, a.question.limits.Forbidden)
 	}
 	kind := Refused
-	if pause > 0 || Passing(status) {
+	if pause > 0 || IsTransient(status) {
 		kind = Temporary
 	}
 	failed := a.question.fail(kind, fmt.Errorf("status %d, expected 200 (body archived as %s)", status, a.fetch.SHA256))
@@ -268,8 +268,8 @@ func (e *Engine) unanswered(ctx context.Context, a answer, h http.Header) error 
 	return failed
 }
 
-// Passing tells whether a status is trouble that passes by itself: the upstream is not ready, too busy or broken for now.
-func Passing(status int) bool {
+// IsTransient tells whether a status is trouble that passes by itself: the upstream is not ready, too busy or broken for now.
+func IsTransient(status int) bool {
 	switch status {
 	case http.StatusAccepted, http.StatusNoContent,
 		http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:

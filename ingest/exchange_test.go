@@ -208,7 +208,7 @@ func TestALongRetryAfterEndsTheRun(t *testing.T) {
 	if asked != 1 || len(r.clock.waits) != 0 {
 		t.Errorf("asked %d times and waited %v, want once and not at all: the host is shut for /b too", asked, r.clock.waits)
 	}
-	if again, after := ingest.Again(err); !again || after != time.Hour {
+	if again, after := ingest.Retryable(err); !again || after != time.Hour {
 		t.Errorf("Again = %t, %s, want true, 1h", again, after)
 	}
 

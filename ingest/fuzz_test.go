@@ -13,7 +13,7 @@ func FuzzLocation(f *testing.F) {
 	f.Add(301, "//up.example:443/a#b")
 	f.Add(308, "http://up.example@other.example/")
 	f.Fuzz(func(t *testing.T, status int, location string) {
-		q, err := newQuestion(Source{}, Limits{}, 1, Request{URL: "https://up.example/data?key=s3cr3t", Method: http.MethodGet})
+		q, err := newFetchRequest(Source{}, Limits{}, 1, Request{URL: "https://up.example/data?key=s3cr3t", Method: http.MethodGet})
 		if err != nil {
 			t.Fatal(err)
 		}

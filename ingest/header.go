@@ -32,7 +32,7 @@ func keep(h http.Header, hidden []string) map[string]string {
 		if v == "" || len(v) > maxHeaderValue || !utf8.ValidString(v) || strings.ContainsFunc(v, unicode.IsControl) {
 			continue
 		}
-		kept[name] = hide(v, hidden)
+		kept[name] = redact(v, hidden)
 	}
 	return kept
 }

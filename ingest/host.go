@@ -24,22 +24,22 @@ func hostName(u *url.URL) string {
 	return host
 }
 
-// hostSeats lets one request at a time go to each host from this process. The zero value is ready.
-type hostSeats struct {
+// hostSlots lets one request at a time go to each host from this process. The zero value is ready.
+type hostSlots struct {
 	mu    sync.Mutex
-	seats map[string]chan struct{}
+	slots map[string]chan struct{}
 }
 
 // take waits for the host's seat and returns how to leave it, which may be called more than once.
-func (h *hostSeats) take(ctx context.Context, host string) (func(), error) {
+func (h *hostSlots) take(ctx context.Context, host string) (func(), error) {
 	h.mu.Lock()
-	if h.seats == nil {
-		h.seats = make(map[string]chan struct{})
+	if h.slots == nil {
+		h.slots = make(map[string]chan struct{})
 	}
-	seat, ok := h.seats[host]
+	seat, ok := h.slots[host]
 	if !ok {
 		seat = make(chan struct{}, 1)
-		h.seats[host] = seat
+		h.slots[host] = seat
 	}
 	h.mu.Unlock()
 
@@ -51,14 +51,14 @@ func (h *hostSeats) take(ctx context.Context, host string) (func(), error) {
 	}
 }
 
-// turn waits until the question's host may be asked and returns what to call once the answer has been read. The host's next
+// waitForHost waits until the question's host may be asked and returns what to call once the answer has been read. The host's next
 // instant is booked over all processes; within this one the seat keeps the order and forbids a second request beside the first.
-func (e *Engine) turn(ctx context.Context, q question) (func(), error) {
+func (e *Engine) waitForHost(ctx context.Context, q fetchRequest) (func(), error) {
 	if e.Offline {
 		return func() {}, nil
 	}
 	host := hostName(q.url)
-	leave, err := e.seats.take(ctx, host)
+	leave, err := e.slots.take(ctx, host)
 	if err != nil {
 		return nil, q.fail(Temporary, fmt.Errorf("wait for the host %s: %w", host, err))
 	}
@@ -83,7 +83,7 @@ func (e *Engine) turn(ctx context.Context, q question) (func(), error) {
 // budget is the longest that the engine may wait now: its patience, or what is left until the deadline of ctx. Deadlines are
 // kept by the process's own clock in every world.
 func (e *Engine) budget(ctx context.Context) time.Duration {
-	left := e.patience()
+	left := e.timeout()
 	if deadline, ok := ctx.Deadline(); ok {
 		left = min(left, time.Until(deadline))
 	}

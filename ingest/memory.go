@@ -9,8 +9,8 @@ import (
 // Timeless is the Epoch of a parser that does not look at the time of an answer.
 func Timeless(time.Time) string { return "" }
 
-// mostRemembered bounds how many readings and vintages a memory holds: some 30 MB.
-const mostRemembered = 300_000
+// maxRemembered bounds how many readings and vintages a memory holds: some 30 MB.
+const maxRemembered = 300_000
 
 // memory keeps what the newest answer of each address held, so that a body which comes again, or which a 304 confirms, is not parsed
 // again. It is of one process and of the sources that have an Epoch. The zero memory is empty.
@@ -45,10 +45,10 @@ func (m *memory) keep(address, saw string, b Batch) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.forget(address)
-	if size > mostRemembered || len(b.Companies)+len(b.Filings)+len(b.Facts)+len(b.Bars)+len(b.Actions)+len(b.News) > 0 {
+	if size > maxRemembered || len(b.Companies)+len(b.Filings)+len(b.Facts)+len(b.Bars)+len(b.Actions)+len(b.News) > 0 {
 		return
 	}
-	for m.size+size > mostRemembered {
+	for m.size+size > maxRemembered {
 		m.forget(m.order[0])
 	}
 	if m.held == nil {

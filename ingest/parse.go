@@ -23,13 +23,13 @@ import (
 // a last page that holds nothing, of a source with series: in Collect such a page may end a chain that has some, here the caller
 // must know.
 func Parse(src Source, f series.Fetch, body []byte) (Batch, error) {
-	q := question{source: src, limits: src.Limits, name: f.URL}
+	q := fetchRequest{source: src, limits: src.Limits, name: f.URL}
 	if f.Status != http.StatusOK && !f.NotModified {
 		failed := q.fail(Refused, fmt.Errorf("a fetch of status %d has nothing to parse, expected 200 or a confirmed 304", f.Status))
 		failed.Status = f.Status
 		return Batch{}, failed
 	}
-	batch, err := q.parse(Request{URL: f.URL}, f, body, make(seen), nil)
+	batch, err := q.parse(Request{URL: f.URL}, f, body, make(pageDedupe), nil)
 	if err != nil {
 		return Batch{}, err
 	}
@@ -40,7 +40,7 @@ func Parse(src Source, f series.Fetch, body []byte) (Batch, error) {
 }
 
 // parse reads an answer as one page of a chain whose readings so far are in earlier. It adds its own to them.
-func (a answer) parse(ctx context.Context, earlier seen, m *memory) (Batch, error) {
+func (a fetchResponse) parse(ctx context.Context, earlier pageDedupe, m *memory) (Batch, error) {
 	_, span := telemetry.Step(ctx, "parse", slog.String("source", a.question.source.ID), slog.String("sha256", a.fetch.SHA256))
 	batch, err := a.question.parse(a.question.asked(), a.fetch, a.body, earlier, m)
 	span.Set(slog.Int("readings", len(batch.Readings)))
@@ -49,7 +49,7 @@ func (a answer) parse(ctx context.Context, earlier seen, m *memory) (Batch, erro
 }
 
 // parse reads a body, unless m remembers it; a nil m remembers nothing.
-func (q question) parse(asked Request, f series.Fetch, body []byte, earlier seen, m *memory) (Batch, error) {
+func (q fetchRequest) parse(asked Request, f series.Fetch, body []byte, earlier pageDedupe, m *memory) (Batch, error) {
 	if err := checkType(f.Header["Content-Type"], q.limits.ContentTypes); err != nil {
 		failed := q.fail(WrongType, fmt.Errorf("%w (body archived as %s)", err, f.SHA256))
 		failed.Status = f.Status
@@ -83,7 +83,7 @@ func (q question) parse(asked Request, f series.Fetch, body []byte, earlier seen
 
 // read calls the source's parser. The bytes are an upstream's and some formats are read by libraries that panic on broken ones:
 // that is a body that cannot be parsed, not the end of the program.
-func (q question) read(r Response) (batch Batch, err error) {
+func (q fetchRequest) read(r Response) (batch Batch, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			batch, err = Batch{}, fmt.Errorf("the parser panicked: %v", p)
@@ -113,7 +113,7 @@ func checkType(contentType string, allowed []string) error {
 
 // check holds a batch to what Batch promises and to what the source declares. Only a batch that passes adds to the
 // earlier readings.
-func check(b Batch, declared []series.Info, earlier seen) error {
+func check(b Batch, declared []series.Info, earlier pageDedupe) error {
 	known := make(map[series.ID]bool, len(declared))
 	for _, s := range declared {
 		known[s.ID] = true

@@ -23,8 +23,8 @@ func isRedirect(status int) bool {
 
 // redirected is the question that an answer of the given status and Location header sends us on to. It stays on the host: what
 // another host says is not what this source declared, and secrets travel in the URL.
-func (q question) redirected(status int, location string) (question, error) {
-	fail := func(err error) (question, error) {
+func (q fetchRequest) redirected(status int, location string) (fetchRequest, error) {
+	fail := func(err error) (fetchRequest, error) {
 		e := q.fail(Refused, err)
 		e.Status = status
 		return q, e
@@ -55,12 +55,12 @@ func (q question) redirected(status int, location string) (question, error) {
 	if status != http.StatusTemporaryRedirect && status != http.StatusPermanentRedirect && method != http.MethodHead {
 		method, body = http.MethodGet, nil
 	}
-	to, err := newQuestion(q.source, q.limits, q.run, Request{
+	to, err := newFetchRequest(q.source, q.limits, q.run, Request{
 		Method: method, URL: next.String(), Header: q.header, Body: body, Secret: q.secret,
 	})
 	// The secrets of the first URL stay secret, also where the second repeats them under another name.
 	to.hidden = append(to.hidden, q.hidden...)
-	to.name = hide(to.name, to.hidden)
+	to.name = redact(to.name, to.hidden)
 	return to, err
 }
 

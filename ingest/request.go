@@ -20,10 +20,10 @@ import (
 // Redacted stands in a stored URL where the value of a secret parameter stood.
 const Redacted = "REDACTED"
 
-// LedgerURL names a request as the ledger keeps it: the URL without its fragment, the values of the secret query parameters
+// LoggedURL names a request as the ledger keeps it: the URL without its fragment, the values of the secret query parameters
 // replaced by Redacted, everything else byte for byte. A request other than a plain GET carries its method and, if it has a
 // body, the digest of that body in a fragment ("#POST-9f86d081884c7d65"), since the URL alone does not say what was asked.
-func LedgerURL(method, rawURL string, body []byte, secret []string) string {
+func LoggedURL(method, rawURL string, body []byte, secret []string) string {
 	named := redactURL(rawURL, secret)
 	if method == "" {
 		method = http.MethodGet
@@ -82,8 +82,8 @@ func secretValues(rawURL string, secret []string) []string {
 	return slices.Compact(values)
 }
 
-// hide replaces each of the values in a text.
-func hide(text string, values []string) string {
+// redact replaces each of the values in a text.
+func redact(text string, values []string) string {
 	for _, v := range values {
 		text = strings.ReplaceAll(text, v, Redacted)
 	}
@@ -97,8 +97,8 @@ func isSecret(name string, secret []string) bool {
 	return slices.ContainsFunc(secret, func(s string) bool { return strings.EqualFold(s, name) })
 }
 
-// question is one request of a source, checked and named.
-type question struct {
+// fetchRequest is one request of a source, checked and named.
+type fetchRequest struct {
 	source Source
 	limits Limits
 	run    int64
@@ -117,12 +117,12 @@ type question struct {
 	hidden []string
 }
 
-// newQuestion checks what a source wants to ask.
-func newQuestion(src Source, limits Limits, run int64, r Request) (question, error) {
-	q := question{
+// newFetchRequest checks what a source wants to ask.
+func newFetchRequest(src Source, limits Limits, run int64, r Request) (fetchRequest, error) {
+	q := fetchRequest{
 		source: src, limits: limits, run: run,
 		method: r.Method, header: r.Header, body: r.Body, secret: r.Secret, absent: r.Absent, other: r.Else,
-		name:   LedgerURL(r.Method, r.URL, r.Body, r.Secret),
+		name:   LoggedURL(r.Method, r.URL, r.Body, r.Secret),
 		hidden: secretValues(r.URL, r.Secret),
 	}
 	if q.method == "" {
@@ -158,23 +158,23 @@ func askable(u *url.URL) error {
 }
 
 // fail makes an error about the question.
-func (q question) fail(kind Kind, err error) *Error {
-	return &Error{Kind: kind, Source: q.source.ID, URL: q.name, Err: scrub(err, q.hidden)}
+func (q fetchRequest) fail(kind Kind, err error) *Error {
+	return &Error{Kind: kind, Source: q.source.ID, URL: q.name, Err: redactError(err, q.hidden)}
 }
 
 // lacks tells whether err is the upstream's word that there is nothing at the question's address.
-func (q question) lacks(err error) bool {
+func (q fetchRequest) lacks(err error) bool {
 	failed, ok := errors.AsType[*Error](err)
 	return ok && failed.Kind == Refused && slices.Contains(q.absent, failed.Status)
 }
 
 // asked is the question as the adapter's Request, with the URL that was asked in the end.
-func (q question) asked() Request {
+func (q fetchRequest) asked() Request {
 	return Request{Method: q.method, URL: q.url.String(), Header: q.header, Body: q.body, Secret: q.secret}
 }
 
 // conditional tells whether a 304 would be an answer to the question: a plain GET without conditions of the source's own.
-func (q question) conditional() bool {
+func (q fetchRequest) conditional() bool {
 	if q.method != http.MethodGet || len(q.body) > 0 {
 		return false
 	}
@@ -188,7 +188,7 @@ func (q question) conditional() bool {
 }
 
 // httpRequest builds the request, conditional on what is known of its answer (nil: unconditional).
-func (q question) httpRequest(ctx context.Context, userAgent string, known *series.Fetch) (*http.Request, error) {
+func (q fetchRequest) httpRequest(ctx context.Context, userAgent string, known *series.Fetch) (*http.Request, error) {
 	var body io.Reader
 	if len(q.body) > 0 {
 		body = bytes.NewReader(q.body)

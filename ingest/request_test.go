@@ -31,7 +31,7 @@ func TestLedgerURL(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.fact, func(t *testing.T) {
 			t.Parallel()
-			if got := ingest.LedgerURL(tt.method, tt.url, []byte(tt.body), secret); got != tt.want {
+			if got := ingest.LoggedURL(tt.method, tt.url, []byte(tt.body), secret); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
 		})

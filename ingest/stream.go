@@ -21,7 +21,7 @@ func (e *Engine) Stream(ctx context.Context, src Source, w series.Window, runID 
 	if e.Serial {
 		return e.walk(ctx, src, w, runID, sink)
 	}
-	steps := make(relay, 1)
+	steps := make(forwarder, 1)
 	var taking sync.WaitGroup
 	var broken any
 	taking.Go(func() {
@@ -44,25 +44,25 @@ func (e *Engine) Stream(ctx context.Context, src Source, w series.Window, runID 
 	return err
 }
 
-// relay is a Sink that hands everything on to another goroutine.
-type relay chan func(Sink)
+// forwarder is a Sink that hands everything on to another goroutine.
+type forwarder chan func(Sink)
 
 // Page implements Sink.
-func (r relay) Page(ctx context.Context, f Fetched) { r <- func(s Sink) { s.Page(ctx, f) } }
+func (r forwarder) Page(ctx context.Context, f Fetched) { r <- func(s Sink) { s.Page(ctx, f) } }
 
 // EndChain implements Sink.
-func (r relay) EndChain(ctx context.Context, complete bool) {
+func (r forwarder) EndChain(ctx context.Context, complete bool) {
 	r <- func(s Sink) { s.EndChain(ctx, complete) }
 }
 
-// gathered is a Sink that keeps the pages of complete chains.
-type gathered struct{ good, chain []Fetched }
+// collector is a Sink that keeps the pages of complete chains.
+type collector struct{ good, chain []Fetched }
 
 // Page implements Sink.
-func (g *gathered) Page(_ context.Context, f Fetched) { g.chain = append(g.chain, f) }
+func (g *collector) Page(_ context.Context, f Fetched) { g.chain = append(g.chain, f) }
 
 // EndChain implements Sink.
-func (g *gathered) EndChain(_ context.Context, complete bool) {
+func (g *collector) EndChain(_ context.Context, complete bool) {
 	if complete {
 		g.good = append(g.good, g.chain...)
 	}

@@ -16,25 +16,25 @@ import (
 	"tidemark/internal/series"
 )
 
-// taker is a sink that keeps what it is handed: pages as the last part of their address, ends of chains as words.
-type taker struct {
+// recordingSink is a sink that keeps what it is handed: pages as the last part of their address, ends of chains as words.
+type recordingSink struct {
 	got  []string
 	page func(f ingest.Fetched)
 }
 
-func (k *taker) Page(_ context.Context, f ingest.Fetched) {
+func (k *recordingSink) Page(_ context.Context, f ingest.Fetched) {
 	if k.page != nil {
 		k.page(f)
 	}
 	k.got = append(k.got, f.Fetch.URL[strings.LastIndex(f.Fetch.URL, "/"):])
 }
 
-func (k *taker) EndChain(_ context.Context, complete bool) {
+func (k *recordingSink) EndChain(_ context.Context, complete bool) {
 	k.got = append(k.got, map[bool]string{true: "complete", false: "broken"}[complete])
 }
 
 // chains serves three chains of three pages each, /a0 to /c2; a page named broken is none.
-func chains(t *testing.T, broken string, asked func(path string)) (*rig, ingest.Source) {
+func chains(t *testing.T, broken string, asked func(path string)) (*fixture, ingest.Source) {
 	t.Helper()
 	var base string
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -67,7 +67,7 @@ func TestASinkIsHandedPagesInOrder(t *testing.T) {
 		t.Run(c.fact, func(t *testing.T) {
 			t.Parallel()
 			r, src := chains(t, c.broken, func(string) {})
-			var k taker
+			var k recordingSink
 			err := r.Stream(t.Context(), src, series.Window{}, 7, &k)
 			if (err != nil) != (c.broken != "") {
 				t.Errorf("error %v", err)
@@ -96,7 +96,7 @@ func TestTheNextPageIsFetchedWhileASinkWorks(t *testing.T) {
 	t.Parallel()
 	asked := make(chan string, 10)
 	r, src := chains(t, "", func(path string) { asked <- path })
-	k := taker{page: func(f ingest.Fetched) {
+	k := recordingSink{page: func(f ingest.Fetched) {
 		if !strings.HasSuffix(f.Fetch.URL, "/a0") {
 			return
 		}
@@ -126,6 +126,6 @@ func TestASinkThatBreaksBreaksItsCaller(t *testing.T) {
 			t.Errorf("recovered %v, want the sink's own panic", p)
 		}
 	}()
-	_ = r.Stream(t.Context(), src, series.Window{}, 7, &taker{page: func(ingest.Fetched) { panic("full") }})
+	_ = r.Stream(t.Context(), src, series.Window{}, 7, &recordingSink{page: func(ingest.Fetched) { panic("full") }})
 	t.Error("the panic was kept from the caller")
 }

@@ -148,7 +148,7 @@ func (w *briefWriter) ratios() {
 	if m := s.metric(EarningsYield); m.Known() && m.Value > 0 {
 		d.add("pe", 1/m.Value, 1, locale.Times, w.day, w.source(m.Facts...))
 	}
-	if s.FScore.Known >= leastFScoreKnown {
+	if s.FScore.Known >= minFScoreKnown {
 		facts := s.metric(FinancialStrength).Facts
 		d.add("fscore", float64(s.FScore.Score), 0, locale.Count, s.FScore.Year.End, w.source(facts...))
 		d.add("fscore_known", float64(s.FScore.Known), 0, locale.Count, s.FScore.Year.End, w.source(facts...))

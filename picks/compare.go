@@ -13,7 +13,7 @@ func compare(scores []Score, rules Rules) {
 		if metricGroups[k].id == PriceMomentum {
 			lessSectorMean(scores, k)
 		}
-		standardise(scores, k, rules.LeastPeers)
+		standardise(scores, k, rules.MinPeers)
 	}
 }
 

@@ -218,7 +218,7 @@ func (d Data) two(a, b string) (x, y float64, ok bool) {
 // Text writes a digest in a language. It fails only on a language that does not exist.
 func (g Digest) Text(lang Lang) (DigestText, error) {
 	facts := g.Facts()
-	w := pen{facts: facts, lang: lang}
+	w := textWriter{facts: facts, lang: lang}
 	portfolio := "digest.portfolio.alone"
 	if excess, ok := facts.Find("excess"); ok {
 		if portfolio = "digest.portfolio.ahead"; excess.Number() < 0 {

@@ -29,7 +29,7 @@ type EconomicEvent struct {
 const (
 	expectedWindow  = 12 // first prints of which a change's expectation is the median
 	surpriseWindow  = 60 // past surprises that the scale is made of
-	leastSurprises  = 12 // fewer give no scale
+	minSurprises    = 12 // fewer give no scale
 	normalMAD       = 1.4826
 	dissentSeverity = 1
 )
@@ -48,7 +48,7 @@ func Surprises(def Indicator, prints []Print) []EconomicEvent {
 	for _, p := range prints {
 		e := EconomicEvent{ID: def.eventID(p.Period), Indicator: def, Print: p, Expected: def.expected(p, figures), Z: math.NaN()}
 		e.Surprise = def.round(e.Print.Value - e.Expected)
-		if len(surprises) >= leastSurprises && !math.IsNaN(e.Surprise) {
+		if len(surprises) >= minSurprises && !math.IsNaN(e.Surprise) {
 			e.Z = e.Surprise / scaleOf(surprises[max(0, len(surprises)-surpriseWindow):], max(def.Step, def.Floor))
 		}
 		e.Severity = e.severity()

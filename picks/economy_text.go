@@ -19,8 +19,8 @@ type EconomicText struct {
 // decimals is how many decimals a figure of the indicator is told with.
 func (def Indicator) decimals() int { return decimalsOf(def.Step) }
 
-// Told is a figure of the indicator as text, rounded to its step; empty where it is unknown.
-func (def Indicator) Told(v float64) string {
+// Format is a figure of the indicator as text, rounded to its step; empty where it is unknown.
+func (def Indicator) Format(v float64) string {
 	if math.IsNaN(v) {
 		return ""
 	}
@@ -46,7 +46,7 @@ func (e EconomicEvent) Facts() Data {
 	}
 	number("distance", math.Abs(e.Surprise), distance)
 	d.add("z", e.Z, 1, locale.Deviations, asOf, -1)
-	if revised := def.Told(e.Print.Revised); revised != "" && revised != def.Told(e.Print.Previous) {
+	if revised := def.Format(e.Print.Revised); revised != "" && revised != def.Format(e.Print.Previous) {
 		number("revised", e.Print.Revised, def.Unit)
 	}
 	if def.Reading != ReadLevel {
@@ -144,7 +144,7 @@ func (e EconomicEvent) Text(lang Lang) (EconomicText, error) {
 	if !facts.Has("actual") {
 		return EconomicText{}, fmt.Errorf("write %s: the figure is unknown", e.ID)
 	}
-	w := pen{facts: facts, lang: lang}
+	w := textWriter{facts: facts, lang: lang}
 	t := EconomicText{Lang: lang, Title: w.paragraph(e.title()), Summary: w.paragraph(e.summary(facts)...)}
 	first := e.summary(facts)
 	known := !math.IsNaN(e.Surprise) && facts.Has("previous")

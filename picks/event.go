@@ -187,8 +187,8 @@ func moveSeverity(times float64) Severity {
 	}
 }
 
-// leastMove is what a price must move by to be an event, however calm the share.
-const leastMove = 0.02
+// minMove is what a price must move by to be an event, however calm the share.
+const minMove = 0.02
 
 // MoveEvent is the event of a company's price move on a day, and whether there is one: a return, dividends included, of at least two
 // percent and at least twice the standard deviation of the 63 daily returns before.
@@ -206,7 +206,7 @@ func MoveEvent(c equity.Company, h History, day time.Time) (Event, bool) {
 	}
 	change := levels[n-1].Level/levels[n-2].Level - 1
 	usual := stat.StdDev(daily, nil)
-	if math.Abs(change) < leastMove || !(usual > 0) {
+	if math.Abs(change) < minMove || !(usual > 0) {
 		return Event{}, false
 	}
 	size := math.Abs(change) / usual

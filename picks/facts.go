@@ -43,8 +43,8 @@ func (p Period) IsYear() bool { return p.Days() >= 350 && p.Days() <= 380 }
 // IsQuarter tells whether the period is as long as a fiscal quarter of 12 to 14 weeks.
 func (p Period) IsQuarter() bool { return p.Days() >= 80 && p.Days() <= 100 }
 
-// Book is what one company had filed by a date, read by the rules above. It is read only and safe for concurrent use.
-type Book struct {
+// Financials is what one company had filed by a date, read by the rules above. It is read only and safe for concurrent use.
+type Financials struct {
 	asOf time.Time
 	// stated holds the accepted facts of each tag and unit, in ascending (end, start), of one period the one that counts first.
 	stated map[tagUnit][]equity.Fact
@@ -56,8 +56,8 @@ type tagUnit struct{ taxonomy, tag, unit string }
 
 // NewBook reads the facts of one company that were filed on or before asOf. Facts filed later change nothing. The order of the
 // facts has no meaning.
-func NewBook(facts []equity.Fact, asOf time.Time) *Book {
-	b := &Book{asOf: asOf, stated: map[tagUnit][]equity.Fact{}}
+func NewBook(facts []equity.Fact, asOf time.Time) *Financials {
+	b := &Financials{asOf: asOf, stated: map[tagUnit][]equity.Fact{}}
 	for _, f := range facts {
 		if Reads(f) && !f.Filed.After(asOf) {
 			k := tagUnit{f.Taxonomy, f.Tag, f.Unit}
@@ -86,15 +86,15 @@ func precedence(x, y equity.Fact) int {
 }
 
 // AsOf is the date that the book was read for.
-func (b *Book) AsOf() time.Time { return b.asOf }
+func (b *Financials) AsOf() time.Time { return b.asOf }
 
 // Years lists the company's fiscal years, newest first, each ending the day before the next begins (give or take a week). The list
 // ends where a year is missing.
-func (b *Book) Years() []Period { return slices.Clone(b.years) }
+func (b *Financials) Years() []Period { return slices.Clone(b.years) }
 
 // fiscalYears finds the years by net income, which every company states in its annual report. Twelve-month figures in quarterly
 // reports (utilities state them) are no fiscal years.
-func (b *Book) fiscalYears() []Period {
+func (b *Financials) fiscalYears() []Period {
 	var all []Period
 	for _, k := range netIncome.keys() {
 		for _, f := range b.stated[k] {
@@ -120,7 +120,7 @@ func follows(p, next Period) bool {
 }
 
 // over is a concept's figure for exactly a period (an instant where it has no start): of the first tag that states it.
-func (b *Book) over(c concept, p Period) Figure {
+func (b *Financials) over(c concept, p Period) Figure {
 	for _, k := range c.keys() {
 		if f, ok := b.statement(k, p); ok {
 			return Figure{Value: f.Value, Over: p, From: []equity.Fact{f}}
@@ -130,10 +130,10 @@ func (b *Book) over(c concept, p Period) Figure {
 }
 
 // at is a concept's figure at the end of a date.
-func (b *Book) at(c concept, day time.Time) Figure { return b.over(c, Period{End: day}) }
+func (b *Financials) at(c concept, day time.Time) Figure { return b.over(c, Period{End: day}) }
 
 // statement is the fact that counts of one tag for one period.
-func (b *Book) statement(k tagUnit, p Period) (equity.Fact, bool) {
+func (b *Financials) statement(k tagUnit, p Period) (equity.Fact, bool) {
 	list := b.stated[k]
 	i, ok := slices.BinarySearchFunc(list, p, func(f equity.Fact, p Period) int {
 		return cmp.Or(f.End.Compare(p.End), f.Start.Compare(p.Start))
@@ -145,7 +145,7 @@ func (b *Book) statement(k tagUnit, p Period) (equity.Fact, bool) {
 }
 
 // newest is a concept's figure at the newest instant that any of its tags states; at one instant the first tag counts.
-func (b *Book) newest(c concept) Figure {
+func (b *Financials) newest(c concept) Figure {
 	var best Figure
 	for _, k := range c.keys() {
 		for _, f := range slices.Backward(b.stated[k]) {
@@ -164,7 +164,7 @@ func (b *Book) newest(c concept) Figure {
 
 // trailing is a concept's figure over the newest twelve months: the newest fiscal year, plus what the year after it has brought so
 // far, minus the same months of that year. All three come from one tag. Where no interim report is newer, it is the year itself.
-func (b *Book) trailing(c concept) Figure {
+func (b *Financials) trailing(c concept) Figure {
 	var best Figure
 	for _, k := range c.keys() {
 		if f := b.trailingOf(k); f.Known() && (!best.Known() || f.Over.End.After(best.Over.End)) {
@@ -174,7 +174,7 @@ func (b *Book) trailing(c concept) Figure {
 	return best
 }
 
-func (b *Book) trailingOf(k tagUnit) Figure {
+func (b *Financials) trailingOf(k tagUnit) Figure {
 	if len(b.years) == 0 {
 		return Figure{}
 	}
@@ -203,7 +203,7 @@ func (b *Book) trailingOf(k tagUnit) Figure {
 
 // sameMonths is the year-to-date fact of a year that is as long as p, which belongs to the year after it: the same number of weeks,
 // give or take one.
-func (b *Book) sameMonths(k tagUnit, p, year Period) (equity.Fact, bool) {
+func (b *Financials) sameMonths(k tagUnit, p, year Period) (equity.Fact, bool) {
 	list := b.stated[k]
 	for i, f := range list {
 		if !repeats(list, i) && f.Start.Equal(year.Start) && abs(f.Days()-p.Days()) <= 8 {
@@ -215,7 +215,7 @@ func (b *Book) sameMonths(k tagUnit, p, year Period) (equity.Fact, bool) {
 
 // quarter is a concept's figure over the fiscal quarter that ends on a date: as stated, else as the difference of two year-to-date
 // figures of one tag, of which a fourth quarter is the year minus its first nine months.
-func (b *Book) quarter(c concept, end time.Time) Figure {
+func (b *Financials) quarter(c concept, end time.Time) Figure {
 	for _, k := range c.keys() {
 		if f := b.quarterOf(k, end); f.Known() {
 			return f
@@ -224,7 +224,7 @@ func (b *Book) quarter(c concept, end time.Time) Figure {
 	return Figure{}
 }
 
-func (b *Book) quarterOf(k tagUnit, end time.Time) Figure {
+func (b *Financials) quarterOf(k tagUnit, end time.Time) Figure {
 	list := b.stated[k]
 	for _, f := range list {
 		if p := (Period{f.Start, f.End}); f.End.Equal(end) && p.IsQuarter() {
@@ -252,7 +252,7 @@ func repeats(list []equity.Fact, i int) bool {
 
 // pair is a concept's figures for two periods as one and the same filing states them, of the newest filing that states both. Share
 // counts may be compared in no other way: a filing before a split counts other shares.
-func (b *Book) pair(c concept, p, before Period) (now, then Figure) {
+func (b *Financials) pair(c concept, p, before Period) (now, then Figure) {
 	var best equity.Fact
 	for _, k := range c.keys() {
 		for _, f := range b.stated[k] {

@@ -148,12 +148,12 @@ func Reads(f equity.Fact) bool {
 }
 
 // derivedGrossProfit is revenue minus the cost of what was sold, over a period.
-func (b *Book) derivedGrossProfit(p Period) Figure {
+func (b *Financials) derivedGrossProfit(p Period) Figure {
 	return b.over(revenue, p).minus(b.over(costOfSales, p))
 }
 
 // longTermDebt is the debt at a date that is due after a year.
-func (b *Book) longTermDebt(p Period) Figure {
+func (b *Financials) longTermDebt(p Period) Figure {
 	at := Period{End: p.End}
 	return b.over(longDebt, at).or(b.over(longDebtTotal, at).minus(b.over(longDebtCurrent, at)))
 }

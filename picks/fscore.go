@@ -4,17 +4,17 @@ package picks
 // Separate Winners from Losers, Journal of Accounting Research 38 (2000). Income and cash flow are scaled by the assets at the
 // beginning of the year, debt by the year's average assets.
 const (
-	SignalIncome     = "net income is positive"
-	SignalCash       = "operating cash flow is positive"
-	SignalReturn     = "return on assets rose"
-	SignalAccruals   = "operating cash flow exceeds net income"
-	SignalDebt       = "long-term debt to average assets fell"
-	SignalLiquidity  = "current ratio rose"
-	SignalShares     = "no new shares"
-	SignalMargin     = "gross margin rose"
-	SignalTurnover   = "asset turnover rose"
-	signalsOfFScore  = 9
-	leastFScoreKnown = 6
+	SignalIncome    = "net income is positive"
+	SignalCash      = "operating cash flow is positive"
+	SignalReturn    = "return on assets rose"
+	SignalAccruals  = "operating cash flow exceeds net income"
+	SignalDebt      = "long-term debt to average assets fell"
+	SignalLiquidity = "current ratio rose"
+	SignalShares    = "no new shares"
+	SignalMargin    = "gross margin rose"
+	SignalTurnover  = "asset turnover rose"
+	signalsOfFScore = 9
+	minFScoreKnown  = 6
 )
 
 // FScore is Piotroski's score of a company for one fiscal year.
@@ -36,7 +36,7 @@ type FSignal struct {
 }
 
 // FScore is the score for the newest fiscal year.
-func (b *Book) FScore() FScore {
+func (b *Financials) FScore() FScore {
 	if len(b.years) == 0 {
 		return FScore{}
 	}
@@ -45,7 +45,7 @@ func (b *Book) FScore() FScore {
 
 // FScoreOf is the score for the n-th fiscal year of Years; the zero FScore where there is no such year. The years before that it
 // compares with may be missing: their signals are then unknown.
-func (b *Book) FScoreOf(n int) FScore {
+func (b *Financials) FScoreOf(n int) FScore {
 	if n < 0 || n >= len(b.years) {
 		return FScore{}
 	}
@@ -86,13 +86,13 @@ func (b *Book) FScoreOf(n int) FScore {
 	return s
 }
 
-func (b *Book) currentRatio(p Period) Figure {
+func (b *Financials) currentRatio(p Period) Figure {
 	return b.at(currentAssets, p.End).over(b.at(currentLiabilities, p.End))
 }
 
 // noNewShares compares the diluted share counts of one filing, which has worked any split into both. Where no filing states both, a
 // year without proceeds from new shares is good too; with proceeds nothing is known, since options are paid for as well.
-func (b *Book) noNewShares(year, last Period) FSignal {
+func (b *Financials) noNewShares(year, last Period) FSignal {
 	now, before := b.pair(dilutedShares, year, last)
 	if now.Known() {
 		return FSignal{Name: SignalShares, Known: true, Good: now.Value <= before.Value, Now: now, Before: before}
@@ -104,7 +104,7 @@ func (b *Book) noNewShares(year, last Period) FSignal {
 }
 
 // marginRose compares two margins made in one way: both from stated gross profit, or both derived.
-func (b *Book) marginRose(year, last Period) FSignal {
+func (b *Financials) marginRose(year, last Period) FSignal {
 	margin := func(profit func(Period) Figure) FSignal {
 		return rose(SignalMargin, profit(year).over(b.over(revenue, year)), profit(last).over(b.over(revenue, last)))
 	}

@@ -102,11 +102,11 @@ func stormyMarket(seed uint64, n int) PortfolioInput {
 // written down. It shares nothing with the code but the rules.
 type ledger struct {
 	cash   float64
-	lots   []*lot
+	lots   []*priceFixture
 	values []float64
 }
 
-type lot struct {
+type priceFixture struct {
 	seq           int
 	cik           equity.CIK
 	shares, price float64
@@ -138,7 +138,7 @@ func keepLedger(in PortfolioInput, rules PortfolioRules) *ledger {
 			}
 			return v
 		}
-		sell := func(x *lot, shares float64) {
+		sell := func(x *priceFixture, shares float64) {
 			l.cash += shares * x.price
 			x.flow += shares * x.price
 			x.shares -= shares
@@ -233,7 +233,7 @@ func keepLedger(in PortfolioInput, rules PortfolioRules) *ledger {
 				continue
 			}
 			if n == rules.MaxPositions {
-				i := slices.IndexFunc(l.lots, func(x *lot) bool { return x.open && x.trades })
+				i := slices.IndexFunc(l.lots, func(x *priceFixture) bool { return x.open && x.trades })
 				sell(l.lots[i], l.lots[i].shares)
 				l.lots[i].open = false
 				n--
@@ -255,7 +255,7 @@ func keepLedger(in PortfolioInput, rules PortfolioRules) *ledger {
 				amount = math.Min(amount, l.cash)
 			}
 			l.cash -= amount
-			l.lots = append(l.lots, &lot{seq: p.Seq, cik: p.CIK, shares: amount / price, price: price, date: d, flow: -amount, open: true, trades: true})
+			l.lots = append(l.lots, &priceFixture{seq: p.Seq, cik: p.CIK, shares: amount / price, price: price, date: d, flow: -amount, open: true, trades: true})
 		}
 		queue = later
 		if len(l.lots) == 0 {

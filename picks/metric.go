@@ -105,7 +105,7 @@ const (
 	volatileDays = 63  // trading days: three months
 	yearlyDays   = 252
 	// A company must have traded on 95 % of the days of the momentum's year.
-	leastTraded = 0.95
+	minTradedDays = 0.95
 )
 
 func sessionsBefore(pick time.Time) sessions {
@@ -157,7 +157,7 @@ func (s *Score) readBook(c Candidate, pick time.Time, rules Rules) error {
 	s.set(ReturnOnEquity, s.Income.over(s.Equity))
 	s.set(CashBacking, s.CashFlow.with(s.Income).minus(s.Income).over(s.Assets))
 	s.set(LowDebt, s.Debt.over(s.Assets).negated())
-	if s.FScore.Known >= leastFScoreKnown {
+	if s.FScore.Known >= minFScoreKnown {
 		var facts []equity.Fact
 		for _, g := range s.FScore.Signals {
 			facts = append(facts, append(slices.Clone(g.Now.From), g.Before.From...)...)
@@ -177,7 +177,7 @@ func (s *Score) readPrices(c Candidate, se sessions, rules Rules) error {
 	for first > 0 && !levels[first-1].Date.Before(se.yearAgo) {
 		first--
 	}
-	if float64(len(levels)-first) < float64(leastTraded*float64(len(se.days))) || !levels[len(levels)-1].Date.Equal(se.last) {
+	if float64(len(levels)-first) < float64(minTradedDays*float64(len(se.days))) || !levels[len(levels)-1].Date.Equal(se.last) {
 		return errGaps
 	}
 	momentum := s.metric(PriceMomentum)
@@ -252,7 +252,7 @@ func (s *Score) metric(id string) *Metric {
 // sharesOutstanding is the number of shares on a date. It is the count on the cover of the newest report, unless that is far from the
 // diluted average of the newest income statement: then the cover has one class of several, and the average, which has all, is taken.
 // Counts from before a split are multiplied by it.
-func sharesOutstanding(b *Book, h History, day time.Time) Figure {
+func sharesOutstanding(b *Financials, h History, day time.Time) Figure {
 	cover, average := b.newest(coverShares), b.newestAverage()
 	cover.Value *= h.splitsBetween(cover.Over.End, day)
 	if average.Known() {
@@ -265,7 +265,7 @@ func sharesOutstanding(b *Book, h History, day time.Time) Figure {
 }
 
 // newestAverage is the diluted share count of the newest period of at most a year, and of those that end together the shortest.
-func (b *Book) newestAverage() Figure {
+func (b *Financials) newestAverage() Figure {
 	var best Figure
 	for _, k := range dilutedShares.keys() {
 		for i, f := range b.stated[k] {

@@ -27,10 +27,10 @@ type Performance struct {
 }
 
 const (
-	sessionsOfWeek  = 5
-	sessionsOfMonth = 21
-	leastVolatility = 20
-	shownExtremes   = 3
+	sessionsOfWeek    = 5
+	sessionsOfMonth   = 21
+	minVolatilityDays = 20
+	shownExtremes     = 3
 )
 
 // Performance sums the portfolio up on its last day; the zero Performance before its inception.
@@ -53,7 +53,7 @@ func (p Portfolio) Performance() Performance {
 		Return1MPct: t.since(sessionsOfMonth), ReturnYTDPct: between(t.YearBase, last.ReturnPct), MaxDrawdownPct: t.MaxDrawdown,
 		Positions: last.Positions, CashPct: p.CashPct, VolatilityPct: math.NaN(),
 	}
-	if t.Daily >= leastVolatility {
+	if t.Daily >= minVolatilityDays {
 		sum.VolatilityPct = t.deviation() * math.Sqrt(yearlyDays)
 	}
 	sum.Best, sum.Worst = p.extremes()

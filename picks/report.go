@@ -16,7 +16,7 @@ var tableRows = []string{
 
 // full is the whole research in Markdown: the other texts under headings, the table of figures with their dates, what speaks against
 // the company, and where the figures are from.
-func (b Brief) full(w *pen, t Texts) string {
+func (b Brief) full(w *textWriter, t Texts) string {
 	var doc strings.Builder
 	section := func(head, body string) {
 		doc.WriteString("## " + w.paragraph(head) + "\n\n" + body + "\n\n")
@@ -38,7 +38,7 @@ func (b Brief) full(w *pen, t Texts) string {
 
 // origin is where the figures are from.
 func (b Brief) origin() []string {
-	phrases := b.those("sources.annual", "sources.latest", "sources.prices", "sources.method")
+	phrases := b.listed("sources.annual", "sources.latest", "sources.prices", "sources.method")
 	annual, _ := b.Facts.Find("annual_filed")
 	if latest, _ := b.Facts.Find("latest_filed"); latest.Source == annual.Source {
 		phrases = slices.DeleteFunc(phrases, func(p string) bool { return p == "sources.latest" })
@@ -47,7 +47,7 @@ func (b Brief) origin() []string {
 }
 
 // table is the table of figures.
-func (b Brief) table(w *pen) string {
+func (b Brief) table(w *textWriter) string {
 	var rows strings.Builder
 	rows.WriteString("| " + w.paragraph("table.measure") + " | " + w.paragraph("table.value") + " | " + w.paragraph("table.date") + " |\n")
 	rows.WriteString("|:---|---:|:---|")
@@ -67,7 +67,7 @@ func (b Brief) table(w *pen) string {
 }
 
 // fact writes one fact by itself.
-func (p *pen) fact(d Datum) string {
+func (p *textWriter) fact(d Datum) string {
 	s, err := format(p.lang, d)
 	if p.err == nil {
 		p.err = err

@@ -66,7 +66,7 @@ func (t Texts) check(lang Lang, facts Data) error {
 // largest follow from the numbers, and so do the sentences. Equal briefs give equal texts. It fails only on a language that does not
 // exist.
 func WriteResearch(b Brief, lang Lang) (Texts, error) {
-	w := pen{facts: b.Facts, lang: lang}
+	w := textWriter{facts: b.Facts, lang: lang}
 	t := Texts{Lang: lang}
 	t.SummaryWhy = w.paragraph(b.summary()...)
 	t.WhatItDoes = w.paragraph(b.business()...)
@@ -79,14 +79,14 @@ func WriteResearch(b Brief, lang Lang) (Texts, error) {
 	return t, nil
 }
 
-// pen writes phrases and keeps the first error.
-type pen struct {
+// textWriter writes phrases and keeps the first error.
+type textWriter struct {
 	facts Data
 	lang  Lang
 	err   error
 }
 
-func (p *pen) paragraph(phrases ...string) string {
+func (p *textWriter) paragraph(phrases ...string) string {
 	s, err := p.facts.paragraph(p.lang, phrases...)
 	if p.err == nil {
 		p.err = err
@@ -99,7 +99,7 @@ func (b Brief) summary() []string {
 	if !b.picked {
 		return slices.Concat([]string{"why.compared"}, b.reasons()[:1], b.objections()[:1])
 	}
-	phrases := []string{b.vary("why.pick")}
+	phrases := []string{b.choosePhrase("why.pick")}
 	if b.lead != "" {
 		phrases = append(phrases, "why.lead."+string(b.lead))
 	}
@@ -118,8 +118,8 @@ func (b Brief) summary() []string {
 	return append(phrases, standing)
 }
 
-// vary chooses between a phrase and its other wordings, which are numbered from "#2" on.
-func (b Brief) vary(phrase string) string {
+// choosePhrase chooses between a phrase and its other wordings, which are numbered from "#2" on.
+func (b Brief) choosePhrase(phrase string) string {
 	n := 1
 	for {
 		if _, ok := english.Phrases[fmt.Sprintf("%s#%d", phrase, n+1)]; !ok {
@@ -135,7 +135,7 @@ func (b Brief) vary(phrase string) string {
 
 // business is what the company does and how large it is.
 func (b Brief) business() []string {
-	phrases := b.those("what.business", "what.seat")
+	phrases := b.listed("what.business", "what.seat")
 	switch d, _ := b.Facts.Find("net_income"); {
 	case d.Number() < 0:
 		phrases = append(phrases, b.first("what.loss", "what.loss_only")...)
@@ -146,7 +146,7 @@ func (b Brief) business() []string {
 		phrases = append(phrases, growth...)
 		phrases = append(phrases, b.change("quarter", "quarter_growth")...) // says "it" of revenue
 	}
-	return append(phrases, b.those("what.market")...)
+	return append(phrases, b.listed("what.market")...)
 }
 
 // change is the phrase for a rise or a fall; none for no change, which no phrase could put well.
@@ -156,14 +156,14 @@ func (b Brief) change(phrase, fact string) []string {
 	case !ok || d.Number() == 0:
 		return nil
 	case d.Number() < 0:
-		return b.those(phrase + ".down")
+		return b.listed(phrase + ".down")
 	default:
-		return b.those(phrase + ".up")
+		return b.listed(phrase + ".up")
 	}
 }
 
-// those keeps the phrases whose facts are known, first the first of them.
-func (b Brief) those(phrases ...string) []string {
+// listed keeps the phrases whose facts are known, first the first of them.
+func (b Brief) listed(phrases ...string) []string {
 	var fit []string
 	for _, p := range phrases {
 		if b.Facts.fits(p) {
@@ -174,22 +174,22 @@ func (b Brief) those(phrases ...string) []string {
 }
 
 func (b Brief) first(phrases ...string) []string {
-	fit := b.those(phrases...)
+	fit := b.listed(phrases...)
 	return fit[:min(len(fit), 1)]
 }
 
-// mostReasons is how many metrics are named on either side.
-const mostReasons = 4
+// maxReasons is how many metrics are named on either side.
+const maxReasons = 4
 
 // reasons is what speaks for the company.
 func (b Brief) reasons() []string {
 	var phrases []string
 	for _, id := range b.strong {
-		phrases = append(phrases, b.those(b.metricPhrase(id, "good"))...)
+		phrases = append(phrases, b.listed(b.metricPhrase(id, "good"))...)
 	}
-	phrases = phrases[:min(len(phrases), mostReasons)]
+	phrases = phrases[:min(len(phrases), maxReasons)]
 	if b.signal > 0 {
-		phrases = append(phrases, b.those("signal.for")...)
+		phrases = append(phrases, b.listed("signal.for")...)
 	}
 	if len(phrases) == 0 {
 		return []string{"for.none"}
@@ -201,11 +201,11 @@ func (b Brief) reasons() []string {
 func (b Brief) objections() []string {
 	var phrases []string
 	for _, id := range b.poor {
-		phrases = append(phrases, b.those(b.metricPhrase(id, "bad"))...)
+		phrases = append(phrases, b.listed(b.metricPhrase(id, "bad"))...)
 	}
-	phrases = phrases[:min(len(phrases), mostReasons)]
+	phrases = phrases[:min(len(phrases), maxReasons)]
 	if b.signal < 0 {
-		phrases = append(phrases, b.those("signal.against")...)
+		phrases = append(phrases, b.listed("signal.against")...)
 	}
 	if len(phrases) == 0 {
 		return []string{"against.none"}

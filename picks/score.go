@@ -46,12 +46,12 @@ type Rules struct {
 	QualityWeight, ValueWeight, MomentumWeight, RiskWeight float64
 	// ClipTail is the share of the universe on either end of a metric that is set to the value at its border.
 	ClipTail float64
-	// LeastPeers is how many companies a sector needs to be compared within.
-	LeastPeers int
+	// MinPeers is how many companies a sector needs to be compared within.
+	MinPeers int
 	// MissingPenalty is what a metric that is unknown counts: the mean, minus this.
 	MissingPenalty float64
-	// LeastKnown is the share of the metrics that must be known.
-	LeastKnown float64
+	// MinKnown is the share of the metrics that must be known.
+	MinKnown float64
 	// MinPrice and MinTurnover (a day, median of three months) and MinMarketValue are in US dollars.
 	MinPrice, MinTurnover, MinMarketValue float64
 	// CloseTolerance is how far the closes of the day by two publishers may be apart, as a fraction of the first.
@@ -61,17 +61,17 @@ type Rules struct {
 	// RepeatDays is for how many trading days a pick is not repeated; where fewer than three times as many companies are scored, for a
 	// third as many days as there are companies, rounded up.
 	RepeatDays int
-	// Of SectorWindow picks in a row at most SectorMost are of one sector.
-	SectorWindow, SectorMost int
+	// Of SectorWindow picks in a row at most SectorMax are of one sector.
+	SectorWindow, SectorMax int
 }
 
 // DefaultRules are the rules in force: section "Score" of docs/method-picks.md.
 func DefaultRules() Rules {
 	return Rules{
 		QualityWeight: 0.35, ValueWeight: 0.30, MomentumWeight: 0.25, RiskWeight: 0.10,
-		ClipTail: 0.025, LeastPeers: 5, MissingPenalty: 0.25, LeastKnown: 0.6,
+		ClipTail: 0.025, MinPeers: 5, MissingPenalty: 0.25, MinKnown: 0.6,
 		MinPrice: 5, MinTurnover: 5e6, MinMarketValue: 2e9, CloseTolerance: 0.005, MaxReportAge: 520 * 24 * time.Hour,
-		RepeatDays: 60, SectorWindow: 20, SectorMost: 5,
+		RepeatDays: 60, SectorWindow: 20, SectorMax: 5,
 	}
 }
 
@@ -96,7 +96,7 @@ type Score struct {
 	// Rank is 1 for the best.
 	Rank int
 
-	Book                                          *Book
+	Book                                          *Financials
 	FScore                                        FScore
 	Revenue, GrossProfit, OperatingIncome, Income Figure
 	CashFlow, Spending                            Figure
@@ -232,7 +232,7 @@ func (s *Score) enough(rules Rules) error {
 			}
 		}
 	}
-	if float64(known) < float64(rules.LeastKnown*float64(all)) {
+	if float64(known) < float64(rules.MinKnown*float64(all)) {
 		return fmt.Errorf("%d of %d metrics known", known, all)
 	}
 	return nil
@@ -303,7 +303,7 @@ func (r *Ranking) objection(past []PastPick, rules Rules) func(*Score) string {
 		if date, repeated := recent[s.CIK]; repeated {
 			return "picked on " + date.Format(time.DateOnly)
 		}
-		if n := bySector[s.Sector]; n >= rules.SectorMost {
+		if n := bySector[s.Sector]; n >= rules.SectorMax {
 			return fmt.Sprintf("%d of the last %d picks are in %s", n, rules.SectorWindow-1, s.Sector)
 		}
 		return ""

@@ -234,7 +234,7 @@ func TestMetricsOfOneCompanyByHand(t *testing.T) {
 	t.Parallel()
 	m := synthMarket(6, 30, pickDay)
 	// Revenue of a hundred million a quarter from 2020 on, growing by ten percent in 2025 and again in 2026.
-	f := firm{
+	f := companyFixture{
 		cik: 1, ticker: "ONE", sic: 7372, margin: 0.2, gross: 0.6, backing: 1.25, debt: 0.2, shares: 1e8,
 		revenue: func(year, _ int) float64 { return 1e9 * math.Pow(1.1, float64(max(year, 2024)-2024)) },
 	}

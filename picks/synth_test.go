@@ -10,9 +10,9 @@ import (
 	"tidemark/internal/equity"
 )
 
-// firm draws a company whose books add up: fiscal years are calendar years, annual reports come on February 20 with three years of
+// companyFixture draws a company whose books add up: fiscal years are calendar years, annual reports come on February 20 with three years of
 // income and two balances, quarterly reports 36 days after the quarter with the year to date and the same months of the year before.
-type firm struct {
+type companyFixture struct {
 	cik     equity.CIK
 	ticker  string
 	sic     int
@@ -25,7 +25,7 @@ type firm struct {
 	omit    map[string]bool
 }
 
-func (f firm) company() equity.Company {
+func (f companyFixture) company() equity.Company {
 	return equity.Company{
 		CIK: f.cik, Name: f.ticker + " Corp", SIC: f.sic, Location: "CA", FiscalYearEnd: "1231",
 		Listings: []equity.Listing{{Ticker: f.ticker, Exchange: "XNYS"}},
@@ -33,7 +33,7 @@ func (f firm) company() equity.Company {
 }
 
 // facts are what the firm filed about the fiscal years from first to last.
-func (f firm) facts(first, last int) []equity.Fact {
+func (f companyFixture) facts(first, last int) []equity.Fact {
 	var all []equity.Fact
 	add := func(tag, unit string, start, end time.Time, v float64, form string, filed time.Time, year int, fp string) {
 		if f.omit[tag] {
@@ -119,7 +119,7 @@ func synthMarket(seed uint64, n int, pick time.Time) Market {
 	m := Market{Day: pick}
 	for i := range n {
 		base, growth, noise := 4e8*(1+3*rng.Float64()), 0.15*rng.Float64()-0.03, rng.Uint64()
-		f := firm{
+		f := companyFixture{
 			cik: equity.CIK(1000 + i), ticker: string([]byte{'A' + byte(i/26%26), 'A' + byte(i%26), 'X'}), sic: synthSICs[i%len(synthSICs)],
 			revenue: func(year, quarter int) float64 {
 				local := rand.New(rand.NewPCG(noise, uint64(year*10+quarter)))

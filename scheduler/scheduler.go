@@ -73,8 +73,8 @@ type Scheduler struct {
 	Wake <-chan struct{}
 	// Every is the pause between ticks. Zero means one second.
 	Every time.Duration
-	// Silence is how long a worker may give no sign before its runs are taken from it. Zero means 10 seconds.
-	Silence time.Duration
+	// LostAfter is how long a worker may give no sign before its runs are taken from it. Zero means 10 seconds.
+	LostAfter time.Duration
 	// Unstarted is after how long the queue is asked about a run that it took and no worker claimed. Zero means 10 seconds.
 	Unstarted time.Duration
 
@@ -84,9 +84,9 @@ type Scheduler struct {
 	ready  atomic.Bool
 
 	// tick is held by the one that ticks. What follows is its own.
-	tick  sync.Mutex
-	saved bool // the schedules are in the store
-	away  bool // the queue took nothing when it was last asked to
+	tick        sync.Mutex
+	saved       bool // the schedules are in the store
+	unavailable bool // the queue took nothing when it was last asked to
 }
 
 // Ready tells whether the schedules are saved and a tick was done without an error.
@@ -95,8 +95,8 @@ func (s *Scheduler) Ready() bool { return s.ready.Load() }
 const (
 	// handOutLimit is how many runs a tick hands out at most.
 	handOutLimit = 500
-	// callPatience is how long a tick waits for an answer of the store or of the queue. One that never comes must not stop it for ever.
-	callPatience = 30 * time.Second
+	// callTimeout is how long a tick waits for an answer of the store or of the queue. One that never comes must not stop it for ever.
+	callTimeout = 30 * time.Second
 )
 
 // Run ticks until ctx ends. It returns an error at once when a schedule cannot be parsed; troubles with Postgres or the queue are logged
@@ -175,14 +175,14 @@ func (s *Scheduler) guarded(ctx context.Context) error {
 
 // call makes one call of the store or the queue.
 func call(ctx context.Context, f func(context.Context) error) error {
-	ctx, stop := context.WithTimeout(ctx, callPatience)
+	ctx, stop := context.WithTimeout(ctx, callTimeout)
 	defer stop()
 	return f(ctx)
 }
 
 // ask is call for one that answers.
 func ask[T any](ctx context.Context, f func(context.Context) (T, error)) (T, error) {
-	ctx, stop := context.WithTimeout(ctx, callPatience)
+	ctx, stop := context.WithTimeout(ctx, callTimeout)
 	defer stop()
 	return f(ctx)
 }
@@ -246,7 +246,7 @@ func (s *Scheduler) trace(ctx context.Context, e task.Schedule, slots []task.Slo
 		}
 		at, span := s.Tracer.Begin(ctx, "slot "+e.Job, slog.String("job", e.Job), slog.String("subject", e.Subject),
 			slog.Time("at", slots[i].At), slog.String("trigger", slots[i].Trigger), slog.String("cron", e.Cron), slog.String("zone", e.Zone))
-		slots[i].Trace = telemetry.Carried(at)
+		slots[i].Trace = telemetry.TraceParent(at)
 		spans = append(spans, span)
 	}
 	return spans
@@ -254,7 +254,7 @@ func (s *Scheduler) trace(ctx context.Context, e task.Schedule, slots []task.Slo
 
 func (s *Scheduler) reclaim(ctx context.Context) error {
 	lost, err := ask(ctx, func(ctx context.Context) ([]task.Task, error) {
-		return s.Store.Reclaim(ctx, orElse(s.Silence, 10*time.Second))
+		return s.Store.Reclaim(ctx, orElse(s.LostAfter, 10*time.Second))
 	})
 	for _, t := range lost {
 		s.Log.WarnContext(ctx, "a worker vanished, its run begins again", "job", t.Job, "subject", t.Subject, "at", t.Slot,
@@ -306,7 +306,7 @@ func (s *Scheduler) reconcile(ctx context.Context) error {
 // hands it out again under the same id, which the queue takes once.
 func (s *Scheduler) dispatch(ctx context.Context) error {
 	limit := handOutLimit
-	if s.away {
+	if s.unavailable {
 		limit = 1 // to see whether the queue is back
 	}
 	due, err := ask(ctx, func(ctx context.Context) ([]task.Task, error) { return s.Store.HandOut(ctx, limit) })
@@ -315,7 +315,7 @@ func (s *Scheduler) dispatch(ctx context.Context) error {
 	}
 	for i, t := range due {
 		err = call(ctx, func(ctx context.Context) error { return s.enqueue(ctx, t) })
-		if s.away = err != nil; !s.away {
+		if s.unavailable = err != nil; !s.unavailable {
 			continue
 		}
 		// The rest would meet the same trouble. What was asked for last may have arrived all the same: its id is taken then.
@@ -327,10 +327,10 @@ func (s *Scheduler) dispatch(ctx context.Context) error {
 
 // enqueue hands a task to the queue, and its place in the trace with it.
 func (s *Scheduler) enqueue(ctx context.Context, t task.Task) error {
-	ctx, span := s.Tracer.Hand(ctx, t.Trace, "enqueue "+t.Job, slog.String("task", t.ID()), slog.Int64("run", t.RunID),
+	ctx, span := s.Tracer.Inject(ctx, t.Trace, "enqueue "+t.Job, slog.String("task", t.ID()), slog.Int64("run", t.RunID),
 		slog.String("queue", t.Queue))
 	if span != nil {
-		t.Trace = telemetry.Carried(ctx)
+		t.Trace = telemetry.TraceParent(ctx)
 	}
 	err := s.Queue.Enqueue(ctx, t)
 	span.End(err)

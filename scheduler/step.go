@@ -25,9 +25,9 @@ type Stepper struct {
 const (
 	settlePoll = 5 * time.Millisecond
 	// A slot whose work does not end in this time is left behind: its runs go on being tried, later than they should be.
-	settlePatience = time.Minute
+	settleTimeout = time.Minute
 	// Between two tries of what cannot be done at the moment.
-	firstPause, longestPause = 50 * time.Millisecond, 2 * time.Second
+	firstPause, maxPause = 50 * time.Millisecond, 2 * time.Second
 )
 
 // Run returns nil when the clock follows the wall clock, or ctx has ended. Whatever cannot be done at the moment is logged and tried again:
@@ -64,7 +64,7 @@ func (s *Stepper) Run(ctx context.Context) error {
 
 // insist does a part of a step until it is done, and tells whether it is: false when ctx has ended. Each part may be done twice.
 func (s *Stepper) insist(ctx context.Context, what string, part func(context.Context) error) bool {
-	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+	for pause := firstPause; ; pause = min(2*pause, maxPause) {
 		err := s.Scheduler.Metrics.Guard(ctx, s.Log, "sandbox's clock", func() error { return part(ctx) })
 		if ctx.Err() != nil {
 			return false
@@ -84,7 +84,7 @@ func (s *Stepper) insist(ctx context.Context, what string, part func(context.Con
 
 // settle waits until nothing up to the clock's time is left to do.
 func (s *Stepper) settle(ctx context.Context) error {
-	deadline := s.Wall().Add(settlePatience)
+	deadline := s.Wall().Add(settleTimeout)
 	poll := time.NewTicker(settlePoll)
 	defer poll.Stop()
 	for {

@@ -119,7 +119,7 @@ func (d Definition) RunBacktest(in series.Set, at, assumed time.Time) BacktestRe
 	for _, id := range d.BacktestInputs() {
 		arrived[id] = inOrder(in[id])
 	}
-	read := asRead(d.Compute(arrived, at))
+	read := asKnown(d.Compute(arrived, at))
 	cases := slices.DeleteFunc(d.Backtest.Cases(read, arrived), func(c Case) bool {
 		return math.IsNaN(known(c.Predicted)) || math.IsNaN(known(c.Happened))
 	})
@@ -159,7 +159,7 @@ func (d Definition) LooksAhead(in series.Set, at time.Time) bool {
 	for _, id := range d.Inputs {
 		arrived[id] = inOrder(in[id])
 	}
-	read := asRead(d.Compute(arrived, at))
+	read := asKnown(d.Compute(arrived, at))
 	for _, part := range []int{1, 2, 3} {
 		if len(read) == 0 {
 			return false
@@ -169,7 +169,7 @@ func (d Definition) LooksAhead(in series.Set, at time.Time) bool {
 		for id, points := range arrived {
 			known[id] = slices.DeleteFunc(slices.Clone(points), func(p series.Point) bool { return p.VintageAt.After(then.KnownAt) })
 		}
-		again := asRead(d.Compute(known, then.KnownAt))
+		again := asKnown(d.Compute(known, then.KnownAt))
 		if len(again) == 0 || !again[len(again)-1].same(then) {
 			return true
 		}

@@ -27,9 +27,9 @@ func inOrder(points []series.Point) []series.Point {
 	return out
 }
 
-// asRead turns a track into what its readers had: each estimate from the instant at which it and all before it were known, on which its
+// asKnown turns a track into what its readers had: each estimate from the instant at which it and all before it were known, on which its
 // baseline rests, and of those that came at one instant only the newest. It takes the track's place in memory.
-func asRead(track Track) Track {
+func asKnown(track Track) Track {
 	read := track[:0]
 	var known time.Time
 	for i := range track {

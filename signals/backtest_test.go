@@ -17,8 +17,8 @@ const (
 	targetSeries series.ID = "test.target"
 )
 
-// teller is a signal whose z-score is its one series as it stands, held to the change of a target over 20 of its days.
-func teller() Definition {
+// logExporter is a signal whose z-score is its one series as it stands, held to the change of a target over 20 of its days.
+func logExporter() Definition {
 	return Definition{
 		ID: "teller", Inputs: []series.ID{toldSeries},
 		Compute: func(in series.Set, _ time.Time) Track {
@@ -68,14 +68,14 @@ func TestAPlantedLookAheadScoresChanceAndOnlyWithoutItsVintagesPerfection(t *tes
 	for seed := range uint64(seeds) {
 		target := randomWalk(seed, 1000)
 		future := func(i int) float64 { return target[i+20].Value - target[i].Value }
-		honest := teller().RunBacktest(series.Set{toldSeries: tell(target, 20, future), targetSeries: target}, backtestEnd, time.Time{})
+		honest := logExporter().RunBacktest(series.Set{toldSeries: tell(target, 20, future), targetSeries: target}, backtestEnd, time.Time{})
 		if honest.N < 900 || math.Abs(honest.RankIC) > 0.5 || !honest.LookAheadSafe {
 			t.Errorf("seed %d: with its vintages %d cases score %v, want chance", seed, honest.N, honest.RankIC)
 		}
 		if honest.Clear() {
 			found++
 		}
-		cheating := teller().RunBacktest(series.Set{toldSeries: tell(target, 0, future), targetSeries: target}, backtestEnd, time.Time{})
+		cheating := logExporter().RunBacktest(series.Set{toldSeries: tell(target, 0, future), targetSeries: target}, backtestEnd, time.Time{})
 		if cheating.RankIC < 0.999 || cheating.HitRatePct < 99.9 {
 			t.Errorf("seed %d: without its vintages it scores %v, hits %v %%, want perfection", seed, cheating.RankIC, cheating.HitRatePct)
 		}
@@ -91,7 +91,7 @@ func TestLookAheadSafeIsFalseForCasesOfWhichTheFirstValueIsNotKnown(t *testing.T
 	told := tell(target, 1, func(i int) float64 { return float64(i%11) - 5 })
 	set := series.Set{toldSeries: told, targetSeries: target}
 	assumed := told[399].VintageAt
-	r := teller().RunBacktest(set, backtestEnd, assumed)
+	r := logExporter().RunBacktest(set, backtestEnd, assumed)
 	if r.LookAheadSafe || !r.RecordedFrom.Equal(assumed) {
 		t.Errorf("safe %t, recorded from %s, want values up to %s to be in doubt", r.LookAheadSafe, r.RecordedFrom, assumed)
 	}
@@ -99,11 +99,11 @@ func TestLookAheadSafeIsFalseForCasesOfWhichTheFirstValueIsNotKnown(t *testing.T
 		t.Errorf("%d cases before and %d since of %d, want 400 before", r.Assumed.N, r.Recorded.N, r.N)
 	}
 	// The two parts are what each alone would be.
-	late := teller().RunBacktest(series.Set{toldSeries: told[400:], targetSeries: target}, backtestEnd, time.Time{})
+	late := logExporter().RunBacktest(series.Set{toldSeries: told[400:], targetSeries: target}, backtestEnd, time.Time{})
 	if d := cmp.Diff(late.Edge, r.Recorded, equalNaNs); d != "" || !late.LookAheadSafe {
 		t.Errorf("the newer part (-alone +part), alone safe %t:\n%s", late.LookAheadSafe, d)
 	}
-	if r := teller().RunBacktest(set, backtestEnd, told[0].VintageAt.Add(-time.Hour)); !r.LookAheadSafe || r.Assumed.N != 0 {
+	if r := logExporter().RunBacktest(set, backtestEnd, told[0].VintageAt.Add(-time.Hour)); !r.LookAheadSafe || r.Assumed.N != 0 {
 		t.Errorf("no case rests on an assumed value, and yet safe is %t with %d cases before", r.LookAheadSafe, r.Assumed.N)
 	}
 }
@@ -112,7 +112,7 @@ func TestAnEstimateThatKnowsWhatCameLaterIsFound(t *testing.T) {
 	t.Parallel()
 	target := randomWalk(2, 400)
 	set := series.Set{toldSeries: tell(target, 1, func(i int) float64 { return float64(i%11) - 5 }), targetSeries: target}
-	honest := teller()
+	honest := logExporter()
 	if honest.LooksAhead(set, backtestEnd) {
 		t.Error("a signal that uses each value from its vintage on is said to look ahead")
 	}
@@ -137,7 +137,7 @@ func TestAnEstimateThatKnowsWhatCameLaterIsFound(t *testing.T) {
 			}
 		},
 	} {
-		cheat := teller()
+		cheat := logExporter()
 		cheat.Compute = func(in series.Set, at time.Time) Track {
 			track := honest.Compute(in, at)
 			plant(track)
@@ -156,7 +156,7 @@ func TestAPlantedEdgeIsFound(t *testing.T) {
 		target := randomWalk(seed, 2500)
 		// Half of it is what the next 20 days will bring, and it was known on the day.
 		told := tell(target, 0, func(i int) float64 { return target[i+20].Value - target[i].Value + 6*rng.NormFloat64() })
-		r := teller().RunBacktest(series.Set{toldSeries: told, targetSeries: target}, backtestEnd, time.Time{})
+		r := logExporter().RunBacktest(series.Set{toldSeries: told, targetSeries: target}, backtestEnd, time.Time{})
 		if !(r.Lo > 0.2) || !(r.AdjustedP < 0.01) || !(r.OutOfSample.Lo > 0) || r.HitRatePct < 60 {
 			t.Errorf("seed %d: %v between %v and %v, adjusted p %v, out of sample from %v, hits %v %%",
 				seed, r.RankIC, r.Lo, r.Hi, r.AdjustedP, r.OutOfSample.Lo, r.HitRatePct)
@@ -182,9 +182,9 @@ func TestCasesUseTheNewestValueKnownAndTheFirstPriceAfter(t *testing.T) {
 	for i, day := range weekdaysFrom("2024-01-01", 10) { // to Friday the 12th: 0, 1, 4, 9 and so on
 		target = append(target, series.Point{ObservedAt: day, VintageAt: day.AddDate(0, 0, 1), Value: float64(i * i)})
 	}
-	d := teller()
+	d := logExporter()
 	d.Backtest.Cases = forwardChanges(pointsOf(targetSeries), 2, -1)
-	got := d.Backtest.Cases(asRead(d.Compute(series.Set{toldSeries: told}, backtestEnd)), series.Set{targetSeries: target})
+	got := d.Backtest.Cases(asKnown(d.Compute(series.Set{toldSeries: told}, backtestEnd)), series.Set{targetSeries: target})
 	want := []Case{
 		// Tuesday's value; the price of Thursday is the first after it. Known were the prices to Tuesday: no change over two days yet.
 		{Known: at("2024-01-03", 23), Start: date("2024-01-04"), End: date("2024-01-08"), Predicted: -2, Happened: 25 - 9, Naive: math.NaN()},
@@ -201,7 +201,7 @@ func TestALateVintageIsNeverUsedBeforeItWasKnown(t *testing.T) {
 	t.Parallel()
 	target := randomWalk(1, 600)
 	told := tell(target, 1, func(i int) float64 { return float64(i % 17) })
-	d := teller()
+	d := logExporter()
 	revised := slices.Clone(told)
 	revised[100].VintageAt = told[400].VintageAt // corrected 300 days later
 	revised[100].Value = 1000
@@ -266,7 +266,7 @@ func TestABacktestOfTooLittleOrOfNothingThatVariesIsUnknown(t *testing.T) {
 		{"a constant target", series.Set{toldSeries: varied, targetSeries: flat}, 379},
 		{"an unknown signal", series.Set{toldSeries: tell(target, 1, func(int) float64 { return math.NaN() }), targetSeries: target}, 0},
 	} {
-		r := teller().RunBacktest(c.set, backtestEnd, time.Time{})
+		r := logExporter().RunBacktest(c.set, backtestEnd, time.Time{})
 		if r.N != c.n {
 			t.Errorf("%s: %d cases, want %d", c.name, r.N, c.n)
 		}
@@ -287,7 +287,7 @@ func TestABacktestOfTooLittleOrOfNothingThatVariesIsUnknown(t *testing.T) {
 func TestABacktestStatesItsSample(t *testing.T) {
 	t.Parallel()
 	target := randomWalk(3, 400)
-	r := teller().RunBacktest(series.Set{toldSeries: tell(target, 1, func(i int) float64 { return float64(i%11) - 5 }), targetSeries: target}, backtestEnd, time.Time{})
+	r := logExporter().RunBacktest(series.Set{toldSeries: tell(target, 1, func(i int) float64 { return float64(i%11) - 5 }), targetSeries: target}, backtestEnd, time.Time{})
 	// Told are 380 days; the first outcome begins on the second day, the last ends with the target.
 	if r.N != 379 || !r.From.Equal(target[1].ObservedAt) || !r.To.Equal(target[399].ObservedAt) || !r.At.Equal(backtestEnd) {
 		t.Errorf("%d cases from %v to %v as of %v", r.N, r.From, r.To, r.At)

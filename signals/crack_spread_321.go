@@ -114,7 +114,7 @@ func computeCrackSpread(in series.Set, at time.Time) Track {
 		}
 		e.Lo, e.Hi = e.Value-half, e.Value+half
 		e.Baseline, e.Scale, e.N = sample.mean(), sample.sd(), sample.n
-		e.settle()
+		e.sanitize()
 	}
 	return track
 }

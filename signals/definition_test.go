@@ -49,7 +49,7 @@ func TestReadersHaveTheNewestEstimateOfAnInstantAndNoneBeforeItsPast(t *testing.
 		track = append(track, Estimate{ObservedAt: date("2024-01-01").AddDate(0, 0, i), KnownAt: date(known)})
 	}
 	var got [][2]string
-	for _, e := range asRead(track) {
+	for _, e := range asKnown(track) {
 		got = append(got, [2]string{e.ObservedAt.Format(time.DateOnly), e.KnownAt.Format(time.DateOnly)})
 	}
 	// The estimate of the 4th rests on those of the 2nd and 3rd, which came on the 10th.

@@ -112,7 +112,7 @@ func computeHormuz(in series.Set, _ time.Time) Track {
 		e, sample := &track[i], season(i)
 		e.Lo, e.Hi = hormuzBand(e.Value)
 		e.Baseline, e.Scale, e.N = sample.mean(), sample.sd(), sample.n
-		e.settle()
+		e.sanitize()
 	}
 	return track
 }
@@ -178,7 +178,7 @@ func newestOf(points []series.Point) int {
 // hormuzSeason answers for the sample of any mean: that of the values within hormuzReach days of its month and day (29 February counts
 // as the 28th where a year has none) in each of the reference years before its own, and the empty one where fewer than minSeasonYears
 // of them are matched. All values of the windows enter.
-func hormuzSeason(means dated) func(i int) moments {
+func hormuzSeason(means datedSeries) func(i int) moments {
 	first := dayOf(time.Date(hormuzFirst, time.January, 1, 0, 0, 0, 0, time.UTC))
 	last := dayOf(time.Date(hormuzLast, time.December, 31, 0, 0, 0, 0, time.UTC))
 	around := means.around(hormuzReach, first, last)

@@ -123,7 +123,7 @@ func walkCorn(in series.Set, at time.Time) (track Track, newest cornStage) {
 			first, last = min(first, year), max(last, year)
 		}
 	}
-	var past cornPast
+	var past cornHistory
 	for year := first; year <= last+1; year++ {
 		fit := past.fit(year)
 		start := time.Date(year, cornSeason, 1, 0, 0, 0, 0, time.UTC)
@@ -149,9 +149,9 @@ func walkCorn(in series.Set, at time.Time) (track Track, newest cornStage) {
 	return track, newest
 }
 
-// cornPast is what the crop years so far have taught, the last cornTrendYears of each kind, oldest first. An error is the final less
+// cornHistory is what the crop years so far have taught, the last cornTrendYears of each kind, oldest first. An error is the final less
 // what was foretold.
-type cornPast struct {
+type cornHistory struct {
 	years, yields []float64
 	// trendErrors are in bushels, trendShares the same as shares of the trend.
 	trendErrors, trendShares []float64
@@ -160,7 +160,7 @@ type cornPast struct {
 }
 
 // learn takes in the final of the crop year that fit was made for, and the errors of all that had been foretold.
-func (c *cornPast) learn(fit trend, final float64, forecasts []series.Point) {
+func (c *cornHistory) learn(fit trend, final float64, forecasts []series.Point) {
 	for _, p := range forecasts {
 		month := p.ObservedAt.UTC().Month()
 		blend := fit.blend(p.Value, c.weight(fit, month))
@@ -186,7 +186,7 @@ func remember(numbers []float64, x float64) []float64 {
 }
 
 // fit is the line through the last cornTrendYears finals.
-func (c *cornPast) fit(year int) trend {
+func (c *cornHistory) fit(year int) trend {
 	if len(c.years) < cornTrendYears {
 		unknown := math.NaN()
 		return trend{year: year, value: unknown, slope: unknown, se: unknown, leverage: unknown}
@@ -197,7 +197,7 @@ func (c *cornPast) fit(year int) trend {
 // weight is the share of a forecast in the blend: the mean square of the trend's past errors over the sum of it and that of the
 // same month's forecasts, so that each counts by one over its own (Bates and Granger, Operational Research Quarterly 20, 1969). Half
 // where either has too short a past, all where there is no trend.
-func (c *cornPast) weight(fit trend, month time.Month) float64 {
+func (c *cornHistory) weight(fit trend, month time.Month) float64 {
 	if fit.n == 0 {
 		return 1
 	}
@@ -221,7 +221,7 @@ func (t trend) blend(forecast, weight float64) float64 {
 
 // trendBand bounds, at 90 %, the error to come of the trend: by quantiles of the past ones as shares of the trend, for in Iowa and
 // Illinois they grew with it, or by the line's own band where those are too few.
-func (c *cornPast) trendBand(fit trend) (below, above float64) {
+func (c *cornHistory) trendBand(fit trend) (below, above float64) {
 	if len(c.trendShares) < cornMinErrors {
 		return -fit.half(), fit.half()
 	}
@@ -232,7 +232,7 @@ func (c *cornPast) trendBand(fit trend) (below, above float64) {
 // blendBand bounds, at 90 %, the error to come of a blend: by quantiles of the past ones of the same month, in bushels, for they did
 // not grow. Where those are too few, Student's t times their root mean square is the half width; where even fewer, the
 // trend's own, which is wider.
-func (c *cornPast) blendBand(fit trend, month time.Month) (below, above float64) {
+func (c *cornHistory) blendBand(fit trend, month time.Month) (below, above float64) {
 	errors := c.blendErrors[month]
 	if len(errors) >= cornMinErrors {
 		return cornQuantiles(errors)
@@ -258,7 +258,7 @@ func meanSquare(errors []float64) float64 {
 }
 
 // estimate stands against the trend, in the root mean square of its past errors.
-func (c *cornPast) estimate(fit trend, day, knownAt time.Time, value, below, above float64) Estimate {
+func (c *cornHistory) estimate(fit trend, day, knownAt time.Time, value, below, above float64) Estimate {
 	scale := math.NaN()
 	if len(c.trendErrors) >= cornMinErrors {
 		scale = math.Sqrt(meanSquare(c.trendErrors))

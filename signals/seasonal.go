@@ -87,7 +87,7 @@ type monthDayWindow struct {
 
 // over answers for the baseline's sample of any point: the empty one where too few years are matched. The windows close months before
 // the point, so no point sees its own future.
-func (b monthDayWindow) over(points dated) func(i int) moments {
+func (b monthDayWindow) over(points datedSeries) func(i int) moments {
 	if len(points.days) == 0 {
 		return nil
 	}
@@ -110,20 +110,22 @@ func (b monthDayWindow) over(points dated) func(i int) moments {
 	}
 }
 
-// dated is a sequence of values with their dates, which ascend.
-type dated struct {
+// datedSeries is a sequence of values with their dates, which ascend.
+type datedSeries struct {
 	days   []calendarDay
 	values []float64
 }
 
-func (d *dated) add(t time.Time, value float64) {
+func (d *datedSeries) add(t time.Time, value float64) {
 	d.days, d.values = append(d.days, dayIn(t)), append(d.values, value)
 }
 
 // newDated is an empty sequence with room for n values.
-func newDated(n int) dated { return dated{make([]calendarDay, 0, n), make([]float64, 0, n)} }
+func newDated(n int) datedSeries {
+	return datedSeries{make([]calendarDay, 0, n), make([]float64, 0, n)}
+}
 
-func datedPoints(points []series.Point) dated {
+func datedPoints(points []series.Point) datedSeries {
 	d := newDated(len(points))
 	for _, p := range points {
 		d.add(p.ObservedAt, p.Value)
@@ -131,14 +133,14 @@ func datedPoints(points []series.Point) dated {
 	return d
 }
 
-// neighbourhoods holds, for every day of a stretch, the sample of the values within some calendar days of it.
-type neighbourhoods struct {
+// seasonalWindows holds, for every day of a stretch, the sample of the values within some calendar days of it.
+type seasonalWindows struct {
 	first   int // the number of the first day
 	samples []moments
 }
 
 // day is the sample around a day, the empty one outside of the stretch.
-func (h neighbourhoods) day(number int) moments {
+func (h seasonalWindows) day(number int) moments {
 	if i := number - h.first; uint(i) < uint(len(h.samples)) {
 		return h.samples[i]
 	}
@@ -147,8 +149,8 @@ func (h neighbourhoods) day(number int) moments {
 
 // around yields the samples of the values within reach days of each day from first to last. The blocks lie on the calendar and not on
 // the history's start: the same windows give the same bits however far back the history goes. It costs O(n) in the values and days.
-func (d dated) around(reach, first, last int) neighbourhoods {
-	out := neighbourhoods{first: first, samples: make([]moments, max(0, last-first+1))}
+func (d datedSeries) around(reach, first, last int) seasonalWindows {
+	out := seasonalWindows{first: first, samples: make([]moments, max(0, last-first+1))}
 	width := 2*reach + 1
 	w := windows{values: d.values, block: func(i int) int { return floorDiv(int(d.days[i].number), width) }}
 	lo, hi := 0, 0

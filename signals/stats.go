@@ -264,15 +264,15 @@ func known(x float64) float64 {
 	return x
 }
 
-// settle turns the infinities of an estimate into NaN.
-func (e *Estimate) settle() {
+// sanitize turns the infinities of an estimate into NaN.
+func (e *Estimate) sanitize() {
 	e.Value, e.Lo, e.Hi = known(e.Value), known(e.Lo), known(e.Hi)
 	e.Baseline, e.Scale = known(e.Baseline), known(e.Scale)
 }
 
 // known is the estimate without infinities.
 func (e Estimate) known() Estimate {
-	e.settle()
+	e.sanitize()
 	return e
 }
 

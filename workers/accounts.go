@@ -17,10 +17,10 @@ type Accounts struct {
 
 // Run does all of it. A balance that is wrong fails the run, with the key's name: a person must look.
 func (a Accounts) Run(ctx context.Context, t task.Task) error {
-	if _, err := a.DB.ForgetKept(ctx, t.Fence); err != nil {
+	if _, err := a.DB.DeleteExpiredKeys(ctx, t.Fence); err != nil {
 		return err
 	}
-	if _, err := a.DB.Forget(ctx, t.Fence, a.Keep); err != nil {
+	if _, err := a.DB.ApplyRetention(ctx, t.Fence, a.Keep); err != nil {
 		return err
 	}
 	wrong, err := a.DB.UnbalancedKeys(ctx)
@@ -29,7 +29,7 @@ func (a Accounts) Run(ctx context.Context, t task.Task) error {
 	}
 	if len(wrong) > 0 {
 		w := wrong[0]
-		return Final(fmt.Errorf("%d balances are not the sums of their ledgers; the first is %s: balance %s, sum %s",
+		return Permanent(fmt.Errorf("%d balances are not the sums of their ledgers; the first is %s: balance %s, sum %s",
 			len(wrong), w.PublicID, w.Balance, w.Sum))
 	}
 	return nil

@@ -42,7 +42,7 @@ func TestWholeDaysOfOldRawBytesGoToTheColderArchive(t *testing.T) {
 	if err := a.Run(t.Context(), slot); err == nil {
 		t.Error("without a colder archive nothing is moved, and the run says that it went well")
 	}
-	store.Colder(open(colder))
+	store.SetColdStore(open(colder))
 	for range 2 {
 		if err := a.Run(t.Context(), slot); err != nil {
 			t.Fatal(err)

@@ -26,8 +26,8 @@ type Attest struct {
 }
 
 const (
-	// attestPatience is how long one attempt follows what is on its way.
-	attestPatience = time.Minute
+	// attestTimeout is how long one attempt follows what is on its way.
+	attestTimeout = time.Minute
 	// attestAgain is when an attempt follows that looks whether what is safe is final.
 	attestAgain = 5 * time.Minute
 )
@@ -35,12 +35,12 @@ const (
 // Run attests the head once, whatever is killed or repeated, and looks at what was attested before. Without a key it only says so.
 func (a Attest) Run(ctx context.Context, t task.Task) error {
 	if t.Subject != task.SubjectAttest {
-		return Final(fmt.Errorf("there is no L2 %q", t.Subject))
+		return Permanent(fmt.Errorf("there is no L2 %q", t.Subject))
 	}
 	if a.Attester == nil {
 		return a.DB.SaveAttesterState(ctx, t.Fence, a.State)
 	}
-	past, err := a.DB.InThePast(ctx)
+	past, err := a.DB.ClockBehind(ctx)
 	if err != nil {
 		return err
 	}
@@ -50,16 +50,16 @@ func (a Attest) Run(ctx context.Context, t task.Task) error {
 	}
 	if past {
 		last, err := a.DB.NewestAttested(ctx, a.State.Attester)
-		if err != nil && !errors.Is(err, postgres.ErrNotFound) || head.Length < last.Length+hurry {
+		if err != nil && !errors.Is(err, postgres.ErrNotFound) || head.Length < last.Length+batch {
 			return ignoreNotFound(err)
 		}
 	}
-	release, ok, err := a.DB.Exclusive(ctx, a.lock())
+	release, ok, err := a.DB.TryLock(ctx, a.lock())
 	if err != nil {
 		return err
 	}
 	if !ok {
-		return Later(5*time.Second, "another worker attests")
+		return RetryIn(5*time.Second, "another worker attests")
 	}
 	defer release()
 	if err := a.introduce(ctx, t.Fence); err != nil {
@@ -132,7 +132,7 @@ func (a Attest) Retry(ctx context.Context, subject string) error {
 // exclusive waits until nobody else works for the attester.
 func (a Attest) exclusive(ctx context.Context) (release func(), err error) {
 	for {
-		release, ok, err := a.DB.Exclusive(ctx, a.lock())
+		release, ok, err := a.DB.TryLock(ctx, a.lock())
 		if err != nil || ok {
 			return release, err
 		}
@@ -160,7 +160,7 @@ func (a Attest) follow(ctx context.Context, t task.Task, head chain.Checkpoint) 
 	pause := 50 * time.Millisecond
 	for began := a.Now(); ; {
 		p, err := attester.Step(ctx, a.Now(), head)
-		if err != nil || !p.Busy || a.Now().Sub(began) > attestPatience {
+		if err != nil || !p.Busy || a.Now().Sub(began) > attestTimeout {
 			return p, err
 		}
 		select {
@@ -220,15 +220,15 @@ func (a Attest) conclude(ctx context.Context, t task.Task, p base.Progress, past
 	}
 	switch {
 	case s.Status == postgres.AttesterForked, s.Status == postgres.AttesterWrongChain:
-		return Final(err)
+		return Permanent(err)
 	case past:
 		return nil
 	case s.Status == postgres.AttesterUnavailable:
-		return Later(patience(t), s.Note)
+		return RetryIn(timeout(t), s.Note)
 	case p.Busy:
-		return Later(15*time.Second, "an attestation is on its way")
+		return RetryIn(15*time.Second, "an attestation is on its way")
 	case open:
-		return Later(attestAgain, "an attestation is not final yet")
+		return RetryIn(attestAgain, "an attestation is not final yet")
 	}
 	return nil
 }

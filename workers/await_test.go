@@ -40,7 +40,7 @@ func claimed(t *testing.T, db *postgres.DB, job, subject string, slot time.Time)
 }
 
 func isWaiting(err error) bool {
-	return err != nil && fmt.Sprintf("%T", err) == fmt.Sprintf("%T", workers.Waiting(err, 0))
+	return err != nil && fmt.Sprintf("%T", err) == fmt.Sprintf("%T", workers.WaitFor(err, 0))
 }
 
 // An answer that came a minute before the slot is stored a minute after it.
@@ -53,17 +53,17 @@ func TestASnapshotHoldsWhatWasLearnedByItsSlot(t *testing.T) {
 	for _, c := range []struct {
 		fact string
 		// meanwhile is what becomes of the source's run once the signal's run has been told to wait.
-		meanwhile func(t *testing.T, b *bench, asked task.Task)
+		meanwhile func(t *testing.T, b *backfillFixture, asked task.Task)
 		want      float64
 	}{
-		{"the run waits for the source that is being asked", func(t *testing.T, b *bench, asked task.Task) {
+		{"the run waits for the source that is being asked", func(t *testing.T, b *backfillFixture, asked task.Task) {
 			t.Helper()
 			b.store(slot.Add(-time.Minute), []series.Reading{about(1, 10), about(2, 20)})
 			if err := b.db.Succeed(t.Context(), asked.Fence); err != nil {
 				t.Fatal(err)
 			}
 		}, 20},
-		{"but not for one whose worker vanished", func(t *testing.T, b *bench, asked task.Task) {
+		{"but not for one whose worker vanished", func(t *testing.T, b *backfillFixture, asked task.Task) {
 			t.Helper()
 			lost, err := b.db.Reclaim(t.Context(), -time.Second)
 			if err != nil || len(lost) == 0 {
@@ -74,7 +74,7 @@ func TestASnapshotHoldsWhatWasLearnedByItsSlot(t *testing.T) {
 				t.Fatalf("claim: %v, %v", ok, err)
 			}
 		}, 10},
-		{"nor for one that failed", func(t *testing.T, b *bench, asked task.Task) {
+		{"nor for one that failed", func(t *testing.T, b *backfillFixture, asked task.Task) {
 			t.Helper()
 			if _, err := b.db.Fail(t.Context(), asked.Fence, "no answer", 0, false, false); err != nil {
 				t.Fatal(err)
@@ -138,10 +138,10 @@ func TestAPauseIsNoLongerThanTheWorkersPatience(t *testing.T) {
 	} {
 		handlers := map[string]workers.Handler{}
 		for job := range task.Policies {
-			handlers[job] = func(context.Context, task.Task) error { return workers.Waiting(errors.New("not yet"), 2*time.Hour) }
+			handlers[job] = func(context.Context, task.Task) error { return workers.WaitFor(errors.New("not yet"), 2*time.Hour) }
 		}
 		srv, err := workers.New(workers.Options{
-			DB: db, RedisURL: "redis://127.0.0.1:1", Handlers: handlers, Name: "test", Patience: c.patience, Log: slog.New(slog.DiscardHandler),
+			DB: db, RedisURL: "redis://127.0.0.1:1", Handlers: handlers, Name: "test", MaxWait: c.patience, Log: slog.New(slog.DiscardHandler),
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -22,8 +22,8 @@ type Backfills struct {
 	Sources map[string]ingest.Source
 	// Now is the world's time.
 	Now func() time.Time
-	// Turn is that of backfill.Runner. Zero: its own.
-	Turn time.Duration
+	// TimeSlice is that of backfill.Runner. Zero: its own.
+	TimeSlice time.Duration
 }
 
 // Run does the part of a backfill that the run was given.
@@ -31,18 +31,18 @@ func (b Backfills) Run(ctx context.Context, t task.Task) error {
 	number, source, again := strings.Cut(t.Subject, "/")
 	id, err := strconv.ParseInt(number, 10, 64)
 	if err != nil {
-		return Final(fmt.Errorf("there is no backfill %q", number))
+		return Permanent(fmt.Errorf("there is no backfill %q", number))
 	}
 	if again {
 		src, ok := b.Sources[source]
 		if !ok {
-			return Final(fmt.Errorf("there is no source %q", source))
+			return Permanent(fmt.Errorf("there is no source %q", source))
 		}
 		_, err := backfill.ReparseFenced(ctx, b.DB, b.Archive, src, b.Now(), t.Fence)
 		return err
 	}
 	return backfill.Runner{
-		DB: b.DB, Definitions: b.Signals.Definitions, Signal: b.Signals.Run, Compute: b.Signals.Snapshot, Turn: b.Turn,
+		DB: b.DB, Definitions: b.Signals.Definitions, Signal: b.Signals.Run, Compute: b.Signals.Snapshot, TimeSlice: b.TimeSlice,
 	}.Slots(ctx, t, id)
 }
 

@@ -19,9 +19,9 @@ type Cards struct {
 	// Writer is asked for the texts before they are written by rule, and named Name in what it wrote; nil where there is none.
 	Writer picks.Writer
 	Name   string
-	// Patience bounds the time that the writer takes for one card.
-	Patience time.Duration
-	Log      *slog.Logger
+	// MaxWait bounds the time that the writer takes for one card.
+	Timeout time.Duration
+	Log     *slog.Logger
 }
 
 // byRule is the name of the writer that is always there.
@@ -61,7 +61,7 @@ func (c Cards) write(ctx context.Context, r picks.Ranking, s picks.Score, filing
 	}
 	if c.Writer != nil {
 		var stop context.CancelFunc
-		ctx, stop = context.WithTimeout(ctx, c.Patience)
+		ctx, stop = context.WithTimeout(ctx, c.Timeout)
 		defer stop()
 	}
 	var mu sync.Mutex

@@ -36,7 +36,7 @@ const claimsRetry = 10 * time.Second
 // Run looks at every claim of the transaction that the subject names.
 func (c Claims) Run(ctx context.Context, t task.Task) error {
 	if c.ChainID == 0 {
-		return Final(errors.New("there is no network to look for transfers on: X402_PAY_TO and X402_NETWORK are not set"))
+		return Permanent(errors.New("there is no network to look for transfers on: X402_PAY_TO and X402_NETWORK are not set"))
 	}
 	claims, granted, err := c.DB.ClaimsOf(ctx, c.ChainID, t.Subject)
 	if err != nil {
@@ -48,7 +48,7 @@ func (c Claims) Run(ctx context.Context, t task.Task) error {
 	}
 	err = c.DB.DecideClaims(ctx, t.Fence, next)
 	if err == nil && why != nil {
-		return Final(why) // it is looked at again for as long as it takes, whatever the policy of failures is
+		return Permanent(why) // it is looked at again for as long as it takes, whatever the policy of failures is
 	}
 	if err == nil && c.Log != nil {
 		for _, e := range next.Ends {
@@ -64,7 +64,7 @@ func (c Claims) Run(ctx context.Context, t task.Task) error {
 // claimants are told, and it is looked at again.
 func (c Claims) look(ctx context.Context, txHash string, claims []postgres.Claim, granted []postgres.Transfer) (next postgres.ClaimsDecision, why, err error) {
 	now := c.Now()
-	in := inquiry{Granted: granted, Terms: c.Terms, NeedProof: c.NeedProof, Gives: c.Gives, Now: now}
+	in := caseOf{Granted: granted, Terms: c.Terms, NeedProof: c.NeedProof, Gives: c.Gives, Now: now}
 	if c.Chain == nil {
 		why = errors.New("claims cannot be checked: BASE_RPC_URL is not set")
 		return c.undecided(txHash, claims, time.Time{}), why, nil
@@ -87,9 +87,9 @@ func (c Claims) look(ctx context.Context, txHash string, claims []postgres.Claim
 }
 
 // claimants finds for each claim that is open or provisional which transfers it may be about, and whether their senders have signed.
-func (c Claims) claimants(ctx context.Context, claims []postgres.Claim, in inquiry) (list []claimant, why, err error) {
+func (c Claims) claimants(ctx context.Context, claims []postgres.Claim, in caseOf) (list []candidate, why, err error) {
 	for _, claim := range claims {
-		one := claimant{Claim: claim, Proven: map[[20]byte]bool{}}
+		one := candidate{Claim: claim, Proven: map[[20]byte]bool{}}
 		open := one.open(in.Now)
 		if claim.State == postgres.ClaimConfirmed {
 			list = append(list, one) // it wins nothing more, and may lose what it has
@@ -130,7 +130,7 @@ func (c Claims) claimants(ctx context.Context, claims []postgres.Claim, in inqui
 }
 
 // holders finds who held the amounts of the transfers when they were made.
-func (c Claims) holders(ctx context.Context, list []claimant) (map[accounts.Micros]int64, error) {
+func (c Claims) holders(ctx context.Context, list []candidate) (map[accounts.Micros]int64, error) {
 	var amounts []accounts.Micros
 	var at time.Time
 	for _, one := range list {
@@ -148,8 +148,8 @@ func (c Claims) holders(ctx context.Context, list []claimant) (map[accounts.Micr
 func (c Claims) undecided(txHash string, claims []postgres.Claim, again time.Time) postgres.ClaimsDecision {
 	d := postgres.ClaimsDecision{ChainID: c.ChainID, TxHash: txHash}
 	for _, claim := range claims {
-		if one := (claimant{Claim: claim}); one.open(c.Now()) {
-			d.Verdicts = append(d.Verdicts, postgres.ClaimVerdict{Of: claim, State: claim.State, Reason: accounts.ReasonAway})
+		if one := (candidate{Claim: claim}); one.open(c.Now()) {
+			d.Verdicts = append(d.Verdicts, postgres.ClaimVerdict{Of: claim, State: claim.State, Reason: accounts.ReasonUnavailable})
 			d.Again = again
 		} else if claim.State == postgres.ClaimProvisional {
 			d.Again = again

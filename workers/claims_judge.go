@@ -11,12 +11,12 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// inquiry is all that the verdict on a transaction's claims follows from.
-type inquiry struct {
+// caseOf is all that the verdict on a transaction's claims follows from.
+type caseOf struct {
 	Evidence base.Evidence
 	Terms    base.Terms
 	// Claimants are in the order in which they came first.
-	Claimants []claimant
+	Claimants []candidate
 	// Granted is what is granted at present.
 	Granted []postgres.Transfer
 	// Holders tells by amount which key held it when the block was made.
@@ -26,8 +26,8 @@ type inquiry struct {
 	Now       time.Time
 }
 
-// claimant is a claim with what the chain shows of it.
-type claimant struct {
+// candidate is a claim with what the chain shows of it.
+type candidate struct {
 	postgres.Claim
 
 	// Found are the transfers that can be granted now, with Fault where there are none; Coming are those and the ones that are not deep
@@ -39,12 +39,12 @@ type claimant struct {
 }
 
 // open tells that the claim has nothing and waits.
-func (c claimant) open(now time.Time) bool {
+func (c candidate) open(now time.Time) bool {
 	return c.State == postgres.ClaimPending || c.State == postgres.ClaimRevoked && now.Before(c.ExpiresAt)
 }
 
 // may tells whether a transfer may be this claimant's. reserved tells that it is another key's by its amount.
-func (in inquiry) may(c claimant, x base.Transfer) (ok, reserved bool) {
+func (in caseOf) may(c candidate, x base.Transfer) (ok, reserved bool) {
 	if holder, held := in.Holders[accounts.Micros(x.Micro)]; held && holder != c.KeyID {
 		return false, true
 	}
@@ -56,7 +56,7 @@ func (in inquiry) may(c claimant, x base.Transfer) (ok, reserved bool) {
 
 // judge decides. The right to a transfer is, in this order: that of the key that held its amount; that of the key that its sender has
 // signed for, until seven days after it was granted to another; that of the key that claimed its transaction first.
-func judge(in inquiry) postgres.ClaimsDecision {
+func judge(in caseOf) postgres.ClaimsDecision {
 	var d postgres.ClaimsDecision
 	held, lost := in.review(&d)
 	for _, x := range in.transfers() {
@@ -93,7 +93,7 @@ func movable(g postgres.Transfer, now time.Time) bool {
 }
 
 // grantedAt is when the first grant was made that a signature may move, the zero time where there is none.
-func (in inquiry) grantedAt() (first time.Time) {
+func (in caseOf) grantedAt() (first time.Time) {
 	for _, g := range in.Granted {
 		if movable(g, in.Now) && (first.IsZero() || g.GrantedAt.Before(first)) {
 			first = g.GrantedAt
@@ -104,7 +104,7 @@ func (in inquiry) grantedAt() (first time.Time) {
 
 // review looks at what was granted provisionally once more. It returns what is held after that by log index, and why claims lost
 // something.
-func (in inquiry) review(d *postgres.ClaimsDecision) (held map[int32]postgres.Transfer, lost map[int64]accounts.Reason) {
+func (in caseOf) review(d *postgres.ClaimsDecision) (held map[int32]postgres.Transfer, lost map[int64]accounts.Reason) {
 	held, lost = map[int32]postgres.Transfer{}, map[int64]accounts.Reason{}
 	for _, g := range in.Granted {
 		if g.State == postgres.ClaimProvisional {
@@ -127,7 +127,7 @@ func (in inquiry) review(d *postgres.ClaimsDecision) (held map[int32]postgres.Tr
 }
 
 // transfers are those that can be granted to anybody, in the order of the chain.
-func (in inquiry) transfers() []base.Transfer {
+func (in caseOf) transfers() []base.Transfer {
 	var list []base.Transfer
 	seen := map[uint]bool{}
 	for _, c := range in.Claimants {
@@ -142,7 +142,7 @@ func (in inquiry) transfers() []base.Transfer {
 }
 
 // best is who has the best right to a transfer among those that claim it.
-func (in inquiry) best(x base.Transfer) (best claimant, found bool) {
+func (in caseOf) best(x base.Transfer) (best candidate, found bool) {
 	for _, c := range in.Claimants {
 		ok := false
 		for _, mine := range c.Found {
@@ -158,7 +158,7 @@ func (in inquiry) best(x base.Transfer) (best claimant, found bool) {
 	return best, found
 }
 
-func (in inquiry) grant(c claimant, x base.Transfer) postgres.Transfer {
+func (in caseOf) grant(c candidate, x base.Transfer) postgres.Transfer {
 	g := postgres.Transfer{
 		ClaimID: c.ID, KeyID: c.KeyID, TxHash: x.TxHash, LogIndex: int32(x.LogIndex), Sender: strings.ToLower(x.From.Hex()),
 		Amount: accounts.Micros(x.Micro), BlockNumber: int64(x.BlockNumber), BlockHash: x.BlockHash.Hex(), BlockTime: x.BlockTime,
@@ -170,8 +170,8 @@ func (in inquiry) grant(c claimant, x base.Transfer) postgres.Transfer {
 	return g
 }
 
-// verdict is what becomes of a claim after all grants.
-func (in inquiry) verdict(c claimant, held map[int32]postgres.Transfer, lost accounts.Reason) postgres.ClaimVerdict {
+// retryDecision is what becomes of a claim after all grants.
+func (in caseOf) verdict(c candidate, held map[int32]postgres.Transfer, lost accounts.Reason) postgres.ClaimVerdict {
 	v := postgres.ClaimVerdict{Of: c.Claim, State: postgres.ClaimConfirmed}
 	has := false
 	for _, g := range held {
@@ -199,10 +199,10 @@ func (in inquiry) verdict(c claimant, held map[int32]postgres.Transfer, lost acc
 	switch {
 	case c.State == postgres.ClaimProvisional, c.State == postgres.ClaimConfirmed && lost != "":
 		v.State, v.Reason = postgres.ClaimRevoked, lost
-		if v.Until = in.Now; lost.Waits() {
-			v.Until = in.Now.Add(accounts.ClaimKept)
+		if v.Until = in.Now; lost.Retryable() {
+			v.Until = in.Now.Add(accounts.ClaimTTL)
 		}
-	case !v.Reason.Waits():
+	case !v.Reason.Retryable():
 		v.State = postgres.ClaimRejected
 	case !in.Now.Before(c.ExpiresAt):
 		v.State = postgres.ClaimExpired
@@ -213,7 +213,7 @@ func (in inquiry) verdict(c claimant, held map[int32]postgres.Transfer, lost acc
 }
 
 // reason is why a claim has nothing: the first that holds, in the order in which a transfer is checked.
-func (in inquiry) reason(c claimant, held map[int32]postgres.Transfer) accounts.Reason {
+func (in caseOf) reason(c candidate, held map[int32]postgres.Transfer) accounts.Reason {
 	for _, one := range []struct {
 		fault  error
 		reason accounts.Reason
@@ -248,14 +248,14 @@ func (in inquiry) reason(c claimant, held map[int32]postgres.Transfer) accounts.
 }
 
 // again is when a claim is looked at once more: often while its claimant may wait, and less and less often after that.
-func (in inquiry) again(c claimant, v postgres.ClaimVerdict) time.Time {
+func (in caseOf) again(c candidate, v postgres.ClaimVerdict) time.Time {
 	const soonest = 2 * time.Second
 	latest := time.Minute
 	switch {
 	case v.State == postgres.ClaimPending && v.Reason == accounts.ReasonUnknown:
 		latest = 5 * time.Minute // it may be made up, and is asked about as often as its claimant asks
 	case v.State == postgres.ClaimPending, v.State == postgres.ClaimProvisional:
-	case v.State == postgres.ClaimRevoked && v.Reason.Waits():
+	case v.State == postgres.ClaimRevoked && v.Reason.Retryable():
 	default:
 		return time.Time{}
 	}

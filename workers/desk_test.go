@@ -23,8 +23,8 @@ import (
 	"tidemark/workers"
 )
 
-// desk runs the ingest job by hand, so that a test can stop between any two steps.
-type desk struct {
+// editorFixture runs the ingest job by hand, so that a test can stop between any two steps.
+type editorFixture struct {
 	t      *testing.T
 	db     *postgres.DB
 	url    string
@@ -80,7 +80,7 @@ func pageSource() ingest.Source {
 	return src
 }
 
-func newDesk(t *testing.T, src ingest.Source) *desk {
+func newClaimService(t *testing.T, src ingest.Source) *editorFixture {
 	t.Helper()
 	url := pgtest.New(t)
 	db, err := postgres.Open(t.Context(), url, postgres.RoleWorker)
@@ -93,7 +93,7 @@ func newDesk(t *testing.T, src ingest.Source) *desk {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	d := &desk{t: t, url: url, db: db, clock: world.NewStepped(time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)), pages: map[string]string{}}
+	d := &editorFixture{t: t, url: url, db: db, clock: world.NewStepped(time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)), pages: map[string]string{}}
 	transport := world.Sandbox(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
@@ -114,7 +114,7 @@ func newDesk(t *testing.T, src ingest.Source) *desk {
 }
 
 // publish sets a page's rows; none takes it away.
-func (d *desk) publish(path string, rows ...string) {
+func (d *editorFixture) publish(path string, rows ...string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.pages, path)
@@ -124,7 +124,7 @@ func (d *desk) publish(path string, rows ...string) {
 }
 
 // begin is the first attempt of a run a day later, claimed.
-func (d *desk) begin() task.Task {
+func (d *editorFixture) begin() task.Task {
 	d.t.Helper()
 	d.clock.AdvanceTo(d.clock.Now().Add(24 * time.Hour))
 	id, err := d.db.AddRun(d.t.Context(), task.Ingest, "pages", d.clock.Now(), d.t.Name())
@@ -134,7 +134,7 @@ func (d *desk) begin() task.Task {
 	return d.claim(task.Task{Fence: task.Fence{RunID: id, Attempt: 1}, Job: task.Ingest, Subject: "pages", Slot: d.clock.Now()})
 }
 
-func (d *desk) claim(t task.Task) task.Task {
+func (d *editorFixture) claim(t task.Task) task.Task {
 	d.t.Helper()
 	if ok, err := d.db.Claim(d.t.Context(), t.Fence, "w"); err != nil || !ok {
 		d.t.Fatalf("claim %v: %v %v", t.Fence, ok, err)
@@ -143,7 +143,7 @@ func (d *desk) claim(t task.Task) task.Task {
 }
 
 // again takes a run from its worker, which gave no sign, and claims the next attempt.
-func (d *desk) again(t task.Task) task.Task {
+func (d *editorFixture) again(t task.Task) task.Task {
 	d.t.Helper()
 	lost, err := d.db.Reclaim(d.t.Context(), -time.Second)
 	if err != nil || len(lost) != 1 || lost[0].RunID != t.RunID {
@@ -153,7 +153,7 @@ func (d *desk) again(t task.Task) task.Task {
 }
 
 // run runs a whole attempt of a new run, and ends it.
-func (d *desk) run() (task.Task, error) {
+func (d *editorFixture) run() (task.Task, error) {
 	d.t.Helper()
 	t := d.begin()
 	err := d.ingest.Run(d.t.Context(), t)
@@ -166,7 +166,7 @@ func (d *desk) run() (task.Task, error) {
 }
 
 // newest is the newest known value of a series, with the number of its vintages.
-func (d *desk) newest(id series.ID) string {
+func (d *editorFixture) newest(id series.ID) string {
 	d.t.Helper()
 	list, err := d.db.Observations(d.t.Context(), id)
 	if err != nil {
@@ -179,7 +179,7 @@ func (d *desk) newest(id series.ID) string {
 	return fmt.Sprintf("%d: %s %v", len(list), o.ObservedAt.UTC().Format("01-02"), o.Value)
 }
 
-func (d *desk) quarantine() []postgres.Quarantined {
+func (d *editorFixture) quarantine() []postgres.Quarantined {
 	d.t.Helper()
 	list, err := d.db.Quarantined(d.t.Context(), postgres.QuarantineFilter{Limit: 100})
 	if err != nil {
@@ -189,11 +189,13 @@ func (d *desk) quarantine() []postgres.Quarantined {
 }
 
 // isFinal tells whether a run is given up for err.
-func isFinal(err error) bool { return fmt.Sprintf("%T", err) == fmt.Sprintf("%T", workers.Final(err)) }
+func isFinal(err error) bool {
+	return fmt.Sprintf("%T", err) == fmt.Sprintf("%T", workers.Permanent(err))
+}
 
 func TestTheOtherPartsOfARunAreStored(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, pageSource())
+	d := newClaimService(t, pageSource())
 	d.publish("/a.csv", prices(40, 70)...)
 	d.publish("/b.csv", prices(40, 2)...)
 	if _, err := d.run(); err != nil {
@@ -229,7 +231,7 @@ func TestTheOtherPartsOfARunAreStored(t *testing.T) {
 
 func TestTroubleThatPassesIsTriedAgainBesideWhatIsHeld(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, pageSource())
+	d := newClaimService(t, pageSource())
 	d.publish("/a.csv", prices(40, 70)...)
 	d.publish("/b.csv", prices(40, 2)...)
 	if _, err := d.run(); err != nil {
@@ -252,7 +254,7 @@ func TestTroubleThatPassesIsTriedAgainBesideWhatIsHeld(t *testing.T) {
 
 func TestAPageThatLacksWhatIsOldIsHeldToo(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, pageSource())
+	d := newClaimService(t, pageSource())
 	all := prices(1300, 70)
 	d.publish("/a.csv", all...)
 	d.publish("/b.csv", prices(40, 2)...)
@@ -287,7 +289,7 @@ func TestAReleaseThatIsEstimatedAnewIsStoredWholeOrNotAtAll(t *testing.T) {
 		return []ingest.Request{{URL: "https://upstream.example/a.csv"}}, nil
 	}
 	src.Series = src.Series[:1]
-	d := newDesk(t, src)
+	d := newClaimService(t, src)
 	set := func(level, newest float64, rows int) {
 		all := prices(rows, level)
 		d.publish("/a.csv", append(append([]string{}, all[:len(all)/2]...), "/a2.csv")...)
@@ -333,7 +335,7 @@ func TestAReleaseThatIsEstimatedAnewIsStoredWholeOrNotAtAll(t *testing.T) {
 
 func TestAPageIsHeldAgainstThePagesBeforeIt(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, pageSource())
+	d := newClaimService(t, pageSource())
 	all := prices(80, 70)
 	d.publish("/a.csv", append(append([]string{}, all[:40]...), "/a2.csv")...)
 	d.publish("/a2.csv", prices(80, 70_000)[40:]...)
@@ -348,7 +350,7 @@ func TestAPageIsHeldAgainstThePagesBeforeIt(t *testing.T) {
 
 func TestWhatIsStoredIsNotHeldUpByNewBounds(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, pageSource())
+	d := newClaimService(t, pageSource())
 	d.publish("/a.csv", prices(40, 70)...)
 	d.publish("/b.csv", prices(40, 2)...)
 	if _, err := d.run(); err != nil {
@@ -376,7 +378,7 @@ func TestWhatIsStoredIsNotHeldUpByNewBounds(t *testing.T) {
 func TestASeriesThatFellSilentIsMarked(t *testing.T) {
 	t.Parallel()
 	src := pageSource()
-	d := newDesk(t, src)
+	d := newClaimService(t, src)
 	d.publish("/a.csv", prices(40, 70)...)
 	d.publish("/b.csv", prices(40, 2)...)
 	if _, err := d.run(); err != nil {
@@ -405,7 +407,7 @@ func TestWhatIsAskedFor(t *testing.T) {
 		}
 		return series.Window{From: newest.AddDate(0, 0, -7)}
 	}
-	d := newDesk(t, src)
+	d := newClaimService(t, src)
 	d.publish("/a.csv", prices(40, 70)...)
 	d.publish("/b.csv", prices(40, 2)...)
 	first := func(run func() error) string {

@@ -60,7 +60,7 @@ func (e Equities) Run(ctx context.Context, t task.Task) error {
 	case e.Second.ID:
 		return e.second(ctx, t)
 	}
-	return Final(fmt.Errorf("there is no source %q about companies", t.Subject))
+	return Permanent(fmt.Errorf("there is no source %q about companies", t.Subject))
 }
 
 // companies reads the list of all companies, takes in those that the universe newly has, and asks about each that the list has other

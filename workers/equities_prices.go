@@ -45,8 +45,8 @@ const (
 	official = 16*time.Hour + 15*time.Minute
 	// overlap is how far behind its newest bar a share is asked for again: corrections come within days.
 	overlap = 7 * 24 * time.Hour
-	// sight is how much of what is known an answer is held against.
-	sight = 45 * 24 * time.Hour
+	// lookback is how much of what is known an answer is held against.
+	lookback = 45 * 24 * time.Hour
 )
 
 // prices asks each share for the bars that it lacks up to the newest close. Single shares may lack theirs, as one does whose trading was
@@ -60,7 +60,7 @@ func (e Equities) prices(ctx context.Context, t task.Task) error {
 	for _, q := range p.questions() {
 		for some := range slices.Chunk(q.shares, sharesAtOnce) {
 			answers, err := e.Prices.Ask(ctx, some, series.Window{From: q.from}, t.RunID)
-			troubles = append(troubles, troublesOf(err)...)
+			troubles = append(troubles, errorsOf(err)...)
 			loads := make([]postgres.EquityLoad, len(answers))
 			for i, a := range answers {
 				loads[i] = p.inspect(a)
@@ -116,7 +116,7 @@ func (e Equities) pricing(ctx context.Context) (*pricing, error) {
 		}
 	}
 	slices.SortFunc(p.shares[1:], func(a, b Share) int { return cmp.Compare(a.CIK, b.CIK) })
-	if p.known, err = e.DB.HistoriesFrom(ctx, ids, p.day.Add(-sight), p.day, now); err != nil {
+	if p.known, err = e.DB.HistoriesFrom(ctx, ids, p.day.Add(-lookback), p.day, now); err != nil {
 		return nil, err
 	}
 	if p.loaded, err = e.DB.AskedEquities(ctx, e.Prices.ID); err != nil {
@@ -145,7 +145,7 @@ func (p *pricing) questions() []ask {
 		}
 		from := p.day.Add(-history)
 		if _, ok := p.loaded[s.CIK]; ok {
-			from = p.day.Add(-sight)
+			from = p.day.Add(-lookback)
 			if b, ok := p.known[s.CIK].BarAt(p.day); ok {
 				from = b.Date.Add(-overlap)
 			}
@@ -233,8 +233,8 @@ func (p *pricing) judge(troubles []error) error {
 	return errors.Join(standing...)
 }
 
-// troublesOf takes joined errors apart.
-func troublesOf(err error) []error {
+// errorsOf takes joined errors apart.
+func errorsOf(err error) []error {
 	joined, ok := err.(interface{ Unwrap() []error })
 	switch {
 	case err == nil:
@@ -247,7 +247,7 @@ func troublesOf(err error) []error {
 	}
 	var list []error
 	for _, e := range joined.Unwrap() {
-		list = append(list, troublesOf(e)...)
+		list = append(list, errorsOf(e)...)
 	}
 	return list
 }

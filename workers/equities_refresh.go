@@ -162,6 +162,6 @@ func equityLoad(a ingest.Fetched) postgres.EquityLoad {
 
 // later tells whether a host asked to be left alone for a while: to go on asking it would be in vain.
 func later(err error) bool {
-	_, after := ingest.Again(err)
+	_, after := ingest.Retryable(err)
 	return err != nil && after > 0
 }

@@ -32,7 +32,7 @@ func (e Equities) second(ctx context.Context, t task.Task) error {
 	lacking := len(shares)
 	for some := range slices.Chunk(shares, sharesAtOnce) {
 		answers, err := e.Second.Ask(ctx, some, series.Window{From: p.day.Add(-overlap)}, t.RunID)
-		troubles = append(troubles, troublesOf(err)...)
+		troubles = append(troubles, errorsOf(err)...)
 		closes := closesOn(answers, p.day)
 		lacking -= len(closes)
 		for _, c := range closes {

@@ -29,8 +29,8 @@ import (
 	"tidemark/workers"
 )
 
-// exchange is the sandbox's market, followed by the job in a database of its own.
-type exchange struct {
+// equitiesFixture is the sandbox's market, followed by the job in a database of its own.
+type equitiesFixture struct {
 	t     *testing.T
 	db    *postgres.DB
 	clock *world.Stepped
@@ -59,7 +59,7 @@ func newYork(t *testing.T, text string) time.Time {
 	return calendar.At(at, time.Duration(at.Hour())*time.Hour+time.Duration(at.Minute())*time.Minute)
 }
 
-func newExchange(t *testing.T, universe, begin string) *exchange {
+func newExchange(t *testing.T, universe, begin string) *equitiesFixture {
 	t.Helper()
 	db, err := postgres.Open(t.Context(), pgtest.New(t), postgres.RoleWorker)
 	if err != nil {
@@ -75,9 +75,9 @@ func newExchange(t *testing.T, universe, begin string) *exchange {
 }
 
 // exchangeOn is an exchange that is recorded in a database and an archive.
-func exchangeOn(t *testing.T, db *postgres.DB, store *archive.Store, universe, begin string) *exchange {
+func exchangeOn(t *testing.T, db *postgres.DB, store *archive.Store, universe, begin string) *equitiesFixture {
 	t.Helper()
-	x := &exchange{t: t, db: db, clock: world.NewStepped(newYork(t, begin))}
+	x := &equitiesFixture{t: t, db: db, clock: world.NewStepped(newYork(t, begin))}
 	sandbox := world.Sandbox(sources.Sandbox(synth.World{Seed: 1, Now: x.clock.Now}, calendar.IsTradingDay), world.SandboxOptions{
 		Now: x.clock.Now, Fault: func(r *http.Request, _ int) (world.Fault, bool) {
 			if x.fault == nil {
@@ -118,7 +118,7 @@ func exchangeOn(t *testing.T, db *postgres.DB, store *archive.Store, universe, b
 }
 
 // at moves the clock and makes a run of a source for that time. It returns the first attempt.
-func (x *exchange) at(when, subject string) task.Task {
+func (x *equitiesFixture) at(when, subject string) task.Task {
 	x.t.Helper()
 	x.clock.AdvanceTo(newYork(x.t, when))
 	id, err := x.db.AddRun(x.t.Context(), task.Equities, subject, x.clock.Now(), "test")
@@ -130,7 +130,7 @@ func (x *exchange) at(when, subject string) task.Task {
 	return attempt
 }
 
-func (x *exchange) claim(attempt task.Task) {
+func (x *equitiesFixture) claim(attempt task.Task) {
 	x.t.Helper()
 	if ok, err := x.db.Claim(x.t.Context(), attempt.Fence, "worker"); err != nil || !ok {
 		x.t.Fatal(ok, err)
@@ -138,7 +138,7 @@ func (x *exchange) claim(attempt task.Task) {
 }
 
 // run does a run that must succeed, and returns how many rows it added and how many questions it asked.
-func (x *exchange) run(when, subject string) (rows, asked int64) {
+func (x *equitiesFixture) run(when, subject string) (rows, asked int64) {
 	x.t.Helper()
 	before := x.asked.Load()
 	attempt := x.at(when, subject)
@@ -156,7 +156,7 @@ func (x *exchange) run(when, subject string) (rows, asked int64) {
 }
 
 // candidate is what a company is as a candidate of a day, known in the evening.
-func (x *exchange) candidate(cik equity.CIK, day string) picks.Candidate {
+func (x *equitiesFixture) candidate(cik equity.CIK, day string) picks.Candidate {
 	x.t.Helper()
 	at := newYork(x.t, day+" 23:00")
 	list, err := x.db.Candidates(x.t.Context(), calendar.DayOf(at), at)
@@ -319,7 +319,7 @@ func TestOnlyThoseWhoFiledAreAskedAgain(t *testing.T) {
 // TestARunThatIsKilledIsDoneByTheNextAttempt gives the run up in the middle of its questions, and lets a second attempt do it.
 func TestARunThatIsKilledIsDoneByTheNextAttempt(t *testing.T) {
 	t.Parallel()
-	known := func(x *exchange) []picks.Candidate {
+	known := func(x *equitiesFixture) []picks.Candidate {
 		list, err := x.db.Candidates(t.Context(), newYork(t, "2025-08-06 00:00").Truncate(24*time.Hour), newYork(t, "2025-08-06 23:00"))
 		if err != nil {
 			t.Fatal(err)
@@ -400,7 +400,7 @@ func TestPricesThatAreMissing(t *testing.T) {
 		spoil(c.ticker, c.fault)
 		attempt := x.at(c.at, "prices-yahoo")
 		err := x.job.Run(t.Context(), attempt)
-		if again, _ := ingest.Again(err); err == nil || !again || !strings.Contains(err.Error(), c.want) {
+		if again, _ := ingest.Retryable(err); err == nil || !again || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("without %s: %v, want it to be tried again because of %q", c.ticker, err, c.want)
 		}
 		if _, err := x.db.Fail(t.Context(), attempt.Fence, "test", 0, true, false); err != nil {

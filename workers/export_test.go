@@ -7,6 +7,6 @@ import (
 
 // LaterIn tells whether an error ends an attempt that goes on later, and when.
 func LaterIn(err error) (time.Duration, bool) {
-	l, ok := errors.AsType[laterError](err)
+	l, ok := errors.AsType[deferError](err)
 	return l.in, ok
 }

@@ -57,7 +57,7 @@ func rowsOfADay(t *testing.T, n int) (rows int64) {
 	m.db.Close()
 	m.api.Close()
 	before := read()
-	again := &market{t: t, url: m.url, ciks: m.ciks, picks: m.picks}
+	again := &picksFixture{t: t, url: m.url, ciks: m.ciks, picks: m.picks}
 	if again.db, err = postgres.Open(t.Context(), m.url, postgres.RoleWorker); err != nil {
 		t.Fatal(err)
 	}

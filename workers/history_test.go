@@ -49,7 +49,7 @@ func newInstallation(t *testing.T) installation {
 	if i.store, err = archive.Open(t.Context(), filepath.Join(t.TempDir(), "archive")); err != nil {
 		t.Fatal(err)
 	}
-	i.store.Relax()
+	i.store.DisableSync()
 	t.Cleanup(func() { _ = i.store.Close() })
 	return i
 }
@@ -253,7 +253,7 @@ func TestAnArchiveAloneMakesAYearAgain(t *testing.T) {
 func lived(t *testing.T) (installation, ingest.Source) {
 	t.Helper()
 	src := pageSource()
-	d := newDesk(t, src)
+	d := newClaimService(t, src)
 	d.publish("/a.csv", prices(40, 70)...)
 	_, _ = d.run() // b fails
 	d.publish("/b.csv", prices(40, 2)...)

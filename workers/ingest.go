@@ -27,7 +27,7 @@ type Ingest struct {
 func (i Ingest) Run(ctx context.Context, t task.Task) error {
 	src, ok := i.Sources[t.Subject]
 	if !ok {
-		return Final(fmt.Errorf("there is no source %q", t.Subject))
+		return Permanent(fmt.Errorf("there is no source %q", t.Subject))
 	}
 	asked, err := i.window(ctx, src, t)
 	if err != nil {
@@ -38,7 +38,7 @@ func (i Ingest) Run(ctx context.Context, t task.Task) error {
 	_, err = backfill.Ingest(ctx, i.DB, i.Engine, src, asked, t.Fence, i.Dependents[src.ID],
 		func(ctx context.Context, good []ingest.Fetched, missing error) ([]ingest.Fetched, error) {
 			trouble = missing
-			found, err := i.inspect(ctx, src, question{asked: asked, complete: missing == nil}, good)
+			found, err := i.inspect(ctx, src, checkedRequest{asked: asked, complete: missing == nil}, good)
 			if err != nil {
 				return nil, err
 			}
@@ -53,8 +53,8 @@ func (i Ingest) Run(ctx context.Context, t task.Task) error {
 	}
 	held, qerr := i.quarantine(ctx, t, c)
 	err = errors.Join(err, qerr)
-	if again, _ := ingest.Again(err); held != nil && !again {
-		return Final(errors.Join(err, held))
+	if again, _ := ingest.Retryable(err); held != nil && !again {
+		return Permanent(errors.Join(err, held))
 	}
 	return errors.Join(err, held)
 }

@@ -157,7 +157,7 @@ func (w *wire) cut() {
 }
 
 // takenOver is again once the database has given up what the dead worker's connections held.
-func (m *market) takenOver(run task.Task) task.Task {
+func (m *picksFixture) takenOver(run task.Task) task.Task {
 	m.t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); <-time.After(10 * time.Millisecond) {
 		lost, err := m.db.Reclaim(m.t.Context(), -time.Second)
@@ -241,7 +241,7 @@ func TestAWorkerThatIsKilledAtAnyCommit(t *testing.T) {
 	if d := cmp.Diff(whole.record(), killed.record()); d != "" {
 		t.Errorf("the record (-nobody died +killed):\n%s", d)
 	}
-	told := func(m *market) (lines []string) {
+	told := func(m *picksFixture) (lines []string) {
 		made, err := m.api.AnnouncedPicks(t.Context())
 		if err != nil {
 			t.Fatal(err)

@@ -12,9 +12,9 @@ import (
 	"tidemark/internal/task"
 )
 
-// hurry is how many entries or picks wait for a witness while a sandbox lives through its past. One after the other they would take
+// batch is how many entries or picks wait for a witness while a sandbox lives through its past. One after the other they would take
 // most of its time.
-const hurry = 10
+const batch = 10
 
 // Ledger is the job that commits what the record has gained to the git ledger, and pushes it.
 type Ledger struct {
@@ -31,14 +31,14 @@ type Ledger struct {
 // refuses us, is an alarm.
 func (l Ledger) Run(ctx context.Context, t task.Task) error {
 	if t.Subject != task.SubjectLedger {
-		return Final(fmt.Errorf("there is no ledger %q", t.Subject))
+		return Permanent(fmt.Errorf("there is no ledger %q", t.Subject))
 	}
-	past, err := l.DB.InThePast(ctx)
+	past, err := l.DB.ClockBehind(ctx)
 	if err != nil {
 		return err
 	}
 	if past {
-		if _, open, err := l.DB.LedgerOpen(ctx); err != nil || open < hurry {
+		if _, open, err := l.DB.LedgerOpen(ctx); err != nil || open < batch {
 			return err
 		}
 	}
@@ -149,14 +149,14 @@ func (l Ledger) conclude(ctx context.Context, t task.Task, entries []postgres.Le
 	}
 	switch {
 	case s.Status == postgres.LedgerPending:
-		return Later(patience(t), s.Note)
+		return RetryIn(timeout(t), s.Note)
 	case s.Alarm():
-		return Final(err)
+		return Permanent(err)
 	}
 	return nil
 }
 
-// patience is how long to wait for something that is away: longer with each attempt, ten minutes at most.
-func patience(t task.Task) time.Duration {
+// timeout is how long to wait for something that is away: longer with each attempt, ten minutes at most.
+func timeout(t task.Task) time.Duration {
 	return min(15*time.Second<<min(max(t.Attempt, 1)-1, 6), 10*time.Minute)
 }

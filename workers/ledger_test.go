@@ -18,20 +18,22 @@ import (
 	"tidemark/workers"
 )
 
-// keeper is the ledger job of one worker, with its own folder.
-type keeper struct {
+// ledgerFixture is the ledger job of one worker, with its own folder.
+type ledgerFixture struct {
 	*record
 	workers.Ledger
 	dir string
 }
 
-func newKeeper(t *testing.T, r *record, remote string) *keeper { return newSigner(t, r, remote, "") }
+func newKeeper(t *testing.T, r *record, remote string) *ledgerFixture {
+	return newSigner(t, r, remote, "")
+}
 
 // newSigner is newKeeper for a ledger whose commits are signed with a key.
-func newSigner(t *testing.T, r *record, remote, key string) *keeper {
+func newSigner(t *testing.T, r *record, remote, key string) *ledgerFixture {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "ledger.git")
-	return &keeper{record: r, dir: dir, Ledger: workers.Ledger{
+	return &ledgerFixture{record: r, dir: dir, Ledger: workers.Ledger{
 		DB: r.db, Remote: remote != "", Repository: remote, Branch: "main",
 		Open: func(ctx context.Context) (*gitledger.Ledger, error) {
 			return gitledger.Open(ctx, gitledger.Options{
@@ -42,18 +44,18 @@ func newSigner(t *testing.T, r *record, remote, key string) *keeper {
 	}}
 }
 
-func (k *keeper) run() error {
+func (k *ledgerFixture) run() error {
 	return k.Run(k.t.Context(), task.Task{Job: task.Ledger, Subject: task.SubjectLedger})
 }
 
-func (k *keeper) mustRun() {
+func (k *ledgerFixture) mustRun() {
 	k.t.Helper()
 	if err := k.run(); err != nil {
 		k.t.Fatal(err)
 	}
 }
 
-func (k *keeper) state() postgres.LedgerState {
+func (k *ledgerFixture) state() postgres.LedgerState {
 	k.t.Helper()
 	s, err := k.db.LedgerState(k.t.Context())
 	if err != nil {
@@ -63,7 +65,7 @@ func (k *keeper) state() postgres.LedgerState {
 }
 
 // same checks that a repository holds what the database says that it committed, and returns how many entries that is.
-func (k *keeper) same(repository string) int {
+func (k *ledgerFixture) same(repository string) int {
 	k.t.Helper()
 	r, err := gitledger.Read(k.t.Context(), gitledger.Source{Location: repository, Environ: os.Environ()})
 	if err != nil {
@@ -259,7 +261,7 @@ func TestASandboxesPastIsCommittedByTens(t *testing.T) {
 	}
 }
 
-func (k *keeper) count() int {
+func (k *ledgerFixture) count() int {
 	k.t.Helper()
 	entries, err := k.db.LedgerEntries(k.t.Context(), false)
 	if err != nil {

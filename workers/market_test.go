@@ -18,8 +18,8 @@ import (
 	"tidemark/workers"
 )
 
-// market is a sandbox with a dozen invented companies, whose clock a test moves and whose jobs it runs by hand.
-type market struct {
+// picksFixture is a sandbox with a dozen invented companies, whose clock a test moves and whose jobs it runs by hand.
+type picksFixture struct {
 	t   *testing.T
 	url string
 	db  *postgres.DB // as the worker's role
@@ -46,9 +46,9 @@ func on(t *testing.T, day string) time.Time {
 }
 
 // newMarket begins in the evening of a day, with the prices up to it.
-func newMarket(t *testing.T, day string) *market {
+func newMarket(t *testing.T, day string) *picksFixture {
 	t.Helper()
-	m := &market{t: t, url: pgtest.New(t)}
+	m := &picksFixture{t: t, url: pgtest.New(t)}
 	for _, c := range []struct {
 		db   **postgres.DB
 		role string
@@ -130,7 +130,7 @@ func books(i int) (facts []equity.Fact, filings []equity.Filing) {
 }
 
 // bars are the closes of a day of all companies and the benchmark.
-func (m *market) bars(day time.Time) []equity.Bar {
+func (m *picksFixture) bars(day time.Time) []equity.Bar {
 	m.t.Helper()
 	n := float64(day.Unix() / 86400)
 	var list []equity.Bar
@@ -145,7 +145,7 @@ func (m *market) bars(day time.Time) []equity.Bar {
 }
 
 // store records what was fetched at an instant.
-func (m *market) store(at time.Time, load postgres.EquityLoad) {
+func (m *picksFixture) store(at time.Time, load postgres.EquityLoad) {
 	m.t.Helper()
 	load.Fetch = series.Fetch{
 		Source: "test", URL: "https://upstream.example/", Status: 200, FetchedAt: at.UTC(), Bytes: 1, SHA256: fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, at, load))),
@@ -160,7 +160,7 @@ func (m *market) store(at time.Time, load postgres.EquityLoad) {
 }
 
 // clock moves the world to a clock time in New York.
-func (m *market) clock(day string, clock time.Duration) {
+func (m *picksFixture) clock(day string, clock time.Duration) {
 	m.t.Helper()
 	at := calendar.At(on(m.t, day), clock)
 	if err := m.db.SetClock(m.t.Context(), &at); err != nil {
@@ -169,13 +169,13 @@ func (m *market) clock(day string, clock time.Duration) {
 }
 
 // trade lets a day's prices come in, but for those of some companies.
-func (m *market) trade(day string, without ...equity.CIK) {
+func (m *picksFixture) trade(day string, without ...equity.CIK) {
 	m.t.Helper()
 	bars := slices.DeleteFunc(m.bars(on(m.t, day)), func(b equity.Bar) bool { return slices.Contains(without, b.CIK) })
 	m.store(calendar.At(on(m.t, day), priceClock), postgres.EquityLoad{Bars: bars})
 }
 
-func (m *market) handler(job string) workers.Handler {
+func (m *picksFixture) handler(job string) workers.Handler {
 	return map[string]workers.Handler{
 		task.Pick: m.picks.Run, task.Announce: workers.Announcements{DB: m.db, Log: m.picks.Log}.Run,
 		task.Publish: workers.Publications{Picks: m.picks, Log: m.picks.Log}.Run,
@@ -183,7 +183,7 @@ func (m *market) handler(job string) workers.Handler {
 }
 
 // begin claims the first attempt of a run.
-func (m *market) begin(job, subject string, slot time.Time) task.Task {
+func (m *picksFixture) begin(job, subject string, slot time.Time) task.Task {
 	m.t.Helper()
 	id, err := m.db.AddRun(m.t.Context(), job, subject, slot, m.t.Name())
 	if err != nil {
@@ -192,7 +192,7 @@ func (m *market) begin(job, subject string, slot time.Time) task.Task {
 	return m.claim(task.Task{Fence: task.Fence{RunID: id, Attempt: 1}, Job: job, Subject: subject, Slot: slot})
 }
 
-func (m *market) claim(t task.Task) task.Task {
+func (m *picksFixture) claim(t task.Task) task.Task {
 	m.t.Helper()
 	if ok, err := m.db.Claim(m.t.Context(), t.Fence, "w"); err != nil || !ok {
 		m.t.Fatalf("claim %v: %v %v", t.Fence, ok, err)
@@ -201,7 +201,7 @@ func (m *market) claim(t task.Task) task.Task {
 }
 
 // again takes a run from its worker, as if that had died, and claims the next attempt.
-func (m *market) again(t task.Task) task.Task {
+func (m *picksFixture) again(t task.Task) task.Task {
 	m.t.Helper()
 	lost, err := m.db.Reclaim(m.t.Context(), -time.Second)
 	if err != nil {
@@ -215,7 +215,7 @@ func (m *market) again(t task.Task) task.Task {
 }
 
 // run runs a job for a slot in the world's present, and what it makes due. A run that has nothing to do ends well.
-func (m *market) run(job, subject string, slot time.Time) error {
+func (m *picksFixture) run(job, subject string, slot time.Time) error {
 	m.t.Helper()
 	if err := m.finish(m.begin(job, subject, slot)); err != nil {
 		return err
@@ -233,7 +233,7 @@ func (m *market) run(job, subject string, slot time.Time) error {
 }
 
 // finish runs an attempt and records how it ended.
-func (m *market) finish(t task.Task) error {
+func (m *picksFixture) finish(t task.Task) error {
 	m.t.Helper()
 	err := m.handler(t.Job)(m.t.Context(), t)
 	var ferr error
@@ -251,7 +251,7 @@ func (m *market) finish(t task.Task) error {
 }
 
 // live lives through a trading day: prices, pick, announcement and what follows it.
-func (m *market) live(day string) {
+func (m *picksFixture) live(day string) {
 	m.t.Helper()
 	m.trade(day)
 	m.pick(day)
@@ -261,7 +261,7 @@ func (m *market) live(day string) {
 	}
 }
 
-func (m *market) pick(day string) {
+func (m *picksFixture) pick(day string) {
 	m.t.Helper()
 	m.clock(day, pickClock)
 	if err := m.run(task.Pick, task.Daily, calendar.At(on(m.t, day), pickClock)); err != nil {
@@ -270,7 +270,7 @@ func (m *market) pick(day string) {
 }
 
 // record is every pick and gap as one line each.
-func (m *market) record() (lines []string) {
+func (m *picksFixture) record() (lines []string) {
 	m.t.Helper()
 	made, err := m.db.RecordedPicks(m.t.Context())
 	if err != nil {

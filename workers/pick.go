@@ -67,7 +67,7 @@ func (p Picks) Run(ctx context.Context, t task.Task) error {
 	case day.Before(today):
 		return Skip(day.Format(time.DateOnly) + " has passed: a day that was missed gets no pick")
 	case now.Before(closing):
-		return Final(fmt.Errorf("the exchange is open until %s: a pick is made after the close", closing.Format(time.RFC3339)))
+		return Permanent(fmt.Errorf("the exchange is open until %s: a pick is made after the close", closing.Format(time.RFC3339)))
 	case gaps[day.Format(time.DateOnly)]:
 		return Skip(day.Format(time.DateOnly) + " is recorded as a day without a pick")
 	}
@@ -82,10 +82,10 @@ func (p Picks) Run(ctx context.Context, t task.Task) error {
 		return p.followUp(ctx, t, pick, now)
 	}
 	if !missing.forGood && now.Before(calendar.At(day, p.Cutoff)) {
-		return Waiting(errors.New(missing.reason), lookAgain)
+		return WaitFor(errors.New(missing.reason), lookAgain)
 	}
 	if len(made) == 0 {
-		return Final(fmt.Errorf("no pick was made, and the record has not begun: %s", missing.reason))
+		return Permanent(fmt.Errorf("no pick was made, and the record has not begun: %s", missing.reason))
 	}
 	_, err = p.DB.RecordGap(ctx, t.Fence, chain.Gap{Date: day.Format(time.DateOnly), Reason: "no pick: " + missing.reason})
 	return err

@@ -17,7 +17,7 @@ import (
 )
 
 // says fails unless the record's lines begin as wanted.
-func (m *market) says(want ...string) {
+func (m *picksFixture) says(want ...string) {
 	m.t.Helper()
 	got := m.record()
 	for i := range got {

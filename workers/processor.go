@@ -29,7 +29,7 @@ type Processor struct {
 func (p Processor) Run(ctx context.Context, t task.Task) error {
 	id, err := strconv.ParseInt(t.Subject, 10, 64)
 	if err != nil {
-		return Final(fmt.Errorf("there is no event %q", t.Subject))
+		return Permanent(fmt.Errorf("there is no event %q", t.Subject))
 	}
 	if p.API == nil {
 		return errors.New("the payment processor cannot be asked: STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET are not set for this worker")
@@ -40,7 +40,7 @@ func (p Processor) Run(ctx context.Context, t task.Task) error {
 	}
 	report, err := stripe.Read(e.Payload)
 	if err != nil {
-		return Final(err)
+		return Permanent(err)
 	}
 	c := postgres.TopUpChange{Event: id, Processor: e.Processor, Payment: report.Payment, Outcome: "it is about no payment to us"}
 	if report.Payment == "" {
@@ -66,7 +66,7 @@ func (p Processor) Run(ctx context.Context, t task.Task) error {
 	}
 	err = p.DB.ChangeTopUp(ctx, t.Fence, c)
 	if errors.Is(err, postgres.ErrNoKey) {
-		return Final(err)
+		return Permanent(err)
 	}
 	return err
 }

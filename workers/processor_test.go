@@ -19,15 +19,15 @@ import (
 
 // ledgerOf is a processor that knows how each payment stands.
 type ledgerOf struct {
-	mu     sync.Mutex
-	states map[string]stripe.State
-	away   bool
+	mu          sync.Mutex
+	states      map[string]stripe.State
+	unavailable bool
 }
 
 func (l *ledgerOf) State(_ context.Context, payment string) (stripe.State, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.away {
+	if l.unavailable {
 		return stripe.State{}, stripe.ErrUnavailable
 	}
 	return l.states[payment], nil
@@ -105,12 +105,12 @@ func TestTheBalanceFollowsThePaymentProcessor(t *testing.T) {
 	has("a report of a payment that the processor does not know", "0.20")
 	paid := stripe.State{Checkout: "cs_1", Key: public, Paid: 10_000_000}
 	at.set("pi_1", paid)
-	at.away = true
+	at.unavailable = true
 	if err := report("checkout.session.completed", 1); !errors.Is(err, stripe.ErrUnavailable) {
 		t.Errorf("the processor is away: %v", err)
 	}
 	has("the processor is away", "0.20")
-	at.away = false
+	at.unavailable = false
 	if err := report("checkout.session.completed", 10); err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func (p Publications) Run(ctx context.Context, t task.Task) error {
 	case task.Digest:
 		return p.digest(ctx, t)
 	default:
-		return Final(fmt.Errorf("there is nothing to publish that is called %q", t.Subject))
+		return Permanent(fmt.Errorf("there is nothing to publish that is called %q", t.Subject))
 	}
 }
 
@@ -60,7 +60,7 @@ func (p Publications) portfolio(ctx context.Context, t task.Task, now time.Time)
 	}
 	to, late := book.closed(today)
 	if !to.Equal(today) && now.Before(calendar.At(today, p.Picks.Cutoff)) {
-		return Waiting(errors.New(late), lookAgain)
+		return WaitFor(errors.New(late), lookAgain)
 	}
 	added, err := p.Picks.DB.SavePortfolio(ctx, t.Fence, book.simulate(to), asOf)
 	if err != nil {
@@ -72,8 +72,8 @@ func (p Publications) portfolio(ctx context.Context, t task.Task, now time.Time)
 	return nil
 }
 
-// book is all that the portfolio is reckoned from, as it was known at an instant.
-type book struct {
+// portfolioInput is all that the portfolio is reckoned from, as it was known at an instant.
+type portfolioInput struct {
 	// base is what the portfolio is gone on from; nil: it is reckoned from its first day on. With one the announced picks are the newest ones,
 	// and prices those of their companies and of the base's.
 	base      *postgres.PortfolioBase
@@ -88,7 +88,7 @@ type book struct {
 
 // goneOn reads what brings the portfolio from its newest checkpoint up to a session, and prices from a day on where that is earlier. The
 // checkpoint is one at or before the session since. Where there is none, or the closes that are there end before it, it is the whole book.
-func (p Publications) goneOn(ctx context.Context, asOf, since, session, from time.Time) (b book, err error) {
+func (p Publications) goneOn(ctx context.Context, asOf, since, session, from time.Time) (b portfolioInput, err error) {
 	base, err := p.Picks.DB.PortfolioBase(ctx, picks.DefaultPortfolioRules(), since, asOf)
 	if errors.Is(err, postgres.ErrNotFound) {
 		return p.book(ctx, asOf, from)
@@ -123,10 +123,10 @@ func (p Publications) goneOn(ctx context.Context, asOf, since, session, from tim
 	return b, nil
 }
 
-// book reads the announced picks, and the prices of their companies and of those that bought them from a day on, at the latest from the
+// portfolioInput reads the announced picks, and the prices of their companies and of those that bought them from a day on, at the latest from the
 // session before the first pick.
-func (p Publications) book(ctx context.Context, asOf, from time.Time) (book, error) {
-	var b book
+func (p Publications) book(ctx context.Context, asOf, from time.Time) (portfolioInput, error) {
+	var b portfolioInput
 	var err error
 	if b.announced, err = p.Picks.DB.AnnouncedPicks(ctx); err != nil || len(b.announced) == 0 {
 		return b, err
@@ -142,7 +142,7 @@ func (p Publications) book(ctx context.Context, asOf, from time.Time) (book, err
 }
 
 // prices reads the companies, and from a day on the prices of some of them, of those of the picks and of those that bought one.
-func (p Publications) prices(ctx context.Context, b book, next []equity.CIK, asOf, from time.Time) (book, error) {
+func (p Publications) prices(ctx context.Context, b portfolioInput, next []equity.CIK, asOf, from time.Time) (portfolioInput, error) {
 	var err error
 	if b.companies, err = p.Picks.DB.Companies(ctx, asOf); err != nil {
 		return b, err
@@ -214,7 +214,7 @@ func lastSession(at time.Time) time.Time {
 const followedPicks = 60
 
 // closed is the newest session up to a day whose closes are there, zero where there is none; late says what is missing of the day's.
-func (b book) closed(day time.Time) (to time.Time, late string) {
+func (b portfolioInput) closed(day time.Time) (to time.Time, late string) {
 	awaited := picks.Prices{}
 	for _, q := range b.picks[max(0, len(b.picks)-followedPicks):] {
 		awaited[q.CIK] = b.prices[q.CIK]
@@ -234,7 +234,7 @@ func (b book) closed(day time.Time) (to time.Time, late string) {
 }
 
 // simulate runs the portfolio up to a day.
-func (b book) simulate(to time.Time) picks.Portfolio {
+func (b portfolioInput) simulate(to time.Time) picks.Portfolio {
 	in := picks.PortfolioInput{
 		Picks: b.picks, Companies: b.companies, Prices: b.prices, Departures: b.departures, Benchmark: b.benchmark, To: to,
 	}

@@ -84,7 +84,7 @@ func holdings(p picks.Portfolio, day time.Time) []equity.CIK {
 }
 
 // followed lists the companies of positions that were open at some time since a day, and of picks that are announced and not bought yet.
-func followed(b book, p picks.Portfolio, since time.Time) []equity.CIK {
+func followed(b portfolioInput, p picks.Portfolio, since time.Time) []equity.CIK {
 	var ciks []equity.CIK
 	for _, q := range p.Positions {
 		if q.Open() || !q.ExitDate.Before(since) {
@@ -101,7 +101,7 @@ func followed(b book, p picks.Portfolio, since time.Time) []equity.CIK {
 }
 
 // filings are the events of what followed companies filed since a day.
-func (p Publications) filings(ctx context.Context, b book, portfolio picks.Portfolio, since, asOf time.Time) ([]picks.Event, error) {
+func (p Publications) filings(ctx context.Context, b portfolioInput, portfolio picks.Portfolio, since, asOf time.Time) ([]picks.Event, error) {
 	list, err := p.Picks.DB.FilingsOf(ctx, followed(b, portfolio, since), since, calendar.DayOf(asOf).AddDate(0, 0, 1), asOf)
 	if err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func (p Publications) announcedBefore(ctx context.Context, events []picks.Event)
 }
 
 // crossings are the events of our own signals that moved far from their usual level since a day, for the companies that are exposed.
-func (p Publications) crossings(ctx context.Context, b book, portfolio picks.Portfolio, since, asOf time.Time) ([]picks.Event, error) {
+func (p Publications) crossings(ctx context.Context, b portfolioInput, portfolio picks.Portfolio, since, asOf time.Time) ([]picks.Event, error) {
 	list, err := p.Picks.DB.SignalZs(ctx, since, asOf)
 	if err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ import (
 )
 
 // exec runs SQL as the superuser.
-func (m *market) exec(sql string) {
+func (m *picksFixture) exec(sql string) {
 	m.t.Helper()
 	c, err := pgx.Connect(m.t.Context(), m.url)
 	if err != nil {
@@ -33,7 +33,7 @@ func (m *market) exec(sql string) {
 	}
 }
 
-func (m *market) rebuild() workers.Rebuilt {
+func (m *picksFixture) rebuild() workers.Rebuilt {
 	m.t.Helper()
 	r, err := workers.Publications{Picks: m.picks, Log: m.picks.Log}.Rebuild(m.t.Context(), nil)
 	if err != nil {
@@ -301,8 +301,8 @@ func TestAWeekIsPublishedInFourLanguages(t *testing.T) {
 	check("digest", digest.Facts, func(l picks.Lang) string { return digest.Texts[l].Body })
 }
 
-// shelf is all that is published.
-type shelf struct {
+// archiveFixture is all that is published.
+type archiveFixture struct {
 	Research  []postgres.Research
 	Events    []postgres.PortfolioEvent
 	Economic  []postgres.EconomicEvent
@@ -311,7 +311,7 @@ type shelf struct {
 	State     postgres.PortfolioState
 }
 
-func (m *market) published() (s shelf) {
+func (m *picksFixture) published() (s archiveFixture) {
 	m.t.Helper()
 	var errs [6]error
 	ctx := m.t.Context()
@@ -330,7 +330,7 @@ func (m *market) published() (s shelf) {
 }
 
 // report lets a company that is held file an annual report and pay a dividend.
-func (m *market) report(day string) {
+func (m *picksFixture) report(day string) {
 	m.t.Helper()
 	made, err := m.api.AnnouncedPicks(m.t.Context())
 	if err != nil {
@@ -362,7 +362,7 @@ func (m *market) report(day string) {
 }
 
 // inflation stores consumer prices that rose by 0.2 percent a month, and by 0.5 in the last, which was published on 4 March 2026.
-func (m *market) inflation() {
+func (m *picksFixture) inflation() {
 	m.t.Helper()
 	load := postgres.Load{FetchedAt: calendar.At(on(m.t, "2026-02-27"), 12*time.Hour).UTC(), Published: func(_ series.ID, month time.Time) time.Time {
 		return month.AddDate(0, 1, 12)

@@ -64,8 +64,8 @@ func (p Publications) prints(ctx context.Context, from, to time.Time, told map[s
 	return events, nil
 }
 
-// mostCards bounds how many companies are written about in a week.
-const mostCards = 100
+// maxCards bounds how many companies are written about in a week.
+const maxCards = 100
 
 // research writes a card about each company that was picked, and about the largest others by market value, as of the last session before
 // the day of the slot. Neither the choice nor the cards tell how a company ranks, since it may be the next pick. A company that has a card
@@ -100,7 +100,7 @@ func (p Publications) research(ctx context.Context, t task.Task, now time.Time) 
 		return cmp.Or(cmp.Compare(b.MarketValue.Value, a.MarketValue.Value), cmp.Compare(a.Ticker, b.Ticker))
 	})
 	for _, s := range bySize {
-		if picked[s.CIK] || len(scores) < mostCards {
+		if picked[s.CIK] || len(scores) < maxCards {
 			scores, ciks = append(scores, s), append(ciks, s.CIK)
 		}
 	}

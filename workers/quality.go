@@ -17,15 +17,15 @@ import (
 	"tidemark/internal/series"
 )
 
-// question is what a run asked.
-type question struct {
+// checkedRequest is what a run asked.
+type checkedRequest struct {
 	asked series.Window
 	// complete tells that all of it was answered.
 	complete bool
 }
 
 // toTheEnd tells whether the newest of what came is the newest that the publisher has.
-func (q question) toTheEnd() bool { return q.complete && q.asked.To.IsZero() }
+func (q checkedRequest) toTheEnd() bool { return q.complete && q.asked.To.IsZero() }
 
 // state is what becomes of a unit.
 type state int
@@ -58,7 +58,7 @@ type inspection struct {
 
 // inspect holds answers against what is known. What says again byte for byte what was said last, and what was decided about before,
 // is not checked again.
-func (i Ingest) inspect(ctx context.Context, src ingest.Source, q question, fetched []ingest.Fetched) (inspection, error) {
+func (i Ingest) inspect(ctx context.Context, src ingest.Source, q checkedRequest, fetched []ingest.Fetched) (inspection, error) {
 	c := inspection{src: src, units: unitsOf(src, fetched)}
 	if err := i.recall(ctx, &c); err != nil {
 		return c, err
@@ -69,7 +69,7 @@ func (i Ingest) inspect(ctx context.Context, src ingest.Source, q question, fetc
 	}
 	spoken := readingsOf(fetched)
 	if len(fresh) > 0 {
-		known, err := i.DB.KnownBefore(ctx, speakers(fresh), q.until(spoken), quality.Sight)
+		known, err := i.DB.KnownBefore(ctx, seriesWithReadings(fresh), q.until(spoken), quality.HistoryDepth)
 		if err != nil {
 			return c, err
 		}
@@ -106,7 +106,7 @@ func (i Ingest) recall(ctx context.Context, c *inspection) error {
 	if len(digests) == 0 {
 		return nil
 	}
-	standing, err := i.DB.Standing(ctx, c.src.ID, digests)
+	standing, err := i.DB.OpenQuarantine(ctx, c.src.ID, digests)
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (i Ingest) fresh(ctx context.Context, c *inspection) ([]*unit, error) {
 	}
 	var fresh []*unit
 	for _, u := range c.units {
-		changed := func(a ingest.Fetched) bool { return speaks(a) && !same[a.Fetch.ID] }
+		changed := func(a ingest.Fetched) bool { return hasReadings(a) && !same[a.Fetch.ID] }
 		if u.state == good && slices.ContainsFunc(u.answers, changed) {
 			fresh = append(fresh, u)
 		}
@@ -165,7 +165,7 @@ func (i Ingest) missed(ctx context.Context, c *inspection, silent []series.ID) e
 }
 
 // check holds a unit against what is known. What passes is known to the units after it.
-func (c *inspection) check(u *unit, q question, spoken map[series.ID][]series.Reading, known map[series.ID]postgres.KnownSeries) {
+func (c *inspection) check(u *unit, q checkedRequest, spoken map[series.ID][]series.Reading, known map[series.ID]postgres.KnownSeries) {
 	mine := readingsOf(u.answers)
 	at := newestFetch(u.answers)
 	for _, info := range c.src.Series {
@@ -260,7 +260,7 @@ func unitsOf(src ingest.Source, fetched []ingest.Fetched) []*unit {
 	var units []*unit
 	together := &unit{}
 	for _, f := range fetched {
-		if src.Reestimates && speaks(f) {
+		if src.Reestimates && hasReadings(f) {
 			together.answers = append(together.answers, f)
 			continue
 		}
@@ -275,14 +275,14 @@ func unitsOf(src ingest.Source, fetched []ingest.Fetched) []*unit {
 	return units
 }
 
-// speaks tells whether an answer says something of a series. The first page of a chain often only leads to the others.
-func speaks(f ingest.Fetched) bool { return len(f.Batch.Readings)+len(f.Batch.Covers) > 0 }
+// hasReadings tells whether an answer says something of a series. The first page of a chain often only leads to the others.
+func hasReadings(f ingest.Fetched) bool { return len(f.Batch.Readings)+len(f.Batch.Covers) > 0 }
 
 // digestOf names the bodies that speak of series: by the digest of the one, or of the list of several.
 func digestOf(answers []ingest.Fetched) string {
 	var digests []string
 	for _, f := range answers {
-		if speaks(f) {
+		if hasReadings(f) {
 			digests = append(digests, f.Fetch.SHA256)
 		}
 	}
@@ -294,7 +294,7 @@ func digestOf(answers []ingest.Fetched) string {
 }
 
 // until is the end of what need be known: the newest reading where the question had an end, since pages may go beyond it.
-func (q question) until(spoken map[series.ID][]series.Reading) time.Time {
+func (q checkedRequest) until(spoken map[series.ID][]series.Reading) time.Time {
 	var end time.Time
 	if q.asked.To.IsZero() {
 		return end
@@ -317,8 +317,8 @@ func readingsOf(fetched []ingest.Fetched) map[series.ID][]series.Reading {
 	return all
 }
 
-// speakers lists the series that units speak of.
-func speakers(units []*unit) []series.ID {
+// seriesWithReadings lists the series that units speak of.
+func seriesWithReadings(units []*unit) []series.ID {
 	var ids []series.ID
 	for _, u := range units {
 		for id := range readingsOf(u.answers) {

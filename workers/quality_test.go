@@ -30,7 +30,7 @@ func prices(n int, level float64) []string {
 	return rows
 }
 
-func (r *rig) quarantine() []postgres.Quarantined {
+func (r *fixture) quarantine() []postgres.Quarantined {
 	r.t.Helper()
 	list, err := r.db.Quarantined(r.t.Context(), postgres.QuarantineFilter{Limit: 100})
 	if err != nil {
@@ -39,11 +39,11 @@ func (r *rig) quarantine() []postgres.Quarantined {
 	return list
 }
 
-func (r *rig) decision() postgres.Decision {
+func (r *fixture) decision() postgres.Decision {
 	return postgres.Decision{At: r.clock.Now(), By: "an operator", Reason: "looked at it"}
 }
 
-func (r *rig) findings(run postgres.Run) []string {
+func (r *fixture) findings(run postgres.Run) []string {
 	r.t.Helper()
 	list, err := r.db.Findings(r.t.Context(), run.ID)
 	if err != nil {
@@ -62,7 +62,7 @@ func marks(list []postgres.Finding) []string {
 
 // heldRig is a rig whose upstream has published everything in thousandths, with a new day, and whose first answer of that kind is in
 // quarantine.
-func heldRig(t *testing.T) (r *rig, before []series.Observation) {
+func heldRig(t *testing.T) (r *fixture, before []series.Observation) {
 	t.Helper()
 	r = newRig(t)
 	r.publish(prices(40, 70)...)

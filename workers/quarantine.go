@@ -21,7 +21,7 @@ func (i Ingest) quarantine(ctx context.Context, t task.Task, c *inspection) (hol
 		}
 		var fetches []int64
 		for _, a := range u.answers {
-			if speaks(a) {
+			if hasReadings(a) {
 				fetches = append(fetches, a.Fetch.ID)
 			}
 		}

@@ -44,10 +44,10 @@ type Options struct {
 	Beat time.Duration
 	// Grace is how long running tasks may go on when the worker is told to stop. Zero means 3 s.
 	Grace time.Duration
-	// Patience bounds the pause before a run that waits looks again; it is asked each time. In a world whose clock runs ahead of the
+	// MaxWait bounds the pause before a run that waits looks again; it is asked each time. In a world whose clock runs ahead of the
 	// wall's, the two minutes that a job would wait may be days. Nil, or zero when asked: as long as the job says.
-	Patience func() time.Duration
-	Log      *slog.Logger
+	MaxWait func() time.Duration
+	Log     *slog.Logger
 	// Metrics counts what becomes of runs. It may be nil.
 	Metrics *telemetry.Metrics
 	// Tracer goes on with the traces of tasks. It may be nil.
@@ -132,7 +132,7 @@ func (s *Server) Run(ctx context.Context) error {
 	var beating sync.WaitGroup
 	defer beating.Wait()
 	defer stop(errStopping)
-	beating.Go(func() { s.beat(work) })
+	beating.Go(func() { s.heartbeat(work) })
 
 	for _, srv := range servers {
 		if err := s.start(ctx, srv, mux); err != nil {
@@ -216,7 +216,7 @@ func (s *Server) Deliver(ctx context.Context, t task.Task) error {
 	if !ok {
 		return nil // delivered twice, or superseded
 	}
-	ctx, span := s.o.Tracer.Take(ctx, t.Trace, "run "+t.Job, slog.String("job", t.Job), slog.String("subject", t.Subject),
+	ctx, span := s.o.Tracer.Extract(ctx, t.Trace, "run "+t.Job, slog.String("job", t.Job), slog.String("subject", t.Subject),
 		slog.Time("at", t.Slot), slog.Int64("run", t.RunID), slog.Int("attempt", t.Attempt))
 	ctx = telemetry.With(ctx, slog.Int64("run", t.RunID), slog.String("task", t.ID()))
 	began := s.o.Metrics.Now()
@@ -284,10 +284,10 @@ const (
 	outcomeSkipped     = "skipped"
 	outcomeFailed      = "failed"      // the run is over
 	outcomeRetried     = "retried"     // it failed, and is tried again
-	outcomeWaits       = "waits"       // it has to wait for something
-	outcomeGoesOn      = "goes_on"     // it did what could be done now
+	outcomeSnoozed     = "waits"       // it has to wait for something
+	outcomeContinued   = "goes_on"     // it did what could be done now
 	outcomeInterrupted = "interrupted" // the database had a transient error, and it is tried again
-	outcomeGivenBack   = "given_back"  // its worker was stopped
+	outcomeReleased    = "given_back"  // its worker was stopped
 	outcomeSuperseded  = "superseded"  // another attempt has its place
 	outcomeUnrecorded  = "unrecorded"  // how it ended could not be written down
 )
@@ -295,7 +295,7 @@ const (
 // fault is the error that an attempt ended with, nil where nothing went wrong: to wait, to go on later and to stop is none.
 func fault(outcome string, err error) error {
 	switch outcome {
-	case outcomeWaits, outcomeGoesOn, outcomeGivenBack:
+	case outcomeSnoozed, outcomeContinued, outcomeReleased:
 		return nil
 	}
 	return err
@@ -319,21 +319,21 @@ func (s *Server) conclude(ctx context.Context, t task.Task, err error) (over boo
 			return false, outcomeUnrecorded, rerr
 		}
 		log.InfoContext(ctx, "gave a run back while stopping")
-		return false, outcomeGivenBack, err
+		return false, outcomeReleased, err
 	case errors.As(err, &wait):
 		pause := s.shorten(wait.pause)
 		if perr := s.o.DB.Postpone(ctx, t.Fence, err.Error(), pause); perr != nil {
 			return false, outcomeUnrecorded, perr
 		}
 		log.DebugContext(ctx, "a run waits", "why", err, "pause", pause)
-		return false, outcomeWaits, err
+		return false, outcomeSnoozed, err
 	default:
-		if later, ok := errors.AsType[laterError](err); ok {
+		if later, ok := errors.AsType[deferError](err); ok {
 			if err := s.o.DB.Snooze(ctx, t.Fence, later.in); err != nil {
 				return false, outcomeUnrecorded, err
 			}
 			log.DebugContext(ctx, "a run goes on later", "why", later.why, "in", later.in)
-			return false, outcomeGoesOn, nil
+			return false, outcomeContinued, nil
 		}
 		if pause, ok := interrupted(err, t.Attempt); ok {
 			pause = s.shorten(pause)
@@ -343,7 +343,7 @@ func (s *Server) conclude(ctx context.Context, t task.Task, err error) (over boo
 			log.WarnContext(ctx, "the database interrupted a run, it is tried again", "err", err, "in", pause)
 			return false, outcomeInterrupted, err
 		}
-		retryIn, final := verdict(err, t)
+		retryIn, final := retryDecision(err, t)
 		var ferr error
 		if over, ferr = s.o.DB.Fail(ctx, t.Fence, err.Error(), retryIn, final, lasting(err)); ferr == nil {
 			if over {
@@ -367,16 +367,16 @@ func (s *Server) conclude(ctx context.Context, t task.Task, err error) (over boo
 
 // shorten bounds a pause by the patience of the world.
 func (s *Server) shorten(pause time.Duration) time.Duration {
-	if s.o.Patience != nil {
-		if most := s.o.Patience(); most > 0 {
+	if s.o.MaxWait != nil {
+		if most := s.o.MaxWait(); most > 0 {
 			return min(pause, most)
 		}
 	}
 	return pause
 }
 
-// beat tells Postgres that this worker's runs are alive, and ends those that were given to another worker.
-func (s *Server) beat(ctx context.Context) {
+// heartbeat tells Postgres that this worker's runs are alive, and ends those that were given to another worker.
+func (s *Server) heartbeat(ctx context.Context) {
 	tick := time.NewTicker(s.o.Beat)
 	defer tick.Stop()
 	for {

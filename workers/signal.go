@@ -28,7 +28,7 @@ type Signals struct {
 func (s Signals) Run(ctx context.Context, t task.Task) error {
 	def, ok := s.Definitions[t.Subject]
 	if !ok {
-		return Final(fmt.Errorf("there is no signal %q", t.Subject))
+		return Permanent(fmt.Errorf("there is no signal %q", t.Subject))
 	}
 	if err := s.await(ctx, def, t); err != nil {
 		return err
@@ -46,7 +46,7 @@ const (
 	// A source that has just stored its answer is about to end: a run looks that often for that long before it makes room for others.
 	lookEvery, lookFor = 20 * time.Millisecond, 200 * time.Millisecond
 	// After that it is tried again when the source has been asked for a quarter longer, within these bounds.
-	shortestWait, longestWait = 250 * time.Millisecond, 15 * time.Second
+	shortestWait, maxWait = 250 * time.Millisecond, 15 * time.Second
 )
 
 // await holds a run up while a source that is being asked since before the slot may yet store what it learned by then: the snapshot shall
@@ -59,8 +59,8 @@ func (s Signals) await(ctx context.Context, def signals.Definition, t task.Task)
 			return err
 		}
 		if looked >= lookFor {
-			return Waiting(fmt.Errorf("waiting for %s, which is being asked since before the slot", source),
-				min(max(since/4, shortestWait), longestWait))
+			return WaitFor(fmt.Errorf("waiting for %s, which is being asked since before the slot", source),
+				min(max(since/4, shortestWait), maxWait))
 		}
 		select {
 		case <-ctx.Done():

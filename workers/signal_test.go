@@ -23,8 +23,8 @@ import (
 	"tidemark/workers"
 )
 
-// bench is a database with observations in it, and the job that computes signals of them.
-type bench struct {
+// backfillFixture is a database with observations in it, and the job that computes signals of them.
+type backfillFixture struct {
 	t    *testing.T
 	url  string
 	db   *postgres.DB
@@ -32,9 +32,9 @@ type bench struct {
 	load int
 }
 
-func newBench(t *testing.T, defs ...signals.Definition) *bench {
+func newBench(t *testing.T, defs ...signals.Definition) *backfillFixture {
 	t.Helper()
-	b := &bench{t: t, url: pgtest.New(t)}
+	b := &backfillFixture{t: t, url: pgtest.New(t)}
 	var err error
 	if b.db, err = postgres.Open(t.Context(), b.url, postgres.RoleWorker); err != nil {
 		t.Fatal(err)
@@ -48,7 +48,7 @@ func newBench(t *testing.T, defs ...signals.Definition) *bench {
 }
 
 // store records that a complete answer with these readings was fetched at an instant.
-func (b *bench) store(at time.Time, readings []series.Reading) {
+func (b *backfillFixture) store(at time.Time, readings []series.Reading) {
 	b.t.Helper()
 	b.load++
 	id, err := b.db.RecordFetch(b.t.Context(), series.Fetch{
@@ -75,14 +75,14 @@ func (b *bench) store(at time.Time, readings []series.Reading) {
 }
 
 // run computes one signal as of a slot.
-func (b *bench) run(id string, slot time.Time) {
+func (b *backfillFixture) run(id string, slot time.Time) {
 	b.t.Helper()
 	if err := b.job.Run(b.t.Context(), task.Task{Job: task.Signal, Subject: id, Slot: slot}); err != nil {
 		b.t.Fatal(err)
 	}
 }
 
-func (b *bench) snapshot(id string, at time.Time) postgres.Snapshot {
+func (b *backfillFixture) snapshot(id string, at time.Time) postgres.Snapshot {
 	b.t.Helper()
 	s, err := b.db.SnapshotAsOf(b.t.Context(), id, at)
 	if err != nil {
@@ -92,7 +92,7 @@ func (b *bench) snapshot(id string, at time.Time) postgres.Snapshot {
 }
 
 // history is all columns of the history at an instant, numbers as their bits.
-func (b *bench) history(id string, at time.Time) []string {
+func (b *backfillFixture) history(id string, at time.Time) []string {
 	b.t.Helper()
 	var out []string
 	for p, err := range b.db.History(b.t.Context(), postgres.HistoryQuery{Signal: id, AsOf: at}) {
@@ -183,7 +183,7 @@ func TestThePastComesOutBitForBit(t *testing.T) {
 	v := newView(t, b, crack, petroleum)
 	var all []served
 	for i, day := range p.days {
-		for _, x := range []*bench{b, other} {
+		for _, x := range []*backfillFixture{b, other} {
 			x.store(day.Add(15*time.Hour+30*time.Minute), p.loads[i])
 		}
 		for _, id := range []string{crack.ID, petroleum.ID} {
@@ -228,7 +228,7 @@ func TestThePastComesOutBitForBit(t *testing.T) {
 }
 
 // newView reads what a bench stores.
-func newView(t *testing.T, b *bench, defs ...signals.Definition) *view.View {
+func newView(t *testing.T, b *backfillFixture, defs ...signals.Definition) *view.View {
 	t.Helper()
 	db, err := postgres.Open(t.Context(), b.url, postgres.RoleAPI)
 	if err != nil {

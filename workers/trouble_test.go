@@ -78,8 +78,8 @@ func TestAnUpstreamOfASandboxBehavesAsItWasTold(t *testing.T) {
 					if err != nil || n == 0 || len(held) != 0 || changed == none {
 						t.Error(said)
 					}
-				case world.Malformed, world.Away:
-					if err == nil || n != 0 || len(held) != 0 || errors.Is(err, ingest.Temporary) != (kind == world.Away) {
+				case world.Malformed, world.Unavailable:
+					if err == nil || n != 0 || len(held) != 0 || errors.Is(err, ingest.Temporary) != (kind == world.Unavailable) {
 						t.Error(said)
 					}
 				case world.Shrunk:

@@ -170,7 +170,7 @@ func TestAnUnannouncedPickIsInNoLogRunLedgerOrPageOfOperators(t *testing.T) {
 }
 
 // lines are the rows of a query of one column, as the owner of the database sees them.
-func (m *market) lines(sql string) []string {
+func (m *picksFixture) lines(sql string) []string {
 	m.t.Helper()
 	c, err := pgx.Connect(m.t.Context(), m.url)
 	if err != nil {
@@ -235,7 +235,7 @@ func ledgerText(t *testing.T, dir string) string {
 }
 
 // operators are the pages and metrics of the private listener, by path.
-func (m *market) operators(queue string, metrics *telemetry.Metrics, log *slog.Logger) map[string]string {
+func (m *picksFixture) operators(queue string, metrics *telemetry.Metrics, log *slog.Logger) map[string]string {
 	t := m.t
 	t.Helper()
 	at, err := redisurl.Parse(queue)

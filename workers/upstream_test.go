@@ -30,8 +30,8 @@ import (
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
 
-// rig is a scheduler and a worker in this process, on a real Postgres and a real Redis, with an upstream that can misbehave.
-type rig struct {
+// fixture is a scheduler and a worker in this process, on a real Postgres and a real Redis, with an upstream that can misbehave.
+type fixture struct {
 	t     *testing.T
 	db    *postgres.DB
 	clock *world.Stepped
@@ -87,13 +87,13 @@ func definition() signals.Definition {
 	}
 }
 
-func newRig(t *testing.T) *rig {
+func newRig(t *testing.T) *fixture {
 	t.Helper()
 	return newTracedRig(t, nil)
 }
 
 // newTracedRig is newRig with a tracer, which may be nil, and with schedules.
-func newTracedRig(t *testing.T, tracer *telemetry.Tracer, schedules ...task.Schedule) *rig {
+func newTracedRig(t *testing.T, tracer *telemetry.Tracer, schedules ...task.Schedule) *fixture {
 	t.Helper()
 	url := pgtest.New(t)
 	db, err := postgres.Open(t.Context(), url, postgres.RoleWorker, postgres.WithTracer(postgres.Statements{}))
@@ -111,7 +111,7 @@ func newTracedRig(t *testing.T, tracer *telemetry.Tracer, schedules ...task.Sche
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	r := &rig{t: t, db: db, clock: world.NewStepped(begin)}
+	r := &fixture{t: t, db: db, clock: world.NewStepped(begin)}
 	r.publish("2026-02-26,10", "2026-02-27,11")
 	log := slog.New(slog.DiscardHandler)
 	transport := world.Sandbox(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -171,13 +171,13 @@ func newTracedRig(t *testing.T, tracer *telemetry.Tracer, schedules ...task.Sche
 }
 
 // publish sets what the upstream has.
-func (r *rig) publish(rows ...string) {
+func (r *fixture) publish(rows ...string) {
 	text := "date,value\n" + strings.Join(rows, "\n") + "\nend,0\n"
 	r.rows.Store(&text)
 }
 
 // fetch advances the clock by a day, asks for a run, and waits until it is over or its first attempt has failed.
-func (r *rig) fetch() postgres.Run {
+func (r *fixture) fetch() postgres.Run {
 	r.t.Helper()
 	r.clock.AdvanceTo(r.clock.Now().Add(24 * time.Hour))
 	id, err := r.db.AddRun(r.t.Context(), task.Ingest, "test", r.clock.Now(), r.t.Name())
@@ -187,7 +187,7 @@ func (r *rig) fetch() postgres.Run {
 	return r.await(id)
 }
 
-func (r *rig) await(id int64) postgres.Run {
+func (r *fixture) await(id int64) postgres.Run {
 	r.t.Helper()
 	deadline := time.After(time.Minute)
 	tick := time.NewTicker(10 * time.Millisecond)
@@ -219,7 +219,7 @@ func (r *rig) await(id int64) postgres.Run {
 }
 
 // served is the value of the newest snapshot.
-func (r *rig) served() float64 {
+func (r *fixture) served() float64 {
 	r.t.Helper()
 	s, err := r.db.SnapshotAsOf(r.t.Context(), "test-signal", r.clock.Now())
 	if err != nil {
@@ -231,7 +231,7 @@ func (r *rig) served() float64 {
 	return *s.Value
 }
 
-func (r *rig) observations() []series.Observation {
+func (r *fixture) observations() []series.Observation {
 	r.t.Helper()
 	list, err := r.db.Observations(r.t.Context(), "test.a")
 	if err != nil {

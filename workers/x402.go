@@ -35,7 +35,7 @@ func (x X402) Run(ctx context.Context, t task.Task) error {
 	}
 	id, err := strconv.ParseInt(t.Subject, 10, 64)
 	if err != nil {
-		return Final(fmt.Errorf("there is no payment %q", t.Subject))
+		return Permanent(fmt.Errorf("there is no payment %q", t.Subject))
 	}
 	list, err := x.DB.X402Payments(ctx, postgres.X402Filter{ID: id, Limit: 1})
 	if err != nil || len(list) == 0 {
@@ -49,10 +49,10 @@ func (x X402) Run(ctx context.Context, t task.Task) error {
 		return x.DB.ResolveX402(ctx, t.Fence, next)
 	}
 	// It is looked at again for as long as it takes, whatever the policy of failures is.
-	if again := x.DB.AgainX402(ctx, t.Fence, t.Subject, x.Now().Add(x402Retry)); again != nil {
+	if again := x.DB.RetryX402(ctx, t.Fence, t.Subject, x.Now().Add(x402Retry)); again != nil {
 		return again
 	}
-	return Final(err)
+	return Permanent(err)
 }
 
 // How long a settlement that the facilitator speaks of may be invisible, how often a missing one is looked for, and until when.
@@ -71,14 +71,14 @@ func (x X402) confirm(ctx context.Context, t task.Task, p postgres.X402Payment) 
 	now := x.Now()
 	switch {
 	case err != nil:
-		if again := x.DB.AgainX402(ctx, t.Fence, t.Subject, now.Add(x402Retry)); again != nil {
+		if again := x.DB.RetryX402(ctx, t.Fence, t.Subject, now.Add(x402Retry)); again != nil {
 			return again
 		}
-		return Final(err)
-	case f.Fate == base.AuthorizationPaid:
+		return Permanent(err)
+	case f.State == base.AuthorizationPaid:
 		return x.DB.SawX402(ctx, t.Fence, p, true, time.Time{})
-	case f.Fate != base.AuthorizationVoid && (f.Fate == base.AuthorizationOpen || now.Before(p.ValidBefore.Add(x402Invisible))):
-		return x.DB.AgainX402(ctx, t.Fence, t.Subject, now.Add(max(x402Retry, p.ValidBefore.Sub(now))))
+	case f.State != base.AuthorizationVoid && (f.State == base.AuthorizationOpen || now.Before(p.ValidBefore.Add(x402Invisible))):
+		return x.DB.RetryX402(ctx, t.Fence, t.Subject, now.Add(max(x402Retry, p.ValidBefore.Sub(now))))
 	}
 	again := now.Add(x402Seldom)
 	if now.After(p.CreatedAt.Add(x402Search)) {
@@ -102,7 +102,7 @@ func (x X402) Look(ctx context.Context, p postgres.X402Payment) (postgres.X402Re
 	if p.LeaseUntil != nil {
 		u.LeaseUntil = *p.LeaseUntil
 	}
-	var seen x402.Seen
+	var seen x402.ChainStatus
 	var tx string
 	if x.Chain != nil {
 		f, err := x.Seen(ctx, p)
@@ -110,8 +110,8 @@ func (x X402) Look(ctx context.Context, p postgres.X402Payment) (postgres.X402Re
 			return stay, err
 		}
 		tx = f.TxHash
-		seen = x402.Seen{
-			Paid: f.Fate == base.AuthorizationPaid, Void: f.Fate == base.AuthorizationVoid, Expired: f.Fate == base.AuthorizationExpired,
+		seen = x402.ChainStatus{
+			Paid: f.State == base.AuthorizationPaid, Void: f.State == base.AuthorizationVoid, Expired: f.State == base.AuthorizationExpired,
 		}
 	}
 	next := x402.Resolve(u, seen, x.Now())
@@ -122,13 +122,13 @@ func (x X402) Look(ctx context.Context, p postgres.X402Payment) (postgres.X402Re
 }
 
 // Seen asks the chain for a payment's authorization.
-func (x X402) Seen(ctx context.Context, p postgres.X402Payment) (base.AuthorizationFate, error) {
+func (x X402) Seen(ctx context.Context, p postgres.X402Payment) (base.AuthorizationStatus, error) {
 	if uint64(p.ChainID) != x.Chain.ChainID() {
-		return base.AuthorizationFate{}, fmt.Errorf("payment %d is on chain %d, and BASE_RPC_URL serves %d", p.ID, p.ChainID, x.Chain.ChainID())
+		return base.AuthorizationStatus{}, fmt.Errorf("payment %d is on chain %d, and BASE_RPC_URL serves %d", p.ID, p.ChainID, x.Chain.ChainID())
 	}
 	a, err := base.NewAuthorization(p.Asset, p.Payer, p.PayTo, p.Nonce, p.Amount, p.ValidBefore, p.CreatedAt)
 	if err != nil {
-		return base.AuthorizationFate{}, fmt.Errorf("payment %d: %w", p.ID, err)
+		return base.AuthorizationStatus{}, fmt.Errorf("payment %d: %w", p.ID, err)
 	}
 	return x.Chain.Authorization(ctx, a)
 }
@@ -141,14 +141,14 @@ func (x X402) terms(ctx context.Context, t task.Task) error {
 	asset := x.Seller.Asset
 	token, err := base.ParseAddress(asset.Address)
 	if err != nil {
-		return Final(fmt.Errorf("X402_ASSET: %w", err))
+		return Permanent(fmt.Errorf("X402_ASSET: %w", err))
 	}
 	fault, err := x.Chain.CheckDomain(ctx, token, base.Domain{Name: asset.Name, Version: asset.Version})
 	if err != nil {
-		if again := x.DB.AgainX402(ctx, t.Fence, t.Subject, x.Now().Add(x402Retry)); again != nil {
+		if again := x.DB.RetryX402(ctx, t.Fence, t.Subject, x.Now().Add(x402Retry)); again != nil {
 			return again
 		}
-		return Final(err)
+		return Permanent(err)
 	}
 	return x.DB.SaveX402Terms(ctx, t.Fence, postgres.X402Terms{
 		ChainID: x.Seller.Network.ChainID, Asset: asset.Key(), Name: asset.Name, Version: asset.Version, OK: fault == "", Detail: fault,

@@ -22,8 +22,8 @@ import (
 	"tidemark/workers"
 )
 
-// office is the job that asks a development chain about payments. The way to the chain can be cut.
-type office struct {
+// claimsFixture is the job that asks a development chain about payments. The way to the chain can be cut.
+type claimsFixture struct {
 	t           *testing.T
 	chain       *devchain.Chain
 	facilitator *devchain.Facilitator
@@ -32,9 +32,9 @@ type office struct {
 	cut         atomic.Bool
 }
 
-func newOffice(t *testing.T) *office {
+func newOffice(t *testing.T) *claimsFixture {
 	t.Helper()
-	o := &office{t: t}
+	o := &claimsFixture{t: t}
 	var err error
 	if o.chain, err = devchain.Start(devchain.Options{}); err != nil {
 		t.Fatal(err)
@@ -77,7 +77,7 @@ func newOffice(t *testing.T) *office {
 }
 
 // unclear makes a payment of which the facilitator's answer was lost, and returns its number.
-func (o *office) unclear(nonce byte, denied bool) (id int64, a devchain.SignedAuthorization) {
+func (o *claimsFixture) unclear(nonce byte, denied bool) (id int64, a devchain.SignedAuthorization) {
 	o.t.Helper()
 	ctx := o.t.Context()
 	now := time.Now()
@@ -104,7 +104,7 @@ func (o *office) unclear(nonce byte, denied bool) (id int64, a devchain.SignedAu
 }
 
 // settle has the chain take an authorization, as a facilitator whose answer is lost.
-func (o *office) settle(a devchain.SignedAuthorization) {
+func (o *claimsFixture) settle(a devchain.SignedAuthorization) {
 	o.t.Helper()
 	body := fmt.Sprintf(`{"x402Version":1,"paymentPayload":{"x402Version":1,"scheme":"exact","network":"base-sepolia","payload":{"signature":%q,
 		"authorization":{"from":%q,"to":%q,"value":%q,"validAfter":%q,"validBefore":%q,"nonce":%q}}},
@@ -117,11 +117,11 @@ func (o *office) settle(a devchain.SignedAuthorization) {
 	}
 }
 
-func (o *office) run(subject string) error {
+func (o *claimsFixture) run(subject string) error {
 	return o.job.Run(o.t.Context(), task.Task{Job: task.X402, Subject: subject})
 }
 
-func (o *office) payment(id int64) postgres.X402Payment {
+func (o *claimsFixture) payment(id int64) postgres.X402Payment {
 	o.t.Helper()
 	list, err := o.worker.X402Payments(o.t.Context(), postgres.X402Filter{ID: id, Limit: 1})
 	if err != nil || len(list) != 1 {
@@ -131,7 +131,7 @@ func (o *office) payment(id int64) postgres.X402Payment {
 }
 
 // again is when a subject is looked at the next time, zero for never.
-func (o *office) again(subject string) time.Time {
+func (o *claimsFixture) again(subject string) time.Time {
 	o.t.Helper()
 	list, err := o.worker.Runs(o.t.Context(), postgres.RunFilter{Job: task.X402, Subject: subject, Status: "due", Limit: 10})
 	if err != nil {
@@ -254,7 +254,7 @@ func TestAFacilitatorThatLiesIsFoundOut(t *testing.T) {
 	lie, _ := o.unclear(2, false)
 	o.settle(taken)
 	for id, tx := range map[int64]string{honest: "0x" + strings.Repeat("a1", 32), lie: "0x" + strings.Repeat("b2", 32)} {
-		if ok, err := o.api.SettledX402(ctx, postgres.X402Hold{ID: id, Attempt: 1}, tx, time.Minute); err != nil || !ok {
+		if ok, err := o.api.SettledX402(ctx, postgres.X402Lease{ID: id, Attempt: 1}, tx, time.Minute); err != nil || !ok {
 			t.Fatal(ok, err)
 		}
 		if err := o.run(strconv.FormatInt(id, 10)); err != nil {

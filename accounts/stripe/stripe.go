@@ -31,8 +31,8 @@ const centMicros = accounts.PerDollar / 100
 const metadataKey = "tidemark_key"
 
 var (
-	// ErrForged: a report is not signed by the processor, or not lately.
-	ErrForged = errors.New("the report is not signed by the payment processor, or too long ago")
+	// ErrBadSignature: a report is not signed by the processor, or not lately.
+	ErrBadSignature = errors.New("the report is not signed by the payment processor, or too long ago")
 	// ErrUnavailable: the processor does not answer, or not usefully.
 	ErrUnavailable = errors.New("the payment processor does not answer")
 )
@@ -122,12 +122,12 @@ type Event struct {
 	Payment string
 }
 
-// Event checks the signature of a report, by the header Stripe-Signature over the body as it came, and reads it. ErrForged where the
+// Event checks the signature of a report, by the header Stripe-Signature over the body as it came, and reads it. ErrBadSignature where the
 // signature is not the processor's, or was made more than five minutes ago.
 func (c *Client) Event(body []byte, signature string) (Event, error) {
 	e, err := webhook.ConstructEventWithOptions(body, signature, c.secret, webhook.ConstructEventOptions{IgnoreAPIVersionMismatch: true})
 	if err != nil {
-		return Event{}, fmt.Errorf("%w: %w", ErrForged, err)
+		return Event{}, fmt.Errorf("%w: %w", ErrBadSignature, err)
 	}
 	return read(e)
 }
@@ -144,7 +144,7 @@ func Read(body []byte) (Event, error) {
 func read(e processor.Event) (Event, error) {
 	out := Event{ID: e.ID, Type: string(e.Type)}
 	if out.ID == "" || out.Type == "" || e.Data == nil {
-		return Event{}, fmt.Errorf("%w: it has no id, no type or no object", ErrForged)
+		return Event{}, fmt.Errorf("%w: it has no id, no type or no object", ErrBadSignature)
 	}
 	var object struct {
 		// A payment is named by its id, or stands there as a whole.

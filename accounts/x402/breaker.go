@@ -6,10 +6,10 @@ import (
 )
 
 const (
-	// trips is how many calls in a row must fail for the breaker to open.
-	trips = 5
-	// rest is how long it stays open before one call is let through.
-	rest = 10 * time.Second
+	// failureThreshold is how many calls in a row must fail for the breaker to open.
+	failureThreshold = 5
+	// openTimeout is how long it stays open before one call is let through.
+	openTimeout = 10 * time.Second
 )
 
 // breaker keeps callers from waiting for a facilitator that does not answer: after some failures in a row it lets one call through
@@ -29,12 +29,12 @@ func (b *breaker) allow() (ok bool, after time.Duration) {
 	defer b.mu.Unlock()
 	now := b.now()
 	switch {
-	case b.failures < trips:
+	case b.failures < failureThreshold:
 		return true, 0
 	case now.Before(b.next):
 		return false, b.next.Sub(now)
 	}
-	b.next = now.Add(rest)
+	b.next = now.Add(openTimeout)
 	return true, 0
 }
 
@@ -46,13 +46,13 @@ func (b *breaker) report(answered bool) {
 		b.failures = 0
 		return
 	}
-	if b.failures++; b.failures >= trips {
-		b.next = b.now().Add(rest)
+	if b.failures++; b.failures >= failureThreshold {
+		b.next = b.now().Add(openTimeout)
 	}
 }
 
 func (b *breaker) open() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.failures >= trips
+	return b.failures >= failureThreshold
 }

@@ -34,8 +34,8 @@ const (
 )
 
 const (
-	// spare is how long an authorization must still be good for, so that a settlement can be in time.
-	spare = 6 * time.Second
+	// safetyMargin is how long an authorization must still be good for, so that a settlement can be in time.
+	safetyMargin = 6 * time.Second
 	// skew is how far the client's clock may be ahead of ours.
 	skew = 60 * time.Second
 )
@@ -101,10 +101,10 @@ func Check(p Payment, o Offer, now time.Time) error {
 		return refuse(ReasonPayload, "validBefore is %q, which is no decimal number of seconds", a.ValidBefore)
 	case after.After(now):
 		return refuse(ReasonValidAfter, "it is good from %s on, and it is %s", text(after), text(now))
-	case before.Before(now.Add(spare)):
-		return refuse(ReasonValidBefore, "it is good until %s, and it is %s: want %s more", text(before), text(now), spare)
-	case before.After(now.Add(patience + skew)):
-		return refuse(ReasonValidBefore, "it is good until %s, and it is %s: want %s at most", text(before), text(now), patience+skew)
+	case before.Before(now.Add(safetyMargin)):
+		return refuse(ReasonValidBefore, "it is good until %s, and it is %s: want %s more", text(before), text(now), safetyMargin)
+	case before.After(now.Add(maxTimeout + skew)):
+		return refuse(ReasonValidBefore, "it is good until %s, and it is %s: want %s at most", text(before), text(now), maxTimeout+skew)
 	}
 	return nil
 }

@@ -112,19 +112,19 @@ func (c *Client) Health() Health {
 // available is nil, or an Away while calls are not made at all.
 func (c *Client) available() error {
 	if ok, after := c.breaker.allow(); !ok {
-		return &Away{After: after, Cause: errors.New("it failed several times in a row and is left alone for a while")}
+		return &UnavailableError{After: after, Cause: errors.New("it failed several times in a row and is left alone for a while")}
 	}
 	return nil
 }
 
-// Away is an ErrUnavailable that says when to try again.
-type Away struct {
+// UnavailableError is an ErrUnavailable that says when to try again.
+type UnavailableError struct {
 	After time.Duration
 	Cause error
 }
 
-func (e *Away) Error() string   { return ErrUnavailable.Error() + ": " + e.Cause.Error() }
-func (e *Away) Unwrap() []error { return []error{ErrUnavailable, e.Cause} }
+func (e *UnavailableError) Error() string   { return ErrUnavailable.Error() + ": " + e.Cause.Error() }
+func (e *UnavailableError) Unwrap() []error { return []error{ErrUnavailable, e.Cause} }
 
 // call is the body of both questions. The requirements are ours, never those that the client repeated.
 type call struct {
@@ -163,7 +163,7 @@ func (c *Client) Verify(ctx context.Context, p Payment, o Offer) error {
 	})
 	switch {
 	case err != nil:
-		return &Away{After: retryAfter, Cause: err}
+		return &UnavailableError{After: retryAfter, Cause: err}
 	case !*v.IsValid:
 		if v.Reason == "" {
 			v.Reason = ReasonPayload
@@ -178,23 +178,23 @@ func (c *Client) Verify(ctx context.Context, p Payment, o Offer) error {
 // retryAfter is what a caller is told when the facilitator did not answer.
 const retryAfter = 5 * time.Second
 
-// Fate is how a settlement ended, as far as the facilitator's answer tells.
-type Fate int
+// Outcome is how a settlement ended, as far as the facilitator's answer tells.
+type Outcome int
 
 const (
-	// Unclear: the payment may have been taken, or may be taken yet. Only the chain knows.
-	Unclear Fate = iota
+	// OutcomeUnknown: the payment may have been taken, or may be taken yet. Only the chain knows.
+	OutcomeUnknown Outcome = iota
 	// Settled: the payment was taken.
 	Settled
 	// Refused: the facilitator says that it did not take the payment and does not try to.
 	Refused
-	// Unsent: the facilitator was not reached, so that it knows nothing of the payment.
-	Unsent
+	// OutcomeNotSent: the facilitator was not reached, so that it knows nothing of the payment.
+	OutcomeNotSent
 )
 
 // Settlement is the answer to Settle.
 type Settlement struct {
-	Fate Fate
+	Outcome Outcome
 	// Transaction is the hash of the transaction, where one was named.
 	Transaction string
 	// Reason is the facilitator's reason for Refused, and what is unclear otherwise. It is empty for Settled.
@@ -236,17 +236,17 @@ func (c *Client) Settle(ctx context.Context, p Payment, o Offer) Settlement {
 	s := Settlement{Transaction: strings.ToLower(v.Transaction), Reason: plain(v.Reason)}
 	switch {
 	case err != nil && !sent:
-		s.Fate, s.Reason = Unsent, "the facilitator was not reached"
+		s.Outcome, s.Reason = OutcomeNotSent, "the facilitator was not reached"
 	case err != nil:
-		s.Fate, s.Reason = Unclear, "the facilitator's answer was lost"
+		s.Outcome, s.Reason = OutcomeUnknown, "the facilitator's answer was lost"
 	case *v.Success && named:
-		s.Fate, s.Reason = Settled, ""
+		s.Outcome, s.Reason = Settled, ""
 	case *v.Success:
-		s.Fate, s.Reason = Unclear, "the facilitator names no transaction"
+		s.Outcome, s.Reason = OutcomeUnknown, "the facilitator names no transaction"
 	case v.Reason == reasonPending || named:
-		s.Fate = Unclear
+		s.Outcome = OutcomeUnknown
 	default:
-		s.Fate = Refused
+		s.Outcome = Refused
 	}
 	return s
 }
@@ -266,7 +266,7 @@ func (c *Client) Supported(ctx context.Context, s Seller) ([]int, error) {
 	_, err := c.ask(ctx, c.o.VerifyTimeout, http.MethodGet, "supported", nil, &v, func() bool { return v.Kinds != nil })
 	c.report(ctx, err, func(*Health) {})
 	if err != nil {
-		return nil, &Away{After: retryAfter, Cause: err}
+		return nil, &UnavailableError{After: retryAfter, Cause: err}
 	}
 	versions := []int{}
 	for _, version := range []int{V1, V2} {
@@ -306,12 +306,12 @@ func (c *Client) ask(ctx context.Context, limit time.Duration, method, path stri
 	resp, err := c.http.Do(r)
 	if err != nil {
 		dial, ok := errors.AsType[*net.OpError](err)
-		return !ok || dial.Op != "dial", hide(err)
+		return !ok || dial.Op != "dial", redact(err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
-		return true, hide(err)
+		return true, redact(err)
 	}
 	if json.Unmarshal(answer, v) != nil || !understood() {
 		return true, &statusError{resp.StatusCode}
@@ -326,9 +326,9 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("it answered %d %s without a body that can be read", e.status, http.StatusText(e.status))
 }
 
-// ill tells whether an error speaks of the facilitator's health. One that stumbles over what a client sent is not ill, or any client
+// malformed tells whether an error speaks of the facilitator's health. One that stumbles over what a client sent is not ill, or any client
 // could open the breaker.
-func ill(err error) bool {
+func malformed(err error) bool {
 	e, ok := errors.AsType[*statusError](err)
 	if !ok {
 		return err != nil
@@ -340,8 +340,8 @@ func ill(err error) bool {
 	return false
 }
 
-// hide takes the address out of an error: a facilitator's may hold a key.
-func hide(err error) error {
+// redact takes the address out of an error: a facilitator's may hold a key.
+func redact(err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		return e.Err
 	}
@@ -361,7 +361,7 @@ func (c *Client) reportOf(ctx context.Context, p Payment, err error, count func(
 // unavailable tells whether nothing that a client sent can be the cause of an error.
 func unavailable(err error) bool {
 	if _, ok := errors.AsType[*statusError](err); ok {
-		return ill(err)
+		return malformed(err)
 	}
 	dial, ok := errors.AsType[*net.OpError](err)
 	return ok && dial.Op == "dial"
@@ -383,7 +383,7 @@ func (c *Client) report(ctx context.Context, err error, count func(*Health)) {
 	if err != nil && ctx.Err() != nil {
 		return
 	}
-	c.breaker.report(!ill(err))
+	c.breaker.report(!malformed(err))
 	if err != nil {
 		c.fail(ctx, err)
 		return

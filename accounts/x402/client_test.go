@@ -168,10 +168,10 @@ func TestSettle(t *testing.T) {
 		answer http.HandlerFunc
 		want   x402.Settlement
 	}{
-		{"settled", says(200, `{"success":true,"transaction":"`+tx+`"}`), x402.Settlement{Fate: x402.Settled, Transaction: tx}},
+		{"settled", says(200, `{"success":true,"transaction":"`+tx+`"}`), x402.Settlement{Outcome: x402.Settled, Transaction: tx}},
 		{"settled without a transaction", says(200, `{"success":true}`), x402.Settlement{Reason: "the facilitator names no transaction"}},
-		{"refused", says(200, `{"success":false,"errorReason":"insufficient_funds","transaction":""}`), x402.Settlement{Fate: x402.Refused, Reason: "insufficient_funds"}},
-		{"refused, with another status", says(402, `{"success":false,"errorReason":"x"}`), x402.Settlement{Fate: x402.Refused, Reason: "x"}},
+		{"refused", says(200, `{"success":false,"errorReason":"insufficient_funds","transaction":""}`), x402.Settlement{Outcome: x402.Refused, Reason: "insufficient_funds"}},
+		{"refused, with another status", says(402, `{"success":false,"errorReason":"x"}`), x402.Settlement{Outcome: x402.Refused, Reason: "x"}},
 		{"sent and not confirmed", says(200, `{"success":false,"errorReason":"settlement_pending","transaction":"`+tx+`"}`), x402.Settlement{Transaction: tx, Reason: "settlement_pending"}},
 		{"refused, with a transaction", says(200, `{"success":false,"errorReason":"x","transaction":"`+tx+`"}`), x402.Settlement{Transaction: tx, Reason: "x"}},
 		{"broken", says(500, `oops`), x402.Settlement{Reason: "the facilitator's answer was lost"}},
@@ -191,7 +191,7 @@ func TestSettle(t *testing.T) {
 	t.Run("not in time", func(t *testing.T) {
 		t.Parallel()
 		f := newFacilitator(t, x402.Options{SettleTimeout: 20 * time.Millisecond}, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-		if s := f.client.Settle(t.Context(), payment(t), offer(t)); s.Fate != x402.Unclear {
+		if s := f.client.Settle(t.Context(), payment(t), offer(t)); s.Outcome != x402.OutcomeUnknown {
 			t.Errorf("%+v, want it unclear", s)
 		}
 	})
@@ -199,7 +199,7 @@ func TestSettle(t *testing.T) {
 		t.Parallel()
 		f := newFacilitator(t, x402.Options{}, says(200, `{}`))
 		f.Close()
-		if s := f.client.Settle(t.Context(), payment(t), offer(t)); s.Fate != x402.Unsent {
+		if s := f.client.Settle(t.Context(), payment(t), offer(t)); s.Outcome != x402.OutcomeNotSent {
 			t.Errorf("%+v, want it unsent", s)
 		}
 	})
@@ -227,7 +227,7 @@ func TestBreaker(t *testing.T) {
 	}
 	asked := f.calls.Load()
 	err := verify()
-	away := (*x402.Away)(nil)
+	away := (*x402.UnavailableError)(nil)
 	if !errors.As(err, &away) || away.After <= 0 || away.After > 10*time.Second {
 		t.Errorf("error %v, want one that says when to come again", err)
 	}

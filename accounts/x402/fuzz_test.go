@@ -43,7 +43,7 @@ func FuzzFacilitatorAnswers(f *testing.F) {
 		}
 		o := offer(t)
 		_ = c.Verify(t.Context(), p, o)
-		if end := c.Settle(t.Context(), p, o); end.Fate == x402.Settled && end.Transaction == "" {
+		if end := c.Settle(t.Context(), p, o); end.Outcome == x402.Settled && end.Transaction == "" {
 			t.Errorf("%q settles without a transaction", body)
 		}
 		if list, err := c.Supported(t.Context(), o.Seller); err == nil && len(list) > 2 || errors.Is(err, io.ErrUnexpectedEOF) {

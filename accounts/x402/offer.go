@@ -95,14 +95,14 @@ func (o Offer) v1() requirementV1 {
 	return requirementV1{
 		Scheme: scheme, Network: o.Seller.Network.Name, MaxAmountRequired: o.atomic(), Resource: o.Resource,
 		Description: o.Description, MIMEType: o.MIMEType, OutputSchema: json.RawMessage(discoveryV1), PayTo: o.Seller.PayTo,
-		MaxTimeoutSeconds: int(patience.Seconds()), Asset: o.Seller.Asset.Address, Extra: o.domain(),
+		MaxTimeoutSeconds: int(maxTimeout.Seconds()), Asset: o.Seller.Asset.Address, Extra: o.domain(),
 	}
 }
 
 func (o Offer) v2() requirementV2 {
 	return requirementV2{
 		Scheme: scheme, Network: o.Seller.Network.CAIP2(), Amount: o.atomic(), Asset: o.Seller.Asset.Address,
-		PayTo: o.Seller.PayTo, MaxTimeoutSeconds: int(patience.Seconds()), Extra: o.domain(),
+		PayTo: o.Seller.PayTo, MaxTimeoutSeconds: int(maxTimeout.Seconds()), Extra: o.domain(),
 	}
 }
 
@@ -125,11 +125,11 @@ func (o Offer) Body(reason string) []byte {
 	if o.Serves(V1) {
 		accepts = append(accepts, o.v1())
 	}
-	return encode(Demand{V1, reason, accepts})
+	return encode(PaymentRequired{V1, reason, accepts})
 }
 
-// Demand is the body of a 402 answer in version 1 of the protocol.
-type Demand struct {
+// PaymentRequired is the body of a 402 answer in version 1 of the protocol.
+type PaymentRequired struct {
 	Version int `json:"x402Version"`
 	// Error says why payment is asked for, or what was wrong with the one that was sent.
 	Error string `json:"error"`

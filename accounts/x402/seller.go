@@ -22,9 +22,9 @@ const (
 // scheme is the only one that is served: exactly the price, by a signed authorization of the token (EIP-3009).
 const scheme = "exact"
 
-// patience is how long an authorization may be good for: what a client is told as maxTimeoutSeconds. A settlement that takes longer
+// maxTimeout is how long an authorization may be good for: what a client is told as maxTimeoutSeconds. A settlement that takes longer
 // than this can no longer succeed.
-const patience = 60 * time.Second
+const maxTimeout = 60 * time.Second
 
 // Network is an EVM network under both of its names.
 type Network struct {

@@ -86,7 +86,7 @@ func (d *Discovery) x402(s site) *view.Document {
 		if s.published != nil && len(s.published.PickedTickers()) > 0 {
 			one = s.published.PickedTickers()[0]
 		}
-		if !e.Listed || strings.Contains(path, "{ticker}") && one == "" {
+		if !e.Fixed || strings.Contains(path, "{ticker}") && one == "" {
 			continue
 		}
 		list = append(list, d.o.PublicURL+"/api/v1/x402"+strings.ReplaceAll(path, "{ticker}", one))

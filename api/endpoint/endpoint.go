@@ -110,7 +110,7 @@ func (e Endpoint) fault() string {
 		return "is a list exactly where it has pages and a file's name"
 	case isList == (e.Absent != "") || isList == (e.AbsentCode != ""):
 		return "needs a text and a code for what is absent exactly where it is no list"
-	case e.Listed != (e.Sold != ""):
+	case e.Fixed != (e.Sold != ""):
 		return "is sold by request exactly where the interface fixes its price"
 	}
 	return ""

@@ -63,12 +63,12 @@ func TestEveryRowOfTheTables(t *testing.T) {
 				t.Errorf("%s %s answered %d costs %s", free.method, row.path, free.status, got)
 			}
 		}
-		level, ok := accounts.PlanFree.Sees(e)
+		level, ok := accounts.PlanFree.LevelFor(e)
 		if ok != row.free || ok && level != accounts.LevelFree {
 			t.Errorf("the Free plan sees %s: %t at level %d, want %t", row.path, ok, level, row.free)
 		}
 		for _, p := range []accounts.Plan{accounts.PlanPro, accounts.PlanBalance} {
-			if level, ok := p.Sees(e); !ok || level != accounts.LevelFull {
+			if level, ok := p.LevelFor(e); !ok || level != accounts.LevelFull {
 				t.Errorf("%s sees %s: %t at level %d", p, row.path, ok, level)
 			}
 		}

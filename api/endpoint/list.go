@@ -14,7 +14,7 @@ type (
 
 // price is what an answer costs, fixed by the interface, in micros of a US dollar; and whether the Free plan has a view of it.
 func price(path string, micros accounts.Micros, free bool) accounts.Endpoint {
-	return accounts.Endpoint{Path: path, Price: micros, Free: free, Listed: true}
+	return accounts.Endpoint{Path: path, Price: micros, Free: free, Fixed: true}
 }
 
 // open is an endpoint whose price is the operator's to set.

@@ -17,11 +17,11 @@ import (
 	"tidemark/api/fastpath"
 )
 
-// patience is how long something may take that is to happen at once.
-const patience = 10 * time.Second
+// timeout is how long something may take that is to happen at once.
+const timeout = 10 * time.Second
 
-// stand is a lane that answers /fast, with an HTTP server behind it that says what it was asked.
-type stand struct {
+// fixture is a lane that answers /fast, with an HTTP server behind it that says what it was asked.
+type fixture struct {
 	*fastpath.Listener
 
 	address string
@@ -31,13 +31,13 @@ type stand struct {
 	panics atomic.Int64
 }
 
-func newStand(t *testing.T, first, idle time.Duration, body string) *stand {
+func newFixture(t *testing.T, first, idle time.Duration, body string) *fixture {
 	t.Helper()
 	inner, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &stand{address: inner.Addr().String()}
+	s := &fixture{address: inner.Addr().String()}
 	head := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\nX-By: lane\r\n", len(body))
 	s.Listener = fastpath.New(inner, fastpath.Options{First: first, Idle: idle, Write: time.Minute, Now: time.Now, Answer: func(r *fastpath.Request, b []byte) ([]byte, bool) {
 		if string(r.Path) == "/panic" {
@@ -50,7 +50,7 @@ func newStand(t *testing.T, first, idle time.Duration, body string) *stand {
 		b = append(append(b, head...), r.Date...)
 		return append(append(b, "\r\n"...), body...), true
 	}, Panicked: func(any) { s.panics.Add(1) }})
-	srv := &http.Server{ReadHeaderTimeout: patience, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	srv := &http.Server{ReadHeaderTimeout: timeout, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-By", "net/http")
 		body, err := io.ReadAll(r.Body)
 		_, _ = fmt.Fprintf(w, "%s %s %s %v", r.Method, r.RequestURI, body, err)
@@ -69,14 +69,14 @@ func newStand(t *testing.T, first, idle time.Duration, body string) *stand {
 	return s
 }
 
-func (s *stand) dial(t *testing.T) (net.Conn, *bufio.Reader) {
+func (s *fixture) dial(t *testing.T) (net.Conn, *bufio.Reader) {
 	t.Helper()
 	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", s.address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(timeout)); err != nil {
 		t.Fatal(err)
 	}
 	return c, bufio.NewReader(c)
@@ -111,7 +111,7 @@ const fast = "GET /fast HTTP/1.1\r\nHost: h\r\n\r\n"
 
 func TestAConnectionIsAnsweredUntilItAsksForSomethingElse(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, patience, patience, "body")
+	s := newFixture(t, timeout, timeout, "body")
 	c, r := s.dial(t)
 	for range 3 {
 		say(t, c, fast)
@@ -131,7 +131,7 @@ func TestAConnectionIsAnsweredUntilItAsksForSomethingElse(t *testing.T) {
 
 func TestRequestsThatCameTogetherAreAnsweredInTheirOrder(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, patience, patience, "body")
+	s := newFixture(t, timeout, timeout, "body")
 	c, r := s.dial(t)
 	say(t, c, fast+fast+"GET /slow HTTP/1.1\r\nHost: h\r\n\r\n"+fast)
 	for _, want := range []string{"lane", "lane", "net/http", "net/http"} {
@@ -143,7 +143,7 @@ func TestRequestsThatCameTogetherAreAnsweredInTheirOrder(t *testing.T) {
 
 func TestARequestInPiecesIsReadWhole(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, patience, patience, "body")
+	s := newFixture(t, timeout, timeout, "body")
 	for i := 1; i < len(fast); i++ {
 		c, r := s.dial(t)
 		say(t, c, fast[:i])
@@ -156,7 +156,7 @@ func TestARequestInPiecesIsReadWhole(t *testing.T) {
 
 func TestALongRequestIsNotCutShort(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, patience, patience, "body")
+	s := newFixture(t, timeout, timeout, "body")
 	c, r := s.dial(t)
 	say(t, c, "GET /slow HTTP/1.1\r\nHost: h\r\nUser-Agent: "+strings.Repeat("a", 9000)+"\r\n\r\n")
 	if by, body := read(t, r); by != "net/http" || body != "GET /slow  <nil>" {
@@ -173,7 +173,7 @@ func TestWhoDoesNotAskIsClosed(t *testing.T) {
 			if firstRequest {
 				wait = []time.Duration{time.Hour, 50 * time.Millisecond}
 			}
-			s := newStand(t, wait[0], wait[1], "body")
+			s := newFixture(t, wait[0], wait[1], "body")
 			c, r := s.dial(t)
 			if firstRequest {
 				say(t, c, fast)
@@ -188,7 +188,7 @@ func TestWhoDoesNotAskIsClosed(t *testing.T) {
 
 func TestClosingEndsThoseWhoWait(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, time.Hour, time.Hour, "body")
+	s := newFixture(t, time.Hour, time.Hour, "body")
 	c, r := s.dial(t)
 	say(t, c, fast)
 	read(t, r)
@@ -213,7 +213,7 @@ func TestClosingEndsThoseWhoWait(t *testing.T) {
 
 func TestWaitingCutsOffWhoDoesNotRead(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, time.Hour, time.Hour, strings.Repeat("a", 32<<20))
+	s := newFixture(t, time.Hour, time.Hour, strings.Repeat("a", 32<<20))
 	c, r := s.dial(t)
 	say(t, c, fast)
 	if _, err := r.ReadByte(); err != nil { // it is being answered
@@ -232,7 +232,7 @@ func TestWaitingCutsOffWhoDoesNotRead(t *testing.T) {
 
 func TestManyAtOnce(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, patience, patience, "body")
+	s := newFixture(t, timeout, timeout, "body")
 	var wg sync.WaitGroup
 	for i := range 32 {
 		c, r := s.dial(t)
@@ -268,7 +268,7 @@ func TestManyAtOnce(t *testing.T) {
 
 func TestAPanicIsNobodysEnd(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, patience, patience, "body")
+	s := newFixture(t, timeout, timeout, "body")
 	c, r := s.dial(t)
 	say(t, c, strings.Replace(fast, "/fast", "/panic", 1))
 	if by, body := read(t, r); by != "net/http" || body != "GET /panic  <nil>" {

@@ -19,8 +19,8 @@ type argument struct {
 	example  string
 	required bool
 	// whole marks a whole number from least to most; everything else is text.
-	whole       bool
-	least, most int64
+	whole    bool
+	min, max int64
 	// fallback is what counts where the argument is not given, as JSON; empty: nothing.
 	fallback string
 	// enum or pattern bound a text, and maxLength its characters.
@@ -37,7 +37,7 @@ func schemaOf(list []argument) *jsonschema.Schema {
 	for _, a := range list {
 		p := &jsonschema.Schema{Type: "string", Description: a.description, Examples: []any{json.RawMessage(a.example)}}
 		if a.whole {
-			p.Type, p.Minimum, p.Maximum = "integer", new(float64(a.least)), new(float64(a.most))
+			p.Type, p.Minimum, p.Maximum = "integer", new(float64(a.min)), new(float64(a.max))
 		}
 		if a.pattern != nil {
 			p.Pattern = a.pattern.String()
@@ -66,12 +66,12 @@ type values struct {
 	numbers map[string]int64
 }
 
-// advice is an error that tells an agent what to do.
-type advice string
+// userError is an error that tells an agent what to do.
+type userError string
 
-func (a advice) Error() string { return string(a) }
+func (a userError) Error() string { return string(a) }
 
-func advise(format string, args ...any) error { return advice(fmt.Sprintf(format, args...)) }
+func userErrorf(format string, args ...any) error { return userError(fmt.Sprintf(format, args...)) }
 
 // read checks arguments as they were sent. The error is advice about all of them at once.
 func read(list []argument, raw json.RawMessage) (values, error) {
@@ -79,7 +79,7 @@ func read(list []argument, raw json.RawMessage) (values, error) {
 	given := map[string]json.RawMessage{}
 	if len(bytes.TrimSpace(raw)) > 0 {
 		if err := json.Unmarshal(raw, &given); err != nil {
-			return v, advise("The arguments are no JSON object. %s", usage(list))
+			return v, userErrorf("The arguments are no JSON object. %s", usage(list))
 		}
 	}
 	var faults []string
@@ -107,7 +107,7 @@ func read(list []argument, raw json.RawMessage) (values, error) {
 		if len(faults) > maxFaults {
 			faults = append(faults[:maxFaults], "There are more.")
 		}
-		return v, advise("%s %s", strings.Join(faults, " "), usage(list))
+		return v, userErrorf("%s %s", strings.Join(faults, " "), usage(list))
 	}
 	return v, nil
 }
@@ -121,8 +121,8 @@ func (v values) take(a argument, raw json.RawMessage) (fault string) {
 		// 5.0 is a whole number in JSON, too.
 		f, err := strconv.ParseFloat(string(raw), 64)
 		n := int64(f)
-		if err != nil || float64(n) != f || n < a.least || n > a.most {
-			return fmt.Sprintf("%s is no whole number from %d to %d, such as %s.", a.name, a.least, a.most, a.example)
+		if err != nil || float64(n) != f || n < a.min || n > a.max {
+			return fmt.Sprintf("%s is no whole number from %d to %d, such as %s.", a.name, a.min, a.max, a.example)
 		}
 		v.numbers[a.name] = n
 		return ""

@@ -13,8 +13,8 @@ import (
 	"tidemark/api/view"
 )
 
-// doorPath is where the door is.
-const doorPath = "/api/mcp"
+// mcpPath is where the door is.
+const mcpPath = "/api/mcp"
 
 // registryEntry is the server as the MCP registry describes one (server.json of 2025-12-11).
 type registryEntry struct {
@@ -67,7 +67,7 @@ type toolName struct {
 
 const streamableHTTP = "streamable-http"
 
-func (d *Door) describe() error {
+func (d *Server) describe() error {
 	u, err := url.Parse(d.base)
 	if err != nil {
 		return fmt.Errorf("read the public address: %w", err)
@@ -75,11 +75,11 @@ func (d *Door) describe() error {
 	entry := registryEntry{
 		Schema: "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json", Name: reversed(u.Hostname()) + "/tidemark",
 		Title: product, Description: "Market signals, one verifiable stock pick per business day, and its hash chain. Free, read-only.",
-		Version: d.version(), WebsiteURL: d.base, Remotes: []remote{{streamableHTTP, d.base + doorPath}},
+		Version: d.version(), WebsiteURL: d.base, Remotes: []remote{{streamableHTTP, d.base + mcpPath}},
 	}
 	card := serverCard{
 		registryEntry: entry, ProtocolVersions: mcp.SupportedProtocolVersions(), ServerInfo: serverInfo{name, product, entry.Version},
-		Transport: transport{streamableHTTP, doorPath}, Capabilities: map[string]struct{}{"tools": {}, "resources": {}, "prompts": {}, "completions": {}},
+		Transport: transport{streamableHTTP, mcpPath}, Capabilities: map[string]struct{}{"tools": {}, "resources": {}, "prompts": {}, "completions": {}},
 	}
 	for _, t := range tools {
 		card.Tools = append(card.Tools, toolName{t.name, t.title, t.description})
@@ -98,7 +98,7 @@ func (d *Door) describe() error {
 }
 
 // version is that of the program in the form that the registry wants: semantic versioning.
-func (d *Door) version() string {
+func (d *Server) version() string {
 	if v := strings.TrimPrefix(d.o.Version, "v"); v != "" && v[0] >= '0' && v[0] <= '9' {
 		return v
 	}

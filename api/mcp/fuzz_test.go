@@ -14,13 +14,13 @@ func FuzzArguments(f *testing.F) {
 		list := tools[uint(n)%uint(len(tools))].arguments
 		v, err := read(list, raw)
 		if err != nil {
-			if !errors.As(err, new(advice)) || len(err.Error()) > 16<<10 {
+			if !errors.As(err, new(userError)) || len(err.Error()) > 16<<10 {
 				t.Errorf("%q: %d bytes of %T", raw, len(err.Error()), err)
 			}
 			return
 		}
 		for _, a := range list {
-			if number, ok := v.numbers[a.name]; ok && (number < a.least || number > a.most) {
+			if number, ok := v.numbers[a.name]; ok && (number < a.min || number > a.max) {
 				t.Errorf("%q: %s is %d", raw, a.name, number)
 			}
 			if text := v.texts[a.name]; a.maxLength > 0 && len([]rune(text)) > a.maxLength {

@@ -27,7 +27,7 @@ type message struct {
 }
 
 // ServeHTTP answers a POST. Whatever is wrong with the request is said as a JSON-RPC error.
-func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (d *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || mediaType != "application/json" {
 		refuse(w, http.StatusUnsupportedMediaType, nil, jsonrpc.CodeInvalidRequest, "Send a JSON-RPC message with the header Content-Type: application/json.")
 		return
@@ -41,7 +41,7 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, nil, jsonrpc.CodeParseError, "The request was cut off.")
 		return
 	}
-	one, refusal := look(body)
+	one, refusal := peek(body)
 	if refusal != "" {
 		code := int64(jsonrpc.CodeInvalidRequest)
 		if !json.Valid(body) {
@@ -68,7 +68,7 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if accept := strings.Join(r.Header["Accept"], ","); accept == "" || strings.Contains(accept, "application/json") || strings.Contains(accept, "application/*") {
 		r.Header["Accept"] = []string{"application/json, text/event-stream"}
 	}
-	d.handler.ServeHTTP(&speaker{ResponseWriter: w, id: one.ID}, r)
+	d.handler.ServeHTTP(&responseRecorder{ResponseWriter: w, id: one.ID}, r)
 }
 
 // notifications are those that the SDK knows.
@@ -76,8 +76,8 @@ var notifications = map[string]bool{
 	"notifications/initialized": true, "notifications/cancelled": true, "notifications/progress": true, "notifications/roots/list_changed": true,
 }
 
-// look reads what has to be known of a body. For a batch that is nothing. The refusal is empty where the SDK may read it.
-func look(body []byte) (one message, refusal string) {
+// peek reads what has to be known of a body. For a batch that is nothing. The refusal is empty where the SDK may read it.
+func peek(body []byte) (one message, refusal string) {
 	body = bytes.TrimSpace(body)
 	switch {
 	case !json.Valid(body):
@@ -116,8 +116,8 @@ func refuse(w http.ResponseWriter, status int, id json.RawMessage, code int64, t
 	_, _ = w.Write(body)
 }
 
-// speaker turns what the SDK says of a bad request in plain text into a JSON-RPC error.
-type speaker struct {
+// responseRecorder turns what the SDK says of a bad request in plain text into a JSON-RPC error.
+type responseRecorder struct {
 	http.ResponseWriter
 
 	id json.RawMessage
@@ -125,7 +125,7 @@ type speaker struct {
 	status int
 }
 
-func (s *speaker) WriteHeader(status int) {
+func (s *responseRecorder) WriteHeader(status int) {
 	if status >= http.StatusBadRequest && strings.HasPrefix(s.Header().Get("Content-Type"), "text/plain") {
 		s.status = status
 		return
@@ -133,7 +133,7 @@ func (s *speaker) WriteHeader(status int) {
 	s.ResponseWriter.WriteHeader(status)
 }
 
-func (s *speaker) Write(p []byte) (int, error) {
+func (s *responseRecorder) Write(p []byte) (int, error) {
 	if s.status == 0 {
 		return s.ResponseWriter.Write(p)
 	}
@@ -144,4 +144,4 @@ func (s *speaker) Write(p []byte) (int, error) {
 }
 
 // Unwrap lets http.ResponseController find the writer below.
-func (s *speaker) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+func (s *responseRecorder) Unwrap() http.ResponseWriter { return s.ResponseWriter }

@@ -46,8 +46,8 @@ const (
 	outcomeFailed  = "failed"  // a fault of ours
 )
 
-// Door answers MCP requests by POST, without sessions. It is safe for concurrent use.
-type Door struct {
+// Server answers MCP requests by POST, without sessions. It is safe for concurrent use.
+type Server struct {
 	o       Options
 	base    string
 	handler http.Handler
@@ -75,8 +75,8 @@ const instructions = `Tidemark publishes market signals made of free public sour
 	`The content is editorial information, not personalized investment advice; say so when you pass it on.`
 
 // New returns the door.
-func New(o Options) (*Door, error) {
-	d := &Door{o: o, base: strings.TrimRight(o.PublicURL, "/")}
+func New(o Options) (*Server, error) {
+	d := &Server{o: o, base: strings.TrimRight(o.PublicURL, "/")}
 	s := mcp.NewServer(
 		&mcp.Implementation{Name: name, Title: product, Version: d.version(), WebsiteURL: d.base},
 		&mcp.ServerOptions{
@@ -123,7 +123,7 @@ func served(method string) bool {
 }
 
 // guard refuses what is not served, and turns a panic into an internal error: the SDK would let it end the program.
-func (d *Door) guard(next mcp.MethodHandler) mcp.MethodHandler {
+func (d *Server) guard(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (result mcp.Result, err error) {
 		defer func() {
 			if p := recover(); p != nil {
@@ -159,7 +159,7 @@ func wellFormed(err error, uri string) error {
 const broken = "Something broke on our side, and was recorded. Try again; if it persists, go on without this."
 
 // ServerJSON is the description that the MCP registry takes.
-func (d *Door) ServerJSON() *view.Document { return d.serverJSON }
+func (d *Server) ServerJSON() *view.Document { return d.serverJSON }
 
 // Card is the description for those who look below /.well-known.
-func (d *Door) Card() *view.Document { return d.card }
+func (d *Server) Card() *view.Document { return d.card }

@@ -18,7 +18,7 @@ const (
 	promptExplain = "explain_signal"
 )
 
-func (d *Door) addPrompts(s *mcp.Server) {
+func (d *Server) addPrompts(s *mcp.Server) {
 	inLanguage := &mcp.PromptArgument{Name: "language", Title: "Language", Description: "Language of the answer: " + languages.Listed("or") + ". English where it is not given."}
 	s.AddPrompt(&mcp.Prompt{
 		Name: promptVerify, Title: "Verify this track record",
@@ -57,7 +57,7 @@ func said(text string) *mcp.PromptMessage {
 	return &mcp.PromptMessage{Role: "user", Content: &mcp.TextContent{Text: text}}
 }
 
-func (d *Door) verifyPrompt(_ context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+func (d *Server) verifyPrompt(_ context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 	in, err := answerIn(req.Params.Arguments)
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ People can do the same with one command: tidemark verify --url %s`, d.base)
 	return &mcp.GetPromptResult{Description: "Verify the track record at " + d.base, Messages: []*mcp.PromptMessage{said(l.String())}}, nil
 }
 
-func (d *Door) explainPrompt(_ context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+func (d *Server) explainPrompt(_ context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 	in, err := answerIn(req.Params.Arguments)
 	if err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func (d *Door) explainPrompt(_ context.Context, req *mcp.GetPromptRequest) (*mcp
 	}, nil
 }
 
-func (d *Door) signalIDs() []string {
+func (d *Server) signalIDs() []string {
 	var ids []string
 	for _, def := range d.o.Definitions {
 		ids = append(ids, def.ID)
@@ -123,7 +123,7 @@ func (d *Door) signalIDs() []string {
 }
 
 // complete suggests values for the arguments of prompts and resource templates, by what was typed of them.
-func (d *Door) complete(_ context.Context, req *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
+func (d *Server) complete(_ context.Context, req *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
 	var all []string
 	switch req.Params.Argument.Name {
 	case "language":

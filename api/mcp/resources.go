@@ -21,7 +21,7 @@ const (
 	pickPath    = "/api/v1/verify/pick/"
 )
 
-func (d *Door) addResources(s *mcp.Server) {
+func (d *Server) addResources(s *mcp.Server) {
 	json, markdown := view.TypeJSON, "text/markdown"
 	s.AddResource(&mcp.Resource{
 		URI: d.base + signalsPath, Name: "signals", Title: "Catalog of the market signals", MIMEType: json,
@@ -58,7 +58,7 @@ type content struct{ mediaType, text string }
 func contentOf(doc *view.Document) *content {
 	var body strings.Builder
 	_, _ = body.Write(doc.Identity.Body)
-	for _, part := range doc.Identity.Rest {
+	for _, part := range doc.Identity.Tail {
 		_, _ = body.Write(part)
 	}
 	mediaType, _, _ := strings.Cut(doc.Identity.Header.Get("Content-Type"), ";")
@@ -66,7 +66,7 @@ func contentOf(doc *view.Document) *content {
 }
 
 // read makes a handler of a function that finds what is at a path.
-func (d *Door) read(find func(path string) (*content, error)) mcp.ResourceHandler {
+func (d *Server) read(find func(path string) (*content, error)) mcp.ResourceHandler {
 	return func(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		uri := req.Params.URI
 		path, err := url.PathUnescape(strings.TrimPrefix(uri, d.base))
@@ -74,7 +74,7 @@ func (d *Door) read(find func(path string) (*content, error)) mcp.ResourceHandle
 			return nil, mcp.ResourceNotFoundError(uri)
 		}
 		c, err := find(path)
-		if told := advice(""); errors.As(err, &told) {
+		if told := userError(""); errors.As(err, &told) {
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: string(told)}
 		}
 		if err != nil {
@@ -88,14 +88,14 @@ func (d *Door) read(find func(path string) (*content, error)) mcp.ResourceHandle
 }
 
 // signals returns what is served of the signals now, or advice while nothing is loaded yet.
-func (d *Door) signals() (*view.State, error) {
+func (d *Server) signals() (*view.State, error) {
 	if st := d.o.View.State(); st != nil {
 		return st, nil
 	}
-	return nil, advise("The signals are being loaded: ask again in some seconds.")
+	return nil, userErrorf("The signals are being loaded: ask again in some seconds.")
 }
 
-func (d *Door) catalog(string) (*content, error) {
+func (d *Server) catalog(string) (*content, error) {
 	st, err := d.signals()
 	if err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func (d *Door) catalog(string) (*content, error) {
 	return contentOf(st.Catalog), nil
 }
 
-func (d *Door) signal(path string) (*content, error) {
+func (d *Server) signal(path string) (*content, error) {
 	st, err := d.signals()
 	if err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func (d *Door) signal(path string) (*content, error) {
 	return nil, nil
 }
 
-func (d *Door) brief(path string) (*content, error) {
+func (d *Server) brief(path string) (*content, error) {
 	st, err := d.signals()
 	if err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func (d *Door) brief(path string) (*content, error) {
 	return nil, nil
 }
 
-func (d *Door) chain(string) (*content, error) {
+func (d *Server) chain(string) (*content, error) {
 	st, err := d.record()
 	if err != nil {
 		return nil, err
@@ -133,7 +133,7 @@ func (d *Door) chain(string) (*content, error) {
 	return contentOf(st.Whole()), nil
 }
 
-func (d *Door) pick(path string) (*content, error) {
+func (d *Server) pick(path string) (*content, error) {
 	st, err := d.record()
 	if err != nil {
 		return nil, err

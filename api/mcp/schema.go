@@ -34,20 +34,20 @@ func outputOf[T any]() (*jsonschema.Schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("describe a %s: %w", reflect.TypeFor[T](), err)
 	}
-	loosen(s)
+	relaxSchema(s)
 	return s, nil
 }
 
-// loosen takes back what the library supposes of all Go types, and is not so here: objects are open, and no list is null. What may be null
+// relaxSchema takes back what the library supposes of all Go types, and is not so here: objects are open, and no list is null. What may be null
 // is written as two alternatives of one type each, which more clients understand than a list of types.
-func loosen(s *jsonschema.Schema) {
+func relaxSchema(s *jsonschema.Schema) {
 	if s == nil {
 		return
 	}
 	s.AdditionalProperties = nil
-	loosen(s.Items)
+	relaxSchema(s.Items)
 	for _, p := range s.Properties {
-		loosen(p)
+		relaxSchema(p)
 	}
 	i := slices.Index(s.Types, "null")
 	if i < 0 {

@@ -22,7 +22,7 @@ type tool struct {
 	name, title, description string
 	arguments                []argument
 	output                   func() (*jsonschema.Schema, error)
-	run                      func(*Door, context.Context, values) (text string, answer any, err error)
+	run                      func(*Server, context.Context, values) (text string, answer any, err error)
 }
 
 // What several descriptions end with.
@@ -79,8 +79,8 @@ var tools = []tool{
 			"the genesis hash, each pick's values, preimage and hash, days without a pick, corrections, the git repository, and the contract, schema " +
 			"and attester on the L2 network. Up to 1,000 picks in one answer, some 400 bytes each; next_from_seq leads on. Take a smaller limit to read it in parts.",
 		arguments: []argument{
-			{name: "from_seq", description: "Number of the first pick wanted, counted from 1.", example: "1", fallback: "1", whole: true, least: 1, most: 1_000_000},
-			{name: "limit", description: "How many picks at most, 1 to 1000.", example: "250", fallback: "1000", whole: true, least: 1, most: maxChain},
+			{name: "from_seq", description: "Number of the first pick wanted, counted from 1.", example: "1", fallback: "1", whole: true, min: 1, max: 1_000_000},
+			{name: "limit", description: "How many picks at most, 1 to 1000.", example: "250", fallback: "1000", whole: true, min: 1, max: maxChain},
 		},
 		output: outputOf[view.VerificationChain], run: verificationChain,
 	},
@@ -89,7 +89,7 @@ var tools = []tool{
 		description: "Recent macro events, the newest first: first prints of figures such as employment, prices and output, with their importance from 1 " +
 			"to 5. Use get_economic_event with an id for the analysis." + textIsData,
 		arguments: []argument{
-			{name: "limit", description: "How many events at most, 1 to 50.", example: "10", fallback: "10", whole: true, least: 1, most: 50},
+			{name: "limit", description: "How many events at most, 1 to 50.", example: "10", fallback: "10", whole: true, min: 1, max: 50},
 			{
 				name: "cursor", description: "next_cursor of the answer before, to go on with older events.", example: `"ZWNvbm9taWMtZXZlbnRz"`,
 				maxLength: 400,
@@ -117,7 +117,7 @@ const (
 	maxChain = 1000
 )
 
-func (d *Door) addTools(s *mcp.Server) error {
+func (d *Server) addTools(s *mcp.Server) error {
 	for _, t := range tools {
 		out, err := t.output()
 		if err != nil {
@@ -137,7 +137,7 @@ func (d *Door) addTools(s *mcp.Server) error {
 }
 
 // call runs a tool. What went wrong is a result, too: an agent reads results.
-func (d *Door) call(ctx context.Context, t tool, raw json.RawMessage) (*mcp.CallToolResult, string) {
+func (d *Server) call(ctx context.Context, t tool, raw json.RawMessage) (*mcp.CallToolResult, string) {
 	v, err := read(t.arguments, raw)
 	var text string
 	var body []byte
@@ -147,7 +147,7 @@ func (d *Door) call(ctx context.Context, t tool, raw json.RawMessage) (*mcp.Call
 			body, err = view.Encode(answer)
 		}
 	}
-	if told := advice(""); errors.As(err, &told) {
+	if told := userError(""); errors.As(err, &told) {
 		return refusal(string(told)), outcomeRefused
 	}
 	if err != nil {
@@ -167,21 +167,21 @@ func refusal(text string) *mcp.CallToolResult {
 }
 
 // published and record return what is served now, or advice while nothing is loaded yet.
-func (d *Door) published() (*view.PublicationsState, error) {
+func (d *Server) published() (*view.PublicationsState, error) {
 	if st := d.o.Publications.State(); st != nil {
 		return st, nil
 	}
-	return nil, advise("The picks are being loaded: call again in some seconds.")
+	return nil, userErrorf("The picks are being loaded: call again in some seconds.")
 }
 
-func (d *Door) record() (*view.RecordState, error) {
+func (d *Server) record() (*view.RecordState, error) {
 	if st := d.o.Record.State(); st != nil {
 		return st, nil
 	}
-	return nil, advise("The record is being loaded: call again in some seconds.")
+	return nil, userErrorf("The record is being loaded: call again in some seconds.")
 }
 
-func latestPicks(d *Door, _ context.Context, _ values) (string, any, error) {
+func latestPicks(d *Server, _ context.Context, _ values) (string, any, error) {
 	st, err := d.published()
 	if err != nil {
 		return "", nil, err
@@ -190,14 +190,14 @@ func latestPicks(d *Door, _ context.Context, _ values) (string, any, error) {
 	return picksText(answer), answer, nil
 }
 
-func stockResearch(d *Door, _ context.Context, v values) (string, any, error) {
+func stockResearch(d *Server, _ context.Context, v values) (string, any, error) {
 	st, err := d.published()
 	if err != nil {
 		return "", nil, err
 	}
 	card, ok := st.Card(v.texts["ticker"], picks.Lang(v.texts["language"]))
 	if !ok {
-		return "", nil, advise("There is no public card for %s: %s", quoted(v.texts["ticker"]), picked(st))
+		return "", nil, userErrorf("There is no public card for %s: %s", quoted(v.texts["ticker"]), picked(st))
 	}
 	return cardText(card), card, nil
 }
@@ -216,19 +216,19 @@ func picked(st *view.PublicationsState) string {
 	return "no announced pick has this ticker. Those that do are " + strings.Join(list, ", ") + "."
 }
 
-func portfolioSummary(d *Door, _ context.Context, _ values) (string, any, error) {
+func portfolioSummary(d *Server, _ context.Context, _ values) (string, any, error) {
 	st, err := d.published()
 	if err != nil {
 		return "", nil, err
 	}
 	answer, ok := st.PortfolioSummary()
 	if !ok {
-		return "", nil, advise("There is no portfolio yet: the first pick is bought at the close after its announcement. Ask again after the next New York close.")
+		return "", nil, userErrorf("There is no portfolio yet: the first pick is bought at the close after its announcement. Ask again after the next New York close.")
 	}
 	return portfolioText(answer), answer, nil
 }
 
-func verifyPick(d *Door, _ context.Context, v values) (string, any, error) {
+func verifyPick(d *Server, _ context.Context, v values) (string, any, error) {
 	st, err := d.record()
 	if err != nil {
 		return "", nil, err
@@ -243,23 +243,23 @@ func verifyPick(d *Door, _ context.Context, v values) (string, any, error) {
 		for i, p := range newest.All {
 			days[i] = p.Date
 		}
-		return "", nil, advise("No pick of %s was announced for %s. Leave date out for the newest, or take one of %s.", symbol, date, strings.Join(days, ", "))
+		return "", nil, userErrorf("No pick of %s was announced for %s. Leave date out for the newest, or take one of %s.", symbol, date, strings.Join(days, ", "))
 	}
 	published, err := d.published()
 	if err != nil {
 		return "", nil, err
 	}
-	return "", nil, advise("%s cannot be verified: %s", quoted(symbol), picked(published))
+	return "", nil, userErrorf("%s cannot be verified: %s", quoted(symbol), picked(published))
 }
 
-func verificationChain(d *Door, ctx context.Context, v values) (string, any, error) {
+func verificationChain(d *Server, ctx context.Context, v values) (string, any, error) {
 	st, err := d.record()
 	if err != nil {
 		return "", nil, err
 	}
 	from, limit := v.numbers["from_seq"], int(v.numbers["limit"])
 	if n := st.Length(); from > int64(max(n, 1)) {
-		return "", nil, advise("The chain has %d picks, so none has the number %d. Take a from_seq from 1 to %d.", n, from, max(n, 1))
+		return "", nil, userErrorf("The chain has %d picks, so none has the number %d. Take a from_seq from 1 to %d.", n, from, max(n, 1))
 	}
 	var body bytes.Buffer
 	if err := st.Page(from, limit, view.FormatJSON).Write(ctx, &body, 0); err != nil {
@@ -268,7 +268,7 @@ func verificationChain(d *Door, ctx context.Context, v values) (string, any, err
 	return chainText(st, from, limit), json.RawMessage(body.Bytes()), nil
 }
 
-func economicHeadlines(d *Door, _ context.Context, v values) (string, any, error) {
+func economicHeadlines(d *Server, _ context.Context, v values) (string, any, error) {
 	st, err := d.published()
 	if err != nil {
 		return "", nil, err
@@ -277,19 +277,19 @@ func economicHeadlines(d *Door, _ context.Context, v values) (string, any, error
 		Limit: int(v.numbers["limit"]), Cursor: v.texts["cursor"], Lang: picks.Lang(v.texts["language"]),
 	})
 	if errors.Is(err, view.ErrCursor) {
-		return "", nil, advise("cursor is not one of this list: take next_cursor of the answer before, or leave it out to begin with the newest event.")
+		return "", nil, userErrorf("cursor is not one of this list: take next_cursor of the answer before, or leave it out to begin with the newest event.")
 	}
 	return headlinesText(answer), answer, err
 }
 
-func economicAnalysis(d *Door, _ context.Context, v values) (string, any, error) {
+func economicAnalysis(d *Server, _ context.Context, v values) (string, any, error) {
 	st, err := d.published()
 	if err != nil {
 		return "", nil, err
 	}
 	answer, ok := st.EconomicAnalysis(v.texts["id"], picks.Lang(v.texts["language"]))
 	if !ok {
-		return "", nil, advise("There is no macro event with the id %s: take one that list_economic_events gives.", quoted(v.texts["id"]))
+		return "", nil, userErrorf("There is no macro event with the id %s: take one that list_economic_events gives.", quoted(v.texts["id"]))
 	}
 	return analysisText(answer), answer, nil
 }

@@ -40,7 +40,7 @@ func New(publicURL string, tariff accounts.Tariff) (Documents, error) {
 	publicURL = strings.TrimRight(publicURL, "/")
 	whole := at(service, publicURL)
 	for _, e := range tariff.Endpoints() {
-		if !e.Listed {
+		if !e.Fixed {
 			whole = priced(whole, e)
 		}
 	}

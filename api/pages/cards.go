@@ -72,7 +72,7 @@ func (p *Pages) homeCard(_ context.Context, r request) (*view.Document, error) {
 
 // signalCardImage is the picture of a signal.
 func (p *Pages) signalCardImage(s *view.Signal) (*view.Document, error) {
-	c := card.Card{Kicker: s.Snapshot.Domain, Title: s.Snapshot.Name, Value: number(s.Snapshot.Value), Unit: s.Snapshot.Unit, Course: courseOf(s)}
+	c := card.Card{Kicker: s.Snapshot.Domain, Title: s.Snapshot.Name, Value: number(s.Snapshot.Value), Unit: s.Snapshot.Unit, Course: priceSeries(s)}
 	if f := findingOf(s.Definition, s.Snapshot); f.Distance != "" {
 		c.Kicker, c.Title, c.Value, c.Unit = s.Snapshot.Name, f.Distance, f.Figure, ""
 	}
@@ -92,7 +92,7 @@ func (p *Pages) signalCardImage(s *view.Signal) (*view.Document, error) {
 
 // researchCard is the picture of a company.
 func (p *Pages) researchCard(r view.Research) (*view.Document, error) {
-	l := local{picks.English}
+	l := localizer{picks.English}
 	c := card.Card{Kicker: l.Sector(r.Sector) + ", " + l.Country(r.Country), Title: r.Name, Value: r.Ticker}
 	if r.Pick != nil {
 		if r.Pick.ReturnPct != nil {
@@ -109,8 +109,8 @@ func (p *Pages) researchCard(r view.Research) (*view.Document, error) {
 // courseStretches is how many stretches of time a small line tells apart.
 const courseStretches = 40
 
-// courseOf is the course of a signal over its default range, reduced to what a small line shows.
-func courseOf(s *view.Signal) []float64 {
+// priceSeries is the course of a signal over its default range, reduced to what a small line shows.
+func priceSeries(s *view.Signal) []float64 {
 	points := s.History.Points(beginning(defaultRange(s.Definition.Frequency), s.History.Last()))
 	x, y := make([]float64, len(points)), make([]float64, len(points))
 	for i, q := range points {

@@ -11,7 +11,7 @@ import (
 )
 
 // eventTabs lead between the pages about what happened.
-func eventTabs(l local, path string) []choice {
+func eventTabs(l localizer, path string) []choice {
 	var query string
 	if l.Lang != picks.English {
 		query = "?lang=" + string(l.Lang)
@@ -29,7 +29,7 @@ func eventTabs(l local, path string) []choice {
 
 // eventsBody is what the feed of the portfolio shows.
 type eventsBody struct {
-	local
+	localizer
 
 	Tabs       []choice
 	Severities []choice
@@ -46,8 +46,8 @@ func (p *Pages) events(_ context.Context, r request) (*view.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	body := eventsBody{local: local{lang}}
-	body.Tabs = eventTabs(body.local, r.path)
+	body := eventsBody{localizer: localizer{lang}}
+	body.Tabs = eventTabs(body.localizer, r.path)
 	if !r.whole(pricedEvents) {
 		if body.Events, err = r.sampleEvent(lang, p.o.View.Now()); err != nil {
 			return nil, err
@@ -76,7 +76,7 @@ func (p *Pages) events(_ context.Context, r request) (*view.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	body.Older = r.older(next)
+	body.Older = r.olderURL(next)
 	return p.inLang("events", "events", "events.lead", lang, r, body, "note.events", pricedEvents)
 }
 
@@ -94,7 +94,7 @@ func (r request) sampleEvent(lang picks.Lang, now time.Time) ([]view.Event, erro
 
 // economyBody is what the macro figures show.
 type economyBody struct {
-	local
+	localizer
 
 	Tabs []choice
 	// Newest is the first of Events with its analysis, nil where there is none.
@@ -113,8 +113,8 @@ func (p *Pages) economy(_ context.Context, r request) (*view.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	body := economyBody{local: local{lang}}
-	body.Tabs = eventTabs(body.local, r.path)
+	body := economyBody{localizer: localizer{lang}}
+	body.Tabs = eventTabs(body.localizer, r.path)
 	var next string
 	body.Events, next, err = list[view.EconomicEvent](r.published.EconomicEvents(view.ListQuery{Lang: lang, Limit: perPage, Cursor: r.text("cursor")}))
 	if err != nil {
@@ -124,13 +124,13 @@ func (p *Pages) economy(_ context.Context, r request) (*view.Document, error) {
 		body.Newest, body.Events = &body.Events[0], body.Events[1:]
 		body.Analysis = markdown(body.Newest.Analysis)
 	}
-	body.Older = r.older(next)
+	body.Older = r.olderURL(next)
 	return p.inLang("economy", "economy", "economy.lead", lang, r, body, "")
 }
 
 // digestBody is what the page of a week shows. Digest is nil before the first.
 type digestBody struct {
-	local
+	localizer
 
 	Tabs   []choice
 	Digest *view.Digest
@@ -148,8 +148,8 @@ func (p *Pages) digest(_ context.Context, r request) (*view.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	body := digestBody{local: local{lang}}
-	body.Tabs = eventTabs(body.local, r.path)
+	body := digestBody{localizer: localizer{lang}}
+	body.Tabs = eventTabs(body.localizer, r.path)
 	doc, err := r.published.LatestDigest(lang)
 	if body.Digest, _, err = data[view.Digest](doc, err); err != nil {
 		return nil, err

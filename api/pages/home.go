@@ -12,7 +12,7 @@ import (
 
 // homeBody is what the first page shows.
 type homeBody struct {
-	local
+	localizer
 
 	Signals []signalCard
 	// Published tells that there are pages about picks; Verify and Docs that there are those.
@@ -37,7 +37,7 @@ func (p *Pages) home(_ context.Context, r request) (*view.Document, error) {
 	if r.signals == nil {
 		return nil, nil
 	}
-	body := homeBody{local: local{picks.English}, Published: r.published != nil, Verify: p.has("/verify"), Docs: p.has("/docs"), Record: r.record}
+	body := homeBody{localizer: localizer{picks.English}, Published: r.published != nil, Verify: p.has("/verify"), Docs: p.has("/docs"), Record: r.record}
 	if r.published != nil {
 		var err error
 		doc, err := r.published.LatestPick(picks.English)
@@ -49,7 +49,7 @@ func (p *Pages) home(_ context.Context, r request) (*view.Document, error) {
 		}
 	}
 	for _, s := range r.signals.Signals {
-		body.Signals = append(body.Signals, signalCard{s, findingOf(s.Definition, s.Snapshot).Distance, template.HTML(plot.Spark(courseOf(s)))})
+		body.Signals = append(body.Signals, signalCard{s, findingOf(s.Definition, s.Snapshot).Distance, template.HTML(plot.Spark(priceSeries(s)))})
 	}
 	l := p.layout(r.site, "/")
 	l.Title = view.Product

@@ -11,7 +11,7 @@ import (
 
 // layout is what layout.html shows around every page.
 type layout struct {
-	local
+	localizer
 
 	Title, Description string
 	// Canonical is the address in full, Style and Icon those of the static files, JSON the same as data, Image a picture of 1200 by 630
@@ -54,7 +54,7 @@ func (p *Pages) layout(s site, address string) layout { return p.layoutIn(picks.
 // layoutIn is layout in a language.
 func (p *Pages) layoutIn(lang picks.Lang, s site, address string) layout {
 	l := layout{
-		local: local{lang}, Canonical: p.o.PublicURL + address, Style: p.staticAddress("style.css"), Icon: p.staticAddress("icon.svg"),
+		localizer: localizer{lang}, Canonical: p.o.PublicURL + address, Style: p.staticAddress("style.css"), Icon: p.staticAddress("icon.svg"),
 	}
 	switch p.o.World {
 	case view.WorldSandbox:

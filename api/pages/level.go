@@ -86,7 +86,7 @@ func costOf(info *view.Info, endpoints []string) (sum accounts.Micros, err error
 }
 
 // public are the numbers of the picks that everybody sees with what became of them.
-func (r request) public(l local) map[int64]bool {
+func (r request) public(l localizer) map[int64]bool {
 	list := map[int64]bool{}
 	for _, k := range r.published.LatestPicks(view.PublicPicks, l.Lang).Picks {
 		list[k.Seq] = true

@@ -13,7 +13,7 @@ import (
 
 // portfolioBody is what the page of the portfolio shows. Portfolio is nil before the inception.
 type portfolioBody struct {
-	local
+	localizer
 
 	Portfolio    *view.Portfolio
 	Return       template.HTML
@@ -32,7 +32,7 @@ func (p *Pages) portfolio(_ context.Context, r request) (*view.Document, error) 
 	if st == nil {
 		return nil, nil
 	}
-	body := portfolioBody{local: local{"en"}}
+	body := portfolioBody{localizer: localizer{"en"}}
 	l := p.layout(r.site, r.path)
 	l.Title = "Portfolio" + suffix
 	l.Description = "The model portfolio of all picks against its benchmark: return, drawdown, positions, sectors and regions. Percentages only."

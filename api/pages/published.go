@@ -49,17 +49,17 @@ func list[T any](doc *view.Document, _ string, err error) (rows []T, next string
 // perPage is how many rows of a long list a page shows.
 const perPage = 50
 
-// older is the address of the next page of a list, empty where there is none.
-func (r request) older(cursor string) string {
+// olderURL is the address of the next page of a list, empty where there is none.
+func (r request) olderURL(cursor string) string {
 	if cursor == "" {
 		return ""
 	}
-	return r.path + "?" + r.varied("cursor", cursor).Encode()
+	return r.path + "?" + r.withQuery("cursor", cursor).Encode()
 }
 
 // with is the address of the page with another value of one parameter, from the beginning of its list; an empty value is none.
 func (r request) with(name, value string) string {
-	query := r.varied(name, value)
+	query := r.withQuery(name, value)
 	query.Del("cursor")
 	if len(query) == 0 {
 		return r.path
@@ -67,8 +67,8 @@ func (r request) with(name, value string) string {
 	return r.path + "?" + query.Encode()
 }
 
-// varied is the query with another value of one parameter.
-func (r request) varied(name, value string) url.Values {
+// withQuery is the query with another value of one parameter.
+func (r request) withQuery(name, value string) url.Values {
 	query := maps.Clone(r.query)
 	if value == "" {
 		query.Del(name)
@@ -80,7 +80,7 @@ func (r request) varied(name, value string) url.Values {
 
 // picksBody is what the list of the picks shows.
 type picksBody struct {
-	local
+	localizer
 
 	Latest *view.Pick
 	Picks  []view.Pick
@@ -100,7 +100,7 @@ func (p *Pages) picksPage(_ context.Context, r request) (*view.Document, error) 
 	if err != nil {
 		return nil, err
 	}
-	body := picksBody{local: local{lang}, Record: r.record}
+	body := picksBody{localizer: localizer{lang}, Record: r.record}
 	older := len(r.published.LatestPicks(view.PublicPicks+1, lang).Picks) > view.PublicPicks
 	limited := older && !r.whole(pricedPicks)
 	status := ""
@@ -125,9 +125,9 @@ func (p *Pages) picksPage(_ context.Context, r request) (*view.Document, error) 
 	if err != nil {
 		return nil, err
 	}
-	body.Older = r.older(next)
+	body.Older = r.olderURL(next)
 	if limited {
-		public := r.public(body.local)
+		public := r.public(body.localizer)
 		n := 0
 		for n < len(body.Picks) && public[body.Picks[n].Seq] {
 			n++
@@ -147,7 +147,7 @@ func (p *Pages) picksPage(_ context.Context, r request) (*view.Document, error) 
 
 // researchBody is what the page of a company shows.
 type researchBody struct {
-	local
+	localizer
 
 	Research view.Research
 	Text     template.HTML
@@ -188,15 +188,15 @@ func (p *Pages) research(_ context.Context, r request) (*view.Document, error) {
 		if own := "/research/" + research.Ticker + cardName; r.path != own || len(r.query) > 0 {
 			return nil, &view.Moved{To: own}
 		}
-		if !r.all && !r.public(local{lang})[research.Pick.Seq] {
+		if !r.all && !r.public(localizer{lang})[research.Pick.Seq] {
 			research.Pick.ReturnPct = nil
 		}
 		return p.researchCard(*research)
 	}
 	r.path = "/research/" + research.Ticker // whichever of its tickers was asked for, and in whatever case
 	r.seen.path = r.path
-	body := researchBody{local: local{lang}, Research: *research, Text: markdown(research.FullResearch), Numbers: r.whole(pricedResearch)}
-	body.Return = body.Numbers || research.Pick != nil && r.public(body.local)[research.Pick.Seq]
+	body := researchBody{localizer: localizer{lang}, Research: *research, Text: markdown(research.FullResearch), Numbers: r.whole(pricedResearch)}
+	body.Return = body.Numbers || research.Pick != nil && r.public(body.localizer)[research.Pick.Seq]
 	if r.record != nil {
 		if link, ok := r.record.Pick(research.Ticker, ""); ok {
 			body.Link = &link

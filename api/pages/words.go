@@ -14,14 +14,14 @@ import (
 	"tidemark/picks"
 )
 
-// local writes in one language: words, dates, and numbers with the grouping of the language, which in Hindi is 12,34,567.
-type local struct{ Lang picks.Lang }
+// localizer writes in one language: words, dates, and numbers with the grouping of the language, which in Hindi is 12,34,567.
+type localizer struct{ Lang picks.Lang }
 
 // language is what is known of the language.
-func (l local) language() *locale.Language { return languages.Or(l.Lang) }
+func (l localizer) language() *locale.Language { return languages.Or(l.Lang) }
 
 // T is a word. One that is not there is a programmer's error.
-func (l local) T(id string) string {
+func (l localizer) T(id string) string {
 	w, ok := l.language().Words[id]
 	if !ok {
 		panic("there is no word for " + id)
@@ -29,13 +29,13 @@ func (l local) T(id string) string {
 	return w
 }
 
-func (l local) decimals(v float64, n int) string {
+func (l localizer) decimals(v float64, n int) string {
 	s := message.NewPrinter(l.language().Tag).Sprint(xnumber.Decimal(math.Abs(v), xnumber.Scale(n)))
 	return s
 }
 
 // Num writes a number with so many decimals.
-func (l local) Num(f *float64, n int) string {
+func (l localizer) Num(f *float64, n int) string {
 	if f == nil {
 		return l.T("unknown")
 	}
@@ -47,7 +47,7 @@ func (l local) Num(f *float64, n int) string {
 }
 
 // Pct writes a percentage with its sign and two decimals.
-func (l local) Pct(f *float64) string {
+func (l localizer) Pct(f *float64) string {
 	if f == nil {
 		return l.T("unknown")
 	}
@@ -59,13 +59,15 @@ func (l local) Pct(f *float64) string {
 }
 
 // Share writes a part of 100 with two decimals.
-func (l local) Share(v float64) string { return l.Num(&v, 2) + l.percent() }
+func (l localizer) Share(v float64) string { return l.Num(&v, 2) + l.percent() }
 
 // percent is the sign, after the space that the language wants.
-func (l local) percent() string { return strings.TrimPrefix(l.language().Units[locale.Percent], "N") }
+func (l localizer) percent() string {
+	return strings.TrimPrefix(l.language().Units[locale.Percent], "N")
+}
 
 // Price writes a price as it was recorded, with the grouping of the language. The hashed text itself is shown elsewhere.
-func (l local) Price(text string) string {
+func (l localizer) Price(text string) string {
 	var v float64
 	if _, err := fmt.Sscanf(text, "%g", &v); err != nil {
 		return text
@@ -75,7 +77,7 @@ func (l local) Price(text string) string {
 }
 
 // Fact writes a plain decimal text; a text that is no number stays as it is.
-func (l local) Fact(text string) string {
+func (l localizer) Fact(text string) string {
 	digits := strings.TrimPrefix(text, "-")
 	if digits == "" || strings.Trim(digits, "0123456789.") != "" || strings.Count(digits, ".") > 1 {
 		return text
@@ -88,7 +90,7 @@ func (l local) Fact(text string) string {
 }
 
 // Date writes a day that is given as YYYY-MM-DD, or as an instant, of which it is the day in UTC.
-func (l local) Date(day any) string {
+func (l localizer) Date(day any) string {
 	var at time.Time
 	switch d := day.(type) {
 	case string:
@@ -108,10 +110,12 @@ func (l local) Date(day any) string {
 }
 
 // Sector is the name of a sector.
-func (l local) Sector(name string) string { return sentence(picks.WriteTerm(l.Lang, "sector."+name)) }
+func (l localizer) Sector(name string) string {
+	return sentence(picks.WriteTerm(l.Lang, "sector."+name))
+}
 
 // Country is the name of a country by its code; an unknown one is said to be so.
-func (l local) Country(code string) string {
+func (l localizer) Country(code string) string {
 	if code == "" {
 		return l.T("unknown")
 	}
@@ -119,7 +123,7 @@ func (l local) Country(code string) string {
 }
 
 // Tone is the class of a number: up, down or none.
-func (l local) Tone(f *float64) string {
+func (l localizer) Tone(f *float64) string {
 	switch {
 	case f == nil || *f == 0:
 		return ""

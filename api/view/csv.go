@@ -67,17 +67,17 @@ func cell(v reflect.Value) string {
 	case float64:
 		return strconv.FormatFloat(of, 'f', -1, 64)
 	case string:
-		return harmless(of)
+		return escapeFormula(of)
 	default:
 		if v.Kind() == reflect.String {
-			return harmless(v.String())
+			return escapeFormula(v.String())
 		}
 		return fmt.Sprint(of)
 	}
 }
 
-// harmless keeps a spreadsheet from taking a text for a formula.
-func harmless(s string) string {
+// escapeFormula keeps a spreadsheet from taking a text for a formula.
+func escapeFormula(s string) string {
 	if s == "" || !strings.Contains("=+-@\t\r", s[:1]) {
 		return s
 	}

@@ -35,8 +35,8 @@ const (
 // to it.
 const PagePolicy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-// compressFrom is the size in bytes from which a body is worth compressing.
-const compressFrom = 1 << 10
+// minCompressSize is the size in bytes from which a body is worth compressing.
+const minCompressSize = 1 << 10
 
 // Document is one finished answer: the bytes that are sent, and the header fields that go with them. It is immutable.
 type Document struct {
@@ -48,8 +48,8 @@ type Document struct {
 // Representation is one form of a document.
 type Representation struct {
 	Body []byte
-	// Rest is what follows Body where the document is too long to be in one place.
-	Rest [][]byte
+	// Tail is what follows Body where the document is too long to be in one place.
+	Tail [][]byte
 	// ETag is strong: of the uncompressed body's SHA-256, with the coding's name where there is one.
 	ETag string
 	// Header holds the fields that depend on the document alone. Its slices are shared by all requests: read only.
@@ -72,7 +72,7 @@ func NewDocument(mediaType, cacheControl string, body []byte, modified time.Time
 		return r
 	}
 	d := &Document{Identity: represent(body, tag)}
-	if len(body) < compressFrom {
+	if len(body) < minCompressSize {
 		return d
 	}
 	if compressed := compress(body); len(compressed) < len(body) {

@@ -60,7 +60,7 @@ func event(e postgres.PortfolioEvent, lang picks.Lang) Event {
 
 // Events lists the feed, the newest first.
 func (st *PublicationsState) Events(q ListQuery) (*Document, string, error) {
-	return st.answers.remember("events"+q.name(), func() (*Document, string, error) {
+	return st.answers.getOrBuild("events"+q.name(), func() (*Document, string, error) {
 		rows := st.events
 		if q.After != "" {
 			last, err := decodePlace(q.After, eventOrder)
@@ -144,7 +144,7 @@ func economicEvent(e postgres.EconomicEvent, lang picks.Lang, whole bool) Econom
 // EconomicEvents lists the macro events, the newest day first, and of each day the most relevant first: the first of all is the event of
 // the day.
 func (st *PublicationsState) EconomicEvents(q ListQuery) (*Document, string, error) {
-	return st.answers.remember("economic"+q.name(), func() (*Document, string, error) {
+	return st.answers.getOrBuild("economic"+q.name(), func() (*Document, string, error) {
 		rows := st.economicRows()
 		first := map[string]string{}
 		var known time.Time
@@ -166,7 +166,7 @@ func (st *PublicationsState) EconomicEvents(q ListQuery) (*Document, string, err
 			show: func(e postgres.EconomicEvent) EconomicEvent {
 				return economicEvent(e, q.Lang, first[e.Date.Format(time.DateOnly)] == e.ID)
 			},
-		}.page(q, plainly)
+		}.page(q, canonicalQuery)
 	})
 }
 
@@ -239,7 +239,7 @@ func (st *PublicationsState) LatestDigest(lang picks.Lang) (*Document, error) {
 	if g == nil {
 		return nil, nil
 	}
-	doc, _, err := st.answers.remember("digest"+string(lang), func() (*Document, string, error) {
+	doc, _, err := st.answers.getOrBuild("digest"+string(lang), func() (*Document, string, error) {
 		text, lang := languages.Choose(g.Texts, lang)
 		out := Digest{
 			Week: g.Week, Period: Period{g.FromDate.Format(time.DateOnly), g.ToDate.Format(time.DateOnly)}, Title: text.Title, Body: text.Body,

@@ -116,7 +116,7 @@ type InfoLinks struct {
 
 // Info answers with the service's description of itself.
 func (st *PublicationsState) Info() (*Document, error) {
-	doc, _, err := st.answers.remember("info", func() (*Document, string, error) {
+	doc, _, err := st.answers.getOrBuild("info", func() (*Document, string, error) {
 		base, o := st.o.PublicURL, st.o.Info
 		info := Info{
 			Service: "Tidemark", Environment: st.environment, Version: o.Version, APIVersion: "v1", Commit: stated(o.Commit),

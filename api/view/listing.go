@@ -114,9 +114,9 @@ func (v *View) History(ctx context.Context, s *Signal, r ListingRequest) (*Listi
 		l.table = func(ctx context.Context, w io.Writer, limit int) error {
 			q := q
 			q.Limit = limit
-			return v.asking(ctx, func(ctx context.Context) error { return v.o.Store.CopyHistory(ctx, crlf{w}, q) })
+			return v.acquireQuery(ctx, func(ctx context.Context) error { return v.o.Store.CopyHistory(ctx, crlf{w}, q) })
 		}
-		err := v.asking(ctx, func(ctx context.Context) error {
+		err := v.acquireQuery(ctx, func(ctx context.Context) error {
 			at, last, err := v.o.Store.Computed(ctx, q.Signal, q.AsOf)
 			state = fmt.Sprint(at, last)
 			return err

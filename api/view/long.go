@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// piece is a part of a long body that stays as it is while others change. It is immutable.
-type piece struct {
+// gzipMember is a part of a long body that stays as it is while others change. It is immutable.
+type gzipMember struct {
 	body []byte
 	// zipped is body as deflate blocks (RFC 1951) that refer to nothing before them and end at a whole byte, so that pieces can be
 	// joined in any order.
@@ -22,7 +22,7 @@ type piece struct {
 	digest [sha256.Size]byte
 }
 
-func newPiece(body []byte) *piece {
+func newPiece(body []byte) *gzipMember {
 	var out bytes.Buffer
 	w := deflaters.Get().(*flate.Writer)
 	defer deflaters.Put(w)
@@ -30,7 +30,7 @@ func newPiece(body []byte) *piece {
 	// Neither can fail: they write to memory.
 	_, _ = w.Write(body)
 	_ = w.Flush()
-	return &piece{body: body, zipped: out.Bytes(), digest: sha256.Sum256(body)}
+	return &gzipMember{body: body, zipped: out.Bytes(), digest: sha256.Sum256(body)}
 }
 
 var deflaters = sync.Pool{New: func() any {
@@ -45,7 +45,7 @@ var (
 )
 
 // joinPieces makes a document of pieces. What it costs does not depend on their lengths, but for the checksum of gzip.
-func joinPieces(mediaType, cacheControl string, pieces []*piece, modified time.Time) *Document {
+func joinPieces(mediaType, cacheControl string, pieces []*gzipMember, modified time.Time) *Document {
 	all, crc := sha256.New(), crc32.NewIEEE()
 	plain, zipped := make([][]byte, 0, len(pieces)), append(make([][]byte, 0, len(pieces)+2), gzipHeader)
 	var size uint64
@@ -58,7 +58,7 @@ func joinPieces(mediaType, cacheControl string, pieces []*piece, modified time.T
 	end := binary.LittleEndian.AppendUint32(append([]byte(nil), lastBlock...), crc.Sum32())
 	zipped = append(zipped, binary.LittleEndian.AppendUint32(end, uint32(size)))
 	represent := func(parts [][]byte, suffix string) Representation {
-		r := Representation{Body: parts[0], Rest: parts[1:], ETag: `"` + hex.EncodeToString(all.Sum(nil)[:16]) + suffix + `"`, Header: http.Header{}}
+		r := Representation{Body: parts[0], Tail: parts[1:], ETag: `"` + hex.EncodeToString(all.Sum(nil)[:16]) + suffix + `"`, Header: http.Header{}}
 		length := 0
 		for _, p := range parts {
 			length += len(p)

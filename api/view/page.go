@@ -145,8 +145,8 @@ func (q ListQuery) format() string {
 	return q.Format
 }
 
-// plainly leaves a pagination as it is.
-func plainly(p Pagination) any { return p }
+// canonicalQuery leaves a pagination as it is.
+func canonicalQuery(p Pagination) any { return p }
 
 // A place in a list is written as its order and its key, as text in base64.
 

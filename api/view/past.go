@@ -18,8 +18,8 @@ const (
 	maxQueries = 2
 )
 
-// asking runs f, which asks the database, when it is its turn.
-func (v *View) asking(ctx context.Context, f func(context.Context) error) error {
+// acquireQuery runs f, which asks the database, when it is its turn.
+func (v *View) acquireQuery(ctx context.Context, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	select {
@@ -35,7 +35,7 @@ func (v *View) asking(ctx context.Context, f func(context.Context) error) error 
 func (v *View) stored(ctx context.Context, q postgres.HistoryQuery) iter.Seq2[postgres.Point, error] {
 	enough := errors.New("enough")
 	return func(yield func(postgres.Point, error) bool) {
-		err := v.asking(ctx, func(ctx context.Context) error {
+		err := v.acquireQuery(ctx, func(ctx context.Context) error {
 			for p, err := range v.o.Store.History(ctx, q) {
 				if err != nil {
 					return err
@@ -116,7 +116,7 @@ func (v *View) Vintages(ctx context.Context, s *Signal, r VintagesRequest) (doc 
 		if !r.After.IsZero() {
 			q.After = &postgres.HistoryKey{KnownFrom: r.After}
 		}
-		err = v.asking(ctx, func(ctx context.Context) error {
+		err = v.acquireQuery(ctx, func(ctx context.Context) error {
 			changes, err = v.o.Store.Changes(ctx, q)
 			return err
 		})

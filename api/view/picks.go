@@ -63,8 +63,8 @@ const (
 func (st *PublicationsState) pick(p *pricedPick, lang picks.Lang) Pick {
 	out := Pick{
 		ID: fmt.Sprintf("pick_%d", p.Seq), Seq: p.Seq, Ticker: p.Ticker, Name: p.Name, Exchange: p.Exchange, Sector: p.Sector, Region: p.Region,
-		Country: p.Country, Date: p.Date, AnnouncedAt: p.AnnouncedAt, Price: p.Price, Currency: p.Currency, ReturnPct: p.returned,
-		Benchmark: benchmarkSymbol, BenchmarkReturnPct: p.benchmark, ExcessReturnPct: p.outdone, Status: StatusOpen, ClosedAt: p.closed,
+		Country: p.Country, Date: p.Date, AnnouncedAt: p.AnnouncedAt, Price: p.Price, Currency: p.Currency, ReturnPct: p.returnPct,
+		Benchmark: benchmarkSymbol, BenchmarkReturnPct: p.benchmark, ExcessReturnPct: p.excess, Status: StatusOpen, ClosedAt: p.closed,
 		Lang: lang, Hash: p.Hash, PreviousHash: p.PreviousHash, AttestationStatus: p.attested,
 		Links: PickLinks{
 			Research: st.o.PublicURL + "/api/v1/research/" + p.Ticker, Verify: st.o.PublicURL + "/api/v1/verify/pick/" + p.Ticker,
@@ -96,7 +96,7 @@ func newestFirst(n int64) string { return fmt.Sprintf("%019d", math.MaxInt64-n) 
 
 // Picks lists the announced picks, the newest first; on the Free plan the latest few.
 func (st *PublicationsState) Picks(q ListQuery) (*Document, string, error) {
-	return st.answers.remember("picks"+q.name(), func() (*Document, string, error) {
+	return st.answers.getOrBuild("picks"+q.name(), func() (*Document, string, error) {
 		rows := make([]*pricedPick, len(st.priced))
 		for i := range st.priced {
 			rows[i] = &st.priced[i]
@@ -117,7 +117,7 @@ func (st *PublicationsState) Picks(q ListQuery) (*Document, string, error) {
 			show: func(p *pricedPick) Pick { return st.pick(p, q.Lang) },
 		}
 		l.meta, l.modified = st.picksMeta()
-		return l.page(q, plainly)
+		return l.page(q, canonicalQuery)
 	})
 }
 
@@ -134,7 +134,7 @@ func (st *PublicationsState) LatestPick(lang picks.Lang) (*Document, error) {
 	if len(st.priced) == 0 {
 		return nil, nil
 	}
-	doc, _, err := st.answers.remember("latest"+string(lang), func() (*Document, string, error) {
+	doc, _, err := st.answers.getOrBuild("latest"+string(lang), func() (*Document, string, error) {
 		meta, modified := st.picksMeta()
 		doc, err := one(st.pick(&st.priced[0], lang), meta, modified)
 		return doc, "", err
@@ -204,7 +204,7 @@ func (st *PublicationsState) Research(ticker string, lang picks.Lang) (*Document
 	if card == nil {
 		return nil, nil
 	}
-	doc, _, err := st.answers.remember(fmt.Sprintf("research %d %s", cik, lang), func() (*Document, string, error) {
+	doc, _, err := st.answers.getOrBuild(fmt.Sprintf("research %d %s", cik, lang), func() (*Document, string, error) {
 		meta, modified := st.meta(card.RecordedAt)
 		doc, err := one(st.card(card, lang), meta, modified)
 		return doc, "", err
@@ -225,7 +225,7 @@ func (st *PublicationsState) card(c *postgres.Research, lang picks.Lang) Researc
 		},
 	}
 	if p := st.byCIK[c.CIK]; p != nil {
-		out.Pick = &ResearchPick{p.Seq, p.Date, p.Price, p.returned, p.Hash}
+		out.Pick = &ResearchPick{p.Seq, p.Date, p.Price, p.returnPct, p.Hash}
 	}
 	return out
 }
@@ -297,7 +297,7 @@ type BasicStock struct {
 
 // Stocks lists the companies with research, by ticker.
 func (st *PublicationsState) Stocks(q ListQuery) (*Document, string, error) {
-	return st.answers.remember("stocks"+q.name(), func() (*Document, string, error) {
+	return st.answers.getOrBuild("stocks"+q.name(), func() (*Document, string, error) {
 		var newest time.Time
 		for _, s := range st.stocks {
 			if s.ResearchedAt.After(newest) {
@@ -312,7 +312,7 @@ func (st *PublicationsState) Stocks(q ListQuery) (*Document, string, error) {
 			return BasicStock{s.Ticker, s.Name, s.Exchange, s.Sector, s.Region, s.Country, s.FirstPickedOn != nil}
 		}
 		if q.Free {
-			return listing[postgres.Stock, BasicStock]{"stocks", st.stocks, stockKey, keep, basic, meta, modified}.page(q, plainly)
+			return listing[postgres.Stock, BasicStock]{"stocks", st.stocks, stockKey, keep, basic, meta, modified}.page(q, canonicalQuery)
 		}
 		whole := func(s postgres.Stock) Stock {
 			langs := []picks.Lang{}
@@ -325,7 +325,7 @@ func (st *PublicationsState) Stocks(q ListQuery) (*Document, string, error) {
 				Links: StockLinks{st.o.PublicURL + "/api/v1/research/" + s.Ticker},
 			}
 		}
-		return listing[postgres.Stock, Stock]{"stocks", st.stocks, stockKey, keep, whole, meta, modified}.page(q, plainly)
+		return listing[postgres.Stock, Stock]{"stocks", st.stocks, stockKey, keep, whole, meta, modified}.page(q, canonicalQuery)
 	})
 }
 

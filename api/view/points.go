@@ -54,7 +54,7 @@ func (v *View) PointsAsOf(ctx context.Context, s *Signal, asOf, from time.Time) 
 // SnapshotAsOf is what was said of a signal at an instant that has come, nil where nothing was.
 func (v *View) SnapshotAsOf(ctx context.Context, s *Signal, at time.Time) (*SignalSnapshot, error) {
 	var out *SignalSnapshot
-	err := v.asking(ctx, func(ctx context.Context) error {
+	err := v.acquireQuery(ctx, func(ctx context.Context) error {
 		stored, err := v.o.Store.SnapshotAsOf(ctx, s.Definition.ID, at)
 		if err != nil {
 			return err

@@ -52,7 +52,7 @@ func (st *PublicationsState) Portfolio() (*Document, error) {
 	if st.portfolio == nil {
 		return nil, nil
 	}
-	doc, _, err := st.answers.remember("portfolio", func() (*Document, string, error) {
+	doc, _, err := st.answers.getOrBuild("portfolio", func() (*Document, string, error) {
 		meta, modified := st.meta(st.portfolioAt)
 		doc, err := one(st.summary(), meta, modified)
 		return doc, "", err
@@ -105,7 +105,7 @@ type Position struct {
 
 // Positions lists all positions: the open ones by weight, the heaviest first, then the closed ones, the last bought first.
 func (st *PublicationsState) Positions(q ListQuery) (*Document, string, error) {
-	return st.answers.remember("positions"+q.name(), func() (*Document, string, error) {
+	return st.answers.getOrBuild("positions"+q.name(), func() (*Document, string, error) {
 		var rows []postgres.Position
 		if st.portfolio != nil {
 			rows = slices.Clone(st.portfolio.Positions)
@@ -124,7 +124,7 @@ func (st *PublicationsState) Positions(q ListQuery) (*Document, string, error) {
 					Sector: p.Sector, Region: p.Region, Country: p.Country, Status: statusOf(p),
 				}
 			},
-		}.page(q, plainly)
+		}.page(q, canonicalQuery)
 	})
 }
 
@@ -157,7 +157,7 @@ type HistorySnapshot struct {
 
 // History lists the daily snapshots, the oldest first.
 func (st *PublicationsState) History(q ListQuery) (*Document, string, error) {
-	return st.answers.remember("history"+q.name(), func() (*Document, string, error) {
+	return st.answers.getOrBuild("history"+q.name(), func() (*Document, string, error) {
 		date := func(s postgres.PortfolioSnapshot) string { return s.Date.Format(time.DateOnly) }
 		meta, modified := st.meta(st.portfolioAt)
 		return listing[postgres.PortfolioSnapshot, HistorySnapshot]{
@@ -170,7 +170,7 @@ func (st *PublicationsState) History(q ListQuery) (*Document, string, error) {
 					CashPct: shown(&s.CashPct),
 				}
 			},
-		}.page(q, plainly)
+		}.page(q, canonicalQuery)
 	})
 }
 
@@ -184,19 +184,19 @@ type Sector struct {
 
 // Sectors lists the distribution by sector, the largest first, cash last.
 func (st *PublicationsState) Sectors(q ListQuery) (*Document, string, error) {
-	return st.answers.remember("sectors"+q.name(), func() (*Document, string, error) {
-		var rows []placed[postgres.SectorWeight]
+	return st.answers.getOrBuild("sectors"+q.name(), func() (*Document, string, error) {
+		var rows []weighted[postgres.SectorWeight]
 		if st.portfolio != nil {
 			rows = inOrder(st.portfolio.Sectors)
 		}
 		meta, modified := st.meta(st.portfolioAt)
-		return listing[placed[postgres.SectorWeight], Sector]{
-			order: "sectors", rows: rows, key: placed[postgres.SectorWeight].key, meta: meta, modified: modified,
-			keep: func(p placed[postgres.SectorWeight]) bool { return q.about("", p.row.Sector, "") },
-			show: func(p placed[postgres.SectorWeight]) Sector {
+		return listing[weighted[postgres.SectorWeight], Sector]{
+			order: "sectors", rows: rows, key: weighted[postgres.SectorWeight].key, meta: meta, modified: modified,
+			keep: func(p weighted[postgres.SectorWeight]) bool { return q.about("", p.row.Sector, "") },
+			show: func(p weighted[postgres.SectorWeight]) Sector {
 				return Sector{p.row.Sector, p.row.WeightPct, p.row.Positions, shown(p.row.ReturnPct)}
 			},
-		}.page(q, plainly)
+		}.page(q, canonicalQuery)
 	})
 }
 
@@ -217,38 +217,38 @@ type Country struct {
 
 // Regions lists the distribution by region, the largest first, cash last.
 func (st *PublicationsState) Regions(q ListQuery) (*Document, string, error) {
-	return st.answers.remember("regions"+q.name(), func() (*Document, string, error) {
-		var rows []placed[postgres.RegionWeight]
+	return st.answers.getOrBuild("regions"+q.name(), func() (*Document, string, error) {
+		var rows []weighted[postgres.RegionWeight]
 		if st.portfolio != nil {
 			rows = inOrder(st.portfolio.Regions)
 		}
 		meta, modified := st.meta(st.portfolioAt)
-		return listing[placed[postgres.RegionWeight], Region]{
-			order: "regions", rows: rows, key: placed[postgres.RegionWeight].key, meta: meta, modified: modified,
-			keep: func(p placed[postgres.RegionWeight]) bool { return q.about("", "", p.row.Region) },
-			show: func(p placed[postgres.RegionWeight]) Region {
+		return listing[weighted[postgres.RegionWeight], Region]{
+			order: "regions", rows: rows, key: weighted[postgres.RegionWeight].key, meta: meta, modified: modified,
+			keep: func(p weighted[postgres.RegionWeight]) bool { return q.about("", "", p.row.Region) },
+			show: func(p weighted[postgres.RegionWeight]) Region {
 				r := Region{p.row.Region, p.row.WeightPct, p.row.Positions, []Country{}, shown(p.row.ReturnPct)}
 				for _, c := range p.row.Countries {
 					r.Countries = append(r.Countries, Country{stated(c.Country), c.WeightPct})
 				}
 				return r
 			},
-		}.page(q, plainly)
+		}.page(q, canonicalQuery)
 	})
 }
 
-// placed is a row of a list that is in its order already.
-type placed[T any] struct {
+// weighted is a row of a list that is in its order already.
+type weighted[T any] struct {
 	place int
 	row   T
 }
 
-func (p placed[T]) key() string { return fmt.Sprintf("%06d", p.place) }
+func (p weighted[T]) key() string { return fmt.Sprintf("%06d", p.place) }
 
-func inOrder[T any](list []T) []placed[T] {
-	out := make([]placed[T], len(list))
+func inOrder[T any](list []T) []weighted[T] {
+	out := make([]weighted[T], len(list))
 	for i, r := range list {
-		out[i] = placed[T]{i, r}
+		out[i] = weighted[T]{i, r}
 	}
 	return out
 }

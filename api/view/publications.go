@@ -63,9 +63,9 @@ type PublicationsOptions struct {
 // Publications keeps what is published around the picks current, in memory: the picks with their returns, research, the model portfolio,
 // events, macro events and the digest. It is safe for concurrent use.
 type Publications struct {
-	o     PublicationsOptions
-	state atomic.Pointer[PublicationsState]
-	away  atomic.Bool
+	o           PublicationsOptions
+	state       atomic.Pointer[PublicationsState]
+	unavailable atomic.Bool
 
 	// stale are the parts that are to be read again; wake is sent when there are some.
 	mu    sync.Mutex
@@ -90,7 +90,7 @@ func NewPublications(o PublicationsOptions) (*Publications, error) {
 func (p *Publications) State() *PublicationsState { return p.state.Load() }
 
 // Degraded tells that the database cannot be heard: what is served may be older than what it holds.
-func (p *Publications) Degraded() bool { return p.away.Load() }
+func (p *Publications) Degraded() bool { return p.unavailable.Load() }
 
 // part is a set of the parts of what is published.
 type part uint
@@ -144,11 +144,11 @@ func (p *Publications) Run(ctx context.Context) error {
 				if err := p.load(ctx, everything, true); err != nil {
 					return err
 				}
-				p.away.Store(false)
+				p.unavailable.Store(false)
 				return nil
 			},
-			Notified: func(_ context.Context, _, table string) error { p.spoil(parts(table)); return nil },
-			Lost:     func(error) { p.away.Store(true) },
+			Notified: func(_ context.Context, _, table string) error { p.markStale(parts(table)); return nil },
+			Lost:     func(error) { p.unavailable.Store(true) },
 			Log:      p.o.Log,
 		})
 	})
@@ -156,8 +156,8 @@ func (p *Publications) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// spoil marks parts as stale.
-func (p *Publications) spoil(what part) {
+// markStale marks parts as stale.
+func (p *Publications) markStale(what part) {
 	if what == 0 {
 		return
 	}
@@ -187,7 +187,7 @@ func (p *Publications) refresh(ctx context.Context) error {
 		if what != 0 {
 			if err := p.o.Metrics.Guard(ctx, p.o.Log, "publications", func() error { return p.load(ctx, what, false) }); err != nil && ctx.Err() == nil {
 				p.o.Log.WarnContext(ctx, "could not read the publications, trying again", "err", err)
-				p.spoil(what)
+				p.markStale(what)
 			}
 		}
 		select {

@@ -39,7 +39,7 @@ type pricedPick struct {
 	day                          time.Time
 	lastPrice                    string
 	lastAt                       time.Time
-	returned, benchmark, outdone *float64
+	returnPct, benchmark, excess *float64
 	// closed is when the portfolio sold it, nil while it holds it or has yet to buy it.
 	closed   *time.Time
 	attested string
@@ -118,9 +118,9 @@ func (st *PublicationsState) price(p postgres.Pick) pricedPick {
 		return out
 	}
 	out.day = day
-	r := st.prices.ReturnSince(p.CIK, price, day, farAway)
+	r := st.prices.ReturnSince(p.CIK, price, day, farFuture)
 	out.lastPrice, out.lastAt = string(r.LastPrice), closeOf(r.LastDate.Format(time.DateOnly))
-	out.returned = shown(&r.Pct)
+	out.returnPct = shown(&r.Pct)
 	bench, ok := st.prices[equity.Benchmark].BarOn(day)
 	if !ok {
 		return out
@@ -130,13 +130,13 @@ func (st *PublicationsState) price(p postgres.Pick) pricedPick {
 		return out
 	}
 	out.benchmark = shown(&b.Pct)
-	excess := *out.returned - *out.benchmark
-	out.outdone = shown(&excess)
+	excess := *out.returnPct - *out.benchmark
+	out.excess = shown(&excess)
 	return out
 }
 
-// farAway is after every price.
-var farAway = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+// farFuture is after every price.
+var farFuture = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // shown is a percentage as it is shown, nil where it is unknown.
 func shown(pct *float64) *float64 {
@@ -178,8 +178,8 @@ type answered struct {
 // maxAnswers bounds how many answers a state remembers. What is asked more variedly than that is made anew.
 const maxAnswers = 512
 
-// remember returns the answer of a name, or makes it.
-func (a *answers) remember(name string, build func() (*Document, string, error)) (*Document, string, error) {
+// getOrBuild returns the answer of a name, or makes it.
+func (a *answers) getOrBuild(name string, build func() (*Document, string, error)) (*Document, string, error) {
 	a.mu.Lock()
 	kept, ok := a.list[name]
 	a.mu.Unlock()

@@ -51,9 +51,9 @@ type RecordOptions struct {
 // start, after each loss of the database and on a schedule, and in between only what is new, behind the prefix that was verified. It
 // is safe for concurrent use.
 type Record struct {
-	o     RecordOptions
-	state atomic.Pointer[RecordState]
-	away  atomic.Bool
+	o           RecordOptions
+	state       atomic.Pointer[RecordState]
+	unavailable atomic.Bool
 
 	// mu is held from reading the database to showing the state made of it.
 	mu sync.Mutex
@@ -77,7 +77,7 @@ func NewRecord(o RecordOptions) (*Record, error) {
 func (r *Record) State() *RecordState { return r.state.Load() }
 
 // Degraded tells that the database cannot be heard: what is served may be older than what it holds.
-func (r *Record) Degraded() bool { return r.away.Load() }
+func (r *Record) Degraded() bool { return r.unavailable.Load() }
 
 // Run keeps the answers current until ctx ends. It returns nil then.
 func (r *Record) Run(ctx context.Context) error {
@@ -89,11 +89,11 @@ func (r *Record) Run(ctx context.Context) error {
 				if err := r.load(ctx, true); err != nil {
 					return err
 				}
-				r.away.Store(false)
+				r.unavailable.Store(false)
 				return nil
 			},
 			Notified: func(ctx context.Context, _, _ string) error { return r.load(ctx, false) },
-			Lost:     func(error) { r.away.Store(true) },
+			Lost:     func(error) { r.unavailable.Store(true) },
 			Log:      r.o.Log,
 		})
 	})

@@ -138,7 +138,7 @@ const chunkLinks = 1000
 
 // chunk is a finished part of the chain as JSON, with the comma that separates it from the one before.
 type chunk struct {
-	*piece
+	*gzipMember
 
 	n      int
 	states spans
@@ -161,7 +161,7 @@ func chunksOf(links []link, same int, states spans, before []chunk) []chunk {
 			}
 			body = appendLinkJSON(body, &part[i], states.of(part[i].Seq))
 		}
-		out = append(out, chunk{piece: newPiece(body), n: len(part), states: within})
+		out = append(out, chunk{gzipMember: newPiece(body), n: len(part), states: within})
 	}
 	return out
 }

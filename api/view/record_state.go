@@ -48,10 +48,10 @@ func (st *RecordState) finish(before *RecordState, same int) error {
 	if st.head, st.tail, err = st.frame(); err != nil {
 		return err
 	}
-	pieces := make([]*piece, 0, len(st.chunks)+2)
+	pieces := make([]*gzipMember, 0, len(st.chunks)+2)
 	pieces = append(pieces, newPiece(st.head))
 	for _, c := range st.chunks {
-		pieces = append(pieces, c.piece)
+		pieces = append(pieces, c.gzipMember)
 	}
 	pieces = append(pieces, newPiece(st.end(nil)))
 	st.whole = joinPieces(TypeJSON, CachePublic, pieces, time.Time{})

@@ -69,26 +69,26 @@ type Options struct {
 
 // View keeps the answers current. It is safe for concurrent use.
 type View struct {
-	o     Options
-	state atomic.Pointer[State]
-	away  atomic.Bool
+	o           Options
+	state       atomic.Pointer[State]
+	unavailable atomic.Bool
 	// queries holds a place for each answer that the database is asked for.
 	queries chan struct{}
 
 	// mu is held from reading the database to showing the state made of it, so that no older reading overtakes a newer one.
 	mu   sync.Mutex
-	held map[string]held
+	held map[string]cachedSignal
 }
 
-// held is what was read of one signal.
-type held struct {
+// cachedSignal is what was read of one signal.
+type cachedSignal struct {
 	// snapshot is the newest one for an instant that had come, nil where there is none.
 	snapshot *postgres.Snapshot
 	// ahead is the instant of one that is stored already though its time has yet to come, zero where there is none.
 	ahead time.Time
 	// history is as of the snapshot, and was read up to seen.
-	history *History
-	seen    int64
+	history  *History
+	loadedAt int64
 }
 
 // New returns a view that has nothing loaded: Run does that. It reports every fault of its options at once.
@@ -97,7 +97,7 @@ func New(o Options) (*View, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	return &View{o: o, held: map[string]held{}, queries: make(chan struct{}, maxQueries)}, nil
+	return &View{o: o, held: map[string]cachedSignal{}, queries: make(chan struct{}, maxQueries)}, nil
 }
 
 func (o Options) check() error {
@@ -147,7 +147,7 @@ func (v *View) World() string { return v.o.World }
 func (v *View) Now() time.Time { return v.o.Now() }
 
 // Degraded tells that the database cannot be heard: what is served may be older than what it holds.
-func (v *View) Degraded() bool { return v.away.Load() }
+func (v *View) Degraded() bool { return v.unavailable.Load() }
 
 const (
 	// agePause is how often the statuses are held against the clock.
@@ -165,7 +165,7 @@ func (v *View) Run(ctx context.Context) error {
 			Channels:  []string{postgres.ChannelSnapshots},
 			Connected: v.loadAll,
 			Notified:  func(ctx context.Context, _, signal string) error { return v.loadOne(ctx, signal) },
-			Lost:      func(error) { v.away.Store(true) },
+			Lost:      func(error) { v.unavailable.Store(true) },
 			Log:       v.o.Log,
 		})
 	})
@@ -187,18 +187,18 @@ func (v *View) Run(ctx context.Context) error {
 }
 
 // read returns what is stored of a signal at an instant of the world's time. Of its history it takes over what was held before.
-func (v *View) read(ctx context.Context, id string, now time.Time, before held) (held, error) {
+func (v *View) read(ctx context.Context, id string, now time.Time, before cachedSignal) (cachedSignal, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	s, err := v.o.Store.Serve(ctx, id, now, before.seen)
-	if err == nil && before.snapshot != nil && (s.Snapshot == nil || s.Snapshot.At.Before(before.snapshot.At) || s.Seen < before.seen) {
-		before = held{} // time went back, or the database did: what was held is of no use
+	s, err := v.o.Store.Serve(ctx, id, now, before.loadedAt)
+	if err == nil && before.snapshot != nil && (s.Snapshot == nil || s.Snapshot.At.Before(before.snapshot.At) || s.Seen < before.loadedAt) {
+		before = cachedSignal{} // time went back, or the database did: what was held is of no use
 		s, err = v.o.Store.Serve(ctx, id, now, 0)
 	}
 	if err != nil {
-		return held{}, err
+		return cachedSignal{}, err
 	}
-	h := held{snapshot: s.Snapshot, ahead: s.Ahead, history: before.history, seen: s.Seen}
+	h := cachedSignal{snapshot: s.Snapshot, ahead: s.Ahead, history: before.history, loadedAt: s.Seen}
 	if len(s.Changed) > 0 || h.history == nil {
 		h.history = h.history.with(s.Changed)
 	}
@@ -210,9 +210,9 @@ func (v *View) loadAll(ctx context.Context) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	now := v.o.Now()
-	all := make(map[string]held, len(v.o.Definitions))
+	all := make(map[string]cachedSignal, len(v.o.Definitions))
 	for _, d := range v.o.Definitions {
-		h, err := v.read(ctx, d.ID, now, held{})
+		h, err := v.read(ctx, d.ID, now, cachedSignal{})
 		if err != nil {
 			return err
 		}
@@ -222,7 +222,7 @@ func (v *View) loadAll(ctx context.Context) error {
 	if err := v.render(func(*Signal) bool { return false }); err != nil {
 		return err
 	}
-	v.away.Store(false)
+	v.unavailable.Store(false)
 	return nil
 }
 

@@ -103,7 +103,7 @@ func isBase(id uint64) bool { return id == 8453 || id == 84532 }
 
 // compareAttestations holds every attestation against the recomputed chain, and the list against a second line: each has to name the
 // one before it. It holds for the picks up to the first broken one also where the chain is broken.
-func compareAttestations(w *walk, a *attestations, ledger *gitledger.Record, said *answer) Check {
+func compareAttestations(w *verification, a *attestations, ledger *gitledger.Record, said *answer) Check {
 	c := Check{Name: "attestations", Status: Mismatch}
 	length := w.verifier.Checkpoint().Length
 	before := zero
@@ -147,7 +147,7 @@ func compareAttestations(w *walk, a *attestations, ledger *gitledger.Record, sai
 }
 
 // faultOf says what is wrong with an attestation that follows another one, empty for nothing.
-func (w *walk) faultOf(a, before base.Attestation) string {
+func (w *verification) faultOf(a, before base.Attestation) string {
 	says := a.Statement.Checkpoint()
 	is := w.heads[says.Length]
 	switch {

@@ -143,9 +143,9 @@ func (r *Report) add(checks ...Check) {
 // errBroken ends the reading of a chain that is broken already.
 var errBroken = errors.New("the chain is broken")
 
-// walk follows the chain link by link. It keeps what the later checks need, which is bounded by the witnesses and by the calendar and
+// verification follows the chain link by link. It keeps what the later checks need, which is bounded by the witnesses and by the calendar and
 // not by the chain's length.
-type walk struct {
+type verification struct {
 	verifier chain.Verifier
 	// broken is the first fault of a link, nil while there is none.
 	broken *chain.Error
@@ -160,8 +160,8 @@ type walk struct {
 	days      days
 }
 
-func newWalk(ledger *gitledger.Record, holdings []chain.Holding) *walk {
-	w := &walk{heads: map[int64]chain.Checkpoint{}}
+func newWalk(ledger *gitledger.Record, holdings []chain.Holding) *verification {
+	w := &verification{heads: map[int64]chain.Checkpoint{}}
 	if ledger != nil {
 		w.ledger = ledger.Picks
 	}
@@ -172,7 +172,7 @@ func newWalk(ledger *gitledger.Record, holdings []chain.Holding) *walk {
 	return w
 }
 
-func (w *walk) add(p pick) error {
+func (w *verification) add(p pick) error {
 	i := w.verifier.Checkpoint().Length
 	if i < int64(len(w.ledger)) && w.ledger[i].Link != p.Link && w.strays == "" {
 		w.strays = fmt.Sprintf("pick %d is %s here and %s in the ledger", i+1, show(p.Link), show(w.ledger[i].Link))
@@ -206,7 +206,7 @@ func show(l chain.Link) string {
 }
 
 // links are the checks of the chain itself.
-func (w *walk) links() []Check {
+func (w *verification) links() []Check {
 	hashes, links := Check{Name: "hashes", Status: OK}, Check{Name: "links", Status: OK}
 	head := w.verifier.Checkpoint()
 	switch {
@@ -226,7 +226,7 @@ func (w *walk) links() []Check {
 }
 
 // answer holds what the server says of its own chain against what was recomputed.
-func (w *walk) answer(a *answer, environment string) Check {
+func (w *verification) answer(a *answer, environment string) Check {
 	c := Check{Name: "answer", Status: Mismatch}
 	head := w.verifier.Checkpoint()
 	named := func(s *string) string {
@@ -271,7 +271,7 @@ func (w *walk) answer(a *answer, environment string) Check {
 }
 
 // checkpoint holds the chain against what was known of it before.
-func (w *walk) checkpoint(known chain.Checkpoint) Check {
+func (w *verification) checkpoint(known chain.Checkpoint) Check {
 	c := Check{"checkpoint", OK, fmt.Sprintf("after %d picks the head is the one that you know", known.Length)}
 	switch head := w.heads[known.Length]; {
 	case head.Length == 0:

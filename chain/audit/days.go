@@ -45,7 +45,7 @@ func (d *days) isSkipped(day time.Time) bool {
 //
 // The newest day that is over may still be without a word: it has the next trading day to be recorded. A trading day before it, or
 // before the newest pick, has not.
-func businessDays(w *walk, a *answer, now time.Time) Check {
+func businessDays(w *verification, a *answer, now time.Time) Check {
 	c := Check{Name: "business_days", Status: Mismatch}
 	now, ok := a.clock(now)
 	if !ok {

@@ -16,8 +16,8 @@ import (
 
 // What a server may take and send.
 const (
-	// silence is how long it may say nothing before it is given up.
-	silence = 30 * time.Second
+	// readTimeout is how long it may say nothing before it is given up.
+	readTimeout = 30 * time.Second
 	// attempts is how often in turn an answer may break off without having brought a new pick.
 	attempts     = 3
 	maxRedirects = 5
@@ -72,14 +72,14 @@ func (s *server) chain(ctx context.Context, each func(pick) error) (*answer, err
 		if came {
 			failed = 0
 		}
-		if failed++; err == nil || !brokeOff(err) || failed == attempts || ctx.Err() != nil {
+		if failed++; err == nil || !truncated(err) || failed == attempts || ctx.Err() != nil {
 			return a, err
 		}
 	}
 }
 
-// brokeOff tells whether an answer ended before its end, and nothing in it was wrong.
-func brokeOff(err error) bool {
+// truncated tells whether an answer ended before its end, and nothing in it was wrong.
+func truncated(err error) bool {
 	_, transport := errors.AsType[*transportError](err)
 	return transport || errors.Is(err, io.ErrUnexpectedEOF)
 }
@@ -96,7 +96,7 @@ func (s *server) get(ctx context.Context, query url.Values, each func(pick) erro
 	address.RawQuery = query.Encode()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	quiet := time.AfterFunc(silence, func() { cancel(fmt.Errorf("the server says nothing for %s", silence)) })
+	quiet := time.AfterFunc(readTimeout, func() { cancel(fmt.Errorf("the server says nothing for %s", readTimeout)) })
 	defer quiet.Stop()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), http.NoBody)
 	if err != nil {
@@ -114,7 +114,7 @@ func (s *server) get(ctx context.Context, query url.Values, each func(pick) erro
 	if err := s.check(resp); err != nil {
 		return nil, fmt.Errorf("ask %s: %w", address.Redacted(), err)
 	}
-	a, err := readAnswer(&heard{r: resp.Body, quiet: quiet, cause: func() error { return context.Cause(ctx) }}, each)
+	a, err := readAnswer(&timeoutReader{r: resp.Body, quiet: quiet, cause: func() error { return context.Cause(ctx) }}, each)
 	if err != nil {
 		return nil, fmt.Errorf("read the answer of %s: %w", address.Redacted(), err)
 	}
@@ -141,18 +141,18 @@ func (s *server) check(resp *http.Response) error {
 	return nil
 }
 
-// heard notes that a server still speaks.
-type heard struct {
+// timeoutReader notes that a server still speaks.
+type timeoutReader struct {
 	r     io.Reader
 	quiet *time.Timer
 	// cause is why the request was ended, nil while it was not.
 	cause func() error
 }
 
-func (h *heard) Read(p []byte) (int, error) {
+func (h *timeoutReader) Read(p []byte) (int, error) {
 	n, err := h.r.Read(p)
 	if n > 0 {
-		h.quiet.Reset(silence)
+		h.quiet.Reset(readTimeout)
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		if cause := h.cause(); cause != nil {

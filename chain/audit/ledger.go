@@ -65,7 +65,7 @@ func isLoopbackURL(address string) bool {
 
 // compareLedger holds the ledger and the chain against each other, entry by entry and both ways. final is nil where the chain is
 // broken: then only the picks before the break can be compared.
-func compareLedger(w *walk, r *gitledger.Record, said, final *answer) Check {
+func compareLedger(w *verification, r *gitledger.Record, said, final *answer) Check {
 	c := Check{Name: "git", Status: Mismatch}
 	length := w.verifier.Checkpoint().Length
 	if _, err := chain.Verify(chain.Each(r.Links())); err != nil {

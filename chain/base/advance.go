@@ -9,8 +9,8 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// sighting is what one node told of one row, all from one view of the chain.
-type sighting struct {
+// txStatus is what one node told of one row, all from one view of the chain.
+type txStatus struct {
 	heads Heads
 	// receipt is that of the row's transaction that is in a block, nil for none.
 	receipt *Receipt
@@ -28,82 +28,82 @@ type sighting struct {
 	other *Attestation
 }
 
-// move is what is to be done next for a row.
-type move int
+// action is what is to be done next for a row.
+type action int
 
 const (
-	moveWait move = iota
-	moveSign      // sign with a fresh nonce
-	moveBump      // sign again with the same nonce and a higher fee
-	moveSend      // send what was signed last
+	actionWait    action = iota
+	actionSign           // sign with a fresh nonce
+	actionBumpFee        // sign again with the same nonce and a higher fee
+	actionSend           // send what was signed last
 )
 
 // advance is the whole life of a row as a function: the row as it is stored and what was seen give the row as it is to be stored
 // and what is to be done then. It is asked again after every move.
-func advance(r Row, s sighting, now time.Time, stuckAfter time.Duration) (Row, move) {
+func advance(r Row, s txStatus, now time.Time, stuckAfter time.Duration) (Row, action) {
 	switch {
 	case s.registered && (s.receipt == nil || !s.receipt.Success):
 		r.State, r.Note, r.Alarm, r.CostWei = StateFinal, "the schema was registered before", false, 0
-		return r, moveWait
+		return r, actionWait
 	case s.receipt != nil && !s.receipt.Success:
-		return reverted(r, s), moveWait
+		return reverted(r, s), actionWait
 	case s.receipt != nil || s.made != nil:
-		return inBlock(r, s), moveWait
+		return inBlock(r, s), actionWait
 	}
 	if r.Mined != nil {
 		// Reorganised away. The transaction is as good as before and is offered again.
 		was := r.State
 		r.State, r.Mined, r.UID = StateSent, nil, ""
 		r.Note, r.Alarm = "its block was reorganised away", was == StateSafe
-		return r, moveSend
+		return r, actionSend
 	}
 	last, ok := r.newest()
 	switch {
 	case !ok:
 		return due(r, s)
 	case s.safeNonce > last.Nonce:
-		r = buried(r)
+		r = deepEnough(r)
 		r.State, r.CostWei, r.Note = StateDue, 0, fmt.Sprintf("another transaction of the account has the nonce %d for good", last.Nonce)
 		return due(r, s)
 	case s.nonce > last.Nonce:
 		r.Note = fmt.Sprintf("another transaction of the account has the nonce %d, waiting until its block is safe", last.Nonce)
-		return r, moveWait
+		return r, actionWait
 	}
 	switch r.State {
 	case StateDue, StateSigned:
 		r.State = StateSigned
-		return r, moveSend
+		return r, actionSend
 	case StateSent, StateStuck:
 		if now.Sub(last.SentAt) < stuckAfter {
-			return r, moveWait
+			return r, actionWait
 		}
 		r.State = StateStuck
-		return r, moveBump
+		return r, actionBumpFee
 	}
-	return r, moveWait
+	return r, actionWait
 }
 
 // due prepares a row of which nothing can be mined any more.
-func due(r Row, s sighting) (Row, move) {
+func due(r Row, s txStatus) (Row, action) {
 	o := s.other
 	switch {
 	case o == nil:
 	case o.Malformed || o.Statement.Length >= uint64(r.Length):
-		return failed(r, fmt.Sprintf("the attestation %s, which is not in the store, is not of an earlier head of this chain", o.UID)), moveWait
+		return failed(r, fmt.Sprintf("the attestation %s, which is not in the store, is not of an earlier head of this chain", o.UID)), actionWait
 	case o.BlockNumber > s.heads.Safe:
 		r.Note = fmt.Sprintf("waiting until the attestation %s, which is not in the store, is safe", o.UID)
-		return r, moveWait
+		return r, actionWait
 	default:
 		r = refersTo(r, o)
 		r.Note = fmt.Sprintf("refers to the attestation %s, which is not in the store", o.UID)
 	}
 	r.State = StateDue
-	return r, moveSign
+	return r, actionSign
 }
 
 // reverted is a row whose transaction took gas and did nothing. The verdict falls once the block is safe: reorganised, the same
 // transaction may still succeed.
-func reverted(r Row, s sighting) Row {
+func reverted(r Row, s txStatus) Row {
 	r.Mined, r.UID = nil, ""
 	r.CostWei = wei(s.receipt.Cost)
 	what := fmt.Sprintf("the transaction %s reverted in block %d", s.receipt.TxHash, s.receipt.BlockNumber)
@@ -115,7 +115,7 @@ func reverted(r Row, s sighting) Row {
 }
 
 // inBlock is a row whose transaction is in a block, or whose head was attested in one by a transaction that the store lost.
-func inBlock(r Row, s sighting) Row {
+func inBlock(r Row, s txStatus) Row {
 	at := &Mined{BlockNumber: int64(s.block.Number), BlockHash: hexOf(s.block.Hash), BlockTime: instant(s.block.Time)}
 	if s.receipt != nil {
 		at.TxHash, r.CostWei = hexOf(s.receipt.TxHash), wei(s.receipt.Cost)
@@ -150,13 +150,13 @@ func inBlock(r Row, s sighting) Row {
 
 // failed is a row at rest that needs someone. None of its transactions can be mined any more, or one of them was.
 func failed(r Row, why string) Row {
-	r = buried(r)
+	r = deepEnough(r)
 	r.State, r.Note, r.Alarm = StateFailed, why, true
 	return r
 }
 
-// buried gives the row's transactions up.
-func buried(r Row) Row {
+// deepEnough gives the row's transactions up.
+func deepEnough(r Row) Row {
 	r.Txs = slices.Clone(r.Txs)
 	for i := range r.Txs {
 		r.Txs[i].Dead = true

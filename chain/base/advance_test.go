@@ -21,25 +21,25 @@ func TestStates(t *testing.T) {
 	tx := func(nonce uint64, sent time.Duration) Tx {
 		return Tx{Hash: "0x01", Nonce: nonce, SentAt: now.Add(-sent)}
 	}
-	at := func(number uint64) sighting {
-		return sighting{
+	at := func(number uint64) txStatus {
+		return txStatus{
 			heads:   heads,
 			receipt: &Receipt{TxHash: common.Hash{1}, Success: true, BlockNumber: number, BlockHash: common.Hash{2}, Cost: big.NewInt(77)},
 			made:    &Attestation{UID: common.Hash{3}},
 			block:   Head{Number: number, Hash: common.Hash{2}, Time: 1_763_679_600},
 		}
 	}
-	reverted := func(number uint64) sighting {
+	reverted := func(number uint64) txStatus {
 		s := at(number)
 		s.receipt.Success, s.made = false, nil
 		return s
 	}
-	none := func(nonce, safe uint64) sighting { return sighting{heads: heads, nonce: nonce, safeNonce: safe} }
+	none := func(nonce, safe uint64) txStatus { return txStatus{heads: heads, nonce: nonce, safeNonce: safe} }
 	odd := at(100)
 	odd.wrong = "it can be revoked"
 	young := at(101)
 	young.wrong = "it can be revoked"
-	other := func(number, length uint64) sighting {
+	other := func(number, length uint64) txStatus {
 		s := none(5, 5)
 		s.other = &Attestation{UID: common.Hash{9}, BlockNumber: number, Statement: Statement{Head: common.Hash{8}, Length: length}}
 		return s
@@ -50,19 +50,19 @@ func TestStates(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		row   Row
-		seen  sighting
+		seen  txStatus
 		state State
-		do    move
+		do    action
 		alarm bool
 		// more is asked where the state does not say it all.
 		more func(Row) bool
 	}{
-		{name: "due is signed", row: Row{State: StateDue}, seen: none(5, 5), state: StateDue, do: moveSign},
-		{name: "signed is sent", row: Row{State: StateSigned, Txs: []Tx{tx(5, 0)}}, seen: none(5, 5), state: StateSigned, do: moveSend},
+		{name: "due is signed", row: Row{State: StateDue}, seen: none(5, 5), state: StateDue, do: actionSign},
+		{name: "signed is sent", row: Row{State: StateSigned, Txs: []Tx{tx(5, 0)}}, seen: none(5, 5), state: StateSigned, do: actionSend},
 		{name: "sent waits a minute", row: Row{State: StateSent, Txs: []Tx{tx(5, 59*time.Second)}}, seen: none(5, 5), state: StateSent},
-		{name: "after a minute it is stuck", row: Row{State: StateSent, Txs: []Tx{tx(5, time.Minute)}}, seen: none(5, 5), state: StateStuck, do: moveBump},
+		{name: "after a minute it is stuck", row: Row{State: StateSent, Txs: []Tx{tx(5, time.Minute)}}, seen: none(5, 5), state: StateStuck, do: actionBumpFee},
 		{name: "stuck waits a minute for its next try", row: Row{State: StateStuck, Txs: []Tx{tx(5, time.Second)}}, seen: none(5, 5), state: StateStuck},
-		{name: "never taken by a node is bumped at once", row: Row{State: StateStuck, Txs: []Tx{{Nonce: 5}}}, seen: none(5, 5), state: StateStuck, do: moveBump},
+		{name: "never taken by a node is bumped at once", row: Row{State: StateStuck, Txs: []Tx{{Nonce: 5}}}, seen: none(5, 5), state: StateStuck, do: actionBumpFee},
 		{name: "in a block", row: Row{State: StateSent, Txs: []Tx{tx(5, 0)}}, seen: at(101), state: StateMined, more: func(r Row) bool {
 			return r.UID == "0x03"+strings.Repeat("00", 31) && r.CostWei == 77 && r.Mined.BlockNumber == 101 && r.Mined.BlockTime.Unix() == 1_763_679_600
 		}},
@@ -70,10 +70,10 @@ func TestStates(t *testing.T) {
 		{name: "safe", row: Row{State: StateMined, Txs: []Tx{tx(5, 0)}}, seen: at(100), state: StateSafe},
 		{name: "final", row: Row{State: StateSafe, Txs: []Tx{tx(5, 0)}}, seen: at(90), state: StateFinal},
 		{name: "final in one look", row: Row{State: StateStuck, Txs: []Tx{tx(5, 0)}}, seen: at(90), state: StateFinal},
-		{name: "a mined row whose block is gone is sent again", row: Row{State: StateMined, UID: "0x3", Mined: &Mined{}, Txs: []Tx{tx(5, time.Hour)}}, seen: none(5, 5), state: StateSent, do: moveSend, more: func(r Row) bool {
+		{name: "a mined row whose block is gone is sent again", row: Row{State: StateMined, UID: "0x3", Mined: &Mined{}, Txs: []Tx{tx(5, time.Hour)}}, seen: none(5, 5), state: StateSent, do: actionSend, more: func(r Row) bool {
 			return r.UID == "" && r.Mined == nil
 		}},
-		{name: "a safe row whose block is gone is an alarm too", row: Row{State: StateSafe, Mined: &Mined{}, Txs: []Tx{tx(5, time.Hour)}}, seen: none(5, 5), state: StateSent, do: moveSend, alarm: true},
+		{name: "a safe row whose block is gone is an alarm too", row: Row{State: StateSafe, Mined: &Mined{}, Txs: []Tx{tx(5, time.Hour)}}, seen: none(5, 5), state: StateSent, do: actionSend, alarm: true},
 		{name: "reverted, not yet safe", row: Row{State: StateSent, Txs: []Tx{tx(5, 0)}}, seen: reverted(101), state: StateSent},
 		{name: "reverted for good", row: Row{State: StateSent, Txs: []Tx{tx(5, 0)}}, seen: reverted(100), state: StateFailed, alarm: true, more: func(r Row) bool {
 			return r.CostWei == 77 && r.Txs[0].Dead
@@ -81,19 +81,19 @@ func TestStates(t *testing.T) {
 		{name: "something else was made", row: Row{State: StateSent, Txs: []Tx{tx(5, 0)}}, seen: odd, state: StateFailed, alarm: true},
 		{name: "something else was made, not yet safe", row: Row{State: StateSent, Txs: []Tx{tx(5, 0)}}, seen: young, state: StateMined, alarm: true},
 		{name: "its nonce is used in a young block", row: Row{State: StateSent, Txs: []Tx{tx(5, time.Hour)}}, seen: none(6, 5), state: StateSent},
-		{name: "its nonce is used in a safe block", row: Row{State: StateSent, Txs: []Tx{tx(5, time.Hour)}}, seen: none(6, 6), state: StateDue, do: moveSign, more: func(r Row) bool {
+		{name: "its nonce is used in a safe block", row: Row{State: StateSent, Txs: []Tx{tx(5, time.Hour)}}, seen: none(6, 6), state: StateDue, do: actionSign, more: func(r Row) bool {
 			return r.Txs[0].Dead
 		}},
 		{name: "made by a transaction that the store lost", row: Row{State: StateDue}, seen: lost, state: StateSafe, more: func(r Row) bool {
 			return strings.HasPrefix(r.Mined.TxHash, "0x04") && strings.HasPrefix(r.UID, "0x03")
 		}},
-		{name: "an attestation that the store does not know comes before", row: Row{State: StateDue, Length: 7, RefUID: "0x1"}, seen: other(99, 6), state: StateDue, do: moveSign, more: func(r Row) bool {
+		{name: "an attestation that the store does not know comes before", row: Row{State: StateDue, Length: 7, RefUID: "0x1"}, seen: other(99, 6), state: StateDue, do: actionSign, more: func(r Row) bool {
 			return strings.HasPrefix(r.RefUID, "0x09") && strings.HasPrefix(r.PreviousHead, "08")
 		}},
 		{name: "and is waited for until it is safe", row: Row{State: StateDue, Length: 7}, seen: other(101, 6), state: StateDue},
 		{name: "an attestation of a longer chain", row: Row{State: StateDue, Length: 7}, seen: other(99, 7), state: StateFailed, alarm: true},
-		{name: "the schema exists", row: Row{Kind: KindRegister, State: StateDue}, seen: sighting{heads: heads, registered: true}, state: StateFinal},
-		{name: "the schema was made by another while ours reverted", row: Row{Kind: KindRegister, State: StateSent, Txs: []Tx{tx(5, 0)}}, seen: func() sighting {
+		{name: "the schema exists", row: Row{Kind: KindRegister, State: StateDue}, seen: txStatus{heads: heads, registered: true}, state: StateFinal},
+		{name: "the schema was made by another while ours reverted", row: Row{Kind: KindRegister, State: StateSent, Txs: []Tx{tx(5, 0)}}, seen: func() txStatus {
 			s := reverted(101)
 			s.registered = true
 			return s

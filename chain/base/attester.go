@@ -168,7 +168,7 @@ func (a *Attester) next(ctx context.Context, now time.Time, head chain.Checkpoin
 
 // drive moves one row as far as it goes now.
 func (a *Attester) drive(ctx context.Context, r Row, now time.Time, head chain.Checkpoint) (Row, error) {
-	limits := a.Limits.filled()
+	limits := a.Limits.withDefaults()
 	stored := r
 	// A head that was never signed for gives way to a longer one.
 	if r.Kind == KindAttest && r.State == StateDue && len(r.Txs) == 0 && head.Length > r.Length {
@@ -182,7 +182,7 @@ func (a *Attester) drive(ctx context.Context, r Row, now time.Time, head chain.C
 		if !known {
 			last = Row{}
 		}
-		seen, err := a.look(ctx, r, last)
+		seen, err := a.observe(ctx, r, last)
 		if err != nil {
 			return r, err
 		}
@@ -191,17 +191,17 @@ func (a *Attester) drive(ctx context.Context, r Row, now time.Time, head chain.C
 			return r, err
 		}
 		switch do {
-		case moveWait:
+		case actionWait:
 			return r, nil
-		case moveSign, moveBump:
+		case actionSign, actionBumpFee:
 			var signed bool
-			if r, signed, err = a.sign(ctx, r, last, do == moveBump, now, limits); err != nil {
+			if r, signed, err = a.sign(ctx, r, last, do == actionBumpFee, now, limits); err != nil {
 				return r, err
 			}
-			if !signed && do == moveSign {
+			if !signed && do == actionSign {
 				return r, nil
 			}
-		case moveSend:
+		case actionSend:
 		}
 		var again bool
 		if r, again, err = a.send(ctx, r, now); err != nil || !again {

@@ -37,26 +37,26 @@ func heads(tb testing.TB, n int) []chain.Checkpoint {
 
 var epoch = time.Date(2026, 11, 2, 23, 0, 0, 0, time.UTC)
 
-// world is one attester with its store, its way to the chain, and its clock.
-type world struct {
+// fixture is one attester with its store, its way to the chain, and its clock.
+type fixture struct {
 	*base.Attester
 	chain *devchain.Chain
-	gate  *gate
+	gate  *blockControl
 	store *store
 	now   time.Time
 }
 
-func newWorld(tb testing.TB, c *devchain.Chain, e base.EAS) *world {
+func newWorld(tb testing.TB, c *devchain.Chain, e base.EAS) *fixture {
 	tb.Helper()
 	g, s := newGate(tb, c), &store{}
-	return &world{
+	return &fixture{
 		Attester: &base.Attester{Client: dial(tb, g.URL), EAS: e, Signer: base.NewSigner(devchain.Key(attesterAccount)), Store: s, Limits: base.Limits{Daily: 1e18}},
 		chain:    c, gate: g, store: s, now: epoch,
 	}
 }
 
 // step takes one step, ten seconds after the last.
-func (w *world) step(tb testing.TB, head chain.Checkpoint) base.Progress {
+func (w *fixture) step(tb testing.TB, head chain.Checkpoint) base.Progress {
 	tb.Helper()
 	w.now = w.now.Add(10 * time.Second)
 	p, err := w.Step(tb.Context(), w.now, head)
@@ -67,7 +67,7 @@ func (w *world) step(tb testing.TB, head chain.Checkpoint) base.Progress {
 }
 
 // drop makes the node forget the transactions that wait.
-func (w *world) drop(tb testing.TB) {
+func (w *fixture) drop(tb testing.TB) {
 	tb.Helper()
 	if err := w.chain.Drop(); err != nil {
 		tb.Fatal(err)
@@ -75,7 +75,7 @@ func (w *world) drop(tb testing.TB) {
 }
 
 // settle makes blocks and takes steps until nothing is on its way.
-func (w *world) settle(tb testing.TB, head chain.Checkpoint) {
+func (w *fixture) settle(tb testing.TB, head chain.Checkpoint) {
 	tb.Helper()
 	for range 12 {
 		p := w.step(tb, head)
@@ -89,7 +89,7 @@ func (w *world) settle(tb testing.TB, head chain.Checkpoint) {
 
 // one checks that the chain has exactly one attestation of each head, in order, each referring to the one before, and that the
 // store's rows say the same. It returns them.
-func (w *world) one(tb testing.TB, want ...chain.Checkpoint) []base.Attestation {
+func (w *fixture) one(tb testing.TB, want ...chain.Checkpoint) []base.Attestation {
 	tb.Helper()
 	list, err := w.Client.Attestations(tb.Context(), w.EAS, w.Signer.Address())
 	if err != nil {

@@ -56,9 +56,9 @@ const (
 	AuthorizationVoid = "void"
 )
 
-// AuthorizationFate is what the chain says about an authorization, by one view of one node.
-type AuthorizationFate struct {
-	Fate string
+// AuthorizationStatus is what the chain says about an authorization, by one view of one node.
+type AuthorizationStatus struct {
+	State string
 	// TxHash is the transaction that used the nonce, with its block and that block's time; empty where the nonce is not used.
 	TxHash      string
 	BlockNumber uint64
@@ -76,33 +76,33 @@ const searchMargin = 5 * time.Minute
 
 // Authorization asks what became of an authorization. That its nonce is used does not mean that it was paid, so the log of its use is
 // looked up, and the transfer beside it.
-func (c *Client) Authorization(ctx context.Context, a Authorization) (AuthorizationFate, error) {
-	var f AuthorizationFate
+func (c *Client) Authorization(ctx context.Context, a Authorization) (AuthorizationStatus, error) {
+	var f AuthorizationStatus
 	err := c.on(ctx, func(ctx context.Context, n *node) (err error) {
 		f, err = n.authorization(ctx, a)
 		return err
 	})
 	if err != nil {
-		return AuthorizationFate{}, fmt.Errorf("ask for the authorization %s of %s: %w", a.Nonce, a.From, err)
+		return AuthorizationStatus{}, fmt.Errorf("ask for the authorization %s of %s: %w", a.Nonce, a.From, err)
 	}
 	return f, nil
 }
 
-func (n *node) authorization(ctx context.Context, a Authorization) (AuthorizationFate, error) {
+func (n *node) authorization(ctx context.Context, a Authorization) (AuthorizationStatus, error) {
 	// All that follows is of this block: what is unused in its state when the time is over is never used.
 	latest, err := n.latest(ctx)
 	if err != nil {
-		return AuthorizationFate{}, err
+		return AuthorizationStatus{}, err
 	}
-	f := AuthorizationFate{Head: instant(latest.Time)}
+	f := AuthorizationStatus{Head: instant(latest.Time)}
 	out, err := n.viewOf(ctx, &tokenABI, a.Token, fmt.Sprintf("%#x", latest.Number), "authorizationState", a.From, a.Nonce)
 	if err != nil {
 		return f, err
 	}
 	if used, _ := out[0].(bool); !used {
-		f.Fate = AuthorizationOpen
+		f.State = AuthorizationOpen
 		if !f.Head.Before(a.ValidBefore) {
-			f.Fate = AuthorizationExpired
+			f.State = AuthorizationExpired
 		}
 		return f, nil
 	}
@@ -118,7 +118,7 @@ func (n *node) authorization(ctx context.Context, a Authorization) (Authorizatio
 	}); err != nil {
 		return f, err
 	}
-	if f.Fate = AuthorizationVoid; use == nil {
+	if f.State = AuthorizationVoid; use == nil {
 		return f, nil // a cancellation has a log of another kind
 	}
 	r, err := n.receipt(ctx, use.TxHash)
@@ -137,7 +137,7 @@ func (n *node) authorization(ctx context.Context, a Authorization) (Authorizatio
 	}
 	f.TxHash, f.BlockNumber = use.TxHash.Hex(), r.BlockNumber
 	if r.Success && moves(r.Logs, use.Index, a) {
-		f.Fate = AuthorizationPaid
+		f.State = AuthorizationPaid
 	}
 	return f, nil
 }
@@ -223,13 +223,13 @@ func (n *node) checkDomain(ctx context.Context, chainID uint64, token common.Add
 		if common.Hash(out[0].([32]byte)) == d.Separator(chainID, token) {
 			return "", nil
 		}
-		return fmt.Sprintf("its domain is not that of the name %q and the version %q%s", d.Name, d.Version, n.said(ctx, token)), nil
+		return fmt.Sprintf("its domain is not that of the name %q and the version %q%s", d.Name, d.Version, n.callString(ctx, token)), nil
 	}
 	return "it has no DOMAIN_SEPARATOR: it takes no authorizations", nil
 }
 
-// said adds what the contract calls itself, where it says so.
-func (n *node) said(ctx context.Context, token common.Address) string {
+// callString adds what the contract calls itself, where it says so.
+func (n *node) callString(ctx context.Context, token common.Address) string {
 	name, err := n.viewOf(ctx, &tokenABI, token, "latest", "name")
 	if err != nil {
 		return ""

@@ -83,7 +83,7 @@ func TestFatesOfAnAuthorization(t *testing.T) {
 		a.Nonce = common.Hash{nonce}
 		return a
 	}
-	fate := func(a base.Authorization) base.AuthorizationFate {
+	fate := func(a base.Authorization) base.AuthorizationStatus {
 		t.Helper()
 		f, err := client.Authorization(t.Context(), a)
 		if err != nil {
@@ -92,7 +92,7 @@ func TestFatesOfAnAuthorization(t *testing.T) {
 		return f
 	}
 
-	if f := fate(with(1)); f.Fate != base.AuthorizationOpen || f.TxHash != "" || f.Head.IsZero() {
+	if f := fate(with(1)); f.State != base.AuthorizationOpen || f.TxHash != "" || f.Head.IsZero() {
 		t.Errorf("never seen: %+v", f)
 	}
 	paid := with(2)
@@ -100,7 +100,7 @@ func TestFatesOfAnAuthorization(t *testing.T) {
 	for range 3 {
 		c.Commit()
 	}
-	if f := fate(paid); f.Fate != base.AuthorizationPaid || f.TxHash != tx || f.BlockNumber == 0 || f.BlockTime.Before(began.Add(-time.Minute)) {
+	if f := fate(paid); f.State != base.AuthorizationPaid || f.TxHash != tx || f.BlockNumber == 0 || f.BlockTime.Before(began.Add(-time.Minute)) {
 		t.Errorf("paid by %s: %+v", tx, f)
 	}
 
@@ -108,13 +108,13 @@ func TestFatesOfAnAuthorization(t *testing.T) {
 	other := with(3)
 	other.To = devchain.Address(6)
 	take(t, c, other)
-	if f := fate(with(3)); f.Fate != base.AuthorizationVoid {
+	if f := fate(with(3)); f.State != base.AuthorizationVoid {
 		t.Errorf("paid to someone else: %+v", f)
 	}
 	less := with(4)
 	less.Micro = 999
 	take(t, c, less)
-	if f := fate(with(4)); f.Fate != base.AuthorizationVoid {
+	if f := fate(with(4)); f.State != base.AuthorizationVoid {
 		t.Errorf("paid less: %+v", f)
 	}
 	cancelled := with(5)
@@ -122,23 +122,23 @@ func TestFatesOfAnAuthorization(t *testing.T) {
 	if _, err := c.Transact(t.Context(), 3, &cancelled.Token, overload(t, "cancelAuthorization", cancelled.From, cancelled.Nonce, sig)); err != nil {
 		t.Fatal(err)
 	}
-	if f := fate(cancelled); f.Fate != base.AuthorizationVoid || f.TxHash != "" {
+	if f := fate(cancelled); f.State != base.AuthorizationVoid || f.TxHash != "" {
 		t.Errorf("cancelled: %+v", f)
 	}
 
 	// Only the chain's own time ends an authorization.
 	late := with(6)
 	late.ValidBefore = began.Add(30 * time.Minute)
-	if f := fate(late); f.Fate != base.AuthorizationOpen {
+	if f := fate(late); f.State != base.AuthorizationOpen {
 		t.Errorf("still good: %+v", f)
 	}
 	if err := c.Skip(2 * time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	if f := fate(late); f.Fate != base.AuthorizationExpired {
+	if f := fate(late); f.State != base.AuthorizationExpired {
 		t.Errorf("no longer good: %+v", f)
 	}
-	if f := fate(paid); f.Fate != base.AuthorizationPaid {
+	if f := fate(paid); f.State != base.AuthorizationPaid {
 		t.Errorf("paid in time: %+v", f)
 	}
 }

@@ -143,8 +143,8 @@ func npm(tb testing.TB, name, version string) string {
 	return dir
 }
 
-// gate stands between a client and a chain: it counts the calls and can fail, lose or change them.
-type gate struct {
+// blockControl stands between a client and a chain: it counts the calls and can fail, lose or change them.
+type blockControl struct {
 	URL string
 
 	// final lets the newest block be the finalized one, so that rows come to rest at once.
@@ -174,16 +174,16 @@ type rpcError struct {
 	Data    any    `json:"data,omitempty"`
 }
 
-func newGate(tb testing.TB, c *devchain.Chain) *gate {
+func newGate(tb testing.TB, c *devchain.Chain) *blockControl {
 	tb.Helper()
-	g := &gate{}
+	g := &blockControl{}
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { g.serve(c, w, r) }))
 	tb.Cleanup(srv.Close)
 	g.URL = srv.URL
 	return g
 }
 
-func (g *gate) serve(c *devchain.Chain, w http.ResponseWriter, r *http.Request) {
+func (g *blockControl) serve(c *devchain.Chain, w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		w.WriteHeader(http.StatusBadRequest)
@@ -240,14 +240,14 @@ func (g *gate) serve(c *devchain.Chain, w http.ResponseWriter, r *http.Request) 
 }
 
 // set changes the judge.
-func (g *gate) set(judge func(n int, method string, params []json.RawMessage) verdict) {
+func (g *blockControl) set(judge func(n int, method string, params []json.RawMessage) verdict) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.judge, g.calls = judge, nil
 }
 
 // count returns how many calls there were of a method ("" for all).
-func (g *gate) count(method string) int {
+func (g *blockControl) count(method string) int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	n := 0

@@ -122,7 +122,7 @@ func (c *Client) on(ctx context.Context, f func(context.Context, *node) error) e
 		if err == nil {
 			err = f(ctx, n)
 		}
-		if err == nil || !elsewhere(err) || ctx.Err() != nil {
+		if err == nil || !shouldFailOver(err) || ctx.Err() != nil {
 			c.mu.Lock()
 			c.first = k
 			c.mu.Unlock()
@@ -150,8 +150,8 @@ type nodeError struct {
 func (e *nodeError) Error() string { return e.cause.Error() }
 func (e *nodeError) Unwrap() error { return e.cause }
 
-// elsewhere tells whether another node should be asked.
-func elsewhere(err error) bool {
+// shouldFailOver tells whether another node should be asked.
+func shouldFailOver(err error) bool {
 	_, failed := errors.AsType[*nodeError](err)
 	return failed || errors.Is(err, ErrWrongChain)
 }

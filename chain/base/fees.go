@@ -25,7 +25,7 @@ const (
 	defaultStuckAfter = time.Minute
 )
 
-func (l Limits) filled() Limits {
+func (l Limits) withDefaults() Limits {
 	if l.FeeCap <= 0 {
 		l.FeeCap = defaultFeeCap
 	}

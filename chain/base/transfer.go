@@ -43,8 +43,8 @@ var topicTransfer = crypto.Keccak256Hash([]byte("Transfer(address,address,uint25
 type Terms struct {
 	// Token is the stablecoin's contract, Recipient the account that is paid.
 	Token, Recipient common.Address
-	// Least is the least amount of one transfer in micro-units.
-	Least int64
+	// Min is the least amount of one transfer in micro-units.
+	Min int64
 	// Large is the amount, in micro-units, above which a transfer is confirmed by the finalized head instead of the safe one, and
 	// provisional by the safe head instead of after Depth blocks.
 	Large int64
@@ -52,14 +52,14 @@ type Terms struct {
 	Depth uint64
 	// MaxAge is how long after its block a transfer may be claimed.
 	MaxAge time.Duration
-	// KeyGrace is how long before the claimant's key was made a transfer may have been made.
-	KeyGrace time.Duration
+	// KeyGracePeriod is how long before the claimant's key was made a transfer may have been made.
+	KeyGracePeriod time.Duration
 }
 
 // DefaultTerms are the terms for a token and a recipient: 5 units at least, 50 and more are large, three blocks, seven days, one hour.
 func DefaultTerms(token, recipient common.Address) Terms {
 	return Terms{
-		Token: token, Recipient: recipient, Least: 5_000_000, Large: 50_000_000, Depth: 3, MaxAge: 7 * 24 * time.Hour, KeyGrace: time.Hour,
+		Token: token, Recipient: recipient, Min: 5_000_000, Large: 50_000_000, Depth: 3, MaxAge: 7 * 24 * time.Hour, KeyGracePeriod: time.Hour,
 	}
 }
 
@@ -150,7 +150,7 @@ func VerifyTransfer(e Evidence, t Terms, now, keyMade time.Time) ([]Transfer, er
 	}
 	var enough []Transfer
 	for _, l := range ours {
-		if m := micro(l); m >= t.Least {
+		if m := micro(l); m >= t.Min {
 			enough = append(enough, Transfer{TxHash: e.TxHash, LogIndex: l.Index, From: common.BytesToAddress(l.Topics[1][:]), Micro: m})
 		}
 	}
@@ -177,7 +177,7 @@ func VerifyTransfer(e Evidence, t Terms, now, keyMade time.Time) ([]Transfer, er
 	if len(deep) == 0 {
 		return nil, ErrNotFinal
 	}
-	if now.Sub(at) > t.MaxAge || at.Before(keyMade.Add(-t.KeyGrace)) {
+	if now.Sub(at) > t.MaxAge || at.Before(keyMade.Add(-t.KeyGracePeriod)) {
 		return nil, ErrTooOld
 	}
 	return deep, nil

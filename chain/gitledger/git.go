@@ -167,7 +167,7 @@ func (g git) run(ctx context.Context, stdin []byte, args ...string) ([]byte, err
 }
 
 func (g git) start(ctx context.Context, program string, extraEnv []string, stdin []byte, args ...string) ([]byte, error) {
-	stdout, stderr := &limited{most: maxOutput}, &limited{most: maxComplaint}
+	stdout, stderr := &limited{max: maxOutput}, &limited{max: maxComplaint}
 	cmd := g.command(ctx, program, extraEnv, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(stdin), stdout, stderr
 	err := cmd.Run()
@@ -191,14 +191,14 @@ const (
 
 // limited keeps the beginning of what is written to it.
 type limited struct {
-	most int
+	max  int
 	kept bytes.Buffer
 	cut  bool
 }
 
 // Write implements io.Writer.
 func (l *limited) Write(p []byte) (int, error) {
-	room := max(l.most-l.kept.Len(), 0)
+	room := max(l.max-l.kept.Len(), 0)
 	l.cut = l.cut || room < len(p)
 	l.kept.Write(p[:min(len(p), room)])
 	return len(p), nil

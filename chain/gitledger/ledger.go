@@ -180,7 +180,7 @@ func (l *Ledger) Append(ctx context.Context, entries ...Entry) ([]Commit, error)
 			return err
 		}
 		if s.head == "" && l.opts.Remote.URL != "" {
-			if _, err := l.meet(ctx, g, s); err != nil {
+			if _, err := l.fetchRemote(ctx, g, s); err != nil {
 				return err
 			}
 			if s, err = l.load(ctx, g); err != nil {
@@ -198,7 +198,7 @@ func (l *Ledger) Append(ctx context.Context, entries ...Entry) ([]Commit, error)
 		if err := g.moveRef(ctx, l.branch, before, s.head); err != nil {
 			return err
 		}
-		g.tidy(ctx)
+		g.gc(ctx)
 		return nil
 	})
 	if err != nil {

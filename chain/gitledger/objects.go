@@ -123,9 +123,9 @@ func (g git) moveRef(ctx context.Context, name, from, to string) error {
 	return err
 }
 
-// tidy packs the objects once there are a few hundred loose ones. What it cannot do today it can do after the next commit, so its
+// gc packs the objects once there are a few hundred loose ones. What it cannot do today it can do after the next commit, so its
 // error is no error of the commit.
-func (g git) tidy(ctx context.Context) {
+func (g git) gc(ctx context.Context) {
 	_, _ = g.run(ctx, nil, "-c", "gc.auto=400", "-c", "gc.autoDetach=false", "gc", "--auto", "--quiet")
 }
 

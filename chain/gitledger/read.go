@@ -150,7 +150,7 @@ func read(ctx context.Context, src Source) (*Record, error) {
 		return nil, err
 	}
 	if src.AllowedSigners != "" {
-		if err := g.trust(src.AllowedSigners); err != nil {
+		if err := g.verifySignature(src.AllowedSigners); err != nil {
 			return nil, err
 		}
 	}
@@ -186,8 +186,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// trust makes git judge signatures by a file of signers.
-func (g *git) trust(signers string) error {
+// verifySignature makes git judge signatures by a file of signers.
+func (g *git) verifySignature(signers string) error {
 	path, err := filepath.Abs(signers)
 	if err != nil {
 		return err

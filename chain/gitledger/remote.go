@@ -26,7 +26,7 @@ type Remote struct {
 // The references beside the branch: the commit that the remote was last seen to have, and the one it showed in this call.
 const (
 	pushedRef = "refs/ledger/pushed"
-	seenRef   = "refs/ledger/seen"
+	remoteRef = "refs/ledger/seen"
 )
 
 func (r Remote) check() error {
@@ -144,7 +144,7 @@ func (l *Ledger) pushOnce(ctx context.Context, g git) (Push, error) {
 	if err != nil {
 		return Push{}, err
 	}
-	theirs, err := l.meet(ctx, g, s)
+	theirs, err := l.fetchRemote(ctx, g, s)
 	if err != nil {
 		return Push{}, err
 	}
@@ -176,9 +176,9 @@ func (l *Ledger) pushOnce(ctx context.Context, g git) (Push, error) {
 	return done, l.noteRemote(ctx, g, head)
 }
 
-// meet looks at the remote's branch and returns its commit, empty when it has none. When the remote is ahead of ours with a history
+// fetchRemote looks at the remote's branch and returns its commit, empty when it has none. When the remote is ahead of ours with a history
 // that extends ours and verifies, our branch is moved to it. A history that does not is ErrDiverged.
-func (l *Ledger) meet(ctx context.Context, g git, s *state) (theirs string, err error) {
+func (l *Ledger) fetchRemote(ctx context.Context, g git, s *state) (theirs string, err error) {
 	if theirs, err = l.remoteHead(ctx, g); err != nil || theirs == "" {
 		return "", err
 	}
@@ -190,10 +190,10 @@ func (l *Ledger) meet(ctx context.Context, g git, s *state) (theirs string, err 
 		return "", err
 	}
 	if !known {
-		if _, err := g.run(ctx, nil, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--", l.opts.Remote.URL, "+"+l.branch+":"+seenRef); err != nil {
+		if _, err := g.run(ctx, nil, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--", l.opts.Remote.URL, "+"+l.branch+":"+remoteRef); err != nil {
 			return "", l.pending(ctx, err)
 		}
-		if theirs, err = g.ref(ctx, seenRef); err != nil {
+		if theirs, err = g.ref(ctx, remoteRef); err != nil {
 			return "", err
 		}
 	}
@@ -210,15 +210,15 @@ func (l *Ledger) meet(ctx context.Context, g git, s *state) (theirs string, err 
 			return "", fmt.Errorf("%w: it has commit %s, which is neither before nor after our %s", ErrDiverged, theirs, s.head)
 		}
 	}
-	if err := l.adopt(ctx, g, s, theirs); err != nil {
+	if err := l.importRemote(ctx, g, s, theirs); err != nil {
 		return "", err
 	}
 	return theirs, l.noteRemote(ctx, g, theirs)
 }
 
-// adopt moves our branch forward to a commit of the remote's, after verifying the whole ledger that it holds. Where commits are signed,
+// importRemote moves our branch forward to a commit of the remote's, after verifying the whole ledger that it holds. Where commits are signed,
 // one that is new here must carry our key's signature and record what we know.
-func (l *Ledger) adopt(ctx context.Context, g git, s *state, theirs string) error {
+func (l *Ledger) importRemote(ctx context.Context, g git, s *state, theirs string) error {
 	var known []Known
 	if l.opts.Known != nil && l.signer != "" {
 		var err error

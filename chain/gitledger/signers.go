@@ -38,7 +38,7 @@ func (l *Ledger) readSigned(ctx context.Context, g git, s *state, head string, k
 	if err := os.WriteFile(file, []byte("* namespaces=\"git\" "+l.signer+"\n"), 0o600); err != nil {
 		return nil, err
 	}
-	if err := g.trust(file); err != nil {
+	if err := g.verifySignature(file); err != nil {
 		return nil, err
 	}
 	r, err := readHistory(ctx, g, head, true, trusted)

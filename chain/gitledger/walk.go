@@ -69,7 +69,7 @@ type walker struct {
 	last    string
 }
 
-func (w *walker) step(s step, i int, signed bool, answers []string, blobs *contents) error {
+func (w *walker) step(s step, i int, signed bool, answers []string, blobs *treeReader) error {
 	bad := func(format string, args ...any) error {
 		return &TamperError{Commit: s.ID, Reason: fmt.Sprintf(format, args...)}
 	}
@@ -182,15 +182,15 @@ func (g git) history(ctx context.Context, head string, signed bool) ([]step, err
 	return steps, nil
 }
 
-// contents reads blobs one after the other, in the order in which the walk asks for them, so that a long history is never in memory
+// treeReader reads blobs one after the other, in the order in which the walk asks for them, so that a long history is never in memory
 // as a whole.
-type contents struct {
+type treeReader struct {
 	r   *bufio.Reader
 	cmd *exec.Cmd
 }
 
-// contents starts reading the blobs of a walk whose watched files have the given answers, commit by commit.
-func (g git) contents(ctx context.Context, answers []string, watched int) (*contents, error) {
+// treeReader starts reading the blobs of a walk whose watched files have the given answers, commit by commit.
+func (g git) contents(ctx context.Context, answers []string, watched int) (*treeReader, error) {
 	var ask strings.Builder
 	for i, answer := range answers {
 		id := objectID(answer)
@@ -208,11 +208,11 @@ func (g git) contents(ctx context.Context, answers []string, watched int) (*cont
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	return &contents{r: bufio.NewReaderSize(out, 1<<16), cmd: cmd}, nil
+	return &treeReader{r: bufio.NewReaderSize(out, 1<<16), cmd: cmd}, nil
 }
 
 // next reads the next blob.
-func (c *contents) next() ([]byte, error) {
+func (c *treeReader) next() ([]byte, error) {
 	content, err := readObject(c.r)
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
@@ -221,7 +221,7 @@ func (c *contents) next() ([]byte, error) {
 }
 
 // close ends the reading. What was not read is not wanted any more.
-func (c *contents) close() {
+func (c *treeReader) close() {
 	_ = c.cmd.Process.Kill()
 	_ = c.cmd.Wait()
 }

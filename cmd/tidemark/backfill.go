@@ -51,7 +51,7 @@ func (r backfillRange) request(signal string) backfill.Request {
 	}
 	return backfill.Request{
 		Signal: signal, From: r.From, To: r.To, AsOf: r.AsOf, FromArchive: r.FromArchive, Existing: r.Existing,
-		Parallelism: r.Parallelism, Foresee: foresee,
+		Parallelism: r.Parallelism, Preview: foresee,
 	}
 }
 

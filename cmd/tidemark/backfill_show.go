@@ -23,8 +23,8 @@ const (
 	// followPoll is how often a backfill that is followed is counted, followLine how often that is a line where there is no terminal.
 	followPoll = 500 * time.Millisecond
 	followLine = 5 * time.Second
-	// idlePatience is how long nothing may happen before the follower asks whether anybody is at work.
-	idlePatience = 10 * time.Second
+	// stallTimeout is how long nothing may happen before the follower asks whether anybody is at work.
+	stallTimeout = 10 * time.Second
 )
 
 // follow shows the progress of a backfill until it is over, or until ctx ends: then the backfill goes on without it. Slots that failed
@@ -33,7 +33,7 @@ func (p *program) follow(ctx context.Context, db *postgres.DB, id int64) error {
 	show := p.meter()
 	tick := time.NewTicker(followPoll)
 	defer tick.Stop()
-	idle := idleness{since: p.now()}
+	idle := stallDetector{since: p.now()}
 	for {
 		progress, err := backfill.ProgressOf(ctx, db, id)
 		switch {
@@ -51,7 +51,7 @@ func (p *program) follow(ctx context.Context, db *postgres.DB, id int64) error {
 			return p.ended(ctx, db, progress)
 		}
 		if idle.tooLong(progress, p.now()) {
-			show.line("Nothing has happened for " + idlePatience.String() + ": is a scheduler running, and a worker? (`tidemark up`, or " +
+			show.line("Nothing has happened for " + stallTimeout.String() + ": is a scheduler running, and a worker? (`tidemark up`, or " +
 				"`tidemark scheduler` and `tidemark worker`.) The backfill waits for them.")
 		}
 		select {
@@ -85,18 +85,18 @@ func (p *program) ended(ctx context.Context, db *postgres.DB, progress backfill.
 	return fmt.Errorf("%d slots of backfill %d have failed (`tidemark backfill retry-failed %d` tries them again)", progress.Failed, id, id)
 }
 
-// idleness notices that nobody works.
-type idleness struct {
+// stallDetector notices that nobody works.
+type stallDetector struct {
 	since time.Time
 	seen  int64
 	told  bool
 }
 
-func (i *idleness) tooLong(p backfill.Progress, now time.Time) bool {
+func (i *stallDetector) tooLong(p backfill.Progress, now time.Time) bool {
 	if state := p.Finished() + p.Running; state != i.seen || p.Running+p.Asking > 0 {
 		i.seen, i.since = state, now
 	}
-	if i.told || now.Sub(i.since) < idlePatience {
+	if i.told || now.Sub(i.since) < stallTimeout {
 		return false
 	}
 	i.told = true
@@ -201,18 +201,18 @@ func writePlan(out io.Writer, plan backfill.Plan) error {
 	for _, c := range plan.Changes {
 		fmt.Fprintf(&b, "\n  What will look changed, and to whom: %s.\n", c)
 	}
-	writeForeseen(&b, plan, pending)
+	writePreview(&b, plan, pending)
 	_, err := out.Write(b.Bytes())
 	return err
 }
 
 // limits says how a source's limits bear on what it is asked.
-func limits(a backfill.Ask) string {
+func limits(a backfill.SourceRequest) string {
 	if a.Requests == 0 {
 		return ""
 	}
 	return fmt.Sprintf(" (one in %s at most: %s or more; up to %d further pages each; %d requests in the last 24 hours)", a.Interval,
-		a.Least(), a.Pages, a.Lately)
+		a.MinDuration(), a.Pages, a.LastDay)
 }
 
 // subject names a backfill: signal, days, and what its slots may know.
@@ -224,8 +224,8 @@ func subject(b postgres.Backfill) string {
 	return fmt.Sprintf("%s from %s to %s (%s), %s", b.Signal, b.FromDay.Format(time.DateOnly), b.ToDay.Format(time.DateOnly), b.Zone, known)
 }
 
-func writeForeseen(b *bytes.Buffer, plan backfill.Plan, pending int) {
-	if plan.Foreseen == 0 {
+func writePreview(b *bytes.Buffer, plan backfill.Plan, pending int) {
+	if plan.Preview == 0 {
 		return
 	}
 	zone := zoneOf(plan.Backfill)
@@ -237,17 +237,17 @@ func writeForeseen(b *bytes.Buffer, plan backfill.Plan, pending int) {
 			continue
 		}
 		unknown = unknown && s.NewValue == nil
-		if n++; n > plan.Foreseen {
+		if n++; n > plan.Preview {
 			break
 		}
 		was, is := change(s.OldValue, s.NewValue)
 		_, _ = fmt.Fprintf(w, "  %s\t%s\t->\t%s\n", s.Slot.In(zone).Format(slotFormat), was, is)
 	}
 	_ = w.Flush()
-	if unknown && slices.ContainsFunc(plan.Fetches, func(a backfill.Ask) bool { return a.First }) {
+	if unknown && slices.ContainsFunc(plan.Fetches, func(a backfill.SourceRequest) bool { return a.First }) {
 		b.WriteString("  Nothing can be foreseen before the first load.\n")
 	}
-	if rest := pending - plan.Foreseen; rest > 0 {
+	if rest := pending - plan.Preview; rest > 0 {
 		fmt.Fprintf(b, "  and %d more (--diff computes and shows them all)\n", rest)
 	}
 }

@@ -187,7 +187,7 @@ func (w *contended) schedulerRole(ctx context.Context, n int) error {
 		return err
 	}
 	defer db.Close()
-	r, err := p.newRealm(ctx, db)
+	r, err := p.newWorld(ctx, db)
 	if err != nil {
 		return err
 	}
@@ -217,13 +217,13 @@ func (w *contended) schedulerRole(ctx context.Context, n int) error {
 }
 
 // step is liveThrough of a world that ends at an instant of its own, and stands there.
-func (w *contended) step(ctx context.Context, p *program, db *postgres.DB, s *scheduler.Scheduler, r *realm) error {
+func (w *contended) step(ctx context.Context, p *program, db *postgres.DB, s *scheduler.Scheduler, r *worldRuntime) error {
 	living := ctx // what clients do on a day may take longer than a call of the stepper
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		_, _ = r.look(ctx, db)
-		if release, ok, err := db.Exclusive(ctx, stepLock); err == nil && ok {
+		_, _ = r.syncClock(ctx, db)
+		if release, ok, err := db.TryLock(ctx, stepLock); err == nil && ok {
 			for s.Tick(ctx) != nil && ctx.Err() == nil { // what came before the world is settled before its clock moves
 				<-time.After(10 * time.Millisecond)
 			}
@@ -272,7 +272,7 @@ func (w *contended) workerRole(ctx context.Context, n int) error {
 		return err
 	}
 	defer db.Close()
-	r, err := p.newRealm(ctx, db)
+	r, err := p.newWorld(ctx, db)
 	if err != nil {
 		return err
 	}
@@ -285,14 +285,14 @@ func (w *contended) workerRole(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	handlers := r.punctual(db, j.handlers())
+	handlers := r.afterSlot(db, j.handlers())
 	for job, h := range handlers {
 		handlers[job] = func(ctx context.Context, t task.Task) error {
 			if job == task.Signal && w.quick && !t.Slot.After(w.begin) {
 				// What is computed while the first answers come depends on which of them are there.
 				var asking bool
 				if err := w.db.QueryRow(ctx, `select exists (select from runs where job = 'ingest' and status in ('due', 'queued', 'running'))`).Scan(&asking); err != nil || asking {
-					return workers.Waiting(errors.Join(errors.New("sources are asked for the first time"), err), 50*time.Millisecond)
+					return workers.WaitFor(errors.Join(errors.New("sources are asked for the first time"), err), 50*time.Millisecond)
 				}
 			}
 			err := h(ctx, t)
@@ -305,13 +305,13 @@ func (w *contended) workerRole(ctx context.Context, n int) error {
 	}
 	srv, err := workers.New(workers.Options{
 		DB: db, RedisURL: w.redis, Handlers: handlers, Name: fmt.Sprintf("worker-%d", n), Concurrency: p.settings.Concurrency,
-		Timely: p.settings.TimelyConcurrency, Poll: r.poll, Patience: func() time.Duration { return 100 * time.Millisecond }, Log: p.log,
+		Timely: p.settings.TimelyConcurrency, Poll: r.poll, MaxWait: func() time.Duration { return 100 * time.Millisecond }, Log: p.log,
 	})
 	if err != nil {
 		return err
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return r.keepTime(ctx, db) })
+	g.Go(func() error { return r.followClock(ctx, db) })
 	g.Go(func() error { return srv.Run(ctx) })
 	return g.Wait()
 }
@@ -329,12 +329,12 @@ func (w *contended) apiRole(ctx context.Context, on net.Listener) error {
 	if err != nil {
 		return err
 	}
-	r := p.shown(world)
+	r := p.readOnlyWorld(world)
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return r.keepTime(ctx, db) })
+	g.Go(func() error { return r.followClock(ctx, db) })
 	g.Go(func() error {
-		return p.serveAPI(ctx, db, listeners{"ADDR": on}, world.Name, r.now, nil, func(ready []ops.Check, degraded func() []string) private {
-			return private{role: "api", ready: ready, degraded: degraded}
+		return p.serveAPI(ctx, db, listeners{"ADDR": on}, world.Name, r.now, nil, func(ready []ops.Check, degraded func() []string) opsListener {
+			return opsListener{role: "api", ready: ready, degraded: degraded}
 		})
 	})
 	return g.Wait()

@@ -39,9 +39,9 @@ func (p *program) startDevChain() error {
 	return nil
 }
 
-// meetDevChain makes the record fit the development chain that runs now: what was attested on one that is gone is void. A sandbox in
+// connectDevChain makes the record fit the development chain that runs now: what was attested on one that is gone is void. A sandbox in
 // the present asks its witnesses at once; one that lives through its past does when it has reached the present.
-func (p *program) meetDevChain(ctx context.Context, db *postgres.DB, w *realm) error {
+func (p *program) connectDevChain(ctx context.Context, db *postgres.DB, w *worldRuntime) error {
 	if p.dev == nil {
 		return nil
 	}
@@ -54,14 +54,14 @@ func (p *program) meetDevChain(ctx context.Context, db *postgres.DB, w *realm) e
 			p.log.WarnContext(ctx, "the development chain began anew, the attestations on the old one are void", "attestations", n)
 		}
 	}
-	if w.past {
+	if w.catchingUp {
 		return nil
 	}
-	return p.witnessNow(ctx, db, "the development chain runs again")
+	return p.attestNow(ctx, db, "the development chain runs again")
 }
 
-// witnessNow makes the ledger and the attestation due.
-func (p *program) witnessNow(ctx context.Context, db *postgres.DB, reason string) error {
+// attestNow makes the ledger and the attestation due.
+func (p *program) attestNow(ctx context.Context, db *postgres.DB, reason string) error {
 	at, err := p.worldTime(ctx, db)
 	if err != nil {
 		return err

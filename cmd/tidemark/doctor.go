@@ -30,12 +30,12 @@ type doctorCommand struct {
 	format
 }
 
-// errSick is a doctor's word that something is bad; what it is was printed.
-var errSick = errors.New("something is bad, see above")
+// errUnhealthy is a doctor's word that something is bad; what it is was printed.
+var errUnhealthy = errors.New("something is bad, see above")
 
 // Run looks at everything that an installation needs, and prints a line for each with the repair. It changes nothing.
 func (c doctorCommand) Run(ctx context.Context, p *program) error {
-	exams := []ops.Exam{{Name: "settings", Look: p.lookAtSettings}}
+	exams := []ops.Exam{{Name: "settings", Look: p.checkSettings}}
 	db, err := p.openDB(ctx, postgres.RoleWorker)
 	if err != nil {
 		exams = append(exams, ops.Exam{Name: "database", Look: func(context.Context) []ops.Finding {
@@ -46,8 +46,8 @@ func (c doctorCommand) Run(ctx context.Context, p *program) error {
 		exams = append(exams, p.databaseExams(ctx, db)...)
 	}
 	exams = append(exams,
-		ops.Exam{Name: "redis", Look: p.lookAtRedis},
-		ops.Exam{Name: "archive", Look: p.lookAtArchive},
+		ops.Exam{Name: "redis", Look: p.checkRedis},
+		ops.Exam{Name: "archive", Look: p.checkArchive},
 		ops.Exam{Name: "disk", Look: p.lookAtDisks})
 	var findings []object
 	show := func(f ops.Finding) error {
@@ -62,7 +62,7 @@ func (c doctorCommand) Run(ctx context.Context, p *program) error {
 		err = writeJSON(p.stdout, findings)
 	}
 	if err == nil && !healthy {
-		err = errSick
+		err = errUnhealthy
 	}
 	return err
 }
@@ -79,11 +79,11 @@ func (p *program) databaseExams(ctx context.Context, db *postgres.DB) []ops.Exam
 		return []ops.Exam{sick("database", err)}
 	}
 	exams := append(ops.ServerExams(c), ops.Exam{Name: "replica", Look: func(ctx context.Context) []ops.Finding {
-		return p.lookAtReplica(ctx, db, c)
-	}}, ops.Exam{Name: "api role", Look: p.lookAtAPIRole}, ops.Exam{Name: "worker role", Look: func(ctx context.Context) []ops.Finding {
+		return p.checkReplica(ctx, db, c)
+	}}, ops.Exam{Name: "api role", Look: p.checkAPIRole}, ops.Exam{Name: "worker role", Look: func(ctx context.Context) []ops.Finding {
 		return p.lookAtWorkerRole(ctx, db)
 	}}, ops.Exam{Name: "schedule", Look: func(ctx context.Context) []ops.Finding {
-		return p.lookAtSchedule(ctx, db)
+		return p.checkSchedule(ctx, db)
 	}})
 	state, err := p.observer(db).Look(ctx)
 	if err != nil {
@@ -92,10 +92,10 @@ func (p *program) databaseExams(ctx context.Context, db *postgres.DB) []ops.Exam
 	return append(exams, ops.StateExams(state, ops.Limits{RunwayDays: p.settings.AlertRunwayDays})...)
 }
 
-// lookAtSettings says what the settings leave out; their faults have ended the program before.
-func (p *program) lookAtSettings(context.Context) []ops.Finding {
+// checkSettings says what the settings leave out; their faults have ended the program before.
+func (p *program) checkSettings(context.Context) []ops.Finding {
 	list := ops.One(ops.Healthy, "", "world %s, version %s", p.settings.World, codeVersion())
-	for _, why := range p.unfollowed() {
+	for _, why := range p.missingEquitySettings() {
 		list = append(list, ops.Finding{Outcome: ops.Warning, Text: "there will be no picks: " + why})
 	}
 	if p.settings.World == "live" && p.settings.LedgerRemote == "" {
@@ -107,8 +107,8 @@ func (p *program) lookAtSettings(context.Context) []ops.Finding {
 	return list
 }
 
-// lookAtAPIRole connects as the API does.
-func (p *program) lookAtAPIRole(ctx context.Context) []ops.Finding {
+// checkAPIRole connects as the API does.
+func (p *program) checkAPIRole(ctx context.Context) []ops.Finding {
 	db, err := p.openDB(ctx, postgres.RoleAPI)
 	if err != nil {
 		return ops.One(ops.Bad, "set DATABASE_API_URL to a URL with the user tidemark_api, then run `tidemark migrate`", "%v", err)
@@ -132,8 +132,8 @@ func (p *program) lookAtWorkerRole(ctx context.Context, db *postgres.DB) []ops.F
 // schedulerSlack is how late a slot may be recorded before the schedulers are taken to be away.
 const schedulerSlack = 2 * time.Minute
 
-// lookAtSchedule looks whether slots are recorded as they come.
-func (p *program) lookAtSchedule(ctx context.Context, db *postgres.DB) []ops.Finding {
+// checkSchedule looks whether slots are recorded as they come.
+func (p *program) checkSchedule(ctx context.Context, db *postgres.DB) []ops.Finding {
 	list, err := db.Schedules(ctx)
 	if err != nil {
 		return ops.One(ops.Bad, "check DATABASE_URL", "%v", err)
@@ -175,7 +175,7 @@ func (p *program) lookAtSchedule(ctx context.Context, db *postgres.DB) []ops.Fin
 	return found
 }
 
-func (p *program) lookAtRedis(ctx context.Context) []ops.Finding {
+func (p *program) checkRedis(ctx context.Context) []ops.Finding {
 	address := p.redisURL()
 	if address == "" {
 		return ops.One(ops.Bad, "set REDIS_URL", "REDIS_URL is not set, and no `tidemark up` of this world has run")
@@ -191,21 +191,21 @@ func (p *program) lookAtRedis(ctx context.Context) []ops.Finding {
 	return ops.One(ops.Healthy, "", "%s, answers in %s", at.Kind(), p.now().Sub(began).Round(100*time.Microsecond))
 }
 
-// lookAtArchive writes what it archives once, reads it again, and leaves it: raw bytes are never deleted.
-func (p *program) lookAtArchive(ctx context.Context) (list []ops.Finding) {
+// checkArchive writes what it archives once, reads it again, and leaves it: raw bytes are never deleted.
+func (p *program) checkArchive(ctx context.Context) (list []ops.Finding) {
 	if p.settings.World != "live" {
 		if _, err := os.Stat(filepath.Join(p.worldDir(), "archive")); errors.Is(err, os.ErrNotExist) && p.settings.ArchiveURL == "" {
 			return ops.One(ops.NotSeen, "", "this world has archived nothing here yet")
 		}
 	}
-	list = p.lookAtStore(ctx, "ARCHIVE_URL", p.archiveURL())
+	list = p.checkStore(ctx, "ARCHIVE_URL", p.archiveURL())
 	if p.settings.ColdURL != "" {
-		list = append(list, p.lookAtStore(ctx, "ARCHIVE_COLD_URL", p.settings.ColdURL)...)
+		list = append(list, p.checkStore(ctx, "ARCHIVE_COLD_URL", p.settings.ColdURL)...)
 	}
 	return list
 }
 
-func (p *program) lookAtStore(ctx context.Context, setting, url string) []ops.Finding {
+func (p *program) checkStore(ctx context.Context, setting, url string) []ops.Finding {
 	store, err := p.openStore(ctx, setting, url)
 	if err != nil {
 		return ops.One(ops.Bad, "set "+setting+" to a folder or bucket that can be written", "%v", err)

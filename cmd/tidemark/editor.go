@@ -38,8 +38,8 @@ type editorFile struct {
 	By string `yaml:"by"`
 }
 
-// longestReason is how long a reason may be, in bytes: what the record takes beside a link.
-const longestReason = 2000
+// maxReason is how long a reason may be, in bytes: what the record takes beside a link.
+const maxReason = 2000
 
 // readEditorFile reads a choice and reports every fault at once.
 func readEditorFile(path string) (postgres.EditorChoice, error) {
@@ -69,10 +69,10 @@ func readEditorFile(path string) (postgres.EditorChoice, error) {
 		}
 		c.Price = new(string(price))
 	}
-	if c.Reason == "" || len(c.Reason) > longestReason || strings.ContainsFunc(c.Reason, unicode.IsControl) {
-		bad("reason: one line of at most %d bytes says why, it is published with the pick", longestReason)
+	if c.Reason == "" || len(c.Reason) > maxReason || strings.ContainsFunc(c.Reason, unicode.IsControl) {
+		bad("reason: one line of at most %d bytes says why, it is published with the pick", maxReason)
 	}
-	if c.By, err = whoever(f.By); err != nil {
+	if c.By, err = operatorName(f.By); err != nil {
 		errs = append(errs, err)
 	}
 	return c, errors.Join(errs...)

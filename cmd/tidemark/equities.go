@@ -53,8 +53,8 @@ func (p *program) priceSources() []sharesSource {
 	return list[:min(len(list), 2)]
 }
 
-// unfollowed says why companies or their prices are not followed, and what to set; empty where they are.
-func (p *program) unfollowed() []string {
+// missingEquitySettings says why companies or their prices are not followed, and what to set; empty where they are.
+func (p *program) missingEquitySettings() []string {
 	var why []string
 	if p.secAgent() == "" {
 		why = append(why, "no company is followed: set SEC_USER_AGENT to a name and an address to write to")
@@ -100,7 +100,7 @@ func companySources() map[string]ingest.Source {
 }
 
 // equities is the job that follows companies.
-func (p *program) equities(db *postgres.DB, w *realm, e *ingest.Engine, store *archive.Store) (workers.Equities, error) {
+func (p *program) equities(db *postgres.DB, w *worldRuntime, e *ingest.Engine, store *archive.Store) (workers.Equities, error) {
 	universe, err := p.universe()
 	if err != nil {
 		return workers.Equities{}, usageError{err}
@@ -124,7 +124,7 @@ func (p *program) equities(db *postgres.DB, w *realm, e *ingest.Engine, store *a
 }
 
 // publisher asks a publisher of prices.
-func (p *program) publisher(db *postgres.DB, w *realm, e *ingest.Engine, store *archive.Store, source sharesSource) workers.Prices {
+func (p *program) publisher(db *postgres.DB, w *worldRuntime, e *ingest.Engine, store *archive.Store, source sharesSource) workers.Prices {
 	benchmark := prices.Benchmark()
 	of := workers.Prices{
 		ID: source(nil).ID, Benchmark: workers.Share{CIK: benchmark.CIK, Ticker: benchmark.Ticker},
@@ -134,7 +134,7 @@ func (p *program) publisher(db *postgres.DB, w *realm, e *ingest.Engine, store *
 	}
 	switch of.ID {
 	case prices.CSV().ID:
-		drop := prices.Drop{Folder: os.DirFS(p.settings.PricesFolder), Now: w.now, Ledger: db, Archive: store}
+		drop := prices.CSVImport{Folder: os.DirFS(p.settings.PricesFolder), Now: w.now, Ledger: db, Archive: store}
 		of.Ask = func(ctx context.Context, shares []workers.Share, _ series.Window, runID int64) ([]ingest.Fetched, error) {
 			drop := drop
 			drop.Shares = asked(shares)

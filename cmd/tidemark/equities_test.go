@@ -51,7 +51,7 @@ func TestWhoIsAskedAboutCompanies(t *testing.T) {
 		if got := strings.Join(asked, " "); got != c.asked {
 			t.Errorf("%s: %q is asked, want %q", c.fact, got, c.asked)
 		}
-		told := strings.Join(p.unfollowed(), "\n")
+		told := strings.Join(p.missingEquitySettings(), "\n")
 		for _, setting := range []string{"SEC_USER_AGENT", "TIINGO_API_KEY", "PRICES_FOLDER", "PRICES_PERSONAL_USE"} {
 			if want := slices.Contains(strings.Fields(c.missing), setting); strings.Contains(told, setting) != want {
 				t.Errorf("%s: the operator is told %q, want %s to be named: %v", c.fact, told, setting, want)

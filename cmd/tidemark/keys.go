@@ -101,11 +101,11 @@ func (c keysShow) Run(ctx context.Context, p *program) error {
 			line("revoked", fmt.Sprintf("%s by %s: %s", stamp(k.RevokedAt), deref(k.RevokedBy), deref(k.RevokedReason)))
 		}
 		for _, c := range plans {
-			line("plan", fmt.Sprintf("%s %s, Pro until %s %s", stamp(&c.At), c.Kind, stamp(&c.ProUntil), because(c.Ref, c.By, c.Reason)))
+			line("plan", fmt.Sprintf("%s %s, Pro until %s %s", stamp(&c.At), c.Kind, stamp(&c.ProUntil), reasonCell(c.Ref, c.By, c.Reason)))
 		}
 		_, _ = fmt.Fprintln(w, "\nAT\tKIND\tAMOUNT\tBALANCE\tFOR")
 		for _, l := range lines {
-			what := because(l.Ref, l.By, l.Reason)
+			what := reasonCell(l.Ref, l.By, l.Reason)
 			if l.Endpoint != nil {
 				what = *l.Endpoint
 			}
@@ -115,8 +115,8 @@ func (c keysShow) Run(ctx context.Context, p *program) error {
 	})
 }
 
-// because tells where a fact comes from.
-func because(ref, by, reason *string) string {
+// reasonCell tells where a fact comes from.
+func reasonCell(ref, by, reason *string) string {
 	var parts []string
 	if ref != nil {
 		parts = append(parts, *ref)

@@ -147,7 +147,7 @@ func (p *program) verifyLedger(ctx context.Context, db *postgres.DB, from string
 		return err
 	}
 	var stored chain.Verifier
-	v := verdicts{p: p}
+	v := checkReport{p: p}
 	v.check("the chain in the database", db.StreamChain(ctx, stored.AddBytes), fmt.Sprintf("%d links", stored.Checkpoint().Length))
 	if len(entries) == 0 {
 		v.check("the ledger", nil, "nothing is announced or recorded yet")
@@ -213,13 +213,13 @@ func compareLedger(r *gitledger.Record, entries []postgres.LedgerEntry) (waiting
 	return waiting, errors.Join(errs...)
 }
 
-// verdicts prints one line per check and remembers whether one failed.
-type verdicts struct {
+// checkReport prints one line per check and remembers whether one failed.
+type checkReport struct {
 	p      *program
 	failed int
 }
 
-func (v *verdicts) check(what string, err error, detail string) {
+func (v *checkReport) check(what string, err error, detail string) {
 	if err != nil {
 		v.failed++
 		_, _ = fmt.Fprintf(v.p.stdout, "FAILED  %s: %v\n", what, err)
@@ -231,7 +231,7 @@ func (v *verdicts) check(what string, err error, detail string) {
 	_, _ = fmt.Fprintf(v.p.stdout, "ok      %s%s\n", what, detail)
 }
 
-func (v *verdicts) err() error {
+func (v *checkReport) err() error {
 	if v.failed == 0 {
 		return nil
 	}

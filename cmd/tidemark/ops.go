@@ -25,8 +25,8 @@ import (
 // pickSlack is how long after the last instant of its day a pick may take to be recorded before it is missed.
 const pickSlack = 30 * time.Minute
 
-// private is what the private listener of a process shows.
-type private struct {
+// opsListener is what the private listener of a process shows.
+type opsListener struct {
 	role  string
 	ready []ops.Check
 	needs []ops.Need
@@ -41,7 +41,7 @@ type private struct {
 }
 
 // servePrivate serves OPS_ADDR until ctx ends, and tells the service manager how the process stands. Where there is neither it only waits.
-func (p *program) servePrivate(ctx context.Context, on listeners, v private) (err error) {
+func (p *program) servePrivate(ctx context.Context, on listeners, v opsListener) (err error) {
 	l, manager := on["OPS_ADDR"], p.manager()
 	if l == nil && manager.Socket == "" {
 		<-ctx.Done()

@@ -40,7 +40,7 @@ func (c paymentsList) Run(ctx context.Context, p *program) error {
 	}
 	defer db.Close()
 	if c.Ledger {
-		list, err := db.X402Ledger(ctx, c.ID)
+		list, err := db.X402Changes(ctx, c.ID)
 		if err != nil {
 			return err
 		}
@@ -97,9 +97,9 @@ func (c paymentsReconcile) Run(ctx context.Context, p *program) error {
 			if err != nil {
 				return err
 			}
-			if seen.Fate != base.AuthorizationPaid || seen.TxHash != deref(x.TxHash) {
+			if seen.State != base.AuthorizationPaid || seen.TxHash != deref(x.TxHash) {
 				differ++
-				line(fmt.Sprintf("settled by %s here, and %s %s on the chain", deref(x.TxHash), seen.Fate, seen.TxHash))
+				line(fmt.Sprintf("settled by %s here, and %s %s on the chain", deref(x.TxHash), seen.State, seen.TxHash))
 				continue
 			}
 			agree++

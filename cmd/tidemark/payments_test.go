@@ -35,7 +35,7 @@ func TestPaymentsCommands(t *testing.T) {
 	}
 	defer api.Close()
 	// Two settlements whose answers were lost, and one that the facilitator made up.
-	var holds []postgres.X402Hold
+	var holds []postgres.X402Lease
 	for n := range 3 {
 		p, err := api.ReserveX402(ctx, postgres.X402Authorization{
 			ChainID: devchain.DefaultChainID, Asset: strings.ToLower(devchain.TokenAddress.Hex()), Payer: strings.ToLower(devchain.Address(4).Hex()),

@@ -164,7 +164,7 @@ func (c picksCorrect) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer db.Close()
-	by, err := whoever(c.By)
+	by, err := operatorName(c.By)
 	if err != nil {
 		return err
 	}
@@ -180,8 +180,8 @@ func (c picksCorrect) Run(ctx context.Context, p *program) error {
 	return err
 }
 
-// whoever is a name that was given, or the user of the operating system.
-func whoever(by string) (string, error) {
+// operatorName is a name that was given, or the user of the operating system.
+func operatorName(by string) (string, error) {
 	if by = strings.TrimSpace(by); by != "" {
 		return by, nil
 	}

@@ -22,8 +22,8 @@ import (
 	"tidemark/workers"
 )
 
-// editorDesk is a database in which a dozen companies file and trade, whose days a test lives through, and an operator at its command line.
-type editorDesk struct {
+// editorFixture is a database in which a dozen companies file and trade, whose days a test lives through, and an operator at its command line.
+type editorFixture struct {
 	t   *testing.T
 	url string
 	db  *postgres.DB
@@ -46,10 +46,10 @@ func dayOf(t *testing.T, day string) time.Time {
 	return d
 }
 
-// newEditorDesk begins in the evening of a day, with the prices up to it.
-func newEditorDesk(t *testing.T, day string) *editorDesk {
+// newEditorClaimService begins in the evening of a day, with the prices up to it.
+func newEditorClaimService(t *testing.T, day string) *editorFixture {
 	t.Helper()
-	e := &editorDesk{t: t, url: pgtest.New(t), log: slog.New(slog.DiscardHandler)}
+	e := &editorFixture{t: t, url: pgtest.New(t), log: slog.New(slog.DiscardHandler)}
 	var err error
 	if e.db, err = postgres.Open(t.Context(), e.url, postgres.RoleWorker); err != nil {
 		t.Fatal(err)
@@ -114,7 +114,7 @@ func annualReport(i int) (facts []equity.Fact, filing equity.Filing) {
 }
 
 // bars are the closes of a day of all companies and the benchmark.
-func (e *editorDesk) bars(day time.Time) (list []equity.Bar) {
+func (e *editorFixture) bars(day time.Time) (list []equity.Bar) {
 	e.t.Helper()
 	n := float64(day.Unix() / 86400)
 	for i := range 13 {
@@ -131,7 +131,7 @@ func (e *editorDesk) bars(day time.Time) (list []equity.Bar) {
 	return list
 }
 
-func (e *editorDesk) store(at time.Time, load postgres.EquityLoad) {
+func (e *editorFixture) store(at time.Time, load postgres.EquityLoad) {
 	e.t.Helper()
 	load.Fetch = series.Fetch{
 		Source: "test", URL: "https://upstream.example/", Status: 200, FetchedAt: at.UTC(), Bytes: 1, SHA256: fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, at))),
@@ -146,7 +146,7 @@ func (e *editorDesk) store(at time.Time, load postgres.EquityLoad) {
 }
 
 // clock moves the world to a time of day in New York.
-func (e *editorDesk) clock(day string, clock time.Duration) time.Time {
+func (e *editorFixture) clock(day string, clock time.Duration) time.Time {
 	e.t.Helper()
 	at := calendar.At(dayOf(e.t, day), clock)
 	if err := e.db.SetClock(e.t.Context(), &at); err != nil {
@@ -156,12 +156,12 @@ func (e *editorDesk) clock(day string, clock time.Duration) time.Time {
 }
 
 // trade lets a day's prices come in.
-func (e *editorDesk) trade(day string) {
+func (e *editorFixture) trade(day string) {
 	e.t.Helper()
 	e.store(calendar.At(dayOf(e.t, day), atPrices), postgres.EquityLoad{Bars: e.bars(dayOf(e.t, day))})
 }
 
-func (e *editorDesk) did(what string, err error) {
+func (e *editorFixture) did(what string, err error) {
 	e.t.Helper()
 	if _, skipped := workers.Skipped(err); err != nil && !skipped {
 		e.t.Fatalf("%s: %v", what, err)
@@ -169,7 +169,7 @@ func (e *editorDesk) did(what string, err error) {
 }
 
 // pick does the evening's work of a day whose prices are there: the pick, the announcement, and what is published after it.
-func (e *editorDesk) pick(day string) {
+func (e *editorFixture) pick(day string) {
 	e.t.Helper()
 	ctx := e.t.Context()
 	slot := e.clock(day, atPick)
@@ -182,14 +182,14 @@ func (e *editorDesk) pick(day string) {
 	}
 }
 
-func (e *editorDesk) publish(subject string, slot time.Time) {
+func (e *editorFixture) publish(subject string, slot time.Time) {
 	e.t.Helper()
 	job := workers.Publications{Picks: e.job, Log: e.log}
 	e.did(subject, job.Run(e.t.Context(), task.Task{Job: task.Publish, Subject: subject, Slot: slot}))
 }
 
 // says runs a command that must end with an exit status and print all of some texts; it returns what was printed.
-func (e *editorDesk) says(status int, want []string, args ...string) string {
+func (e *editorFixture) says(status int, want []string, args ...string) string {
 	e.t.Helper()
 	var out, complaint bytes.Buffer
 	code := run(e.t.Context(), append(args, "--world=sandbox", "--database-url="+e.url), &out, &complaint)
@@ -205,7 +205,7 @@ func (e *editorDesk) says(status int, want []string, args ...string) string {
 }
 
 // file writes a choice.
-func (e *editorDesk) file(text string) string {
+func (e *editorFixture) file(text string) string {
 	e.t.Helper()
 	path := filepath.Join(e.t.TempDir(), "choice.yaml")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -215,7 +215,7 @@ func (e *editorDesk) file(text string) string {
 }
 
 // noChoice fails where a choice for a day stands.
-func (e *editorDesk) noChoice(day string) {
+func (e *editorFixture) noChoice(day string) {
 	e.t.Helper()
 	if c, err := e.db.EditorChoice(e.t.Context(), dayOf(e.t, day)); !errors.Is(err, postgres.ErrNotFound) {
 		e.t.Errorf("a choice stands: %+v (%v)", c, err)
@@ -223,7 +223,7 @@ func (e *editorDesk) noChoice(day string) {
 }
 
 // first is the ticker of the first pick.
-func (e *editorDesk) first() string {
+func (e *editorFixture) first() string {
 	e.t.Helper()
 	made, err := e.db.RecordedPicks(e.t.Context())
 	if err != nil || len(made) == 0 {
@@ -234,7 +234,7 @@ func (e *editorDesk) first() string {
 
 func TestPicksOnTheCommandLine(t *testing.T) {
 	t.Parallel()
-	e := newEditorDesk(t, "2026-03-02")
+	e := newEditorClaimService(t, "2026-03-02")
 	e.says(0, []string{"SEQ", "ANNOUNCED"}, "picks", "list")
 	e.says(1, []string{"there is no digest yet"}, "portfolio", "digest")
 	e.says(0, []string{"0 snapshots"}, "portfolio", "rebuild")
@@ -289,7 +289,7 @@ func TestPicksOnTheCommandLine(t *testing.T) {
 // Whatever is wrong with a file is said, with what to change, and nothing is written.
 func TestAChoiceThatCannotBeIsRefused(t *testing.T) {
 	t.Parallel()
-	e := newEditorDesk(t, "2026-03-02")
+	e := newEditorClaimService(t, "2026-03-02")
 	e.trade("2026-03-03")
 	e.pick("2026-03-03")
 	e.trade("2026-03-04")

@@ -10,9 +10,9 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// pastOf is where the API reads the signals: db, with the replica of the settings where there is one. What it returns beside it ends the
+// historyStore is where the API reads the signals: db, with the replica of the settings where there is one. What it returns beside it ends the
 // connections to that.
-func (p *program) pastOf(ctx context.Context, db *postgres.DB, log *slog.Logger) (view.Store, func(), error) {
+func (p *program) historyStore(ctx context.Context, db *postgres.DB, log *slog.Logger) (view.Store, func(), error) {
 	if p.settings.ReplicaURL == "" {
 		return db, func() {}, nil
 	}
@@ -26,15 +26,15 @@ func (p *program) pastOf(ctx context.Context, db *postgres.DB, log *slog.Logger)
 // replicaSlack is for how long a replica may be behind before a doctor minds.
 const replicaSlack = time.Minute
 
-// lookAtReplica tells how far the replica is behind, and whether the server that should write is one itself.
-func (p *program) lookAtReplica(ctx context.Context, db *postgres.DB, c postgres.Checkup) []ops.Finding {
+// checkReplica tells how far the replica is behind, and whether the server that should write is one itself.
+func (p *program) checkReplica(ctx context.Context, db *postgres.DB, c postgres.Checkup) []ops.Finding {
 	if c.Replica {
 		return ops.One(ops.Bad, "set DATABASE_URL to the primary, a replica belongs in DATABASE_REPLICA_URL", "DATABASE_URL is a replica: nothing can be written")
 	}
 	if p.settings.ReplicaURL == "" {
 		return ops.One(ops.NotSeen, "", "DATABASE_REPLICA_URL is not set: the primary answers everything")
 	}
-	l, err := db.LookAtReplica(ctx, p.settings.ReplicaURL, postgres.RoleAPI)
+	l, err := db.ReplicaLag(ctx, p.settings.ReplicaURL, postgres.RoleAPI)
 	switch {
 	case err != nil:
 		return ops.One(ops.Warning, "check DATABASE_REPLICA_URL, start the replica; the primary does its work", "%v", err)

@@ -104,7 +104,7 @@ func (schedulerCommand) Run(ctx context.Context, p *program) error {
 	g.Go(func() error { return p.runScheduler(ctx, db, s) })
 	g.Go(func() error { return alerts.Run(ctx) })
 	g.Go(func() error {
-		return p.servePrivate(ctx, listeners, private{
+		return p.servePrivate(ctx, listeners, opsListener{
 			role: "scheduler", ready: []ops.Check{{Name: "scheduler", OK: s.Ready}}, observer: p.observer(db), acts: p.acts(db, nil),
 			needs: []ops.Need{needsPostgres(db, true), p.needsRedis(true)},
 			pools: map[string]*postgres.DB{postgres.RoleWorker: db},
@@ -135,14 +135,14 @@ func (workerCommand) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	if err := p.lookAtToken(ctx, db); err != nil {
+	if err := p.checkToken(ctx, db); err != nil {
 		return err
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return w.keepTime(ctx, db) })
+	g.Go(func() error { return w.followClock(ctx, db) })
 	g.Go(func() error { return srv.Run(ctx) })
 	g.Go(func() error {
-		return p.servePrivate(ctx, listeners, private{
+		return p.servePrivate(ctx, listeners, opsListener{
 			role: "worker", ready: []ops.Check{{Name: "worker", OK: srv.Ready}}, observer: p.observer(db), acts: p.acts(db, store),
 			needs: []ops.Need{needsPostgres(db, true), p.needsRedis(true), needsArchive(store)},
 			pools: map[string]*postgres.DB{postgres.RoleWorker: db},
@@ -167,12 +167,12 @@ func (apiCommand) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	r := p.shown(w)
+	r := p.readOnlyWorld(w)
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return r.keepTime(ctx, db) })
+	g.Go(func() error { return r.followClock(ctx, db) })
 	g.Go(func() error {
-		return p.serveAPI(ctx, db, listeners, w.Name, r.now, nil, func(ready []ops.Check, degraded func() []string) private {
-			return private{
+		return p.serveAPI(ctx, db, listeners, w.Name, r.now, nil, func(ready []ops.Check, degraded func() []string) opsListener {
+			return opsListener{
 				role: "api", ready: ready, degraded: degraded, pools: map[string]*postgres.DB{postgres.RoleAPI: db},
 				needs: []ops.Need{needsPostgres(db, false), p.needsRedis(false)}, // it answers from memory, and counts by itself
 			}
@@ -190,7 +190,7 @@ func (p *program) openArchive(ctx context.Context) (*archive.Store, error) {
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	store.Colder(colder)
+	store.SetColdStore(colder)
 	return store, nil
 }
 
@@ -209,7 +209,7 @@ func (p *program) openStore(ctx context.Context, setting, url string) (*archive.
 		return nil, fmt.Errorf("open the archive (%s): %w", setting, err)
 	}
 	if p.settings.World == "sandbox" {
-		store.Relax()
+		store.DisableSync()
 	}
 	return store, nil
 }
@@ -248,18 +248,18 @@ func (p *program) runScheduler(ctx context.Context, db *postgres.DB, s *schedule
 	return g.Wait()
 }
 
-func (p *program) newWorker(db *postgres.DB, w *realm, store *archive.Store) (*workers.Server, error) {
+func (p *program) newWorker(db *postgres.DB, w *worldRuntime, store *archive.Store) (*workers.Server, error) {
 	log := p.log.With("role", "worker")
 	j, err := p.newJobs(db, w, p.newEngine(db, w, store), store, log)
 	if err != nil {
 		return nil, err
 	}
-	for _, why := range p.unfollowed() {
+	for _, why := range p.missingEquitySettings() {
 		log.Warn("there will be no picks", "why", why)
 	}
 	handlers := j.handlers()
-	if w.past {
-		handlers = w.punctual(db, handlers)
+	if w.catchingUp {
+		handlers = w.afterSlot(db, handlers)
 	}
 	return workers.New(workers.Options{
 		DB:          db,
@@ -269,7 +269,7 @@ func (p *program) newWorker(db *postgres.DB, w *realm, store *archive.Store) (*w
 		Concurrency: p.settings.Concurrency,
 		Timely:      p.settings.TimelyConcurrency,
 		Poll:        w.poll,
-		Patience:    w.patience,
+		MaxWait:     w.maxWait,
 		Log:         log,
 		Metrics:     p.metrics,
 		Tracer:      p.tracer,
@@ -295,7 +295,7 @@ type jobs struct {
 }
 
 // newJobs makes the jobs by the settings.
-func (p *program) newJobs(db *postgres.DB, w *realm, engine *ingest.Engine, store *archive.Store, log *slog.Logger) (j jobs, err error) {
+func (p *program) newJobs(db *postgres.DB, w *worldRuntime, engine *ingest.Engine, store *archive.Store, log *slog.Logger) (j jobs, err error) {
 	list, defs := p.keyed(), p.definitions()
 	byID := map[string]ingest.Source{}
 	for _, s := range list {
@@ -395,10 +395,10 @@ func (p *program) listenPublic(ctx context.Context) (listeners, error) {
 
 // serveAPI serves what db has until ctx ends. shown says what the private listener shows, given what the API waits for and what is away.
 func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, world string, now func() time.Time, ready []api.Check,
-	shown func(ready []ops.Check, degraded func() []string) private,
+	shown func(ready []ops.Check, degraded func() []string) opsListener,
 ) error {
 	log := p.log.With("role", "api")
-	store, closeStore, err := p.pastOf(ctx, db, log)
+	store, closeStore, err := p.historyStore(ctx, db, log)
 	if err != nil {
 		return err
 	}
@@ -465,7 +465,7 @@ func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, w
 		View: v, Record: record, Pages: site, Ready: ready, Log: log, Publications: published, Data: api.Data(published),
 		Accounts: keys, Payments: payments, Claims: claims, Cards: cards, Discovery: told, Metrics: p.metrics, Tracer: p.tracer, Now: p.now,
 		Agents: &api.AgentOptions{
-			Door: agents, Origins: p.settings.MCPOrigins(), Rate: api.Rate(p.settings.MCPRateLimit), RegistryKey: p.settings.MCPRegistryKey,
+			Handler: agents, Origins: p.settings.MCPOrigins(), Rate: api.Rate(p.settings.MCPRateLimit), RegistryKey: p.settings.MCPRegistryKey,
 		},
 	})
 	if payments != nil {

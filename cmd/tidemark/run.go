@@ -154,7 +154,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	if p.tracer, err = p.newTracer(ctx); err != nil {
 		return usageError{err}
 	}
-	defer p.endTraces(ctx)
+	defer p.flushTraces(ctx)
 	return parsed.Run(ctx, p)
 }
 

@@ -51,7 +51,7 @@ func (c sandboxFault) Run(ctx context.Context, p *program) error {
 	if err := oneOf("SOURCE", c.Source, ids...); err != nil {
 		return err
 	}
-	if err := oneOf("KIND", c.Kind, world.Late, world.Revised, world.Malformed, world.Shrunk, world.Away); err != nil {
+	if err := oneOf("KIND", c.Kind, world.Late, world.Revised, world.Malformed, world.Shrunk, world.Unavailable); err != nil {
 		return err
 	}
 	if kinds := world.KindsOf(c.Source); !slices.Contains(kinds, c.Kind) {

@@ -60,8 +60,8 @@ func dependents(sources []ingest.Source, defs []signals.Definition) map[string][
 	return out
 }
 
-// rests maps each signal to the sources of all series that it and its backtest take.
-func rests(sources []ingest.Source, defs []signals.Definition) map[string][]string {
+// sourcesBySignal maps each signal to the sources of all series that it and its backtest take.
+func sourcesBySignal(sources []ingest.Source, defs []signals.Definition) map[string][]string {
 	out := map[string][]string{}
 	for _, d := range defs {
 		out[d.ID] = sourcesOf(sources, d.BacktestInputs())

@@ -169,17 +169,17 @@ func (c scheduleNext) Run(ctx context.Context, p *program) error {
 	return c.list(p.stdout, t)
 }
 
-// halt is what pause and resume are told.
-type halt struct {
+// pauseToggle is what pause and resume are told.
+type pauseToggle struct {
 	Job     string `arg:"" help:"A job of the schedule, such as ingest or signal."`
 	Subject string `arg:"" help:"The source, the signal, or as the schedule names it."`
 	Reason  string `required:"" help:"Why. It is kept."`
 	By      string `help:"Who decides. Default: the machine's name."`
 }
 
-type schedulePause struct{ halt }
+type schedulePause struct{ pauseToggle }
 
-type scheduleResume struct{ halt }
+type scheduleResume struct{ pauseToggle }
 
 // Run stops the slots of a job.
 func (c schedulePause) Run(ctx context.Context, p *program) error { return c.set(ctx, p, true) }
@@ -187,7 +187,7 @@ func (c schedulePause) Run(ctx context.Context, p *program) error { return c.set
 // Run lets the slots of a job come again.
 func (c scheduleResume) Run(ctx context.Context, p *program) error { return c.set(ctx, p, false) }
 
-func (c halt) set(ctx context.Context, p *program, paused bool) error {
+func (c pauseToggle) set(ctx context.Context, p *program, paused bool) error {
 	db, err := p.openDB(ctx, postgres.RoleWorker)
 	if err != nil {
 		return err

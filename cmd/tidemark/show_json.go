@@ -46,13 +46,13 @@ func quarantinedJSON(q postgres.Quarantined, pages []series.Fetch, decisions []p
 		}))
 }
 
-func keyJSON(k postgres.KeyRow, lines []postgres.LedgerLine, plans []postgres.PlanChange) object {
+func keyJSON(k postgres.KeyRow, lines []postgres.BalanceEntry, plans []postgres.PlanChange) object {
 	return one("key", k.PublicID, "name", k.Name, "prefixes", append([]string{}, k.Prefixes...), "created", k.CreatedAt, "last used", k.LastUsedAt,
 		"balance", k.Balance.String(), "pro until", k.ProUntil, "revoked", k.RevokedAt, "revoked by", k.RevokedBy, "revoked reason", k.RevokedReason,
 		"plans", each(plans, func(c postgres.PlanChange) object {
 			return one("at", c.At, "kind", c.Kind, "pro until", c.ProUntil, "ref", c.Ref, "by", c.By, "reason", c.Reason)
 		}),
-		"ledger", each(lines, func(l postgres.LedgerLine) object {
+		"ledger", each(lines, func(l postgres.BalanceEntry) object {
 			return one("at", l.At, "kind", l.Kind, "amount", l.Amount.String(), "balance", l.Balance.String(), "endpoint", l.Endpoint, "ref", l.Ref,
 				"by", l.By, "reason", l.Reason)
 		}))

@@ -193,7 +193,7 @@ func (p *program) simulated(log *slog.Logger, companies int) func(context.Contex
 			q.settings.EIAAPIKey, q.settings.NASSAPIKey = strings.Repeat("5a", 20), "5A5A5A5A-5A5A-35BB-B266-5A5A5A5A5A5A"
 			q.settings.FREDAPIKey = strings.Repeat("5a", 16)
 		}
-		w := &realm{name: "sandbox", transport: parts.Transport, now: parts.Now}
+		w := &worldRuntime{name: "sandbox", transport: parts.Transport, now: parts.Now}
 		store, err := archive.Open(ctx, filepath.Join(parts.Dir, "archive"))
 		if err != nil {
 			return out, err
@@ -203,14 +203,14 @@ func (p *program) simulated(log *slog.Logger, companies int) func(context.Contex
 				_ = store.Close()
 			}
 		}()
-		store.Relax()
+		store.DisableSync()
 		engine := q.newEngine(parts.DB, w, store)
 		engine.Wait, engine.Serial = parts.Wait, true
 		j, err := q.newJobs(parts.DB, w, engine, store, log)
 		if err != nil {
 			return out, err
 		}
-		j.backfills.Turn = time.Hour
+		j.backfills.TimeSlice = time.Hour
 		return simulate.Program{
 			Schedules: q.schedule(), Handlers: j.handlers(), Signals: j.signals, Picks: j.picks,
 			Planner: func(now time.Time) backfill.Planner {

@@ -139,14 +139,14 @@ func cell(v any) string {
 	return fmt.Sprint(v)
 }
 
-// longestCell is how many characters of a cell a list shows.
-const longestCell = 120
+// maxCell is how many characters of a cell a list shows.
+const maxCell = 120
 
 // brief is a text in one line, cut where it is long.
 func brief(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
-	if r := []rune(text); len(r) > longestCell {
-		text = string(r[:longestCell-3]) + "..."
+	if r := []rune(text); len(r) > maxCell {
+		text = string(r[:maxCell-3]) + "..."
 	}
 	return text
 }

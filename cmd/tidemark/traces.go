@@ -11,8 +11,8 @@ import (
 	"tidemark/internal/telemetry"
 )
 
-// traceGrace is how long the last traces of a process may take to be delivered.
-const traceGrace = 3 * time.Second
+// traceFlushTimeout is how long the last traces of a process may take to be delivered.
+const traceFlushTimeout = 3 * time.Second
 
 // newTracer is the tracer of the settings, nil where they name no collector.
 func (p *program) newTracer(ctx context.Context) (*telemetry.Tracer, error) {
@@ -23,9 +23,9 @@ func (p *program) newTracer(ctx context.Context) (*telemetry.Tracer, error) {
 	})
 }
 
-// endTraces delivers what is left.
-func (p *program) endTraces(ctx context.Context) {
-	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), traceGrace)
+// flushTraces delivers what is left.
+func (p *program) flushTraces(ctx context.Context) {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), traceFlushTimeout)
 	defer stop()
 	if err := p.tracer.Close(ctx); err != nil {
 		p.log.WarnContext(ctx, "the last traces could not be delivered (OTEL_EXPORTER_OTLP_ENDPOINT)", "err", err)

@@ -73,7 +73,7 @@ func (upCommand) Run(ctx context.Context, p *program) (err error) {
 func (p *program) runRoles(ctx context.Context, on listeners) error {
 	p.tasks = p.settings.Concurrency + p.settings.TimelyConcurrency
 	var db, apiDB *postgres.DB
-	var w *realm
+	var w *worldRuntime
 	err := p.insist(ctx, func() (err error) {
 		db, w, err = p.openWorld(ctx)
 		return err
@@ -109,7 +109,7 @@ func (p *program) runRoles(ctx context.Context, on listeners) error {
 		return err
 	}
 	err = p.insist(ctx, func() error {
-		if err := p.lookAtToken(ctx, db); err != nil {
+		if err := p.checkToken(ctx, db); err != nil {
 			return err
 		}
 		if w.name == "replay" {
@@ -117,7 +117,7 @@ func (p *program) runRoles(ctx context.Context, on listeners) error {
 				return err
 			}
 		}
-		return p.meetDevChain(ctx, db, w)
+		return p.connectDevChain(ctx, db, w)
 	})
 	if err != nil {
 		return err
@@ -130,9 +130,9 @@ func (p *program) runRoles(ctx context.Context, on listeners) error {
 	g.Go(func() error { return alerts.Run(ctx) })
 	g.Go(func() error {
 		return p.serveAPI(ctx, apiDB, on, w.name, w.now, []api.Check{{Name: "scheduler", OK: s.Ready}, {Name: "worker", OK: worker.Ready}},
-			func(ready []ops.Check, degraded func() []string) private {
+			func(ready []ops.Check, degraded func() []string) opsListener {
 				g.Go(func() error { return person.ready(ctx, ready) })
-				return private{
+				return opsListener{
 					role: "up", ready: ready, degraded: degraded, observer: p.observer(db), acts: p.acts(db, store),
 					needs: []ops.Need{needsPostgres(db, true), p.needsRedis(true), needsArchive(store)},
 					pools: map[string]*postgres.DB{postgres.RoleWorker: db, postgres.RoleAPI: apiDB},
@@ -161,7 +161,7 @@ func (p *program) insist(ctx context.Context, part func() error) error {
 }
 
 // computeNow makes every source and signal due for the replay world's time, which stands still: no slot will come.
-func (p *program) computeNow(ctx context.Context, db *postgres.DB, w *realm) error {
+func (p *program) computeNow(ctx context.Context, db *postgres.DB, w *worldRuntime) error {
 	for _, e := range p.schedule() {
 		if e.Job == task.Ingest || e.Job == task.Signal {
 			if _, err := db.AddRun(ctx, e.Job, e.Subject, w.now(), "the replay world's time"); err != nil && !errors.Is(err, postgres.ErrUnderWay) {
@@ -177,17 +177,17 @@ const stepLock = "the sandbox's clock"
 
 // liveThrough lives through the past of a sandbox, and returns when that has reached the wall clock. Of all schedulers one steps the clock,
 // and another goes on when it ends; the rest follow what they read in the database. person is told of it; nil: nobody is.
-func (p *program) liveThrough(ctx context.Context, db *postgres.DB, s *scheduler.Scheduler, w *realm, person *welcome) error {
+func (p *program) liveThrough(ctx context.Context, db *postgres.DB, s *scheduler.Scheduler, w *worldRuntime, person *welcome) error {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
-	for past := w.past; past; {
-		present, err := w.look(ctx, db)
+	for past := w.catchingUp; past; {
+		present, err := w.syncClock(ctx, db)
 		if present && err == nil {
 			person.arrive()
 			return nil
 		}
 		// The clock stands while the database is away.
-		if release, ok, lerr := db.Exclusive(ctx, stepLock); lerr == nil && ok {
+		if release, ok, lerr := db.TryLock(ctx, stepLock); lerr == nil && ok {
 			s.Log.InfoContext(ctx, "this process lives through the sandbox's past", "at", w.now())
 			err := p.stepper(db, s, w, person).Run(ctx)
 			release()
@@ -205,7 +205,7 @@ func (p *program) liveThrough(ctx context.Context, db *postgres.DB, s *scheduler
 	return nil
 }
 
-func (p *program) stepper(db *postgres.DB, s *scheduler.Scheduler, w *realm, person *welcome) *scheduler.Stepper {
+func (p *program) stepper(db *postgres.DB, s *scheduler.Scheduler, w *worldRuntime, person *welcome) *scheduler.Stepper {
 	return &scheduler.Stepper{
 		Scheduler:  s,
 		Unfinished: db.Unfinished,
@@ -223,7 +223,7 @@ func (p *program) stepper(db *postgres.DB, s *scheduler.Scheduler, w *realm, per
 			}
 			w.stepped.Follow()
 			person.arrive()
-			return p.witnessNow(ctx, db, "the sandbox has reached the present")
+			return p.attestNow(ctx, db, "the sandbox has reached the present")
 		},
 		Wall: p.now,
 		Log:  s.Log,

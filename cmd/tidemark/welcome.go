@@ -16,7 +16,7 @@ import (
 // to look when all is ready; elsewhere, where to look from the beginning.
 type welcome struct {
 	p  *program
-	w  *realm
+	w  *worldRuntime
 	on listeners
 
 	began, from time.Time
@@ -25,7 +25,7 @@ type welcome struct {
 	reached     sync.Once
 }
 
-func (p *program) welcome(w *realm, on listeners) *welcome {
+func (p *program) welcome(w *worldRuntime, on listeners) *welcome {
 	return &welcome{p: p, w: w, on: on, began: p.now(), from: w.now(), present: make(chan struct{})}
 }
 
@@ -35,7 +35,7 @@ func (g *welcome) begin() {
 	switch g.w.name {
 	case "sandbox":
 		_, _ = fmt.Fprintln(out, "This is the sandbox: every number is made up, and marked so.")
-		if g.w.past {
+		if g.w.catchingUp {
 			_, _ = fmt.Fprintf(out, "It begins on %s and lives through the days until now in some minutes.\n", g.from.Format(time.DateOnly))
 		}
 	case "replay":
@@ -83,7 +83,7 @@ func (g *welcome) ready(ctx context.Context, parts []ops.Check) error {
 	if g.p.terminal == nil {
 		return nil
 	}
-	if g.w.past {
+	if g.w.catchingUp {
 		select {
 		case <-ctx.Done():
 			g.p.terminal.Progress("")

@@ -24,8 +24,8 @@ const (
 	payerAccount       = 1
 )
 
-// sells tells whether anything is paid by request.
-func (p *program) sells() bool {
+// x402Enabled tells whether anything is paid by request.
+func (p *program) x402Enabled() bool {
 	return p.settings.X402FacilitatorURL != "" && p.settings.X402PayTo != ""
 }
 
@@ -43,7 +43,7 @@ func (p *program) seller() (x402.Seller, error) {
 
 // newPayments makes the API's part of payments by request, nil where nothing is sold.
 func (p *program) newPayments(db *postgres.DB, tariff accounts.Tariff) (*api.Payments, error) {
-	if !p.sells() {
+	if !p.x402Enabled() {
 		if p.settings.X402FacilitatorURL != "" || p.settings.X402PayTo != "" {
 			p.log.Warn("nothing is sold by request: that takes both X402_FACILITATOR_URL and X402_PAY_TO")
 		}
@@ -91,8 +91,8 @@ func (p *program) newX402(db *postgres.DB) (workers.X402, error) {
 	return job, nil
 }
 
-// lookAtToken makes a worker compare the settings with the token's contract soon: the settings may be new.
-func (p *program) lookAtToken(ctx context.Context, db *postgres.DB) error {
+// checkToken makes a worker compare the settings with the token's contract soon: the settings may be new.
+func (p *program) checkToken(ctx context.Context, db *postgres.DB) error {
 	if p.settings.X402PayTo == "" || p.settings.BaseRPCURL == "" {
 		return nil
 	}

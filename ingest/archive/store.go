@@ -110,10 +110,10 @@ func digestOf(body []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Relax makes the store leave it to the system when a body reaches the disk: a power cut may take the newest, a crash of the program
+// DisableSync makes the store leave it to the system when a body reaches the disk: a power cut may take the newest, a crash of the program
 // none. It is for a world whose answers are made up, where forcing each to the disk would take most of the time. It is called before
 // the store is used.
-func (s *Store) Relax() { s.durable = false }
+func (s *Store) DisableSync() { s.durable = false }
 
 // Close releases the bucket, and the colder store.
 func (s *Store) Close() error {
@@ -155,7 +155,7 @@ func (s *Store) Put(ctx context.Context, body []byte) (string, error) {
 	case !errors.Is(err, ingest.ErrNotArchived):
 		return "", err
 	}
-	key, stored, err := pack(blobKey(digest), body)
+	key, stored, err := compress(blobKey(digest), body)
 	if err != nil {
 		return "", fmt.Errorf("archive body %s: %w", digest, err)
 	}
@@ -201,7 +201,7 @@ func (s *Store) get(ctx context.Context, digest string) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read the archived body %s: %w", digest, err)
 		}
-		body, err := unpack(key, stored)
+		body, err := decompress(key, stored)
 		if actual := digestOf(body); err == nil && actual != digest {
 			err = fmt.Errorf("its SHA-256 is %s", actual)
 		}
@@ -216,8 +216,8 @@ func (s *Store) get(ctx context.Context, digest string) ([]byte, error) {
 	return nil, fmt.Errorf("%w: there is no %s", ingest.ErrNotArchived, blobKey(digest))
 }
 
-// packers are compressors at rest: to make one takes longer than to compress a small body.
-var packers = sync.Pool{New: func() any {
+// gzipPool are compressors at rest: to make one takes longer than to compress a small body.
+var gzipPool = sync.Pool{New: func() any {
 	w, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
 	if err != nil {
 		panic(err) // the level is one of the package's own
@@ -225,14 +225,14 @@ var packers = sync.Pool{New: func() any {
 	return w
 }}
 
-// pack compresses a body where that pays. The name says whether it did.
-func pack(key string, body []byte) (string, []byte, error) {
+// compress compresses a body where that pays. The name says whether it did.
+func compress(key string, body []byte) (string, []byte, error) {
 	if len(body) < compressFrom {
 		return key, body, nil
 	}
 	var packed bytes.Buffer
-	w := packers.Get().(*gzip.Writer)
-	defer packers.Put(w)
+	w := gzipPool.Get().(*gzip.Writer)
+	defer gzipPool.Put(w)
 	w.Reset(&packed)
 	if _, err := w.Write(body); err != nil {
 		return "", nil, err
@@ -246,7 +246,7 @@ func pack(key string, body []byte) (string, []byte, error) {
 	return key + gzipExt, packed.Bytes(), nil
 }
 
-func unpack(key string, stored []byte) ([]byte, error) {
+func decompress(key string, stored []byte) ([]byte, error) {
 	if !strings.HasSuffix(key, gzipExt) {
 		return stored, nil
 	}

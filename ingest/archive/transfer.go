@@ -10,8 +10,8 @@ import (
 	"tidemark/internal/series"
 )
 
-// Ledger is what a transfer asks of the database.
-type Ledger interface {
+// FetchLog is what a transfer asks of the database.
+type FetchLog interface {
 	// Fetches yields the ledger of a source (empty: of all), oldest first.
 	Fetches(ctx context.Context, source string) iter.Seq2[series.Fetch, error]
 	// FindFetch returns the ids of the rows that hold this exchange already, in order.
@@ -45,7 +45,7 @@ type Imported struct {
 // Import adds every exchange of an archive folder that the ledger lacks, body first, and then what the folder says was done with them.
 // It may be stopped anywhere and run again. Each body is verified against its digest before it counts; an exchange whose body is
 // missing or broken is an error that names it.
-func Import(ctx context.Context, from *Folder, to *Store, ledger Ledger) (done Imported, err error) {
+func Import(ctx context.Context, from *Folder, to *Store, ledger FetchLog) (done Imported, err error) {
 	var ids []int64
 	seen := map[[sha256.Size]byte]int{}
 	for f, err := range from.Fetches() {
@@ -88,7 +88,7 @@ func Import(ctx context.Context, from *Folder, to *Store, ledger Ledger) (done I
 
 // Export writes the whole ledger with its bodies, and what was done with them, as an archive folder, and returns how many exchanges it
 // wrote. The folder is there only once it is whole.
-func Export(ctx context.Context, dir string, from *Store, ledger Ledger, of Origin) (n int, err error) {
+func Export(ctx context.Context, dir string, from *Store, ledger FetchLog, of Origin) (n int, err error) {
 	w, err := NewWriter(dir)
 	if err != nil {
 		return 0, err

@@ -19,8 +19,8 @@ const missing = "-"
 // succeeded is the status of a good answer. Others come with HTTP's 200 too, as when the day's questions are used up.
 const succeeded = "REQUEST_SUCCEEDED"
 
-// answer is the part of an answer that is read.
-type answer struct {
+// fetchResponse is the part of an answer that is read.
+type fetchResponse struct {
 	Status  string   `json:"status"`
 	Message []string `json:"message"`
 	Results struct {
@@ -48,7 +48,7 @@ func parse(r ingest.Response) (ingest.Batch, error) {
 	if err != nil {
 		return ingest.Batch{}, fmt.Errorf("parse an answer of the BLS: %w", err)
 	}
-	var q question
+	var q fetchRequest
 	if len(r.Request.Body) > 0 {
 		if err := json.Unmarshal(r.Request.Body, &q); err != nil {
 			return ingest.Batch{}, fmt.Errorf("parse an answer of the BLS: the question is none: %w", err)
@@ -56,14 +56,14 @@ func parse(r ingest.Response) (ingest.Batch, error) {
 	}
 	if q.First == "" {
 		oldest := slices.MinFunc(b.Readings, func(x, y series.Reading) int { return x.ObservedAt.Compare(y.ObservedAt) }).ObservedAt
-		b.Next = ask(oldest.Year()-mostYears, oldest.Year()-1)
+		b.Next = ask(oldest.Year()-maxYears, oldest.Year()-1)
 	}
 	return b, nil
 }
 
 // parseAnswer reads the values of figures, newest first as they come. Every figure must be there once.
 func parseAnswer(figures []figure, body []byte) (ingest.Batch, error) {
-	var a answer
+	var a fetchResponse
 	if err := json.Unmarshal(body, &a); err != nil {
 		return ingest.Batch{}, fmt.Errorf("want a JSON object: %w", err)
 	}

@@ -20,8 +20,8 @@ const (
 	host = "api.bls.gov"
 	// path is that of the version that needs no key: at most 25 questions a day, 25 series and ten years a question.
 	path = "/publicAPI/v1/timeseries/data/"
-	// mostYears is how many years one question may be about.
-	mostYears = 10
+	// maxYears is how many years one question may be about.
+	maxYears = 10
 )
 
 // figure is one series as the Bureau has it.
@@ -70,12 +70,12 @@ func Source() ingest.Source {
 			}
 			first, last := w.From.UTC().Year(), w.To.UTC().Year()
 			if w.To.IsZero() {
-				last = first + mostYears - 1
+				last = first + maxYears - 1
 			}
 			var list []ingest.Request
-			for last-first >= mostYears {
-				list = append(list, *ask(first, first+mostYears-1))
-				first += mostYears
+			for last-first >= maxYears {
+				list = append(list, *ask(first, first+maxYears-1))
+				first += maxYears
 			}
 			return append(list, *ask(first, last)), nil
 		},
@@ -91,8 +91,8 @@ func Source() ingest.Source {
 
 func firstDay(year int) time.Time { return time.Date(year, time.January, 1, 0, 0, 0, 0, time.UTC) }
 
-// question is the body of a request. Without years the API answers with the last three.
-type question struct {
+// fetchRequest is the body of a request. Without years the API answers with the last three.
+type fetchRequest struct {
 	Series []string `json:"seriesid"`
 	First  string   `json:"startyear,omitempty"`
 	Last   string   `json:"endyear,omitempty"`
@@ -100,7 +100,7 @@ type question struct {
 
 // ask asks for all figures of some years; zero: the last three.
 func ask(first, last int) *ingest.Request {
-	var q question
+	var q fetchRequest
 	for _, f := range figures {
 		q.Series = append(q.Series, f.id)
 	}

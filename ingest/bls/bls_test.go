@@ -106,16 +106,16 @@ func TestNoQuestionIsAboutMoreThanTenYears(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got []question
+	var got []fetchRequest
 	for _, r := range requests {
-		var q question
+		var q fetchRequest
 		if err := json.Unmarshal(r.Body, &q); err != nil {
 			t.Fatal(err)
 		}
 		q.Series = nil
 		got = append(got, q)
 	}
-	want := []question{{First: "2005", Last: "2014"}, {First: "2015", Last: "2024"}, {First: "2025", Last: "2026"}}
+	want := []fetchRequest{{First: "2005", Last: "2014"}, {First: "2015", Last: "2024"}, {First: "2025", Last: "2026"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

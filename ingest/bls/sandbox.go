@@ -14,7 +14,7 @@ import (
 // Sandbox answers for the API with synthetic figures as of the world's clock: a figure is shown from its release on, and some are revised
 // by the next. The history is drawn once for each call and grows with the clock; the handler is safe for concurrent use.
 func Sandbox(mux *http.ServeMux, w synth.World) {
-	s := sandbox{now: w.Now, boards: map[string]*synth.Board{}}
+	s := sandbox{now: w.Now, boards: map[string]*synth.ReleaseHistory{}}
 	for _, f := range figures {
 		p := scripts[f.id]
 		p.process.Name, p.process.Decimals = "bls "+f.id, -1
@@ -87,7 +87,7 @@ func (f figure) prints(noise synth.Noise, s script) synth.Publisher {
 
 type sandbox struct {
 	now    func() time.Time
-	boards map[string]*synth.Board
+	boards map[string]*synth.ReleaseHistory
 }
 
 // reply is the whole answer of the API.
@@ -116,7 +116,7 @@ type replyDatum struct {
 }
 
 func (s sandbox) answer(w http.ResponseWriter, r *http.Request) {
-	var q question
+	var q fetchRequest
 	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<16)).Decode(&q)
 	now := s.now().In(ingest.NewYork())
 	first, last := now.Year()-2, now.Year()
@@ -124,7 +124,7 @@ func (s sandbox) answer(w http.ResponseWriter, r *http.Request) {
 		var err1, err2 error
 		first, err1 = strconv.Atoi(q.First)
 		last, err2 = strconv.Atoi(q.Last)
-		if err == nil && (err1 != nil || err2 != nil || last < first || last-first >= mostYears) {
+		if err == nil && (err1 != nil || err2 != nil || last < first || last-first >= maxYears) {
 			err = strconv.ErrRange
 		}
 	}

@@ -42,7 +42,7 @@ func TestWhoDoesNotSayWhoAsksIsRefused(t *testing.T) {
 			if !errors.Is(err, ingest.Refused) || !strings.Contains(err.Error(), "SEC_USER_AGENT") {
 				t.Errorf("%s for %q: %v, want a refusal that names the setting", src.ID, agent, err)
 			}
-			if again, _ := ingest.Again(err); again {
+			if again, _ := ingest.Retryable(err); again {
 				t.Errorf("%s for %q: would be asked again", src.ID, agent)
 			}
 		}

@@ -25,19 +25,19 @@ import (
 	"tidemark/picks"
 )
 
-// stand is a sandbox with a clock that the test sets.
-type stand struct {
+// fixture is a sandbox with a clock that the test sets.
+type fixture struct {
 	mux    *http.ServeMux
 	market *synth.Market
 	now    time.Time
 }
 
-func newStand(seed uint64, now string) *stand {
+func newFixture(seed uint64, now string) *fixture {
 	at, err := time.Parse(time.RFC3339, now)
 	if err != nil {
 		panic(err)
 	}
-	s := &stand{mux: http.NewServeMux(), now: at}
+	s := &fixture{mux: http.NewServeMux(), now: at}
 	w := synth.World{Seed: seed, Now: func() time.Time { return s.now }}
 	s.market = w.Market()
 	edgar.Sandbox(s.mux, w)
@@ -45,7 +45,7 @@ func newStand(seed uint64, now string) *stand {
 }
 
 // universe are all companies that have a ticker now or had one.
-func (s *stand) universe() []equity.CIK {
+func (s *fixture) universe() []equity.CIK {
 	list := make([]equity.CIK, len(s.market.Companies))
 	for i, c := range s.market.Companies {
 		list[i] = equity.CIK(c.CIK)
@@ -53,7 +53,7 @@ func (s *stand) universe() []equity.CIK {
 	return list
 }
 
-func (s *stand) get(t testing.TB, r ingest.Request) *httptest.ResponseRecorder {
+func (s *fixture) get(t testing.TB, r ingest.Request) *httptest.ResponseRecorder {
 	t.Helper()
 	w := httptest.NewRecorder()
 	asked := httptest.NewRequestWithContext(t.Context(), http.MethodGet, r.URL, http.NoBody)
@@ -63,7 +63,7 @@ func (s *stand) get(t testing.TB, r ingest.Request) *httptest.ResponseRecorder {
 }
 
 // collect asks everything that a source asks and puts it together.
-func (s *stand) collect(t testing.TB, src ingest.Source) ingest.Batch {
+func (s *fixture) collect(t testing.TB, src ingest.Source) ingest.Batch {
 	t.Helper()
 	requests, err := src.Request(series.Window{})
 	if err != nil {
@@ -96,12 +96,12 @@ func (s *stand) collect(t testing.TB, src ingest.Source) ingest.Batch {
 // The whole way: engine, sandbox, archive. A company that states no figures is answered 404, which is no failure.
 func TestSandboxThroughTheEngine(t *testing.T) {
 	t.Parallel()
-	s := newStand(1, "2026-06-12T22:30:00Z")
+	s := newFixture(1, "2026-06-12T22:30:00Z")
 	store, err := archive.Open(t.Context(), "mem://")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &ingesttest.Ledger{}
+	l := &ingesttest.FetchLog{}
 	e := &ingest.Engine{
 		Transport: world.Sandbox(s.mux, world.SandboxOptions{Now: func() time.Time { return s.now }}), Now: func() time.Time { return s.now },
 		Ledger: l, Archive: store, Offline: true,
@@ -146,7 +146,7 @@ func TestSandboxThroughTheEngine(t *testing.T) {
 
 func TestSandboxRefusesWhoDoesNotSayWhoAsks(t *testing.T) {
 	t.Parallel()
-	s := newStand(1, "2026-06-12T22:30:00Z")
+	s := newFixture(1, "2026-06-12T22:30:00Z")
 	for _, a := range []string{"https://www.sec.gov/files/company_tickers.json", "https://data.sec.gov/submissions/CIK9900000001.json"} {
 		if answer := s.get(t, ingest.Request{URL: a}); answer.Code != http.StatusForbidden || !strings.Contains(answer.Body.String(), "Undeclared Automated Tool") {
 			t.Errorf("%s: status %d", a, answer.Code)
@@ -165,7 +165,7 @@ func TestSandboxRefusesWhoDoesNotSayWhoAsks(t *testing.T) {
 
 func TestSandboxCompaniesAreInventedAndSaySo(t *testing.T) {
 	t.Parallel()
-	s := newStand(1, "2026-06-12T22:30:00Z")
+	s := newFixture(1, "2026-06-12T22:30:00Z")
 	sectors, countries, ends := map[picks.Sector]int{}, map[string]int{}, map[string]int{}
 	for _, c := range s.collect(t, edgar.Submissions(agent, s.universe())).Companies {
 		if !strings.HasSuffix(c.Name, "(synthetic)") {
@@ -193,14 +193,14 @@ func TestSandboxCompaniesAreInventedAndSaySo(t *testing.T) {
 
 var whole struct {
 	once  sync.Once
-	stand *stand
+	stand *fixture
 	facts []equity.Fact
 }
 
 // midsummer is one sandbox at one time with the figures of half its companies, which more than one test looks at.
-func midsummer(t *testing.T) (*stand, []equity.Fact) {
+func midsummer(t *testing.T) (*fixture, []equity.Fact) {
 	whole.once.Do(func() {
-		whole.stand = newStand(1, "2026-06-12T22:30:00Z")
+		whole.stand = newFixture(1, "2026-06-12T22:30:00Z")
 		companies := whole.stand.market.Companies
 		whole.stand.market.Companies = append(companies[:30:30], companies[49], companies[len(companies)-1]) // a foreign one, and one without books
 		whole.facts = whole.stand.collect(t, edgar.Facts(agent, whole.stand.universe())).Facts
@@ -215,7 +215,7 @@ func key(f equity.Fact) string {
 
 func TestSandboxShowsAFilingFromItsAcceptanceOn(t *testing.T) {
 	t.Parallel()
-	s := newStand(2, "2024-03-01T12:00:00Z")
+	s := newFixture(2, "2024-03-01T12:00:00Z")
 	universe := s.universe()[:8]
 	var filings map[string]equity.Filing
 	var facts map[string]float64
@@ -354,7 +354,7 @@ func coverAround(facts []equity.Fact, split time.Time) (before, after float64) {
 
 func TestSandboxTickersComeAndGo(t *testing.T) {
 	t.Parallel()
-	s := newStand(1, "2026-06-12T22:30:00Z")
+	s := newFixture(1, "2026-06-12T22:30:00Z")
 	renamed, ended, came := 0, 0, 0
 	history := map[equity.CIK][]equity.Listing{}
 	for year := 2018; year < 2036; year++ {
@@ -400,7 +400,7 @@ func TestSandboxTickersComeAndGo(t *testing.T) {
 
 func TestSandboxOfOneSeedIsOneHistory(t *testing.T) {
 	t.Parallel()
-	one, two := newStand(7, "2025-11-14T12:00:00Z"), newStand(7, "2022-01-31T12:00:00Z")
+	one, two := newFixture(7, "2025-11-14T12:00:00Z"), newFixture(7, "2022-01-31T12:00:00Z")
 	universe := one.universe()[:6]
 	two.collect(t, edgar.Facts(agent, universe))
 	two.now = one.now // after other questions
@@ -408,7 +408,7 @@ func TestSandboxOfOneSeedIsOneHistory(t *testing.T) {
 	if diff := cmp.Diff(want, two.collect(t, edgar.Submissions(agent, universe))); diff != "" {
 		t.Errorf("another history (-want +got):\n%s", diff)
 	}
-	if cmp.Equal(want, newStand(8, "2025-11-14T12:00:00Z").collect(t, edgar.Submissions(agent, universe))) {
+	if cmp.Equal(want, newFixture(8, "2025-11-14T12:00:00Z").collect(t, edgar.Submissions(agent, universe))) {
 		t.Error("another seed has the same history")
 	}
 	var wg sync.WaitGroup
@@ -425,7 +425,7 @@ func TestSandboxOfOneSeedIsOneHistory(t *testing.T) {
 // The sandbox's answers have the members that the recorded ones have.
 func TestSandboxSpeaksAsTheSECDoes(t *testing.T) {
 	t.Parallel()
-	s := newStand(1, "2026-06-12T22:30:00Z")
+	s := newFixture(1, "2026-06-12T22:30:00Z")
 	members := func(body []byte, path ...string) []string {
 		t.Helper()
 		for _, name := range path {

@@ -97,7 +97,7 @@ func (g group) parseAPI(u *url.URL, r ingest.Response) (ingest.Batch, error) {
 	batch, more, err := g.readAnswer(h, asked, r.Body)
 	if err != nil {
 		err = fmt.Errorf("parse eia api answer of %s %s, offset %d: %w", h.route, h.id, offset, err)
-		return ingest.Batch{}, scrub(err, q.Get("api_key"))
+		return ingest.Batch{}, redactError(err, q.Get("api_key"))
 	}
 	if more > 0 {
 		q.Set("offset", strconv.Itoa(more))
@@ -110,8 +110,8 @@ func (g group) parseAPI(u *url.URL, r ingest.Response) (ingest.Batch, error) {
 	return batch, nil
 }
 
-// scrub takes a key out of an error that quotes an answer: EIA may echo the request.
-func scrub(err error, key string) error {
+// redactError takes a key out of an error that quotes an answer: EIA may echo the request.
+func redactError(err error, key string) error {
 	if key == "" || !strings.Contains(err.Error(), key) {
 		return err
 	}

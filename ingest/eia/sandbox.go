@@ -46,7 +46,7 @@ func (g group) release(at time.Time) time.Time {
 // changes in between and a fast clock asks often.
 type pageHandler struct {
 	now    func() time.Time
-	boards map[series.ID]*synth.Board
+	boards map[series.ID]*synth.ReleaseHistory
 
 	mu    sync.Mutex
 	pages map[series.ID]renderedPage

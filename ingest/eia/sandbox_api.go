@@ -24,7 +24,7 @@ type apiHandler struct {
 	group  group
 	route  string
 	now    func() time.Time
-	boards map[series.ID]*synth.Board
+	boards map[series.ID]*synth.ReleaseHistory
 }
 
 // apiReply is the answer of a data route. Total and values are strings, as they have been since version 2.1.6.

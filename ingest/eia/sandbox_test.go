@@ -25,7 +25,7 @@ import (
 // goodKey has the form of EIA's keys.
 var goodKey = strings.Repeat("a1", 20)
 
-func newStand(seed uint64, now time.Time) *ingesttest.Upstream {
+func newFixture(seed uint64, now time.Time) *ingesttest.Upstream {
 	return ingesttest.NewUpstream(now, func(mux *http.ServeMux, now func() time.Time) { eia.Sandbox(mux, synth.World{Seed: seed, Now: now}) })
 }
 
@@ -44,7 +44,7 @@ func TestSandboxShowsEveryValueFromItsReleaseOn(t *testing.T) {
 		{"at the report, to Friday", "2026-05-13 10:30:00", eia.Weekly(""), "2026-05-08"},
 		{"in winter time too", "2026-01-14 10:30:00", eia.Weekly(""), "2026-01-09"},
 	} {
-		s := newStand(1, ingesttest.NewYork(t, tc.now))
+		s := newFixture(1, ingesttest.NewYork(t, tc.now))
 		for id, list := range s.Collect(t, tc.source, series.Window{}) {
 			if got := list[len(list)-1].ObservedAt.Format(time.DateOnly); got != tc.newest {
 				t.Errorf("%s: the newest value of %s is of %s, want %s", tc.fact, id, got, tc.newest)
@@ -60,7 +60,7 @@ func TestSandboxShowsEveryValueFromItsReleaseOn(t *testing.T) {
 
 func TestSandboxHistoryBeginsWhereItSays(t *testing.T) {
 	t.Parallel()
-	s := newStand(1, ingesttest.NewYork(t, "2027-03-01 12:00:00"))
+	s := newFixture(1, ingesttest.NewYork(t, "2027-03-01 12:00:00"))
 	first := map[series.ID]string{}
 	for _, src := range []ingest.Source{eia.Spot(""), eia.Weekly("")} {
 		for id, list := range s.Collect(t, src, series.Window{}) {
@@ -78,7 +78,7 @@ func TestSandboxHistoryBeginsWhereItSays(t *testing.T) {
 
 func TestSandboxSaysTheSameInBothForms(t *testing.T) {
 	t.Parallel()
-	s := newStand(4, ingesttest.NewYork(t, "2027-03-01 12:00:00"))
+	s := newFixture(4, ingesttest.NewYork(t, "2027-03-01 12:00:00"))
 	for _, form := range []func(string) ingest.Source{eia.Spot, eia.Weekly} {
 		pages, rows := s.Collect(t, form(""), series.Window{}), s.Collect(t, form(goodKey), series.Window{})
 		if diff := cmp.Diff(pages, rows); diff != "" {
@@ -98,17 +98,17 @@ func TestSandboxSaysTheSameInBothForms(t *testing.T) {
 func TestSandboxIsTheSameEveryTime(t *testing.T) {
 	t.Parallel()
 	const page = "https://www.eia.gov/dnav/pet/hist/LeafHandler.ashx?n=PET&s=RWTC&f=D"
-	walked := newStand(9, ingesttest.NewYork(t, "2007-01-01 12:00:00"))
+	walked := newFixture(9, ingesttest.NewYork(t, "2007-01-01 12:00:00"))
 	for walked.Now.Year() < 2012 {
 		walked.Get(t, page)
 		walked.Now = walked.Now.AddDate(0, 0, 5)
 	}
 	walked.Now = ingesttest.NewYork(t, "2012-01-02 12:00:00")
-	straight := newStand(9, walked.Now)
+	straight := newFixture(9, walked.Now)
 	if !bytes.Equal(walked.Get(t, page).Body.Bytes(), straight.Get(t, page).Body.Bytes()) {
 		t.Error("a sandbox that was asked before shows another page than one that was not")
 	}
-	if bytes.Equal(newStand(10, walked.Now).Get(t, page).Body.Bytes(), straight.Get(t, page).Body.Bytes()) {
+	if bytes.Equal(newFixture(10, walked.Now).Get(t, page).Body.Bytes(), straight.Get(t, page).Body.Bytes()) {
 		t.Error("another seed shows the same page")
 	}
 	before := straight.Get(t, page).Body.String()
@@ -138,7 +138,7 @@ var blankDays = []string{
 
 func TestSandboxLeavesHolidaysBlank(t *testing.T) {
 	t.Parallel()
-	s := newStand(2, ingesttest.NewYork(t, "2025-12-10 19:00:00"))
+	s := newFixture(2, ingesttest.NewYork(t, "2025-12-10 19:00:00"))
 	has := map[string]bool{}
 	for _, v := range s.Collect(t, eia.Spot(""), series.Window{})["eia.RWTC"] {
 		has[v.ObservedAt.Format(time.DateOnly)] = true
@@ -160,7 +160,7 @@ func TestSandboxRevisesAndWithdrawsRarely(t *testing.T) {
 	t.Parallel()
 	values, revised, withdrawn := 0, 0, 0
 	for seed := range uint64(2) {
-		s := newStand(seed, ingesttest.NewYork(t, "2006-08-02 20:00:00"))
+		s := newFixture(seed, ingesttest.NewYork(t, "2006-08-02 20:00:00"))
 		known := map[series.ID]map[time.Time]float64{}
 		for ; s.Now.Year() < 2009; s.Now = s.Now.AddDate(0, 0, 7) {
 			shown := s.Collect(t, eia.Spot(goodKey), series.Window{}) // the same figures as on the pages, read faster
@@ -199,7 +199,7 @@ func TestSandboxRevisesAndWithdrawsRarely(t *testing.T) {
 		t.Errorf("%d rows were withdrawn", withdrawn)
 	}
 
-	s := newStand(1, ingesttest.NewYork(t, "2014-01-01 20:00:00"))
+	s := newFixture(1, ingesttest.NewYork(t, "2014-01-01 20:00:00"))
 	early := s.Collect(t, eia.Weekly(""), series.Window{})
 	s.Now = ingesttest.NewYork(t, "2018-01-03 20:00:00")
 	for id, list := range s.Collect(t, eia.Weekly(""), series.Window{}) {
@@ -217,7 +217,7 @@ func TestSandboxFiguresArePlausible(t *testing.T) {
 		"eia.WDISTUS1": {85_000, 180_000}, "eia.WPULEUS3": {70, 100},
 	}
 	for seed := range uint64(4) {
-		s := newStand(seed, ingesttest.NewYork(t, "2026-12-30 19:00:00"))
+		s := newFixture(seed, ingesttest.NewYork(t, "2026-12-30 19:00:00"))
 		all := s.Collect(t, eia.Weekly(goodKey), series.Window{})
 		maps.Copy(all, s.Collect(t, eia.Spot(goodKey), series.Window{}))
 		price := map[series.ID]map[time.Time]float64{}
@@ -260,7 +260,7 @@ func TestSandboxFiguresArePlausible(t *testing.T) {
 
 func TestSandboxStocksHaveTheirSeason(t *testing.T) {
 	t.Parallel()
-	s := newStand(3, ingesttest.NewYork(t, "2026-12-30 19:00:00"))
+	s := newFixture(3, ingesttest.NewYork(t, "2026-12-30 19:00:00"))
 	all := s.Collect(t, eia.Weekly(""), series.Window{})
 	mean := func(id series.ID, month time.Month) float64 {
 		sum, n := 0.0, 0
@@ -289,7 +289,7 @@ func TestSandboxStocksHaveTheirSeason(t *testing.T) {
 
 func TestSandboxAPISpeaksAsDocumented(t *testing.T) {
 	t.Parallel()
-	s := newStand(1, ingesttest.NewYork(t, "2027-03-01 12:00:00"))
+	s := newFixture(1, ingesttest.NewYork(t, "2027-03-01 12:00:00"))
 	type reply struct {
 		Error    json.RawMessage
 		Code     int
@@ -355,7 +355,7 @@ func TestSandboxAPISpeaksAsDocumented(t *testing.T) {
 
 func TestSandboxAnswersOtherPagesWith404(t *testing.T) {
 	t.Parallel()
-	s := newStand(1, ingesttest.NewYork(t, "2027-03-01 12:00:00"))
+	s := newFixture(1, ingesttest.NewYork(t, "2027-03-01 12:00:00"))
 	for _, query := range []string{"n=PET&s=RBRTE&f=D", "n=PET&s=RWTC&f=M", "n=NG&s=RWTC&f=D", ""} {
 		if answer := s.Get(t, "https://www.eia.gov/dnav/pet/hist/LeafHandler.ashx?"+query); answer.Code != http.StatusNotFound {
 			t.Errorf("%q: status %d", query, answer.Code)
@@ -372,7 +372,7 @@ func TestSandboxAnswersOtherPagesWith404(t *testing.T) {
 
 func TestSandboxMayBeAskedByManyAtOnce(t *testing.T) {
 	t.Parallel()
-	s := newStand(6, ingesttest.NewYork(t, "2020-01-08 19:00:00"))
+	s := newFixture(6, ingesttest.NewYork(t, "2020-01-08 19:00:00"))
 	var wg sync.WaitGroup
 	bodies := make([]string, 16)
 	for i := range bodies {
@@ -398,7 +398,7 @@ func correlation(a, b []float64) float64 {
 
 // BenchmarkSandboxRelease is a page at a release that was not asked for before.
 func BenchmarkSandboxRelease(b *testing.B) {
-	s := newStand(1, ingesttest.NewYork(b, "2026-01-07 19:00:00"))
+	s := newFixture(1, ingesttest.NewYork(b, "2026-01-07 19:00:00"))
 	for b.Loop() {
 		s.Now = s.Now.AddDate(0, 0, 7)
 		if s.Now.Year() > 2027 {
@@ -410,7 +410,7 @@ func BenchmarkSandboxRelease(b *testing.B) {
 
 // BenchmarkParsePage reads twenty years of daily prices.
 func BenchmarkParsePage(b *testing.B) {
-	s := newStand(1, ingesttest.NewYork(b, "2026-06-17 19:00:00"))
+	s := newFixture(1, ingesttest.NewYork(b, "2026-06-17 19:00:00"))
 	src := eia.Spot("")
 	requests, err := src.Request(series.Window{})
 	if err != nil {

@@ -13,7 +13,7 @@ const barrel = 42 // gallons
 // draw draws the synthetic series of both groups, each on the board of its release rhythm. The levels, seasons and spreads are
 // set by eye to what the real series have shown since 2006: crude near 70 dollars that wander between 35 and 140, product
 // margins of 10 to 40 dollars a barrel, stocks and utilization with their yearly swing. None of it is a forecast or a fit.
-func draw(w synth.World) map[series.ID]*synth.Board {
+func draw(w synth.World) map[series.ID]*synth.ReleaseHistory {
 	days := synth.Weekdays(time.Date(2006, 6, 14, 0, 0, 0, 0, time.UTC))
 	crude := w.Series(synth.Process{
 		Name: "eia crude price", Calendar: days, Decimals: 2,
@@ -64,7 +64,7 @@ func draw(w synth.World) map[series.ID]*synth.Board {
 		},
 	}
 
-	boards := map[series.ID]*synth.Board{}
+	boards := map[series.ID]*synth.ReleaseHistory{}
 	for _, h := range spot.histories {
 		boards[h.series()] = synth.NewBoard(prices[h.id], spotPublisher(w, h))
 	}
@@ -171,7 +171,7 @@ func easter(year int) time.Time {
 }
 
 // asOf returns what a board shows as readings of a series.
-func asOf(board *synth.Board, id series.ID, at time.Time) []series.Reading {
+func asOf(board *synth.ReleaseHistory, id series.ID, at time.Time) []series.Reading {
 	points := board.AsOf(at)
 	list := make([]series.Reading, len(points))
 	for i, p := range points {

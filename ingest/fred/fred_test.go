@@ -89,21 +89,21 @@ func TestRequests(t *testing.T) {
 			t.Errorf("%s: %v\n%+v", tc.fact, err, requests)
 		}
 		for _, r := range requests {
-			if strings.Contains(ingest.LedgerURL(r.Method, r.URL, r.Body, r.Secret), key) {
+			if strings.Contains(ingest.LoggedURL(r.Method, r.URL, r.Body, r.Secret), key) {
 				t.Errorf("%s: the ledger has the key", tc.fact)
 			}
 		}
 	}
 }
 
-// stand is the sandbox at one instant.
-type stand struct {
+// fixture is the sandbox at one instant.
+type fixture struct {
 	handler http.Handler
 	now     time.Time
 }
 
-func newStand(seed uint64) *stand {
-	s := &stand{}
+func newFixture(seed uint64) *fixture {
+	s := &fixture{}
 	mux := http.NewServeMux()
 	fred.Sandbox(mux, synth.World{Seed: seed, Now: func() time.Time { return s.now }})
 	s.handler = mux
@@ -111,7 +111,7 @@ func newStand(seed uint64) *stand {
 }
 
 // ask puts the first request of a source about a window at an instant.
-func (s *stand) ask(t *testing.T, src ingest.Source, w series.Window, now time.Time) ingest.Batch {
+func (s *fixture) ask(t *testing.T, src ingest.Source, w series.Window, now time.Time) ingest.Batch {
 	t.Helper()
 	requests, err := src.Request(w)
 	if err != nil {
@@ -132,7 +132,7 @@ func TestVintagesAreWhatTheGraphShowed(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, time.May, 20, 12, 0, 0, 0, time.UTC)
 	for _, id := range []string{"fred-employment", "fred-cpi", "fred-gdp", "fred-industrial-production", "fred-jobless-claims"} {
-		s := newStand(7)
+		s := newFixture(7)
 		keyless, keyed := source(t, id, ""), source(t, id, key)
 		history := s.ask(t, keyed, series.Window{}, now)
 		window := keyed.Window(now, now)
@@ -174,7 +174,7 @@ func TestVintagesAreWhatTheGraphShowed(t *testing.T) {
 
 func TestNothingIsShownBeforeItsRelease(t *testing.T) {
 	t.Parallel()
-	s := newStand(3)
+	s := newFixture(3)
 	for _, src := range fred.Sources("") {
 		for _, now := range []string{"2026-03-06T13:29:00Z", "2026-03-06T13:31:00Z", "2026-06-30T12:00:00Z"} {
 			at, err := time.Parse(time.RFC3339, now)
@@ -199,7 +199,7 @@ func TestNothingIsShownBeforeItsRelease(t *testing.T) {
 
 func TestSandboxRefusesAsFREDDoes(t *testing.T) {
 	t.Parallel()
-	s := newStand(1)
+	s := newFixture(1)
 	s.now = time.Date(2026, 3, 6, 12, 0, 0, 0, time.UTC)
 	for _, address := range []string{
 		"https://fred.stlouisfed.org/graph/fredgraph.csv?id=NOBODY",

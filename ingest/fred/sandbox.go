@@ -22,7 +22,7 @@ func Sandbox(mux *http.ServeMux, w synth.World) {
 
 type sandbox struct {
 	now    func() time.Time
-	boards map[string]*synth.Board
+	boards map[string]*synth.ReleaseHistory
 }
 
 // graph writes the file behind a graph. Of an unknown series FRED shows a page.

@@ -59,8 +59,8 @@ var scripts = map[string]script{
 }
 
 // draw draws the figures of all releases, by FRED's id, each on the board of its release's rhythm.
-func draw(w synth.World) map[string]*synth.Board {
-	boards := map[string]*synth.Board{}
+func draw(w synth.World) map[string]*synth.ReleaseHistory {
+	boards := map[string]*synth.ReleaseHistory{}
 	for _, r := range releases {
 		for _, f := range r.figures {
 			s := scripts[f.id]

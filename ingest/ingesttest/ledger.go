@@ -10,8 +10,8 @@ import (
 	"tidemark/internal/series"
 )
 
-// Ledger is an ingest.Ledger in memory without a rate limit.
-type Ledger struct {
+// FetchLog is an ingest.Ledger in memory without a rate limit.
+type FetchLog struct {
 	mu sync.Mutex
 	// Rows are the recorded fetches in their order; to be read when nothing is asked.
 	Rows []series.Fetch
@@ -20,7 +20,7 @@ type Ledger struct {
 }
 
 // LastFetch returns the newest good answer of an address.
-func (l *Ledger) LastFetch(_ context.Context, source, url string) (series.Fetch, bool, error) {
+func (l *FetchLog) LastFetch(_ context.Context, source, url string) (series.Fetch, bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, f := range slices.Backward(l.Rows) {
@@ -32,7 +32,7 @@ func (l *Ledger) LastFetch(_ context.Context, source, url string) (series.Fetch,
 }
 
 // RecordFetch adds a row and returns its number, from 1 on.
-func (l *Ledger) RecordFetch(_ context.Context, f series.Fetch, _ int64) (int64, error) {
+func (l *FetchLog) RecordFetch(_ context.Context, f series.Fetch, _ int64) (int64, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.Fail != nil {
@@ -44,9 +44,9 @@ func (l *Ledger) RecordFetch(_ context.Context, f series.Fetch, _ int64) (int64,
 }
 
 // ReserveHost lets everyone ask at once.
-func (l *Ledger) ReserveHost(context.Context, string, time.Duration) (time.Duration, error) {
+func (l *FetchLog) ReserveHost(context.Context, string, time.Duration) (time.Duration, error) {
 	return 0, nil
 }
 
 // DelayHost does nothing.
-func (l *Ledger) DelayHost(context.Context, string, time.Duration) error { return nil }
+func (l *FetchLog) DelayHost(context.Context, string, time.Duration) error { return nil }

@@ -26,9 +26,9 @@ const (
 
 const host = "quickstats.nass.usda.gov"
 
-// leastYield and mostYield bound what Iowa's yield can be, in bushels per acre. It was 15 in the drought of 1894, has never been less
+// minYield and maxYield bound what Iowa's yield can be, in bushels per acre. It was 15 in the drought of 1894, has never been less
 // since 1866, and was forecast at 222 in August 2025. In kilograms per hectare it is 63 times as many.
-const leastYield, mostYield = 3.0, 450.0
+const minYield, maxYield = 3.0, 450.0
 
 // filter is a column of Quick Stats and the value that it must have.
 type filter struct{ column, value string }
@@ -92,11 +92,11 @@ func Source(apiKey string) ingest.Source {
 		Series: []series.Info{
 			{
 				ID: finalYield, Name: "Corn for grain, Iowa, yield: final estimate", Unit: "Bushels per Acre",
-				Frequency: "annual", Published: finalPublished, Min: new(leastYield), Max: new(mostYield),
+				Frequency: "annual", Published: finalPublished, Min: new(minYield), Max: new(maxYield),
 			},
 			{
 				ID: forecast, Name: "Corn for grain, Iowa, yield: forecast of the month", Unit: "Bushels per Acre",
-				Frequency: "monthly", Published: forecastPublished, Min: new(leastYield), Max: new(mostYield),
+				Frequency: "monthly", Published: forecastPublished, Min: new(minYield), Max: new(maxYield),
 			},
 			{
 				ID: condition, Name: "Corn, Iowa, condition: index of the five ratings", Unit: "1 (very poor) to 5 (excellent)",

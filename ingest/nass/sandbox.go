@@ -123,7 +123,7 @@ func (s *sandbox) api(w http.ResponseWriter, r *http.Request) {
 	kept, known := s.answers[name]
 	s.mu.Unlock()
 	if known && kept.release.Equal(release) && jsonFormat(format) {
-		answer(w, http.StatusOK, kept.body)
+		fetchResponse(w, http.StatusOK, kept.body)
 		return
 	}
 	records, ok := s.fields.matching(question, now)
@@ -153,11 +153,11 @@ func jsonFormat(format string) bool { return format == "" || strings.EqualFold(f
 func reply(w http.ResponseWriter, status int, v any) []byte {
 	body, _ := json.Marshal(v) // maps of strings encode
 	body = append(body, '\n')
-	answer(w, status, body)
+	fetchResponse(w, status, body)
 	return body
 }
 
-func answer(w http.ResponseWriter, status int, body []byte) {
+func fetchResponse(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // an error means that the client has gone

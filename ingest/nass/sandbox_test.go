@@ -20,7 +20,7 @@ import (
 
 const goodKey = "D1CA2087-5817-35BB-B266-2E5853CA5741"
 
-func newStand(t testing.TB, seed uint64, now string) *ingesttest.Upstream {
+func newFixture(t testing.TB, seed uint64, now string) *ingesttest.Upstream {
 	t.Helper()
 	return ingesttest.NewUpstream(ingesttest.NewYork(t, now), func(mux *http.ServeMux, now func() time.Time) {
 		nass.Sandbox(mux, synth.World{Seed: seed, Now: now})
@@ -47,7 +47,7 @@ func TestSandboxShowsEveryFigureFromItsReleaseOn(t *testing.T) {
 		{"before the annual summary", "2026-01-12 11:59:59", "2024", "2025-11", "2025-09-28"},
 		{"at the annual summary", "2026-01-12 12:00:00", "2025", "2025-11", "2025-09-28"},
 	} {
-		s := newStand(t, 1, tc.now)
+		s := newFixture(t, 1, tc.now)
 		got := collect(t, s, nass.Source(goodKey), series.Window{From: time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)})
 		newest := func(id series.ID, layout string) string {
 			return got[id][len(got[id])-1].ObservedAt.Format(layout)
@@ -61,7 +61,7 @@ func TestSandboxShowsEveryFigureFromItsReleaseOn(t *testing.T) {
 
 func TestSandboxHistoryBeginsWhereItSays(t *testing.T) {
 	t.Parallel()
-	got := collect(t, newStand(t, 1, "2026-05-14 12:00:00"), nass.Source(""), series.Window{})
+	got := collect(t, newFixture(t, 1, "2026-05-14 12:00:00"), nass.Source(""), series.Window{})
 	first := map[series.ID]string{}
 	for id, list := range got {
 		first[id] = list[0].ObservedAt.Format(time.DateOnly)
@@ -84,7 +84,7 @@ func TestSandboxHistoryBeginsWhereItSays(t *testing.T) {
 func TestSandboxSaysTheSameInBothForms(t *testing.T) {
 	t.Parallel()
 	for _, now := range []string{"2026-05-14 12:00:00", "2026-10-15 12:00:00"} {
-		s := newStand(t, 4, now)
+		s := newFixture(t, 4, now)
 		if diff := cmp.Diff(collect(t, s, nass.Source(""), series.Window{}), collect(t, s, nass.Source(goodKey), series.Window{})); diff != "" {
 			t.Errorf("%s (-form +api):\n%s", now, diff)
 		}
@@ -94,7 +94,7 @@ func TestSandboxSaysTheSameInBothForms(t *testing.T) {
 // What the API said before is kept until there is something new, and a clock that goes back brings back what was there.
 func TestSandboxAPISaysTheNewThingFromARelease(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, 1, "2026-08-12 11:59:59")
+	s := newFixture(t, 1, "2026-08-12 11:59:59")
 	q := url.Values{"key": {goodKey}, "year__GE": {"2025"}, "statisticcat_desc": {"YIELD"}, "agg_level_desc": {"STATE"}, "state_name": {"IOWA"}}
 	ask := func(at string) string {
 		s.Now = ingesttest.NewYork(t, at)
@@ -107,14 +107,14 @@ func TestSandboxAPISaysTheNewThingFromARelease(t *testing.T) {
 			t.Errorf("at %s the answer is\n%.400s\nwant\n%.400s", when, got, want)
 		}
 	}
-	if fresh := newStand(t, 1, "2026-08-12 12:00:00").Get(t, "https://quickstats.nass.usda.gov/api/api_GET/?"+q.Encode()).Body.String(); at != fresh || at == before {
+	if fresh := newFixture(t, 1, "2026-08-12 12:00:00").Get(t, "https://quickstats.nass.usda.gov/api/api_GET/?"+q.Encode()).Body.String(); at != fresh || at == before {
 		t.Errorf("at its release the API says\n%.400s\nwant\n%.400s", at, fresh)
 	}
 }
 
 func TestSandboxFollowsAWindow(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, 4, "2026-05-14 12:00:00")
+	s := newFixture(t, 4, "2026-05-14 12:00:00")
 	day := func(year int) time.Time { return time.Date(year, 6, 1, 0, 0, 0, 0, time.UTC) }
 	got := collect(t, s, nass.Source(goodKey), series.Window{From: day(2020), To: day(2022)})
 	if n := len(got[finals]); n != 3 || got[finals][0].ObservedAt.Year() != 2020 {
@@ -128,7 +128,7 @@ func TestSandboxFollowsAWindow(t *testing.T) {
 // In the season the row of the year stands there already. What it says must be the newest forecast, and no final.
 func TestSandboxHasTheRowOfARunningYear(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, 1, "2026-09-20 12:00:00")
+	s := newFixture(t, 1, "2026-09-20 12:00:00")
 	q := url.Values{
 		"key": {goodKey}, "year": {"2026"}, "state_alpha": {"IA"}, "statisticcat_desc": {"YIELD"}, "util_practice_desc": {"GRAIN"},
 		"source_desc": {"SURVEY"},
@@ -150,7 +150,7 @@ func TestSandboxForecastsComeNearerAsTheSeasonGoesOn(t *testing.T) {
 	square, n := map[time.Month]float64{}, map[time.Month]float64{}
 	cancelled := 0
 	for seed := range uint64(12) {
-		got := collect(t, newStand(t, seed, "2026-05-14 12:00:00"), nass.Source(""), series.Window{})
+		got := collect(t, newFixture(t, seed, "2026-05-14 12:00:00"), nass.Source(""), series.Window{})
 		final := map[int]float64{}
 		for _, v := range got[finals] {
 			final[v.ObservedAt.Year()] = v.Value
@@ -180,7 +180,7 @@ func TestSandboxRatingsForetellTheHarvest(t *testing.T) {
 	t.Parallel()
 	var xs, ys []float64
 	for seed := range uint64(5) {
-		got := collect(t, newStand(t, seed, "2026-05-14 12:00:00"), nass.Source(""), series.Window{})
+		got := collect(t, newFixture(t, seed, "2026-05-14 12:00:00"), nass.Source(""), series.Window{})
 		last := map[int]float64{}
 		for _, v := range got[ratings] {
 			last[v.ObservedAt.Year()] = v.Value
@@ -204,22 +204,22 @@ func TestSandboxRatingsForetellTheHarvest(t *testing.T) {
 
 func TestSandboxIsTheSameWorldForASeed(t *testing.T) {
 	t.Parallel()
-	a := newStand(t, 7, "2026-05-14 12:00:00")
-	b := newStand(t, 7, "2020-05-14 12:00:00")
+	a := newFixture(t, 7, "2026-05-14 12:00:00")
+	b := newFixture(t, 7, "2020-05-14 12:00:00")
 	collect(t, b, nass.Source(""), series.Window{}) // another question first
 	b.Now = a.Now
 	history := collect(t, a, nass.Source(""), series.Window{})
 	if diff := cmp.Diff(history, collect(t, b, nass.Source(""), series.Window{})); diff != "" {
 		t.Errorf("(-one +other):\n%s", diff)
 	}
-	if cmp.Equal(history, collect(t, newStand(t, 8, "2026-05-14 12:00:00"), nass.Source(""), series.Window{})) {
+	if cmp.Equal(history, collect(t, newFixture(t, 8, "2026-05-14 12:00:00"), nass.Source(""), series.Window{})) {
 		t.Error("another seed gives the same world")
 	}
 }
 
 func TestSandboxAnswersChangeAtReleasesOnly(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, 2, "2026-08-12 12:00:00")
+	s := newFixture(t, 2, "2026-08-12 12:00:00")
 	requests, err := nass.Source("").Request(series.Window{})
 	if err != nil {
 		t.Fatal(err)
@@ -242,7 +242,7 @@ func TestSandboxAnswersChangeAtReleasesOnly(t *testing.T) {
 
 func TestSandboxRefusesAsQuickStatsDoes(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, 1, "2026-05-14 12:00:00")
+	s := newFixture(t, 1, "2026-05-14 12:00:00")
 	const api = "https://quickstats.nass.usda.gov/api/api_GET/?"
 	for _, tc := range []struct {
 		fact, url string
@@ -265,7 +265,7 @@ func TestSandboxRefusesAsQuickStatsDoes(t *testing.T) {
 
 func TestSandboxIsSafeForManyAtOnce(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, 3, "2026-05-14 12:00:00")
+	s := newFixture(t, 3, "2026-05-14 12:00:00")
 	var wg sync.WaitGroup
 	for i := range 4 {
 		wg.Go(func() {

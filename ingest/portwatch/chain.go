@@ -103,8 +103,8 @@ func (a asked) after(rows int, exceeded bool, last string) (*ingest.Request, err
 
 var errMoved = errors.New("the layer moved while it was read")
 
-// answer is the part of the service's answers that is read.
-type answer struct {
+// fetchResponse is the part of the service's answers that is read.
+type fetchResponse struct {
 	Error *struct {
 		Code    int      `json:"code"`
 		Message string   `json:"message"`
@@ -137,17 +137,17 @@ type attributes struct {
 
 // readAnswer reads a body. The service answers 200 to everything: its errors are in the body, also those that pass, which are
 // marked as ingest.Temporary.
-func readAnswer(body []byte) (answer, error) {
-	var a answer
+func readAnswer(body []byte) (fetchResponse, error) {
+	var a fetchResponse
 	if err := json.Unmarshal(body, &a); err != nil {
-		return answer{}, fmt.Errorf("want a JSON object: %w", err)
+		return fetchResponse{}, fmt.Errorf("want a JSON object: %w", err)
 	}
 	if e := a.Error; e != nil {
 		err := fmt.Errorf("the service answers with error %d: %.200s (%.200s)", e.Code, e.Message, strings.Join(e.Details, "; "))
 		if e.Code == 429 || e.Code >= 500 {
 			err = fmt.Errorf("%w: %w", ingest.Temporary, err)
 		}
-		return answer{}, err
+		return fetchResponse{}, err
 	}
 	return a, nil
 }

@@ -18,7 +18,7 @@ import (
 // first of them is the last of the page before, so that no day between the two pages exists.
 func parsePage(q url.Values, r ingest.Response) (ingest.Batch, error) {
 	ask, err := readAsked(q)
-	var a answer
+	var a fetchResponse
 	if err == nil {
 		a, err = readAnswer(r.Body)
 	}
@@ -32,7 +32,7 @@ func parsePage(q url.Values, r ingest.Response) (ingest.Batch, error) {
 	return batch, nil
 }
 
-func readPage(ask asked, a answer, fetchedAt time.Time) (ingest.Batch, error) {
+func readPage(ask asked, a fetchResponse, fetchedAt time.Time) (ingest.Batch, error) {
 	switch {
 	case a.Features == nil:
 		return ingest.Batch{}, errors.New("no member features")

@@ -33,9 +33,9 @@ const (
 	tons     = "Metric tons per day"
 )
 
-// mosts bound what a day can have: six times the busiest of 2019 to 2026, which had 157 ships, and a dozen times the tons of the fullest,
+// maxima bound what a day can have: six times the busiest of 2019 to 2026, which had 157 ships, and a dozen times the tons of the fullest,
 // 7.5 million.
-var mosts = map[string]float64{transits: 1000, tons: 100e6}
+var maxima = map[string]float64{transits: 1000, tons: 100e6}
 
 // measures are the series that are read, all ships first and tankers second. The layer has more: the other classes' capacities,
 // and the sums of all but tankers.
@@ -81,7 +81,7 @@ func Source() ingest.Source {
 	}
 	for _, m := range measures {
 		s.Series = append(s.Series, series.Info{
-			ID: m.series(), Name: m.name, Unit: m.unit, Frequency: "daily", Published: published, Min: new(0.0), Max: new(mosts[m.unit]),
+			ID: m.series(), Name: m.name, Unit: m.unit, Frequency: "daily", Published: published, Min: new(0.0), Max: new(maxima[m.unit]),
 		})
 	}
 	return s

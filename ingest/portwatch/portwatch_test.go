@@ -88,7 +88,7 @@ func TestTroubleThatPassesIsTold(t *testing.T) {
 		if got := errors.Is(err, ingest.Temporary); got != passes {
 			t.Errorf("%s: passes: %t, want %t (%v)", name, got, passes, err)
 		}
-		if again, _ := ingest.Again(err); !again {
+		if again, _ := ingest.Retryable(err); !again {
 			t.Errorf("%s: is not worth another attempt: %v", name, err)
 		}
 	}

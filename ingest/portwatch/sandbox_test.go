@@ -26,7 +26,7 @@ import (
 // service is something that answers queries.
 type service func(address string) *httptest.ResponseRecorder
 
-func newStand(seed uint64, now time.Time) *ingesttest.Upstream {
+func newFixture(seed uint64, now time.Time) *ingesttest.Upstream {
 	return ingesttest.NewUpstream(now, func(mux *http.ServeMux, now func() time.Time) {
 		portwatch.Sandbox(mux, synth.World{Seed: seed, Now: now})
 	})
@@ -109,7 +109,7 @@ func TestSandboxShowsAWeekFromItsReleaseOn(t *testing.T) {
 		{"in winter an hour later", "2026-01-06 14:34:59", "2025-12-28"},
 		{"in winter at the release", "2026-01-06 14:35:00", "2026-01-04"},
 	} {
-		all := collectAll(t, newStand(1, instant(t, tc.now)))
+		all := collectAll(t, newFixture(1, instant(t, tc.now)))
 		if len(all) != 8 {
 			t.Errorf("%s: %d series", tc.fact, len(all))
 		}
@@ -133,7 +133,7 @@ func TestSandboxGivesPagesOfAThousand(t *testing.T) {
 		"2021-10-05 13:35:00": 1 + 2, // 1,006 days
 		"2026-06-30 13:35:00": 1 + 3, // 2,736 days
 	} {
-		s := newStand(1, instant(t, now))
+		s := newFixture(1, instant(t, now))
 		if _, asked, err := collect(t, serviceOf(t, s), s.Now); err != nil || asked != want {
 			t.Errorf("%s: %d questions, want %d (%v)", now, asked, want, err)
 		}
@@ -142,7 +142,7 @@ func TestSandboxGivesPagesOfAThousand(t *testing.T) {
 
 func TestSandboxRevisesTheNewestWeekAndSometimesAll(t *testing.T) {
 	t.Parallel()
-	s := newStand(3, instant(t, "2019-12-31 14:35:00"))
+	s := newFixture(3, instant(t, "2019-12-31 14:35:00"))
 	before := collectAll(t, s)
 	whole, weekly := 0, 0
 	for range 54 {
@@ -180,7 +180,7 @@ func TestSandboxRevisesTheNewestWeekAndSometimesAll(t *testing.T) {
 func TestSandboxFiguresArePlausible(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(4) {
-		all := collectAll(t, newStand(seed, instant(t, "2026-06-30 14:00:00")))
+		all := collectAll(t, newFixture(seed, instant(t, "2026-06-30 14:00:00")))
 		for id, bounds := range map[series.ID][2]float64{
 			"portwatch.chokepoint6.n_total": {65, 110}, "portwatch.chokepoint6.n_tanker": {45, 75},
 			"portwatch.chokepoint6.n_roro": {1, 4}, "portwatch.chokepoint6.capacity": {2.5e6, 6e6},
@@ -203,14 +203,14 @@ func TestSandboxFiguresArePlausible(t *testing.T) {
 func TestSandboxOfOneSeedIsOneHistory(t *testing.T) {
 	t.Parallel()
 	now := instant(t, "2026-06-30 14:00:00")
-	one, two := newStand(5, now), newStand(5, now.AddDate(-2, 0, 0))
+	one, two := newFixture(5, now), newFixture(5, now.AddDate(-2, 0, 0))
 	collectAll(t, two)
 	two.Now = now.AddDate(0, 0, 5) // after other questions, later in the week
 	want := collectAll(t, one)
 	if diff := cmp.Diff(want, collectAll(t, two)); diff != "" {
 		t.Errorf("another history (-want +got):\n%s", diff)
 	}
-	if cmp.Equal(want, collectAll(t, newStand(6, now))) {
+	if cmp.Equal(want, collectAll(t, newFixture(6, now))) {
 		t.Error("another seed has the same history")
 	}
 	var wg sync.WaitGroup
@@ -226,7 +226,7 @@ func TestSandboxOfOneSeedIsOneHistory(t *testing.T) {
 
 func TestSandboxSpeaksAsTheServiceDoes(t *testing.T) {
 	t.Parallel()
-	s := newStand(1, instant(t, "2026-06-30 14:00:00"))
+	s := newFixture(1, instant(t, "2026-06-30 14:00:00"))
 	const query = "https://services9.arcgis.com/weJ1QsnbMYJlCHdG/arcgis/rest/services/Daily_Chokepoints_Data/FeatureServer/0/query?"
 	order := "&outFields=*&orderByFields=" + url.QueryEscape("date ASC,ObjectId ASC")
 	strait := "where=" + url.QueryEscape("portid='chokepoint6'")
@@ -277,7 +277,7 @@ func TestLayerThatMovesBetweenTwoPagesIsToldFromOneThatStands(t *testing.T) {
 		{"a layer being loaded", "2026-06-30 14:00:00", func([]byte) []byte { return []byte(`{"fields":[],"features":[]}`) }},
 	} {
 		for after := 1; after <= 3; after++ { // before the first page, the second, the third
-			s := newStand(2, instant(t, "2026-06-30 14:00:00"))
+			s := newFixture(2, instant(t, "2026-06-30 14:00:00"))
 			asked := 0
 			_, _, err := collect(t, func(address string) *httptest.ResponseRecorder {
 				if asked == after {

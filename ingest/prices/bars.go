@@ -27,7 +27,7 @@ var errNoBar = errors.New("no bar at all, expected at least one")
 // settle holds the bars of one answer to the rules and returns those that are wanted in ascending date. Dates must all ascend or all
 // descend, be weekdays and not lie in the future. A question without an end asks of a share that trades: without a bar of the last
 // days the answer is stale, which is an error. Opens, highs and lows that contradict the close are unknown.
-func settle(bars []equity.Bar, q question, fetched time.Time) ([]equity.Bar, error) {
+func settle(bars []equity.Bar, q fetchRequest, fetched time.Time) ([]equity.Bar, error) {
 	if len(bars) > 1 && bars[0].Date.After(bars[1].Date) {
 		bars = slices.Clone(bars)
 		slices.Reverse(bars)
@@ -68,7 +68,7 @@ func settle(bars []equity.Bar, q question, fetched time.Time) ([]equity.Bar, err
 }
 
 // wants tells whether a date is within the question.
-func (q question) wants(date time.Time) bool {
+func (q fetchRequest) wants(date time.Time) bool {
 	return (q.from.IsZero() || !date.Before(q.from)) && (q.to.IsZero() || !date.After(q.to))
 }
 
@@ -139,6 +139,6 @@ func terms(factor float64) (gained, given float64, err error) {
 }
 
 // within picks the actions that are wanted.
-func within(actions []equity.Action, q question) []equity.Action {
+func within(actions []equity.Action, q fetchRequest) []equity.Action {
 	return slices.DeleteFunc(actions, func(a equity.Action) bool { return !q.wants(a.Date) })
 }

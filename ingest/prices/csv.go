@@ -58,7 +58,7 @@ func CSV() ingest.Source {
 				}
 				return ingest.Batch{Actions: actions}, nil
 			}
-			q := question{ticker: strings.ToUpper(strings.TrimSuffix(u.Opaque, ".csv"))}
+			q := fetchRequest{ticker: strings.ToUpper(strings.TrimSuffix(u.Opaque, ".csv"))}
 			if q.share, err = shareOf(u); err != nil {
 				return wrap("csv", q, ingest.Batch{}, err)
 			}
@@ -129,7 +129,7 @@ func (s sheet) cell(row []string, name string) string {
 }
 
 // parseCSV reads a share's file.
-func parseCSV(r ingest.Response, q question) (ingest.Batch, error) {
+func parseCSV(r ingest.Response, q fetchRequest) (ingest.Batch, error) {
 	s, err := readSheet(r.Body, "date", "close")
 	if err != nil {
 		return ingest.Batch{}, err

@@ -49,7 +49,7 @@ func Nasdaq(all []Share) ingest.Source {
 
 // nasdaqRequest asks for one share. Classes are written with a slash there. A window of one day is refused, so that its end is asked
 // for a day late.
-func nasdaqRequest(q question, s Share) ingest.Request {
+func nasdaqRequest(q fetchRequest, s Share) ingest.Request {
 	v := url.Values{"assetclass": {"stocks"}, "limit": {"9999"}, "fromdate": {nasdaqStart}, cikParam: {q.share.String()}}
 	if s.Fund {
 		v.Set("assetclass", "etf")
@@ -70,16 +70,16 @@ func nasdaqRequest(q question, s Share) ingest.Request {
 var nasdaqPath = regexp.MustCompile(`^/api/quote/([A-Z0-9./]+)/historical$`)
 
 // nasdaqQuestion reads an address that nasdaqRequest made, and the symbol in it.
-func nasdaqQuestion(address string) (question, string, error) {
+func nasdaqQuestion(address string) (fetchRequest, string, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host != nasdaqHost {
-		return question{}, "", fmt.Errorf("this is not asked of %s", nasdaqHost)
+		return fetchRequest{}, "", fmt.Errorf("this is not asked of %s", nasdaqHost)
 	}
 	m := nasdaqPath.FindStringSubmatch(u.Path)
 	if m == nil {
-		return question{}, "", errNoShare
+		return fetchRequest{}, "", errNoShare
 	}
-	q := question{ticker: strings.ReplaceAll(m[1], "/", "-")}
+	q := fetchRequest{ticker: strings.ReplaceAll(m[1], "/", "-")}
 	if q.share, err = shareOf(u); err != nil {
 		return q, "", err
 	}
@@ -123,7 +123,7 @@ type nasdaqRow struct {
 	Low    string `json:"low"`
 }
 
-func parseNasdaq(r ingest.Response, q question, symbol string) ([]equity.Bar, error) {
+func parseNasdaq(r ingest.Response, q fetchRequest, symbol string) ([]equity.Bar, error) {
 	var a nasdaqAnswer
 	if err := json.Unmarshal(r.Body, &a); err != nil {
 		return nil, fmt.Errorf("want a JSON object: %w", err)

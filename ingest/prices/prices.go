@@ -38,8 +38,8 @@ const (
 	toParam  = "tidemark_to"
 )
 
-// question is what an answer is the answer to.
-type question struct {
+// fetchRequest is what an answer is the answer to.
+type fetchRequest struct {
 	share  equity.CIK
 	ticker string
 	// from and to bound the dates that are wanted, both included. Zero is open.
@@ -52,7 +52,7 @@ var (
 )
 
 // requests builds a request for each share.
-func requests(all []Share, w series.Window, request func(q question, s Share) ingest.Request) ([]ingest.Request, error) {
+func requests(all []Share, w series.Window, request func(q fetchRequest, s Share) ingest.Request) ([]ingest.Request, error) {
 	if len(all) == 0 {
 		return nil, errNoShares
 	}
@@ -61,7 +61,7 @@ func requests(all []Share, w series.Window, request func(q question, s Share) in
 		if s.CIK <= 0 || !isTicker(s.Ticker) {
 			return nil, fmt.Errorf("the share %q of CIK %d: want a ticker in capitals and a CIK", s.Ticker, int64(s.CIK))
 		}
-		list[i] = request(question{share: s.CIK, ticker: s.Ticker, from: dateOf(w.From), to: dateOf(w.To)}, s)
+		list[i] = request(fetchRequest{share: s.CIK, ticker: s.Ticker, from: dateOf(w.From), to: dateOf(w.To)}, s)
 	}
 	return list, nil
 }
@@ -106,7 +106,7 @@ func evening() series.Cadence {
 const browser = "Mozilla/5.0 (compatible; Tidemark/1.0)"
 
 // wrap says what was being read.
-func wrap(what string, q question, batch ingest.Batch, err error) (ingest.Batch, error) {
+func wrap(what string, q fetchRequest, batch ingest.Batch, err error) (ingest.Batch, error) {
 	if err != nil {
 		return ingest.Batch{}, fmt.Errorf("parse %s prices of %s (CIK %s): %w", what, q.ticker, q.share, err)
 	}

@@ -31,7 +31,7 @@ type stand struct {
 	now    time.Time
 }
 
-func newStand(t testing.TB, seed uint64, now string) *stand {
+func newFixture(t testing.TB, seed uint64, now string) *stand {
 	t.Helper()
 	s := &stand{mux: http.NewServeMux()}
 	s.set(t, now)
@@ -86,7 +86,7 @@ func (s *stand) history(t testing.TB, share prices.Share, w series.Window) (pick
 
 func TestSandboxShowsADayFromItsCloseOn(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, 1, "2026-07-23T12:00:00Z")
+	s := newFixture(t, 1, "2026-07-23T12:00:00Z")
 	for _, tc := range []struct{ fact, now, newest string }{
 		{"before the opening", "2026-07-23T12:00:00Z", "2026-07-22"},
 		{"the session under way is not a day yet", "2026-07-23T18:00:00Z", "2026-07-22"},
@@ -111,7 +111,7 @@ func TestSandboxShowsADayFromItsCloseOn(t *testing.T) {
 // them have no jump at a split.
 func TestSandboxPricesComeBackAsTheyWereDrawn(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, 1, "2026-07-23T22:00:00Z")
+	s := newFixture(t, 1, "2026-07-23T22:00:00Z")
 	until := day(t, "2026-07-23")
 	splits, dividends := 0, 0
 	for _, share := range s.shares()[:34] {
@@ -162,7 +162,7 @@ func TestSandboxPricesComeBackAsTheyWereDrawn(t *testing.T) {
 
 func TestSandboxTickersComeAndGo(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, 1, "2026-07-23T22:00:00Z")
+	s := newFixture(t, 1, "2026-07-23T22:00:00Z")
 	renamed, ended := 0, 0
 	for _, c := range s.market.Companies {
 		first := prices.Share{CIK: equity.CIK(c.CIK), Ticker: c.Ticker(c.Listed)}
@@ -214,13 +214,13 @@ func ask(t *testing.T, share prices.Share) ingest.Request {
 // The whole way: engine, sandbox, archive. What one day's history says of the days before stays true.
 func TestSandboxThroughTheEngine(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, 1, "2025-08-15T22:00:00Z")
+	s := newFixture(t, 1, "2025-08-15T22:00:00Z")
 	store, err := archive.Open(t.Context(), "mem://")
 	if err != nil {
 		t.Fatal(err)
 	}
 	e := &ingest.Engine{
-		Transport: world.Sandbox(s.mux, world.SandboxOptions{}), Now: func() time.Time { return s.now }, Ledger: &ingesttest.Ledger{}, Archive: store, Offline: true,
+		Transport: world.Sandbox(s.mux, world.SandboxOptions{}), Now: func() time.Time { return s.now }, Ledger: &ingesttest.FetchLog{}, Archive: store, Offline: true,
 	}
 	kept := map[equity.CIK]map[time.Time]equity.Price{}
 	restated := 0
@@ -261,7 +261,7 @@ func TestSandboxThroughTheEngine(t *testing.T) {
 
 func TestSandboxOfOneSeedIsOneHistory(t *testing.T) {
 	t.Parallel()
-	one, two := newStand(t, 5, "2026-07-23T22:00:00Z"), newStand(t, 5, "2021-02-03T22:00:00Z")
+	one, two := newFixture(t, 5, "2026-07-23T22:00:00Z"), newFixture(t, 5, "2021-02-03T22:00:00Z")
 	share := one.shares()[7]
 	if _, err := two.history(t, two.shares()[3], series.Window{}); err != nil {
 		t.Fatal(err)
@@ -275,7 +275,7 @@ func TestSandboxOfOneSeedIsOneHistory(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("another history: %v (-want +got):\n%s", err, diff)
 	}
-	other := newStand(t, 6, "2026-07-23T22:00:00Z")
+	other := newFixture(t, 6, "2026-07-23T22:00:00Z")
 	if h, err := other.history(t, prices.Benchmark(), series.Window{}); err != nil || cmp.Equal(h.Bars[:9], want.Bars[:9]) {
 		t.Errorf("another seed: %v", err)
 	}
@@ -292,7 +292,7 @@ func TestSandboxOfOneSeedIsOneHistory(t *testing.T) {
 
 func TestSandboxRefusesWhatItDoesNotSpeak(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, 1, "2026-07-23T22:00:00Z")
+	s := newFixture(t, 1, "2026-07-23T22:00:00Z")
 	const base = "https://query1.finance.yahoo.com/v8/finance/chart/"
 	for address, want := range map[string]int{
 		base + "SPY?interval=1d&period1=0&period2=9999999999": http.StatusOK, base + "SPY?interval=5m&period1=0&period2=9999999999": http.StatusBadRequest,

@@ -39,7 +39,7 @@ func Tiingo(apiKey string, all []Share) ingest.Source {
 			if strings.TrimSpace(apiKey) == "" {
 				return nil, errNoKey
 			}
-			return requests(all, w, func(q question, _ Share) ingest.Request { return tiingoRequest(apiKey, q) })
+			return requests(all, w, func(q fetchRequest, _ Share) ingest.Request { return tiingoRequest(apiKey, q) })
 		},
 		Parse: func(r ingest.Response) (ingest.Batch, error) {
 			q, err := tiingoQuestion(r.Request.URL)
@@ -53,7 +53,7 @@ func Tiingo(apiKey string, all []Share) ingest.Source {
 }
 
 // tiingoRequest carries the key in a header: an address is stored.
-func tiingoRequest(key string, q question) ingest.Request {
+func tiingoRequest(key string, q fetchRequest) ingest.Request {
 	v := url.Values{"startDate": {tiingoStart}, "format": {"json"}, cikParam: {q.share.String()}}
 	if !q.from.IsZero() {
 		v.Set("startDate", q.from.Format(time.DateOnly))
@@ -69,16 +69,16 @@ func tiingoRequest(key string, q question) ingest.Request {
 
 var tiingoPath = regexp.MustCompile(`^/tiingo/daily/([a-z0-9.-]+)/prices$`)
 
-func tiingoQuestion(address string) (question, error) {
+func tiingoQuestion(address string) (fetchRequest, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host != tiingoHost {
-		return question{}, fmt.Errorf("this is not asked of %s", tiingoHost)
+		return fetchRequest{}, fmt.Errorf("this is not asked of %s", tiingoHost)
 	}
 	m := tiingoPath.FindStringSubmatch(u.Path)
 	if m == nil {
-		return question{}, errNoShare
+		return fetchRequest{}, errNoShare
 	}
-	q := question{ticker: strings.ToUpper(m[1])}
+	q := fetchRequest{ticker: strings.ToUpper(m[1])}
 	if q.share, err = shareOf(u); err != nil {
 		return q, err
 	}
@@ -104,7 +104,7 @@ type tiingoRow struct {
 	Factor *float64     `json:"splitFactor"`
 }
 
-func parseTiingo(r ingest.Response, q question) (ingest.Batch, error) {
+func parseTiingo(r ingest.Response, q fetchRequest) (ingest.Batch, error) {
 	if body := bytes.TrimSpace(r.Body); len(body) == 0 || body[0] != '[' {
 		return ingest.Batch{}, tiingoTrouble(body)
 	}

@@ -52,7 +52,7 @@ func Yahoo(all []Share) ingest.Source {
 	}
 }
 
-func yahooRequest(q question, _ Share) ingest.Request {
+func yahooRequest(q fetchRequest, _ Share) ingest.Request {
 	v := url.Values{"interval": {"1d"}, "events": {"div,splits"}, "period1": {"0"}, "period2": {forever}, cikParam: {q.share.String()}}
 	if !q.from.IsZero() {
 		v.Set("period1", strconv.FormatInt(q.from.Unix(), 10))
@@ -68,16 +68,16 @@ func yahooRequest(q question, _ Share) ingest.Request {
 
 var yahooTicker = regexp.MustCompile(`^/v8/finance/chart/([A-Z0-9.-]+)$`)
 
-func yahooQuestion(address string) (question, error) {
+func yahooQuestion(address string) (fetchRequest, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host != yahooHost {
-		return question{}, fmt.Errorf("this is not asked of %s", yahooHost)
+		return fetchRequest{}, fmt.Errorf("this is not asked of %s", yahooHost)
 	}
 	m := yahooTicker.FindStringSubmatch(u.Path)
 	if m == nil {
-		return question{}, errNoShare
+		return fetchRequest{}, errNoShare
 	}
-	q := question{ticker: m[1]}
+	q := fetchRequest{ticker: m[1]}
 	if q.share, err = shareOf(u); err != nil {
 		return q, err
 	}
@@ -141,7 +141,7 @@ type yahooSplit struct {
 	Denominator float64 `json:"denominator"`
 }
 
-func parseYahoo(r ingest.Response, q question) (ingest.Batch, error) {
+func parseYahoo(r ingest.Response, q fetchRequest) (ingest.Batch, error) {
 	var a yahooAnswer
 	if err := json.Unmarshal(r.Body, &a); err != nil {
 		return ingest.Batch{}, fmt.Errorf("want a JSON object: %w", err)

@@ -10,31 +10,31 @@ import (
 
 const oneDay = 24 * time.Hour
 
-// rhythm is what a frequency means for dates.
-type rhythm struct {
+// cadence is what a frequency means for dates.
+type cadence struct {
 	// together is how close two observations of one period are.
 	together time.Duration
-	// enough is the least number of distances between neighbours that say what is usual: of days, half a year with its holidays.
+	// minHistory is the least number of distances between neighbours that say what is usual: of days, half a year with its holidays.
 	enough int
 	// usual bounds the distance where there is too little history to learn it from, slack is how much longer a distance may be than
 	// those that were learnt.
 	usual, slack time.Duration
-	// patience is how long after its time an observation may come: the holidays and delays that no calendar here knows.
-	patience time.Duration
+	// gracePeriod is how long after its time an observation may come: the holidays and delays that no calendar here knows.
+	gracePeriod time.Duration
 }
 
-var rhythms = map[string]rhythm{
-	"daily":     {together: oneDay, enough: 130, usual: 5 * oneDay, patience: 7 * oneDay},
-	"weekly":    {together: 4 * oneDay, enough: 52, usual: 9 * oneDay, slack: 2 * oneDay, patience: 7 * oneDay},
-	"monthly":   {together: 20 * oneDay, enough: 12, usual: 34 * oneDay, slack: 3 * oneDay, patience: 10 * oneDay},
-	"quarterly": {together: 60 * oneDay, enough: 8, usual: 95 * oneDay, slack: 5 * oneDay, patience: 30 * oneDay},
-	"annual":    {together: 300 * oneDay, enough: 5, usual: 371 * oneDay, slack: 5 * oneDay, patience: 60 * oneDay},
+var rhythms = map[string]cadence{
+	"daily":     {together: oneDay, enough: 130, usual: 5 * oneDay, gracePeriod: 7 * oneDay},
+	"weekly":    {together: 4 * oneDay, enough: 52, usual: 9 * oneDay, slack: 2 * oneDay, gracePeriod: 7 * oneDay},
+	"monthly":   {together: 20 * oneDay, enough: 12, usual: 34 * oneDay, slack: 3 * oneDay, gracePeriod: 10 * oneDay},
+	"quarterly": {together: 60 * oneDay, enough: 8, usual: 95 * oneDay, slack: 5 * oneDay, gracePeriod: 30 * oneDay},
+	"annual":    {together: 300 * oneDay, enough: 5, usual: 371 * oneDay, slack: 5 * oneDay, gracePeriod: 60 * oneDay},
 }
 
-// longest is the distance between two neighbours beyond which something is missing. It is learnt from ascending readings, since
+// max is the distance between two neighbours beyond which something is missing. It is learnt from ascending readings, since
 // weekends, holidays and the months without reports of a crop are in no declaration: a quarter longer than the third longest of
 // them, so that a single gap of the past hides none of the future.
-func (r rhythm) longest(list []series.Reading) time.Duration {
+func (r cadence) max(list []series.Reading) time.Duration {
 	if len(list) <= r.enough {
 		return r.usual
 	}
@@ -95,7 +95,7 @@ func checkGaps(c *comparison) []Finding {
 	if !ok || len(c.known) == 0 {
 		return nil
 	}
-	longest := r.longest(c.known)
+	longest := r.max(c.known)
 	last := c.known[len(c.known)-1].ObservedAt
 	var from, to time.Time
 	n := 0
@@ -135,8 +135,8 @@ func Late(info series.Info, readings []series.Reading, at time.Time) []Finding {
 	}
 	list := ascending(readings)
 	newest := list[len(list)-1].ObservedAt
-	due := info.Published(newest.Add(r.longest(list[max(0, len(list)-Sight):])))
-	if !at.After(due.Add(r.patience)) {
+	due := info.Published(newest.Add(r.max(list[max(0, len(list)-HistoryDepth):])))
+	if !at.After(due.Add(r.gracePeriod)) {
 		return nil
 	}
 	return []Finding{{
@@ -145,8 +145,8 @@ func Late(info series.Info, readings []series.Reading, at time.Time) []Finding {
 	}}
 }
 
-// Sight is how many of the newest observations of a series the checks want to see: they say what is usual.
-const Sight = 1000
+// HistoryDepth is how many of the newest observations of a series the checks want to see: they say what is usual.
+const HistoryDepth = 1000
 
 // days writes a duration of days.
 func days(d time.Duration) string {

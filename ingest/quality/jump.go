@@ -18,7 +18,7 @@ import (
 const (
 	oddScale, oddTimes = 10, 1.5
 	badScale, badTimes = 40, 12
-	enough             = 30
+	minHistory         = 30
 )
 
 // checkJumps holds the newest changes, and the revisions of single values, against the changes that the series has made before.
@@ -30,11 +30,11 @@ func checkJumps(c *comparison) []Finding {
 		if len(c.known) > 0 {
 			last := c.known[len(c.known)-1].ObservedAt
 			history = c.said[:sortedIndex(c.said, last.Add(time.Nanosecond))]
-			history = history[max(0, len(history)-Sight):]
+			history = history[max(0, len(history)-HistoryDepth):]
 		}
 	}
 	h := habitOf(history)
-	if h.n < enough || h.scale == 0 {
+	if h.n < minHistory || h.scale == 0 {
 		return nil
 	}
 	var first *jump
@@ -69,7 +69,7 @@ type jump struct {
 	size float64
 }
 
-func (j jump) text(h habit) string {
+func (j jump) text(h spread) string {
 	sigmas := rounded(j.size / h.scale)
 	if j.from.ObservedAt.Equal(j.to.ObservedAt) {
 		return fmt.Sprintf("%s on %s, was %s: %s robust standard deviations of a usual change", number(j.to.Value),
@@ -79,7 +79,7 @@ func (j jump) text(h habit) string {
 		day(j.to.ObservedAt), number(j.from.Value), day(j.from.ObservedAt), sigmas)
 }
 
-func (c *comparison) jumps(h habit) []jump {
+func (c *comparison) jumps(h spread) []jump {
 	var list []jump
 	for _, i := range c.added {
 		to := c.said[i]

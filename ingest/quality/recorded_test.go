@@ -115,7 +115,7 @@ func vintages(t *testing.T) map[series.ID][]vintage {
 
 // newest is what the database would show a check of a known history.
 func newest(list []series.Reading) quality.Known {
-	n := max(0, len(list)-quality.Sight)
+	n := max(0, len(list)-quality.HistoryDepth)
 	return quality.Known{Readings: list[n:], Complete: n == 0}
 }
 
@@ -170,7 +170,7 @@ func passRecorded(t *testing.T, vintages map[series.ID][]vintage) {
 					continue // it comes with the same release
 				}
 				step := v
-				step.readings = all[max(0, begin-quality.Sight-300):end]
+				step.readings = all[max(0, begin-quality.HistoryDepth-300):end]
 				for _, f := range step.next(all[:begin]) {
 					marks[f.Check]++
 					crash = crash || f.Check == quality.Jump && f.To.Equal(date("2020-04-20"))

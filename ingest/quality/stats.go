@@ -23,8 +23,8 @@ func median(list []float64) float64 {
 	return (list[n/2-1] + list[n/2]) / 2
 }
 
-// habit is how a series usually changes from one observation to the next.
-type habit struct {
+// spread is how a series usually changes from one observation to the next.
+type spread struct {
 	// n counts the changes, center is their median, scale a robust standard deviation and largest the greatest distance of one from
 	// the center.
 	n                      int
@@ -36,11 +36,11 @@ type habit struct {
 
 // habitOf learns from ascending readings. The scale is 1.4826 times the median absolute deviation of the changes. Where that is zero,
 // the mean absolute deviation stands in, times sqrt(pi/2), which is its factor for a normal distribution.
-func habitOf(list []series.Reading) habit {
+func habitOf(list []series.Reading) spread {
 	changes := changesOf(list)
-	h := habit{n: len(changes), center: median(slices.Clone(changes))}
+	h := spread{n: len(changes), center: median(slices.Clone(changes))}
 	if h.n == 0 {
-		return habit{}
+		return spread{}
 	}
 	sum := 0.0
 	for i, d := range changes {

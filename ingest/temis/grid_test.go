@@ -16,10 +16,10 @@ import (
 	"tidemark/internal/series"
 )
 
-// box is a region, written down a second time.
-type box struct{ south, north, west, east float64 }
+// boundingBox is a region, written down a second time.
+type boundingBox struct{ south, north, west, east float64 }
 
-var boxes = map[series.ID]box{
+var boxes = map[series.ID]boundingBox{
 	"temis.NO2.yangtze": {30, 33, 118, 122}, "temis.NO2.pearl": {22, 23.5, 112.5, 114.5},
 	"temis.NO2.benelux_ruhr": {50.5, 52.5, 3.5, 8}, "temis.NO2.po": {44.5, 46, 8, 12}, "temis.NO2.delhi": {28, 29.2, 76.5, 78},
 	"temis.NO2.tokyo": {35, 36.2, 139, 140.5}, "temis.NO2.houston": {29, 30.5, -96, -94.5}, "temis.NO2.new_york": {40, 41.5, -75, -73},
@@ -106,7 +106,7 @@ func values(t *testing.T, cell func(row, column int) int) map[series.ID]ingest.R
 	if err != nil {
 		t.Fatal(err)
 	}
-	batch, err := temis.Source().Parse(answer(month(2021, 7), body))
+	batch, err := temis.Source().Parse(fetchResponse(month(2021, 7), body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,7 +273,7 @@ func TestVersions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		batch, err := temis.Source().Parse(answer(month(2021, 7), body))
+		batch, err := temis.Source().Parse(fetchResponse(month(2021, 7), body))
 		if err != nil {
 			t.Errorf("%s: %v", stated, err)
 			continue
@@ -351,7 +351,7 @@ func TestMonthsThatFollow(t *testing.T) {
 		{"or any of the last three", "2026-05-05T10:00:00Z", "2026/02? 2026/03? 2026/04?"},
 		{"long ago a gap of two is allowed", "2027-01-05T10:00:00Z", "2026/02? 2026/03? 2026/04"},
 	} {
-		r := answer(month(2026, 1), body)
+		r := fetchResponse(month(2026, 1), body)
 		if r.FetchedAt, err = time.Parse(time.RFC3339, tc.fetched); err != nil {
 			t.Fatal(err)
 		}
@@ -384,7 +384,7 @@ func FuzzGrid(f *testing.F) {
 	f.Add(text[:300])
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, body []byte) {
-		batch, err := temis.Source().Parse(answer(month(2019, 2), body))
+		batch, err := temis.Source().Parse(fetchResponse(month(2019, 2), body))
 		if err != nil || len(body) == 0 {
 			return
 		}

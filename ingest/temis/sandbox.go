@@ -18,7 +18,7 @@ func Sandbox(mux *http.ServeMux, w synth.World) {
 
 type sandbox struct {
 	now func() time.Time
-	air *air
+	air *no2Field
 
 	mu    sync.Mutex
 	grids map[time.Time][]byte

@@ -20,16 +20,16 @@ import (
 	"tidemark/internal/series"
 )
 
-// stand is an engine in a sandbox with a clock that the test sets.
-type stand struct {
+// fixture is an engine in a sandbox with a clock that the test sets.
+type fixture struct {
 	engine ingest.Engine
-	ledger ingesttest.Ledger
+	ledger ingesttest.FetchLog
 	now    time.Time
 }
 
-func newStand(t *testing.T, seed uint64, now time.Time, missing ...string) *stand {
+func newFixture(t *testing.T, seed uint64, now time.Time, missing ...string) *fixture {
 	t.Helper()
-	s := &stand{now: now}
+	s := &fixture{now: now}
 	store, err := archive.Open(t.Context(), "mem://")
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +48,7 @@ func newStand(t *testing.T, seed uint64, now time.Time, missing ...string) *stan
 }
 
 // collect runs the source once and returns its readings by series.
-func (s *stand) collect(t *testing.T, w series.Window) map[series.ID][]series.Reading {
+func (s *fixture) collect(t *testing.T, w series.Window) map[series.ID][]series.Reading {
 	t.Helper()
 	fetched, err := s.engine.Collect(t.Context(), temis.Source(), w, 1)
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *stand) collect(t *testing.T, w series.Window) map[series.ID][]series.Re
 }
 
 // statuses counts the answers since the ledger had n rows.
-func (s *stand) statuses(n int) map[int]int {
+func (s *fixture) statuses(n int) map[int]int {
 	count := map[int]int{}
 	for _, f := range s.ledger.Rows[n:] {
 		if f.NotModified {
@@ -78,7 +78,7 @@ func (s *stand) statuses(n int) map[int]int {
 
 func TestSandboxThroughTheEngine(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, 1, time.Date(2018, 10, 25, 10, 40, 0, 0, time.UTC))
+	s := newFixture(t, 1, time.Date(2018, 10, 25, 10, 40, 0, 0, time.UTC))
 	whole := s.collect(t, series.Window{})
 	if diff := cmp.Diff([]string{"2018-05", "2018-06", "2018-07", "2018-08", "2018-09"}, monthsOf(whole["temis.NO2.version"])); diff != "" {
 		t.Errorf("months (-want +got):\n%s", diff)
@@ -126,7 +126,7 @@ func monthsOf(list []series.Reading) []string {
 
 func TestAMissingMonthIsSteppedOver(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, 1, time.Date(2018, 12, 25, 10, 40, 0, 0, time.UTC), "no2_201806", "no2_201807", "no2_201810")
+	s := newFixture(t, 1, time.Date(2018, 12, 25, 10, 40, 0, 0, time.UTC), "no2_201806", "no2_201807", "no2_201810")
 	if diff := cmp.Diff([]string{"2018-05", "2018-08", "2018-09", "2018-11"}, monthsOf(s.collect(t, series.Window{})["temis.NO2.po"])); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -134,7 +134,7 @@ func TestAMissingMonthIsSteppedOver(t *testing.T) {
 
 func TestThreeMissingMonthsAreAFailure(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, 1, time.Date(2019, 3, 25, 10, 40, 0, 0, time.UTC), "no2_201806", "no2_201807", "no2_201808")
+	s := newFixture(t, 1, time.Date(2019, 3, 25, 10, 40, 0, 0, time.UTC), "no2_201806", "no2_201807", "no2_201808")
 	fetched, err := s.engine.Collect(t.Context(), temis.Source(), series.Window{}, 1)
 	if err == nil || !strings.Contains(err.Error(), "no2_201808") || len(fetched) != 0 {
 		t.Errorf("%d answers, error is %v", len(fetched), err)
@@ -143,7 +143,7 @@ func TestThreeMissingMonthsAreAFailure(t *testing.T) {
 
 func TestSandboxLooksLikeTheAir(t *testing.T) {
 	t.Parallel()
-	got := newStand(t, 1, time.Date(2021, 5, 25, 10, 40, 0, 0, time.UTC)).collect(t, series.Window{From: month(2020, 1)})
+	got := newFixture(t, 1, time.Date(2021, 5, 25, 10, 40, 0, 0, time.UTC)).collect(t, series.Window{From: month(2020, 1)})
 	lost := 0
 	for id, list := range got {
 		if id == "temis.NO2.version" {
@@ -184,13 +184,13 @@ func TestSandboxLooksLikeTheAir(t *testing.T) {
 func TestSandboxIsTheSameWorldForASeed(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2018, 7, 25, 10, 40, 0, 0, time.UTC)
-	a, b := newStand(t, 7, at), newStand(t, 7, at)
+	a, b := newFixture(t, 7, at), newFixture(t, 7, at)
 	b.collect(t, series.Window{From: month(2018, 6)}) // another question first
 	history := a.collect(t, series.Window{})
 	if diff := cmp.Diff(history, b.collect(t, series.Window{})); diff != "" {
 		t.Errorf("(-one +other):\n%s", diff)
 	}
-	if cmp.Equal(history, newStand(t, 8, at).collect(t, series.Window{})) {
+	if cmp.Equal(history, newFixture(t, 8, at).collect(t, series.Window{})) {
 		t.Error("another seed gives the same world")
 	}
 }
@@ -215,7 +215,7 @@ func TestSandboxHasNoOtherGrids(t *testing.T) {
 
 func TestSandboxIsSafeForManyAtOnce(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, 3, time.Date(2018, 8, 25, 10, 40, 0, 0, time.UTC))
+	s := newFixture(t, 3, time.Date(2018, 8, 25, 10, 40, 0, 0, time.UTC))
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {

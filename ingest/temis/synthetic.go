@@ -8,8 +8,8 @@ import (
 	"tidemark/internal/series"
 )
 
-// habit is what a region's air is like, set by eye to what the instrument shows over such places. None of it is a fit.
-type habit struct {
+// regionModel is what a region's air is like, set by eye to what the instrument shows over such places. None of it is a fit.
+type regionModel struct {
 	// level is the mean column in umol/m2 of 2019, swing how far winters are above the year's mean, as a logarithm.
 	level, swing float64
 	// trend is the yearly change, as a logarithm.
@@ -21,7 +21,7 @@ type habit struct {
 	clouds float64
 }
 
-var habits = map[series.ID]habit{
+var habits = map[series.ID]regionModel{
 	"temis.NO2.yangtze":      {130, 0.45, -0.012, 0.45, time.February, time.March, 0.05},
 	"temis.NO2.pearl":        {105, 0.30, -0.01, 0.35, time.February, time.March, 0.12},
 	"temis.NO2.benelux_ruhr": {95, 0.25, -0.015, 0.30, time.March, time.May, 0.14},
@@ -35,16 +35,16 @@ var habits = map[series.ID]habit{
 // productVersion is the version that the sandbox's grids state.
 const productVersion = "2.4"
 
-// air is the drawn air of all regions.
-type air struct {
+// no2Field is the drawn air of all regions.
+type no2Field struct {
 	world  synth.World
 	levels []*synth.Series // in the order of regions
 	clouds []synth.Noise
 	late   synth.Noise
 }
 
-func draw(w synth.World) *air {
-	a := &air{world: w, late: w.Noise("temis release")}
+func draw(w synth.World) *no2Field {
+	a := &no2Field{world: w, late: w.Noise("temis release")}
 	months := synth.Months(firstMonth)
 	// Trade and weather move the regions together a little.
 	shared := w.Series(synth.Process{Name: "temis economy", Calendar: months, Reversion: 0.1, Volatility: 0.02, Decimals: -1})
@@ -70,12 +70,12 @@ func draw(w synth.World) *air {
 }
 
 // released is when the sandbox shows a month: in the morning of one of the 12th to the 22nd of the following month.
-func (a *air) released(month time.Time) time.Time {
+func (a *no2Field) released(month time.Time) time.Time {
 	return time.Date(month.Year(), month.Month()+1, 12+int(11*a.late.Uniform(month)), 9, 0, 0, 0, time.UTC)
 }
 
 // grid draws the grid of a month: each region a patch that is dirtiest in its middle, grainy, and with holes where clouds stayed.
-func (a *air) grid(month time.Time) Grid {
+func (a *no2Field) grid(month time.Time) Grid {
 	noise := a.world.Noise("temis cells of " + month.Format("2006-01"))
 	holes := a.world.Noise("temis holes of " + month.Format("2006-01"))
 	patches := make([]patch, len(regions))

@@ -27,9 +27,9 @@ const versionSeries series.ID = "temis.NO2.version"
 // maxGap is how many months in a row the publisher may lack. The satellite has stood still for weeks.
 const maxGap = 2
 
-// leastColumn and mostColumn bound what a region's mean can be, in micromoles per square metre. Means of a week over single cities were
+// minColumn and maxColumn bound what a region's mean can be, in micromoles per square metre. Means of a week over single cities were
 // between -16 (noise over clean air, Riga) and 668 (Beijing) in 2019 and 2020; a region's month is far calmer.
-const leastColumn, mostColumn = -30.0, 1500.0
+const minColumn, maxColumn = -30.0, 1500.0
 
 // gone are the statuses of a grid that is not there: 404, and 403 because a store that does not let itself be listed says so.
 var gone = []int{http.StatusForbidden, http.StatusNotFound}
@@ -70,7 +70,7 @@ func Source() ingest.Source {
 	for _, r := range regions {
 		s.Series = append(s.Series, series.Info{
 			ID: r.id, Name: "Tropospheric NO2, monthly mean column: " + r.title, Unit: "umol/m2", Frequency: "monthly", Published: published,
-			Min: new(leastColumn), Max: new(mostColumn),
+			Min: new(minColumn), Max: new(maxColumn),
 		})
 	}
 	s.Series = append(s.Series, series.Info{

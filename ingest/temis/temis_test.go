@@ -34,8 +34,8 @@ func TestCases(t *testing.T) {
 
 func month(year int, m time.Month) time.Time { return time.Date(year, m, 1, 0, 0, 0, 0, time.UTC) }
 
-// answer wraps a body as the engine would, some weeks after the month.
-func answer(m time.Time, body []byte) ingest.Response {
+// fetchResponse wraps a body as the engine would, some weeks after the month.
+func fetchResponse(m time.Time, body []byte) ingest.Response {
 	return ingest.Response{
 		Request: ingest.Request{URL: temis.GridURL(m)}, Header: http.Header{"Content-Type": {"application/x-gzip"}},
 		Body: body, FetchedAt: m.AddDate(0, 1, 20),
@@ -112,7 +112,7 @@ func TestAddress(t *testing.T) {
 		"https://d1qb6yzwaaq4he.cloudfront.net/tropomi/no2/2020/12/no2_202012.grd",
 		"https://example.com/tropomi/no2/2020/12/no2_202012.asc.gz",
 	} {
-		r := answer(month(2020, 12), grid)
+		r := fetchResponse(month(2020, 12), grid)
 		r.Request.URL = address
 		if _, err := temis.Source().Parse(r); err == nil {
 			t.Errorf("%s was taken for the address of a grid", address)

@@ -20,13 +20,13 @@ import (
 )
 
 // engine returns an engine in a world, with a ledger and an archive of its own.
-func engine(t *testing.T, rt http.RoundTripper, clock world.Clock) (*ingest.Engine, *ingesttest.Ledger) {
+func engine(t *testing.T, rt http.RoundTripper, clock world.Clock) (*ingest.Engine, *ingesttest.FetchLog) {
 	t.Helper()
 	store, err := archive.Open(t.Context(), "mem://")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &ingesttest.Ledger{}
+	l := &ingesttest.FetchLog{}
 	return &ingest.Engine{
 		Transport: rt, Now: clock.Now, Ledger: l, Archive: store,
 		Wait: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
@@ -165,7 +165,7 @@ func TestAnEngineGivesUpAtOnceWhatLiveRefuses(t *testing.T) {
 	if !errors.Is(err, ingest.Refused) || strings.Contains(err.Error(), "s3cr3t") {
 		t.Errorf("got %v, want a refusal without the key", err)
 	}
-	if again, _ := ingest.Again(err); again || waits != 0 || len(rows.Rows) != 0 {
+	if again, _ := ingest.Retryable(err); again || waits != 0 || len(rows.Rows) != 0 {
 		t.Errorf("another attempt %t, %d waits, %d answers; want none of it", again, waits, len(rows.Rows))
 	}
 }

@@ -85,7 +85,7 @@ func (t *replay) RoundTrip(r *http.Request) (*http.Response, error) {
 			return nil, fmt.Errorf("replay: read the request: %w", err)
 		}
 	}
-	name := ingest.LedgerURL(r.Method, r.URL.String(), question, t.secrets[placeOf(r.URL)])
+	name := ingest.LoggedURL(r.Method, r.URL.String(), question, t.secrets[placeOf(r.URL)])
 	u, err := url.Parse(name)
 	if err != nil {
 		return nil, fmt.Errorf("%w: replay: the request's URL does not parse", ingest.Refused)
@@ -111,7 +111,7 @@ func newest(fetches []series.Fetch, at time.Time) (series.Fetch, bool) {
 		if f.FetchedAt.After(at) {
 			continue
 		}
-		if !ingest.Passing(f.Status) {
+		if !ingest.IsTransient(f.Status) {
 			return f, true
 		}
 		if !ok {

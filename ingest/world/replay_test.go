@@ -122,7 +122,7 @@ func TestReplayComparesRequestsAsTheLedgerNamesThem(t *testing.T) {
 		exchange{url: "https://api.example/v2?api_key=REDACTED&series=RWTC&facet%5B%5D=a&facet%5B%5D=b", day: 2, body: "keyed"},
 		exchange{url: "https://api.example/v2?series=RWTC", day: 2, body: "keyless"},
 		exchange{url: "https://other.example/?api_key=public", day: 2, body: "not secret here"},
-		exchange{url: ingest.LedgerURL(http.MethodPost, "https://api.example/post", []byte("question"), nil), day: 2, body: "posted"},
+		exchange{url: ingest.LoggedURL(http.MethodPost, "https://api.example/post", []byte("question"), nil), day: 2, body: "posted"},
 		exchange{url: "https://upstream.example", day: 2, body: "root"},
 		exchange{url: "https://api.example/moved?api_key=REDACTED", day: 2, status: 301, header: map[string]string{"Location": "/v2?series=RWTC"}},
 	)

@@ -18,7 +18,7 @@ func respond(r *http.Request, status int, header http.Header, body []byte) *http
 	if announced, err := strconv.ParseInt(header.Get("Content-Length"), 10, 64); err == nil {
 		switch {
 		case announced > length && r.Method != http.MethodHead:
-			reader = io.MultiReader(reader, brokenOff{})
+			reader = io.MultiReader(reader, truncatedBody{})
 		case announced < length:
 			reader = bytes.NewReader(body[:max(announced, 0)])
 		}
@@ -41,10 +41,10 @@ func respond(r *http.Request, status int, header http.Header, body []byte) *http
 	}
 }
 
-// brokenOff is a connection that ended too early.
-type brokenOff struct{}
+// truncatedBody is a connection that ended too early.
+type truncatedBody struct{}
 
-func (brokenOff) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+func (truncatedBody) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
 // notModified tells whether the conditions of r are met by what header says of the current body: If-None-Match by weak
 // comparison, or without it If-Modified-Since (RFC 9110, section 13.2.2).

@@ -19,17 +19,17 @@ import (
 
 // What a sandbox's upstream can be told to do.
 const (
-	Late      = "late"      // it publishes nothing new
-	Revised   = "revised"   // its newest figures are others than before
-	Malformed = "malformed" // it answers with a page for people
-	Shrunk    = "shrunk"    // its history is gone, but for the last year
-	Away      = "away"      // it is down
+	Late        = "late"      // it publishes nothing new
+	Revised     = "revised"   // its newest figures are others than before
+	Malformed   = "malformed" // it answers with a page for people
+	Shrunk      = "shrunk"    // its history is gone, but for the last year
+	Unavailable = "away"      // it is down
 )
 
 // KindsOf are the kinds of trouble that a source's upstream can have. Decisions on interest rates are not revised, and not all upstreams
 // answer with a history that could be gone.
 func KindsOf(source string) []string {
-	kinds := []string{Late, Malformed, Away}
+	kinds := []string{Late, Malformed, Unavailable}
 	whole := source == "portwatch-hormuz" || strings.HasPrefix(source, "eia-") || strings.HasPrefix(source, "fred-")
 	if whole || source == "bls-releases" || source == "temis-no2" || source == "worldbank-pink-sheet" {
 		kinds = append(kinds, Revised)
@@ -151,7 +151,7 @@ func (o TroubledOptions) transport(one Trouble) http.RoundTripper {
 		w.Shrunk = one.Since.AddDate(-1, 0, 0)
 	case Malformed:
 		with.Fault = page(http.StatusOK)
-	case Away:
+	case Unavailable:
 		with.Fault = page(http.StatusServiceUnavailable)
 	}
 	return Sandbox(o.Handler(w), with)

@@ -36,7 +36,7 @@ func Sandbox(mux *http.ServeMux, w synth.World) {
 type handler struct {
 	now    func() time.Time
 	noise  synth.Noise
-	boards map[series.ID]*synth.Board
+	boards map[series.ID]*synth.ReleaseHistory
 
 	mu    sync.Mutex
 	books map[int]book

@@ -21,7 +21,7 @@ import (
 	"tidemark/internal/series"
 )
 
-func newStand(seed uint64, now time.Time) *ingesttest.Upstream {
+func newFixture(seed uint64, now time.Time) *ingesttest.Upstream {
 	return ingesttest.NewUpstream(now, func(mux *http.ServeMux, now func() time.Time) {
 		worldbank.Sandbox(mux, synth.World{Seed: seed, Now: now})
 	})
@@ -53,7 +53,7 @@ func TestSandboxShowsEveryMonthFromItsReleaseOn(t *testing.T) {
 		{"on New Year's Day", "2026-01-01 12:00:00", "2025-11"},
 		{"at the first release of a year", "2026-01-03 15:00:00", "2025-12"},
 	} {
-		all, _ := collect(t, newStand(1, ingesttest.NewYork(t, tc.now)))
+		all, _ := collect(t, newFixture(1, ingesttest.NewYork(t, tc.now)))
 		if len(all) != 3 {
 			t.Errorf("%s: %d series", tc.fact, len(all))
 		}
@@ -76,7 +76,7 @@ func TestSandboxShowsEveryMonthFromItsReleaseOn(t *testing.T) {
 // In six pairs of neighbouring vintages, the newest month of Japan's imports changed, by 0.12 to 1.97, and nothing else.
 func TestSandboxRevisesOneValue(t *testing.T) {
 	t.Parallel()
-	s := newStand(7, ingesttest.NewYork(t, "2024-12-04 12:00:00"))
+	s := newFixture(7, ingesttest.NewYork(t, "2024-12-04 12:00:00"))
 	before, _ := collect(t, s)
 	for n := range 6 {
 		month := time.Date(2025, time.Month(1+n), 4, 12, 0, 0, 0, time.UTC)
@@ -108,7 +108,7 @@ func TestSandboxRevisesOneValue(t *testing.T) {
 
 func TestSandboxMovesTheWorkbookEveryYear(t *testing.T) {
 	t.Parallel()
-	s := newStand(1, ingesttest.NewYork(t, "2026-01-03 14:59:59"))
+	s := newFixture(1, ingesttest.NewYork(t, "2026-01-03 14:59:59"))
 	old, oldURL := collect(t, s)
 	s.Now = ingesttest.NewYork(t, "2026-01-03 15:00:00")
 	_, newURL := collect(t, s)
@@ -149,7 +149,7 @@ func TestSandboxMovesTheWorkbookEveryYear(t *testing.T) {
 func TestSandboxWritesTheSameBytes(t *testing.T) {
 	t.Parallel()
 	now := ingesttest.NewYork(t, "2026-03-04 12:00:00")
-	one, two := newStand(3, now), newStand(3, now)
+	one, two := newFixture(3, now), newFixture(3, now)
 	_, address := collect(t, one)
 	two.Now = two.Now.AddDate(0, -3, 0)
 	collect(t, two)
@@ -168,7 +168,7 @@ func TestSandboxWritesTheSameBytes(t *testing.T) {
 
 func TestSandboxWorkbookHasTheLayoutAndSaysThatItIsSynthetic(t *testing.T) {
 	t.Parallel()
-	s := newStand(1, ingesttest.NewYork(t, "2026-03-04 12:00:00"))
+	s := newFixture(1, ingesttest.NewYork(t, "2026-03-04 12:00:00"))
 	_, address := collect(t, s)
 	f, err := excelize.OpenReader(s.Get(t, address).Body)
 	if err != nil {
@@ -195,7 +195,7 @@ func TestSandboxWorkbookHasTheLayoutAndSaysThatItIsSynthetic(t *testing.T) {
 func TestSandboxPricesArePlausible(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(3) {
-		all, _ := collect(t, newStand(seed, ingesttest.NewYork(t, "2026-03-04 12:00:00")))
+		all, _ := collect(t, newFixture(seed, ingesttest.NewYork(t, "2026-03-04 12:00:00")))
 		for id, bounds := range map[series.ID][2]float64{
 			"worldbank.NGAS_US": {2, 6}, "worldbank.NGAS_EUR": {4, 17}, "worldbank.LNG_JP": {6, 19},
 		} {
@@ -218,7 +218,7 @@ func TestSandboxPricesArePlausible(t *testing.T) {
 
 func TestSandboxAnswersManyAtOnce(t *testing.T) {
 	t.Parallel()
-	s := newStand(1, ingesttest.NewYork(t, "2026-03-04 12:00:00"))
+	s := newFixture(1, ingesttest.NewYork(t, "2026-03-04 12:00:00"))
 	_, address := collect(t, s)
 	want := s.Get(t, address).Body.Bytes()
 	var wg sync.WaitGroup

@@ -12,7 +12,7 @@ import (
 // have shown since 2000: gas near 3.4 dollars in the United States, Europe wandering between 3 and 20, Japan's imports slower
 // and higher since most of their contracts follow oil. Before 2000 all of them climb from cents. None of it is a forecast or a
 // fit.
-func draw(w synth.World) map[series.ID]*synth.Board {
+func draw(w synth.World) map[series.ID]*synth.ReleaseHistory {
 	months := synth.Months(time.Date(1960, 1, 1, 0, 0, 0, 0, time.UTC))
 	// What both importing regions share.
 	world := w.Series(synth.Process{
@@ -34,7 +34,7 @@ func draw(w synth.World) map[series.ID]*synth.Board {
 		Mean: 11, Reversion: 0.05, Volatility: 0.025, Log: true,
 		Season: climb(func(time.Time) float64 { return 0 }, 2.7/11),
 	})
-	return map[series.ID]*synth.Board{
+	return map[series.ID]*synth.ReleaseHistory{
 		"worldbank.NGAS_US": synth.NewBoard(us, once),
 		"worldbank.NGAS_EUR": synth.NewBoard(synth.Combine(func(_ time.Time, v []float64) float64 {
 			return synth.Round(v[0]*math.Exp(v[1]), decimals)

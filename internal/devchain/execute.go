@@ -177,8 +177,8 @@ type outcome struct {
 	err error
 }
 
-// leastGas is the gas without which a transaction is not begun.
-func leastGas(data []byte, list types.AccessList, creates bool) uint64 {
+// minGas is the gas without which a transaction is not begun.
+func minGas(data []byte, list types.AccessList, creates bool) uint64 {
 	return max(beginGas(data, list, creates), floorGas(data))
 }
 
@@ -206,7 +206,7 @@ func (c *Chain) execute(s *state.StateDB, h *types.Header, m message) (outcome, 
 	if m.to == nil && len(m.data) > params.MaxInitCodeSize {
 		return outcome{}, vm.ErrMaxInitCodeSizeExceeded
 	}
-	least := leastGas(m.data, m.list, m.to == nil)
+	least := minGas(m.data, m.list, m.to == nil)
 	if m.gas < least {
 		return outcome{}, fmt.Errorf("intrinsic gas too low: have %d, want %d", m.gas, least)
 	}

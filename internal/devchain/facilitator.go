@@ -69,8 +69,8 @@ type authorization struct {
 	signature                      []byte
 }
 
-// order is a question: a payment, and what is asked for it.
-type order struct {
+// paymentRequest is a question: a payment, and what is asked for it.
+type paymentRequest struct {
 	version int
 	network string
 	pay     authorization
@@ -80,7 +80,7 @@ type order struct {
 const maxQuestion = 64 << 10
 
 // question reads a question and writes the answer to it. What cannot be read is answered with a reason, as an invalid payment is.
-func (f *Facilitator) question(answer func(context.Context, order, string) any) http.HandlerFunc {
+func (f *Facilitator) question(answer func(context.Context, paymentRequest, string) any) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		o, fault := f.read(http.MaxBytesReader(w, r.Body, maxQuestion))
 		reply(w, answer(r.Context(), o, fault))
@@ -94,7 +94,7 @@ func reply(w http.ResponseWriter, body any) {
 
 // read reads a question and compares the payment with what is asked for it, as far as the contract does not do that. fault is why the
 // payment is not good, empty for none.
-func (f *Facilitator) read(body interface{ Read([]byte) (int, error) }) (o order, reason string) {
+func (f *Facilitator) read(body interface{ Read([]byte) (int, error) }) (o paymentRequest, reason string) {
 	type entry struct {
 		Scheme, Network, Asset, PayTo, Amount string
 		MaxAmountRequired                     string
@@ -122,7 +122,7 @@ func (f *Facilitator) read(body interface{ Read([]byte) (int, error) }) (o order
 	}
 	want, p := q.PaymentRequirements, q.PaymentPayload
 	a := p.Payload.Authorization
-	o = order{version: q.X402Version, network: want.Network, pay: authorization{
+	o = paymentRequest{version: q.X402Version, network: want.Network, pay: authorization{
 		from: a.From, to: a.To, nonce: a.Nonce, signature: p.Payload.Signature,
 	}}
 	id := f.chain.config.ChainID.Uint64()
@@ -207,7 +207,7 @@ type verdict struct {
 	Payer   common.Address `json:"payer"`
 }
 
-func (f *Facilitator) verify(_ context.Context, o order, fault string) any {
+func (f *Facilitator) verify(_ context.Context, o paymentRequest, fault string) any {
 	if fault == "" {
 		var err error
 		if _, fault, err = f.simulate(o.pay); err != nil {
@@ -225,7 +225,7 @@ type receipt struct {
 	Payer       common.Address `json:"payer"`
 }
 
-func (f *Facilitator) settle(ctx context.Context, o order, fault string) any {
+func (f *Facilitator) settle(ctx context.Context, o paymentRequest, fault string) any {
 	out := receipt{Reason: fault, Network: o.network, Payer: o.pay.from}
 	if fault != "" {
 		return out

@@ -34,7 +34,7 @@ func (c *Chain) enter(tx *types.Transaction) error {
 	if tx.GasFeeCapIntCmp(tx.GasTipCap()) < 0 {
 		return errors.New("max priority fee per gas higher than max fee per gas")
 	}
-	if need := leastGas(tx.Data(), tx.AccessList(), tx.To() == nil); tx.Gas() < need {
+	if need := minGas(tx.Data(), tx.AccessList(), tx.To() == nil); tx.Gas() < need {
 		return fmt.Errorf("intrinsic gas too low: gas %d, minimum needed %d", tx.Gas(), need)
 	}
 	now, err := c.stateAt(c.head())

@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// account is the system user that servers run as. Postgres refuses to run as root.
-type account struct {
+// osUser is the system user that servers run as. Postgres refuses to run as root.
+type osUser struct {
 	name     string
 	uid, gid uint32
 	// switchTo tells that it is not the user we run as.
@@ -21,7 +21,7 @@ type account struct {
 
 // serverAccount is the user for the servers: ourselves, but as root the owner of the data that is there already, else the first of
 // postgres and nobody that exists.
-func serverAccount(data string) (account, error) {
+func serverAccount(data string) (osUser, error) {
 	if os.Geteuid() != 0 {
 		return lookUp(strconv.Itoa(os.Geteuid())), nil
 	}
@@ -39,13 +39,13 @@ func serverAccount(data string) (account, error) {
 			return a, nil
 		}
 	}
-	return account{}, errors.New("servers do not run as root, and this machine has neither a user postgres nor a user nobody: run as an ordinary user")
+	return osUser{}, errors.New("servers do not run as root, and this machine has neither a user postgres nor a user nobody: run as an ordinary user")
 }
 
 // lookUp describes the user with a number. A number without a name (usual in containers) has a group of the same number.
-func lookUp(uid string) account {
+func lookUp(uid string) osUser {
 	id, _ := strconv.ParseUint(uid, 10, 32)
-	a := account{name: uid, uid: uint32(id), gid: uint32(id)}
+	a := osUser{name: uid, uid: uint32(id), gid: uint32(id)}
 	if u, err := user.LookupId(uid); err == nil {
 		gid, _ := strconv.ParseUint(u.Gid, 10, 32)
 		a.name, a.gid = u.Username, uint32(gid)
@@ -66,7 +66,7 @@ const elsewhere = "/var/lib/tidemark"
 
 // place makes the folder dir where a can enter it, and returns where that is. A folder below one that a cannot enter, such as
 // root's home, becomes a symbolic link to a new folder under /var/lib/tidemark, if it may move, and is an error otherwise.
-func place(dir string, a account, mayMove bool) (string, error) {
+func place(dir string, a osUser, mayMove bool) (string, error) {
 	home := dir
 	if link, err := os.Readlink(dir); err == nil {
 		if !filepath.IsAbs(link) {
@@ -121,7 +121,7 @@ func makeAll(dir string) error {
 
 // firstClosed returns the topmost folder on the way to dir, dir included, that a cannot enter, or nothing. Folders that do not
 // exist yet are open.
-func firstClosed(dir string, a account) (string, error) {
+func firstClosed(dir string, a osUser) (string, error) {
 	if !a.switchTo {
 		return "", nil
 	}
@@ -152,7 +152,7 @@ func firstClosed(dir string, a account) (string, error) {
 }
 
 // mayEnter reads the permission bits. Access lists that go beyond them are not looked at.
-func mayEnter(info fs.FileInfo, a account) bool {
+func mayEnter(info fs.FileInfo, a osUser) bool {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
 		return true

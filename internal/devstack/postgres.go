@@ -102,7 +102,7 @@ func StartPostgres(ctx context.Context, o PostgresOptions) (*Server, error) {
 	return s, nil
 }
 
-func (o PostgresOptions) start(ctx context.Context, h *home) (*Server, error) {
+func (o PostgresOptions) start(ctx context.Context, h *stateDir) (*Server, error) {
 	want, err := dataVersion(h.data())
 	if err != nil {
 		return nil, unusable(h.dir, err)
@@ -144,7 +144,7 @@ func (o PostgresOptions) start(ctx context.Context, h *home) (*Server, error) {
 }
 
 // binaries chooses the programs for data of the version want, and downloads them if there are none.
-func (o PostgresOptions) binaries(ctx context.Context, h *home, want int) (postgresBinaries, error) {
+func (o PostgresOptions) binaries(ctx context.Context, h *stateDir, want int) (postgresBinaries, error) {
 	chosen, found := findPostgres(ctx, o.BinDirs, o.OnlyBinDirs, want)
 	if chosen == nil && o.CacheDir != "" {
 		b, err := download(ctx, o, h.account, want)
@@ -202,7 +202,7 @@ func dataVersion(data string) (int, error) {
 func (s *Server) initialise(ctx context.Context, initdb string, throwaway bool) error {
 	h := s.home
 	fresh := h.data() + ".new"
-	if err := evict(fresh, s.program, 0); err != nil {
+	if err := stopStale(fresh, s.program, 0); err != nil {
 		return err
 	}
 	if err := os.RemoveAll(fresh); err != nil {

@@ -40,7 +40,7 @@ type RedisOptions struct {
 	// password is the one of the servers that it belongs to; empty: one of its own.
 	password string
 	// more are further lines of the configuration, asked for at each start; nil: none.
-	more func(ctx context.Context, h *home, port int) []string
+	more func(ctx context.Context, h *stateDir, port int) []string
 	// sentinel runs the program as a Sentinel, which keeps its configuration, more in all, in a file that it rewrites itself.
 	sentinel bool
 }
@@ -78,7 +78,7 @@ func StartRedis(ctx context.Context, o RedisOptions) (*Server, error) {
 	return s, nil
 }
 
-func (o RedisOptions) start(ctx context.Context, h *home, program string) (*Server, error) {
+func (o RedisOptions) start(ctx context.Context, h *stateDir, program string) (*Server, error) {
 	if err := os.Mkdir(h.data(), 0o700); err != nil && !os.IsExist(err) {
 		return nil, unusable(h.dir, err)
 	}
@@ -109,7 +109,7 @@ func (o RedisOptions) start(ctx context.Context, h *home, program string) (*Serv
 	return s, nil
 }
 
-func (o RedisOptions) configuration(ctx context.Context, h *home, port int) string {
+func (o RedisOptions) configuration(ctx context.Context, h *stateDir, port int) string {
 	appendOnly := "no"
 	if o.AppendOnly {
 		appendOnly = "yes"

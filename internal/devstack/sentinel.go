@@ -61,7 +61,7 @@ func (g *RedisGroup) add(ctx context.Context, o RedisGroupOptions, name string, 
 }
 
 // asReplica makes a server that starts the replica of whoever is the primary by then. The Sentinels change what has become wrong since.
-func (g *RedisGroup) asReplica(ctx context.Context, h *home, port int) []string {
+func (g *RedisGroup) asReplica(ctx context.Context, h *stateDir, port int) []string {
 	primary := port
 	if len(g.servers) > 0 {
 		primary = g.servers[0].Port()
@@ -77,7 +77,7 @@ func (g *RedisGroup) asReplica(ctx context.Context, h *home, port int) []string 
 }
 
 // asSentinel is the first configuration of a Sentinel.
-func (g *RedisGroup) asSentinel(_ context.Context, h *home, _ int) []string {
+func (g *RedisGroup) asSentinel(_ context.Context, h *stateDir, _ int) []string {
 	return []string{
 		fmt.Sprintf("sentinel monitor %s 127.0.0.1 %d 2", masterName, g.servers[0].Port()),
 		"sentinel auth-pass " + masterName + " " + h.keep.Password,
@@ -88,7 +88,7 @@ func (g *RedisGroup) asSentinel(_ context.Context, h *home, _ int) []string {
 }
 
 // sentinelCommand runs a Sentinel on the file that it keeps, which is written for the first start on a port.
-func (o RedisOptions) sentinelCommand(ctx context.Context, h *home, program string, port int) *exec.Cmd {
+func (o RedisOptions) sentinelCommand(ctx context.Context, h *stateDir, program string, port int) *exec.Cmd {
 	path := filepath.Join(h.data(), "sentinel.conf")
 	first := fmt.Sprintf("port %d\n", port)
 	if content, err := os.ReadFile(path); err != nil || !strings.Contains("\n"+string(content), "\n"+first) {

@@ -22,7 +22,7 @@ import (
 // goroutine; they wait for each other.
 type Server struct {
 	kind
-	home *home
+	home *stateDir
 	log  *slog.Logger
 	died chan error
 
@@ -53,10 +53,10 @@ type kind struct {
 var errRefused = errors.New("the server refuses us")
 
 const (
-	// readyWithin bounds the wait for a server's first answer, recovery after a crash included.
-	readyWithin = 2 * time.Minute
-	// stopWithin bounds the orderly end, hurryWithin the one after it.
-	stopWithin, hurryWithin = 3 * time.Second, time.Second
+	// startTimeout bounds the wait for a server's first answer, recovery after a crash included.
+	startTimeout = 2 * time.Minute
+	// stopTimeout bounds the orderly end, killTimeout the one after it.
+	stopTimeout, killTimeout = 3 * time.Second, time.Second
 	// portAttempts is how many ports are tried. Between the choice of a free one and its use another process may take it.
 	portAttempts = 5
 )
@@ -110,7 +110,7 @@ func (s *Server) Kill() error {
 	}
 	s.proc.kill()
 	s.proc = nil
-	return evict(s.home.data(), s.program, 0)
+	return stopStale(s.home.data(), s.program, 0)
 }
 
 // Restart starts the server again on the same port and data, after Stop, after Kill, or after it died. A server that runs is
@@ -138,17 +138,17 @@ func (s *Server) halt(ctx context.Context) error {
 	p := s.proc
 	s.proc = nil
 	p.signal(s.stop)
-	if ended(ctx, p, stopWithin) {
+	if ended(ctx, p, stopTimeout) {
 		return nil
 	}
 	if s.hurry != 0 {
 		p.signal(s.hurry)
-		if ended(ctx, p, hurryWithin) {
+		if ended(ctx, p, killTimeout) {
 			return nil
 		}
 	}
 	p.kill()
-	return evict(s.home.data(), s.program, 0)
+	return stopStale(s.home.data(), s.program, 0)
 }
 
 func ended(ctx context.Context, p *process, within time.Duration) bool {
@@ -239,7 +239,7 @@ func (s *Server) clear(ctx context.Context) error {
 	data := s.home.data()
 	if pids := processesIn(data, s.program); len(pids) > 0 {
 		s.log.InfoContext(ctx, "stopping a server left by an earlier run", "server", s.name, "pids", pids, "folder", s.home.dir)
-		if err := evict(data, s.program, s.stop); err != nil {
+		if err := stopStale(data, s.program, s.stop); err != nil {
 			return err
 		}
 	}
@@ -254,7 +254,7 @@ func (s *Server) clear(ctx context.Context) error {
 
 // await asks until the server answers.
 func (s *Server) await(ctx context.Context, p *process, port int) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, readyWithin, fmt.Errorf("no answer within %s", readyWithin))
+	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("no answer within %s", startTimeout))
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -264,7 +264,7 @@ func (s *Server) await(ctx context.Context, p *process, port int) error {
 			return nil
 		}
 		// What refuses may be a stranger on the same port, and ours is about to find the port taken.
-		if errors.Is(err, errRefused) && !ended(ctx, p, hurryWithin) {
+		if errors.Is(err, errRefused) && !ended(ctx, p, killTimeout) {
 			return err
 		}
 		select {
@@ -299,9 +299,9 @@ func (s *Server) explain(err error, from int64) error {
 	return fmt.Errorf("%w\nThe end of %s:\n  %s", err, s.home.logPath(), text)
 }
 
-// evict makes sure that no process named program works in the folder data any more. Main processes get the signal stop, if one is
+// stopStale makes sure that no process named program works in the folder data any more. Main processes get the signal stop, if one is
 // given, and three seconds; then all are killed. Children whose main process is gone end by themselves meanwhile or are killed.
-func evict(data, program string, stop syscall.Signal) error {
+func stopStale(data, program string, stop syscall.Signal) error {
 	pids := processesIn(data, program)
 	if len(pids) == 0 {
 		return nil
@@ -313,12 +313,12 @@ func evict(data, program string, stop syscall.Signal) error {
 				_ = syscall.Kill(pid, stop)
 			}
 		}
-		if gone(data, program, stopWithin) {
+		if gone(data, program, stopTimeout) {
 			return nil
 		}
 	}
 	killAll(processesIn(data, program))
-	if !gone(data, program, stopWithin) {
+	if !gone(data, program, stopTimeout) {
 		return fmt.Errorf("processes %v still work in %s and cannot be ended", processesIn(data, program), data)
 	}
 	return nil

@@ -41,9 +41,9 @@ type Stack struct {
 	// Postgres and Redis are the servers that were started: nil where a URL was given, and Redis is nil where its stand-in runs.
 	Postgres, Redis *Server
 
-	standIn *standIn
-	died    chan error
-	log     *slog.Logger
+	fixtureIn *miniRedis
+	died      chan error
+	log       *slog.Logger
 }
 
 // Start finds or starts both servers and returns once both answer. What it starts runs until Stop; ctx bounds the start alone.
@@ -102,11 +102,11 @@ func (s *Stack) startRedis(ctx context.Context, o Options) error {
 		mayMove:     true,
 	})
 	if errors.Is(err, ErrNotInstalled) {
-		s.standIn, err = startStandIn()
+		s.fixtureIn, err = startFixtureIn()
 		if err != nil {
 			return fmt.Errorf("start the stand-in for Redis: %w", err)
 		}
-		s.RedisURL = s.standIn.url
+		s.RedisURL = s.fixtureIn.url
 		o.Log.WarnContext(ctx, "no redis-server on this machine: a stand-in inside this process takes its place and loses its content at exit")
 		return nil
 	}
@@ -174,8 +174,8 @@ func (s *Stack) Stop(ctx context.Context) error {
 			wg.Go(func() { errs[i] = server.Stop(ctx) })
 		}
 	}
-	if s.standIn != nil {
-		s.standIn.stop()
+	if s.fixtureIn != nil {
+		s.fixtureIn.stop()
 	}
 	wg.Wait()
 	return errors.Join(errs[:]...)

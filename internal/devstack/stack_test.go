@@ -285,7 +285,7 @@ func TestAFolderIsFreeWhenItIsGivenUp(t *testing.T) {
 		})
 	}
 	for i := range 200 {
-		h := &home{dir: dir}
+		h := &stateDir{dir: dir}
 		if err := h.lock(); err != nil {
 			t.Errorf("after %d times: %v", i, err)
 			break

@@ -36,8 +36,8 @@ const (
 	// sessionCookie names who signed in, until when. It is signed with the token, so every process that has the token knows it.
 	sessionCookie = "tidemark_ops"
 	sessionFor    = 12 * time.Hour
-	// mostForm bounds what is posted.
-	mostForm = 64 << 10
+	// maxForm bounds what is posted.
+	maxForm = 64 << 10
 )
 
 // refusal is an error of the request, with its status.
@@ -156,7 +156,7 @@ func (s *Server) serveActs(a *Acts) {
 
 // do does one action, and writes down who did it, why, and what came of it.
 func (s *Server) do(a *Acts, one act, w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, mostForm)
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	done, err := a.perform(r, one)
 	switch bad := (refusal{}); {
 	case errors.As(err, &bad):
@@ -333,7 +333,7 @@ func (a *Acts) apply(_ context.Context, r *http.Request) (string, doing, error) 
 
 func (s *Server) signIn(a *Acts) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		r.Body = http.MaxBytesReader(w, r.Body, mostForm)
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 		by := shortened(strings.TrimSpace(r.PostFormValue("by")), 100)
 		switch {
 		case !fromHere(r):

@@ -91,9 +91,9 @@ func (b *browser) page(path string) string {
 }
 
 // acting serves the pages of a stand with a scheduled job, a failed run of it, and an answer in quarantine.
-func acting(t *testing.T, acts *ops.Acts) (*stand, *browser) {
+func acting(t *testing.T, acts *ops.Acts) (*fixture, *browser) {
 	t.Helper()
-	s := newStand(t)
+	s := newFixture(t)
 	if err := s.db.SaveSchedules(t.Context(), []task.Schedule{{Job: task.Signal, Subject: "crack-spread-321", Cron: "0 1 * * *", Zone: "UTC", CatchUp: "latest"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func acting(t *testing.T, acts *ops.Acts) (*stand, *browser) {
 	return s, &browser{t: t, url: at, origin: at}
 }
 
-func (s *stand) actions() []postgres.Action {
+func (s *fixture) actions() []postgres.Action {
 	s.t.Helper()
 	list, err := s.db.Actions(s.t.Context(), 100)
 	if err != nil {

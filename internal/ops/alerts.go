@@ -138,8 +138,8 @@ type Alerter struct {
 	Metrics *telemetry.Metrics
 	// Every is the pause between looks. Zero means 15 seconds.
 	Every time.Duration
-	// Calm is for how long something must not have been so until its alert is over. Zero means a minute.
-	Calm time.Duration
+	// ResolveDelay is for how long something must not have been so until its alert is over. Zero means a minute.
+	ResolveDelay time.Duration
 
 	// began is when it looked first.
 	began time.Time
@@ -155,7 +155,7 @@ type Channel interface {
 const (
 	sendTimeout = 20 * time.Second
 	sendLease   = time.Minute
-	longestWait = 2 * time.Hour
+	maxWait     = 2 * time.Hour
 )
 
 // Run looks and tells until ctx ends. It returns nil then.
@@ -185,7 +185,7 @@ func (a *Alerter) Run(ctx context.Context) error {
 
 // Round looks once and sends what is due. A sandbox that lives through its past raises nothing.
 func (a *Alerter) Round(ctx context.Context) error {
-	past, err := a.Observer.DB.InThePast(ctx)
+	past, err := a.Observer.DB.ClockBehind(ctx)
 	if err != nil || past {
 		return err
 	}
@@ -197,7 +197,7 @@ func (a *Alerter) Round(ctx context.Context) error {
 		a.began = state.Now
 	}
 	state.Began = a.began
-	calm := a.Calm
+	calm := a.ResolveDelay
 	if calm == 0 {
 		calm = time.Minute
 	}
@@ -234,7 +234,7 @@ func (a *Alerter) send(ctx context.Context, names []string) error {
 		err = a.Channels[m.Channel].Send(timed, m)
 		stop()
 		if err != nil {
-			fault, again = err.Error(), min(30*time.Second<<min(m.Tries-1, 10), longestWait)
+			fault, again = err.Error(), min(30*time.Second<<min(m.Tries-1, 10), maxWait)
 			a.Log.WarnContext(ctx, "a message about an alert was not sent, trying again", "alert", m.ID, "channel", m.Channel, "in", again, "err", err)
 		}
 		if err := a.Observer.DB.SentAlertMessage(context.WithoutCancel(ctx), m, fault, again); err != nil {

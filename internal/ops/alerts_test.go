@@ -121,7 +121,7 @@ func (m *mailbox) subjects() (list []string) {
 
 func TestAnAlertIsToldOnceAndItsEndToo(t *testing.T) {
 	t.Parallel()
-	s := newStand(t)
+	s := newFixture(t)
 	s.snapshot("crack-spread-321", day("2026-02-01"))
 	s.exec(`update world set clock_at = null`) // alerts are of the present
 	h, box := &hook{status: 500}, newMailbox(t)
@@ -137,7 +137,7 @@ func TestAnAlertIsToldOnceAndItsEndToo(t *testing.T) {
 		for range 3 {
 			g.Go(func() {
 				a := ops.Alerter{
-					Observer: s.observer, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Calm: time.Nanosecond,
+					Observer: s.observer, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), ResolveDelay: time.Nanosecond,
 					Channels: map[string]ops.Channel{"webhook": ops.Webhook{URL: srv.URL, Installation: "https://tide.example"}, "mail": letters},
 				}
 				if err := a.Round(t.Context()); err != nil {
@@ -191,7 +191,7 @@ func TestConditions(t *testing.T) {
 		"a stale signal, unless it is deprecated": {ops.State{Signals: []ops.Freshness{
 			{Signal: "a", State: view.Stale, Status: "decayed"}, {Signal: "b", State: view.Stale, Status: "deprecated"},
 		}}, []string{"warning signal-stale a"}},
-		"a failed pick": {ops.State{Jobs: []postgres.JobSeen{{Job: "pick", Subject: "daily", Failed: &failed}}}, []string{"error job-failed pick daily"}},
+		"a failed pick": {ops.State{Jobs: []postgres.JobStatus{{Job: "pick", Subject: "daily", Failed: &failed}}}, []string{"error job-failed pick daily"}},
 		"a first attempt that is of no use to repeat": {ops.State{Troubled: []postgres.Troubled{
 			{Job: "ingest", Subject: "a", Lasting: true, Failures: 1, Most: 8}, {Job: "ingest", Subject: "b", Failures: 3, Most: 8},
 		}}, []string{"error job-failed ingest a"}},
@@ -205,10 +205,10 @@ func TestConditions(t *testing.T) {
 		"low gas":                       {ops.State{Attester: &postgres.AttesterState{Status: "ok", RunwayDays: new(13)}}, []string{"warning attester-gas "}},
 		"gas for two weeks":             {ops.State{Attester: &postgres.AttesterState{Status: "ok", RunwayDays: new(14)}}, nil},
 		"late attestations": {ops.State{
-			At: at, Attester: &postgres.AttesterState{Status: "ok"}, Record: postgres.RecordSeen{UnattestedSince: new(at.Add(-25 * time.Hour))},
+			At: at, Attester: &postgres.AttesterState{Status: "ok"}, Record: postgres.RecordStatus{UnattestedSince: new(at.Add(-25 * time.Hour))},
 		}, []string{"warning attestation-late "}},
 		"attestations that are off": {ops.State{
-			At: at, Attester: &postgres.AttesterState{Status: "off"}, Record: postgres.RecordSeen{UnattestedSince: new(at.Add(-25 * time.Hour))},
+			At: at, Attester: &postgres.AttesterState{Status: "off"}, Record: postgres.RecordStatus{UnattestedSince: new(at.Add(-25 * time.Hour))},
 		}, nil},
 		"a payment that is not on the chain": {ops.State{Unpaid: 1, FirstUnpaid: 7}, []string{"error payment-missing "}},
 		"work that waits":                    {ops.State{Now: at, Open: postgres.OpenRuns{Oldest: new(at.Add(-16 * time.Minute))}}, []string{"error work-waits "}},
@@ -236,7 +236,7 @@ func TestConditions(t *testing.T) {
 // its source is told too.
 func TestTheFirstFailureIsTold(t *testing.T) {
 	t.Parallel()
-	s := newStand(t)
+	s := newFixture(t)
 	told := func() (got []string) {
 		t.Helper()
 		for _, a := range ops.Conditions(s.look(), ops.Limits{}) {

@@ -36,14 +36,14 @@ type Exam struct {
 	Look func(ctx context.Context) []Finding
 }
 
-// examPatience bounds one examination.
-const examPatience = 20 * time.Second
+// examTimeout bounds one examination.
+const examTimeout = 20 * time.Second
 
 // Examine makes the examinations in their order, hands on each finding, and tells whether something is bad.
 func Examine(ctx context.Context, exams []Exam, found func(Finding) error) (healthy bool, err error) {
 	healthy = true
 	for _, e := range exams {
-		timed, stop := context.WithTimeout(ctx, examPatience)
+		timed, stop := context.WithTimeout(ctx, examTimeout)
 		findings := e.Look(timed)
 		stop()
 		for _, f := range findings {

@@ -44,10 +44,10 @@ type Watch struct {
 }
 
 const (
-	// askEvery is the pause between two questions, and askPatience bounds one. A pool whose connections are all at work answers later
+	// askEvery is the pause between two questions, and askTimeout bounds one. A pool whose connections are all at work answers later
 	// than a server.
-	askEvery    = 2 * time.Second
-	askPatience = 5 * time.Second
+	askEvery   = 2 * time.Second
+	askTimeout = 5 * time.Second
 )
 
 var errNotAsked = errors.New("it was not asked yet")
@@ -75,7 +75,7 @@ func (w *Watch) ask(ctx context.Context, n int) {
 	tick := time.NewTicker(askEvery)
 	defer tick.Stop()
 	for {
-		timed, stop := context.WithTimeout(ctx, askPatience)
+		timed, stop := context.WithTimeout(ctx, askTimeout)
 		err := w.needs[n].Ask(timed)
 		stop()
 		if ctx.Err() != nil {

@@ -27,8 +27,8 @@ import (
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
 
-// stand is a database with a record, in a sandbox whose clock a test moves, and an observer of it.
-type stand struct {
+// fixture is a database with a record, in a sandbox whose clock a test moves, and an observer of it.
+type fixture struct {
 	t        *testing.T
 	url      string
 	db       *postgres.DB
@@ -43,10 +43,10 @@ func day(s string) time.Time {
 	return d
 }
 
-// newStand begins at half past five in New York, on a Monday.
-func newStand(t *testing.T) *stand {
+// newFixture begins at half past five in New York, on a Monday.
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	s := &stand{t: t, url: pgtest.New(t)}
+	s := &fixture{t: t, url: pgtest.New(t)}
 	db, err := postgres.Open(t.Context(), s.url, postgres.RoleWorker)
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func definitions() []signals.Definition {
 	}
 }
 
-func (s *stand) clock(on string, clock time.Duration) {
+func (s *fixture) clock(on string, clock time.Duration) {
 	s.t.Helper()
 	at := calendar.At(day(on), clock)
 	if err := s.db.SetClock(s.t.Context(), &at); err != nil {
@@ -78,7 +78,7 @@ func (s *stand) clock(on string, clock time.Duration) {
 }
 
 // pick records and announces the pick of a day.
-func (s *stand) pick(on string) {
+func (s *fixture) pick(on string) {
 	s.t.Helper()
 	s.clock(on, 17*time.Hour+30*time.Minute)
 	if _, _, err := s.db.AppendPick(s.t.Context(), task.Fence{}, postgres.NewPick{
@@ -93,7 +93,7 @@ func (s *stand) pick(on string) {
 	}
 }
 
-func (s *stand) snapshot(signal string, observed time.Time) {
+func (s *fixture) snapshot(signal string, observed time.Time) {
 	s.t.Helper()
 	at, err := s.db.Now(s.t.Context())
 	if err != nil {
@@ -107,7 +107,7 @@ func (s *stand) snapshot(signal string, observed time.Time) {
 }
 
 // exec runs SQL as the owner of the database.
-func (s *stand) exec(sql string) {
+func (s *fixture) exec(sql string) {
 	s.t.Helper()
 	c, err := pgx.Connect(s.t.Context(), s.url)
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *stand) exec(sql string) {
 	}
 }
 
-func (s *stand) look() ops.State {
+func (s *fixture) look() ops.State {
 	s.t.Helper()
 	st, err := s.observer.Look(s.t.Context())
 	if err != nil {
@@ -198,7 +198,7 @@ func TestHealth(t *testing.T) {
 
 func TestMetricsSayHowEverythingStands(t *testing.T) {
 	t.Parallel()
-	s := newStand(t)
+	s := newFixture(t)
 	s.pick("2026-03-02")
 	s.pick("2026-03-03")
 	s.snapshot("crack-spread-321", calendar.At(day("2026-03-02"), 0))
@@ -266,7 +266,7 @@ func TestMetricsSayHowEverythingStands(t *testing.T) {
 
 func TestAPickIsMissedOnceItsDayIsOver(t *testing.T) {
 	t.Parallel()
-	s := newStand(t)
+	s := newFixture(t)
 	s.clock("2026-03-02", 23*time.Hour)
 	if d := s.look().PickMissing; !d.IsZero() {
 		t.Errorf("an installation without picks misses that of %s", d)
@@ -296,7 +296,7 @@ func TestAPickIsMissedOnceItsDayIsOver(t *testing.T) {
 
 func TestAnEditedPickIsFound(t *testing.T) {
 	t.Parallel()
-	s := newStand(t)
+	s := newFixture(t)
 	s.pick("2026-03-02")
 	s.pick("2026-03-03")
 	now := time.Now()

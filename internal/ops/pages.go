@@ -126,7 +126,7 @@ type Slotted struct {
 	task.Schedule
 
 	Next time.Time
-	Seen postgres.JobSeen
+	Seen postgres.JobStatus
 	// Pause is why it is paused, zero where it is not.
 	Pause postgres.Pause
 }
@@ -136,7 +136,7 @@ func (b Board) schedule(ctx context.Context) ([]Slotted, error) {
 	if err != nil {
 		return nil, err
 	}
-	seen, err := b.Observer.DB.JobsSeen(ctx)
+	seen, err := b.Observer.DB.JobStatus(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +148,7 @@ func (b Board) schedule(ctx context.Context) ([]Slotted, error) {
 	if err != nil {
 		return nil, err
 	}
-	byName := map[string]postgres.JobSeen{}
+	byName := map[string]postgres.JobStatus{}
 	for _, s := range seen {
 		byName[s.Job+" "+s.Subject] = s
 	}

@@ -18,7 +18,7 @@ import (
 
 func TestPagesShowWhatIsAndChangeNothing(t *testing.T) {
 	t.Parallel()
-	s := newStand(t)
+	s := newFixture(t)
 	s.pick("2026-03-02")
 	s.snapshot("crack-spread-321", day("2026-02-01"))
 	if err := s.db.SaveSchedules(t.Context(), []task.Schedule{{Job: task.Pick, Subject: task.Daily, Cron: "30 17 * * MON-FRI", Zone: "America/New_York", CatchUp: "all"}}); err != nil {

@@ -21,15 +21,15 @@ type State struct {
 	// Began is when the process that looks began to; the zero time: long ago.
 	Began   time.Time
 	Signals []Freshness
-	Jobs    []postgres.JobSeen
+	Jobs    []postgres.JobStatus
 	Open    postgres.OpenRuns
-	Record  postgres.RecordSeen
+	Record  postgres.RecordStatus
 	Chain   ChainState
 	// Ledger and Attester are nil until their jobs have looked for the first time.
 	Ledger    *postgres.LedgerState
 	Attester  *postgres.AttesterState
-	Backfills []postgres.BackfillSeen
-	Hosts     []postgres.HostSeen
+	Backfills []postgres.BackfillStatus
+	Hosts     []postgres.HostStatus
 	// Troubled are the jobs that failed last and are tried again.
 	Troubled []postgres.Troubled
 	// Late are runs that take longer than is usual for them.
@@ -89,18 +89,18 @@ func (o *Observer) Look(ctx context.Context) (s State, err error) {
 	if s.At, err = o.DB.Now(ctx); err != nil {
 		return s, err
 	}
-	seen, err := o.DB.SignalsSeen(ctx)
+	seen, err := o.DB.SignalStatus(ctx)
 	if err != nil {
 		return s, err
 	}
 	s.Signals = freshness(o.Definitions, seen, s.At)
-	if s.Jobs, err = o.DB.JobsSeen(ctx); err != nil {
+	if s.Jobs, err = o.DB.JobStatus(ctx); err != nil {
 		return s, err
 	}
 	if s.Open, err = o.DB.OpenRuns(ctx); err != nil {
 		return s, err
 	}
-	if s.Record, err = o.DB.RecordSeen(ctx); err != nil {
+	if s.Record, err = o.DB.RecordStatus(ctx); err != nil {
 		return s, err
 	}
 	s.PickMissing = missingPick(s.Record.LastPick, s.At, o.PickDue)
@@ -119,7 +119,7 @@ func (o *Observer) Look(ctx context.Context) (s State, err error) {
 	case !errors.Is(err, postgres.ErrNotFound):
 		return s, err
 	}
-	if s.Backfills, err = o.DB.BackfillsSeen(ctx); err != nil {
+	if s.Backfills, err = o.DB.BackfillStatus(ctx); err != nil {
 		return s, err
 	}
 	if s.Unpaid, s.FirstUnpaid, err = o.DB.X402Missing(ctx); err != nil {
@@ -131,13 +131,13 @@ func (o *Observer) Look(ctx context.Context) (s State, err error) {
 	if s.Troubled, err = o.DB.Troubled(ctx); err != nil {
 		return s, err
 	}
-	s.Hosts, err = o.DB.HostsSeen(ctx, hostShut)
+	s.Hosts, err = o.DB.HostStatus(ctx, hostShut)
 	return s, err
 }
 
 // freshness judges the newest observation of each signal at an instant.
-func freshness(defs []signals.Definition, seen []postgres.SignalSeen, at time.Time) []Freshness {
-	byID := map[string]postgres.SignalSeen{}
+func freshness(defs []signals.Definition, seen []postgres.SignalStatus, at time.Time) []Freshness {
+	byID := map[string]postgres.SignalStatus{}
 	for _, s := range seen {
 		byID[s.Signal] = s
 	}

@@ -42,8 +42,8 @@ type WorkerRun struct {
 	Since *time.Time `json:"since"`
 }
 
-// mostRunning bounds how many runs are looked at. There are as many as all workers have places.
-const mostRunning = 10_000
+// maxRunning bounds how many runs are looked at. There are as many as all workers have places.
+const maxRunning = 10_000
 
 // Workers lists the workers by name: those that give signs to the queue, and those that the run log says are at work.
 func (q *Queue) Workers(ctx context.Context, db *postgres.DB) ([]Worker, error) {
@@ -51,7 +51,7 @@ func (q *Queue) Workers(ctx context.Context, db *postgres.DB) ([]Worker, error) 
 	if err != nil {
 		return nil, fmt.Errorf("ask the queue (REDIS_URL): %w", err)
 	}
-	running, err := db.Runs(ctx, postgres.RunFilter{Status: "running", Limit: mostRunning})
+	running, err := db.Runs(ctx, postgres.RunFilter{Status: "running", Limit: maxRunning})
 	if err != nil {
 		return nil, err
 	}

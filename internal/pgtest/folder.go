@@ -40,9 +40,9 @@ func folder(t testing.TB) string {
 	return dir
 }
 
-// sweep removes folders of processes that are gone and did not clean up: those that crashed or were killed, and those that kept a
+// removeStale removes folders of processes that are gone and did not clean up: those that crashed or were killed, and those that kept a
 // failed test's database long enough.
-func sweep() {
+func removeStale() {
 	dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), folderPrefix+"*"))
 	for _, dir := range dirs {
 		if leftOver(dir) {

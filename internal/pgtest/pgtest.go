@@ -174,7 +174,7 @@ func (o *once) stop() {
 		_, _ = fmt.Fprintln(os.Stderr, "pgtest:", err)
 	}
 	if o.server.kept.Load() && os.WriteFile(keptMark(o.server.dir), nil, 0o600) == nil {
-		_, _ = fmt.Fprintf(os.Stderr, "pgtest: databases of failed tests are kept for an hour. To look at them: %s\n", o.server.revive())
+		_, _ = fmt.Fprintf(os.Stderr, "pgtest: databases of failed tests are kept for an hour. To look at them: %s\n", o.server.restart())
 		return
 	}
 	_ = os.RemoveAll(o.server.dir)
@@ -182,7 +182,7 @@ func (o *once) stop() {
 }
 
 func start(ctx context.Context) (*server, error) {
-	sweep()
+	removeStale()
 	dir, err := makeFolder()
 	if err != nil {
 		return nil, err
@@ -280,8 +280,8 @@ func (s *server) address(database string) string {
 	return u.String()
 }
 
-// revive is the command that runs the server again on the kept files.
-func (s *server) revive() string {
+// restart is the command that runs the server again on the kept files.
+func (s *server) restart() string {
 	data := filepath.Join(s.Dir(), "data")
 	command := fmt.Sprintf("%s -D %s -p %d -k ''", s.Program(), data, s.Port())
 	if info, err := os.Stat(data); err == nil && os.Geteuid() == 0 {

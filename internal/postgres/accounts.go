@@ -45,14 +45,14 @@ const keyByHashSQL = `
 func (db *DB) KeyByHash(ctx context.Context, hash accounts.KeyHash) (Key, error) {
 	rows, err := db.reads.Query(ctx, keyByHashSQL, pgx.NamedArgs{"hash": hash[:]})
 	if err != nil {
-		return Key{}, fmt.Errorf("look up a key: %w", away(err))
+		return Key{}, fmt.Errorf("look up a key: %w", asUnavailable(err))
 	}
 	k, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Key])
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Key{}, fmt.Errorf("the key: %w", ErrNotFound)
 	}
 	if err != nil {
-		return Key{}, fmt.Errorf("look up a key: %w", away(err))
+		return Key{}, fmt.Errorf("look up a key: %w", asUnavailable(err))
 	}
 	return k, nil
 }
@@ -98,7 +98,7 @@ func (db *DB) once(ctx context.Context, o *Once, do func(pgx.Tx) ([]byte, error)
 		return err
 	})
 	if err != nil {
-		return nil, away(err)
+		return nil, asUnavailable(err)
 	}
 	return answer, nil
 }
@@ -167,7 +167,7 @@ func (db *DB) Revoke(ctx context.Context, key int64, by, reason string) (bool, e
 	var done bool
 	err := db.pool.QueryRow(ctx, `select revoke_key(@key, @by, @reason)`, pgx.NamedArgs{"key": key, "by": by, "reason": reason}).Scan(&done)
 	if err != nil {
-		return false, fmt.Errorf("revoke a key: %w", away(err))
+		return false, fmt.Errorf("revoke a key: %w", asUnavailable(err))
 	}
 	return done, nil
 }
@@ -180,7 +180,7 @@ func (db *DB) RevokeOwn(ctx context.Context, text accounts.KeyHash, reason strin
 		err = ErrEnded
 	}
 	if err != nil {
-		return fmt.Errorf("revoke a key: %w", away(err))
+		return fmt.Errorf("revoke a key: %w", asUnavailable(err))
 	}
 	return nil
 }
@@ -209,11 +209,11 @@ const accountSQL = `
 func (db *DB) Account(ctx context.Context, key int64) (Account, error) {
 	rows, err := db.reads.Query(ctx, accountSQL, pgx.NamedArgs{"key": key})
 	if err != nil {
-		return Account{}, fmt.Errorf("read an account: %w", away(err))
+		return Account{}, fmt.Errorf("read an account: %w", asUnavailable(err))
 	}
 	s, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Account])
 	if err != nil {
-		return Account{}, fmt.Errorf("read an account: %w", away(err))
+		return Account{}, fmt.Errorf("read an account: %w", asUnavailable(err))
 	}
 	return s, nil
 }
@@ -235,7 +235,7 @@ func (db *DB) Usage(ctx context.Context, key int64, from, to time.Time) ([]Usage
 		pgx.NamedArgs{"key": key, "from": from, "to": to})
 	list, err := collect[Usage](rows, err)
 	if err != nil {
-		return nil, fmt.Errorf("read the usage of an account: %w", away(err))
+		return nil, fmt.Errorf("read the usage of an account: %w", asUnavailable(err))
 	}
 	return list, nil
 }

@@ -57,8 +57,8 @@ func (db *DB) Keys(ctx context.Context, f KeyFilter) ([]KeyRow, error) {
 	return list, nil
 }
 
-// LedgerLine is a money fact with the balance after it.
-type LedgerLine struct {
+// BalanceEntry is a money fact with the balance after it.
+type BalanceEntry struct {
 	At       time.Time
 	Kind     string
 	Amount   accounts.Micros
@@ -70,12 +70,12 @@ type LedgerLine struct {
 }
 
 // Ledger lists the newest money facts of a key, newest first.
-func (db *DB) Ledger(ctx context.Context, key int64, limit int) ([]LedgerLine, error) {
+func (db *DB) Ledger(ctx context.Context, key int64, limit int) ([]BalanceEntry, error) {
 	rows, err := db.reads.Query(ctx, `
 		select at, kind, amount, (sum(amount) over (order by id))::bigint as balance, endpoint, ref, by, reason
 		from ledger where key_id = @key order by id desc limit @limit`, // primary key
 		pgx.NamedArgs{"key": key, "limit": limit})
-	list, err := collect[LedgerLine](rows, err)
+	list, err := collect[BalanceEntry](rows, err)
 	if err != nil {
 		return nil, fmt.Errorf("read a ledger: %w", err)
 	}
@@ -239,9 +239,9 @@ func (db *DB) UnbalancedKeys(ctx context.Context) ([]Unbalanced, error) {
 	return list, nil
 }
 
-// ForgetKept deletes what was kept for repetitions and is older than that, while the attempt that f names is the current one. It
+// DeleteExpiredKeys deletes what was kept for repetitions and is older than that, while the attempt that f names is the current one. It
 // returns how many rows went. What is used at this moment stays until the next time.
-func (db *DB) ForgetKept(ctx context.Context, f task.Fence) (gone int64, err error) {
+func (db *DB) DeleteExpiredKeys(ctx context.Context, f task.Fence) (gone int64, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		gone = 0
 		for _, sql := range []string{
@@ -261,7 +261,7 @@ func (db *DB) ForgetKept(ctx context.Context, f task.Fence) (gone int64, err err
 			}
 			gone += tag.RowsAffected()
 		}
-		return hold(ctx, tx, f, 0)
+		return checkFence(ctx, tx, f, 0)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("forget what was kept for repetitions: %w", err)

@@ -103,7 +103,7 @@ func (db *DB) Alerts(ctx context.Context, all bool, limit int) ([]Alert, error) 
 		pgx.NamedArgs{"all": all, "limit": limit})
 	list, err := collect[Alert](rows, err)
 	if err != nil {
-		return nil, fmt.Errorf("read the alerts: %w", away(err))
+		return nil, fmt.Errorf("read the alerts: %w", asUnavailable(err))
 	}
 	return list, nil
 }

@@ -36,7 +36,7 @@ func (db *DB) FeedBackfills(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		open, err := pgx.CollectRows(rows, pgx.RowToStructByPos[hungry])
+		open, err := pgx.CollectRows(rows, pgx.RowToStructByPos[backlog])
 		if err != nil {
 			return err
 		}
@@ -53,8 +53,8 @@ func (db *DB) FeedBackfills(ctx context.Context) error {
 	return nil
 }
 
-// hungry is a backfill that may have slots to hand out. Its row is locked.
-type hungry struct {
+// backlog is a backfill that may have slots to hand out. Its row is locked.
+type backlog struct {
 	ID          int64
 	Parallelism int
 }
@@ -108,7 +108,7 @@ const giveSlotsSQL = `
 	) next
 	where s.backfill_id = @id and s.slot = next.slot` // index backfill_slots_pending
 
-func (h hungry) feed(ctx context.Context, tx pgx.Tx) error {
+func (h backlog) feed(ctx context.Context, tx pgx.Tx) error {
 	p := task.Policies[task.Backfill]
 	args := pgx.NamedArgs{
 		"id": h.ID, "job": task.Backfill, "subject": strconv.FormatInt(h.ID, 10), "queue": p.Queue, "max_attempts": p.MaxAttempts,
@@ -214,7 +214,7 @@ func (db *DB) FinishSlots(ctx context.Context, f task.Fence, id int64, list []Ba
 	}
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		// The run comes before its slots: an attempt that was given up takes none of them, and nobody waits for it.
-		if err := hold(ctx, tx, f, 0); err != nil {
+		if err := checkFence(ctx, tx, f, 0); err != nil {
 			return err
 		}
 		_, err := tx.Exec(ctx, finishSlotsSQL, pgx.NamedArgs{

@@ -63,15 +63,15 @@ type RequestOutcome struct {
 
 // Charger takes prices and counts requests, those of concurrent callers in one commit. It is safe for concurrent use.
 type Charger struct {
-	charges  together[Charge, ChargeOutcome]
-	requests together[Request, RequestOutcome]
+	charges  coalescer[Charge, ChargeOutcome]
+	requests coalescer[Request, RequestOutcome]
 }
 
 // NewCharger returns a charger that works on db.
 func NewCharger(db *DB) *Charger {
 	return &Charger{
-		charges:  together[Charge, ChargeOutcome]{do: db.chargeAll, row: func(c Charge) int64 { return c.KeyID }, alone: disliked},
-		requests: together[Request, RequestOutcome]{do: db.countAll, row: func(r Request) int64 { return r.KeyID }, alone: disliked},
+		charges:  coalescer[Charge, ChargeOutcome]{do: db.chargeAll, row: func(c Charge) int64 { return c.KeyID }, alone: isStatementError},
+		requests: coalescer[Request, RequestOutcome]{do: db.countAll, row: func(r Request) int64 { return r.KeyID }, alone: isStatementError},
 	}
 }
 
@@ -105,17 +105,17 @@ func (db *DB) CountOnce(ctx context.Context, q Request, digest []byte) (RequestO
 			"free_quota": accounts.PlanFree.Quota(), "pro_quota": accounts.PlanPro.Quota(),
 		})
 	if err != nil {
-		return RequestOutcome{}, fmt.Errorf("count a request: %w", away(err))
+		return RequestOutcome{}, fmt.Errorf("count a request: %w", asUnavailable(err))
 	}
 	out, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[RequestOutcome])
 	if err != nil {
-		return RequestOutcome{}, fmt.Errorf("count a request: %w", away(err))
+		return RequestOutcome{}, fmt.Errorf("count a request: %w", asUnavailable(err))
 	}
 	return out, nil
 }
 
-// disliked tells whether the server looked at a statement and did not like it: nothing of it happened.
-func disliked(err error) bool {
+// isStatementError tells whether the server looked at a statement and did not like it: nothing of it happened.
+func isStatementError(err error) bool {
 	pe := (*pgconn.PgError)(nil)
 	return errors.As(err, &pe) && !errors.Is(err, ErrUnavailable)
 }
@@ -133,7 +133,7 @@ func (db *DB) chargeAll(ctx context.Context, list []Charge) ([]ChargeOutcome, er
 			"keep": accounts.IdempotencyGet,
 		})
 	if err != nil {
-		return nil, away(err)
+		return nil, asUnavailable(err)
 	}
 	var one ChargeOutcome
 	var balance *int64
@@ -166,7 +166,7 @@ func (db *DB) countAll(ctx context.Context, list []Request) ([]RequestOutcome, e
 // whole makes sure that there are as many answers as questions.
 func whole[A any](answers []A, want int, err error) ([]A, error) {
 	if err != nil {
-		return nil, away(err)
+		return nil, asUnavailable(err)
 	}
 	if len(answers) != want {
 		return nil, fmt.Errorf("%d answers to %d questions", len(answers), want)

@@ -67,11 +67,11 @@ func (db *DB) ClaimTransfer(ctx context.Context, key int64, chainID uint64, txHa
 	var at *time.Time
 	err = db.pool.QueryRow(ctx, `select outcome, claim_id, asked_at from claim_transfer(@key, @chain, @tx, @signature, @most, @keep)`,
 		pgx.NamedArgs{
-			"key": key, "chain": int64(chainID), "tx": txHash, "signature": signature, "most": accounts.MaxClaims, "keep": accounts.ClaimKept,
+			"key": key, "chain": int64(chainID), "tx": txHash, "signature": signature, "most": accounts.MaxClaims, "keep": accounts.ClaimTTL,
 		}).Scan(&outcome, &claim, &at)
 	switch {
 	case err != nil:
-		return 0, time.Time{}, fmt.Errorf("claim a transfer: %w", away(err))
+		return 0, time.Time{}, fmt.Errorf("claim a transfer: %w", asUnavailable(err))
 	case outcome == "unknown":
 		return 0, time.Time{}, ErrEnded
 	case outcome == "too_many":
@@ -89,18 +89,18 @@ func (db *DB) ClaimBy(ctx context.Context, key int64, chainID uint64, txHash str
 		select `+claimColumns+` from payment_claims c join keys k on k.id = c.key_id
 		where c.chain_id = @chain and c.tx_hash = @tx and c.key_id = @key`, args) // unique key
 	if err != nil {
-		return Claim{}, nil, fmt.Errorf("read a claim: %w", away(err))
+		return Claim{}, nil, fmt.Errorf("read a claim: %w", asUnavailable(err))
 	}
 	c, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Claim])
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Claim{}, nil, fmt.Errorf("the claim: %w", ErrNotFound)
 	}
 	if err != nil {
-		return Claim{}, nil, fmt.Errorf("read a claim: %w", away(err))
+		return Claim{}, nil, fmt.Errorf("read a claim: %w", asUnavailable(err))
 	}
 	list, err := transfersOf(ctx, db.pool, c.ID)
 	if err != nil {
-		return Claim{}, nil, away(err)
+		return Claim{}, nil, asUnavailable(err)
 	}
 	return c, list, nil
 }
@@ -173,9 +173,9 @@ func (db *DB) Quote(ctx context.Context, key int64) (Quote, error) {
 	var amount *accounts.Micros
 	var from, until *time.Time
 	err := db.pool.QueryRow(ctx, `select amount, held_from, held_until from quote_amount(@key, @keep)`,
-		pgx.NamedArgs{"key": key, "keep": accounts.QuoteKept}).Scan(&amount, &from, &until)
+		pgx.NamedArgs{"key": key, "keep": accounts.QuoteTTL}).Scan(&amount, &from, &until)
 	if err != nil {
-		return Quote{}, fmt.Errorf("quote an amount: %w", away(err))
+		return Quote{}, fmt.Errorf("quote an amount: %w", asUnavailable(err))
 	}
 	if amount == nil {
 		return Quote{}, ErrNoQuote

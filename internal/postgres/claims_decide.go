@@ -33,8 +33,8 @@ func (db *DB) ClaimsOf(ctx context.Context, chainID uint64, txHash string) ([]Cl
 	return claims, granted, nil
 }
 
-// quoteGrace is how much the chain's clock may be behind ours.
-const quoteGrace = time.Minute
+// quoteGracePeriod is how much the chain's clock may be behind ours.
+const quoteGracePeriod = time.Minute
 
 // Holders tells for each of some amounts which key held it at an instant. Amounts that nobody held are not among them.
 func (db *DB) Holders(ctx context.Context, amounts []accounts.Micros, at time.Time) (map[accounts.Micros]int64, error) {
@@ -42,7 +42,7 @@ func (db *DB) Holders(ctx context.Context, amounts []accounts.Micros, at time.Ti
 		select distinct on (amount) amount, key_id from payment_quotes
 		where amount = any(@amounts) and held && tstzrange(@at, @at::timestamptz + @grace, '[]')
 		order by amount, lower(held)`,
-		pgx.NamedArgs{"amounts": amounts, "at": at, "grace": quoteGrace})
+		pgx.NamedArgs{"amounts": amounts, "at": at, "grace": quoteGracePeriod})
 	list, err := collect[struct {
 		Amount accounts.Micros
 		KeyID  int64
@@ -143,7 +143,7 @@ func (db *DB) DecideClaims(ctx context.Context, f task.Fence, d ClaimsDecision) 
 				return err
 			}
 		}
-		return hold(ctx, tx, f, rows)
+		return checkFence(ctx, tx, f, rows)
 	})
 	if err != nil {
 		return fmt.Errorf("decide the claims of %s: %w", d.TxHash, err)

@@ -57,7 +57,7 @@ func (db *DB) Checkup(ctx context.Context, now func() time.Time) (c Checkup, err
 	err = db.reads.QueryRow(ctx, checkupSQL, pgx.NamedArgs{"tables": AppendOnly}).Scan(
 		&c.Version, &c.Schema, &clock, &c.Size, &c.Connections, &c.Most, &c.Replica, &c.Writable, &c.Unguarded)
 	if err != nil {
-		return c, fmt.Errorf("look at the database: %w", away(err))
+		return c, fmt.Errorf("look at the database: %w", asUnavailable(err))
 	}
 	// The server said its time somewhere between the question and the answer.
 	after := now()

@@ -135,7 +135,7 @@ func (db *DB) storeEquities(ctx context.Context, f task.Fence, again int64, load
 			if err := noteLoad(ctx, tx, step, again); err != nil {
 				return err
 			}
-			return hold(ctx, tx, f, added)
+			return checkFence(ctx, tx, f, added)
 		})
 	})
 	if err != nil {
@@ -144,16 +144,16 @@ func (db *DB) storeEquities(ctx context.Context, f task.Fence, again int64, load
 	return added, nil
 }
 
-// stretch is loads[from:to], of which no two speak of one company: they are compared with what is known in one step.
-type stretch struct{ from, to int }
+// equityBatch is loads[from:to], of which no two speak of one company: they are compared with what is known in one step.
+type equityBatch struct{ from, to int }
 
-func groupEquities(loads []EquityLoad) []stretch {
-	var groups []stretch
+func groupEquities(loads []EquityLoad) []equityBatch {
+	var groups []equityBatch
 	spoken := map[equity.CIK]bool{}
 	for i, l := range loads {
 		about := l.about()
 		if len(groups) == 0 || slices.ContainsFunc(about, func(c equity.CIK) bool { return spoken[c] }) {
-			groups = append(groups, stretch{from: i})
+			groups = append(groups, equityBatch{from: i})
 			clear(spoken)
 		}
 		groups[len(groups)-1].to = i + 1
@@ -201,7 +201,7 @@ const confirmEquitiesSQL = `
 	group by source, cik
 	on conflict (source, cik) do update set confirmed_at = greatest(w.confirmed_at, excluded.confirmed_at)`
 
-func mergeEquities(ctx context.Context, tx pgx.Tx, loads []EquityLoad, groups []stretch) (added int64, err error) {
+func mergeEquities(ctx context.Context, tx pgx.Tx, loads []EquityLoad, groups []equityBatch) (added int64, err error) {
 	if _, err := tx.Exec(ctx, lockEquitiesSQL); err != nil {
 		return 0, fmt.Errorf("wait for other stores: %w", err)
 	}

@@ -138,7 +138,7 @@ const actionsSQL = `
 
 // HistoriesFrom is Histories without what is older than a day.
 func (db *DB) HistoriesFrom(ctx context.Context, ids []equity.CIK, from, to, asOf time.Time) (picks.Prices, error) {
-	args := pgx.NamedArgs{"ciks": numbers(ids), "from": orDawn(from), "to": to, "as_of": asOf}
+	args := pgx.NamedArgs{"ciks": numbers(ids), "from": orFirstDay(from), "to": to, "as_of": asOf}
 	spoke, err := db.speakers(ctx, numbers(ids), to, asOf)
 	if err != nil {
 		return nil, err
@@ -197,8 +197,8 @@ func (db *DB) speakers(ctx context.Context, ciks []int64, to, asOf time.Time) (m
 	return all, nil
 }
 
-// orDawn is a date, or one before all that is known.
-func orDawn(day time.Time) time.Time {
+// orFirstDay is a date, or one before all that is known.
+func orFirstDay(day time.Time) time.Time {
 	if day.IsZero() {
 		return time.Date(1800, 1, 1, 0, 0, 0, 0, time.UTC)
 	}

@@ -30,7 +30,7 @@ const actionsSinceSQL = `
 // bars, and restated ones, a company is read as a whole. What it is given stays as it is.
 func (db *DB) HistoriesSince(ctx context.Context, have picks.Prices, from, to, since, asOf time.Time) (picks.Prices, error) {
 	ids := slices.Sorted(maps.Keys(have))
-	args := pgx.NamedArgs{"ciks": numbers(ids), "from": orDawn(from), "to": to, "since": since.Add(-lateStored), "as_of": asOf}
+	args := pgx.NamedArgs{"ciks": numbers(ids), "from": orFirstDay(from), "to": to, "since": since.Add(-lateStored), "as_of": asOf}
 	rows, err := db.reads.Query(ctx, actionsSinceSQL, args)
 	if err != nil {
 		return nil, fmt.Errorf("read actions: %w", err)

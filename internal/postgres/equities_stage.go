@@ -30,12 +30,12 @@ const stageEquitiesSQL = `
 	truncate stage_answers, stage_filings, stage_facts, stage_bars, stage_actions`
 
 // stageEquities sends loads to the connection's own tables.
-func stageEquities(ctx context.Context, c *pgx.Conn, loads []EquityLoad, groups []stretch) error {
+func stageEquities(ctx context.Context, c *pgx.Conn, loads []EquityLoad, groups []equityBatch) error {
 	if _, err := c.Exec(ctx, stageEquitiesSQL); err != nil {
 		return fmt.Errorf("stage: %w", err)
 	}
-	var answers, filings, facts, bars, actions copyRows
-	for _, r := range []*copyRows{&answers, &filings, &facts, &bars, &actions} {
+	var answers, filings, facts, bars, actions binaryCopy
+	for _, r := range []*binaryCopy{&answers, &filings, &facts, &bars, &actions} {
 		r.reset()
 	}
 	for g, s := range groups {
@@ -62,7 +62,7 @@ func stageEquities(ctx context.Context, c *pgx.Conn, loads []EquityLoad, groups 
 		}
 	}
 	for _, t := range []struct {
-		rows           *copyRows
+		rows           *binaryCopy
 		table, columns string
 	}{
 		{&answers, "stage_answers", "load, grp, source, fetch_id, fetched_at"},
@@ -78,7 +78,7 @@ func stageEquities(ctx context.Context, c *pgx.Conn, loads []EquityLoad, groups 
 	return nil
 }
 
-func (c *copyRows) filing(load int, f equity.Filing) {
+func (c *binaryCopy) filing(load int, f equity.Filing) {
 	c.row(9)
 	c.int4(int32(load))
 	c.int8(int64(f.CIK))
@@ -95,7 +95,7 @@ func (c *copyRows) filing(load int, f equity.Filing) {
 	c.text(f.URL)
 }
 
-func (c *copyRows) fact(load int, f equity.Fact) {
+func (c *binaryCopy) fact(load int, f equity.Fact) {
 	c.row(13)
 	c.int4(int32(load))
 	c.int8(int64(f.CIK))
@@ -116,7 +116,7 @@ func (c *copyRows) fact(load int, f equity.Fact) {
 	c.textOrNull(f.FP)
 }
 
-func (c *copyRows) bar(load int, b equity.Bar) {
+func (c *binaryCopy) bar(load int, b equity.Bar) {
 	c.row(9)
 	c.int4(int32(load))
 	c.int8(int64(b.CIK))
@@ -129,7 +129,7 @@ func (c *copyRows) bar(load int, b equity.Bar) {
 	c.int8(b.Volume)
 }
 
-func (c *copyRows) action(load int, a equity.Action) {
+func (c *binaryCopy) action(load int, a equity.Action) {
 	c.row(9)
 	c.int4(int32(load))
 	c.int8(int64(a.CIK))
@@ -151,7 +151,7 @@ func (c *copyRows) action(load int, a equity.Action) {
 	}
 }
 
-func (c *copyRows) textOrNull(s string) {
+func (c *binaryCopy) textOrNull(s string) {
 	if s == "" {
 		c.null()
 		return
@@ -160,9 +160,9 @@ func (c *copyRows) textOrNull(s string) {
 }
 
 // date writes a date, which is midnight in UTC.
-func (c *copyRows) date(t time.Time) { c.int4(int32(t.Unix()/86400 - epoch2000/86_400_000_000)) }
+func (c *binaryCopy) date(t time.Time) { c.int4(int32(t.Unix()/86400 - epoch2000/86_400_000_000)) }
 
-func (c *copyRows) dateOrNull(t time.Time) {
+func (c *binaryCopy) dateOrNull(t time.Time) {
 	if t.IsZero() {
 		c.null()
 		return

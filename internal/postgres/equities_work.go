@@ -79,7 +79,7 @@ func (db *DB) MakeDue(ctx context.Context, f task.Fence, job, subject string, at
 		if err != nil {
 			return err
 		}
-		return hold(ctx, tx, f, 0)
+		return checkFence(ctx, tx, f, 0)
 	})
 	if err != nil {
 		return fmt.Errorf("make %s %s due: %w", job, subject, err)

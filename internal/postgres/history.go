@@ -26,7 +26,7 @@ func stageTrack(ctx context.Context, c *pgxpool.Conn, track signals.Track) error
 	if _, err := c.Exec(ctx, stageTrackSQL); err != nil {
 		return fmt.Errorf("stage the track: %w", err)
 	}
-	var rows copyRows
+	var rows binaryCopy
 	rows.reset()
 	for i := range track {
 		e := &track[i]

@@ -173,7 +173,7 @@ func (db *DB) History(ctx context.Context, q HistoryQuery) iter.Seq2[Point, erro
 		sql, args := q.statement(pointColumns)
 		rows, err := db.reads.Query(ctx, sql, args...)
 		if err != nil {
-			yield(Point{}, fmt.Errorf("read the history of %s: %w", q.Signal, away(err)))
+			yield(Point{}, fmt.Errorf("read the history of %s: %w", q.Signal, asUnavailable(err)))
 			return
 		}
 		defer rows.Close()
@@ -187,7 +187,7 @@ func (db *DB) History(ctx context.Context, q HistoryQuery) iter.Seq2[Point, erro
 			}
 		}
 		if err := rows.Err(); err != nil {
-			yield(Point{}, fmt.Errorf("read the history of %s: %w", q.Signal, away(err)))
+			yield(Point{}, fmt.Errorf("read the history of %s: %w", q.Signal, asUnavailable(err)))
 		}
 	}
 }
@@ -223,11 +223,11 @@ func (db *DB) CopyHistory(ctx context.Context, w io.Writer, q HistoryQuery) erro
 	sql := `copy (` + q.sql(columns, literal) + `) to stdout (format csv, header)`
 	c, err := db.pool.Acquire(ctx)
 	if err != nil {
-		return fmt.Errorf("copy the history of %s: %w", q.Signal, away(err))
+		return fmt.Errorf("copy the history of %s: %w", q.Signal, asUnavailable(err))
 	}
 	defer c.Release()
 	if _, err := c.Conn().PgConn().CopyTo(ctx, w, sql); err != nil {
-		return fmt.Errorf("copy the history of %s: %w", q.Signal, away(err))
+		return fmt.Errorf("copy the history of %s: %w", q.Signal, asUnavailable(err))
 	}
 	return nil
 }
@@ -270,7 +270,7 @@ func (db *DB) Changes(ctx context.Context, q HistoryQuery) ([]Change, error) {
 	rows, err := db.reads.Query(ctx, sql, args...)
 	list, err := collect[Change](rows, err)
 	if err != nil {
-		return nil, fmt.Errorf("read the changes of %s: %w", q.Signal, away(err))
+		return nil, fmt.Errorf("read the changes of %s: %w", q.Signal, asUnavailable(err))
 	}
 	return list, nil
 }

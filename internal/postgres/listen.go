@@ -91,19 +91,19 @@ func (db *DB) listenOnce(ctx context.Context, l Listener, up func()) error {
 	}
 }
 
-// silence is how long a connection may be quiet before it is asked whether it is still there: one whose other end vanished without
+// keepaliveTimeout is how long a connection may be quiet before it is asked whether it is still there: one whose other end vanished without
 // a word would be quiet for ever.
-const silence = 5 * time.Second
+const keepaliveTimeout = 5 * time.Second
 
 func wait(ctx context.Context, c *pgx.Conn) (*pgconn.Notification, error) {
 	for {
-		quiet, stop := context.WithTimeout(ctx, silence)
+		quiet, stop := context.WithTimeout(ctx, keepaliveTimeout)
 		n, err := c.WaitForNotification(quiet)
 		stop()
 		if err == nil || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) || c.IsClosed() {
 			return n, err
 		}
-		asked, stop := context.WithTimeout(ctx, silence)
+		asked, stop := context.WithTimeout(ctx, keepaliveTimeout)
 		_, err = c.Exec(asked, "select 1")
 		stop()
 		if err != nil {

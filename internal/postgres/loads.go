@@ -129,7 +129,7 @@ func conclude(ctx context.Context, tx pgx.Tx, f task.Fence, again int64, loads [
 			return fmt.Errorf("make signals due: %w", err)
 		}
 	}
-	return hold(ctx, tx, f, added)
+	return checkFence(ctx, tx, f, added)
 }
 
 // speaks lists the series that a load says anything of.
@@ -204,7 +204,7 @@ func confirmSame(ctx context.Context, c *pgxpool.Conn, f task.Fence, again int64
 		if err := noteLoad(ctx, tx, stepOf(loads, 0), again); err != nil {
 			return err
 		}
-		return hold(ctx, tx, f, 0)
+		return checkFence(ctx, tx, f, 0)
 	})
 	return same && err == nil, err
 }

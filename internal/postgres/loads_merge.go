@@ -31,7 +31,7 @@ func stage(ctx context.Context, c *pgx.Conn, loads []Load, groups []loadGroup) e
 	if _, err := c.Exec(ctx, stageSQL); err != nil {
 		return fmt.Errorf("stage: %w", err)
 	}
-	var readings, vintages copyRows
+	var readings, vintages binaryCopy
 	var covers, heads [][]any
 	readings.reset()
 	vintages.reset()

@@ -267,7 +267,7 @@ func TestWhatIsKeptIsForgottenWhileItIsUsed(t *testing.T) {
 	digest := func(i int) []byte { return append(make([]byte, 31), byte(i)) }
 	slowed(t, b.url, "paid_requests")
 	undisturbed(t, b.url, 4, func(int) error {
-		_, err := b.worker.ForgetKept(t.Context(), task.Fence{})
+		_, err := b.worker.DeleteExpiredKeys(t.Context(), task.Fence{})
 		return err
 	}, func(n int) error {
 		// Twelve that are over and used again, in one transaction and in both orders.
@@ -314,7 +314,7 @@ func TestARunThatIsBegunAgainIsNotForgotten(t *testing.T) {
 	}
 	forgotten := make(chan error, 1)
 	go func() {
-		_, err := db.Forget(t.Context(), task.Fence{}, postgres.Retention{Runs: 24 * time.Hour})
+		_, err := db.ApplyRetention(t.Context(), task.Fence{}, postgres.Retention{Runs: 24 * time.Hour})
 		forgotten <- err
 	}()
 	for waits := false; !waits && len(forgotten) == 0; {

@@ -194,7 +194,7 @@ func (db *DB) Powers(ctx context.Context, role string) (e LoginError, err error)
 func powersOf(ctx context.Context, c *pgx.Conn, role string) (LoginError, error) {
 	e := LoginError{Role: role}
 	if err := c.QueryRow(ctx, powersSQL, role).Scan(&e.Login, &e.Powers); err != nil {
-		return e, fmt.Errorf("read the rights of the login: %w", away(err))
+		return e, fmt.Errorf("read the rights of the login: %w", asUnavailable(err))
 	}
 	return e, nil
 }

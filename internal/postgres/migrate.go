@@ -25,7 +25,7 @@ func Migrate(ctx context.Context, url string, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("DATABASE_URL: %w", redact(err))
 	}
-	cfg.RuntimeParams["lock_timeout"] = strconv.FormatInt(lockPatience.Milliseconds(), 10)
+	cfg.RuntimeParams["lock_timeout"] = strconv.FormatInt(lockTimeout.Milliseconds(), 10)
 	db := stdlib.OpenDB(*cfg)
 	defer func() { _ = db.Close() }()
 	if err := db.PingContext(ctx); err != nil {
@@ -42,9 +42,9 @@ func Migrate(ctx context.Context, url string, log *slog.Logger) error {
 }
 
 const (
-	// lockPatience is how long a migration waits for a table that somebody works on. Everybody else who wants the table waits behind it as
+	// lockTimeout is how long a migration waits for a table that somebody works on. Everybody else who wants the table waits behind it as
 	// long; then it steps back and lets them pass.
-	lockPatience = 2 * time.Second
+	lockTimeout = 2 * time.Second
 	// lockTries bounds how often it comes back, after pauses of lockPause: half an hour in all.
 	lockTries = 360
 	lockPause = 3 * time.Second

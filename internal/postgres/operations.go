@@ -27,8 +27,8 @@ func (db *DB) PoolStats() PoolStats {
 	}
 }
 
-// SignalSeen is what the newest snapshot of a signal is about.
-type SignalSeen struct {
+// SignalStatus is what the newest snapshot of a signal is about.
+type SignalStatus struct {
 	Signal, Status string
 	At             time.Time
 	ObservedAt     *time.Time
@@ -40,18 +40,18 @@ const signalsSeenSQL = `
 		lateral (select status, at, observed_at from snapshots where signal = s.signal order by at desc limit 1) n
 	order by s.signal` // primary key
 
-// SignalsSeen returns what each signal's newest snapshot is about, in the order of their ids.
-func (db *DB) SignalsSeen(ctx context.Context) ([]SignalSeen, error) {
+// SignalStatus returns what each signal's newest snapshot is about, in the order of their ids.
+func (db *DB) SignalStatus(ctx context.Context) ([]SignalStatus, error) {
 	rows, err := db.reads.Query(ctx, signalsSeenSQL)
-	list, err := collect[SignalSeen](rows, err)
+	list, err := collect[SignalStatus](rows, err)
 	if err != nil {
-		return nil, fmt.Errorf("read the newest snapshots: %w", away(err))
+		return nil, fmt.Errorf("read the newest snapshots: %w", asUnavailable(err))
 	}
 	return list, nil
 }
 
-// JobSeen is how the runs of a job and subject went lately.
-type JobSeen struct {
+// JobStatus is how the runs of a job and subject went lately.
+type JobStatus struct {
 	Job, Subject string
 	// LastSucceeded is when a run ended well, nil where none did. Failed is the newest run if that has failed: its id, slot and error.
 	LastSucceeded *time.Time
@@ -72,12 +72,12 @@ const jobsSeenSQL = `
 	window w as (partition by job, subject)
 	order by job, subject, slot desc, id desc` // index runs_recent
 
-// JobsSeen returns how the runs of the last weeks went, by job and subject. Those of backfills do not count.
-func (db *DB) JobsSeen(ctx context.Context) ([]JobSeen, error) {
+// JobStatus returns how the runs of the last weeks went, by job and subject. Those of backfills do not count.
+func (db *DB) JobStatus(ctx context.Context) ([]JobStatus, error) {
 	rows, err := db.reads.Query(ctx, jobsSeenSQL, pgx.NamedArgs{"backfill": task.Backfill})
-	list, err := collect[JobSeen](rows, err)
+	list, err := collect[JobStatus](rows, err)
 	if err != nil {
-		return nil, fmt.Errorf("read how the runs went: %w", away(err))
+		return nil, fmt.Errorf("read how the runs went: %w", asUnavailable(err))
 	}
 	return list, nil
 }
@@ -110,7 +110,7 @@ func (db *DB) Troubled(ctx context.Context) ([]Troubled, error) {
 	rows, err := db.reads.Query(ctx, troubledSQL)
 	list, err := collect[Troubled](rows, err)
 	if err != nil {
-		return nil, fmt.Errorf("read which runs are tried again: %w", away(err))
+		return nil, fmt.Errorf("read which runs are tried again: %w", asUnavailable(err))
 	}
 	return list, nil
 }
@@ -151,7 +151,7 @@ func (db *DB) LateRuns(ctx context.Context) ([]Late, error) {
 	rows, err := db.reads.Query(ctx, lateSQL, pgx.NamedArgs{"backfill": task.Backfill})
 	list, err := collect[Late](rows, err)
 	if err != nil {
-		return nil, fmt.Errorf("look for late runs: %w", away(err))
+		return nil, fmt.Errorf("look for late runs: %w", asUnavailable(err))
 	}
 	return list, nil
 }
@@ -178,17 +178,17 @@ const openRunsSQL = `
 func (db *DB) OpenRuns(ctx context.Context) (OpenRuns, error) {
 	rows, err := db.reads.Query(ctx, openRunsSQL)
 	if err != nil {
-		return OpenRuns{}, fmt.Errorf("count the open runs: %w", away(err))
+		return OpenRuns{}, fmt.Errorf("count the open runs: %w", asUnavailable(err))
 	}
 	o, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[OpenRuns])
 	if err != nil {
-		return OpenRuns{}, fmt.Errorf("count the open runs: %w", away(err))
+		return OpenRuns{}, fmt.Errorf("count the open runs: %w", asUnavailable(err))
 	}
 	return o, nil
 }
 
-// RecordSeen is how the record of the picks and its witnesses stand.
-type RecordSeen struct {
+// RecordStatus is how the record of the picks and its witnesses stand.
+type RecordStatus struct {
 	// Length and HeadAt are those of the announced chain.
 	Length int64
 	HeadAt *time.Time
@@ -212,21 +212,21 @@ const recordSeenSQL = `
 		(select max(date) from (select max(date) as date from picks union all select max(date) from gaps) d) as last_pick
 	from covered`
 
-// RecordSeen returns how the record and its witnesses stand.
-func (db *DB) RecordSeen(ctx context.Context) (RecordSeen, error) {
+// RecordStatus returns how the record and its witnesses stand.
+func (db *DB) RecordStatus(ctx context.Context) (RecordStatus, error) {
 	rows, err := db.reads.Query(ctx, recordSeenSQL)
 	if err != nil {
-		return RecordSeen{}, fmt.Errorf("read how the record stands: %w", away(err))
+		return RecordStatus{}, fmt.Errorf("read how the record stands: %w", asUnavailable(err))
 	}
-	r, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[RecordSeen])
+	r, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[RecordStatus])
 	if err != nil {
-		return RecordSeen{}, fmt.Errorf("read how the record stands: %w", away(err))
+		return RecordStatus{}, fmt.Errorf("read how the record stands: %w", asUnavailable(err))
 	}
 	return r, nil
 }
 
-// BackfillSeen counts the slots of a backfill that has yet to end by their state.
-type BackfillSeen struct {
+// BackfillStatus counts the slots of a backfill that has yet to end by their state.
+type BackfillStatus struct {
 	ID           int64
 	Signal       string
 	State        string
@@ -234,35 +234,35 @@ type BackfillSeen struct {
 	WorkingSince *time.Time
 }
 
-// BackfillsSeen counts the slots of the backfills that were begun and have yet to end, by plan and state.
-func (db *DB) BackfillsSeen(ctx context.Context) ([]BackfillSeen, error) {
+// BackfillStatus counts the slots of the backfills that were begun and have yet to end, by plan and state.
+func (db *DB) BackfillStatus(ctx context.Context) ([]BackfillStatus, error) {
 	rows, err := db.reads.Query(ctx, `
 		select b.id, b.signal, s.status as state, count(*) as slots, b.working_since
 		from backfills b join backfill_slots s on s.backfill_id = b.id
 		where b.status in ('running', 'paused') and b.finished_at is null
 		group by b.id, s.status
 		order by b.id, s.status`)
-	list, err := collect[BackfillSeen](rows, err)
+	list, err := collect[BackfillStatus](rows, err)
 	if err != nil {
-		return nil, fmt.Errorf("count the slots of the backfills: %w", away(err))
+		return nil, fmt.Errorf("count the slots of the backfills: %w", asUnavailable(err))
 	}
 	return list, nil
 }
 
-// HostSeen is an upstream's host that is not to be asked for a while.
-type HostSeen struct {
+// HostStatus is an upstream's host that is not to be asked for a while.
+type HostStatus struct {
 	Host string
 	Wait time.Duration
 }
 
-// HostsSeen lists the hosts that are shut for longer than min, as they asked for themselves.
-func (db *DB) HostsSeen(ctx context.Context, min time.Duration) ([]HostSeen, error) {
+// HostStatus lists the hosts that are shut for longer than min, as they asked for themselves.
+func (db *DB) HostStatus(ctx context.Context, min time.Duration) ([]HostStatus, error) {
 	rows, err := db.reads.Query(ctx, `
 		select host, next_at - clock_timestamp() as wait from hosts where next_at > clock_timestamp() + @min::interval order by host`,
 		pgx.NamedArgs{"min": min})
-	list, err := collect[HostSeen](rows, err)
+	list, err := collect[HostStatus](rows, err)
 	if err != nil {
-		return nil, fmt.Errorf("read which hosts are shut: %w", away(err))
+		return nil, fmt.Errorf("read which hosts are shut: %w", asUnavailable(err))
 	}
 	return list, nil
 }

@@ -90,9 +90,9 @@ func Open(ctx context.Context, url, role string, with ...Option) (*DB, error) {
 	if db.pool, err = o.open(ctx); err != nil {
 		return nil, fmt.Errorf("DATABASE_URL: %w", redact(err))
 	}
-	db.pool.patience = apiPatience
+	db.pool.timeout = apiTimeout
 	if role == RoleWorker {
-		db.pool.patience = workerPatience
+		db.pool.timeout = workerTimeout
 	}
 	db.reads = db.pool.reading()
 	if role == RoleWorker {
@@ -115,7 +115,7 @@ func Open(ctx context.Context, url, role string, with ...Option) (*DB, error) {
 //
 // statement_timeout is longer than anything that should take so long: for the API than a client may take to
 // receive an answer that is read from the database meanwhile, for workers than the longest merge of decades. Migrations, and
-// the program that dumps a backup, connect by themselves, without a limit; rows that are sent ahead of a load have a shorter one (SET LOCAL, in storing.go).
+// the program that dumps a backup, connect by themselves, without a limit; rows that are sent ahead of a load have a shorter one (SET LOCAL, in load_stream.go).
 //
 // lock_timeout is how long a session waits for another's rows, tables or advisory locks.
 //

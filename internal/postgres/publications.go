@@ -186,7 +186,7 @@ func (db *DB) RecordPick(ctx context.Context, f task.Fence, n NewPick, card Rese
 				return err
 			}
 		}
-		return hold(ctx, tx, f, 1+cards)
+		return checkFence(ctx, tx, f, 1+cards)
 	})
 	if err != nil {
 		return Pick{}, false, fmt.Errorf("record the pick of %s: %w", n.Date, refused(err))
@@ -200,7 +200,7 @@ func (db *DB) publish(ctx context.Context, f task.Fence, b *pgx.Batch) (added in
 		if added, err = runBatch(ctx, tx, b); err != nil {
 			return err
 		}
-		return hold(ctx, tx, f, added)
+		return checkFence(ctx, tx, f, added)
 	})
 	return added, err
 }
@@ -238,11 +238,11 @@ const latestResearchSQL = `
 func (db *DB) LatestResearch(ctx context.Context, known ...Research) ([]Research, error) {
 	rows, err := db.reads.Query(ctx, latestResearchSQL)
 	if err != nil {
-		return nil, fmt.Errorf("read research: %w", away(err))
+		return nil, fmt.Errorf("read research: %w", asUnavailable(err))
 	}
 	newest, err := pgx.CollectRows(rows, pgx.RowTo[int64])
 	if err != nil {
-		return nil, fmt.Errorf("read research: %w", away(err))
+		return nil, fmt.Errorf("read research: %w", asUnavailable(err))
 	}
 	cards := make(map[int64]Research, len(newest))
 	for _, c := range known {
@@ -287,7 +287,7 @@ func (db *DB) research(ctx context.Context, sql string, args pgx.NamedArgs) ([]R
 	rows, err := db.reads.Query(ctx, sql, args)
 	list, err := collect[Research](rows, err)
 	if err != nil {
-		return nil, fmt.Errorf("read research: %w", away(err))
+		return nil, fmt.Errorf("read research: %w", asUnavailable(err))
 	}
 	return list, nil
 }
@@ -300,7 +300,7 @@ func (db *DB) PickSummaries(ctx context.Context, after int64) (map[int64]map[pic
 		from published_research r, jsonb_each(r.texts) t
 		where r.pick_seq > @after`, pgx.NamedArgs{"after": after}) // the index of the unique column
 	if err != nil {
-		return nil, fmt.Errorf("read the summaries of the picks: %w", away(err))
+		return nil, fmt.Errorf("read the summaries of the picks: %w", asUnavailable(err))
 	}
 	all := map[int64]map[picks.Lang]string{}
 	var seq int64
@@ -313,7 +313,7 @@ func (db *DB) PickSummaries(ctx context.Context, after int64) (map[int64]map[pic
 		all[seq][lang] = text
 		return nil
 	}); err != nil {
-		return nil, fmt.Errorf("read the summaries of the picks: %w", away(err))
+		return nil, fmt.Errorf("read the summaries of the picks: %w", asUnavailable(err))
 	}
 	return all, nil
 }
@@ -357,7 +357,7 @@ func (db *DB) Stocks(ctx context.Context) ([]Stock, error) {
 	rows, err := db.reads.Query(ctx, stocksSQL)
 	list, err := collect[Stock](rows, err)
 	if err != nil {
-		return nil, fmt.Errorf("read the stocks: %w", away(err))
+		return nil, fmt.Errorf("read the stocks: %w", asUnavailable(err))
 	}
 	return list, nil
 }

@@ -89,8 +89,8 @@ func economicArgs(e picks.EconomicEvent) (pgx.NamedArgs, error) {
 	return pgx.NamedArgs{
 		"id": e.ID, "indicator": def.ID, "date": e.Date(), "published_at": e.PublishedAt(), "assumed": e.Print.Assumed,
 		"region": def.Region,
-		"actual": def.Told(e.Print.Value), "expected": def.Told(e.Expected), "previous": def.Told(e.Print.Previous),
-		"revised": def.Told(e.Print.Revised), "unit": string(def.Unit), "surprise_z": Known(e.Z), "severity": int(e.Severity),
+		"actual": def.Format(e.Print.Value), "expected": def.Format(e.Expected), "previous": def.Format(e.Print.Previous),
+		"revised": def.Format(e.Print.Revised), "unit": string(def.Unit), "surprise_z": Known(e.Z), "severity": int(e.Severity),
 		"importance": def.Importance, "place": place, "sectors": sectors, "sources": sources, "facts": facts, "texts": written,
 	}, errors.Join(err1, err2, err3)
 }
@@ -107,7 +107,7 @@ func (db *DB) EconomicEvents(ctx context.Context, limit int) ([]EconomicEvent, e
 	rows, err := db.reads.Query(ctx, economicSQL, pgx.NamedArgs{"limit": limit})
 	list, err := collect[EconomicEvent](rows, err)
 	if err != nil {
-		return nil, fmt.Errorf("read macro events: %w", away(err))
+		return nil, fmt.Errorf("read macro events: %w", asUnavailable(err))
 	}
 	return list, nil
 }
@@ -254,7 +254,7 @@ func (db *DB) Digests(ctx context.Context, limit int) ([]Digest, error) {
 		limit nullif(@limit, 0)`, pgx.NamedArgs{"limit": limit}) // primary key
 	list, err := collect[Digest](rows, err)
 	if err != nil {
-		return nil, fmt.Errorf("read the digests: %w", away(err))
+		return nil, fmt.Errorf("read the digests: %w", asUnavailable(err))
 	}
 	return list, nil
 }

@@ -73,7 +73,7 @@ func (db *DB) SettleEditorChoice(ctx context.Context, f task.Fence, id int64, st
 		if err := settleChoice(ctx, tx, id, state, note); err != nil {
 			return err
 		}
-		return hold(ctx, tx, f, 0)
+		return checkFence(ctx, tx, f, 0)
 	})
 	if err != nil {
 		return fmt.Errorf("settle choice %d: %w", id, err)

@@ -100,7 +100,7 @@ func (db *DB) AddPortfolioEvents(ctx context.Context, f task.Fence, events []pic
 			}
 			added = tag.RowsAffected()
 		}
-		return hold(ctx, tx, f, added)
+		return checkFence(ctx, tx, f, added)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("record events: %w", err)
@@ -169,7 +169,7 @@ func (db *DB) PortfolioEvents(ctx context.Context, q EventFilter) ([]PortfolioEv
 	})
 	list, err := collect[PortfolioEvent](rows, err)
 	if err != nil {
-		return nil, fmt.Errorf("read events: %w", away(err))
+		return nil, fmt.Errorf("read events: %w", asUnavailable(err))
 	}
 	return list, nil
 }

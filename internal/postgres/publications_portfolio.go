@@ -223,7 +223,7 @@ func (db *DB) SavePortfolio(ctx context.Context, f task.Fence, p picks.Portfolio
 		if err := saveCheckpoints(ctx, tx, p, asOf); err != nil {
 			return err
 		}
-		return hold(ctx, tx, f, added)
+		return checkFence(ctx, tx, f, added)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("store the portfolio: %w", err)
@@ -261,10 +261,10 @@ func latestSnapshots(ctx context.Context, tx pgx.Tx, from time.Time) (map[time.T
 
 // PortfolioSnapshots returns every edition of every snapshot, by date and edition.
 func (db *DB) PortfolioSnapshots(ctx context.Context) ([]PortfolioSnapshot, error) {
-	rows, err := db.reads.Query(ctx, snapshotsOfPortfolioSQL, pgx.NamedArgs{"from": orDawn(time.Time{})})
+	rows, err := db.reads.Query(ctx, snapshotsOfPortfolioSQL, pgx.NamedArgs{"from": orFirstDay(time.Time{})})
 	list, err := collect[PortfolioSnapshot](rows, err)
 	if err != nil {
-		return nil, fmt.Errorf("read the snapshots of the portfolio: %w", away(err))
+		return nil, fmt.Errorf("read the snapshots of the portfolio: %w", asUnavailable(err))
 	}
 	return list, nil
 }
@@ -280,7 +280,7 @@ func (db *DB) PortfolioHistory(ctx context.Context) ([]PortfolioSnapshot, error)
 	rows, err := db.reads.Query(ctx, portfolioHistorySQL)
 	list, err := collect[PortfolioSnapshot](rows, err)
 	if err != nil {
-		return nil, fmt.Errorf("read the history of the portfolio: %w", away(err))
+		return nil, fmt.Errorf("read the history of the portfolio: %w", asUnavailable(err))
 	}
 	return list, nil
 }
@@ -290,7 +290,7 @@ func (db *DB) PortfolioState(ctx context.Context) (PortfolioState, error) {
 	rows, err := db.reads.Query(ctx, `select date, as_of, performance, positions, sectors, regions from portfolio_state`)
 	list, err := collect[PortfolioState](rows, err)
 	if err != nil {
-		return PortfolioState{}, fmt.Errorf("read the portfolio: %w", away(err))
+		return PortfolioState{}, fmt.Errorf("read the portfolio: %w", asUnavailable(err))
 	}
 	if len(list) == 0 {
 		return PortfolioState{}, fmt.Errorf("a portfolio: %w", ErrNotFound)

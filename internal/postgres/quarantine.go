@@ -75,7 +75,7 @@ type Decided struct {
 const quarantineColumns = `q.id, q.source, q.digest, q.run_id, q.findings, q.created_at, q.decision, q.decided_at, q.decided_by, q.reason,
 	s.fetches, s.last_seen_at`
 
-const sightings = `cross join lateral (
+const occurrences = `cross join lateral (
 		select count(*) as fetches, max(f.fetched_at) as last_seen_at
 		from quarantined_fetches qf join fetches f on f.id = qf.fetch_id
 		where qf.quarantine_id = q.id
@@ -83,11 +83,11 @@ const sightings = `cross join lateral (
 
 const standingSQL = `
 	select ` + quarantineColumns + `
-	from quarantine q ` + sightings + `
+	from quarantine q ` + occurrences + `
 	where q.source = @source and q.digest = any(@digests) and q.decision <> 'accepted'` // index quarantine_standing
 
-// Standing returns those of some answers of a source, named by their digests, that are in quarantine or were rejected.
-func (db *DB) Standing(ctx context.Context, source string, digests []string) (map[string]Quarantined, error) {
+// OpenQuarantine returns those of some answers of a source, named by their digests, that are in quarantine or were rejected.
+func (db *DB) OpenQuarantine(ctx context.Context, source string, digests []string) (map[string]Quarantined, error) {
 	rows, err := db.reads.Query(ctx, standingSQL, pgx.NamedArgs{"source": source, "digests": digests})
 	list, err := collect[Quarantined](rows, err)
 	if err != nil {
@@ -137,7 +137,7 @@ func (db *DB) Quarantine(ctx context.Context, f task.Fence, q Quarantined, fetch
 		if _, err := tx.Exec(ctx, sightingsSQL, args); err != nil {
 			return err
 		}
-		return hold(ctx, tx, f, 0)
+		return checkFence(ctx, tx, f, 0)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("quarantine an answer of %s: %w", q.Source, err)
@@ -156,7 +156,7 @@ type QuarantineFilter struct {
 func (db *DB) Quarantined(ctx context.Context, f QuarantineFilter) ([]Quarantined, error) {
 	rows, err := db.reads.Query(ctx, `
 		select `+quarantineColumns+`
-		from quarantine q `+sightings+`
+		from quarantine q `+occurrences+`
 		where (@id = 0 or q.id = @id) and (@source = '' or q.source = @source) and (@decision = '' or q.decision = @decision)
 		order by q.id desc
 		limit @limit`,

@@ -148,7 +148,7 @@ func TestWhatIsInQuarantineIsNotStored(t *testing.T) {
 	if d := cmp.Diff(want, quarantined(t, db, id), cmpopts.EquateApproxTime(0)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	standing, err := db.Standing(t.Context(), "s", []string{digestA, digestB})
+	standing, err := db.OpenQuarantine(t.Context(), "s", []string{digestA, digestB})
 	if err != nil || len(standing) != 1 || standing[digestA].ID != id {
 		t.Errorf("standing are %v (%v)", standing, err)
 	}
@@ -262,7 +262,7 @@ func TestWhatIsAcceptedIsKnownFromTheDecisionOn(t *testing.T) {
 	if n := store(t, db, load(t, db, "2026-01-14T00:00:00Z", bad.Readings...)); n != 0 {
 		t.Errorf("the accepted body again added %d rows", n)
 	}
-	if standing, err := db.Standing(t.Context(), "s", []string{digestA}); err != nil || len(standing) != 0 {
+	if standing, err := db.OpenQuarantine(t.Context(), "s", []string{digestA}); err != nil || len(standing) != 0 {
 		t.Errorf("an accepted body stands in the way: %v (%v)", standing, err)
 	}
 	var order []int64

@@ -57,7 +57,7 @@ func (db *DB) AppendPick(ctx context.Context, f task.Fence, n NewPick) (p Pick, 
 		if p, added, err = appendPick(ctx, tx, n); err != nil {
 			return err
 		}
-		return hold(ctx, tx, f, count(added))
+		return checkFence(ctx, tx, f, count(added))
 	})
 	if err != nil {
 		return Pick{}, false, fmt.Errorf("append the pick of %s: %w", n.Date, refused(err))
@@ -148,7 +148,7 @@ func (db *DB) AnnounceDue(ctx context.Context, f task.Fence, at time.Time) ([]Pi
 				return fmt.Errorf("make due what follows: %w", err)
 			}
 		}
-		return hold(ctx, tx, f, int64(len(picks)))
+		return checkFence(ctx, tx, f, int64(len(picks)))
 	})
 	if err != nil {
 		return nil, fmt.Errorf("announce what is due at %s: %w", at.UTC().Format(time.RFC3339), refused(err))
@@ -173,7 +173,7 @@ func witness(ctx context.Context, tx pgx.Tx, at *time.Time) error {
 	_, err := tx.Exec(ctx, witnessSQL, pgx.NamedArgs{
 		"at": at, "jobs": []string{task.Ledger, task.Attest}, "subjects": []string{task.SubjectLedger, task.SubjectAttest},
 		"queues": []string{ledger.Queue, attest.Queue}, "max_attempts": []int{ledger.MaxAttempts, attest.MaxAttempts},
-		"trace": telemetry.Carried(ctx),
+		"trace": telemetry.TraceParent(ctx),
 	})
 	if err != nil {
 		return fmt.Errorf("make the witnesses due: %w", err)
@@ -193,7 +193,7 @@ func (db *DB) AnnouncedAfter(ctx context.Context, seq int64) ([]Pick, error) {
 		pgx.NamedArgs{"seq": seq}) // primary key
 	list, err := collect[Pick](rows, err)
 	if err != nil {
-		return nil, fmt.Errorf("read the announced picks: %w", away(err))
+		return nil, fmt.Errorf("read the announced picks: %w", asUnavailable(err))
 	}
 	return list, nil
 }
@@ -205,7 +205,7 @@ func (db *DB) NewestAnnounced(ctx context.Context, below int64, most int) ([]Pic
 		pgx.NamedArgs{"below": below, "most": most}) // primary key
 	list, err := collect[Pick](rows, err)
 	if err != nil {
-		return nil, fmt.Errorf("read the newest picks: %w", away(err))
+		return nil, fmt.Errorf("read the newest picks: %w", asUnavailable(err))
 	}
 	slices.Reverse(list)
 	return list, nil

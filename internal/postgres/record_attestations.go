@@ -128,14 +128,14 @@ func (db *DB) Attestations(ctx context.Context) ([]Attestation, error) {
 			and not exists (select from attester_state s where (s.chain_id, s.contract) <> (a.chain_id, a.contract))
 		order by length, id`))
 	if err != nil {
-		return nil, fmt.Errorf("read the attestations: %w", away(err))
+		return nil, fmt.Errorf("read the attestations: %w", asUnavailable(err))
 	}
 	return list, nil
 }
 
-// whose are the rows of one attester. The schema is part of the contract's address book, not of the account's: one account attests
+// attesterFilter are the rows of one attester. The schema is part of the contract's address book, not of the account's: one account attests
 // under one schema.
-const whose = `not void and chain_id = @chain_id and contract = @contract and attester = @attester`
+const attesterFilter = `not void and chain_id = @chain_id and contract = @contract and attester = @attester`
 
 func (a Attester) args() pgx.NamedArgs {
 	return pgx.NamedArgs{"chain_id": int64(a.ChainID), "contract": a.Contract, "schema_uid": a.SchemaUID, "attester": a.Attester}
@@ -144,7 +144,7 @@ func (a Attester) args() pgx.NamedArgs {
 // OpenAttestations returns the rows of an attester that are neither final nor failed, oldest first.
 func (db *DB) OpenAttestations(ctx context.Context, who Attester) ([]Attestation, error) {
 	list, err := attestations(db.reads.Query(ctx, `
-		select `+attestationColumns+` from attestations where `+whose+` and state not in ('final', 'failed') order by id`, who.args()))
+		select `+attestationColumns+` from attestations where `+attesterFilter+` and state not in ('final', 'failed') order by id`, who.args()))
 	if err != nil {
 		return nil, fmt.Errorf("read the open attestations: %w", err) // index attestations_open
 	}
@@ -154,7 +154,7 @@ func (db *DB) OpenAttestations(ctx context.Context, who Attester) ([]Attestation
 // FailedAttestations returns the rows of an attester that failed, oldest first.
 func (db *DB) FailedAttestations(ctx context.Context, who Attester) ([]Attestation, error) {
 	list, err := attestations(db.reads.Query(ctx, `
-		select `+attestationColumns+` from attestations where `+whose+` and state = 'failed' order by id`, who.args()))
+		select `+attestationColumns+` from attestations where `+attesterFilter+` and state = 'failed' order by id`, who.args()))
 	if err != nil {
 		return nil, fmt.Errorf("read the failed attestations: %w", err)
 	}
@@ -165,7 +165,7 @@ func (db *DB) FailedAttestations(ctx context.Context, who Attester) ([]Attestati
 func (db *DB) NewestAttested(ctx context.Context, who Attester) (Attestation, error) {
 	list, err := attestations(db.reads.Query(ctx, `
 		select `+attestationColumns+` from attestations
-		where `+whose+` and kind = 'attest' and state in ('safe', 'final') order by length desc limit 1`, who.args()))
+		where `+attesterFilter+` and kind = 'attest' and state in ('safe', 'final') order by length desc limit 1`, who.args()))
 	if err != nil {
 		return Attestation{}, fmt.Errorf("read the newest attestation: %w", err)
 	}
@@ -196,7 +196,7 @@ func (db *DB) InsertAttestation(ctx context.Context, f task.Fence, a Attestation
 		if err != nil {
 			return err
 		}
-		return hold(ctx, tx, f, 1)
+		return checkFence(ctx, tx, f, 1)
 	})
 	if err != nil {
 		return a, fmt.Errorf("store an attestation: %w", refused(err))
@@ -226,7 +226,7 @@ func (db *DB) UpdateAttestation(ctx context.Context, f task.Fence, a Attestation
 		if err != nil {
 			return err
 		}
-		return hold(ctx, tx, f, 0)
+		return checkFence(ctx, tx, f, 0)
 	})
 	if err != nil {
 		return a, fmt.Errorf("store attestation %d: %w", a.ID, refused(err))
@@ -258,7 +258,7 @@ func (a Attestation) args() (pgx.NamedArgs, error) {
 func (db *DB) SpentOnAttestations(ctx context.Context, who Attester, day string) (wei int64, err error) {
 	args := who.args()
 	args["day"] = day
-	err = db.reads.QueryRow(ctx, `select coalesce(sum(cost_wei), 0)::bigint from attestations where `+whose+` and spent_on = @day`,
+	err = db.reads.QueryRow(ctx, `select coalesce(sum(cost_wei), 0)::bigint from attestations where `+attesterFilter+` and spent_on = @day`,
 		args).Scan(&wei) // index attestations_spent
 	if err != nil {
 		return 0, fmt.Errorf("read what attestations cost: %w", err)

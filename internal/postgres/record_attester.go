@@ -69,7 +69,7 @@ func (db *DB) SaveAttesterState(ctx context.Context, f task.Fence, s AttesterSta
 		if err != nil {
 			return err
 		}
-		return hold(ctx, tx, f, 0)
+		return checkFence(ctx, tx, f, 0)
 	})
 	if err != nil {
 		return fmt.Errorf("store how the attester stands: %w", err)
@@ -88,7 +88,7 @@ func (db *DB) AttesterState(ctx context.Context) (s AttesterState, err error) {
 		return s, fmt.Errorf("how the attester stands: %w", ErrNotFound)
 	}
 	if err != nil {
-		return s, fmt.Errorf("read how the attester stands: %w", away(err))
+		return s, fmt.Errorf("read how the attester stands: %w", asUnavailable(err))
 	}
 	return s, nil
 }
@@ -97,14 +97,14 @@ func (db *DB) AttesterState(ctx context.Context) (s AttesterState, err error) {
 func (db *DB) AnnouncedHead(ctx context.Context) (c chain.Checkpoint, err error) {
 	err = db.reads.QueryRow(ctx, `select seq, hash, date from announced_picks order by seq desc limit 1`).Scan(&c.Length, &c.Head, &c.Date)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		return c, fmt.Errorf("read the head of the chain: %w", away(err))
+		return c, fmt.Errorf("read the head of the chain: %w", asUnavailable(err))
 	}
 	return c, nil
 }
 
-// Exclusive takes a lock of the whole database by name, unless another session has it; ok tells. The lock ends with release, and with
+// TryLock takes a lock of the whole database by name, unless another session has it; ok tells. The lock ends with release, and with
 // this process or its connection, whatever ends them.
-func (db *DB) Exclusive(ctx context.Context, name string) (release func(), ok bool, err error) {
+func (db *DB) TryLock(ctx context.Context, name string) (release func(), ok bool, err error) {
 	pooled, err := db.pool.Acquire(ctx)
 	if err != nil {
 		return nil, false, fmt.Errorf("take the lock %q: %w", name, err)

@@ -81,7 +81,7 @@ func (db *DB) LedgerEntries(ctx context.Context, open bool) ([]LedgerEntry, erro
 	}
 	rows, err := db.reads.Query(ctx, sql)
 	if err != nil {
-		return nil, fmt.Errorf("read the entries of the ledger: %w", away(err))
+		return nil, fmt.Errorf("read the entries of the ledger: %w", asUnavailable(err))
 	}
 	list, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (e LedgerEntry, err error) {
 		var (
@@ -103,7 +103,7 @@ func (db *DB) LedgerEntries(ctx context.Context, open bool) ([]LedgerEntry, erro
 		return e, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read the entries of the ledger: %w", away(err))
+		return nil, fmt.Errorf("read the entries of the ledger: %w", asUnavailable(err))
 	}
 	return list, nil
 }
@@ -166,7 +166,7 @@ func (db *DB) SaveLedger(ctx context.Context, f task.Fence, entries []LedgerEntr
 		if err != nil {
 			return err
 		}
-		return hold(ctx, tx, f, tag.RowsAffected())
+		return checkFence(ctx, tx, f, tag.RowsAffected())
 	})
 	if err != nil {
 		return fmt.Errorf("store how the ledger stands: %w", refused(err))
@@ -178,14 +178,14 @@ func (db *DB) SaveLedger(ctx context.Context, f task.Fence, entries []LedgerEntr
 func (db *DB) LedgerState(ctx context.Context) (LedgerState, error) {
 	rows, err := db.reads.Query(ctx, `select repository, branch, head, pushed, status, note, checked_at from ledger_state`)
 	if err != nil {
-		return LedgerState{}, fmt.Errorf("read how the ledger stands: %w", away(err))
+		return LedgerState{}, fmt.Errorf("read how the ledger stands: %w", asUnavailable(err))
 	}
 	s, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[LedgerState])
 	if errors.Is(err, pgx.ErrNoRows) {
 		return LedgerState{}, fmt.Errorf("how the ledger stands: %w", ErrNotFound)
 	}
 	if err != nil {
-		return LedgerState{}, fmt.Errorf("read how the ledger stands: %w", away(err))
+		return LedgerState{}, fmt.Errorf("read how the ledger stands: %w", asUnavailable(err))
 	}
 	return s, nil
 }

@@ -16,7 +16,7 @@ const chainSQL = `select seq, ticker, price, date, previous_hash, hash from anno
 func (db *DB) StreamChainAfter(ctx context.Context, after int64, add func(seq int64, ticker, price, date, previousHash, hash []byte) error) error {
 	rows, err := db.reads.Query(ctx, chainSQL, after)
 	if err != nil {
-		return fmt.Errorf("read the chain: %w", away(err))
+		return fmt.Errorf("read the chain: %w", asUnavailable(err))
 	}
 	defer rows.Close()
 	for rows.Next() {
@@ -26,7 +26,7 @@ func (db *DB) StreamChainAfter(ctx context.Context, after int64, add func(seq in
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return fmt.Errorf("read the chain: %w", away(err))
+		return fmt.Errorf("read the chain: %w", asUnavailable(err))
 	}
 	return nil
 }
@@ -56,7 +56,7 @@ func (db *DB) LedgerCommits(ctx context.Context, after int64) ([]LedgerCommit, e
 		pgx.NamedArgs{"after": after})
 	list, err := collect[LedgerCommit](rows, err)
 	if err != nil {
-		return nil, fmt.Errorf("read the commits of the ledger: %w", away(err))
+		return nil, fmt.Errorf("read the commits of the ledger: %w", asUnavailable(err))
 	}
 	return list, nil
 }

@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// replicaPatience is how long a replica may take to be connected to, and to say how far it is.
-	replicaPatience = time.Second
-	// replicaRest is for how long a replica is left alone after it failed.
-	replicaRest = time.Second
+	// replicaTimeout is how long a replica may take to be connected to, and to say how far it is.
+	replicaTimeout = time.Second
+	// replicaRetryDelay is for how long a replica is left alone after it failed.
+	replicaRetryDelay = time.Second
 )
 
 // positionSQL is the end of everything that a statement it stands in can see, as bytes of the write-ahead log; 0 where that is unknown. A commit is in the log
@@ -36,8 +36,8 @@ type Replicated struct {
 	seen atomic.Int64
 	// rests tells that the replica has just failed.
 	rests atomic.Bool
-	// away tells that the log was told so.
-	away atomic.Bool
+	// asUnavailable tells that the log was told so.
+	unavailable atomic.Bool
 }
 
 // errBehind: the replica has not replayed what was seen.
@@ -50,8 +50,8 @@ func Replicate(ctx context.Context, primary *DB, url, role string, log *slog.Log
 		return nil, fmt.Errorf("DATABASE_REPLICA_URL: %w", err)
 	}
 	r := &Replicated{DB: primary, log: log}
-	o.config.ConnConfig.ConnectTimeout = replicaPatience
-	o.config.PingTimeout = replicaPatience
+	o.config.ConnConfig.ConnectTimeout = replicaTimeout
+	o.config.PingTimeout = replicaTimeout
 	o.config.PrepareConn = r.prepare
 	pool, err := o.open(ctx) // which has no patience: the primary answers at once
 	if err != nil {
@@ -67,7 +67,7 @@ func (r *Replicated) CloseReplica() { r.replica.Close() }
 // prepare lets a connection be used that has replayed what was seen. It is asked before each use, of the very connection: the address
 // may be that of several replicas.
 func (r *Replicated) prepare(ctx context.Context, c *pgx.Conn) (bool, error) {
-	ctx, stop := context.WithTimeout(ctx, replicaPatience)
+	ctx, stop := context.WithTimeout(ctx, replicaTimeout)
 	defer stop()
 	var follows bool
 	var replayed int64
@@ -104,7 +104,7 @@ func (r *Replicated) ask(ctx context.Context, begun func() bool, question func(*
 	err := question(r.replica)
 	switch {
 	case err == nil || errors.Is(err, ErrNotFound):
-		if r.away.CompareAndSwap(true, false) {
+		if r.unavailable.CompareAndSwap(true, false) {
 			r.log.InfoContext(ctx, "the replica answers again")
 		}
 		return err
@@ -112,9 +112,9 @@ func (r *Replicated) ask(ctx context.Context, begun func() bool, question func(*
 		return err
 	case !errors.Is(err, errBehind):
 		if !r.rests.Swap(true) {
-			time.AfterFunc(replicaRest, func() { r.rests.Store(false) })
+			time.AfterFunc(replicaRetryDelay, func() { r.rests.Store(false) })
 		}
-		if r.away.CompareAndSwap(false, true) {
+		if r.unavailable.CompareAndSwap(false, true) {
 			r.log.WarnContext(ctx, "the replica does not answer (DATABASE_REPLICA_URL), the primary does its work", "err", err)
 		}
 	}
@@ -132,7 +132,7 @@ func (r *Replicated) Serve(ctx context.Context, signal string, now time.Time, se
 	}
 	var position int64
 	if err := r.reads.QueryRow(ctx, `select `+positionSQL).Scan(&position); err != nil {
-		return s, fmt.Errorf("ask the database how far it is: %w", away(err))
+		return s, fmt.Errorf("ask the database how far it is: %w", asUnavailable(err))
 	}
 	r.note(position)
 	return s, nil
@@ -223,17 +223,17 @@ type ReplicaLag struct {
 	Login LoginError
 }
 
-// LookAtReplica asks the server at url how far it is behind this one, as a role. An error is the replica's, or the primary's.
-func (db *DB) LookAtReplica(ctx context.Context, url, role string) (l ReplicaLag, err error) {
+// ReplicaLag asks the server at url how far it is behind this one, as a role. An error is the replica's, or the primary's.
+func (db *DB) ReplicaLag(ctx context.Context, url, role string) (l ReplicaLag, err error) {
 	o, err := configure(url, role)
 	if err != nil {
 		return l, fmt.Errorf("DATABASE_REPLICA_URL: %w", err)
 	}
 	var position int64
 	if err := db.reads.QueryRow(ctx, `select `+positionSQL).Scan(&position); err != nil {
-		return l, fmt.Errorf("ask the database how far it is: %w", away(err))
+		return l, fmt.Errorf("ask the database how far it is: %w", asUnavailable(err))
 	}
-	ctx, stop := context.WithTimeout(ctx, 5*replicaPatience)
+	ctx, stop := context.WithTimeout(ctx, 5*replicaTimeout)
 	defer stop()
 	c, err := pgx.ConnectConfig(ctx, o.config.ConnConfig)
 	if err != nil {

@@ -104,7 +104,7 @@ func TestAReplicaAnswersWhatItHas(t *testing.T) {
 	}
 	lag := func() postgres.ReplicaLag {
 		t.Helper()
-		l, err := worker.LookAtReplica(t.Context(), replica.URL(), postgres.RoleAPI)
+		l, err := worker.ReplicaLag(t.Context(), replica.URL(), postgres.RoleAPI)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +169,7 @@ func TestAReplicaAnswersWhatItHas(t *testing.T) {
 	if list, err := r.Changes(t.Context(), postgres.HistoryQuery{Signal: "s", AsOf: noon(2)}); err != nil || len(list) != 2 {
 		t.Errorf("changes %v (%v), want two", list, err)
 	}
-	if _, err := worker.LookAtReplica(t.Context(), replica.URL(), postgres.RoleAPI); err == nil {
+	if _, err := worker.ReplicaLag(t.Context(), replica.URL(), postgres.RoleAPI); err == nil {
 		t.Error("a dead replica is no error to the doctor")
 	}
 	if err := replica.Restart(t.Context()); err != nil {

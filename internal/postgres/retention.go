@@ -55,8 +55,8 @@ const forgetAlertsSQL = `
 		select id from alerts where resolved_at < clock_timestamp() - @keep::interval limit @batch for update skip locked
 	) gone where a.id = gone.id`
 
-// Forget deletes what is older than it is kept, while the attempt that f names is the current one. It returns how many rows went.
-func (db *DB) Forget(ctx context.Context, f task.Fence, r Retention) (gone int64, err error) {
+// ApplyRetention deletes what is older than it is kept, while the attempt that f names is the current one. It returns how many rows went.
+func (db *DB) ApplyRetention(ctx context.Context, f task.Fence, r Retention) (gone int64, err error) {
 	for _, one := range []struct {
 		sql  string
 		keep time.Duration
@@ -68,7 +68,7 @@ func (db *DB) Forget(ctx context.Context, f task.Fence, r Retention) (gone int64
 					return err
 				}
 				rows = tag.RowsAffected()
-				return hold(ctx, tx, f, 0)
+				return checkFence(ctx, tx, f, 0)
 			})
 			if err != nil {
 				return gone, fmt.Errorf("forget what is old: %w", err)

@@ -39,12 +39,12 @@ func TestWhatIsOldIsForgottenAndTheRestIsKept(t *testing.T) {
 		}
 		return s
 	}
-	if gone, err := db.Forget(t.Context(), task.Fence{}, postgres.Retention{}); err != nil || gone != 0 || left() != "5 3 3 2 2" {
+	if gone, err := db.ApplyRetention(t.Context(), task.Fence{}, postgres.Retention{}); err != nil || gone != 0 || left() != "5 3 3 2 2" {
 		t.Errorf("for ever: %d gone, left %s, %v", gone, left(), err)
 	}
 	year := 400 * 24 * time.Hour
 	for _, want := range []int64{5, 0} {
-		gone, err := db.Forget(t.Context(), task.Fence{}, postgres.Retention{Runs: year, Usage: year, Quotes: year, Alerts: year})
+		gone, err := db.ApplyRetention(t.Context(), task.Fence{}, postgres.Retention{Runs: year, Usage: year, Quotes: year, Alerts: year})
 		if err != nil || gone != want || left() != "3 2 2 1 1" {
 			t.Errorf("%d gone, want %d; left %s, %v", gone, want, left(), err)
 		}

@@ -261,7 +261,7 @@ func (db *DB) EnsureDue(ctx context.Context, f task.Fence, job string, subjects 
 		if err != nil {
 			return err
 		}
-		return hold(ctx, tx, f, 0)
+		return checkFence(ctx, tx, f, 0)
 	})
 	if err != nil {
 		return fmt.Errorf("make %s due: %w", job, err)
@@ -272,7 +272,7 @@ func (db *DB) EnsureDue(ctx context.Context, f task.Fence, job string, subjects 
 // dueArgs adds to the arguments of a statement that makes runs of a job due what these runs are like.
 func dueArgs(ctx context.Context, job string, args pgx.NamedArgs) pgx.NamedArgs {
 	p := task.Policies[job]
-	args["job"], args["queue"], args["max_attempts"], args["trace"] = job, p.Queue, p.MaxAttempts, telemetry.Carried(ctx)
+	args["job"], args["queue"], args["max_attempts"], args["trace"] = job, p.Queue, p.MaxAttempts, telemetry.TraceParent(ctx)
 	return args
 }
 
@@ -353,9 +353,9 @@ func (db *DB) finish(ctx context.Context, f task.Fence, sql string, args pgx.Nam
 	return err
 }
 
-// hold makes tx conditional on an attempt: it locks the run's row until the commit, adds to its count of rows, and returns
+// checkFence makes tx conditional on an attempt: it locks the run's row until the commit, adds to its count of rows, and returns
 // ErrFenced when another attempt has taken over. A zero fence is work outside any run.
-func hold(ctx context.Context, tx pgx.Tx, f task.Fence, rows int64) error {
+func checkFence(ctx context.Context, tx pgx.Tx, f task.Fence, rows int64) error {
 	if f == (task.Fence{}) {
 		return nil
 	}

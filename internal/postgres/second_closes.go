@@ -70,7 +70,7 @@ func (db *DB) addSecondCloses(ctx context.Context, f task.Fence, again int64, cl
 		if err := noteLoad(ctx, tx, step, again); err != nil {
 			return err
 		}
-		return hold(ctx, tx, f, added)
+		return checkFence(ctx, tx, f, added)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("store second closes: %w", err)

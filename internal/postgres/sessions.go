@@ -21,7 +21,7 @@ func (db *DB) OpenSession(ctx context.Context, session SessionHash, text account
 	err := db.pool.QueryRow(ctx, `select open_session(@hash, @secret, @keep)`,
 		pgx.NamedArgs{"hash": session[:], "secret": text[:], "keep": keep}).Scan(&ok)
 	if err != nil {
-		return fmt.Errorf("sign in: %w", away(err))
+		return fmt.Errorf("sign in: %w", asUnavailable(err))
 	}
 	if !ok {
 		return ErrEnded
@@ -32,7 +32,7 @@ func (db *DB) OpenSession(ctx context.Context, session SessionHash, text account
 // CloseSession signs a browser out.
 func (db *DB) CloseSession(ctx context.Context, session SessionHash) error {
 	if _, err := db.pool.Exec(ctx, `select close_session(@hash)`, pgx.NamedArgs{"hash": session[:]}); err != nil {
-		return fmt.Errorf("sign out: %w", away(err))
+		return fmt.Errorf("sign out: %w", asUnavailable(err))
 	}
 	return nil
 }
@@ -49,14 +49,14 @@ const sessionSQL = `
 func (db *DB) Session(ctx context.Context, session SessionHash) (Key, error) {
 	rows, err := db.reads.Query(ctx, sessionSQL, pgx.NamedArgs{"hash": session[:]})
 	if err != nil {
-		return Key{}, fmt.Errorf("look who is signed in: %w", away(err))
+		return Key{}, fmt.Errorf("look who is signed in: %w", asUnavailable(err))
 	}
 	k, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Key])
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Key{}, fmt.Errorf("the session: %w", ErrNotFound)
 	}
 	if err != nil {
-		return Key{}, fmt.Errorf("look who is signed in: %w", away(err))
+		return Key{}, fmt.Errorf("look who is signed in: %w", asUnavailable(err))
 	}
 	return k, nil
 }

@@ -104,7 +104,7 @@ func (db *DB) SaveSnapshot(ctx context.Context, f task.Fence, s Snapshot, track 
 			if _, err := tx.Exec(ctx, saveSnapshotSQL, args); err != nil {
 				return err
 			}
-			return hold(ctx, tx, f, added+1)
+			return checkFence(ctx, tx, f, added+1)
 		})
 	})
 	if err != nil {
@@ -168,14 +168,14 @@ const snapshotAsOfSQL = `
 func (db *DB) SnapshotAsOf(ctx context.Context, signal string, asOf time.Time) (Snapshot, error) {
 	rows, err := db.reads.Query(ctx, snapshotAsOfSQL, pgx.NamedArgs{"signal": signal, "as_of": asOf})
 	if err != nil {
-		return Snapshot{}, fmt.Errorf("read the snapshot of %s: %w", signal, away(err))
+		return Snapshot{}, fmt.Errorf("read the snapshot of %s: %w", signal, asUnavailable(err))
 	}
 	s, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Snapshot])
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Snapshot{}, fmt.Errorf("a snapshot of %s as of %s: %w", signal, asOf.Format(time.RFC3339), ErrNotFound)
 	}
 	if err != nil {
-		return Snapshot{}, fmt.Errorf("read the snapshot of %s: %w", signal, away(err))
+		return Snapshot{}, fmt.Errorf("read the snapshot of %s: %w", signal, asUnavailable(err))
 	}
 	return s, nil
 }
@@ -206,7 +206,7 @@ func (db *DB) computed(ctx context.Context, signal string, asOf time.Time) (at, 
 	err = db.reads.QueryRow(ctx, `select max(at), max(computed_at), `+positionSQL+` from snapshots where signal = @signal and at <= @as_of`,
 		pgx.NamedArgs{"signal": signal, "as_of": asOf}).Scan(&newest, &computed, &position) // index snapshots_computed
 	if err != nil {
-		return at, last, 0, fmt.Errorf("look up what was computed of %s: %w", signal, away(err))
+		return at, last, 0, fmt.Errorf("look up what was computed of %s: %w", signal, asUnavailable(err))
 	}
 	if newest == nil {
 		return at, last, position, fmt.Errorf("what was computed of %s by %s: %w", signal, asOf.Format(time.RFC3339), ErrNotFound)

@@ -18,7 +18,7 @@ func (db *DB) StoreProcessorEvent(ctx context.Context, processor, event, kind st
 	err := db.pool.QueryRow(ctx, `select store_processor_event(@processor, @event, @type, @payload)`,
 		pgx.NamedArgs{"processor": processor, "event": event, "type": kind, "payload": payload}).Scan(&fresh)
 	if err != nil {
-		return false, fmt.Errorf("store an event of the payment processor: %w", away(err))
+		return false, fmt.Errorf("store an event of the payment processor: %w", asUnavailable(err))
 	}
 	return fresh, nil
 }
@@ -108,7 +108,7 @@ func (db *DB) ChangeTopUp(ctx context.Context, f task.Fence, c TopUpChange) erro
 		if err != nil {
 			return err
 		}
-		return hold(ctx, tx, f, rows)
+		return checkFence(ctx, tx, f, rows)
 	})
 	if err != nil {
 		return fmt.Errorf("top up by the payment %s: %w", c.Payment, err)

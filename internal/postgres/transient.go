@@ -88,8 +88,8 @@ func Lasting(err error) bool {
 	return strings.HasPrefix(state, "22") || strings.HasPrefix(state, "23") || strings.HasPrefix(state, "42") || state == "53100"
 }
 
-// away marks an error as ErrUnavailable where it is about the way to the database or its state, and not about the question.
-func away(err error) error {
+// asUnavailable marks an error as ErrUnavailable where it is about the way to the database or its state, and not about the question.
+func asUnavailable(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -150,10 +150,10 @@ func inTx(ctx context.Context, on interface {
 
 const (
 	// Between two tries of the same, each pause with a random part, so that those that met do not meet again.
-	firstPause, longestPause = 10 * time.Millisecond, time.Second
-	// workerPatience and apiPatience are how long the pauses are together: a worker has time until a server has restarted, a client of the
+	firstPause, maxPause = 10 * time.Millisecond, time.Second
+	// workerTimeout and apiTimeout are how long the pauses are together: a worker has time until a server has restarted, a client of the
 	// API has not.
-	workerPatience, apiPatience = 5 * time.Second, 100 * time.Millisecond
+	workerTimeout, apiTimeout = 5 * time.Second, 100 * time.Millisecond
 )
 
 // pool is the connections of a DB. It does statements again that met a transient error, where that is safe: one that changes nothing always,
@@ -164,14 +164,14 @@ type pool struct {
 
 	// may tells after which errors a single statement is done again: undone, or always where it changes nothing.
 	may func(error) bool
-	// patience bounds the pauses between tries. Zero: nothing is tried again.
-	patience time.Duration
-	metrics  *telemetry.Metrics
+	// timeout bounds the pauses between tries. Zero: nothing is tried again.
+	timeout time.Duration
+	metrics *telemetry.Metrics
 }
 
 // reading is the pool for statements that change nothing.
 func (p *pool) reading() *pool {
-	return &pool{Pool: p.Pool, may: always, patience: p.patience, metrics: p.metrics}
+	return &pool{Pool: p.Pool, may: always, timeout: p.timeout, metrics: p.metrics}
 }
 
 // again does f until it has no transient error, or may does not allow to repeat it, or there were pauses enough. A transient error that is
@@ -213,9 +213,9 @@ func (r *retry) wait(ctx context.Context, err error, may func(error) bool) bool 
 	if class == "" {
 		return false
 	}
-	r.pause = min(max(2*r.pause, firstPause), longestPause)
+	r.pause = min(max(2*r.pause, firstPause), maxPause)
 	in := r.pause/2 + rand.N(r.pause/2)
-	if r.waited += in; may(err) && r.waited <= r.pool.patience && ctx.Err() == nil {
+	if r.waited += in; may(err) && r.waited <= r.pool.timeout && ctx.Err() == nil {
 		t := time.NewTimer(in)
 		defer t.Stop()
 		select {

@@ -98,8 +98,8 @@ func (db *DB) AdvanceClock(ctx context.Context, to time.Time) error {
 	return nil
 }
 
-// InThePast tells whether the database is a sandbox's that lives through its past at high speed.
-func (db *DB) InThePast(ctx context.Context) (past bool, err error) {
+// ClockBehind tells whether the database is a sandbox's that lives through its past at high speed.
+func (db *DB) ClockBehind(ctx context.Context) (past bool, err error) {
 	err = db.reads.QueryRow(ctx, `select exists (select from world where name = 'sandbox' and clock_at is not null)`).Scan(&past)
 	if err != nil {
 		return false, fmt.Errorf("read the world: %w", err)

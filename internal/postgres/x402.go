@@ -47,24 +47,24 @@ type X402Authorization struct {
 	Answer string
 }
 
-// X402Hold makes its owner the holder of a payment until another one becomes it.
-type X402Hold struct {
+// X402Lease makes its owner the holder of a payment until another one becomes it.
+type X402Lease struct {
 	ID      int64
 	Attempt int
 }
 
-// X402Place is the answer to a presentation.
-type X402Place struct {
+// X402Reservation is the answer to a presentation.
+type X402Reservation struct {
 	Outcome string
 	// Hold is zero where the outcome makes nobody the holder.
-	Hold X402Hold
+	Hold X402Lease
 	// TxHash is the settlement's transaction, empty where there is none.
 	TxHash string
 }
 
 // ReserveX402 takes the one place that an authorization has in the world, for so long as the lease.
-func (db *DB) ReserveX402(ctx context.Context, a X402Authorization, lease time.Duration) (X402Place, error) {
-	var p X402Place
+func (db *DB) ReserveX402(ctx context.Context, a X402Authorization, lease time.Duration) (X402Reservation, error) {
+	var p X402Reservation
 	var id *int64
 	var attempt *int
 	var tx *string
@@ -76,10 +76,10 @@ func (db *DB) ReserveX402(ctx context.Context, a X402Authorization, lease time.D
 			"valid_before": a.ValidBefore, "digest": a.Digest, "resource": a.Resource, "version": a.Version, "answer": a.Answer, "lease": lease,
 		}).Scan(&p.Outcome, &id, &attempt, &tx)
 	if err != nil {
-		return X402Place{}, fmt.Errorf("reserve a payment: %w", away(err))
+		return X402Reservation{}, fmt.Errorf("reserve a payment: %w", asUnavailable(err))
 	}
 	if attempt != nil {
-		p.Hold = X402Hold{ID: *id, Attempt: *attempt}
+		p.Hold = X402Lease{ID: *id, Attempt: *attempt}
 	}
 	if tx != nil {
 		p.TxHash = *tx
@@ -88,19 +88,19 @@ func (db *DB) ReserveX402(ctx context.Context, a X402Authorization, lease time.D
 }
 
 // ReleaseX402 gives back a reservation that nobody was asked to settle, so that the payment can be presented again.
-func (db *DB) ReleaseX402(ctx context.Context, h X402Hold) error {
+func (db *DB) ReleaseX402(ctx context.Context, h X402Lease) error {
 	_, err := db.x402Hold(ctx, h, `select x402_release(@id, @attempt)`, pgx.NamedArgs{})
 	return err
 }
 
 // SettlingX402 says that the facilitator is about to be asked to settle, which takes the lease at most: should the holder be gone by
 // then, a worker asks the chain. Only when it returns true may the facilitator be asked.
-func (db *DB) SettlingX402(ctx context.Context, h X402Hold, lease time.Duration) (bool, error) {
+func (db *DB) SettlingX402(ctx context.Context, h X402Lease, lease time.Duration) (bool, error) {
 	return db.x402Hold(ctx, h, `select x402_settling(@id, @attempt, @lease)`, pgx.NamedArgs{"lease": lease})
 }
 
 // SettledX402 records the facilitator's word that the payer paid. It tells whether the caller is to deliver, for which it has the lease.
-func (db *DB) SettledX402(ctx context.Context, h X402Hold, txHash string, lease time.Duration) (bool, error) {
+func (db *DB) SettledX402(ctx context.Context, h X402Lease, txHash string, lease time.Duration) (bool, error) {
 	ok, err := db.x402Hold(ctx, h, `select x402_settled(@id, @attempt, @tx_hash, @lease)`, pgx.NamedArgs{"tx_hash": txHash, "lease": lease})
 	if code(err) == "23505" {
 		return false, fmt.Errorf("%w: the transaction was named for another payment", ErrExists)
@@ -120,21 +120,21 @@ type X402Unsettled struct {
 }
 
 // UnsettledX402 records a settlement without success. A worker asks the chain at once. The caller remains the holder of what is unknown.
-func (db *DB) UnsettledX402(ctx context.Context, h X402Hold, u X402Unsettled) (bool, error) {
+func (db *DB) UnsettledX402(ctx context.Context, h X402Lease, u X402Unsettled) (bool, error) {
 	return db.x402Hold(ctx, h, `select x402_unsettled(@id, @attempt, @state, nullif(@tx_hash, ''), @reason, @denied)`,
 		pgx.NamedArgs{"state": u.State, "tx_hash": u.TxHash, "reason": u.Reason, "denied": u.Denied})
 }
 
 // LeaveX402 ends the hold of a payment, which was delivered or is to be delivered to one who asks again.
-func (db *DB) LeaveX402(ctx context.Context, h X402Hold, delivered bool) error {
+func (db *DB) LeaveX402(ctx context.Context, h X402Lease, delivered bool) error {
 	_, err := db.x402Hold(ctx, h, `select x402_leave(@id, @attempt, @delivered)`, pgx.NamedArgs{"delivered": delivered})
 	return err
 }
 
-func (db *DB) x402Hold(ctx context.Context, h X402Hold, sql string, args pgx.NamedArgs) (held bool, err error) {
+func (db *DB) x402Hold(ctx context.Context, h X402Lease, sql string, args pgx.NamedArgs) (held bool, err error) {
 	args["id"], args["attempt"] = h.ID, h.Attempt
 	if err := db.pool.QueryRow(ctx, sql, args).Scan(&held); err != nil {
-		return false, fmt.Errorf("payment %d: %w", h.ID, away(err))
+		return false, fmt.Errorf("payment %d: %w", h.ID, asUnavailable(err))
 	}
 	return held, nil
 }
@@ -146,14 +146,14 @@ type X402State struct {
 	TxHash, Reason string
 }
 
-// TakeX402 returns how a payment stands to its holder, who is to deliver where it is settled, and has the lease for that.
-func (db *DB) TakeX402(ctx context.Context, h X402Hold, lease time.Duration) (X402State, error) {
+// ClaimX402 returns how a payment stands to its holder, who is to deliver where it is settled, and has the lease for that.
+func (db *DB) ClaimX402(ctx context.Context, h X402Lease, lease time.Duration) (X402State, error) {
 	var s X402State
 	err := db.pool.QueryRow(ctx, `
 		select coalesce(state, ''), coalesce(tx_hash, ''), coalesce(reason, '') from x402_take(@id, @attempt, @lease)`,
 		pgx.NamedArgs{"id": h.ID, "attempt": h.Attempt, "lease": lease}).Scan(&s.State, &s.TxHash, &s.Reason)
 	if err != nil {
-		return X402State{}, fmt.Errorf("payment %d: %w", h.ID, away(err))
+		return X402State{}, fmt.Errorf("payment %d: %w", h.ID, asUnavailable(err))
 	}
 	return s, nil
 }
@@ -180,7 +180,7 @@ func (db *DB) X402Verdict(ctx context.Context, t X402Terms) (X402Terms, error) {
 		return X402Terms{}, ErrNotFound
 	}
 	if err != nil {
-		return X402Terms{}, fmt.Errorf("read the verdict on the token: %w", away(err))
+		return X402Terms{}, fmt.Errorf("read the verdict on the token: %w", asUnavailable(err))
 	}
 	return t, nil
 }

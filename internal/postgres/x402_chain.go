@@ -64,8 +64,8 @@ func (db *DB) X402Payments(ctx context.Context, f X402Filter) ([]X402Payment, er
 	return list, nil
 }
 
-// X402Entry is a line of the ledger of payments by request.
-type X402Entry struct {
+// X402Change is a line of the ledger of payments by request.
+type X402Change struct {
 	ID             int64
 	PaymentID      int64
 	ChainID        int64
@@ -79,13 +79,13 @@ type X402Entry struct {
 	At             time.Time
 }
 
-// X402Ledger lists every change of state of the payments by request, oldest first, all of them or those of one payment.
-func (db *DB) X402Ledger(ctx context.Context, payment int64) ([]X402Entry, error) {
+// X402Changes lists every change of state of the payments by request, oldest first, all of them or those of one payment.
+func (db *DB) X402Changes(ctx context.Context, payment int64) ([]X402Change, error) {
 	rows, err := db.reads.Query(ctx, `
 		select id, payment_id, chain_id, asset, payer, pay_to, amount, resource, version, state, tx_hash, reason, at from x402_ledger
 		where @payment = 0 or payment_id = @payment
 		order by id`, pgx.NamedArgs{"payment": payment}) // index x402_ledger_of
-	list, err := collect[X402Entry](rows, err)
+	list, err := collect[X402Change](rows, err)
 	if err != nil {
 		return nil, fmt.Errorf("read the ledger of the payments by request: %w", err)
 	}
@@ -129,7 +129,7 @@ func (db *DB) ResolveX402(ctx context.Context, f task.Fence, r X402Resolution) e
 				return err
 			}
 		}
-		return hold(ctx, tx, f, changed)
+		return checkFence(ctx, tx, f, changed)
 	})
 	if err != nil {
 		return fmt.Errorf("resolve payment %d: %w", r.Of.ID, err)
@@ -156,7 +156,7 @@ func (db *DB) SawX402(ctx context.Context, f task.Fence, p X402Payment, paid boo
 				return err
 			}
 		}
-		return hold(ctx, tx, f, 1)
+		return checkFence(ctx, tx, f, 1)
 	})
 	if err != nil {
 		return fmt.Errorf("record what the chain shows of payment %d: %w", p.ID, err)
@@ -168,7 +168,7 @@ func (db *DB) SawX402(ctx context.Context, f task.Fence, p X402Payment, paid boo
 func (db *DB) X402Missing(ctx context.Context) (n int, first int64, err error) {
 	err = db.pool.QueryRow(ctx, `select count(*), coalesce(min(payment_id), 0) from x402_sightings where verdict = 'missing'`).Scan(&n, &first)
 	if err != nil {
-		return 0, 0, fmt.Errorf("count the payments that the chain does not show: %w", away(err))
+		return 0, 0, fmt.Errorf("count the payments that the chain does not show: %w", asUnavailable(err))
 	}
 	return n, first, nil
 }
@@ -181,13 +181,13 @@ func checkX402(ctx context.Context, tx pgx.Tx, subject string, at time.Time) err
 // X402SubjectTerms is the subject of the runs that look at the token's contract.
 const X402SubjectTerms = "terms"
 
-// AgainX402 makes a run due that looks after a subject, a payment's number or X402SubjectTerms, at an instant.
-func (db *DB) AgainX402(ctx context.Context, f task.Fence, subject string, at time.Time) error {
+// RetryX402 makes a run due that looks after a subject, a payment's number or X402SubjectTerms, at an instant.
+func (db *DB) RetryX402(ctx context.Context, f task.Fence, subject string, at time.Time) error {
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		if err := checkX402(ctx, tx, subject, at); err != nil {
 			return err
 		}
-		return hold(ctx, tx, f, 0)
+		return checkFence(ctx, tx, f, 0)
 	})
 	if err != nil {
 		return fmt.Errorf("look after %s again: %w", subject, err)
@@ -233,7 +233,7 @@ func (db *DB) SaveX402Terms(ctx context.Context, f task.Fence, t X402Terms, agai
 		if err := checkX402(ctx, tx, X402SubjectTerms, again); err != nil {
 			return err
 		}
-		return hold(ctx, tx, f, 1+tag.RowsAffected())
+		return checkFence(ctx, tx, f, 1+tag.RowsAffected())
 	})
 	if err != nil {
 		return fmt.Errorf("save the verdict on the token: %w", err)

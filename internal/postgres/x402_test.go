@@ -46,7 +46,7 @@ func x402Payment(nonce int) postgres.X402Authorization {
 	}
 }
 
-func (x *x402) reserve(a postgres.X402Authorization, want string) postgres.X402Hold {
+func (x *x402) reserve(a postgres.X402Authorization, want string) postgres.X402Lease {
 	x.t.Helper()
 	p, err := x.api.ReserveX402(x.t.Context(), a, time.Minute)
 	if err != nil {
@@ -147,13 +147,13 @@ func TestX402LeftBehind(t *testing.T) {
 		other.Resource = "/api/v1/x402/sectors"
 		x.reserve(other, postgres.X402Used)
 		again := x.reserve(x402Payment(1), postgres.X402Unclear)
-		if s, err := x.api.TakeX402(ctx, again, time.Minute); err != nil || s.State != postgres.X402Settling {
+		if s, err := x.api.ClaimX402(ctx, again, time.Minute); err != nil || s.State != postgres.X402Settling {
 			t.Errorf("%+v, %v", s, err)
 		}
 		if err := x.worker.ResolveX402(ctx, task.Fence{}, postgres.X402Resolution{Of: x.payment(), State: postgres.X402Settled, TxHash: x402Tx}); err != nil {
 			t.Fatal(err)
 		}
-		if s, err := x.api.TakeX402(ctx, again, time.Minute); err != nil || s.State != postgres.X402Settled || s.TxHash != x402Tx {
+		if s, err := x.api.ClaimX402(ctx, again, time.Minute); err != nil || s.State != postgres.X402Settled || s.TxHash != x402Tx {
 			t.Errorf("%+v, %v", s, err)
 		}
 		x.reserve(x402Payment(1), postgres.X402Busy) // it is being delivered
@@ -310,7 +310,7 @@ func TestX402Retry(t *testing.T) {
 		t.Fatal(err)
 	}
 	x.reserve(other, postgres.X402Redeliver)
-	ledger, err := x.worker.X402Ledger(ctx, hold.ID)
+	ledger, err := x.worker.X402Changes(ctx, hold.ID)
 	if err != nil {
 		t.Fatal(err)
 	}

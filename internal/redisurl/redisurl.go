@@ -22,9 +22,9 @@ import (
 var ErrAddress = errors.New("REDIS_URL is no Redis URL: redis://[user:password@]host:port/db, redis-sentinel://[user:password@]host:port,host:port/db?master=name, " +
 	"redis-cluster://[user:password@]host:port,host:port, or with rediss: the same by TLS")
 
-// lookAround is how often a client asks a Cluster who has which keys. Left alone it asks once a minute, or when a node sends it elsewhere:
+// probeTimeout is how often a client asks a Cluster who has which keys. Left alone it asks once a minute, or when a node sends it elsewhere:
 // one that is dead sends nobody anywhere, and its keys would be out of reach for that minute although its replica has taken over.
-const lookAround = 2 * time.Second
+const probeTimeout = 2 * time.Second
 
 // Redis is the address of a Redis. The zero value is none.
 type Redis struct{ options redis.UniversalOptions }
@@ -127,7 +127,7 @@ func (r Redis) Client(tune func(*redis.UniversalOptions)) redis.UniversalClient 
 		return redis.NewUniversalClient(&o)
 	}
 	c := o.Cluster()
-	c.ClusterStateReloadInterval = lookAround
+	c.ClusterStateReloadInterval = probeTimeout
 	return redis.NewClusterClient(c)
 }
 

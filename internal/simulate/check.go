@@ -15,13 +15,13 @@ type invariant struct {
 	seen func(ctx context.Context) (string, error)
 }
 
-// broken is an invariant that was not held.
-type broken struct{ name, seen string }
+// violation is an invariant that was not held.
+type violation struct{ name, seen string }
 
 // checks are the invariants of a run, with what they remember of the days before.
 type checks struct {
 	r    *run
-	dice dice
+	dice random
 	list []invariant
 
 	// slots is up to when each schedule's slots were looked for.
@@ -67,7 +67,7 @@ func thorough(from, day time.Time) bool {
 }
 
 // all checks the invariants that are due after a day, and adds what the database holds to the trace.
-func (c *checks) all(ctx context.Context, day time.Time, last bool) (*broken, error) {
+func (c *checks) all(ctx context.Context, day time.Time, last bool) (*violation, error) {
 	c.thorough, c.last = last || thorough(c.r.From, day), last
 	for _, i := range c.list {
 		if i.long && !c.thorough {
@@ -78,7 +78,7 @@ func (c *checks) all(ctx context.Context, day time.Time, last bool) (*broken, er
 			return nil, fmt.Errorf("%s: %w", i.name, err)
 		}
 		if seen != "" {
-			return &broken{name: i.name, seen: seen}, nil
+			return &violation{name: i.name, seen: seen}, nil
 		}
 	}
 	return nil, c.sum(ctx)

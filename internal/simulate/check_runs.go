@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// sight is how long after its instant a slot must be in the run log, the schedulers ticking: they may be killed, and their clocks off.
-const sight = 10 * time.Second
+// horizon is how long after its instant a slot must be in the run log, the schedulers ticking: they may be killed, and their clocks off.
+const horizon = 10 * time.Second
 
 // missingRuns looks for slots of the schedules, by their cron expressions, that the run log does not have.
 func (c *checks) missingRuns(ctx context.Context) (string, error) {
-	until := c.r.lastTick.Add(-sight)
+	until := c.r.lastTick.Add(-horizon)
 	var jobs, subjects []string
 	var at []time.Time
 	for _, s := range c.r.program.Schedules {

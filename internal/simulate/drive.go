@@ -17,7 +17,7 @@ import (
 )
 
 // The patience of the schedulers, as it is by default.
-const patience = 10 * time.Second
+const waitTimeout = 10 * time.Second
 
 // run is one simulated world. Everything in it happens in the goroutine of live, or in that of a piece of work that live waits for.
 type run struct {
@@ -37,16 +37,16 @@ type run struct {
 	schedulers []*scheduler.Scheduler
 	workers    []*workers.Server
 	crons      map[string]cron.Schedule
-	customers  *customers
+	customers  *clients
 	checks     *checks
 
-	order, faults dice
+	order, faults random
 	spent         spent
 	rates         rates
 	// statements is about how many statements a piece of work of a kind has, from those that were seen.
 	statements map[string]int
-	frozen     []frost
-	agenda     []appointment
+	frozen     []freeze
+	agenda     []scheduledEvent
 	// nextSlot is the next slot of any schedule; nextRun when a run of the log wants something. lastTick is the last one of a scheduler.
 	nextSlot, nextRun, lastTick time.Time
 }
@@ -56,8 +56,8 @@ type rates struct {
 	killed, cut, frozen, tick, lost, repeated float64
 }
 
-// frost is an attempt of a frozen worker, and when it wakes.
-type frost struct {
+// freeze is an attempt of a frozen worker, and when it wakes.
+type freeze struct {
 	work *work
 	task task.Task
 	wake time.Time
@@ -133,7 +133,7 @@ func (r *run) wire() error {
 		name := fmt.Sprintf("scheduler-%d", i+1)
 		r.schedulers = append(r.schedulers, &scheduler.Scheduler{
 			Store: r.db, Queue: r.queue, Schedules: r.program.Schedules, Now: r.clock.of(name), Log: r.Log.With("role", name),
-			Silence: patience, Unstarted: patience,
+			LostAfter: waitTimeout, Unstarted: waitTimeout,
 		})
 	}
 	for i := range 3 {
@@ -170,7 +170,7 @@ func (r *run) close() {
 // live goes through the days. The first one is calm: every source is read for the first time.
 func (r *run) live(ctx context.Context) error {
 	for day := r.From; day.Before(r.To); day = day.AddDate(0, 0, 1) {
-		if err := r.morning(ctx, day); err != nil {
+		if err := r.startOfDay(ctx, day); err != nil {
 			return err
 		}
 		next := day.AddDate(0, 0, 1)
@@ -182,15 +182,15 @@ func (r *run) live(ctx context.Context) error {
 				return fmt.Errorf("seed %d, %s: %w", r.Seed, r.clock.now().Format(time.RFC3339), err)
 			}
 		}
-		if err := r.evening(ctx, day, !next.Before(r.To)); err != nil {
+		if err := r.endOfDay(ctx, day, !next.Before(r.To)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// morning draws what will go wrong on a day.
-func (r *run) morning(ctx context.Context, day time.Time) error {
+// startOfDay draws what will go wrong on a day.
+func (r *run) startOfDay(ctx context.Context, day time.Time) error {
 	r.queue.forget()
 	if day.Equal(r.From) {
 		return nil
@@ -227,8 +227,8 @@ func (r *run) tidy(ctx context.Context, day time.Time) error {
 	return nil
 }
 
-// evening checks the invariants of the day.
-func (r *run) evening(ctx context.Context, day time.Time, last bool) error {
+// endOfDay checks the invariants of the day.
+func (r *run) endOfDay(ctx context.Context, day time.Time, last bool) error {
 	r.result.Days++
 	if r.Costs != nil {
 		c, err := r.cost(ctx)
@@ -264,7 +264,7 @@ func (r *run) step(ctx context.Context, end time.Time) error {
 	for i, f := range r.frozen {
 		if !f.wake.After(now) {
 			r.frozen = append(r.frozen[:i:i], r.frozen[i+1:]...)
-			return r.thaw(ctx, f)
+			return r.resume(ctx, f)
 		}
 	}
 	if len(r.agenda) > 0 && !r.agenda[0].at.After(now) {
@@ -279,7 +279,7 @@ func (r *run) step(ctx context.Context, end time.Time) error {
 		return r.deliver(ctx)
 	}
 	next := end
-	for _, at := range []time.Time{r.tickAt(), r.firstAppointment(), r.firstThaw()} {
+	for _, at := range []time.Time{r.tickAt(), r.firstAppointment(), r.firstResume()} {
 		if !at.IsZero() && at.Before(next) {
 			next = at
 		}
@@ -294,7 +294,7 @@ func (r *run) firstAppointment() (at time.Time) {
 	return at
 }
 
-func (r *run) firstThaw() (at time.Time) {
+func (r *run) firstResume() (at time.Time) {
 	for _, f := range r.frozen {
 		if at.IsZero() || f.wake.Before(at) {
 			at = f.wake
@@ -328,14 +328,14 @@ func (r *run) tick(ctx context.Context) error {
 	i := r.order.IntN(len(r.schedulers))
 	m, at := none, 0
 	if r.faults.chance(r.rates.tick) {
-		m, at = one(r.faults, []mishap{killedBefore, killedAfter, cut}), 1+r.faults.IntN(8)
+		m, at = one(r.faults, []workFault{killedBefore, killedAfter, cut}), 1+r.faults.IntN(8)
 	}
 	w := start(ctx, m, at, r, func(ctx context.Context) error { return r.schedulers[i].Tick(ctx) })
 	_, err := w.wait()
 	if w.hit != "" {
 		r.result.Faults++
 		r.trace.fault(r.clock.now(), "scheduler-%d %s statement %d %s", i+1, m, at, w.hit)
-		r.bury()
+		r.terminate()
 		err = nil
 	}
 	if err != nil {
@@ -376,7 +376,7 @@ const openRunsSQL = `
 // scheduler looks again in a second.
 func (r *run) lookAtRuns(ctx context.Context) error {
 	var at *string
-	err := r.own.QueryRow(ctx, `select extract(epoch from t)::text from (`+openRunsSQL+`) as o (t)`, pgx.NamedArgs{"patience": patience}).Scan(&at)
+	err := r.own.QueryRow(ctx, `select extract(epoch from t)::text from (`+openRunsSQL+`) as o (t)`, pgx.NamedArgs{"patience": waitTimeout}).Scan(&at)
 	if err != nil {
 		return fmt.Errorf("look at the run log: %w", err)
 	}
@@ -421,7 +421,7 @@ func (r *run) deliver(ctx context.Context) error {
 	}
 	r.result.Deliveries++
 	i := r.order.IntN(len(r.workers))
-	m, at := r.mishap(t)
+	m, at := r.fault(t)
 	w := start(ctx, m, at, r, func(ctx context.Context) error {
 		_ = r.workers[i].Deliver(ctx, t) // the run log tells how it ended
 		return nil
@@ -433,10 +433,10 @@ func (r *run) deliver(ctx context.Context) error {
 	}
 	switch {
 	case !over:
-		r.frozen = append(r.frozen, frost{work: w, task: t, wake: r.clock.now().Add(r.faults.between(time.Second, 5*time.Minute))})
+		r.frozen = append(r.frozen, freeze{work: w, task: t, wake: r.clock.now().Add(r.faults.between(time.Second, 5*time.Minute))})
 		return r.lookAtRuns(ctx)
 	case w.dead:
-		r.bury()
+		r.terminate()
 	default:
 		r.queue.done(d.id)
 		r.learn(t, w.statements)
@@ -444,12 +444,12 @@ func (r *run) deliver(ctx context.Context) error {
 	return r.outcome(ctx, t)
 }
 
-// mishap draws what happens to an attempt, and at which of its statements.
-func (r *run) mishap(t task.Task) (mishap, int) {
+// fault draws what happens to an attempt, and at which of its statements.
+func (r *run) fault(t task.Task) (workFault, int) {
 	m := none
 	switch p := r.faults.Float64(); {
 	case p < r.rates.killed:
-		m = one(r.faults, []mishap{killedBefore, killedAfter})
+		m = one(r.faults, []workFault{killedBefore, killedAfter})
 	case p < r.rates.killed+r.rates.cut:
 		m = cut
 	case p < r.rates.killed+r.rates.cut+r.rates.frozen && len(r.frozen) < 2:
@@ -471,8 +471,8 @@ func (r *run) learn(t task.Task, statements int) {
 	}
 }
 
-// thaw lets a frozen worker go on. Its run may be another's by now.
-func (r *run) thaw(ctx context.Context, f frost) error {
+// resume lets a frozen worker go on. Its run may be another's by now.
+func (r *run) resume(ctx context.Context, f freeze) error {
 	if err := r.clock.advance(ctx, time.Millisecond); err != nil {
 		return err
 	}
@@ -504,8 +504,8 @@ func (r *run) end(pid uint32) {
 	_, _ = r.own.Exec(context.Background(), `select simulation.end_sessions(array[$1::int])`, int64(pid))
 }
 
-// bury implements sessions. Those in the middle of a transaction are what a dead or frozen process has left: nothing runs beside it.
-func (r *run) bury() {
+// terminate implements sessions. Those in the middle of a transaction are what a dead or frozen process has left: nothing runs beside it.
+func (r *run) terminate() {
 	_, _ = r.own.Exec(context.Background(), `
 		select simulation.end_sessions(array(
 			select pid from pg_stat_activity

@@ -49,7 +49,7 @@ func (q *queue) State(_ context.Context, t task.Task) (scheduler.State, error) {
 }
 
 // take hands one of the waiting tasks out.
-func (q *queue) take(d dice) delivery {
+func (q *queue) take(d random) delivery {
 	i := 0
 	if d.chance(.3) { // the order is mostly that of a list
 		i = d.IntN(len(q.waiting))

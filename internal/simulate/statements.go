@@ -9,19 +9,19 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// mishap is what happens to a piece of work at one of its statements.
-type mishap string
+// fault is what happens to a piece of work at one of its statements.
+type workFault string
 
 const (
-	none mishap = ""
+	none workFault = ""
 	// killedBefore ends the process before the statement is sent, killedAfter when its answer has come: the server has done it, and if it
 	// was a commit it counts, though nobody was told.
-	killedBefore mishap = "killed before"
-	killedAfter  mishap = "killed after"
+	killedBefore workFault = "killed before"
+	killedAfter  workFault = "killed after"
 	// cut ends the session under the statement; the process lives on with the error.
-	cut mishap = "cut off at"
+	cut workFault = "cut off at"
 	// frozen stops the process at the statement until it is woken.
-	frozen mishap = "frozen at"
+	frozen workFault = "frozen at"
 )
 
 // errKilled ends the contexts of a process that is gone.
@@ -31,7 +31,7 @@ var errKilled = errors.New("the simulated process is gone")
 // and at one of them its mishap comes. What it does runs in a goroutine of its own, and the driver waits until that is done or frozen:
 // nothing ever runs beside it.
 type work struct {
-	mishap mishap
+	fault  workFault
 	at     int
 	server sessions
 
@@ -50,15 +50,15 @@ type work struct {
 type sessions interface {
 	// end ends one.
 	end(pid uint32)
-	// bury ends those in the middle of a transaction.
-	bury()
+	// terminate ends those in the middle of a transaction.
+	terminate()
 }
 
 type workKey struct{}
 
 // start begins f as a piece of work.
-func start(ctx context.Context, m mishap, at int, server sessions, f func(context.Context) error) *work {
-	w := &work{mishap: m, at: at, server: server, parked: make(chan struct{}), resume: make(chan struct{}), done: make(chan error, 1)}
+func start(ctx context.Context, m workFault, at int, server sessions, f func(context.Context) error) *work {
+	w := &work{fault: m, at: at, server: server, parked: make(chan struct{}), resume: make(chan struct{}), done: make(chan error, 1)}
 	ctx, w.cancel = context.WithCancelCause(context.WithValue(ctx, workKey{}, w))
 	go func() {
 		defer w.cancel(nil)
@@ -91,7 +91,7 @@ func (w *work) before(ctx context.Context, conn *pgx.Conn, sql string) context.C
 	if w.statements++; w.statements != w.at {
 		return ctx
 	}
-	switch w.mishap {
+	switch w.fault {
 	case killedBefore:
 		w.die(sql)
 		return gone(ctx)
@@ -100,7 +100,7 @@ func (w *work) before(ctx context.Context, conn *pgx.Conn, sql string) context.C
 		w.server.end(conn.PgConn().PID())
 	case frozen:
 		w.hit = brief(sql)
-		w.server.bury() // the server ends a session that is idle in a transaction, before anybody can tell that the process is frozen
+		w.server.terminate() // the server ends a session that is idle in a transaction, before anybody can tell that the process is frozen
 		w.parked <- struct{}{}
 		<-w.resume
 	}
@@ -109,7 +109,7 @@ func (w *work) before(ctx context.Context, conn *pgx.Conn, sql string) context.C
 
 // after is called when a statement's answer has come.
 func (w *work) after(sql string) {
-	if !w.dead && w.mishap == killedAfter && w.statements == w.at {
+	if !w.dead && w.fault == killedAfter && w.statements == w.at {
 		w.die(sql)
 	}
 }

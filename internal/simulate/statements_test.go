@@ -18,7 +18,7 @@ func (s server) end(pid uint32) {
 	_, _ = s.own.Exec(context.Background(), `select pg_terminate_backend($1, 10000)`, int64(pid))
 }
 
-func (s server) bury() {
+func (s server) terminate() {
 	_, _ = s.own.Exec(context.Background(), `
 		select pg_terminate_backend(pid, 10000) from pg_stat_activity
 		where datname = current_database() and pid <> pg_backend_pid() and xact_start is not null and backend_type = 'client backend'`)
@@ -50,7 +50,7 @@ func TestWhatAKilledProcessLeavesIsTheServersToDecide(t *testing.T) {
 		})
 	}
 	for _, c := range []struct {
-		mishap     mishap
+		mishap     workFault
 		at         int
 		stands     int
 		told, dead bool // that it was done; that nobody is left to be told
@@ -71,7 +71,7 @@ func TestWhatAKilledProcessLeavesIsTheServersToDecide(t *testing.T) {
 		if !over || (err == nil) != c.told || w.dead != c.dead || (w.hit != "") != (c.mishap != none) {
 			t.Errorf("%s %d: over %t, err %v, dead %t, hit %q", c.mishap, c.at, over, err, w.dead, w.hit)
 		}
-		server{own}.bury()
+		server{own}.terminate()
 		var n int
 		if err := own.QueryRow(t.Context(), `select count(*) from marks`).Scan(&n); err != nil {
 			t.Fatal(err)

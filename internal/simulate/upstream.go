@@ -21,7 +21,7 @@ import (
 type upstreams struct {
 	http.RoundTripper
 	clock *clock
-	dice  dice
+	dice  random
 	trace *trace
 	// rate is the share of answers that go wrong on their own.
 	rate float64
@@ -34,25 +34,25 @@ type upstreams struct {
 // publisher is the state of one host.
 type publisher struct {
 	// Until stormUntil answers go wrong as storm says, all of them. Until stuckUntil it shows what it showed at stuckAt.
-	storm      trouble
+	storm      upstreamFault
 	stormUntil time.Time
 	stuckAt    time.Time
 	stuckUntil time.Time
 }
 
-// trouble is one way for an answer to go wrong.
-type trouble string
+// upstreamFault is one way for an answer to go wrong.
+type upstreamFault string
 
 const (
-	unavailable trouble = "503"
-	throttled   trouble = "429"
-	timedOut    trouble = "time-out"
-	truncated   trouble = "truncated"
-	empty       trouble = "empty"
-	page        trouble = "page for people"
+	unavailable upstreamFault = "503"
+	throttled   upstreamFault = "429"
+	timedOut    upstreamFault = "time-out"
+	truncated   upstreamFault = "truncated"
+	empty       upstreamFault = "empty"
+	page        upstreamFault = "page for people"
 )
 
-var troubles = []trouble{unavailable, throttled, timedOut, truncated, empty, page}
+var troubles = []upstreamFault{unavailable, throttled, timedOut, truncated, empty, page}
 
 func newUpstreams(seed uint64, c *clock, t *trace, rate float64) *upstreams {
 	u := &upstreams{clock: c, dice: newDice(seed, "upstreams"), trace: t, rate: rate, hosts: map[string]*publisher{}, at: c.now()}
@@ -94,7 +94,7 @@ func (u *upstreams) fault(r *http.Request, _ int) (world.Fault, bool) {
 	return t.fault(u.dice), true
 }
 
-func (t trouble) fault(d dice) world.Fault {
+func (t upstreamFault) fault(d random) world.Fault {
 	switch t {
 	case unavailable:
 		return world.ErrorPage(http.StatusServiceUnavailable)

@@ -22,8 +22,8 @@ type Reading struct {
 	Labels []string
 }
 
-// readPatience bounds one reading: Prometheus itself gives a process ten seconds.
-const readPatience = 5 * time.Second
+// readTimeout bounds one reading: Prometheus itself gives a process ten seconds.
+const readTimeout = 5 * time.Second
 
 // Watch adds families whose values read returns. It is called for each scrape, possibly at the same time as another. Where it fails,
 // the families are missing in that scrape.
@@ -54,7 +54,7 @@ func (w watcher) Describe(to chan<- *prometheus.Desc) {
 
 func (w watcher) Collect(to chan<- prometheus.Metric) {
 	// A collector is given no context: its own bounds the reading.
-	ctx, cancel := context.WithTimeout(context.Background(), readPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
 	defer cancel()
 	list, err := w.read(ctx)
 	if err != nil {

@@ -77,20 +77,20 @@ func (t *Terminal) busy() bool {
 // Logger returns a logger that writes short lines for a person. While there is a line of progress only warnings and errors are written.
 func (t *Terminal) Logger(level string) *slog.Logger {
 	h := lines{terminal: t}
-	_ = h.least.UnmarshalText([]byte(level)) // info where it is none
+	_ = h.min.UnmarshalText([]byte(level)) // info where it is none
 	return slog.New(handler{h})
 }
 
 // lines writes a line for each record: the time, the message, and the attributes. What is no warning is cut to the width.
 type lines struct {
 	terminal *Terminal
-	least    slog.Level
+	min      slog.Level
 	attrs    []slog.Attr
 	group    string
 }
 
 func (h lines) Enabled(_ context.Context, l slog.Level) bool {
-	return l >= h.least && (l >= slog.LevelWarn || !h.terminal.busy())
+	return l >= h.min && (l >= slog.LevelWarn || !h.terminal.busy())
 }
 
 func (h lines) Handle(_ context.Context, r slog.Record) error {

@@ -43,13 +43,13 @@ func (t *Tracer) Begin(ctx context.Context, name string, attrs ...slog.Attr) (co
 	return t.start(ctx, trace.SpanContext{}, trace.SpanKindInternal, name, attrs)
 }
 
-// Hand is a span for what is put into the queue, in the trace that parent tells of (Carried); without one, in a new trace.
-func (t *Tracer) Hand(ctx context.Context, parent, name string, attrs ...slog.Attr) (context.Context, *Span) {
+// Inject is a span for what is put into the queue, in the trace that parent tells of (Carried); without one, in a new trace.
+func (t *Tracer) Inject(ctx context.Context, parent, name string, attrs ...slog.Attr) (context.Context, *Span) {
 	return t.start(ctx, parse(parent), trace.SpanKindProducer, name, attrs)
 }
 
-// Take is a span for what came out of the queue, in the trace that parent tells of (Carried); without one, in a new trace.
-func (t *Tracer) Take(ctx context.Context, parent, name string, attrs ...slog.Attr) (context.Context, *Span) {
+// Extract is a span for what came out of the queue, in the trace that parent tells of (Carried); without one, in a new trace.
+func (t *Tracer) Extract(ctx context.Context, parent, name string, attrs ...slog.Attr) (context.Context, *Span) {
 	return t.start(ctx, parse(parent), trace.SpanKindConsumer, name, attrs)
 }
 

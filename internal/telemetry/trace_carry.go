@@ -13,9 +13,9 @@ import (
 // requests of clients.
 const traceparent = "traceparent"
 
-// Carried returns where ctx is in which trace, as W3C Trace Context writes it (00-<trace id>-<span id>-<flags>); empty where it is in
+// TraceParent returns where ctx is in which trace, as W3C Trace Context writes it (00-<trace id>-<span id>-<flags>); empty where it is in
 // none.
-func Carried(ctx context.Context) string {
+func TraceParent(ctx context.Context) string {
 	at := trace.SpanContextFromContext(ctx)
 	if !at.IsValid() {
 		return ""

@@ -60,7 +60,7 @@ func NewTracer(ctx context.Context, o TraceOptions) (*Tracer, error) {
 	attrs = append(attrs, attribute.String("service.name", o.Service), attribute.String("service.version", o.Version),
 		attribute.String("service.instance.id", o.Instance))
 	provider := sdk.NewTracerProvider(
-		sdk.WithBatcher(&teller{SpanExporter: exporter, log: o.Log}),
+		sdk.WithBatcher(&loggingExporter{SpanExporter: exporter, log: o.Log}),
 		sdk.WithSampler(sdk.ParentBased(sdk.TraceIDRatioBased(o.Share))),
 		sdk.WithResource(resource.NewSchemaless(attrs...)),
 	)
@@ -92,20 +92,20 @@ func pairs(text string) (map[string]string, error) {
 	return out, nil
 }
 
-// teller logs what the library would write to the standard error by itself, once for each time that the collector goes away.
-type teller struct {
+// loggingExporter logs what the library would write to the standard error by itself, once for each time that the collector goes away.
+type loggingExporter struct {
 	sdk.SpanExporter
 
-	log  *slog.Logger
-	away atomic.Bool
+	log         *slog.Logger
+	unavailable atomic.Bool
 }
 
 // ExportSpans implements sdk.SpanExporter.
-func (t *teller) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
+func (t *loggingExporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	switch err := t.SpanExporter.ExportSpans(ctx, spans); {
-	case err != nil && !t.away.Swap(true):
+	case err != nil && !t.unavailable.Swap(true):
 		t.log.WarnContext(ctx, "traces cannot be delivered (OTEL_EXPORTER_OTLP_ENDPOINT), they are dropped", "err", err)
-	case err == nil && t.away.Swap(false):
+	case err == nil && t.unavailable.Swap(false):
 		t.log.InfoContext(ctx, "traces are delivered again")
 	}
 	return nil

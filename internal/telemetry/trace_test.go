@@ -45,12 +45,12 @@ func TestATraceGoesFromProcessToProcess(t *testing.T) {
 	ctx, slot := first.Begin(t.Context(), "slot", slog.String("job", "ingest"))
 	_, dropped := first.Begin(t.Context(), "never ended")
 	_ = dropped
-	carried := telemetry.Carried(ctx)
+	carried := telemetry.TraceParent(ctx)
 	slot.End(nil)
 	deliver(t, first)
 
 	second := newTracer(t, o)
-	ctx, run := second.Take(t.Context(), carried, "run", slog.Int("attempt", 2), slog.Bool("last", true))
+	ctx, run := second.Extract(t.Context(), carried, "run", slog.Int("attempt", 2), slog.Bool("last", true))
 	_, call := telemetry.Call(ctx, "fetch", slog.Time("at", time.Date(2026, 3, 2, 12, 0, 0, 0, time.FixedZone("", 3600))))
 	call.Set(slog.Float64("share", 0.5))
 	call.End(errors.New("no answer"))
@@ -120,7 +120,7 @@ func TestALineTellsItsPlaceInATrace(t *testing.T) {
 	log.InfoContext(ctx, "within")
 	log.InfoContext(t.Context(), "outside")
 	within, outside, _ := strings.Cut(out.String(), "\n")
-	_, rest, _ := strings.Cut(telemetry.Carried(ctx), "-")
+	_, rest, _ := strings.Cut(telemetry.TraceParent(ctx), "-")
 	id, rest, _ := strings.Cut(rest, "-")
 	place, _, _ := strings.Cut(rest, "-")
 	if !strings.HasSuffix(within, "trace_id="+id+" span_id="+place) {
@@ -138,7 +138,7 @@ func TestWithoutACollectorNothingIsDone(t *testing.T) {
 	}
 	ctx := t.Context()
 	work := func() {
-		ctx, span := tracer.Take(ctx, "", "run", slog.String("job", "ingest"), slog.Int("attempt", 1))
+		ctx, span := tracer.Extract(ctx, "", "run", slog.String("job", "ingest"), slog.Int("attempt", 1))
 		_, step := telemetry.Step(ctx, "parse", slog.String("source", "eia"))
 		step.Set(slog.Int("readings", 3))
 		step.End(nil)
@@ -147,7 +147,7 @@ func TestWithoutACollectorNothingIsDone(t *testing.T) {
 	if n := testing.AllocsPerRun(100, work); n != 0 {
 		t.Errorf("%v allocations, want none", n)
 	}
-	if got := telemetry.Carried(ctx); got != "" {
+	if got := telemetry.TraceParent(ctx); got != "" {
 		t.Errorf("carried %q, want nothing", got)
 	}
 	deliver(t, tracer)
@@ -156,7 +156,7 @@ func TestWithoutACollectorNothingIsDone(t *testing.T) {
 func TestACollectorThatIsAwayIsToldOfOnce(t *testing.T) {
 	t.Parallel()
 	c := collector.New(t)
-	c.Away(true)
+	c.SetDown(true)
 	var out bytes.Buffer
 	tracer := newTracer(t, telemetry.TraceOptions{Endpoint: c.URL, Log: telemetry.Logger(&out, telemetry.FormatText, "info")})
 	for range 2 {
@@ -166,7 +166,7 @@ func TestACollectorThatIsAwayIsToldOfOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c.Away(false)
+	c.SetDown(false)
 	_, span := tracer.Begin(t.Context(), "slot")
 	span.End(nil)
 	deliver(t, tracer)

@@ -329,7 +329,7 @@ func TestAKilledBackupLeavesNothingThatLooksWhole(t *testing.T) {
 	last := ""
 	for range 3 {
 		good(t, url, state, "backup", "--keep=2", all)
-		program.Until(t, program.Patience, "the next second", func() (bool, string) {
+		program.Until(t, program.Timeout, "the next second", func() (bool, string) {
 			now := time.Now().UTC().Format(time.TimeOnly)
 			was := last
 			last = now

@@ -116,7 +116,7 @@ func TestAPointInTime(t *testing.T) {
 	moment := ask(`select clock_timestamp()::text`)
 	pick()
 	last := ask(`select pg_walfile_name(pg_switch_wal())`)
-	program.Until(t, program.Patience, "the log is kept", func() (bool, string) {
+	program.Until(t, program.Timeout, "the log is kept", func() (bool, string) {
 		_, err := os.Stat(filepath.Join(wal, last))
 		return err == nil, fmt.Sprint(err)
 	})

@@ -212,7 +212,7 @@ func (a *attacker) claim(ctx context.Context, n int) {
 }
 
 // forget lets the made-up claims end, which would wait for an hour.
-func (s *stand) forget() {
+func (s *cluster) forget() {
 	s.t.Helper()
 	s.query(`update payment_claims set expires_at = clock_timestamp() where state = 'pending' returning 1`)
 	s.query(`update runs set next_try_at = clock_timestamp() where job = $1 and status = 'due' returning 1`, task.Claims)
@@ -255,7 +255,7 @@ type siege struct {
 const floor = 50 * time.Millisecond
 
 // besiege measures for a while without the attacker and for a while with it. It goes on attacking until ctx ends.
-func (s *stand) besiege(ctx context.Context, saw *seen, lasts time.Duration, clients *sync.WaitGroup) *siege {
+func (s *cluster) besiege(ctx context.Context, saw *seen, lasts time.Duration, clients *sync.WaitGroup) *siege {
 	s.t.Helper()
 	out := &siege{began: time.Now(), attacker: newAttacker(s.apis)}
 	out.before = sample(ctx, s.apis, lasts, saw)
@@ -274,7 +274,7 @@ func (s *stand) besiege(ctx context.Context, saw *seen, lasts time.Duration, cli
 }
 
 // announcements are those between two instants at which nothing is broken: the longest time from due to done, by the database, and how many.
-func (s *stand) announcements(after, before time.Time) (longest time.Duration, n int) {
+func (s *cluster) announcements(after, before time.Time) (longest time.Duration, n int) {
 	s.t.Helper()
 	for _, line := range s.query(`
 		select (extract(epoch from finished_at - created_at) * 1e6)::bigint from runs
@@ -290,7 +290,7 @@ func (s *stand) announcements(after, before time.Time) (longest time.Duration, n
 
 // checkSiege holds what was measured to what is promised. A machine that is too slow without the attacker shows nothing. Percentiles are
 // judged where there is time for faults of all set-ups, and a machine of its own; elsewhere the report has them.
-func (s *stand) checkSiege(g *siege, percentiles bool) {
+func (s *cluster) checkSiege(g *siege, percentiles bool) {
 	s.t.Helper()
 	if percentiles && g.under > max(2*g.before, floor) {
 		s.t.Errorf("the 99th of a hundred snapshots takes %s with the attacker, %s without", g.under, g.before)

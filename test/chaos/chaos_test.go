@@ -49,8 +49,8 @@ func TestChaos(t *testing.T) {
 		seed = uint64(time.Now().UnixNano())
 	}
 	window := time.Duration(*secondsFlag) * time.Second
-	if window < leastWindow {
-		t.Fatalf("in less than %s there is no time for each kind of fault", leastWindow)
+	if window < minWindow {
+		t.Fatalf("in less than %s there is no time for each kind of fault", minWindow)
 	}
 	for _, c := range []struct {
 		name  string
@@ -74,7 +74,7 @@ func run(t *testing.T, window time.Duration, plan []fault, start func(ctx contex
 	t.Helper()
 	now := time.Now().UTC()
 	begin := now.Truncate(24*time.Hour).AddDate(0, 0, -max(4, int(window.Seconds())/secondsOfADay))
-	s := newStand(t, begin, start)
+	s := newFixture(t, begin, start)
 	s.start("scheduler", schedulers)
 	s.start("worker", workers)
 	program.Until(t, 5*time.Minute, "the first work is done", func() (bool, string) {
@@ -137,7 +137,7 @@ func run(t *testing.T, window time.Duration, plan []fault, start func(ctx contex
 type broken struct{ replaced int }
 
 // disturb does the faults at their times, and repairs each.
-func (s *stand) disturb(plan []fault, began time.Time) (b broken) {
+func (s *cluster) disturb(plan []fault, began time.Time) (b broken) {
 	s.t.Helper()
 	type act struct {
 		at     time.Duration
@@ -171,7 +171,7 @@ func (s *stand) disturb(plan []fault, began time.Time) (b broken) {
 }
 
 // report is what was done to whom, and what was seen.
-func (s *stand) report(plan []fault, b broken, p past, saw *seen, began time.Time, took time.Duration) string {
+func (s *cluster) report(plan []fault, b broken, p past, saw *seen, began time.Time, took time.Duration) string {
 	s.t.Helper()
 	var out strings.Builder
 	w := tabwriter.NewWriter(&out, 0, 4, 2, ' ', 0)

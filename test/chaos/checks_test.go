@@ -48,7 +48,7 @@ var wrong = []struct{ name, sql string }{
 }
 
 // check looks at everything once the work is done.
-func (s *stand) check(p past, saw *seen) {
+func (s *cluster) check(p past, saw *seen) {
 	s.t.Helper()
 	ctx := s.t.Context()
 	// While its clock stands in the past, a sandbox leaves its witnesses for later.
@@ -87,11 +87,11 @@ func (s *stand) check(p past, saw *seen) {
 }
 
 // checkRecord verifies the record from the outside, at each API, once that knows all of it.
-func (s *stand) checkRecord() {
+func (s *cluster) checkRecord() {
 	s.t.Helper()
 	for _, u := range s.apis {
 		base := u.now().base
-		program.Until(s.t, program.Patience, u.name+" shows every announced pick", func() (bool, string) {
+		program.Until(s.t, program.Timeout, u.name+" shows every announced pick", func() (bool, string) {
 			var said struct {
 				Length int `json:"chain_length"`
 			}
@@ -99,7 +99,7 @@ func (s *stand) checkRecord() {
 			announced := s.query(`select count(*) from announcements`)[0]
 			return err == nil && fmt.Sprint(said.Length) == announced, fmt.Sprint(said.Length, " of ", announced, ", ", err)
 		})
-		program.Until(s.t, program.Patience, "the record verifies, with its ledger", func() (bool, string) {
+		program.Until(s.t, program.Timeout, "the record verifies, with its ledger", func() (bool, string) {
 			status, out := program.Run(s.t, s.options(), "verify", "--url", base, "--ledger", "file://"+s.ledger())
 			if status != 0 { // nothing is allowed to be wrong at any time
 				s.t.Fatalf("tidemark verify of %s ends with %d:\n%s", base, status, out)
@@ -110,7 +110,7 @@ func (s *stand) checkRecord() {
 }
 
 // checkSlots computes the logical times of every schedule by its cron expression, and looks for each in the run log.
-func (s *stand) checkSlots(p past) {
+func (s *cluster) checkSlots(p past) {
 	s.t.Helper()
 	list, err := s.db.Schedules(s.t.Context())
 	if err != nil {
@@ -140,7 +140,7 @@ func (s *stand) checkSlots(p past) {
 }
 
 // checkCharges holds what the buyers were given against the ledger, request by request.
-func (s *stand) checkCharges(saw *seen) {
+func (s *cluster) checkCharges(saw *seen) {
 	s.t.Helper()
 	charged := map[string]int{}
 	for _, line := range s.query(`select request_id, -amount from ledger where kind = 'charge'`) {

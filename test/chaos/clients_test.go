@@ -178,7 +178,7 @@ func (s *seen) buy(ctx context.Context, stop <-chan struct{}, buyer int, key str
 }
 
 // register makes a key with enough money.
-func (s *stand) register(buyer int) string {
+func (s *cluster) register(buyer int) string {
 	s.t.Helper()
 	a, err := ask(s.t.Context(), question{method: http.MethodPost, path: "/api/v1/auth/register", body: fmt.Sprintf(`{"name":"buyer %d"}`, buyer)}, s.apis[0].now().base, "", "")
 	var said struct {

@@ -24,7 +24,7 @@ type past struct {
 // lived returns when the clock follows the wall clock, or with what has kept it from that. Postgres may be away meanwhile.
 func (p past) lived(ctx context.Context) error {
 	for {
-		if behind, err := p.db.InThePast(ctx); err == nil && !behind {
+		if behind, err := p.db.ClockBehind(ctx); err == nil && !behind {
 			return nil
 		}
 		if err := sleep(ctx, 100*time.Millisecond); err != nil {

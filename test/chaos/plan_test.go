@@ -46,19 +46,19 @@ type fault struct {
 }
 
 // span is a range of durations.
-type span struct{ least, most time.Duration }
+type span struct{ min, max time.Duration }
 
 func (s span) draw(r *rand.Rand) time.Duration {
-	return s.least + time.Duration(r.Int64N(int64(s.most-s.least)+1))
+	return s.min + time.Duration(r.Int64N(int64(s.max-s.min)+1))
 }
 
 const (
-	// mostPause is the longest time between two faults, where there is time.
-	mostPause = 5 * time.Second
+	// maxPause is the longest time between two faults, where there is time.
+	maxPause = 5 * time.Second
 	// calm is what is left at the end without a fault; rest is how long nothing else is done to a victim afterwards.
 	calm, rest = time.Second, time.Second
-	// leastWindow is the shortest time in which each kind of fault has a place.
-	leastWindow = 30 * time.Second
+	// minWindow is the shortest time in which each kind of fault has a place.
+	minWindow = 30 * time.Second
 )
 
 // lasting is how long a fault lasts; redis is that of a Redis, which is longer where another server has to notice. What is frozen is taken
@@ -80,7 +80,7 @@ func lasting(what string, redis span) span {
 func newPlan(seed uint64, window time.Duration, redis span) []fault {
 	r := rand.New(rand.NewPCG(seed, seed))
 	// With pauses of this length all kinds have begun, and last for a while, before the window is over, although one Redis suffers twice.
-	longest := min(mostPause, (window-calm-2*(redis.most+rest))/time.Duration(len(kinds)+1))
+	longest := min(maxPause, (window-calm-2*(redis.max+rest))/time.Duration(len(kinds)+1))
 	pause := span{longest / 3, longest}
 	free := map[string]time.Duration{} // from when on something may be done to a victim
 	var plan []fault
@@ -95,8 +95,8 @@ func newPlan(seed uint64, window time.Duration, redis span) []fault {
 				at = max(at, free[name("Postgres", 0)])
 			}
 			takes := lasting(what, redis)
-			takes.most = min(takes.most, window-calm-at)
-			if takes.most < takes.least {
+			takes.max = min(takes.max, window-calm-at)
+			if takes.max < takes.min {
 				return plan
 			}
 			f := fault{at: at, lasts: takes.draw(r), what: what, victim: victim, whom: whom}
@@ -125,7 +125,7 @@ func TestAPlanFollowsFromItsSeedAndHasEverything(t *testing.T) {
 	t.Parallel()
 	redis := span{4 * time.Second, 9 * time.Second}
 	for seed := range uint64(100) {
-		for _, window := range []time.Duration{leastWindow, time.Minute, 5 * time.Minute} {
+		for _, window := range []time.Duration{minWindow, time.Minute, 5 * time.Minute} {
 			plan := newPlan(seed, window, redis)
 			if again := newPlan(seed, window, redis); !slices.Equal(plan, again) {
 				t.Fatalf("seed %d has two plans: %v, %v", seed, plan, again)

@@ -30,8 +30,8 @@ const schedulers, workers, apis = 2, 3, 2
 // facilitatorAccount is the account of the development chain that pays for settlements.
 const facilitatorAccount = 9
 
-// stand is one set-up: servers, and the processes that were started on them.
-type stand struct {
+// cluster is one set-up: servers, and the processes that were started on them.
+type cluster struct {
 	t        *testing.T
 	dir      string
 	postgres *devstack.Server
@@ -53,11 +53,11 @@ type store interface {
 	stop(ctx context.Context) error
 }
 
-// newStand starts the servers and migrates. The world is a sandbox whose clock stands at begin.
-func newStand(t *testing.T, begin time.Time, start func(ctx context.Context, dir string) (store, error)) *stand {
+// newFixture starts the servers and migrates. The world is a sandbox whose clock stands at begin.
+func newFixture(t *testing.T, begin time.Time, start func(ctx context.Context, dir string) (store, error)) *cluster {
 	t.Helper()
 	dir := program.Folder(t)
-	s := &stand{t: t, dir: dir, units: map[string]*unit{}}
+	s := &cluster{t: t, dir: dir, units: map[string]*unit{}}
 	ctx := t.Context()
 	var err error
 	if s.postgres, err = devstack.StartPostgres(ctx, devstack.PostgresOptions{Dir: filepath.Join(dir, "postgres"), Throwaway: true}); err != nil {
@@ -115,12 +115,12 @@ func newStand(t *testing.T, begin time.Time, start func(ctx context.Context, dir
 }
 
 // ledger is the repository that the git ledger is pushed to.
-func (s *stand) ledger() string { return filepath.Join(s.dir, "ledger.git") }
+func (s *cluster) ledger() string { return filepath.Join(s.dir, "ledger.git") }
 
-func (s *stand) options() program.Options { return program.Options{Dir: s.dir, Env: s.env} }
+func (s *cluster) options() program.Options { return program.Options{Dir: s.dir, Env: s.env} }
 
 // start starts as many processes of a role as it is to have, and returns once they are ready.
-func (s *stand) start(role string, n int) []*unit {
+func (s *cluster) start(role string, n int) []*unit {
 	s.t.Helper()
 	var list []*unit
 	var kept sync.WaitGroup
@@ -139,7 +139,7 @@ func (s *stand) start(role string, n int) []*unit {
 }
 
 // do does what a fault is.
-func (s *stand) do(f fault) error {
+func (s *cluster) do(f fault) error {
 	ctx := s.t.Context()
 	switch f.what {
 	case killWorker, killScheduler:
@@ -160,7 +160,7 @@ func (s *stand) do(f fault) error {
 }
 
 // repair ends a fault. It tells whether a Redis was replaced by another.
-func (s *stand) repair(f fault) (replaced bool, err error) {
+func (s *cluster) repair(f fault) (replaced bool, err error) {
 	ctx := s.t.Context()
 	switch f.what {
 	case killWorker, killScheduler, killAPI:
@@ -190,7 +190,7 @@ func again(ctx context.Context, do func() error) error {
 }
 
 // query returns the rows of a query as text, one line each, as the superuser.
-func (s *stand) query(sql string, args ...any) []string {
+func (s *cluster) query(sql string, args ...any) []string {
 	s.t.Helper()
 	ctx := s.t.Context()
 	c, err := pgx.Connect(ctx, s.postgres.URL())

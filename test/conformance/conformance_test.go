@@ -27,7 +27,7 @@ var (
 // steps are the suites, in the order in which they begin. They share the sandbox and run side by side.
 var steps = []struct {
 	name string
-	run  func(*testing.T, *stand)
+	run  func(*testing.T, *server)
 }{
 	{"openapi redocly", openapiRedocly},
 	{"openapi spectral", openapiSpectral},
@@ -73,8 +73,8 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// stand is a sandbox that has something of everything: signals, picks, research, a portfolio, events.
-type stand struct {
+// server is a sandbox that has something of everything: signals, picks, research, a portfolio, events.
+type server struct {
 	// url is its public address, without a slash at the end.
 	url string
 }
@@ -83,14 +83,14 @@ type stand struct {
 const days = "12"
 
 // start runs the program and waits until it has lived through some days.
-func start(t *testing.T) *stand {
+func start(t *testing.T) *server {
 	t.Helper()
 	began := time.Now()
 	_, url := program.Up(t, program.Options{Dir: program.Folder(t), Env: []string{
 		"LOG_LEVEL=error", "RATE_LIMIT=off", "REGISTER_LIMIT=off", "MCP_RATE_LIMIT=off", "PAGES_RATE_LIMIT=off",
 	}}, "--world=sandbox", "--sandbox-days="+days)
-	s := &stand{url: url}
-	program.Until(t, program.Patience, "there are signals, picks, and all that is written around them", func() (bool, string) {
+	s := &server{url: url}
+	program.Until(t, program.Timeout, "there are signals, picks, and all that is written around them", func() (bool, string) {
 		var signals struct{ Count int }
 		var record struct {
 			Length int `json:"chain_length"`
@@ -105,13 +105,13 @@ func start(t *testing.T) *stand {
 }
 
 // get reads what is at a path into a value, which may be nil.
-func (s *stand) get(ctx context.Context, path string, into any) error {
+func (s *server) get(ctx context.Context, path string, into any) error {
 	return program.Get(ctx, s.url+path, into)
 }
 
 // node runs a program of the installed packages to its end, in their folder, and returns what it wrote and whether it was content. The
 // script is a path below node_modules.
-func (s *stand) node(t *testing.T, script string, args ...string) (output string, ok bool) {
+func (s *server) node(t *testing.T, script string, args ...string) (output string, ok bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()

@@ -9,7 +9,7 @@ import (
 )
 
 // discoveryLinks follows every link of everything that tells programs and crawlers what there is: none may lead to nothing.
-func discoveryLinks(t *testing.T, s *stand) {
+func discoveryLinks(t *testing.T, s *server) {
 	links := regexp.MustCompile(regexp.QuoteMeta(s.url) + "[^\\s\"<>)`,]*")
 	found := map[string]string{}
 	for _, path := range []string{

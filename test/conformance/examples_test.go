@@ -12,18 +12,18 @@ import (
 )
 
 // exampleCurl, examplePython and exampleGo run the tours of the folder examples.
-func exampleCurl(t *testing.T, s *stand) {
+func exampleCurl(t *testing.T, s *server) {
 	need(t, "sh")
 	need(t, "curl")
 	toured(t, s, exec.CommandContext(t.Context(), "sh", "../../examples/curl/tour.sh"))
 }
 
-func examplePython(t *testing.T, s *stand) {
+func examplePython(t *testing.T, s *server) {
 	need(t, "python3")
 	toured(t, s, exec.CommandContext(t.Context(), "python3", "../../examples/python/tour.py"))
 }
 
-func exampleGo(t *testing.T, s *stand) {
+func exampleGo(t *testing.T, s *server) {
 	toured(t, s, exec.CommandContext(t.Context(), "go", "run", "tidemark/examples/go", s.url))
 }
 
@@ -34,7 +34,7 @@ const guide = "../../docs/mcp.md"
 const theirs = "https://tidemark.example"
 
 // exampleMCP runs the command of the guide.
-func exampleMCP(t *testing.T, s *stand) {
+func exampleMCP(t *testing.T, s *server) {
 	need(t, "sh")
 	need(t, "curl")
 	text, err := os.ReadFile(guide)
@@ -49,7 +49,7 @@ func exampleMCP(t *testing.T, s *stand) {
 }
 
 // mcpConfigurations connects the official inspector with each configuration of the guide that names an address.
-func mcpConfigurations(t *testing.T, s *stand) {
+func mcpConfigurations(t *testing.T, s *server) {
 	text, err := os.ReadFile(guide)
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func need(t *testing.T, program string) {
 }
 
 // toured runs a tour of the service and checks that it has seen what there is.
-func toured(t *testing.T, s *stand, cmd *exec.Cmd) {
+func toured(t *testing.T, s *server, cmd *exec.Cmd) {
 	t.Helper()
 	cmd.Env = append(os.Environ(), "TIDEMARK_URL="+s.url)
 	out, err := cmd.Output()

@@ -33,7 +33,7 @@ var inapplicable = regexp.MustCompile(`^(logging-set-level|tools-call-with-loggi
 var fixture = regexp.MustCompile(`\btest_[a-z]`)
 
 // mcpSuite runs all server scenarios of the official conformance suite, of all revisions of the protocol.
-func mcpSuite(t *testing.T, s *stand) {
+func mcpSuite(t *testing.T, s *server) {
 	dir := t.TempDir()
 	// It exits with 1 for the checks that cannot apply; they are told apart below.
 	out, _ := s.node(t, suiteScript, "server", "--url", s.url+"/api/mcp", "--suite", "all", "--output-dir", dir)
@@ -76,7 +76,7 @@ func mcpSuite(t *testing.T, s *stand) {
 }
 
 // mcpInspector asks everything that is served with the official inspector, in both eras of the protocol.
-func mcpInspector(t *testing.T, s *stand) {
+func mcpInspector(t *testing.T, s *server) {
 	for _, era := range []string{"legacy", "modern"} {
 		t.Run(era, func(t *testing.T) {
 			t.Parallel()

@@ -26,14 +26,14 @@ var descriptions = []string{"/openapi.json", "/openapi.yaml", "/api/signals/open
 
 // openapiRedocly holds the documents to the strict rules of Redocly, openapiSpectral to those of Stoplight for OpenAPI: a warning is a
 // failure.
-func openapiRedocly(t *testing.T, s *stand) {
+func openapiRedocly(t *testing.T, s *server) {
 	out, ok := s.node(t, redoclyScript, append([]string{"lint", "--extends=recommended-strict"}, s.download(t)...)...)
 	if !ok {
 		t.Errorf("redocly:\n%s", out)
 	}
 }
 
-func openapiSpectral(t *testing.T, s *stand) {
+func openapiSpectral(t *testing.T, s *server) {
 	rules := filepath.Join(t.TempDir(), "rules.json")
 	if err := os.WriteFile(rules, []byte(`{"extends":["spectral:oas"]}`), 0o600); err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func openapiSpectral(t *testing.T, s *stand) {
 }
 
 // download keeps the documents in files and returns their names.
-func (s *stand) download(t *testing.T) []string {
+func (s *server) download(t *testing.T) []string {
 	t.Helper()
 	dir := t.TempDir()
 	var files []string
@@ -64,7 +64,7 @@ type reference struct {
 }
 
 // openapiAnswers asks for everything that the document describes, and for what is wrong, and holds each answer to it.
-func openapiAnswers(t *testing.T, s *stand) {
+func openapiAnswers(t *testing.T, s *server) {
 	text := s.ask(t, http.MethodGet, "/openapi.json", "").Body
 	described, err := contract.Parse(text)
 	if err != nil {
@@ -137,7 +137,7 @@ func openapiAnswers(t *testing.T, s *stand) {
 }
 
 // openapiClient generates a TypeScript client from the document, compiles the example with it under strict rules, and runs that.
-func openapiClient(t *testing.T, s *stand) {
+func openapiClient(t *testing.T, s *server) {
 	dir, err := os.MkdirTemp(*npmFlag, "client") // below it, the compiler finds the packages
 	if err != nil {
 		t.Fatal(err)
@@ -165,7 +165,7 @@ func openapiClient(t *testing.T, s *stand) {
 }
 
 // key registers a key.
-func (s *stand) key(t *testing.T) string {
+func (s *server) key(t *testing.T) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/api/v1/auth/register", strings.NewReader(`{"name":"conformance"}`))
 	if err != nil {
@@ -188,13 +188,13 @@ func (s *stand) key(t *testing.T) string {
 }
 
 // ask sends a request, with a key unless that is empty.
-func (s *stand) ask(t *testing.T, method, path, key string) contract.Answer {
+func (s *server) ask(t *testing.T, method, path, key string) contract.Answer {
 	t.Helper()
 	return s.send(t, method, path, key, "", "")
 }
 
 // send is ask with a body of a media type, unless that is empty.
-func (s *stand) send(t *testing.T, method, path, key, mediaType, content string) contract.Answer {
+func (s *server) send(t *testing.T, method, path, key, mediaType, content string) contract.Answer {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, s.url+path, strings.NewReader(content))
 	if err != nil {

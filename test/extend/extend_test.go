@@ -221,7 +221,7 @@ func TestWhatANewcomerAddsIsKnownEverywhere(t *testing.T) {
 			APIKey string `json:"api_key"`
 		}
 	}
-	program.Until(t, program.Patience, "a digest is there", func() (bool, string) {
+	program.Until(t, program.Timeout, "a digest is there", func() (bool, string) {
 		if key.Data.APIKey == "" {
 			if err := register(t.Context(), base, &key); err != nil {
 				return false, err.Error()
@@ -230,7 +230,7 @@ func TestWhatANewcomerAddsIsKnownEverywhere(t *testing.T) {
 		status, _, err := ask(t.Context(), base, key.Data.APIKey, surface{path: "/api/v1/digest/latest"})
 		return status == http.StatusOK, fmt.Sprint(status, err)
 	})
-	program.Until(t, program.Patience, "the new signal has a value", func() (bool, string) {
+	program.Until(t, program.Timeout, "the new signal has a value", func() (bool, string) {
 		_, text, err := ask(t.Context(), base, "", surface{path: "/api/signals/" + signal})
 		return err == nil && strings.Contains(text, `"observed_at":"`), text
 	})

@@ -35,7 +35,7 @@ var reads = []struct{ name, method, path, body string }{
 func TestPostgresIsAwayFromAnAPI(t *testing.T) {
 	t.Parallel()
 	begin := time.Date(2026, time.March, 2, 0, 0, 0, 0, time.UTC)
-	s := newStandAt(t, &begin, "ADDR=127.0.0.1:0", "LOG_LEVEL=info", "RATE_LIMIT=off", "MCP_RATE_LIMIT=off", "PAGES_RATE_LIMIT=off")
+	s := newFixtureAt(t, &begin, "ADDR=127.0.0.1:0", "LOG_LEVEL=info", "RATE_LIMIT=off", "MCP_RATE_LIMIT=off", "PAGES_RATE_LIMIT=off")
 	s.save(begin, 21.5)
 	last, _ := s.announce(begin, 3)
 	c, _ := s.startAPI()
@@ -51,7 +51,7 @@ func TestPostgresIsAwayFromAnAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	// From the first moment on nothing public fails; that it is marked may take until the loss is noticed.
-	program.Until(t, program.Patience, "everything is marked", func() (bool, string) {
+	program.Until(t, program.Timeout, "everything is marked", func() (bool, string) {
 		marked := 0
 		for _, r := range reads {
 			a := c.ask(r.method, r.path, r.body, "")
@@ -76,11 +76,11 @@ func TestPostgresIsAwayFromAnAPI(t *testing.T) {
 	}
 	s.connect()
 	s.save(last, 22.5)
-	program.Until(t, program.Patience, "the API goes on by itself", func() (bool, string) {
+	program.Until(t, program.Timeout, "the API goes on by itself", func() (bool, string) {
 		a := c.ask(http.MethodGet, "/api/signals/crack-spread-321", "", "")
 		return !a.degraded && strings.Contains(a.body, "22.5"), fmt.Sprintf("degraded %t: %s", a.degraded, a.body)
 	})
-	program.Until(t, program.Patience, "keys are good again", func() (bool, string) {
+	program.Until(t, program.Timeout, "keys are good again", func() (bool, string) {
 		a := c.ask(http.MethodGet, "/api/v1/picks", "", key)
 		if a.status == http.StatusOK {
 			c.delivered++
@@ -95,7 +95,7 @@ func TestPostgresIsAwayFromAnAPI(t *testing.T) {
 }
 
 // save stores a snapshot of one signal as of an instant that the world's clock has reached: one that is yet to come is not served.
-func (s *stand) save(at time.Time, value float64) {
+func (s *fixture) save(at time.Time, value float64) {
 	s.t.Helper()
 	day := at.Truncate(24 * time.Hour)
 	err := s.db.SaveSnapshot(s.t.Context(), task.Fence{}, postgres.Snapshot{
@@ -115,11 +115,11 @@ type client struct {
 	delivered int
 }
 
-func (s *stand) startAPI() (*client, *program.Process) {
+func (s *fixture) startAPI() (*client, *program.Process) {
 	s.t.Helper()
 	p := s.start("api")
 	c := &client{t: s.t}
-	program.Until(s.t, program.Patience, "the API is ready", func() (bool, string) {
+	program.Until(s.t, program.Timeout, "the API is ready", func() (bool, string) {
 		address := listening.FindStringSubmatch(p.Output())
 		if address == nil {
 			return false, p.Output()

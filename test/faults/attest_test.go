@@ -95,7 +95,7 @@ func (n *node) serve(w http.ResponseWriter, r *http.Request) {
 }
 
 // announce records and announces picks, a trading day each after the given one, and returns the last day and the chain's head.
-func (s *stand) announce(day time.Time, n int) (time.Time, chain.Checkpoint) {
+func (s *fixture) announce(day time.Time, n int) (time.Time, chain.Checkpoint) {
 	s.t.Helper()
 	ctx := s.t.Context()
 	for range n {
@@ -142,7 +142,7 @@ func TestAWorkerThatDiesWhileItAttestsLeavesOneAttestation(t *testing.T) {
 	}
 	day := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	begin := calendar.At(day, 0)
-	s := newStandAt(t, &begin, "BASE_RPC_URL="+n.url, "BASE_CHAIN_ID=84532", "ATTESTER_KEY_FILE="+key, "ATTESTER_DAILY_GWEI=1000000000")
+	s := newFixtureAt(t, &begin, "BASE_RPC_URL="+n.url, "BASE_CHAIN_ID=84532", "ATTESTER_KEY_FILE="+key, "ATTESTER_DAILY_GWEI=1000000000")
 
 	// The queue is looked after without any schedule: this job is all that the workers have to do.
 	queue, err := scheduler.NewAsynqQueue(s.redis.URL())
@@ -152,7 +152,7 @@ func TestAWorkerThatDiesWhileItAttestsLeavesOneAttestation(t *testing.T) {
 	defer func() { _ = queue.Close() }()
 	sched := &scheduler.Scheduler{
 		Store: s.db, Queue: queue, Now: func() time.Time { return begin }, Log: slog.New(slog.DiscardHandler), Every: 100 * time.Millisecond,
-		Silence: 6 * time.Second,
+		LostAfter: 6 * time.Second,
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -175,7 +175,7 @@ func TestAWorkerThatDiesWhileItAttestsLeavesOneAttestation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		program.Until(t, program.Patience, "the worker is dead", func() (bool, string) {
+		program.Until(t, program.Timeout, "the worker is dead", func() (bool, string) {
 			select {
 			case <-worker.Done:
 				return true, ""

@@ -20,13 +20,13 @@ import (
 const crack = "crack-spread-321"
 
 // command runs a tidemark command to its end and returns its exit status and what it wrote.
-func (s *stand) command(args ...string) (int, string) {
+func (s *fixture) command(args ...string) (int, string) {
 	s.t.Helper()
 	return program.Run(s.t, program.Options{Dir: s.dir, Env: s.env}, args...)
 }
 
 // backfill is a command line that is to succeed.
-func (s *stand) backfill(args ...string) string {
+func (s *fixture) backfill(args ...string) string {
 	s.t.Helper()
 	status, out := s.command(append([]string{"backfill"}, args...)...)
 	if status != 0 {
@@ -36,7 +36,7 @@ func (s *stand) backfill(args ...string) string {
 }
 
 // said is all that a backfill of 2024 leaves behind, but for what differs between two set-ups: ids, the times of work and of fetches.
-func (s *stand) said() []string {
+func (s *fixture) said() []string {
 	s.t.Helper()
 	return append(
 		s.query(`select (to_jsonb(p) - '{run_id,computed_at,inputs,backtest}'::text[])::text, (backtest - 'code_version')::text from snapshots p where at < '2025-01-01' order by signal, at`),
@@ -44,14 +44,14 @@ func (s *stand) said() []string {
 }
 
 // rows is every bit of what a backfill may not change.
-func (s *stand) rows() []string {
+func (s *fixture) rows() []string {
 	s.t.Helper()
 	return append(append(s.query(`select to_jsonb(p)::text from snapshots p order by signal, at`),
 		s.query(`select to_jsonb(e)::text from estimates e order by id`)...),
 		s.query(`select md5(string_agg(to_jsonb(o)::text, '' order by series, observed_at, vintage_at)) from observations o`)...)
 }
 
-func (s *stand) backfillState() (state string, done int) {
+func (s *fixture) backfillState() (state string, done int) {
 	s.t.Helper()
 	lines := s.query(`select b.status, b.finished_at is not null, count(s.slot) filter (where s.status = 'done')
 		from backfills b left join backfill_slots s on s.backfill_id = b.id group by b.id order by b.id desc limit 1`)
@@ -75,7 +75,7 @@ func TestBackfillKilledAtAnyMoment(t *testing.T) {
 	span := []string{"run", "--signal=" + crack, "--from=2024-01-01", "--to=2024-06-30"}
 	const slots = 130
 
-	calm := newStand(t)
+	calm := newFixture(t)
 	calm.pauseSchedule()
 	calm.start("scheduler")
 	calm.start("worker")
@@ -84,14 +84,14 @@ func TestBackfillKilledAtAnyMoment(t *testing.T) {
 	}
 	want := calm.said()
 
-	s := newStand(t)
+	s := newFixture(t)
 	s.pauseSchedule()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 1))
 	sched, worker := s.start("scheduler"), s.start("worker")
 	follower := s.start(append([]string{"backfill"}, span...)...)
-	program.Until(t, program.Patience, "the backfill has begun", func() (bool, string) {
+	program.Until(t, program.Timeout, "the backfill has begun", func() (bool, string) {
 		state, _ := s.backfillState()
 		return state == "running", state
 	})
@@ -105,12 +105,12 @@ func TestBackfillKilledAtAnyMoment(t *testing.T) {
 		}
 		_, before := s.backfillState()
 		worker = s.start("worker")
-		program.Until(t, program.Patience, "the work goes on", func() (bool, string) {
+		program.Until(t, program.Timeout, "the work goes on", func() (bool, string) {
 			state, done := s.backfillState()
 			return done > before || strings.HasSuffix(state, "over"), fmt.Sprint(state, done)
 		})
 	}
-	program.Until(t, program.Patience, "the backfill is over", func() (bool, string) {
+	program.Until(t, program.Timeout, "the backfill is over", func() (bool, string) {
 		state, done := s.backfillState()
 		return strings.HasSuffix(state, "over"), fmt.Sprint(state, done)
 	})
@@ -125,7 +125,7 @@ func TestBackfillKilledAtAnyMoment(t *testing.T) {
 // TestBackfillDoesNotStarveTheSchedule: with a single place to work, a long backfill gives way to what is due by the clock.
 func TestBackfillDoesNotStarveTheSchedule(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, "CONCURRENCY=1")
+	s := newFixture(t, "CONCURRENCY=1")
 	s.pauseSchedule()
 	s.start("scheduler")
 	s.start("worker")
@@ -139,7 +139,7 @@ func TestBackfillDoesNotStarveTheSchedule(t *testing.T) {
 	defer func() { _ = inspector.Close() }()
 	for range 4 {
 		_, before := s.backfillState()
-		program.Until(t, program.Patience, "the backfill is in the middle of it", func() (bool, string) {
+		program.Until(t, program.Timeout, "the backfill is in the middle of it", func() (bool, string) {
 			state, done := s.backfillState()
 			return done > before, fmt.Sprint(state, done)
 		})
@@ -165,7 +165,7 @@ func TestBackfillDoesNotStarveTheSchedule(t *testing.T) {
 
 func TestBackfillFromTheCommandLine(t *testing.T) {
 	t.Parallel()
-	s := newStand(t)
+	s := newFixture(t)
 	s.pauseSchedule()
 	s.start("scheduler")
 	s.start("worker")
@@ -253,7 +253,7 @@ func TestBackfillFromTheCommandLine(t *testing.T) {
 
 func TestBackfillsOfSeveralSignalsAndWhatTheyChange(t *testing.T) {
 	t.Parallel()
-	s := newStand(t)
+	s := newFixture(t)
 	s.pauseSchedule()
 	s.start("scheduler")
 	s.start("worker")
@@ -306,26 +306,26 @@ func TestBackfillsOfSeveralSignalsAndWhatTheyChange(t *testing.T) {
 
 func TestBackfillIsLeftPausedAndCancelled(t *testing.T) {
 	t.Parallel()
-	s := newStand(t)
+	s := newFixture(t)
 	s.pauseSchedule()
 	s.start("scheduler")
 	s.start("worker")
 	follower := s.start("backfill", "run", "--signal="+crack, "--from=2010-01-01", "--to=2024-12-31")
-	program.Until(t, program.Patience, "slots are done", func() (bool, string) {
+	program.Until(t, program.Timeout, "slots are done", func() (bool, string) {
 		state, done := s.backfillState()
 		return done > 0, state
 	})
 	follower.Signal(syscall.SIGINT)
 	select {
 	case <-follower.Done:
-	case <-time.After(program.Patience):
+	case <-time.After(program.Timeout):
 		t.Fatal("the follower does not stop")
 	}
 	if out := follower.Output(); follower.Status() != 1 || !strings.Contains(out, "backfill 1 goes on in the workers") || !strings.Contains(out, "tidemark backfill pause 1") {
 		t.Errorf("interrupted: status %d\n%s", follower.Status(), out)
 	}
 	_, left := s.backfillState()
-	program.Until(t, program.Patience, "the backfill goes on", func() (bool, string) {
+	program.Until(t, program.Timeout, "the backfill goes on", func() (bool, string) {
 		state, done := s.backfillState()
 		return done > left, state
 	})
@@ -333,7 +333,7 @@ func TestBackfillIsLeftPausedAndCancelled(t *testing.T) {
 	if out := s.backfill("pause", "1"); !strings.Contains(out, "paused") {
 		t.Errorf("pause: %s", out)
 	}
-	program.Until(t, program.Patience, "no run is at work", func() (bool, string) {
+	program.Until(t, program.Timeout, "no run is at work", func() (bool, string) {
 		open := s.query(`select count(*) from runs where job = 'backfill' and status in ('due', 'queued', 'running')`)[0]
 		return open == "0", open
 	})
@@ -346,7 +346,7 @@ func TestBackfillIsLeftPausedAndCancelled(t *testing.T) {
 		t.Errorf("paused twice: status %d, %s", status, out)
 	}
 	s.backfill("resume", "1")
-	program.Until(t, program.Patience, "it goes on", func() (bool, string) {
+	program.Until(t, program.Timeout, "it goes on", func() (bool, string) {
 		state, done := s.backfillState()
 		return done > paused, state
 	})
@@ -356,7 +356,7 @@ func TestBackfillIsLeftPausedAndCancelled(t *testing.T) {
 	if out := s.backfill("cancel", "1"); !strings.Contains(out, "cancelled") {
 		t.Errorf("cancel: %s", out)
 	}
-	program.Until(t, program.Patience, "no run is at work", func() (bool, string) {
+	program.Until(t, program.Timeout, "no run is at work", func() (bool, string) {
 		open := s.query(`select count(*) from runs where job = 'backfill' and status in ('due', 'queued', 'running')`)[0]
 		return open == "0", open
 	})

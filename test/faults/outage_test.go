@@ -53,7 +53,7 @@ func ready(t *testing.T, p *program.Process) (h health) {
 func awaitHealth(t *testing.T, p *program.Process, missing, degraded string) health {
 	t.Helper()
 	var h health
-	program.Until(t, program.Patience, fmt.Sprintf("missing %q, degraded %q", missing, degraded), func() (bool, string) {
+	program.Until(t, program.Timeout, fmt.Sprintf("missing %q, degraded %q", missing, degraded), func() (bool, string) {
 		h = ready(t, p)
 		agree := h.status != 0 && strings.Join(h.Missing, " ") == missing && strings.Join(h.Degraded, " ") == degraded
 		for _, n := range h.Needs { // the API notices a loss by itself, and marks its answers, before or after
@@ -70,7 +70,7 @@ func awaitHealth(t *testing.T, p *program.Process, missing, degraded string) hea
 
 // outage is a set-up of all roles, two of each.
 type outage struct {
-	*stand
+	*fixture
 
 	schedulers, workers [2]*program.Process
 	apis                [2]*client
@@ -109,7 +109,7 @@ func TestWhatAnOutageDoes(t *testing.T) {
 	}
 	_, chapter, _ := strings.Cut(string(page), "## What an outage does")
 	chapter, _, _ = strings.Cut(chapter, "\n## ")
-	o := &outage{stand: newStand(t, "ADDR=127.0.0.1:0", "OPS_ADDR=127.0.0.1:0", "LOG_LEVEL=info", "RATE_LIMIT=off", "SANDBOX_DELAY=3s")}
+	o := &outage{fixture: newFixture(t, "ADDR=127.0.0.1:0", "OPS_ADDR=127.0.0.1:0", "LOG_LEVEL=info", "RATE_LIMIT=off", "SANDBOX_DELAY=3s")}
 	o.pauseSchedule()
 	now, err := o.db.Now(t.Context())
 	if err != nil {
@@ -162,7 +162,7 @@ func (o *outage) withoutPostgres() {
 		awaitHealth(t, o.schedulers[n], "postgres", "")
 		awaitHealth(t, o.workers[n], "postgres", "")
 		awaitHealth(t, o.served[n], "", "postgres")
-		program.Until(t, program.Patience, "a signal is answered from memory, and marked", func() (bool, string) {
+		program.Until(t, program.Timeout, "a signal is answered from memory, and marked", func() (bool, string) {
 			a := o.apis[n].ask(http.MethodGet, "/api/signals/crack-spread-321", "", "")
 			return a.status == http.StatusOK && a.degraded, fmt.Sprintf("%d, degraded %t", a.status, a.degraded)
 		})
@@ -184,7 +184,7 @@ func (o *outage) withoutPostgres() {
 	o.settled()
 	o.awaitStatus(o.signal(), "succeeded")
 	o.apis[0].delivered = 0
-	program.Until(t, program.Patience, "keys are good again", func() (bool, string) {
+	program.Until(t, program.Timeout, "keys are good again", func() (bool, string) {
 		a := o.apis[0].ask(http.MethodGet, "/api/v1/picks", "", o.key)
 		return a.status == http.StatusOK, fmt.Sprintf("%d: %s", a.status, a.body)
 	})

@@ -16,7 +16,7 @@ import (
 )
 
 // flood asks for n runs of a signal, each for another slot, and returns when the first are through.
-func (s *stand) flood(n int) {
+func (s *fixture) flood(n int) {
 	s.t.Helper()
 	slot := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for i := range n {
@@ -26,7 +26,7 @@ func (s *stand) flood(n int) {
 	}
 }
 
-func (s *stand) statuses() map[string]int {
+func (s *fixture) statuses() map[string]int {
 	s.t.Helper()
 	out := map[string]int{}
 	for _, r := range s.flooded() {
@@ -36,15 +36,15 @@ func (s *stand) statuses() map[string]int {
 }
 
 // flooded are the runs that were asked for, without those of the paused schedule.
-func (s *stand) flooded() []postgres.Run {
+func (s *fixture) flooded() []postgres.Run {
 	s.t.Helper()
 	return slices.DeleteFunc(s.runs(postgres.RunFilter{Job: task.Signal}), func(r postgres.Run) bool { return r.Trigger != task.TriggerManual })
 }
 
 // settled checks that all of the flood had its effect, once each.
-func (s *stand) settled(n int) {
+func (s *fixture) settled(n int) {
 	s.t.Helper()
-	program.Until(s.t, program.Patience, fmt.Sprintf("all %d runs have succeeded", n), func() (bool, string) {
+	program.Until(s.t, program.Timeout, fmt.Sprintf("all %d runs have succeeded", n), func() (bool, string) {
 		st := s.statuses()
 		return st["succeeded"] == n, fmt.Sprint(st)
 	})
@@ -61,14 +61,14 @@ func (s *stand) settled(n int) {
 func TestRedisLosesEverything(t *testing.T) { // R2
 	t.Parallel()
 	const n = 400
-	for name, lose := range map[string]func(*testing.T, *stand){
-		"FLUSHALL": func(t *testing.T, s *stand) {
+	for name, lose := range map[string]func(*testing.T, *fixture){
+		"FLUSHALL": func(t *testing.T, s *fixture) {
 			t.Helper()
 			if err := s.redisClient().FlushAll(t.Context()).Err(); err != nil {
 				t.Fatal(err)
 			}
 		},
-		"killed without its file": func(t *testing.T, s *stand) {
+		"killed without its file": func(t *testing.T, s *fixture) {
 			t.Helper()
 			if err := s.redis.Kill(); err != nil {
 				t.Fatal(err)
@@ -80,16 +80,16 @@ func TestRedisLosesEverything(t *testing.T) { // R2
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newStand(t, "CONCURRENCY=1")
+			s := newFixture(t, "CONCURRENCY=1")
 			s.pauseSchedule()
 			s.start("scheduler")
 			s.flood(n)
-			program.Until(t, program.Patience, "the queue has the tasks", func() (bool, string) {
+			program.Until(t, program.Timeout, "the queue has the tasks", func() (bool, string) {
 				st := s.statuses()
 				return st["queued"] == n, fmt.Sprint(st)
 			})
 			s.start("worker")
-			program.Until(t, program.Patience, "the worker is in the middle of it", func() (bool, string) {
+			program.Until(t, program.Timeout, "the worker is in the middle of it", func() (bool, string) {
 				st := s.statuses()
 				return st["succeeded"] > n/20, fmt.Sprint(st)
 			})
@@ -104,7 +104,7 @@ func TestRedisLosesEverything(t *testing.T) { // R2
 
 func TestRedisIsAwayAtFirst(t *testing.T) {
 	t.Parallel()
-	s := newStand(t)
+	s := newFixture(t)
 	s.pauseSchedule()
 	if err := s.redis.Kill(); err != nil {
 		t.Fatal(err)
@@ -121,8 +121,8 @@ func TestRedisIsAwayAtFirst(t *testing.T) {
 // TestQueueHoldsADeadTask is R8: the queue has a task's id and will never run it.
 func TestQueueHoldsADeadTask(t *testing.T) {
 	t.Parallel()
-	for name, bury := range map[string]func(t *testing.T, s *stand, tk task.Task){
-		"archived under the id": func(t *testing.T, s *stand, tk task.Task) {
+	for name, bury := range map[string]func(t *testing.T, s *fixture, tk task.Task){
+		"archived under the id": func(t *testing.T, s *fixture, tk task.Task) {
 			t.Helper()
 			s.enqueue(tk)
 			i := asynq.NewInspector(s.asynqOpt())
@@ -131,7 +131,7 @@ func TestQueueHoldsADeadTask(t *testing.T) {
 				t.Fatal(err)
 			}
 		},
-		"active with its lease entry lost": func(t *testing.T, s *stand, tk task.Task) {
+		"active with its lease entry lost": func(t *testing.T, s *fixture, tk task.Task) {
 			t.Helper()
 			s.enqueue(tk)
 			c := s.redisClient()
@@ -143,7 +143,7 @@ func TestQueueHoldsADeadTask(t *testing.T) {
 				t.Fatal(err)
 			}
 		},
-		"pending list lost, the id kept": func(t *testing.T, s *stand, tk task.Task) {
+		"pending list lost, the id kept": func(t *testing.T, s *fixture, tk task.Task) {
 			t.Helper()
 			s.enqueue(tk)
 			if err := s.redisClient().Del(t.Context(), "asynq:{"+task.Critical+"}:pending").Err(); err != nil {
@@ -153,7 +153,7 @@ func TestQueueHoldsADeadTask(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newStand(t)
+			s := newFixture(t)
 			s.pauseSchedule()
 			s.flood(1)
 			due, err := s.db.HandOut(t.Context(), 10)
@@ -164,7 +164,7 @@ func TestQueueHoldsADeadTask(t *testing.T) {
 			sched := s.start("scheduler")
 			s.start("worker")
 			s.settled(1)
-			program.Until(t, program.Patience, "the scheduler says so", func() (bool, string) {
+			program.Until(t, program.Timeout, "the scheduler says so", func() (bool, string) {
 				return strings.Contains(sched.Output(), "taking their next attempt"), ""
 			})
 		})
@@ -172,7 +172,7 @@ func TestQueueHoldsADeadTask(t *testing.T) {
 }
 
 // enqueue puts a task into the queue as the scheduler does.
-func (s *stand) enqueue(tk task.Task) {
+func (s *fixture) enqueue(tk task.Task) {
 	s.t.Helper()
 	q, err := scheduler.NewAsynqQueue(s.redis.URL())
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 // TestTwoSchedulers is R3: two at once, after a downtime, one of them killed: one run for each slot, and one effect of each.
 func TestTwoSchedulers(t *testing.T) {
 	t.Parallel()
-	s := newStand(t)
+	s := newFixture(t)
 	first := s.start("scheduler")
-	program.Until(t, program.Patience, "the schedule is recorded", func() (bool, string) {
+	program.Until(t, program.Timeout, "the schedule is recorded", func() (bool, string) {
 		n := len(s.query(`select 1 from schedules where last_slot is not null`))
 		return n >= 4, fmt.Sprint(n)
 	})
@@ -32,12 +32,12 @@ func TestTwoSchedulers(t *testing.T) {
 	a, b := s.start("scheduler"), s.start("scheduler")
 	s.start("worker")
 	s.start("worker")
-	program.Until(t, program.Patience, "slots are recorded", func() (bool, string) {
+	program.Until(t, program.Timeout, "slots are recorded", func() (bool, string) {
 		n := len(s.runs(postgres.RunFilter{}))
 		return n > 10, fmt.Sprint(n)
 	})
 	a.Kill()
-	program.Until(t, program.Patience, "every run is over", func() (bool, string) {
+	program.Until(t, program.Timeout, "every run is over", func() (bool, string) {
 		open := s.query(`select count(*) from runs where status in ('due', 'queued', 'running')`)[0]
 		return open == "0", open
 	})
@@ -86,11 +86,11 @@ func TestTwoSchedulers(t *testing.T) {
 func TestSchedulersLiveThroughASandbox(t *testing.T) {
 	t.Parallel()
 	begin := time.Now().UTC().Add(-36 * time.Hour).Truncate(time.Hour)
-	s := newStandAt(t, &begin, "LOG_LEVEL=info")
+	s := newFixtureAt(t, &begin, "LOG_LEVEL=info")
 	first, second := s.start("scheduler"), s.start("scheduler")
 	s.start("worker")
 	steps := func(p *program.Process) bool { return strings.Contains(p.Output(), "lives through the sandbox's past") }
-	program.Until(t, program.Patience, "the clock moves", func() (bool, string) {
+	program.Until(t, program.Timeout, "the clock moves", func() (bool, string) {
 		w, err := s.db.World(t.Context())
 		return err == nil && (w.ClockAt == nil || w.ClockAt.After(begin.Add(time.Hour))), fmt.Sprintf("%+v, %v", w, err)
 	})
@@ -100,13 +100,13 @@ func TestSchedulersLiveThroughASandbox(t *testing.T) {
 	if steps(second) {
 		first, second = second, first
 	}
-	past, err := s.db.InThePast(t.Context())
+	past, err := s.db.ClockBehind(t.Context())
 	if err != nil || !past {
 		t.Fatalf("the past was over before the scheduler died: %v", err)
 	}
 	first.Kill()
-	program.Until(t, program.Patience, "the sandbox has reached the present", func() (bool, string) {
-		past, err := s.db.InThePast(t.Context())
+	program.Until(t, program.Timeout, "the sandbox has reached the present", func() (bool, string) {
+		past, err := s.db.ClockBehind(t.Context())
 		return err == nil && !past, fmt.Sprint(err)
 	})
 	if !steps(second) {

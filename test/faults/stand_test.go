@@ -25,8 +25,8 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// stand is one set-up: two servers, and the processes that were started on them.
-type stand struct {
+// fixture is one set-up: two servers, and the processes that were started on them.
+type fixture struct {
 	t        *testing.T
 	dir      string
 	postgres *devstack.Server
@@ -35,18 +35,18 @@ type stand struct {
 	env      []string
 }
 
-// newStand starts empty servers and migrates, with a sandbox that follows the wall clock. Redis keeps nothing on disk, so that a restart
+// newFixture starts empty servers and migrates, with a sandbox that follows the wall clock. Redis keeps nothing on disk, so that a restart
 // loses all.
-func newStand(t *testing.T, env ...string) *stand {
+func newFixture(t *testing.T, env ...string) *fixture {
 	t.Helper()
-	return newStandAt(t, nil, env...)
+	return newFixtureAt(t, nil, env...)
 }
 
-// newStandAt is newStand with a sandbox whose clock stands where the test sets it.
-func newStandAt(t *testing.T, at *time.Time, env ...string) *stand {
+// newFixtureAt is newFixture with a sandbox whose clock stands where the test sets it.
+func newFixtureAt(t *testing.T, at *time.Time, env ...string) *fixture {
 	t.Helper()
 	dir := program.Folder(t)
-	s := &stand{t: t, dir: dir, env: append([]string{
+	s := &fixture{t: t, dir: dir, env: append([]string{
 		"WORLD=sandbox", "SANDBOX_DAYS=0", "LOG_FORMAT=json", "LOG_LEVEL=debug", "STATE_DIR=" + filepath.Join(dir, "state"),
 	}, env...)}
 	ctx := t.Context()
@@ -79,7 +79,7 @@ func newStandAt(t *testing.T, at *time.Time, env ...string) *stand {
 }
 
 // connect opens the test's own connections, new ones where there were some: a server that was killed leaves dead ones in a pool.
-func (s *stand) connect() {
+func (s *fixture) connect() {
 	s.t.Helper()
 	if s.db != nil {
 		s.db.Close()
@@ -91,7 +91,7 @@ func (s *stand) connect() {
 }
 
 // start runs a tidemark command until the test ends, or it is killed.
-func (s *stand) start(args ...string) *program.Process {
+func (s *fixture) start(args ...string) *program.Process {
 	s.t.Helper()
 	return program.Start(s.t, program.Options{Dir: s.dir, Env: s.env}, args...)
 }
@@ -105,7 +105,7 @@ func pause(t *testing.T, d time.Duration) {
 	}
 }
 
-func (s *stand) run(id int64) postgres.Run {
+func (s *fixture) run(id int64) postgres.Run {
 	s.t.Helper()
 	list, err := s.db.Runs(s.t.Context(), postgres.RunFilter{ID: id, Limit: 1})
 	if err != nil {
@@ -117,7 +117,7 @@ func (s *stand) run(id int64) postgres.Run {
 	return list[0]
 }
 
-func (s *stand) runs(f postgres.RunFilter) []postgres.Run {
+func (s *fixture) runs(f postgres.RunFilter) []postgres.Run {
 	s.t.Helper()
 	if f.Limit == 0 {
 		f.Limit = 10000
@@ -129,10 +129,10 @@ func (s *stand) runs(f postgres.RunFilter) []postgres.Run {
 	return list
 }
 
-func (s *stand) awaitStatus(id int64, status string) postgres.Run {
+func (s *fixture) awaitStatus(id int64, status string) postgres.Run {
 	s.t.Helper()
 	var r postgres.Run
-	program.Until(s.t, program.Patience, fmt.Sprintf("run %d is %s", id, status), func() (bool, string) {
+	program.Until(s.t, program.Timeout, fmt.Sprintf("run %d is %s", id, status), func() (bool, string) {
 		r = s.run(id)
 		return r.Status == status, fmt.Sprintf("%s, attempt %d, %v", r.Status, r.Attempt, deref(r.Error))
 	})
@@ -147,7 +147,7 @@ func deref(s *string) string {
 }
 
 // admin runs SQL as the superuser.
-func (s *stand) admin(sql string, args ...any) {
+func (s *fixture) admin(sql string, args ...any) {
 	s.t.Helper()
 	c, err := pgx.Connect(s.t.Context(), s.postgres.URL())
 	if err != nil {
@@ -160,7 +160,7 @@ func (s *stand) admin(sql string, args ...any) {
 }
 
 // query returns the rows of a query as text, one line each, as the superuser.
-func (s *stand) query(sql string, args ...any) []string {
+func (s *fixture) query(sql string, args ...any) []string {
 	s.t.Helper()
 	c, err := pgx.Connect(s.t.Context(), s.postgres.URL())
 	if err != nil {
@@ -182,12 +182,12 @@ func (s *stand) query(sql string, args ...any) []string {
 }
 
 // observations is the whole table but for the ids of fetches, which differ between two set-ups.
-func (s *stand) observations() []string {
+func (s *fixture) observations() []string {
 	s.t.Helper()
 	return s.query(`select series, observed_at, vintage_at, value, marker, assumed from observations order by 1, 2, 3`)
 }
 
-func (s *stand) redisClient() *redis.Client {
+func (s *fixture) redisClient() *redis.Client {
 	s.t.Helper()
 	o, err := redis.ParseURL(s.redis.URL())
 	if err != nil {
@@ -198,7 +198,7 @@ func (s *stand) redisClient() *redis.Client {
 	return c
 }
 
-func (s *stand) asynqOpt() asynq.RedisConnOpt {
+func (s *fixture) asynqOpt() asynq.RedisConnOpt {
 	s.t.Helper()
 	o, err := asynq.ParseRedisURI(s.redis.URL())
 	if err != nil {

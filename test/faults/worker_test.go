@@ -20,7 +20,7 @@ import (
 const spot = "eia-petroleum-spot"
 
 // ingest asks for a run of the spot prices now.
-func (s *stand) ingest() int64 {
+func (s *fixture) ingest() int64 {
 	s.t.Helper()
 	id, err := s.db.AddRun(s.t.Context(), task.Ingest, spot, time.Now().UTC().Truncate(time.Microsecond), s.t.Name())
 	if err != nil {
@@ -32,7 +32,7 @@ func (s *stand) ingest() int64 {
 // undisturbed is what one run brings when nothing goes wrong.
 func undisturbed(t *testing.T) []string {
 	t.Helper()
-	s := newStand(t)
+	s := newFixture(t)
 	s.pauseSchedule()
 	s.start("scheduler")
 	s.start("worker")
@@ -45,7 +45,7 @@ func undisturbed(t *testing.T) []string {
 }
 
 // pauseSchedule keeps the clock's own slots out of a test.
-func (s *stand) pauseSchedule() {
+func (s *fixture) pauseSchedule() {
 	s.t.Helper()
 	s.admin(`alter table schedules alter column paused set default true`)
 }
@@ -53,7 +53,7 @@ func (s *stand) pauseSchedule() {
 func TestWorkerKilledInMidTask(t *testing.T) { // R1
 	t.Parallel()
 	want := undisturbed(t)
-	s := newStand(t, "SANDBOX_DELAY=2s")
+	s := newFixture(t, "SANDBOX_DELAY=2s")
 	s.pauseSchedule()
 	s.start("scheduler")
 	first := s.start("worker")
@@ -62,7 +62,7 @@ func TestWorkerKilledInMidTask(t *testing.T) { // R1
 	first.Kill()
 	killed := time.Now()
 	s.start("worker")
-	program.Until(t, program.Patience, "the work resumes", func() (bool, string) {
+	program.Until(t, program.Timeout, "the work resumes", func() (bool, string) {
 		r := s.run(id)
 		return r.Status == "running" && r.Attempt == 2, r.Status
 	})
@@ -89,7 +89,7 @@ type shownWorker struct {
 	}
 }
 
-func (s *stand) workers() (list []shownWorker) {
+func (s *fixture) workers() (list []shownWorker) {
 	s.t.Helper()
 	code, out := s.command("workers", "--json", "--log-level=error")
 	if err := json.Unmarshal([]byte(out), &list); err != nil || code != 0 {
@@ -100,7 +100,7 @@ func (s *stand) workers() (list []shownWorker) {
 
 func TestTheWorkersAreListedWithWhatTheyDo(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, "SANDBOX_DELAY=1h", "OPS_ADDR=127.0.0.1:0", "LOG_LEVEL=info")
+	s := newFixture(t, "SANDBOX_DELAY=1h", "OPS_ADDR=127.0.0.1:0", "LOG_LEVEL=info")
 	s.pauseSchedule()
 	if list := s.workers(); len(list) != 0 {
 		t.Errorf("workers where there are none: %+v", list)
@@ -118,7 +118,7 @@ func TestTheWorkersAreListedWithWhatTheyDo(t *testing.T) {
 		}
 		return "", shownWorker{}
 	}
-	program.Until(t, program.Patience, "both are listed", func() (bool, string) {
+	program.Until(t, program.Timeout, "both are listed", func() (bool, string) {
 		a, w := state(busy)
 		b, v := state(idle)
 		return a == "at work" && b == "idle" && len(w.Runs) == 1 && w.Runs[0].ID == id && w.Runs[0].Subject == spot && !w.Runs[0].Since.IsZero() &&
@@ -133,7 +133,7 @@ func TestTheWorkersAreListedWithWhatTheyDo(t *testing.T) {
 	busy.Kill()
 	idle.Signal(syscall.SIGTERM)
 	<-idle.Done
-	program.Until(t, program.Patience, "the killed one is silent, and the other gone", func() (bool, string) {
+	program.Until(t, program.Timeout, "the killed one is silent, and the other gone", func() (bool, string) {
 		a, w := state(busy)
 		b, _ := state(idle)
 		return a == "silent" && len(w.Runs) == 1 && w.Since == nil && b == "", a + " " + b
@@ -143,7 +143,7 @@ func TestTheWorkersAreListedWithWhatTheyDo(t *testing.T) {
 func TestWorkerKilledTenTimes(t *testing.T) {
 	t.Parallel()
 	want := undisturbed(t)
-	s := newStand(t, "SANDBOX_DELAY=150ms")
+	s := newFixture(t, "SANDBOX_DELAY=150ms")
 	s.pauseSchedule()
 	s.start("scheduler")
 	seed := uint64(time.Now().UnixNano())
@@ -154,7 +154,7 @@ func TestWorkerKilledTenTimes(t *testing.T) {
 	for kills < 10 {
 		w := s.start("worker")
 		// From the claim on a run of this length has fetches, archive writes, staging and the commit before it; the moment is anywhere.
-		program.Until(t, program.Patience, "the run is claimed or over", func() (bool, string) {
+		program.Until(t, program.Timeout, "the run is claimed or over", func() (bool, string) {
 			r := s.run(id)
 			return r.Status == "running" || r.Status == "succeeded", r.Status
 		})
@@ -175,7 +175,7 @@ func TestWorkerKilledTenTimes(t *testing.T) {
 func TestWorkerFrozen(t *testing.T) { // R4
 	t.Parallel()
 	want := undisturbed(t)
-	s := newStand(t, "SANDBOX_DELAY=2s")
+	s := newFixture(t, "SANDBOX_DELAY=2s")
 	s.pauseSchedule()
 	s.start("scheduler")
 	frozen := s.start("worker")
@@ -190,7 +190,7 @@ func TestWorkerFrozen(t *testing.T) { // R4
 	before := s.observations()
 	pause(t, 60*time.Second)
 	frozen.Signal(syscall.SIGCONT)
-	program.Until(t, program.Patience, "the thawed worker finds that it was given up", func() (bool, string) {
+	program.Until(t, program.Timeout, "the thawed worker finds that it was given up", func() (bool, string) {
 		return strings.Contains(frozen.Output(), "nothing of it counts"), ""
 	})
 	if d := cmp.Diff(want, before); d != "" {
@@ -206,7 +206,7 @@ func TestWorkerFrozen(t *testing.T) { // R4
 
 func TestWorkerStopsInTime(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, "SANDBOX_DELAY=1h")
+	s := newFixture(t, "SANDBOX_DELAY=1h")
 	s.pauseSchedule()
 	s.start("scheduler")
 	w := s.start("worker")
@@ -216,11 +216,11 @@ func TestWorkerStopsInTime(t *testing.T) {
 	w.Signal(syscall.SIGTERM)
 	select {
 	case <-w.Done:
-	case <-time.After(program.Patience):
+	case <-time.After(program.Timeout):
 		t.Fatal("the worker did not stop upon SIGTERM")
 	}
 	t.Logf("stopped after %s", time.Since(began).Round(time.Millisecond))
-	program.Until(t, program.Patience, "the run is given back", func() (bool, string) {
+	program.Until(t, program.Timeout, "the run is given back", func() (bool, string) {
 		r := s.run(id)
 		return r.Attempt == 2 && r.Losses == 0 && r.Failures == 0, r.Status
 	})

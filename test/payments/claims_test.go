@@ -75,7 +75,7 @@ func TestEachRejectionOfATransfer(t *testing.T) {
 	c.want("a good transfer", first, http.StatusOK, "")
 	us.has("the amount is credited", "7.45")
 	for member, want := range map[string]any{
-		"status": "verified", "tx_hash": tx, "network": "eip155:84532", "token": "USDC", "from": strings.ToLower(devchain.Address(1).Hex()), "to": till,
+		"status": "verified", "tx_hash": tx, "network": "eip155:84532", "token": "USDC", "from": strings.ToLower(devchain.Address(1).Hex()), "to": billing,
 		"plan": nil, "pro_until": nil, "extended": false, "final": true,
 		"amount":  map[string]any{"amount": "7.25", "currency": "USDC"},
 		"balance": map[string]any{"amount": "7.45", "currency": "USD"},
@@ -244,7 +244,7 @@ func TestAnAmountOfOnesOwn(t *testing.T) {
 	c.want("a quote", quote, 200, "")
 	text, _ := quote.data["amount"].(map[string]any)["amount"].(string)
 	amount, err := accounts.ParseMicros(text)
-	if err != nil || amount < 5_000_001 || amount > 5_009_999 || quote.data["atomic_amount"] != fmt.Sprint(int64(amount)) || quote.data["pay_to"] != till {
+	if err != nil || amount < 5_000_001 || amount > 5_009_999 || quote.data["atomic_amount"] != fmt.Sprint(int64(amount)) || quote.data["pay_to"] != billing {
 		t.Fatalf("%s, %v", quote.body, err)
 	}
 	until, err := time.Parse(time.RFC3339, quote.data["expires_at"].(string))
@@ -299,7 +299,7 @@ func TestTheSendersSignature(t *testing.T) {
 }
 
 // says counts what a key's ledger says.
-func (c *counter) says(who customer, reason string, want int) {
+func (c *paymentServer) says(who customer, reason string, want int) {
 	c.t.Helper()
 	lines, err := c.worker.Ledger(c.t.Context(), who.id, 50)
 	if err != nil {
@@ -351,7 +351,7 @@ func TestAGrantOfAnAmountOfOnesOwnIsNotMoved(t *testing.T) {
 }
 
 // exec runs SQL as the owner of the database.
-func (c *counter) exec(sql string) {
+func (c *paymentServer) exec(sql string) {
 	c.t.Helper()
 	conn, err := pgx.Connect(c.t.Context(), c.dsn)
 	if err != nil {
@@ -365,7 +365,7 @@ func (c *counter) exec(sql string) {
 
 func TestClaimsOfAllKeysAreBounded(t *testing.T) {
 	t.Parallel()
-	c := openCounter(t, counterOptions{patience: time.Millisecond, idle: true})
+	c := openCounter(t, counterOptions{timeout: time.Millisecond, idle: true})
 	c.exec(`create or replace function claims_most() returns int language sql immutable as $$ select 3 $$`)
 	for i := range 3 {
 		c.want("a claim", c.customer().claims(fmt.Sprintf("0x%064x", i)), 202, "")
@@ -451,7 +451,7 @@ func TestProForThirtyDays(t *testing.T) {
 
 func TestTwentyClaimsOfAKeyWait(t *testing.T) {
 	t.Parallel()
-	c := openCounter(t, counterOptions{patience: time.Millisecond, idle: true})
+	c := openCounter(t, counterOptions{timeout: time.Millisecond, idle: true})
 	us := c.customer()
 	for i := range 20 {
 		a := us.claims(fmt.Sprintf("0x%064x", i))

@@ -34,7 +34,7 @@ func clerk(ctx context.Context) error {
 }
 
 // hire starts a clerk, which the test kills.
-func (c *counter) hire() *exec.Cmd {
+func (c *paymentServer) hire() *exec.Cmd {
 	c.t.Helper()
 	cmd := exec.CommandContext(context.WithoutCancel(c.t.Context()), os.Args[0])
 	cmd.Env = append(os.Environ(), envClerkDSN+"="+c.dsn, envClerkNode+"="+c.node)
@@ -53,7 +53,7 @@ func (c *counter) hire() *exec.Cmd {
 // grants it, once.
 func TestAWorkerThatIsKilledBetweenVerdictAndGrant(t *testing.T) {
 	t.Parallel()
-	c := openCounter(t, counterOptions{idle: true, patience: time.Millisecond})
+	c := openCounter(t, counterOptions{idle: true, timeout: time.Millisecond})
 	us := c.customer()
 	tx := c.pays(1, 5_000_000)
 	c.want("nobody has looked yet", us.claims(tx), 202, "")

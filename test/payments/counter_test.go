@@ -32,9 +32,9 @@ import (
 	"tidemark/workers"
 )
 
-// counter is where keys are topped up with transfers: an API and a worker on a database of their own, and a chain that makes blocks when
+// paymentServer is where keys are topped up with transfers: an API and a worker on a database of their own, and a chain that makes blocks when
 // it is told. What the worker sees of the chain can be cut off and held back.
-type counter struct {
+type paymentServer struct {
 	t           *testing.T
 	chain       *devchain.Chain
 	dsn, url    string
@@ -46,19 +46,19 @@ type counter struct {
 	node  string
 }
 
-// till is the account that is paid.
-var till = devchain.Address(8).Hex()
+// billing is the account that is paid.
+var billing = devchain.Address(8).Hex()
 
 // counterOptions say how a counter works. The zero value is the balance model.
 type counterOptions struct {
 	model     accounts.Model
 	needProof bool
-	patience  time.Duration
+	timeout   time.Duration
 	// idle leaves claims unlooked at.
 	idle bool
 }
 
-func openCounter(t *testing.T, o counterOptions) *counter {
+func openCounter(t *testing.T, o counterOptions) *paymentServer {
 	t.Helper()
 	if o.model == "" {
 		o.model = accounts.ModelBalance
@@ -68,7 +68,7 @@ func openCounter(t *testing.T, o counterOptions) *counter {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = chain.Close() })
-	c := &counter{t: t, chain: chain, dsn: pgtest.New(t)}
+	c := &paymentServer{t: t, chain: chain, dsn: pgtest.New(t)}
 	c.node = c.watch()
 	for role, db := range map[string]**postgres.DB{postgres.RoleAPI: &c.api, postgres.RoleWorker: &c.worker} {
 		if *db, err = postgres.Open(t.Context(), c.dsn, role); err != nil {
@@ -89,7 +89,7 @@ func openCounter(t *testing.T, o counterOptions) *counter {
 }
 
 // watch is the way to the node that a test can disturb.
-func (c *counter) watch() string {
+func (c *paymentServer) watch() string {
 	node, err := url.Parse(c.chain.URL())
 	if err != nil {
 		c.t.Fatal(err)
@@ -116,7 +116,7 @@ func (c *counter) watch() string {
 	return proxy.URL
 }
 
-func (c *counter) serve(o counterOptions) {
+func (c *paymentServer) serve(o counterOptions) {
 	log := slog.New(slog.NewTextHandler(c.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	ln, err := (&net.ListenConfig{}).Listen(c.t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -131,7 +131,7 @@ func (c *counter) serve(o counterOptions) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	seller, err := x402.NewSeller(x402.Settings{Network: "base-sepolia", PayTo: till})
+	seller, err := x402.NewSeller(x402.Settings{Network: "base-sepolia", PayTo: billing})
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -141,14 +141,14 @@ func (c *counter) serve(o counterOptions) {
 	}
 	srv := api.New(api.Options{
 		View: v, Log: log, Accounts: &api.Accounts{DB: c.api, Tariff: tariff, Now: time.Now, Limiter: limiter},
-		Claims: &api.ClaimsOptions{Seller: seller, Patience: o.patience},
+		Claims: &api.ClaimsOptions{Seller: seller, WaitTimeout: o.timeout},
 	})
 	c.run(func(ctx context.Context) error { return srv.Serve(ctx, ln) })
 	c.run(srv.Run)
 }
 
 // run runs f until the test ends.
-func (c *counter) run(f func(context.Context) error) {
+func (c *paymentServer) run(f func(context.Context) error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(c.t.Context()))
 	done := make(chan error, 1)
 	go func() { done <- f(ctx) }()
@@ -224,7 +224,7 @@ func pumpOnce(ctx context.Context, db *postgres.DB, job workers.Claims) error {
 
 // customer is a key at the counter.
 type customer struct {
-	*counter
+	*paymentServer
 
 	key accounts.Key
 	id  int64
@@ -232,7 +232,7 @@ type customer struct {
 	public string
 }
 
-func (c *counter) customer() customer {
+func (c *paymentServer) customer() customer {
 	c.t.Helper()
 	key, err := accounts.NewTestKey(rand.Reader)
 	if err != nil {
@@ -240,7 +240,7 @@ func (c *counter) customer() customer {
 	}
 	public := "key_" + strings.ToLower(rand.Text())
 	public = strings.NewReplacer("i", "0", "l", "1", "o", "8", "u", "9").Replace(public)[:30]
-	out := customer{counter: c, key: key, public: public}
+	out := customer{paymentServer: c, key: key, public: public}
 	_, err = c.api.Register(c.t.Context(), postgres.Registration{PublicID: public, Name: "a customer", Key: key}, nil, func(made postgres.Registered) ([]byte, error) {
 		out.id = made.ID
 		return nil, nil
@@ -305,9 +305,9 @@ func (c customer) claims(tx string, signature ...string) answer {
 }
 
 // pays transfers an amount from an account of the chain.
-func (c *counter) pays(account int, micro int64) string {
+func (c *paymentServer) pays(account int, micro int64) string {
 	c.t.Helper()
-	tx, err := c.chain.Transfer(c.t.Context(), account, till, micro)
+	tx, err := c.chain.Transfer(c.t.Context(), account, billing, micro)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -315,9 +315,9 @@ func (c *counter) pays(account int, micro int64) string {
 }
 
 // offers sends a transfer that waits for a block.
-func (c *counter) offers(account int, micro int64) string {
+func (c *paymentServer) offers(account int, micro int64) string {
 	c.t.Helper()
-	tx, err := c.chain.Offer(account, till, micro)
+	tx, err := c.chain.Offer(account, billing, micro)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -369,7 +369,7 @@ func (c customer) loses(tx string, before [32]byte) {
 }
 
 // eventually waits until f is true.
-func (c *counter) eventually(what string, f func() bool) {
+func (c *paymentServer) eventually(what string, f func() bool) {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)
 	defer cancel()
@@ -385,7 +385,7 @@ func (c *counter) eventually(what string, f func() bool) {
 }
 
 // want checks an answer.
-func (c *counter) want(what string, a answer, status int, code string) {
+func (c *paymentServer) want(what string, a answer, status int, code string) {
 	c.t.Helper()
 	if a.status != status || a.code != code {
 		c.t.Errorf("%s: %d %s, want %d %q", what, a.status, a.body, status, code)

@@ -82,7 +82,7 @@ func startNode(t *testing.T, geth string) string {
 		"--http", "--http.addr", "127.0.0.1", "--http.port", port, "--http.api", "eth,net,web3")
 	url := "http://127.0.0.1:" + port
 	// An answer of the right chain that moves is that of this node, and not of one that was left behind on the port.
-	program.Until(t, program.Patience, "the node makes blocks of the test's chain", func() (bool, string) {
+	program.Until(t, program.Timeout, "the node makes blocks of the test's chain", func() (bool, string) {
 		id, err := rpc(t, url, "eth_chainId")
 		if err != nil || id != fmt.Sprintf("%#x", devchain.DefaultChainID) {
 			return false, fmt.Sprint(id, err)
@@ -130,7 +130,7 @@ type purchase struct {
 var hashForm = regexp.MustCompile(`^0x[0-9a-f]{64}$`)
 
 // buyAll buys at every address with the stock clients of both versions. The amounts that moved are read from the chain by the client.
-func buyAll(t *testing.T, node string, s *shop, paths map[string]int64) {
+func buyAll(t *testing.T, node string, s *fixture, paths map[string]int64) {
 	t.Helper()
 	for version, network := range map[string]string{"1": "base-sepolia", "2": "eip155:84532"} {
 		args := []string{filepath.Join(*npmFlag, "pay.mjs"), version, node, "0x" + devchain.KeyHex(4), s.payTo, devchain.TokenAddress.Hex()}
@@ -187,7 +187,7 @@ func TestStockClientsOnGoEthereum(t *testing.T) {
 		"X402_FACILITATOR_URL=" + strings.TrimSpace(facilitator), "X402_PAY_TO=" + devchain.Address(8).Hex(),
 	}}
 	_, url := program.Up(t, o)
-	s := &shop{t: t, url: url, payTo: devchain.Address(8).Hex()}
+	s := &fixture{t: t, url: url, payTo: devchain.Address(8).Hex()}
 	paths := map[string]int64{}
 	for path, price := range prices {
 		if path != "/research/NVDA" {
@@ -225,6 +225,6 @@ func TestStockClientsInTheSandbox(t *testing.T) {
 		t.Skip("needs the x402 project's packages: make e2e-payments")
 	}
 	m := openMarket(t)
-	buyAll(t, m.chain.URL(), m.shop, prices)
+	buyAll(t, m.chain.URL(), m.fixture, prices)
 	m.agree()
 }

@@ -32,7 +32,7 @@ const (
 
 // market is a shop on a development chain of its own, with a facilitator in between that tells of each moment.
 type market struct {
-	*shop
+	*fixture
 
 	chain *devchain.Chain
 	db    *postgres.DB
@@ -72,7 +72,7 @@ func openMarket(t *testing.T) *market {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &market{chain: c, shop: &shop{t: t, dsn: pgtest.New(t), payTo: devchain.Address(8).Hex()}}
+	m := &market{chain: c, fixture: &fixture{t: t, dsn: pgtest.New(t), payTo: devchain.Address(8).Hex()}}
 	between := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -153,7 +153,7 @@ func (m *market) payments() []postgres.X402Payment {
 // agree checks that the ledger and the chain tell of the same money, and that the ledger tells of each settlement once.
 func (m *market) agree() (settled int64) {
 	m.t.Helper()
-	ledger, err := m.db.X402Ledger(m.t.Context(), 0)
+	ledger, err := m.db.X402Changes(m.t.Context(), 0)
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -228,7 +228,7 @@ func TestKillBetweenAnyTwoSteps(t *testing.T) {
 			if got := m.agree(); got != price {
 				t.Errorf("%d micro-dollars were settled, want %d", got, price)
 			}
-			program.Until(t, program.Patience, "the payment is delivered", func() (bool, string) {
+			program.Until(t, program.Timeout, "the payment is delivered", func() (bool, string) {
 				list := m.payments()
 				return len(list) == 1 && list[0].DeliveredAt != nil, "it is not"
 			})

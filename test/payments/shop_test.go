@@ -94,7 +94,7 @@ func serve(ctx context.Context) error {
 		return err
 	}
 	payments := api.NewPayments(api.PaymentsOptions{
-		Seller: seller, Facilitator: facilitator, Tariff: tariff, Store: db, Now: time.Now, Patience: 200 * time.Millisecond, Log: log,
+		Seller: seller, Facilitator: facilitator, Tariff: tariff, Store: db, Now: time.Now, WaitTimeout: 200 * time.Millisecond, Log: log,
 	})
 	data := map[string]api.Build{}
 	for _, e := range tariff.Endpoints() {
@@ -115,15 +115,15 @@ func serve(ctx context.Context) error {
 	return g.Wait()
 }
 
-// shop is an API process that can be killed and started again on the same database.
-type shop struct {
+// fixture is an API process that can be killed and started again on the same database.
+type fixture struct {
 	t                       *testing.T
 	dsn, facilitator, payTo string
 	url                     string
 	cmd                     *exec.Cmd
 }
 
-func (s *shop) start() {
+func (s *fixture) start() {
 	s.t.Helper()
 	s.cmd = exec.CommandContext(context.WithoutCancel(s.t.Context()), os.Args[0])
 	s.cmd.Env = append(os.Environ(), envDSN+"="+s.dsn, envFacilitator+"="+s.facilitator, envPayTo+"="+s.payTo)
@@ -148,18 +148,18 @@ func (s *shop) start() {
 }
 
 // kill ends the process as a power cut would.
-func (s *shop) kill() {
+func (s *fixture) kill() {
 	_ = s.cmd.Process.Kill()
 }
 
 // buy asks for a ware with a payment, and returns status 0 when the connection broke.
-func (s *shop) buy(path string, header [2]string) (status int, body string) {
+func (s *fixture) buy(path string, header [2]string) (status int, body string) {
 	s.t.Helper()
 	return s.get(sold+path, header)
 }
 
 // get asks for an address with one header field, or without.
-func (s *shop) get(path string, header [2]string) (status int, body string) {
+func (s *fixture) get(path string, header [2]string) (status int, body string) {
 	s.t.Helper()
 	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.url+path, nil)
 	if err != nil {

@@ -218,8 +218,8 @@ func tail(s string, n int) string {
 	return s
 }
 
-// Patience is how long a test waits for what a working program does soon. It ends what hangs; a machine may be as slow as it likes.
-const Patience = 4 * time.Minute
+// Timeout is how long a test waits for what a working program does soon. It ends what hangs; a machine may be as slow as it likes.
+const Timeout = 4 * time.Minute
 
 // Until polls until ok, or fails the test with what was waited for and the last state.
 func Until(t testing.TB, within time.Duration, what string, ok func() (bool, string)) {

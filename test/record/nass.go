@@ -61,7 +61,7 @@ func readCorn(from string) ([]entry, []omission, error) {
 	question := requests[0]
 	chain := []entry{
 		{body: []byte(`"` + cornName + `"`), fetch: series.Fetch{
-			URL:    ingest.LedgerURL(question.Method, question.URL, question.Body, question.Secret),
+			URL:    ingest.LoggedURL(question.Method, question.URL, question.Body, question.Secret),
 			Header: map[string]string{"Content-Type": "application/json"},
 		}},
 		{body: nass.Spreadsheet(slices.Concat(season, finals)), fetch: series.Fetch{

@@ -64,7 +64,7 @@ func up(t *testing.T, archive string, args ...string) (base string, db *postgres
 	t.Cleanup(db.Close)
 	// The program must be gone before its database is.
 	t.Cleanup(p.Kill)
-	program.Until(t, program.Patience, "every run is over", func() (bool, string) {
+	program.Until(t, program.Timeout, "every run is over", func() (bool, string) {
 		runs, err := db.Runs(context.Background(), postgres.RunFilter{Limit: 1000})
 		if err != nil {
 			t.Fatal(err)
@@ -275,7 +275,7 @@ func snapshot(t *testing.T, base, id string) (a answer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program.Until(t, program.Patience, id+" is served with a value", func() (bool, string) {
+	program.Until(t, program.Timeout, id+" is served with a value", func() (bool, string) {
 		resp, err := http.DefaultClient.Do(req)
 		if err != nil {
 			return false, err.Error()

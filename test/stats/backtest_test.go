@@ -65,8 +65,8 @@ type caseSum struct {
 	HitRate, Naive *float64
 }
 
-// punctual leaves out what became known after something later: the readers of the later one did not have it.
-func punctual(points []series.Point) []series.Point {
+// afterSlot leaves out what became known after something later: the readers of the later one did not have it.
+func afterSlot(points []series.Point) []series.Point {
 	earliest := make([]int64, len(points)+1) // of the vintages from a point on
 	earliest[len(points)] = math.MaxInt64
 	for i := len(points) - 1; i >= 0; i-- {
@@ -119,7 +119,7 @@ func TestBacktestsAgreeWithSQL(t *testing.T) {
 			set, d, at := c.set(t), definition(t, c.id), date("2026-12-31")
 			arrived := series.Set{}
 			for id, points := range set {
-				arrived[id] = punctual(points)
+				arrived[id] = afterSlot(points)
 			}
 			track := d.Compute(arrived, at)
 			target := arrived[c.target]

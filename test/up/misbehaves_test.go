@@ -29,7 +29,7 @@ func TestTheWalkThroughQuarantine(t *testing.T) {
 	o := program.Options{Dir: dir, Env: []string{
 		"WORLD=sandbox", "STATE_DIR=" + filepath.Join(dir, "state"), "DATABASE_URL=", "REDIS_URL=", "LOG_LEVEL=error",
 	}}
-	program.Until(t, program.Patience, "the sandbox has reached the present", func() (bool, string) {
+	program.Until(t, program.Timeout, "the sandbox has reached the present", func() (bool, string) {
 		return strings.Contains(p.Output(), "the sandbox has reached the present"), "it lives through its past"
 	})
 	lines := commands(chapter)
@@ -69,7 +69,7 @@ func TestTheWalkThroughQuarantine(t *testing.T) {
 			return status == want[n].status && strings.Contains(out, want[n].says), fmt.Sprintf("exit %d: %s", status, out)
 		}
 		if strings.HasPrefix(line, "tidemark alerts") { // the scheduler looks now and then
-			program.Until(t, program.Patience, line, good)
+			program.Until(t, program.Timeout, line, good)
 		} else if ok, said := good(); !ok {
 			t.Errorf("%s: %s\nwant exit %d and %q", line, said, want[n].status, want[n].says)
 		}

@@ -19,7 +19,7 @@ func TestTheStudyOfRevisionsIsTheSameAfterABackfill(t *testing.T) {
 	}
 	dir := program.Folder(t)
 	p, base := start(t, dir, 0, "--world=sandbox", "--sandbox-days=12")
-	program.Until(t, program.Patience, "the sandbox has reached the present", func() (bool, string) {
+	program.Until(t, program.Timeout, "the sandbox has reached the present", func() (bool, string) {
 		return strings.Contains(p.Output(), "the sandbox has reached the present"), "it lives through its past"
 	})
 	o := program.Options{Dir: dir, Env: []string{

@@ -42,7 +42,7 @@ func (s *servers) one(sql string, into any) error {
 // number reads a number, as soon as the server answers.
 func (s *servers) number(sql string) (n int) {
 	s.t.Helper()
-	program.Until(s.t, program.Patience, sql, func() (bool, string) {
+	program.Until(s.t, program.Timeout, sql, func() (bool, string) {
 		err := s.one(sql, &n)
 		return err == nil, fmt.Sprint(err)
 	})
@@ -136,7 +136,7 @@ func TestUpOutlivesItsServers(t *testing.T) {
 	lived := func(hours int) {
 		t.Helper()
 		from := s.number(clock)
-		program.Until(t, program.Patience, "the sandbox lives on", func() (bool, string) {
+		program.Until(t, program.Timeout, "the sandbox lives on", func() (bool, string) {
 			select {
 			case <-p.Done:
 				t.Fatal("up has ended")
@@ -157,12 +157,12 @@ func TestUpOutlivesItsServers(t *testing.T) {
 	if lived(12); s.killRedis() {
 		restarts++
 	}
-	program.Until(t, program.Patience, "the sandbox reaches the present", func() (bool, string) {
+	program.Until(t, program.Timeout, "the sandbox reaches the present", func() (bool, string) {
 		at := -1
 		err := s.one(clock, &at)
 		return err == nil && at == 0, fmt.Sprint(at, err)
 	})
-	program.Until(t, program.Patience, "everything is done and witnessed", func() (bool, string) {
+	program.Until(t, program.Timeout, "everything is done and witnessed", func() (bool, string) {
 		status, out := program.Run(t, program.Options{Dir: dir, Env: []string{"STATE_DIR=" + filepath.Join(dir, "state")}}, "verify", "--url", url)
 		return status == 0 && witnesses.MatchString(out), out
 	})

@@ -75,7 +75,7 @@ type catalog struct {
 
 func awaitReady(t *testing.T, base string) {
 	t.Helper()
-	program.Until(t, program.Patience, "readyz answers 200", func() (bool, string) {
+	program.Until(t, program.Timeout, "readyz answers 200", func() (bool, string) {
 		code := get(t, base+"/readyz", nil)
 		return code == http.StatusOK, strconv.Itoa(code)
 	})
@@ -86,7 +86,7 @@ func awaitSignals(t *testing.T, base string) {
 	t.Helper()
 	awaitReady(t, base)
 	var c catalog
-	program.Until(t, program.Patience, "all signals are live with a value and a z-score", func() (bool, string) {
+	program.Until(t, program.Timeout, "all signals are live with a value and a z-score", func() (bool, string) {
 		get(t, base+"/api/signals", &c)
 		good := 0
 		for _, s := range c.Signals {
@@ -118,7 +118,7 @@ func awaitMetrics(t *testing.T, p *program.Process, base string) string {
 		regexp.MustCompile(`tidemark_chain_valid 1`),
 		regexp.MustCompile(`tidemark_x402_facilitator_breaker_open 0`),
 	}
-	program.Until(t, program.Patience, "the metrics know what was done", func() (bool, string) {
+	program.Until(t, program.Timeout, "the metrics know what was done", func() (bool, string) {
 		body := text(t, at[1]+"/metrics")
 		for _, w := range want {
 			if !w.MatchString(body) {
@@ -157,7 +157,7 @@ var witnesses = regexp.MustCompile(`(?s)ok +git +[1-9].*ok +attestations +all [1
 func awaitVerified(t *testing.T, dir, base string) {
 	t.Helper()
 	var record struct{ Checks map[string]string }
-	program.Until(t, program.Patience, "the ledger and the attestations have caught up", func() (bool, string) {
+	program.Until(t, program.Timeout, "the ledger and the attestations have caught up", func() (bool, string) {
 		get(t, base+"/api/v1/verify/picks?limit=1", &record)
 		return record.Checks["git"] == "ok" && record.Checks["attestations"] == "ok", fmt.Sprint(record.Checks)
 	})
@@ -225,7 +225,7 @@ func TestUp(t *testing.T) {
 
 			// Only the program dies: its servers must not outlive it, and the next start must not mind.
 			p.Kill()
-			program.Until(t, program.Patience, "the servers end with the program", func() (bool, string) {
+			program.Until(t, program.Timeout, "the servers end with the program", func() (bool, string) {
 				pids := left(t, dir)
 				return len(pids) == 0, fmt.Sprint(pids)
 			})
@@ -242,7 +242,7 @@ func TestUp(t *testing.T) {
 			p.Signal(os.Interrupt.(syscall.Signal))
 			select {
 			case <-p.Done:
-			case <-time.After(program.Patience):
+			case <-time.After(program.Timeout):
 				t.Fatal("up did not end upon Ctrl-C")
 			}
 			t.Logf("stopped after %s", time.Since(began).Round(time.Millisecond))

@@ -30,7 +30,7 @@ func TestAnUpgradeFromTheFirstReleaseKeepsEveryRow(t *testing.T) {
 		return p, base
 	}
 	p, _ := live()
-	program.Until(t, program.Patience, "the sandbox has reached the present", func() (bool, string) {
+	program.Until(t, program.Timeout, "the sandbox has reached the present", func() (bool, string) {
 		return strings.Contains(p.Output(), "the sandbox has reached the present"), "it lives through its past"
 	})
 	p.Signal(syscall.SIGINT)

@@ -54,7 +54,7 @@ func Parse(text []byte) (*Description, error) {
 	}
 	d.doc = whole.(map[string]any)
 	if components, ok := d.doc["components"].(map[string]any); ok {
-		seal(components["schemas"])
+		closeObjects(components["schemas"])
 	}
 	d.compiler.DefaultDraft(jsonschema.Draft2020)
 	d.compiler.AssertFormat()
@@ -201,8 +201,8 @@ func matches(template, path []string) (parameters int, ok bool) {
 	return parameters, true
 }
 
-// seal allows an object of the document no members but those that are described.
-func seal(v any) {
+// closeObjects allows an object of the document no members but those that are described.
+func closeObjects(v any) {
 	m, ok := v.(map[string]any)
 	if !ok {
 		return
@@ -211,7 +211,7 @@ func seal(v any) {
 		m["additionalProperties"] = false
 	}
 	for _, inner := range m {
-		seal(inner)
+		closeObjects(inner)
 	}
 }
 

@@ -243,7 +243,7 @@ func paidEndpoints(data []route) []route {
 		first.headers = []string{"PAYMENT-RESPONSE", "X-PAYMENT-RESPONSE", "Link", "X-Request-Id"}
 		twin.answers = []answer{first, {
 			status: http.StatusPaymentRequired, description: "A payment is asked for, or the one that came was not taken, and why. Nothing was charged.",
-			body: []shape{body[x402.Demand]("")}, headers: []string{"PAYMENT-REQUIRED", "PAYMENT-RESPONSE", "X-PAYMENT-RESPONSE", "X-Request-Id"},
+			body: []shape{body[x402.PaymentRequired]("")}, headers: []string{"PAYMENT-REQUIRED", "PAYMENT-RESPONSE", "X-PAYMENT-RESPONSE", "X-Request-Id"},
 		}}
 		twin.codes = append(without(e.codes, append([]string{view.CodeInvalidRequest, view.CodeQuotaExhausted, view.CodeInsufficientBalance, view.CodePlanRequired}, withKey...)),
 			view.CodeInvalidRequest, view.CodePaymentUnderWay, view.CodeUnavailable, view.CodeSettlementPending, view.CodeRateLimited)

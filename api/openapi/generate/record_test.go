@@ -33,7 +33,7 @@ func TestRecord(t *testing.T) {
 	if *from == "" {
 		t.Skip("-record names no server")
 	}
-	r := recorder{T: t}
+	r := statusRecorder{T: t}
 	r.register()
 	r.ticker = find(r.json(http.MethodGet, "/api/v1/picks/latest", ""), "data", "ticker")
 	for _, e := range routes() {
@@ -56,20 +56,20 @@ func TestRecord(t *testing.T) {
 	r.save("rotateKey.json", rotated)
 }
 
-// recorder asks a server.
-type recorder struct {
+// statusRecorder asks a server.
+type statusRecorder struct {
 	*testing.T
 
 	key, ticker string
 }
 
-func (r *recorder) register() {
+func (r *statusRecorder) register() {
 	answer := r.json(http.MethodPost, "/api/v1/auth/register", `{"name":"my-agent"}`)
 	r.key = find(answer, "data", "api_key")
 	r.save("registerKey.json", answer)
 }
 
-func (r *recorder) read(e route) {
+func (r *statusRecorder) read(e route) {
 	path := strings.NewReplacer("{id}", "crack-spread-321", "{ticker}", r.ticker).Replace(e.path)
 	for _, a := range e.answers {
 		if a.status != http.StatusOK {
@@ -98,11 +98,11 @@ func (r *recorder) read(e route) {
 }
 
 // demand records the 402 of what is paid by request.
-func (r *recorder) demand(e route) {
+func (r *statusRecorder) demand(e route) {
 	r.save(e.example+"-402.json", r.json(http.MethodGet, strings.ReplaceAll(e.path, "{ticker}", r.ticker), ""))
 }
 
-func (r *recorder) ask(method, path, content string) []byte {
+func (r *statusRecorder) ask(method, path, content string) []byte {
 	r.Helper()
 	req, err := http.NewRequestWithContext(r.Context(), method, *from+path, strings.NewReader(content))
 	if err != nil {
@@ -129,7 +129,7 @@ func (r *recorder) ask(method, path, content string) []byte {
 	return answer
 }
 
-func (r *recorder) json(method, path, content string) object {
+func (r *statusRecorder) json(method, path, content string) object {
 	r.Helper()
 	v, err := decode(json.NewDecoder(bytes.NewReader(r.ask(method, path, content))))
 	if err != nil {
@@ -139,7 +139,7 @@ func (r *recorder) json(method, path, content string) object {
 }
 
 // save writes an answer, its lists of objects cut to what an example shows.
-func (r *recorder) save(name string, v object) {
+func (r *statusRecorder) save(name string, v object) {
 	r.Helper()
 	text, err := encode(cut("", v))
 	if err != nil {
@@ -154,7 +154,7 @@ func (r *recorder) save(name string, v object) {
 
 var secret = regexp.MustCompile(`tmk_live_[0-9A-Za-z]{36}`)
 
-func (r *recorder) write(name string, text []byte) {
+func (r *statusRecorder) write(name string, text []byte) {
 	r.Helper()
 	text = bytes.ReplaceAll(text, []byte(*from), []byte(openapi.Host))
 	text = around.ReplaceAll(text, []byte("https://node.example"))

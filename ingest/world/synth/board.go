@@ -19,8 +19,8 @@ type Print struct {
 // once for each date, in ascending order, and must be a function of the points alone. KnownAt must not be before the date.
 type Publisher func(points []Point) []Print
 
-// Board is a publisher's table through time. Methods may be called from any number of goroutines.
-type Board struct {
+// ReleaseHistory is a publisher's table through time. Methods may be called from any number of goroutines.
+type ReleaseHistory struct {
 	series    *Series
 	publisher Publisher
 
@@ -30,11 +30,13 @@ type Board struct {
 }
 
 // NewBoard returns the board on which a publisher shows a series.
-func NewBoard(s *Series, p Publisher) *Board { return &Board{series: s, publisher: p} }
+func NewBoard(s *Series, p Publisher) *ReleaseHistory {
+	return &ReleaseHistory{series: s, publisher: p}
+}
 
 // AsOf returns what was on show at an instant: one point for each date that had been published by then and not withdrawn,
 // ascending, with the newest value printed by then. The slice is the caller's.
-func (b *Board) AsOf(t time.Time) []Point {
+func (b *ReleaseHistory) AsOf(t time.Time) []Point {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	n := b.draw(t)
@@ -49,7 +51,7 @@ func (b *Board) AsOf(t time.Time) []Point {
 
 // History returns all that had been printed by an instant: for each date of which something was, ascending, its prints in the order in
 // which they were. It is the caller's.
-func (b *Board) History(t time.Time) []Printed {
+func (b *ReleaseHistory) History(t time.Time) []Printed {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var all []Printed
@@ -74,7 +76,7 @@ type Printed struct {
 
 // draw asks the publisher about every date up to t that it was not yet asked about, and returns how many dates there are. It is called
 // with mu held.
-func (b *Board) draw(t time.Time) int {
+func (b *ReleaseHistory) draw(t time.Time) int {
 	points := b.series.Until(t)
 	for n := len(b.dates); n < len(points); n++ {
 		b.dates = append(b.dates, points[n].At)

@@ -22,8 +22,8 @@ type Quarter struct {
 // firstFiscalYear is the first one that the books cover.
 const firstFiscalYear = 2015
 
-// ledger is a company's books, as far as they were asked for.
-type ledger struct {
+// books is a company's books, as far as they were asked for.
+type books struct {
 	company *Company
 	first   time.Time
 	// sales, margin, backing, frame and crowd are what the ratios of the business are multiplied with: sales, margins, cash flow over
@@ -37,7 +37,7 @@ type ledger struct {
 	quarters []Quarter
 }
 
-func newLedger(w World, c *Company, price float64) *ledger {
+func newLedger(w World, c *Company, price float64) *books {
 	name := "books " + c.tickers[0]
 	// The fiscal year ends with its month: the first quarter begins a day later.
 	first := time.Date(firstFiscalYear-1, c.YearEnd+1, 1, 0, 0, 0, 0, time.UTC)
@@ -55,7 +55,7 @@ func newLedger(w World, c *Company, price float64) *ledger {
 	b.gross *= min(spread(2, 0.1), 1.2)
 	b.debt *= spread(3, 0.3)
 	b.growth += 0.02 * tilt.Normal(FirstDay.AddDate(0, 0, 4))
-	return &ledger{
+	return &books{
 		company: c, first: first, base: b.sales * price * c.shares * spread(5, 0.2), standing: b, issues: w.Noise(name + " issues"),
 		sales: walk("sales", 0.15, 0.03), margin: walk("margin", 0.25, 0.17), backing: walk("backing", 0.5, 0.15),
 		frame: walk("frame", 0.1, 0.02), crowd: walk("crowd", 0.05, 0.004),
@@ -85,7 +85,7 @@ func (c *Company) Quarters(until time.Time) []Quarter {
 }
 
 // quarter draws the n-th quarter.
-func (l *ledger) quarter(start time.Time, n int) Quarter {
+func (l *books) quarter(start time.Time, n int) Quarter {
 	at := func(s *Series) float64 { return s.Until(start)[n].Value }
 	b, end := l.standing, start.AddDate(0, 3, -1)
 	thousands := func(v float64) float64 { return math.Round(v/1000) * 1000 }

@@ -50,7 +50,7 @@ type Company struct {
 	business business
 	shares   float64 // of the first day, before any split
 	history  *history
-	ledger   *ledger
+	ledger   *books
 }
 
 // FirstDay is the first day of the market's prices, a Monday.

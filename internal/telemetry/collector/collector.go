@@ -38,10 +38,10 @@ type Collector struct {
 	// URL is what OTEL_EXPORTER_OTLP_ENDPOINT is set to.
 	URL string
 
-	mu     sync.Mutex
-	spans  []Span
-	header http.Header
-	away   bool
+	mu          sync.Mutex
+	spans       []Span
+	header      http.Header
+	unavailable bool
 }
 
 // New starts a collector that ends with the test.
@@ -56,11 +56,11 @@ func New(t testing.TB) *Collector {
 	return c
 }
 
-// Away makes the collector refuse what it is sent, in a way that is not to be tried again, or take it.
-func (c *Collector) Away(away bool) {
+// SetDown makes the collector refuse what it is sent, in a way that is not to be tried again, or take it.
+func (c *Collector) SetDown(away bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.away = away
+	c.unavailable = away
 }
 
 // Spans are those that have come.
@@ -81,7 +81,7 @@ func (c *Collector) export(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.header = r.Header
-	if c.away {
+	if c.unavailable {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}

@@ -1,0 +1,141 @@
+package archive_test
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"tidemark/ingest"
+	"tidemark/ingest/archive"
+)
+
+// aged makes the files of an archive folder that hold a body as old as a time says, and returns how many there are.
+func aged(t *testing.T, dir, digest string, at time.Time) int {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "blobs", digest[:2], digest+"*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if err := os.Chtimes(f, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return len(files)
+}
+
+func TestOldBodiesAreMovedToTheColderArchiveAndStillFound(t *testing.T) {
+	t.Parallel()
+	limit := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
+	dir := t.TempDir()
+	server := newS3(t)
+	s := open(t, dir)
+	s.SetColdStore(open(t, server.location))
+	long := bytes.Repeat([]byte("2025-03-02,1.25\r\n"), 1000)
+	bodies := map[string][]byte{}
+	put := func(body []byte, at time.Time) string {
+		t.Helper()
+		digest, err := s.Put(t.Context(), body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bodies[digest] = body
+		aged(t, dir, digest, at)
+		return digest
+	}
+	old := []string{put([]byte("abc"), limit.Add(-time.Second)), put(long, limit.AddDate(-1, 0, 0))}
+	put([]byte("of the day"), limit)
+	left := filepath.Join(dir, "blobs", old[0][:2], "half.tmp")
+	if err := os.WriteFile(left, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(left, limit.AddDate(-1, 0, 0), limit.AddDate(-1, 0, 0)); err != nil {
+		t.Fatal(err)
+	}
+
+	// What cannot be put there is not taken away here.
+	server.broken.Store(http.StatusForbidden)
+	if done, err := s.MoveCold(t.Context(), limit); err == nil || done.Bodies != 0 {
+		t.Errorf("into a bucket that refuses: %+v, %v", done, err)
+	}
+	server.broken.Store(0)
+	var workers sync.WaitGroup
+	moved := make(chan int, 3)
+	for range cap(moved) { // each body is moved by one of them
+		workers.Go(func() {
+			done, err := s.MoveCold(t.Context(), limit)
+			if err != nil {
+				t.Error(err)
+			}
+			moved <- done.Bodies
+		})
+	}
+	workers.Wait()
+	if first, second, third := <-moved, <-moved, <-moved; first+second+third < 2 {
+		t.Errorf("%d bodies were moved, want 2", first+second+third)
+	}
+	for _, digest := range old {
+		if n := aged(t, dir, digest, limit); n != 0 {
+			t.Errorf("%s is still here, %d times", digest, n)
+		}
+	}
+	if held := server.held(); len(held) != 2 || held["live/blobs/ba/"+abc] != "abc" {
+		t.Errorf("the colder archive has %d bodies", len(held))
+	}
+	for digest, want := range bodies {
+		if got, err := s.Get(t.Context(), digest); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s: %d bytes and error %v, want the %d that were put", digest, len(got), err, len(want))
+		}
+	}
+	if done, err := s.MoveCold(t.Context(), limit); err != nil || done.Bodies != 0 {
+		t.Errorf("once more: %+v, %v", done, err)
+	}
+	// Archived again it is here again, and goes again.
+	put(long, limit.AddDate(0, 0, -1))
+	if done, err := s.MoveCold(t.Context(), limit); err != nil || done.Bodies != 1 || done.Bytes == 0 || len(server.held()) != 2 {
+		t.Errorf("archived again: %+v, %v", done, err)
+	}
+	if _, err := s.Get(t.Context(), strings.Repeat("0", 64)); !errors.Is(err, ingest.ErrNotArchived) {
+		t.Errorf("what is in neither: %v", err)
+	}
+	server.broken.Store(http.StatusForbidden)
+	if _, err := s.Get(t.Context(), old[0]); err == nil || errors.Is(err, ingest.ErrNotArchived) {
+		t.Errorf("from a bucket that refuses: %v, want an error that does not say that the body is not there", err)
+	}
+}
+
+func TestABrokenBodyStaysAndTheOthersAreMoved(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := open(t, dir)
+	colder := t.TempDir()
+	s.SetColdStore(open(t, colder))
+	broken := filepath.Join(dir, "blobs", abc[:2], abc)
+	if err := os.MkdirAll(filepath.Dir(broken), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(broken, []byte("abX"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, body := range []string{"one", "two"} {
+		if _, err := s.Put(t.Context(), []byte(body)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	done, err := s.MoveCold(t.Context(), time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC))
+	if err == nil || !strings.Contains(err.Error(), abc) || done.Bodies != 2 {
+		t.Errorf("%+v, %v, want two moved and the name of the broken one", done, err)
+	}
+	if _, err := os.Stat(broken); err != nil {
+		t.Errorf("the broken body is gone: %v", err)
+	}
+	if _, err := open(t, dir).MoveCold(t.Context(), time.Time{}); !errors.Is(err, archive.ErrNoColdStore) {
+		t.Errorf("without a colder archive: %v", err)
+	}
+}

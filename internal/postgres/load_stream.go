@@ -1,0 +1,289 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tidemark/internal/series"
+	"tidemark/internal/task"
+	"tidemark/internal/telemetry"
+)
+
+// LoadStream is StoreLoads for answers that come one after the other: while further ones are fetched, the rows of those that are there
+// already travel, where nothing at all is known of their series. They are added at once in the end, or not at all. It is for one
+// goroutine at a time, and ends with Commit or Discard.
+//
+// Sending ahead holds a transaction open between answers. It is given up, and the rows are sent at the end, when that would take long:
+// the server ends a session that is idle in a transaction (see Open) and a copy that cannot go on, so that a process that is stopped
+// in the middle keeps nobody from the same rows for longer than that.
+type LoadStream struct {
+	db    *DB
+	fence task.Fence
+	// loads of complete chains, and from chain on those of the one under way.
+	loads []Load
+	chain int
+	ahead *earlyCopy
+	given bool // rows are no longer sent ahead
+}
+
+// LoadStream begins to take what a run's answers say.
+func (db *DB) Storing(f task.Fence) *LoadStream { return &LoadStream{db: db, fence: f} }
+
+// Add takes the next page of the chain under way. It does not fail: what cannot be sent ahead is sent by Commit.
+func (s *LoadStream) Add(ctx context.Context, l Load) {
+	s.loads = append(s.loads, l)
+	if s.given {
+		return
+	}
+	if err := s.sendAhead(ctx, l); err != nil {
+		s.abandonEarlyCopy(ctx)
+	}
+}
+
+func (s *LoadStream) sendAhead(ctx context.Context, l Load) (err error) {
+	if s.ahead == nil {
+		// Mostly something is known: that is found out before a connection is made.
+		if err := unknown(ctx, s.db.pool, slices.Collect(maps.Keys(extents(l)))); err != nil {
+			return err
+		}
+		if s.ahead, err = s.db.beginAhead(ctx); err != nil {
+			return err
+		}
+	}
+	return s.ahead.send(ctx, l)
+}
+
+// EndChain ends the chain under way. What a chain that is not complete said is forgotten.
+func (s *LoadStream) EndChain(ctx context.Context, complete bool) {
+	if !complete {
+		s.loads = s.loads[:s.chain]
+	}
+	s.chain = len(s.loads)
+	if s.ahead != nil && s.ahead.endChain(ctx, complete) != nil {
+		s.abandonEarlyCopy(ctx)
+	}
+}
+
+// abandonEarlyCopy takes back what was sent ahead.
+func (s *LoadStream) abandonEarlyCopy(ctx context.Context) {
+	s.given = true
+	if s.ahead != nil {
+		s.ahead.end(ctx)
+		s.ahead = nil
+	}
+}
+
+// Discard forgets everything. It may be called after Commit, and does nothing then.
+func (s *LoadStream) Discard(ctx context.Context) {
+	s.abandonEarlyCopy(ctx)
+	s.loads, s.chain = nil, 0
+}
+
+// Commit stores what the complete chains said, as StoreLoads does.
+func (s *LoadStream) Commit(ctx context.Context, dependents []string) (int64, error) {
+	defer s.Discard(ctx)
+	s.loads = s.loads[:s.chain]
+	if s.ahead != nil && len(s.loads) > 0 {
+		within, span := telemetry.Step(ctx, "store", slog.Int("answers", len(s.loads)))
+		added, err := s.ahead.commit(within, s.fence, s.loads, dependents)
+		span.Set(slog.Int64("rows", added))
+		span.End(err)
+		if err == nil || errors.Is(err, ErrFenced) {
+			return added, err
+		}
+	}
+	s.abandonEarlyCopy(ctx)
+	if len(s.loads) == 0 {
+		return 0, nil
+	}
+	return s.db.StoreLoads(ctx, s.fence, s.loads, dependents)
+}
+
+// earlyCopy is a transaction into which rows are copied before all of them are there. It has a connection of its own: the run that waits
+// for an upstream meanwhile, and others like it, need those of the pool.
+type earlyCopy struct {
+	conn *pgx.Conn
+	tx   pgx.Tx
+	// group holds what was sent, before the chain under way is the savepoint of that; nil between chains.
+	group  loadGroup
+	before pgx.Tx
+	unsaid loadGroup
+	rows   binaryCopy
+	added  int64
+	chain  int64
+}
+
+// errKnown: there is something to compare with, which is StoreLoads' business.
+var errKnown = errors.New("something is known already")
+
+// timeout bounds one copy, waiting for another transaction's rows of the same key included.
+const patience = "5s"
+
+func (db *DB) beginAhead(ctx context.Context) (*earlyCopy, error) {
+	conn, err := pgx.ConnectConfig(ctx, db.pool.Config().ConnConfig)
+	if err != nil {
+		return nil, err
+	}
+	tx, err := conn.Begin(ctx)
+	if err != nil {
+		_ = conn.Close(ctx)
+		return nil, err
+	}
+	a := &earlyCopy{conn: conn, tx: tx, group: loadGroup{extents: map[series.ID]*extent{}}}
+	if _, err := tx.Exec(ctx, `set local statement_timeout = '`+patience+`'`); err != nil {
+		a.end(ctx)
+		return nil, err
+	}
+	return a, nil
+}
+
+// end closes the connection. What was not committed is gone.
+func (a *earlyCopy) end(ctx context.Context) {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer stop()
+	_ = a.tx.Rollback(ctx)
+	_ = a.conn.Close(ctx)
+}
+
+// unknown is errKnown where anything is known of some series.
+func unknown(ctx context.Context, from interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}, ids []series.ID,
+) error {
+	var all bool
+	if err := from.QueryRow(ctx, unknownSQL, pgx.NamedArgs{"series": ids}).Scan(&all); err != nil {
+		return err
+	}
+	if !all {
+		return errKnown
+	}
+	return nil
+}
+
+const unknownSQL = `
+	select not exists (select from watermarks where series = any(@series)) and not exists (
+		select from unnest(@series::text[]) as t (series) where exists (select from observations o where o.series = t.series))`
+
+// send copies the rows of a page. errKnown where its series are known or it names their vintages, or where they were spoken of by an
+// earlier page in a way that asks for a comparison.
+func (a *earlyCopy) send(ctx context.Context, l Load) error {
+	if l.Anew || len(l.Vintages) > 0 {
+		return errKnown
+	}
+	m := extents(l)
+	if a.before == nil {
+		a.unsaid, a.chain = a.group.clone(), a.added
+		var err error
+		if a.before, err = a.tx.Begin(ctx); err != nil {
+			return err
+		}
+	}
+	var fresh []series.ID
+	for id := range m {
+		if a.group.extents[id] == nil {
+			fresh = append(fresh, id)
+		}
+	}
+	if !a.group.takes(m) {
+		return errKnown
+	}
+	if len(fresh) > 0 {
+		// Who waits here would hold what was sent before: another load that is under way goes first.
+		if held, err := tryLockSeries(ctx, a.before, fresh); err != nil || !held {
+			return errors.Join(errKnown, err)
+		}
+		if err := unknown(ctx, a.before, fresh); err != nil {
+			return err
+		}
+	}
+	a.rows.reset()
+	fetched := l.FetchedAt.UnixMicro()
+	for _, r := range l.Readings {
+		vintage := l.Published(r.Series, r.ObservedAt)
+		assumed := vintage.UnixMicro() < fetched
+		if !assumed {
+			vintage = l.FetchedAt
+		}
+		a.rows.row(7)
+		a.rows.text(string(r.Series))
+		a.rows.time(r.ObservedAt)
+		a.rows.time(vintage)
+		a.rows.value(r.Value, r.Marker)
+		a.rows.bool(assumed)
+		a.rows.int8(l.FetchID)
+	}
+	n, err := a.rows.send(ctx, a.conn, "observations", "series, observed_at, vintage_at, value, marker, assumed, fetch_id")
+	a.added += n
+	return err
+}
+
+// endChain keeps or takes back the rows of the chain under way.
+func (a *earlyCopy) endChain(ctx context.Context, complete bool) error {
+	if a.before == nil {
+		return nil
+	}
+	before := a.before
+	a.before = nil
+	if complete {
+		return before.Commit(ctx)
+	}
+	a.group, a.added = a.unsaid, a.chain
+	return before.Rollback(ctx)
+}
+
+const firstConfirmSQL = `
+	insert into watermarks (series, first_loaded_at, fetch_id, confirmed_at)
+	select * from unnest(@series::text[], @first::timestamptz[], @ids::bigint[], @at::timestamptz[])`
+
+func (a *earlyCopy) commit(ctx context.Context, f task.Fence, loads []Load, dependents []string) (int64, error) {
+	if _, err := a.tx.Exec(ctx, `set local statement_timeout = 0`); err != nil {
+		return 0, err
+	}
+	var names []string
+	var first, at []time.Time
+	var ids []int64
+	place := map[series.ID]int{}
+	for _, l := range loads {
+		for id := range l.speaks() {
+			i, ok := place[id]
+			if !ok {
+				place[id] = len(names)
+				names, first, at, ids = append(names, string(id)), append(first, l.FetchedAt), append(at, l.FetchedAt), append(ids, l.FetchID)
+				continue
+			}
+			if l.FetchedAt.Before(first[i]) {
+				first[i] = l.FetchedAt
+			}
+			if !l.FetchedAt.Before(at[i]) {
+				at[i], ids[i] = l.FetchedAt, l.FetchID
+			}
+		}
+	}
+	// The series are held since their first page.
+	if _, err := a.tx.Exec(ctx, firstConfirmSQL, pgx.NamedArgs{"series": names, "first": first, "ids": ids, "at": at}); err != nil {
+		return 0, fmt.Errorf("confirm: %w", err)
+	}
+	if err := conclude(ctx, a.tx, f, 0, loads, dependents, a.added); err != nil {
+		return 0, err
+	}
+	if err := a.tx.Commit(ctx); err != nil {
+		return 0, fmt.Errorf("store observations: %w", err)
+	}
+	return a.added, nil
+}
+
+// clone copies a group, so that it can be gone back to.
+func (g loadGroup) clone() loadGroup {
+	g.extents = maps.Clone(g.extents)
+	for id, e := range g.extents {
+		g.extents[id] = new(*e)
+	}
+	return g
+}
