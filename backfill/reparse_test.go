@@ -139,7 +139,7 @@ func TestAnArchiveAloneRebuildsTheObservations(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		added, err := archive.Import(t.Context(), folder, second.store, second.db)
+		added, err := archive.Import(t.Context(), folder, second.store, second.db, time.Time{})
 		_ = folder.Close()
 		if err != nil || added.Exchanges != wantAdded {
 			t.Fatalf("import %d added %d exchanges (%v), want %d", round+1, added.Exchanges, err, wantAdded)
@@ -181,7 +181,7 @@ func TestTheLastOfSeveralAnswersMayHoldNothing(t *testing.T) {
 	}
 	defer func() { _ = folder.Close() }()
 	second := newRecord(t)
-	if _, err := archive.Import(t.Context(), folder, second.store, second.db); err != nil {
+	if _, err := archive.Import(t.Context(), folder, second.store, second.db, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	blind := src

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"time"
@@ -46,7 +47,7 @@ func (c archiveImport) Run(ctx context.Context, p *program) error {
 	if err := p.settle(ctx, db, c.Dir, folder); err != nil {
 		return err
 	}
-	done, err := archive.Import(ctx, folder, store, db)
+	done, err := archive.Import(ctx, folder, store, db, time.Time{})
 	_, _ = fmt.Fprintf(p.stdout, "%d exchanges added, with %d steps to be done again (turn them into observations with `tidemark reparse`)\n",
 		done.Exchanges, done.Steps)
 	if there := done.There; len(there) > 0 {
@@ -162,23 +163,30 @@ func (c reparseCommand) Run(ctx context.Context, p *program) error {
 	if _, ok := companies[c.Source]; c.Source != "" && !ok && !slices.ContainsFunc(list, func(s ingest.Source) bool { return s.ID == c.Source }) {
 		return usageError{fmt.Errorf("--source: %s is not used: its terms are to be accepted (PORTWATCH_LICENSE_ACK)", c.Source)}
 	}
-	if err := p.rebuild(ctx, db, store, c.Source); err != nil {
-		return err
-	}
 	now, err := p.worldTime(ctx, db)
 	if err != nil {
 		return err
 	}
+	return p.reparse(ctx, p.stdout, db, store, c.Source, now)
+}
+
+// reparse makes the observations of an archive again, of one source or (empty) of all: first what was done elsewhere with what an import
+// brought, then the answers that nobody has parsed. out is told.
+func (p *program) reparse(ctx context.Context, out io.Writer, db *postgres.DB, store *archive.Store, source string, now time.Time) error {
+	if err := p.rebuild(ctx, out, db, store, source); err != nil {
+		return err
+	}
+	list := p.sources()
 	needs := dependents(list, p.definitions())
 	for _, src := range list {
-		if c.Source != "" && src.ID != c.Source {
+		if source != "" && src.ID != source {
 			continue
 		}
 		done, err := backfill.Reparse(ctx, db, store, src, now)
 		if err != nil {
 			return fmt.Errorf("reparse %s: %w", src.ID, err)
 		}
-		_, _ = fmt.Fprintf(p.stdout, "%s: %d answers parsed, %d vintages added\n", src.ID, done.Fetches, done.Added)
+		_, _ = fmt.Fprintf(out, "%s: %d answers parsed, %d vintages added\n", src.ID, done.Fetches, done.Added)
 		if done.Added == 0 {
 			continue
 		}
@@ -192,7 +200,7 @@ func (c reparseCommand) Run(ctx context.Context, p *program) error {
 }
 
 // rebuild does again what an import has brought, of one source or (empty) of all.
-func (p *program) rebuild(ctx context.Context, db *postgres.DB, store *archive.Store, source string) error {
+func (p *program) rebuild(ctx context.Context, out io.Writer, db *postgres.DB, store *archive.Store, source string) error {
 	list, defs := p.sources(), p.definitions()
 	h := workers.History{DB: db, Archive: store, Sources: companySources(), Signals: p.signalJob(db, list, defs)}
 	for _, s := range list {
@@ -207,11 +215,11 @@ func (p *program) rebuild(ctx context.Context, db *postgres.DB, store *archive.S
 	}
 	done, err := h.Rebuild(ctx, source)
 	if done.Answers+done.Snapshots > 0 {
-		_, _ = fmt.Fprintf(p.stdout, "rebuilt what was imported: %d answers parsed, %d rows added, %d snapshots computed\n",
+		_, _ = fmt.Fprintf(out, "rebuilt what was imported: %d answers parsed, %d rows added, %d snapshots computed\n",
 			done.Answers, done.Added, done.Snapshots)
 	}
 	for _, id := range slices.Sorted(maps.Keys(done.Unknown)) {
-		_, _ = fmt.Fprintf(p.stdout, "%s: %d steps are left out, because its source is not used here\n", id, done.Unknown[id])
+		_, _ = fmt.Fprintf(out, "%s: %d steps are left out, because its source is not used here\n", id, done.Unknown[id])
 	}
 	if err != nil {
 		return fmt.Errorf("rebuild what was imported (run the same again when it is repaired): %w", err)

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"tidemark/api"
+	"tidemark/ingest/archive"
 	"tidemark/internal/config"
 	"tidemark/internal/devstack"
 	"tidemark/internal/ops"
@@ -113,6 +115,9 @@ func (p *program) runRoles(ctx context.Context, on listeners) error {
 			return err
 		}
 		if w.name == "replay" {
+			if err := p.bringPast(ctx, db, store, w.now()); err != nil {
+				return err
+			}
 			if err := p.computeNow(ctx, db, w); err != nil {
 				return err
 			}
@@ -158,6 +163,30 @@ func (p *program) insist(ctx context.Context, part func() error) error {
 		case <-time.After(time.Second):
 		}
 	}
+}
+
+// bringPast gives a replay the past of its archive: what had come by its time is imported and parsed in its order, so that the values
+// that a publisher revised later are known as of the time before. It may be done twice. A source whose past does not parse is left to its run.
+func (p *program) bringPast(ctx context.Context, db *postgres.DB, store *archive.Store, at time.Time) error {
+	folder, err := archive.OpenFolder(p.settings.ReplayArchive)
+	if err != nil {
+		return fmt.Errorf("REPLAY_ARCHIVE: %w", err)
+	}
+	defer func() { _ = folder.Close() }()
+	done, err := archive.Import(ctx, folder, store, db, at)
+	if err != nil {
+		return fmt.Errorf("REPLAY_ARCHIVE: %w", err)
+	}
+	for _, src := range p.sources() {
+		if err := p.reparse(ctx, io.Discard, db, store, src.ID, at); err != nil {
+			if ctx.Err() != nil || postgres.Transient(err) != "" {
+				return err
+			}
+			p.log.WarnContext(ctx, "the past of a source is not replayed", "source", src.ID, "err", err)
+		}
+	}
+	p.log.InfoContext(ctx, "the archive's past is there", "exchanges", done.Exchanges, "until", at)
+	return nil
 }
 
 // computeNow makes every source and signal due for the replay world's time, which stands still: no slot will come.

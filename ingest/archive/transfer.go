@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"tidemark/internal/series"
@@ -42,15 +43,20 @@ type Imported struct {
 	There []series.Fetch
 }
 
-// Import adds every exchange of an archive folder that the ledger lacks, body first, and then what the folder says was done with them.
+// Import adds every exchange of an archive folder that the ledger lacks, body first, and then what the folder says was done with them: all
+// of it, or where until is set what had come and was done by then.
 // It may be stopped anywhere and run again. Each body is verified against its digest before it counts; an exchange whose body is
 // missing or broken is an error that names it.
-func Import(ctx context.Context, from *Folder, to *Store, ledger FetchLog) (done Imported, err error) {
+func Import(ctx context.Context, from *Folder, to *Store, ledger FetchLog, until time.Time) (done Imported, err error) {
 	var ids []int64
 	seen := map[[sha256.Size]byte]int{}
 	for f, err := range from.Fetches() {
 		if err != nil {
 			return done, err
+		}
+		if !until.IsZero() && f.FetchedAt.After(until) {
+			ids = append(ids, absent)
+			continue
 		}
 		known, err := ledger.FindFetch(ctx, f)
 		if err != nil {
@@ -82,8 +88,27 @@ func Import(ctx context.Context, from *Folder, to *Store, ledger FetchLog) (done
 	if _, ok, err := from.Origin(); err != nil || !ok {
 		return done, err
 	}
-	done.Steps, err = ledger.AddSteps(ctx, from.steps(ids), ids)
+	there := slices.DeleteFunc(slices.Clone(ids), func(id int64) bool { return id == absent })
+	done.Steps, err = ledger.AddSteps(ctx, stepsUntil(from.steps(ids), until), there)
 	return done, err
+}
+
+// absent stands for the id of an exchange that is not imported.
+const absent = 0
+
+// stepsUntil leaves out what was done after an instant, or with an exchange that is absent. A zero instant leaves out nothing.
+func stepsUntil(steps iter.Seq2[series.Step, error], until time.Time) iter.Seq2[series.Step, error] {
+	return func(yield func(series.Step, error) bool) {
+		for s, err := range steps {
+			late := func(a series.StepAnswer) bool { return a.Fetch == absent || a.KnownAt.After(until) }
+			if err == nil && !until.IsZero() && (s.At.After(until) || slices.ContainsFunc(s.Answers, late)) {
+				continue
+			}
+			if !yield(s, err) {
+				return
+			}
+		}
+	}
 }
 
 // Export writes the whole ledger with its bodies, and what was done with them, as an archive folder, and returns how many exchanges it

@@ -317,3 +317,34 @@ func near(t *testing.T, what string, a answer, value, baseline, delta, z float64
 		}
 	}
 }
+
+// A recording that was made earlier is what was known until the next: the past of the archive is replayed, and not only its newest answers.
+// The workbooks of the World Bank were recorded at the beginning of December 2024, December 2025 and March 2026, each with the months up to
+// the one before.
+func TestWhatAnEarlierRecordingSaidIsKnownAsOfItsTime(t *testing.T) {
+	t.Parallel()
+	archive := record(t)
+	const gas series.ID = "worldbank.NGAS_US"
+	newest := func(db *postgres.DB, asOf string) string {
+		t.Helper()
+		set, err := db.ObservationsAsOf(t.Context(), []series.ID{gas}, day(t, asOf))
+		if err != nil {
+			t.Fatal(err)
+		}
+		points := set[gas]
+		return points[len(points)-1].ObservedAt.Format("2006-01")
+	}
+	_, db := up(t, archive, "--at", "2026-05-14T00:00:00Z")
+	for asOf, want := range map[string]string{
+		"2024-12-31": "2024-11", "2025-11-30": "2024-11", "2025-12-04": "2025-11", "2026-03-01": "2025-11", "2026-05-01": "2026-02",
+	} {
+		if got := newest(db, asOf); got != want {
+			t.Errorf("as of %s the newest month is %s, the recordings of that time end with %s", asOf, got, want)
+		}
+	}
+	// What was recorded after the replay's time is not there.
+	_, earlier := up(t, archive, "--at", "2025-12-11T00:00:00Z")
+	if got := newest(earlier, "2026-05-01"); got != "2025-11" {
+		t.Errorf("a replay of December 2025 knows of %s", got)
+	}
+}
