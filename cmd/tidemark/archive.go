@@ -50,6 +50,10 @@ func (c archiveImport) Run(ctx context.Context, p *program) error {
 	done, err := archive.Import(ctx, folder, store, db, time.Time{})
 	_, _ = fmt.Fprintf(p.stdout, "%d exchanges added, with %d steps to be done again (turn them into observations with `tidemark reparse`)\n",
 		done.Exchanges, done.Steps)
+	if done.NoHistory {
+		_, _ = fmt.Fprintf(p.stdout, "%s has no %s: what was done with the exchanges is not known, and `tidemark reparse` goes by their times alone\n",
+			c.Dir, archive.HistoryName)
+	}
 	if there := done.There; len(there) > 0 {
 		_, _ = fmt.Fprintf(p.stdout, "%d exchanges were not added, because they are here already\n", len(there))
 		for i, f := range there {

@@ -21,18 +21,21 @@ import (
 // absent: then nothing is known of it.
 const HistoryName = "history.ndjson"
 
-// HistoryFormat and HistoryVersion are what the first line of such a file says.
+// HistoryFormat and HistoryVersion are what the first line of such a file says. Version 1 said nothing of the lines that follow.
 const (
 	HistoryFormat  = "tidemark-history"
-	HistoryVersion = 1
+	HistoryVersion = 2
 )
 
-// historyHeader is the first line. The file speaks of the first Exchanges lines of the manifest, whose digest is Manifest.
+// historyHeader is the first line. The file speaks of the first Exchanges lines of the manifest, whose digest is Manifest. Steps is how many
+// lines follow, and Digest the SHA-256 of these, in lower-case hex.
 type historyHeader struct {
 	Format    string `json:"format"`
 	Version   int    `json:"version"`
 	Exchanges int    `json:"exchanges"`
 	Manifest  string `json:"manifest"`
+	Steps     int    `json:"steps"`
+	Digest    string `json:"digest"`
 	Origin
 }
 
@@ -84,11 +87,52 @@ func readHistoryHeader(r *bufio.Reader) (h historyHeader, err error) {
 	switch {
 	case err != nil:
 		return h, fmt.Errorf("read the history: line 1: %w, expected a header", err)
-	case h.Format != HistoryFormat || h.Version != HistoryVersion:
+	case h.Format != HistoryFormat || h.Version < 1 || h.Version > HistoryVersion:
 		return h, fmt.Errorf("read the history: line 1: format %q, version %d; this program reads %q, version %d", h.Format, h.Version,
 			HistoryFormat, HistoryVersion)
 	}
 	return h, nil
+}
+
+// verifyHistory returns an error where what is said to have been done is not whole, or is not of this manifest. It is nil where nothing is
+// said. Nothing of a broken history is imported: what is missing in it would be missing in the past, without a word.
+func (f *Folder) verifyHistory() error {
+	file, err := os.Open(filepath.Join(f.dir, HistoryName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("open the history: %w", err)
+	}
+	defer func() { _ = file.Close() }()
+	lines := bufio.NewReaderSize(file, 64<<10)
+	h, err := readHistoryHeader(lines)
+	if err == nil {
+		err = f.holds(h)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.dir, err)
+	}
+	if h.Version < 2 {
+		return nil
+	}
+	digest, n := sha256.New(), 0
+	for {
+		line, err := lines.ReadBytes('\n')
+		_, _ = digest.Write(line)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("%s: read the history: %w", f.dir, err)
+		}
+		n++
+	}
+	if n != h.Steps || hex.EncodeToString(digest.Sum(nil)) != h.Digest {
+		return fmt.Errorf("%s: the %s is not whole: its first line tells of %d lines, and %d follow, or others. Copy the folder again", f.dir,
+			HistoryName, h.Steps, n)
+	}
+	return nil
 }
 
 // steps yields what was done, with the ids of the exchanges in the place of their numbers.
@@ -214,23 +258,25 @@ func (h *historyWriter) write(dir string, exchanges int, digest []byte) (name st
 			_ = os.Remove(file.Name())
 		}
 	}()
-	lines := bufio.NewWriter(file)
-	add := func(v any) error {
-		line, err := appendLine(nil, v)
-		if err == nil {
-			_, err = lines.Write(line)
-		}
-		return err
-	}
-	err = add(historyHeader{Format: HistoryFormat, Version: HistoryVersion, Exchanges: exchanges, Manifest: hex.EncodeToString(digest), Origin: h.of})
+	var body []byte
 	for i := 0; i < len(h.steps) && err == nil; i++ {
 		var e historyEntry
 		if e, err = h.entry(h.steps[i]); err == nil {
-			err = add(e)
+			body, err = appendLine(body, e)
 		}
 	}
+	sum := sha256.Sum256(body)
+	var header []byte
 	if err == nil {
-		err = lines.Flush()
+		header, err = appendLine(nil, historyHeader{
+			Format: HistoryFormat, Version: HistoryVersion, Exchanges: exchanges, Manifest: hex.EncodeToString(digest),
+			Steps: len(h.steps), Digest: hex.EncodeToString(sum[:]), Origin: h.of,
+		})
+	}
+	for _, part := range [][]byte{header, body} {
+		if err == nil {
+			_, err = file.Write(part)
+		}
 	}
 	if err == nil {
 		err = file.Chmod(0o644)

@@ -39,6 +39,8 @@ type Imported struct {
 	// Exchanges were added; Steps of what was done with them are to be done here.
 	Exchanges int
 	Steps     int64
+	// NoHistory tells that the folder does not say what was done with its exchanges.
+	NoHistory bool
 	// There lists the exchanges that were not added, since the ledger has them.
 	There []series.Fetch
 }
@@ -48,6 +50,9 @@ type Imported struct {
 // It may be stopped anywhere and run again. Each body is verified against its digest before it counts; an exchange whose body is
 // missing or broken is an error that names it.
 func Import(ctx context.Context, from *Folder, to *Store, ledger FetchLog, until time.Time) (done Imported, err error) {
+	if err := from.verifyHistory(); err != nil {
+		return done, err
+	}
 	var ids []int64
 	seen := map[[sha256.Size]byte]int{}
 	for f, err := range from.Fetches() {
@@ -85,7 +90,9 @@ func Import(ctx context.Context, from *Folder, to *Store, ledger FetchLog, until
 		ids = append(ids, id)
 		done.Exchanges++
 	}
-	if _, ok, err := from.Origin(); err != nil || !ok {
+	_, ok, err := from.Origin()
+	if err != nil || !ok {
+		done.NoHistory = err == nil
 		return done, err
 	}
 	there := slices.DeleteFunc(slices.Clone(ids), func(id int64) bool { return id == absent })

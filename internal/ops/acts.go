@@ -196,7 +196,7 @@ func (a *Acts) perform(r *http.Request, one act) (done postgres.Action, err erro
 		return done, err
 	}
 	done = postgres.Action{Action: one.name, Subject: subject, By: shortened(by, 100), Reason: shortened(reason, 1000)}
-	if done.ID, err = a.DB.BeginAction(ctx, done); err != nil {
+	if done.ID, done.At, err = a.DB.BeginAction(ctx, done); err != nil {
 		return done, err
 	}
 	detail, err := do(ctx, done)
@@ -205,7 +205,11 @@ func (a *Acts) perform(r *http.Request, one act) (done postgres.Action, err erro
 		detail = err.Error()
 	}
 	done.Failed, done.Detail = &failed, &detail
-	return done, a.DB.EndAction(ctx, done.ID, failed, detail)
+	ended, err := a.DB.EndAction(ctx, done.ID, failed, detail)
+	if err == nil {
+		done.EndedAt = &ended
+	}
+	return done, err
 }
 
 // shortened is at most n characters of a text.

@@ -216,6 +216,9 @@ func TestAnActionWithTheTokenIsDoneAndKeptWithWhoAndWhy(t *testing.T) {
 			t.Fatalf("%s: %d %s (%v), want %d", c.path, status, body, err, c.status)
 		}
 		kept := s.actions()[0]
+		if done.EndedAt == nil || !done.EndedAt.Equal(*kept.EndedAt) || !done.At.Equal(kept.At) {
+			t.Errorf("%s: the answer says from %s to %v, kept is %s to %s", c.path, done.At, done.EndedAt, kept.At, kept.EndedAt)
+		}
 		if kept.ID != done.ID || kept.By != "ann" || kept.Reason != c.reason || kept.Subject != c.subject || !strings.Contains(*kept.Detail, c.detail) ||
 			*kept.Failed != (c.status != 200) || kept.EndedAt.Before(kept.At) {
 			t.Errorf("%s: kept %+v of %s (%s)", c.path, kept, c.subject, *kept.Detail)
@@ -309,17 +312,17 @@ func TestWhatOperatorsDidIsNeverChanged(t *testing.T) {
 	t.Parallel()
 	s, b := acting(t, &ops.Acts{})
 	ctx := t.Context()
-	id, err := s.db.BeginAction(ctx, postgres.Action{Action: postgres.ActionRun, Subject: "s", By: "ann", Reason: "r"})
+	id, _, err := s.db.BeginAction(ctx, postgres.Action{Action: postgres.ActionRun, Subject: "s", By: "ann", Reason: "r"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if page := b.page("/actions"); !strings.Contains(page, "under way, or cut off") { // its process ended
 		t.Errorf("the actions:\n%s", page)
 	}
-	if err := s.db.EndAction(ctx, id, false, "d"); err != nil {
+	if _, err := s.db.EndAction(ctx, id, false, "d"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.db.EndAction(ctx, id, true, "otherwise"); err == nil {
+	if _, err := s.db.EndAction(ctx, id, true, "otherwise"); err == nil {
 		t.Error("an action has two outcomes")
 	}
 	for _, a := range []postgres.Action{
@@ -328,7 +331,7 @@ func TestWhatOperatorsDidIsNeverChanged(t *testing.T) {
 		{Action: postgres.ActionRun, Subject: "s", By: "ann", Reason: ""},
 		{Action: postgres.ActionRun, By: "ann", Reason: "r"},
 	} {
-		if _, err := s.db.BeginAction(ctx, a); err == nil {
+		if _, _, err := s.db.BeginAction(ctx, a); err == nil {
 			t.Errorf("kept: %+v", a)
 		}
 	}

@@ -281,6 +281,15 @@ func TestTheFirstFailureIsTold(t *testing.T) {
 	if d := cmp.Diff([]string{"job-failed ingest changed", "job-late ingest quick"}, told()); d != "" {
 		t.Errorf("twelve minutes later (-want +got):\n%s", d)
 	}
+	// One that waits on purpose, as an attestation for its block, has half an hour.
+	s.exec(`update runs set failures = 0 where status = 'due' and subject = 'quick'`)
+	if d := cmp.Diff([]string{"job-failed ingest changed"}, told()); d != "" {
+		t.Errorf("what waits without a failure (-want +got):\n%s", d)
+	}
+	s.exec(`update runs set created_at = created_at - interval '20 minutes' where status = 'due' and subject = 'quick'`)
+	if d := cmp.Diff([]string{"job-failed ingest changed", "job-late ingest quick"}, told()); d != "" {
+		t.Errorf("what waits for half an hour (-want +got):\n%s", d)
+	}
 	s.exec(`update runs set status = 'succeeded', finished_at = now() where status = 'due'`)
 	if got := told(); got != nil {
 		t.Errorf("when all is done: %v", got)

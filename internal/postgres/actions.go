@@ -33,25 +33,25 @@ type Action struct {
 	Detail  *string    `json:"detail"`
 }
 
-// BeginAction writes down what an operator is about to do, and returns its number.
-func (db *DB) BeginAction(ctx context.Context, a Action) (id int64, err error) {
+// BeginAction writes down what an operator is about to do, and returns its number and time.
+func (db *DB) BeginAction(ctx context.Context, a Action) (id int64, at time.Time, err error) {
 	err = db.pool.QueryRow(ctx, `
-		insert into operator_actions (action, subject, by, reason) values (@action, @subject, @by, @reason) returning id`,
-		pgx.NamedArgs{"action": a.Action, "subject": a.Subject, "by": a.By, "reason": a.Reason}).Scan(&id)
+		insert into operator_actions (action, subject, by, reason) values (@action, @subject, @by, @reason) returning id, at`,
+		pgx.NamedArgs{"action": a.Action, "subject": a.Subject, "by": a.By, "reason": a.Reason}).Scan(&id, &at)
 	if err != nil {
-		return 0, fmt.Errorf("write down what %s does: %w", a.By, err)
+		return 0, at, fmt.Errorf("write down what %s does: %w", a.By, err)
 	}
-	return id, nil
+	return id, at.UTC(), nil
 }
 
-// EndAction writes down what came of an action, once.
-func (db *DB) EndAction(ctx context.Context, id int64, failed bool, detail string) error {
-	_, err := db.pool.Exec(ctx, `insert into operator_outcomes (action_id, failed, detail) values (@id, @failed, @detail)`,
-		pgx.NamedArgs{"id": id, "failed": failed, "detail": detail})
+// EndAction writes down what came of an action, once, and returns when.
+func (db *DB) EndAction(ctx context.Context, id int64, failed bool, detail string) (at time.Time, err error) {
+	err = db.pool.QueryRow(ctx, `insert into operator_outcomes (action_id, failed, detail) values (@id, @failed, @detail) returning at`,
+		pgx.NamedArgs{"id": id, "failed": failed, "detail": detail}).Scan(&at)
 	if err != nil {
-		return fmt.Errorf("write down what came of action %d: %w", id, err)
+		return at, fmt.Errorf("write down what came of action %d: %w", id, err)
 	}
-	return nil
+	return at.UTC(), nil
 }
 
 // Actions lists what operators did on the private pages, newest first.

@@ -128,7 +128,7 @@ type Late struct {
 }
 
 // A run is late when it takes half as long again as any of the last twenty, and five minutes longer. Where fewer than three are known it
-// has half an hour.
+// has half an hour, and so has one that waits without a failure, as an attestation waits for its block.
 const lateSQL = `
 	select o.job, o.subject, o.id as run, o.slot, o.created_at as since, case when h.known >= 3 then h.usual end as usual, o.error
 	from runs o
@@ -142,7 +142,8 @@ const lateSQL = `
 			limit 20) t) h
 	where o.status in ('due', 'queued', 'running') and o.trigger <> 'backfill' and o.job <> @backfill and o.started_at is not null
 		and clock_timestamp() - o.created_at
-			> case when h.known >= 3 then greatest(h.usual * 1.5, h.usual + interval '5 minutes') else interval '30 minutes' end
+			> case when h.known < 3 or (o.status = 'due' and o.failures = 0 and o.next_try_at > clock_timestamp())
+				then greatest(h.usual * 1.5, interval '30 minutes') else greatest(h.usual * 1.5, h.usual + interval '5 minutes') end
 	order by o.created_at, o.id` // indexes runs_open, runs_job_subject_slot_key
 
 // LateRuns lists the runs that were begun and take longer than is usual for their job and subject. One that nobody has begun yet is
