@@ -42,6 +42,7 @@ var table = []row{
 	{"signals", "internal/series", "net/http, pgx"},
 	{"picks", "internal/series, internal/equity, internal/calendar, internal/locale, internal/locale/languages, signals, chain", "net/http, pgx"},
 	{"picks/writer", "picks", "pgx"},
+	{"chain/tlog", nothing, "net/http, database drivers, os/exec"},
 	{"chain/gitledger", "chain", "pgx"},
 	{"chain/base", "chain, accounts", "pgx"},
 	{"chain/audit", "chain, chain/gitledger, chain/base, internal/calendar", "pgx, api"},
@@ -127,6 +128,7 @@ var modules = []struct{ path, rooms string }{
 	{"github.com/jackc/pgx", "internal/postgres, internal/pgtest, internal/devstack, internal/simulate"},
 	{"github.com/pressly/goose", "internal/postgres, internal/pgtest"},
 	{"github.com/ethereum/go-ethereum", "chain/base, internal/devchain"},
+	{"golang.org/x/mod", "chain/tlog"},
 	{"github.com/holiman/uint256", "internal/devchain"}, // the numbers of go-ethereum's EVM
 	{"github.com/gocolly/colly", "ingest, ingest/*"},
 	{"github.com/xuri/excelize", "ingest/*"},

@@ -1,0 +1,258 @@
+package tlog
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// The kinds of leaves.
+const (
+	KindGenesis    = "genesis"
+	KindSeal       = "seal"
+	KindReveal     = "reveal"
+	KindPick       = "pick"
+	KindGap        = "gap"
+	KindForecast   = "forecast"
+	KindGrade      = "grade"
+	KindCorrection = "correction"
+	KindMethod     = "method"
+	KindSources    = "sources"
+	KindKey        = "key"
+	KindBody       = "body"
+)
+
+// TimeLayout is how a leaf writes an instant, in UTC.
+const TimeLayout = "2006-01-02T15:04:05.000000Z"
+
+// leafPrefix begins the first line of every leaf.
+const leafPrefix = "tidemark/"
+
+// value says what is wrong with a value of a leaf, empty for nothing.
+type value func(string) string
+
+// field is a line of a leaf: its key, and the form of its value.
+type field struct {
+	key  string
+	form value
+}
+
+// kinds are the lines of each kind, in their order.
+var kinds = map[string][]field{
+	KindGenesis: {
+		{"origin", line},
+		{"environment", oneOf("live", "demo")},
+		{"chain_length", number},
+		{"chain_head", hexHash},
+		{"ledger_commit", line},
+		{"sealing_from", line},
+		{"at", instant},
+	},
+	KindSeal:       {{"about", line}, {"commitment", hexHash}, {"method", line}, {"reveal_by", instant}, {"at", instant}},
+	KindReveal:     {{"seal", number}, {"about", line}, {"salt", hexHash}, {"content", base64Bytes}, {"at", instant}},
+	KindPick:       {{"seq", number}, {"preimage", line}, {"hash", hexHash}, {"at", instant}},
+	KindGap:        {{"date", day}, {"reason", line}, {"at", instant}},
+	KindGrade:      {{"forecast", number}, {"source_index", number}, {"print", hexHash}, {"value", decimal}, {"score", line}, {"at", instant}},
+	KindCorrection: {{"seq", number}, {"what", line}, {"evidence", line}, {"date", day}, {"at", instant}},
+	KindMethod: {
+		{"name", line},
+		{"version", line},
+		{"status", oneOf("tried", "adopted", "dropped")},
+		{"sha256", hexHash},
+		{"note", line},
+		{"at", instant},
+	},
+	KindSources: {{"size", number}, {"root", base64Hash}, {"at", instant}},
+	KindKey:     {{"old", line}, {"new", line}, {"until", instant}, {"at", instant}},
+	KindForecast: {
+		{"series", line},
+		{"period", line},
+		{"release_at", instant},
+		{"value", decimal},
+		{"lo", decimal},
+		{"hi", decimal},
+		{"level", decimal},
+		{"method", line},
+		{"inputs", line},
+		{"at", instant},
+	},
+	KindBody: {
+		{"source", line},
+		{"url", hexHash},
+		{"fetched_at", instant},
+		{"sha256", hexHash},
+		{"bytes", number},
+		{"not_modified", oneOf("true", "false")},
+	},
+}
+
+// Leaf is a leaf that was read.
+type Leaf struct {
+	Kind   string
+	values map[string]string
+}
+
+// Get returns the value of a key, empty where the kind has none of that name.
+func (l Leaf) Get(key string) string { return l.values[key] }
+
+// At is when the leaf says that it was made, zero where its kind has no such line.
+func (l Leaf) At() time.Time {
+	at := l.values["at"]
+	if l.Kind == KindBody {
+		at = l.values["fetched_at"]
+	}
+	t, err := time.Parse(TimeLayout, at)
+	if err != nil {
+		return time.Time{}
+	}
+	return t
+}
+
+// ErrUnknownKind says that a leaf is of a kind that this program does not know. It is to be reported, and is no fault of the log.
+var ErrUnknownKind = errors.New("unknown kind of leaf")
+
+// ParseLeaf reads a leaf and checks the form of each value.
+func ParseLeaf(text []byte) (Leaf, error) {
+	if len(text) > MaxLeaf {
+		return Leaf{}, fmt.Errorf("a leaf has %d bytes, at most %d are allowed", len(text), MaxLeaf)
+	}
+	first, rest, ok := cutLine(text)
+	kind, version, whole := strings.Cut(strings.TrimPrefix(first, leafPrefix), "/")
+	if !ok || !whole || !strings.HasPrefix(first, leafPrefix) {
+		return Leaf{}, fmt.Errorf("a leaf begins with %q", first)
+	}
+	fields, known := kinds[kind]
+	if !known || version != "v1" {
+		return Leaf{}, fmt.Errorf("%w: %q", ErrUnknownKind, first)
+	}
+	l := Leaf{Kind: kind, values: make(map[string]string, len(fields))}
+	for _, f := range fields {
+		var text string
+		if text, rest, ok = cutLine(rest); !ok {
+			return Leaf{}, fmt.Errorf("leaf of kind %s: the line %s is missing", kind, f.key)
+		}
+		v, ok := strings.CutPrefix(text, f.key+" ")
+		if !ok {
+			return Leaf{}, fmt.Errorf("leaf of kind %s: the line %s is missing", kind, f.key)
+		}
+		if fault := faultOf(f, v); fault != "" {
+			return Leaf{}, fmt.Errorf("leaf of kind %s: %s %s", kind, f.key, fault)
+		}
+		l.values[f.key] = v
+	}
+	if len(rest) > 0 {
+		return Leaf{}, fmt.Errorf("leaf of kind %s: bytes follow the last line", kind)
+	}
+	return l, nil
+}
+
+// FormatLeaf writes a leaf. The values are those of its kind, in their order.
+func FormatLeaf(kind string, values ...string) ([]byte, error) {
+	fields, ok := kinds[kind]
+	if !ok {
+		return nil, fmt.Errorf("%w: %q", ErrUnknownKind, kind)
+	}
+	if len(values) != len(fields) {
+		return nil, fmt.Errorf("a leaf of kind %s has %d values, not %d", kind, len(fields), len(values))
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s%s/v1\n", leafPrefix, kind)
+	for i, f := range fields {
+		if fault := faultOf(f, values[i]); fault != "" {
+			return nil, fmt.Errorf("leaf of kind %s: %s %s", kind, f.key, fault)
+		}
+		fmt.Fprintf(&b, "%s %s\n", f.key, values[i])
+	}
+	if b.Len() > MaxLeaf {
+		return nil, fmt.Errorf("a leaf of kind %s would have %d bytes, at most %d are allowed", kind, b.Len(), MaxLeaf)
+	}
+	return b.Bytes(), nil
+}
+
+// FormatTime writes an instant as leaves have it.
+func FormatTime(t time.Time) string { return t.UTC().Format(TimeLayout) }
+
+func faultOf(f field, v string) string {
+	if fault := line(v); fault != "" {
+		return fault
+	}
+	return f.form(v)
+}
+
+func line(s string) string {
+	if s == "" || !utf8.ValidString(s) {
+		return "is empty or not UTF-8"
+	}
+	for _, r := range s {
+		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
+			return "has a control character"
+		}
+	}
+	return ""
+}
+
+func number(s string) string {
+	if _, err := parseSize(s); err != nil {
+		return "is not a whole number"
+	}
+	return ""
+}
+
+func decimal(s string) string {
+	if f, err := strconv.ParseFloat(s, 64); err != nil || math.IsNaN(f) || math.IsInf(f, 0) || strings.ContainsAny(s, "xXpP_+") {
+		return "is not a decimal"
+	}
+	return ""
+}
+
+func hexHash(s string) string {
+	if b, err := hex.DecodeString(s); err != nil || len(b) != len(Hash{}) || hex.EncodeToString(b) != s {
+		return "is not 64 lower-case hex digits"
+	}
+	return ""
+}
+
+func base64Hash(s string) string {
+	if _, err := ParseHash(s); err != nil {
+		return "is not a hash in base64"
+	}
+	return ""
+}
+
+func base64Bytes(s string) string {
+	if _, err := decode64(s); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+func instant(s string) string {
+	if t, err := time.Parse(TimeLayout, s); err != nil || FormatTime(t) != s {
+		return "is not an instant such as 2025-01-06T22:30:00.000000Z"
+	}
+	return ""
+}
+
+func day(s string) string {
+	if t, err := time.Parse(time.DateOnly, s); err != nil || t.Format(time.DateOnly) != s {
+		return "is not a day such as 2025-01-06"
+	}
+	return ""
+}
+
+func oneOf(words ...string) value {
+	return func(s string) string {
+		if slices.Contains(words, s) {
+			return ""
+		}
+		return "is none of " + strings.Join(words, ", ")
+	}
+}
