@@ -58,7 +58,7 @@ func TestAnOperatorPausesASchedule(t *testing.T) {
 	command(0, []string{"2026-03-06T22:30:00Z  pick", "2026-03-09T21:30:00Z  pick", "2026-03-07T04:40:00Z  accounts"}, "next", "--limit=6")
 	command(2, []string{"--reason"}, "pause", "pick", "daily")
 	command(0, []string{"is now paused"}, "pause", "pick", "daily", "--reason=the exchange is closed")
-	command(0, []string{"was already paused"}, "pause", "pick", "daily", "--reason=again")
+	command(0, []string{"was paused already"}, "pause", "pick", "daily", "--reason=again")
 	command(0, []string{"since 20", ": the exchange is closed"}, "list")
 	command(0, []string{`"subject": "daily"`, `"paused": "since 20`}, "list", "--json")
 	command(1, []string{`no pick of "dayly"; did you mean daily?`}, "run", "pick", "dayly")
@@ -68,7 +68,7 @@ func TestAnOperatorPausesASchedule(t *testing.T) {
 	if code != 0 || strings.Contains(out, "pick") {
 		t.Errorf("a paused schedule has a next slot:\n%s", out)
 	}
-	command(0, []string{"is now not paused"}, "resume", "pick", "daily", "--reason=open again", "--by=ana")
+	command(0, []string{"runs again"}, "resume", "pick", "daily", "--reason=open again", "--by=ana")
 	c, err := pgx.Connect(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)

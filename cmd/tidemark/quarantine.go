@@ -14,6 +14,7 @@ import (
 	"tidemark/ingest"
 	"tidemark/ingest/archive"
 	"tidemark/internal/config"
+	"tidemark/internal/nearest"
 	"tidemark/internal/postgres"
 	"tidemark/workers"
 )
@@ -21,7 +22,7 @@ import (
 type quarantineCommand struct {
 	config.Database
 
-	List   quarantineList   `cmd:"" default:"1" help:"Print the answers that were not stored because a check refused them."`
+	List   quarantineList   `cmd:"" default:"withargs" help:"Print the answers that were not stored because a check refused them."`
 	Show   quarantineShow   `cmd:"" help:"Print what was found in one of them, and what was decided about it."`
 	Accept quarantineAccept `cmd:"" help:"Store an answer after all: known from now on."`
 	Reject quarantineReject `cmd:"" help:"Never store an answer, and pass over it whenever it comes again."`
@@ -51,7 +52,7 @@ func (c quarantineList) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	if near := config.Suggest(c.Source, sourceIDs()...); len(list) == 0 && near != "" && !slices.Contains(sourceIDs(), c.Source) {
+	if near := nearest.Suggest(c.Source, sourceIDs()...); len(list) == 0 && near != "" && !slices.Contains(sourceIDs(), c.Source) {
 		return usageError{fmt.Errorf("--source: nothing of %q is quarantined%s", c.Source, near)}
 	}
 	t := newTable("id", "source", "answered", "last seen", "times", "run", "decision", "by", "found")
@@ -103,7 +104,7 @@ func (c quarantineShow) Run(ctx context.Context, p *program) error {
 	line("source", q.Source)
 	line("run", count(q.RunID))
 	line("answered", q.CreatedAt.UTC().Format(time.RFC3339))
-	line("last seen", fmt.Sprintf("%s (%d fetches)", q.LastSeenAt.UTC().Format(time.RFC3339), q.Fetches))
+	line("last seen", fmt.Sprintf("%s (%s)", q.LastSeenAt.UTC().Format(time.RFC3339), counted(q.Fetches, "fetch")))
 	for _, f := range pages {
 		line("page", fmt.Sprintf("fetch %d of %s (body archived as %s)", f.ID, f.URL, f.SHA256))
 	}

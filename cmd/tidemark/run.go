@@ -108,7 +108,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 func command(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	if err := config.LoadEnvFile(".env"); err != nil {
+	file, err := config.LoadEnvFile(".env")
+	if err != nil {
 		return usageError{err}
 	}
 	var c commands
@@ -136,7 +137,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	if err != nil {
 		return usageError{fmt.Errorf("%s (see `tidemark --help`)", plainTimes(err.Error()))}
 	}
-	settings, err := settingsOf(parsed)
+	settings, err := settingsOf(parsed, file)
 	if err != nil {
 		return usageError{err}
 	}
@@ -173,13 +174,13 @@ func plainTimes(text string) string {
 	})
 }
 
-// settingsOf are the settings of the chosen command, checked. The others are zero: nobody reads them.
-func settingsOf(parsed *kong.Context) (s config.Settings, err error) {
+// settingsOf are the settings of the chosen command, checked. The others are zero: nobody reads them. file are the names in .env.
+func settingsOf(parsed *kong.Context, file []string) (s config.Settings, err error) {
 	var names []string
 	for n := parsed.Selected(); n != nil; n = n.Parent {
 		names = append(names, s.Take(n.Target)...)
 	}
-	if faults := config.Mistyped(config.Environ()); len(faults) > 0 && slices.Contains(names, "STATE_DIR") {
+	if faults := config.Mistyped(config.Environ(), file); len(faults) > 0 && slices.Contains(names, "STATE_DIR") {
 		return s, errors.New(strings.Join(faults, "\n"))
 	}
 	return s, s.Validate(names...)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tidemark/internal/config"
+	"tidemark/internal/nearest"
 	"tidemark/internal/postgres"
 	"tidemark/internal/task"
 )
@@ -143,7 +144,7 @@ func knownSubject(ctx context.Context, db *postgres.DB, job, subject string) err
 			known = append(known, s.Subject)
 		}
 	}
-	if near := config.Suggest(subject, known...); near != "" && !slices.Contains(known, subject) {
+	if near := nearest.Suggest(subject, known...); near != "" && !slices.Contains(known, subject) {
 		return usageError{fmt.Errorf("--subject: nothing has run for %q%s", subject, near)}
 	}
 	return nil
@@ -154,7 +155,7 @@ func oneOf(flag, value string, known ...string) error {
 	if value == "" || slices.Contains(known, value) {
 		return nil
 	}
-	near := config.Suggest(value, known...)
+	near := nearest.Suggest(value, known...)
 	if near == "" {
 		near = "; there are " + strings.Join(known, ", ")
 	}

@@ -13,6 +13,7 @@ import (
 
 	"tidemark/ingest/world"
 	"tidemark/internal/config"
+	"tidemark/internal/nearest"
 	"tidemark/internal/postgres"
 )
 
@@ -113,7 +114,7 @@ func (c sandboxClear) Run(_ context.Context, p *program) error {
 		_, err = fmt.Fprintf(p.stdout, "%d upstreams behave again\n", len(list))
 		return err
 	case !had:
-		return fmt.Errorf("the upstream of %s behaves%s", c.Source, config.Suggest(c.Source, troubled(list)...))
+		return fmt.Errorf("the upstream of %s behaves%s", c.Source, nearest.Suggest(c.Source, troubled(list)...))
 	}
 	if err := world.SaveTroubles(p.troublesFile(), rest); err != nil {
 		return err

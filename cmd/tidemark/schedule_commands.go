@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"tidemark/internal/config"
+	"tidemark/internal/nearest"
+	"tidemark/internal/ops"
 	"tidemark/internal/postgres"
 	"tidemark/internal/series"
 	"tidemark/internal/task"
@@ -16,7 +18,7 @@ import (
 type scheduleCommand struct {
 	config.Database
 
-	List   scheduleList   `cmd:"" default:"1" help:"Print the schedule."`
+	List   scheduleList   `cmd:"" default:"withargs" help:"Print the schedule."`
 	Next   scheduleNext   `cmd:"" help:"Print the slots that come next."`
 	Run    scheduleRun    `cmd:"" help:"Run a job now."`
 	Pause  schedulePause  `cmd:"" help:"Stop the slots of a job: while it is paused they are recorded as skipped."`
@@ -208,9 +210,7 @@ func (c pauseToggle) set(ctx context.Context, p *program, paused bool) error {
 	if err != nil {
 		return err
 	}
-	state := map[bool]string{true: "paused", false: "not paused"}[paused]
-	already := map[bool]string{true: "is now", false: "was already"}[changed]
-	_, err = fmt.Fprintf(p.stdout, "%s of %s %s %s\n", c.Job, c.Subject, already, state)
+	_, err = fmt.Fprintf(p.stdout, "%s of %s %s\n", c.Job, c.Subject, ops.PauseOutcome(paused, changed))
 	return err
 }
 
@@ -229,9 +229,9 @@ func scheduled(list []task.Schedule, job, subject string) error {
 	case len(list) == 0:
 		return errors.New("the schedule is empty: no scheduler has run on this database")
 	case len(subjects) == 0:
-		return fmt.Errorf("the schedule has no job %q%s (see `tidemark schedule list`)", job, config.Suggest(job, jobs...))
+		return fmt.Errorf("the schedule has no job %q%s (see `tidemark schedule list`)", job, nearest.Suggest(job, jobs...))
 	}
-	return fmt.Errorf("the schedule has no %s of %q%s (see `tidemark schedule list`)", job, subject, config.Suggest(subject, subjects...))
+	return fmt.Errorf("the schedule has no %s of %q%s (see `tidemark schedule list`)", job, subject, nearest.Suggest(subject, subjects...))
 }
 
 func (p *program) schedule() []task.Schedule {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tidemark/internal/config"
+	"tidemark/internal/nearest"
 	"tidemark/internal/postgres"
 	"tidemark/internal/task"
 	"tidemark/signals"
@@ -166,5 +167,5 @@ func (p *program) definition(id string) (signals.Definition, error) {
 		}
 		known = append(known, d.ID)
 	}
-	return signals.Definition{}, usageError{fmt.Errorf("there is no signal %q%s; there are %v", id, config.Suggest(id, known...), known)}
+	return signals.Definition{}, usageError{fmt.Errorf("there is no signal %q%s; there are %v", id, nearest.Suggest(id, known...), known)}
 }

@@ -139,6 +139,17 @@ func cell(v any) string {
 	return fmt.Sprint(v)
 }
 
+// counted is a number with what is counted: 1 answer, 2 answers.
+func counted[N int | int64](n N, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	if stem, ok := strings.CutSuffix(one, "ch"); ok {
+		one = stem + "che"
+	}
+	return fmt.Sprintf("%d %ss", n, one)
+}
+
 // maxCell is how many characters of a cell a list shows.
 const maxCell = 120
 

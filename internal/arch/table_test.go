@@ -22,7 +22,8 @@ var table = []row{
 	{".", nothing, nothing},
 
 	// The vocabulary and the rules: leaves.
-	{"internal/series, internal/equity, accounts, migrations, ingest/world/synth, internal/config", nothing, nothing},
+	{"internal/series, internal/equity, accounts, migrations, ingest/world/synth, internal/nearest", nothing, nothing},
+	{"internal/config", "internal/nearest", nothing},
 	{"chain, internal/calendar", nothing, "net/http, database drivers, os/exec, other modules"},
 	{"internal/httpserve", nothing, nothing},
 	{"internal/locale", nothing, "net/http, database drivers, os/exec"},
@@ -55,7 +56,7 @@ var table = []row{
 		"internal/series, internal/equity, internal/calendar, signals, picks, chain, accounts, migrations, internal/task, internal/telemetry",
 		"ingest, asynq",
 	},
-	{"backfill", "internal/series, signals, ingest, internal/task, internal/postgres", "api"},
+	{"backfill", "internal/nearest, internal/series, signals, ingest, internal/task, internal/postgres", "api"},
 	{
 		"workers",
 		"internal/task, internal/series, internal/equity, internal/calendar, signals, ingest, ingest/archive, ingest/quality, picks, picks/writer, chain, " +
@@ -66,7 +67,7 @@ var table = []row{
 	// Doors.
 	{
 		"api",
-		"api/fastpath, api/endpoint, api/view, internal/series, signals, picks, chain, accounts, accounts/x402, accounts/stripe, internal/httpserve, internal/postgres, internal/redisurl, internal/telemetry",
+		"api/fastpath, api/endpoint, api/view, internal/nearest, internal/series, signals, picks, chain, accounts, accounts/x402, accounts/stripe, internal/httpserve, internal/postgres, internal/redisurl, internal/telemetry",
 		"ingest, workers, scheduler, chain/base, asynq",
 	},
 	{"api/fastpath", nothing, nothing},
@@ -90,7 +91,7 @@ var table = []row{
 	},
 	{
 		"internal/ops",
-		"api/view, internal/series, internal/calendar, signals, chain, accounts, backfill, internal/task, internal/httpserve, internal/postgres, internal/redisurl, internal/telemetry",
+		"api/view, internal/nearest, internal/series, internal/calendar, signals, chain, accounts, backfill, internal/task, internal/httpserve, internal/postgres, internal/redisurl, internal/telemetry",
 		nothing,
 	},
 

@@ -20,15 +20,30 @@ import (
 	"time"
 
 	"github.com/joho/godotenv"
+
+	"tidemark/internal/nearest"
 )
 
-// LoadEnvFile adds the settings of a .env file to the environment, which wins. A missing file is no error.
-func LoadEnvFile(path string) error {
-	err := godotenv.Load(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("read %s: %w", path, err)
+// LoadEnvFile adds the settings of a .env file to the environment, which wins, and returns the names in it. A missing file is no error.
+func LoadEnvFile(path string) (names []string, err error) {
+	given, err := godotenv.Read(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
-	return nil
+	for name, value := range given {
+		names = append(names, name)
+		if _, set := os.LookupEnv(name); set {
+			continue
+		}
+		if err := os.Setenv(name, value); err != nil {
+			return nil, fmt.Errorf("read %s: %w", path, err)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
 }
 
 // Defaults are the settings where nothing is given.
@@ -96,7 +111,7 @@ func (s Settings) Validate(names ...string) error {
 		}
 	case "replay":
 	default:
-		bad("WORLD", "%q is not one of live, replay, sandbox%s", s.World, Suggest(s.World, "live", "replay", "sandbox"))
+		bad("WORLD", "%q is not one of live, replay, sandbox%s", s.World, nearest.Suggest(s.World, "live", "replay", "sandbox"))
 	}
 	for _, a := range []struct{ name, value string }{{"ADDR", s.Addr}, {"SIGNALS_ADDR", s.SignalsAddr}, {"OPS_ADDR", s.OpsAddr}} {
 		if a.value == "" {

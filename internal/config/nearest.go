@@ -1,67 +1,37 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
 	"strings"
+
+	"tidemark/internal/nearest"
 )
 
-// Nearest returns the word of a list that differs least from word, empty where none is near. Upper and lower case are the same, and two
-// letters that changed places count as one difference.
-func Nearest(word string, list ...string) string {
-	best, least := "", 2+len(word)/6
-	for _, other := range list {
-		if d := distance(strings.ToLower(word), strings.ToLower(other)); d < least && d < len(other) {
-			best, least = other, d
-		}
-	}
-	return best
-}
-
-// Suggest is the end of a message about a word that is not in a list: the nearest of the list, or nothing.
-func Suggest(word string, list ...string) string {
-	if near := Nearest(word, list...); near != "" {
-		return fmt.Sprintf("; did you mean %s?", near)
-	}
-	return ""
-}
-
-// distance is how many letters must be added, removed, replaced or swapped with their neighbour to make b of a.
-func distance(a, b string) int {
-	rows := make([][]int, len(a)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(b)+1)
-		rows[i][0] = i
-	}
-	for j := range len(b) + 1 {
-		rows[0][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		for j := 1; j <= len(b); j++ {
-			differs := 1
-			if a[i-1] == b[j-1] {
-				differs = 0
-			}
-			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+differs)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
-			}
-		}
-	}
-	return rows[len(a)][len(b)]
-}
-
-// shortTypo and longTypo are the lengths of names from which one difference, and two, are taken for a slip. Shorter names and those of one
-// word belong to other programs too often.
+// shortTypo and longTypo are the lengths of settings from which one difference, and two, are taken for a slip.
 const (
-	shortTypo = 8
-	longTypo  = 12
+	shortTypo = 5
+	longTypo  = 10
 )
+
+// foreign are names of the environment that are near those of settings and belong to other programs.
+var foreign = []string{"PAGER", "PAGED", "PAGE", "WORD", "WORDS", "WORLDS", "CONTRACT", "CONTACTS", "PRICE", "PRICED", "LOGLEVEL", "CONCURRENT", "NASA_API_KEY"}
+
+// libraries are names that the program's libraries read, and docker compose: they may stand in a .env file. A name that ends in _ stands
+// for all that begin so.
+var libraries = []string{
+	"PG", "AWS_", "OTEL_", "COMPOSE_", "DOCKER_", "GIT_", "SSL_CERT_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "TZ", "GODEBUG", "GOMEMLIMIT",
+	"GOMAXPROCS", "GOGC", "GOTRACEBACK", "SSH_", "HOME", "PATH", "TMPDIR", "CREDENTIALS_DIRECTORY",
+}
+
+// compose are what docker-compose.yml reads besides settings.
+var compose = []string{"POSTGRES_PASSWORD", "POSTGRES_API_PASSWORD", "POSTGRES_WORKER_PASSWORD", "REDIS_PASSWORD", "GRAFANA_PASSWORD"}
 
 // Mistyped finds names in an environment that are nearly those of a setting which is not given, and says which. Other names belong to
-// other programs.
-func Mistyped(environ []string) (faults []string) {
+// other programs. In file, the names of a .env file, which is this program's alone, every name that nothing reads is a fault.
+func Mistyped(environ, file []string) (faults []string) {
 	given := map[string]bool{}
 	for _, line := range environ {
 		name, _, _ := strings.Cut(line, "=")
@@ -71,20 +41,38 @@ func Mistyped(environ []string) (faults []string) {
 	for _, s := range (Settings{}).List() {
 		known = append(known, s.Name)
 	}
+	for _, name := range file {
+		if !slices.Contains(known, name) && !slices.Contains(compose, name) && !ofLibrary(name) {
+			faults = append(faults, fmt.Sprintf("%s in .env is not a setting%s (See `tidemark help settings`.)", name,
+				cmp.Or(nearest.Suggest(name, slices.Concat(known, compose)...), ".")))
+		}
+		delete(given, name)
+	}
 	for name := range given {
-		if len(name) < shortTypo || !strings.Contains(name, "_") || slices.Contains(known, name) {
+		if slices.Contains(known, name) || slices.Contains(compose, name) || slices.Contains(foreign, name) {
 			continue
 		}
-		near := Nearest(name, known...)
-		if near == "" || given[near] {
+		near, least := "", 3
+		for _, setting := range known {
+			d := nearest.Distance(name, setting)
+			if slip := d == 1 && len(setting) >= shortTypo || d == 2 && len(setting) >= longTypo; slip && d < least {
+				near, least = setting, d
+			}
+		}
+		if near == "" || given[near] || slices.Contains(file, near) {
 			continue
 		}
-		if d := distance(name, near); d == 1 || d == 2 && len(name) >= longTypo {
-			faults = append(faults, fmt.Sprintf("%s is not a setting; did you mean %s? (Unset it where it belongs to another program.)", name, near))
-		}
+		faults = append(faults, fmt.Sprintf("%s is not a setting; did you mean %s? (Unset it where it belongs to another program.)", name, near))
 	}
 	slices.Sort(faults)
 	return faults
+}
+
+// ofLibrary tells whether a library reads a name, or a family of names that it is of.
+func ofLibrary(name string) bool {
+	return slices.ContainsFunc(libraries, func(l string) bool {
+		return strings.EqualFold(name, l) || (strings.HasSuffix(l, "_") || l == "PG") && strings.HasPrefix(name, l)
+	})
 }
 
 // checkURLs checks the settings that are URLs of one kind. Values that may hold a password are not repeated.
@@ -99,7 +87,7 @@ func (s Settings) checkURLs(bad func(name, format string, args ...any)) {
 		case err != nil || u.Scheme == "":
 			bad(name, "the value is not a URL; it begins with %s://", strings.Join(schemes, ":// or "))
 		case !slices.Contains(schemes, u.Scheme):
-			bad(name, "a URL with the scheme %q is not one of %s%s", u.Scheme, strings.Join(schemes, ", "), Suggest(u.Scheme, schemes...))
+			bad(name, "a URL with the scheme %q is not one of %s%s", u.Scheme, strings.Join(schemes, ", "), nearest.Suggest(u.Scheme, schemes...))
 		case u.Host == "":
 			bad(name, "the URL names no host")
 		}
@@ -121,7 +109,7 @@ func (s Settings) checkURLs(bad func(name, format string, args ...any)) {
 		{"DATABASE_REPLICA_URL", s.ReplicaURL},
 	} {
 		if scheme, _, ok := strings.Cut(u.value, "://"); ok && scheme != "postgres" && scheme != "postgresql" { // else it is key=value
-			bad(u.name, "a URL with the scheme %q is not one of postgres, postgresql%s", scheme, Suggest(scheme, "postgres", "postgresql"))
+			bad(u.name, "a URL with the scheme %q is not one of postgres, postgresql%s", scheme, nearest.Suggest(scheme, "postgres", "postgresql"))
 		}
 	}
 	if u, err := url.Parse(s.LedgerURL); s.LedgerURL != "" && (err != nil || u.Scheme == "") {

@@ -1,39 +1,82 @@
 package config
 
 import (
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
-)
 
-func TestNearest(t *testing.T) {
-	t.Parallel()
-	statuses := []string{"due", "queued", "running", "succeeded", "failed", "skipped"}
-	for word, want := range map[string]string{
-		"faild": "failed", "FAILED": "failed", "sucxeeded": "succeeded", "runnin": "running", "qeuued": "queued",
-		"done": "", "x": "", "": "",
-	} {
-		if got := Nearest(word, statuses...); got != want {
-			t.Errorf("the nearest of %q is %q, want %q", word, got, want)
-		}
-	}
-}
+	"tidemark/internal/nearest"
+)
 
 func TestAMistypedSettingIsFoundAndTheNamesOfOtherProgramsAreNot(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
 		"ALERT_WEBHOK_URL": "ALERT_WEBHOOK_URL", "ALERT_WEBHOOK_ULR": "ALERT_WEBHOOK_URL", "DATABSE_URL": "DATABASE_URL", "LOG_LEVELS": "LOG_LEVEL",
-		"X402_PAYTO": "X402_PAY_TO", "PRICES_FODLER": "PRICES_FOLDER",
-		"PATH": "", "HOME": "", "CONTRACT": "", "PRICE": "", "WORD": "", "POSTGRES_PASSWORD": "", "OTEL_EXPORTER_OTLP_PROTOCOL": "", "GOCACHE": "",
-		"OTEL_TRACES_SAMPLER": "", "PGDATABASE": "", "AWS_ACCESS_KEY_ID": "", "STATE_DIR": "", "LC_ADDRESS": "", "SSH_AUTH_SOCK": "", "REDIS_HOST": "",
+		"X402_PAYTO": "X402_PAY_TO", "PRICES_FODLER": "PRICES_FOLDER", "CONCURENCY": "CONCURRENCY", "CONCURRNCY": "CONCURRENCY", "CONCURENCI": "CONCURRENCY",
+		"PAGESS": "PAGES", "PAEGS": "PAGES", "WOLRD": "WORLD", "UNIVERS": "UNIVERSE", "REDIS_ULR": "REDIS_URL", "OPS_TOKNE": "OPS_TOKEN", "PICKAT": "PICK_AT",
+		"DATABASE_WORKR_URL": "DATABASE_WORKER_URL", "STATE_DRI": "STATE_DIR", "TRUSTED_PROXY": "",
+		"STATE_DIR": "", "POSTGRES_PASSWORD": "", "REDIS_HOST": "", "OTEL_TRACES_SAMPLER": "",
 	} {
-		got := strings.Join(Mistyped([]string{name + "=x", "PATH=/bin"}), "; ")
+		got := strings.Join(Mistyped([]string{name + "=x", "PATH=/bin"}, nil), "; ")
 		if (want == "") != (got == "") || !strings.Contains(got, want) {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
-	if got := Mistyped([]string{"DATABASE_URI=a", "DATABASE_URL=b"}); got != nil {
+	if got := Mistyped([]string{"DATABASE_URI=a", "DATABASE_URL=b"}, nil); got != nil {
 		t.Errorf("where the setting is given, its neighbour belongs to another program: %v", got)
+	}
+	const others = `PATH HOME USER SHELL TERM LANG LANGUAGE LC_ALL LC_ADDRESS LC_TIME PWD OLDPWD EDITOR VISUAL PAGER PAGE LESS MAIL LOGNAME HOSTNAME HOST PORT
+		ADDRESS CONTRACT CONTACTS PRICE PRICED WORD WORDS WORLDS DEBUG VERBOSE COLOR NO_COLOR CI TMPDIR TEMP TMP TZ DISPLAY XDG_RUNTIME_DIR XDG_STATE_HOME XDG_DATA_DIRS DBUS_SESSION_BUS_ADDRESS
+		SSH_AUTH_SOCK SSH_AGENT_PID SSH_CONNECTION GPG_TTY GOCACHE GOPATH GOROOT GOFLAGS GOPROXY GOMAXPROCS CGO_ENABLED CC CXX JAVA_HOME NODE_ENV NODE_PATH NPM_CONFIG_CACHE
+		NVM_DIR VIRTUAL_ENV PYTHONPATH PIP_INDEX_URL CONDA_PREFIX CARGO_HOME RUSTUP_HOME GEM_HOME RAILS_ENV DJANGO_SETTINGS_MODULE SECRET_KEY SECRET_KEY_BASE
+		API_KEY API_URL BASE_URL APP_URL APP_NAME APP_ENV ENVIRONMENT ENV LOG LOGLEVEL LOG_DIR LOG_FILE LOG_PATH MODE HTTP_PROXY HTTPS_PROXY NO_PROXY ALL_PROXY
+		PGHOST PGPORT PGUSER PGPASSWORD PGDATABASE PGSSLMODE POSTGRES_USER POSTGRES_DB POSTGRES_HOST POSTGRES_URL DB_URL DB_HOST DB_USER DB_PASSWORD MYSQL_URL
+		MONGODB_URI MONGO_URL AMQP_URL RABBITMQ_URL KAFKA_BROKERS ELASTICSEARCH_URL REDIS_PORT REDIS_PASSWORD REDIS_TLS_URL CELERY_BROKER_URL SENTRY_DSN
+		AWS_REGION AWS_PROFILE AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AZURE_TENANT_ID GOOGLE_APPLICATION_CREDENTIALS GCP_PROJECT S3_BUCKET S3_ENDPOINT MINIO_ROOT_USER
+		KUBECONFIG KUBERNETES_SERVICE_HOST KUBERNETES_SERVICE_PORT KUBERNETES_PORT_443_TCP_ADDR DOCKER_HOST COMPOSE_PROJECT_NAME CONTAINER VAULT_ADDR VAULT_TOKEN CONSUL_HTTP_ADDR NOMAD_ADDR
+		GITHUB_TOKEN GITHUB_ACTIONS GITHUB_WORKSPACE GITLAB_CI JENKINS_URL BUILD_URL BRANCH_NAME OPENAI_API_KEY ANTHROPIC_API_KEY STRIPE_API_KEY STRIPE_PUBLISHABLE_KEY
+		TWILIO_AUTH_TOKEN SLACK_WEBHOOK_URL WEBHOOK_URL SMTP_URL SMTP_HOST MAIL_FROM MAIL_TO RPC_URL CHAIN_ID ETH_RPC_URL INFURA_KEY ALCHEMY_KEY PRIVATE_KEY NASA_API_KEY NOAA_API_KEY
+		OTEL_EXPORTER_OTLP_PROTOCOL OTEL_LOGS_EXPORTER OTEL_METRICS_EXPORTER OTEL_PROPAGATORS WATCHDOG_USEC NOTIFY_SOCKET INVOCATION_ID JOURNAL_STREAM LISTEN_FDS CREDENTIALS_DIRECTORY
+		MAKEFLAGS MAKELEVEL SHLVL COLUMNS LINES HISTFILE LS_COLORS LESSOPEN WINDOWID TERM_PROGRAM VSCODE_PID WSL_DISTRO_NAME SUDO_USER WORKDIR WORKSPACE CONCURRENT PARALLEL THREADS WORKERS
+		UNIVERSITY DATA_DIR CACHE_DIR CONFIG_DIR STATIC_URL MEDIA_URL PUBLIC_KEY PUBLIC_IP SITE_URL ALLOWED_HOSTS ALLOWED_ORIGINS CORS_ORIGINS TRUSTED_HOSTS RATE_LIMITS_FILE USER_ID`
+	for name := range strings.FieldsSeq(others) {
+		if got := Mistyped([]string{name + "=x"}, nil); got != nil {
+			t.Errorf("a false alarm: %v", got)
+		}
+	}
+	for _, name := range foreign {
+		near := false
+		for _, s := range (Settings{}).List() {
+			near = near || nearest.Distance(name, s.Name) <= 2
+		}
+		if !near {
+			t.Errorf("%s is near no setting: it need not be listed", name)
+		}
+	}
+}
+
+// The file is this program's alone: what nothing reads is a mistake there, whatever it is near.
+func TestEveryLineOfTheEnvFileIsASettingOrOfALibrary(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"DATABSE_URL": "did you mean DATABASE_URL?", "PAGER": "did you mean PAGES?", "FOO": "FOO in .env is not a setting.", "POSTGRES_PASSWORT": "did you mean POSTGRES_PASSWORD?",
+		"DATABASE_URL": "", "POSTGRES_PASSWORD": "", "AWS_ACCESS_KEY_ID": "", "PGSSLROOTCERT": "", "https_proxy": "", "TZ": "", "COMPOSE_PROJECT_NAME": "",
+	} {
+		got := strings.Join(Mistyped([]string{name + "=x", "DATABASE_WORKER_URL=y"}, []string{name}), "; ")
+		if (want == "") != (got == "") || !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	text, err := os.ReadFile("../../docker-compose.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, found := range regexp.MustCompile(`\$\{([A-Z0-9_]+)`).FindAllSubmatch(text, -1) {
+		if got := Mistyped(nil, []string{string(found[1])}); got != nil {
+			t.Errorf("docker-compose.yml reads it: %v", got)
+		}
 	}
 }
 

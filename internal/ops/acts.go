@@ -11,10 +11,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"tidemark/internal/nearest"
 	"tidemark/internal/postgres"
 	"tidemark/internal/task"
 )
@@ -227,12 +229,21 @@ func (a *Acts) scheduled(ctx context.Context, r *http.Request) (task.Schedule, e
 		return task.Schedule{}, err
 	}
 	job, subject := r.PostFormValue("job"), r.PostFormValue("subject")
+	var jobs, subjects []string
 	for _, s := range list {
 		if s.Job == job && s.Subject == subject {
 			return s, nil
 		}
+		jobs = append(jobs, s.Job)
+		if s.Job == job {
+			subjects = append(subjects, s.Subject)
+		}
 	}
-	return task.Schedule{}, refusal{http.StatusNotFound, fmt.Sprintf("The schedule has no %q of %q.", job, subject)}
+	slices.Sort(jobs)
+	if len(subjects) == 0 {
+		return task.Schedule{}, refusal{http.StatusNotFound, fmt.Sprintf("The schedule has no job %q%s", job, nearest.SuggestOr(job, slices.Compact(jobs)...))}
+	}
+	return task.Schedule{}, refusal{http.StatusNotFound, fmt.Sprintf("The schedule has no %s of %q%s", job, subject, nearest.SuggestOr(subject, subjects...))}
 }
 
 // why is the reason of a run that an action makes due.
@@ -268,10 +279,22 @@ func (a *Acts) pause(paused bool) preparation {
 			if err != nil {
 				return "", err
 			}
-			state := map[bool]string{true: "paused", false: "not paused"}[paused]
-			return map[bool]string{true: "it is ", false: "it was already "}[changed] + state, nil
+			return "it " + PauseOutcome(paused, changed), nil
 		}, err
 	}
+}
+
+// PauseOutcome says how a job stands after it was paused or resumed: changed tells whether that made a difference.
+func PauseOutcome(paused, changed bool) string {
+	switch {
+	case paused && changed:
+		return "is now paused"
+	case paused:
+		return "was paused already; the earlier reason stays"
+	case changed:
+		return "runs again"
+	}
+	return "was not paused; nothing changed"
 }
 
 // numbered is the number in the path of a request.

@@ -181,7 +181,9 @@ func TestAnActionWithTheTokenIsDoneAndKeptWithWhoAndWhy(t *testing.T) {
 		{"/schedule/run", "Bearer " + opsToken + "0", append(job, "by", "ann", "reason", "r"), 401, "not OPS_TOKEN"},
 		{"/schedule/run", "Bearer " + opsToken, append(job, "reason", "r"), 400, "by is empty"},
 		{"/schedule/run", "Bearer " + opsToken, append(job, "by", "ann", "reason", " "), 400, "reason is empty"},
-		{"/schedule/run", "Bearer " + opsToken, []string{"job", "signal", "subject", "x", "by", "ann", "reason", "r"}, 404, "no \"signal\" of \"x\""},
+		{"/schedule/run", "Bearer " + opsToken, []string{"job", "signal", "subject", "x", "by", "ann", "reason", "r"}, 404, `no signal of "x"; there are crack-spread-321`},
+		{"/schedule/run", "Bearer " + opsToken, []string{"job", "signal", "subject", "crack-spread-32", "by", "ann", "reason", "r"}, 404, "did you mean crack-spread-321?"},
+		{"/schedule/pause", "Bearer " + opsToken, []string{"job", "signl", "subject", "crack-spread-321", "by", "ann", "reason", "r"}, 404, `no job "signl"; did you mean signal?`},
 		{"/runs/999/retry", "Bearer " + opsToken, []string{"by", "ann", "reason", "r"}, 404, "no run 999"},
 	} {
 		if status, body, _ := b.post(c.path, c.authorization, c.fields...); status != c.status || !strings.Contains(body, c.says) {
@@ -197,9 +199,9 @@ func TestAnActionWithTheTokenIsDoneAndKeptWithWhoAndWhy(t *testing.T) {
 		subject      string
 		detail       string
 	}{
-		{"/schedule/pause", "their site moves", 200, "signal crack-spread-321", "it is paused"},
-		{"/schedule/pause", "once more", 200, "signal crack-spread-321", "it was already paused"},
-		{"/schedule/resume", "it has moved", 200, "signal crack-spread-321", "it is not paused"},
+		{"/schedule/pause", "their site moves", 200, "signal crack-spread-321", "it is now paused"},
+		{"/schedule/pause", "once more", 200, "signal crack-spread-321", "it was paused already"},
+		{"/schedule/resume", "it has moved", 200, "signal crack-spread-321", "it runs again"},
 		{"/schedule/run", "to see it", 200, "signal crack-spread-321", "run 4 is due"},
 		{"/runs/1/retry", "prices are there", 200, "run 1 (signal crack-spread-321)", "run 1 is due"},
 		{"/runs/1/retry", "twice", 409, "run 1 (signal crack-spread-321)", "it is due: only what failed or was skipped is tried again"},
@@ -297,7 +299,7 @@ func TestABrowserActsOnlyFromPagesOfTheListener(t *testing.T) {
 	if list := s.actions(); status != http.StatusSeeOther || to != "/actions#a1" || len(list) != 1 || list[0].By != "ann <b>" {
 		t.Errorf("%d to %s: %+v", status, to, list)
 	}
-	if page := b.page("/actions"); !strings.Contains(page, "&lt;why&gt;") || !strings.Contains(page, "it is paused") || !strings.Contains(page, `id="a1"`) {
+	if page := b.page("/actions"); !strings.Contains(page, "&lt;why&gt;") || !strings.Contains(page, "it is now paused") || !strings.Contains(page, `id="a1"`) {
 		t.Errorf("the actions:\n%s", page)
 	}
 	if status, body, _ := b.post("/quarantine/1/accept", "", fields...); status != http.StatusNotFound || !strings.Contains(body, "tidemark quarantine accept") {

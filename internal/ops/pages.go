@@ -4,14 +4,18 @@ import (
 	"bytes"
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"html/template"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"tidemark/backfill"
+	"tidemark/internal/nearest"
 	"tidemark/internal/postgres"
 	"tidemark/internal/task"
 )
@@ -60,7 +64,10 @@ func (s *Server) pages(b Board) {
 		s.mux.HandleFunc("GET "+pattern, func(w http.ResponseWriter, r *http.Request) {
 			data, err := body(r.Context(), r)
 			status, inside := http.StatusOK, name
-			if err != nil {
+			switch bad := (refusal{}); {
+			case errors.As(err, &bad):
+				status, inside, data = bad.status, "refused.html", bad.text
+			case err != nil:
 				s.o.Log.WarnContext(r.Context(), "a page for operators cannot be made", "path", r.URL.Path, "err", err)
 				status, inside, data = http.StatusServiceUnavailable, "trouble.html", err.Error()
 			}
@@ -162,12 +169,44 @@ func (b Board) schedule(ctx context.Context) ([]Slotted, error) {
 func (b Board) runs(ctx context.Context, r *http.Request) (any, error) {
 	q := r.URL.Query()
 	f := postgres.RunFilter{Job: q.Get("job"), Subject: q.Get("subject"), Status: q.Get("status"), Limit: rows}
+	for name := range q {
+		if known := []string{"job", "subject", "status"}; !slices.Contains(known, name) {
+			return nil, refusal{http.StatusBadRequest, fmt.Sprintf("The parameter %q is not known%s", name, nearest.SuggestOr(name, known...))}
+		}
+	}
+	if f.Status != "" && !slices.Contains(postgres.RunStatuses, f.Status) {
+		return nil, refusal{http.StatusBadRequest, fmt.Sprintf("The status %q is not known%s", f.Status, nearest.SuggestOr(f.Status, postgres.RunStatuses...))}
+	}
+	if jobs := slices.Sorted(maps.Keys(task.Policies)); f.Job != "" && !slices.Contains(jobs, f.Job) {
+		return nil, refusal{http.StatusBadRequest, fmt.Sprintf("The job %q is not known%s", f.Job, nearest.SuggestOr(f.Job, jobs...))}
+	}
 	list, err := b.Observer.DB.Runs(ctx, f)
+	if err == nil && len(list) == 0 && f.Subject != "" {
+		err = b.knownSubject(ctx, f)
+	}
 	return struct {
 		Filter   postgres.RunFilter
 		Statuses []string
 		Runs     []postgres.Run
 	}{f, postgres.RunStatuses, list}, err
+}
+
+// knownSubject refuses a subject that no schedule has and that is near one.
+func (b Board) knownSubject(ctx context.Context, f postgres.RunFilter) error {
+	list, err := b.Observer.DB.Schedules(ctx)
+	if err != nil {
+		return err
+	}
+	var known []string
+	for _, s := range list {
+		if f.Job == "" || s.Job == f.Job {
+			known = append(known, s.Subject)
+		}
+	}
+	if near := nearest.Suggest(f.Subject, known...); near != "" && !slices.Contains(known, f.Subject) {
+		return refusal{http.StatusBadRequest, fmt.Sprintf("Nothing has run for %q%s", f.Subject, near)}
+	}
+	return nil
 }
 
 // run is one run with its attempts; Run is nil where there is no such run.

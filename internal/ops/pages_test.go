@@ -48,7 +48,7 @@ func TestPagesShowWhatIsAndChangeNothing(t *testing.T) {
 		"/":                     {"crack-spread-321", `class="state ">stale`, "no &lt;closes&gt; today", "<dd>1</dd>", "its job has not run yet"},
 		"/schedule":             {"30 17 * * MON-FRI", "2026-03-05 00:00:00Z", `class="state">failed`},
 		"/runs?status=failed":   {"<option selected>failed", "no &lt;closes&gt; today", "2026-03-03 00:00:00Z"},
-		"/runs?job=nothing":     {"No run."},
+		"/runs?status=skipped":  {"No run."},
 		"/runs/1":               {"pick daily", "2026-03-03 00:00:00Z", "host:1", "lost &lt;it&gt;", "asked for page 1", `class="state warn">running`},
 		"/runs/999":             {"No run has this number."},
 		"/runs/x":               {"No run has this number."},
@@ -66,6 +66,17 @@ func TestPagesShowWhatIsAndChangeNothing(t *testing.T) {
 			if !strings.Contains(body, w) {
 				t.Errorf("%s lacks %s:\n%s", path, w, body)
 			}
+		}
+	}
+	for path, want := range map[string]string{
+		"/runs?status=faild":         "The status &#34;faild&#34; is not known; did you mean failed?",
+		"/runs?job=pik":              "The job &#34;pik&#34; is not known; did you mean pick?",
+		"/runs?subject=dayly":        "Nothing has run for &#34;dayly&#34;; did you mean daily?",
+		"/runs?staus=failed":         "The parameter &#34;staus&#34; is not known; did you mean status?",
+		"/runs?subject=signal&x=%3C": "The parameter &#34;x&#34; is not known; there are job, subject, status",
+	} {
+		if status, body := get(t, url+path); status != http.StatusBadRequest || !strings.Contains(body, want) {
+			t.Errorf("%s: %d, want %q:\n%s", path, status, want, body)
 		}
 	}
 	policy := responseHeader(t, url+"/queue/", "").Get("Content-Security-Policy")

@@ -19,8 +19,11 @@ import (
 )
 
 // ErrAddress says what addresses look like. It quotes nothing of the one that was refused, which may hold a password.
-var ErrAddress = errors.New("REDIS_URL is no Redis URL: redis://[user:password@]host:port/db, redis-sentinel://[user:password@]host:port,host:port/db?master=name, " +
+var ErrAddress = errors.New("REDIS_URL is not a Redis URL: redis://[user:password@]host:port/db, redis-sentinel://[user:password@]host:port,host:port/db?master=name, " +
 	"redis-cluster://[user:password@]host:port,host:port, or with rediss: the same by TLS")
+
+// ErrMissing says which setting is missing.
+var ErrMissing = errors.New("REDIS_URL is not set: it names the Redis that carries the work, for example REDIS_URL=redis://127.0.0.1:6379/0")
 
 // probeTimeout is how often a client asks a Cluster who has which keys. Left alone it asks once a minute, or when a node sends it elsewhere:
 // one that is dead sends nobody anywhere, and its keys would be out of reach for that minute although its replica has taken over.
@@ -37,6 +40,9 @@ type Redis struct{ options redis.UniversalOptions }
 //
 // The Sentinels are sent the password of the primary where they have none of their own; an empty one says that they want none.
 func Parse(address string) (Redis, error) {
+	if address == "" {
+		return Redis{}, ErrMissing
+	}
 	scheme, rest, _ := strings.Cut(address, "://")
 	kind, secure := strings.CutPrefix(scheme, "rediss")
 	if !secure {

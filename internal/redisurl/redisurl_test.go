@@ -57,6 +57,14 @@ func TestParse(t *testing.T) {
 	}
 }
 
+func TestAMissingAddressIsNamedWithAnExample(t *testing.T) {
+	t.Parallel()
+	_, err := Parse("")
+	if err == nil || !strings.Contains(err.Error(), "REDIS_URL is not set") || !strings.Contains(err.Error(), "REDIS_URL=redis://127.0.0.1:6379/0") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 func TestTheClientLibraryWritesLinesOfTheLog(t *testing.T) {
 	var out bytes.Buffer
 	LogTo(slog.New(slog.NewJSONHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug})))

@@ -1,0 +1,60 @@
+// Package nearest finds what a mistyped word was meant to be. Start at Of.
+package nearest
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Of returns the word of a list that differs least from word, empty where none is near. Upper and lower case are the same, and two
+// letters that changed places count as one difference.
+func Of(word string, list ...string) string {
+	best, least := "", 2+len(word)/6
+	for _, other := range list {
+		if d := Distance(strings.ToLower(word), strings.ToLower(other)); d < least && d < len(other) {
+			best, least = other, d
+		}
+	}
+	return best
+}
+
+// Suggest is the end of a message about a word that is not in a list: the nearest of the list, or nothing.
+func Suggest(word string, list ...string) string {
+	if near := Of(word, list...); near != "" {
+		return fmt.Sprintf("; did you mean %s?", near)
+	}
+	return ""
+}
+
+// SuggestOr is Suggest, or the whole list where nothing of it is near.
+func SuggestOr(word string, list ...string) string {
+	if near := Suggest(word, list...); near != "" || len(list) == 0 {
+		return near
+	}
+	return "; there are " + strings.Join(list, ", ")
+}
+
+// Distance is how many letters must be added, removed, replaced or swapped with their neighbour to make b of a.
+func Distance(a, b string) int {
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+	}
+	for j := range len(b) + 1 {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			differs := 1
+			if a[i-1] == b[j-1] {
+				differs = 0
+			}
+			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+differs)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
+		}
+	}
+	return rows[len(a)][len(b)]
+}
