@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"time"
 
 	"tidemark/ingest"
+	"tidemark/internal/nearest"
 	"tidemark/internal/postgres"
 	"tidemark/internal/series"
 	"tidemark/signals"
@@ -73,6 +75,8 @@ type Plan struct {
 	Preview int
 	// Changes says what will look changed to readers, and to which.
 	Changes []string
+	// Unforeseen tells that a source was never loaded: which slots come before the first value of the signal is not known yet.
+	Unforeseen bool
 }
 
 // SourceRequest is what a source is asked before the slots.
@@ -129,11 +133,61 @@ func (p Planner) Plan(ctx context.Context, r Request) (Plan, error) {
 		return Plan{}, err
 	}
 	plan.Slots = layOutSlots(times, past, r)
+	plan.Unforeseen = slices.ContainsFunc(states, func(s postgres.SeriesState) bool { return !s.Loaded() })
+	if r.AsOf.IsZero() && !plan.Unforeseen {
+		if err := p.passOver(ctx, def, plan.Slots, past); err != nil {
+			return Plan{}, err
+		}
+	}
 	plan.Basis = fingerprint(p.CodeVersion, def, times, states, past, plan.Fetches)
 	if plan.Changes, err = p.changes(ctx, r, plan.Slots); err != nil {
 		return Plan{}, err
 	}
 	return plan, p.preview(ctx, def, r, &plan)
+}
+
+// passOver leaves the slots alone of a time when nothing was known of the signal: what would be computed for them is empty. From the first
+// slot at which something was known there is something at every later one.
+func (p Planner) passOver(ctx context.Context, def signals.Definition, slots []postgres.BackfillSlot, past []postgres.PastSlot) error {
+	stands := map[int64]bool{}
+	for _, s := range past {
+		stands[s.Slot.UnixMicro()] = s.HasSnapshot
+	}
+	empty := func(s postgres.BackfillSlot) bool {
+		return s.Status == postgres.SlotPending && !stands[s.Slot.UnixMicro()]
+	}
+	if !slices.ContainsFunc(slots, empty) {
+		return nil
+	}
+	var fault error
+	first := sort.Search(len(slots), func(i int) bool {
+		if fault != nil {
+			return true
+		}
+		known, err := p.knows(ctx, def, slots[i].Slot)
+		fault = err
+		return err != nil || known
+	})
+	if fault != nil {
+		return fmt.Errorf("look for the first value of %s: %w", def.ID, fault)
+	}
+	for i := range slots[:first] {
+		if empty(slots[i]) {
+			slots[i].Status, slots[i].Reason = postgres.SlotSkipped, new(nothingKnown)
+		}
+	}
+	return nil
+}
+
+// knows tells whether something was known of a signal at an instant. Numbers that break its computation are known.
+func (p Planner) knows(ctx context.Context, def signals.Definition, at time.Time) (known bool, err error) {
+	defer func() {
+		if recover() != nil {
+			known, err = true, nil // the slot's own run fails by it, and says how
+		}
+	}()
+	snap, err := p.Compute(ctx, def, at)
+	return snap.ObservedAt != nil, err
 }
 
 // changes says what readers will see otherwise when a plan has been applied.
@@ -189,7 +243,7 @@ func (p Planner) check(r *Request) (signals.Definition, error) {
 		for i, d := range p.Definitions {
 			ids[i] = d.ID
 		}
-		fault("--signal: there is no signal %q, only %q", r.Signal, ids)
+		fault("--signal: there is no signal %q%s", r.Signal, nearest.SuggestOr(r.Signal, ids...))
 	} else {
 		def = p.Definitions[i]
 		zone, err := zoneOf(def.Cadence)

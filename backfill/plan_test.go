@@ -222,7 +222,7 @@ func TestRequestsThatMakeNoSenseNameTheFlag(t *testing.T) {
 		change func(*backfill.Request)
 		want   []string
 	}{
-		{"a signal that is none", func(r *backfill.Request) { r.Signal = "thrice" }, []string{`--signal: there is no signal "thrice"`, `"twice"`}},
+		{"a signal that is none", func(r *backfill.Request) { r.Signal = "thrice" }, []string{`--signal: there is no signal "thrice"; did you mean twice?`}},
 		{"an end before the beginning", func(r *backfill.Request) { r.From, r.To = r.To, r.From }, []string{"--from 2026-01-09 is after --to 2026-01-03"}},
 		{"a day to come", func(r *backfill.Request) { r.To = at(t, "2026-03-02") }, []string{"--to 2026-03-02 lies in the future"}},
 		{"no runs at once", func(r *backfill.Request) { r.Parallelism = 0 }, []string{"--parallelism 0 is less than 1"}},
@@ -259,10 +259,13 @@ func TestAPlanShowsWhatAnApplicationDoes(t *testing.T) {
 	plan := s.plan(s.request(1, 6))
 	// A day's value is known from midnight two days later on, the slot is at noon: on the third the first is the newest.
 	shown := []string{
-		"01 pending - -", "02 pending - -", "03 pending - 2", "04 pending - 4", "05 pending - 6", "06 pending - 8",
+		"01 skipped - -", "02 skipped - -", "03 pending - 2", "04 pending - 4", "05 pending - 6", "06 pending - 8",
 	}
 	if d := cmp.Diff(shown, lines(plan.Slots)); d != "" {
 		t.Fatalf("planned (-want +got):\n%s", d)
+	}
+	if why := plan.Slots[0].Reason; plan.Unforeseen || why == nil || *why != "nothing was known by then" {
+		t.Fatalf("the first slot is left alone because of %v", why)
 	}
 	if n := len(s.dump(`select signal from snapshots`)); n != 0 {
 		t.Fatalf("a plan made %d snapshots", n)
@@ -289,9 +292,8 @@ func TestAPlanShowsWhatAnApplicationDoes(t *testing.T) {
 	if n := len(s.dump(`select signal from snapshots where observed_at is null`)); n != 0 {
 		t.Errorf("%d empty snapshots were added, of a time of which nothing is known", n)
 	}
-	early := s.plan(s.request(1, 2))
-	if len(early.Changes) != 1 || !strings.Contains(early.Changes[0], "2 slots before 2026-01-03T12:00:00Z") {
-		t.Errorf("a plan before the first snapshot says of what will look changed: %q", early.Changes)
+	if early := s.plan(s.request(1, 2)); len(early.Changes) != 0 {
+		t.Errorf("a plan that has nothing to do says of what will look changed: %q", early.Changes)
 	}
 
 	before := s.dump(`select to_jsonb(s)::text from snapshots s order by at`)
@@ -320,11 +322,29 @@ func TestAPlanShowsWhatAnApplicationDoes(t *testing.T) {
 	}
 }
 
+func TestAPlanBeforeTheFirstSnapshotSaysWhatWillLookChanged(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	s.publish("2026-01-20T00:00:00Z", 1, 2, 3, 4, 5)
+	s.apply(s.plan(s.request(5, 6)).ID)
+	s.work()
+	early := s.plan(s.request(1, 4))
+	if len(early.Changes) != 1 || !strings.Contains(early.Changes[0], "2 slots before 2026-01-05T12:00:00Z get an answer") {
+		t.Errorf("it says of what will look changed: %q", early.Changes)
+	}
+	if d := cmp.Diff([]string{"01 skipped - -", "02 skipped - -", "03 pending - 2", "04 pending - 4"}, lines(early.Slots)); d != "" {
+		t.Errorf("planned (-want +got):\n%s", d)
+	}
+}
+
 func TestAFirstLoadIsWhole(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
 	plan := s.plan(s.request(1, 6))
 	a := plan.Fetches[0]
+	if !plan.Unforeseen {
+		t.Error("before the first load it is foreseen which slots are left alone")
+	}
 	if !a.First || a.WindowFrom != nil || a.Requests != 2 || a.MinDuration() != 3*time.Second || a.Pages != 7 {
 		t.Errorf("asked %+v, want the whole history in two requests, three seconds apart", a)
 	}

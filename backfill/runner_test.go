@@ -50,7 +50,7 @@ func TestWhatWasServedIsNeverOverwritten(t *testing.T) {
 	r := s.request(2, 6)
 	r.Existing = backfill.ExistingAll
 	again := s.plan(r)
-	if d := cmp.Diff([]string{"02 pending - -", "03 pending 2 20", "04 pending 4 40", "05 pending 6 60", "06 pending - 80"}, lines(again.Slots)); d != "" {
+	if d := cmp.Diff([]string{"02 skipped - -", "03 pending 2 20", "04 pending 4 40", "05 pending 6 60", "06 pending - 80"}, lines(again.Slots)); d != "" {
 		t.Errorf("planned (-want +got):\n%s", d)
 	}
 	s.apply(again.ID)

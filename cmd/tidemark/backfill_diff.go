@@ -91,15 +91,19 @@ func (c differing) print(p *program, all []backfill.Difference) error {
 	t := newTable("signal", "slot", "outcome", "value", "interval", "z", "code")
 	for _, d := range list {
 		old, is := orNone(d.Old), orNone(d.New)
-		t.add(d.Signal, d.Slot, d.Outcome, both(number(old.Value), number(is.Value)),
-			both(number(old.Lo)+".."+number(old.Hi), number(is.Lo)+".."+number(is.Hi)), both(number(old.Z), number(is.Z)),
+		lo, isLo := change(old.Lo, is.Lo)
+		hi, isHi := change(old.Hi, is.Hi)
+		t.add(d.Signal, d.Slot, d.Outcome, both(change(old.Value, is.Value)), both(lo+".."+hi, isLo+".."+isHi), both(change(old.Z, is.Z)),
 			both(dash(old.CodeVersion), dash(is.CodeVersion)))
 	}
 	if err := c.list(p.stdout, t); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(p.stdout, "%d slots: %d as they stand, %d otherwise; what stands was computed by %d versions of the program, this is %s.\n",
-		len(all), unchanged, len(all)-unchanged, len(codes), codeVersion())
+	by := ""
+	if len(codes) > 0 {
+		by = fmt.Sprintf("; what stands was computed by %s of the program, this is %s", counted(len(codes), "version"), codeVersion())
+	}
+	_, err := fmt.Fprintf(p.stdout, "%s: %d as they stand, %d otherwise%s.\n", counted(len(all), "slot"), unchanged, len(all)-unchanged, by)
 	return err
 }
 
@@ -118,9 +122,7 @@ func both(old, is string) string {
 	return old + " -> " + is
 }
 
-// number writes a number with all its digits, a dash where it is unknown.
-func number(v *float64) string { return dash(exact(v)) }
-
+// exact writes a number with all its digits, nothing where it is unknown.
 func exact(v *float64) string {
 	if v == nil {
 		return ""

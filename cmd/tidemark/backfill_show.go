@@ -180,21 +180,25 @@ func writePlan(out io.Writer, plan backfill.Plan) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "plan %d: %s\n", plan.ID, subject(plan.Backfill))
 	pending := 0
+	var why []string
 	reasons := map[string]int{}
 	for _, s := range plan.Slots {
 		if s.Status == postgres.SlotPending {
 			pending++
-		} else {
-			reasons[*s.Reason]++
+			continue
+		}
+		if reasons[*s.Reason]++; reasons[*s.Reason] == 1 {
+			why = append(why, *s.Reason)
 		}
 	}
-	fmt.Fprintf(&b, "  %d slots, %d of them to do", len(plan.Slots), pending)
-	for _, reason := range []string{"it has a snapshot", "its run has failed"} {
-		if n := reasons[reason]; n > 0 {
-			fmt.Fprintf(&b, "; %d left alone: %s", n, reason)
-		}
+	fmt.Fprintf(&b, "  %s, %d of them to do", counted(len(plan.Slots), "slot"), pending)
+	for _, reason := range why {
+		fmt.Fprintf(&b, "; %d left alone: %s", reasons[reason], reason)
 	}
 	b.WriteString("\n")
+	if plan.Unforeseen {
+		b.WriteString("  Of these, slots before the first value of the signal are left alone: which they are is known when the sources have been asked.\n")
+	}
 	for _, a := range plan.Fetches {
 		fmt.Fprintf(&b, "  %s: %s%s\n", a.Source, a, limits(a))
 	}
@@ -211,8 +215,14 @@ func limits(a backfill.SourceRequest) string {
 	if a.Requests == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (one in %s at most: %s or more; up to %d further pages each; %d requests in the last 24 hours)", a.Interval,
-		a.MinDuration(), a.Pages, a.LastDay)
+	least, pages := "", ""
+	if d := a.MinDuration(); d > 0 {
+		least = fmt.Sprintf(", which takes %s or more", d)
+	}
+	if a.Pages > 0 {
+		pages = fmt.Sprintf("; up to %s each", counted(a.Pages, "further page"))
+	}
+	return fmt.Sprintf(" (one in %s at most%s%s; %s in the last 24 hours)", a.Interval, least, pages, counted(a.LastDay, "request"))
 }
 
 // subject names a backfill: signal, days, and what its slots may know.
