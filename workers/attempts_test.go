@@ -63,7 +63,7 @@ func TestEveryAttemptOfARunIsKeptWithWhatItLogged(t *testing.T) {
 	}
 	var got []string
 	for _, a := range list {
-		if a.Worker == nil || *a.Worker != "w" || a.FinishedAt == nil || a.FinishedAt.Before(a.StartedAt) {
+		if a.Worker == nil || *a.Worker != "w" || a.FinishedAt == nil || a.StartedAt == nil || a.FinishedAt.Before(*a.StartedAt) {
 			t.Errorf("attempt %d: %+v", a.Attempt, a)
 		}
 		why := "-"

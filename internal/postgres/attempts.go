@@ -12,11 +12,12 @@ import (
 
 // Attempt is one attempt of a run, as a trigger of the table runs records it.
 type Attempt struct {
-	Attempt    int        `json:"attempt"`
-	Worker     *string    `json:"worker"`
-	StartedAt  time.Time  `json:"started_at"`
+	Attempt int     `json:"attempt"`
+	Worker  *string `json:"worker"`
+	// StartedAt is nil where no worker began it.
+	StartedAt  *time.Time `json:"started_at"`
 	FinishedAt *time.Time `json:"finished_at"`
-	// Outcome is running, succeeded, failed, skipped, lost, waited, goes on later, given back or superseded.
+	// Outcome is running, succeeded, failed, skipped, lost, waited, goes on later, given back, superseded or not begun.
 	Outcome string `json:"outcome"`
 	// Rows is how many rows the attempt added; nil while it runs.
 	Rows  *int64    `json:"rows"`

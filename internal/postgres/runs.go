@@ -166,8 +166,9 @@ const reclaimSQL = `
 	update runs r
 	set status = case when r.losses + 1 >= @max_losses then 'failed' else 'due' end,
 		finished_at = case when r.losses + 1 >= @max_losses then clock_timestamp() end,
-		error = format('attempt %s was lost with its worker %s', r.attempt, r.worker),
-		attempt = r.attempt + 1, losses = r.losses + 1, worker = null, queued_at = null, next_try_at = null
+		error = format('attempt %s was lost with its worker %s, which gave no sign since %s; a scheduler took it back', r.attempt, r.worker,
+			to_char(r.heartbeat_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')),
+		attempt = case when r.losses + 1 >= @max_losses then r.attempt else r.attempt + 1 end, losses = r.losses + 1, worker = null, queued_at = null, next_try_at = null
 	from lost
 	where r.id = lost.id
 	returning r.id as run_id, r.attempt, r.failures, r.job, r.subject, r.slot, r.queue, r.params, r.trace` // index runs_open
@@ -282,7 +283,8 @@ func dueArgs(ctx context.Context, job string, args pgx.NamedArgs) pgx.NamedArgs 
 func (db *DB) Fail(ctx context.Context, f task.Fence, message string, retryIn time.Duration, final, lasting bool) (over bool, err error) {
 	const sql = `
 		update runs
-		set failures = failures + 1, lasting = @lasting, error = @error, attempt = attempt + 1, worker = null, queued_at = null,
+		set failures = failures + 1, lasting = @lasting, error = @error, worker = null, queued_at = null,
+			attempt = case when @final or failures + 1 >= max_attempts then attempt else attempt + 1 end,
 			status = case when @final or failures + 1 >= max_attempts then 'failed' else 'due' end,
 			finished_at = case when @final or failures + 1 >= max_attempts then clock_timestamp() end,
 			next_try_at = clock_timestamp() + @retry_in::interval
