@@ -207,6 +207,9 @@ func preferred(header []string) picks.Lang {
 
 // info answers with the service's description of itself. Nobody needs a key for it.
 func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
+	if err := s.parameters(r).err(); err != nil {
+		return err
+	}
 	st, err := data{s.o.Publications}.state()
 	if err != nil {
 		return err

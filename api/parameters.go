@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -10,12 +11,15 @@ import (
 	"time"
 
 	"tidemark/api/view"
+	"tidemark/internal/nearest"
 )
 
 // parameters reads the query of a request and gathers its faults. A parameter that is absent is the zero value.
 type parameters struct {
 	values url.Values
 	now    time.Time
+	// known are the names that were read: those that the address has.
+	known  []string
 	faults []view.ParameterError
 }
 
@@ -34,15 +38,38 @@ func (p *parameters) fault(name, format string, args ...any) {
 	p.faults = append(p.faults, view.ParameterError{Pointer: "/" + name, Detail: fmt.Sprintf(format, args...)})
 }
 
-// err is the problem of all faults, nil where there is none.
+// err is the problem of all faults, nil where there is none. It is asked when every parameter was read: another one in the query is a fault.
+// An as_of that is mistyped would be answered with today's numbers.
 func (p *parameters) err() error {
+	unknown := slices.DeleteFunc(slices.Sorted(maps.Keys(p.values)), func(name string) bool { return slices.Contains(p.known, name) || ofCaches(name) })
+	for _, name := range unknown[:min(len(unknown), maxUnknown)] {
+		name = strings.ToValidUTF8(name[:min(len(name), maxName)], "")
+		if near := nearest.Of(name, p.known...); near != "" {
+			p.fault(name, "%s is not a parameter of this address. Did you mean %s?", name, near)
+		} else if len(p.known) == 0 {
+			p.fault(name, "%s is not a parameter of this address, which has none.", name)
+		} else {
+			p.fault(name, "%s is not a parameter of this address, which has %s.", name, strings.Join(p.known, ", "))
+		}
+	}
 	if len(p.faults) == 0 {
 		return nil
 	}
 	return &problemError{code: view.CodeInvalidParameter, detail: p.faults[0].Detail, errors: p.faults}
 }
 
+// maxUnknown is how many unknown parameters a problem names, and maxName how many bytes of each.
+const maxUnknown, maxName = 10, 64
+
+// ofCaches tells whether a parameter is one that clients and campaigns add to addresses, and that means nothing to them.
+func ofCaches(name string) bool {
+	return strings.HasPrefix(name, "_") || strings.HasPrefix(name, "utm_")
+}
+
 func (p *parameters) text(name string) string {
+	if !slices.Contains(p.known, name) {
+		p.known = append(p.known, name)
+	}
 	given := p.values[name]
 	if len(given) > 1 {
 		p.fault(name, "%s is given %d times.", name, len(given))

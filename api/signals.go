@@ -22,6 +22,9 @@ func (s *Server) catalog(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if err := s.parameters(r).err(); err != nil {
+		return err
+	}
 	return send(w, r, "application", "json", st.Catalog)
 }
 
@@ -57,6 +60,9 @@ func (s *Server) signal(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) brief(w http.ResponseWriter, r *http.Request) error {
 	sig, err := s.find(r)
 	if err != nil {
+		return err
+	}
+	if err := s.parameters(r).err(); err != nil {
 		return err
 	}
 	return send(w, r, "text", "markdown", sig.Brief)

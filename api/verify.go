@@ -19,14 +19,14 @@ func (s *Server) record() (*view.RecordState, error) {
 
 // verifyPicks answers with the chain: all of it unless a limit is given.
 func (s *Server) verifyPicks(w http.ResponseWriter, r *http.Request) error {
-	st, err := s.record()
-	if err != nil {
-		return err
-	}
 	p := s.parameters(r)
 	from, limit := p.seq("from_seq", 1), p.limit(0)
 	format := p.one("format", view.FormatJSON, view.FormatJSON, view.FormatCSV, view.FormatNDJSON)
 	if err := p.err(); err != nil {
+		return err
+	}
+	st, err := s.record()
+	if err != nil {
 		return err
 	}
 	if !p.values.Has("format") {
@@ -48,13 +48,13 @@ func (s *Server) verifyPicks(w http.ResponseWriter, r *http.Request) error {
 
 // verifyPick answers with one pick of the chain: the newest of a ticker, or that of a day.
 func (s *Server) verifyPick(w http.ResponseWriter, r *http.Request) error {
-	st, err := s.record()
-	if err != nil {
-		return err
-	}
 	p := s.parameters(r)
 	date := p.date("date")
 	if err := p.err(); err != nil {
+		return err
+	}
+	st, err := s.record()
+	if err != nil {
 		return err
 	}
 	ticker := strings.ToUpper(r.PathValue("ticker"))

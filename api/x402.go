@@ -129,6 +129,9 @@ func (s *Server) x402(mux *http.ServeMux) {
 		}
 	}
 	s.handleGet(mux, x402Path+"/info", func(w http.ResponseWriter, r *http.Request) error {
+		if err := s.parameters(r).err(); err != nil {
+			return err
+		}
 		info, err := s.x402Info(wares)
 		if err != nil {
 			return err

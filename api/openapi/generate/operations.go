@@ -129,7 +129,7 @@ func signalEndpoints() []route {
 			summary:     "List the live signals",
 			description: "The catalog: every signal that is live, with its latest value, its licence, and where its snapshot, page and brief are. A signal that is decayed or deprecated is not listed and still answers at its id.",
 			answers:     []answer{ok("The catalog.", cached, body[view.SignalCatalog]("")), unchanged},
-			codes:       reads,
+			codes:       append([]string{view.CodeInvalidParameter}, reads...),
 		},
 		{
 			id: "getSignal", method: http.MethodGet, path: "/api/signals/{id}", alone: "/{id}", tag: "Signals",
@@ -145,7 +145,7 @@ func signalEndpoints() []route {
 			description: "What the signal says, how it is computed, and where it fails, as Markdown.",
 			takes:       []string{"id"},
 			answers:     []answer{{status: http.StatusOK, description: "The brief.", markdown: true, headers: cached}, unchanged},
-			codes:       append([]string{view.CodeUnknownSignal}, reads...),
+			codes:       append([]string{view.CodeInvalidParameter, view.CodeUnknownSignal}, reads...),
 		},
 		{
 			id: "getSignalHistory", method: http.MethodGet, path: "/api/signals/{id}/history", alone: "/{id}/history", tag: "Signals",
@@ -173,7 +173,7 @@ func serviceEndpoints() []route {
 			summary:     "Discover the service",
 			description: "What this is, the billing model in force and all prices, the languages, and where the hash chain stands.",
 			answers:     []answer{ok("The description.", cached, body[view.One[view.Info]]("InfoAnswer")), unchanged},
-			codes:       reads,
+			codes:       append([]string{view.CodeInvalidParameter}, reads...),
 		},
 		{
 			id: "getHealth", method: http.MethodGet, path: "/healthz", tag: "Service",
@@ -223,7 +223,7 @@ func paidEndpoints(data []route) []route {
 		summary:     "List what is sold by request",
 		description: "Every address with its price, and the network, token and account that are paid. Nothing is served here where the operator sells nothing by request.",
 		answers:     []answer{ok("The list.", cached, body[view.X402InfoBody]("")), unchanged},
-		codes:       append([]string{view.CodeNotFound}, reads...),
+		codes:       append([]string{view.CodeInvalidParameter, view.CodeNotFound}, reads...),
 	}}
 	for _, e := range data {
 		declared, _ := endpoint.Of(e.price)

@@ -22,7 +22,7 @@ func dataEndpoints() []route {
 		if e.List != nil {
 			o.answers, o.codes = table(e.Result, bodies...), []string{view.CodeInvalidParameter, view.CodeInvalidCursor}
 		} else {
-			o.answers, o.codes = single(e.Result, bodies...), []string{e.AbsentCode}
+			o.answers, o.codes = single(e.Result, bodies...), []string{view.CodeInvalidParameter, e.AbsentCode}
 		}
 		if e.Params.Has(endpoint.Lang) {
 			o.codes = append(o.codes, view.CodeInvalidLang)
