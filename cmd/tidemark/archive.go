@@ -48,14 +48,17 @@ func (c archiveImport) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	done, err := archive.Import(ctx, folder, store, db, time.Time{})
-	_, _ = fmt.Fprintf(p.stdout, "%d exchanges added, with %d steps to be done again (turn them into observations with `tidemark reparse`)\n",
-		done.Exchanges, done.Steps)
+	if broken := (*archive.DamagedError)(nil); errors.As(err, &broken) && broken.Used {
+		return err
+	}
+	_, _ = fmt.Fprintf(p.stdout, "%s added, with %s to be done again (turn them into observations with `tidemark reparse`)\n",
+		counted(done.Exchanges, "exchange"), counted(done.Steps, "step"))
 	if done.NoHistory {
 		_, _ = fmt.Fprintf(p.stdout, "%s has no %s: what was done with the exchanges is not known, and `tidemark reparse` goes by their times alone\n",
 			c.Dir, archive.HistoryName)
 	}
 	if there := done.There; len(there) > 0 {
-		_, _ = fmt.Fprintf(p.stdout, "%d exchanges were not added, because they are here already\n", len(there))
+		_, _ = fmt.Fprintf(p.stdout, "%s not added: here already\n", counted(len(there), "exchange"))
 		for i, f := range there {
 			if i == shownExchanges {
 				_, _ = fmt.Fprintf(p.stdout, "  and %d more\n", len(there)-i)
@@ -180,7 +183,7 @@ func (p *program) reparse(ctx context.Context, out io.Writer, db *postgres.DB, s
 	if err := p.rebuild(ctx, out, db, store, source); err != nil {
 		return err
 	}
-	list := p.sources()
+	list, idle := p.sources(), 0
 	needs := dependents(list, p.definitions())
 	for _, src := range list {
 		if source != "" && src.ID != source {
@@ -190,7 +193,11 @@ func (p *program) reparse(ctx context.Context, out io.Writer, db *postgres.DB, s
 		if err != nil {
 			return fmt.Errorf("reparse %s: %w", src.ID, err)
 		}
-		_, _ = fmt.Fprintf(out, "%s: %d answers parsed, %d vintages added\n", src.ID, done.Fetches, done.Added)
+		if done.Fetches > 0 {
+			_, _ = fmt.Fprintf(out, "%s: %s parsed, %s added\n", src.ID, counted(done.Fetches, "answer"), counted(done.Added, "vintage"))
+		} else {
+			idle++
+		}
 		if done.Added == 0 {
 			continue
 		}
@@ -199,6 +206,9 @@ func (p *program) reparse(ctx context.Context, out io.Writer, db *postgres.DB, s
 				return err
 			}
 		}
+	}
+	if idle > 0 {
+		_, _ = fmt.Fprintf(out, "%s had nothing to parse\n", counted(idle, "source"))
 	}
 	return nil
 }
@@ -219,8 +229,8 @@ func (p *program) rebuild(ctx context.Context, out io.Writer, db *postgres.DB, s
 	}
 	done, err := h.Rebuild(ctx, source)
 	if done.Answers+done.Snapshots > 0 {
-		_, _ = fmt.Fprintf(out, "rebuilt what was imported: %d answers parsed, %d rows added, %d snapshots computed\n",
-			done.Answers, done.Added, done.Snapshots)
+		_, _ = fmt.Fprintf(out, "rebuilt what was imported: %s parsed, %s added, %s computed\n",
+			counted(done.Answers, "answer"), counted(done.Added, "row"), counted(done.Snapshots, "snapshot"))
 	}
 	for _, id := range slices.Sorted(maps.Keys(done.Unknown)) {
 		_, _ = fmt.Fprintf(out, "%s: %d steps are left out, because its source is not used here\n", id, done.Unknown[id])

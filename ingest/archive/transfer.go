@@ -47,11 +47,26 @@ type Imported struct {
 
 // Import adds every exchange of an archive folder that the ledger lacks, body first, and then what the folder says was done with them: all
 // of it, or where until is set what had come and was done by then.
-// It may be stopped anywhere and run again. Each body is verified against its digest before it counts; an exchange whose body is
-// missing or broken is an error that names it.
+// It may be stopped anywhere and run again. All bodies are verified against their digests before the first is added. Where some are missing
+// or broken the error is a *DamagedError that names each. Where what one of them said was ever used, nothing is imported: observations made
+// without it would be of another past. Else all others are.
 func Import(ctx context.Context, from *Folder, to *Store, ledger FetchLog, until time.Time) (done Imported, err error) {
 	if err := from.verifyHistory(); err != nil {
 		return done, err
+	}
+	damaged, fault, err := from.damaged(ctx, ledger, until)
+	if err != nil {
+		return done, err
+	}
+	if fault != nil {
+		defer func() {
+			if err == nil {
+				err = fault
+			}
+		}()
+		if fault.Used {
+			return done, nil
+		}
 	}
 	var ids []int64
 	seen := map[[sha256.Size]byte]int{}
@@ -59,7 +74,7 @@ func Import(ctx context.Context, from *Folder, to *Store, ledger FetchLog, until
 		if err != nil {
 			return done, err
 		}
-		if !until.IsZero() && f.FetchedAt.After(until) {
+		if damaged[int64(len(ids))+1] || !until.IsZero() && f.FetchedAt.After(until) {
 			ids = append(ids, absent)
 			continue
 		}
