@@ -53,20 +53,27 @@ func (db *DB) SignalStatus(ctx context.Context) ([]SignalStatus, error) {
 // JobStatus is how the runs of a job and subject went lately.
 type JobStatus struct {
 	Job, Subject string
-	// LastSucceeded is when a run ended well, nil where none did. Failed is the newest run if that has failed: its id, slot and error.
+	// LastSucceeded is when a run ended well, nil where none did. Failed is the newest run if that has failed, and not for an answer that a
+	// person has decided about since: its id, slot and error.
 	LastSucceeded *time.Time
 	Failed        *int64
 	FailedSlot    *time.Time
 	Error         *string
 }
 
+// A run that failed because answers were held back is in order once a person has decided about each: every line of its error names one.
+const decidedSQL = `not exists (
+			select from regexp_split_to_table(coalesce(r.error, ''), E'\n') l
+			left join quarantine q on q.id = substring(l from 'it is in quarantine ([0-9]+):')::bigint
+			where coalesce(q.decision, 'pending') = 'pending')`
+
 const jobsSeenSQL = `
 	select distinct on (job, subject) job, subject,
 		max(finished_at) filter (where status in ('succeeded', 'skipped')) over w as last_succeeded,
-		case when status = 'failed' then id end as failed,
-		case when status = 'failed' then slot end as failed_slot,
-		case when status = 'failed' then error end as error
-	from runs
+		case when status = 'failed' and not (` + decidedSQL + `) then id end as failed,
+		case when status = 'failed' and not (` + decidedSQL + `) then slot end as failed_slot,
+		case when status = 'failed' and not (` + decidedSQL + `) then error end as error
+	from runs r
 	where job <> @backfill and trigger <> 'backfill' and status in ('succeeded', 'skipped', 'failed')
 		and created_at > (select clock_timestamp()) - interval '40 days'
 	window w as (partition by job, subject)
@@ -102,7 +109,7 @@ const troubledSQL = `
 		greatest(coalesce(next_try_at - clock_timestamp(), interval '0'), interval '0') as wait,
 		not exists (select from runs s where (s.job, s.subject, s.status) = (r.job, r.subject, 'succeeded')) as never
 	from runs r
-	where status in ('due', 'queued', 'running') and trigger <> 'backfill' and failures > 0 and error is not null
+	where status in ('due', 'queued', 'running') and trigger <> 'backfill' and failures > 0 and error is not null and not (` + decidedSQL + `)
 	order by job, subject, slot desc` // index runs_open
 
 // Troubled lists the jobs whose newest attempt failed and that are tried again.
