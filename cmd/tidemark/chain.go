@@ -82,7 +82,7 @@ type chainCommand struct {
 	config.Database
 	config.Attester
 
-	Status chainStatus `cmd:"" default:"1" help:"Say how the attester and its attestations stand."`
+	Status chainStatus `cmd:"" default:"withargs" help:"Say how the attester and its attestations stand."`
 	Setup  chainSetup  `cmd:"" help:"Register the schema of the attestations, once for a network."`
 	Retry  chainRetry  `cmd:"" help:"Try an attestation again that failed, after a look at why."`
 }

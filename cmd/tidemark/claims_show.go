@@ -12,7 +12,7 @@ import (
 )
 
 type claimsCommand struct {
-	List claimsList `cmd:"" default:"1" help:"Print the claims, newest first."`
+	List claimsList `cmd:"" default:"withargs" help:"Print the claims, newest first."`
 	Show claimsShow `cmd:"" help:"Print every claim of a transaction, and all that was granted for it and taken back."`
 }
 

@@ -12,6 +12,30 @@ import (
 // mentioned are commands as the documents write them: in a line of code, or between backticks.
 var mentioned = regexp.MustCompile("(?m)(?:^    |`)tidemark ([a-z][a-z0-9-]*(?: [a-z][a-z0-9-]*)*)")
 
+// The first line of a block of code is indented like the others: else it is a paragraph, and the block begins in the middle of a sentence.
+func TestBlocksOfCodeAreIndentedFromTheirFirstLine(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range append(files, "../../README.md", "../../CONTRIBUTING.md", "../../SECURITY.md") {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines, fenced := strings.Split(string(b), "\n"), false
+		for i, line := range lines[:len(lines)-1] {
+			if strings.HasPrefix(line, "```") {
+				fenced = !fenced
+			}
+			if !fenced && i > 0 && lines[i-1] == "" && line != "" && !strings.ContainsAny(line[:1], " -*|") && strings.HasPrefix(lines[i+1], "    ") {
+				t.Errorf("%s:%d is not indented as the line after it: %s", f, i+1, line)
+			}
+		}
+	}
+}
+
 func TestCommandsOfTheDocumentsExist(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../../docs/*.md")

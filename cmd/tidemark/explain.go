@@ -22,6 +22,7 @@ import (
 type explainCommand struct {
 	config.Database
 	config.Archive
+	format
 
 	ID   string    `arg:"" help:"The signal."`
 	AsOf time.Time `format:"2006-01-02T15:04:05Z07:00" help:"The instant (RFC 3339) at which it was served. Default: the world's time."`
@@ -68,7 +69,12 @@ func (c explainCommand) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	if err := e.print(p.stdout); err != nil {
+	if c.JSON {
+		err = writeJSON(p.stdout, e.json())
+	} else {
+		err = e.print(p.stdout)
+	}
+	if err != nil {
 		return err
 	}
 	switch {

@@ -5,6 +5,8 @@ import (
 	"io"
 	"text/tabwriter"
 	"time"
+
+	"tidemark/internal/postgres"
 )
 
 // print writes the chain, from the number that was served down to the files.
@@ -66,4 +68,24 @@ func (e *explanation) print(out io.Writer) error {
 		line("DIFFERS\t%s", what)
 	}
 	return w.Flush()
+}
+
+// json is the chain as a program reads it.
+func (e *explanation) json() object {
+	s, d := e.snapshot, e.def
+	fetches := make([]object, len(e.fetches))
+	for i, f := range e.fetches {
+		fetches[i] = one("fetch", f.ID, "source", f.Source, "fetched", f.FetchedAt, "status", f.Status, "url", f.URL, "sha256", f.SHA256, "archived", e.archived[i])
+	}
+	return one("signal", d.ID, "name", d.Name, "unit", d.Unit, "as of", s.At, "status", s.Status, "cause", s.Cause, "value", s.Value, "lo", s.Lo, "hi", s.Hi,
+		"interval method", d.IntervalMethod, "observed", s.ObservedAt, "known", s.KnownAt, "run", s.RunID, "code", s.CodeVersion, "synthetic", s.Synthetic,
+		"points", len(e.points), "formula", d.Technique, "baseline", s.Baseline, "baseline values", s.N, "scale", s.Scale, "baseline method", d.BaselineMethod,
+		"delta pct", s.DeltaPct, "z score", s.Z,
+		"newest", each(e.newest, func(o postgres.KnownObservation) object {
+			return one("series", o.Series, "observed", o.ObservedAt, "value", o.Value, "known", o.VintageAt, "assumed", o.Assumed, "vintages", o.Vintages, "fetch", o.FetchID)
+		}),
+		"observations", each(e.sources, func(c postgres.Source) object {
+			return one("series", c.Series, "fetch", c.FetchID, "observations", c.N, "assumed", c.Assumed, "from", c.From, "to", c.To)
+		}),
+		"fetches", fetches, "complete", !e.broken, "differs", append([]string{}, e.differs...))
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -100,6 +101,18 @@ func (l *ledger) run(args ...string) (code int, stdout, stderr string) {
 func TestExplainLeadsFromANumberToTheBytes(t *testing.T) {
 	t.Parallel()
 	l := newLedger(t)
+	var shown struct {
+		Signal, Code string
+		Value        float64
+		Complete     bool
+		Differs      []string
+		Fetches      []struct{ SHA256 string }
+		Newest       []struct{ Series string }
+	}
+	if code, out, complaint := l.run("explain", "crack-spread-321", "--json"); code != 0 || json.Unmarshal([]byte(out), &shown) != nil || shown.Signal != "crack-spread-321" ||
+		shown.Value == 0 || !shown.Complete || len(shown.Differs) != 0 || len(shown.Fetches) != 1 || len(shown.Newest) == 0 {
+		t.Errorf("explain --json: exit %d, %+v: %s%s", code, shown, out, complaint)
+	}
 	code, out, complaint := l.run("explain", "crack-spread-321")
 	if code != 0 {
 		t.Fatalf("exit %d: %s\n%s", code, complaint, out)

@@ -63,7 +63,7 @@ func (p *program) newLedger(db *postgres.DB) workers.Ledger {
 type ledgerCommand struct {
 	config.Database
 
-	Status ledgerStatus `cmd:"" default:"1" help:"Say how far the ledger and its remote are."`
+	Status ledgerStatus `cmd:"" default:"withargs" help:"Say how far the ledger and its remote are."`
 	Verify ledgerVerify `cmd:"" help:"Compare the ledger, the database and the chain; exit status 1 where they differ."`
 }
 

@@ -17,7 +17,7 @@ import (
 type paymentsCommand struct {
 	config.Database
 
-	List      paymentsList      `cmd:"" default:"1" help:"Print the payments by request (x402), or the ledger of their changes."`
+	List      paymentsList      `cmd:"" default:"withargs" help:"Print the payments by request (x402), or the ledger of their changes."`
 	Reconcile paymentsReconcile `cmd:"" help:"Ask the chain about every payment that is not final, and compare those that are with it."`
 	Claims    claimsCommand     `cmd:"" help:"Transfers that keys have claimed (POST /api/v1/payments/verify)."`
 	Resolve   paymentsResolve   `cmd:"" help:"Say how a payment ended that nothing else can tell, where no node of the chain is known."`

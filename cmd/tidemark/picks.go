@@ -38,7 +38,7 @@ func (p *program) newPicks(db *postgres.DB, log *slog.Logger) (workers.Picks, er
 type picksCommand struct {
 	config.Database
 
-	List     picksList     `cmd:"" default:"1" help:"Print the picks, with what became of them."`
+	List     picksList     `cmd:"" default:"withargs" help:"Print the picks, with what became of them."`
 	Explain  picksExplain  `cmd:"" help:"Print how a company was scored for a day: every number, and the filing it is from."`
 	Publish  picksPublish  `cmd:"" help:"Choose today's pick: the day's job takes it in the place of the method's."`
 	Withdraw picksWithdraw `cmd:"" help:"Take a choice back that the day's job has not taken yet."`
@@ -94,6 +94,7 @@ func (c picksList) Run(ctx context.Context, p *program) error {
 
 type picksExplain struct {
 	config.Clock
+	format
 
 	Ticker string    `arg:"" help:"The company's ticker on that day."`
 	Date   time.Time `format:"2006-01-02" help:"A trading day. Default: the last session."`
@@ -123,6 +124,9 @@ func (c picksExplain) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	ranking := picks.Rank(market, picks.DefaultRules())
+	if c.JSON {
+		return scoreJSON(p, ranking, day, asOf, c.Ticker)
+	}
 	_, _ = fmt.Fprintf(p.stdout, "%s, from what was known at %s: %d companies scored, %d left out\n", day.Format(time.DateOnly),
 		asOf.Format(time.RFC3339), len(ranking.Scores), len(ranking.Excluded))
 	ticker := strings.ToUpper(c.Ticker)
@@ -251,6 +255,8 @@ func (c portfolioEvents) Run(ctx context.Context, p *program) error {
 }
 
 type portfolioDigest struct {
+	format
+
 	Lang string `enum:"${languages}" default:"en" help:"${languages_or}."`
 }
 
@@ -268,7 +274,12 @@ func (c portfolioDigest) Run(ctx context.Context, p *program) error {
 	if len(list) == 0 {
 		return errors.New("there is no digest yet: the first is written on the Saturday after the first pick")
 	}
-	text, _ := languages.Choose(list[0].Texts, picks.Lang(c.Lang))
+	text, lang := languages.Choose(list[0].Texts, picks.Lang(c.Lang))
+	if d := list[0]; c.JSON {
+		return writeJSON(p.stdout, one("week", d.Week, "from", d.FromDate.Format(time.DateOnly), "to", d.ToDate.Format(time.DateOnly), "as of", d.AsOf,
+			"recorded", d.RecordedAt, "lang", lang, "title", text.Title, "body", text.Body, "delta", d.Delta, "picks", append([]int64{}, d.Picks...),
+			"events", append([]string{}, d.Events...), "economic events", append([]string{}, d.Economic...)))
+	}
 	_, err = fmt.Fprintf(p.stdout, "%s: %s\n\n%s", list[0].Week, text.Title, text.Body)
 	return err
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -245,6 +246,20 @@ func TestPicksOnTheCommandLine(t *testing.T) {
 		t.Errorf("a header and a pick take\n%s", out)
 	}
 	e.says(0, []string{"12 companies scored, 0 left out", "the method's pick of the day", "10-K", "NetIncomeLoss"}, "picks", "explain", strings.ToLower(first), "--date=2026-03-03")
+	var scored struct {
+		Ticker, CIK string
+		Picked      bool
+		Rank        int
+		Metrics     []struct {
+			Metric string
+			Facts  []struct{ Tag, Accession string }
+		}
+	}
+	if out := e.says(0, nil, "picks", "explain", first, "--date=2026-03-03", "--json"); json.Unmarshal([]byte(out), &scored) != nil ||
+		scored.Ticker != first || !scored.Picked || scored.Rank != 1 || len(scored.Metrics) < 5 || !strings.Contains(out, "NetIncomeLoss") {
+		t.Errorf("the score as JSON: %+v\n%s", scored, out)
+	}
+	e.says(1, []string{"XYZ was not in the universe on 2026-03-03"}, "picks", "explain", "XYZ", "--json")
 	e.says(1, []string{"XYZ was not in the universe on 2026-03-03"}, "picks", "explain", "XYZ")
 	e.says(1, []string{"nothing is scored for 2026-03-01"}, "picks", "explain", first, "--date=2026-03-01")
 	e.says(2, nil, "picks", "explain", first, "--date=yesterday")
@@ -284,6 +299,10 @@ func TestPicksOnTheCommandLine(t *testing.T) {
 	e.publish(task.Digest, slot)
 	e.says(0, []string{"2026-W10: The week from March 2, 2026 to March 6, 2026", "COA"}, "portfolio", "digest")
 	e.says(0, []string{"2026-W10: La semana"}, "portfolio", "digest", "--lang=es")
+	var digest struct{ Week, Lang, Title, Body string }
+	if out := e.says(0, nil, "portfolio", "digest", "--lang=es", "--json"); json.Unmarshal([]byte(out), &digest) != nil || digest.Week != "2026-W10" || digest.Lang != "es" || !strings.Contains(digest.Body, "COA") {
+		t.Errorf("the digest as JSON: %+v\n%s", digest, out)
+	}
 }
 
 // Whatever is wrong with a file is said, with what to change, and nothing is written.

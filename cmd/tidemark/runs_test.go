@@ -2,10 +2,12 @@ package main
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/alecthomas/kong"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"tidemark/internal/pgtest"
@@ -101,6 +103,42 @@ func TestEveryListIsAlsoJSON(t *testing.T) {
 	_, out := told(t, "signals", "list", "--json", "--database-url="+url, "--world=replay")
 	if !strings.Contains(out, `"signal": "crack-spread-321"`) || !strings.Contains(out, `"since": null`) {
 		t.Errorf("the signals as JSON:\n%s", out)
+	}
+}
+
+// acting are the commands that change or run something, or whose exit status is the answer. Every other one prints what there is, and is
+// asked for JSON.
+const acting = `up scheduler worker api queue backup.make backup.verify restore health schedule.run schedule.pause schedule.resume signals.deprecate signals.restore
+	backfill.plan backfill.apply backfill.run backfill.pause backfill.resume backfill.cancel backfill.retry-failed quarantine.accept quarantine.reject reparse
+	archive.import archive.export picks.publish picks.withdraw picks.correct portfolio.rebuild ledger.verify chain.setup chain.retry verify keys.revoke keys.credit
+	keys.grant keys.move payments.reconcile payments.resolve sandbox.fault sandbox.clear simulate completion help version complete-words`
+
+func TestEveryCommandThatListsOrShowsHasJSON(t *testing.T) {
+	t.Parallel()
+	parser, err := kong.New(&commands{}, commandVars(), kong.Exit(func(int) {}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, leaf := range parser.Model.Leaves(false) {
+		words := strings.Fields(strings.TrimPrefix(leaf.Path(), parser.Model.Name))
+		name := strings.Join(words, ".")
+		seen[name] = true
+		asked := slices.ContainsFunc(leaf.Flags, func(f *kong.Flag) bool { return f.Name == "json" })
+		if !asked && !slices.Contains(strings.Fields(acting), name) {
+			t.Errorf("tidemark %s prints what there is, and has no --json", strings.Join(words, " "))
+		}
+		// tidemark picks is tidemark picks list, with its flags.
+		if parent := leaf.Parent; asked && parent.DefaultCmd == leaf {
+			if _, err := parser.Parse(append(words[:len(words)-1:len(words)-1], "--json")); err != nil {
+				t.Errorf("tidemark %s --json: %v", strings.Join(words[:len(words)-1], " "), err)
+			}
+		}
+	}
+	for name := range strings.FieldsSeq(acting) {
+		if !seen[name] {
+			t.Errorf("there is no command %s", name)
+		}
 	}
 }
 

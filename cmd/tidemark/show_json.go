@@ -2,12 +2,16 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"tidemark/backfill"
+	"tidemark/internal/equity"
 	"tidemark/internal/postgres"
 	"tidemark/internal/series"
+	"tidemark/picks"
 )
 
 // one is an object of names and values in turn.
@@ -87,4 +91,41 @@ func nullable(raw json.RawMessage) json.RawMessage {
 		return json.RawMessage("null")
 	}
 	return raw
+}
+
+// scoreJSON prints how a company was scored on a day, or why it was not.
+func scoreJSON(p *program, ranking picks.Ranking, day, asOf time.Time, ticker string) error {
+	ticker = strings.ToUpper(ticker)
+	o := one("ticker", ticker, "day", day.Format(time.DateOnly), "as of", asOf, "companies scored", len(ranking.Scores), "left out", len(ranking.Excluded))
+	add := func(more object) error {
+		o.columns, o.cells = append(o.columns, more.columns...), append(o.cells, more.cells...)
+		return writeJSON(p.stdout, o)
+	}
+	reasonIn := func(list []picks.Exclusion) *string {
+		if i := slices.IndexFunc(list, func(e picks.Exclusion) bool { return e.Ticker == ticker }); i >= 0 {
+			return &list[i].Reason
+		}
+		return nil
+	}
+	known := func(v float64) *float64 { return postgres.Known(v) }
+	for _, s := range ranking.Scores {
+		if s.Ticker != ticker {
+			continue
+		}
+		return add(one("picked", ranking.Pick != nil && ranking.Pick.CIK == s.CIK, "passed over", reasonIn(ranking.Passed), "excluded", nil,
+			"cik", s.CIK.String(), "name", s.Name, "sector", s.Sector, "close", fmt.Sprint(s.Price), "score", s.Total, "rank", s.Rank, "groups", s.Groups,
+			"metrics", each(s.Metrics, func(m picks.Metric) object {
+				return one("metric", m.ID, "group", m.Group, "applies", m.Applies, "value", known(m.Value), "compared as", known(m.Clipped), "z score", known(m.Z),
+					"peers", m.Peers, "by sector", m.BySector,
+					"facts", each(m.Facts, func(f equity.Fact) object {
+						return one("tag", f.Taxonomy+":"+f.Tag, "end", f.End.Format(time.DateOnly), "value", f.Value, "unit", f.Unit, "form", f.Form,
+							"accession", f.Accession, "filed", f.Filed.Format(time.DateOnly))
+					}))
+			}),
+			"own signals", s.Tilt.Total))
+	}
+	if why := reasonIn(ranking.Excluded); why != nil {
+		return add(one("picked", false, "passed over", nil, "excluded", why))
+	}
+	return fmt.Errorf("%s was not in the universe on %s", ticker, day.Format(time.DateOnly))
 }
