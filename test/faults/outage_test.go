@@ -1,10 +1,13 @@
 package faults
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -77,6 +80,8 @@ type outage struct {
 	served              [2]*program.Process
 	key                 string
 	slots               int
+	// small tells that the state is on a disk of its own that can be filled.
+	small bool
 }
 
 // signal asks for a run that a worker can always do.
@@ -110,6 +115,7 @@ func TestWhatAnOutageDoes(t *testing.T) {
 	_, chapter, _ := strings.Cut(string(page), "## What an outage does")
 	chapter, _, _ = strings.Cut(chapter, "\n## ")
 	o := &outage{fixture: newFixture(t, "ADDR=127.0.0.1:0", "OPS_ADDR=127.0.0.1:0", "LOG_LEVEL=info", "RATE_LIMIT=off", "SANDBOX_DELAY=3s")}
+	o.ownDisk()
 	o.pauseSchedule()
 	now, err := o.db.Now(t.Context())
 	if err != nil {
@@ -128,6 +134,7 @@ func TestWhatAnOutageDoes(t *testing.T) {
 		"a scheduler":                           (*outage).withoutAScheduler,
 		"an API":                                (*outage).withoutAnAPI,
 		"the folder or bucket of `ARCHIVE_URL`": (*outage).withoutTheArchive,
+		"room on the disk of `STATE_DIR`":       (*outage).withoutRoom,
 	}
 	listed := row.FindAllStringSubmatch(chapter, -1)
 	for _, r := range listed[min(1, len(listed)):] {
@@ -263,6 +270,74 @@ func (o *outage) withoutAnAPI() {
 		t.Errorf("charged %d times (%v)", is-was, err)
 	}
 	o.apis[0], o.served[0] = o.startAPI()
+}
+
+// ownDisk gives the state a small disk of its own, where this user may mount one.
+func (o *outage) ownDisk() {
+	o.t.Helper()
+	dir := o.dir + "/state"
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		o.t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(o.t.Context(), "mount", "-t", "tmpfs", "-o", "size=64m", "none", dir).CombinedOutput(); err != nil {
+		o.t.Logf("no disk can be mounted here: %v: %s", err, out)
+		return
+	}
+	o.small = true
+	o.t.Cleanup(func() { _ = exec.CommandContext(context.Background(), "umount", "-l", dir).Run() })
+}
+
+// fill leaves no room on the disk of a file, and returns what makes some.
+func fill(t *testing.T, path string) (empty func()) {
+	t.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	for block := make([]byte, 4096); err == nil; {
+		_, err = f.Write(block)
+	}
+	if !errors.Is(err, syscall.ENOSPC) {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func (o *outage) withoutRoom() {
+	t := o.t
+	if !o.small {
+		t.Log("a full disk was not tried: this user may mount none")
+		return
+	}
+	empty := fill(t, o.dir+"/state/filler")
+	id, err := o.db.AddRun(t.Context(), task.Ingest, "worldbank-pink-sheet", time.Now().UTC().Truncate(time.Microsecond), "a full disk")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program.Until(t, program.Timeout, "the run cannot keep its bytes, and is tried again", func() (bool, string) {
+		r := o.run(id)
+		return r.Failures > 0 && r.Status == "due" && r.NextTryAt != nil && strings.Contains(deref(r.Error), "no space left on device"),
+			fmt.Sprintf("%s: %s", r.Status, deref(r.Error))
+	})
+	o.settled()
+	o.awaitStatus(o.signal(), "succeeded")
+	for n := range 2 {
+		if a := o.apis[n].ask(http.MethodGet, "/api/signals/crack-spread-321", "", ""); a.status != http.StatusOK || a.degraded {
+			t.Errorf("a signal: %d, degraded %t", a.status, a.degraded)
+		}
+		o.apis[n].buy(o.key, http.StatusOK)
+	}
+	if _, out := program.Run(t, program.Options{Dir: o.dir, Env: o.env}, "doctor"); !strings.Contains(out, "the disk is full") || !strings.Contains(out, "make room at ARCHIVE_URL") {
+		t.Errorf("the doctor says of a full disk:\n%s", out)
+	}
+	empty()
+	o.admin(`update runs set next_try_at = null where id = $1`, id) // its pause is over
+	o.awaitStatus(id, "succeeded")
 }
 
 func (o *outage) withoutTheArchive() {
