@@ -71,6 +71,8 @@ type Scheduler struct {
 	Metrics *telemetry.Metrics
 	// Wake makes a tick come at once; it may be nil.
 	Wake <-chan struct{}
+	// HandedOut is called after each task that the queue took. It must return at once. It may be nil.
+	HandedOut func()
 	// Every is the pause between ticks. Zero means one second.
 	Every time.Duration
 	// LostAfter is how long a worker may give no sign before its runs are taken from it. Zero means 10 seconds.
@@ -333,6 +335,9 @@ func (s *Scheduler) enqueue(ctx context.Context, t task.Task) error {
 		t.Trace = telemetry.TraceParent(ctx)
 	}
 	err := s.Queue.Enqueue(ctx, t)
+	if err == nil && s.HandedOut != nil {
+		s.HandedOut()
+	}
 	span.End(err)
 	return err
 }

@@ -14,6 +14,8 @@ type Stepper struct {
 	Scheduler *Scheduler
 	// Unfinished tells whether a run for a slot up to at has yet to end.
 	Unfinished func(ctx context.Context, at time.Time) (bool, error)
+	// Ended tells that a run may have ended, so that Unfinished is asked at once. Nil: it is asked every 5 ms.
+	Ended <-chan struct{}
 	// Advance sets the world's clock, in the database and in the process.
 	Advance func(ctx context.Context, to time.Time) error
 	// Follow makes the world's clock follow the wall clock.
@@ -24,6 +26,8 @@ type Stepper struct {
 
 const (
 	settlePoll = 5 * time.Millisecond
+	// endedPoll is for runs that end in other processes, where Ended tells of those in this one.
+	endedPoll = 50 * time.Millisecond
 	// A slot whose work does not end in this time is left behind: its runs go on being tried, later than they should be.
 	settleTimeout = time.Minute
 	// Between two tries of what cannot be done at the moment.
@@ -85,7 +89,11 @@ func (s *Stepper) insist(ctx context.Context, what string, part func(context.Con
 // settle waits until nothing up to the clock's time is left to do.
 func (s *Stepper) settle(ctx context.Context) error {
 	deadline := s.Wall().Add(settleTimeout)
-	poll := time.NewTicker(settlePoll)
+	every := settlePoll
+	if s.Ended != nil {
+		every = endedPoll
+	}
+	poll := time.NewTicker(every)
 	defer poll.Stop()
 	for {
 		open, err := ask(ctx, func(ctx context.Context) (bool, error) { return s.Unfinished(ctx, s.Scheduler.Now()) })
@@ -103,6 +111,7 @@ func (s *Stepper) settle(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-poll.C:
+		case <-s.Ended:
 		}
 	}
 }

@@ -40,6 +40,10 @@ type Options struct {
 	Concurrency, Timely int
 	// Poll is how often an idle worker looks for a task. Zero means 200 ms.
 	Poll time.Duration
+	// Bell rings when this process has put a task into the queue: an idle worker looks at once. It may be nil.
+	Bell *redisurl.Bell
+	// Ended is called after each attempt, once the run log has how it ended. It must return at once. It may be nil.
+	Ended func()
 	// Beat is how often the worker tells that its runs are alive. Zero means 2 s. The scheduler's silence must be a multiple.
 	Beat time.Duration
 	// Grace is how long running tasks may go on when the worker is told to stop. Zero means 3 s.
@@ -57,7 +61,7 @@ type Options struct {
 // Server is a worker process's inside.
 type Server struct {
 	o     Options
-	redis asynq.RedisConnOpt
+	redis redisurl.Redis
 
 	mu      sync.Mutex
 	running map[task.Fence]context.CancelCauseFunc
@@ -158,12 +162,12 @@ func (s *Server) Run(ctx context.Context) error {
 
 // server is one of the library's, with workers of its own for some queues.
 func (s *Server) server(ctx context.Context, concurrency int, queues map[string]int) *asynq.Server {
-	return asynq.NewServer(s.redis, asynq.Config{
+	return asynq.NewServer(redisurl.Waiter{Redis: s.redis, Bell: s.o.Bell, Queues: len(queues), Every: s.o.Poll, Done: ctx.Done()}, asynq.Config{
 		Concurrency: concurrency,
 		Queues:      maps.Clone(queues),
 		// The library forgets a handler whose context it sees end: work reaches the handlers on a way of its own.
 		BaseContext:       func() context.Context { return context.WithoutCancel(ctx) },
-		TaskCheckInterval: s.o.Poll,
+		TaskCheckInterval: redisurl.LibraryPause,
 		// Handlers end when work does; this is the library's own patience after that.
 		ShutdownTimeout: s.o.Grace + 2*time.Second,
 		Logger:          asynqLog{s.o.Log},
@@ -224,6 +228,9 @@ func (s *Server) Deliver(ctx context.Context, t task.Task) error {
 	err = s.attempt(heard, h, t)
 	s.keepLog(context.WithoutCancel(ctx), t.Fence, lines)
 	over, outcome, err := s.conclude(context.WithoutCancel(ctx), t, err)
+	if s.o.Ended != nil {
+		s.o.Ended()
+	}
 	s.o.Metrics.Ran(t.Job, outcome, began)
 	if outcome == outcomeSucceeded {
 		s.o.Log.InfoContext(ctx, "a run succeeded", "job", t.Job, "subject", t.Subject, "at", t.Slot, "took", s.o.Metrics.Now().Sub(began))

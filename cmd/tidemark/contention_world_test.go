@@ -209,7 +209,7 @@ func (w *contended) schedulerRole(ctx context.Context, n int) error {
 		if w.quick {
 			return w.step(ctx, p, db, s, r)
 		}
-		return p.liveThrough(ctx, db, s, r, nil)
+		return p.liveThrough(ctx, db, s, r, together{}, nil)
 	})
 	g.Go(func() error { return p.runScheduler(ctx, db, s) })
 	g.Go(func() error { return alerts.Run(ctx) })
@@ -227,7 +227,7 @@ func (w *contended) step(ctx context.Context, p *program, db *postgres.DB, s *sc
 			for s.Tick(ctx) != nil && ctx.Err() == nil { // what came before the world is settled before its clock moves
 				<-time.After(10 * time.Millisecond)
 			}
-			st := p.stepper(db, s, r, nil)
+			st := p.stepper(db, s, r, together{}, nil)
 			st.Wall = func() time.Time { return w.end }
 			advance := st.Advance
 			st.Advance = func(ctx context.Context, to time.Time) error {

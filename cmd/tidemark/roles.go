@@ -16,6 +16,7 @@ import (
 	"tidemark/internal/config"
 	"tidemark/internal/ops"
 	"tidemark/internal/postgres"
+	"tidemark/internal/redisurl"
 	"tidemark/internal/task"
 	"tidemark/scheduler"
 	"tidemark/workers"
@@ -92,7 +93,7 @@ func (schedulerCommand) Run(ctx context.Context, p *program) error {
 	}
 	defer func() { _ = queue.Close() }()
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return p.liveThrough(ctx, db, s, w, nil) })
+	g.Go(func() error { return p.liveThrough(ctx, db, s, w, together{}, nil) })
 	g.Go(func() error { return p.runScheduler(ctx, db, s) })
 	g.Go(func() error { return alerts.Run(ctx) })
 	g.Go(func() error {
@@ -123,7 +124,7 @@ func (workerCommand) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer func() { _ = store.Close() }()
-	srv, err := p.newWorker(db, w, store)
+	srv, err := p.newWorker(db, w, store, together{})
 	if err != nil {
 		return err
 	}
@@ -240,7 +241,26 @@ func (p *program) runScheduler(ctx context.Context, db *postgres.DB, s *schedule
 	return g.Wait()
 }
 
-func (p *program) newWorker(db *postgres.DB, w *worldRuntime, store *archive.Store) (*workers.Server, error) {
+// together is what a scheduler and a worker of the same process tell each other, so that neither waits for the other's next look at the
+// queue or the database. The zero value tells nothing.
+type together struct {
+	bell  *redisurl.Bell
+	ended chan struct{}
+}
+
+func newTogether() together {
+	return together{bell: &redisurl.Bell{}, ended: make(chan struct{}, 1)}
+}
+
+// runEnded tells that a run has ended.
+func (t together) runEnded() {
+	select {
+	case t.ended <- struct{}{}:
+	default: // also where nobody is told
+	}
+}
+
+func (p *program) newWorker(db *postgres.DB, w *worldRuntime, store *archive.Store, beside together) (*workers.Server, error) {
 	log := p.log.With("role", "worker")
 	j, err := p.newJobs(db, w, p.newEngine(db, w, store), store, log)
 	if err != nil {
@@ -261,6 +281,8 @@ func (p *program) newWorker(db *postgres.DB, w *worldRuntime, store *archive.Sto
 		Concurrency: p.settings.Concurrency,
 		Timely:      p.settings.TimelyConcurrency,
 		Poll:        w.poll,
+		Bell:        beside.bell,
+		Ended:       beside.runEnded,
 		MaxWait:     w.maxWait,
 		Log:         log,
 		Metrics:     p.metrics,

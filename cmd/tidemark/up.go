@@ -102,7 +102,9 @@ func (p *program) runRoles(ctx context.Context, on listeners) error {
 		return err
 	}
 	defer func() { _ = queue.Close() }()
-	worker, err := p.newWorker(db, w, store)
+	beside := newTogether()
+	s.HandedOut, w.poll = beside.bell.Ring, 0
+	worker, err := p.newWorker(db, w, store, beside)
 	if err != nil {
 		return err
 	}
@@ -144,7 +146,7 @@ func (p *program) runRoles(ctx context.Context, on listeners) error {
 				}
 			})
 	})
-	g.Go(func() error { return p.liveThrough(ctx, db, s, w, person) })
+	g.Go(func() error { return p.liveThrough(ctx, db, s, w, beside, person) })
 	return g.Wait()
 }
 
@@ -206,7 +208,7 @@ const stepLock = "the sandbox's clock"
 
 // liveThrough lives through the past of a sandbox, and returns when that has reached the wall clock. Of all schedulers one steps the clock,
 // and another goes on when it ends; the rest follow what they read in the database. person is told of it; nil: nobody is.
-func (p *program) liveThrough(ctx context.Context, db *postgres.DB, s *scheduler.Scheduler, w *worldRuntime, person *welcome) error {
+func (p *program) liveThrough(ctx context.Context, db *postgres.DB, s *scheduler.Scheduler, w *worldRuntime, beside together, person *welcome) error {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for past := w.catchingUp; past; {
@@ -218,7 +220,7 @@ func (p *program) liveThrough(ctx context.Context, db *postgres.DB, s *scheduler
 		// The clock stands while the database is away.
 		if release, ok, lerr := db.TryLock(ctx, stepLock); lerr == nil && ok {
 			s.Log.InfoContext(ctx, "this process lives through the sandbox's past", "at", w.now())
-			err := p.stepper(db, s, w, person).Run(ctx)
+			err := p.stepper(db, s, w, beside, person).Run(ctx)
 			release()
 			if err != nil {
 				return err
@@ -234,10 +236,11 @@ func (p *program) liveThrough(ctx context.Context, db *postgres.DB, s *scheduler
 	return nil
 }
 
-func (p *program) stepper(db *postgres.DB, s *scheduler.Scheduler, w *worldRuntime, person *welcome) *scheduler.Stepper {
+func (p *program) stepper(db *postgres.DB, s *scheduler.Scheduler, w *worldRuntime, beside together, person *welcome) *scheduler.Stepper {
 	return &scheduler.Stepper{
 		Scheduler:  s,
 		Unfinished: db.Unfinished,
+		Ended:      beside.ended,
 		Advance: func(ctx context.Context, to time.Time) error {
 			if err := db.AdvanceClock(ctx, to); err != nil {
 				return err

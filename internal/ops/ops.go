@@ -57,6 +57,7 @@ func New(o Options) *Server {
 	s.mux.HandleFunc("GET /healthz", s.healthz)
 	s.mux.HandleFunc("GET /readyz", s.readyz)
 	s.mux.Handle("GET /metrics", o.Metrics.Handler(o.Log))
+	s.mux.HandleFunc("GET "+ProfilesPath+"{name}", s.profile)
 	if o.Board != nil {
 		s.pages(*o.Board)
 	}

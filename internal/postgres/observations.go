@@ -22,13 +22,14 @@ const asOfSQL = `
 	where o.value is not null
 	order by t.n, o.observed_at` // primary key, backwards
 
-// ObservationsAsOf returns what was known of several series at an instant. A series without any is absent from the set.
+// ObservationsAsOf returns what was known of several series at an instant. A series without any is absent from the set. Asked for ascending
+// instants, it reads what became known in between.
 func (db *DB) ObservationsAsOf(ctx context.Context, ids []series.ID, asOf time.Time) (series.Set, error) {
-	set, err := db.observations(ctx, asOfSQL, ids, asOf)
+	all, err := db.observations(ctx, asOfSQL, ids, asOf, func(p *knownPoint) vintageValue { return p.newest })
 	if err != nil {
 		return nil, fmt.Errorf("read observations: %w", err)
 	}
-	return set, nil
+	return all, nil
 }
 
 const firstSQL = `
@@ -44,15 +45,19 @@ const firstSQL = `
 // FirstObservationsAsOf returns what was known of several series at an instant, each observation with the first number that was
 // published for it: what a reader had when it was new.
 func (db *DB) FirstObservationsAsOf(ctx context.Context, ids []series.ID, asOf time.Time) (series.Set, error) {
-	set, err := db.observations(ctx, firstSQL, ids, asOf)
+	all, err := db.observations(ctx, firstSQL, ids, asOf, func(p *knownPoint) vintageValue { return p.first })
 	if err != nil {
 		return nil, fmt.Errorf("read first observations: %w", err)
 	}
-	return set, nil
+	return all, nil
 }
 
-// observations collects rows of the number of a series among ids, from one on, and a point of it, in the order of both.
-func (db *DB) observations(ctx context.Context, sql string, ids []series.ID, asOf time.Time) (series.Set, error) {
+// observations returns of each observation the vintage that of chooses. Where what is known of the series is kept for a later instant, it
+// collects the rows of sql: the number of a series among ids, from one on, and a point of it, in the order of both.
+func (db *DB) observations(ctx context.Context, sql string, ids []series.ID, asOf time.Time, of func(*knownPoint) vintageValue) (series.Set, error) {
+	if states, err := db.knownAsOf(ctx, ids, asOf); err != nil || states != nil {
+		return set(ids, states, of), err
+	}
 	rows, err := db.pool.Query(ctx, sql, pgx.NamedArgs{"series": ids, "as_of": asOf})
 	if err != nil {
 		return nil, err
@@ -96,8 +101,21 @@ func (db *DB) NewestVintage(ctx context.Context, ids []series.ID, asOf time.Time
 // NewestAssumed returns when the newest of the values of several series that nobody saw arrive is assumed to have become known, as far as
 // was known at an instant: the zero time where each was seen.
 func (db *DB) NewestAssumed(ctx context.Context, ids []series.ID, asOf time.Time) (time.Time, error) {
+	states, err := db.knownAsOf(ctx, ids, asOf)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("read the newest assumed vintage: %w", err)
+	}
+	if states != nil {
+		var newest time.Time
+		for _, s := range states {
+			if s.assumed.After(newest) {
+				newest = s.assumed.UTC()
+			}
+		}
+		return newest, nil
+	}
 	var at *time.Time
-	err := db.reads.QueryRow(ctx, `
+	err = db.reads.QueryRow(ctx, `
 		select max(o.vintage_at)
 		from unnest(@series::text[]) as t (series) join observations o on o.series = t.series
 		where o.assumed and o.vintage_at <= @as_of`, pgx.NamedArgs{"series": ids, "as_of": asOf}).Scan(&at) // primary key

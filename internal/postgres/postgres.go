@@ -48,6 +48,7 @@ type DB struct {
 	// beats are connections that Heartbeat has for itself: handlers that use up the pool must not make their own runs look lost. It needs
 	// one; the others are for when that one hangs and is being given up.
 	beats *pgxpool.Pool
+	known knownSeries
 }
 
 // Option adjusts the connections of a DB.

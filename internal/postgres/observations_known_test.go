@@ -1,0 +1,83 @@
+package postgres_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tidemark/internal/postgres"
+	"tidemark/internal/series"
+)
+
+// What is kept of earlier questions must not be told from the database: not when values are revised, withdrawn and come back, when rows with
+// an old vintage are committed late, and when instants are asked for in any order.
+func TestWhatIsKeptOfAnEarlierQuestionIsWhatTheDatabaseSays(t *testing.T) {
+	t.Parallel()
+	kept, url := open(t, postgres.RoleWorker)
+	store(t, kept, load(t, kept, "2026-01-08T00:00:00Z", reading("seen", "2026-01-05T00:00:00Z", 1))) // a fetch to refer to
+	ids := []series.ID{"b", "a", "none"}                                                              // nothing is ever known of none
+	random := rand.New(rand.NewPCG(15, 1))
+	day := instant(t, "2026-02-01T00:00:00Z")
+	late := 0
+	for step := range 60 {
+		now := day.AddDate(0, 0, step)
+		for range 1 + random.IntN(4) {
+			vintage := now.Add(-time.Duration(random.IntN(12)) * time.Hour)
+			if random.IntN(8) == 0 {
+				vintage, late = vintage.AddDate(0, 0, -1-random.IntN(20)), late+1
+			}
+			value := fmt.Sprint(random.IntN(5), ", null")
+			if random.IntN(4) == 0 {
+				value = "null, 'withdrawn'"
+			}
+			at := day.AddDate(0, 0, random.IntN(15)-20).Format(time.RFC3339)
+			if err := exec(t, url, "", fmt.Sprintf(`insert into observations (series, observed_at, vintage_at, value, marker, assumed, fetch_id)
+				select '%s', '%s', '%s', %s, %t, (select min(id) from fetches) on conflict do nothing`,
+				ids[random.IntN(2)], at, vintage.Format(time.RFC3339), value, random.IntN(3) == 0)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		asOf := now
+		if random.IntN(6) == 0 {
+			asOf = now.AddDate(0, 0, -random.IntN(30))
+		}
+		fresh, err := postgres.Open(t.Context(), url, postgres.RoleWorker)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, ask := range map[string]func(*postgres.DB) (series.Set, error){
+			"newest": func(db *postgres.DB) (series.Set, error) { return db.ObservationsAsOf(t.Context(), ids, asOf) },
+			"first":  func(db *postgres.DB) (series.Set, error) { return db.FirstObservationsAsOf(t.Context(), ids, asOf) },
+		} {
+			// The second question of a fresh one is answered by the statement for instants before what is kept.
+			if _, err := fresh.ObservationsAsOf(t.Context(), ids, now.AddDate(1, 0, 0)); err != nil {
+				t.Fatal(err)
+			}
+			want, err := ask(fresh)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := ask(kept)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(want, got); d != "" {
+				t.Fatalf("step %d, %s as of %s (-the database, +kept):\n%s", step, name, asOf, d)
+			}
+		}
+		want, err := fresh.NewestAssumed(t.Context(), ids, asOf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := kept.NewestAssumed(t.Context(), ids, asOf); err != nil || !got.Equal(want) {
+			t.Errorf("step %d: the newest assumed vintage is of %s, want %s: %v", step, got, want, err)
+		}
+		fresh.Close()
+	}
+	if late == 0 {
+		t.Error("no row was committed late")
+	}
+}
