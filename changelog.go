@@ -1,10 +1,20 @@
-// Package tidemark is the root of the module and holds what lies there: the changelog, for the program to show. The program itself is in
-// cmd/tidemark.
+// Package tidemark is the root of the module and holds documents that lie there, for the program to show: the changelog, the method of the
+// picks, and the handbook of operators. The program itself is in cmd/tidemark.
 package tidemark
 
-import _ "embed" // the changelog
+import _ "embed" // the documents
 
 // Changelog is CHANGELOG.md.
 //
 //go:embed CHANGELOG.md
 var Changelog string
+
+// Runbook is docs/operator.md.
+//
+//go:embed docs/operator.md
+var Runbook string
+
+// PickMethod is docs/method-picks.md.
+//
+//go:embed docs/method-picks.md
+var PickMethod string

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/rand"
@@ -63,15 +64,7 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) error {
 	if err := s.limited(w, r, "register", clientNetwork(client), s.billing.RegisterRate); err != nil {
 		return err
 	}
-	key, err := s.newKey()
-	if err != nil {
-		return err
-	}
-	id, err := keyID()
-	if err != nil {
-		return err
-	}
-	answer, err := s.billing.DB.Register(r.Context(), postgres.Registration{PublicID: id, Name: name, Key: key}, once, func(made postgres.Registered) ([]byte, error) {
+	answer, err := s.makeKey(r.Context(), name, once, func(key accounts.Key, id string, made postgres.Registered) ([]byte, error) {
 		plan, balance := accounts.PlanAt(s.billing.Tariff.Model, nil, made.CreatedAt), (*view.Money)(nil)
 		if plan == accounts.PlanBalance {
 			balance = new(view.USD(made.Balance))
@@ -90,6 +83,20 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Cache-Control", view.CacheNever)
 	write(w, r, http.StatusCreated, view.TypeJSON, answer)
 	return nil
+}
+
+// makeKey registers a key with a drawn text and id. show makes the answer in the same transaction.
+func (s *Server) makeKey(ctx context.Context, name string, once *postgres.Once, show func(accounts.Key, string, postgres.Registered) ([]byte, error)) ([]byte, error) {
+	key, err := s.newKey()
+	if err != nil {
+		return nil, err
+	}
+	id, err := keyID()
+	if err != nil {
+		return nil, err
+	}
+	return s.billing.DB.Register(ctx, postgres.Registration{PublicID: id, Name: name, Key: key}, once,
+		func(made postgres.Registered) ([]byte, error) { return show(key, id, made) })
 }
 
 // errRegistered is the problem of a registration that is repeated.

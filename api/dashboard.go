@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -33,6 +34,7 @@ func (s *Server) dashboard(mux *http.ServeMux) {
 	s.handleGet(mux, dashboardPath, s.showDashboard)
 	s.handleGet(mux, dashboardPath+"/paid", s.showReceipt)
 	s.handle(mux, http.MethodPost, dashboardPath+"/sign-in", s.signInForm)
+	s.handle(mux, http.MethodPost, dashboardPath+"/create", s.createHere)
 	for path, h := range map[string]func(http.ResponseWriter, *http.Request, session) error{
 		"/sign-out": s.signOut, "/rotate": s.rotateHere, "/revoke": s.revokeHere, "/top-up": s.topUp, "/claim": s.claimHere, "/quote": s.quoteHere,
 	} {
@@ -117,6 +119,38 @@ func (s *Server) signInForm(w http.ResponseWriter, r *http.Request) error {
 	}
 	return redirectBack(w, r)
 }
+
+// createHere makes a key for anybody, as POST /auth/register does, signs in with it and shows its text once.
+func (s *Server) createHere(w http.ResponseWriter, r *http.Request) error {
+	if err := s.form(w, r); err != nil {
+		return err
+	}
+	name, err := accounts.CleanName(cmp.Or(strings.TrimSpace(r.PostForm.Get("name")), defaultKeyName))
+	if err != nil {
+		return s.sendDashboard(w, r, http.StatusBadRequest, view.Dashboard{Notice: "The name is not valid: " + err.Error() + ".", Bad: true})
+	}
+	if err := s.limited(w, r, "register", clientNetwork(s.client(r)), s.billing.RegisterRate); err != nil {
+		return err
+	}
+	var made accounts.Key
+	if _, err := s.makeKey(r.Context(), name, nil, func(key accounts.Key, _ string, _ postgres.Registered) ([]byte, error) {
+		made = key
+		return nil, nil
+	}); err != nil {
+		return s.rejectBody(r, err)
+	}
+	x, err := s.signIn(w, r, made.Hash())
+	if err != nil {
+		return s.unavailable(r, err)
+	}
+	if x.key, err = s.billing.DB.Session(r.Context(), x.hash()); err != nil {
+		return s.unavailable(r, err)
+	}
+	return s.show(w, r, http.StatusOK, x, view.Dashboard{NewKey: made.Reveal(), Notice: "Your key is ready, and you are signed in with it."})
+}
+
+// defaultKeyName names a key that its holder gave no name.
+const defaultKeyName = "My key"
 
 // redirectBack leads to the dashboard, so that a page that is loaded again sends no form again.
 func redirectBack(w http.ResponseWriter, r *http.Request) error {

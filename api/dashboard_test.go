@@ -101,6 +101,33 @@ func (o *dashboardFixture) seen(a answer) answer {
 	return a
 }
 
+// A visitor makes a key with one button and no script: the text is shown once, and the browser is signed in with it.
+func TestAKeyIsCreatedOnTheDashboard(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	a := o.open("/dashboard")
+	if !strings.Contains(string(a.body), `action="/dashboard/create"`) {
+		t.Fatal("there is no button that makes a key")
+	}
+	a = o.send("/dashboard/create", url.Values{"name": {""}})
+	text := regexp.MustCompile(`tmk_[a-z]+_[0-9A-Za-z]{36}`).FindString(string(a.body))
+	if a.StatusCode != http.StatusOK || text == "" || o.cookie == "" || !strings.Contains(string(a.body), "My key") {
+		t.Fatalf("a key was asked for: %s, a text of %d letters, the cookie %q", a.Status, len(text), o.cookie)
+	}
+	if a := o.ask(http.MethodGet, "/api/v1/account", "Authorization", "Bearer "+text); a.StatusCode != http.StatusOK {
+		t.Errorf("the key opens nothing: %s", a.Status)
+	}
+	if a := o.open("/dashboard"); strings.Contains(string(a.body), text) || !strings.Contains(string(a.body), `id="key-prefix"`) {
+		t.Error("the text is shown twice, or the visitor is not signed in")
+	}
+	if a := o.send("/dashboard/create", url.Values{"name": {"x\x00y"}}); a.StatusCode != http.StatusBadRequest {
+		t.Errorf("a name with a control character: %s", a.Status)
+	}
+	if a := o.send("/dashboard/create", url.Values{"name": {"x"}}, "Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"); a.StatusCode != http.StatusForbidden {
+		t.Errorf("another site's form: %s", a.Status)
+	}
+}
+
 // newKey registers a key through the API.
 func (o *dashboardFixture) newKey() string {
 	o.t.Helper()

@@ -45,12 +45,16 @@ func TestPagesAboutPicks(t *testing.T) {
 	text := func(doc *view.Document) string { return html.UnescapeString(string(doc.Identity.Body)) }
 
 	tests := map[string][]string{
-		"/":                           {"BORL", "the chain recomputes", "/picks.atom"},
-		"/picks":                      {`lang="en"`, "ACME", "BORL", "100.00", "One share each trading day", `hreflang="hi"`},
-		"/picks?lang=es":              {`lang="es"`, "Selecciones", "100,00", `/research/ACME?lang=es`},
-		"/picks?status=closed":        {`aria-current="true">closed`},
-		"/research/acme":              {"ACME", "SHA-256", "ACME|103.00|2026-03-05|", `href="https://tidemark.example/research/ACME"`},
-		"/research/ACME?lang=hi":      {`lang="hi"`, "भाव", "शृंखला में स्थान"},
+		"/":                         {"BORL", "the chain recomputes", "/picks.atom"},
+		"/picks":                    {`lang="en"`, "ACME", "BORL", "100.00", "One share each trading day", `hreflang="hi"`},
+		"/picks?lang=es":            {`lang="es"`, "Selecciones", "100,00", `/research/ACME?lang=es`},
+		"/picks?status=closed":      {`aria-current="true">closed`},
+		"/research/acme":            {`href="/picks/2026-03-02"`, `href="/picks/2026-03-05"`, "ACME", "SHA-256", "ACME|103.00|2026-03-05|", `href="https://tidemark.example/research/ACME"`},
+		"/research/ACME?lang=hi":    {`lang="hi"`, "भाव", "शृंखला में स्थान"},
+		"/picks/2026-03-02":         {"ACME", "As announced on", `href="/research/ACME"`, `href="/picks/2026-03-03" rel="next"`, "ACME|100.00|2026-03-02|", `href="https://tidemark.example/picks/2026-03-02"`, "/picks/2026-03-02/card.png"},
+		"/picks/2026-03-05?lang=es": {`lang="es"`, "Tal como se anunció", "103,00"},
+
+		"/method":                     {"Universe", "gross profitability", "ticker|price|date|previous_hash", "/signals/crack-spread-321/brief"},
 		"/portfolio":                  {"Model portfolio", "SPY", `id="plot-return"`, `id="plot-drawdown"`, "Sectors", "Regions"},
 		"/events":                     {"Events", "ACME"},
 		"/events?min_severity=5":      {`aria-current="true">critical`},
@@ -139,7 +143,7 @@ func TestPagesAboutPicks(t *testing.T) {
 		t.Errorf("the feed was modified at %s", at)
 	}
 
-	for _, address := range []string{"/card.png", "/signals/crack-spread-321/card.png", "/research/ACME/card.png"} {
+	for _, address := range []string{"/card.png", "/signals/crack-spread-321/card.png", "/research/ACME/card.png", "/picks/2026-03-02/card.png"} {
 		doc, err := get(address)
 		if err != nil || doc == nil || doc.Identity.Header.Get("Content-Type") != "image/png" || !strings.HasPrefix(string(doc.Identity.Body), "\x89PNG") {
 			t.Errorf("%s is no picture: %v", address, err)

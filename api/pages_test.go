@@ -18,7 +18,7 @@ const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8
 var (
 	links      = regexp.MustCompile(`(?:href|src)="([^"]*)"`)
 	inline     = regexp.MustCompile(`(?i)<style|\sstyle=|\son[a-z]+=|<script(?: [^>]*)?>`)
-	dataBlock  = regexp.MustCompile(`(?s)<script type="application/ld\+json">(.*?)</script>`)
+	dataBlock  = regexp.MustCompile(`(?s)<script type="application/(?:ld\+)?json">(.*?)</script>`)
 	ownModule  = regexp.MustCompile(`<script type="module" src="/static/[a-z-]+\.[0-9a-f]{12}\.js"></script>`)
 	described  = regexp.MustCompile(`<meta name="description" content="[^"]{20,}">`)
 	titled     = regexp.MustCompile(`<title>[^<]+</title>`)
@@ -64,7 +64,7 @@ func TestPagesShowTheSnapshot(t *testing.T) {
 	tests := map[string][]string{
 		"/": {"3:2:1 crack spread", "22.50", "+1.25", "2026-03-02", "fresh", "Hormuz &lt;transits&gt;", "decayed"},
 		"/signals/crack-spread-321": {
-			"22.50", "USD/bbl", "21.25 to 23.75", "20.00", "mean of five years", "+12.50 %", "+1.25", "WTI, Cushing", "71.50",
+			"22.50", "USD/bbl", "21.25 to 23.75", "20.00", "mean of five years", "+12.5%", "+1.25", "WTI, Cushing", "71.50",
 			"Public domain; acknowledgement requested", "https://upstream.example/data?a=1&amp;b=2", "https://upstream.example/terms",
 			strings.Repeat("ab", 32), "It is &lt;not&gt; what is &amp; was sold.",
 		},
@@ -100,6 +100,9 @@ func TestSignalPageAsOf(t *testing.T) {
 	shows("?as_of="+noon.Format("2006-01-02"), ">22.50</data>", 200) // today is now
 	shows("?as_of=&range=", ">22.50</data>", 200)                    // a form sends its empty fields
 	shows("?as_of=1999-01-01", "Nothing was known of this signal on 1999-01-01.", 404)
+	shows("?as_of=1999-01-01", `href="/signals/crack-spread-321"`, 404)
+	shows("?as_of="+noon.AddDate(0, 0, -2).Format("2006-01-02")+"&range=all", "Known now", 200)
+	shows("?as_of="+noon.AddDate(0, 0, -2).Format("2006-01-02")+"&range=all", "format=csv&amp;as_of="+noon.AddDate(0, 0, -2).Format("2006-01-02"), 200)
 	shows("?as_of=2126-01-01", "lies in the future", 400)
 	shows("?as_of=yesterday", "as_of is no date", 400)
 	shows("?range=2w", "range can be 3m or 1y or 5y or all", 400)

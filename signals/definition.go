@@ -40,6 +40,8 @@ type Definition struct {
 	BaselineMethod, IntervalMethod, Technique string
 	// BaselineCaption and IntervalCaption say the two methods to a reader, in a few words without a full stop.
 	BaselineCaption, IntervalCaption string
+	// SeasonStart is the month in which each season's values begin, which have no line to those of the season before. Zero: there are none.
+	SeasonStart time.Month
 	// Phrasing is how a sentence says the value.
 	Phrasing Phrasing
 	// Phrase is what a sentence calls the signal, with its article where the language has one, by language code (ISO 639-1).
@@ -111,6 +113,15 @@ func (c Component) Z() float64 { return zScore(c.Value, c.Baseline, c.Scale) }
 
 // DeltaPct is as Estimate's.
 func (c Component) DeltaPct() float64 { return deltaPct(c.Value, c.Baseline) }
+
+// SameSeason reports whether two instants lie in one season. Without seasons any two do.
+func (d Definition) SameSeason(a, b time.Time) bool {
+	if d.SeasonStart == 0 {
+		return true
+	}
+	year := func(t time.Time) int { return t.UTC().AddDate(0, 1-int(d.SeasonStart), 0).Year() }
+	return year(a) == year(b)
+}
 
 // The states of a signal.
 const (

@@ -24,7 +24,7 @@ type Phrasing struct {
 	Seasonal bool
 }
 
-// Finding is what a value means, in three parts: "Hormuz", "112 ships a day", "31 % above normal for mid-November".
+// Finding is what a value means, in three parts: "Hormuz", "112 ships a day", "31% above normal for mid-November".
 type Finding struct {
 	// Short names the signal.
 	Short string
@@ -68,12 +68,11 @@ func (d Definition) distance(value, baseline float64, observed time.Time) string
 	case baseline != baseline || !d.Margin && pct != pct:
 		return ""
 	case d.Margin && p.number(distance) != p.number(0):
-		currency, _, _ := strings.Cut(p.Figure, "%s")
-		return currency + p.number(distance) + side + normal
+		return d.Number(distance) + side + normal
 	case !d.Margin && pct >= 0.95:
-		return strconv.FormatFloat(pct, 'f', 0, 64) + " %" + side + normal
+		return strconv.FormatFloat(pct, 'f', 0, 64) + "%" + side + normal
 	case !d.Margin && pct >= 0.05:
-		return strconv.FormatFloat(pct, 'f', 1, 64) + " %" + side + normal
+		return strconv.FormatFloat(pct, 'f', 1, 64) + "%" + side + normal
 	}
 	return "at " + normal
 }
@@ -85,6 +84,55 @@ func (p Phrasing) figure(v float64) string {
 		return "−" + s
 	}
 	return s
+}
+
+// Number writes a value as a figure without its unit: "−$0.36", "421.1". It is "unknown" for a NaN.
+func (d Definition) Number(v float64) string {
+	if v != v {
+		return "unknown"
+	}
+	prefix, _ := d.Phrasing.parts()
+	if s := d.Phrasing.number(v); v < 0 && s != d.Phrasing.number(0) {
+		return "−" + prefix + s
+	}
+	return prefix + d.Phrasing.number(v)
+}
+
+// Signed is Number of a difference: one above zero has a plus.
+func (d Definition) Signed(v float64) string {
+	if v > 0 && d.Phrasing.number(v) != d.Phrasing.number(0) {
+		return "+" + d.Number(v)
+	}
+	return d.Number(v)
+}
+
+// Prefix is what stands before the number of a figure: the sign of a currency, or nothing.
+func (d Definition) Prefix() string {
+	prefix, _ := d.Phrasing.parts()
+	return prefix
+}
+
+// FigureUnit is the unit of a figure in words: "million barrels", "a barrel" after a sign of currency.
+func (d Definition) FigureUnit() string {
+	_, unit := d.Phrasing.parts()
+	return unit
+}
+
+// Scale is how many of the signal's units one of the figure's is.
+func (d Definition) Scale() float64 {
+	if d.Phrasing.PerUnit == 0 {
+		return 1
+	}
+	return d.Phrasing.PerUnit
+}
+
+// parts are what stands before the number of a figure without a blank, and the words around it.
+func (p Phrasing) parts() (prefix, unit string) {
+	before, after, _ := strings.Cut(p.Figure, "%s")
+	if strings.HasSuffix(before, " ") {
+		return "", strings.TrimSpace(before + after)
+	}
+	return before, strings.TrimSpace(after)
 }
 
 // number writes the magnitude of a value, thousands apart.

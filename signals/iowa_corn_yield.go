@@ -57,6 +57,7 @@ func iowaCornYield() Definition {
 		IntervalMethod:  "walk_forward_errors_of_the_stage",
 		BaselineCaption: "linear trend of 25 years",
 		IntervalCaption: "past errors at this stage of the season",
+		SeasonStart:     cornSeason,
 		Phrasing:        Phrasing{Short: "Iowa corn", Figure: "%s bushels an acre", Decimals: 1, Normal: "its trend"},
 		Phrase: map[string]string{
 			"en": "the expected corn yield in Iowa",

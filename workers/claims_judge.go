@@ -250,16 +250,17 @@ func (in caseOf) reason(c candidate, held map[int32]postgres.Transfer) accounts.
 // again is when a claim is looked at once more: often while its claimant may wait, and less and less often after that.
 func (in caseOf) again(c candidate, v postgres.ClaimVerdict) time.Time {
 	const soonest = 2 * time.Second
-	latest := time.Minute
+	latest, share := time.Minute, time.Duration(8)
 	switch {
 	case v.State == postgres.ClaimPending && v.Reason == accounts.ReasonUnknown:
-		latest = 5 * time.Minute // it may be made up, and is asked about as often as its claimant asks
+		// It may be made up, and a run each time would fill the list of runs: the pause doubles. Its claimant may ask again at any time.
+		latest, share = 5*time.Minute, 1
 	case v.State == postgres.ClaimPending, v.State == postgres.ClaimProvisional:
 	case v.State == postgres.ClaimRevoked && v.Reason.Retryable():
 	default:
 		return time.Time{}
 	}
-	return in.Now.Add(min(max(in.Now.Sub(c.AskedAt)/8, soonest), latest))
+	return in.Now.Add(min(max(in.Now.Sub(c.AskedAt)/share, soonest), latest))
 }
 
 func asTransfer(g postgres.Transfer) base.Transfer {

@@ -133,6 +133,12 @@ func (d *Discovery) sitemap(s site) *view.Document {
 			}
 			add("/research/"+ticker, nil)
 		}
+		for i, date := range s.published.PickDates() {
+			if i == 0 && !d.has("/picks/"+date) {
+				break
+			}
+			add("/picks/"+date, nil)
+		}
 	}
 	body, err := xml.MarshalIndent(struct {
 		XMLName xml.Name   `xml:"http://www.sitemaps.org/schemas/sitemap/0.9 urlset"`

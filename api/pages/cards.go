@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -72,7 +73,7 @@ func (p *Pages) homeCard(_ context.Context, r request) (*view.Document, error) {
 
 // signalCardImage is the picture of a signal.
 func (p *Pages) signalCardImage(s *view.Signal) (*view.Document, error) {
-	c := card.Card{Kicker: s.Snapshot.Domain, Title: s.Snapshot.Name, Value: number(s.Snapshot.Value), Unit: s.Snapshot.Unit, Course: priceSeries(s)}
+	c := card.Card{Kicker: s.Snapshot.Domain, Title: s.Snapshot.Name, Value: figure(s.Definition, s.Snapshot.Value), Unit: cmp.Or(s.Definition.FigureUnit(), s.Snapshot.Unit), Course: priceSeries(s)}
 	if f := findingOf(s.Definition, s.Snapshot); f.Distance != "" {
 		c.Kicker, c.Title, c.Value, c.Unit = s.Snapshot.Name, f.Distance, f.Figure, ""
 	}
@@ -99,6 +100,19 @@ func (p *Pages) researchCard(r view.Research) (*view.Document, error) {
 			c.Unit = l.Pct(r.Pick.ReturnPct) + " since " + r.Pick.Date
 		}
 		c.Foot = "Picked on " + r.Pick.Date + " at " + r.Pick.Price
+	}
+	if p.o.World == view.WorldSandbox {
+		c.Foot += "   synthetic data"
+	}
+	return p.pictures.of(c)
+}
+
+// pickCard is the picture of a pick as it was announced.
+func (p *Pages) pickCard(k view.Pick) (*view.Document, error) {
+	l := localizer{picks.English}
+	c := card.Card{
+		Kicker: "The pick of " + l.Date(k.Date), Title: k.Name, Value: k.Ticker, Unit: "at " + k.Price + " " + k.Currency,
+		Foot: "SHA-256 " + short(k.Hash),
 	}
 	if p.o.World == view.WorldSandbox {
 		c.Foot += "   synthetic data"

@@ -77,7 +77,7 @@ func (p *Pages) feed(_ context.Context, r request) (*view.Document, error) {
 		at := k.AnnouncedAt.UTC().Format(time.RFC3339)
 		e := atomEntry{
 			ID: fmt.Sprintf("%s/picks#%d", home, k.Seq), Title: fmt.Sprintf("%s (%s) at %s %s, %s", k.Name, k.Ticker, k.Price, k.Currency, k.Date),
-			Updated: at, Published: at, Links: []atomLink{{"alternate", "text/html", k.Links.Page}, {"related", "application/json", k.Links.Verify}},
+			Updated: at, Published: at, Links: []atomLink{{"alternate", "text/html", home + "/picks/" + k.Date}, {"related", "application/json", k.Links.Verify}},
 			Summary: "SHA-256 " + k.Hash,
 		}
 		if chained {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/yuin/goldmark/extension"
 
 	"tidemark/api/pages/plot"
+	"tidemark/signals"
 )
 
 var functions = template.FuncMap{
@@ -25,6 +27,10 @@ var functions = template.FuncMap{
 	"hours":       hours,
 	"probability": probability,
 	"percent":     percent,
+	"figure":      figure,
+	"quantity":    quantity,
+	"change":      relative,
+	"day":         longDay,
 	"short":       short,
 	"meter":       func(share float64) template.HTML { return template.HTML(plot.Meter(share)) },
 	"tone":        tone,
@@ -53,7 +59,7 @@ func number(f *float64) string {
 	if abs != 0 && abs < 1e-6 {
 		return strconv.FormatFloat(v, 'e', 3, 64)
 	}
-	decimals := 2
+	decimals := 0
 	if abs != 0 {
 		decimals = min(max(3-int(math.Floor(math.Log10(abs))), 0), 9)
 	}
@@ -91,8 +97,55 @@ func percent(f *float64) string {
 	if f == nil {
 		return unknown
 	}
-	return strconv.FormatFloat(*f, 'f', 1, 64) + " %"
+	return strconv.FormatFloat(*f, 'f', 1, 64) + "%"
 }
+
+// figure writes a value of a signal, or what a pointer to one leads to, with the decimals and the scale of its definition.
+func figure(d signals.Definition, v any) string {
+	value := math.NaN()
+	switch f := v.(type) {
+	case float64:
+		value = f
+	case *float64:
+		if f != nil {
+			value = *f
+		}
+	}
+	if d.Phrasing.Figure == "" {
+		return number(finite(value))
+	}
+	return d.Number(value)
+}
+
+// quantity writes a number of a unit: days and ships are counted, so they have no decimals.
+func quantity(unit string, f *float64) string {
+	if f != nil && (strings.HasPrefix(unit, "days") || strings.HasPrefix(unit, "ships")) {
+		return strconv.FormatFloat(math.Round(*f), 'f', 0, 64)
+	}
+	return number(f)
+}
+
+// relative writes a difference in percent with its sign. Where both numbers are known and no percentage of the second can be formed, it is not
+// unknown: there is none.
+func relative(value, baseline, pct *float64) string {
+	switch {
+	case pct == nil && value != nil && baseline != nil:
+		return "not applicable"
+	case pct == nil:
+		return unknown
+	}
+	s := strconv.FormatFloat(math.Abs(*pct), 'f', 1, 64) + "%"
+	switch {
+	case strings.Trim(s, "0.%") == "":
+		return s
+	case *pct < 0:
+		return "−" + s
+	}
+	return "+" + s
+}
+
+// longDay writes a day as readers say it: 9 December 2026.
+func longDay(t time.Time) string { return t.UTC().Format("2 January 2006") }
 
 // probability writes a p-value with two significant digits. Below one in ten thousand only that is said.
 func probability(f *float64) string {
@@ -166,6 +219,12 @@ func hours(seconds int64) string {
 	}
 	return strconv.FormatFloat(float64(seconds)/3600, 'f', -1, 64) + " hours"
 }
+
+// hyphenMinus finds a hyphen that stands for a minus: before a number or a sign of currency, and after nothing that it could join.
+var hyphenMinus = regexp.MustCompile(`(^|[\s(|:])-([0-9$])`)
+
+// minus writes the minus signs of a text as the pages do. What is stored keeps its letters.
+func minus(text string) string { return hyphenMinus.ReplaceAllString(text, "$1−$2") }
 
 // markdown renders a brief. What is HTML already inside it is left out, and cells are aligned without a style, which the content security policy
 // would refuse.

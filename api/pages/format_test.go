@@ -20,7 +20,7 @@ func TestNumber(t *testing.T) {
 		"whole from a thousand":       {new(15234.5), "15,234", "+15234.50"},
 		"thousands twice":             {new(-1234567.0), "−1,234,567", "−1234567.00"},
 		"negative":                    {new(-36.98), "−36.98", "−36.98"},
-		"zero":                        {new(0.0), "0.00", "0.00"},
+		"zero":                        {new(0.0), "0", "0.00"},
 		"next to zero":                {new(-0.001), "−0.001000", "0.00"},
 		"a concentration":             {new(0.0000512), "0.00005120", "0.00"},
 		"tiny":                        {new(2.5e-9), "2.500e-09", "0.00"},
@@ -76,6 +76,31 @@ func TestProbability(t *testing.T) {
 	}{{nil, "unknown"}, {new(0.00002057), "< 0.0001"}, {new(0.0), "< 0.0001"}, {new(0.0123), "0.012"}, {new(0.25), "0.25"}, {new(1.0), "1"}} {
 		if got := probability(tt.p); got != tt.want {
 			t.Errorf("probability = %q, want %q", got, tt.want)
+		}
+	}
+}
+
+func TestAMinusIsOneAndHyphensStay(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"it returned -7.1% on average": "it returned −7.1% on average", "| growth | -2.1% |": "| growth | −2.1% |", "(-$3.5 million)": "(−$3.5 million)",
+		"on 2026-11-16, form 10-Q, 8-K, 12-month": "on 2026-11-16, form 10-Q, 8-K, 12-month", "- a point": "- a point", "-5": "−5",
+	} {
+		if got := minus(text); got != want {
+			t.Errorf("%q became %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestNoPercentageIsShownWhereNoneCanBeFormed(t *testing.T) {
+	t.Parallel()
+	one, half := 1.0, -12.34
+	for _, tt := range []struct {
+		value, baseline, pct *float64
+		want                 string
+	}{{&one, &one, nil, "not applicable"}, {&one, nil, nil, "unknown"}, {nil, &one, nil, "unknown"}, {&one, &one, &half, "−12.3%"}, {&one, &one, new(0.01), "0.0%"}, {&one, &one, &one, "+1.0%"}} {
+		if got := relative(tt.value, tt.baseline, tt.pct); got != tt.want {
+			t.Errorf("%v against %v is %q, want %q", tt.value, tt.baseline, got, tt.want)
 		}
 	}
 }

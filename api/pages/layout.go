@@ -99,7 +99,7 @@ func (p *Pages) navigate(l *layout, address string) {
 		l.Account = &n
 	}
 	for _, n := range []navigation{
-		link(true, "status", "/status"), link(true, "changelog", "/changelog"), link(true, "terms", "/terms"),
+		link(true, "method", "/method"), link(true, "status", "/status"), link(true, "changelog", "/changelog"), link(true, "terms", "/terms"),
 		link(published, "feed", "/picks.atom"), link(true, "catalog", "/api/signals"),
 	} {
 		if n.Name != "" && (p.has(n.Address) || strings.HasPrefix(n.Address, "/api/")) {
@@ -120,7 +120,7 @@ func current(link, address string) string {
 	case link == address:
 		return "page"
 	case link == "/" && strings.HasPrefix(address, "/signals/"), link != "/" && strings.HasPrefix(address, link+"/"),
-		link == "/picks" && strings.HasPrefix(address, "/research/"),
+		link == "/picks" && (strings.HasPrefix(address, "/research/") || address == "/method"),
 		link == "/events" && (address == "/economic-events" || address == "/digest"):
 		return "true"
 	}

@@ -60,7 +60,11 @@ func (p *Pages) annotate(l *layout, r request, limits string, endpoints ...strin
 		n.Texts = append(n.Texts, fmt.Sprintf(l.T("note.cost"), cost.Shortest()))
 	}
 	if missing {
-		n.Links = append(n.Links, navigation{Name: l.T("get key"), Address: "/docs#keys"})
+		address := "/docs#keys"
+		if p.o.Dashboard {
+			address = "/dashboard"
+		}
+		n.Links = append(n.Links, navigation{Name: l.T("get key"), Address: address})
 	}
 	if p.o.Dashboard {
 		word := "account"

@@ -58,6 +58,8 @@ type Pages struct {
 	pictures pictures
 	// changes are those of the changelog.
 	changes []change
+	// pickMethod is the rendered method of the picks.
+	pickMethod template.HTML
 	// done is what was rendered of one state.
 	done atomic.Pointer[rendered]
 }
@@ -69,6 +71,9 @@ func New(o Options) (*Pages, error) {
 	p.whole, p.below = p.table()
 	var err error
 	if p.changes, err = readChangelog(tidemark.Changelog); err != nil {
+		return nil, err
+	}
+	if p.pickMethod, err = methodOfPicks(); err != nil {
 		return nil, err
 	}
 	if err := p.loadStatic(); err != nil {
@@ -112,10 +117,16 @@ func (p *Pages) loadStatic() error {
 		ext := path.Ext(e.Name())
 		address := "/static/" + strings.TrimSuffix(e.Name(), ext) + "." + hex.EncodeToString(sum[:6]) + ext
 		p.static[address] = view.NewDocument(mediaType(ext), view.CacheImmutable, body, time.Time{})
+		if known := wellKnownIcons[e.Name()]; known != "" {
+			p.static[known] = view.NewDocument(mediaType(ext), view.CachePublic, body, time.Time{})
+		}
 		p.address[e.Name()] = address
 	}
 	return nil
 }
+
+// wellKnownIcons are where browsers look for icons by themselves.
+var wellKnownIcons = map[string]string{"icon.png": "/favicon.ico", "touch.png": "/apple-touch-icon.png"}
 
 // mediaType is that of a static file. Scripts are not left to the machine's table, where some have another type.
 func mediaType(ext string) string {

@@ -22,6 +22,8 @@ type portfolioBody struct {
 	Open, Closed []view.Position
 	Sectors      []view.Sector
 	Regions      []view.Region
+	// Points are those of the plots, for the script that shows them.
+	Points template.JS
 	// Weekly tells that the plot has a point a week, and that there are no days.
 	Weekly bool
 }
@@ -121,23 +123,44 @@ func (b *portfolioBody) plot(history []view.HistorySnapshot) {
 		days = append(days, day)
 		x[i], ours[i], theirs[i], drawdown[i] = float64(day.Unix()), orNaN(s.ReturnPct), orNaN(s.BenchmarkReturnPct), orNaN(s.DrawdownPct)
 	}
+	b.Points = embedJSON(shownPoints(history, b.Weekly))
 	from, to := days[0], days[n-1]
 	b.Return = template.HTML(plot.Figure{
 		ID: "plot-return", Title: "Return of the model portfolio and of " + b.Portfolio.Benchmark.Symbol + " since " + history[0].Date,
-		Description: fmt.Sprintf("Percent since the inception. On %s the portfolio stood at %s %%, the benchmark at %s %%.", history[n-1].Date,
+		Description: fmt.Sprintf("Percent since the inception. On %s the portfolio stood at %s%%, the benchmark at %s%%.", history[n-1].Date,
 			signed(history[n-1].ReturnPct), signed(history[n-1].BenchmarkReturnPct)),
 		Height: 280, From: from, To: to, Suffix: "%", Rules: []float64{0},
-		Marks: []plot.Mark{plot.Line{Class: "second", X: x, Y: theirs}, plot.Line{X: x, Y: ours}},
+		Marks: []plot.Mark{plot.Line{Class: "second", X: x, Y: theirs, Label: b.Portfolio.Benchmark.Symbol + " " + b.Pct(history[n-1].BenchmarkReturnPct)}, plot.Line{X: x, Y: ours, Label: "Portfolio " + b.Pct(history[n-1].ReturnPct)}},
 	}.SVG())
 	if b.Weekly {
 		return
 	}
 	b.Drawdown = template.HTML(plot.Figure{
 		ID: "plot-drawdown", Title: "Drawdown of the model portfolio",
-		Description: "Percent below the highest value until then. The deepest was " + signed(b.Portfolio.MaxDrawdownPct) + " %.",
+		Description: "Percent below the highest value until then. The deepest was " + signed(b.Portfolio.MaxDrawdownPct) + "%.",
 		Height:      130, From: from, To: to, Suffix: "%", Rules: []float64{0}, Ticks: 3,
 		Marks: []plot.Mark{plot.Area{Class: "bad", X: x, Y: drawdown}, plot.Line{Class: "thin bad", X: x, Y: drawdown}},
 	}.SVG())
+}
+
+// shownPoint is a point of the plots as the script reads it, with the names of the API.
+type shownPoint struct {
+	ObservedAt         string   `json:"observed_at"`
+	ReturnPct          *float64 `json:"return_pct"`
+	BenchmarkReturnPct *float64 `json:"benchmark_return_pct"`
+	DrawdownPct        *float64 `json:"drawdown_pct,omitempty"`
+}
+
+// shownPoints are the points of the plots. The drawdown is left out where it is not plotted.
+func shownPoints(history []view.HistorySnapshot, weekly bool) []shownPoint {
+	list := make([]shownPoint, len(history))
+	for i, s := range history {
+		list[i] = shownPoint{s.Date, s.ReturnPct, s.BenchmarkReturnPct, nil}
+		if !weekly {
+			list[i].DrawdownPct = s.DrawdownPct
+		}
+	}
+	return list
 }
 
 func orNaN(f *float64) float64 {

@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"html/template"
 	"maps"
 	"net/url"
-	"strings"
 	"time"
 
 	"tidemark/api/view"
@@ -143,81 +141,4 @@ func (p *Pages) picksPage(_ context.Context, r request) (*view.Document, error) 
 	l.Body = body
 	p.inLanguages(&l, r)
 	return p.document("picks", l, time.Time{}), nil
-}
-
-// researchBody is what the page of a company shows.
-type researchBody struct {
-	localizer
-
-	Research view.Research
-	Text     template.HTML
-	// Numbers tells that the figures beside the text and its facts are shown, Return that of the pick.
-	Numbers, Return bool
-	// Link is the newest pick of the ticker in the record, nil where there is none.
-	Link *view.VerifiedPick
-}
-
-// research is what was written about a company.
-func (p *Pages) research(_ context.Context, r request) (*view.Document, error) {
-	if r.published == nil {
-		return nil, nil
-	}
-	lang, err := r.lang()
-	if err != nil {
-		return nil, err
-	}
-	ticker, isCard := strings.CutSuffix(r.rest, cardName)
-	picked := r.published.Picked(ticker)
-	if !picked && (isCard && !r.all || !r.whole(pricedResearch)) {
-		// The same for every company that was not picked, whether there is research or not.
-		return nil, &view.Refusal{
-			Code:   view.CodeUnknownTicker,
-			Detail: "No announced pick has this ticker. Research on other companies is for holders of a key: see /docs.",
-		}
-	}
-	doc, err := r.published.Research(ticker, lang)
-	research, _, err := data[view.Research](doc, err)
-	if err != nil {
-		return nil, err
-	}
-	if research == nil {
-		return nil, &view.Refusal{Code: view.CodeUnknownTicker, Detail: "Nothing was written about a company with this ticker."}
-	}
-	if isCard {
-		// One picture for each company: whichever of its tickers was asked for, in whatever case and language.
-		if own := "/research/" + research.Ticker + cardName; r.path != own || len(r.query) > 0 {
-			return nil, &view.Moved{To: own}
-		}
-		if !r.all && !r.public(localizer{lang})[research.Pick.Seq] {
-			research.Pick.ReturnPct = nil
-		}
-		return p.researchCard(*research)
-	}
-	r.path = "/research/" + research.Ticker // whichever of its tickers was asked for, and in whatever case
-	r.seen.path = r.path
-	body := researchBody{localizer: localizer{lang}, Research: *research, Text: markdown(research.FullResearch), Numbers: r.whole(pricedResearch)}
-	body.Return = body.Numbers || research.Pick != nil && r.public(body.localizer)[research.Pick.Seq]
-	if r.record != nil {
-		if link, ok := r.record.Pick(research.Ticker, ""); ok {
-			body.Link = &link
-		}
-	}
-	l := p.layoutIn(lang, r.site, r.path)
-	if err := p.annotate(&l, r, "note.research", pricedResearch); err != nil {
-		return nil, err
-	}
-	l.Title = research.Name + " (" + research.Ticker + ")" + suffix
-	l.Description = firstSentence(research.SummaryWhy)
-	l.Image = p.o.PublicURL + r.path + cardName
-	l.Body = body
-	p.inLanguages(&l, r)
-	return p.document("research", l, research.UpdatedAt), nil
-}
-
-// SourceOf names the document that a fact was taken from.
-func (b researchBody) SourceOf(f view.Fact) string {
-	if f.Source == nil || *f.Source < 0 || *f.Source >= len(b.Research.Sources) {
-		return b.T("computed")
-	}
-	return b.Research.Sources[*f.Source].Title
 }

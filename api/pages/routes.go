@@ -77,12 +77,14 @@ type page func(ctx context.Context, r request) (*view.Document, error)
 func (p *Pages) table() (whole, below map[string]page) {
 	whole = map[string]page{
 		"/": p.home, cardName: p.homeCard, "/docs": p.docs, "/status": p.status, "/terms": p.terms, "/changelog": p.changelog, "/changelog.json": p.changelogJSON,
+		"/method": p.methodPage,
 	}
 	below = map[string]page{"/signals/": p.signalPage, "/problems/": p.problem}
 	if p.o.Publications != nil {
 		whole["/picks"], whole["/portfolio"] = p.picksPage, p.portfolio
 		whole["/events"], whole["/economic-events"], whole["/digest"] = p.events, p.economy, p.digest
 		whole["/picks.atom"], below["/research/"] = p.feed, p.research
+		below["/picks/"] = p.pickPage
 	}
 	if p.o.Record != nil {
 		whole["/verify"] = p.verify
@@ -195,8 +197,27 @@ func (p *Pages) Problem(problem view.Problem) []byte {
 	l.Hidden = true
 	l.Title = problem.Title + suffix
 	l.Description = problem.Detail
-	l.Body = problem
+	l.Body = struct {
+		view.Problem
+
+		Up string
+	}{problem, p.above(problem.Instance)}
 	return p.render("error", l)
+}
+
+// above is the page that leads on from an address at which there is nothing: that of the same signal as it is now, the list of the picks, or
+// the first page.
+func (p *Pages) above(address string) string {
+	path, _, _ := strings.Cut(address, "?")
+	switch {
+	case strings.HasPrefix(path, "/signals/") && p.o.View.State() != nil:
+		if id, _, _ := strings.Cut(strings.TrimPrefix(path, "/signals/"), "/"); p.o.View.State().Signal(id) != nil {
+			return "/signals/" + id
+		}
+	case (strings.HasPrefix(path, "/picks/") || strings.HasPrefix(path, "/research/")) && p.has("/picks"):
+		return "/picks"
+	}
+	return "/"
 }
 
 // firstSentence is short enough for a search result.

@@ -3,6 +3,7 @@ package pages
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"math"
@@ -49,8 +50,45 @@ type signalBody struct {
 	Backtest    *backtestBody
 	Citation    string
 	Finding     signals.Finding
-	// Difference is the value less the baseline, in the signal's unit. It is nil where either is unknown.
-	Difference *float64
+	// Difference is the value less the baseline, as a figure of the signal. It is "unknown" where either is unknown.
+	Difference string
+	// Then is what of the snapshot is another now. It is empty on a page that shows what is known now.
+	Then []difference
+	// Next is about when the next value becomes known, zero where that cannot be told.
+	Next time.Time
+}
+
+// difference is a number as it was known on a day, and as it is known now.
+type difference struct{ Name, Then, Now string }
+
+// differences compares a snapshot of an earlier day with the one of now: first what is now known of the same observation, then the newest.
+func differences(s *view.Signal, past view.SignalSnapshot) []difference {
+	d, now := s.Definition, s.Snapshot
+	interval := func(x view.SignalSnapshot) string {
+		if x.UncertaintyLo == nil || x.UncertaintyHi == nil {
+			return unknown
+		}
+		return figure(d, x.UncertaintyLo) + " to " + figure(d, x.UncertaintyHi)
+	}
+	var list []difference
+	if at := past.ObservedAt; at != nil {
+		same := math.NaN()
+		for _, p := range s.History.Points(*at) {
+			if p.ObservedAt.Equal(*at) {
+				same = p.Value
+			}
+		}
+		list = append(list, difference{"Value observed " + instant(*at), figure(d, past.Value), figure(d, same)})
+	}
+	observed := func(x view.SignalSnapshot) string {
+		if x.ObservedAt == nil {
+			return unknown
+		}
+		return instant(*x.ObservedAt)
+	}
+	return append(list, difference{"Newest observation", observed(past), observed(now)}, difference{"Value", figure(d, past.Value), figure(d, now.Value)},
+		difference{"Interval", interval(past), interval(now)}, difference{"Baseline", figure(d, past.BaselineValue), figure(d, now.BaselineValue)},
+		difference{"z-score", signed(past.ZScore), signed(now.ZScore)})
 }
 
 // choice is one of several views of a page.
@@ -71,16 +109,21 @@ func (p *Pages) signal(ctx context.Context, r request, s *view.Signal) (*view.Do
 			return nil, err
 		}
 		if past == nil {
-			return nil, &view.Refusal{Code: view.CodeNotFound, Detail: "Nothing was known of this signal on " + asOf.Format(time.DateOnly) + "."}
+			return nil, p.nothingKnown(ctx, s, asOf)
 		}
 		body.Snapshot, body.AsOf = *past, asOf.Format(time.DateOnly)
+		body.Then = differences(s, *past)
 	}
 	names := rangesOf(s.Definition.Frequency)
 	if body.Range, err = r.one("range", defaultRange(s.Definition.Frequency), names...); err != nil {
 		return nil, err
 	}
+	body.Difference = unknown
 	if v, b := body.Snapshot.Value, body.Snapshot.BaselineValue; v != nil && b != nil {
-		body.Difference = new(*v - *b)
+		body.Difference = s.Definition.Signed(*v - *b)
+	}
+	if next := expected(s.Definition, s.History.Points(beginning("5y", s.History.Last()))); asOf.IsZero() && next.After(p.o.View.Now()) {
+		body.Next = next
 	}
 	for _, name := range names {
 		if from := beginning(name, s.History.Last()); !from.IsZero() && from.Before(s.History.First()) && name != body.Range {
@@ -109,6 +152,23 @@ func (p *Pages) signal(ctx context.Context, r request, s *view.Signal) (*view.Do
 		modified = *s.Snapshot.IngestedAt
 	}
 	return p.document("signal", l, modified), nil
+}
+
+// nothingKnown refuses a day before the first value, and says which day that came on.
+func (p *Pages) nothingKnown(ctx context.Context, s *view.Signal, day time.Time) error {
+	refusal := &view.Refusal{Code: view.CodeNotFound, Detail: "Nothing was known of this signal on " + day.Format(time.DateOnly) + "."}
+	doc, _, err := p.o.View.Vintages(ctx, s, view.VintagesRequest{Asc: true, Limit: 1})
+	if err != nil {
+		return err
+	}
+	var first view.Vintages
+	if err := json.Unmarshal(doc.Identity.Body, &first); err != nil {
+		return fmt.Errorf("read an answer: %w", err)
+	}
+	if len(first.Data) > 0 {
+		refusal.Detail += " Its first value became known on " + instant(first.Data[0].KnownAt.UTC().Truncate(24*time.Hour)) + "."
+	}
+	return refusal
 }
 
 // findingOf is the finding of a snapshot, the zero one where no value is known.
@@ -193,6 +253,6 @@ func (p *Pages) brief(r request, s *view.Signal) *view.Document {
 		Snapshot view.SignalSnapshot
 		Plots    signalPlots
 		HTML     template.HTML
-	}{s, s.Snapshot, plotHistory(s.Snapshot, points, rangeTitles["5y"]), markdown(s.Markdown)}
+	}{s, s.Snapshot, plotHistory(s.Definition, s.Snapshot, points, nil, rangeTitles["5y"]), markdown(s.Markdown)}
 	return p.document("brief", l, time.Time{})
 }

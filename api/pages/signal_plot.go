@@ -11,13 +11,16 @@ import (
 
 	"tidemark/api/pages/plot"
 	"tidemark/api/view"
+	"tidemark/signals"
 )
 
 // signalPlots are the plots of a signal over one stretch of time.
 type signalPlots struct {
 	Value, Z template.HTML
-	// Data is the address of the points as CSV, for the script that shows them under the pointer.
-	Data string
+	// Query are the parameters of the history that is shown, each with an ampersand before it.
+	Query string
+	// Revised is how many of the points have another value now than at the day that is shown.
+	Revised int
 	// Points is how many there are in the stretch; Newest are the newest of them, the newest first.
 	Points int
 	Newest []view.HistoryPoint
@@ -31,7 +34,7 @@ const newest = 24
 // plotSignal plots a signal as it is known now, or was at the end of a day.
 func (p *Pages) plotSignal(ctx context.Context, body signalBody, asOf time.Time) (signalPlots, error) {
 	s := body.Signal
-	from, data := beginning(body.Range, s.History.Last()), "/api/signals/"+s.Definition.ID+"/history?format=csv"
+	from, data := beginning(body.Range, s.History.Last()), ""
 	points := s.History.Points(from)
 	if !asOf.IsZero() {
 		from = time.Time{}
@@ -47,8 +50,12 @@ func (p *Pages) plotSignal(ctx context.Context, body signalBody, asOf time.Time)
 	if !from.IsZero() {
 		data += "&from=" + from.Format(time.DateOnly)
 	}
-	out := plotHistory(body.Snapshot, points, rangeTitles[body.Range])
-	out.Data = data
+	var now []view.HistoryPoint
+	if !asOf.IsZero() && len(points) > 0 {
+		now = slices.DeleteFunc(s.History.Points(from), func(p view.HistoryPoint) bool { return p.ObservedAt.After(points[len(points)-1].ObservedAt) })
+	}
+	out := plotHistory(s.Definition, body.Snapshot, points, now, rangeTitles[body.Range])
+	out.Query = data
 	return out, nil
 }
 
@@ -61,20 +68,21 @@ const gapFactor = 4
 // stretches is how many stretches of time a plot tells apart: as many as it has pixels on a small screen.
 const stretches = 320
 
-// columnsOf returns the columns of those points that can be seen. Where the source has a gap, a point without any value stands in the
+// columnsOf returns the columns of those points that can be seen. Where the source has a gap or a season ends, a point without any value stands in the
 // middle of it: it interrupts every line there. Gaps are found before points are left out, because the points that remain are further
 // apart than those of the source.
-func columnsOf(points []view.HistoryPoint) columns {
+func columnsOf(d signals.Definition, points []view.HistoryPoint) columns {
 	none, longest := math.NaN(), gapFactor*spacing(points)
 	var all columns
 	add := func(x float64, p view.HistoryPoint) {
-		all.x, all.value = append(all.x, x), append(all.value, p.Value)
-		all.lo, all.hi = append(all.lo, p.Lo), append(all.hi, p.Hi)
-		all.baseline, all.z = append(all.baseline, p.Baseline), append(all.z, p.Z)
+		per := d.Scale()
+		all.x, all.value = append(all.x, x), append(all.value, p.Value/per)
+		all.lo, all.hi = append(all.lo, p.Lo/per), append(all.hi, p.Hi/per)
+		all.baseline, all.z = append(all.baseline, p.Baseline/per), append(all.z, p.Z)
 	}
 	for i, p := range points {
 		x := float64(p.ObservedAt.Unix())
-		if i > 0 && x-all.x[len(all.x)-1] > longest {
+		if i > 0 && (x-all.x[len(all.x)-1] > longest || !d.SameSeason(points[i-1].ObservedAt, p.ObservedAt)) {
 			add((x+all.x[len(all.x)-1])/2, view.HistoryPoint{Value: none, Lo: none, Hi: none, Baseline: none, Z: none})
 		}
 		add(x, p)
@@ -90,9 +98,9 @@ func columnsOf(points []view.HistoryPoint) columns {
 	return columns{x: pick(all.x), value: pick(all.value), lo: pick(all.lo), hi: pick(all.hi), baseline: pick(all.baseline), z: pick(all.z)}
 }
 
-// plotHistory plots points that ascend in time: the value with its interval and baseline, and the z-score. span is how the stretch of
-// time is called.
-func plotHistory(s view.SignalSnapshot, points []view.HistoryPoint, span string) signalPlots {
+// plotHistory plots points that ascend in time: the value with its interval and baseline, and the z-score. now are the same points as they
+// are known now, where the others are of an earlier day. span is how the stretch of time is called.
+func plotHistory(d signals.Definition, s view.SignalSnapshot, points, now []view.HistoryPoint, span string) signalPlots {
 	out := signalPlots{Points: len(points)}
 	for _, p := range slices.Backward(points) {
 		if len(out.Newest) == newest {
@@ -110,15 +118,18 @@ func plotHistory(s view.SignalSnapshot, points []view.HistoryPoint, span string)
 		return out
 	}
 	from, to := points[0].ObservedAt, points[len(points)-1].ObservedAt
-	c := columnsOf(points)
+	c := columnsOf(d, points)
+	marks := []plot.Mark{plot.Band{X: c.x, Lo: c.lo, Hi: c.hi}, plot.Line{Class: "second", X: c.x, Y: c.baseline, Label: "baseline"}}
+	if out.Revised = revised(points, now); out.Revised > 0 {
+		g := columnsOf(d, now)
+		marks = append(marks, plot.Line{Class: "ghost", X: g.x, Y: g.value, Label: "as known now"})
+	}
+	last := known(points)
+	marks = append(marks, plot.Line{X: c.x, Y: c.value, Label: figure(d, last)})
 	out.Value = template.HTML(plot.Figure{
 		ID: "plot-value", Title: fmt.Sprintf("%s, %s", s.Name, span), Height: 300, From: from, To: to,
-		Description: describe(s, points),
-		Marks: []plot.Mark{
-			plot.Band{X: c.x, Lo: c.lo, Hi: c.hi},
-			plot.Line{Class: "second", X: c.x, Y: c.baseline},
-			plot.Line{X: c.x, Y: c.value},
-		},
+		Description: describe(d, s, points),
+		Marks:       marks,
 	}.SVG())
 	if out.Scored {
 		out.Z = template.HTML(plot.Figure{
@@ -129,6 +140,50 @@ func plotHistory(s view.SignalSnapshot, points []view.HistoryPoint, span string)
 		}.SVG())
 	}
 	return out
+}
+
+// known is the newest value that is known, NaN where none is.
+func known(points []view.HistoryPoint) float64 {
+	for _, p := range slices.Backward(points) {
+		if p.Value == p.Value {
+			return p.Value
+		}
+	}
+	return math.NaN()
+}
+
+// revised counts the points that have another value now, or none.
+func revised(points, now []view.HistoryPoint) (n int) {
+	values := make(map[int64]float64, len(now))
+	for _, p := range now {
+		values[p.ObservedAt.UnixMicro()] = p.Value
+	}
+	for _, p := range points {
+		if v, ok := values[p.ObservedAt.UnixMicro()]; len(now) > 0 && (!ok || v != p.Value && (v == v || p.Value == p.Value)) {
+			n++
+		}
+	}
+	return n
+}
+
+// released are so many points that tell when the next one comes.
+const released = 24
+
+// expected is about when the next value becomes known: as long after the newest observation as observations are apart, and as long after
+// that as values were late, both in the median. It is zero where seasons make that no guide, or too little is known.
+func expected(d signals.Definition, points []view.HistoryPoint) time.Time {
+	points = points[max(len(points)-released, 0):]
+	var lags []float64
+	for _, p := range points {
+		if p.Vintage <= 1 {
+			lags = append(lags, p.IngestedAt.Sub(p.ObservedAt).Seconds())
+		}
+	}
+	if d.SeasonStart != 0 || len(lags) < 4 {
+		return time.Time{}
+	}
+	slices.Sort(lags)
+	return points[len(points)-1].ObservedAt.Add(time.Duration((spacing(points) + lags[len(lags)/2]) * float64(time.Second)))
 }
 
 // spacing is the median distance of neighbours in seconds.
@@ -145,15 +200,15 @@ func spacing(points []view.HistoryPoint) float64 {
 }
 
 // describe says in words what a plot shows.
-func describe(s view.SignalSnapshot, points []view.HistoryPoint) string {
+func describe(d signals.Definition, s view.SignalSnapshot, points []view.HistoryPoint) string {
 	compare := func(a, b view.HistoryPoint) int { return cmp.Compare(a.Value, b.Value) }
 	known := slices.DeleteFunc(slices.Clone(points), func(p view.HistoryPoint) bool { return p.Value != p.Value })
 	if len(known) == 0 {
 		return "No value is known."
 	}
 	least, most, last := slices.MinFunc(known, compare), slices.MaxFunc(known, compare), known[len(known)-1]
-	return fmt.Sprintf("In %s. %d points. Lowest %s on %s, highest %s on %s, last %s on %s.", s.Unit, len(known),
-		number(&least.Value), instant(least.ObservedAt), number(&most.Value), instant(most.ObservedAt), number(&last.Value), instant(last.ObservedAt))
+	return fmt.Sprintf("In %s. %d points. Lowest %s on %s, highest %s on %s, last %s on %s.", cmp.Or(d.FigureUnit(), s.Unit), len(known),
+		figure(d, least.Value), instant(least.ObservedAt), figure(d, most.Value), instant(most.ObservedAt), figure(d, last.Value), instant(last.ObservedAt))
 }
 
 // backtestBody is a backtest with its plot.
@@ -182,7 +237,7 @@ func newBacktestBody(s view.SignalSnapshot) *backtestBody {
 	}
 	out := &backtestBody{}
 	out.Plot = template.HTML(plot.Estimates{
-		ID: "plot-backtest", Title: "Rank correlation of the signal with what came after, with its 95 % interval",
+		ID: "plot-backtest", Title: "Rank correlation of the signal with what came after, with its 95% interval",
 		Description: "An interval that holds zero is no proof of any skill.",
 		Rows: []plot.Estimate{
 			row(fmt.Sprintf("All %d cases", b.N), b.RankIC, b.RankICBounds, ""),

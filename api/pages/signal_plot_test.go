@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tidemark/api/view"
+	"tidemark/signals"
 )
 
 // tradingDays returns n points on business days. Before each of the points that have an entry in gaps, so many days are missing.
@@ -52,7 +53,7 @@ func TestALineIsBrokenOnlyWhereTheSourceHasAGap(t *testing.T) {
 						want++
 					}
 				}
-				plots := plotHistory(view.SignalSnapshot{Name: "Made up"}, tradingDays(n, gaps), "all")
+				plots := plotHistory(signals.Definition{}, view.SignalSnapshot{Name: "Made up"}, tradingDays(n, gaps), nil, "all")
 				for class, svg := range map[string]string{
 					"line": string(plots.Value), "band": string(plots.Value), "line second": string(plots.Value),
 					"line thin": string(plots.Z), "area": string(plots.Z),
@@ -77,8 +78,37 @@ func TestASeasonIsOneLine(t *testing.T) {
 			})
 		}
 	}
-	plots := plotHistory(view.SignalSnapshot{Name: "Corn"}, points, "all")
+	plots := plotHistory(signals.Definition{}, view.SignalSnapshot{Name: "Corn"}, points, nil, "all")
 	if got := drawn(t, string(plots.Value), "line"); got != 8 {
 		t.Errorf("eight seasons are drawn in %d pieces", got)
+	}
+}
+
+func TestSeasonsAreApartAlsoWhereNoPointIsMissing(t *testing.T) {
+	t.Parallel()
+	var points []view.HistoryPoint
+	for at := time.Date(2018, time.May, 1, 0, 0, 0, 0, time.UTC); at.Before(time.Date(2026, time.May, 1, 0, 0, 0, 0, time.UTC)); at = at.AddDate(0, 1, 0) {
+		points = append(points, view.HistoryPoint{ObservedAt: at, Value: 190, Lo: math.NaN(), Hi: math.NaN(), Baseline: math.NaN(), Z: math.NaN()})
+	}
+	for start, want := range map[time.Month]int{time.May: 8, 0: 1} {
+		plots := plotHistory(signals.Definition{SeasonStart: start}, view.SignalSnapshot{Name: "Corn"}, points, nil, "all")
+		if got := drawn(t, string(plots.Value), "line"); got != want {
+			t.Errorf("eight seasons from month %d are drawn in %d pieces, want %d", start, got, want)
+		}
+	}
+}
+
+func TestAPageOfAnEarlierDayShowsWhatWasRevised(t *testing.T) {
+	t.Parallel()
+	then, now := tradingDays(50, nil), tradingDays(50, nil)
+	same := plotHistory(signals.Definition{}, view.SignalSnapshot{}, then, now, "all")
+	now[7].Value++
+	now = append(now[:20], now[21:]...)
+	other := plotHistory(signals.Definition{}, view.SignalSnapshot{}, then, now, "all")
+	if same.Revised != 0 || strings.Contains(string(same.Value), "ghost") {
+		t.Errorf("%d points are revised, want none", same.Revised)
+	}
+	if other.Revised != 2 || !strings.Contains(string(other.Value), "line ghost") {
+		t.Errorf("%d points are revised, want one that changed and one that is gone", other.Revised)
 	}
 }

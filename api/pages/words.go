@@ -9,6 +9,7 @@ import (
 	"golang.org/x/text/message"
 	xnumber "golang.org/x/text/number"
 
+	"tidemark/api/view"
 	"tidemark/internal/locale"
 	"tidemark/internal/locale/languages"
 	"tidemark/picks"
@@ -56,6 +57,11 @@ func (l localizer) Pct(f *float64) string {
 		s = "+" + s
 	}
 	return s + l.percent()
+}
+
+// Waits reports whether no session has closed since the pick, so that it has no return yet.
+func (l localizer) Waits(k *view.Pick) bool {
+	return k.LastPriceAt == nil || k.LastPriceAt.UTC().Format(time.DateOnly) <= k.Date
 }
 
 // Share writes a part of 100 with two decimals.

@@ -225,9 +225,13 @@ func (st *PublicationsState) card(c *postgres.Research, lang picks.Lang) Researc
 		},
 	}
 	if p := st.byCIK[c.CIK]; p != nil {
-		out.Pick = &ResearchPick{p.Seq, p.Date, p.Price, p.returnPct, p.Hash}
+		out.Pick = st.researchPick(p)
 	}
 	return out
+}
+
+func (st *PublicationsState) researchPick(p *pricedPick) *ResearchPick {
+	return &ResearchPick{p.Seq, p.Date, p.Price, p.returnPct, p.Hash}
 }
 
 // stated is a text, nil where it is empty.

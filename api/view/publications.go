@@ -34,6 +34,8 @@ type PublicationsStore interface {
 	HistoriesSince(ctx context.Context, have picks.Prices, from, to, since, asOf time.Time) (picks.Prices, error)
 	// PickSummaries gives the summary of the card of each pick after one, by its number.
 	PickSummaries(ctx context.Context, after int64) (map[int64]map[picks.Lang]string, error)
+	// ResearchOfPick is an error that is postgres.ErrNotFound where the pick has no card.
+	ResearchOfPick(ctx context.Context, seq int64) (postgres.Research, error)
 	// LatestResearch reads what is not among the known cards.
 	LatestResearch(ctx context.Context, known ...postgres.Research) ([]postgres.Research, error)
 	Stocks(ctx context.Context) ([]postgres.Stock, error)

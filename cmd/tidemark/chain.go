@@ -13,6 +13,7 @@ import (
 	"tidemark/chain"
 	"tidemark/chain/base"
 	"tidemark/internal/config"
+	"tidemark/internal/ops"
 	"tidemark/internal/postgres"
 	"tidemark/internal/task"
 	"tidemark/workers"
@@ -171,7 +172,7 @@ func (c chainStatus) Run(ctx context.Context, p *program) error {
 	line("contract is there", "%t", h.Deployed)
 	line("schema is registered", "%t", h.Registered)
 	line("transactions", "%d, and %d wait", h.Nonce, h.Pending)
-	line("balance", "%s wei, enough for %d days", h.BalanceWei, h.RunwayDays)
+	line("balance", "%s, enough for %d days of gas", ops.Ether(h.BalanceWei.String()), h.RunwayDays)
 	return w.Flush()
 }
 

@@ -106,8 +106,8 @@ func Conditions(s State, l Limits) (list []postgres.Alert) {
 			add(postgres.AlertError, "attester", a.Status, "The attester's state is %s: %s. See `tidemark chain` and docs/witnesses.md.", a.Status, a.Note)
 		}
 		if a.RunwayDays != nil && *a.RunwayDays < l.RunwayDays {
-			add(postgres.AlertWarning, "attester-gas", "", "The attester's balance of %s wei pays for %d more days. Send it some ether: %s on eip155:%d.",
-				a.BalanceWei, *a.RunwayDays, a.Attester.Attester, a.ChainID)
+			add(postgres.AlertWarning, "attester-gas", "", "The attester's balance of %s pays for %d more days of gas. Send it some ether: %s on eip155:%d.",
+				Ether(a.BalanceWei), *a.RunwayDays, a.Attester.Attester, a.ChainID)
 		}
 		if since := s.Record.UnattestedSince; a.Status != postgres.AttesterOff && since != nil && s.At.Sub(*since) > l.Attested {
 			add(postgres.AlertWarning, "attestation-late", "", "%d announced picks wait for an attestation, the oldest since %s. See `tidemark chain`.",

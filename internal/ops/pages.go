@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"tidemark"
 	"tidemark/backfill"
 	"tidemark/internal/nearest"
 	"tidemark/internal/postgres"
@@ -24,7 +26,7 @@ import (
 var files embed.FS
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"instant": instant, "age": age, "tone": tone, "line": line, "deref": func(b *bool) bool { return b != nil && *b },
+	"instant": instant, "ether": Ether, "age": age, "tone": tone, "line": line, "deref": func(b *bool) bool { return b != nil && *b },
 }).ParseFS(files, "templates/*.html"))
 
 // Board is what the operator's pages show. Without one the private listener has no pages.
@@ -112,6 +114,10 @@ func (s *Server) pages(b Board) {
 		page("/session", "session.html", "Sign in", func(_ context.Context, r *http.Request) (any, error) { return listed[any](b, r, nil), nil })
 		s.serveActs(b.Acts)
 	}
+	s.mux.HandleFunc("GET /runbook", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/markdown; charset=utf-8")
+		_, _ = io.WriteString(w, tidemark.Runbook) // a reader that went away is no fault
+	})
 	s.mux.HandleFunc("GET /style.css", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/css; charset=utf-8")
 		w.Header().Set("Cache-Control", "max-age=300")

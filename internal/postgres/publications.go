@@ -283,6 +283,18 @@ func (db *DB) ResearchOfPicks(ctx context.Context) ([]Research, error) {
 	return db.research(ctx, `select `+researchColumns+` from published_research where pick_seq is not null order by pick_seq`, nil)
 }
 
+// ResearchOfPick returns the card of an announced pick, as it was announced. ErrNotFound where there is none.
+func (db *DB) ResearchOfPick(ctx context.Context, seq int64) (Research, error) {
+	list, err := db.research(ctx, `select `+researchColumns+` from published_research where pick_seq = @seq`, pgx.NamedArgs{"seq": seq})
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("read the research of pick %d: %w", seq, ErrNotFound)
+	}
+	if err != nil {
+		return Research{}, err
+	}
+	return list[0], nil
+}
+
 func (db *DB) research(ctx context.Context, sql string, args pgx.NamedArgs) ([]Research, error) {
 	rows, err := db.reads.Query(ctx, sql, args)
 	list, err := collect[Research](rows, err)

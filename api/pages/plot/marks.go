@@ -1,7 +1,11 @@
 package plot
 
 import (
+	"cmp"
+	"fmt"
+	"html"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -9,12 +13,59 @@ import (
 type Line struct {
 	Class string
 	X, Y  []float64
+	// Label stands at the end of the line, empty: none.
+	Label string
+}
+
+// end is the last point that is known.
+func (l Line) end() (y float64, ok bool) {
+	for _, v := range slices.Backward(l.Y) {
+		if v == v {
+			return v, true
+		}
+	}
+	return 0, false
 }
 
 func (l Line) bounds() (lo, hi float64) { return extent(l.Y) }
 
 func (l Line) draw(b *strings.Builder, s scale) {
 	path(b, "line "+l.Class, s, pieces(l.Y), func(i int) (x, y float64) { return l.X[i], l.Y[i] }, nil)
+}
+
+// labelHeight is how far the labels of two lines stand apart, in pixels.
+const labelHeight = 15
+
+// labels writes the labels of lines at their ends. Those that would stand on each other move apart.
+func labels(b *strings.Builder, s scale, marks []Mark) {
+	type label struct {
+		y           float64
+		class, text string
+	}
+	var list []label
+	for _, m := range marks {
+		if l, ok := m.(Line); ok && l.Label != "" {
+			if y, known := l.end(); known {
+				list = append(list, label{s.y(y) - 8, l.Class, l.Label})
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b label) int { return cmp.Compare(a.y, b.y) })
+	for i := range list {
+		if i > 0 {
+			list[i].y = max(list[i].y, list[i-1].y+labelHeight)
+		}
+	}
+	for i := len(list) - 1; i >= 0; i-- { // and back up from the lower edge
+		lowest := s.end - 2
+		if i+1 < len(list) {
+			lowest = list[i+1].y - labelHeight
+		}
+		list[i].y = min(list[i].y, lowest)
+	}
+	for _, l := range list {
+		fmt.Fprintf(b, `<text class="%s" x="100%%" y="%s" text-anchor="end">%s</text>`, strings.TrimSpace("halo label "+l.class), number(l.y), html.EscapeString(l.text))
+	}
 }
 
 // Band fills what lies between two lines.

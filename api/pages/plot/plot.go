@@ -107,6 +107,7 @@ func (f Figure) SVG() string {
 	for _, v := range values {
 		fmt.Fprintf(&b, `<text class="halo" x="0" y="%s">%s%s</text>`, number(s.y(v)-4), Label(v, step), html.EscapeString(f.Suffix))
 	}
+	labels(&b, s, f.Marks)
 	for _, t := range Dates(f.From, f.To, 5) {
 		at := s.x(float64(t.At.Unix())) / inner * 100
 		anchor := "middle"

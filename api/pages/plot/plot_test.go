@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -163,6 +164,35 @@ func TestFigure(t *testing.T) {
 	f.Marks = []Mark{Line{X: x, Y: []float64{unknown, unknown, unknown, unknown, unknown}}}
 	if got := f.SVG(); !strings.Contains(got, "nothing to plot") {
 		t.Errorf("a figure without values: %s", got)
+	}
+}
+
+func TestLabelsStandAtTheEndsOfTheirLinesAndApart(t *testing.T) {
+	t.Parallel()
+	x := []float64{float64(day(2026, 3, 1).Unix()), float64(day(2026, 3, 5).Unix())}
+	f := Figure{ID: "p", Title: "t", Description: "d", Height: 142, From: day(2026, 3, 1), To: day(2026, 3, 5), Marks: []Mark{
+		Line{X: x, Y: []float64{0, 50}, Label: "a < b"},
+		Line{Class: "second", X: x, Y: []float64{100, 51}, Label: "other"},
+		Line{X: x, Y: []float64{1, unknown}, Label: "early"},
+		Line{X: x, Y: []float64{unknown, unknown}, Label: "nowhere"},
+	}}
+	svg := f.SVG()
+	wellFormed(t, svg)
+	var at []float64
+	for _, m := range regexp.MustCompile(`class="halo label[^"]*" x="100%" y="([0-9.]+)"`).FindAllStringSubmatch(svg, -1) {
+		y, err := strconv.ParseFloat(m[1], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at = append(at, y)
+	}
+	if len(at) != 3 || !strings.Contains(svg, "a &lt; b") || strings.Contains(svg, "nowhere") {
+		t.Fatalf("the labels stand at %v: %s", at, svg)
+	}
+	for i := 1; i < len(at); i++ {
+		if at[i]-at[i-1] < labelHeight-.2 || at[i] > 118 {
+			t.Errorf("the labels stand at %v", at)
+		}
 	}
 }
 

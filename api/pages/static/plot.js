@@ -1,6 +1,5 @@
-// Shows the point under the pointer, or under the arrow keys, of a plot over time. The plot is drawn without this; the numbers come from
-// the API as they are, once somebody looks.
-const figures = new Intl.NumberFormat("en", { maximumSignificantDigits: 6 });
+// Shows the point under the pointer, under a finger or under the arrow keys of a plot over time, beside the point. What was tapped or clicked
+// stays. The plot is drawn without this; the numbers come from the API, once somebody looks, or from the page.
 const svgNS = "http://www.w3.org/2000/svg";
 
 // rows reads CSV whose cells hold no commas.
@@ -10,24 +9,42 @@ function rows(text) {
   return lines.map((line) => Object.fromEntries(line.split(",").map((cell, i) => [names[i], cell])));
 }
 
-const number = (cell) => (cell === "" || cell === undefined ? NaN : Number(cell));
-const shown = (cell) => (Number.isNaN(number(cell)) ? "unknown" : figures.format(number(cell)));
+const number = (cell) => (cell === "" || cell === undefined || cell === null ? NaN : Number(cell));
 
 class Plot {
-  constructor(figure, readout) {
+  constructor(figure) {
     this.figure = figure;
-    this.readout = readout;
-    this.panels = [...figure.querySelectorAll(":scope > svg")].map((svg, i) => this.panel(svg, i === 0 ? "value" : "z_score"));
+    const d = figure.dataset;
+    const columns = d.columns.split(" ");
+    this.panels = [...figure.querySelectorAll(":scope > svg")].map((svg, i) => this.panel(svg, columns[i]));
     if (!this.panels.length) return;
+    const decimals = Number(d.decimals);
+    const format = new Intl.NumberFormat("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+    this.shown = (cell) => {
+      const v = number(cell) / Number(d.per || 1);
+      if (Number.isNaN(v)) return "unknown";
+      const text = format.format(Math.abs(v));
+      return `${v < 0 && /[1-9]/.test(text) ? "−" : ""}${d.prefix ?? ""}${text}`;
+    };
+    this.tip = document.createElement("p");
+    this.tip.className = "tip";
+    this.tip.setAttribute("role", "status");
+    this.tip.hidden = true;
+    figure.append(this.tip);
     this.at = -1;
+    this.pinned = -1;
     figure.tabIndex = 0;
-    figure.setAttribute("aria-label", "History. The arrow keys go from point to point.");
-    figure.addEventListener("pointermove", (e) => this.point(e));
-    figure.addEventListener("pointerdown", (e) => this.point(e));
-    // A finger leaves after each tap: what it touched stays.
-    figure.addEventListener("pointerleave", (e) => { if (e.pointerType !== "touch") this.clear(); });
+    figure.setAttribute("aria-label", `${d.label}. The arrow keys go from point to point.`);
+    figure.addEventListener("pointermove", (e) => { if (e.pointerType !== "touch") this.point(e); });
+    figure.addEventListener("click", (e) => this.point(e, true));
+    figure.addEventListener("pointerleave", (e) => {
+      if (e.pointerType === "touch") return;
+      this.wanted = undefined;
+      if (this.pinned < 0) this.clear(); else this.show(this.pinned);
+    });
     figure.addEventListener("keydown", (e) => this.key(e));
     figure.addEventListener("focus", () => this.load());
+    document.addEventListener("click", (e) => { if (!figure.contains(e.target)) this.clear(); });
   }
 
   panel(svg, column) {
@@ -40,20 +57,25 @@ class Plot {
     return { svg, column, line, dot, from: +d.from, to: +d.to, lo: +d.lo, hi: +d.hi, top: +d.top, end: +d.end };
   }
 
+  async read() {
+    const inside = this.figure.querySelector("script[type='application/json']");
+    if (inside) return JSON.parse(inside.textContent);
+    const answer = await fetch(this.figure.dataset.points);
+    if (!answer.ok) throw new Error(answer.statusText);
+    return rows(await answer.text());
+  }
+
   load() {
-    this.loading ??= fetch(this.figure.dataset.points)
-      .then((answer) => (answer.ok ? answer.text() : Promise.reject(new Error(answer.statusText))))
-      .then((text) => {
+    this.loading ??= this.read()
+      .then((list) => {
         const { from, to } = this.panels[0];
-        this.points = rows(text)
-          .map((row) => ({ row, x: Date.parse(row.observed_at) / 1000 }))
-          .filter((p) => p.x >= from && p.x <= to);
+        this.points = list.map((row) => ({ row, x: Date.parse(row.observed_at) / 1000 })).filter((p) => p.x >= from && p.x <= to);
       })
       .catch(() => { this.loading = undefined; });
     return this.loading;
   }
 
-  async point(e) {
+  async point(e, pin) {
     const { svg, from, to } = this.panels[0];
     const box = svg.getBoundingClientRect();
     const x = from + ((e.clientX - box.left) / box.width) * (to - from);
@@ -64,10 +86,12 @@ class Plot {
     for (let i = 1; i < this.points.length; i++) {
       if (Math.abs(this.points[i].x - x) <= Math.abs(this.points[best].x - x)) best = i;
     }
+    if (pin) this.pinned = best;
     this.show(best);
   }
 
   async key(e) {
+    if (e.key === "Escape") { this.clear(); return; }
     const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -20, PageDown: 20, Home: -Infinity, End: Infinity }[e.key];
     if (step === undefined) return;
     e.preventDefault();
@@ -75,40 +99,68 @@ class Plot {
     if (!this.points?.length) return;
     const last = this.points.length - 1;
     const start = this.at < 0 ? last + (step < 0 ? 1 : 0) : this.at;
-    this.show(Math.max(0, Math.min(last, start + step)));
+    this.pinned = Math.max(0, Math.min(last, start + step));
+    this.show(this.pinned);
   }
 
   show(i) {
     this.at = i;
     const { row, x } = this.points[i];
+    let high;
     for (const p of this.panels) {
       const left = `${((x - p.from) / (p.to - p.from)) * 100}%`;
       for (const [name, value] of [["x1", left], ["x2", left], ["y1", p.top], ["y2", p.end]]) p.line.setAttribute(name, value);
       p.svg.append(p.line);
       const y = number(row[p.column]);
       if (Number.isNaN(y)) { p.dot.remove(); continue; }
+      const at = p.end - ((y - p.lo) / (p.hi - p.lo)) * (p.end - p.top);
+      high ??= p === this.panels[0] ? at : undefined;
       p.dot.setAttribute("cx", left);
-      p.dot.setAttribute("cy", p.end - ((y - p.lo) / (p.hi - p.lo)) * (p.end - p.top));
+      p.dot.setAttribute("cy", at);
       p.svg.append(p.dot);
     }
+    this.say(row);
+    this.place(x, high ?? this.panels[0].top);
+  }
+
+  // say fills in the readout: the value of the first panel, then what else is known of the point.
+  say(row) {
+    const d = this.figure.dataset;
     const strong = document.createElement("b");
-    strong.textContent = `${shown(row.value)} ${this.figure.dataset.unit}`;
+    strong.textContent = `${this.shown(row[this.panels[0].column])} ${d.unit}`.trim();
     const rest = [];
-    if (row.uncertainty_lo) rest.push(`interval ${shown(row.uncertainty_lo)} to ${shown(row.uncertainty_hi)}`);
-    if (row.baseline_value) rest.push(`baseline ${shown(row.baseline_value)}`);
-    if (row.z_score) rest.push(`z ${number(row.z_score).toFixed(2)}`);
+    if (row.uncertainty_lo) rest.push(`interval ${this.shown(row.uncertainty_lo)} to ${this.shown(row.uncertainty_hi)}`);
+    if (row.baseline_value) rest.push(`baseline ${this.shown(row.baseline_value)}`);
+    if (row.z_score) rest.push(`z ${number(row.z_score).toFixed(2).replace("-", "−")}`);
+    for (const pair of d.also?.split(",") ?? []) {
+      const [name, column] = pair.split(":");
+      rest.push(`${name} ${this.shown(row[column])}${d.unit}`);
+    }
     if (row.revised === "true") rest.push("revised");
-    this.readout.replaceChildren(`${row.observed_at.slice(0, 10)}: `, strong, rest.length ? `, ${rest.join(", ")}` : "");
+    const day = document.createElement("span");
+    day.textContent = row.observed_at.slice(0, 10);
+    const more = document.createElement("small");
+    more.textContent = rest.join(", ");
+    this.tip.replaceChildren(day, " ", strong, " ", more);
+  }
+
+  // place puts the readout above the point, where a finger does not hide it, and within the figure's width.
+  place(x, high) {
+    const { svg, from, to } = this.panels[0];
+    this.tip.hidden = false;
+    const width = svg.getBoundingClientRect().width;
+    const half = this.tip.offsetWidth / 2;
+    const middle = Math.max(half, Math.min(width - half, ((x - from) / (to - from)) * width));
+    this.tip.style.left = `${middle - half}px`;
+    this.tip.style.top = `${svg.getBoundingClientRect().top - this.figure.getBoundingClientRect().top + high - this.tip.offsetHeight - 14}px`;
   }
 
   clear() {
     this.wanted = undefined;
-    this.at = -1;
+    this.at = this.pinned = -1;
     for (const p of this.panels) { p.line.remove(); p.dot.remove(); }
-    this.readout.replaceChildren();
+    this.tip.hidden = true;
   }
 }
 
-for (const figure of document.querySelectorAll(".plot[data-points]")) {
-  new Plot(figure, document.getElementById("readout"));
-}
+for (const figure of document.querySelectorAll(".plot[data-columns]")) new Plot(figure);

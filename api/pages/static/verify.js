@@ -44,13 +44,20 @@ async function load() {
   original = structuredClone(chain);
 }
 
-function row(p, hash, fault) {
+// row shows a link before it is recomputed. mark fills in what came of it, in place, so that nothing moves.
+function row(p) {
   const tr = element("tr");
   tr.id = `link-${p.seq}`;
-  for (const [text, name] of [[p.seq], [fault ? fault.why : "ok", fault ? "down" : "up"], [p.date, "day"], [p.ticker], [p.price, "num"], [hash, "mono"]]) {
+  for (const [text, name] of [[p.seq], ["…", "here"], [p.date, "day"], [p.ticker], [p.price, "num"], [p.hash, "mono"]]) {
     tr.append(element("td", name, text));
   }
   return tr;
+}
+
+function mark(tr, hash, fault) {
+  tr.children[1].className = fault ? "here down" : "here up";
+  tr.children[1].textContent = fault ? fault.why : "ok";
+  tr.lastChild.textContent = hash;
 }
 
 // The reader's policy: whom they expect to attest, and when "fresh" is. A demonstration has a clock of its own.
@@ -65,10 +72,13 @@ async function check() {
   const began = performance.now();
   const picks = chain.picks, n = picks.length;
   say("plain", "recomputing");
-  $("links").replaceChildren();
+  const rows = new Map(picks.slice(-shownRows).reverse().map((p) => [p.seq, row(p)]));
+  $("links").replaceChildren(...rows.values());
   const result = await recompute(picks, async (i, hash, fault) => {
     if (mine !== run) return;
-    if ((fault && fault.kind !== "after") || n - i <= shownRows) $("links").prepend(row(picks[i], hash, fault));
+    let tr = rows.get(picks[i].seq);
+    if (!tr && fault && fault.kind !== "after") $("links").append(tr = row(picks[i]));
+    if (tr) mark(tr, hash, fault);
     $("progress").value = (i + 1) / n;
     if (i % 16 === 0 && !document.hidden) await new Promise(requestAnimationFrame); // let the visitor see it
   });
@@ -110,8 +120,8 @@ function conclude() {
   $("conflict").hidden = !against.length;
   $("conflicts").replaceChildren(...against.slice(0, 5).map((w) => {
     const tr = element("tr");
-    tr.append(element("td", "", w.name), element("td", "num", w.length), element("td", "hash", w.head),
-      element("td", "hash", last.hashes[w.length - 1] ?? "there is no such pick"), element("td", "down", w.reason));
+    tr.append(element("td", "", w.name), element("td", "down", w.reason), element("td", "num", w.length), element("td", "hash", w.head),
+      element("td", "hash", last.hashes[w.length - 1] ?? "there is no such pick"));
     return tr;
   }));
   $("checkpoint").textContent = j.verdict === "contradicted" ? "The chain is contradicted. There is nothing to keep." : `${n}:${j.head}`;

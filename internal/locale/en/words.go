@@ -52,6 +52,22 @@ var words = map[string]string{
 	"number":      "Number",
 	"in chain":    "Older picks, in the chain",
 
+	"after close": "known after the next close",
+	"copy":        "Copy",
+	"copied":      "Copied",
+
+	// A pick as it was announced.
+	"pick of":      "The pick of %s",
+	"as announced": "As announced on %s. This text is kept as it was: later research does not change it.",
+	"no text":      "No text was announced with this pick.",
+	"company now":  "The company today",
+	"earlier pick": "The pick before",
+	"later pick":   "The pick after",
+	"picked on":    "Picked on",
+	"newer text":   "This is the newest research on the company. What was announced with a pick stays at its own address:",
+	"method":       "Method",
+	"a method":     "How a pick is made",
+
 	// How much of a page is shown.
 	"note.picks":     "The latest five picks are here with their returns. Older picks are shown as the chain has them; a key shows what became of them.",
 	"note.research":  "The texts on announced picks are free. A key shows the figures, and every number with its source.",

@@ -52,6 +52,22 @@ var words = map[string]string{
 	"number":      "Número",
 	"in chain":    "Anteriores, en la cadena",
 
+	"after close": "se sabrá tras el próximo cierre",
+	"copy":        "Copiar",
+	"copied":      "Copiado",
+
+	// A pick as it was announced.
+	"pick of":      "La selección del %s",
+	"as announced": "Tal como se anunció el %s. Este texto se conserva sin cambios: los análisis posteriores no lo modifican.",
+	"no text":      "Con esta selección no se anunció ningún texto.",
+	"company now":  "La empresa hoy",
+	"earlier pick": "La selección anterior",
+	"later pick":   "La selección siguiente",
+	"picked on":    "Seleccionada el",
+	"newer text":   "Este es el análisis más reciente de la empresa. Lo que se anunció con cada selección se conserva en su propia dirección:",
+	"method":       "Método",
+	"a method":     "Cómo se hace una selección",
+
 	// How much of a page is shown.
 	"note.picks":     "Aquí están las cinco selecciones más recientes con sus rendimientos. Las anteriores se muestran como están en la cadena; lo que fue de ellas se ve con una clave.",
 	"note.research":  "Los textos sobre las selecciones anunciadas son gratuitos. Con una clave se ven las cifras y cada número con su fuente.",

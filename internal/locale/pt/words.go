@@ -52,6 +52,22 @@ var words = map[string]string{
 	"number":      "Número",
 	"in chain":    "Anteriores, na cadeia",
 
+	"after close": "conhecido após o próximo fechamento",
+	"copy":        "Copiar",
+	"copied":      "Copiado",
+
+	// A pick as it was announced.
+	"pick of":      "A seleção de %s",
+	"as announced": "Como foi anunciado em %s. Este texto é mantido sem alterações: análises posteriores não o modificam.",
+	"no text":      "Nenhum texto foi anunciado com esta seleção.",
+	"company now":  "A empresa hoje",
+	"earlier pick": "A seleção anterior",
+	"later pick":   "A seleção seguinte",
+	"picked on":    "Selecionada em",
+	"newer text":   "Esta é a análise mais recente da empresa. O que foi anunciado com cada seleção fica no seu próprio endereço:",
+	"method":       "Método",
+	"a method":     "Como se faz uma seleção",
+
 	// How much of a page is shown.
 	"note.picks":     "Aqui estão as cinco seleções mais recentes com seus retornos. As anteriores aparecem como estão na cadeia; com uma chave vê-se o que foi feito delas.",
 	"note.research":  "Os textos sobre as seleções anunciadas são gratuitos. Com uma chave veem-se os números e a fonte de cada um.",

@@ -32,19 +32,19 @@ for (const id of signals) {
       const plot = page.locator("#plot-value");
       const box = await plot.boundingBox();
       await page.mouse.move(box.x + box.width - 1, box.y + 80);
-      await page.locator("#readout b").waitFor();
-      const readout = await text(page, "#readout");
+      await page.locator(".tip b").waitFor();
+      const readout = await text(page, ".tip");
       assert.ok(readout.startsWith(at.slice(0, 10)), `${readout}, want the newest point, ${at}`);
       assert.equal(await plot.locator(".cursor").count(), 1);
       await page.mouse.move(box.x + 1, box.y + 80);
-      await page.waitForFunction((now) => document.getElementById("readout").textContent !== now, readout);
+      await page.waitForFunction((now) => document.querySelector(".tip").textContent !== now, readout);
       await page.mouse.move(0, 0);
-      await page.waitForFunction(() => document.getElementById("readout").textContent === "");
+      await page.locator(".tip").waitFor({ state: "hidden" });
       // With the keyboard alone.
       await page.locator("#plot-history").focus();
       await page.keyboard.press("ArrowLeft");
-      await page.locator("#readout b").waitFor();
-      assert.ok((await text(page, "#readout")).startsWith(at.slice(0, 10)));
+      await page.locator(".tip b").waitFor();
+      assert.ok((await text(page, ".tip")).startsWith(at.slice(0, 10)));
 
       const before = await plot.getAttribute("data-from");
       await page.getByRole("link", { name: "all", exact: true }).click();
@@ -59,12 +59,78 @@ test("a tap shows a value, and it stays", async () => {
     await page.locator("#plot-value").scrollIntoViewIfNeeded();
     const box = await page.locator("#plot-value").boundingBox();
     await page.touchscreen.tap(box.x + box.width / 2, box.y + 80);
-    await page.locator("#readout b").waitFor();
-    const readout = await page.locator("#readout").boundingBox();
-    assert.ok(readout.y < box.y, "the readout stands above the plot, where the finger does not hide it");
+    await page.locator(".tip b").waitFor();
+    const tip = await page.locator(".tip").boundingBox();
+    const dot = await page.locator("#plot-value .dot").boundingBox();
+    assert.ok(tip.y + tip.height <= dot.y && dot.y - tip.y - tip.height < 40, "the readout stands right above the point, where the finger does not hide it");
+    assert.ok(tip.x >= 0 && tip.x + tip.width <= 390, "the readout is on the screen");
     await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
-    assert.notEqual(await text(page, "#readout"), "");
+    assert.notEqual(await text(page, ".tip"), "");
   });
+});
+
+test("the plot of the portfolio shows the point under a finger, the pointer and the arrow keys", async () => {
+  await visit("/portfolio", { hasTouch: true, viewport: { width: 390, height: 844 } }, async (page) => {
+    await page.locator("#plot-return").scrollIntoViewIfNeeded();
+    const box = await page.locator("#plot-return").boundingBox();
+    await page.touchscreen.tap(box.x + box.width / 2, box.y + 80);
+    await page.locator(".tip b").waitFor();
+    const tapped = await text(page, ".tip");
+    assert.match(tapped, /^\d{4}-\d\d-\d\d [−$0-9.]+%.*SPY/s);
+    await page.keyboard.press("ArrowRight");
+    await page.waitForFunction((before) => document.querySelector(".tip").innerText !== before, tapped);
+    await page.keyboard.press("Escape");
+    await page.locator(".tip").waitFor({ state: "hidden" });
+  });
+});
+
+test("what matters of a table is on the screen of a telephone", async () => {
+  for (const [path, cell] of [["/picks", "tbody tr:nth-child(3) td.num:visible"], ["/verify", "#links tr:first-child .here"]]) {
+    await visit(path, { viewport: { width: 390, height: 844 } }, async (page) => {
+      if (path === "/verify") await concluded(page, untouched);
+      const box = await page.locator(cell).first().boundingBox();
+      assert.ok(box.x >= 0 && box.x + box.width <= 390, `${path}: ${JSON.stringify(box)}`);
+    });
+  }
+});
+
+test("a visitor makes a key with one button, without a script, and copies it with another", async () => {
+  await visit("/dashboard", { javaScriptEnabled: false }, async (page) => {
+    await page.getByRole("button", { name: "Create key" }).click();
+    assert.match(await text(page, "#new-key"), /^tmk_/);
+  });
+  await visit("/dashboard", { permissions: ["clipboard-read", "clipboard-write"] }, async (page) => {
+    await page.getByRole("button", { name: "Create key" }).click();
+    const key = (await text(page, "#new-key")).trim();
+    await page.locator("#new-key-title ~ p .copy").click();
+    await page.getByRole("button", { name: "Copied" }).waitFor();
+    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), key);
+  });
+});
+
+test("a pick stays as it was announced, and its page leads to the method", async () => {
+  const { date, ticker } = chain.picks[0];
+  await visit(`/picks/${date}`, {}, async (page) => {
+    assert.match(await text(page, "#announced"), /As announced on/);
+    assert.match(await text(page, "main"), new RegExp(`${ticker}\\|`));
+    await page.getByRole("link", { name: "How a pick is made" }).click();
+    await page.waitForURL(/\/method/);
+    assert.match(await text(page, "main"), /gross profitability/);
+  });
+});
+
+test("nothing jumps while the chain is verified", async () => {
+  for (const width of [390, 1280]) {
+    await visit("/verify", { viewport: { width, height: 900 } }, async (page) => {
+      await concluded(page, untouched);
+      const shift = await page.evaluate(() => new Promise((resolve) => {
+        let sum = 0;
+        new PerformanceObserver((list) => { for (const e of list.getEntries()) sum += e.value; }).observe({ type: "layout-shift", buffered: true });
+        requestAnimationFrame(() => requestAnimationFrame(() => resolve(sum)));
+      }));
+      assert.ok(shift < 0.02, `/verify shifts by ${shift} at ${width} pixels`);
+    });
+  }
 });
 
 test("a signal is shown as it was known on a day, without a script", async () => {
@@ -168,7 +234,7 @@ test("the browser sees what the visitor tampers with, and the witnesses catch a 
     await concluded(page, attested ? "contradicted" : "self_consistent");
     if (attested) {
       assert.ok(await page.locator("#conflicts tr").count() > 0, "the page shows who holds what");
-      const [, , held, here] = await page.locator("#conflicts tr").first().locator("td").allInnerTexts();
+      const [, , , held, here] = await page.locator("#conflicts tr").first().locator("td").allInnerTexts();
       assert.notEqual(held, here);
     }
     await page.getByRole("button", { name: "Restore" }).click();

@@ -1,0 +1,32 @@
+// Adds a button that copies to each command, key, hash and address. It stands in room that the style sheet keeps free, so nothing moves.
+const { copy, copied } = document.body.dataset;
+
+function button(text) {
+  const b = document.createElement("button");
+  b.type = "button";
+  b.className = "copy";
+  b.textContent = copy;
+  b.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(text());
+    b.textContent = copied;
+    setTimeout(() => { b.textContent = copy; }, 2000);
+  });
+  return b;
+}
+
+if (navigator.clipboard) {
+  for (const pre of document.querySelectorAll("pre")) {
+    const box = document.createElement("div");
+    box.className = "copybox";
+    pre.replaceWith(box);
+    box.append(pre, button(() => pre.innerText.trim()));
+  }
+  for (const hash of document.querySelectorAll(".hash:not(td)")) {
+    if (!hash.id && hash.textContent.endsWith("…")) continue; // only its beginning is shown
+    const text = document.createElement("span");
+    text.append(...hash.childNodes);
+    if (hash.id) { text.id = hash.id; hash.removeAttribute("id"); } // a script may fill it in later
+    hash.classList.add("copyable");
+    hash.append(text, button(() => text.innerText.trim()));
+  }
+}

@@ -1,0 +1,24 @@
+package ops
+
+import (
+	"math/big"
+	"strings"
+)
+
+// Ether writes an amount in wei as ether with four decimals, rounded down, thousands apart: "9,999.9990 ether". What is not a number of wei
+// stays as it is.
+func Ether(wei string) string {
+	n, ok := new(big.Int).SetString(wei, 10)
+	if !ok || n.Sign() < 0 {
+		return wei + " wei"
+	}
+	tenThousandths := n.Div(n, big.NewInt(100_000_000_000_000)).String()
+	if len(tenThousandths) < 5 {
+		tenThousandths = strings.Repeat("0", 5-len(tenThousandths)) + tenThousandths
+	}
+	whole, fraction := tenThousandths[:len(tenThousandths)-4], tenThousandths[len(tenThousandths)-4:]
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	return whole + "." + fraction + " ether"
+}

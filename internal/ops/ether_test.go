@@ -1,0 +1,19 @@
+package ops_test
+
+import (
+	"testing"
+
+	"tidemark/internal/ops"
+)
+
+func TestWeiAreShownAsEther(t *testing.T) {
+	t.Parallel()
+	for wei, want := range map[string]string{
+		"0": "0.0000 ether", "99999999999999": "0.0000 ether", "100000000000000": "0.0001 ether", "1000000000000000000": "1.0000 ether",
+		"9999999039785310634748": "9,999.9990 ether", "1234567000000000000000000": "1,234,567.0000 ether", "much": "much wei", "-1": "-1 wei",
+	} {
+		if got := ops.Ether(wei); got != want {
+			t.Errorf("%s wei are %q, want %q", wei, got, want)
+		}
+	}
+}
