@@ -193,9 +193,12 @@ func (p *program) reparse(ctx context.Context, out io.Writer, db *postgres.DB, s
 		if err != nil {
 			return fmt.Errorf("reparse %s: %w", src.ID, err)
 		}
-		if done.Fetches > 0 {
+		switch {
+		case done.Fetches > 0:
 			_, _ = fmt.Fprintf(out, "%s: %s parsed, %s added\n", src.ID, counted(done.Fetches, "answer"), counted(done.Added, "vintage"))
-		} else {
+		case source != "":
+			_, _ = fmt.Fprintf(out, "%s: nothing is left to parse\n", src.ID)
+		default:
 			idle++
 		}
 		if done.Added == 0 {
@@ -208,7 +211,7 @@ func (p *program) reparse(ctx context.Context, out io.Writer, db *postgres.DB, s
 		}
 	}
 	if idle > 0 {
-		_, _ = fmt.Fprintf(out, "%s had nothing to parse\n", counted(idle, "source"))
+		_, _ = fmt.Fprintf(out, "nothing is left to parse of %s\n", counted(idle, "source"))
 	}
 	return nil
 }

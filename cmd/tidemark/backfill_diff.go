@@ -93,7 +93,7 @@ func (c differing) print(p *program, all []backfill.Difference) error {
 		old, is := orNone(d.Old), orNone(d.New)
 		lo, isLo := change(old.Lo, is.Lo)
 		hi, isHi := change(old.Hi, is.Hi)
-		t.add(d.Signal, d.Slot, d.Outcome, both(change(old.Value, is.Value)), both(lo+".."+hi, isLo+".."+isHi), both(change(old.Z, is.Z)),
+		t.add(d.Signal, d.Slot, d.Outcome, both(change(old.Value, is.Value)), both(interval(lo, hi), interval(isLo, isHi)), both(change(old.Z, is.Z)),
 			both(dash(old.CodeVersion), dash(is.CodeVersion)))
 	}
 	if err := c.list(p.stdout, t); err != nil {
@@ -112,6 +112,14 @@ func orNone(r *backfill.Result) backfill.Result {
 		return backfill.Result{}
 	}
 	return *r
+}
+
+// interval is both ends of an interval, a dash where it is unknown.
+func interval(lo, hi string) string {
+	if lo == dash("") && hi == dash("") {
+		return lo
+	}
+	return lo + ".." + hi
 }
 
 // both is an old and a new text, once where they are the same.

@@ -199,9 +199,42 @@ func operatorName(by string) (string, error) {
 type portfolioCommand struct {
 	config.Database
 
+	List    portfolioList    `cmd:"" default:"withargs" help:"Print how the model portfolio stood at the close of each trading day."`
 	Rebuild portfolioRebuild `cmd:"" help:"Reckon all snapshots again from picks and prices, and compare them bit for bit with what is stored."`
 	Events  portfolioEvents  `cmd:"" help:"Print the newest events of the portfolio."`
 	Digest  portfolioDigest  `cmd:"" help:"Print the newest weekly digest."`
+}
+
+type portfolioList struct {
+	format
+
+	Limit int `default:"20" help:"How many days, the newest first."`
+}
+
+// Run prints the portfolio's days.
+func (c portfolioList) Run(ctx context.Context, p *program) error {
+	db, err := p.openDB(ctx, postgres.RoleWorker)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	list, err := db.PortfolioHistory(ctx)
+	if err != nil {
+		return err
+	}
+	slices.Reverse(list)
+	known := func(v *float64) any {
+		if v == nil {
+			return (*string)(nil)
+		}
+		return percent(picks.Round2(*v))
+	}
+	t := newTable("date", "return percent", "benchmark percent", "day percent", "drawdown percent", "positions", "cash percent", "as of")
+	for _, s := range list[:min(len(list), c.Limit)] {
+		t.add(s.Date.Format(time.DateOnly), known(&s.ReturnPct), known(s.BenchmarkReturnPct), known(&s.DailyReturnPct), known(&s.DrawdownPct), s.Positions,
+			known(&s.CashPct), s.AsOf)
+	}
+	return c.list(p.stdout, t)
 }
 
 type portfolioRebuild struct{}

@@ -289,6 +289,10 @@ func TestPicksOnTheCommandLine(t *testing.T) {
 	e.trade("2026-03-05")
 	e.pick("2026-03-05")
 	e.says(0, []string{"2 snapshots: the same, bit for bit"}, "portfolio", "rebuild")
+	if out := e.says(0, []string{"DATE", "2026-03-05"}, "portfolio"); strings.Count(out, "\n") != 3 {
+		t.Errorf("two days of the portfolio are\n%s", out)
+	}
+	e.says(0, []string{`"date": "2026-03-05"`, `"positions": `}, "portfolio", "--json")
 	e.says(0, []string{"OCCURRED", "New pick: ", "(COA)"}, "portfolio", "events")
 	e.says(0, []string{"Nueva selección"}, "portfolio", "events", "--lang=es")
 	if out := e.says(0, []string{"SEVERITY"}, "portfolio", "events", "--min-severity=5"); strings.Count(out, "\n") != 1 {

@@ -48,7 +48,7 @@ type commands struct {
 	Archive    archiveCommand    `cmd:"" group:"data" help:"Export and import archived upstream bytes"`
 
 	Picks     picksCommand     `cmd:"" group:"record" help:"The daily picks: list, explain, choose, correct"`
-	Portfolio portfolioCommand `cmd:"" group:"record" help:"The model portfolio: rebuild, events, weekly digest"`
+	Portfolio portfolioCommand `cmd:"" group:"record" help:"The model portfolio: days, events, digest, rebuild"`
 	Ledger    ledgerCommand    `cmd:"" group:"record" help:"Look at the git ledger of the picks"`
 	Chain     chainCommand     `cmd:"" group:"record" help:"Look at the attestations on the L2; set them up"`
 	Verify    verifyCommand    `cmd:"" group:"record" help:"Check a server's public record without trusting it"`

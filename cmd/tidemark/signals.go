@@ -167,5 +167,5 @@ func (p *program) definition(id string) (signals.Definition, error) {
 		}
 		known = append(known, d.ID)
 	}
-	return signals.Definition{}, usageError{fmt.Errorf("there is no signal %q%s; there are %v", id, nearest.Suggest(id, known...), known)}
+	return signals.Definition{}, usageError{fmt.Errorf("there is no signal %q%s", id, nearest.SuggestOr(id, known...))}
 }
