@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tidemark/api/view"
+	"tidemark/internal/nearest"
 	"tidemark/internal/postgres"
 )
 
@@ -81,7 +82,11 @@ func (s *Server) find(r *http.Request) (*view.Signal, error) {
 	for i, sig := range st.Signals {
 		known[i] = sig.Definition.ID
 	}
-	return nil, &problemError{code: view.CodeUnknownSignal, detail: "There is no signal with this id.", known: known}
+	detail := "There is no signal with this id."
+	if near := nearest.Of(r.PathValue("id"), known...); near != "" {
+		detail += " Did you mean " + near + "?"
+	}
+	return nil, &problemError{code: view.CodeUnknownSignal, detail: detail, known: known}
 }
 
 func (s *Server) notFound(http.ResponseWriter, *http.Request) error {

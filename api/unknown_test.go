@@ -45,6 +45,17 @@ func TestAParameterThatAnAddressDoesNotHaveIsRefusedAndTheNearestIsNamed(t *test
 			t.Errorf("%s: %s: %s", address, a.Status, a.body)
 		}
 	}
+	for address, status := range map[string]int{
+		"/signals/crack-spread-321?asof=2026-03-01": 400, "/events?min_severty=3": 400, "/signals/crack-spread-321?utm_source=x&gclid=y&ref=z": 200,
+	} {
+		a := p.ask(http.MethodGet, address, "Accept", "text/html")
+		if a.StatusCode != status || status == 400 && !strings.Contains(string(a.body), "Did you mean") {
+			t.Errorf("the page %s: %s", address, a.Status)
+		}
+	}
+	if body := p.object(p.ask(http.MethodGet, "/api/signals/crack-spread-312")); body["detail"] != "There is no signal with this id. Did you mean crack-spread-321?" {
+		t.Errorf("a mistyped signal: %v", body["detail"])
+	}
 	many := p.object(p.ask(http.MethodGet, crack+"?"+strings.Repeat("a&b&c&d&e&f&g&", 1)+"h&i&j&k&l&m&n"))
 	if faults, _ := many["errors"].([]any); len(faults) != 10 {
 		t.Errorf("%d of 14 unknown parameters are named, want the first ten", len(faults))

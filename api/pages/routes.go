@@ -2,6 +2,7 @@ package pages
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"net/url"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"tidemark/api/view"
+	"tidemark/internal/nearest"
 )
 
 // site is what the views hold at one moment. What is not loaded, or not there at all, is nil.
@@ -144,6 +146,12 @@ func (p *Pages) Page(ctx context.Context, address *url.URL, sees []string) (*vie
 	given, err := url.ParseQuery(address.RawQuery)
 	if err != nil {
 		return nil, &view.Refusal{Code: view.CodeInvalidParameter, Detail: "The query is not well formed."}
+	}
+	// A mistyped as_of would show today's numbers without a word.
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if near := nearest.Of(name, parameters...); near != "" && !slices.Contains(parameters, name) {
+			return nil, &view.Refusal{Code: view.CodeInvalidParameter, Detail: fmt.Sprintf("%s is not a parameter of this page. Did you mean %s?", name, near)}
+		}
 	}
 	query := url.Values{}
 	for _, name := range parameters {
