@@ -95,8 +95,8 @@ func watch(t *testing.T) {
 }
 
 // maxPackages is how many packages the program may be linked of, those of the standard library included. `make size` says how many
-// there are. A change that needs more raises it, and says what for.
-const maxPackages = 990
+// there are. A change that needs more raises it, and says what for: the last one was the transparency log.
+const maxPackages = 1000
 
 // carried are packages that the program never carries: an EVM's node, what nodes talk to each other with, and what they keep chains in.
 var carried = regexp.MustCompile(`^github\.com/(ethereum/go-ethereum/(p2p|eth|node|rpc|core/txpool|ethdb/(leveldb|pebble))|syndtr/goleveldb|cockroachdb/pebble)(/|$)`)
@@ -184,7 +184,7 @@ func TestFaultsAreNamed(t *testing.T) {
 			[]string{
 				"api reaches workers (api/view -> internal/postgres -> workers): its row says never, even through others",
 				"api/view reaches workers (internal/postgres -> workers): its row says never, even through others",
-				"internal/postgres imports workers: its row allows internal/series, internal/equity, internal/calendar, signals, picks, chain, accounts, migrations, internal/task, internal/telemetry",
+				"internal/postgres imports workers: its row allows internal/series, internal/equity, internal/calendar, signals, picks, chain, chain/tlog, accounts, migrations, internal/task, internal/telemetry",
 			},
 		},
 		{

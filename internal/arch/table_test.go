@@ -44,6 +44,7 @@ var table = []row{
 	{"picks", "internal/series, internal/equity, internal/calendar, internal/locale, internal/locale/languages, signals, chain", "net/http, pgx"},
 	{"picks/writer", "picks", "pgx"},
 	{"chain/tlog", nothing, "net/http, database drivers, os/exec"},
+	{"chain/witness", "chain/tlog", "pgx"},
 	{"chain/gitledger", "chain", "pgx"},
 	{"chain/base", "chain, accounts", "pgx"},
 	{"chain/audit", "chain, chain/gitledger, chain/base, internal/calendar", "pgx, api"},
@@ -53,7 +54,7 @@ var table = []row{
 	{"scheduler", "internal/task, internal/redisurl, internal/telemetry", "signals, internal/postgres"},
 	{
 		"internal/postgres",
-		"internal/series, internal/equity, internal/calendar, signals, picks, chain, accounts, migrations, internal/task, internal/telemetry",
+		"internal/series, internal/equity, internal/calendar, signals, picks, chain, chain/tlog, accounts, migrations, internal/task, internal/telemetry",
 		"ingest, asynq",
 	},
 	{"backfill", "internal/nearest, internal/series, signals, ingest, internal/task, internal/postgres", "api"},
@@ -129,7 +130,7 @@ var modules = []struct{ path, rooms string }{
 	{"github.com/jackc/pgx", "internal/postgres, internal/pgtest, internal/devstack, internal/simulate"},
 	{"github.com/pressly/goose", "internal/postgres, internal/pgtest"},
 	{"github.com/ethereum/go-ethereum", "chain/base, internal/devchain"},
-	{"golang.org/x/mod", "chain/tlog"},
+	{"golang.org/x/mod", "chain/tlog, chain/witness"},
 	{"github.com/holiman/uint256", "internal/devchain"}, // the numbers of go-ethereum's EVM
 	{"github.com/gocolly/colly", "ingest, ingest/*"},
 	{"github.com/xuri/excelize", "ingest/*"},

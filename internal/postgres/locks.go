@@ -17,7 +17,7 @@ import (
 //  3. what serialises a whole subject (pg_advisory_xact_lock): alerts, equities, portfolio, portfolio_events, record, a signal; series,
 //     by name
 //  4. watermarks, by series; then rebuilding, whose rows belong to a step that is done again (an import holds the whole of it, and nothing else)
-//  5. ledger_entries, by id
+//  5. ledger_entries, by id; log_heads, of one log
 //  6. kept_answers, top_ups
 //  7. keys, by id; then payment_claims, by id; then payment_transfers, payment_quotes, usage and paid_requests, which belong to a key
 //     that is held

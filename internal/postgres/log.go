@@ -1,0 +1,184 @@
+package postgres
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tidemark/chain"
+	"tidemark/chain/tlog"
+)
+
+// The two logs.
+const (
+	LogRecord  = "record"
+	LogSources = "sources"
+)
+
+// LogHead is how a transparency log stands.
+type LogHead struct {
+	Log, Origin, VKey string
+	// Entries is how many leaves have a number, Size how many the newest checkpoint holds.
+	Entries, Size int64
+	Root          tlog.Hash
+	// Stopped says why nothing is signed, empty where it goes on.
+	Stopped   string
+	Witnesses []LogWitness
+	BeganAt   time.Time
+}
+
+// LogWitness is a witness that the operator's policy names.
+type LogWitness struct {
+	Name string `json:"name"`
+	VKey string `json:"vkey"`
+}
+
+const logHeadColumns = `log, origin, vkey, entries, size, root, coalesce(stopped, ''), witnesses, began_at`
+
+func scanLogHead(r pgx.CollectableRow) (h LogHead, err error) {
+	var root, witnesses []byte
+	if err := r.Scan(&h.Log, &h.Origin, &h.VKey, &h.Entries, &h.Size, &root, &h.Stopped, &witnesses, &h.BeganAt); err != nil {
+		return h, err
+	}
+	h.Root = tlog.Hash(root)
+	return h, json.Unmarshal(witnesses, &h.Witnesses)
+}
+
+// LogHeads returns the logs that have begun, by name.
+func (db *DB) LogHeads(ctx context.Context) ([]LogHead, error) {
+	rows, err := db.reads.Query(ctx, `select `+logHeadColumns+` from log_heads order by log`) // two rows
+	if err != nil {
+		return nil, fmt.Errorf("read the logs: %w", asUnavailable(err))
+	}
+	list, err := pgx.CollectRows(rows, scanLogHead)
+	if err != nil {
+		return nil, fmt.Errorf("read the logs: %w", asUnavailable(err))
+	}
+	return list, nil
+}
+
+// LogStart says what a log begins as, or goes on as.
+type LogStart struct {
+	Log, Origin, VKey string
+	// OldVKeys are older keys whose private half the operator still has: a change of the key is announced under them.
+	OldVKeys    []string
+	Environment string
+	Witnesses   []LogWitness
+}
+
+// keyOverlap is how long the old key of a log signs beside the new one.
+const keyOverlap = 90 * 24 * time.Hour
+
+// BeginLog makes the log where there is none: its entry 0 says where the chain stood then. A log that is there goes on; a new key gets a
+// leaf. Another origin is an error, and so is a new key without the old one.
+func (db *DB) BeginLog(ctx context.Context, s LogStart) error {
+	err := db.tx(ctx, func(tx pgx.Tx) error {
+		if err := beginLog(ctx, tx, s); err != nil {
+			return err
+		}
+		witnesses, err := json.Marshal(append([]LogWitness{}, s.Witnesses...))
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `update log_heads set witnesses = @witnesses where log = @log and witnesses <> @witnesses`,
+			pgx.NamedArgs{"log": s.Log, "witnesses": string(witnesses)})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("begin the log %s: %w", s.Log, err)
+	}
+	return nil
+}
+
+func beginLog(ctx context.Context, tx pgx.Tx, s LogStart) error {
+	root := tlog.EmptyRoot()
+	tag, err := tx.Exec(ctx, `
+		insert into log_heads (log, origin, vkey, root, began_at) values (@log, @origin, @vkey, @root, world_now()) on conflict (log) do nothing`,
+		pgx.NamedArgs{"log": s.Log, "origin": s.Origin, "vkey": s.VKey, "root": root[:]})
+	if err != nil {
+		return err
+	}
+	if tag.RowsAffected() == 1 {
+		return logGenesis(ctx, tx, s)
+	}
+	var origin, vkey string
+	var now time.Time
+	err = tx.QueryRow(ctx, `select origin, vkey, world_now() from log_heads where log = @log for update`, pgx.NamedArgs{"log": s.Log}).Scan(&origin, &vkey, &now)
+	switch {
+	case err != nil:
+		return err
+	case origin != s.Origin:
+		return fmt.Errorf("its origin is %s for ever, and LOG_ORIGIN says %s", origin, s.Origin)
+	case vkey == s.VKey:
+		return nil
+	}
+	for _, old := range s.OldVKeys {
+		if old == vkey {
+			leaf, err := tlog.FormatLeaf(tlog.KindKey, vkey, s.VKey, tlog.FormatTime(now.Add(keyOverlap)), tlog.FormatTime(now))
+			if err != nil {
+				return err
+			}
+			_, err = tx.Exec(ctx, `
+				with added as (select log_append(@log, 'key:' || @vkey, @leaf))
+				update log_heads set vkey = @vkey from added where log = @log`,
+				pgx.NamedArgs{"log": s.Log, "vkey": s.VKey, "leaf": string(leaf)})
+			return err
+		}
+	}
+	return errors.New("LOG_KEY_FILE has a new key and not the old one, which has to sign beside it for 90 days")
+}
+
+func logGenesis(ctx context.Context, tx pgx.Tx, s LogStart) error {
+	var length int64
+	head := chain.Genesis
+	var now time.Time
+	err := tx.QueryRow(ctx, `
+		select coalesce(max(seq), 0), coalesce((select hash from picks where seq = (select max(seq) from announcements)), @genesis), world_now()
+		from announcements`, pgx.NamedArgs{"genesis": chain.Genesis}).Scan(&length, &head, &now)
+	if err != nil {
+		return err
+	}
+	at := tlog.FormatTime(now)
+	leaf, err := tlog.FormatLeaf(tlog.KindGenesis, s.Origin, s.Environment, strconv.FormatInt(length, 10), head, "none", "none", at)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `insert into log_entries (log, idx, key, leaf) values (@log, 0, 'genesis', @leaf)`, pgx.NamedArgs{"log": s.Log, "leaf": leaf})
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `update log_heads set entries = 1 where log = @log`, pgx.NamedArgs{"log": s.Log})
+	return err
+}
+
+// LogMethod makes a version of a method a leaf, once: the same name, version and sum again add nothing.
+func (db *DB) LogMethod(ctx context.Context, name, version, status, text, note string) error {
+	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
+	err := db.tx(ctx, func(tx pgx.Tx) error {
+		key := "method:" + name + "/" + version + ":" + status + ":" + sum
+		var there bool
+		var now time.Time
+		err := tx.QueryRow(ctx, `
+			select pg_advisory_xact_lock(hashtextextended(@key, 2)) is null or exists (select from log_entries where log = 'record' and key = @key)
+				or exists (select from log_pending where log = 'record' and key = @key), world_now()`, pgx.NamedArgs{"key": key}).Scan(&there, &now)
+		if err != nil || there {
+			return err
+		}
+		leaf, err := tlog.FormatLeaf(tlog.KindMethod, name, version, status, sum, note, tlog.FormatTime(now))
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `select log_append('record', @key, @leaf)`, pgx.NamedArgs{"key": key, "leaf": string(leaf)})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("log the method %s %s: %w", name, version, err)
+	}
+	return nil
+}

@@ -1,0 +1,136 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tidemark/chain/tlog"
+)
+
+// LogCheckpoint is a checkpoint with the lines of its witnesses.
+type LogCheckpoint struct {
+	Size int64
+	Root tlog.Hash
+	// Note is signed by the log; the cosignatures follow its own line.
+	Note []byte
+	// Witnessed tells that the quorum of the operator's policy has cosigned it.
+	Witnessed bool
+}
+
+const logCheckpointSQL = `
+	select c.size, c.root, c.note || convert_to(coalesce((
+			select string_agg(s.line, '' order by s.witness) from log_cosignatures s where s.log = c.log and s.size = c.size), ''), 'UTF8'),
+		c.witnessed_at is not null
+	from log_checkpoints c
+	where c.log = @log and (not @witnessed or c.witnessed_at is not null)`
+
+// NewestLogCheckpoint returns the newest checkpoint of a log, or the newest that is witnessed. ErrNotFound when there is none.
+func (db *DB) NewestLogCheckpoint(ctx context.Context, log string, witnessed bool) (LogCheckpoint, error) {
+	return db.logCheckpoint(ctx, ` order by c.size desc limit 1`, pgx.NamedArgs{"log": log, "witnessed": witnessed})
+}
+
+// LogCheckpointOf returns the smallest checkpoint that holds an entry: of those that are witnessed or, where none is, of all. ErrNotFound
+// when there is none.
+func (db *DB) LogCheckpointOf(ctx context.Context, log string, index int64) (LogCheckpoint, error) {
+	const smallest = ` and c.size > @index order by c.size limit 1`
+	c, err := db.logCheckpoint(ctx, smallest, pgx.NamedArgs{"log": log, "witnessed": true, "index": index})
+	if !errors.Is(err, ErrNotFound) {
+		return c, err
+	}
+	return db.logCheckpoint(ctx, smallest, pgx.NamedArgs{"log": log, "witnessed": false, "index": index})
+}
+
+func (db *DB) logCheckpoint(ctx context.Context, which string, args pgx.NamedArgs) (c LogCheckpoint, err error) {
+	var root []byte
+	err = db.reads.QueryRow(ctx, logCheckpointSQL+which, args).Scan(&c.Size, &root, &c.Note, &c.Witnessed)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return c, fmt.Errorf("a checkpoint of the log %s: %w", args["log"], ErrNotFound)
+	}
+	if err != nil {
+		return c, fmt.Errorf("read a checkpoint of the log %s: %w", args["log"], asUnavailable(err))
+	}
+	c.Root = tlog.Hash(root)
+	return c, nil
+}
+
+// LogTileStore reads the tiles of a log.
+func (db *DB) LogTileStore(ctx context.Context, log string) tlog.TileStore {
+	return logTiles{ctx, db.reads, log}
+}
+
+// LogTile returns the hashes that a tile has, nil where it is not there.
+func (db *DB) LogTile(ctx context.Context, log string, t tlog.Tile) ([]byte, error) {
+	list, err := logTiles{ctx, db.reads, log}.Tiles([]tlog.Tile{t})
+	if err != nil {
+		return nil, fmt.Errorf("read a tile of the log %s: %w", log, asUnavailable(err))
+	}
+	return list[0], nil
+}
+
+// LogLeaves returns the leaves of a log from a number on, in their order: those before another number.
+func (db *DB) LogLeaves(ctx context.Context, log string, from, to int64) ([][]byte, error) {
+	rows, err := db.reads.Query(ctx, `select leaf from log_entries where log = @log and idx >= @from and idx < @to order by idx`,
+		pgx.NamedArgs{"log": log, "from": from, "to": to}) // primary key
+	if err != nil {
+		return nil, fmt.Errorf("read the leaves of the log %s: %w", log, asUnavailable(err))
+	}
+	list, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
+	if err != nil {
+		return nil, fmt.Errorf("read the leaves of the log %s: %w", log, asUnavailable(err))
+	}
+	return list, nil
+}
+
+// LoggedPicks returns the number of the leaf of each announced pick that has one, by the pick's number.
+func (db *DB) LoggedPicks(ctx context.Context) (map[int64]int64, error) {
+	rows, err := db.reads.Query(ctx, `
+		select substr(e.key, 6)::bigint, e.idx
+		from log_entries e join log_heads h using (log)
+		where e.log = 'record' and e.key >= 'pick:' and e.key < 'pick;' and e.idx < h.size`) // unique (log, key)
+	if err != nil {
+		return nil, fmt.Errorf("read the logged picks: %w", asUnavailable(err))
+	}
+	all := map[int64]int64{}
+	var seq, idx int64
+	if _, err := pgx.ForEachRow(rows, []any{&seq, &idx}, func() error { all[seq] = idx; return nil }); err != nil {
+		return nil, fmt.Errorf("read the logged picks: %w", asUnavailable(err))
+	}
+	return all, nil
+}
+
+// LogCosignature is a line of a witness over a checkpoint.
+type LogCosignature struct {
+	// Witness is the text of its public key.
+	Witness, Line string
+	At            time.Time
+}
+
+// AddLogCosignatures stores lines over the checkpoint of a size. An older line of a witness does not replace a newer one.
+// witnessed tells that the lines are a quorum.
+func (db *DB) AddLogCosignatures(ctx context.Context, log string, size int64, lines []LogCosignature, witnessed bool) error {
+	err := db.tx(ctx, func(tx pgx.Tx) error {
+		for _, l := range lines {
+			_, err := tx.Exec(ctx, `
+				insert into log_cosignatures as c (log, size, witness, line, at) values (@log, @size, @witness, @line, @at)
+				on conflict (log, size, witness) do update set line = excluded.line, at = excluded.at where excluded.at > c.at`,
+				pgx.NamedArgs{"log": log, "size": size, "witness": l.Witness, "line": l.Line, "at": l.At})
+			if err != nil {
+				return err
+			}
+		}
+		if !witnessed {
+			return nil
+		}
+		_, err := tx.Exec(ctx, `update log_checkpoints set witnessed_at = clock_timestamp() where log = @log and size = @size and witnessed_at is null`,
+			pgx.NamedArgs{"log": log, "size": size})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("store the cosignatures of the log %s: %w", log, err)
+	}
+	return nil
+}

@@ -1,0 +1,237 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"tidemark/chain/tlog"
+)
+
+// LogSigner signs checkpoints, and remembers the largest that it signed on another disk than the database's.
+type LogSigner interface {
+	Sign(size int64, root tlog.Hash) ([]byte, error)
+	// Mark returns the size and root of the last checkpoint that was signed, or is about to be; size 0 for none.
+	Mark() (size int64, root tlog.Hash, err error)
+	// SetMark remembers a checkpoint before it is signed. When it returns, a crash of the machine does not lose it.
+	SetMark(size int64, root tlog.Hash) error
+}
+
+// ErrLogStopped: the database has lost what was signed. Nothing is signed until it has it again.
+var ErrLogStopped = errors.New("the log is stopped")
+
+// maxLeaves is how many leaves get a number, or a place in a tree, at once.
+const maxLeaves = 16384
+
+const numberLeavesSQL = `
+	with taken as (
+		delete from log_pending p
+		using (select id from log_pending where log = @log order by id limit @most) t
+		where p.id = t.id
+		returning p.id, p.key, p.leaf
+	), placed as (
+		insert into log_entries (log, idx, key, leaf)
+		select @log, @entries::bigint + row_number() over (order by id) - 1, key, leaf from taken order by id
+		returning idx
+	)
+	update log_heads set entries = entries + (select count(*) from placed) where log = @log returning entries - @entries::bigint` // primary keys
+
+// NumberLeaves gives leaves that have none a number, in their order, and returns how many. Of several callers one works; the others
+// return 0.
+func (db *DB) NumberLeaves(ctx context.Context, log string) (n int64, err error) {
+	err = db.tx(ctx, func(tx pgx.Tx) error {
+		n = 0
+		h, ok, err := lockLogHead(ctx, tx, log)
+		if err != nil || !ok {
+			return err
+		}
+		return tx.QueryRow(ctx, numberLeavesSQL, pgx.NamedArgs{"log": log, "most": maxLeaves, "entries": h.Entries}).Scan(&n)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("number the leaves of the log %s: %w", log, err)
+	}
+	return n, nil
+}
+
+// lockLogHead takes the head of a log, and reports false where another has it or there is none.
+func lockLogHead(ctx context.Context, tx pgx.Tx, log string) (LogHead, bool, error) {
+	rows, err := tx.Query(ctx, `select `+logHeadColumns+` from log_heads where log = @log for update skip locked`, pgx.NamedArgs{"log": log})
+	if err != nil {
+		return LogHead{}, false, err
+	}
+	h, err := pgx.CollectExactlyOneRow(rows, scanLogHead)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return LogHead{}, false, nil
+	}
+	return h, err == nil, err
+}
+
+// IntegrateLeaves makes the next checkpoint of a log: it computes the tree with the numbered leaves, signs it, and stores tiles, checkpoint
+// and head in one transaction. Before it signs, it has the signer remember size and root; where the signer remembers what the database does
+// not have, the database has lost it, and the error is ErrLogStopped. It returns the size, and whether it is new.
+func (db *DB) IntegrateLeaves(ctx context.Context, log string, signer LogSigner) (size int64, added bool, err error) {
+	var lost error
+	err = db.tx(ctx, func(tx pgx.Tx) error {
+		size, added, lost = 0, false, nil
+		h, ok, err := lockLogHead(ctx, tx, log)
+		if err != nil || !ok {
+			return err
+		}
+		size = h.Size
+		to, err := nextSize(ctx, tx, h, signer)
+		if errors.Is(err, ErrLogStopped) {
+			lost = err
+			return setLogStopped(ctx, tx, h, err.Error())
+		}
+		if err != nil {
+			return err
+		}
+		if err := setLogStopped(ctx, tx, h, ""); err != nil || to == h.Size {
+			return err
+		}
+		size, added = to, true
+		err = integrate(ctx, tx, h, to, signer)
+		if errors.Is(err, ErrLogStopped) {
+			lost, added, size = err, false, h.Size
+			return setLogStopped(ctx, tx, h, err.Error()) // nothing was written before
+		}
+		return err
+	})
+	if err = errors.Join(err, lost); err != nil {
+		return size, false, fmt.Errorf("the log %s: %w", log, err)
+	}
+	return size, added, nil
+}
+
+func setLogStopped(ctx context.Context, tx pgx.Tx, h LogHead, why string) error {
+	if h.Stopped == why {
+		return nil
+	}
+	_, err := tx.Exec(ctx, `update log_heads set stopped = nullif(@why, '') where log = @log`, pgx.NamedArgs{"log": h.Log, "why": why})
+	return err
+}
+
+// nextSize is the size of the next checkpoint, that of the last one where nothing is new. What the signer remembers is made first: a process
+// that was killed after it remembered may have signed it.
+func nextSize(ctx context.Context, tx pgx.Tx, h LogHead, signer LogSigner) (int64, error) {
+	marked, root, err := signer.Mark()
+	if err != nil {
+		return 0, err
+	}
+	switch {
+	case marked > h.Entries:
+		return 0, fmt.Errorf("%w: size %d was signed, and the database has %d leaves", ErrLogStopped, marked, h.Entries)
+	case marked > h.Size:
+		return marked, nil
+	case marked == 0 && h.Size > 0:
+		return 0, fmt.Errorf("%w: size %d was signed, and the file of the largest size is lost (see docs/transparency-log.md)", ErrLogStopped, h.Size)
+	case marked > 0:
+		var have []byte
+		err := tx.QueryRow(ctx, `select root from log_checkpoints where log = @log and size = @size`, pgx.NamedArgs{"log": h.Log, "size": marked}).Scan(&have)
+		if errors.Is(err, pgx.ErrNoRows) || err == nil && tlog.Hash(have) != root {
+			return 0, fmt.Errorf("%w: size %d was signed with another root", ErrLogStopped, marked)
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	return min(h.Entries, h.Size+maxLeaves), nil
+}
+
+func integrate(ctx context.Context, tx pgx.Tx, h LogHead, to int64, signer LogSigner) error {
+	leaves, err := leafHashes(ctx, tx, h.Log, h.Size, to)
+	if err != nil {
+		return err
+	}
+	g, err := tlog.Grow(h.Size, h.Root, logTiles{ctx, tx, h.Log}, leaves)
+	if err != nil {
+		return err
+	}
+	if marked, root, err := signer.Mark(); err != nil {
+		return err
+	} else if marked == g.Size && root != g.Root {
+		return fmt.Errorf("%w: size %d was signed with another root", ErrLogStopped, marked)
+	}
+	if err := signer.SetMark(g.Size, g.Root); err != nil {
+		return err
+	}
+	signed, err := signer.Sign(g.Size, g.Root)
+	if err != nil {
+		return err
+	}
+	// A checkpoint that was served is never lost with a setting that lets commits be.
+	if _, err := tx.Exec(ctx, `set local synchronous_commit = on`); err != nil {
+		return err
+	}
+	b := &pgx.Batch{}
+	for _, t := range g.Tiles {
+		b.Queue(`
+			insert into log_tiles (log, level, n, hashes) values (@log, @level, @n, @hashes)
+			on conflict (log, level, n) do update set hashes = excluded.hashes`,
+			pgx.NamedArgs{"log": h.Log, "level": t.Level, "n": t.N, "hashes": t.Hashes})
+	}
+	b.Queue(`insert into log_checkpoints (log, size, root, note) values (@log, @size, @root, @note)`,
+		pgx.NamedArgs{"log": h.Log, "size": g.Size, "root": g.Root[:], "note": signed})
+	b.Queue(`update log_heads set size = @size, root = @root where log = @log`,
+		pgx.NamedArgs{"log": h.Log, "size": g.Size, "root": g.Root[:]})
+	return tx.SendBatch(ctx, b).Close()
+}
+
+func leafHashes(ctx context.Context, tx pgx.Tx, log string, from, to int64) ([]tlog.Hash, error) {
+	rows, err := tx.Query(ctx, `select idx, leaf from log_entries where log = @log and idx >= @from and idx < @to order by idx`,
+		pgx.NamedArgs{"log": log, "from": from, "to": to}) // primary key
+	if err != nil {
+		return nil, err
+	}
+	next := from
+	var idx int64
+	var leaf []byte
+	hashes := make([]tlog.Hash, 0, to-from)
+	_, err = pgx.ForEachRow(rows, []any{&idx, &leaf}, func() error {
+		if idx != next {
+			return fmt.Errorf("%w: leaf %d is missing", ErrLogStopped, next)
+		}
+		next++
+		hashes = append(hashes, tlog.LeafHash(leaf))
+		return nil
+	})
+	if err == nil && next != to {
+		err = fmt.Errorf("%w: leaf %d is missing", ErrLogStopped, next)
+	}
+	return hashes, err
+}
+
+// logTiles reads the tiles of a log.
+type logTiles struct {
+	ctx context.Context //nolint:containedctx // a reader of tiles takes none, and this one lives for a call
+	on  interface {
+		Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	}
+	log string
+}
+
+// Tiles implements tlog.TileStore.
+func (s logTiles) Tiles(tiles []tlog.Tile) ([][]byte, error) {
+	levels, numbers := make([]int16, len(tiles)), make([]int64, len(tiles))
+	for i, t := range tiles {
+		levels[i], numbers[i] = int16(t.Level), t.N //nolint:gosec // at most 63
+	}
+	rows, err := s.on.Query(s.ctx, `
+		select t.ord, l.hashes
+		from unnest(@levels::smallint[], @numbers::bigint[]) with ordinality as t (level, n, ord)
+		join log_tiles l on l.log = @log and l.level = t.level and l.n = t.n`,
+		pgx.NamedArgs{"levels": levels, "numbers": numbers, "log": s.log}) // primary key
+	if err != nil {
+		return nil, err
+	}
+	out := make([][]byte, len(tiles))
+	var ord int64
+	var hashes []byte
+	_, err = pgx.ForEachRow(rows, []any{&ord, &hashes}, func() error {
+		out[ord-1] = append([]byte(nil), hashes...)
+		return nil
+	})
+	return out, err
+}

@@ -1,0 +1,458 @@
+package postgres_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"tidemark/chain"
+	"tidemark/chain/tlog"
+	"tidemark/internal/pgtest"
+	"tidemark/internal/postgres"
+	"tidemark/internal/series"
+	"tidemark/internal/task"
+)
+
+// testSigner signs, and remembers what a crash of a process does not lose.
+type testSigner struct {
+	*tlog.Signer
+
+	mu   sync.Mutex
+	size int64
+	root tlog.Hash
+	// signed are the roots by size of all that was ever signed.
+	signed map[int64]tlog.Hash
+	forked error
+}
+
+func newTestSigner(t *testing.T, origin string) *testSigner {
+	t.Helper()
+	keys, err := tlog.NewLogKey(rand.Reader, origin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := tlog.NewSigner(keys.Private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &testSigner{Signer: s, signed: map[int64]tlog.Hash{}}
+}
+
+func (s *testSigner) Mark() (int64, tlog.Hash, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.size, s.root, nil
+}
+
+func (s *testSigner) SetMark(size int64, root tlog.Hash) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.size, s.root = size, root
+	return nil
+}
+
+func (s *testSigner) Sign(size int64, root tlog.Hash) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if other, ok := s.signed[size]; ok && other != root {
+		s.forked = fmt.Errorf("size %d was signed with two roots", size)
+	}
+	s.signed[size] = root
+	return s.Signer.Sign(size, root)
+}
+
+func (s *testSigner) begin(t *testing.T, db *postgres.DB, log string) {
+	t.Helper()
+	if err := db.BeginLog(t.Context(), postgres.LogStart{Log: log, Origin: s.Origin(), VKey: s.VKey(), Environment: "demo"}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sequence numbers and integrates until nothing is left.
+func sequence(ctx context.Context, db *postgres.DB, log string, s postgres.LogSigner) error {
+	for {
+		n, err := db.NumberLeaves(ctx, log)
+		if err != nil {
+			return err
+		}
+		_, added, err := db.IntegrateLeaves(ctx, log, s)
+		if err != nil {
+			return err
+		}
+		if n == 0 && !added {
+			return nil
+		}
+	}
+}
+
+func fetched(t *testing.T, ctx context.Context, db *postgres.DB, n int) { //nolint:revive // a test comes first
+	t.Helper()
+	_, err := db.RecordFetch(ctx, series.Fetch{
+		Source: "s", URL: fmt.Sprintf("https://upstream.example/%d", n), Status: 200, FetchedAt: time.Date(2026, 1, 2, 3, 4, 5, n*1000, time.UTC),
+		SHA256: fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, n))), Bytes: int64(n),
+	}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// rootOf is RFC 6962's definition of a root, written down again from its text.
+func rootOf(leaves [][]byte) [32]byte {
+	switch len(leaves) {
+	case 0:
+		return sha256.Sum256(nil)
+	case 1:
+		return sha256.Sum256(append([]byte{0}, leaves[0]...))
+	}
+	k := 1
+	for k*2 < len(leaves) {
+		k *= 2
+	}
+	left, right := rootOf(leaves[:k]), rootOf(leaves[k:])
+	return sha256.Sum256(slices.Concat([]byte{1}, left[:], right[:]))
+}
+
+// whole checks a log from its rows: every checkpoint has the root of the leaves below it, and no size stands twice.
+func whole(t *testing.T, db *postgres.DB, url, log string) postgres.LogHead {
+	t.Helper()
+	heads, err := db.LogHeads(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(heads, func(h postgres.LogHead) bool { return h.Log == log })
+	if i < 0 {
+		t.Fatalf("no log %s", log)
+	}
+	leaves, err := db.LogLeaves(t.Context(), log, 0, 1<<40)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if int64(len(leaves)) != heads[i].Entries {
+		t.Errorf("%d leaves, and the head says %d", len(leaves), heads[i].Entries)
+	}
+	for n, l := range leaves {
+		if _, err := tlog.ParseLeaf(l); err != nil {
+			t.Errorf("leaf %d: %v", n, err)
+		}
+	}
+	c, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close(context.WithoutCancel(t.Context())) }()
+	rows, err := c.Query(t.Context(), `select size, root from log_checkpoints where log = $1 order by size`, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var size int64
+	var root []byte
+	_, err = pgx.ForEachRow(rows, []any{&size, &root}, func() error {
+		if want := rootOf(leaves[:size]); !bytes.Equal(root, want[:]) {
+			t.Errorf("the root of %d leaves is %x, want %x", size, root, want)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if size != heads[i].Size {
+		t.Errorf("the newest checkpoint has size %d, the head %d", size, heads[i].Size)
+	}
+	return heads[i]
+}
+
+func TestAFactIsALeafFromItsTransactionOn(t *testing.T) {
+	t.Parallel()
+	r := newRecord(t, "2026-03-02")
+	s := newTestSigner(t, "test.example/log")
+	s.begin(t, r.db, postgres.LogRecord)
+	r.append("AAPL", "451.10", "2026-03-02")
+	if err := sequence(t.Context(), r.db, postgres.LogRecord, s); err != nil {
+		t.Fatal(err)
+	}
+	if h := whole(t, r.db, r.url, postgres.LogRecord); h.Size != 1 {
+		t.Errorf("a pick that is not announced is in the log: size %d", h.Size)
+	}
+	r.announce("2026-03-02")
+	r.clock("2026-03-03", 18*time.Hour)
+	if _, err := r.db.RecordGap(t.Context(), task.Fence{}, chain.Gap{Date: "2026-03-03", Reason: "50 % of %s are away"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.db.Correct(t.Context(), chain.Correction{Seq: 1, What: "the close was 451.20", Evidence: "https://example.org/1", Date: "2026-03-03"}, "me"); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.db.LogMethod(t.Context(), "picks", "3", "adopted", "the text", "as shown"); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.db.LogMethod(t.Context(), "picks", "3", "adopted", "the text", "as shown"); err != nil {
+		t.Fatal(err)
+	}
+	if err := sequence(t.Context(), r.db, postgres.LogRecord, s); err != nil {
+		t.Fatal(err)
+	}
+	if h := whole(t, r.db, r.url, postgres.LogRecord); h.Size != 5 {
+		t.Fatalf("size %d, want 5", h.Size)
+	}
+	leaves, err := r.db.LogLeaves(t.Context(), postgres.LogRecord, 0, 9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kinds []string
+	for _, text := range leaves {
+		l, err := tlog.ParseLeaf(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds = append(kinds, l.Kind)
+		if l.Kind == tlog.KindPick {
+			if sum := sha256.Sum256([]byte(l.Get("preimage"))); fmt.Sprintf("%x", sum) != l.Get("hash") {
+				t.Errorf("the hash of %s is not that of its preimage", text)
+			}
+		}
+	}
+	if want := []string{"genesis", "pick", "gap", "correction", "method"}; !slices.Equal(kinds, want) {
+		t.Errorf("leaves %v, want %v", kinds, want)
+	}
+	logged, err := r.db.LoggedPicks(t.Context())
+	if err != nil || len(logged) != 1 || logged[1] != 1 {
+		t.Errorf("logged picks %v, %v", logged, err)
+	}
+}
+
+func TestTheLogRefusesToChange(t *testing.T) {
+	t.Parallel()
+	db, url := open(t, postgres.RoleWorker)
+	if _, err := db.EnsureWorld(t.Context(), "live", nil); err != nil {
+		t.Fatal(err)
+	}
+	s := newTestSigner(t, "test.example/log")
+	s.begin(t, db, postgres.LogSources)
+	for n := range 3 {
+		fetched(t, t.Context(), db, n)
+	}
+	if err := sequence(t.Context(), db, postgres.LogSources, s); err != nil {
+		t.Fatal(err)
+	}
+	for _, sql := range []string{
+		`update log_entries set leaf = 'x' where idx = 1`, `delete from log_entries`, `truncate log_entries cascade`,
+		`update log_heads set size = size - 1`, `update log_heads set root = sha256('')`, `update log_heads set origin = 'other'`, `delete from log_heads`,
+		`update log_tiles set hashes = sha256('')`, `delete from log_tiles`,
+		`update log_checkpoints set root = sha256('')`, `update log_checkpoints set note = ''`, `delete from log_checkpoints`,
+		`insert into log_checkpoints (log, size, root, note) select log, size, sha256('x'), note from log_checkpoints`,
+	} {
+		for _, role := range []string{"", postgres.RoleWorker, postgres.RoleAPI} {
+			if err := exec(t, url, role, sql); err == nil {
+				t.Errorf("%q as %q is taken", sql, role)
+			}
+		}
+	}
+	if err := exec(t, url, postgres.RoleAPI, `select log_append('record', 'x', 'y')`); err == nil {
+		t.Error("the API may add leaves")
+	}
+	if err := exec(t, url, postgres.RoleAPI, `select * from log_pending`); err == nil {
+		t.Error("the API sees leaves before they have a number")
+	}
+	other := newTestSigner(t, "other.example/log")
+	if err := db.BeginLog(t.Context(), postgres.LogStart{Log: postgres.LogSources, Origin: other.Origin(), VKey: other.VKey(), Environment: "live"}); err == nil {
+		t.Error("the origin of a log was changed")
+	}
+	again := newTestSigner(t, "test.example/log")
+	start := postgres.LogStart{Log: postgres.LogSources, Origin: again.Origin(), VKey: again.VKey(), Environment: "live"}
+	if err := db.BeginLog(t.Context(), start); err == nil {
+		t.Error("the key of a log was changed without the old one")
+	}
+	start.OldVKeys = []string{s.VKey()}
+	if err := db.BeginLog(t.Context(), start); err != nil {
+		t.Error(err)
+	}
+	if err := sequence(t.Context(), db, postgres.LogSources, s); err != nil {
+		t.Fatal(err)
+	}
+	if h := whole(t, db, url, postgres.LogSources); h.Size != 5 || h.VKey != again.VKey() {
+		t.Errorf("after the key changed: %+v", h)
+	}
+}
+
+func TestADatabaseThatLostWhatWasSignedStopsTheLog(t *testing.T) {
+	t.Parallel()
+	db, url := open(t, postgres.RoleWorker)
+	if _, err := db.EnsureWorld(t.Context(), "live", nil); err != nil {
+		t.Fatal(err)
+	}
+	s := newTestSigner(t, "test.example/log")
+	s.begin(t, db, postgres.LogSources)
+	fetched(t, t.Context(), db, 1)
+	if err := sequence(t.Context(), db, postgres.LogSources, s); err != nil {
+		t.Fatal(err)
+	}
+	stops := func(why string) {
+		t.Helper()
+		fetched(t, t.Context(), db, 2)
+		before := whole(t, db, url, postgres.LogSources).Size
+		if err := sequence(t.Context(), db, postgres.LogSources, s); !errors.Is(err, postgres.ErrLogStopped) {
+			t.Errorf("%s: %v", why, err)
+		}
+		if h := whole(t, db, url, postgres.LogSources); h.Stopped == "" || h.Size != before {
+			t.Errorf("%s: %+v", why, h)
+		}
+	}
+	good := s.root
+	s.size = 90
+	stops("a larger size was signed")
+	s.size, s.root = 2, tlog.Hash{1}
+	stops("another root was signed")
+	s.size, s.root = 3, tlog.Hash{1}
+	stops("another root of a size to come was signed")
+	s.size, s.root = 0, tlog.Hash{}
+	stops("the file is lost")
+	s.size, s.root = 2, good
+	if err := sequence(t.Context(), db, postgres.LogSources, s); err != nil {
+		t.Fatal(err)
+	}
+	if h := whole(t, db, url, postgres.LogSources); h.Stopped != "" || h.Size != 6 {
+		t.Errorf("after the repair: %+v", h)
+	}
+}
+
+// killer ends every connection at the nth time that the program writes to the server: before it is sent, or after it and before the answer.
+type killer struct {
+	at    int64
+	after bool
+	n     atomic.Int64
+	dead  atomic.Bool
+}
+
+type killed struct {
+	net.Conn
+
+	k *killer
+}
+
+var errKilled = errors.New("the process is dead")
+
+func (c killed) Write(p []byte) (int, error) {
+	if c.k.dead.Load() {
+		return 0, errKilled
+	}
+	if c.k.n.Add(1) < c.k.at {
+		return c.Conn.Write(p)
+	}
+	c.k.dead.Store(true)
+	if c.k.after {
+		_, _ = c.Conn.Write(p)
+	}
+	_ = c.Close()
+	return 0, errKilled
+}
+
+func (c killed) Read(p []byte) (int, error) {
+	if c.k.dead.Load() {
+		return 0, errKilled
+	}
+	return c.Conn.Read(p)
+}
+
+func (k *killer) config(c *pgxpool.Config) {
+	dial := c.ConnConfig.DialFunc
+	c.ConnConfig.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if k.dead.Load() {
+			return nil, errKilled
+		}
+		conn, err := dial(ctx, network, addr)
+		return killed{conn, k}, err
+	}
+}
+
+func TestAProcessKilledAtAnyStatementLeavesOneLog(t *testing.T) {
+	t.Parallel()
+	url := pgtest.New(t)
+	db := as(t, url, postgres.RoleWorker)
+	if _, err := db.EnsureWorld(t.Context(), "live", nil); err != nil {
+		t.Fatal(err)
+	}
+	s := newTestSigner(t, "test.example/log")
+	s.begin(t, db, postgres.LogSources)
+	n, died := 0, 0
+	for _, after := range []bool{false, true} {
+		for at := int64(1); ; at++ {
+			for range 3 {
+				n++
+				fetched(t, t.Context(), db, n)
+			}
+			k := &killer{at: at, after: after}
+			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond) // how long it tries to reach a server that is gone
+			victim, err := postgres.Open(ctx, url, postgres.RoleWorker, postgres.WithConfig(k.config))
+			if err == nil {
+				err = sequence(ctx, victim, postgres.LogSources, s)
+				victim.Close()
+			}
+			cancel()
+			if !k.dead.Load() && err == nil {
+				break
+			}
+			died++
+			n++
+			fetched(t, t.Context(), db, n) // what comes meanwhile comes after what has a number
+			if at%4 == 0 {
+				if err := sequence(t.Context(), db, postgres.LogSources, s); err != nil {
+					t.Fatalf("after a death at write %d: %v", at, err)
+				}
+			}
+		}
+	}
+	if err := sequence(t.Context(), db, postgres.LogSources, s); err != nil {
+		t.Fatal(err)
+	}
+	h := whole(t, db, url, postgres.LogSources)
+	if s.forked != nil {
+		t.Error(s.forked)
+	}
+	if h.Size != int64(n)+1 || died < 20 {
+		t.Errorf("%d deaths, %d leaves, size %d", died, n, h.Size)
+	}
+	t.Logf("%d deaths, %d leaves", died, n)
+}
+
+func TestManySequencersAndWritersMakeOneLog(t *testing.T) {
+	t.Parallel()
+	db, url := open(t, postgres.RoleWorker)
+	if _, err := db.EnsureWorld(t.Context(), "live", nil); err != nil {
+		t.Fatal(err)
+	}
+	s := newTestSigner(t, "test.example/log")
+	s.begin(t, db, postgres.LogSources)
+	var wg sync.WaitGroup
+	for w := range 4 {
+		wg.Go(func() {
+			for i := range 40 {
+				fetched(t, t.Context(), db, w*40+i)
+			}
+		})
+		wg.Go(func() {
+			for range 10 {
+				if err := sequence(t.Context(), db, postgres.LogSources, s); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := sequence(t.Context(), db, postgres.LogSources, s); err != nil {
+		t.Fatal(err)
+	}
+	if h := whole(t, db, url, postgres.LogSources); h.Size != 161 || s.forked != nil {
+		t.Errorf("size %d, %v", h.Size, s.forked)
+	}
+}
