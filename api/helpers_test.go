@@ -44,9 +44,15 @@ func definitions() []signals.Definition {
 			Brief: "## How it is made\n\nFrom `a` and **b**.\n\n| a | b |\n|--:|---|\n| 1 | 2 |\n\n<script>alert(1)</script>\n",
 		}
 	}
+	crack := one("crack-spread-321", "3:2:1 crack spread", "USD/bbl", 5*24*time.Hour)
+	crack.Interval = signals.Interval{
+		Bounds: signals.BoundsNextPrint, Truth: "the next price", Trials: func(signals.IntervalHistory) []signals.Trial { return nil },
+	}
+	hormuz := one("hormuz-transit", "Hormuz <transits>", "ships/day", 10*24*time.Hour)
+	hormuz.Interval = signals.Interval{Bounds: signals.BoundsTrue, Truth: "the true number of ships"}
 	return []signals.Definition{
-		one("crack-spread-321", "3:2:1 crack spread", "USD/bbl", 5*24*time.Hour),
-		one("hormuz-transit", "Hormuz <transits>", "ships/day", 10*24*time.Hour),
+		crack,
+		hormuz,
 		one("lng-arbitrage", "LNG arbitrage", "USD/MMBtu", 40*24*time.Hour),
 	}
 }
@@ -66,6 +72,10 @@ func full() postgres.Snapshot {
 		Inputs: []postgres.Input{{
 			Source: "up", URL: "https://upstream.example/file?x=1&y=2", SHA256: strings.Repeat("ab", 32),
 			FetchedAt: time.Date(2026, time.March, 4, 10, 30, 15, 0, time.UTC),
+		}},
+		Uncertainty: &postgres.Uncertainty{Basis: signals.BasisMeasured, Record: &postgres.IntervalRecord{
+			Cases: 40, Hits: 36, Share: new(0.9), CI95: &[2]float64{0.763, 0.972},
+			Last2Years: postgres.Coverage{Cases: 10, Hits: 8, Share: new(0.8), CI95: &[2]float64{0.444, 0.975}},
 		}},
 		CodeVersion: "3f2c1a",
 	}

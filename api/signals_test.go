@@ -58,7 +58,15 @@ func TestSnapshotHasEveryFieldOfTheSpecification(t *testing.T) {
 			"id": "crack-spread-321", "name": "3:2:1 crack spread", "domain": "energy", "unit": "USD/bbl", "status": "live",
 			"observed_at": "2026-03-02T00:00:00Z", "ingested_at": "2026-03-04T10:30:15Z", "as_of": "2026-03-04T11:00:00Z",
 			"value": 22.5, "uncertainty_lo": 21.25, "uncertainty_hi": 23.75, "uncertainty_level": 0.9,
-			"uncertainty":    map[string]any{"level_pct": 90.0, "method": "random_walk"},
+			"uncertainty": map[string]any{
+				"level": 0.9, "level_pct": 90.0, "bounds": "next_first_print", "basis": "measured", "method": "random_walk",
+				"text": "Bounds the next price. Built to hold 90%. Measured: it held 36 of 40 (90.0%, with 95% between 76.3 and 97.2)." +
+					" In the last two years: 8 of 10 (80.0%, with 95% between 44.4 and 97.5).",
+				"record": map[string]any{
+					"cases": 40.0, "hits": 36.0, "coverage": 0.9, "coverage_ci95": []any{0.763, 0.972},
+					"last_2y": map[string]any{"cases": 10.0, "hits": 8.0, "coverage": 0.8, "coverage_ci95": []any{0.444, 0.975}},
+				},
+			},
 			"baseline_value": 20.0, "baseline_method": "same_week_5y_mean", "delta_vs_baseline_pct": 12.5, "z_score": 1.25,
 			"backtest": nil, "source_url": "https://upstream.example/data?a=1&b=2", "license": "Public domain; acknowledgement requested",
 			"page_url": s.url + "/signals/crack-spread-321", "brief_url": s.url + "/signals/crack-spread-321/brief",
@@ -80,6 +88,10 @@ func TestSnapshotHasEveryFieldOfTheSpecification(t *testing.T) {
 		"what is unknown is null": {"hormuz-transit", map[string]any{
 			"status": "live", "observed_at": "2026-03-01T00:00:00Z", "value": 88.0, "uncertainty_lo": nil, "uncertainty_hi": nil,
 			"baseline_value": nil, "delta_vs_baseline_pct": nil, "z_score": nil, "backtest": nil, "components": []any{},
+			"uncertainty": map[string]any{
+				"level": nil, "level_pct": 90.0, "bounds": "true_value", "basis": "assumed", "method": "random_walk",
+				"text": "Bounds the true number of ships. Assumed: that is never seen, so no probability is claimed.", "record": nil,
+			},
 		}},
 		"a signal that was never computed": {"lng-arbitrage", map[string]any{
 			"status": "decayed", "observed_at": nil, "ingested_at": nil, "as_of": nil, "value": nil, "uncertainty_lo": nil,

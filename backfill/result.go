@@ -103,7 +103,7 @@ type previous struct {
 
 // readPrevious computes a signal's track once, from what was known at an instant.
 func readPrevious(ctx context.Context, db *postgres.DB, def signals.Definition, asOf time.Time) (*previous, error) {
-	in, err := db.ObservationsAsOf(ctx, def.Inputs, asOf)
+	in, err := db.InputsOf(ctx, def, asOf)
 	if err != nil {
 		return nil, err
 	}

@@ -60,7 +60,12 @@ func crackSpread321() Definition {
 		IntervalMethod:  "staleness_60d_random_walk",
 		BaselineCaption: "mean of the same time of year in the five years before",
 		IntervalCaption: "random walk since the last price",
-		Phrasing:        Phrasing{Short: "Crack spread", Figure: "$%s a barrel", Decimals: 2, Normal: "normal", Seasonal: true},
+		Interval: Interval{
+			Bounds: BoundsNextPrint,
+			Truth:  "the spread on the day of the reading, or the last day before it with all three prices, as EIA will first print it",
+			Trials: crackTrials,
+		},
+		Phrasing: Phrasing{Short: "Crack spread", Figure: "$%s a barrel", Decimals: 2, Normal: "normal", Seasonal: true},
 		Phrase: map[string]string{
 			"en": "the refining margin (crack spread)",
 			"es": "el margen de refino (crack spread)",
@@ -127,6 +132,19 @@ func crackHalfWidth(day, read int, step float64, newest bool) float64 {
 		read = min(read, day+crackStaleDays)
 	}
 	return float64(normal95 * step * math.Sqrt(float64(businessDays(day, read))))
+}
+
+// crackTrials holds the interval of each release, as it was read when that came, against the spread of that day once it was printed.
+func crackTrials(h IntervalHistory) []Trial {
+	points := crackPoints(h.First)
+	if len(h.Read) == 0 {
+		return nil
+	}
+	// The newest is read now, and not when it became known.
+	return nextPrints(h.Read[:len(h.Read)-1], func(e Estimate) (series.Point, bool) {
+		p, ok := series.At(points, e.KnownAt)
+		return p, ok && p.ObservedAt.After(e.ObservedAt)
+	})
 }
 
 // crackSpread joins the three legs on the days that have all of them. A missing leg is never carried forward. A day became known
@@ -267,7 +285,8 @@ interval bounds, at 90 %, where the spread may have moved in the meantime if it 
   that is the instant of the snapshot, so the interval widens until new prices come; for older ones the day they became known, 14 days
   at most.
 
-From September 2006 to December 2025 the spread two, five and nine calendar days later lay inside in 93, 91 and 92 % of all cases.
+It is held against the spread of the day of reading as EIA printed it later, or of the last day before it with all three prices. From
+September 2006 to December 2025 it held that in 916 of 1,004 releases (91.2 %), each read on its Wednesday.
 Jumps are wider than a random walk allows: in a week like that of 20 April 2020 the interval is too narrow before and too wide after.
 
 ## Backtest

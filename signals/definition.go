@@ -10,7 +10,7 @@ import (
 	"tidemark/internal/series"
 )
 
-// Level is the coverage that every interval is built for: lo and hi bound 90 %.
+// Level is the share of cases that an interval is built to hold. Whether it does, its record says; see Interval.
 const Level = 0.90
 
 // Definition declares everything about one signal. Schedule, catalog entry, pages, API enumeration and metrics follow from it.
@@ -32,12 +32,16 @@ type Definition struct {
 	Inputs              []series.ID
 	// Revised are the inputs of which the publisher changes old values. Of such a value that nobody saw arrive, what readers had is unknown.
 	Revised []series.ID
+	// Reestimated are the inputs of which Compute also reads what a value was before it was last changed, as series.Before names it.
+	Reestimated []series.ID
 	// Cadence is when the signal is computed again although no new data came, so that intervals widen and staleness shows.
 	Cadence series.Cadence
 	// Staleness is the age of the newest observation beyond which the signal is decayed.
 	Staleness time.Duration
 	// BaselineMethod and IntervalMethod are stable machine names; Technique is the formula in words.
 	BaselineMethod, IntervalMethod, Technique string
+	// Interval is what the interval bounds.
+	Interval Interval
 	// BaselineCaption and IntervalCaption say the two methods to a reader, in a few words without a full stop.
 	BaselineCaption, IntervalCaption string
 	// SeasonStart is the month in which each season's values begin, which have no line to those of the season before. Zero: there are none.

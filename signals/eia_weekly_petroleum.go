@@ -54,7 +54,12 @@ func eiaWeeklyPetroleum() Definition {
 		IntervalMethod:  "seasonal_surprise_quantiles_5y",
 		BaselineCaption: "mean of the same week in the five years before",
 		IntervalCaption: "weekly surprises of the five years before",
-		Phrasing:        Phrasing{Short: "US crude oil stocks", Figure: "%s million barrels", PerUnit: 1000, Decimals: 1, Normal: "normal", Seasonal: true},
+		Interval: Interval{
+			Bounds: BoundsNextPrint,
+			Truth:  "the stocks of the week after, as EIA will first print them",
+			Trials: petroleumTrials,
+		},
+		Phrasing: Phrasing{Short: "US crude oil stocks", Figure: "%s million barrels", PerUnit: 1000, Decimals: 1, Normal: "normal", Seasonal: true},
 		Phrase: map[string]string{
 			"en": "US crude oil stocks",
 			"es": "las existencias de crudo de Estados Unidos",
@@ -107,6 +112,15 @@ func computePetroleum(in series.Set, _ time.Time) Track {
 		}.known()
 	}
 	return track
+}
+
+// petroleumTrials holds each interval against the stocks of seven days later.
+func petroleumTrials(h IntervalHistory) []Trial {
+	return nextPrints(h.Read, func(e Estimate) (series.Point, bool) {
+		next := e.ObservedAt.AddDate(0, 0, 7)
+		p, ok := series.At(h.First[crudeStocks], next)
+		return p, ok && p.ObservedAt.Equal(next)
+	})
 }
 
 // petroleumComponents shows the other three series, each at its own newest week and against its own same weeks, and of the crude
@@ -188,9 +202,8 @@ In the week to 16 May 2025 stocks rose by 1,328 thousand barrels where the five 
 ## The interval
 
 The stocks plus the 5 % and the 95 % quantiles of the surprises of the last five years, the newest included. The quantiles are surprises
-that occurred, so the interval may be longer on one side; it needs 104 of them. It bounds, at 90 %, how far the stocks move in a week
-beyond what the season explains, and so how much of a single reading may be noise. From 1987 to 2026 the surprise of the following week
-lay inside in 90 % of 2,010 weeks.
+that occurred, so the interval may be longer on one side; it needs 104 of them. Built for 90 %, it bounds the stocks of the week after as EIA
+first prints them. From 1987 to May 2026 it held them in 1,805 of 2,010 weeks (89.8 %).
 
 It is not the sampling error of the survey, which EIA does not publish with the series.
 

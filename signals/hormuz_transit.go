@@ -2,7 +2,6 @@ package signals
 
 import (
 	"iter"
-	"math"
 	"slices"
 	"time"
 
@@ -29,9 +28,6 @@ const (
 	hormuzReach, hormuzMinPerYear = 15, 16
 	// hormuzYearAgo is a year in whole weeks.
 	hormuzYearAgo = 364
-	// hormuzRevision is the median ratio of the counts before to those after the re-estimation of the whole history in the summer of
-	// 2026, turned over: what a mean of seven days may still be multiplied with or divided by.
-	hormuzRevision = 0.83
 	// hormuzStaleness: the days up to Sunday come on Tuesday at about 13:35 UTC, so just before the next update the newest day is 9.6
 	// days old. Thirteen days let an update be three days late; one that is missed shows.
 	hormuzStaleness = 13 * 24 * time.Hour
@@ -55,18 +51,24 @@ func hormuzTransit() Definition {
 		Place: "Strait of Hormuz",
 		License: "IMF PortWatch (portwatch.imf.org), IMF terms of use: free for non-commercial and research use with attribution; a paid " +
 			"service needs the publisher's consent.",
-		LicenseURL: "https://www.imf.org/external/terms.htm",
-		SourceURL:  "https://portwatch.imf.org/pages/cb5856222a5b4105adc6ee7e880a1730",
-		Inputs:     []series.ID{hormuzShips, hormuzTankers, hormuzCargo},
-		Revised:    []series.ID{hormuzShips, hormuzTankers, hormuzCargo},
+		LicenseURL:  "https://www.imf.org/external/terms.htm",
+		SourceURL:   "https://portwatch.imf.org/pages/cb5856222a5b4105adc6ee7e880a1730",
+		Inputs:      []series.ID{hormuzShips, hormuzTankers, hormuzCargo},
+		Revised:     []series.ID{hormuzShips, hormuzTankers, hormuzCargo},
+		Reestimated: []series.ID{hormuzShips},
 		// Before the day's pick is made, at 17:30.
 		Cadence:         series.Cadence{Cron: "15 17 * * 1-5", Zone: "America/New_York", CatchUp: series.CatchUpLatest},
 		Staleness:       hormuzStaleness,
 		BaselineMethod:  "same_month_day_2019_2024_mean",
-		IntervalMethod:  "poisson_7d_times_revision",
+		IntervalMethod:  "past_reestimates_of_the_week",
 		BaselineCaption: "mean of the same time of year, 2019 to 2024",
-		IntervalCaption: "counting error and the usual revision",
-		Phrasing:        Phrasing{Short: "Hormuz", Figure: "%s ships a day", Normal: "normal", Seasonal: true},
+		IntervalCaption: "re-estimates of weeks so far",
+		Interval: Interval{
+			Bounds: BoundsRevised,
+			Truth:  "the mean of the same seven days as PortWatch next estimates it anew, and not the true number of ships",
+			Trials: hormuzTrials,
+		},
+		Phrasing: Phrasing{Short: "Hormuz", Figure: "%s ships a day", Normal: "normal", Seasonal: true},
 		Phrase: map[string]string{
 			"en": "ship traffic through the Strait of Hormuz",
 			"es": "el paso de buques por el estrecho de Ormuz",
@@ -107,28 +109,14 @@ func computeHormuz(in series.Set, _ time.Time) Track {
 		n++
 	}
 	track = track[:n]
-	season := hormuzSeason(means)
+	season, shift := hormuzSeason(means), learnShift(ships, in[series.Before(hormuzShips)])
 	for i := range track {
 		e, sample := &track[i], season(i)
-		e.Lo, e.Hi = hormuzBand(e.Value)
+		e.Lo, e.Hi = shift.band(e.Value)
 		e.Baseline, e.Scale, e.N = sample.mean(), sample.sd(), sample.n
 		e.sanitize()
 	}
 	return track
-}
-
-// hormuzBand bounds, at 90 %, the rate of transits behind a mean count of seven days. Of a count k that is Poisson distributed the
-// rates lie inside that are within 1.645 of their own standard deviations of it: the score interval,
-//
-//	k + z*z/2 ± z * sqrt(k + z*z/4)
-//
-// which for many ships is k ± z*sqrt(k), and which unlike that does not close around a count of zero. Both ends are moved on by the
-// factor of the publisher's own revisions.
-func hormuzBand(mean float64) (lo, hi float64) {
-	const z2 = normal95 * normal95
-	k := float64(hormuzWeek * mean)
-	middle, half := k+z2/2, float64(normal95*math.Sqrt(k+z2/4))
-	return max(0, (middle-half)/hormuzWeek*hormuzRevision), (middle + half) / hormuzWeek / hormuzRevision
 }
 
 // weekMeans yields the mean of every seven days in a row that are all known. It became known with the last of them.
@@ -283,16 +271,22 @@ snapshot is not to be compared with a new baseline.
 
 ## The interval
 
-It bounds the rate of transits at 90 %. The count of seven days, k, is taken for Poisson distributed, and its bounds are moved on by the
-size of the publisher's own revision:
+It bounds, built for 90 %, the mean of the same seven days as PortWatch next estimates it anew. It does not bound the true number of ships, which
+is never seen, nor the next week. Re-estimates are compared on a scale on which weeks of few and of many ships can be put together:
 
-    lower = (k + 1.35 - 1.645 * sqrt(k + 0.68)) / 7 * 0.83
-    upper = (k + 1.35 + 1.645 * sqrt(k + 0.68)) / 7 / 0.83
+    x = 2 * sqrt(7 * mean + 0.375)
+    lower = ((max(0, x(value) + down) / 2)^2 - 0.375) / 7, never below 0
+    upper = ((max(0, x(value) + up) / 2)^2 - 0.375) / 7
 
-For many ships that is value ± 1.645 * sqrt(value / 7) before the revision; unlike that it stays open when no ship was seen (1.35 and 0.68
-are 1.645 squared over 2 and over 4). Of 359 means that PortWatch showed in April 2026, 93 % were inside once it had estimated them anew in
-July; of the Poisson bounds alone only 44 %. Traffic varies more than Poisson counts do: the difference of two weeks that follow one
-another is 2.4 times as large as chance alone would make it. So the interval says how well the week was measured, not how the next one will be.
+- down, up: the 5 % and the 95 % quantile of x(after) - x(before), each week from Monday to Sunday by the last re-estimate of it that is known;
+  down is 0 at most and up 0 at least. So the interval is longer on the side to which PortWatch moves its counts
+- With fewer than 20 such weeks, -6.9 and 3.4 are assumed: what 52 weeks went through between 21 April and 6 July 2026
+
+The record of the snapshot counts only intervals that were learned, each held against a later re-estimate; with fewer than 20 of those the
+interval is assumed, and no probability is claimed. All weeks of one re-estimate move together, so a record of few re-estimates says less
+than its number of weeks. The interval before this one was symmetric: of the 52 weeks of April it held 88 %, and 93 % of 359 overlapping means.
+Traffic varies more than counting errors do: the difference of two weeks that follow one another is 2.4 times as large as chance alone
+would make it.
 
 ## Backtest
 

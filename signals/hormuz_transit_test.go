@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
 
 	"tidemark/internal/series"
 )
@@ -38,32 +37,6 @@ func TestHormuzIsTheMeanOfSevenKnownDays(t *testing.T) {
 		if e := track[i]; !e.ObservedAt.Equal(date(day)) || !e.KnownAt.Equal(date("2026-03-20")) {
 			t.Errorf("mean of %v known at %v, want %s known with the last of its days", e.ObservedAt, e.KnownAt, day)
 		}
-	}
-}
-
-func TestHormuzBandIsTheScoreIntervalOfTheCountWithinTheRevision(t *testing.T) {
-	t.Parallel()
-	for _, mean := range []float64{0, 1.0 / 7, 2, 32.5714, 105.7143} {
-		lo, hi := hormuzBand(mean)
-		// Each bound, before the revision, is the rate from which the count lies 1.645 of the rate's own deviations away.
-		for _, rate := range []float64{lo / 0.83, hi * 0.83} {
-			k := 7 * mean
-			if lambda := 7 * rate; math.Abs(math.Abs(k-lambda)-1.645*math.Sqrt(lambda)) > 1e-9*(1+k) {
-				t.Errorf("mean %v: the rate %v is %v deviations away, want 1.645", mean, rate, math.Abs(k-lambda)/math.Sqrt(lambda))
-			}
-		}
-		// The exact bounds of a Poisson count (Garwood, 1936) are those of chi-squared distributions.
-		k := math.Round(7 * mean)
-		exactLo, exactHi := 0.0, distuv.ChiSquared{K: 2*k + 2}.Quantile(0.95)/2/7
-		if k > 0 {
-			exactLo = distuv.ChiSquared{K: 2 * k}.Quantile(0.05) / 2 / 7
-		}
-		if math.Abs(lo/0.83-exactLo) > 0.12 || math.Abs(hi*0.83-exactHi) > 0.12 {
-			t.Errorf("mean %v: %v to %v before the revision, exact %v to %v", mean, lo/0.83, hi*0.83, exactLo, exactHi)
-		}
-	}
-	if lo, hi := hormuzBand(0); lo != 0 || hi < 0.3 {
-		t.Errorf("no ship in seven days makes the band %v to %v, want one from 0 that is open above", lo, hi)
 	}
 }
 

@@ -58,7 +58,12 @@ func iowaCornYield() Definition {
 		BaselineCaption: "linear trend of 25 years",
 		IntervalCaption: "past errors at this stage of the season",
 		SeasonStart:     cornSeason,
-		Phrasing:        Phrasing{Short: "Iowa corn", Figure: "%s bushels an acre", Decimals: 1, Normal: "its trend"},
+		Interval: Interval{
+			Bounds: BoundsNextPrint,
+			Truth:  "the final yield of the crop year, as NASS will first print it in January; a final has no interval",
+			Trials: cornTrials,
+		},
+		Phrasing: Phrasing{Short: "Iowa corn", Figure: "%s bushels an acre", Decimals: 1, Normal: "its trend"},
 		Phrase: map[string]string{
 			"en": "the expected corn yield in Iowa",
 			"es": "el rendimiento previsto del maíz en Iowa",
@@ -142,7 +147,7 @@ func walkCorn(in series.Set, at time.Time) (track Track, newest cornStage) {
 		}
 		for _, p := range finals[year] {
 			day := time.Date(year+1, time.January, 1, 0, 0, 0, 0, time.UTC)
-			track = append(track, past.estimate(fit, day, p.VintageAt, p.Value, 0, 0)) // what was to be foretold is known
+			track = append(track, past.estimate(fit, day, p.VintageAt, p.Value, math.NaN(), math.NaN())) // what was to be foretold is known
 			newest = cornStage{fit: fit}
 			past.learn(fit, p.Value, forecasts[year])
 		}
@@ -347,6 +352,25 @@ func cornCases(read Track, in series.Set) []Case {
 		}
 	}
 	return out
+}
+
+// cornTrials holds the intervals of the stage that was reached last against the finals: one case a crop year.
+func cornTrials(h IntervalHistory) []Trial {
+	finals := map[int]series.Point{}
+	for year, points := range byCropYear(h.First[cornFinal]) {
+		finals[year] = points[0]
+	}
+	stage := time.Month(0)
+	for _, e := range h.Read {
+		if _, ok := e.holds(e.Value); ok {
+			stage = e.ObservedAt.UTC().Month()
+		}
+	}
+	return nextPrints(h.Read, func(e Estimate) (series.Point, bool) {
+		year, month, _ := e.ObservedAt.UTC().Date()
+		final, ok := finals[year]
+		return final, ok && month == stage
+	})
 }
 
 // cornSkill compares the estimates of every stage with the finals.

@@ -93,6 +93,7 @@ func lngArbitrage() Definition {
 		IntervalMethod:  "judged_cost_assumptions",
 		BaselineCaption: "median of the 60 months before",
 		IntervalCaption: "judged range of the costs",
+		Interval:        Interval{Bounds: BoundsTrue, Truth: "the margin at the true costs of fee, freight and terminal, which have no free source"},
 		Phrasing:        Phrasing{Short: "US LNG to Europe", Figure: "$%s per MMBtu", Decimals: 2, Normal: "its median of five years"},
 		Phrase: map[string]string{
 			"en": "the gap between European and American gas prices",
@@ -288,8 +289,8 @@ deviation of 11.96, the median 4.74 with 3.53.
     margin ± 0.75
 
 The prices are published means and rarely change; what is uncertain are the costs. The half width is the difference between the fees
-of known contracts, 3.00 and 2.25. That the interval bounds the true margin at 90 % is a judgement and cannot be measured. It says nothing of
-where the margin will be next month: from 2015 to 2026 it moved by more than 0.75 in 47 of 100 months. The margin to Asia is less certain
+of known contracts, 3.00 and 2.25. The interval is assumed: the true margin is never seen, so no probability stands behind it, also not the
+90 % that intervals of other signals are built for. It says nothing of where the margin will be next month: from 2015 to 2026 it moved by more than 0.75 in 47 of 100 months. The margin to Asia is less certain
 still: the newest month of Japan's import price is an estimate that was later changed by 0.12 to 1.97.
 
 ## Backtest

@@ -73,7 +73,11 @@ func tropomiNO2Economic() Definition {
 		IntervalMethod:  "past_anomalies_and_spread_of_regions",
 		BaselineCaption: "mean of the same month in earlier years",
 		IntervalCaption: "past anomalies and the spread of the regions",
-		Phrasing:        Phrasing{Short: "NO2 over industry", Figure: "index %s", Decimals: 1, Normal: "normal", Seasonal: true},
+		Interval: Interval{
+			Bounds: BoundsTrue,
+			Truth:  "the part of the index that is neither weather nor the choice of regions, which no instrument shows",
+		},
+		Phrasing: Phrasing{Short: "NO2 over industry", Figure: "index %s", Decimals: 1, Normal: "normal", Seasonal: true},
 		Phrase: map[string]string{
 			"en": "nitrogen dioxide over industrial regions",
 			"es": "el dióxido de nitrógeno sobre las regiones industriales",
@@ -347,7 +351,8 @@ z-score and interval.
 - s: the scale, which is how far the index strays from its season between years, mostly because of weather
 - r: the standard error of the mean as the spread of the regions tells it
 
-It bounds, at 90 %, the part of the index that is not weather and not the choice of regions. It is wide, and honestly so: over single
+It is meant to bound the part of the index that is not weather and not the choice of regions. No instrument shows that part, so the interval is
+assumed: 1.645 is what 90 % of normal errors would need, and no probability is claimed. It is wide, and honestly so: over single
 countries two successive fortnights differ by a factor of 1.2 to 1.5 for reasons of weather alone.
 
 ## Backtest

@@ -93,7 +93,7 @@ func (s Signals) await(ctx context.Context, def signals.Definition, t task.Task)
 func (s Signals) Compute(ctx context.Context, def signals.Definition, at time.Time) (postgres.Snapshot, signals.Track, error) {
 	at = at.UTC()
 	snap := postgres.Snapshot{Signal: def.ID, At: at, CodeVersion: s.CodeVersion}
-	in, err := s.DB.ObservationsAsOf(ctx, def.Inputs, at)
+	in, err := s.DB.InputsOf(ctx, def, at)
 	if err != nil {
 		return snap, nil, err
 	}
@@ -105,7 +105,7 @@ func (s Signals) Compute(ctx context.Context, def signals.Definition, at time.Ti
 	}
 	track := def.Compute(in, at)
 	fill(&snap, def, track, in)
-	if snap.Backtest, err = s.backtest(ctx, def, at); err != nil {
+	if err := s.judge(ctx, def, &snap); err != nil {
 		return snap, nil, err
 	}
 	if snap.Status, snap.Cause, err = s.status(ctx, def, snap); err != nil {
@@ -144,39 +144,49 @@ func component(c signals.Component) postgres.SnapshotComponent {
 	return out
 }
 
-// backtest is the signal's backtest of the day: as of the newest thing known of its inputs, or as of midnight (UTC) where nothing came
-// since. So it is made once for any number of slots of a day without news, and is the same in whichever order they are computed.
-func (s Signals) backtest(ctx context.Context, def signals.Definition, at time.Time) (*postgres.Backtest, error) {
+// judge adds the signal's backtest of the day and the record of its intervals: as of the newest thing known of its inputs, or as of midnight
+// (UTC) where nothing came since. So both are made once for any number of slots of a day without news, and are the same in whichever order
+// they are computed.
+func (s Signals) judge(ctx context.Context, def signals.Definition, snap *postgres.Snapshot) error {
 	if def.Backtest.Cases == nil {
-		return nil, nil
+		return nil
 	}
 	inputs := def.BacktestInputs()
-	asOf, err := s.DB.NewestVintage(ctx, inputs, at)
+	asOf, err := s.DB.NewestVintage(ctx, inputs, snap.At)
 	if err != nil || asOf.IsZero() {
-		return nil, err
+		return err
 	}
-	if midnight := at.Truncate(24 * time.Hour); midnight.After(asOf) {
+	if midnight := snap.At.Truncate(24 * time.Hour); midnight.After(asOf) {
 		asOf = midnight
 	}
-	last, err := s.DB.SnapshotAsOf(ctx, def.ID, at)
+	last, err := s.DB.SnapshotAsOf(ctx, def.ID, snap.At)
 	switch {
 	case errors.Is(err, postgres.ErrNotFound):
 	case err != nil:
-		return nil, err
-	case last.Backtest != nil && last.Backtest.ComputedAt.Equal(asOf) && last.Backtest.CodeVersion == s.CodeVersion:
-		return last.Backtest, nil
+		return err
+	case last.Backtest != nil && last.Backtest.ComputedAt.Equal(asOf) && last.Backtest.CodeVersion == s.CodeVersion && last.Uncertainty != nil:
+		snap.Backtest, snap.Uncertainty = last.Backtest, last.Uncertainty
+		return nil
 	}
 	in, err := s.DB.FirstObservationsAsOf(ctx, inputs, asOf)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	assumed, err := s.DB.NewestAssumed(ctx, def.Revised, asOf)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	r := def.RunBacktest(in, asOf, assumed)
 	r.LookAheadSafe = r.LookAheadSafe && !def.LooksAhead(in, asOf)
-	return postgres.NewBacktest(def, r, s.CodeVersion), nil
+	snap.Backtest = postgres.NewBacktest(def, r, s.CodeVersion)
+	vintages := map[series.ID][]series.Observation{}
+	if len(def.Reestimated) > 0 {
+		if vintages, err = s.DB.VintagesAsOf(ctx, def.Reestimated, asOf); err != nil {
+			return err
+		}
+	}
+	snap.Uncertainty = postgres.NewUncertainty(def.MeasureInterval(in, vintages, asOf))
+	return nil
 }
 
 // status is the state of a signal by what its snapshot holds, and the cause of it. An operator's word comes first.

@@ -106,7 +106,7 @@ func (d *Server) explainPrompt(_ context.Context, req *mcp.GetPromptRequest) (*m
 	return &mcp.GetPromptResult{
 		Description: "Explain " + s.Definition.Name,
 		Messages: []*mcp.PromptMessage{
-			said("Explain to a careful reader what the market signal " + s.Definition.Name + " says at the moment: the value with its unit and interval, how far it is from its " +
+			said("Explain to a careful reader what the market signal " + s.Definition.Name + " says at the moment: the value with its unit and interval, what the interval bounds and whether that was measured or is assumed, how far it is from its " +
 				"baseline, what its backtest is worth, how fresh it is, and where it fails. Its newest snapshot and its method follow; take numbers from there only. " + in),
 			embed(uri, "application/json", string(s.JSON.Identity.Body)),
 			embed(uri+briefSuffix, "text/markdown", s.Markdown),

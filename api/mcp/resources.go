@@ -30,7 +30,7 @@ func (d *Server) addResources(s *mcp.Server) {
 	for _, def := range d.o.Definitions {
 		s.AddResource(&mcp.Resource{
 			URI: d.base + signalsPath + "/" + def.ID, Name: def.ID, Title: def.Name, MIMEType: json,
-			Description: def.Description + " The newest snapshot, in " + def.Unit + ": value, interval, baseline, z-score, backtest, provenance and a JSON-LD description.",
+			Description: def.Description + " The newest snapshot, in " + def.Unit + ": value, interval with what it bounds and whether that was measured or is assumed, baseline, z-score, backtest, provenance and a JSON-LD description.",
 		}, d.read(d.signal))
 	}
 	s.AddResource(&mcp.Resource{

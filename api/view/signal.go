@@ -53,7 +53,7 @@ type SignalSnapshot struct {
 	IngestedAt *time.Time `json:"ingested_at"`
 	// Value is in Unit.
 	Value *float64 `json:"value"`
-	// UncertaintyLo and UncertaintyHi bound the value with the probability UncertaintyLevel.
+	// UncertaintyLo and UncertaintyHi are the interval. What it bounds, and how often that came true, says uncertainty.
 	UncertaintyLo *float64 `json:"uncertainty_lo"`
 	UncertaintyHi *float64 `json:"uncertainty_hi"`
 	// BaselineValue is what the value is compared with, made as BaselineMethod names it.
@@ -74,8 +74,9 @@ type SignalSnapshot struct {
 
 	HistoryURL string `json:"history_url"`
 	// AsOf is the instant the snapshot is for: it was computed from what was known then.
-	AsOf             *time.Time  `json:"as_of"`
-	Frequency        string      `json:"frequency"`
+	AsOf      *time.Time `json:"as_of"`
+	Frequency string     `json:"frequency"`
+	// UncertaintyLevel is what intervals are built for. It is no probability where uncertainty.basis is assumed.
 	UncertaintyLevel float64     `json:"uncertainty_level"`
 	Uncertainty      Uncertainty `json:"uncertainty"`
 	Components       []Component `json:"components"`
@@ -86,12 +87,6 @@ type SignalSnapshot struct {
 
 	// coversFrom is what the oldest point of the history is about.
 	coversFrom *time.Time
-}
-
-// Uncertainty says what the interval means.
-type Uncertainty struct {
-	LevelPct float64 `json:"level_pct"`
-	Method   string  `json:"method"`
 }
 
 // Component is a part of a signal, or another way to look at it.
@@ -204,7 +199,7 @@ func (o Options) snapshot(d signals.Definition, stored *postgres.Snapshot, at ti
 		Disclaimer:       o.disclaimer(synthetic),
 		Frequency:        d.Frequency,
 		UncertaintyLevel: signals.Level,
-		Uncertainty:      Uncertainty{LevelPct: 100 * signals.Level, Method: d.IntervalMethod},
+		Uncertainty:      uncertainty(d, nil),
 		Components:       []Component{},
 		Freshness:        Freshness{State: freshnessAt(d, stored, at), MaxAgeSeconds: int64(d.Staleness / time.Second)},
 		Provenance:       Provenance{Inputs: []ProvenanceInput{}},
@@ -214,6 +209,7 @@ func (o Options) snapshot(d signals.Definition, stored *postgres.Snapshot, at ti
 	}
 	if stored != nil {
 		s.fill(stored)
+		s.Uncertainty = uncertainty(d, stored.Uncertainty)
 	}
 	s.JSONLD = o.dataset(d, s)
 	return s

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tidemark/internal/postgres"
+	"tidemark/signals"
 )
 
 // print writes the chain, from the number that was served down to the files.
@@ -21,7 +22,11 @@ func (e *explanation) print(out io.Writer) error {
 	line("value\t%s %s", decimal(s.Value), d.Unit)
 	line("observed\t%s", instantOf(s.ObservedAt))
 	line("known\t%s", instantOf(s.KnownAt))
-	line("interval, 90 %%\t%s to %s (%s)", decimal(s.Lo), decimal(s.Hi), d.IntervalMethod)
+	basis := signals.BasisAssumed
+	if s.Uncertainty != nil {
+		basis = s.Uncertainty.Basis
+	}
+	line("interval\t%s to %s (%s, %s), bounds %s", decimal(s.Lo), decimal(s.Hi), d.IntervalMethod, basis, d.Interval.Truth)
 	line("computed by\trun %s, code %s", count(s.RunID), s.CodeVersion)
 	if s.Synthetic {
 		line("synthetic\tthe sandbox made the bytes that this rests on")

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tidemark/internal/series"
+	"tidemark/signals"
 )
 
 // Series by series, so that nothing is sorted by their names, which takes longer than all the rest.
@@ -32,6 +33,56 @@ func (db *DB) ObservationsAsOf(ctx context.Context, ids []series.ID, asOf time.T
 	return all, nil
 }
 
+const beforeSQL = `
+	select t.n, n.observed_at, n.vintage_at, b.value
+	from unnest(@series::text[]) with ordinality as t (series, n) cross join lateral (
+		select observed_at, vintage_at, value, lead(vintage_at) over (partition by observed_at order by vintage_at desc) as before_at,
+			row_number() over (partition by observed_at order by vintage_at desc) as place
+		from observations
+		where series = t.series and vintage_at <= @as_of
+	) n join observations b on b.series = t.series and b.observed_at = n.observed_at and b.vintage_at = n.before_at
+	where n.place = 1 and n.value is not null and b.value is not null
+	order by t.n, n.observed_at` // primary key, backwards
+
+// InputsOf returns what a signal is computed from as of an instant: its inputs as they were known then and, of those that are Reestimated, the
+// values before their newest change.
+func (db *DB) InputsOf(ctx context.Context, d signals.Definition, asOf time.Time) (series.Set, error) {
+	set, err := db.ObservationsAsOf(ctx, d.Inputs, asOf)
+	if err != nil || len(d.Reestimated) == 0 {
+		return set, err
+	}
+	before, err := db.points(ctx, beforeSQL, d.Reestimated, asOf)
+	if err != nil {
+		return nil, fmt.Errorf("read what observations were before: %w", err)
+	}
+	for id, points := range before {
+		set[series.Before(id)] = points
+	}
+	return set, nil
+}
+
+// VintagesAsOf returns every vintage of several series that was known at an instant, each series by observation time and vintage.
+func (db *DB) VintagesAsOf(ctx context.Context, ids []series.ID, asOf time.Time) (map[series.ID][]series.Observation, error) {
+	rows, err := db.reads.Query(ctx, `
+		select series, observed_at, vintage_at, coalesce(value, 0), coalesce(marker, ''), assumed
+		from observations
+		where series = any(@series) and vintage_at <= @as_of
+		order by series, observed_at, vintage_at`, pgx.NamedArgs{"series": ids, "as_of": asOf}) // primary key
+	if err != nil {
+		return nil, fmt.Errorf("read vintages: %w", err)
+	}
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[series.Observation])
+	if err != nil {
+		return nil, fmt.Errorf("read vintages: %w", err)
+	}
+	out := map[series.ID][]series.Observation{}
+	for _, o := range list {
+		o.ObservedAt, o.VintageAt = o.ObservedAt.UTC(), o.VintageAt.UTC()
+		out[o.Series] = append(out[o.Series], o)
+	}
+	return out, nil
+}
+
 const firstSQL = `
 	select t.n, o.observed_at, o.vintage_at, o.value
 	from unnest(@series::text[]) with ordinality as t (series, n) cross join lateral (
@@ -53,11 +104,16 @@ func (db *DB) FirstObservationsAsOf(ctx context.Context, ids []series.ID, asOf t
 }
 
 // observations returns of each observation the vintage that of chooses. Where what is known of the series is kept for a later instant, it
-// collects the rows of sql: the number of a series among ids, from one on, and a point of it, in the order of both.
+// reads the rows of sql.
 func (db *DB) observations(ctx context.Context, sql string, ids []series.ID, asOf time.Time, of func(*knownPoint) vintageValue) (series.Set, error) {
 	if states, err := db.knownAsOf(ctx, ids, asOf); err != nil || states != nil {
 		return set(ids, states, of), err
 	}
+	return db.points(ctx, sql, ids, asOf)
+}
+
+// points collects the rows of sql: the number of a series among ids, from one on, and a point of it, in the order of both.
+func (db *DB) points(ctx context.Context, sql string, ids []series.ID, asOf time.Time) (series.Set, error) {
 	rows, err := db.pool.Query(ctx, sql, pgx.NamedArgs{"series": ids, "as_of": asOf})
 	if err != nil {
 		return nil, err

@@ -33,9 +33,10 @@ type Snapshot struct {
 	N          int
 	Components []SnapshotComponent
 	Inputs     []Input
-	// Backtest is nil where none was made.
-	Backtest  *Backtest
-	Synthetic bool
+	// Backtest is nil where none was made, and Uncertainty where the interval was not measured by a program that did.
+	Backtest    *Backtest
+	Uncertainty *Uncertainty
+	Synthetic   bool
 	// CodeVersion is the version of the program that computed it.
 	CodeVersion string
 	RunID       *int64
@@ -64,14 +65,14 @@ type Input struct {
 
 const saveSnapshotSQL = `
 	insert into snapshots (signal, at, status, cause, covers_from, observed_at, known_at, value, lo, hi, baseline, scale, z_score, delta_pct, n,
-		components, inputs, backtest, edge, synthetic, code_version, run_id)
+		components, inputs, backtest, uncertainty, edge, synthetic, code_version, run_id)
 	values (@signal, @at, @status, @cause, @covers_from, @observed_at, @known_at, @value, @lo, @hi, @baseline, @scale, @z_score, @delta_pct, @n,
-		@components, @inputs, @backtest, @edge, @synthetic, @code_version, nullif(@run_id, 0))
+		@components, @inputs, @backtest, @uncertainty, @edge, @synthetic, @code_version, nullif(@run_id, 0))
 	on conflict (signal, at) do update
 	set status = excluded.status, cause = excluded.cause, covers_from = excluded.covers_from,
 		observed_at = excluded.observed_at, known_at = excluded.known_at, value = excluded.value, lo = excluded.lo, hi = excluded.hi, baseline = excluded.baseline, scale = excluded.scale,
 		z_score = excluded.z_score, delta_pct = excluded.delta_pct, n = excluded.n, components = excluded.components,
-		inputs = excluded.inputs, backtest = excluded.backtest, edge = excluded.edge, synthetic = excluded.synthetic,
+		inputs = excluded.inputs, backtest = excluded.backtest, uncertainty = excluded.uncertainty, edge = excluded.edge, synthetic = excluded.synthetic,
 		code_version = excluded.code_version, run_id = excluded.run_id, computed_at = clock_timestamp()`
 
 // SaveSnapshot stores a snapshot, in the place of one for the same signal and instant, with the track that it is the end of and, where
@@ -122,16 +123,21 @@ func snapshotArgs(f task.Fence, s Snapshot) (pgx.NamedArgs, error) {
 	if err != nil {
 		return nil, err
 	}
-	var backtest []byte
+	var backtest, uncertainty []byte
 	if s.Backtest != nil {
 		if backtest, err = json.Marshal(s.Backtest); err != nil {
+			return nil, err
+		}
+	}
+	if s.Uncertainty != nil {
+		if uncertainty, err = json.Marshal(s.Uncertainty); err != nil {
 			return nil, err
 		}
 	}
 	return pgx.NamedArgs{
 		"signal": s.Signal, "at": s.At, "status": s.Status, "cause": s.Cause, "covers_from": s.CoversFrom, "observed_at": s.ObservedAt, "known_at": s.KnownAt,
 		"value": s.Value, "lo": s.Lo, "hi": s.Hi, "baseline": s.Baseline, "scale": s.Scale, "z_score": s.Z,
-		"delta_pct": s.DeltaPct, "n": s.N, "components": components, "inputs": inputs, "backtest": backtest, "edge": s.Backtest.hasEdge(),
+		"delta_pct": s.DeltaPct, "n": s.N, "components": components, "inputs": inputs, "backtest": backtest, "uncertainty": uncertainty, "edge": s.Backtest.hasEdge(),
 		"synthetic": s.Synthetic, "code_version": s.CodeVersion, "run_id": f.RunID,
 	}, nil
 }
@@ -144,7 +150,7 @@ func nonNil[T any](s []T) []T {
 }
 
 const snapshotColumns = `signal, at, status, cause, covers_from, observed_at, known_at, value, lo, hi, baseline, scale, z_score as z, delta_pct, n,
-	components, inputs, backtest, synthetic, code_version, run_id`
+	components, inputs, backtest, uncertainty, synthetic, code_version, run_id`
 
 // LatestSnapshots returns, of every signal that has one, the newest snapshot for an instant that has come in the world's time,
 // ordered by signal.

@@ -53,6 +53,10 @@ type Point struct {
 	Value      float64
 }
 
+// Before names the series of earlier values of a series: of each observation that was changed, the value before the newest, known since the
+// newest was.
+func Before(id ID) ID { return id + "@before" }
+
 // Set holds what was known of several series at one instant: points in ascending ObservedAt, each the newest vintage, withdrawn
 // and withheld ones left out. It is read only.
 type Set map[ID][]Point

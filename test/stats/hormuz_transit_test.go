@@ -36,11 +36,10 @@ alter table seasons add primary key (series, day)`
 
 const transitTrack = `
 select m.day, m.value::float8,
-    greatest(0, (7 * value + z * z / 2 - z * sqrt(7 * value + z * z / 4)) / 7 * 0.83)::float8 as lo,
-    ((7 * value + z * z / 2 + z * sqrt(7 * value + z * z / 4)) / 7 / 0.83)::float8 as hi,
+    greatest(0, (power(greatest(0, sqrt(7 * value + 0.375) - 3.45), 2) - 0.375) / 7)::float8 as lo,
+    greatest(0, (power(sqrt(7 * value + 0.375) + 1.7, 2) - 0.375) / 7)::float8 as hi,
     mean::float8 as baseline, sd::float8 as scale, coalesce(n, 0)::int as n
 from means m
-cross join (values (1.645)) as normal (z)
 left join seasons using (series, day)
 where m.series = 'portwatch.chokepoint6.n_total'
 order by m.day`

@@ -93,7 +93,7 @@ with points as (
     union all
     select year, day, value, value + below, value + above from blends join bands using (year, month)
     union all
-    select year, make_date(year + 1, 1, 1), value, value, value from finals
+    select year, make_date(year + 1, 1, 1), value, null, null from finals
 )
 select p.day, p.value, p.lo, p.hi, t.value as baseline,
     case when e.n >= 20 then sqrt(e.square) end as scale, case when t.value is null then 0 else 25 end as n
@@ -157,7 +157,7 @@ func TestIowaCornYieldAgreesWithSQL(t *testing.T) {
 			set, at := c.set(t), date(c.at)
 			pool := load(t, set, cornTable)
 			d := definition(t, "iowa-corn-yield")
-			compare(t, d.Compute(set, at), query[estimate](t, pool, cornTrack, at), "baseline", "scale")
+			compare(t, d.Compute(set, at), query[estimate](t, pool, cornTrack, at), "baseline", "scale", "interval")
 			if c.parts {
 				compareParts(t, d.Components(set, at), query[part](t, pool, cornParts, at))
 			}

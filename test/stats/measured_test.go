@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -80,23 +81,43 @@ func TestTheMeasuredFiguresOfTheHormuzBrief(t *testing.T) {
 	for _, e := range july {
 		at[e.ObservedAt] = e
 	}
-	for _, poll := range []string{"2026-04-09T17-07-49Z", "2026-04-21T13-36-09Z"} {
-		april := d.Compute(series.Set{"portwatch.chokepoint6.n_total": portWatchPoll(t, poll)}, date("2026-04-22"))
-		inside, plain := 0, 0
-		for _, e := range april {
-			anew := at[e.ObservedAt].Value
-			if e.Lo <= anew && anew <= e.Hi {
-				inside++
-			}
-			if e.Lo/0.83 <= anew && anew <= e.Hi*0.83 {
-				plain++
-			}
+	april := portWatchPoll(t, "2026-04-21T13-36-09Z")
+	var moves, sundays []float64
+	old := [2]int{}
+	for _, e := range d.Compute(series.Set{"portwatch.chokepoint6.n_total": april}, date("2026-04-22")) {
+		anew := at[e.ObservedAt].Value
+		x := func(mean float64) float64 { return 2 * math.Sqrt(7*mean+0.375) }
+		moves = append(moves, x(anew)-x(e.Value))
+		hit := heldBefore(e.Value, anew)
+		old[0] += hit
+		if e.ObservedAt.Weekday() == time.Sunday {
+			sundays = append(sundays, x(anew)-x(e.Value))
+			old[1] += hit
 		}
-		if len(april) != 359 {
-			t.Errorf("%d means in the state of %s, want 359", len(april), poll)
+	}
+	if len(moves) != 359 || len(sundays) != 52 {
+		t.Errorf("%d means and %d weeks, want 359 and 52", len(moves), len(sundays))
+	}
+	printed(t, "share of the means in the symmetric interval", 100*float64(old[0])/359, "93")
+	printed(t, "share of the weeks in the symmetric interval", 100*float64(old[1])/52, "88")
+	slices.Sort(sundays)
+	printed(t, "5 % quantile", between(sundays, 0.05), "-6.9")
+	printed(t, "95 % quantile", between(sundays, 0.95), "3.4")
+	// What the signal learns from the same re-estimate are these two numbers.
+	known := maps.Clone(set)
+	for _, p := range april {
+		if now, ok := series.At(set["portwatch.chokepoint6.n_total"], p.ObservedAt); ok && now.Value != p.Value {
+			id := series.Before("portwatch.chokepoint6.n_total")
+			known[id] = append(known[id], series.Point{ObservedAt: p.ObservedAt, VintageAt: date("2026-07-06"), Value: p.Value})
 		}
-		printed(t, poll+": share inside", 100*float64(inside)/359, "93")
-		printed(t, poll+": share inside the Poisson bounds alone", 100*float64(plain)/359, "44")
+	}
+	learned := d.Compute(known, date("2026-07-08"))
+	last := learned[len(learned)-1]
+	for _, end := range []struct{ bound, by float64 }{{last.Lo, between(sundays, 0.05)}, {last.Hi, between(sundays, 0.95)}} {
+		root := (2*math.Sqrt(7*last.Value+0.375) + end.by) / 2
+		if want := (root*root - 0.375) / 7; math.Abs(end.bound-want) > 1e-9 {
+			t.Errorf("the bound is %v, want %v", end.bound, want)
+		}
 	}
 	// Two Poisson counts of a week differ by about the root of their sum.
 	var differences []float64
@@ -124,6 +145,25 @@ func TestTheMeasuredFiguresOfTheHormuzBrief(t *testing.T) {
 	if day := july[first].ObservedAt; day.Year() != 2022 || day.Month() != time.January {
 		t.Errorf("the first baseline is of %v, want January 2022", day)
 	}
+}
+
+// heldBefore tells whether the interval that Hormuz had before it learned from re-estimates held a value: the score interval of a Poisson count,
+// moved on by a factor of 0.83 on either side.
+func heldBefore(mean, anew float64) int {
+	const z = 1.645
+	k := 7 * mean
+	middle, half := k+z*z/2, z*math.Sqrt(k+z*z/4)
+	if (middle-half)/7*0.83 <= anew && anew <= (middle+half)/7/0.83 {
+		return 1
+	}
+	return 0
+}
+
+// between is the quantile p of ascending numbers by linear interpolation at rank p*(n+1).
+func between(sorted []float64, p float64) float64 {
+	rank := p * float64(len(sorted)+1)
+	i := int(rank)
+	return sorted[i-1] + (rank-float64(i))*(sorted[i]-sorted[i-1])
 }
 
 // recent is what a set holds about the month up to a day.

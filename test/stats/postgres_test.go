@@ -154,7 +154,7 @@ func compare(t *testing.T, track signals.Track, want []estimate, mixed ...string
 		}
 	}
 	for _, what := range []string{"baseline", "scale", "interval"} {
-		if n := known[what]; n < len(track)/2 || slices.Contains(mixed, what) == (n == len(track)) {
+		if n := known[what]; n < len(track)/3 || slices.Contains(mixed, what) == (n == len(track)) {
 			t.Fatalf("%d of %d rows have a %s: the data do not test what they should", n, len(track), what)
 		}
 	}

@@ -134,7 +134,7 @@ func signalEndpoints() []route {
 		{
 			id: "getSignal", method: http.MethodGet, path: "/api/signals/{id}", alone: "/{id}", tag: "Signals",
 			summary:     "Get the latest snapshot of a signal",
-			description: "The latest observation with its interval, baseline and z-score, how well the signal foretold its target, the bytes that it was made of, and a JSON-LD description. With `as_of`, what was said of it at that instant.",
+			description: "The latest observation with its interval (what that bounds, whether it was measured or is assumed, and how often it held), baseline and z-score, how well the signal foretold its target, the bytes that it was made of, and a JSON-LD description. With `as_of`, what was said of it at that instant.",
 			takes:       []string{"id", "as_of"},
 			answers:     []answer{ok("The snapshot.", cached, body[view.SignalSnapshot]("")), unchanged},
 			codes:       append([]string{view.CodeInvalidParameter, view.CodeUnknownSignal, view.CodeNotFound, view.CodeRateLimited}, reads...),

@@ -1,0 +1,71 @@
+package view
+
+import (
+	"fmt"
+	"strconv"
+
+	"tidemark/internal/postgres"
+	"tidemark/signals"
+)
+
+// Uncertainty says what the interval bounds and on what it rests.
+type Uncertainty struct {
+	// Level is the share of cases that the interval is built to hold. It is null where basis is assumed: no probability is claimed then.
+	Level *float64 `json:"level"`
+	// LevelPct is the level that intervals of all signals are built for, in percent, also where this one is assumed. Read level instead.
+	LevelPct float64 `json:"level_pct"`
+	// Bounds is next_first_print (a figure that its publisher has yet to print), revised_value (the same figure as its publisher next
+	// estimates it anew) or true_value (a quantity that is never published).
+	Bounds string `json:"bounds"`
+	// Basis is measured (what the interval bounds was seen later, in 20 cases at least; record says how often it held) or assumed.
+	Basis string `json:"basis"`
+	// Method names how the interval is made.
+	Method string `json:"method"`
+	// Text says all this in a sentence or two.
+	Text string `json:"text"`
+	// Record is how often such intervals held what they bound, as it turned out later, each made from what was known before. Null where basis
+	// is assumed.
+	Record *postgres.IntervalRecord `json:"record"`
+}
+
+// Measured reports whether the interval has a record.
+func (u Uncertainty) Measured() bool { return u.Basis == signals.BasisMeasured }
+
+// Name is what a plot calls the interval.
+func (u Uncertainty) Name() string {
+	if u.Measured() {
+		return strconv.FormatFloat(u.LevelPct, 'f', -1, 64) + "% interval"
+	}
+	return "Interval, assumed"
+}
+
+// uncertainty is what a snapshot says of its interval. One without a record, also of a program that kept none, is assumed.
+func uncertainty(d signals.Definition, stored *postgres.Uncertainty) Uncertainty {
+	u := Uncertainty{LevelPct: 100 * signals.Level, Bounds: d.Interval.Bounds, Basis: signals.BasisAssumed, Method: d.IntervalMethod}
+	u.Text = "Bounds " + d.Interval.Truth + ". "
+	if stored == nil || stored.Record == nil {
+		u.Text += "Assumed: "
+		if d.Interval.Trials == nil {
+			u.Text += "that is never seen, so no probability is claimed."
+		} else {
+			u.Text += "too few outcomes are known to measure it by, so no probability is claimed."
+		}
+		return u
+	}
+	r := stored.Record
+	u.Basis, u.Level, u.Record = signals.BasisMeasured, new(signals.Level), r
+	u.Text += fmt.Sprintf("Built to hold %.0f%%. Measured: it held %s.", u.LevelPct, held(r.All()))
+	if r.Last2Years.Cases > 0 {
+		u.Text += fmt.Sprintf(" In the last two years: %s.", held(r.Last2Years))
+	}
+	return u
+}
+
+// held says a coverage with its bounds.
+func held(c postgres.Coverage) string {
+	out := fmt.Sprintf("%d of %d", c.Hits, c.Cases)
+	if c.Share != nil && c.CI95 != nil {
+		out += fmt.Sprintf(" (%.1f%%, with 95%% between %.1f and %.1f)", 100**c.Share, 100*c.CI95[0], 100*c.CI95[1])
+	}
+	return out
+}

@@ -1,0 +1,165 @@
+package signals
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"tidemark/internal/series"
+)
+
+// The interval of Hormuz bounds what the mean of the same seven days is once PortWatch next estimates them anew. What re-estimates do is
+// learned from those that were seen before. A re-estimate is measured on the scale of 2*sqrt(count of the week + 3/8), on which counting
+// errors have one size (Anscombe, Biometrika 35, 1948): weeks of 4 ships a day and of 100 can be put together.
+const (
+	// hormuzMinWeeks is how many weeks to Sunday must have been seen to change before anything is learned from them. The quantiles of fewer
+	// would be their extremes.
+	hormuzMinWeeks = 20
+	// hormuzAssumedDown and hormuzAssumedUp stand in until then: the 5 % and 95 % quantiles of what 52 weeks to Sunday went through between
+	// 21 April and 6 July 2026.
+	hormuzAssumedDown, hormuzAssumedUp = -6.9, 3.4
+)
+
+// hormuzShift is how far a re-estimate moves a week, on the scale of counting errors, at 5 % and at 95 %.
+type hormuzShift struct{ down, up float64 }
+
+// learned tells whether the shift is not the assumed one.
+func (s hormuzShift) learned() bool { return s != hormuzShift{hormuzAssumedDown, hormuzAssumedUp} }
+
+// shiftOf learns from the last re-estimate of each week. It reaches to either side of the value at least as far as the value itself.
+func shiftOf(moves []float64) hormuzShift {
+	if len(moves) < hormuzMinWeeks {
+		return hormuzShift{hormuzAssumedDown, hormuzAssumedUp}
+	}
+	s := sorted(slices.Sorted(slices.Values(moves)))
+	return hormuzShift{min(0, s.between((1-Level)/2)), max(0, s.between((1+Level)/2))}
+}
+
+// band is what a mean of seven days may be after a re-estimate.
+func (s hormuzShift) band(mean float64) (lo, hi float64) {
+	return shifted(mean, s.down), shifted(mean, s.up)
+}
+
+// stabilised is a mean of seven days on the scale of counting errors, and shifted a mean that is moved on it, never below zero.
+func stabilised(mean float64) float64 { return 2 * math.Sqrt(float64(hormuzWeek*mean)+0.375) }
+
+func shifted(mean, by float64) float64 {
+	root := max(0, (stabilised(mean)+by)/2)
+	return max(0, (float64(root*root)-0.375)/hormuzWeek)
+}
+
+// learnShift learns from the last re-estimate that each week to Sunday had. before holds what days were before their newest change.
+func learnShift(now, before []series.Point) hormuzShift {
+	if len(before) == 0 {
+		return shiftOf(nil)
+	}
+	old := make(map[int]series.Point, len(before))
+	for _, p := range before {
+		old[dayOf(p.ObservedAt)] = p
+	}
+	var moves []float64
+	for i := hormuzWeek - 1; i < len(now); i++ {
+		week := now[i+1-hormuzWeek : i+1]
+		if !weekToSunday(week) {
+			continue
+		}
+		last := 0 // the day of the last change
+		for _, p := range week {
+			if o, ok := old[dayOf(p.ObservedAt)]; ok {
+				last = max(last, dayOf(o.VintageAt))
+			}
+		}
+		var was, is float64
+		for _, p := range week {
+			is += p.Value
+			if o, ok := old[dayOf(p.ObservedAt)]; ok && dayOf(o.VintageAt) == last {
+				was += o.Value
+			} else {
+				was += p.Value
+			}
+		}
+		if was != is { // whole numbers
+			moves = append(moves, stabilised(is/hormuzWeek)-stabilised(was/hormuzWeek))
+		}
+	}
+	return shiftOf(moves)
+}
+
+// weekToSunday tells whether seven points are those of a week from Monday to Sunday.
+func weekToSunday(week []series.Point) bool {
+	return week[hormuzWeek-1].ObservedAt.UTC().Weekday() == time.Sunday &&
+		dayOf(week[hormuzWeek-1].ObservedAt)-dayOf(week[0].ObservedAt) == hormuzWeek-1
+}
+
+// hormuzTrials goes through the days on which PortWatch changed old counts. Each week to Sunday that came out otherwise is held to the interval
+// that it had before, where that was learned: so no day counts twice. What came on one day is one answer.
+func hormuzTrials(h IntervalHistory) []Trial {
+	vintages := slices.Clone(h.Vintages[hormuzShips])
+	slices.SortStableFunc(vintages, func(a, b series.Observation) int {
+		if a.VintageAt.Equal(b.VintageAt) {
+			return a.ObservedAt.Compare(b.ObservedAt)
+		}
+		return a.VintageAt.Compare(b.VintageAt)
+	})
+	counts := map[int]float64{}
+	moves := map[int]float64{} // the last re-estimate of a week
+	served := shiftOf(nil)     // what intervals were made with before the answer at hand
+	var out []Trial
+	for len(vintages) > 0 {
+		day, at := dayOf(vintages[0].VintageAt), vintages[0].VintageAt
+		n := 0
+		before := map[int]float64{} // the means of the weeks that this answer is about, NaN where there was none
+		for ; n < len(vintages) && dayOf(vintages[n].VintageAt) == day; n++ {
+			sunday := sundayOf(dayOf(vintages[n].ObservedAt))
+			if _, ok := before[sunday]; !ok {
+				before[sunday] = weekMean(counts, sunday)
+			}
+			if v := vintages[n]; v.Marker == "" {
+				counts[dayOf(v.ObservedAt)] = v.Value
+			} else {
+				delete(counts, dayOf(v.ObservedAt))
+			}
+		}
+		vintages = vintages[n:]
+		for sunday, was := range before {
+			is := weekMean(counts, sunday)
+			if was == is {
+				delete(moves, sunday)
+				continue
+			}
+			if math.IsNaN(was) || math.IsNaN(is) {
+				continue
+			}
+			if served.learned() {
+				lo, hi := served.band(was)
+				out = append(out, Trial{At: at, Hit: lo <= is && is <= hi})
+			}
+			moves[sunday] = stabilised(is) - stabilised(was)
+		}
+		sizes := make([]float64, 0, len(moves))
+		for _, by := range moves {
+			sizes = append(sizes, by)
+		}
+		served = shiftOf(sizes)
+	}
+	return out
+}
+
+// sundayOf is the number of the Sunday that ends the week of a day.
+func sundayOf(day int) int {
+	const sunday = 3 // 1970-01-04
+	return day + (sunday-day%7+7)%7
+}
+
+// weekMean is the mean of the seven days up to one, NaN where one is unknown.
+func weekMean(counts map[int]float64, sunday int) float64 {
+	var sum float64
+	for day := sunday - hormuzWeek + 1; day <= sunday; day++ {
+		v, ok := counts[day]
+		if !ok {
+			return math.NaN()
+		}
+		sum += v
+	}
+	return sum / hormuzWeek
+}
