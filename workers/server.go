@@ -186,7 +186,11 @@ func (s *Server) start(ctx context.Context, srv *asynq.Server, mux *asynq.ServeM
 			return fmt.Errorf("start the worker: %w", err)
 		}
 		if !told {
-			s.o.Log.ErrorContext(ctx, "the worker cannot reach Redis (REDIS_URL), trying again", "err", err)
+			if class := redisurl.Transient(err); class != "" {
+				s.o.Log.WarnContext(ctx, "the worker cannot reach Redis (REDIS_URL), trying again", "class", class, "err", err)
+			} else {
+				s.o.Log.ErrorContext(ctx, "Redis refuses the worker (REDIS_URL), trying again", "err", err)
+			}
 		}
 		select {
 		case <-ctx.Done():

@@ -152,6 +152,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		p.terminal, p.log = t, t.Logger(settings.LogLevel)
 	}
 	redisurl.LogTo(p.log)
+	redisurl.CountTo(p.metrics.RedisTransient)
 	if p.tracer, err = p.newTracer(ctx); err != nil {
 		return usageError{err}
 	}

@@ -229,9 +229,7 @@ const researchColumns = `id, cik, day, pick_seq, ticker, name, exchange, sector,
 
 // Which card is the newest of each company is read without the cards themselves, which are long.
 const latestResearchSQL = `
-	select id
-	from (select distinct on (cik) id, cik, ticker from published_research order by cik, day desc) r
-	order by ticker, cik` // index (cik, day)
+	select id from newest_research order by ticker, cik` // index (cik, day)
 
 // LatestResearch returns the newest public card of each company, by ticker. A card never changes: those that are among the known ones are
 // taken from there and not read again.
@@ -355,14 +353,10 @@ type Stock struct {
 }
 
 const stocksSQL = `
-	select r.cik, r.ticker, r.name, r.exchange, r.sector, r.region, r.country, r.recorded_at as researched_at,
-		(select min(p.date) from announced_picks p where p.cik = r.cik) as first_picked_on
-	from (
-		select distinct on (cik) cik, ticker, name, exchange, sector, region, country, recorded_at
-		from published_research
-		order by cik, day desc
-	) r
-	order by r.ticker, r.cik` // index (cik, day)
+	select r.cik, r.ticker, r.name, r.exchange, r.sector, r.region, r.country, r.recorded_at as researched_at, p.date as first_picked_on
+	from newest_research r
+	left join first_picks p on p.cik = r.cik
+	order by r.ticker, r.cik` // indexes (cik, day), picks_of
 
 // Stocks lists the companies with a public card, by ticker.
 func (db *DB) Stocks(ctx context.Context) ([]Stock, error) {

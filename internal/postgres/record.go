@@ -214,9 +214,7 @@ func (db *DB) NewestAnnounced(ctx context.Context, below int64, most int) ([]Pic
 // FirstAnnounced tells when the first pick of each of some companies was announced. One without is not in the map.
 func (db *DB) FirstAnnounced(ctx context.Context, ids []equity.CIK) (map[equity.CIK]time.Time, error) {
 	rows, err := db.reads.Query(ctx, `
-		select t.cik, p.announced_at
-		from unnest(@ciks::bigint[]) as t (cik)
-		cross join lateral (select announced_at from announced_picks where cik = t.cik order by seq limit 1) p`,
+		select cik, announced_at from first_picks where cik = any(@ciks)`,
 		pgx.NamedArgs{"ciks": numbers(ids)}) // index picks_of
 	if err != nil {
 		return nil, fmt.Errorf("read when companies were announced: %w", err)

@@ -129,12 +129,16 @@ func (r Redis) Client(tune func(*redis.UniversalOptions)) redis.UniversalClient 
 	if tune != nil {
 		tune(&o)
 	}
-	if !o.IsClusterMode {
-		return redis.NewUniversalClient(&o)
+	var client redis.UniversalClient
+	if o.IsClusterMode {
+		c := o.Cluster()
+		c.ClusterStateReloadInterval = probeTimeout
+		client = redis.NewClusterClient(c)
+	} else {
+		client = redis.NewUniversalClient(&o)
 	}
-	c := o.Cluster()
-	c.ClusterStateReloadInterval = probeTimeout
-	return redis.NewClusterClient(c)
+	client.AddHook(countingHook{})
+	return client
 }
 
 // MakeRedisClient is what the queue library asks for.

@@ -22,8 +22,8 @@ type Metrics struct {
 	registry *prometheus.Registry
 	now      func() time.Time
 
-	runs, asked, checks, charged, tools, transient, panics *prometheus.CounterVec
-	runTime, askTime                                       *prometheus.HistogramVec
+	runs, asked, checks, charged, tools, transient, redis, panics *prometheus.CounterVec
+	runTime, askTime                                              *prometheus.HistogramVec
 
 	http httpMetrics
 }
@@ -60,6 +60,8 @@ func NewMetrics(version, commit string, now func() time.Time) *Metrics {
 	m.tools = counter("tidemark_mcp_tool_calls_total", "Calls of MCP tools.", "tool", "outcome")
 	m.transient = counter("tidemark_postgres_transient_errors_total",
 		"Errors of the database that pass by themselves: repeated ones were tried again at once, returned ones ended what met them.", "class", "outcome")
+	m.redis = counter("tidemark_redis_transient_errors_total",
+		"Errors of Redis that pass by themselves, as commands met them after the client's own tries.", "class")
 	m.panics = counter("tidemark_panics_total", "Panics that were caught. The log has their stacks.", "place")
 	m.http.register(m.registry)
 	return m
@@ -138,6 +140,14 @@ func (m *Metrics) Transient(class, outcome string) {
 		return
 	}
 	m.transient.WithLabelValues(class, outcome).Inc()
+}
+
+// RedisTransient counts an error of Redis that passes by itself.
+func (m *Metrics) RedisTransient(class string) {
+	if m == nil {
+		return
+	}
+	m.redis.WithLabelValues(class).Inc()
 }
 
 // Guard calls f and returns its error. A panic in it becomes an ErrPanic: it is logged with its stack and counted under the place, and

@@ -73,6 +73,7 @@ func TestWithoutMetricsNothingHappens(t *testing.T) {
 	m.Charged("/picks", 1)
 	m.ToolCalled("verify_pick", "ok")
 	m.Transient("deadlock", telemetry.TransientRepeated)
+	m.RedisTransient("loading")
 	m.EndRequest("/", "GET", 200, m.BeginRequest())
 	m.Watch(nil)
 }
