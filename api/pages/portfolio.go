@@ -51,6 +51,7 @@ func (p *Pages) portfolio(_ context.Context, r request) (*view.Document, error) 
 		return nil, err
 	}
 	l.Body = body
+	l.Scripts = []string{p.staticAddress("plot.js")}
 	return p.document("portfolio", l, time.Time{}), nil
 }
 
