@@ -247,6 +247,7 @@ func markdown(text string) template.HTML {
 	if err := md.Convert([]byte(text), &out); err != nil {
 		panic(fmt.Errorf("render Markdown: %w", err)) // memory does not fail
 	}
-	// Long lines scroll within their box, which the keyboard must reach. What is text was escaped, so this is only the element.
-	return template.HTML(strings.ReplaceAll(out.String(), "<pre>", `<pre tabindex="0">`))
+	// Wide tables and long lines scroll within their boxes, which the keyboard must reach. What is text was escaped, so these are only elements.
+	return template.HTML(strings.NewReplacer("<table>", `<div class="scroll" role="group" tabindex="0"><table>`, "</table>", "</table></div>",
+		"<pre>", `<pre tabindex="0">`).Replace(out.String()))
 }
