@@ -1,0 +1,20 @@
+package audit_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// A server that refuses is not listened to for longer than a refusal takes.
+func TestOfAProblemOnlyTheBeginningIsRead(t *testing.T) {
+	t.Parallel()
+	_, err := run(t, serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/problem+json")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = w.Write([]byte(`{"detail":"` + strings.Repeat("a", 1<<20) + `"}`))
+	})))
+	if err == nil || !strings.Contains(err.Error(), "503 Service Unavailable") || strings.Contains(err.Error(), "aaaa") {
+		t.Errorf("the error is %.300v", err)
+	}
+}
