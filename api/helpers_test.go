@@ -63,7 +63,9 @@ func full() postgres.Snapshot {
 		Signal: "crack-spread-321", At: noon.Add(-time.Hour), Status: signals.StatusLive,
 		ObservedAt: new(time.Date(2026, time.March, 2, 0, 0, 0, 0, time.UTC)),
 		KnownAt:    new(time.Date(2026, time.March, 4, 10, 30, 15, 0, time.UTC)),
-		Value:      new(22.5), Lo: new(21.25), Hi: new(23.75), Baseline: new(20.0), Scale: new(2.0), Z: new(1.25), DeltaPct: new(12.5),
+		// What was published before was read here then for the first time.
+		FirstIngestedAt: new(time.Date(2026, time.February, 24, 12, 0, 0, 0, time.UTC)),
+		Value:           new(22.5), Lo: new(21.25), Hi: new(23.75), Baseline: new(20.0), Scale: new(2.0), Z: new(1.25), DeltaPct: new(12.5),
 		N: 105,
 		Components: []postgres.SnapshotComponent{{
 			Name: "wti", Label: "WTI, Cushing", Unit: "USD/bbl", ObservedAt: new(time.Date(2026, time.March, 2, 0, 0, 0, 0, time.UTC)),

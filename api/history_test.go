@@ -82,21 +82,25 @@ func TestHistoryListsAllPoints(t *testing.T) {
 		"uncertainty_level": 0.9, "baseline_method": "same_week_5y_mean",
 		"data": []any{
 			map[string]any{
-				"observed_at": "2026-02-20T00:00:00Z", "ingested_at": "2026-02-22T00:01:30.25Z", "value": 20.5, "uncertainty_lo": 19.5,
+				"observed_at": "2026-02-20T00:00:00Z", "published_at": "2026-02-22T00:01:30.25Z", "published_at_assumed": true,
+				"ingested_at": "2026-02-24T12:00:00Z", "value": 20.5, "uncertainty_lo": 19.5,
 				"uncertainty_hi": 21.5, "baseline_value": 20.0, "delta_vs_baseline_pct": 2.499999999999991, "z_score": 0.25, "vintage": 1.0,
 				"revised": false,
 			},
 			map[string]any{
-				"observed_at": "2026-02-22T00:00:00Z", "ingested_at": "2026-02-24T00:01:30.25Z", "value": 22.0, "uncertainty_lo": nil,
+				"observed_at": "2026-02-22T00:00:00Z", "published_at": "2026-02-24T00:01:30.25Z", "published_at_assumed": true,
+				"ingested_at": "2026-02-24T12:00:00Z", "value": 22.0, "uncertainty_lo": nil,
 				"uncertainty_hi": nil, "baseline_value": nil, "delta_vs_baseline_pct": nil, "z_score": nil, "vintage": 1.0, "revised": false,
 			},
 			map[string]any{
-				"observed_at": "2026-02-23T00:00:00Z", "ingested_at": "2026-02-25T00:01:30.25Z", "value": 19.0, "uncertainty_lo": 18.0,
+				"observed_at": "2026-02-23T00:00:00Z", "published_at": "2026-02-25T00:01:30.25Z", "published_at_assumed": false,
+				"ingested_at": "2026-02-25T00:01:30.25Z", "value": 19.0, "uncertainty_lo": 18.0,
 				"uncertainty_hi": 20.0, "baseline_value": 20.0, "delta_vs_baseline_pct": -5.000000000000004, "z_score": -0.5, "vintage": 1.0,
 				"revised": false,
 			},
 			map[string]any{
-				"observed_at": "2026-02-24T00:00:00Z", "ingested_at": "2026-02-26T00:01:30.25Z", "value": 18.0, "uncertainty_lo": 17.0,
+				"observed_at": "2026-02-24T00:00:00Z", "published_at": "2026-02-26T00:01:30.25Z", "published_at_assumed": false,
+				"ingested_at": "2026-02-26T00:01:30.25Z", "value": 18.0, "uncertainty_lo": 17.0,
 				"uncertainty_hi": 19.0, "baseline_value": 20.0, "delta_vs_baseline_pct": -9.999999999999998, "z_score": -1.0, "vintage": 1.0,
 				"revised": false,
 			},
@@ -239,6 +243,7 @@ func TestHistoryInThreeFormats(t *testing.T) {
 		if strings.Contains(query, "vintages") {
 			head += " known_from known_to"
 		}
+		head += " published_at published_at_assumed"
 		if got := strings.Join(table[0], " "); got != head {
 			t.Errorf("%s: header %q, want %q", query, got, head)
 		}
@@ -253,7 +258,7 @@ func cells(row map[string]any) []string {
 	var out []string
 	for _, c := range []string{
 		"observed_at", "ingested_at", "value", "uncertainty_lo", "uncertainty_hi", "baseline_value", "delta_vs_baseline_pct", "z_score",
-		"vintage", "revised", "known_from", "known_to",
+		"vintage", "revised", "known_from", "known_to", "published_at", "published_at_assumed",
 	} {
 		v, there := row[c]
 		switch {

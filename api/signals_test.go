@@ -56,7 +56,8 @@ func TestSnapshotHasEveryFieldOfTheSpecification(t *testing.T) {
 	}{
 		"a complete snapshot": {"crack-spread-321", map[string]any{
 			"id": "crack-spread-321", "name": "3:2:1 crack spread", "domain": "energy", "unit": "USD/bbl", "status": "live",
-			"observed_at": "2026-03-02T00:00:00Z", "ingested_at": "2026-03-04T10:30:15Z", "as_of": "2026-03-04T11:00:00Z",
+			"observed_at": "2026-03-02T00:00:00Z", "ingested_at": "2026-03-04T10:30:15Z",
+			"published_at": "2026-03-04T10:30:15Z", "published_at_assumed": false, "as_of": "2026-03-04T11:00:00Z",
 			"value": 22.5, "uncertainty_lo": 21.25, "uncertainty_hi": 23.75, "uncertainty_level": 0.9,
 			"uncertainty": map[string]any{
 				"level": 0.9, "level_pct": 90.0, "bounds": "next_first_print", "basis": "measured", "method": "random_walk",

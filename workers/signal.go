@@ -100,6 +100,9 @@ func (s Signals) Compute(ctx context.Context, def signals.Definition, at time.Ti
 	if snap.Inputs, err = s.DB.InputsAsOf(ctx, def.Inputs, at); err != nil {
 		return snap, nil, err
 	}
+	if snap.FirstIngestedAt, err = s.DB.FirstIngested(ctx, def.Inputs); err != nil {
+		return snap, nil, err
+	}
 	for _, i := range snap.Inputs {
 		snap.Synthetic = snap.Synthetic || i.Synthetic
 	}

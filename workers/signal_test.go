@@ -99,7 +99,7 @@ func (b *backfillFixture) history(id string, at time.Time) []string {
 		if err != nil {
 			b.t.Fatal(err)
 		}
-		line := fmt.Sprint(p.ObservedAt, p.IngestedAt, p.Vintage)
+		line := fmt.Sprint(p.ObservedAt, p.PublishedAt, p.Vintage)
 		for _, v := range []float64{p.Value, p.Lo, p.Hi, p.Baseline, p.DeltaPct, p.Z} {
 			if math.IsNaN(v) {
 				v = math.NaN()

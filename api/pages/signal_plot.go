@@ -181,7 +181,7 @@ func expected(d signals.Definition, points []view.HistoryPoint) time.Time {
 	var lags []float64
 	for _, p := range points {
 		if p.Vintage <= 1 {
-			lags = append(lags, p.IngestedAt.Sub(p.ObservedAt).Seconds())
+			lags = append(lags, p.PublishedAt.Sub(p.ObservedAt).Seconds())
 		}
 	}
 	if d.SeasonStart != 0 || len(lags) < 4 {

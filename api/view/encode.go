@@ -27,11 +27,19 @@ var formatTypes = map[string]string{FormatJSON: TypeJSON, FormatCSV: TypeCSV, Fo
 
 // Rows are appended by hand: at a million a second they are several times as fast as the database can send them, which reflection is not.
 
-func appendPointJSON(b []byte, p postgres.Point, versions bool) []byte {
+// ingested is when our bytes of what was published at an instant came: not before the last input was loaded first.
+func ingested(published, first time.Time) time.Time {
+	if published.Before(first) {
+		return first
+	}
+	return published
+}
+
+func appendPointJSON(b []byte, p postgres.Point, first time.Time, versions bool) []byte {
 	b = append(b, `{"observed_at":`...)
 	b = appendTime(b, p.ObservedAt)
 	b = append(b, `,"ingested_at":`...)
-	b = appendTime(b, p.IngestedAt)
+	b = appendTime(b, ingested(p.PublishedAt, first))
 	b = append(b, `,"value":`...)
 	b = appendNumber(b, p.Value, "null")
 	b = append(b, `,"uncertainty_lo":`...)
@@ -54,6 +62,10 @@ func appendPointJSON(b []byte, p postgres.Point, versions bool) []byte {
 		b = append(b, `,"known_to":`...)
 		b = appendTime(b, p.KnownTo)
 	}
+	b = append(b, `,"published_at":`...)
+	b = appendTime(b, p.PublishedAt)
+	b = append(b, `,"published_at_assumed":`...)
+	b = strconv.AppendBool(b, p.PublishedAt.Before(first))
 	return append(b, '}')
 }
 
@@ -73,14 +85,14 @@ func csvHeader(versions bool) string {
 	if versions {
 		out += ",known_from,known_to"
 	}
-	return out + "\r\n"
+	return out + ",published_at,published_at_assumed\r\n"
 }
 
 // appendPointCSV appends a line without its end. Nothing in it needs quotes.
-func appendPointCSV(b []byte, p postgres.Point, versions bool) []byte {
+func appendPointCSV(b []byte, p postgres.Point, first time.Time, versions bool) []byte {
 	b = p.ObservedAt.AppendFormat(b, time.RFC3339Nano)
 	b = append(b, ',')
-	b = p.IngestedAt.AppendFormat(b, time.RFC3339Nano)
+	b = ingested(p.PublishedAt, first).AppendFormat(b, time.RFC3339Nano)
 	for _, v := range [...]float64{p.Value, p.Lo, p.Hi, p.Baseline, p.DeltaPct, p.Z} {
 		b = append(b, ',')
 		b = appendNumber(b, v, "")
@@ -89,16 +101,18 @@ func appendPointCSV(b []byte, p postgres.Point, versions bool) []byte {
 	b = strconv.AppendInt(b, int64(p.Vintage), 10)
 	b = append(b, ',')
 	b = strconv.AppendBool(b, p.Vintage > 1)
-	if !versions {
-		return b
+	if versions {
+		b = append(b, ',')
+		b = p.KnownFrom.AppendFormat(b, time.RFC3339Nano)
+		b = append(b, ',')
+		if !p.KnownTo.IsZero() {
+			b = p.KnownTo.AppendFormat(b, time.RFC3339Nano)
+		}
 	}
 	b = append(b, ',')
-	b = p.KnownFrom.AppendFormat(b, time.RFC3339Nano)
+	b = p.PublishedAt.AppendFormat(b, time.RFC3339Nano)
 	b = append(b, ',')
-	if !p.KnownTo.IsZero() {
-		b = p.KnownTo.AppendFormat(b, time.RFC3339Nano)
-	}
-	return b
+	return strconv.AppendBool(b, p.PublishedAt.Before(first))
 }
 
 // appendNumber appends the shortest decimal that reads back as v, with an exponent where Postgres writes one: a number is the same text

@@ -15,8 +15,8 @@ import (
 // History is all points of a signal as known at one instant, in columns, in ascending time. It is immutable; a number that is unknown
 // is NaN.
 type History struct {
-	// observed and ingested are microseconds since 1970.
-	observed, ingested              []int64
+	// observed and published are microseconds since 1970.
+	observed, published             []int64
 	value, lo, hi, baseline, pct, z []float64
 	vintage                         []int32
 	// digest is of all columns. It is made when it is first asked for: many a history is over before anyone has.
@@ -42,7 +42,7 @@ func (h *History) First() time.Time {
 // at is the i-th point.
 func (h *History) at(i int) postgres.Point {
 	return postgres.Point{
-		ObservedAt: time.UnixMicro(h.observed[i]).UTC(), IngestedAt: time.UnixMicro(h.ingested[i]).UTC(), Value: h.value[i], Lo: h.lo[i],
+		ObservedAt: time.UnixMicro(h.observed[i]).UTC(), PublishedAt: time.UnixMicro(h.published[i]).UTC(), Value: h.value[i], Lo: h.lo[i],
 		Hi: h.hi[i], Baseline: h.baseline[i], DeltaPct: h.pct[i], Z: h.z[i], Vintage: int(h.vintage[i]),
 	}
 }
@@ -85,7 +85,7 @@ func (h *History) with(changes []postgres.Point) *History {
 	out := newHistory(h.Len() + len(changes))
 	i := 0
 	keep := func(until int) {
-		out.observed, out.ingested = append(out.observed, h.observed[i:until]...), append(out.ingested, h.ingested[i:until]...)
+		out.observed, out.published = append(out.observed, h.observed[i:until]...), append(out.published, h.published[i:until]...)
 		out.vintage = append(out.vintage, h.vintage[i:until]...)
 		mine, its := out.numbers(), h.numbers()
 		for c := range mine {
@@ -109,7 +109,7 @@ func (h *History) with(changes []postgres.Point) *History {
 }
 
 func newHistory(n int) *History {
-	h := &History{observed: make([]int64, 0, n), ingested: make([]int64, 0, n), vintage: make([]int32, 0, n)}
+	h := &History{observed: make([]int64, 0, n), published: make([]int64, 0, n), vintage: make([]int32, 0, n)}
 	for _, column := range h.numbers() {
 		*column = make([]float64, 0, n)
 	}
@@ -121,7 +121,7 @@ func (h *History) numbers() [6]*[]float64 {
 }
 
 func (h *History) add(p postgres.Point) {
-	h.observed, h.ingested = append(h.observed, p.ObservedAt.UnixMicro()), append(h.ingested, p.IngestedAt.UnixMicro())
+	h.observed, h.published = append(h.observed, p.ObservedAt.UnixMicro()), append(h.published, p.PublishedAt.UnixMicro())
 	h.vintage = append(h.vintage, int32(p.Vintage))
 	for c, v := range [6]float64{p.Value, p.Lo, p.Hi, p.Baseline, p.DeltaPct, p.Z} {
 		column := h.numbers()[c]
@@ -135,7 +135,7 @@ func (h *History) sum() (out [sha256.Size]byte) {
 	buf := make([]byte, 0, 8*(2+6)+4)
 	for i := range h.observed {
 		buf = binary.LittleEndian.AppendUint64(buf[:0], uint64(h.observed[i]))
-		buf = binary.LittleEndian.AppendUint64(buf, uint64(h.ingested[i]))
+		buf = binary.LittleEndian.AppendUint64(buf, uint64(h.published[i]))
 		buf = binary.LittleEndian.AppendUint32(buf, uint32(h.vintage[i]))
 		for _, column := range h.numbers() {
 			buf = binary.LittleEndian.AppendUint64(buf, math.Float64bits((*column)[i]))

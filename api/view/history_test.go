@@ -17,7 +17,7 @@ import (
 
 func pointOn(day int, rng *rand.Rand) postgres.Point {
 	p := postgres.Point{
-		ObservedAt: time.Date(2026, 1, day, 0, 0, 0, 0, time.UTC), IngestedAt: time.Date(2026, 2, day, 3, 4, 5, 6000, time.UTC),
+		ObservedAt: time.Date(2026, 1, day, 0, 0, 0, 0, time.UTC), PublishedAt: time.Date(2026, 2, day, 3, 4, 5, 6000, time.UTC),
 		Value: rng.NormFloat64(), Lo: rng.NormFloat64(), Hi: rng.NormFloat64(), Baseline: math.NaN(), DeltaPct: math.NaN(), Z: rng.NormFloat64(),
 		Vintage: 1 + rng.IntN(3),
 	}
@@ -94,9 +94,9 @@ func TestRowsSayWhatEncodingJSONWouldSay(t *testing.T) {
 		}
 		p := pointOn(3, rng)
 		p.Value = v
-		p.KnownFrom = p.IngestedAt
+		p.KnownFrom = p.PublishedAt
 		var got map[string]any
-		line := appendPointJSON(nil, p, true)
+		line := appendPointJSON(nil, p, time.Time{}, true)
 		if err := json.Unmarshal(line, &got); err != nil {
 			t.Fatalf("%v: %s", err, line)
 		}

@@ -32,6 +32,9 @@ type ListingRequest struct {
 	Limit int
 	// After is where the page before ended.
 	After *postgres.HistoryKey
+
+	// first is when the last of the signal's inputs was loaded for the first time.
+	first time.Time
 }
 
 // Listing is an answer that is written row by row.
@@ -96,6 +99,7 @@ func (v *View) History(ctx context.Context, s *Signal, r ListingRequest) (*Listi
 	if !r.AsOf.IsZero() {
 		asOf = &r.AsOf
 	}
+	r.first = s.Snapshot.firstIngested
 	q := r.query(s.Definition.ID, asOf)
 	l := &Listing{MediaType: formatTypes[r.Format], request: r}
 	state := "nothing"
@@ -136,7 +140,7 @@ func (v *View) History(ctx context.Context, s *Signal, r ListingRequest) (*Listi
 // query selects the rows of the answer, and one more, which tells whether there is another page.
 func (r ListingRequest) query(signal string, asOf *time.Time) postgres.HistoryQuery {
 	q := postgres.HistoryQuery{
-		Signal: signal, From: r.From, To: r.To, Versions: r.Versions, Desc: r.Desc, After: r.After,
+		Signal: signal, From: r.From, To: r.To, Versions: r.Versions, Desc: r.Desc, After: r.After, FirstIngested: r.first,
 	}
 	if asOf != nil {
 		q.AsOf = *asOf
@@ -153,7 +157,7 @@ func (r ListingRequest) part() string {
 	if r.After != nil {
 		after = r.cursor(*r.After)
 	}
-	return fmt.Sprint(r.Format, r.From.UnixMicro(), r.To.UnixMicro(), r.Desc, r.Versions, r.Limit, after)
+	return fmt.Sprint(r.Format, r.first.UnixMicro(), r.From.UnixMicro(), r.To.UnixMicro(), r.Desc, r.Versions, r.Limit, after)
 }
 
 // frame makes what stands around the rows. A page is small: its rows are read now, because what stands around them tells of the next.
@@ -222,11 +226,11 @@ func (l *Listing) Write(ctx context.Context, w io.Writer, limit int) error {
 			if n > 0 {
 				row = append(row, ',')
 			}
-			row = appendPointJSON(row, p, l.request.Versions)
+			row = appendPointJSON(row, p, l.request.first, l.request.Versions)
 		case FormatNDJSON:
-			row = append(appendPointJSON(row, p, l.request.Versions), '\n')
+			row = append(appendPointJSON(row, p, l.request.first, l.request.Versions), '\n')
 		case FormatCSV:
-			row = append(appendPointCSV(row, p, l.request.Versions), "\r\n"...)
+			row = append(appendPointCSV(row, p, l.request.first, l.request.Versions), "\r\n"...)
 		}
 		if _, err := w.Write(row); err != nil {
 			return err

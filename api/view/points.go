@@ -10,13 +10,13 @@ import (
 
 // HistoryPoint is a point of a signal's history. A number that is unknown is NaN. Vintage counts the values that the point has had.
 type HistoryPoint struct {
-	ObservedAt, IngestedAt     time.Time
+	ObservedAt, PublishedAt    time.Time
 	Value, Lo, Hi, Baseline, Z float64
 	Vintage                    int
 }
 
 func historyPoint(p postgres.Point) HistoryPoint {
-	return HistoryPoint{p.ObservedAt, p.IngestedAt, p.Value, p.Lo, p.Hi, p.Baseline, p.Z, p.Vintage}
+	return HistoryPoint{p.ObservedAt, p.PublishedAt, p.Value, p.Lo, p.Hi, p.Baseline, p.Z, p.Vintage}
 }
 
 // Last is what the newest point is about, zero where there is none.
@@ -58,6 +58,9 @@ func (v *View) SnapshotAsOf(ctx context.Context, s *Signal, at time.Time) (*Sign
 		stored, err := v.o.Store.SnapshotAsOf(ctx, s.Definition.ID, at)
 		if err != nil {
 			return err
+		}
+		if stored.FirstIngestedAt == nil && !s.Snapshot.firstIngested.IsZero() {
+			stored.FirstIngestedAt = new(s.Snapshot.firstIngested)
 		}
 		snapshot := v.o.snapshot(s.Definition, &stored, at)
 		out = &snapshot

@@ -14,7 +14,7 @@ type SignalHistory struct {
 
 // SignalHistoryPoint is one point of a signal's history, as known at the instant that was asked for. What is unknown is null.
 type SignalHistoryPoint struct {
-	// ObservedAt is what the value is about; IngestedAt when it became known.
+	// ObservedAt is what the value is about; IngestedAt when the bytes that it was made of came here.
 	ObservedAt time.Time `json:"observed_at"`
 	IngestedAt time.Time `json:"ingested_at"`
 	Value      *float64  `json:"value"`
@@ -27,6 +27,10 @@ type SignalHistoryPoint struct {
 	// Vintage counts the versions of this point from 1 on; Revised tells that there was one before.
 	Vintage int  `json:"vintage"`
 	Revised bool `json:"revised"`
+	// PublishedAt is when the newest of its inputs was published.
+	PublishedAt time.Time `json:"published_at"`
+	// PublishedAtAssumed tells that it was not seen: the publisher's usual delay stands in for it.
+	PublishedAtAssumed bool `json:"published_at_assumed"`
 	// KnownFrom is there only with vintages=all: the instant at which this version came into force.
 	KnownFrom *time.Time `json:"known_from,omitzero"`
 	// KnownTo is there only with vintages=all: the instant at which another version took its place, null for the one in force.

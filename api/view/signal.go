@@ -48,7 +48,7 @@ type SignalSnapshot struct {
 	Domain string `json:"domain"`
 	Unit   string `json:"unit"`
 	Status string `json:"status"`
-	// ObservedAt is what the value is about; IngestedAt when the newest of its inputs became known.
+	// ObservedAt is what the value is about; IngestedAt when the bytes that it was made of came here.
 	ObservedAt *time.Time `json:"observed_at"`
 	IngestedAt *time.Time `json:"ingested_at"`
 	// Value is in Unit.
@@ -81,12 +81,18 @@ type SignalSnapshot struct {
 	Uncertainty      Uncertainty `json:"uncertainty"`
 	Components       []Component `json:"components"`
 	Freshness        Freshness   `json:"freshness"`
-	Provenance       Provenance  `json:"provenance"`
-	Synthetic        bool        `json:"synthetic"`
-	Environment      string      `json:"environment"`
+	// PublishedAt is when the newest of its inputs was published.
+	PublishedAt *time.Time `json:"published_at"`
+	// PublishedAtAssumed tells that it was not seen: the publisher's usual delay stands in for it.
+	PublishedAtAssumed bool       `json:"published_at_assumed"`
+	Provenance         Provenance `json:"provenance"`
+	Synthetic          bool       `json:"synthetic"`
+	Environment        string     `json:"environment"`
 
 	// coversFrom is what the oldest point of the history is about.
 	coversFrom *time.Time
+	// firstIngested is when the last of the inputs was loaded for the first time, zero where that is not known.
+	firstIngested time.Time
 }
 
 // Component is a part of a signal, or another way to look at it.
@@ -217,7 +223,13 @@ func (o Options) snapshot(d signals.Definition, stored *postgres.Snapshot, at ti
 
 func (s *SignalSnapshot) fill(stored *postgres.Snapshot) {
 	s.AsOf = utc(&stored.At)
-	s.ObservedAt, s.IngestedAt = utc(stored.ObservedAt), utc(stored.KnownAt)
+	s.ObservedAt, s.PublishedAt, s.IngestedAt = utc(stored.ObservedAt), utc(stored.KnownAt), utc(stored.KnownAt)
+	if stored.FirstIngestedAt != nil {
+		s.firstIngested = stored.FirstIngestedAt.UTC()
+	}
+	if s.PublishedAt != nil && s.PublishedAt.Before(s.firstIngested) {
+		s.PublishedAtAssumed, s.IngestedAt = true, new(s.firstIngested)
+	}
 	s.Value, s.UncertaintyLo, s.UncertaintyHi = finite(stored.Value), finite(stored.Lo), finite(stored.Hi)
 	s.BaselineValue, s.DeltaVsBaselinePct = finite(stored.Baseline), finite(stored.DeltaPct)
 	s.ZScore = finite(stored.Z)
@@ -258,6 +270,9 @@ func brief(d signals.Definition, s SignalSnapshot) string {
 	b.WriteString(s.Disclaimer + "\n")
 	return b.String()
 }
+
+// Assumed reports whether a time of publication was not seen.
+func (s SignalSnapshot) Assumed(published time.Time) bool { return published.Before(s.firstIngested) }
 
 // utc returns t in UTC: the driver yields the machine's zone.
 func utc(t *time.Time) *time.Time {

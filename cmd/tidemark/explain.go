@@ -196,7 +196,7 @@ func trackDifferences(points []postgres.Point, track signals.Track) []string {
 			}
 			return sameBits(&a, postgres.Known(b))
 		})
-		if !same || !p.ObservedAt.Equal(e.ObservedAt) || !p.IngestedAt.Equal(e.KnownAt) {
+		if !same || !p.ObservedAt.Equal(e.ObservedAt) || !p.PublishedAt.Equal(e.KnownAt) {
 			n++
 		}
 	}

@@ -26,8 +26,8 @@ type Point struct {
 	KnownFrom, KnownTo time.Time
 	// Gone tells that from KnownFrom on there is no such point. The fields below have no meaning then.
 	Gone bool
-	// IngestedAt is when the newest of the inputs became known.
-	IngestedAt            time.Time
+	// PublishedAt is when the newest of the inputs became known: published, as far as that was seen or is assumed.
+	PublishedAt           time.Time
 	Value, Lo, Hi         float64
 	Baseline, DeltaPct, Z float64
 	// Vintage counts the values that the point has had so far by what publishers said, this one included.
@@ -49,6 +49,9 @@ type HistoryQuery struct {
 	After *HistoryKey
 	// Limit bounds the number of rows; 0: none.
 	Limit int
+	// FirstIngested is when the last of the signal's inputs was loaded for the first time: CopyHistory writes nothing as ingested before it, and
+	// marks what was published before. Zero: not known.
+	FirstIngested time.Time
 
 	// gone keeps the versions that say that there is no point. since leaves out the points without a version that has a larger id.
 	gone  bool
@@ -62,12 +65,15 @@ const (
 	pointColumns = `observed_at, known_at, known_to, gone, input_known_at, value, lo, hi, baseline, delta_pct, z_score, vintage`
 	// The columns as they are published, times as RFC 3339 has them (the session's zone is UTC).
 	csvColumns = `replace(replace(observed_at::text, ' ', 'T'), '+00', 'Z') as observed_at,
-	replace(replace(input_known_at::text, ' ', 'T'), '+00', 'Z') as ingested_at,
+	replace(replace(greatest(input_known_at, first_ingested)::text, ' ', 'T'), '+00', 'Z') as ingested_at,
 	value, lo as uncertainty_lo, hi as uncertainty_hi, baseline as baseline_value, delta_pct as delta_vs_baseline_pct, z_score,
 	vintage, case when vintage > 1 then 'true' else 'false' end as revised`
 	csvVersionColumns = csvColumns + `,
 	replace(replace(known_at::text, ' ', 'T'), '+00', 'Z') as known_from,
 	replace(replace(known_to::text, ' ', 'T'), '+00', 'Z') as known_to`
+	csvPublishedColumns = `,
+	replace(replace(input_known_at::text, ' ', 'T'), '+00', 'Z') as published_at,
+	case when input_known_at < first_ingested then 'true' else 'false' end as published_at_assumed`
 )
 
 // sql writes the query, its values through bind. The window functions walk along the primary key, in the direction of the order, so
@@ -202,7 +208,7 @@ func scanPoint(r pgx.CollectableRow) (Point, error) {
 		p.KnownTo = to.Time.UTC()
 	}
 	if ingested.Valid {
-		p.IngestedAt = ingested.Time.UTC()
+		p.PublishedAt = ingested.Time.UTC()
 	}
 	for i, into := range []*float64{&p.Value, &p.Lo, &p.Hi, &p.Baseline, &p.DeltaPct, &p.Z} {
 		*into = math.NaN()
@@ -220,6 +226,11 @@ func (db *DB) CopyHistory(ctx context.Context, w io.Writer, q HistoryQuery) erro
 	if q.Versions {
 		columns = csvVersionColumns
 	}
+	first := "'-infinity'::timestamptz"
+	if !q.FirstIngested.IsZero() {
+		first = literal(q.FirstIngested)
+	}
+	columns = strings.ReplaceAll(columns+csvPublishedColumns, "first_ingested", first)
 	sql := `copy (` + q.sql(columns, literal) + `) to stdout (format csv, header)`
 	c, err := db.pool.Acquire(ctx)
 	if err != nil {

@@ -72,7 +72,9 @@ func TestNumbersKeepTheirBits(t *testing.T) {
 	if err := db.SaveSnapshot(t.Context(), task.Fence{}, snapshot(noon(10)), want); err != nil {
 		t.Fatal(err)
 	}
-	q := postgres.HistoryQuery{Signal: "s", AsOf: noon(10)}
+	// Half of the points were published before anything was read here.
+	first := want[len(want)/2].KnownAt
+	q := postgres.HistoryQuery{Signal: "s", AsOf: noon(10), FirstIngested: first}
 	got := slices.Collect(points(t, db.History(t.Context(), q)))
 	var body bytes.Buffer
 	if err := db.CopyHistory(t.Context(), &body, q); err != nil {
@@ -84,16 +86,17 @@ func TestNumbersKeepTheirBits(t *testing.T) {
 	}
 	head := []string{
 		"observed_at", "ingested_at", "value", "uncertainty_lo", "uncertainty_hi", "baseline_value", "delta_vs_baseline_pct", "z_score",
-		"vintage", "revised",
+		"vintage", "revised", "published_at", "published_at_assumed",
 	}
 	if d := cmp.Diff(head, table[0]); d != "" {
 		t.Errorf("header (-want +got):\n%s", d)
 	}
 	for i, e := range want {
 		p, line := got[i], table[i+1]
-		if !p.ObservedAt.Equal(e.ObservedAt) || !p.IngestedAt.Equal(e.KnownAt) || line[0] != e.ObservedAt.Format(time.RFC3339Nano) ||
-			line[1] != e.KnownAt.Format(time.RFC3339Nano) {
-			t.Errorf("point %d is about %v, known %v, as CSV %v; want %v, %v", i, p.ObservedAt, p.IngestedAt, line[:2], e.ObservedAt, e.KnownAt)
+		if !p.ObservedAt.Equal(e.ObservedAt) || !p.PublishedAt.Equal(e.KnownAt) || line[0] != e.ObservedAt.Format(time.RFC3339Nano) ||
+			line[1] != maxTime(e.KnownAt, first).Format(time.RFC3339Nano) || line[10] != e.KnownAt.Format(time.RFC3339Nano) ||
+			line[11] != strconv.FormatBool(e.KnownAt.Before(first)) {
+			t.Errorf("point %d is about %v, known %v, as CSV %v; want %v, %v", i, p.ObservedAt, p.PublishedAt, line[:2], e.ObservedAt, e.KnownAt)
 		}
 		read := []float64{p.Value, p.Lo, p.Hi, p.Baseline, p.DeltaPct, p.Z}
 		for j, v := range []float64{e.Value, e.Lo, e.Hi, e.Baseline, e.DeltaPct(), e.Z()} {
@@ -160,4 +163,11 @@ func TestServeReadsOnlyWhatIsNew(t *testing.T) {
 	if got := text(serve(noon(15), third.Seen)); got != "4=5 -5" {
 		t.Errorf("when its time has come: %q", got)
 	}
+}
+
+func maxTime(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
 }

@@ -25,8 +25,11 @@ type Snapshot struct {
 	// Cause says why the status is what it is.
 	Status, Cause string
 	// CoversFrom is what the oldest point of the track is about, ObservedAt the newest, which the numbers are of.
-	CoversFrom                   *time.Time
-	ObservedAt, KnownAt          *time.Time
+	CoversFrom          *time.Time
+	ObservedAt, KnownAt *time.Time
+	// FirstIngestedAt is when the last of the inputs was loaded for the first time. What is said to be known before was published before, and not
+	// seen to arrive.
+	FirstIngestedAt              *time.Time
 	Value, Lo, Hi                *float64
 	Baseline, Scale, Z, DeltaPct *float64
 	// N is how many values made the baseline.
@@ -64,13 +67,13 @@ type Input struct {
 }
 
 const saveSnapshotSQL = `
-	insert into snapshots (signal, at, status, cause, covers_from, observed_at, known_at, value, lo, hi, baseline, scale, z_score, delta_pct, n,
+	insert into snapshots (signal, at, status, cause, covers_from, observed_at, known_at, first_ingested_at, value, lo, hi, baseline, scale, z_score, delta_pct, n,
 		components, inputs, backtest, uncertainty, edge, synthetic, code_version, run_id)
-	values (@signal, @at, @status, @cause, @covers_from, @observed_at, @known_at, @value, @lo, @hi, @baseline, @scale, @z_score, @delta_pct, @n,
+	values (@signal, @at, @status, @cause, @covers_from, @observed_at, @known_at, @first_ingested_at, @value, @lo, @hi, @baseline, @scale, @z_score, @delta_pct, @n,
 		@components, @inputs, @backtest, @uncertainty, @edge, @synthetic, @code_version, nullif(@run_id, 0))
 	on conflict (signal, at) do update
 	set status = excluded.status, cause = excluded.cause, covers_from = excluded.covers_from,
-		observed_at = excluded.observed_at, known_at = excluded.known_at, value = excluded.value, lo = excluded.lo, hi = excluded.hi, baseline = excluded.baseline, scale = excluded.scale,
+		observed_at = excluded.observed_at, known_at = excluded.known_at, first_ingested_at = excluded.first_ingested_at, value = excluded.value, lo = excluded.lo, hi = excluded.hi, baseline = excluded.baseline, scale = excluded.scale,
 		z_score = excluded.z_score, delta_pct = excluded.delta_pct, n = excluded.n, components = excluded.components,
 		inputs = excluded.inputs, backtest = excluded.backtest, uncertainty = excluded.uncertainty, edge = excluded.edge, synthetic = excluded.synthetic,
 		code_version = excluded.code_version, run_id = excluded.run_id, computed_at = clock_timestamp()`
@@ -135,7 +138,7 @@ func snapshotArgs(f task.Fence, s Snapshot) (pgx.NamedArgs, error) {
 		}
 	}
 	return pgx.NamedArgs{
-		"signal": s.Signal, "at": s.At, "status": s.Status, "cause": s.Cause, "covers_from": s.CoversFrom, "observed_at": s.ObservedAt, "known_at": s.KnownAt,
+		"signal": s.Signal, "at": s.At, "status": s.Status, "cause": s.Cause, "covers_from": s.CoversFrom, "observed_at": s.ObservedAt, "known_at": s.KnownAt, "first_ingested_at": s.FirstIngestedAt,
 		"value": s.Value, "lo": s.Lo, "hi": s.Hi, "baseline": s.Baseline, "scale": s.Scale, "z_score": s.Z,
 		"delta_pct": s.DeltaPct, "n": s.N, "components": components, "inputs": inputs, "backtest": backtest, "uncertainty": uncertainty, "edge": s.Backtest.hasEdge(),
 		"synthetic": s.Synthetic, "code_version": s.CodeVersion, "run_id": f.RunID,
@@ -149,7 +152,7 @@ func nonNil[T any](s []T) []T {
 	return s
 }
 
-const snapshotColumns = `signal, at, status, cause, covers_from, observed_at, known_at, value, lo, hi, baseline, scale, z_score as z, delta_pct, n,
+const snapshotColumns = `signal, at, status, cause, covers_from, observed_at, known_at, first_ingested_at, value, lo, hi, baseline, scale, z_score as z, delta_pct, n,
 	components, inputs, backtest, uncertainty, synthetic, code_version, run_id`
 
 // LatestSnapshots returns, of every signal that has one, the newest snapshot for an instant that has come in the world's time,
@@ -243,4 +246,20 @@ func (db *DB) InputsAsOf(ctx context.Context, ids []series.ID, asOf time.Time) (
 		return nil, fmt.Errorf("read the inputs: %w", err)
 	}
 	return list, nil
+}
+
+// FirstIngested returns when the last of several series was loaded for the first time, nil where one of them was not yet.
+func (db *DB) FirstIngested(ctx context.Context, ids []series.ID) (*time.Time, error) {
+	var at *time.Time
+	err := db.reads.QueryRow(ctx, `
+		select case when bool_and(w.series is not null) then max(w.first_loaded_at) end
+		from unnest(@series::text[]) as t (series) left join watermarks w on w.series = t.series`,
+		pgx.NamedArgs{"series": ids}).Scan(&at) // primary key
+	if err != nil {
+		return nil, fmt.Errorf("look up when inputs were first loaded: %w", err)
+	}
+	if at == nil {
+		return nil, nil
+	}
+	return new(at.UTC()), nil
 }
