@@ -214,7 +214,7 @@ func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	doc, err := st.Info()
+	doc, err := st.Info(s.describeLog(r.Context()))
 	if err != nil {
 		return err
 	}

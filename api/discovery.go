@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"strings"
 
 	"tidemark/api/view"
 )
@@ -34,5 +35,5 @@ func (s *Server) serveOpenAPI(w http.ResponseWriter, r *http.Request) error {
 
 // machineReadable tells whether a path belongs to programs, of whatever web page.
 func (s *Server) machineReadable(path string) bool {
-	return isAPI(path) && !keyPaths[path] || s.discovered[path]
+	return isAPI(path) && !keyPaths[path] || s.discovered[path] || strings.HasPrefix(path, logPrefix)
 }

@@ -65,6 +65,8 @@ type Options struct {
 	Publications *view.Publications
 	// Data holds the data endpoints by their path below /api/v1, as in the table of prices.
 	Data map[string]Build
+	// TransparencyLog may be nil: then there is none.
+	TransparencyLog TransparencyLog
 	// Payments may be nil: then nothing is sold by request.
 	Payments *Payments
 	// Now is the wall clock that connections live by. It may be nil: then all requests go through net/http.
@@ -119,6 +121,8 @@ type Server struct {
 	// discovered are the paths of Discovery, routes everything that is served at the public address.
 	discovered map[string]bool
 	routes     []route
+	// logs is nil where there is no transparency log.
+	logs *logServer
 }
 
 // route is a method and a pattern of net/http.
@@ -168,6 +172,10 @@ func New(o Options) *Server {
 	if o.Record != nil {
 		s.handleGet(public, "/api/v1/verify/picks", s.verifyPicks)
 		s.handleGet(public, "/api/v1/verify/pick/{ticker}", s.verifyPick)
+	}
+	if o.TransparencyLog != nil {
+		s.logs = &logServer{store: o.TransparencyLog}
+		s.handleGet(public, logPrefix, s.serveLog)
 	}
 	if o.Discovery != nil {
 		s.discover(public)

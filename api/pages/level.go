@@ -35,7 +35,7 @@ func (p *Pages) annotate(l *layout, r request, limits string, endpoints ...strin
 	case r.all || !r.seen.differs:
 		return nil
 	}
-	info, _, err := data[view.Info](r.published.Info())
+	info, _, err := data[view.Info](r.published.Info(nil))
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func (p *Pages) docs(_ context.Context, r request) (*view.Document, error) {
 	body := docsBody{PublicURL: p.o.PublicURL, Signals: r.signals.Signals, Problems: view.ProblemKinds(), Record: r.record != nil, Described: p.o.Described, Agents: p.o.Agents, Languages: languages.Named("and")}
 	if r.published != nil {
 		var err error
-		if body.Info, _, err = data[view.Info](r.published.Info()); err != nil {
+		if body.Info, _, err = data[view.Info](r.published.Info(nil)); err != nil {
 			return nil, err
 		}
 		for _, path := range slices.Sorted(maps.Keys(body.Info.Prices)) {
@@ -64,7 +64,7 @@ func (p *Pages) status(_ context.Context, r request) (*view.Document, error) {
 	}
 	body := statusBody{Signals: r.signals.Signals, Record: r.record, Degraded: r.degraded}
 	if r.published != nil {
-		info, _, err := data[view.Info](r.published.Info())
+		info, _, err := data[view.Info](r.published.Info(nil))
 		if err != nil {
 			return nil, err
 		}

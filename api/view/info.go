@@ -27,12 +27,14 @@ type Info struct {
 	APIVersion  string  `json:"api_version"`
 	Commit      *string `json:"commit"`
 	// Billing is how the service is paid for. Prices are US dollars per answer, by path below /api/v1; all are 0 under plans.
-	Billing    Billing           `json:"billing"`
-	Prices     map[string]string `json:"prices"`
-	Languages  []picks.Lang      `json:"languages"`
-	Chain      InfoChain         `json:"chain"`
-	Links      InfoLinks         `json:"links"`
-	Disclaimer string            `json:"disclaimer"`
+	Billing   Billing           `json:"billing"`
+	Prices    map[string]string `json:"prices"`
+	Languages []picks.Lang      `json:"languages"`
+	Chain     InfoChain         `json:"chain"`
+	// Log is the transparency log; null where there is none.
+	Log        *InfoLog  `json:"log"`
+	Links      InfoLinks `json:"links"`
+	Disclaimer string    `json:"disclaimer"`
 }
 
 // Billing is the model in force. What belongs to the other model is null.
@@ -102,6 +104,24 @@ type InfoGit struct {
 	Status     string  `json:"status"`
 }
 
+// InfoLog says which transparency log the service keeps, and where it stood then.
+type InfoLog struct {
+	Origin string `json:"origin"`
+	// VKey is the key that signs, in the form of signed notes.
+	VKey string `json:"vkey"`
+	Size int64  `json:"size"`
+	// Root is in base64.
+	Root string `json:"root"`
+	// Witnesses are those that the operator has cosign. Whom to believe is for the reader.
+	Witnesses []InfoWitness `json:"witnesses"`
+}
+
+// InfoWitness is a witness of the log.
+type InfoWitness struct {
+	Name string `json:"name"`
+	VKey string `json:"vkey"`
+}
+
 // InfoLinks lead on.
 type InfoLinks struct {
 	OpenAPI string `json:"openapi"`
@@ -114,13 +134,17 @@ type InfoLinks struct {
 	Verify  string `json:"verify"`
 }
 
-// Info answers with the service's description of itself.
-func (st *PublicationsState) Info() (*Document, error) {
-	doc, _, err := st.answers.getOrBuild("info", func() (*Document, string, error) {
+// Info answers with the service's description of itself, with a log or, nil, none.
+func (st *PublicationsState) Info(log *InfoLog) (*Document, error) {
+	key := "info"
+	if log != nil {
+		key = fmt.Sprintf("info %d %d", log.Size, len(log.Witnesses))
+	}
+	doc, _, err := st.answers.getOrBuild(key, func() (*Document, string, error) {
 		base, o := st.o.PublicURL, st.o.Info
 		info := Info{
 			Service: "Tidemark", Environment: st.environment, Version: o.Version, APIVersion: "v1", Commit: stated(o.Commit),
-			Billing: o.billing(), Prices: map[string]string{}, Languages: picks.Langs(), Disclaimer: st.disclaimer,
+			Log: log, Billing: o.billing(), Prices: map[string]string{}, Languages: picks.Langs(), Disclaimer: st.disclaimer,
 			Chain: InfoChain{Length: len(st.picks), Algorithm: "SHA-256", Rule: chain.Rule, GenesisHash: chain.Genesis},
 			Links: InfoLinks{
 				OpenAPI: base + "/openapi.json", MCP: base + "/api/mcp", X402: base + "/api/v1/x402/info", Signals: base + "/api/signals",

@@ -176,7 +176,9 @@ func CheckConsistency(proof []Hash, size int64, root Hash, old int64, oldRoot Ha
 
 // Proof is a proof that a leaf is in a log, with the checkpoint that holds it.
 type Proof struct {
-	Index  int64
+	Index int64
+	// Extra may be the leaf itself. Only a leaf whose hash was checked means anything.
+	Extra  []byte
 	Hashes []Hash
 	// Note is a signed checkpoint.
 	Note []byte
@@ -186,7 +188,11 @@ const proofHeader = "c2sp.org/tlog-proof@v1"
 
 // Format writes a .tlog-proof file.
 func (p Proof) Format() []byte {
-	b := fmt.Appendf(nil, "%s\nindex %d\n", proofHeader, p.Index)
+	b := []byte(proofHeader + "\n")
+	if len(p.Extra) > 0 {
+		b = append(base64.StdEncoding.AppendEncode(append(b, "extra "...), p.Extra), '\n')
+	}
+	b = fmt.Appendf(b, "index %d\n", p.Index)
 	for _, h := range p.Hashes {
 		b = append(base64.StdEncoding.AppendEncode(b, h[:]), '\n')
 	}
@@ -194,7 +200,7 @@ func (p Proof) Format() []byte {
 	return append(b, p.Note...)
 }
 
-// ParseProof reads a .tlog-proof file. A line of extra data is passed over: nothing vouches for it.
+// ParseProof reads a .tlog-proof file.
 func ParseProof(text []byte) (p Proof, err error) {
 	bad := func(why string) (Proof, error) { return Proof{}, errors.New("the proof is not whole: " + why) }
 	if len(text) > maxNote {
@@ -206,7 +212,7 @@ func ParseProof(text []byte) (p Proof, err error) {
 	}
 	next, rest, ok := cutLine(rest)
 	if len(next) >= 6 && next[:6] == "extra " {
-		if _, err := decode64(next[6:]); err != nil {
+		if p.Extra, err = decode64(next[6:]); err != nil {
 			return bad("the extra data are not base64")
 		}
 		next, rest, ok = cutLine(rest)

@@ -226,8 +226,8 @@ func TestHelpFitsAScreen(t *testing.T) {
 		words []string
 		most  int
 	}{
-		{nil, 40},
-		{[]string{"verify"}, 40},
+		{nil, 42},
+		{[]string{"verify"}, 46},
 		{[]string{"runs"}, 32},
 		{[]string{"health"}, 20},
 		{[]string{"schedule"}, 29},

@@ -52,6 +52,7 @@ type workerCommand struct {
 	config.Followed
 	config.Clock
 	config.Ledger
+	config.TransparencyLog
 	config.Attester
 	config.Payments
 	config.Work
@@ -131,8 +132,13 @@ func (workerCommand) Run(ctx context.Context, p *program) error {
 	if err := p.checkToken(ctx, db); err != nil {
 		return err
 	}
+	logs, err := p.newSequencer(db)
+	if err != nil {
+		return err
+	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return w.followClock(ctx, db) })
+	g.Go(func() error { return logs.run(ctx) })
 	g.Go(func() error { return srv.Run(ctx) })
 	g.Go(func() error {
 		return p.servePrivate(ctx, listeners, opsListener{

@@ -51,6 +51,8 @@ type commands struct {
 	Portfolio portfolioCommand `cmd:"" group:"record" help:"The model portfolio: days, events, digest, rebuild"`
 	Ledger    ledgerCommand    `cmd:"" group:"record" help:"Look at the git ledger of the picks"`
 	Chain     chainCommand     `cmd:"" group:"record" help:"Look at the attestations on the L2; set them up"`
+	Log       logCommand       `cmd:"" group:"record" help:"The transparency log: how it stands, and its keys"`
+	Witness   witnessCommand   `cmd:"" group:"record" help:"Cosign logs of others: make a witness, add a log, serve"`
 	Verify    verifyCommand    `cmd:"" group:"record" help:"Check a server's public record without trusting it"`
 
 	Keys     keysCommand     `cmd:"" group:"clients" help:"Print the API keys; revoke, credit, grant or move one"`

@@ -51,6 +51,10 @@ func (upCommand) Run(ctx context.Context, p *program) (err error) {
 		defer func() { err = errors.Join(err, p.dev.Close()) }()
 		c.BaseRPCURL, c.BaseChainID, c.AttesterKeyFile = p.settings.BaseRPCURL, p.settings.BaseChainID, p.settings.AttesterKeyFile
 	}
+	witnesses, err := p.startWitnesses(ctx)
+	if err != nil {
+		return err
+	}
 	facilitate, err := p.facilitate(ctx)
 	if err != nil {
 		return err
@@ -68,6 +72,7 @@ func (upCommand) Run(ctx context.Context, p *program) (err error) {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return stack.Keep(ctx) })
 	g.Go(func() error { return facilitate(ctx) })
+	g.Go(func() error { return witnesses(ctx) })
 	g.Go(func() error { return p.runRoles(ctx, listeners) })
 	return g.Wait()
 }
@@ -112,6 +117,10 @@ func (p *program) runRoles(ctx context.Context, on listeners) error {
 	if err != nil {
 		return err
 	}
+	logs, err := p.newSequencer(db)
+	if err != nil {
+		return err
+	}
 	err = p.insist(ctx, func() error {
 		if err := p.checkToken(ctx, db); err != nil {
 			return err
@@ -134,6 +143,7 @@ func (p *program) runRoles(ctx context.Context, on listeners) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return p.runScheduler(ctx, db, s) })
 	g.Go(func() error { return worker.Run(ctx) })
+	g.Go(func() error { return logs.run(ctx) })
 	g.Go(func() error { return alerts.Run(ctx) })
 	g.Go(func() error {
 		return p.serveAPI(ctx, apiDB, on, w.name, w.now, []api.Check{{Name: "scheduler", OK: s.Ready}, {Name: "worker", OK: worker.Ready}},

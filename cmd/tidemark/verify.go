@@ -26,6 +26,8 @@ type verifyCommand struct {
 	Attester   string   `help:"The account that must have attested, as you know it from elsewhere." placeholder:"ADDRESS"`
 	Checkpoint string   `help:"What you know of the chain from an earlier day: its length and the hash that it ended in, as LENGTH:HASH." placeholder:"LENGTH:HASH"`
 	Require    string   `help:"The verdict that must be reached: witnessed, or the default: anything but contradicted. Exit status 3 where it is not." enum:"consistent,witnessed" default:"consistent"`
+	Proof      string   `help:"A .tlog-proof file to check instead, without any network: that its leaf is in the log, and who cosigned. Needs --policy." placeholder:"FILE"`
+	Policy     string   `help:"Your policy for --proof: the log's key, the witnesses that you know and how many of them count (C2SP tlog-policy)." placeholder:"FILE"`
 	JSON       bool     `name:"json" help:"Print the report as JSON."`
 }
 
@@ -37,6 +39,9 @@ var errNotWitnessed = errors.New("the record is not witnessed: --require=witness
 
 // Run audits a server and prints one line a check. A mismatch is an error.
 func (c verifyCommand) Run(ctx context.Context, p *program) error {
+	if c.Proof != "" || c.Policy != "" {
+		return c.verifyProof(p)
+	}
 	o := audit.Options{
 		URL: c.URL, Ledger: c.Ledger, Signers: c.Signers, RPC: c.RPC, Attester: c.Attester, Now: p.now(), Environ: config.Environ(),
 		Transport: http.DefaultTransport,

@@ -61,14 +61,14 @@ var table = []row{
 	{
 		"workers",
 		"internal/task, internal/series, internal/equity, internal/calendar, signals, ingest, ingest/archive, ingest/quality, picks, picks/writer, chain, " +
-			"chain/gitledger, chain/base, accounts, accounts/x402, accounts/stripe, backfill, internal/postgres, internal/redisurl, internal/telemetry",
+			"chain/tlog, chain/witness, chain/gitledger, chain/base, accounts, accounts/x402, accounts/stripe, backfill, internal/postgres, internal/redisurl, internal/telemetry",
 		"api",
 	},
 
 	// Doors.
 	{
 		"api",
-		"api/fastpath, api/endpoint, api/view, internal/nearest, internal/series, signals, picks, chain, accounts, accounts/x402, accounts/stripe, internal/httpserve, internal/postgres, internal/redisurl, internal/telemetry",
+		"api/fastpath, api/endpoint, api/view, internal/nearest, internal/series, signals, picks, chain, chain/tlog, accounts, accounts/x402, accounts/stripe, internal/httpserve, internal/postgres, internal/redisurl, internal/telemetry",
 		"ingest, workers, scheduler, chain/base, asynq",
 	},
 	{"api/fastpath", nothing, nothing},

@@ -124,6 +124,15 @@ func (s Settings) Validate(names ...string) error {
 	if n := len(s.OpsToken); n > 0 && n < 20 {
 		bad("OPS_TOKEN", "it has %d characters, which can be guessed: 20 or more (openssl rand -hex 20)", n)
 	}
+	if s.LogOrigin != "" && !isLogOrigin(s.LogOrigin) {
+		bad("LOG_ORIGIN", "%q is not a host and a path such as tidemark.example/log", s.LogOrigin)
+	}
+	if (s.LogOrigin == "") != (s.LogKeyFile == "") {
+		bad("LOG_ORIGIN", "it goes together with LOG_KEY_FILE")
+	}
+	if s.LogWitnesses != "" && s.LogOrigin == "" {
+		bad("LOG_WITNESSES", "without LOG_ORIGIN there is no log to cosign")
+	}
 	if s.SandboxDays < 0 {
 		bad("SANDBOX_DAYS", "%d is negative", s.SandboxDays)
 	}
@@ -199,6 +208,13 @@ func (s Settings) Validate(names ...string) error {
 		bad("CONCURRENCY", "%d is less than 1", s.Concurrency)
 	}
 	return errors.Join(errs...)
+}
+
+// isLogOrigin reports whether a name is that of a log: a URL without its scheme and without a slash at the end.
+func isLogOrigin(name string) bool {
+	u, err := url.Parse("https://" + name)
+	return err == nil && u.Host != "" && u.RawQuery == "" && u.Fragment == "" && u.User == nil && !strings.HasSuffix(name, "/") &&
+		!strings.ContainsAny(name, " +\t\n") && !strings.Contains(name, "://")
 }
 
 // isAddress tells whether a is an account of the L2 as it is usually written.

@@ -27,6 +27,7 @@ type All struct {
 	Followed
 	Clock
 	Ledger
+	TransparencyLog
 	Attester
 	Payments
 	Alerts
@@ -211,6 +212,13 @@ type Ledger struct {
 	LedgerSSHKnownHosts string `env:"LEDGER_SSH_KNOWN_HOSTS" name:"ledger-ssh-known-hosts" help:"File with the ssh remote's host key. Default: the user's own and the system's file."`
 	LedgerHTTPUser      string `env:"LEDGER_HTTP_USER" name:"ledger-http-user" help:"User for a remote reached by https. Most hosts take any with a token."`
 	LedgerHTTPToken     string `env:"LEDGER_HTTP_TOKEN" name:"ledger-http-token" secret:"true" help:"Token for a remote reached by https."`
+}
+
+// TransparencyLog is the log of everything that was said, and who cosigns it.
+type TransparencyLog struct {
+	LogOrigin    string `env:"LOG_ORIGIN" help:"Name of the transparency log, for ever: a host and a path without a scheme (tidemark.example/log). Without it there is none; the sandbox has one of its own."`
+	LogKeyFile   string `env:"LOG_KEY_FILE" help:"File with the private keys of the log, mode 0600: tidemark log key makes it. The largest sizes that were signed stand beside it: keep it on another disk than the database."`
+	LogWitnesses string `env:"LOG_WITNESSES" help:"File with the witnesses that are asked to cosign, and how many of them are a quorum: C2SP's tlog-policy, with a URL for each witness. Without it nobody is asked."`
 }
 
 // Node is the L2.

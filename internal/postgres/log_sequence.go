@@ -176,6 +176,9 @@ func integrate(ctx context.Context, tx pgx.Tx, h LogHead, to int64, signer LogSi
 		pgx.NamedArgs{"log": h.Log, "size": g.Size, "root": g.Root[:], "note": signed})
 	b.Queue(`update log_heads set size = @size, root = @root where log = @log`,
 		pgx.NamedArgs{"log": h.Log, "size": g.Size, "root": g.Root[:]})
+	if h.Log == LogRecord { // who shows the record shows where its parts are in the log
+		b.Queue(`select pg_notify('record', 'log_heads')`)
+	}
 	return tx.SendBatch(ctx, b).Close()
 }
 

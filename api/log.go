@@ -1,0 +1,210 @@
+package api
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"tidemark/api/view"
+	"tidemark/chain/tlog"
+	"tidemark/internal/postgres"
+)
+
+// TransparencyLog has the logs. A *postgres.DB is one.
+type TransparencyLog interface {
+	LogHeads(ctx context.Context) ([]postgres.LogHead, error)
+	NewestLogCheckpoint(ctx context.Context, log string, witnessed bool) (postgres.LogCheckpoint, error)
+	LogCheckpointOf(ctx context.Context, log string, index int64) (postgres.LogCheckpoint, error)
+	LogTile(ctx context.Context, log string, t tlog.Tile) ([]byte, error)
+	LogTileStore(ctx context.Context, log string) tlog.TileStore
+	LogLeaves(ctx context.Context, log string, from, to int64) ([][]byte, error)
+}
+
+const (
+	logPrefix     = "/log/"
+	sourcesPrefix = "sources/"
+	// logHeadsFor is how long the sizes of the logs are remembered.
+	logHeadsFor = 2 * time.Second
+	// The answers that never change, and those that do.
+	cacheForever = "public, max-age=31536000, immutable"
+	cacheShortly = "public, max-age=2"
+)
+
+// logServer serves the logs as the static files of C2SP's tlog-tiles.
+type logServer struct {
+	store TransparencyLog
+
+	mu    sync.Mutex
+	heads []postgres.LogHead
+	read  time.Time
+}
+
+// head is how a log stands.
+func (l *logServer) head(ctx context.Context, log string) (postgres.LogHead, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now := time.Now(); now.Sub(l.read) > logHeadsFor { //nolint:forbidigo // how old an answer may be is a matter of the wall clock
+		heads, err := l.store.LogHeads(ctx)
+		if err != nil {
+			return postgres.LogHead{}, err
+		}
+		l.heads, l.read = heads, now
+	}
+	for _, h := range l.heads {
+		if h.Log == log && h.Size > 0 {
+			return h, nil
+		}
+	}
+	return postgres.LogHead{}, errNoLog
+}
+
+var errNoLog = &problemError{code: view.CodeNotFound, detail: "There is no log here, or not yet."}
+
+// serveLog answers below /log/.
+func (s *Server) serveLog(w http.ResponseWriter, r *http.Request) error {
+	path, log := strings.TrimPrefix(r.URL.EscapedPath(), logPrefix), postgres.LogRecord
+	if rest, ok := strings.CutPrefix(path, sourcesPrefix); ok {
+		path, log = rest, postgres.LogSources
+	}
+	if err := s.limitHistory(w, r); err != nil {
+		return err
+	}
+	body, mediaType, cache, err := s.logFile(r.Context(), log, path)
+	switch {
+	case errors.Is(err, postgres.ErrNotFound):
+		return errNoLog
+	case err != nil:
+		return err
+	}
+	h := w.Header()
+	h.Set("Content-Type", mediaType)
+	h.Set("Cache-Control", cache)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body)
+	}
+	return nil
+}
+
+// logFile is a file of a log, with its media type and how long it may be kept.
+func (s *Server) logFile(ctx context.Context, log, path string) (body []byte, mediaType, cache string, err error) {
+	const text, bytes = "text/plain; charset=utf-8", "application/octet-stream"
+	number, isProof := strings.CutPrefix(path, "proof/")
+	leaf, isLeaf := strings.CutPrefix(path, "leaf/")
+	switch {
+	case path == "checkpoint", path == "checkpoint.witnessed":
+		c, err := s.logs.store.NewestLogCheckpoint(ctx, log, path != "checkpoint")
+		return c.Note, text, cacheShortly, err
+	case strings.HasPrefix(path, "tile/"):
+		body, err := s.logTile(ctx, log, path)
+		return body, bytes, cacheForever, err
+	case isProof && strings.HasSuffix(number, ".tlog-proof"):
+		body, witnessed, err := s.logProof(ctx, log, strings.TrimSuffix(number, ".tlog-proof"))
+		if !witnessed {
+			return body, text, cacheShortly, err // a better one comes
+		}
+		return body, text, cacheForever, err
+	case isLeaf:
+		h, err := s.logs.head(ctx, log)
+		if err != nil {
+			return nil, "", "", err
+		}
+		index, ok := logIndex(leaf, h)
+		if !ok {
+			return nil, "", "", errNoLog
+		}
+		list, err := s.logs.store.LogLeaves(ctx, log, index, index+1)
+		if err != nil || len(list) == 0 {
+			return nil, "", "", err
+		}
+		return list[0], text, cacheForever, nil
+	}
+	return nil, "", "", errNoLog
+}
+
+// logIndex reads the number of a leaf that a log has.
+func logIndex(number string, h postgres.LogHead) (int64, bool) {
+	n, err := strconv.ParseInt(number, 10, 64)
+	return n, err == nil && n >= 0 && n < h.Size && strconv.FormatInt(n, 10) == number
+}
+
+func (s *Server) logTile(ctx context.Context, log, path string) ([]byte, error) {
+	h, err := s.logs.head(ctx, log)
+	if err != nil {
+		return nil, err
+	}
+	t, err := tlog.ParseTilePath(path)
+	if err != nil || !t.In(h.Size) {
+		return nil, errNoLog
+	}
+	if !t.Entries {
+		hashes, err := s.logs.store.LogTile(ctx, log, t)
+		if err != nil {
+			return nil, err
+		}
+		if want := t.Width * len(tlog.Hash{}); len(hashes) >= want {
+			return hashes[:want], nil
+		}
+		return nil, errNoLog
+	}
+	from := t.N * tlog.TileWidth
+	leaves, err := s.logs.store.LogLeaves(ctx, log, from, from+int64(t.Width))
+	if err != nil {
+		return nil, err
+	}
+	if len(leaves) != t.Width {
+		return nil, errNoLog
+	}
+	var bundle []byte
+	for _, l := range leaves {
+		bundle = tlog.AppendEntry(bundle, l)
+	}
+	return bundle, nil
+}
+
+// logProof is the proof of a leaf against the smallest witnessed checkpoint that has it. The leaf stands in its extra line, so that the file
+// can be checked alone.
+func (s *Server) logProof(ctx context.Context, log, number string) (file []byte, witnessed bool, err error) {
+	h, err := s.logs.head(ctx, log)
+	if err != nil {
+		return nil, false, err
+	}
+	index, ok := logIndex(number, h)
+	if !ok {
+		return nil, false, errNoLog
+	}
+	c, err := s.logs.store.LogCheckpointOf(ctx, log, index)
+	if err != nil {
+		return nil, false, err
+	}
+	leaves, err := s.logs.store.LogLeaves(ctx, log, index, index+1)
+	if err != nil || len(leaves) == 0 {
+		return nil, false, err
+	}
+	hashes, err := tlog.ProveInclusion(c.Size, c.Root, s.logs.store.LogTileStore(ctx, log), index)
+	if err != nil {
+		return nil, false, err
+	}
+	return tlog.Proof{Index: index, Extra: leaves[0], Hashes: hashes, Note: c.Note}.Format(), c.Witnessed, nil
+}
+
+// describeLog is what /api/v1/info says of the log, nil where there is none.
+func (s *Server) describeLog(ctx context.Context) *view.InfoLog {
+	if s.logs == nil {
+		return nil
+	}
+	h, err := s.logs.head(ctx, postgres.LogRecord)
+	if err != nil {
+		return nil
+	}
+	out := &view.InfoLog{Origin: h.Origin, VKey: h.VKey, Size: h.Size, Root: base64.StdEncoding.EncodeToString(h.Root[:]), Witnesses: []view.InfoWitness{}}
+	for _, w := range h.Witnesses {
+		out.Witnesses = append(out.Witnesses, view.InfoWitness{Name: w.Name, VKey: w.VKey})
+	}
+	return out
+}

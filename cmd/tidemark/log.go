@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"tidemark/chain/tlog"
+	"tidemark/chain/witness"
+	"tidemark/internal/httpserve"
+	"tidemark/internal/postgres"
+	"tidemark/workers"
+)
+
+// How often checkpoints are made and cosigned. A sandbox is for looking at.
+const (
+	checkpointEvery        = 10 * time.Second
+	cosignEvery            = time.Minute
+	sandboxCheckpointEvery = time.Second
+	sandboxCosignEvery     = 2 * time.Second
+)
+
+// sequencer is the sequencer of this process; nil where there is no log.
+type sequencer struct{ *workers.Sequencer }
+
+func (s sequencer) run(ctx context.Context) error {
+	if s.Sequencer == nil {
+		<-ctx.Done()
+		return nil
+	}
+	return s.Run(ctx)
+}
+
+// newSequencer makes the sequencer by the settings.
+func (p *program) newSequencer(db *postgres.DB) (s sequencer, err error) {
+	if p.settings.LogOrigin == "" {
+		return s, nil
+	}
+	s.Sequencer = &workers.Sequencer{
+		DB: db, Environment: p.environment(), Every: checkpointEvery, CosignEvery: cosignEvery, Log: p.log.With("role", "worker"),
+		Client: witness.NewClient(http.DefaultTransport),
+	}
+	if p.settings.World == "sandbox" {
+		s.Every, s.CosignEvery = sandboxCheckpointEvery, sandboxCosignEvery
+	}
+	if s.Keys, err = workers.ReadLogKeys(p.settings.LogKeyFile, p.settings.LogOrigin); err != nil {
+		return s, usageError{err}
+	}
+	if p.settings.LogWitnesses != "" {
+		text, err := os.ReadFile(p.settings.LogWitnesses)
+		if err != nil {
+			return s, usageError{fmt.Errorf("LOG_WITNESSES: %w", err)}
+		}
+		if s.Policy, err = tlog.ParsePolicy(text); err != nil {
+			return s, usageError{fmt.Errorf("LOG_WITNESSES: %w", err)}
+		}
+	}
+	s.Watch(p.metrics)
+	return s, nil
+}
+
+// sandboxWitnesses are the witnesses of a sandbox. They show the mechanism, and are not independent: one process runs them all.
+var sandboxWitnesses = []string{"anna", "bert", "carl", "dora"}
+
+// startWitnesses gives a sandbox without a log of its own settings one, and runs its witnesses: each has a key, a state and an address of
+// its own. The function that it returns serves them until its context ends.
+func (p *program) startWitnesses(ctx context.Context) (serve func(context.Context) error, err error) {
+	nothing := func(ctx context.Context) error { <-ctx.Done(); return nil }
+	if p.settings.World != "sandbox" || p.settings.LogOrigin != "" {
+		return nothing, nil
+	}
+	dir, err := filepath.Abs(filepath.Join(p.worldDir(), "log"))
+	if err != nil {
+		return nil, fmt.Errorf("STATE_DIR: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("STATE_DIR: %w", err)
+	}
+	// Two sandboxes are two logs, also for one witness.
+	name := sha256.Sum256([]byte(dir))
+	p.settings.LogOrigin = fmt.Sprintf("sandbox.invalid/%x/log", name[:4])
+	p.settings.LogKeyFile, p.settings.LogWitnesses = filepath.Join(dir, "log.key"), filepath.Join(dir, "witnesses.policy")
+	if saved, err := os.ReadFile(filepath.Join(dir, "origin")); err == nil { // a folder may move; an origin stays
+		p.settings.LogOrigin = strings.TrimSpace(string(saved))
+	} else if err := witness.WriteFile(filepath.Join(dir, "origin"), []byte(p.settings.LogOrigin+"\n")); err != nil {
+		return nil, fmt.Errorf("STATE_DIR: %w", err)
+	}
+	if err := workers.MakeLogKeys(p.settings.LogKeyFile, p.settings.LogOrigin); err != nil {
+		return nil, err
+	}
+	keys, err := workers.ReadLogKeys(p.settings.LogKeyFile, p.settings.LogOrigin)
+	if err != nil {
+		return nil, err
+	}
+	var policy strings.Builder
+	policy.WriteString("# The witnesses of this sandbox show the mechanism. They are not independent: one process runs them all.\n")
+	for _, k := range keys {
+		fmt.Fprintf(&policy, "log %s %s\n", k.VKey(), p.settings.BaseURL()+"/"+logPath(k.Log))
+	}
+	var run []func(context.Context) error
+	for _, label := range sandboxWitnesses {
+		one, line, err := p.sandboxWitness(ctx, filepath.Join(dir, label), label, keys)
+		if err != nil {
+			return nil, err
+		}
+		run = append(run, one)
+		policy.WriteString(line)
+	}
+	fmt.Fprintf(&policy, "group three 3 %s\nquorum three\n", strings.Join(sandboxWitnesses, " "))
+	if err := witness.WriteFile(p.settings.LogWitnesses, []byte(policy.String())); err != nil {
+		return nil, fmt.Errorf("STATE_DIR: %w", err)
+	}
+	return func(ctx context.Context) error {
+		g, ctx := errgroup.WithContext(ctx)
+		for _, one := range run {
+			g.Go(func() error { return one(ctx) })
+		}
+		return g.Wait()
+	}, nil
+}
+
+// logPath is where a log stands below the public address.
+func logPath(log string) string {
+	if log == postgres.LogSources {
+		return "log/sources"
+	}
+	return "log"
+}
+
+// sandboxWitness opens a witness of a sandbox on a port of its own, and returns its line of the policy.
+func (p *program) sandboxWitness(ctx context.Context, dir, label string, logs []*workers.LogKey) (run func(context.Context) error, line string, err error) {
+	if _, err := os.Stat(dir); err != nil {
+		if _, err := witness.Init(dir, "sandbox.invalid/"+label); err != nil {
+			return nil, "", err
+		}
+	}
+	for _, k := range logs {
+		if err := witness.Add(dir, k.VKey()); err != nil {
+			return nil, "", err
+		}
+	}
+	s, err := witness.Open(dir, p.now, p.log.With("role", "witness", "witness", label))
+	if err != nil {
+		return nil, "", err
+	}
+	s.DisableSync()
+	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", "0"))
+	if err != nil {
+		return nil, "", fmt.Errorf("listen for the witness %s: %w", label, err)
+	}
+	port := strconv.Itoa(ln.Addr().(*net.TCPAddr).Port) //nolint:forcetypeassert // a listener on tcp
+	run = func(ctx context.Context) error {
+		defer func() { _ = s.Close() }()
+		return httpserve.Until(ctx, witnessServer(s), ln, time.Second, nil)
+	}
+	return run, fmt.Sprintf("witness %s %s http://127.0.0.1:%s/\n", label, s.VKey(), port), nil
+}
+
+// witnessServer bounds what a client can hold of a witness.
+func witnessServer(s *witness.Server) *http.Server {
+	return &http.Server{
+		Handler: s, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, IdleTimeout: time.Minute,
+		MaxHeaderBytes: 8 << 10,
+	}
+}

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"tidemark/chain/tlog"
+	"tidemark/chain/witness"
+	"tidemark/internal/config"
+	"tidemark/internal/httpserve"
+	"tidemark/internal/postgres"
+	"tidemark/workers"
+)
+
+type logCommand struct {
+	Show logShow `cmd:"" default:"withargs" help:"Print how the logs stand"`
+	Key  logKey  `cmd:"" help:"Make the keys of a log in a new file, and print their public halves"`
+}
+
+type logShow struct {
+	config.Database
+	format
+}
+
+// Run prints the logs.
+func (c logShow) Run(ctx context.Context, p *program) error {
+	db, err := p.openDB(ctx, postgres.RoleWorker)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	heads, err := db.LogHeads(ctx)
+	if err != nil {
+		return err
+	}
+	t := newTable("log", "origin", "leaves", "signed", "witnessed", "stopped")
+	for _, h := range heads {
+		var witnessed int64
+		switch c, err := db.NewestLogCheckpoint(ctx, h.Log, true); {
+		case err == nil:
+			witnessed = c.Size
+		case !errors.Is(err, postgres.ErrNotFound):
+			return err
+		}
+		t.add(h.Log, h.Origin, h.Entries, h.Size, witnessed, h.Stopped)
+	}
+	return c.list(p.stdout, t)
+}
+
+type logKey struct {
+	Origin string `arg:"" help:"The log's origin, as in LOG_ORIGIN."`
+	File   string `arg:"" help:"The file to write."`
+}
+
+// Run makes a file of keys.
+func (c logKey) Run(p *program) error {
+	if _, err := os.Stat(c.File); err == nil {
+		return usageError{fmt.Errorf("%s is there already", c.File)}
+	}
+	if err := workers.MakeLogKeys(c.File, c.Origin); err != nil {
+		return err
+	}
+	keys, err := workers.ReadLogKeys(c.File, c.Origin)
+	if err != nil {
+		return err
+	}
+	for _, k := range keys {
+		if _, err := fmt.Fprintln(p.stdout, k.VKey()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type witnessCommand struct {
+	Init  witnessInit  `cmd:"" help:"Make a witness in a folder: its key and its state"`
+	Add   witnessAdd   `cmd:"" help:"Let the witness of a folder know a log"`
+	Serve witnessServe `cmd:"" help:"Cosign checkpoints over HTTP until told to stop"`
+}
+
+type witnessInit struct {
+	Dir  string `arg:"" help:"The folder. To lose it ends the key."`
+	Name string `arg:"" help:"The witness's name: a host and a path, such as witness.example/w."`
+}
+
+// Run makes a witness.
+func (c witnessInit) Run(p *program) error {
+	vkey, err := witness.Init(c.Dir, c.Name)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(p.stdout, vkey)
+	return err
+}
+
+type witnessAdd struct {
+	Dir  string `arg:"" help:"The folder."`
+	VKey string `arg:"" name:"vkey" help:"The log's public key; its name is the log's origin."`
+}
+
+// Run adds a log.
+func (c witnessAdd) Run(*program) error { return witness.Add(c.Dir, c.VKey) }
+
+type witnessServe struct {
+	Dir    string `arg:"" help:"The folder."`
+	Listen string `help:"The address to listen on." default:"127.0.0.1:8090" placeholder:"ADDR"`
+}
+
+// Run serves the witness of a folder.
+func (c witnessServe) Run(ctx context.Context, p *program) error {
+	s, err := witness.Open(c.Dir, p.now, p.log.With("role", "witness"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }()
+	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.Listen)
+	if err != nil {
+		return fmt.Errorf("--listen: %w", err)
+	}
+	p.log.InfoContext(ctx, "the witness serves", "witness", s.Name(), "vkey", s.VKey(), "addr", ln.Addr().String(), "logs", strings.Join(s.Logs(), " "))
+	return httpserve.Until(ctx, witnessServer(s), ln, time.Second, nil)
+}
+
+// maxProofFile bounds a file that is checked, in bytes.
+const maxProofFile = 64 << 10
+
+// verifyProof checks a proof file against the reader's policy, and asks nobody.
+func (c verifyCommand) verifyProof(p *program) error {
+	if c.Proof == "" || c.Policy == "" {
+		return usageError{errors.New("--proof and --policy go together: the keys come from you, and never from the file")}
+	}
+	rules, err := os.ReadFile(c.Policy)
+	if err != nil {
+		return usageError{fmt.Errorf("--policy: %w", err)}
+	}
+	policy, err := tlog.ParsePolicy(rules)
+	if err != nil {
+		return usageError{fmt.Errorf("--policy: %w", err)}
+	}
+	text, err := os.ReadFile(c.Proof)
+	if err != nil {
+		return usageError{fmt.Errorf("--proof: %w", err)}
+	}
+	if len(text) > maxProofFile {
+		return usageError{fmt.Errorf("--proof: %s is longer than a proof", c.Proof)}
+	}
+	// Bytes that do not fit accuse whoever carried them, and not the log.
+	unchecked := func(err error) error { return usageError{fmt.Errorf("not checked: %s: %w", c.Proof, err)} }
+	proof, err := tlog.ParseProof(text)
+	if err != nil {
+		return unchecked(err)
+	}
+	opened, err := policy.Open(proof.Note)
+	if err != nil {
+		return unchecked(err)
+	}
+	if len(proof.Extra) == 0 {
+		return unchecked(errors.New("it does not have the leaf"))
+	}
+	if err := proof.Check(opened.Checkpoint, tlog.LeafHash(proof.Extra)); err != nil {
+		return unchecked(err)
+	}
+	fmt.Fprintf(p.stdout, "leaf %d of %s, of %d leaves:\n\n%s\n", proof.Index, printable(opened.Origin), opened.Size, printableLines(string(proof.Extra)))
+	now := p.now()
+	var fresh []tlog.Cosigned
+	for _, line := range opened.Cosigned {
+		name, _, _ := strings.Cut(line.VKey, "+")
+		fmt.Fprintf(p.stdout, "cosigned by %s at %s\n", printable(name), line.At.Format(time.RFC3339))
+		if line.At.After(now.Add(5 * time.Minute)) {
+			return unchecked(fmt.Errorf("%s cosigned in the future", name))
+		}
+		fresh = append(fresh, line)
+	}
+	if policy.AsksWitnesses() && policy.Met(fresh) {
+		_, err := fmt.Fprintln(p.stdout, "\nWitnessed: the leaf was in the log when the quorum of your policy cosigned it.")
+		return err
+	}
+	if _, err := fmt.Fprintln(p.stdout, "\nSelf-consistent: the leaf is in the log, and no quorum of your policy cosigned it."); err != nil {
+		return err
+	}
+	if c.Require == "witnessed" {
+		return errNotWitnessed
+	}
+	return nil
+}

@@ -1,0 +1,257 @@
+package workers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"tidemark/chain/tlog"
+	"tidemark/chain/witness"
+	"tidemark/internal/postgres"
+	"tidemark/internal/telemetry"
+)
+
+// Sequencer gives leaves their numbers, signs checkpoints and has them cosigned. Any number of processes may run one: one of them works at
+// a time.
+type Sequencer struct {
+	DB   *postgres.DB
+	Keys []*LogKey
+	// Policy names the witnesses; nil: there are none.
+	Policy *tlog.Policy
+	Client *witness.Client
+	// Environment is what the record says of itself.
+	Environment string
+	// Every is how often a checkpoint is made where there is news, CosignEvery how often witnesses are asked then.
+	Every, CosignEvery time.Duration
+	Log                *slog.Logger
+
+	mu sync.Mutex
+	// witnesses are what is known of each, by log and key.
+	witnesses map[string]*cosigning
+	stopped   map[string]bool
+	sizes     map[string]int64
+}
+
+// cosigning is what the sequencer knows of a witness of a log.
+type cosigning struct {
+	// name is the witness's.
+	log, name string
+	// size is what it has, as far as is known; cosigned the size of its last line, at when that was.
+	size, cosigned int64
+	at             time.Time
+	asked          time.Time
+	failures       int64
+	refused        bool
+}
+
+const (
+	// cosignAgain is after what time a size is cosigned again without news.
+	cosignAgain = 24 * time.Hour
+	// witnessTimeout bounds a request to a witness.
+	witnessTimeout = 10 * time.Second
+)
+
+// Run works until ctx ends, and returns nil then. What fails is tried again.
+func (s *Sequencer) Run(ctx context.Context) error {
+	s.witnesses, s.stopped, s.sizes = map[string]*cosigning{}, map[string]bool{}, map[string]int64{}
+	begun := map[string]bool{}
+	tick := time.NewTicker(s.Every)
+	defer tick.Stop()
+	for {
+		for _, k := range s.Keys {
+			err := s.round(ctx, k, begun)
+			switch {
+			case ctx.Err() != nil:
+				return nil
+			case errors.Is(err, postgres.ErrLogStopped):
+				s.Log.ErrorContext(ctx, "the log is stopped: nothing is signed", "log", k.Log, "err", err)
+			case err != nil:
+				s.Log.WarnContext(ctx, "the log waits", "log", k.Log, "err", err)
+			}
+			s.mu.Lock()
+			s.stopped[k.Log] = errors.Is(err, postgres.ErrLogStopped)
+			s.mu.Unlock()
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+func (s *Sequencer) round(ctx context.Context, k *LogKey, begun map[string]bool) error {
+	if !begun[k.Log] {
+		start := postgres.LogStart{Log: k.Log, Origin: k.Origin, VKey: k.VKey(), OldVKeys: k.OldVKeys(), Environment: s.Environment}
+		if s.Policy != nil {
+			for _, w := range s.Policy.Witnesses {
+				start.Witnesses = append(start.Witnesses, postgres.LogWitness{Name: w.Name(), VKey: w.VKey()})
+			}
+		}
+		if err := s.DB.BeginLog(ctx, start); err != nil {
+			return err
+		}
+		begun[k.Log] = true
+	}
+	for {
+		n, err := s.DB.NumberLeaves(ctx, k.Log)
+		if err != nil {
+			return err
+		}
+		size, added, err := s.DB.IntegrateLeaves(ctx, k.Log, k)
+		if err != nil {
+			return err
+		}
+		s.mu.Lock()
+		s.sizes[k.Log] = max(size, s.sizes[k.Log])
+		s.mu.Unlock()
+		if n == 0 && !added {
+			break
+		}
+	}
+	if s.Policy == nil || s.Client == nil {
+		return nil
+	}
+	return s.cosign(ctx, k)
+}
+
+// cosign asks the witnesses that lack the newest checkpoint.
+func (s *Sequencer) cosign(ctx context.Context, k *LogKey) error {
+	newest, err := s.DB.NewestLogCheckpoint(ctx, k.Log, false)
+	if errors.Is(err, postgres.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	verifier, err := tlog.NewVerifier(k.VKey())
+	if err != nil {
+		return err
+	}
+	opened, err := tlog.Open(newest.Note, verifier, s.Policy.Cosigners()...)
+	if err != nil {
+		return err
+	}
+	var mu sync.Mutex
+	var lines []postgres.LogCosignature
+	cosigned := slices.Clone(opened.Cosigned)
+	var wg sync.WaitGroup
+	for _, w := range s.Policy.Witnesses {
+		c := s.of(k.Log, w)
+		if w.URL == "" || !s.due(c, newest.Size) {
+			continue
+		}
+		wg.Go(func() {
+			line, at, err := s.ask(ctx, k.Log, w, c, newest)
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if err != nil {
+				c.failures++
+				if refused := errors.Is(err, witness.ErrRefused); refused != c.refused || c.failures == 1 {
+					s.Log.WarnContext(ctx, "a witness does not cosign", "log", k.Log, "witness", w.Name(), "size", newest.Size, "err", err)
+					c.refused = refused
+				}
+				return
+			}
+			c.size, c.cosigned, c.at, c.refused = newest.Size, newest.Size, at, false
+			mu.Lock()
+			defer mu.Unlock()
+			lines = append(lines, postgres.LogCosignature{Witness: w.VKey(), Line: line, At: at})
+			cosigned = append(cosigned, tlog.Cosigned{VKey: w.VKey(), At: at, Line: line})
+		})
+	}
+	wg.Wait()
+	if len(lines) == 0 {
+		return nil
+	}
+	return s.DB.AddLogCosignatures(ctx, k.Log, newest.Size, lines, s.Policy.AsksWitnesses() && s.Policy.Met(cosigned))
+}
+
+// of returns what is known of a witness.
+func (s *Sequencer) of(log string, w tlog.PolicyWitness) *cosigning {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.witnesses[log+" "+w.VKey()]
+	if c == nil {
+		c = &cosigning{log: log, name: w.Name()}
+		s.witnesses[log+" "+w.VKey()] = c
+	}
+	return c
+}
+
+// due reports whether a witness is asked now, and counts it as asked.
+func (s *Sequencer) due(c *cosigning, size int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now() //nolint:forbidigo // how often others are asked is a matter of the wall clock
+	if now.Sub(c.asked) < s.CosignEvery || c.cosigned == size && now.Sub(c.asked) < cosignAgain {
+		return false
+	}
+	c.asked = now
+	return true
+}
+
+// ask has a witness cosign a checkpoint, and checks its line. A witness that has another size than was believed is asked once more from
+// there; one that has more than was ever signed here holds another history.
+func (s *Sequencer) ask(ctx context.Context, log string, w tlog.PolicyWitness, c *cosigning, newest postgres.LogCheckpoint) (line string, at time.Time, err error) {
+	ctx, cancel := context.WithTimeout(ctx, witnessTimeout)
+	defer cancel()
+	body := tlog.SignedBody(newest.Note)
+	old := min(c.size, newest.Size)
+	for range 2 {
+		proof, err := tlog.ProveConsistency(newest.Size, newest.Root, s.DB.LogTileStore(ctx, log), old)
+		if err != nil {
+			return "", at, err
+		}
+		got, err := s.Client.Add(ctx, w.URL, old, proof, newest.Note)
+		if conflict := (*witness.ConflictError)(nil); errors.As(err, &conflict) {
+			if conflict.Size > newest.Size {
+				return "", at, fmt.Errorf("%w: it has size %d, and no more than %d was signed here: is the key stolen, or the database an old one?", witness.ErrRefused, conflict.Size, newest.Size)
+			}
+			old = conflict.Size
+			continue
+		}
+		if err != nil {
+			return "", at, err
+		}
+		for _, l := range got {
+			if at, err := w.CheckLine(body, l); err == nil {
+				return l, at, nil
+			}
+		}
+		return "", at, errors.New("its answer has no good line of its key")
+	}
+	return "", at, errors.New("it names one size and then another")
+}
+
+var (
+	logSize     = &telemetry.Family{Name: "tidemark_log_size", Help: "Leaves that the newest checkpoint of a transparency log holds.", Labels: []string{"log"}}
+	logStopped  = &telemetry.Family{Name: "tidemark_log_stopped", Help: "1 where a transparency log signs nothing, because the database lost what was signed.", Labels: []string{"log"}}
+	logWitness  = &telemetry.Family{Name: "tidemark_log_witness_size", Help: "Size of the last checkpoint that a witness cosigned.", Labels: []string{"log", "witness"}}
+	logFailures = &telemetry.Family{Name: "tidemark_log_witness_failures_total", Help: "Requests to a witness that brought no cosignature.", Labels: []string{"log", "witness"}, Counter: true}
+)
+
+// Watch adds how the logs stand to the metrics.
+func (s *Sequencer) Watch(m *telemetry.Metrics) {
+	m.Watch(func(context.Context) (list []telemetry.Reading, err error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for log, size := range s.sizes {
+			stopped := 0.0
+			if s.stopped[log] {
+				stopped = 1
+			}
+			list = append(list, telemetry.Reading{Of: logSize, Value: float64(size), Labels: []string{log}},
+				telemetry.Reading{Of: logStopped, Value: stopped, Labels: []string{log}})
+		}
+		for _, c := range s.witnesses {
+			list = append(list, telemetry.Reading{Of: logWitness, Value: float64(c.cosigned), Labels: []string{c.log, c.name}},
+				telemetry.Reading{Of: logFailures, Value: float64(c.failures), Labels: []string{c.log, c.name}})
+		}
+		return list, nil
+	}, logSize, logStopped, logWitness, logFailures)
+}
