@@ -87,7 +87,7 @@ simulate: ## Live through two years of faults under 20 seeds, on a virtual clock
 simulate-short: ## Live through two months of faults under one seed (with a leap day and a change of the clocks)
 	@go run ./cmd/tidemark simulate --from 2020-02-10 --to 2020-04-11 --seed $(SIMULATE_SEED)
 
-# How many companies are followed while growth is measured; the synthetic market has some 65.
+# How many companies are followed while growth is measured.
 GROWTH_COMPANIES ?= 60
 # How long the records are. Prices begin in 2018, which is time for 2,500 picks.
 GROWTH_PICKS ?= 100 500 1000 2500
@@ -101,6 +101,13 @@ growth: ## Measure what a simulated day costs after records of some lengths, whi
 .PHONY: growth-lived
 growth-lived: ## Live through a record of 500 picks, and measure what a day costs meanwhile (takes an hour)
 	@go run ./cmd/tidemark simulate --calm --companies $(GROWTH_COMPANIES) --from 2020-01-06 --to 2022-02-01 --seed $(SIMULATE_SEED)
+
+# How many days the roles live through while their memory is measured.
+MEMORY_DAYS ?= 30
+
+.PHONY: memory
+memory: ## Measure how much memory a scheduler, a worker and an API take as processes of their own (needs psql)
+	@tools/memory.sh $(MEMORY_DAYS)
 
 .PHONY: chaos
 chaos: ## Kill, freeze and restart real processes for five minutes, on one Redis, on Sentinels and on a Cluster

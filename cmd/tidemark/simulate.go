@@ -34,7 +34,7 @@ type simulateCommand struct {
 	Record int  `help:"With --calm: the record begins with so many picks that are made up, of the days before the second day. The first is none of trading."`
 	// By default enough for a pick on most days, none being picked again within sixty. A day's work grows with them, and what can go wrong
 	// does not.
-	Companies int `default:"40" help:"How many companies are followed. The synthetic market has some 65."`
+	Companies int `default:"40" help:"How many companies are followed. The synthetic market has some 65, and as many more as that takes."`
 }
 
 // measuredEvery is how many picks lie between two lines of a calm run, and measuredDays how many days each is the mean of.
@@ -86,7 +86,7 @@ func (c simulateCommand) Run(ctx context.Context, p *program) error {
 		seed := c.Seed + uint64(n) //nolint:gosec // it is not negative
 		g.Go(func() error {
 			o := simulate.Options{
-				Server: server, From: c.From, To: c.To, Seed: seed, Record: c.Record, Build: p.simulated(log, c.Companies), Day: progress.day, Calm: c.Calm, Log: log,
+				Server: server, From: c.From, To: c.To, Seed: seed, Record: c.Record, Companies: marketOf(c.Companies), Build: p.simulated(log, c.Companies), Day: progress.day, Calm: c.Calm, Log: log,
 				Command: fmt.Sprintf("tidemark simulate --from %s --to %s --seed %d", c.From.Format(time.DateOnly), c.To.Format(time.DateOnly), seed),
 			}
 			if c.Follow {
@@ -174,6 +174,14 @@ func (m *growth) day(day time.Time, c simulate.Cost) {
 	_, _ = fmt.Fprintf(m.p.stdout, "| %d | %.2f s | %.2f s | %.2f s | %d | %d | %.1f s | %d MB |\n", b.Picks, per(b.Program-a.Program),
 		per(b.Postgres-a.Postgres), per(b.Git-a.Git), (b.Statements-a.Statements)/int64(m.days), (b.Rows-a.Rows)/int64(m.days),
 		per(now.at.Sub(then.at)), b.Resident/1e6)
+}
+
+// marketOf is how many companies a market has of which so many can be followed: some come late, and some end.
+func marketOf(followed int) int {
+	if followed <= 60 {
+		return 0 // as many are there anyway
+	}
+	return followed + followed/4
 }
 
 // simulated builds the program on the parts of a simulation: a sandbox of few companies, with a git ledger that is pushed to a folder and

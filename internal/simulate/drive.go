@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/robfig/cron/v3"
 
+	"tidemark/ingest/world/synth"
 	"tidemark/internal/postgres"
 	"tidemark/internal/task"
 	"tidemark/scheduler"
@@ -95,7 +96,7 @@ func newRun(ctx context.Context, o Options, url, dir string) (r *run, err error)
 	if err := r.makeRemote(ctx); err != nil {
 		return r, err
 	}
-	r.upstreams = newUpstreams(o.Seed, r.clock, r.trace, 0)
+	r.upstreams = newUpstreams(synth.World{Seed: o.Seed, Companies: o.Companies}, r.clock, r.trace, 0)
 	r.program, err = o.Build(ctx, Parts{
 		DatabaseURL: url, DB: r.db, Transport: r.upstreams, Now: r.clock.of("worker"), Wait: r.upstreams.wait, Dir: dir,
 		Remote: r.remote(), Seed: o.Seed,

@@ -69,6 +69,8 @@ type Options struct {
 	// Record is the length of a record that nobody lived through (MakeUpRecord), which the world has from the second day on. The first day must
 	// be none of trading then.
 	Record int
+	// Companies is how many companies the synthetic market has at least; zero: as many as usual.
+	Companies int
 	// Costs is told after each simulated day, before anything is checked, what was spent since the run began. It may be nil.
 	Costs func(day time.Time, c Cost)
 	// Trace gets every line of the trace. It may be nil.

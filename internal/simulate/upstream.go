@@ -54,9 +54,10 @@ const (
 
 var troubles = []upstreamFault{unavailable, throttled, timedOut, truncated, empty, page}
 
-func newUpstreams(seed uint64, c *clock, t *trace, rate float64) *upstreams {
-	u := &upstreams{clock: c, dice: newDice(seed, "upstreams"), trace: t, rate: rate, hosts: map[string]*publisher{}, at: c.now()}
-	handler := sources.Sandbox(synth.World{Seed: seed, Now: func() time.Time { return u.at }}, calendar.IsTradingDay)
+func newUpstreams(w synth.World, c *clock, t *trace, rate float64) *upstreams {
+	u := &upstreams{clock: c, dice: newDice(w.Seed, "upstreams"), trace: t, rate: rate, hosts: map[string]*publisher{}, at: c.now()}
+	w.Now = func() time.Time { return u.at }
+	handler := sources.Sandbox(w, calendar.IsTradingDay)
 	u.RoundTripper = world.Sandbox(handler, world.SandboxOptions{Now: func() time.Time { return u.at }, Fault: u.fault})
 	return u
 }

@@ -64,7 +64,7 @@ func (w World) Market() *Market {
 		Name: "market", Calendar: Weekdays(FirstDay), Decimals: -1, Mean: 1, Reversion: 0.002, Volatility: 0.008, Log: true,
 	})
 	m := &Market{}
-	for i, p := range profiles {
+	for i, p := range w.profiles() {
 		c := &Company{
 			CIK: firstCIK + int64(i), Name: p.name + " (synthetic)", Exchange: p.exchange, SIC: p.sic, Industry: p.industry,
 			Location: p.location, YearEnd: time.Month(p.yearEnd), Books: p.books,

@@ -74,6 +74,37 @@ func TestNoCompanyOfTheMarketIsReal(t *testing.T) {
 	}
 }
 
+// A world with more companies has all of the usual one, unchanged, and the further ones are as different from each other.
+func TestAMarketHasAsManyCompaniesAsAsked(t *testing.T) {
+	t.Parallel()
+	usual := synth.World{Seed: 1}.Market().Companies
+	many := synth.World{Seed: 1, Companies: 300}.Market().Companies
+	if len(many) != 300 || len((synth.World{Seed: 1, Companies: 10}).Market().Companies) != len(usual) {
+		t.Fatalf("%d companies of 300", len(many))
+	}
+	day := midsummer
+	names, owner := map[string]bool{}, map[string]string{}
+	for i, c := range many {
+		if i < len(usual) && (c.Name != usual[i].Name || c.Ticker(day) != usual[i].Ticker(day) || !cmp.Equal(c.Quarters(day), usual[i].Quarters(day))) {
+			t.Errorf("%s is another company among many", usual[i].Name)
+		}
+		if names[c.Name] || !strings.HasSuffix(c.Name, " (synthetic)") {
+			t.Errorf("%q is there twice, or does not say what it is", c.Name)
+		}
+		names[c.Name] = true
+		for at := synth.FirstDay; at.Year() < 2037; at = at.AddDate(0, 3, 0) {
+			ticker := c.Ticker(at)
+			if was, taken := owner[ticker]; ticker != "" && (taken && was != c.Name || len(ticker) != 6 || !strings.HasSuffix(ticker, "SYN")) {
+				t.Fatalf("%q is the ticker of %s and of %s", ticker, was, c.Name)
+			}
+			owner[ticker] = c.Name
+		}
+	}
+	if cmp.Equal(many[len(usual)].Quarters(day), many[0].Quarters(day)) {
+		t.Error("a further company has the books of its example")
+	}
+}
+
 func TestNoTwoCompaniesShareATicker(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(10) {

@@ -23,6 +23,9 @@ type World struct {
 	Seed uint64
 	// Now is the world's clock. Values that are not yet published at Now must not be shown.
 	Now func() time.Time
+	// Companies is how many companies the market has. Zero, and every number that is less than those that are written down: these, some 65.
+	// Further ones are made after their example.
+	Companies int
 	// Revised is an instant. Of what is two weeks older, the newest figures are others than they were drawn, a little lower. Zero: none are.
 	Revised time.Time
 	// Shrunk is an instant before which there are no figures. Zero: there are all.
