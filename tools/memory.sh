@@ -54,6 +54,12 @@ start scheduler scheduler --ops-addr=
 start worker worker --ops-addr=
 start api api --addr=127.0.0.1:0 --ops-addr=
 wait_for scheduler 'the sandbox has reached the present'
+for role in scheduler worker api; do
+	if ! kill -0 "${!role}" 2>/dev/null; then
+		echo "the $role ended: $(tail -n 2 "$work/$role.log" | cut -c 1-600)" >&2
+		exit 1
+	fi
+done
 kb() { awk -v what="$2:" '$1 == what { printf "%d MB", $2 / 1024 }' "/proc/$1/status"; }
 printf '| role, after %d days | at most | at the end |\n| --- | --- | --- |\n' "$days"
 for role in scheduler worker api; do

@@ -24,8 +24,9 @@ type knownSeries struct {
 // knownPoints are the observations of one series as they were known at an instant. They are not changed once made.
 type knownPoints struct {
 	asOf time.Time
-	// rows is how many vintages they are made of.
+	// rows is how many vintages they are made of, newest the newest of those.
 	rows   int64
+	newest time.Time
 	points []knownPoint
 	// assumed is the newest vintage that nobody saw arrive.
 	assumed time.Time
@@ -54,10 +55,10 @@ const knownSinceSQL = `
 		select observed_at, vintage_at, value, assumed
 		from observations
 		where series = t.series and vintage_at > t.after and vintage_at <= @as_of
-	) o` // primary key, for the count alone
+		offset 0
+	) o` // primary key, for the count alone; "offset 0" holds the planner to it series by series, else it reads the whole table
 
-// knownAsOf returns what was known of series at an instant, in the order of ids. It is nil where an earlier instant is asked for than before:
-// what is kept tells nothing of that.
+// knownAsOf returns what was known of series at an instant, in the order of ids. It is nil where something that is kept became known after that.
 func (db *DB) knownAsOf(ctx context.Context, ids []series.ID, asOf time.Time) ([]*knownPoints, error) {
 	states := make([]*knownPoints, len(ids))
 	db.known.mu.Lock()
@@ -65,7 +66,7 @@ func (db *DB) knownAsOf(ctx context.Context, ids []series.ID, asOf time.Time) ([
 		states[i] = db.known.series[id]
 	}
 	db.known.mu.Unlock()
-	if slices.ContainsFunc(states, func(s *knownPoints) bool { return s != nil && s.asOf.After(asOf) }) {
+	if slices.ContainsFunc(states, func(s *knownPoints) bool { return s != nil && s.newest.After(asOf) }) {
 		return nil, nil
 	}
 	anew, err := db.advance(ctx, ids, states, asOf)
@@ -86,7 +87,7 @@ func (db *DB) knownAsOf(ctx context.Context, ids []series.ID, asOf time.Time) ([
 		db.known.series = map[series.ID]*knownPoints{}
 	}
 	for i, id := range ids {
-		if old := db.known.series[id]; old == nil || !old.asOf.After(asOf) {
+		if old := db.known.series[id]; old == nil || !old.asOf.After(states[i].asOf) {
 			db.known.series[id] = states[i]
 		}
 	}
@@ -136,7 +137,7 @@ func (db *DB) advance(ctx context.Context, ids []series.ID, states []*knownPoint
 			anew = append(anew, i)
 			continue
 		}
-		next := &knownPoints{asOf: asOf, rows: s.rows + int64(len(added[i])), points: s.points, assumed: s.assumed}
+		next := &knownPoints{asOf: latest(asOf, s.asOf), rows: s.rows + int64(len(added[i])), newest: s.newest, points: s.points, assumed: s.assumed}
 		if len(added[i]) > 0 {
 			next.points = make([]knownPoint, 0, len(s.points)+len(added[i]))
 			slices.SortFunc(added[i], func(a, b row) int { return cmp.Or(a.observed.Compare(b.observed), a.vintage.Compare(b.vintage)) })
@@ -150,6 +151,9 @@ func (db *DB) advance(ctx context.Context, ids []series.ID, states []*knownPoint
 				}
 				p := &next.points[len(next.points)-1]
 				p.newest = vintageValue{r.vintage, r.value}
+				if r.vintage.After(next.newest) {
+					next.newest = r.vintage
+				}
 				if r.assumed && r.vintage.After(next.assumed) {
 					next.assumed = r.vintage
 				}
@@ -162,6 +166,14 @@ func (db *DB) advance(ctx context.Context, ids []series.ID, states []*knownPoint
 		states[i] = next
 	}
 	return anew, nil
+}
+
+// latest returns the later of two instants. Nothing became known between an instant that is asked for and a later one of what is kept.
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // set makes a set of known series: of each observation the vintage that of chooses, where it has a number.

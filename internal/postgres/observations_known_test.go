@@ -44,6 +44,11 @@ func TestWhatIsKeptOfAnEarlierQuestionIsWhatTheDatabaseSays(t *testing.T) {
 		if random.IntN(6) == 0 {
 			asOf = now.AddDate(0, 0, -random.IntN(30))
 		}
+		if random.IntN(3) == 0 { // a later instant is asked for first
+			if _, err := kept.ObservationsAsOf(t.Context(), ids, now.AddDate(0, 0, 2)); err != nil {
+				t.Fatal(err)
+			}
+		}
 		fresh, err := postgres.Open(t.Context(), url, postgres.RoleWorker)
 		if err != nil {
 			t.Fatal(err)
