@@ -79,6 +79,10 @@ conformance: ## Hold the running program to the suites that others publish for i
 browser: ## Drive the pages in Chromium, and keep pictures of them in build/screenshots (with npm)
 	@tools/browser.sh
 
+.PHONY: phrasebook
+phrasebook: ## Print every sentence in four languages with extreme values, for reading: build/phrasebook.md
+	go test -count=1 -v ./picks -run TestPhrasesHoldExtremeValues -phrasebook '$(CURDIR)/build/phrasebook.md'
+
 .PHONY: simulate
 simulate: ## Live through two years of faults under 20 seeds, on a virtual clock, three at a time (takes hours)
 	@go run ./cmd/tidemark simulate --from 2020-01-06 --to 2022-01-06 --seed $(SIMULATE_SEED) --seeds 20 --parallel 3

@@ -189,3 +189,35 @@ func TestPagesFollowTheData(t *testing.T) {
 		return a.StatusCode == http.StatusOK && strings.Contains(string(a.body), "31.50")
 	})
 }
+
+func TestAPlotIsAPictureOfItsOwnAndCanBeEmbedded(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{stored: []postgres.Snapshot{full(), partial()}})
+	for path, want := range map[string][]string{
+		"/signals/crack-spread-321/revisions": {"Revisions of", "/api/signals/crack-spread-321/vintages"},
+		"/embed/crack-spread-321":             {`target="_blank"`, "Observed", "/signals/crack-spread-321"},
+		"/signals/crack-spread-321":           {"/signals/crack-spread-321/revisions"},
+	} {
+		a := s.ask(http.MethodGet, path)
+		for _, w := range want {
+			if a.StatusCode != http.StatusOK || !strings.Contains(string(a.body), w) {
+				t.Errorf("%s: %s, lacks %q", path, a.Status, w)
+			}
+		}
+	}
+	framed := s.ask(http.MethodGet, "/embed/crack-spread-321")
+	if policy := framed.Header.Get("Content-Security-Policy"); strings.Contains(policy, "frame-ancestors") || framed.Header.Get("X-Frame-Options") != "" {
+		t.Errorf("another site may not show the plot: %s", policy)
+	}
+	if own := s.ask(http.MethodGet, "/signals/crack-spread-321").Header.Get("Content-Security-Policy"); !strings.Contains(own, "frame-ancestors 'none'") {
+		t.Errorf("another site may frame the page: %s", own)
+	}
+	for _, path := range []string{"/embed/none", "/signals/none/revisions", "/signals/crack-spread-321/", "/signals/crack-spread-321/other", "/signals/crack-spread-321/brief/card.png"} {
+		if a := s.ask(http.MethodGet, path); a.StatusCode != http.StatusNotFound {
+			t.Errorf("%s: %s", path, a.Status)
+		}
+	}
+	if a := s.ask(http.MethodGet, "/signals/crack-spread-321/revisions?cursor=x"); a.StatusCode != http.StatusBadRequest {
+		t.Errorf("a cursor of nothing: %s", a.Status)
+	}
+}

@@ -124,6 +124,7 @@ func (d *Discovery) sitemap(s site) *view.Document {
 		if d.has(page) {
 			add(page, sig.Snapshot.IngestedAt)
 			add(page+"/brief", nil)
+			add(page+"/revisions", nil)
 		}
 	}
 	if s.published != nil {

@@ -31,6 +31,8 @@ var functions = template.FuncMap{
 	"quantity":    quantity,
 	"change":      relative,
 	"day":         longDay,
+	"date":        func(t time.Time) string { return t.UTC().Format(time.DateOnly) },
+	"thousands":   thousands,
 	"short":       short,
 	"meter":       func(share float64) template.HTML { return template.HTML(plot.Meter(share)) },
 	"tone":        tone,
@@ -142,6 +144,15 @@ func relative(value, baseline, pct *float64) string {
 		return "−" + s
 	}
 	return "+" + s
+}
+
+// thousands writes a count with its thousands apart.
+func thousands(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
 }
 
 // longDay writes a day as readers say it: 9 December 2026.

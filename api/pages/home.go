@@ -2,7 +2,9 @@ package pages
 
 import (
 	"context"
+	"fmt"
 	"html/template"
+	"math"
 	"time"
 
 	"tidemark/api/pages/plot"
@@ -15,12 +17,27 @@ type homeBody struct {
 	localizer
 
 	Signals []signalCard
-	// Published tells that there are pages about picks; Verify and Docs that there are those.
-	Published, Verify, Docs bool
+	// Lead is the most unusual signal with its plot; nil where no signal is scored.
+	Lead *leadSignal
+	// Values are how many values all signals have, Revised how many of them have replaced an earlier one.
+	Values, Revised int
+	// Published tells that there are pages about picks; Verify, Docs and Dashboard that there are those.
+	Published, Verify, Docs, Dashboard bool
 	// Latest, Portfolio and Record are nil where there is nothing yet.
 	Latest    *view.Pick
 	Portfolio *view.Portfolio
 	Record    *view.RecordState
+}
+
+// leadSignal opens the first page.
+type leadSignal struct {
+	*view.Signal
+
+	Finding string
+	// Spread says how far the value is from its baseline, in units of its usual spread.
+	Spread string
+	Range  string
+	Plots  signalPlots
 }
 
 // signalCard is a signal of the catalog.
@@ -32,12 +49,14 @@ type signalCard struct {
 	Spark    template.HTML
 }
 
-// home is the first page: what this is, the catalog, the newest pick, the state of the record.
+// home is the first page: the most unusual finding, what shows that the numbers are kept, the catalog, the newest pick.
 func (p *Pages) home(_ context.Context, r request) (*view.Document, error) {
 	if r.signals == nil {
 		return nil, nil
 	}
-	body := homeBody{localizer: localizer{picks.English}, Published: r.published != nil, Verify: p.has("/verify"), Docs: p.has("/docs"), Record: r.record}
+	body := homeBody{
+		localizer: localizer{picks.English}, Published: r.published != nil, Verify: p.has("/verify"), Docs: p.has("/docs"), Dashboard: p.o.Dashboard, Record: r.record,
+	}
 	if r.published != nil {
 		var err error
 		doc, err := r.published.LatestPick(picks.English)
@@ -50,12 +69,58 @@ func (p *Pages) home(_ context.Context, r request) (*view.Document, error) {
 	}
 	for _, s := range r.signals.Signals {
 		body.Signals = append(body.Signals, signalCard{s, findingOf(s.Definition, s.Snapshot).Distance, template.HTML(plot.Spark(priceSeries(s)))})
+		for _, q := range s.History.Points(time.Time{}) {
+			if body.Values++; q.Vintage > 1 {
+				body.Revised++
+			}
+		}
 	}
 	l := p.layout(r.site, "/")
 	l.Title = view.Product
 	l.Description = "Market signals from free public sources, each with its interval, its baseline and the data it rests on."
+	if s := mostUnusual(r.signals.Signals); s != nil {
+		body.Lead = lead(s)
+		l.Description = body.Lead.Finding + ". " + l.Description
+		l.Scripts = []string{p.staticAddress("plot.js")}
+	}
 	l.JSON = "/api/signals"
 	l.Image = p.o.PublicURL + cardName
 	l.Body = body
 	return p.document("home", l, time.Time{}), nil
+}
+
+// mostUnusual is the signal that is furthest from its baseline, in units of its usual spread, of those that are live and not stale; nil
+// where none is scored.
+func mostUnusual(list []*view.Signal) (found *view.Signal) {
+	most := math.Inf(-1)
+	for _, s := range list {
+		x := s.Snapshot
+		if x.ZScore == nil || x.Freshness.State != view.Fresh || findingOf(s.Definition, x).Distance == "" {
+			continue
+		}
+		if z := math.Abs(*x.ZScore); z > most {
+			found, most = s, z
+		}
+	}
+	return found
+}
+
+// lead plots a signal over its usual range. Its z-score is told in words.
+func lead(s *view.Signal) *leadSignal {
+	name := defaultRange(s.Definition.Frequency)
+	points := s.History.Points(beginning(name, s.History.Last()))
+	out := &leadSignal{Signal: s, Finding: findingOf(s.Definition, s.Snapshot).String(), Range: rangeTitles[name]}
+	out.Plots = plotHistory(s.Definition, s.Snapshot, points, nil, out.Range)
+	out.Plots.Z = ""
+	if z := s.Snapshot.ZScore; z != nil {
+		side := "above"
+		if *z < 0 {
+			side = "below"
+		}
+		out.Spread = fmt.Sprintf("%.1f times its usual spread %s its baseline", math.Abs(*z), side)
+	}
+	if len(points) > 0 {
+		out.Plots.Query = "&from=" + points[0].ObservedAt.Format(time.DateOnly)
+	}
+	return out
 }

@@ -90,7 +90,7 @@ func New(o Options) (*Pages, error) {
 	}
 	for _, file := range names {
 		name := strings.TrimSuffix(path.Base(file), ".html")
-		if name == "layout" || name == "parts" {
+		if name == "layout" || name == "parts" { // every page has them
 			continue
 		}
 		t, err := template.Must(shared.Clone()).ParseFS(files, file)

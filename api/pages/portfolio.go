@@ -54,6 +54,7 @@ func (p *Pages) portfolio(_ context.Context, r request) (*view.Document, error) 
 		l.Scripts = []string{p.staticAddress("plot.js")}
 	}
 	l.Body = body
+	l.Scripts = []string{p.staticAddress("plot.js")}
 	return p.document("portfolio", l, time.Time{}), nil
 }
 

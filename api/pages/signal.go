@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"html"
 	"html/template"
 	"math"
 	"strings"
@@ -19,23 +20,29 @@ func (p *Pages) signalPage(ctx context.Context, r request) (*view.Document, erro
 	if r.signals == nil {
 		return nil, nil
 	}
-	id, isBrief := strings.CutSuffix(r.rest, "/brief")
-	id, isCard := strings.CutSuffix(id, cardName)
+	id, part, _ := strings.Cut(r.rest, "/")
 	s := r.signals.Signal(id)
-	switch {
-	case s == nil:
+	if s == nil {
 		return nil, nil
-	case isBrief && isCard:
-		return nil, nil
-	case isBrief:
+	}
+	switch "/" + part {
+	case "/":
+		if r.rest == id {
+			return p.signal(ctx, r, s)
+		}
+	case "/brief":
 		return p.brief(r, s), nil
-	case isCard:
+	case "/revisions":
+		return p.revisions(ctx, r, s)
+	case plotName:
+		return p.plotImage(ctx, r, s)
+	case cardName:
 		if len(r.query) > 0 {
 			return nil, &view.Moved{To: r.path}
 		}
 		return p.signalCardImage(s)
 	}
-	return p.signal(ctx, r, s)
+	return nil, nil
 }
 
 // signalBody is what the page of a signal shows.
@@ -49,7 +56,9 @@ type signalBody struct {
 	Plots       signalPlots
 	Backtest    *backtestBody
 	Citation    string
-	Finding     signals.Finding
+	// Embed is the line that shows the plot on another site.
+	Embed   string
+	Finding signals.Finding
 	// Difference is the value less the baseline, as a figure of the signal. It is "unknown" where either is unknown.
 	Difference string
 	// Then is what of the snapshot is another now. It is empty on a page that shows what is known now.
@@ -97,26 +106,26 @@ type choice struct {
 	Chosen               bool
 }
 
-func (p *Pages) signal(ctx context.Context, r request, s *view.Signal) (*view.Document, error) {
-	asOf, err := r.day("as_of", p.o.View.Now())
-	if err != nil {
-		return nil, err
+// signalView is what the page shows of a signal over the range and as of the day of its address; the day is zero for now.
+func (p *Pages) signalView(ctx context.Context, r request, s *view.Signal) (body signalBody, asOf time.Time, err error) {
+	if asOf, err = r.day("as_of", p.o.View.Now()); err != nil {
+		return body, asOf, err
 	}
-	body := signalBody{Signal: s, Snapshot: s.Snapshot, Today: p.o.View.Now().UTC().Format(time.DateOnly)}
+	body = signalBody{Signal: s, Snapshot: s.Snapshot, Today: p.o.View.Now().UTC().Format(time.DateOnly)}
 	if !asOf.IsZero() {
 		past, err := p.o.View.SnapshotAsOf(ctx, s, endOf(asOf))
 		if err != nil {
-			return nil, err
+			return body, asOf, err
 		}
 		if past == nil {
-			return nil, p.nothingKnown(ctx, s, asOf)
+			return body, asOf, p.nothingKnown(ctx, s, asOf)
 		}
 		body.Snapshot, body.AsOf = *past, asOf.Format(time.DateOnly)
 		body.Then = differences(s, *past)
 	}
 	names := rangesOf(s.Definition.Frequency)
 	if body.Range, err = r.one("range", defaultRange(s.Definition.Frequency), names...); err != nil {
-		return nil, err
+		return body, asOf, err
 	}
 	body.Difference = unknown
 	if v, b := body.Snapshot.Value, body.Snapshot.BaselineValue; v != nil && b != nil {
@@ -129,11 +138,20 @@ func (p *Pages) signal(ctx context.Context, r request, s *view.Signal) (*view.Do
 		if from := beginning(name, s.History.Last()); !from.IsZero() && from.Before(s.History.First()) && name != body.Range {
 			continue // it would show what "all" shows
 		}
-		body.Ranges = append(body.Ranges, choice{name, rangeTitles[name], signalAddress(r.path, name, body.AsOf), name == body.Range})
+		body.Ranges = append(body.Ranges, choice{name, rangeTitles[name], signalAddress("/signals/"+s.Definition.ID, name, body.AsOf), name == body.Range})
 	}
 	if body.Plots, err = p.plotSignal(ctx, body, asOf); err != nil {
+		return body, asOf, err
+	}
+	return body, asOf, nil
+}
+
+func (p *Pages) signal(ctx context.Context, r request, s *view.Signal) (*view.Document, error) {
+	body, asOf, err := p.signalView(ctx, r, s)
+	if err != nil {
 		return nil, err
 	}
+	body.Embed = fmt.Sprintf(`<iframe src="%s/embed/%s" title="%s" width="100%%" height="460" loading="lazy"></iframe>`, p.o.PublicURL, s.Definition.ID, html.EscapeString(s.Snapshot.Name))
 	body.Backtest = newBacktestBody(body.Snapshot)
 	body.Citation = citation(body.Snapshot)
 

@@ -17,6 +17,9 @@ import (
 // signalPlots are the plots of a signal over one stretch of time.
 type signalPlots struct {
 	Value, Z template.HTML
+	// figure is the plot of the value, source what stands below it where it stands alone.
+	figure plot.Figure
+	source string
 	// Query are the parameters of the history that is shown, each with an ampersand before it.
 	Query string
 	// Revised is how many of the points have another value now than at the day that is shown.
@@ -126,11 +129,13 @@ func plotHistory(d signals.Definition, s view.SignalSnapshot, points, now []view
 	}
 	last := known(points)
 	marks = append(marks, plot.Line{X: c.x, Y: c.value, Label: figure(d, last)})
-	out.Value = template.HTML(plot.Figure{
+	value := plot.Figure{
 		ID: "plot-value", Title: fmt.Sprintf("%s, %s", s.Name, span), Height: 300, From: from, To: to,
 		Description: describe(d, s, points),
 		Marks:       marks,
-	}.SVG())
+	}
+	out.Value = template.HTML(value.SVG())
+	out.figure, out.source = value, fmt.Sprintf("%s. %s. %s", cmp.Or(d.FigureUnit(), s.Unit), s.PageURL, firstSentence(s.License))
 	if out.Scored {
 		out.Z = template.HTML(plot.Figure{
 			ID: "plot-z", Title: "z-score of " + s.Name + ", " + span, Height: 140, From: from, To: to, Ticks: 3,

@@ -59,6 +59,29 @@ type scale struct {
 func (s scale) x(v float64) float64 { return (v - s.from) / (s.to - s.from) * inner }
 func (s scale) y(v float64) float64 { return s.end - (v-s.lo)/(s.hi-s.lo)*(s.end-s.top) }
 
+// Alone draws the figure as a picture that stands alone: so many pixels wide, in the light colours, with its title in it. It is empty for a
+// figure without any value.
+func (f Figure) Alone(width int, source string) string {
+	drawn := f.SVG()
+	_, inside, found := strings.Cut(drawn, ">")
+	if !found || !strings.HasPrefix(drawn, "<svg ") {
+		return ""
+	}
+	const head, foot = 34, 22
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" role="img" width="%d" height="%s" viewBox="0 0 %d %s" font-family="system-ui, sans-serif"><style>%s</style><rect class="paper" width="100%%" height="100%%"/>`,
+		width, number(f.Height+head+foot), width, number(f.Height+head+foot), aloneStyle)
+	fmt.Fprintf(&b, `<text class="title" x="12" y="22">%s</text><svg x="12" y="%d" width="%d" height="%s" overflow="visible">%s`, html.EscapeString(f.Title), head, width-24, number(f.Height), inside)
+	fmt.Fprintf(&b, `<text x="12" y="%s">%s</text></svg>`, number(f.Height+head+foot-7), html.EscapeString(source))
+	return b.String()
+}
+
+// aloneStyle gives the classes of a figure the colours of the pages by day.
+const aloneStyle = `.paper{fill:#fff}text{fill:#4d606a;font-size:12px}.title{fill:#12232b;font-size:16px;font-weight:600}.halo{paint-order:stroke;stroke:#fff;stroke-width:4px}` +
+	`.label{fill:#0a6072;font-weight:600}.label.second{fill:#9a5b12}.label.ghost{fill:#4d606a}.grid-line{stroke:#d9e2e5}.axis{stroke:#4d606a}path,line{vector-effect:non-scaling-stroke}` +
+	`.line{fill:none;stroke:#0a6072;stroke-width:2;stroke-linejoin:round}.line.second{stroke:#9a5b12;stroke-width:1.5;stroke-dasharray:5 4}` +
+	`.line.ghost{stroke:#4d606a;stroke-width:1.5;stroke-dasharray:1 3}.band{fill:#0a6072;opacity:.16}`
+
 // SVG draws the figure. One without any value says so.
 func (f Figure) SVG() string {
 	lo, hi := math.NaN(), math.NaN()

@@ -227,3 +227,20 @@ func TestSmallOnes(t *testing.T) {
 		wellFormed(t, Meter(share))
 	}
 }
+
+func TestAFigureStandsAlone(t *testing.T) {
+	t.Parallel()
+	f := Figure{ID: "p", Title: "a < b", Height: 142, From: day(2026, 3, 1), To: day(2026, 3, 5), Marks: []Mark{
+		Line{X: []float64{float64(day(2026, 3, 1).Unix()), float64(day(2026, 3, 5).Unix())}, Y: []float64{0, 100}, Label: "100"},
+	}}
+	svg := f.Alone(1000, "c & d")
+	wellFormed(t, svg)
+	for _, want := range []string{`width="1000" height="198"`, "a &lt; b", "c &amp; d", `xmlns="http://www.w3.org/2000/svg"`} {
+		if !strings.Contains(svg, want) {
+			t.Errorf("the picture lacks %s: %s", want, svg)
+		}
+	}
+	if got := (Figure{}).Alone(1000, ""); got != "" {
+		t.Errorf("a picture of nothing: %s", got)
+	}
+}

@@ -164,3 +164,23 @@ class Plot {
 }
 
 for (const figure of document.querySelectorAll(".plot[data-columns]")) new Plot(figure);
+
+// A picture of the plot in pixels, drawn from the one that the server has drawn.
+for (const button of document.querySelectorAll("[data-png]")) {
+  button.addEventListener("click", () => {
+    const picture = new Image();
+    picture.addEventListener("load", () => {
+      const canvas = document.createElement("canvas");
+      [canvas.width, canvas.height] = [2 * picture.width, 2 * picture.height];
+      canvas.getContext("2d").drawImage(picture, 0, 0, canvas.width, canvas.height);
+      canvas.toBlob((blob) => {
+        const link = document.createElement("a");
+        link.href = URL.createObjectURL(blob);
+        link.download = button.dataset.name;
+        link.click();
+        setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+      });
+    });
+    picture.src = button.dataset.png;
+  });
+}

@@ -1,0 +1,61 @@
+package pages
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"time"
+
+	"tidemark/api/view"
+)
+
+// embedPolicy lets other sites show a picture in a frame. The page loads nothing from elsewhere, and has no form and no cookie.
+const embedPolicy = "default-src 'self'; base-uri 'none'; form-action 'none'"
+
+// embed is the plot of a signal for a frame on another site: the finding, the picture and where it comes from.
+func (p *Pages) embed(_ context.Context, r request) (*view.Document, error) {
+	if r.signals == nil {
+		return nil, nil
+	}
+	s := r.signals.Signal(r.rest)
+	if s == nil {
+		return nil, nil
+	}
+	l := p.layout(r.site, "/signals/"+s.Definition.ID)
+	body := lead(s)
+	l.Title = body.Finding
+	if l.Title == "" {
+		l.Title = s.Snapshot.Name
+	}
+	l.Hidden, l.Body = true, body
+	var out bytes.Buffer
+	if err := p.templates["embed"].ExecuteTemplate(&out, "embed", l); err != nil {
+		panic(fmt.Errorf("render the embedded plot: %w", err)) // a template that does not fit its data is a programmer's error
+	}
+	return secured(view.NewDocument(view.TypeHTML, view.CachePublic, out.Bytes(), time.Time{}), embedPolicy), nil
+}
+
+// typeSVG is the media type of a picture that stands alone.
+const typeSVG = "image/svg+xml"
+
+// plotName ends the address of a signal's plot as a picture.
+const plotName = "/plot.svg"
+
+// plotImage is the plot of a signal as a picture of its own, over the range and as of the day of the page.
+func (p *Pages) plotImage(ctx context.Context, r request, s *view.Signal) (*view.Document, error) {
+	body, _, err := p.signalView(ctx, r, s)
+	if err != nil {
+		return nil, err
+	}
+	picture := body.Plots.figure.Alone(pictureWidth, body.Plots.source)
+	if picture == "" {
+		return nil, &view.Refusal{Code: view.CodeNotFound, Detail: "There is nothing to plot in this range."}
+	}
+	return secured(view.NewDocument(typeSVG, view.CachePublic, []byte(picture), time.Time{}), pictureOnly), nil
+}
+
+// pictureWidth is in pixels.
+const pictureWidth = 1000
+
+// pictureOnly is the policy of a picture: its own style sheet, and nothing else.
+const pictureOnly = "default-src 'none'; style-src 'unsafe-inline'"
