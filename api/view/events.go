@@ -101,7 +101,8 @@ type EconomicEvent struct {
 	Region    string `json:"region"`
 	Indicator string `json:"indicator"`
 	Actual    string `json:"actual"`
-	// Consensus is always null: no survey of forecasters is used. Expected is what the rule of the method expected.
+	// Consensus is always null: no survey of forecasters is used. Expected is what the rule of the method expected, rounded to the last
+	// digit that the figure is published with; surprise and z-score are made from it as it stands here.
 	Consensus *string  `json:"consensus"`
 	Expected  *string  `json:"expected"`
 	SurpriseZ *float64 `json:"surprise_z"`
