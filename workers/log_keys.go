@@ -33,15 +33,15 @@ func MakeLogKeys(path, origin string) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	var text string
+	var text []byte
 	for _, log := range []string{postgres.LogRecord, postgres.LogSources} {
 		keys, err := tlog.NewLogKey(rand.Reader, LogOrigins(origin)[log])
 		if err != nil {
 			return err
 		}
-		text += keys.Private + "\n"
+		text = append(text, keys.Private+"\n"...)
 	}
-	if err := witness.WriteFile(path, []byte(text)); err != nil {
+	if err := witness.WriteFile(path, text); err != nil {
 		return fmt.Errorf("write the keys of the log: %w", err)
 	}
 	return nil

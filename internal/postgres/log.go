@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -155,30 +154,4 @@ func logGenesis(ctx context.Context, tx pgx.Tx, s LogStart) error {
 	}
 	_, err = tx.Exec(ctx, `update log_heads set entries = 1 where log = @log`, pgx.NamedArgs{"log": s.Log})
 	return err
-}
-
-// LogMethod makes a version of a method a leaf, once: the same name, version and sum again add nothing.
-func (db *DB) LogMethod(ctx context.Context, name, version, status, text, note string) error {
-	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
-	err := db.tx(ctx, func(tx pgx.Tx) error {
-		key := "method:" + name + "/" + version + ":" + status + ":" + sum
-		var there bool
-		var now time.Time
-		err := tx.QueryRow(ctx, `
-			select pg_advisory_xact_lock(hashtextextended(@key, 2)) is null or exists (select from log_entries where log = 'record' and key = @key)
-				or exists (select from log_pending where log = 'record' and key = @key), world_now()`, pgx.NamedArgs{"key": key}).Scan(&there, &now)
-		if err != nil || there {
-			return err
-		}
-		leaf, err := tlog.FormatLeaf(tlog.KindMethod, name, version, status, sum, note, tlog.FormatTime(now))
-		if err != nil {
-			return err
-		}
-		_, err = tx.Exec(ctx, `select log_append('record', @key, @leaf)`, pgx.NamedArgs{"key": key, "leaf": string(leaf)})
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("log the method %s %s: %w", name, version, err)
-	}
-	return nil
 }

@@ -193,17 +193,11 @@ func TestAFactIsALeafFromItsTransactionOn(t *testing.T) {
 	if err := r.db.Correct(t.Context(), chain.Correction{Seq: 1, What: "the close was 451.20", Evidence: "https://example.org/1", Date: "2026-03-03"}, "me"); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.db.LogMethod(t.Context(), "picks", "3", "adopted", "the text", "as shown"); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.db.LogMethod(t.Context(), "picks", "3", "adopted", "the text", "as shown"); err != nil {
-		t.Fatal(err)
-	}
 	if err := sequence(t.Context(), r.db, postgres.LogRecord, s); err != nil {
 		t.Fatal(err)
 	}
-	if h := whole(t, r.db, r.url, postgres.LogRecord); h.Size != 5 {
-		t.Fatalf("size %d, want 5", h.Size)
+	if h := whole(t, r.db, r.url, postgres.LogRecord); h.Size != 4 {
+		t.Fatalf("size %d, want 4", h.Size)
 	}
 	leaves, err := r.db.LogLeaves(t.Context(), postgres.LogRecord, 0, 9)
 	if err != nil {
@@ -222,7 +216,7 @@ func TestAFactIsALeafFromItsTransactionOn(t *testing.T) {
 			}
 		}
 	}
-	if want := []string{"genesis", "pick", "gap", "correction", "method"}; !slices.Equal(kinds, want) {
+	if want := []string{"genesis", "pick", "gap", "correction"}; !slices.Equal(kinds, want) {
 		t.Errorf("leaves %v, want %v", kinds, want)
 	}
 	logged, err := r.db.LoggedPicks(t.Context())
