@@ -41,6 +41,7 @@ var table = []row{
 
 	// From observations to what is served and recorded.
 	{"signals", "internal/series", "net/http, pgx"},
+	{"signals/forecast", "signals, internal/series", "net/http, pgx"},
 	{"picks", "internal/series, internal/equity, internal/calendar, internal/locale, internal/locale/languages, signals, chain", "net/http, pgx"},
 	{"picks/writer", "picks", "pgx"},
 	{"chain/tlog", nothing, "net/http, database drivers, os/exec"},

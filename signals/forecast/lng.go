@@ -1,0 +1,149 @@
+package forecast
+
+import (
+	"math"
+	"time"
+
+	"tidemark/internal/series"
+)
+
+const (
+	hub    series.ID = "worldbank.NGAS_US"
+	europe series.ID = "worldbank.NGAS_EUR"
+
+	// The margin's costs: the gas at 115 % of the hub's price, and fee, freight and terminal together, in USD per million Btu.
+	hubShare = 1.15
+	lngCosts = 4.30
+)
+
+// lngMargin forecasts the margin of a cargo from the US Gulf Coast to Europe in a month, as the World Bank's Pink Sheet first prints its two
+// prices.
+func lngMargin() Target {
+	return Target{
+		Signal: "lng-arbitrage", Figure: "margin_europe", Name: "Margin of US LNG in Europe, monthly mean prices", Unit: "USD/MMBtu",
+		Decimals: 4, Version: "margin_europe-1", Monthly: true, GradesNeeded: monthlyGrades, GivenUpAfter: patience,
+		Inputs: []series.ID{europe, hub},
+		next: func(in series.Set, _ time.Time) (Release, bool) {
+			p, ok := newest(gasMonths(in).points())
+			if !ok {
+				return Release{}, false
+			}
+			month := p.ObservedAt.AddDate(0, 1, 0)
+			return Release{
+				Period: month.Format("2006-01"), ObservedAt: month, Series: europe,
+				ScheduledAt: month.AddDate(0, 1, 1), // the second day of the month after
+			}, true
+		},
+		outcome: func(in series.Set, r Release) (series.Point, bool) {
+			return pointOn(gasMonths(in).points(), r.ObservedAt)
+		},
+		walk: func(in series.Set, r Release) []step { return lngWalk(gasMonths(in), r.ObservedAt).run() },
+	}
+}
+
+// gas are the months with both prices: an even grid, NaN where one is missing.
+type gas struct {
+	first       time.Time
+	europe, hub []float64
+	vintage     []time.Time
+}
+
+func gasMonths(in series.Set) gas {
+	// TTF stands in the Pink Sheet's European price from April 2015; before, it is another market.
+	ttf := time.Date(2015, time.April, 1, 0, 0, 0, 0, time.UTC)
+	var g gas
+	for _, p := range in[europe] {
+		us, ok := pointOn(in[hub], p.ObservedAt)
+		if p.ObservedAt.Before(ttf) || !ok {
+			continue
+		}
+		if g.first.IsZero() {
+			g.first = p.ObservedAt
+		}
+		for len(g.europe) < monthsBetween(g.first, p.ObservedAt) {
+			g.europe, g.hub, g.vintage = append(g.europe, math.NaN()), append(g.hub, math.NaN()), append(g.vintage, time.Time{})
+		}
+		known := p.VintageAt
+		if us.VintageAt.After(known) {
+			known = us.VintageAt
+		}
+		g.europe, g.hub, g.vintage = append(g.europe, p.Value), append(g.hub, us.Value), append(g.vintage, known)
+	}
+	return g
+}
+
+func monthsBetween(a, b time.Time) int {
+	return 12*(b.Year()-a.Year()) + int(b.Month()) - int(a.Month())
+}
+
+func (g gas) margin(i int) float64 { return g.europe[i] - float64(hubShare*g.hub[i]) - lngCosts }
+
+// points are the margins of the months that have one.
+func (g gas) points() []series.Point {
+	var out []series.Point
+	for i := range g.europe {
+		if m := g.margin(i); !math.IsNaN(m) {
+			out = append(out, series.Point{ObservedAt: g.first.AddDate(0, i, 0), VintageAt: g.vintage[i], Value: m})
+		}
+	}
+	return out
+}
+
+const (
+	// momentum is how much of the last relative change of the European price goes on, momentumMost how large a change may be for that.
+	momentum     = 0.25
+	momentumMost = 0.4
+)
+
+// lngWalk has the margin of each month up to one: by the last one, and by a European price that goes on a little, each with errors in units
+// of the last price or of how much prices moved lately.
+func lngWalk(g gas, last time.Time) walk {
+	if len(g.europe) == 0 {
+		return walk{}
+	}
+	n := monthsBetween(g.first, last) + 1
+	prints := make([]firstPrint, n)
+	values, before, season := unknowns(n), unknowns(n), unknowns(n)
+	price, moved, goesOn, goesOnMoved := unknowns(n), unknowns(n), unknowns(n), unknowns(n)
+	change, miss := ewma{lambda: 0.85, clip: 16, least: 12}, ewma{lambda: 0.85, clip: 16, least: 12}
+	expected := math.NaN() // the European price, by what went on
+	for i := range n {
+		if i < len(g.europe) {
+			values[i] = g.margin(i)
+		}
+		prints[i] = firstPrint{period: g.first.AddDate(0, i, 0), value: values[i]}
+		if i > 0 && i-1 < len(g.europe) {
+			ttf := g.europe[i-1]
+			before[i], price[i] = values[i-1], ttf
+			if i > 1 {
+				change.add(ttf/g.europe[i-2] - 1)
+				miss.add(ttf/expected - 1)
+				step := math.Log(ttf / g.europe[i-2])
+				expected = ttf * math.Exp(momentum*min(max(step, -momentumMost), momentumMost))
+			} else {
+				expected = ttf
+			}
+			moved[i], goesOnMoved[i] = float64(ttf*change.sd()), float64(ttf*miss.sd())
+			goesOn[i] = expected - float64(hubShare*g.hub[i-1]) - lngCosts
+		}
+		var sum float64
+		years := 0
+		for k := 1; k <= 5; k++ {
+			if j := i - 12*k; j >= 0 && !math.IsNaN(values[j]) {
+				sum += values[j]
+				years++
+			}
+		}
+		if years > 0 {
+			season[i] = sum / float64(years)
+		}
+	}
+	naive1 := plain(before)
+	return walk{
+		prints: prints,
+		experts: []expert{
+			naive1, {at: before, scale: price}, {at: before, scale: moved}, {at: goesOn, scale: price}, {at: goesOn, scale: goesOnMoved},
+		},
+		naive1: naive1, naive2: plain(season), window: 60, least: 24,
+	}
+}

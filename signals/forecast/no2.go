@@ -1,0 +1,76 @@
+package forecast
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"tidemark/internal/series"
+	"tidemark/signals"
+)
+
+// no2Least is how many months make a spread.
+const no2Least = 24
+
+// no2Index forecasts the next month's index of nitrogen dioxide over industrial regions, as the first grids of TEMIS make it.
+func no2Index() Target {
+	def, _ := signals.ByID("tropomi-no2-economic")
+	track := func(in series.Set) []series.Point {
+		var out []series.Point
+		for _, e := range def.Compute(in, time.Time{}) {
+			if !math.IsNaN(e.Value) {
+				out = append(out, series.Point{ObservedAt: e.ObservedAt, VintageAt: e.KnownAt, Value: e.Value})
+			}
+		}
+		return out
+	}
+	return Target{
+		Signal: def.ID, Figure: "index", Name: "Index of nitrogen dioxide over industrial regions, next month", Unit: def.Unit,
+		Decimals: 2, Version: "index-1", Monthly: true, GradesNeeded: monthlyGrades, GivenUpAfter: days(60), Inputs: def.Inputs,
+		next: func(in series.Set, _ time.Time) (Release, bool) {
+			p, ok := newest(track(in))
+			if !ok {
+				return Release{}, false
+			}
+			month := p.ObservedAt.AddDate(0, 1, 0)
+			return Release{
+				Period: month.Format("2006-01"), ObservedAt: month, Series: def.Inputs[0],
+				ScheduledAt: month.AddDate(0, 1, 14), // TEMIS prints some weeks after the month
+			}, true
+		},
+		outcome: func(in series.Set, r Release) (series.Point, bool) { return pointOn(track(in), r.ObservedAt) },
+		walk:    func(in series.Set, r Release) []step { return no2Steps(track(in), r.ObservedAt) },
+	}
+}
+
+// no2Steps says each month as 100 times what months were off by before, and holds that against the month before and against 100.
+func no2Steps(months []series.Point, last time.Time) []step {
+	correction := newConformal(conformalStep, conformalNodes)
+	all := len(months)
+	anomalies, fromLast, from100 := window{capacity: all}, window{capacity: all}, window{capacity: all}
+	before := math.NaN()
+	var out []step
+	for _, p := range append(slices.Clip(months), series.Point{ObservedAt: last, Value: math.NaN()}) {
+		s := step{period: p.ObservedAt, value: p.Value}
+		logs, ok := anomalies.dress(0, 1, no2Least)
+		var ok1, ok2 bool
+		s.naive1, ok1 = fromLast.dress(before, 1, no2Least-1)
+		s.naive2, ok2 = from100.dress(100, 1, no2Least)
+		if s.ok = ok && ok1 && ok2; s.ok {
+			var q Quantiles
+			for i, x := range logs {
+				q[i] = 100 * math.Exp(x)
+			}
+			s.quantiles = correction.correct(q)
+			if !math.IsNaN(p.Value) {
+				correction.learn(func(level float64) bool { return p.Value <= q.At(level) })
+			}
+		}
+		out = append(out, s)
+		anomalies.add(math.Log(p.Value / 100))
+		from100.add(p.Value - 100)
+		fromLast.add(p.Value - before)
+		before = p.Value
+	}
+	return out
+}

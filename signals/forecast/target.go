@@ -1,0 +1,170 @@
+package forecast
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+	_ "time/tzdata" // releases have New York's clock, also where the machine has no zones
+
+	"tidemark/internal/series"
+)
+
+// Target is a public figure whose next release is forecast.
+type Target struct {
+	// Signal is the signal that the figure belongs to, Figure its stable machine name within it, Name what a reader calls it.
+	Signal, Figure, Name string
+	Unit                 string
+	// Decimals is how many the recorded quantiles and the outcome have.
+	Decimals int
+	// Version names the model: any change of its code or constants is a new one.
+	Version string
+	// Monthly tells a figure of every month from one of every week.
+	Monthly bool
+	// GradesNeeded is how many live grades a label rests on.
+	GradesNeeded int
+	// GivenUpAfter is how long after the scheduled release a print may still come.
+	GivenUpAfter time.Duration
+	// Inputs are the series that the model reads, the first vintage of each value.
+	Inputs []series.ID
+
+	// next is the release that may be forecast at an instant, from the first vintages known then; false where none may.
+	next func(in series.Set, at time.Time) (Release, bool)
+	// outcome is the figure of a period by first vintages, with the newest of their times; false while it is not complete.
+	outcome func(in series.Set, r Release) (series.Point, bool)
+	// walk makes a step for each past print, and as the last one for the release.
+	walk func(in series.Set, r Release) []step
+}
+
+// Release is one publication of a figure that is due.
+type Release struct {
+	// Period names what the figure is about: "2026-11-20" is a week or day, "2026-11" a month, "2026-final" the last figure of a crop year.
+	Period string
+	// ObservedAt is what the figure's newest value is about, ScheduledAt when it is published at the earliest. A forecast is refused from then
+	// on, and from when a value of Series about ObservedAt is known.
+	ObservedAt, ScheduledAt time.Time
+	Series                  series.ID
+}
+
+// All lists the figures in the order in which they are shown: a signal's first one is its own.
+func All() []Target {
+	return []Target{
+		cornYield(), no2Index(), crackSpread(),
+		crudeStocks(), gasolineStocks(), distillateStocks(),
+		lngMargin(), hormuzTransits(),
+	}
+}
+
+// Of lists the figures of a signal.
+func Of(signal string) []Target {
+	return slices.DeleteFunc(All(), func(t Target) bool { return t.Signal != signal })
+}
+
+// Next is the release that may be forecast at an instant from what was known then, and whether there is one: the print before is known, and
+// its own is neither known nor due. In holds first vintages.
+func (t Target) Next(in series.Set, at time.Time) (Release, bool) {
+	r, ok := t.next(in, at)
+	if !ok || !at.Before(r.ScheduledAt) {
+		return Release{}, false
+	}
+	if _, printed := pointOn(in[r.Series], r.ObservedAt); printed {
+		return Release{}, false
+	}
+	return r, true
+}
+
+// ID is the name of the forecast of a release.
+func (t Target) ID(r Release) string { return t.Signal + "/" + t.Figure + "/" + r.Period }
+
+// Forecast makes the forecast of a release from first vintages known at an instant. An error says what is missing.
+func (t Target) Forecast(in series.Set, r Release, at time.Time) (Record, error) {
+	steps := t.walk(in, r)
+	if len(steps) == 0 || !steps[len(steps)-1].ok {
+		return Record{}, fmt.Errorf("%s: too few prints are known for a distribution", t.ID(r))
+	}
+	last := steps[len(steps)-1]
+	out := Record{
+		ID: t.ID(r), Signal: t.Signal, Figure: t.Figure, Period: r.Period, IssuedAt: at.UTC(),
+		ModelVersion: t.Version, InputsHash: inputsHash(in, t.Inputs),
+	}
+	for _, list := range []struct {
+		to *[]Decimal
+		q  Quantiles
+	}{{&out.Quantiles, last.quantiles}, {&out.Naive1, last.naive1}, {&out.Naive2, last.naive2}} {
+		for _, x := range list.q.sorted() {
+			d, err := NewDecimal(x, t.Decimals)
+			if err != nil {
+				return Record{}, fmt.Errorf("%s: %w", t.ID(r), err)
+			}
+			*list.to = append(*list.to, d)
+		}
+	}
+	return out, nil
+}
+
+// Outcome is a release's first print as the record writes it, and when it became known; false while it is not known.
+func (t Target) Outcome(in series.Set, r Release) (Decimal, time.Time, bool) {
+	p, ok := t.outcome(in, r)
+	if !ok {
+		return "", time.Time{}, false
+	}
+	d, err := NewDecimal(p.Value, t.Decimals)
+	return d, p.VintageAt, err == nil
+}
+
+// Again grades the forecasts that the model makes of the past, each from the prints before its own: what a label rests on before there is
+// a live record. They are made with today's code, and so flatter it.
+func (t Target) Again(in series.Set, r Release) []Graded {
+	var out []Graded
+	for _, s := range t.walk(in, r) {
+		if !s.ok || math.IsNaN(s.value) {
+			continue
+		}
+		out = append(out, Graded{
+			Period: s.period, Quantiles: s.quantiles, Naive1: s.naive1, Naive2: s.naive2, Outcome: s.value,
+			Score: s.quantiles.CRPS(s.value), Score1: s.naive1.CRPS(s.value), Score2: s.naive2.CRPS(s.value),
+		})
+	}
+	return out
+}
+
+// newYork is the zone of all releases' clocks.
+var newYork = func() *time.Location {
+	zone, err := time.LoadLocation("America/New_York")
+	if err != nil {
+		panic(err) // the zones are linked in
+	}
+	return zone
+}()
+
+// onClock is an instant of a UTC date by New York's clock.
+func onClock(day time.Time, hour, minute int) time.Time {
+	y, m, d := day.UTC().Date()
+	return time.Date(y, m, d, hour, minute, 0, 0, newYork).UTC()
+}
+
+// pointOn is the point about an instant, and whether there is one.
+func pointOn(points []series.Point, at time.Time) (series.Point, bool) {
+	i, ok := slices.BinarySearchFunc(points, at, func(p series.Point, at time.Time) int { return p.ObservedAt.Compare(at) })
+	if !ok {
+		return series.Point{}, false
+	}
+	return points[i], true
+}
+
+// newest is the last point, and whether there is one.
+func newest(points []series.Point) (series.Point, bool) {
+	if len(points) == 0 {
+		return series.Point{}, false
+	}
+	return points[len(points)-1], true
+}
+
+// days turns a number of days into a duration.
+func days(n int) time.Duration { return time.Duration(n) * 24 * time.Hour }
+
+const (
+	weeklyGrades  = 104
+	monthlyGrades = 36
+	patience      = 30 * 24 * time.Hour
+)

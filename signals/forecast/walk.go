@@ -1,0 +1,138 @@
+package forecast
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// firstPrint is one release of a figure, with what is needed to say it before: NaN as its value is the one to come.
+type firstPrint struct {
+	period time.Time
+	value  float64
+}
+
+// expert is one way to say a figure before it is published: for each print where it is expected and the unit that its errors are counted in.
+// NaN where it has nothing to say. Each may rest on nothing but what was known before its print.
+type expert struct {
+	at, scale []float64
+	// squareRoot tells that both are of the figure's square root.
+	squareRoot bool
+}
+
+// walk lives through the prints of a figure, oldest first, and makes the distribution of each from those before it.
+type walk struct {
+	prints  []firstPrint
+	experts []expert
+	// naive1 and naive2 are the forecasts to beat. Which of them are experts of the pool, too, the model says.
+	naive1, naive2 expert
+	// window is how many errors of an expert make its spread, least how few.
+	window, least int
+	// floor is the least that the figure can be; nil: there is none.
+	floor *float64
+	// alone tells of a print that only the first expert speaks of. Nil: of none.
+	alone func(i int) bool
+}
+
+// step is the distribution of one print.
+type step struct {
+	period                    time.Time
+	quantiles, naive1, naive2 Quantiles
+	// ok tells whether there were enough errors for all three.
+	ok    bool
+	value float64
+}
+
+// run yields a step for each print.
+func (w walk) run() []step {
+	out := make([]step, len(w.prints))
+	voices := make([]*voice, len(w.experts))
+	for i, e := range w.experts {
+		voices[i] = w.voice(e)
+	}
+	first, second := w.voice(w.naive1), w.voice(w.naive2)
+	mixture, correction := newPool(Levels[:], len(voices)), newConformal(conformalStep, conformalNodes)
+	for i, p := range w.prints {
+		s := step{period: p.period, value: p.value}
+		said, present := make([][]float64, len(voices)), make([]bool, len(voices))
+		for e := range voices {
+			q, ok := voices[e].say(i)
+			said[e], present[e] = q[:], ok && (e == 0 || w.alone == nil || !w.alone(i))
+		}
+		var ok1, ok2 bool
+		s.naive1, ok1 = first.say(i)
+		s.naive2, ok2 = second.say(i)
+		if slices.Contains(present, true) {
+			mix := mixture.mix(said, mixture.shares(present))
+			pooled := Quantiles(mix).sorted()
+			s.quantiles = correction.correct(pooled).notBelow(w.floor)
+			s.ok = ok1 && ok2
+			if !math.IsNaN(p.value) {
+				mixture.learn(said, present, mix, p.value)
+				correction.learn(func(level float64) bool { return p.value <= pooled.At(level) })
+			}
+		}
+		for e := range voices {
+			voices[e].learn(i, p.value)
+		}
+		first.learn(i, p.value)
+		second.learn(i, p.value)
+		out[i] = s
+	}
+	return out
+}
+
+// voice is an expert with the errors that it has made.
+type voice struct {
+	expert
+	errors window
+	least  int
+	floor  *float64
+}
+
+func (w walk) voice(e expert) *voice {
+	return &voice{expert: e, errors: window{capacity: w.window}, least: w.least, floor: w.floor}
+}
+
+// say is the expert's distribution of the i-th print, and whether it has one.
+func (v *voice) say(i int) (Quantiles, bool) {
+	q, ok := v.errors.dress(v.at[i], v.scale[i], v.least)
+	if ok && v.squareRoot {
+		for j, x := range q {
+			q[j] = float64(max(x, 0) * max(x, 0))
+		}
+	}
+	return q.notBelow(v.floor), ok
+}
+
+func (v *voice) learn(i int, y float64) {
+	if v.squareRoot {
+		y = math.Sqrt(y)
+	}
+	v.errors.add((y - v.at[i]) / v.scale[i])
+}
+
+// plain is an expert whose errors are counted in the figure's own unit.
+func plain(at []float64) expert {
+	scale := make([]float64, len(at))
+	for i := range scale {
+		scale[i] = 1
+	}
+	return expert{at: at, scale: scale}
+}
+
+// running is an expert whose errors are counted in the running deviation of its own errors.
+func running(at, values []float64, lambda float64, least int) expert {
+	return expert{at: at, scale: deviations(at, values, lambda, least)}
+}
+
+// deviations is for each print the running deviation of the errors before it.
+func deviations(at, values []float64, lambda float64, least int) []float64 {
+	w := ewma{lambda: lambda, clip: 16, least: least}
+	out := make([]float64, len(at))
+	for i := range at {
+		out[i] = w.sd()
+		w.add(values[i] - at[i])
+	}
+	return out
+}
