@@ -64,7 +64,7 @@ func (p *published) hatch() (secrets []string) {
 
 // blanks are what stands in the places of patterns. A place that is not here fails the test: think about what could be asked there.
 var blanks = map[string][]string{
-	"{id}": {"crack-spread-321"}, "{ticker}": {"ACME", "CORO"}, "{tx_hash}": {"0x" + strings.Repeat("ab", 32)}, "{$}": {""},
+	"{id}": {"crack-spread-321"}, "{ticker}": {"ACME", "CORO"}, "{tx_hash}": {"0x" + strings.Repeat("ab", 32)}, "{$}": {""}, "{period}": {"2026-03-16", canaryDay},
 }
 
 // Answers that differ from one moment to the next, whatever is asked: times, counters, and what belongs to a key.
@@ -398,7 +398,7 @@ func (p *published) exchange(server *api.Server, ticker string, see func(what, t
 func (p *published) guessByPost(server *api.Server) {
 	p.t.Helper()
 	// What differs from one answer to the next: ids, times, and what a new key is.
-	own := regexp.MustCompile(`req_[0-9a-z]+|tmk_test_\w+|key_\w+|"[0-9]{4}-[0-9]{2}-[0-9]{2}T[^"]*"|RateLimit: .*`)
+	own := regexp.MustCompile(`req_[0-9a-z]+|tmk_test_\w+|key_\w+|tidemark-session=[^;]*|name="token" value="[0-9a-f]*"|"[0-9]{4}-[0-9]{2}-[0-9]{2}T[^"]*"|RateLimit: .*`)
 	var answers [2]map[string]string
 	for i, ticker := range []string{canaryTicker, nobodysTicker} {
 		answers[i] = map[string]string{}

@@ -143,6 +143,9 @@ func New(o Options) *Server {
 	s.handleGet(public, "/api/signals/{id}/brief", s.brief)
 	s.handleGet(public, "/api/signals/{id}/history", s.history)
 	s.handleGet(public, "/api/signals/{id}/vintages", s.vintages)
+	s.handleGet(public, "/api/signals/{id}/forecasts", s.forecasts)
+	s.handleGet(public, "/api/signals/{id}/forecasts/{period}", s.forecastsOf)
+	s.handleGet(public, "/api/signals/{id}/scorecard", s.scorecard)
 	if o.Publications != nil {
 		s.handleGet(public, "/api/v1/info", s.info)
 	}
@@ -196,6 +199,9 @@ func New(o Options) *Server {
 	s.handleGet(only, "/{id}/brief", s.brief)
 	s.handleGet(only, "/{id}/history", s.history)
 	s.handleGet(only, "/{id}/vintages", s.vintages)
+	s.handleGet(only, "/{id}/forecasts", s.forecasts)
+	s.handleGet(only, "/{id}/forecasts/{period}", s.forecastsOf)
+	s.handleGet(only, "/{id}/scorecard", s.scorecard)
 	s.handleGet(only, "/", s.notFound)
 	if o.Discovery != nil {
 		s.handleGet(only, "/openapi.json", s.serveOpenAPI)

@@ -47,6 +47,8 @@ type Store interface {
 	CopyHistory(ctx context.Context, w io.Writer, q postgres.HistoryQuery) error
 	// Changes lists when a history became another one.
 	Changes(ctx context.Context, q postgres.HistoryQuery) ([]postgres.Change, error)
+	// Forecasts lists a signal's forecasts as known at an instant, the newest first: those before a number, and at most so many; 0: all.
+	Forecasts(ctx context.Context, signal string, asOf time.Time, before int64, most int) ([]postgres.Forecast, error)
 	// Listen runs until ctx ends, and connects again by itself. It calls the listener's functions one at a time.
 	Listen(ctx context.Context, l postgres.Listener) error
 }

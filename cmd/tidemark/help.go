@@ -75,8 +75,7 @@ func (h *helpText) program(root *kong.Node) {
 			}
 		}
 	}
-	h.line("\n%s COMMAND --help   the flags of a command and the settings that it reads", root.Name)
-	h.line("%s help settings    all settings: environment, .env file or flags", root.Name)
+	h.line("\n%[1]s COMMAND --help: its flags and settings; %[1]s help settings: all", root.Name)
 }
 
 // command describes a command: its arguments, its commands, its flags, and the settings that it reads.

@@ -300,6 +300,7 @@ func (p *program) newWorker(db *postgres.DB, w *worldRuntime, store *archive.Sto
 type jobs struct {
 	ingest        workers.Ingest
 	signals       workers.Signals
+	forecasts     workers.Forecasts
 	equities      workers.Equities
 	backfills     workers.Backfills
 	picks         workers.Picks
@@ -340,6 +341,7 @@ func (p *program) newJobs(db *postgres.DB, w *worldRuntime, engine *ingest.Engin
 		return j, err
 	}
 	j.signals = p.signalJob(db, list, defs)
+	j.forecasts = workers.Forecasts{DB: db, Log: log}
 	j.ingest = workers.Ingest{DB: db, Engine: engine, Sources: byID, Dependents: dependents(list, defs)}
 	j.backfills = workers.Backfills{DB: db, Signals: j.signals, Archive: store, Sources: byID, Now: w.now}
 	j.announcements = workers.Announcements{DB: db, Log: log}
@@ -355,6 +357,7 @@ func (j jobs) handlers() map[string]workers.Handler {
 	return map[string]workers.Handler{
 		task.Ingest:    j.ingest.Run,
 		task.Signal:    j.signals.Run,
+		task.Forecast:  j.forecasts.Run,
 		task.Equities:  j.equities.Run,
 		task.Backfill:  j.backfills.Run,
 		task.Pick:      j.picks.Run,

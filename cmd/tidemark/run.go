@@ -54,6 +54,7 @@ type commands struct {
 	Log       logCommand       `cmd:"" group:"record" help:"The transparency log: how it stands, and its keys"`
 	Witness   witnessCommand   `cmd:"" group:"record" help:"Cosign logs of others: make a witness, add a log, serve"`
 	Verify    verifyCommand    `cmd:"" group:"record" help:"Check a server's public record without trusting it"`
+	Scorecard scorecardCommand `cmd:"" group:"record" help:"Recompute what a server's forecasts were worth"`
 
 	Keys     keysCommand     `cmd:"" group:"clients" help:"Print the API keys; revoke, credit, grant or move one"`
 	Payments paymentsCommand `cmd:"" group:"clients" help:"Print payments by request; reconcile them with the chain"`

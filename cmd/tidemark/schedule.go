@@ -10,9 +10,10 @@ import (
 	"tidemark/internal/series"
 	"tidemark/internal/task"
 	"tidemark/signals"
+	"tidemark/signals/forecast"
 )
 
-// schedule lists everything that is due by the clock: each source's fetches, each signal's computation, and the jobs around the record.
+// schedule lists everything that is due by the clock: each source's fetches, each signal's computation and forecasts, and the jobs around the record.
 func schedule(sources []ingest.Source, defs []signals.Definition, at config.Clocks) []task.Schedule {
 	var list []task.Schedule
 	add := func(job, subject string, c series.Cadence) {
@@ -23,6 +24,10 @@ func schedule(sources []ingest.Source, defs []signals.Definition, at config.Cloc
 	}
 	for _, d := range defs {
 		add(task.Signal, d.ID, d.Cadence)
+		if len(forecast.Of(d.ID)) > 0 {
+			// After the day's reports, its signals and its pick.
+			add(task.Forecast, d.ID, series.Cadence{Cron: "40 17 * * 1-5", Zone: "America/New_York", CatchUp: series.CatchUpLatest})
+		}
 	}
 	add(task.Accounts, task.Daily, series.Cadence{Cron: "40 4 * * *", Zone: "UTC", CatchUp: series.CatchUpSkip})
 	return append(list, recordSchedule(at)...)

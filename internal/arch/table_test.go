@@ -55,13 +55,13 @@ var table = []row{
 	{"scheduler", "internal/task, internal/redisurl, internal/telemetry", "signals, internal/postgres"},
 	{
 		"internal/postgres",
-		"internal/series, internal/equity, internal/calendar, signals, picks, chain, chain/tlog, accounts, migrations, internal/task, internal/telemetry",
+		"internal/series, internal/equity, internal/calendar, signals, signals/forecast, picks, chain, chain/tlog, accounts, migrations, internal/task, internal/telemetry",
 		"ingest, asynq",
 	},
 	{"backfill", "internal/nearest, internal/series, signals, ingest, internal/task, internal/postgres", "api"},
 	{
 		"workers",
-		"internal/task, internal/series, internal/equity, internal/calendar, signals, ingest, ingest/archive, ingest/quality, picks, picks/writer, chain, " +
+		"internal/task, internal/series, internal/equity, internal/calendar, signals, signals/forecast, ingest, ingest/archive, ingest/quality, picks, picks/writer, chain, " +
 			"chain/tlog, chain/witness, chain/gitledger, chain/base, accounts, accounts/x402, accounts/stripe, backfill, internal/postgres, internal/redisurl, internal/telemetry",
 		"api",
 	},
@@ -76,7 +76,7 @@ var table = []row{
 	{"api/endpoint", "api/view, picks, accounts, internal/locale/languages", "ingest, workers, scheduler, chain/base, asynq"},
 	{
 		"api/view",
-		"internal/series, internal/equity, internal/calendar, internal/locale/languages, signals, picks, chain, accounts, internal/postgres, internal/telemetry",
+		"internal/series, internal/equity, internal/calendar, internal/locale/languages, signals, signals/forecast, picks, chain, accounts, internal/postgres, internal/telemetry",
 		"ingest, workers, scheduler, chain/base, asynq",
 	},
 	{"api/pages/plot", nothing, "net/http, database drivers, os/exec, other modules"},
@@ -84,7 +84,7 @@ var table = []row{
 	{"api/openapi", "api/view, accounts", "ingest, workers, scheduler, chain/base, asynq"},
 	{"api/discovery", "internal/locale/languages, api/endpoint, api/view, api/openapi, signals, accounts", "ingest, workers, scheduler, chain/base, asynq"},
 	// What makes and holds the description; the program has what they made.
-	{"api/openapi/generate", "api/openapi, api/endpoint, api/view, signals, picks, accounts, accounts/x402, internal/postgres", "ingest, workers"},
+	{"api/openapi/generate", "api/openapi, api/endpoint, api/view, signals, signals/forecast, picks, accounts, accounts/x402, internal/postgres", "ingest, workers"},
 	{"api/openapi/contract", "api/openapi", nothing},
 	{
 		"api/mcp, api/pages",
@@ -93,7 +93,7 @@ var table = []row{
 	},
 	{
 		"internal/ops",
-		"api/view, internal/nearest, internal/series, internal/calendar, signals, chain, accounts, backfill, internal/task, internal/httpserve, internal/postgres, internal/redisurl, internal/telemetry",
+		"., api/view, internal/nearest, internal/series, internal/calendar, signals, chain, accounts, backfill, internal/task, internal/httpserve, internal/postgres, internal/redisurl, internal/telemetry",
 		nothing,
 	},
 

@@ -14,7 +14,7 @@ import (
 //
 //  1. schedules, by job and subject
 //  2. quarantine, by id
-//  3. what serialises a whole subject (pg_advisory_xact_lock): alerts, equities, portfolio, portfolio_events, record, a signal; series,
+//  3. what serialises a whole subject (pg_advisory_xact_lock): alerts, equities, portfolio, portfolio_events, record, forecasts, a signal; series,
 //     by name
 //  4. watermarks, by series; then rebuilding, whose rows belong to a step that is done again (an import holds the whole of it, and nothing else)
 //  5. ledger_entries, by id; log_heads, of one log

@@ -11,6 +11,8 @@ import (
 const (
 	Ingest = "ingest" // subject: a source id
 	Signal = "signal" // subject: a signal id
+	// Forecast grades the forecasts of a signal whose figures were printed, and records the next ones. Subject: a signal id.
+	Forecast = "forecast"
 	// Equities brings one of the sources about companies up to date. Subject: its id.
 	Equities = "equities"
 	// Backfill does some slots of a backfill, or reads a source's archive again for one. Subject: the backfill's number, for the
@@ -80,6 +82,8 @@ type Policy struct {
 var Policies = map[string]Policy{
 	Ingest: {Queue: Default, Timeout: 10 * time.Minute, MaxAttempts: 8, Backoff: 20 * time.Second},
 	Signal: {Queue: Critical, Timeout: 2 * time.Minute, MaxAttempts: 8, Backoff: 5 * time.Second},
+	// What fails is tried again until the next day's run: a print may come any morning.
+	Forecast: {Queue: Default, Timeout: 5 * time.Minute, MaxAttempts: 100, Backoff: 10 * time.Second},
 	// The first run of a large universe takes long. Some publishers have the closes an hour or two after the exchange: the attempts
 	// reach from twenty past four to seven in the evening.
 	Equities: {Queue: Default, Timeout: 30 * time.Minute, MaxAttempts: 12, Backoff: 20 * time.Second},

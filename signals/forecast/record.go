@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -117,4 +118,151 @@ func inputsHash(in series.Set, ids []series.ID) string {
 		}
 	}
 	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// ParseRecord reads a forecast's line. It takes what Line writes, and nothing else.
+func ParseRecord(line string) (Record, error) {
+	f := strings.Split(line, "|")
+	if len(f) != 10 {
+		return Record{}, fmt.Errorf("a forecast's line has %d fields, want 10", len(f))
+	}
+	figure, period, _ := strings.Cut(f[2], "/")
+	at, err := time.Parse(time.RFC3339, f[3])
+	if err != nil {
+		return Record{}, fmt.Errorf("the time %q of a forecast: %w", f[3], err)
+	}
+	r := Record{
+		ID: f[0], Signal: f[1], Figure: figure, Period: period, IssuedAt: at, ModelVersion: f[7], InputsHash: f[8], PreviousHash: f[9],
+	}
+	for i, to := range []*[]Decimal{&r.Quantiles, &r.Naive1, &r.Naive2} {
+		if *to, err = parseQuantiles(f[4+i]); err != nil {
+			return Record{}, fmt.Errorf("the forecast %s: %w", r.ID, err)
+		}
+	}
+	if r.Line() != line {
+		return Record{}, fmt.Errorf("the line of the forecast %s is not in its canonical form", r.ID)
+	}
+	return r, nil
+}
+
+func parseQuantiles(text string) ([]Decimal, error) {
+	parts := strings.Split(text, ";")
+	if len(parts) != len(Levels) {
+		return nil, fmt.Errorf("%d quantiles, want %d", len(parts), len(Levels))
+	}
+	out := make([]Decimal, len(parts))
+	last := math.Inf(-1)
+	for i, part := range parts {
+		out[i] = Decimal(part)
+		x := out[i].Float()
+		if math.IsNaN(x) || x < last {
+			return nil, fmt.Errorf("the quantile %q is no decimal number, or less than the one before", part)
+		}
+		last = x
+	}
+	return out, nil
+}
+
+// ParseGrade reads a grade's line. It takes what Line writes, and nothing else.
+func ParseGrade(line string) (Grade, error) {
+	f := strings.Split(line, "|")
+	if len(f) != 8 {
+		return Grade{}, fmt.Errorf("a grade's line has %d fields, want 8", len(f))
+	}
+	at, err := time.Parse(time.RFC3339, f[2])
+	if err != nil {
+		return Grade{}, fmt.Errorf("the time %q of a grade: %w", f[2], err)
+	}
+	g := Grade{
+		ID: f[0], Outcome: Decimal(f[1]), PublishedAt: at, Score: Decimal(f[3]), Score1: Decimal(f[4]), Score2: Decimal(f[5]), PreviousHash: f[7],
+	}
+	if f[6] != "" {
+		g.Flags = strings.Split(f[6], ",")
+	}
+	if g.Line() != line {
+		return Grade{}, fmt.Errorf("the line of the grade of %s is not in its canonical form", g.ID)
+	}
+	if g.Outcome == "" != slices.Contains(g.Flags, FlagVoid) {
+		return Grade{}, fmt.Errorf("the grade of %s is void and has an outcome, or neither", g.ID)
+	}
+	return g, nil
+}
+
+// Published is a forecast as anybody can read it: its line, and that of its grade, empty while there is none.
+type Published struct{ Line, Hash, GradeLine, GradeHash string }
+
+// Check reads published forecasts, of all signals in the order of their chain, and judges them as anybody can: every line is hashed again,
+// linked to the one before, and every score reckoned again. It returns the records with those that have an outcome, and a sentence
+// for each fault.
+func Check(list []Published) (records []Record, graded map[string]Graded, faults []string) {
+	graded = map[string]Graded{}
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
+	previous := NoRecord
+	grades := map[string]Grade{} // by the hash before
+	for _, p := range list {
+		r, err := ParseRecord(p.Line)
+		if err != nil {
+			fault("%v", err)
+			continue
+		}
+		records = append(records, r)
+		if r.Hash() != p.Hash {
+			fault("%s: the hash of its line is %s, %s is stated", r.ID, r.Hash(), p.Hash)
+		}
+		if r.PreviousHash != previous {
+			fault("%s: it is linked to %s, the line before has %s", r.ID, r.PreviousHash, previous)
+		}
+		previous = r.Hash()
+		if p.GradeLine == "" {
+			continue
+		}
+		g, err := ParseGrade(p.GradeLine)
+		if err != nil {
+			fault("%v", err)
+			continue
+		}
+		if g.ID != r.ID || g.Hash() != p.GradeHash {
+			fault("%s: its grade is of %s, or its hash is not that of its line", r.ID, g.ID)
+		}
+		if g.PublishedAt.Before(r.IssuedAt) {
+			fault("%s: it was issued at %s, after its print of %s", r.ID, r.IssuedAt.Format(time.RFC3339), g.PublishedAt.Format(time.RFC3339))
+		}
+		if other, taken := grades[g.PreviousHash]; taken {
+			fault("the grades of %s and %s are linked to the same one", other.ID, g.ID)
+		}
+		grades[g.PreviousHash] = g
+		if g.Outcome == "" {
+			continue
+		}
+		again, err := NewGrade(r, g.Outcome, g.PublishedAt, g.Flags)
+		if err != nil || again.Score != g.Score || again.Score1 != g.Score1 || again.Score2 != g.Score2 {
+			fault("%s: its scores are %s, %s and %s, the record says %s, %s and %s", r.ID, again.Score, again.Score1, again.Score2, g.Score, g.Score1, g.Score2)
+		}
+		graded[r.ID] = g.graded(r)
+	}
+	n := 0
+	for hash := NoRecord; n < len(grades); n++ {
+		g, ok := grades[hash]
+		if !ok {
+			fault("the grades are no chain: %d of %d hang together", n, len(grades))
+			break
+		}
+		hash = g.Hash()
+	}
+	return records, graded, faults
+}
+
+// graded is a record with its grade as scorecards take it.
+func (g Grade) graded(r Record) Graded {
+	return Graded{
+		Quantiles: floats(r.Quantiles), Naive1: floats(r.Naive1), Naive2: floats(r.Naive2),
+		Outcome: g.Outcome.Float(), Score: g.Score.Float(), Score1: g.Score1.Float(), Score2: g.Score2.Float(),
+	}
+}
+
+func floats(list []Decimal) (q Quantiles) {
+	for i, d := range list {
+		q[i] = d.Float()
+	}
+	return q
 }

@@ -38,3 +38,87 @@ func TestAGradeIsOfTheRecordedTexts(t *testing.T) {
 		t.Error("a forecast of 22 quantiles was graded")
 	}
 }
+
+// published are three forecasts of which two are graded, as a server says them.
+func published(t *testing.T) []Published {
+	t.Helper()
+	_, text := oneTo23()
+	var out []Published
+	previous, grade := NoRecord, NoRecord
+	for i, id := range []string{"s/f/2026-05-08", "s/f/2026-05-15", "s/f/2026-05-22"} {
+		r := Record{
+			ID: id, Signal: "s", Figure: "f", Period: id[4:], IssuedAt: time.Date(2026, 5, 6+7*i, 21, 5, 0, 0, time.UTC),
+			Quantiles: text, Naive1: text, Naive2: text, ModelVersion: "f1", InputsHash: NoRecord, PreviousHash: previous,
+		}
+		previous = r.Hash()
+		p := Published{Line: r.Line(), Hash: r.Hash()}
+		if i < 2 {
+			g, err := NewGrade(r, "10.5", r.IssuedAt.AddDate(0, 0, 7), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.PreviousHash = grade
+			grade = g.Hash()
+			p.GradeLine, p.GradeHash = g.Line(), g.Hash()
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+func TestALieInThePublishedListIsFound(t *testing.T) {
+	t.Parallel()
+	if records, graded, faults := Check(published(t)); len(faults) != 0 || len(records) != 3 || len(graded) != 2 {
+		t.Fatalf("%d forecasts, %d grades, faults %q", len(records), len(graded), faults)
+	}
+	rehash := func(p *Published) {
+		r, _ := ParseRecord(p.Line)
+		p.Hash = r.Hash()
+	}
+	regrade := func(p *Published) {
+		g, _ := ParseGrade(p.GradeLine)
+		p.GradeHash = g.Hash()
+	}
+	for lie, change := range map[string]func(list []Published) []Published{
+		"a quantile": func(l []Published) []Published { l[1].Line = strings.Replace(l[1].Line, ";7.0;", ";7.5;", 1); return l },
+		"a quantile, hashed again": func(l []Published) []Published {
+			l[1].Line = strings.Replace(l[1].Line, ";7.0;", ";7.5;", 1)
+			rehash(&l[1])
+			return l
+		},
+		"the newest, hashed again": func(l []Published) []Published {
+			l[1].GradeLine = strings.Replace(l[1].GradeLine, "10.5", "11.5", 1)
+			regrade(&l[1])
+			return l
+		},
+		"one is left out":       func(l []Published) []Published { return append(l[:1], l[2]) },
+		"the first is left out": func(l []Published) []Published { return l[1:] },
+		"two are turned round":  func(l []Published) []Published { l[0], l[1] = l[1], l[0]; return l },
+		"a grade is left out":   func(l []Published) []Published { l[0].GradeLine, l[0].GradeHash = "", ""; return l },
+		"a grade of another": func(l []Published) []Published {
+			l[0].GradeLine, l[0].GradeHash = l[1].GradeLine, l[1].GradeHash
+			return l
+		},
+		"a score that is too good": func(l []Published) []Published {
+			l[1].GradeLine = strings.Replace(l[1].GradeLine, "1.7802", "1.2", 1)
+			regrade(&l[1])
+			return l
+		},
+		"issued after the print": func(l []Published) []Published {
+			l[1].Line = strings.Replace(l[1].Line, "2026-05-13", "2026-05-21", 1)
+			rehash(&l[1])
+			return l
+		},
+		"quantiles that do not ascend": func(l []Published) []Published {
+			l[1].Line = strings.Replace(l[1].Line, "1.0;2.0", "2.0;1.0", 1)
+			rehash(&l[1])
+			return l
+		},
+		"no number": func(l []Published) []Published { l[1].Line = strings.Replace(l[1].Line, "2.0", "NaN", 1); return l },
+		"nothing":   func(l []Published) []Published { l[1].Line = ""; return l },
+	} {
+		if _, _, faults := Check(change(published(t))); len(faults) == 0 {
+			t.Errorf("%s: nothing was found", lie)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package forecast
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -60,6 +61,16 @@ func Of(signal string) []Target {
 	return slices.DeleteFunc(All(), func(t Target) bool { return t.Signal != signal })
 }
 
+// Named is the figure of a signal with a name, the zero value where there is none.
+func Named(signal, figure string) Target {
+	for _, t := range Of(signal) {
+		if t.Figure == figure {
+			return t
+		}
+	}
+	return Target{}
+}
+
 // Next is the release that may be forecast at an instant from what was known then, and whether there is one: the print before is known, and
 // its own is neither known nor due. In holds first vintages.
 func (t Target) Next(in series.Set, at time.Time) (Release, bool) {
@@ -76,11 +87,16 @@ func (t Target) Next(in series.Set, at time.Time) (Release, bool) {
 // ID is the name of the forecast of a release.
 func (t Target) ID(r Release) string { return t.Signal + "/" + t.Figure + "/" + r.Period }
 
-// Forecast makes the forecast of a release from first vintages known at an instant. An error says what is missing.
-func (t Target) Forecast(in series.Set, r Release, at time.Time) (Record, error) {
+// ErrTooFew tells that too few prints are known for a distribution.
+var ErrTooFew = errors.New("too few prints are known for a distribution")
+
+// Forecast makes the forecast of a release from first vintages known at an instant, and those that the model makes of the past, each
+// from the prints before its own, graded: what a label rests on before there is a live record. They are made with today's code, and so
+// flatter it. ErrTooFew where the history is too short.
+func (t Target) Forecast(in series.Set, r Release, at time.Time) (Record, []Graded, error) {
 	steps := t.walk(in, r)
 	if len(steps) == 0 || !steps[len(steps)-1].ok {
-		return Record{}, fmt.Errorf("%s: too few prints are known for a distribution", t.ID(r))
+		return Record{}, nil, fmt.Errorf("%s: %w", t.ID(r), ErrTooFew)
 	}
 	last := steps[len(steps)-1]
 	out := Record{
@@ -94,12 +110,12 @@ func (t Target) Forecast(in series.Set, r Release, at time.Time) (Record, error)
 		for _, x := range list.q.sorted() {
 			d, err := NewDecimal(x, t.Decimals)
 			if err != nil {
-				return Record{}, fmt.Errorf("%s: %w", t.ID(r), err)
+				return Record{}, nil, fmt.Errorf("%s: %w", t.ID(r), err)
 			}
 			*list.to = append(*list.to, d)
 		}
 	}
-	return out, nil
+	return out, graded(steps), nil
 }
 
 // Outcome is a release's first print as the record writes it, and when it became known; false while it is not known.
@@ -112,11 +128,10 @@ func (t Target) Outcome(in series.Set, r Release) (Decimal, time.Time, bool) {
 	return d, p.VintageAt, err == nil
 }
 
-// Again grades the forecasts that the model makes of the past, each from the prints before its own: what a label rests on before there is
-// a live record. They are made with today's code, and so flatter it.
-func (t Target) Again(in series.Set, r Release) []Graded {
+// graded are the steps whose figure is known.
+func graded(steps []step) []Graded {
 	var out []Graded
-	for _, s := range t.walk(in, r) {
+	for _, s := range steps {
 		if !s.ok || math.IsNaN(s.value) {
 			continue
 		}
@@ -126,6 +141,29 @@ func (t Target) Again(in series.Set, r Release) []Graded {
 		})
 	}
 	return out
+}
+
+// breakShare is by how much a release must change earlier values to be flagged, breakPoints how many of the newest it may look at.
+const (
+	breakShare  = 0.05
+	breakPoints = 56
+)
+
+// Breaks tells whether a release moved the mean of the newest values before its period by over 5 percent: before and after hold all that was
+// known just before it came and with it.
+func (t Target) Breaks(before, after series.Set, r Release) bool {
+	for _, id := range t.Inputs {
+		var was, is float64
+		for _, p := range before[id][max(0, len(before[id])-breakPoints):] {
+			if now, ok := pointOn(after[id], p.ObservedAt); ok && p.ObservedAt.Before(r.ObservedAt) {
+				was, is = was+p.Value, is+now.Value
+			}
+		}
+		if math.Abs(is-was) > breakShare*math.Abs(was) {
+			return true
+		}
+	}
+	return false
 }
 
 // newYork is the zone of all releases' clocks.

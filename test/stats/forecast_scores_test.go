@@ -40,8 +40,7 @@ func TestForecastsOfRecordedPrintsScoreAsMeasured(t *testing.T) {
 			t.Parallel()
 			in := c.in(t)
 			target := figure(t, c.figure)
-			r, _ := nextRelease(t, target, in)
-			all := slices.DeleteFunc(target.Again(in, r), func(g forecast.Graded) bool {
+			all := slices.DeleteFunc(again(t, target, in), func(g forecast.Graded) bool {
 				return g.Period.Before(date(c.from)) || g.Period.After(date(c.to))
 			})
 			s := forecast.NewScorecard(all)
@@ -83,8 +82,8 @@ func TestNoForecastSeesWhatCameLater(t *testing.T) {
 			t.Parallel()
 			in := c.in(t)
 			target := figure(t, c.figure)
-			r, _ := nextRelease(t, target, in)
-			whole := target.Again(in, r)
+			r, at := nextRelease(t, target, in)
+			whole := again(t, target, in)
 			for _, share := range []int{3, 7, 9} {
 				cut := whole[len(whole)*share/10].Period
 				bent := series.Set{}
@@ -96,7 +95,10 @@ func TestNoForecastSeesWhatCameLater(t *testing.T) {
 						bent[id] = append(bent[id], p)
 					}
 				}
-				again := target.Again(bent, r)
+				_, again, err := target.Forecast(bent, r, at)
+				if err != nil {
+					t.Fatal(err)
+				}
 				n := slices.IndexFunc(whole, func(g forecast.Graded) bool { return g.Period.After(cut) })
 				if n < 0 || len(again) < n {
 					t.Fatalf("%d forecasts were made again of %d", len(again), n)
@@ -119,7 +121,7 @@ func TestARecordedForecastHasTwentyThreeAscendingQuantilesOfTheDocumentedForm(t 
 			in := c.in(t)
 			target := figure(t, c.figure)
 			r, at := nextRelease(t, target, in)
-			f, err := target.Forecast(in, r, at)
+			f, _, err := target.Forecast(in, r, at)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -168,4 +170,15 @@ func nextRelease(tb testing.TB, target forecast.Target, in series.Set) (forecast
 	}
 	tb.Fatalf("no release of %s may be forecast", target.Figure)
 	return forecast.Release{}, at
+}
+
+// again are the forecasts of the past, made again with the newest one.
+func again(tb testing.TB, target forecast.Target, in series.Set) []forecast.Graded {
+	tb.Helper()
+	r, at := nextRelease(tb, target, in)
+	_, all, err := target.Forecast(in, r, at)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return all
 }

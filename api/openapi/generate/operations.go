@@ -163,6 +163,30 @@ func signalEndpoints() []route {
 			answers:     []answer{ok("A page of the list.", paging, body[view.Vintages]("")), unchanged},
 			codes:       append([]string{view.CodeInvalidParameter, view.CodeInvalidCursor, view.CodeUnknownSignal, view.CodeRateLimited}, reads...),
 		},
+		{
+			id: "listSignalForecasts", method: http.MethodGet, path: "/api/signals/{id}/forecasts", alone: "/{id}/forecasts", tag: "Signals",
+			summary:     "List the forecasts of a signal's next figures",
+			description: "Distributions of public figures before they are published, the newest first. Each is recorded in a hash chain before its print, never changed, and graded once on the first print.",
+			takes:       []string{"id", "limit", "cursor"},
+			answers:     []answer{ok("A page of the list.", paging, body[view.Forecasts]("")), unchanged},
+			codes:       append([]string{view.CodeInvalidParameter, view.CodeInvalidCursor, view.CodeUnknownSignal, view.CodeRateLimited}, reads...),
+		},
+		{
+			id: "getSignalForecasts", method: http.MethodGet, path: "/api/signals/{id}/forecasts/{period}", alone: "/{id}/forecasts/{period}", tag: "Signals",
+			summary:     "Get the forecasts of one period",
+			description: "The forecast of each figure of the signal that is about a period, with its grade once the figure is published.",
+			takes:       []string{"id", "period"},
+			answers:     []answer{ok("The forecasts.", cached, body[view.Forecasts]("")), unchanged},
+			codes:       append([]string{view.CodeInvalidParameter, view.CodeUnknownSignal, view.CodeNotFound, view.CodeRateLimited}, reads...),
+		},
+		{
+			id: "getSignalScorecard", method: http.MethodGet, path: "/api/signals/{id}/scorecard", alone: "/{id}/scorecard", tag: "Signals",
+			summary:     "Judge a signal's forecasts",
+			description: "What the forecasts were worth: their score (CRPS) against two naive forecasts that were recorded with them, how often their intervals held, and how even their probabilities were; over all grades and over the last 52.",
+			takes:       []string{"id"},
+			answers:     []answer{ok("The scorecards.", cached, body[view.Scorecards]("")), unchanged},
+			codes:       append([]string{view.CodeInvalidParameter, view.CodeUnknownSignal, view.CodeNotFound, view.CodeRateLimited}, reads...),
+		},
 	}
 }
 

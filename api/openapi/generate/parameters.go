@@ -32,6 +32,7 @@ func parameters() map[string]parameter {
 	first := 1.0
 	return map[string]parameter{
 		"id":          {Name: "id", In: "path", Required: true, Description: "The id of a signal. Ids are lower case and never change.", Schema: one(ids...), Example: "crack-spread-321"},
+		"period":      {Name: "period", In: "path", Required: true, Description: "What the figure is about: a day or a week's last day, a month, or a crop year's final.", Schema: text(), Example: "2026-11-20"},
 		"ticker_path": {Name: "ticker", In: "path", Required: true, Description: "A stock symbol, in upper or lower case.", Schema: ticker, Example: "NVDA"},
 		"tx_hash_path": {
 			Name: "tx_hash", In: "path", Required: true, Description: "The transaction's hash.", Schema: &jsonschema.Schema{Type: "string", Pattern: "^0x[0-9a-fA-F]{64}$"},

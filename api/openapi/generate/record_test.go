@@ -36,6 +36,7 @@ func TestRecord(t *testing.T) {
 	r := statusRecorder{T: t}
 	r.register()
 	r.ticker = find(r.json(http.MethodGet, "/api/v1/picks/latest", ""), "data", "ticker")
+	r.period = r.gradedPeriod()
 	for _, e := range routes() {
 		if e.access == paid {
 			r.demand(e)
@@ -60,7 +61,22 @@ func TestRecord(t *testing.T) {
 type statusRecorder struct {
 	*testing.T
 
-	key, ticker string
+	key, ticker, period string
+}
+
+// gradedPeriod is the newest period of the crack spread whose forecast has its grade.
+func (r *statusRecorder) gradedPeriod() string {
+	var list view.Forecasts
+	if err := json.Unmarshal(r.ask(http.MethodGet, "/api/signals/crack-spread-321/forecasts", ""), &list); err != nil {
+		r.Fatal(err)
+	}
+	for _, f := range list.Data {
+		if f.Grade != nil {
+			return f.Target.Period
+		}
+	}
+	r.Fatal("no forecast has its grade yet: let the sandbox live longer")
+	return ""
 }
 
 func (r *statusRecorder) register() {
@@ -70,7 +86,7 @@ func (r *statusRecorder) register() {
 }
 
 func (r *statusRecorder) read(e route) {
-	path := strings.NewReplacer("{id}", "crack-spread-321", "{ticker}", r.ticker).Replace(e.path)
+	path := strings.NewReplacer("{id}", "crack-spread-321", "{ticker}", r.ticker, "{period}", r.period).Replace(e.path)
 	for _, a := range e.answers {
 		if a.status != http.StatusOK {
 			continue

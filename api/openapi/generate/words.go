@@ -10,6 +10,7 @@ import (
 	"tidemark/internal/postgres"
 	"tidemark/picks"
 	"tidemark/signals"
+	"tidemark/signals/forecast"
 )
 
 // renamed are the types whose Go name says too little outside of their package.
@@ -35,6 +36,11 @@ var renamed = map[string]string{
 	"view.Contribution":     "PortfolioContribution",
 	"view.Info":             "ServiceInfo",
 	"view.Vintages":         "SignalVintages",
+	"view.Forecasts":        "SignalForecasts",
+	"view.Scorecards":       "SignalScorecards",
+	"view.Scorecard":        "ForecastScorecard",
+	"view.Scores":           "ForecastScores",
+	"view.Coverage":         "ForecastCoverage",
 	"view.Vintage":          "SignalVintage",
 	"view.X402InfoBody":     "X402InfoAnswer",
 	"view.Claim":            "PaymentClaim",
@@ -55,7 +61,7 @@ var (
 		"contentUrl", "InfoLinks.openapi", "InfoLinks.mcp", "InfoLinks.x402", "InfoLinks.signals", "InfoLinks.llms", "InfoLinks.status",
 		"InfoLinks.terms", "InfoLinks.verify", "claim_url", "ProvenanceInput.url", "SourceDocument.url", "PickGit.url", "Dataset.url", "Dataset.@id", "Dataset.license",
 	}
-	hashes    = []string{"hash", "previous_hash", "head_hash", "genesis_hash", "recomputed_hash", "sha256", "content_sha256"}
+	hashes    = []string{"hash", "previous_hash", "inputs_hash", "head_hash", "genesis_hash", "recomputed_hash", "sha256", "content_sha256"}
 	addresses = []string{"attester", "contract", "pay_to", "token_address", "PaymentClaim.from", "PaymentClaim.to", "X402Asset.address", "PaymentRequirement.asset", "PaymentRequirement.payTo"}
 	words32   = []string{"uid", "schema_uid", "tx_hash"}
 	checks    = []any{view.CheckOK, view.CheckPending, view.CheckFailed, view.CheckLocalOnly, view.CheckNone}
@@ -65,6 +71,8 @@ var (
 		"SignalSnapshot.status":      {signals.StatusLive, signals.StatusDecayed, signals.StatusDeprecated},
 		"Freshness.state":            {view.Fresh, view.Stale, view.Unknown},
 		"environment":                {"live", "demo"},
+		"Forecast.label":             {forecast.LabelSkill, forecast.LabelProvisional, forecast.LabelNoSkill},
+		"ForecastScorecard.label":    {forecast.LabelSkill, forecast.LabelProvisional, forecast.LabelNoSkill},
 		"Pick.status":                {view.StatusOpen, view.StatusClosed},
 		"Position.status":            {view.StatusOpen, view.StatusClosed},
 		"attestation_status":         attested,

@@ -1,0 +1,77 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+
+	"tidemark/api/view"
+	"tidemark/internal/postgres"
+)
+
+// forecasts answers with a signal's forecasts of figures before they are published, a page of them, the newest first.
+func (s *Server) forecasts(w http.ResponseWriter, r *http.Request) error {
+	sig, err := s.find(r)
+	if err != nil {
+		return err
+	}
+	if err := s.limitHistory(w, r); err != nil {
+		return err
+	}
+	p := s.parameters(r)
+	req := view.ForecastsRequest{Limit: p.limit(defaultLimit)}
+	if err := p.cursor(&req); err != nil {
+		return err
+	}
+	doc, cursor, err := s.view.Forecasts(r.Context(), sig, req)
+	if err != nil {
+		return err
+	}
+	if cursor != "" {
+		w.Header().Set("Link", next(r, p.values, cursor))
+	}
+	return send(w, r, "application", "json", doc)
+}
+
+// forecastsOf answers with the forecasts of one period.
+func (s *Server) forecastsOf(w http.ResponseWriter, r *http.Request) error {
+	sig, err := s.find(r)
+	if err != nil {
+		return err
+	}
+	if err := s.limitHistory(w, r); err != nil {
+		return err
+	}
+	if err := s.parameters(r).err(); err != nil {
+		return err
+	}
+	doc, err := s.view.ForecastsOf(r.Context(), sig, r.PathValue("period"))
+	if errors.Is(err, postgres.ErrNotFound) {
+		return &problemError{code: view.CodeNotFound, detail: "No figure of this signal was forecast for this period."}
+	}
+	if err != nil {
+		return err
+	}
+	return send(w, r, "application", "json", doc)
+}
+
+// scorecard answers with what the forecasts of a signal's figures are worth.
+func (s *Server) scorecard(w http.ResponseWriter, r *http.Request) error {
+	sig, err := s.find(r)
+	if err != nil {
+		return err
+	}
+	if err := s.limitHistory(w, r); err != nil {
+		return err
+	}
+	if err := s.parameters(r).err(); err != nil {
+		return err
+	}
+	doc, err := s.view.Scorecard(r.Context(), sig)
+	if errors.Is(err, postgres.ErrNotFound) {
+		return &problemError{code: view.CodeNotFound, detail: "No figure of this signal is forecast."}
+	}
+	if err != nil {
+		return err
+	}
+	return send(w, r, "application", "json", doc)
+}

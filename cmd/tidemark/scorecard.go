@@ -1,0 +1,254 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"tidemark/api/view"
+	"tidemark/internal/config"
+	"tidemark/signals/forecast"
+)
+
+type scorecardCommand struct {
+	config.Address
+
+	URL  string `help:"The server. Default: PUBLIC_URL, or else ADDR." placeholder:"URL"`
+	JSON bool   `name:"json" help:"Print the scorecards as JSON."`
+}
+
+// errWrongForecasts ends a recomputation that found something wrong, after the report said what.
+var errWrongForecasts = errors.New("the record of the forecasts is contradicted")
+
+// Run reads a server's public list of forecasts, hashes and grades all of them again, and compares with what it says of them.
+func (c scorecardCommand) Run(ctx context.Context, p *program) error {
+	base := c.URL
+	if base == "" {
+		base = p.settings.BaseURL()
+	}
+	f := forecastReader{base: strings.TrimRight(base, "/"), client: &http.Client{Timeout: forecastTimeout}}
+	list, stated, err := f.everything(ctx)
+	if err != nil {
+		return fmt.Errorf("read the forecasts of %s: %w", base, err)
+	}
+	cards, faults := judgeForecasts(list, stated)
+	if c.JSON {
+		err = writeJSON(p.stdout, struct {
+			URL        string            `json:"url"`
+			Forecasts  int               `json:"forecasts"`
+			Scorecards []view.Scorecards `json:"scorecards"`
+			Faults     []string          `json:"faults"`
+		}{base, len(list), cards, append([]string{}, faults...)})
+	} else {
+		err = printScorecards(p.stdout, base, list, cards, faults)
+	}
+	if err == nil && len(faults) > 0 {
+		err = errWrongForecasts
+	}
+	return err
+}
+
+const (
+	forecastTimeout = 30 * time.Second
+	// mostForecasts and mostForecastBytes bound what a server may send: a hundred years of all figures, and what a page of them takes.
+	mostForecasts     = 100_000
+	mostForecastBytes = 32 << 20
+	forecastPage      = "500"
+)
+
+// forecastReader reads the public list of a server that is not trusted.
+type forecastReader struct {
+	base   string
+	client *http.Client
+}
+
+func (f forecastReader) get(ctx context.Context, path string, into any) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, f.base+path, http.NoBody)
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Accept", "application/json")
+	resp, err := f.client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s answers %s", path, resp.Status)
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, mostForecastBytes+1))
+	switch {
+	case err != nil:
+		return err
+	case len(body) > mostForecastBytes:
+		return fmt.Errorf("%s answers with more than %d bytes", path, mostForecastBytes)
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// everything reads all forecasts, in the order of their chain, and what the server says they are worth.
+func (f forecastReader) everything(ctx context.Context) (list []view.Forecast, stated []view.Scorecards, err error) {
+	var ids []string
+	for _, t := range forecast.All() {
+		if !slices.Contains(ids, t.Signal) {
+			ids = append(ids, t.Signal)
+		}
+	}
+	for _, id := range ids {
+		path := "/api/signals/" + url.PathEscape(id)
+		var card view.Scorecards
+		if err := f.get(ctx, path+"/scorecard", &card); err != nil {
+			return nil, nil, err
+		}
+		stated = append(stated, card)
+		for query := "?limit=" + forecastPage; query != ""; {
+			var page view.Forecasts
+			if err := f.get(ctx, path+"/forecasts"+query, &page); err != nil {
+				return nil, nil, err
+			}
+			if list = append(list, page.Data...); len(list) > mostForecasts {
+				return nil, nil, fmt.Errorf("it lists more than %d forecasts", mostForecasts)
+			}
+			query = ""
+			if next := page.Pagination.NextCursor; next != nil && len(page.Data) > 0 {
+				query = "?limit=" + forecastPage + "&cursor=" + url.QueryEscape(*next)
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b view.Forecast) int { return cmp.Compare(a.Seq, b.Seq) })
+	return list, stated, nil
+}
+
+// judgeForecasts reckons the scorecards from the lines alone, and says where the server says otherwise.
+func judgeForecasts(list []view.Forecast, stated []view.Scorecards) (cards []view.Scorecards, faults []string) {
+	lines := make([]forecast.Published, len(list))
+	labels := map[string]string{}
+	for i, f := range list {
+		lines[i] = forecast.Published{Line: f.Line, Hash: f.Hash}
+		if f.Grade != nil {
+			lines[i].GradeLine, lines[i].GradeHash = f.Grade.Line, f.Grade.Hash
+		}
+		labels[f.ID] = f.Label
+	}
+	records, graded, faults := forecast.Check(lines)
+	for i, r := range records {
+		if len(records) == len(list) && list[i].ID != r.ID {
+			faults = append(faults, fmt.Sprintf("%s is listed with the line of %s", list[i].ID, r.ID))
+		}
+	}
+	for _, s := range stated {
+		mine := view.NewScorecards(s.ID, records, graded, lines, labels)
+		cards = append(cards, mine)
+		if at := differs(mine.Data, s.Data); at != "" {
+			faults = append(faults, fmt.Sprintf("%s: the server's scorecard differs from the one recomputed: %s", s.ID, at))
+		}
+	}
+	return cards, faults
+}
+
+// tolerance is by how much numbers may differ that two programs reckoned from the same lines.
+const tolerance = 1e-12
+
+// differs compares two values as JSON has them and says where they are not the same; empty: nowhere.
+func differs(a, b any) string {
+	var x, y any
+	for _, v := range []struct {
+		from any
+		to   *any
+	}{{a, &x}, {b, &y}} {
+		text, err := json.Marshal(v.from)
+		if err != nil || json.Unmarshal(text, v.to) != nil {
+			return "it is no JSON"
+		}
+	}
+	return differsAt("", x, y)
+}
+
+func differsAt(at string, x, y any) string {
+	switch x := x.(type) {
+	case map[string]any:
+		other, _ := y.(map[string]any)
+		for key := range x {
+			if d := differsAt(at+"/"+key, x[key], other[key]); d != "" {
+				return d
+			}
+		}
+		return ""
+	case []any:
+		other, _ := y.([]any)
+		if len(x) != len(other) {
+			return fmt.Sprintf("%s has %d members, %d recomputed", at, len(other), len(x))
+		}
+		for i := range x {
+			if d := differsAt(fmt.Sprintf("%s/%d", at, i), x[i], other[i]); d != "" {
+				return d
+			}
+		}
+		return ""
+	case float64:
+		if other, ok := y.(float64); ok && math.Abs(x-other) <= tolerance*max(1, math.Abs(x)) {
+			return ""
+		}
+	default:
+		if x == y {
+			return ""
+		}
+	}
+	return fmt.Sprintf("%s is %v, %v recomputed", at, y, x)
+}
+
+func printScorecards(out io.Writer, base string, list []view.Forecast, cards []view.Scorecards, faults []string) error {
+	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "SIGNAL\tFIGURE\tGRADED\tOPEN\tVOID\tCRPS\tSKILL 1\tSKILL 2\t50 %\t80 %\t90 %\tLABEL")
+	for _, s := range cards {
+		for _, c := range s.Data {
+			_, _ = fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%s", s.ID, c.Figure, c.All.N, c.Open, c.Void, significant(c.All.CRPS))
+			for _, k := range c.All.Skill {
+				_, _ = fmt.Fprintf(w, "\t%s", share(k.Skill))
+			}
+			for _, v := range c.All.Coverage {
+				_, _ = fmt.Fprintf(w, "\t%d (%d-%d)", v.Hits, v.Band[0], v.Band[1])
+			}
+			_, _ = fmt.Fprintf(w, "\t%s\n", c.Label)
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, f := range faults {
+		_, _ = fmt.Fprintf(out, "MISMATCH  %s\n", printable(f))
+	}
+	verdict := "All lines hash to what is stated and hang together, every score was recomputed, and the scorecards agree."
+	if len(faults) > 0 {
+		verdict = fmt.Sprintf("Contradicted: %d faults.", len(faults))
+	}
+	_, err := fmt.Fprintf(out, "\n%d forecasts of %s. %s\n", len(list), printable(base), verdict)
+	return err
+}
+
+func significant(x *float64) string {
+	if x == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.4g", *x)
+}
+
+func share(x *float64) string {
+	if x == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f %%", 100**x)
+}

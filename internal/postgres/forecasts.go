@@ -1,0 +1,236 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tidemark/internal/series"
+	"tidemark/internal/task"
+	"tidemark/signals/forecast"
+)
+
+// Forecast is a recorded forecast with its grade. The quantiles are 23 decimals joined with ";", as they are hashed.
+type Forecast struct {
+	Seq                        int64
+	ID, Signal, Figure, Period string
+	// Series and ObservedAt say which value makes its print, ScheduledAt when that is published at the earliest.
+	Series                    series.ID
+	ObservedAt, ScheduledAt   time.Time
+	IssuedAt                  time.Time
+	Quantiles, Naive1, Naive2 string
+	Label                     string
+	ModelVersion, InputsHash  string
+	PreviousHash, Hash        string
+	Synthetic                 bool
+	// Grade is nil while the print has not come.
+	Grade *ForecastGrade
+}
+
+// ForecastGrade is what came of a forecast. Of one whose print did not come, Outcome and the scores are empty.
+type ForecastGrade struct {
+	Outcome               string
+	PublishedAt, GradedAt time.Time
+	Score, Score1, Score2 string
+	Flags                 []string
+	PreviousHash, Hash    string
+}
+
+// Release is what the forecast is of.
+func (f Forecast) Release() forecast.Release {
+	return forecast.Release{Period: f.Period, ObservedAt: f.ObservedAt, ScheduledAt: f.ScheduledAt, Series: f.Series}
+}
+
+// Record is the recorded text.
+func (f Forecast) Record() forecast.Record {
+	return forecast.Record{
+		ID: f.ID, Signal: f.Signal, Figure: f.Figure, Period: f.Period, IssuedAt: f.IssuedAt,
+		Quantiles: Decimals(f.Quantiles), Naive1: Decimals(f.Naive1), Naive2: Decimals(f.Naive2),
+		ModelVersion: f.ModelVersion, InputsHash: f.InputsHash, PreviousHash: f.PreviousHash,
+	}
+}
+
+// GradeRecord is the recorded text of the grade, which must be there.
+func (f Forecast) GradeRecord() forecast.Grade {
+	g := f.Grade
+	return forecast.Grade{
+		ID: f.ID, Outcome: forecast.Decimal(g.Outcome), PublishedAt: g.PublishedAt, Score: forecast.Decimal(g.Score),
+		Score1: forecast.Decimal(g.Score1), Score2: forecast.Decimal(g.Score2), Flags: g.Flags, PreviousHash: g.PreviousHash,
+	}
+}
+
+// Graded is the forecast as scorecards take it; false while it has no outcome.
+func (f Forecast) Graded() (forecast.Graded, bool) {
+	if f.Grade == nil || f.Grade.Outcome == "" {
+		return forecast.Graded{}, false
+	}
+	number := func(text string) float64 { return forecast.Decimal(text).Float() }
+	return forecast.Graded{
+		Period: f.ObservedAt, Quantiles: quantilesOf(f.Quantiles), Naive1: quantilesOf(f.Naive1), Naive2: quantilesOf(f.Naive2),
+		Outcome: number(f.Grade.Outcome), Score: number(f.Grade.Score), Score1: number(f.Grade.Score1), Score2: number(f.Grade.Score2),
+	}, true
+}
+
+// Decimals splits quantiles as they are recorded.
+func Decimals(joined string) []forecast.Decimal {
+	var out []forecast.Decimal
+	for text := range strings.SplitSeq(joined, ";") {
+		out = append(out, forecast.Decimal(text))
+	}
+	return out
+}
+
+func quantilesOf(joined string) (q forecast.Quantiles) {
+	for i, d := range Decimals(joined) {
+		if i < len(q) {
+			q[i] = d.Float()
+		}
+	}
+	return q
+}
+
+func joinDecimals(list []forecast.Decimal) string {
+	texts := make([]string, len(list))
+	for i, d := range list {
+		texts[i] = string(d)
+	}
+	return strings.Join(texts, ";")
+}
+
+const (
+	forecastLockSQL = `select forecast_lock()`
+	forecastHeadSQL = `select seq, hash from forecasts order by seq desc limit 1`       // primary key
+	gradeHeadSQL    = `select seq, hash from forecast_grades order by seq desc limit 1` // primary key
+)
+
+// RecordForecast writes a forecast down, as the newest of the chain, and tells whether it did: one of the same id stays as it is. The database
+// refuses one whose print is due or known: ErrRefused. All or nothing is written, and only while the attempt that fence names is the
+// current one.
+func (db *DB) RecordForecast(ctx context.Context, fence task.Fence, r forecast.Record, of forecast.Release, label string, synthetic bool) (added bool, err error) {
+	err = db.tx(ctx, func(tx pgx.Tx) error {
+		added = false
+		if _, err := tx.Exec(ctx, forecastLockSQL); err != nil {
+			return err
+		}
+		var there bool
+		if err := tx.QueryRow(ctx, `select exists (select from forecasts where id = @id)`, pgx.NamedArgs{"id": r.ID}).Scan(&there); err != nil || there {
+			return err
+		}
+		seq, previous, err := chainHead(ctx, tx, forecastHeadSQL)
+		if err != nil {
+			return err
+		}
+		r.PreviousHash = previous
+		_, err = tx.Exec(ctx, `
+			insert into forecasts (seq, id, signal, figure, period, series, observed_at, scheduled_at, issued_at, quantiles, naive1, naive2, label,
+				model_version, inputs_hash, previous_hash, hash, synthetic, run_id)
+			values (@seq, @id, @signal, @figure, @period, @series, @observed_at, @scheduled_at, @issued_at, @quantiles, @naive1, @naive2, @label,
+				@model_version, @inputs_hash, @previous_hash, @hash, @synthetic, nullif(@run_id, 0))`,
+			pgx.NamedArgs{
+				"seq": seq + 1, "id": r.ID, "signal": r.Signal, "figure": r.Figure, "period": r.Period, "series": of.Series,
+				"observed_at": of.ObservedAt, "scheduled_at": of.ScheduledAt, "issued_at": r.IssuedAt,
+				"quantiles": joinDecimals(r.Quantiles), "naive1": joinDecimals(r.Naive1), "naive2": joinDecimals(r.Naive2), "label": label,
+				"model_version": r.ModelVersion, "inputs_hash": r.InputsHash, "previous_hash": r.PreviousHash, "hash": r.Hash(),
+				"synthetic": synthetic, "run_id": fence.RunID,
+			})
+		if err != nil {
+			return err
+		}
+		added = true
+		return checkFence(ctx, tx, fence, 1)
+	})
+	if err != nil {
+		return false, fmt.Errorf("record the forecast %s: %w", r.ID, refused(err))
+	}
+	return added, nil
+}
+
+// RecordGrade writes a grade down, as the newest of its chain, and tells whether it did: a forecast is graded once. Else as RecordForecast.
+func (db *DB) RecordGrade(ctx context.Context, fence task.Fence, g forecast.Grade) (added bool, err error) {
+	err = db.tx(ctx, func(tx pgx.Tx) error {
+		added = false
+		if _, err := tx.Exec(ctx, forecastLockSQL); err != nil {
+			return err
+		}
+		var there bool
+		if err := tx.QueryRow(ctx, `select exists (select from forecast_grades where id = @id)`, pgx.NamedArgs{"id": g.ID}).Scan(&there); err != nil || there {
+			return err
+		}
+		seq, previous, err := chainHead(ctx, tx, gradeHeadSQL)
+		if err != nil {
+			return err
+		}
+		g.PreviousHash = previous
+		_, err = tx.Exec(ctx, `
+			insert into forecast_grades (seq, id, outcome, published_at, score, score1, score2, flags, previous_hash, hash, run_id)
+			values (@seq, @id, @outcome, @published_at, @score, @score1, @score2, @flags, @previous_hash, @hash, nullif(@run_id, 0))`,
+			pgx.NamedArgs{
+				"seq": seq + 1, "id": g.ID, "outcome": g.Outcome, "published_at": g.PublishedAt, "score": g.Score, "score1": g.Score1,
+				"score2": g.Score2, "flags": strings.Join(g.Flags, ","), "previous_hash": g.PreviousHash, "hash": g.Hash(), "run_id": fence.RunID,
+			})
+		if err != nil {
+			return err
+		}
+		added = true
+		return checkFence(ctx, tx, fence, 1)
+	})
+	if err != nil {
+		return false, fmt.Errorf("record the grade of %s: %w", g.ID, refused(err))
+	}
+	return added, nil
+}
+
+// chainHead is the number and the hash of the newest row of a chain: 0 and forecast.NoRecord where there is none.
+func chainHead(ctx context.Context, tx pgx.Tx, sql string) (seq int64, hash string, err error) {
+	err = tx.QueryRow(ctx, sql).Scan(&seq, &hash)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return 0, forecast.NoRecord, nil
+	}
+	return seq, hash, err
+}
+
+const forecastsSQL = `
+	select f.seq, f.id, f.signal, f.figure, f.period, f.series, f.observed_at, f.scheduled_at, f.issued_at, f.quantiles, f.naive1, f.naive2,
+		f.label, f.model_version, f.inputs_hash, f.previous_hash, f.hash, f.synthetic,
+		g.outcome, g.published_at, g.graded_at, g.score, g.score1, g.score2, g.flags, g.previous_hash as grade_previous, g.hash as grade_hash
+	from forecasts f left join forecast_grades g on g.id = f.id and g.graded_at <= @as_of
+	where f.signal = @signal and f.issued_at <= @as_of and (@before = 0 or f.seq < @before)
+	order by f.seq desc
+	limit nullif(@most, 0)` // index forecasts_of
+
+// Forecasts returns a signal's forecasts as known at an instant, the newest first: those before a number of the chain, or all where it is 0,
+// and at most so many, or all where that is 0.
+func (db *DB) Forecasts(ctx context.Context, signal string, asOf time.Time, before int64, most int) ([]Forecast, error) {
+	rows, err := db.reads.Query(ctx, forecastsSQL, pgx.NamedArgs{"signal": signal, "as_of": asOf, "before": before, "most": most})
+	if err != nil {
+		return nil, fmt.Errorf("read the forecasts of %s: %w", signal, asUnavailable(err))
+	}
+	list, err := pgx.CollectRows(rows, scanForecast)
+	if err != nil {
+		return nil, fmt.Errorf("read the forecasts of %s: %w", signal, asUnavailable(err))
+	}
+	return list, nil
+}
+
+func scanForecast(row pgx.CollectableRow) (f Forecast, err error) {
+	var published, graded *time.Time
+	var outcome, score, score1, score2, flags, previous, hash *string
+	err = row.Scan(&f.Seq, &f.ID, &f.Signal, &f.Figure, &f.Period, &f.Series, &f.ObservedAt, &f.ScheduledAt, &f.IssuedAt, &f.Quantiles, &f.Naive1,
+		&f.Naive2, &f.Label, &f.ModelVersion, &f.InputsHash, &f.PreviousHash, &f.Hash, &f.Synthetic,
+		&outcome, &published, &graded, &score, &score1, &score2, &flags, &previous, &hash)
+	f.ObservedAt, f.ScheduledAt, f.IssuedAt = f.ObservedAt.UTC(), f.ScheduledAt.UTC(), f.IssuedAt.UTC()
+	if err != nil || outcome == nil {
+		return f, err
+	}
+	f.Grade = &ForecastGrade{
+		Outcome: *outcome, PublishedAt: published.UTC(), GradedAt: graded.UTC(), Score: *score, Score1: *score1, Score2: *score2,
+		PreviousHash: *previous, Hash: *hash,
+		Flags: slices.DeleteFunc(strings.Split(*flags, ","), func(s string) bool { return s == "" }),
+	}
+	return f, nil
+}
