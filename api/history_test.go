@@ -84,7 +84,7 @@ func TestHistoryListsAllPoints(t *testing.T) {
 			map[string]any{
 				"observed_at": "2026-02-20T00:00:00Z", "published_at": "2026-02-22T00:01:30.25Z", "published_at_assumed": true,
 				"ingested_at": "2026-02-24T12:00:00Z", "value": 20.5, "uncertainty_lo": 19.5,
-				"uncertainty_hi": 21.5, "baseline_value": 20.0, "delta_vs_baseline_pct": 2.499999999999991, "z_score": 0.25, "vintage": 1.0,
+				"uncertainty_hi": 21.5, "baseline_value": 20.0, "delta_vs_baseline_pct": 2.5, "z_score": 0.25, "vintage": 1.0,
 				"revised": false,
 			},
 			map[string]any{
@@ -95,13 +95,13 @@ func TestHistoryListsAllPoints(t *testing.T) {
 			map[string]any{
 				"observed_at": "2026-02-23T00:00:00Z", "published_at": "2026-02-25T00:01:30.25Z", "published_at_assumed": false,
 				"ingested_at": "2026-02-25T00:01:30.25Z", "value": 19.0, "uncertainty_lo": 18.0,
-				"uncertainty_hi": 20.0, "baseline_value": 20.0, "delta_vs_baseline_pct": -5.000000000000004, "z_score": -0.5, "vintage": 1.0,
+				"uncertainty_hi": 20.0, "baseline_value": 20.0, "delta_vs_baseline_pct": -5.0, "z_score": -0.5, "vintage": 1.0,
 				"revised": false,
 			},
 			map[string]any{
 				"observed_at": "2026-02-24T00:00:00Z", "published_at": "2026-02-26T00:01:30.25Z", "published_at_assumed": false,
 				"ingested_at": "2026-02-26T00:01:30.25Z", "value": 18.0, "uncertainty_lo": 17.0,
-				"uncertainty_hi": 19.0, "baseline_value": 20.0, "delta_vs_baseline_pct": -9.999999999999998, "z_score": -1.0, "vintage": 1.0,
+				"uncertainty_hi": 19.0, "baseline_value": 20.0, "delta_vs_baseline_pct": -10.0, "z_score": -1.0, "vintage": 1.0,
 				"revised": false,
 			},
 		},

@@ -76,7 +76,7 @@ func TestSnapshotHasEveryFieldOfTheSpecification(t *testing.T) {
 			"freshness": map[string]any{"state": "fresh", "max_age_seconds": 432000.0},
 			"components": []any{map[string]any{
 				"name": "wti", "label": "WTI, Cushing", "unit": "USD/bbl", "observed_at": "2026-03-02T00:00:00Z", "value": 71.5,
-				"baseline_value": 70.0, "delta_vs_baseline_pct": 2.142857142857143, "z_score": nil,
+				"baseline_value": 70.0, "delta_vs_baseline_pct": 2.14285714286, "z_score": nil,
 			}},
 			"provenance": map[string]any{
 				"code_version": "3f2c1a", "run_id": nil,

@@ -47,7 +47,7 @@ func (p *Pages) plotImage(ctx context.Context, r request, s *view.Signal) (*view
 	if err != nil {
 		return nil, err
 	}
-	picture := body.Plots.figure.Alone(pictureWidth, body.Plots.source)
+	picture := body.Plots.figure.Alone(pictureWidth, body.Plots.source[:]...)
 	if picture == "" {
 		return nil, &view.Refusal{Code: view.CodeNotFound, Detail: "There is nothing to plot in this range."}
 	}

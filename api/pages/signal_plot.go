@@ -19,7 +19,7 @@ type signalPlots struct {
 	Value, Z template.HTML
 	// figure is the plot of the value, source what stands below it where it stands alone.
 	figure plot.Figure
-	source string
+	source [2]string
 	// Query are the parameters of the history that is shown, each with an ampersand before it.
 	Query string
 	// Revised is how many of the points have another value now than at the day that is shown.
@@ -135,7 +135,7 @@ func plotHistory(d signals.Definition, s view.SignalSnapshot, points, now []view
 		Marks:       marks,
 	}
 	out.Value = template.HTML(value.SVG())
-	out.figure, out.source = value, fmt.Sprintf("%s. %s. %s", cmp.Or(d.FigureUnit(), s.Unit), s.PageURL, firstSentence(s.License))
+	out.figure, out.source = value, [2]string{cmp.Or(d.FigureUnit(), s.Unit) + ". " + s.PageURL, clipped(firstSentence(s.License), 150)}
 	if out.Scored {
 		out.Z = template.HTML(plot.Figure{
 			ID: "plot-z", Title: "z-score of " + s.Name + ", " + span, Height: 140, From: from, To: to, Ticks: 3,
@@ -145,6 +145,14 @@ func plotHistory(d signals.Definition, s view.SignalSnapshot, points, now []view
 		}.SVG())
 	}
 	return out
+}
+
+// clipped is a text of at most so many letters.
+func clipped(text string, most int) string {
+	if letters := []rune(text); len(letters) > most {
+		return string(letters[:most-1]) + "…"
+	}
+	return text
 }
 
 // known is the newest value that is known, NaN where none is.

@@ -115,17 +115,28 @@ func appendPointCSV(b []byte, p postgres.Point, first time.Time, versions bool) 
 	return strconv.AppendBool(b, p.PublishedAt.Before(first))
 }
 
-// appendNumber appends the shortest decimal that reads back as v, with an exponent where Postgres writes one: a number is the same text
-// from memory and from the database.
+// digits is how many significant digits a served number has at most. No publisher states as many, and what follows is the noise of
+// arithmetic: 16.207999999999988 is 16.208. What is stored keeps every bit.
+const digits = 12
+
+// appendNumber appends a number, with an exponent where Postgres writes one: a number is the same text from memory and from the database.
 func appendNumber(b []byte, v float64, unknown string) []byte {
-	abs := math.Abs(v)
-	switch {
-	case math.IsNaN(v):
+	if math.IsNaN(v) {
 		return append(b, unknown...)
-	case abs != 0 && (abs < 1e-4 || abs >= 1e15):
-		return strconv.AppendFloat(b, v, 'e', -1, 64)
 	}
-	return strconv.AppendFloat(b, v, 'f', -1, 64)
+	return strconv.AppendFloat(b, v, 'g', digits, 64)
+}
+
+// served is a number as it is served; nil where JSON cannot say it.
+func served(f *float64) *float64 {
+	if f = finite(f); f == nil {
+		return nil
+	}
+	v, err := strconv.ParseFloat(strconv.FormatFloat(*f, 'g', digits, 64), 64)
+	if err != nil { // the greatest numbers round up to infinity
+		return f
+	}
+	return &v
 }
 
 // crlf ends lines as RFC 4180 does. Postgres writes line by line, each ending in a line feed, and no cell holds one.

@@ -104,7 +104,7 @@ func TestRowsSayWhatEncodingJSONWouldSay(t *testing.T) {
 			if got["value"] != nil {
 				t.Errorf("an unknown value is %v", got["value"])
 			}
-		} else if math.Float64bits(got["value"].(float64)) != math.Float64bits(v) {
+		} else if math.Float64bits(got["value"].(float64)) != math.Float64bits(*served(&v)) {
 			t.Errorf("%x came back as %x", v, got["value"])
 		}
 		if got["observed_at"] != "2026-01-03T00:00:00Z" || got["ingested_at"] != "2026-02-03T03:04:05.000006Z" || got["known_to"] != nil ||

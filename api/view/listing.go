@@ -117,7 +117,7 @@ func (v *View) History(ctx context.Context, s *Signal, r ListingRequest) (*Listi
 		l.rows = func(ctx context.Context) iter.Seq2[postgres.Point, error] { return v.stored(ctx, q) }
 		l.table = func(ctx context.Context, w io.Writer, limit int) error {
 			q := q
-			q.Limit = limit
+			q.Limit, q.Digits = limit, digits
 			return v.acquireQuery(ctx, func(ctx context.Context) error { return v.o.Store.CopyHistory(ctx, crlf{w}, q) })
 		}
 		err := v.acquireQuery(ctx, func(ctx context.Context) error {

@@ -230,15 +230,15 @@ func (s *SignalSnapshot) fill(stored *postgres.Snapshot) {
 	if s.PublishedAt != nil && s.PublishedAt.Before(s.firstIngested) {
 		s.PublishedAtAssumed, s.IngestedAt = true, new(s.firstIngested)
 	}
-	s.Value, s.UncertaintyLo, s.UncertaintyHi = finite(stored.Value), finite(stored.Lo), finite(stored.Hi)
-	s.BaselineValue, s.DeltaVsBaselinePct = finite(stored.Baseline), finite(stored.DeltaPct)
-	s.ZScore = finite(stored.Z)
+	s.Value, s.UncertaintyLo, s.UncertaintyHi = served(stored.Value), served(stored.Lo), served(stored.Hi)
+	s.BaselineValue, s.DeltaVsBaselinePct = served(stored.Baseline), served(stored.DeltaPct)
+	s.ZScore = served(stored.Z)
 	s.Backtest = stored.Backtest
 	s.coversFrom = utc(stored.CoversFrom)
 	for _, c := range stored.Components {
 		s.Components = append(s.Components, Component{
 			Name: c.Name, Label: c.Label, Unit: c.Unit, ObservedAt: utc(c.ObservedAt),
-			Value: finite(c.Value), BaselineValue: finite(c.Baseline), DeltaVsBaselinePct: finite(c.DeltaPct), ZScore: finite(c.Z),
+			Value: served(c.Value), BaselineValue: served(c.Baseline), DeltaVsBaselinePct: served(c.DeltaPct), ZScore: served(c.Z),
 		})
 	}
 	for _, in := range stored.Inputs {

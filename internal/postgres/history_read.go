@@ -52,6 +52,8 @@ type HistoryQuery struct {
 	// FirstIngested is when the last of the signal's inputs was loaded for the first time: CopyHistory writes nothing as ingested before it, and
 	// marks what was published before. Zero: not known.
 	FirstIngested time.Time
+	// Digits is how many significant digits CopyHistory writes of a number, at most 15; 0: all.
+	Digits int
 
 	// gone keeps the versions that say that there is no point. since leaves out the points without a version that has a larger id.
 	gone  bool
@@ -237,6 +239,17 @@ func (db *DB) CopyHistory(ctx context.Context, w io.Writer, q HistoryQuery) erro
 		return fmt.Errorf("copy the history of %s: %w", q.Signal, asUnavailable(err))
 	}
 	defer c.Release()
+	if q.Digits > 0 {
+		if _, err := c.Exec(ctx, fmt.Sprintf(`set extra_float_digits = %d`, q.Digits-15)); err != nil { // the most digits of a float8 are 15 and this
+			return fmt.Errorf("copy the history of %s: %w", q.Signal, asUnavailable(err))
+		}
+		defer func() {
+			// Whoever has the connection next writes every digit. A connection on which this fails is not used again.
+			if _, err := c.Exec(context.WithoutCancel(ctx), `reset extra_float_digits`); err != nil {
+				_ = c.Conn().Close(context.WithoutCancel(ctx))
+			}
+		}()
+	}
 	if _, err := c.Conn().PgConn().CopyTo(ctx, w, sql); err != nil {
 		return fmt.Errorf("copy the history of %s: %w", q.Signal, asUnavailable(err))
 	}

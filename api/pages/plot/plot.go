@@ -59,20 +59,24 @@ type scale struct {
 func (s scale) x(v float64) float64 { return (v - s.from) / (s.to - s.from) * inner }
 func (s scale) y(v float64) float64 { return s.end - (v-s.lo)/(s.hi-s.lo)*(s.end-s.top) }
 
-// Alone draws the figure as a picture that stands alone: so many pixels wide, in the light colours, with its title in it. It is empty for a
+// Alone draws the figure as a picture that stands alone: so many pixels wide, in the light colours, with its title above it and lines about its source below. It is empty for a
 // figure without any value.
-func (f Figure) Alone(width int, source string) string {
+func (f Figure) Alone(width int, source ...string) string {
 	drawn := f.SVG()
 	_, inside, found := strings.Cut(drawn, ">")
 	if !found || !strings.HasPrefix(drawn, "<svg ") {
 		return ""
 	}
-	const head, foot = 34, 22
+	const head, line = 34, 17
+	foot := float64(5 + line*len(source))
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" role="img" width="%d" height="%s" viewBox="0 0 %d %s" font-family="system-ui, sans-serif"><style>%s</style><rect class="paper" width="100%%" height="100%%"/>`,
 		width, number(f.Height+head+foot), width, number(f.Height+head+foot), aloneStyle)
 	fmt.Fprintf(&b, `<text class="title" x="12" y="22">%s</text><svg x="12" y="%d" width="%d" height="%s" overflow="visible">%s`, html.EscapeString(f.Title), head, width-24, number(f.Height), inside)
-	fmt.Fprintf(&b, `<text x="12" y="%s">%s</text></svg>`, number(f.Height+head+foot-7), html.EscapeString(source))
+	for i, text := range source {
+		fmt.Fprintf(&b, `<text x="12" y="%s">%s</text>`, number(f.Height+head+float64(line*(i+1))-2), html.EscapeString(text))
+	}
+	b.WriteString(`</svg>`)
 	return b.String()
 }
 
