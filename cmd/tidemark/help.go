@@ -65,11 +65,12 @@ func (h *helpText) line(format string, args ...any) {
 // program lists the commands by purpose, one a line.
 func (h *helpText) program(root *kong.Node) {
 	h.line("Usage: %s COMMAND [flags]", root.Name)
-	h.line("\n%s\n", root.Help)
+	h.line("%s\n", root.Help)
 	for _, g := range purposes {
 		title := g.Title
 		for _, c := range root.Children {
-			if !c.Hidden && c.Group != nil && c.Group.Key == g.Key {
+			// The last line says what help is for.
+			if !c.Hidden && c.Name != "help" && c.Group != nil && c.Group.Key == g.Key {
 				h.line("%-8s %-11s %s", title, c.Name, c.Help)
 				title = ""
 			}

@@ -226,7 +226,7 @@ func TestHelpFitsAScreen(t *testing.T) {
 		words []string
 		most  int
 	}{
-		{nil, 42},
+		{nil, 40},
 		{[]string{"verify"}, 46},
 		{[]string{"runs"}, 32},
 		{[]string{"health"}, 20},
