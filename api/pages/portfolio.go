@@ -50,9 +50,6 @@ func (p *Pages) portfolio(_ context.Context, r request) (*view.Document, error) 
 	if err := p.annotate(&l, r, "note.portfolio", pricedPositions, pricedHistory, pricedSectors, pricedRegions); err != nil {
 		return nil, err
 	}
-	if body.Return != "" {
-		l.Scripts = []string{p.staticAddress("plot.js")}
-	}
 	l.Body = body
 	l.Scripts = []string{p.staticAddress("plot.js")}
 	return p.document("portfolio", l, time.Time{}), nil

@@ -3,8 +3,24 @@ package audit_test
 import (
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
+
+func TestAServerIsFollowedThroughFiveRedirectsOnly(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	_, err := run(t, serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if asked.Add(1) > 50 {
+			http.NotFound(w, r)
+			return
+		}
+		http.Redirect(w, r, r.URL.String(), http.StatusFound)
+	})))
+	if n := asked.Load(); err == nil || n > 7 {
+		t.Errorf("it was asked %d times: %v", n, err)
+	}
+}
 
 // A server that refuses is not listened to for longer than a refusal takes.
 func TestOfAProblemOnlyTheBeginningIsRead(t *testing.T) {

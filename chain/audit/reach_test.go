@@ -55,7 +55,7 @@ func TestAServerDoesNotChooseWhoIsAsked(t *testing.T) {
 		"http://" + address + "/ledger.git", "https://" + address + "/ledger.git", "git://" + address + "/ledger.git",
 		"ssh://root@" + address + "/ledger.git", "https://localhost:" + port + "/ledger.git", "https://[::ffff:127.0.0.1]:" + port + "/ledger.git",
 		"https://10.0.0.1/ledger.git", "https://169.254.169.254/ledger.git", "https://100.64.0.1/x", "https://[fe80::1]/x", "https://0.0.0.0:" + port + "/x",
-		"root@127.0.0.1:ledger", "/etc", "file:///etc", "ext::sh -c true", "https://",
+		"root@127.0.0.1:ledger", "http://203.0.113.9/ledger.git", "git://203.0.113.9/ledger.git", "/etc", "file:///etc", "ext::sh -c true", "https://",
 	} {
 		r := newRecord(t, 2)
 		r.Git["repository"] = ledger

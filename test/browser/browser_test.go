@@ -1,15 +1,19 @@
 // Package browser drives the pages of the running program in a real browser, as visitors do. `make browser` sees to the browser and to the
-// packages and runs this; go test alone skips it. The steps are in npm/pages.test.mjs.
+// packages and runs this; go test alone skips it. The steps are in npm/pages.test.mjs, and for
+// a service that shows what is free in npm/free.test.mjs.
 package browser
 
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -39,11 +43,21 @@ func TestPages(t *testing.T) {
 	if *npmFlag == "" {
 		t.Skip("make browser runs this, with a browser and packages of npm")
 	}
+	dir := program.Folder(t)
+	whole := start(t, dir)
+	free := startFree(t, dir)
+	steps(t, whole, "pages.test.mjs")
+	steps(t, free, "free.test.mjs")
+}
+
+// steps drives the pages at an address.
+func steps(t *testing.T, address, file string) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 12*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "node", "--test", "--test-reporter=spec", "pages.test.mjs")
+	cmd := exec.CommandContext(ctx, "node", "--test", "--test-reporter=spec", file)
 	cmd.Dir = *npmFlag
-	cmd.Env = append(os.Environ(), "TIDEMARK_URL="+start(t), "CHROMIUM="+*browserFlag, "SCREENSHOTS="+*shotsFlag, "NO_COLOR=1")
+	cmd.Env = append(os.Environ(), "TIDEMARK_URL="+address, "CHROMIUM="+*browserFlag, "SCREENSHOTS="+*shotsFlag, "NO_COLOR=1")
 	said, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +76,7 @@ func TestPages(t *testing.T) {
 		}
 	}
 	if err := cmd.Wait(); err != nil {
-		t.Errorf("the steps: %v\n%s", err, failed.String())
+		t.Errorf("the steps of %s: %v\n%s", file, err, failed.String())
 	}
 }
 
@@ -70,9 +84,9 @@ func TestPages(t *testing.T) {
 const days = "30"
 
 // start runs the program, waits until it has lived through its days, and returns its address.
-func start(t *testing.T) string {
+func start(t *testing.T, dir string) string {
 	t.Helper()
-	_, address := program.Up(t, program.Options{Dir: program.Folder(t), Env: []string{"LOG_LEVEL=error", "RATE_LIMIT=off", "REGISTER_LIMIT=off"}},
+	_, address := program.Up(t, program.Options{Dir: dir, Env: []string{"LOG_LEVEL=error", "RATE_LIMIT=off", "REGISTER_LIMIT=off"}},
 		"--world=sandbox", "--sandbox-days="+days)
 	newest := lastAnnounced(t, time.Now()).Format(time.DateOnly)
 	program.Until(t, 8*time.Minute, "there are signals, and the pick of "+newest+" is announced and attested", func() (bool, string) {
@@ -88,6 +102,40 @@ func start(t *testing.T) string {
 			program.Get(t.Context(), address+"/api/v1/verify/picks", &record))
 		attested := record.Attestation.Latest != nil && record.Attestation.Latest.Seq == record.Length
 		return err == nil && signals.Count == 6 && record.HeadDate == newest && attested, fmt.Sprint(err, signals, record)
+	})
+	return address
+}
+
+// listening is where an API says that it listens.
+var listening = regexp.MustCompile(`"setting":"ADDR","addr":"([^"]+)"`)
+
+// startFree runs an API beside the program in a folder, which shows on its pages what is free, and returns its address.
+func startFree(t *testing.T, dir string) string {
+	t.Helper()
+	var at struct {
+		Database string `json:"database_api_url"`
+		Redis    string `json:"redis_url"`
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "state", "sandbox", "connections.json"))
+	if err == nil {
+		err = json.Unmarshal(text, &at)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := program.Start(t, program.Options{Dir: dir, Env: []string{
+		"PAGES=free", "WORLD=sandbox", "ADDR=127.0.0.1:0", "DATABASE_URL=", "DATABASE_API_URL=" + at.Database, "REDIS_URL=" + at.Redis,
+		"STATE_DIR=" + filepath.Join(dir, "free"), "RATE_LIMIT=off", "REGISTER_LIMIT=off", "LOG_FORMAT=json", "LOG_LEVEL=info",
+	}}, "api")
+	var address string
+	program.Until(t, time.Minute, "an API with free pages is ready", func() (bool, string) {
+		m := listening.FindStringSubmatch(p.Output())
+		if m == nil {
+			return false, "it does not listen yet"
+		}
+		address = "http://" + m[1]
+		err := program.Get(t.Context(), address+"/readyz", nil)
+		return err == nil, fmt.Sprint(err)
 	})
 	return address
 }

@@ -341,6 +341,51 @@ test("the holder of a key signs in, sees how it stands, rotates it and signs out
   });
 });
 
+test("a key is topped up by a transfer: an amount of its own with a wallet, and the text that its sender signs", async () => {
+  const { data: { api_key: key, key_id: id } } = await json("/api/v1/auth/register", { name: "transfer" });
+  const { data: { network, caip2, asset, pay_to: payTo } } = await json("/api/v1/x402/info");
+  const number = caip2.split(":")[1];
+  const faults = [];
+  // The panel works without a script: it is forms, and one link for a wallet.
+  for (const javaScriptEnabled of [true, false]) {
+    await visit("/dashboard", { javaScriptEnabled, expected: /status of 404|status of 202/ }, async (page) => {
+      await page.getByLabel("API key").fill(key);
+      await page.getByRole("button", { name: "Sign in" }).click();
+      const panel = page.getByRole("region", { name: `With ${asset.symbol}` });
+      await panel.waitFor();
+      assert.match(await panel.innerText(), new RegExp(`Send at least 5 ${asset.symbol} on ${caip2} to`), `the network is ${network}`);
+      assert.equal((await text(page, "#pay-to")).trim().toLowerCase(), payTo.toLowerCase());
+      assert.match(await panel.innerText(), /An amount of your own says whose the transfer is; without one, claim it right after sending, or sign for it\./);
+      assert.equal(await page.locator("#wallet").count(), 0, "a wallet is offered with an amount");
+      assert.equal(await page.locator("#sign-text").count(), 0, "there is nothing to sign before a claim");
+
+      await panel.getByRole("button", { name: "Get an amount of your own" }).click();
+      const amount = (await text(page, "#quoted")).trim();
+      assert.match(amount, /^\d+\.\d{2,6}$/);
+      assert.match(await panel.innerText(), /Send exactly .* until .* A transfer of this amount is yours alone\./s);
+      const micros = BigInt(amount.split(".")[0]) * 1_000_000n + BigInt(amount.split(".")[1].padEnd(6, "0"));
+      assert.equal((await page.getByRole("link", { name: "Open a wallet" }).getAttribute("href")).toLowerCase(),
+        `ethereum:${asset.address}@${number}/transfer?address=${payTo}&uint256=${micros}`.toLowerCase());
+      if (javaScriptEnabled) faults.push(...await violations(page));
+
+      const tx = `0x${(javaScriptEnabled ? "ab" : "cd").repeat(32)}`;
+      await panel.getByLabel("Transaction hash").fill(tx);
+      await panel.getByRole("button", { name: "Claim the transfer" }).click();
+      await page.locator("#sign-text").waitFor();
+      assert.equal((await text(page, "#sign-text")).trim(), `claim ${tx} for key ${id} on chain ${number}`);
+      assert.match(await panel.innerText(), /Was the transfer yours, and has another key claimed it\? For seven days the sender's signature moves it here\./);
+      assert.equal(await panel.getByLabel("Transaction hash").inputValue(), tx);
+      if (javaScriptEnabled) faults.push(...await violations(page));
+
+      await panel.getByLabel("Signature").fill(`0x${"11".repeat(65)}`);
+      await panel.getByRole("button", { name: "Claim the transfer" }).click();
+      await page.locator("#notice.bad").waitFor();
+      if (javaScriptEnabled) await shoot(page, "dashboard-transfer-1280");
+    });
+  }
+  assert.deepEqual(faults, []);
+});
+
 test("every page is accessible in both colour schemes, fits a small telephone, and has its picture taken", async () => {
   const faults = [];
   for (const path of everyPage) {
