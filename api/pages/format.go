@@ -27,6 +27,7 @@ var functions = template.FuncMap{
 	"hours":       hours,
 	"probability": probability,
 	"percent":     percent,
+	"share":       func(f *float64) string { return relative(nil, nil, scaled(f, 100)) },
 	"figure":      figure,
 	"quantity":    quantity,
 	"change":      relative,
@@ -100,6 +101,14 @@ func percent(f *float64) string {
 		return unknown
 	}
 	return strconv.FormatFloat(*f, 'f', 1, 64) + "%"
+}
+
+// scaled is a number times a factor, nil of nil.
+func scaled(f *float64, factor float64) *float64 {
+	if f == nil {
+		return nil
+	}
+	return new(*f * factor)
 }
 
 // figure writes a value of a signal, or what a pointer to one leads to, with the decimals and the scale of its definition.

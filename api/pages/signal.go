@@ -13,6 +13,7 @@ import (
 
 	"tidemark/api/view"
 	"tidemark/signals"
+	"tidemark/signals/forecast"
 )
 
 // signalPage is the page of a signal, or its brief.
@@ -34,6 +35,8 @@ func (p *Pages) signalPage(ctx context.Context, r request) (*view.Document, erro
 		return p.brief(r, s), nil
 	case "/revisions":
 		return p.revisions(ctx, r, s)
+	case "/forecasts":
+		return p.forecasts(ctx, r, s)
 	case plotName:
 		return p.plotImage(ctx, r, s)
 	case cardName:
@@ -56,6 +59,8 @@ type signalBody struct {
 	Plots       signalPlots
 	Backtest    *backtestBody
 	Citation    string
+	// Forecast tells that a figure of the signal is forecast.
+	Forecast bool
 	// Embed is the line that shows the plot on another site.
 	Embed   string
 	Finding signals.Finding
@@ -151,6 +156,7 @@ func (p *Pages) signal(ctx context.Context, r request, s *view.Signal) (*view.Do
 	if err != nil {
 		return nil, err
 	}
+	body.Forecast = len(forecast.Of(s.Definition.ID)) > 0
 	body.Embed = fmt.Sprintf(`<iframe src="%s/embed/%s" title="%s" width="100%%" height="460" loading="lazy"></iframe>`, p.o.PublicURL, s.Definition.ID, html.EscapeString(s.Snapshot.Name))
 	body.Backtest = newBacktestBody(body.Snapshot)
 	body.Citation = citation(body.Snapshot)

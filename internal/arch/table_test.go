@@ -88,7 +88,7 @@ var table = []row{
 	{"api/openapi/contract", "api/openapi", nothing},
 	{
 		"api/mcp, api/pages",
-		"., internal/locale, internal/locale/languages, internal/nearest, api/view, api/pages/card, api/pages/plot, signals, picks, chain, accounts, accounts/stripe, internal/telemetry",
+		"., internal/locale, internal/locale/languages, internal/nearest, api/view, api/pages/card, api/pages/plot, signals, signals/forecast, picks, chain, accounts, accounts/stripe, internal/telemetry",
 		"ingest, workers, scheduler, chain/base, asynq",
 	},
 	{

@@ -1,0 +1,170 @@
+package pages
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"tidemark/api/pages/plot"
+	"tidemark/api/view"
+	"tidemark/signals/forecast"
+)
+
+// forecastsBody is what the page of a signal's forecasts shows.
+type forecastsBody struct {
+	Signal  *view.Signal
+	Figures []figureForecasts
+	Older   string
+}
+
+// figureForecasts are those of one figure.
+type figureForecasts struct {
+	view.Scorecard
+
+	// Open is the forecast whose print has not come, nil where there is none.
+	Open *forecastRow
+	Plot template.HTML
+	// Rows are the forecasts of the page, the newest first.
+	Rows []forecastRow
+}
+
+// forecastRow is a forecast with its numbers as a reader sees them.
+type forecastRow struct {
+	view.Forecast
+
+	Median, Low50, High50, Low80, High80, Low90, High90, Outcome, Score string
+	// Held tells whether the central 80 % held the outcome.
+	Held bool
+}
+
+// forecasts shows what was said of a signal's figures before they were published, and what came of it.
+func (p *Pages) forecasts(ctx context.Context, r request, s *view.Signal) (*view.Document, error) {
+	if len(forecast.Of(s.Definition.ID)) == 0 {
+		return nil, nil
+	}
+	query := view.ForecastsRequest{Limit: perPage}
+	cursor := r.text("cursor")
+	if cursor != "" {
+		if err := query.ReadCursor(cursor); err != nil {
+			return nil, &view.Refusal{Code: view.CodeInvalidCursor, Detail: "The cursor is not one of this list."}
+		}
+	}
+	card, err := p.o.View.Scorecard(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	doc, next, err := p.o.View.Forecasts(ctx, s, query)
+	if err != nil {
+		return nil, err
+	}
+	var list view.Forecasts
+	var cards view.Scorecards
+	if err := errors.Join(json.Unmarshal(doc.Identity.Body, &list), json.Unmarshal(card.Identity.Body, &cards)); err != nil {
+		return nil, fmt.Errorf("read an answer: %w", err)
+	}
+	body := forecastsBody{Signal: s, Older: r.olderURL(next)}
+	for _, c := range cards.Data {
+		f := figureForecasts{Scorecard: c}
+		decimals := readerDecimals(forecast.Named(s.Definition.ID, c.Figure))
+		var own []view.Forecast
+		for _, one := range list.Data {
+			if one.Target.Figure != c.Figure {
+				continue
+			}
+			own = append(own, one)
+			row := newForecastRow(one, decimals)
+			if one.Grade == nil && f.Open == nil && cursor == "" {
+				f.Open = &row
+			}
+			f.Rows = append(f.Rows, row)
+		}
+		f.Plot = plotForecasts(c, own)
+		body.Figures = append(body.Figures, f)
+	}
+	l := p.layout(r.site, r.path)
+	l.Title = s.Snapshot.Name + ": forecasts" + suffix
+	l.Description = "Figures that are not published yet, forecast as distributions, and graded once they are. " + s.Snapshot.Name + "."
+	l.JSON = "/api/signals/" + s.Definition.ID + "/forecasts"
+	l.Disclaimer = s.Snapshot.Disclaimer
+	l.Body = body
+	return p.document("forecasts", l, time.Time{}), nil
+}
+
+// readerDecimals is how many decimals a reader is shown: one less than is recorded, and none of thousands of barrels.
+func readerDecimals(t forecast.Target) int { return max(t.Decimals-1, 0) }
+
+func newForecastRow(f view.Forecast, decimals int) forecastRow {
+	at := func(p float64) string {
+		for _, q := range f.Quantiles {
+			if q.P == p {
+				return fixed(q.Value, decimals)
+			}
+		}
+		return unknown
+	}
+	row := forecastRow{
+		Forecast: f, Median: at(0.5), Low50: at(0.25), High50: at(0.75), Low80: at(0.1), High80: at(0.9), Low90: at(0.05), High90: at(0.95),
+	}
+	if g := f.Grade; g != nil && g.Outcome != nil && g.Hits != nil {
+		row.Outcome, row.Score, row.Held = fixed(*g.Outcome, decimals), number(g.CRPS), g.Hits.P80
+	}
+	return row
+}
+
+// fixed writes a number with so many decimals, its thousands apart.
+func fixed(v float64, decimals int) string {
+	text := strconv.FormatFloat(math.Abs(v), 'f', decimals, 64)
+	end := len(text)
+	if decimals > 0 {
+		end -= decimals + 1
+	}
+	for i := end - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	if v < 0 && text != strconv.FormatFloat(0, 'f', decimals, 64) {
+		return "−" + text
+	}
+	return text
+}
+
+// plotForecasts draws the central 80 % of a figure's forecasts, newest first, with what was published.
+func plotForecasts(c view.Scorecard, list []view.Forecast) template.HTML {
+	if len(list) == 0 {
+		return ""
+	}
+	var band plot.Band
+	median, outcome := plot.Line{Class: "second"}, plot.Line{}
+	for _, f := range slices.Backward(list) {
+		x := float64(f.Target.ReleaseAt.Unix())
+		band.X, median.X, outcome.X = append(band.X, x), append(median.X, x), append(outcome.X, x)
+		band.Lo, band.Hi = append(band.Lo, quantileAt(f, 0.1)), append(band.Hi, quantileAt(f, 0.9))
+		median.Y = append(median.Y, quantileAt(f, 0.5))
+		y := math.NaN()
+		if f.Grade != nil && f.Grade.Outcome != nil {
+			y = *f.Grade.Outcome
+		}
+		outcome.Y = append(outcome.Y, y)
+	}
+	figure := plot.Figure{
+		ID: "forecasts-" + c.Figure, Height: 260, Title: c.Name,
+		Description: "The central 80% of each forecast with its median, and the figure once it was published, by the time of the release.",
+		From:        list[len(list)-1].Target.ReleaseAt.AddDate(0, 0, -3), To: list[0].Target.ReleaseAt.AddDate(0, 0, 3),
+		Marks: []plot.Mark{band, median, outcome},
+	}
+	return template.HTML(figure.SVG()) //nolint:gosec // made here, with its texts escaped
+}
+
+func quantileAt(f view.Forecast, p float64) float64 {
+	for _, q := range f.Quantiles {
+		if q.P == p {
+			return q.Value
+		}
+	}
+	return math.NaN()
+}
