@@ -119,7 +119,7 @@ func TestExplainLeadsFromANumberToTheBytes(t *testing.T) {
 	}
 	// The spread of these prices is the example of the brief: 26.48 USD per barrel.
 	for _, want := range []string{
-		"as of           2026-03-04T11:00:00Z", "value           26.48 USD/bbl", "https://upstream.example/prices", "SHA-256 " + l.digest, "1700 bytes, SHA-256 verified",
+		"as of        2026-03-04T11:00:00Z", "value        26.48 USD/bbl", "https://upstream.example/prices", "SHA-256 " + l.digest, "1700 bytes, SHA-256 verified",
 		"eia.RWTC                        1      365           364", "snapshot and 365 points  equal, bit for bit",
 	} {
 		if !strings.Contains(out, want) {
