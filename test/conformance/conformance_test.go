@@ -35,6 +35,7 @@ var steps = []struct {
 	{"openapi client in TypeScript", openapiClient},
 	{"example in curl", exampleCurl},
 	{"example in Python", examplePython},
+	{"example of the scorecards in Python", examplePythonScorecard},
 	{"example in Go", exampleGo},
 	{"example of MCP by hand", exampleMCP},
 	{"mcp configurations", mcpConfigurations},
