@@ -15,6 +15,7 @@ import hashlib
 import json
 import math
 import os
+import re
 import statistics
 import sys
 import urllib.parse
@@ -90,9 +91,18 @@ def read():
 # The chains, and each score from its line.
 
 
+def number(text, where):
+    """Return the value of a decimal as a line has it: digits, no exponent, no negative zero."""
+    if not re.fullmatch(r"-?(0|[1-9]\d*)(\.\d+)?", text) or re.fullmatch(r"-[0.]+", text):
+        sys.exit(f"{where}: {text[:40]!r} is no decimal number")
+    return Fraction(text)
+
+
 def distribution(text, where):
     """Return the 23 quantiles that a line states."""
-    values = [Fraction(v) for v in text.split(";")]
+    values = [number(v, where) for v in text.split(";")]
+    if len({len(v.partition(".")[2]) for v in text.split(";")}) > 1:
+        differ(where, "its quantiles differ in the number of decimals")
     if len(values) != len(LEVELS) or values != sorted(values):
         differ(where, "the line does not hold 23 quantiles in ascending order")
     return values
@@ -143,6 +153,8 @@ def follow(forecasts, heads):
         if len(fields) != 10 or fields[9] != previous:
             sys.exit(f"{where}: the line does not follow the one before")
         previous = heads[f"forecast:{seq}"] = f["hash"]
+        if not re.fullmatch("[0-9a-f]{64}", fields[8]):
+            differ(where, "inputs_hash is no SHA-256")
         if (fields[1], fields[2]) in targets:
             differ(where, "its figure was forecast before")
         targets.add((fields[1], fields[2]))
@@ -186,6 +198,8 @@ def grade(parsed, heads):
         same(where, "its forecast", p["forecast"]["id"], fields[0])
         same(where, "flags", ",".join(g["flags"]), fields[6])
         same(where, "published_at", g["published_at"], fields[2])
+        if not {*fields[6].split(",")} <= {"", "void", "vintage_break"}:
+            differ(where, f"its flags are {fields[6]}")
         if g["graded_at"] < fields[2]:
             differ(where, "it was graded before its print")
         if fields[1] == "":  # no print came in time
@@ -197,7 +211,7 @@ def grade(parsed, heads):
             same(where, "the scores", [g["outcome"], g["crps"], g["crps_naive"], g["pit"], g["hits"]], [None, None, [], None, None])
             continue
         same(where, "void", "void" in fields[6].split(","), False)
-        outcome = Fraction(fields[1])
+        outcome = number(fields[1], where)
         p["scores"] = [crps(q, outcome) for q in p["three"]]
         p["pit"] = pit(p["three"][0], outcome)
         p["hits"] = {percent: inside(p["three"][0], outcome, percent) for percent in COVERAGES}
@@ -207,7 +221,7 @@ def grade(parsed, heads):
         names, said_scores = ("crps", "crps of naive 1", "crps of naive 2"), (g["crps"], *(g["crps_naive"] or [None, None]))
         for name, said, line, score in zip(names, said_scores, fields[3:6], p["scores"]):
             same(where, name, said, score)
-            same(where, name + " in the line", decimal.Decimal(line), score)
+            same(where, name + " in the line", number(line, where), score)
         same(where, "pit", g["pit"], p["pit"], 1e-12)
         for percent, hit in p["hits"].items():
             same(where, f"the hit of {percent} %", (g["hits"] or {}).get(str(percent)), hit)
