@@ -1,7 +1,6 @@
 package workers
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,24 +39,7 @@ func (s Signals) Run(ctx context.Context, t task.Task) error {
 	if err != nil {
 		return err
 	}
-	if begun, err := s.begun(ctx, snap); err != nil || !begun {
-		return cmp.Or(err, Skip("nothing was known by then"))
-	}
 	return s.DB.SaveSnapshot(ctx, t.Fence, snap, track)
-}
-
-// begun tells whether there was anything to say of a signal by the instant of a snapshot. What says nothing and follows nothing is not kept: a
-// slot that came before the first load would else stand for ever between what is computed of the time before it and of the time after, and the
-// history would say that what was known was unknown again.
-func (s Signals) begun(ctx context.Context, snap postgres.Snapshot) (bool, error) {
-	if snap.ObservedAt != nil || snap.Status == signals.StatusDeprecated {
-		return true, nil
-	}
-	_, err := s.DB.SnapshotAsOf(ctx, snap.Signal, snap.At)
-	if errors.Is(err, postgres.ErrNotFound) {
-		return false, nil
-	}
-	return true, err
 }
 
 const (
