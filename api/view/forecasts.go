@@ -2,6 +2,8 @@ package view
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"time"
 
 	"tidemark/internal/postgres"
@@ -91,6 +93,9 @@ func (r *ForecastsRequest) ReadCursor(cursor string) error {
 	if err != nil {
 		return err
 	}
+	if at[0] < 1 {
+		return errors.New("a forecast's number is 1 at least")
+	}
 	r.Before = at[0]
 	return nil
 }
@@ -175,6 +180,39 @@ func newForecast(f postgres.Forecast) Forecast {
 		out.Grade.Hits = &ForecastHits{P50: q.Holds(50, y), P80: q.Holds(80, y), P90: q.Holds(90, y)}
 	}
 	return out
+}
+
+// ForecastOfLines is a published forecast with every member that its lines hold made of them, and the others as they are. A line that cannot be read
+// leaves all as it is: forecast.Check says what is wrong with it.
+func ForecastOfLines(f Forecast) Forecast {
+	r, err := forecast.ParseRecord(f.Line)
+	if err != nil {
+		return f
+	}
+	p := postgres.Forecast{
+		Seq: f.Seq, ID: r.ID, Signal: r.Signal, Figure: r.Figure, Period: r.Period, ScheduledAt: f.Target.ReleaseAt, IssuedAt: r.IssuedAt,
+		Quantiles: joined(r.Quantiles), Naive1: joined(r.Naive1), Naive2: joined(r.Naive2), Label: f.Label, ModelVersion: r.ModelVersion,
+		InputsHash: r.InputsHash, PreviousHash: r.PreviousHash, Hash: r.Hash(), Synthetic: f.Synthetic,
+	}
+	if f.Grade != nil {
+		g, err := forecast.ParseGrade(f.Grade.Line)
+		if err != nil {
+			return f
+		}
+		p.Grade = &postgres.ForecastGrade{
+			Outcome: string(g.Outcome), PublishedAt: g.PublishedAt, GradedAt: f.Grade.GradedAt, Score: string(g.Score), Score1: string(g.Score1),
+			Score2: string(g.Score2), Flags: g.Flags, PreviousHash: g.PreviousHash, Hash: g.Hash(),
+		}
+	}
+	return newForecast(p)
+}
+
+func joined(list []forecast.Decimal) string {
+	texts := make([]string, len(list))
+	for i, d := range list {
+		texts[i] = string(d)
+	}
+	return strings.Join(texts, ";")
 }
 
 func nonNil[T any](list []T) []T {

@@ -37,11 +37,10 @@ func (c scorecardCommand) Run(ctx context.Context, p *program) error {
 		base = p.settings.BaseURL()
 	}
 	f := forecastReader{base: strings.TrimRight(base, "/"), client: &http.Client{Timeout: forecastTimeout}}
-	list, stated, err := f.everything(ctx)
+	list, cards, faults, err := f.judge(ctx)
 	if err != nil {
 		return fmt.Errorf("read the forecasts of %s: %w", base, err)
 	}
-	cards, faults := judgeForecasts(list, stated)
 	if c.JSON {
 		err = writeJSON(p.stdout, struct {
 			URL        string            `json:"url"`
@@ -65,6 +64,21 @@ const (
 	mostForecastBytes = 32 << 20
 	forecastPage      = "500"
 )
+
+// judge reads everything and reckons it again. The lists and the scorecards are read one after the other, while the record may grow: what differs
+// is read once more.
+func (f forecastReader) judge(ctx context.Context) (list []view.Forecast, cards []view.Scorecards, faults []string, err error) {
+	for range 2 {
+		var stated []view.Scorecards
+		if list, stated, err = f.everything(ctx); err != nil {
+			return nil, nil, nil, err
+		}
+		if cards, faults = judgeForecasts(list, stated); len(faults) == 0 {
+			break
+		}
+	}
+	return list, cards, faults, nil
+}
 
 // forecastReader reads the public list of a server that is not trusted.
 type forecastReader struct {
@@ -99,15 +113,19 @@ func (f forecastReader) get(ctx context.Context, path string, into any) error {
 	return nil
 }
 
-// everything reads all forecasts, in the order of their chain, and what the server says they are worth.
-func (f forecastReader) everything(ctx context.Context) (list []view.Forecast, stated []view.Scorecards, err error) {
-	var ids []string
+// signalsForecast are the signals with a figure that is forecast, each once.
+func signalsForecast() (ids []string) {
 	for _, t := range forecast.All() {
 		if !slices.Contains(ids, t.Signal) {
 			ids = append(ids, t.Signal)
 		}
 	}
-	for _, id := range ids {
+	return ids
+}
+
+// everything reads all forecasts, in the order of their chain, and what the server says they are worth.
+func (f forecastReader) everything(ctx context.Context) (list []view.Forecast, stated []view.Scorecards, err error) {
+	for _, id := range signalsForecast() {
 		path := "/api/signals/" + url.PathEscape(id)
 		var card view.Scorecards
 		if err := f.get(ctx, path+"/scorecard", &card); err != nil {
@@ -144,12 +162,23 @@ func judgeForecasts(list []view.Forecast, stated []view.Scorecards) (cards []vie
 		labels[f.ID] = f.Label
 	}
 	records, graded, faults := forecast.Check(lines)
-	for i, r := range records {
-		if len(records) == len(list) && list[i].ID != r.ID {
-			faults = append(faults, fmt.Sprintf("%s is listed with the line of %s", list[i].ID, r.ID))
+	for i, f := range list {
+		if f.Seq != int64(i+1) {
+			faults = append(faults, fmt.Sprintf("%s has the number %d, it is the %dth that is listed", f.ID, f.Seq, i+1))
+			break
 		}
 	}
-	for _, s := range stated {
+	for _, f := range list {
+		// What a line does not hold is the server's word: the label, the names, when the release was due.
+		if at := differs(view.ForecastOfLines(f), f); at != "" {
+			faults = append(faults, fmt.Sprintf("%s says beside its line that %s", f.ID, at))
+		}
+	}
+	for i, s := range stated {
+		if want := signalsForecast()[i]; s.ID != want {
+			faults = append(faults, fmt.Sprintf("the scorecard of %s is said to be that of %s", want, s.ID))
+			continue
+		}
 		mine := view.NewScorecards(s.ID, records, graded, lines, labels)
 		cards = append(cards, mine)
 		if at := differs(mine.Data, s.Data); at != "" {

@@ -46,6 +46,7 @@ func forecastServer(t *testing.T, lie func(list []view.Forecast, card *view.Scor
 			p.GradeLine, p.GradeHash = g.Line(), g.Hash()
 		}
 		labels[r.ID] = f.Label
+		f = view.ForecastOfLines(f)
 		list, lines = append(list, f), append(lines, p)
 	}
 	records, graded, faults := forecast.Check(lines)
@@ -86,12 +87,20 @@ func TestAServerThatLiesAboutItsForecastsIsContradicted(t *testing.T) {
 			l[0].Line = strings.Replace(l[0].Line, ";7.0;", ";7.5;", 1)
 		}, "the hash of its line"},
 		{"a hash", func(l []view.Forecast, _ *view.Scorecards) { l[1].Hash = forecast.NoRecord }, "is stated"},
-		{"an id", func(l []view.Forecast, _ *view.Scorecards) { l[1].ID = "other" }, "is listed with the line of"},
+		{"an id", func(l []view.Forecast, _ *view.Scorecards) { l[1].ID = "other" }, "says beside its line"},
 		{"a grade", func(l []view.Forecast, _ *view.Scorecards) {
 			l[0].Grade.Line = strings.Replace(l[0].Grade.Line, "10.5", "12", 1)
 		}, "grade"},
 		{"a skill", func(_ []view.Forecast, c *view.Scorecards) { c.Data[0].All.Coverage[1].Hits = 0 }, "/0/all/coverage/1/hits is 0, 1 recomputed"},
 		{"a score", func(_ []view.Forecast, c *view.Scorecards) { c.Data[0].All.CRPS = new(0.1) }, "/0/all/crps"},
+		{"a number beside its line", func(l []view.Forecast, _ *view.Scorecards) { l[1].Quantiles[3].Value = 99 }, "/quantiles/3/value is 99"},
+		{"a time beside its line", func(l []view.Forecast, _ *view.Scorecards) { l[1].IssuedAt = l[1].IssuedAt.AddDate(0, 0, -1) }, "/issued_at"},
+		{"an outcome beside its line", func(l []view.Forecast, _ *view.Scorecards) { l[0].Grade.Outcome = new(1.0) }, "/grade/outcome"},
+		{"a grade that is none", func(l []view.Forecast, _ *view.Scorecards) {
+			l[0].Grade.Line = strings.Replace(l[0].Grade.Line, "10.5", "1e30", 1)
+		}, "outcome"},
+		{"a gap", func(l []view.Forecast, _ *view.Scorecards) { l[1].Seq = 7 }, "has the number 7"},
+		{"another signal's scorecard", func(_ []view.Forecast, c *view.Scorecards) { c.ID = "hormuz-transit" }, "is said to be that of"},
 		{"escapes", func(l []view.Forecast, _ *view.Scorecards) { l[1].Line = "\x1b[2J" + l[1].Line }, "MISMATCH"},
 	} {
 		t.Run(c.what, func(t *testing.T) {

@@ -199,7 +199,7 @@ const forecastsSQL = `
 		f.label, f.model_version, f.inputs_hash, f.previous_hash, f.hash, f.synthetic,
 		g.outcome, g.published_at, g.graded_at, g.score, g.score1, g.score2, g.flags, g.previous_hash as grade_previous, g.hash as grade_hash
 	from forecasts f left join forecast_grades g on g.id = f.id and g.graded_at <= @as_of
-	where f.signal = @signal and f.issued_at <= @as_of and (@before = 0 or f.seq < @before)
+	where f.signal = @signal and f.issued_at <= @as_of and (@before::bigint = 0 or f.seq < @before::bigint)
 	order by f.seq desc
 	limit nullif(@most, 0)` // index forecasts_of
 

@@ -66,6 +66,9 @@ func (q Quantiles) PIT(y float64) float64 {
 		return mostProbability
 	}
 	share := (y - q[i-1]) / (q[i] - q[i-1])
+	if math.IsInf(share, 0) {
+		share = math.Copysign(math.MaxFloat32, share)
+	}
 	if below == 0 || below > last {
 		z := normalOf[i-1] + float64(share*(normalOf[i]-normalOf[i-1]))
 		return min(max(distuv.UnitNormal.CDF(z), leastProbability), mostProbability)

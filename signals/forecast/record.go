@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -120,6 +121,20 @@ func inputsHash(in series.Set, ids []series.ID) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
+var hashForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// mostDigits bounds the whole part of a figure: no public one has more.
+const mostDigits = 12
+
+// takes tells whether a decimal has the form in which the figure is recorded.
+func (t Target) takes(d Decimal) bool {
+	if _, err := d.rat(); err != nil || strings.HasPrefix(string(d), "-0") && d.Float() == 0 {
+		return false
+	}
+	whole, fraction, _ := strings.Cut(strings.TrimPrefix(string(d), "-"), ".")
+	return len(whole) <= mostDigits && len(fraction) == t.Decimals
+}
+
 // ParseRecord reads a forecast's line. It takes what Line writes, and nothing else.
 func ParseRecord(line string) (Record, error) {
 	f := strings.Split(line, "|")
@@ -139,8 +154,23 @@ func ParseRecord(line string) (Record, error) {
 			return Record{}, fmt.Errorf("the forecast %s: %w", r.ID, err)
 		}
 	}
-	if r.Line() != line {
+	t := Named(r.Signal, r.Figure)
+	switch {
+	case r.Line() != line:
 		return Record{}, fmt.Errorf("the line of the forecast %s is not in its canonical form", r.ID)
+	case t.Figure == "":
+		return Record{}, fmt.Errorf("the forecast %s is of the figure %s of %s, which nobody knows", r.ID, r.Figure, r.Signal)
+	case r.ID != t.Signal+"/"+t.Figure+"/"+r.Period:
+		return Record{}, fmt.Errorf("the forecast %s is of %s/%s/%s", r.ID, r.Signal, r.Figure, r.Period)
+	case !hashForm.MatchString(r.InputsHash):
+		return Record{}, fmt.Errorf("the forecast %s has %q in the place of its inputs' hash", r.ID, r.InputsHash)
+	}
+	for _, list := range [][]Decimal{r.Quantiles, r.Naive1, r.Naive2} {
+		for _, d := range list {
+			if !t.takes(d) {
+				return Record{}, fmt.Errorf("the forecast %s has the quantile %s, want %d decimals", r.ID, d, t.Decimals)
+			}
+		}
 	}
 	return r, nil
 }
@@ -179,11 +209,13 @@ func ParseGrade(line string) (Grade, error) {
 	if f[6] != "" {
 		g.Flags = strings.Split(f[6], ",")
 	}
-	if g.Line() != line {
+	switch {
+	case g.Line() != line:
 		return Grade{}, fmt.Errorf("the line of the grade of %s is not in its canonical form", g.ID)
-	}
-	if g.Outcome == "" != slices.Contains(g.Flags, FlagVoid) {
+	case g.Outcome == "" != slices.Contains(g.Flags, FlagVoid):
 		return Grade{}, fmt.Errorf("the grade of %s is void and has an outcome, or neither", g.ID)
+	case slices.ContainsFunc(g.Flags, func(flag string) bool { return flag != FlagVoid && flag != FlagVintageBreak }):
+		return Grade{}, fmt.Errorf("the grade of %s has the flags %q, of which one is unknown", g.ID, g.Flags)
 	}
 	return g, nil
 }
@@ -198,6 +230,7 @@ func Check(list []Published) (records []Record, graded map[string]Graded, faults
 	graded = map[string]Graded{}
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
 	previous := NoRecord
+	seen := map[string]bool{}
 	grades := map[string]Grade{} // by the hash before
 	for _, p := range list {
 		r, err := ParseRecord(p.Line)
@@ -205,6 +238,11 @@ func Check(list []Published) (records []Record, graded map[string]Graded, faults
 			fault("%v", err)
 			continue
 		}
+		if seen[r.ID] {
+			fault("%s: it is listed twice", r.ID)
+			continue
+		}
+		seen[r.ID] = true
 		records = append(records, r)
 		if r.Hash() != p.Hash {
 			fault("%s: the hash of its line is %s, %s is stated", r.ID, r.Hash(), p.Hash)
@@ -235,7 +273,11 @@ func Check(list []Published) (records []Record, graded map[string]Graded, faults
 			continue
 		}
 		again, err := NewGrade(r, g.Outcome, g.PublishedAt, g.Flags)
-		if err != nil || again.Score != g.Score || again.Score1 != g.Score1 || again.Score2 != g.Score2 {
+		if err != nil || !Named(r.Signal, r.Figure).takes(g.Outcome) {
+			fault("%s: its outcome is %q", r.ID, g.Outcome)
+			continue
+		}
+		if again.Score != g.Score || again.Score1 != g.Score1 || again.Score2 != g.Score2 {
 			fault("%s: its scores are %s, %s and %s, the record says %s, %s and %s", r.ID, again.Score, again.Score1, again.Score2, g.Score, g.Score1, g.Score2)
 		}
 		graded[r.ID] = g.graded(r)

@@ -45,9 +45,9 @@ func published(t *testing.T) []Published {
 	_, text := oneTo23()
 	var out []Published
 	previous, grade := NoRecord, NoRecord
-	for i, id := range []string{"s/f/2026-05-08", "s/f/2026-05-15", "s/f/2026-05-22"} {
+	for i, period := range []string{"2026-05-08", "2026-05-15", "2026-05-22"} {
 		r := Record{
-			ID: id, Signal: "s", Figure: "f", Period: id[4:], IssuedAt: time.Date(2026, 5, 6+7*i, 21, 5, 0, 0, time.UTC),
+			ID: "eia-weekly-petroleum/crude_stocks_change/" + period, Signal: "eia-weekly-petroleum", Figure: "crude_stocks_change", Period: period, IssuedAt: time.Date(2026, 5, 6+7*i, 21, 5, 0, 0, time.UTC),
 			Quantiles: text, Naive1: text, Naive2: text, ModelVersion: "f1", InputsHash: NoRecord, PreviousHash: previous,
 		}
 		previous = r.Hash()
@@ -71,14 +71,8 @@ func TestALieInThePublishedListIsFound(t *testing.T) {
 	if records, graded, faults := Check(published(t)); len(faults) != 0 || len(records) != 3 || len(graded) != 2 {
 		t.Fatalf("%d forecasts, %d grades, faults %q", len(records), len(graded), faults)
 	}
-	rehash := func(p *Published) {
-		r, _ := ParseRecord(p.Line)
-		p.Hash = r.Hash()
-	}
-	regrade := func(p *Published) {
-		g, _ := ParseGrade(p.GradeLine)
-		p.GradeHash = g.Hash()
-	}
+	rehash := func(p *Published) { p.Hash = hashOf(p.Line) }
+	regrade := func(p *Published) { p.GradeHash = hashOf(p.GradeLine) }
 	for lie, change := range map[string]func(list []Published) []Published{
 		"a quantile": func(l []Published) []Published { l[1].Line = strings.Replace(l[1].Line, ";7.0;", ";7.5;", 1); return l },
 		"a quantile, hashed again": func(l []Published) []Published {
@@ -115,7 +109,38 @@ func TestALieInThePublishedListIsFound(t *testing.T) {
 			return l
 		},
 		"no number": func(l []Published) []Published { l[1].Line = strings.Replace(l[1].Line, "2.0", "NaN", 1); return l },
-		"nothing":   func(l []Published) []Published { l[1].Line = ""; return l },
+		"an outcome beyond all numbers": func(l []Published) []Published {
+			l[1].GradeLine = strings.Replace(l[1].GradeLine, "10.5", "1e30", 1)
+			regrade(&l[1])
+			return l
+		},
+		"a huge outcome": func(l []Published) []Published {
+			l[1].GradeLine = strings.Replace(l[1].GradeLine, "10.5", "1"+strings.Repeat("0", 400)+".5", 1)
+			regrade(&l[1])
+			return l
+		},
+		"too many decimals": func(l []Published) []Published {
+			l[1].Line = strings.Replace(l[1].Line, ";7.0;", ";7.00;", 1)
+			rehash(&l[1])
+			return l
+		},
+		"a figure that nobody knows": func(l []Published) []Published {
+			l[2].Line = strings.ReplaceAll(l[2].Line, "crude_stocks_change", "other")
+			rehash(&l[2])
+			return l
+		},
+		"the same forecast twice": func(l []Published) []Published { return append(l, l[2]) },
+		"an unknown flag": func(l []Published) []Published {
+			l[1].GradeLine = strings.Replace(l[1].GradeLine, "||", "|good|", 1)
+			regrade(&l[1])
+			return l
+		},
+		"no hash of inputs": func(l []Published) []Published {
+			l[2].Line = strings.Replace(l[2].Line, "|f1|"+NoRecord, "|f1|none", 1)
+			rehash(&l[2])
+			return l
+		},
+		"nothing": func(l []Published) []Published { l[1].Line = ""; return l },
 	} {
 		if _, _, faults := Check(change(published(t))); len(faults) == 0 {
 			t.Errorf("%s: nothing was found", lie)

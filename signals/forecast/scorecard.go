@@ -75,7 +75,7 @@ func NewScorecard(all []Graded) Scorecard {
 		s.Coverage[i] = c
 	}
 	for _, g := range all {
-		s.PIT[min(int(g.Quantiles.PIT(g.Outcome)*10), 9)]++
+		s.PIT[min(max(int(g.Quantiles.PIT(g.Outcome)*10), 0), len(s.PIT)-1)]++
 	}
 	if len(all) > 0 {
 		s.CRPS = mean(scores)
@@ -187,7 +187,7 @@ func evenness(counts []int) float64 {
 	for _, c := range counts {
 		sum += (float64(c) - each) * (float64(c) - each) / each
 	}
-	return 1 - distuv.ChiSquared{K: float64(len(counts) - 1)}.CDF(sum)
+	return distuv.ChiSquared{K: float64(len(counts) - 1)}.Survival(sum)
 }
 
 // The labels of a figure's forecasts.
