@@ -115,7 +115,7 @@ func (c picksPublish) Run(ctx context.Context, p *program) error {
 
 type picksWithdraw struct {
 	Date   time.Time `arg:"" format:"2006-01-02" help:"The day that it was for."`
-	Reason string    `default:"taken back on the command line" help:"Why. It is kept."`
+	Reason reason    `default:"taken back on the command line" help:"Why. It is kept."`
 }
 
 // Run takes a choice back.
@@ -132,7 +132,7 @@ func (c picksWithdraw) Run(ctx context.Context, p *program) error {
 	if choice.State == postgres.ChoiceTaken {
 		return fmt.Errorf("%s is the pick of %s: what is recorded stays", choice.Ticker, c.Date.Format(time.DateOnly))
 	}
-	if err := db.SettleEditorChoice(ctx, task.Fence{}, choice.ID, postgres.ChoiceWithdrawn, c.Reason); err != nil {
+	if err := db.SettleEditorChoice(ctx, task.Fence{}, choice.ID, postgres.ChoiceWithdrawn, string(c.Reason)); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(p.stdout, "the choice of %s for %s is withdrawn\n", choice.Ticker, c.Date.Format(time.DateOnly))

@@ -154,15 +154,7 @@ func keyRow(ctx context.Context, db *postgres.DB, id string) (postgres.KeyRow, e
 
 // keyReason is what every change of a key by hand must come with.
 type keyReason struct {
-	Reason string `required:"" help:"Why, for the record."`
-}
-
-// Validate refuses an empty reason.
-func (r keyReason) Validate() error {
-	if strings.TrimSpace(r.Reason) == "" {
-		return errors.New("--reason is empty")
-	}
-	return nil
+	Reason reason `required:"" help:"Why, for the record."`
 }
 
 type keysRevoke struct {
@@ -173,7 +165,7 @@ type keysRevoke struct {
 // Run revokes a key.
 func (c keysRevoke) Run(ctx context.Context, p *program) error {
 	return p.withKey(ctx, c.Key, func(db *postgres.DB, k postgres.KeyRow) error {
-		done, err := db.Revoke(ctx, k.ID, operator(), c.Reason)
+		done, err := db.Revoke(ctx, k.ID, operator(), string(c.Reason))
 		if err != nil {
 			return err
 		}
@@ -196,7 +188,7 @@ func (g gift) give(do func(postgres.Gift) error) error {
 	if g.Ref == "" {
 		g.Ref = rand.Text()
 	}
-	err := do(postgres.Gift{Ref: g.Ref, By: operator(), Reason: g.Reason})
+	err := do(postgres.Gift{Ref: g.Ref, By: operator(), Reason: string(g.Reason)})
 	if err != nil && !errors.Is(err, postgres.ErrGiven) {
 		return fmt.Errorf("%w (to try again, and not to give it twice, add --ref=%s)", err, g.Ref)
 	}
@@ -276,7 +268,7 @@ func (c keysMove) Run(ctx context.Context, p *program) error {
 		if to.RevokedAt != nil {
 			return fmt.Errorf("%s is revoked: nobody could spend what it gets", to.PublicID)
 		}
-		amount, pro, err := db.Move(ctx, from.ID, to.ID, operator(), c.Reason)
+		amount, pro, err := db.Move(ctx, from.ID, to.ID, operator(), string(c.Reason))
 		if err != nil {
 			return err
 		}

@@ -152,14 +152,11 @@ type paymentsResolve struct {
 	ID     int64  `arg:"" help:"Its number, as in list."`
 	State  string `arg:"" enum:"settled,failed" help:"settled or failed."`
 	Tx     string `help:"The transaction that moved the money, for settled."`
-	Reason string `required:"" help:"How you know. It is kept."`
+	Reason reason `required:"" help:"How you know. It is kept."`
 }
 
 // Run resolves a payment by a person's word.
 func (c paymentsResolve) Run(ctx context.Context, p *program) error {
-	if strings.TrimSpace(c.Reason) == "" {
-		return usageError{errors.New("--reason is empty: say how you know, it is kept with the payment")}
-	}
 	if c.State == postgres.X402Settled {
 		var err error
 		if c.Tx, err = base.ParseTxHash(c.Tx); err != nil {
@@ -181,7 +178,7 @@ func (c paymentsResolve) Run(ctx context.Context, p *program) error {
 	if s := list[0].State; s != postgres.X402Unknown && s != postgres.X402Settling {
 		return fmt.Errorf("payment %d is %s: there is nothing to resolve", c.ID, s)
 	}
-	if err := db.ResolveX402(ctx, task.Fence{}, postgres.X402Resolution{Of: list[0], State: c.State, TxHash: c.Tx, Reason: c.Reason}); err != nil {
+	if err := db.ResolveX402(ctx, task.Fence{}, postgres.X402Resolution{Of: list[0], State: c.State, TxHash: c.Tx, Reason: string(c.Reason)}); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(p.stdout, "payment %d is %s\n", c.ID, c.State)

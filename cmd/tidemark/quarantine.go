@@ -149,15 +149,12 @@ func date(t time.Time) string {
 // quarantineDecision is what every decision says.
 type quarantineDecision struct {
 	ID     int64  `arg:"" help:"Its number, as in list."`
-	Reason string `required:"" help:"Why. It is kept."`
+	Reason reason `required:"" help:"Why. It is kept."`
 	By     string `help:"Who decides. Default: the user of the operating system."`
 }
 
 // decision completes the decision with the world's time and the user.
 func (c quarantineDecision) decision(ctx context.Context, p *program, db *postgres.DB) (postgres.Decision, error) {
-	if strings.TrimSpace(c.Reason) == "" {
-		return postgres.Decision{}, usageError{errors.New("--reason is empty: say why, it is kept with the decision")}
-	}
 	by := c.By
 	if by == "" {
 		u, err := user.Current()
@@ -167,7 +164,7 @@ func (c quarantineDecision) decision(ctx context.Context, p *program, db *postgr
 		by = u.Username
 	}
 	at, err := p.worldTime(ctx, db)
-	return postgres.Decision{At: at, By: by, Reason: c.Reason}, err
+	return postgres.Decision{At: at, By: by, Reason: string(c.Reason)}, err
 }
 
 type quarantineAccept struct {

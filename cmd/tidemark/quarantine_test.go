@@ -89,7 +89,7 @@ func TestTheQuarantineIsDecidedOnTheCommandLine(t *testing.T) {
 	want([]string{"pending", "LeafHandler.ashx", "body archived as", "42 times", "2026-02-02"}, "show", number(one))
 	refused(1, "there is no quarantine 99", "show", "99")
 	refused(2, "--reason", "accept", number(one))
-	refused(2, "--reason is empty", "reject", number(one), "--reason= ")
+	refused(2, "--reason: it is empty", "reject", number(one), "--reason= ")
 
 	want([]string{"rejected"}, "reject", number(one), "--reason=another unit", "--by=ops@example.com")
 	refused(1, "decided already", "reject", number(one), "--reason=once more")

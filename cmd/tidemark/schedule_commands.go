@@ -57,7 +57,7 @@ type scheduleRun struct {
 	Job     string    `arg:"" help:"A job of the schedule, such as ingest or signal."`
 	Subject string    `arg:"" help:"What it is run for: the source, the signal, or as the schedule names it."`
 	For     time.Time `format:"2006-01-02T15:04:05Z07:00" help:"The logical time (RFC 3339). Default: the world's time."`
-	Reason  string    `default:"asked for on the command line" help:"Why, for the run log."`
+	Reason  reason    `default:"asked for on the command line" help:"Why, for the run log."`
 	Wait    bool      `help:"Wait for the end of the run, or of its first attempt where that fails: exit status 1 then."`
 }
 
@@ -81,7 +81,7 @@ func (c scheduleRun) Run(ctx context.Context, p *program) error {
 			return err
 		}
 	}
-	id, err := db.AddRun(ctx, c.Job, c.Subject, slot.UTC(), c.Reason)
+	id, err := db.AddRun(ctx, c.Job, c.Subject, slot.UTC(), string(c.Reason))
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (c scheduleNext) Run(ctx context.Context, p *program) error {
 type pauseToggle struct {
 	Job     string `arg:"" help:"A job of the schedule, such as ingest or signal."`
 	Subject string `arg:"" help:"The source, the signal, or as the schedule names it."`
-	Reason  string `required:"" help:"Why. It is kept."`
+	Reason  reason `required:"" help:"Why. It is kept."`
 	By      string `help:"Who decides. Default: the machine's name."`
 }
 
@@ -206,7 +206,7 @@ func (c pauseToggle) set(ctx context.Context, p *program, paused bool) error {
 	if err := scheduled(list, c.Job, c.Subject); err != nil {
 		return err
 	}
-	changed, err := db.PauseSchedule(ctx, c.Job, c.Subject, paused, by, c.Reason)
+	changed, err := db.PauseSchedule(ctx, c.Job, c.Subject, paused, by, string(c.Reason))
 	if err != nil {
 		return err
 	}

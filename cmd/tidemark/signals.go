@@ -72,7 +72,7 @@ func (c signalsList) Run(ctx context.Context, p *program) error {
 
 type signalsDeprecate struct {
 	ID     string `arg:"" help:"The signal."`
-	Reason string `required:"" help:"Why, for the record."`
+	Reason reason `required:"" help:"Why, for the record."`
 }
 
 // Run deprecates a signal from the world's time on.
@@ -81,13 +81,13 @@ func (c signalsDeprecate) Run(ctx context.Context, p *program) error {
 		if before.State == signals.StatusDeprecated {
 			return before, fmt.Errorf("%s is deprecated already, since %s: %s", c.ID, before.At.UTC().Format(time.RFC3339), before.Cause)
 		}
-		return postgres.State{State: signals.StatusDeprecated, Cause: c.Reason}, nil
+		return postgres.State{State: signals.StatusDeprecated, Cause: string(c.Reason)}, nil
 	})
 }
 
 type signalsRestore struct {
 	ID     string `arg:"" help:"The signal."`
-	Reason string `required:"" help:"Why, for the record."`
+	Reason reason `required:"" help:"Why, for the record."`
 }
 
 // Run takes a deprecation back: from the world's time on the signal is what its data make of it.
@@ -100,7 +100,7 @@ func (c signalsRestore) Run(ctx context.Context, p *program) error {
 		if observed != nil {
 			at = *observed
 		}
-		return postgres.State{State: d.Status(at, now), Cause: "restored: " + c.Reason}, nil
+		return postgres.State{State: d.Status(at, now), Cause: "restored: " + string(c.Reason)}, nil
 	})
 }
 
