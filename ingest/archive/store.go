@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -41,8 +42,9 @@ var digestForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
 // processes on one folder or bucket.
 type Store struct {
 	bucket *blob.Bucket
-	// folder is where the bodies of a bucket are that is one, empty elsewhere.
+	// folder is where the bodies of a bucket are that is one, empty elsewhere, and opened what stood there when the store was opened.
 	folder string
+	opened os.FileInfo
 	// durable tells that blobs are files, which are forced to the disk.
 	durable bool
 	// colder is where Cool moves bodies to; nil where there is no such place.
@@ -102,7 +104,29 @@ func openFolder(dir string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the archive %s: %w", dir, err)
 	}
-	return &Store{bucket: bucket, folder: dir, durable: true, lasting: map[string]bool{}}, nil
+	opened, err := os.Stat(dir)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the archive %s: %w", dir, err), bucket.Close())
+	}
+	return &Store{bucket: bucket, folder: dir, opened: opened, durable: true, lasting: map[string]bool{}}, nil
+}
+
+// present tells whether the folder is still the one that was opened. The library would make one that is gone anew, empty, as where a disk is no
+// longer mounted, and go on there.
+func (s *Store) present() error {
+	if s.folder == "" {
+		return nil
+	}
+	now, err := os.Stat(s.folder)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("the folder %s is gone: is its disk mounted?", s.folder)
+	case err != nil:
+		return err
+	case !os.SameFile(s.opened, now):
+		return fmt.Errorf("the folder %s is another one than when this process began: is its disk mounted? Start the process again if it was replaced on purpose", s.folder)
+	}
+	return nil
 }
 
 func digestOf(body []byte) string {
@@ -127,8 +151,8 @@ func (s *Store) Close() error {
 // Reach tells whether the folder or bucket is there to be asked, and the colder one.
 func (s *Store) Reach(ctx context.Context) error {
 	there, err := s.bucket.IsAccessible(ctx)
-	if err == nil && s.folder != "" { // a folder that is not there is an empty bucket to the library
-		_, err = os.Stat(s.folder)
+	if err == nil {
+		err = s.present()
 	}
 	switch {
 	case err != nil:
@@ -267,6 +291,9 @@ func decompress(key string, stored []byte) ([]byte, error) {
 // write stores one blob. The driver writes under a temporary name and renames when the writer is closed; before that, and for
 // the rename after it, a local file is forced to the disk, so that a ledger row never outlives its body in a power cut.
 func (s *Store) write(ctx context.Context, key string, stored []byte) (err error) {
+	if err := s.present(); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(ctx) // a cancelled writer leaves nothing behind
 	defer cancel()
 	var file *os.File

@@ -254,3 +254,39 @@ func TestLocationsThatCannotBeOpened(t *testing.T) {
 		}
 	}
 }
+
+// A folder that vanishes, as where a disk is no longer mounted, is not made anew: what is to be written waits for it.
+func TestAFolderThatVanishesIsNotMadeAnew(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "archive")
+	s := open(t, dir)
+	if _, err := s.Put(t.Context(), []byte("before")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(dir, dir+".away"); err != nil {
+		t.Fatal(err)
+	}
+	refused := func(what string) {
+		t.Helper()
+		if _, err := s.Put(t.Context(), []byte("meanwhile")); err == nil || !strings.Contains(err.Error(), "is its disk mounted?") {
+			t.Errorf("%s: a body is stored: %v", what, err)
+		}
+		if err := s.Reach(t.Context()); err == nil {
+			t.Errorf("%s: the archive is said to be there", what)
+		}
+	}
+	refused("gone")
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("the folder was made anew")
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil { // the mount point without its disk
+		t.Fatal(err)
+	}
+	refused("another one")
+	if err := errors.Join(os.Remove(dir), os.Rename(dir+".away", dir)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Put(t.Context(), []byte("meanwhile")); err != nil {
+		t.Errorf("the folder is back: %v", err)
+	}
+}
