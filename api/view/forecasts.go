@@ -3,7 +3,6 @@ package view
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"tidemark/internal/postgres"
@@ -191,7 +190,7 @@ func ForecastOfLines(f Forecast) Forecast {
 	}
 	p := postgres.Forecast{
 		Seq: f.Seq, ID: r.ID, Signal: r.Signal, Figure: r.Figure, Period: r.Period, ScheduledAt: f.Target.ReleaseAt, IssuedAt: r.IssuedAt,
-		Quantiles: joined(r.Quantiles), Naive1: joined(r.Naive1), Naive2: joined(r.Naive2), Label: f.Label, ModelVersion: r.ModelVersion,
+		Quantiles: forecast.Joined(r.Quantiles), Naive1: forecast.Joined(r.Naive1), Naive2: forecast.Joined(r.Naive2), Label: f.Label, ModelVersion: r.ModelVersion,
 		InputsHash: r.InputsHash, PreviousHash: r.PreviousHash, Hash: r.Hash(), Synthetic: f.Synthetic,
 	}
 	if f.Grade != nil {
@@ -205,14 +204,6 @@ func ForecastOfLines(f Forecast) Forecast {
 		}
 	}
 	return newForecast(p)
-}
-
-func joined(list []forecast.Decimal) string {
-	texts := make([]string, len(list))
-	for i, d := range list {
-		texts[i] = string(d)
-	}
-	return strings.Join(texts, ";")
 }
 
 func nonNil[T any](list []T) []T {

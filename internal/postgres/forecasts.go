@@ -94,14 +94,6 @@ func quantilesOf(joined string) (q forecast.Quantiles) {
 	return q
 }
 
-func joinDecimals(list []forecast.Decimal) string {
-	texts := make([]string, len(list))
-	for i, d := range list {
-		texts[i] = string(d)
-	}
-	return strings.Join(texts, ";")
-}
-
 const (
 	forecastLockSQL = `select forecast_lock()`
 	forecastHeadSQL = `select seq, hash from forecasts order by seq desc limit 1`       // primary key
@@ -134,7 +126,7 @@ func (db *DB) RecordForecast(ctx context.Context, fence task.Fence, r forecast.R
 			pgx.NamedArgs{
 				"seq": seq + 1, "id": r.ID, "signal": r.Signal, "figure": r.Figure, "period": r.Period, "series": of.Series,
 				"observed_at": of.ObservedAt, "scheduled_at": of.ScheduledAt, "issued_at": r.IssuedAt,
-				"quantiles": joinDecimals(r.Quantiles), "naive1": joinDecimals(r.Naive1), "naive2": joinDecimals(r.Naive2), "label": label,
+				"quantiles": forecast.Joined(r.Quantiles), "naive1": forecast.Joined(r.Naive1), "naive2": forecast.Joined(r.Naive2), "label": label,
 				"model_version": r.ModelVersion, "inputs_hash": r.InputsHash, "previous_hash": r.PreviousHash, "hash": r.Hash(),
 				"synthetic": synthetic, "run_id": fence.RunID,
 			})

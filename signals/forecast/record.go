@@ -35,7 +35,7 @@ const NoRecord = "00000000000000000000000000000000000000000000000000000000000000
 func (r Record) Line() string {
 	return strings.Join([]string{
 		r.ID, r.Signal, r.Figure + "/" + r.Period, r.IssuedAt.UTC().Format(time.RFC3339),
-		joined(r.Quantiles), joined(r.Naive1), joined(r.Naive2), r.ModelVersion, r.InputsHash, r.PreviousHash,
+		Joined(r.Quantiles), Joined(r.Naive1), Joined(r.Naive2), r.ModelVersion, r.InputsHash, r.PreviousHash,
 	}, "|")
 }
 
@@ -94,7 +94,8 @@ func hashOf(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func joined(list []Decimal) string {
+// Joined are quantiles as a line has them: with ";" between them.
+func Joined(list []Decimal) string {
 	texts := make([]string, len(list))
 	for i, d := range list {
 		texts[i] = string(d)
