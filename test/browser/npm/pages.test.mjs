@@ -30,6 +30,7 @@ for (const id of signals) {
     await visit(`/signals/${id}`, {}, async (page) => {
       assert.equal(Number(await page.locator(".value data").getAttribute("value")), value);
       const plot = page.locator("#plot-value");
+      await plot.scrollIntoViewIfNeeded(); // the pointer is moved, and nothing scrolls to it
       const box = await plot.boundingBox();
       await page.mouse.move(box.x + box.width - 1, box.y + 80);
       await page.locator(".tip b").waitFor();
