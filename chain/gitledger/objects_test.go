@@ -25,7 +25,7 @@ func FuzzObjects(f *testing.F) {
 		}
 		w := walker{record: &Record{}, files: map[string][]byte{}, ids: map[string]string{}}
 		_ = w.meta(0, out)
-		s := &state{}
+		s := newState("")
 		for _, path := range recordPaths {
 			_ = s.parse(path, out)
 		}

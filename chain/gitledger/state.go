@@ -33,8 +33,12 @@ func (l *Ledger) load(ctx context.Context, g git) (*state, error) {
 	return loadAt(ctx, g, head)
 }
 
+func newState(head string) *state {
+	return &state{head: head, files: map[string][]byte{}, gaps: map[string]int{}, notes: map[chain.Correction]int{}, commits: map[string][]Commit{}}
+}
+
 func loadAt(ctx context.Context, g git, head string) (*state, error) {
-	s := &state{head: head, files: map[string][]byte{}, gaps: map[string]int{}, notes: map[chain.Correction]int{}, commits: map[string][]Commit{}}
+	s := newState(head)
 	if head == "" {
 		return s, nil
 	}
