@@ -57,6 +57,7 @@ live() {
 	local dir=$work/$1 from=$SECONDS outcome='' up='' took picks deadlocks address kept
 	trap '[[ -z $up ]] || kill -TERM "$up" 2>/dev/null && wait "$up" || true; exit 143' TERM
 	mkdir -m 755 "$dir"
+	: >"$dir/out"
 	env -u DATABASE_URL -u REDIS_URL LOG_FORMAT=json GOMAXPROCS=2 "${pin[@]}" "$work/tidemark" up --world=sandbox --sandbox-days="$days" \
 		--state-dir="$dir" --addr=127.0.0.1:0 --ops-addr= --signals-addr= >"$dir/out" 2>&1 &
 	up=$!
