@@ -148,15 +148,21 @@ func (t token) matches(f Datum) bool {
 		return false
 	}
 	value, negative := strings.CutPrefix(f.Value, "-")
+	said, is := 0, 0
+	if p, ok := locale.Powers[t.unit]; ok && f.Unit != t.unit {
+		// A language may tell an amount in a size of its own: 1.4 billion is 1,400 million.
+		if is, ok = locale.Powers[f.Unit]; !ok {
+			return false
+		}
+		said = p
+	}
 	switch {
-	case canonical(value) != t.value:
+	case canonical(locale.Shifted(value, is)) != canonical(locale.Shifted(t.value, said)):
 		return false
 	case t.sign == '+' && negative, (t.sign == '-' || t.sign == '\u2212') && !negative:
 		return false
-	case t.unit == "":
+	case t.unit == "", said > 0:
 		return true
-	case f.Unit == locale.Barrels:
-		return t.unit == locale.Millions // the word is million, of whatever
 	default:
 		return t.unit == f.Unit
 	}

@@ -85,7 +85,7 @@ func TestDigestOfAWeek(t *testing.T) {
 	if len(december.Economic) != 1 || december.Economic[0].ID != "us-unemployment-2024-11" {
 		t.Errorf("economic events %v", december.Economic)
 	}
-	if x, _ := december.Text(English); !strings.Contains(x.Body, "The macro event of the week was the US unemployment rate: 4.2%.") {
+	if x, _ := december.Text(English); !strings.Contains(x.Body, "The macro figure of the week: the US unemployment rate, 4.2%.") {
 		t.Error(x.Body)
 	}
 }
@@ -113,7 +113,7 @@ func TestTheFirstWeekCountsFromTheInception(t *testing.T) {
 		t.Errorf("%+v", g.Delta)
 	}
 	x, err := g.Text(English)
-	if err != nil || !strings.Contains(x.Body, "The model portfolio returned +2.0%, the benchmark +3.0%: 1.0 percentage points behind.") {
+	if err != nil || !strings.Contains(x.Body, "The model portfolio returned +2.0% against +3.0% for the benchmark: 1.0 percentage points behind.") {
 		t.Errorf("%s, %v", x.Body, err)
 	}
 }

@@ -83,7 +83,7 @@ func TestPayrollsAreReadAsFirstPrinted(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Log(text.Title, "\n", text.Analysis)
-	for _, want := range []string{"178 thousand", "first published as -92 thousand and now reads -133 thousand", "no survey of forecasters was used"} {
+	for _, want := range []string{"178 thousand", "first published as -92 thousand and has been revised to -133 thousand", "not a survey of forecasters"} {
 		if !strings.Contains(text.Title+text.Analysis, want) {
 			t.Errorf("no %q in\n%s\n%s", want, text.Title, text.Analysis)
 		}
@@ -112,7 +112,7 @@ func TestNoChangeAcrossAMissingMonth(t *testing.T) {
 	unemployment := Surprises(indicator("unemployment"), FirstPrints(indicator("unemployment"), vintages(t, "fred.UNRATE", "fredgraph/UNRATE.csv", "2026-01-15")))
 	level := unemployment[slices.IndexFunc(unemployment, func(e EconomicEvent) bool { return e.ID == "us-unemployment-2025-11" })]
 	text, err := level.Text(English)
-	if err != nil || !strings.Contains(text.Summary, "The one before it is missing") || !math.IsNaN(level.Z) {
+	if err != nil || !strings.Contains(text.Summary, "The previous figure is missing") || !math.IsNaN(level.Z) {
 		t.Errorf("a level after a gap: %+v, %v", text, err)
 	}
 }

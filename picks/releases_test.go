@@ -90,8 +90,8 @@ func TestCrudeStocksAreToldAsTheReportTellsThem(t *testing.T) {
 		t.Errorf("%s on %s: %v, the report states %v", e.ID, e.Date(), e.Print.Value, stated[2])
 	}
 	for lang, want := range map[Lang]string{
-		English: "-0.6 million barrels in the week to September 11, 2026", "es": "-0,6 millones de barriles", "pt": "-0,6 milhões de barris",
-		"hi": "-0.6 मिलियन बैरल",
+		English: "-0.6 million barrels in the week to September 11, 2026", "es": "-0,6 millones de barriles", "pt": "-0,6 milhão de barris",
+		"hi": "-6 लाख बैरल",
 	} {
 		text, err := e.Text(lang)
 		if err != nil || !strings.Contains(text.Title, want) {

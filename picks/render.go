@@ -105,14 +105,14 @@ func (d Data) fill(lang Lang, place string) (string, error) {
 		}
 		return s, err
 	default:
-		return choose(lang, x, options)
+		return choose(lang, x.Value, options)
 	}
 }
 
 // choose takes the word for the plural form of a number: "one:share|other:shares".
-func choose(lang Lang, x Datum, options string) (string, error) {
+func choose(lang Lang, value, options string) (string, error) {
 	want := "other"
-	if pluralForm(lang, x.Value) == plural.One {
+	if pluralForm(lang, value) == plural.One {
 		want = "one"
 	}
 	for option := range strings.SplitSeq(options, "|") {
@@ -160,15 +160,23 @@ func format(lang Lang, x Datum) (string, error) {
 		}
 		return l.WriteMonth(day), nil
 	}
-	around, ok := l.Units[x.Unit]
+	value, around, ok := l.Write(x.Unit, x.Value)
 	if !ok {
 		return "", fmt.Errorf("no unit %q in %s", x.Unit, lang)
 	}
-	n, err := strconv.ParseFloat(x.Value, 64)
+	n, err := strconv.ParseFloat(value, 64)
 	if err != nil {
 		return "", fmt.Errorf("read fact %s: %w", x.ID, err)
 	}
-	_, fraction, _ := strings.Cut(x.Value, ".")
+	if before, rest, found := strings.Cut(around, "{"); found {
+		options, after, _ := strings.Cut(rest, "}")
+		word, err := choose(lang, value, options)
+		if err != nil {
+			return "", fmt.Errorf("write fact %s: %w", x.ID, err)
+		}
+		around = before + word + after
+	}
+	_, fraction, _ := strings.Cut(value, ".")
 	digits := printers()[lang].Sprint(number.Decimal(n, number.Scale(len(fraction))))
 	// A minus stands before a sign of currency.
 	if rest, negative := strings.CutPrefix(digits, "-"); negative && !strings.HasPrefix(around, "N") {

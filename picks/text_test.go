@@ -207,8 +207,13 @@ func TestHowNumbersLookInEachLanguage(t *testing.T) {
 		unit           Unit
 		es, en, pt, hi string
 	}{
-		{"4450.1", locale.Billions, "4.450,1 mil millones de dólares", "$4,450.1 billion", "US$\u00a04.450,1 bilhões", "4,450.1 अरब डॉलर"},
-		{"-61.2", locale.Millions, "-61,2 millones de dólares", "-$61.2 million", "-US$\u00a061,2 milhões", "-61.2 मिलियन डॉलर"},
+		{"4450.1", locale.Billions, "4,4501 billones de dólares", "$4.4501 trillion", "US$\u00a04,4501 trilhões", "4,450.1 अरब डॉलर"},
+		{"1.4", locale.Billions, "1.400 millones de dólares", "$1.4 billion", "US$\u00a01,4 bilhão", "1.4 अरब डॉलर"},
+		{"421.1", locale.Barrels, "421,1 millones de barriles", "421.1 million barrels", "421,1 milhões de barris", "42.11 करोड़ बैरल"},
+		{"-3.4", locale.Barrels, "-3,4 millones de barriles", "-3.4 million barrels", "-3,4 milhões de barris", "-34 लाख बैरल"},
+		{"1", locale.Points, "1 punto porcentual", "1 percentage point", "1 ponto percentual", "1 प्रतिशत अंक"},
+		{"0.25", locale.Points, "0,25 puntos porcentuales", "0.25 percentage points", "0,25 ponto percentual", "0.25 प्रतिशत अंक"},
+		{"-61.2", locale.Millions, "-61,2 millones de dólares", "-$61.2 million", "-US$\u00a061,2 milhões", "-6.12 करोड़ डॉलर"},
 		{"182.50", locale.Dollars, "182,50 dólares", "$182.50", "US$\u00a0182,50", "182.50 डॉलर"},
 		{"-6.2", locale.Percent, "-6,2\u00a0%", "-6.2%", "-6,2%", "-6.2%"},
 		{"38.2", locale.Times, "38,2 veces", "38.2 times", "38,2 vezes", "38.2 गुना"},
@@ -242,9 +247,9 @@ func TestPlurals(t *testing.T) {
 		{English, "2", "picks were"},
 		{"es", "1", "selección"},
 		{"es", "0", "selecciones"},
-		{"pt", "0", "escolha"},
-		{"pt", "1", "escolha"},
-		{"pt", "2", "escolhas"},
+		{"pt", "0", "seleção"},
+		{"pt", "1", "seleção"},
+		{"pt", "2", "seleções"},
 		{"hi", "0", "चयन घोषित हुआ"},
 		{"hi", "1", "चयन घोषित हुआ"},
 		{"hi", "5", "चयन घोषित हुए"},
@@ -278,18 +283,33 @@ func named(t *testing.T, text string, lang Lang, facts Data) []string {
 		all = append(all, "day "+m[re.SubexpIndex("day")]+" of "+m[re.SubexpIndex("year")])
 	}
 	text = re.ReplaceAllString(text, "")
-	for _, s := range numbersIn.FindAllString(text, -1) {
-		s = strings.TrimRight(s, ".,")
+	for _, at := range numbersIn.FindAllStringIndex(text, -1) {
+		s := strings.TrimRight(text[at[0]:at[1]], ".,")
 		s = strings.NewReplacer(l.Group, "", l.Decimal, ".").Replace(s)
 		v, err := strconv.ParseFloat(s, 64)
 		if err != nil {
 			t.Fatalf("%q in %s", s, lang)
 		}
-		all = append(all, fmt.Sprint(v))
+		word := append(strings.Fields(text[at[1]:]), "")[0]
+		if size := sizeWords[strings.TrimRight(word, ".,;:)।")]; size > 0 {
+			v *= size
+		}
+		all = append(all, inDigits(v))
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
 }
+
+// sizeWords are the words that may follow a number in one of the languages, with what they make of it.
+var sizeWords = map[string]float64{
+	"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12,
+	"mil": 1e3, "millón": 1e6, "millones": 1e6, "billón": 1e12, "billones": 1e12,
+	"milhão": 1e6, "milhões": 1e6, "bilhão": 1e9, "bilhões": 1e9, "trilhão": 1e12, "trilhões": 1e12,
+	"हज़ार": 1e3, "लाख": 1e5, "करोड़": 1e7, "अरब": 1e9,
+}
+
+// inDigits is a number as text, without the noise of a product.
+func inDigits(v float64) string { return strconv.FormatFloat(v, 'g', 12, 64) }
 
 // known are the facts in the same form.
 func knownNumbers(facts Data) map[string]bool {
@@ -297,7 +317,7 @@ func knownNumbers(facts Data) map[string]bool {
 	add := func(day time.Time) { all[fmt.Sprintf("day %d of %d", day.Day(), day.Year())] = true }
 	for _, d := range facts {
 		if v := d.Number(); !math.IsNaN(v) {
-			all[fmt.Sprint(math.Abs(v))] = true
+			all[inDigits(math.Abs(v)*math.Pow10(locale.Powers[d.Unit]))] = true
 		}
 		if d.Unit == locale.Date {
 			add(day(d.Value))
@@ -458,18 +478,18 @@ func TestTextFollowsTheData(t *testing.T) {
 		alter      func(*Score)
 	}{
 		{"a loss is a loss and the main risk", "The company is losing money: $50.0 million", loss},
-		{"and there is no multiple of it", "There is no profit to set the price against", func(s *Score) { loss(s); s.metric(EarningsYield).Z = -2 }},
-		{"a calm share leads", "What speaks for it above all is calm", func(s *Score) {
+		{"and there is no multiple of it", "There are no earnings to value it on", func(s *Score) { loss(s); s.metric(EarningsYield).Z = -2 }},
+		{"a calm share leads", "Its main strength is low volatility", func(s *Score) {
 			s.Groups = map[Group]float64{Risk: 3, Quality: 0.1, Value: 0.1, Momentum: 0.1}
 		}},
-		{"a trend leads", "the trend of the share", func(s *Score) {
+		{"a trend leads", "Its main strength is momentum", func(s *Score) {
 			s.Groups = map[Group]float64{Momentum: 2, Quality: 0.1, Value: 0.1, Risk: 0}
 		}},
-		{"the weak side is named", "The weak side is the price", func(s *Score) {
+		{"the weak side is named", "Its weak point is the valuation", func(s *Score) {
 			s.Groups = map[Group]float64{Momentum: 2, Quality: 0.1, Value: -1, Risk: 0}
 		}},
 		{"debt is the risk", "Debt is the main risk", func(s *Score) { s.Debt.Value = 0.9 * s.Assets.Value; s.Income.Value = 5e8 }},
-		{"a high price is the risk", "The price is the main risk. At 100.0 times", func(s *Score) { s.metric(EarningsYield).Value = 0.01 }},
+		{"a high price is the risk", "The valuation is the main risk. At 100.0 times", func(s *Score) { s.metric(EarningsYield).Value = 0.01 }},
 	} {
 		if got := change(c.alter); !strings.Contains(got, c.want) {
 			t.Errorf("%s: no %q in\n%s", c.name, c.want, got)

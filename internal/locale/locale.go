@@ -40,6 +40,58 @@ const (
 	Term       Unit = "term"     // the key of a word that each language has its own for, or several joined by "+"
 )
 
+// Scale is how a unit is written from a size on: Around stands around the number, whose decimal point has moved Shift places to the right.
+type Scale struct {
+	From   float64 // in the unit
+	Shift  int
+	Around string
+}
+
+// Write is how a decimal text is written in a unit: the text with its decimal point moved, and what stands around it. It reports false
+// for a unit that the language does not have.
+func (l *Language) Write(unit Unit, value string) (number, around string, ok bool) {
+	size, err := strconv.ParseFloat(strings.TrimPrefix(value, "-"), 64)
+	if err == nil {
+		for _, s := range l.Scaled[unit] {
+			if size >= s.From {
+				return Shifted(value, s.Shift), s.Around, true
+			}
+		}
+	}
+	around, ok = l.Units[unit]
+	return value, around, ok
+}
+
+// Shifted moves the decimal point of a decimal text so many places to the right, or to the left where places is negative. No digit is lost.
+func Shifted(value string, places int) string {
+	number, negative := strings.CutPrefix(value, "-")
+	whole, fraction, _ := strings.Cut(number, ".")
+	switch {
+	case places >= 0:
+		fraction += strings.Repeat("0", max(0, places-len(fraction)))
+		whole, fraction = whole+fraction[:places], fraction[places:]
+	default:
+		whole = strings.Repeat("0", max(0, -places-len(whole))) + whole
+		cut := len(whole) + places
+		whole, fraction = whole[:cut], whole[cut:]+fraction
+	}
+	if whole = strings.TrimLeft(whole, "0"); whole == "" {
+		whole = "0"
+	}
+	if fraction != "" {
+		whole += "." + fraction
+	}
+	if negative {
+		return "-" + whole
+	}
+	return whole
+}
+
+// Powers are the units that are a count of something, with the power of ten that one of them is.
+var Powers = map[Unit]int{
+	Thousands: 3, Millions: 6, Barrels: 6, Billions: 9, "10^5": 5, "10^7": 7, "10^11": 11, "10^12": 12,
+}
+
 // Language is everything that the program knows of a language.
 type Language struct {
 	Code Lang
@@ -48,8 +100,12 @@ type Language struct {
 	// Name is the language's name in itself, EnglishName in English.
 	Name, EnglishName string
 
-	// Units pairs a unit with how it is written around the number, which is N.
+	// Units pairs a unit with how it is written around the number, which is N. A word in braces follows the number's plural form:
+	// "N {one:millón|other:millones}".
 	Units map[Unit]string
+	// Scaled lists other ways to write a unit, for languages whose words for size are not those of the unit (crore, thousand millions). The
+	// first whose From the number reaches, without its sign, is used; Units holds below all of them.
+	Scaled map[Unit][]Scale
 	// Months are the names in a date. DateOrder is the order of D, M and Y in a date; MonthOrder that of M and Y.
 	Months                [12]string
 	DateOrder, MonthOrder string

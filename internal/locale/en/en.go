@@ -11,8 +11,11 @@ import (
 var Language = locale.Language{
 	Code: "en", Tag: language.English, Name: "English", EnglishName: "English",
 	Units: map[locale.Unit]string{
-		locale.Percent: "N%", locale.Points: "N percentage points", locale.BasisPoint: "N basis points", locale.Dollars: "$N", locale.Millions: "$N million", locale.Billions: "$N billion",
-		locale.Times: "N times", locale.Count: "N", locale.Thousands: "N thousand", locale.Deviations: "N standard deviations", locale.Plain: "N", locale.Barrels: "N million barrels",
+		locale.Percent: "N%", locale.Points: "N percentage {one:point|other:points}", locale.BasisPoint: "N basis {one:point|other:points}", locale.Dollars: "$N", locale.Millions: "$N million", locale.Billions: "$N billion",
+		locale.Times: "N times", locale.Count: "N", locale.Thousands: "N thousand", locale.Deviations: "N standard {one:deviation|other:deviations}", locale.Plain: "N", locale.Barrels: "N million barrels",
+	},
+	Scaled: map[locale.Unit][]locale.Scale{
+		locale.Billions: {{From: 1000, Shift: -3, Around: "$N trillion"}},
 	},
 	Months: [12]string{
 		"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
@@ -21,7 +24,7 @@ var Language = locale.Language{
 	Decimal: ".", Group: ",",
 	Sizes: map[string]locale.Unit{
 		"%": locale.Percent, "per cent": locale.Percent, "percent": locale.Percent, "percentage points": locale.Points, "percentage point": locale.Points,
-		"basis points": locale.BasisPoint, "billion": locale.Billions, "bn": locale.Billions, "million": locale.Millions, "mn": locale.Millions, "thousand": locale.Thousands,
+		"basis points": locale.BasisPoint, "basis point": locale.BasisPoint, "billion": locale.Billions, "bn": locale.Billions, "million": locale.Millions, "mn": locale.Millions, "thousand": locale.Thousands,
 		"trillion": "10^12", "tn": "10^12",
 	},
 	And:     "and",

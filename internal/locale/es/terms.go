@@ -16,7 +16,7 @@ var terms = map[string]string{
 	"indicator.unemployment":          "la tasa de paro de Estados Unidos",
 	"indicator.gdp":                   "el crecimiento económico de Estados Unidos, anualizado",
 	"indicator.industrial-production": "la producción industrial de Estados Unidos, variación mensual",
-	"indicator.jobless-claims":        "las peticiones iniciales de subsidio de paro en Estados Unidos",
+	"indicator.jobless-claims":        "las peticiones iniciales de subsidio por desempleo en Estados Unidos",
 	"indicator.core-cpi":              "los precios de consumo de Estados Unidos sin alimentos ni energía, variación mensual",
 	"indicator.ecb":                   "el tipo de depósito del Banco Central Europeo",
 	"indicator.hourly-earnings":       "los salarios por hora de Estados Unidos, variación mensual",
@@ -26,8 +26,8 @@ var terms = map[string]string{
 
 	"quarter.1": "primer trimestre", "quarter.2": "segundo trimestre", "quarter.3": "tercer trimestre", "quarter.4": "cuarto trimestre",
 
-	"closed.held": "terminó su período de tenencia", "closed.replaced": "una selección más reciente ocupó su lugar",
-	"closed.merger": "otra empresa la compró", "closed.delisted": "sus acciones dejaron de cotizar", "closed.silent": "ya no tenía precio",
+	"closed.held": "terminó su período en cartera", "closed.replaced": "una selección más reciente ocupó su lugar",
+	"closed.merger": "otra empresa la compró", "closed.delisted": "sus acciones dejaron de cotizar", "closed.silent": "dejó de tener precio",
 
 	"industry.agriculture": "la agricultura", "industry.gold": "la minería de oro", "industry.metal_mining": "la minería de metales",
 	"industry.coal": "la minería de carbón", "industry.oil_services": "los servicios para productores de petróleo y gas",
@@ -55,7 +55,7 @@ var terms = map[string]string{
 	"industry.online_stores": "la venta por internet y por catálogo", "industry.shops": "las tiendas especializadas", "industry.banks": "la banca",
 	"industry.lenders": "el crédito a consumidores y empresas", "industry.brokers": "la intermediación bursátil y la gestión de activos",
 	"industry.health_plans": "los seguros de salud", "industry.insurance": "los seguros", "industry.property_trusts": "los fondos de inversión inmobiliaria",
-	"industry.property": "los bienes inmuebles", "industry.shells": "las sociedades sin actividad para adquisiciones",
+	"industry.property": "los bienes inmuebles", "industry.shells": "las sociedades creadas para adquirir otras",
 	"industry.holdings": "las sociedades de cartera", "industry.hotels": "los hoteles y casinos", "industry.advertising": "la publicidad",
 	"industry.software": "los programas y servicios informáticos", "industry.film": "el cine y el vídeo en línea",
 	"industry.leisure": "el ocio y el entretenimiento", "industry.business_services": "los servicios a empresas",

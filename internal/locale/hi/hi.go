@@ -14,6 +14,16 @@ var Language = locale.Language{
 		locale.Percent: "N%", locale.Points: "N प्रतिशत अंक", locale.BasisPoint: "N आधार अंक", locale.Dollars: "N डॉलर", locale.Millions: "N मिलियन डॉलर", locale.Billions: "N अरब डॉलर",
 		locale.Times: "N गुना", locale.Count: "N", locale.Thousands: "N हज़ार", locale.Deviations: "N मानक विचलन", locale.Plain: "N", locale.Barrels: "N मिलियन बैरल",
 	},
+	Scaled: map[locale.Unit][]locale.Scale{
+		locale.Millions: {
+			{From: 10, Shift: -1, Around: "N करोड़ डॉलर"},
+			{From: 0, Shift: 1, Around: "N लाख डॉलर"},
+		},
+		locale.Barrels: {
+			{From: 10, Shift: -1, Around: "N करोड़ बैरल"},
+			{From: 0, Shift: 1, Around: "N लाख बैरल"},
+		},
+	},
 	Months: [12]string{
 		"जनवरी", "फ़रवरी", "मार्च", "अप्रैल", "मई", "जून", "जुलाई", "अगस्त", "सितंबर", "अक्टूबर", "नवंबर", "दिसंबर",
 	},

@@ -25,7 +25,7 @@ var terms = map[string]string{
 	"quarter.1": "पहली तिमाही", "quarter.2": "दूसरी तिमाही", "quarter.3": "तीसरी तिमाही", "quarter.4": "चौथी तिमाही",
 
 	"closed.held": "इसे रखने की अवधि पूरी हो गई", "closed.replaced": "इसकी जगह एक नए चयन ने ले ली",
-	"closed.merger": "इसे दूसरी कंपनी ने ख़रीद लिया", "closed.delisted": "इसके शेयर सूची से हट गए", "closed.silent": "इसका अब कोई भाव नहीं था",
+	"closed.merger": "इसे दूसरी कंपनी ने ख़रीद लिया", "closed.delisted": "इसके शेयरों की सूचीबद्धता ख़त्म हो गई", "closed.silent": "इसका भाव मिलना बंद हो गया",
 
 	"industry.agriculture": "खेती", "industry.gold": "सोने का खनन", "industry.metal_mining": "धातुओं का खनन", "industry.coal": "कोयले का खनन",
 	"industry.oil_services": "तेल और गैस उत्पादकों के लिए सेवाएँ", "industry.oil_gas": "तेल और गैस का उत्पादन", "industry.quarrying": "खदान और खनिज",
@@ -37,7 +37,7 @@ var terms = map[string]string{
 	"industry.farm_machinery": "कृषि और बाग़वानी मशीनें", "industry.computers": "कंप्यूटर और कार्यालय उपकरण", "industry.machinery": "मशीनें",
 	"industry.appliances": "घरेलू उपकरण", "industry.consumer_electronics": "उपभोक्ता इलेक्ट्रॉनिक्स", "industry.network_equipment": "संचार उपकरण",
 	"industry.semiconductors": "सेमीकंडक्टर और इलेक्ट्रॉनिक पुर्ज़े", "industry.medical_devices": "चिकित्सा उपकरण",
-	"industry.electrical_equipment": "बिजली के उपकरण", "industry.cars": "कारें और उनके पुर्ज़े", "industry.aerospace": "विमानन और रक्षा",
+	"industry.electrical_equipment": "बिजली के उपकरण", "industry.cars": "कारें और उनके पुर्ज़े", "industry.aerospace": "एयरोस्पेस और रक्षा",
 	"industry.transport_equipment": "जहाज़, रेल और अन्य वाहन", "industry.instruments": "मापन उपकरण", "industry.leisure_goods": "खेल का सामान, खिलौने और कैमरे",
 	"industry.railways": "रेल", "industry.trucking": "सड़क परिवहन और पार्सल", "industry.shipping": "समुद्री परिवहन", "industry.airlines": "हवाई परिवहन",
 	"industry.pipelines": "पाइपलाइन", "industry.logistics": "लॉजिस्टिक्स और यात्रा", "industry.broadcasting": "प्रसारण और केबल", "industry.telecoms": "दूरसंचार",

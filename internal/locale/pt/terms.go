@@ -26,8 +26,8 @@ var terms = map[string]string{
 
 	"quarter.1": "primeiro trimestre", "quarter.2": "segundo trimestre", "quarter.3": "terceiro trimestre", "quarter.4": "quarto trimestre",
 
-	"closed.held": "seu prazo de permanência terminou", "closed.replaced": "uma escolha mais recente tomou seu lugar",
-	"closed.merger": "outra empresa a comprou", "closed.delisted": "suas ações deixaram de ser negociadas", "closed.silent": "já não tinha preço",
+	"closed.held": "seu prazo na carteira terminou", "closed.replaced": "uma seleção mais recente tomou seu lugar",
+	"closed.merger": "outra empresa a comprou", "closed.delisted": "suas ações deixaram de ser negociadas", "closed.silent": "deixou de ter preço",
 
 	"industry.agriculture": "agricultura", "industry.gold": "mineração de ouro", "industry.metal_mining": "mineração de metais",
 	"industry.coal": "mineração de carvão", "industry.oil_services": "serviços para produtores de petróleo e gás",
@@ -54,7 +54,7 @@ var terms = map[string]string{
 	"industry.online_stores": "vendas pela internet e por catálogo", "industry.shops": "lojas especializadas", "industry.banks": "bancos",
 	"industry.lenders": "crédito a consumidores e empresas", "industry.brokers": "corretagem e gestão de ativos",
 	"industry.health_plans": "planos de saúde", "industry.insurance": "seguros", "industry.property_trusts": "fundos de investimento imobiliário",
-	"industry.property": "imóveis", "industry.shells": "empresas sem atividade para aquisições", "industry.holdings": "empresas de participações",
+	"industry.property": "imóveis", "industry.shells": "empresas criadas para adquirir outras", "industry.holdings": "empresas de participações",
 	"industry.hotels": "hotéis e cassinos", "industry.advertising": "publicidade", "industry.software": "software e serviços de informática",
 	"industry.film": "cinema e vídeo on-line", "industry.leisure": "lazer e entretenimento", "industry.business_services": "serviços para empresas",
 	"industry.personal_services": "serviços pessoais e reparos", "industry.health_services": "hospitais e serviços de saúde",
