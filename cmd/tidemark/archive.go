@@ -25,6 +25,7 @@ type archiveCommand struct {
 
 	Import archiveImport `cmd:"" help:"Add the exchanges of an archive folder to the ledger and the archive."`
 	Export archiveExport `cmd:"" help:"Write the ledger and its bodies as an archive folder."`
+	Begin  archiveBegin  `cmd:"" help:"Go on with what stands at ARCHIVE_URL, where the archive that the database names is lost for good."`
 }
 
 type archiveImport struct {
@@ -128,13 +129,41 @@ func (c archiveExport) Run(ctx context.Context, p *program) error {
 	return err
 }
 
+type archiveBegin struct{}
+
+// Run marks the archive of the settings as the one that is used from now on.
+func (archiveBegin) Run(ctx context.Context, p *program) error {
+	db, err := p.openDB(ctx, postgres.RoleWorker)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	store, err := p.openArchive(ctx, db)
+	if err == nil {
+		_, err = fmt.Fprintf(p.stdout, "%s is the archive that the database names: nothing was done\n", p.archiveURL())
+		return errors.Join(err, store.Close())
+	}
+	if !isLost(err) {
+		return err
+	}
+	if store, err = p.openStores(ctx, nil); err != nil {
+		return err
+	}
+	defer func() { _ = store.Close() }()
+	if err := store.Begin(ctx); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(p.stdout, "%s is the archive from now on; answers that came before are not in it, and `tidemark explain` and `tidemark reparse` say which\n", p.archiveURL())
+	return err
+}
+
 // openRecord opens the database as a worker and the archive beside it.
 func (p *program) openRecord(ctx context.Context) (*postgres.DB, *archive.Store, error) {
 	db, err := p.openDB(ctx, postgres.RoleWorker)
 	if err != nil {
 		return nil, nil, err
 	}
-	store, err := p.openArchive(ctx)
+	store, err := p.openArchive(ctx, db)
 	if err != nil {
 		db.Close()
 		return nil, nil, err

@@ -12,6 +12,7 @@ import (
 	"tidemark/internal/backup"
 	"tidemark/internal/config"
 	"tidemark/internal/devstack"
+	"tidemark/internal/postgres"
 )
 
 type backupCommand struct {
@@ -98,7 +99,7 @@ func (c restoreCommand) Run(ctx context.Context, p *program) error {
 func (p *program) installation(ctx context.Context) (backup.Installation, error) {
 	url, err := p.databaseURL()
 	return backup.Installation{
-		URL: url, Archive: func() (*archive.Store, error) { return p.openArchive(ctx) }, Ledger: p.ledgerDir(), World: p.settings.World,
+		URL: url, Archive: func(db *postgres.DB) (*archive.Store, error) { return p.openArchive(ctx, db) }, Ledger: p.ledgerDir(), World: p.settings.World,
 		Program: codeVersion(), Tool: devstack.Client, Now: p.now,
 	}, err
 }

@@ -276,7 +276,7 @@ func (w *contended) workerRole(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	store, err := p.openArchive(ctx)
+	store, err := p.openArchive(ctx, db)
 	if err != nil {
 		return err
 	}

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
 
+	"tidemark/ingest/archive"
 	"tidemark/internal/config"
 	"tidemark/internal/ops"
 	"tidemark/internal/postgres"
@@ -47,7 +47,7 @@ func (c doctorCommand) Run(ctx context.Context, p *program) error {
 	}
 	exams = append(exams,
 		ops.Exam{Name: "redis", Look: p.checkRedis},
-		ops.Exam{Name: "archive", Look: p.checkArchive},
+		ops.Exam{Name: "archive", Look: func(ctx context.Context) []ops.Finding { return p.checkArchive(ctx, db) }},
 		ops.Exam{Name: "disk", Look: p.lookAtDisks})
 	var findings []object
 	show := func(f ops.Finding) error {
@@ -191,41 +191,42 @@ func (p *program) checkRedis(ctx context.Context) []ops.Finding {
 	return ops.One(ops.Healthy, "", "%s, answers in %s", at.Kind(), p.now().Sub(began).Round(100*time.Microsecond))
 }
 
-// checkArchive writes what it archives once, reads it again, and leaves it: raw bytes are never deleted.
-func (p *program) checkArchive(ctx context.Context) (list []ops.Finding) {
-	if p.settings.World != "live" {
-		if _, err := os.Stat(filepath.Join(p.worldDir(), "archive")); errors.Is(err, os.ErrNotExist) && p.settings.ArchiveURL == "" {
-			return ops.One(ops.NotSeen, "", "this world has archived nothing here yet")
+// checkArchive writes what it archives once, reads it again, and leaves it: raw bytes are never deleted. db is nil where it is away.
+func (p *program) checkArchive(ctx context.Context, db *postgres.DB) []ops.Finding {
+	if db == nil {
+		return ops.One(ops.NotSeen, "", "the database is away, which says what the archive should hold")
+	}
+	if p.settings.World != "live" && p.settings.ArchiveURL == "" {
+		newest, err := db.NewestBodies(ctx, 1)
+		if _, gone := os.Stat(p.archiveURL()); err == nil && len(newest) == 0 && errors.Is(gone, os.ErrNotExist) {
+			return ops.One(ops.NotSeen, "", "this world has archived nothing yet")
 		}
 	}
-	list = p.checkStore(ctx, "ARCHIVE_URL", p.archiveURL())
-	if p.settings.ColdURL != "" {
-		list = append(list, p.checkStore(ctx, "ARCHIVE_COLD_URL", p.settings.ColdURL)...)
+	store, err := p.openArchive(ctx, db)
+	if err != nil {
+		return ops.One(ops.Bad, "set ARCHIVE_URL to the folder or bucket of the archive", "%v", err)
+	}
+	defer func() { _ = store.Close() }()
+	list := probe(ctx, store, "ARCHIVE_URL", "it can be written and read")
+	if colder := store.ColdStore(); colder != nil {
+		list = append(list, probe(ctx, colder, "ARCHIVE_COLD_URL", "the colder one can be written and read")...)
 	}
 	return list
 }
 
-func (p *program) checkStore(ctx context.Context, setting, url string) []ops.Finding {
-	store, err := p.openStore(ctx, setting, url)
-	if err != nil {
-		return ops.One(ops.Bad, "set "+setting+" to a folder or bucket that can be written", "%v", err)
-	}
-	defer func() { _ = store.Close() }()
-	const probe = "The doctor of Tidemark was here.\n"
-	sum, err := store.Put(ctx, []byte(probe))
+func probe(ctx context.Context, store *archive.Store, setting, healthy string) []ops.Finding {
+	const text = "The doctor of Tidemark was here.\n"
+	sum, err := store.Put(ctx, []byte(text))
 	if errors.Is(err, syscall.ENOSPC) {
 		return ops.One(ops.Bad, "make room at "+setting, "the disk is full: %v", err)
 	}
 	if err != nil {
 		return ops.One(ops.Bad, "let this user write to the archive of "+setting, "%v", err)
 	}
-	if b, err := store.Get(ctx, sum); err != nil || string(b) != probe {
+	if b, err := store.Get(ctx, sum); err != nil || string(b) != text {
 		return ops.One(ops.Bad, "check the storage of "+setting, "what was written cannot be read: %v", err)
 	}
-	if setting == "ARCHIVE_URL" {
-		return ops.One(ops.Healthy, "", "it can be written and read")
-	}
-	return ops.One(ops.Healthy, "", "the colder one can be written and read")
+	return ops.One(ops.Healthy, "", "%s", healthy)
 }
 
 // lowDisk is how much room there must be where things are kept.

@@ -90,7 +90,7 @@ func (l *ledger) compute(slot time.Time) {
 func (l *ledger) run(args ...string) (code int, stdout, stderr string) {
 	l.t.Helper()
 	var out, complaint bytes.Buffer
-	if args[0] == "explain" || slices.Contains(args, "accept") { // these read the archive
+	if slices.Contains([]string{"explain", "archive", "reparse", "doctor"}, args[0]) || slices.Contains(args, "accept") { // these read the archive
 		args = append(args, "--archive-url="+l.folder)
 	}
 	args = append(args, "--world=sandbox", "--database-url="+l.url)

@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -120,7 +118,7 @@ func (workerCommand) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer db.Close()
-	store, err := p.openArchive(ctx)
+	store, err := p.openArchive(ctx, db)
 	if err != nil {
 		return err
 	}
@@ -178,39 +176,6 @@ func (apiCommand) Run(ctx context.Context, p *program) error {
 		})
 	})
 	return g.Wait()
-}
-
-func (p *program) openArchive(ctx context.Context) (*archive.Store, error) {
-	store, err := p.openStore(ctx, "ARCHIVE_URL", p.archiveURL())
-	if err != nil || p.settings.ColdURL == "" {
-		return store, err
-	}
-	colder, err := p.openStore(ctx, "ARCHIVE_COLD_URL", p.settings.ColdURL)
-	if err != nil {
-		return nil, errors.Join(err, store.Close())
-	}
-	store.SetColdStore(colder)
-	return store, nil
-}
-
-// archiveURL is ARCHIVE_URL, or the folder that stands for it.
-func (p *program) archiveURL() string {
-	if p.settings.ArchiveURL != "" {
-		return p.settings.ArchiveURL
-	}
-	return filepath.Join(p.worldDir(), "archive")
-}
-
-// openStore opens the place of raw bytes that a setting names.
-func (p *program) openStore(ctx context.Context, setting, url string) (*archive.Store, error) {
-	store, err := archive.Open(ctx, url)
-	if err != nil {
-		return nil, fmt.Errorf("open the archive (%s): %w", setting, err)
-	}
-	if p.settings.World == "sandbox" {
-		store.DisableSync()
-	}
-	return store, nil
 }
 
 func (p *program) newScheduler(db *postgres.DB, now func() time.Time) (*scheduler.Scheduler, *scheduler.AsynqQueue, error) {

@@ -97,7 +97,11 @@ func (p *program) runRoles(ctx context.Context, on listeners) error {
 		return err
 	}
 	defer apiDB.Close()
-	store, err := p.openArchive(ctx)
+	var store *archive.Store
+	err = p.insist(ctx, func() (err error) {
+		store, err = p.openArchive(ctx, db)
+		return err
+	})
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,9 @@ import (
 // closes it with itself. It is called before the store is used.
 func (s *Store) SetColdStore(colder *Store) { s.colder = colder }
 
+// ColdStore returns the store that SetColdStore named, or nil.
+func (s *Store) ColdStore() *Store { return s.colder }
+
 // ErrNoColdStore is the error of a store that has no colder one.
 var ErrNoColdStore = errors.New("there is no colder archive")
 
@@ -37,6 +40,9 @@ const maxLists = 100
 func (s *Store) MoveCold(ctx context.Context, before time.Time) (done ColdResult, err error) {
 	if s.colder == nil {
 		return done, ErrNoColdStore
+	}
+	if err := s.Prove(ctx); err != nil {
+		return done, err
 	}
 	var broken error
 	for first := range 256 { // a folder at a time: the driver of folders reads all that is below the prefix for each page of a list

@@ -31,7 +31,7 @@ func OpenFolder(dir string) (*Folder, error) {
 		}
 		return nil, fmt.Errorf("open the archive folder: %w", err)
 	}
-	store, err := openFolder(dir)
+	store, err := openFolder(dir, false)
 	if err != nil {
 		return nil, err
 	}

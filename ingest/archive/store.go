@@ -49,6 +49,7 @@ type Store struct {
 	durable bool
 	// colder is where Cool moves bodies to; nil where there is no such place.
 	colder *Store
+	proof  proof
 
 	mu sync.Mutex
 	// lasting holds the folders of bodies whose own names are on the disk, up to the store's root.
@@ -62,16 +63,19 @@ var _ ingest.Archive = (*Store)(nil)
 // prefix=live/; gocloud.dev/aws and gocloud.dev/blob/s3blob have the others). Who asks there is what the AWS libraries find: their
 // environment variables, their files, the machine's role. A bucket is not created, and not asked before it is used. The caller closes
 // the store.
-func Open(ctx context.Context, location string) (*Store, error) {
+func Open(ctx context.Context, location string) (*Store, error) { return openAt(ctx, location, true) }
+
+// openAt is Open, where a folder that is not there may be an error.
+func openAt(ctx context.Context, location string, create bool) (*Store, error) {
 	scheme, rest, isURL := strings.Cut(location, "://")
 	switch {
 	case location == "":
 		return nil, errors.New("open the archive: no folder or bucket is named")
 	case !isURL:
-		return openFolder(location)
+		return openFolder(location, create)
 	case scheme == fileblob.Scheme && !strings.Contains(rest, "?"):
 		if relative, ok := strings.CutPrefix(rest, "./"); ok {
-			return openFolder(relative)
+			return openFolder(relative, create)
 		}
 		if path, ok := strings.CutPrefix(rest, "localhost/"); ok {
 			rest = "/" + path
@@ -79,7 +83,7 @@ func Open(ctx context.Context, location string) (*Store, error) {
 		if !strings.HasPrefix(rest, "/") {
 			return nil, fmt.Errorf("open the archive %s: expected file:///absolute/path or file://./relative/path", location)
 		}
-		return openFolder(filepath.FromSlash(rest))
+		return openFolder(filepath.FromSlash(rest), create)
 	case scheme == memblob.Scheme:
 		return &Store{bucket: memblob.OpenBucket(nil)}, nil
 	}
@@ -94,7 +98,10 @@ func Open(ctx context.Context, location string) (*Store, error) {
 	return &Store{bucket: bucket}, nil
 }
 
-func openFolder(dir string) (*Store, error) {
+func openFolder(dir string, create bool) (*Store, error) {
+	if _, err := os.Stat(dir); !create && errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("open the archive %s: %w", dir, &LostError{})
+	}
 	bucket, err := fileblob.OpenBucket(dir, &fileblob.Options{
 		CreateDir: true,
 		// The temporary file stands beside the final one: a rename across file systems is not atomic, and TMPDIR is not ours.
@@ -154,6 +161,9 @@ func (s *Store) Reach(ctx context.Context) error {
 	if err == nil {
 		err = s.present()
 	}
+	if err == nil && there {
+		err = s.Prove(ctx)
+	}
 	switch {
 	case err != nil:
 		return fmt.Errorf("reach the archive: %w", err)
@@ -173,6 +183,9 @@ func blobKey(sha256 string) string { return "blobs/" + sha256[:2] + "/" + sha256
 // leave a file *.tmp beside it, which nothing reads.
 func (s *Store) Put(ctx context.Context, body []byte) (string, error) {
 	digest := digestOf(body)
+	if err := s.Prove(ctx); err != nil {
+		return "", fmt.Errorf("archive body %s: %w", digest, err)
+	}
 	switch _, err := s.get(ctx, digest); {
 	case err == nil:
 		return digest, nil
@@ -326,8 +339,11 @@ func (s *Store) write(ctx context.Context, key string, stored []byte) (err error
 	if err := w.Close(); err != nil {
 		return err
 	}
-	if folder == "" {
+	switch {
+	case folder == "":
 		return nil
+	case !strings.Contains(key, "/"): // the root itself stays
+		return syncFolder(folder)
 	}
 	return s.settle(folder)
 }

@@ -37,7 +37,7 @@ type Writer struct {
 // NewWriter opens an archive folder for writing. It creates the folder, or reads the manifest that is there, whole, before
 // adding to it.
 func NewWriter(dir string) (*Writer, error) {
-	store, err := openFolder(dir)
+	store, err := openFolder(dir, true)
 	if err != nil {
 		return nil, err
 	}

@@ -71,8 +71,8 @@ type File struct {
 type Installation struct {
 	// URL is the database's address.
 	URL string
-	// Archive opens the store of raw bytes. It is not called where that is left out.
-	Archive func() (*archive.Store, error)
+	// Archive opens the store of raw bytes of a database; nil: of one that is about to be restored. It is not called where that is left out.
+	Archive func(*postgres.DB) (*archive.Store, error)
 	// Ledger is the folder of the git ledger.
 	Ledger string
 	World  string
@@ -170,9 +170,9 @@ func (in Installation) saveBodies(ctx context.Context, db *postgres.DB, work str
 	if err != nil {
 		return 0, err
 	}
-	from, err := in.Archive()
+	from, err := in.Archive(db)
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("%w (or leave the archive out of the backup on purpose with --without=archive)", err)
 	}
 	defer func() { _ = from.Close() }()
 	to, err := archive.Open(ctx, filepath.Join(work, archiveDir))
@@ -308,7 +308,7 @@ func Restore(ctx context.Context, in Installation, folder string) (m Manifest, e
 		return m, err
 	}
 	if m.Bodies > 0 {
-		to, err := in.Archive()
+		to, err := in.Archive(nil)
 		if err != nil {
 			return m, err
 		}

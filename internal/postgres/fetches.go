@@ -65,6 +65,21 @@ func (db *DB) RecordFetch(ctx context.Context, f series.Fetch, runID int64) (int
 	return id, nil
 }
 
+// NewestBodies lists the sums of the bodies that came last, at most n, none twice.
+func (db *DB) NewestBodies(ctx context.Context, n int) ([]string, error) {
+	rows, err := db.reads.Query(ctx, `
+		select sha256 from (select sha256, id from fetches where not not_modified order by id desc limit @n) f
+		group by sha256 order by max(id) desc`, pgx.NamedArgs{"n": n})
+	if err != nil {
+		return nil, fmt.Errorf("list the newest bodies: %w", err)
+	}
+	list, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("list the newest bodies: %w", err)
+	}
+	return list, nil
+}
+
 // FindFetch returns the ids of the ledger's rows of an exchange, oldest first: an exchange may be there more than once, where the same
 // was asked and answered twice in an instant.
 func (db *DB) FindFetch(ctx context.Context, f series.Fetch) ([]int64, error) {

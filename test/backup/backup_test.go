@@ -266,7 +266,18 @@ func TestHalfABackupIsRefused(t *testing.T) {
 	url, state, _ := small(t)
 	folder := filepath.Join(t.TempDir(), "backup")
 	// Elsewhere is no archive: what tools of old made of this was called a backup.
-	refused(t, "of the 1 answers that the database names, 1 are not in the archive", url, t.TempDir(), "backup", folder)
+	refused(t, "ARCHIVE_URL", url, t.TempDir(), "backup", folder)
+	refused(t, "--without=archive", url, t.TempDir(), "backup", folder)
+	if err := os.Rename(filepath.Join(state, "sandbox", "archive", "blobs"), filepath.Join(state, "away")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(state, "sandbox", "archive", archive.Marker), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, "of the 1 answers that the database names, 1 are not in the archive", url, state, "backup", folder)
+	if err := os.Rename(filepath.Join(state, "away"), filepath.Join(state, "sandbox", "archive", "blobs")); err != nil {
+		t.Fatal(err)
+	}
 	if list, err := os.ReadDir(filepath.Dir(folder)); err != nil || len(list) > 0 {
 		t.Errorf("half a backup is left: %v, %v", list, err)
 	}
