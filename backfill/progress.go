@@ -92,6 +92,51 @@ func (p Progress) String() string {
 	return b.String()
 }
 
+// Remains says of a cancelled backfill what it leaves, and how the rest is done after all; empty for any other.
+func (p Progress) Remains() string {
+	if p.Status != postgres.BackfillCancelled {
+		return ""
+	}
+	count := func(n int64, one, more string) string {
+		if n == 1 {
+			return "1 " + one
+		}
+		return fmt.Sprintf("%d %s", n, more)
+	}
+	var b strings.Builder
+	switch {
+	case p.AppliedAt == nil:
+		return "it was never begun: nothing of it is stored"
+	case p.Added > 0:
+		b.WriteString(count(p.Added, "snapshot that it made stays and is served as history: it is", "snapshots that it made stay and are served as history: they are"))
+		b.WriteString(" what the slots came to, and nothing removes what was once served")
+	default:
+		b.WriteString("it has made no snapshot")
+	}
+	if p.Differs > 0 {
+		b.WriteString("; " + count(p.Differs, "result that differs from what stands is", "results that differ from what stands are") +
+			" kept beside it, and not served (`tidemark backfill diff`)")
+	}
+	if p.Running > 0 {
+		b.WriteString("; " + count(p.Running, "run that is", "runs that are") + " under way may still add some")
+	}
+	b.WriteString("; what its sources answered is stored, too")
+	if p.Cancelled > 0 {
+		fmt.Fprintf(&b, ". %s not done. To do them: `tidemark backfill run --signal=%s --from=%s --to=%s", count(p.Cancelled, "slot was", "slots were"), p.Signal,
+			p.FromDay.Format(time.DateOnly), p.ToDay.Format(time.DateOnly))
+		if p.AsOf != nil {
+			b.WriteString(" --as-of=" + p.AsOf.UTC().Format(time.RFC3339Nano))
+		} else if p.Existing != ExistingSkip {
+			b.WriteString(" --existing=" + p.Existing)
+		}
+		if p.FromArchive {
+			b.WriteString(" --from-archive")
+		}
+		b.WriteString("`")
+	}
+	return b.String()
+}
+
 // Pace is rate and time left in words, empty while it is not at work.
 func (p Progress) Pace() string {
 	if p.Over() || p.State == StateAsking || p.Rate == 0 {

@@ -172,3 +172,52 @@ func TestProgressIsWhatTheSlotsSay(t *testing.T) {
 		})
 	}
 }
+
+func TestACancelledBackfillSaysWhatItLeaves(t *testing.T) {
+	t.Parallel()
+	first, last := day(t, "2026-01-01"), day(t, "2026-01-31")
+	b := postgres.Backfill{ID: 7, Signal: "s", Status: postgres.BackfillCancelled, FromDay: first, ToDay: last, Existing: ExistingSkip}
+	begun := b
+	begun.AppliedAt = new(time.Unix(0, 0))
+	archived := begun
+	archived.FromArchive, archived.Existing = true, ExistingFailed
+	asOf := begun
+	asOf.AsOf, asOf.Existing = new(time.Date(2026, 2, 1, 12, 0, 0, 0, time.UTC)), ExistingAll
+	running := begun
+	running.Status = postgres.BackfillRunning
+	const rest = ". 7 slots were not done. To do them: `tidemark backfill run --signal=s --from=2026-01-01 --to=2026-01-31"
+	for _, c := range []struct {
+		name   string
+		b      postgres.Backfill
+		counts postgres.BackfillCounts
+		want   string
+	}{
+		{"one that runs", running, postgres.BackfillCounts{Slots: 10, Done: 3, Added: 3}, ""},
+		{"one that was never begun", b, postgres.BackfillCounts{Slots: 10, Cancelled: 10}, "it was never begun: nothing of it is stored"},
+		{
+			"with snapshots", begun,
+			postgres.BackfillCounts{Slots: 10, Done: 3, Added: 2, Unchanged: 1, Cancelled: 7, Running: 1},
+			"2 snapshots that it made stay and are served as history: they are what the slots came to, and nothing removes what was once served; " +
+				"1 run that is under way may still add some; what its sources answered is stored, too" + rest + "`",
+		},
+		{
+			"from the archive", archived,
+			postgres.BackfillCounts{Slots: 8, Done: 1, Added: 1, Cancelled: 7},
+			"1 snapshot that it made stays and is served as history: it is what the slots came to, and nothing removes what was once served; " +
+				"what its sources answered is stored, too" + rest + " --existing=failed --from-archive`",
+		},
+		{
+			"as of an instant", asOf,
+			postgres.BackfillCounts{Slots: 8, Done: 1, Differs: 1, Cancelled: 7},
+			"it has made no snapshot; 1 result that differs from what stands is kept beside it, and not served (`tidemark backfill diff`); " +
+				"what its sources answered is stored, too" + rest + " --as-of=2026-02-01T12:00:00Z`",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if d := cmp.Diff(c.want, measure(c.b, c.counts).Remains()); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
+	}
+}

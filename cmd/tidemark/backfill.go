@@ -25,7 +25,7 @@ type backfillCommand struct {
 	Compare     backfillCompare `cmd:"" help:"Compute past snapshots with this version and compare them with what stands. Nothing is stored."`
 	Pause       backfillPause   `cmd:"" help:"Stop a backfill until it is resumed."`
 	Resume      backfillResume  `cmd:"" help:"Let a paused backfill go on."`
-	Cancel      backfillCancel  `cmd:"" help:"End a backfill for good. What was done stays."`
+	Cancel      backfillCancel  `cmd:"" help:"End a backfill for good. What was done stays, and is counted."`
 	RetryFailed backfillRetry   `cmd:"" help:"Try the failed slots of a backfill again, and only those."`
 }
 
@@ -298,8 +298,11 @@ func (p *program) printProgress(ctx context.Context, db *postgres.DB, id int64) 
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(p.stdout, progress)
-	return err
+	_, _ = fmt.Fprintln(p.stdout, progress)
+	if left := progress.Remains(); left != "" {
+		_, _ = fmt.Fprintln(p.stdout, strings.ToUpper(left[:1])+left[1:]+".")
+	}
+	return nil
 }
 
 type backfillRetry struct {
@@ -318,7 +321,7 @@ func (c backfillRetry) Run(ctx context.Context, p *program) error {
 			_, err := fmt.Fprintf(p.stdout, "Nothing of backfill %d has failed.\n", c.ID)
 			return err
 		}
-		_, _ = fmt.Fprintf(p.stdout, "%d slots and %d sources are tried again.\n", slots, sources)
+		_, _ = fmt.Fprintf(p.stdout, "%s and %s are tried again.\n", counted(slots, "slot"), counted(sources, "source"))
 		return c.begun(ctx, p, db, c.ID)
 	})
 }

@@ -72,6 +72,9 @@ func (p *program) ended(ctx context.Context, db *postgres.DB, progress backfill.
 		}
 		return fmt.Errorf("backfill %d was paused: %s", id, note)
 	}
+	if progress.State == postgres.BackfillCancelled {
+		return fmt.Errorf("backfill %d was cancelled: %s", id, progress.Remains())
+	}
 	if progress.Failed == 0 {
 		return nil
 	}
@@ -298,6 +301,9 @@ func writeBackfill(out io.Writer, p backfill.Progress, fetches []postgres.Backfi
 	line("slots", fmt.Sprintf("%d of %d done: %s", p.Finished(), p.Total(), tally(p)))
 	if pace := p.Pace(); pace != "" {
 		line("pace", pace)
+	}
+	if left := p.Remains(); left != "" {
+		line("remains", left)
 	}
 	line("at work", fmt.Sprintf("%d of at most %d runs, %d waiting", p.Running, p.Parallelism, p.Waiting))
 	for _, f := range fetches {

@@ -73,7 +73,7 @@ func claimJSON(x postgres.Claim, granted []postgres.Transfer) object {
 
 func backfillJSON(p backfill.Progress, fetches []postgres.BackfillFetch, slots []postgres.BackfillSlot) object {
 	return one("id", p.ID, "signal", p.Signal, "from", p.FromDay.Format(time.DateOnly), "to", p.ToDay.Format(time.DateOnly), "zone", p.Zone, "as of", p.AsOf,
-		"existing", p.Existing, "state", p.State, "note", p.Note, "planned", p.PlannedAt, "applied", p.AppliedAt, "finished", p.FinishedAt,
+		"existing", p.Existing, "state", p.State, "note", p.Note, "remains", unset(p.Remains()), "planned", p.PlannedAt, "applied", p.AppliedAt, "finished", p.FinishedAt,
 		"slots", p.Total(), "done", p.Done, "added", p.Added, "unchanged", p.Unchanged, "differs", p.Differs, "failed", p.Failed,
 		"cancelled", p.Cancelled, "pending", p.Pending, "skipped", p.Skipped, "running", p.Running,
 		"sources", each(fetches, func(f postgres.BackfillFetch) object {

@@ -353,7 +353,7 @@ func TestBackfillIsLeftPausedAndCancelled(t *testing.T) {
 	if out := s.backfill("show", "1"); !strings.Contains(out, "slots/s, ") || !strings.Contains(out, " left") {
 		t.Errorf("show without a pace:\n%s", out)
 	}
-	if out := s.backfill("cancel", "1"); !strings.Contains(out, "cancelled") {
+	if out := s.backfill("cancel", "1"); !strings.Contains(out, "cancelled") || !strings.Contains(out, "snapshots that it made stay") {
 		t.Errorf("cancel: %s", out)
 	}
 	program.Until(t, program.Timeout, "no run is at work", func() (bool, string) {
@@ -365,5 +365,9 @@ func TestBackfillIsLeftPausedAndCancelled(t *testing.T) {
 	}
 	if out := s.backfill("list"); !strings.Contains(out, "cancelled") {
 		t.Errorf("list:\n%s", out)
+	}
+	made := s.query(`select count(*) from backfill_slots where outcome = 'added'`)[0]
+	if out := s.backfill("show", "1"); !strings.Contains(out, made+" snapshots that it made stay") || !strings.Contains(out, "tidemark backfill run --signal=") {
+		t.Errorf("it does not say what it leaves, which are %s snapshots:\n%s", made, out)
 	}
 }
