@@ -115,7 +115,9 @@ func (i Ingest) recall(ctx context.Context, c *inspection) error {
 		if !ok {
 			continue
 		}
-		u.standing, u.state, u.findings = was.ID, held, was.Findings
+		u.standing, u.state = was.ID, held
+		// Accepting it may do something else by now.
+		u.findings = slices.DeleteFunc(was.Findings, func(f postgres.Finding) bool { return f.Check == CheckAccept })
 		if was.Decision == postgres.QuarantineRejected {
 			u.state, u.findings = rejected, []postgres.Finding{{
 				Check: "rejected", Severity: string(quality.Warn),

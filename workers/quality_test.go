@@ -13,6 +13,7 @@ import (
 	"tidemark/internal/postgres"
 	"tidemark/internal/series"
 	"tidemark/internal/task"
+	"tidemark/workers"
 )
 
 // prices are n lines of a table, a working day each, up to 2026-02-27 and around a level.
@@ -140,6 +141,47 @@ func TestAChangeOfUnitIsHeldUntilSomebodyDecides(t *testing.T) {
 	}
 	if d := cmp.Diff(after, r.observations()); d != "" {
 		t.Errorf("observations changed (-before +after):\n%s", d)
+	}
+}
+
+// The checks look at the newest thousand observations. What to accept does is said of all of them, to the row.
+func TestWhatIsHeldSaysWhatToAcceptItDoes(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	all := prices(1500, 70)
+	r.publish(all...)
+	if run := r.fetch(); run.Status != "succeeded" {
+		t.Fatalf("a good fetch: %s, %v", run.Status, *run.Error)
+	}
+	left := append([]string{}, all[1400:]...)
+	left[0] = left[0][:11] + "71.99"
+	r.publish(append(left, "2026-03-02,70", "2026-03-03,70")...)
+	run := r.fetch()
+	if run.Status != "failed" || !strings.Contains(*run.Error, "900 of the newest 1000 known observations are not there") {
+		t.Fatalf("a history that is gone: %s, %s", run.Status, *run.Error)
+	}
+	q := r.quarantine()[0]
+	said := q.Findings[len(q.Findings)-1]
+	if said.Check != workers.CheckAccept || said.Seen != "to accept it adds 1403 rows: 2 new, 1 revised, 1400 withdrawn" || said.Series != "test.a" {
+		t.Errorf("it is said: %+v", said)
+	}
+	if said.From.Format(time.DateOnly) != all[0][:10] || said.To.Format(time.DateOnly) != "2026-03-03" {
+		t.Errorf("of %s to %s", said.From, said.To)
+	}
+	before := len(r.observations())
+	r.clock.AdvanceTo(r.clock.Now().Add(time.Hour))
+	effect, err := r.ingest.Effect(t.Context(), q.ID, r.clock.Now())
+	if err != nil || len(effect) != 1 || effect[0].Rows() != 1403 {
+		t.Errorf("now it would do %+v (%v)", effect, err)
+	}
+	if n := len(r.observations()); n != before {
+		t.Errorf("to say so added %d rows", n-before)
+	}
+	if added, err := r.ingest.Accept(t.Context(), q.ID, r.decision()); err != nil || added != 1403 {
+		t.Errorf("to accept it added %d rows (%v)", added, err)
+	}
+	if _, err := r.ingest.Effect(t.Context(), q.ID, r.clock.Now()); !errors.Is(err, postgres.ErrDecided) {
+		t.Errorf("what was accepted: %v", err)
 	}
 }
 

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"tidemark/backfill"
 	"tidemark/ingest"
+	"tidemark/ingest/quality"
 	"tidemark/internal/postgres"
 	"tidemark/internal/task"
 )
@@ -25,8 +28,16 @@ func (i Ingest) quarantine(ctx context.Context, t task.Task, c *inspection) (hol
 				fetches = append(fetches, a.Fetch.ID)
 			}
 		}
+		findings := u.findings
+		if u.state == held && u.standing == 0 {
+			effect, err := i.effect(ctx, c.src, u)
+			if err != nil {
+				return nil, err
+			}
+			findings = append(slices.Clone(findings), effect...)
+		}
 		id, err := i.DB.Quarantine(ctx, t.Fence, postgres.Quarantined{
-			Source: c.src.ID, Digest: u.digest, Findings: u.findings, CreatedAt: newestFetch(u.answers),
+			Source: c.src.ID, Digest: u.digest, Findings: findings, CreatedAt: newestFetch(u.answers),
 		}, fetches)
 		if err != nil {
 			return nil, err
@@ -36,6 +47,40 @@ func (i Ingest) quarantine(ctx context.Context, t task.Task, c *inspection) (hol
 		}
 	}
 	return errors.Join(list...), nil
+}
+
+// effect says of each series what it would do to accept a unit.
+func (i Ingest) effect(ctx context.Context, src ingest.Source, u *unit) ([]postgres.Finding, error) {
+	var loads []postgres.Load
+	for _, a := range u.answers {
+		if hasReadings(a) {
+			loads = append(loads, backfill.Load(src, a))
+		}
+	}
+	list, err := i.DB.EffectOf(ctx, 0, newestFetch(u.answers), loads)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]postgres.Finding, len(list))
+	for n, e := range list {
+		out[n] = postgres.Finding{
+			Check: CheckAccept, Severity: string(quality.Warn), Series: string(e.Series), From: e.From, To: e.To, Seen: "to accept it " + TellEffect(e),
+			Expected: "what you decide",
+		}
+	}
+	return out, nil
+}
+
+// CheckAccept is the check that says what accepting an answer would do.
+const CheckAccept = "accept"
+
+// TellEffect says in words what storing an answer does to a series.
+func TellEffect(e postgres.Effect) string {
+	rows := "rows"
+	if e.Rows() == 1 {
+		rows = "row"
+	}
+	return fmt.Sprintf("adds %d %s: %d new, %d revised, %d withdrawn", e.Rows(), rows, e.Added, e.Revised, e.Removed)
 }
 
 // heldError says for people what is held back, why, and what to do.
@@ -54,32 +99,53 @@ func heldError(id int64, u *unit) error {
 // archive, and known from the time of the decision on. The signals that rest on the source are due. It returns how many rows were
 // added. The errors of postgres.AcceptQuarantined tell why it cannot be done.
 func (i Ingest) Accept(ctx context.Context, id int64, d postgres.Decision) (added int64, err error) {
-	list, err := i.DB.Quarantined(ctx, postgres.QuarantineFilter{ID: id, Limit: 1})
+	_, src, loads, err := i.quarantined(ctx, id)
 	if err != nil {
 		return 0, err
 	}
-	if len(list) == 0 {
-		return 0, fmt.Errorf("quarantine %d: %w", id, postgres.ErrNotFound)
+	return i.DB.AcceptQuarantined(ctx, id, d, loads, i.Dependents[src.ID])
+}
+
+// Effect tells what Accept would do at an instant, series by series. It changes nothing.
+func (i Ingest) Effect(ctx context.Context, id int64, at time.Time) ([]postgres.Effect, error) {
+	q, _, loads, err := i.quarantined(ctx, id)
+	if err == nil && q.Decision == postgres.QuarantineAccepted {
+		err = fmt.Errorf("accept quarantine %d: %w: %s", id, postgres.ErrDecided, q.Decision)
 	}
-	src, ok := i.Sources[list[0].Source]
+	if err != nil {
+		return nil, err
+	}
+	return i.DB.EffectOf(ctx, id, at, loads)
+}
+
+// quarantined reads an answer that was held back from the archive.
+func (i Ingest) quarantined(ctx context.Context, id int64) (q postgres.Quarantined, src ingest.Source, loads []postgres.Load, err error) {
+	list, err := i.DB.Quarantined(ctx, postgres.QuarantineFilter{ID: id, Limit: 1})
+	if err != nil {
+		return q, src, nil, err
+	}
+	if len(list) == 0 {
+		return q, src, nil, fmt.Errorf("quarantine %d: %w", id, postgres.ErrNotFound)
+	}
+	q = list[0]
+	src, ok := i.Sources[q.Source]
 	if !ok {
-		return 0, fmt.Errorf("quarantine %d is of the source %q, which this program does not have", id, list[0].Source)
+		return q, src, nil, fmt.Errorf("quarantine %d is of the source %q, which this program does not have", id, q.Source)
 	}
 	pages, err := i.DB.QuarantinedPages(ctx, id)
 	if err != nil {
-		return 0, err
+		return q, src, nil, err
 	}
-	var loads []postgres.Load
 	for _, f := range pages {
 		body, err := i.Engine.Archive.Get(ctx, f.SHA256)
 		if err != nil {
-			return 0, fmt.Errorf("quarantine %d: fetch %d of %s: %w", id, f.ID, f.URL, err)
+			return q, src, nil, fmt.Errorf("quarantine %d: fetch %d of %s: %w", id, f.ID, f.URL, err)
 		}
 		batch, err := ingest.Parse(src, f, body)
 		if err != nil {
-			return 0, fmt.Errorf("quarantine %d: fetch %d: %w", id, f.ID, err)
+			return q, src, nil, fmt.Errorf("quarantine %d: fetch %d: %w", id, f.ID, err)
 		}
 		loads = append(loads, backfill.Load(src, ingest.Fetched{Fetch: f, Batch: batch}))
 	}
-	return i.DB.AcceptQuarantined(ctx, id, d, loads, i.Dependents[src.ID])
+	return q, src, loads, nil
 }

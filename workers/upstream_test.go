@@ -50,7 +50,7 @@ func source() ingest.Source {
 	return ingest.Source{
 		ID: "test", Name: "A test's upstream", Publisher: "test", License: "none",
 		Cadence: series.Cadence{Cron: "0 12 * * *", CatchUp: series.CatchUpLatest},
-		Limits:  ingest.Limits{MaxBytes: 2000, Timeout: 2 * time.Second, ContentTypes: []string{"text/csv"}},
+		Limits:  ingest.Limits{MaxBytes: 30000, Timeout: 2 * time.Second, ContentTypes: []string{"text/csv"}},
 		Series:  []series.Info{{ID: "test.a", Name: "A", Unit: "units", Frequency: "daily"}},
 		Request: func(series.Window) ([]ingest.Request, error) { return []ingest.Request{{URL: upstream}}, nil },
 		Parse: func(r ingest.Response) (ingest.Batch, error) {
@@ -252,7 +252,7 @@ func TestATroubledUpstreamLosesNothing(t *testing.T) {
 		{"malformed", world.Fault{Body: []byte("date;value\x00\n\"2026"), Header: csvHeader}, []string{"layout changed", upstream, "expected a table"}, false},
 		{"truncated in transit", world.Fault{Keep: 0.5}, []string{"broke off", upstream}, false},
 		{"cut short by the publisher", world.Fault{Body: []byte("date,value\n2026-02-26,10\n"), Header: csvHeader}, []string{"layout changed", "to the line end"}, false},
-		{"ten times too large", world.Fault{Body: []byte(strings.Repeat("2026-02-26,10\n", 2000)), Header: csvHeader}, []string{"too large", "2000 bytes"}, true},
+		{"ten times too large", world.Fault{Body: []byte(strings.Repeat("2026-02-26,10\n", 20000)), Header: csvHeader}, []string{"too large", "30000 bytes"}, true},
 		{"a maintenance page with status 200", world.ErrorPage(200), []string{"wrong content type", "text/html", "text/csv"}, false},
 		{"status 429", world.Fault{Status: 429, Header: http.Header{"Retry-After": {"7"}}}, []string{"status 429", "ask again in 7s"}, false},
 		{"status 500", world.ErrorPage(500), []string{"status 500"}, false},

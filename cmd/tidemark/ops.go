@@ -169,7 +169,7 @@ func (p *program) acts(db *postgres.DB, store *archive.Store) *ops.Acts {
 	}}
 	if store != nil {
 		a.Accept = func(ctx context.Context, id int64, d postgres.Decision) (int64, error) {
-			return p.release(ctx, db, store, id, d)
+			return p.releaser(db, store).Accept(ctx, id, d)
 		}
 	}
 	return a

@@ -57,9 +57,11 @@ func (c quarantineList) Run(ctx context.Context, p *program) error {
 	}
 	t := newTable("id", "source", "answered", "last seen", "times", "run", "decision", "by", "found")
 	for _, q := range list {
-		found := make([]string, len(q.Findings))
-		for n, f := range q.Findings {
-			found[n] = strings.TrimSpace(f.Check + " " + f.Series)
+		var found []string
+		for _, f := range q.Findings {
+			if f.Check != workers.CheckAccept {
+				found = append(found, strings.TrimSpace(f.Check+" "+f.Series))
+			}
 		}
 		t.add(q.ID, q.Source, q.CreatedAt, q.LastSeenAt, q.Fetches, q.RunID, q.Decision, q.DecidedBy, strings.Join(found, ", "))
 	}
@@ -171,6 +173,8 @@ type quarantineAccept struct {
 	config.Archive
 	config.Licences
 	quarantineDecision
+
+	DryRun bool `name:"dry-run" help:"Only say what it would do to each series."`
 }
 
 // Run accepts an answer.
@@ -185,19 +189,36 @@ func (c quarantineAccept) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	added, err := p.release(ctx, db, store, c.ID, d)
+	job := p.releaser(db, store)
+	effect, err := job.Effect(ctx, c.ID, d.At)
+	if err == nil && c.DryRun {
+		for _, e := range effect {
+			_, _ = fmt.Fprintf(p.stdout, "%s: to accept it %s, of %s to %s\n", e.Series, workers.TellEffect(e), date(e.From), date(e.To))
+		}
+		if len(effect) == 0 {
+			_, _ = fmt.Fprintln(p.stdout, "to accept it adds no row: all that it says is known")
+		}
+		return nil
+	}
+	var added int64
+	if err == nil {
+		added, err = job.Accept(ctx, c.ID, d)
+	}
 	if errors.Is(err, postgres.ErrOutdated) {
 		return fmt.Errorf("%w (reject it with `tidemark quarantine reject %d`, or run the source again if its answer still stands)", err, c.ID)
 	}
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.stdout, "quarantine %d is accepted: %d vintages added, known from %s\n", c.ID, added, d.At.UTC().Format(time.RFC3339))
-	return err
+	_, _ = fmt.Fprintf(p.stdout, "quarantine %d is accepted: %s added, known from %s\n", c.ID, counted(added, "row"), d.At.UTC().Format(time.RFC3339))
+	for _, e := range effect {
+		_, _ = fmt.Fprintf(p.stdout, "%s: %s\n", e.Series, workers.TellEffect(e))
+	}
+	return nil
 }
 
-// release stores an answer that was held back.
-func (p *program) release(ctx context.Context, db *postgres.DB, store *archive.Store, id int64, d postgres.Decision) (added int64, err error) {
+// releaser is the job that stores an answer that was held back.
+func (p *program) releaser(db *postgres.DB, store *archive.Store) workers.Ingest {
 	list := p.sources()
 	byID := map[string]ingest.Source{}
 	for _, s := range list {
@@ -205,7 +226,7 @@ func (p *program) release(ctx context.Context, db *postgres.DB, store *archive.S
 	}
 	return workers.Ingest{
 		DB: db, Engine: &ingest.Engine{Archive: store}, Sources: byID, Dependents: dependents(list, p.definitions()),
-	}.Accept(ctx, id, d)
+	}
 }
 
 type quarantineReject struct{ quarantineDecision }

@@ -95,8 +95,10 @@ func TestTheQuarantineIsDecidedOnTheCommandLine(t *testing.T) {
 	refused(1, "decided already", "reject", number(one), "--reason=once more")
 	want([]string{"rejected", "2026-03-04T12:00:00Z by ops@example.com: another unit"}, "show", number(one))
 
-	want([]string{"vintages added, known from 2026-03-04T12:00:00Z"}, "accept", number(two), "--reason=the publisher says so")
+	want([]string{"eia.RWTC: to accept it adds 365 rows: 0 new, 21 revised, 344 withdrawn"}, "accept", number(two), "--reason=to see it", "--dry-run")
+	want([]string{"365 rows added, known from 2026-03-04T12:00:00Z", "eia.RWTC: adds 365 rows: 0 new, 21 revised, 344 withdrawn"}, "accept", number(two), "--reason=the publisher says so")
 	refused(1, "decided already", "accept", number(two), "--reason=once more")
+	refused(1, "decided already", "accept", number(two), "--reason=once more", "--dry-run")
 	want([]string{"accepted", "rejected"}, "list", "--all")
 	if code, out, _ := l.run("quarantine", "list"); code != 0 || strings.Contains(out, "eia") {
 		t.Errorf("what was decided is still pending: exit %d\n%s", code, out)

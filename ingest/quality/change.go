@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,8 +19,12 @@ func checkRows(c *comparison) []Finding {
 	if n <= max(few, c.have/share) && n <= c.have/2 {
 		return nil
 	}
+	of := strconv.Itoa(c.have) + " known observations"
+	if !c.Known.Complete { // older ones are not in sight
+		of = "the newest " + of
+	}
 	return c.finding(RowCount, Error, c.missing[0].ObservedAt, c.missing[n-1].ObservedAt,
-		fmt.Sprintf("%d of %d known observations are not there, the first that of %s", n, c.have, day(c.missing[0].ObservedAt)),
+		fmt.Sprintf("%d of %s are not there, the first that of %s", n, of, day(c.missing[0].ObservedAt)),
 		"all that is known, but for a few that were withdrawn")
 }
 

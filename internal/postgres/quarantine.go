@@ -216,12 +216,7 @@ func (db *DB) RejectQuarantined(ctx context.Context, id int64, d Decision) error
 // not apply. It returns how many rows were added. ErrDecided when it was accepted before, ErrNotFound when there is none, ErrOutdated
 // when a newer answer about any of its series was stored since.
 func (db *DB) AcceptQuarantined(ctx context.Context, id int64, d Decision, loads []Load, dependents []string) (added int64, err error) {
-	accepted := make([]Load, len(loads))
-	for i, l := range loads {
-		l.accepted = true
-		l.FetchedAt = d.At
-		accepted[i] = l
-	}
+	accepted := acceptedAt(d.At, loads)
 	err = db.session(ctx, func(c *pgxpool.Conn) error {
 		groups := group(accepted)
 		if err := stage(ctx, c.Conn(), accepted, groups); err != nil {

@@ -1,0 +1,94 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"tidemark/internal/series"
+)
+
+// Effect is what storing an answer does to one series: rows of times that were not known, rows that change what is known, and rows that
+// withdraw it. From and To bound the observation times.
+type Effect struct {
+	Series                  series.ID
+	Added, Revised, Removed int64
+	From, To                time.Time
+}
+
+// Rows is how many rows that takes.
+func (e Effect) Rows() int64 { return e.Added + e.Revised + e.Removed }
+
+// The rows of this transaction.
+const effectSQL = `
+	select o.series, count(*) filter (where was.vintage_at is null and o.marker is distinct from 'withdrawn') as added,
+		count(*) filter (where was.vintage_at is not null and o.marker is distinct from 'withdrawn') as revised,
+		count(*) filter (where o.marker is not distinct from 'withdrawn') as removed, min(o.observed_at) as "from", max(o.observed_at) as "to"
+	from observations o
+	left join lateral (
+		select w.vintage_at from observations w
+		where w.series = o.series and w.observed_at = o.observed_at and w.vintage_at < o.vintage_at
+		limit 1
+	) was on true
+	where o.series = any(@series) and o.xmin = pg_current_xact_id()::xid
+	group by o.series
+	order by o.series` // primary key
+
+// errPreview ends the transaction of a preview.
+var errPreview = errors.New("nothing of a preview stays")
+
+// EffectOf tells what accepting an answer, of which loads are the parsed pages, would do to each series now. It does it, and takes it back.
+// An id that is not 0 is the answer's, and ErrOutdated an error then, as of AcceptQuarantined.
+func (db *DB) EffectOf(ctx context.Context, id int64, at time.Time, loads []Load) (list []Effect, err error) {
+	loads = acceptedAt(at, loads)
+	speaks := map[series.ID]bool{}
+	for _, l := range loads {
+		for id := range l.speaks() {
+			speaks[id] = true
+		}
+	}
+	ids := make([]string, 0, len(speaks))
+	for id := range speaks {
+		ids = append(ids, string(id))
+	}
+	err = db.session(ctx, func(c *pgxpool.Conn) error {
+		groups := group(loads)
+		if err := stage(ctx, c.Conn(), loads, groups); err != nil {
+			return err
+		}
+		return inTx(ctx, c, func(tx pgx.Tx) error {
+			if id != 0 {
+				if err := refuseOutdated(ctx, tx, id); err != nil {
+					return err
+				}
+			}
+			if _, err := merge(ctx, tx, groups); err != nil {
+				return err
+			}
+			rows, err := tx.Query(ctx, effectSQL, pgx.NamedArgs{"series": ids})
+			if list, err = collect[Effect](rows, err); err != nil {
+				return err
+			}
+			return errPreview
+		})
+	})
+	if !errors.Is(err, errPreview) {
+		return nil, fmt.Errorf("look what accepting an answer would do: %w", err)
+	}
+	return list, nil
+}
+
+// acceptedAt are loads that a person has accepted at an instant.
+func acceptedAt(at time.Time, loads []Load) []Load {
+	accepted := make([]Load, len(loads))
+	for i, l := range loads {
+		l.accepted = true
+		l.FetchedAt = at
+		accepted[i] = l
+	}
+	return accepted
+}
