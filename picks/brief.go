@@ -83,6 +83,9 @@ func (s Score) revenueGrowth() Figure {
 		return Figure{}
 	}
 	now, before := s.Book.over(revenue, s.Book.years[0]), s.Book.over(revenue, s.Book.years[1])
+	if !s.Book.comparable(revenue, now, before) {
+		return Figure{}
+	}
 	return now.minus(before).over(before)
 }
 

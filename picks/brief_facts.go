@@ -3,6 +3,7 @@ package picks
 import (
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"tidemark/internal/equity"
@@ -44,6 +45,9 @@ func (w *briefWriter) figures() {
 	d.date("income_to", s.Income.Over.End)
 	w.amount("net_income", s.Income)
 	w.amount("revenue", s.Revenue.with(s.Income))
+	if s.Revenue.with(s.Income).Known() {
+		w.basis("revenue", s.Revenue)
+	}
 	w.amount("cash_flow", s.CashFlow.with(s.Income))
 	w.amount("free_cash_flow", s.CashFlow.minus(s.Spending.with(s.CashFlow)).with(s.Income))
 	d.dollars("market_value", s.MarketValue.Value, w.day, w.source(s.MarketValue.From...))
@@ -75,6 +79,21 @@ func (w *briefWriter) amount(id string, f Figure) {
 	if f.Known() {
 		w.facts().dollars(id, f.Value, f.Over.End, w.source(f.From...))
 	}
+}
+
+// basis adds under which tags a figure is stated, and why these count.
+func (w *briefWriter) basis(id string, f Figure) {
+	if !f.Known() || f.Why == "" {
+		return
+	}
+	var tags []string
+	for _, x := range f.From {
+		if !slices.Contains(tags, x.Tag) {
+			tags = append(tags, x.Tag)
+		}
+	}
+	w.facts().word(id+"_tag", strings.Join(tags, ", "), locale.Name)
+	w.facts().word(id+"_basis", "basis."+string(f.Why), locale.Term)
 }
 
 // ratio adds a figure that is a fraction as a percentage.
@@ -122,7 +141,7 @@ func (w *briefWriter) growth() {
 	}
 	for days := -6; days <= 6; days++ { // fiscal quarters end on a weekday, not on a date
 		before := book.quarter(revenue, now.Over.End.AddDate(0, 0, -364+days))
-		if growth := now.minus(before).over(before); growth.Known() {
+		if growth := now.minus(before).over(before); growth.Known() && book.comparable(revenue, now, before) {
 			w.ratio("quarter_growth", growth)
 			w.facts().date("quarter_to", end)
 			return

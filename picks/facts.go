@@ -16,7 +16,8 @@ import (
 //   - What was said last about a period counts, as of the day one asks for: a later filing restates an earlier one.
 //   - Only annual, quarterly and foreign interim reports are read. Proxy statements and current reports feed facts too, at times
 //     a thousandfold wrong.
-//   - A concept has several tags, which companies change over the years. The tag with the newest figure counts, then the order.
+//   - A concept has several tags, which companies change over the years. The tag with the newest figure counts, then the order. Of
+//     several totals of one filing the largest counts where the concept says so: package concepts.
 //   - What is not stated is unknown, and unknown is not zero.
 
 // acceptedForms are the reports that are read. The value tells whether the form is periodic: its figures count before those of a
@@ -96,7 +97,7 @@ func (b *Financials) Years() []Period { return slices.Clone(b.years) }
 // reports (utilities state them) are no fiscal years.
 func (b *Financials) fiscalYears() []Period {
 	var all []Period
-	for _, k := range netIncome.keys() {
+	for _, k := range keysOf(netIncome) {
 		for _, f := range b.stated[k] {
 			if p := (Period{f.Start, f.End}); annualForms[f.Form] && p.IsYear() && !slices.Contains(all, p) {
 				all = append(all, p)
@@ -119,14 +120,25 @@ func follows(p, next Period) bool {
 	return gap.Abs() <= 7*24*time.Hour
 }
 
-// over is a concept's figure for exactly a period (an instant where it has no start): of the first tag that states it.
+// over is a concept's figure for exactly a period (an instant where it has no start): of the tags that state it the one that counts.
 func (b *Financials) over(c concept, p Period) Figure {
-	for _, k := range c.keys() {
-		if f, ok := b.statement(k, p); ok {
-			return Figure{Value: f.Value, Over: p, From: []equity.Fact{f}}
+	if !c.Largest {
+		for _, k := range keysOf(c) {
+			if f, ok := b.statement(k, p); ok {
+				return Figure{Value: f.Value, Over: p, From: []equity.Fact{f}}
+			}
 		}
+		return Figure{}
 	}
-	return Figure{}
+	var all []equity.Fact
+	for _, k := range keysOf(c) {
+		all = append(all, b.statements(k, p)...)
+	}
+	f, why, ok := c.Choose(all, precedence)
+	if !ok {
+		return Figure{}
+	}
+	return Figure{Value: f.Value, Over: p, From: []equity.Fact{f}, Why: why}
 }
 
 // at is a concept's figure at the end of a date.
@@ -134,20 +146,32 @@ func (b *Financials) at(c concept, day time.Time) Figure { return b.over(c, Peri
 
 // statement is the fact that counts of one tag for one period.
 func (b *Financials) statement(k tagUnit, p Period) (equity.Fact, bool) {
-	list := b.stated[k]
-	i, ok := slices.BinarySearchFunc(list, p, func(f equity.Fact, p Period) int {
-		return cmp.Or(f.End.Compare(p.End), f.Start.Compare(p.Start))
-	})
-	if !ok {
+	list := b.statements(k, p)
+	if len(list) == 0 {
 		return equity.Fact{}, false
 	}
-	return list[i], true
+	return list[0], true
+}
+
+// statements are the facts of one tag about one period by all filings, the one that counts first.
+func (b *Financials) statements(k tagUnit, p Period) []equity.Fact {
+	list := b.stated[k]
+	order := func(f equity.Fact, p Period) int { return cmp.Or(f.End.Compare(p.End), f.Start.Compare(p.Start)) }
+	first, ok := slices.BinarySearchFunc(list, p, order)
+	if !ok {
+		return nil
+	}
+	end := first + 1
+	for end < len(list) && order(list[end], p) == 0 {
+		end++
+	}
+	return list[first:end]
 }
 
 // newest is a concept's figure at the newest instant that any of its tags states; at one instant the first tag counts.
 func (b *Financials) newest(c concept) Figure {
 	var best Figure
-	for _, k := range c.keys() {
+	for _, k := range keysOf(c) {
 		for _, f := range slices.Backward(b.stated[k]) {
 			if !f.Start.IsZero() {
 				continue
@@ -165,8 +189,11 @@ func (b *Financials) newest(c concept) Figure {
 // trailing is a concept's figure over the newest twelve months: the newest fiscal year, plus what the year after it has brought so
 // far, minus the same months of that year. All three come from one tag. Where no interim report is newer, it is the year itself.
 func (b *Financials) trailing(c concept) Figure {
+	if c.Largest {
+		return b.trailingTotal(c)
+	}
 	var best Figure
-	for _, k := range c.keys() {
+	for _, k := range keysOf(c) {
 		if f := b.trailingOf(k); f.Known() && (!best.Known() || f.Over.End.After(best.Over.End)) {
 			best = f
 		}
@@ -216,7 +243,10 @@ func (b *Financials) sameMonths(k tagUnit, p, year Period) (equity.Fact, bool) {
 // quarter is a concept's figure over the fiscal quarter that ends on a date: as stated, else as the difference of two year-to-date
 // figures of one tag, of which a fourth quarter is the year minus its first nine months.
 func (b *Financials) quarter(c concept, end time.Time) Figure {
-	for _, k := range c.keys() {
+	if c.Largest {
+		return b.quarterTotal(c, end)
+	}
+	for _, k := range keysOf(c) {
 		if f := b.quarterOf(k, end); f.Known() {
 			return f
 		}
@@ -254,7 +284,7 @@ func repeats(list []equity.Fact, i int) bool {
 // counts may be compared in no other way: a filing before a split counts other shares.
 func (b *Financials) pair(c concept, p, before Period) (now, then Figure) {
 	var best equity.Fact
-	for _, k := range c.keys() {
+	for _, k := range keysOf(c) {
 		for _, f := range b.stated[k] {
 			if !f.End.Equal(p.End) || !f.Start.Equal(p.Start) || now.Known() && precedence(f, best) <= 0 {
 				continue

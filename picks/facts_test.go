@@ -37,7 +37,7 @@ func TestWhichStatementCounts(t *testing.T) {
 		{"nor a current report", []equity.Fact{fact("Revenues", from, to, 1000, "8-K", "2026-04-20")}, "2026-06-01", 0},
 		{"an annual report before a later foreign interim one", []equity.Fact{fact("Revenues", from, to, 1, "20-F", "2026-04-20"), fact("Revenues", from, to, 5, "6-K", "2026-05-20")}, "2026-06-01", 1},
 		{"a foreign interim report where there is no other", []equity.Fact{fact("Revenues", from, to, 5, "6-K", "2026-05-20")}, "2026-06-01", 5},
-		{"the first tag of two for one period", []equity.Fact{fact("SalesRevenueNet", from, to, 3, "10-K", "2026-02-20"), fact("Revenues", from, to, 1, "10-K", "2026-02-20")}, "2026-06-01", 1},
+		{"the total of two tags of one filing", []equity.Fact{fact("SalesRevenueNet", from, to, 3, "10-K", "2026-02-20"), fact("Revenues", from, to, 1, "10-K", "2026-02-20")}, "2026-06-01", 3},
 		{"another period is another figure", []equity.Fact{fact("Revenues", "2025-01-02", to, 1, "10-K", "2026-02-20")}, "2026-06-01", 0},
 		{"a quarter of the fiscal year is not the year", []equity.Fact{fact("Revenues", "2025-10-01", to, 1, "10-K", "2026-02-20")}, "2026-06-01", 0},
 	} {

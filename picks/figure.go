@@ -2,8 +2,8 @@ package picks
 
 import (
 	"slices"
-	"sync"
 
+	"tidemark/internal/concepts"
 	"tidemark/internal/equity"
 )
 
@@ -14,6 +14,8 @@ type Figure struct {
 	Over Period
 	// From are the facts, in the order in which the formula names them.
 	From []equity.Fact
+	// Why says why the facts under these tags were taken and not those under others; empty for a formula of several things.
+	Why concepts.Reason
 }
 
 // Known tells whether there is a number.
@@ -79,72 +81,38 @@ func combine(f, g Figure, value float64) Figure {
 	return Figure{Value: value, Over: over, From: slices.Concat(f.From, g.From)}
 }
 
-// concept is something that companies state under one of several tags, in the order in which we believe them.
-type concept struct {
-	taxonomy, unit string
-	tags           []string
-}
+// concept is something that companies state under one of several tags.
+type concept = concepts.Family
 
-func (c concept) keys() []tagUnit {
-	keys := make([]tagUnit, len(c.tags))
-	for i, t := range c.tags {
-		keys[i] = tagUnit{c.taxonomy, t, c.unit}
+func keysOf(c concept) []tagUnit {
+	keys := make([]tagUnit, len(c.Tags))
+	for i, t := range c.Tags {
+		keys[i] = tagUnit{c.Taxonomy, t, c.Unit}
 	}
 	return keys
 }
 
-func dollars(tags ...string) concept { return concept{"us-gaap", "USD", tags} }
-
-// The concepts, in the us-gaap taxonomy and in US dollars. A company that reports by other rules or in another currency states none
-// of them and is left out of the universe.
+// The concepts by the names of this package.
 var (
-	netIncome     = dollars("NetIncomeLoss", "ProfitLoss")
-	operatingCash = dollars("NetCashProvidedByUsedInOperatingActivities",
-		"NetCashProvidedByUsedInOperatingActivitiesContinuingOperations")
-	capitalSpending = dollars("PaymentsToAcquirePropertyPlantAndEquipment", "PaymentsToAcquireProductiveAssets")
-	revenue         = dollars("RevenueFromContractWithCustomerExcludingAssessedTax", "Revenues",
-		"RevenueFromContractWithCustomerIncludingAssessedTax", "SalesRevenueNet", "RevenuesNetOfInterestExpense")
-	statedGrossProfit = dollars("GrossProfit")
-	costOfSales       = dollars("CostOfGoodsAndServicesSold", "CostOfRevenue", "CostOfGoodsSold")
-	operatingIncome   = dollars("OperatingIncomeLoss")
-	stockIssued       = dollars("ProceedsFromIssuanceOfCommonStock")
+	netIncome, operatingCash, capitalSpending = concepts.NetIncome, concepts.OperatingCash, concepts.CapitalSpending
+	revenue, statedGrossProfit, costOfSales   = concepts.Revenue, concepts.GrossProfit, concepts.CostOfSales
+	operatingIncome, stockIssued              = concepts.OperatingIncome, concepts.StockIssued
 
-	assets             = dollars("Assets")
-	currentAssets      = dollars("AssetsCurrent")
-	currentLiabilities = dollars("LiabilitiesCurrent")
-	bookEquity         = dollars("StockholdersEquity")
-	cash               = dollars("CashAndCashEquivalentsAtCarryingValue")
-	securities         = dollars("MarketableSecuritiesCurrent")
-	minorityInterest   = dollars("MinorityInterest")
-	longDebt           = dollars("LongTermDebtNoncurrent")
-	longDebtTotal      = dollars("LongTermDebt")
-	longDebtCurrent    = dollars("LongTermDebtCurrent")
-	shortDebt          = dollars("CommercialPaper", "ShortTermBorrowings")
+	assets, currentAssets, currentLiabilities = concepts.Assets, concepts.CurrentAssets, concepts.CurrentLiabilities
+	bookEquity, cash, securities              = concepts.BookEquity, concepts.Cash, concepts.Securities
+	minorityInterest                          = concepts.MinorityInterest
 
-	dilutedShares = concept{"us-gaap", "shares", []string{"WeightedAverageNumberOfDilutedSharesOutstanding"}}
-	coverShares   = concept{"dei", "shares", []string{"EntityCommonStockSharesOutstanding"}}
+	longDebt, longDebtTotal    = concepts.LongDebt, concepts.LongDebtTotal
+	longDebtCurrent, shortDebt = concepts.LongDebtCurrent, concepts.ShortDebt
+
+	dilutedShares, coverShares = concepts.DilutedShares, concepts.CoverShares
 )
 
-// read holds every tag and unit of the concepts.
-var read = sync.OnceValue(func() map[tagUnit]bool {
-	all := map[tagUnit]bool{}
-	for _, c := range []concept{
-		netIncome, operatingCash, capitalSpending, revenue, statedGrossProfit, costOfSales, operatingIncome, stockIssued,
-		assets, currentAssets, currentLiabilities, bookEquity, cash, securities, minorityInterest, longDebt, longDebtTotal, longDebtCurrent,
-		shortDebt, dilutedShares, coverShares,
-	} {
-		for _, k := range c.keys() {
-			all[k] = true
-		}
-	}
-	return all
-})
-
-// Reads tells whether any rule reads a fact: it is of a concept in the list above and from a report that is accepted. A store needs to
+// Reads tells whether any rule reads a fact: it is of a family of package concepts and from a report that is accepted. A store needs to
 // keep no others.
 func Reads(f equity.Fact) bool {
 	_, accepted := acceptedForms[f.Form]
-	return accepted && read()[tagUnit{f.Taxonomy, f.Tag, f.Unit}]
+	return accepted && f.Unit != "" && concepts.Unit(f.Taxonomy, f.Tag) == f.Unit
 }
 
 // derivedGrossProfit is revenue minus the cost of what was sold, over a period.

@@ -267,7 +267,7 @@ func sharesOutstanding(b *Financials, h History, day time.Time) Figure {
 // newestAverage is the diluted share count of the newest period of at most a year, and of those that end together the shortest.
 func (b *Financials) newestAverage() Figure {
 	var best Figure
-	for _, k := range dilutedShares.keys() {
+	for _, k := range keysOf(dilutedShares) {
 		for i, f := range b.stated[k] {
 			p := Period{f.Start, f.End}
 			if repeats(b.stated[k], i) || p.Days() == 0 || p.Days() > 380 {

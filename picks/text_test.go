@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tidemark/internal/concepts"
 	"tidemark/internal/equity"
 	"tidemark/internal/locale"
 	"tidemark/internal/locale/languages"
@@ -127,6 +128,12 @@ func TestEveryWordIsThereThatTheCodeAsksFor(t *testing.T) {
 			}
 		}
 	}
+	for _, why := range []concepts.Reason{
+		concepts.Only, concepts.Ordered, concepts.Largest, concepts.NetOfInterest, concepts.Equal, concepts.Sum, concepts.Remainder,
+		concepts.Total, concepts.Reconciled,
+	} {
+		keys = append(keys, "basis."+string(why))
+	}
 	for _, c := range closedTerms {
 		keys = append(keys, c.term)
 	}
@@ -164,12 +171,13 @@ func everyFact() Data {
 				x.Value, x.Unit = "2026-11-20", locale.Date
 			case id == "period":
 				x.Value, x.Unit = "2026-10", locale.Month
-			case slices.Contains([]string{"signal", "indicator", "closed", "sector", "industry", "country", "quarter", "sectors"}, id):
+			case slices.Contains([]string{"signal", "indicator", "closed", "sector", "industry", "country", "quarter", "sectors", "revenue_basis", "debt_basis", "shares_basis"}, id):
 				x.Value, x.Unit = map[string]string{
 					"signal": "signal.hormuz-transit", "indicator": "indicator.cpi", "closed": "closed.merger", "sector": "sector.Energy",
 					"industry": "industry.gold", "country": "country.IE", "quarter": "quarter.3", "sectors": "sector.Trade+sector.Services+sector.Industry",
+					"revenue_basis": "basis.largest", "debt_basis": "basis.sum", "shares_basis": "basis.only",
 				}[id], locale.Term
-			case slices.Contains([]string{"name", "ticker", "exchange", "annual_form", "latest_form", "form", "items", "top", "bottom", "tickers", "removed_tickers"}, id):
+			case slices.Contains([]string{"name", "ticker", "exchange", "annual_form", "latest_form", "form", "items", "top", "bottom", "tickers", "removed_tickers", "revenue_tag", "debt_tag", "shares_tag"}, id):
 				x.Value, x.Unit = strings.ToUpper(id), locale.Name
 			case options == "plus" || options == "abs":
 				x.Value, x.Unit = "-7.5", locale.Percent

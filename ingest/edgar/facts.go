@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tidemark/ingest"
+	"tidemark/internal/concepts"
 	"tidemark/internal/equity"
 	"tidemark/internal/series"
 )
@@ -20,7 +21,7 @@ const factsPath = "/api/xbrl/companyfacts/"
 var factsFile = regexp.MustCompile(`^/api/xbrl/companyfacts/CIK([0-9]{10})\.json$`)
 
 // Facts declares the figures that the companies of a universe stated in their reports, as XBRL tags them: for each company one answer
-// with everything since 2009, of which the concepts in measures are kept, from the forms in reports. A company that files no XBRL is
+// with everything since 2009, of which the tags of package concepts are kept, from the forms in reports. A company that files no XBRL is
 // answered 404, which is no failure: it has no facts. The archive holds the rest of each answer too.
 //
 // Figures come minutes to a day after their filing, at times weeks. What a company states in another currency or by other rules than
@@ -57,54 +58,6 @@ func Facts(userAgent string, universe []equity.CIK) ingest.Source {
 			return wrap("the facts of "+id.String(), ingest.Batch{Facts: facts}, err)
 		},
 	}
-}
-
-// measure is what a concept is measured in.
-type measure string
-
-const (
-	money  measure = "an amount in a currency"
-	shares measure = "shares"
-)
-
-// measures are the concepts that are kept, by taxonomy and tag: those that some rule of the scores and texts reads, each company
-// under its own choice of tags and over the years under several. See docs/method-picks.md.
-var measures = map[string]map[string]measure{
-	"us-gaap": {
-		// Over a period.
-		"NetIncomeLoss": money,
-		"ProfitLoss":    money,
-		"NetCashProvidedByUsedInOperatingActivities":                     money,
-		"NetCashProvidedByUsedInOperatingActivitiesContinuingOperations": money,
-		"PaymentsToAcquirePropertyPlantAndEquipment":                     money,
-		"PaymentsToAcquireProductiveAssets":                              money,
-		"RevenueFromContractWithCustomerExcludingAssessedTax":            money,
-		"RevenueFromContractWithCustomerIncludingAssessedTax":            money,
-		"Revenues":                          money,
-		"SalesRevenueNet":                   money,
-		"RevenuesNetOfInterestExpense":      money,
-		"GrossProfit":                       money,
-		"CostOfGoodsAndServicesSold":        money,
-		"CostOfRevenue":                     money,
-		"CostOfGoodsSold":                   money,
-		"OperatingIncomeLoss":               money,
-		"ProceedsFromIssuanceOfCommonStock": money,
-		"WeightedAverageNumberOfDilutedSharesOutstanding": shares,
-		// At an instant.
-		"Assets":                                money,
-		"AssetsCurrent":                         money,
-		"LiabilitiesCurrent":                    money,
-		"StockholdersEquity":                    money,
-		"CashAndCashEquivalentsAtCarryingValue": money,
-		"MarketableSecuritiesCurrent":           money,
-		"MinorityInterest":                      money,
-		"LongTermDebtNoncurrent":                money,
-		"LongTermDebt":                          money,
-		"LongTermDebtCurrent":                   money,
-		"CommercialPaper":                       money,
-		"ShortTermBorrowings":                   money,
-	},
-	"dei": {"EntityCommonStockSharesOutstanding": shares},
 }
 
 // reports are the forms that are read. Others feed facts as well, proxy statements and current reports at times with figures a
@@ -148,13 +101,12 @@ type factParser struct {
 
 // taxonomy reads the tags of a taxonomy.
 func (p *factParser) taxonomy(s stream, taxonomy string) error {
-	kept := measures[taxonomy]
-	if kept == nil {
+	if taxonomy != "us-gaap" && taxonomy != "dei" {
 		return s.skip()
 	}
 	return s.object(func(tag string) error {
-		what, ok := kept[tag]
-		if !ok {
+		wanted := concepts.Unit(taxonomy, tag)
+		if wanted == "" {
 			return s.skip()
 		}
 		return s.object(func(member string) error {
@@ -162,7 +114,7 @@ func (p *factParser) taxonomy(s stream, taxonomy string) error {
 				return s.skip()
 			}
 			return s.object(func(unit string) error {
-				if !what.in(unit) {
+				if !statedIn(wanted, unit) {
 					return s.skip()
 				}
 				return p.values(s, equity.Fact{CIK: p.company, Taxonomy: taxonomy, Tag: tag, Unit: unit})
@@ -171,10 +123,11 @@ func (p *factParser) taxonomy(s stream, taxonomy string) error {
 	})
 }
 
-// in tells whether a measure may be stated in a unit.
-func (m measure) in(unit string) bool {
-	if m == shares {
-		return unit == "shares"
+// statedIn reports whether a tag that is read in one unit may be stated in another: shares in shares only, dollars in any currency, for a
+// company that reports in another one has facts as well.
+func statedIn(wanted, unit string) bool {
+	if wanted != "USD" {
+		return unit == wanted
 	}
 	if len(unit) != 3 { // currencies are of three letters
 		return false

@@ -168,7 +168,7 @@ func TestFaultsAreNamed(t *testing.T) {
 			"one source that imports another",
 			[]pkg{our("ingest/eia", "tidemark/ingest/nass"), our("ingest/nass")},
 			[]string{
-				"ingest/eia imports ingest/nass: its row allows ingest, internal/series, internal/equity, ingest/world/synth",
+				"ingest/eia imports ingest/nass: its row allows ingest, internal/series, internal/equity, internal/concepts, ingest/world/synth",
 				"ingest/eia reaches other sources (ingest/nass): its row says never, even through others",
 			},
 		},

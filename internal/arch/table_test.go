@@ -24,6 +24,7 @@ var table = []row{
 	// The vocabulary and the rules: leaves.
 	{"internal/series, internal/equity, accounts, migrations, ingest/world/synth, internal/nearest", nothing, nothing},
 	{"internal/config", "internal/nearest", nothing},
+	{"internal/concepts", "internal/equity", "net/http, database drivers, os/exec"},
 	{"chain, internal/calendar", nothing, "net/http, database drivers, os/exec, other modules"},
 	{"internal/httpserve", nothing, nothing},
 	{"internal/locale", nothing, "net/http, database drivers, os/exec"},
@@ -33,7 +34,7 @@ var table = []row{
 
 	// From the outside to observations.
 	{"ingest, ingest/quality", "internal/series, internal/equity, internal/telemetry", "signals, picks, internal/postgres"},
-	{"ingest/*", "ingest, internal/series, internal/equity, ingest/world/synth", theirOwn},
+	{"ingest/*", "ingest, internal/series, internal/equity, internal/concepts, ingest/world/synth", theirOwn},
 	{"ingest/sources", "ingest, ingest/*, ingest/world/synth", nothing},
 	{"ingest/ingesttest", "ingest, internal/series", nothing},
 	{"ingest/archive", "ingest, internal/series", "signals, picks, internal/postgres"},
@@ -42,7 +43,7 @@ var table = []row{
 	// From observations to what is served and recorded.
 	{"signals", "internal/series", "net/http, pgx"},
 	{"signals/forecast", "signals, internal/series", "net/http, pgx"},
-	{"picks", "internal/series, internal/equity, internal/calendar, internal/locale, internal/locale/languages, signals, chain", "net/http, pgx"},
+	{"picks", "internal/series, internal/equity, internal/concepts, internal/calendar, internal/locale, internal/locale/languages, signals, chain", "net/http, pgx"},
 	{"picks/writer", "picks", "pgx"},
 	{"chain/tlog", nothing, "net/http, database drivers, os/exec"},
 	{"chain/witness", "chain/tlog", "pgx"},

@@ -85,6 +85,7 @@ var phrases = map[string]string{
 	"label.volatility": "Volatility, annual",
 	"sources.annual":   "Annual figures: form {annual_form}, filed on {annual_filed}.",
 	"sources.latest":   "Latest report: form {latest_form}, filed on {latest_filed}.",
+	"sources.revenue":  "Revenue is the amount that the filing states under {revenue_tag}: {revenue_basis}.",
 	"sources.prices":   "Closing prices up to {pick_date}. This text uses nothing that was filed on that day or later.",
 	"sources.method":   "The score compares the company with the others on quality, value, momentum and risk. The full method is published.",
 	"disclaimer":       "This is editorial information, not personalized investment advice.",

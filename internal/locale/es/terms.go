@@ -26,7 +26,16 @@ var terms = map[string]string{
 
 	"quarter.1": "primer trimestre", "quarter.2": "segundo trimestre", "quarter.3": "tercer trimestre", "quarter.4": "cuarto trimestre",
 
-	"closed.held": "terminó su período en cartera", "closed.replaced": "una selección más reciente ocupó su lugar",
+	"basis.only":            "la única etiqueta para ello en el informe",
+	"basis.ordered":         "la primera de sus etiquetas en nuestro orden",
+	"basis.largest":         "el mayor total para ello en el informe",
+	"basis.net_of_interest": "el total tras los intereses pagados, como lo declaran los bancos",
+	"basis.equal":           "una de varias etiquetas con el mismo importe",
+	"basis.sum":             "la suma de partidas del balance",
+	"basis.remainder":       "toda la deuda sin la parte que vence en un año",
+	"basis.total":           "deuda de todos los plazos",
+	"basis.reconciled":      "ninguna, pues los demás pasivos suman el total",
+	"closed.held":           "terminó su período en cartera", "closed.replaced": "una selección más reciente ocupó su lugar",
 	"closed.merger": "otra empresa la compró", "closed.delisted": "sus acciones dejaron de cotizar", "closed.silent": "dejó de tener precio",
 
 	"industry.agriculture": "la agricultura", "industry.gold": "la minería de oro", "industry.metal_mining": "la minería de metales",

@@ -85,6 +85,7 @@ var phrases = map[string]string{
 	"label.volatility": "सालाना उतार-चढ़ाव",
 	"sources.annual":   "सालाना आँकड़े: फ़ॉर्म {annual_form}, {annual_filed} को दाख़िल।",
 	"sources.latest":   "सबसे नई रिपोर्ट: फ़ॉर्म {latest_form}, {latest_filed} को दाख़िल।",
+	"sources.revenue":  "आमदनी वह है जो रिपोर्ट {revenue_tag} के नाम से बताती है: {revenue_basis}।",
 	"sources.prices":   "{pick_date} तक के बंद भाव। उस दिन या उसके बाद दाख़िल हुई कोई जानकारी इस लेख में नहीं है।",
 	"sources.method":   "अंक में कंपनी की तुलना बाक़ी कंपनियों से गुणवत्ता, मूल्यांकन, रुझान और जोखिम पर होती है। पूरी पद्धति प्रकाशित है।",
 	"disclaimer":       "यह संपादकीय जानकारी है, व्यक्तिगत निवेश सलाह नहीं।",

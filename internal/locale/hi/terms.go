@@ -24,7 +24,16 @@ var terms = map[string]string{
 
 	"quarter.1": "पहली तिमाही", "quarter.2": "दूसरी तिमाही", "quarter.3": "तीसरी तिमाही", "quarter.4": "चौथी तिमाही",
 
-	"closed.held": "इसे रखने की अवधि पूरी हो गई", "closed.replaced": "इसकी जगह एक नए चयन ने ले ली",
+	"basis.only":            "रिपोर्ट में इसका अकेला टैग",
+	"basis.ordered":         "हमारे क्रम में इसका पहला टैग",
+	"basis.largest":         "रिपोर्ट में इसका सबसे बड़ा योग",
+	"basis.net_of_interest": "चुकाए गए ब्याज के बाद का योग, जैसा बैंक बताते हैं",
+	"basis.equal":           "एक ही राशि वाले कई टैगों में से एक",
+	"basis.sum":             "तुलन-पत्र की पंक्तियों का जोड़",
+	"basis.remainder":       "एक साल के भीतर देय हिस्से के बिना सारा क़र्ज़",
+	"basis.total":           "हर अवधि का क़र्ज़",
+	"basis.reconciled":      "कोई नहीं, क्योंकि बाक़ी देनदारियाँ मिलकर कुल के बराबर हैं",
+	"closed.held":           "इसे रखने की अवधि पूरी हो गई", "closed.replaced": "इसकी जगह एक नए चयन ने ले ली",
 	"closed.merger": "इसे दूसरी कंपनी ने ख़रीद लिया", "closed.delisted": "इसके शेयरों की सूचीबद्धता ख़त्म हो गई", "closed.silent": "इसका भाव मिलना बंद हो गया",
 
 	"industry.agriculture": "खेती", "industry.gold": "सोने का खनन", "industry.metal_mining": "धातुओं का खनन", "industry.coal": "कोयले का खनन",

@@ -26,7 +26,16 @@ var terms = map[string]string{
 
 	"quarter.1": "primeiro trimestre", "quarter.2": "segundo trimestre", "quarter.3": "terceiro trimestre", "quarter.4": "quarto trimestre",
 
-	"closed.held": "seu prazo na carteira terminou", "closed.replaced": "uma seleção mais recente tomou seu lugar",
+	"basis.only":            "a única etiqueta para isso no relatório",
+	"basis.ordered":         "a primeira de suas etiquetas em nossa ordem",
+	"basis.largest":         "o maior total para isso no relatório",
+	"basis.net_of_interest": "o total depois dos juros pagos, como os bancos o declaram",
+	"basis.equal":           "uma de várias etiquetas com o mesmo valor",
+	"basis.sum":             "a soma de linhas do balanço",
+	"basis.remainder":       "toda a dívida sem a parte que vence em um ano",
+	"basis.total":           "dívida de todos os prazos",
+	"basis.reconciled":      "nenhuma, pois os outros passivos somam o total",
+	"closed.held":           "seu prazo na carteira terminou", "closed.replaced": "uma seleção mais recente tomou seu lugar",
 	"closed.merger": "outra empresa a comprou", "closed.delisted": "suas ações deixaram de ser negociadas", "closed.silent": "deixou de ter preço",
 
 	"industry.agriculture": "agricultura", "industry.gold": "mineração de ouro", "industry.metal_mining": "mineração de metais",

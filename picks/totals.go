@@ -1,0 +1,132 @@
+package picks
+
+import (
+	"slices"
+	"time"
+
+	"tidemark/internal/equity"
+)
+
+// Figures of concepts whose tags state totals and parts: the total of each period is found by itself, and figures of several periods are
+// reckoned with each other only where they state the same thing.
+
+// sameThing reports whether two tags of a concept state the same thing at this company: they are one tag, or one filing states the same
+// amount under both for a period that ended at most three years before a date, and none newer states other amounts.
+func (b *Financials) sameThing(c concept, x, y string, before time.Time) bool {
+	if x == y {
+		return true
+	}
+	var newest time.Time
+	same := false
+	other := b.stated[tagUnit{c.Taxonomy, y, c.Unit}]
+	for _, f := range b.stated[tagUnit{c.Taxonomy, x, c.Unit}] {
+		if f.End.Before(before.AddDate(-3, 0, 0)) || f.End.Before(newest) {
+			continue
+		}
+		for _, g := range other {
+			if g.Accession == f.Accession && g.End.Equal(f.End) && g.Start.Equal(f.Start) {
+				same = f.Value == g.Value && (same || !f.End.Equal(newest))
+				newest = f.End
+			}
+		}
+	}
+	return same
+}
+
+// comparable reports whether two figures of a concept, each of one fact, state the same thing.
+func (b *Financials) comparable(c concept, f, g Figure) bool {
+	if !f.Known() || !g.Known() {
+		return false
+	}
+	for _, x := range f.From {
+		for _, y := range g.From {
+			if !b.sameThing(c, x.Tag, y.Tag, later(f.Over.End, g.Over.End)) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func later(x, y time.Time) time.Time {
+	if x.After(y) {
+		return x
+	}
+	return y
+}
+
+// trailingTotal is trailing for a concept of totals and parts. The year's total counts; the months of the new year that are nearest to the
+// present and state the same thing are worked in.
+func (b *Financials) trailingTotal(c concept) Figure {
+	if len(b.years) == 0 {
+		return Figure{}
+	}
+	year := b.years[0]
+	whole := b.over(c, year)
+	if !whole.Known() {
+		return Figure{}
+	}
+	best := whole
+	for _, p := range b.monthsAfter(c, year) {
+		now := b.over(c, p)
+		if !now.Over.End.After(best.Over.End) || !b.comparable(c, whole, now) {
+			continue
+		}
+		for _, q := range b.monthsOf(c, year, p) {
+			before := b.over(c, q)
+			if !b.comparable(c, whole, before) {
+				continue
+			}
+			best = Figure{
+				Value: whole.Value + now.Value - before.Value, Over: Period{before.Over.End.AddDate(0, 0, 1), p.End},
+				From: slices.Concat(whole.From, now.From, before.From), Why: now.Why,
+			}
+			break
+		}
+	}
+	return best
+}
+
+// monthsAfter are the periods of at most three quarters that begin with the year after a year, as any of the tags states them.
+func (b *Financials) monthsAfter(c concept, year Period) []Period {
+	return b.periods(c, func(f equity.Fact) bool {
+		p := Period{f.Start, f.End}
+		return f.End.After(year.End) && p.Days() <= 290 && follows(year, p)
+	})
+}
+
+// monthsOf are the periods that begin with a year and are as long as another, give or take a week.
+func (b *Financials) monthsOf(c concept, year, p Period) []Period {
+	return b.periods(c, func(f equity.Fact) bool { return f.Start.Equal(year.Start) && abs(f.Days()-p.Days()) <= 8 })
+}
+
+// periods lists the periods over which any tag of a concept states facts of a kind.
+func (b *Financials) periods(c concept, kind func(equity.Fact) bool) []Period {
+	var all []Period
+	for _, k := range keysOf(c) {
+		for _, f := range b.stated[k] {
+			if p := (Period{f.Start, f.End}); !f.Start.IsZero() && kind(f) && !slices.Contains(all, p) {
+				all = append(all, p)
+			}
+		}
+	}
+	return all
+}
+
+// quarterTotal is quarter for a concept of totals and parts: the total of the quarter where it is stated, else the difference of two
+// totals that state the same thing.
+func (b *Financials) quarterTotal(c concept, end time.Time) Figure {
+	for _, p := range b.periods(c, func(f equity.Fact) bool { return f.End.Equal(end) && (Period{f.Start, f.End}).IsQuarter() }) {
+		return b.over(c, p)
+	}
+	for _, p := range b.periods(c, func(f equity.Fact) bool { return f.End.Equal(end) && f.Days() <= 380 }) {
+		long := b.over(c, p)
+		for _, q := range b.periods(c, func(f equity.Fact) bool { return f.Start.Equal(p.Start) && f.End.Before(end) }) {
+			rest := Period{q.End.AddDate(0, 0, 1), end}
+			if short := b.over(c, q); rest.IsQuarter() && b.comparable(c, long, short) {
+				return Figure{Value: long.Value - short.Value, Over: rest, From: slices.Concat(long.From, short.From), Why: long.Why}
+			}
+		}
+	}
+	return Figure{}
+}

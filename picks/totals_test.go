@@ -1,0 +1,85 @@
+package picks
+
+import (
+	"testing"
+
+	"tidemark/internal/concepts"
+	"tidemark/internal/equity"
+)
+
+// The totals of the companies' own income statements, in millions.
+func TestRevenueOfTwelveMonthsIsTheTotalOfTheIncomeStatement(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		ticker, end, tag string
+		want             float64
+		why              concepts.Reason
+	}{
+		{"AXP", "2026-03-31", "RevenuesNetOfInterestExpense", 74169, concepts.NetOfInterest},
+		{"WMT", "2026-04-30", "Revenues", 725305, concepts.Largest},
+		{"CVX", "2026-03-31", "Revenues", 190028, concepts.Largest},
+		// The newest quarter has contract revenue alone, which was the same as the total of the year.
+		{"COST", "2026-05-10", "RevenueFromContractWithCustomerExcludingAssessedTax", 293587, concepts.Only},
+		{"JPM", "2026-03-31", "RevenuesNetOfInterestExpense", 186973, concepts.Only},
+		{"AAPL", "2026-03-28", "RevenueFromContractWithCustomerExcludingAssessedTax", 451442, concepts.Only},
+		{"GOOGL", "2026-06-30", "Revenues", 445866, concepts.Only},
+	} {
+		t.Run(c.ticker, func(t *testing.T) {
+			t.Parallel()
+			got := NewBook(recorded(t, "../facts-trimmed/"+c.ticker+".json"), day("2026-07-24")).trailing(revenue)
+			if got.Value != c.want*1e6 || !got.Over.End.Equal(day(c.end)) {
+				t.Errorf("the twelve months to %s brought %v, want %v million to %s", got.Over.End.Format("2006-01-02"), got.Value, c.want, c.end)
+			}
+			if got.Why != c.why || len(got.From) != 3 || got.From[1].Tag != c.tag {
+				t.Errorf("taken because %q from %+v, want %q and %s", got.Why, got.From, c.why, c.tag)
+			}
+		})
+	}
+}
+
+func stated(tag, accession, start, end string, value float64) equity.Fact {
+	f := equity.Fact{
+		CIK: 7, Taxonomy: "us-gaap", Tag: tag, Unit: "USD", End: day(end), Value: value, Accession: accession, Form: "10-Q",
+		Filed: day(end).AddDate(0, 1, 0),
+	}
+	if start != "" {
+		f.Start = day(start)
+	}
+	if f.Days() > 300 {
+		f.Form = "10-K"
+	}
+	return f
+}
+
+func TestMonthsUnderATagThatStatesAPartAreNotAddedToATotal(t *testing.T) {
+	t.Parallel()
+	const contract = "RevenueFromContractWithCustomerExcludingAssessedTax"
+	facts := []equity.Fact{
+		stated("NetIncomeLoss", "k", "2024-01-01", "2024-12-31", 10),
+		stated("Revenues", "k", "2024-01-01", "2024-12-31", 100), stated(contract, "k", "2024-01-01", "2024-12-31", 60),
+		stated(contract, "q", "2025-01-01", "2025-03-31", 20), stated(contract, "q", "2024-01-01", "2024-03-31", 15),
+	}
+	got := NewBook(facts, day("2025-06-30")).trailing(revenue)
+	if got.Value != 100 || !got.Over.End.Equal(day("2024-12-31")) {
+		t.Errorf("revenue is %v to %v, want the year's 100: the quarter states a part alone", got.Value, got.Over.End)
+	}
+	facts = append(facts, stated("Revenues", "q", "2025-01-01", "2025-03-31", 30), stated("Revenues", "q", "2024-01-01", "2024-03-31", 22))
+	if got := NewBook(facts, day("2025-06-30")).trailing(revenue); got.Value != 108 {
+		t.Errorf("revenue is %v, want 100 + 30 - 22", got.Value)
+	}
+	if now := NewBook(facts, day("2025-06-30")).quarter(revenue, day("2025-03-31")); now.Value != 30 {
+		t.Errorf("the quarter brought %v, want the total of 30", now.Value)
+	}
+}
+
+func TestATotalAndAPartOfTwoYearsAreNoGrowth(t *testing.T) {
+	t.Parallel()
+	const contract = "RevenueFromContractWithCustomerExcludingAssessedTax"
+	book := NewBook([]equity.Fact{
+		stated("NetIncomeLoss", "a", "2023-01-01", "2023-12-31", 10), stated("Revenues", "a", "2023-01-01", "2023-12-31", 100),
+		stated("NetIncomeLoss", "b", "2024-01-01", "2024-12-31", 10), stated(contract, "b", "2024-01-01", "2024-12-31", 60),
+	}, day("2025-06-30"))
+	if growth := (Score{Book: book}).revenueGrowth(); growth.Known() {
+		t.Errorf("revenue passes for grown by %v: the years are stated under tags that are not known to be the same thing", growth.Value)
+	}
+}
