@@ -23,6 +23,7 @@ type TransparencyLog interface {
 	LogTile(ctx context.Context, log string, t tlog.Tile) ([]byte, error)
 	LogTileStore(ctx context.Context, log string) tlog.TileStore
 	LogLeaves(ctx context.Context, log string, from, to int64) ([][]byte, error)
+	KnownBodies(ctx context.Context, source string, day, asOf time.Time, most int) ([]postgres.KnownBody, error)
 }
 
 const (
@@ -104,8 +105,9 @@ func (s *Server) logFile(ctx context.Context, log, path string) (body []byte, me
 		body, err := s.logTile(ctx, log, path)
 		return body, bytes, cacheForever, err
 	case isProof && strings.HasSuffix(number, ".tlog-proof"):
-		body, witnessed, err := s.logProof(ctx, log, strings.TrimSuffix(number, ".tlog-proof"))
-		if !witnessed {
+		number, newest := strings.CutPrefix(strings.TrimSuffix(number, ".tlog-proof"), "newest/")
+		body, witnessed, err := s.logProof(ctx, log, number, newest)
+		if !witnessed || newest {
 			return body, text, cacheShortly, err // a better one comes
 		}
 		return body, text, cacheForever, err
@@ -167,9 +169,9 @@ func (s *Server) logTile(ctx context.Context, log, path string) ([]byte, error) 
 	return bundle, nil
 }
 
-// logProof is the proof of a leaf against the smallest witnessed checkpoint that has it. The leaf stands in its extra line, so that the file
-// can be checked alone.
-func (s *Server) logProof(ctx context.Context, log, number string) (file []byte, witnessed bool, err error) {
+// logProof is the proof of a leaf against the smallest witnessed checkpoint that has it, which says since when it was there, or against the
+// newest one, which speaks for today. The leaf stands in its extra line, so that the file can be checked alone.
+func (s *Server) logProof(ctx context.Context, log, number string, newest bool) (file []byte, witnessed bool, err error) {
 	h, err := s.logs.head(ctx, log)
 	if err != nil {
 		return nil, false, err
@@ -179,6 +181,9 @@ func (s *Server) logProof(ctx context.Context, log, number string) (file []byte,
 		return nil, false, errNoLog
 	}
 	c, err := s.logs.store.LogCheckpointOf(ctx, log, index)
+	if err == nil && newest && c.Witnessed {
+		c, err = s.logs.store.NewestLogCheckpoint(ctx, log, true)
+	}
 	if err != nil {
 		return nil, false, err
 	}

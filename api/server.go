@@ -179,6 +179,7 @@ func New(o Options) *Server {
 	if o.TransparencyLog != nil {
 		s.logs = &logServer{store: o.TransparencyLog}
 		s.handleGet(public, logPrefix, s.serveLog)
+		s.handleGet(public, "/api/vintages/prove", s.proveVintage)
 	}
 	if o.Discovery != nil {
 		s.discover(public)

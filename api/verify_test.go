@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"bytes"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/csv"
 	"encoding/hex"
@@ -17,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tidemark/api/view"
+	"tidemark/chain/tlog"
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
 	"tidemark/internal/task"
@@ -172,6 +174,7 @@ func TestOnePickIsVerified(t *testing.T) {
 			"status": "pending", "network": nil, "method": "eas", "uid": nil, "schema_uid": nil, "head": nil, "length": nil, "tx_hash": nil,
 			"block_number": nil, "block_time": nil, "attester": nil, "explorer_url": nil,
 		},
+		"log_index": nil, "proof_url": nil,
 		"corrections": []any{}, "all": []any{
 			map[string]any{"seq": 4.0, "date": "2026-02-20"}, map[string]any{"seq": 1.0, "date": "2026-02-13"},
 		},
@@ -202,6 +205,58 @@ func TestOnePickIsVerified(t *testing.T) {
 			t.Errorf("%s: code %v", path, code)
 		}
 	}
+}
+
+func TestAPickSaysWhereItsProofIs(t *testing.T) {
+	t.Parallel()
+	l := week(t)
+	keys, err := tlog.NewLogKey(rand.Reader, "test.example/log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer := &markedSigner{}
+	if signer.Signer, err = tlog.NewSigner(keys.Private); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.worker.BeginLog(t.Context(), postgres.LogStart{Log: postgres.LogRecord, Origin: signer.Origin(), VKey: signer.VKey(), Environment: "demo"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.worker.NumberLeaves(t.Context(), postgres.LogRecord); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := l.worker.IntegrateLeaves(t.Context(), postgres.LogRecord, signer); err != nil {
+		t.Fatal(err)
+	}
+	var index int64
+	l.eventually("the place in the log", func() bool {
+		body := l.get("/api/v1/verify/pick/BRK.B")
+		n, ok := body["log_index"].(float64)
+		index = int64(n)
+		return ok && body["proof_url"] == fmt.Sprintf("%s/log/proof/%d.tlog-proof", l.url, index)
+	})
+	leaves, err := l.worker.LogLeaves(t.Context(), postgres.LogRecord, index, index+1)
+	if err != nil || len(leaves) != 1 {
+		t.Fatalf("%d leaves, %v", len(leaves), err)
+	}
+	leaf, err := tlog.ParseLeaf(leaves[0])
+	if err != nil || leaf.Kind != tlog.KindPick || leaf.Get("seq") != "2" {
+		t.Errorf("leaf %q, %v", leaves[0], err)
+	}
+}
+
+// markedSigner signs, and remembers the largest size in memory.
+type markedSigner struct {
+	*tlog.Signer
+
+	size int64
+	root tlog.Hash
+}
+
+func (s *markedSigner) Mark() (int64, tlog.Hash, error) { return s.size, s.root, nil }
+
+func (s *markedSigner) SetMark(size int64, root tlog.Hash) error {
+	s.size, s.root = size, root
+	return nil
 }
 
 // A lone hash can be turned back into its pick, so nothing of a pick is served before its announcement: not the hash, not that there

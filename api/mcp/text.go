@@ -97,6 +97,9 @@ func pickText(a view.VerifiedPick) string {
 	l.add("Verdict of this server: %s.", strings.ReplaceAll(string(a.Verdict), "_", "-"))
 	l.add("SHA-256 of %q is %s.", a.Preimage, a.RecomputedHash)
 	l.add("Git: %s%s. Attestation: %s%s.", a.Checks.Git, named(", commit ", a.Git.Commit), a.Attestation.Status, named(", transaction ", a.Attestation.TxHash))
+	if a.ProofURL != nil {
+		l.add("Leaf %d of the transparency log; its proof, which can be checked offline: %s", *a.LogIndex, *a.ProofURL)
+	}
 	for _, c := range a.Corrections {
 		l.add("Correction of %s: %s (%s). The link stays as it was announced.", c.Date, c.What, c.Evidence)
 	}

@@ -32,11 +32,15 @@ type Forecast struct {
 	InputsHash   string `json:"inputs_hash"`
 	Seq          int64  `json:"seq"`
 	// Line is the recorded text.
-	Line         string         `json:"line"`
-	PreviousHash string         `json:"previous_hash"`
-	Hash         string         `json:"hash"`
-	Synthetic    bool           `json:"synthetic"`
-	Grade        *ForecastGrade `json:"grade"`
+	Line         string `json:"line"`
+	PreviousHash string `json:"previous_hash"`
+	Hash         string `json:"hash"`
+	// LogIndex is the number of its leaf in the transparency log, ProofURL the file that proves it offline. Both are null while no signed
+	// size of the log has it.
+	LogIndex  *int64         `json:"log_index"`
+	ProofURL  *string        `json:"proof_url"`
+	Synthetic bool           `json:"synthetic"`
+	Grade     *ForecastGrade `json:"grade"`
 }
 
 // ForecastTarget is what is forecast.
@@ -68,6 +72,8 @@ type ForecastGrade struct {
 	Flags     []string      `json:"flags"`
 	Line      string        `json:"line"`
 	Hash      string        `json:"hash"`
+	LogIndex  *int64        `json:"log_index"`
+	ProofURL  *string       `json:"proof_url"`
 }
 
 // ForecastHits tell whether the outcome lay in the central interval of so many percent.
@@ -113,7 +119,7 @@ func (v *View) Forecasts(ctx context.Context, s *Signal, r ForecastsRequest) (do
 		out.Pagination.NextCursor, out.Pagination.HasMore = &next, true
 	}
 	for _, f := range list {
-		out.Data = append(out.Data, newForecast(f))
+		out.Data = append(out.Data, v.newForecast(f))
 	}
 	body, err := Encode(out)
 	if err != nil {
@@ -131,7 +137,7 @@ func (v *View) ForecastsOf(ctx context.Context, s *Signal, period string) (*Docu
 	out := v.forecastList(s)
 	for _, f := range list {
 		if f.Period == period {
-			out.Data = append(out.Data, newForecast(f))
+			out.Data = append(out.Data, v.newForecast(f))
 		}
 	}
 	if len(out.Data) == 0 {
@@ -154,6 +160,16 @@ func (v *View) forecasts(ctx context.Context, s *Signal, before int64, most int)
 		return err
 	})
 	return list, err
+}
+
+// newForecast is a recorded forecast with the addresses of its proofs.
+func (v *View) newForecast(f postgres.Forecast) Forecast {
+	out := newForecast(f)
+	out.LogIndex, out.ProofURL = f.LogIndex, proofURL(v.o.PublicURL, f.LogIndex)
+	if f.Grade != nil {
+		out.Grade.LogIndex, out.Grade.ProofURL = f.Grade.LogIndex, proofURL(v.o.PublicURL, f.Grade.LogIndex)
+	}
+	return out
 }
 
 func newForecast(f postgres.Forecast) Forecast {
@@ -203,7 +219,12 @@ func ForecastOfLines(f Forecast) Forecast {
 			Score2: string(g.Score2), Flags: g.Flags, PreviousHash: g.PreviousHash, Hash: g.Hash(),
 		}
 	}
-	return newForecast(p)
+	made := newForecast(p)
+	made.LogIndex, made.ProofURL = f.LogIndex, f.ProofURL
+	if f.Grade != nil {
+		made.Grade.LogIndex, made.Grade.ProofURL = f.Grade.LogIndex, f.Grade.ProofURL
+	}
+	return made
 }
 
 func nonNil[T any](list []T) []T {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -29,6 +30,8 @@ type RecordStore interface {
 	LedgerCommits(ctx context.Context, after int64) ([]postgres.LedgerCommit, error)
 	AttesterState(ctx context.Context) (postgres.AttesterState, error)
 	Attestations(ctx context.Context) ([]postgres.Attestation, error)
+	// LoggedPicks adds where picks are in the transparency log, of its leaves from a number on.
+	LoggedPicks(ctx context.Context, from int64, all map[int64]int64) (next int64, err error)
 	// Listen runs until ctx ends, and connects again by itself. It calls the listener's functions one at a time.
 	Listen(ctx context.Context, l postgres.Listener) error
 }
@@ -59,6 +62,9 @@ type Record struct {
 	mu sync.Mutex
 	// commits are the ledger's, read up to the first entry that has none yet.
 	commits []postgres.LedgerCommit
+	// logged is where picks are in the log, of its first loggedTo leaves.
+	logged   map[int64]int64
+	loggedTo int64
 }
 
 // NewRecord returns a view that has nothing loaded: Run does that.
@@ -153,6 +159,9 @@ func (r *Record) load(ctx context.Context, full bool) error {
 	if err != nil {
 		return err
 	}
+	if err := r.readLogged(ctx, st, full); err != nil {
+		return err
+	}
 	if err := st.finish(before, same); err != nil {
 		return err
 	}
@@ -192,6 +201,29 @@ func (r *Record) readWitnesses(ctx context.Context, st *RecordState, full bool) 
 	// A copy where an entry is replaced: the state before holds the same slice.
 	r.commits = append(r.commits[:known:known], fresh...)
 	st.commits = r.commits
+	return nil
+}
+
+// readLogged reads where the picks are in the log. The states before hold the same map: it is copied where it grows.
+func (r *Record) readLogged(ctx context.Context, st *RecordState, full bool) error {
+	from := r.loggedTo
+	if full {
+		from = 0
+	}
+	fresh := map[int64]int64{}
+	next, err := r.o.Store.LoggedPicks(ctx, from, fresh)
+	if err != nil {
+		return err
+	}
+	r.loggedTo = next
+	switch {
+	case full:
+		r.logged = fresh
+	case len(fresh) > 0:
+		maps.Copy(fresh, r.logged)
+		r.logged = fresh
+	}
+	st.logged = r.logged
 	return nil
 }
 

@@ -2,6 +2,7 @@ package view
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -97,18 +98,22 @@ type VerifiedPick struct {
 	// attestation holds something else, and self_consistent otherwise. Readers who ask the witnesses themselves need not believe it.
 	Verdict chain.Verdict `json:"verdict"`
 	// Valid is true when this pick and every one before it was recomputed and matches, and the next one is linked to it.
-	Valid          bool               `json:"valid"`
-	Ticker         string             `json:"ticker"`
-	Pick           PickLink           `json:"pick"`
-	Preimage       string             `json:"preimage"`
-	RecomputedHash string             `json:"recomputed_hash"`
-	ChainPosition  int                `json:"chain_position"`
-	ChainLength    int                `json:"chain_length"`
-	VerifiedAt     time.Time          `json:"verified_at"`
-	Checks         PickChecks         `json:"checks"`
-	Git            PickGit            `json:"git"`
-	Attestation    PickAttested       `json:"attestation"`
-	Corrections    []RecordCorrection `json:"corrections"`
+	Valid          bool         `json:"valid"`
+	Ticker         string       `json:"ticker"`
+	Pick           PickLink     `json:"pick"`
+	Preimage       string       `json:"preimage"`
+	RecomputedHash string       `json:"recomputed_hash"`
+	ChainPosition  int          `json:"chain_position"`
+	ChainLength    int          `json:"chain_length"`
+	VerifiedAt     time.Time    `json:"verified_at"`
+	Checks         PickChecks   `json:"checks"`
+	Git            PickGit      `json:"git"`
+	Attestation    PickAttested `json:"attestation"`
+	// LogIndex is the number of the pick's leaf in the transparency log, ProofURL the file that proves it offline. Both are null while no
+	// signed size of the log has it.
+	LogIndex    *int64             `json:"log_index"`
+	ProofURL    *string            `json:"proof_url"`
+	Corrections []RecordCorrection `json:"corrections"`
 	// All are the picks of the ticker, newest first.
 	All         []PickDate `json:"all"`
 	HowToVerify string     `json:"how_to_verify"`
@@ -189,6 +194,9 @@ func (st *RecordState) Pick(ticker, date string) (VerifiedPick, bool) {
 		Corrections: []RecordCorrection{}, All: all, HowToVerify: st.o.PublicURL + "/verify", Environment: st.o.environment(),
 		Disclaimer: st.o.disclaimer(),
 	}
+	if index, ok := st.logged[l.Seq]; ok {
+		v.LogIndex, v.ProofURL = &index, proofURL(st.o.PublicURL, &index)
+	}
 	for _, c := range st.corrections {
 		if c.Seq == l.Seq {
 			v.Corrections = append(v.Corrections, RecordCorrection(c))
@@ -207,6 +215,14 @@ func (st *RecordState) Pick(ticker, date string) (VerifiedPick, bool) {
 	v.Valid = (first == 0 || first > l.Seq) && v.Checks.Hash == CheckOK && v.Checks.Previous == CheckOK && v.Checks.Next != CheckFailed
 	v.Verdict = st.verdictOn(&v)
 	return v, true
+}
+
+// proofURL is where the proof of a leaf of the record is, nil where there is none.
+func proofURL(publicURL string, index *int64) *string {
+	if index == nil {
+		return nil
+	}
+	return new(publicURL + "/log/proof/" + strconv.FormatInt(*index, 10) + ".tlog-proof")
 }
 
 // verdictOn is this server's verdict on a pick.

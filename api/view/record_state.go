@@ -26,6 +26,8 @@ type RecordState struct {
 	commits      []postgres.LedgerCommit
 	attester     postgres.AttesterState
 	attestations []postgres.Attestation
+	// logged is the number of the leaf of each pick that the transparency log has, by the pick's number.
+	logged map[int64]int64
 
 	proof  verified
 	checks RecordChecks

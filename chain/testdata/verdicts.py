@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes verdicts.json: chains as servers show them, what witnesses hold of them, and the verdict that every verifier must reach.
 
-The Go verifier, the script of the page /verify and the independent verifier in test/verdicts are held to the same file. It uses
+The Go verifier, the script of the page /verify and the independent verifier examples/python/verify.py are held to the same file. It uses
 nothing of any of them.  Run: python3 chain/testdata/verdicts.py > chain/testdata/verdicts.json
 """
 import hashlib

@@ -60,7 +60,6 @@ var kinds = map[string][]field{
 	KindReveal:     {{"seal", number}, {"about", line}, {"salt", hexHash}, {"content", base64Bytes}, {"at", instant}},
 	KindPick:       {{"seq", number}, {"preimage", line}, {"hash", hexHash}, {"at", instant}},
 	KindGap:        {{"date", day}, {"reason", line}, {"at", instant}},
-	KindGrade:      {{"forecast", number}, {"source_index", number}, {"print", hexHash}, {"value", decimal}, {"score", line}, {"at", instant}},
 	KindCorrection: {{"seq", number}, {"what", line}, {"evidence", line}, {"date", day}, {"at", instant}},
 	KindMethod: {
 		{"name", line},
@@ -73,15 +72,24 @@ var kinds = map[string][]field{
 	KindSources: {{"size", number}, {"root", base64Hash}, {"at", instant}},
 	KindKey:     {{"old", line}, {"new", line}, {"until", instant}, {"at", instant}},
 	KindForecast: {
-		{"series", line},
-		{"period", line},
+		{"seq", number},
+		{"id", line},
 		{"release_at", instant},
 		{"value", decimal},
 		{"lo", decimal},
 		{"hi", decimal},
 		{"level", decimal},
 		{"method", line},
-		{"inputs", line},
+		{"hash", hexHash},
+		{"at", instant},
+	},
+	KindGrade: {
+		{"seq", number},
+		{"id", line},
+		{"published_at", instant},
+		{"value", decimalOrNone},
+		{"score", line},
+		{"hash", hexHash},
 		{"at", instant},
 	},
 	KindBody: {
@@ -211,6 +219,14 @@ func decimal(s string) string {
 		return "is not a decimal"
 	}
 	return ""
+}
+
+// decimalOrNone takes "none" for a figure that did not come.
+func decimalOrNone(s string) string {
+	if s == "none" {
+		return ""
+	}
+	return decimal(s)
 }
 
 func hexHash(s string) string {

@@ -149,6 +149,24 @@ func ProveConsistency(size int64, root Hash, store TileStore, old int64) ([]Hash
 	return p, nil
 }
 
+// CheckLeaves checks that hashes are those of the leaves of a tree from a number on, and so are the tiles above them.
+func CheckLeaves(size int64, root Hash, store TileStore, from int64, hashes []Hash) error {
+	indexes := make([]int64, len(hashes))
+	for i := range indexes {
+		indexes[i] = merkle.StoredHashIndex(0, from+int64(i))
+	}
+	want, err := Tree(size, root, store).ReadHashes(indexes)
+	if err != nil {
+		return fmt.Errorf("read the leaves from %d of size %d: %w", from, size, err)
+	}
+	for i, h := range hashes {
+		if h != want[i] {
+			return fmt.Errorf("leaf %d is another one", from+int64(i))
+		}
+	}
+	return nil
+}
+
 // ErrInconsistent says that two trees are not of one history.
 var ErrInconsistent = errors.New("the two are not of one history")
 

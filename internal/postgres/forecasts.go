@@ -28,6 +28,8 @@ type Forecast struct {
 	ModelVersion, InputsHash  string
 	PreviousHash, Hash        string
 	Synthetic                 bool
+	// LogIndex is the number of its leaf in the transparency log, nil while no signed size has it.
+	LogIndex *int64
 	// Grade is nil while the print has not come.
 	Grade *ForecastGrade
 }
@@ -39,6 +41,7 @@ type ForecastGrade struct {
 	Score, Score1, Score2 string
 	Flags                 []string
 	PreviousHash, Hash    string
+	LogIndex              *int64
 }
 
 // Release is what the forecast is of.
@@ -189,11 +192,15 @@ func chainHead(ctx context.Context, tx pgx.Tx, sql string) (seq int64, hash stri
 const forecastsSQL = `
 	select f.seq, f.id, f.signal, f.figure, f.period, f.series, f.observed_at, f.scheduled_at, f.issued_at, f.quantiles, f.naive1, f.naive2,
 		f.label, f.model_version, f.inputs_hash, f.previous_hash, f.hash, f.synthetic,
-		g.outcome, g.published_at, g.graded_at, g.score, g.score1, g.score2, g.flags, g.previous_hash as grade_previous, g.hash as grade_hash
+		g.outcome, g.published_at, g.graded_at, g.score, g.score1, g.score2, g.flags, g.previous_hash as grade_previous, g.hash as grade_hash,
+		le.idx, lg.idx as grade_idx
 	from forecasts f left join forecast_grades g on g.id = f.id and g.graded_at <= @as_of
+	left join log_heads h on h.log = 'record'
+	left join log_entries le on le.log = h.log and le.key = 'forecast:' || f.seq and le.idx < h.size
+	left join log_entries lg on lg.log = h.log and lg.key = 'grade:' || g.seq and lg.idx < h.size
 	where f.signal = @signal and f.issued_at <= @as_of and (@before::bigint = 0 or f.seq < @before::bigint)
 	order by f.seq desc
-	limit nullif(@most, 0)` // index forecasts_of
+	limit nullif(@most, 0)` // index forecasts_of; unique (log, key)
 
 // Forecasts returns a signal's forecasts as known at an instant, the newest first: those before a number of the chain, or all where it is 0,
 // and at most so many, or all where that is 0.
@@ -212,16 +219,17 @@ func (db *DB) Forecasts(ctx context.Context, signal string, asOf time.Time, befo
 func scanForecast(row pgx.CollectableRow) (f Forecast, err error) {
 	var published, graded *time.Time
 	var outcome, score, score1, score2, flags, previous, hash *string
+	var gradeIndex *int64
 	err = row.Scan(&f.Seq, &f.ID, &f.Signal, &f.Figure, &f.Period, &f.Series, &f.ObservedAt, &f.ScheduledAt, &f.IssuedAt, &f.Quantiles, &f.Naive1,
 		&f.Naive2, &f.Label, &f.ModelVersion, &f.InputsHash, &f.PreviousHash, &f.Hash, &f.Synthetic,
-		&outcome, &published, &graded, &score, &score1, &score2, &flags, &previous, &hash)
+		&outcome, &published, &graded, &score, &score1, &score2, &flags, &previous, &hash, &f.LogIndex, &gradeIndex)
 	f.ObservedAt, f.ScheduledAt, f.IssuedAt = f.ObservedAt.UTC(), f.ScheduledAt.UTC(), f.IssuedAt.UTC()
 	if err != nil || outcome == nil {
 		return f, err
 	}
 	f.Grade = &ForecastGrade{
 		Outcome: *outcome, PublishedAt: published.UTC(), GradedAt: graded.UTC(), Score: *score, Score1: *score1, Score2: *score2,
-		PreviousHash: *previous, Hash: *hash,
+		PreviousHash: *previous, Hash: *hash, LogIndex: gradeIndex,
 		Flags: slices.DeleteFunc(strings.Split(*flags, ","), func(s string) bool { return s == "" }),
 	}
 	return f, nil

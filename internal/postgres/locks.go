@@ -17,7 +17,8 @@ import (
 //  3. what serialises a whole subject (pg_advisory_xact_lock): alerts, equities, portfolio, portfolio_events, record, forecasts, a signal; series,
 //     by name
 //  4. watermarks, by series; then rebuilding, whose rows belong to a step that is done again (an import holds the whole of it, and nothing else)
-//  5. ledger_entries, by id; log_heads, of one log
+//  5. ledger_entries, by id; log_heads, of one log. A log that begins takes its lock (log_lock_begin) while it holds nothing, and waits for
+//     those who found no log; Postgres moves them past it where they wait for each other.
 //  6. kept_answers, top_ups
 //  7. keys, by id; then payment_claims, by id; then payment_transfers, payment_quotes, usage and paid_requests, which belong to a key
 //     that is held

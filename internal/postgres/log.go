@@ -74,8 +74,8 @@ type LogStart struct {
 // keyOverlap is how long the old key of a log signs beside the new one.
 const keyOverlap = 90 * 24 * time.Hour
 
-// BeginLog makes the log where there is none: its entry 0 says where the chain stood then. A log that is there goes on; a new key gets a
-// leaf. Another origin is an error, and so is a new key without the old one.
+// BeginLog makes the log where there is none: its entry 0 says where the chain stood then, and what was said before becomes leaves. A log that
+// is there goes on; a new key gets a leaf. Another origin is an error, and so is a new key without the old one.
 func (db *DB) BeginLog(ctx context.Context, s LogStart) error {
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		if err := beginLog(ctx, tx, s); err != nil {
@@ -96,19 +96,28 @@ func (db *DB) BeginLog(ctx context.Context, s LogStart) error {
 }
 
 func beginLog(ctx context.Context, tx pgx.Tx, s LogStart) error {
-	root := tlog.EmptyRoot()
-	tag, err := tx.Exec(ctx, `
-		insert into log_heads (log, origin, vkey, root, began_at) values (@log, @origin, @vkey, @root, world_now()) on conflict (log) do nothing`,
-		pgx.NamedArgs{"log": s.Log, "origin": s.Origin, "vkey": s.VKey, "root": root[:]})
-	if err != nil {
+	var begun bool
+	if err := tx.QueryRow(ctx, `select exists (select from log_heads where log = @log)`, pgx.NamedArgs{"log": s.Log}).Scan(&begun); err != nil {
 		return err
 	}
-	if tag.RowsAffected() == 1 {
-		return logGenesis(ctx, tx, s)
+	if !begun { // who adds a leaf now either comes before the import, or finds the log
+		if _, err := tx.Exec(ctx, `select log_lock_begin()`); err != nil {
+			return err
+		}
+		root := tlog.EmptyRoot()
+		tag, err := tx.Exec(ctx, `
+			insert into log_heads (log, origin, vkey, root, began_at) values (@log, @origin, @vkey, @root, world_now()) on conflict (log) do nothing`,
+			pgx.NamedArgs{"log": s.Log, "origin": s.Origin, "vkey": s.VKey, "root": root[:]})
+		if err != nil {
+			return err
+		}
+		if tag.RowsAffected() == 1 {
+			return logGenesis(ctx, tx, s)
+		}
 	}
 	var origin, vkey string
 	var now time.Time
-	err = tx.QueryRow(ctx, `select origin, vkey, world_now() from log_heads where log = @log for update`, pgx.NamedArgs{"log": s.Log}).Scan(&origin, &vkey, &now)
+	err := tx.QueryRow(ctx, `select origin, vkey, world_now() from log_heads where log = @log for update`, pgx.NamedArgs{"log": s.Log}).Scan(&origin, &vkey, &now)
 	switch {
 	case err != nil:
 		return err
@@ -152,6 +161,9 @@ func logGenesis(ctx context.Context, tx pgx.Tx, s LogStart) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, `update log_heads set entries = 1 where log = @log`, pgx.NamedArgs{"log": s.Log})
+	if _, err = tx.Exec(ctx, `update log_heads set entries = 1 where log = @log`, pgx.NamedArgs{"log": s.Log}); err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `select log_import(@log)`, pgx.NamedArgs{"log": s.Log})
 	return err
 }

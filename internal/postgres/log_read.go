@@ -85,21 +85,28 @@ func (db *DB) LogLeaves(ctx context.Context, log string, from, to int64) ([][]by
 	return list, nil
 }
 
-// LoggedPicks returns the number of the leaf of each announced pick that has one, by the pick's number.
-func (db *DB) LoggedPicks(ctx context.Context) (map[int64]int64, error) {
+// LoggedPicks adds the number of the leaf of each announced pick to a map, by the pick's number: of the leaves from a number on. It returns the
+// number to go on from.
+func (db *DB) LoggedPicks(ctx context.Context, from int64, all map[int64]int64) (next int64, err error) {
 	rows, err := db.reads.Query(ctx, `
-		select substr(e.key, 6)::bigint, e.idx
-		from log_entries e join log_heads h using (log)
-		where e.log = 'record' and e.key >= 'pick:' and e.key < 'pick;' and e.idx < h.size`) // unique (log, key)
+		select h.size, substr(e.key, 6)::bigint, e.idx
+		from log_heads h left join log_entries e on e.log = h.log and e.idx >= @from and e.idx < h.size and e.key ^@ 'pick:'
+		where h.log = 'record'`, pgx.NamedArgs{"from": from}) // primary key
 	if err != nil {
-		return nil, fmt.Errorf("read the logged picks: %w", asUnavailable(err))
+		return from, fmt.Errorf("read the logged picks: %w", asUnavailable(err))
 	}
-	all := map[int64]int64{}
-	var seq, idx int64
-	if _, err := pgx.ForEachRow(rows, []any{&seq, &idx}, func() error { all[seq] = idx; return nil }); err != nil {
-		return nil, fmt.Errorf("read the logged picks: %w", asUnavailable(err))
+	next = from
+	var seq, idx *int64
+	_, err = pgx.ForEachRow(rows, []any{&next, &seq, &idx}, func() error {
+		if seq != nil {
+			all[*seq] = *idx
+		}
+		return nil
+	})
+	if err != nil {
+		return from, fmt.Errorf("read the logged picks: %w", asUnavailable(err))
 	}
-	return all, nil
+	return next, nil
 }
 
 // LogCosignature is a line of a witness over a checkpoint.

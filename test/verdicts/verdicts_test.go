@@ -60,7 +60,7 @@ func TestThePageAndAnIndependentVerifierReachTheSameVerdicts(t *testing.T) {
 	}
 	for program, args := range map[string][]string{
 		"node":    {"--input-type=module", "--eval", runPage, "--", page, path},
-		"python3": {"verify.py", path},
+		"python3": {"../../examples/python/verify.py", path},
 	} {
 		t.Run(program, func(t *testing.T) {
 			t.Parallel()

@@ -232,10 +232,18 @@ func verifyEndpoints() []route {
 		{
 			id: "verifyPick", method: http.MethodGet, path: "/api/v1/verify/pick/{ticker}", tag: "Verification",
 			summary:     "Verify one pick",
-			description: "The newest pick of a ticker, or that of `date`: what was hashed, its place in the chain, its commit and its attestation.",
+			description: "The newest pick of a ticker, or that of `date`: what was hashed, its place in the chain, its commit, its attestation, and its proof in the transparency log.",
 			takes:       []string{"ticker_path", "date"},
 			answers:     []answer{ok("The verification.", cached, body[view.VerifiedPick]("")), unchanged},
 			codes:       append([]string{view.CodeInvalidParameter, view.CodeUnknownTicker}, reads...),
+		},
+		{
+			id: "proveVintage", method: http.MethodGet, path: "/api/vintages/prove", tag: "Verification",
+			summary:     "Prove which bytes were known at an instant",
+			description: "The bodies of a source that held the newest word about a day at `as_of`, each with its leaf in the transparency log of sources and the address of a proof that can be checked offline.",
+			takes:       []string{"source", "day", "as_of"},
+			answers:     []answer{ok("The bodies.", cached, body[view.ProvenVintages]("")), unchanged},
+			codes:       append([]string{view.CodeInvalidParameter, view.CodeNotFound, view.CodeRateLimited}, reads...),
 		},
 	}
 }

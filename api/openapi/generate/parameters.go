@@ -18,6 +18,10 @@ func parameters() map[string]parameter {
 	query := func(name, description string, schema *jsonschema.Schema, example any) parameter {
 		return parameter{Name: name, In: "query", Description: description, Schema: schema, Example: example}
 	}
+	required := func(p parameter) parameter {
+		p.Required = true
+		return p
+	}
 	ids := []any{}
 	for _, d := range signals.All() {
 		ids = append(ids, d.ID)
@@ -48,6 +52,8 @@ func parameters() map[string]parameter {
 		"to_instant":   query("to", "The last instant or day (UTC) that is wanted, itself included.", text(), "2026-03-31"),
 		"from_date":    query("from", "The first day that is wanted.", date(), "2026-01-01"),
 		"to_date":      query("to", "The last day that is wanted, itself included.", date(), "2026-03-31"),
+		"source":       required(query("source", "The name of a source, as the provenance of a signal has it.", text(), "eia-petroleum-spot")),
+		"day":          required(query("date", "The day that the bytes speak of, in UTC.", date(), "2026-03-03")),
 		"date":         query("date", "The day of the pick, where the ticker was picked more than once. Without it the newest is meant.", date(), "2026-11-20"),
 		"since":        query("since", "Only what was recorded after this instant or day.", text(), "2026-03-04T10:30:00Z"),
 		"after":        query("after", "A cursor of this feed: only what is newer is listed.", text(), nil),

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"tidemark/api/openapi"
 	"tidemark/api/view"
@@ -79,6 +80,18 @@ func (r *statusRecorder) gradedPeriod() string {
 	return ""
 }
 
+// sourceAndDay is the query for the bytes of the crack spread's newest value.
+func (r *statusRecorder) sourceAndDay() string {
+	var s view.SignalSnapshot
+	if err := json.Unmarshal(r.ask(http.MethodGet, "/api/signals/crack-spread-321", ""), &s); err != nil {
+		r.Fatal(err)
+	}
+	if s.ObservedAt == nil || len(s.Provenance.Inputs) == 0 {
+		r.Fatal("the crack spread has no value yet")
+	}
+	return "?source=" + s.Provenance.Inputs[0].Source + "&date=" + s.ObservedAt.Format(time.DateOnly)
+}
+
 func (r *statusRecorder) register() {
 	answer := r.json(http.MethodPost, "/api/v1/auth/register", `{"name":"my-agent"}`)
 	r.key = find(answer, "data", "api_key")
@@ -95,6 +108,9 @@ func (r *statusRecorder) read(e route) {
 			query := "?order=desc&limit=2"
 			if !slices.Contains(e.takes, "order") {
 				query = ""
+			}
+			if slices.Contains(e.takes, "source") {
+				query = r.sourceAndDay()
 			}
 			r.save(e.id+".json", r.json(http.MethodGet, path+query, ""))
 		}

@@ -1,0 +1,328 @@
+#!/usr/bin/env python3
+"""An independent verifier of a chain of picks and of proofs of the transparency log. It shares no code with Tidemark and needs Python alone.
+
+    verify.py CASES                          every case of a file like chain/testdata/verdicts.json, as a list: verdict, fault, covered
+    verify.py --url URL                      the chain of a server, recomputed; no witness is asked, so at best it is self-consistent
+    verify.py --proof FILE --policy FILE     a .tlog-proof file (C2SP), by the keys of your policy; no network is used
+
+Exit status: 0 for witnessed, 1 for contradicted, 2 where bytes do not fit (not checked), 3 for a proof without a fresh quorum.
+"""
+import base64
+import hashlib
+import json
+import re
+import sys
+import time
+import urllib.request
+from datetime import datetime, timedelta, timezone
+
+FRESH = timedelta(hours=120)
+TICKER = re.compile(r"[A-Z0-9]+([.-][A-Z0-9]+)*", re.ASCII)
+PRICE = re.compile(r"(0|[1-9][0-9]{0,11})\.[0-9]{2,4}", re.ASCII)
+
+
+def instant(text):
+    return datetime.fromisoformat(text.replace("Z", "+00:00"))
+
+
+def end_of(day):
+    return datetime.strptime(day, "%Y-%m-%d").replace(tzinfo=timezone.utc) + timedelta(hours=23, minutes=59, seconds=59)
+
+
+def is_well_formed(pick):
+    try:
+        end_of(pick["date"])
+    except ValueError:
+        return False
+    price_is_good = PRICE.fullmatch(pick["price"]) and pick["price"].strip("0.") != ""
+    return bool(TICKER.fullmatch(pick["ticker"]) and len(pick["ticker"]) <= 16 and price_is_good and len(pick["date"]) == 10)
+
+
+def recompute(picks):
+    """Returns the hash of each pick, made from the recomputed hash before it, and the number of the first pick at fault or None."""
+    hashes, fault = [], None
+    for n, pick in enumerate(picks, start=1):
+        before = hashes[-1] if hashes else "0" * 64
+        text = f'{pick["ticker"]}|{pick["price"]}|{pick["date"]}|{before}'
+        hashes.append(hashlib.sha256(text.encode("utf-8")).hexdigest())
+        follows = pick["seq"] == n and (n == 1 or pick["date"] > picks[n - 2]["date"])
+        linked = pick["previous_hash"] == before and pick["hash"] == hashes[-1]
+        if fault is None and not (follows and linked and is_well_formed(pick)):
+            fault = n
+    return hashes, fault
+
+
+def disagrees(witness, picks, hashes, expected):
+    n = witness["length"]
+    account = witness.get("attester")
+    if expected and account and expected.lower() != account.lower():
+        return True
+    if n > len(hashes) or hashes[n - 1] != witness["head"]:
+        return True
+    return witness.get("date", picks[n - 1]["date"]) != picks[n - 1]["date"]
+
+
+def judge(answer, witnesses, policy):
+    picks = answer["picks"]
+    hashes, fault = recompute(picks)
+    head = hashes[-1] if hashes else "0" * 64
+    claims_hold = answer["chain_length"] == len(picks) and answer["head_hash"] == head
+    good = [w for w in witnesses if not disagrees(w, picks, hashes, policy.get("attester"))]
+    covered = max((w["length"] for w in good), default=0)
+    if fault or not claims_hold or len(good) < len(witnesses):
+        return "contradicted", fault, covered
+    oldest = instant(policy["now"]) - FRESH
+    times = [instant(w["at"]) if "at" in w else end_of(picks[w["length"] - 1]["date"]) for w in good]
+    is_fresh = bool(times) and max(times) >= oldest
+    rest_is_new = covered == len(picks) or end_of(picks[covered]["date"]) >= oldest
+    return ("witnessed" if covered and is_fresh and rest_is_new else "self_consistent"), fault, covered
+
+
+# --- proofs of the log: RFC 6962's tree, signed notes, cosignature/v1, tlog-proof and tlog-policy of C2SP ---
+
+QUORUM_FRESH = 26 * 3600
+AHEAD = 5 * 60
+LOG_KEY, WITNESS_KEY = 1, 4
+
+P = 2**255 - 19
+L = 2**252 + 27742317777372353535851937790883648493
+D = -121665 * pow(121666, P - 2, P) % P
+ROOT_OF_MINUS_ONE = pow(2, (P - 1) // 4, P)
+
+
+class NotChecked(Exception):
+    """The bytes do not fit together. That accuses who carried them, and not the log."""
+
+
+def x_of(y, sign):
+    """Returns the x of a point of edwards25519, or None where there is none."""
+    xx = (y * y - 1) * pow(D * y * y + 1, P - 2, P) % P
+    x = pow(xx, (P + 3) // 8, P)
+    if (x * x - xx) % P:
+        x = x * ROOT_OF_MINUS_ONE % P
+    if (x * x - xx) % P or (x == 0 and sign):
+        return None
+    return P - x if x & 1 != sign else x
+
+
+def add(a, b):
+    (x1, y1, z1, t1), (x2, y2, z2, t2) = a, b
+    p, q = (y1 - x1) * (y2 - x2) % P, (y1 + x1) * (y2 + x2) % P
+    r, s = 2 * t1 * t2 * D % P, 2 * z1 * z2 % P
+    e, f, g, h = q - p, s - r, s + r, q + p
+    return e * f % P, g * h % P, f * g % P, e * h % P
+
+
+def times(n, point):
+    out = (0, 1, 1, 0)
+    while n:
+        if n & 1:
+            out = add(out, point)
+        point = add(point, point)
+        n >>= 1
+    return out
+
+
+def decoded(raw):
+    n = int.from_bytes(raw, "little")
+    y, sign = n & (2**255 - 1), n >> 255
+    x = x_of(y, sign) if y < P else None
+    return None if x is None else (x, y, 1, x * y % P)
+
+
+BASE_Y = 4 * pow(5, P - 2, P) % P
+BASE = (x_of(BASE_Y, 0), BASE_Y, 1, x_of(BASE_Y, 0) * BASE_Y % P)
+
+
+def is_signed(public, message, signature):
+    """Ed25519, as RFC 8032 has it."""
+    key, r, s = decoded(public), decoded(signature[:32]), int.from_bytes(signature[32:], "little")
+    if key is None or r is None or s >= L:
+        return False
+    h = int.from_bytes(hashlib.sha512(signature[:32] + public + message).digest(), "little") % L
+    left, right = times(s, BASE), add(r, times(h, key))
+    return (left[0] * right[2] - right[0] * left[2]) % P == 0 and (left[1] * right[2] - right[1] * left[2]) % P == 0
+
+
+def base64_of(text):
+    try:
+        raw = base64.b64decode(text, validate=True)
+    except ValueError as error:
+        raise NotChecked(f"{text[:40]!r} is not base64") from error
+    if base64.b64encode(raw).decode() != text:
+        raise NotChecked(f"{text[:40]!r} is not base64 in its one form")
+    return raw
+
+
+def number(text):
+    if not re.fullmatch("0|[1-9][0-9]{0,18}", text, re.ASCII):
+        raise NotChecked(f"{text[:40]!r} is not a number")
+    return int(text)
+
+
+def key_of(vkey, kind):
+    """Returns the name, the id and the bytes of a public key."""
+    name, _, rest = vkey.partition("+")
+    stated, _, encoded = rest.partition("+")
+    raw = base64_of(encoded)
+    key_id = hashlib.sha256(name.encode() + b"\n" + raw).digest()[:4]
+    if not name or len(raw) != 33 or raw[0] != kind or stated != key_id.hex():
+        raise NotChecked(f"{vkey[:60]!r} is not a key of the right type")
+    return name, key_id, raw[1:]
+
+
+class Policy:
+    """The reader's keys, and how many witnesses count."""
+
+    def __init__(self, text):
+        self.logs, self.witnesses, self.groups, self.quorum = [], {}, {}, None
+        for line in text.split("\n"):
+            words = line.split()
+            if not words or words[0].startswith("#"):
+                continue
+            if words[0] == "log" and len(words) in (2, 3):
+                self.logs.append(key_of(words[1], LOG_KEY))
+            elif words[0] == "witness" and len(words) in (3, 4):
+                self.witnesses[self.fresh(words[1])] = key_of(words[2], WITNESS_KEY)
+            elif words[0] == "group" and len(words) > 3:
+                need = {"any": 1, "all": len(words) - 3}.get(words[2]) or number(words[2])
+                if not 1 <= need <= len(words) - 3 or any(m not in self.witnesses and m not in self.groups for m in words[3:]):
+                    raise NotChecked("a group of the policy cannot be met")
+                if len(set(words[3:])) < len(words) - 3 or any(set(words[3:]) & set(g[1]) for g in self.groups.values()):
+                    raise NotChecked("a member of the policy counts twice")
+                self.groups[self.fresh(words[1])] = (need, words[3:])
+            elif words[0] == "quorum" and len(words) == 2 and self.quorum is None:
+                self.quorum = words[1]
+            else:
+                raise NotChecked(f"the policy has the line {line[:60]!r}")
+        if self.quorum is None or self.quorum != "none" and self.quorum not in self.witnesses and self.quorum not in self.groups:
+            raise NotChecked("the policy has no quorum")
+        if len({k[2] for k in self.witnesses.values()}) < len(self.witnesses):
+            raise NotChecked("a key of the policy stands twice")
+
+    def fresh(self, name):
+        if name == "none" or name in self.witnesses or name in self.groups:
+            raise NotChecked(f"the policy has the name {name!r} twice")
+        return name
+
+    def is_met(self, cosigned, name=None):
+        name = name or self.quorum
+        if name in self.witnesses:
+            return name in cosigned
+        need, members = self.groups.get(name, (1, []))
+        return sum(self.is_met(cosigned, m) for m in members) >= need
+
+
+def open_note(note, policy):
+    """Returns origin, size and root of a signed checkpoint, and the times of the policy's witnesses by their names."""
+    body, found, signatures = note.rpartition("\n\n")
+    body += "\n"
+    lines = body.split("\n")
+    if not found or len(lines) != 4 or not signatures.endswith("\n"):
+        raise NotChecked("the checkpoint is not one")
+    origin, size, root = lines[0], number(lines[1]), base64_of(lines[2])
+    signed, times_of, seen = False, {}, set()
+    logs = [k for k in policy.logs if k[0] == origin]
+    if not logs:
+        raise NotChecked(f"the policy names no log {origin!r}")
+    for line in signatures[:-1].split("\n"):
+        dash, name, encoded = (line.split(" ") + ["", ""])[:3]
+        raw = base64_of(encoded)
+        if dash != "\u2014" or len(raw) < 5 or line.count(" ") != 2 or (name, raw[:4]) in seen:
+            raise NotChecked(f"the line {line[:60]!r} is no signature, or a key signed twice")
+        seen.add((name, raw[:4]))
+        for log in logs:
+            if (name, raw[:4]) == log[:2]:
+                if len(raw) != 68 or not is_signed(log[2], body.encode(), raw[4:]):
+                    raise NotChecked("the log's signature is bad")
+                signed = True
+        for label, witness in policy.witnesses.items():
+            if (name, raw[:4]) == witness[:2]:
+                at = int.from_bytes(raw[4:12], "big")
+                if len(raw) != 76 or not is_signed(witness[2], f"cosignature/v1\ntime {at}\n{body}".encode(), raw[12:]):
+                    raise NotChecked(f"the signature of {name} is bad")
+                times_of[label] = at
+    if not signed or len(root) != 32:
+        raise NotChecked("the log did not sign it")
+    return origin, size, root, times_of
+
+
+def root_from(index, size, leaf, hashes):
+    """Returns the root that a leaf and its path make, as RFC 9162 (2.1.3.2) has it."""
+    if index >= size:
+        raise NotChecked(f"a log of {size} leaves has no leaf {index}")
+    node, last, out = index, size - 1, hashlib.sha256(b"\0" + leaf).digest()
+    for h in hashes:
+        if last == 0:
+            raise NotChecked("the proof is too long")
+        if node & 1 or node == last:
+            out = hashlib.sha256(b"\1" + h + out).digest()
+            while not node & 1 and node:
+                node, last = node >> 1, last >> 1
+        else:
+            out = hashlib.sha256(b"\1" + out + h).digest()
+        node, last = node >> 1, last >> 1
+    if last:
+        raise NotChecked("the proof is too short")
+    return out
+
+
+def check_proof(text, policy, now):
+    """Returns the verdict on a .tlog-proof, and its leaf."""
+    head, found, note = text.partition("\n\n")
+    lines = head.split("\n")
+    if not found or lines[0] != "c2sp.org/tlog-proof@v1":
+        raise NotChecked("it is not a proof")
+    if len(lines) < 3 or not lines[1].startswith("extra ") or not lines[2].startswith("index "):
+        raise NotChecked("it does not have the leaf and its index")
+    leaf, index = base64_of(lines[1][6:]), number(lines[2][6:])
+    hashes = [base64_of(h) for h in lines[3:]]
+    if len(hashes) > 63 or any(len(h) != 32 for h in hashes):
+        raise NotChecked("its hashes are not hashes")
+    _, size, root, times_of = open_note(note, policy)
+    if root_from(index, size, leaf, hashes) != root:
+        raise NotChecked(f"the leaf is not number {index} of the log")
+    if any(at > now + AHEAD for at in times_of.values()):
+        raise NotChecked("a witness cosigned in the future")
+    fresh = {label for label, at in times_of.items() if at >= now - QUORUM_FRESH}
+    is_witnessed = policy.quorum != "none" and policy.is_met(fresh)
+    return ("witnessed" if is_witnessed else "self_consistent"), leaf
+
+
+def read(path):
+    with open(path, "rb") as file:
+        text = file.read(1 << 16)
+    try:
+        return text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise NotChecked("it is not text") from error
+
+
+def main_proof(proof, policy):
+    try:
+        verdict, leaf = check_proof(read(proof), Policy(read(policy)), time.time())
+    except NotChecked as error:
+        print(f"not checked: {error}")
+        return 2
+    print(leaf.decode("utf-8", "replace"))
+    print(verdict)
+    return 0 if verdict == "witnessed" else 3
+
+
+def main(arguments):
+    if len(arguments) == 4 and arguments[0] == "--proof" and arguments[2] == "--policy":
+        return main_proof(arguments[1], arguments[3])
+    if arguments[:1] == ["--url"]:
+        with urllib.request.urlopen(arguments[1].rstrip("/") + "/api/v1/verify/picks", timeout=60) as response:
+            answer = json.load(response)
+        verdict, fault, _ = judge(answer, [], {"now": datetime.now(timezone.utc).isoformat()})
+        print(f"{verdict}: {len(answer['picks'])} picks" + (f", pick {fault} is at fault" if fault else ""))
+        return 1 if verdict == "contradicted" else 0
+    with open(arguments[0], encoding="utf-8") as file:
+        cases = json.load(file)
+    print(json.dumps([dict(zip(("verdict", "fault", "covered"), judge(c["answer"], c["witnesses"], c["policy"]))) for c in cases]))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,57 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tidemark/internal/series"
+)
+
+// KnownBody is an archived body that was known at an instant, and the newest word of some series about a day.
+type KnownBody struct {
+	URL       string
+	FetchedAt time.Time
+	SHA256    string
+	Bytes     int64
+	Series    []series.ID
+	// LogIndex is the number of its leaf in the log of sources, nil while no signed size has it.
+	LogIndex *int64
+}
+
+// knownBodiesSQL takes of each series the vintage that was in force, if it had been fetched by then: an assumed vintage may be older than
+// its bytes.
+const knownBodiesSQL = `
+	with known as (
+		select distinct on (o.series, o.observed_at) o.series, o.fetch_id
+		from (select w.series from watermarks w join fetches c on c.id = w.fetch_id where c.source = @source) s
+		join observations o on o.series = s.series and o.observed_at >= @from and o.observed_at < @to and o.vintage_at <= @as_of
+		join fetches f on f.id = o.fetch_id and f.fetched_at <= @as_of
+		order by o.series, o.observed_at, o.vintage_at desc
+	)
+	select f.url, f.fetched_at, f.sha256, f.bytes, k.series, e.idx
+	from (select fetch_id, array_agg(distinct series order by series) as series from known group by fetch_id) k
+	join fetches f on f.id = k.fetch_id
+	left join log_heads h on h.log = 'sources'
+	left join log_entries e on e.log = h.log and e.key = 'body:' || f.id and e.idx < h.size
+	order by f.fetched_at desc, f.id desc
+	limit @most` // primary keys, unique (log, key)
+
+// KnownBodies returns the bodies of a source that held the newest word about a day, UTC, at an instant, the newest first and at most so many.
+func (db *DB) KnownBodies(ctx context.Context, source string, day, asOf time.Time, most int) ([]KnownBody, error) {
+	rows, err := db.reads.Query(ctx, knownBodiesSQL, pgx.NamedArgs{"source": source, "from": day, "to": day.AddDate(0, 0, 1), "as_of": asOf, "most": most})
+	if err != nil {
+		return nil, fmt.Errorf("read the bodies of %s: %w", source, asUnavailable(err))
+	}
+	list, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (b KnownBody, err error) {
+		err = r.Scan(&b.URL, &b.FetchedAt, &b.SHA256, &b.Bytes, &b.Series, &b.LogIndex)
+		b.FetchedAt = b.FetchedAt.UTC()
+		return b, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the bodies of %s: %w", source, asUnavailable(err))
+	}
+	return list, nil
+}
