@@ -76,7 +76,7 @@ func (h *helpText) program(root *kong.Node) {
 			}
 		}
 	}
-	h.line("\n%[1]s COMMAND --help: its flags and settings; %[1]s help settings: all", root.Name)
+	h.line("%[1]s COMMAND --help: its flags and settings; %[1]s help settings: all", root.Name)
 }
 
 // command describes a command: its arguments, its commands, its flags, and the settings that it reads.

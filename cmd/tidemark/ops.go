@@ -192,12 +192,21 @@ func nextSlot(s task.Schedule, after time.Time) time.Time {
 
 // alerter looks after the alerts, with the channels of the settings.
 func (p *program) alerter(db *postgres.DB) (*ops.Alerter, error) {
-	a := &ops.Alerter{
-		Observer: p.observer(db), Limits: ops.Limits{RunwayDays: p.settings.AlertRunwayDays}, Channels: map[string]ops.Channel{},
-		Log: p.log.With("role", "scheduler"), Metrics: p.metrics,
+	channels, err := p.channels()
+	if err != nil {
+		return nil, err
 	}
+	return &ops.Alerter{
+		Observer: p.observer(db), Limits: ops.Limits{RunwayDays: p.settings.AlertRunwayDays}, Channels: channels,
+		Log: p.log.With("role", "scheduler"), Metrics: p.metrics,
+	}, nil
+}
+
+// channels are where messages about alerts go by the settings.
+func (p *program) channels() (map[string]ops.Channel, error) {
+	channels := map[string]ops.Channel{}
 	if url := p.settings.AlertWebhookURL; url != "" {
-		a.Channels["webhook"] = ops.Webhook{URL: url, Installation: p.settings.BaseURL()}
+		channels["webhook"] = ops.Webhook{URL: url, Installation: p.settings.BaseURL()}
 	}
 	if server := p.settings.AlertSMTPURL; server != "" {
 		to := strings.FieldsFunc(p.settings.AlertMailTo, func(r rune) bool { return r == ',' || r == ' ' })
@@ -205,9 +214,9 @@ func (p *program) alerter(db *postgres.DB) (*ops.Alerter, error) {
 		if err != nil {
 			return nil, usageError{err}
 		}
-		a.Channels["mail"] = m
+		channels["mail"] = m
 	}
-	return a, nil
+	return channels, nil
 }
 
 type alertsCommand struct {

@@ -28,6 +28,7 @@ type commands struct {
 	Worker    workerCommand    `cmd:"" group:"run" help:"Run a worker; any number may run at once"`
 	API       apiCommand       `cmd:"" group:"run" name:"api" help:"Run the public API and pages; any number may run at once"`
 	Queue     queueCommand     `cmd:"" group:"run" help:"Serve the queue's own monitor at OPS_ADDR, to look at"`
+	Monitor   monitorCommand   `cmd:"" group:"run" help:"Follow transparency logs from outside, and alert"`
 	Migrate   migrateCommand   `cmd:"" group:"run" help:"Bring the database to this program's schema"`
 	Backup    backupCommand    `cmd:"" group:"run" help:"Write a backup of the installation, or verify one"`
 	Restore   restoreCommand   `cmd:"" group:"run" help:"Bring an installation back from a backup"`

@@ -47,6 +47,7 @@ var table = []row{
 	{"picks/writer", "picks", "pgx"},
 	{"chain/tlog", nothing, "net/http, database drivers, os/exec"},
 	{"chain/witness", "chain/tlog", "pgx"},
+	{"chain/monitor", "chain, chain/tlog, chain/witness", "pgx, api"},
 	{"chain/gitledger", "chain", "pgx"},
 	{"chain/base", "chain, accounts", "pgx"},
 	{"chain/audit", "chain, chain/gitledger, chain/base, internal/calendar", "pgx, api"},

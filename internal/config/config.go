@@ -231,6 +231,11 @@ func (s Settings) BaseRPCURLs() []string {
 	return strings.FieldsFunc(s.BaseRPCURL, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
+// MonitorRPCs are the addresses of MONITOR_RPC, in their order.
+func (s Settings) MonitorRPCs() []string {
+	return strings.FieldsFunc(s.MonitorRPC, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
 // MCPOrigins are the origins of MCP_ALLOWED_ORIGINS, in their order.
 func (s Settings) MCPOrigins() []string {
 	return strings.FieldsFunc(s.MCPAllowedOrigins, func(r rune) bool { return r == ',' || r == ' ' })

@@ -28,6 +28,7 @@ type All struct {
 	Clock
 	Ledger
 	TransparencyLog
+	Monitor
 	Attester
 	Payments
 	Alerts
@@ -219,6 +220,15 @@ type TransparencyLog struct {
 	LogOrigin    string `env:"LOG_ORIGIN" help:"Name of the transparency log, for ever: a host and a path without a scheme (tidemark.example/log). Without it there is none; the sandbox has one of its own."`
 	LogKeyFile   string `env:"LOG_KEY_FILE" help:"File with the private keys of the log, mode 0600: tidemark log key makes it. The largest sizes that were signed stand beside it: keep it on another disk than the database."`
 	LogWitnesses string `env:"LOG_WITNESSES" help:"File with the witnesses that are asked to cosign, and how many of them are a quorum: C2SP's tlog-policy, with a URL for each witness. Without it nobody is asked."`
+}
+
+// Monitor is what follows transparency logs from outside.
+type Monitor struct {
+	MonitorPolicy   string        `env:"MONITOR_POLICY" help:"File with the logs that the monitor follows, each with its URL, their witnesses and how many of them are a quorum: C2SP's tlog-policy. Without it the monitor follows nothing."`
+	MonitorEvery    time.Duration `env:"MONITOR_EVERY" default:"1m0s" help:"The pause between two looks of the monitor."`
+	MonitorCadence  time.Duration `env:"MONITOR_CADENCE" default:"26h0m0s" help:"How old the newest quorum over a log may be, or its newest leaf where the policy asks no witness, before the monitor calls the log stopped."`
+	MonitorRPC      string        `env:"MONITOR_RPC" name:"monitor-rpc" secret:"true" help:"JSON-RPC addresses of nodes of the L2 that the monitor trusts, separated by commas. Without it the attestations of a log's server are compared only where that runs on this machine."`
+	MonitorAttester string        `env:"MONITOR_ATTESTER" help:"The account that must have attested the picks of a log's server. Default: the one that it names."`
 }
 
 // Node is the L2.

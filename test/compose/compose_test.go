@@ -43,7 +43,7 @@ var pinned = regexp.MustCompile(`^[a-z/]+:v?\d+\.\d+(\.\d+)?(-[a-z]+)?$`)
 func TestTheComposeFileResolves(t *testing.T) {
 	t.Parallel()
 	p := project(t, root)
-	for _, name := range []string{"postgres", "redis", "migrate", "scheduler", "worker", "api", "proxy", "queue", "prometheus", "grafana"} {
+	for _, name := range []string{"postgres", "redis", "migrate", "scheduler", "worker", "api", "proxy", "queue", "monitor", "prometheus", "grafana"} {
 		if _, ok := p.Services[name]; !ok {
 			t.Errorf("there is no service %s", name)
 		}
@@ -211,7 +211,7 @@ var metric = regexp.MustCompile(`tidemark_[a-z0-9_]+`)
 func metrics(t *testing.T) map[string]bool {
 	t.Helper()
 	known := map[string]bool{}
-	for _, pattern := range []string{"internal/telemetry/*.go", "internal/ops/*.go", "api/payments_metrics.go"} {
+	for _, pattern := range []string{"internal/telemetry/*.go", "internal/ops/*.go", "api/payments_metrics.go", "workers/log.go", "cmd/tidemark/monitor.go"} {
 		files, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			t.Fatal(err)

@@ -32,7 +32,7 @@ func TestTheUnitsOfSystemdAreGood(t *testing.T) {
 				t.Errorf("%s starts %q, which no test runs", name, m)
 				continue
 			}
-			role := m[1] == "scheduler" || m[1] == "worker" || m[1] == "api"
+			role := m[1] == "scheduler" || m[1] == "worker" || m[1] == "api" || m[1] == "monitor"
 			if role && !strings.Contains(text, "\nType=notify\n") {
 				t.Errorf("%s does not wait until the role is ready", name)
 			}

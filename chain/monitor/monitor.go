@@ -1,0 +1,447 @@
+// Package monitor follows a transparency log from outside, ours or another, and says what is wrong with it: a history that changed, other
+// histories that its witnesses hold, files that do not belong to the signed tree, leaves that break the rules of the record or are missing,
+// and silence. It keeps what it knows in a folder and needs no database. Start at Monitor.
+package monitor
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"tidemark/chain"
+	"tidemark/chain/tlog"
+)
+
+// The kinds of findings.
+const (
+	// KindInconsistent: the log signed two checkpoints that are not of one history.
+	KindInconsistent = "inconsistent"
+	// KindSplit: a witness holds another history than the log serves.
+	KindSplit = "split-view"
+	// KindRule: a signed leaf breaks a rule of the record.
+	KindRule = "rule"
+	// KindTampered: what is served does not belong to the signed tree. That accuses who carried it.
+	KindTampered = "tampered"
+	// KindStopped: nothing new, or no fresh quorum, for too long.
+	KindStopped = "stopped"
+	// KindMissing: the server shows something that the log lacks.
+	KindMissing = "missing"
+	// KindRecord: the git ledger, the attestations or the server's own answers contradict the log's picks.
+	KindRecord = "record"
+	// KindStale: an older checkpoint is served than was seen before.
+	KindStale = "stale"
+	// KindAway: somebody cannot be asked.
+	KindAway = "away"
+	// KindState: the monitor's memory is short.
+	KindState = "state"
+)
+
+// Kinds are all kinds of findings.
+var Kinds = []string{
+	KindInconsistent, KindSplit, KindRule, KindTampered, KindStopped, KindMissing, KindRecord, KindStale, KindAway, KindState,
+}
+
+// Finding is something that a person has to look at.
+type Finding struct {
+	Kind string
+	// Subject tells findings of one kind apart. Text says what is wrong in a sentence.
+	Subject, Text string
+	// Warning tells that nothing is proven against anybody.
+	Warning bool
+}
+
+// Options says what is followed.
+type Options struct {
+	// Log is the log, with the address of its files, and Policy names its witnesses.
+	Log    tlog.PolicyLog
+	Policy *tlog.Policy
+	// Dir is the folder of the monitor's memory.
+	Dir string
+	// Transport does the HTTP. Nil: http.DefaultTransport.
+	Transport http.RoundTripper
+	Now       func() time.Time
+	// Cadence is how old the newest quorum may be or, where the policy asks no witness, the newest growth. Zero: 26 hours.
+	Cadence time.Duration
+	// Reread is how many files of the old tree are read again each round. Zero: 256.
+	Reread int
+	// Server is the address of the server whose picks and forecasts the log must have, empty for none.
+	Server string
+	// Audit holds the server's record, its ledger and its attestations against the end of the log's picks, and returns what contradicts.
+	// It may be nil.
+	Audit func(ctx context.Context, picks chain.Checkpoint) ([]string, error)
+	// AuditEvery is the pause between audits. Zero: 15 minutes.
+	AuditEvery time.Duration
+}
+
+// Status is how a log stands, for metrics.
+type Status struct {
+	Origin string
+	Size   int64
+	// Quorum is the time of the newest quorum, zero where none was seen, and Looked that of the last round that could read the log.
+	Quorum, Looked, Began time.Time
+	// Findings counts the open findings by their kinds.
+	Findings map[string]int
+}
+
+// Monitor follows one log. Its rounds follow one another; Status is safe beside them.
+type Monitor struct {
+	o      Options
+	client *http.Client
+	state  *state
+
+	audited    time.Time
+	auditFound []Finding
+
+	mu     sync.Mutex
+	status Status
+}
+
+// youngFor is for how long a monitor says that its memory is young.
+const youngFor = 24 * time.Hour
+
+// New opens the memory of a log.
+func New(o Options) (*Monitor, error) {
+	if o.Cadence == 0 {
+		o.Cadence = 26 * time.Hour
+	}
+	if o.Reread == 0 {
+		o.Reread = 256
+	}
+	if o.AuditEvery == 0 {
+		o.AuditEvery = 15 * time.Minute
+	}
+	if o.Transport == nil {
+		o.Transport = http.DefaultTransport
+	}
+	if err := os.MkdirAll(filepath.Join(o.Dir, evidenceDir), 0o700); err != nil {
+		return nil, fmt.Errorf("make the monitor's folder: %w", err)
+	}
+	s, err := readState(o.Dir, o.Log.Name(), o.Now().UTC())
+	if err != nil {
+		return nil, err
+	}
+	m := &Monitor{o: o, client: newClient(o.Transport), state: s}
+	m.status = Status{Origin: s.Origin, Size: s.Size, Began: s.Began, Findings: map[string]int{}}
+	return m, nil
+}
+
+// Status is how the log stood after the last round.
+func (m *Monitor) Status() Status {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := m.status
+	out.Findings = maps.Clone(out.Findings)
+	return out
+}
+
+// Round looks once and returns all that is wrong now. An error says that the monitor cannot keep its own memory.
+func (m *Monitor) Round(ctx context.Context) ([]Finding, error) {
+	r := &round{Monitor: m, ctx: ctx, now: m.o.Now().UTC()}
+	if err := r.look(); err != nil {
+		return nil, err
+	}
+	if err := m.state.save(m.o.Dir); err != nil {
+		return nil, err
+	}
+	kept, err := evidenceOf(m.o.Dir, m.state.Origin)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range kept {
+		r.found = append(r.found, Finding{Kind: e.kind, Subject: filepath.Base(e.file), Text: e.text + ". The evidence is " + e.file + ": the alert is open until it is moved away."})
+	}
+	if age := r.now.Sub(m.state.Began); age < youngFor {
+		text := "The memory of this monitor begins at " + m.state.Began.Format(time.RFC3339) + ": what was served before was not compared"
+		if m.state.Lost {
+			text += ". There was a state before, and it is lost or damaged"
+		} else {
+			text += ". Was this not its first start, then its state is lost"
+		}
+		r.find(KindState, "", !m.state.Lost, "%s.", text)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.status.Size = m.state.Size
+	if r.reached {
+		m.status.Looked = r.now
+	}
+	if r.quorum.After(m.status.Quorum) {
+		m.status.Quorum = r.quorum
+	}
+	m.status.Findings = map[string]int{}
+	for _, f := range r.found {
+		m.status.Findings[f.Kind]++
+	}
+	return r.found, nil
+}
+
+// round is one look.
+type round struct {
+	*Monitor
+
+	ctx     context.Context //nolint:containedctx // it lives for the round
+	now     time.Time
+	found   []Finding
+	reached bool
+	quorum  time.Time
+}
+
+func (r *round) find(kind, subject string, warning bool, format string, args ...any) {
+	r.found = append(r.found, Finding{Kind: kind, Subject: subject, Warning: warning, Text: fmt.Sprintf(format, args...)})
+}
+
+// prove keeps a contradiction that the log signed.
+func (r *round) prove(kind, text string, parts ...[]byte) error {
+	return keep(r.o.Dir, r.state.Origin, kind, text, parts...)
+}
+
+// copied is what a witness holds.
+type copied struct {
+	name   string
+	opened *tlog.Opened
+}
+
+func (r *round) look() error {
+	// The witnesses first: whatever they hold then, the log has signed before it is asked.
+	held := r.askWitnesses()
+	prefix := trimmed(r.o.Log.URL)
+	note, err := get(r.ctx, r.client, prefix+"/checkpoint", maxNote)
+	if err != nil {
+		r.find(KindAway, "log", true, "The log %s cannot be read: %v.", r.state.Origin, err)
+		r.silence(held, nil)
+		return nil
+	}
+	opened, err := tlog.Open(note, r.o.Log, r.o.Policy.Cosigners()...)
+	if err != nil {
+		r.find(KindTampered, "checkpoint", false, "What the log %s serves as its checkpoint is not one: %v.", r.state.Origin, err)
+		r.silence(held, nil)
+		return nil
+	}
+	r.reached = true
+	f := &files{ctx: r.ctx, client: r.client, prefix: prefix, size: opened.Size, kept: map[tlog.Tile][]byte{}}
+	whole, err := r.follow(f, opened)
+	if err != nil {
+		return err
+	}
+	if whole {
+		if err := r.compare(f, opened, held); err != nil {
+			return err
+		}
+		r.reread(f)
+	}
+	r.silence(held, opened)
+	r.server()
+	r.audit()
+	return nil
+}
+
+// askWitnesses reads the copies that the witnesses hold.
+func (r *round) askWitnesses() (held []copied) {
+	sum := sha256.Sum256([]byte(r.o.Log.Name()))
+	path := "/" + hex.EncodeToString(sum[:]) + "/checkpoint"
+	for _, w := range r.o.Policy.Witnesses {
+		if w.URL == "" {
+			continue
+		}
+		note, err := get(r.ctx, r.client, trimmed(w.URL)+path, maxNote)
+		if errors.Is(err, errMissing) {
+			continue // it has cosigned nothing yet, or does not serve its copy
+		}
+		if err != nil {
+			r.find(KindAway, w.Name(), true, "The witness %s cannot be asked: %v.", w.Name(), err)
+			continue
+		}
+		o, err := tlog.Open(note, r.o.Log, w.Cosigner)
+		if err != nil || len(o.Cosigned) != 1 {
+			r.find(KindTampered, w.Name(), false, "What the witness %s serves as its copy of %s is not one: %v.", w.Name(), r.state.Origin, err)
+			continue
+		}
+		held = append(held, copied{w.Name(), o})
+	}
+	return held
+}
+
+// follow brings the memory to a checkpoint, and reports whether it is there.
+func (r *round) follow(f *files, o *tlog.Opened) (whole bool, err error) {
+	s := r.state
+	switch {
+	case o.Size == s.Size && o.Root == s.Root:
+		s.Note = o.Note
+		return true, nil
+	case o.Size == s.Size:
+		return false, r.prove(KindInconsistent, fmt.Sprintf("The log %s signed two roots of size %d", s.Origin, s.Size), s.Note, o.Note)
+	case o.Size < s.Size:
+		return false, r.shrunk(f, o)
+	}
+	size, root := s.Size, s.Root
+	after := s.Rules
+	after.Seals = maps.Clone(after.Seals)
+	var broken []string
+	for size < o.Size {
+		to := min(o.Size, (size/chunk+1)*chunk)
+		leaves, err := f.leaves(size, to)
+		if err != nil {
+			return false, r.unread(f, o, err)
+		}
+		g, err := tlog.Grow(size, root, f, hashesOf(leaves))
+		if err != nil {
+			return false, r.unread(f, o, err)
+		}
+		for i, leaf := range leaves {
+			seen := r.now
+			if s.Size == 0 {
+				seen = time.Time{}
+			}
+			if fault := after.add(size+int64(i), leaf, seen); fault != "" && len(broken) < maxFaults {
+				broken = append(broken, fmt.Sprintf("Leaf %d of %s: %s", size+int64(i), s.Origin, fault))
+			}
+		}
+		size, root = g.Size, g.Root
+	}
+	if root != o.Root {
+		return false, r.unread(f, o, fmt.Errorf("the leaves up to %d have another root than the checkpoint", o.Size))
+	}
+	for _, fault := range broken {
+		if err := r.prove(KindRule, fault, o.Note); err != nil {
+			return false, err
+		}
+	}
+	s.Note, s.Size, s.Root, s.GrownAt, s.Rules = o.Note, o.Size, o.Root, r.now, after
+	return true, nil
+}
+
+const (
+	// chunk is how many leaves are read at once. Trees of its multiples end in whole tiles of two levels.
+	chunk = tlog.TileWidth * tlog.TileWidth
+	// maxFaults is how many leaves that break a rule are said of one round.
+	maxFaults = 20
+)
+
+// unread says why a checkpoint could not be followed: the log signed another history, or its files are not those of the tree.
+func (r *round) unread(f *files, o *tlog.Opened, why error) error {
+	if f.away != nil {
+		r.find(KindAway, "log", true, "The log %s cannot be read: %v.", r.state.Origin, f.away)
+		return nil
+	}
+	proof, err := tlog.ProveConsistency(o.Size, o.Root, f, r.state.Size)
+	if err == nil && tlog.CheckConsistency(proof, o.Size, o.Root, r.state.Size, r.state.Root) != nil {
+		return r.prove(KindInconsistent, fmt.Sprintf("The log %s signed size %d, which does not continue the size %d that it signed before",
+			r.state.Origin, o.Size, r.state.Size), r.state.Note, o.Note)
+	}
+	r.find(KindTampered, "tree", false, "The files of %s are not those of the tree that it signed: %v.", r.state.Origin, why)
+	return nil
+}
+
+// shrunk judges a checkpoint that is smaller than the one before: an old one of this history is only stale.
+func (r *round) shrunk(f *files, o *tlog.Opened) error {
+	s := r.state
+	f.size = s.Size
+	proof, err := tlog.ProveConsistency(s.Size, s.Root, f, o.Size)
+	switch {
+	case err == nil && tlog.CheckConsistency(proof, s.Size, s.Root, o.Size, o.Root) != nil:
+		return r.prove(KindInconsistent, fmt.Sprintf("The log %s signed size %d, which is not what size %d continued", s.Origin, o.Size, s.Size), s.Note, o.Note)
+	case err == nil:
+		r.find(KindStale, "", true, "The log %s serves size %d, and size %d was signed before.", s.Origin, o.Size, s.Size)
+	default:
+		r.find(KindStopped, "shrunk", false, "The log %s serves size %d, size %d was signed before, and the files that connect them are not there: %v.",
+			s.Origin, o.Size, s.Size, err)
+	}
+	return nil
+}
+
+// compare holds what witnesses have against the tree.
+func (r *round) compare(f *files, o *tlog.Opened, held []copied) error {
+	for _, w := range held {
+		if w.opened.Size > o.Size {
+			r.find(KindSplit, w.name, false, "The witness %s holds size %d of %s, which the log does not serve: it serves %d.", w.name, w.opened.Size, r.state.Origin, o.Size)
+			continue
+		}
+		proof, err := tlog.ProveConsistency(o.Size, o.Root, f, w.opened.Size)
+		if err != nil {
+			if f.away == nil {
+				r.find(KindTampered, "tree", false, "The files of %s are not those of the tree that it signed: %v.", r.state.Origin, err)
+			}
+			continue
+		}
+		if tlog.CheckConsistency(proof, o.Size, o.Root, w.opened.Size, w.opened.Root) == nil {
+			continue
+		}
+		text := fmt.Sprintf("The witness %s holds another history of %s at size %d than the log serves", w.name, r.state.Origin, w.opened.Size)
+		if err := r.prove(KindSplit, text, w.opened.Note, o.Note); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reread reads old files again, some each round, and holds them to the tree.
+func (r *round) reread(f *files) {
+	bundles := (r.state.Size + tlog.TileWidth - 1) / tlog.TileWidth
+	for range min(int64(r.o.Reread), bundles) {
+		n := r.state.Next % bundles
+		from := n * tlog.TileWidth
+		leaves, err := f.leaves(from, min(r.state.Size, from+tlog.TileWidth))
+		if err == nil {
+			err = tlog.CheckLeaves(r.state.Size, r.state.Root, f, from, hashesOf(leaves))
+		}
+		if err != nil {
+			if f.away == nil {
+				r.find(KindTampered, "tree", false, "The files of %s from leaf %d on are not those of the tree that it signed: %v.", r.state.Origin, from, err)
+			}
+			return // the same files are read first the next time
+		}
+		r.state.Next = (n + 1) % bundles
+	}
+}
+
+// silence says where nothing is heard: of the quorum, or of the log.
+func (r *round) silence(held []copied, o *tlog.Opened) {
+	newest := map[string]tlog.Cosigned{}
+	add := func(lines []tlog.Cosigned) {
+		for _, l := range lines {
+			if l.At.After(newest[l.VKey].At) && !l.At.After(r.now.Add(ahead)) {
+				newest[l.VKey] = l
+			}
+		}
+	}
+	if o != nil {
+		add(o.Cosigned)
+	}
+	for _, w := range held {
+		add(w.opened.Cosigned)
+	}
+	lines := slices.Collect(maps.Values(newest))
+	slices.SortFunc(lines, func(a, b tlog.Cosigned) int { return b.At.Compare(a.At) })
+	for i := range lines { // the newest lines that are a quorum are as old as their oldest
+		if r.o.Policy.AsksWitnesses() && r.o.Policy.Met(lines[:i+1]) {
+			r.quorum = lines[i].At
+			break
+		}
+	}
+	since := r.state.GrownAt
+	what := "has not grown"
+	if r.o.Policy.AsksWitnesses() {
+		what = "has had no quorum"
+		if since = r.quorum; since.IsZero() {
+			since = r.Status().Quorum
+		}
+		if since.IsZero() {
+			since = r.state.Began
+		}
+	}
+	if age := r.now.Sub(since); age > r.o.Cadence {
+		r.find(KindStopped, "", false, "The log %s %s since %s, for %s.", r.state.Origin, what, since.Format(time.RFC3339), age.Truncate(time.Second))
+	}
+}
+
+// ahead is how far in the future a line of a witness may be.
+const ahead = 5 * time.Minute

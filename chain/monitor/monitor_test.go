@@ -1,0 +1,619 @@
+package monitor
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"tidemark/chain"
+	"tidemark/chain/tlog"
+)
+
+// testLog is a log with three witnesses, and the server of its files and of theirs. A test changes what is served: nothing else lies.
+type testLog struct {
+	t         *testing.T
+	signer    *tlog.Signer
+	vkey      string
+	witnesses []*tlog.Cosigner
+
+	mu   sync.Mutex
+	now  time.Time
+	tree *testTree
+	// note is what is served as the checkpoint, and copies what each witness serves.
+	note   []byte
+	copies [][]byte
+	// lie changes an answer; nil: none is changed.
+	lie    func(path string, body []byte) (int, []byte)
+	picks  string
+	signal string
+
+	url string
+}
+
+// testTree is the leaves of a history, and its tiles.
+type testTree struct {
+	leaves [][]byte
+	tiles  map[tlog.Tile][]byte
+	size   int64
+	root   tlog.Hash
+}
+
+func (m *testTree) Tiles(tiles []tlog.Tile) ([][]byte, error) {
+	out := make([][]byte, len(tiles))
+	for i, t := range tiles {
+		t.Width = 0
+		out[i] = bytes.Clone(m.tiles[t])
+	}
+	return out, nil
+}
+
+func (m *testTree) grow(t *testing.T, leaves ...[]byte) *testTree {
+	t.Helper()
+	g, err := tlog.Grow(m.size, m.root, m, hashesOf(leaves))
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := &testTree{leaves: slices.Concat(m.leaves, leaves), tiles: maps.Clone(m.tiles), size: g.Size, root: g.Root}
+	for _, tile := range g.Tiles {
+		at := tile.Tile
+		at.Width = 0
+		next.tiles[at] = tile.Hashes
+	}
+	return next
+}
+
+func leafOf(t *testing.T, kind string, values ...string) []byte {
+	t.Helper()
+	l, err := tlog.FormatLeaf(kind, values...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func gaps(t *testing.T, word string, n int) (list [][]byte) {
+	t.Helper()
+	for i := range n {
+		list = append(list, leafOf(t, tlog.KindGap, "2026-03-02", fmt.Sprintf("%s %d", word, i), "2026-03-02T22:00:00.000000Z"))
+	}
+	return list
+}
+
+var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+
+// newTestLog has a genesis and some 700 leaves, cosigned by all.
+func newTestLog(t *testing.T) *testLog {
+	t.Helper()
+	l := &testLog{t: t, now: noon, tree: &testTree{root: tlog.EmptyRoot(), tiles: map[tlog.Tile][]byte{}}, picks: `{"picks":[]}`, signal: `{"data":[]}`}
+	keys, err := tlog.NewLogKey(rand.Reader, "log.example/log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.signer, err = tlog.NewSigner(keys.Private); err != nil {
+		t.Fatal(err)
+	}
+	l.vkey = keys.Public
+	for i := range 3 {
+		keys, err := tlog.NewWitnessKey(rand.Reader, fmt.Sprintf("w%d.example/w", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := tlog.NewCosigner(keys.Private)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.witnesses = append(l.witnesses, w)
+	}
+	s := httptest.NewServer(l)
+	t.Cleanup(s.Close)
+	l.url = s.URL
+	genesis := leafOf(t, tlog.KindGenesis, l.signer.Origin(), "live", "0", chain.Genesis, "none", "none", "2026-03-01T00:00:00.000000Z")
+	l.tree = l.tree.grow(t, append([][]byte{genesis}, gaps(t, "first", 700)...)...)
+	l.publish()
+	return l
+}
+
+func (l *testLog) sign(tree *testTree) []byte {
+	l.t.Helper()
+	note, err := l.signer.Sign(tree.size, tree.root)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return note
+}
+
+// cosigned is a checkpoint with the lines of witnesses.
+func (l *testLog) cosigned(tree *testTree, at time.Time, witnesses ...*tlog.Cosigner) []byte {
+	l.t.Helper()
+	note := l.sign(tree)
+	body := tlog.SignedBody(note)
+	for _, w := range witnesses {
+		line, err := w.Cosign(body, at)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		note = append(note, line...)
+	}
+	return note
+}
+
+// publish serves the tree, cosigned by all witnesses now.
+func (l *testLog) publish() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.note = l.cosigned(l.tree, l.now, l.witnesses...)
+	l.copies = nil
+	for _, w := range l.witnesses {
+		l.copies = append(l.copies, l.cosigned(l.tree, l.now, w))
+	}
+}
+
+func (l *testLog) grow(leaves ...[]byte) {
+	l.t.Helper()
+	l.tree = l.tree.grow(l.t, leaves...)
+	l.publish()
+}
+
+// ServeHTTP serves the log below /log, the witnesses below /w0 to /w2, and a server's answers.
+func (l *testLog) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	sum := sha256.Sum256([]byte(l.signer.Origin()))
+	id := hex.EncodeToString(sum[:])
+	path, status := r.URL.Path, http.StatusOK
+	var body []byte
+	switch rest, isLog := strings.CutPrefix(path, "/log/"); {
+	case path == "/log/checkpoint":
+		body = l.note
+	case path == "/api/v1/verify/picks":
+		body = []byte(l.picks)
+	case path == "/api/signals":
+		body = []byte(`{"data":[{"id":"a-signal"}]}`)
+	case path == "/api/signals/a-signal/forecasts":
+		body = []byte(l.signal)
+	case isLog:
+		body = l.tree.file(rest)
+	default:
+		for i := range l.copies {
+			if path == fmt.Sprintf("/w%d/%s/checkpoint", i, id) {
+				body = l.copies[i]
+			}
+		}
+	}
+	if body == nil {
+		status = http.StatusNotFound
+	}
+	if l.lie != nil {
+		if s, b := l.lie(path, bytes.Clone(body)); b != nil || s != 0 {
+			body = b
+			if s != 0 {
+				status = s
+			}
+		}
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
+}
+
+func (m *testTree) file(path string) []byte {
+	t, err := tlog.ParseTilePath(path)
+	if err != nil || !t.In(m.size) {
+		return nil
+	}
+	if t.Entries {
+		var body []byte
+		for _, leaf := range m.leaves[t.N*tlog.TileWidth : t.N*tlog.TileWidth+int64(t.Width)] {
+			body = tlog.AppendEntry(body, leaf)
+		}
+		return body
+	}
+	width := t.Width
+	t.Width = 0
+	return m.tiles[t][:width*32]
+}
+
+// monitor opens a monitor of the log; quorum is "two" of the witnesses, or "none".
+func (l *testLog) monitor(dir, quorum string) *Monitor {
+	l.t.Helper()
+	text := "log " + l.vkey + " " + l.url + "/log\n"
+	for i, w := range l.witnesses {
+		text += fmt.Sprintf("witness w%d %s %s/w%d/\n", i, w.VKey(), l.url, i)
+	}
+	policy, err := tlog.ParsePolicy([]byte(text + "group two 2 w0 w1 w2\nquorum " + quorum + "\n"))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	m, err := New(Options{
+		Log: policy.Logs[0], Policy: policy, Dir: dir, Server: l.url,
+		Now: func() time.Time { l.mu.Lock(); defer l.mu.Unlock(); return l.now },
+	})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return m
+}
+
+func (l *testLog) pass(d time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.now = l.now.Add(d)
+}
+
+// found are the kinds of what one round finds, beside that the memory is young.
+func found(t *testing.T, m *Monitor) (kinds []string, all []Finding) {
+	t.Helper()
+	all, err := m.Round(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all = slices.DeleteFunc(all, func(f Finding) bool { return f.Kind == KindState })
+	for _, f := range all {
+		kinds = append(kinds, f.Kind)
+	}
+	slices.Sort(kinds)
+	return slices.Compact(kinds), all
+}
+
+func TestAnHonestLogIsFollowedInSilence(t *testing.T) {
+	t.Parallel()
+	l := newTestLog(t)
+	m := l.monitor(t.TempDir(), "two")
+	for i := range 6 {
+		if kinds, all := found(t, m); len(kinds) > 0 {
+			t.Fatalf("round %d: %+v", i, all)
+		}
+		if s := m.Status(); s.Size != l.tree.size || !s.Looked.Equal(l.now) || !s.Quorum.Equal(l.now) {
+			t.Errorf("round %d: %+v", i, s)
+		}
+		l.pass(time.Minute)
+		l.grow(gaps(t, fmt.Sprint("round ", i), 3*i+100)...)
+	}
+}
+
+func TestEachLieIsNoticedInTheNextRound(t *testing.T) {
+	t.Parallel()
+	corrupt := func(path string, at func(n int) int) func(l *testLog) {
+		return func(l *testLog) {
+			l.lie = func(p string, body []byte) (int, []byte) {
+				if p != path || len(body) == 0 {
+					return 0, nil
+				}
+				body[at(len(body))] ^= 1
+				return 0, body
+			}
+		}
+	}
+	fork := func(l *testLog, common int64, n int) *testTree {
+		base := &testTree{root: tlog.EmptyRoot(), tiles: map[tlog.Tile][]byte{}}
+		return base.grow(l.t, slices.Concat(l.tree.leaves[:common], gaps(l.t, "fork", n))...)
+	}
+	for name, tt := range map[string]struct {
+		lie  func(l *testLog)
+		want string
+	}{
+		"another root of the same size": {func(l *testLog) {
+			l.tree = fork(l, 500, int(l.tree.size)-500)
+			l.publish()
+			l.copies = nil
+		}, KindInconsistent},
+		"a longer fork": {func(l *testLog) {
+			l.tree = fork(l, 500, 400)
+			l.publish()
+			l.copies = nil
+		}, KindInconsistent},
+		"an older size of another history": {func(l *testLog) {
+			old := l.tree
+			l.note, l.copies = l.sign(fork(l, 500, 20)), nil
+			l.tree = old
+		}, KindInconsistent},
+		"an older size, without the files of the newer one": {func(l *testLog) {
+			l.tree = fork(l, 300, 0)
+			l.note, l.copies = l.cosigned(l.tree, l.now, l.witnesses...), nil
+		}, KindStopped},
+		"an older size": {func(l *testLog) { l.note = l.sign(fork(l, 300, 0)) }, KindStale},
+		"a witness holds another history, which is shorter": {func(l *testLog) {
+			l.copies[1] = l.cosigned(fork(l, 500, 20), l.now, l.witnesses[1])
+		}, KindSplit},
+		"a witness holds another history of this size": {func(l *testLog) {
+			l.copies[2] = l.cosigned(fork(l, 700, 1), l.now, l.witnesses[2])
+		}, KindSplit},
+		"a witness holds a longer history": {func(l *testLog) {
+			l.copies[0] = l.cosigned(fork(l, 700, 90), l.now, l.witnesses[0])
+		}, KindSplit},
+		"a leaf of an old bundle":     {corrupt("/log/tile/entries/000", func(int) int { return 700 }), KindTampered},
+		"the last byte of a bundle":   {corrupt("/log/tile/entries/002.p/189", func(n int) int { return n - 1 }), KindTampered},
+		"a hash of an old tile":       {corrupt("/log/tile/0/001", func(int) int { return 40 }), KindTampered},
+		"a hash of the last tile":     {corrupt("/log/tile/0/002.p/189", func(n int) int { return n - 1 }), KindTampered},
+		"a hash of a tile of level 1": {corrupt("/log/tile/1/000.p/2", func(int) int { return 3 }), KindTampered},
+		"the signature":               {corrupt("/log/checkpoint", func(n int) int { return n - 9 }), KindTampered},
+		"the copy of a witness":       {corrupt("/w1/"+idOf("log.example/log")+"/checkpoint", func(int) int { return 20 }), KindTampered},
+		"a tile that is cut":          {func(l *testLog) { l.lie = cut("/log/tile/0/000") }, KindTampered},
+		"a bundle that is cut":        {func(l *testLog) { l.lie = cut("/log/tile/entries/001") }, KindTampered},
+		"a tile that is not there":    {func(l *testLog) { l.lie = gone("/log/tile/0/000") }, KindTampered},
+		"nobody cosigns any more":     {func(l *testLog) { l.now = l.now.Add(27 * time.Hour) }, KindStopped},
+		"one of three cosigns still": {func(l *testLog) {
+			l.now = l.now.Add(27 * time.Hour)
+			l.copies[0] = l.cosigned(l.tree, l.now, l.witnesses[0])
+		}, KindStopped},
+		"new leaves are others than the signed ones": {func(l *testLog) {
+			signed := l.tree.grow(l.t, gaps(l.t, "signed", 5)...)
+			l.note, l.copies = l.cosigned(signed, l.now, l.witnesses...), nil
+			l.tree = l.tree.grow(l.t, gaps(l.t, "served", 5)...)
+		}, KindTampered},
+		"the log is away for a day": {func(l *testLog) {
+			l.now = l.now.Add(27 * time.Hour)
+			l.lie = func(path string, _ []byte) (int, []byte) {
+				if strings.HasPrefix(path, "/log/") {
+					return http.StatusInternalServerError, []byte("x")
+				}
+				return 0, nil
+			}
+		}, KindStopped},
+		"a pick of another chain": {func(l *testLog) {
+			l.grow(leafOf(l.t, tlog.KindPick, "1", "AAPL|1.00|2026-03-04|"+chain.Genesis, strings.Repeat("ab", 32), "2026-03-04T12:00:00.000000Z"))
+		}, KindRule},
+		"a forecast that came too late": {func(l *testLog) { l.grow(forecastLeaf(l.t, 1, noon.Add(-2*time.Hour), noon.Add(-time.Hour))) }, KindRule},
+		"a forecast dated after its print": {func(l *testLog) {
+			l.grow(forecastLeaf(l.t, 1, noon.Add(2*time.Hour), noon.Add(time.Hour)))
+		}, KindRule},
+		"a forecast is left out": {func(l *testLog) { l.grow(forecastLeaf(l.t, 2, noon.Add(-time.Hour), noon.Add(time.Hour))) }, KindRule},
+		"a seal twice": {func(l *testLog) {
+			for range 2 {
+				l.grow(leafOf(l.t, tlog.KindSeal, "pick 2026-03-04", strings.Repeat("ab", 32), "m", "2026-03-04T13:00:00.000000Z", "2026-03-04T12:00:00.000000Z"))
+			}
+		}, KindRule},
+		"a leaf in a form that is not one": {func(l *testLog) { l.grow([]byte("tidemark/gap/v1\ndate x\n")) }, KindRule},
+		"the server shows another pick": {func(l *testLog) {
+			link, err := chain.Next(chain.Checkpoint{}, "AAPL", "243.85", "2026-03-04")
+			if err != nil {
+				l.t.Fatal(err)
+			}
+			l.grow(leafOf(l.t, tlog.KindPick, "1", chain.Preimage(link), link.Hash, "2026-03-04T12:00:00.000000Z"))
+			l.picks = `{"picks":[{"seq":1,"hash":"` + strings.Repeat("ab", 32) + `"}]}`
+		}, KindRecord},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newTestLog(t)
+			m := l.monitor(t.TempDir(), "two")
+			if kinds, all := found(t, m); len(kinds) > 0 {
+				t.Fatalf("before the lie: %+v", all)
+			}
+			tt.lie(l)
+			kinds, all := found(t, m)
+			if !slices.Contains(kinds, tt.want) {
+				t.Errorf("it finds %v, want %s: %+v", kinds, tt.want, all)
+			}
+			proven := []string{KindInconsistent, KindSplit, KindRule}
+			for _, f := range all {
+				if !slices.Contains(proven, tt.want) && slices.Contains(proven, f.Kind) {
+					t.Errorf("it accuses the log: %+v", f)
+				}
+			}
+		})
+	}
+}
+
+func idOf(origin string) string {
+	sum := sha256.Sum256([]byte(origin))
+	return hex.EncodeToString(sum[:])
+}
+
+func cut(path string) func(string, []byte) (int, []byte) {
+	return func(p string, body []byte) (int, []byte) {
+		if p != path {
+			return 0, nil
+		}
+		return 0, body[:len(body)-7]
+	}
+}
+
+func gone(path string) func(string, []byte) (int, []byte) {
+	return func(p string, _ []byte) (int, []byte) {
+		if p != path {
+			return 0, nil
+		}
+		return http.StatusNotFound, []byte("no")
+	}
+}
+
+func forecastLeaf(t *testing.T, seq int, at, release time.Time) []byte {
+	t.Helper()
+	return leafOf(t, tlog.KindForecast, fmt.Sprint(seq), fmt.Sprintf("s/f/%d", seq), tlog.FormatTime(release), "1", "0.5", "1.5", "0.8", "m-1",
+		strings.Repeat("ab", 32), tlog.FormatTime(at))
+}
+
+func TestSilenceIsNoAccusation(t *testing.T) {
+	t.Parallel()
+	l := newTestLog(t)
+	m := l.monitor(t.TempDir(), "two")
+	found(t, m)
+	for _, broken := range []string{"/log/checkpoint", "/log/tile/0/000", "/log/tile/entries/001", "/w0/", "/api/"} {
+		l.lie = func(path string, _ []byte) (int, []byte) {
+			if strings.HasPrefix(path, broken) {
+				return http.StatusBadGateway, []byte("no")
+			}
+			return 0, nil
+		}
+		for _, growing := range []bool{false, true} {
+			if growing {
+				l.grow(gaps(t, "more"+broken, 10)...)
+			}
+			if _, all := found(t, m); slices.ContainsFunc(all, func(f Finding) bool { return !f.Warning }) {
+				t.Errorf("%s fails: %+v", broken, all)
+			}
+		}
+	}
+	l.lie = nil
+	if kinds, all := found(t, m); len(kinds) > 0 {
+		t.Errorf("after all came back: %+v", all)
+	}
+}
+
+func TestALogWithoutWitnessesStopsWhereItDoesNotGrow(t *testing.T) {
+	t.Parallel()
+	l := newTestLog(t)
+	l.copies = nil
+	m := l.monitor(t.TempDir(), "none")
+	found(t, m)
+	l.pass(25 * time.Hour)
+	if kinds, all := found(t, m); len(kinds) > 0 {
+		t.Errorf("within its cadence: %+v", all)
+	}
+	l.pass(2 * time.Hour)
+	if kinds, _ := found(t, m); !slices.Equal(kinds, []string{KindStopped}) {
+		t.Errorf("after 27 hours it finds %v", kinds)
+	}
+	l.tree = l.tree.grow(t, gaps(t, "again", 1)...)
+	l.note = l.sign(l.tree)
+	if kinds, all := found(t, m); len(kinds) > 0 {
+		t.Errorf("it grows again: %+v", all)
+	}
+}
+
+func TestWhatTheServerShowsMustBeInTheLog(t *testing.T) {
+	t.Parallel()
+	l := newTestLog(t)
+	m := l.monitor(t.TempDir(), "two")
+	link, err := chain.Next(chain.Checkpoint{}, "AAPL", "243.85", "2026-03-04")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.picks = `{"picks":[{"seq":1,"hash":"` + link.Hash + `"}]}`
+	l.signal = `{"data":[{"seq":1,"id":"s/f/1","grade":null}]}`
+	if kinds, all := found(t, m); len(kinds) > 0 {
+		t.Errorf("at once: %+v", all)
+	}
+	l.pass(grace + time.Second)
+	if _, all := found(t, m); len(all) != 2 || all[0].Kind != KindMissing || all[1].Kind != KindMissing {
+		t.Errorf("after the grace: %+v", all)
+	}
+	l.grow(leafOf(t, tlog.KindPick, "1", chain.Preimage(link), link.Hash, "2026-03-04T12:00:00.000000Z"), forecastLeaf(t, 1, noon, noon.Add(time.Hour)))
+	if kinds, all := found(t, m); len(kinds) > 0 {
+		t.Errorf("once it is there: %+v", all)
+	}
+	l.picks = `{"picks":[]}`
+	if kinds, _ := found(t, m); !slices.Equal(kinds, []string{KindRecord}) {
+		t.Errorf("the server hides the pick: %v", kinds)
+	}
+}
+
+func TestTheMemorySurvivesARestart(t *testing.T) {
+	t.Parallel()
+	l := newTestLog(t)
+	dir := t.TempDir()
+	found(t, l.monitor(dir, "two"))
+	honest := l.tree
+	base := &testTree{root: tlog.EmptyRoot(), tiles: map[tlog.Tile][]byte{}}
+	l.tree = base.grow(t, append(slices.Clone(honest.leaves[:600]), gaps(t, "fork", 300)...)...)
+	l.publish()
+	l.copies = nil
+	m := l.monitor(dir, "two")
+	kinds, all := found(t, m)
+	if !slices.Equal(kinds, []string{KindInconsistent}) {
+		t.Fatalf("a fork while it was down: %+v", all)
+	}
+	// The log goes back to the old history: what it signed stays proven, also after another restart, until a person has looked.
+	l.tree = honest
+	l.publish()
+	m = l.monitor(dir, "two")
+	if kinds, _ := found(t, m); !slices.Equal(kinds, []string{KindInconsistent}) {
+		t.Errorf("after the fork is hidden again: %v", kinds)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, evidenceDir, "*"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%d files of evidence, %v", len(files), err)
+	}
+	kept, err := os.ReadFile(files[0])
+	if err != nil || !bytes.Contains(kept, l.sign(honest)) || bytes.Count(kept, []byte("\n— "+l.signer.Origin())) != 2 {
+		t.Errorf("the evidence does not hold both checkpoints: %s", kept)
+	}
+	if err := os.Remove(files[0]); err != nil {
+		t.Fatal(err)
+	}
+	if kinds, all := found(t, m); len(kinds) > 0 {
+		t.Errorf("after a person has looked: %+v", all)
+	}
+}
+
+func TestAMonitorThatLostItsStateSaysSo(t *testing.T) {
+	t.Parallel()
+	l := newTestLog(t)
+	dir := t.TempDir()
+	young := func(m *Monitor) (list []Finding) {
+		all, err := m.Round(context.WithoutCancel(t.Context()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.DeleteFunc(all, func(f Finding) bool { return f.Kind != KindState })
+	}
+	if list := young(l.monitor(dir, "two")); len(list) != 1 || !list[0].Warning || !strings.Contains(list[0].Text, "first start") {
+		t.Errorf("the first start: %+v", list)
+	}
+	l.pass(youngFor + time.Hour)
+	l.publish()
+	if list := young(l.monitor(dir, "two")); len(list) != 0 {
+		t.Errorf("a day later, after a restart: %+v", list)
+	}
+	path := filepath.Join(dir, name(l.signer.Origin())+stateSuffix)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, text[:len(text)/2], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if list := young(l.monitor(dir, "two")); len(list) != 1 || list[0].Warning || !strings.Contains(list[0].Text, "lost or damaged") {
+		t.Errorf("half of the state: %+v", list)
+	}
+	if _, err := os.Stat(path + damaged); err != nil {
+		t.Errorf("the damaged state is not put aside: %v", err)
+	}
+	// It says so for a day, also after restarts.
+	if list := young(l.monitor(dir, "two")); len(list) != 1 || list[0].Warning {
+		t.Errorf("after a restart: %+v", list)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if list := young(l.monitor(dir, "two")); len(list) != 1 {
+		t.Errorf("the state was removed: %+v", list)
+	}
+}
+
+func TestAnOldTreeIsReadInParts(t *testing.T) {
+	t.Parallel()
+	l := newTestLog(t)
+	m := l.monitor(t.TempDir(), "two")
+	m.o.Reread = 1
+	found(t, m)
+	l.lie = func(path string, body []byte) (int, []byte) {
+		if path != "/log/tile/entries/002.p/189" {
+			return 0, nil
+		}
+		body[9] ^= 1
+		return 0, body
+	}
+	noticed := 0
+	for range 3 {
+		if kinds, _ := found(t, m); slices.Contains(kinds, KindTampered) {
+			noticed++
+		}
+	}
+	if noticed == 0 {
+		t.Error("three rounds of one file each do not find the third file")
+	}
+}

@@ -1,0 +1,93 @@
+package monitor
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"tidemark/chain"
+	"tidemark/chain/tlog"
+)
+
+// add holds the next leaf to the rules of the record. What it returns is wrong with a signed entry, empty for nothing. seen is the time at
+// which the monitor sees it, zero where it may have been there for long.
+func (r *rules) add(index int64, text []byte, seen time.Time) string {
+	leaf, err := tlog.ParseLeaf(text)
+	if errors.Is(err, tlog.ErrUnknownKind) || err != nil && !strings.HasPrefix(string(text), "tidemark/") {
+		r.UnknownLeafKinds++
+		return ""
+	}
+	if err != nil {
+		return err.Error()
+	}
+	switch leaf.Kind {
+	case tlog.KindGenesis:
+		if index != 0 {
+			return "a log begins once"
+		}
+		r.Environment, r.GenesisAt = leaf.Get("environment"), leaf.At()
+	case tlog.KindPick:
+		return r.pick(leaf)
+	case tlog.KindForecast:
+		release, _ := time.Parse(tlog.TimeLayout, leaf.Get("release_at"))
+		if fault := next(&r.Forecasts, leaf); fault != "" {
+			return fault
+		}
+		if !leaf.At().Before(release) {
+			return fmt.Sprintf("the forecast %s is dated %s, and its figure was due at %s", leaf.Get("id"), leaf.Get("at"), leaf.Get("release_at"))
+		}
+		// What was there before the log began came with it; a demonstration's clock is not ours.
+		if !seen.IsZero() && r.Environment == "live" && leaf.At().After(r.GenesisAt) && seen.After(release) {
+			return fmt.Sprintf("the forecast %s came into the log after its figure was due, at %s", leaf.Get("id"), leaf.Get("release_at"))
+		}
+	case tlog.KindGrade:
+		return next(&r.Grades, leaf)
+	case tlog.KindSeal:
+		if at, ok := r.Seals[leaf.Get("about")]; ok {
+			return fmt.Sprintf("%s is sealed by leaf %d already", leaf.Get("about"), at)
+		}
+		if r.Seals == nil {
+			r.Seals = map[string]int64{}
+		}
+		r.Seals[leaf.Get("about")] = index
+	}
+	return ""
+}
+
+// next holds the number of a leaf to the one before of its kind.
+func next(last *int64, leaf tlog.Leaf) string {
+	seq, err := strconv.ParseInt(leaf.Get("seq"), 10, 64)
+	if err != nil || seq != *last+1 {
+		return fmt.Sprintf("the %s %s follows number %d", leaf.Kind, leaf.Get("seq"), *last)
+	}
+	*last = seq
+	return ""
+}
+
+// pick holds a pick's leaf to the chain of picks.
+func (r *rules) pick(leaf tlog.Leaf) string {
+	if r.PicksBroken {
+		return "" // it was said once
+	}
+	part := strings.Split(leaf.Get("preimage"), "|")
+	seq, err := strconv.ParseInt(leaf.Get("seq"), 10, 64)
+	fault := "its preimage is not ticker|price|date|previous_hash"
+	if err == nil && len(part) == 4 {
+		v := &chain.Verifier{}
+		if r.Picks.Length > 0 {
+			v, err = chain.Resume(r.Picks)
+		}
+		if err == nil {
+			err = v.Add(chain.Link{Seq: seq, Ticker: part[0], Price: part[1], Date: part[2], PreviousHash: part[3], Hash: leaf.Get("hash")})
+		}
+		if err == nil {
+			r.Picks = v.Checkpoint()
+			return ""
+		}
+		fault = err.Error()
+	}
+	r.PicksBroken = true
+	return fmt.Sprintf("the pick %s does not continue the chain: %s", leaf.Get("seq"), fault)
+}

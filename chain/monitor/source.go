@@ -1,0 +1,157 @@
+package monitor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+
+	"tidemark/chain/tlog"
+)
+
+// The greatest answers that are read, in bytes.
+const (
+	maxNote   = 64 << 10
+	maxTile   = tlog.TileWidth * len(tlog.Hash{})
+	maxBundle = tlog.TileWidth * (2 + tlog.MaxLeaf)
+	maxAnswer = 8 << 20
+)
+
+// awayError says that somebody could not be asked. It proves nothing.
+type awayError struct{ error }
+
+func (e awayError) Unwrap() error { return e.error }
+
+func isAway(err error) bool {
+	_, ok := errors.AsType[awayError](err)
+	return ok
+}
+
+// errMissing is a 404.
+var errMissing = errors.New("it is not there (404)")
+
+// newClient returns a client that follows no redirect: who is asked must answer.
+func newClient(transport http.RoundTripper) *http.Client {
+	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// get reads a small answer. What stands between must not answer for the server.
+func get(ctx context.Context, client *http.Client, url string, most int) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, awayError{err}
+	}
+	req.Header.Set("Cache-Control", "no-cache")
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, awayError{err}
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode == http.StatusNotFound {
+		return nil, fmt.Errorf("%s: %w", url, errMissing)
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, awayError{fmt.Errorf("%s answers %s", url, resp.Status)}
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(most)+1))
+	if err != nil {
+		return nil, awayError{err}
+	}
+	if len(body) > most {
+		return nil, fmt.Errorf("%s: the answer is longer than %d bytes", url, most)
+	}
+	return body, nil
+}
+
+// files reads a log's files for one round, each once.
+type files struct {
+	ctx    context.Context //nolint:containedctx // a reader of tiles takes none, and this one lives for a round
+	client *http.Client
+	prefix string
+	// size is the tree's: a tile is as wide in it as it can be.
+	size int64
+
+	mu   sync.Mutex
+	kept map[tlog.Tile][]byte
+	// away is the first failure that proves nothing.
+	away error
+}
+
+// Tiles implements tlog.TileStore.
+func (f *files) Tiles(tiles []tlog.Tile) ([][]byte, error) {
+	out := make([][]byte, len(tiles))
+	for i, t := range tiles {
+		var err error
+		if out[i], err = f.read(t, maxTile); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// read reads a tile or a bundle. A log need not have each width of a partial tile: then the wider one has its beginning.
+func (f *files) read(t tlog.Tile, most int) ([]byte, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if body, ok := f.kept[t]; ok {
+		return body, nil
+	}
+	body, err := get(f.ctx, f.client, f.prefix+"/"+t.Path(), most)
+	if wider := f.widest(t); errors.Is(err, errMissing) && !t.Entries && wider.Width > t.Width {
+		body, err = get(f.ctx, f.client, f.prefix+"/"+wider.Path(), most)
+	}
+	if err != nil {
+		if isAway(err) && f.away == nil {
+			f.away = err
+		}
+		return nil, err
+	}
+	f.kept[t] = body
+	return body, nil
+}
+
+// widest is a tile as wide as the tree has it.
+func (f *files) widest(t tlog.Tile) tlog.Tile {
+	level := t.Level
+	if t.Entries {
+		level = 0
+	}
+	t.Width = int(min(tlog.TileWidth, f.size>>(level*tlog.TileHeight)-t.N*tlog.TileWidth))
+	return t
+}
+
+// leaves returns the leaves from a number on, before another.
+func (f *files) leaves(from, to int64) (list [][]byte, err error) {
+	for from < to {
+		n := from / tlog.TileWidth
+		body, err := f.read(f.widest(tlog.Tile{N: n, Entries: true}), maxBundle)
+		if err != nil {
+			return nil, err
+		}
+		all, err := tlog.SplitBundle(body)
+		if err != nil {
+			return nil, fmt.Errorf("bundle %d: %w", n, err)
+		}
+		end := min(to, (n+1)*tlog.TileWidth)
+		if int64(len(all)) < end-n*tlog.TileWidth {
+			return nil, fmt.Errorf("bundle %d has %d leaves, not %d", n, len(all), end-n*tlog.TileWidth)
+		}
+		list = append(list, all[from-n*tlog.TileWidth:end-n*tlog.TileWidth]...)
+		from = end
+	}
+	return list, nil
+}
+
+func hashesOf(leaves [][]byte) []tlog.Hash {
+	out := make([]tlog.Hash, len(leaves))
+	for i, l := range leaves {
+		out[i] = tlog.LeafHash(l)
+	}
+	return out
+}
+
+// trimmed is an address without its last slash.
+func trimmed(url string) string { return strings.TrimRight(url, "/") }

@@ -1,0 +1,160 @@
+package monitor
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"tidemark/chain"
+	"tidemark/chain/tlog"
+	"tidemark/chain/witness"
+)
+
+// state is what a monitor remembers of a log. It is on disk after each round.
+type state struct {
+	Origin string `json:"origin"`
+	// Note is the newest checkpoint that was held to be good, with Size and Root; empty before the first.
+	Note []byte    `json:"note"`
+	Size int64     `json:"size"`
+	Root tlog.Hash `json:"root"`
+	// GrownAt is when it grew last.
+	GrownAt time.Time `json:"grown_at"`
+	// Began is when the memory begins, and Lost tells that there was one before that could not be read.
+	Began time.Time `json:"began"`
+	Lost  bool      `json:"lost"`
+	// Next is the old tile that is read again next.
+	Next int64 `json:"next_tile"`
+
+	Rules rules `json:"rules"`
+	// Absent are the facts that the log lacks, each with the time when that was seen first.
+	Absent map[string]time.Time `json:"absent"`
+}
+
+// rules is what the leaves so far say, as far as the next ones have to fit.
+type rules struct {
+	// Environment and GenesisAt are those of entry 0, empty where it is not one of ours.
+	Environment string    `json:"environment"`
+	GenesisAt   time.Time `json:"genesis_at"`
+	// Picks is the end of the chain of picks.
+	Picks            chain.Checkpoint `json:"picks"`
+	Forecasts        int64            `json:"forecasts"`
+	Grades           int64            `json:"grades"`
+	Seals            map[string]int64 `json:"seals"`
+	PicksBroken      bool             `json:"picks_broken"`
+	UnknownLeafKinds int64            `json:"unknown"`
+}
+
+const (
+	stateSuffix  = ".json"
+	damaged      = ".damaged"
+	evidenceDir  = "evidence"
+	maxEvidences = 1000
+)
+
+// name is the name of a log's files.
+func name(origin string) string {
+	sum := sha256.Sum256([]byte(origin))
+	return hex.EncodeToString(sum[:8])
+}
+
+// readState reads what is remembered of a log. A file that cannot be read is put aside: the memory is lost, and the monitor says so.
+func readState(dir, origin string, now time.Time) (*state, error) {
+	path := filepath.Join(dir, name(origin)+stateSuffix)
+	s := &state{Origin: origin, Began: now, Root: tlog.EmptyRoot(), GrownAt: now}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		// The evidence of a log outlives its state: then there was one.
+		list, err := evidenceOf(dir, origin)
+		s.Lost = len(list) > 0
+		return s, err
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the monitor's state: %w", err)
+	}
+	var read state
+	if err := json.Unmarshal(text, &read); err != nil || read.Origin != origin || read.Began.IsZero() || read.Size < 0 {
+		if err := os.Rename(path, path+damaged); err != nil {
+			return nil, fmt.Errorf("put the damaged state aside: %w", err)
+		}
+		s.Lost = true
+		return s, nil
+	}
+	return &read, nil
+}
+
+func (s *state) save(dir string) error {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	if err := witness.WriteFile(filepath.Join(dir, name(s.Origin)+stateSuffix), text); err != nil {
+		return fmt.Errorf("keep the monitor's state: %w", err)
+	}
+	return nil
+}
+
+// evidence is a kept contradiction: signed by the log, and good against it for ever.
+type evidence struct {
+	file, kind, text string
+}
+
+// keep keeps a contradiction in a file of its own. The same one is kept once.
+func keep(dir, origin, kind, text string, parts ...[]byte) error {
+	folder := filepath.Join(dir, evidenceDir)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return fmt.Errorf("keep evidence: %w", err)
+	}
+	body := []byte(kind + "\n" + text + "\n")
+	for _, p := range parts {
+		body = append(append(body, '\n'), p...)
+	}
+	sum := sha256.Sum256(body)
+	path := filepath.Join(folder, name(origin)+"-"+kind+"-"+hex.EncodeToString(sum[:6]))
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	list, err := evidenceOf(dir, origin)
+	if err != nil || len(list) >= maxEvidences {
+		return err
+	}
+	if err := witness.WriteFile(path, body); err != nil {
+		return fmt.Errorf("keep evidence: %w", err)
+	}
+	return nil
+}
+
+// evidenceOf is what is kept against a log, until a person takes the file away.
+func evidenceOf(dir, origin string) (list []evidence, err error) {
+	folder := filepath.Join(dir, evidenceDir)
+	files, err := os.ReadDir(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the evidence: %w", err)
+	}
+	for _, f := range files {
+		if !strings.HasPrefix(f.Name(), name(origin)+"-") {
+			continue
+		}
+		path := filepath.Join(folder, f.Name())
+		body, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("read the evidence: %w", err)
+		}
+		lines := strings.SplitN(string(body), "\n", 3)
+		if len(lines) == 3 {
+			list = append(list, evidence{path, lines[0], lines[1]})
+		}
+	}
+	slices.SortFunc(list, func(a, b evidence) int { return strings.Compare(a.file, b.file) })
+	return list, nil
+}

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"tidemark/chain"
+	"tidemark/chain/audit"
+	"tidemark/chain/monitor"
+	"tidemark/chain/tlog"
+	"tidemark/chain/witness"
+	"tidemark/internal/config"
+	"tidemark/internal/ops"
+	"tidemark/internal/postgres"
+	"tidemark/internal/telemetry"
+)
+
+type monitorCommand struct {
+	config.Place
+	config.Site
+	config.PrivateListener
+	config.Monitor
+	config.Alerts
+	config.AlertMail
+}
+
+// Run follows the logs of the policy until it is told to stop. It needs no database.
+func (monitorCommand) Run(ctx context.Context, p *program) error {
+	on, err := p.listen(ctx, address{"OPS_ADDR", p.settings.OpsAddr})
+	if err != nil {
+		return err
+	}
+	defer on.close()
+	w, err := p.newWatcher()
+	if err != nil {
+		return err
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return w.run(ctx) })
+	g.Go(func() error {
+		return p.serveOps(ctx, on["OPS_ADDR"], p.manager(), nil, ops.Options{
+			Role: "monitor", Metrics: p.metrics, Ready: []ops.Check{{Name: "monitor", OK: w.ready.Load}},
+		})
+	})
+	return g.Wait()
+}
+
+// watcher is the monitors of a process, one for each log, and their alerts.
+type watcher struct {
+	*program
+
+	monitors []*monitor.Monitor
+	alerts   *ops.KeptAlerts
+	ready    atomic.Bool
+}
+
+func (p *program) newWatcher() (*watcher, error) {
+	w := &watcher{program: p}
+	dir := filepath.Join(p.worldDir(), "monitor")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("STATE_DIR: %w", err)
+	}
+	channels, err := p.channels()
+	if err != nil {
+		return nil, err
+	}
+	w.alerts = &ops.KeptAlerts{
+		Path: filepath.Join(dir, "alerts.json"), Write: witness.WriteFile, Channels: channels, Log: p.log.With("role", "monitor"), Now: p.now,
+	}
+	if p.settings.MonitorPolicy == "" {
+		return w, nil
+	}
+	if p.settings.MonitorEvery < time.Second || p.settings.MonitorCadence < p.settings.MonitorEvery {
+		return nil, usageError{errors.New("MONITOR_EVERY is a second at least, and MONITOR_CADENCE not less than that")}
+	}
+	text, err := os.ReadFile(p.settings.MonitorPolicy)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("MONITOR_POLICY: %w", err)}
+	}
+	policy, err := tlog.ParsePolicy(text)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("MONITOR_POLICY: %w", err)}
+	}
+	for _, l := range policy.Logs {
+		if l.URL == "" {
+			return nil, usageError{fmt.Errorf("MONITOR_POLICY: the log %s has no URL: there is nothing to follow", l.Name())}
+		}
+		o := monitor.Options{Log: l, Policy: policy, Dir: dir, Now: p.now, Cadence: p.settings.MonitorCadence}
+		// The record of a server like ours stands below its address; its picks and forecasts must be in the log.
+		if base, ok := strings.CutSuffix(strings.TrimRight(l.URL, "/"), "/log"); ok {
+			o.Server, o.Audit = base, p.auditOf(base)
+		}
+		m, err := monitor.New(o)
+		if err != nil {
+			return nil, err
+		}
+		w.monitors = append(w.monitors, m)
+	}
+	if len(w.monitors) == 0 {
+		return nil, usageError{errors.New("MONITOR_POLICY names no log")}
+	}
+	w.watch(p.metrics)
+	return w, nil
+}
+
+// auditOf holds the record of a server, its git ledger and its attestations against the log's picks.
+func (p *program) auditOf(base string) func(context.Context, chain.Checkpoint) ([]string, error) {
+	return func(ctx context.Context, picks chain.Checkpoint) ([]string, error) {
+		r, err := audit.Run(ctx, audit.Options{
+			URL: base, RPC: p.settings.MonitorRPCs(), Attester: p.settings.MonitorAttester, Checkpoint: picks, Now: p.now(), Environ: config.Environ(),
+			Transport: http.DefaultTransport,
+		})
+		if err != nil {
+			return nil, err
+		}
+		var list []string
+		for _, c := range r.Checks {
+			if c.Status == audit.Mismatch {
+				list = append(list, c.Name+": "+c.Detail)
+			}
+		}
+		for _, h := range r.Witnesses {
+			if h.Against != "" {
+				list = append(list, h.Name+": "+h.Against)
+			}
+		}
+		return list, nil
+	}
+}
+
+// run looks at all logs, again and again, and tells what is wrong.
+func (w *watcher) run(ctx context.Context) error {
+	if len(w.monitors) == 0 {
+		w.log.WarnContext(ctx, "there is nothing to follow: MONITOR_POLICY is not set")
+		w.ready.Store(true)
+		<-ctx.Done()
+		return nil
+	}
+	tick := time.NewTicker(w.settings.MonitorEvery)
+	defer tick.Stop()
+	for {
+		if err := w.round(ctx); err != nil && ctx.Err() == nil {
+			w.log.ErrorContext(ctx, "the monitor cannot keep what it knows", "err", err)
+		}
+		w.ready.Store(true)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// round looks once.
+func (w *watcher) round(ctx context.Context) error {
+	var list []postgres.Alert
+	var failed error
+	for _, m := range w.monitors {
+		timed, stop := context.WithTimeout(ctx, monitorTimeout)
+		found, err := m.Round(timed)
+		stop()
+		if ctx.Err() != nil {
+			return nil
+		}
+		failed = errors.Join(failed, err)
+		origin := m.Status().Origin
+		for _, f := range found {
+			severity := postgres.AlertError
+			if f.Warning {
+				severity = postgres.AlertWarning
+			}
+			subject := strings.TrimSpace(origin + " " + f.Subject)
+			list = append(list, postgres.Alert{Kind: "log-" + f.Kind, Subject: subject, Severity: severity, Text: printable(f.Text)})
+		}
+	}
+	if failed != nil {
+		return failed // what a monitor that cannot write found is not over
+	}
+	return w.alerts.Save(ctx, list)
+}
+
+// monitorTimeout bounds a look at a log. The first look at a long log takes its time.
+const monitorTimeout = time.Hour
+
+var (
+	monitorSize   = &telemetry.Family{Name: "tidemark_monitor_size", Help: "Leaves of the log that the monitor has read and checked.", Labels: []string{"log"}}
+	monitorLooked = &telemetry.Family{Name: "tidemark_monitor_looked_timestamp_seconds", Help: "When the monitor could read the log last.", Labels: []string{"log"}}
+	monitorQuorum = &telemetry.Family{Name: "tidemark_monitor_quorum_timestamp_seconds", Help: "Time of the newest quorum over the log.", Labels: []string{"log"}}
+	monitorBegan  = &telemetry.Family{Name: "tidemark_monitor_began_timestamp_seconds", Help: "When the monitor's memory of the log begins.", Labels: []string{"log"}}
+	// monitorFindings are the open findings by their kinds.
+	monitorFindings = map[string]*telemetry.Family{
+		monitor.KindInconsistent: {Name: "tidemark_monitor_inconsistent", Help: "Open findings of the monitor: the log signed two checkpoints that are not of one history.", Labels: []string{"log"}},
+		monitor.KindSplit:        {Name: "tidemark_monitor_split_view", Help: "Open findings of the monitor: a witness holds another history than the log serves.", Labels: []string{"log"}},
+		monitor.KindRule:         {Name: "tidemark_monitor_rule", Help: "Open findings of the monitor: a signed leaf breaks a rule of the record.", Labels: []string{"log"}},
+		monitor.KindTampered:     {Name: "tidemark_monitor_tampered", Help: "Open findings of the monitor: served files do not belong to the signed tree.", Labels: []string{"log"}},
+		monitor.KindStopped:      {Name: "tidemark_monitor_stopped", Help: "Open findings of the monitor: the log or its quorum is silent for too long.", Labels: []string{"log"}},
+		monitor.KindMissing:      {Name: "tidemark_monitor_missing", Help: "Open findings of the monitor: the server shows something that the log lacks.", Labels: []string{"log"}},
+		monitor.KindRecord:       {Name: "tidemark_monitor_record", Help: "Open findings of the monitor: the server's record, its git ledger or its attestations contradict the log's picks.", Labels: []string{"log"}},
+		monitor.KindStale:        {Name: "tidemark_monitor_stale", Help: "Open findings of the monitor: an older checkpoint is served than was seen before.", Labels: []string{"log"}},
+		monitor.KindAway:         {Name: "tidemark_monitor_away", Help: "Open findings of the monitor: the log, a witness or the server cannot be asked.", Labels: []string{"log"}},
+		monitor.KindState:        {Name: "tidemark_monitor_state", Help: "Open findings of the monitor: the monitor's memory is young or was lost.", Labels: []string{"log"}},
+	}
+)
+
+// watch adds how the logs stand to the metrics.
+func (w *watcher) watch(m *telemetry.Metrics) {
+	families := []*telemetry.Family{monitorSize, monitorLooked, monitorQuorum, monitorBegan}
+	for _, kind := range monitor.Kinds {
+		families = append(families, monitorFindings[kind])
+	}
+	seconds := func(t time.Time) float64 {
+		if t.IsZero() {
+			return 0
+		}
+		return float64(t.Unix())
+	}
+	m.Watch(func(context.Context) (list []telemetry.Reading, err error) {
+		for _, one := range w.monitors {
+			s := one.Status()
+			add := func(f *telemetry.Family, v float64) {
+				list = append(list, telemetry.Reading{Of: f, Value: v, Labels: []string{s.Origin}})
+			}
+			add(monitorSize, float64(s.Size))
+			add(monitorLooked, seconds(s.Looked))
+			add(monitorQuorum, seconds(s.Quorum))
+			add(monitorBegan, seconds(s.Began))
+			for _, kind := range monitor.Kinds {
+				add(monitorFindings[kind], float64(s.Findings[kind]))
+			}
+		}
+		return list, nil
+	}, families...)
+}
