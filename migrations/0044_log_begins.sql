@@ -8,13 +8,13 @@
 create or replace function log_append(p_log text, p_key text, p_leaf text) returns void
 language plpgsql security definer set search_path = public, pg_temp as $$
 begin
-    if not exists (select from log_heads where log = p_log) then
+    insert into log_pending (log, key, leaf)
+    select p_log, p_key, convert_to(p_leaf, 'UTF8') where exists (select from log_heads where log = p_log);
+    if not found then
         perform pg_advisory_xact_lock_shared(hashtextextended('log begins', 0));
-        if not exists (select from log_heads where log = p_log) then
-            return;
-        end if;
+        insert into log_pending (log, key, leaf)
+        select p_log, p_key, convert_to(p_leaf, 'UTF8') where exists (select from log_heads where log = p_log);
     end if;
-    insert into log_pending (log, key, leaf) values (p_log, p_key, convert_to(p_leaf, 'UTF8'));
 end
 $$;
 -- +goose StatementEnd

@@ -282,32 +282,27 @@ func (r *round) follow(f *files, o *tlog.Opened) (whole bool, err error) {
 	case o.Size < s.Size:
 		return false, r.shrunk(f, o)
 	}
-	size, root := s.Size, s.Root
+	edge := s.Edge.Clone()
 	after := s.Rules
 	after.Seals = maps.Clone(after.Seals)
-	var broken []string
-	for size < o.Size {
-		to := min(o.Size, (size/chunk+1)*chunk)
-		leaves, err := f.leaves(size, to)
-		if err != nil {
-			return false, r.unread(f, o, err)
-		}
-		g, err := tlog.Grow(size, root, f, hashesOf(leaves))
-		if err != nil {
-			return false, r.unread(f, o, err)
-		}
-		for i, leaf := range leaves {
-			seen := r.now
-			if s.Size == 0 {
-				seen = time.Time{}
-			}
-			if fault := after.add(size+int64(i), leaf, seen); fault != "" && len(broken) < maxFaults {
-				broken = append(broken, fmt.Sprintf("Leaf %d of %s: %s", size+int64(i), s.Origin, fault))
-			}
-		}
-		size, root = g.Size, g.Root
+	seen := r.now
+	if s.Size == 0 {
+		seen = time.Time{}
 	}
-	if root != o.Root {
+	var broken []string
+	for edge.Size < o.Size {
+		leaves, err := f.leaves(edge.Size, min(o.Size, edge.Size+chunk))
+		if err != nil {
+			return false, r.unread(f, o, err)
+		}
+		for _, leaf := range leaves {
+			if fault := after.add(edge.Size, leaf, seen); fault != "" && len(broken) < maxFaults {
+				broken = append(broken, fmt.Sprintf("Leaf %d of %s: %s", edge.Size, s.Origin, fault))
+			}
+			edge.Add(tlog.LeafHash(leaf))
+		}
+	}
+	if edge.Root() != o.Root {
 		return false, r.unread(f, o, fmt.Errorf("the leaves up to %d have another root than the checkpoint", o.Size))
 	}
 	for _, fault := range broken {
@@ -315,12 +310,12 @@ func (r *round) follow(f *files, o *tlog.Opened) (whole bool, err error) {
 			return false, err
 		}
 	}
-	s.Note, s.Size, s.Root, s.GrownAt, s.Rules = o.Note, o.Size, o.Root, r.now, after
+	s.Note, s.Size, s.Root, s.Edge, s.GrownAt, s.Rules = o.Note, o.Size, o.Root, edge, r.now, after
 	return true, nil
 }
 
 const (
-	// chunk is how many leaves are read at once. Trees of its multiples end in whole tiles of two levels.
+	// chunk is how many leaves are held at once.
 	chunk = tlog.TileWidth * tlog.TileWidth
 	// maxFaults is how many leaves that break a rule are said of one round.
 	maxFaults = 20

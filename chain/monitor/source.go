@@ -109,7 +109,9 @@ func (f *files) read(t tlog.Tile, most int) ([]byte, error) {
 		}
 		return nil, err
 	}
-	f.kept[t] = body
+	if !t.Entries { // the leaves of a long log are many, and read once
+		f.kept[t] = body
+	}
 	return body, nil
 }
 

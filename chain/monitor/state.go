@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/bits"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,6 +26,8 @@ type state struct {
 	Note []byte    `json:"note"`
 	Size int64     `json:"size"`
 	Root tlog.Hash `json:"root"`
+	// Edge is the right edge of that tree, computed from the leaves.
+	Edge tlog.Edge `json:"edge"`
 	// GrownAt is when it grew last.
 	GrownAt time.Time `json:"grown_at"`
 	// Began is when the memory begins, and Lost tells that there was one before that could not be read.
@@ -80,7 +83,8 @@ func readState(dir, origin string, now time.Time) (*state, error) {
 		return nil, fmt.Errorf("read the monitor's state: %w", err)
 	}
 	var read state
-	if err := json.Unmarshal(text, &read); err != nil || read.Origin != origin || read.Began.IsZero() || read.Size < 0 {
+	if err := json.Unmarshal(text, &read); err != nil || read.Origin != origin || read.Began.IsZero() || read.Edge.Size != read.Size ||
+		len(read.Edge.Hashes) != bits.OnesCount64(uint64(read.Size)) || read.Edge.Root() != read.Root { //nolint:gosec // a sign is a wrong number of hashes
 		if err := os.Rename(path, path+damaged); err != nil {
 			return nil, fmt.Errorf("put the damaged state aside: %w", err)
 		}

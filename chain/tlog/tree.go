@@ -230,8 +230,8 @@ func ParseProof(text []byte) (p Proof, err error) {
 	}
 	next, rest, ok := cutLine(rest)
 	if len(next) >= 6 && next[:6] == "extra " {
-		if p.Extra, err = decode64(next[6:]); err != nil {
-			return bad("the extra data are not base64")
+		if p.Extra, err = decode64(next[6:]); err != nil || len(p.Extra) == 0 {
+			return bad("the extra data are not base64, or empty")
 		}
 		next, rest, ok = cutLine(rest)
 	}

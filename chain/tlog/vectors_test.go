@@ -17,7 +17,7 @@ import (
 )
 
 // vectors are the lines of testdata/vectors.txt, which were made by another program.
-func vectors(t *testing.T) []string {
+func vectors(t testing.TB) []string {
 	t.Helper()
 	b, err := os.ReadFile("testdata/vectors.txt")
 	if err != nil {
@@ -27,7 +27,7 @@ func vectors(t *testing.T) []string {
 }
 
 // vector is what stands after some words.
-func vector(t *testing.T, words string) string {
+func vector(t testing.TB, words string) string {
 	t.Helper()
 	for _, l := range vectors(t) {
 		if v, ok := strings.CutPrefix(l, words+" "); ok {
@@ -39,7 +39,7 @@ func vector(t *testing.T, words string) string {
 }
 
 // indented are the lines below one, as hashes.
-func indented(t *testing.T, words string) (out []Hash) {
+func indented(t testing.TB, words string) (out []Hash) {
 	t.Helper()
 	lines := vectors(t)
 	for _, l := range lines[slices.Index(lines, words)+1:] {
@@ -57,7 +57,7 @@ func indented(t *testing.T, words string) (out []Hash) {
 }
 
 // block are the lines after one that begins so, up to an empty line after a note's signatures.
-func checkpointVector(t *testing.T, begins string) []byte {
+func checkpointVector(t testing.TB, begins string) []byte {
 	t.Helper()
 	lines := vectors(t)
 	at := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, begins) }) + 1
@@ -134,6 +134,15 @@ func TestRootsAndProofsAreThoseOfTheVectors(t *testing.T) {
 				t.Errorf("%s: root of %d is %s, want %s", name, n, got, want)
 			}
 		}
+	}
+	var edge Edge
+	for n := range 1001 {
+		if n%37 == 0 || n > 990 {
+			if _, _, root := logOf(t, n, func(int) int { return 1000 }); edge.Root() != root {
+				t.Errorf("the edge of %d leaves has another root", n)
+			}
+		}
+		edge.Add(LeafHash(testLeaf(n)))
 	}
 	m, size, root := logOf(t, 1000, func(int) int { return 64 })
 	got, err := ProveInclusion(size, root, m, 300)
