@@ -300,6 +300,23 @@ test("the severity of events is a filter", async () => {
   });
 });
 
+// A whole SHA-256 is wider than a telephone: its table is moved with a finger.
+test("no table is cut off on a telephone or a tablet, and no page is wider than the screen", async () => {
+  for (const path of everyPage) {
+    for (const width of [390, 768]) {
+      await visit(path, { viewport: { width, height: 844 }, expected: /.*/ }, async (page) => {
+        const cut = await page.evaluate(() => [...document.querySelectorAll("table:not(:has(td.hash, td.mono))")].flatMap((table) => {
+          let box = table;
+          while (box && (box.scrollWidth <= box.clientWidth + 1 || getComputedStyle(box).overflowX === "visible")) box = box.parentElement;
+          return box ? [`${[...table.querySelectorAll("thead th")].map((th) => th.textContent).join(" | ")}: ${box.scrollWidth} in ${box.clientWidth}`] : [];
+        }));
+        assert.deepEqual(cut, [], `${path} at ${width}`);
+        assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${path} is wider than ${width}`);
+      });
+    }
+  }
+});
+
 test("the first stop of the keyboard skips to the content", async () => {
   await visit("/", {}, async (page) => {
     await page.keyboard.press("Tab");
