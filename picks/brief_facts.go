@@ -50,6 +50,7 @@ func (w *briefWriter) figures() {
 	}
 	w.amount("cash_flow", s.CashFlow.with(s.Income))
 	w.amount("free_cash_flow", s.CashFlow.minus(s.Spending.with(s.CashFlow)).with(s.Income))
+	w.basis("shares", s.MarketValue)
 	d.dollars("market_value", s.MarketValue.Value, w.day, w.source(s.MarketValue.From...))
 	if year := s.FScore.Year; !year.End.IsZero() {
 		d.date("year_end", year.End)
@@ -83,7 +84,7 @@ func (w *briefWriter) amount(id string, f Figure) {
 
 // basis adds under which tags a figure is stated, and why these count.
 func (w *briefWriter) basis(id string, f Figure) {
-	if !f.Known() || f.Why == "" {
+	if !f.Known() {
 		return
 	}
 	var tags []string
@@ -93,7 +94,9 @@ func (w *briefWriter) basis(id string, f Figure) {
 		}
 	}
 	w.facts().word(id+"_tag", strings.Join(tags, ", "), locale.Name)
-	w.facts().word(id+"_basis", "basis."+string(f.Why), locale.Term)
+	if f.Why != "" {
+		w.facts().word(id+"_basis", "basis."+string(f.Why), locale.Term)
+	}
 }
 
 // ratio adds a figure that is a fraction as a percentage.
@@ -154,7 +157,10 @@ func (w *briefWriter) ratios() {
 	s, d := w.score, w.facts()
 	w.ratio("net_margin", s.Income.over(s.Revenue.with(s.Income)))
 	w.ratio("gross_margin", s.GrossProfit.with(s.Revenue).over(s.Revenue))
-	w.ratio("debt_ratio", s.Debt.over(s.Assets))
+	if s.metric(LowDebt).Applies {
+		w.ratio("debt_ratio", s.debtRatio())
+		w.basis("debt", s.Debt)
+	}
 	for _, id := range []string{EarningsYield, CashYield, BookYield, OperatingYield, GrossProfitability, ReturnOnEquity} {
 		if m := s.metric(id); m.Known() {
 			asOf := w.day // a price has a part in it

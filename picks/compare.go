@@ -54,17 +54,29 @@ func standardise(scores []Score, k, leastPeers int) {
 	all := known(scores, k, clipped, nil)
 	for i := range scores {
 		m := &scores[i].Metrics[k]
-		if !m.Known() {
+		if !m.Known() && !scores[i].silentOnDebt(m.ID) {
 			continue
 		}
 		peers := known(scores, k, clipped, &scores[i].Sector)
-		m.BySector = len(peers) >= leastPeers
-		if !m.BySector {
+		bySector := len(peers) >= leastPeers
+		if !bySector {
 			peers = all
 		}
+		if !m.Known() {
+			if len(peers) > 0 {
+				m.Worst = zScore(slices.Min(peers), peers)
+			}
+			continue
+		}
+		m.BySector = bySector
 		m.Peers = len(peers)
 		m.Z = zScore(m.Clipped, peers)
 	}
+}
+
+// silentOnDebt reports whether a metric is unknown since the company does not tell its debt.
+func (s *Score) silentOnDebt(id string) bool {
+	return s.metric(id).Applies && !s.Debt.Known() && (id == LowDebt || id == OperatingYield && s.OperatingIncome.Known())
 }
 
 // zScore is zero where the peers do not differ, or there is only one. The spread of equal numbers may come out a little above zero.

@@ -28,9 +28,15 @@ func day(s string) time.Time {
 // recorded reads the facts of a company as the SEC published them, or skips the test where the recorded data is not here.
 func recorded(t *testing.T, file string) []equity.Fact {
 	t.Helper()
-	raw, err := os.ReadFile(recordedFacts + file)
+	return recordedAt(t, recordedFacts+file)
+}
+
+// recordedAt is recorded for a file by its whole path.
+func recordedAt(t *testing.T, file string) []equity.Fact {
+	t.Helper()
+	raw, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		t.Skip("the recorded data is not here: " + recordedFacts + file)
+		t.Skip("the recorded data is not here: " + file)
 	} else if err != nil {
 		t.Fatal(err)
 	}
@@ -218,8 +224,8 @@ func TestCurrentReportsAreNotRead(t *testing.T) {
 func TestWhatACompanyDoesNotStateIsUnknown(t *testing.T) {
 	t.Parallel()
 	// Snowflake has losses, and stated no long-term debt in most of its years.
-	book := NewBook(recorded(t, "CIK0001640147.json"), day("2025-06-30"))
-	s := book.FScore()
+	facts := recorded(t, "CIK0001640147.json")
+	s := NewBook(facts, day("2024-06-30")).FScore()
 	if s.Known == 0 || s.Known == 9 {
 		t.Errorf("Snowflake's score knows %d signals", s.Known)
 	}
@@ -228,6 +234,10 @@ func TestWhatACompanyDoesNotStateIsUnknown(t *testing.T) {
 	}
 	if s.Signals[4].Known {
 		t.Error("a debt that is not stated passes for none")
+	}
+	// The annual report of 2025 states the convertible debt of that year, and none for the year before.
+	if debt := NewBook(facts, day("2025-06-30")).FScore().Signals[4]; !debt.Known || debt.Good {
+		t.Errorf("the debt that Snowflake took up is %+v", debt)
 	}
 }
 

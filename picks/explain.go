@@ -2,6 +2,7 @@ package picks
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,6 +37,9 @@ func (m Metric) explain(b *strings.Builder) {
 	switch {
 	case !m.Applies:
 		fmt.Fprintf(b, "  %s says nothing about this sector\n", m.ID)
+		return
+	case !math.IsNaN(m.Worst):
+		fmt.Fprintf(b, "  %s unknown since the debt is: counted as the lowest of those compared, z %+.4f\n", m.ID, m.Worst)
 		return
 	case !m.Known():
 		fmt.Fprintf(b, "  %s unknown\n", m.ID)

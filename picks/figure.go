@@ -53,6 +53,14 @@ func (f Figure) and(part Figure) Figure {
 	return f.plus(part)
 }
 
+// plusStated adds a part that a company states only if it has it, of whatever date it was asked for.
+func (f Figure) plusStated(part Figure) Figure {
+	if !f.Known() || !part.Known() {
+		return f
+	}
+	return f.plus(part)
+}
+
 // or is f, or g where f is unknown.
 func (f Figure) or(g Figure) Figure {
 	if f.Known() {
@@ -102,9 +110,6 @@ var (
 	bookEquity, cash, securities              = concepts.BookEquity, concepts.Cash, concepts.Securities
 	minorityInterest                          = concepts.MinorityInterest
 
-	longDebt, longDebtTotal    = concepts.LongDebt, concepts.LongDebtTotal
-	longDebtCurrent, shortDebt = concepts.LongDebtCurrent, concepts.ShortDebt
-
 	dilutedShares, coverShares = concepts.DilutedShares, concepts.CoverShares
 )
 
@@ -118,10 +123,4 @@ func Reads(f equity.Fact) bool {
 // derivedGrossProfit is revenue minus the cost of what was sold, over a period.
 func (b *Financials) derivedGrossProfit(p Period) Figure {
 	return b.over(revenue, p).minus(b.over(costOfSales, p))
-}
-
-// longTermDebt is the debt at a date that is due after a year.
-func (b *Financials) longTermDebt(p Period) Figure {
-	at := Period{End: p.End}
-	return b.over(longDebt, at).or(b.over(longDebtTotal, at).minus(b.over(longDebtCurrent, at)))
 }

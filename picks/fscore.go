@@ -69,7 +69,7 @@ func (b *Financials) FScoreOf(n int) FScore {
 		sign(SignalCash, cashFlow),
 		rose(SignalReturn, income.over(taLast), b.over(netIncome, last).over(taBefore)),
 		rose(SignalAccruals, cashFlow, income),
-		fell(SignalDebt, b.longTermDebt(year).over(ta.mean(taLast)), b.longTermDebt(last).over(taLast.mean(taBefore))),
+		b.debtFell(year, last, ta.mean(taLast), taLast.mean(taBefore)),
 		rose(SignalLiquidity, b.currentRatio(year), b.currentRatio(last)),
 		b.noNewShares(year, last),
 		b.marginRose(year, last),
@@ -88,6 +88,15 @@ func (b *Financials) FScoreOf(n int) FScore {
 
 func (b *Financials) currentRatio(p Period) Figure {
 	return b.at(currentAssets, p.End).over(b.at(currentLiabilities, p.End))
+}
+
+// debtFell compares two debts that are stated in one way. A company without debt in both years has none that could fall.
+func (b *Financials) debtFell(year, last Period, meanAssets, meanBefore Figure) FSignal {
+	now, before := b.longTermDebt(year), b.longTermDebt(last)
+	if !sameTags(now, before) || now.Value == 0 && before.Value == 0 {
+		return FSignal{Name: SignalDebt}
+	}
+	return fell(SignalDebt, now.over(meanAssets), before.over(meanBefore))
 }
 
 // noNewShares compares the diluted share counts of one filing, which has worked any split into both. Where no filing states both, a

@@ -84,6 +84,9 @@ type Metric struct {
 	// Peers counts the companies it is compared with, the company included; BySector tells that they are its sector.
 	Peers    int
 	BySector bool
+	// Worst is the lowest z-score of those it is compared with, where the value is unknown since the company does not tell its debt:
+	// silence counts no less than the largest debt. NaN otherwise.
+	Worst float64
 	// Facts are what the number was made of, in the order of the formula.
 	Facts []equity.Fact
 	// From and To are the first and the last close that the number was made of; zero where it has none.
@@ -145,8 +148,9 @@ func (s *Score) readBook(c Candidate, pick time.Time, rules Rules) error {
 	b := s.Book
 	s.Income, s.Revenue, s.OperatingIncome = b.trailing(netIncome), b.trailing(revenue), b.trailing(operatingIncome)
 	s.CashFlow, s.Spending = b.trailing(operatingCash), b.trailing(capitalSpending)
-	s.Assets, s.Equity = b.newest(assets), b.newest(bookEquity)
-	s.Debt = b.longTermDebt(s.Assets.Over)
+	s.Assets = b.newest(assets)
+	s.Equity = b.at(bookEquity, s.Assets.Over.End)
+	s.Debt = b.newestDebt(s.Assets.Over.End)
 	s.GrossProfit = b.trailing(statedGrossProfit).or(s.Revenue.with(b.trailing(costOfSales)).minus(b.trailing(costOfSales)))
 	s.FScore = b.FScore()
 	if !s.Income.Known() {
@@ -156,7 +160,7 @@ func (s *Score) readBook(c Candidate, pick time.Time, rules Rules) error {
 	s.set(GrossProfitability, s.GrossProfit.over(s.Assets))
 	s.set(ReturnOnEquity, s.Income.over(s.Equity))
 	s.set(CashBacking, s.CashFlow.with(s.Income).minus(s.Income).over(s.Assets))
-	s.set(LowDebt, s.Debt.over(s.Assets).negated())
+	s.set(LowDebt, s.debtRatio().negated())
 	if s.FScore.Known >= minFScoreKnown {
 		var facts []equity.Fact
 		for _, g := range s.FScore.Signals {
@@ -210,7 +214,7 @@ func (s *Score) readValue(c Candidate, pick time.Time, rules Rules) error {
 	if s.Price.Float() < rules.MinPrice {
 		return fmt.Errorf("a price of %s USD", s.Price)
 	}
-	shares := sharesOutstanding(s.Book, c.History, pick)
+	shares := sharesOutstanding(s.Book, c.Company.CIK, c.History, pick)
 	if !shares.Known() {
 		return errNoShares
 	}
@@ -231,10 +235,15 @@ func (s *Score) readValue(c Candidate, pick time.Time, rules Rules) error {
 // be stated; what else is stated at that date is worked in.
 func (s *Score) enterpriseValue() Figure {
 	at := Period{End: s.Assets.Over.End}
-	debt := s.Debt.and(s.Book.over(longDebtCurrent, at)).and(s.Book.over(shortDebt, at))
+	debt := s.Debt.and(s.Book.shortTermDebt(s.Debt))
 	liquid := s.Book.over(cash, at).and(s.Book.over(securities, at))
 	outside := s.Book.over(minorityInterest, at)
-	return s.MarketValue.plus(debt.and(outside)).minus(liquid)
+	return s.MarketValue.plus(debt.plusStated(outside)).minus(liquid)
+}
+
+// debtRatio is long-term debt / assets, both of the balance that states the debt.
+func (s *Score) debtRatio() Figure {
+	return s.Debt.over(s.Book.at(assets, s.Debt.Over.End).or(s.Assets))
 }
 
 // set fills in a metric that was made of facts.
@@ -247,37 +256,6 @@ func (s *Score) set(id string, f Figure) {
 // metric is the score's metric of an id, which must be one of the constants.
 func (s *Score) metric(id string) *Metric {
 	return &s.Metrics[slices.IndexFunc(s.Metrics, func(m Metric) bool { return m.ID == id })]
-}
-
-// sharesOutstanding is the number of shares on a date. It is the count on the cover of the newest report, unless that is far from the
-// diluted average of the newest income statement: then the cover has one class of several, and the average, which has all, is taken.
-// Counts from before a split are multiplied by it.
-func sharesOutstanding(b *Financials, h History, day time.Time) Figure {
-	cover, average := b.newest(coverShares), b.newestAverage()
-	cover.Value *= h.splitsBetween(cover.Over.End, day)
-	if average.Known() {
-		average.Value *= h.splitsBetween(average.From[0].Filed, day)
-	}
-	if !cover.Known() || average.Known() && (cover.Value < average.Value/2 || cover.Value > average.Value*2) {
-		return average
-	}
-	return cover
-}
-
-// newestAverage is the diluted share count of the newest period of at most a year, and of those that end together the shortest.
-func (b *Financials) newestAverage() Figure {
-	var best Figure
-	for _, k := range keysOf(dilutedShares) {
-		for i, f := range b.stated[k] {
-			p := Period{f.Start, f.End}
-			if repeats(b.stated[k], i) || p.Days() == 0 || p.Days() > 380 {
-				continue
-			}
-			// The facts ascend by end and start: the last is the shortest of the newest.
-			best = Figure{Value: f.Value, Over: p, From: []equity.Fact{f}}
-		}
-	}
-	return best
 }
 
 // splitsBetween is by how much splits multiplied a share after one date and up to another.

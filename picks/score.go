@@ -202,7 +202,7 @@ func newScore(c equity.Company, day time.Time) Score {
 	}
 	for _, g := range metricGroups {
 		s.Metrics = append(s.Metrics, Metric{
-			ID: g.id, Group: g.group, Applies: applies(g.id, s.Sector), Value: math.NaN(), Clipped: math.NaN(), Z: math.NaN(),
+			ID: g.id, Group: g.group, Applies: applies(g.id, s.Sector), Value: math.NaN(), Clipped: math.NaN(), Z: math.NaN(), Worst: math.NaN(),
 		})
 	}
 	return s
@@ -248,7 +248,7 @@ func (s *Score) total(signals []SignalState, rules Rules) {
 		case m.Known():
 			sum[m.Group] += m.Z
 		default:
-			sum[m.Group] -= rules.MissingPenalty
+			sum[m.Group] += min(-rules.MissingPenalty, orZero(m.Worst))
 		}
 		count[m.Group]++
 	}
@@ -260,6 +260,14 @@ func (s *Score) total(signals []SignalState, rules Rules) {
 	total := float64(rules.QualityWeight*s.Groups[Quality]) + float64(rules.ValueWeight*s.Groups[Value]) +
 		float64(rules.MomentumWeight*s.Groups[Momentum]) + float64(rules.RiskWeight*s.Groups[Risk]) + s.Tilt.Total
 	s.Total = math.Round(total*1e6) / 1e6
+}
+
+// orZero is a number, zero for none.
+func orZero(v float64) float64 {
+	if math.IsNaN(v) {
+		return 0
+	}
+	return v
 }
 
 // choose takes the best company that no rule speaks against.

@@ -446,7 +446,7 @@ func TestSharesOutstanding(t *testing.T) {
 		{"the quarter and not the half year", []equity.Fact{average("2026-01-01", "2026-06-30", 106, "2026-06-10"), average("2026-04-01", "2026-06-30", 104, "2026-06-10")}, nil, 104},
 		{"neither", nil, nil, 0},
 	} {
-		got := sharesOutstanding(NewBook(c.facts, pickDay), History{Actions: c.actions}, pickDay)
+		got := sharesOutstanding(NewBook(c.facts, pickDay), 7, History{Actions: c.actions}, pickDay)
 		if got.Value != c.want || got.Known() != (c.want > 0) {
 			t.Errorf("%s: %v, want %v", c.name, got.Value, c.want)
 		}

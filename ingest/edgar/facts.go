@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -153,7 +154,8 @@ type statement struct {
 }
 
 // values reads the figures of a tag in a unit. A figure whose period ends before it begins is the filer's mistake and left out. Of
-// several that one filing states for one period, as rounded ones in its notes, the one with the most digits stands.
+// several that one filing states for one period, as rounded ones in its notes, the one with the most digits stands. A cover that states
+// several counts for one date counts several classes of shares: they are added.
 func (p *factParser) values(s stream, f equity.Fact) error {
 	type identity struct{ start, end, accession string }
 	held := map[identity]int{}
@@ -178,12 +180,19 @@ func (p *factParser) values(s stream, f equity.Fact) error {
 		if at, twice := held[id]; !twice {
 			held[id] = len(p.facts)
 			p.facts = append(p.facts, f)
+		} else if f.Tag == coverCount && !rounds(f.Value, p.facts[at].Value) {
+			p.facts[at].Value += f.Value // of another class
 		} else if digits(f.Value) > digits(p.facts[at].Value) {
 			p.facts[at] = f
 		}
 	}
 	return nil
 }
+
+const coverCount = "EntityCommonStockSharesOutstanding"
+
+// rounds reports whether two counts are one, rounded in different ways.
+func rounds(x, y float64) bool { return math.Abs(x-y) <= 0.005*math.Max(x, y) }
 
 // digits counts the digits of a number without its last zeros.
 func digits(v float64) int {

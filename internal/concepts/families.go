@@ -1,11 +1,18 @@
 package concepts
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 func dollars(tags ...string) Family { return Family{Taxonomy: "us-gaap", Unit: "USD", Tags: tags} }
 
-func count(taxonomy, tag string) Family {
-	return Family{Taxonomy: taxonomy, Unit: "shares", Tags: []string{tag}}
+func largest(tags ...string) Family {
+	return Family{Taxonomy: "us-gaap", Unit: "USD", Tags: tags, Largest: true}
+}
+
+func count(taxonomy string, tags ...string) Family {
+	return Family{Taxonomy: taxonomy, Unit: "shares", Tags: tags}
 }
 
 const (
@@ -40,24 +47,62 @@ var (
 	MinorityInterest   = dollars("MinorityInterest")
 
 	DilutedShares = count("us-gaap", "WeightedAverageNumberOfDilutedSharesOutstanding")
+	BasicShares   = count("us-gaap", "WeightedAverageNumberOfSharesOutstandingBasic")
 	CoverShares   = count("dei", "EntityCommonStockSharesOutstanding")
+	// BalanceShares counts all classes; so do IssuedShares, with those that the company bought back.
+	BalanceShares  = count("us-gaap", "CommonStockSharesOutstanding")
+	IssuedShares   = count("us-gaap", "CommonStockSharesIssued")
+	TreasuryShares = count("us-gaap", "TreasuryStockCommonShares", "TreasuryStockShares")
 )
 
-// The families of debt.
+// The families of debt and of what else is owed.
 var (
-	LongDebt        = dollars("LongTermDebtNoncurrent")
-	LongDebtTotal   = dollars("LongTermDebt")
-	LongDebtCurrent = dollars("LongTermDebtCurrent")
-	ShortDebt       = dollars("CommercialPaper", "ShortTermBorrowings")
+	// LongDebt is due after a year, as one line. LongTermDebtAndCapitalLeaseObligations is that too, whatever its name says.
+	LongDebt = largest("LongTermDebtNoncurrent", "LongTermDebtAndCapitalLeaseObligations")
+	// LongDebtParts are lines of it, which a balance sheet shows beside each other.
+	LongDebtParts = []Family{
+		largest("ConvertibleDebtNoncurrent", "ConvertibleLongTermNotesPayable", "ConvertibleNotesPayableNoncurrent"),
+		largest("LongTermNotesPayable", "SeniorLongTermNotes", "LongTermNotesAndLoans", "UnsecuredLongTermDebt"),
+		largest("LongTermLineOfCredit", "LongTermLoansPayable", "LongTermLoansFromBank", "SecuredLongTermDebt"),
+		largest("OtherLongTermDebtNoncurrent", "SubordinatedLongTermDebt"),
+	}
+	// LongDebtTotal includes what is due within a year.
+	LongDebtTotal = largest("LongTermDebt", "LongTermDebtAndCapitalLeaseObligationsIncludingCurrentMaturities",
+		"DebtLongtermAndShorttermCombinedAmount")
+	LongDebtCurrent = dollars("LongTermDebtCurrent", "LongTermDebtAndCapitalLeaseObligationsCurrent", "ConvertibleDebtCurrent", "NotesPayableCurrent")
+	ShortDebt       = largest("CommercialPaper", "ShortTermBorrowings")
+	DebtCurrent     = dollars("DebtCurrent")
+	// AnyDebt are lines of debt of any term, of companies that have no others.
+	AnyDebt = []Family{
+		largest("ConvertibleDebt", "ConvertibleNotesPayable"),
+		largest("NotesPayable", "SeniorNotes", "NotesAndLoansPayable", "LoansPayable", "DebtInstrumentCarryingAmount"),
+		largest("LineOfCredit", "LongTermLineOfCredit"),
+	}
+	Liabilities = dollars("Liabilities")
+	// AllEquity includes the part of outside shareholders.
+	AllEquity = dollars("StockholdersEquityIncludingPortionAttributableToNoncontrollingInterest")
+	// OtherLongLiabilities are owed after a year and are no debt.
+	OtherLongLiabilities = []Family{
+		dollars("OperatingLeaseLiabilityNoncurrent"),
+		dollars("FinanceLeaseLiabilityNoncurrent", "CapitalLeaseObligationsNoncurrent"),
+		dollars("ContractWithCustomerLiabilityNoncurrent", "DeferredRevenueNoncurrent"),
+		dollars("DeferredIncomeTaxLiabilitiesNet", "DeferredTaxLiabilitiesNoncurrent"),
+		dollars("AccruedIncomeTaxesNoncurrent", "LiabilityForUncertainTaxPositionsNoncurrent"),
+		dollars("PensionAndOtherPostretirementDefinedBenefitPlansLiabilitiesNoncurrent"),
+		dollars("DeferredRentCreditNoncurrent"),
+		dollars("AssetRetirementObligationsNoncurrent"),
+		dollars("OtherLiabilitiesNoncurrent"),
+	}
 )
 
 // All lists the families.
 func All() []Family {
-	return []Family{
+	return slices.Concat([]Family{
 		NetIncome, OperatingCash, CapitalSpending, Revenue, GrossProfit, CostOfSales, OperatingIncome, StockIssued,
-		Assets, CurrentAssets, CurrentLiabilities, BookEquity, Cash, Securities, MinorityInterest, DilutedShares, CoverShares,
-		LongDebt, LongDebtTotal, LongDebtCurrent, ShortDebt,
-	}
+		Assets, CurrentAssets, CurrentLiabilities, BookEquity, AllEquity, Cash, Securities, MinorityInterest,
+		DilutedShares, BasicShares, CoverShares, BalanceShares, IssuedShares, TreasuryShares,
+		LongDebt, LongDebtTotal, LongDebtCurrent, ShortDebt, DebtCurrent, Liabilities,
+	}, LongDebtParts, AnyDebt, OtherLongLiabilities)
 }
 
 // units holds the unit of each taxonomy and tag.

@@ -1,0 +1,102 @@
+package picks
+
+import (
+	"time"
+
+	"tidemark/internal/concepts"
+	"tidemark/internal/equity"
+)
+
+// maxCountAge is how old a share count may be: annual reports come once a year, and some weeks after it.
+const maxCountAge = 430 * 24 * time.Hour
+
+// A count on the cover that is further from the average of the income statement than this, as a ratio, needs another witness.
+const (
+	nearAverage = 1.25
+	nearBalance = 1.10
+)
+
+// depositary are companies whose listed share stands for several of the shares that their reports count: the ratio is printed on the
+// cover of the annual report, which the facts of a filing do not carry as a number.
+var depositary = map[equity.CIK]float64{
+	1651308: 13, // BeOne Medicines, formerly BeiGene
+	1704292: 10, // Zai Lab
+	1648257: 5,  // HUTCHMED
+}
+
+// sharesOutstanding is the number of listed shares on a date. It is the count on the cover of the newest report, if the average of the
+// income statement or the balance sheet confirms it; else that of the balance sheet, which has all classes; else the average. A count that
+// is older than maxCountAge is none. Counts from before a split are multiplied by it.
+func sharesOutstanding(b *Financials, cik equity.CIK, h History, day time.Time) Figure {
+	since := func(f Figure, counted time.Time) Figure {
+		if !f.Known() || day.Sub(f.Over.End) > maxCountAge {
+			return Figure{}
+		}
+		f.Value *= h.splitsBetween(counted, day)
+		return f
+	}
+	filed := func(f Figure) time.Time {
+		if !f.Known() {
+			return day
+		}
+		return f.From[0].Filed
+	}
+	cover, balance, average := b.newest(coverShares), b.balanceShares(), b.newestAverage()
+	cover, balance, average = since(cover, cover.Over.End), since(balance, filed(balance)), since(average, filed(average))
+	count := average
+	switch {
+	case cover.Known() && (!average.Known() || near(cover, average, nearAverage)), near(cover, balance, nearBalance):
+		count = cover
+	case balance.Known() && (!average.Known() || near(balance, average, nearAverage)):
+		count = balance
+	}
+	if ratio := depositary[cik]; ratio > 0 {
+		count.Value /= ratio
+	}
+	return count
+}
+
+// near reports whether two figures are known and at most a ratio apart.
+func near(f, g Figure, ratio float64) bool {
+	return f.Known() && g.Known() && f.Value > 0 && g.Value > 0 && f.Value <= float64(g.Value*ratio) && g.Value <= float64(f.Value*ratio)
+}
+
+// balanceShares is the number of shares of all classes at the newest balance: as stated, else those issued less those held by the company.
+func (b *Financials) balanceShares() Figure {
+	stated := b.newest(concepts.BalanceShares)
+	issued := b.newest(concepts.IssuedShares)
+	if stated.Known() && !issued.Over.End.After(stated.Over.End) {
+		return stated
+	}
+	held := b.over(concepts.TreasuryShares, Period{End: issued.Over.End})
+	if !held.Known() {
+		return stated // the shares issued alone would count those that the company bought back
+	}
+	return issued.minus(held)
+}
+
+// newestAverage is the average share count of the newest period of at most a year, and of those that end together the shortest: the basic
+// count, else the diluted one, which has options in it.
+func (b *Financials) newestAverage() Figure {
+	basic, diluted := b.newestPeriod(concepts.BasicShares), b.newestPeriod(dilutedShares)
+	if !basic.Known() || diluted.Over.End.After(basic.Over.End) {
+		return diluted
+	}
+	return basic
+}
+
+func (b *Financials) newestPeriod(c concept) Figure {
+	var best Figure
+	for _, k := range keysOf(c) {
+		for i, f := range b.stated[k] {
+			p := Period{f.Start, f.End}
+			if repeats(b.stated[k], i) || p.Days() == 0 || p.Days() > 380 || best.Known() && !f.End.After(best.Over.End) && p.Days() >= best.Over.Days() {
+				continue
+			}
+			if !best.Known() || !f.End.Before(best.Over.End) {
+				best = Figure{Value: f.Value, Over: p, From: []equity.Fact{f}}
+			}
+		}
+	}
+	return best
+}

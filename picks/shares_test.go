@@ -1,0 +1,70 @@
+package picks
+
+import (
+	"testing"
+
+	"tidemark/internal/equity"
+)
+
+func counted(tag, start, end string, millions float64) equity.Fact {
+	f := stated(tag, "q", start, end, millions*1e6)
+	f.Unit = "shares"
+	if tag == coverShares.Tags[0] {
+		f.Taxonomy = "dei"
+	}
+	return f
+}
+
+func TestTheNumberOfSharesIsOfAllClassesAndOfToday(t *testing.T) {
+	t.Parallel()
+	const (
+		cover, basic = "EntityCommonStockSharesOutstanding", "WeightedAverageNumberOfSharesOutstandingBasic"
+		onBalance    = "CommonStockSharesOutstanding"
+	)
+	split := History{Actions: []equity.Action{{Kind: equity.Split, Date: day("2025-06-02"), New: 2, Old: 1}}}
+	for _, c := range []struct {
+		name  string
+		cik   equity.CIK
+		facts []equity.Fact
+		h     History
+		want  float64 // million
+	}{
+		{"the cover", 7, []equity.Fact{counted(cover, "", "2025-04-25", 100), counted(basic, "2025-01-01", "2025-03-31", 101)}, History{}, 100},
+		// Alphabet: 5,824 of class A, 5,456 of class C and 836 of class B; the cover of one class is no count of all.
+		{"one class of three on the cover", 7, []equity.Fact{
+			counted(cover, "", "2025-04-25", 5824), counted(basic, "2025-01-01", "2025-03-31", 12150), counted(onBalance, "", "2025-03-31", 12116),
+		}, History{}, 12116},
+		{"one class that is more than half", 7, []equity.Fact{counted(cover, "", "2025-04-25", 70), counted(basic, "2025-01-01", "2025-03-31", 100)}, History{}, 100},
+		{"new shares that the balance sheet has too", 7, []equity.Fact{
+			counted(cover, "", "2025-04-25", 160), counted(basic, "2025-01-01", "2025-03-31", 100), counted(onBalance, "", "2025-03-31", 158),
+		}, History{}, 160},
+		{"a cover of years ago", 7, []equity.Fact{counted(cover, "", "2021-04-25", 100)}, History{}, 0},
+		{"a cover of years ago under an average of today", 7, []equity.Fact{counted(cover, "", "2021-04-25", 100), counted(basic, "2025-01-01", "2025-03-31", 80)}, History{}, 80},
+		{"issued less bought back", 7, []equity.Fact{
+			counted("CommonStockSharesIssued", "", "2025-03-31", 400), counted("TreasuryStockCommonShares", "", "2025-03-31", 150), counted(basic, "2025-01-01", "2025-03-31", 251),
+		}, History{}, 250},
+		{"a split since", 7, []equity.Fact{counted(cover, "", "2025-04-25", 100), counted(basic, "2025-01-01", "2025-03-31", 101)}, split, 200},
+		{"thirteen shares in one that is listed", 1651308, []equity.Fact{counted(cover, "", "2025-04-25", 1430), counted(basic, "2025-01-01", "2025-03-31", 1420)}, History{}, 110},
+	} {
+		got := sharesOutstanding(NewBook(c.facts, day("2025-06-30")), c.cik, c.h, day("2025-06-30"))
+		if got.Value != c.want*1e6 || got.Known() != (c.want > 0) {
+			t.Errorf("%s: %v million (%+v), want %v", c.name, got.Value/1e6, got.From, c.want)
+		}
+	}
+}
+
+// An old balance is no equity of today: what the newest balance does not state is unknown.
+func TestEquityOfAnotherYearIsNotReadUnderIncomeOfToday(t *testing.T) {
+	t.Parallel()
+	m := synthMarket(5, 12, day("2026-03-16"))
+	for i := range m.Candidates[0].Facts {
+		if f := &m.Candidates[0].Facts[i]; f.Tag == bookEquity.Tags[0] && f.End.After(day("2022-01-01")) {
+			f.Tag = "StockholdersEquityOfATagOfItsOwn"
+		}
+	}
+	for _, s := range Rank(m, DefaultRules()).Scores {
+		if s.CIK == m.Candidates[0].Company.CIK && (s.Equity.Known() || s.metric(ReturnOnEquity).Known() || s.metric(BookYield).Known()) {
+			t.Errorf("equity of %v is read under income to %v", s.Equity.Over.End, s.Income.Over.End)
+		}
+	}
+}
