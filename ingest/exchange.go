@@ -216,7 +216,7 @@ func (q fetchRequest) broken(ctx context.Context, what string, err error) *Error
 // store archives the answer's body and records it. A 304 gets the body that it confirms.
 func (e *Engine) store(ctx context.Context, a *fetchResponse, known *fetchResponse) (err error) {
 	f := &a.fetch
-	ctx, span := telemetry.Step(ctx, "archive")
+	ctx, span := telemetry.Step(ctx, "archive", slog.String("url", f.URL), slog.Int("status", f.Status))
 	defer func() {
 		span.Set(slog.String("sha256", f.SHA256), slog.Bool("not_modified", f.NotModified))
 		span.End(err)

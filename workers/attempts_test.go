@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -77,10 +79,86 @@ func TestEveryAttemptOfARunIsKeptWithWhatItLogged(t *testing.T) {
 		t.Fatalf("the attempts are %q, want %q", got, want)
 	}
 	first := list[0].Log
-	if len(first) != 201 || first[0].Text != "asked page=1" || first[0].Level != "INFO" || first[200].Text != "301 more lines" || len(first[1].Text) > 1010 {
+	if len(first) != 201 || first[0].Text != "asked page=1" || first[0].Level != "INFO" || first[200].Text != "302 more lines" || len(first[1].Text) > 1010 {
 		t.Errorf("the log of the first attempt has %d lines, from %q to %q", len(first), first[0].Text, first[len(first)-1].Text)
 	}
-	if last := list[2].Log; len(last) != 1 || last[0].Text != "asked page=3" {
+	if last := list[2].Log; len(last) != 2 || last[0].Text != "asked page=3" || !strings.HasPrefix(last[1].Text, "ended took=") {
 		t.Errorf("the log of the third attempt: %+v", last)
+	}
+}
+
+// What a worker that is killed has logged is there all the same: it is kept while the attempt goes on.
+func TestTheLogOfAnAttemptIsKeptWhileItGoesOn(t *testing.T) {
+	t.Parallel()
+	db, err := postgres.Open(t.Context(), pgtest.New(t), postgres.RoleWorker)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	id, err := db.AddRun(t.Context(), task.Ingest, "a", time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	handlers := map[string]workers.Handler{}
+	for job := range task.Policies {
+		handlers[job] = func(context.Context, task.Task) error { return nil }
+	}
+	handlers[task.Ingest] = func(ctx context.Context, _ task.Task) error {
+		_, span := telemetry.Step(ctx, "parse", slog.String("source", "a"))
+		span.Set(slog.Int("rows", 7))
+		span.End(nil)
+		for ctx.Err() == nil {
+			list, err := db.Attempts(ctx, id)
+			if err != nil {
+				return err
+			}
+			if len(list[0].Log) > 0 {
+				return nil
+			}
+			runtime.Gosched()
+		}
+		return ctx.Err()
+	}
+	w, err := workers.New(workers.Options{
+		DB: db, RedisURL: pgtest.Redis(t), Name: "w", Log: slog.New(slog.DiscardHandler), Handlers: handlers, Beat: 20 * time.Millisecond,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ran := make(chan error, 1)
+	go func() { ran <- w.Run(ctx) }()
+	err = w.Deliver(ctx, task.Task{Fence: task.Fence{RunID: id, Attempt: 1}, Job: task.Ingest, Subject: "a"})
+	stop()
+	if err := errors.Join(err, <-ran); err != nil {
+		t.Fatal(err)
+	}
+	list, err := db.Attempts(t.Context(), id)
+	if err != nil || len(list) != 1 {
+		t.Fatalf("%+v (%v)", list, err)
+	}
+	if l := list[0].Log; len(l) != 2 || l[0].Text != "parse source=a rows=7" || l[0].Level != "DEBUG" || !strings.HasPrefix(l[1].Text, "ended took=") {
+		t.Errorf("its log: %+v", l)
+	}
+}
+
+func TestAnAttemptSaysWhatItAskedAndWhatCameOfIt(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.publish(prices(40, 70)...)
+	run := r.fetch()
+	list, err := r.db.Attempts(t.Context(), run.ID)
+	if err != nil || len(list) != 1 {
+		t.Fatalf("%+v (%v)", list, err)
+	}
+	var said []string
+	for _, l := range list[0].Log {
+		said = append(said, l.Text)
+	}
+	all := strings.Join(said, "\n")
+	for _, want := range []string{"archive url=" + upstream, "status=200", "parse source=test", "store answers=1 rows=40", "ended took="} {
+		if !strings.Contains(all, want) {
+			t.Errorf("it does not say %q:\n%s", want, all)
+		}
 	}
 }

@@ -64,7 +64,7 @@ type Server struct {
 	redis redisurl.Redis
 
 	mu      sync.Mutex
-	running map[task.Fence]context.CancelCauseFunc
+	running map[task.Fence]*running
 
 	ready atomic.Bool
 }
@@ -98,7 +98,7 @@ func New(o Options) (*Server, error) {
 	o.Poll = orElse(o.Poll, 200*time.Millisecond)
 	o.Beat = orElse(o.Beat, 2*time.Second)
 	o.Grace = orElse(o.Grace, 3*time.Second)
-	return &Server{o: o, redis: redis, running: map[task.Fence]context.CancelCauseFunc{}}, nil
+	return &Server{o: o, redis: redis, running: map[task.Fence]*running{}}, nil
 }
 
 func orElse[T comparable](v, zero T) T {
@@ -229,7 +229,12 @@ func (s *Server) Deliver(ctx context.Context, t task.Task) error {
 	ctx = telemetry.With(ctx, slog.Int64("run", t.RunID), slog.String("task", t.ID()))
 	began := s.o.Metrics.Now()
 	heard, lines := telemetry.Collect(ctx)
-	err = s.attempt(heard, h, t)
+	err = s.attempt(heard, h, t, lines)
+	if reason, skipped := Skipped(err); skipped {
+		lines.Note(slog.LevelInfo, "skipped", nil, slog.String("why", reason))
+	} else {
+		lines.Note(slog.LevelInfo, "ended", err, slog.Duration("took", s.o.Metrics.Now().Sub(began)))
+	}
 	s.keepLog(context.WithoutCancel(ctx), t.Fence, lines)
 	over, outcome, err := s.conclude(context.WithoutCancel(ctx), t, err)
 	if s.o.Ended != nil {
@@ -247,11 +252,11 @@ func (s *Server) Deliver(ctx context.Context, t task.Task) error {
 	return err
 }
 
-// keepLog stores what an attempt logged. A run does not fail because its log cannot be stored.
-func (s *Server) keepLog(ctx context.Context, f task.Fence, lines *telemetry.Lines) {
+// keepLog stores what an attempt logged, and tells whether it did. A run does not fail because its log cannot be stored.
+func (s *Server) keepLog(ctx context.Context, f task.Fence, lines *telemetry.Lines) bool {
 	list, more := lines.List()
 	if len(list) == 0 {
-		return
+		return true
 	}
 	kept := make([]postgres.LogLine, 0, len(list)+1)
 	for _, l := range list {
@@ -262,16 +267,18 @@ func (s *Server) keepLog(ctx context.Context, f task.Fence, lines *telemetry.Lin
 	}
 	if err := s.o.DB.KeepLog(ctx, f, kept); err != nil {
 		s.o.Log.WarnContext(ctx, "the log of a run is not kept", "err", err)
+		return false
 	}
+	return true
 }
 
-func (s *Server) attempt(ctx context.Context, h Handler, t task.Task) (err error) {
+func (s *Server) attempt(ctx context.Context, h Handler, t task.Task, lines *telemetry.Lines) (err error) {
 	ctx, stop := context.WithTimeoutCause(ctx, task.Policies[t.Job].Timeout, errTimeout)
 	defer stop()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	s.mu.Lock()
-	s.running[t.Fence] = cancel
+	s.running[t.Fence] = &running{cancel: cancel, lines: lines}
 	s.mu.Unlock()
 	defer func() {
 		s.mu.Lock()
@@ -411,11 +418,44 @@ func (s *Server) heartbeat(ctx context.Context) {
 		}
 		s.mu.Lock()
 		for _, f := range gone {
-			if cancel := s.running[f]; cancel != nil {
-				cancel(postgres.ErrFenced)
+			if r := s.running[f]; r != nil {
+				r.cancel(postgres.ErrFenced)
 			}
 		}
 		s.mu.Unlock()
+		s.keepLogs(ctx)
+	}
+}
+
+// running is an attempt that is under way: how it is ended, what it has logged so far, and how much of that is kept.
+type running struct {
+	cancel context.CancelCauseFunc
+	lines  *telemetry.Lines
+	kept   int
+}
+
+// keepLogs stores what the attempts under way have logged since the last time: whoever looks into a killed worker's attempt sees how far it came.
+// What cannot be stored now is stored with the next heartbeat.
+func (s *Server) keepLogs(ctx context.Context) {
+	type grown struct {
+		fence task.Fence
+		run   *running
+		lines int
+	}
+	var list []grown
+	s.mu.Lock()
+	for f, r := range s.running {
+		if n := r.lines.Count(); n > r.kept {
+			list = append(list, grown{f, r, n})
+		}
+	}
+	s.mu.Unlock()
+	ctx, stop := context.WithTimeout(ctx, time.Second)
+	defer stop()
+	for _, g := range list {
+		if s.keepLog(ctx, g.fence, g.run.lines) {
+			g.run.kept = g.lines // only the heartbeat looks at it
+		}
 	}
 }
 

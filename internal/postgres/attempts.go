@@ -46,9 +46,12 @@ func (db *DB) Attempts(ctx context.Context, run int64) ([]Attempt, error) {
 	return list, nil
 }
 
-// KeepLog stores what an attempt logged, also of an attempt that has lost its run meanwhile.
+// KeepLog stores what an attempt logged so far, also of an attempt that has lost its run meanwhile. What is stored already and longer stays: two
+// calls may overtake each other.
 func (db *DB) KeepLog(ctx context.Context, f task.Fence, lines []LogLine) error {
-	_, err := db.pool.Exec(ctx, `update run_attempts set log = @log where run_id = @run and attempt = @attempt`,
+	_, err := db.pool.Exec(ctx, `
+		update run_attempts set log = @log
+		where run_id = @run and attempt = @attempt and jsonb_array_length(log) <= jsonb_array_length(@log::jsonb)`,
 		pgx.NamedArgs{"log": lines, "run": f.RunID, "attempt": f.Attempt})
 	if err != nil {
 		return fmt.Errorf("keep the log of run %d: %w", f.RunID, err)

@@ -3,6 +3,7 @@ package telemetry
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -31,10 +32,18 @@ type Lines struct {
 
 type linesKey struct{}
 
-// Collect returns a context whose log lines are collected as well as written. Lines below the level of the log are neither.
+// Collect returns a context whose log lines are collected as well as written, and the ends of whose steps are. Lines below the level of the log
+// are neither.
 func Collect(ctx context.Context) (context.Context, *Lines) {
 	lines := &Lines{}
 	return context.WithValue(ctx, linesKey{}, lines), lines
+}
+
+// Count returns how many lines there were.
+func (l *Lines) Count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.list) + l.more
 }
 
 // List returns the first 200 lines, and how many more there were.
@@ -44,31 +53,65 @@ func (l *Lines) List() (lines []Line, more int) {
 	return append([]Line(nil), l.list...), l.more
 }
 
+// Note adds a line that is not logged. An err that is not nil makes it a warning, and is part of it.
+func (l *Lines) Note(level slog.Level, text string, err error, attrs ...slog.Attr) {
+	if err != nil {
+		level, attrs = max(level, slog.LevelWarn), append(slices.Clip(attrs), slog.Any("err", err))
+	}
+	slog.New(noting{l}).LogAttrs(context.Background(), level, text, attrs...) //nolint:sloglint // the text is a step's constant name, and no context is asked for
+}
+
+// noting is a handler that only collects.
+type noting struct{ lines *Lines }
+
+func (noting) Enabled(context.Context, slog.Level) bool { return true }
+
+func (n noting) Handle(_ context.Context, r slog.Record) error {
+	n.lines.add(r)
+	return nil
+}
+
+func (n noting) WithAttrs([]slog.Attr) slog.Handler { return n }
+func (n noting) WithGroup(string) slog.Handler      { return n }
+
 // collect adds a record to the lines of its context, if it has some.
 func collect(ctx context.Context, r slog.Record) {
-	lines, _ := ctx.Value(linesKey{}).(*Lines)
-	if lines == nil {
-		return
+	if lines, _ := ctx.Value(linesKey{}).(*Lines); lines != nil {
+		lines.add(r)
 	}
+}
+
+func (l *Lines) add(r slog.Record) {
 	var text strings.Builder
 	text.WriteString(r.Message)
 	r.Attrs(func(a slog.Attr) bool {
-		text.WriteString(" " + a.Key + "=" + a.Value.Resolve().String())
+		text.WriteString(" " + a.Key + "=" + said(a.Value.Resolve()))
 		return text.Len() <= maxLineLen
 	})
-	said := text.String()
-	if len(said) > maxLineLen {
+	line := text.String()
+	if len(line) > maxLineLen {
 		cut := maxLineLen
-		for !utf8.RuneStart(said[cut]) {
+		for !utf8.RuneStart(line[cut]) {
 			cut--
 		}
-		said = said[:cut] + "…"
+		line = line[:cut] + "…"
 	}
-	lines.mu.Lock()
-	defer lines.mu.Unlock()
-	if len(lines.list) == maxLines {
-		lines.more++
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.list) == maxLines {
+		l.more++
 		return
 	}
-	lines.list = append(lines.list, Line{r.Time, r.Level.String(), strings.ToValidUTF8(strings.ReplaceAll(said, "\x00", ""), "?")})
+	l.list = append(l.list, Line{r.Time, r.Level.String(), strings.ToValidUTF8(strings.ReplaceAll(line, "\x00", ""), "?")})
+}
+
+// said writes a value as people read it: an instant in UTC, a duration with no more digits than tell something.
+func said(v slog.Value) string {
+	switch v.Kind() {
+	case slog.KindTime:
+		return v.Time().UTC().Format(time.RFC3339)
+	case slog.KindDuration:
+		return Duration(v.Duration())
+	}
+	return v.String()
 }

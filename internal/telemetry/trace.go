@@ -3,6 +3,7 @@ package telemetry
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -79,12 +80,21 @@ func (t *Tracer) start(ctx context.Context, parent trace.SpanContext, kind trace
 		options = append(options, trace.WithNewRoot())
 	}
 	ctx, span := t.tracer.Start(ctx, name, options...)
-	return ctx, &Span{span}
+	return ctx, &Span{span: span}
 }
 
-// Step begins a span within the one that ctx carries. Where it carries none that is recorded, nothing happens and the span is nil.
+// Step begins a span within the one that ctx carries. Where it carries none that is recorded, and its lines are not collected, nothing happens
+// and the span is nil. Where they are, the end of the step is one of them.
 func Step(ctx context.Context, name string, attrs ...slog.Attr) (context.Context, *Span) {
-	return within(ctx, trace.SpanKindInternal, name, attrs)
+	lines, _ := ctx.Value(linesKey{}).(*Lines)
+	ctx, span := within(ctx, trace.SpanKindInternal, name, attrs)
+	if lines != nil {
+		if span == nil {
+			span = &Span{}
+		}
+		span.step = &step{lines, name, slices.Clone(attrs)}
+	}
+	return ctx, span
 }
 
 // Call is Step for what is asked of another system.
@@ -98,29 +108,53 @@ func within(ctx context.Context, kind trace.SpanKind, name string, attrs []slog.
 		return ctx, nil
 	}
 	ctx, span := parent.TracerProvider().Tracer(scope).Start(ctx, name, trace.WithSpanKind(kind), trace.WithAttributes(attributes(attrs)...))
-	return ctx, &Span{span}
+	return ctx, &Span{span: span}
 }
 
-// Span is a part of a trace. Its methods do nothing where it is nil.
-type Span struct{ span trace.Span }
+// Span is a part of a trace, a line of what an attempt did, or both. Its methods do nothing where it is nil.
+type Span struct {
+	span trace.Span // nil: it is not recorded
+	step *step      // nil: its lines are not collected
+}
+
+// step is a span whose end is a line.
+type step struct {
+	lines *Lines
+	name  string
+	attrs []slog.Attr
+}
 
 // Name gives the span another name.
 func (s *Span) Name(name string) {
-	if s != nil {
+	if s != nil && s.span != nil {
 		s.span.SetName(name)
 	}
 }
 
 // Set adds facts to the span. One takes the place of another with the same key.
 func (s *Span) Set(attrs ...slog.Attr) {
-	if s != nil {
+	if s == nil {
+		return
+	}
+	if s.span != nil {
 		s.span.SetAttributes(attributes(attrs)...)
+	}
+	if s.step != nil {
+		for _, a := range attrs {
+			s.step.attrs = append(slices.DeleteFunc(s.step.attrs, func(b slog.Attr) bool { return b.Key == a.Key }), a)
+		}
 	}
 }
 
 // End ends the span, with the error that the work ended with or nil.
 func (s *Span) End(err error) {
 	if s == nil {
+		return
+	}
+	if s.step != nil {
+		s.step.lines.Note(slog.LevelDebug, s.step.name, err, s.step.attrs...)
+	}
+	if s.span == nil {
 		return
 	}
 	if err != nil {
