@@ -59,8 +59,9 @@ func number(v float64) (stored float64, known bool) {
 }
 
 // What an insertion at an instant changes must not show at the next instant that was computed already: there, what was said before is
-// said again. Points that go at an instant of which nothing at all was known, or where another program computes, are marked as kept: no
-// publisher has withdrawn them. An installation that was there before its first answers has such instants.
+// said again. An instant that was computed before the first answers came says nothing, and ends nothing of what is computed of the time before it
+// later; one at which all had gone does. Points that go at an instant of which nothing at all was known, or where another program computes, are
+// marked as kept: no publisher has withdrawn them.
 const mergeTrackSQL = `
 	with in_force as (
 		select distinct on (observed_at) observed_at, known_at, edition, gone, value, lo, hi, baseline, scale, n, z_score, delta_pct,
@@ -84,7 +85,12 @@ const mergeTrackSQL = `
 				is distinct from (f.value, f.lo, f.hi, f.baseline, f.scale, f.n, f.z_score, f.delta_pct, f.input_known_at)
 		end
 	), next as (
-		select (select min(at) from snapshots where signal = @signal and at > @at) as at
+		select (
+			select s.at from snapshots s
+			where s.signal = @signal and s.at > @at and (s.observed_at is not null or s.status = 'deprecated' or exists (
+				select from snapshots b where b.signal = @signal and b.at < s.at and b.observed_at is not null and b.computed_at < s.computed_at))
+			order by s.at
+			limit 1) as at
 	), later as (
 		select n.at, s.observed_at is null as empty
 		from next n left join snapshots s on s.signal = @signal and s.at = n.at
