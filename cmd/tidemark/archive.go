@@ -29,7 +29,8 @@ type archiveCommand struct {
 }
 
 type archiveImport struct {
-	Dir string `arg:"" type:"existingdir" help:"An archive folder."`
+	Dir            string `arg:"" type:"existingdir" help:"An archive folder."`
+	WithoutHistory bool   `name:"without-history" help:"Also a folder without history.ndjson, as a recording is: its answers are parsed in the order of their times, and its past may differ from that of the installation it came from."`
 }
 
 // Run imports an archive folder. It parses nothing: see reparse.
@@ -45,6 +46,13 @@ func (c archiveImport) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer func() { _ = folder.Close() }()
+	switch _, told, err := folder.Origin(); {
+	case err != nil:
+		return err
+	case !told && !c.WithoutHistory:
+		return fmt.Errorf("%s has no %s, which says what was done with its exchanges and since when each was known: nothing is imported. "+
+			"Copy the whole folder again; where it never had one, import it with --without-history", c.Dir, archive.HistoryName)
+	}
 	if err := p.settle(ctx, db, c.Dir, folder); err != nil {
 		return err
 	}
