@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tidemark/internal/equity"
+	"tidemark/internal/nearest"
 )
 
 // Universe says which companies are followed, of those in the list of all companies with tickers. A company that was followed once is
@@ -36,6 +37,9 @@ func ParseUniverse(text string) (Universe, error) {
 		}
 		return Universe{Top: n}, nil
 	}
+	if meant := meantTop(words); meant != "" {
+		return Universe{}, fmt.Errorf("%q: did you mean %q? %w", strings.TrimSpace(text), meant, errUniverse)
+	}
 	var u Universe
 	for _, w := range words {
 		w = strings.ToUpper(w)
@@ -52,6 +56,25 @@ func ParseUniverse(text string) (Universe, error) {
 		return Universe{}, fmt.Errorf("no company: %w", errUniverse)
 	}
 	return u, nil
+}
+
+// meantTop is the "top N" that words are a slip of: "top300", "tpo 300", "300". The CIKs of listed companies begin at 1750.
+func meantTop(words []string) string {
+	upTo := func(w string, most int) bool {
+		n, err := strconv.Atoi(w)
+		return err == nil && n > 0 && n <= most && !strings.HasPrefix(w, "0")
+	}
+	switch {
+	case len(words) == 1 && upTo(words[0], 1500):
+		return "top " + words[0]
+	case len(words) == 1 && len(words[0]) > 3 && strings.EqualFold(words[0][:3], "top"):
+		if n := strings.TrimLeft(words[0][3:], "-=:"); upTo(n, 100_000) {
+			return "top " + n
+		}
+	case len(words) == 2 && upTo(words[1], 10_000) && nearest.Of(words[0], "top") != "":
+		return "top " + words[1]
+	}
+	return ""
 }
 
 // Choose picks the universe's companies from a list of all, the largest first, and says which of the named ones are not in it. The

@@ -45,6 +45,16 @@ func TestWhoIsInTheUniverse(t *testing.T) {
 			t.Errorf("%q (-want +got):\n%s", c.text, diff)
 		}
 	}
+	for text, meant := range map[string]string{"top300": "top 300", "tpo 300": "top 300", "300": "top 300", "Top-50\n": "top 50", "to 500": "top 500"} {
+		if u, err := workers.ParseUniverse(text); err == nil || !strings.Contains(err.Error(), `did you mean "`+meant+`"?`) {
+			t.Errorf("%q: %+v, %v, want %q named", text, u, err, meant)
+		}
+	}
+	for _, text := range []string{"1800", "AAPL 300", "TOPS AAPL", "0000000300"} {
+		if _, err := workers.ParseUniverse(text); err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
 	for _, text := range []string{"", "top 0", "top many", " , ", "# nobody", "AAPL;MSFT", "../../etc/passwd"} {
 		if u, err := workers.ParseUniverse(text); err == nil {
 			t.Errorf("%q passes as %+v", text, u)

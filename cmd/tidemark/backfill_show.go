@@ -241,7 +241,6 @@ func writePreview(b *bytes.Buffer, plan backfill.Plan, pending int) {
 	if plan.Preview == 0 {
 		return
 	}
-	zone := zoneOf(plan.Backfill)
 	w := tabwriter.NewWriter(b, 0, 4, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, "\n  SLOT\tOLD\t\tNEW")
 	n, unknown := 0, true
@@ -254,7 +253,7 @@ func writePreview(b *bytes.Buffer, plan backfill.Plan, pending int) {
 			break
 		}
 		was, is := change(s.OldValue, s.NewValue)
-		_, _ = fmt.Fprintf(w, "  %s\t%s\t->\t%s\n", s.Slot.In(zone).Format(slotFormat), was, is)
+		_, _ = fmt.Fprintf(w, "  %s\t%s\t->\t%s\n", instant(&s.Slot), was, is)
 	}
 	_ = w.Flush()
 	if unknown && slices.ContainsFunc(plan.Fetches, func(a backfill.SourceRequest) bool { return a.First }) {
@@ -263,16 +262,6 @@ func writePreview(b *bytes.Buffer, plan backfill.Plan, pending int) {
 	if rest := pending - plan.Preview; rest > 0 {
 		fmt.Fprintf(b, "  and %d more (--diff computes and shows them all)\n", rest)
 	}
-}
-
-const slotFormat = "2006-01-02 15:04 -0700"
-
-func zoneOf(b postgres.Backfill) *time.Location {
-	zone, err := time.LoadLocation(b.Zone)
-	if err != nil {
-		return time.UTC
-	}
-	return zone
 }
 
 // change prints two values with as many digits as it takes to tell them apart.
@@ -333,7 +322,6 @@ func writeSlots(out io.Writer, p backfill.Progress, slots []postgres.BackfillSlo
 	if len(slots) == 0 {
 		return nil
 	}
-	zone := zoneOf(p.Backfill)
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, "\nSLOT\tSTATUS\tOUTCOME\tOLD\tNEW\tRUN\tREASON")
 	failed := int64(0)
@@ -342,7 +330,7 @@ func writeSlots(out io.Writer, p backfill.Progress, slots []postgres.BackfillSlo
 			failed++
 		}
 		was, is := change(s.OldValue, s.NewValue)
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.Slot.In(zone).Format(slotFormat), s.Status, deref(s.Outcome), was, is,
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", instant(&s.Slot), s.Status, deref(s.Outcome), was, is,
 			count(s.RunID), firstLine(s.Reason))
 	}
 	if err := w.Flush(); err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -25,21 +24,21 @@ type backupMake struct {
 	config.Archive
 
 	Dir     string   `arg:"" help:"The folder to make; with --keep the folder in which each backup has one of its own."`
-	Keep    int      `help:"Make a folder named by the time in DIR, and remove all but this many whole backups of the world there."`
+	Keep    *int     `help:"Make a folder named by the time in DIR, and remove all but this many whole backups of the world there, the new one included. 1 or more."`
 	Without []string `enum:"archive,ledger" help:"Leave a part out on purpose: archive (the bucket keeps versions), ledger (it is made again from the database)."`
 }
 
 // Run writes a backup.
 func (c backupMake) Run(ctx context.Context, p *program) error {
+	if c.Keep != nil && *c.Keep < 1 {
+		return usageError{fmt.Errorf("--keep=%d keeps no backup: 1 or more", *c.Keep)}
+	}
 	in, err := p.installation(ctx)
 	if err != nil {
 		return err
 	}
-	if c.Keep < 0 {
-		return usageError{errors.New("--keep is negative")}
-	}
 	dir := c.Dir
-	if c.Keep > 0 {
+	if c.Keep != nil {
 		dir = filepath.Join(c.Dir, p.now().UTC().Format("2006-01-02T150405Z"))
 	}
 	m, err := backup.Make(ctx, in, dir, c.Without)
@@ -49,10 +48,10 @@ func (c backupMake) Run(ctx context.Context, p *program) error {
 	if err := p.tellBackup("backed up to "+dir, m); err != nil {
 		return err
 	}
-	if c.Keep == 0 {
+	if c.Keep == nil {
 		return nil
 	}
-	removed, err := backup.Prune(c.Dir, p.settings.World, c.Keep, p.now())
+	removed, err := backup.Prune(c.Dir, p.settings.World, *c.Keep, p.now())
 	for _, old := range removed {
 		_, _ = fmt.Fprintf(p.stdout, "removed %s\n", old)
 	}

@@ -39,7 +39,7 @@ func (c doctorCommand) Run(ctx context.Context, p *program) error {
 	db, err := p.openDB(ctx, postgres.RoleWorker)
 	if err != nil {
 		exams = append(exams, ops.Exam{Name: "database", Look: func(context.Context) []ops.Finding {
-			return ops.One(ops.Bad, "check DATABASE_URL, start Postgres, run `tidemark migrate`", "%v", err)
+			return ops.One(ops.Bad, "check "+p.databaseSetting(postgres.RoleWorker)+", start Postgres, run `tidemark migrate`", "%v", err)
 		}})
 	} else {
 		defer db.Close()
@@ -71,7 +71,7 @@ func (c doctorCommand) Run(ctx context.Context, p *program) error {
 func (p *program) databaseExams(ctx context.Context, db *postgres.DB) []ops.Exam {
 	sick := func(name string, err error) ops.Exam {
 		return ops.Exam{Name: name, Look: func(context.Context) []ops.Finding {
-			return ops.One(ops.Bad, "check DATABASE_URL and the server's log", "%v", err)
+			return ops.One(ops.Bad, "check "+p.databaseSetting(postgres.RoleWorker)+" and the server's log", "%v", err)
 		}}
 	}
 	c, err := db.Checkup(ctx, p.now)
@@ -122,7 +122,7 @@ func (p *program) lookAtWorkerRole(ctx context.Context, db *postgres.DB) []ops.F
 	e, err := db.Powers(ctx, postgres.RoleWorker)
 	switch {
 	case err != nil:
-		return ops.One(ops.Bad, "check DATABASE_URL", "%v", err)
+		return ops.One(ops.Bad, "check "+p.databaseSetting(postgres.RoleWorker), "%v", err)
 	case len(e.Powers) > 0:
 		return ops.One(ops.Warning, "set DATABASE_WORKER_URL to a URL with the user tidemark_worker, then run `tidemark migrate`", "%v", &e)
 	}
@@ -136,7 +136,7 @@ const schedulerSlack = 2 * time.Minute
 func (p *program) checkSchedule(ctx context.Context, db *postgres.DB) []ops.Finding {
 	list, err := db.Schedules(ctx)
 	if err != nil {
-		return ops.One(ops.Bad, "check DATABASE_URL", "%v", err)
+		return ops.One(ops.Bad, "check "+p.databaseSetting(postgres.RoleWorker), "%v", err)
 	}
 	if len(list) == 0 {
 		return ops.One(ops.Bad, "start `tidemark scheduler`", "no scheduler has ever run")
@@ -147,7 +147,7 @@ func (p *program) checkSchedule(ctx context.Context, db *postgres.DB) []ops.Find
 	}
 	pauses, err := db.Pauses(ctx)
 	if err != nil {
-		return ops.One(ops.Bad, "check DATABASE_URL", "%v", err)
+		return ops.One(ops.Bad, "check "+p.databaseSetting(postgres.RoleWorker), "%v", err)
 	}
 	known := map[string]task.Schedule{}
 	for _, s := range list {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"tidemark/internal/postgres"
 )
@@ -47,6 +48,7 @@ func (p *program) makeLogins(ctx context.Context, owner string) error {
 		if *l.url, err = postgres.Login(ctx, owner, l.role); err != nil {
 			return fmt.Errorf("%w (or set %s)", err, l.setting)
 		}
+		p.made = append(p.made, l.setting)
 	}
 	return p.allowLogins(ctx, owner)
 }
@@ -71,6 +73,16 @@ func (p *program) loginURL(role string) (url string, private bool, err error) {
 		own = c.DatabaseAPIURL
 	}
 	return cmp.Or(own, url), true, err
+}
+
+// databaseSetting is the setting that loginURL takes a role's URL from.
+func (p *program) databaseSetting(role string) string {
+	for _, l := range p.logins() {
+		if l.role == role && *l.url != "" && !slices.Contains(p.made, l.setting) {
+			return l.setting
+		}
+	}
+	return "DATABASE_URL"
 }
 
 // openDB connects to the database of the settings as a role. The API's login must be able to do nothing more.

@@ -193,12 +193,15 @@ func awaitReady(t *testing.T, role string, args ...string) {
 	var code int
 	var out string
 	for deadline := time.Now().Add(4 * time.Minute); time.Now().Before(deadline); {
-		if code, out = told(t, "health", "--ops-addr=0.0.0.0"+addr[strings.LastIndex(addr, ":"):]); code == 0 {
+		if code, out = told(t, "health", "--json", "--ops-addr=0.0.0.0"+addr[strings.LastIndex(addr, ":"):]); code == 0 {
 			break
 		}
 	}
 	if code != 0 || !strings.Contains(out, `"role":"`+role+`"`) {
 		t.Errorf("exit %d: %s", code, out)
+	}
+	if _, said := told(t, "health", "--ops-addr="+addr); strings.Contains(said, "{") || !strings.HasPrefix(strings.TrimSpace(said), role) || !strings.Contains(said, "ready") {
+		t.Errorf("a person is told: %s", said)
 	}
 	stop()
 	if code := <-done; code != 0 {

@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strings"
+	"text/tabwriter"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -99,8 +101,8 @@ func (p *program) manager() ops.Manager {
 }
 
 // needsPostgres asks for the database of a pool.
-func needsPostgres(db *postgres.DB, vital bool) ops.Need {
-	return ops.Need{Name: "postgres", Setting: "DATABASE_URL", Vital: vital, Ask: db.Ping}
+func (p *program) needsPostgres(db *postgres.DB, role string, vital bool) ops.Need {
+	return ops.Need{Name: "postgres", Setting: p.databaseSetting(role), Vital: vital, Ask: db.Ping}
 }
 
 // needsRedis asks for the Redis of the settings.
@@ -318,11 +320,12 @@ func (c actionsCommand) Run(ctx context.Context, p *program) error {
 
 type healthCommand struct {
 	config.Operators
+	format
 }
 
 // Run asks the private listener of a process on this machine whether it is ready: the health check of a container, which has no other
 // program to ask with.
-func (healthCommand) Run(ctx context.Context, p *program) error {
+func (c healthCommand) Run(ctx context.Context, p *program) error {
 	host, port, err := net.SplitHostPort(p.settings.OpsAddr)
 	if err != nil {
 		return usageError{errors.New("OPS_ADDR is not set: it says where to ask")}
@@ -341,12 +344,50 @@ func (healthCommand) Run(ctx context.Context, p *program) error {
 		return fmt.Errorf("ask whether it is ready: %w", err)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<16))
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("it is not ready: %s", strings.TrimSpace(string(body)))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<16))
+	if err != nil {
+		return fmt.Errorf("ask whether it is ready: %w", err)
 	}
-	_, err = p.stdout.Write(body)
+	var h ops.Health
+	if err := json.Unmarshal(body, &h); err != nil {
+		return fmt.Errorf("what serves OPS_ADDR is no process of Tidemark: it answers with status %d and %.80q", resp.StatusCode, body)
+	}
+	if c.JSON {
+		_, err = p.stdout.Write(body)
+	} else {
+		err = writeHealth(p.stdout, h)
+	}
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("it is not ready: %s", strings.Join(h.Missing, ", "))
+	}
 	return err
+}
+
+// writeHealth says how a process stands, and a line for each thing that it needs.
+func writeHealth(out io.Writer, h ops.Health) error {
+	state := "ready"
+	if !h.OK {
+		state = "not ready, missing: " + strings.Join(h.Missing, ", ")
+	}
+	if len(h.Degraded) > 0 {
+		state += "; degraded without " + strings.Join(h.Degraded, ", ")
+	}
+	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	_, _ = fmt.Fprintf(w, "%s\t%s\n", h.Role, state)
+	for _, n := range h.Needs {
+		line := "is there"
+		if !n.OK {
+			line = "is away"
+		}
+		if !n.Since.IsZero() {
+			line += " since " + instant(&n.Since)
+		}
+		if n.LastError != nil {
+			line += fmt.Sprintf(" (last error, at %s: %s)", instant(n.LastErrorAt), *n.LastError)
+		}
+		_, _ = fmt.Fprintf(w, "%s\t%s, %s\n", n.Name, n.Setting, line)
+	}
+	return w.Flush()
 }
 
 // retention is for how long is kept what may be forgotten.

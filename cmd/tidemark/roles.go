@@ -98,7 +98,7 @@ func (schedulerCommand) Run(ctx context.Context, p *program) error {
 	g.Go(func() error {
 		return p.servePrivate(ctx, listeners, opsListener{
 			role: "scheduler", ready: []ops.Check{{Name: "scheduler", OK: s.Ready}}, observer: p.observer(db), acts: p.acts(db, nil),
-			needs: []ops.Need{needsPostgres(db, true), p.needsRedis(true)},
+			needs: []ops.Need{p.needsPostgres(db, postgres.RoleWorker, true), p.needsRedis(true)},
 			pools: map[string]*postgres.DB{postgres.RoleWorker: db},
 		})
 	})
@@ -141,7 +141,7 @@ func (workerCommand) Run(ctx context.Context, p *program) error {
 	g.Go(func() error {
 		return p.servePrivate(ctx, listeners, opsListener{
 			role: "worker", ready: []ops.Check{{Name: "worker", OK: srv.Ready}}, observer: p.observer(db), acts: p.acts(db, store),
-			needs: []ops.Need{needsPostgres(db, true), p.needsRedis(true), needsArchive(store)},
+			needs: []ops.Need{p.needsPostgres(db, postgres.RoleWorker, true), p.needsRedis(true), needsArchive(store)},
 			pools: map[string]*postgres.DB{postgres.RoleWorker: db},
 		})
 	})
@@ -171,7 +171,7 @@ func (apiCommand) Run(ctx context.Context, p *program) error {
 		return p.serveAPI(ctx, db, listeners, w.Name, r.now, nil, func(ready []ops.Check, degraded func() []string) opsListener {
 			return opsListener{
 				role: "api", ready: ready, degraded: degraded, pools: map[string]*postgres.DB{postgres.RoleAPI: db},
-				needs: []ops.Need{needsPostgres(db, false), p.needsRedis(false)}, // it answers from memory, and counts by itself
+				needs: []ops.Need{p.needsPostgres(db, postgres.RoleAPI, false), p.needsRedis(false)}, // it answers from memory, and counts by itself
 			}
 		})
 	})

@@ -80,6 +80,8 @@ type program struct {
 	now func() time.Time
 	// metrics are those of this process.
 	metrics *telemetry.Metrics
+	// made are the settings of logins that nobody gave: this process has made them.
+	made []string
 	// tracer is nil where no collector is set.
 	tracer *telemetry.Tracer
 	// tasks is how many tasks this process runs at once, 0 where it is no worker.
@@ -139,7 +141,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		return nil // help was printed
 	}
 	if err != nil {
-		return usageError{fmt.Errorf("%s (see `tidemark --help`)", plainTimes(err.Error()))}
+		return usageError{fmt.Errorf("%s (see `tidemark --help`)", plainly(err.Error()))}
 	}
 	settings, err := settingsOf(parsed, file)
 	if err != nil {
@@ -164,18 +166,36 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	return parsed.Run(ctx, p)
 }
 
-// layouts are the forms of times in errors of the library, which are no examples for a person.
-var layouts = regexp.MustCompile(`(?:parsing time )?"([^"]*)" as "(2006[^"]*)": .*`)
+// What the library says of values that it cannot read, which is meant for its programmers.
+var (
+	layouts    = regexp.MustCompile(`(?:parsing time )?"([^"]*)" as "(2006[^"]*)": .*`)
+	outOfRange = regexp.MustCompile(`parsing time "([^"]*)": (year|month|day|hour|minute|second) out of range`)
+	durations  = regexp.MustCompile(`expected duration but got "([^"]*)": .*`)
+	numbers64  = regexp.MustCompile(`expected a (?:valid \d+ bit (u?)int|valid \d+ bit float|float) but got ("[^"]*")(?: \([a-z0-9]+\))?`)
+)
 
-// plainTimes says in an error which form a time has, by an example.
-func plainTimes(text string) string {
-	return layouts.ReplaceAllStringFunc(text, func(found string) string {
+// plainly says in an error of the library which form a value has, by an example.
+func plainly(text string) string {
+	text = layouts.ReplaceAllStringFunc(text, func(found string) string {
 		m := layouts.FindStringSubmatch(found)
 		example := "a date such as 2026-11-20"
 		if len(m[2]) > len(time.DateOnly) {
 			example = "a time such as 2026-11-20T18:00:00Z"
 		}
 		return fmt.Sprintf("%q is not %s", m[1], example)
+	})
+	text = outOfRange.ReplaceAllString(text, `"$1" does not exist: its $2 is out of range`)
+	text = durations.ReplaceAllString(text, `"$1" is not a duration such as 90s, 30m or 48h`)
+	return numbers64.ReplaceAllStringFunc(text, func(found string) string {
+		m := numbers64.FindStringSubmatch(found)
+		kind := "a whole number"
+		switch {
+		case m[1] == "u":
+			kind += " from 0 on"
+		case strings.Contains(found, "float"):
+			kind = "a number"
+		}
+		return m[2] + " is not " + kind
 	})
 }
 

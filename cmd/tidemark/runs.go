@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"tidemark/internal/config"
 	"tidemark/internal/nearest"
+	"tidemark/internal/ops"
 	"tidemark/internal/postgres"
 	"tidemark/internal/task"
 )
@@ -121,8 +123,12 @@ func (c runsList) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	if len(list) == 0 && c.Subject != "" {
-		if err := knownSubject(ctx, db, c.Job, c.Subject); err != nil {
+		unknown, err := ops.UnknownSubject(ctx, db, c.Job, c.Subject)
+		if err != nil {
 			return err
+		}
+		if unknown != "" {
+			return usageError{errors.New("--subject: the " + unknown)}
 		}
 	}
 	t := newTable("id", "job", "subject", "slot", "trigger", "status", "attempt", "started", "finished", "rows", "error", "reason")
@@ -130,24 +136,6 @@ func (c runsList) Run(ctx context.Context, p *program) error {
 		t.add(r.ID, r.Job, r.Subject, r.Slot, r.Trigger, r.Status, r.Attempt, r.StartedAt, r.FinishedAt, r.RowsAdded, cut{r.Error}, cut{r.Reason})
 	}
 	return c.list(p.stdout, t)
-}
-
-// knownSubject is an error that names the nearest where no schedule has a subject.
-func knownSubject(ctx context.Context, db *postgres.DB, job, subject string) error {
-	schedules, err := db.Schedules(ctx)
-	if err != nil {
-		return err
-	}
-	var known []string
-	for _, s := range schedules {
-		if job == "" || s.Job == job {
-			known = append(known, s.Subject)
-		}
-	}
-	if near := nearest.Suggest(subject, known...); near != "" && !slices.Contains(known, subject) {
-		return usageError{fmt.Errorf("--subject: nothing has run for %q%s", subject, near)}
-	}
-	return nil
 }
 
 // oneOf is an error that names the nearest where the value of a flag is not one of a few. An empty value is none.

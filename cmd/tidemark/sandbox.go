@@ -28,6 +28,11 @@ type sandboxCommand struct {
 // troublesFile is where the troubles of this sandbox are kept.
 func (p *program) troublesFile() string { return filepath.Join(p.worldDir(), "troubles.json") }
 
+// faultable are the sources whose upstreams may misbehave.
+func faultable() []string {
+	return append(sourceIDs(), slices.Sorted(maps.Keys(companySources()))...)
+}
+
 // inSandbox is an error in every other world.
 func (p *program) inSandbox() error {
 	if p.settings.World != "sandbox" {
@@ -48,8 +53,7 @@ func (c sandboxFault) Run(ctx context.Context, p *program) error {
 	if err := p.inSandbox(); err != nil {
 		return err
 	}
-	ids := append(sourceIDs(), slices.Sorted(maps.Keys(companySources()))...)
-	if err := oneOf("SOURCE", c.Source, ids...); err != nil {
+	if err := oneOf("SOURCE", c.Source, faultable()...); err != nil {
 		return err
 	}
 	if err := oneOf("KIND", c.Kind, world.Late, world.Revised, world.Malformed, world.Shrunk, world.Unavailable); err != nil {
@@ -101,6 +105,9 @@ func (c sandboxClear) Run(_ context.Context, p *program) error {
 	if err := p.inSandbox(); err != nil {
 		return err
 	}
+	if err := oneOf("SOURCE", c.Source, faultable()...); err != nil {
+		return err
+	}
 	list, err := world.ReadTroubles(p.troublesFile())
 	if err != nil {
 		return err
@@ -111,7 +118,7 @@ func (c sandboxClear) Run(_ context.Context, p *program) error {
 		if err := os.Remove(p.troublesFile()); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("clear the troubles of the sandbox: %w", err)
 		}
-		_, err = fmt.Fprintf(p.stdout, "%d upstreams behave again\n", len(list))
+		_, err = fmt.Fprintf(p.stdout, "%s\n", map[bool]string{true: "1 upstream behaves again", false: fmt.Sprintf("%d upstreams behave again", len(list))}[len(list) == 1])
 		return err
 	case !had:
 		return fmt.Errorf("the upstream of %s behaves%s", c.Source, nearest.Suggest(c.Source, troubled(list)...))

@@ -111,7 +111,7 @@ func (p *program) awaitRun(ctx context.Context, db *postgres.DB, id int64) error
 			if r.RowsAdded != nil {
 				added = *r.RowsAdded
 			}
-			_, err = fmt.Fprintf(p.stdout, "run %d succeeded: %d rows added\n", id, added)
+			_, err = fmt.Fprintf(p.stdout, "run %d succeeded: %s added\n", id, counted(added, "row"))
 			return err
 		case r.Status == "skipped":
 			return fmt.Errorf("run %d was skipped: %s", id, deref(r.Reason))

@@ -36,7 +36,7 @@ func (p *program) flushTraces(ctx context.Context) {
 // make the pool as large as the role needs it. No task of a worker waits for a connection that another one has: a task has one at a time, and
 // the rest of the process has some besides.
 func (p *program) connectionOptions(role string) []postgres.Option {
-	list := []postgres.Option{postgres.WithMetrics(p.metrics)}
+	list := []postgres.Option{postgres.WithMetrics(p.metrics), postgres.WithSetting(p.databaseSetting(role))}
 	switch {
 	case role == postgres.RoleAPI:
 		list = append(list, postgres.OnlyRole(role), postgres.WithConnections(apiConnections))

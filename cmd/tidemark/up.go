@@ -155,7 +155,7 @@ func (p *program) runRoles(ctx context.Context, on listeners) error {
 				g.Go(func() error { return person.ready(ctx, ready) })
 				return opsListener{
 					role: "up", ready: ready, degraded: degraded, observer: p.observer(db), acts: p.acts(db, store),
-					needs: []ops.Need{needsPostgres(db, true), p.needsRedis(true), needsArchive(store)},
+					needs: []ops.Need{p.needsPostgres(db, postgres.RoleWorker, true), p.needsRedis(true), needsArchive(store)},
 					pools: map[string]*postgres.DB{postgres.RoleWorker: db, postgres.RoleAPI: apiDB},
 				}
 			})

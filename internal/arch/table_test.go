@@ -63,7 +63,7 @@ var table = []row{
 	{"backfill", "internal/nearest, internal/series, signals, ingest, internal/task, internal/postgres", "api"},
 	{
 		"workers",
-		"internal/task, internal/series, internal/equity, internal/calendar, signals, signals/forecast, ingest, ingest/archive, ingest/quality, picks, picks/writer, chain, " +
+		"internal/nearest, internal/task, internal/series, internal/equity, internal/calendar, signals, signals/forecast, ingest, ingest/archive, ingest/quality, picks, picks/writer, chain, " +
 			"chain/tlog, chain/witness, chain/gitledger, chain/base, accounts, accounts/x402, accounts/stripe, backfill, internal/postgres, internal/redisurl, internal/telemetry",
 		"api",
 	},

@@ -186,6 +186,10 @@ func (s Settings) Validate(names ...string) error {
 			bad(k.name, "%d is neither 0 nor 40 or more", k.days) // what looks back at the last weeks has to find them
 		}
 	}
+	s.checkBuckets(bad)
+	if ack := s.PortWatchAck; ack != "" && ack != "yes" && ack != "no" {
+		bad("PORTWATCH_LICENSE_ACK", "%q is not yes or no%s", ack, nearest.Suggest(ack, "yes", "no"))
+	}
 	if s.ColdURL != "" && s.ColdURL == s.ArchiveURL {
 		bad("ARCHIVE_COLD_URL", "it is ARCHIVE_URL")
 	}

@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -54,10 +55,19 @@ func Mistyped(environ, file []string) (faults []string) {
 		}
 		near, least := "", 3
 		for _, setting := range known {
+			// A setting without its last word, such as ALERT_WEBHOOK. One word is too little to go by.
+			if strings.HasPrefix(setting, name+"_") && strings.Contains(name, "_") && !ofLibrary(name) {
+				near = setting
+				break
+			}
+
 			d := nearest.Distance(name, setting)
 			if slip := d == 1 && len(setting) >= shortTypo || d == 2 && len(setting) >= longTypo; slip && d < least {
 				near, least = setting, d
 			}
+		}
+		if near == "" {
+			near = ofFamily(name, known)
 		}
 		if near == "" || given[near] || slices.Contains(file, near) {
 			continue
@@ -66,6 +76,52 @@ func Mistyped(environ, file []string) (faults []string) {
 	}
 	slices.Sort(faults)
 	return faults
+}
+
+// families are how settings begin that no other program has.
+var families = []string{"ALERT_", "ARCHIVE_", "ATTESTER_", "SANDBOX_", "X402_"}
+
+// ofFamily is the nearest setting of a name that begins as only settings do.
+func ofFamily(name string, known []string) string {
+	for _, f := range families {
+		if !strings.HasPrefix(name, f) {
+			continue
+		}
+		near, least := "", 1<<30
+		for _, setting := range known {
+			if d := nearest.Distance(name, setting); strings.HasPrefix(setting, f) && d < least {
+				near, least = setting, d
+			}
+		}
+		return near
+	}
+	return ""
+}
+
+// bucketWords are the parameters of an s3:// URL.
+var bucketWords = []string{
+	"region", "endpoint", "prefix", "profile", "use_path_style", "anonymous", "disable_https", "dualstack", "fips", "role", "hostname_immutable", "accelerate",
+	"rate_limiter_capacity", "request_checksum_calculation", "response_checksum_validation", "ssetype", "kmskeyid", "awssdk", "s3ForcePathStyle",
+}
+
+// checkBuckets checks the parameters of URLs of buckets.
+func (s Settings) checkBuckets(bad func(name, format string, args ...any)) {
+	for _, at := range []struct{ name, value string }{{"ARCHIVE_URL", s.ArchiveURL}, {"ARCHIVE_COLD_URL", s.ColdURL}} {
+		scheme, rest, ok := strings.Cut(at.value, "://")
+		if !ok || scheme != "s3" {
+			continue
+		}
+		_, query, _ := strings.Cut(rest, "?")
+		given, err := url.ParseQuery(query)
+		if err != nil {
+			bad(at.name, "the parameters after ? cannot be read: %w", err)
+		}
+		for _, word := range slices.Sorted(maps.Keys(given)) {
+			if !slices.Contains(bucketWords, word) {
+				bad(at.name, "the parameter %q of a bucket is not known%s", word, nearest.SuggestOr(word, bucketWords...))
+			}
+		}
+	}
 }
 
 // ofLibrary tells whether a library reads a name, or a family of names that it is of.

@@ -17,6 +17,8 @@ func TestAMistypedSettingIsFoundAndTheNamesOfOtherProgramsAreNot(t *testing.T) {
 		"X402_PAYTO": "X402_PAY_TO", "PRICES_FODLER": "PRICES_FOLDER", "CONCURENCY": "CONCURRENCY", "CONCURRNCY": "CONCURRENCY", "CONCURENCI": "CONCURRENCY",
 		"PAGESS": "PAGES", "PAEGS": "PAGES", "WOLRD": "WORLD", "UNIVERS": "UNIVERSE", "REDIS_ULR": "REDIS_URL", "OPS_TOKNE": "OPS_TOKEN", "PICKAT": "PICK_AT",
 		"DATABASE_WORKR_URL": "DATABASE_WORKER_URL", "STATE_DRI": "STATE_DIR", "TRUSTED_PROXY": "",
+		"ALERT_WEBHOOK": "ALERT_WEBHOOK_URL", "ALERT_WEBHOOK_ADDRESS": "ALERT_WEBHOOK_URL", "DATABASE_WORKER": "DATABASE_WORKER_URL", "ARCHIVE_COLD": "ARCHIVE_COLD_URL",
+		"SANDBOX_DAY": "SANDBOX_DAYS", "X402_PAYEE": "X402_PAY_TO",
 		"STATE_DIR": "", "POSTGRES_PASSWORD": "", "REDIS_HOST": "", "OTEL_TRACES_SAMPLER": "",
 	} {
 		got := strings.Join(Mistyped([]string{name + "=x", "PATH=/bin"}, nil), "; ")
@@ -115,5 +117,28 @@ func TestURLsOfTheWrongKindAreFoundAndNoPasswordIsRepeated(t *testing.T) {
 	}
 	if err := s.Validate(slices.Repeat([]string{"ADDR"}, 2)...); err != nil {
 		t.Errorf("a setting without a fault: %v", err)
+	}
+}
+
+func TestWordsWithinSettingsThatMeanNothingNameTheNearest(t *testing.T) {
+	t.Parallel()
+	s, err := Defaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.ArchiveURL, s.ColdURL, s.PortWatchAck = "s3://tide?regoin=eu-central-1&prefix=live/", "s3://cold?region=eu-central-1&endpoit=x", "yse"
+	err = s.Validate()
+	for _, want := range []string{
+		`ARCHIVE_URL: the parameter "regoin" of a bucket is not known; did you mean region?`,
+		`ARCHIVE_COLD_URL: the parameter "endpoit" of a bucket is not known; did you mean endpoint?`,
+		`PORTWATCH_LICENSE_ACK: "yse" is not yes or no; did you mean yes?`,
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v\nwant %s", err, want)
+		}
+	}
+	s.ArchiveURL, s.ColdURL, s.PortWatchAck = "s3://tide?region=eu-central-1&endpoint=https://s.example&use_path_style=true&prefix=live/&anonymous=true", "", "no"
+	if err := s.Validate(); err != nil {
+		t.Error(err)
 	}
 }

@@ -197,41 +197,58 @@ func (b Board) runs(ctx context.Context, r *http.Request) (any, error) {
 	}{f, postgres.RunStatuses, list}, err
 }
 
-// knownSubject refuses a subject that no schedule has and that is near one.
+// knownSubject refuses a subject for which nothing runs.
 func (b Board) knownSubject(ctx context.Context, f postgres.RunFilter) error {
-	list, err := b.Observer.DB.Schedules(ctx)
+	unknown, err := UnknownSubject(ctx, b.Observer.DB, f.Job, f.Subject)
+	if err == nil && unknown != "" {
+		return refusal{http.StatusBadRequest, "The " + unknown}
+	}
+	return err
+}
+
+// UnknownSubject says of a subject that no schedule has, and for which nothing has run, what it may have been meant to be; else it is empty.
+func UnknownSubject(ctx context.Context, db *postgres.DB, job, subject string) (string, error) {
+	schedules, err := db.Schedules(ctx)
 	if err != nil {
-		return err
+		return "", err
 	}
 	var known []string
-	for _, s := range list {
-		if f.Job == "" || s.Job == f.Job {
+	for _, s := range schedules {
+		if job == "" || s.Job == job {
 			known = append(known, s.Subject)
 		}
 	}
-	if near := nearest.Suggest(f.Subject, known...); near != "" && !slices.Contains(known, f.Subject) {
-		return refusal{http.StatusBadRequest, fmt.Sprintf("Nothing has run for %q%s", f.Subject, near)}
+	if slices.Contains(known, subject) {
+		return "", nil
 	}
-	return nil
+	ran, err := db.Runs(ctx, postgres.RunFilter{Job: job, Subject: subject, Limit: 1})
+	if err != nil || len(ran) > 0 {
+		return "", err
+	}
+	slices.Sort(known)
+	return fmt.Sprintf("subject %q is not known%s", subject, nearest.SuggestOr(subject, slices.Compact(known)...)), nil
 }
 
-// run is one run with its attempts; Run is nil where there is no such run.
+// run is one run with its attempts.
 func (b Board) run(ctx context.Context, r *http.Request) (any, error) {
 	var shown struct {
-		Run      *postgres.Run
+		Run      postgres.Run
 		Attempts []postgres.Attempt
 		// By is who may try it again; empty: nobody.
 		By string
 	}
 	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
 	if err != nil || id <= 0 {
-		return shown, nil //nolint:nilerr // a number that no run has
+		return nil, refusal{http.StatusNotFound, fmt.Sprintf("%q is not the number of a run.", r.PathValue("id"))}
 	}
 	list, err := b.Observer.DB.Runs(ctx, postgres.RunFilter{ID: id, Limit: 1})
-	if err != nil || len(list) == 0 {
-		return shown, err
+	if err != nil {
+		return nil, err
 	}
-	shown.Run = &list[0]
+	if len(list) == 0 {
+		return nil, refusal{http.StatusNotFound, fmt.Sprintf("There is no run %d.", id)}
+	}
+	shown.Run = list[0]
 	if over := shown.Run.Status == "failed" || shown.Run.Status == "skipped"; over && shown.Run.Trigger != "backfill" {
 		shown.By = listed[any](b, r, nil).By
 	}

@@ -50,8 +50,6 @@ func TestPagesShowWhatIsAndChangeNothing(t *testing.T) {
 		"/runs?status=failed":   {"<option selected>failed", "no &lt;closes&gt; today", "2026-03-03 00:00:00Z"},
 		"/runs?status=skipped":  {"No run."},
 		"/runs/1":               {"pick daily", "2026-03-03 00:00:00Z", "host:1", "lost &lt;it&gt;", "asked for page 1", `class="state warn">running`},
-		"/runs/999":             {"No run has this number."},
-		"/runs/x":               {"No run has this number."},
 		"/quarantine":           {"Nothing was ever held back."},
 		"/backfills":            {"No backfill was ever planned."},
 		"/style.css":            {"body{}"},
@@ -71,11 +69,17 @@ func TestPagesShowWhatIsAndChangeNothing(t *testing.T) {
 	for path, want := range map[string]string{
 		"/runs?status=faild":         "The status &#34;faild&#34; is not known; did you mean failed?",
 		"/runs?job=pik":              "The job &#34;pik&#34; is not known; did you mean pick?",
-		"/runs?subject=dayly":        "Nothing has run for &#34;dayly&#34;; did you mean daily?",
+		"/runs?subject=dayly":        "The subject &#34;dayly&#34; is not known; did you mean daily?",
+		"/runs?subject=zzz":          "The subject &#34;zzz&#34; is not known; there are ",
 		"/runs?staus=failed":         "The parameter &#34;staus&#34; is not known; did you mean status?",
 		"/runs?subject=signal&x=%3C": "The parameter &#34;x&#34; is not known; there are job, subject, status",
 	} {
 		if status, body := get(t, url+path); status != http.StatusBadRequest || !strings.Contains(body, want) {
+			t.Errorf("%s: %d, want %q:\n%s", path, status, want, body)
+		}
+	}
+	for path, want := range map[string]string{"/runs/999": "There is no run 999.", "/runs/abc": "&#34;abc&#34; is not the number of a run.", "/runs/-1": "is not the number"} {
+		if status, body := get(t, url+path); status != http.StatusNotFound || !strings.Contains(body, want) {
 			t.Errorf("%s: %d, want %q:\n%s", path, status, want, body)
 		}
 	}

@@ -171,15 +171,15 @@ const powersSQL = `
 
 // OnlyRole refuses connections whose login can do more than a role, with a *LoginError: a statement could return to the login.
 func OnlyRole(role string) Option {
-	return func(o *options) {
-		o.config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+	return WithConfig(func(config *pgxpool.Config) {
+		config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 			e, err := powersOf(ctx, conn, role)
 			if err != nil || len(e.Powers) == 0 {
 				return err
 			}
 			return &e
 		}
-	}
+	})
 }
 
 // Powers are what the login of the connections can do beyond a role. Login is its name.

@@ -162,9 +162,9 @@ func (db *DB) checkSchema(ctx context.Context) error {
 	case code(err) == "22023": // the role of the connection does not exist on this server
 		return errors.New("the database was never migrated: run `tidemark migrate`")
 	case code(err) == "42501":
-		return fmt.Errorf("the login of DATABASE_URL may not work as the program's roles (grant tidemark_worker, tidemark_api to it): %w", err)
+		return fmt.Errorf("the login of %s may not work as the program's roles (grant tidemark_worker, tidemark_api to it): %w", db.setting, err)
 	case err != nil:
-		return fmt.Errorf("connect to the database: %w", redact(err))
+		return fmt.Errorf("%s: connect to the database: %w", db.setting, redact(err))
 	case have < want:
 		return fmt.Errorf("the database has schema %d and this program wants %d: run `tidemark migrate`", have, want)
 	}

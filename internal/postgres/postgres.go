@@ -49,31 +49,45 @@ type DB struct {
 	// one; the others are for when that one hangs and is being given up.
 	beats *pgxpool.Pool
 	known knownSeries
+	// setting names where the URL is from.
+	setting string
 }
 
 // Option adjusts the connections of a DB.
 type Option func(*options)
 
 type options struct {
+	// config is nil where the URL cannot be read.
 	config  *pgxpool.Config
 	metrics *telemetry.Metrics
+	// setting is the name of the setting that the URL is from.
+	setting string
 	// connections is the least size of the pool.
 	connections int32
 }
 
 // WithConfig lets f change how connections are made.
 func WithConfig(f func(*pgxpool.Config)) Option {
-	return func(o *options) { f(o.config) }
+	return func(o *options) {
+		if o.config != nil {
+			f(o.config)
+		}
+	}
 }
 
 // WithTracer lets t see every statement, and change its context before it is sent. What else t implements of pgx's tracers is used too.
 func WithTracer(t pgx.QueryTracer) Option {
-	return func(o *options) { o.config.ConnConfig.Tracer = t }
+	return WithConfig(func(c *pgxpool.Config) { c.ConnConfig.Tracer = t })
 }
 
 // WithMetrics counts transient errors in m.
 func WithMetrics(m *telemetry.Metrics) Option {
 	return func(o *options) { o.metrics = m }
+}
+
+// WithSetting names the setting that the URL is from, for errors. Without it that is DATABASE_URL.
+func WithSetting(name string) Option {
+	return func(o *options) { o.setting = name }
 }
 
 // WithConnections lets the pool have n connections at least, unless the URL says how many (pool_max_conns).
@@ -85,11 +99,11 @@ func WithConnections(n int) Option {
 func Open(ctx context.Context, url, role string, with ...Option) (*DB, error) {
 	o, err := configure(url, role, with...)
 	if err != nil {
-		return nil, fmt.Errorf("DATABASE_URL: %w", err)
+		return nil, fmt.Errorf("%s: %w", o.setting, err)
 	}
-	db := &DB{}
+	db := &DB{setting: o.setting}
 	if db.pool, err = o.open(ctx); err != nil {
-		return nil, fmt.Errorf("DATABASE_URL: %w", redact(err))
+		return nil, fmt.Errorf("%s: %w", o.setting, redact(err))
 	}
 	db.pool.timeout = apiTimeout
 	if role == RoleWorker {
@@ -101,7 +115,7 @@ func Open(ctx context.Context, url, role string, with ...Option) (*DB, error) {
 		few.MaxConns, few.MinConns, few.MinIdleConns = 3, 0, 0
 		if db.beats, err = pgxpool.NewWithConfig(ctx, few); err != nil {
 			db.Close()
-			return nil, fmt.Errorf("DATABASE_URL: %w", redact(err))
+			return nil, fmt.Errorf("%s: %w", o.setting, redact(err))
 		}
 	}
 	if err := db.checkSchema(ctx); err != nil {
@@ -128,9 +142,13 @@ var limits = map[string]map[string]string{
 
 // configure is how the program connects to url as a role.
 func configure(url, role string, with ...Option) (options, error) {
+	o := options{setting: "DATABASE_URL"}
 	cfg, err := pgxpool.ParseConfig(url)
 	if err != nil {
-		return options{}, redact(err)
+		for _, w := range with {
+			w(&o)
+		}
+		return o, redact(err)
 	}
 	params := cfg.ConnConfig.RuntimeParams
 	params["role"] = role
@@ -138,7 +156,7 @@ func configure(url, role string, with ...Option) (options, error) {
 	params["timezone"] = "UTC"
 	maps.Copy(params, limits[role])
 	cfg.MaxConnLifetimeJitter = time.Minute
-	o := options{config: cfg}
+	o.config = cfg
 	for _, w := range with {
 		w(&o)
 	}

@@ -34,13 +34,13 @@ func (db *DB) EnsureWorld(ctx context.Context, name string, clockAt *time.Time) 
 	if err != nil {
 		return World{}, err
 	}
-	return w, w.is(name)
+	return w, db.is(w, name)
 }
 
 // is returns an error where a world has another name.
-func (w World) is(name string) error {
+func (db *DB) is(w World, name string) error {
 	if w.Name != name {
-		return fmt.Errorf("DATABASE_URL names a database of the world %s, WORLD asks for %s: give each world its own database", w.Name, name)
+		return fmt.Errorf("%s names a database of the world %s, WORLD asks for %s: give each world its own database", db.setting, w.Name, name)
 	}
 	return nil
 }
@@ -54,7 +54,7 @@ func (db *DB) CheckWorld(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return w.is(name)
+	return db.is(w, name)
 }
 
 // World returns the world of the database, or ErrNotFound where none was set up yet.
