@@ -41,6 +41,7 @@ func TestTheWalkThroughQuarantine(t *testing.T) {
 		{1, "it is in quarantine 1: check row_count"},
 		{0, "fred-cpi"},
 		{0, "known observations are not there"},
+		{0, " withdrawn, of "},
 		{0, "quarantine 1 is rejected"},
 		{0, "behaves again"},
 		{0, "succeeded"},
