@@ -245,7 +245,7 @@ func TestBackfillFromTheCommandLine(t *testing.T) {
 	if d := cmp.Diff(kept, s.query(`select to_jsonb(p)::text from snapshots p where at between '2024-04-01' and '2024-05-01' and extract(day from at) not in (9, 10) order by at`)); d != "" {
 		t.Errorf("the other slots were done again (-before +after):\n%s", d)
 	}
-	if out := s.backfill("show", id, "--slots"); strings.Count(out, "done") < 6 || !strings.Contains(out, "2024-04-09 17:00 -0400") {
+	if out := s.backfill("show", id, "--slots"); strings.Count(out, "done") < 6 || !strings.Contains(out, "2024-04-09T21:00:00Z") {
 		t.Errorf("show:\n%s", out)
 	}
 }
