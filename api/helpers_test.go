@@ -41,6 +41,12 @@ func definitions() []signals.Definition {
 			License:     "Public domain; acknowledgement requested", LicenseURL: "https://upstream.example/terms",
 			SourceURL: "https://upstream.example/data?a=1&b=2", Inputs: []series.ID{"up.one"}, Staleness: staleness,
 			BaselineMethod: "same_week_5y_mean", IntervalMethod: "random_walk", BaselineCaption: "mean of five years", IntervalCaption: "random walk", Technique: "(a - b) / c",
+			Compute: func(in series.Set, _ time.Time) (track signals.Track) {
+				for _, p := range in["up.one"] {
+					track = append(track, signals.Estimate{ObservedAt: p.ObservedAt, KnownAt: p.VintageAt, Value: p.Value, Baseline: 20, Scale: 2})
+				}
+				return track
+			},
 			Brief: "## How it is made\n\nFrom `a` and **b**.\n\n| a | b |\n|--:|---|\n| 1 | 2 |\n\n<script>alert(1)</script>\n",
 		}
 	}

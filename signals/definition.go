@@ -34,6 +34,8 @@ type Definition struct {
 	Revised []series.ID
 	// Reestimated are the inputs of which Compute also reads what a value was before it was last changed, as series.Before names it.
 	Reestimated []series.ID
+	// Averaged is the input whose newest days the value is the mean of, in the same unit. Empty: the value is no such mean.
+	Averaged series.ID
 	// Cadence is when the signal is computed again although no new data came, so that intervals widen and staleness shows.
 	Cadence series.Cadence
 	// Staleness is the age of the newest observation beyond which the signal is decayed.

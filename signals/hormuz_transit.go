@@ -56,6 +56,7 @@ func hormuzTransit() Definition {
 		Inputs:      []series.ID{hormuzShips, hormuzTankers, hormuzCargo},
 		Revised:     []series.ID{hormuzShips, hormuzTankers, hormuzCargo},
 		Reestimated: []series.ID{hormuzShips},
+		Averaged:    hormuzShips,
 		// Before the day's pick is made, at 17:30.
 		Cadence:         series.Cadence{Cron: "15 17 * * 1-5", Zone: "America/New_York", CatchUp: series.CatchUpLatest},
 		Staleness:       hormuzStaleness,

@@ -22,8 +22,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tidemark/internal/postgres"
+	"tidemark/internal/series"
 	"tidemark/internal/telemetry"
 	"tidemark/signals"
+	"tidemark/signals/changes"
 )
 
 // The worlds. Only the live one is a record; what the sandbox holds is made up.
@@ -40,6 +42,12 @@ type Store interface {
 	// SnapshotAsOf returns the newest snapshot of a signal for an instant at or before asOf, or an error that is
 	// postgres.ErrNotFound.
 	SnapshotAsOf(ctx context.Context, signal string, asOf time.Time) (postgres.Snapshot, error)
+	// SnapshotAbout returns the newest snapshot at or before asOf that is about an instant at the latest, SnapshotBefore the newest before one that
+	// says something else, or an error that is postgres.ErrNotFound.
+	SnapshotAbout(ctx context.Context, signal string, about, asOf time.Time) (postgres.Snapshot, error)
+	SnapshotBefore(ctx context.Context, s postgres.Snapshot) (postgres.Snapshot, error)
+	// KnownBetween returns what a signal was computed from at an instant, and what became known since until a later one.
+	KnownBetween(ctx context.Context, d signals.Definition, from, to time.Time) (series.Set, []changes.Vintage, error)
 	// Computed tells apart the states that the history as of an instant can have, or is an error that is postgres.ErrNotFound.
 	Computed(ctx context.Context, signal string, asOf time.Time) (at, last time.Time, err error)
 	// History yields points; an error is the last that it yields. CopyHistory writes the same as CSV.
@@ -76,6 +84,8 @@ type View struct {
 	unavailable atomic.Bool
 	// queries holds a place for each answer that the database is asked for.
 	queries chan struct{}
+	// explained are the differences of snapshots that were asked for.
+	explained explained
 
 	// mu is held from reading the database to showing the state made of it, so that no older reading overtakes a newer one.
 	mu   sync.Mutex

@@ -42,7 +42,7 @@ var table = []row{
 
 	// From observations to what is served and recorded.
 	{"signals", "internal/series", "net/http, pgx"},
-	{"signals/forecast", "signals, internal/series", "net/http, pgx"},
+	{"signals/forecast, signals/changes", "signals, internal/series", "net/http, pgx"},
 	{"picks", "internal/series, internal/equity, internal/concepts, internal/calendar, internal/locale, internal/locale/languages, signals, chain", "net/http, pgx"},
 	{"picks/writer", "picks", "pgx"},
 	{"chain/tlog", nothing, "net/http, database drivers, os/exec"},
@@ -57,7 +57,7 @@ var table = []row{
 	{"scheduler", "internal/task, internal/redisurl, internal/telemetry", "signals, internal/postgres"},
 	{
 		"internal/postgres",
-		"internal/series, internal/equity, internal/calendar, signals, signals/forecast, picks, chain, chain/tlog, accounts, migrations, internal/task, internal/telemetry",
+		"internal/series, internal/equity, internal/calendar, signals, signals/forecast, signals/changes, picks, chain, chain/tlog, accounts, migrations, internal/task, internal/telemetry",
 		"ingest, asynq",
 	},
 	{"backfill", "internal/nearest, internal/series, signals, ingest, internal/task, internal/postgres", "api"},
@@ -78,7 +78,7 @@ var table = []row{
 	{"api/endpoint", "api/view, picks, accounts, internal/locale/languages", "ingest, workers, scheduler, chain/base, asynq"},
 	{
 		"api/view",
-		"internal/series, internal/equity, internal/calendar, internal/locale/languages, signals, signals/forecast, picks, chain, accounts, internal/postgres, internal/telemetry",
+		"internal/series, internal/equity, internal/calendar, internal/locale, internal/locale/languages, signals, signals/forecast, signals/changes, picks, chain, accounts, internal/postgres, internal/telemetry",
 		"ingest, workers, scheduler, chain/base, asynq",
 	},
 	{"api/pages/plot", nothing, "net/http, database drivers, os/exec, other modules"},
@@ -86,7 +86,7 @@ var table = []row{
 	{"api/openapi", "api/view, accounts", "ingest, workers, scheduler, chain/base, asynq"},
 	{"api/discovery", "internal/locale/languages, api/endpoint, api/view, api/openapi, signals, accounts", "ingest, workers, scheduler, chain/base, asynq"},
 	// What makes and holds the description; the program has what they made.
-	{"api/openapi/generate", "api/openapi, api/endpoint, api/view, signals, signals/forecast, picks, accounts, accounts/x402, internal/postgres", "ingest, workers"},
+	{"api/openapi/generate", "api/openapi, api/endpoint, api/view, signals, signals/changes, signals/forecast, picks, accounts, accounts/x402, internal/postgres", "ingest, workers"},
 	{"api/openapi/contract", "api/openapi", nothing},
 	{
 		"api/mcp, api/pages",

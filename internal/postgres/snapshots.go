@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -175,18 +174,7 @@ const snapshotAsOfSQL = `
 
 // SnapshotAsOf returns the newest snapshot of a signal for an instant at or before asOf, or ErrNotFound.
 func (db *DB) SnapshotAsOf(ctx context.Context, signal string, asOf time.Time) (Snapshot, error) {
-	rows, err := db.reads.Query(ctx, snapshotAsOfSQL, pgx.NamedArgs{"signal": signal, "as_of": asOf})
-	if err != nil {
-		return Snapshot{}, fmt.Errorf("read the snapshot of %s: %w", signal, asUnavailable(err))
-	}
-	s, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Snapshot])
-	if errors.Is(err, pgx.ErrNoRows) {
-		return Snapshot{}, fmt.Errorf("a snapshot of %s as of %s: %w", signal, asOf.Format(time.RFC3339), ErrNotFound)
-	}
-	if err != nil {
-		return Snapshot{}, fmt.Errorf("read the snapshot of %s: %w", signal, asUnavailable(err))
-	}
-	return s, nil
+	return db.snapshot(ctx, snapshotAsOfSQL, pgx.NamedArgs{"signal": signal, "as_of": asOf})
 }
 
 // FirstComputed returns the first instant for which a signal was computed, zero where there is none.

@@ -164,6 +164,14 @@ func signalEndpoints() []route {
 			codes:       append([]string{view.CodeInvalidParameter, view.CodeInvalidCursor, view.CodeUnknownSignal, view.CodeRateLimited}, reads...),
 		},
 		{
+			id: "getSignalChanges", method: http.MethodGet, path: "/api/signals/{id}/changes", alone: "/{id}/changes", tag: "Signals",
+			summary:     "Explain why a signal moved",
+			description: "The difference of two snapshots in value, baseline and z-score, divided into parts that add up to it within 1e-9: what releases added, which old observations were revised, the windows that rolled on, and the code. The signal's own computation is run over inputs that grow from the first snapshot's to the second's, in the order in which they became known.",
+			takes:       []string{"id", "from_snapshot", "to_snapshot", "lang"},
+			answers:     []answer{ok("The parts.", cached, body[view.Changes]("")), unchanged},
+			codes:       append([]string{view.CodeInvalidParameter, view.CodeInvalidLang, view.CodeUnknownSignal, view.CodeNotFound, view.CodeRateLimited}, reads...),
+		},
+		{
 			id: "listSignalForecasts", method: http.MethodGet, path: "/api/signals/{id}/forecasts", alone: "/{id}/forecasts", tag: "Signals",
 			summary:     "List the forecasts of a signal's next figures",
 			description: "Distributions of public figures before they are published, the newest first. Each is recorded in a hash chain before its print, never changed, and graded once on the first print.",

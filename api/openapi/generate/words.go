@@ -10,6 +10,7 @@ import (
 	"tidemark/internal/postgres"
 	"tidemark/picks"
 	"tidemark/signals"
+	signalchanges "tidemark/signals/changes"
 	"tidemark/signals/forecast"
 )
 
@@ -36,6 +37,7 @@ var renamed = map[string]string{
 	"view.Contribution":     "PortfolioContribution",
 	"view.Info":             "ServiceInfo",
 	"view.Vintages":         "SignalVintages",
+	"view.Changes":          "SignalChanges",
 	"view.Forecasts":        "SignalForecasts",
 	"view.Scorecards":       "SignalScorecards",
 	"view.Scorecard":        "ForecastScorecard",
@@ -69,6 +71,7 @@ var (
 	values    = map[string][]any{
 		"SignalCatalogEntry.status":  {signals.StatusLive, signals.StatusDecayed, signals.StatusDeprecated},
 		"SignalSnapshot.status":      {signals.StatusLive, signals.StatusDecayed, signals.StatusDeprecated},
+		"ChangePart.kind":            {string(signalchanges.NewObservation), string(signalchanges.Revision), string(signalchanges.Window), string(signalchanges.BaselineWindow), string(signalchanges.Code)},
 		"Freshness.state":            {view.Fresh, view.Stale, view.Unknown},
 		"environment":                {"live", "demo"},
 		"Forecast.label":             {forecast.LabelSkill, forecast.LabelProvisional, forecast.LabelNoSkill},

@@ -135,4 +135,18 @@ var words = map[string]string{
 	"agent.expected": "expected",
 	"agent.previous": "before",
 	"agent.surprise": "surprise",
+
+	// Why a signal moved.
+	"change.up":              "up %s",
+	"change.down":            "down %s",
+	"change.same":            "unchanged",
+	"change.unknown":         "not comparable: one of the two values is unknown",
+	"change.new":             "new data (%s)",
+	"change.releases":        "%s releases (%s)",
+	"change.revised":         "revision (%s)",
+	"change.revisions":       "%s revisions (%s)",
+	"change.withdrawn":       "withdrawn value (%s)",
+	"change.window":          "the window moved on",
+	"change.baseline_window": "compared with another stretch of the past",
+	"change.code":            "another version of the program, or data stored late",
 }

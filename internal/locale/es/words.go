@@ -135,4 +135,18 @@ var words = map[string]string{
 	"agent.expected": "esperado",
 	"agent.previous": "anterior",
 	"agent.surprise": "sorpresa",
+
+	// Why a signal moved.
+	"change.up":              "sube %s",
+	"change.down":            "baja %s",
+	"change.same":            "sin cambios",
+	"change.unknown":         "no comparable: uno de los dos valores es desconocido",
+	"change.new":             "datos nuevos (%s)",
+	"change.releases":        "%s publicaciones (%s)",
+	"change.revised":         "revisión (%s)",
+	"change.revisions":       "%s valores revisados (%s)",
+	"change.withdrawn":       "valor retirado (%s)",
+	"change.window":          "la ventana avanzó",
+	"change.baseline_window": "comparación con otro tramo del pasado",
+	"change.code":            "otra versión del programa o datos guardados tarde",
 }

@@ -135,4 +135,18 @@ var words = map[string]string{
 	"agent.expected": "अपेक्षित",
 	"agent.previous": "पिछला",
 	"agent.surprise": "अनुमान से अंतर",
+
+	// Why a signal moved.
+	"change.up":              "%s ऊपर",
+	"change.down":            "%s नीचे",
+	"change.same":            "कोई बदलाव नहीं",
+	"change.unknown":         "तुलना संभव नहीं: दोनों में से एक मान अज्ञात है",
+	"change.new":             "नए आँकड़े (%s)",
+	"change.releases":        "%s प्रकाशन (%s)",
+	"change.revised":         "संशोधन (%s)",
+	"change.revisions":       "%s संशोधन (%s)",
+	"change.withdrawn":       "वापस लिया गया मान (%s)",
+	"change.window":          "अवधि आगे बढ़ी",
+	"change.baseline_window": "अतीत के दूसरे हिस्से से तुलना",
+	"change.code":            "प्रोग्राम का दूसरा संस्करण या देर से दर्ज आँकड़े",
 }

@@ -135,4 +135,18 @@ var words = map[string]string{
 	"agent.expected": "esperado",
 	"agent.previous": "anterior",
 	"agent.surprise": "surpresa",
+
+	// Why a signal moved.
+	"change.up":              "sobe %s",
+	"change.down":            "cai %s",
+	"change.same":            "sem mudança",
+	"change.unknown":         "não comparável: um dos dois valores é desconhecido",
+	"change.new":             "dados novos (%s)",
+	"change.releases":        "%s publicações (%s)",
+	"change.revised":         "revisão (%s)",
+	"change.revisions":       "%s revisões (%s)",
+	"change.withdrawn":       "valor retirado (%s)",
+	"change.window":          "a janela avançou",
+	"change.baseline_window": "comparação com outro trecho do passado",
+	"change.code":            "outra versão do programa ou dados gravados tarde",
 }

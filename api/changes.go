@@ -1,0 +1,58 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"tidemark/api/view"
+	"tidemark/internal/postgres"
+)
+
+// changes answers with why a signal moved from one snapshot to another.
+func (s *Server) changes(w http.ResponseWriter, r *http.Request) error {
+	sig, err := s.find(r)
+	if err != nil {
+		return err
+	}
+	if err := s.limitHistory(w, r); err != nil {
+		return err
+	}
+	p := s.parameters(r)
+	req := view.ChangesRequest{From: p.instant("from", true), To: p.instant("to", true), FromDay: p.isDay("from"), ToDay: p.isDay("to")}
+	lang, err := p.lang(r, w.Header())
+	if err != nil {
+		return err
+	}
+	req.Lang = lang
+	if req.FromDay == req.ToDay && !req.From.IsZero() && !req.To.IsZero() && req.To.Before(req.From) {
+		p.fault("to", "to lies before from.")
+	}
+	for name, at := range map[string]time.Time{"from": req.From, "to": req.To} {
+		if !p.isDay(name) && at.After(p.now) {
+			p.fault(name, "%s lies in the future: here it is %s.", name, p.now.UTC().Format(time.RFC3339))
+		}
+	}
+	if err := p.err(); err != nil {
+		return err
+	}
+	doc, err := s.view.Changes(r.Context(), sig, req)
+	switch {
+	case errors.Is(err, postgres.ErrNotFound):
+		return &problemError{code: view.CodeNotFound, detail: "No snapshot of this signal is that old, or there is none before it that says something else."}
+	case errors.Is(err, view.ErrBackwards):
+		return invalidMember("to", "The snapshot that to names is older than the one that from names.")
+	case errors.Is(err, postgres.ErrTooMany):
+		return invalidMember("from", "Too much became known between the two snapshots: ask for a shorter time.")
+	case err != nil:
+		return err
+	}
+	w.Header().Set("Content-Language", string(lang))
+	return send(w, r, "application", "json", doc)
+}
+
+// isDay reports whether a parameter of a time is a day.
+func (p *parameters) isDay(name string) bool {
+	_, err := time.Parse(time.DateOnly, p.values.Get(name))
+	return err == nil
+}

@@ -1,0 +1,258 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strconv"
+	"sync"
+	"time"
+
+	"tidemark/internal/locale"
+	"tidemark/internal/locale/languages"
+	"tidemark/internal/postgres"
+	"tidemark/signals/changes"
+)
+
+// Changes says why a signal moved from one snapshot to another.
+type Changes struct {
+	ID          string       `json:"id"`
+	Unit        string       `json:"unit"`
+	Lang        string       `json:"lang"`
+	Data        ChangeReport `json:"data"`
+	License     string       `json:"license"`
+	SourceURL   string       `json:"source_url"`
+	Synthetic   bool         `json:"synthetic"`
+	Environment string       `json:"environment"`
+	Disclaimer  string       `json:"disclaimer"`
+}
+
+// ChangeReport divides the difference of two snapshots into parts, which add up to it. The numbers are not rounded as others are.
+type ChangeReport struct {
+	From  ChangeEnd     `json:"from"`
+	To    ChangeEnd     `json:"to"`
+	Total ChangeNumbers `json:"total"`
+	// Parts are in the order in which they became known.
+	Parts []ChangePart `json:"parts"`
+	// Text says it in words.
+	Text string `json:"text"`
+}
+
+// ChangeEnd is one of the two snapshots.
+type ChangeEnd struct {
+	AsOf        time.Time  `json:"as_of"`
+	ObservedAt  *time.Time `json:"observed_at"`
+	Value       *float64   `json:"value"`
+	Baseline    *float64   `json:"baseline"`
+	Z           *float64   `json:"z"`
+	CodeVersion string     `json:"code_version"`
+}
+
+// ChangeNumbers are what was added to value, baseline and z-score. Null: one of the snapshots does not have the number.
+type ChangeNumbers struct {
+	Value    *float64 `json:"value"`
+	Baseline *float64 `json:"baseline"`
+	Z        *float64 `json:"z"`
+}
+
+// ChangePart is one cause of the difference.
+type ChangePart struct {
+	// Kind is new_observation, revision, window, baseline_window or code.
+	Kind string `json:"kind"`
+	// Source and Series are null where there is none, or more than one.
+	Source *string `json:"source"`
+	Series *string `json:"series"`
+	// ObservedAt is what the newest observation of the part is about, ObservedFrom the oldest; Observations is how many there are.
+	ObservedAt   *time.Time `json:"observed_at"`
+	ObservedFrom *time.Time `json:"observed_from"`
+	Observations int        `json:"observations"`
+	// Release is when it became known, of several releases the newest.
+	Release *time.Time `json:"release"`
+	// Before and After are the observation's own values where there is one; null where it was not there, or is not any more.
+	Before *float64 `json:"before"`
+	After  *float64 `json:"after"`
+
+	ChangeNumbers
+
+	Text string `json:"text"`
+}
+
+// ChangesRequest names two snapshots: each by an instant as of which it is taken or, where its Day is set, by the end of the day that it is about at
+// the latest. Without To it is the newest, without From the one before that says something else.
+type ChangesRequest struct {
+	From, To       time.Time
+	FromDay, ToDay bool
+	Lang           locale.Lang
+}
+
+// Changes answers with why a signal moved. postgres.ErrNotFound says that one of the snapshots is not there, postgres.ErrTooMany that too much lies
+// between them.
+func (v *View) Changes(ctx context.Context, s *Signal, r ChangesRequest) (*Document, error) {
+	report, err := v.ChangeReport(ctx, s, r)
+	if err != nil {
+		return nil, err
+	}
+	body, err := Encode(Changes{
+		ID: s.Definition.ID, Unit: s.Definition.Unit, Lang: string(r.Lang), Data: report, License: s.Snapshot.License, SourceURL: s.Snapshot.SourceURL,
+		Synthetic: s.Snapshot.Synthetic, Environment: s.Snapshot.Environment, Disclaimer: s.Snapshot.Disclaimer,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return NewDocument(TypeJSON, CachePublic, body, time.Time{}), nil
+}
+
+// ChangeReport is what Changes answers with.
+func (v *View) ChangeReport(ctx context.Context, s *Signal, r ChangesRequest) (report ChangeReport, err error) {
+	err = v.acquireQuery(ctx, func(ctx context.Context) error {
+		to, err := v.end(ctx, s, r.To, r.ToDay)
+		if err != nil {
+			return err
+		}
+		var from postgres.Snapshot
+		if r.From.IsZero() {
+			from, err = v.o.Store.SnapshotBefore(ctx, to)
+		} else {
+			from, err = v.end(ctx, s, r.From, r.FromDay)
+		}
+		if err != nil {
+			return err
+		}
+		if to.At.Before(from.At) {
+			return ErrBackwards
+		}
+		e, err := v.explain(ctx, s, from, to)
+		if err != nil {
+			return err
+		}
+		report = changeReport(s, from, to, e, languages.Or(r.Lang))
+		return nil
+	})
+	return report, err
+}
+
+// end is one of the snapshots; the newest without an instant.
+func (v *View) end(ctx context.Context, s *Signal, at time.Time, day bool) (postgres.Snapshot, error) {
+	now := v.Now()
+	switch {
+	case at.IsZero():
+		at = now
+	case day:
+		return v.o.Store.SnapshotAbout(ctx, s.Definition.ID, at, now)
+	}
+	return v.o.Store.SnapshotAsOf(ctx, s.Definition.ID, at)
+}
+
+// ErrBackwards is the error of two snapshots in the wrong order.
+var ErrBackwards = errors.New("the second snapshot is older than the first")
+
+// explained keeps explanations: what became known until an instant does not change, so the same two snapshots are explained once. The zero value
+// is empty. It is safe for concurrent use.
+type explained struct {
+	mu   sync.Mutex
+	kept map[explainedPair]changes.Explanation
+}
+
+// maxExplained bounds how many explanations are kept. One has at most some hundred parts.
+const maxExplained = 128
+
+// explainedPair names two snapshots and what they say: one that is computed again is another one.
+type explainedPair struct {
+	signal   string
+	from, to changes.Snapshot
+}
+
+func (v *View) explain(ctx context.Context, s *Signal, from, to postgres.Snapshot) (changes.Explanation, error) {
+	pair := explainedPair{s.Definition.ID, explainable(from), explainable(to)}
+	name := pair
+	for _, n := range []*changes.Numbers{&name.from.Numbers, &name.to.Numbers} { // NaN is no key
+		n.Value, n.Baseline, n.Z = keyable(n.Value), keyable(n.Baseline), keyable(n.Z)
+	}
+	v.explained.mu.Lock()
+	e, ok := v.explained.kept[name]
+	v.explained.mu.Unlock()
+	if ok {
+		return e, nil
+	}
+	known, news, err := v.o.Store.KnownBetween(ctx, s.Definition, from.At, to.At)
+	if err != nil {
+		return e, err
+	}
+	e = changes.Explain(s.Definition, pair.from, pair.to, known, news)
+	v.explained.mu.Lock()
+	defer v.explained.mu.Unlock()
+	if len(v.explained.kept) >= maxExplained || v.explained.kept == nil {
+		v.explained.kept = map[explainedPair]changes.Explanation{}
+	}
+	v.explained.kept[name] = e
+	return e, nil
+}
+
+func keyable(x float64) float64 {
+	if math.IsNaN(x) {
+		return math.Inf(1) // which no snapshot has
+	}
+	return x
+}
+
+func explainable(s postgres.Snapshot) changes.Snapshot {
+	or := func(f *float64) float64 {
+		if f == nil {
+			return math.NaN()
+		}
+		return *f
+	}
+	return changes.Snapshot{At: s.At.UTC(), Numbers: changes.Numbers{Value: or(s.Value), Baseline: or(s.Baseline), Z: or(s.Z)}}
+}
+
+func changeReport(s *Signal, from, to postgres.Snapshot, e changes.Explanation, l *locale.Language) ChangeReport {
+	end := func(s postgres.Snapshot) ChangeEnd {
+		return ChangeEnd{
+			AsOf: s.At.UTC(), ObservedAt: utc(s.ObservedAt), Value: served(s.Value), Baseline: served(s.Baseline), Z: served(s.Z), CodeVersion: s.CodeVersion,
+		}
+	}
+	w := changeWriter{l: l, d: s.Definition}
+	out := ChangeReport{From: end(from), To: end(to), Total: changeNumbers(e.Total), Parts: []ChangePart{}, Text: w.sentence(e)}
+	for _, p := range e.Parts {
+		part := ChangePart{
+			Kind: string(p.Kind), Observations: p.Count, Before: finite(&p.Before), After: finite(&p.After), ChangeNumbers: changeNumbers(p.Numbers), Text: w.part(p),
+		}
+		if part.nothing() {
+			continue // the rounding of a step
+		}
+		if p.Source != "" {
+			part.Source = &p.Source
+		}
+		if p.Series != "" {
+			part.Series = new(string(p.Series))
+		}
+		if p.Count > 0 {
+			part.ObservedAt, part.ObservedFrom, part.Release = new(p.To.UTC()), new(p.From.UTC()), new(p.Release.UTC())
+		}
+		out.Parts = append(out.Parts, part)
+	}
+	return out
+}
+
+// nothing reports whether no number is known and not zero.
+func (n ChangeNumbers) nothing() bool {
+	nothing := func(x *float64) bool { return x == nil || *x == 0 }
+	return nothing(n.Value) && nothing(n.Baseline) && nothing(n.Z)
+}
+
+// changeDecimals is how many decimals the numbers have: none is noise of arithmetic, and hundreds of parts still add up within 1e-9.
+const changeDecimals = 12
+
+func changeNumbers(n changes.Numbers) ChangeNumbers {
+	plain := func(x float64) *float64 {
+		v, err := strconv.ParseFloat(strconv.FormatFloat(x, 'f', changeDecimals, 64), 64)
+		if err != nil {
+			return finite(&x)
+		}
+		if v == 0 {
+			v = 0 // and not -0
+		}
+		return finite(&v)
+	}
+	return ChangeNumbers{plain(n.Value), plain(n.Baseline), plain(n.Z)}
+}

@@ -1,0 +1,97 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tidemark/internal/series"
+	"tidemark/signals"
+	"tidemark/signals/changes"
+)
+
+const snapshotAboutSQL = `
+	select ` + snapshotColumns + ` from snapshots
+	where signal = @signal and at <= @as_of and observed_at <= @about
+	order by at desc
+	limit 1` // primary key
+
+// SnapshotAbout returns the newest snapshot of a signal for an instant at or before asOf whose numbers are of an observation at or before another
+// instant, or ErrNotFound.
+func (db *DB) SnapshotAbout(ctx context.Context, signal string, about, asOf time.Time) (Snapshot, error) {
+	return db.snapshot(ctx, snapshotAboutSQL, pgx.NamedArgs{"signal": signal, "about": about, "as_of": asOf})
+}
+
+const snapshotBeforeSQL = `
+	select ` + snapshotColumns + ` from snapshots
+	where signal = @signal and at < @as_of
+		and (observed_at, value, baseline, z_score) is distinct from (@observed_at::timestamptz, @value::float8, @baseline::float8, @z::float8)
+	order by at desc
+	limit 1` // primary key
+
+// SnapshotBefore returns the newest snapshot before another one of the same signal that says something else, or ErrNotFound.
+func (db *DB) SnapshotBefore(ctx context.Context, s Snapshot) (Snapshot, error) {
+	return db.snapshot(ctx, snapshotBeforeSQL, pgx.NamedArgs{
+		"signal": s.Signal, "as_of": s.At, "observed_at": s.ObservedAt, "value": s.Value, "baseline": s.Baseline, "z": s.Z,
+	})
+}
+
+func (db *DB) snapshot(ctx context.Context, sql string, args pgx.NamedArgs) (Snapshot, error) {
+	rows, err := db.reads.Query(ctx, sql, args)
+	if err != nil {
+		return Snapshot{}, fmt.Errorf("read a snapshot of %s: %w", args["signal"], asUnavailable(err))
+	}
+	s, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Snapshot])
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Snapshot{}, fmt.Errorf("a snapshot of %s: %w", args["signal"], ErrNotFound)
+	}
+	if err != nil {
+		return Snapshot{}, fmt.Errorf("read a snapshot of %s: %w", args["signal"], asUnavailable(err))
+	}
+	return s, nil
+}
+
+// ErrTooMany is the error of a question that would read too much.
+var ErrTooMany = errors.New("too many observations")
+
+// maxNews bounds how many vintages KnownBetween reads.
+const maxNews = 100_000
+
+const newsSQL = `
+	select o.series, o.observed_at, o.vintage_at, coalesce(o.value, 0), coalesce(o.marker, ''), o.assumed, f.source,
+		case when o.assumed then 0 else coalesce(f.run_id, 0) end
+	from unnest(@series::text[]) as t (series) cross join lateral (
+		select series, observed_at, vintage_at, value, marker, assumed, fetch_id
+		from observations
+		where series = t.series and vintage_at > @after and vintage_at <= @until
+		offset 0
+	) o join fetches f on f.id = o.fetch_id
+	limit @most` // primary keys
+
+// KnownBetween returns what a signal was computed from as of an instant, as InputsOf does, and what became known after that until a later one, in no
+// order. ErrTooMany says that this is too much.
+func (db *DB) KnownBetween(ctx context.Context, d signals.Definition, from, to time.Time) (series.Set, []changes.Vintage, error) {
+	known, err := db.InputsOf(ctx, d, from)
+	if err != nil {
+		return nil, nil, asUnavailable(err)
+	}
+	rows, err := db.reads.Query(ctx, newsSQL, pgx.NamedArgs{"series": d.Inputs, "after": from, "until": to, "most": maxNews + 1})
+	if err != nil {
+		return nil, nil, fmt.Errorf("read what became known: %w", asUnavailable(err))
+	}
+	news, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (v changes.Vintage, err error) {
+		err = row.Scan(&v.Series, &v.ObservedAt, &v.VintageAt, &v.Value, &v.Marker, &v.Assumed, &v.Source, &v.Release)
+		v.ObservedAt, v.VintageAt = v.ObservedAt.UTC(), v.VintageAt.UTC()
+		return v, err
+	})
+	switch {
+	case err != nil:
+		return nil, nil, fmt.Errorf("read what became known: %w", asUnavailable(err))
+	case len(news) > maxNews:
+		return nil, nil, fmt.Errorf("more than %d: %w", maxNews, ErrTooMany)
+	}
+	return known, news, nil
+}
