@@ -64,7 +64,7 @@ func (p *published) hatch() (secrets []string) {
 
 // blanks are what stands in the places of patterns. A place that is not here fails the test: think about what could be asked there.
 var blanks = map[string][]string{
-	"{id}": {"crack-spread-321"}, "{ticker}": {"ACME", "CORO"}, "{tx_hash}": {"0x" + strings.Repeat("ab", 32)}, "{$}": {""}, "{period}": {"2026-03-16", canaryDay},
+	"{id}": {"crack-spread-321"}, "{ticker}": {"ACME", "CORO"}, "{tx_hash}": {"0x" + strings.Repeat("ab", 32)}, "{$}": {""}, "{sha256}": {strings.Repeat("ab", 32)}, "{period}": {"2026-03-16", canaryDay},
 }
 
 // Answers that differ from one moment to the next, whatever is asked: times, counters, and what belongs to a key.
@@ -74,10 +74,10 @@ var restless = regexp.MustCompile(`^/(healthz|readyz|status|api/v1/(account|info
 func addresses(t *testing.T, s *api.Server, site *pages.Pages) (list []string) {
 	t.Helper()
 	paths := []string{
-		"/signals/crack-spread-321", "/signals/crack-spread-321/brief", "/signals/crack-spread-321/card.png", "/signals/crack-spread-321/revisions", "/signals/crack-spread-321/plot.svg", "/embed/crack-spread-321", "/problems/not_found",
+		"/signals/crack-spread-321", "/signals/crack-spread-321/brief", "/signals/crack-spread-321/card.png", "/signals/crack-spread-321/revisions", "/signals/crack-spread-321/plot.svg", "/embed/crack-spread-321", "/evidence/crack-spread-321/latest", "/problems/not_found",
 		"/research/ACME", "/research/ACME/card.png", "/research/CORO", "/picks/2026-03-02", "/picks/2026-03-02/card.png", "/picks/" + canaryDay, "/sitemap.xml", "/robots.txt", "/.well-known/security.txt",
 	}
-	covered := map[string]bool{"/signals/": true, "/problems/": true, "/research/": true, "/picks/": true, "/embed/": true}
+	covered := map[string]bool{"/signals/": true, "/problems/": true, "/research/": true, "/picks/": true, "/embed/": true, "/evidence/": true}
 	for _, path := range site.Paths() {
 		if strings.HasSuffix(path, "/") && path != "/" {
 			if !covered[path] {

@@ -194,10 +194,12 @@ func TestAPlotIsAPictureOfItsOwnAndCanBeEmbedded(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{stored: []postgres.Snapshot{full(), partial()}})
 	for path, want := range map[string][]string{
-		"/signals/crack-spread-321/revisions": {"Revisions of", "/api/signals/crack-spread-321/vintages"},
-		"/signals/crack-spread-321/forecasts": {"3:2:1 crack spread", "No forecast is recorded yet", "/api/signals/crack-spread-321/scorecard"},
-		"/embed/crack-spread-321":             {`target="_blank"`, "Observed", "/signals/crack-spread-321"},
-		"/signals/crack-spread-321":           {"/signals/crack-spread-321/revisions"},
+		"/signals/crack-spread-321/revisions":   {"Revisions of", "/api/signals/crack-spread-321/vintages"},
+		"/signals/crack-spread-321/forecasts":   {"3:2:1 crack spread", "No forecast is recorded yet", "/api/signals/crack-spread-321/scorecard"},
+		"/evidence/crack-spread-321/latest":     {"Evidence for", "/brief", `id="hash-bytes"`, "evidence."},
+		"/evidence/crack-spread-321/2026-03-02": {"Evidence for", "22.50"},
+		"/embed/crack-spread-321":               {`target="_blank"`, "Observed", "/signals/crack-spread-321"},
+		"/signals/crack-spread-321":             {"/signals/crack-spread-321/revisions"},
 	} {
 		a := s.ask(http.MethodGet, path)
 		for _, w := range want {
@@ -213,7 +215,7 @@ func TestAPlotIsAPictureOfItsOwnAndCanBeEmbedded(t *testing.T) {
 	if own := s.ask(http.MethodGet, "/signals/crack-spread-321").Header.Get("Content-Security-Policy"); !strings.Contains(own, "frame-ancestors 'none'") {
 		t.Errorf("another site may frame the page: %s", own)
 	}
-	for _, path := range []string{"/embed/none", "/signals/none/revisions", "/signals/none/forecasts", "/signals/crack-spread-321/", "/signals/crack-spread-321/other", "/signals/crack-spread-321/brief/card.png"} {
+	for _, path := range []string{"/evidence/none/latest", "/evidence/crack-spread-321/2020-01-01", "/evidence/crack-spread-321/x", "/evidence/crack-spread-321", "/embed/none", "/signals/none/revisions", "/signals/none/forecasts", "/signals/crack-spread-321/", "/signals/crack-spread-321/other", "/signals/crack-spread-321/brief/card.png"} {
 		if a := s.ask(http.MethodGet, path); a.StatusCode != http.StatusNotFound {
 			t.Errorf("%s: %s", path, a.Status)
 		}

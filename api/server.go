@@ -67,6 +67,8 @@ type Options struct {
 	Data map[string]Build
 	// TransparencyLog may be nil: then there is none.
 	TransparencyLog TransparencyLog
+	// Raw may be nil: then no archived bytes are shown.
+	Raw *RawOptions
 	// Payments may be nil: then nothing is sold by request.
 	Payments *Payments
 	// Now is the wall clock that connections live by. It may be nil: then all requests go through net/http.
@@ -123,6 +125,8 @@ type Server struct {
 	routes     []route
 	// logs is nil where there is no transparency log.
 	logs *logServer
+	// raws is nil where no archived bytes are shown.
+	raws *rawServer
 }
 
 // route is a method and a pattern of net/http.
@@ -181,6 +185,10 @@ func New(o Options) *Server {
 		s.logs = &logServer{store: o.TransparencyLog}
 		s.handleGet(public, logPrefix, s.serveLog)
 		s.handleGet(public, "/api/vintages/prove", s.proveVintage)
+	}
+	if o.Raw != nil {
+		s.raws = &rawServer{RawOptions: *o.Raw, turns: make(chan struct{}, rawReads)}
+		s.handleGet(public, "/raw/{sha256}", s.serveRaw)
 	}
 	if o.Discovery != nil {
 		s.discover(public)

@@ -19,9 +19,11 @@ type Source struct {
 	Publisher string
 	// License is the licence of the data and the attribution it asks for.
 	License string
-	HomeURL string
-	Cadence series.Cadence
-	Limits  Limits
+	// Redistributable tells that the licence lets anyone pass the publisher's bytes on as they came.
+	Redistributable bool
+	HomeURL         string
+	Cadence         series.Cadence
+	Limits          Limits
 	// Series lists all that Parse may yield; a reading of any other series fails the run. It is empty for a source that speaks of
 	// companies. Such a source asks about one company at a time, and some have nothing to say: that nothing came is then a good
 	// answer, and where it is not, Parse says so.

@@ -81,7 +81,7 @@ func (p *Pages) table() (whole, below map[string]page) {
 		"/": p.home, cardName: p.homeCard, "/docs": p.docs, "/status": p.status, "/terms": p.terms, "/changelog": p.changelog, "/changelog.json": p.changelogJSON,
 		"/method": p.methodPage,
 	}
-	below = map[string]page{"/signals/": p.signalPage, "/problems/": p.problem, "/embed/": p.embed}
+	below = map[string]page{"/signals/": p.signalPage, "/problems/": p.problem, "/embed/": p.embed, "/evidence/": p.evidence}
 	if p.o.Publications != nil {
 		whole["/picks"], whole["/portfolio"] = p.picksPage, p.portfolio
 		whole["/events"], whole["/economic-events"], whole["/digest"] = p.events, p.economy, p.digest

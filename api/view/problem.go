@@ -2,6 +2,7 @@ package view
 
 import (
 	"slices"
+	"time"
 
 	"tidemark/internal/locale/languages"
 )
@@ -26,6 +27,21 @@ type Problem struct {
 	Cost     *Money `json:"cost,omitempty"`
 	TopUpURL string `json:"top_up_url,omitempty"`
 	X402URL  string `json:"x402_url,omitempty"`
+	// Raw is what may be said of a body, where the code is CodeNotShown.
+	Raw *RawFacts `json:"raw,omitempty"`
+}
+
+// RawFacts are what is said of an archived body that is not shown.
+type RawFacts struct {
+	SHA256      string    `json:"sha256"`
+	Bytes       int64     `json:"bytes"`
+	Source      string    `json:"source"`
+	Publisher   string    `json:"publisher"`
+	License     string    `json:"license"`
+	RetrievedAt time.Time `json:"retrieved_at"`
+	Reason      string    `json:"reason"`
+	// ProofURL is where the proof is that the log had the hash, missing where it has none.
+	ProofURL *string `json:"proof_url,omitempty"`
 }
 
 // ParameterError is one fault of a request.
@@ -57,6 +73,7 @@ const (
 	CodeInsufficientBalance = "insufficient_balance"
 	CodePlanRequired        = "plan_required"
 	CodeNotFound            = "not_found"
+	CodeNotShown            = "not_shown"
 	CodeUnknownTicker       = "unknown_ticker"
 	CodeUnknownSignal       = "unknown_signal"
 	CodeMethodNotAllowed    = "method_not_allowed"
@@ -180,6 +197,11 @@ func ProblemKinds() []ProblemKind {
 			Code: CodeIdempotencyReused, Title: "Idempotency key reused", Status: 422,
 			Meaning: "This Idempotency-Key was used within a day, for a request with another body.",
 			Remedy:  "Take another Idempotency-Key for each request that is not a repetition, such as a UUID.",
+		},
+		{
+			Code: CodeNotShown, Title: "Not shown", Status: 451,
+			Meaning: "The archive holds these bytes, and they may not be passed on: the member raw has their hash, size and time, and the reason.",
+			Remedy:  "Ask the publisher for the same bytes, and compare their SHA-256.",
 		},
 		{
 			Code: CodeRateLimited, Title: "Rate limited", Status: 429,

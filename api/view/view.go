@@ -48,6 +48,10 @@ type Store interface {
 	SnapshotBefore(ctx context.Context, s postgres.Snapshot) (postgres.Snapshot, error)
 	// KnownBetween returns what a signal was computed from at an instant, and what became known since until a later one.
 	KnownBetween(ctx context.Context, d signals.Definition, from, to time.Time) (series.Set, []changes.Vintage, error)
+	// NewestKnown returns, of several series as known at an instant, the newest observations up to a time, at most so many of each. FetchesByID returns
+	// exchanges, ordered by id.
+	NewestKnown(ctx context.Context, ids []series.ID, asOf, until time.Time, most int) ([]postgres.KnownObservation, error)
+	FetchesByID(ctx context.Context, ids []int64) ([]series.Fetch, error)
 	// Computed tells apart the states that the history as of an instant can have, or is an error that is postgres.ErrNotFound.
 	Computed(ctx context.Context, signal string, asOf time.Time) (at, last time.Time, err error)
 	// History yields points; an error is the last that it yields. CopyHistory writes the same as CSV.

@@ -63,6 +63,8 @@ type apiCommand struct {
 	config.Address
 	config.PrivateListener
 	config.Replica
+	config.Archive
+	config.Raw
 	config.API
 	config.Limits
 	config.MCP

@@ -131,10 +131,15 @@ func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, w
 	if err != nil {
 		return err
 	}
+	raw, closeRaw, err := p.newRaw(ctx, db)
+	if err != nil {
+		return err
+	}
+	defer closeRaw()
 	srv := api.New(api.Options{
 		View: v, Record: record, Pages: site, Ready: ready, Log: log, Publications: published, Data: api.Data(published),
 		Accounts: keys, Payments: payments, Claims: claims, Cards: cards, Discovery: told, Metrics: p.metrics, Tracer: p.tracer, Now: p.now,
-		TransparencyLog: db,
+		TransparencyLog: db, Raw: raw,
 		Agents: &api.AgentOptions{
 			Handler: agents, Origins: p.settings.MCPOrigins(), Rate: api.Rate(p.settings.MCPRateLimit), RegistryKey: p.settings.MCPRegistryKey,
 		},

@@ -42,6 +42,8 @@ func (h history) series() series.ID { return series.ID("eia." + h.id) }
 // group is what one Source serves: series of one frequency that are released together.
 type group struct {
 	id, name, license, home string
+	// open tells that no third party has rights in the data.
+	open bool
 	// frequency as series.Info and the API name it; letter is the page's.
 	frequency, letter string
 	cadence           series.Cadence
@@ -82,6 +84,7 @@ var weekly = group{
 	id:        "eia-petroleum-weekly",
 	name:      "EIA weekly petroleum stocks and refinery utilization",
 	license:   "EIA, public domain. Attribution: Source: U.S. Energy Information Administration, with the date.",
+	open:      true,
 	home:      "https://www.eia.gov/petroleum/supply/weekly/",
 	frequency: "weekly",
 	letter:    "W",
@@ -118,12 +121,13 @@ func Weekly(apiKey string) ingest.Source { return weekly.source(apiKey) }
 
 func (g group) source(apiKey string) ingest.Source {
 	s := ingest.Source{
-		ID:        g.id,
-		Name:      g.name,
-		Publisher: "U.S. Energy Information Administration",
-		License:   g.license,
-		HomeURL:   g.home,
-		Cadence:   g.cadence,
+		ID:              g.id,
+		Name:            g.name,
+		Publisher:       "U.S. Energy Information Administration",
+		License:         g.license,
+		Redistributable: g.open,
+		HomeURL:         g.home,
+		Cadence:         g.cadence,
 		Limits: ingest.Limits{
 			Interval:     time.Second,
 			Timeout:      time.Minute,

@@ -72,12 +72,13 @@ var asked = [][]filter{
 // report may be late, moved by a holiday, or revised at any time of the year.
 func Source(apiKey string) ingest.Source {
 	s := ingest.Source{
-		ID:        "nass-iowa-corn",
-		Name:      "USDA NASS corn yield, forecasts and crop condition, Iowa",
-		Publisher: "USDA National Agricultural Statistics Service",
-		License:   "USDA NASS, public domain as a work of the U.S. government; acknowledgement of USDA NASS requested. This product uses the NASS API but is not endorsed or certified by NASS.",
-		HomeURL:   "https://" + host + "/",
-		Cadence:   series.Cadence{Cron: "10 13,17 * * MON-FRI", Zone: ingest.NewYorkZone, CatchUp: series.CatchUpLatest},
+		ID:              "nass-iowa-corn",
+		Name:            "USDA NASS corn yield, forecasts and crop condition, Iowa",
+		Publisher:       "USDA National Agricultural Statistics Service",
+		License:         "USDA NASS, public domain as a work of the U.S. government; acknowledgement of USDA NASS requested. This product uses the NASS API but is not endorsed or certified by NASS.",
+		Redistributable: true,
+		HomeURL:         "https://" + host + "/",
+		Cadence:         series.Cadence{Cron: "10 13,17 * * MON-FRI", Zone: ingest.NewYorkZone, CatchUp: series.CatchUpLatest},
 		Limits: ingest.Limits{
 			Interval: time.Second,
 			Timeout:  4 * time.Minute, // the database is slow at times: clients allow 300 s

@@ -47,12 +47,13 @@ var gone = []int{http.StatusForbidden, http.StatusNotFound}
 // number before the point) only. That is what the series of versions is for.
 func Source() ingest.Source {
 	s := ingest.Source{
-		ID:        "temis-no2",
-		Name:      "TROPOMI tropospheric NO2 over industrial regions, monthly means",
-		Publisher: "Royal Netherlands Meteorological Institute (KNMI), TEMIS",
-		License:   "Free to use with acknowledgement of KNMI, ESA and Copernicus. Contains modified Copernicus Sentinel data (2018 to now), processed by KNMI. The columns were averaged over regions.",
-		HomeURL:   "https://www.temis.nl/airpollution/no2col/no2month_tropomi.php",
-		Cadence:   series.Cadence{Cron: "40 10 5,10,15,20,25 * *", Zone: zoneName, CatchUp: series.CatchUpLatest},
+		ID:              "temis-no2",
+		Name:            "TROPOMI tropospheric NO2 over industrial regions, monthly means",
+		Publisher:       "Royal Netherlands Meteorological Institute (KNMI), TEMIS",
+		License:         "Free to use with acknowledgement of KNMI, ESA and Copernicus. Contains modified Copernicus Sentinel data (2018 to now), processed by KNMI. The columns were averaged over regions.",
+		Redistributable: true,
+		HomeURL:         "https://www.temis.nl/airpollution/no2col/no2month_tropomi.php",
+		Cadence:         series.Cadence{Cron: "40 10 5,10,15,20,25 * *", Zone: zoneName, CatchUp: series.CatchUpLatest},
 		Limits: ingest.Limits{
 			Interval: time.Second,
 			Timeout:  2 * time.Minute,

@@ -56,12 +56,13 @@ const lowest, highest = 0.02, 250.0
 // The workbook comes on the 2nd to 4th of a month with the month before; it is asked for on a few days more.
 func Source() ingest.Source {
 	s := ingest.Source{
-		ID:        "worldbank-pink-sheet",
-		Name:      "World Bank commodity prices (Pink Sheet), natural gas, monthly",
-		Publisher: "World Bank",
-		License:   "CC BY 4.0. Attribution: World Bank Commodity Price Data (The Pink Sheet), a selection of its series.",
-		HomeURL:   "https://" + landingHost + landingPath,
-		Cadence:   series.Cadence{Cron: "20 12 2-8 * *", Zone: ingest.NewYorkZone, CatchUp: series.CatchUpLatest},
+		ID:              "worldbank-pink-sheet",
+		Name:            "World Bank commodity prices (Pink Sheet), natural gas, monthly",
+		Publisher:       "World Bank",
+		License:         "CC BY 4.0. Attribution: World Bank Commodity Price Data (The Pink Sheet), a selection of its series.",
+		Redistributable: true,
+		HomeURL:         "https://" + landingHost + landingPath,
+		Cadence:         series.Cadence{Cron: "20 12 2-8 * *", Zone: ingest.NewYorkZone, CatchUp: series.CatchUpLatest},
 		Limits: ingest.Limits{
 			Interval:     time.Second,
 			Timeout:      2 * time.Minute,

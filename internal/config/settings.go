@@ -20,6 +20,7 @@ type All struct {
 	Limits
 	MCP
 	Archive
+	Raw
 	Worlds
 	Licences
 	Upstreams
@@ -146,6 +147,11 @@ type Archive struct {
 	ColdArchive
 
 	ArchiveURL string `env:"ARCHIVE_URL" help:"Where raw bytes are kept: a folder, or a bucket of S3 or what speaks its protocol (s3://bucket?region=eu-central-1&endpoint=https://storage.example). Default: the folder archive in the world's state folder."`
+}
+
+// Raw is what the API shows of the archive.
+type Raw struct {
+	RawBytes string `env:"RAW_BYTES" name:"raw-bytes" help:"Sources, separated by commas, whose archived answers /raw/{sha256} shows (eia-petroleum-weekly,nass-iowa-corn), or none. Default: those whose licence lets anyone pass them on. An answer to a request with your own key is never shown."`
 }
 
 // Worlds are what the replay and the sandbox worlds are made of.

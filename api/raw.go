@@ -1,0 +1,156 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"tidemark/api/view"
+	"tidemark/internal/postgres"
+	"tidemark/internal/series"
+)
+
+// RawOptions say which archived bodies are shown.
+type RawOptions struct {
+	Store RawStore
+	// Get reads an archived body by its SHA-256. It returns nil without an error where the archive has none.
+	Get func(ctx context.Context, sha256 string) ([]byte, error)
+	// Sources are the publishers' jobs by their ids. A body of any other is shown to nobody.
+	Sources map[string]RawSource
+	// Synthetic tells that all bodies are made up: nobody has a licence of them.
+	Synthetic bool
+}
+
+// RawStore looks bodies up. A *postgres.DB is one.
+type RawStore interface {
+	RawBody(ctx context.Context, sha256 string, ids []series.ID, until time.Time) (postgres.RawBody, error)
+}
+
+// RawSource is a publisher's terms.
+type RawSource struct {
+	Publisher, License string
+	// Shown tells that its bodies may be passed on.
+	Shown bool
+}
+
+const (
+	// maxRaw bounds what is read into memory for a request, and rawReads how many bodies are there at once.
+	maxRaw   = 64 << 20
+	rawReads = 4
+	// rawWait is how long a request waits for its turn.
+	rawWait = 5 * time.Second
+)
+
+var sha256Form = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// rawServer serves archived bodies.
+type rawServer struct {
+	RawOptions
+
+	turns chan struct{}
+}
+
+// serveRaw answers with the bytes that a publisher sent. Only a body that observations of a published signal rest on is one: neither what was not told
+// yet nor what is in quarantine can be had here, and whether it is in the archive is not said.
+func (s *Server) serveRaw(w http.ResponseWriter, r *http.Request) error {
+	if err := s.limitHistory(w, r); err != nil {
+		return err
+	}
+	if err := s.parameters(r).err(); err != nil {
+		return err
+	}
+	digest := r.PathValue("sha256")
+	if !sha256Form.MatchString(digest) {
+		return errNoRaw
+	}
+	st, err := s.state()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), rawWait)
+	defer cancel()
+	select {
+	case s.raws.turns <- struct{}{}:
+		defer func() { <-s.raws.turns }()
+	case <-ctx.Done():
+		return &problemError{code: view.CodeUnavailable, detail: "Other bodies are being read at the moment.", retryAfter: "5"}
+	}
+	ids, until := served(st)
+	b, err := s.raws.Store.RawBody(ctx, digest, ids, until)
+	if errors.Is(err, postgres.ErrNotFound) {
+		return errNoRaw
+	}
+	if err != nil {
+		return err
+	}
+	source, known := s.raws.Sources[b.Source]
+	if !known {
+		return errNoRaw
+	}
+	if reason := s.raws.reason(source, b); reason != "" {
+		facts := view.RawFacts{
+			SHA256: digest, Bytes: b.Bytes, Source: b.Source, Publisher: source.Publisher, License: source.License, RetrievedAt: b.FetchedAt, Reason: reason,
+		}
+		if b.LogIndex != nil {
+			facts.ProofURL = new(s.view.PublicURL() + logPrefix + sourcesPrefix + "proof/" + strconv.FormatInt(*b.LogIndex, 10) + ".tlog-proof")
+		}
+		return &problemError{code: view.CodeNotShown, detail: reason, extend: func(p *view.Problem) { p.Raw = &facts }}
+	}
+	body, err := s.raws.Get(ctx, digest)
+	if err != nil {
+		s.log.ErrorContext(r.Context(), "read an archived body", "sha256", digest, "err", err)
+		return &problemError{code: view.CodeUnavailable, detail: "The archive cannot be read at the moment.", retryAfter: "30"}
+	}
+	if body == nil {
+		return &problemError{code: view.CodeNotFound, detail: "The archive of this server does not hold the body."}
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/octet-stream")
+	h.Set("Content-Disposition", `attachment; filename="`+digest+`.bin"`)
+	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", cacheForever)
+	h.Set("ETag", `"`+digest+`"`)
+	if b.LogIndex != nil {
+		h.Set("Link", "<"+logPrefix+sourcesPrefix+"proof/"+strconv.FormatInt(*b.LogIndex, 10)+`.tlog-proof>; rel="describedby"`)
+	}
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
+	return nil
+}
+
+var errNoRaw = &problemError{code: view.CodeNotFound, detail: "No published number rests on a body with this SHA-256."}
+
+// reason says why a body is not shown, empty where it is.
+func (o RawOptions) reason(s RawSource, b postgres.RawBody) string {
+	switch {
+	case strings.Contains(b.URL, "REDACTED"):
+		return "It was asked for with the operator's own key, and an answer may repeat the question."
+	case b.Bytes > maxRaw:
+		return "It is too large to be sent."
+	case o.Get == nil:
+		return "This server does not have the archive."
+	case o.Synthetic && b.Synthetic, s.Shown:
+		return ""
+	}
+	return "The publisher's terms do not let us pass its bytes on."
+}
+
+// served are the inputs of the signals that have a snapshot, and the instant of the newest: what came later was not told yet.
+func served(st *view.State) (ids []series.ID, until time.Time) {
+	for _, sig := range st.Signals {
+		at := sig.Snapshot.AsOf
+		if at == nil {
+			continue
+		}
+		ids = append(ids, sig.Definition.Inputs...)
+		if at.After(until) {
+			until = *at
+		}
+	}
+	return ids, until
+}
