@@ -28,6 +28,10 @@ type Brief struct {
 	risk string
 	// signal is the sign of the effect of the most important of our own signals; zero where none is worth naming.
 	signal int
+	// financial tells that the company is one of finance, insurance or real estate, of which other things are said.
+	financial bool
+	// bookAndEarnings tells that its price is compared with these alone: not with cash flow and operating income too.
+	bookAndEarnings bool
 	// picked tells that the company is the pick of the day, chosen that an editor made it that.
 	picked, chosen bool
 	// variant chooses between phrases that say the same.
@@ -43,7 +47,7 @@ const clear = 0.35
 // NewBrief gathers what there is to say about one of the companies of a ranking. The filings, in any order, give the facts their
 // addresses; a fact whose filing is not among them is cited without one.
 func NewBrief(r Ranking, s Score, filings []equity.Filing) Brief {
-	b := Brief{Ticker: s.Ticker, Name: s.Name, Day: r.Day, picked: r.Pick != nil && r.Pick.CIK == s.CIK}
+	b := Brief{Ticker: s.Ticker, Name: s.Name, Day: r.Day, financial: financial(s.SIC), bookAndEarnings: !applies(OperatingYield, s.SIC) || !applies(CashYield, s.SIC), picked: r.Pick != nil && r.Pick.CIK == s.CIK}
 	b.chosen = b.picked && r.Chosen
 	b.variant = int(s.CIK) + r.Day.YearDay()
 	w := briefWriter{brief: &b, score: s, filings: filings, day: r.Day}

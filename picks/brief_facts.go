@@ -48,8 +48,10 @@ func (w *briefWriter) figures() {
 	if s.Revenue.with(s.Income).Known() {
 		w.basis("revenue", s.Revenue)
 	}
-	w.amount("cash_flow", s.CashFlow.with(s.Income))
-	w.amount("free_cash_flow", s.CashFlow.minus(s.Spending.with(s.CashFlow)).with(s.Income))
+	if !financial(s.SIC) {
+		w.amount("cash_flow", s.CashFlow.with(s.Income))
+		w.amount("free_cash_flow", s.CashFlow.minus(s.Spending.with(s.CashFlow)).with(s.Income))
+	}
 	w.basis("shares", s.MarketValue)
 	d.dollars("market_value", s.MarketValue.Value, w.day, w.source(s.MarketValue.From...))
 	if year := s.FScore.Year; !year.End.IsZero() {
@@ -156,12 +158,14 @@ func (w *briefWriter) growth() {
 func (w *briefWriter) ratios() {
 	s, d := w.score, w.facts()
 	w.ratio("net_margin", s.Income.over(s.Revenue.with(s.Income)))
-	w.ratio("gross_margin", s.GrossProfit.with(s.Revenue).over(s.Revenue))
+	if s.metric(GrossProfitability).Applies {
+		w.ratio("gross_margin", s.GrossProfit.with(s.Revenue).over(s.Revenue))
+	}
 	if s.metric(LowDebt).Applies {
 		w.ratio("debt_ratio", s.debtRatio())
 		w.basis("debt", s.Debt)
 	}
-	for _, id := range []string{EarningsYield, CashYield, BookYield, OperatingYield, GrossProfitability, ReturnOnEquity} {
+	for _, id := range []string{EarningsYield, CashYield, BookYield, OperatingYield, GrossProfitability, ReturnOnEquity, ReturnOnAssets, EquityToAssets} {
 		if m := s.metric(id); m.Known() {
 			asOf := w.day // a price has a part in it
 			if m.Group == Quality {
@@ -173,7 +177,7 @@ func (w *briefWriter) ratios() {
 	if m := s.metric(EarningsYield); m.Known() && m.Value > 0 {
 		d.add("pe", 1/m.Value, 1, locale.Times, w.day, w.source(m.Facts...))
 	}
-	if s.FScore.Known >= minFScoreKnown {
+	if s.metric(FinancialStrength).Known() {
 		facts := s.metric(FinancialStrength).Facts
 		d.add("fscore", float64(s.FScore.Score), 0, locale.Count, s.FScore.Year.End, w.source(facts...))
 		d.add("fscore_known", float64(s.FScore.Known), 0, locale.Count, s.FScore.Year.End, w.source(facts...))

@@ -33,6 +33,8 @@ const (
 	ReturnOnEquity     = "return_on_equity"    // net income / shareholders' equity
 	CashBacking        = "cash_backing"        // (operating cash flow - net income) / assets: accruals, negated
 	LowDebt            = "low_debt"            // long-term debt / assets, negated
+	ReturnOnAssets     = "return_on_assets"    // net income / assets, of banks and lenders
+	EquityToAssets     = "equity_to_assets"    // shareholders' equity / assets, of banks and lenders
 	FinancialStrength  = "financial_strength"  // the share of Piotroski's signals that are good
 	PriceMomentum      = "price_momentum"      // total return from twelve months to one month ago, minus its sector's mean
 	LowVolatility      = "low_volatility"      // yearly volatility of the last 63 daily returns, negated
@@ -52,19 +54,36 @@ var metricGroups = []struct {
 	{CashBacking, Quality},
 	{LowDebt, Quality},
 	{FinancialStrength, Quality},
+	{ReturnOnAssets, Quality},
+	{EquityToAssets, Quality},
 	{PriceMomentum, Momentum},
 	{LowVolatility, Risk},
 }
 
-// applies tells whether a metric says anything about a sector. Banks and insurers have neither a cost of sales nor an enterprise
-// value, and their debt is their trade; utilities' operating income is set by their regulators, which is why Greenblatt leaves them
-// out.
-func applies(metric string, s Sector) bool {
+// financial reports whether an SIC code is of finance, insurance or real estate: 6000 to 6799. Their operating cash flow is the turnover of
+// deposits, policies and properties, so nothing is said by it, nor by what is made of it.
+func financial(sic int) bool { return sic >= 6000 && sic <= 6799 }
+
+// lends reports whether an SIC code is of a bank or a lender.
+func lends(sic int) bool {
+	id := industryOf(sic).id
+	return id == "banks" || id == "lenders"
+}
+
+// applies tells whether a metric says anything about a company of an SIC code. Banks and insurers have neither a cost of sales nor an
+// enterprise value, their debt is their trade and their cash flow no measure; banks and lenders are measured by what their assets earn and
+// how much of them is their own. Utilities' operating income is set by their regulators, which is why Greenblatt leaves them out.
+func applies(metric string, sic int) bool {
+	s := SectorOf(sic)
 	switch metric {
 	case OperatingYield:
 		return s != Finance && s != RealEstate && s != Utilities
 	case GrossProfitability, LowDebt:
 		return s != Finance && s != RealEstate
+	case CashYield, CashBacking, FinancialStrength:
+		return !financial(sic)
+	case ReturnOnAssets, EquityToAssets:
+		return lends(sic)
 	default:
 		return true
 	}
@@ -161,6 +180,8 @@ func (s *Score) readBook(c Candidate, pick time.Time, rules Rules) error {
 	s.set(ReturnOnEquity, s.Income.over(s.Equity))
 	s.set(CashBacking, s.CashFlow.with(s.Income).minus(s.Income).over(s.Assets))
 	s.set(LowDebt, s.debtRatio().negated())
+	s.set(ReturnOnAssets, s.Income.over(s.Assets))
+	s.set(EquityToAssets, s.Equity.over(s.Assets))
 	if s.FScore.Known >= minFScoreKnown {
 		var facts []equity.Fact
 		for _, g := range s.FScore.Signals {

@@ -101,7 +101,11 @@ func (b Brief) summary() []string {
 	}
 	phrases := []string{b.choosePhrase("why.pick")}
 	if b.lead != "" {
-		phrases = append(phrases, "why.lead."+string(b.lead))
+		lead := "why.lead." + string(b.lead)
+		if b.lead == Quality && b.financial || b.lead == Value && b.bookAndEarnings {
+			lead += ".financial"
+		}
+		phrases = append(phrases, lead)
 	}
 	if b.next != "" {
 		phrases = append(phrases, "why.next."+string(b.next))

@@ -202,7 +202,7 @@ func newScore(c equity.Company, day time.Time) Score {
 	}
 	for _, g := range metricGroups {
 		s.Metrics = append(s.Metrics, Metric{
-			ID: g.id, Group: g.group, Applies: applies(g.id, s.Sector), Value: math.NaN(), Clipped: math.NaN(), Z: math.NaN(), Worst: math.NaN(),
+			ID: g.id, Group: g.group, Applies: applies(g.id, s.SIC), Value: math.NaN(), Clipped: math.NaN(), Z: math.NaN(), Worst: math.NaN(),
 		})
 	}
 	return s
