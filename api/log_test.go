@@ -147,4 +147,48 @@ func TestTheLogIsServedAsFilesThatAnyoneCanCheck(t *testing.T) {
 			t.Errorf("%q: %d %q %.60s", path, status, header.Get("Cache-Control"), text)
 		}
 	}
+	// The proof of a leaf says since when it was there; the newest one, that it still is.
+	if err := worker.AddLogCosignatures(t.Context(), key.Log, int64(size), nil, true); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := worker.RecordFetch(t.Context(), series.Fetch{
+		Source: "s", URL: "https://upstream.example/x", Status: 200, FetchedAt: time.Unix(1800000000, 0), SHA256: strings.Repeat("ab", 32), Bytes: 1,
+	}, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := worker.NumberLeaves(t.Context(), key.Log); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := worker.IntegrateLeaves(t.Context(), key.Log, key); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]int{"proof/5.tlog-proof": size, "proof/newest/5.tlog-proof": size} {
+		checkProof(t, get, path, want)
+	}
+	if err := worker.AddLogCosignatures(t.Context(), key.Log, int64(size)+1, nil, true); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]int{"proof/5.tlog-proof": size, "proof/newest/5.tlog-proof": size + 1} {
+		checkProof(t, get, path, want)
+	}
+}
+
+// checkProof holds a proof file of the sources to the size of its checkpoint. Only the file of the smallest size stays as it is for ever.
+func checkProof(t *testing.T, get func(string) (int, http.Header, []byte), path string, size int) {
+	t.Helper()
+	_, header, text := get("/log/sources/" + path)
+	proof, err := tlog.ParseProof(text)
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	checkpoint, err := tlog.ParseBody(tlog.SignedBody(proof.Note))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := proof.Check(checkpoint, tlog.LeafHash(proof.Extra)); err != nil || checkpoint.Size != int64(size) {
+		t.Errorf("%s is against size %d, want %d: %v", path, checkpoint.Size, size, err)
+	}
+	if got := strings.Contains(header.Get("Cache-Control"), "immutable"); got == strings.Contains(path, "newest") {
+		t.Errorf("%s: %q", path, header.Get("Cache-Control"))
+	}
 }

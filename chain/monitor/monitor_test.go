@@ -344,6 +344,12 @@ func TestEachLieIsNoticedInTheNextRound(t *testing.T) {
 		"a bundle that is cut":        {func(l *testLog) { l.lie = cut("/log/tile/entries/001") }, KindTampered},
 		"a tile that is not there":    {func(l *testLog) { l.lie = gone("/log/tile/0/000") }, KindTampered},
 		"nobody cosigns any more":     {func(l *testLog) { l.now = l.now.Add(27 * time.Hour) }, KindStopped},
+		"witnesses whose lines are of the future": {func(l *testLog) {
+			l.now = l.now.Add(27 * time.Hour)
+			for i, w := range l.witnesses {
+				l.copies[i] = l.cosigned(l.tree, l.now.Add(time.Hour), w)
+			}
+		}, KindStopped},
 		"one of three cosigns still": {func(l *testLog) {
 			l.now = l.now.Add(27 * time.Hour)
 			l.copies[0] = l.cosigned(l.tree, l.now, l.witnesses[0])

@@ -13,7 +13,7 @@ import (
 
 func FuzzLeaf(f *testing.F) {
 	text := strings.Join(vectors(f), "\n")
-	for _, l := range strings.Split(text[strings.Index(text, "tidemark/genesis/v1\n"):], "\n\n") {
+	for l := range strings.SplitSeq(text[strings.Index(text, "tidemark/genesis/v1\n"):], "\n\n") {
 		f.Add([]byte(strings.TrimRight(l, "\n") + "\n"))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

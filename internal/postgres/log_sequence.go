@@ -28,8 +28,7 @@ const maxLeaves = 16384
 const numberLeavesSQL = `
 	with taken as (
 		delete from log_pending p
-		using (select id from log_pending where log = @log order by id limit @most) t
-		where p.id = t.id
+		where p.log = @log and p.id <= (select max(id) from (select id from log_pending where log = @log order by id limit @most) t)
 		returning p.id, p.key, p.leaf
 	), placed as (
 		insert into log_entries (log, idx, key, leaf)
