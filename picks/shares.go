@@ -7,8 +7,8 @@ import (
 	"tidemark/internal/equity"
 )
 
-// maxCountAge is how old a share count may be: annual reports come once a year, and some weeks after it.
-const maxCountAge = 430 * 24 * time.Hour
+// maxCountAge is how old a share count may be, as old as the newest fiscal year: Rules.MaxReportAge.
+const maxCountAge = 520 * 24 * time.Hour
 
 // A count on the cover that is further from the average of the income statement than this, as a ratio, needs another witness.
 const (
