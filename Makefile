@@ -79,6 +79,10 @@ conformance: ## Hold the running program to the suites that others publish for i
 browser: ## Drive the pages in Chromium, and keep pictures of them in build/screenshots (with npm)
 	@tools/browser.sh
 
+.PHONY: lighthouse
+lighthouse: ## Score the pages of a running server with Lighthouse (LIGHTHOUSE_URL; with npm)
+	@tools/lighthouse.sh $(LIGHTHOUSE_URL)
+
 .PHONY: phrasebook
 phrasebook: ## Print every sentence in four languages with extreme values, for reading: build/phrasebook.md
 	go test -count=1 -v ./picks -run TestPhrasesHoldExtremeValues -phrasebook '$(CURDIR)/build/phrasebook.md'
