@@ -253,7 +253,7 @@ func TestAnEditorsChoiceGoesByTheRules(t *testing.T) {
 	if err != nil || len(cards) != 4 {
 		t.Fatal(len(cards), err)
 	}
-	if text := cards[3].Texts[picks.English].SummaryWhy; !strings.Contains(text, "An editor chose it: by the method it ranked") {
+	if text := cards[3].Texts[picks.English].SummaryWhy; !strings.Contains(text, "An editor chose it; the method ranked it") {
 		t.Errorf("the card of an editor's pick says %q", text)
 	}
 }

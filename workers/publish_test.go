@@ -13,6 +13,8 @@ import (
 
 	"tidemark/internal/calendar"
 	"tidemark/internal/equity"
+	"tidemark/internal/locale"
+	"tidemark/internal/locale/languages"
 	"tidemark/internal/postgres"
 	"tidemark/internal/series"
 	"tidemark/internal/task"
@@ -189,7 +191,8 @@ func settledAt(t *testing.T, day string) time.Time {
 	return calendar.At(on(t, day), pickClock-2*time.Minute)
 }
 
-// figures are the numbers of a text, read as its language writes them, each once.
+// figures are the numbers of a text, read as its language writes them, each once; an amount in the unit of one, whatever word its language has
+// for its size.
 func figures(lang picks.Lang, text string) []string {
 	text = strings.Map(func(r rune) rune {
 		if r >= '०' && r <= '९' {
@@ -198,11 +201,19 @@ func figures(lang picks.Lang, text string) []string {
 		return r
 	}, regexp.MustCompile(`https?://\S+`).ReplaceAllString(text, ""))
 	var all []string
-	for _, n := range regexp.MustCompile(`\d+(?:[.,\x{00A0}\x{202F}]\d+)*`).FindAllString(text, -1) {
+	for _, at := range regexp.MustCompile(`\d+(?:[.,\x{00A0}\x{202F}]\d+)*`).FindAllStringIndex(text, -1) {
+		n := text[at[0]:at[1]]
 		if lang == "es" || lang == "pt" {
 			n = strings.ReplaceAll(strings.NewReplacer(".", "", "\u00a0", "", "\u202f", "").Replace(n), ",", ".")
 		} else {
 			n = strings.ReplaceAll(n, ",", "")
+		}
+		word := append(strings.Fields(text[at[1]:]), "")[0]
+		if power := locale.Powers[languages.Find(lang).Sizes[strings.TrimRight(word, ".,;:)।")]]; power > 0 {
+			n = locale.Shifted(n, power)
+			if whole, fraction, found := strings.Cut(n, "."); found && strings.Trim(fraction, "0") == "" {
+				n = whole
+			}
 		}
 		all = append(all, n)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"tidemark"
 	"tidemark/api/view"
 )
 
@@ -69,7 +70,8 @@ func (p *Pages) changelog(_ context.Context, r request) (*view.Document, error) 
 	l.Title = "Changelog" + suffix
 	l.Description = "What changed in the service, the newest first."
 	l.JSON = "/changelog.json"
-	l.Body = p.changes
+	_, days, _ := strings.Cut(tidemark.Changelog, "\n## ")
+	l.Body = markdown("## " + days)
 	return p.document("changelog", l, time.Time{}), nil
 }
 
