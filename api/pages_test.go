@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"encoding/json"
+	"html"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -29,6 +30,31 @@ var (
 		"/docs", "/status", "/terms", "/changelog",
 	}
 )
+
+func TestTheDataOfEachStretchOfAPlotCanBeLoaded(t *testing.T) {
+	t.Parallel()
+	s := told(t)
+	for _, query := range []string{"", "?range=3m", "?range=1y", "?range=5y", "?range=all"} {
+		page := "/signals/crack-spread-321" + query
+		a := s.ask(http.MethodGet, page, "Accept", browser)
+		stretch := 0
+		for _, found := range links.FindAllStringSubmatch(string(a.body), -1) {
+			address := html.UnescapeString(found[1])
+			if !strings.HasPrefix(address, "/api/signals/crack-spread-321/history") {
+				continue
+			}
+			if strings.Contains(address, "&from=") {
+				stretch++
+			}
+			if got := s.ask(http.MethodGet, address); got.StatusCode != http.StatusOK {
+				t.Errorf("%s links to %s: %s", page, address, got.Status)
+			}
+		}
+		if all := strings.HasSuffix(query, "=all"); stretch < 3 && !all {
+			t.Errorf("%s links to %d files of its stretch, want CSV, NDJSON and JSON", page, stretch)
+		}
+	}
+}
 
 func TestPagesAreReadable(t *testing.T) {
 	t.Parallel()

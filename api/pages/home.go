@@ -120,7 +120,7 @@ func lead(s *view.Signal) *leadSignal {
 		out.Spread = fmt.Sprintf("%.1f times its usual spread %s its baseline", math.Abs(*z), side)
 	}
 	if len(points) > 0 {
-		out.Plots.Query = "&from=" + points[0].ObservedAt.Format(time.DateOnly)
+		out.Plots.Query = template.URL("&from=" + points[0].ObservedAt.Format(time.DateOnly)) //nolint:gosec // a date
 	}
 	return out
 }

@@ -238,6 +238,9 @@ func defaultRange(frequency string) string {
 
 // beginning is where a range that ends at an instant begins, zero for everything.
 func beginning(name string, end time.Time) time.Time {
+	if end.IsZero() {
+		return end // there is no point yet
+	}
 	switch name {
 	case "3m":
 		return end.AddDate(0, -3, 0)

@@ -21,7 +21,7 @@ type signalPlots struct {
 	figure plot.Figure
 	source [2]string
 	// Query are the parameters of the history that is shown, each with an ampersand before it.
-	Query string
+	Query template.URL
 	// Revised is how many of the points have another value now than at the day that is shown.
 	Revised int
 	// Points is how many there are in the stretch; Newest are the newest of them, the newest first.
@@ -58,7 +58,7 @@ func (p *Pages) plotSignal(ctx context.Context, body signalBody, asOf time.Time)
 		now = slices.DeleteFunc(s.History.Points(from), func(p view.HistoryPoint) bool { return p.ObservedAt.After(points[len(points)-1].ObservedAt) })
 	}
 	out := plotHistory(s.Definition, body.Snapshot, points, now, rangeTitles[body.Range])
-	out.Query = data
+	out.Query = template.URL(data) //nolint:gosec // it is made of dates
 	return out, nil
 }
 
