@@ -266,7 +266,7 @@ func delimiter(d *json.Decoder, want json.Delim) error {
 		return err
 	}
 	if t != want {
-		return fmt.Errorf("it is no answer of a record: %v stands where %v has to be", t, want)
+		return fmt.Errorf("it is no answer of a record: %.80q stands where %v has to be", fmt.Sprint(t), want)
 	}
 	return nil
 }

@@ -34,3 +34,14 @@ func TestOfAProblemOnlyTheBeginningIsRead(t *testing.T) {
 		t.Errorf("the error is %.300v", err)
 	}
 }
+
+func TestAnErrorRepeatsLittleOfWhatAServerSends(t *testing.T) {
+	t.Parallel()
+	_, err := run(t, serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`"\u001b[2J` + strings.Repeat("a", 1<<20) + `"`))
+	})))
+	if err == nil || len(err.Error()) > 1000 || strings.Contains(err.Error(), "\x1b") {
+		t.Errorf("the error is %.300v", err)
+	}
+}

@@ -27,6 +27,7 @@ const (
 	maxForeignObjects = 500_000
 	maxForeignCommits = 50_000
 	maxForeignTime    = 15 * time.Minute
+	maxForeignMemory  = 2 << 30
 	maxRefs           = 16 << 20
 )
 
@@ -58,6 +59,7 @@ func checkBranch(name string) error {
 // importForeign brings the branch of a foreign repository into a new repository below temp, and returns git on it. fault is the kind
 // of error of a repository that does not give its objects.
 func (g git) importForeign(ctx context.Context, src Source, temp string) (read git, err error) {
+	g = g.bounded()
 	read = g
 	read.dir = filepath.Join(temp, "ledger.git")
 	if err := read.initBare(ctx, src.Branch); err != nil {
@@ -93,6 +95,17 @@ func (g git) importForeign(ctx context.Context, src Source, temp string) (read g
 		return read, fmt.Errorf("%w: %w", fault, err)
 	}
 	return read, nil
+}
+
+// bounded lets git have some memory and no more: a pack of some kilobytes can name an object of any size, which git makes in memory.
+func (g git) bounded() git {
+	g.memory = maxForeignMemory
+	for _, s := range [][2]string{
+		{"pack.threads", "1"}, {"core.packedGitWindowSize", "16m"}, {"core.packedGitLimit", "256m"}, {"core.deltaBaseCacheLimit", "64m"},
+	} {
+		g.set(s[0], s[1])
+	}
+	return g
 }
 
 // only lets git use some protocols and no others.

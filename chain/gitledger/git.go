@@ -25,6 +25,8 @@ type git struct {
 	env     []string
 	// secrets never appear in an error.
 	secrets []string
+	// memory is how many bytes of memory a process may have, 0 for as many as it asks for.
+	memory int64
 	// lock is inherited by every process that is started.
 	lock *os.File
 }
@@ -206,6 +208,11 @@ func (l *limited) Write(p []byte) (int, error) {
 
 // command prepares a process. A canceled ctx asks it to end, so that a git takes its locks away, and kills it ten seconds later.
 func (g git) command(ctx context.Context, program string, extraEnv []string, args ...string) *exec.Cmd {
+	if g.memory > 0 {
+		// The shell becomes the program. Some systems know no such limit.
+		bound := []string{"-c", `ulimit -v "$0" 2>/dev/null; exec "$@"`, strconv.FormatInt(g.memory>>10, 10), program}
+		program, args = "/bin/sh", append(bound, args...)
+	}
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Env = append(slices.Clone(g.env), extraEnv...)
 	if g.dir != "" && exists(g.dir) {
