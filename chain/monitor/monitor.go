@@ -71,6 +71,8 @@ type Options struct {
 	Now       func() time.Time
 	// Cadence is how old the newest quorum may be or, where the policy asks no witness, the newest growth. Zero: 26 hours.
 	Cadence time.Duration
+	// AnswerTimeout is how long one answer may take, to its end. Zero: 30 seconds.
+	AnswerTimeout time.Duration
 	// Reread is how many files of the old tree are read again each round. Zero: 256.
 	Reread int
 	// Server is the address of the server whose picks and forecasts the log must have, empty for none.
@@ -112,6 +114,9 @@ const youngFor = 24 * time.Hour
 func New(o Options) (*Monitor, error) {
 	if o.Cadence == 0 {
 		o.Cadence = 26 * time.Hour
+	}
+	if o.AnswerTimeout == 0 {
+		o.AnswerTimeout = 30 * time.Second
 	}
 	if o.Reread == 0 {
 		o.Reread = 256
@@ -214,7 +219,7 @@ func (r *round) look() error {
 	// The witnesses first: whatever they hold then, the log has signed before it is asked.
 	held := r.askWitnesses()
 	prefix := trimmed(r.o.Log.URL)
-	note, err := get(r.ctx, r.client, prefix+"/checkpoint", maxNote)
+	note, err := r.get(r.ctx, prefix+"/checkpoint", maxNote)
 	if err != nil {
 		r.find(KindAway, "log", true, "The log %s cannot be read: %v.", r.state.Origin, err)
 		r.silence(held, nil)
@@ -227,7 +232,7 @@ func (r *round) look() error {
 		return nil
 	}
 	r.reached = true
-	f := &files{ctx: r.ctx, client: r.client, prefix: prefix, size: opened.Size, kept: map[tlog.Tile][]byte{}}
+	f := &files{ctx: r.ctx, get: r.get, prefix: prefix, size: opened.Size, kept: map[tlog.Tile][]byte{}}
 	whole, err := r.follow(f, opened)
 	if err != nil {
 		return err
@@ -252,7 +257,7 @@ func (r *round) askWitnesses() (held []copied) {
 		if w.URL == "" {
 			continue
 		}
-		note, err := get(r.ctx, r.client, trimmed(w.URL)+path, maxNote)
+		note, err := r.get(r.ctx, trimmed(w.URL)+path, maxNote)
 		if errors.Is(err, errMissing) {
 			continue // it has cosigned nothing yet, or does not serve its copy
 		}
@@ -315,9 +320,9 @@ func (r *round) follow(f *files, o *tlog.Opened) (whole bool, err error) {
 }
 
 const (
-	// chunk is how many leaves are held at once.
-	chunk = tlog.TileWidth * tlog.TileWidth
-	// maxFaults is how many leaves that break a rule are said of one round.
+	// chunk is how many leaves are held at once: a log may have long ones.
+	chunk = tlog.TileWidth
+	// maxFaults is how many leaves that break a rule, or entries that are missing, are said of one round.
 	maxFaults = 20
 )
 

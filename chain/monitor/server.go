@@ -3,12 +3,21 @@ package monitor
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 )
 
 // grace is how long something may be shown by the server before it is in the log.
 const grace = 2 * time.Minute
+
+// What a server may list. One that lists more is not compared: each entry costs a question, or an alert.
+const (
+	maxPicks     = 500
+	maxSignals   = 200
+	maxForecasts = 20
+)
 
 // shown is what the server's list of picks says, as far as it is compared.
 type shown struct {
@@ -38,15 +47,24 @@ func (r *round) server() {
 	}
 	known := r.state.Absent
 	r.state.Absent = map[string]time.Time{}
-	for what := range absent {
+	said, more := 0, 0
+	for _, what := range slices.Sorted(maps.Keys(absent)) {
 		since, ok := known[what]
 		if !ok {
 			since = r.now
 		}
 		r.state.Absent[what] = since
-		if r.now.Sub(since) > grace {
+		switch {
+		case r.now.Sub(since) <= grace:
+		case said == maxFaults:
+			more++
+		default:
+			said++
 			r.find(KindMissing, what, false, "The server shows %s, and the log %s lacks it since %s.", what, r.state.Origin, since.Format(time.RFC3339))
 		}
+	}
+	if more > 0 {
+		r.find(KindMissing, "more", false, "The server shows %d more entries that the log %s lacks.", more, r.state.Origin)
 	}
 }
 
@@ -54,8 +72,11 @@ func (r *round) server() {
 func (r *round) picks(base string, absent map[string]bool) error {
 	have := r.state.Rules.Picks
 	var list shown
-	if err := r.ask(fmt.Sprintf("%s/api/v1/verify/picks?from_seq=%d&limit=500", base, max(have.Length, 1)), &list); err != nil {
+	if err := r.ask(fmt.Sprintf("%s/api/v1/verify/picks?from_seq=%d&limit=%d", base, max(have.Length, 1), maxPicks), &list); err != nil {
 		return err
+	}
+	if len(list.Picks) > maxPicks {
+		return fmt.Errorf("it lists %d picks, and was asked for %d at most", len(list.Picks), maxPicks)
 	}
 	var found bool
 	for _, p := range list.Picks {
@@ -85,6 +106,9 @@ func (r *round) forecasts(base string, absent map[string]bool) error {
 	if err := r.ask(base+"/api/signals", &catalog); err != nil {
 		return err
 	}
+	if len(catalog.Data) > maxSignals {
+		return fmt.Errorf("it lists %d signals, more than %d", len(catalog.Data), maxSignals)
+	}
 	for _, s := range catalog.Data {
 		if s.ID == "" || strings.ContainsAny(s.ID, "/?#%. ") {
 			continue
@@ -98,8 +122,11 @@ func (r *round) forecasts(base string, absent map[string]bool) error {
 				} `json:"grade"`
 			} `json:"data"`
 		}
-		if err := r.ask(base+"/api/signals/"+s.ID+"/forecasts?limit=20", &list); err != nil {
+		if err := r.ask(fmt.Sprintf("%s/api/signals/%s/forecasts?limit=%d", base, s.ID, maxForecasts), &list); err != nil {
 			return err
+		}
+		if len(list.Data) > maxForecasts {
+			return fmt.Errorf("it lists %d forecasts, and was asked for %d at most", len(list.Data), maxForecasts)
 		}
 		for _, f := range list.Data {
 			if f.Seq > r.state.Rules.Forecasts {
@@ -111,7 +138,7 @@ func (r *round) forecasts(base string, absent map[string]bool) error {
 }
 
 func (r *round) ask(url string, into any) error {
-	body, err := get(r.ctx, r.client, url, maxAnswer)
+	body, err := r.get(r.ctx, url, maxAnswer)
 	if err != nil {
 		return err
 	}

@@ -38,14 +38,25 @@ func newClient(transport http.RoundTripper) *http.Client {
 	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// get reads a small answer. What stands between must not answer for the server.
-func get(ctx context.Context, client *http.Client, url string, most int) ([]byte, error) {
+// get reads a small answer, which must be there whole in time: who hangs holds up nobody else. What stands between must not answer for the
+// server.
+func (m *Monitor) get(ctx context.Context, url string, most int) ([]byte, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, m.o.AnswerTimeout, fmt.Errorf("%s has not answered after %s", url, m.o.AnswerTimeout))
+	defer cancel()
+	body, err := m.read(ctx, url, most)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		return nil, awayError{cause}
+	}
+	return body, err
+}
+
+func (m *Monitor) read(ctx context.Context, url string, most int) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, awayError{err}
 	}
 	req.Header.Set("Cache-Control", "no-cache")
-	resp, err := client.Do(req)
+	resp, err := m.client.Do(req)
 	if err != nil {
 		return nil, awayError{err}
 	}
@@ -69,7 +80,7 @@ func get(ctx context.Context, client *http.Client, url string, most int) ([]byte
 // files reads a log's files for one round, each once.
 type files struct {
 	ctx    context.Context //nolint:containedctx // a reader of tiles takes none, and this one lives for a round
-	client *http.Client
+	get    func(ctx context.Context, url string, most int) ([]byte, error)
 	prefix string
 	// size is the tree's: a tile is as wide in it as it can be.
 	size int64
@@ -99,9 +110,9 @@ func (f *files) read(t tlog.Tile, most int) ([]byte, error) {
 	if body, ok := f.kept[t]; ok {
 		return body, nil
 	}
-	body, err := get(f.ctx, f.client, f.prefix+"/"+t.Path(), most)
+	body, err := f.get(f.ctx, f.prefix+"/"+t.Path(), most)
 	if wider := f.widest(t); errors.Is(err, errMissing) && !t.Entries && wider.Width > t.Width {
-		body, err = get(f.ctx, f.client, f.prefix+"/"+wider.Path(), most)
+		body, err = f.get(f.ctx, f.prefix+"/"+wider.Path(), most)
 	}
 	if err != nil {
 		if isAway(err) && f.away == nil {

@@ -7,7 +7,9 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -61,10 +63,14 @@ type watcher struct {
 	monitors []*monitor.Monitor
 	alerts   *ops.KeptAlerts
 	ready    atomic.Bool
+
+	mu sync.Mutex
+	// open is what the last round of each monitor found; one that had none yet is not in it.
+	open map[*monitor.Monitor][]postgres.Alert
 }
 
 func (p *program) newWatcher() (*watcher, error) {
-	w := &watcher{program: p}
+	w := &watcher{program: p, open: map[*monitor.Monitor][]postgres.Alert{}}
 	dir := filepath.Join(p.worldDir(), "monitor")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("STATE_DIR: %w", err)
@@ -145,45 +151,63 @@ func (w *watcher) run(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	}
+	g, ctx := errgroup.WithContext(ctx)
+	for _, m := range w.monitors {
+		g.Go(func() error { w.follow(ctx, m); return nil })
+	}
+	return g.Wait()
+}
+
+// follow looks at one log, again and again. Each log has its own rounds: one that answers slowly delays no alert about another.
+func (w *watcher) follow(ctx context.Context, m *monitor.Monitor) {
 	tick := time.NewTicker(w.settings.MonitorEvery)
 	defer tick.Stop()
 	for {
-		if err := w.round(ctx); err != nil && ctx.Err() == nil {
+		if err := w.round(ctx, m); err != nil && ctx.Err() == nil {
 			w.log.ErrorContext(ctx, "the monitor cannot keep what it knows", "err", err)
 		}
-		w.ready.Store(true)
 		select {
 		case <-ctx.Done():
-			return nil
+			return
 		case <-tick.C:
 		}
 	}
 }
 
-// round looks once.
-func (w *watcher) round(ctx context.Context) error {
-	var list []postgres.Alert
-	var failed error
-	for _, m := range w.monitors {
-		timed, stop := context.WithTimeout(ctx, monitorTimeout)
-		found, err := m.Round(timed)
-		stop()
-		if ctx.Err() != nil {
-			return nil
-		}
-		failed = errors.Join(failed, err)
-		origin := m.Status().Origin
-		for _, f := range found {
-			severity := postgres.AlertError
-			if f.Warning {
-				severity = postgres.AlertWarning
-			}
-			subject := strings.TrimSpace(origin + " " + f.Subject)
-			list = append(list, postgres.Alert{Kind: "log-" + f.Kind, Subject: subject, Severity: severity, Text: printable(f.Text)})
-		}
+// round looks at one log once, and tells what is wrong with it and what was wrong with the others when they were looked at last.
+func (w *watcher) round(ctx context.Context, m *monitor.Monitor) error {
+	timed, stop := context.WithTimeout(ctx, monitorTimeout)
+	found, err := m.Round(timed)
+	stop()
+	if ctx.Err() != nil {
+		return nil
 	}
-	if failed != nil {
-		return failed // what a monitor that cannot write found is not over
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ready.Store(true)
+	if err != nil {
+		return err // what a monitor that cannot write found is not over
+	}
+	origin := m.Status().Origin
+	w.open[m] = []postgres.Alert{}
+	for _, f := range found {
+		severity := postgres.AlertError
+		if f.Warning {
+			severity = postgres.AlertWarning
+		}
+		subject := strings.TrimSpace(origin + " " + f.Subject)
+		w.open[m] = append(w.open[m], postgres.Alert{Kind: "log-" + f.Kind, Subject: subject, Severity: severity, Text: printable(f.Text)})
+	}
+	// An alert from before a restart is not over while its log was not looked at.
+	w.alerts.Unknown = func(a postgres.Alert) bool {
+		return slices.ContainsFunc(w.monitors, func(m *monitor.Monitor) bool {
+			origin, _, _ := strings.Cut(a.Subject, " ")
+			return w.open[m] == nil && m.Status().Origin == origin
+		})
+	}
+	var list []postgres.Alert
+	for _, other := range w.monitors {
+		list = append(list, w.open[other]...)
 	}
 	return w.alerts.Save(ctx, list)
 }

@@ -108,6 +108,54 @@ func TestTheMonitorTellsOnceWhatIsWrong(t *testing.T) {
 	}
 }
 
+func TestALogThatHangsDelaysNoAlertAboutAnother(t *testing.T) {
+	t.Parallel()
+	log, mute := newProofLog(t, "log.example/log", 10), newProofLog(t, "mute.example/log", 10)
+	served := httptest.NewServer(log)
+	t.Cleanup(served.Close)
+	ctx, stop := context.WithCancel(t.Context())
+	hangs := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-r.Context().Done():
+		case <-ctx.Done():
+		}
+	}))
+	t.Cleanup(hangs.Close)
+	posted := make(chan string, 100)
+	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		var m struct{ Kind, Subject, State string }
+		if err := json.NewDecoder(r.Body).Decode(&m); err != nil {
+			t.Error(err)
+		}
+		posted <- m.State + " " + m.Kind + " " + m.Subject
+	}))
+	t.Cleanup(hook.Close)
+	dir := t.TempDir()
+	policy := filepath.Join(dir, "monitor.policy")
+	text := "log " + mute.key.Public + " " + hangs.URL + "\n" + strings.Replace(log.policy(), log.key.Public, log.key.Public+" "+served.URL, 1)
+	if err := os.WriteFile(policy, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan int, 1)
+	go func() {
+		done <- run(ctx, []string{
+			"monitor", "--state-dir", dir, "--monitor-policy", policy, "--monitor-every=1s", "--alert-webhook-url", hook.URL, "--log-level=error",
+		}, io.Discard, t.Output())
+	}()
+	select {
+	case got := <-posted:
+		if got != "raised log-state log.example/log" {
+			t.Errorf("first it tells %q", got)
+		}
+	case <-time.After(2 * time.Minute):
+		t.Error("nothing is told about the log that answers")
+	}
+	stop()
+	if code := <-done; code != 0 {
+		t.Errorf("it ends with %d", code)
+	}
+}
+
 func TestTheMonitorIsReadyAlsoWithNothingToFollow(t *testing.T) {
 	t.Parallel()
 	awaitReady(t, "monitor", "monitor", "--state-dir="+t.TempDir())

@@ -25,6 +25,8 @@ type KeptAlerts struct {
 	Channels map[string]Channel
 	Log      *slog.Logger
 	Now      func() time.Time
+	// Unknown tells of an open alert that nobody can say now whether it is over: it stays open. It may be nil.
+	Unknown func(postgres.Alert) bool
 	// ResolveDelay is for how long something must not have been so until its alert is over. Zero means a minute.
 	ResolveDelay time.Duration
 
@@ -75,7 +77,7 @@ func (k *KeptAlerts) Save(ctx context.Context, list []postgres.Alert) error {
 		log(ctx, "an alert is raised", "alert", a.ID, "kind", a.Kind, "subject", a.Subject, "text", a.Text)
 	}
 	s.Open = slices.DeleteFunc(s.Open, func(a postgres.Alert) bool {
-		if now.Sub(a.SeenAt) < delay || a.SeenAt.Equal(now) {
+		if now.Sub(a.SeenAt) < delay || a.SeenAt.Equal(now) || k.Unknown != nil && k.Unknown(a) {
 			return false
 		}
 		a.ResolvedAt = &now
