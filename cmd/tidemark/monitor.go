@@ -28,7 +28,7 @@ import (
 
 type monitorCommand struct {
 	config.Place
-	config.Site
+	config.Address
 	config.PrivateListener
 	config.Monitor
 	config.Alerts
@@ -54,6 +54,18 @@ func (monitorCommand) Run(ctx context.Context, p *program) error {
 		})
 	})
 	return g.Wait()
+}
+
+// followLogs follows the logs of MONITOR_POLICY beside the roles of up, and does nothing where that is not set.
+func (p *program) followLogs() (run func(context.Context) error, err error) {
+	if p.settings.MonitorPolicy == "" {
+		return func(context.Context) error { return nil }, nil
+	}
+	w, err := p.newWatcher()
+	if err != nil {
+		return nil, err
+	}
+	return w.run, nil
 }
 
 // watcher is the monitors of a process, one for each log, and their alerts.

@@ -109,7 +109,7 @@ func TestEveryListIsAlsoJSON(t *testing.T) {
 
 // acting are the commands that change or run something, or whose exit status is the answer. Every other one prints what there is, and is
 // asked for JSON.
-const acting = `up scheduler worker api queue backup.make backup.verify restore health schedule.run schedule.pause schedule.resume signals.deprecate signals.restore
+const acting = `up scheduler worker api monitor queue backup.make backup.verify restore health schedule.run schedule.pause schedule.resume signals.deprecate signals.restore
 	backfill.plan backfill.apply backfill.run backfill.pause backfill.resume backfill.cancel backfill.retry-failed quarantine.accept quarantine.reject reparse
 	archive.import archive.export archive.begin picks.publish picks.withdraw picks.correct portfolio.rebuild ledger.verify chain.setup chain.retry verify keys.revoke keys.credit
 	keys.grant keys.move log.key witness.init witness.add witness.serve payments.reconcile payments.resolve sandbox.fault sandbox.clear simulate completion help version complete-words`

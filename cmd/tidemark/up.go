@@ -125,6 +125,10 @@ func (p *program) runRoles(ctx context.Context, on listeners) error {
 	if err != nil {
 		return err
 	}
+	follow, err := p.followLogs()
+	if err != nil {
+		return err
+	}
 	err = p.insist(ctx, func() error {
 		if err := p.checkToken(ctx, db); err != nil {
 			return err
@@ -148,6 +152,7 @@ func (p *program) runRoles(ctx context.Context, on listeners) error {
 	g.Go(func() error { return p.runScheduler(ctx, db, s) })
 	g.Go(func() error { return worker.Run(ctx) })
 	g.Go(func() error { return logs.run(ctx) })
+	g.Go(func() error { return follow(ctx) })
 	g.Go(func() error { return alerts.Run(ctx) })
 	g.Go(func() error {
 		return p.serveAPI(ctx, apiDB, on, w.name, w.now, []api.Check{{Name: "scheduler", OK: s.Ready}, {Name: "worker", OK: worker.Ready}},
