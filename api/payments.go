@@ -65,7 +65,10 @@ func NewPayments(o PaymentsOptions) *Payments {
 	}
 	return &Payments{
 		o: o, counts: map[string]int64{},
-		under: underWay{max: cmp.Or(o.MaxSales, 512), maxByAddress: cmp.Or(o.MaxSalesByAddress, 64), byAddress: map[string]int{}},
+		under: underWay{
+			max: cmp.Or(o.MaxSales, 512), maxByAddress: cmp.Or(o.MaxSalesByAddress, 64), what: "payments", note: " Nothing was charged.",
+			byAddress: map[string]int{},
+		},
 	}
 }
 
@@ -193,29 +196,29 @@ func (p *Payments) offered() []int {
 	return nil
 }
 
-// underWay bounds the sales that are under way: each holds a connection until the facilitator and the chain have answered. It is safe
-// for concurrent use.
+// underWay bounds what is under way for all and for an address: each sale holds a connection until the facilitator and the chain have
+// answered, each archived body is in memory until its client has accepted it. It is safe for concurrent use.
 type underWay struct {
 	max, maxByAddress int
+	// what is under way: "payments". note is said to who is refused; it may be empty.
+	what, note string
 
 	mu        sync.Mutex
 	all       int
 	byAddress map[string]int
 }
 
-// signInForm counts one more sale of an address, if there is room. The caller must call leave when the sale has ended.
+// enter counts one more of an address, if there is room. The caller must call leave when it has ended.
 func (u *underWay) enter(address string) (leave func(), err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.byAddress[address] >= u.maxByAddress {
 		return nil, &problemError{
-			code:       view.CodeRateLimited,
-			detail:     fmt.Sprintf("An address may have %d payments under way. Nothing was charged.", u.maxByAddress),
-			retryAfter: "2",
+			code: view.CodeRateLimited, detail: fmt.Sprintf("An address may have %d %s under way.%s", u.maxByAddress, u.what, u.note), retryAfter: "2",
 		}
 	}
 	if u.all >= u.max {
-		return nil, &problemError{code: view.CodeUnavailable, detail: "Too many payments are under way. Nothing was charged.", retryAfter: "2"}
+		return nil, &problemError{code: view.CodeUnavailable, detail: fmt.Sprintf("Too many %s are under way.%s", u.what, u.note), retryAfter: "2"}
 	}
 	u.all++
 	u.byAddress[address]++

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"tidemark/api/view"
 	"tidemark/internal/postgres"
 	"tidemark/internal/series"
@@ -39,10 +41,13 @@ type RawSource struct {
 }
 
 const (
-	// maxRaw bounds what is read into memory for a request, and rawReads how many bodies are there at once.
-	maxRaw   = 64 << 20
-	rawReads = 4
-	// rawWait is how long a request waits for its turn.
+	// maxRaw bounds what is read into memory for a request, and rawMemory what the bodies of all requests have there: a body stays until its
+	// client has accepted it. An address may have rawByAddress of them, which is not all.
+	maxRaw       = 64 << 20
+	rawMemory    = 4 * maxRaw
+	rawByAddress = 3
+	maxRawReads  = 256
+	// rawWait is how long a request waits for memory.
 	rawWait = 5 * time.Second
 )
 
@@ -52,7 +57,15 @@ var sha256Form = regexp.MustCompile(`^[0-9a-f]{64}$`)
 type rawServer struct {
 	RawOptions
 
-	turns chan struct{}
+	memory *semaphore.Weighted
+	under  underWay
+}
+
+func newRawServer(o RawOptions) *rawServer {
+	return &rawServer{
+		RawOptions: o, memory: semaphore.NewWeighted(rawMemory),
+		under: underWay{max: maxRawReads, maxByAddress: rawByAddress, what: "archived bodies", byAddress: map[string]int{}},
+	}
 }
 
 // serveRaw answers with the bytes that a publisher sent. Only a body that observations of a published signal rest on is one: neither what was not told
@@ -72,14 +85,13 @@ func (s *Server) serveRaw(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	leave, err := s.raws.under.enter(clientNetwork(s.client(r)))
+	if err != nil {
+		return err
+	}
+	defer leave()
 	ctx, cancel := context.WithTimeout(r.Context(), rawWait)
 	defer cancel()
-	select {
-	case s.raws.turns <- struct{}{}:
-		defer func() { <-s.raws.turns }()
-	case <-ctx.Done():
-		return &problemError{code: view.CodeUnavailable, detail: "Other bodies are being read at the moment.", retryAfter: "5"}
-	}
 	ids, until := served(st)
 	b, err := s.raws.Store.RawBody(ctx, digest, ids, until)
 	if errors.Is(err, postgres.ErrNotFound) {
@@ -101,6 +113,11 @@ func (s *Server) serveRaw(w http.ResponseWriter, r *http.Request) error {
 		}
 		return &problemError{code: view.CodeNotShown, detail: reason, extend: func(p *view.Problem) { p.Raw = &facts }}
 	}
+	weight := max(b.Bytes, 1)
+	if err := s.raws.memory.Acquire(ctx, weight); err != nil {
+		return &problemError{code: view.CodeUnavailable, detail: "Other bodies are being read at the moment.", retryAfter: "5"}
+	}
+	defer s.raws.memory.Release(weight)
 	body, err := s.raws.Get(ctx, digest)
 	if err != nil {
 		s.log.ErrorContext(r.Context(), "read an archived body", "sha256", digest, "err", err)

@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -184,5 +186,40 @@ func TestAnArchiveThatIsAwayIsNotAnEmptyOne(t *testing.T) {
 	delete(f.archive, digest)
 	if a := f.ask(http.MethodGet, "/raw/"+digest); a.StatusCode != http.StatusNotFound {
 		t.Errorf("lost: %s", a.Status)
+	}
+}
+
+func TestClientsThatReadNothingHoldNobodyElsesBody(t *testing.T) {
+	t.Parallel()
+	f := startRaw(t)
+	_, large := f.fetched("open", "https://upstream.example/a", strings.Repeat("0123456789abcdef", 1<<20), before, up(20, 1)) // more than any socket keeps
+	_, small := f.fetched("open", "https://upstream.example/b", "small", before, up(21, 1))
+	for range 8 {
+		conn, err := f.connect("GET /raw/" + large + " HTTP/1.1\r\nHost: x\r\n\r\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		if _, err := io.ReadFull(conn, make([]byte, len("HTTP/1.1 "))); err != nil { // it is answered, and reads no more
+			t.Fatal(err)
+		}
+	}
+	a := f.ask(http.MethodGet, "/raw/"+small)
+	if detail, _ := f.object(a)["detail"].(string); a.StatusCode != http.StatusTooManyRequests || detail != "An address may have 3 archived bodies under way." {
+		t.Errorf("the address that reads nothing: %s: %s", a.Status, a.body)
+	}
+	from := &http.Transport{DialContext: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}).DialContext}
+	t.Cleanup(from.CloseIdleConnections)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, f.url+"/raw/"+small, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := (&http.Client{Transport: from}).Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if body, err := io.ReadAll(resp.Body); err != nil || string(body) != "small" {
+		t.Errorf("another address: %s %q %v", resp.Status, body, err)
 	}
 }

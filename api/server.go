@@ -187,7 +187,7 @@ func New(o Options) *Server {
 		s.handleGet(public, "/api/vintages/prove", s.proveVintage)
 	}
 	if o.Raw != nil {
-		s.raws = &rawServer{RawOptions: *o.Raw, turns: make(chan struct{}, rawReads)}
+		s.raws = newRawServer(*o.Raw)
 		s.handleGet(public, "/raw/{sha256}", s.serveRaw)
 	}
 	if o.Discovery != nil {
