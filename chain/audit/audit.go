@@ -36,6 +36,8 @@ type Options struct {
 	Now time.Time
 	// Transport does the HTTP. Nil: http.DefaultTransport.
 	Transport http.RoundTripper
+	// ReadTimeout is how long the server may say nothing before it is given up. Zero: 30 seconds.
+	ReadTimeout time.Duration
 	// Environ is the process's environment, for git.
 	Environ []string
 }
@@ -89,7 +91,7 @@ const maxTime = time.Hour
 func Run(ctx context.Context, o Options) (*Report, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, maxTime, fmt.Errorf("the audit is not done after %s", maxTime))
 	defer cancel()
-	s, err := newServer(o.URL, o.Transport)
+	s, err := newServer(o.URL, o.Transport, o.ReadTimeout)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,7 +17,7 @@ import (
 
 // What a server may take and send.
 const (
-	// readTimeout is how long it may say nothing before it is given up.
+	// readTimeout is how long it may say nothing before it is given up, where the options do not say.
 	readTimeout = 30 * time.Second
 	// attempts is how often in turn an answer may break off without having brought a new pick.
 	attempts     = 3
@@ -28,14 +29,16 @@ const (
 type server struct {
 	base   *url.URL
 	client *http.Client
+	// timeout is how long it may say nothing.
+	timeout time.Duration
 }
 
-func newServer(address string, transport http.RoundTripper) (*server, error) {
+func newServer(address string, transport http.RoundTripper, timeout time.Duration) (*server, error) {
 	base, err := url.Parse(strings.TrimRight(address, "/"))
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
 		return nil, fmt.Errorf("%q is no http or https address", address)
 	}
-	return &server{base: base, client: &http.Client{Transport: transport, CheckRedirect: checkRedirect}}, nil
+	return &server{base: base, client: &http.Client{Transport: transport, CheckRedirect: checkRedirect}, timeout: cmp.Or(timeout, readTimeout)}, nil
 }
 
 // chainPath is where a server has its chain.
@@ -96,7 +99,7 @@ func (s *server) get(ctx context.Context, query url.Values, each func(pick) erro
 	address.RawQuery = query.Encode()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	quiet := time.AfterFunc(readTimeout, func() { cancel(fmt.Errorf("the server says nothing for %s", readTimeout)) })
+	quiet := time.AfterFunc(s.timeout, func() { cancel(fmt.Errorf("the server says nothing for %s", s.timeout)) })
 	defer quiet.Stop()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), http.NoBody)
 	if err != nil {
@@ -114,7 +117,7 @@ func (s *server) get(ctx context.Context, query url.Values, each func(pick) erro
 	if err := s.check(resp); err != nil {
 		return nil, fmt.Errorf("ask %s: %w", address.Redacted(), err)
 	}
-	a, err := readAnswer(&timeoutReader{r: resp.Body, quiet: quiet, cause: func() error { return context.Cause(ctx) }}, each)
+	a, err := readAnswer(&timeoutReader{r: resp.Body, quiet: quiet, timeout: s.timeout, cause: func() error { return context.Cause(ctx) }}, each)
 	if err != nil {
 		return nil, fmt.Errorf("read the answer of %s: %w", address.Redacted(), err)
 	}
@@ -145,6 +148,8 @@ func (s *server) check(resp *http.Response) error {
 type timeoutReader struct {
 	r     io.Reader
 	quiet *time.Timer
+	// timeout is how long the server may say nothing.
+	timeout time.Duration
 	// cause is why the request was ended, nil while it was not.
 	cause func() error
 }
@@ -152,7 +157,7 @@ type timeoutReader struct {
 func (h *timeoutReader) Read(p []byte) (int, error) {
 	n, err := h.r.Read(p)
 	if n > 0 {
-		h.quiet.Reset(readTimeout)
+		h.quiet.Reset(h.timeout)
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		if cause := h.cause(); cause != nil {

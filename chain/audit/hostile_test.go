@@ -1,10 +1,15 @@
 package audit_test
 
 import (
+	"context"
 	"net/http"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
+
+	"tidemark/chain/audit"
 )
 
 func TestAServerIsFollowedThroughFiveRedirectsOnly(t *testing.T) {
@@ -43,5 +48,28 @@ func TestAnErrorRepeatsLittleOfWhatAServerSends(t *testing.T) {
 	})))
 	if err == nil || len(err.Error()) > 1000 || strings.Contains(err.Error(), "\x1b") {
 		t.Errorf("the error is %.300v", err)
+	}
+}
+
+func TestAServerThatFallsSilentIsGivenUp(t *testing.T) {
+	t.Parallel()
+	for name, begins := range map[string]string{"before the answer": "", "within the answer": `{"valid":`} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			address := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if begins != "" {
+					w.Header().Set("Content-Type", "application/json")
+					_, _ = w.Write([]byte(begins))
+					w.(http.Flusher).Flush()
+				}
+				<-r.Context().Done()
+			}))
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			_, err := audit.Run(ctx, audit.Options{URL: address, Now: now, Environ: os.Environ(), ReadTimeout: 200 * time.Millisecond})
+			if err == nil || !strings.Contains(err.Error(), "says nothing for 200ms") {
+				t.Errorf("the error is %v", err)
+			}
+		})
 	}
 }

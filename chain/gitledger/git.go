@@ -25,6 +25,8 @@ type git struct {
 	env     []string
 	// secrets never appear in an error.
 	secrets []string
+	// output is how many bytes of what a process writes are taken.
+	output int
 	// memory is how many bytes of memory a process may have, 0 for as many as it asks for.
 	memory int64
 	// lock is inherited by every process that is started.
@@ -37,7 +39,7 @@ func newGit(ctx context.Context, dir string, environ []string, remote Remote) (g
 	if err != nil {
 		return git{}, fmt.Errorf("the ledger needs git %d.%d or later on this machine: %w", oldestGit[0], oldestGit[1], err)
 	}
-	g := git{program: program, dir: dir, secrets: remote.secrets()}
+	g := git{program: program, dir: dir, output: maxOutput, secrets: remote.secrets()}
 	g.env = append(allowed(environ),
 		"LC_ALL=C",
 		"HOME="+os.DevNull,
@@ -169,12 +171,12 @@ func (g git) run(ctx context.Context, stdin []byte, args ...string) ([]byte, err
 }
 
 func (g git) start(ctx context.Context, program string, extraEnv []string, stdin []byte, args ...string) ([]byte, error) {
-	stdout, stderr := &limited{max: maxOutput}, &limited{max: maxComplaint}
+	stdout, stderr := &limited{max: g.output}, &limited{max: maxComplaint}
 	cmd := g.command(ctx, program, extraEnv, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(stdin), stdout, stderr
 	err := cmd.Run()
 	if err == nil && stdout.cut {
-		err = fmt.Errorf("it wrote more than %d bytes", maxOutput)
+		err = fmt.Errorf("it wrote more than %d bytes", g.output)
 	}
 	if err == nil {
 		return stdout.kept.Bytes(), nil
