@@ -46,7 +46,7 @@ func TestPagesAboutPicks(t *testing.T) {
 
 	tests := map[string][]string{
 		"/":                         {"BORL", "the chain recomputes", "/picks.atom"},
-		"/picks":                    {`lang="en"`, "ACME", "BORL", "100.00", "One share each trading day", `hreflang="hi"`},
+		"/picks":                    {`lang="en"`, "ACME", "BORL", "100.00", "One stock each trading day", `hreflang="hi"`},
 		"/picks?lang=es":            {`lang="es"`, "Selecciones", "100,00", `/research/ACME?lang=es`},
 		"/picks?status=closed":      {`aria-current="true">closed`},
 		"/research/acme":            {`href="/picks/2026-03-02"`, `href="/picks/2026-03-05"`, "ACME", "SHA-256", "ACME|103.00|2026-03-05|", `href="https://tidemark.example/research/ACME"`},

@@ -75,7 +75,7 @@ func TestASignedInVisitorPaysAPageOnce(t *testing.T) {
 	want("before", 0, "0.200")
 
 	a := v.open("/picks")
-	if !strings.Contains(string(a.body), "40.71") || !strings.Contains(string(a.body), "You see this page with your key: it costs 0.005 USD") {
+	if !strings.Contains(string(a.body), "40.71") || !strings.Contains(string(a.body), "You see this page with your key. It costs 0.005 USD") {
 		t.Errorf("the picks lack what the key sees: %s", a.Status)
 	}
 	if a.Header.Get("X-Request-Cost") != "0.005" || a.Header.Get("X-Balance-Remaining") != "0.195" || a.Header.Get("Cache-Control") != "private, no-cache" ||
