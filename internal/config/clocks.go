@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Clocks are the clock times of the record in New York, as time since midnight.
+// Clocks are the daily clock times of the record in New York, as time since midnight.
 type Clocks struct{ Pick, Cutoff, Announce time.Duration }
 
-// lastClose is when the exchange closes on a full day, in New York.
+// lastClose is the clock time in New York when the exchange closes on a full day.
 const lastClose = 16 * time.Hour
 
-// Clocks reads the clock times of the record. The error reports every fault, each with the setting's name.
+// Clocks returns the clock times of the record. The error reports every invalid time, each with the setting's name.
 func (s Settings) Clocks() (Clocks, error) {
 	var c Clocks
 	var errs []error

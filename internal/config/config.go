@@ -1,6 +1,6 @@
-// Package config holds the settings, in groups. Each field is a setting: a flag, an environment variable or a line of the .env file of
-// the same name; the first of them that is given wins. A command embeds the groups that it reads. They are filled and validated once,
-// in main. Start at Settings.
+// Package config holds the settings, in groups. Each field is a setting. Its value comes from the flag, the environment variable or the
+// line of the .env file of the same name, in this order. A command embeds the groups that it reads. The program fills and validates them
+// once, in main. Start at Settings.
 package config
 
 import (
@@ -24,7 +24,8 @@ import (
 	"tidemark/internal/nearest"
 )
 
-// LoadEnvFile adds the settings of a .env file to the environment, which wins, and returns the names in it. A missing file is no error.
+// LoadEnvFile adds the settings of a .env file to the environment and returns the names in the file. Variables that are already set keep
+// their value. A missing file is not an error.
 func LoadEnvFile(path string) (names []string, err error) {
 	given, err := godotenv.Read(path)
 	switch {
@@ -46,7 +47,7 @@ func LoadEnvFile(path string) (names []string, err error) {
 	return names, nil
 }
 
-// Defaults are the settings where nothing is given.
+// Defaults returns the settings with their default values.
 func Defaults() (Settings, error) {
 	var s Settings
 	v := reflect.ValueOf(&s).Elem()
@@ -73,7 +74,7 @@ func Defaults() (Settings, error) {
 	return s, nil
 }
 
-// Take copies the settings that a command embeds, and returns their names.
+// Take copies into s the settings that a command embeds, and returns their names.
 func (s *Settings) Take(command reflect.Value) (names []string) {
 	all := reflect.ValueOf(s).Elem()
 	for i := range command.NumField() {
@@ -88,7 +89,8 @@ func (s *Settings) Take(command reflect.Value) (names []string) {
 	return names
 }
 
-// Validate checks the settings with some names, all where none is given. It reports every fault at once, each with the setting's name.
+// Validate checks the named settings, or all settings if no name is given. It reports every invalid value at once, each with the setting's
+// name.
 func (s Settings) Validate(names ...string) error {
 	var errs []error
 	reads := func(name string) bool { return len(names) == 0 || slices.Contains(names, name) }
@@ -183,7 +185,7 @@ func (s Settings) Validate(names ...string) error {
 		days int
 	}{{"KEEP_RUNS_DAYS", s.KeepRunsDays}, {"KEEP_USAGE_DAYS", s.KeepUsageDays}, {"KEEP_QUOTES_DAYS", s.KeepQuotesDays}, {"KEEP_ALERTS_DAYS", s.KeepAlertsDays}} {
 		if k.days < 0 || k.days > 0 && k.days < 40 {
-			bad(k.name, "%d is neither 0 nor 40 or more", k.days) // what looks back at the last weeks has to find them
+			bad(k.name, "%d is neither 0 nor 40 or more", k.days) // code that looks back over the last weeks must find them
 		}
 	}
 	s.checkBuckets(bad)
@@ -214,14 +216,14 @@ func (s Settings) Validate(names ...string) error {
 	return errors.Join(errs...)
 }
 
-// isLogOrigin reports whether a name is that of a log: a URL without its scheme and without a slash at the end.
+// isLogOrigin reports whether name can be the name of a log: a URL without scheme and without a slash at the end.
 func isLogOrigin(name string) bool {
 	u, err := url.Parse("https://" + name)
 	return err == nil && u.Host != "" && u.RawQuery == "" && u.Fragment == "" && u.User == nil && !strings.HasSuffix(name, "/") &&
 		!strings.ContainsAny(name, " +\t\n") && !strings.Contains(name, "://")
 }
 
-// isAddress tells whether a is an account of the L2 as it is usually written.
+// isAddress reports whether a is an account address of the L2 in the usual form: 0x and 40 hex digits.
 func isAddress(a string) bool {
 	digits, ok := strings.CutPrefix(a, "0x")
 	if _, err := hex.DecodeString(digits); err != nil {
@@ -230,26 +232,26 @@ func isAddress(a string) bool {
 	return ok && len(digits) == 40
 }
 
-// BaseRPCURLs are the addresses of BASE_RPC_URL, in their order.
+// BaseRPCURLs returns the addresses of BASE_RPC_URL in their order.
 func (s Settings) BaseRPCURLs() []string {
 	return strings.FieldsFunc(s.BaseRPCURL, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// MonitorRPCs are the addresses of MONITOR_RPC, in their order.
+// MonitorRPCs returns the addresses of MONITOR_RPC in their order.
 func (s Settings) MonitorRPCs() []string {
 	return strings.FieldsFunc(s.MonitorRPC, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// MCPOrigins are the origins of MCP_ALLOWED_ORIGINS, in their order.
+// MCPOrigins returns the origins of MCP_ALLOWED_ORIGINS in their order.
 func (s Settings) MCPOrigins() []string {
 	return strings.FieldsFunc(s.MCPAllowedOrigins, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// Environ is the environment of the process, for programs that it starts.
+// Environ returns the environment of the process, for programs that it starts.
 func Environ() []string { return os.Environ() }
 
-// Manager is what systemd tells a service of Type=notify in its environment: the socket that it listens at, empty where there is none,
-// and within which time it waits for a sign of life, zero where it does not.
+// Manager returns the values that systemd sets for a service of Type=notify. socket is the path of the notification socket, empty if not
+// set. watchdog is the time within which systemd expects a heartbeat, zero if it expects none.
 func Manager() (socket string, watchdog time.Duration) {
 	if n, err := strconv.ParseInt(os.Getenv("WATCHDOG_USEC"), 10, 64); err == nil && n > 0 {
 		watchdog = time.Duration(n) * time.Microsecond
@@ -257,12 +259,12 @@ func Manager() (socket string, watchdog time.Duration) {
 	return os.Getenv("NOTIFY_SOCKET"), watchdog
 }
 
-// FreePages reports whether the pages of a world show only what is free to who has no key.
+// FreePages reports whether the pages of a world show only the data that is free without a key.
 func (s Settings) FreePages(world string) bool {
 	return s.Pages == "free" || s.Pages == "" && world != "sandbox"
 }
 
-// BaseURL is PublicURL without a final slash, or what follows from Addr.
+// BaseURL returns PublicURL without a final slash, or a URL derived from Addr if PublicURL is not set.
 func (s Settings) BaseURL() string {
 	if s.PublicURL != "" {
 		return strings.TrimRight(s.PublicURL, "/")
@@ -273,11 +275,11 @@ func (s Settings) BaseURL() string {
 // Setting is one setting, as `tidemark help settings` shows it.
 type Setting struct {
 	Name, Default, Help string
-	// Value is what holds; "(set)" for a secret that is given.
+	// Value is the current value, or "(set)" for a secret that is set.
 	Value string
 }
 
-// List describes every setting, in the order of the groups.
+// List returns a description of every setting, in the order of the groups.
 func (s Settings) List() (list []Setting) {
 	v := reflect.ValueOf(s)
 	for _, f := range reflect.VisibleFields(v.Type()) {
@@ -297,7 +299,7 @@ func (s Settings) List() (list []Setting) {
 	return list
 }
 
-// Hostname names the machine in the run log.
+// Hostname returns the machine's name for the run log.
 func Hostname() string {
 	h, err := os.Hostname()
 	if err != nil {

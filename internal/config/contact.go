@@ -5,7 +5,7 @@ import (
 	"net/url"
 )
 
-// SecurityContact is Contact, or the mailbox that RFC 2142 reserves for it at the host of the public address.
+// SecurityContact returns Contact, or the mailbox that RFC 2142 reserves for security at the host of the public address.
 func (s Settings) SecurityContact() string {
 	if s.Contact != "" {
 		return s.Contact
@@ -20,7 +20,7 @@ func (s Settings) SecurityContact() string {
 	return "mailto:security@" + host
 }
 
-// contactFault says what is wrong with Contact, empty where nothing is.
+// contactFault returns the fault of Contact, empty if Contact is valid.
 func (s Settings) contactFault() string {
 	u, err := url.Parse(s.Contact)
 	switch {

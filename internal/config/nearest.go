@@ -11,27 +11,28 @@ import (
 	"tidemark/internal/nearest"
 )
 
-// shortTypo and longTypo are the lengths of settings from which one difference, and two, are taken for a slip.
+// shortTypo and longTypo are minimum lengths of a setting's name. From shortTypo characters on, a name with one difference counts as a
+// typo; from longTypo on, also a name with two.
 const (
 	shortTypo = 5
 	longTypo  = 10
 )
 
-// foreign are names of the environment that are near those of settings and belong to other programs.
+// foreign lists environment variables of other programs whose names are close to names of settings.
 var foreign = []string{"PAGER", "PAGED", "PAGE", "WORD", "WORDS", "WORLDS", "CONTRACT", "CONTACTS", "PRICE", "PRICED", "LOGLEVEL", "CONCURRENT", "NASA_API_KEY"}
 
-// libraries are names that the program's libraries read, and docker compose: they may stand in a .env file. A name that ends in _ stands
-// for all that begin so.
+// libraries lists names that the program's libraries and docker compose read; they are valid in a .env file. A name that ends in _ covers
+// every name with this prefix.
 var libraries = []string{
 	"PG", "AWS_", "OTEL_", "COMPOSE_", "DOCKER_", "GIT_", "SSL_CERT_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "TZ", "GODEBUG", "GOMEMLIMIT",
 	"GOMAXPROCS", "GOGC", "GOTRACEBACK", "SSH_", "HOME", "PATH", "TMPDIR", "CREDENTIALS_DIRECTORY",
 }
 
-// compose are what docker-compose.yml reads besides settings.
+// compose lists the variables that docker-compose.yml reads in addition to settings.
 var compose = []string{"POSTGRES_PASSWORD", "POSTGRES_API_PASSWORD", "POSTGRES_WORKER_PASSWORD", "REDIS_PASSWORD", "GRAFANA_PASSWORD"}
 
-// Mistyped finds names in an environment that are nearly those of a setting which is not given, and says which. Other names belong to
-// other programs. In file, the names of a .env file, which is this program's alone, every name that nothing reads is a fault.
+// Mistyped returns a message for each name that looks like a typo of a setting that is not set. Other names in environ belong to other
+// programs. file has the names of a .env file. Only this program reads that file, so every unknown name in it is a fault.
 func Mistyped(environ, file []string) (faults []string) {
 	given := map[string]bool{}
 	for _, line := range environ {
@@ -55,7 +56,7 @@ func Mistyped(environ, file []string) (faults []string) {
 		}
 		near, least := "", 3
 		for _, setting := range known {
-			// A setting without its last word, such as ALERT_WEBHOOK. One word is too little to go by.
+			// The name is a setting without its last word, such as ALERT_WEBHOOK. A single word is not enough to decide.
 			if strings.HasPrefix(setting, name+"_") && strings.Contains(name, "_") && !ofLibrary(name) {
 				near = setting
 				break
@@ -78,10 +79,10 @@ func Mistyped(environ, file []string) (faults []string) {
 	return faults
 }
 
-// families are how settings begin that no other program has.
+// families are prefixes of settings that no other program uses.
 var families = []string{"ALERT_", "ARCHIVE_", "ATTESTER_", "SANDBOX_", "X402_"}
 
-// ofFamily is the nearest setting of a name that begins as only settings do.
+// ofFamily returns the closest setting for a name with a prefix that only settings have.
 func ofFamily(name string, known []string) string {
 	for _, f := range families {
 		if !strings.HasPrefix(name, f) {
@@ -104,7 +105,7 @@ var bucketWords = []string{
 	"rate_limiter_capacity", "request_checksum_calculation", "response_checksum_validation", "ssetype", "kmskeyid", "awssdk", "s3ForcePathStyle",
 }
 
-// checkBuckets checks the parameters of URLs of buckets.
+// checkBuckets checks the parameters of bucket URLs.
 func (s Settings) checkBuckets(bad func(name, format string, args ...any)) {
 	for _, at := range []struct{ name, value string }{{"ARCHIVE_URL", s.ArchiveURL}, {"ARCHIVE_COLD_URL", s.ColdURL}} {
 		scheme, rest, ok := strings.Cut(at.value, "://")
@@ -124,14 +125,14 @@ func (s Settings) checkBuckets(bad func(name, format string, args ...any)) {
 	}
 }
 
-// ofLibrary tells whether a library reads a name, or a family of names that it is of.
+// ofLibrary reports whether a library reads the name, or every name with its prefix.
 func ofLibrary(name string) bool {
 	return slices.ContainsFunc(libraries, func(l string) bool {
 		return strings.EqualFold(name, l) || (strings.HasSuffix(l, "_") || l == "PG") && strings.HasPrefix(name, l)
 	})
 }
 
-// checkURLs checks the settings that are URLs of one kind. Values that may hold a password are not repeated.
+// checkURLs checks the settings that must be URLs of certain schemes. It does not repeat values that may hold a password.
 func (s Settings) checkURLs(bad func(name, format string, args ...any)) {
 	web := []string{"https", "http"}
 	one := func(name, value string, schemes ...string) {

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// Rate is a setting such as "300/1m": so many in that time. The zero value, written "off", is no limit.
+// Rate is a limit of N per time Per, written such as "300/1m". The zero value, written "off", means no limit.
 type Rate struct {
 	N   int
 	Per time.Duration
 }
 
-// UnmarshalText reads a rate: a number, a slash, and a time in Go's notation, of which a unit alone (m) is one of it. It is "off", too.
+// UnmarshalText reads "off", or a rate: a number, a slash, and a duration in Go's notation. A unit alone (m) means one of that unit.
 func (r *Rate) UnmarshalText(text []byte) error {
 	*r = Rate{}
 	if string(text) == "off" {
@@ -33,7 +33,7 @@ func (r *Rate) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String writes the rate as it is read.
+// String returns the rate in the form that UnmarshalText reads.
 func (r Rate) String() string {
 	if r == (Rate{}) {
 		return "off"
@@ -41,7 +41,7 @@ func (r Rate) String() string {
 	return fmt.Sprintf("%d/%s", r.N, r.Per)
 }
 
-// Proxies reads TrustedProxies. An address by itself is a network of one.
+// Proxies returns the networks of TrustedProxies. A single address becomes a network of one address.
 func (s Settings) Proxies() ([]netip.Prefix, error) {
 	var list []netip.Prefix
 	for one := range strings.SplitSeq(s.TrustedProxies, ",") {

@@ -8,7 +8,7 @@ type Settings struct {
 	All
 }
 
-// All are the settings beside those that every command reads.
+// All holds every setting except Logging, which every command reads.
 type All struct {
 	Database
 	Redis
@@ -38,32 +38,32 @@ type All struct {
 	Tracing
 }
 
-// Logging are read by every command.
+// Logging holds the settings that every command reads.
 type Logging struct {
 	LogFormat string `env:"LOG_FORMAT" enum:"auto,text,json" default:"auto" help:"auto (short lines for a person on a terminal, else JSON), text or json."`
 	LogLevel  string `env:"LOG_LEVEL" enum:"debug,info,warn,error" default:"info" help:"debug, info, warn or error."`
 }
 
-// State is the folder on disk.
+// State is the state folder on disk.
 type State struct {
 	StateDir string `env:"STATE_DIR" default:".tidemark" help:"Folder for everything kept on disk; each world has a folder of its own below it."`
 }
 
-// Place is the world, and where it is kept on disk.
+// Place is a world and the folder of its state.
 type Place struct {
 	State
 
 	World string `env:"WORLD" default:"live" help:"Where upstream bytes come from: live, replay (an archive folder) or sandbox (made up, and marked so)."`
 }
 
-// Owner is the database of a world, for commands that need the login that owns it.
+// Owner is the database of a world, for commands that log in as the owner of the database.
 type Owner struct {
 	Place
 
 	DatabaseURL string `env:"DATABASE_URL" secret:"true" help:"URL of the Postgres database. Without it, up runs a private server from the binaries found on the machine, and the other commands use that one."`
 }
 
-// Database is the database of a world, and the roles' own logins.
+// Database is the database of a world, with the logins of the roles.
 type Database struct {
 	Owner
 
@@ -71,36 +71,36 @@ type Database struct {
 	DatabaseWorkerURL string `env:"DATABASE_WORKER_URL" name:"database-worker-url" secret:"true" help:"The same, with the login tidemark_worker. Default: DATABASE_URL."`
 }
 
-// Redis is the queue, and what the API counts requests in.
+// Redis is the server of the task queue. The API counts requests there.
 type Redis struct {
 	RedisURL string `env:"REDIS_URL" secret:"true" help:"URL of the Redis server. Without it, up runs a private redis-server, or a stand-in inside the process."`
 }
 
-// Site is the address that the public knows.
+// Site is the public address of the API.
 type Site struct {
 	PublicURL string `env:"PUBLIC_URL" help:"Base URL that answers carry in their links. Default: http:// and ADDR."`
 }
 
-// Address is where the public API listens.
+// Address is the listen address of the public API.
 type Address struct {
 	Site
 
 	Addr string `env:"ADDR" default:"127.0.0.1:8080" help:"Address that the public API and pages listen on."`
 }
 
-// Operators is the private listener.
+// Operators is the listen address of the private listener.
 type Operators struct {
 	OpsAddr string `env:"OPS_ADDR" help:"Private address for operators: /healthz, /readyz, /metrics. It asks for no password: keep it from the public. Without it there is none."`
 }
 
-// PrivateListener is the private listener, and the names that it answers to.
+// PrivateListener is the private listener and the host names that it accepts.
 type PrivateListener struct {
 	Operators
 
 	OpsHosts string `env:"OPS_HOSTS" help:"Names with a dot, separated by commas, under which OPS_ADDR is asked (worker.internal.example). Its addresses, names without a dot and the machine's own name always are; requests for other hosts are refused."`
 }
 
-// OperatorPages are the pages of the private listener.
+// OperatorPages holds the settings of the pages on the private listener.
 type OperatorPages struct {
 	OpsToken string `env:"OPS_TOKEN" secret:"true" help:"Whoever knows it may act on the pages of OPS_ADDR: run, pause, resume and retry jobs, decide about quarantined answers, apply plans. At least 20 characters. Without it the pages change nothing."`
 }
@@ -110,7 +110,7 @@ type Replica struct {
 	ReplicaURL string `env:"DATABASE_REPLICA_URL" name:"database-replica-url" secret:"true" help:"A replica of that Postgres, or several (postgres://user:password@a:5432,b:5432/database). It answers questions about the past of signals as long as it has what was shown before; else, and for all other things, DATABASE_URL is asked."`
 }
 
-// API are what the public API alone reads.
+// API holds the settings that only the public API reads.
 type API struct {
 	SignalsAddr         string `env:"SIGNALS_ADDR" help:"A second address that serves the Signals API at its root."`
 	Contact             string `env:"CONTACT" help:"Where reports about security go: a mail or web address (mailto:security@example.com, https://...). Default: mailto:security@ and the host of PUBLIC_URL, the mailbox that RFC 2142 names."`
@@ -120,7 +120,7 @@ type API struct {
 	X402FacilitatorAuth string `env:"X402_FACILITATOR_AUTH" name:"x402-facilitator-auth" secret:"true" help:"What the facilitator is sent as the header Authorization, or as another one: Name: value."`
 }
 
-// Limits are how often clients may ask, and who they are.
+// Limits holds the rate limits of clients, and the settings that identify a client.
 type Limits struct {
 	RateLimit        Rate   `env:"RATE_LIMIT" default:"300/1m" help:"How many requests a key may make: a number and the time they are for (300/1m, 10000/1h), or off."`
 	RegisterLimit    Rate   `env:"REGISTER_LIMIT" default:"5/1h" help:"How many keys an address may register, as RATE_LIMIT."`
@@ -130,31 +130,31 @@ type Limits struct {
 	TrustedProxies   string `env:"TRUSTED_PROXIES" help:"Addresses and networks (10.0.0.0/8), separated by commas, of the proxies in front, whose X-Forwarded-For is believed. Default: none."`
 }
 
-// MCP is the server for agents.
+// MCP holds the settings of the server for agents.
 type MCP struct {
 	MCPRateLimit      Rate   `env:"MCP_RATE_LIMIT" name:"mcp-rate-limit" default:"60/1m" help:"How many MCP requests an address may make, as RATE_LIMIT."`
 	MCPAllowedOrigins string `env:"MCP_ALLOWED_ORIGINS" name:"mcp-allowed-origins" help:"Origins of the web pages that may use MCP (https://example.com), separated by commas, or *. Default: *, but only its own where PUBLIC_URL is an address of this machine. Clients that are no web page always may."`
 	MCPRegistryKey    string `env:"MCP_REGISTRY_KEY" name:"mcp-registry-key" help:"What the MCP registry asks the host for when a version is published: v=MCPv1; k=ed25519; p=PUBLIC_KEY. Default: nothing."`
 }
 
-// ColdArchive is where old raw bytes are kept.
+// ColdArchive is the storage of old raw bytes.
 type ColdArchive struct {
 	ColdURL string `env:"ARCHIVE_COLD_URL" name:"archive-cold-url" help:"Where raw bytes go that are older than ARCHIVE_COLD_AFTER_DAYS: a folder or bucket, as ARCHIVE_URL. They are read from there, too, and deleted from ARCHIVE_URL. Without it they stay. The same for every scheduler and worker."`
 }
 
-// Archive is where raw bytes are kept.
+// Archive is the storage of raw bytes.
 type Archive struct {
 	ColdArchive
 
 	ArchiveURL string `env:"ARCHIVE_URL" help:"Where raw bytes are kept: a folder, or a bucket of S3 or what speaks its protocol (s3://bucket?region=eu-central-1&endpoint=https://storage.example). Default: the folder archive in the world's state folder."`
 }
 
-// Raw is what the API shows of the archive.
+// Raw selects the archived bytes that the API shows.
 type Raw struct {
 	RawBytes string `env:"RAW_BYTES" name:"raw-bytes" help:"Sources, separated by commas, whose archived answers /raw/{sha256} shows (eia-petroleum-weekly,nass-iowa-corn), or none. Default: those whose licence lets anyone pass them on. An answer to a request with your own key is never shown."`
 }
 
-// Worlds are what the replay and the sandbox worlds are made of.
+// Worlds holds the inputs of the replay world and the sandbox world.
 type Worlds struct {
 	ReplayArchive string        `env:"REPLAY_ARCHIVE" name:"archive" help:"The archive folder that the replay world answers from."`
 	ReplayAt      time.Time     `env:"REPLAY_AT" name:"at" format:"2006-01-02T15:04:05Z07:00" help:"The replay world's time (RFC 3339). Default: the archive's last fetch."`
@@ -168,7 +168,7 @@ type Licences struct {
 	PortWatchAck string `env:"PORTWATCH_LICENSE_ACK" name:"portwatch-license-ack" help:"yes: this service may use IMF PortWatch, whose terms allow non-commercial and research use. Without it hormuz-transit gets no data outside the sandbox and replay worlds."`
 }
 
-// Upstreams are how publishers are asked.
+// Upstreams holds the settings for requests to publishers.
 type Upstreams struct {
 	EIAAPIKey  string `env:"EIA_API_KEY" name:"eia-api-key" secret:"true" help:"Key of the EIA API v2. Without it the public history pages are read."`
 	NASSAPIKey string `env:"NASS_API_KEY" name:"nass-api-key" secret:"true" help:"Key of the NASS Quick Stats API. Without it the public query form is used."`
@@ -176,7 +176,7 @@ type Upstreams struct {
 	UserAgent  string `env:"USER_AGENT" help:"How upstreams see this program; give a way to reach you. Default: Tidemark and PUBLIC_URL."`
 }
 
-// Companies are the sources of filings and of daily prices.
+// Companies holds the settings of the sources of filings and daily prices.
 type Companies struct {
 	SECUserAgent      string `env:"SEC_USER_AGENT" name:"sec-user-agent" help:"How this program calls itself to the SEC, which answers only those who name an address to write to: \"Example Research admin@example.com\". Without it no company is followed in the live world."`
 	TiingoAPIKey      string `env:"TIINGO_API_KEY" name:"tiingo-api-key" secret:"true" help:"Key of Tiingo, the source of daily prices where it is set. Terms: https://www.tiingo.com/about/terms"`
@@ -184,12 +184,12 @@ type Companies struct {
 	PricesPersonalUse string `env:"PRICES_PERSONAL_USE" help:"yahoo or nasdaq: ask that service for prices where neither TIINGO_API_KEY nor PRICES_FOLDER is set; where one of them is, as the second source. Their terms allow personal use and no redistribution (https://legal.yahoo.com/us/en/yahoo/terms/otos/index.html, https://www.nasdaq.com/legal/legal-terms), and neither is a supported service: to set this is to accept that. Nasdaq states no dividends."`
 }
 
-// Followed is which companies are followed.
+// Followed selects the companies that are followed.
 type Followed struct {
 	Universe string `env:"UNIVERSE" default:"top 300" help:"Which companies are followed: top N (the largest of the SEC's list), or tickers and CIKs (AAPL,MSFT,BRK-B,0000320193), or @FILE with such a list. Who was followed once stays."`
 }
 
-// Clock are the clock times of the record.
+// Clock holds the daily clock times of the record.
 type Clock struct {
 	PickAt     string `env:"PICK_AT" default:"17:30" help:"Clock time in New York at which the pick of a trading day is made, after the close."`
 	PickCutoff string `env:"PICK_CUTOFF" default:"22:00" help:"Clock time in New York until which a pick waits for the day's closing prices. Without them the day is recorded as one without a pick."`
@@ -221,14 +221,14 @@ type Ledger struct {
 	LedgerHTTPToken     string `env:"LEDGER_HTTP_TOKEN" name:"ledger-http-token" secret:"true" help:"Token for a remote reached by https."`
 }
 
-// TransparencyLog is the log of everything that was said, and who cosigns it.
+// TransparencyLog holds the settings of the log of all announced statements, and of the witnesses that cosign it.
 type TransparencyLog struct {
 	LogOrigin    string `env:"LOG_ORIGIN" help:"Name of the transparency log, for ever: a host and a path without a scheme (tidemark.example/log). Without it there is none; the sandbox has one of its own."`
 	LogKeyFile   string `env:"LOG_KEY_FILE" help:"File with the private keys of the log, mode 0600: tidemark log key makes it. The largest sizes that were signed stand beside it: keep it on another disk than the database."`
 	LogWitnesses string `env:"LOG_WITNESSES" help:"File with the witnesses that are asked to cosign, and how many of them are a quorum: C2SP's tlog-policy, with a URL for each witness. Without it nobody is asked."`
 }
 
-// Monitor is what follows transparency logs from outside.
+// Monitor holds the settings of the monitor, which checks transparency logs from outside.
 type Monitor struct {
 	MonitorPolicy   string        `env:"MONITOR_POLICY" help:"File with the logs that the monitor follows, each with its URL, their witnesses and how many of them are a quorum: C2SP's tlog-policy. Without it the monitor follows nothing."`
 	MonitorEvery    time.Duration `env:"MONITOR_EVERY" default:"1m0s" help:"The pause between two looks of the monitor."`
@@ -237,13 +237,13 @@ type Monitor struct {
 	MonitorAttester string        `env:"MONITOR_ATTESTER" help:"The account that must have attested the picks of a log's server. Default: the one that it names."`
 }
 
-// Node is the L2.
+// Node is the access to the L2.
 type Node struct {
 	BaseRPCURL  string `env:"BASE_RPC_URL" name:"base-rpc-url" secret:"true" help:"JSON-RPC addresses of nodes of the L2, separated by commas; a node that fails is passed over. Without it up starts a development chain in the sandbox, and elsewhere nothing is attested."`
 	BaseChainID uint64 `env:"BASE_CHAIN_ID" name:"base-chain-id" default:"8453" help:"Id of the L2: 8453 is Base, 84532 Base Sepolia. A node of another chain is refused."`
 }
 
-// Attester is who attests the picks on the L2.
+// Attester holds the settings of the account that attests the picks on the L2.
 type Attester struct {
 	Node
 
@@ -257,7 +257,7 @@ type Attester struct {
 	AttesterMaxGwei      int64  `env:"ATTESTER_MAX_GWEI" default:"10" help:"The most that a unit of gas may cost an attestation, in gwei."`
 }
 
-// Payments are how clients pay.
+// Payments holds the settings of how clients pay.
 type Payments struct {
 	BillingModel        string `env:"BILLING_MODEL" default:"balance" help:"How the service is paid for: balance (each request deducts its price) or plan (Free and Pro, with daily quotas)."`
 	X402Network         string `env:"X402_NETWORK" name:"x402-network" default:"base" help:"Network of payments by request: base, base-sepolia, or a CAIP-2 name as eip155:8453."`
@@ -270,20 +270,20 @@ type Payments struct {
 	StripeAPIURL        string `env:"STRIPE_API_URL" name:"stripe-api-url" default:"https://api.stripe.com" help:"Where the Stripe API is; another address for tests."`
 }
 
-// Alerts are what an alert is raised at, and the channels that carry it.
+// Alerts holds the thresholds of alerts and the channels that deliver them.
 type Alerts struct {
 	AlertWebhookURL string `env:"ALERT_WEBHOOK_URL" secret:"true" help:"Address that alerts are posted to, as JSON whose member text chat services show. Alerts are always logged."`
 	AlertSMTPURL    string `env:"ALERT_SMTP_URL" name:"alert-smtp-url" secret:"true" help:"Mail server that alerts are sent by: smtp://user:password@host:port, or smtps."`
 	AlertRunwayDays int    `env:"ALERT_RUNWAY_DAYS" default:"14" help:"For how many days of attestations the attester's balance must pay, or an alert is raised."`
 }
 
-// AlertMail is the mail about alerts.
+// AlertMail holds the sender and recipients of alert mails.
 type AlertMail struct {
 	AlertMailFrom string `env:"ALERT_MAIL_FROM" help:"Sender of mails about alerts."`
 	AlertMailTo   string `env:"ALERT_MAIL_TO" help:"Who gets them: mail addresses, separated by commas."`
 }
 
-// Work is how a worker does its jobs.
+// Work holds the settings of a worker: how it runs tasks, and how long it keeps data.
 type Work struct {
 	Concurrency                int  `env:"CONCURRENCY" default:"4" help:"How many tasks a worker runs at once, those of TIMELY_CONCURRENCY not counted."`
 	TimelyConcurrency          int  `env:"TIMELY_CONCURRENCY" default:"4" help:"How many tasks with a clock a worker runs at once besides: picks, announcements and attestations. They wait for no other work. As many run besides that ask about payments."`
@@ -295,7 +295,7 @@ type Work struct {
 	KeepAlertsDays             int  `env:"KEEP_ALERTS_DAYS" default:"400" help:"For how many days alerts that are over are kept; 0: for ever."`
 }
 
-// Tracing is where OpenTelemetry traces go.
+// Tracing holds the destination of OpenTelemetry traces.
 type Tracing struct {
 	OTLPEndpoint    string  `env:"OTEL_EXPORTER_OTLP_ENDPOINT" name:"otel-exporter-otlp-endpoint" help:"Base URL of an OpenTelemetry collector (http://127.0.0.1:4318), which traces are sent to as OTLP over HTTP. Without it there are none."`
 	OTLPHeaders     string  `env:"OTEL_EXPORTER_OTLP_HEADERS" name:"otel-exporter-otlp-headers" secret:"true" help:"Header fields for the collector: name=value, separated by commas, values percent-encoded."`
