@@ -1,5 +1,5 @@
-// Package task is what the scheduler and the workers both know: the names of the jobs, the payload a task carries, how its id
-// follows from it, and the queues. It is a leaf: no queue library, no database.
+// Package task holds the definitions that the scheduler and the workers share: the names of the jobs, the payload of a task, the derivation
+// of its id, and the queues. It is a leaf package without queue library and database.
 package task
 
 import (
@@ -11,31 +11,31 @@ import (
 const (
 	Ingest = "ingest" // subject: a source id
 	Signal = "signal" // subject: a signal id
-	// Forecast grades the forecasts of a signal whose figures were printed, and records the next ones. Subject: a signal id.
+	// Forecast grades the forecasts of a signal whose figures were published, and records the next forecasts. Subject: a signal id.
 	Forecast = "forecast"
-	// Equities brings one of the sources about companies up to date. Subject: its id.
+	// Equities updates one source of data about companies. Subject: the source id.
 	Equities = "equities"
-	// Backfill does some slots of a backfill, or reads a source's archive again for one. Subject: the backfill's number, for the
-	// latter with a slash and the source id.
+	// Backfill runs some slots of a backfill, or reads a source's archive again for one. Subject: the backfill's number. For reading an
+	// archive, a slash and the source id follow.
 	Backfill = "backfill"
-	// Pick records the pick of the slot's day; Announce announces what is due. Subject: Daily.
+	// Pick records the pick of the slot's day. Announce announces the picks that are due. Subject: Daily.
 	Pick     = "pick"
 	Announce = "announce"
-	// Publish brings what is published around the record up to date. Subject: one of those below.
+	// Publish updates data that is published around the record. Subject: one of the subjects below.
 	Publish = "publish"
-	// Ledger commits what the record has gained, and pushes it. Subject: SubjectLedger.
+	// Ledger commits the new entries of the record to the git ledger, and pushes it. Subject: SubjectLedger.
 	Ledger = "ledger"
-	// Attest puts the head of the announced chain on the L2 and follows it until it is final. Subject: SubjectAttest.
+	// Attest puts the head of the announced chain on the L2 and follows the transaction until it is final. Subject: SubjectAttest.
 	Attest = "attest"
-	// X402 asks the chain what became of a payment by request. Subject: its number, or "terms" for the token that is paid in.
+	// X402 queries the chain for the outcome of a payment by request. Subject: the payment's number, or "terms" for the token of payments.
 	X402 = "x402"
-	// Claims asks the chain about transfers that keys claim. Subject: the transaction's hash.
+	// Claims queries the chain for transfers that keys claim. Subject: the transaction's hash.
 	Claims = "claims"
-	// Processor looks at what the payment processor reported. Subject: the event's number.
+	// Processor handles an event that the payment processor reported. Subject: the event's number.
 	Processor = "processor"
-	// Accounts checks the balances and forgets what was kept for repetitions. Subject: Daily.
+	// Accounts checks the balances and deletes expired responses that were stored for repeated requests. Subject: Daily.
 	Accounts = "accounts"
-	// Archive moves raw bytes that are old to the colder archive. Subject: Daily.
+	// Archive moves old raw bytes to the cold archive. Subject: Daily.
 	Archive = "archive"
 )
 
@@ -51,11 +51,12 @@ const (
 	SubjectAttest = "base"
 )
 
-// AfterAnnouncement are the subjects of Publish that an announcement changes.
+// AfterAnnouncement lists the subjects of Publish that an announcement changes.
 var AfterAnnouncement = []string{Events, Portfolio}
 
-// The queues. What somebody waits for by the clock has one of its own, with workers of its own: it never waits for the answer of an
-// upstream. So has what strangers can ask for, which must not delay it: claims and unclear payments. The others follow in falling weight.
+// The queues. Timely and Payments have their own workers, the other queues share workers by weight. Timely is for jobs with a fixed clock
+// time: they never wait behind a request to an upstream. Payments is for work that clients can cause, claims and unclear payments, so that
+// it cannot delay Timely. The others follow in descending weight.
 const (
 	Timely   = "timely"
 	Payments = "payments"
@@ -64,82 +65,82 @@ const (
 	Low      = "low"
 )
 
-// Queues maps each queue but Timely and Payments to its weight.
+// Queues maps each queue except Timely and Payments to its weight.
 var Queues = map[string]int{Critical: 6, Default: 3, Low: 1}
 
-// Policy is how a job is run.
+// Policy says how a job is run.
 type Policy struct {
 	Queue string
-	// Timeout bounds one attempt.
+	// Timeout limits one attempt.
 	Timeout time.Duration
-	// MaxAttempts counts tries after errors. An attempt lost with its worker counts too.
+	// MaxAttempts limits the attempts after errors. An attempt that was lost with its worker counts too.
 	MaxAttempts int
-	// Backoff is the pause after the first failed attempt; it doubles with each further one.
+	// Backoff is the pause after the first failed attempt. It doubles with each further attempt.
 	Backoff time.Duration
 }
 
-// Policies holds the policy of every job. A job without one is refused at start.
+// Policies holds the policy of every job. The program refuses to start with a job that has no policy.
 var Policies = map[string]Policy{
 	Ingest: {Queue: Default, Timeout: 10 * time.Minute, MaxAttempts: 8, Backoff: 20 * time.Second},
 	Signal: {Queue: Critical, Timeout: 2 * time.Minute, MaxAttempts: 8, Backoff: 5 * time.Second},
-	// What fails is tried again until the next day's run: a print may come any morning.
+	// A failed forecast is retried until the next day's run: new figures may be published on any morning.
 	Forecast: {Queue: Default, Timeout: 5 * time.Minute, MaxAttempts: 100, Backoff: 10 * time.Second},
-	// The first run of a large universe takes long. Some publishers have the closes an hour or two after the exchange: the attempts
-	// reach from twenty past four to seven in the evening.
+	// The first run of a large universe takes long. Some publishers have the closing prices an hour or two after the exchange: the attempts
+	// cover the time from 16:20 to 19:00.
 	Equities: {Queue: Default, Timeout: 30 * time.Minute, MaxAttempts: 12, Backoff: 20 * time.Second},
-	// A run with slots ends itself after seconds; reading an archive may take long.
+	// A run with slots ends after seconds; reading an archive may take long.
 	Backfill: {Queue: Low, Timeout: 30 * time.Minute, MaxAttempts: 8, Backoff: 5 * time.Second},
-	// What fails is tried again until the day is over. To wait for prices is no failure.
+	// A failed pick is retried until the end of the day. Waiting for prices is not a failure.
 	Pick:     {Queue: Timely, Timeout: 10 * time.Minute, MaxAttempts: 1000, Backoff: 5 * time.Second},
 	Announce: {Queue: Timely, Timeout: 2 * time.Minute, MaxAttempts: 100, Backoff: 5 * time.Second},
 	Publish:  {Queue: Default, Timeout: 10 * time.Minute, MaxAttempts: 500, Backoff: 5 * time.Second},
-	// The migrations have the queue and the attempts of the next three once more.
+	// The migrations repeat the queue and the attempts of the next three jobs.
 	X402:      {Queue: Payments, Timeout: time.Minute, MaxAttempts: 8, Backoff: 5 * time.Second},
 	Claims:    {Queue: Payments, Timeout: time.Minute, MaxAttempts: 8, Backoff: time.Second},
 	Processor: {Queue: Payments, Timeout: 2 * time.Minute, MaxAttempts: 12, Backoff: 5 * time.Second},
 	Ledger:    {Queue: Default, Timeout: 10 * time.Minute, MaxAttempts: 8, Backoff: 10 * time.Second},
 	Attest:    {Queue: Timely, Timeout: 5 * time.Minute, MaxAttempts: 8, Backoff: 10 * time.Second},
 	Accounts:  {Queue: Low, Timeout: 10 * time.Minute, MaxAttempts: 8, Backoff: time.Minute},
-	// The first run may have the bytes of years to move; the next attempt goes on where one has ended.
+	// The first run may have the bytes of years to move. The next attempt continues where the last one ended.
 	Archive: {Queue: Low, Timeout: 30 * time.Minute, MaxAttempts: 20, Backoff: time.Minute},
 }
 
-// Fence names one attempt of one run. Every commit of a handler is conditional on it, so that an attempt that was given up (its
-// worker frozen, killed or cut off) can no longer change anything.
+// Fence identifies one attempt of one run. Every commit of a handler checks it. So an attempt that was given up (its worker is frozen, was
+// killed or has lost its connection) can no longer change anything.
 type Fence struct {
 	RunID   int64 `json:"run_id"`
 	Attempt int   `json:"attempt"`
 }
 
-// Task is one attempt of a job for a subject at a logical time, as it travels through the queue.
+// Task is one attempt of a job for a subject at a logical time, as the queue carries it.
 type Task struct {
 	Fence
 	Job     string `json:"job"`
 	Subject string `json:"subject"`
-	// Slot is the logical time, in UTC: the instant the run is for.
+	// Slot is the logical time of the run, in UTC.
 	Slot  time.Time `json:"slot"`
 	Queue string    `json:"-"`
-	// Failures counts the attempts before this one that ended in an error.
+	// Failures is the number of earlier attempts that ended in an error.
 	Failures int    `json:"failures,omitempty"`
 	Params   Params `json:"params,omitzero"`
-	// Trace is where the run stands in which trace (W3C Trace Context); empty where there is none.
+	// Trace is the trace context of the run (W3C Trace Context), empty without a trace.
 	Trace string `json:"trace,omitempty"`
 }
 
-// Params is what a run needs to know beyond its subject and slot. The zero value is what every scheduled run has.
+// Params are the parameters of a run in addition to its subject and slot. Scheduled runs have the zero value.
 type Params struct {
-	// Window bounds the observation times that an ingest asks for. Nil: the whole history.
+	// Window limits the observation times that an ingest requests. Nil means the whole history.
 	Window *Window `json:"window,omitempty"`
 }
 
-// Window bounds observation times, both ends included. A zero end is open.
+// Window is a range of observation times, both ends included. A zero end is open.
 type Window struct {
 	From time.Time `json:"from,omitzero"`
 	To   time.Time `json:"to,omitzero"`
 }
 
-// ID derives the queue's id of the task, so that any number of schedulers enqueue one and the same: "ingest:eia@<slot>", with
-// "#n" for the attempts after the first.
+// ID returns the queue's id of the task. It is derived from the task, so that all schedulers enqueue the same task only once. The form is
+// "ingest:eia@<slot>", with "#n" for the attempts after the first.
 func (t Task) ID() string {
 	id := fmt.Sprintf("%s:%s@%s", t.Job, t.Subject, t.Slot.UTC().Format(time.RFC3339Nano))
 	if t.Attempt > 1 {
@@ -148,31 +149,31 @@ func (t Task) ID() string {
 	return id
 }
 
-// Schedule says when a job with a subject is due, and how far its slots were recorded.
+// Schedule says when a job with a subject is due, and up to which slot its slots were recorded.
 type Schedule struct {
 	Job, Subject string
 	// Cron is a five-field expression in the time zone Zone (IANA name).
 	Cron, Zone string
-	// CatchUp is "skip", "latest" or "all": what happens to slots missed while nothing was running.
+	// CatchUp is "skip", "latest" or "all": the treatment of slots that were missed while no scheduler was running.
 	CatchUp string
-	// Paused schedules have their slots recorded as skipped.
+	// Paused makes the scheduler record the slots as skipped.
 	Paused bool
-	// LastSlot is the newest slot that was recorded, nil before the first.
+	// LastSlot is the newest recorded slot, nil before the first.
 	LastSlot *time.Time
 }
 
-// Slot is a slot that has come.
+// Slot is a slot whose time has come.
 type Slot struct {
 	At time.Time
-	// Trigger is TriggerCron for a slot that is on time and TriggerCatchUp for one that was missed.
+	// Trigger is TriggerCron for a slot on time and TriggerCatchUp for a missed slot.
 	Trigger string
-	// Skip is why the slot is not run; empty for one that is.
+	// Skip is the reason for skipping the slot, empty for a slot that runs.
 	Skip string
-	// Trace is where the trace of the slot's work begins; empty where there is none.
+	// Trace is the trace context in which the slot's work begins, empty without a trace.
 	Trace string
 }
 
-// What makes a run.
+// The triggers of a run.
 const (
 	TriggerCron     = "cron"
 	TriggerCatchUp  = "catchup"
