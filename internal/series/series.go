@@ -1,5 +1,5 @@
-// Package series is the vocabulary that the rooms share: what an observation is, when it became known, and where it came
-// from. It is a leaf: no I/O, no clock, nothing of this module imported. Start at Observation.
+// Package series defines the types that the packages share: observations, the time when each became known, and their source. It is a leaf:
+// no I/O, no clock, no imports from this module. Start at Observation.
 package series
 
 import (
@@ -7,27 +7,28 @@ import (
 	"time"
 )
 
-// ID names one measured quantity from one publisher, for example "eia.RWTC". It is stable for ever: two sources that serve the
-// same quantity (a keyless page and a keyed API) yield the same ID.
+// ID names one measured quantity from one publisher, for example "eia.RWTC". It never changes. Two sources that serve the same quantity (a
+// keyless page and a keyed API) yield the same ID.
 type ID string
 
 // MarkerWithdrawn is the marker of an observation whose value the publisher took back.
 const MarkerWithdrawn = "withdrawn"
 
-// Observation is one value with its two times. Observations are only ever added: a revision is a new vintage.
+// Observation is one value with its two times. Observations are never changed or deleted: a revision is a new vintage.
 type Observation struct {
 	Series ID
-	// ObservedAt is what the value is about, in UTC: midnight of the day for daily data, of the week's or month's stated day
-	// for weekly and monthly data.
+	// ObservedAt is the time that the value describes, in UTC. Daily data have midnight of the day; weekly and monthly data have midnight
+	// of the stated day of the week or month.
 	ObservedAt time.Time
 	// VintageAt is when the value became known, in UTC.
 	VintageAt time.Time
 	// Value has no meaning when Marker is set.
 	Value float64
-	// Marker is empty for a number. Otherwise there is no number and Marker says why: MarkerWithdrawn, or the publisher's own
-	// sign for a withheld value ("W", "NA", "--").
+	// Marker is empty for a number. Otherwise there is no number and Marker gives the reason: MarkerWithdrawn, or the publisher's own sign
+	// for a withheld value ("W", "NA", "--").
 	Marker string
-	// Assumed tells that nobody saw this value arrive: VintageAt is ObservedAt plus the publication lag measured for the series.
+	// Assumed is true if the program did not see the value arrive. VintageAt is then ObservedAt plus the publication lag measured for the
+	// series.
 	Assumed bool
 }
 
@@ -40,25 +41,26 @@ type Reading struct {
 	Marker string
 }
 
-// Coverage claims that every observation of a series in a window was stated: a known one that was not has been withdrawn.
+// Coverage claims that an answer contains every observation of a series in a window. A known observation that is missing there was
+// withdrawn.
 type Coverage struct {
 	Series ID
 	Window Window
 }
 
-// Point is one observation as it was known at some instant.
+// Point is one observation as it was known at an instant.
 type Point struct {
 	ObservedAt time.Time
 	VintageAt  time.Time
 	Value      float64
 }
 
-// Before names the series of earlier values of a series: of each observation that was changed, the value before the newest, known since the
-// newest was.
+// Before returns the ID of the series with the earlier values of a series. For each changed observation, it has the value before the newest
+// one, known since the newest became known.
 func Before(id ID) ID { return id + "@before" }
 
-// Set holds what was known of several series at one instant: points in ascending ObservedAt, each the newest vintage, withdrawn
-// and withheld ones left out. It is read only.
+// Set holds the values of several series that were known at one instant. Points ascend by ObservedAt and are the newest vintages. Withdrawn
+// and withheld values are left out. A Set is read only.
 type Set map[ID][]Point
 
 // Info describes one series.
@@ -67,20 +69,20 @@ type Info struct {
 	Name string
 	// Unit as the publisher names it, for example "Dollars per Barrel".
 	Unit string
-	// Frequency is "daily", "weekly", "monthly", "quarterly", "annual", or "irregular" for what has no rhythm.
+	// Frequency is "daily", "weekly", "monthly", "quarterly", "annual", or "irregular".
 	Frequency string
-	// Published tells when a value about observedAt is assumed to have become known, where nobody saw it arrive. It is never
-	// before observedAt.
+	// Published returns when a value about observedAt is assumed to have become known, if the program did not see it arrive. The result is
+	// never before observedAt.
 	Published func(observedAt time.Time) time.Time
-	// Min and Max bound what a true value can be: with room for what was never seen before, and without room for another unit. Nil:
-	// no bound. An answer with a value beyond them is not stored before a person has looked at it.
+	// Min and Max are the bounds of plausible values. They are wide enough for values that were never seen before, and narrow enough to
+	// detect another unit. Nil means no bound. An answer with a value outside the bounds is not stored before an operator has reviewed it.
 	Min, Max *float64
 }
 
-// Window bounds observation times, both ends included. A zero end is open.
+// Window is a range of observation times, both ends included. A zero end is open.
 type Window struct{ From, To time.Time }
 
-// Contains tells whether t lies in the window.
+// Contains reports whether t is in the window.
 func (w Window) Contains(t time.Time) bool {
 	return (w.From.IsZero() || !t.Before(w.From)) && (w.To.IsZero() || !t.After(w.To))
 }
@@ -92,11 +94,11 @@ type Cadence struct {
 	Cron string
 	// Zone is an IANA time zone name. Empty means UTC.
 	Zone string
-	// CatchUp says what happens to slots missed while nothing was running.
+	// CatchUp is the policy for slots that were missed while no scheduler was running.
 	CatchUp CatchUp
 }
 
-// CatchUp is a policy for missed slots. Slots that a policy leaves out are recorded as skipped.
+// CatchUp is a policy for missed slots. Slots that the policy leaves out are recorded as skipped.
 type CatchUp string
 
 // The policies.
@@ -106,27 +108,27 @@ const (
 	CatchUpAll    CatchUp = "all"    // run each, oldest first
 )
 
-// Fetch is one HTTP exchange as the ledger keeps it.
+// Fetch is one HTTP exchange as the fetch log records it.
 type Fetch struct {
 	ID     int64
 	Source string
-	// URL has no credentials: adapters name the parameters that are secret.
+	// URL has no credentials: adapters name the secret parameters.
 	URL    string
 	Status int
-	// Header holds the response headers worth keeping (Content-Type, ETag, Last-Modified, Date).
+	// Header holds the recorded response headers (Content-Type, ETag, Last-Modified, Date).
 	Header map[string]string
-	// FetchedAt is the world's time of the answer, in UTC.
+	// FetchedAt is the world's time of the response, in UTC.
 	FetchedAt time.Time
 	// SHA256 is the lower-case hex digest of the archived body.
 	SHA256 string
 	Bytes  int64
-	// NotModified tells that the publisher answered 304: SHA256 is that of the body it confirmed.
+	// NotModified reports that the publisher answered 304. SHA256 is then the digest of the confirmed body.
 	NotModified bool
-	// Synthetic tells that the sandbox made the body; Constructed that a recording tool built it around recorded numbers.
+	// Synthetic reports that the sandbox made the body. Constructed reports that a recording tool built the body around recorded numbers.
 	Synthetic, Constructed bool
 }
 
-// At returns the newest point at or before t, and whether there is one. Points must ascend.
+// At returns the newest point at or before t, and whether it exists. Points must ascend.
 func At(points []Point, t time.Time) (Point, bool) {
 	i := sort.Search(len(points), func(i int) bool { return points[i].ObservedAt.After(t) })
 	if i == 0 {
