@@ -11,14 +11,14 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Bell tells the workers of a process that a task was put into the queue by the same process. The zero value is ready for use. It is safe for
-// concurrent use, and all of it may be called on a nil Bell, which never rings.
+// Bell wakes the workers of a process when the same process puts a task into the queue. The zero value is ready for use. It is safe for
+// concurrent use. All methods work on a nil Bell, which never rings.
 type Bell struct {
 	mu   sync.Mutex
 	rung chan struct{}
 }
 
-// Ring wakes all that wait.
+// Ring wakes all waiting workers.
 func (b *Bell) Ring() {
 	if b == nil {
 		return
@@ -31,7 +31,7 @@ func (b *Bell) Ring() {
 	}
 }
 
-// next is closed by the next Ring.
+// next returns a channel that the next Ring closes.
 func (b *Bell) next() <-chan struct{} {
 	if b == nil {
 		return nil
@@ -44,37 +44,37 @@ func (b *Bell) next() <-chan struct{} {
 	return b.rung
 }
 
-// LibraryPause is how long the queue library is to sleep where a Waiter's client does the waiting.
+// LibraryPause is the sleep time to configure in the queue library if a Waiter's client does the waiting.
 const LibraryPause = time.Millisecond
 
-// Waiter is a Redis for one server of the queue library. The library asks for a task, and sleeps when there is none. A Waiter's client
-// waits in place of that sleep until Bell rings: a task that this process put into the queue begins at once, and an idle worker asks
-// seldom. A task of another process begins after Every, more or less.
+// Waiter is a Redis for one server of the queue library. The library polls for tasks and sleeps if there is none. The client of a Waiter
+// replaces this sleep: it waits until Bell rings, for Every at most. So a task from this process begins at once, and an idle worker polls
+// rarely. A task from another process begins after about Every.
 type Waiter struct {
 	Redis
 
 	Bell *Bell
-	// Queues is how many queues the server takes tasks from.
+	// Queues is the number of queues that the server takes tasks from.
 	Queues int
 	Every  time.Duration
-	// Done ends all waiting: the server is about to stop. It may be nil.
+	// Done ends all waiting when the server is about to stop. It may be nil.
 	Done <-chan struct{}
 }
 
-// MakeRedisClient is what the queue library asks for.
+// MakeRedisClient implements the interface that the queue library expects.
 func (w Waiter) MakeRedisClient() any {
 	c := w.Client(nil)
 	c.AddHook(&waitingHook{Waiter: w})
 	return c
 }
 
-// waitingHook waits before the library asks for a task again, once all of its queues were empty. One goroutine of a server asks for tasks.
+// waitingHook delays the library's next poll after it found all of its queues empty. One goroutine of a server polls for tasks.
 type waitingHook struct {
 	Waiter
 
 	mu    sync.Mutex
-	empty int             // how many queues were empty, one after the other
-	rung  <-chan struct{} // closed when the bell has rung since the first of them was asked
+	empty int             // the number of consecutive empty queues
+	rung  <-chan struct{} // closed if the bell has rung since the first of these queues was polled
 }
 
 func (h *waitingHook) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -117,8 +117,8 @@ func (h *waitingHook) wait(ctx context.Context) {
 	}
 }
 
-// asksForTask reports whether a command is the script by which the queue library takes a task: its keys are what waits in a queue, whether
-// that is paused, what is being done, and until when.
+// asksForTask reports whether a command is the queue library's script that takes a task. It recognizes the script's keys: the pending tasks
+// of a queue, its paused flag, its active tasks, and their leases.
 func asksForTask(cmd redis.Cmder) bool {
 	args := cmd.Args()
 	if name := cmd.Name(); name != "evalsha" && name != "eval" || len(args) < 7 {

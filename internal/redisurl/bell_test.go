@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// takes is the command by which the queue library takes a task of a queue.
+// takes returns the command that the queue library uses to take a task from a queue.
 func takes(ctx context.Context, queue string) redis.Cmder {
 	q := "asynq:{" + queue + "}:"
 	return redis.NewCmd(ctx, "evalsha", "cafe", 4, q+"pending", q+"paused", q+"active", q+"lease", 1, q+"t:")

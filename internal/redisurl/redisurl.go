@@ -1,6 +1,5 @@
-// Package redisurl reads the address of a Redis, in each of the forms that it may be run in: one server, a primary that Sentinels watch
-// over, or a Cluster. It stands on go-redis alone; the queue library takes a Redis as it is, because it asks for no more than
-// MakeRedisClient. Start at Parse.
+// Package redisurl reads the address of a Redis: one server, a primary with Sentinels, or a Cluster. It depends on go-redis only. The queue
+// library accepts a Redis as it is, because it needs only MakeRedisClient. Start at Parse.
 package redisurl
 
 import (
@@ -18,18 +17,18 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ErrAddress says what addresses look like. It quotes nothing of the one that was refused, which may hold a password.
+// ErrAddress describes valid addresses. It does not quote the rejected address, which may hold a password.
 var ErrAddress = errors.New("REDIS_URL is not a Redis URL: redis://[user:password@]host:port/db, redis-sentinel://[user:password@]host:port,host:port/db?master=name, " +
 	"redis-cluster://[user:password@]host:port,host:port, or with rediss: the same by TLS")
 
-// ErrMissing says which setting is missing.
+// ErrMissing names the missing setting.
 var ErrMissing = errors.New("REDIS_URL is not set: it names the Redis that carries the work, for example REDIS_URL=redis://127.0.0.1:6379/0")
 
-// probeTimeout is how often a client asks a Cluster who has which keys. Left alone it asks once a minute, or when a node sends it elsewhere:
-// one that is dead sends nobody anywhere, and its keys would be out of reach for that minute although its replica has taken over.
+// probeTimeout is the interval at which a client reloads the slots of a Cluster. By default, a client reloads them once a minute, or when a
+// node redirects it. A dead node redirects no client, so its keys would be unreachable for that minute although its replica has taken over.
 const probeTimeout = 2 * time.Second
 
-// Redis is the address of a Redis. The zero value is none.
+// Redis is the address of a Redis. The zero value is no address.
 type Redis struct{ options redis.UniversalOptions }
 
 // Parse reads an address. The forms, where rediss instead of redis means TLS:
@@ -38,7 +37,7 @@ type Redis struct{ options redis.UniversalOptions }
 //	redis-sentinel://[user:password@]host[:port],...[/db]?master=name[&sentinel_password=...]
 //	redis-cluster://[user:password@]host[:port],...
 //
-// The Sentinels are sent the password of the primary where they have none of their own; an empty one says that they want none.
+// Without sentinel_password, the Sentinels get the password of the primary. An empty sentinel_password means that they need none.
 func Parse(address string) (Redis, error) {
 	if address == "" {
 		return Redis{}, ErrMissing
@@ -51,12 +50,12 @@ func Parse(address string) (Redis, error) {
 			return Redis{}, ErrAddress
 		}
 	}
-	// A list of hosts is no host to package url: the ports of all but the last are set aside while it reads.
+	// Package url does not accept a list of hosts: split sets the hosts aside before it parses the rest.
 	u, hosts, err := split(rest)
 	if err != nil {
 		return Redis{}, ErrAddress
 	}
-	// A context that ends, ends the wait for an answer too.
+	// The end of a context also ends the wait for a response.
 	o := redis.UniversalOptions{Username: u.User.Username(), ContextTimeoutEnabled: true}
 	o.Password, _ = u.User.Password()
 	usual := "6379"
@@ -100,7 +99,7 @@ func Parse(address string) (Redis, error) {
 	return Redis{o}, nil
 }
 
-// split reads what stands behind the scheme: everything but the hosts as a URL, and the hosts.
+// split parses the part after the scheme. It returns everything except the hosts as a URL, and the hosts.
 func split(rest string) (*url.URL, []string, error) {
 	end := strings.IndexAny(rest, "/?")
 	if end < 0 {
@@ -123,7 +122,7 @@ func split(rest string) (*url.URL, []string, error) {
 	return u, list, nil
 }
 
-// Client returns a client whose options tune has changed; nil: none. It connects when it is first used.
+// Client returns a client. tune can change its options and may be nil. The client connects at its first use.
 func (r Redis) Client(tune func(*redis.UniversalOptions)) redis.UniversalClient {
 	o := r.options
 	if tune != nil {
@@ -141,21 +140,21 @@ func (r Redis) Client(tune func(*redis.UniversalOptions)) redis.UniversalClient 
 	return client
 }
 
-// MakeRedisClient is what the queue library asks for.
+// MakeRedisClient implements the interface that the queue library expects.
 func (r Redis) MakeRedisClient() any { return r.Client(nil) }
 
-// LogTo makes what the client library has to say lines of a log, for the whole process. They are for people who look for a fault in a
-// connection: each dial that fails is one, and the program says by itself that Redis is away.
+// LogTo writes the messages of the client library to a log, for the whole process. They help to find a fault in a connection: each failed
+// dial is a message. The program reports separately that Redis is unavailable.
 func LogTo(log *slog.Logger) { redis.SetLogger(clientLog{log}) }
 
 type clientLog struct{ log *slog.Logger }
 
-// Printf is what the client library calls.
+// Printf implements the logger interface of the client library.
 func (l clientLog) Printf(ctx context.Context, format string, args ...any) {
 	l.log.DebugContext(ctx, "redis client", "message", fmt.Sprintf(format, args...))
 }
 
-// Ping asks for a sign of life, once.
+// Ping sends one PING without retries.
 func (r Redis) Ping(ctx context.Context) error {
 	c := r.Client(func(o *redis.UniversalOptions) { o.MaxRetries, o.DialerRetries = -1, 1 })
 	return errors.Join(c.Ping(ctx).Err(), c.Close())

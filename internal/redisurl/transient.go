@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Errors of Redis that pass by themselves are told apart in this file alone, as those of Postgres are in internal/postgres/transient.go.
+// Only this file detects transient errors of Redis. internal/postgres/transient.go does the same for Postgres.
 
 // The classes of transient errors, as the metrics name them.
 const (
@@ -25,8 +25,8 @@ const (
 	ClassTimeout     = "timeout"     // the server did not answer in time
 )
 
-// Transient returns the class of an error of Redis that passes by itself, and "" for any other error: a refused password, a command that is
-// wrong, a full memory, or a caller that gave up.
+// Transient returns the class of a transient Redis error, and "" for any other error: a rejected password, an invalid command, a full
+// memory, or a canceled caller.
 func Transient(err error) (class string) {
 	switch {
 	case err == nil || errors.Is(err, redis.Nil) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
@@ -53,13 +53,13 @@ func Transient(err error) (class string) {
 	return ""
 }
 
-// counter is told of transient errors; nil: nobody is.
+// counter is called for each transient error; nil means that none is set.
 var counter atomic.Pointer[func(class string)]
 
-// CountTo tells f of each transient error that a command of any client met after the client's own tries, for the whole process.
+// CountTo makes f receive each transient error of a command that remains after the client's own retries, for the whole process.
 func CountTo(f func(class string)) { counter.Store(&f) }
 
-// countingHook counts what commands met.
+// countingHook counts the transient errors of commands.
 type countingHook struct{}
 
 func count(err error) error {

@@ -15,7 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// answering is a server that answers every command with a line; with "" it takes connections and says nothing.
+// answering starts a server that answers every command with a line. With "" it accepts connections and sends nothing.
 func answering(t *testing.T, line string) Redis {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -101,7 +101,7 @@ func TestErrorsThatPassHaveAClass(t *testing.T) {
 	}
 }
 
-// Not parallel: the counter is that of the process, and other tests' errors are told to it as well.
+// Not parallel: the counter is global to the process and also receives the errors of other tests.
 func TestErrorsThatPassAreCounted(t *testing.T) {
 	var loading atomic.Int32
 	CountTo(func(class string) {
