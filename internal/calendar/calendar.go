@@ -1,13 +1,12 @@
-// Package calendar knows on which days and between which instants the New York Stock Exchange trades. It is a leaf that needs
-// the standard library only, holds no state and asks no clock: every function is safe for concurrent use and gives the same
-// answer for ever.
+// Package calendar defines the days and hours in which the New York Stock Exchange trades. It is a leaf that needs the standard library
+// only. It holds no state and reads no clock: every function is safe for concurrent use and always returns the same result.
 //
-// A day is a date in New York, written as midnight UTC of that date, as everywhere in this module. Functions that take a day
-// read the year, month and day that its time.Time shows and ignore the rest; DayOf turns an instant into a day.
+// A day is a date in New York, written as midnight UTC of that date, as everywhere in this module. Functions that take a day read the year,
+// month and day that its time.Time shows and ignore the rest. DayOf converts an instant to a day.
 //
-// The calendar covers FirstYear to LastYear. Days outside are never trading days: the rules before 1990 were others, and
-// the far future is nobody's promise. From the year of this code on, the calendar is the exchange's published rule; a
-// closing that nobody could foresee (a funeral, a storm) has to be added to the table in closings.go when it is announced.
+// The calendar covers FirstYear to LastYear. Days outside are never trading days: other rules applied before 1990, and the far future is
+// not certain. From the year of this code on, the calendar follows the exchange's published rule. An unforeseen closing (a funeral, a
+// storm) must be added to the table in closings.go when the exchange announces it.
 package calendar
 
 import (
@@ -22,11 +21,11 @@ const (
 	LastYear  = 2100
 )
 
-// The exchange's hours in New York, as time since midnight. They have been the same since 1985.
+// The exchange's hours in New York, as time since midnight. They have not changed since 1985.
 const (
 	openClock  = 9*time.Hour + 30*time.Minute
 	closeClock = 16 * time.Hour
-	// AnnouncementClock is when a pick is announced unless an operator sets another time.
+	// AnnouncementClock is the default announcement time of a pick. An operator can set another time.
 	AnnouncementClock = 18 * time.Hour
 )
 
@@ -39,27 +38,27 @@ var newYork = sync.OnceValue(func() *time.Location {
 	return zone
 })
 
-// DayOf is the date in New York at an instant.
+// DayOf returns the date in New York at an instant.
 func DayOf(at time.Time) time.Time {
 	return dateOf(at.In(newYork()))
 }
 
-// At is the instant, in UTC, at which New York's clocks show the given time since midnight on a day: At(day, 18*time.Hour) is
-// six in the evening, in summer and in winter. A time that the switch to daylight saving skips is moved as time.Date does.
+// At returns the instant, in UTC, at which New York's clocks show the given time since midnight on a day. At(day, 18*time.Hour) is six in
+// the evening in summer and in winter. A time that the switch to daylight saving skips is moved as time.Date does.
 func At(day time.Time, clock time.Duration) time.Time {
 	year, month, d := day.Date()
 	return time.Date(year, month, d, int(clock/time.Hour), int(clock%time.Hour/time.Minute), int(clock%time.Minute/time.Second),
 		int(clock%time.Second), newYork()).UTC()
 }
 
-// IsTradingDay tells whether the exchange trades on a day. It is false outside the years covered.
+// IsTradingDay reports whether the exchange trades on a day. It is false outside the years covered.
 func IsTradingDay(day time.Time) bool {
 	_, closed := Closed(day)
 	return !closed
 }
 
-// Closed tells whether the exchange is closed for the whole day, and why: "weekend", the name of a holiday or of a one-off
-// closing, or "outside the calendar" before FirstYear and after LastYear.
+// Closed reports whether the exchange is closed for the whole day, and why: "weekend", the name of a holiday or of a one-off closing, or
+// "outside the calendar" before FirstYear and after LastYear.
 func Closed(day time.Time) (reason string, closed bool) {
 	d := dateOf(day)
 	switch {
@@ -72,7 +71,7 @@ func Closed(day time.Time) (reason string, closed bool) {
 	return reason, closed
 }
 
-// Open is the instant of the opening, in UTC, and whether the day is a trading day. It is the scheduled half past nine: the few
+// Open returns the instant of the opening, in UTC, and whether the day is a trading day. It is the scheduled half past nine: the few
 // openings that were delayed by minutes are not recorded.
 func Open(day time.Time) (time.Time, bool) {
 	if !IsTradingDay(day) {
@@ -81,7 +80,7 @@ func Open(day time.Time) (time.Time, bool) {
 	return At(day, openClock), true
 }
 
-// Close is the instant of the close, in UTC, early closes included, and whether the day is a trading day.
+// Close returns the instant of the close, in UTC, early closes included, and whether the day is a trading day.
 func Close(day time.Time) (time.Time, bool) {
 	if !IsTradingDay(day) {
 		return time.Time{}, false
@@ -92,8 +91,8 @@ func Close(day time.Time) (time.Time, bool) {
 	return At(day, closeClock), true
 }
 
-// EarlyClose tells whether the exchange trades on a day but closes before four in the afternoon. The scheduled early close has
-// been at one in the afternoon since 1993.
+// EarlyClose reports whether the exchange trades on a day but closes before four in the afternoon. The scheduled early close has been at
+// one in the afternoon since 1993.
 func EarlyClose(day time.Time) bool {
 	if !IsTradingDay(day) {
 		return false
@@ -102,14 +101,14 @@ func EarlyClose(day time.Time) bool {
 	return early
 }
 
-// Next is the first trading day after a day, or the zero time when the calendar has none.
+// Next returns the first trading day after a day, or the zero time if the calendar has none.
 func Next(day time.Time) time.Time { return Add(day, 1) }
 
-// Previous is the last trading day before a day, or the zero time when the calendar has none.
+// Previous returns the last trading day before a day, or the zero time if the calendar has none.
 func Previous(day time.Time) time.Time { return Add(day, -1) }
 
-// Add is the n-th trading day after a day, or before it where n is negative; the day itself need not be a trading day. For zero it
-// is the day itself. It is the zero time when the calendar ends before.
+// Add returns the n-th trading day after a day, or before it if n is negative. The day itself need not be a trading day. For n zero, it
+// returns the day itself. It returns the zero time if the calendar ends before.
 func Add(day time.Time, n int) time.Time {
 	d, step := dateOf(day), 1
 	if n < 0 {
@@ -179,7 +178,7 @@ func date(year int, month time.Month, day int) time.Time {
 	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 }
 
-// dateOf is midnight UTC of the date that t shows in its own zone.
+// dateOf returns midnight UTC of the date that t shows in its own zone.
 func dateOf(t time.Time) time.Time { return date(t.Date()) }
 
 func weekend(day time.Time) bool {

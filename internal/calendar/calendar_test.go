@@ -83,7 +83,7 @@ func TestDaysThatLookClosedAndAreNot(t *testing.T) {
 	}
 }
 
-// The dates are those of the exchange's announcements for 2023 to 2028 and of its list of special closings.
+// The dates come from the exchange's announcements for 2023 to 2028 and from its list of special closings.
 func TestEarlyCloses(t *testing.T) {
 	t.Parallel()
 	want := map[int][]string{

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// The holidays are rule 7.2 of the exchange (before 2019: rule 51): a holiday on a Sunday is kept on Monday, one on a Saturday on
-// Friday, except New Year's Day, whose Friday would be the last day of a year's accounts. Martin Luther King Jr. Day is kept since
-// 1998, Juneteenth since 2022. The rules were checked day by day against every daily close of a fund that tracks the market from
-// 1993 on (see the tests).
+// The holidays follow rule 7.2 of the exchange (before 2019: rule 51). A holiday on a Sunday is kept on Monday, a holiday on a Saturday on
+// Friday. The exception is New Year's Day on a Saturday, because that Friday would be the last day of the accounting year. Martin Luther
+// King Jr. Day is kept since 1998, Juneteenth since 2022. The tests check the rules day by day against every daily close of a fund that
+// tracks the market from 1993 on.
 
-// oneOff holds the closings for a whole day that no rule gives, from 1990 on. Sources: the exchange's own list "Special Closings
-// of the New York Stock Exchange", kept by its archives (nyse.com, closings.pdf), to 2012; its trader notices of 2018-12-01 and
-// 2024-12-30 for the two last.
+// oneOff holds the closings for a whole day that no rule gives, from 1990 on. The source to 2012 is the exchange's own list "Special
+// Closings of the New York Stock Exchange", kept by its archives (nyse.com, closings.pdf). The sources of the last two are its trader
+// notices of 2018-12-01 and 2024-12-30.
 var oneOff = map[time.Time]string{
 	date(1994, time.April, 27):     "funeral of Richard Nixon",
 	date(2001, time.September, 11): "attacks of September 11",
@@ -43,7 +43,7 @@ var earlyOneOff = map[time.Time]time.Duration{
 	date(2005, time.June, 1):      15*time.Hour + 56*time.Minute, // a fault of the systems
 }
 
-// earlyCloseClock is the scheduled early close since 1993.
+// earlyCloseClock is the clock time of the scheduled early close since 1993.
 const earlyCloseClock = 13 * time.Hour
 
 // closings maps every weekday on which the exchange is closed to the reason.
@@ -70,7 +70,7 @@ var closings = sync.OnceValue(func() map[time.Time]string {
 	return days
 })
 
-// earlyClock is when a trading day ends before four in the afternoon, as time since midnight in New York.
+// earlyClock returns the clock time of an early close, as time since midnight in New York, and whether the day has one.
 func earlyClock(day time.Time) (clock time.Duration, early bool) {
 	if clock, early = earlyOneOff[day]; early {
 		return clock, true
@@ -104,7 +104,7 @@ func observed(day time.Time) time.Time {
 	}
 }
 
-// weekdayOf is the n-th given weekday of a month.
+// weekdayOf returns the n-th given weekday of a month.
 func weekdayOf(year int, month time.Month, weekday time.Weekday, n int) time.Time {
 	first := date(year, month, 1)
 	offset := (int(weekday) - int(first.Weekday()) + 7) % 7
@@ -116,7 +116,7 @@ func lastMonday(year int, month time.Month) time.Time {
 	return last.AddDate(0, 0, -((int(last.Weekday()) - int(time.Monday) + 7) % 7))
 }
 
-// easter is Easter Sunday of the Gregorian calendar: the anonymous algorithm as Meeus gives it (Astronomical Algorithms, 1991,
+// easter returns Easter Sunday of the Gregorian calendar. It uses the anonymous algorithm as given by Meeus (Astronomical Algorithms, 1991,
 // chapter 8).
 func easter(year int) time.Time {
 	a, b, c := year%19, year/100, year%100
