@@ -1,5 +1,5 @@
-// Package concepts says under which XBRL tags companies state a thing, and which of several statements about one period is the thing
-// itself. It is pure: no I/O, no clock. Start at Family.
+// Package concepts defines the XBRL tags under which companies state a quantity, and chooses the right statement if there are several about
+// one period. It is pure: no I/O, no clock. Start at Family.
 package concepts
 
 import (
@@ -9,7 +9,7 @@ import (
 	"tidemark/internal/equity"
 )
 
-// Reason says why the statement under one tag was taken and not that under another.
+// Reason says why one statement was chosen and not another.
 type Reason string
 
 // The reasons.
@@ -20,7 +20,7 @@ const (
 	Ordered Reason = "ordered"
 	// Largest is the largest of several totals of one filing: the smaller ones are parts of it.
 	Largest Reason = "largest"
-	// NetOfInterest is what a bank has as its total: revenue after the interest that it pays.
+	// NetOfInterest is a bank's total: revenue after the interest that the bank pays.
 	NetOfInterest Reason = "net_of_interest"
 	// Equal is one of several tags that state the same amount.
 	Equal Reason = "equal"
@@ -28,34 +28,35 @@ const (
 	Sum Reason = "sum"
 	// Remainder is a total without the part that is due within a year.
 	Remainder Reason = "remainder"
-	// Total is debt of all terms, where the part due within a year is not stated.
+	// Total is debt of all terms, used if the part due within a year is not stated.
 	Total Reason = "total"
 	// Reconciled is a zero: the other liabilities add up to all liabilities.
 	Reconciled Reason = "reconciled"
 )
 
-// Family is a thing that companies state under one of several tags. Its zero Largest means that the tags are names of one thing, in the
-// order in which they are believed.
+// Family is a quantity that companies state under one of several tags. If Largest is false, the tags are names of the same quantity, in
+// order of preference.
 type Family struct {
 	// Taxonomy and Unit are the same for all its tags, for example "us-gaap" and "USD".
 	Taxonomy, Unit string
 	Tags           []string
-	// Largest says that some tags state parts of what others state: of one filing the largest amount is the total.
+	// Largest means that some tags state parts of the amounts of others: the largest amount in a filing is the total.
 	Largest bool
-	// Net is a tag that is the total where it is stated and not smaller than the parts; empty for none.
+	// Net is a tag that is the total if it is stated and not smaller than the parts. It may be empty.
 	Net string
-	// Parts are tags that state parts only, where another tag is stated.
+	// Parts are tags that state only parts, if another tag is stated.
 	Parts []string
 }
 
-// scale is the error of a filer who writes thousands for dollars.
+// scale is the factor of the error of filers who write thousands instead of dollars.
 const scale = 1000
 
-// Choose returns the statement that is the family's figure, of statements about one period by any filings, and why. newer compares two
-// statements by what counts more: it is positive where the first does. It reports false where none of the tags is among them.
+// Choose returns the family's figure among statements about one period, and the reason. The statements may be from any filings. newer
+// compares the precedence of two statements: it is positive if the first takes precedence. Choose returns false if no statement has a tag
+// of the family.
 //
-// The statements of the filing that counts most are compared with each other. A larger total of an earlier filing stands if that filing
-// states the same part: what is unchanged in its part has not been restated.
+// Choose compares the statements of the filing with the highest precedence. It keeps a larger total of an earlier filing if that filing
+// states the same part: if the part has not changed, the total was not restated.
 func (f Family) Choose(list []equity.Fact, newer func(x, y equity.Fact) int) (equity.Fact, Reason, bool) {
 	list = slices.DeleteFunc(slices.Clone(list), func(x equity.Fact) bool {
 		return x.Taxonomy != f.Taxonomy || x.Unit != f.Unit || !slices.Contains(f.Tags, x.Tag)
@@ -81,7 +82,7 @@ func (f Family) Choose(list []equity.Fact, newer func(x, y equity.Fact) int) (eq
 	return best, why, true
 }
 
-// of lists the statements of one filing.
+// of returns the statements of one filing.
 func of(list []equity.Fact, accession string) []equity.Fact {
 	var same []equity.Fact
 	for _, x := range list {
@@ -92,7 +93,7 @@ func of(list []equity.Fact, accession string) []equity.Fact {
 	return same
 }
 
-// total is the figure of one filing, whose statements are in the order of the tags.
+// total returns the figure of one filing. Its statements must be in the order of the tags.
 func (f Family) total(same []equity.Fact) (equity.Fact, Reason) {
 	best := same[0]
 	if len(same) == 1 {
@@ -120,7 +121,7 @@ func (f Family) total(same []equity.Fact) (equity.Fact, Reason) {
 	return best, Largest
 }
 
-// largestPart is the largest amount under a tag that states parts only.
+// largestPart returns the largest amount under a tag that states only parts.
 func (f Family) largestPart(same []equity.Fact) float64 {
 	largest := 0.0
 	for _, x := range same {

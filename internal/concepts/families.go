@@ -25,7 +25,7 @@ const (
 // them.
 var (
 	NetIncome = dollars("NetIncomeLoss", "ProfitLoss")
-	// OperatingCash and CapitalSpending are of the cash flow statement.
+	// OperatingCash and CapitalSpending are from the cash flow statement.
 	OperatingCash   = dollars("NetCashProvidedByUsedInOperatingActivities", "NetCashProvidedByUsedInOperatingActivitiesContinuingOperations")
 	CapitalSpending = dollars("PaymentsToAcquirePropertyPlantAndEquipment", "PaymentsToAcquireProductiveAssets")
 	// Revenue is the total: contracts are a part of it at companies that also lend, insure, rent or hold shares of others.
@@ -49,39 +49,39 @@ var (
 	DilutedShares = count("us-gaap", "WeightedAverageNumberOfDilutedSharesOutstanding")
 	BasicShares   = count("us-gaap", "WeightedAverageNumberOfSharesOutstandingBasic")
 	CoverShares   = count("dei", "EntityCommonStockSharesOutstanding")
-	// BalanceShares counts all classes; so do IssuedShares, with those that the company bought back.
+	// BalanceShares counts all share classes. IssuedShares does too, and includes shares that the company bought back.
 	BalanceShares  = count("us-gaap", "CommonStockSharesOutstanding")
 	IssuedShares   = count("us-gaap", "CommonStockSharesIssued")
 	TreasuryShares = count("us-gaap", "TreasuryStockCommonShares", "TreasuryStockShares")
 )
 
-// The families of debt and of what else is owed.
+// The families of debt and other liabilities.
 var (
-	// LongDebt is due after a year, as one line. LongTermDebtAndCapitalLeaseObligations is that too, whatever its name says.
+	// LongDebt is debt due after a year, as one line. Despite its name, LongTermDebtAndCapitalLeaseObligations is also that line.
 	LongDebt = largest("LongTermDebtNoncurrent", "LongTermDebtAndCapitalLeaseObligations")
-	// LongDebtParts are lines of it, which a balance sheet shows beside each other.
+	// LongDebtParts are parts of long debt that a balance sheet shows as separate lines.
 	LongDebtParts = []Family{
 		largest("ConvertibleDebtNoncurrent", "ConvertibleLongTermNotesPayable", "ConvertibleNotesPayableNoncurrent"),
 		largest("LongTermNotesPayable", "SeniorLongTermNotes", "LongTermNotesAndLoans", "UnsecuredLongTermDebt"),
 		largest("LongTermLineOfCredit", "LongTermLoansPayable", "LongTermLoansFromBank", "SecuredLongTermDebt"),
 		largest("OtherLongTermDebtNoncurrent", "SubordinatedLongTermDebt"),
 	}
-	// LongDebtTotal includes what is due within a year.
+	// LongDebtTotal includes the part due within a year.
 	LongDebtTotal = largest("LongTermDebt", "LongTermDebtAndCapitalLeaseObligationsIncludingCurrentMaturities",
 		"DebtLongtermAndShorttermCombinedAmount")
 	LongDebtCurrent = dollars("LongTermDebtCurrent", "LongTermDebtAndCapitalLeaseObligationsCurrent", "ConvertibleDebtCurrent", "NotesPayableCurrent")
 	ShortDebt       = largest("CommercialPaper", "ShortTermBorrowings")
 	DebtCurrent     = dollars("DebtCurrent")
-	// AnyDebt are lines of debt of any term, of companies that have no others.
+	// AnyDebt are lines of debt of any term, for companies that state no other debt.
 	AnyDebt = []Family{
 		largest("ConvertibleDebt", "ConvertibleNotesPayable"),
 		largest("NotesPayable", "SeniorNotes", "NotesAndLoansPayable", "LoansPayable", "DebtInstrumentCarryingAmount"),
 		largest("LineOfCredit", "LongTermLineOfCredit"),
 	}
 	Liabilities = dollars("Liabilities")
-	// AllEquity includes the part of outside shareholders.
+	// AllEquity includes the share of outside shareholders.
 	AllEquity = dollars("StockholdersEquityIncludingPortionAttributableToNoncontrollingInterest")
-	// OtherLongLiabilities are owed after a year and are no debt.
+	// OtherLongLiabilities are liabilities due after a year that are not debt.
 	OtherLongLiabilities = []Family{
 		dollars("OperatingLeaseLiabilityNoncurrent"),
 		dollars("FinanceLeaseLiabilityNoncurrent", "CapitalLeaseObligationsNoncurrent"),
@@ -105,7 +105,7 @@ func All() []Family {
 	}, LongDebtParts, AnyDebt, OtherLongLiabilities)
 }
 
-// units holds the unit of each taxonomy and tag.
+// units maps each taxonomy and tag to its unit.
 var units = sync.OnceValue(func() map[[2]string]string {
 	all := map[[2]string]string{}
 	for _, f := range All() {
@@ -116,5 +116,5 @@ var units = sync.OnceValue(func() map[[2]string]string {
 	return all
 })
 
-// Unit returns the unit in which some family reads a tag; empty for a tag that none reads.
+// Unit returns the unit in which a family reads a tag, empty if no family reads it.
 func Unit(taxonomy, tag string) string { return units()[[2]string{taxonomy, tag}] }
