@@ -1,8 +1,8 @@
-// Package equity is the vocabulary of listed companies: who they are, what they file, what their shares cost, and what is
-// written about them. It is a leaf: no I/O, no clock, nothing of this module imported. Start at Company.
+// Package equity defines the types of data about listed companies: their identity, filings, share prices and news. It is a leaf: no I/O, no
+// clock, no imports from this module. Start at Company.
 //
-// A date (of a bar, a filing, a period's end) is midnight UTC of that date. Dates of trading and of filings are New York's dates.
-// An instant is in UTC.
+// A date (of a bar, a filing, a period's end) is midnight UTC of that date. Dates of trading and of filings are New York's dates. An
+// instant is in UTC.
 package equity
 
 import (
@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// CIK is the number under which a company files with the SEC. It is the company's identity in this module: tickers are given up,
-// taken over and given again, the CIK stays. Zero is no company.
+// CIK is the number under which a company files with the SEC. It is the company's identity in this module. Tickers are given up, taken over
+// and reassigned, but the CIK stays. Zero means no company.
 type CIK int64
 
-// String is the ten-digit form of EDGAR's addresses, for example "0000320193".
+// String returns the ten-digit form in EDGAR's addresses, for example "0000320193".
 func (c CIK) String() string { return fmt.Sprintf("%010d", int64(c)) }
 
-// Benchmark is the fund that portfolios are compared with, under the number by which it files: the SPDR S&P 500 ETF Trust, SPY. Its
-// bars and dividends are kept like those of a company.
+// Benchmark is the CIK of the fund that portfolios are compared with: the SPDR S&P 500 ETF Trust, SPY. Its bars and dividends are stored
+// like a company's.
 const Benchmark CIK = 884394
 
 // Company is one filer.
@@ -26,35 +26,34 @@ type Company struct {
 	CIK CIK
 	// Name as the SEC has it, for example "Apple Inc.".
 	Name string
-	// SIC is the four-digit Standard Industrial Classification code that the SEC assigned; zero when it did not.
+	// SIC is the four-digit Standard Industrial Classification code that the SEC assigned, zero if it assigned none.
 	SIC int
-	// Location is EDGAR's code of the state or country of the business address: "CA" is California, "L2" Ireland. These are not
-	// ISO codes. Empty when unknown. The state of incorporation is another thing and is not kept.
+	// Location is EDGAR's code of the state or country of the business address: "CA" is California, "L2" Ireland. These are not ISO codes.
+	// It is empty if unknown. The state of incorporation is different and is not stored.
 	Location string
 	// FiscalYearEnd is month and day as MMDD, for example "0926"; empty when unknown.
 	FiscalYearEnd string
-	// Listings are the company's tickers through time. Of those valid at one time, the first is the one that stands for the
-	// company.
+	// Listings are the company's tickers through time. The first listing that is valid on a date is the company's main listing.
 	Listings []Listing
 }
 
-// Listing is a ticker of a company on an exchange, while it lasted.
+// Listing is a ticker of a company on an exchange for a period.
 type Listing struct {
 	// Ticker is upper case, share classes with a dash: "BRK-B".
 	Ticker string
 	// Exchange is the ISO 10383 market code, for example "XNAS".
 	Exchange string
-	// From and To are the first and the last date on which the ticker was the company's. A zero From is before our records, a
-	// zero To is still.
+	// From and To are the first and the last date on which the company had the ticker. A zero From is before our records. A zero To means
+	// that the listing is current.
 	From, To time.Time
 }
 
-// Valid tells whether the listing held on a date.
+// Valid reports whether the listing was valid on a date.
 func (l Listing) Valid(day time.Time) bool {
 	return (l.From.IsZero() || !day.Before(l.From)) && (l.To.IsZero() || !day.After(l.To))
 }
 
-// Listing is the listing that stands for the company on a date, and whether it had one.
+// Listing returns the company's main listing on a date, and whether it had one.
 func (c Company) Listing(day time.Time) (Listing, bool) {
 	for _, l := range c.Listings {
 		if l.Valid(day) {
@@ -64,7 +63,7 @@ func (c Company) Listing(day time.Time) (Listing, bool) {
 	return Listing{}, false
 }
 
-// Ticker is the company's ticker on a date; empty when it had none.
+// Ticker returns the company's ticker on a date, empty if it had none.
 func (c Company) Ticker(day time.Time) string {
 	l, _ := c.Listing(day)
 	return l.Ticker
@@ -75,7 +74,7 @@ type NewsItem struct {
 	// ID is the publisher's own id (the feed's guid), unique within Source.
 	ID     string
 	Source string
-	// Companies the item was found to be about; empty when unknown.
+	// Companies lists the companies that the item is about, empty if unknown.
 	Companies []CIK
 	Title     string
 	Summary   string

@@ -9,11 +9,11 @@ type Filing struct {
 	Accession string
 	// Form as filed, for example "10-K", "10-K/A", "8-K".
 	Form string
-	// Filed is the filing date. What comes in after half past five in the afternoon carries the next business day's.
+	// Filed is the filing date. A submission after 17:30 carries the next business day's date.
 	Filed time.Time
-	// AcceptedAt is the instant, in UTC, at which the SEC took it; zero when unknown.
+	// AcceptedAt is the instant, in UTC, at which the SEC accepted it, zero if unknown.
 	AcceptedAt time.Time
-	// Period is the date the report is about (its period of report); zero when it has none.
+	// Period is the date that the report is about (its period of report), zero if it has none.
 	Period time.Time
 	// Items are the numbered items of an 8-K, for example "2.02", "9.01"; empty for other forms.
 	Items []string
@@ -32,16 +32,16 @@ type Fact struct {
 	Start, End time.Time
 	// Value in Unit, not scaled: 6.1 billion dollars are 6.1e9. It is exact up to 2^53.
 	Value float64
-	// Accession, Form and Filed tell which filing says so, and since when it is known.
+	// Accession, Form and Filed identify the filing that states the fact, and the date since which it is known.
 	Accession, Form string
 	Filed           time.Time
-	// FY and FP are the fiscal year and period of the filing, not those of the value: a report carries them on the figures of
-	// earlier years that it repeats. Nothing may be looked up by them.
+	// FY and FP are the fiscal year and period of the filing, not of the value. A report repeats figures of earlier years with its own FY
+	// and FP. Do not look up facts by them.
 	FY int
 	FP string
 }
 
-// Days is the length of the fact's period in days, both ends included; zero for a value at an instant.
+// Days returns the length of the fact's period in days, both ends included, zero for a value at an instant.
 func (f Fact) Days() int {
 	if f.Start.IsZero() {
 		return 0

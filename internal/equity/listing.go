@@ -5,13 +5,15 @@ import (
 	"time"
 )
 
-// Listings brings a company's history of tickers up to a date: known is the history so far, now what one of the sources says on
-// that date, which has no dates of its own. A ticker that is gone was the company's until the day before; one that is new is from
-// the date on, but from before our records where nothing was known at all. An exchange that is now known of a ticker, or changes,
-// is filled in or begins a listing of its own; one that the answer does not state changes nothing. Of the listings that hold on the
-// date the order is that of now, so that the first stands for the company.
+// Listings updates a company's history of tickers to a date. known is the history so far. now is the current list of a source on that date;
+// its listings have no dates.
 //
-// It is pure, and the same answer again changes nothing. An answer that is older than the history must not be worked in.
+// A ticker that is not in now ended on the day before. A new ticker begins on the date, or before our records if nothing was known at all.
+// If now states the exchange of a ticker for the first time, it is filled in. If the exchange changed, a new listing begins. If now does
+// not state the exchange, it stays. Listings that are valid on the date are in the order of now, so that the first is the company's main
+// listing.
+//
+// Listings is pure, and repeating the same answer changes nothing. The caller must not pass an answer that is older than the history.
 func Listings(known, now []Listing, day time.Time) []Listing {
 	var held, ended []Listing
 	open := slices.DeleteFunc(slices.Clone(known), func(l Listing) bool { return !l.To.IsZero() })
@@ -44,12 +46,12 @@ func Listings(known, now []Listing, day time.Time) []Listing {
 			ended = append(ended, l)
 		}
 	}
-	// What ended on the day that it began never was.
+	// Drop a listing that ended on the day that it began: it was never valid.
 	ended = slices.DeleteFunc(ended, func(l Listing) bool { return l.To.Before(l.From) })
 	return append(held, ended...)
 }
 
-// until is a listing that ended the day before.
+// until returns the listing with its end set to the day before.
 func until(l Listing, day time.Time) Listing {
 	l.To = day.AddDate(0, 0, -1)
 	return l

@@ -7,12 +7,13 @@ import (
 	"time"
 )
 
-// Price is an amount in the currency of its listing as plain decimal text, with as many decimals as it was published with: "182.50".
-// Text, because a price is hashed as it stands, and a number forgets its last zeros. Empty is an unknown price.
+// Price is an amount in the currency of its listing as plain decimal text, with as many decimals as it was published with: "182.50". It is
+// text because a price is hashed as it is written, and a number loses its last zeros. Empty is an unknown price.
 type Price string
 
-// ParsePrice checks a price's text: digits, at most one point, at most four decimals, no sign, no exponent, no leading zero but the
-// one before a point, greater than zero. Two decimals are the least: "182.5" becomes "182.50".
+// ParsePrice checks the text of a price. It must have digits, at most one point and at most four decimals. It must have no sign, no
+// exponent and no leading zero except one before the point, and must be greater than zero. At least two decimals are written: "182.5"
+// becomes "182.50".
 func ParsePrice(s string) (Price, error) {
 	whole, decimals, point := strings.Cut(s, ".")
 	switch {
@@ -28,12 +29,12 @@ func ParsePrice(s string) (Price, error) {
 	return Price(whole + "." + decimals), nil
 }
 
-// PriceOf is the text of a price that a publisher gives as a binary number, rounded to the given decimals, from 2 to 4.
+// PriceOf returns the text of a price that a publisher gives as a binary number, rounded to the given decimals, from 2 to 4.
 func PriceOf(v float64, decimals int) (Price, error) {
 	return ParsePrice(strconv.FormatFloat(v, 'f', min(max(decimals, 2), 4), 64))
 }
 
-// Float is the price as a number, for statistics; zero for an unknown or malformed price.
+// Float returns the price as a number, for statistics, zero for an unknown or malformed price.
 func (p Price) Float() float64 {
 	v, err := strconv.ParseFloat(string(p), 64)
 	if err != nil {
@@ -51,52 +52,52 @@ func digits(s string) bool {
 	return true
 }
 
-// Bar is one company's trading on one day, as it was: no split and no dividend is worked into it. Open, High and Low may be
-// unknown, Close is not. The currency is that of the company's listing, US dollars on the exchanges of this module.
+// Bar is one company's trading on one day, unadjusted for splits and dividends. Open, High and Low may be unknown; Close is always known.
+// The currency is the currency of the company's listing, US dollars on the exchanges of this module.
 type Bar struct {
 	CIK                    CIK
 	Date                   time.Time
 	Open, High, Low, Close Price
-	// Volume is in shares as they were on that day.
+	// Volume is in shares as of that day.
 	Volume int64
-	// Source names who published the bar.
+	// Source names the publisher of the bar.
 	Source string
 }
 
-// ActionKind is what happened to the shares of a company.
+// ActionKind is the kind of a corporate action.
 type ActionKind string
 
 // The kinds.
 const (
 	// Split gives New shares for Old ones; a reverse split has New below Old. A dividend in shares of the same company is a split.
 	Split ActionKind = "split"
-	// Dividend pays Cash for each share as it is after any split of the same date. What a company hands out in shares of another
-	// (a spin-off) is a dividend of those shares' first closing price.
+	// Dividend pays Cash for each share, counted after any split of the same date. A distribution of another company's shares (a spin-off)
+	// is a dividend of those shares' first closing price.
 	Dividend ActionKind = "dividend"
 	// Merger ends the shares: each becomes Cash, New shares of Successor for Old ones, or both.
 	Merger ActionKind = "merger"
-	// Delisting ends trading. Cash is what a share was worth afterwards, where that is known.
+	// Delisting ends trading. Cash is the value of a share afterwards, if known.
 	Delisting ActionKind = "delisting"
 )
 
-// Action is one such event. It takes effect before the opening of Date.
+// Action is one corporate action. It takes effect before the opening of Date.
 type Action struct {
 	CIK  CIK
 	Kind ActionKind
-	// Date is the first on which the shares trade without what is given (the ex-date), or the first on which they no longer
+	// Date is the first date on which the shares trade without the distribution (the ex-date), or the first date on which they no longer
 	// trade.
 	Date time.Time
-	// New and Old are the terms of a split, or of the shares' part of a merger: four for one is New 4, Old 1.
+	// New and Old are the terms of a split, or of the share part of a merger: four for one is New 4, Old 1.
 	New, Old float64
-	// Cash per share; empty when there is none or it is unknown.
+	// Cash per share, empty if there is none or it is unknown.
 	Cash Price
-	// Successor is the company whose shares a merger gives; zero when it gives none.
+	// Successor is the company whose shares a merger gives, zero if it gives none.
 	Successor CIK
-	// Source names who published the action.
+	// Source names the publisher of the action.
 	Source string
 }
 
-// Ratio is how many new shares one old share becomes: New over Old, 1 where the terms are not stated.
+// Ratio returns the number of new shares for one old share: New divided by Old, 1 if the terms are not stated.
 func (a Action) Ratio() float64 {
 	if !(a.New > 0) || !(a.Old > 0) {
 		return 1
