@@ -1,4 +1,4 @@
-// Package httpserve runs an HTTP server for as long as a context lives.
+// Package httpserve runs an HTTP server until a context ends.
 package httpserve
 
 import (
@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Until answers the requests of ln until ctx ends, and closes ln. It returns nil when ctx ended, after the requests in flight were
-// answered or grace has passed: those who still talk then are cut off. after, where it is not nil, is called with what is left of the
-// grace.
+// Until serves requests on ln until ctx ends, and closes ln. After the end of ctx, it waits for the requests in flight, for grace at most,
+// and then closes the remaining connections. It returns nil if ctx ended. after may be nil; it is called with a context that ends with the
+// grace period.
 func Until(ctx context.Context, srv *http.Server, ln net.Listener, grace time.Duration, after func(context.Context)) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
