@@ -1,4 +1,4 @@
-// Package nearest finds what a mistyped word was meant to be. Start at Of.
+// Package nearest finds the intended word for a mistyped word. Start at Of.
 package nearest
 
 import (
@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Of returns the word of a list that differs least from word, empty where none is near. Upper and lower case are the same, and two
-// letters that changed places count as one difference.
+// Of returns the word of a list that differs least from word, empty if none is close. It ignores case, and two swapped letters count as one
+// difference.
 func Of(word string, list ...string) string {
 	best, least := "", 2+len(word)/6
 	for _, other := range list {
@@ -18,7 +18,7 @@ func Of(word string, list ...string) string {
 	return best
 }
 
-// Suggest is the end of a message about a word that is not in a list: the nearest of the list, or nothing.
+// Suggest returns the end of a message about a word that is not in a list: the closest word of the list, or nothing.
 func Suggest(word string, list ...string) string {
 	if near := Of(word, list...); near != "" {
 		return fmt.Sprintf("; did you mean %s?", near)
@@ -26,7 +26,7 @@ func Suggest(word string, list ...string) string {
 	return ""
 }
 
-// SuggestOr is Suggest, or the whole list where nothing of it is near.
+// SuggestOr returns Suggest's text, or the whole list if no word of it is close.
 func SuggestOr(word string, list ...string) string {
 	if near := Suggest(word, list...); near != "" || len(list) == 0 {
 		return near
@@ -34,7 +34,7 @@ func SuggestOr(word string, list ...string) string {
 	return "; there are " + strings.Join(list, ", ")
 }
 
-// Distance is how many letters must be added, removed, replaced or swapped with their neighbour to make b of a.
+// Distance returns how many letters must be added, removed, replaced or swapped with their neighbour to change a to b.
 func Distance(a, b string) int {
 	rows := make([][]int, len(a)+1)
 	for i := range rows {
