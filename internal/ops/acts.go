@@ -21,24 +21,26 @@ import (
 	"tidemark/internal/task"
 )
 
-// Acts are what operators may do on the pages. Each action is written down before it is begun, with who and why, and so is what came of it.
+// Acts are the actions that operators can take on the pages. Each action is recorded before it begins, with the operator and the reason.
+// Its outcome is recorded too.
 type Acts struct {
 	DB *postgres.DB
-	// Token is known to those who may. It is never empty.
+	// Token authorizes operators. It is never empty.
 	Token string
 	// Now is the wall clock.
 	Now func() time.Time
-	// Accept stores an answer that was held back, and returns how many rows were added. Nil: this process has no archive to read it from.
+	// Accept stores a quarantined answer, and returns the number of added rows. Nil if this process has no archive to read the answer from.
 	Accept func(ctx context.Context, id int64, d postgres.Decision) (added int64, err error)
-	// Apply does what a plan of a backfill says.
+	// Apply applies a plan of a backfill.
 	Apply func(ctx context.Context, plan int64) error
 }
 
 const (
-	// sessionCookie names who signed in, until when. It is signed with the token, so every process that has the token knows it.
+	// sessionCookie holds the name of the signed-in operator and the expiry. It is signed with the token, so every process with the token
+	// accepts it.
 	sessionCookie = "tidemark_ops"
 	sessionFor    = 12 * time.Hour
-	// maxForm bounds what is posted.
+	// maxForm limits the size of a posted form.
 	maxForm = 64 << 10
 )
 
@@ -50,7 +52,7 @@ type refusal struct {
 
 func (r refusal) Error() string { return r.text }
 
-// session is what the cookie says.
+// session is the content of the cookie.
 type session struct {
 	By    string    `json:"by"`
 	Until time.Time `json:"until"`
@@ -72,7 +74,7 @@ func (a *Acts) seal(s session) string {
 	return body + "." + base64.RawURLEncoding.EncodeToString(a.mac(body))
 }
 
-// signedIn is who signed in with the browser that asks; empty: nobody.
+// signedIn returns the operator who is signed in with the requesting browser, empty if none is.
 func (a *Acts) signedIn(r *http.Request) string {
 	c, err := r.Cookie(sessionCookie)
 	if err != nil {
@@ -91,13 +93,14 @@ func (a *Acts) signedIn(r *http.Request) string {
 	return s.By
 }
 
-// knows tells whether a text is the token.
+// knows reports whether a text is the token.
 func (a *Acts) knows(token string) bool {
 	given, own := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(a.Token))
 	return subtle.ConstantTimeCompare(given[:], own[:]) == 1
 }
 
-// fromHere tells whether a page of this listener's own sent a form. Browsers say so; what says nothing is believed nothing.
+// fromHere reports whether a form was sent from a page of this listener. Browsers state the origin in a header. A request without it is
+// rejected.
 func fromHere(r *http.Request) bool {
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" {
 		return site == "same-origin"
@@ -106,7 +109,7 @@ func fromHere(r *http.Request) bool {
 	return err == nil && u.Host != "" && u.Host == r.Host
 }
 
-// operator is who posts a form: with the token in a header, or signed in and from a page of this listener.
+// operator returns the operator who posts a form: with the token in a header, or signed in and from a page of this listener.
 func (a *Acts) operator(r *http.Request) (by string, err error) {
 	if scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") {
 		if !a.knows(strings.TrimSpace(token)) {
@@ -126,17 +129,17 @@ func (a *Acts) operator(r *http.Request) (by string, err error) {
 	return by, nil
 }
 
-// act is one action: what it is done to, and the function that does it.
+// act is an action: its name, and a function that prepares it.
 type act struct {
 	name string
-	// prepare reads the request, and says what the action is done to and how. A refusal is an error of the request.
+	// prepare reads the request and returns the subject of the action and the function that does it. A refusal is an error of the request.
 	prepare preparation
 }
 
-// preparation is what is known of an action before it is written down.
+// preparation returns the subject of an action and the function that does it, before the action is recorded.
 type preparation func(ctx context.Context, r *http.Request) (subject string, do doing, err error)
 
-// doing does an action that was written down, and says what came of it.
+// doing does a recorded action and describes its outcome.
 type doing func(ctx context.Context, done postgres.Action) (detail string, err error)
 
 // serveActs adds the forms to the pages.
@@ -156,7 +159,7 @@ func (s *Server) serveActs(a *Acts) {
 	}
 }
 
-// do does one action, and writes down who did it, why, and what came of it.
+// do does one action, and records the operator, the reason and the outcome.
 func (s *Server) do(a *Acts, one act, w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	done, err := a.perform(r, one)
@@ -180,7 +183,7 @@ func (s *Server) do(a *Acts, one act, w http.ResponseWriter, r *http.Request) {
 	if *done.Failed {
 		w.WriteHeader(http.StatusConflict)
 	}
-	_ = json.NewEncoder(w).Encode(done) // a client that went away is no fault
+	_ = json.NewEncoder(w).Encode(done) // a disconnected client is not a fault
 }
 
 func (a *Acts) perform(r *http.Request, one act) (done postgres.Action, err error) {
@@ -192,7 +195,7 @@ func (a *Acts) perform(r *http.Request, one act) (done postgres.Action, err erro
 	if reason == "" {
 		return done, refusal{http.StatusBadRequest, "The field reason is empty: it says why, and is kept."}
 	}
-	ctx := context.WithoutCancel(r.Context()) // what is begun is ended, whether or not its browser waits
+	ctx := context.WithoutCancel(r.Context()) // an action continues after it began, even if the browser disconnects
 	subject, do, err := one.prepare(ctx, r)
 	if err != nil {
 		return done, err
@@ -214,7 +217,7 @@ func (a *Acts) perform(r *http.Request, one act) (done postgres.Action, err erro
 	return done, err
 }
 
-// shortened is at most n characters of a text.
+// shortened returns at most n characters of a text.
 func shortened(text string, n int) string {
 	if r := []rune(text); len(r) > n {
 		return string(r[:n])
@@ -222,7 +225,7 @@ func shortened(text string, n int) string {
 	return text
 }
 
-// scheduled is the job and subject of a form, which the schedule must have.
+// scheduled returns the job and subject of a form. They must be in the schedule.
 func (a *Acts) scheduled(ctx context.Context, r *http.Request) (task.Schedule, error) {
 	list, err := a.DB.Schedules(ctx)
 	if err != nil {
@@ -246,7 +249,7 @@ func (a *Acts) scheduled(ctx context.Context, r *http.Request) (task.Schedule, e
 	return task.Schedule{}, refusal{http.StatusNotFound, fmt.Sprintf("The schedule has no %s of %q%s", job, subject, nearest.SuggestOr(subject, subjects...))}
 }
 
-// why is the reason of a run that an action makes due.
+// why returns the reason for a run that an action makes due.
 func why(done postgres.Action) string {
 	return fmt.Sprintf("%s (%s, action %d)", done.Reason, done.By, done.ID)
 }
@@ -284,7 +287,7 @@ func (a *Acts) pause(paused bool) preparation {
 	}
 }
 
-// PauseOutcome says how a job stands after it was paused or resumed: changed tells whether that made a difference.
+// PauseOutcome describes the state of a job after it was paused or resumed. changed reports whether its state has changed.
 func PauseOutcome(paused, changed bool) string {
 	switch {
 	case paused && changed:
@@ -297,7 +300,7 @@ func PauseOutcome(paused, changed bool) string {
 	return "was not paused; nothing changed"
 }
 
-// numbered is the number in the path of a request.
+// numbered returns the number in the path of a request.
 func numbered(r *http.Request) (int64, error) {
 	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
 	if err != nil || id <= 0 {
@@ -388,7 +391,7 @@ func (s *Server) signOut(*Acts) http.HandlerFunc {
 	}
 }
 
-// cookie sets the session's. The private listener speaks http: a Secure one would never come back.
+// cookie sets the session's cookie. It is not Secure, because the private listener uses HTTP and browsers would not return a Secure cookie.
 func (s *Server) cookie(w http.ResponseWriter, value string, age int) {
 	http.SetCookie(w, &http.Cookie{ //nolint:gosec // see above
 		Name: sessionCookie, Value: value, Path: "/", MaxAge: age, HttpOnly: true, SameSite: http.SameSiteStrictMode,

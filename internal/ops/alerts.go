@@ -15,13 +15,13 @@ import (
 	"tidemark/signals"
 )
 
-// Limits are when something is worth an alert. Zero fields mean the stated values.
+// Limits are the thresholds of alerts. Zero fields mean the stated values.
 type Limits struct {
-	// RunwayDays is for how many days of attestations the balance must pay. Zero means 14.
+	// RunwayDays is the number of days of attestations that the balance must pay for. Zero means 14.
 	RunwayDays int
-	// Waiting is how long work may wait to be begun. Zero means 15 minutes.
+	// Waiting is the maximum time that work may wait before it begins. Zero means 15 minutes.
 	Waiting time.Duration
-	// Attested is how long an announced pick may wait for its attestation. Zero means 24 hours.
+	// Attested is the maximum time that an announced pick may wait for its attestation. Zero means 24 hours.
 	Attested time.Duration
 }
 
@@ -38,11 +38,11 @@ func (l Limits) filled() Limits {
 	return l
 }
 
-// startTime is how long an installation that was stopped has to begin what waited meanwhile. It is shorter than an alert stays open that is
-// not seen (Alerter.Calm), so that a restart ends none.
+// startTime is the time after a start in which a stopped installation can begin work that waited. It is shorter than Alerter.ResolveDelay,
+// so a restart does not resolve an open alert.
 const startTime = 45 * time.Second
 
-// Conditions lists what is wrong in a state. It is a function of the state alone.
+// Conditions lists the faults in a state. It depends on the state alone.
 func Conditions(s State, l Limits) (list []postgres.Alert) {
 	l = l.filled()
 	add := func(severity, kind, subject, format string, args ...any) {
@@ -126,29 +126,29 @@ func Conditions(s State, l Limits) (list []postgres.Alert) {
 	return list
 }
 
-// Alerter turns what is wrong into alerts, each of which is told once when it is raised and once when it is over, however many
-// processes look.
+// Alerter turns faults into alerts. Each alert is sent once when it is raised and once when it is resolved, however many processes run an
+// Alerter.
 type Alerter struct {
 	Observer *Observer
 	Limits   Limits
-	// Channels are where messages go, by name, besides the log.
+	// Channels are the destinations of messages in addition to the log, by name.
 	Channels map[string]Channel
 	Log      *slog.Logger
 	// Metrics counts panics. It may be nil.
 	Metrics *telemetry.Metrics
-	// Every is the pause between looks. Zero means 15 seconds.
+	// Every is the pause between two rounds. Zero means 15 seconds.
 	Every time.Duration
-	// ResolveDelay is for how long something must not have been so until its alert is over. Zero means a minute.
+	// ResolveDelay is how long a fault must be absent before its alert is resolved. Zero means a minute.
 	ResolveDelay time.Duration
 
-	// began is when it looked first.
+	// began is the time of the first round.
 	began time.Time
 }
 
-// Channel carries messages about alerts to people.
+// Channel delivers messages about alerts to people.
 type Channel interface {
-	// Send sends a message, or returns why it could not. A message may be sent twice, when the process ends in between; what it carries
-	// is then the same.
+	// Send sends a message, or returns the reason for the failure. A message can be sent twice if the process ends in between. Both then
+	// have the same content.
 	Send(ctx context.Context, m postgres.AlertMessage) error
 }
 
@@ -158,7 +158,7 @@ const (
 	maxWait     = 2 * time.Hour
 )
 
-// Run looks and tells until ctx ends. It returns nil then.
+// Run checks and sends until ctx ends. It then returns nil.
 func (a *Alerter) Run(ctx context.Context) error {
 	every := a.Every
 	if every == 0 {
@@ -183,7 +183,7 @@ func (a *Alerter) Run(ctx context.Context) error {
 	}
 }
 
-// Round looks once and sends what is due. A sandbox that lives through its past raises nothing.
+// Round checks once and sends the due messages. A sandbox that is still simulating its past raises no alerts.
 func (a *Alerter) Round(ctx context.Context) error {
 	past, err := a.Observer.DB.ClockBehind(ctx)
 	if err != nil || past {
@@ -219,7 +219,7 @@ func (a *Alerter) Round(ctx context.Context) error {
 	return a.send(ctx, names)
 }
 
-// send sends every message that is due.
+// send sends every due message.
 func (a *Alerter) send(ctx context.Context, names []string) error {
 	for len(names) > 0 {
 		m, err := a.Observer.DB.TakeAlertMessage(ctx, names, sendLease)

@@ -17,12 +17,12 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// Webhook posts messages as JSON to an address. The member text is what chat services show.
+// Webhook posts messages as JSON to an address. Chat services show the member text.
 type Webhook struct {
 	URL string
-	// Installation says which one speaks: its public address.
+	// Installation identifies the sender: its public address.
 	Installation string
-	// Transport may be nil: then it is the default one.
+	// Transport may be nil, which means the default transport.
 	Transport http.RoundTripper
 }
 
@@ -57,7 +57,7 @@ func (h Webhook) Send(ctx context.Context, m postgres.AlertMessage) error {
 		return fmt.Errorf("post to ALERT_WEBHOOK_URL: %w", err)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<16)) // so that the connection can be used again
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<16)) // so that the connection can be reused
 	if resp.StatusCode/100 != 2 {
 		return fmt.Errorf("ALERT_WEBHOOK_URL answers with status %d", resp.StatusCode)
 	}
@@ -78,7 +78,7 @@ func state(m postgres.AlertMessage) string {
 	return "raised"
 }
 
-// title is a message in a line: what, and whether it is over.
+// title returns a one-line summary of a message: the alert, and whether it is resolved.
 func title(m postgres.AlertMessage) string {
 	name := m.Kind
 	if m.Subject != "" {
@@ -92,16 +92,16 @@ func title(m postgres.AlertMessage) string {
 
 // Mail sends messages by e-mail.
 type Mail struct {
-	// Server is smtp://user:password@host:port, which turns to TLS where the server can and must where there is a password, or smtps://
-	// for TLS from the first byte. Ports default to 587 and 465.
+	// Server is smtp://user:password@host:port or smtps://, with default ports 587 and 465. smtp uses TLS if the server supports it, and
+	// requires TLS if a password is given. smtps uses TLS from the first byte.
 	Server string
 	From   string
 	To     []string
-	// Installation says which one speaks.
+	// Installation identifies the sender.
 	Installation string
 }
 
-// NewMail checks the addresses.
+// NewMail checks the addresses and returns the channel.
 func NewMail(m Mail) (*Mail, error) {
 	if _, err := m.client(); err != nil {
 		return nil, err

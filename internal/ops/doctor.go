@@ -18,28 +18,28 @@ const (
 	Healthy = "ok"
 	Warning = "warn"
 	Bad     = "bad"
-	NotSeen = "skip" // it could not be looked at
+	NotSeen = "skip" // the examination could not be made
 )
 
-// Finding is what an examination came to, in one line.
+// Finding is the result of an examination, in one line.
 type Finding struct {
-	// Name is what was looked at.
+	// Name says what was examined.
 	Name    string
 	Outcome string
-	// Text says what is; Repair what to do about it, empty where nothing is to be done.
+	// Text describes the state. Repair says what to do about it, empty if nothing needs to be done.
 	Text, Repair string
 }
 
-// Exam looks at one thing.
+// Exam examines one thing.
 type Exam struct {
 	Name string
 	Look func(ctx context.Context) []Finding
 }
 
-// examTimeout bounds one examination.
+// examTimeout limits one examination.
 const examTimeout = 20 * time.Second
 
-// Examine makes the examinations in their order, hands on each finding, and tells whether something is bad.
+// Examine makes the examinations in their order, passes on each finding, and reports whether no finding is bad.
 func Examine(ctx context.Context, exams []Exam, found func(Finding) error) (healthy bool, err error) {
 	healthy = true
 	for _, e := range exams {
@@ -68,15 +68,15 @@ func Print(w io.Writer, f Finding) error {
 	return err
 }
 
-// One is a single finding.
+// One returns a list of a single finding.
 func One(outcome, repair, format string, args ...any) []Finding {
 	return []Finding{{Outcome: outcome, Text: fmt.Sprintf(format, args...), Repair: repair}}
 }
 
-// clockSlack is by how much the clocks of this machine and the database may differ.
+// clockSlack is the maximum difference between the clocks of this machine and the database.
 const clockSlack = 2 * time.Second
 
-// ServerExams are what a look at the database's server says.
+// ServerExams returns the examinations of a checkup of the database server.
 func ServerExams(c postgres.Checkup) []Exam {
 	said := func(name string, f []Finding) Exam {
 		return Exam{name, func(context.Context) []Finding { return f }}
@@ -100,7 +100,7 @@ func ServerExams(c postgres.Checkup) []Exam {
 	return []Exam{said("database", database), said("clock", clock), said("grants", grants), said("guards", guards)}
 }
 
-// StateExams are what how everything stands says: a line for each thing that is wrong, or one that all is well.
+// StateExams returns the examinations of a state: a line for each fault, or one line that all is well.
 func StateExams(s State, l Limits) []Exam {
 	wrong := Conditions(s, l)
 	return []Exam{{"signals", func(context.Context) []Finding {
@@ -136,7 +136,7 @@ func StateExams(s State, l Limits) []Exam {
 	}}}
 }
 
-// signalFindings names the signals without a value, beside those that are stale.
+// signalFindings names the signals without a value, and the stale signals.
 func signalFindings(s State, stale []Finding) (list []Finding) {
 	for _, f := range s.Signals {
 		if f.State == view.Unknown && f.Status != signals.StatusDeprecated {
@@ -152,7 +152,7 @@ func signalFindings(s State, stale []Finding) (list []Finding) {
 	return list
 }
 
-// sourceFindings names the jobs that are tried again, with the error and how long until then.
+// sourceFindings names the jobs that will be retried, with the error and the time until the retry.
 func sourceFindings(s State) (list []Finding) {
 	for _, t := range s.Troubled {
 		text := fmt.Sprintf("%s %s fails", t.Job, t.Subject)
@@ -174,7 +174,7 @@ func sourceFindings(s State) (list []Finding) {
 	return list
 }
 
-// causeOf is the end of an error of a fetch, which says what was wrong. What stands before it is who was asked for what.
+// causeOf returns the last part of a fetch error, the cause. The part before it names the host and the request.
 func causeOf(text string) string {
 	if _, cause, found := strings.Cut(text, "upstream trouble: "); found {
 		text = cause
@@ -182,7 +182,7 @@ func causeOf(text string) string {
 	return line(&text)
 }
 
-// repairOf says what to do about an error that many things have in common.
+// repairOf returns the repair for an error that many sources can have.
 func repairOf(text string) string {
 	switch {
 	case strings.Contains(text, "no space left on device"):
@@ -196,7 +196,7 @@ func repairOf(text string) string {
 	return "look at the error"
 }
 
-// hostFindings names the upstreams that are not to be asked for a while.
+// hostFindings names the upstreams that are blocked for a while.
 func hostFindings(s State) (list []Finding) {
 	for _, h := range s.Hosts {
 		list = append(list, Finding{Outcome: Warning, Text: fmt.Sprintf("%s asked to be left alone, and is asked again in %s", h.Host, telemetry.Duration(h.Wait.Round(time.Second)))})
@@ -207,7 +207,7 @@ func hostFindings(s State) (list []Finding) {
 	return list
 }
 
-// told are the conditions of some kinds as findings, or one that all is well. Their texts say the repair.
+// told returns the conditions of some kinds as findings, or one finding that all is well. Their texts include the repair.
 func told(wrong []postgres.Alert, kinds []string, well string) (list []Finding) {
 	for _, a := range wrong {
 		for _, k := range kinds {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Ether writes an amount in wei as ether with four decimals, rounded down, thousands apart: "9,999.9990 ether". What is not a number of wei
-// stays as it is.
+// Ether formats an amount in wei as ether with four decimals, rounded down, with thousands separators: "9,999.9990 ether". A text that is
+// not a number of wei is returned with the unit wei.
 func Ether(wei string) string {
 	n, ok := new(big.Int).SetString(wei, 10)
 	if !ok || n.Sign() < 0 {

@@ -15,25 +15,25 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// KeptAlerts are the alerts of a process without a database: they are kept in a file. Each is told once when it is raised and once when it
-// is over, also where the process is restarted in between. It is for one goroutine.
+// KeptAlerts are the alerts of a process without a database. They are stored in a file. Each is sent once when it is raised and once when
+// it is resolved, also if the process restarts in between. It is not safe for concurrent use.
 type KeptAlerts struct {
-	// Path is the file, Write replaces it such that a crash leaves the old one or the new one.
+	// Path is the file. Write replaces it so that a crash leaves either the old file or the new one.
 	Path  string
 	Write func(path string, data []byte) error
-	// Channels are where messages go, by name, besides the log.
+	// Channels are the destinations of messages in addition to the log, by name.
 	Channels map[string]Channel
 	Log      *slog.Logger
 	Now      func() time.Time
-	// Unknown tells of an open alert that nobody can say now whether it is over: it stays open. It may be nil.
+	// Unknown reports whether the present state of an open alert is unknown: the alert then stays open. It may be nil.
 	Unknown func(postgres.Alert) bool
-	// ResolveDelay is for how long something must not have been so until its alert is over. Zero means a minute.
+	// ResolveDelay is how long a fault must be absent before its alert is resolved. Zero means a minute.
 	ResolveDelay time.Duration
 
 	state *keptAlerts
 }
 
-// keptAlerts is the file.
+// keptAlerts is the content of the file.
 type keptAlerts struct {
 	LastID   int64            `json:"last_id"`
 	Open     []postgres.Alert `json:"open"`
@@ -46,10 +46,10 @@ type keptMessage struct {
 	NextTry time.Time `json:"next_try"`
 }
 
-// maxKeptMessages bounds what waits for a channel that is away: the oldest go first.
+// maxKeptMessages limits the messages that wait for an unavailable channel. The oldest are dropped first.
 const maxKeptMessages = 1000
 
-// Save makes the open alerts those of a list, and sends what is due. What is over stays open for the time of ResolveDelay.
+// Save replaces the open alerts with a list, and sends the due messages. An alert that is not in the list stays open for ResolveDelay.
 func (k *KeptAlerts) Save(ctx context.Context, list []postgres.Alert) error {
 	if err := k.load(); err != nil {
 		return err
@@ -91,7 +91,7 @@ func (k *KeptAlerts) Save(ctx context.Context, list []postgres.Alert) error {
 	return k.send(ctx, now)
 }
 
-// due adds a message to each channel.
+// due adds a message for each channel.
 func (k *KeptAlerts) due(a postgres.Alert, resolved bool, now time.Time) {
 	for _, name := range slices.Sorted(maps.Keys(k.Channels)) {
 		k.state.Messages = append(k.state.Messages, keptMessage{postgres.AlertMessage{Alert: a, Resolved: resolved, Channel: name}, now})
@@ -101,13 +101,13 @@ func (k *KeptAlerts) due(a postgres.Alert, resolved bool, now time.Time) {
 	}
 }
 
-// send sends every message that is due. One that fails is tried again later, with growing pauses.
+// send sends every due message. A failed message is retried later, with growing pauses.
 func (k *KeptAlerts) send(ctx context.Context, now time.Time) error {
 	var rest []keptMessage
 	for _, m := range k.state.Messages {
 		channel := k.Channels[m.Channel]
 		if channel == nil {
-			continue // it was taken out of the settings
+			continue // the channel was removed from the settings
 		}
 		if m.NextTry.After(now) || ctx.Err() != nil {
 			rest = append(rest, m)
@@ -131,7 +131,7 @@ func (k *KeptAlerts) send(ctx context.Context, now time.Time) error {
 	return k.save()
 }
 
-// load reads the file. One that is damaged is put aside: then what is open is told again.
+// load reads the file. It renames a damaged file, and open alerts are then sent again.
 func (k *KeptAlerts) load() error {
 	if k.state != nil {
 		return nil

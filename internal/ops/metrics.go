@@ -12,7 +12,7 @@ import (
 	"tidemark/internal/telemetry"
 )
 
-// The metrics that say how everything stands. Every process that has an Observer reports the same values.
+// The metrics of the installation's state. Every process with an Observer reports the same values.
 var (
 	freshnessAge   = family("tidemark_freshness_age_seconds", "Age of the newest observation of a signal.", "signal")
 	freshnessState = family("tidemark_freshness_state", "1 for the state that a signal's freshness is in, 0 for the others.", "signal", "state")
@@ -39,7 +39,7 @@ func family(name, help string, labels ...string) *telemetry.Family {
 	return &telemetry.Family{Name: name, Help: help, Labels: labels}
 }
 
-// Watch adds how everything stands to the metrics of a process.
+// Watch adds the installation's state to the metrics of a process.
 func (o *Observer) Watch(m *telemetry.Metrics) {
 	m.Watch(func(ctx context.Context) ([]telemetry.Reading, error) {
 		s, err := o.Look(ctx)
@@ -109,10 +109,10 @@ func (s State) readings() (list []telemetry.Reading) {
 	return list
 }
 
-// stamp is an instant as Prometheus writes it: seconds since 1970, with a fraction.
+// stamp returns an instant in Prometheus' form: seconds since 1970, with a fraction.
 func stamp(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
 
-// since is how long ago something began, 0 where it did not.
+// since returns the seconds since something began, 0 if it has not begun.
 func since(t *time.Time, now time.Time) float64 {
 	if t == nil {
 		return 0
@@ -132,7 +132,7 @@ func counterFamily(name, help string, labels ...string) *telemetry.Family {
 	return &telemetry.Family{Name: name, Help: help, Labels: labels, Counter: true}
 }
 
-// WatchPools adds how some pools of connections are used, each under its role's name.
+// WatchPools adds the use of connection pools to the metrics, each under its role's name.
 func WatchPools(m *telemetry.Metrics, pools map[string]*postgres.DB) {
 	m.Watch(func(context.Context) (list []telemetry.Reading, _ error) {
 		for role, db := range pools {

@@ -8,27 +8,27 @@ import (
 	"tidemark/internal/redisurl"
 )
 
-// MonitorPath is where the queue's monitor is.
+// MonitorPath is the path of the queue's monitor.
 const MonitorPath = "/queue"
 
-// Monitor is the queue library's own monitor: queues and tasks to look at, and nothing to change.
+// Monitor is the queue library's own monitor. It shows queues and tasks and changes nothing.
 //
-// It is hibiken/asynqmon v0.7.2, the newest there is. The module has been quiet since 2023 and names old versions of the queue library and
-// of go-redis, but it builds and answers with ours (a test asks it), so the forks, which differ from it in these two lines, are not
-// worth another owner. All that knows it is in this file.
+// It is hibiken/asynqmon v0.7.2, the newest version. The module has been quiet since 2023 and requires old versions of the queue library
+// and of go-redis, but it builds and works with ours (a test checks it). Its forks differ only in these two lines, so they are not worth
+// another owner. Only this file uses the module.
 type Monitor struct{ handler *asynqmon.HTTPHandler }
 
-// NewMonitor is the monitor of a Redis, below a path.
+// NewMonitor returns the monitor of a Redis, below a path.
 func NewMonitor(at redisurl.Redis, path string) *Monitor {
 	return &Monitor{asynqmon.New(asynqmon.Options{RootPath: path, RedisConnOpt: at, ReadOnly: true})}
 }
 
-// monitorPolicy keeps the monitor's page from loading anything from elsewhere: it names fonts of Google's. Its own scripts and styles
-// stand in the page.
+// monitorPolicy keeps the monitor's page from loading anything from other hosts: it refers to Google's fonts. Its own scripts and styles
+// are inline in the page.
 const monitorPolicy = "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// ServeHTTP serves the monitor. Its answers are JSON that it calls text.
+// ServeHTTP serves the monitor. It removes X-Content-Type-Options because the monitor labels its JSON as text.
 func (m *Monitor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Del("X-Content-Type-Options")
 	w.Header().Set("Content-Security-Policy", monitorPolicy)

@@ -9,31 +9,31 @@ import (
 	"time"
 )
 
-// Need is something outside of the process that its role works with.
+// Need is an external service that a process's role works with.
 type Need struct {
-	// Name is what it is: postgres, redis, archive. Setting says where it is.
+	// Name is the kind of service: postgres, redis, archive. Setting names the setting with its address.
 	Name, Setting string
-	// Vital tells that the role does none of its work without it.
+	// Vital means that the role cannot do any of its work without the service.
 	Vital bool
-	// Ask asks for a sign of life. It is bounded, and not asked again before it has returned.
+	// Ask checks that the service is reachable. It has a timeout, and is not called again before it has returned.
 	Ask func(ctx context.Context) error
 }
 
-// Standing is how a need stands.
+// Standing is the state of a need.
 type Standing struct {
 	Name    string `json:"name"`
 	Setting string `json:"setting"`
-	// Vital tells that the process is not ready without it.
+	// Vital means that the process is not ready without the need.
 	Vital bool `json:"vital"`
 	OK    bool `json:"ok"`
-	// Since is when it became so.
+	// Since is the time of the last change of OK.
 	Since time.Time `json:"since"`
-	// LastError is the newest trouble with it, which may be over, and LastErrorAt when that was met; nil: there was none.
+	// LastError is the newest error, which may be resolved, and LastErrorAt its time. Both are nil if there was no error.
 	LastError   *string    `json:"last_error"`
 	LastErrorAt *time.Time `json:"last_error_at"`
 }
 
-// Watch knows how the needs of a process stand. Make one with NewWatch; it is safe for concurrent use.
+// Watch tracks the state of a process's needs. Make one with NewWatch; it is safe for concurrent use.
 type Watch struct {
 	needs []Need
 	now   func() time.Time
@@ -44,15 +44,14 @@ type Watch struct {
 }
 
 const (
-	// askEvery is the pause between two questions, and askTimeout bounds one. A pool whose connections are all at work answers later
-	// than a server.
+	// askEvery is the pause between two checks, and askTimeout limits one check. A busy connection pool answers later than a server.
 	askEvery   = 2 * time.Second
 	askTimeout = 5 * time.Second
 )
 
 var errNotAsked = errors.New("it was not asked yet")
 
-// NewWatch returns a watch that knows nothing good of any need until Run has asked for it.
+// NewWatch returns a watch. It reports every need as not OK until Run has checked it.
 func NewWatch(needs []Need, now func() time.Time, log *slog.Logger) *Watch {
 	w := &Watch{needs: needs, now: now, log: log, standings: make([]Standing, len(needs))}
 	at, text := now().UTC(), errNotAsked.Error()
@@ -62,7 +61,7 @@ func NewWatch(needs []Need, now func() time.Time, log *slog.Logger) *Watch {
 	return w
 }
 
-// Run asks for the needs, each by itself, until ctx ends.
+// Run checks each need in its own goroutine until ctx ends.
 func (w *Watch) Run(ctx context.Context) {
 	var asking sync.WaitGroup
 	for n := range w.needs {
@@ -90,7 +89,7 @@ func (w *Watch) ask(ctx context.Context, n int) {
 	}
 }
 
-// note writes down what came of a question.
+// note records the result of a check.
 func (w *Watch) note(ctx context.Context, n int, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -116,7 +115,7 @@ func (w *Watch) note(ctx context.Context, n int, err error) {
 	}
 }
 
-// Standings are how all needs stand, in their order.
+// Standings returns the states of all needs, in their order.
 func (w *Watch) Standings() []Standing {
 	if w == nil {
 		return []Standing{}
@@ -126,18 +125,19 @@ func (w *Watch) Standings() []Standing {
 	return slices.Clone(w.standings)
 }
 
-// Health is whether a process does its work, and why not.
+// Health says whether a process does its work, and what is missing.
 type Health struct {
 	OK   bool   `json:"ok"`
 	Role string `json:"role"`
-	// Missing is what the process waits for, or cannot work without; Degraded what is away while it does its work.
+	// Missing lists what the process waits for or cannot work without. Degraded lists what is unavailable while the process still does its
+	// work.
 	Missing  []string `json:"missing"`
 	Degraded []string `json:"degraded"`
-	// Needs are all that the process works with.
+	// Needs are all services that the process works with.
 	Needs []Standing `json:"needs"`
 }
 
-// health judges the process at this moment.
+// health returns the process's health at this moment.
 func (s *Server) health() Health {
 	h := Health{Role: s.o.Role, Missing: []string{}, Degraded: []string{}, Needs: s.o.Needs.Standings()}
 	add := func(list *[]string, name string) {

@@ -1,5 +1,5 @@
-// Package ops is what operators look at: the private listener with health, metrics and pages, the alerts, and the doctor's findings. It
-// reads how everything stands; what changes anything is in acts.go. Start at New, then State, on which all the rest is built.
+// Package ops serves operators: the private listener with health, metrics and pages, the alerts, and the doctor's findings. It reads the
+// state of the installation; everything that changes state is in acts.go. Start at New, then read State, the base of all the rest.
 package ops
 
 import (
@@ -17,28 +17,28 @@ import (
 	"tidemark/internal/telemetry"
 )
 
-// Check is something that must be so before a process is ready.
+// Check is a condition that must be true before a process is ready.
 type Check struct {
 	Name string
-	// OK must answer at once.
+	// OK must return at once.
 	OK func() bool
 }
 
-// Options say what a private listener serves. The zero values of all fields but Role, Log and Metrics work.
+// Options configure a private listener. The zero values of all fields except Role, Log and Metrics work.
 type Options struct {
-	// Role is what the process is: scheduler, worker, api or up.
+	// Role is the role of the process: scheduler, worker, api or up.
 	Role string
-	// Ready must all be so before the process is ready.
+	// Ready must all be true before the process is ready.
 	Ready []Check
-	// Needs is how everything stands that the process works with. Nil: it needs nothing.
+	// Needs tracks the services that the process works with. Nil means that it needs none.
 	Needs *Watch
-	// Degraded names what is away at the moment while the process still does its work. Nil: nothing is said.
+	// Degraded returns the names of what is unavailable at the moment while the process still does its work. It may be nil.
 	Degraded func() []string
 	Metrics  *telemetry.Metrics
-	// Board is what the pages show; nil: there are none.
+	// Board is the data of the pages. Nil means no pages.
 	Board *Board
-	// Hosts are names of this machine, beside its addresses, its own name, localhost, and names without a dot. Requests for other hosts
-	// are refused: a page whose name was bound anew to this machine must not read here through an operator's browser.
+	// Hosts are names of this machine, in addition to its addresses, its own name, localhost, and names without a dot. Requests for other
+	// hosts are refused. This stops DNS rebinding, where a page of another site reads from here through an operator's browser.
 	Hosts []string
 	// Monitor is served at MonitorPath. It may be nil.
 	Monitor *Monitor
@@ -67,7 +67,7 @@ func New(o Options) *Server {
 	return s
 }
 
-// Handler serves everything.
+// Handler returns the handler of all paths.
 func (s *Server) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -89,12 +89,12 @@ func (s *Server) isOurs(host string) bool {
 	}
 	host = strings.TrimSuffix(strings.Trim(host, "[]"), ".")
 	if _, err := netip.ParseAddr(host); err == nil || host == "" || !strings.Contains(host, ".") {
-		return true // no name in the public's DNS
+		return true // not a name in the public DNS
 	}
 	return slices.ContainsFunc(s.o.Hosts, func(own string) bool { return strings.EqualFold(own, host) })
 }
 
-// healthz answers 200 while the process serves, whatever it lacks.
+// healthz answers 200 while the process serves, even if a need is unavailable.
 func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) {
 	h := s.health()
 	h.OK, h.Missing = true, []string{}
@@ -109,7 +109,7 @@ func answer(w http.ResponseWriter, h Health) {
 	if !h.OK {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
-	_ = json.NewEncoder(w).Encode(h) // a client that went away is no fault
+	_ = json.NewEncoder(w).Encode(h) // a disconnected client is not a fault
 }
 
 const (
@@ -118,7 +118,7 @@ const (
 	stopTimeout   = time.Second
 )
 
-// Serve answers requests until ctx ends, and closes ln. It returns nil then.
+// Serve answers requests until ctx ends, and closes ln. It then returns nil.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	srv := &http.Server{
 		Handler: s.Handler(), ReadHeaderTimeout: headerTimeout, ReadTimeout: answerTimeout, WriteTimeout: answerTimeout,

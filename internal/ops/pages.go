@@ -29,28 +29,29 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"instant": instant, "ether": Ether, "age": age, "tone": tone, "line": line, "deref": func(b *bool) bool { return b != nil && *b },
 }).ParseFS(files, "templates/*.html"))
 
-// Board is what the operator's pages show. Without one the private listener has no pages.
+// Board is the data of the operator's pages. Without it the private listener has no pages.
 type Board struct {
 	Observer *Observer
-	// Next is when a schedule's next slot comes after an instant; the zero time where none does.
+	// Next returns the time of a schedule's next slot after an instant, or the zero time if there is none.
 	Next func(s task.Schedule, after time.Time) time.Time
-	// Stylesheet is that of the public pages.
+	// Stylesheet is the stylesheet of the public pages.
 	Stylesheet []byte
-	// Queue knows the workers. Nil: there is no page of them.
+	// Queue lists the workers. Nil means that there is no page of workers.
 	Queue *Queue
-	// Acts are what the pages may change. Nil: nothing.
+	// Acts are the actions that the pages offer. Nil means none.
 	Acts *Acts
 }
 
-// table is what a page lists, and what its reader may do about it.
+// table holds the rows of a page, and the actions that its reader can take.
 type table[T any] struct {
 	Rows []T
-	// By is who signed in; empty: nobody, and nothing can be done. Accepts tells that this process can store what was held back.
+	// By is the signed-in operator. If it is empty, no actions are offered. Accepts reports whether this process can store quarantined
+	// answers.
 	By      string
 	Accepts bool
 }
 
-// listed makes a table for the one who asks.
+// listed returns a table for the requesting operator.
 func listed[T any](b Board, r *http.Request, rows []T) table[T] {
 	if b.Acts == nil {
 		return table[T]{Rows: rows}
@@ -58,7 +59,7 @@ func listed[T any](b Board, r *http.Request, rows []T) table[T] {
 	return table[T]{Rows: rows, By: b.Acts.signedIn(r), Accepts: b.Acts.Accept != nil}
 }
 
-// rows is how many runs, quarantined answers and backfills a page shows, the newest.
+// rows is the number of runs, quarantined answers and backfills that a page shows, newest first.
 const rows = 100
 
 func (s *Server) pages(b Board) {
@@ -80,13 +81,13 @@ func (s *Server) pages(b Board) {
 				Body                  template.HTML
 			}{title, pattern, s.o.Role, listed[any](b, r, nil).By, s.o.Monitor != nil, b.Acts != nil, b.Queue != nil, render(inside, data)})
 			if err != nil {
-				panic(err) // the templates are the program's own
+				panic(err) // the templates are part of the program
 			}
 			h := w.Header()
 			h.Set("Content-Type", "text/html; charset=utf-8")
 			h.Set("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'")
 			w.WriteHeader(status)
-			_, _ = w.Write(out.Bytes()) // a reader that went away is no fault
+			_, _ = w.Write(out.Bytes()) // a disconnected reader is not a fault
 		})
 	}
 	page("/{$}", "overview.html", "Overview", func(ctx context.Context, _ *http.Request) (any, error) {
@@ -116,7 +117,7 @@ func (s *Server) pages(b Board) {
 	}
 	s.mux.HandleFunc("GET /runbook", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/markdown; charset=utf-8")
-		_, _ = io.WriteString(w, tidemark.Runbook) // a reader that went away is no fault
+		_, _ = io.WriteString(w, tidemark.Runbook) // a disconnected reader is not a fault
 	})
 	s.mux.HandleFunc("GET /style.css", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/css; charset=utf-8")
@@ -125,7 +126,7 @@ func (s *Server) pages(b Board) {
 	})
 }
 
-// render makes the inside of a page. The templates are the program's own: a fault in one is a fault of the program.
+// render renders the content of a page. The templates are part of the program, so a fault in one is a bug.
 func render(name string, data any) template.HTML {
 	var out bytes.Buffer
 	if err := templates.ExecuteTemplate(&out, name, data); err != nil {
@@ -134,13 +135,13 @@ func render(name string, data any) template.HTML {
 	return template.HTML(out.String()) //nolint:gosec // made by html/template, which escaped what is not ours
 }
 
-// Slotted is a schedule with what comes next and how its runs went.
+// Slotted is a schedule with its next slot and the outcome of its runs.
 type Slotted struct {
 	task.Schedule
 
 	Next time.Time
 	Seen postgres.JobStatus
-	// Pause is why it is paused, zero where it is not.
+	// Pause says why it is paused, zero if it is not.
 	Pause postgres.Pause
 }
 
@@ -197,7 +198,7 @@ func (b Board) runs(ctx context.Context, r *http.Request) (any, error) {
 	}{f, postgres.RunStatuses, list}, err
 }
 
-// knownSubject refuses a subject for which nothing runs.
+// knownSubject refuses a subject that has no runs.
 func (b Board) knownSubject(ctx context.Context, f postgres.RunFilter) error {
 	unknown, err := UnknownSubject(ctx, b.Observer.DB, f.Job, f.Subject)
 	if err == nil && unknown != "" {
@@ -206,7 +207,7 @@ func (b Board) knownSubject(ctx context.Context, f postgres.RunFilter) error {
 	return err
 }
 
-// UnknownSubject says of a subject that no schedule has, and for which nothing has run, what it may have been meant to be; else it is empty.
+// UnknownSubject returns a message with a suggestion for a subject that has no schedule and no runs. It is empty for a known subject.
 func UnknownSubject(ctx context.Context, db *postgres.DB, job, subject string) (string, error) {
 	schedules, err := db.Schedules(ctx)
 	if err != nil {
@@ -229,12 +230,12 @@ func UnknownSubject(ctx context.Context, db *postgres.DB, job, subject string) (
 	return fmt.Sprintf("subject %q is not known%s", subject, nearest.SuggestOr(subject, slices.Compact(known)...)), nil
 }
 
-// run is one run with its attempts.
+// run returns one run with its attempts.
 func (b Board) run(ctx context.Context, r *http.Request) (any, error) {
 	var shown struct {
 		Run      postgres.Run
 		Attempts []postgres.Attempt
-		// By is who may try it again; empty: nobody.
+		// By is the operator who can retry the run, empty if none is signed in.
 		By string
 	}
 	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
@@ -272,7 +273,7 @@ func (b Board) backfills(ctx context.Context) ([]backfill.Progress, error) {
 	return out, nil
 }
 
-// instant writes a time.Time, or a pointer to one, in UTC; a dash where there is none.
+// instant formats a time.Time, or a pointer to one, in UTC. It returns a dash for a zero or nil time.
 func instant(t any) string {
 	switch v := t.(type) {
 	case time.Time:
@@ -287,7 +288,7 @@ func instant(t any) string {
 	return "–"
 }
 
-// age writes how long something is ago, in its largest units.
+// age formats a duration in its largest units.
 func age(d time.Duration) string {
 	switch {
 	case d < 0:
@@ -302,7 +303,7 @@ func age(d time.Duration) string {
 	return fmt.Sprintf("%d days", int(d.Hours()/24))
 }
 
-// tone is the class of a state's mark.
+// tone returns the CSS class of a state's mark.
 func tone(state string) string {
 	switch state {
 	case "fresh", "live", "succeeded", "ok", "pushed", "local", "accepted", "finished", WorkerIdle, WorkerBusy:
@@ -315,7 +316,7 @@ func tone(state string) string {
 	return "plain"
 }
 
-// line writes a text of one or more lines in one, cut where it is long.
+// line joins a text of several lines to one line and truncates a long one.
 func line(text *string) string {
 	if text == nil {
 		return ""

@@ -9,16 +9,15 @@ import (
 	"time"
 )
 
-// ProfilesPath is where Go's profiles of the process are: "profile" for the processor, and "heap", "allocs", "goroutine", "block", "mutex",
+// ProfilesPath is the path of the process's Go profiles: "profile" for the processor, and "heap", "allocs", "goroutine", "block", "mutex",
 // "threadcreate".
 const ProfilesPath = "/debug/pprof/"
 
-// A processor profile runs for a time that the request chooses.
+// The request chooses the duration of a processor profile.
 const usualProfile, maxProfile = 30 * time.Second, 5 * time.Minute
 
-// profile serves one of Go's profiles to a program on this machine: `go tool pprof` reads it. A profile takes processor time and names
-// functions and goroutines, so requests from other machines are refused, as are those that a page of another site makes in an operator's
-// browser.
+// profile serves a Go profile to a program on this machine, for example `go tool pprof`. A profile takes processor time and names functions
+// and goroutines. So requests from other machines are refused, and requests from pages of other sites in an operator's browser too.
 func (s *Server) profile(w http.ResponseWriter, r *http.Request) {
 	if !fromThisMachine(r.RemoteAddr) {
 		http.Error(w, "Profiles are for programs on the machine of this process.", http.StatusForbidden)
@@ -46,10 +45,10 @@ func (s *Server) profile(w http.ResponseWriter, r *http.Request) {
 		debug = 1
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	}
-	_ = p.WriteTo(w, debug) // a client that went away is no fault
+	_ = p.WriteTo(w, debug) // a disconnected client is not a fault
 }
 
-// profileProcessor profiles the processor until the chosen time is over or the client goes away.
+// profileProcessor profiles the processor until the chosen time is over or the client disconnects.
 func (s *Server) profileProcessor(w http.ResponseWriter, r *http.Request) {
 	took := usualProfile
 	if text := r.FormValue("seconds"); text != "" {
@@ -59,7 +58,7 @@ func (s *Server) profileProcessor(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	// Where deadlines cannot be moved there are none.
+	// An error means that the connection supports no deadlines, so none needs to be moved.
 	_ = http.NewResponseController(w).SetWriteDeadline(s.o.Metrics.Now().Add(took + answerTimeout))
 	if err := pprof.StartCPUProfile(w); err != nil {
 		http.Error(w, "The processor is being profiled already.", http.StatusConflict)
@@ -74,7 +73,7 @@ func (s *Server) profileProcessor(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// fromThisMachine reports whether a request's remote address is of this machine itself.
+// fromThisMachine reports whether a request's remote address belongs to this machine.
 func fromThisMachine(remote string) bool {
 	host, _, err := net.SplitHostPort(remote)
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"tidemark/internal/telemetry"
 )
 
-// Queue is what the queue in Redis holds. It is safe for concurrent use.
+// Queue reads the content of the queue in Redis. It is safe for concurrent use.
 type Queue struct{ inspector *asynq.Inspector }
 
-// NewQueue is the queue in a Redis. It connects when it is first asked.
+// NewQueue returns the queue in a Redis. It connects at its first use.
 func NewQueue(at redisurl.Redis) *Queue { return &Queue{asynq.NewInspector(at)} }
 
 // Close ends the connections.
@@ -25,10 +25,10 @@ var (
 	queuePaused  = family("tidemark_queue_paused", "1 where the queue gives out no tasks.", "queue")
 )
 
-// Watch adds what the queue holds to the metrics of a process.
+// Watch adds the content of the queue to the metrics of a process.
 func (q *Queue) Watch(m *telemetry.Metrics) {
 	m.Watch(func(context.Context) (list []telemetry.Reading, _ error) {
-		names, err := q.inspector.Queues() // those that something was ever put into
+		names, err := q.inspector.Queues() // all queues that ever had a task
 		if err != nil {
 			return nil, fmt.Errorf("ask the queue (REDIS_URL): %w", err)
 		}

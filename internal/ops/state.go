@@ -14,55 +14,57 @@ import (
 	"tidemark/signals"
 )
 
-// State is how everything stands at one moment, by the database.
+// State is the state of the installation at one moment, read from the database.
 type State struct {
-	// At is the world's time, by which data are fresh or stale, and Now the wall clock's, by which work is late.
+	// At is the world's time, which decides whether data are fresh or stale. Now is the wall clock time, which decides whether work is
+	// late.
 	At, Now time.Time
-	// Began is when the process that looks began to; the zero time: long ago.
+	// Began is when the observing process began. The zero time means long ago.
 	Began   time.Time
 	Signals []Freshness
 	Jobs    []postgres.JobStatus
 	Open    postgres.OpenRuns
 	Record  postgres.RecordStatus
 	Chain   ChainState
-	// Ledger and Attester are nil until their jobs have looked for the first time.
+	// Ledger and Attester are nil until their jobs have run for the first time.
 	Ledger    *postgres.LedgerState
 	Attester  *postgres.AttesterState
 	Backfills []postgres.BackfillStatus
 	Hosts     []postgres.HostStatus
-	// Troubled are the jobs that failed last and are tried again.
+	// Troubled are the jobs whose last run failed and that will be retried.
 	Troubled []postgres.Troubled
-	// Late are runs that take longer than is usual for them.
+	// Late are runs that take longer than usual.
 	Late []postgres.Late
-	// Unpaid counts payments by request that the facilitator called settled and the chain does not show; FirstUnpaid is the first.
+	// Unpaid counts payments by request that the facilitator reported as settled but that are not on the chain. FirstUnpaid is the first
+	// one.
 	Unpaid      int
 	FirstUnpaid int64
-	// PickMissing is the trading day whose pick should be recorded by now, as a pick or as a gap, and is not; zero for none. An
-	// installation that never had a pick misses none.
+	// PickMissing is the trading day whose pick should be recorded by now, as a pick or as a gap, and is not. It is zero if none is
+	// missing. An installation without any pick misses none.
 	PickMissing time.Time
 }
 
-// Freshness is how old the newest observation of a signal is, and what that means.
+// Freshness is the age of a signal's newest observation, and the resulting state.
 type Freshness struct {
 	Signal string
-	// State is one of view's: fresh, stale, unknown.
+	// State is one of view's states: fresh, stale, unknown.
 	State string
-	// Status is what the newest snapshot says: live, decayed, deprecated; empty where there is none.
+	// Status is the status in the newest snapshot: live, decayed, deprecated; empty without a snapshot.
 	Status string
-	// ObservedAt and Age are zero where there is no observation.
+	// ObservedAt and Age are zero without an observation.
 	ObservedAt time.Time
 	Age, Limit time.Duration
 }
 
-// ChainState is what the verification of the announced chain came to.
+// ChainState is the result of verifying the announced chain.
 type ChainState struct {
-	// Length is how many links hold, from the first.
+	// Length is the number of valid links, from the first.
 	Length int64
-	// Fault names the first link that does not hold; empty: all do.
+	// Fault names the first invalid link. Empty means that all are valid.
 	Fault string
 }
 
-// Observer looks how everything stands. It is safe for concurrent use.
+// Observer reads the state of the installation. It is safe for concurrent use.
 type Observer struct {
 	DB          *postgres.DB
 	Definitions []signals.Definition
@@ -73,17 +75,17 @@ type Observer struct {
 
 	mu       sync.Mutex
 	verified chain.Checkpoint
-	// whole is when the verification began at the first link last.
+	// whole is when a verification from the first link last began.
 	whole time.Time
 }
 
-// wholeEvery is how often the chain is verified from its first link. In between only new links are.
+// wholeEvery is the interval of verifications from the first link. In between, only new links are verified.
 const wholeEvery = 10 * time.Minute
 
-// hostShut is how long a host must be closed to us to be worth a word: less is the ordinary pace.
+// hostShut is the minimum time for which a host must be closed to us to be reported. Shorter pauses are normal.
 const hostShut = time.Minute
 
-// Look reads how everything stands.
+// Look reads the state of the installation.
 func (o *Observer) Look(ctx context.Context) (s State, err error) {
 	s.Now = o.Now().UTC()
 	if s.At, err = o.DB.Now(ctx); err != nil {
@@ -135,7 +137,7 @@ func (o *Observer) Look(ctx context.Context) (s State, err error) {
 	return s, err
 }
 
-// freshness judges the newest observation of each signal at an instant.
+// freshness returns the freshness of each signal's newest observation at an instant.
 func freshness(defs []signals.Definition, seen []postgres.SignalStatus, at time.Time) []Freshness {
 	byID := map[string]postgres.SignalStatus{}
 	for _, s := range seen {
@@ -155,7 +157,7 @@ func freshness(defs []signals.Definition, seen []postgres.SignalStatus, at time.
 	return list
 }
 
-// missingPick is the newest trading day whose pick was due by an instant, where neither it nor a later one is recorded.
+// missingPick returns the newest trading day whose pick was due by an instant, if neither it nor a later pick is recorded.
 func missingPick(last *string, at time.Time, due time.Duration) time.Time {
 	if last == nil {
 		return time.Time{}
@@ -170,8 +172,8 @@ func missingPick(last *string, at time.Time, due time.Duration) time.Time {
 	return day
 }
 
-// verify recomputes the links that were announced since it was called last, and now and then all. A chain that does not hold is
-// verified from its first link each time, until it does.
+// verify recomputes the links that were announced since its last call, and all links every wholeEvery. An invalid chain is verified from
+// its first link each time, until it is valid.
 func (o *Observer) verify(ctx context.Context) (ChainState, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -9,19 +9,20 @@ import (
 	"time"
 )
 
-// Manager is the service manager that started the process, as systemd speaks to services of Type=notify. Without a Socket there is none.
+// Manager is the service manager that started the process, with systemd's protocol for services of Type=notify. An empty Socket means that
+// there is none.
 type Manager struct {
 	// Socket is the value of NOTIFY_SOCKET.
 	Socket string
-	// Watchdog is within which time a sign of life is awaited; zero: none is.
+	// Watchdog is the time within which systemd expects a heartbeat. Zero means that it expects none.
 	Watchdog time.Duration
 }
 
-// tellEvery is how often the manager is told how the process stands, where that has changed.
+// tellEvery is the interval at which the manager receives a changed state of the process.
 const tellEvery = time.Second
 
-// Notify tells the manager when the process does its work for the first time, what it lacks, that it is alive, and that it ends. It
-// returns when ctx has ended. A manager that cannot be told is no fault of the process.
+// Notify tells the manager when the process first does its work, what it lacks, that it is alive, and that it stops. It returns when ctx
+// has ended. An unreachable manager is not a fault of the process.
 func (s *Server) Notify(ctx context.Context, m Manager) {
 	if m.Socket == "" {
 		<-ctx.Done()
@@ -74,7 +75,7 @@ func (s *Server) Notify(ctx context.Context, m Manager) {
 	}
 }
 
-// line says in one line how the process stands.
+// line describes the health of the process in one line.
 func (h Health) line() string {
 	var parts []string
 	if len(h.Missing) > 0 {

@@ -11,27 +11,27 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// What a worker does.
+// The states of a worker.
 const (
 	WorkerIdle     = "idle"
 	WorkerBusy     = "at work"
 	WorkerStopping = "stopping"
-	// WorkerSilent has runs and gives no sign: it was killed or is frozen, and its runs are begun again elsewhere.
+	// WorkerSilent has runs but sends no heartbeat: it was killed or is frozen, and other workers take over its runs.
 	WorkerSilent = "silent"
 )
 
 // Worker is a process that runs tasks.
 type Worker struct {
-	// Name is that of the run log: host and process.
+	// Name is the name in the run log: host and process.
 	Name string
-	// Since is when it began, zero where it is silent. Places are how many runs it takes at once.
+	// Since is when it began, zero if it is silent. Places is the number of runs it can do at once.
 	Since  time.Time
 	Places int
 	State  string
 	Runs   []WorkerRun
 }
 
-// WorkerRun is a run that a worker is at.
+// WorkerRun is a run that a worker is doing.
 type WorkerRun struct {
 	ID      int64     `json:"id"`
 	Job     string    `json:"job"`
@@ -42,10 +42,10 @@ type WorkerRun struct {
 	Since *time.Time `json:"since"`
 }
 
-// maxRunning bounds how many runs are looked at. There are as many as all workers have places.
+// maxRunning limits the number of runs that are read. There are at most as many as all workers have places.
 const maxRunning = 10_000
 
-// Workers lists the workers by name: those that give signs to the queue, and those that the run log says are at work.
+// Workers lists the workers by name: workers that send heartbeats to the queue, and workers that have running runs in the run log.
 func (q *Queue) Workers(ctx context.Context, db *postgres.DB) ([]Worker, error) {
 	servers, err := q.inspector.Servers()
 	if err != nil {
