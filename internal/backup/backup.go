@@ -1,5 +1,5 @@
-// Package backup writes an installation into a folder, checks such a folder, and brings the installation back from it. A backup is a dump of
-// the database, the raw bytes of every answer that the dump names, and the git ledger. It is whole or it is not there. Start at Make.
+// Package backup writes an installation to a folder, checks such a folder, and restores the installation from it. A backup is a dump of the
+// database, the raw bytes of every answer that the dump names, and the git ledger. A backup is complete or does not exist. Start at Make.
 package backup
 
 import (
@@ -23,7 +23,7 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// The parts of a backup that may be left out on purpose.
+// The parts of a backup that can be left out on request.
 const (
 	PartArchive = "archive"
 	PartLedger  = "ledger"
@@ -39,25 +39,26 @@ const (
 	partial      = ".partial-"
 )
 
-// format is the version of the folder's form.
+// format is the version of the folder's layout.
 const format = 1
 
-// Manifest says what a backup holds.
+// Manifest describes the content of a backup.
 type Manifest struct {
 	Format int       `json:"format"`
 	World  string    `json:"world"`
 	At     time.Time `json:"at"`
-	// Program is the version that wrote it, Schema the number of the database's last migration, Postgres the server's major version.
+	// Program is the program version that wrote the backup, Schema the number of the database's last migration, Postgres the server's major
+	// version.
 	Program  string `json:"program"`
 	Schema   int64  `json:"schema"`
 	Postgres int    `json:"postgres"`
-	// Roles are those that the dump grants to.
+	// Roles are the database roles that the dump grants privileges to.
 	Roles []string `json:"roles"`
-	// Bodies is how many answers are in the archive.
+	// Bodies is the number of answers in the archive.
 	Bodies int `json:"bodies"`
-	// LeftOut are the parts that were left out on purpose.
+	// LeftOut are the parts that were left out on request.
 	LeftOut []string `json:"left_out"`
-	// Files are all but the bodies, which are named by their sums.
+	// Files are all files except the bodies, which are named by their digests.
 	Files map[string]File `json:"files"`
 }
 
@@ -67,28 +68,29 @@ type File struct {
 	Bytes  int64  `json:"bytes"`
 }
 
-// Installation is what is backed up, or brought back.
+// Installation is the installation to back up or to restore.
 type Installation struct {
 	// URL is the database's address.
 	URL string
-	// Archive opens the store of raw bytes of a database; nil: of one that is about to be restored. It is not called where that is left out.
+	// Archive opens the store of raw bytes of a database. The database is nil before a restore. Archive is not called if the archive is
+	// left out.
 	Archive func(*postgres.DB) (*archive.Store, error)
 	// Ledger is the folder of the git ledger.
 	Ledger string
 	World  string
 	// Program is this program's version.
 	Program string
-	// Tool finds a client program of Postgres for a server of a major version.
+	// Tool finds a Postgres client program for the major version of a server.
 	Tool func(ctx context.Context, name string, major int) (string, error)
 	Now  func() time.Time
 }
 
-// ErrThere tells that the folder of a new backup is there already.
+// ErrThere reports that the folder of a new backup already exists.
 var ErrThere = errors.New("it is there already")
 
-// Make writes a backup into a new folder, while everything goes on. The dump is of one instant, and the bytes are copied after it, so that
-// every answer in the dump has its own. leftOut names parts that are not wanted. Until all is written and on the disk, nothing has the
-// folder's name.
+// Make writes a backup to a new folder while the installation keeps running. The dump shows one instant. The bytes are copied after it, so
+// that every answer in the dump has its bytes. leftOut names parts to leave out. The folder gets its name only after everything is written
+// and on disk.
 func Make(ctx context.Context, in Installation, folder string, leftOut []string) (m Manifest, err error) {
 	if _, err := os.Lstat(folder); err == nil {
 		return m, fmt.Errorf("back up to %s: %w", folder, ErrThere)
@@ -164,7 +166,8 @@ func Make(ctx context.Context, in Installation, folder string, leftOut []string)
 	return m, nil
 }
 
-// saveBodies copies the raw bytes of every answer that the database names. Those that cannot be had make it half a backup, which is none.
+// saveBodies copies the raw bytes of every answer that the database names. If some bytes cannot be read, the backup would be incomplete, so
+// it fails.
 func (in Installation) saveBodies(ctx context.Context, db *postgres.DB, work string) (n int, err error) {
 	digests, err := db.BodyDigests(ctx)
 	if err != nil {
@@ -202,7 +205,7 @@ func (in Installation) saveBodies(ctx context.Context, db *postgres.DB, work str
 	return len(digests), write(filepath.Join(work, bodiesFile), []byte(strings.Join(append(digests, ""), "\n")))
 }
 
-// saveLedger copies the git ledger, where one was ever written to.
+// saveLedger copies the git ledger, if any pick was ever written to it.
 func (in Installation) saveLedger(ctx context.Context, db *postgres.DB, work string) error {
 	committed, _, err := db.LedgerOpen(ctx)
 	if err != nil {
@@ -210,7 +213,7 @@ func (in Installation) saveLedger(ctx context.Context, db *postgres.DB, work str
 	}
 	if _, err := os.Stat(in.Ledger); errors.Is(err, fs.ErrNotExist) {
 		if committed == 0 {
-			return nil // there is none yet
+			return nil // the ledger does not exist yet
 		}
 		return fmt.Errorf("%d picks are in a git ledger, and there is none at %s: set STATE_DIR to the workers' folder, "+
 			"or leave the ledger out on purpose with --without=ledger: a worker makes it again from the database", committed, in.Ledger)
@@ -218,7 +221,7 @@ func (in Installation) saveLedger(ctx context.Context, db *postgres.DB, work str
 	return pack(in.Ledger, filepath.Join(work, ledgerFile))
 }
 
-// Verify reads a whole backup and tells what it holds, or what is wrong with it.
+// Verify reads a whole backup and returns its manifest, or an error that says what is wrong with it.
 func Verify(ctx context.Context, folder string) (m Manifest, err error) {
 	text, err := os.ReadFile(filepath.Join(folder, manifestFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -257,7 +260,7 @@ func Verify(ctx context.Context, folder string) (m Manifest, err error) {
 	return m, nil
 }
 
-// bodies reads every answer of a backup.
+// bodies calls each with every answer of a backup.
 func bodies(ctx context.Context, folder string, m Manifest, each func(digest string, body []byte) error) error {
 	if _, ok := m.Files[bodiesFile]; !ok {
 		return nil
@@ -266,7 +269,7 @@ func bodies(ctx context.Context, folder string, m Manifest, each func(digest str
 	if err != nil {
 		return err
 	}
-	if m.Bodies > 0 { // to open the folder would make it
+	if m.Bodies > 0 { // opening the folder would create it
 		if _, err := os.Stat(filepath.Join(folder, archiveDir)); err != nil {
 			return err
 		}
@@ -289,9 +292,8 @@ func bodies(ctx context.Context, folder string, m Manifest, each func(digest str
 	return lines.Err()
 }
 
-// Restore brings an installation back into an empty database and a state folder without a ledger. The backup is read whole before anything
-// is written. Bytes are only added to the archive, so a restore that was killed is begun again; the database is filled in one step or not
-// at all.
+// Restore restores an installation to an empty database and a state folder without a ledger. It verifies the whole backup before it writes
+// anything. It only adds bytes to the archive, so a killed restore can be started again. The database is filled in one transaction.
 func Restore(ctx context.Context, in Installation, folder string) (m Manifest, err error) {
 	if m, err = Verify(ctx, folder); err != nil {
 		return m, err
@@ -320,7 +322,7 @@ func Restore(ctx context.Context, in Installation, folder string) (m Manifest, e
 			return m, err
 		}
 	}
-	// Triggers come after the rows, which they would refuse: none of today's picks is of today then.
+	// pg_restore creates the triggers after the rows. The triggers would refuse the picks, because their days have passed.
 	if err := in.tool(ctx, major, "pg_restore", "--no-owner", "--exit-on-error", "--single-transaction", filepath.Join(folder, dumpFile)); err != nil {
 		return m, err
 	}
@@ -332,7 +334,8 @@ func Restore(ctx context.Context, in Installation, folder string) (m Manifest, e
 	return m, nil
 }
 
-// Prune removes the oldest whole backups of a world in a folder, but for the newest keep, and what killed backups left there a day ago.
+// Prune removes the oldest complete backups of a world in a folder, except the newest keep. It also removes the remains of backups that
+// were killed a day ago or earlier.
 func Prune(folder, world string, keep int, now time.Time) (removed []string, err error) {
 	list, err := os.ReadDir(folder)
 	if err != nil {
@@ -354,13 +357,13 @@ func Prune(folder, world string, keep int, now time.Time) (removed []string, err
 		text, err := os.ReadFile(filepath.Join(path, manifestFile))
 		var m Manifest
 		if err != nil || json.Unmarshal(text, &m) != nil || m.World != world || strings.Contains(e.Name(), partial) {
-			continue // it is nothing of ours
+			continue // not a file of ours
 		}
 		whole = append(whole, dated{path, m.At})
 	}
 	slices.SortFunc(whole, func(a, b dated) int { return b.at.Compare(a.at) })
 	for _, old := range whole[min(keep, len(whole)):] {
-		// Without its manifest it is no backup any more, whatever becomes of the rest.
+		// Without its manifest it is no longer a backup, even if removing the rest fails.
 		if err := errors.Join(os.Remove(filepath.Join(old.path, manifestFile)), os.RemoveAll(old.path)); err != nil {
 			return removed, fmt.Errorf("remove the old backup %s: %w", old.path, err)
 		}

@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// tool runs a client program of Postgres on the installation's database. The password goes by the environment: everybody on a machine can
-// read the command lines.
+// tool runs a Postgres client program on the installation's database. It passes the password in the environment, because every user of the
+// machine can read command lines.
 func (in Installation) tool(ctx context.Context, major int, name string, args ...string) error {
 	path, err := in.Tool(ctx, name, major)
 	if err != nil {
@@ -39,7 +39,7 @@ func (in Installation) tool(ctx context.Context, major int, name string, args ..
 	return nil
 }
 
-// write writes a file and forces it to the disk.
+// write writes a file and syncs it to disk.
 func write(path string, content []byte) (err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
 	if err != nil {
@@ -52,7 +52,7 @@ func write(path string, content []byte) (err error) {
 	return f.Sync()
 }
 
-// settle forces a file, or the names in a folder, to the disk.
+// settle syncs a file, or the names in a folder, to disk.
 func settle(path string) (err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -62,8 +62,8 @@ func settle(path string) (err error) {
 	return f.Sync()
 }
 
-// pack writes a bare git repository as a tar file, while somebody may commit to it: first what names commits, then the objects, of which
-// git only ever adds. So whatever is named is there.
+// pack writes a bare git repository to a tar file, while another process may commit to it. It packs the references first and then the
+// objects. Git only adds objects, so every referenced commit is in the file.
 func pack(repository, file string) (err error) {
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
 	if err != nil {
@@ -76,7 +76,7 @@ func pack(repository, file string) (err error) {
 			name, rerr := filepath.Rel(repository, path)
 			switch {
 			case errors.Is(err, fs.ErrNotExist):
-				return nil // a lock or a temporary file that is gone
+				return nil // a lock or a temporary file that was deleted
 			case err != nil || rerr != nil:
 				return errors.Join(err, rerr)
 			case (name == "objects" || strings.HasPrefix(name, "objects"+string(filepath.Separator))) != objects:
@@ -114,7 +114,7 @@ func add(w *tar.Writer, path, name string, folder bool) error {
 	return err
 }
 
-// unpack makes the repository again: whole, or not at all.
+// unpack restores the repository, completely or not at all.
 func unpack(file, repository string) (err error) {
 	if err := os.MkdirAll(filepath.Dir(repository), 0o755); err != nil {
 		return err
