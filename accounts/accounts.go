@@ -1,6 +1,6 @@
-// Package accounts is the rules of keys and money: what a key looks like, what a request costs, what a plan shows and how often, and
-// how amounts are written. Everything here is pure. What is kept of keys and money, and who may change it, is in the migrations and
-// internal/postgres. Start at Tariff, then read key.go.
+// Package accounts defines the rules of keys and money: the format of a key, the price of a request, the contents and the quota of a plan,
+// and the notation of amounts. Everything here is pure. The migrations and internal/postgres define how keys and money are stored and who
+// may change them. Start at Tariff, then read key.go.
 package accounts
 
 import (
@@ -23,10 +23,10 @@ const (
 	ModelPlan Model = "plan"
 )
 
-// Plan is what a key has under the model in force.
+// Plan is the plan of a key. Which plans exist depends on the model in force.
 type Plan string
 
-// The plans. PlanBalance is that of every key in the balance model.
+// The plans. Every key has PlanBalance in the balance model.
 const (
 	PlanBalance Plan = "balance"
 	PlanFree    Plan = "free"
@@ -35,27 +35,27 @@ const (
 
 // Amounts and terms that the interface fixes.
 const (
-	// Trial is what a new key starts with in the balance model. The database has a copy of its own, which is the one that counts.
+	// Trial is the starting balance of a new key in the balance model. The database has its own copy, which is authoritative.
 	Trial Micros = 200_000
-	// MinTopUp is the least amount of a top-up, and of a transfer.
+	// MinTopUp is the minimum amount of a top-up and of a transfer.
 	MinTopUp Micros = 5_000_000
 	// ProPrice buys ProDays days of the Pro plan, in units of the stablecoin.
 	ProPrice Micros = 5_000_000
 
-	// ProDays is how long the Pro plan lasts that was bought.
+	// ProDays is how long a purchase of the Pro plan lasts.
 	ProDays = 30
 	// FreePicks is how many of the latest picks the Free plan shows.
 	FreePicks = 3
-	// IdempotencyGet is how long an Idempotency-Key of a priced request keeps it from being paid again, IdempotencyPost how long the
-	// answer to one that changes something is kept.
+	// IdempotencyGet is how long an Idempotency-Key protects a priced request from a second charge. IdempotencyPost is how long the
+	// response to a request that changes something is stored.
 	IdempotencyGet  = 10 * time.Minute
 	IdempotencyPost = 24 * time.Hour
-	// MaxGracePeriod is the longest time for which a key that was rotated may go on.
+	// MaxGracePeriod is the longest time that the old text of a rotated key can stay valid.
 	MaxGracePeriod = 7 * 24 * time.Hour
 )
 
-// PlanAt is the plan of a key at an instant. proUntil is when its Pro period ends, nil where it never had one; at that very instant
-// the key is Free again.
+// PlanAt returns the plan of a key at an instant. proUntil is the end of its Pro period, nil if it never had one. The end is exclusive: at
+// proUntil the key is Free again.
 func PlanAt(m Model, proUntil *time.Time, at time.Time) Plan {
 	switch {
 	case m == ModelBalance:
@@ -66,7 +66,7 @@ func PlanAt(m Model, proUntil *time.Time, at time.Time) Plan {
 	return PlanFree
 }
 
-// Quota is how many requests to the data endpoints a plan allows in a UTC day; 0: any number.
+// Quota returns how many requests to the data endpoints a plan allows in a UTC day. Zero means no limit.
 func (p Plan) Quota() int {
 	switch p {
 	case PlanFree:
@@ -77,18 +77,18 @@ func (p Plan) Quota() int {
 	return 0
 }
 
-// Level is how much of the data an answer shows.
+// Level is how much of the data a response shows.
 type Level int
 
 // The levels.
 const (
-	// LevelFree is the Free plan's view: the latest FreePicks picks, the portfolio's summary, the basic list of stocks.
+	// LevelFree is the view of the Free plan: the latest FreePicks picks, the portfolio's summary and the basic list of stocks.
 	LevelFree Level = iota + 1
-	// LevelFull is everything: the Pro plan, the balance model, and a request paid by itself.
+	// LevelFull shows everything. The Pro plan, the balance model and requests paid one by one have it.
 	LevelFull
 )
 
-// LevelFor is the level at which a plan may read an endpoint, false where it may not at all.
+// LevelFor returns the level at which a plan can read an endpoint, and false if it cannot read it at all.
 func (p Plan) LevelFor(e Endpoint) (Level, bool) {
 	switch {
 	case p != PlanFree:
@@ -99,26 +99,26 @@ func (p Plan) LevelFor(e Endpoint) (Level, bool) {
 	return 0, false
 }
 
-// Endpoint is a data endpoint for which a key is needed.
+// Endpoint is a data endpoint that requires a key.
 type Endpoint struct {
-	// Path is below /api/v1, a pattern of net/http.
+	// Path is a pattern of net/http, below /api/v1.
 	Path string
-	// Price is what an answer costs in the balance model.
+	// Price is the cost of a response in the balance model.
 	Price Micros
-	// Free tells that the Free plan has a view of it.
+	// Free reports whether the Free plan can read the endpoint, at LevelFree.
 	Free bool
-	// Fixed tells that the interface fixes the price.
+	// Fixed reports whether the interface fixes the price, so that an operator cannot set it.
 	Fixed bool
 }
 
-// Tariff is the model in force with all prices. The zero value is not one: NewTariff makes it.
+// Tariff is the model in force with all prices. Its zero value is not valid: use NewTariff.
 type Tariff struct {
 	Model     Model
 	endpoints []Endpoint
 }
 
-// NewTariff returns the tariff of a model over the endpoints that are given. prices are the operator's, written
-// "/events=0.001,/digest/latest=0.002", for endpoints whose price the interface leaves open; empty: they cost nothing.
+// NewTariff returns the tariff of a model for the given endpoints. prices are the operator's prices, such as
+// "/events=0.001,/digest/latest=0.002", for endpoints whose price is not fixed. An endpoint without a price costs nothing.
 func NewTariff(m Model, endpoints []Endpoint, prices string) (Tariff, error) {
 	if m != ModelBalance && m != ModelPlan {
 		return Tariff{}, fmt.Errorf("%q is no billing model: %s or %s", m, ModelBalance, ModelPlan)
@@ -144,7 +144,7 @@ func NewTariff(m Model, endpoints []Endpoint, prices string) (Tariff, error) {
 	return t, errors.Join(faults...)
 }
 
-// index is where the endpoint at a path stands, -1 where there is none.
+// index returns the index of the endpoint with a path, or -1.
 func (t Tariff) index(path string) int {
 	return slices.IndexFunc(t.endpoints, func(e Endpoint) bool { return e.Path == path })
 }
@@ -160,7 +160,7 @@ func (t Tariff) open() []string {
 	return paths
 }
 
-// Endpoint returns the data endpoint at a path below /api/v1, a pattern as in its declaration, and whether there is one.
+// Endpoint returns the data endpoint with a path below /api/v1, and whether it exists. path is a pattern, as in the endpoint's declaration.
 func (t Tariff) Endpoint(path string) (Endpoint, bool) {
 	i := t.index(path)
 	if i < 0 {
@@ -169,16 +169,16 @@ func (t Tariff) Endpoint(path string) (Endpoint, bool) {
 	return t.endpoints[i], true
 }
 
-// Endpoints lists the data endpoints in the order in which they were given.
+// Endpoints returns the data endpoints in the order in which NewTariff received them.
 func (t Tariff) Endpoints() []Endpoint { return slices.Clone(t.endpoints) }
 
-// Billable tells whether a request is charged for, or counted against the day's quota: only an answer to GET with a 2xx status is. A 304
-// and HEAD give the client nothing that it did not have, and nobody pays for an error.
+// Billable reports whether a request is charged, or counted against the daily quota. Only a GET with a 2xx response is. A 304 or a HEAD
+// gives the client nothing new, and errors are free.
 func Billable(method string, status int) bool {
 	return method == http.MethodGet && status >= 200 && status <= 299
 }
 
-// Cost is what a request to an endpoint costs when it is answered with a status.
+// Cost returns the price of a request to an endpoint that is answered with a status.
 func (t Tariff) Cost(e Endpoint, method string, status int) Micros {
 	if t.Model != ModelBalance || !Billable(method, status) {
 		return 0

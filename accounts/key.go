@@ -13,10 +13,10 @@ import (
 	"unicode/utf8"
 )
 
-// A key is its mark, 30 random base62 characters, and 6 more with their CRC-32, as GitHub's tokens are: scanners of leaked secrets find
-// it by its look, and a mistyped one is refused without asking anybody.
+// A key consists of its mark, 30 random base62 characters and 6 characters with their CRC-32. GitHub tokens have the same structure.
+// Scanners for leaked secrets recognise it, and a mistyped key is rejected without a lookup.
 const (
-	// liveMark begins the keys of the service, testMark those of a sandbox, which open nothing else. They are equally long.
+	// liveMark begins the keys of the service, testMark the keys of a sandbox. Neither opens the other world. Both have the same length.
 	liveMark   = "tmk_live_"
 	testMark   = "tmk_test_"
 	randomLen  = 30
@@ -27,17 +27,17 @@ const (
 	base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
 
-// ErrKeyForm: the text is not a key. It may be a key with a typing error.
+// ErrKeyForm: the text is not a key, or a key with a typing error.
 var ErrKeyForm = errors.New("this is no API key, or one with a typing error")
 
-// Key is what a client holds. It never shows itself in a log or an error: only Reveal returns it.
+// Key is the secret that a client holds. It never appears in a log or an error: only Reveal returns it.
 type Key struct{ text string }
 
-// NewKey draws a key. random must be good enough for secrets, as crypto/rand.Reader is. The key has 178 bits of it, so its hash can be
-// a fast one.
+// NewKey returns a random key. random must be suitable for secrets, like crypto/rand.Reader. The key has 178 bits of entropy, so a fast
+// hash is enough.
 func NewKey(random io.Reader) (Key, error) { return draw(liveMark, random) }
 
-// NewTestKey is NewKey for a sandbox.
+// NewTestKey returns a random key for a sandbox. See NewKey.
 func NewTestKey(random io.Reader) (Key, error) { return draw(testMark, random) }
 
 func draw(mark string, random io.Reader) (Key, error) {
@@ -47,7 +47,7 @@ func draw(mark string, random io.Reader) (Key, error) {
 		if _, err := io.ReadFull(random, one[:]); err != nil {
 			return Key{}, fmt.Errorf("draw a key: %w", err)
 		}
-		// 248 is the largest multiple of 62 in a byte: what lies above would make some characters likelier.
+		// 248 is the largest multiple of 62 that fits into a byte. Larger values would make some characters more likely than others.
 		if one[0] < 248 {
 			text[i] = base62[one[0]%62]
 			i++
@@ -56,7 +56,7 @@ func draw(mark string, random io.Reader) (Key, error) {
 	return Key{mark + string(text[:]) + checksum(string(text[:]))}, nil
 }
 
-// ParseKey reads a key, of a sandbox or not. The error is ErrKeyForm and does not repeat the text.
+// ParseKey parses a key of the service or of a sandbox. The error is ErrKeyForm and does not contain the text.
 func ParseKey(s string) (Key, error) {
 	if len(s) != keyLen || !strings.HasPrefix(s, liveMark) && !strings.HasPrefix(s, testMark) {
 		return Key{}, ErrKeyForm
@@ -73,7 +73,7 @@ func ParseKey(s string) (Key, error) {
 	return Key{s}, nil
 }
 
-// checksum is the CRC-32 (IEEE) of the random characters in base62, six digits.
+// checksum returns the CRC-32 (IEEE) of the random characters as six base62 digits.
 func checksum(random string) string {
 	sum := crc32.ChecksumIEEE([]byte(random))
 	var out [checkLen]byte
@@ -84,10 +84,10 @@ func checksum(random string) string {
 	return string(out[:])
 }
 
-// Reveal returns the whole key, to hand it to its owner, once.
+// Reveal returns the whole key. Show it to its owner only, and only once.
 func (k Key) Reveal() string { return k.text }
 
-// Prefix is the part by which people may recognise the key: "tmk_live_Ab3d".
+// Prefix returns the part by which people can recognise the key: "tmk_live_Ab3d".
 func (k Key) Prefix() string {
 	if k.text == "" {
 		return ""
@@ -95,31 +95,31 @@ func (k Key) Prefix() string {
 	return k.text[:len(liveMark)+displayLen]
 }
 
-// Test reports whether the key is one of a sandbox.
+// Test reports whether the key is for a sandbox.
 func (k Key) Test() bool { return strings.HasPrefix(k.text, testMark) }
 
-// Hash is what is stored of the key.
+// Hash returns the SHA-256 of the key. Only this hash is stored.
 func (k Key) Hash() KeyHash { return sha256.Sum256([]byte(k.text)) }
 
-// String is the prefix, so that a key that is printed by mistake gives nothing away.
+// String returns the prefix, so that a key that is printed by mistake stays secret.
 func (k Key) String() string { return k.Prefix() + "…" }
 
-// GoString is String.
+// GoString returns the same as String.
 func (k Key) GoString() string { return k.String() }
 
-// LogValue is String.
+// LogValue returns the same as String.
 func (k Key) LogValue() slog.Value { return slog.StringValue(k.String()) }
 
 // KeyHash is the SHA-256 of a key.
 type KeyHash [sha256.Size]byte
 
-// Equal compares in a time that does not depend on the hashes.
+// Equal compares two hashes in constant time.
 func (h KeyHash) Equal(other []byte) bool { return subtle.ConstantTimeCompare(h[:], other) == 1 }
 
 const maxName = 100
 
-// CleanName returns a key's name without the blanks around it. A name has 1 to 100 characters and none that control a terminal or
-// break a line; else the error says what is wrong, for its author.
+// CleanName returns a key's name without surrounding blanks. A name has 1 to 100 characters, and no characters that control a terminal or
+// break a line. Otherwise the error explains the fault to the author of the name.
 func CleanName(s string) (string, error) {
 	if !utf8.ValidString(s) {
 		return "", errors.New("the name is not UTF-8")

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Micros is an amount of US dollars in millionths: the six decimals of the stablecoin. It may be negative.
+// Micros is an amount in millionths of a US dollar, which matches the six decimals of the stablecoin. It may be negative.
 type Micros int64
 
 // PerDollar is one dollar.
 const PerDollar Micros = 1_000_000
 
-// String writes the amount exactly, in dollars, with two decimals or as many more as it needs: "0.20", "0.005", "-5.00".
+// String returns the exact amount in dollars, with two decimals or as many more as it needs: "0.20", "0.005", "-5.00".
 func (m Micros) String() string {
 	s := m.Shortest()
 	_, decimals, found := strings.Cut(s, ".")
@@ -25,11 +25,11 @@ func (m Micros) String() string {
 	return s
 }
 
-// Shortest writes the amount exactly, with no more decimals than it needs: "0.2", "0.005", "5", "0".
+// Shortest returns the exact amount with no more decimals than it needs: "0.2", "0.005", "5", "0".
 func (m Micros) Shortest() string {
 	sign, whole, part := "", uint64(m), uint64(0)
 	if m < 0 {
-		sign, whole = "-", -whole // two's complement: the least amount has no positive counterpart, its bits have
+		sign, whole = "-", -whole // two's complement: the minimum value has no positive counterpart, but its bits are right
 	}
 	whole, part = whole/uint64(PerDollar), whole%uint64(PerDollar)
 	s := sign + strconv.FormatUint(whole, 10)
@@ -39,11 +39,10 @@ func (m Micros) Shortest() string {
 	return s + "." + strings.TrimRight(fmt.Sprintf("%06d", part), "0")
 }
 
-// maxWhole is the most digits that an amount may have before the point: far more than there is money, far less than overflows.
+// maxWhole is the maximum number of digits before the decimal point. It exceeds all the money in the world and does not overflow.
 const maxWhole = 12
 
-// ParseMicros reads a plain decimal of dollars, not negative, with at most six decimals: "5", "0.20", "0.000001". It takes no sign, no
-// exponent and no blank.
+// ParseMicros parses a plain decimal of dollars with at most six decimals: "5", "0.20", "0.000001". It accepts no sign, exponent or blank.
 func ParseMicros(s string) (Micros, error) {
 	whole, decimals, found := strings.Cut(s, ".")
 	if !digits(whole) || len(whole) > maxWhole || found && (!digits(decimals) || len(decimals) > 6) {

@@ -1,5 +1,5 @@
-// Package stripe speaks to the payment processor: it opens checkouts in which a key's balance is topped up, reads what the processor
-// reports about them, and asks it how a payment stands. It knows nothing of keys and balances beyond their names. Start at Client.
+// Package stripe is the client of the payment processor. It opens checkouts that top up a key's balance, reads the processor's webhook
+// events, and queries the state of a payment. It knows keys only by their public ids, and no balances. Start at Client.
 package stripe
 
 import (
@@ -18,42 +18,42 @@ import (
 	"tidemark/accounts"
 )
 
-// Name is the processor's in records.
+// Name is the processor's name in stored records.
 const Name = "stripe"
 
-// PublicURL is where the processor's API is.
+// PublicURL is the base URL of the processor's API.
 const PublicURL = "https://api.stripe.com"
 
-// centMicros is a cent, the processor's unit of US dollars.
+// centMicros is one cent. The processor counts US dollars in cents.
 const centMicros = accounts.PerDollar / 100
 
-// metadataKey names the key in a checkout's metadata.
+// metadataKey is the metadata field of a checkout that contains the key's public id.
 const metadataKey = "tidemark_key"
 
 var (
-	// ErrBadSignature: a report is not signed by the processor, or not lately.
+	// ErrBadSignature: the event is not signed by the processor, or its signature is too old.
 	ErrBadSignature = errors.New("the report is not signed by the payment processor, or too long ago")
-	// ErrUnavailable: the processor does not answer, or not usefully.
+	// ErrUnavailable: the processor sent no usable response.
 	ErrUnavailable = errors.New("the payment processor does not answer")
 )
 
 // Options are a client's settings.
 type Options struct {
-	// SecretKey opens the processor's API, WebhookSecret signs its reports.
+	// SecretKey authenticates requests to the processor's API. WebhookSecret verifies the signatures of its events.
 	SecretKey, WebhookSecret string
-	// URL is where the API is; empty: PublicURL.
+	// URL is the base URL of the API. Empty means PublicURL.
 	URL string
-	// HTTP makes the requests. Nil: one with a timeout of 20 seconds.
+	// HTTP makes the requests. Nil means a client with a timeout of 20 seconds.
 	HTTP *http.Client
 }
 
-// Client speaks to the processor. It is safe for concurrent use.
+// Client calls the processor's API. It is safe for concurrent use.
 type Client struct {
 	api    *processor.Client
 	secret string
 }
 
-// New makes a client. It does not connect.
+// New returns a client. It does not connect.
 func New(o Options) (*Client, error) {
 	if o.SecretKey == "" || o.WebhookSecret == "" {
 		return nil, errors.New("both STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET have to be set")
@@ -80,13 +80,13 @@ type Order struct {
 	Key string
 	// Amount is a whole number of cents.
 	Amount accounts.Micros
-	// DoneURL and CancelURL are where the browser goes afterwards.
+	// DoneURL and CancelURL are the URLs to which the processor returns the browser.
 	DoneURL, CancelURL string
-	// Once makes a repetition of the order the same order.
+	// Once is the idempotency key: a repeated order with the same value is the same order.
 	Once string
 }
 
-// Checkout opens a checkout and returns the address that the holder pays at.
+// Checkout opens a checkout and returns the URL where the holder pays.
 func (c *Client) Checkout(ctx context.Context, o Order) (string, error) {
 	if o.Amount%centMicros != 0 || o.Amount <= 0 {
 		return "", fmt.Errorf("open a checkout: %s USD is no number of cents", o.Amount)
@@ -115,15 +115,15 @@ func (c *Client) Checkout(ctx context.Context, o Order) (string, error) {
 	return s.URL, nil
 }
 
-// Event is what the processor reports.
+// Event is a webhook event of the processor.
 type Event struct {
 	ID, Type string
-	// Payment is the payment that it is about; empty where it is about none.
+	// Payment is the id of the payment that the event is about. It is empty if the event is not about a payment.
 	Payment string
 }
 
-// Event checks the signature of a report, by the header Stripe-Signature over the body as it came, and reads it. ErrBadSignature where the
-// signature is not the processor's, or was made more than five minutes ago.
+// Event verifies the signature of a webhook event and parses the event. signature is the header Stripe-Signature, body the body exactly as
+// received. The error is ErrBadSignature if the signature is not the processor's or is more than five minutes old.
 func (c *Client) Event(body []byte, signature string) (Event, error) {
 	e, err := webhook.ConstructEventWithOptions(body, signature, c.secret, webhook.ConstructEventOptions{IgnoreAPIVersionMismatch: true})
 	if err != nil {
@@ -132,7 +132,7 @@ func (c *Client) Event(body []byte, signature string) (Event, error) {
 	return read(e)
 }
 
-// Read reads a report whose signature was checked when it came.
+// Read parses an event whose signature was verified on arrival.
 func Read(body []byte) (Event, error) {
 	var e processor.Event
 	if err := json.Unmarshal(body, &e); err != nil {
@@ -147,7 +147,7 @@ func read(e processor.Event) (Event, error) {
 		return Event{}, fmt.Errorf("%w: it has no id, no type or no object", ErrBadSignature)
 	}
 	var object struct {
-		// A payment is named by its id, or stands there as a whole.
+		// A payment is either its id or the whole object.
 		Payment json.RawMessage `json:"payment_intent"`
 	}
 	if err := json.Unmarshal(e.Data.Raw, &object); err != nil {
@@ -160,16 +160,16 @@ func read(e processor.Event) (Event, error) {
 	return out, nil
 }
 
-// State is how a payment stands.
+// State is the current state of a payment.
 type State struct {
-	// Checkout is the processor's name of the checkout, Key the public id of the key that it was for. Both are empty where the payment is
-	// none of ours, or was not made.
+	// Checkout is the processor's id of the checkout, Key the public id of the key that it was for. Both are empty if the payment is not
+	// for this service, or was not made.
 	Checkout, Key string
-	// Paid is what was paid; Refunded is how much of it went back, Disputed how much the payer's bank has taken back.
+	// Paid is the amount paid, Refunded the part that was returned, and Disputed the part that the payer's bank took back.
 	Paid, Refunded, Disputed accounts.Micros
 }
 
-// State asks the processor how a payment stands now.
+// State queries the current state of a payment.
 func (c *Client) State(ctx context.Context, payment string) (State, error) {
 	var out State
 	for s, err := range c.api.V1CheckoutSessions.List(ctx, &processor.CheckoutSessionListParams{PaymentIntent: &payment}).All(ctx) {
@@ -205,7 +205,7 @@ func (c *Client) State(ctx context.Context, payment string) (State, error) {
 	return out, nil
 }
 
-// fault keeps of the processor's errors what may be shown and logged: they may quote the request.
+// fault returns the part of a processor error that may be shown and logged. The whole error may quote the request.
 func fault(err error) error {
 	if e := (*processor.Error)(nil); errors.As(err, &e) {
 		return fmt.Errorf("%w: %d %s %s", ErrUnavailable, e.HTTPStatusCode, e.Type, e.Code)

@@ -12,18 +12,18 @@ const (
 	openTimeout = 10 * time.Second
 )
 
-// breaker keeps callers from waiting for a facilitator that does not answer: after some failures in a row it lets one call through
-// every rest, until one succeeds.
+// breaker is a circuit breaker: callers do not wait for a facilitator that does not respond. It opens after failureThreshold failures in a
+// row. Then it lets one call through every openTimeout, until one succeeds.
 type breaker struct {
 	now func() time.Time
 
 	mu       sync.Mutex
 	failures int
-	// next is when a call is let through while the breaker is open.
+	// next is when the next call is let through while the breaker is open.
 	next time.Time
 }
 
-// allow tells whether a call may be made, and otherwise when to come again.
+// allow reports whether a call can be made, and otherwise how long to wait.
 func (b *breaker) allow() (ok bool, after time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -38,7 +38,7 @@ func (b *breaker) allow() (ok bool, after time.Duration) {
 	return true, 0
 }
 
-// report takes note of how a call went: whether there was an answer, whatever it said.
+// report records the result of a call. answered means that the facilitator responded, whatever the response was.
 func (b *breaker) report(answered bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

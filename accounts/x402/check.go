@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// Refusal is why a payment is not taken. It is an error whose text may be shown to the client.
+// Refusal is why a payment is rejected. It is an error whose text may be shown to the client.
 type Refusal struct {
-	// Reason is one of the protocol's words, as "invalid_network".
+	// Reason is a reason code of the protocol, such as "invalid_network".
 	Reason string
-	// Detail says for people what is wrong.
+	// Detail explains the fault to people.
 	Detail string
 }
 
 func (r *Refusal) Error() string { return r.Reason + ": " + r.Detail }
 
-// The reasons that are given here. A facilitator has its own besides.
+// The reasons that this package gives. A facilitator also has its own.
 const (
 	ReasonPayload     = "invalid_payload"
 	ReasonVersion     = "invalid_x402_version"
@@ -34,23 +34,23 @@ const (
 )
 
 const (
-	// safetyMargin is how long an authorization must still be good for, so that a settlement can be in time.
+	// safetyMargin is how long an authorization must still be valid, so that it does not expire during the settlement.
 	safetyMargin = 6 * time.Second
 	// skew is how far the client's clock may be ahead of ours.
 	skew = 60 * time.Second
 )
 
-// Numbers have one form: a facilitator that reads "0x3e8" or " 1000" as 1000 must not see another amount than we do.
+// Numbers have exactly one notation. A facilitator that reads "0x3e8" or " 1000" as 1000 could otherwise see another amount than we do.
 var (
 	amountForm  = regexp.MustCompile(`^[1-9][0-9]{0,38}$`)
 	secondsForm = regexp.MustCompile(`^(0|[1-9][0-9]{0,17})$`)
 	nonceForm   = regexp.MustCompile(`^0x[0-9a-fA-F]{64}$`)
-	// A signature has 64 bytes at least (EIP-2098); those of smart wallets are as long as they like.
+	// A signature has at least 64 bytes (EIP-2098). Signatures of smart wallets have no maximum length.
 	signatureForm = regexp.MustCompile(`^0x(?:[0-9a-fA-F]{2}){64,}$`)
 )
 
-// Check judges a payment for an offer by what it says, at an instant of the wall clock, before anybody is asked. The error is a
-// *Refusal. Whether the signature is the payer's, and whether the payer has the money, is the facilitator's to say.
+// Check validates the contents of a payment for an offer, at an instant of the wall clock, before any network call. The error is a
+// *Refusal. Only the facilitator checks whether the signature is valid and whether the payer has the money.
 func Check(p Payment, o Offer, now time.Time) error {
 	refuse := func(reason, format string, args ...any) error {
 		return &Refusal{Reason: reason, Detail: fmt.Sprintf(format, args...)}
@@ -114,7 +114,7 @@ func seconds(s string) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
-	// Beyond the year 9999 nothing is compared: it is too far away whatever it is.
+	// Years after 9999 are clamped: they are all too far in the future.
 	return time.Unix(min(n, 253402300799), 0), err == nil
 }
 

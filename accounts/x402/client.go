@@ -17,28 +17,29 @@ import (
 	"time"
 )
 
-// ErrUnavailable: the facilitator was not reached, or gave no answer that can be read. Nothing was settled: where that is not known,
-// Settle says Unclear instead.
+// ErrUnavailable: the facilitator was not reached, or sent no readable response. Nothing was settled. If that is uncertain, Settle returns
+// OutcomeUnknown instead.
 var ErrUnavailable = errors.New("the payment facilitator is not available")
 
-// Options are what a Client needs.
+// Options configure a Client.
 type Options struct {
 	// URL is the facilitator's base address. It may have a path.
 	URL string
-	// Auth is sent as the header Authorization, or as another one where it begins with that one's name and a colon. Empty: none.
+	// Auth is the value of the header Authorization. To set another header, begin it with the header's name and a colon. Empty means no
+	// such header.
 	Auth string
-	// Authorize, where given, completes every request: it is for credentials that live shortly.
+	// Authorize, if set, completes every request. It is for short-lived credentials.
 	Authorize func(*http.Request) error
-	// Transport carries the requests; nil means that of package http, which honours the proxy settings.
+	// Transport sends the requests. Nil means http.DefaultTransport, which honours the proxy settings.
 	Transport http.RoundTripper
-	// VerifyTimeout and SettleTimeout bound a call. Zero means 10 and 90 seconds: a settlement takes as long as a block, and giving up
-	// earlier leaves a payment unclear.
+	// VerifyTimeout and SettleTimeout bound a call. Zero means 10 and 90 seconds. A settlement takes as long as a block, and an earlier
+	// timeout leaves its outcome unknown.
 	VerifyTimeout, SettleTimeout time.Duration
 	// Now is the wall clock.
 	Now func() time.Time
 }
 
-// Client asks one facilitator. It is safe for concurrent use.
+// Client calls one facilitator. It is safe for concurrent use.
 type Client struct {
 	o       Options
 	base    *url.URL
@@ -50,20 +51,21 @@ type Client struct {
 	health Health
 }
 
-// Health is what an operator wants to know of the facilitator.
+// Health is the facilitator's state, for the operator.
 type Health struct {
-	// Open tells that calls are not made at present, because too many failed in a row.
+	// Open reports whether the breaker currently blocks calls, because too many failed in a row.
 	Open bool
-	// Verified, Refused and Settled count its answers; Failed counts the calls that had none.
+	// Verified, Refused and Settled count the facilitator's responses. Failed counts the calls without one.
 	Verified, Refused, Settled, Failed int64
-	// LastAnswer and LastFailure are when it answered and failed to last; zero for never. Failure says how it failed.
+	// LastAnswer and LastFailure are the times of the last response and the last failure, zero for never. Failure is the error of the last
+	// failure.
 	LastAnswer, LastFailure time.Time
 	Failure                 string
 }
 
 var headerName = regexp.MustCompile(`^([A-Za-z0-9-]+):\s*(.+)$`)
 
-// NewClient checks the options. It connects to nothing.
+// NewClient validates the options. It does not connect.
 func NewClient(o Options) (*Client, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
@@ -84,23 +86,23 @@ func NewClient(o Options) (*Client, error) {
 	}
 	c.http = &http.Client{
 		Transport: o.Transport,
-		// A redirected POST would become a GET, or show the credentials elsewhere.
+		// A redirected POST would become a GET, or send the credentials to another host.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return c, nil
 }
 
-// URL is the facilitator's address without what may be secret in it.
+// URL returns the facilitator's address without any secrets.
 func (c *Client) URL() string {
 	u := *c.base
 	u.User, u.RawQuery, u.Fragment = nil, "", ""
 	return u.String()
 }
 
-// SettleTimeout is the longest time that Settle takes.
+// SettleTimeout returns the longest time that Settle takes.
 func (c *Client) SettleTimeout() time.Duration { return c.o.SettleTimeout }
 
-// Health tells how the facilitator does.
+// Health returns the current state of the facilitator.
 func (c *Client) Health() Health {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,7 +111,7 @@ func (c *Client) Health() Health {
 	return h
 }
 
-// available is nil, or an Away while calls are not made at all.
+// available returns an *UnavailableError while the breaker blocks calls, and nil otherwise.
 func (c *Client) available() error {
 	if ok, after := c.breaker.allow(); !ok {
 		return &UnavailableError{After: after, Cause: errors.New("it failed several times in a row and is left alone for a while")}
@@ -117,7 +119,7 @@ func (c *Client) available() error {
 	return nil
 }
 
-// UnavailableError is an ErrUnavailable that says when to try again.
+// UnavailableError is an ErrUnavailable with a time to retry.
 type UnavailableError struct {
 	After time.Duration
 	Cause error
@@ -126,15 +128,15 @@ type UnavailableError struct {
 func (e *UnavailableError) Error() string   { return ErrUnavailable.Error() + ": " + e.Cause.Error() }
 func (e *UnavailableError) Unwrap() []error { return []error{ErrUnavailable, e.Cause} }
 
-// call is the body of both questions. The requirements are ours, never those that the client repeated.
+// call is the request body of verify and settle. The requirements are ours, never the copy that the client sent.
 type call struct {
 	Version      int             `json:"x402Version"`
 	Payment      json.RawMessage `json:"paymentPayload"`
 	Requirements json.RawMessage `json:"paymentRequirements"`
 }
 
-// Verify asks whether a payment for an offer would settle. The error is a *Refusal when it would not, and ErrUnavailable when that
-// could not be learned. Nothing moves, so a call that was cut off is made once more.
+// Verify asks the facilitator whether a payment for an offer would settle. The error is a *Refusal if it would not, and ErrUnavailable if
+// the facilitator gave no result. Verify moves no money, so an interrupted call is retried once.
 func (c *Client) Verify(ctx context.Context, p Payment, o Offer) error {
 	if err := c.available(); err != nil {
 		return err
@@ -175,40 +177,39 @@ func (c *Client) Verify(ctx context.Context, p Payment, o Offer) error {
 	return nil
 }
 
-// retryAfter is what a caller is told when the facilitator did not answer.
+// retryAfter is the suggested delay before a retry when the facilitator did not respond.
 const retryAfter = 5 * time.Second
 
-// Outcome is how a settlement ended, as far as the facilitator's answer tells.
+// Outcome is how a settlement ended, as far as the facilitator's response shows.
 type Outcome int
 
 const (
-	// OutcomeUnknown: the payment may have been taken, or may be taken yet. Only the chain knows.
+	// OutcomeUnknown: the payment may have settled, or may still settle. Only the chain knows.
 	OutcomeUnknown Outcome = iota
-	// Settled: the payment was taken.
+	// Settled: the payment was settled.
 	Settled
-	// Refused: the facilitator says that it did not take the payment and does not try to.
+	// Refused: the facilitator states that it did not settle the payment and will not try.
 	Refused
-	// OutcomeNotSent: the facilitator was not reached, so that it knows nothing of the payment.
+	// OutcomeNotSent: the facilitator was not reached, so it did not receive the payment.
 	OutcomeNotSent
 )
 
-// Settlement is the answer to Settle.
+// Settlement is the result of Settle.
 type Settlement struct {
 	Outcome Outcome
-	// Transaction is the hash of the transaction, where one was named.
+	// Transaction is the transaction hash, if the facilitator named one.
 	Transaction string
-	// Reason is the facilitator's reason for Refused, and what is unclear otherwise. It is empty for Settled.
+	// Reason is the facilitator's reason for Refused, and otherwise why the outcome is unknown. It is empty for Settled.
 	Reason string
 }
 
-// reasonPending is the reason with which a facilitator says that it has sent the transaction and not seen it confirmed.
+// reasonPending is the facilitator's reason for a transaction that it sent but has not seen confirmed.
 const reasonPending = "settlement_pending"
 
 var transactionForm = regexp.MustCompile(`^0x[0-9a-fA-F]{64}$`)
 
-// Settle asks the facilitator to take the payment. It is asked once: only while no connection was made is the call tried again, and
-// the chain takes an authorization one time only whoever asks. It does not look at the breaker, because the payment was verified a
-// moment ago.
+// Settle asks the facilitator to settle the payment. It retries only if no connection was made. A duplicate does no harm: the chain accepts
+// an authorization only once. Settle ignores the breaker, because the payment was verified a moment ago.
 func (c *Client) Settle(ctx context.Context, p Payment, o Offer) Settlement {
 	var v struct {
 		Success     *bool  `json:"success"`
@@ -251,14 +252,14 @@ func (c *Client) Settle(ctx context.Context, p Payment, o Offer) Settlement {
 	return s
 }
 
-// Kind is one way of paying that a facilitator settles.
+// Kind is one payment kind that a facilitator settles.
 type Kind struct {
 	Version int    `json:"x402Version"`
 	Scheme  string `json:"scheme"`
 	Network string `json:"network"`
 }
 
-// Supported asks which versions of the protocol the facilitator settles for a seller.
+// Supported queries which versions of the protocol the facilitator settles for a seller.
 func (c *Client) Supported(ctx context.Context, s Seller) ([]int, error) {
 	var v struct {
 		Kinds *[]Kind `json:"kinds"`
@@ -279,11 +280,11 @@ func (c *Client) Supported(ctx context.Context, s Seller) ([]int, error) {
 	return versions, nil
 }
 
-// maxAnswer bounds an answer of the facilitator.
+// maxAnswer bounds the size of a facilitator response, in bytes.
 const maxAnswer = 1 << 20
 
-// ask asks one question and reads the answer into v. The status does not count when the body is an answer, which understood tells:
-// facilitators differ in it. sent tells whether the question may have reached the facilitator.
+// ask makes one request and decodes the response into v. understood reports whether the decoded body is a valid response. If it is, the
+// HTTP status is ignored, because facilitators differ in it. sent reports whether the facilitator may have received the request.
 func (c *Client) ask(ctx context.Context, limit time.Duration, method, path string, body []byte, v any, understood func() bool) (sent bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -319,15 +320,15 @@ func (c *Client) ask(ctx context.Context, limit time.Duration, method, path stri
 	return true, nil
 }
 
-// statusError is an answer without a body that can be read.
+// statusError is a response without a readable body.
 type statusError struct{ status int }
 
 func (e *statusError) Error() string {
 	return fmt.Sprintf("it answered %d %s without a body that can be read", e.status, http.StatusText(e.status))
 }
 
-// malformed tells whether an error speaks of the facilitator's health. One that stumbles over what a client sent is not ill, or any client
-// could open the breaker.
+// malformed reports whether an error shows that the facilitator is unhealthy. A server error caused by a client's payment does not count:
+// otherwise any client could open the breaker.
 func malformed(err error) bool {
 	e, ok := errors.AsType[*statusError](err)
 	if !ok {
@@ -340,7 +341,7 @@ func malformed(err error) bool {
 	return false
 }
 
-// redact takes the address out of an error: a facilitator's may hold a key.
+// redact removes the URL from an error: a facilitator's URL may contain a key.
 func redact(err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		return e.Err
@@ -348,8 +349,8 @@ func redact(err error) error {
 	return err
 }
 
-// reportOf is report for a question about a payment. Whose key did not sign it, may have made it to break the facilitator's answer: then
-// only a facilitator that was not reached, or calls itself unavailable, is ill.
+// reportOf is report for a call about a payment. A payment that is not proven may have been built to make the facilitator fail. Then only
+// an unreachable facilitator, or one that reports itself unavailable, counts as unhealthy.
 func (c *Client) reportOf(ctx context.Context, p Payment, err error, count func(*Health)) {
 	if !p.Proven && err != nil && !unavailable(err) {
 		c.fail(ctx, err)
@@ -358,7 +359,7 @@ func (c *Client) reportOf(ctx context.Context, p Payment, err error, count func(
 	c.report(ctx, err, count)
 }
 
-// unavailable tells whether nothing that a client sent can be the cause of an error.
+// unavailable reports whether an error cannot have been caused by the contents of a request.
 func unavailable(err error) bool {
 	if _, ok := errors.AsType[*statusError](err); ok {
 		return malformed(err)
@@ -367,7 +368,7 @@ func unavailable(err error) bool {
 	return ok && dial.Op == "dial"
 }
 
-// fail takes note of a failure that says nothing about the facilitator.
+// fail records a failure that shows nothing about the facilitator's health.
 func (c *Client) fail(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		return
@@ -378,7 +379,7 @@ func (c *Client) fail(ctx context.Context, err error) {
 	c.health.LastFailure, c.health.Failure = c.o.Now(), err.Error()
 }
 
-// report keeps the health and the breaker up to date. A call that our own caller gave up says nothing.
+// report updates the health and the breaker. It ignores calls that our own caller cancelled.
 func (c *Client) report(ctx context.Context, err error, count func(*Health)) {
 	if err != nil && ctx.Err() != nil {
 		return
@@ -394,7 +395,7 @@ func (c *Client) report(ctx context.Context, err error, count func(*Health)) {
 	count(&c.health)
 }
 
-// plain makes a foreign text fit for a header and a log: short, printable ASCII.
+// plain makes a foreign text safe for a header and a log: short, printable ASCII.
 func plain(s string) string {
 	const longest = 200
 	s = strings.Map(func(r rune) rune {

@@ -19,20 +19,20 @@ const (
 	HeaderReceiptV2  = "PAYMENT-RESPONSE"
 )
 
-// Offer is what one resource costs.
+// Offer is the price and the description of one resource.
 type Offer struct {
 	Seller Seller
 	// Price is in micro-dollars, which are the asset's atomic units.
 	Price accounts.Micros
-	// Resource is the absolute URL of what is sold.
+	// Resource is the absolute URL of the resource.
 	Resource string
-	// Description says in a few words what is sold; MIMEType is its media type.
+	// Description says in a few words what is for sale. MIMEType is its media type.
 	Description, MIMEType string
-	// Versions are those that the facilitator settles, of V1 and V2; nil means both.
+	// Versions are the versions that the facilitator settles, V1 or V2 or both. Nil means both.
 	Versions []int
 }
 
-// Serves tells whether the offer can be paid in a version of the protocol.
+// Serves reports whether the offer can be paid with a version of the protocol.
 func (o Offer) Serves(version int) bool {
 	if o.Seller.Network.Named(version) == "" {
 		return false
@@ -40,7 +40,7 @@ func (o Offer) Serves(version int) bool {
 	return o.Versions == nil || slices.Contains(o.Versions, version)
 }
 
-// domain is the member extra of an entry: what the payer's signature is for.
+// domain is the member "extra" of an entry: the EIP-712 domain that the payer signs for.
 type domain struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
@@ -78,8 +78,8 @@ type resourceV2 struct {
 	MIMEType    string `json:"mimeType"`
 }
 
-// How the resource is called, for those who list what can be bought: in version 1 as part of an entry, in version 2 as the extension
-// "bazaar" with the schema that its info follows.
+// The input of the resource, for catalogs of paid resources. Version 1 has it inside an entry. Version 2 has it in the extension "bazaar",
+// with the JSON schema of its info.
 const (
 	discoveryV1 = `{"input":{"type":"http","method":"GET","discoverable":true}}`
 	discoveryV2 = `{"bazaar":{"info":{"input":{"type":"http","method":"GET"}},"schema":{` +
@@ -88,7 +88,7 @@ const (
 		`"required":["type","method"]}},"required":["input"]}}}`
 )
 
-// atomic is the price as the protocol writes it: a whole number of the asset's atomic units.
+// atomic returns the price in the protocol's notation: a whole number of the asset's atomic units.
 func (o Offer) atomic() string { return strconv.FormatInt(int64(o.Price), 10) }
 
 func (o Offer) v1() requirementV1 {
@@ -110,7 +110,7 @@ func (o Offer) domain() domain {
 	return domain{Name: o.Seller.Asset.Name, Version: o.Seller.Asset.Version}
 }
 
-// Requirements is the entry of the offer that a facilitator is given with a payment of that version.
+// Requirements returns the entry of the offer that the facilitator receives with a payment of that version.
 func (o Offer) Requirements(version int) json.RawMessage {
 	if version == V1 {
 		return encode(o.v1())
@@ -118,8 +118,8 @@ func (o Offer) Requirements(version int) json.RawMessage {
 	return encode(o.v2())
 }
 
-// Body is the body of a 402 answer: the terms of version 1. Those of version 2 have no place in it, because a client of version 1
-// refuses a list with an entry that it does not know. reason says why payment is asked for, or what was wrong with the one sent.
+// Body returns the body of a 402 response: the terms of version 1. It omits the terms of version 2, because a version 1 client rejects a
+// list with an unknown entry. reason says why payment is required, or what was wrong with the payment sent.
 func (o Offer) Body(reason string) []byte {
 	accepts := []requirementV1{}
 	if o.Serves(V1) {
@@ -137,7 +137,7 @@ type PaymentRequired struct {
 	Accepts []requirementV1 `json:"accepts"`
 }
 
-// Header is the field HeaderRequiredV2 of a 402 answer: the terms of version 2. It is empty where that version is not served.
+// Header returns the field HeaderRequiredV2 of a 402 response: the terms of version 2. It is empty if that version is not served.
 func (o Offer) Header(reason string) string {
 	if !o.Serves(V2) {
 		return ""
@@ -151,22 +151,22 @@ func (o Offer) Header(reason string) string {
 	}{V2, reason, resourceV2{o.Resource, o.Description, o.MIMEType}, []requirementV2{o.v2()}, json.RawMessage(discoveryV2)}))
 }
 
-// Receipt is what a settlement ended with, as the client is told.
+// Receipt tells the client how a settlement ended.
 type Receipt struct {
 	Success bool `json:"success"`
-	// ErrorReason is why not; it is left out where Success.
+	// ErrorReason is the reason of a failure. It is omitted on success.
 	ErrorReason string `json:"errorReason,omitempty"`
-	// Transaction is the hash of the transaction, empty for none.
+	// Transaction is the hash of the transaction, or empty.
 	Transaction string `json:"transaction"`
-	// Network is named as the version of the payment names it.
+	// Network is the network's name in the version of the payment.
 	Network string `json:"network"`
 	Payer   string `json:"payer"`
 }
 
-// Encode writes the receipt as HeaderReceiptV1 and HeaderReceiptV2 carry it.
+// Encode returns the value of the headers HeaderReceiptV1 and HeaderReceiptV2.
 func (r Receipt) Encode() string { return base64.StdEncoding.EncodeToString(encode(r)) }
 
-// encode cannot fail: what it is given has strings and numbers only.
+// encode cannot fail: its arguments contain only strings and numbers.
 func encode(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {

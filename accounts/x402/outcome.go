@@ -2,7 +2,7 @@ package x402
 
 import "time"
 
-// The states of a payment that somebody was asked to settle, as far as the chain can say anything about them.
+// The states of a payment after its settlement was requested, as far as the chain can decide them.
 const (
 	StateSettling = "settling"
 	StateUnknown  = "unknown"
@@ -10,42 +10,42 @@ const (
 	StateFailed   = "failed"
 )
 
-// ChainStatus is what the chain shows of an authorization. The zero value is an authorization that the chain has not seen and would take.
+// ChainStatus is the state of an authorization on the chain. The zero value means that the chain has not seen it and would still accept it.
 type ChainStatus struct {
-	// Paid: it was taken, and the money moved as it says.
+	// Paid: the authorization was used, and it moved the money as signed.
 	Paid bool
-	// Void: its nonce was used without that.
+	// Void: the nonce was used, but not for this transfer.
 	Void bool
-	// Expired: the chain has not seen it and does not take it any more.
+	// Expired: the chain has not seen the authorization and will no longer accept it.
 	Expired bool
 }
 
-// Unresolved is a payment whose end is not certain.
+// Unresolved is a payment whose outcome is not certain.
 type Unresolved struct {
 	State string
-	// Denied tells that the facilitator says that it did not take the payment.
+	// Denied reports that the facilitator said that it did not settle the payment.
 	Denied bool
-	// Reason is what was last said about it.
+	// Reason is the last reason given.
 	Reason      string
 	ValidBefore time.Time
-	// LeaseUntil is until when the one who asked for the settlement is waited for; zero for nobody.
+	// LeaseUntil is the end of the settling process's lease. Zero means no lease.
 	LeaseUntil time.Time
 }
 
-// Resolution is what becomes of an unresolved payment.
+// Resolution is the next state of an unresolved payment.
 type Resolution struct {
 	State, Reason string
-	// Again is when to look at the chain once more; zero for never.
+	// Again is when to query the chain again. Zero means never.
 	Again time.Time
 }
 
-// Resolve says what becomes of a payment by what the chain shows of it, at an instant of the wall clock. The chain's word stands above
-// the facilitator's. What it has not seen is unknown until it can no longer see it, unless the facilitator denies having taken it; and
-// a denial is looked after for just as long.
+// Resolve returns the next state of a payment from what the chain shows of it at an instant of the wall clock. The chain overrides the
+// facilitator. A payment that the chain has not seen stays unknown until its authorization expires, unless the facilitator denies it. A
+// denied payment is checked for just as long.
 func Resolve(u Unresolved, seen ChainStatus, now time.Time) Resolution {
 	const (
 		soon = 5 * time.Second
-		// The chain's time may stand behind ours: as long as a block takes, or for ever where nobody sends anything.
+		// The chain's clock may lag behind ours: by a block time, or indefinitely if nobody sends transactions.
 		slow, lasting, seldom = time.Minute, time.Hour, 10 * time.Minute
 	)
 	var again time.Time
@@ -61,7 +61,7 @@ func Resolve(u Unresolved, seen ChainStatus, now time.Time) Resolution {
 	case seen.Paid:
 		return Resolution{State: StateSettled}
 	case u.State == StateSettling && now.Before(u.LeaseUntil):
-		// Whoever asked is still there to say.
+		// The process that requested the settlement still holds its lease and can report the outcome.
 		return Resolution{State: u.State, Reason: u.Reason, Again: u.LeaseUntil}
 	case seen.Void:
 		return Resolution{State: StateFailed, Reason: "the authorization was cancelled, or used for something else"}

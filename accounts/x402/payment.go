@@ -12,47 +12,46 @@ import (
 	"unicode/utf8"
 )
 
-// MaxHeader is the most bytes that a payment header may have. Signatures of smart wallets are several times as long as those of keys.
+// MaxHeader is the maximum size of a payment header in bytes. Signatures of smart wallets are several times as long as signatures of keys.
 const MaxHeader = 8 << 10
 
-// Payment is what a client sent, read and not yet judged. The texts are as they came.
+// Payment is a parsed payment of a client, not yet validated. The texts are unchanged.
 type Payment struct {
-	// Version is that of the header the payment came in; Claimed is the one it says of itself.
+	// Version is the version of the header that contained the payment. Claimed is the version that the payment states.
 	Version, Claimed int
 	// Raw is the payment as JSON, for the facilitator.
 	Raw json.RawMessage
-	// Scheme and Network are those of the payment (V1) or of the entry that it accepts (V2).
+	// Scheme and Network come from the payment itself (V1) or from the entry that it accepts (V2).
 	Scheme, Network string
-	// Accepted is the entry that the client chose. It is the zero value in version 1, where the client does not say.
+	// Accepted is the entry that the client chose. In version 1 clients do not send it, and it is the zero value.
 	Accepted Accepted
-	// Method is how the token is to be moved where that is not EIP-3009: "permit2", or what the entry names. Empty otherwise.
+	// Method is the transfer method if it is not EIP-3009: "permit2", or another one that the entry names. Empty means EIP-3009.
 	Method        string
 	Authorization Authorization
 	Signature     string
-	// Proven tells that the payer's key was found to have signed it. What a facilitator cannot answer of another payment may be that
-	// payment's fault.
+	// Proven reports whether the payer's signature was verified. If it was not, the payment itself may be what makes a facilitator fail.
 	Proven bool
 }
 
-// Accepted is what a version 2 client repeats of the entry that it chose.
+// Accepted is the entry that a version 2 client chose and repeats.
 type Accepted struct{ Amount, Asset, PayTo string }
 
 // Authorization is what a payer signs (EIP-3009).
 type Authorization struct {
 	From, To string
-	// Value is in atomic units, ValidAfter and ValidBefore are seconds since 1970 UTC: decimal numbers.
+	// Value is in atomic units. ValidAfter and ValidBefore are Unix times in seconds. All are decimal numbers.
 	Value, ValidAfter, ValidBefore string
 	Nonce                          string
 }
 
-// ErrTooLong: the header has more than MaxHeader bytes. It is the one fault of a header that is no fault of the payment.
+// ErrTooLong: the header has more than MaxHeader bytes. It is the only error of Decode that is about the header and not the payment.
 var ErrTooLong = errors.New("the payment header is longer than 8192 bytes")
 
-// Decode reads a payment header of a version. Base64 may be of the standard or the URL alphabet, padded or not. An error other than
-// ErrTooLong means that this is no payment; its text may be shown to the client.
+// Decode parses a payment header of a version. It accepts the standard and the URL alphabet of base64, with or without padding. Any error
+// other than ErrTooLong means that the header is not a valid payment. Its text may be shown to the client.
 //
-// The same bytes are read again by the facilitator, in whatever language it is written, so what two readers could understand
-// differently is refused: members given twice, also in another case, numbers for texts, text that is no UTF-8.
+// The facilitator parses the same bytes, in any language. Decode therefore rejects everything that two parsers could read differently:
+// duplicate members (ignoring case), numbers instead of strings, and invalid UTF-8.
 func Decode(version int, header string) (Payment, error) {
 	if len(header) > MaxHeader {
 		return Payment{}, ErrTooLong
@@ -102,8 +101,8 @@ func Decode(version int, header string) (Payment, error) {
 	return p, nil
 }
 
-// Digest names what was signed, with the signature, whatever version and letter case it came in: the same payment presented again has
-// the same digest.
+// Digest returns a name for the signed contents with their signature. It does not depend on the version or the letter case: the same
+// payment always has the same digest.
 func (p Payment) Digest() string {
 	a := p.Authorization
 	sum := sha256.Sum256([]byte(strings.ToLower(strings.Join(
@@ -111,7 +110,7 @@ func (p Payment) Digest() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// decodeBase64 reads either alphabet, with or without padding.
+// decodeBase64 decodes either alphabet, with or without padding.
 func decodeBase64(s string) ([]byte, error) {
 	s = strings.TrimRight(s, "=")
 	if strings.ContainsAny(s, "-_") {
@@ -120,10 +119,10 @@ func decodeBase64(s string) ([]byte, error) {
 	return base64.RawStdEncoding.DecodeString(s)
 }
 
-// maxDepth bounds how deep objects may nest.
+// maxDepth bounds the nesting of objects.
 const maxDepth = 16
 
-// unambiguous checks that raw is one JSON value in which no object has two members of the same name, letter case aside.
+// unambiguous checks that raw is one JSON value in which no object has two members with the same name, ignoring case.
 func unambiguous(raw []byte) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if err := oneValue(d, 0); err != nil {
@@ -173,11 +172,10 @@ func oneValue(d *json.Decoder, depth int) error {
 	return nil
 }
 
-// reader takes members out of a JSON object by their exact names. All readers of one payment keep its first fault; after that they
-// return nothing.
+// reader reads members of a JSON object by their exact names. All readers of one payment share its first error and return nothing after it.
 type reader struct {
 	object json.RawMessage
-	// name says for people what the object is.
+	// name describes the object in error messages.
 	name    string
 	members map[string]json.RawMessage
 	fault   *error
@@ -197,7 +195,7 @@ func (r *reader) has(name string) bool {
 	return ok && *r.fault == nil
 }
 
-// read takes a member that must be there and must not be null.
+// read returns a required member, which must not be null.
 func read[T any](r *reader, name, kind string) (v T) {
 	if !r.has(name) {
 		r.fail("%s has no member %s", r.name, name)

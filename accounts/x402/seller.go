@@ -1,7 +1,6 @@
-// Package x402 is the resource server's half of the x402 payment protocol, for the scheme "exact" on EVM networks: what a 402 answer
-// asks for, reading what a client sends with its next request, judging it before anyone else is asked, and the client of the
-// facilitator that verifies and settles. Versions 1 and 2 of the protocol are served from one set of addresses. Everything but Client
-// is pure. Start at Offer, then read Check.
+// Package x402 implements the resource server's half of the x402 payment protocol, for the scheme "exact" on EVM networks. It builds 402
+// responses, parses and checks the client's payment, and calls the facilitator that verifies and settles it. Versions 1 and 2 of the
+// protocol share the same URLs. Everything except Client is pure. Start at Offer, then read Check.
 package x402
 
 import (
@@ -19,21 +18,21 @@ const (
 	V2 = 2
 )
 
-// scheme is the only one that is served: exactly the price, by a signed authorization of the token (EIP-3009).
+// scheme is the only supported scheme: exactly the price, by a signed authorization of the token (EIP-3009).
 const scheme = "exact"
 
-// maxTimeout is how long an authorization may be good for: what a client is told as maxTimeoutSeconds. A settlement that takes longer
-// than this can no longer succeed.
+// maxTimeout is how long an authorization can be valid. Clients receive it as maxTimeoutSeconds. A settlement that takes longer can no
+// longer succeed.
 const maxTimeout = 60 * time.Second
 
-// Network is an EVM network under both of its names.
+// Network is an EVM network with both of its names.
 type Network struct {
 	ChainID uint64
-	// Name is what version 1 calls it; empty where version 1 has no name, so that only version 2 can be served.
+	// Name is the network's name in version 1. It is empty if version 1 has no name for it. Then only version 2 can be served.
 	Name string
 }
 
-// CAIP2 is what version 2 calls the network.
+// CAIP2 returns the network's name in version 2.
 func (n Network) CAIP2() string { return "eip155:" + strconv.FormatUint(n.ChainID, 10) }
 
 // Named returns the network's name in a version of the protocol.
@@ -44,29 +43,29 @@ func (n Network) Named(version int) string {
 	return n.CAIP2()
 }
 
-// Asset is the token that is paid in: an ERC-20 contract with EIP-3009 and 6 decimals, so that its atomic unit is a micro-dollar.
+// Asset is the token for payments: an ERC-20 contract with EIP-3009 and 6 decimals. Its atomic unit is therefore a micro-dollar.
 type Asset struct {
 	Symbol, Address string
-	// Name and Version are those of the contract's EIP-712 domain, which payers sign.
+	// Name and Version belong to the contract's EIP-712 domain, which payers sign.
 	Name, Version string
 }
 
-// Key is the address as it is stored and compared.
+// Key returns the address in its stored form, lower case, for comparisons.
 func (a Asset) Key() string { return strings.ToLower(a.Address) }
 
-// Decimals is the number of decimals of every asset here.
+// Decimals is the number of decimals of every supported asset.
 const Decimals = 6
 
-// Seller is who is paid, in what, and where.
+// Seller is the recipient of payments, with the asset and the network.
 type Seller struct {
 	Network Network
 	Asset   Asset
-	// PayTo is the account that is paid.
+	// PayTo is the account that receives the payments.
 	PayTo string
 }
 
-// known are the networks whose stablecoin is known. The names in the domains differ from each other: a copied one makes signatures
-// that recover to nobody.
+// known lists the networks whose stablecoin is known. The domain names differ: with a copied name, a signature would not recover to the
+// payer.
 var known = []struct {
 	network Network
 	asset   Asset
@@ -81,9 +80,9 @@ var known = []struct {
 	},
 }
 
-// Settings are the settings that make a Seller. Empty ones take the network's stablecoin where it is known.
+// Settings configure a Seller. Empty ones default to the network's stablecoin, if it is known.
 type Settings struct {
-	// Network is a name of version 1 or a CAIP-2 id of the namespace eip155.
+	// Network is a version 1 name or a CAIP-2 id of the namespace eip155.
 	Network                        string
 	Asset, AssetName, AssetVersion string
 	PayTo                          string
@@ -91,7 +90,7 @@ type Settings struct {
 
 var addressForm = regexp.MustCompile(`^0x[0-9a-fA-F]{40}$`)
 
-// NewSeller checks the settings. It reports every fault at once, each with the setting's name.
+// NewSeller validates the settings. It reports all faults at once, each with the setting's name.
 func NewSeller(s Settings) (Seller, error) {
 	var errs []error
 	var out Seller
@@ -109,7 +108,7 @@ func NewSeller(s Settings) (Seller, error) {
 		out.Network, out.Asset.Symbol = Network{ChainID: n}, "USDC"
 	}
 	if s.Asset != "" && !strings.EqualFold(s.Asset, out.Asset.Address) {
-		// Another contract than the known one: nothing of the known one holds for it.
+		// With another contract, none of the known stablecoin's settings apply.
 		out.Asset = Asset{Symbol: out.Asset.Symbol, Address: s.Asset}
 	}
 	if s.AssetName != "" {
