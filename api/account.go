@@ -16,7 +16,7 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// Where keys are made and ended. No page of another site may do that through its visitors.
+// The paths that create, rotate and revoke keys. A page of another site must not use them through its visitors.
 const (
 	registerPath = "/api/v1/auth/register"
 	rotatePath   = "/api/v1/keys/rotate"
@@ -25,7 +25,7 @@ const (
 
 var keyPaths = map[string]bool{registerPath: true, rotatePath: true, revokePath: true}
 
-// fromHere refuses what the page of another site has made a browser send.
+// fromHere rejects requests that a browser sends for a page of another site.
 func (s *Server) fromHere(h handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if err := s.sameOrigin.Check(r); err != nil {
@@ -35,8 +35,8 @@ func (s *Server) fromHere(h handler) handler {
 	}
 }
 
-// testLog makes a key for anybody, and shows it once: whoever asks has proven nothing, so a repetition makes no second key and is not
-// shown the first.
+// register creates a key for anyone and shows it once. The caller has proven nothing. A repeated request therefore creates no second key
+// and does not show the first one again.
 func (s *Server) register(w http.ResponseWriter, r *http.Request) error {
 	var asked struct {
 		Name *string `json:"name"`
@@ -85,7 +85,7 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// makeKey registers a key with a drawn text and id. show makes the answer in the same transaction.
+// makeKey registers a key with a random text and id. show builds the response in the same transaction.
 func (s *Server) makeKey(ctx context.Context, name string, once *postgres.Once, show func(accounts.Key, string, postgres.Registered) ([]byte, error)) ([]byte, error) {
 	key, err := s.newKey()
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *Server) makeKey(ctx context.Context, name string, once *postgres.Once, 
 		func(made postgres.Registered) ([]byte, error) { return show(key, id, made) })
 }
 
-// errRegistered is the problem of a registration that is repeated.
+// errRegistered is the problem of a repeated registration.
 var errRegistered = &problemError{
 	code:   view.CodeAlreadyRegistered,
 	detail: "A key was registered with this Idempotency-Key, and its text was sent once. Register another key with another Idempotency-Key.",
@@ -107,7 +107,7 @@ var errRegistered = &problemError{
 
 var keyUsage = view.KeyUsage{Header: "Authorization: Bearer <api_key>"}
 
-// keyID draws the name of a key.
+// keyID returns a random public id for a key.
 func keyID() (string, error) {
 	const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 	var id [26]byte
@@ -120,8 +120,8 @@ func keyID() (string, error) {
 	return "key_" + string(id[:]), nil
 }
 
-// rotate gives a key another text. A client that lost the answer repeats the request with the same Idempotency-Key and the old text, as
-// long as that has its grace period.
+// rotate replaces the text of a key. A client that lost the response repeats the request with the same Idempotency-Key and the old text, as
+// long as the old text's grace period lasts.
 func (s *Server) rotate(w http.ResponseWriter, r *http.Request) error {
 	key, err := s.authenticate(w, r)
 	if err != nil {
@@ -167,7 +167,7 @@ func (s *Server) rotate(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// revoke ends the key that asks for it, at once and for ever.
+// revoke ends the key of the request, immediately and permanently.
 func (s *Server) revoke(w http.ResponseWriter, r *http.Request) error {
 	key, err := s.authenticateOwner(w, r)
 	if err != nil {
@@ -182,7 +182,7 @@ func (s *Server) revoke(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// rejectBody maps the errors of what changes a key.
+// rejectBody maps the errors of requests that change a key to problems.
 func (s *Server) rejectBody(r *http.Request, err error) error {
 	switch {
 	case errors.Is(err, postgres.ErrRequestDiffers):
@@ -193,7 +193,7 @@ func (s *Server) rejectBody(r *http.Request, err error) error {
 	return s.unavailable(r, err)
 }
 
-// account says how a key stands.
+// account returns the state of the key.
 func (s *Server) account(w http.ResponseWriter, r *http.Request) error {
 	key, err := s.authenticate(w, r)
 	if err != nil {
@@ -229,12 +229,12 @@ func utc(t *time.Time) *time.Time {
 }
 
 const (
-	// usageDays is how far back the usage goes where nothing is asked for, maxUsageDays how many days one answer may have.
+	// usageDays is the default number of days of usage. maxUsageDays is the maximum number in one response.
 	usageDays    = 30
 	maxUsageDays = 366
 )
 
-// usage lists what a key used, by day and endpoint.
+// usage lists the usage of a key by day and endpoint.
 func (s *Server) usage(w http.ResponseWriter, r *http.Request) error {
 	key, err := s.authenticate(w, r)
 	if err != nil {
@@ -270,7 +270,7 @@ func (s *Server) usage(w http.ResponseWriter, r *http.Request) error {
 	return s.sendKeyed(w, r, body)
 }
 
-// sendKeyed answers a key with a body that costs nothing.
+// sendKeyed sends a key a response that costs nothing.
 func (s *Server) sendKeyed(w http.ResponseWriter, r *http.Request, body any) error {
 	encoded, err := view.Encode(body)
 	if err != nil {
@@ -279,10 +279,11 @@ func (s *Server) sendKeyed(w http.ResponseWriter, r *http.Request, body any) err
 	return send(w, r, "application", "json", view.NewDocument(view.TypeJSON, cacheKeyed, encoded, time.Time{}))
 }
 
-// onceFor makes a request with an Idempotency-Key happen once for its caller. Nil where it has none.
+// onceFor returns the record that makes a request with an Idempotency-Key happen only once per caller. It is nil if the request has no
+// Idempotency-Key.
 //
-// The answer may show an API key, so it is kept sealed (AES-256-GCM) under a digest of what only the caller sends: the
-// Idempotency-Key. Whoever reads the database has neither.
+// The response may contain an API key. It is therefore stored sealed (AES-256-GCM) under a digest of the Idempotency-Key, which only the
+// caller sends. A reader of the database has neither.
 func onceFor(r *http.Request, caller string, body []byte) (*postgres.Once, error) {
 	key, err := idempotencyKey(r)
 	if err != nil || key == "" {

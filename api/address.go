@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// client is the address that a request comes from.
+// client returns the address that a request comes from.
 func (s *Server) client(r *http.Request) netip.Addr {
 	if s.billing == nil {
 		return clientAddress(r, nil)
@@ -14,9 +14,9 @@ func (s *Server) client(r *http.Request) netip.Addr {
 	return clientAddress(r, s.billing.TrustedProxies)
 }
 
-// clientAddress is where a request comes from: the other end of the connection, or what the trusted proxies say of it. Each proxy adds
-// the address that it sees at the end of X-Forwarded-For, so the first one from the end that is no trusted proxy is the client; what
-// stands before it anybody may have written.
+// clientAddress returns the address of the client: the remote end of the connection, or the address that trusted proxies report. Each proxy
+// appends the address that it sees to X-Forwarded-For. The client is therefore the last entry that is not a trusted proxy. Anyone can forge
+// the entries before it.
 func clientAddress(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	end, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
@@ -27,14 +27,14 @@ func clientAddress(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	for i := len(hops) - 1; i >= 0 && within(client, trusted); i-- {
 		hop, ok := readHop(hops[i])
 		if !ok {
-			break // what this proxy wrote is no address: it answers for its client
+			break // this proxy wrote no valid address: use the proxy's own
 		}
 		client = hop
 	}
 	return client
 }
 
-// readHop reads one address of X-Forwarded-For. Some proxies write the port, too, and an IPv6 address in brackets.
+// readHop parses one address of X-Forwarded-For. Some proxies append the port, and put an IPv6 address in brackets.
 func readHop(text string) (netip.Addr, bool) {
 	text = strings.TrimSpace(text)
 	a, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(text, "["), "]"))
@@ -57,7 +57,7 @@ func within(a netip.Addr, list []netip.Prefix) bool {
 	return false
 }
 
-// clientNetwork is what one customer of a network has at least: an IPv4 address, or the 64 bits of an IPv6 network.
+// clientNetwork returns the smallest network that one customer of a provider has: an IPv4 address, or the 64-bit prefix of an IPv6 address.
 func clientNetwork(a netip.Addr) string {
 	if a.Is6() {
 		if p, err := a.Prefix(64); err == nil {

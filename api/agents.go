@@ -12,30 +12,31 @@ import (
 	"tidemark/api/view"
 )
 
-// Agents is the door for agents. Package mcp has one.
+// Agents is the handler for agents. Package mcp implements it.
 type Agents interface {
-	// ServeHTTP answers a POST to /api/mcp, from wherever it comes.
+	// ServeHTTP serves POST /api/mcp, from any origin.
 	http.Handler
-	// ServerJSON describes the door to the MCP registry, Card to who looks below /.well-known.
+	// ServerJSON describes the server for the MCP registry. Card describes it for clients that look below /.well-known.
 	ServerJSON() *view.Document
 	Card() *view.Document
 }
 
-// AgentOptions say who may use the door for agents.
+// AgentOptions configure who may use the handler for agents.
 type AgentOptions struct {
 	Handler Agents
-	// Origins are those of web pages that may use it; "*" stands for all. Clients that are no web page send none, and always may. Empty: all,
-	// but where the public address is one of this machine, only its own.
+	// Origins are the origins of the web pages that may use it; "*" means all. Clients that are not web pages send no Origin and are always
+	// allowed. Empty means all origins, except when the public address is on this machine: then only its own.
 	Origins []string
-	// Rate is how many requests an address may make. It needs Accounts, which hold the limiter.
+	// Rate limits the requests of an address. It requires Accounts, which holds the limiter.
 	Rate Rate
-	// RegistryKey is what the MCP registry reads to know that the operator owns the host: "v=MCPv1; k=ed25519; p=...". Empty: nothing.
+	// RegistryKey proves to the MCP registry that the operator owns the host: "v=MCPv1; k=ed25519; p=...". If it is empty, no key is
+	// published.
 	RegistryKey string
 }
 
 const agentMethods = "POST, OPTIONS"
 
-// agents registers the door for agents and what describes it.
+// agents registers the handler for agents and the documents that describe it.
 func (s *Server) agents(mux *http.ServeMux) {
 	o := s.o.Agents
 	s.routes = append(s.routes, route{http.MethodPost, "/api/mcp"})
@@ -57,13 +58,13 @@ func (s *Server) agents(mux *http.ServeMux) {
 	}
 }
 
-// agent answers a request to the door for agents. What is refused here is told as JSON-RPC tells it, and without an id: no message was
+// agent serves a request to the handler for agents. It reports a rejected request as a JSON-RPC error without an id, because no message was
 // read.
 func (s *Server) agent(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	refuse := func(status int, text string) {
 		body, err := view.Encode(map[string]any{"jsonrpc": "2.0", "error": map[string]any{"code": -32000, "message": text}})
-		if err != nil { // strings and numbers
+		if err != nil { // only strings and numbers
 			panic(err)
 		}
 		h.Set("Cache-Control", view.CacheNever)
@@ -102,11 +103,11 @@ func (s *Server) agent(w http.ResponseWriter, r *http.Request) {
 	s.o.Agents.Handler.ServeHTTP(w, r)
 }
 
-// anyOrigin lets every web page in: nothing here depends on who asks.
+// anyOrigin allows every web page, because no response depends on the caller.
 const anyOrigin = "*"
 
-// originsOf are the origins that may use the door, and whether the program is one of this machine only. Then a page of another host must
-// not reach it through the visitor's browser.
+// originsOf returns the origins that may use the handler, and whether the program serves this machine only. If it does, a page of another
+// host must not reach it through the visitor's browser.
 func originsOf(configured []string, publicURL string) (origins []string, local bool) {
 	if len(configured) > 0 {
 		return configured, false
@@ -122,8 +123,8 @@ func originsOf(configured []string, publicURL string) (origins []string, local b
 	return []string{u.Scheme + "://localhost" + port, u.Scheme + "://127.0.0.1" + port, u.Scheme + "://[::1]" + port}, true
 }
 
-// allows tells whether a request may use the door: by its Origin where it has one and, where the program is one of this machine, by the
-// host that it believes to talk to, which a page whose name was bound to this machine anew cannot choose.
+// allows reports whether a request may use the handler. It checks the Origin, if the request has one. If the program serves this machine
+// only, it also checks the Host: this stops DNS rebinding, because a page cannot choose the Host that its browser sends.
 func (s *Server) allows(r *http.Request) bool {
 	if origins := r.Header["Origin"]; len(origins) > 0 && !slices.Contains(s.origins, anyOrigin) &&
 		(len(origins) > 1 || !slices.ContainsFunc(s.origins, func(o string) bool { return strings.EqualFold(o, origins[0]) })) {
@@ -139,7 +140,7 @@ func (s *Server) allows(r *http.Request) bool {
 	return isLoopback(strings.Trim(host, "[]"))
 }
 
-// isLoopback tells whether a host is this machine.
+// isLoopback reports whether a host is this machine.
 func isLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()

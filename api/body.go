@@ -13,11 +13,11 @@ import (
 	"tidemark/api/view"
 )
 
-// maxBody is the most that a request may bring.
+// maxBody is the maximum size of a request body, in bytes.
 const maxBody = 64 << 10
 
-// readObject reads the request's body, a JSON object, into a struct, and returns its bytes. Members that are not known are ignored.
-// Where optional is set, a request without a body is an empty object.
+// readObject decodes the request body, a JSON object, into a struct, and returns its bytes. It ignores unknown members. If optional is set,
+// a request without a body counts as an empty object.
 func readObject(w http.ResponseWriter, r *http.Request, into any, optional bool) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
@@ -59,7 +59,7 @@ func parseObject(body []byte, into any) error {
 	return nil
 }
 
-// invalidMember is the problem of a member of the body.
+// invalidMember returns the problem of an invalid member of the body.
 func invalidMember(name, detail string) error {
 	return &problemError{code: view.CodeInvalidParameter, detail: detail, errors: []view.ParameterError{{Pointer: "/" + name, Detail: detail}}}
 }

@@ -9,7 +9,7 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// changes answers with why a signal moved from one snapshot to another.
+// changes explains why a signal moved from one snapshot to another.
 func (s *Server) changes(w http.ResponseWriter, r *http.Request) error {
 	sig, err := s.find(r)
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *Server) changes(w http.ResponseWriter, r *http.Request) error {
 	return send(w, r, "application", "json", doc)
 }
 
-// isDay reports whether a parameter of a time is a day.
+// isDay reports whether a time parameter is a day without a time.
 func (p *parameters) isDay(name string) bool {
 	_, err := time.Parse(time.DateOnly, p.values.Get(name))
 	return err == nil

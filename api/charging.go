@@ -19,43 +19,42 @@ import (
 	"tidemark/picks"
 )
 
-// Build makes the whole answer of a data endpoint, before anybody pays for it, or returns an error having promised nothing. It knows
-// nothing of keys, prices and quotas: the same function answers to a key and to a payment. Whatever it returns may be sent, or dropped
-// because the price could not be taken.
+// Build builds the whole response of a data endpoint before it is charged, or returns an error and has no effect. It does not know keys,
+// prices or quotas: the same function serves keys and payments. The caller can send its result, or drop it because the charge failed.
 type Build func(r *http.Request, c Caller) (Answer, error)
 
-// Caller is what a build function may know of who asks.
+// Caller is the part of the caller's identity that a build function may use.
 type Caller struct {
-	// Level is how much the answer may show.
+	// Level is how much data the response may show.
 	Level accounts.Level
 }
 
-// Answer is a finished document with the fields that this request alone has.
+// Answer is a finished document with the header fields of this request alone.
 type Answer struct {
 	Document *view.Document
-	// Header holds Link, Content-Disposition and the like; nil: none.
+	// Header contains Link, Content-Disposition and similar fields. It may be nil.
 	Header http.Header
-	// Lang is the language that was chosen, empty where there is one only.
+	// Lang is the selected language, empty if there is only one.
 	Lang picks.Lang
 }
 
-// Accounts is what the server needs to know keys and to take money.
+// Accounts configures how the server authenticates keys and charges money.
 type Accounts struct {
-	// DB works as the API's role.
+	// DB connects with the API's database role.
 	DB *postgres.DB
-	// Tariff is the model in force and its prices.
+	// Tariff is the model in force with its prices.
 	Tariff accounts.Tariff
-	// Now is the wall clock: keys and money concern people who wait.
+	// Now is the wall clock. Keys and money follow real time in every world.
 	Now func() time.Time
-	// Limiter counts requests: KeyRate those of a key, RegisterRate new keys of a client's address, SignalsRate its questions about the
-	// past of signals, X402Rate those for what is paid by request, PagesRate those for pages. A zero rate is no limit.
+	// Limiter counts requests. KeyRate limits a key. The other rates limit a client's address: RegisterRate new keys, SignalsRate requests
+	// for signal history, X402Rate requests to paid endpoints, and PagesRate pages. A zero rate means no limit.
 	Limiter                                                 *Limiter
 	KeyRate, RegisterRate, SignalsRate, X402Rate, PagesRate Rate
-	// TrustedProxies are believed when they say in X-Forwarded-For for whom they ask.
+	// TrustedProxies are the proxies whose X-Forwarded-For header is trusted.
 	TrustedProxies []netip.Prefix
 }
 
-// billing is the inside of Accounts.
+// billing holds the state behind Accounts.
 type billing struct {
 	Accounts
 
@@ -67,10 +66,10 @@ func newBilling(a Accounts, log *slog.Logger) *billing {
 	return &billing{Accounts: a, keys: newKeyCache(a.DB, log), charger: postgres.NewCharger(a.DB)}
 }
 
-// cacheKeyed is for answers to one key: they may be kept, and must be asked about, so that a 304 costs nothing.
+// cacheKeyed is the Cache-Control of responses for one key. Clients may store them but must revalidate, so that a 304 costs nothing.
 const cacheKeyed = "private, no-cache"
 
-// handleKeyed registers a data endpoint for which a key is needed. path is below /api/v1 and one of the tariff's.
+// handleKeyed registers a data endpoint that requires a key. path is below /api/v1 and in the tariff.
 func (s *Server) handleKeyed(mux *http.ServeMux, path string, build Build) {
 	e, ok := s.billing.Tariff.Endpoint(path)
 	if !ok {
@@ -79,8 +78,8 @@ func (s *Server) handleKeyed(mux *http.ServeMux, path string, build Build) {
 	s.handleGet(mux, "/api/v1"+path, func(w http.ResponseWriter, r *http.Request) error { return s.serveCharged(w, r, e, build) })
 }
 
-// serveCharged makes the whole answer, then takes what it costs, then sends it. What is not sent, is an error, or gives the client nothing
-// new costs nothing.
+// serveCharged builds the response, charges for it, then sends it. Responses that are not sent, errors, and responses that give the client
+// nothing new are free.
 func (s *Server) serveCharged(w http.ResponseWriter, r *http.Request, e accounts.Endpoint, build Build) error {
 	key, err := s.authenticate(w, r)
 	if err != nil {
@@ -88,7 +87,7 @@ func (s *Server) serveCharged(w http.ResponseWriter, r *http.Request, e accounts
 	}
 	plan := accounts.PlanAt(s.billing.Tariff.Model, key.ProUntil, s.billing.Now())
 	if _, ok := plan.LevelFor(e); !ok {
-		// It may have been upgraded at this very moment.
+		// The key may have been upgraded a moment ago.
 		if key, err = s.billing.keys.reload(r.Context(), key); err != nil {
 			return s.unavailable(r, err)
 		}
@@ -109,7 +108,7 @@ func (s *Server) serveCharged(w http.ResponseWriter, r *http.Request, e accounts
 		}
 		err = s.charge(w, r, key, plan, e, ware{status: status, mediaType: rep.Header.Get("Content-Type"), lang: answer.Lang})
 		if errors.Is(err, errPlanEnded) {
-			plan = accounts.PlanFree // by the database's clock, which is the one that counts
+			plan = accounts.PlanFree // The database's clock decides.
 			continue
 		}
 		if err != nil {
@@ -118,14 +117,14 @@ func (s *Server) serveCharged(w http.ResponseWriter, r *http.Request, e accounts
 		h := w.Header()
 		maps.Copy(h, rep.Header)
 		for name, values := range answer.Header {
-			if name == "Vary" { // beside that of the compression
+			if name == "Vary" { // keep the Vary of the compression, too
 				values = append(h[name], values...)
 			}
 			h[name] = values
 		}
 		h.Set("Cache-Control", cacheKeyed)
 		if r.Method == http.MethodHead {
-			// HEAD costs nothing, and must not tell of an answer that costs something how long it is, or that it changed.
+			// HEAD is free. It must not reveal the length of a paid response or whether it changed.
 			for _, name := range []string{"Content-Length", "Content-Encoding", "ETag", "Last-Modified", "Link"} {
 				h.Del(name)
 			}
@@ -139,14 +138,14 @@ func (s *Server) serveCharged(w http.ResponseWriter, r *http.Request, e accounts
 
 var errPlanEnded = errors.New("the key's Pro plan has ended by now")
 
-// ware is what is about to be sent: with which status and, as the client's fields chose it, in which format and language.
+// ware is the response that will be sent: its status, and the format and language that the client's header fields selected.
 type ware struct {
 	status    int
 	mediaType string
 	lang      picks.Lang
 }
 
-// charge takes the price of an answer that is about to be sent, or counts it against the day, and says so in the header.
+// charge charges the price of a response that will be sent, or counts it against the daily quota. It reports the result in the header.
 func (s *Server) charge(w http.ResponseWriter, r *http.Request, key postgres.Key, plan accounts.Plan, e accounts.Endpoint, sent ware) error {
 	h := w.Header()
 	counts := accounts.Billable(r.Method, sent.status)
@@ -207,7 +206,7 @@ func (s *Server) count(h http.Header, r *http.Request, key postgres.Key, plan ac
 	return nil
 }
 
-// exhausted is the problem of a day without requests left.
+// exhausted returns the problem of an exhausted daily quota.
 func exhausted(plan accounts.Plan, out postgres.RequestOutcome) error {
 	return &problemError{
 		code:       view.CodeQuotaExhausted,
@@ -216,7 +215,7 @@ func exhausted(plan accounts.Plan, out postgres.RequestOutcome) error {
 	}
 }
 
-// insufficient says what is missing, and how to pay.
+// insufficient returns the problem of a low balance: how much is missing, and how to pay.
 func (s *Server) insufficient(r *http.Request, cost, balance accounts.Micros) error {
 	base := s.view.PublicURL()
 	return &problemError{
@@ -232,10 +231,10 @@ func (s *Server) insufficient(r *http.Request, cost, balance accounts.Micros) er
 	}
 }
 
-// unavailable is the problem of accounts that cannot be asked. Without them nothing that has a price, or a key, is served.
+// unavailable returns the problem of an unavailable accounts database. Without it, the server cannot serve keys or anything with a price.
 func (s *Server) unavailable(r *http.Request, err error) error {
 	if r.Context().Err() != nil {
-		panic(http.ErrAbortHandler) // nobody waits for an answer
+		panic(http.ErrAbortHandler) // the client disconnected
 	}
 	if !errors.Is(err, postgres.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -244,10 +243,10 @@ func (s *Server) unavailable(r *http.Request, err error) error {
 	return &problemError{code: view.CodeUnavailable, detail: "Keys and balances are kept in a database that is away.", retryAfter: "5"}
 }
 
-// maxIdempotencyKey is the longest Idempotency-Key, in bytes.
+// maxIdempotencyKey is the maximum length of an Idempotency-Key in bytes.
 const maxIdempotencyKey = 255
 
-// idempotencyKey is the request's, empty where it has none.
+// idempotencyKey returns the request's Idempotency-Key, or an empty string.
 func idempotencyKey(r *http.Request) (string, error) {
 	given := r.Header["Idempotency-Key"]
 	if len(given) == 0 {
@@ -259,8 +258,8 @@ func idempotencyKey(r *http.Request) (string, error) {
 	return given[0], nil
 }
 
-// requestDigest stands for a request that is not to be paid twice: its Idempotency-Key, path and query, and the format and the language
-// that its other fields chose. Nil where it has no key.
+// requestDigest identifies a request that must not be charged twice: its Idempotency-Key, path and query, and the format and language that
+// its header fields selected. It is nil if the request has no Idempotency-Key.
 func requestDigest(r *http.Request, sent ware) ([]byte, error) {
 	key, err := idempotencyKey(r)
 	if err != nil || key == "" {
@@ -270,7 +269,8 @@ func requestDigest(r *http.Request, sent ware) ([]byte, error) {
 	return d[:], nil
 }
 
-// digest is the SHA-256 of some texts, with the length of each before it, so that no two lists of texts are taken for each other.
+// digest returns the SHA-256 of some texts. It hashes the length of each text before the text, so that different lists never have the same
+// input.
 func digest(texts ...string) [sha256.Size]byte {
 	h := sha256.New()
 	for _, t := range texts {

@@ -17,15 +17,15 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// ClaimsOptions say what keys are topped up with by transfers on the chain.
+// ClaimsOptions configure top-ups by transfers on the chain.
 type ClaimsOptions struct {
-	// Seller is who is paid, in what, and where.
+	// Seller is the recipient of payments, with the asset and the network.
 	Seller x402.Seller
-	// WaitTimeout is how long an answer waits for the verdict on a claim. Zero means 10 seconds.
+	// WaitTimeout is how long a request waits for the outcome of a claim. Zero means 10 seconds.
 	WaitTimeout time.Duration
 }
 
-// claimService is where keys claim transfers. It talks to nobody but the database: a worker asks the chain.
+// claimService accepts claims of transfers. It only uses the database; a worker queries the chain.
 type claimService struct {
 	ClaimsOptions
 
@@ -41,7 +41,7 @@ func newClaimService(o ClaimsOptions, db *postgres.DB, log *slog.Logger) *claimS
 	return &claimService{ClaimsOptions: o, db: db, log: log}
 }
 
-// run hears of verdicts until ctx ends.
+// run receives notifications of outcomes until ctx ends.
 func (d *claimService) run(ctx context.Context) error {
 	return d.db.Listen(ctx, postgres.Listener{
 		Channels:  []string{postgres.ChannelClaims},
@@ -53,7 +53,7 @@ func (d *claimService) run(ctx context.Context) error {
 
 const claimsPath = "/api/v1/payments/claims/"
 
-// claims registers what a key may do about transfers.
+// claims registers the endpoints for transfers.
 func (s *Server) claims(mux *http.ServeMux) {
 	s.handle(mux, http.MethodPost, "/api/v1/payments/verify", s.verifyPayment)
 	s.handleGet(mux, claimsPath+"{tx_hash}", s.claim)
@@ -65,15 +65,16 @@ var (
 	signatureForm = regexp.MustCompile(`^0x(?:[0-9a-fA-F]{2})+$`)
 )
 
-// maxSignature is the longest signature in characters: those of contract wallets carry data of their own.
+// maxSignature is the maximum length of a signature in characters. Signatures of contract wallets contain additional data.
 const maxSignature = 2 + 2*8<<10
 
-// errNoTransfers is the problem of a service that is not paid by transfers.
+// errNoTransfers is the problem of a service that does not accept transfers.
 var errNoTransfers = &problemError{
 	code: view.CodeNotConfigured, detail: "This service takes no transfers: its operator has set no account to pay to (X402_PAY_TO).",
 }
 
-// verifyPayment claims a transfer for the key that asks, and answers with the verdict, or with 202 where there is none in time.
+// verifyPayment claims a transfer for the key of the request. It responds with the outcome, or with 202 if the claim is not decided in
+// time.
 func (s *Server) verifyPayment(w http.ResponseWriter, r *http.Request) error {
 	key, err := s.authenticateOwner(w, r)
 	if err != nil {
@@ -120,7 +121,7 @@ func (s *Server) verifyPayment(w http.ResponseWriter, r *http.Request) error {
 		status = http.StatusAccepted
 		w.Header().Set("Location", s.view.PublicURL()+claimsPath+tx)
 		w.Header().Set("Retry-After", "2")
-		claim.Reason = nil // that of an earlier look
+		claim.Reason = nil // the reason is from an earlier check
 	}
 	body, err := view.Encode(view.ClaimBody{Data: s.claimService.show(claim, granted)})
 	if err != nil {
@@ -130,7 +131,7 @@ func (s *Server) verifyPayment(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// decide claims a transaction and waits for the verdict, for as long as its patience lasts.
+// decide claims a transaction and waits up to WaitTimeout for the outcome.
 func (d *claimService) decide(ctx context.Context, key int64, tx string, signature *string) (postgres.Claim, []postgres.Transfer, error) {
 	chain := d.Seller.Network.ChainID
 	id, asked, err := d.db.ClaimTransfer(ctx, key, chain, tx, signature)
@@ -141,7 +142,7 @@ func (d *claimService) decide(ctx context.Context, key int64, tx string, signatu
 	defer done()
 	patience := time.NewTimer(d.WaitTimeout)
 	defer patience.Stop()
-	// Should the notifications be lost, the row is looked at all the same.
+	// Poll the row, in case a notification is lost.
 	look := time.NewTicker(time.Second)
 	defer look.Stop()
 	for over := false; ; {
@@ -160,7 +161,7 @@ func (d *claimService) decide(ctx context.Context, key int64, tx string, signatu
 	}
 }
 
-// refusals tell a claimant why there is nothing.
+// refusals explain to a claimant why a claim has no grant.
 var refusals = map[accounts.Reason]struct{ detail, retryAfter string }{
 	accounts.ReasonUnavailable: {"The chain cannot be asked at the moment. Nothing is decided, and the claim is kept for an hour.", "10"},
 	accounts.ReasonUnknown:     {"No block has this transaction. The claim is kept for an hour: should it come, the next request is answered.", "5"},
@@ -181,7 +182,7 @@ func refusal(why accounts.Reason) error {
 	return &problemError{code: string(why), detail: said.detail, retryAfter: said.retryAfter}
 }
 
-// claim tells how a claim of the key stands.
+// claim returns the state of a claim of the key.
 func (s *Server) claim(w http.ResponseWriter, r *http.Request) error {
 	key, err := s.authenticate(w, r)
 	if err != nil {
@@ -207,7 +208,7 @@ func (s *Server) claim(w http.ResponseWriter, r *http.Request) error {
 	return s.sendKeyed(w, r, view.ClaimBody{Data: s.claimService.show(claim, granted)})
 }
 
-// show writes a claim for its claimant.
+// show builds the view of a claim for its claimant.
 func (d *claimService) show(c postgres.Claim, granted []postgres.Transfer) view.Claim {
 	out := view.Claim{
 		Status: c.State, TxHash: c.TxHash, Network: d.Seller.Network.CAIP2(), Token: d.Seller.Asset.Symbol, To: d.Seller.PayTo,
@@ -237,7 +238,7 @@ func (d *claimService) show(c postgres.Claim, granted []postgres.Transfer) view.
 	return out
 }
 
-// quote names an amount that is the key's own.
+// quote reserves an amount for the key.
 func (s *Server) quote(w http.ResponseWriter, r *http.Request) error {
 	key, err := s.authenticateOwner(w, r)
 	if err != nil {

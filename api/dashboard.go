@@ -18,18 +18,19 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// Cards is a payment processor that takes cards. *stripe.Client is one. It is safe for concurrent use.
+// Cards is the processor of card payments. *stripe.Client implements it. It is safe for concurrent use.
 type Cards interface {
-	// Checkout opens a checkout and returns the address at which the holder pays. It does not retry.
+	// Checkout opens a checkout and returns the URL where the holder pays. It does not retry.
 	Checkout(ctx context.Context, o stripe.Order) (string, error)
-	// Event checks the signature of a report over its body and reads it; stripe.ErrForged where it is not the processor's.
+	// Event verifies the signature of a webhook event over its body and parses it. The error is stripe.ErrBadSignature if the signature is
+	// not the processor's.
 	Event(body []byte, signature string) (stripe.Event, error)
 }
 
 const dashboardPath = "/dashboard"
 
-// dashboard registers the page on which a key is managed. Its forms work without a script. No other site can send them: browsers keep the
-// cookie from requests that begin elsewhere, the origin is checked, and each form carries a token of its session.
+// dashboard registers the page that manages a key. Its forms work without a script. No other site can send them: browsers withhold the
+// cookie from requests that start elsewhere, the server checks the origin, and each form carries a token of its session.
 func (s *Server) dashboard(mux *http.ServeMux) {
 	s.handleGet(mux, dashboardPath, s.showDashboard)
 	s.handleGet(mux, dashboardPath+"/paid", s.showReceipt)
@@ -42,18 +43,19 @@ func (s *Server) dashboard(mux *http.ServeMux) {
 	}
 }
 
-// newSameOrigin returns what tells requests of our own pages from those of other sites. Clients that are no browser pass.
+// newSameOrigin returns the check that separates requests of our own pages from requests of other sites. It accepts clients that are not
+// browsers.
 func (s *Server) newSameOrigin() *http.CrossOriginProtection {
 	c := http.NewCrossOriginProtection()
 	if origin := originOf(s.view.PublicURL()); origin != "" {
-		if err := c.AddTrustedOrigin(origin); err != nil { // behind a proxy the Host may be another one
+		if err := c.AddTrustedOrigin(origin); err != nil { // behind a proxy the Host may be different
 			s.log.Warn("forms of the dashboard are accepted from its own host only (PUBLIC_URL)", "err", err)
 		}
 	}
 	return c
 }
 
-// originOf is the scheme and host of an address.
+// originOf returns the scheme and host of a URL.
 func originOf(address string) string {
 	scheme, rest, ok := strings.Cut(address, "://")
 	host, _, _ := strings.Cut(rest, "/")
@@ -63,7 +65,7 @@ func originOf(address string) string {
 	return scheme + "://" + host
 }
 
-// signedInForm runs h with the session that a form was sent from. Without one the visitor is asked to sign in.
+// signedInForm runs h with the session that sent a form. Without a session it asks the visitor to sign in.
 func (s *Server) signedInForm(h func(http.ResponseWriter, *http.Request, session) error) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if err := s.form(w, r); err != nil {
@@ -91,13 +93,13 @@ func (s *Server) showDashboard(w http.ResponseWriter, r *http.Request) error {
 	return s.show(w, r, http.StatusOK, x, view.Dashboard{})
 }
 
-// showReceipt is where the processor sends the browser back to. Coming from elsewhere it does not bring the cookie, so this page says what
-// happened and leads on.
+// showReceipt is the page to which the processor sends the browser back. A request from another site has no cookie, so this page shows the
+// result and links to the dashboard.
 func (s *Server) showReceipt(w http.ResponseWriter, r *http.Request) error {
 	return s.sendDashboard(w, r, http.StatusOK, view.Dashboard{Returned: true, Notice: "The payment was sent. The balance follows within a minute."})
 }
 
-// signInForm signs in.
+// signInForm signs the visitor in.
 func (s *Server) signInForm(w http.ResponseWriter, r *http.Request) error {
 	if err := s.form(w, r); err != nil {
 		return err
@@ -120,7 +122,7 @@ func (s *Server) signInForm(w http.ResponseWriter, r *http.Request) error {
 	return redirectBack(w, r)
 }
 
-// createHere makes a key for anybody, as POST /auth/register does, signs in with it and shows its text once.
+// createHere creates a key for anyone, like POST /auth/register. It signs in with the key and shows its text once.
 func (s *Server) createHere(w http.ResponseWriter, r *http.Request) error {
 	if err := s.form(w, r); err != nil {
 		return err
@@ -149,10 +151,10 @@ func (s *Server) createHere(w http.ResponseWriter, r *http.Request) error {
 	return s.show(w, r, http.StatusOK, x, view.Dashboard{NewKey: made.Reveal(), Notice: "Your key is ready, and you are signed in with it."})
 }
 
-// defaultKeyName names a key that its holder gave no name.
+// defaultKeyName is the name of a key whose holder gave it none.
 const defaultKeyName = "My key"
 
-// redirectBack leads to the dashboard, so that a page that is loaded again sends no form again.
+// redirectBack redirects to the dashboard, so that reloading the page does not send the form again.
 func redirectBack(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Cache-Control", view.CacheNever)
 	http.Redirect(w, r, dashboardPath, http.StatusSeeOther)
@@ -167,7 +169,8 @@ func (s *Server) signOut(w http.ResponseWriter, r *http.Request, x session) erro
 	return redirectBack(w, r)
 }
 
-// rotateHere gives the key another text and shows it once. The session goes on with it; all others end with the old one.
+// rotateHere replaces the text of the key and shows it once. The current session continues with the new text. All other sessions end with
+// the old one.
 func (s *Server) rotateHere(w http.ResponseWriter, r *http.Request, x session) error {
 	seconds, err := strconv.ParseInt(r.PostForm.Get("grace"), 10, 64)
 	if grace := time.Duration(seconds) * time.Second; err != nil || seconds < 0 || grace > accounts.MaxGracePeriod {
@@ -187,7 +190,7 @@ func (s *Server) rotateHere(w http.ResponseWriter, r *http.Request, x session) e
 	if err != nil {
 		return s.unavailable(r, err)
 	}
-	_ = s.billing.DB.CloseSession(r.Context(), x.hash()) // it ends with the old text anyway
+	_ = s.billing.DB.CloseSession(r.Context(), x.hash()) // it ends with the old text in any case
 	if renewed.key, err = s.billing.DB.Session(r.Context(), renewed.hash()); err != nil {
 		return s.unavailable(r, err)
 	}
@@ -206,7 +209,7 @@ func (s *Server) revokeHere(w http.ResponseWriter, r *http.Request, x session) e
 	return s.sendDashboard(w, r, http.StatusOK, view.Dashboard{Notice: "The key was revoked."})
 }
 
-// topUp sends the browser to the processor's checkout.
+// topUp redirects the browser to the processor's checkout.
 func (s *Server) topUp(w http.ResponseWriter, r *http.Request, x session) error {
 	if s.o.Cards == nil {
 		return errNoCards
@@ -233,10 +236,10 @@ func (s *Server) topUp(w http.ResponseWriter, r *http.Request, x session) error 
 	return nil
 }
 
-// maxTopUp is more than anybody means.
+// maxTopUp is the maximum top-up, to catch typing errors.
 const maxTopUp = 10_000 * accounts.PerDollar
 
-// quoteHere names an amount that is the key's own: a transfer of it needs no other proof.
+// quoteHere reserves an amount for the key. A transfer of that amount needs no other proof.
 func (s *Server) quoteHere(w http.ResponseWriter, r *http.Request, x session) error {
 	if s.claimService == nil {
 		return errNoTransfers
@@ -258,7 +261,7 @@ func (s *Server) quoteHere(w http.ResponseWriter, r *http.Request, x session) er
 	return s.show(w, r, http.StatusOK, x, view.Dashboard{Transfers: &t})
 }
 
-// claimHere claims a transfer, as POST /payments/verify does. Where it needs a proof, the page has the text to sign.
+// claimHere claims a transfer, like POST /payments/verify. If the claim needs a proof, the page shows the text to sign.
 func (s *Server) claimHere(w http.ResponseWriter, r *http.Request, x session) error {
 	if s.claimService == nil {
 		return errNoTransfers
@@ -299,12 +302,12 @@ func (s *Server) claimHere(w http.ResponseWriter, r *http.Request, x session) er
 	return answer(http.StatusAccepted, "The claim is kept: there is no verdict yet. Claim it again in a moment.", false, &t)
 }
 
-// transfers say how a key is topped up.
+// transfers describes how a key is topped up by transfer.
 func (d *claimService) transfers() view.DashboardTransfers {
 	return view.DashboardTransfers{PayTo: d.Seller.PayTo, Token: d.Seller.Asset.Symbol, Network: d.Seller.Network.CAIP2()}
 }
 
-// show fills in how the key stands and answers with the page.
+// show adds the state of the key and sends the page.
 func (s *Server) show(w http.ResponseWriter, r *http.Request, status int, x session, d view.Dashboard) error {
 	a, err := s.billing.DB.Account(r.Context(), x.key.ID)
 	if err != nil {
@@ -336,7 +339,7 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, status int, x sess
 	return s.sendDashboard(w, r, status, d)
 }
 
-// dashboardPolicy lets a form lead to the processor's pages, which is a redirect of it, and nothing else out.
+// dashboardPolicy allows a form to lead to the processor's pages, where a redirect sends it, and to no other site.
 const dashboardPolicy = "default-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'self' https://checkout.stripe.com"
 
 func (s *Server) sendDashboard(w http.ResponseWriter, r *http.Request, status int, d view.Dashboard) error {

@@ -13,8 +13,8 @@ import (
 	"tidemark/picks"
 )
 
-// Data returns the build functions of all data endpoints, by their path below /api/v1. They know nothing of keys and money: whoever may
-// see an answer is decided by who calls them.
+// Data returns the build functions of all data endpoints, by their path below /api/v1. They do not know keys or money: the caller decides
+// who may see a response.
 func Data(p *view.Publications) map[string]Build {
 	d, builds := data{p}, map[string]Build{}
 	for _, e := range endpoint.All() {
@@ -29,7 +29,7 @@ func Data(p *view.Publications) map[string]Build {
 
 type data struct{ publications *view.Publications }
 
-// state returns what is served now, or the error of a program that has not loaded it yet.
+// state returns the current publications, or the error of a program that has not loaded them yet.
 func (d data) state() (*view.PublicationsState, error) {
 	if st := d.publications.State(); st != nil {
 		return st, nil
@@ -37,7 +37,7 @@ func (d data) state() (*view.PublicationsState, error) {
 	return nil, &problemError{code: view.CodeUnavailable, detail: "The picks are being loaded.", retryAfter: "1"}
 }
 
-// list answers with a page of a list, in the format that is asked for.
+// list serves a page of a list in the requested format.
 func (d data) list(e endpoint.Endpoint) Build {
 	return func(r *http.Request, c Caller) (Answer, error) {
 		st, err := d.state()
@@ -79,7 +79,7 @@ func (d data) list(e endpoint.Endpoint) Build {
 	}
 }
 
-// one answers with the one thing that there is, or with a problem that says why there is none.
+// one serves an endpoint with a single document, or a problem that says why it is missing.
 func (d data) one(e endpoint.Endpoint) Build {
 	return func(r *http.Request, _ Caller) (Answer, error) {
 		st, err := d.state()
@@ -107,7 +107,7 @@ var invalidCursor = &problemError{
 	errors: []view.ParameterError{{Pointer: "/cursor", Detail: "The cursor is not one of this listing in this order."}},
 }
 
-// list reads the parameters of a list.
+// list parses the parameters of a list.
 func (p *parameters) list(has endpoint.Params) view.ListQuery {
 	limit := defaultLimit
 	if has.Has(endpoint.Whole) {
@@ -140,7 +140,7 @@ func (p *parameters) list(has endpoint.Params) view.ListQuery {
 	return q
 }
 
-// severity is a number from 1 to 5.
+// severity parses a number from 1 to 5.
 func (p *parameters) severity() int {
 	text := p.text("min_severity")
 	if text == "" {
@@ -153,8 +153,8 @@ func (p *parameters) severity() int {
 	return int(text[0] - '0')
 }
 
-// lang is the language that the parameter names or, without one, that the client likes best of those that there are; English where it
-// says nothing.
+// lang returns the language that the parameter names. Without the parameter it returns the available language that the client prefers, or
+// English if it states none.
 func (p *parameters) lang(r *http.Request, header http.Header) (picks.Lang, error) {
 	text := p.text("lang")
 	if text == "" {
@@ -173,11 +173,12 @@ func (p *parameters) lang(r *http.Request, header http.Header) (picks.Lang, erro
 	return lang, nil
 }
 
-// preferred is the language that an Accept-Language header likes best (RFC 9110, section 12.5.4), by the first subtag of its ranges.
+// preferred returns the language with the highest weight in an Accept-Language header (RFC 9110, section 12.5.4). It matches the first
+// subtag of each range.
 func preferred(header []string) picks.Lang {
 	best, most := picks.English, 0.0
 	langs := picks.Langs()
-	// English first: it is the one of equals.
+	// English comes first, so it wins ties.
 	slices.SortStableFunc(langs, func(a, b picks.Lang) int {
 		switch picks.English {
 		case a:
@@ -205,7 +206,7 @@ func preferred(header []string) picks.Lang {
 	return best
 }
 
-// info answers with the service's description of itself. Nobody needs a key for it.
+// info serves the service's description of itself. It requires no key.
 func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
 	if err := s.parameters(r).err(); err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"tidemark/api/view"
 )
 
-// discover registers what programs are told.
+// discover registers the documents that describe the service to programs.
 func (s *Server) discover(mux *http.ServeMux) {
 	s.discovered = map[string]bool{}
 	for _, path := range s.o.Discovery.Paths() {
@@ -23,7 +23,7 @@ func (s *Server) discover(mux *http.ServeMux) {
 	}
 }
 
-// serveOpenAPI answers with the description of the Signals API at its own address.
+// serveOpenAPI serves the description of the Signals API at its own address.
 func (s *Server) serveOpenAPI(w http.ResponseWriter, r *http.Request) error {
 	doc := s.o.Discovery.Document("/api/signals/openapi.json")
 	if doc == nil {
@@ -33,7 +33,7 @@ func (s *Server) serveOpenAPI(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// machineReadable tells whether a path belongs to programs, of whatever web page.
+// machineReadable reports whether a path is for programs, so that any web page may read it.
 func (s *Server) machineReadable(path string) bool {
 	return isAPI(path) && !keyPaths[path] || s.discovered[path] || strings.HasPrefix(path, logPrefix)
 }

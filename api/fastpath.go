@@ -11,30 +11,30 @@ import (
 	"tidemark/api/view"
 )
 
-// fastAnswers answers the requests for the newest snapshots on a lane, before net/http: the catalog and each signal, whole, compressed or
-// not modified. What it sends is what the handlers of the same addresses send. It answers nothing while the database is away, which a
-// field of the answer has to tell.
+// fastAnswers serves requests for the newest snapshots on the fast path, before net/http: the catalog and each signal, whole, compressed or
+// not modified. It sends exactly what the handlers of the same paths send. It serves nothing while the database is unavailable, because a
+// response header must report that.
 type fastAnswers struct {
 	s *Server
-	// base is the address of the catalog: /api/signals, or empty where the signals are at the root.
+	// base is the path of the catalog: /api/signals, or empty if the signals are served at the root.
 	base  string
 	table atomic.Pointer[fastTable]
 }
 
-// fastTable holds the answers of one state by their paths. It is immutable.
+// fastTable holds the responses for one state, by path. It is immutable.
 type fastTable struct {
 	of      *view.State
 	answers map[string]*fastDocument
 }
 
 type fastDocument struct {
-	// route is the pattern of the handler, under which the answers are counted.
+	// route is the pattern of the handler. The metrics count the responses under it.
 	route string
 	doc   *view.Document
 	forms map[*view.Representation]fastEncoding
 }
 
-// fastEncoding is the beginning of the answers with a representation: everything but Date and X-Request-Id.
+// fastEncoding holds the response heads for a representation: everything except Date and X-Request-Id.
 type fastEncoding struct{ whole, notModified []byte }
 
 func (f *fastAnswers) answer(r *fastpath.Request, b []byte) ([]byte, bool) {
@@ -44,7 +44,7 @@ func (f *fastAnswers) answer(r *fastpath.Request, b []byte) ([]byte, bool) {
 	}
 	table := f.table.Load()
 	if table == nil || table.of != st {
-		table = f.build(st) // by two goroutines at worst, to the same end
+		table = f.build(st) // two goroutines may both build it, with the same result
 		f.table.Store(table)
 	}
 	d := table.answers[string(r.Path)]
@@ -73,7 +73,7 @@ func takesJSON(accept []byte) bool {
 	return accepts(values(accept), "application", "json")
 }
 
-// values is a field as net/http has it.
+// values returns a header field in the form that net/http uses.
 func values(field []byte) []string {
 	if field == nil {
 		return nil
@@ -114,10 +114,10 @@ func (f *fastAnswers) form(rep *view.Representation) fastEncoding {
 	return fastEncoding{whole: whole, notModified: head(http.StatusNotModified, fields)}
 }
 
-// head is the beginning of an answer, to which fields may be added.
+// head returns the start of a response. The caller can append header fields.
 func head(status int, fields http.Header) []byte {
 	var b bytes.Buffer
 	_, _ = fmt.Fprintf(&b, "HTTP/1.1 %d %s\r\n", status, http.StatusText(status))
-	_ = fields.Write(&b) // a buffer takes everything
+	_ = fields.Write(&b) // writing to a buffer cannot fail
 	return b.Bytes()
 }

@@ -8,7 +8,7 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// forecasts answers with a signal's forecasts of figures before they are published, a page of them, the newest first.
+// forecasts serves a page of a signal's forecasts of figures before their publication, newest first.
 func (s *Server) forecasts(w http.ResponseWriter, r *http.Request) error {
 	sig, err := s.find(r)
 	if err != nil {
@@ -32,7 +32,7 @@ func (s *Server) forecasts(w http.ResponseWriter, r *http.Request) error {
 	return send(w, r, "application", "json", doc)
 }
 
-// forecastsOf answers with the forecasts of one period.
+// forecastsOf serves the forecasts of one period.
 func (s *Server) forecastsOf(w http.ResponseWriter, r *http.Request) error {
 	sig, err := s.find(r)
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *Server) forecastsOf(w http.ResponseWriter, r *http.Request) error {
 	return send(w, r, "application", "json", doc)
 }
 
-// scorecard answers with what the forecasts of a signal's figures are worth.
+// scorecard serves the accuracy of the forecasts of a signal's figures.
 func (s *Server) scorecard(w http.ResponseWriter, r *http.Request) error {
 	sig, err := s.find(r)
 	if err != nil {

@@ -6,21 +6,21 @@ import (
 	"tidemark/api/view"
 )
 
-// healthz answers 200 while the process serves.
+// healthz responds with 200 while the process runs.
 func (s *Server) healthz(w http.ResponseWriter, r *http.Request) error {
 	return s.sendHealth(w, r, nil)
 }
 
-// readyz answers 200 once there is something to serve, and goes on to do so while Postgres is away: a balancer would else take away
-// what is still answered from memory.
+// readyz responds with 200 once there is data to serve. It stays 200 while Postgres is unavailable: otherwise a load balancer would remove
+// a server that still serves from memory.
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) error {
 	return s.sendHealth(w, r, s.missing())
 }
 
-// Ready tells whether there is something to serve.
+// Ready reports whether there is data to serve.
 func (s *Server) Ready() bool { return len(s.missing()) == 0 }
 
-// Degraded names what is away at the moment, while answers are still given from memory.
+// Degraded names the dependencies that are unavailable while the server still serves from memory.
 func (s *Server) Degraded() []string {
 	if s.degraded() {
 		return degradedFields
@@ -28,7 +28,7 @@ func (s *Server) Degraded() []string {
 	return nil
 }
 
-// missing names what the program still waits for.
+// missing names what must load before the program is ready.
 func (s *Server) missing() (missing []string) {
 	if s.view.State() == nil {
 		missing = append(missing, "snapshots")

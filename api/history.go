@@ -7,7 +7,7 @@ import (
 	"tidemark/api/view"
 )
 
-// history answers with a signal's history: all of it unless a limit is given, as served now or as it was at an instant.
+// history serves a signal's history, as of now or as of an instant. It serves the whole history unless the request has a limit.
 func (s *Server) history(w http.ResponseWriter, r *http.Request) error {
 	sig, err := s.find(r)
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request) error {
 	return stream(w, r, streamed{l.MediaType, l.ETag, l.Modified, l.Write})
 }
 
-// vintages answers with the instants at which a signal's history changed, a page of them.
+// vintages serves a page of the instants at which a signal's history changed.
 func (s *Server) vintages(w http.ResponseWriter, r *http.Request) error {
 	sig, err := s.find(r)
 	if err != nil {
@@ -74,7 +74,7 @@ func (s *Server) vintages(w http.ResponseWriter, r *http.Request) error {
 	return send(w, r, "application", "json", doc)
 }
 
-// cursor reads the cursor into a request, after all other parameters. It returns the problem of every fault of the query.
+// cursor parses the cursor into a request. Call it after all other parameters: it returns the problem with all faults of the query.
 func (p *parameters) cursor(into interface{ ReadCursor(cursor string) error }) error {
 	text := p.text("cursor")
 	if err := p.err(); err != nil || text == "" {
@@ -86,13 +86,13 @@ func (p *parameters) cursor(into interface{ ReadCursor(cursor string) error }) e
 	return nil
 }
 
-// next is the Link to the next page: this request with another cursor.
+// next returns the Link to the next page: the same request with another cursor.
 func next(r *http.Request, values url.Values, cursor string) string {
 	values.Set("cursor", cursor)
 	return "<" + r.URL.EscapedPath() + "?" + values.Encode() + `>; rel="next"`
 }
 
-// negotiate picks the format that an Accept header likes best, the first of equals.
+// negotiate selects the format with the highest weight in an Accept header. The first one wins ties.
 func negotiate(accept []string) (string, error) {
 	if len(accept) == 0 {
 		return view.FormatJSON, nil

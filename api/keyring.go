@@ -17,23 +17,23 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// keyCache remembers the keys that were used lately. It trusts its memory only while it hears of every change: before the first
-// connection, and after the loss of one, each key is looked up. It is safe for concurrent use.
+// keyCache caches recently used keys. It trusts the cache only while it receives notifications of changes. Before the first connection, and
+// after a connection is lost, it looks up every key in the database. It is safe for concurrent use.
 type keyCache struct {
 	db  *postgres.DB
 	log *slog.Logger
 
 	mu sync.RWMutex
-	// listening tells that changes are heard. epoch counts them: what was read before one is not remembered after it.
+	// listening reports whether notifications arrive. epoch counts changes: a key that was read before a change is not cached after it.
 	listening bool
 	epoch     uint64
 	byHash    map[accounts.KeyHash]postgres.Key
 }
 
 const (
-	// maxKeys bounds the memory: some 40 MB.
+	// maxKeys bounds the cache to about 40 MB.
 	maxKeys = 100_000
-	// lookupTimeout bounds one look at the database.
+	// lookupTimeout bounds one database lookup.
 	lookupTimeout = 5 * time.Second
 )
 
@@ -41,7 +41,7 @@ func newKeyCache(db *postgres.DB, log *slog.Logger) *keyCache {
 	return &keyCache{db: db, log: log, byHash: map[accounts.KeyHash]postgres.Key{}}
 }
 
-// run hears of changes until ctx ends.
+// run receives notifications of changes until ctx ends.
 func (k *keyCache) run(ctx context.Context) error {
 	forget := func(listening bool) {
 		k.mu.Lock()
@@ -66,7 +66,7 @@ func (k *keyCache) run(ctx context.Context) error {
 	})
 }
 
-// forget drops what is remembered of a key.
+// forget removes a key from the cache.
 func (k *keyCache) forget(id int64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -78,7 +78,7 @@ func (k *keyCache) forget(id int64) {
 	}
 }
 
-// known returns what is remembered under a hash.
+// known returns the cached key with a hash.
 func (k *keyCache) known(hash accounts.KeyHash) (postgres.Key, bool) {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
@@ -86,7 +86,7 @@ func (k *keyCache) known(hash accounts.KeyHash) (postgres.Key, bool) {
 	return key, ok && hash.Equal(key.Hash)
 }
 
-// find looks a key up, and remembers it. postgres.ErrNotFound where there is none.
+// find looks up a key in the database and caches it. The error is postgres.ErrNotFound if the key does not exist.
 func (k *keyCache) find(ctx context.Context, hash accounts.KeyHash) (postgres.Key, error) {
 	k.mu.RLock()
 	epoch := k.epoch
@@ -111,12 +111,12 @@ func (k *keyCache) find(ctx context.Context, hash accounts.KeyHash) (postgres.Ke
 	return key, nil
 }
 
-// reload looks a key up past the memory.
+// reload looks up a key in the database, without the cache.
 func (k *keyCache) reload(ctx context.Context, key postgres.Key) (postgres.Key, error) {
 	return k.find(ctx, accounts.KeyHash(key.Hash))
 }
 
-// The problems of a request without a key that opens something.
+// The problems of a request without a valid key.
 var (
 	errMissing = &problemError{
 		code: view.CodeMissingKey, detail: "This needs an API key: the header Authorization: Bearer <API key>.", challenge: `Bearer realm="api"`,
@@ -129,10 +129,10 @@ var (
 	}
 )
 
-// sandbox reports whether the keys of this server are those of a sandbox.
+// sandbox reports whether this server accepts the keys of a sandbox.
 func (s *Server) sandbox() bool { return s.view.World() == view.WorldSandbox }
 
-// newKey draws a key of this server's world.
+// newKey returns a random key for this server's world.
 func (s *Server) newKey() (accounts.Key, error) {
 	if s.sandbox() {
 		return accounts.NewTestKey(rand.Reader)
@@ -140,8 +140,8 @@ func (s *Server) newKey() (accounts.Key, error) {
 	return accounts.NewKey(rand.Reader)
 }
 
-// errOtherWorld is the problem of a sandbox's key shown to the service, or of a key of the service shown to a sandbox. No database is
-// asked about it.
+// errOtherWorld returns the problem of a sandbox key sent to the service, or of a service key sent to a sandbox. It needs no database
+// lookup.
 func errOtherWorld(key accounts.Key) error {
 	f := *errInvalid
 	f.detail = "This is a key of the service, and this is a sandbox. Its keys begin with tmk_test_."
@@ -151,13 +151,13 @@ func errOtherWorld(key accounts.Key) error {
 	return &f
 }
 
-// errReplaced is the problem of a text in its grace period that asks for more than to read.
+// errReplaced is the problem of a rotated key in its grace period that is used for more than reading.
 var errReplaced = &problemError{
 	code: view.CodeRevokedKey, detail: "This text of the API key was replaced. Until it ends it only reads.",
 	challenge: `Bearer realm="api", error="invalid_token"`,
 }
 
-// authenticateOwner is authenticate for what changes something: the text must be the key's newest.
+// authenticateOwner authenticates a request that changes something. It accepts only the newest text of the key.
 func (s *Server) authenticateOwner(w http.ResponseWriter, r *http.Request) (postgres.Key, error) {
 	key, err := s.authenticate(w, r)
 	if err == nil && key.EndsAt != nil {
@@ -166,7 +166,7 @@ func (s *Server) authenticateOwner(w http.ResponseWriter, r *http.Request) (post
 	return key, err
 }
 
-// authenticate returns the key that the request shows, if it opens anything at this moment.
+// authenticate returns the key of the request, if the key is valid now.
 func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) (postgres.Key, error) {
 	key, err := s.present(w, r)
 	if err == nil && !opens(key, s.billing.Now()) {
@@ -175,7 +175,7 @@ func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) (postgres.
 	return key, err
 }
 
-// present returns the key that the request shows, also one that has ended, and counts the request against its rate.
+// present returns the key of the request, even if it has expired or was revoked, and counts the request against the key's rate.
 func (s *Server) present(w http.ResponseWriter, r *http.Request) (postgres.Key, error) {
 	text, err := bearer(r.Header)
 	if err == nil && text.Test() != s.sandbox() {
@@ -187,7 +187,7 @@ func (s *Server) present(w http.ResponseWriter, r *http.Request) (postgres.Key, 
 	hash := text.Hash()
 	key, ok := s.billing.keys.known(hash)
 	if !ok {
-		// Whoever guesses is stopped by address: a guess is a question to the database.
+		// Limit guesses by address, because each guess is a database query.
 		client := s.client(r)
 		if err := s.limited(w, r, "unknown", clientNetwork(client), s.billing.KeyRate); err != nil {
 			return key, err
@@ -201,12 +201,12 @@ func (s *Server) present(w http.ResponseWriter, r *http.Request) (postgres.Key, 
 	return key, s.limited(w, r, "key", key.PublicID, s.billing.KeyRate)
 }
 
-// opens tells whether a key is good at an instant.
+// opens reports whether a key is valid at an instant.
 func opens(k postgres.Key, at time.Time) bool {
 	return k.RevokedAt == nil && (k.EndsAt == nil || at.Before(*k.EndsAt))
 }
 
-// bearer reads the key from the one place where it may stand (RFC 6750, section 2.1). A key in the query would end up in logs.
+// bearer parses the key from the only allowed header field (RFC 6750, section 2.1). A key in the query would appear in logs.
 func bearer(h http.Header) (accounts.Key, error) {
 	given := h["Authorization"]
 	if len(given) == 0 {

@@ -17,38 +17,38 @@ import (
 	"tidemark/internal/redisurl"
 )
 
-// Rate is a number of requests in a stretch of time. The zero value is no limit.
+// Rate is a number of requests per duration. The zero value means no limit.
 type Rate struct {
 	N   int
 	Per time.Duration
 }
 
-// Limiter bounds how often something is done under a name, for all processes together where there is a Redis, for each by itself while
-// it is away. It is the generic cell rate algorithm: a name may do Rate.N things at once, and gets each back after an N-th of
-// Rate.Per. It is safe for concurrent use.
+// Limiter limits how often each name may do something. With Redis the limit is for all processes together. While Redis is unavailable, each
+// process limits by itself. It uses the generic cell rate algorithm: a name may send Rate.N requests at once, and regains one every
+// Rate.Per / Rate.N. It is safe for concurrent use.
 type Limiter struct {
 	redis redis.UniversalClient
 	now   func() time.Time
 	log   *slog.Logger
-	// retryAt is when Redis is asked again after it failed, in microseconds; 0: it is there.
+	// retryAt is when to try Redis again after a failure, in microseconds. 0 means that Redis is available.
 	retryAt atomic.Int64
 
 	mu sync.Mutex
-	// fullAt holds for each name the microsecond at which all is given back.
+	// fullAt holds, for each name, the microsecond at which its full allowance is restored.
 	fullAt map[string]int64
 }
 
 const (
-	// redisTimeout bounds a question to Redis: an answer waits for it.
+	// redisTimeout bounds a call to Redis, because a response waits for it.
 	redisTimeout = 250 * time.Millisecond
-	// redisRetryDelay is how long a Redis that failed is not asked.
+	// redisRetryDelay is how long Redis is skipped after a failure.
 	redisRetryDelay = time.Second
-	// maxLocalKeys bounds the memory of a process that counts by itself: some 10 MB.
+	// maxLocalKeys bounds the memory of local counting to about 10 MB per process.
 	maxLocalKeys = 100_000
 )
 
-// NewLimiter returns a limiter. redisURL has one of the forms of package redisurl; empty: each process counts
-// by itself. now is the wall clock.
+// NewLimiter returns a limiter. redisURL has one of the forms of package redisurl. If it is empty, each process counts by itself. now is
+// the wall clock.
 func NewLimiter(redisURL string, now func() time.Time, log *slog.Logger) (*Limiter, error) {
 	l := &Limiter{now: now, log: log, fullAt: map[string]int64{}}
 	if redisURL == "" {
@@ -66,7 +66,7 @@ func NewLimiter(redisURL string, now func() time.Time, log *slog.Logger) (*Limit
 	return l, nil
 }
 
-// Close ends the connections.
+// Close closes the connections.
 func (l *Limiter) Close() error {
 	if l.redis == nil {
 		return nil
@@ -74,16 +74,17 @@ func (l *Limiter) Close() error {
 	return l.redis.Close()
 }
 
-// limitResult is what a limiter says to one more.
+// limitResult is the limiter's decision about one request.
 type limitResult struct {
 	ok bool
-	// left is how many more may follow at once; reset when all are given back; retry, after a refusal, when the next one is.
+	// left is how many requests may follow at once. reset is the time until the full allowance is restored. retry is the time until the
+	// next request is allowed, after a rejection.
 	left         int
 	reset, retry time.Duration
 }
 
-// gcra is the algorithm. full is when everything is given back, or was; the result is the same after one more, if there is room for it.
-// All are microseconds.
+// gcra implements the algorithm. full is the instant at which the full allowance is or was restored. after is that instant once one more
+// request is counted, if it is allowed. All values are microseconds.
 func gcra(full, now, interval, per int64) (after int64, ok bool) {
 	full = max(full, now)
 	if full+interval-now > per {
@@ -92,9 +93,9 @@ func gcra(full, now, interval, per int64) (after int64, ok bool) {
 	return full + interval, true
 }
 
-// The same inside Redis, by its clock.
-// KEYS[1]: where the name's instant is kept, in microseconds. ARGV[1]: the interval, ARGV[2]: the whole time, in microseconds.
-// It returns whether there was room, and in how many microseconds everything is given back.
+// The same algorithm inside Redis, by the clock of Redis. KEYS[1] stores the name's instant in microseconds. ARGV[1] is the interval and
+// ARGV[2] the whole period, both in microseconds. The result is whether the request is allowed, and the microseconds until the full
+// allowance is restored.
 var stepScript = redis.NewScript(`
 	local time = redis.call('TIME')
 	local now = time[1] * 1000000 + time[2]
@@ -107,7 +108,7 @@ var stepScript = redis.NewScript(`
 	redis.call('SET', KEYS[1], string.format('%.0f', full), 'PX', math.ceil((full - now) / 1000))
 	return {1, full - now}`)
 
-// allow takes one of what a name may do, if there is one left.
+// allow counts one request of a name, if its limit permits it.
 func (l *Limiter) allow(ctx context.Context, name string, r Rate) limitResult {
 	per := r.Per.Microseconds()
 	interval := per / int64(r.N)
@@ -158,7 +159,7 @@ func (l *Limiter) allowLocal(name string, interval, per int64) (used int64, ok b
 			}
 		}
 		if len(l.fullAt) >= maxLocalKeys {
-			clear(l.fullAt) // a flood of names: better to allow too much than to remember it all
+			clear(l.fullAt) // too many names: allowing too much is better than using too much memory
 		}
 	}
 	full, ok := gcra(l.fullAt[name], now, interval, per)
@@ -166,7 +167,7 @@ func (l *Limiter) allowLocal(name string, interval, per int64) (used int64, ok b
 	return full - now, ok
 }
 
-// limitedByAddress takes one from what a client's address may do at a door.
+// limitedByAddress counts one request of a client's address against the limit of a door.
 func (s *Server) limitedByAddress(w http.ResponseWriter, r *http.Request, door string, rate Rate) error {
 	if s.billing == nil || rate == (Rate{}) {
 		return nil
@@ -174,8 +175,8 @@ func (s *Server) limitedByAddress(w http.ResponseWriter, r *http.Request, door s
 	return s.limited(w, r, door, clientNetwork(s.client(r)), rate)
 }
 
-// limitHistory takes one from how often an address may ask for what is read from the database. What is finished in memory costs next to nothing
-// and is not counted.
+// limitHistory applies the rate limit for requests that read history from the database. Responses from memory cost almost nothing and are
+// not counted.
 func (s *Server) limitHistory(w http.ResponseWriter, r *http.Request) error {
 	if s.billing == nil {
 		return nil
@@ -183,7 +184,8 @@ func (s *Server) limitHistory(w http.ResponseWriter, r *http.Request) error {
 	return s.limitedByAddress(w, r, "signals", s.billing.SignalsRate)
 }
 
-// limited takes one from what a name may do at a door and says so in the header. The error is the problem of one that is refused.
+// limited counts one request of a name against the limit of a door and reports the result in the header. The error is the problem of a
+// rejected request.
 func (s *Server) limited(w http.ResponseWriter, r *http.Request, door, name string, rate Rate) error {
 	if rate == (Rate{}) {
 		return nil
@@ -201,5 +203,5 @@ func (s *Server) limited(w http.ResponseWriter, r *http.Request, door, name stri
 	}
 }
 
-// seconds rounds up: whoever waits so long does not come too early.
+// seconds rounds up, so that a client that waits this long is never too early.
 func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }

@@ -15,7 +15,7 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// TransparencyLog has the logs. A *postgres.DB is one.
+// TransparencyLog reads the logs. *postgres.DB implements it.
 type TransparencyLog interface {
 	LogHeads(ctx context.Context) ([]postgres.LogHead, error)
 	NewestLogCheckpoint(ctx context.Context, log string, witnessed bool) (postgres.LogCheckpoint, error)
@@ -29,9 +29,9 @@ type TransparencyLog interface {
 const (
 	logPrefix     = "/log/"
 	sourcesPrefix = "sources/"
-	// logHeadsFor is how long the sizes of the logs are remembered.
+	// logHeadsFor is how long the sizes of the logs are cached.
 	logHeadsFor = 2 * time.Second
-	// The answers that never change, and those that do.
+	// The Cache-Control of files that never change and of files that do.
 	cacheForever = "public, max-age=31536000, immutable"
 	cacheShortly = "public, max-age=2"
 )
@@ -45,7 +45,7 @@ type logServer struct {
 	read  time.Time
 }
 
-// head is how a log stands.
+// head returns the current size and root of a log.
 func (l *logServer) head(ctx context.Context, log string) (postgres.LogHead, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -66,7 +66,7 @@ func (l *logServer) head(ctx context.Context, log string) (postgres.LogHead, err
 
 var errNoLog = &problemError{code: view.CodeNotFound, detail: "There is no log here, or not yet."}
 
-// serveLog answers below /log/.
+// serveLog serves the paths below /log/.
 func (s *Server) serveLog(w http.ResponseWriter, r *http.Request) error {
 	path, log := strings.TrimPrefix(r.URL.EscapedPath(), logPrefix), postgres.LogRecord
 	if rest, ok := strings.CutPrefix(path, sourcesPrefix); ok {
@@ -92,7 +92,7 @@ func (s *Server) serveLog(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// logFile is a file of a log, with its media type and how long it may be kept.
+// logFile returns a file of a log, with its media type and its Cache-Control.
 func (s *Server) logFile(ctx context.Context, log, path string) (body []byte, mediaType, cache string, err error) {
 	const text, bytes = "text/plain; charset=utf-8", "application/octet-stream"
 	number, isProof := strings.CutPrefix(path, "proof/")
@@ -108,7 +108,7 @@ func (s *Server) logFile(ctx context.Context, log, path string) (body []byte, me
 		number, newest := strings.CutPrefix(strings.TrimSuffix(number, ".tlog-proof"), "newest/")
 		body, witnessed, err := s.logProof(ctx, log, number, newest)
 		if !witnessed || newest {
-			return body, text, cacheShortly, err // a better one comes
+			return body, text, cacheShortly, err // a better proof will replace it
 		}
 		return body, text, cacheForever, err
 	case isLeaf:
@@ -129,7 +129,7 @@ func (s *Server) logFile(ctx context.Context, log, path string) (body []byte, me
 	return nil, "", "", errNoLog
 }
 
-// logIndex reads the number of a leaf that a log has.
+// logIndex parses the index of a leaf that exists in the log.
 func logIndex(number string, h postgres.LogHead) (int64, bool) {
 	n, err := strconv.ParseInt(number, 10, 64)
 	return n, err == nil && n >= 0 && n < h.Size && strconv.FormatInt(n, 10) == number
@@ -169,8 +169,9 @@ func (s *Server) logTile(ctx context.Context, log, path string) ([]byte, error) 
 	return bundle, nil
 }
 
-// logProof is the proof of a leaf against the smallest witnessed checkpoint that has it, which says since when it was there, or against the
-// newest one, which speaks for today. The leaf stands in its extra line, so that the file can be checked alone.
+// logProof returns the inclusion proof of a leaf. By default it proves against the smallest witnessed checkpoint that contains the leaf,
+// which shows since when the leaf exists. With newest set, it proves against the newest witnessed checkpoint, which shows that the leaf is
+// in the log today. The extra line of the proof contains the leaf, so that the file can be checked alone.
 func (s *Server) logProof(ctx context.Context, log, number string, newest bool) (file []byte, witnessed bool, err error) {
 	h, err := s.logs.head(ctx, log)
 	if err != nil {
@@ -198,7 +199,7 @@ func (s *Server) logProof(ctx context.Context, log, number string, newest bool) 
 	return tlog.Proof{Index: index, Extra: leaves[0], Hashes: hashes, Note: c.Note}.Format(), c.Witnessed, nil
 }
 
-// describeLog is what /api/v1/info says of the log, nil where there is none.
+// describeLog returns the description of the log in /api/v1/info, nil if there is no log.
 func (s *Server) describeLog(ctx context.Context) *view.InfoLog {
 	if s.logs == nil {
 		return nil

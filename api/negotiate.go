@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// accepts tells whether an Accept header lets through a media type (RFC 9110, section 12.5.1).
+// accepts reports whether an Accept header allows a media type (RFC 9110, section 12.5.1).
 func accepts(header []string, major, minor string) bool {
 	return len(header) == 0 || acceptance(header, major, minor) > 0
 }
 
-// acceptance returns the weight that an Accept header gives to a media type: that of the most specific range that names it, 0 where
-// none does. Parameters of a range other than its weight are ignored.
+// acceptance returns the weight of a media type in an Accept header: the weight of the most specific range that matches it, or 0. It
+// ignores range parameters other than the weight.
 func acceptance(header []string, major, minor string) float64 {
 	return weight(header, func(name string) int {
 		m, n, _ := strings.Cut(name, "/")
@@ -27,14 +27,13 @@ func acceptance(header []string, major, minor string) float64 {
 	})
 }
 
-// prefersHTML tells whether a client would rather read a page than JSON, as browsers do.
+// prefersHTML reports whether a client prefers a page to JSON, as browsers do.
 func prefersHTML(header []string) bool {
 	html := acceptance(header, "text", "html")
 	return html > acceptance(header, "application", "json") && html > acceptance(header, "application", "problem+json")
 }
 
-// acceptsGzip tells whether an Accept-Encoding header asks for gzip and does not like the plain body better (RFC 9110, section
-// 12.5.3).
+// acceptsGzip reports whether an Accept-Encoding header allows gzip and does not prefer the uncompressed body (RFC 9110, section 12.5.3).
 func acceptsGzip(header []string) bool {
 	if len(header) == 0 {
 		return false
@@ -56,7 +55,7 @@ func acceptsGzip(header []string) bool {
 	})
 }
 
-// weight returns the q of the element that rank likes best, 0 where it likes none. It allocates nothing.
+// weight returns the q of the element with the highest rank, or 0 if no element has a rank. It does not allocate.
 func weight(header []string, rank func(name string) int) float64 {
 	best, q := 0, 0.0
 	for _, line := range header {
@@ -70,7 +69,7 @@ func weight(header []string, rank func(name string) int) float64 {
 	return q
 }
 
-// quality reads the q of an element's parameters: 1 where none is given, and where it is no number.
+// quality parses the q of an element's parameters. It is 1 if q is missing or not a number.
 func quality(params string) float64 {
 	for param := range strings.SplitSeq(params, ";") {
 		key, value, _ := strings.Cut(strings.TrimSpace(param), "=")
@@ -84,7 +83,7 @@ func quality(params string) float64 {
 	return 1
 }
 
-// hasTag tells whether an If-None-Match header names an entity tag. The comparison is weak, as RFC 9110 wants it there.
+// hasTag reports whether an If-None-Match header contains an entity tag. The comparison is weak, as RFC 9110 requires for this header.
 func hasTag(header []string, tag string) bool {
 	for _, line := range header {
 		for element := range strings.SplitSeq(line, ",") {

@@ -6,14 +6,14 @@ import (
 	"sync"
 )
 
-// notifier are requests that wait for something to change in the database, by the number that its notifications carry. The zero value is
-// ready. It is safe for concurrent use.
+// notifier wakes requests that wait for a change in the database. Each waits for the number that its notifications carry. The zero value is
+// ready to use. It is safe for concurrent use.
 type notifier struct {
 	mu      sync.Mutex
 	waiting map[int64][]chan struct{}
 }
 
-// wait returns a channel that gets a value when the thing with a number changes, and what to call when nobody waits any more.
+// wait returns a channel that receives a value when the row with this number changes. Call done to stop waiting.
 func (ws *notifier) wait(id int64) (changed <-chan struct{}, done func()) {
 	c := make(chan struct{}, 1)
 	ws.mu.Lock()
@@ -32,7 +32,7 @@ func (ws *notifier) wait(id int64) (changed <-chan struct{}, done func()) {
 	}
 }
 
-// wake tells those who wait for the number in a notification that it has changed.
+// wake notifies the requests that wait for the number in a notification's payload.
 func (ws *notifier) wake(payload string) {
 	id, err := strconv.ParseInt(payload, 10, 64)
 	if err != nil {
@@ -45,7 +45,7 @@ func (ws *notifier) wake(payload string) {
 	}
 }
 
-// wakeAll is for when notifications may have been missed.
+// wakeAll notifies all requests, for when notifications may have been lost.
 func (ws *notifier) wakeAll() {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
@@ -59,6 +59,6 @@ func (ws *notifier) wakeAll() {
 func poke(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
-	default: // it will look anyway
+	default: // it has a pending notification already
 	}
 }

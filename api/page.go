@@ -11,7 +11,7 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// page answers with a page. A visitor who is signed in with a key sees what the key may see, for the price of the same data in the API.
+// page serves an HTML page. A visitor who is signed in with a key sees what the key may see, at the price of the same data in the API.
 func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 	if s.o.Pages == nil || isAPI(r.URL.Path) {
 		return s.notFound(w, r)
@@ -38,7 +38,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 	}
 	if page == nil {
 		if _, err := s.state(); err != nil {
-			return err // it may be there once the signals are
+			return err // it may exist once the signals are loaded
 		}
 		return s.notFound(w, r)
 	}
@@ -51,7 +51,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 		if rep.Body == nil {
 			continue
 		}
-		rep.Header = rep.Header.Clone() // the page's own is shared
+		rep.Header = rep.Header.Clone() // the page's own header is shared
 		rep.Header.Add("Vary", "Cookie")
 		if key != nil {
 			rep.Header.Set("Cache-Control", cacheKeyed)
@@ -61,8 +61,8 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// limitedPage takes one from how many pages an address may load, and from how often it may ask for what is read from the database. The
-// files that pages load are not counted: browsers keep them.
+// limitedPage counts one page against the page limit of an address and, if the page reads from the database, against its history limit.
+// Static files are not counted, because browsers cache them.
 func (s *Server) limitedPage(w http.ResponseWriter, r *http.Request) error {
 	if s.billing == nil || strings.HasPrefix(r.URL.Path, "/static/") {
 		return nil
@@ -76,8 +76,9 @@ func (s *Server) limitedPage(w http.ResponseWriter, r *http.Request) error {
 	return s.limitHistory(w, r)
 }
 
-// visitor returns the key that a browser is signed in with, and the endpoints whose data it may see whole; nil where there is no key, and
-// where the visitor has not opened the page: HEAD, a prefetch, another site's page. Pages are also there while the database is away.
+// visitor returns the key that a browser is signed in with, and the endpoints whose full data it may see. It returns nil if the visitor is
+// not signed in or did not open the page: HEAD, a prefetch, or a request of another site's page. It also returns nil while the database is
+// unavailable, so that pages still load.
 func (s *Server) visitor(r *http.Request) (*postgres.Key, []string) {
 	if s.billing == nil || r.Method != http.MethodGet || !opened(r.Header) {
 		return nil, nil
@@ -96,7 +97,8 @@ func (s *Server) visitor(r *http.Request) (*postgres.Key, []string) {
 	return &x.key, sees
 }
 
-// opened reports whether a request shows no sign that a browser made it without its user: the cookie alone does not show that.
+// opened reports whether a person opened the page, as far as the request shows. The cookie alone does not show that, because browsers also
+// send it with requests of their own.
 func opened(h http.Header) bool {
 	for _, name := range []string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"} {
 		if strings.Contains(h.Get(name), "prefetch") || strings.Contains(h.Get(name), "preview") {
@@ -107,14 +109,14 @@ func opened(h http.Header) bool {
 		slices.Contains([]string{"", "document"}, h.Get("Sec-Fetch-Dest"))
 }
 
-// sellPage takes what each part of a page costs, as the API does, and returns the page with the parts that are paid. The same key loads the
-// same page for ten minutes without paying again, also in two tabs at once.
+// sellPage charges for each part of a page, as the API does, and returns the page with the paid parts. The same key can load the same page
+// again for ten minutes without a new charge, even in two tabs at once.
 func (s *Server) sellPage(w http.ResponseWriter, r *http.Request, key postgres.Key, page *view.Page) (*view.Page, error) {
 	if err := s.limited(w, r, "key", key.PublicID, s.billing.KeyRate); err != nil {
 		return nil, err
 	}
 	if _, status := representation(r.Header["If-None-Match"], r.Header["Accept-Encoding"], page.Document); status == http.StatusNotModified {
-		return page, nil // the visitor has it
+		return page, nil // the browser has it
 	}
 	var paid []string
 	var refusal error
@@ -133,12 +135,12 @@ func (s *Server) sellPage(w http.ResponseWriter, r *http.Request, key postgres.K
 	}
 	less, err := s.o.Pages.Page(r.Context(), r.URL, paid)
 	if less == nil || err != nil {
-		return nil, refusal // without the part there is no page
+		return nil, refusal // the page does not exist without the part
 	}
 	return less, nil
 }
 
-// sellPart takes what one part of a page costs, or counts it against the day.
+// sellPart charges for one part of a page, or counts it against the daily quota.
 func (s *Server) sellPart(w http.ResponseWriter, r *http.Request, key postgres.Key, e accounts.Endpoint, subject string) error {
 	h, once := w.Header(), digest("page", e.Path, subject)
 	if s.billing.Tariff.Model == accounts.ModelPlan {

@@ -14,11 +14,11 @@ import (
 	"tidemark/internal/nearest"
 )
 
-// parameters reads the query of a request and gathers its faults. A parameter that is absent is the zero value.
+// parameters parses the query of a request and collects its faults. A missing parameter has the zero value.
 type parameters struct {
 	values url.Values
 	now    time.Time
-	// known are the names that were read: those that the address has.
+	// known are the names that were read, which are the parameters of this path.
 	known  []string
 	faults []view.ParameterError
 }
@@ -38,8 +38,8 @@ func (p *parameters) fault(name, format string, args ...any) {
 	p.faults = append(p.faults, view.ParameterError{Pointer: "/" + name, Detail: fmt.Sprintf(format, args...)})
 }
 
-// err is the problem of all faults, nil where there is none. It is asked when every parameter was read: another one in the query is a fault.
-// An as_of that is mistyped would be answered with today's numbers.
+// err returns the problem of all faults, or nil. Call it after all parameters were read: any other parameter in the query is a fault.
+// Otherwise a mistyped as_of would return today's numbers.
 func (p *parameters) err() error {
 	unknown := slices.DeleteFunc(slices.Sorted(maps.Keys(p.values)), func(name string) bool { return slices.Contains(p.known, name) || ofCaches(name) })
 	for _, name := range unknown[:min(len(unknown), maxUnknown)] {
@@ -58,10 +58,10 @@ func (p *parameters) err() error {
 	return &problemError{code: view.CodeInvalidParameter, detail: p.faults[0].Detail, errors: p.faults}
 }
 
-// maxUnknown is how many unknown parameters a problem names, and maxName how many bytes of each.
+// maxUnknown is how many unknown parameters a problem names. maxName is how many bytes of each name it shows.
 const maxUnknown, maxName = 10, 64
 
-// ofCaches tells whether a parameter is one that clients and campaigns add to addresses, and that means nothing to them.
+// ofCaches reports whether a parameter is one of those that clients and marketing campaigns append to URLs. They have no meaning here.
 func ofCaches(name string) bool {
 	return strings.HasPrefix(name, "_") || strings.HasPrefix(name, "utm_")
 }
@@ -83,7 +83,7 @@ func (p *parameters) text(name string) string {
 	return given[0]
 }
 
-// one is a parameter that has one of a few values.
+// one parses a parameter with a fixed set of values.
 func (p *parameters) one(name, absent string, of ...string) string {
 	switch v := p.text(name); {
 	case v == "":
@@ -95,10 +95,10 @@ func (p *parameters) one(name, absent string, of ...string) string {
 	return absent
 }
 
-// The bounds of a page, and its size where none is asked for.
+// The default and the maximum size of a page.
 const defaultLimit, maxLimit = 50, 500
 
-// limit is the size of a page, absent where it is not asked for.
+// limit parses the page size. absent is the result if the request has none.
 func (p *parameters) limit(absent int) int {
 	text := p.text("limit")
 	if text == "" {
@@ -111,7 +111,7 @@ func (p *parameters) limit(absent int) int {
 	return n
 }
 
-// instant is a time in RFC 3339, or a day, of which it is the first or the last microsecond in UTC.
+// instant parses an RFC 3339 time or a day. A day stands for its first or last microsecond in UTC.
 func (p *parameters) instant(name string, last bool) time.Time {
 	text := p.text(name)
 	if text == "" {
@@ -132,7 +132,7 @@ func (p *parameters) instant(name string, last bool) time.Time {
 	return at.UTC().Truncate(time.Microsecond)
 }
 
-// within is the range of instants that from and to name, both included.
+// within parses the range of instants from "from" to "to", both inclusive.
 func (p *parameters) within() (from, to time.Time) {
 	from, to = p.instant("from", false), p.instant("to", true)
 	if !from.IsZero() && !to.IsZero() && to.Before(from) {
@@ -141,7 +141,7 @@ func (p *parameters) within() (from, to time.Time) {
 	return from, to
 }
 
-// asOf is an instant that has come: what was known by it does not change any more. A day counts to its end.
+// asOf parses an instant in the past, because only the past no longer changes. A day stands for its end.
 func (p *parameters) asOf() time.Time {
 	at := p.instant("as_of", true)
 	if at.After(p.now) {

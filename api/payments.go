@@ -20,34 +20,35 @@ import (
 	"tidemark/internal/telemetry"
 )
 
-// PaymentsOptions say who is paid by request, and through whom.
+// PaymentsOptions configure payments by request: the seller and the facilitator.
 type PaymentsOptions struct {
 	Seller      x402.Seller
 	Facilitator *x402.Client
-	// Signed tells whether the payer's key signed a payment, before anybody is asked: an error says why it did not. It is false where only
-	// the chain can say, as of a wallet that is a contract. Nil: the facilitator's word must do.
+	// Signed reports whether the payer's key signed a payment, before the facilitator is called. The error says why the signature is
+	// invalid. The result is false if only the chain can verify it, for example the signature of a contract wallet. If Signed is nil, only
+	// the facilitator verifies signatures.
 	Signed func(x402.Seller, x402.Payment) (bool, error)
-	// Tariff holds the prices.
+	// Tariff contains the prices.
 	Tariff accounts.Tariff
-	// Store keeps every payment. It works as the API's role.
+	// Store stores every payment. It connects with the API's database role.
 	Store *postgres.DB
-	// Now is the wall clock, whatever the world's is: authorizations are good in the real time of the chain.
+	// Now is the wall clock in every world, because authorizations expire in the chain's real time.
 	Now func() time.Time
-	// WaitTimeout is how long an answer waits for what the chain says about an unclear settlement. Zero means 5 seconds.
+	// WaitTimeout is how long a request waits for the chain to resolve an unknown settlement. Zero means 5 seconds.
 	WaitTimeout time.Duration
-	// MaxSales is how many sales may be under way at once in this process, MaxSalesByAddress how many of one client's address.
-	// Zero means 512 and 64.
+	// MaxSales is the maximum number of concurrent sales in this process. MaxSalesByAddress is the maximum for one client address. Zero
+	// means 512 and 64.
 	MaxSales, MaxSalesByAddress int
 	Log                         *slog.Logger
 	// Metrics counts panics. It may be nil.
 	Metrics *telemetry.Metrics
 }
 
-// Payments is what all paid addresses of a process share: which terms may be offered, and who waits for which payment. It is safe for
-// concurrent use.
+// Payments is the state that all paid endpoints of a process share: the terms that can be offered, and the requests that wait for a
+// payment. It is safe for concurrent use.
 type Payments struct {
 	o PaymentsOptions
-	// versions are those that the facilitator settles; nil until it has said so, and then both are offered.
+	// versions are the versions that the facilitator settles. Nil means not known yet; then both are offered.
 	versions atomic.Pointer[[]int]
 	verdict  atomic.Pointer[postgres.X402Terms]
 
@@ -58,7 +59,7 @@ type Payments struct {
 	counts map[string]int64
 }
 
-// NewPayments makes the shared part. It serves at once; Run keeps it up to date.
+// NewPayments returns the shared state. It can serve immediately. Run keeps it current.
 func NewPayments(o PaymentsOptions) *Payments {
 	if o.WaitTimeout == 0 {
 		o.WaitTimeout = 5 * time.Second
@@ -72,16 +73,16 @@ func NewPayments(o PaymentsOptions) *Payments {
 	}
 }
 
-// PaymentsHealth is what an operator wants to know of the payments by request.
+// PaymentsHealth is the state of payments by request, for the operator.
 type PaymentsHealth struct {
 	Facilitator x402.Health
-	// Outcomes counts the answers to requests that carried a payment, by what became of them.
+	// Outcomes counts the responses to requests with a payment, by outcome.
 	Outcomes map[string]int64
-	// Fault is why nothing is sold at present; empty where all is well.
+	// Fault is why sales are stopped. Empty means that they are not.
 	Fault string
 }
 
-// Health tells how the payments go.
+// Health returns the current state of the payments.
 func (p *Payments) Health() PaymentsHealth {
 	h := PaymentsHealth{Facilitator: p.o.Facilitator.Health(), Fault: p.fault()}
 	p.mu.Lock()
@@ -96,7 +97,7 @@ func (p *Payments) count(outcome string) {
 	p.counts[outcome]++
 }
 
-// Run learns from the facilitator which versions it settles and from the database what the workers found on the chain, until ctx ends.
+// Run keeps the state current until ctx ends: the versions from the facilitator, and from the database what the workers found on the chain.
 func (p *Payments) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { p.loadSupported(ctx); return nil })
@@ -117,7 +118,7 @@ func (p *Payments) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// loadSupported asks the facilitator what it settles, soon again when it does not say, and else now and then.
+// loadSupported asks the facilitator which versions it settles. It retries soon after a failure, and otherwise refreshes periodically.
 func (p *Payments) loadSupported(ctx context.Context) {
 	const first, longest, usual = time.Second, time.Minute, time.Hour
 	pause := first
@@ -150,7 +151,7 @@ func (p *Payments) loadSupported(ctx context.Context) {
 	}
 }
 
-// checkSupported reads what a worker found at the token's contract.
+// checkSupported reads what a worker found about the token's contract.
 func (p *Payments) checkSupported(ctx context.Context) error {
 	s := p.o.Seller
 	v, err := p.o.Store.X402Verdict(ctx, postgres.X402Terms{
@@ -171,7 +172,7 @@ func (p *Payments) checkSupported(ctx context.Context) error {
 	return nil
 }
 
-// fault is why nothing can be sold, empty when it can.
+// fault returns why sales are stopped, or an empty string.
 func (p *Payments) fault() string {
 	if v := p.verdict.Load(); v != nil && !v.OK {
 		return "The settings name another token than the one at the contract."
@@ -182,13 +183,13 @@ func (p *Payments) fault() string {
 	return ""
 }
 
-// watched tells whether a worker asks the chain about unclear settlements. Each that can looks at the token now and then.
+// watched reports whether a worker checks unknown settlements on the chain. Every worker that can do this also checks the token regularly.
 func (p *Payments) watched() bool {
 	v := p.verdict.Load()
 	return v != nil && p.o.Now().Sub(v.CheckedAt) < 3*time.Hour
 }
 
-// offered are the versions that are sold in; nil is all.
+// offered returns the protocol versions to offer. Nil means all.
 func (p *Payments) offered() []int {
 	if v := p.versions.Load(); v != nil {
 		return *v
@@ -196,11 +197,11 @@ func (p *Payments) offered() []int {
 	return nil
 }
 
-// underWay bounds what is under way for all and for an address: each sale holds a connection until the facilitator and the chain have
-// answered, each archived body is in memory until its client has accepted it. It is safe for concurrent use.
+// underWay limits concurrent operations, in total and per client address. Each sale holds a connection until the facilitator and the chain
+// respond. Each archived body stays in memory until its client received it. It is safe for concurrent use.
 type underWay struct {
 	max, maxByAddress int
-	// what is under way: "payments". note is said to who is refused; it may be empty.
+	// what names the operations: "payments". note is added to the error of a rejected request; it may be empty.
 	what, note string
 
 	mu        sync.Mutex
@@ -208,7 +209,7 @@ type underWay struct {
 	byAddress map[string]int
 }
 
-// enter counts one more of an address, if there is room. The caller must call leave when it has ended.
+// enter counts one more operation of an address, if the limits permit it. The caller must call leave when the operation ends.
 func (u *underWay) enter(address string) (leave func(), err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"tidemark/internal/telemetry"
 )
 
-// The metrics of the payments by request.
+// The metrics of payments by request.
 var (
 	x402Payments = &telemetry.Family{
 		Name: "tidemark_x402_payments_total", Help: "Answers to requests that carried a payment, by what became of them.",
@@ -22,7 +22,7 @@ var (
 	x402Fault = &telemetry.Family{Name: "tidemark_x402_fault", Help: "1 while nothing can be sold by request."}
 )
 
-// Watch adds how the payments go to the metrics of a process.
+// Watch adds the state of the payments to the metrics of a process.
 func (p *Payments) Watch(m *telemetry.Metrics) {
 	m.Watch(func(context.Context) (list []telemetry.Reading, _ error) {
 		h := p.Health()

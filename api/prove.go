@@ -7,10 +7,11 @@ import (
 	"tidemark/api/view"
 )
 
-// maxBodies is how many bodies of a source are proven at once.
+// maxBodies is the maximum number of bodies of one source in a response.
 const maxBodies = 200
 
-// proveVintage answers which bytes of a source held the newest word about a day at an instant, and where the log's proof of each is.
+// proveVintage lists the bytes of a source that contained the newest value for a day at an instant, with the location of the log's proof
+// for each.
 func (s *Server) proveVintage(w http.ResponseWriter, r *http.Request) error {
 	if err := s.limitHistory(w, r); err != nil {
 		return err

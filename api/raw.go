@@ -17,32 +17,32 @@ import (
 	"tidemark/internal/series"
 )
 
-// RawOptions say which archived bodies are shown.
+// RawOptions configure which archived bodies are served.
 type RawOptions struct {
 	Store RawStore
-	// Get reads an archived body by its SHA-256. It returns nil without an error where the archive has none.
+	// Get reads an archived body by its SHA-256. It returns nil without an error if the archive does not contain the body.
 	Get func(ctx context.Context, sha256 string) ([]byte, error)
-	// Sources are the publishers' jobs by their ids. A body of any other is shown to nobody.
+	// Sources are the publishers' jobs by their ids. Bodies of other sources are never served.
 	Sources map[string]RawSource
-	// Synthetic tells that all bodies are made up: nobody has a licence of them.
+	// Synthetic reports that all bodies are generated, so no licence applies to them.
 	Synthetic bool
 }
 
-// RawStore looks bodies up. A *postgres.DB is one.
+// RawStore looks up bodies. *postgres.DB implements it.
 type RawStore interface {
 	RawBody(ctx context.Context, sha256 string, ids []series.ID, until time.Time) (postgres.RawBody, error)
 }
 
-// RawSource is a publisher's terms.
+// RawSource is the terms of a publisher.
 type RawSource struct {
 	Publisher, License string
-	// Shown tells that its bodies may be passed on.
+	// Shown reports whether the terms allow us to publish its bodies.
 	Shown bool
 }
 
 const (
-	// maxRaw bounds what is read into memory for a request, and rawMemory what the bodies of all requests have there: a body stays until its
-	// client has accepted it. An address may have rawByAddress of them, which is not all.
+	// maxRaw is the maximum size of a served body in bytes. rawMemory bounds the memory of all requests: a body stays in memory until its
+	// client received it. rawByAddress is the maximum number of concurrent bodies per address, less than the total.
 	maxRaw       = 64 << 20
 	rawMemory    = 4 * maxRaw
 	rawByAddress = 3
@@ -68,8 +68,8 @@ func newRawServer(o RawOptions) *rawServer {
 	}
 }
 
-// serveRaw answers with the bytes that a publisher sent. Only a body that observations of a published signal rest on is one: neither what was not told
-// yet nor what is in quarantine can be had here, and whether it is in the archive is not said.
+// serveRaw serves the bytes that a publisher sent. It serves only bodies behind observations of a published signal. For a body that is not
+// released yet or is in quarantine, it does not even reveal whether the archive contains it.
 func (s *Server) serveRaw(w http.ResponseWriter, r *http.Request) error {
 	if err := s.limitHistory(w, r); err != nil {
 		return err
@@ -142,7 +142,7 @@ func (s *Server) serveRaw(w http.ResponseWriter, r *http.Request) error {
 
 var errNoRaw = &problemError{code: view.CodeNotFound, detail: "No published number rests on a body with this SHA-256."}
 
-// reason says why a body is not shown, empty where it is.
+// reason returns why a body is not served, or an empty string if it is.
 func (o RawOptions) reason(s RawSource, b postgres.RawBody) string {
 	switch {
 	case strings.Contains(b.URL, "REDACTED"):
@@ -157,7 +157,8 @@ func (o RawOptions) reason(s RawSource, b postgres.RawBody) string {
 	return "The publisher's terms do not let us pass its bytes on."
 }
 
-// served are the inputs of the signals that have a snapshot, and the instant of the newest: what came later was not told yet.
+// served returns the inputs of the signals that have a snapshot, and the instant of the newest snapshot. Data that arrived later is not
+// released yet.
 func served(st *view.State) (ids []series.ID, until time.Time) {
 	for _, sig := range st.Signals {
 		at := sig.Snapshot.AsOf

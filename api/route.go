@@ -18,17 +18,17 @@ import (
 	"tidemark/internal/telemetry"
 )
 
-// handler answers a request, or returns an error having written nothing.
+// handler serves a request, or returns an error without writing anything.
 type handler func(w http.ResponseWriter, r *http.Request) error
 
-// problemError is an error that has a code on the wire. Its texts are public.
+// problemError is an error with a public code. Its texts are public, too.
 type problemError struct {
 	code, detail string
-	// allow, retryAfter and challenge (WWW-Authenticate) are header fields of the answer; empty: none.
+	// allow, retryAfter and challenge (WWW-Authenticate) are header fields of the response. Empty means none.
 	allow, retryAfter, challenge string
 	known                        []string
 	errors                       []view.ParameterError
-	// extend adds what only problems of this code have; nil: nothing.
+	// extend adds the members that only problems with this code have. It may be nil.
 	extend func(*view.Problem)
 }
 
@@ -36,12 +36,12 @@ func (f *problemError) Error() string { return f.code + ": " + f.detail }
 
 const readMethods = "GET, HEAD, OPTIONS"
 
-// handleGet registers what GET and HEAD do at a pattern. Every other method is refused, OPTIONS excepted.
+// handleGet registers h for GET and HEAD at a pattern. It rejects all other methods except OPTIONS.
 func (s *Server) handleGet(mux *http.ServeMux, pattern string, h handler) {
 	s.handle(mux, http.MethodGet, pattern, h)
 }
 
-// handle registers what a method does at a pattern. Every other one is refused, OPTIONS excepted, and HEAD where the method is GET.
+// handle registers h for a method at a pattern. It rejects all other methods except OPTIONS, and HEAD if the method is GET.
 func (s *Server) handle(mux *http.ServeMux, method, pattern string, h handler) {
 	methods := method + ", OPTIONS"
 	if method == http.MethodGet {
@@ -75,14 +75,14 @@ func (s *Server) handle(mux *http.ServeMux, method, pattern string, h handler) {
 // hasBody reports whether a request announces a body.
 func hasBody(r *http.Request) bool { return r.ContentLength != 0 || len(r.TransferEncoding) > 0 }
 
-// ignoreBody answers without waiting for the request's body, and closes the connection after the answer. net/http would otherwise wait
-// for the body as long as the read deadline allows.
+// ignoreBody lets the server respond without waiting for the request body, and closes the connection afterwards. Otherwise net/http would
+// wait for the body until the read deadline.
 func ignoreBody(w http.ResponseWriter) {
 	w.Header().Set("Connection", "close")
 	_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0))
 }
 
-// middleware adds what every answer has, whatever its route. cors tells which paths any web page may read.
+// middleware adds what every response has, on any route. cors reports which paths any web page may read.
 func (s *Server) middleware(mux *http.ServeMux, cors func(path string) bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -113,7 +113,7 @@ func (s *Server) middleware(mux *http.ServeMux, cors func(path string) bool) htt
 	})
 }
 
-// degraded tells that the database cannot be heard.
+// degraded reports whether the database is unavailable.
 func (s *Server) degraded() bool {
 	return s.view.Degraded() || s.o.Record != nil && s.o.Record.Degraded() ||
 		s.o.Publications != nil && s.o.Publications.Degraded()
@@ -121,10 +121,10 @@ func (s *Server) degraded() bool {
 
 var degradedFields = []string{"postgres"}
 
-// recorderPool are those at rest: an answer from memory makes no garbage for being counted.
+// recorderPool holds unused recorders, so that a response from memory allocates none.
 var recorderPool = sync.Pool{New: func() any { return new(statusRecorder) }}
 
-// statusRecorder counts what is answered, for the metrics and the debug log.
+// statusRecorder records the status and size of a response, for the metrics and the debug log.
 type statusRecorder struct {
 	http.ResponseWriter
 
@@ -142,13 +142,13 @@ func (rec *statusRecorder) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Unwrap lets http.ResponseController find the writer below.
+// Unwrap returns the underlying writer, for http.ResponseController.
 func (rec *statusRecorder) Unwrap() http.ResponseWriter { return rec.ResponseWriter }
 
-// isAPI tells whether a path belongs to programs: it gets CORS, and its errors are never HTML.
+// isAPI reports whether a path is for programs. Such paths have CORS, and their errors are never HTML.
 func isAPI(path string) bool { return strings.HasPrefix(path, "/api/") || path == "/api" }
 
-// Any web page may read the APIs: no cookie means anything there.
+// Any web page may read the APIs, because they ignore cookies.
 var corsFields = http.Header{
 	"Access-Control-Allow-Origin": {"*"},
 	"Access-Control-Expose-Headers": {"ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, X-Request-Cost, " +
@@ -158,7 +158,7 @@ var corsFields = http.Header{
 const corsRequestHeaders = "Authorization, Content-Type, Accept, Access-Control-Expose-Headers, If-None-Match, Idempotency-Key, X-Request-Id, X-PAYMENT, " +
 	"PAYMENT-SIGNATURE, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, traceparent"
 
-// options answers OPTIONS, a preflight where the path has CORS.
+// options responds to OPTIONS, which is a preflight request if the path has CORS.
 func options(w http.ResponseWriter, methods string) {
 	h := w.Header()
 	h.Set("Allow", methods)
@@ -170,7 +170,7 @@ func options(w http.ResponseWriter, methods string) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// requestID returns the id that the client gave the request, or makes one.
+// requestID returns the id from the client's request, or a new one.
 func requestID(h http.Header) string {
 	if given := h["X-Request-Id"]; len(given) == 1 && wellFormed(given[0]) {
 		return given[0]
@@ -178,7 +178,7 @@ func requestID(h http.Header) string {
 	return string(appendRequestID(make([]byte, 0, 30)))
 }
 
-// appendRequestID makes an id: 130 bits of the runtime's generator, unique and no secret.
+// appendRequestID appends a new id: 130 bits of the runtime's random generator. It is unique, but not secret.
 func appendRequestID(b []byte) []byte {
 	const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 	b = append(b, "req_"...)
@@ -191,7 +191,7 @@ func appendRequestID(b []byte) []byte {
 	return b
 }
 
-// wellFormed tells whether an id has 1 to 100 characters of those that are safe in a log.
+// wellFormed reports whether an id has 1 to 100 characters, all of them safe in a log.
 func wellFormed(id string) bool {
 	for _, c := range []byte(id) {
 		ok := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '.' || c == '_' || c == '-'
@@ -202,7 +202,7 @@ func wellFormed(id string) bool {
 	return id != "" && len(id) <= 100
 }
 
-// send answers with a document of one media type, if the client takes it.
+// send serves a document of one media type, if the client accepts it.
 func send(w http.ResponseWriter, r *http.Request, major, minor string, d *view.Document) error {
 	if !accepts(r.Header["Accept"], major, minor) {
 		return &problemError{code: view.CodeNotAcceptable, detail: fmt.Sprintf("This is served as %s/%s only.", major, minor)}
@@ -211,21 +211,21 @@ func send(w http.ResponseWriter, r *http.Request, major, minor string, d *view.D
 	return nil
 }
 
-// reply answers with a document, or with 304 where the client has it. Last-Modified is for people: it tells when the data became
-// known, and a status may change after that, so If-Modified-Since is not looked at.
+// reply serves a document, or 304 if the client has it. It ignores If-Modified-Since: Last-Modified is for people and shows when the data
+// became known, but a status can change later.
 func reply(w http.ResponseWriter, r *http.Request, d *view.Document) {
 	rep, status := representation(r.Header["If-None-Match"], r.Header["Accept-Encoding"], d)
 	maps.Copy(w.Header(), rep.Header)
 	transmit(w, r, rep, status)
 }
 
-// representation picks the form of a document that a client gets which knows some forms (If-None-Match) and takes some codings
-// (Accept-Encoding), and the status: 200, or 304 where it has that form.
+// representation selects the form of a document for a client, and the status. known is its If-None-Match, codings its Accept-Encoding. The
+// status is 304 if the client has that form, otherwise 200.
 func representation(known, codings []string, d *view.Document) (*view.Representation, int) {
 	rep := &d.Identity
 	match := len(known) > 0 && hasTag(known, rep.ETag)
 	if d.Gzip.Body != nil && acceptsGzip(codings) {
-		// A client that holds the plain body may keep it.
+		// A client that has the uncompressed body can keep it.
 		if zip := len(known) > 0 && hasTag(known, d.Gzip.ETag); zip || !match {
 			rep, match = &d.Gzip, zip
 		}
@@ -236,7 +236,7 @@ func representation(known, codings []string, d *view.Document) (*view.Representa
 	return rep, http.StatusOK
 }
 
-// choose is representation for a document of any media type, if the client takes that.
+// choose is representation for a document of any media type. It fails if the client does not accept that media type.
 func choose(r *http.Request, d *view.Document) (*view.Representation, int, error) {
 	mediaType, _, _ := strings.Cut(d.Identity.Header.Get("Content-Type"), ";")
 	major, minor, _ := strings.Cut(mediaType, "/")
@@ -247,7 +247,7 @@ func choose(r *http.Request, d *view.Document) (*view.Representation, int, error
 	return rep, status, nil
 }
 
-// transmit sends a representation whose fields are in the header already.
+// transmit sends a representation whose header fields are already set.
 func transmit(w http.ResponseWriter, r *http.Request, rep *view.Representation, status int) {
 	if status == http.StatusNotModified {
 		h := w.Header()
@@ -257,21 +257,21 @@ func transmit(w http.ResponseWriter, r *http.Request, rep *view.Representation, 
 	}
 	w.WriteHeader(http.StatusOK)
 	if r.Method != http.MethodHead {
-		_, err := w.Write(rep.Body) // a client that went away is no fault
+		_, err := w.Write(rep.Body) // a client that disconnects is not an error
 		for i := 0; err == nil && i < len(rep.Tail); i++ {
 			_, err = w.Write(rep.Tail[i])
 		}
 	}
 }
 
-// dropContent removes the fields that an answer without its content does not have.
+// dropContent removes the header fields that a response without content must not have.
 func dropContent(h http.Header) {
 	delete(h, "Content-Type")
 	delete(h, "Content-Length")
 	delete(h, "Content-Encoding")
 }
 
-// write answers with a body that is of this request only.
+// write sends a body that is for this request only.
 func write(w http.ResponseWriter, r *http.Request, status int, mediaType string, body []byte) {
 	h := w.Header()
 	h.Set("Content-Type", mediaType)
@@ -294,7 +294,7 @@ func (s *Server) recover(w http.ResponseWriter, r *http.Request) {
 	s.fail(w, r, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 }
 
-// fail is the one place where an error becomes an answer: kinds of error to codes, codes to problem documents.
+// fail is the only place that turns an error into a response: it maps errors to codes, and codes to problem documents.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	id := w.Header().Get("X-Request-Id")
 	f := &problemError{}
@@ -339,7 +339,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		}
 	}
 	body, err := view.Encode(p)
-	if err != nil { // a Problem has nothing in it that cannot be encoded
+	if err != nil { // a Problem contains nothing that cannot be encoded
 		panic(err)
 	}
 	write(w, r, p.Status, view.TypeProblem, body)

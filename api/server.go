@@ -1,6 +1,6 @@
-// Package api is HTTP in, JSON out: routes, status codes, header fields and negotiation over the finished answers of package view.
-// It reads and never writes. Handlers return errors; one adapter turns them into problem documents. Start at New, then read
-// signals.go and route.go.
+// Package api serves the finished answers of package view over HTTP. It contains the routes, status codes, header fields and content
+// negotiation. It reads and never writes. Handlers return errors, and one adapter turns them into problem documents. Start at New, then
+// read signals.go and route.go.
 package api
 
 import (
@@ -21,78 +21,78 @@ import (
 	"tidemark/internal/telemetry"
 )
 
-// Pages is the HTML door to the same views. Package pages has one.
+// Pages serves the same views as HTML. Package pages implements it.
 type Pages interface {
-	// Page returns the page at an address as a visitor sees it who may see the data of some endpoints (paths below /api/v1), or nil where
-	// there is none. An error that is a *view.Refusal is the client's; one that is a *view.Moved names the page's one address.
+	// Page returns the page at an address for a visitor who may see the data of some endpoints (paths below /api/v1). It returns nil if the
+	// page does not exist. A *view.Refusal error is the client's fault. A *view.Moved error contains the page's canonical address.
 	Page(ctx context.Context, address *url.URL, sees []string) (*view.Page, error)
 	// Problem returns the HTML of a problem.
 	Problem(p view.Problem) []byte
-	// Dashboard returns the HTML of the page on which a key is managed.
+	// Dashboard returns the HTML of the page that manages a key.
 	Dashboard(d view.Dashboard) []byte
 }
 
-// Discovery tells programs what there is. Package discovery has one.
+// Discovery describes the service to programs. Package discovery implements it.
 type Discovery interface {
-	// Paths are the addresses that it has.
+	// Paths returns the paths of all documents.
 	Paths() []string
-	// Document returns what is at one of them, or nil while that is not loaded.
+	// Document returns the document at a path, or nil while it is not loaded.
 	Document(path string) *view.Document
 }
 
-// Check is something that must be so before the program is ready.
+// Check is a condition of readiness.
 type Check struct {
 	// Name is public: "migrations", "roles".
 	Name string
-	// OK is asked by each request for /readyz. It must answer at once.
+	// OK reports whether the condition holds. Each request for /readyz calls it. It must return immediately.
 	OK func() bool
 }
 
-// Options says what a server serves.
+// Options configure a server.
 type Options struct {
 	View *view.View
-	// Record may be nil: then nothing is served about the record.
+	// Record may be nil. Then nothing about the record is served.
 	Record *view.Record
-	// Pages may be nil: then there are none.
+	// Pages may be nil. Then no pages are served.
 	Pages Pages
-	// Discovery may be nil: then programs are told nothing.
+	// Discovery may be nil. Then no descriptions for programs are served.
 	Discovery Discovery
-	// Ready are asked by /readyz, beside the view's first load.
+	// Ready are the conditions of /readyz, in addition to the view's first load.
 	Ready []Check
-	// Accounts may be nil: then there are no keys, and nothing that needs one.
+	// Accounts may be nil. Then there are no keys, and no endpoint that requires one.
 	Accounts *Accounts
-	// Publications may be nil: then there is no /info, and nobody answers for the Data.
+	// Publications may be nil. Then /info is not served, and Data has no publications.
 	Publications *view.Publications
-	// Data holds the data endpoints by their path below /api/v1, as in the table of prices.
+	// Data holds the data endpoints by their path below /api/v1, as in the tariff.
 	Data map[string]Build
-	// TransparencyLog may be nil: then there is none.
+	// TransparencyLog may be nil. Then no log is served.
 	TransparencyLog TransparencyLog
-	// Raw may be nil: then no archived bytes are shown.
+	// Raw may be nil. Then no archived bodies are served.
 	Raw *RawOptions
-	// Payments may be nil: then nothing is sold by request.
+	// Payments may be nil. Then nothing is sold by request.
 	Payments *Payments
-	// Now is the wall clock that connections live by. It may be nil: then all requests go through net/http.
+	// Now is the wall clock for connections. It may be nil. Then all requests go through net/http.
 	Now func() time.Time
-	// Agents may be nil: then there is no MCP.
+	// Agents may be nil. Then MCP is not served.
 	Agents *AgentOptions
-	// Claims may be nil: then keys are not topped up by transfers. They need Accounts.
+	// Claims may be nil. Then keys cannot be topped up by transfer. It requires Accounts.
 	Claims *ClaimsOptions
-	// Cards may be nil: then balances are not topped up by card.
+	// Cards may be nil. Then balances cannot be topped up by card.
 	Cards Cards
-	// Timeouts bound what a client can hold of a connection.
+	// Timeouts bound how long a client can hold a connection.
 	Timeouts Timeouts
-	// Log gets a line for each fault of ours, and for each request at debug level.
+	// Log receives a line for each internal error, and at debug level for each request.
 	Log *slog.Logger
 	// Metrics counts requests and charges. It may be nil.
 	Metrics *telemetry.Metrics
-	// Tracer begins a trace for each request that net/http answers. It may be nil.
+	// Tracer starts a trace for each request that net/http serves. It may be nil.
 	Tracer *telemetry.Tracer
 }
 
 // Timeouts bound how long a client can hold a connection. A zero value means the default.
 type Timeouts struct {
-	// Header is for sending the fields of a request: 5 seconds. Request is for a whole request, and for accepting its answer: 15 seconds.
-	// Idle is the pause between two requests: 60 seconds.
+	// Header bounds the sending of a request's header: 5 seconds. Request bounds a whole request and, separately, the receiving of its
+	// response: 15 seconds. Idle bounds the pause between two requests: 60 seconds.
 	Header, Request, Idle time.Duration
 }
 
@@ -102,37 +102,37 @@ func (t Timeouts) orDefault() Timeouts {
 	}
 }
 
-// Server answers requests. It is safe for concurrent use.
+// Server serves requests. It is safe for concurrent use.
 type Server struct {
 	o       Options
 	view    *view.View
 	log     *slog.Logger
 	public  http.Handler
 	signals http.Handler
-	// billing is nil where there are no accounts.
+	// billing is nil without Accounts.
 	billing *billing
-	// origins may use the door for agents; local: only where they believe to talk to this machine.
+	// origins are the origins that may use the handler for agents. local is true if they must also address this machine as the host.
 	origins []string
 	local   bool
-	// sameOrigin judges where the forms of the dashboard come from, and what makes and ends keys.
+	// sameOrigin checks the origin of the dashboard's forms, and of requests that create or end keys.
 	sameOrigin *http.CrossOriginProtection
-	// claimService is nil where no transfers are taken.
+	// claimService is nil if transfers are not accepted.
 	claimService *claimService
-	// security are the fields of every answer.
+	// security are the header fields of every response.
 	security http.Header
-	// discovered are the paths of Discovery, routes everything that is served at the public address.
+	// discovered are the paths of Discovery. routes are all routes at the public address.
 	discovered map[string]bool
 	routes     []route
-	// logs is nil where there is no transparency log.
+	// logs is nil without a transparency log.
 	logs *logServer
-	// raws is nil where no archived bytes are shown.
+	// raws is nil if no archived bodies are served.
 	raws *rawServer
 }
 
 // route is a method and a pattern of net/http.
 type route struct{ method, pattern string }
 
-// New returns a server. Nothing runs until Serve, or until its handlers are mounted elsewhere.
+// New returns a server. Nothing runs until Serve is called, or until its handlers are mounted elsewhere.
 func New(o Options) *Server {
 	o.Timeouts = o.Timeouts.orDefault()
 	s := &Server{o: o, view: o.View, log: o.Log, security: http.Header{"X-Content-Type-Options": {"nosniff"}}}
@@ -222,14 +222,13 @@ func New(o Options) *Server {
 	return s
 }
 
-// Handler serves everything: the APIs, the pages, health.
+// Handler returns the handler of everything: the APIs, the pages and the health endpoints.
 func (s *Server) Handler() http.Handler { return s.public }
 
-// SignalsHandler serves the Signals API alone, at the root.
+// SignalsHandler returns the handler of the Signals API alone, at the root.
 func (s *Server) SignalsHandler() http.Handler { return s.signals }
 
-// Run keeps what the server remembers of keys current and hears of verdicts on claims until ctx ends, and returns nil then. While it
-// does not run, nothing is remembered.
+// Run keeps the key cache current and receives the outcomes of claims until ctx ends. Then it returns nil. Without Run, nothing is cached.
 func (s *Server) Run(ctx context.Context) error {
 	if s.billing == nil {
 		<-ctx.Done()
@@ -243,8 +242,8 @@ func (s *Server) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// Serve answers requests for Handler until ctx ends, and closes ln. It returns nil when ctx ended, after the requests in flight
-// were answered or three seconds have passed.
+// Serve serves Handler on ln until ctx ends, and closes ln. When ctx ends, it waits up to three seconds for the requests in flight and
+// returns nil.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	return s.serve(ctx, ln, s.public, "/api/signals")
 }
@@ -255,12 +254,12 @@ func (s *Server) ServeSignals(ctx context.Context, ln net.Listener) error {
 }
 
 const (
-	// maxHeaderBytes is the most that the fields of a request may have.
+	// maxHeaderBytes is the maximum size of a request's header.
 	maxHeaderBytes = 16 << 10
 	stopTimeout    = 3 * time.Second
 )
 
-// serve serves h on ln, and what is finished below base, the address of the signals, without net/http.
+// serve serves h on ln. Requests below base, the path of the signals, are served without net/http if their response is prepared.
 func (s *Server) serve(ctx context.Context, ln net.Listener, h http.Handler, base string) error {
 	var after func(context.Context)
 	if s.o.Now != nil && !s.log.Enabled(ctx, slog.LevelDebug) { // the debug log has a line for each request

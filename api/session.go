@@ -20,27 +20,27 @@ import (
 const (
 	// sessionTTL is how long a browser stays signed in.
 	sessionTTL = 12 * time.Hour
-	// maxForm is the most that a form brings, in bytes.
+	// maxForm is the maximum size of a form, in bytes.
 	maxForm = 24 << 10
 )
 
-// session is a browser that is signed in.
+// session is the session of a signed-in browser.
 type session struct {
-	// text is what it holds.
+	// text is the secret in the browser's cookie.
 	text string
 	key  postgres.Key
 }
 
 func (x session) hash() postgres.SessionHash { return sha256.Sum256([]byte(x.text)) }
 
-// token proves that a form was made for this session.
+// token returns the token that proves that a form was made for this session.
 func (x session) token() string {
 	d := digest("form", x.text)
 	return hex.EncodeToString(d[:])
 }
 
-// sessionCookie is the name of the cookie. The prefix makes browsers keep it from addresses without TLS, and take it from this very host
-// only.
+// sessionCookie returns the name of the cookie. With the prefix, browsers never send it without TLS and accept it only from this exact
+// host.
 func (s *Server) sessionCookie() string {
 	if s.secure() {
 		return "__Host-tidemark"
@@ -50,7 +50,7 @@ func (s *Server) sessionCookie() string {
 
 func (s *Server) secure() bool { return strings.HasPrefix(s.view.PublicURL(), "https:") }
 
-// signedIn returns the session of a request; false where it has none.
+// signedIn returns the session of a request, and false if there is none.
 func (s *Server) signedIn(r *http.Request) (session, bool, error) {
 	c, err := r.Cookie(s.sessionCookie())
 	if err != nil || len(c.Value) > 100 {
@@ -67,7 +67,7 @@ func (s *Server) signedIn(r *http.Request) (session, bool, error) {
 	return x, true, nil
 }
 
-// signIn opens a session with the text of a key and gives the browser its cookie. postgres.ErrEnded where the text opens nothing.
+// signIn opens a session with the text of a key and sets the browser's cookie. The error is postgres.ErrEnded if the key is not valid.
 func (s *Server) signIn(w http.ResponseWriter, r *http.Request, text accounts.KeyHash) (session, error) {
 	var raw [32]byte
 	if _, err := rand.Read(raw[:]); err != nil {
@@ -81,8 +81,8 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request, text accounts.Ke
 	return x, nil
 }
 
-// setCookie keeps something in the browser for so many seconds; negative forgets it. Only the dashboard and the pages look at it: at no
-// address below /api does a cookie mean anything.
+// setCookie sets the session cookie for maxAge seconds. A negative maxAge deletes it. Only the dashboard and the pages read it; every path
+// below /api ignores cookies.
 func (s *Server) setCookie(w http.ResponseWriter, value string, maxAge int) {
 	http.SetCookie(w, &http.Cookie{
 		Name: s.sessionCookie(), Value: value, Path: "/", MaxAge: maxAge, HttpOnly: true, Secure: s.secure(),
@@ -90,7 +90,7 @@ func (s *Server) setCookie(w http.ResponseWriter, value string, maxAge int) {
 	})
 }
 
-// form reads a form that one of our pages has sent, from a browser that is signed in where its token says so.
+// form parses a form. It rejects forms that another site sent.
 func (s *Server) form(w http.ResponseWriter, r *http.Request) error {
 	if err := s.sameOrigin.Check(r); err != nil {
 		return &problemError{code: view.CodeOriginNotAllowed, detail: "Another site has sent this form."}
@@ -105,7 +105,7 @@ func (s *Server) form(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// ours tells whether a form carries the token of the session.
+// ours reports whether a form carries the token of the session.
 func (x session) ours(r *http.Request) bool {
 	return subtle.ConstantTimeCompare([]byte(r.PostForm.Get("token")), []byte(x.token())) == 1
 }

@@ -10,7 +10,7 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// state returns what is served now, or the error of a program that has not loaded yet.
+// state returns the current state, or the error of a program that has not loaded it yet.
 func (s *Server) state() (*view.State, error) {
 	if st := s.view.State(); st != nil {
 		return st, nil

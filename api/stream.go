@@ -14,27 +14,27 @@ import (
 )
 
 const (
-	// chunk is how much of a long answer is gathered before it is sent. An answer that is shorter has a Content-Length.
+	// chunk is how many bytes of a long response are collected before they are sent. A shorter response has a Content-Length.
 	chunk = 32 << 10
-	// minCompressSize is the size from which compressing pays.
+	// minCompressSize is the minimum size that is worth compressing.
 	minCompressSize = 1 << 10
-	// bufferedRows are more rows than a chunk holds, of any form: with so many, the fields of an answer are known.
+	// bufferedRows is more rows than a chunk holds in any format. After this many rows, the header fields of a response are known.
 	bufferedRows = 1000
 )
 
-// streamed is an answer that is written piece by piece.
+// streamed is a response that is written in pieces.
 type streamed struct {
 	mediaType string
 	// etag is the strong tag of the uncompressed form, without its quotes.
 	etag string
-	// modified may be zero.
+	// modified is when the content last changed. It may be zero.
 	modified time.Time
-	// write writes it, or with a limit above 0 only its beginning and so many rows.
+	// write writes the content. With a limit above 0 it writes only the beginning and at most that many rows.
 	write func(ctx context.Context, w io.Writer, limit int) error
 }
 
-// stream answers with a listing, in bounded memory however long it is. An error before the first chunk is an answer of its own; after
-// that the connection is cut, so that nobody takes a part for the whole.
+// stream serves a listing with bounded memory, whatever its length. An error before the first chunk becomes an error response. After the
+// first chunk, stream cuts the connection, so that the client does not take a part for the whole.
 func stream(w http.ResponseWriter, r *http.Request, l streamed) error {
 	h := w.Header()
 	h.Set("Cache-Control", view.CachePublic)
@@ -83,18 +83,18 @@ func stream(w http.ResponseWriter, r *http.Request, l streamed) error {
 var (
 	bufferPool = sync.Pool{New: func() any { return new(make([]byte, 0, 2*chunk)) }}
 	gzipPool   = sync.Pool{New: func() any {
-		w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level exists
+		w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is valid
 		return w
 	}}
 )
 
-// sender gathers what is written and sends it in chunks, compressed where the client takes that and it pays.
+// sender collects the output and sends it in chunks. It compresses them if the client accepts that and the size is worth it.
 type sender struct {
 	w http.ResponseWriter
 	// etag and zipped are the tags of the two forms.
 	etag, zipped string
 	zip, silent  bool
-	// begun tells that the header went out.
+	// begun reports whether the header was sent.
 	begun bool
 	gz    *gzip.Writer
 	buf   *[]byte
@@ -111,7 +111,7 @@ func (s *sender) Write(p []byte) (int, error) {
 	return len(p), s.flush()
 }
 
-// begin sends the header. A length below 0 is not known yet.
+// begin sends the header. A negative length means that the length is not known yet.
 func (s *sender) begin(zip bool, length int) {
 	s.begun = true
 	h := s.w.Header()
@@ -143,7 +143,7 @@ func (s *sender) flush() error {
 	return err
 }
 
-// end sends what is left. An answer that fits into a chunk goes out whole.
+// end sends the rest. A response that fits into one chunk is sent as a whole.
 func (s *sender) end() error {
 	if s.begun {
 		if err := s.flush(); err != nil || s.gz == nil {

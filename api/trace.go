@@ -8,8 +8,8 @@ import (
 	"tidemark/internal/telemetry"
 )
 
-// trace begins the trace of a request that net/http answers. What the fast lane answers from memory has none. Without a tracer it is the
-// request as it came.
+// trace starts the trace of a request that net/http serves. Requests on the fast path have no trace. Without a tracer it returns the
+// request unchanged.
 func (s *Server) trace(r *http.Request) (*http.Request, *telemetry.Span) {
 	if s.o.Tracer == nil {
 		return r, nil
@@ -23,7 +23,7 @@ func (s *Server) trace(r *http.Request) (*http.Request, *telemetry.Span) {
 	return r.WithContext(ctx), span
 }
 
-// traced ends it. The span is named for the route, of which there are few, and not for the address.
+// traced ends the trace. The span has the name of the route and not of the path, because there are only a few routes.
 func traced(span *telemetry.Span, r *http.Request, status int, requestID string) {
 	if span == nil {
 		return

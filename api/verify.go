@@ -9,7 +9,7 @@ import (
 	"tidemark/api/view"
 )
 
-// record returns what is served of the record now, or the error of a program that has not loaded it yet.
+// record returns the current record, or the error of a program that has not loaded it yet.
 func (s *Server) record() (*view.RecordState, error) {
 	if st := s.o.Record.State(); st != nil {
 		return st, nil
@@ -17,7 +17,7 @@ func (s *Server) record() (*view.RecordState, error) {
 	return nil, &problemError{code: view.CodeUnavailable, detail: "The record is being loaded.", retryAfter: "1"}
 }
 
-// verifyPicks answers with the chain: all of it unless a limit is given.
+// verifyPicks serves the chain of picks. It serves the whole chain unless the request has a limit.
 func (s *Server) verifyPicks(w http.ResponseWriter, r *http.Request) error {
 	p := s.parameters(r)
 	from, limit := p.seq("from_seq", 1), p.limit(0)
@@ -46,7 +46,7 @@ func (s *Server) verifyPicks(w http.ResponseWriter, r *http.Request) error {
 	return stream(w, r, streamed{mediaType: page.MediaType, etag: page.ETag, write: page.Write})
 }
 
-// verifyPick answers with one pick of the chain: the newest of a ticker, or that of a day.
+// verifyPick serves one pick of the chain: the newest of a ticker, or the one for a day.
 func (s *Server) verifyPick(w http.ResponseWriter, r *http.Request) error {
 	p := s.parameters(r)
 	date := p.date("date")
@@ -73,7 +73,7 @@ func (s *Server) verifyPick(w http.ResponseWriter, r *http.Request) error {
 	return send(w, r, "application", "json", view.NewDocument(view.TypeJSON, view.CachePublic, body, time.Time{}))
 }
 
-// seq is a number of a pick.
+// seq parses the number of a pick.
 func (p *parameters) seq(name string, absent int64) int64 {
 	text := p.text(name)
 	if text == "" {
@@ -86,7 +86,7 @@ func (p *parameters) seq(name string, absent int64) int64 {
 	return n
 }
 
-// date is a day as YYYY-MM-DD, empty where none is given.
+// date parses a day in the form YYYY-MM-DD. It is empty if the request has none.
 func (p *parameters) date(name string) string {
 	text := p.text(name)
 	if _, err := time.Parse(time.DateOnly, text); err != nil && text != "" {

@@ -9,17 +9,17 @@ import (
 	"tidemark/api/view"
 )
 
-// maxEvent is the most that a report of the payment processor may have, in bytes.
+// maxEvent is the maximum size of a webhook event, in bytes.
 const maxEvent = 512 << 10
 
-// errNoCards is the problem of a service that takes no cards.
+// errNoCards is the problem of a service that does not accept cards.
 var errNoCards = &problemError{
 	code:   view.CodeNotConfigured,
 	detail: "This service takes no cards: its operator has not set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET, or sells plans (BILLING_MODEL).",
 }
 
-// webhook stores what the payment processor reports, once, and answers. Nothing is believed of it but where to look: a worker asks the
-// processor.
+// webhook stores an event of the payment processor, once, and responds. It trusts only the payment id in the event: a worker queries the
+// processor for the rest.
 func (s *Server) webhook(w http.ResponseWriter, r *http.Request) error {
 	if s.o.Cards == nil {
 		return errNoCards

@@ -11,9 +11,9 @@ import (
 	"tidemark/api/view"
 )
 
-// handlePaid answers requests for an endpoint that are paid one by one, at the level of the paid tier. The order is what keeps both sides
-// whole: the answer is built before money moves, and sent after it; the payment is reserved before the facilitator hears of it, and
-// each step is in the database before the next one is taken.
+// handlePaid serves requests for an endpoint that are paid one by one, at the level of the paid tier. The order of the steps protects both
+// sides. The response is built before money moves and sent after it. The payment is reserved before the facilitator receives it. Each step
+// is committed to the database before the next one starts.
 func (s *Server) handlePaid(e endpoint.Endpoint, build Build) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		p := s.o.Payments
@@ -35,7 +35,7 @@ func (s *Server) handlePaid(e endpoint.Endpoint, build Build) handler {
 		}
 		answer, err := build(r, Caller{Level: accounts.LevelFull})
 		if err != nil {
-			return err // whether it is paid for or not: what is not there is not sold
+			return err // paid or not: a missing document is not for sale
 		}
 		rep, _, err := choose(r, answer.Document)
 		if err != nil {
@@ -76,8 +76,8 @@ func (s *Server) handlePaid(e endpoint.Endpoint, build Build) handler {
 	}
 }
 
-// paymentHeader returns the payment that came with a request and the version of its header. Both headers, or one of them twice, are
-// not understood: it would not be known which payment to take.
+// paymentHeader returns the payment header of a request and its version. It rejects a request with both headers, or with a header sent
+// twice, because it cannot know which payment to use.
 func paymentHeader(r *http.Request) (version int, header string, err error) {
 	one, two := r.Header.Values(x402.HeaderPaymentV1), r.Header.Values(x402.HeaderPaymentV2)
 	switch {
@@ -91,7 +91,7 @@ func paymentHeader(r *http.Request) (version int, header string, err error) {
 	return x402.V1, "", nil
 }
 
-// x402Info tells what is sold by request, and how it is paid. It is made once: nothing of it changes while the program runs.
+// x402Info describes what is sold by request and how to pay. It is built once, because it does not change while the program runs.
 func (s *Server) x402Info(wares []endpoint.Endpoint) (*view.Document, error) {
 	seller := s.o.Payments.o.Seller
 	info := view.X402Info{
@@ -116,10 +116,10 @@ func (s *Server) x402Info(wares []endpoint.Endpoint) (*view.Document, error) {
 	return view.NewDocument(view.TypeJSON, view.CachePublic, body, time.Time{}), nil
 }
 
-// x402Path is where everything stands that is paid by request.
+// x402Path is the path prefix of all endpoints that are paid by request.
 const x402Path = "/api/v1/x402"
 
-// x402 registers every endpoint that has a price fixed by the interface, as its twin that is paid by request.
+// x402 registers a twin, paid by request, of every endpoint whose price is fixed by the interface.
 func (s *Server) x402(mux *http.ServeMux) {
 	var wares []endpoint.Endpoint
 	for _, e := range endpoint.All() {

@@ -17,21 +17,21 @@ import (
 )
 
 const (
-	// reserveLease is how long a payment is held while it is verified.
+	// reserveLease is how long a payment is reserved while it is verified.
 	reserveLease = 45 * time.Second
-	// settleSpare is what the lease of a settlement has beyond its longest time.
+	// settleSpare is how much longer the lease of a settlement is than the settlement timeout.
 	settleSpare = 15 * time.Second
-	// deliverLease is how long writing an answer may take before another request may have it.
+	// deliverLease is how long a request may take to write a response before another request may deliver it.
 	deliverLease = 30 * time.Second
 )
 
-// x402Payment is one request that is paid for.
+// x402Payment is one paid request.
 type x402Payment struct {
 	*Payments
 
 	w http.ResponseWriter
 	r *http.Request
-	// rep is the answer as it will be sent, with the fields of this request alone in extra; content is its body, uncompressed.
+	// rep is the response to send. extra are the header fields of this request alone. content is the body, uncompressed.
 	rep     *view.Representation
 	extra   http.Header
 	content []byte
@@ -39,16 +39,16 @@ type x402Payment struct {
 	version int
 	payment x402.Payment
 	hold    postgres.X402Lease
-	// answerTimeout is how long the client may take to accept the answer.
+	// answerTimeout is how long the client may take to receive the response.
 	answerTimeout time.Duration
 }
 
-// timeout is the longest time of a whole sale. A client that still waits then repeats its request.
+// timeout returns the longest time of a whole sale. A client that still waits after it should repeat its request.
 func (s *x402Payment) timeout() time.Duration {
 	return reserveLease + s.o.Facilitator.SettleTimeout() + settleSpare + s.o.WaitTimeout + deliverLease
 }
 
-// setDeadlines bounds how long the connection stays open: a request without a body is read, and the client accepts no answer yet.
+// setDeadlines bounds how long the connection stays open. The request has no body, so it is fully read. The client receives nothing yet.
 func (s *x402Payment) setDeadlines() {
 	end := s.o.Now().Add(s.timeout())
 	control := http.NewResponseController(s.w)
@@ -56,14 +56,14 @@ func (s *x402Payment) setDeadlines() {
 	_ = control.SetWriteDeadline(end.Add(s.answerTimeout))
 }
 
-// setAnswerDeadline bounds how long the client takes to accept the answer that follows.
+// setAnswerDeadline bounds how long the client takes to receive the response that follows.
 func (s *x402Payment) setAnswerDeadline() {
 	_ = http.NewResponseController(s.w).SetWriteDeadline(s.o.Now().Add(s.answerTimeout))
 }
 
 // run reserves, verifies, settles and delivers.
 func (s *x402Payment) run() error {
-	// The server's deadlines are for requests that answer at once.
+	// The server's own deadlines are for requests that are answered immediately.
 	s.setDeadlines()
 	err := s.steps()
 	if err != nil {
@@ -73,7 +73,7 @@ func (s *x402Payment) run() error {
 }
 
 func (s *x402Payment) steps() error {
-	// From here on a client that hangs up changes nothing about what is recorded.
+	// From here on, a client that disconnects does not change what is recorded.
 	ctx := context.WithoutCancel(s.r.Context())
 
 	place, err := soon(ctx, func(ctx context.Context) (postgres.X402Reservation, error) {
@@ -116,7 +116,7 @@ func (s *x402Payment) steps() error {
 	return s.finish(ctx, s.o.Facilitator.Settle(ctx, s.payment, s.offer), changed)
 }
 
-// soon bounds one step in the database: no deadline of the request does.
+// soon bounds one database step, because the request's context has no deadline here.
 func soon[T any](ctx context.Context, step func(context.Context) (T, error)) (T, error) {
 	const longest = 10 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, longest)
@@ -124,12 +124,12 @@ func soon[T any](ctx context.Context, step func(context.Context) (T, error)) (T,
 	return step(ctx)
 }
 
-// unverified ends a sale whose payment the facilitator does not take, or did not judge. Nobody was asked to settle it, so it can be
-// presented again.
+// unverified ends a sale whose payment the facilitator rejected or did not verify. No settlement was requested, so the client can send the
+// payment again.
 func (s *x402Payment) unverified(ctx context.Context, cause error) error {
 	_, err := soon(ctx, func(ctx context.Context) (bool, error) { return true, s.o.Store.ReleaseX402(ctx, s.hold) })
 	if err != nil {
-		// It is given back by itself when its lease ends.
+		// The reservation ends with its lease.
 		s.o.Log.WarnContext(ctx, "a payment that was not settled is still reserved", "payment", s.hold.ID, "err", err)
 	}
 	if refusal := (*x402.Refusal)(nil); errors.As(cause, &refusal) {
@@ -138,7 +138,7 @@ func (s *x402Payment) unverified(ctx context.Context, cause error) error {
 	return s.unavailable(cause)
 }
 
-// finish records how the settlement ended, and answers.
+// finish records the outcome of the settlement, and responds.
 func (s *x402Payment) finish(ctx context.Context, end x402.Settlement, changed <-chan struct{}) error {
 	if end.Outcome == x402.Settled {
 		deliver, err := s.settled(ctx, end.Transaction)
@@ -151,7 +151,7 @@ func (s *x402Payment) finish(ctx context.Context, end x402.Settlement, changed <
 				"payment", s.hold.ID, "tx", end.Transaction)
 			return s.finish(ctx, x402.Settlement{Outcome: x402.OutcomeUnknown, Reason: "the facilitator names the transaction of another payment"}, changed)
 		}
-		// The money has moved and that could not be written down: the chain will be asked.
+		// The money has moved, but the database did not record it. A worker will check the chain.
 		s.o.Log.ErrorContext(ctx, "a settlement was not recorded, the chain will be asked", "payment", s.hold.ID, "tx", end.Transaction, "err", err)
 		return s.pending()
 	}
@@ -160,7 +160,7 @@ func (s *x402Payment) finish(ctx context.Context, end x402.Settlement, changed <
 	case x402.OutcomeNotSent:
 		u.State = postgres.X402Failed
 	case x402.Refused:
-		// Where nobody asks the chain, the facilitator's word must do.
+		// If no worker checks the chain, trust the facilitator.
 		u.Denied = true
 		if !s.watched() {
 			u.State = postgres.X402Failed
@@ -180,7 +180,7 @@ func (s *x402Payment) finish(ctx context.Context, end x402.Settlement, changed <
 	return s.await(ctx, changed)
 }
 
-// settled records that the payer paid. A database that is away for a moment is asked again: the money has moved.
+// settled records that the payer paid. It retries while the database is unavailable, because the money has already moved.
 func (s *x402Payment) settled(ctx context.Context, transaction string) (deliver bool, err error) {
 	const tries, pause = 10, 500 * time.Millisecond
 	for range tries {
@@ -199,14 +199,14 @@ func (s *x402Payment) settled(ctx context.Context, transaction string) (deliver 
 	return deliver, err
 }
 
-// await waits for what a worker finds on the chain about an unclear settlement, for a while.
+// await waits up to WaitTimeout for a worker to resolve an unknown settlement on the chain.
 func (s *x402Payment) await(ctx context.Context, changed <-chan struct{}) error {
 	patience := time.NewTimer(s.o.WaitTimeout)
 	defer patience.Stop()
 	if !s.watched() {
 		patience.Reset(0)
 	}
-	// Should the notifications be lost, the row is looked at all the same.
+	// Poll the row, in case a notification is lost.
 	look := time.NewTicker(time.Second)
 	defer look.Stop()
 	for over := false; ; {
@@ -222,7 +222,7 @@ func (s *x402Payment) await(ctx context.Context, changed <-chan struct{}) error 
 		case state.State == postgres.X402Failed:
 			return s.failed(state.Reason)
 		case over || s.r.Context().Err() != nil:
-			_ = s.release(ctx, false) // or the lease ends
+			_ = s.release(ctx, false) // if this fails, the lease expires
 			return s.pending()
 		}
 		select {
@@ -235,7 +235,7 @@ func (s *x402Payment) await(ctx context.Context, changed <-chan struct{}) error 
 	}
 }
 
-// serveCharged sends the answer that was paid for. When it cannot be written, one who asks again may have it.
+// deliver sends the paid response. If writing fails, a repeated request can receive it.
 func (s *x402Payment) deliver(ctx context.Context, transaction string) error {
 	written := s.write(transaction)
 	if err := s.release(ctx, written); err != nil {
@@ -244,13 +244,13 @@ func (s *x402Payment) deliver(ctx context.Context, transaction string) error {
 	return nil
 }
 
-// release ends the hold of the payment.
+// release ends the lease of the payment.
 func (s *x402Payment) release(ctx context.Context, delivered bool) error {
 	_, err := soon(ctx, func(ctx context.Context) (bool, error) { return delivered, s.o.Store.LeaveX402(ctx, s.hold, delivered) })
 	return err
 }
 
-// write tells whether the whole answer was handed to a connection that was still there.
+// write reports whether the whole response was written to a connection that is still open.
 func (s *x402Payment) write(transaction string) bool {
 	if s.r.Context().Err() != nil {
 		return false
@@ -258,7 +258,7 @@ func (s *x402Payment) write(transaction string) bool {
 	h := s.w.Header()
 	maps.Copy(h, s.rep.Header)
 	maps.Copy(h, s.extra)
-	// The answer is this payer's; it is not to be had again from a cache.
+	// The response belongs to this payer and must not be cached.
 	h.Set("Cache-Control", view.CacheNever)
 	h.Del("ETag")
 	s.receipt(x402.Receipt{Success: true, Transaction: transaction})
@@ -270,7 +270,7 @@ func (s *x402Payment) write(transaction string) bool {
 	return http.NewResponseController(s.w).Flush() == nil && s.r.Context().Err() == nil
 }
 
-// receipt adds the header fields that tell how a settlement ended.
+// receipt adds the header fields that report the outcome of a settlement.
 func (s *x402Payment) receipt(r x402.Receipt) {
 	r.Network, r.Payer = s.offer.Seller.Network.Named(s.version), s.payment.Authorization.From
 	text := r.Encode()
@@ -278,7 +278,7 @@ func (s *x402Payment) receipt(r x402.Receipt) {
 	s.w.Header().Set(x402.HeaderReceiptV2, text)
 }
 
-// requirePayment answers 402 with the terms of every version.
+// requirePayment responds with 402 and the terms of every version.
 func (s *x402Payment) requirePayment(reason string, failed *x402.Receipt) error {
 	if terms := s.offer.Header(reason); terms != "" {
 		s.w.Header().Set(x402.HeaderRequiredV2, terms)
@@ -291,19 +291,19 @@ func (s *x402Payment) requirePayment(reason string, failed *x402.Receipt) error 
 	return nil
 }
 
-// refuse answers a payment that is not taken: nothing was charged.
+// refuse responds to a rejected payment. Nothing was charged.
 func (s *x402Payment) refuse(why error) error {
 	s.count("refused")
 	return s.requirePayment(why.Error(), nil)
 }
 
-// failed answers a settlement that did not succeed: nothing was charged.
+// failed responds to a failed settlement. Nothing was charged.
 func (s *x402Payment) failed(reason string) error {
 	s.count("failed")
 	return s.requirePayment(reason, &x402.Receipt{ErrorReason: reason})
 }
 
-// pending answers a settlement of which it is not known whether it succeeded. It is never a 402: to that a client pays once more.
+// pending responds to a settlement with an unknown outcome. It never sends 402, because clients respond to a 402 with another payment.
 func (s *x402Payment) pending() error {
 	s.count("pending")
 	return &problemError{
@@ -312,7 +312,7 @@ func (s *x402Payment) pending() error {
 	}
 }
 
-// unavailable answers when the facilitator or the database was needed and did not answer, before anything was settled.
+// unavailable responds when the facilitator or the database was unavailable before the settlement.
 func (s *x402Payment) unavailable(cause error) error {
 	s.count("away")
 	f := &problemError{code: view.CodeUnavailable, detail: "Payments cannot be taken at the moment. Nothing was charged.", retryAfter: "5"}
@@ -323,10 +323,10 @@ func (s *x402Payment) unavailable(cause error) error {
 	return f
 }
 
-// authorization is the payment as it is kept.
+// authorization returns the payment in its stored form.
 func (s *x402Payment) authorization() postgres.X402Authorization {
 	a, seller := s.payment.Authorization, s.offer.Seller
-	before, _ := strconv.ParseInt(a.ValidBefore, 10, 64) // checked
+	before, _ := strconv.ParseInt(a.ValidBefore, 10, 64) // validated before
 	sum := sha256.Sum256(s.content)
 	resource := s.r.URL.EscapedPath()
 	if q := s.r.URL.Query().Encode(); q != "" {
