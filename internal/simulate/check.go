@@ -6,34 +6,34 @@ import (
 	"time"
 )
 
-// invariant is something that holds after every day, whatever went wrong. Its check asks the database by itself, not the program: it says
-// in one line what it saw that must not be, or nothing.
+// invariant is a condition that must hold after every day, whatever faults occurred. Its check queries the database without using the
+// program's code. It returns a one-line description of a violation, or an empty text.
 type invariant struct {
 	name string
-	// A long one costs too much for each day, and more as the record grows: see thorough.
+	// A long check is too expensive for each day, and its cost grows with the record: see thorough.
 	long bool
 	seen func(ctx context.Context) (string, error)
 }
 
-// violation is an invariant that was not held.
+// violation is a broken invariant.
 type violation struct{ name, seen string }
 
-// checks are the invariants of a run, with what they remember of the days before.
+// checks holds the invariants of a run, with the data of earlier days that they need.
 type checks struct {
 	r    *run
 	dice random
 	list []invariant
 
-	// slots is up to when each schedule's slots were looked for.
+	// slots is the time up to which each schedule's slots were checked.
 	slots time.Time
 	// known are checksums of what was known as of earlier instants.
 	known []knowledge
-	// feed is how many events there were up to a place in their feed.
+	// feed is the number of events up to a position in the feed.
 	feed feed
-	// rebuilt is the newest instant of which the portfolio was reckoned again, and instants how many there were.
+	// rebuilt is the newest instant for which the portfolio was recomputed, and instants the number of instants.
 	rebuilt  time.Time
 	instants int
-	// thorough tells that all of the database is gone through, last that it is for the last time.
+	// thorough means that the whole database is checked, last that this is the last check.
 	thorough, last bool
 }
 
@@ -60,13 +60,13 @@ func newChecks(r *run) *checks {
 	return c
 }
 
-// thorough tells whether all of the database is gone through after a day: each Saturday of the first ten weeks and the first of each month
-// after them.
+// thorough reports whether the whole database is checked after a day: each Saturday of the first ten weeks, and the first Saturday of each
+// month after them.
 func thorough(from, day time.Time) bool {
 	return day.Weekday() == time.Saturday && (day.Before(from.AddDate(0, 0, 70)) || day.Day() <= 7)
 }
 
-// all checks the invariants that are due after a day, and adds what the database holds to the trace.
+// all checks the invariants that are due after a day, and adds the content of the database to the trace.
 func (c *checks) all(ctx context.Context, day time.Time, last bool) (*violation, error) {
 	c.thorough, c.last = last || thorough(c.r.From, day), last
 	for _, i := range c.list {
@@ -84,7 +84,7 @@ func (c *checks) all(ctx context.Context, day time.Time, last bool) (*violation,
 	return nil, c.sum(ctx)
 }
 
-// first returns the first line of a query that lists what must not be.
+// first returns the first line of a query that lists violations.
 func (c *checks) first(ctx context.Context, sql string, args ...any) (string, error) {
 	rows, err := c.r.own.Query(ctx, sql, args...)
 	if err != nil {
@@ -105,8 +105,8 @@ func (c *checks) first(ctx context.Context, sql string, args ...any) (string, er
 	return seen, rows.Err() //nolint:wrapcheck // all does
 }
 
-// sum adds to the trace how much the database holds, and in a thorough check what: a checksum over every row, so that two runs of a seed
-// are held to each other in all that they leave and not only in what was done. Times of work and numbers of rows are not part of it.
+// sum adds the sizes of the tables to the trace. In a thorough check it also adds a checksum over every row, so that two runs of a seed
+// must agree in their data and not only in their steps. Times of work and row numbers are excluded.
 func (c *checks) sum(ctx context.Context) error {
 	var observations, snapshots, picks, gaps, events, charges int
 	err := c.r.own.QueryRow(ctx, `

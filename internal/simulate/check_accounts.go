@@ -29,7 +29,8 @@ func (c *checks) balances(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// charges holds what the customers were told against the ledger. A request that got no answer and cannot be repeated may have been paid.
+// charges compares the responses that the customers received with the ledger. A request without a response that cannot be repeated may have
+// been charged.
 func (c *checks) charges(ctx context.Context) (string, error) {
 	rows, err := c.r.own.Query(ctx, `select request_id, count(*) from ledger where kind = 'charge' group by request_id`)
 	if err != nil {

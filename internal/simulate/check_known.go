@@ -18,9 +18,9 @@ type knowledge struct {
 	sum  string
 }
 
-// knowledge holds what is known as of two earlier instants, the last one and one of all others, against what was known then: whatever came
-// since, revisions, backfills, late publications, changes nothing of it. What nobody saw arrive is left out: its vintages are assumed, in
-// the past, whenever it is loaded. In a thorough check all instants are asked.
+// knowledge compares what is known as of two earlier instants, the last one and a random one, with what was known then. Later data
+// (revisions, backfills, late publications) must not change it. Observations with an assumed vintage are left out: their vintages are in
+// the past, whenever they are loaded. A thorough check compares all instants.
 func (c *checks) knowledge(ctx context.Context) (string, error) {
 	var ask []knowledge
 	switch n := len(c.known); {
@@ -29,7 +29,7 @@ func (c *checks) knowledge(ctx context.Context) (string, error) {
 	case n > 0:
 		ask = []knowledge{c.known[n-1], one(c.dice, c.known)}
 	}
-	// What an attempt has fetched and not stored yet is to come: it counts as of when it began. Clocks are off by seconds.
+	// The data that an attempt has fetched but not stored yet count from the start of the attempt. Clocks are off by seconds.
 	var now knowledge
 	err := c.r.own.QueryRow(ctx, `
 		select least(simulation.now(), (select min(started_at) from runs where status = 'running' and job in ('ingest', 'backfill'))) - interval '4 s'`).
@@ -56,7 +56,7 @@ func (c *checks) knowledge(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// knownSQL sums up in one pass what became known in each of the spans between instants.
+// knownSQL computes in one pass a checksum of what became known in each span between instants.
 const knownSQL = `
 	select bucket, sum(count(*)) over later, sum(sum(hash)) over later
 	from (
@@ -67,9 +67,9 @@ const knownSQL = `
 	group by bucket
 	window later as (order by bucket)`
 
-// knownAt returns a checksum of what was known at each of some instants.
+// knownAt returns a checksum of what was known at each of the given instants.
 func (c *checks) knownAt(ctx context.Context, instants []time.Time) ([]string, error) {
-	ends := make([]time.Time, len(instants)) // a span begins with its end, which is not in it
+	ends := make([]time.Time, len(instants)) // the end of a span is exclusive and begins the next span
 	for i, at := range instants {
 		ends[i] = at.Add(time.Microsecond)
 	}
@@ -98,7 +98,7 @@ func (c *checks) knownAt(ctx context.Context, instants []time.Time) ([]string, e
 	return sums, nil
 }
 
-// twice looks for vintages that say what the one before them said.
+// twice looks for vintages that repeat the value of the vintage before them.
 func (c *checks) twice(ctx context.Context) (string, error) {
 	seen, err := c.first(ctx, `
 		select format('%s of %s: the vintages of %s and %s are both %s%s', series, observed_at, before, vintage_at, value, marker)
@@ -120,8 +120,8 @@ func (c *checks) twice(ctx context.Context) (string, error) {
 		where edition > 0 and same`)
 }
 
-// recompute computes two of the stored snapshots again, one of the last days and one of any, from what was known at their instants. Those
-// of the first day are left out: a history that is loaded for the first time was known before, by assumption.
+// recompute recomputes two stored snapshots from what was known at their instants: one of the last days and one of any day. It skips
+// snapshots of the first day, because a history that is loaded for the first time counts as known before.
 func (c *checks) recompute(ctx context.Context) (string, error) {
 	ids := make([]string, 0, len(c.r.program.Signals.Definitions))
 	for id := range c.r.program.Signals.Definitions {

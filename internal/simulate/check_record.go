@@ -12,8 +12,8 @@ import (
 	"tidemark/workers"
 )
 
-// tradingDays holds the days of the exchange's calendar against the picks and gaps. The gap of a day on which nothing ran is recorded with
-// the next pick, so the last two days are left open.
+// tradingDays compares the days of the exchange's calendar with the picks and gaps. The gap of a day without a running process is recorded
+// with the next pick, so the last two days are not checked.
 func (c *checks) tradingDays(ctx context.Context) (string, error) {
 	rows, err := c.r.own.Query(ctx, `select date, count(*) from (select date from picks union all select date from gaps) d group by date order by date`)
 	if err != nil {
@@ -59,7 +59,7 @@ func (c *checks) pickTimes(ctx context.Context) (string, error) {
 		order by p.seq`, c.r.lastTick.Add(-26*time.Hour))
 }
 
-// chain hashes every link again, and holds the sequence of the announcements to it.
+// chain recomputes the hash of every link, and checks the order of the announcements.
 func (c *checks) chain(ctx context.Context) (string, error) {
 	rows, err := c.r.own.Query(ctx, `select seq, ticker, price, date, previous_hash, hash from picks order by seq`)
 	if err != nil {
@@ -73,18 +73,18 @@ func (c *checks) chain(ctx context.Context) (string, error) {
 		return "", err //nolint:wrapcheck // all does
 	}
 	if _, err := chain.Verify(chain.Each(links)); err != nil {
-		return err.Error(), nil //nolint:nilerr // it is what was seen
+		return err.Error(), nil //nolint:nilerr // the error is the violation
 	}
 	return c.first(ctx, `
 		select format('announcement %s is the %s.', seq, place) from (select seq, row_number() over (order by seq) as place from announcements) a
 		where seq <> place`)
 }
 
-// ledger recomputes the chain of the git ledger and compares its entries with the record's, and finds what has waited for its commit for
-// more than a day.
+// ledger recomputes the chain of the git ledger, compares its entries with the record, and finds entries that have waited for their commit
+// for more than a day.
 func (c *checks) ledger(ctx context.Context) (string, error) {
 	if err := c.r.program.VerifyLedger(ctx); err != nil {
-		return err.Error(), nil //nolint:nilerr // it is what was seen
+		return err.Error(), nil //nolint:nilerr // the error is the violation
 	}
 	return c.first(ctx, `
 		select format('entry %s of %s is not committed, or not pushed', id, at) from ledger_entries
@@ -100,8 +100,8 @@ func (c *checks) portfolioSum(ctx context.Context) (string, error) {
 		where t.sum <> 100`)
 }
 
-// rebuild reckons again what was stored of the portfolio since the last time, and of what was stored before about as many instants as are
-// named here: what one of them takes grows with the record.
+// rebuild recomputes the portfolio data that were stored since the last call, and about again random earlier instants. The number is
+// limited, because the cost of each grows with the record.
 func (c *checks) rebuild(ctx context.Context) (string, error) {
 	again := 10.
 	if c.last {
@@ -121,14 +121,14 @@ func (c *checks) rebuild(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%d of %d snapshots differ: %s", len(r.Differences), r.Snapshots, r.Differences[0]), nil
 }
 
-// feed is a place in the feed of events, and how many there were up to it.
+// feed is a position in the feed of events, and the number of events up to it.
 type feed struct {
 	at time.Time
 	id string
 	n  int
 }
 
-// events looks whether something came in before a place in the feed that a reader has passed already.
+// events looks for events that were added before a position that a reader of the feed has already passed.
 func (c *checks) events(ctx context.Context) (string, error) {
 	var n int
 	err := c.r.own.QueryRow(ctx, `select count(*) from portfolio_events where (recorded_at, id) <= ($1, $2)`, c.feed.at, c.feed.id).Scan(&n)
@@ -141,7 +141,7 @@ func (c *checks) events(ctx context.Context) (string, error) {
 	err = c.r.own.QueryRow(ctx, `
 		select recorded_at, id, (select count(*) from portfolio_events) from portfolio_events order by recorded_at desc, id desc limit 1`).
 		Scan(&c.feed.at, &c.feed.id, &c.feed.n)
-	if err != nil && err != pgx.ErrNoRows { //nolint:errorlint // it comes as it is
+	if err != nil && err != pgx.ErrNoRows { //nolint:errorlint // the driver returns it unwrapped
 		return "", err //nolint:wrapcheck // all does
 	}
 	return "", nil

@@ -5,10 +5,11 @@ import (
 	"time"
 )
 
-// horizon is how long after its instant a slot must be in the run log, the schedulers ticking: they may be killed, and their clocks off.
+// horizon is the time after its instant within which a slot must be in the run log, if the schedulers run. They may be killed, and their
+// clocks may be off.
 const horizon = 10 * time.Second
 
-// missingRuns looks for slots of the schedules, by their cron expressions, that the run log does not have.
+// missingRuns looks for slots of the schedules, computed from their cron expressions, that are missing in the run log.
 func (c *checks) missingRuns(ctx context.Context) (string, error) {
 	until := c.r.lastTick.Add(-horizon)
 	var jobs, subjects []string
@@ -33,7 +34,8 @@ func (c *checks) stuckRuns(ctx context.Context) (string, error) {
 		where status in ('due', 'queued', 'running') and slot < $1 and created_at < $1 order by slot`, c.r.clock.now().Add(-26*time.Hour))
 }
 
-// failedRuns knows one failure that is none: before the record has begun there may be nothing to pick from.
+// failedRuns returns the first failed run that counts as a violation. A failed pick before the record has begun is allowed, because there
+// may be no data to pick from.
 func (c *checks) failedRuns(ctx context.Context) (string, error) {
 	return c.first(ctx, `
 		select format('%s %s of %s failed after %s attempts: %s', job, subject, slot, attempt, left(error, 600))

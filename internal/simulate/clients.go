@@ -12,13 +12,13 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// clients register keys and pay for requests, at an API that is now and then killed in the middle of one. Who got no answer asks again,
-// with the same Idempotency-Key, and remembers what he was told: the checks hold the ledger against it.
+// clients register keys and pay for requests, at an API that is sometimes killed in the middle of a request. A client without a response
+// repeats the request with the same Idempotency-Key, and stores the response. The checks compare the responses with the ledger.
 type clients struct {
 	r    *run
 	dice random
 	keys []int64
-	// told is what was answered to a request, by its id.
+	// told holds the response to each request, by the request's id.
 	told map[string]string
 	n    int
 }
@@ -27,7 +27,7 @@ func newCustomers(r *run) *clients {
 	return &clients{r: r, dice: newDice(r.Seed, "customers"), told: map[string]string{}}
 }
 
-// request runs f as a request to the API, which may be killed at one of its statements. It tells whether an answer was sent.
+// request runs f as a request to the API, which may be killed at one of its statements. It reports whether the API sent a response.
 func (c *clients) request(ctx context.Context, what string, f func(context.Context) error) (answered bool, err error) {
 	r := c.r
 	if err := r.clock.advance(ctx, c.dice.between(time.Millisecond, 50*time.Millisecond)); err != nil {
@@ -50,7 +50,7 @@ func (c *clients) request(ctx context.Context, what string, f func(context.Conte
 	return err == nil, err
 }
 
-// register makes a key. Asked again after no answer, the same request makes no second one.
+// register makes a key. Repeating the request after a missing response makes no second key.
 func (c *clients) register(ctx context.Context) error {
 	r := c.r
 	if len(c.keys) >= 20 {
@@ -62,7 +62,7 @@ func (c *clients) register(ctx context.Context) error {
 	once := &postgres.Once{Scope: scope, Request: scope, Seal: same, Open: same}
 	var id int64
 	for try := 0; ; try++ {
-		// A repetition comes from a process that knows nothing of the first one: it draws another key.
+		// A repetition may reach a process that does not know the first request: it draws another key.
 		key, err := accounts.NewKey(c.dice)
 		if err != nil {
 			return fmt.Errorf("draw a key: %w", err)
@@ -125,7 +125,7 @@ func (c *clients) ask(ctx context.Context) error {
 				break
 			}
 			if q.Digest == nil {
-				break // nobody can ask again for what he cannot name
+				break // without the id, the client cannot repeat the request
 			}
 		}
 	}

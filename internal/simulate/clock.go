@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// clock is the time of a simulated world. The true time never goes back; the machines that read it may be off, as machines are whose
-// clocks are set by NTP now and then. It is safe for concurrent use.
+// clock is the time of a simulated world. The true time never goes back. The machines that read it may be off, like machines whose clocks
+// NTP corrects from time to time. It is safe for concurrent use.
 type clock struct {
 	// set tells the database its time.
 	set func(ctx context.Context, at time.Time) error
@@ -26,7 +26,7 @@ func newClock(at time.Time) *clock {
 	return &clock{true: at.UTC().Truncate(time.Microsecond), off: map[string]time.Duration{}}
 }
 
-// now is the true time, in UTC.
+// now returns the true time, in UTC.
 func (c *clock) now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -42,14 +42,14 @@ func (c *clock) of(machine string) func() time.Time {
 	}
 }
 
-// step sets how far the clock of a machine is off from now on.
+// step sets the offset of a machine's clock from now on.
 func (c *clock) step(machine string, off time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.off[machine] = off.Truncate(time.Microsecond)
 }
 
-// advance lets time pass, and tells the database.
+// advance moves the time forward, and sets the database's time.
 func (c *clock) advance(ctx context.Context, d time.Duration) error {
 	c.mu.Lock()
 	c.true = c.true.Add(max(d, 0).Truncate(time.Microsecond))
@@ -66,7 +66,7 @@ func (c *clock) advance(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
-// advanceTo is advance up to an instant; one that has passed changes nothing.
+// advanceTo advances the clock to an instant. An instant in the past changes nothing.
 func (c *clock) advanceTo(ctx context.Context, to time.Time) error {
 	return c.advance(ctx, to.Sub(c.now()))
 }

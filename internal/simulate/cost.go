@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// Cost is what a run has spent since it began.
+// Cost is the total cost of a run since it began.
 type Cost struct {
-	// Program is the processor time of this process, Git that of the gits that it started, Postgres that of the server's processes, zero
-	// where the machine does not say.
+	// Program is the processor time of this process, Git that of its git child processes, Postgres that of the server's processes. They are
+	// zero if the machine does not report them.
 	Program, Git, Postgres time.Duration
-	// Statements counts what was sent to Postgres; a batch is one.
+	// Statements is the number of messages sent to Postgres; a batch counts as one.
 	Statements int64
-	// Rows is how many rows Postgres has read of tables, as its statistics have it: they are some moments late.
+	// Rows is the number of rows that Postgres has read from tables, by its statistics, which lag by some moments.
 	Rows int64
-	// Picks is the length of the record, Resident how much memory this process has, in bytes.
+	// Picks is the length of the record, Resident the resident memory of this process in bytes.
 	Picks    int
 	Resident int64
 }
@@ -28,7 +28,7 @@ type Cost struct {
 // spent counts the statements of a run.
 type spent struct{ statements atomic.Int64 }
 
-// cost reads what was spent so far.
+// cost returns the cost so far.
 func (r *run) cost(ctx context.Context) (c Cost, err error) {
 	if err := r.own.QueryRow(ctx, `select count(*) from picks`).Scan(&c.Picks); err != nil {
 		return c, fmt.Errorf("count the picks: %w", err)
@@ -59,7 +59,7 @@ func used(who int) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// ticks is the processor time of a process and of the children of it that have ended, of which the kernel counts hundredths of a second.
+// ticks returns the processor time of a process and of its ended children. The kernel counts it in hundredths of a second.
 func ticks(pid int) (sum time.Duration) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -21,17 +21,17 @@ var clockSQL string
 //go:embed sessions.sql
 var sessionsSQL string
 
-// template is the database that those of the runs are copies of, and system the one from which they are made.
+// template is the database that is copied for each run. system is the database to connect to while making a copy.
 const template, system = "tidemark", "postgres"
 
-// Server is a throwaway Postgres, in which each run has a database of its own.
+// Server is a throwaway Postgres. Each run has its own database there.
 type Server struct {
 	server *devstack.Server
 	dir    string
 }
 
-// StartServer starts a private Postgres without durability in a new folder, with all migrations applied. binDirs are searched for its
-// programs before the usual folders; cacheDir keeps what has to be downloaded. Stop removes everything.
+// StartServer starts a private Postgres without durability in a new folder, with all migrations applied. It searches binDirs for the
+// Postgres programs before the usual folders. cacheDir keeps downloads. Stop removes the folder.
 func StartServer(ctx context.Context, binDirs []string, cacheDir string, log *slog.Logger) (s *Server, err error) {
 	dir, err := os.MkdirTemp("", "tidemark-simulate-")
 	if err != nil {
@@ -49,14 +49,14 @@ func StartServer(ctx context.Context, binDirs []string, cacheDir string, log *sl
 	s.server, err = devstack.StartPostgres(ctx, devstack.PostgresOptions{
 		Dir: dir, Throwaway: true, BinDirs: binDirs, CacheDir: cacheDir, Log: log,
 		Settings: map[string]string{
-			// A socket spares each statement a way through the network.
+			// A socket is faster than a network connection.
 			"unix_socket_directories": s.sockets(),
-			// What runs by itself would run at another moment each time. Each run tidies its own database, once a simulated week.
+			// Automatic work would run at a different moment each time. Each run vacuums its own database, once a simulated week.
 			"autovacuum": "off",
 			"jit":        "off",
-			// Nothing here waits for a disk.
+			// Nothing here waits for the disk.
 			"synchronous_commit": "off", "checkpoint_timeout": "1h", "max_wal_size": "4GB",
-			// Plans must not change with the number of workers that happen to be free.
+			// Plans must not depend on the number of free parallel workers.
 			"max_parallel_workers_per_gather": "0",
 		},
 	})
@@ -72,7 +72,7 @@ func StartServer(ctx context.Context, binDirs []string, cacheDir string, log *sl
 	})
 }
 
-// Stop ends the server and removes its folder.
+// Stop stops the server and removes its folder.
 func (s *Server) Stop(ctx context.Context) error {
 	var err error
 	if s.server != nil {
@@ -84,7 +84,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	return err
 }
 
-// create makes the database of a run and returns its address.
+// create creates the database of a run and returns its address.
 func (s *Server) create(ctx context.Context, name string) (string, error) {
 	err := s.as(ctx, system, func(c *pgx.Conn) error {
 		_, err := c.Exec(ctx, "create database "+pgx.Identifier{name}.Sanitize()+" template "+template)
@@ -93,7 +93,7 @@ func (s *Server) create(ctx context.Context, name string) (string, error) {
 	return s.address(name), err
 }
 
-// drop removes the database of a run, whoever is connected to it.
+// drop removes the database of a run, even if sessions are connected to it.
 func (s *Server) drop(ctx context.Context, name string) error {
 	return s.as(ctx, system, func(c *pgx.Conn) error {
 		_, err := c.Exec(ctx, "drop database if exists "+pgx.Identifier{name}.Sanitize()+" with (force)")
@@ -113,10 +113,11 @@ func (s *Server) as(ctx context.Context, database string, f func(*pgx.Conn) erro
 	return nil
 }
 
-// maxSocket is the longest path of a socket on some systems, its name and the end of the string taken off.
+// maxSocket is the longest folder path for a socket on some systems: the limit without the socket's name and the terminating zero.
 const maxSocket = 104 - len("/.s.PGSQL.65535") - 1
 
-// sockets is the folder of the server's sockets: that of its data, which the server's user can write to. Empty where paths are too long.
+// sockets returns the folder of the server's sockets. It is the data folder, where the server's user can write. It is empty if the path is
+// too long.
 func (s *Server) sockets() string {
 	dir := filepath.Join(s.dir, "data")
 	if len(dir) > maxSocket {
@@ -125,11 +126,11 @@ func (s *Server) sockets() string {
 	return dir
 }
 
-// address names a database of the server; its sessions ask the simulation's clock.
+// address returns the address of a database of the server. Its sessions use the simulation's clock.
 func (s *Server) address(database string) string {
 	u, err := url.Parse(s.server.URL())
 	if err != nil {
-		return s.server.URL() // it is of our own making
+		return s.server.URL() // the program itself made this URL
 	}
 	u.Path = "/" + database
 	q := u.Query()

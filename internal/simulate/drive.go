@@ -15,10 +15,10 @@ import (
 	"tidemark/workers"
 )
 
-// The patience of the schedulers, as it is by default.
+// The wait timeout of the schedulers, the same as the default.
 const waitTimeout = 10 * time.Second
 
-// run is one simulated world. Everything in it happens in the goroutine of live, or in that of a piece of work that live waits for.
+// run is one simulated world. Everything in it runs in the goroutine of live, or in the goroutine of a piece of work that live waits for.
 type run struct {
 	Options
 	dir    string
@@ -26,7 +26,7 @@ type run struct {
 	trace  *trace
 	result Result
 
-	// own is the simulation's own session, which no fault meets; db and api are the program's.
+	// own is the simulation's own session, which has no faults. db and api belong to the program.
 	own     *pgx.Conn
 	db, api *postgres.DB
 	program Program
@@ -42,20 +42,21 @@ type run struct {
 	order, faults random
 	spent         spent
 	rates         rates
-	// statements is about how many statements a piece of work of a kind has, from those that were seen.
+	// statements estimates how many statements a piece of work of a kind has, from earlier work.
 	statements map[string]int
 	frozen     []freeze
 	agenda     []scheduledEvent
-	// nextSlot is the next slot of any schedule; nextRun when a run of the log wants something. lastTick is the last one of a scheduler.
+	// nextSlot is the next slot of any schedule. nextRun is the next time when a run of the log needs a scheduler. lastTick is the last
+	// tick of a scheduler.
 	nextSlot, nextRun, lastTick time.Time
 }
 
-// rates are how often things go wrong: shares of the attempts, ticks and deliveries.
+// rates are the probabilities of faults per attempt, tick or delivery.
 type rates struct {
 	killed, cut, frozen, tick, lost, repeated float64
 }
 
-// freeze is an attempt of a frozen worker, and when it wakes.
+// freeze is an attempt of a frozen worker, and the time when it resumes.
 type freeze struct {
 	work *work
 	task task.Task
@@ -166,7 +167,7 @@ func (r *run) close() {
 	}
 }
 
-// live goes through the days. The first one is calm: every source is read for the first time.
+// live runs the days. The first day has no faults: every source is read for the first time.
 func (r *run) live(ctx context.Context) error {
 	for day := r.From; day.Before(r.To); day = day.AddDate(0, 0, 1) {
 		if err := r.startOfDay(ctx, day); err != nil {
@@ -188,7 +189,7 @@ func (r *run) live(ctx context.Context) error {
 	return nil
 }
 
-// startOfDay draws what will go wrong on a day.
+// startOfDay draws the faults of a day.
 func (r *run) startOfDay(ctx context.Context, day time.Time) error {
 	r.queue.forget()
 	if day.Equal(r.From) {
@@ -208,8 +209,8 @@ func (r *run) startOfDay(ctx context.Context, day time.Time) error {
 	return r.tidy(ctx, day)
 }
 
-// tidy does by the calendar what autovacuum would at moments of its own: dead rows go each week. To look at every table anew takes ten
-// times as long, and is done when the histories have been loaded and then each month.
+// tidy does the work of autovacuum at fixed times. It removes dead rows each week. Analyzing every table takes ten times as long, so it
+// runs after the histories were loaded and then each month.
 func (r *run) tidy(ctx context.Context, day time.Time) error {
 	var todo []string
 	if day.Weekday() == time.Sunday {
@@ -257,7 +258,7 @@ func (r *run) endOfDay(ctx context.Context, day time.Time, last bool) error {
 	return nil
 }
 
-// step does the next thing that is to be done, or lets time pass until there is one, at most until end.
+// step does the next due thing, or lets time pass until something is due, until end at most.
 func (r *run) step(ctx context.Context, end time.Time) error {
 	now := r.clock.now()
 	for i, f := range r.frozen {
@@ -302,8 +303,8 @@ func (r *run) firstResume() (at time.Time) {
 	return at
 }
 
-// tickAt is when a scheduler has something to do: a slot has come, or a run of the log is due, unstarted or silent. A scheduler whose clock
-// is behind does not see a slot yet, and looks again a second later.
+// tickAt returns when a scheduler has work: a slot has come, or a run of the log is due, unstarted or silent. A scheduler whose clock is
+// behind does not see a new slot yet, and checks again a second later.
 func (r *run) tickAt() time.Time {
 	slot := later(r.nextSlot, r.lastTick.Add(time.Second))
 	if r.nextRun.IsZero() || slot.Before(r.nextRun) {
@@ -319,7 +320,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// tick lets one of the schedulers do its round; now and then it is killed in the middle of it.
+// tick lets one of the schedulers do a round. Sometimes it is killed in the middle.
 func (r *run) tick(ctx context.Context) error {
 	if err := r.clock.advance(ctx, r.order.between(time.Millisecond, 20*time.Millisecond)); err != nil {
 		return err
@@ -344,7 +345,7 @@ func (r *run) tick(ctx context.Context) error {
 	return r.look(ctx)
 }
 
-// look reads when the schedulers will have something to do.
+// look reads when the schedulers will have work.
 func (r *run) look(ctx context.Context) error {
 	list, err := r.db.Schedules(ctx)
 	if err != nil {
@@ -371,8 +372,8 @@ const openRunsSQL = `
 	end)
 	from runs where status in ('due', 'queued', 'running')`
 
-// lookAtRuns reads when a run will be due, or given up. It is by the database's clock, and brought to ours; where that moment has passed, a
-// scheduler looks again in a second.
+// lookAtRuns reads when a run will be due or given up. The time is by the database's clock and is converted to the true time. If that
+// moment has passed, a scheduler checks again in a second.
 func (r *run) lookAtRuns(ctx context.Context) error {
 	var at *string
 	err := r.own.QueryRow(ctx, `select extract(epoch from t)::text from (`+openRunsSQL+`) as o (t)`, pgx.NamedArgs{"patience": waitTimeout}).Scan(&at)

@@ -15,16 +15,16 @@ import (
 	"tidemark/internal/calendar"
 )
 
-// scheduledEvent is something that is done to the world at an instant.
+// scheduledEvent is an event in the world at an instant.
 type scheduledEvent struct {
 	at time.Time
 	do func(ctx context.Context) error
 }
 
-// plan draws a day's appointments, in their order.
+// plan draws a day's events, in their order.
 func (r *run) plan(day time.Time) {
 	perhaps := func(p float64, do func(context.Context) error) {
-		at := day.Add(r.faults.between(0, 24*time.Hour)) // drawn in any case, so that one thing more or less moves nothing else
+		at := day.Add(r.faults.between(0, 24*time.Hour)) // drawn in any case, so that one event more or less does not move the others
 		if r.faults.chance(p) {
 			r.agenda = append(r.agenda, scheduledEvent{at: at, do: do})
 		}
@@ -48,14 +48,14 @@ func (r *run) sortAgenda() {
 	slices.SortStableFunc(r.agenda, func(a, b scheduledEvent) int { return a.at.Compare(b.at) })
 }
 
-// flush empties the queue, as FLUSHALL or a restart of a Redis without durability does.
+// flush empties the queue, like FLUSHALL or a restart of a Redis without durability.
 func (r *run) flush(context.Context) error {
 	r.result.Faults++
 	r.trace.fault(r.clock.now(), "queue flushed: %d tasks lost", r.queue.flush())
 	return nil
 }
 
-// remote is where the git ledger is pushed to.
+// remote returns the repository that the git ledger is pushed to.
 func (r *run) remote() string { return filepath.Join(r.dir, "remote.git") }
 
 func (r *run) makeRemote(ctx context.Context) error {
@@ -65,11 +65,11 @@ func (r *run) makeRemote(ctx context.Context) error {
 	return nil
 }
 
-// loseRemote takes the repository of the git ledger away for some hours.
+// loseRemote makes the remote repository of the git ledger unavailable for some hours.
 func (r *run) loseRemote(context.Context) error {
 	away := r.remote() + ".away"
 	if err := os.Rename(r.remote(), away); err != nil {
-		return nil //nolint:nilerr // it is away already
+		return nil //nolint:nilerr // it is already unavailable
 	}
 	r.result.Faults++
 	back := r.clock.now().Add(r.faults.between(time.Minute, 20*time.Hour))
@@ -87,8 +87,8 @@ func (r *run) outage(context.Context) error {
 	return nil
 }
 
-// stepClocks sets the clocks of the machines anew: each is right, or off by up to a second and a half either way. One that was ahead is
-// set back.
+// stepClocks sets the clocks of the machines again. Each is right, or off by up to 1.5 seconds in either direction. A clock that was ahead
+// is set back.
 func (r *run) stepClocks(ctx context.Context) error {
 	r.result.Faults++
 	for _, machine := range []string{database, "worker", "scheduler-1", "scheduler-2"} {
@@ -116,7 +116,7 @@ func (r *run) pauseAll(ctx context.Context) error {
 	return r.lookAtRuns(ctx)
 }
 
-// correct is an operator who says that an announced pick was wrong.
+// correct acts as an operator who declares an announced pick wrong.
 func (r *run) correct(ctx context.Context) error {
 	announced, err := r.db.AnnouncedPicks(ctx)
 	if err != nil || len(announced) == 0 {
@@ -137,7 +137,7 @@ func (r *run) correct(ctx context.Context) error {
 	return r.lookAtRuns(ctx)
 }
 
-// backfill is an operator who has some days of a signal computed again, or that are missing.
+// backfill acts as an operator who recomputes some days of a signal, or computes missing days.
 func (r *run) backfill(ctx context.Context) error {
 	now, err := r.db.Now(ctx)
 	if err != nil {
@@ -173,7 +173,7 @@ func (r *run) backfill(ctx context.Context) error {
 	return r.dispatchSoon(ctx)
 }
 
-// dispatchSoon has a scheduler look at once: the slots of a backfill become runs there.
+// dispatchSoon makes a scheduler check at once: it turns the slots of a backfill into runs.
 func (r *run) dispatchSoon(ctx context.Context) error {
 	if err := r.lookAtRuns(ctx); err != nil {
 		return err

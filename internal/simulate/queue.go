@@ -10,14 +10,14 @@ import (
 	"tidemark/scheduler"
 )
 
-// queue is the scheduler's queue as a Redis without durability may be: it hands tasks out in any order, some twice, and forgets what it
-// was given. What it holds is the payload, as it would travel.
+// queue simulates the scheduler's queue in a Redis without durability. It delivers tasks in any order, some of them twice, and can lose
+// them. It stores the encoded payload.
 type queue struct {
 	waiting []delivery
 	states  map[string]scheduler.State
 }
 
-// delivery is a task on its way.
+// delivery is a task that waits for delivery.
 type delivery struct {
 	id      string
 	payload []byte
@@ -48,10 +48,10 @@ func (q *queue) State(_ context.Context, t task.Task) (scheduler.State, error) {
 	return scheduler.StateAbsent, nil
 }
 
-// take hands one of the waiting tasks out.
+// take removes and returns one of the waiting tasks.
 func (q *queue) take(d random) delivery {
 	i := 0
-	if d.chance(.3) { // the order is mostly that of a list
+	if d.chance(.3) { // the order is mostly first in, first out
 		i = d.IntN(len(q.waiting))
 	}
 	taken := q.waiting[i]
@@ -62,7 +62,7 @@ func (q *queue) take(d random) delivery {
 	return taken
 }
 
-// lose forgets a task that was taken. With trace its id stays, as that of a task that nobody runs.
+// lose drops a task that was taken. With leftover its id stays, like the id of a task whose worker died.
 func (q *queue) lose(id string, leftover bool) {
 	if leftover {
 		q.states[id] = scheduler.StateActive
@@ -74,13 +74,13 @@ func (q *queue) lose(id string, leftover bool) {
 // done records that a worker has ended a delivery.
 func (q *queue) done(id string) { q.states[id] = scheduler.StateOver }
 
-// repeat hands a delivery out once more.
+// repeat delivers a task once more.
 func (q *queue) repeat(d delivery) {
 	d.again = true
 	q.waiting = append(q.waiting, d)
 }
 
-// flush forgets everything.
+// flush drops everything.
 func (q *queue) flush() (lost int) {
 	lost = len(q.waiting)
 	q.waiting = nil
@@ -88,7 +88,7 @@ func (q *queue) flush() (lost int) {
 	return lost
 }
 
-// forget drops the ids of tasks that ended, as their retention does.
+// forget drops the ids of ended tasks, like the end of their retention.
 func (q *queue) forget() {
 	for id, s := range q.states {
 		if s == scheduler.StateOver {

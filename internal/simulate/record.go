@@ -16,10 +16,10 @@ import (
 //go:embed record.sql
 var recordSQL string
 
-// MakeUpRecord gives a database without a record one of n picks that nobody lived through, one for each trading day before a day. There must be
-// closes of the last of them; where prices do not go back as far as the record, each company has its first close until then. The chain is true;
-// which company was picked is not, nor what is said of it. The connection is that of a
-// superuser, since the database refuses picks of days that have passed.
+// MakeUpRecord fills a database without a record with n fictitious picks, one for each trading day before a day. The last of these days
+// must have closing prices. If prices do not go back as far as the record, each company has its first close until then. The hash chain is
+// valid, but the companies and the texts are fictitious. The connection must be a superuser's, because the database rejects picks of past
+// days.
 func MakeUpRecord(ctx context.Context, c *pgx.Conn, n int, before time.Time) error {
 	days := make([]string, n)
 	day := before

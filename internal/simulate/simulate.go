@@ -1,10 +1,10 @@
-// Package simulate drives the whole product through months in minutes, in one goroutine and in an order that a seed alone decides: the
-// real scheduler, the real jobs and the real database code, on a virtual clock, against the sandbox's upstreams. Everything goes wrong
-// that can be made to: processes end at any statement, freeze and come back, tasks are lost and repeated, upstreams fail, publishers stand
-// still, clocks jump, operators interfere. After each simulated day the invariants are checked (see check.go). A seed that breaks one
-// does so again.
+// Package simulate runs the whole product through months in minutes, in one goroutine and in an order that only a seed decides. It uses the
+// real scheduler, the real jobs and the real database code, on a virtual clock, with the sandbox's upstreams. It injects all faults that it
+// can: processes end at any statement, freeze and resume, tasks are lost and repeated, upstreams fail, publishers stop updating, clocks
+// jump, operators interfere. After each simulated day it checks the invariants (see check.go). A seed that breaks an invariant breaks it
+// again.
 //
-// What it needs of the program, its jobs and its schedule, is handed in by main. Start at Run.
+// Main passes in the parts of the program that it needs, the jobs and the schedule. Start at Run.
 package simulate
 
 import (
@@ -24,7 +24,7 @@ import (
 	"tidemark/workers"
 )
 
-// Parts are what the program is built on in a simulation.
+// Parts are the inputs from which main builds the program in a simulation.
 type Parts struct {
 	// DatabaseURL is the run's database.
 	DatabaseURL string
@@ -32,21 +32,21 @@ type Parts struct {
 	Transport   http.RoundTripper
 	// Now is the clock of the machine that the jobs run on.
 	Now func() time.Time
-	// Wait is the engine's sleep.
+	// Wait is the engine's sleep function.
 	Wait func(ctx context.Context, d time.Duration) error
 	// Dir is a folder for files, Remote the address of an empty git repository.
 	Dir, Remote string
 	Seed        uint64
 }
 
-// Program is what main builds on them.
+// Program is the program that main builds from Parts.
 type Program struct {
 	Schedules []task.Schedule
 	Handlers  map[string]workers.Handler
 	Signals   workers.Signals
 	Picks     workers.Picks
 	Planner   func(now time.Time) backfill.Planner
-	// VerifyLedger compares the git ledger with the database, and recomputes the chain of both.
+	// VerifyLedger compares the git ledger with the database, and recomputes both chains.
 	VerifyLedger func(ctx context.Context) error
 	// Close releases what was opened. It may be nil.
 	Close func() error
@@ -56,50 +56,50 @@ type Program struct {
 type Options struct {
 	Server *Server
 	Build  func(ctx context.Context, parts Parts) (Program, error)
-	// From and To bound the simulated days; their dates count.
+	// From and To limit the simulated days; only their dates count.
 	From, To time.Time
 	Seed     uint64
-	// Command reproduces the run; it is told with a failure.
+	// Command is the command that reproduces the run; a failure shows it.
 	Command string
 	// Day is called after each simulated day. It may be nil.
 	Day func(day time.Time)
-	// Calm is a run in which nothing goes wrong and nobody interferes. The invariants are checked after its last day alone, so that what is
-	// left is what the days cost.
+	// Calm means a run without faults and without operators. The invariants are checked only after its last day, so that only the cost of
+	// the days remains.
 	Calm bool
-	// Record is the length of a record that nobody lived through (MakeUpRecord), which the world has from the second day on. The first day must
-	// be none of trading then.
+	// Record is the length of a fictitious record (MakeUpRecord), which the world has from the second day on. The first day must not be a
+	// trading day then.
 	Record int
-	// Companies is how many companies the synthetic market has at least; zero: as many as usual.
+	// Companies is the minimum number of companies in the synthetic market. Zero means the usual number.
 	Companies int
-	// Costs is told after each simulated day, before anything is checked, what was spent since the run began. It may be nil.
+	// Costs receives the cost since the run began, after each simulated day and before any check. It may be nil.
 	Costs func(day time.Time, c Cost)
-	// Trace gets every line of the trace. It may be nil.
+	// Trace receives every line of the trace. It may be nil.
 	Trace io.Writer
-	// Log gets what the program logs. Nil: nowhere.
+	// Log receives the program's log. It may be nil.
 	Log *slog.Logger
 }
 
-// Result is what a run without a failure came to.
+// Result is the result of a run without a failure.
 type Result struct {
-	// Trace is the SHA-256 of the trace, and Lines what it covers.
+	// Trace is the SHA-256 of the trace, and Lines its number of lines.
 	Trace string
 	Lines int
-	// Counts of what happened.
+	// The counts of events.
 	Days, Deliveries, Faults, Charges, Picks, Gaps, Observations int
 }
 
-// Failure is an invariant that was broken.
+// Failure is a broken invariant.
 type Failure struct {
 	Seed uint64
 	Day  time.Time
-	// Invariant is its name, Seen what was seen.
+	// Invariant is its name, Seen describes the violation.
 	Invariant, Seen string
-	// Faults are the last ones before it, the newest last.
+	// Faults are the last faults before it, the newest last.
 	Faults  []string
 	Command string
 }
 
-// Error tells all of it, on several lines.
+// Error returns all fields on several lines.
 func (f *Failure) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "seed %d, %s: %s\n  seen: %s", f.Seed, f.Day.Format(time.DateOnly), f.Invariant, f.Seen)
@@ -112,7 +112,7 @@ func (f *Failure) Error() string {
 	return b.String()
 }
 
-// Run simulates the days from o.From to o.To under a seed. A broken invariant is a *Failure. The same options give the same trace.
+// Run simulates the days from o.From to o.To with a seed. A broken invariant is a *Failure. The same options give the same trace.
 func Run(ctx context.Context, o Options) (res Result, err error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -9,48 +9,49 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// fault is what happens to a piece of work at one of its statements.
+// workFault is a fault of a piece of work at one of its statements.
 type workFault string
 
 const (
 	none workFault = ""
-	// killedBefore ends the process before the statement is sent, killedAfter when its answer has come: the server has done it, and if it
-	// was a commit it counts, though nobody was told.
+	// killedBefore ends the process before the statement is sent. killedAfter ends it after the response: the server has executed the
+	// statement. A commit then counts, although no client learned of it.
 	killedBefore workFault = "killed before"
 	killedAfter  workFault = "killed after"
-	// cut ends the session under the statement; the process lives on with the error.
+	// cut ends the session during the statement; the process continues with the error.
 	cut workFault = "cut off at"
-	// frozen stops the process at the statement until it is woken.
+	// frozen stops the process at the statement until it is resumed.
 	frozen workFault = "frozen at"
 )
 
-// errKilled ends the contexts of a process that is gone.
+// errKilled ends the contexts of a killed process.
 var errKilled = errors.New("the simulated process is gone")
 
-// work is one piece of work of a process: an attempt of a run, a tick of a scheduler, a request to the API. Its statements are counted,
-// and at one of them its mishap comes. What it does runs in a goroutine of its own, and the driver waits until that is done or frozen:
-// nothing ever runs beside it.
+// work is one piece of work of a process: an attempt of a run, a tick of a scheduler, or a request to the API. Its statements are counted,
+// and at one of them its fault occurs. It runs in its own goroutine. The driver waits until the work has ended or is frozen, so nothing
+// runs in parallel.
 type work struct {
 	fault  workFault
 	at     int
 	server sessions
 
 	statements int
-	// hit is the statement at which the mishap came, empty before.
+	// hit is the statement at which the fault occurred, empty before.
 	hit    string
 	dead   bool
 	cancel context.CancelCauseFunc
-	// parked tells the driver that the work is frozen, resume that it goes on, done that it has ended, with its result.
+	// parked signals that the work is frozen, resume that it continues, done that it has ended, with its result.
 	parked chan struct{}
 	resume chan struct{}
 	done   chan error
 }
 
-// sessions are the database's, which the simulation can end as the server itself would. Both return once that is over.
+// sessions are the database's sessions. The simulation can end them like the server itself. Both methods return after the sessions have
+// ended.
 type sessions interface {
-	// end ends one.
+	// end ends one session.
 	end(pid uint32)
-	// terminate ends those in the middle of a transaction.
+	// terminate ends the sessions in the middle of a transaction.
 	terminate()
 }
 
@@ -67,7 +68,7 @@ func start(ctx context.Context, m workFault, at int, server sessions, f func(con
 	return w
 }
 
-// wait returns when the work is over (true, with its result) or frozen.
+// wait returns when the work has ended (true, with its result) or is frozen.
 func (w *work) wait() (bool, error) {
 	select {
 	case err := <-w.done:
@@ -77,13 +78,13 @@ func (w *work) wait() (bool, error) {
 	}
 }
 
-// wake lets frozen work go on, and waits for its end.
+// wake lets frozen work continue, and waits for its end.
 func (w *work) wake() error {
 	w.resume <- struct{}{}
 	return <-w.done
 }
 
-// before is called with each statement, and returns the context that it is sent under.
+// before is called before each statement, and returns the context to send it under.
 func (w *work) before(ctx context.Context, conn *pgx.Conn, sql string) context.Context {
 	if w.dead {
 		return gone(ctx)
@@ -100,14 +101,14 @@ func (w *work) before(ctx context.Context, conn *pgx.Conn, sql string) context.C
 		w.server.end(conn.PgConn().PID())
 	case frozen:
 		w.hit = brief(sql)
-		w.server.terminate() // the server ends a session that is idle in a transaction, before anybody can tell that the process is frozen
+		w.server.terminate() // the server ends a session that is idle in a transaction, before any process can detect the freeze
 		w.parked <- struct{}{}
 		<-w.resume
 	}
 	return ctx
 }
 
-// after is called when a statement's answer has come.
+// after is called after the response to a statement.
 func (w *work) after(sql string) {
 	if !w.dead && w.fault == killedAfter && w.statements == w.at {
 		w.die(sql)
@@ -125,15 +126,15 @@ func gone(ctx context.Context) context.Context {
 	return ctx
 }
 
-// brief is the beginning of a statement, on one line.
+// brief returns the beginning of a statement, on one line.
 func brief(sql string) string {
 	words := strings.Fields(sql)
 	return fmt.Sprintf("%q", strings.Join(words[:min(len(words), 6)], " "))
 }
 
-// tracer hands the statements of a DB to the work that they are part of. Statements of nobody's work pass.
+// tracer passes the statements of a DB to the work that they belong to. It ignores statements that belong to no work.
 type tracer struct {
-	// spent counts them all. It may be nil.
+	// spent counts all statements. It may be nil.
 	spent *spent
 }
 

@@ -9,16 +9,17 @@ import (
 	"time"
 )
 
-// lastFaults is how many of the faults before a failure are told with it.
+// lastFaults is how many of the last faults a failure shows.
 const lastFaults = 12
 
-// trace is what happened in a run, a line each. Its hash covers every line, and so every decision of the run: two runs of one seed have
-// the same. What the machine decides is left out of the lines: errors' texts, which name processes and ports, and how long anything took.
+// trace records the events of a run, one line each. Its hash covers every line, and so every decision of the run: two runs of one seed have
+// the same hash. The lines leave out everything that depends on the machine: error texts, which name processes and ports, and durations of
+// work.
 type trace struct {
 	hash   hash.Hash
 	lines  int
 	faults []string
-	// out is where the lines are written too; nil: nowhere.
+	// out also receives the lines. It may be nil.
 	out io.Writer
 }
 
@@ -35,7 +36,7 @@ func (t *trace) say(at time.Time, format string, args ...any) string {
 	return line
 }
 
-// fault adds a line about something that goes wrong on purpose.
+// fault adds a line about an injected fault.
 func (t *trace) fault(at time.Time, format string, args ...any) {
 	line := t.say(at, format, args...)
 	if t.faults = append(t.faults, line); len(t.faults) > lastFaults {
@@ -43,5 +44,5 @@ func (t *trace) fault(at time.Time, format string, args ...any) {
 	}
 }
 
-// sum is the hash of all lines so far, in hex.
+// sum returns the hash of all lines so far, in hex.
 func (t *trace) sum() string { return hex.EncodeToString(t.hash.Sum(nil)) }

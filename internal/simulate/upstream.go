@@ -16,31 +16,31 @@ import (
 	"tidemark/internal/calendar"
 )
 
-// upstreams are the publishers: those of the sandbox, in trouble as publishers are. Single answers go wrong; a host is away for hours;
-// a publisher stands still for days and then brings at once what it should have, revisions included.
+// upstreams are the publishers of the sandbox with faults. Single responses fail. A host is unavailable for hours. A publisher stops
+// updating for days and then publishes everything at once, revisions included.
 type upstreams struct {
 	http.RoundTripper
 	clock *clock
 	dice  random
 	trace *trace
-	// rate is the share of answers that go wrong on their own.
+	// rate is the share of single responses that fail.
 	rate float64
 
-	// hosts are those that were ever asked. at is the time that the publisher of the question under way lives in.
+	// hosts are the publishers that received a request. at is the publisher's time for the current request.
 	hosts map[string]*publisher
 	at    time.Time
 }
 
 // publisher is the state of one host.
 type publisher struct {
-	// Until stormUntil answers go wrong as storm says, all of them. Until stuckUntil it shows what it showed at stuckAt.
+	// Until stormUntil, all responses fail as storm says. Until stuckUntil, the host shows its data of stuckAt.
 	storm      upstreamFault
 	stormUntil time.Time
 	stuckAt    time.Time
 	stuckUntil time.Time
 }
 
-// upstreamFault is one way for an answer to go wrong.
+// upstreamFault is a kind of faulty response.
 type upstreamFault string
 
 const (
@@ -62,7 +62,7 @@ func newUpstreams(w synth.World, c *clock, t *trace, rate float64) *upstreams {
 	return u
 }
 
-// RoundTrip lets a publisher answer, from its own time.
+// RoundTrip returns the response of a publisher, at its own time.
 func (u *upstreams) RoundTrip(r *http.Request) (*http.Response, error) {
 	now := u.clock.now()
 	u.at = now
@@ -81,7 +81,7 @@ func (u *upstreams) host(name string) *publisher {
 	return p
 }
 
-// fault decides what goes wrong with an answer.
+// fault chooses the fault of a response.
 func (u *upstreams) fault(r *http.Request, _ int) (world.Fault, bool) {
 	now, p := u.clock.now(), u.host(r.URL.Host)
 	if now.Before(p.stormUntil) {
@@ -118,7 +118,7 @@ func (t upstreamFault) fault(d random) world.Fault {
 	}
 }
 
-// storms lets one of the hosts be in trouble for a while, or stand still.
+// storms makes one of the hosts fail for a while, or stop updating.
 func (u *upstreams) storms() {
 	names := slices.Sorted(maps.Keys(u.hosts))
 	if len(names) == 0 {
@@ -138,8 +138,8 @@ func (u *upstreams) storms() {
 	u.trace.fault(now, "upstream %s answers %s until %s", name, p.storm, p.stormUntil.Format(time.RFC3339))
 }
 
-// wait is the engine's sleep: simulated time passes. How long the engine waits before it asks again is drawn from the machine's own dice,
-// to spread load; here it is always the same. What an upstream asked for is kept to.
+// wait is the engine's sleep: simulated time passes. In production, the engine draws its backoff from the machine's random numbers, to
+// spread load. Here it is always the same. A wait that an upstream requested is kept.
 func (u *upstreams) wait(ctx context.Context, d time.Duration) error {
 	const again = 4 * time.Second
 	if ctx.Err() != nil {

@@ -12,7 +12,7 @@ import (
 	"tidemark/internal/task"
 )
 
-// deliver hands the next task to one of the workers, as a queue does that may lose and repeat it.
+// deliver delivers the next task to one of the workers. The queue may lose or repeat it.
 func (r *run) deliver(ctx context.Context) error {
 	d := r.queue.take(r.order)
 	now := r.clock.now()
@@ -39,7 +39,7 @@ func (r *run) deliver(ctx context.Context) error {
 	i := r.order.IntN(len(r.workers))
 	m, at := r.fault(t)
 	w := start(ctx, m, at, r, func(ctx context.Context) error {
-		_ = r.workers[i].Deliver(ctx, t) // the run log tells how it ended
+		_ = r.workers[i].Deliver(ctx, t) // the run log has the outcome
 		return nil
 	})
 	over, _ := w.wait()
@@ -60,7 +60,7 @@ func (r *run) deliver(ctx context.Context) error {
 	return r.outcome(ctx, t)
 }
 
-// fault draws what happens to an attempt, and at which of its statements.
+// fault draws the fault of an attempt, and at which of its statements it occurs.
 func (r *run) fault(t task.Task) (workFault, int) {
 	m := none
 	switch p := r.faults.Float64(); {
@@ -87,7 +87,7 @@ func (r *run) learn(t task.Task, statements int) {
 	}
 }
 
-// resume lets a frozen worker go on. Its run may be another's by now.
+// resume lets a frozen worker continue. Another worker may have its run by now.
 func (r *run) resume(ctx context.Context, f freeze) error {
 	if err := r.clock.advance(ctx, time.Millisecond); err != nil {
 		return err
@@ -97,7 +97,7 @@ func (r *run) resume(ctx context.Context, f freeze) error {
 	return r.outcome(ctx, f.task)
 }
 
-// outcome adds to the trace how the run of a task stands.
+// outcome adds the state of a task's run to the trace.
 func (r *run) outcome(ctx context.Context, t task.Task) error {
 	var status string
 	var attempt, failures, losses int
@@ -115,12 +115,13 @@ func (r *run) outcome(ctx context.Context, t task.Task) error {
 	return r.lookAtRuns(ctx)
 }
 
-// end implements sessions. A server that is gone fails the next statement of the simulation's own.
+// end implements sessions. If the server is unavailable, the simulation's own next statement fails.
 func (r *run) end(pid uint32) {
 	_, _ = r.own.Exec(context.Background(), `select simulation.end_sessions(array[$1::int])`, int64(pid))
 }
 
-// terminate implements sessions. Those in the middle of a transaction are what a dead or frozen process has left: nothing runs beside it.
+// terminate implements sessions. No other work runs at this time, so sessions in the middle of a transaction belong to a dead or frozen
+// process.
 func (r *run) terminate() {
 	_, _ = r.own.Exec(context.Background(), `
 		select simulation.end_sessions(array(
