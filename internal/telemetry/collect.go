@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// The log of an attempt is bounded: so many lines, and so many bytes of each.
+// The log of an attempt is limited in lines, and in bytes of each line.
 const (
 	maxLines   = 200
 	maxLineLen = 1000
@@ -23,7 +23,7 @@ type Line struct {
 	Text  string
 }
 
-// Lines collects what is logged with a context. It is safe for concurrent use.
+// Lines collects the lines that are logged with a context. It is safe for concurrent use.
 type Lines struct {
 	mu   sync.Mutex
 	list []Line
@@ -32,8 +32,8 @@ type Lines struct {
 
 type linesKey struct{}
 
-// Collect returns a context whose log lines are collected as well as written, and the ends of whose steps are. Lines below the level of the log
-// are neither.
+// Collect returns a context whose log lines are both written and collected. The ends of steps with this context are collected too. Lines
+// below the logger's level are ignored.
 func Collect(ctx context.Context) (context.Context, *Lines) {
 	lines := &Lines{}
 	return context.WithValue(ctx, linesKey{}, lines), lines
@@ -74,7 +74,7 @@ func (n noting) Handle(_ context.Context, r slog.Record) error {
 func (n noting) WithAttrs([]slog.Attr) slog.Handler { return n }
 func (n noting) WithGroup(string) slog.Handler      { return n }
 
-// collect adds a record to the lines of its context, if it has some.
+// collect adds a record to the lines of its context, if the context collects lines.
 func collect(ctx context.Context, r slog.Record) {
 	if lines, _ := ctx.Value(linesKey{}).(*Lines); lines != nil {
 		lines.add(r)
@@ -105,7 +105,7 @@ func (l *Lines) add(r slog.Record) {
 	l.list = append(l.list, Line{r.Time, r.Level.String(), strings.ToValidUTF8(strings.ReplaceAll(line, "\x00", ""), "?")})
 }
 
-// said writes a value as people read it: an instant in UTC, a duration with no more digits than tell something.
+// said formats a value for people: an instant in UTC, a duration with only its meaningful digits.
 func said(v slog.Value) string {
 	switch v.Kind() {
 	case slog.KindTime:

@@ -1,6 +1,5 @@
-// Package telemetry is how the program speaks of itself: the log handler, the metrics, the traces, and the attributes that travel with
-// a context so that every line of one request or one run can be found by its id. It is a leaf. Start at Logger and With; of the traces,
-// at Tracer and Step.
+// Package telemetry provides the log handler, the metrics and the traces. It also provides attributes that a context carries, so that every
+// line of one request or one run can be found by its id. It is a leaf. Start at Logger and With; for traces, at Tracer and Step.
 package telemetry
 
 import (
@@ -19,8 +18,8 @@ const (
 	FormatJSON = "json" // one object a line
 )
 
-// Logger returns a logger that writes to w, each line with the attributes that its context carries (With). A format that is none
-// of the above means FormatAuto; a level that slog does not know ("debug", "info", "warn", "error") means info.
+// Logger returns a logger that writes to w. Each line has the attributes of its context (With). An unknown format means FormatAuto. A level
+// that slog does not know ("debug", "info", "warn", "error") means info.
 func Logger(w io.Writer, format, level string) *slog.Logger {
 	o := slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Value.Kind() == slog.KindDuration {
@@ -38,7 +37,7 @@ func Logger(w io.Writer, format, level string) *slog.Logger {
 	return slog.New(handler{slog.NewJSONHandler(w, &o)})
 }
 
-// Duration is a duration as people read it: with its unit, and no more digits than tell something.
+// Duration formats a duration for people: with its unit, and only its meaningful digits.
 func Duration(d time.Duration) string {
 	for _, step := range []time.Duration{time.Minute, time.Second, time.Millisecond, time.Microsecond} {
 		if d.Abs() < step {
@@ -52,7 +51,7 @@ func Duration(d time.Duration) string {
 	return d.String()
 }
 
-// isTerminal tells whether w is a character device. That includes /dev/null, where the format is nobody's concern.
+// isTerminal reports whether w is a character device. That includes /dev/null, where the format does not matter.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	if !ok {
@@ -64,8 +63,8 @@ func isTerminal(w io.Writer) bool {
 
 type attrsKey struct{}
 
-// With returns a context whose log lines carry attrs, beside those that ctx carries already. An attribute takes the place of one
-// with the same key.
+// With returns a context whose log lines carry attrs in addition to the attributes of ctx. An attribute replaces an earlier one with the
+// same key.
 func With(ctx context.Context, attrs ...slog.Attr) context.Context {
 	carried := slices.Clone(Attrs(ctx))
 	for _, a := range attrs {
@@ -85,13 +84,13 @@ func Attrs(ctx context.Context) []slog.Attr {
 	return attrs
 }
 
-// handler adds the attributes of the context to each record, and its place in a trace where it is in one. In a logger with an open group they stand in that group, as all
-// attributes of a record do.
+// handler adds the attributes of the context to each record, and the record's position in a trace if there is one. In a logger with an open
+// group they are in that group, as all attributes of a record are.
 type handler struct{ slog.Handler }
 
 func (h handler) Handle(ctx context.Context, r slog.Record) error {
 	collect(ctx, r)
-	r = r.Clone() // the caller's record is not ours to extend
+	r = r.Clone() // the record belongs to the caller
 	r.AddAttrs(Attrs(ctx)...)
 	r.AddAttrs(located(ctx)...)
 	return h.Handler.Handle(ctx, r)

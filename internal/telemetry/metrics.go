@@ -16,8 +16,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Metrics are what a process counts of its own work, in Prometheus's form. Labels are bounded: there is none for a key, a ticker or an
-// address of a client. All methods are safe for concurrent use, and those of a nil Metrics do nothing, so that a room works without one.
+// Metrics counts a process's own work, in Prometheus's form. Labels are bounded: there is no label for a key, a ticker or a client's
+// address. All methods are safe for concurrent use. The methods of a nil Metrics do nothing, so that packages work without metrics.
 type Metrics struct {
 	registry *prometheus.Registry
 	now      func() time.Time
@@ -28,7 +28,7 @@ type Metrics struct {
 	http httpMetrics
 }
 
-// NewMetrics makes the metrics of a process. version and commit say what was built; now is the process's clock, by which work is timed.
+// NewMetrics makes the metrics of a process. version and commit identify the build. now is the process's clock, which times the work.
 func NewMetrics(version, commit string, now func() time.Time) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry(), now: now}
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
@@ -67,14 +67,14 @@ func NewMetrics(version, commit string, now func() time.Time) *Metrics {
 	return m
 }
 
-// Handler serves the metrics. What cannot be read at the moment is left out, and log says why.
+// Handler serves the metrics. It leaves out metrics that cannot be read at the moment, and logs the reason.
 func (m *Metrics) Handler(log *slog.Logger) http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
 		ErrorHandling: promhttp.ContinueOnError, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn), Registry: m.registry,
 	})
 }
 
-// Now is the process's clock; the zero time where m is nil.
+// Now returns the time of the process's clock, or the zero time if m is nil.
 func (m *Metrics) Now() time.Time {
 	if m == nil {
 		return time.Time{}
@@ -82,7 +82,7 @@ func (m *Metrics) Now() time.Time {
 	return m.now()
 }
 
-// Ran counts an attempt of a run that began at a time as Now tells it.
+// Ran counts an attempt of a run. began is a time from Now.
 func (m *Metrics) Ran(job, outcome string, began time.Time) {
 	if m == nil {
 		return
@@ -91,7 +91,7 @@ func (m *Metrics) Ran(job, outcome string, began time.Time) {
 	m.runTime.WithLabelValues(job).Observe(m.now().Sub(began).Seconds())
 }
 
-// Asked counts a request to an upstream that began at a time as Now tells it. The status is 0 where no whole answer came.
+// Asked counts a request to an upstream. began is a time from Now. The status is 0 if no complete response arrived.
 func (m *Metrics) Asked(source string, status int, began time.Time) {
 	if m == nil {
 		return
@@ -112,7 +112,7 @@ func (m *Metrics) Checked(check, outcome string) {
 	m.checks.WithLabelValues(check, outcome).Inc()
 }
 
-// Charged counts what a key paid for an answer of an endpoint, in micro-dollars.
+// Charged counts the price that a key paid for a response of an endpoint, in micro-dollars.
 func (m *Metrics) Charged(endpoint string, micros int64) {
 	if m == nil {
 		return
@@ -128,13 +128,13 @@ func (m *Metrics) ToolCalled(tool, outcome string) {
 	m.tools.WithLabelValues(tool, outcome).Inc()
 }
 
-// What becomes of a transient error of the database: its statement is tried again, or the caller gets it.
+// The outcomes of a transient database error: the statement is retried, or the caller gets the error.
 const (
 	TransientRepeated = "repeated"
 	TransientReturned = "returned"
 )
 
-// Transient counts an error of the database that passes by itself.
+// Transient counts a transient error of the database.
 func (m *Metrics) Transient(class, outcome string) {
 	if m == nil {
 		return
@@ -142,7 +142,7 @@ func (m *Metrics) Transient(class, outcome string) {
 	m.transient.WithLabelValues(class, outcome).Inc()
 }
 
-// RedisTransient counts an error of Redis that passes by itself.
+// RedisTransient counts a transient error of Redis.
 func (m *Metrics) RedisTransient(class string) {
 	if m == nil {
 		return
@@ -150,8 +150,8 @@ func (m *Metrics) RedisTransient(class string) {
 	m.redis.WithLabelValues(class).Inc()
 }
 
-// Guard calls f and returns its error. A panic in it becomes an ErrPanic: it is logged with its stack and counted under the place, and
-// whoever called goes on. It works without metrics.
+// Guard calls f and returns its error. A panic in f becomes an ErrPanic: it is logged with its stack and counted under place, and the
+// caller continues. Guard works with a nil Metrics.
 func (m *Metrics) Guard(ctx context.Context, log *slog.Logger, place string, f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -162,10 +162,10 @@ func (m *Metrics) Guard(ctx context.Context, log *slog.Logger, place string, f f
 	return f()
 }
 
-// ErrPanic is the error of what ended in a panic.
+// ErrPanic reports that a function panicked.
 var ErrPanic = errors.New("panic")
 
-// Panicked logs and counts a panic that was caught where it is called.
+// Panicked logs and counts a recovered panic. place says where it was recovered.
 func (m *Metrics) Panicked(ctx context.Context, log *slog.Logger, place string, p any) {
 	log.ErrorContext(ctx, "a panic was caught", "place", place, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 	if m != nil {

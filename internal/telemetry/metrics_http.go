@@ -11,8 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// httpMetrics count requests. An answer from memory takes microseconds, so the cells of a route are looked up in a map that is replaced
-// whole when a new one comes, and never through a hash of label texts.
+// httpMetrics counts requests. A response from memory takes microseconds. So the cells of a route are in a map that is replaced as a whole
+// when a route is added, which avoids hashing label texts.
 type httpMetrics struct {
 	requests *prometheus.CounterVec
 	took     *prometheus.HistogramVec
@@ -46,7 +46,7 @@ func (h *httpMetrics) register(r *prometheus.Registry) {
 	r.MustRegister(h.requests, h.took, h.inFlight)
 }
 
-// BeginRequest counts a request that is being answered, and returns when it began.
+// BeginRequest counts a request in flight, and returns its start time.
 func (m *Metrics) BeginRequest() time.Time {
 	if m == nil {
 		return time.Time{}
@@ -55,7 +55,7 @@ func (m *Metrics) BeginRequest() time.Time {
 	return m.now()
 }
 
-// EndRequest counts an answer. route is the pattern that the request met; a method that HTTP does not know is counted as "other".
+// EndRequest counts a response. route is the pattern that matched the request. A method that HTTP does not define is counted as "other".
 func (m *Metrics) EndRequest(route, method string, status int, began time.Time) {
 	if m == nil {
 		return

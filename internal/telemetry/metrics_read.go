@@ -7,9 +7,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Family is a metric whose values are read when someone asks for them: how something stands, where Metrics counts what happens.
+// Family is a metric whose values are read at each scrape. It shows a state, while Metrics counts events.
 type Family struct {
-	// Name ends in _total where the values only grow, and then they are a counter's.
+	// Name ends in _total for a counter, whose values only grow.
 	Name, Help string
 	Labels     []string
 	Counter    bool
@@ -22,11 +22,11 @@ type Reading struct {
 	Labels []string
 }
 
-// readTimeout bounds one reading: Prometheus itself gives a process ten seconds.
+// readTimeout limits one reading. Prometheus itself waits ten seconds by default.
 const readTimeout = 5 * time.Second
 
-// Watch adds families whose values read returns. It is called for each scrape, possibly at the same time as another. Where it fails,
-// the families are missing in that scrape.
+// Watch adds families whose values read returns. Watch calls read at each scrape, possibly for several scrapes at the same time. If read
+// fails, the families are missing in that scrape.
 func (m *Metrics) Watch(read func(context.Context) ([]Reading, error), families ...*Family) {
 	if m == nil {
 		return
@@ -42,7 +42,7 @@ func (m *Metrics) Watch(read func(context.Context) ([]Reading, error), families 
 type watcher struct {
 	read  func(context.Context) ([]Reading, error)
 	descs map[*Family]*prometheus.Desc
-	// any is one of them: what fails fails under its name.
+	// any is one of the families: errors are reported under its name.
 	any *prometheus.Desc
 }
 
@@ -53,7 +53,7 @@ func (w watcher) Describe(to chan<- *prometheus.Desc) {
 }
 
 func (w watcher) Collect(to chan<- prometheus.Metric) {
-	// A collector is given no context: its own bounds the reading.
+	// A collector receives no context, so it limits the reading itself.
 	ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
 	defer cancel()
 	list, err := w.read(ctx)

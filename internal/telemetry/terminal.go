@@ -14,8 +14,7 @@ import (
 	"golang.org/x/term"
 )
 
-// Terminal is where a person watches: log lines, and below them one line of progress that is drawn again and again. It is safe for
-// concurrent use.
+// Terminal is a terminal that shows log lines, and below them one progress line that is redrawn. It is safe for concurrent use.
 type Terminal struct {
 	mu       sync.Mutex
 	w        io.Writer
@@ -23,10 +22,10 @@ type Terminal struct {
 	progress string
 }
 
-// usualColumns is the width of a terminal that does not say its own.
+// usualColumns is the assumed width if the terminal does not report one.
 const usualColumns = 80
 
-// NewTerminal returns the terminal that w is, nil where it is none.
+// NewTerminal returns the terminal behind w, nil if w is not a terminal.
 func NewTerminal(w io.Writer) *Terminal {
 	if !isTerminal(w) {
 		return nil
@@ -40,10 +39,10 @@ func NewTerminal(w io.Writer) *Terminal {
 	}}
 }
 
-// Columns is how many characters fit in a line.
+// Columns returns how many characters fit in a line.
 func (t *Terminal) Columns() int { return t.columns() }
 
-// Write implements io.Writer: the text stands above the line of progress.
+// Write implements io.Writer. It writes the text above the progress line.
 func (t *Terminal) Write(text []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -54,10 +53,10 @@ func (t *Terminal) Write(text []byte) (int, error) {
 	return len(text), err
 }
 
-// erase goes to the beginning of a line and empties it.
+// erase moves to the beginning of the line and clears it.
 const erase = "\r\x1b[K"
 
-// Progress draws the line of progress. An empty one takes it away.
+// Progress draws the progress line. An empty line removes it.
 func (t *Terminal) Progress(line string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -67,21 +66,21 @@ func (t *Terminal) Progress(line string) {
 	}
 }
 
-// busy tells whether there is a line of progress.
+// busy reports whether there is a progress line.
 func (t *Terminal) busy() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.progress != ""
 }
 
-// Logger returns a logger that writes short lines for a person. While there is a line of progress only warnings and errors are written.
+// Logger returns a logger that writes short lines for a person. While there is a progress line, it writes only warnings and errors.
 func (t *Terminal) Logger(level string) *slog.Logger {
 	h := lines{terminal: t}
-	_ = h.min.UnmarshalText([]byte(level)) // info where it is none
+	_ = h.min.UnmarshalText([]byte(level)) // info if the level is invalid
 	return slog.New(handler{h})
 }
 
-// lines writes a line for each record: the time, the message, and the attributes. What is no warning is cut to the width.
+// lines writes a line for each record: the time, the message, and the attributes. Lines below the level warning are truncated to the width.
 type lines struct {
 	terminal *Terminal
 	min      slog.Level
@@ -118,7 +117,8 @@ func (h lines) Handle(_ context.Context, r slog.Record) error {
 	return err
 }
 
-// writeAttr writes one attribute. The name of a task only repeats job, subject and time, and the role is plain from the message.
+// writeAttr writes one attribute. It skips the task's name, which repeats job, subject and time, and the role, which is clear from the
+// message.
 func writeAttr(b *strings.Builder, group string, a slog.Attr) {
 	v := a.Value.Resolve()
 	switch v.Kind() {

@@ -12,18 +12,18 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Tracer begins traces, which are exported as they end. Parts of a trace are begun by Step and Call, which find it in the context; so
-// only what a trace begins with is handed a Tracer: the scheduler, the workers, the API. All methods are safe for concurrent use. A nil
-// Tracer begins nothing, and nothing below it costs anything.
+// Tracer begins traces, which are exported when they end. Step and Call begin parts of a trace and find it in the context. So only the code
+// that begins traces needs a Tracer: the scheduler, the workers, the API. All methods are safe for concurrent use. A nil Tracer does
+// nothing, and the steps below it cost nothing.
 type Tracer struct {
 	provider *sdk.TracerProvider
 	tracer   trace.Tracer
 }
 
-// scope is what all spans of the program say they come from.
+// scope is the instrumentation scope of all spans of the program.
 const scope = "tidemark"
 
-// Close exports what has ended and was not exported yet, for as long as ctx allows.
+// Close exports the ended spans that were not exported yet, for as long as ctx allows, and stops the tracer.
 func (t *Tracer) Close(ctx context.Context) error {
 	if t == nil {
 		return nil
@@ -31,7 +31,7 @@ func (t *Tracer) Close(ctx context.Context) error {
 	return t.provider.Shutdown(ctx)
 }
 
-// Flush exports what has ended and was not exported yet, and goes on.
+// Flush exports the ended spans that were not exported yet. The tracer stays usable.
 func (t *Tracer) Flush(ctx context.Context) error {
 	if t == nil {
 		return nil
@@ -39,23 +39,25 @@ func (t *Tracer) Flush(ctx context.Context) error {
 	return t.provider.ForceFlush(ctx)
 }
 
-// Begin begins a trace with a span inside the program. One that is never ended is not exported.
+// Begin begins a trace with an internal span. A span that is never ended is not exported.
 func (t *Tracer) Begin(ctx context.Context, name string, attrs ...slog.Attr) (context.Context, *Span) {
 	return t.start(ctx, trace.SpanContext{}, trace.SpanKindInternal, name, attrs)
 }
 
-// Inject is a span for what is put into the queue, in the trace that parent tells of (Carried); without one, in a new trace.
+// Inject begins a span for a task that is put into the queue. The span is in the trace of parent (see TraceParent), or in a new trace if
+// parent is empty.
 func (t *Tracer) Inject(ctx context.Context, parent, name string, attrs ...slog.Attr) (context.Context, *Span) {
 	return t.start(ctx, parse(parent), trace.SpanKindProducer, name, attrs)
 }
 
-// Extract is a span for what came out of the queue, in the trace that parent tells of (Carried); without one, in a new trace.
+// Extract begins a span for a task that was taken from the queue. The span is in the trace of parent (see TraceParent), or in a new trace
+// if parent is empty.
 func (t *Tracer) Extract(ctx context.Context, parent, name string, attrs ...slog.Attr) (context.Context, *Span) {
 	return t.start(ctx, parse(parent), trace.SpanKindConsumer, name, attrs)
 }
 
-// Serve begins a trace for the request of a client. A trace of the client's own (its field traceparent) is linked and not gone on with:
-// strangers do not decide what is recorded here.
+// Serve begins a trace for a client's request. It links the client's own trace (the field traceparent) but does not continue it, because
+// clients must not decide what is recorded here.
 func (t *Tracer) Serve(ctx context.Context, client, name string, attrs ...slog.Attr) (context.Context, *Span) {
 	if t == nil {
 		return ctx, nil
@@ -83,8 +85,8 @@ func (t *Tracer) start(ctx context.Context, parent trace.SpanContext, kind trace
 	return ctx, &Span{span: span}
 }
 
-// Step begins a span within the one that ctx carries. Where it carries none that is recorded, and its lines are not collected, nothing happens
-// and the span is nil. Where they are, the end of the step is one of them.
+// Step begins a span within the span of ctx. If ctx collects lines, the end of the step becomes a line. If ctx has no recorded span and
+// collects no lines, nothing happens and the span is nil.
 func Step(ctx context.Context, name string, attrs ...slog.Attr) (context.Context, *Span) {
 	lines, _ := ctx.Value(linesKey{}).(*Lines)
 	ctx, span := within(ctx, trace.SpanKindInternal, name, attrs)
@@ -97,7 +99,7 @@ func Step(ctx context.Context, name string, attrs ...slog.Attr) (context.Context
 	return ctx, span
 }
 
-// Call is Step for what is asked of another system.
+// Call is Step for a request to another system.
 func Call(ctx context.Context, name string, attrs ...slog.Attr) (context.Context, *Span) {
 	return within(ctx, trace.SpanKindClient, name, attrs)
 }
@@ -111,27 +113,27 @@ func within(ctx context.Context, kind trace.SpanKind, name string, attrs []slog.
 	return ctx, &Span{span: span}
 }
 
-// Span is a part of a trace, a line of what an attempt did, or both. Its methods do nothing where it is nil.
+// Span is a part of a trace, a line in the log of an attempt, or both. The methods of a nil Span do nothing.
 type Span struct {
-	span trace.Span // nil: it is not recorded
-	step *step      // nil: its lines are not collected
+	span trace.Span // nil if it is not recorded
+	step *step      // nil if lines are not collected
 }
 
-// step is a span whose end is a line.
+// step is a span whose end becomes a line.
 type step struct {
 	lines *Lines
 	name  string
 	attrs []slog.Attr
 }
 
-// Name gives the span another name.
+// Name renames the span.
 func (s *Span) Name(name string) {
 	if s != nil && s.span != nil {
 		s.span.SetName(name)
 	}
 }
 
-// Set adds facts to the span. One takes the place of another with the same key.
+// Set adds attributes to the span. An attribute replaces an earlier one with the same key.
 func (s *Span) Set(attrs ...slog.Attr) {
 	if s == nil {
 		return
@@ -146,7 +148,7 @@ func (s *Span) Set(attrs ...slog.Attr) {
 	}
 }
 
-// End ends the span, with the error that the work ended with or nil.
+// End ends the span, with the error of its work or nil.
 func (s *Span) End(err error) {
 	if s == nil {
 		return
@@ -163,7 +165,7 @@ func (s *Span) End(err error) {
 	s.span.End()
 }
 
-// attributes are attrs in the form of the exporter. An instant is written in UTC.
+// attributes converts attrs to the form of the exporter. An instant is written in UTC.
 func attributes(attrs []slog.Attr) []attribute.KeyValue {
 	out := make([]attribute.KeyValue, 0, len(attrs))
 	for _, a := range attrs {

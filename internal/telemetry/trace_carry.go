@@ -9,12 +9,11 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// traceparent is the name of the W3C Trace Context field, the form in which a trace travels: in the run log, in the queue, in the
-// requests of clients.
+// traceparent is the name of the W3C Trace Context field. Traces travel in its form: in the run log, in the queue, in clients' requests.
 const traceparent = "traceparent"
 
-// TraceParent returns where ctx is in which trace, as W3C Trace Context writes it (00-<trace id>-<span id>-<flags>); empty where it is in
-// none.
+// TraceParent returns the position of ctx in its trace, in the form of W3C Trace Context (00-<trace id>-<span id>-<flags>). It is empty if
+// ctx has no trace.
 func TraceParent(ctx context.Context) string {
 	at := trace.SpanContextFromContext(ctx)
 	if !at.IsValid() {
@@ -23,7 +22,7 @@ func TraceParent(ctx context.Context) string {
 	return fmt.Sprintf("00-%s-%s-%s", at.TraceID(), at.SpanID(), at.TraceFlags())
 }
 
-// parse reads what Carried wrote, or a client. What cannot be read is no trace.
+// parse reads a text from TraceParent or from a client. An invalid text gives an invalid span context.
 func parse(text string) trace.SpanContext {
 	if text == "" {
 		return trace.SpanContext{}
@@ -32,7 +31,7 @@ func parse(text string) trace.SpanContext {
 	return trace.SpanContextFromContext(ctx)
 }
 
-// located are the attributes of a log line that tell its place in a trace; none outside of one.
+// located returns the attributes of a log line that identify its position in a trace, nil outside of a trace.
 func located(ctx context.Context) []slog.Attr {
 	at := trace.SpanContextFromContext(ctx)
 	if !at.IsValid() {

@@ -16,27 +16,29 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// TraceOptions say where traces go and what they say of this process. The texts have the forms that OpenTelemetry gives to its
-// environment variables.
+// TraceOptions configure the export of traces and the description of this process. The texts have the form of OpenTelemetry's environment
+// variables.
 type TraceOptions struct {
-	// Endpoint is the base URL of a collector that speaks OTLP over HTTP (OTEL_EXPORTER_OTLP_ENDPOINT). Empty: there are no traces.
+	// Endpoint is the base URL of a collector for OTLP over HTTP (OTEL_EXPORTER_OTLP_ENDPOINT). Empty means no traces.
 	Endpoint string
 	// Headers are sent with each export: name=value, separated by commas, percent-encoded (OTEL_EXPORTER_OTLP_HEADERS).
 	Headers string
-	// Attributes tell of this installation, in the same form (OTEL_RESOURCE_ATTRIBUTES).
+	// Attributes describe this installation, in the same form (OTEL_RESOURCE_ATTRIBUTES).
 	Attributes string
-	// Service, Version and Instance name the program, what was built, and the process.
+	// Service, Version and Instance identify the program, its build, and the process.
 	Service, Version, Instance string
-	// Share is the part of all traces that is recorded, from 0 to 1 (OTEL_TRACES_SAMPLER_ARG). A trace is recorded whole or not at all.
+	// Share is the part of all traces that is recorded, from 0 to 1 (OTEL_TRACES_SAMPLER_ARG). A trace is recorded completely or not at
+	// all.
 	Share float64
-	// Timeout bounds one export (OTEL_EXPORTER_OTLP_TIMEOUT).
+	// Timeout limits one export (OTEL_EXPORTER_OTLP_TIMEOUT).
 	Timeout time.Duration
-	// Log is told when traces cannot be delivered, and when they can again. They are dropped meanwhile; nothing waits for them.
+	// Log receives a line when traces cannot be delivered, and when delivery works again. Undelivered traces are dropped; no work waits for
+	// them.
 	Log *slog.Logger
 }
 
-// NewTracer returns the tracer of a process, nil where no endpoint is set. It does not connect: that the collector is away is no error.
-// The limits of the queue before it, compression and certificates are those of OpenTelemetry's own variables.
+// NewTracer returns the tracer of a process, nil if no endpoint is set. It does not connect: an unavailable collector is not an error.
+// OpenTelemetry's own variables set the limits of the queue, compression and certificates.
 func NewTracer(ctx context.Context, o TraceOptions) (*Tracer, error) {
 	if o.Endpoint == "" {
 		return nil, nil
@@ -74,7 +76,7 @@ func named(setting string, err error) error {
 	return fmt.Errorf("%s: %w", setting, err)
 }
 
-// pairs reads name=value, separated by commas, with percent-encoded values. The error quotes no value, which may be a secret.
+// pairs reads name=value pairs, separated by commas, with percent-encoded values. The error quotes no value, because values may be secrets.
 func pairs(text string) (map[string]string, error) {
 	out := map[string]string{}
 	for pair := range strings.SplitSeq(text, ",") {
@@ -92,7 +94,7 @@ func pairs(text string) (map[string]string, error) {
 	return out, nil
 }
 
-// loggingExporter logs what the library would write to the standard error by itself, once for each time that the collector goes away.
+// loggingExporter logs errors that the library would write to standard error, once for each time that the collector becomes unavailable.
 type loggingExporter struct {
 	sdk.SpanExporter
 

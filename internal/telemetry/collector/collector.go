@@ -1,4 +1,4 @@
-// Package collector is an OpenTelemetry collector for tests: a real server of OTLP over HTTP that keeps the spans it is sent. Only
+// Package collector is an OpenTelemetry collector for tests: a real server of OTLP over HTTP that stores the spans that it receives. Only
 // tests use it. Start at New.
 package collector
 
@@ -18,7 +18,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Span is what a process has sent.
+// Span is a span that a process has sent.
 type Span struct {
 	// Trace, ID and Parent are lower-case hex. The parent of a trace's first span is empty.
 	Trace, ID, Parent string
@@ -27,15 +27,15 @@ type Span struct {
 	Kind string
 	// Error is the text of a span that ended in an error.
 	Error string
-	// Attributes and Resource are the facts about the span and about its process, values as text.
+	// Attributes and Resource are the attributes of the span and of its process, with values as text.
 	Attributes, Resource map[string]string
-	// Links are the traces that it tells of.
+	// Links are the linked traces.
 	Links []string
 }
 
 // Collector is a running server. It is safe for concurrent use.
 type Collector struct {
-	// URL is what OTEL_EXPORTER_OTLP_ENDPOINT is set to.
+	// URL is the value for OTEL_EXPORTER_OTLP_ENDPOINT.
 	URL string
 
 	mu          sync.Mutex
@@ -56,21 +56,21 @@ func New(t testing.TB) *Collector {
 	return c
 }
 
-// SetDown makes the collector refuse what it is sent, in a way that is not to be tried again, or take it.
+// SetDown makes the collector reject all exports, with a status that clients do not retry, or accept them again.
 func (c *Collector) SetDown(away bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.unavailable = away
 }
 
-// Spans are those that have come.
+// Spans returns the spans received so far.
 func (c *Collector) Spans() []Span {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.spans)
 }
 
-// Header are the fields of the newest request.
+// Header returns the header fields of the newest request.
 func (c *Collector) Header() http.Header {
 	c.mu.Lock()
 	defer c.mu.Unlock()
