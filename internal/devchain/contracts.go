@@ -16,7 +16,7 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// contractsJSON is what contracts/compile.cjs makes of the Solidity sources beside it. A test makes it again.
+// contractsJSON is the output of contracts/compile.cjs for the Solidity sources in that folder. A test generates it again.
 //
 //go:embed contracts/contracts.json
 var contractsJSON []byte
@@ -25,9 +25,9 @@ var contractsJSON []byte
 type Contract struct {
 	Name string
 	ABI  abi.ABI
-	// Create is the code of a transaction that creates it, to be followed by the arguments of its constructor.
+	// Create is the code of a transaction that creates the contract. The constructor's arguments follow it.
 	Create []byte
-	// Code is what stands at its address.
+	// Code is the code at the contract's address.
 	Code []byte
 }
 
@@ -54,8 +54,8 @@ var Contracts = sync.OnceValues(func() (map[string]Contract, error) {
 	return all, nil
 })
 
-// Transact sends a transaction of a funded account, waits until it is in a block (which it makes itself on a manual chain), and
-// returns its receipt. A nil to creates a contract. A transaction that reverts is an error.
+// Transact sends a transaction of a funded account, waits for its block, and returns its receipt. On a manual chain, it makes the block
+// itself. A nil to creates a contract. A transaction that reverts is an error.
 func (c *Chain) Transact(ctx context.Context, account int, to *common.Address, data []byte) (*types.Receipt, error) {
 	m := message{from: Address(account), to: to, data: data, value: new(uint256.Int)}
 	c.mu.Lock()
@@ -81,7 +81,7 @@ func (c *Chain) Transact(ctx context.Context, account int, to *common.Address, d
 	if r.Status == types.ReceiptStatusSuccessful {
 		return r, nil
 	}
-	// A receipt has no reason, the same call has one.
+	// A receipt has no reason for the revert, but the same call has.
 	if _, err := c.ask(m); err != nil {
 		return r, fmt.Errorf("transact: the transaction %s reverted: %w", hash, err)
 	}
@@ -106,7 +106,7 @@ func (c *Chain) send(account int, to *common.Address, gas uint64, data []byte) (
 	return tx.Hash(), c.offer(tx)
 }
 
-// ask asks code what it would answer in the block to come.
+// ask returns the result of a call in the next block.
 func (c *Chain) ask(m message) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -137,7 +137,7 @@ func (c *Chain) receipt(ctx context.Context, hash common.Hash) (*types.Receipt, 
 	}
 }
 
-// Sent counts the transactions of a funded account that are in blocks.
+// Sent returns the number of a funded account's transactions that are in blocks.
 func (c *Chain) Sent(account int) (uint64, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

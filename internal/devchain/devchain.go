@@ -1,22 +1,22 @@
-// Package devchain is the sandbox's development chain: an EVM inside the process, with contracts of our own that have the interfaces
-// of EAS, its SchemaRegistry and an EIP-3009 stablecoin, at the addresses that they have on Base Sepolia. It serves JSON-RPC on the
-// loopback, so that stock wallets and payment clients can use it. Only cmd/tidemark and tests import it. Start at Start.
+// Package devchain is the sandbox's development chain: an EVM inside the process. Its own contracts have the interfaces of EAS, its
+// SchemaRegistry and an EIP-3009 stablecoin, and the addresses of these on Base Sepolia. It serves JSON-RPC on the loopback, so that
+// standard wallets and payment clients can use it. Only cmd/tidemark and tests import it. Start at Start.
 //
-// # What it is made of
+// # Parts
 //
-// go-ethereum's EVM and its state in memory. Around them are a pool of transactions (pool.go), the rules by which a transaction
-// changes the state (execute.go), a file of blocks (journal.go) and the JSON-RPC methods that wallets use (methods.go, server.go).
-// There is no node: no peers, no database. The genesis enables no fork after Osaka. Transactions of the types 0 to 2 are taken.
+// The chain uses go-ethereum's EVM and its in-memory state. Around them are a transaction pool (pool.go), the rules by which a transaction
+// changes the state (execute.go), a file of blocks (journal.go) and the JSON-RPC methods that wallets use (methods.go, server.go). There is
+// no node: no peers, no database. The genesis enables no fork after Osaka. Transactions of the types 0 to 2 are accepted.
 //
 // # State
 //
-// With a folder the chain survives restarts, also kill -9: a block is in the journal on the disk before anybody sees it. A start runs
-// the journal's transactions again, which takes about a millisecond each. Transactions that wait for a block are lost with the
-// process. Without a folder all is in memory and lost at Close. Chain.Fresh tells that a chain began at its first block; what was
-// recorded about an earlier one at the same place is then void.
+// With a folder the chain survives restarts, also kill -9: a block is in the journal on disk before any client sees it. A start runs the
+// journal's transactions again, which takes about a millisecond each. Transactions that wait for a block are lost with the process. Without
+// a folder everything is in memory and is lost at Close. Chain.Fresh reports that a chain began at its first block; records about an
+// earlier chain at the same address are then void.
 //
-// Each start makes one empty block. The safe head is the newest block. The finalized head is the last block whose number divides by
-// 32: with a block per transaction it may stay where it is for as long as nobody sends 32 of them.
+// Each start makes one empty block. The safe head is the newest block. The finalized head is the last block whose number is divisible by
+// 32. With a block per transaction, it does not advance until 32 transactions were sent.
 package devchain
 
 import (
@@ -35,32 +35,32 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 )
 
-// DefaultChainID is that of Base Sepolia: stock payment clients know only the ids of real networks.
+// DefaultChainID is the id of Base Sepolia: standard payment clients know only the ids of real networks.
 const DefaultChainID = 84532
 
-// The addresses of the contracts: those of the predeploys on Base, and that of the stablecoin on Base Sepolia.
+// The addresses of the contracts: the predeploys on Base, and the stablecoin on Base Sepolia.
 var (
 	EASAddress            = common.HexToAddress("0x4200000000000000000000000000000000000021")
 	SchemaRegistryAddress = common.HexToAddress("0x4200000000000000000000000000000000000020")
 	TokenAddress          = common.HexToAddress("0x036CbD53842c5426634e7929541eC2318f3dCF7e")
 )
 
-// Options says how a chain runs. The zero value is a chain in memory, with the default id, a block for every transaction, and
-// JSON-RPC on a free port.
+// Options configure a chain. The zero value is a chain in memory, with the default id, a block for every transaction, and JSON-RPC on a
+// free port.
 type Options struct {
-	// Dir keeps the chain. Empty: in memory.
+	// Dir is the folder of the chain. Empty means in memory.
 	Dir string
-	// ChainID is the chain's id, DefaultChainID when zero. A folder keeps the id it began with.
+	// ChainID is the chain's id, DefaultChainID if zero. A folder keeps its first id.
 	ChainID uint64
-	// Port is the port of the JSON-RPC listener on 127.0.0.1. Zero: any free one.
+	// Port is the port of the JSON-RPC listener on 127.0.0.1. Zero means any free port.
 	Port int
-	// Origins are the web origins whose pages may call the JSON-RPC, "*" for all. Empty: none.
+	// Origins are the web origins whose pages may call the JSON-RPC, "*" for all. Empty means none.
 	Origins []string
-	// Period is the time between two blocks. Zero: a block as soon as there is a transaction.
+	// Period is the time between two blocks. Zero means a block for each transaction at once.
 	Period time.Duration
-	// Manual makes blocks only when Commit is called. Period is not looked at.
+	// Manual makes blocks only when Commit is called. Period is then ignored.
 	Manual bool
-	// TokenName is the stablecoin's name, which is part of what payers sign. Empty: "USDC", as on Base Sepolia.
+	// TokenName is the stablecoin's name, which is part of the data that payers sign. Empty means "USDC", as on Base Sepolia.
 	TokenName string
 }
 
@@ -81,7 +81,7 @@ type Chain struct {
 	states state.Database
 	url    string
 	manual bool
-	// onDemand tells that every transaction gets a block at once.
+	// onDemand means that every transaction gets a block at once.
 	onDemand bool
 	fresh    bool
 
@@ -90,21 +90,21 @@ type Chain struct {
 	ended  sync.WaitGroup
 	once   sync.Once
 
-	// mu guards what follows.
+	// mu guards the fields below.
 	mu      sync.Mutex
 	journal *journal
-	// blocks are the blocks from the first to the head, each at its own number.
+	// blocks are the blocks from the first to the head, indexed by number.
 	blocks []*block
-	// made counts the blocks that were ever made, those included that are reorganised away.
+	// made counts all blocks ever made, including blocks that were reorganised away.
 	made uint64
-	// places tells where each transaction of blocks is.
+	// places maps each transaction of blocks to its position.
 	places map[common.Hash]place
 	pool   pool
-	// orphans are the transactions of the blocks that the last reorganisation took away. The next block brings them back to the pool.
+	// orphans are the transactions of the blocks that the last reorganisation removed. The next block returns them to the pool.
 	orphans []*types.Transaction
 }
 
-// block is a block with what its transactions did.
+// block is a block with its transactions and their receipts.
 type block struct {
 	header   *types.Header
 	hash     common.Hash
@@ -114,13 +114,13 @@ type block struct {
 
 func (b *block) number() uint64 { return b.header.Number.Uint64() }
 
-// place is where a transaction is.
+// place is the position of a transaction in the chain.
 type place struct {
 	block *block
 	index int
 }
 
-// Start starts a chain. The caller closes it.
+// Start starts a chain. The caller must close it.
 func Start(o Options) (c *Chain, err error) {
 	o = o.withDefaults()
 	defer func() {
@@ -152,7 +152,7 @@ func Start(o Options) (c *Chain, err error) {
 		}
 	}()
 	c.fresh = len(c.blocks) == 1
-	// The first block gives a new chain the present time.
+	// The first block sets a new chain to the present time.
 	if _, err := c.commit(c.nextTime()); err != nil {
 		return nil, err
 	}
@@ -162,23 +162,23 @@ func Start(o Options) (c *Chain, err error) {
 	}
 	c.url = "http://" + l.Addr().String()
 	c.server = &http.Server{Handler: c.handler(o.Origins), ReadHeaderTimeout: 5 * time.Second}
-	c.ended.Go(func() { _ = c.server.Serve(l) }) // it ends when it is closed
+	c.ended.Go(func() { _ = c.server.Serve(l) }) // it ends when the server is closed
 	if !o.Manual && o.Period > 0 {
 		c.ended.Go(func() { c.mineEvery(o.Period) })
 	}
 	return c, nil
 }
 
-// URL is where the JSON-RPC is served.
+// URL returns the URL of the JSON-RPC.
 func (c *Chain) URL() string { return c.url }
 
-// ID is the chain's id.
+// ID returns the chain's id.
 func (c *Chain) ID() *big.Int { return new(big.Int).Set(c.config.ChainID) }
 
-// Fresh tells that the chain began at its first block when it was started.
+// Fresh reports whether the chain was new when it was started.
 func (c *Chain) Fresh() bool { return c.fresh }
 
-// Close ends the chain. A chain in memory is gone.
+// Close stops the chain. A chain in memory is lost.
 func (c *Chain) Close() (err error) {
 	c.once.Do(func() {
 		close(c.stop)
@@ -191,8 +191,8 @@ func (c *Chain) Close() (err error) {
 	return err
 }
 
-// Commit makes a block of the transactions that wait, or an empty one, and returns its hash once it is on the disk. It returns the zero
-// hash when the block could not be written there.
+// Commit makes a block of the waiting transactions, or an empty block, and returns its hash once it is on disk. It returns the zero hash if
+// the block could not be written.
 func (c *Chain) Commit() common.Hash {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -203,8 +203,8 @@ func (c *Chain) Commit() common.Hash {
 	return b.hash
 }
 
-// Fork makes the block with the given hash the head again: the blocks after it are reorganised away. Their transactions wait for a
-// block once more as soon as the next one is made. No transaction may be waiting.
+// Fork makes the block with the given hash the head again: the blocks after it are reorganised away. Their transactions wait for a block
+// again when the next block is made. No transaction may be waiting.
 func (c *Chain) Fork(parent common.Hash) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -221,7 +221,7 @@ func (c *Chain) Fork(parent common.Hash) error {
 	return nil
 }
 
-// rewind takes away the blocks from a number on.
+// rewind removes the blocks from a number on.
 func (c *Chain) rewind(number int) {
 	for _, b := range c.blocks[number:] {
 		c.orphans = append(c.orphans, b.txs...)
@@ -232,7 +232,7 @@ func (c *Chain) rewind(number int) {
 	c.blocks = c.blocks[:number]
 }
 
-// Drop forgets every transaction that waits for a block, those included that a reorganisation brought back.
+// Drop removes every transaction that waits for a block, including transactions that a reorganisation brought back.
 func (c *Chain) Drop() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -240,7 +240,7 @@ func (c *Chain) Drop() error {
 	return nil
 }
 
-// Skip makes an empty block whose time is d after the newest one. No transaction may be waiting.
+// Skip makes an empty block whose time is d after the newest block. No transaction may be waiting.
 func (c *Chain) Skip(d time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -266,15 +266,15 @@ func (c *Chain) mineEvery(period time.Duration) {
 
 func (c *Chain) head() *block { return c.blocks[len(c.blocks)-1] }
 
-// final is the number of the last block that nothing undoes.
+// final returns the number of the last finalized block.
 func (c *Chain) final() uint64 { return c.head().number() / 32 * 32 }
 
-// nextTime is the time of a block that is made now: the present, and later than the newest block.
+// nextTime returns the time of a block that is made now: the present, and later than the newest block.
 func (c *Chain) nextTime() uint64 {
 	return max(uint64(time.Now().Unix()), c.head().header.Time+1)
 }
 
-// commit makes a block of the transactions that wait and appends it, on the disk first.
+// commit makes a block of the waiting transactions and appends it, on disk first.
 func (c *Chain) commit(at uint64) (*block, error) {
 	b, err := c.build(at, c.pool.ready(c))
 	if err != nil {
@@ -285,7 +285,7 @@ func (c *Chain) commit(at uint64) (*block, error) {
 	}
 	c.add(b)
 	for _, tx := range c.orphans {
-		_ = c.enter(tx) // one that is not good any more is gone
+		_ = c.enter(tx) // a transaction that is no longer valid is dropped
 	}
 	c.orphans = nil
 	return b, nil
@@ -301,7 +301,7 @@ func (c *Chain) add(b *block) {
 	c.pool.settle(c)
 }
 
-// offer takes a transaction, and makes a block of it where every transaction gets one at once.
+// offer accepts a transaction, and makes a block at once if the chain is on demand.
 func (c *Chain) offer(tx *types.Transaction) error {
 	if err := c.enter(tx); err != nil {
 		return err

@@ -23,7 +23,7 @@ import (
 // blockGas is the gas of a block.
 const blockGas = 60_000_000
 
-// stateAt reads the state after a block. What is done to it changes nothing else.
+// stateAt returns the state after a block. Changes to it do not affect the chain.
 func (c *Chain) stateAt(b *block) (*state.StateDB, error) {
 	s, err := state.New(b.header.Root, c.states)
 	if err != nil {
@@ -56,7 +56,7 @@ func (c *Chain) firstBlock(g *genesis) (*block, error) {
 	return &block{header: h, hash: h.Hash()}, nil
 }
 
-// emptyHeader is the header of a block without a place and without transactions.
+// emptyHeader returns a header without position and transactions.
 func emptyHeader() *types.Header {
 	return &types.Header{
 		UncleHash: types.EmptyUncleHash, TxHash: types.EmptyTxsHash, ReceiptHash: types.EmptyReceiptsHash, Difficulty: new(big.Int),
@@ -65,7 +65,8 @@ func emptyHeader() *types.Header {
 	}
 }
 
-// nextBaseFee is the base fee of the block after another (EIP-1559): it moves by an eighth of how far the gas was from one half.
+// nextBaseFee returns the base fee of the block after another (EIP-1559). The fee changes by an eighth of the deviation of the used gas
+// from one half of the limit.
 func nextBaseFee(h *types.Header) *big.Int {
 	const target = blockGas / 2
 	off := new(big.Int).SetInt64(int64(h.GasUsed) - target)
@@ -77,18 +78,18 @@ func nextBaseFee(h *types.Header) *big.Int {
 	return change.Add(change, h.BaseFee)
 }
 
-// nextHeader is the header of a block to come.
+// nextHeader returns the header of the next block.
 func (c *Chain) nextHeader(at uint64) *types.Header {
 	parent, h := c.head(), emptyHeader()
 	h.ParentHash, h.Time, h.BaseFee = parent.hash, at, nextBaseFee(parent.header)
 	h.Number.Add(parent.header.Number, big.NewInt(1))
-	// A block that replaces another one is never the same block.
+	// A block that replaces another must have a different hash.
 	h.Extra = binary.BigEndian.AppendUint64(nil, c.made)
 	h.MixDigest = crypto.Keccak256Hash(h.ParentHash[:], h.Extra)
 	return h
 }
 
-// build makes a block of transactions without appending it. One that it cannot take is dropped from the pool.
+// build makes a block of transactions without appending it. It drops a transaction that is not valid in the block from the pool.
 func (c *Chain) build(at uint64, txs []*types.Transaction) (*block, error) {
 	s, err := c.stateAt(c.head())
 	if err != nil {
@@ -144,7 +145,7 @@ func (c *Chain) build(at uint64, txs []*types.Transaction) (*block, error) {
 	return b, nil
 }
 
-// message is a call of a contract, by a transaction or by a question.
+// message is a call of a contract, by a transaction or by a request.
 type message struct {
 	from  common.Address
 	to    *common.Address
@@ -152,7 +153,7 @@ type message struct {
 	value *uint256.Int
 	list  types.AccessList
 	gas   uint64
-	// paid tells that the sender pays for the gas, at price, and could pay cap. Its nonce is then looked at.
+	// paid means that the sender pays for the gas at price, must have enough for cap, and that its nonce is checked.
 	paid       bool
 	nonce      uint64
 	price, cap *uint256.Int
@@ -169,20 +170,21 @@ func messageOf(tx *types.Transaction, from common.Address, fee *big.Int) message
 	}
 }
 
-// outcome is what a message did.
+// outcome is the result of a message.
 type outcome struct {
 	used     uint64
 	returned []byte
-	// err is the fault of a message that changed nothing but its sender's balance and nonce.
+	// err is the error of a message that changed nothing except its sender's balance and nonce.
 	err error
 }
 
-// minGas is the gas without which a transaction is not begun.
+// minGas returns the minimum gas of a valid transaction.
 func minGas(data []byte, list types.AccessList, creates bool) uint64 {
 	return max(beginGas(data, list, creates), floorGas(data))
 }
 
-// beginGas is taken before the code runs: for the data, for a creation and for the access list (EIP-2028, EIP-2930, EIP-3860).
+// beginGas returns the gas charged before the code runs: for the data, for a creation and for the access list (EIP-2028, EIP-2930,
+// EIP-3860).
 func beginGas(data []byte, list types.AccessList, creates bool) uint64 {
 	zeros := uint64(bytes.Count(data, []byte{0}))
 	rest := uint64(len(data)) - zeros
@@ -193,14 +195,14 @@ func beginGas(data []byte, list types.AccessList, creates bool) uint64 {
 	return gas + uint64(len(list))*params.TxAccessListAddressGas + uint64(list.StorageKeys())*params.TxAccessListStorageKeyGas
 }
 
-// floorGas is the least that a transaction with some data pays (EIP-7623).
+// floorGas returns the minimum gas that a transaction with some data pays (EIP-7623).
 func floorGas(data []byte) uint64 {
 	zeros := uint64(bytes.Count(data, []byte{0}))
 	return params.TxGas + (zeros+(uint64(len(data))-zeros)*params.TxTokenPerNonZeroByte)*params.TxCostFloorPerToken
 }
 
-// execute lets a message change the state, in the block of a header. An error means that the message is not possible there, and the
-// state has not changed; that the called code failed is in the outcome.
+// execute applies a message to the state, in the block of a header. An error means that the message is not valid there and the state is
+// unchanged. A failure of the called code is in the outcome.
 func (c *Chain) execute(s *state.StateDB, h *types.Header, m message) (outcome, error) {
 	rules := c.rules(h)
 	if m.to == nil && len(m.data) > params.MaxInitCodeSize {
@@ -254,7 +256,7 @@ func (c *Chain) execute(s *state.StateDB, h *types.Header, m message) (outcome, 
 	return out, s.Error()
 }
 
-// blockContext is what code sees of the block that it runs in.
+// blockContext returns the data of a block that code running in it can read.
 func (c *Chain) blockContext(h *types.Header) vm.BlockContext {
 	return vm.BlockContext{
 		CanTransfer: func(s vm.StateDB, from common.Address, amount *uint256.Int) bool {
@@ -275,7 +277,7 @@ func (c *Chain) blockContext(h *types.Header) vm.BlockContext {
 	}
 }
 
-// refusal is the failure of called code, as nodes report it.
+// refusal is a failure of called code, in the form that nodes report.
 type refusal struct {
 	code    int
 	message string
@@ -286,13 +288,13 @@ func (f *refusal) Error() string  { return f.message }
 func (f *refusal) ErrorCode() int { return f.code }
 func (f *refusal) ErrorData() any { return f.data }
 
-// codeReverted is the code of the error of a reverted call, codeServer that of any other failure.
+// codeReverted is the error code of a reverted call, codeServer the code of any other failure.
 const (
 	codeReverted = 3
 	codeServer   = -32000
 )
 
-// refused makes an error of an outcome, nil of a good one.
+// refused converts an outcome to an error, nil for a success.
 func (o outcome) refused() error {
 	switch {
 	case o.err == nil:
@@ -307,19 +309,19 @@ func (o outcome) refused() error {
 	return f
 }
 
-// view is a state, and the header of the block that questions to it are asked in.
+// view is a state, and the header of the block in which calls on it run.
 type view struct {
 	state  *state.StateDB
 	header *types.Header
 }
 
-// after is the view after a block.
+// after returns the view after a block.
 func (c *Chain) after(b *block) (view, error) {
 	s, err := c.stateAt(b)
 	return view{s, b.header}, err
 }
 
-// pending is the view in the block to come, after the transactions that wait for it.
+// pending returns the view in the next block, after the waiting transactions.
 func (c *Chain) pending() (view, error) {
 	s, err := c.stateAt(c.head())
 	if err != nil {
@@ -331,12 +333,12 @@ func (c *Chain) pending() (view, error) {
 		if err != nil {
 			return view{}, err
 		}
-		_, _ = c.execute(s, h, messageOf(tx, from, h.BaseFee)) // one that is not possible changes nothing
+		_, _ = c.execute(s, h, messageOf(tx, from, h.BaseFee)) // an invalid transaction changes nothing
 	}
 	return view{s, h}, nil
 }
 
-// call asks code, and changes nothing. The error of code that failed is a *refusal.
+// call runs a message and returns its result, without changing the state. If the code failed, the error is a *refusal.
 func (c *Chain) call(v view, m message) ([]byte, error) {
 	if m.gas == 0 || m.gas > callGas {
 		m.gas = callGas
@@ -348,10 +350,10 @@ func (c *Chain) call(v view, m message) ([]byte, error) {
 	return out.returned, out.refused()
 }
 
-// callGas bounds what a question may take.
+// callGas limits the gas of a call.
 const callGas = 50_000_000
 
-// estimate returns the least gas, to within one part in sixty, with which a message does what it does with all of it.
+// estimate returns, to within one part in sixty, the least gas with which a message has the same outcome as with the full limit.
 func (c *Chain) estimate(v view, m message) (uint64, error) {
 	if m.gas == 0 || m.gas > params.MaxTxGas {
 		m.gas = params.MaxTxGas

@@ -18,10 +18,9 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// Facilitator verifies and settles x402 payments of the chain's token, in both versions of the protocol: it asks the contract whether
-// an authorization would be taken, and has it taken by a transaction of its own. Nobody's word is believed, not even the payer's: the
-// contract checks the signature. It is an http.Handler with the paths /verify, /settle and /supported, and its zero value is not fit
-// for use.
+// Facilitator verifies and settles x402 payments of the chain's token, in both versions of the protocol. It asks the contract whether it
+// would accept an authorization, and settles it with its own transaction. It trusts no statement of a client, not even the payer's: the
+// contract checks the signature. It is an http.Handler with the paths /verify, /settle and /supported. The zero value is not usable.
 type Facilitator struct {
 	chain   *Chain
 	account int
@@ -29,13 +28,14 @@ type Facilitator struct {
 	mux     *http.ServeMux
 }
 
-// networkNames are what version 1 of the protocol calls the networks that it knows.
+// networkNames are the network names in version 1 of the protocol, by chain id.
 var networkNames = map[uint64]string{8453: "base", 84532: "base-sepolia"}
 
-// confirmTimeout is how long a settlement waits for its block.
+// confirmTimeout is the maximum time that a settlement waits for its block.
 const confirmTimeout = 30 * time.Second
 
-// NewFacilitator makes a facilitator that pays for its transactions from a funded account. No one else may transact from that one.
+// NewFacilitator makes a facilitator that pays for its transactions from a funded account. No other code may send transactions from this
+// account.
 func NewFacilitator(c *Chain, account int) (*Facilitator, error) {
 	contracts, err := Contracts()
 	if err != nil {
@@ -48,10 +48,10 @@ func NewFacilitator(c *Chain, account int) (*Facilitator, error) {
 	return f, nil
 }
 
-// ServeHTTP answers the facilitator's questions.
+// ServeHTTP serves the facilitator's paths.
 func (f *Facilitator) ServeHTTP(w http.ResponseWriter, r *http.Request) { f.mux.ServeHTTP(w, r) }
 
-// Serve answers questions on a listener until ctx ends, and closes it.
+// Serve serves requests on a listener until ctx ends, and closes it.
 func (f *Facilitator) Serve(ctx context.Context, l net.Listener) error {
 	srv := &http.Server{Handler: f, ReadHeaderTimeout: 5 * time.Second}
 	defer context.AfterFunc(ctx, func() { _ = srv.Close() })()
@@ -69,17 +69,17 @@ type authorization struct {
 	signature                      []byte
 }
 
-// paymentRequest is a question: a payment, and what is asked for it.
+// paymentRequest is a payment and its requirements.
 type paymentRequest struct {
 	version int
 	network string
 	pay     authorization
 }
 
-// maxQuestion bounds the body of a question.
+// maxQuestion limits the body of a request.
 const maxQuestion = 64 << 10
 
-// question reads a question and writes the answer to it. What cannot be read is answered with a reason, as an invalid payment is.
+// question reads a request and writes the response to it. An unreadable request gets a reason, like an invalid payment.
 func (f *Facilitator) question(answer func(context.Context, paymentRequest, string) any) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		o, fault := f.read(http.MaxBytesReader(w, r.Body, maxQuestion))
@@ -89,11 +89,11 @@ func (f *Facilitator) question(answer func(context.Context, paymentRequest, stri
 
 func reply(w http.ResponseWriter, body any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(body) // one who went away is no fault
+	_ = json.NewEncoder(w).Encode(body) // a disconnected client is not a fault
 }
 
-// read reads a question and compares the payment with what is asked for it, as far as the contract does not do that. fault is why the
-// payment is not good, empty for none.
+// read reads a request and compares the payment with the requirements, except for the checks that the contract makes. reason says why the
+// payment is not valid, empty if it is.
 func (f *Facilitator) read(body interface{ Read([]byte) (int, error) }) (o paymentRequest, reason string) {
 	type entry struct {
 		Scheme, Network, Asset, PayTo, Amount string
@@ -160,7 +160,7 @@ func (f *Facilitator) read(body interface{ Read([]byte) (int, error) }) (o payme
 	return o, ""
 }
 
-// call is the contract's function that takes an authorization, with a signature of any length.
+// call encodes a call of the contract's function that takes an authorization, with a signature of any length.
 func (f *Facilitator) call(a authorization) ([]byte, error) {
 	for name, m := range f.token.Methods {
 		if m.RawName == "transferWithAuthorization" && len(m.Inputs) == 7 {
@@ -170,7 +170,7 @@ func (f *Facilitator) call(a authorization) ([]byte, error) {
 	return nil, errors.New("the token takes no authorizations")
 }
 
-// reasons are the protocol's words for what the contract says when it reverts.
+// reasons maps the contract's revert messages to the protocol's reasons.
 var reasons = []struct{ says, reason string }{
 	{"not yet valid", "invalid_exact_evm_payload_authorization_valid_after"},
 	{"expired", "invalid_exact_evm_payload_authorization_valid_before"},
@@ -179,13 +179,13 @@ var reasons = []struct{ says, reason string }{
 	{"balance", "insufficient_funds"},
 }
 
-// simulate asks the contract whether it would take an authorization now. The error is of the chain.
+// simulate asks the contract whether it would accept an authorization now. err is an error of the chain.
 func (f *Facilitator) simulate(a authorization) (data []byte, fault string, err error) {
 	if data, err = f.call(a); err != nil {
 		return nil, "", err
 	}
 	token := TokenAddress
-	// In the block to come: the newest one is as old as the last transaction, and so would be its time.
+	// The call runs in the next block. The newest block is as old as the last transaction, and a call in it would have its time.
 	_, err = f.chain.ask(message{from: Address(f.account), to: &token, data: data, value: new(uint256.Int)})
 	if err == nil {
 		return data, "", nil
@@ -230,7 +230,7 @@ func (f *Facilitator) settle(ctx context.Context, o paymentRequest, fault string
 	if fault != "" {
 		return out
 	}
-	// One who hangs up does not stop what is on its way.
+	// A client that disconnects does not stop a settlement.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), confirmTimeout)
 	defer cancel()
 	data, fault, err := f.simulate(o.pay)
@@ -259,10 +259,10 @@ func (f *Facilitator) settle(ctx context.Context, o paymentRequest, fault string
 	return out
 }
 
-// transferGas is more than a transfer by authorization takes, the check of a contract wallet's signature included.
+// transferGas is more than a transfer by authorization needs, including the check of a contract wallet's signature.
 const transferGas = 400_000
 
-// supported lists what can be settled.
+// supported lists the payments that can be settled.
 func (f *Facilitator) supported(w http.ResponseWriter, _ *http.Request) {
 	type kind struct {
 		Version int    `json:"x402Version"`

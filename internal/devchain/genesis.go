@@ -13,33 +13,33 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 )
 
-// Accounts is how many funded accounts there are.
+// Accounts is the number of funded accounts.
 const Accounts = 10
 
-// What each account owns at first.
+// The initial balances of each account.
 var (
 	accountWei   = new(big.Int).Mul(big.NewInt(10_000), big.NewInt(params.Ether))
 	accountToken = big.NewInt(1_000_000_000_000) // one million, with 6 decimals
 )
 
-// Key returns the private key of a funded account, from 0 on. The keys are the same in every copy of this program, so they are no
-// secret: whoever sends anything of value to them gives it away.
+// Key returns the private key of a funded account, from 0 on. The keys are the same in every copy of this program, so they are not secret:
+// anything of value sent to them can be taken by anyone.
 func Key(account int) *ecdsa.PrivateKey {
 	seed := crypto.Keccak256(fmt.Appendf(nil, "tidemark development account %d", account))
 	key, err := crypto.ToECDSA(seed)
 	if err != nil {
-		panic(fmt.Sprintf("account %d: %v", account, err)) // a hash that is no key: about one in 2^128
+		panic(fmt.Sprintf("account %d: %v", account, err)) // a hash that is not a valid key: about one in 2^128
 	}
 	return key
 }
 
-// KeyHex is Key as 64 hex digits, as programs read a key from a file.
+// KeyHex returns Key as 64 hex digits, the form in which programs read a key from a file.
 func KeyHex(account int) string { return hex.EncodeToString(crypto.FromECDSA(Key(account))) }
 
 // Address returns the address of a funded account.
 func Address(account int) common.Address { return crypto.PubkeyToAddress(Key(account).PublicKey) }
 
-// genesis is what a chain begins with, in the form that `geth init` reads.
+// genesis is the initial state of a chain, in the form that `geth init` reads.
 type genesis struct {
 	Config     *params.ChainConfig `json:"config"`
 	ExtraData  hexutil.Bytes       `json:"extraData"`
@@ -49,7 +49,8 @@ type genesis struct {
 	Alloc      types.GenesisAlloc  `json:"alloc"`
 }
 
-// newGenesis makes what the first block is made of: the funded accounts, the contracts with their storage, no fork after Osaka.
+// newGenesis makes the content of the first block: the funded accounts, and the contracts with their storage. It enables no fork after
+// Osaka.
 func newGenesis(o Options) (*genesis, error) {
 	contracts, err := Contracts()
 	if err != nil {
@@ -63,7 +64,7 @@ func newGenesis(o Options) (*genesis, error) {
 	config.BogotaTime, config.AmsterdamTime, config.UBTTime = nil, nil, nil
 
 	alloc := types.GenesisAlloc{}
-	// A node calls these for every block and refuses to work without them.
+	// A node calls these contracts for every block and does not work without them.
 	for at, code := range map[common.Address][]byte{
 		params.BeaconRootsAddress: params.BeaconRootsCode, params.HistoryStorageAddress: params.HistoryStorageCode,
 		params.WithdrawalQueueAddress: params.WithdrawalQueueCode, params.ConsolidationQueueAddress: params.ConsolidationQueueCode,
@@ -84,7 +85,7 @@ func newGenesis(o Options) (*genesis, error) {
 		token[mappingSlot(Address(i), 2)] = common.BigToHash(accountToken)
 	}
 	alloc[TokenAddress] = types.Account{Code: contracts["Token"].Code, Balance: new(big.Int), Storage: token}
-	// The chain's id is no part of a first block: without this a folder would open under another one.
+	// The chain's id is not part of a first block: without this a folder would open with another id.
 	extra := fmt.Appendf(nil, "development %d", o.ChainID)
 	return &genesis{
 		Config: &config, ExtraData: extra, GasLimit: blockGas, BaseFee: (*hexutil.Big)(big.NewInt(params.GWei)), Difficulty: new(hexutil.Big), Alloc: alloc,
@@ -93,13 +94,13 @@ func newGenesis(o Options) (*genesis, error) {
 
 func slot(n int64) common.Hash { return common.BigToHash(big.NewInt(n)) }
 
-// mappingSlot is where Solidity keeps the value of an address in a mapping that is declared at slot n.
+// mappingSlot returns the storage slot of an address in a Solidity mapping that is declared at slot n.
 func mappingSlot(a common.Address, n int64) common.Hash {
 	at := slot(n)
 	return crypto.Keccak256Hash(common.LeftPadBytes(a[:], 32), at[:])
 }
 
-// shortString is how Solidity keeps a string of at most 31 bytes in one slot: the bytes, and twice their number in the last one.
+// shortString returns Solidity's encoding of a string of at most 31 bytes in one slot: the bytes, and twice their number in the last byte.
 func shortString(s string) common.Hash {
 	var h common.Hash
 	copy(h[:], s)

@@ -16,17 +16,17 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 )
 
-// journal is the file that keeps a chain: a line of JSON for the first block and one for every block that was made, in the order in
-// which they were made. A nil journal is that of a chain in memory.
+// journal is the file of a chain: a line of JSON for the first block and one for every further block, in the order in which they were made.
+// A chain in memory has a nil journal.
 type journal struct{ file *os.File }
 
-// firstLine says which chain the file keeps.
+// firstLine identifies the chain of the file.
 type firstLine struct {
 	ChainID uint64      `json:"chain_id"`
 	First   common.Hash `json:"first_block"`
 }
 
-// blockLine is a block. A number that was there before stands for a reorganisation: it takes the place of the blocks from there on.
+// blockLine is a block. A repeated number means a reorganisation: the block replaces the blocks from that number on.
 type blockLine struct {
 	Number uint64          `json:"number"`
 	Hash   common.Hash     `json:"hash"`
@@ -34,7 +34,7 @@ type blockLine struct {
 	Txs    []hexutil.Bytes `json:"transactions"`
 }
 
-// openJournal opens the folder's journal for this process alone and runs what is in it.
+// openJournal opens the folder's journal for this process alone and replays it.
 func (c *Chain) openJournal(dir string) (err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -49,7 +49,7 @@ func (c *Chain) openJournal(dir string) (err error) {
 			err = errors.Join(err, f.Close())
 		}
 	}()
-	// The kernel gives the lock up when the process ends, however it ends.
+	// The kernel releases the lock when the process ends for any reason.
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		return fmt.Errorf("another process has the chain in %s: %w", dir, err)
 	}
@@ -57,7 +57,7 @@ func (c *Chain) openJournal(dir string) (err error) {
 	if err != nil {
 		return fmt.Errorf("read the chain in %s: %w", path, err)
 	}
-	// A line that a killed process did not finish is no block.
+	// A line that a killed process did not finish is not a block.
 	if err := f.Truncate(end); err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (c *Chain) openJournal(dir string) (err error) {
 	return nil
 }
 
-// replay runs the lines of a file and returns where the last whole one ends.
+// replay runs the lines of a file and returns where the last complete line ends.
 func (c *Chain) replay(f *os.File) (end int64, err error) {
 	r := bufio.NewReaderSize(f, 1<<16)
 	for {
@@ -94,7 +94,7 @@ func (c *Chain) replay(f *os.File) (end int64, err error) {
 	}
 }
 
-// knows tells that a file keeps a chain that begins like this one.
+// knows returns an error if the file's chain does not begin like this one.
 func (c *Chain) knows(line []byte) error {
 	var first firstLine
 	if err := json.Unmarshal(line, &first); err != nil {
@@ -109,7 +109,7 @@ func (c *Chain) knows(line []byte) error {
 	return nil
 }
 
-// again makes the block of a line once more.
+// again makes the block of a line again.
 func (c *Chain) again(line []byte) error {
 	var l blockLine
 	if err := json.Unmarshal(line, &l); err != nil {
@@ -138,7 +138,7 @@ func (c *Chain) again(line []byte) error {
 	return nil
 }
 
-// append writes a block, and returns once it is on the disk.
+// append writes a block, and returns once it is on disk.
 func (j *journal) append(b *block) error {
 	if j == nil {
 		return nil
@@ -167,7 +167,7 @@ func (j *journal) write(line any) error {
 		err = j.file.Sync()
 	}
 	if err != nil {
-		// Nothing of the line may stay before the next one.
+		// Remove the partial line before the next one is written.
 		_, back := j.file.Seek(end, io.SeekStart)
 		return errors.Join(err, j.file.Truncate(end), back)
 	}

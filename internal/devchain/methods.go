@@ -16,13 +16,13 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// method answers a question. The chain is locked. A nil result is the answer null.
+// method handles a request. The chain is locked. A nil result is the JSON value null.
 type method func(c *Chain, args []json.RawMessage) (any, error)
 
-// suggestedTip is what a node suggests to give to the maker of a block, in wei.
+// suggestedTip is the tip for the maker of a block that a node suggests, in wei.
 var suggestedTip = big.NewInt(params.GWei / 1000)
 
-// methods are what wallets, payment clients and this project's own client ask.
+// methods are the methods that wallets, payment clients and this project's own client call.
 var methods = map[string]method{
 	"web3_clientVersion":       constant("tidemark-devchain"),
 	"net_version":              func(c *Chain, _ []json.RawMessage) (any, error) { return c.config.ChainID.String(), nil },
@@ -54,7 +54,7 @@ var methods = map[string]method{
 
 func constant(v any) method { return func(*Chain, []json.RawMessage) (any, error) { return v, nil } }
 
-// argument reads one argument. One that is left out or null stays as it is.
+// argument decodes one argument. If it is missing or null, into keeps its value.
 func argument(args []json.RawMessage, i int, into any) error {
 	if i >= len(args) {
 		return nil
@@ -65,7 +65,7 @@ func argument(args []json.RawMessage, i int, into any) error {
 	return nil
 }
 
-// spot names a block: a tag, a number, a hash, or an object with one of them (EIP-1898).
+// spot identifies a block: a tag, a number, a hash, or an object with one of them (EIP-1898).
 type spot struct {
 	tag    string
 	number *uint64
@@ -110,7 +110,7 @@ func (s *spot) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// find returns the block of a spot, nil when there is none. What is pending is the newest block here.
+// find returns the block of a spot, nil if it does not exist. The tag pending means the newest block here.
 func (c *Chain) find(s spot) *block {
 	n := c.head().number()
 	switch {
@@ -134,7 +134,7 @@ func (c *Chain) find(s spot) *block {
 	return c.blocks[n]
 }
 
-// at is the view that a question names by its argument i.
+// at returns the view that a request names in its argument i.
 func (c *Chain) at(args []json.RawMessage, i int, otherwise string) (view, error) {
 	s := spot{tag: otherwise}
 	if err := argument(args, i, &s); err != nil {
@@ -150,7 +150,7 @@ func (c *Chain) at(args []json.RawMessage, i int, otherwise string) (view, error
 	return c.after(b)
 }
 
-// ofAccount makes a method of a question about an account.
+// ofAccount makes a method from a function of an account.
 func ofAccount(f func(view, common.Address) any) method {
 	return func(c *Chain, args []json.RawMessage) (any, error) {
 		var a common.Address
@@ -199,7 +199,7 @@ func (c *Chain) storageAnswer(args []json.RawMessage) (any, error) {
 	return v.state.GetState(a, common.HexToHash(key)), nil
 }
 
-// callArgs are what a wallet says of a call.
+// callArgs are a wallet's parameters of a call.
 type callArgs struct {
 	From       common.Address    `json:"from"`
 	To         *common.Address   `json:"to"`
@@ -253,7 +253,8 @@ func (c *Chain) callAnswer(args []json.RawMessage) (any, error) {
 	return hexutil.Bytes(out), err
 }
 
-// estimateAnswer estimates for the block to come: the newest one is as old as the last transaction, and so would be its time.
+// estimateAnswer estimates for the next block. The newest block is as old as the last transaction, and an estimate in it would have its
+// time.
 func (c *Chain) estimateAnswer(args []json.RawMessage) (any, error) {
 	m, err := readCall(args)
 	if err != nil {
@@ -282,7 +283,7 @@ func (c *Chain) sendAnswer(args []json.RawMessage) (any, error) {
 	return tx.Hash(), nil
 }
 
-// gasPrice is what a legacy transaction should offer.
+// gasPrice returns the suggested price of a legacy transaction.
 func (c *Chain) gasPrice() *big.Int {
 	return new(big.Int).Add(nextBaseFee(c.head().header), suggestedTip)
 }
@@ -330,7 +331,7 @@ func (c *Chain) feeHistory(args []json.RawMessage) (any, error) {
 	return out, nil
 }
 
-// members are the members of something that writes itself as JSON, and more of them.
+// members returns the JSON members of a value, and the members of more.
 func members(of any, more map[string]any) (map[string]any, error) {
 	b, err := json.Marshal(of)
 	if err != nil {
@@ -388,7 +389,7 @@ func (c *Chain) countAnswer(args []json.RawMessage) (any, error) {
 	return nil, nil
 }
 
-// describe is a transaction as nodes describe it. The place is nil for one that waits.
+// describe returns a transaction in the form that nodes return. The place is nil for a waiting transaction.
 func (c *Chain) describe(tx *types.Transaction, at *place) (map[string]any, error) {
 	from, err := types.Sender(c.signer, tx)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// SignedAuthorization is a transfer of the token that a funded account has signed (EIP-3009), as x402 writes it.
+// SignedAuthorization is a transfer of the token that a funded account has signed (EIP-3009), in the form of x402.
 type SignedAuthorization struct {
 	From        string `json:"from"`
 	To          string `json:"to"`
@@ -23,11 +23,11 @@ type SignedAuthorization struct {
 	ValidAfter  string `json:"validAfter"`
 	ValidBefore string `json:"validBefore"`
 	Nonce       string `json:"nonce"`
-	// Signature is apart from what it signs.
+	// Signature is not part of the signed data.
 	Signature string `json:"-"`
 }
 
-// Authorize signs a transfer of an amount in micro-dollars from a funded account, as a wallet would. The contract takes it within the
+// Authorize signs a transfer of an amount in micro-dollars from a funded account, as a wallet would. The contract accepts it between the
 // two instants, and each nonce once.
 func (c *Chain) Authorize(account int, to string, micro int64, after, before time.Time, nonce [32]byte) (SignedAuthorization, error) {
 	from, recipient := Address(account), common.HexToAddress(to)
@@ -51,7 +51,7 @@ func (c *Chain) Authorize(account int, to string, micro int64, after, before tim
 	}, nil
 }
 
-// TokenBalance is what an account has of the token, in micro-dollars.
+// TokenBalance returns the token balance of an account, in micro-dollars.
 func (c *Chain) TokenBalance(account string) (int64, error) {
 	out, err := c.view("balanceOf", common.HexToAddress(account))
 	if err != nil {
@@ -60,7 +60,7 @@ func (c *Chain) TokenBalance(account string) (int64, error) {
 	return out[0].(*big.Int).Int64(), nil
 }
 
-// view asks the token.
+// view calls a read-only function of the token.
 func (c *Chain) view(method string, args ...any) ([]any, error) {
 	contracts, err := Contracts()
 	if err != nil {
@@ -82,8 +82,8 @@ func (c *Chain) view(method string, args ...any) ([]any, error) {
 	return values, nil
 }
 
-// GenesisJSON is the first block of a chain with these options, in the form that `geth init` reads: the same contracts and accounts on
-// a node that is not this package's.
+// GenesisJSON returns the first block of a chain with these options, in the form that `geth init` reads. So another node can have the same
+// contracts and accounts.
 func GenesisJSON(o Options) ([]byte, error) {
 	genesis, err := newGenesis(o.withDefaults())
 	if err != nil {
@@ -118,8 +118,8 @@ func transferData(to string, micro int64) ([]byte, error) {
 	return data, nil
 }
 
-// Offer sends a transfer of the token without waiting for a block, and returns the transaction's hash. Of an amount that the account does
-// not have the transaction fails on the chain.
+// Offer sends a transfer of the token without waiting for a block, and returns the transaction's hash. If the account does not have the
+// amount, the transaction fails on the chain.
 func (c *Chain) Offer(account int, to string, micro int64) (string, error) {
 	data, err := transferData(to, micro)
 	if err != nil {

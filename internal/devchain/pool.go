@@ -15,7 +15,7 @@ import (
 // pool holds the transactions that wait for a block, by their sender and nonce.
 type pool map[common.Address]map[uint64]*types.Transaction
 
-// enter checks a transaction and lets it wait for a block. Its errors are in the words that nodes use, because clients know those.
+// enter checks a transaction and adds it to the pool. Its errors have the texts that nodes use, because clients know those.
 func (c *Chain) enter(tx *types.Transaction) error {
 	if tx.Type() > types.DynamicFeeTxType {
 		return types.ErrTxTypeNotSupported
@@ -57,14 +57,14 @@ func (c *Chain) enter(tx *types.Transaction) error {
 	return nil
 }
 
-// raises tells whether a fee is at least a tenth above an earlier one: less does not replace a transaction.
+// raises reports whether a fee is at least a tenth above an earlier one. A smaller increase does not replace a transaction.
 func raises(before, after *big.Int) bool {
 	least := new(big.Int).Mul(before, big.NewInt(110))
 	return after.Cmp(before) > 0 && new(big.Int).Mul(after, big.NewInt(100)).Cmp(least) >= 0
 }
 
-// ready returns the transactions that the next block takes: of each sender those that follow its last one without a gap and pay the
-// base fee, who pays more first.
+// ready returns the transactions for the next block, highest fee first. Of each sender, it returns the transactions that follow the last
+// nonce without a gap and pay the base fee.
 func (p pool) ready(c *Chain) []*types.Transaction {
 	if len(p) == 0 {
 		return nil
@@ -98,7 +98,7 @@ func (p pool) ready(c *Chain) []*types.Transaction {
 	return ready
 }
 
-// tip is what the first transaction of a line gives to the block's maker for a unit of gas, less than nothing for none.
+// tip returns the tip per unit of gas of the first transaction of a line, negative if there is none.
 func tip(line []*types.Transaction, fee *big.Int) *big.Int {
 	if len(line) == 0 {
 		return big.NewInt(-1)
@@ -110,7 +110,7 @@ func tip(line []*types.Transaction, fee *big.Int) *big.Int {
 	return t
 }
 
-// settle forgets the transactions whose nonce the newest block has used.
+// settle removes the transactions whose nonce the newest block has used.
 func (p pool) settle(c *Chain) {
 	if len(p) == 0 {
 		return
@@ -128,14 +128,14 @@ func (p pool) settle(c *Chain) {
 	}
 }
 
-// drop forgets a transaction that no block can take.
+// drop removes a transaction that no block can take.
 func (p pool) drop(from common.Address, nonce uint64) {
 	if delete(p[from], nonce); len(p[from]) == 0 {
 		delete(p, from)
 	}
 }
 
-// find returns a transaction that waits, nil for none.
+// find returns a waiting transaction, nil if there is none.
 func (p pool) find(hash common.Hash) *types.Transaction {
 	for _, waiting := range p {
 		for _, tx := range waiting {
@@ -147,7 +147,7 @@ func (p pool) find(hash common.Hash) *types.Transaction {
 	return nil
 }
 
-// nonce is the next nonce of an account, with what waits for a block.
+// nonce returns the next nonce of an account, including waiting transactions.
 func (p pool) nonce(from common.Address, next uint64) uint64 {
 	for p[from][next] != nil {
 		next++

@@ -11,10 +11,10 @@ import (
 	"slices"
 )
 
-// maxBody bounds the body of a request.
+// maxBody limits the body of a request.
 const maxBody = 5 << 20
 
-// The codes of JSON-RPC errors that say what is wrong with a question.
+// The JSON-RPC error codes for invalid requests.
 const (
 	codeParse     = -32700
 	codeRequest   = -32600
@@ -22,14 +22,14 @@ const (
 	codeArguments = -32602
 )
 
-// ask is a JSON-RPC question.
+// ask is a JSON-RPC request.
 type ask struct {
 	ID     json.RawMessage   `json:"id"`
 	Method string            `json:"method"`
 	Params []json.RawMessage `json:"params"`
 }
 
-// answer is a JSON-RPC answer. Result is null where there is nothing.
+// answer is a JSON-RPC response. Result is null if there is no result.
 type answer struct {
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
@@ -46,7 +46,7 @@ type wrong struct {
 // handler serves JSON-RPC over HTTP to programs on this machine, and to pages of the given origins.
 func (c *Chain) handler(origins []string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// A name that someone else makes point here must not open the chain to that one's pages.
+		// A foreign host name that resolves to this address must not open the chain to its pages (DNS rebinding).
 		host := r.Host
 		if h, _, err := net.SplitHostPort(host); err == nil {
 			host = h
@@ -83,11 +83,11 @@ func (c *Chain) handler(origins []string) http.Handler {
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(c.answers(body)) // one who went away is no fault
+		_ = json.NewEncoder(w).Encode(c.answers(body)) // a disconnected client is not a fault
 	})
 }
 
-// answers answers one question, or each of a list of them.
+// answers handles one request, or each request of a list.
 func (c *Chain) answers(body []byte) any {
 	body = bytes.TrimSpace(body)
 	if !bytes.HasPrefix(body, []byte("[")) {
