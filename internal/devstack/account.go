@@ -15,12 +15,12 @@ import (
 type osUser struct {
 	name     string
 	uid, gid uint32
-	// switchTo tells that it is not the user we run as.
+	// switchTo means that it is not the user of this process.
 	switchTo bool
 }
 
-// serverAccount is the user for the servers: ourselves, but as root the owner of the data that is there already, else the first of
-// postgres and nobody that exists.
+// serverAccount returns the user for the servers: our own user, or as root the owner of existing data. As root without data, it is the
+// first existing user of postgres and nobody.
 func serverAccount(data string) (osUser, error) {
 	if os.Geteuid() != 0 {
 		return lookUp(strconv.Itoa(os.Geteuid())), nil
@@ -61,11 +61,11 @@ func ownerOf(info fs.FileInfo) (uint32, bool) {
 	return s.Uid, true
 }
 
-// elsewhere holds the folders of servers whose user cannot enter the folder that was asked for.
+// elsewhere holds the folders of servers whose user cannot enter the configured folder.
 const elsewhere = "/var/lib/tidemark"
 
-// place makes the folder dir where a can enter it, and returns where that is. A folder below one that a cannot enter, such as
-// root's home, becomes a symbolic link to a new folder under /var/lib/tidemark, if it may move, and is an error otherwise.
+// place makes the folder dir where a can enter it, and returns its path. If a cannot enter a parent folder, such as root's home, dir
+// becomes a symbolic link to a new folder under /var/lib/tidemark. That requires mayMove; without it, place returns an error.
 func place(dir string, a osUser, mayMove bool) (string, error) {
 	home := dir
 	if link, err := os.Readlink(dir); err == nil {
@@ -102,7 +102,7 @@ func place(dir string, a osUser, mayMove bool) (string, error) {
 	return home, os.Symlink(home, dir)
 }
 
-// makeAll is os.MkdirAll, but others may enter what it makes, whatever the umask.
+// makeAll is os.MkdirAll, but other users may enter the new folders, for any umask.
 func makeAll(dir string) error {
 	if info, err := os.Stat(dir); err == nil {
 		if !info.IsDir() {
@@ -119,8 +119,8 @@ func makeAll(dir string) error {
 	return os.Chmod(dir, 0o755)
 }
 
-// firstClosed returns the topmost folder on the way to dir, dir included, that a cannot enter, or nothing. Folders that do not
-// exist yet are open.
+// firstClosed returns the topmost folder on the path to dir, dir included, that a cannot enter, empty if there is none. Folders that do not
+// exist yet count as open.
 func firstClosed(dir string, a osUser) (string, error) {
 	if !a.switchTo {
 		return "", nil
@@ -151,7 +151,7 @@ func firstClosed(dir string, a osUser) (string, error) {
 	}
 }
 
-// mayEnter reads the permission bits. Access lists that go beyond them are not looked at.
+// mayEnter reads the permission bits. It ignores access control lists.
 func mayEnter(info fs.FileInfo, a osUser) bool {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -13,14 +13,14 @@ import (
 	"strconv"
 )
 
-// ErrNotInstalled tells that a machine has no binaries of the server in question, and that none could be had.
+// ErrNotInstalled reports that a machine has no binaries of the server, and that none could be downloaded.
 var ErrNotInstalled = errors.New("no server binaries on this machine")
 
-// oldestPostgres is the oldest major version that we work with.
+// oldestPostgres is the oldest supported major version.
 const oldestPostgres = 14
 
-// usualFolders are where Postgres packages put a server that is not in PATH: Debian, Red Hat, a build from source, Homebrew,
-// Postgres.app.
+// usualFolders are the folders where Postgres packages install a server that is not in PATH: Debian, Red Hat, a build from source,
+// Homebrew, Postgres.app.
 var usualFolders = []string{
 	"/usr/lib/postgresql/*/bin",
 	"/usr/pgsql-*/bin",
@@ -34,13 +34,13 @@ var usualFolders = []string{
 type postgresBinaries struct {
 	// dir holds postgres and initdb.
 	dir string
-	// version is as the server prints it, for example "15.18"; major is 15.
+	// version is the version that the server prints, for example "15.18"; major is 15.
 	version string
 	major   int
 }
 
-// findPostgres returns the installed Postgres to run data of the major version want (zero: no data yet): one of that version where
-// there is one, else the first that works, in the order of search. found lists all that were looked at, for error messages.
+// findPostgres returns the installed Postgres to run data of the major version want (zero: no data yet). It prefers an installation of that
+// version, and otherwise takes the first usable one in search order. found lists all inspected installations, for error messages.
 func findPostgres(ctx context.Context, binDirs []string, only bool, want int) (chosen *postgresBinaries, found []postgresBinaries) {
 	for _, dir := range postgresFolders(binDirs, only) {
 		b, err := inspect(ctx, dir)
@@ -60,13 +60,13 @@ func findPostgres(ctx context.Context, binDirs []string, only bool, want int) (c
 	return chosen, found
 }
 
-// postgresFolders lists folders that hold both programs, in the order of preference: those given, PATH, the usual ones with the
-// newest first.
+// postgresFolders returns the folders that hold both programs, in order of preference: the given folders, PATH, the usual folders with the
+// newest version first.
 func postgresFolders(binDirs []string, only bool) []string {
 	dirs := slices.Clone(binDirs)
 	if !only {
 		if path, err := exec.LookPath("postgres"); err == nil {
-			// A link into the folder of the package stands for that folder.
+			// Resolve a link into the package's folder to that folder.
 			if real, err := filepath.EvalSymlinks(path); err == nil {
 				dirs = append(dirs, filepath.Dir(real))
 			}
@@ -85,8 +85,8 @@ func postgresFolders(binDirs []string, only bool) []string {
 
 var versionPattern = regexp.MustCompile(`\(PostgreSQL\) ((\d+)\S*)`)
 
-// Client returns the path of a client program of Postgres (pg_dump, pg_restore): that of a server's major version where there is one, else
-// the newest. Folders are searched in the order of findPostgres.
+// Client returns the path of a Postgres client program (pg_dump, pg_restore): the program of the server's major version if installed, else
+// the newest. It searches PATH and then the usual folders.
 func Client(ctx context.Context, name string, major int) (string, error) {
 	var dirs []string
 	if path, err := exec.LookPath(name); err == nil {
@@ -120,7 +120,7 @@ func Client(ctx context.Context, name string, major int) (string, error) {
 	return best, nil
 }
 
-// inspect asks the server program for its version.
+// inspect runs the server program to read its version.
 func inspect(ctx context.Context, dir string) (postgresBinaries, error) {
 	out, err := exec.CommandContext(ctx, filepath.Join(dir, "postgres"), "--version").Output()
 	if err != nil {
@@ -137,7 +137,7 @@ func inspect(ctx context.Context, dir string) (postgresBinaries, error) {
 	return postgresBinaries{dir: dir, version: string(m[1]), major: major}, nil
 }
 
-// findProgram returns the path of a program in the folders given, else in PATH.
+// findProgram returns the path of a program in the given folders, else in PATH.
 func findProgram(name string, binDirs []string, only bool) (string, error) {
 	for _, dir := range binDirs {
 		if path := filepath.Join(dir, name); isProgram(path) {
@@ -159,7 +159,7 @@ func isProgram(path string) bool {
 
 var digits = regexp.MustCompile(`\d+`)
 
-// firstNumber returns the first number in the text, zero without one.
+// firstNumber returns the first number in the text, zero if it has none.
 func firstNumber(text string) int {
 	n, _ := strconv.Atoi(digits.FindString(text))
 	return n

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// clusterParts is how many primaries share the keys of a Cluster; each has one replica.
+// clusterParts is the number of primaries that share the keys of a Cluster. Each has one replica.
 const clusterParts = 3
 
-// clusterSlots is how many slots the protocol divides the keys into.
+// clusterSlots is the number of slots into which the protocol divides the keys.
 const clusterSlots = 16384
 
-// StartCluster runs a Cluster of three primaries with a replica each, and returns once it takes writes. A primary that does not answer
-// for a second and a half is replaced by its replica. It needs Redis 7.0. ctx bounds the start alone. Nothing is left running after an
-// error; a machine without redis-server is ErrNotInstalled.
+// StartCluster runs a Cluster of three primaries with a replica each, and returns once it accepts writes. A primary that does not answer
+// for 1.5 seconds is replaced by its replica. It needs Redis 7.0. ctx limits only the start. Nothing is left running after an error. On a
+// machine without redis-server, the error is ErrNotInstalled.
 func StartCluster(ctx context.Context, o RedisGroupOptions) (_ *RedisGroup, err error) {
 	g := &RedisGroup{}
 	g.primaries = g.masters
@@ -50,7 +50,7 @@ func (g *RedisGroup) asNode(_ context.Context, h *stateDir, _ int) []string {
 	}
 }
 
-// assemble makes a Cluster of nodes that do not know each other: the first three share the slots, the others follow one each.
+// assemble makes a Cluster of nodes that do not know each other. The first three share the slots; each other node follows one of them.
 func (g *RedisGroup) assemble(ctx context.Context) error {
 	ids := make([]string, len(g.servers))
 	for i, s := range g.servers {
@@ -75,7 +75,7 @@ func (g *RedisGroup) assemble(ctx context.Context) error {
 		}
 	}
 	for i, s := range g.servers[clusterParts:] {
-		// A node can follow only whom it has heard of.
+		// A node can only follow a node that it already knows.
 		err := settled(ctx, func(ctx context.Context) (string, error) {
 			_, err := s.ask(ctx, "CLUSTER", "REPLICATE", ids[i])
 			return "", err
@@ -106,7 +106,7 @@ func (g *RedisGroup) incomplete(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// masters are the running nodes that say that they are primaries.
+// masters returns the running nodes that report being primaries.
 func (g *RedisGroup) masters(ctx context.Context) ([]*Server, error) {
 	var list []*Server
 	var errs []error

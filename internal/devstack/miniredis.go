@@ -7,7 +7,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 )
 
-// miniRedis is a Redis inside this process, for a first look on a machine without redis-server. It forgets everything at exit.
+// miniRedis is a Redis inside this process, for a first try on a machine without redis-server. It loses everything at exit.
 type miniRedis struct {
 	server *miniredis.Miniredis
 	url    string
@@ -15,7 +15,7 @@ type miniRedis struct {
 
 func startFixtureIn() (*miniRedis, error) {
 	m := miniredis.NewMiniRedis()
-	// Without this, keys never expire by themselves.
+	// Without this, keys never expire.
 	m.ClockTTL(true)
 	password := rand.Text()
 	m.RequireAuth(password)

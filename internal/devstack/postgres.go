@@ -21,37 +21,37 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// PostgresOptions describe one private Postgres. Only Dir is needed.
+// PostgresOptions describe one private Postgres. Only Dir is required.
 type PostgresOptions struct {
-	// Dir is the folder for all of the server. Another start on it finds the data again. As root, it must be one that the server's
-	// user can enter, which t.TempDir is not.
+	// Dir is the folder for all files of the server. Another start on it finds the data again. As root, the server's user must be able to
+	// enter it, which is not true of t.TempDir.
 	Dir string
-	// Port to listen on. Zero: the one it had last, else a free one.
+	// Port is the port to listen on. Zero means the last port, else a free one.
 	Port int
 	// Throwaway gives up durability against a crash of the machine (not of the server) for speed, for tests.
 	Throwaway bool
-	// Settings are further settings of the server by name. They win over ours.
+	// Settings are further settings of the server by name. They override ours.
 	Settings map[string]string
-	// Follows is the URL of a server that this one is a replica of: a new folder begins with a copy of it. It must let its superuser
-	// replicate (wal_level, max_wal_senders), and its password is this one's too. Empty: a server of its own.
+	// Follows is the URL of the server that this one is a replica of. A new folder begins with a copy of that server. The server must let
+	// its superuser replicate (wal_level, max_wal_senders), and its password is also the replica's. Empty means an independent server.
 	Follows string
 	// BinDirs, OnlyBinDirs: as in Options.
 	BinDirs     []string
 	OnlyBinDirs bool
-	// CacheDir keeps downloaded binaries where the machine has none. Empty: nothing is downloaded, and a start without binaries is
-	// ErrNotInstalled.
+	// CacheDir holds downloaded binaries, for machines without Postgres. Empty means that nothing is downloaded, and a start without
+	// binaries returns ErrNotInstalled.
 	CacheDir string
-	// Log gets one line for each thing that is started. Nil: nowhere.
+	// Log receives one line for each start. It may be nil.
 	Log *slog.Logger
 
 	died chan error
-	// mayMove lets a folder that the server's user cannot enter lead to one elsewhere.
+	// mayMove allows a link to another folder if the server's user cannot enter Dir.
 	mayMove bool
-	// repository is where binaries are downloaded. Empty: the public one.
+	// repository is the download source of binaries. Empty means the public one.
 	repository string
 }
 
-// The superuser and the database that a private Postgres has.
+// The superuser and the database of a private Postgres.
 const postgresUser, postgresDatabase = "tidemark", "tidemark"
 
 // postgresSettings fit a developer's machine of two cores.
@@ -69,8 +69,8 @@ var postgresSettings = map[string]string{
 	"lc_messages":             "C",
 }
 
-// throwawaySettings are what Throwaway adds. Shared memory in files of the folder goes with it: what a killed server has in /dev/shm
-// stays there until somebody starts it again.
+// throwawaySettings are the additional settings for Throwaway. They also put shared memory into files of the folder. A killed server leaves
+// its files in /dev/shm until the server is started again, so it must not use them.
 var throwawaySettings = map[string]string{
 	"dynamic_shared_memory_type": "mmap",
 
@@ -80,9 +80,9 @@ var throwawaySettings = map[string]string{
 	"max_wal_senders":  "0",
 }
 
-// StartPostgres runs a Postgres on o.Dir and returns once it answers: on 127.0.0.1, with a superuser tidemark whose random password
-// is kept in the folder, and an empty database tidemark when the folder is new. Its URL is that of the database. A server that an
-// earlier process left on the folder is stopped first. ctx bounds the start alone. Nothing is left running after an error.
+// StartPostgres runs a Postgres on o.Dir and returns once it answers. It listens on 127.0.0.1. Its superuser tidemark has a random password
+// that is stored in the folder. In a new folder, it has an empty database tidemark, which its URL names. A server that an earlier process
+// left on the folder is stopped first. ctx limits only the start. Nothing is left running after an error.
 func StartPostgres(ctx context.Context, o PostgresOptions) (*Server, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -143,7 +143,7 @@ func (o PostgresOptions) start(ctx context.Context, h *stateDir) (*Server, error
 	return s, nil
 }
 
-// binaries chooses the programs for data of the version want, and downloads them if there are none.
+// binaries chooses the programs for data of the version want. If the machine has none, it downloads them.
 func (o PostgresOptions) binaries(ctx context.Context, h *stateDir, want int) (postgresBinaries, error) {
 	chosen, found := findPostgres(ctx, o.BinDirs, o.OnlyBinDirs, want)
 	if chosen == nil && o.CacheDir != "" {
@@ -178,7 +178,7 @@ func (o PostgresOptions) arguments(data string, port int) []string {
 	return args
 }
 
-// dataVersion reads which major version made the data folder. Zero: there is none.
+// dataVersion returns the major version that made the data folder, zero if the folder does not exist.
 func dataVersion(data string) (int, error) {
 	content, err := os.ReadFile(filepath.Join(data, "PG_VERSION"))
 	if errors.Is(err, os.ErrNotExist) {
@@ -197,8 +197,8 @@ func dataVersion(data string) (int, error) {
 	return version, nil
 }
 
-// initialise makes the data folder, whole or not at all: initdb works in a folder of another name, which one that was interrupted
-// leaves behind.
+// initialise makes the data folder completely or not at all. initdb works in a folder with another name, which an interrupted run leaves
+// behind.
 func (s *Server) initialise(ctx context.Context, initdb string, throwaway bool) error {
 	h := s.home
 	fresh := h.data() + ".new"
@@ -235,7 +235,7 @@ func (s *Server) initialise(ctx context.Context, initdb string, throwaway bool) 
 	return nil
 }
 
-// copy makes the data folder of a copy of another server, which this one then follows, whole or not at all.
+// copy makes the data folder as a copy of another server, which this server then follows, completely or not at all.
 func (s *Server) copy(ctx context.Context, basebackup, from string) error {
 	h := s.home
 	primary, err := url.Parse(from)
@@ -306,10 +306,10 @@ func postgresURL(port int, password, database string) string {
 	return u.String()
 }
 
-// cannotConnectNow is what a server answers while it starts, recovers or stops.
+// cannotConnectNow is the error code of a server that starts, recovers or stops.
 const cannotConnectNow = "57P03"
 
-// ensureDatabase connects to a server's maintenance database and makes our database if there is none. It succeeds once the server is
+// ensureDatabase connects to a server's maintenance database and creates our database if it does not exist. It succeeds once the server is
 // ready.
 func ensureDatabase(ctx context.Context, maintenance string) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)

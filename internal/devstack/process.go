@@ -7,18 +7,18 @@ import (
 	"syscall"
 )
 
-// process is one child with everything that it forked.
+// process is a child process with all of its descendants.
 type process struct {
 	cmd *exec.Cmd
-	// expected is set before the process is asked to end.
+	// expected is set before the process is told to end.
 	expected atomic.Bool
 	// done closes when the process has ended and was waited for. err is set before.
 	done chan struct{}
 	err  error
 }
 
-// spawn starts cmd in a process group of its own, so that Ctrl-C in a terminal reaches this program alone, which then stops its
-// servers in order. Where the system can, the child gets the signal orphaned when this process dies, however it dies.
+// spawn starts cmd in its own process group. So Ctrl-C in a terminal reaches only this program, which then stops its servers in order. If
+// the system supports it, the child gets the signal orphaned when this process dies for any reason.
 func spawn(cmd *exec.Cmd, orphaned syscall.Signal) (*process, error) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -28,7 +28,7 @@ func spawn(cmd *exec.Cmd, orphaned syscall.Signal) (*process, error) {
 	p := &process{cmd: cmd, done: make(chan struct{})}
 	started := make(chan error)
 	go func() {
-		// The kernel takes the end of the thread that forked for the end of the parent, so that thread waits here.
+		// The kernel sends the signal when the thread that forked ends, so that thread waits here.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
@@ -47,10 +47,10 @@ func spawn(cmd *exec.Cmd, orphaned syscall.Signal) (*process, error) {
 
 func (p *process) pid() int { return p.cmd.Process.Pid }
 
-// pids lists the process and all that descend from it.
+// pids returns the process and all of its descendants.
 func (p *process) pids() []int { return append([]int{p.pid()}, descendants(p.pid())...) }
 
-// running tells whether the process has not been waited for yet.
+// running reports whether the process has not been waited for yet.
 func (p *process) running() bool {
 	select {
 	case <-p.done:
@@ -60,7 +60,7 @@ func (p *process) running() bool {
 	}
 }
 
-// signal sends sig to the process alone. A process that is gone is not an error.
+// signal sends sig to the process alone. An ended process is not an error.
 func (p *process) signal(sig syscall.Signal) {
 	p.expected.Store(true)
 	if p.running() {
@@ -68,8 +68,8 @@ func (p *process) signal(sig syscall.Signal) {
 	}
 }
 
-// kill ends the process and its descendants at once and waits for the process. It is stopped first, so that it cannot fork or
-// notice that a child is missing meanwhile.
+// kill ends the process and its descendants at once and waits for the process. It stops the process first, so that the process cannot fork
+// or notice a missing child meanwhile.
 func (p *process) kill() {
 	p.signal(syscall.SIGSTOP)
 	if p.running() {
@@ -78,7 +78,7 @@ func (p *process) kill() {
 	<-p.done
 }
 
-// descendants lists the children of pid, their children and so on.
+// descendants returns the children of pid, their children and so on.
 func descendants(pid int) []int {
 	children := map[int][]int{}
 	for child, parent := range parents() {

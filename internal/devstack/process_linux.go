@@ -8,14 +8,14 @@ import (
 	"syscall"
 )
 
-// signalWhenOrphaned asks the kernel to send sig to the child when the thread that forked it is gone.
+// signalWhenOrphaned makes the kernel send sig to the child when the thread that forked it ends.
 func signalWhenOrphaned(attr *syscall.SysProcAttr, sig syscall.Signal) { attr.Pdeathsig = sig }
 
-// seesWorkingFolders tells that processesIn finds every process, also children whose main process is gone.
+// seesWorkingFolders reports that processesIn finds every process, including children whose main process has ended.
 const seesWorkingFolders = true
 
-// processesIn lists the running processes named program whose working folder is dir. Servers make their data folder their working
-// folder, so these are the ones that use it, whoever started them. A dead process that nobody waited for has no folder.
+// processesIn returns the running processes named program whose working folder is dir. Servers use their data folder as working folder, so
+// these are the processes that use it, for any parent. A dead process that was not waited for has no folder.
 func processesIn(dir, program string) []int {
 	var found []int
 	for _, pid := range allPIDs() {

@@ -11,15 +11,15 @@ import (
 	"syscall"
 )
 
-// signalWhenOrphaned does nothing: this system has no such signal. A server that outlives us is stopped by the next start on its
+// signalWhenOrphaned does nothing: this system has no such signal. A server that outlives this process is stopped by the next start on its
 // folder.
 func signalWhenOrphaned(*syscall.SysProcAttr, syscall.Signal) {}
 
-// seesWorkingFolders tells that processesIn finds every process, also children whose main process is gone.
+// seesWorkingFolders reports whether processesIn finds every process, including children whose main process has ended.
 const seesWorkingFolders = false
 
-// processesIn lists the running process named program that left its number in dir, if there is one: this system does not tell the
-// working folders of others.
+// processesIn returns the running process named program that left its number in dir, if there is one. This system does not show the working
+// folders of other processes.
 func processesIn(dir, program string) []int {
 	for _, file := range []string{"postmaster.pid", "redis.pid"} {
 		content, err := os.ReadFile(filepath.Join(dir, file))

@@ -18,36 +18,36 @@ import (
 	"time"
 )
 
-// RedisOptions describe one private Redis. Only Dir is needed.
+// RedisOptions describe one private Redis. Only Dir is required.
 type RedisOptions struct {
-	// Dir is the folder for all of the server, as in PostgresOptions. Another start on it finds its content again, if AppendOnly was
+	// Dir is the folder for all files of the server, as in PostgresOptions. Another start on it finds its content again if AppendOnly was
 	// set.
 	Dir string
-	// Port to listen on. Zero: the one it had last, else a free one.
+	// Port is the port to listen on. Zero means the last port, else a free one.
 	Port int
-	// AppendOnly keeps the content on disk: a stop loses nothing, Kill at most the last two seconds (Redis puts a write off while an
-	// earlier one is being synced). Without it a restart of any kind loses all.
+	// AppendOnly keeps the content on disk. A stop loses nothing. Kill loses at most the last two seconds, because Redis delays a write
+	// while an earlier one is being synced. Without AppendOnly, any restart loses everything.
 	AppendOnly bool
 	// BinDirs, OnlyBinDirs: as in Options.
 	BinDirs     []string
 	OnlyBinDirs bool
-	// Log gets one line when the server is started. Nil: nowhere.
+	// Log receives one line when the server is started. It may be nil.
 	Log *slog.Logger
 
 	died chan error
-	// mayMove lets a folder that the server's user cannot enter lead to one elsewhere.
+	// mayMove allows a link to another folder if the server's user cannot enter Dir.
 	mayMove bool
-	// password is the one of the servers that it belongs to; empty: one of its own.
+	// password is the password of the server's group. Empty means a password of this server alone.
 	password string
-	// more are further lines of the configuration, asked for at each start; nil: none.
+	// more returns further lines of the configuration, at each start. It may be nil.
 	more func(ctx context.Context, h *stateDir, port int) []string
-	// sentinel runs the program as a Sentinel, which keeps its configuration, more in all, in a file that it rewrites itself.
+	// sentinel runs the program as a Sentinel. It stores its configuration (more, in all) in a file that it rewrites itself.
 	sentinel bool
 }
 
-// StartRedis runs a redis-server on o.Dir and returns once it answers: on 127.0.0.1, with a random password that is kept in the
-// folder. A server that an earlier process left on the folder is stopped first. ctx bounds the start alone. Nothing is left running
-// after an error; a machine without redis-server is ErrNotInstalled.
+// StartRedis runs a redis-server on o.Dir and returns once it answers. It listens on 127.0.0.1, with a random password that is stored in
+// the folder. A server that an earlier process left on the folder is stopped first. ctx limits only the start. Nothing is left running
+// after an error. On a machine without redis-server, the error is ErrNotInstalled.
 func StartRedis(ctx context.Context, o RedisOptions) (*Server, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -95,7 +95,7 @@ func (o RedisOptions) start(ctx context.Context, h *stateDir, program string) (*
 			if o.sentinel {
 				return o.sentinelCommand(ctx, h, program, port)
 			}
-			// The configuration goes in at the standard input: arguments, with the password, would be there for all to see.
+			// The configuration is passed on standard input: every user could read the password in the arguments.
 			cmd := exec.CommandContext(ctx, program, "-")
 			cmd.Stdin = strings.NewReader(o.configuration(ctx, h, port))
 			return cmd
@@ -123,7 +123,7 @@ func (o RedisOptions) configuration(ctx context.Context, h *stateDir, port int) 
 		"appendonly " + appendOnly,
 		"appendfsync everysec",
 		`save ""`,
-		// A queue that silently drops entries is worse than one that refuses them.
+		// A queue that silently drops entries is worse than a queue that refuses them.
 		"maxmemory-policy noeviction",
 		"daemonize no",
 	}
@@ -159,16 +159,16 @@ func pingRedis(ctx context.Context, port int, password string) error {
 	return err
 }
 
-// askRedis sends one command and returns its answer as text, the elements of a list one a line. An error that the server answers with is
-// errRefused, unless it says that the server is not ready yet. It speaks the protocol itself: a client library is made for servers that
-// are there, and tells the world of each one that is not.
+// askRedis sends one command and returns its response as text, with each element of a list on its own line. An error response is
+// errRefused, unless it says that the server is not ready yet. It implements the protocol itself, because the client library logs every
+// server that is down.
 func askRedis(ctx context.Context, port int, password string, command ...string) (string, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp4", fmt.Sprintf("127.0.0.1:%d", port))
 	if err != nil {
 		return "", fmt.Errorf("connect: %w", err)
 	}
 	defer func() { _ = conn.Close() }()
-	// Closing the connection ends a read that waits for a server that does not answer.
+	// Closing the connection ends a read from a server that does not answer.
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	answers := bufio.NewReader(conn)
 	answer := ""
@@ -183,7 +183,7 @@ func askRedis(ctx context.Context, port int, password string, command ...string)
 	return answer, nil
 }
 
-// encodeRedis writes a command as the protocol has it: a list of counted texts.
+// encodeRedis encodes a command for the protocol: a list of texts with their lengths.
 func encodeRedis(words []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "*%d\r\n", len(words))
@@ -193,7 +193,7 @@ func encodeRedis(words []string) string {
 	return b.String()
 }
 
-// readRedis reads one answer of the protocol.
+// readRedis reads one response of the protocol.
 func readRedis(r *bufio.Reader) (string, error) {
 	line, err := r.ReadString('\n')
 	if err != nil {

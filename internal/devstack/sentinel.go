@@ -12,15 +12,16 @@ import (
 )
 
 const (
-	// masterName is what Sentinels call the primary that they watch over.
+	// masterName is the Sentinels' name of the primary.
 	masterName = "tidemark"
-	// sentinelReplicas and sentinelWatchers are how many servers stand beside the primary, and how many watch; two agree that it is down.
+	// sentinelReplicas is the number of replicas of the primary, and sentinelWatchers the number of Sentinels. Two Sentinels must agree
+	// that it is down.
 	sentinelReplicas, sentinelWatchers = 2, 3
 )
 
 // StartSentinel runs a primary, two replicas and three Sentinels, and returns once each knows the others. A primary that does not answer
-// for a second is replaced by a replica. ctx bounds the start alone. Nothing is left running after an error; a machine without
-// redis-server is ErrNotInstalled.
+// for a second is replaced by a replica. ctx limits only the start. Nothing is left running after an error. On a machine without
+// redis-server, the error is ErrNotInstalled.
 func StartSentinel(ctx context.Context, o RedisGroupOptions) (_ *RedisGroup, err error) {
 	g := &RedisGroup{}
 	g.primaries = g.watched
@@ -60,7 +61,7 @@ func (g *RedisGroup) add(ctx context.Context, o RedisGroupOptions, name string, 
 	return nil
 }
 
-// asReplica makes a server that starts the replica of whoever is the primary by then. The Sentinels change what has become wrong since.
+// asReplica makes a starting server the replica of the present primary. The Sentinels correct it if the primary changes later.
 func (g *RedisGroup) asReplica(ctx context.Context, h *stateDir, port int) []string {
 	primary := port
 	if len(g.servers) > 0 {
@@ -76,7 +77,7 @@ func (g *RedisGroup) asReplica(ctx context.Context, h *stateDir, port int) []str
 	return lines
 }
 
-// asSentinel is the first configuration of a Sentinel.
+// asSentinel returns the first configuration of a Sentinel.
 func (g *RedisGroup) asSentinel(_ context.Context, h *stateDir, _ int) []string {
 	return []string{
 		fmt.Sprintf("sentinel monitor %s 127.0.0.1 %d 2", masterName, g.servers[0].Port()),
@@ -87,7 +88,7 @@ func (g *RedisGroup) asSentinel(_ context.Context, h *stateDir, _ int) []string 
 	}
 }
 
-// sentinelCommand runs a Sentinel on the file that it keeps, which is written for the first start on a port.
+// sentinelCommand runs a Sentinel on its configuration file, which is written for the first start on a port.
 func (o RedisOptions) sentinelCommand(ctx context.Context, h *stateDir, program string, port int) *exec.Cmd {
 	path := filepath.Join(h.data(), "sentinel.conf")
 	first := fmt.Sprintf("port %d\n", port)
@@ -95,14 +96,14 @@ func (o RedisOptions) sentinelCommand(ctx context.Context, h *stateDir, program 
 		lines := append([]string{
 			first + "bind 127.0.0.1", fmt.Sprintf("dir %q", h.data()), "requirepass " + h.keep.Password, "daemonize no",
 		}, o.more(ctx, h, port)...)
-		// What cannot be written here the server cannot read, and says so.
+		// If writing fails, the server cannot read the file and reports it.
 		_ = os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600)
 		_ = h.give(path)
 	}
 	return exec.CommandContext(ctx, program, path, "--sentinel")
 }
 
-// unlinked names a replica without its content.
+// unlinked names a replica that does not have its content yet.
 func (g *RedisGroup) unlinked(ctx context.Context) (string, error) {
 	for _, s := range g.servers[1:] {
 		answer, err := s.ask(ctx, "INFO", "replication")
@@ -113,7 +114,7 @@ func (g *RedisGroup) unlinked(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// unwatched names a Sentinel that does not know everyone.
+// unwatched names a Sentinel that does not know all servers yet.
 func (g *RedisGroup) unwatched(ctx context.Context) (string, error) {
 	for _, s := range g.sentinels {
 		answer, err := s.ask(ctx, "SENTINEL", "MASTER", masterName)
@@ -125,7 +126,7 @@ func (g *RedisGroup) unwatched(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// watched is the primary, as the first Sentinel that answers has it.
+// watched returns the primary that the first answering Sentinel reports.
 func (g *RedisGroup) watched(ctx context.Context) ([]*Server, error) {
 	var errs []error
 	for _, sentinel := range g.sentinels {

@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// Server is one Postgres or Redis that runs as a child of this process and ends with it. Its methods may be called from any
-// goroutine; they wait for each other.
+// Server is one Postgres or Redis that runs as a child of this process and ends with it. Its methods are safe for concurrent use; they wait
+// for each other.
 type Server struct {
 	kind
 	home *stateDir
@@ -31,56 +31,56 @@ type Server struct {
 	proc *process
 }
 
-// kind is what differs between the two servers.
+// kind holds the differences between the two servers.
 type kind struct {
-	// name is for people, program is the executable's name, path is where it is.
+	// name is for people, program is the executable's name, and path is the executable's path.
 	name, program, path string
-	// version is the program's, for people.
+	// version is the program's version, for people.
 	version string
 	// command builds the command line for a port.
 	command func(ctx context.Context, port int) *exec.Cmd
-	// stop asks for an orderly end, hurry (if any) for one at once.
+	// stop requests an orderly shutdown, hurry (if set) an immediate one.
 	stop, hurry syscall.Signal
-	// pidFile is the file in the data folder that refuses a second start. Empty: there is none.
+	// pidFile is the file in the data folder that prevents a second start. Empty if there is none.
 	pidFile string
-	// answer returns nil once the server works, and errRefused when it will never.
+	// answer returns nil once the server works, and errRefused if it never will.
 	answer func(ctx context.Context, port int) error
-	// url is the address with its password.
+	// url returns the address with its password.
 	url func(port int) string
 }
 
-// errRefused tells that a server answers and that asking again is of no use.
+// errRefused reports that a server answers but that retrying is useless.
 var errRefused = errors.New("the server refuses us")
 
 const (
-	// startTimeout bounds the wait for a server's first answer, recovery after a crash included.
+	// startTimeout limits the wait for a server's first answer, recovery after a crash included.
 	startTimeout = 2 * time.Minute
-	// stopTimeout bounds the orderly end, killTimeout the one after it.
+	// stopTimeout limits the orderly shutdown, killTimeout the immediate one after it.
 	stopTimeout, killTimeout = 3 * time.Second, time.Second
-	// portAttempts is how many ports are tried. Between the choice of a free one and its use another process may take it.
+	// portAttempts is the number of ports to try. Another process may take a free port before the server uses it.
 	portAttempts = 5
 )
 
-// URL is the address of the server with its password. It stays the same over Restart.
+// URL returns the address of the server with its password. Restart does not change it.
 func (s *Server) URL() string { return s.url(s.home.keep.Port) }
 
-// Port is the port on 127.0.0.1. It stays the same over Restart.
+// Port returns the port on 127.0.0.1. Restart does not change it.
 func (s *Server) Port() int { return s.home.keep.Port }
 
-// Dir is the folder that holds all of the server, symbolic links resolved.
+// Dir returns the folder that holds all files of the server, with symbolic links resolved.
 func (s *Server) Dir() string { return s.home.dir }
 
-// Version is the server program's, as it names itself.
+// Version returns the version that the server program reports.
 func (s *Server) Version() string { return s.version }
 
-// Program is the path of the server's executable.
+// Program returns the path of the server's executable.
 func (s *Server) Program() string { return s.path }
 
-// Died tells when the server has ended without Stop, Kill or Restart: an error that quotes the end of its log. It holds one error
-// until somebody reads it.
+// Died returns a channel that receives an error when the server has ended without Stop, Kill or Restart. The error quotes the end of the
+// server's log. The channel holds one error until it is read.
 func (s *Server) Died() <-chan error { return s.died }
 
-// PIDs lists the server's processes, the main one first. It is empty while the server is down.
+// PIDs returns the server's processes, the main process first. It is empty while the server is down.
 func (s *Server) PIDs() []int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,8 +90,8 @@ func (s *Server) PIDs() []int {
 	return s.proc.pids()
 }
 
-// Stop ends the server in order, within five seconds: what it acknowledged is on disk. When ctx ends first, Stop goes on to harsher
-// means at once. Stopping a server that is down does nothing. It also gives up the server's folder.
+// Stop shuts the server down in order, within five seconds: acknowledged writes are on disk. If ctx ends first, Stop uses harsher means at
+// once. Stopping a server that is down does nothing. It also releases the server's folder.
 func (s *Server) Stop(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,8 +100,8 @@ func (s *Server) Stop(ctx context.Context) error {
 	return err
 }
 
-// Kill ends all the server's processes with SIGKILL, so that none can tidy up, and returns when they are gone. It keeps the server's
-// folder; Restart brings the server back.
+// Kill ends all the server's processes with SIGKILL, so that none can clean up, and returns when they have ended. It keeps the server's
+// folder; Restart starts the server again.
 func (s *Server) Kill() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,8 +113,8 @@ func (s *Server) Kill() error {
 	return stopStale(s.home.data(), s.program, 0)
 }
 
-// Restart starts the server again on the same port and data, after Stop, after Kill, or after it died. A server that runs is
-// stopped in order first. It returns once the server answers.
+// Restart starts the server again on the same port and data, after Stop, after Kill, or after it died. It first stops a running server in
+// order. It returns once the server answers.
 func (s *Server) Restart(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,7 +130,7 @@ func (s *Server) Restart(ctx context.Context) error {
 	return nil
 }
 
-// halt is Stop without giving up the folder.
+// halt is Stop without releasing the folder.
 func (s *Server) halt(ctx context.Context) error {
 	if s.proc == nil {
 		return nil
@@ -164,7 +164,7 @@ func ended(ctx context.Context, p *process, within time.Duration) bool {
 	}
 }
 
-// start runs the server for the first time: on the wanted port, else the one it had last, else a free one.
+// start runs the server for the first time: on the wanted port, else the last port, else a free one.
 func (s *Server) start(ctx context.Context, wanted int) error {
 	port := wanted
 	if port == 0 {
@@ -192,7 +192,7 @@ func (s *Server) start(ctx context.Context, wanted int) error {
 	}
 }
 
-// run starts the process on the kept port and waits until it answers. An error means that it is gone again, and quotes its log.
+// run starts the process on the saved port and waits until it answers. An error means that the process has ended again, and quotes its log.
 func (s *Server) run(ctx context.Context) error {
 	if err := s.clear(ctx); err != nil {
 		return err
@@ -207,7 +207,7 @@ func (s *Server) run(ctx context.Context) error {
 		return fmt.Errorf("open the log: %w", err)
 	}
 	port := s.home.keep.Port
-	// The process outlives ctx, which bounds the start alone.
+	// The process outlives ctx, which limits only the start.
 	cmd := s.command(context.WithoutCancel(ctx), port)
 	cmd.Stdout, cmd.Stderr = log, log
 	s.home.prepare(cmd)
@@ -233,8 +233,8 @@ func (s *Server) run(ctx context.Context) error {
 	return nil
 }
 
-// clear frees the data folder of what an earlier run left: processes, and the number of a process that has ended. Postgres looks
-// after that number itself, but takes any other process that has been given it meanwhile for the server.
+// clear removes the remains of an earlier run from the data folder: processes, and the file with the number of an ended process. Postgres
+// checks that number itself, but mistakes any other process that has the number now for the server.
 func (s *Server) clear(ctx context.Context) error {
 	data := s.home.data()
 	if pids := processesIn(data, s.program); len(pids) > 0 {
@@ -252,7 +252,7 @@ func (s *Server) clear(ctx context.Context) error {
 	return nil
 }
 
-// await asks until the server answers.
+// await polls until the server answers.
 func (s *Server) await(ctx context.Context, p *process, port int) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("no answer within %s", startTimeout))
 	defer cancel()
@@ -263,7 +263,7 @@ func (s *Server) await(ctx context.Context, p *process, port int) error {
 		if err == nil {
 			return nil
 		}
-		// What refuses may be a stranger on the same port, and ours is about to find the port taken.
+		// The refusal may come from a foreign server on the same port, and ours is about to report that the port is taken.
 		if errors.Is(err, errRefused) && !ended(ctx, p, killTimeout) {
 			return err
 		}
@@ -277,7 +277,7 @@ func (s *Server) await(ctx context.Context, p *process, port int) error {
 	}
 }
 
-// exitError says how a process ended, also where it ended well.
+// exitError describes how a process ended, including a successful end.
 func exitError(p *process) error {
 	if p.err != nil {
 		return p.err
@@ -285,7 +285,7 @@ func exitError(p *process) error {
 	return errors.New(p.cmd.ProcessState.String())
 }
 
-// explain adds what the server wrote to its log from an offset on. An address in use is recognised by its text, which the C locale
+// explain adds the text that the server wrote to its log from an offset on. It recognises an address in use by its text, which the C locale
 // of the server fixes.
 func (s *Server) explain(err error, from int64) error {
 	lines := tail(s.home.logPath(), from, 12)
@@ -299,8 +299,8 @@ func (s *Server) explain(err error, from int64) error {
 	return fmt.Errorf("%w\nThe end of %s:\n  %s", err, s.home.logPath(), text)
 }
 
-// stopStale makes sure that no process named program works in the folder data any more. Main processes get the signal stop, if one is
-// given, and three seconds; then all are killed. Children whose main process is gone end by themselves meanwhile or are killed.
+// stopStale makes sure that no process named program uses the folder data. It sends main processes the signal stop, if given, and waits
+// three seconds; then it kills all. Children of an ended main process end meanwhile or are killed.
 func stopStale(data, program string, stop syscall.Signal) error {
 	pids := processesIn(data, program)
 	if len(pids) == 0 {
@@ -324,7 +324,7 @@ func stopStale(data, program string, stop syscall.Signal) error {
 	return nil
 }
 
-// gone waits until no process named program works in data.
+// gone waits until no process named program uses data, and reports whether that happened.
 func gone(data, program string, within time.Duration) bool {
 	deadline := time.Now().Add(within)
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -338,8 +338,8 @@ func gone(data, program string, within time.Duration) bool {
 	return true
 }
 
-// Ports are drawn from below the range that systems give to outgoing connections. There, a client that tries to reconnect to a
-// server that is down can be given the server's own port and meet itself, and the port is lost to the server.
+// Ports are chosen from below the range for outgoing connections. In that range, a client that reconnects to a server that is down can get
+// the server's own port as its source port and connect to itself. The server would then lose its port.
 const portLow, portHigh = 20000, 32000
 
 func freePort(ctx context.Context) (int, error) {

@@ -1,6 +1,6 @@
-// Package devstack finds or starts the two servers that Tidemark stands on, Postgres and Redis, for `tidemark up` and for tests.
-// It deals with real processes and with nothing of this module: folders, users, ports, signals. Servers listen on 127.0.0.1 only,
-// keep all they have in one folder each, and never outlive this process. Start at Start; Server is what runs.
+// Package devstack finds or starts the two servers that Tidemark needs, Postgres and Redis, for `tidemark up` and for tests. It handles
+// folders, users, ports and signals of real processes, and imports nothing of this module. Servers listen on 127.0.0.1 only, keep all files
+// in one folder each, and never outlive this process. Start at Start; Server is a running server.
 package devstack
 
 import (
@@ -13,21 +13,21 @@ import (
 	"time"
 )
 
-// Options say what Start may use. The zero value of each field is a choice, so only StateDir is needed.
+// Options configure Start. The zero value of each field is valid except StateDir's.
 type Options struct {
-	// StateDir is the folder that keeps the servers' data, passwords and logs: a folder postgres and one redis below it. It is
-	// made if missing. Two processes cannot run servers on one StateDir. As root, servers run as another user; where that user cannot
-	// enter StateDir, the two folders are symbolic links to places under /var/lib/tidemark, and the log says so.
+	// StateDir is the folder for the servers' data, passwords and logs, in the subfolders postgres and redis. It is made if missing. Two
+	// processes cannot run servers on one StateDir. As root, servers run as another user. If that user cannot enter StateDir, the two
+	// folders are symbolic links to folders under /var/lib/tidemark, and the log says so.
 	StateDir string
-	// DatabaseURL and RedisURL name servers that run already. They are used as they are; nothing is started or checked.
+	// DatabaseURL and RedisURL name running servers. They are used without any start or check.
 	DatabaseURL, RedisURL string
 	// BinDirs are folders searched for server binaries before PATH and the usual folders.
 	BinDirs []string
-	// OnlyBinDirs leaves PATH and the usual folders out.
+	// OnlyBinDirs excludes PATH and the usual folders.
 	OnlyBinDirs bool
-	// CacheDir keeps a downloaded Postgres, where the machine has none. Empty: a folder cache below StateDir.
+	// CacheDir holds a downloaded Postgres, for machines without one. Empty means the folder cache below StateDir.
 	CacheDir string
-	// Log gets one line for each thing that is started. Nil: nowhere.
+	// Log receives one line for each start. It may be nil.
 	Log *slog.Logger
 
 	// throwaway is for tests: PostgresOptions.Throwaway.
@@ -36,9 +36,9 @@ type Options struct {
 
 // Stack is a Postgres and a Redis to work with.
 type Stack struct {
-	// DatabaseURL and RedisURL reach the servers, with their passwords.
+	// DatabaseURL and RedisURL are the addresses of the servers, with their passwords.
 	DatabaseURL, RedisURL string
-	// Postgres and Redis are the servers that were started: nil where a URL was given, and Redis is nil where its stand-in runs.
+	// Postgres and Redis are the servers that were started, nil if a URL was given. Redis is also nil if the in-process replacement runs.
 	Postgres, Redis *Server
 
 	fixtureIn *miniRedis
@@ -46,10 +46,11 @@ type Stack struct {
 	log       *slog.Logger
 }
 
-// Start finds or starts both servers and returns once both answer. What it starts runs until Stop; ctx bounds the start alone.
-// Postgres is the one named by DatabaseURL, else a private one from the binaries of this machine, else from binaries that are
-// downloaded once. Redis is the one named by RedisURL, else a private redis-server that keeps its content, else a stand-in inside
-// this process that does not. As root the servers run as an unprivileged user. Errors name the setting to change. Nothing is left
+// Start finds or starts both servers and returns once both answer. Started servers run until Stop; ctx limits only the start.
+//
+// Postgres is the server of DatabaseURL, else a private one with the binaries of this machine, else with binaries that are downloaded once.
+// Redis is the server of RedisURL, else a private redis-server that keeps its content. If there is no redis-server, it is an in-process
+// replacement that loses its content. As root, the servers run as an unprivileged user. Errors name the setting to change. Nothing is left
 // running after an error.
 func Start(ctx context.Context, o Options) (*Stack, error) {
 	if o.Log == nil {
@@ -117,20 +118,21 @@ func (s *Stack) startRedis(ctx context.Context, o Options) error {
 	return nil
 }
 
-// Died tells when a server that Start started has ended without being asked to. The error names the server and quotes the end of
-// its log. After it, Server.Restart brings the server back on the same port and data. Keep does so by itself.
+// Died returns a channel that receives an error when a started server has ended unexpectedly. The error names the server and quotes the end
+// of its log. Server.Restart then starts the server again on the same port and data. Keep does that automatically.
 func (s *Stack) Died() <-chan error { return s.died }
 
 const (
-	// maxRestarts is how often in a row a server is started again that does not run for healthyAfter. Then something is wrong with it.
+	// maxRestarts is the maximum number of consecutive restarts of a server that does not run for healthyAfter. More mean that it has a
+	// permanent fault.
 	maxRestarts  = 5
 	healthyAfter = 30 * time.Second
-	// restartPause is between two tries to start a server that does not come up.
+	// restartPause is the pause between two attempts to start a server.
 	restartPause = time.Second
 )
 
-// Keep starts a server again that has ended by itself, on the same port and data, and says so in the log. It returns nil when ctx ends, and
-// an error when a server ended, or could not be started, more than five times without running for half a minute in between.
+// Keep restarts a server that has ended unexpectedly, on the same port and data, and logs it. It returns nil when ctx ends. It returns an
+// error if a server ended, or could not be started, more than five times without running for half a minute in between.
 func (s *Stack) Keep(ctx context.Context) error {
 	deaths, since := map[*Server]int{}, map[*Server]time.Time{}
 	for {
@@ -164,7 +166,7 @@ func (s *Stack) Keep(ctx context.Context) error {
 	}
 }
 
-// Stop ends what Start started, both servers at once, within five seconds. It leaves servers that were given alone. A second call
+// Stop stops the servers that Start started, both at once, within five seconds. It does not touch servers that were given. A second call
 // does nothing.
 func (s *Stack) Stop(ctx context.Context) error {
 	var wg sync.WaitGroup

@@ -37,7 +37,7 @@ type savedState struct {
 	Password string `json:"password"`
 }
 
-// openHome makes or finds the folder, takes its lock, and reads or makes its password. mayMove is place's.
+// openHome makes or finds the folder, takes its lock, and reads or makes its password. mayMove is passed to place.
 func openHome(ctx context.Context, dir string, mayMove bool, log *slog.Logger) (*stateDir, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -63,7 +63,7 @@ func openHome(ctx context.Context, dir string, mayMove bool, log *slog.Logger) (
 	return h, nil
 }
 
-// unusable is the one line for a folder that cannot be made, read or written.
+// unusable returns the error for a folder that cannot be made, read or written.
 func unusable(dir string, err error) error {
 	return fmt.Errorf("cannot work in the folder %s: %w (the setting STATE_DIR names another)", dir, err)
 }
@@ -74,7 +74,7 @@ func (h *stateDir) keepPath() string {
 	return filepath.Join(h.dir, "server.json")
 }
 
-// lock takes the folder for this process, once. The kernel gives it up when the process ends, however it ends.
+// lock locks the folder for this process, once. The kernel releases the lock when the process ends for any reason.
 func (h *stateDir) lock() error {
 	if h.locked != nil {
 		return nil
@@ -105,7 +105,7 @@ func (h *stateDir) lock() error {
 	return nil
 }
 
-// unlock gives the folder up. Closing the file is not enough: a process that is being started meanwhile has it open until its exec.
+// unlock releases the folder. Closing the file is not enough: a process that is being started meanwhile has it open until its exec.
 func (h *stateDir) unlock() {
 	if h.locked != nil {
 		_ = syscall.Flock(int(h.locked.Fd()), syscall.LOCK_UN)
@@ -114,7 +114,7 @@ func (h *stateDir) unlock() {
 	}
 }
 
-// load reads server.json, or makes a password where there is none yet.
+// load reads server.json, or makes a password if the file does not exist yet.
 func (h *stateDir) load() error {
 	content, err := os.ReadFile(h.keepPath())
 	switch {
@@ -133,7 +133,7 @@ func (h *stateDir) load() error {
 	return nil
 }
 
-// save writes server.json whole or not at all.
+// save writes server.json completely or not at all.
 func (h *stateDir) save() error {
 	content, err := json.Marshal(h.keep)
 	if err != nil {
@@ -143,7 +143,7 @@ func (h *stateDir) save() error {
 	if err := os.WriteFile(temporary, append(content, '\n'), 0o600); err != nil {
 		return err
 	}
-	// Root may run the servers of another user, who must be able to run them again.
+	// Root may run the servers of another user, and that user must be able to run them again.
 	if info, err := os.Stat(h.dir); err == nil && os.Geteuid() == 0 {
 		if owner, ok := ownerOf(info); ok {
 			if err := os.Chown(temporary, int(owner), -1); err != nil {
@@ -165,7 +165,7 @@ func (h *stateDir) keepPort(port int) error {
 	return nil
 }
 
-// prepare makes cmd run as the server's user, in the server's folder, with an environment that no setting of ours leaks into.
+// prepare makes cmd run as the server's user, in the server's folder, with an environment without our settings.
 func (h *stateDir) prepare(cmd *exec.Cmd) {
 	cmd.Dir = h.dir
 	cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + h.dir, "LC_ALL=C", "TZ=UTC"}
@@ -175,7 +175,7 @@ func (h *stateDir) prepare(cmd *exec.Cmd) {
 	}
 }
 
-// give makes path the server user's.
+// give changes the owner of path to the server's user.
 func (h *stateDir) give(path string) error {
 	if !h.account.switchTo {
 		return nil
@@ -183,7 +183,7 @@ func (h *stateDir) give(path string) error {
 	return os.Chown(path, int(h.account.uid), int(h.account.gid))
 }
 
-// logLimit is the size from which a log is put aside. One earlier log is kept.
+// logLimit is the size from which a log is renamed. One earlier log is kept.
 const logLimit = 16 << 20
 
 // openLog opens the log for appending.
@@ -200,7 +200,7 @@ func (h *stateDir) openLog() (*os.File, error) {
 	return f, nil
 }
 
-// tail returns the last lines, at most limit, of what a file holds from an offset on. It looks at the last 16 KiB.
+// tail returns the last lines of a file from an offset on, at most limit. It reads only the last 16 KiB.
 func tail(path string, from int64, limit int) []string {
 	f, err := os.Open(path)
 	if err != nil {
