@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Folders are named by the process that made them, so that a later run can tell which are left over.
+// A folder's name contains the number of the process that made it, so that a later run can detect stale folders.
 const folderPrefix = "tidemark-pgtest-"
 
 // keepFor is how long the databases of failed tests are kept.
@@ -40,8 +40,8 @@ func folder(t testing.TB) string {
 	return dir
 }
 
-// removeStale removes folders of processes that are gone and did not clean up: those that crashed or were killed, and those that kept a
-// failed test's database long enough.
+// removeStale removes the folders of ended processes that did not clean up: processes that crashed or were killed, and processes that kept
+// a failed test's database long enough.
 func removeStale() {
 	dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), folderPrefix+"*"))
 	for _, dir := range dirs {
@@ -60,7 +60,7 @@ func leftOver(dir string) bool {
 	if info, err := os.Stat(keptMark(dir)); err == nil && time.Since(info.ModTime()) < keepFor {
 		return false
 	}
-	// The process may live where its number means nothing to us, in a container. It holds the server's lock then.
+	// The process may run in another process namespace (a container). It then holds the server's lock.
 	lock, err := os.Open(filepath.Join(dir, "lock"))
 	if err != nil {
 		return os.IsNotExist(err)
@@ -71,7 +71,7 @@ func leftOver(dir string) bool {
 
 func keptMark(dir string) string { return filepath.Join(dir, "kept") }
 
-// fetchedBinaries names the folder where make deps puts server binaries on machines where it may not install them.
+// fetchedBinaries returns the folder where make deps puts server binaries on machines where it cannot install them.
 func fetchedBinaries() []string {
 	dir, err := os.Getwd()
 	if err != nil {

@@ -8,14 +8,14 @@ import (
 	"fmt"
 	"io/fs"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // goose speaks database/sql
+	_ "github.com/jackc/pgx/v5/stdlib" // goose uses database/sql
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 
 	"tidemark/migrations"
 )
 
-// migrate applies all migrations to the database at an address, in the way production does.
+// migrate applies all migrations to the database at an address, as production does.
 func migrate(ctx context.Context, address string) error {
 	return migrating(ctx, address, func(p *goose.Provider) error {
 		_, err := p.Up(ctx)
@@ -23,7 +23,7 @@ func migrate(ctx context.Context, address string) error {
 	})
 }
 
-// migrateTo brings the database at an address to a version of the schema, whichever it has.
+// migrateTo migrates the database at an address to a version of the schema, from any version.
 func migrateTo(ctx context.Context, address string, version int64) error {
 	return migrating(ctx, address, func(p *goose.Provider) error {
 		have, err := p.GetDBVersion(ctx)
@@ -58,7 +58,7 @@ func migrating(ctx context.Context, address string, do func(*goose.Provider) err
 	return nil
 }
 
-// hashMigrations is the start of the SHA-256 of all migrations, names and contents, in hex.
+// hashMigrations returns the start of the SHA-256 of all migrations, names and contents, in hex.
 func hashMigrations() (string, error) {
 	h := sha256.New()
 	err := fs.WalkDir(migrations.FS, ".", func(path string, d fs.DirEntry, err error) error {

@@ -1,6 +1,6 @@
-// Package pgtest gives each test a database of its own, with all migrations applied, on a real Postgres, and a Redis of its own. It
-// is for tests only. One Postgres runs for each test process that asks for one; it is gone when the process is, whatever ended it.
-// A package calls Main from its TestMain, so that the server's files go too. Start at New.
+// Package pgtest gives each test its own database, with all migrations applied, on a real Postgres, and its own Redis. It is for tests
+// only. One Postgres runs for each test process that needs one. It ends with the process, for any reason. A package calls Main from its
+// TestMain, so that the server's files are removed too. Start at New.
 package pgtest
 
 import (
@@ -22,26 +22,26 @@ import (
 	"tidemark/internal/devstack"
 )
 
-// Main runs the tests of a package and then stops and removes what they used. A package says
+// Main runs the tests of a package, and then stops the servers and removes their files. A package says
 //
 //	func TestMain(m *testing.M) { pgtest.Main(m) }
 //
-// Where a test failed, the databases of failed tests are kept for an hour, and a line tells how to look at them.
+// If a test failed, the databases of failed tests are kept for an hour, and a line says how to open them.
 func Main(m *testing.M) {
 	m.Run()
 	shared.stop()
 }
 
-// New returns the address, as superuser, of a fresh database with all migrations applied. It is dropped when the test ends. A test
-// that failed keeps it and logs the address.
+// New returns the address, as superuser, of a fresh database with all migrations applied. It is dropped when the test ends. If the test
+// fails, the database is kept and its address logged.
 func New(t testing.TB) string {
 	t.Helper()
 	s := running(t)
 	return s.database(t, s.template)
 }
 
-// MigrateTo brings a database as from New to another version of the schema, which may be an older one: what older programs left is brought
-// to today's schema from there.
+// MigrateTo migrates a database from New to another version of the schema, possibly an older one. Tests use it to check how data of older
+// programs are migrated.
 func MigrateTo(t testing.TB, url string, version int64) {
 	t.Helper()
 	if err := migrateTo(t.Context(), url, version); err != nil {
@@ -80,7 +80,7 @@ func Server(t testing.TB) *devstack.Server {
 	return s
 }
 
-// Replicated is Server for a test that also needs a replica, which follows it and is killed and started again by itself.
+// Replicated is Server for a test that also needs a replica. The replica follows the primary, and can be killed and restarted separately.
 func Replicated(t testing.TB) (primary, replica *devstack.Server) {
 	t.Helper()
 	o := options(folder(t))
@@ -101,13 +101,13 @@ func Replicated(t testing.TB) (primary, replica *devstack.Server) {
 	return primary, start(o)
 }
 
-// Redis returns the address of a fresh redis-server for this test alone, so that FLUSHALL and channels meet no other test.
+// Redis returns the address of a fresh redis-server for this test alone, so that FLUSHALL and channels do not affect other tests.
 func Redis(t testing.TB) string {
 	t.Helper()
 	return RedisServer(t, false).URL()
 }
 
-// RedisServer is Redis for a test that kills the server and starts it again. With appendOnly it keeps its content then.
+// RedisServer is Redis for a test that kills the server and starts it again. With appendOnly the server keeps its content.
 func RedisServer(t testing.TB, appendOnly bool) *devstack.Server {
 	t.Helper()
 	s, err := devstack.StartRedis(t.Context(), devstack.RedisOptions{Dir: folder(t), AppendOnly: appendOnly, BinDirs: fetchedBinaries()})
@@ -118,7 +118,7 @@ func RedisServer(t testing.TB, appendOnly bool) *devstack.Server {
 	return s
 }
 
-// unavailable ends the test: a check that skips what it cannot run looks like one that passed.
+// unavailable fails the test: a skipped check would look like a passed one.
 func unavailable(t testing.TB, err error) {
 	t.Helper()
 	t.Fatalf("pgtest: %v\nThe tests need the programs of a PostgreSQL and a redis-server. Once: make deps. Then: make test, or go test.", err)
@@ -132,15 +132,15 @@ func options(dir string) devstack.PostgresOptions {
 type server struct {
 	*devstack.Server
 	dir string
-	// template is the name of the migrated database that the others are copies of.
+	// template is the name of the migrated database that is copied for each test.
 	template string
 	admin    *pgxpool.Pool
 	count    atomic.Int64
-	// kept tells that the database of a failed test is to outlive the process.
+	// kept means that the database of a failed test must outlive the process.
 	kept atomic.Bool
 }
 
-// once starts the server when it is first asked for.
+// once starts the server at its first use.
 type once struct {
 	mu     sync.Mutex
 	asked  bool
@@ -156,13 +156,13 @@ func (o *once) get() (*server, error) {
 	defer o.mu.Unlock()
 	if !o.asked {
 		o.asked = true
-		// It outlives the test that happens to come first.
+		// The server outlives the test that starts it.
 		o.server, o.err = start(context.Background())
 	}
 	return o.server, o.err
 }
 
-// stop ends the server, if it was ever asked for, and removes its files unless a failed test wants them.
+// stop stops the server, if it was started, and removes its files unless a failed test needs them.
 func (o *once) stop() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -201,7 +201,7 @@ func start(ctx context.Context) (*server, error) {
 	return s, nil
 }
 
-// prepare makes the template: a migrated database that nobody can connect to, because Postgres copies none that is in use.
+// prepare makes the template: a migrated database that refuses connections, because Postgres cannot copy a database in use.
 func (s *server) prepare(ctx context.Context) error {
 	hash, err := hashMigrations()
 	if err != nil {
@@ -229,7 +229,7 @@ func (s *server) prepare(ctx context.Context) error {
 	return nil
 }
 
-// running is the server of this process.
+// running returns the server of this process.
 func running(t testing.TB) *server {
 	t.Helper()
 	s, err := shared.get()
@@ -264,13 +264,13 @@ func (s *server) database(t testing.TB, template string) string {
 
 var notInName = regexp.MustCompile(`[^a-z0-9]+`)
 
-// name makes a database's name from a test's, for people who look at the server. Postgres cuts names after 63 bytes.
+// name makes a database name from a test's name, for people who inspect the server. Postgres truncates names after 63 bytes.
 func (s *server) name(test string) string {
 	name := fmt.Sprintf("t%d_%s", s.count.Add(1), notInName.ReplaceAllString(strings.ToLower(test), "_"))
 	return name[:min(len(name), 63)]
 }
 
-// address is the server's with another database.
+// address returns the server's address with another database.
 func (s *server) address(database string) string {
 	u, err := url.Parse(s.URL())
 	if err != nil {
@@ -280,7 +280,7 @@ func (s *server) address(database string) string {
 	return u.String()
 }
 
-// restart is the command that runs the server again on the kept files.
+// restart returns the command that runs the server again on the kept files.
 func (s *server) restart() string {
 	data := filepath.Join(s.Dir(), "data")
 	command := fmt.Sprintf("%s -D %s -p %d -k ''", s.Program(), data, s.Port())
