@@ -1,5 +1,5 @@
-// Package locale says what a language is: its words, and how it writes numbers, dates and units. Each language is a folder beside this file;
-// internal/locale/languages lists them. A language brings every phrase of the texts, the pages and the agents' answers.
+// Package locale defines a language: its words, and how it formats numbers, dates and units. Each language is a folder below this one;
+// internal/locale/languages lists them. A language has every phrase of the texts, the pages and the answers to agents.
 package locale
 
 import (
@@ -10,13 +10,13 @@ import (
 	"golang.org/x/text/language"
 )
 
-// Lang is the code of a language, as ISO 639-1 has it.
+// Lang is the ISO 639-1 code of a language.
 type Lang string
 
-// English is the language of a reader who asks for none, and of what is not translated.
+// English is the default language, and the language of everything that is not translated.
 const English Lang = "en"
 
-// Unit says how a number is written and what it may be compared with.
+// Unit is the unit of a number. It decides how the number is written and with which numbers it can be compared.
 type Unit string
 
 // The units. Values are plain decimal text in the unit.
@@ -36,19 +36,19 @@ const (
 	Year       Unit = "year"     // a year, never grouped
 	Date       Unit = "date"     // YYYY-MM-DD
 	Month      Unit = "month"    // YYYY-MM
-	Name       Unit = "name"     // written as it stands: a name, a form, a ticker
-	Term       Unit = "term"     // the key of a word that each language has its own for, or several joined by "+"
+	Name       Unit = "name"     // written unchanged: a name, a form, a ticker
+	Term       Unit = "term"     // the key of a word that each language translates, or several keys joined by "+"
 )
 
-// Scale is how a unit is written from a size on: Around stands around the number, whose decimal point has moved Shift places to the right.
+// Scale is the form of a unit from a size on. Around is the text around the number, whose decimal point is moved Shift places to the right.
 type Scale struct {
 	From   float64 // in the unit
 	Shift  int
 	Around string
 }
 
-// Write is how a decimal text is written in a unit: the text with its decimal point moved, and what stands around it. It reports false
-// for a unit that the language does not have.
+// Write returns the form of a decimal text in a unit: the text with its decimal point moved, and the text around it. It returns false for a
+// unit that the language does not have.
 func (l *Language) Write(unit Unit, value string) (number, around string, ok bool) {
 	size, err := strconv.ParseFloat(strings.TrimPrefix(value, "-"), 64)
 	if err == nil {
@@ -62,7 +62,7 @@ func (l *Language) Write(unit Unit, value string) (number, around string, ok boo
 	return value, around, ok
 }
 
-// Shifted moves the decimal point of a decimal text so many places to the right, or to the left where places is negative. No digit is lost.
+// Shifted moves the decimal point of a decimal text the given places to the right, or to the left if places is negative. No digit is lost.
 func Shifted(value string, places int) string {
 	number, negative := strings.CutPrefix(value, "-")
 	whole, fraction, _ := strings.Cut(number, ".")
@@ -87,42 +87,42 @@ func Shifted(value string, places int) string {
 	return whole
 }
 
-// Powers are the units that are a count of something, with the power of ten that one of them is.
+// Powers maps each unit that is a count to its power of ten.
 var Powers = map[Unit]int{
 	Thousands: 3, Millions: 6, Barrels: 6, Billions: 9, "10^5": 5, "10^7": 7, "10^11": 11, "10^12": 12,
 }
 
-// Language is everything that the program knows of a language.
+// Language holds the data of a language.
 type Language struct {
 	Code Lang
-	// Tag chooses what x/text knows: plural forms, digits, grouping, names of countries.
+	// Tag selects the data of x/text: plural forms, digits, grouping, names of countries.
 	Tag language.Tag
 	// Name is the language's name in itself, EnglishName in English.
 	Name, EnglishName string
 
-	// Units pairs a unit with how it is written around the number, which is N. A word in braces follows the number's plural form:
-	// "N {one:millón|other:millones}".
+	// Units maps a unit to the text around the number, which is N. A word in braces depends on the number's plural form: "N
+	// {one:millón|other:millones}".
 	Units map[Unit]string
-	// Scaled lists other ways to write a unit, for languages whose words for size are not those of the unit (crore, thousand millions). The
-	// first whose From the number reaches, without its sign, is used; Units holds below all of them.
+	// Scaled lists other forms of a unit, for languages that count large numbers in other words than the unit's (crore, thousand millions).
+	// The number's absolute value selects the first entry whose From it reaches. Below all of them, Units applies.
 	Scaled map[Unit][]Scale
-	// Months are the names in a date. DateOrder is the order of D, M and Y in a date; MonthOrder that of M and Y.
+	// Months are the names of the months in a date. DateOrder is the order of D, M and Y in a date, and MonthOrder the order of M and Y.
 	Months                [12]string
 	DateOrder, MonthOrder string
-	// Decimal and Group stand between the digits of a number.
+	// Decimal and Group are the separators between the digits of a number.
 	Decimal, Group string
-	// Sizes are the words that may follow a number, with the unit that they make of it. Sizes that no fact is told in are listed too, so
-	// that a number before one matches nothing.
+	// Sizes are the words that may follow a number, with the resulting unit. It also lists sizes that no fact uses, so that a number before
+	// them matches nothing.
 	Sizes map[string]Unit
-	// And joins the last of several words; JoinedBy, where set, is asked for it with the word that follows.
+	// And joins the last of several words. JoinedBy, if set, returns it for the following word.
 	And      string
 	JoinedBy func(next string) (and string)
 
-	// Phrases are the sentences of the texts, with places for facts in braces; Terms are words that stand for keys.
+	// Phrases are the sentences of the texts, with placeholders for facts in braces. Terms are words for keys.
 	Phrases, Terms map[string]string
-	// Words are what the pages and the agents' answers say around the data.
+	// Words are the fixed texts of the pages and of the answers to agents.
 	Words map[string]string
-	// Signals says what a signal is called in a sentence, by its id, where the signal's own file does not.
+	// Signals maps a signal's id to its name in a sentence, unless the signal's own file has it.
 	Signals map[string]string
 }
 

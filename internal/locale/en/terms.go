@@ -1,6 +1,6 @@
 package en
 
-// terms are the words that stand for keys in the texts.
+// terms are the words for keys in the texts.
 var terms = map[string]string{
 	"sector.Technology": "technology", "sector.Communications and Media": "communications and media", "sector.Health Care": "health care",
 	"sector.Finance": "finance", "sector.Real Estate": "real estate", "sector.Energy": "energy", "sector.Utilities": "utilities",

@@ -1,6 +1,6 @@
 package en
 
-// words are what the pages and the agents' answers say around the data.
+// words are the fixed texts of the pages and of the answers to agents.
 var words = map[string]string{
 	// The frame.
 	"skip":      "Skip to content",
@@ -68,7 +68,7 @@ var words = map[string]string{
 	"method":       "Method",
 	"a method":     "How a pick is made",
 
-	// How much of a page is shown.
+	// The notes about a page's free part.
 	"note.picks":     "The latest five picks are shown with their returns. Older picks appear as they are in the chain; a key shows their returns.",
 	"note.research":  "The texts on announced picks are free. A key shows the figures, and the source of every number.",
 	"note.portfolio": "The summary, the best and worst positions and one point a week are free. A key shows every day, all positions, the sectors and the regions.",

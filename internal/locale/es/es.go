@@ -37,7 +37,7 @@ var Language = locale.Language{
 	Phrases:  phrases, Terms: terms, Words: words,
 }
 
-// and is "e" before a word that begins with its sound.
+// and returns the Spanish "and", which is "e" before a word that begins with its sound.
 func and(next string) string {
 	if strings.HasPrefix(next, "i") || strings.HasPrefix(next, "hi") {
 		return "e"

@@ -1,6 +1,6 @@
 package es
 
-// words are what the pages and the agents' answers say around the data.
+// words are the fixed texts of the pages and of the answers to agents.
 var words = map[string]string{
 	// The frame.
 	"skip":      "Ir al contenido",
@@ -68,7 +68,7 @@ var words = map[string]string{
 	"method":       "Método",
 	"a method":     "Cómo se elige una selección",
 
-	// How much of a page is shown.
+	// The notes about a page's free part.
 	"note.picks":     "Aquí están las cinco selecciones más recientes con sus rendimientos. Las anteriores aparecen como están en la cadena; con una clave se ven sus rendimientos.",
 	"note.research":  "Los textos sobre las selecciones anunciadas son gratuitos. Con una clave se ven las cifras y cada número con su fuente.",
 	"note.portfolio": "El resumen, las mejores y peores posiciones y un punto por semana son gratuitos. Con una clave se ven todos los días, todas las posiciones, los sectores y las regiones.",

@@ -1,6 +1,6 @@
 package hi
 
-// terms are the words that stand for keys in the texts.
+// terms are the words for keys in the texts.
 var terms = map[string]string{
 	"sector.Technology": "प्रौद्योगिकी", "sector.Communications and Media": "संचार और मीडिया", "sector.Health Care": "स्वास्थ्य",
 	"sector.Finance": "वित्त", "sector.Real Estate": "रियल एस्टेट", "sector.Energy": "ऊर्जा", "sector.Utilities": "जन-उपयोगी सेवाएँ",

@@ -1,6 +1,6 @@
 package hi
 
-// words are what the pages and the agents' answers say around the data.
+// words are the fixed texts of the pages and of the answers to agents.
 var words = map[string]string{
 	// The frame.
 	"skip":      "मुख्य सामग्री पर जाएँ",
@@ -68,7 +68,7 @@ var words = map[string]string{
 	"method":       "पद्धति",
 	"a method":     "चयन कैसे होता है",
 
-	// How much of a page is shown.
+	// The notes about a page's free part.
 	"note.picks":     "यहाँ सबसे नए पाँच चयन अपने प्रतिफल के साथ हैं। पुराने चयन वैसे दिखते हैं जैसे शृंखला में हैं; उनका प्रतिफल कुंजी से दिखता है।",
 	"note.research":  "घोषित चयनों के लेख मुफ़्त हैं। कुंजी से आँकड़े और हर अंक का स्रोत दिखता है।",
 	"note.portfolio": "सारांश, सबसे अच्छी और सबसे ख़राब होल्डिंग और हर सप्ताह का एक बिंदु मुफ़्त हैं। कुंजी से हर दिन, सभी होल्डिंग, क्षेत्र और इलाक़े दिखते हैं।",

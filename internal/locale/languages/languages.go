@@ -1,4 +1,4 @@
-// Package languages lists the languages that texts and pages are written in. A new one is its folder below internal/locale and its line here.
+// Package languages lists the languages of texts and pages. A new language needs a folder below internal/locale and a line here.
 package languages
 
 import (
@@ -12,7 +12,7 @@ import (
 	"tidemark/internal/locale/pt"
 )
 
-// list has the languages in the order in which they are named.
+// list has the languages in display order.
 var list = []*locale.Language{
 	&es.Language,
 	&en.Language,
@@ -20,10 +20,10 @@ var list = []*locale.Language{
 	&hi.Language,
 }
 
-// All lists the languages.
+// All returns the languages.
 func All() []*locale.Language { return slices.Clone(list) }
 
-// Codes lists the codes of the languages.
+// Codes returns the codes of the languages.
 func Codes() []locale.Lang {
 	codes := make([]locale.Lang, len(list))
 	for i, l := range list {
@@ -32,7 +32,7 @@ func Codes() []locale.Lang {
 	return codes
 }
 
-// Find returns the language of a code, and nil where there is none.
+// Find returns the language of a code, nil if the code is unknown.
 func Find(code locale.Lang) *locale.Language {
 	if i := slices.IndexFunc(list, func(l *locale.Language) bool { return l.Code == code }); i >= 0 {
 		return list[i]
@@ -40,7 +40,7 @@ func Find(code locale.Lang) *locale.Language {
 	return nil
 }
 
-// Or returns the language of a code, and English where there is none.
+// Or returns the language of a code, or English if the code is unknown.
 func Or(code locale.Lang) *locale.Language {
 	if l := Find(code); l != nil {
 		return l
@@ -48,7 +48,7 @@ func Or(code locale.Lang) *locale.Language {
 	return &en.Language
 }
 
-// Listed writes the codes as a sentence has them: "es, en, pt or hi".
+// Listed joins the codes for a sentence: "es, en, pt or hi".
 func Listed(joined string) string {
 	codes := Codes()
 	names := make([]string, len(codes))
@@ -58,7 +58,7 @@ func Listed(joined string) string {
 	return enumerate(names, joined)
 }
 
-// Named writes the names of the languages in English: "Spanish, English, Portuguese or Hindi".
+// Named joins the English names of the languages: "Spanish, English, Portuguese or Hindi".
 func Named(joined string) string {
 	names := make([]string, len(list))
 	for i, l := range list {
@@ -72,7 +72,8 @@ func enumerate(words []string, joined string) string {
 	return strings.Join(words[:last], ", ") + " " + joined + " " + words[last]
 }
 
-// Choose returns the text in a language and that language. What was written before the program knew the language is there in English.
+// Choose returns the text in the wanted language, or else in English, and the language of the text. A text that is older than the program's
+// support for the language exists in English.
 func Choose[T any](texts map[locale.Lang]T, want locale.Lang) (T, locale.Lang) {
 	if t, ok := texts[want]; ok {
 		return t, want
@@ -80,7 +81,7 @@ func Choose[T any](texts map[locale.Lang]T, want locale.Lang) (T, locale.Lang) {
 	return texts[locale.English], locale.English
 }
 
-// Of lists the languages that something is written in.
+// Of returns the codes of the languages in texts.
 func Of[T any](texts map[locale.Lang]T) []locale.Lang {
 	codes := []locale.Lang{}
 	for _, l := range list {

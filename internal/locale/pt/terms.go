@@ -1,6 +1,6 @@
 package pt
 
-// terms are the words that stand for keys in the texts.
+// terms are the words for keys in the texts.
 //
 //nolint:misspell // the words are Portuguese
 var terms = map[string]string{

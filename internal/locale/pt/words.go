@@ -1,6 +1,6 @@
 package pt
 
-// words are what the pages and the agents' answers say around the data.
+// words are the fixed texts of the pages and of the answers to agents.
 var words = map[string]string{
 	// The frame.
 	"skip":      "Ir para o conteúdo",
@@ -68,7 +68,7 @@ var words = map[string]string{
 	"method":       "Método",
 	"a method":     "Como se escolhe uma seleção",
 
-	// How much of a page is shown.
+	// The notes about a page's free part.
 	"note.picks":     "Aqui estão as cinco seleções mais recentes com seus retornos. As anteriores aparecem como estão na cadeia; com uma chave, veem-se seus retornos.",
 	"note.research":  "Os textos sobre as seleções anunciadas são gratuitos. Com uma chave veem-se os números e a fonte de cada um.",
 	"note.portfolio": "O resumo, as melhores e piores posições e um ponto por semana são gratuitos. Com uma chave, veem-se todos os dias, todas as posições, os setores e as regiões.",
