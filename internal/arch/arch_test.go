@@ -28,7 +28,7 @@ func TestTheModuleKeepsToTheTable(t *testing.T) {
 	}
 }
 
-// load asks the go command for the packages of this module and all that they reach.
+// load returns the packages of this module and all packages that they reach, from the go command.
 func load(t *testing.T) []pkg {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,Doc,Dir,Imports,GoFiles,TestGoFiles,XTestGoFiles,Standard", "./...")
@@ -59,7 +59,7 @@ func load(t *testing.T) []pkg {
 	}
 }
 
-// docOf reads the package comment of a package that has test files only, for which the go command does not look.
+// docOf returns the package comment of a package that has test files only. The go command does not read it.
 func docOf(t *testing.T, dir string, files []string) string {
 	t.Helper()
 	for _, file := range files {
@@ -74,8 +74,8 @@ func docOf(t *testing.T, dir string, files []string) string {
 	return ""
 }
 
-// watch looks at every Go file of the module in this process. The go command runs a test again when a file that it looked at has
-// changed, and does not see what its children look at: without this, a fault in another package would hide behind a cached pass.
+// watch reads the status of every Go file of the module in this process. The go command runs a test again if a file that the test opened
+// has changed, but does not see files that child processes open. Without watch, a fault in another package would hide behind a cached pass.
 func watch(t *testing.T) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -89,16 +89,16 @@ func watch(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a file that went away meanwhile
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a file that was deleted meanwhile
 		t.Fatal(err)
 	}
 }
 
-// maxPackages is how many packages the program may be linked of, those of the standard library included. `make size` says how many
-// there are. A change that needs more raises it, and says what for: the last one was the transparency log.
+// maxPackages is the maximum number of packages in the linked program, including the standard library. `make size` prints the present
+// number. A change that needs more raises it, and gives the reason: the last reason was the transparency log.
 const maxPackages = 1000
 
-// carried are packages that the program never carries: an EVM's node, what nodes talk to each other with, and what they keep chains in.
+// carried are packages that the program must never include: an EVM node, the network protocols of nodes, and their databases.
 var carried = regexp.MustCompile(`^github\.com/(ethereum/go-ethereum/(p2p|eth|node|rpc|core/txpool|ethdb/(leveldb|pebble))|syndtr/goleveldb|cockroachdb/pebble)(/|$)`)
 
 func TestTheProgramCarriesNoNode(t *testing.T) {
@@ -220,7 +220,7 @@ func TestFaultsAreNamed(t *testing.T) {
 	}
 }
 
-// A misspelt name in the table would allow or forbid nothing, silently.
+// A misspelt name in the table would silently allow or forbid nothing.
 func TestTheTableNamesOnlyWhatItKnows(t *testing.T) {
 	t.Parallel()
 	special := []string{anyRoom, noTests, noCmd, theirOwn, "other modules"}

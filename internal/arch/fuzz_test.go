@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// decoders are calls that take a text of somebody else apart. A file that has one of them is named in census.
+// decoders are calls that parse texts from outside. A file with such a call must be named in census.
 var decoders = map[string]string{
 	"encoding/json": "Unmarshal NewDecoder", "encoding/xml": "Unmarshal NewDecoder", "encoding/csv": "NewReader", "archive/zip": "NewReader OpenReader",
 	"compress/gzip": "NewReader", "compress/zlib": "NewReader", "archive/tar": "NewReader", "encoding/hex": "Decode DecodeString",
@@ -23,11 +23,11 @@ var decoders = map[string]string{
 	"github.com/xuri/excelize/v2": "OpenReader",
 }
 
-// methods are the same as methods of values.
+// methods are decoders that are methods of values.
 var methods = []string{"ParseForm", "DecodeString", "Unpack", "UnpackIntoInterface"}
 
-// census says for each file, or folder ending in a slash, with a decoder which fuzz targets give it the texts of strangers; or, after
-// "ours:", why it reads none.
+// census names, for each file or folder (ending in a slash) with a decoder, the fuzz targets that give it texts from outside. After
+// "ours:", it says why the file reads no such texts.
 var census = map[string]string{
 	"accounts/key.go":                   "accounts.FuzzKey",
 	"accounts/stripe/":                  "accounts/stripe.FuzzEvent",
@@ -125,7 +125,7 @@ func goFiles(t *testing.T, f func(path string)) {
 	}
 }
 
-// reads names the first decoder that a file calls, empty where it calls none.
+// reads returns the first decoder that a file calls, empty if it calls none.
 func reads(t *testing.T, path string) string {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("../..", path), nil, parser.SkipObjectResolution)
@@ -167,7 +167,7 @@ func reads(t *testing.T, path string) string {
 	return found
 }
 
-// entry is the line of the census for a file: that with its name, or of the nearest folder above it.
+// entry returns the line of the census for a file: the line with its name, or of the nearest folder above it.
 func entry(path string) (key, said string) {
 	if said, ok := census[path]; ok {
 		return path, said
@@ -183,7 +183,7 @@ func entry(path string) (key, said string) {
 
 var testFunc = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
 
-// testsOf maps each test and fuzz target, as "chain/base.FuzzSignature", to its file. Those below test/ are among them.
+// testsOf maps each test and fuzz target, as "chain/base.FuzzSignature", to its file, including the tests below test/.
 func testsOf(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -242,7 +242,7 @@ func TestEveryDecoderOfStrangersTextsHasAFuzzTarget(t *testing.T) {
 	}
 }
 
-// The threat model says which test shows what it claims. A test that is renamed takes its line along.
+// The threat model names the tests that prove its claims. A renamed test must be renamed there too.
 func TestTheThreatModelNamesTestsThatExist(t *testing.T) {
 	t.Parallel()
 	b, err := os.ReadFile("../../docs/threat-model.md")

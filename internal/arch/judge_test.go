@@ -10,14 +10,14 @@ import (
 // module is the path of this module.
 const module = "tidemark"
 
-// pkg is what is to be known of a package of this module, or of any other that it reaches.
+// pkg describes a package of this module, or another package that it reaches.
 type pkg struct {
 	path, doc string
 	imports   []string
 	standard  bool
 }
 
-// room is the package's path within the module, and whether it is in the module.
+// room returns the package's path within the module, and whether it is in the module.
 func room(importPath string) (string, bool) {
 	if importPath == module {
 		return ".", true
@@ -25,8 +25,8 @@ func room(importPath string) (string, bool) {
 	return strings.CutPrefix(importPath, module+"/")
 }
 
-// judge returns a sentence for each fault of a package of this module, in the order of packages. all holds these packages and every
-// other that they reach.
+// judge returns a sentence for each fault of a package of this module, in the order of packages. all holds these packages and every other
+// package that they reach.
 func judge(all []pkg) []string {
 	graph := map[string]pkg{}
 	for _, p := range all {
@@ -64,7 +64,7 @@ func judge(all []pkg) []string {
 	return faults
 }
 
-// rowOf returns the row of a room: the one that names it, else the one whose pattern covers it.
+// rowOf returns the row of a package: the row that names it, else the row whose pattern covers it.
 func rowOf(name string) (row, bool) {
 	for _, r := range table {
 		if slices.Contains(list(r.rooms), name) {
@@ -79,7 +79,7 @@ func rowOf(name string) (row, bool) {
 	return row{}, false
 }
 
-// names tells whether a list of rooms and patterns covers a room.
+// names reports whether a list of packages and patterns covers a package.
 func names(rooms, name string) bool {
 	return slices.ContainsFunc(list(rooms), func(pattern string) bool {
 		if under, ok := strings.CutSuffix(pattern, "/..."); ok {
@@ -92,7 +92,7 @@ func names(rooms, name string) bool {
 	})
 }
 
-// named tells whether a row names a room outright.
+// named reports whether a row names a package explicitly.
 func named(name string) bool {
 	return slices.ContainsFunc(table, func(r row) bool { return slices.Contains(list(r.rooms), name) })
 }
@@ -110,7 +110,7 @@ func allowed(may, name string) bool {
 	}
 }
 
-// forbidden tells whether the word of a row's never column means the package to. name is the room that the row is about.
+// forbidden reports whether the word of a row's never column covers the package to. name is the package of the row.
 func forbidden(word, name string, to pkg) bool {
 	other, ours := room(to.path)
 	switch word {
@@ -119,7 +119,7 @@ func forbidden(word, name string, to pkg) bool {
 	case theirOwn:
 		return ours && other != name && names("ingest/*", other)
 	case "workers":
-		// The names and payloads of tasks are for both sides.
+		// Both sides use the names and payloads of tasks.
 		return ours && within(other, "workers") && other != "internal/task"
 	}
 	if paths, ok := words[word]; ok {
@@ -128,7 +128,7 @@ func forbidden(word, name string, to pkg) bool {
 	return ours && within(other, word)
 }
 
-// roomsFor returns the rooms that may import a library, and whether it has rooms of its own.
+// roomsFor returns the packages that may import a library, and whether the library is restricted.
 func roomsFor(importPath string) (string, bool) {
 	for _, m := range modules {
 		if within(importPath, m.path) {
@@ -138,7 +138,7 @@ func roomsFor(importPath string) (string, bool) {
 	return "", false
 }
 
-// wayTo returns the shortest chain of imports from a package to one that is wanted, without the first, or nil.
+// wayTo returns the shortest chain of imports from a package to a wanted package, without the first, or nil.
 func wayTo(graph map[string]pkg, from string, wanted func(pkg) bool) []string {
 	before := map[string]string{from: ""}
 	for next := []string{from}; len(next) > 0; next = next[1:] {
@@ -162,7 +162,7 @@ func wayTo(graph map[string]pkg, from string, wanted func(pkg) bool) []string {
 	return nil
 }
 
-// within tells whether a path is another or below it.
+// within reports whether a path is root or below it.
 func within(p, root string) bool { return p == root || strings.HasPrefix(p, root+"/") }
 
 // list splits a cell of the table.

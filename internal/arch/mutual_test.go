@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// folder is the top folder of a package; below internal, the folder there.
+// folder returns the top folder of a package; below internal, the folder there.
 func folder(name string) string {
 	first, rest, _ := strings.Cut(name, "/")
 	if first != "internal" {
@@ -16,7 +16,8 @@ func folder(name string) string {
 	return "internal/" + second
 }
 
-// pairs lists the folders that import each other, "a <-> b" with a before b. The program and the suites stand on top of all.
+// pairs returns the folders that import each other, "a <-> b" with a before b. It ignores the program and the test suites, which may import
+// everything.
 func pairs(all []pkg) []string {
 	imports := map[[2]string]bool{}
 	for _, p := range all {

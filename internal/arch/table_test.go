@@ -1,12 +1,12 @@
-// Package arch holds the rule of who may import whom. It is the table below and the test that holds the whole module to it: every
-// import against the package's row, everything that a package reaches against what its row forbids for ever, and a package comment
-// for each. A package without a row fails, so a new room is a decision that someone reads. Tests may import what they like.
+// Package arch holds the import rules: a table, and a test that checks the whole module against it. The test compares every import with the
+// package's row, and everything that a package reaches with the packages that its row forbids. Each package must have a package comment. A
+// package without a row fails, so a new package needs a reviewed decision. Tests may import any package.
 package arch
 
-// row says what the packages named in rooms may import of this module, and what they must never reach, even through others. Names
-// are paths within the module, separated by commas. A name ending in /* stands for the packages directly below that have no row of
-// their own, one ending in /... for a package and all below it. Rooms may also be: "any room", "any room but cmd", "any room but
-// tests". In never stand words of the list below, or rooms, each with all below it.
+// row lists the packages of this module that the packages named in rooms may import (may), and the packages that they must never reach,
+// even through others (never). Names are paths within the module, separated by commas. A name ending in /* covers the packages directly
+// below that have no row. A name ending in /... covers a package and everything below it. Rooms may also be "any room", "any room but cmd"
+// or "any room but tests". never holds words of the list below, or packages, each with everything below it.
 type row struct{ rooms, may, never string }
 
 const (
@@ -40,7 +40,7 @@ var table = []row{
 	{"ingest/archive", "ingest, internal/series", "signals, picks, internal/postgres"},
 	{"ingest/world", "ingest, ingest/archive, ingest/world/synth, internal/series", "signals, picks, internal/postgres"},
 
-	// From observations to what is served and recorded.
+	// From observations to published and recorded data.
 	{"signals", "internal/series", "net/http, pgx"},
 	{"signals/forecast, signals/changes", "signals, internal/series", "net/http, pgx"},
 	{"picks", "internal/series, internal/equity, internal/concepts, internal/calendar, internal/locale, internal/locale/languages, signals, chain", "net/http, pgx"},
@@ -53,7 +53,7 @@ var table = []row{
 	{"chain/audit", "chain, chain/gitledger, chain/base, internal/calendar", "pgx, api"},
 	{"accounts/x402, accounts/stripe", "accounts", "pgx"},
 
-	// When and how work is done. The scheduler is handed its entries and its store by main.
+	// When and how work is done. Main passes the entries and the store to the scheduler.
 	{"scheduler", "internal/task, internal/redisurl, internal/telemetry", "signals, internal/postgres"},
 	{
 		"internal/postgres",
@@ -68,7 +68,7 @@ var table = []row{
 		"api",
 	},
 
-	// Doors.
+	// Entry points.
 	{
 		"api",
 		"api/fastpath, api/endpoint, api/view, internal/nearest, internal/series, signals, picks, chain, chain/tlog, accounts, accounts/x402, accounts/stripe, internal/httpserve, internal/postgres, internal/redisurl, internal/telemetry",
@@ -85,7 +85,7 @@ var table = []row{
 	{"api/pages/card", nothing, "net/http, database drivers, os/exec"},
 	{"api/openapi", "api/view, accounts", "ingest, workers, scheduler, chain/base, asynq"},
 	{"api/discovery", "internal/locale/languages, api/endpoint, api/view, api/openapi, signals, accounts", "ingest, workers, scheduler, chain/base, asynq"},
-	// What makes and holds the description; the program has what they made.
+	// The generator and the content of the API description; the program includes the generated files.
 	{"api/openapi/generate", "api/openapi, api/endpoint, api/view, signals, signals/changes, signals/forecast, picks, accounts, accounts/x402, internal/postgres", "ingest, workers"},
 	{"api/openapi/contract", "api/openapi", nothing},
 	{
@@ -99,7 +99,7 @@ var table = []row{
 		nothing,
 	},
 
-	// What stands around the program.
+	// Tools around the program.
 	{"internal/devchain, internal/devstack", "chain, accounts, migrations, internal/config", nothing},
 	{"internal/backup", "ingest/archive, internal/postgres", "api"},
 	{"internal/pgtest", "chain, accounts, migrations, internal/config, internal/devstack", nothing},
@@ -112,10 +112,10 @@ var table = []row{
 	{"cmd/tidemark", noTests, nothing},
 }
 
-// testRooms are what "any room but tests" leaves out.
+// testRooms are the packages that "any room but tests" excludes.
 const testRooms = "internal/arch, internal/pgtest, internal/telemetry/collector, test/..."
 
-// words of the never column that are not rooms, as import paths. Each stands for the path and all below it.
+// words of the never column that are not packages of the module, as import paths. Each covers the path and everything below it.
 var words = map[string][]string{
 	"net/http":         {"net/http"},
 	"os/exec":          {"os/exec"},
@@ -124,7 +124,8 @@ var words = map[string][]string{
 	"asynq":            {"github.com/hibiken/asynq"},
 }
 
-// modules are the libraries with a room of their own: import path, with all below it, and the rooms that may import it.
+// modules are the libraries that only some packages may import: the import path, with everything below it, and the packages that may import
+// it.
 var modules = []struct{ path, rooms string }{
 	{"github.com/hibiken/asynq", "scheduler, workers, internal/ops"},
 	{"github.com/hibiken/asynqmon", "internal/ops"},
