@@ -130,7 +130,7 @@ func Add(day time.Time, n int) time.Time {
 	return d
 }
 
-// Between lists the trading days from one day to another, both included, oldest first. It is empty when to is before from.
+// Between returns the trading days from one day to another, both included, oldest first. It is empty if to is before from.
 func Between(from, to time.Time) []time.Time {
 	first, last := dateOf(from), dateOf(to)
 	if start := date(FirstYear, time.January, 1); first.Before(start) {
@@ -148,8 +148,8 @@ func Between(from, to time.Time) []time.Time {
 	return days
 }
 
-// PickDate is the day that a pick made at an instant is for, and whether there is one: New York's date, when it is a trading day
-// whose close has come. A pick is never for an earlier day, so at night, on a holiday and during the session there is none.
+// PickDate returns the day of a pick that is made at an instant, and whether a pick can be made. It is New York's date, if that is a
+// trading day whose close has come. A pick is never for an earlier day, so it returns false at night, on a holiday and during the session.
 func PickDate(at time.Time) (day time.Time, ok bool) {
 	day = DayOf(at)
 	end, trading := Close(day)
@@ -159,8 +159,8 @@ func PickDate(at time.Time) (day time.Time, ok bool) {
 	return day, true
 }
 
-// Announcement is the instant, in UTC, at which the pick of a trading day is announced, for a clock time in New York
-// (AnnouncementClock unless set otherwise), and whether the day is a trading day. It is never before the close.
+// Announcement returns the instant, in UTC, at which the pick of a trading day is announced, and whether the day is a trading day. clock is
+// the clock time in New York (AnnouncementClock unless set otherwise). The instant is never before the close.
 func Announcement(day time.Time, clock time.Duration) (time.Time, bool) {
 	end, trading := Close(day)
 	if !trading {
@@ -173,7 +173,7 @@ func Announcement(day time.Time, clock time.Duration) (time.Time, bool) {
 	return at, true
 }
 
-// date is midnight UTC of a date.
+// date returns midnight UTC of a date.
 func date(year int, month time.Month, day int) time.Time {
 	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 }
