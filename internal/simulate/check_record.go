@@ -73,7 +73,7 @@ func (c *checks) chain(ctx context.Context) (string, error) {
 		return "", err //nolint:wrapcheck // all does
 	}
 	if _, err := chain.Verify(chain.Each(links)); err != nil {
-		return err.Error(), nil //nolint:nilerr // the error is the violation
+		return err.Error(), nil //nolint:nilerr // it is what was seen
 	}
 	return c.first(ctx, `
 		select format('announcement %s is the %s.', seq, place) from (select seq, row_number() over (order by seq) as place from announcements) a
@@ -84,7 +84,7 @@ func (c *checks) chain(ctx context.Context) (string, error) {
 // for more than a day.
 func (c *checks) ledger(ctx context.Context) (string, error) {
 	if err := c.r.program.VerifyLedger(ctx); err != nil {
-		return err.Error(), nil //nolint:nilerr // the error is the violation
+		return err.Error(), nil //nolint:nilerr // it is what was seen
 	}
 	return c.first(ctx, `
 		select format('entry %s of %s is not committed, or not pushed', id, at) from ledger_entries
@@ -141,7 +141,7 @@ func (c *checks) events(ctx context.Context) (string, error) {
 	err = c.r.own.QueryRow(ctx, `
 		select recorded_at, id, (select count(*) from portfolio_events) from portfolio_events order by recorded_at desc, id desc limit 1`).
 		Scan(&c.feed.at, &c.feed.id, &c.feed.n)
-	if err != nil && err != pgx.ErrNoRows { //nolint:errorlint // the driver returns it unwrapped
+	if err != nil && err != pgx.ErrNoRows { //nolint:errorlint // it comes as it is
 		return "", err //nolint:wrapcheck // all does
 	}
 	return "", nil

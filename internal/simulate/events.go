@@ -69,7 +69,7 @@ func (r *run) makeRemote(ctx context.Context) error {
 func (r *run) loseRemote(context.Context) error {
 	away := r.remote() + ".away"
 	if err := os.Rename(r.remote(), away); err != nil {
-		return nil //nolint:nilerr // it is already unavailable
+		return nil //nolint:nilerr // it is away already
 	}
 	r.result.Faults++
 	back := r.clock.now().Add(r.faults.between(time.Minute, 20*time.Hour))

@@ -13,7 +13,7 @@ type random struct{ *rand.Rand }
 func newDice(seed uint64, purpose string) random {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(purpose))
-	return random{rand.New(rand.NewPCG(seed, h.Sum64()))} //nolint:gosec // a simulation must be repeatable, and has no secrets
+	return random{rand.New(rand.NewPCG(seed, h.Sum64()))} //nolint:gosec // a simulation is drawn again, and keeps no secret
 }
 
 // chance returns true with probability p.
