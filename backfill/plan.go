@@ -16,20 +16,20 @@ import (
 	"tidemark/signals"
 )
 
-// Which slots of a range are done, besides those that never had a run.
+// Which slots of a range are done, in addition to the slots that never had a run.
 const (
 	ExistingSkip   = "skip"   // no others
 	ExistingFailed = "failed" // those whose run has failed
-	ExistingAll    = "all"    // every one: what stands is compared and kept, what differs is stored beside it
+	ExistingAll    = "all"    // all of them: equal stored values are kept, different ones get a new row
 )
 
-// Request is what an operator asks for. The texts of the errors about it name the command's flags.
+// Request is an operator's request. The texts of the errors about it name the command's flags.
 type Request struct {
 	Signal string
 	// From and To are the first and the last day; only their dates count, in the zone of the signal's schedule.
 	From, To time.Time
-	// AsOf, when it is not zero, is the instant from whose knowledge every slot is computed, as one computation made then. Zero: each
-	// slot is computed from what was known at the slot.
+	// AsOf, if it is not zero, is the instant whose knowledge every slot uses, as one computation made then. If it is zero, each slot is
+	// computed from the data known at the slot.
 	AsOf time.Time
 	// FromArchive reads the archived answers of the sources again instead of asking them.
 	FromArchive bool
@@ -39,7 +39,7 @@ type Request struct {
 	Parallelism int
 	// Until, when it is not zero, leaves out the slots after it.
 	Until time.Time
-	// Preview is for how many of the slots that are to be done the new value is computed at once. Negative: all.
+	// Preview is the number of planned slots whose new value is computed at once. Negative means all.
 	Preview int
 }
 
@@ -58,7 +58,7 @@ type Planner struct {
 	DB          *postgres.DB
 	Definitions []signals.Definition
 	Sources     []ingest.Source
-	// Compute makes the snapshot of a signal for an instant from what was known then: the function of the scheduled runs.
+	// Compute makes the snapshot of a signal for an instant from the data known then. It is the function of the scheduled runs.
 	Compute func(ctx context.Context, def signals.Definition, at time.Time) (postgres.Snapshot, error)
 	// Now is the world's time.
 	Now time.Time
@@ -73,28 +73,28 @@ type Plan struct {
 	Slots   []postgres.BackfillSlot
 	// Preview counts the slots whose NewValue was computed.
 	Preview int
-	// Changes says what will look changed to readers, and to which.
+	// Changes describes the changes that readers will see, and where.
 	Changes []string
-	// Unforeseen tells that a source was never loaded: which slots come before the first value of the signal is not known yet.
+	// Unforeseen reports whether a source was never loaded: it is then unknown which slots come before the first value of the signal.
 	Unforeseen bool
 }
 
-// SourceRequest is what a source is asked before the slots.
+// SourceRequest is a request to a source before the slots.
 type SourceRequest struct {
 	postgres.BackfillFetch
-	// First tells that the source was never loaded: it is asked for its whole history, since what is known of it must not begin in the
-	// middle.
+	// First reports whether the source was never loaded. Its whole history is then requested, because its known history must not begin in
+	// the middle.
 	First bool
 	Hosts []string
-	// Interval is the least time between two requests to one host, Pages the most pages that may follow a request, Lately how many
-	// requests the source was sent in the last 24 hours of the world's time.
+	// Interval is the min time between two requests to one host. Pages is the max number of pages that may follow a request. LastDay is
+	// the number of requests to the source in the last 24 hours of the world's time.
 	Interval time.Duration
 	Pages    int
 	LastDay  int64
 }
 
-// Plan works out what a request means: its slots, what the sources are asked, what stands at each slot, and for some what would
-// come out. It asks nobody and stores nothing. A request that makes no sense is a RequestError that names the flag.
+// Plan works out a request: its slots, the requests to the sources, the stored value of each slot, and for some slots the new value. It
+// sends no request and stores nothing. If the request makes no sense, it returns a RequestError that names the flag.
 func (p Planner) Plan(ctx context.Context, r Request) (Plan, error) {
 	def, err := p.check(&r)
 	if err != nil {
@@ -179,7 +179,7 @@ func (p Planner) passOver(ctx context.Context, def signals.Definition, slots []p
 	return nil
 }
 
-// knows tells whether something was known of a signal at an instant. Numbers that break its computation are known.
+// knows reports whether data of a signal was known at an instant. Numbers that break its computation count as known.
 func (p Planner) knows(ctx context.Context, def signals.Definition, at time.Time) (known bool, err error) {
 	defer func() {
 		if recover() != nil {
@@ -316,7 +316,7 @@ func layOutSlots(times []time.Time, past []postgres.PastSlot, r Request) []postg
 	return list
 }
 
-// preview computes what would come out at the first of the slots that are to be done.
+// preview computes the new values of the first planned slots.
 func (p Planner) preview(ctx context.Context, def signals.Definition, r Request, plan *Plan) error {
 	var known *previous
 	for i := range plan.Slots {

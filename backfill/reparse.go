@@ -1,6 +1,7 @@
-// Package backfill works through the past. A plan says which slots of a signal are computed, what the sources are asked before, and
-// what would come out; it is applied only while the world is the one that it was made in. The work itself is rows and runs like any
-// other. Start at Planner.Plan, then read Runner, which does the slots. Reparse reads archived bytes again, without asking any upstream.
+// Package backfill computes slots of the past. A plan lists the slots of a signal to compute, the requests to the sources before that,
+// and the expected results. It is applied only while the world is the same as when the plan was made. The work itself is rows and runs
+// like any other. Start at Planner.Plan, then read Runner, which does the slots. Reparse parses archived bytes again, without any request
+// to a publisher.
 package backfill
 
 import (
@@ -22,14 +23,14 @@ type Reparsed struct {
 	Fetches, Added int64
 }
 
-// Reparse reads the archived answers of a source again. Those newer than what is known and of which nothing was stored are stored as if
-// they arrived in their own order and time, those of one run together. What was stored and taken elsewhere by an import is rebuilt
-// before, by its steps (workers.Rebuild). Where the series are known already, the answer that confirmed each last is parsed again:
-// what the parser reads differently now is added as a vintage of now, since until now nobody knew it. The same reparse again adds nothing.
+// Reparse parses the archived responses of a source again. Responses that are newer than the known data and were never stored are stored
+// with their own order and time, those of one run together. If an import brought data that was stored elsewhere, it is first rebuilt by
+// its steps (workers.Rebuild). For series that are already known, the response that last confirmed each is parsed again. Values that the
+// parser now reads differently are added as vintages of now, since they were not known before. Repeating the same reparse adds nothing.
 //
-// An archived body that is missing, or that does not parse, ends it with an error that names the fetch; what was stored stays. Answers
-// older than those that confirmed all of the source's series are not looked at: they say nothing new. An answer without a reading may be
-// the last of several, as when it came; that a source nothing is known of has no other is an error.
+// If an archived body is missing or does not parse, Reparse ends with an error that names the fetch; stored data stays. It skips
+// responses older than those that confirmed all of the source's series, because they hold nothing new. A response without a reading can
+// be the last of several, as when it arrived. It is an error if a source without known data has no other response.
 func Reparse(ctx context.Context, db *postgres.DB, store ingest.Archive, src ingest.Source, now time.Time) (Reparsed, error) {
 	return ReparseFenced(ctx, db, store, src, now, task.Fence{})
 }
@@ -76,8 +77,8 @@ func ReparseFenced(ctx context.Context, db *postgres.DB, store ingest.Archive, s
 	return done, err
 }
 
-// unconfirmed is the instant from which on an answer of a source may say something that is not known: when the series that was
-// confirmed the longest ago was, or the beginning of time where one was never loaded.
+// unconfirmed returns the instant from which a source's responses can hold unknown data. That is the oldest of the series' last
+// confirmations, or the beginning of time if a series was never loaded.
 func unconfirmed(ctx context.Context, db *postgres.DB, src ingest.Source) (from time.Time, err error) {
 	ids := make([]series.ID, len(src.Series))
 	for i, s := range src.Series {
@@ -143,7 +144,7 @@ func only[T any](ids []series.ID, list []T, id func(T) series.ID) []T {
 	return slices.DeleteFunc(slices.Clone(list), func(v T) bool { return !slices.Contains(ids, id(v)) })
 }
 
-// Load is what a fetch of a source said, as the database takes it.
+// Load returns a source's fetch in the form of the database.
 func Load(src ingest.Source, f ingest.Fetched) postgres.Load {
 	return postgres.Load{
 		FetchID: f.Fetch.ID, FetchedAt: f.Fetch.FetchedAt, Readings: f.Batch.Readings, Covers: f.Batch.Covers, Vintages: f.Batch.Vintages,

@@ -12,8 +12,8 @@ import (
 	"tidemark/signals"
 )
 
-// Result is what a backfill computed for a slot and did not store as its snapshot, because one stands there already or because it
-// was made with later knowledge. It is kept with the slot. A number that is unknown is nil.
+// Result is a backfill's computed value for a slot that was not stored as its snapshot. Either a snapshot already exists, or later
+// knowledge was used. It is kept with the slot. An unknown number is nil.
 type Result struct {
 	// AsOf is the instant whose knowledge it is made from.
 	AsOf       time.Time                    `json:"as_of"`
@@ -29,7 +29,7 @@ type Result struct {
 	DeltaPct   *float64                     `json:"delta_pct"`
 	N          int                          `json:"n"`
 	Components []postgres.SnapshotComponent `json:"components,omitempty"`
-	// CodeVersion is the version of the program that computed it, where that is not the snapshot's.
+	// CodeVersion is the version of the program that computed it, if it differs from the snapshot's.
 	CodeVersion string `json:"code_version,omitempty"`
 }
 
@@ -40,7 +40,7 @@ func resultOf(s postgres.Snapshot) *Result {
 	}
 }
 
-// alike tells whether two snapshots say the same, whoever computed them and when.
+// alike reports whether two snapshots have the same content, regardless of the program and time of their computation.
 func alike(a, b postgres.Snapshot) (bool, error) {
 	x, err := said(a)
 	if err != nil {
@@ -50,8 +50,8 @@ func alike(a, b postgres.Snapshot) (bool, error) {
 	return bytes.Equal(x, y), err
 }
 
-// said is all that a snapshot says, in one form: what the database gives back has other time zones and empty lists than what was
-// computed.
+// said returns the whole content of a snapshot in one form: snapshots from the database differ from computed ones in time zones and empty
+// lists.
 func said(s postgres.Snapshot) ([]byte, error) {
 	s.CodeVersion, s.RunID = "", nil
 	if s.Backtest != nil {
@@ -86,7 +86,7 @@ func inUTC(t *time.Time) *time.Time {
 	return &u
 }
 
-// numbersAlike tells whether two results have the same value, interval, baseline and z-score.
+// numbersAlike reports whether two results have the same value, interval, baseline and z-score.
 func numbersAlike(a, b *Result) bool {
 	return equal(a.Value, b.Value) && equal(a.Lo, b.Lo) && equal(a.Hi, b.Hi) && equal(a.Baseline, b.Baseline) && equal(a.Scale, b.Scale) && equal(a.Z, b.Z)
 }
@@ -101,7 +101,7 @@ type previous struct {
 	track map[int64]signals.Estimate
 }
 
-// readPrevious computes a signal's track once, from what was known at an instant.
+// readPrevious computes a signal's track once, from the data known at an instant.
 func readPrevious(ctx context.Context, db *postgres.DB, def signals.Definition, asOf time.Time) (*previous, error) {
 	in, err := db.InputsOf(ctx, def, asOf)
 	if err != nil {
@@ -115,8 +115,8 @@ func readPrevious(ctx context.Context, db *postgres.DB, def signals.Definition, 
 	return h, nil
 }
 
-// about states what is known with hindsight about the observation that a snapshot is about: the one that was the newest at its slot.
-// Every number is nil where that was withdrawn since, or where there was none.
+// about returns the result, with hindsight, for the observation of a snapshot: the newest one at its slot. Every number is nil if that
+// observation was withdrawn since, or did not exist.
 func (h *previous) about(s postgres.Snapshot) Result {
 	res := Result{AsOf: h.asOf, ObservedAt: inUTC(s.ObservedAt)}
 	if s.ObservedAt == nil {

@@ -25,18 +25,18 @@ const (
 type Runner struct {
 	DB          *postgres.DB
 	Definitions map[string]signals.Definition
-	// Compute makes the snapshot of a signal for an instant from what was known then.
+	// Compute makes the snapshot of a signal for an instant from the data known then.
 	Compute func(ctx context.Context, def signals.Definition, at time.Time) (postgres.Snapshot, error)
 	// Signal is the scheduled run of a signal: it computes and saves. A slot without a snapshot gets its own from here, so that a
 	// backfill is the same work with an older instant.
 	Signal func(ctx context.Context, t task.Task) error
-	// TimeSlice is how long one run goes on doing slots before it makes room for others, by the process's own timer. Zero: two seconds.
+	// TimeSlice is the time that one run spends on slots before it makes room for others, by the process's own timer. Zero: two seconds.
 	TimeSlice time.Duration
 }
 
-// Slots does the slots that a run of backfill id was given: until they are done, the backfill is paused or cancelled, or the run has
-// taken its turn. What is left is handed out again. A slot whose computation or snapshot is refused has failed, with its reason,
-// and does not keep the others; any other error ends the attempt, which is tried again and goes on behind the slots that are done.
+// Slots does the slots assigned to a run of backfill id, until they are done, the backfill is paused or cancelled, or the run's time
+// slice is over. The remaining slots are handed out again. If a slot's computation or snapshot is refused, the slot has failed, with its
+// reason, and the others continue. Any other error ends the attempt, which is tried again and continues after the completed slots.
 func (r Runner) Slots(ctx context.Context, t task.Task, id int64) error {
 	b, err := r.DB.Backfill(ctx, id)
 	if err != nil {
@@ -68,11 +68,11 @@ type work struct {
 	backfill postgres.Backfill
 	def      signals.Definition
 	known    *previous
-	// begun tells that something was known at a slot: at later ones it is, too.
+	// begun reports whether data was known at an earlier slot: at later slots it is known, too.
 	begun bool
 }
 
-// do does some slots and records them, also where it has to stop in the middle. It tells whether its turn is over.
+// do does some slots and records them, even if it must stop in the middle. It reports whether its time slice is over.
 func (w *work) do(ctx context.Context, slots []time.Time, over <-chan time.Time) (left bool, err error) {
 	var done []postgres.BackfillSlot
 	for _, at := range slots {
@@ -96,7 +96,7 @@ func (w *work) do(ctx context.Context, slots []time.Time, over <-chan time.Time)
 	return left, errors.Join(err, w.DB.FinishSlots(context.WithoutCancel(ctx), w.task.Fence, w.backfill.ID, done))
 }
 
-// slot does one slot. An error is one that another attempt may not meet.
+// slot does one slot. An error means that another attempt can succeed.
 func (w *work) slot(ctx context.Context, at time.Time) (postgres.BackfillSlot, error) {
 	s, err := w.guarded(ctx, at)
 	fault := panicked{}
@@ -126,8 +126,8 @@ func (w *work) guarded(ctx context.Context, at time.Time) (s postgres.BackfillSl
 // nothingKnown is why a slot is passed over: its snapshot would say nothing, of a time before there was anything to say.
 const nothingKnown = "nothing was known by then"
 
-// inTime computes a slot from what was known at it. A slot without a snapshot gets it, unless that would be empty; one that has a snapshot keeps that, and what
-// differs from it is recorded beside it.
+// inTime computes a slot from the data known at it. A slot without a snapshot gets the result as its snapshot, unless it is empty. An
+// existing snapshot is kept, and a different result is recorded separately.
 func (w *work) inTime(ctx context.Context, at time.Time) (postgres.BackfillSlot, error) {
 	stands, has, err := standing(ctx, w.DB, w.def.ID, at)
 	if err != nil {
@@ -169,7 +169,7 @@ func (w *work) inTime(ctx context.Context, at time.Time) (postgres.BackfillSlot,
 	return finished(at, postgres.OutcomeDiffers, computed.Value, resultOf(computed))
 }
 
-// withPrevious states a slot from what was known at the backfill's own instant. It never touches a snapshot.
+// withPrevious computes a slot from the data known at the backfill's own instant. It never changes a snapshot.
 func (w *work) withPrevious(ctx context.Context, at time.Time) (postgres.BackfillSlot, error) {
 	stands, has, err := standing(ctx, w.DB, w.def.ID, at)
 	if err != nil {
