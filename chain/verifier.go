@@ -8,20 +8,19 @@ import (
 	"iter"
 )
 
-// Verifier recomputes a chain link by link. It keeps only the head, so its memory does not depend on the chain's length, and
-// adding a good link allocates nothing. The zero Verifier starts before the first link; Resume starts behind a verified prefix.
-// It is for one goroutine.
+// Verifier recomputes a chain link by link. It keeps only the head, so its memory does not depend on the chain's length, and adding a
+// good link allocates nothing. The zero Verifier starts before the first link; Resume starts after a verified prefix. It is for one
+// goroutine.
 //
-// Each link is held to five rules: its fields have the form that the hash rule prescribes, its seq follows the one before, its
-// date comes strictly after the one before, its previous hash is the recomputed hash of the one before, and its hash is the
-// SHA-256 of its preimage.
+// Each link must meet five rules: its fields have the form that the hash rule prescribes, its seq follows the one before, its date comes
+// strictly after the one before, its previous hash is the recomputed hash of the one before, and its hash is the SHA-256 of its preimage.
 type Verifier struct {
 	length int64
 	// day is the date of the newest link as yyyymmdd.
 	day    int
 	broken *Error
-	// buf holds a preimage at its end, so that the date and the previous hash have fixed places. Between two calls its last 64
-	// bytes are the head: the previous hash of the next preimage stands there already.
+	// buf holds a preimage at its end, so that the date and the previous hash have fixed places. Between two calls its last 64 bytes are
+	// the head, which is the previous hash of the next preimage.
 	buf [maxPreimage]byte
 }
 
@@ -31,18 +30,17 @@ const (
 	atDate = atHead - 1 - dateLength
 )
 
-// Checkpoint is the short statement that a chain can be held to: how long it is and where it ends. The zero Checkpoint is that of
-// the empty chain.
+// Checkpoint is a short statement of a chain's state: its length and its head. The zero Checkpoint is the empty chain's.
 type Checkpoint struct {
 	Length int64
-	// Head is the hash of the newest link, Genesis or empty when there is none.
+	// Head is the hash of the newest link; Genesis or empty if there is none.
 	Head string
-	// Date is the date of the newest link, empty when there is none.
+	// Date is the date of the newest link; empty if there is none.
 	Date string
 }
 
-// Resume returns a Verifier that goes on behind a checkpoint that an earlier pass reached. It trusts the checkpoint: only the
-// links that are added are recomputed. A checkpoint that no chain can have is an error.
+// Resume returns a Verifier that continues after a checkpoint of an earlier pass. It trusts the checkpoint: only the added links are
+// recomputed. A checkpoint that no chain can have is an error.
 func Resume(c Checkpoint) (*Verifier, error) {
 	v := &Verifier{}
 	if c.Length == 0 && (c.Head == "" || c.Head == Genesis) && c.Date == "" {
@@ -69,7 +67,7 @@ func (v *Verifier) date() string {
 	return fmt.Sprintf("%04d-%02d-%02d", v.day/10000, v.day/100%100, v.day%100)
 }
 
-// Checkpoint returns what was verified so far. After an error it is that of the links before the bad one.
+// Checkpoint returns the verified state so far. After an error it is the state before the bad link.
 func (v *Verifier) Checkpoint() Checkpoint {
 	if v.length == 0 {
 		return Checkpoint{Head: Genesis}
@@ -160,8 +158,8 @@ func follow[T text](v *Verifier, l *linkOf[T]) (int, *Error) {
 	return day, nil
 }
 
-// isHexOf tells whether h is sum in lower-case hex. It compares eight digits at a time, where they are made: with hex.Encode and a
-// comparison after it, a third of a verification's time went here.
+// isHexOf reports whether h is sum in lower-case hex. It compares eight digits at a time as it makes them: with hex.Encode and a separate
+// comparison, this took a third of a verification's time.
 func isHexOf[T text](h T, sum *[sha256.Size]byte) bool {
 	if len(h) != hashLength {
 		return false
@@ -190,8 +188,8 @@ func loadEight[T text](h T, i int) uint64 {
 		uint64(h[i+4])<<32 | uint64(h[i+5])<<40 | uint64(h[i+6])<<48 | uint64(h[i+7])<<56
 }
 
-// Verify recomputes a whole chain from its first link and returns the checkpoint it reaches. An error of the iterator ends it and
-// is returned wrapped; a broken rule is an *Error. In both cases the checkpoint is that of the good links before.
+// Verify recomputes a whole chain from its first link and returns the checkpoint it reaches. An error of the iterator ends it and is
+// returned wrapped; a broken rule is an *Error. In both cases the checkpoint is that of the good links before the error.
 func Verify(links iter.Seq2[Link, error]) (Checkpoint, error) {
 	var v Verifier
 	for l, err := range links {
