@@ -1,7 +1,7 @@
-// Package audit is the client behind `tidemark verify`: it downloads the public chain of a server, recomputes every link, holds the
-// picks against the exchange's calendar, and asks both witnesses, the git ledger and the attestations on the L2. It shares the rules
-// of package chain with the writer and nothing else, and takes nothing on the server's word: what the server says of itself is
-// compared with what comes out. Start at Run.
+// Package audit is the client behind `tidemark verify`. It downloads the public chain of a server, recomputes every link, and checks the
+// picks against the exchange's calendar. It also checks them against both witnesses: the git ledger and the attestations on the L2. It
+// shares only the rules of package chain with the writer, and does not trust the server: it compares the server's claims with its own
+// results. Start at Run.
 package audit
 
 import (
@@ -20,19 +20,21 @@ import (
 type Options struct {
 	// URL is the server's address, without /api. It is http or https.
 	URL string
-	// Ledger is a repository to read in place of the one that the server names: a folder, or an address that git can clone.
+	// Ledger is a repository to read instead of the server's own: a folder, or an address that git can clone.
 	Ledger string
-	// Signers is a file of the keys of which one must have signed every commit, in the form of ssh-keygen's allowed signers. Empty:
-	// signatures are not looked at.
+	// Signers is a file of keys in the form of ssh-keygen's allowed signers. One of the keys must have signed every commit. If Signers is
+	// empty, signatures are not checked.
 	Signers string
-	// RPC are nodes of the chain with the attestations, tried in turn. Empty: a server on this machine may name its own; otherwise
-	// the attestations are not checked, because a node of the server's choice proves nothing.
+	// RPC are nodes of the chain with the attestations, tried in order. If RPC is empty, a server on this machine may name its own node.
+	// Otherwise the attestations are not checked, because a node chosen by the server proves nothing.
 	RPC []string
-	// Attester is the account that must have attested, as it is known from elsewhere. Empty: the one that the server names.
+	// Attester is the account that must have attested, known from another source. If it is empty, the server's account is used.
 	Attester string
-	// Checkpoint is what is known of the chain from an earlier day: so many picks ended in this hash. The zero Checkpoint: nothing.
+	// Checkpoint is a head known from an earlier day: the number of picks and the hash of the last one. The zero Checkpoint means that
+	// none is known.
 	Checkpoint chain.Checkpoint
-	// Now is the wall clock's time. It tells which days are over. A demonstration has a clock of its own: there the server's counts.
+	// Now is the time of the wall clock. It determines which days are over. A demonstration has its own clock; the server's time is then
+	// used.
 	Now time.Time
 	// Transport does the HTTP. Nil: http.DefaultTransport.
 	Transport http.RoundTripper
@@ -66,10 +68,10 @@ type Report struct {
 	URL string `json:"url"`
 	// Environment is "live" or "demo", as the server says.
 	Environment string `json:"environment"`
-	// Length and Head are what was recomputed, up to the first link that is wrong.
+	// Length and Head are the recomputed values, up to the first wrong link.
 	Length int64  `json:"chain_length"`
 	Head   string `json:"head_hash"`
-	// Verified tells that nothing contradicts the chain: no check found a mismatch.
+	// Verified reports whether no check found a mismatch with the chain.
 	Verified bool    `json:"verified"`
 	Checks   []Check `json:"checks"`
 	// Verdict is the outcome in one word. It rests on the checks and on the witnesses whom the reader's options count.
@@ -83,11 +85,11 @@ type Report struct {
 // maxTime bounds an audit: a server and a node that answer slowly, and without an end, are given up.
 const maxTime = time.Hour
 
-// Run audits a server. An error says that there is no report because the server cannot be reached, or does not answer as a record
-// does; whatever is wrong with the record itself stands in the report.
+// Run audits a server. It returns an error if there is no report because the server is unavailable or its responses are not those of a
+// record. Faults of the record itself are in the report.
 //
-// The witnesses are read before the chain: a pick that is announced meanwhile is then one that they do not have yet, and never one
-// that the chain lacks.
+// It reads the witnesses before the chain. A pick that is announced meanwhile is then missing from the witnesses, and never from the
+// chain.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, maxTime, fmt.Errorf("the audit is not done after %s", maxTime))
 	defer cancel()
@@ -114,7 +116,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	r := &Report{URL: s.base.Redacted(), Environment: said.Environment, Length: head.Length, Head: head.Head, Verified: true}
 	r.add(w.links()...)
 	if final == nil {
-		// The claims of an answer that breaks off cannot be held against its picks; those of the witnesses can.
+		// The claims of an incomplete response cannot be checked against its picks; the claims of the witnesses can.
 		r.add(Check{"answer", NotChecked, "the chain is broken"})
 		r.add(Check{"business_days", NotChecked, "the chain is broken"})
 	} else {
@@ -149,12 +151,12 @@ var errBroken = errors.New("the chain is broken")
 // not by the chain's length.
 type verification struct {
 	verifier chain.Verifier
-	// broken is the first fault of a link, nil while there is none.
+	// broken is the first fault of a link; nil if none was found.
 	broken *chain.Error
 	ledger []gitledger.Pick
-	// strays says how the first pick that is not the ledger's differs from it, empty while none does.
+	// strays describes how the first pick that is not the ledger's differs from it; empty if none differs.
 	strays string
-	// heads are the checkpoints at the lengths that a witness speaks of.
+	// heads are the checkpoints at the lengths that the witnesses attest.
 	heads map[int64]chain.Checkpoint
 	// confirmed is the newest pick that the server calls attested for good.
 	confirmed int64
@@ -168,7 +170,7 @@ func newWalk(ledger *gitledger.Record, holdings []chain.Holding) *verification {
 		w.ledger = ledger.Picks
 	}
 	for _, h := range holdings {
-		// The date of the pick behind a witness's newest tells how long it has been without a witness.
+		// The date of the pick after a witness's newest one shows how long the chain has been without a witness.
 		w.heads[h.Length], w.heads[h.Length+1] = chain.Checkpoint{}, chain.Checkpoint{}
 	}
 	return w
@@ -227,7 +229,7 @@ func (w *verification) links() []Check {
 	return []Check{hashes, links}
 }
 
-// answer holds what the server says of its own chain against what was recomputed.
+// answer compares the server's claims about its own chain with the recomputed chain.
 func (w *verification) answer(a *answer, environment string) Check {
 	c := Check{Name: "answer", Status: Mismatch}
 	head := w.verifier.Checkpoint()

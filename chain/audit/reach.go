@@ -13,10 +13,10 @@ import (
 	"tidemark/chain/gitledger"
 )
 
-// A server must not choose what its verifier connects to: the verifier stands in a network of its own, with addresses that answer
-// only from there. What the operator names is asked as it is; what the server names is asked only where anybody could ask it.
+// A server must not choose the verifier's connections: the verifier is in its own network, with addresses that answer only from there.
+// Addresses from the operator are used as they are. Addresses from the server are used only if they are public.
 
-// namedLedger returns the ledger that the server names, as it may be read. why is not empty where it may not be.
+// namedLedger returns the ledger that the server names, in readable form. If it must not be read, why gives the reason.
 func (s *server) namedLedger(ctx context.Context, location string) (src gitledger.Source, why string) {
 	src.Location = location
 	if folder, ok := gitledger.LocalPath(location); ok {
@@ -43,14 +43,14 @@ func (s *server) namedLedger(ctx context.Context, location string) (src gitledge
 	return src, ""
 }
 
-// notPublic are the networks that are not for everybody, beside those that package netip knows.
+// notPublic are non-public networks in addition to those that package netip knows.
 var notPublic = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
 	netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("64:ff9b::/96"),
 	netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2001::/32"), netip.MustParsePrefix("2002::/16"),
 }
 
-// isPublic reports whether an address is one that every machine in the Internet reaches in the same way.
+// isPublic reports whether every machine in the Internet reaches an address in the same way.
 func isPublic(a netip.Addr) bool {
 	if !a.IsGlobalUnicast() || a.IsPrivate() {
 		return false
