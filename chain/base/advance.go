@@ -9,26 +9,27 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// txStatus is what one node told of one row, all from one view of the chain.
+// txStatus is one node's data about one row, all from one view of the chain.
 type txStatus struct {
 	heads Heads
-	// receipt is that of the row's transaction that is in a block, nil for none.
+	// receipt is the receipt of the row's transaction in a block; nil if none is.
 	receipt *Receipt
 	// made is the attestation that the receipt's log names, or one of the row's head that was found in the contract's log.
 	made *Attestation
 	// wrong says in which way the contract does not have what was asked for, empty for none.
 	wrong string
-	// registered tells that the registry has the schema, for a row of KindRegister.
+	// registered reports whether the registry has the schema, for a row of KindRegister.
 	registered bool
 	// block is the block that holds the receipt or the attestation, as the node states it under its number.
 	block Head
 	// nonce and safeNonce count the account's transactions up to the newest and up to the safe block. Only without a receipt.
 	nonce, safeNonce uint64
-	// other is the newest attestation in the contract's log, before that of the row's head, that the store does not know. Nil for none.
+	// other is the newest attestation in the contract's log, before the attestation of the row's head, that the store does not know; nil
+	// if none exists.
 	other *Attestation
 }
 
-// action is what is to be done next for a row.
+// action is the next action for a row.
 type action int
 
 const (
@@ -38,8 +39,8 @@ const (
 	actionSend           // send what was signed last
 )
 
-// advance is the whole life of a row as a function: the row as it is stored and what was seen give the row as it is to be stored
-// and what is to be done then. It is asked again after every move.
+// advance is the whole life of a row as a function. From the stored row and the observed status it returns the row to store and the next
+// action. It is called again after every action.
 func advance(r Row, s txStatus, now time.Time, stuckAfter time.Duration) (Row, action) {
 	switch {
 	case s.registered && (s.receipt == nil || !s.receipt.Success):
@@ -83,7 +84,7 @@ func advance(r Row, s txStatus, now time.Time, stuckAfter time.Duration) (Row, a
 	return r, actionWait
 }
 
-// due prepares a row of which nothing can be mined any more.
+// due prepares a row whose transactions can no longer be mined.
 func due(r Row, s txStatus) (Row, action) {
 	o := s.other
 	switch {
@@ -114,7 +115,7 @@ func reverted(r Row, s txStatus) Row {
 	return failed(r, what)
 }
 
-// inBlock is a row whose transaction is in a block, or whose head was attested in one by a transaction that the store lost.
+// inBlock returns a row whose transaction is in a block, or whose head was attested in a block by a transaction that the store lost.
 func inBlock(r Row, s txStatus) Row {
 	at := &Mined{BlockNumber: int64(s.block.Number), BlockHash: hexOf(s.block.Hash), BlockTime: instant(s.block.Time)}
 	if s.receipt != nil {
@@ -148,7 +149,7 @@ func inBlock(r Row, s txStatus) Row {
 	return r
 }
 
-// failed is a row at rest that needs someone. None of its transactions can be mined any more, or one of them was.
+// failed returns a row in an end state that needs the operator. None of its transactions can still be mined, or one was mined.
 func failed(r Row, why string) Row {
 	r = deepEnough(r)
 	r.State, r.Note, r.Alarm = StateFailed, why, true

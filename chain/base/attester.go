@@ -14,14 +14,14 @@ import (
 	"tidemark/chain"
 )
 
-// ErrForked says that the chain of picks has another head than the one that was attested at the same length, or is shorter. It is an
-// alarm: either the record was rewritten or this is not its database.
+// ErrForked reports that the chain of picks has another head than the one attested at the same length, or is shorter. It is an alarm:
+// either the record was rewritten or this is not its database.
 var ErrForked = errors.New("the chain is not the one that was attested")
 
 // oracle is where Base keeps the price of data on the L1. Other chains have nothing there.
 var oracle = common.HexToAddress("0x420000000000000000000000000000000000000F")
 
-// Attester puts the head of the chain on the L2, once for each head that it is given. It keeps no state of its own.
+// Attester attests the head of the chain on the L2, once for each head. It keeps no state of its own.
 type Attester struct {
 	Client *Client
 	EAS    EAS
@@ -30,21 +30,21 @@ type Attester struct {
 	Limits Limits
 }
 
-// Progress is what a step left.
+// Progress is the state after a step.
 type Progress struct {
-	// Rows are the rows that were looked at, as they are stored now. Those with Alarm want someone to look.
+	// Rows are the rows that were checked, in their stored state. Rows with Alarm need the operator's attention.
 	Rows []Row
-	// Busy tells that a row is on its way to a safe block: the next step should follow within seconds. Otherwise it may wait for the
-	// next head; rows that are safe and not yet final are looked at then, too, or every few minutes.
+	// Busy reports whether a row is on its way to a safe block: the next step should follow within seconds. Otherwise the next step can
+	// wait for the next head. It also checks rows that are safe and not yet final; a step every few minutes is enough for them.
 	Busy bool
 }
 
-// Step does what can be done now: it looks how far the open rows are and moves them on, and when none is on its way and head is
-// longer than what was attested it begins a new one. now is the time that is written into rows and that decides what is stuck. A
-// step that was killed anywhere is repaired by the next one. The caller holds the attester's lock.
+// Step does all work that is possible now. It checks the progress of the open rows and advances them. If none is on its way and head is
+// longer than the attested chain, it begins a new row. now is the time written into rows; it also determines which rows are stuck. If a
+// step is killed at any point, the next one repairs the state. The caller holds the attester's lock.
 //
-// Errors: ErrUnavailable (no node answered; call again), ErrStale (the lock was lost; stop), ErrForked, ErrWrongChain, and those of
-// the store. What the chain does not like is no error of Step: it stands in the row.
+// Errors: ErrUnavailable (no node answered; call again), ErrStale (the lock was lost; stop), ErrForked, ErrWrongChain, and errors of the
+// store. A rejection by the chain is not an error of Step: it is recorded in the row.
 func (a *Attester) Step(ctx context.Context, now time.Time, head chain.Checkpoint) (Progress, error) {
 	var p Progress
 	now = now.UTC()
@@ -85,9 +85,9 @@ func (a *Attester) Step(ctx context.Context, now time.Time, head chain.Checkpoin
 	return p, nil
 }
 
-// Register takes one step for the schema alone: it stores its row unless there is one, and moves it on. It is for setting a network up
-// before there is a head; Step registers the schema by itself. The caller holds the attester's lock, calls again until the row is safe
-// or at rest, and gets the errors of Step.
+// Register takes one step for the schema alone: it stores the schema's row unless it exists, and advances it. It is for setting up a
+// network before a head exists; Step registers the schema without this call. The caller holds the attester's lock, and calls again until
+// the row is safe or in an end state. Its errors are those of Step.
 func (a *Attester) Register(ctx context.Context, now time.Time) (Row, error) {
 	now = now.UTC()
 	uid := hexOf(SchemaUID(Schema))
@@ -123,7 +123,7 @@ func (p *Progress) add(r Row) {
 	p.Busy = p.Busy || r.inFlight()
 }
 
-// next stores the row that is due: the schema's while it is not registered, else the head's. There may be none.
+// next stores the due row: the schema's row until it is registered, then the head's row. There may be none.
 func (a *Attester) next(ctx context.Context, now time.Time, head chain.Checkpoint) (Row, bool, error) {
 	last, known, err := a.Store.Attested(ctx)
 	if err != nil {
@@ -158,7 +158,7 @@ func (a *Attester) next(ctx context.Context, now time.Time, head chain.Checkpoin
 	}
 	r, err = a.Store.Insert(ctx, r)
 	if errors.Is(err, ErrExists) {
-		return Row{}, false, nil // it failed, and someone has to look
+		return Row{}, false, nil // it failed, and the operator must look
 	}
 	if err != nil {
 		return Row{}, false, fmt.Errorf("attest: store a row: %w", err)
@@ -344,12 +344,13 @@ func (a *Attester) request(r Row) (common.Address, []byte, error) {
 	return a.EAS.Contract, data, err
 }
 
-// statement is what the row attests.
+// statement returns the statement that the row attests.
 func (r Row) statement() (Statement, error) {
 	return NewStatement(chain.Checkpoint{Length: r.Length, Head: r.Subject, Date: r.Date}, common.HexToHash(r.PreviousHead))
 }
 
-// send offers what was signed last to a node, and stores what the node said. again tells that the row may be moved on at once.
+// send sends the last signed transaction to a node, and stores the node's response. again reports whether the row may be advanced at
+// once.
 func (a *Attester) send(ctx context.Context, r Row, now time.Time) (_ Row, again bool, err error) {
 	last, ok := r.newest()
 	if !ok {

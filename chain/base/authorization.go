@@ -13,7 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 )
 
-// Authorization is a signed transfer of the token (EIP-3009) that somebody may or may not have brought to the chain.
+// Authorization is a signed transfer of the token (EIP-3009) that may or may not have been submitted to the chain.
 type Authorization struct {
 	Token, From, To common.Address
 	// Micro is the amount in micro-units.
@@ -56,7 +56,7 @@ const (
 	AuthorizationVoid = "void"
 )
 
-// AuthorizationStatus is what the chain says about an authorization, by one view of one node.
+// AuthorizationStatus is the chain's state of an authorization, from one view of one node.
 type AuthorizationStatus struct {
 	State string
 	// TxHash is the transaction that used the nonce, with its block and that block's time; empty where the nonce is not used.
@@ -74,8 +74,8 @@ var topicAuthorizationUsed = crypto.Keccak256Hash([]byte("AuthorizationUsed(addr
 // searchMargin is by how much the clock that Since was read from may be ahead of the chain's.
 const searchMargin = 5 * time.Minute
 
-// Authorization asks what became of an authorization. That its nonce is used does not mean that it was paid, so the log of its use is
-// looked up, and the transfer beside it.
+// Authorization reads the outcome of an authorization. A used nonce does not mean that it was paid, so the log of its use is read, and
+// the transfer that follows it.
 func (c *Client) Authorization(ctx context.Context, a Authorization) (AuthorizationStatus, error) {
 	var f AuthorizationStatus
 	err := c.on(ctx, func(ctx context.Context, n *node) (err error) {
@@ -89,7 +89,7 @@ func (c *Client) Authorization(ctx context.Context, a Authorization) (Authorizat
 }
 
 func (n *node) authorization(ctx context.Context, a Authorization) (AuthorizationStatus, error) {
-	// All that follows is of this block: what is unused in its state when the time is over is never used.
+	// All further reads are of this block: a nonce unused in its state after the authorization's expiry is never used.
 	latest, err := n.latest(ctx)
 	if err != nil {
 		return AuthorizationStatus{}, err
@@ -142,7 +142,7 @@ func (n *node) authorization(ctx context.Context, a Authorization) (Authorizatio
 	return f, nil
 }
 
-// moves tells whether the transfer that an authorization stands for follows the log of its use.
+// moves reports whether the authorization's transfer follows the log of its use.
 func moves(logs []types.Log, use uint, a Authorization) bool {
 	for _, l := range logs {
 		if l.Index > use && l.Address == a.Token && !l.Removed && len(l.Topics) == 3 && l.Topics[0] == topicTransfer &&
@@ -154,7 +154,7 @@ func moves(logs []types.Log, use uint, a Authorization) bool {
 	return false
 }
 
-// blockBefore finds a block up to the given one that is not younger than t, by halving.
+// blockBefore finds a block up to the given one that is not younger than t, by binary search.
 func (n *node) blockBefore(ctx context.Context, t time.Time, latest uint64) (uint64, error) {
 	var fault error
 	first := sort.Search(int(min(latest, 1<<40)), func(i int) bool {
@@ -182,7 +182,7 @@ var tokenABI = mustABI(`[
 {"type":"function","name":"DOMAIN_SEPARATOR","stateMutability":"view","inputs":[],"outputs":[{"name":"","type":"bytes32"}]}
 ]`)
 
-// Domain is what tells a token's signatures from those for any other (EIP-712).
+// Domain separates a token's signatures from signatures for any other (EIP-712).
 type Domain struct{ Name, Version string }
 
 // Separator computes what the contract at an address calls its domain separator.
@@ -228,7 +228,7 @@ func (n *node) checkDomain(ctx context.Context, chainID uint64, token common.Add
 	return "it has no DOMAIN_SEPARATOR: it takes no authorizations", nil
 }
 
-// callString adds what the contract calls itself, where it says so.
+// callString adds the contract's own name, if it has one.
 func (n *node) callString(ctx context.Context, token common.Address) string {
 	name, err := n.viewOf(ctx, &tokenABI, token, "latest", "name")
 	if err != nil {

@@ -1,21 +1,21 @@
-// Package base is the witness on the L2, and what the program reads there: it attests the head of the chain with EAS, follows each
-// attestation until it is final, lists what was attested, and judges stablecoin transfers and the proofs of who sent them. It knows
-// the chain and nothing of databases: what must be stored goes through Store, which the program fills. Start at Attester for the
-// writing side and at Client for the reading side.
+// Package base is the witness on the L2, and the program's reader of it. It attests the head of the chain with EAS, follows each
+// attestation until it is final, lists attestations, and judges stablecoin transfers and the proofs of their senders. It knows the chain
+// and no database: its state goes through Store, which the program implements. Start at Attester for the writing side and at Client for
+// the reading side.
 //
 // # One attestation for one head
 //
-// A transaction is signed and stored before it is sent; only then can it be on the chain, so whatever happens to the process, the
-// hashes of everything that may ever be mined for a row are in the store. All transactions of a row have one nonce, of which the
-// chain mines at most one. A row takes a new nonce only when another transaction has used its own beyond reorganisation and none of
-// its own was mined. Before anything is signed, the contract's log is asked whether the head was attested already.
+// A transaction is signed and stored before it is sent; only then can it be on the chain. Even if the process dies at any point, the
+// store has the hashes of all transactions that can ever be mined for a row. All transactions of a row have one nonce, and the chain
+// mines at most one of them. A row takes a new nonce only when another transaction has used its own beyond reorganisation and none of its
+// own was mined. Before signing, the contract's log is searched for an existing attestation of the head.
 //
-// # What is asked of a node
+// # Requests to a node
 //
-// Base begins every block with a transaction of a type that upstream go-ethereum cannot decode, so nothing here reads a block with
-// its transactions, nor a transaction: only headers, receipts, logs, calls and counts. For the same reason a block's hash is always
-// read as the node states it and never computed from a header. JSON-RPC is spoken by a client of our own (rpc.go): a dozen methods over
-// HTTP need neither go-ethereum's, which brings web sockets and a network library, nor ethclient, whose methods partly fail on Base.
+// Base begins every block with a transaction of a type that upstream go-ethereum cannot decode. Nothing here therefore reads a block with
+// its transactions, or a transaction: only headers, receipts, logs, calls and counts. For the same reason a block's hash is always read
+// as the node states it and never computed from a header. The JSON-RPC client is our own (rpc.go). A dozen methods over HTTP do not need
+// go-ethereum's client, which brings web sockets and a network library, or ethclient, whose methods partly fail on Base.
 package base
 
 import (
@@ -35,13 +35,13 @@ var (
 type answerError struct {
 	code    int
 	message string
-	// data is what a reverted call returned, nil for none.
+	// data is the return data of a reverted call; nil if there is none.
 	data []byte
 }
 
 func (e *answerError) Error() string { return fmt.Sprintf("%s (code %d)", e.message, e.code) }
 
-// reverts tells whether err is the answer that a call reverts.
+// reverts reports whether err means that a call reverts.
 func reverts(err error) bool {
 	e, ok := errors.AsType[*answerError](err)
 	return ok && e.reverted()

@@ -29,7 +29,7 @@ type Client struct {
 
 // node is one JSON-RPC endpoint.
 type node struct {
-	// name is what may be shown of the address: providers put their keys into the path.
+	// name is the public part of the address: providers put their keys into the path.
 	name string
 	rpc  *rpcClient
 
@@ -143,14 +143,14 @@ func unavailable(away []error) error {
 // nodeError is the failure of one node to answer. Another one may.
 type nodeError struct {
 	cause error
-	// spoke tells that the node was there and would not say.
+	// spoke reports whether the node answered and refused.
 	spoke bool
 }
 
 func (e *nodeError) Error() string { return e.cause.Error() }
 func (e *nodeError) Unwrap() error { return e.cause }
 
-// shouldFailOver tells whether another node should be asked.
+// shouldFailOver reports whether another node should be asked.
 func shouldFailOver(err error) bool {
 	_, failed := errors.AsType[*nodeError](err)
 	return failed || errors.Is(err, ErrWrongChain)
@@ -174,8 +174,8 @@ func (n *node) ask(ctx context.Context, result any, method string, args ...any) 
 	return fmt.Errorf("%s: %w", method, &nodeError{cause: bare(err), spoke: spoke})
 }
 
-// answered tells an answer from a failure. JSON-RPC has no codes for that beyond the reverted call: the same number stands for "the
-// nonce is too low" and for "I do not have that block yet", so the failures that another node may not have are known by their words.
+// answered separates a valid answer from a failure. JSON-RPC has no codes for that beyond the reverted call: the same number means "the
+// nonce is too low" and "I do not have that block yet". Failures that other nodes may not have are therefore recognised by their words.
 func answered(err error) (*answerError, bool) {
 	e, ok := errors.AsType[*rpcError](err)
 	if !ok {
@@ -215,7 +215,7 @@ func (e *answerError) reverted() bool {
 	return e.code == codeReverted || strings.Contains(e.message, "execution reverted")
 }
 
-// says tells whether the answer contains one of the phrases that nodes use for a state of the transaction pool.
+// says reports whether the answer contains one of the phrases that nodes use for a state of the transaction pool.
 func (e *answerError) says(phrases ...string) bool {
 	said := strings.ToLower(e.message)
 	for _, p := range phrases {

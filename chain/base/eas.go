@@ -17,8 +17,8 @@ import (
 	"tidemark/chain"
 )
 
-// Schema is what is attested: the newest hash of the chain, how many picks there are, the head that was attested before (zero for
-// the first), and the date of the newest pick as the number yyyymmdd. Any change of it, even of a blank, is another schema.
+// Schema is the form of the attested data: the newest hash of the chain, the number of picks, the previously attested head (zero for the
+// first), and the date of the newest pick as the number yyyymmdd. Any change of it, even of a blank, makes another schema.
 const Schema = "bytes32 head,uint64 length,bytes32 previousHead,uint64 day"
 
 // The addresses of EAS on Base and Base Sepolia.
@@ -40,7 +40,7 @@ type EAS struct {
 	StartBlock uint64
 }
 
-// Statement is what one attestation says.
+// Statement is the content of one attestation.
 type Statement struct {
 	Head         common.Hash
 	Length       uint64
@@ -106,7 +106,7 @@ type Attestation struct {
 	Time, ExpiresAt, RevokedAt time.Time
 	Revocable                  bool
 	Data                       []byte
-	// Statement is what Data says. Malformed tells that it says nothing in the schema.
+	// Statement is the decoded Data. Malformed reports whether Data does not follow the schema.
 	Statement Statement
 	Malformed bool
 
@@ -115,7 +115,7 @@ type Attestation struct {
 	BlockHash   common.Hash
 }
 
-// differs says in which way the attestation is not the one that was asked for, empty for none.
+// differs describes how the attestation differs from the requested one; empty if it does not.
 func (a *Attestation) differs(schema, ref common.Hash, attester common.Address, s Statement) string {
 	switch {
 	case a.Schema != schema:
@@ -138,7 +138,7 @@ func (a *Attestation) differs(schema, ref common.Hash, attester common.Address, 
 	return ""
 }
 
-// easABI holds what is called and heard of EAS and its registry, by their published interfaces.
+// easABI holds the functions and events of EAS and its registry that this package uses, from their published interfaces.
 var easABI = mustABI(`[
 {"type":"function","name":"register","inputs":[{"name":"schema","type":"string"},{"name":"resolver","type":"address"},{"name":"revocable","type":"bool"}],"outputs":[{"name":"","type":"bytes32"}]},
 {"type":"function","name":"getSchema","stateMutability":"view","inputs":[{"name":"uid","type":"bytes32"}],"outputs":[{"name":"","type":"tuple","components":[{"name":"uid","type":"bytes32"},{"name":"resolver","type":"address"},{"name":"revocable","type":"bool"},{"name":"schema","type":"string"}]}]},
@@ -184,7 +184,7 @@ func attestCall(schema, ref common.Hash, s Statement) ([]byte, error) {
 	return easABI.Pack("attest", attestRequest{Schema: schema, Data: attestRequestData{RefUID: ref, Data: s.Encode(), Value: new(big.Int)}})
 }
 
-// schemaRecord and attestationRecord are what the contracts answer, member by member in their order.
+// schemaRecord and attestationRecord are the return values of the contracts, member by member in their order.
 type schemaRecord struct {
 	UID       [32]byte
 	Resolver  common.Address
@@ -205,7 +205,7 @@ type attestationRecord struct {
 	Data           []byte
 }
 
-// registered tells whether the registry has the schema.
+// registered reports whether the registry has the schema.
 func (n *node) registered(ctx context.Context, registry common.Address, uid common.Hash) (bool, error) {
 	out, err := n.view(ctx, registry, "getSchema", uid)
 	if err != nil {
@@ -215,7 +215,7 @@ func (n *node) registered(ctx context.Context, registry common.Address, uid comm
 	return r.UID == uid, nil
 }
 
-// view calls a function of a contract and decodes its answer. An account without code gives none: that is an error of what was asked.
+// view calls a function of a contract and decodes its result. An account without code returns nothing: that is an error of the request.
 func (n *node) view(ctx context.Context, at common.Address, method string, args ...any) ([]any, error) {
 	return n.viewOf(ctx, &easABI, at, "latest", method, args...)
 }
@@ -237,7 +237,7 @@ func (n *node) viewOf(ctx context.Context, of *abi.ABI, at common.Address, tag, 
 	return values, nil
 }
 
-// attestation reads an attestation from the contract, nil when there is none.
+// attestation reads an attestation from the contract; nil if it does not exist.
 func (n *node) attestation(ctx context.Context, eas common.Address, uid common.Hash) (*Attestation, error) {
 	out, err := n.view(ctx, eas, "getAttestation", uid)
 	if err != nil {
@@ -300,8 +300,8 @@ func (n *node) attestations(ctx context.Context, eas common.Address, schema comm
 	return all, err
 }
 
-// Attestations lists everything that an attester attested under Schema since e.StartBlock, oldest first, as the contract has it.
-// Whoever checks a record looks here for a second chain: the references of the list must form one line.
+// Attestations lists all attestations by an attester under Schema since e.StartBlock, oldest first, as the contract has them. Verifiers
+// search this list for a second chain: its references must form one line.
 func (c *Client) Attestations(ctx context.Context, e EAS, attester common.Address) ([]Attestation, error) {
 	var all []Attestation
 	err := c.on(ctx, func(ctx context.Context, n *node) (err error) {
@@ -314,7 +314,7 @@ func (c *Client) Attestations(ctx context.Context, e EAS, attester common.Addres
 	return all, nil
 }
 
-// Attestation reads one attestation from the contract, nil when there is none under the uid. The place of its log is not filled in.
+// Attestation reads one attestation from the contract; nil if the uid is unknown. The place of its log is not set.
 func (c *Client) Attestation(ctx context.Context, e EAS, uid common.Hash) (*Attestation, error) {
 	var a *Attestation
 	err := c.on(ctx, func(ctx context.Context, n *node) (err error) {

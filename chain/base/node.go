@@ -11,7 +11,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 )
 
-// The depths that stand for the safe and the finalized head where a node does not know them. A block of Base takes two seconds.
+// The depths that replace the safe and the finalized head if a node does not know them. A block of Base takes two seconds.
 const (
 	depthSafe  = 12
 	depthFinal = 900
@@ -28,16 +28,16 @@ type Head struct {
 }
 
 // Heads are the numbers of three blocks of one node at one moment: the newest, the last one that only a reorganisation of the L1 can
-// undo, and the last one that nothing undoes.
+// undo, and the last final one.
 type Heads struct{ Latest, Safe, Final uint64 }
 
-// Receipt is what a node states of a transaction that is in a block.
+// Receipt is a node's receipt of a transaction that is in a block.
 type Receipt struct {
 	TxHash      common.Hash
 	Success     bool
 	BlockNumber uint64
 	BlockHash   common.Hash
-	// Cost is what the transaction took from its sender in wei, the fee for data on the L1 included.
+	// Cost is the transaction's cost to its sender in wei, including the fee for data on the L1.
 	Cost *big.Int
 	Logs []types.Log
 }
@@ -138,7 +138,7 @@ func (n *node) callAt(ctx context.Context, to common.Address, data []byte, tag s
 	return out, err
 }
 
-// code reads what stands at an address.
+// code reads the code at an address.
 func (n *node) code(ctx context.Context, a common.Address) ([]byte, error) {
 	var out hexutil.Bytes
 	err := n.ask(ctx, &out, "eth_getCode", a, "latest")
@@ -158,14 +158,14 @@ func (n *node) balance(ctx context.Context, a common.Address) (*big.Int, error) 
 	return out.ToInt(), err
 }
 
-// tip is what the node suggests to give to the block's maker, in wei.
+// tip is the node's suggested priority fee, in wei.
 func (n *node) tip(ctx context.Context) (*big.Int, error) {
 	var out hexutil.Big
 	err := n.ask(ctx, &out, "eth_maxPriorityFeePerGas")
 	return out.ToInt(), err
 }
 
-// estimate asks how much gas a transaction takes. One that would revert is an answer.
+// estimate returns the gas that a transaction needs. A revert is a valid response.
 func (n *node) estimate(ctx context.Context, from, to common.Address, data []byte) (uint64, error) {
 	var out hexutil.Uint64
 	err := n.ask(ctx, &out, "eth_estimateGas", map[string]any{"from": from, "to": to, "data": hexutil.Bytes(data)})
@@ -176,12 +176,11 @@ func (n *node) send(ctx context.Context, raw []byte) error {
 	return n.ask(ctx, nil, "eth_sendRawTransaction", hexutil.Bytes(raw))
 }
 
-// pageLogs is how many blocks are asked for at first. Providers refuse ranges beyond limits of their own, so a refused range is
-// halved.
+// pageLogs is the initial number of blocks per request. Providers refuse ranges beyond their own limits, so a refused range is halved.
 const pageLogs = 10_000
 
-// logs reads the logs of a contract with the given topics (nil: any) from one block to another, page by page, and hands each to f
-// in the order of the chain.
+// logs reads the logs of a contract with the given topics (nil: any) from one block to another, page by page, and passes each to f in the
+// order of the chain.
 func (n *node) logs(ctx context.Context, at common.Address, topics []any, from, to uint64, f func(types.Log) error) error {
 	page := uint64(pageLogs)
 	for from <= to {

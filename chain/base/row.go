@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Kind is what a row asks of the chain.
+// Kind is the kind of transaction that a row requests.
 type Kind string
 
 // The kinds.
@@ -15,8 +15,8 @@ const (
 	KindAttest   Kind = "attest"   // a head
 )
 
-// State is how far a row is. Due, signed, sent and stuck are on the way to a block, mined and safe are in one that may still be
-// reorganised away, final and failed are at rest.
+// State is the progress of a row. Due, signed, sent and stuck are on the way to a block. Mined and safe are in a block that can still be
+// reorganised away. Final and failed are end states.
 type State string
 
 // The states.
@@ -28,7 +28,7 @@ const (
 	StateMined  State = "mined"  // in a block, and the contract has what was asked for
 	StateSafe   State = "safe"   // as mined, in or before the safe block
 	StateFinal  State = "final"  // as mined, in or before the finalized block
-	StateFailed State = "failed" // reverted, or the contract has something else: someone must look
+	StateFailed State = "failed" // reverted, or the contract has something else: the operator must look
 )
 
 // Row is one thing to be put on the chain, as the store keeps it. It is made of plain values: hashes and addresses are "0x" and
@@ -39,32 +39,32 @@ type Row struct {
 	Version int64
 	Kind    Kind
 	State   State
-	// Subject is what the row is about and unique among the rows of its kind: the head that is attested (64 hex digits, as the chain
+	// Subject identifies the row and is unique among the rows of its kind. It is the head that is attested (64 hex digits, as the chain
 	// writes it), or the uid of the schema that is registered.
 	Subject string
 
-	// Length, Date and PreviousHead are the rest of what is attested: the number of picks, the date of the newest (YYYY-MM-DD), and
-	// the head that was attested before (empty for the first).
+	// Length, Date and PreviousHead are the other attested values: the number of picks, the date of the newest (YYYY-MM-DD), and the
+	// previously attested head (empty for the first).
 	Length       int64
 	Date         string
 	PreviousHead string
 	// RefUID is the attestation before, empty for the first.
 	RefUID string
 
-	// Txs are all transactions that were ever signed for the row, oldest first. Any of them may be the one that is mined.
+	// Txs are all transactions ever signed for the row, oldest first. Any of them can be mined.
 	Txs []Tx
 
 	// UID is the attestation's uid once there is one.
 	UID string
-	// Mined is where it is, nil while it is in no block.
+	// Mined is the row's place in the chain; nil while it is in no block.
 	Mined *Mined
 
-	// CostWei is what the row may cost while it is on its way, and what it did cost once it is in a block. SpentOn is the UTC day
-	// (YYYY-MM-DD) that it counts for.
+	// CostWei is the max cost of the row while it is on its way, and its actual cost once it is in a block. SpentOn is the UTC day
+	// (YYYY-MM-DD) to which the cost counts.
 	CostWei int64
 	SpentOn string
 
-	// Note is one line for people: what the row waits for, or why it failed. Alarm tells that someone should act.
+	// Note is one line for people: why the row waits or failed. Alarm reports whether the operator should act.
 	Note  string
 	Alarm bool
 
@@ -82,7 +82,7 @@ type Tx struct {
 	SignedAt time.Time `json:"signed_at"`
 	// SentAt is when a node last took it, the zero time for never.
 	SentAt time.Time `json:"sent_at"`
-	// Dead tells that another transaction has its nonce for good.
+	// Dead reports whether another transaction has used its nonce permanently.
 	Dead bool `json:"dead"`
 }
 
@@ -99,12 +99,12 @@ type Mined struct {
 var (
 	// ErrExists says that there is a row of this kind and subject.
 	ErrExists = errors.New("there is such a row")
-	// ErrStale says that the row was changed since it was read. Whoever changed it goes on with it.
+	// ErrStale is returned if the row was changed since it was read. The process that changed it continues with it.
 	ErrStale = errors.New("the row was changed by another")
 )
 
-// Store keeps the rows of one attester on one chain. What a method was given is durable when it returns. The store's caller holds a
-// lock that keeps two attesters of one key apart; Version is there for the case that the lock is lost.
+// Store keeps the rows of one attester on one chain. Changes are durable when a method returns. The store's caller holds a lock that
+// keeps two attesters of one key apart; Version protects the rows if the lock is lost.
 type Store interface {
 	// Open returns the rows that are neither final nor failed, oldest first.
 	Open(ctx context.Context) ([]Row, error)
@@ -139,7 +139,7 @@ func (r Row) newest() (Tx, bool) {
 	return l[len(l)-1], true
 }
 
-// inFlight tells whether the row keeps the next one waiting: two rows on their way could not refer to each other.
+// inFlight reports whether the next row must wait for this one: two rows on their way could not refer to each other.
 func (r Row) inFlight() bool {
 	switch r.State {
 	case StateDue, StateSigned, StateSent, StateStuck, StateMined:

@@ -24,7 +24,7 @@ var (
 	ErrTransferFailed = errors.New("the transaction failed")
 	// ErrWrongToken: the transaction moves none of the token.
 	ErrWrongToken = errors.New("the transaction does not move the token")
-	// ErrWrongRecipient: it moves the token, and none of it to us from someone else.
+	// ErrWrongRecipient: it moves the token, but no other account's transfer pays us.
 	ErrWrongRecipient = errors.New("the transaction does not pay us")
 	// ErrTooSmall: it pays us, and no single transfer reaches the least amount.
 	ErrTooSmall = errors.New("the transfer is below the least amount")
@@ -32,14 +32,14 @@ var (
 	ErrNotFinal = errors.New("the transfer is not final yet")
 	// ErrTooOld: it was made too long ago, or before the claimant's key existed.
 	ErrTooOld = errors.New("the transfer is too old to be claimed")
-	// ErrReorganised: it was in a block that is no longer there. What was granted for it must be taken back.
+	// ErrReorganised: its block is no longer in the chain. Everything granted for it must be revoked.
 	ErrReorganised = errors.New("the transfer's block was reorganised away")
 )
 
 // topicTransfer is the first topic of an ERC-20 Transfer log.
 var topicTransfer = crypto.Keccak256Hash([]byte("Transfer(address,address,uint256)"))
 
-// Terms are what a transfer must fulfil.
+// Terms are the conditions that a transfer must meet.
 type Terms struct {
 	// Token is the stablecoin's contract, Recipient the account that is paid.
 	Token, Recipient common.Address
@@ -63,7 +63,7 @@ func DefaultTerms(token, recipient common.Address) Terms {
 	}
 }
 
-// Evidence is what the chain says about a transaction, from one view of one node.
+// Evidence is the chain's data about a transaction, from one view of one node.
 type Evidence struct {
 	TxHash string
 	// Receipt is nil when no block has the transaction.
@@ -87,7 +87,7 @@ type Transfer struct {
 	BlockTime time.Time
 	// Confirmations counts the blocks from its own to the newest.
 	Confirmations uint64
-	// Confirmed tells that it will not be undone. Otherwise it is provisional and must be looked at again.
+	// Confirmed reports whether it is final. Otherwise it is provisional and must be checked again.
 	Confirmed bool
 }
 
@@ -101,7 +101,7 @@ func ParseTxHash(s string) (string, error) {
 	return strings.ToLower(s), nil
 }
 
-// Evidence reads what VerifyTransfer judges. Its errors are ErrBadHash and those of the nodes.
+// Evidence reads the input of VerifyTransfer. Its errors are ErrBadHash and the errors of the nodes.
 func (c *Client) Evidence(ctx context.Context, txHash string) (Evidence, error) {
 	hash, err := ParseTxHash(txHash)
 	if err != nil {
@@ -130,9 +130,9 @@ func (c *Client) Evidence(ctx context.Context, txHash string) (Evidence, error) 
 	return e, nil
 }
 
-// VerifyTransfer judges a transaction by what the chain said about it: it returns every transfer in it that can be claimed, each by
-// itself, or the first reason why there is none, in the order of the kinds of errors above. keyMade is when the claimant's key was
-// made. It is pure: the same evidence gives the same verdict.
+// VerifyTransfer judges a transaction by its evidence. It returns every transfer in it that can be claimed, each as a separate entry, or
+// the first reason why none can, in the order of the errors above. keyMade is the time at which the claimant's key was made. It is pure:
+// the same evidence gives the same result.
 func VerifyTransfer(e Evidence, t Terms, now, keyMade time.Time) ([]Transfer, error) {
 	r := e.Receipt
 	switch {
@@ -183,8 +183,8 @@ func VerifyTransfer(e Evidence, t Terms, now, keyMade time.Time) ([]Transfer, er
 	return deep, nil
 }
 
-// Reverify judges a transfer that was granted provisionally once more: confirmed or still provisional, or ErrReorganised when its
-// transaction is gone or in another block, after which it can be claimed anew. Its age does not matter any more.
+// Reverify judges a provisionally granted transfer again. It returns the transfer as confirmed or still provisional. It returns
+// ErrReorganised if the transaction is missing or in another block; it can then be claimed again. Its age no longer matters.
 func Reverify(e Evidence, t Terms, granted Transfer) (Transfer, error) {
 	if e.Receipt == nil || e.Receipt.BlockHash != granted.BlockHash {
 		return Transfer{}, ErrReorganised
