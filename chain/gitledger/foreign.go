@@ -17,11 +17,11 @@ import (
 	"time"
 )
 
-// A repository that someone else made is never opened by git in its place: its configuration names programs that git would start. The
-// objects of a folder are copied, without the configuration, and fetched from the copy; a repository at an address is fetched. What
-// is read is then a repository that this program made, whose objects git has hashed anew.
+// git never opens another owner's repository in place, because its configuration names programs that git would start. The objects of a
+// folder are copied without the configuration, and fetched from the copy; a repository at an address is fetched. The program then reads
+// its own new repository, whose objects git has hashed again.
 
-// What a foreign ledger may have. Each is far beyond a ledger of a pick every trading day for a hundred years.
+// Limits of a foreign ledger. Each is far above a ledger with a pick every trading day for a hundred years.
 const (
 	maxForeignBytes   = 1 << 30
 	maxForeignObjects = 500_000
@@ -33,8 +33,8 @@ const (
 
 var errTooLarge = errors.New("it is larger than any ledger")
 
-// LocalPath returns the folder that a location names, and whether the location names a folder: a file URL, an absolute path whatever
-// is in it, or a relative path. An address on another machine has a scheme, or is user@host:path without a slash before the colon.
+// LocalPath returns the folder that a location names, and whether the location names a folder. A folder is a file URL, any absolute path,
+// or a relative path. An address on another machine has a scheme, or is user@host:path without a slash before the colon.
 func LocalPath(location string) (folder string, ok bool) {
 	if rest, found := strings.CutPrefix(location, "file://"); found {
 		folder, err := url.PathUnescape(rest)
@@ -56,8 +56,8 @@ func checkBranch(name string) error {
 	return nil
 }
 
-// importForeign brings the branch of a foreign repository into a new repository below temp, and returns git on it. fault is the kind
-// of error of a repository that does not give its objects.
+// importForeign fetches the branch of a foreign repository into a new repository below temp, and returns git on it. fault is the kind of
+// error for a repository that does not serve its objects.
 func (g git) importForeign(ctx context.Context, src Source, temp string) (read git, err error) {
 	g = g.bounded()
 	read = g
@@ -120,7 +120,7 @@ func (g git) only(protocols string) git {
 	return g
 }
 
-// stopWhenTooLarge ends the returned context when a folder has grown beyond every ledger: git has no limit for what it fetches.
+// stopWhenTooLarge ends the returned context when a folder exceeds the max size of a ledger: git has no limit for fetched data.
 func stopWhenTooLarge(ctx context.Context, dir string) (watched context.Context, stop func()) {
 	watched, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
@@ -203,7 +203,7 @@ func (g git) initBare(ctx context.Context, branch string) error {
 type copier struct {
 	root *os.Root
 	to   string
-	// bytes and files are what was copied so far.
+	// bytes and files count the copied data.
 	bytes int64
 	files int
 }
@@ -215,7 +215,7 @@ var (
 	packName   = regexp.MustCompile(`^pack-[0-9a-f]{40}\.pack$`)
 )
 
-// branch returns the commit of a branch, empty where there is none.
+// branch returns the commit of a branch; empty if it does not exist.
 func (c *copier) branch(name string) (string, error) {
 	ref := "refs/heads/" + name
 	text, err := c.read(ref, 1<<10)
@@ -311,7 +311,7 @@ func (c *copier) list(folder string) ([]string, error) {
 	return names, err
 }
 
-// open opens a regular file. It does not wait for what only looks like one.
+// open opens a regular file. It does not block on other kinds of files.
 func (c *copier) open(name string) (*os.File, error) {
 	f, err := c.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

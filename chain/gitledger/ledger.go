@@ -1,30 +1,30 @@
-// Package gitledger is the witness in version control: a git repository in which every announced pick is one commit that adds one
-// line. It writes such a ledger, pushes it to a remote, and reads a ledger back for verification. It knows the chain and nothing
-// else of the program. Start at Open and Append; Read is the other side.
+// Package gitledger is the witness in version control: a git repository in which every announced pick is one commit that adds one line.
+// It writes such a ledger, pushes it to a remote, and reads a ledger back for verification. Of the program, it depends only on the chain.
+// Start at Open and Append; Read is the other side.
 //
 // # The git binary, not go-git
 //
-// The ledger is written by the git binary (2.36 or later) and not by go-git v5.19.3, for these reasons, weighed in its source:
+// The ledger is written by the git binary (2.36 or later) and not by go-git v5.19.3, for these reasons, checked in its source:
 //
 //   - After kill -9: git writes a reference to a lock file and renames it, and with core.fsync it is on the disk before the rename.
-//     go-git truncates the reference in place and then writes it, without fsync: a kill in between leaves an empty reference and a
-//     repository that no git opens.
-//   - Compare and swap of a reference, garbage collection, fsck of what is fetched: all there.
-//   - Pushing over ssh and https with what operators have (agents, known hosts, proxies, their own certificate authorities).
-//   - SSH signatures, which strangers verify with the git they have. go-git signs with OpenPGP, whose signatures carry the time of
+//     go-git truncates the reference in place and then writes it, without fsync. A kill in between leaves an empty reference and a
+//     repository that git cannot open.
+//   - git has compare and swap of a reference, garbage collection, and fsck of fetched objects.
+//   - Pushing over ssh and https works with the operators' set-up (agents, known hosts, proxies, their own certificate authorities).
+//   - SSH signatures, which third parties can verify with their own git. go-git signs with OpenPGP, whose signatures carry the time of
 //     signing, so that two writers would never make the same commit.
-//   - Weight: go-git puts 19 modules into the program, and needs the git binary all the same for a remote that is a folder.
+//   - Size: go-git adds 19 modules to the program, and still needs the git binary for a remote that is a folder.
 //
-// The price is a git (and for signing an ssh-keygen) on the machine; Open says so when it is missing. The binary is cut off from the
-// user: no system or user configuration, no hooks, no credential helpers, no replace references, a fixed language, only the few
-// environment variables that a network needs. A ledger that someone else made is read from a copy of its objects.
+// The price is a git (and for signing an ssh-keygen) on the machine; Open returns an error if it is missing. The binary is isolated from
+// the user: no system or user configuration, no hooks, no credential helpers, no replace references, a fixed language, and only the few
+// environment variables that a network needs. Another owner's ledger is read from a copy of its objects.
 //
 // # Crash safety
 //
-// A commit's bytes follow from its entry and its parent alone (the date is the announcement's, the signature Ed25519), so doing it
-// again makes the same commit. Objects are written first and only then is the branch moved, from the value that was read: a
-// process killed anywhere leaves either the old ledger or the new one. Locks left by a killed git are removed under an exclusive
-// lock of the directory, which a git that outlives its parent still holds.
+// A commit's bytes depend only on its entry and its parent (the date is the announcement's, the signature Ed25519), so repeating it makes
+// the same commit. Objects are written first. Only then is the branch moved, by compare and swap from the value read before: a process
+// killed at any point leaves either the old ledger or the new one. Locks left by a killed git are removed under an exclusive lock of the
+// directory. A git that outlives its parent still holds this lock.
 package gitledger
 
 import (
@@ -44,16 +44,16 @@ var (
 	// ErrPending says that the ledger is right here and not yet at the remote, because the remote cannot be reached or does not let us
 	// in. The caller tries again later; nothing is lost.
 	ErrPending = errors.New("the push is pending")
-	// ErrRefused says that the remote was reached and refuses the push (branch protection, a hook). Trying again will not help until
-	// someone looks.
+	// ErrRefused reports that the remote was reached and refuses the push (branch protection, a hook). A retry does not help until the
+	// operator fixes the cause.
 	ErrRefused = errors.New("the remote refuses the push")
 	// ErrDiverged is an alarm: the remote's history is not ours and does not extend ours. Nothing is merged, nothing is forced, and
 	// nothing is changed on either side.
 	ErrDiverged = errors.New("the remote has another history")
 	// ErrConflict is an alarm: the ledger holds another entry under the same number or date than the one to be recorded.
 	ErrConflict = errors.New("the ledger holds another entry")
-	// ErrDamaged says that the ledger on disk is not what this package writes. A local ledger can be moved away: with a remote it is
-	// fetched again, without one it is written anew from the first entry.
+	// ErrDamaged reports that the ledger on disk is not in the form that this package writes. A local ledger can be moved away: with a
+	// remote it is fetched again, without one it is written again from the first entry.
 	ErrDamaged = errors.New("the ledger is damaged")
 )
 
@@ -71,8 +71,8 @@ type Options struct {
 	// SigningKey is the file of an unencrypted OpenSSH Ed25519 private key, readable by its owner only. Empty: commits are not
 	// signed. Every writer of one ledger must have the same key.
 	SigningKey string
-	// Known returns the entries that are to be in the ledger, with the commits of those that are in it already. With a signing key a
-	// history of the remote that has another entry is not gone on to. Nil: the chain and the signatures must do.
+	// Known returns the entries that the ledger must contain, with the commits of the recorded ones. With a signing key, a remote history
+	// that has another entry is not adopted. Nil: only the chain and the signatures are checked.
 	Known func(ctx context.Context) ([]Known, error)
 	// Remote is where the ledger is pushed to. With a zero Remote it stays local.
 	Remote Remote
@@ -83,7 +83,7 @@ type Options struct {
 	Environ []string
 }
 
-// Known is an entry that the ledger's owner knows, with its commit; empty where it has none yet.
+// Known is an entry known to the ledger's owner, with its commit; the commit is empty if there is none yet.
 type Known struct {
 	Entry
 
@@ -108,8 +108,8 @@ type Commit struct {
 	At time.Time
 }
 
-// Open prepares the ledger in opts.Dir, and makes an empty one when there is none. It talks to no remote. It fails when there is no
-// usable git, when the options contradict each other, or when the folder holds a ledger of the other environment.
+// Open prepares the ledger in opts.Dir, and makes an empty one if it does not exist. It does not contact the remote. It fails if git is
+// missing or unusable, if the options contradict each other, or if the folder holds a ledger of the other environment.
 func Open(ctx context.Context, opts Options) (*Ledger, error) {
 	if opts.Branch == "" {
 		opts.Branch = "main"
@@ -165,13 +165,13 @@ func (o Options) check() error {
 	return errors.Join(append(errs, checkBranch(o.Branch), o.Remote.check())...)
 }
 
-// Append records entries in the given order, one commit each, and returns the commit of each. An entry that the ledger has already is
-// found and not recorded again, so a caller that was interrupted gives the same entries once more. Entries that are due together
-// should be given in the order of their instants: two writers then make the same commits. It talks to the remote only when the
-// ledger here is empty, to go on from a ledger that is there.
+// Append records entries in the given order, one commit each, and returns the commit of each. An entry that the ledger already has is not
+// recorded again, so an interrupted caller can repeat the same entries. Entries that are due together should be given in the order of
+// their instants: two writers then make the same commits. Append contacts the remote only if the local ledger is empty, to continue from
+// an existing ledger.
 //
-// A pick must follow the newest one (an *chain.Error tells why it does not). An entry that contradicts a recorded one is
-// ErrConflict. On any error nothing of the call was recorded.
+// A pick must follow the newest one (an *chain.Error says why it does not). An entry that contradicts a recorded one is ErrConflict. On
+// any error nothing of the call was recorded.
 func (l *Ledger) Append(ctx context.Context, entries ...Entry) ([]Commit, error) {
 	var commits []Commit
 	err := l.locked(ctx, func(g git) error {
@@ -239,13 +239,13 @@ func (l *Ledger) record(ctx context.Context, g git, s *state, entries []Entry) (
 	return commits, nil
 }
 
-// Status tells how far the ledger is and how much of it the remote is known to have.
+// Status is the state of the ledger and of its copy on the remote.
 type Status struct {
 	// Head is the newest commit, empty for an empty ledger.
 	Head string
 	// Chain is the checkpoint of the picks in it.
 	Chain chain.Checkpoint
-	// Pushed is the newest commit that the remote was seen to have, empty when there is none.
+	// Pushed is the newest commit known to be on the remote; empty if there is none.
 	Pushed string
 	// Pending counts the commits that the remote was not yet seen to have.
 	Pending int

@@ -19,7 +19,7 @@ import (
 // maxFile bounds one file of a ledger: some two hundred thousand picks.
 const maxFile = 64 << 20
 
-// noCommit is what git calls a reference that must not exist yet.
+// noCommit is git's value for a reference that must not exist yet.
 const noCommit = "0000000000000000000000000000000000000000"
 
 // treeEntry is one row of a tree.
@@ -94,8 +94,8 @@ func (g git) commitTree(ctx context.Context, tree string, parents []string, mess
 	return Commit{ID: text(out), At: time.Unix(at.Unix(), 0).UTC()}, nil
 }
 
-// ref returns the commit that a reference names, empty when there is no such reference. One that exists and names no commit is
-// ErrDamaged: taken for a missing one it would begin a second history.
+// ref returns the commit that a reference names; empty if the reference does not exist. A reference that exists and names no commit is
+// ErrDamaged: treated as missing, it would begin a second history.
 func (g git) ref(ctx context.Context, name string) (string, error) {
 	out, err := g.run(ctx, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
 	if err == nil {
@@ -123,8 +123,8 @@ func (g git) moveRef(ctx context.Context, name, from, to string) error {
 	return err
 }
 
-// gc packs the objects once there are a few hundred loose ones. What it cannot do today it can do after the next commit, so its
-// error is no error of the commit.
+// gc packs the objects once there are a few hundred loose ones. It ignores its error: it can succeed after the next commit, and the
+// commit itself is complete.
 func (g git) gc(ctx context.Context) {
 	_, _ = g.run(ctx, nil, "-c", "gc.auto=400", "-c", "gc.autoDetach=false", "gc", "--auto", "--quiet")
 }
@@ -145,7 +145,7 @@ func (g git) count(ctx context.Context, head, without string, most int) (int, er
 	return strconv.Atoi(text(out))
 }
 
-// contains tells whether commit is head or before it.
+// contains reports whether commit is head or an ancestor of it.
 func (g git) contains(ctx context.Context, head, commit string) (bool, error) {
 	_, err := g.run(ctx, nil, "merge-base", "--is-ancestor", commit, head)
 	if exitCode(err) == 1 {
@@ -154,7 +154,7 @@ func (g git) contains(ctx context.Context, head, commit string) (bool, error) {
 	return err == nil, err
 }
 
-// has tells whether a commit is in the repository, with everything it needs to be read.
+// has reports whether a commit is in the repository, with all objects needed to read it.
 func (g git) has(ctx context.Context, commit string) (bool, error) {
 	_, err := g.run(ctx, nil, "rev-list", "--quiet", "--objects", "--max-count=1", "--end-of-options", commit)
 	if err != nil && ctx.Err() == nil && exitCode(err) >= 0 {
@@ -181,8 +181,7 @@ func (g git) commitsOf(ctx context.Context, head, path string) ([]Commit, error)
 	return commits, nil
 }
 
-// files reads files of one commit. One that the commit does not have is not in the map; one that it has and that is lost is an
-// error.
+// files reads files of one commit. A file that the commit does not have is not in the map; a file whose object is lost is an error.
 func (g git) files(ctx context.Context, commit string, paths []string) (map[string][]byte, error) {
 	out, err := g.run(ctx, nil, append([]string{"ls-tree", "-r", "-z", "--format=%(objectname) %(path)", commit, "--"}, paths...)...)
 	if err != nil {
@@ -235,5 +234,5 @@ func readObject(r *bufio.Reader) ([]byte, error) {
 	return content, err
 }
 
-// text is what git wrote, without the line end.
+// text returns the output of git without the line end.
 func text(out []byte) string { return strings.TrimSpace(string(out)) }

@@ -23,7 +23,7 @@ type Remote struct {
 	HTTPUser, HTTPToken string
 }
 
-// The references beside the branch: the commit that the remote was last seen to have, and the one it showed in this call.
+// The references in addition to the branch: the last commit seen on the remote, and its commit in this call.
 const (
 	pushedRef = "refs/ledger/pushed"
 	remoteRef = "refs/ledger/seen"
@@ -96,7 +96,7 @@ func (r Remote) settings() []string {
 // quote writes one word of a shell's command line.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// Push tells what a call of Ledger.Push did.
+// Push is the result of Ledger.Push.
 type Push struct {
 	// Head is the commit that the remote has now, empty when the ledger is empty.
 	Head string
@@ -104,20 +104,21 @@ type Push struct {
 	Sent int
 	// Adopted counts the commits that the remote had beyond ours and that the ledger here went on to. Another writer made them.
 	Adopted int
-	// Restored tells that the remote had lost commits which it was seen to have, and that they were put back. Someone should ask why.
+	// Restored reports whether the remote had lost commits that it was seen to have, and they were restored. The operator should find out
+	// why.
 	Restored bool
 }
 
-// Push brings the remote to the ledger's head, or the ledger to the remote's where another writer is ahead with a history that
-// extends ours and verifies. It never forces and never merges. Errors: ErrPending, ErrRefused, ErrDiverged, ErrDamaged. Pushing
-// what is there already is no error and changes nothing. Without a remote it does nothing.
+// Push pushes the ledger to the remote. If another writer is ahead with a history that extends ours and verifies, Push brings that
+// history into the ledger. It never forces and never merges. Errors: ErrPending, ErrRefused, ErrDiverged, ErrDamaged. If the remote is up
+// to date, Push returns no error and changes nothing. Without a remote it does nothing.
 func (l *Ledger) Push(ctx context.Context) (Push, error) {
 	var done Push
 	if l.opts.Remote.URL == "" {
 		return done, nil
 	}
 	err := l.locked(ctx, func(g git) (err error) {
-		// Another writer may push between our look and our push. Each round starts from what the remote then has.
+		// Another writer can push between our read and our push. Each round starts from the remote's state at that time.
 		for range 3 {
 			done, err = l.pushOnce(ctx, g)
 			if !errors.Is(err, ErrRefused) {
@@ -216,8 +217,8 @@ func (l *Ledger) fetchRemote(ctx context.Context, g git, s *state) (theirs strin
 	return theirs, l.noteRemote(ctx, g, theirs)
 }
 
-// importRemote moves our branch forward to a commit of the remote's, after verifying the whole ledger that it holds. Where commits are signed,
-// one that is new here must carry our key's signature and record what we know.
+// importRemote moves our branch forward to a commit of the remote's, after verifying the whole ledger of that commit. If commits are
+// signed, each new one must carry our key's signature and match our known entries.
 func (l *Ledger) importRemote(ctx context.Context, g git, s *state, theirs string) error {
 	var known []Known
 	if l.opts.Known != nil && l.signer != "" {
@@ -271,7 +272,7 @@ func (l *Ledger) send(ctx context.Context, g git, head string) error {
 	return l.pending(ctx, err)
 }
 
-// pending makes the error of a remote that was not reached. A call that the caller ended is no such thing.
+// pending returns the error for an unreachable remote. If the caller ended the call, it returns err unchanged.
 func (l *Ledger) pending(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return err
