@@ -1,6 +1,6 @@
-// Package monitor follows a transparency log from outside, ours or another, and says what is wrong with it: a history that changed, other
-// histories that its witnesses hold, files that do not belong to the signed tree, leaves that break the rules of the record or are missing,
-// and silence. It keeps what it knows in a folder and needs no database. Start at Monitor.
+// Package monitor follows a transparency log from outside, ours or another, and reports its faults. These are a changed history, other
+// histories that its witnesses hold, files that do not belong to the signed tree, leaves that break the rules of the record or are
+// missing, and silence. It keeps its memory in a folder and needs no database. Start at Monitor.
 package monitor
 
 import (
@@ -39,7 +39,7 @@ const (
 	KindRecord = "record"
 	// KindStale: an older checkpoint is served than was seen before.
 	KindStale = "stale"
-	// KindAway: somebody cannot be asked.
+	// KindAway: a server is unavailable.
 	KindAway = "away"
 	// KindState: the monitor's memory is short.
 	KindState = "state"
@@ -50,12 +50,12 @@ var Kinds = []string{
 	KindInconsistent, KindSplit, KindRule, KindTampered, KindStopped, KindMissing, KindRecord, KindStale, KindAway, KindState,
 }
 
-// Finding is something that a person has to look at.
+// Finding is an observation that the operator must check.
 type Finding struct {
 	Kind string
 	// Subject tells findings of one kind apart. Text says what is wrong in a sentence.
 	Subject, Text string
-	// Warning tells that nothing is proven against anybody.
+	// Warning reports whether the finding proves nothing against any party.
 	Warning bool
 }
 
@@ -88,13 +88,13 @@ type Options struct {
 type Status struct {
 	Origin string
 	Size   int64
-	// Quorum is the time of the newest quorum, zero where none was seen, and Looked that of the last round that could read the log.
+	// Quorum is the time of the newest quorum; zero if none was seen. Looked is the time of the last round that could read the log.
 	Quorum, Looked, Began time.Time
 	// Findings counts the open findings by their kinds.
 	Findings map[string]int
 }
 
-// Monitor follows one log. Its rounds follow one another; Status is safe beside them.
+// Monitor follows one log. Its rounds run in sequence; Status may be called concurrently with them.
 type Monitor struct {
 	o      Options
 	client *http.Client
@@ -209,14 +209,14 @@ func (r *round) prove(kind, text string, parts ...[]byte) error {
 	return keep(r.o.Dir, r.state.Origin, kind, text, parts...)
 }
 
-// copied is what a witness holds.
+// copied is the checkpoint that a witness holds.
 type copied struct {
 	name   string
 	opened *tlog.Opened
 }
 
 func (r *round) look() error {
-	// The witnesses first: whatever they hold then, the log has signed before it is asked.
+	// The witnesses come first: the log signed their checkpoints before the monitor reads its own.
 	held := r.askWitnesses()
 	prefix := trimmed(r.o.Log.URL)
 	note, err := r.get(r.ctx, prefix+"/checkpoint", maxNote)
@@ -326,7 +326,7 @@ const (
 	maxFaults = 20
 )
 
-// unread says why a checkpoint could not be followed: the log signed another history, or its files are not those of the tree.
+// unread records why a checkpoint could not be followed: the log signed another history, or its files are not those of the tree.
 func (r *round) unread(f *files, o *tlog.Opened, why error) error {
 	if f.away != nil {
 		r.find(KindAway, "log", true, "The log %s cannot be read: %v.", r.state.Origin, f.away)
@@ -403,7 +403,7 @@ func (r *round) reread(f *files) {
 	}
 }
 
-// silence says where nothing is heard: of the quorum, or of the log.
+// silence records a missing quorum or a silent log.
 func (r *round) silence(held []copied, o *tlog.Opened) {
 	newest := map[string]tlog.Cosigned{}
 	add := func(lines []tlog.Cosigned) {

@@ -20,7 +20,7 @@ const (
 	maxAnswer = 8 << 20
 )
 
-// awayError says that somebody could not be asked. It proves nothing.
+// awayError reports that a server was unavailable. It proves nothing.
 type awayError struct{ error }
 
 func (e awayError) Unwrap() error { return e.error }
@@ -38,8 +38,8 @@ func newClient(transport http.RoundTripper) *http.Client {
 	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// get reads a small answer, which must be there whole in time: who hangs holds up nobody else. What stands between must not answer for the
-// server.
+// get reads a small response, which must be complete in time, so that a hanging server delays no others. An intermediary must not answer
+// for the server.
 func (m *Monitor) get(ctx context.Context, url string, most int) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, m.o.AnswerTimeout, fmt.Errorf("%s has not answered after %s", url, m.o.AnswerTimeout))
 	defer cancel()

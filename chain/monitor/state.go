@@ -19,7 +19,7 @@ import (
 	"tidemark/chain/witness"
 )
 
-// state is what a monitor remembers of a log. It is on disk after each round.
+// state is a monitor's memory of a log. It is on disk after each round.
 type state struct {
 	Origin string `json:"origin"`
 	// Note is the newest checkpoint that was held to be good, with Size and Root; empty before the first.
@@ -30,7 +30,7 @@ type state struct {
 	Edge tlog.Edge `json:"edge"`
 	// GrownAt is when it grew last.
 	GrownAt time.Time `json:"grown_at"`
-	// Began is when the memory begins, and Lost tells that there was one before that could not be read.
+	// Began is the beginning of the memory. Lost reports whether an earlier memory could not be read.
 	Began time.Time `json:"began"`
 	Lost  bool      `json:"lost"`
 	// Next is the old tile that is read again next.
@@ -41,9 +41,9 @@ type state struct {
 	Absent map[string]time.Time `json:"absent"`
 }
 
-// rules is what the leaves so far say, as far as the next ones have to fit.
+// rules is the state of the leaves so far, as far as the next ones must match it.
 type rules struct {
-	// Environment and GenesisAt are those of entry 0, empty where it is not one of ours.
+	// Environment and GenesisAt are those of entry 0; empty if the log is not one of ours.
 	Environment string    `json:"environment"`
 	GenesisAt   time.Time `json:"genesis_at"`
 	// Picks is the end of the chain of picks.
@@ -105,12 +105,12 @@ func (s *state) save(dir string) error {
 	return nil
 }
 
-// evidence is a kept contradiction: signed by the log, and good against it for ever.
+// evidence is a stored contradiction, signed by the log and permanently valid against it.
 type evidence struct {
 	file, kind, text string
 }
 
-// keep keeps a contradiction in a file of its own. The same one is kept once.
+// keep stores a contradiction in its own file. The same one is stored once.
 func keep(dir, origin, kind, text string, parts ...[]byte) error {
 	folder := filepath.Join(dir, evidenceDir)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -135,7 +135,7 @@ func keep(dir, origin, kind, text string, parts ...[]byte) error {
 	return nil
 }
 
-// evidenceOf is what is kept against a log, until a person takes the file away.
+// evidenceOf returns the stored evidence against a log, until the operator deletes the file.
 func evidenceOf(dir, origin string) (list []evidence, err error) {
 	folder := filepath.Join(dir, evidenceDir)
 	files, err := os.ReadDir(folder)
