@@ -12,8 +12,8 @@ import (
 	"tidemark/internal/telemetry"
 )
 
-// FetchLog is what the engine asks of the database. All of it is safe for concurrent use. An error of it is the program's own
-// trouble, not the upstream's: the engine passes it on as it is and does not try again.
+// FetchLog is the part of the database that the engine uses. All of it is safe for concurrent use. Its errors are the program's own, not
+// the publisher's: the engine returns them unchanged and does not try again.
 type FetchLog interface {
 	// LastFetch returns the newest good fetch of a URL by a source: status 200, or 304 with NotModified set.
 	LastFetch(ctx context.Context, source, url string) (series.Fetch, bool, error)
@@ -22,8 +22,8 @@ type FetchLog interface {
 	// ReserveHost books the next free instant for one request to the host, over all processes, and returns how long it is until
 	// then. The instant after it is free interval later. A booking that is not used is only lost time.
 	ReserveHost(ctx context.Context, host string, interval time.Duration) (wait time.Duration, err error)
-	// DelayHost lets nobody ask the host for d from now: the next instant that ReserveHost books is not before. It never makes
-	// a delay shorter.
+	// DelayHost prevents requests to the host for d from now: the next instant that ReserveHost books is not before. It never shortens a
+	// delay.
 	DelayHost(ctx context.Context, host string, d time.Duration) error
 }
 
@@ -31,8 +31,7 @@ type FetchLog interface {
 type Archive interface {
 	// Put keeps a body and returns its digest. The body is durable when it returns; to put it again changes nothing.
 	Put(ctx context.Context, body []byte) (sha256 string, err error)
-	// Get returns the body with that digest, verified. errors.Is(err, ErrNotArchived) tells that there is none, or that what is
-	// there is broken.
+	// Get returns the body with that digest, verified. errors.Is(err, ErrNotArchived) reports whether the body is missing or broken.
 	Get(ctx context.Context, sha256 string) ([]byte, error)
 }
 
@@ -59,7 +58,7 @@ type Engine struct {
 	Archive Archive
 	// UserAgent names the program and where to complain. See UserAgent, the function, for the default.
 	UserAgent string
-	// Offline tells that the transport reaches nobody: requests need not queue for a host.
+	// Offline reports whether the transport sends nothing over a network: requests need not queue for a host.
 	Offline bool
 	// Attempts is how often one question is put within one Collect while the trouble is Temporary. Zero: 3.
 	Attempts int
@@ -94,12 +93,12 @@ func UserAgent(contact string) string {
 	return "Tidemark/1.0 (automated reader of public statistics; complaints: " + contact + ")"
 }
 
-// Collect asks what src declares for the window w and returns the good answers, in the order of the source's requests and their
-// pages. Each answer is archived and recorded under runID before it is parsed.
+// Collect sends the requests that src declares for the window w and returns the good responses, in the order of the source's requests and
+// their pages. Each response is archived and recorded under runID before it is parsed.
 //
-// A request that fails does not stop the others. The error then joins one *Error per failed request, and the answers returned
-// beside it are complete: the caller stores them and runs again (see Again). A chain of pages that breaks anywhere yields none of
-// its pages. Collecting twice stores nothing twice: an unchanged answer is confirmed or archived under the same name.
+// A failed request does not stop the others. The error then joins one *Error per failed request, and the returned responses are complete:
+// the caller stores them and runs again (see Retryable). If any page of a chain fails, the chain returns none of its pages. Collecting
+// twice stores nothing twice: an unchanged response is confirmed or archived under the same name.
 func (e *Engine) Collect(ctx context.Context, src Source, w series.Window, runID int64) ([]Fetched, error) {
 	var all collector
 	err := e.walk(ctx, src, w, runID, &all)
@@ -147,9 +146,9 @@ func (e *Engine) walk(ctx context.Context, src Source, w series.Window, runID in
 	return errors.Join(failures...)
 }
 
-// pages asks a first question and follows its pages to the end, round those that the upstream does not have where a request allows
-// for that. A chain that holds nothing is believed only for a bounded window, one with an end, and of a source without series: the
-// history of a series does not come to nothing.
+// pages sends a first request and follows its pages to the end. It skips pages that the publisher does not have if a request allows that.
+// An empty chain is accepted only for a bounded window, one with an end, and for a source without series: the history of a series is
+// never empty.
 func (e *Engine) pages(ctx context.Context, q fetchRequest, bounded bool, sink Sink) error {
 	asked := make(map[string]bool)
 	earlier := make(pageDedupe)
@@ -188,8 +187,8 @@ func (e *Engine) pages(ctx context.Context, q fetchRequest, bounded bool, sink S
 	return nil
 }
 
-// page asks one question and parses the answer. A body that was only confirmed by a 304 but cannot be parsed is asked for again
-// without conditions: it may have been a page under maintenance, whose date is newer than that of the true one.
+// page sends one request and parses the response. If a body was only confirmed by a 304 but cannot be parsed, it is requested again
+// without conditions: it may have been a maintenance page with a newer date than the true page.
 func (e *Engine) page(ctx context.Context, q fetchRequest, earlier pageDedupe) (Fetched, error) {
 	a, err := e.ask(ctx, q, true)
 	if err != nil {

@@ -16,8 +16,8 @@ const (
 	// Temporary is trouble that passes: no connection, a timeout, a body that broke off, status 408, 425, 429 or 5xx, a host
 	// that may not be asked yet.
 	Temporary Kind = "temporary upstream trouble"
-	// Refused is a no that stands until somebody changes something: status 4xx, a redirect to another host, a private address,
-	// a request that the source should not have built.
+	// Refused is a permanent error until a person changes something: status 4xx, a redirect to another host, a private address, a request
+	// that the source should not have built.
 	Refused Kind = "refused"
 	// TooLarge is a body beyond Limits.MaxBytes.
 	TooLarge Kind = "answer too large"
@@ -30,11 +30,11 @@ const (
 // Error makes a kind usable as the target of errors.Is.
 func (k Kind) Error() string { return string(k) }
 
-// ErrNotArchived tells that an archive does not hold a body, or no longer holds it whole.
+// ErrNotArchived reports that an archive does not hold a body, or no longer holds it intact.
 var ErrNotArchived = errors.New("body is not in the archive")
 
-// ErrNoReadings is what Parse wraps for a good answer without any reading. A caller who knows that the page only ended a list
-// may accept it.
+// ErrNoReadings is wrapped by Parse for a good response without any reading. A caller may accept it if it knows that the page only ended
+// a list.
 var ErrNoReadings = errors.New("no reading, expected at least one")
 
 // Error is one question that got no usable answer. Its texts never hold the value of a secret parameter.
@@ -45,13 +45,13 @@ type Error struct {
 	URL string
 	// Status is the upstream's, 0 when there was no answer.
 	Status int
-	// RetryAfter is how long nobody should ask again, 0 when the upstream did not say.
+	// RetryAfter is the time without further requests; 0 if the publisher did not state one.
 	RetryAfter time.Duration
-	// Err says what was seen and what was expected.
+	// Err states the observed and the expected content.
 	Err error
 }
 
-// Error names the URL, what was expected and when to come again.
+// Error names the URL, the expected content and the time to retry.
 func (e *Error) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: ", e.Source)
@@ -68,9 +68,9 @@ func (e *Error) Error() string {
 // Unwrap lets errors.Is find the kind and the cause.
 func (e *Error) Unwrap() []error { return []error{e.Kind, e.Err} }
 
-// Retryable tells whether a run that ended with err is worth another attempt, and the least time to wait before it (0: the caller's
-// own back-off). It is worth one when any of the joined failures may pass: Temporary, WrongType and Layout (a page under
-// maintenance or half published), and whatever did not come from an upstream, such as a database that is away.
+// Retryable reports whether a run that ended with err is worth another attempt, and the min time to wait before it (0: the caller's own
+// backoff). It is worth one if any of the joined failures can be transient: Temporary, WrongType and Layout (a page under maintenance or
+// half published), and any error that did not come from a publisher, such as an unavailable database.
 func Retryable(err error) (bool, time.Duration) {
 	if err == nil {
 		return false, 0
@@ -95,8 +95,8 @@ func Retryable(err error) (bool, time.Duration) {
 	return true, 0
 }
 
-// scrubbed is an error whose text lost its secrets. It answers errors.Is for its cause but hands the cause to nobody, because
-// the cause still has them.
+// scrubbed is an error whose text lost its secrets. It supports errors.Is for its cause but does not expose the cause, which still has
+// them.
 type scrubbed struct {
 	text  string
 	cause error

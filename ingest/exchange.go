@@ -16,8 +16,8 @@ import (
 	"tidemark/internal/telemetry"
 )
 
-// firstPause is the pause after the first failed attempt at a question; it doubles with each further one, and jitter spreads it
-// over half to one and a half of that.
+// firstPause is the backoff after the first failed attempt of a request. It doubles with each further attempt, and jitter spreads it over
+// half to one and a half of that.
 const firstPause = 2 * time.Second
 
 // fetchResponse is one good answer: archived, recorded, not yet parsed.
@@ -27,8 +27,8 @@ type fetchResponse struct {
 	body     []byte
 }
 
-// ask puts a question until it is answered, refused, or out of attempts or time. Each attempt books its turn, and each answer,
-// good or bad, is archived and recorded by itself.
+// ask sends a request until it is answered, refused, or out of attempts or time. Each attempt waits for the host's next free slot, and
+// each response, good or bad, is archived and recorded separately.
 func (e *Engine) ask(ctx context.Context, q fetchRequest, conditional bool) (fetchResponse, error) {
 	for attempt := 1; ; attempt++ {
 		a, err := e.follow(ctx, q, conditional)
@@ -68,8 +68,8 @@ func (e *Engine) follow(ctx context.Context, q fetchRequest, conditional bool) (
 	return fetchResponse{}, q.fail(Refused, fmt.Errorf("redirected more than %d times", maxRedirects))
 }
 
-// exchange is one request and its answer: the host's turn, the bytes, the archive, the ledger. An answer that is neither good
-// nor a redirect is an error; it has been archived and recorded all the same. The location is that of a redirect.
+// exchange is one request and its response: the host's slot, the bytes, the archive, the fetch log. A response that is neither good nor a
+// redirect is an error; it is archived and recorded all the same. The location is that of a redirect.
 func (e *Engine) exchange(ctx context.Context, q fetchRequest, conditional bool) (fetchResponse, string, error) {
 	var known *fetchResponse
 	if conditional && q.conditional() {
@@ -130,7 +130,7 @@ func (e *Engine) known(ctx context.Context, q fetchRequest) (*fetchResponse, err
 	return &fetchResponse{question: q, fetch: last, body: body}, nil
 }
 
-// received is what came over the wire, whole and decoded.
+// received is a response from the network, whole and decoded.
 type received struct {
 	status int
 	header http.Header
@@ -176,7 +176,7 @@ func (e *Engine) send(ctx context.Context, q fetchRequest, known *fetchResponse)
 	if resp.ContentLength > q.limits.MaxBytes {
 		return received{}, tooLarge()
 	}
-	// What is counted is what comes out after decompression.
+	// The limit applies to the decompressed size.
 	body, err := readBody(io.LimitReader(resp.Body, q.limits.MaxBytes+1))
 	switch {
 	case int64(len(body)) > q.limits.MaxBytes:
@@ -194,8 +194,8 @@ func (e *Engine) send(ctx context.Context, q fetchRequest, known *fetchResponse)
 	return received{status: resp.StatusCode, header: resp.Header, body: body}, nil
 }
 
-// readBody is io.ReadAll for bodies of some size: its buffer doubles, where that of io.ReadAll grows by a quarter and copies a long
-// body several times.
+// readBody is io.ReadAll for larger bodies: its buffer doubles. The buffer of io.ReadAll grows by a quarter, and copies a long body
+// several times.
 func readBody(r io.Reader) ([]byte, error) {
 	var b bytes.Buffer
 	_, err := b.ReadFrom(r)
@@ -245,7 +245,8 @@ func (e *Engine) store(ctx context.Context, a *fetchResponse, known *fetchRespon
 	return nil
 }
 
-// recordFailure is the error of a recorded answer that is not a good one. Where it says when to come again, all processes hear it.
+// recordFailure returns the error of a recorded response that is not a good one. If the response asks for a pause, it applies to all
+// processes.
 func (e *Engine) recordFailure(ctx context.Context, a fetchResponse, h http.Header) error {
 	status := a.fetch.Status
 	pause := retryAfter(h, a.fetch.FetchedAt)
@@ -268,7 +269,7 @@ func (e *Engine) recordFailure(ctx context.Context, a fetchResponse, h http.Head
 	return failed
 }
 
-// IsTransient tells whether a status is trouble that passes by itself: the upstream is not ready, too busy or broken for now.
+// IsTransient reports whether a request with this status is worth retrying: the publisher is not ready, too busy or temporarily broken.
 func IsTransient(status int) bool {
 	switch status {
 	case http.StatusAccepted, http.StatusNoContent,

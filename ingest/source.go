@@ -1,5 +1,5 @@
-// Package ingest knows upstreams: how to ask them politely, how their bytes are archived before anything reads them, and what
-// an adapter has to say about one. It knows nothing of signals. Start at Source; the engine that runs one is Engine.
+// Package ingest fetches data from publishers, archives the bytes before anything parses them, and defines what an adapter declares about
+// a publisher's source. It knows nothing of signals. Start at Source; Engine runs one.
 package ingest
 
 import (
@@ -19,36 +19,36 @@ type Source struct {
 	Publisher string
 	// License is the licence of the data and the attribution it asks for.
 	License string
-	// Redistributable tells that the licence lets anyone pass the publisher's bytes on as they came.
+	// Redistributable reports whether the licence lets anyone pass the publisher's bytes on unchanged.
 	Redistributable bool
 	HomeURL         string
 	Cadence         series.Cadence
 	Limits          Limits
-	// Series lists all that Parse may yield; a reading of any other series fails the run. It is empty for a source that speaks of
-	// companies. Such a source asks about one company at a time, and some have nothing to say: that nothing came is then a good
-	// answer, and where it is not, Parse says so.
+	// Series lists every series that Parse may return; a reading of any other series fails the run. It is empty for a source about
+	// companies. Such a source requests one company at a time, and some companies have no data. An empty batch is then valid; if it is
+	// not, Parse returns an error.
 	Series []series.Info
 	// Request builds the first requests for observations of a window (zero: the whole history). It does no I/O.
 	Request func(w series.Window) ([]Request, error)
-	// Window narrows what a scheduled run asks for once each of the source's series has been loaded: slot is the instant that
-	// the run is for, newest the time of the newest observation of any of them. The zero window is the whole history again, which
-	// a source should return now and then, because a publisher may revise what is old. Nil: always the whole history. It is pure.
+	// Window narrows the request of a scheduled run once each of the source's series has been loaded. slot is the instant of the run,
+	// newest the time of the newest observation of any of the series. The zero window is the whole history. A source should return it now
+	// and then, because publishers revise old values. If Window is nil, every run requests the whole history. Window is pure.
 	Window func(slot, newest time.Time) series.Window
-	// Reestimates tells that a release may estimate the whole history anew, so that all known values may differ from one day to the
-	// next. What one run brings is then one release: it is stored whole or not at all. Where it is false, an answer in which a large
-	// part of what is known differs is not stored before a person has looked at it.
+	// Reestimates reports whether a release may estimate the whole history again, so that all known values can differ from one day to the
+	// next. The readings of one run are then one release, which is stored whole or not at all. If it is false, a response that changes a
+	// large part of the known values waits for an operator's review before it is stored.
 	Reestimates bool
-	// Epoch says what Parse sees of the time of an answer, beside the request, the media type and the body: where two answers with the
-	// same bytes have the same text, it makes the same of them. What comes again is then not parsed again in the same process. Nil: Parse
-	// may see anything of the answer.
+	// Epoch returns as text all that Parse uses of a response's fetch time. Parse otherwise uses only the request, the media type and the
+	// body. Parse returns the same batch for two responses with the same bytes and the same text, so one process parses such a response
+	// once. If Epoch is nil, Parse may use anything in the response.
 	Epoch func(fetchedAt time.Time) string
-	// Parse turns one archived answer into readings. It does no I/O, keeps no state and yields the same batch for the same
-	// bytes, so that a parser is repaired by parsing the archive again. A body that is not what the publisher promises is an
-	// error that names the page and what was expected, never an empty batch.
+	// Parse turns one archived response into readings. It does no I/O, keeps no state and returns the same batch for the same bytes. A
+	// parser is therefore repaired by parsing the archive again. If a body does not match the publisher's format, Parse returns an error
+	// that names the page and the expected content, never an empty batch.
 	Parse func(Response) (Batch, error)
 }
 
-// Limits bound what an upstream is asked and what it may answer. Zero fields take the engine's defaults.
+// Limits bound the requests to a publisher and the size of its responses. Zero fields use the engine's defaults.
 type Limits struct {
 	// Interval is the least time between the starts of two requests to one host, over all processes.
 	Interval time.Duration
@@ -60,8 +60,8 @@ type Limits struct {
 	ContentTypes []string
 	// Pages bounds how often Batch.Next is followed in one run.
 	Pages int
-	// Forbidden is how long nobody asks the host again after status 403, where that is how the publisher tells those who ask too much
-	// to stay away; the trouble then is Temporary. Zero: 403 is a no that stands.
+	// Forbidden is the time without requests to a host after status 403, for publishers that use this status for rate limiting. The error
+	// is then Temporary. Zero means that 403 is a permanent error.
 	Forbidden time.Duration
 }
 
@@ -73,8 +73,8 @@ type Request struct {
 	Body   []byte
 	// Secret names the query parameters whose values must never be stored or logged. The ledger's URL carries "REDACTED".
 	Secret []string
-	// Absent lists the statuses, such as 404, by which this upstream says that there is nothing at the address, or not yet. The
-	// chain of pages then goes on with Else, and ends where that is nil. Empty: every status but 200 is a failure.
+	// Absent lists the statuses, such as 404, by which this publisher reports that the address has no content, or none yet. The chain of
+	// pages then continues with Else, and ends if Else is nil. If Absent is empty, every status but 200 is a failure.
 	Absent []int
 	Else   *Request
 }
@@ -91,21 +91,24 @@ type Response struct {
 // Reading is one value as a publisher states it, before it has a vintage.
 type Reading = series.Reading
 
-// Coverage claims that every observation of a series in a window is in the batch: a known one that is not has been withdrawn.
+// Coverage claims that every observation of a series in a window is in the batch. A known observation that is missing from the batch has
+// been withdrawn.
 type Coverage = series.Coverage
 
-// Batch is what one answer held: readings of series, or what it said of companies, or both. Lists are in any order, but for Companies.
+// Batch is the parsed content of one response: readings of series, data about companies, or both. Lists are in any order, except
+// Companies.
 type Batch struct {
 	// Readings without two of one series at one time.
 	Readings []Reading
 	Covers   []Coverage
-	// Vintages are what the publisher says that it showed before, each with the instant since which it did, the present values
-	// included: of each time the newest one is the reading. They are stored when a series is loaded for the first time. What was
-	// answered between then and now stays what it was.
+	// Vintages are earlier values that the publisher reports, each with the instant at which it was first shown. They include the present
+	// values: for each time, the newest vintage is the reading. They are stored when a series is loaded for the first time. They do not
+	// change what the API returned between then and now.
 	Vintages []series.Observation
 
-	// Companies without two of one CIK, in the answer's own order: a list by size begins with the largest. An empty field says nothing:
-	// this answer does not know, and takes nothing back. Listings without dates are those at the time of the answer.
+	// Companies has at most one entry for each CIK, in the response's own order: a list by size begins with the largest. An empty field
+	// means that this response does not know the value; it does not delete a known one. Listings without dates are those at the time of
+	// the response.
 	Companies []equity.Company
 	// Filings without two of one company and accession number. What several companies file together is a filing of each.
 	Filings []equity.Filing
@@ -122,13 +125,13 @@ type Batch struct {
 	Next *Request
 }
 
-// Empty tells whether the answer held nothing at all, the address of another page aside.
+// Empty reports whether the response held nothing, apart from the address of another page.
 func (b Batch) Empty() bool {
 	return len(b.Readings)+len(b.Companies)+len(b.Filings)+len(b.Facts)+len(b.Bars)+len(b.Actions)+len(b.News) == 0
 }
 
-// Published tells when a value of one of the source's series is assumed to have become known, where nobody saw it arrive. A series
-// without a rule, or without a place in Series, was known at once.
+// Published returns the time at which a value of one of the source's series is assumed to have become known, if its arrival was not
+// observed. A series without a rule, or one missing from Series, was known at once.
 func (s Source) Published(id series.ID, observedAt time.Time) time.Time {
 	for _, i := range s.Series {
 		if i.ID == id && i.Published != nil {
