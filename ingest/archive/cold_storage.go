@@ -13,8 +13,8 @@ import (
 	"gocloud.dev/gcerrors"
 )
 
-// SetColdStore names the store that Cool moves bodies to, and that Get asks for what is not here. New bodies are only ever put here. The store
-// closes it with itself. It is called before the store is used.
+// SetColdStore sets the store to which MoveCold moves bodies, and from which Get reads bodies that are not here. New bodies are only put
+// here. Close also closes that store. SetColdStore must be called before the store is used.
 func (s *Store) SetColdStore(colder *Store) { s.colder = colder }
 
 // ColdStore returns the store that SetColdStore named, or nil.
@@ -23,7 +23,7 @@ func (s *Store) ColdStore() *Store { return s.colder }
 // ErrNoColdStore is the error of a store that has no colder one.
 var ErrNoColdStore = errors.New("there is no colder archive")
 
-// ColdResult is what Cool has done.
+// ColdResult is the result of MoveCold.
 type ColdResult struct {
 	// Bodies were moved, and took that many bytes here.
 	Bodies int
@@ -33,10 +33,10 @@ type ColdResult struct {
 // maxLists is how often a folder is listed again because another worker moved a body of it meanwhile.
 const maxLists = 100
 
-// MoveCold moves every body that was written here before an instant to the colder store. A body is taken away here once it is whole there, so
-// that a reader finds it at any moment, and whoever is killed in between has only made a copy: the next Cool goes on. A body that is
-// broken here stays; the others are moved first, then it is the error. When a body was written is what the folder or the bucket says; one that is
-// archived again after it was moved is written here again, and moved again in its time.
+// MoveCold moves every body that was written here before an instant to the colder store. It removes a body here once it is intact there,
+// so that a reader finds it at any moment. If the process is killed in between, it has only made a copy, and the next MoveCold continues.
+// A body that is broken here stays; the others are moved first, and then it is the error. The write time of a body is the one that the
+// folder or the bucket reports. A body that is archived again after its move is written here again, and moved again later.
 func (s *Store) MoveCold(ctx context.Context, before time.Time) (done ColdResult, err error) {
 	if s.colder == nil {
 		return done, ErrNoColdStore
@@ -62,7 +62,7 @@ func (s *Store) MoveCold(ctx context.Context, before time.Time) (done ColdResult
 			}
 			digest := strings.TrimSuffix(path.Base(o.Key), gzipExt)
 			if !o.ModTime.Before(before) || !digestForm.MatchString(digest) {
-				continue // what a writer that was killed left behind is no body
+				continue // a file left by a killed writer is not a body
 			}
 			moved, err := s.cool(ctx, o.Key, digest)
 			switch {

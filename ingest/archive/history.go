@@ -17,18 +17,18 @@ import (
 	"tidemark/internal/series"
 )
 
-// HistoryName is the name of the file that says what was done with the exchanges of a folder. It lies beside the manifest, and may be
-// absent: then nothing is known of it.
+// HistoryName is the name of the file that records the steps for the exchanges of a folder. It is in the manifest's folder, and may be
+// missing: the steps are then unknown.
 const HistoryName = "history.ndjson"
 
-// HistoryFormat and HistoryVersion are what the first line of such a file says. Version 1 said nothing of the lines that follow.
+// HistoryFormat and HistoryVersion are in the first line of such a file. Version 1 did not describe the lines that follow.
 const (
 	HistoryFormat  = "tidemark-history"
 	HistoryVersion = 2
 )
 
-// historyHeader is the first line. The file speaks of the first Exchanges lines of the manifest, whose digest is Manifest. Steps is how many
-// lines follow, and Digest the SHA-256 of these, in lower-case hex.
+// historyHeader is the first line. The file describes the first Exchanges lines of the manifest, whose digest is Manifest. Steps is the
+// number of lines that follow, and Digest their SHA-256, in lower-case hex.
 type historyHeader struct {
 	Format    string `json:"format"`
 	Version   int    `json:"version"`
@@ -62,7 +62,7 @@ type computedEntry struct {
 	At     time.Time `json:"at"`
 }
 
-// Origin says of which world the folder tells, and whether it says what was done with its exchanges.
+// Origin returns the world of the folder, and whether the folder has the steps for its exchanges.
 func (f *Folder) Origin() (Origin, bool, error) {
 	file, err := os.Open(filepath.Join(f.dir, HistoryName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -94,8 +94,8 @@ func readHistoryHeader(r *bufio.Reader) (h historyHeader, err error) {
 	return h, nil
 }
 
-// verifyHistory returns an error where what is said to have been done is not whole, or is not of this manifest. It is nil where nothing is
-// said. Nothing of a broken history is imported: what is missing in it would be missing in the past, without a word.
+// verifyHistory returns an error if the recorded steps are incomplete or belong to another manifest. It returns nil if the folder has
+// none. A broken history is never imported: its gaps would silently become gaps in the past.
 func (f *Folder) verifyHistory() error {
 	file, err := os.Open(filepath.Join(f.dir, HistoryName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -176,7 +176,7 @@ func (f *Folder) readSteps(ids []int64, yield func(series.Step, error) bool) err
 	}
 }
 
-// holds returns an error unless the manifest begins with the exchanges that a history speaks of.
+// holds returns an error unless the manifest begins with the exchanges of the history.
 func (f *Folder) holds(h historyHeader) error {
 	digest, n := sha256.New(), 0
 	for fetch, err := range f.Fetches() {
@@ -247,7 +247,7 @@ func (w *Writer) Steps(steps iter.Seq2[series.Step, error], of Origin) error {
 	return nil
 }
 
-// write writes the file beside the manifest, under a name that is taken when that is in its place.
+// write writes the file to the manifest's folder under a temporary name; the caller renames it.
 func (h *historyWriter) write(dir string, exchanges int, digest []byte) (name string, err error) {
 	file, err := os.CreateTemp(dir, HistoryName+".*.tmp")
 	if err != nil {

@@ -11,17 +11,17 @@ import (
 	"gocloud.dev/gcerrors"
 )
 
-// The files in the root of an archive by which a start tells it from the empty place where it should be. coldMarker stands in the root of an
-// archive that has a colder one, whose own root has a marker then.
+// The files in the root of an archive by which a start distinguishes it from an empty place. coldMarker is in the root of an archive that
+// has a colder one. The colder one's own root then has a marker.
 const (
 	Marker     = "tidemark-archive.json"
 	coldMarker = "tidemark-archive-cold.json"
 	markerText = `{"format":"tidemark-archive-root","version":1}` + "\n"
 )
 
-// LostError tells that an archive is not where it should be: nothing of it is there.
+// LostError reports that an archive is not at its location: nothing of it is there.
 type LostError struct {
-	// Cold tells that it is the colder one.
+	// Cold reports whether the missing archive is the colder one.
 	Cold bool
 }
 
@@ -32,17 +32,18 @@ func (e *LostError) Error() string {
 	return "there is nothing of the archive that the database names: neither " + Marker + " nor any of the newest bodies. Is its disk mounted?"
 }
 
-// proof is what is known of the identity of a store.
+// proof is the state of the identity check of a store.
 type proof struct {
 	mu sync.Mutex
-	// wanted tells that it is asked for, newest are bodies of which the archive has some, done that it is what it should be.
+	// wanted reports whether the check is requested, done whether it succeeded. newest are digests of bodies; the archive has at least
+	// one of them.
 	wanted, done bool
 	newest       []string
 }
 
-// OpenHeld opens the archive of a database that names the bodies with those digests, the newest, or (none) none yet. An archive without a
-// marker gets one where it is new, or has one of the bodies; else a *LostError comes of Prove, Reach and Put, and a folder that is not there is
-// not made. The place is asked at Prove, not here.
+// OpenHeld opens the archive of a database. newest are the digests of the newest bodies that the database names; it is empty if the
+// database names none yet. An archive without a marker gets one if it is new or has one of the bodies. Otherwise Prove, Reach and Put
+// return a *LostError, and a missing folder is not created. The check runs at Prove, not here.
 func OpenHeld(ctx context.Context, location string, newest []string) (*Store, error) {
 	s, err := openAt(ctx, location, len(newest) == 0)
 	if err != nil {
@@ -66,7 +67,7 @@ func (s *Store) OpenCold(ctx context.Context, location string) error {
 	return lost
 }
 
-// Prove tells whether the archive is the one that the database names, and the colder one the one that it has had. It asks once.
+// Prove returns nil if the archive is the one that the database names, and the colder one is the one it has had. It checks once.
 func (s *Store) Prove(ctx context.Context) error {
 	s.proof.mu.Lock()
 	defer s.proof.mu.Unlock()
@@ -134,7 +135,7 @@ func (s *Store) proveCold(ctx context.Context) error {
 	return s.write(ctx, coldMarker, []byte(markerText))
 }
 
-// Begin marks the archive, and the colder one, as those that are used from now on, whatever they hold.
+// Begin marks the archive and the colder one as the ones in use from now on, regardless of their content.
 func (s *Store) Begin(ctx context.Context) error {
 	for at := s; at != nil; at = at.colder {
 		if err := at.write(ctx, Marker, []byte(markerText)); err != nil {
@@ -144,7 +145,7 @@ func (s *Store) Begin(ctx context.Context) error {
 	return nil
 }
 
-// holds tells whether a file stands in the root.
+// holds reports whether the root has a file of this name.
 func (s *Store) holds(ctx context.Context, name string) (bool, error) {
 	if err := s.present(); err != nil {
 		return false, err
@@ -159,7 +160,7 @@ func (s *Store) holds(ctx context.Context, name string) (bool, error) {
 	return true, nil
 }
 
-// hasOne tells whether one of some bodies is here, whole.
+// hasOne reports whether at least one of the bodies is stored intact.
 func (s *Store) hasOne(ctx context.Context, digests []string) (bool, error) {
 	for _, d := range digests {
 		if _, err := s.get(ctx, d); !Missing(err) {

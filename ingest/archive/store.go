@@ -1,6 +1,6 @@
-// Package archive keeps the raw bytes of upstream answers by their SHA-256, in a folder or a bucket, and defines the archive
-// folder in which recorded answers travel: a manifest and its bodies. README.md in this folder describes that format for users.
-// Start at Store for the bytes and at Folder for the manifest.
+// Package archive keeps the raw bytes of publishers' responses by their SHA-256, in a folder or a bucket. It also defines the archive
+// folder in which recorded responses travel: a manifest and its bodies. README.md in this folder describes that format for users. Start
+// at Store for the bytes and at Folder for the manifest.
 package archive
 
 import (
@@ -29,9 +29,9 @@ import (
 )
 
 const (
-	// compressFrom is the length from which a body is worth compressing.
+	// compressFrom is the min length in bytes of a body that is compressed.
 	compressFrom = 512
-	// maxBody bounds what a stored body may unpack to.
+	// maxBody is the max unpacked size of a stored body, in bytes.
 	maxBody = 1 << 30
 	gzipExt = ".gz"
 )
@@ -45,9 +45,9 @@ type Store struct {
 	// folder is where the bodies of a bucket are that is one, empty elsewhere, and opened what stood there when the store was opened.
 	folder string
 	opened os.FileInfo
-	// durable tells that blobs are files, which are forced to the disk.
+	// durable reports whether blobs are files, which are synced to disk.
 	durable bool
-	// colder is where Cool moves bodies to; nil where there is no such place.
+	// colder is the store to which MoveCold moves bodies; nil if none is configured.
 	colder *Store
 	proof  proof
 
@@ -58,11 +58,10 @@ type Store struct {
 
 var _ ingest.Archive = (*Store)(nil)
 
-// Open opens the store at a folder path, which is created, or at a bucket URL: file:// for a folder, mem:// for one that dies
-// with the process, s3://bucket?region=... for one of S3 or of a server that speaks its protocol (endpoint=, use_path_style=true,
-// prefix=live/; gocloud.dev/aws and gocloud.dev/blob/s3blob have the others). Who asks there is what the AWS libraries find: their
-// environment variables, their files, the machine's role. A bucket is not created, and not asked before it is used. The caller closes
-// the store.
+// Open opens the store at a folder path, which it creates, or at a bucket URL. file:// is a folder, mem:// a store in memory that ends
+// with the process. s3://bucket?region=... is a bucket of S3 or of a compatible server (endpoint=, use_path_style=true, prefix=live/;
+// gocloud.dev/aws and gocloud.dev/blob/s3blob document the other options). The AWS libraries find the credentials: environment variables,
+// files, the machine's role. Open does not create a bucket, and sends it no request. The caller closes the store.
 func Open(ctx context.Context, location string) (*Store, error) { return openAt(ctx, location, true) }
 
 // openAt is Open, where a folder that is not there may be an error.
@@ -104,7 +103,7 @@ func openFolder(dir string, create bool) (*Store, error) {
 	}
 	bucket, err := fileblob.OpenBucket(dir, &fileblob.Options{
 		CreateDir: true,
-		// The temporary file stands beside the final one: a rename across file systems is not atomic, and TMPDIR is not ours.
+		// The temporary file is in the folder of the final one: a rename across file systems is not atomic, and TMPDIR belongs to others.
 		NoTempDir: true,
 		Metadata:  fileblob.MetadataDontWrite,
 	})
@@ -118,8 +117,8 @@ func openFolder(dir string, create bool) (*Store, error) {
 	return &Store{bucket: bucket, folder: dir, opened: opened, durable: true, lasting: map[string]bool{}}, nil
 }
 
-// present tells whether the folder is still the one that was opened. The library would make one that is gone anew, empty, as where a disk is no
-// longer mounted, and go on there.
+// present returns an error if the folder is no longer the one that was opened. The library would create a missing folder again, empty,
+// and continue there, for example after a disk was unmounted.
 func (s *Store) present() error {
 	if s.folder == "" {
 		return nil
@@ -155,7 +154,7 @@ func (s *Store) Close() error {
 	return err
 }
 
-// Reach tells whether the folder or bucket is there to be asked, and the colder one.
+// Reach checks that the folder or bucket is reachable, and the colder one.
 func (s *Store) Reach(ctx context.Context) error {
 	there, err := s.bucket.IsAccessible(ctx)
 	if err == nil {
@@ -178,9 +177,9 @@ func (s *Store) Reach(ctx context.Context) error {
 // blobKey is the name of a body below the root of an archive. A body stored compressed has ".gz" after it.
 func blobKey(sha256 string) string { return "blobs/" + sha256[:2] + "/" + sha256 }
 
-// Put keeps a body under its digest and returns that. A body that is there already, and whole, is left alone; a broken one is
-// replaced. The write is atomic: until the last byte is on the disk (or in the bucket), nothing has the final name. A writer that is killed may
-// leave a file *.tmp beside it, which nothing reads.
+// Put stores a body under its digest and returns the digest. A body that is already stored intact is left alone; a broken one is
+// replaced. The write is atomic: until the last byte is on the disk (or in the bucket), nothing has the final name. If the process is
+// killed during a write, a file *.tmp can remain in the folder. Nothing reads it.
 func (s *Store) Put(ctx context.Context, body []byte) (string, error) {
 	digest := digestOf(body)
 	if err := s.Prove(ctx); err != nil {

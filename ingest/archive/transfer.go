@@ -11,7 +11,7 @@ import (
 	"tidemark/internal/series"
 )
 
-// FetchLog is what a transfer asks of the database.
+// FetchLog is the part of the database that a transfer uses.
 type FetchLog interface {
 	// Fetches yields the ledger of a source (empty: of all), oldest first.
 	Fetches(ctx context.Context, source string) iter.Seq2[series.Fetch, error]
@@ -21,35 +21,35 @@ type FetchLog interface {
 	RecordFetch(ctx context.Context, f series.Fetch, runID int64) (int64, error)
 	// Steps yields what was done with the fetches, in its order.
 	Steps(ctx context.Context) iter.Seq2[series.Step, error]
-	// AddSteps notes what is to be done with fetches, all of which are named by their ids, and returns how much of it is new. All or
-	// nothing is noted.
+	// AddSteps records steps for fetches, all named by their ids, and returns the number of new steps. It records all or nothing.
 	AddSteps(ctx context.Context, steps iter.Seq2[series.Step, error], fetches []int64) (int64, error)
 }
 
-// Origin says of which world an archive folder tells.
+// Origin names the world of an archive folder.
 type Origin struct {
-	// World is its name, empty where the folder does not say.
+	// World is its name; empty if the folder does not state it.
 	World string `json:"world,omitempty"`
-	// ClockAt is the time of that world when the folder was made, nil where it is the wall clock's.
+	// ClockAt is the time of that world when the folder was made; nil if it was the wall clock's.
 	ClockAt *time.Time `json:"clock_at,omitempty"`
 }
 
 // Imported says what an import did.
 type Imported struct {
-	// Exchanges were added; Steps of what was done with them are to be done here.
+	// Exchanges is the number of exchanges added, Steps the number of their recorded steps that must be repeated here.
 	Exchanges int
 	Steps     int64
-	// NoHistory tells that the folder does not say what was done with its exchanges.
+	// NoHistory reports whether the folder lacks the steps of its exchanges.
 	NoHistory bool
 	// There lists the exchanges that were not added, since the ledger has them.
 	There []series.Fetch
 }
 
-// Import adds every exchange of an archive folder that the ledger lacks, body first, and then what the folder says was done with them: all
-// of it, or where until is set what had come and was done by then.
-// It may be stopped anywhere and run again. All bodies are verified against their digests before the first is added. Where some are missing
-// or broken the error is a *DamagedError that names each. Where what one of them said was ever used, nothing is imported: observations made
-// without it would be of another past. Else all others are.
+// Import adds every exchange of an archive folder that the fetch log lacks, body first, and then the folder's steps for them. If until is
+// set, it adds only the exchanges and steps up to then. It can be stopped at any point and run again.
+//
+// All bodies are verified against their digests before the first is added. If some are missing or broken, the error is a *DamagedError
+// that names each. If the content of one of them was ever used, nothing is imported, because observations made without it would belong to
+// another past. Otherwise all other exchanges are imported.
 func Import(ctx context.Context, from *Folder, to *Store, ledger FetchLog, until time.Time) (done Imported, err error) {
 	if err := from.verifyHistory(); err != nil {
 		return done, err
@@ -115,7 +115,7 @@ func Import(ctx context.Context, from *Folder, to *Store, ledger FetchLog, until
 	return done, err
 }
 
-// absent stands for the id of an exchange that is not imported.
+// absent replaces the id of an exchange that is not imported.
 const absent = 0
 
 // stepsUntil leaves out what was done after an instant, or with an exchange that is absent. A zero instant leaves out nothing.
@@ -145,7 +145,7 @@ func Export(ctx context.Context, dir string, from *Store, ledger FetchLog, of Or
 			_ = w.Abort()
 		}
 	}()
-	// The steps first: whatever they name is in the ledger that is read after them.
+	// Steps are written first: every fetch that they name is then in the fetch log, which is read after them.
 	if err := w.Steps(ledger.Steps(ctx), of); err != nil {
 		return 0, err
 	}

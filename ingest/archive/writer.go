@@ -15,21 +15,21 @@ import (
 	"tidemark/internal/series"
 )
 
-// Writer adds fetches and their bodies to an archive folder. The manifest appears, or grows, in one step when the writer is
-// closed: a writer that is killed leaves the folder as it was, apart from bodies that no line names yet, and can be run again.
-// There is one writer at a time to a folder, used by one goroutine.
+// Writer adds fetches and their bodies to an archive folder. The manifest appears, or grows, in one step when the writer is closed. A
+// killed writer leaves the folder unchanged, apart from bodies that no line names yet, and can run again. A folder has one writer at a
+// time, used by one goroutine.
 type Writer struct {
 	dir   string
 	store *Store
 	file  *os.File
 	lines *bufio.Writer
-	// held has the places of every line, by its digest: what is there already is not added again.
+	// held maps the digest of every line to its places: an existing line is not added again.
 	held map[[sha256.Size]byte][]int
-	// place is that of the newest line, from 1 on, and count how many there are. digest is that of all of them.
+	// place is the place of the newest line, from 1 on, and count the number of lines. digest is the digest of all of them.
 	place, count int
 	digest       hash.Hash
 	history      *historyWriter
-	// failed is the first error of a line: what follows it would stand after a torn one.
+	// failed is the first error of a line: a later line would follow a torn one.
 	failed error
 	closed bool
 }
@@ -86,9 +86,9 @@ func (w *Writer) begin() error {
 	return nil
 }
 
-// Add adds one fetch. Its SHA256 and Bytes are taken from the body where they are empty and must be the body's where they are
-// not. A nil body means one that the folder holds already, which is checked: so it is for a 304, and for a body seen before. A
-// fetch that the folder holds already is left as it is, so that a recording may be run again.
+// Add adds one fetch. Its SHA256 and Bytes are taken from the body if they are empty; otherwise they must match it. A nil body refers to
+// a body that the folder already holds, which is checked: this is for a 304, and for a body seen before. A fetch that the folder already
+// holds is left unchanged, so that a recording can run again.
 func (w *Writer) Add(ctx context.Context, f series.Fetch, body []byte) error {
 	if body == nil {
 		folder := Folder{dir: w.dir, store: w.store}
@@ -134,7 +134,7 @@ func (w *Writer) line(f series.Fetch) error {
 		}
 	case w.history == nil:
 		w.place = places[0]
-	default: // a ledger may hold the same exchange twice, each with what was done with it
+	default: // a fetch log may hold the same exchange twice, each with its own steps
 		w.place, w.held[key] = places[0], places[1:]
 	}
 	if w.history != nil {
