@@ -21,13 +21,13 @@ const factsPath = "/api/xbrl/companyfacts/"
 
 var factsFile = regexp.MustCompile(`^/api/xbrl/companyfacts/CIK([0-9]{10})\.json$`)
 
-// Facts declares the figures that the companies of a universe stated in their reports, as XBRL tags them: for each company one answer
-// with everything since 2009, of which the tags of package concepts are kept, from the forms in reports. A company that files no XBRL is
-// answered 404, which is no failure: it has no facts. The archive holds the rest of each answer too.
+// Facts declares the figures that the companies of a universe stated in their reports, as XBRL tags them. Each company has one response
+// with all figures since 2009. The parser keeps the tags of package concepts, from the forms in reports. The archive holds the rest of
+// each response too. For a company that files no XBRL the status is 404, which is not a failure: it has no facts.
 //
-// Figures come minutes to a day after their filing, at times weeks. What a company states in another currency or by other rules than
-// those of the United States is not mixed in: a fact has its unit and its taxonomy. It has no cadence: a company is asked about when it
-// has filed a report.
+// Figures come minutes to a day after their filing, at times weeks. A fact has its unit and its taxonomy, so figures in another currency
+// or by other rules than those of the United States stay separate. The source has no cadence: a company is requested after it has filed a
+// report.
 func Facts(userAgent string, universe []equity.CIK) ingest.Source {
 	return ingest.Source{
 		ID: "edgar-facts", Name: "SEC EDGAR, figures of companies' reports", Publisher: publisher, License: license,
@@ -124,8 +124,8 @@ func (p *factParser) taxonomy(s stream, taxonomy string) error {
 	})
 }
 
-// statedIn reports whether a tag that is read in one unit may be stated in another: shares in shares only, dollars in any currency, for a
-// company that reports in another one has facts as well.
+// statedIn reports whether a tag that is read in one unit may be stated in another. Shares are in shares only. Dollars may be in any
+// currency, because a company that reports in another one also has facts.
 func statedIn(wanted, unit string) bool {
 	if wanted != "USD" {
 		return unit == wanted
@@ -141,7 +141,7 @@ func statedIn(wanted, unit string) bool {
 	return true
 }
 
-// statement is a figure as it stands in the answer.
+// statement is a figure as stated in the response.
 type statement struct {
 	Start     string      `json:"start"`
 	End       string      `json:"end"`
@@ -153,9 +153,9 @@ type statement struct {
 	Filed     string      `json:"filed"`
 }
 
-// values reads the figures of a tag in a unit. A figure whose period ends before it begins is the filer's mistake and left out. Of
-// several that one filing states for one period, as rounded ones in its notes, the one with the most digits stands. A cover that states
-// several counts for one date counts several classes of shares: they are added.
+// values reads the figures of a tag in a unit. A figure whose period ends before it begins is the filer's mistake and left out. If one
+// filing states several figures for one period, such as rounded ones in its notes, the one with the most digits is used. A cover that
+// states several counts for one date counts several classes of shares: they are added.
 func (p *factParser) values(s stream, f equity.Fact) error {
 	type identity struct{ start, end, accession string }
 	held := map[identity]int{}

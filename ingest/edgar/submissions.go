@@ -17,10 +17,9 @@ import (
 
 const submissionsPath = "/submissions/"
 
-// The parameters by which a request says what it is part of: the parser keeps no state, and the service passes over parameters that
-// it does not know.
+// The parameters that identify the purpose of a request. The parser keeps no state, and the service ignores unknown parameters.
 const (
-	// fromParam is the date from which on filings are wanted, where not all are.
+	// fromParam is the date from which filings are wanted, if not all are.
 	fromParam = "tidemark_from"
 	// moreParam lists the numbers of the older pages that are still to be asked for.
 	moreParam = "tidemark_more"
@@ -31,10 +30,10 @@ var (
 	accessionForm   = regexp.MustCompile(`^[0-9]{10}-[0-9]{2}-[0-9]{6}$`)
 )
 
-// Submissions declares who the companies of a universe are and what they filed: for each company an answer with the newest
-// filings, at least a thousand or those of a year, and further pages with the older ones. A window is asked for by its beginning:
-// pages that end before it are left out. The rows of a page are not: they cost nothing. It has no cadence: a company is asked about when
-// one of the other sources says that there is something new.
+// Submissions declares the companies of a universe and their filings. Each company has a response with its newest filings, at least a
+// thousand or those of a year, and further pages with the older ones. A window is applied by its beginning: pages that end before it are
+// left out, rows within a page are not, since they cost nothing. The source has no cadence: a company is requested when one of the other
+// sources reports new data for it.
 func Submissions(userAgent string, universe []equity.CIK) ingest.Source {
 	return ingest.Source{
 		ID: "edgar-submissions", Name: "SEC EDGAR, companies and their filings", Publisher: publisher, License: license,
@@ -92,7 +91,7 @@ type filer struct {
 	} `json:"filings"`
 }
 
-// olderFile is what the first answer says of an older page.
+// olderFile is the first response's entry for an older page.
 type olderFile struct {
 	Name string `json:"name"`
 	To   string `json:"filingTo"`
@@ -166,7 +165,7 @@ func parseOlder(r ingest.Response, id equity.CIK, q url.Values) (ingest.Batch, e
 	return ingest.Batch{Filings: filings, Next: nextPage(r.Request, id, more)}, nil
 }
 
-// wanted lists the numbers of the older pages that hold something filed on or after a date; all where it is empty.
+// wanted lists the numbers of the older pages with filings on or after a date; all pages if it is empty.
 func wanted(files []olderFile, id equity.CIK, from string) ([]string, error) {
 	var numbers []string
 	for _, f := range files {
@@ -275,7 +274,7 @@ func cell[V any](column []V, i int) (v V) {
 	return v
 }
 
-// documentURL is the page of a filing's main document; that of the filing where no document is named.
+// documentURL is the URL of a filing's main document, or of the filing if no document is named.
 func documentURL(id equity.CIK, accession, document string) string {
 	if document == "" || strings.Contains(document, "..") {
 		document = accession + "-index.htm"
@@ -287,7 +286,7 @@ func documentURL(id equity.CIK, accession, document string) string {
 	return u.String()
 }
 
-// isMonthDay tells whether a text is a month and a day, such as 0926. 29 February is one.
+// isMonthDay reports whether a text is a month and a day, such as 0926. 29 February is valid.
 func isMonthDay(text string) bool {
 	_, err := time.Parse("20060102", "2000"+text)
 	return err == nil && len(text) == 4
