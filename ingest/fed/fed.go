@@ -1,6 +1,6 @@
-// Package fed reads the rate decisions of the Federal Open Market Committee from the Federal Reserve's own press releases: its feed tells
-// that there is a statement (feed.go), the statement tells the target range and the votes (statement.go). Source declares the upstream
-// job. Sandbox answers for both with synthetic decisions.
+// Package fed reads the rate decisions of the Federal Open Market Committee from the Federal Reserve's own press releases. Its feed
+// announces a statement (feed.go); the statement has the target range and the votes (statement.go). Source declares the source. Sandbox
+// answers for both with synthetic decisions.
 package fed
 
 import (
@@ -45,7 +45,7 @@ var statements = []string{
 	"20260128", "20260318", "20260429", "20260617", "20260729",
 }
 
-// Source declares the rate decisions. The first run reads the statements since 2019 and those that the feed adds to them, a later one
+// Source declares the rate decisions. The first run reads the statements since 2019 and the ones that the feed adds. A later run reads
 // the feed and the statements from the newest known one on. Statements come at 14:00 in New York, mostly on a Wednesday.
 func Source() ingest.Source {
 	low, high, none, members := -1.0, 30.0, 0.0, 12.0
@@ -83,8 +83,8 @@ func Source() ingest.Source {
 	}
 }
 
-// pastStatement asks for a statement of the list, or else for the one after it; after the last for the feed, and there for what is later
-// than the last one that was read (empty: none was).
+// pastStatement requests a statement of the list, with the one after it as the alternative. After the last statement it requests the
+// feed, for statements later than the last one that was read (empty: none was).
 func pastStatement(i int, read string) *ingest.Request {
 	if i == len(statements) {
 		return &ingest.Request{URL: feedURL(time.Time{}, read)}
@@ -96,8 +96,8 @@ func pastStatement(i int, read string) *ingest.Request {
 
 func statementPath(day string) string { return statementPrefix + day + statementSuffix }
 
-// feedURL is the feed's address. The parameters, of which the server takes no notice, tell the parser from which statement on it is to
-// go on, or after which, and from statement to statement which ones are left.
+// feedURL returns the feed's address. The server ignores its parameters. They tell the parser at which statement to continue, or after
+// which, and which statements are left.
 func feedURL(since time.Time, after string) string {
 	u := url.URL{Scheme: "https", Host: host, Path: feedPath}
 	switch {
