@@ -1,8 +1,7 @@
 // Package fred reads the macro figures of the United States from FRED and ALFRED, the databases of the Federal Reserve Bank of St. Louis:
-// employment, consumer prices, output, production and jobless claims. Sources declares one upstream job for each statistical release.
-// Each has two forms that yield the same series: the file behind a public graph (csv.go), which needs no key and knows the present
-// state only, and the API (api.go), which needs one and also tells what was first printed and how it was revised. Sandbox answers in
-// both forms with synthetic figures.
+// employment, consumer prices, output, production and jobless claims. Sources declares one source for each statistical release. Each has
+// two forms that return the same series. The file behind a public graph (csv.go) needs no key and has only the present state. The API
+// (api.go) needs a key and also has the first prints and revisions. Sandbox answers in both forms with synthetic figures.
 package fred
 
 import (
@@ -38,7 +37,7 @@ type figure struct {
 
 func (f figure) series() series.ID { return series.ID("fred." + f.id) }
 
-// release is what one Source serves: figures that are published together.
+// release is the content of one Source: figures that are published together.
 type release struct {
 	id, name, publisher, home string
 	cron                      string
@@ -89,12 +88,12 @@ var releases = []release{
 	},
 }
 
-// Sources declares one source for each release. With an empty key the file behind the public graph is asked, otherwise the API.
-// Whatever the key, Parse reads the answers of both forms, so that an archive outlives a change of settings.
+// Sources declares one source for each release. With an empty key it requests the file behind the public graph, otherwise the API. Parse
+// reads responses of both forms with any key, so that an archive outlives a change of settings.
 //
-// The first answer of the API brings all vintages since 2005, so that a figure is known as it was first printed. Without a key its
-// history is the present one, assumed to have been known at the release of its period; from then on revisions are seen as they come.
-// Seasonal factors are estimated anew once a year, benchmarks move whole histories: such a release is not held up.
+// The first response of the API has all vintages since 2005, so that each figure's first print is known. Without a key the history is the
+// present one, assumed to have been known at the release of its period; later revisions are recorded as they come. Seasonal factors are
+// estimated again once a year, and benchmarks change whole histories: such a release is not held for review.
 func Sources(apiKey string) []ingest.Source {
 	list := make([]ingest.Source, len(releases))
 	for i, r := range releases {
@@ -193,7 +192,7 @@ func (f figure) readings(rows []row) ([]series.Reading, error) {
 
 func (f figure) reading(r row) (series.Reading, error) {
 	day, err := time.Parse(time.DateOnly, r.date)
-	if err != nil || !day.After(time.Time{}) { // The zero time stands for no date, and no figure is older.
+	if err != nil || !day.After(time.Time{}) { // The zero time means no date, and no figure is older.
 		return series.Reading{}, fmt.Errorf("%.40q is no date", r.date)
 	}
 	if !f.begins(day) {
@@ -210,8 +209,7 @@ func (f figure) reading(r row) (series.Reading, error) {
 	return reading, nil
 }
 
-// begins tells whether a day is one that a period of the figure is dated with: the first of a month or quarter, the Saturday that ends
-// a week.
+// begins reports whether a period of the figure can be dated with a day: the first of a month or quarter, the Saturday that ends a week.
 func (f figure) begins(day time.Time) bool {
 	switch f.frequency {
 	case "weekly":

@@ -9,16 +9,16 @@ import (
 	"tidemark/ingest/world/synth"
 )
 
-// script is how a figure of the sandbox moves and is printed. Levels, trends and the sizes of revisions are set by eye to what the real
-// figures have shown since 2005; none of it is a forecast or a fit.
+// script defines how a figure of the sandbox moves and is printed. Levels, trends and the sizes of revisions are set by eye to the real
+// figures since 2005; none of it is a forecast or a fit.
 type script struct {
 	process synth.Process
-	// first and second are the standard deviations of what the first print lacks of the second, and the second of the third; zero: it
-	// is not revised by the next releases.
+	// first is the standard deviation of the change from the first print to the second, second from the second to the third. Zero: the
+	// next releases do not revise it.
 	first, second float64
-	// yearly is that of what each of the next five releases of January's figure changes.
+	// yearly is the standard deviation of the change in each of the next five releases of January's figure.
 	yearly float64
-	// to is what values are rounded to.
+	// to is the step to which values are rounded.
 	to float64
 }
 
@@ -71,7 +71,7 @@ func draw(w synth.World) map[string]*synth.ReleaseHistory {
 	return boards
 }
 
-// prints tells how a figure is printed.
+// prints defines how a figure is printed.
 func (r release) prints(w synth.World, f figure, s script) synth.Publisher {
 	const years = 5
 	first, second := w.Noise("fred first print of "+f.id), w.Noise("fred second print of "+f.id)
@@ -117,7 +117,7 @@ func (r release) prints(w synth.World, f figure, s script) synth.Publisher {
 	}
 }
 
-// later is the date whose release is n releases after that of a period. The estimates of a quarter are a month apart.
+// later is the date whose release comes n releases after the release of a period. The estimates of a quarter are a month apart.
 func (f figure) later(period time.Time, n int) time.Time {
 	if f.frequency == "weekly" {
 		return period.AddDate(0, 0, 7*n)
@@ -125,8 +125,8 @@ func (f figure) later(period time.Time, n int) time.Time {
 	return period.AddDate(0, n, 0)
 }
 
-// day is when the sandbox releases the figure of a period: at its time, and on the Friday before where that would be a weekend or a
-// Monday, on which such figures do not come.
+// day is the day on which the sandbox releases the figure of a period: at its time, or on the Friday before if that is a weekend or a
+// Monday, on which such figures are not released.
 func (r release) day(period time.Time) time.Time {
 	at := r.published(period)
 	switch at.Weekday() {
