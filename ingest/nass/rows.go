@@ -18,7 +18,7 @@ type Row struct {
 	// Program is SURVEY or CENSUS.
 	Program string
 	Year    string
-	// Period is what the row is about: "YEAR", "YEAR - AUG FORECAST", "WEEK #22".
+	// Period is the row's period: "YEAR", "YEAR - AUG FORECAST", "WEEK #22".
 	Period string
 	// WeekEnding is the week's last day, 2026-05-31, and empty for other periods.
 	WeekEnding string
@@ -28,7 +28,7 @@ type Row struct {
 	Item string
 	// Domain is "TOTAL" where all farms count.
 	Domain string
-	// Value is a number with commas, or a sign in parentheses why there is none.
+	// Value is a number with commas, or a sign in parentheses for a missing number.
 	Value string
 	// CV is the coefficient of variation. It is not read.
 	CV string
@@ -41,8 +41,7 @@ const (
 	yieldItem = "CORN, GRAIN - YIELD, MEASURED IN BU / ACRE"
 )
 
-// ratings are the items that share out the crop among five conditions, and what each counts. Averages of other years have items
-// of their own.
+// ratings are the items that divide the crop among five conditions, with the value of each. Averages of other years have their own items.
 var ratings = map[string]int{
 	"CORN - CONDITION, MEASURED IN PCT VERY POOR": 1,
 	"CORN - CONDITION, MEASURED IN PCT POOR":      2,
@@ -66,18 +65,18 @@ type yieldRow struct {
 	loaded time.Time
 }
 
-// found is what rows said, by year, month and week.
+// found is the content of the rows, by year, month and week.
 type found struct {
 	at        time.Time // of the answer
 	annual    map[int]yieldRow
 	forecasts map[time.Time]amount
 	weeks     map[time.Time]map[int]amount
-	// years are those of the rows that count, in their order.
+	// years are the years of the rows that count, in their order.
 	years []int
 }
 
-// read takes in the rows of Iowa's corn from surveys about all farms. Other states, the census, and items of their own (irrigated
-// land, silage, averages) share the commodity and are passed over. Rows without one that counts are an error.
+// read reads the rows of Iowa's corn from surveys about all farms. It skips other states, the census, and separate items of the same
+// commodity (irrigated land, silage, averages). It returns an error if no row counts.
 func read(rows []Row, at time.Time) (found, error) {
 	f := found{
 		at: at, annual: map[int]yieldRow{}, forecasts: map[time.Time]amount{}, weeks: map[time.Time]map[int]amount{},
@@ -117,8 +116,8 @@ var (
 	sign        = regexp.MustCompile(`^\([A-Z]{1,3}\)$`)
 )
 
-// readAmount reads a number with or without commas, or one of the signs (D) withheld, (NA) not available, (S) too few reports,
-// (X) not applicable, (Z) less than half a unit, blanks around either.
+// readAmount reads a number with or without commas, or one of the signs (D) withheld, (NA) not available, (S) too few reports, (X) not
+// applicable, (Z) less than half a unit, with blanks around either.
 func readAmount(s string) (amount, error) {
 	s = strings.TrimSpace(s)
 	if sign.MatchString(s) {
@@ -143,7 +142,7 @@ func add[K comparable](m map[K]amount, k K, v amount) error {
 	return nil
 }
 
-// addAnnual takes in the row of a crop year. It is no final yet in its season: see settled.
+// addAnnual adds the row of a crop year. In its season the row is not yet final: see settled.
 func (f found) addAnnual(year int, loaded string, v amount) error {
 	y := yieldRow{amount: v}
 	if loaded != "" {
@@ -190,10 +189,10 @@ func (f found) addRating(rating, year int, weekEnding string, v amount) error {
 	return add(f.weeks[week], rating, v)
 }
 
-// settled tells whether the row of a crop year is its final estimate. In the season the row repeats the newest forecast; the annual
-// summary replaces it in January, which was on the 10th as well as on the 12th, and once in February. So a row that was loaded in
-// the new year is a final. Where the loading time is not stated, a row is one from the new year on, unless it still says what the
-// newest forecast said: that may be the final or not, nothing is lost by waiting, and by 15 March it is.
+// settled reports whether the row of a crop year is its final estimate. In the season the row repeats the newest forecast. The annual
+// summary replaces it in January (on the 10th in one year, on the 12th in another), and once in February. So a row loaded in the new year
+// is a final. If the loading time is not stated, a row counts as final from the new year on, unless it still equals the newest forecast.
+// Such a row may or may not be the final. Waiting loses nothing, and from 15 March on it counts as final.
 func (y yieldRow) settled(year int, newestForecast amount, at time.Time) bool {
 	newYear := time.Date(year+1, time.January, 1, 0, 0, 0, 0, ingest.NewYork())
 	switch {
