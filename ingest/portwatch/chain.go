@@ -17,9 +17,8 @@ const pageSize = 1000
 // where selects the strait.
 const where = "portid='" + chokepoint + "'"
 
-// The parameters by which a page's request says where in the chain it stands. The parser keeps no state and the ledger no
-// fragment of an address, so that the state is in the query; the service passes over parameters that it does not know, as it does
-// with those by which browsers avoid caches.
+// The parameters that store a page's position in the chain. The parser keeps no state and the fetch log no fragment of a URL, so the
+// state is in the query. The service ignores unknown parameters, as it does with those that browsers use to avoid caches.
 const (
 	// countParam is how many days the layer had when the chain began.
 	countParam = "tidemark_count"
@@ -31,17 +30,17 @@ func countURL() string {
 	return queryURL(url.Values{"where": {where}, "returnCountOnly": {"true"}, "f": {"json"}})
 }
 
-// asked is what a page's request asks for.
+// asked is the query of a page's request.
 type asked struct {
-	// offset is that of the first row, length the most rows that the page may have.
+	// offset is the offset of the first row, length the max number of rows of the page.
 	offset, length int
 	count          int
 	// last is empty on the first page.
 	last string
 }
 
-// url is the request's address. All attributes are asked for: what is not read today is in the archive. The order is unique, since
-// pages of an order with ties may overlap.
+// url returns the request's address. It requests all attributes, so that attributes unused today are in the archive. The order is unique,
+// since pages of an order with ties can overlap.
 func (a asked) url() string {
 	q := url.Values{
 		"where":             {where},
@@ -81,9 +80,9 @@ func readAsked(q url.Values) (asked, error) {
 	return a, nil
 }
 
-// after is the request for the page that follows one of rows rows that ended with last. It begins with that row again: if it is
-// another one by then, or the page ends elsewhere than the count said, the layer moved between two answers, and what they hold
-// together was never the state of anything. nil when the count is reached.
+// after returns the request for the next page, after a page of rows rows that ended with last. The next page begins with that row again.
+// If the row has changed, or the page does not end where the count said, the layer changed between two responses, which together never
+// were its state. It returns nil when the count is reached.
 func (a asked) after(rows int, exceeded bool, last string) (*ingest.Request, error) {
 	end := a.offset + rows
 	more := exceeded || rows >= a.length
@@ -117,7 +116,7 @@ type fetchResponse struct {
 	} `json:"features"`
 }
 
-// attributes are those of a feature that are read, each as it stands in the answer: empty when it is not there.
+// attributes are the attributes of a feature that are read, each as in the response: empty if it is missing.
 type attributes struct {
 	Date           json.RawMessage `json:"date"`
 	Year           json.RawMessage `json:"year"`
@@ -135,8 +134,8 @@ type attributes struct {
 	Capacity       json.RawMessage `json:"capacity"`
 }
 
-// readAnswer reads a body. The service answers 200 to everything: its errors are in the body, also those that pass, which are
-// marked as ingest.Temporary.
+// readAnswer reads a body. The service answers every request with 200: its errors are in the body. Transient ones are marked as
+// ingest.Temporary.
 func readAnswer(body []byte) (fetchResponse, error) {
 	var a fetchResponse
 	if err := json.Unmarshal(body, &a); err != nil {
@@ -152,8 +151,8 @@ func readAnswer(body []byte) (fetchResponse, error) {
 	return a, nil
 }
 
-// parseCount reads the number of days and leads to the first page. A layer without days is one that is being loaded: on
-// 2026-04-28 it had none for three hours.
+// parseCount reads the number of days and leads to the first page. A layer without days is being loaded: on 2026-04-28 it had none for
+// three hours.
 func parseCount(body []byte) (ingest.Batch, error) {
 	a, err := readAnswer(body)
 	switch {

@@ -13,9 +13,9 @@ import (
 	"tidemark/internal/series"
 )
 
-// parsePage reads a page of days and leads to the next. It covers each series that it has a value of from the day after the last
-// of the page before, or on the first page from its first day, to its own last: the rows are in the order of their days, and the
-// first of them is the last of the page before, so that no day between the two pages exists.
+// parsePage reads a page of days and leads to the next. It covers each series with a value, from the day after the last of the page
+// before (on the first page from the series' first day) to the page's own last day. The rows are in the order of their days, and the
+// first of them is the last of the page before, so no day can be missing between two pages.
 func parsePage(q url.Values, r ingest.Response) (ingest.Batch, error) {
 	ask, err := readAsked(q)
 	var a fetchResponse
@@ -86,18 +86,18 @@ func readPage(ask asked, a fetchResponse, fetchedAt time.Time) (ingest.Batch, er
 // row is one day.
 type row struct {
 	day time.Time
-	// values are those of measures, NaN where there is none.
+	// values are the values of measures; NaN if missing.
 	values []float64
 }
 
-// mark tells rows apart: a day's figures that were estimated anew give another mark.
+// mark distinguishes rows: re-estimated figures of a day give another mark.
 func (r row) mark() string {
 	return r.day.Format(time.DateOnly) + "_" + text(r.values[0]) + "_" + text(r.values[len(r.values)-1])
 }
 
 func text(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// readRow reads the attributes of one feature. An attribute that is null is no observation, one that is not there is an error.
+// readRow reads the attributes of one feature. A null attribute is not an observation; a missing one is an error.
 func readRow(a *attributes) (row, error) {
 	day, err := readDay(a)
 	if err != nil {
@@ -132,8 +132,8 @@ func readRow(a *attributes) (row, error) {
 // maxMillis bounds a day that is stated in milliseconds to some thousand years.
 const maxMillis = 1e14
 
-// readDay reads the member date, text such as 2026-06-28 or, as an older type of the field was, milliseconds of midnight UTC.
-// Where year, month and day stand beside it they must agree: a day that a change of the type or of a zone has moved is not read.
+// readDay reads the member date: a text such as 2026-06-28 or, in an older type of the field, milliseconds of midnight UTC. If year,
+// month and day are present they must agree: a day that a change of the type or of a zone has moved is an error.
 func readDay(a *attributes) (time.Time, error) {
 	var day time.Time
 	if millis, ok := number(a.Date); ok {
@@ -162,8 +162,8 @@ func readDay(a *attributes) (time.Time, error) {
 	return day, nil
 }
 
-// checkSums holds the counts against each other, as far as all of them are there: all ships are the sum of the five classes, and
-// cargo of all but the tankers.
+// checkSums checks the counts against each other if all of them are present: all ships are the sum of the five classes, and cargo of all
+// but the tankers.
 func (r row) checkSums(stated json.RawMessage) error {
 	total, tankers, cargo := r.values[0], r.values[1], 0.0
 	for i, m := range measures {
@@ -192,7 +192,7 @@ func number(raw json.RawMessage) (float64, bool) {
 	return v, err == nil
 }
 
-// isNull tells whether an attribute is not there, or null.
+// isNull reports whether an attribute is missing or null.
 func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
 // quote writes an attribute into an error, and not more than a line of it.
