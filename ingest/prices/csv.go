@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// dropScheme begins the name under which the ledger keeps a file of the operator's folder: "csvdrop:AAPL.csv?tidemark_cik=...".
-	// The folder itself is nobody's business.
+	// dropScheme begins the name under which the fetch log records a file of the operator's folder: "csvdrop:AAPL.csv?tidemark_cik=...".
+	// The path of the folder stays private.
 	dropScheme  = "csvdrop"
 	actionsFile = "actions.csv"
 	csvSource   = "csv"
@@ -27,17 +27,17 @@ const (
 
 var errFolder = errors.New("these prices are read from the operator's folder, there is nobody to ask")
 
-// CSV declares the operator's folder as a source, so that its files are archived, recorded and read again like any answer. It asks
-// nothing: Drop reads the folder.
+// CSV declares the operator's folder as a source, so that its files are archived, recorded and parsed again like any response. It sends
+// no requests: CSVImport reads the folder.
 //
-// A share's file is named by its ticker and has a head of column names, in any order and case: date (as 2026-06-30) and close, and
-// where known open, high, low, volume, dividend and split. Other columns are passed over, adjusted prices among them. Prices and
-// volumes are those of the day, before any later split or dividend. A dividend is the amount per share that the shares trade without
-// from that day on, a split its factor ("4", "0.125") or its terms ("4:1", "1/8"); zero and empty are none. Rows ascend or descend
-// by date.
+// A share's file is named by its ticker and has a head of column names, in any order and case: date (as 2026-06-30) and close, and if
+// known open, high, low, volume, dividend and split. Other columns are ignored, including adjusted prices. Prices and volumes are those
+// of the day, before any later split or dividend. A dividend is the amount per share without which the shares trade from that day on. A
+// split is its factor ("4", "0.125") or its terms ("4:1", "1/8"). Zero and empty mean no dividend and no split. Rows ascend or descend by
+// date.
 //
-// The file actions.csv has what ends a share: cik, date, kind (merger or delisting), and where known cash, and new, old and
-// successor, the CIK of the company whose shares are given.
+// The file actions.csv lists the endings of shares: cik, date, kind (merger or delisting), and if known cash, and new, old and successor,
+// the CIK of the company whose shares are given.
 func CSV() ingest.Source {
 	return ingest.Source{
 		ID: "prices-csv", Name: "Daily prices from the operator's folder", Publisher: "the operator of this installation",
@@ -204,7 +204,7 @@ func (s sheet) dayActions(row []string, share equity.CIK, date time.Time) ([]equ
 	return list, nil
 }
 
-// amount reads dollars per share, of which there may be more decimals than a price has.
+// amount reads dollars per share, which may have more decimals than a price.
 func amount(text string) (equity.Price, error) {
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil {
@@ -215,7 +215,7 @@ func amount(text string) (equity.Price, error) {
 
 var splitTerms = regexp.MustCompile(`^([0-9]{1,6}(?:\.[0-9]{1,6})?)\s*[:/]\s*([0-9]{1,6}(?:\.[0-9]{1,6})?)$`)
 
-// writtenTerms reads a split. Zero, as some tables have it on days without one, is none.
+// writtenTerms reads a split. Zero, which some tables have on days without a split, means no split.
 func writtenTerms(text string) (gained, given float64, err error) {
 	if m := splitTerms.FindStringSubmatch(text); m != nil {
 		gained, _ = strconv.ParseFloat(m[1], 64) // digits parse
@@ -234,7 +234,7 @@ func writtenTerms(text string) (gained, given float64, err error) {
 	return terms(v)
 }
 
-// parseActions reads the file of what ended shares.
+// parseActions reads the file of the endings of shares.
 func parseActions(body []byte) ([]equity.Action, error) {
 	s, err := readSheet(body, "cik", "date", "kind")
 	if err != nil {

@@ -22,10 +22,10 @@ const (
 	nasdaqStart = "1990-01-01"
 )
 
-// Nasdaq declares the daily bars of the quote pages of nasdaq.com. It is no supported service, and its prices may not be passed on;
-// it needs no key. It says nothing of dividends and splits, and states old prices for the shares of today: a history that is loaded
-// at once is right for returns, but older closes than the last split are not those of their day, and a split that comes later has to
-// be worked in by SplitBetween. It is a second opinion on a day's close rather than a history.
+// Nasdaq declares the daily bars of the quote pages of nasdaq.com. It is not a supported service, and its prices may not be passed on; it
+// needs no key. It has no dividends and splits, and states old prices for the shares of today. A history that is loaded at once is right
+// for returns, but closes before the last split differ from those of their day. SplitBetween must apply a later split. It is a second
+// opinion on a day's close rather than a history.
 func Nasdaq(all []Share) ingest.Source {
 	return ingest.Source{
 		ID: "prices-nasdaq", Name: "Nasdaq, daily prices", Publisher: "Nasdaq, Inc.",
@@ -162,7 +162,7 @@ func parseNasdaq(r ingest.Response, q fetchRequest, symbol string) ([]equity.Bar
 	return settle(bars, q, r.FetchedAt)
 }
 
-// bar reads a row. A row without a close is none.
+// bar reads a row. A row without a close gives no bar.
 func (row nasdaqRow) bar(share equity.CIK) (b equity.Bar, ok bool, err error) {
 	date, err := time.Parse("01/02/2006", row.Date)
 	if err != nil {
@@ -197,7 +197,7 @@ func (row nasdaqRow) bar(share equity.CIK) (b equity.Bar, ok bool, err error) {
 
 var writtenNumber = regexp.MustCompile(`^\$?([0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(\.[0-9]+)?$`)
 
-// plainNumber reads a number as it is written for people: "$1,234.56". What is not stated is empty, "N/A" or "--".
+// plainNumber reads a number in its form for people: "$1,234.56". A missing number is empty, "N/A" or "--".
 func plainNumber(text string) (plain string, stated bool, err error) {
 	text = strings.TrimSpace(text)
 	if text == "" || text == "N/A" || text == "--" {

@@ -1,10 +1,10 @@
-// Package prices reads daily bars of shares behind one shape: equity.Bar as the shares traded that day, with what happened to them
-// as equity.Action. No free source of prices is both stable and clearly permitted, so there are several to choose from: Tiingo (its
-// own key), Yahoo and Nasdaq (for personal use, at the operator's word), and a folder of CSV files, which always works (Drop). The
-// rules that hold for all are in bars.go. Sandbox answers as Yahoo does, with the shares of invented companies.
+// Package prices reads daily bars of shares in one form: equity.Bar holds the share as traded that day, equity.Action its splits,
+// dividends and endings. No free source of prices is both stable and clearly permitted, so the operator can choose. The choices are
+// Tiingo (needs a key), Yahoo and Nasdaq (for personal use, if the operator confirms it), and a folder of CSV files, which always works
+// (CSVImport). The rules that hold for all are in bars.go. Sandbox answers like Yahoo, with the shares of invented companies.
 //
-// What a share is asked under is its ticker of today, what is yielded belongs to its company: the request carries the CIK, so that
-// an answer can be read again when the ticker has become another's.
+// A share is requested under its present ticker, and its data belong to its company. The request carries the CIK, so that a response can
+// be parsed again after the ticker has passed to another company.
 package prices
 
 import (
@@ -20,25 +20,25 @@ import (
 	"tidemark/internal/series"
 )
 
-// Share is what prices are asked of.
+// Share identifies a share whose prices are requested.
 type Share struct {
 	CIK equity.CIK
 	// Ticker as EDGAR writes it: upper case, share classes with a dash, "BRK-B".
 	Ticker string
-	// Fund tells that it is a fund traded on an exchange, and no company's share.
+	// Fund reports whether it is a fund traded on an exchange, and not a company's share.
 	Fund bool
 }
 
-// Benchmark is the fund that portfolios are compared with. Its bars and dividends come by the same sources as those of companies.
+// Benchmark is the fund that portfolios are compared with. Its bars and dividends come from the same sources as the companies' prices.
 func Benchmark() Share { return Share{CIK: equity.Benchmark, Ticker: "SPY", Fund: true} }
 
-// The parameters that say what a request is part of. The services pass over those that they do not know.
+// The parameters that identify the purpose of a request. The services ignore unknown parameters.
 const (
 	cikParam = "tidemark_cik"
 	toParam  = "tidemark_to"
 )
 
-// fetchRequest is what an answer is the answer to.
+// fetchRequest is the request of a response.
 type fetchRequest struct {
 	share  equity.CIK
 	ticker string
@@ -75,7 +75,7 @@ func shareOf(u *url.URL) (equity.CIK, error) {
 	return equity.CIK(n), nil
 }
 
-// isTicker tells whether a text may stand in an address as a ticker.
+// isTicker reports whether a text can be used as a ticker in a URL.
 func isTicker(text string) bool {
 	return text != "" && len(text) <= 12 && strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.") == "" && strings.Trim(text, "-.") == text
 }
@@ -89,7 +89,7 @@ func dateOf(t time.Time) time.Time {
 	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 }
 
-// day reads a date. Empty is none.
+// day reads a date. An empty text is the zero time.
 func day(text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -102,7 +102,7 @@ func evening() series.Cadence {
 	return series.Cadence{Cron: "20 16 * * MON-FRI", Zone: ingest.NewYorkZone, CatchUp: series.CatchUpLatest}
 }
 
-// browser is how programs have to call themselves to services that answer browsers only.
+// browser is the user agent that services for browsers require of programs.
 const browser = "Mozilla/5.0 (compatible; Tidemark/1.0)"
 
 // wrap says what was being read.
