@@ -10,7 +10,7 @@ import (
 	"tidemark/internal/series"
 )
 
-// Traded is what an answer says of one share.
+// Traded is a response about one share.
 type Traded struct {
 	CIK equity.CIK
 	// Bars of one publisher and its splits and dividends, in any order.
@@ -23,18 +23,18 @@ type Traded struct {
 }
 
 const (
-	// restated is by how much a publisher corrects a close. Where a known one differs by more, the answer counts other shares: it has
-	// worked in a split that it does not state, or states one that it has not worked in.
+	// restated is the max relative correction of a close. If a known close differs by more, the response counts other shares: the
+	// publisher adjusted for a split without stating it, or states one without having adjusted for it.
 	restated = 0.10
-	// leap is the factor by which a large company's share may move in a day without a split. The widest of the recorded ones, over
-	// twelve years of large companies, is 1.6.
+	// leap is the max factor by which a large company's share moves in a day without a split. The largest recorded factor, over twelve
+	// years of large companies, is 1.6.
 	leap = 2.5
 )
 
-// CheckBars holds an answer about a share against what is known of it. It returns the bars that may be stored, and what is to be said.
-// An answer whose history is another is kept back whole, a bar between two others that are both far away is left out, and a newest
-// bar that is far away from the one before waits until a later one confirms it: what nobody can tell from a slipped decimal point on
-// the day is told by the next. None of this needs a person.
+// CheckBars compares a response about a share with the known data. It returns the bars that may be stored, and the findings. If the
+// history differs, the whole response is held back. A bar that is far from both of its neighbours is left out. A newest bar that is far
+// from the one before waits until a later one confirms it: it cannot be distinguished from a slipped decimal point on the day, but the
+// next bar decides. None of this needs an operator.
 func CheckBars(a Traded) (good []equity.Bar, found []Finding) {
 	said := slices.SortedFunc(slices.Values(a.Bars), func(x, y equity.Bar) int { return x.Date.Compare(y.Date) })
 	if f, other := a.otherHistory(said); other {
@@ -66,7 +66,7 @@ func CheckBars(a Traded) (good []equity.Bar, found []Finding) {
 	return good, append(found, a.gaps(said, newest)...)
 }
 
-// lastBefore is the newest known bar before those of the answer.
+// lastBefore returns the newest known bar before the bars of the response.
 func (a Traded) lastBefore(said []equity.Bar) (equity.Bar, bool) {
 	if len(said) == 0 {
 		return equity.Bar{}, false
@@ -79,7 +79,7 @@ func (a Traded) lastBefore(said []equity.Bar) (equity.Bar, bool) {
 	return equity.Bar{}, false
 }
 
-// otherHistory tells whether the answer's closes are other ones than those that are known of the same days.
+// otherHistory reports whether the response's closes differ from the known closes of the same days.
 func (a Traded) otherHistory(said []equity.Bar) (Finding, bool) {
 	for _, k := range a.Known {
 		i, common := slices.BinarySearchFunc(said, k.Date, func(b equity.Bar, day time.Time) int { return b.Date.Compare(day) })
@@ -91,7 +91,7 @@ func (a Traded) otherHistory(said []equity.Bar) (Finding, bool) {
 	return Finding{}, false
 }
 
-// leaps tells whether the share changed by more from one bar to another than shares do, splits and dividends taken out.
+// leaps reports whether the share changed by more from one bar to another than shares do, adjusted for splits and dividends.
 func (a Traded) leaps(from, to equity.Bar) bool {
 	shares, cash := 1.0, 0.0
 	for _, x := range a.Actions {

@@ -10,14 +10,14 @@ import (
 
 const oneDay = 24 * time.Hour
 
-// cadence is what a frequency means for dates.
+// cadence is the meaning of a frequency for dates.
 type cadence struct {
 	// together is how close two observations of one period are.
 	together time.Duration
 	// minHistory is the least number of distances between neighbours that say what is usual: of days, half a year with its holidays.
 	enough int
-	// usual bounds the distance where there is too little history to learn it from, slack is how much longer a distance may be than
-	// those that were learnt.
+	// usual is the max distance if there is too little history to learn it from. slack is how much longer a distance may be than the
+	// learned ones.
 	usual, slack time.Duration
 	// gracePeriod is how long after its time an observation may come: the holidays and delays that no calendar here knows.
 	gracePeriod time.Duration
@@ -31,9 +31,9 @@ var rhythms = map[string]cadence{
 	"annual":    {together: 300 * oneDay, enough: 5, usual: 371 * oneDay, slack: 5 * oneDay, gracePeriod: 60 * oneDay},
 }
 
-// max is the distance between two neighbours beyond which something is missing. It is learnt from ascending readings, since
-// weekends, holidays and the months without reports of a crop are in no declaration: a quarter longer than the third longest of
-// them, so that a single gap of the past hides none of the future.
+// max is the max distance between two neighbours without a missing value. It is learned from ascending readings, since no declaration
+// contains weekends, holidays and the months without reports of a crop. It is a quarter longer than their third longest distance, so that
+// a single past gap does not hide a future one.
 func (r cadence) max(list []series.Reading) time.Duration {
 	if len(list) <= r.enough {
 		return r.usual
@@ -47,8 +47,8 @@ func (r cadence) max(list []series.Reading) time.Duration {
 	return third + third/4 + r.slack
 }
 
-// checkDuplicates finds two observations of one period where one of them is new: dates that moved, from a month's first day to its
-// last perhaps, would otherwise stand in the history beside the old ones.
+// checkDuplicates finds two observations of one period if one of them is new. If a publisher moves its dates, perhaps from a month's
+// first day to its last, the new dates would otherwise join the old ones in the history.
 func checkDuplicates(c *comparison) []Finding {
 	r, ok := rhythms[c.Info.Frequency]
 	if !ok {
@@ -126,8 +126,8 @@ func checkGaps(c *comparison) []Finding {
 		fmt.Sprintf("an observation at least every %s, as before", days(longest)))
 }
 
-// Late tells whether a newer observation of a series ought to have come by an instant. Readings are those of the series that the
-// newest answers have, in any order: the usual distance between two of them says when the next one is due.
+// Late returns a finding if a newer observation of a series should have arrived by an instant. Readings are the series' readings in the
+// newest responses, in any order: the usual distance between two of them determines when the next one is due.
 func Late(info series.Info, readings []series.Reading, at time.Time) []Finding {
 	r, ok := rhythms[info.Frequency]
 	if !ok || info.Published == nil || len(readings) == 0 {

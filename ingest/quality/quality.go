@@ -1,6 +1,6 @@
-// Package quality holds what an upstream says about a series against what is known of it, before any of that is stored: a change of
-// unit, an older copy of a page or a slipped decimal point is found here. Everything is pure: Check takes an answer with the
-// history as known before and returns findings, and whoever stores it decides what becomes of the answer. Start at Check.
+// Package quality checks a publisher's response about a series against the known history, before the response is stored. It finds a
+// change of unit, an older copy of a page or a slipped decimal point. Everything is pure: Check takes an answer with the history known
+// before and returns findings, and the caller decides whether to store the answer. Start at Check.
 package quality
 
 import (
@@ -10,7 +10,7 @@ import (
 	"tidemark/internal/series"
 )
 
-// Severity says what a finding does to the answer that it is about.
+// Severity is the consequence of a finding for its answer.
 type Severity string
 
 // The severities.
@@ -23,10 +23,10 @@ const (
 
 // The checks.
 const (
-	Bounds     = "bounds"     // a value outside of what the series declares
+	Bounds     = "bounds"     // a value outside the declared range of the series
 	Duplicates = "duplicates" // two observations of one period
 	Freshness  = "freshness"  // older than what is known, or late
-	RowCount   = "row_count"  // too much of what is known is not there
+	RowCount   = "row_count"  // too many of the known values are missing
 	Unit       = "unit"       // all values changed by one factor
 	Revision   = "revision"   // too many known values changed at once
 	Jump       = "jump"       // a change beyond all that the series has done
@@ -44,34 +44,34 @@ type Finding struct {
 	Seen, Expected string
 }
 
-// Known is what was known of a series before an answer.
+// Known is the known history of a series before an answer.
 type Known struct {
-	// Readings are the newest ones, ascending: of each time the newest vintage, without those that were withdrawn. They end with the
-	// newest of all, unless the answer was asked for a window that ends earlier.
+	// Readings are the newest ones, ascending: for each time the newest vintage, without withdrawn readings. They end with the newest
+	// known reading, unless the request was for a window that ends earlier.
 	Readings []series.Reading
-	// Complete tells that nothing older is known. The checks that compare do not look at what is older than the first reading.
+	// Complete reports whether nothing older is known. The comparing checks ignore times before the first reading.
 	Complete bool
 }
 
-// Answer is what an upstream said about one series.
+// Answer is a publisher's response about one series.
 type Answer struct {
 	Info series.Info
 	// Readings in any order.
 	Readings []series.Reading
-	// Covers are the windows of which the answer claims to have everything.
+	// Covers are the windows for which the answer claims to be complete.
 	Covers []series.Window
 	// Asked is the window that was asked for; zero is the whole history.
 	Asked series.Window
-	// Newest is the time of the newest reading of the series in all that was asked together with this answer. Zero: not all of
-	// that has come, or an end was set to what was asked, so that nothing follows from it.
+	// Newest is the time of the newest reading of the series in all responses to this run's requests. It is zero if not all responses
+	// have arrived, or if the request had an end, so that nothing follows from it.
 	Newest time.Time
-	// Reestimates tells that the publisher may estimate the whole history anew with any release.
+	// Reestimates reports whether the publisher may estimate the whole history again with any release.
 	Reestimates bool
 	Known       Known
 }
 
-// Check returns what is to be said against an answer, errors first. An answer that says what is known already has no findings.
-// The first answer about a series has no history to be held against: only its values and dates are checked.
+// Check returns the findings about an answer, errors first. An answer that equals the known history has no findings. The first answer
+// about a series has no history to compare with: only its values and dates are checked.
 func Check(a Answer) []Finding {
 	c := compare(a)
 	var list []Finding
@@ -99,7 +99,7 @@ func rank(f Finding) int {
 	return 1
 }
 
-// Blocks tells whether one of the findings is an error.
+// Blocks reports whether one of the findings is an error.
 func Blocks(list []Finding) bool {
 	return slices.ContainsFunc(list, func(f Finding) bool { return f.Severity == Error })
 }
