@@ -1,7 +1,7 @@
-// Package temis reads monthly means of nitrogen dioxide in the lower atmosphere, as the TROPOMI instrument on Sentinel-5P sees it
-// and KNMI publishes it at TEMIS: one grid of the world a month. Source declares the upstream job. The grid is read as a stream
-// (grid.go) and only the mean columns over eight industrial regions are kept (region.go). Sandbox answers with synthetic grids in
-// the same layout, and Grid writes one.
+// Package temis reads monthly means of nitrogen dioxide in the lower atmosphere. The TROPOMI instrument on Sentinel-5P measures it, and
+// KNMI publishes it at TEMIS: one grid of the world a month. Source declares the source. The grid is read as a stream (grid.go), and only
+// the mean columns over eight industrial regions are kept (region.go). Sandbox answers with synthetic grids in the same layout, and Grid
+// writes one.
 package temis
 
 import (
@@ -21,30 +21,30 @@ const host = "d1qb6yzwaaq4he.cloudfront.net"
 // firstMonth is the first of the operational mission. Grids of the three months before exist, from the time of its commissioning.
 var firstMonth = time.Date(2018, time.May, 1, 0, 0, 0, 0, time.UTC)
 
-// versionSeries tells of which product version each month's grid is.
+// versionSeries states the product version of each month's grid.
 const versionSeries series.ID = "temis.NO2.version"
 
 // maxGap is how many months in a row the publisher may lack. The satellite has stood still for weeks.
 const maxGap = 2
 
-// minColumn and maxColumn bound what a region's mean can be, in micromoles per square metre. Means of a week over single cities were
-// between -16 (noise over clean air, Riga) and 668 (Beijing) in 2019 and 2020; a region's month is far calmer.
+// minColumn and maxColumn bound a region's mean, in micromoles per square metre. Means of a week over single cities were between -16
+// (noise over clean air, Riga) and 668 (Beijing) in 2019 and 2020; a region's month varies far less.
 const minColumn, maxColumn = -30.0, 1500.0
 
 // gone are the statuses of a grid that is not there: 404, and 403 because a store that does not let itself be listed says so.
 var gone = []int{http.StatusForbidden, http.StatusNotFound}
 
-// Source declares the mean columns over the regions, in micromoles per square metre, and the version of the product that they are
-// from. An observation is about a month and dated its first day. A region of whose cells too many are undefined in a month has no
-// number but the marker "undef".
+// Source declares the mean columns over the regions, in micromoles per square metre, and the product version of each. An observation is
+// about a month and dated its first day. If too many cells of a region are undefined in a month, its value is the marker "undef" instead
+// of a number.
 //
-// There is no index of the grids. They are asked for one after the other, each led to by the one before, up to the last month that
-// was over when the answer came: one that is not there, or is empty, is stepped over, and the newest months may well be missing. A
-// scheduled run reads the last few months again, and in the first run of a quarter all of them, which the publisher mostly confirms
-// as unchanged: he replaces the whole history when the processor changes.
+// There is no index of the grids. They are requested in order, each after the one before, up to the last month that was over at the time
+// of the response. A missing or empty grid is skipped; the newest months are often missing. A scheduled run reads the last few months
+// again. The first run of a quarter reads all of them, because the publisher replaces the whole history when the processor changes; it
+// mostly confirms them as unchanged.
 //
-// Every value is kept as the publisher has it, whatever its version; who compares months must compare those of one version (the
-// number before the point) only. That is what the series of versions is for.
+// Every value is kept as published, in any version. Months may only be compared if they have the same version (the number before the
+// point). The series of versions exists for that.
 func Source() ingest.Source {
 	s := ingest.Source{
 		ID:              "temis-no2",
