@@ -17,17 +17,17 @@ import (
 	"tidemark/ingest/world/synth"
 )
 
-// What a sandbox's upstream can be told to do.
+// Faults that can be set for a sandbox's publisher.
 const (
 	Late        = "late"      // it publishes nothing new
 	Revised     = "revised"   // its newest figures are others than before
 	Malformed   = "malformed" // it answers with a page for people
-	Shrunk      = "shrunk"    // its history is gone, but for the last year
+	Shrunk      = "shrunk"    // its history is missing, except for the last year
 	Unavailable = "away"      // it is down
 )
 
-// KindsOf are the kinds of trouble that a source's upstream can have. Decisions on interest rates are not revised, and not all upstreams
-// answer with a history that could be gone.
+// KindsOf returns the kinds of fault that a source's publisher can have. Decisions on interest rates are not revised, and not all
+// publishers return a history that could be missing.
 func KindsOf(source string) []string {
 	kinds := []string{Late, Malformed, Unavailable}
 	whole := source == "portwatch-hormuz" || strings.HasPrefix(source, "eia-") || strings.HasPrefix(source, "fred-")
@@ -40,7 +40,7 @@ func KindsOf(source string) []string {
 	return kinds
 }
 
-// Trouble is what is wrong with an upstream of a sandbox.
+// Trouble is a fault of a sandbox's publisher.
 type Trouble struct {
 	// Source is the source that meets it.
 	Source string `json:"source"`
@@ -51,7 +51,7 @@ type Trouble struct {
 	By    string    `json:"by"`
 }
 
-// ReadTroubles reads a file of troubles. One that is not there has none.
+// ReadTroubles reads a file of faults. A missing file means no faults.
 func ReadTroubles(path string) (list []Trouble, err error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -87,9 +87,9 @@ func SaveTroubles(path string, list []Trouble) error {
 	return nil
 }
 
-// TroubledOptions are what a sandbox with troubles is made of.
+// TroubledOptions are the options of a sandbox with faults.
 type TroubledOptions struct {
-	// World is what the upstreams draw, and Handler them.
+	// World is the world that the publishers draw from; Handler makes their handler.
 	World   synth.World
 	Handler func(synth.World) http.Handler
 	// Latency passes before each answer.
@@ -106,7 +106,7 @@ func Troubled(o TroubledOptions) http.RoundTripper {
 type troubled struct {
 	o    TroubledOptions
 	mu   sync.Mutex
-	made map[Trouble]http.RoundTripper // the zero trouble is none
+	made map[Trouble]http.RoundTripper // the zero trouble means no fault
 }
 
 // RoundTrip answers one request.
@@ -157,7 +157,7 @@ func (o TroubledOptions) transport(one Trouble) http.RoundTripper {
 	return Sandbox(o.Handler(w), with)
 }
 
-// Without is a list of troubles without those of a source, and whether it had one.
+// Without returns a list of faults without those of a source, and whether it had one.
 func Without(list []Trouble, source string) (rest []Trouble, had bool) {
 	rest = slices.DeleteFunc(slices.Clone(list), func(t Trouble) bool { return t.Source == source })
 	return rest, len(rest) < len(list)
