@@ -1,10 +1,9 @@
-// Package synth draws the figures of the sandbox world: series that look like a market's and are none. All that it yields is
-// synthetic. A drawn value follows from the seed, the name of its process and its date, and from nothing else: not from the
-// clock, not from what was asked before. So a sandbox that is stopped and started again, or asked in another order, shows the
-// same history.
+// Package synth draws the figures of the sandbox world: series that look like market data but are synthetic. A drawn value depends only
+// on the seed, the name of its process and its date. It does not depend on the clock or on earlier requests. A sandbox that is stopped
+// and started again, or read in another order, therefore shows the same history.
 //
-// A source's sandbox uses it in three steps: a Process (or several, combined) draws a Series, a Board turns the series into
-// what the publisher had on show at an instant, and the source writes that in its own wire form. Start at World.
+// A source's sandbox uses it in three steps: a Process (or several, combined) draws a Series, a Board turns the series into the
+// publisher's state at an instant, and the source writes that state in its own wire form. Start at World.
 //
 // The package is a leaf: it knows no publisher and no wire form.
 package synth
@@ -17,14 +16,14 @@ import (
 	"time"
 )
 
-// World is what a sandbox handler is told of the world it stands in.
+// World is the description of the world that a sandbox handler gets.
 type World struct {
 	// Seed chooses one of many possible histories. Zero is a seed as good as any.
 	Seed uint64
 	// Now is the world's clock. Values that are not yet published at Now must not be shown.
 	Now func() time.Time
-	// Companies is how many companies the market has. Zero, and every number that is less than those that are written down: these, some 65.
-	// Further ones are made after their example.
+	// Companies is the number of companies in the market. If it is less than the number of predefined companies (some 65), as zero is,
+	// the market has exactly the predefined ones. Further ones are made after their example.
 	Companies int
 	// Revised is an instant. Of what is two weeks older, the newest figures are others than they were drawn, a little lower. Zero: none are.
 	Revised time.Time
@@ -32,17 +31,17 @@ type World struct {
 	Shrunk time.Time
 }
 
-// revisedFigures is how many figures a revision changes: so few are no mistake yet.
+// revisedFigures is the number of figures that a revision changes: too few to look like a mistake.
 const revisedFigures = 6
 
-// spoil is what a world in trouble shows of what was drawn.
+// spoil applies the world's faults to drawn points.
 func (w World) spoil(points []Point, decimals int) []Point {
 	if w.Shrunk.IsZero() && w.Revised.IsZero() {
 		return points
 	}
 	n := sort.Search(len(points), func(i int) bool { return !points[i].At.Before(w.Shrunk) })
 	points = slices.Clone(points[n:])
-	// What is two weeks old was published, whoever it is.
+	// Data two weeks old was published, whatever its publisher.
 	last := sort.Search(len(points), func(i int) bool { return !points[i].At.Before(w.Revised.AddDate(0, 0, -14)) })
 	for i := max(0, last-revisedFigures); i < last && !w.Revised.IsZero(); i++ {
 		points[i].Value *= 0.99
@@ -53,7 +52,7 @@ func (w World) spoil(points []Point, decimals int) []Point {
 	return points
 }
 
-// Noise is a table of independent random draws, one for each date: looking one up changes nothing. The zero Noise is valid.
+// Noise is a table of independent random draws, one for each date; a lookup changes nothing. The zero Noise is valid.
 type Noise struct{ seed uint64 }
 
 // Noise returns the table of that name. Tables of different names, or of worlds with different seeds, are independent.
@@ -76,7 +75,7 @@ func (n Noise) Normal(day time.Time) float64 {
 	return radius * math.Cos(2*math.Pi*unit(mix(u)))
 }
 
-// Chance tells whether a date is among the share p of all dates for which something happens.
+// Chance reports whether a date is among the share p of all dates for which an event happens.
 func (n Noise) Chance(day time.Time, p float64) bool { return n.Uniform(day) < p }
 
 // Round rounds half away from zero to a number of decimals, as publishers do before they print.
