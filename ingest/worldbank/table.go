@@ -16,19 +16,19 @@ import (
 )
 
 const (
-	// maxHead is how many rows may stand before the first month: title, dates, names, units and codes take six or seven.
+	// maxHead is the max number of rows before the first month: title, dates, names, units and codes take six or seven.
 	maxHead = 30
-	// maxAge is the age of a workbook from which the link to it must be stale: it is renewed every month.
+	// maxAge is the age at which a workbook's link must be stale: the workbook is renewed every month.
 	maxAge = 45 * 24 * time.Hour
 	// maxLag is how many months the newest row may lie before the month of the workbook's date. One is normal.
 	maxLag = 2
-	// decimals is what values are rounded to: those of the database that the workbook is made from.
+	// decimals is the number of decimals to which values are rounded. It is that of the database behind the workbook.
 	//
-	// Programs that save such a workbook write a number with 15, 16 or 17 significant digits (0.14000000000000001); rounding makes
-	// all these copies of one vintage yield the same values to the bit. Copies that state two decimals only do not become equal:
-	// rounding everything to two would lose what the publisher states, and the revisions that matter begin at 0.1.
+	// Programs that save such a workbook write a number with 15, 16 or 17 significant digits (0.14000000000000001); rounding gives all
+	// these copies of one vintage the same values to the bit. Copies that state only two decimals do not become equal. Rounding
+	// everything to two would lose digits that the publisher states; revisions that matter begin at 0.1.
 	decimals = 11
-	// maxPrice is the largest number of which that rounding is exact, with room; no price in dollars comes near it.
+	// maxPrice is the largest number for which that rounding is exact, with room; no price in dollars comes near it.
 	maxPrice = 1e4
 )
 
@@ -61,7 +61,7 @@ func parseWorkbook(r ingest.Response) (ingest.Batch, error) {
 	return batch, nil
 }
 
-// table is what the sheet of prices holds, as far as it has been read.
+// table is the content of the sheet of prices, as far as it has been read.
 type table struct {
 	// head holds the rows before the first month.
 	head [][]string
@@ -80,8 +80,7 @@ type place struct {
 	newest time.Time
 }
 
-// read takes the next row. The months begin with the first row whose column A is one: files differ in how many rows stand
-// before.
+// read reads the next row. The months begin with the first row whose column A is a month: files differ in the number of rows before it.
 func (t *table) read(row int, cells []string) error {
 	first := cell(cells, 0)
 	switch isMonth := monthPattern.MatchString(first); {
@@ -154,7 +153,7 @@ func (t *table) readHead() error {
 	return nil
 }
 
-// readMonth reads the prices of a month. Months follow each other without a gap: a sheet from which one is gone is not whole.
+// readMonth reads the prices of a month. Months follow each other without a gap: a sheet with a missing month is incomplete.
 func (t *table) readMonth(row int, cells []string) error {
 	text := cell(cells, 0)
 	month, err := time.Parse("2006M01", text)
@@ -183,8 +182,8 @@ func (t *table) readMonth(row int, cells []string) error {
 	return nil
 }
 
-// check refuses a sheet that is not whole, and one that was handed out too long after it was made. A zero time of the answer is
-// not known and not compared.
+// check refuses an incomplete sheet, and one that was served too long after it was made. If the time of the response is zero, it is
+// unknown and not compared.
 func (t *table) check(answered time.Time) error {
 	if t.last.IsZero() {
 		return fmt.Errorf("no row with a month such as 1960M01 in column A of sheet %q", sheetName)
