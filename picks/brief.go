@@ -9,9 +9,9 @@ import (
 	"tidemark/internal/equity"
 )
 
-// Brief is what a text about one company is written from: the facts, the documents they are in, and what the numbers say is worth
-// saying. It is the same for all languages, so that all name the same numbers. Where a company stands among the others, in all or in a
-// group of metrics, is a fact of the day's pick alone: of others it would hint at the picks to come.
+// Brief is the source of a text about one company: the facts, the documents that contain them, and the points that the numbers support.
+// It is the same for all languages, so that all name the same numbers. The rank of a company, overall or in a group of metrics, is a fact
+// for the day's pick only: for other companies it would hint at later picks.
 type Brief struct {
 	Ticker, Name string
 	Day          time.Time
@@ -20,19 +20,20 @@ type Brief struct {
 	// Sources are the documents; Facts point into them.
 	Sources []Source
 
-	// lead and next are the groups that speak for the company most, weak the one that speaks against it most; empty for none.
+	// lead and next are the groups that favour the company most; weak is the group that counts most against it. Empty means none.
 	lead, next, weak Group
-	// strong and poor are the metrics that speak for and against it, the clearest first.
+	// strong and poor are the metrics for and against the company, the clearest first.
 	strong, poor []string
 	// risk is the key of the main risk.
 	risk string
-	// signal is the sign of the effect of the most important of our own signals; zero where none is worth naming.
+	// signal is the sign of the effect of the most important of our own signals; zero if none is worth naming.
 	signal int
-	// financial tells that the company is one of finance, insurance or real estate, of which other things are said.
+	// financial reports whether the company is in finance, insurance or real estate, for which other phrases are used.
 	financial bool
-	// bookAndEarnings tells that its price is compared with these alone: not with cash flow and operating income too.
+	// bookAndEarnings reports whether its price is compared with book value and earnings only, not also with cash flow and operating
+	// income.
 	bookAndEarnings bool
-	// picked tells that the company is the pick of the day, chosen that an editor made it that.
+	// picked reports whether the company is the pick of the day, chosen whether an editor chose it.
 	picked, chosen bool
 	// variant chooses between phrases that say the same.
 	variant int
@@ -60,7 +61,7 @@ func NewBrief(r Ranking, s Score, filings []equity.Filing) Brief {
 	return b
 }
 
-// Fundamentals are the few figures that stand beside a text. Those that are unknown are NaN.
+// Fundamentals are the few figures shown with a text. Unknown figures are NaN.
 type Fundamentals struct {
 	// MarketCapUSDBn is in billions of US dollars.
 	MarketCapUSDBn, PE, RevenueGrowthPct float64
@@ -81,7 +82,7 @@ func (s Score) Fundamentals() Fundamentals {
 	return f
 }
 
-// revenueGrowth is that of the newest fiscal year.
+// revenueGrowth returns the revenue growth of the newest fiscal year.
 func (s Score) revenueGrowth() Figure {
 	if len(s.Book.years) < 2 {
 		return Figure{}
@@ -137,8 +138,8 @@ func compareDown(x, y float64) int {
 	}
 }
 
-// mainRisk is the key of the risk that stands out most. Each is measured in how far it is beyond where it begins to be one, so that the
-// largest counts; a loss counts before all.
+// mainRisk returns the key of the main risk. Each risk is measured by how far it exceeds its threshold, and the largest counts. A loss
+// comes before all others.
 func mainRisk(s Score, facts Data) string {
 	value := func(id string) float64 {
 		d, ok := facts.Find(id)
@@ -181,7 +182,7 @@ func loss(income float64) float64 {
 	return 0
 }
 
-// fits tells whether all facts are there that a phrase names. All languages name the same.
+// fits reports whether all facts exist that a phrase names. All languages name the same facts.
 func (d Data) fits(phrase string) bool {
 	text, ok := english.Phrases[phrase]
 	if !ok {

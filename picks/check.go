@@ -13,14 +13,14 @@ import (
 	"tidemark/internal/locale"
 )
 
-// CheckNumbers reads every number that a text in a language names in digits and fails on the first that is not among the facts. It is
-// the gate for texts that somebody else wrote: a model may choose the words, never the numbers.
+// CheckNumbers reads every number that a text in a language writes in digits, and fails on the first that is not among the facts. It is
+// the gate for texts by other writers: a model may choose the words, never the numbers.
 //
 // Grouping and decimals are read as the language writes them, Devanagari digits as digits. A number before a percent sign must be a
-// percentage among the facts, one before a word like million an amount of that size; its decimals must be those of the fact, but for
-// zeros at the end. A minus needs a negative fact and a plus a positive one; without a sign the words may say which way. A date is
-// read whole, and is a fact's value or the date that a fact is about. Names with digits (a form, an index, a company) are facts of unit
-// "name". Numbers in words are not read.
+// percentage among the facts, and a number before a word like million an amount of that size. Its decimals must be those of the fact,
+// except for zeros at the end. A minus sign needs a negative fact and a plus sign a positive one; without a sign the words may state the
+// direction. A date is read whole; it must be a fact's value or the date of a fact. Names with digits (a form, an index, a company) are
+// facts of unit "name". Numbers in words are not read.
 func CheckNumbers(text string, lang Lang, facts Data) error {
 	r, ok := readers()[lang]
 	if !ok {
@@ -98,7 +98,7 @@ func (r *reader) tokens(text string) []token {
 		before, after := text[:at[0]], text[at[1]:]
 		last, first := lastRune(before), firstRune(after)
 		if unicode.IsLetter(last) || unicode.IsLetter(first) || unicode.Is(unicode.M, first) {
-			t.bad = t.text // part of a word that is no fact
+			t.bad = t.text // part of a word that is not a fact
 		}
 		t.sign = signBefore(before)
 		value, ok := r.value(t.text)
@@ -111,8 +111,8 @@ func (r *reader) tokens(text string) []token {
 	return all
 }
 
-// signBefore is the plus or minus that a number stands under, a sign of currency between them or not; zero where there is none. A hyphen
-// after a letter or a digit joins words or a range and is no sign.
+// signBefore returns the plus or minus sign of a number, also with a currency sign in between; zero if it has none. A hyphen after a
+// letter or a digit joins words or a range and is not a sign.
 func signBefore(before string) rune {
 	trimmed := strings.TrimRight(before, " \u00a0")
 	if rest, ok := strings.CutSuffix(trimmed, "$"); ok {
@@ -128,7 +128,7 @@ func signBefore(before string) rune {
 	return sign
 }
 
-// unit is the percent sign or the word for a size that follows a number; empty when there is none.
+// unit returns the percent sign or the word for a size that follows a number; empty if there is none.
 func (r *reader) unit(after string) Unit {
 	after = strings.ToLower(strings.TrimLeft(after, " \u00a0\u202f"))
 	for _, w := range r.words {
@@ -139,7 +139,7 @@ func (r *reader) unit(after string) Unit {
 	return ""
 }
 
-// matches tells whether a fact is what a token says.
+// matches reports whether a token matches a fact.
 func (t token) matches(f Datum) bool {
 	if f.Unit == locale.Month {
 		return t.unit == "" && t.value == canonical(f.Value[:min(4, len(f.Value))])
@@ -150,7 +150,7 @@ func (t token) matches(f Datum) bool {
 	value, negative := strings.CutPrefix(f.Value, "-")
 	said, is := 0, 0
 	if p, ok := locale.Powers[t.unit]; ok && f.Unit != t.unit {
-		// A language may tell an amount in a size of its own: 1.4 billion is 1,400 million.
+		// A language may state an amount in another size: 1.4 billion is 1,400 million.
 		if is, ok = locale.Powers[f.Unit]; !ok {
 			return false
 		}

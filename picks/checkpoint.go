@@ -13,13 +13,14 @@ import (
 // checkpointVersion counts how often the reckoning has changed. A checkpoint of another version is not gone on from.
 const checkpointVersion = 1
 
-// NewestCheckpoints are the newest sessions of which Simulate and Resume return checkpoints; of those before, the last session of each month.
+// NewestCheckpoints is the number of newest sessions for which Simulate and Resume return checkpoints. For earlier months they return the
+// checkpoint of the month's last session.
 const NewestCheckpoints = 10
 
-// Checkpoint is the portfolio after the close of a session with all that the sessions after it need of those before. Resume goes on from it.
-// As JSON it keeps every bit.
+// Checkpoint is the portfolio after the close of a session, with all earlier state that later sessions need. Resume continues from it.
+// Its JSON form keeps every bit.
 type Checkpoint struct {
-	// Version and Rules are those of the reckoning.
+	// Version and Rules are those of the computation.
 	Version int
 	Rules   PortfolioRules
 	// Date is the session's, Inception the portfolio's.
@@ -31,7 +32,7 @@ type Checkpoint struct {
 	Bought int
 
 	Cash, Peak, Bench float64
-	// NoBenchmark tells that the benchmark had no price on the inception day. Bench and what Last says of it are zero then.
+	// NoBenchmark reports whether the benchmark had no price on the inception day. Bench and the benchmark fields of Last are then zero.
 	NoBenchmark bool
 	// Marked is the benchmark's last close, of MarkedOn.
 	Marked   equity.Price
@@ -41,7 +42,7 @@ type Checkpoint struct {
 	Tally Tally
 }
 
-// Held is an open position at a checkpoint. The fields are those of holding; Place is how many positions were bought before it.
+// Held is an open position at a checkpoint. Its fields are those of holding; Place is the number of positions bought before it.
 type Held struct {
 	Position              Position
 	Place                 int
@@ -51,12 +52,12 @@ type Held struct {
 	Sessions, Silent      int
 }
 
-// Usable tells whether Resume can go on from the checkpoint under some rules.
+// Usable reports whether Resume can continue from the checkpoint under the rules.
 func (c Checkpoint) Usable(rules PortfolioRules) bool {
 	return c.Version == checkpointVersion && c.Rules == rules
 }
 
-// Since is the oldest day of which Resume reads prices, actions and filings.
+// Since returns the oldest day for which Resume reads prices, actions and filings.
 func (c Checkpoint) Since() time.Time {
 	since := c.Date
 	if !c.MarkedOn.IsZero() && c.MarkedOn.Before(since) {
@@ -75,8 +76,8 @@ func (c Checkpoint) Since() time.Time {
 	return since.AddDate(0, 0, -departureDays)
 }
 
-// Companies are those whose prices Resume reads, in no order and perhaps more than once, besides those of the picks that are handed to it and of
-// the companies that bought them.
+// Companies returns companies whose prices Resume reads, in no order and possibly more than once. Resume also reads prices for the given
+// picks and for the companies that bought their companies.
 func (c Checkpoint) Companies() (ciks []equity.CIK) {
 	for _, h := range c.Held {
 		ciks = append(ciks, h.Position.Holding)
@@ -112,7 +113,7 @@ func (s *simulation) checkpoint(day time.Time) Checkpoint {
 	return c
 }
 
-// keep takes the checkpoint of a day, if it is one of those that are returned.
+// keep records the checkpoint of a day if it is one of those to return.
 func (s *simulation) keep(day time.Time) {
 	if s.recent.IsZero() {
 		s.recent = calendar.Add(s.in.To, 1-NewestCheckpoints)
@@ -122,10 +123,10 @@ func (s *simulation) keep(day time.Time) {
 	}
 }
 
-// Resume is Simulate from a checkpoint on: what follows has the very bits that Simulate would have given it, provided that nothing of what was
-// handed in for the days up to the checkpoint has changed. Of the input it reads the picks of the checkpoint's session and later, and of prices
-// and filings what Since and Companies tell. past are all positions that were bought before the checkpoint, in that order, with the closed ones
-// as they were at the end; of an open one nothing is read. The portfolio's first snapshot is that of the checkpoint.
+// Resume is Simulate from a checkpoint on. The result has the same bits as that of Simulate, provided that the inputs up to the
+// checkpoint have not changed. It reads the picks of the checkpoint's session and later, and the prices and filings that Since and
+// Companies name. past are all positions bought before the checkpoint, in that order, with the closed ones in their final state; an open
+// one is not read. The portfolio's first snapshot is the checkpoint's.
 func Resume(c Checkpoint, past []Position, in PortfolioInput, rules PortfolioRules) Portfolio {
 	s := simulation{
 		in: in, rules: rules, cash: c.Cash, peak: c.Peak, bench: c.Bench, marked: equity.Bar{Date: c.MarkedOn, Close: c.Marked},
@@ -182,12 +183,12 @@ type former struct {
 	Position
 }
 
-// Tally is what Performance needs of all snapshots.
+// Tally is the summary of all snapshots that Performance needs.
 type Tally struct {
-	// Newest are the returns since inception of the newest sessions, in percent, the newest last: as many as the longest of the short
-	// returns looks back, and one more.
+	// Newest are the returns since inception of the newest sessions, in percent, the newest last. It holds one more than the lookback of
+	// the longest of the short returns.
 	Newest []float64
-	// Year is that of the newest session, YearBase the return since inception that its return is reckoned from.
+	// Year is the year of the newest session. YearBase is the return since inception at which the year's return begins.
 	Year     int
 	YearBase float64
 	// MaxDrawdown is the largest fall from a high at a close.
@@ -221,7 +222,7 @@ func (t *Tally) add(s Snapshot) {
 	t.MaxDrawdown = min(t.MaxDrawdown, s.DrawdownPct)
 }
 
-// since is the return in percent of the last n sessions; NaN where there were not so many.
+// since returns the return in percent of the last n sessions; NaN if fewer sessions exist.
 func (t Tally) since(n int) float64 {
 	last := len(t.Newest) - 1
 	if last-n < 0 {

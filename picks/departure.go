@@ -9,27 +9,27 @@ import (
 )
 
 const (
-	// controlChanged is the item of a current report by which a company says that it belongs to another now.
+	// controlChanged is the item of a current report by which a company states that its control has changed.
 	controlChanged = "5.01"
-	// departureDays is how many days before the last close a form counts that takes shares off an exchange: the law lets ten days pass
-	// between the filing and the end of the listing.
+	// departureDays is the number of days before the last close within which a form counts that takes shares off an exchange: the law
+	// lets ten days pass between the filing and the end of the listing.
 	departureDays = 15
 )
 
-// Departs tells whether a filing may have a part in the end of a company's shares: form 25 takes a class of securities off an exchange,
-// form 15 ends the duty to report, and a current report says that the company was bought. A class may be one of bonds or warrants, so
-// none of them says by itself that the shares are gone.
+// Departs reports whether a filing may contribute to the end of a company's shares. Form 25 takes a class of securities off an exchange,
+// form 15 ends the duty to report, and a current report can state that the company was bought. A class may consist of bonds or warrants,
+// so none of them alone proves that the shares have ended.
 func Departs(f equity.Filing) bool {
 	return endsListing(f) || strings.HasPrefix(f.Form, "8-K") && slices.Contains(f.Items, controlChanged)
 }
 
-// endsListing tells whether a filing is a form 25 or 15, or an amended one.
+// endsListing reports whether a filing is a form 25 or 15, or an amended one.
 func endsListing(f equity.Filing) bool {
 	return f.Form == "25" || strings.HasPrefix(f.Form, "25-") || strings.HasPrefix(f.Form, "25/") || strings.HasPrefix(f.Form, "15-")
 }
 
-// departed tells whether a company whose last close is of one day had, by another day, filed that its shares leave the exchange, and why
-// the position in them is closed then.
+// departed reports whether a company, whose last close is on the day priced, had filed by another day that its shares leave the exchange.
+// It also returns the reason for closing the position.
 func departed(filings []equity.Filing, priced, day time.Time) (reason string, ok bool) {
 	reason = ClosedDelisted
 	for _, f := range filings {

@@ -11,13 +11,13 @@ import (
 	"tidemark/internal/locale"
 )
 
-// DigestInput is what a weekly digest is made of. What lies outside the week is left out, so more may be handed in.
+// DigestInput is the input of a weekly digest. Data outside the week is ignored, so callers may pass more.
 type DigestInput struct {
 	Portfolio Portfolio
 	Events    []Event
 	Picks     []DigestPick
 	Economic  []EconomicEvent
-	// Signals are our own signals as they stood at the end of the week.
+	// Signals are the states of our own signals at the end of the week.
 	Signals []SignalState
 }
 
@@ -34,31 +34,31 @@ type Digest struct {
 	Week string
 	// From and To are its Monday and Friday.
 	From, To time.Time
-	// Events are those of severity DigestSeverity or more, in the order of the feed.
+	// Events are the events of severity DigestSeverity or more, in the order of the feed.
 	Events []Event
 	Delta  PortfolioDelta
 	// Picks are by number; Economic in the order of SortEconomic: the first is the event of the week.
 	Picks    []DigestPick
 	Economic []EconomicEvent
-	// Signals are those that are live, the furthest from their usual level first.
+	// Signals are the live signals, the furthest from their usual level first.
 	Signals []SignalState
 }
 
 // DigestSeverity is the least severity of the events in a digest.
 const DigestSeverity = Notable
 
-// PortfolioDelta is what the week did to the portfolio. Percentages are not rounded, and NaN where they cannot be told: in a week without
-// a session, or without a benchmark.
+// PortfolioDelta is the change of the portfolio in the week. Percentages are not rounded, and NaN if unknown: in a week without a
+// session, or without a benchmark.
 type PortfolioDelta struct {
 	ReturnPct, BenchmarkReturnPct, ExcessReturnPct float64
 	// Added and Removed are the tickers of positions that were bought and closed in the week, in the order of their numbers.
 	Added, Removed []string
-	// Top and Bottom are up to three positions each by what they added to the week's return, in percentage points of the portfolio
-	// at its beginning; Top those that added most, Bottom those that cost most.
+	// Top and Bottom are up to three positions each, by their contribution to the week's return, in percentage points of the portfolio at
+	// its beginning. Top has the largest gains, Bottom the largest losses.
 	Top, Bottom []Contribution
 }
 
-// Contribution is what one position added to a return.
+// Contribution is the contribution of one position to a return.
 type Contribution struct {
 	Ticker string
 	Points float64
@@ -99,7 +99,7 @@ func NewDigest(in DigestInput, day time.Time) Digest {
 	return d
 }
 
-// delta is what happened between the last session before a day and the last session up to another.
+// delta returns the change between the last session before a day and the last session up to another.
 func (p Portfolio) delta(from, to time.Time) PortfolioDelta {
 	nan := math.NaN()
 	d := PortfolioDelta{ReturnPct: nan, BenchmarkReturnPct: nan, ExcessReturnPct: nan}
@@ -143,7 +143,7 @@ func (p Portfolio) delta(from, to time.Time) PortfolioDelta {
 	return d
 }
 
-// contribution is what a position added between two snapshots, in percentage points of the portfolio at its inception.
+// contribution returns a position's contribution between two snapshots, in percentage points of the portfolio at its inception.
 func (q Position) contribution(first, last int) float64 {
 	at := func(i int) float64 {
 		switch i -= q.entered; {

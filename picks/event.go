@@ -18,7 +18,7 @@ import (
 	"tidemark/internal/locale"
 )
 
-// EventType is what kind of event happened around the portfolio.
+// EventType is the kind of an event around the portfolio.
 type EventType string
 
 // The types. Rating and News are reserved for sources that yield them.
@@ -49,7 +49,7 @@ const (
 
 // Event is something that happened to a company of the portfolio. Its text is written in any language from its facts.
 type Event struct {
-	// ID follows from what the event is about, so that the same event found twice is one.
+	// ID follows from the subject of the event, so that an event found twice has one ID.
 	ID       string
 	Type     EventType
 	Severity Severity
@@ -63,7 +63,7 @@ type Event struct {
 	Facts     Data
 
 	phrase string // the key of its title and body, without ".title" and ".body"
-	body   string // the key of the body where it differs
+	body   string // the key of the body if it differs
 }
 
 // EventText is an event in one language.
@@ -89,14 +89,14 @@ func (e Event) Text(lang Lang) (EventText, error) {
 	return EventText{lang, title, text}, nil
 }
 
-// eventID makes the id of an event from what it is about: "ev_" and 26 characters of a digest.
+// eventID makes the id of an event from its subject: "ev_" and 26 characters of a digest.
 func eventID(kind EventType, cik equity.CIK, at time.Time, about string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s|%s|%s|%s", kind, cik, at.UTC().Format(time.RFC3339), about))
 	return "ev_" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:]))[:26]
 }
 
-// Key is the place of an event in the feed: by when it was recorded, then by id. Keys compare as text. A reader who goes on from the
-// last key it saw misses nothing, since an event that is found late is recorded late.
+// Key is the position of an event in the feed: by the time of its recording, then by id. Keys compare as text. A reader who continues
+// from the last key it saw misses nothing, since an event that is found late is recorded late.
 func (e Event) Key(recordedAt time.Time) string {
 	return recordedAt.UTC().Format("2006-01-02T15:04:05.000000Z") + "/" + e.ID
 }
@@ -138,7 +138,7 @@ func AnnouncedEvent(c equity.Company, date time.Time, price equity.Price, announ
 	return e
 }
 
-// closedTerms are the words for why a position was closed, and how much it matters: an end that nobody chose matters more.
+// closedTerms are the words for the reason why a position was closed, and its severity: an unplanned end matters more.
 var closedTerms = map[string]struct {
 	term     string
 	severity Severity
@@ -171,7 +171,7 @@ func ClosedEvents(p Portfolio, companies map[equity.CIK]equity.Company, day time
 	return events
 }
 
-// moveSeverity is the severity of a price move that is so many times the usual one; zero for one that is no event.
+// moveSeverity is the severity of a price move that is times the usual one; zero if it is not an event.
 func moveSeverity(times float64) Severity {
 	switch {
 	case times >= 6:
@@ -187,11 +187,11 @@ func moveSeverity(times float64) Severity {
 	}
 }
 
-// minMove is what a price must move by to be an event, however calm the share.
+// minMove is the min price move for an event, for shares of any volatility.
 const minMove = 0.02
 
-// MoveEvent is the event of a company's price move on a day, and whether there is one: a return, dividends included, of at least two
-// percent and at least twice the standard deviation of the 63 daily returns before.
+// MoveEvent returns the event of a company's price move on a day, and whether there is one. The move is a return, including dividends, of
+// at least two percent and at least twice the standard deviation of the 63 daily returns before.
 func MoveEvent(c equity.Company, h History, day time.Time) (Event, bool) {
 	at, trading := calendar.Close(day)
 	today, ok := h.BarOn(day)

@@ -8,20 +8,20 @@ import (
 	"tidemark/internal/equity"
 )
 
-// The rules of reading facts that this file holds, each measured on real filings:
+// The rules for reading facts in this file, each measured on real filings:
 //
 //   - A period is its start and end. FY and FP describe the filing and are never read.
 //   - A year has 350 to 380 days, a quarter 80 to 100; year-to-date figures of two and three quarters are neither. A fourth quarter
 //     that no filing states is the year minus its first nine months.
-//   - What was said last about a period counts, as of the day one asks for: a later filing restates an earlier one.
+//   - The last statement about a period counts, as of the day in question: a later filing restates an earlier one.
 //   - Only annual, quarterly and foreign interim reports are read. Proxy statements and current reports feed facts too, at times
-//     a thousandfold wrong.
+//     wrong by a factor of a thousand.
 //   - A concept has several tags, which companies change over the years. The tag with the newest figure counts, then the order. Of
 //     several totals of one filing the largest counts where the concept says so: package concepts.
-//   - What is not stated is unknown, and unknown is not zero.
+//   - A figure that is not stated is unknown, and unknown is not zero.
 
-// acceptedForms are the reports that are read. The value tells whether the form is periodic: its figures count before those of a
-// foreign company's interim report.
+// acceptedForms are the reports that are read. The value reports whether the form is periodic: its figures take precedence over those in
+// a foreign company's interim report.
 var acceptedForms = map[string]bool{
 	"10-K": true, "10-K/A": true, "10-KT": true, "10-KT/A": true, "10-Q": true, "10-Q/A": true,
 	"20-F": true, "20-F/A": true, "40-F": true, "40-F/A": true, "6-K": false,
@@ -38,16 +38,16 @@ type Period struct{ Start, End time.Time }
 // Days is the length in days, zero for an instant.
 func (p Period) Days() int { return equity.Fact{Start: p.Start, End: p.End}.Days() }
 
-// IsYear tells whether the period is as long as a fiscal year of 52 or 53 weeks or of twelve months.
+// IsYear reports whether the period is as long as a fiscal year of 52 or 53 weeks or of twelve months.
 func (p Period) IsYear() bool { return p.Days() >= 350 && p.Days() <= 380 }
 
-// IsQuarter tells whether the period is as long as a fiscal quarter of 12 to 14 weeks.
+// IsQuarter reports whether the period is as long as a fiscal quarter of 12 to 14 weeks.
 func (p Period) IsQuarter() bool { return p.Days() >= 80 && p.Days() <= 100 }
 
-// Financials is what one company had filed by a date, read by the rules above. It is read only and safe for concurrent use.
+// Financials holds one company's filings as of a date, read by the rules above. It is read-only and safe for concurrent use.
 type Financials struct {
 	asOf time.Time
-	// stated holds the accepted facts of each tag and unit, in ascending (end, start), of one period the one that counts first.
+	// stated holds the accepted facts of each tag and unit, in ascending (end, start). For one period, the fact that counts comes first.
 	stated map[tagUnit][]equity.Fact
 	// years are the fiscal years, newest first.
 	years []Period
@@ -93,8 +93,8 @@ func (b *Financials) AsOf() time.Time { return b.asOf }
 // ends where a year is missing.
 func (b *Financials) Years() []Period { return slices.Clone(b.years) }
 
-// fiscalYears finds the years by net income, which every company states in its annual report. Twelve-month figures in quarterly
-// reports (utilities state them) are no fiscal years.
+// fiscalYears finds the years by net income, which every company states in its annual report. Twelve-month figures in quarterly reports
+// (utilities state them) are not fiscal years.
 func (b *Financials) fiscalYears() []Period {
 	var all []Period
 	for _, k := range keysOf(netIncome) {
@@ -114,13 +114,13 @@ func (b *Financials) fiscalYears() []Period {
 	return years
 }
 
-// follows tells whether next begins where p ends, give or take a week: a fiscal year that ends on a weekday moves.
+// follows reports whether next begins where p ends, with a tolerance of a week: a fiscal year that ends on a weekday moves.
 func follows(p, next Period) bool {
 	gap := next.Start.Sub(p.End) - 24*time.Hour
 	return gap.Abs() <= 7*24*time.Hour
 }
 
-// over is a concept's figure for exactly a period (an instant where it has no start): of the tags that state it the one that counts.
+// over returns a concept's figure for exactly one period (an instant if it has no start), from the tag that counts.
 func (b *Financials) over(c concept, p Period) Figure {
 	if !c.Largest {
 		for _, k := range keysOf(c) {
@@ -153,7 +153,7 @@ func (b *Financials) statement(k tagUnit, p Period) (equity.Fact, bool) {
 	return list[0], true
 }
 
-// statements are the facts of one tag about one period by all filings, the one that counts first.
+// statements returns the facts of one tag about one period by all filings. The one that counts comes first.
 func (b *Financials) statements(k tagUnit, p Period) []equity.Fact {
 	list := b.stated[k]
 	order := func(f equity.Fact, p Period) int { return cmp.Or(f.End.Compare(p.End), f.Start.Compare(p.Start)) }
@@ -177,7 +177,7 @@ func (b *Financials) newest(c concept) Figure {
 				continue
 			}
 			if p := (Period{End: f.End}); !best.Known() || p.End.After(best.Over.End) {
-				f, _ = b.statement(k, p) // of several statements about the instant, the one that counts
+				f, _ = b.statement(k, p) // of several statements about the instant, the fact that counts
 				best = Figure{Value: f.Value, Over: p, From: []equity.Fact{f}}
 			}
 			break
@@ -186,8 +186,8 @@ func (b *Financials) newest(c concept) Figure {
 	return best
 }
 
-// trailing is a concept's figure over the newest twelve months: the newest fiscal year, plus what the year after it has brought so
-// far, minus the same months of that year. All three come from one tag. Where no interim report is newer, it is the year itself.
+// trailing returns a concept's figure over the newest twelve months: the newest fiscal year, plus the following year to date, minus the
+// same months of the fiscal year. All three come from one tag. If no interim report is newer, it is the year itself.
 func (b *Financials) trailing(c concept) Figure {
 	if c.Largest {
 		return b.trailingTotal(c)
@@ -240,8 +240,8 @@ func (b *Financials) sameMonths(k tagUnit, p, year Period) (equity.Fact, bool) {
 	return equity.Fact{}, false
 }
 
-// quarter is a concept's figure over the fiscal quarter that ends on a date: as stated, else as the difference of two year-to-date
-// figures of one tag, of which a fourth quarter is the year minus its first nine months.
+// quarter returns a concept's figure over the fiscal quarter that ends on a date: as stated, else as the difference of two year-to-date
+// figures of one tag. A fourth quarter is the year minus its first nine months.
 func (b *Financials) quarter(c concept, end time.Time) Figure {
 	if c.Largest {
 		return b.quarterTotal(c, end)
@@ -275,7 +275,7 @@ func (b *Financials) quarterOf(k tagUnit, end time.Time) Figure {
 	return Figure{}
 }
 
-// repeats tells whether the i-th fact is about the same period as the one before it, which counts.
+// repeats reports whether the i-th fact is about the same period as the one before it, which counts.
 func repeats(list []equity.Fact, i int) bool {
 	return i > 0 && list[i-1].Start.Equal(list[i].Start) && list[i-1].End.Equal(list[i].End)
 }

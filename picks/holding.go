@@ -12,16 +12,16 @@ type holding struct {
 	Position
 	// place is how many positions were bought before it.
 	place int
-	// value is what it is worth, as a fraction of the portfolio at its inception.
+	// value is its value, as a fraction of the portfolio at its inception.
 	value float64
-	// growth is what one dollar at the entry has become; gained is what the position has added to the portfolio.
+	// growth is the present value of one dollar at the entry; gained is the position's contribution to the portfolio.
 	growth, gained float64
 	// price and priced are the last close and its date.
 	price  float64
 	priced time.Time
 	// sessions counts the sessions since the entry, silent those since the last price.
 	sessions, silent int
-	// tradable tells that there is a price today.
+	// tradable reports whether there is a price today.
 	tradable bool
 }
 
@@ -79,7 +79,7 @@ func (s *simulation) settle(h *holding, end equity.Action, day time.Time) {
 	sharesFactor := float64(end.Ratio()*first.Close.Float()) / h.price
 	h.move(cashFactor + sharesFactor)
 	if cashFactor > 0 {
-		// What was paid in cash is cash; the position's own return counts it as put into the new shares.
+		// The merger's cash payment goes to cash; the position's own return counts it as invested in the new shares.
 		part := float64(h.value * (cashFactor / (cashFactor + sharesFactor)))
 		h.value -= part
 		s.cash += part
@@ -90,7 +90,7 @@ func (s *simulation) settle(h *holding, end equity.Action, day time.Time) {
 		h.Region, h.Country = RegionOf(c.Location), CountryOf(c.Location)
 	}
 	if first.Date.Before(day) {
-		// It had a price on an earlier day already, when this one was not yet asked for: go on from there.
+		// It had a price on an earlier day that the simulation did not read then: continue from there.
 		h.sessions--
 		s.mark(h, day)
 	}
@@ -112,8 +112,8 @@ func (s *simulation) describe(p AnnouncedPick, day time.Time, snapshot int) Posi
 	}
 }
 
-// benchmark moves the benchmark to the close of a day and says its return since inception and of the day, in percent. A day without a
-// bar is one without a change.
+// benchmark moves the benchmark to the close of a day and returns its return since inception and of the day, in percent. A day without a
+// bar is a day without a change.
 func (s *simulation) benchmark(day time.Time) (sincePct, dailyPct float64) {
 	bar, ok := s.in.Benchmark.BarOn(day)
 	if len(s.out) == 0 {

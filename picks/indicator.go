@@ -9,11 +9,11 @@ import (
 	"tidemark/internal/series"
 )
 
-// Indicator declares one macro figure: where it comes from, how the market reads it, and how much it matters.
+// Indicator declares one macro figure: its source, how the market reads it, and its weight.
 type Indicator struct {
 	// ID is stable, for example "cpi".
 	ID string
-	// Region is the ISO 3166-1 code of what the figure is about: "US", or "EZ" for the euro area.
+	// Region is the ISO 3166-1 code of the figure's region: "US", or "EZ" for the euro area.
 	Region string
 	// Series is the published series.
 	Series series.ID
@@ -21,7 +21,7 @@ type Indicator struct {
 	Frequency string
 	// Reading turns levels into the figure that is watched.
 	Reading Reading
-	// Unit is that of the figure; Step the smallest amount it is published in.
+	// Unit is the unit of the figure; Step the smallest amount in which it is published.
 	Unit Unit
 	Step float64
 	// Floor is the least spread of past surprises that one is measured by; zero: the step.
@@ -41,7 +41,7 @@ type Indicator struct {
 // Reading is how a figure is read from published levels.
 type Reading string
 
-// The readings. What is expected of a change is the median of the twelve first prints before; of a level, the level before.
+// The readings. The expectation for a change is the median of the twelve first prints before; for a level, the level before.
 const (
 	ReadChange     Reading = "change"     // of the level against the period before, in percent
 	ReadDifference Reading = "difference" // of the level against the period before
@@ -110,15 +110,15 @@ func Indicators() []Indicator { return slices.Clone(indicators) }
 
 // Print is one publication of a figure, as it was first printed.
 type Print struct {
-	// Period is what the figure is about: the first day of the month or quarter, the last of the week, the day of the meeting.
+	// Period is the figure's period: the first day of the month or quarter, the last of the week, the day of the meeting.
 	Period time.Time
 	// At is when it was published, in UTC.
 	At time.Time
 	// Value is the figure, rounded to the indicator's step. NaN where the period before is missing, so that there is no change.
 	Value float64
-	// Previous is the figure of the period before as it was first printed, Revised the same as it read on At; NaN where it is missing.
+	// Previous is the first print of the period before, Revised its value on At; NaN if missing.
 	Previous, Revised float64
-	// Assumed tells that nobody saw the figure arrive: At is an assumption.
+	// Assumed reports whether At is an assumption, because the figure's arrival was not observed.
 	Assumed bool
 }
 
@@ -164,7 +164,7 @@ func FirstPrints(def Indicator, observations []series.Observation) []Print {
 	return prints
 }
 
-// levelKnown is the newest value at an instant; NaN where none was known, or it had been withdrawn.
+// levelKnown returns the newest value at an instant; NaN if none was known, or it had been withdrawn.
 func levelKnown(vintages []series.Observation, at time.Time) float64 {
 	level := math.NaN()
 	for _, o := range vintages {
@@ -196,7 +196,7 @@ func (def Indicator) figure(level, before float64) float64 {
 func (def Indicator) steps(v float64) float64 { return math.Round(v * math.Round(1/def.Step)) }
 func (def Indicator) round(v float64) float64 { return def.steps(v) / math.Round(1/def.Step) }
 
-// adjacent tells whether one period follows another without a gap.
+// adjacent reports whether one period follows another without a gap.
 func (def Indicator) adjacent(before, period time.Time) bool {
 	switch def.Frequency {
 	case "weekly":

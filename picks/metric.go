@@ -23,7 +23,7 @@ const (
 	Risk     Group = "risk"
 )
 
-// The metrics. More is better in each: what is bad is negated.
+// The metrics. More is better in each; metrics where less is better are negated.
 const (
 	EarningsYield      = "earnings_yield"      // net income / market value
 	CashYield          = "cash_yield"          // (operating cash flow - capital spending) / market value
@@ -60,8 +60,8 @@ var metricGroups = []struct {
 	{LowVolatility, Risk},
 }
 
-// financial reports whether an SIC code is of finance, insurance or real estate: 6000 to 6799. Their operating cash flow is the turnover of
-// deposits, policies and properties, so nothing is said by it, nor by what is made of it.
+// financial reports whether an SIC code is in finance, insurance or real estate: 6000 to 6799. The operating cash flow of such a company
+// is the turnover of deposits, policies and properties. It carries no information, and neither do metrics derived from it.
 func financial(sic int) bool { return sic >= 6000 && sic <= 6799 }
 
 // lends reports whether an SIC code is of a bank or a lender.
@@ -70,9 +70,9 @@ func lends(sic int) bool {
 	return id == "banks" || id == "lenders"
 }
 
-// applies tells whether a metric says anything about a company of an SIC code. Banks and insurers have neither a cost of sales nor an
-// enterprise value, their debt is their trade and their cash flow no measure; banks and lenders are measured by what their assets earn and
-// how much of them is their own. Utilities' operating income is set by their regulators, which is why Greenblatt leaves them out.
+// applies reports whether a metric is meaningful for a company with an SIC code. Banks and insurers have neither a cost of sales nor an
+// enterprise value; their debt is their trade, and their cash flow is not a measure. Banks and lenders are measured by the return on
+// their assets and by their equity ratio. Regulators set the operating income of utilities, so Greenblatt leaves them out.
 func applies(metric string, sic int) bool {
 	s := SectorOf(sic)
 	switch metric {
@@ -95,24 +95,24 @@ type Metric struct {
 	Group Group
 	// Applies is false for a metric that says nothing about the company's sector. It then has no part in the score.
 	Applies bool
-	// Value is the number itself, a fraction (0.05 is five percent); NaN where it is unknown.
+	// Value is the number itself, a fraction (0.05 is five percent); NaN if unknown.
 	Value float64
-	// Clipped is the value after the extremes of the universe were cut off, Z its distance from the mean of those it is compared
-	// with, in standard deviations. Both are NaN where the value is unknown.
+	// Clipped is the value after the extremes of the universe were cut off. Z is its distance from its peers' mean, in standard deviations.
+	// Both are NaN if the value is unknown.
 	Clipped, Z float64
-	// Peers counts the companies it is compared with, the company included; BySector tells that they are its sector.
+	// Peers counts the companies in the comparison, including the company; BySector reports whether they are its sector.
 	Peers    int
 	BySector bool
-	// Worst is the lowest z-score of those it is compared with, where the value is unknown since the company does not tell its debt:
-	// silence counts no less than the largest debt. NaN otherwise.
+	// Worst is the lowest z-score of the peers, if the value is unknown because the company does not state its debt: a missing debt
+	// counts as the largest debt. NaN otherwise.
 	Worst float64
-	// Facts are what the number was made of, in the order of the formula.
+	// Facts are the inputs of the number, in the order of the formula.
 	Facts []equity.Fact
-	// From and To are the first and the last close that the number was made of; zero where it has none.
+	// From and To are the first and the last close used for the number; zero if it uses none.
 	From, To time.Time
 }
 
-// Known tells whether there is a number.
+// Known reports whether the value is known.
 func (m Metric) Known() bool { return !math.IsNaN(m.Value) }
 
 // sessions are the trading days that prices are read at, the same for all companies: the last is the trading day before the pick's.
@@ -136,7 +136,7 @@ func sessionsBefore(pick time.Time) sessions {
 	return sessions{last: last, monthAgo: calendar.Add(last, -momentumNear), yearAgo: yearAgo, days: calendar.Between(yearAgo, last)}
 }
 
-// measure computes what the score of one company is made of. An error says why it cannot be scored.
+// measure computes the inputs of one company's score. An error says why it cannot be scored.
 func (s *Score) measure(c Candidate, pick time.Time, se sessions, rules Rules) error {
 	today, ok := c.History.BarOn(pick)
 	if !ok {

@@ -22,7 +22,7 @@ type PortfolioRules struct {
 	// DepartedDays is after how many sessions without a price a position is closed at its last one, where the company has filed that its
 	// shares leave the exchange.
 	DepartedDays int
-	// Dividends tells that returns, the benchmark's too, are total returns. Otherwise both are price returns.
+	// Dividends reports whether returns, including the benchmark's, are total returns. Otherwise both are price returns.
 	Dividends bool
 }
 
@@ -44,7 +44,7 @@ type PortfolioInput struct {
 	Picks     []AnnouncedPick
 	Companies map[equity.CIK]equity.Company
 	Prices    Prices
-	// Departures are the filings of companies for which Departs holds, in any order.
+	// Departures are the filings of companies for which Departs is true, in any order.
 	Departures map[equity.CIK][]equity.Filing
 	// Benchmark is the history of a fund or index. Like is compared with like: for an index without dividends set
 	// PortfolioRules.Dividends to false.
@@ -56,18 +56,20 @@ type PortfolioInput struct {
 // Portfolio is the model portfolio from its first day on. All of it is percentages: it has no amount of money and no number of
 // shares.
 type Portfolio struct {
-	// Inception is the day at whose close the first position was bought; zero while there is none.
+	// Inception is the day at whose close the first position was bought; zero if none was bought.
 	Inception time.Time
-	// Snapshots has one entry for each session from the inception on, oldest first; after Resume, from that of the checkpoint on.
+	// Snapshots has one entry for each session from the inception on, oldest first. After Resume, it begins with the checkpoint's
+	// session.
 	Snapshots []Snapshot
 	// Positions are all positions that there ever were, in the order in which they were bought.
 	Positions []Position
-	// Missed are the picks that were never bought because they had no price; after Resume, those of the sessions since.
+	// Missed are the picks that were never bought because they had no price. After Resume, it holds only the missed picks of the sessions
+	// since.
 	Missed []AnnouncedPick
 	// CashPct is the cash of the last day; with the weights of the open positions it adds up to exactly 100.
 	CashPct float64
-	// Checkpoints are the sessions from which Resume can go on: the newest ones, and the last one of each month. They are ascending, and
-	// the last is that of the last snapshot.
+	// Checkpoints are the sessions from which Resume can continue: the newest ones, and the last one of each month. They are ascending,
+	// and the last is the last snapshot's.
 	Checkpoints []Checkpoint
 	// ResumedAt is the session of the checkpoint that Resume went on from; zero after Simulate.
 	ResumedAt time.Time
@@ -75,8 +77,8 @@ type Portfolio struct {
 	tally *Tally // nil: to be made of the snapshots
 }
 
-// Snapshot is the portfolio at the close of a session. Percentages are not rounded; the benchmark's are NaN where it has no price on
-// the inception day.
+// Snapshot is the portfolio at the close of a session. Percentages are not rounded; the benchmark's are NaN if it has no price on the
+// inception day.
 type Snapshot struct {
 	Date time.Time
 	// ReturnPct and BenchmarkReturnPct are since inception.
@@ -115,8 +117,8 @@ type Position struct {
 	WeightPct float64
 	// ReturnPct is the position's own return since it was bought, however much of it was held; not rounded.
 	ReturnPct float64
-	// ContributionPct is what the position added to the portfolio's return since inception, in percentage points; those of all
-	// positions, closed ones too, add up to that return. Not rounded.
+	// ContributionPct is the position's contribution to the portfolio's return since inception, in percentage points. The contributions
+	// of all positions, including closed ones, add up to that return. It is not rounded.
 	ContributionPct float64
 	// PricedOn is the date of the last price that was read.
 	PricedOn time.Time
@@ -125,13 +127,13 @@ type Position struct {
 	entered     int // the index of the entry's snapshot
 }
 
-// Open tells whether the position is held.
+// Open reports whether the position is held.
 func (p Position) Open() bool { return p.ExitDate.IsZero() }
 
-// Simulate runs the portfolio from the first pick to the last day. Every step happens at the close of a session, in this order:
-// values move with prices; companies that ended are settled; what has been held long enough is sold; new picks are bought; on the
-// first session of a month all positions are set to equal weights. Buying and selling cost nothing, cash earns nothing. It is a pure
-// function: equal inputs give equal bits.
+// Simulate runs the portfolio from the first pick to the last day. Every step happens at the close of a session, in this order: values
+// move with prices; ended companies are settled; positions at the end of their holding period are sold; new picks are bought; on the
+// first session of a month all positions are set to equal weights. Trades cost nothing, cash earns nothing. It is a pure function: equal
+// inputs give equal bits.
 func Simulate(in PortfolioInput, rules PortfolioRules) Portfolio {
 	s := simulation{in: in, rules: rules, cash: 1, peak: 1, bench: 1}
 	s.pending = slices.Clone(in.Picks)

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Texts are what is written about one company in one language. FullResearch is Markdown, the others are plain paragraphs.
+// Texts are the texts about one company in one language. FullResearch is Markdown, the others are plain paragraphs.
 type Texts struct {
 	Lang         Lang
 	SummaryWhy   string
@@ -29,8 +29,9 @@ type Writer interface {
 	Write(ctx context.Context, b Brief, lang Lang) (Texts, error)
 }
 
-// Compose has a writer write and checks every number of the result. Where there is no writer, it fails, or it names a number that is no
-// fact, the texts are those of WriteResearch; refused then says why the other's were not taken (nil without a writer).
+// Compose lets a writer write the texts and checks every number in them. If no writer is given, if it fails, or if it names a number that
+// is not a fact, the texts are those of WriteResearch. refused then holds the reason for rejecting the writer's texts (nil without a
+// writer).
 func Compose(ctx context.Context, w Writer, b Brief, lang Lang) (t Texts, refused, err error) {
 	if w != nil {
 		t, refused = w.Write(ctx, b, lang)
@@ -46,7 +47,7 @@ func Compose(ctx context.Context, w Writer, b Brief, lang Lang) (t Texts, refuse
 	return t, refused, err
 }
 
-// check fails on the first text that is empty, in another language than asked for, or names a number that is no fact.
+// check returns an error for the first text that is empty, is in another language than lang, or names a number that is not a fact.
 func (t Texts) check(lang Lang, facts Data) error {
 	if t.Lang != lang {
 		return fmt.Errorf("the texts are in %q", t.Lang)
@@ -62,9 +63,8 @@ func (t Texts) check(lang Lang, facts Data) error {
 	return nil
 }
 
-// WriteResearch writes the texts about a company by rule: which factor leads, what speaks for it and against it and which risk is the
-// largest follow from the numbers, and so do the sentences. Equal briefs give equal texts. It fails only on a language that does not
-// exist.
+// WriteResearch writes the texts about a company by rule. The numbers determine the leading factor, the points for and against the
+// company, the main risk, and so the sentences. Equal briefs give equal texts. It fails only for an unknown language.
 func WriteResearch(b Brief, lang Lang) (Texts, error) {
 	w := textWriter{facts: b.Facts, lang: lang}
 	t := Texts{Lang: lang}
@@ -94,7 +94,8 @@ func (p *textWriter) paragraph(phrases ...string) string {
 	return s
 }
 
-// summary is why the company was picked, in a few sentences; of a company that was not, the clearest of what speaks for it and against it.
+// summary is the reason for the pick, in a few sentences. For a company that was not picked, it is the clearest point for it and the
+// clearest against it.
 func (b Brief) summary() []string {
 	if !b.picked {
 		return slices.Concat([]string{"why.compared"}, b.reasons()[:1], b.objections()[:1])
@@ -137,7 +138,7 @@ func (b Brief) choosePhrase(phrase string) string {
 	return phrase
 }
 
-// business is what the company does and how large it is.
+// business describes the company's business and size.
 func (b Brief) business() []string {
 	phrases := b.listed("what.business", "what.seat")
 	switch d, _ := b.Facts.Find("net_income"); {
@@ -185,7 +186,7 @@ func (b Brief) first(phrases ...string) []string {
 // maxReasons is how many metrics are named on either side.
 const maxReasons = 4
 
-// reasons is what speaks for the company.
+// reasons are the points in favour of the company.
 func (b Brief) reasons() []string {
 	var phrases []string
 	for _, id := range b.strong {
@@ -201,7 +202,7 @@ func (b Brief) reasons() []string {
 	return phrases
 }
 
-// objections is what speaks against it.
+// objections are the points against it.
 func (b Brief) objections() []string {
 	var phrases []string
 	for _, id := range b.poor {
@@ -217,7 +218,7 @@ func (b Brief) objections() []string {
 	return phrases
 }
 
-// metricPhrase is the phrase for a metric; a loss has words of its own.
+// metricPhrase returns the phrase for a metric; a loss has its own phrase.
 func (b Brief) metricPhrase(id, side string) string {
 	fact := map[string]string{EarningsYield: "net_income", CashYield: "free_cash_flow"}[id]
 	if d, ok := b.Facts.Find(fact); ok && d.Number() < 0 {

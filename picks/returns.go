@@ -8,8 +8,8 @@ import (
 	"tidemark/internal/equity"
 )
 
-// History is what one company's shares did: the raw bars and what happened to the shares, both in ascending date. Returns are always
-// made from these two. The adjusted column of a publisher is never read: it changes backwards at every dividend.
+// History is the price history of one company's shares: the raw bars and the actions on the shares, both in ascending date. Returns are
+// always computed from these two. The adjusted column of a publisher is never read: its past changes at every dividend.
 type History struct {
 	Bars    []equity.Bar
 	Actions []equity.Action
@@ -62,10 +62,10 @@ func (h History) between(after, to time.Time) []equity.Action {
 	return h.Actions[search(after):search(to)]
 }
 
-// growth is the factor by which an investment at the close price from, of the date after, had grown at the close of bar: splits
-// multiply the shares, a dividend is taken in at the close of the first bar on or after its date (the convention of CRSP's total
-// return). Dividends are left out where only the price return is asked for. Of several actions between two bars the earlier is
-// worked in first, of one date splits before dividends, since a dividend is stated for the new shares.
+// growth is the factor by which an investment at the close price from, of the date after, had grown at the close of bar. Splits multiply
+// the shares. A dividend is reinvested at the close of the first bar on or after its date (the convention of CRSP's total return);
+// dividends are left out for a price return. Of several actions between two bars the earlier is applied first. On one date splits come
+// before dividends, since a dividend is stated for the new shares.
 func (h History) growth(from float64, after time.Time, bar equity.Bar, dividends bool) float64 {
 	if !(from > 0) {
 		return 1
@@ -114,21 +114,20 @@ func levelAt(levels []Level, day time.Time) float64 {
 	return levels[i].Level
 }
 
-// Return is what became of an investment.
+// Return is the result of an investment.
 type Return struct {
 	// Pct is the change in percent, not rounded.
 	Pct float64
-	// LastPrice is the newest close, of LastDate, of the shares held at the end: the company's own or, after a merger, those of the
-	// successor.
+	// LastPrice is the newest close, of LastDate, of the shares held at the end: the company's own or, after a merger, the successor's.
 	LastPrice equity.Price
 	LastDate  time.Time
-	// Ended tells that the shares no longer trade: the return no longer changes, but for the shares that a merger gave.
+	// Ended reports whether the shares no longer trade: the return no longer changes, except for the shares that a merger gave.
 	Ended bool
 }
 
-// ReturnSince is the return, splits and dividends worked in, of a share bought at a price at the close of a date, up to another
-// date. Where no later bar is known the price is the last one and the return zero. A merger pays its cash and goes on with the
-// shares it gives; a delisting ends at the cash that a share was worth, or at the last close where that is unknown.
+// ReturnSince returns the return, including splits and dividends, of a share bought at a price at the close of a date, up to another
+// date. If no later bar is known, the price is the last one and the return zero. A merger pays its cash and continues with the shares it
+// gives. A delisting ends at the cash value of a share, or at the last close if that is unknown.
 func (p Prices) ReturnSince(cik equity.CIK, price equity.Price, date, to time.Time) Return {
 	r := Return{LastPrice: price, LastDate: date}
 	r.Pct = 100 * (p.follow(cik, price.Float(), to, &r, 0) - 1)
@@ -138,7 +137,7 @@ func (p Prices) ReturnSince(cik equity.CIK, price equity.Price, date, to time.Ti
 // maxMergers bounds the chain of successors, so that a loop in the records cannot hang.
 const maxMergers = 8
 
-// follow is the factor by which an investment at the close price from, of r.LastDate, grew up to a date. It keeps r's last price.
+// follow is the factor by which an investment at the close price from, of r.LastDate, grew up to a date. It updates r's last price.
 func (p Prices) follow(cik equity.CIK, from float64, to time.Time, r *Return, mergers int) float64 {
 	h, factor := p[cik], 1.0
 	end, ended := h.end(r.LastDate, to)

@@ -18,15 +18,15 @@ type Market struct {
 	Day time.Time
 	// Candidates in any order. Facts filed on Day or later and bars after Day change nothing.
 	Candidates []Candidate
-	// Second is what a second publisher says of the closes of Day; nil where there is none.
+	// Second holds the closes of Day by a second publisher; nil if there are none.
 	Second map[equity.CIK]SecondClose
-	// Signals are our own signals as they stood on Day.
+	// Signals are the states of our own signals on Day.
 	Signals []SignalState
 	// Past are the earlier picks in any order. Those of Day or later are not read.
 	Past []PastPick
 }
 
-// Candidate is one company with what it filed and how its shares traded.
+// Candidate is one company with its filings and the prices of its shares.
 type Candidate struct {
 	Company equity.Company
 	Facts   []equity.Fact
@@ -48,7 +48,7 @@ type Rules struct {
 	ClipTail float64
 	// MinPeers is how many companies a sector needs to be compared within.
 	MinPeers int
-	// MissingPenalty is what a metric that is unknown counts: the mean, minus this.
+	// MissingPenalty is subtracted from the mean to get the value of an unknown metric.
 	MissingPenalty float64
 	// MinKnown is the share of the metrics that must be known.
 	MinKnown float64
@@ -58,8 +58,8 @@ type Rules struct {
 	CloseTolerance float64
 	// MaxReportAge is how long ago the newest fiscal year may have ended.
 	MaxReportAge time.Duration
-	// RepeatDays is for how many trading days a pick is not repeated; where fewer than three times as many companies are scored, for a
-	// third as many days as there are companies, rounded up.
+	// RepeatDays is the number of trading days for which a pick is not repeated. If fewer than three times as many companies are scored,
+	// the number is a third of the number of companies, rounded up.
 	RepeatDays int
 	// Of SectorWindow picks in a row at most SectorMax are of one sector.
 	SectorWindow, SectorMax int
@@ -119,14 +119,14 @@ type Ranking struct {
 	Day time.Time
 	// Scores are all companies that could be scored, best first; equal totals by ticker.
 	Scores []Score
-	// Excluded are those that could not, by ticker.
+	// Excluded are the companies that could not be scored, by ticker.
 	Excluded []Exclusion
 	// Passed are those ranked above the pick that a rule kept from being it, best first.
 	Passed []Exclusion
-	// Pick is the pick, nil where there is none; NoPick then says why.
+	// Pick is the pick; nil if there is none. NoPick then says why.
 	Pick   *Score
 	NoPick string
-	// Chosen tells that the pick is an editor's and not the method's.
+	// Chosen reports whether the pick is an editor's and not the method's.
 	Chosen bool
 }
 
@@ -147,7 +147,7 @@ var (
 // exchanges are those whose companies are covered: their primary listings close with the calendar of package calendar.
 var exchanges = []string{"XNYS", "XNAS", "XASE"}
 
-// Rank scores all candidates and makes the pick of the day. It is a pure function: equal markets give equal rankings, whatever the
+// Rank scores all candidates and makes the pick of the day. It is a pure function: equal markets give equal rankings, regardless of the
 // order of candidates, facts and past picks.
 func Rank(m Market, rules Rules) Ranking {
 	r := Ranking{Day: m.Day}
@@ -221,7 +221,7 @@ func (s *Score) admit() error {
 	}
 }
 
-// enough tells whether so much is known that the score means something.
+// enough returns an error if too few metrics are known for a meaningful score.
 func (s *Score) enough(rules Rules) error {
 	known, all := 0, 0
 	for _, m := range s.Metrics {
@@ -270,7 +270,7 @@ func orZero(v float64) float64 {
 	return v
 }
 
-// choose takes the best company that no rule speaks against.
+// choose picks the best company to which no rule objects.
 func (r *Ranking) choose(past []PastPick, rules Rules) {
 	object := r.objection(past, rules)
 	for i := range r.Scores {
@@ -292,7 +292,7 @@ func (r *Ranking) choose(past []PastPick, rules Rules) {
 // portfolio whose positions have at most a twentieth each, and the picks still come from the upper half of the ranking.
 const smallUniverse = 3
 
-// objection tells what the picks before speak against picking a company; empty where they do not.
+// objection returns a function that returns the objection of the earlier picks to a company; empty if there is none.
 func (r *Ranking) objection(past []PastPick, rules Rules) func(*Score) string {
 	earlier := slices.DeleteFunc(slices.Clone(past), func(p PastPick) bool { return !p.Date.Before(r.Day) })
 	slices.SortFunc(earlier, func(a, b PastPick) int { return cmp.Or(b.Date.Compare(a.Date), cmp.Compare(a.CIK, b.CIK)) })
@@ -318,8 +318,8 @@ func (r *Ranking) objection(past []PastPick, rules Rules) func(*Score) string {
 	}
 }
 
-// Choose is the ranking with an editor's pick in the place of the method's. The same rules hold: the company must be among those scored,
-// and the picks before, given in any order, must not speak against it.
+// Choose returns the ranking with an editor's pick instead of the method's. The same rules hold: the company must be among the scored
+// ones, and the earlier picks, given in any order, must not object to it.
 func (r Ranking) Choose(ticker string, past []PastPick, rules Rules) (Ranking, error) {
 	i := slices.IndexFunc(r.Scores, func(s Score) bool { return s.Ticker == ticker })
 	if i < 0 {

@@ -16,8 +16,8 @@ const (
 	nearBalance = 1.10
 )
 
-// depositary are companies whose listed share stands for several of the shares that their reports count: the ratio is printed on the
-// cover of the annual report, which the facts of a filing do not carry as a number.
+// depositary are companies whose listed share represents several of the shares counted in their reports. The ratio is printed on the
+// cover of the annual report, but the facts of a filing do not contain it as a number.
 var depositary = map[equity.CIK]float64{
 	1651308: 13, // BeOne Medicines, formerly BeiGene
 	1704292: 10, // Zai Lab
@@ -25,8 +25,8 @@ var depositary = map[equity.CIK]float64{
 }
 
 // sharesOutstanding is the number of listed shares on a date. It is the count on the cover of the newest report, if the average of the
-// income statement or the balance sheet confirms it; else that of the balance sheet, which has all classes; else the average. A count that
-// is older than maxCountAge is none. Counts from before a split are multiplied by it.
+// income statement or the balance sheet confirms it. Otherwise it is the count of the balance sheet, which has all classes, and otherwise
+// the average. A count older than maxCountAge is ignored. Counts from before a split are multiplied by it.
 func sharesOutstanding(b *Financials, cik equity.CIK, h History, day time.Time) Figure {
 	since := func(f Figure, counted time.Time) Figure {
 		if !f.Known() || day.Sub(f.Over.End) > maxCountAge {
@@ -70,7 +70,7 @@ func (b *Financials) balanceShares() Figure {
 	}
 	held := b.over(concepts.TreasuryShares, Period{End: issued.Over.End})
 	if !held.Known() {
-		return stated // the shares issued alone would count those that the company bought back
+		return stated // the shares issued alone would include those that the company bought back
 	}
 	return issued.minus(held)
 }

@@ -8,7 +8,7 @@ import (
 	"tidemark/internal/equity"
 )
 
-// simulation is the state between two closes. Values are fractions of what the portfolio was worth at its inception.
+// simulation is the state between two closes. Values are fractions of the portfolio's value at its inception.
 type simulation struct {
 	in      PortfolioInput
 	rules   PortfolioRules
@@ -26,7 +26,7 @@ type simulation struct {
 	inception   time.Time
 	tally       Tally
 	checkpoints []Checkpoint
-	recent      time.Time // the first of the newest sessions of which checkpoints are kept
+	recent      time.Time // the first of the newest sessions with stored checkpoints
 }
 
 // step is one session.
@@ -53,8 +53,8 @@ func (s *simulation) step(day time.Time) {
 	s.record(day)
 }
 
-// departs closes a position that has had no price for some sessions, if its company has filed that its shares leave the exchange. One that
-// waits for the first price of the shares that a merger gave goes on waiting.
+// departs closes a position without a price for some sessions, if its company has filed that its shares leave the exchange. A position
+// that waits for the first price of the shares from a merger continues to wait.
 func (s *simulation) departs(h *holding, day time.Time) bool {
 	if h.silent < s.rules.DepartedDays {
 		return false
@@ -89,7 +89,7 @@ func (s *simulation) worth() float64 {
 	return total
 }
 
-// enter buys the picks that are due: those of an earlier day, as soon as they have a price. The first chance is the close of the session
+// enter buys the due picks: picks of an earlier day, as soon as they have a price. The first possible time is the close of the session
 // after the pick's.
 func (s *simulation) enter(day time.Time) {
 	var later []AnnouncedPick
@@ -121,8 +121,8 @@ func (s *simulation) renew(p AnnouncedPick, day time.Time) bool {
 	return false
 }
 
-// buy opens a position, if the company has a price on the day. It gets the weight that all positions would have if they were equal,
-// at most MaxWeight. Cash pays first; what it lacks is sold from all other positions in proportion.
+// buy opens a position, if the company has a price on the day. It gets the weight of equal positions, at most MaxWeight. Cash pays first;
+// the rest is sold from all other positions in proportion.
 func (s *simulation) buy(p AnnouncedPick, day time.Time) bool {
 	bar, ok := s.in.Prices[p.CIK].BarOn(day)
 	if _, ended := s.in.Prices[p.CIK].end(p.Date, day); !ok || ended {
@@ -172,7 +172,7 @@ func (s *simulation) raise(amount float64) {
 	}
 }
 
-// rebalance sets all positions that trade to one weight; those that do not keep what they have.
+// rebalance sets all trading positions to one weight; the others keep their values.
 func (s *simulation) rebalance() {
 	open, total, n := s.open(), s.cash, 0.0
 	for _, h := range open {
