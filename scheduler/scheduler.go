@@ -1,7 +1,7 @@
-// Package scheduler decides when. It turns schedules into rows of the run log, one per due slot, hands due rows to the queue, and
-// reconciles the two: what the queue lost or a dead worker left is handed out again under the next attempt. It never fetches or
-// computes. Any number of schedulers may run at once; Postgres decides between them, and Redis may lose everything at any moment.
-// Start at Scheduler.Tick.
+// Package scheduler decides when runs start. It turns schedules into rows of the run log, one per due slot, hands due rows to the queue,
+// and reconciles the two: runs that the queue or a dead worker lost are handed out again under the next attempt. It never fetches or
+// computes. Any number of schedulers can run at once: Postgres decides between them, and Redis can lose all its data at any moment. Start
+// at Scheduler.Tick.
 package scheduler
 
 import (
@@ -19,14 +19,14 @@ import (
 	"tidemark/internal/telemetry"
 )
 
-// Store is what the scheduler keeps in Postgres.
+// Store is the scheduler's state in Postgres.
 type Store interface {
 	// SaveSchedules records the program's schedules; LastSlot and Paused of known ones stay.
 	SaveSchedules(ctx context.Context, list []task.Schedule) error
 	Schedules(ctx context.Context) ([]task.Schedule, error)
 	// RecordSlots makes slots runs and the newest one LastSlot, in one step; false when another scheduler was first.
 	RecordSlots(ctx context.Context, s task.Schedule, slots []task.Slot) (bool, error)
-	// HandOut takes runs that are due and makes them this caller's to give to the queue: nobody else is given them meanwhile.
+	// HandOut claims due runs for this caller to give to the queue. No other caller gets them meanwhile.
 	HandOut(ctx context.Context, limit int) ([]task.Task, error)
 	// PutBack makes runs due again that were handed out and that the queue did not take.
 	PutBack(ctx context.Context, tasks []task.Task) error
@@ -40,13 +40,13 @@ type Store interface {
 
 // Queue carries tasks to workers. It may lose and repeat them.
 type Queue interface {
-	// Enqueue adds a task. A task whose id the queue holds already is left as it is, which is no error.
+	// Enqueue adds a task. If the queue already has the task's id, it leaves that task unchanged and returns no error.
 	Enqueue(ctx context.Context, t task.Task) error
-	// State tells what the queue knows of a task.
+	// State returns the queue's state of a task.
 	State(ctx context.Context, t task.Task) (State, error)
 }
 
-// State is what the queue knows of a task.
+// State is the queue's state of a task.
 type State string
 
 // The states of a task in the queue.
@@ -65,7 +65,7 @@ type Scheduler struct {
 	// Now is the world's time.
 	Now func() time.Time
 	Log *slog.Logger
-	// Tracer begins a trace for each slot that is to be run. It may be nil.
+	// Tracer begins a trace for each slot that needs a run. It may be nil.
 	Tracer *telemetry.Tracer
 	// Metrics counts panics. It may be nil.
 	Metrics *telemetry.Metrics
@@ -85,19 +85,19 @@ type Scheduler struct {
 	fault  error
 	ready  atomic.Bool
 
-	// tick is held by the one that ticks. What follows is its own.
+	// tick is held during a tick. The fields below belong to its holder.
 	tick        sync.Mutex
 	saved       bool // the schedules are in the store
 	unavailable bool // the queue took nothing when it was last asked to
 }
 
-// Ready tells whether the schedules are saved and a tick was done without an error.
+// Ready reports whether the schedules are saved and a tick succeeded.
 func (s *Scheduler) Ready() bool { return s.ready.Load() }
 
 const (
 	// handOutLimit is how many runs a tick hands out at most.
 	handOutLimit = 500
-	// callTimeout is how long a tick waits for an answer of the store or of the queue. One that never comes must not stop it for ever.
+	// callTimeout is the timeout of a call to the store or to the queue. A call that never returns must not stop a tick permanently.
 	callTimeout = 30 * time.Second
 )
 
@@ -155,9 +155,9 @@ func (s *Scheduler) init() error {
 
 func key(e task.Schedule) string { return e.Job + "\x00" + e.Subject }
 
-// Tick does everything that is due: it saves the schedules where that has yet to be done, records slots that have come, takes runs from
-// silent workers, asks the queue about runs that nobody started, and hands out what is due. Each step is tried whatever became of the
-// others. Where two call it, the second waits for the first.
+// Tick does all due work. It saves the schedules if that is still to do, records slots that have come, takes runs from silent workers,
+// asks the queue about runs that no worker started, and hands out due runs. Each step is tried regardless of the outcome of the others.
+// If two callers tick at once, the second waits for the first.
 func (s *Scheduler) Tick(ctx context.Context) error {
 	if err := s.init(); err != nil {
 		return err
@@ -182,7 +182,7 @@ func call(ctx context.Context, f func(context.Context) error) error {
 	return f(ctx)
 }
 
-// ask is call for one that answers.
+// ask is call for functions that return a value.
 func ask[T any](ctx context.Context, f func(context.Context) (T, error)) (T, error) {
 	ctx, stop := context.WithTimeout(ctx, callTimeout)
 	defer stop()
@@ -235,8 +235,8 @@ func (s *Scheduler) record(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// trace begins the traces of those slots that are to be run. Their spans are to be ended once they are recorded: what another scheduler
-// has recorded is traced by that one.
+// trace begins traces for the slots that need a run. The caller ends their spans once the slots are recorded. A slot recorded by another
+// scheduler is traced by that scheduler.
 func (s *Scheduler) trace(ctx context.Context, e task.Schedule, slots []task.Slot) []*telemetry.Span {
 	if s.Tracer == nil {
 		return nil
@@ -304,8 +304,8 @@ func (s *Scheduler) reconcile(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// dispatch hands out what is due. A run is marked before the queue has it: where this process dies in between, reconcile finds the run and
-// hands it out again under the same id, which the queue takes once.
+// dispatch hands out due runs. It marks a run before the queue has it. If this process dies in between, reconcile finds the run and hands
+// it out again under the same id, which the queue accepts once.
 func (s *Scheduler) dispatch(ctx context.Context) error {
 	limit := handOutLimit
 	if s.unavailable {
@@ -320,7 +320,7 @@ func (s *Scheduler) dispatch(ctx context.Context) error {
 		if s.unavailable = err != nil; !s.unavailable {
 			continue
 		}
-		// The rest would meet the same trouble. What was asked for last may have arrived all the same: its id is taken then.
+		// The remaining tasks would fail in the same way. The last task may have arrived all the same; the queue then already has its id.
 		rest := due[i:]
 		return errors.Join(err, call(context.WithoutCancel(ctx), func(ctx context.Context) error { return s.Store.PutBack(ctx, rest) }))
 	}

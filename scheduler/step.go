@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// Stepper drives the clock of a sandbox whose history is being made: it moves from slot to slot, as soon as everything for the
-// slots before is done, until it has reached the wall clock's time, and follows that from then on. So months pass in a minute, in
-// order, whatever the speed of the machine.
+// Stepper drives the clock of a sandbox while its history is made. It moves from slot to slot as soon as all work for earlier slots is
+// done, until it reaches the wall clock's time, and follows the wall clock from then on. So months pass in a minute, in order, on
+// machines of any speed.
 type Stepper struct {
 	Scheduler *Scheduler
-	// Unfinished tells whether a run for a slot up to at has yet to end.
+	// Unfinished reports whether a run for a slot up to at has not ended yet.
 	Unfinished func(ctx context.Context, at time.Time) (bool, error)
-	// Ended tells that a run may have ended, so that Unfinished is asked at once. Nil: it is asked every 5 ms.
+	// Ended signals that a run may have ended, so that Unfinished is called at once. Nil: it is called every 5 ms.
 	Ended <-chan struct{}
 	// Advance sets the world's clock, in the database and in the process.
 	Advance func(ctx context.Context, to time.Time) error
@@ -28,14 +28,14 @@ const (
 	settlePoll = 5 * time.Millisecond
 	// endedPoll is for runs that end in other processes, where Ended tells of those in this one.
 	endedPoll = 50 * time.Millisecond
-	// A slot whose work does not end in this time is left behind: its runs go on being tried, later than they should be.
+	// After this time the clock moves on from a slot whose work has not ended: its runs are still retried, later than they should be.
 	settleTimeout = time.Minute
-	// Between two tries of what cannot be done at the moment.
+	// Backoff between two attempts of a failing step.
 	firstPause, maxPause = 50 * time.Millisecond, 2 * time.Second
 )
 
-// Run returns nil when the clock follows the wall clock, or ctx has ended. Whatever cannot be done at the moment is logged and tried again:
-// the clock stands meanwhile. Only a schedule that cannot be parsed is an error.
+// Run returns nil when the clock follows the wall clock, or ctx has ended. It logs and retries transient failures; the clock stops
+// meanwhile. It returns an error only for a schedule that cannot be parsed.
 func (s *Stepper) Run(ctx context.Context) error {
 	if err := s.Scheduler.init(); err != nil {
 		return err
@@ -52,7 +52,7 @@ func (s *Stepper) Run(ctx context.Context) error {
 			}
 			return nil
 		}
-		// A step is not left half done: the clock in the database and the one in the process agree. To set it again to where it stands
+		// A step is never left half done: the clocks in the database and in the process agree. Setting the clock again to the same time
 		// changes nothing.
 		if !s.insist(ctx, "advance the clock", func(ctx context.Context) error {
 			return call(context.WithoutCancel(ctx), func(ctx context.Context) error { return s.Advance(ctx, next) })
@@ -66,7 +66,7 @@ func (s *Stepper) Run(ctx context.Context) error {
 	}
 }
 
-// insist does a part of a step until it is done, and tells whether it is: false when ctx has ended. Each part may be done twice.
+// insist repeats a part of a step until it succeeds, and reports whether it did: false when ctx has ended. Each part may be done twice.
 func (s *Stepper) insist(ctx context.Context, what string, part func(context.Context) error) bool {
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
 		err := s.Scheduler.Metrics.Guard(ctx, s.Log, "sandbox's clock", func() error { return part(ctx) })
