@@ -12,8 +12,8 @@ import (
 // what chance does to an interval.
 const decayAfter = 182 * 24 * time.Hour
 
-// Backtest declares what a signal is held to: a quantity that it should say something about before that quantity is known. Predictor and
-// sign are stated here and not fitted, so that nothing is chosen by looking at the outcome.
+// Backtest declares the backtest of a signal: a target quantity that the signal should predict before it is known. Predictor and sign are
+// declared here and not fitted, so that no choice depends on the outcome.
 type Backtest struct {
 	// Symbol is the id of the target's series or signal, Description what of it is foretold.
 	Symbol, Description string
@@ -25,10 +25,10 @@ type Backtest struct {
 	HorizonDays int
 	// DecayAfter is as Decayed has it.
 	DecayAfter time.Duration
-	// Cases pairs what was foretold with what came of it, in ascending Known. read holds, for each instant at which something new
-	// became known, the newest estimate of that instant.
+	// Cases pairs each forecast with its outcome, in ascending Known. read holds, for each instant at which new data became known, the
+	// newest estimate of that instant.
 	Cases func(read Track, in series.Set) []Case
-	// Skill compares forecasts in the unit of the signal with the outcome. Nil for a signal that is no forecast.
+	// Skill compares forecasts in the unit of the signal with the outcome. It is nil for a signal that is not a forecast.
 	Skill func(read Track, in series.Set) []ForecastSkill
 }
 
@@ -44,12 +44,13 @@ type Case struct {
 // BacktestResult is how well a signal foretold its target. Numbers that are unknown, for want of cases or of any variation in them, are
 // NaN. The job that runs a backtest adds the version of its code and the time of the run.
 type BacktestResult struct {
-	// At is the instant as of which the backtest was made.
+	// At is the as-of instant of the backtest.
 	At time.Time
 	// From is the start of the first outcome, To the end of the last: zero without cases.
 	From, To time.Time
 	Edge
-	// HitRatePct is the share of cases in which the outcome lay on the foretold side of zero, of those with neither at zero.
+	// HitRatePct is the percentage of cases in which the outcome was on the predicted side of zero. Cases with either number at zero are
+	// left out.
 	HitRatePct float64
 	// OutOfSample is the newer half of the cases alone, OutOfSampleFrom the start of its first outcome.
 	OutOfSample     Edge
@@ -59,14 +60,14 @@ type BacktestResult struct {
 	// Trials is how many signals are tested; AdjustedP is the p-value of all cases times that, at most 1 (Bonferroni).
 	Trials    int
 	AdjustedP float64
-	// LookAheadSafe tells that no outcome of any case began before its forecast was known, and that every case rests on values as they
-	// were published: where a publisher changes old values, those that nobody here saw arrive may be other than what a reader had.
+	// LookAheadSafe reports whether no outcome began before its forecast was known, and every case uses values as they were published. If
+	// a publisher changes old values, the ones that were not recorded on arrival may differ from the ones that readers had.
 	LookAheadSafe bool
 	// RecordedFrom is from when on every value that a publisher may change was recorded as it came, the zero time where all are. Assumed
 	// are the cases that were known before, Recorded those from then on.
 	RecordedFrom      time.Time
 	Assumed, Recorded Edge
-	// Examples are the first case, the one in the middle and the newest, for a reader who works them out again.
+	// Examples are the first case, the middle one and the newest, for readers who recompute them.
 	Examples []Case
 	Skill    []ForecastSkill
 }
@@ -83,7 +84,7 @@ type Edge struct {
 	Lags int
 }
 
-// Clear tells whether the interval lies above zero: the sign is declared, so one that is significantly wrong is no edge.
+// Clear reports whether the interval is above zero. The sign is declared, so a significant result with the wrong sign is not an edge.
 func (e Edge) Clear() bool { return e.Lo > 0 }
 
 // ForecastSkill is how far forecasts of one stage lay from the outcome, in the unit of the signal.
@@ -96,11 +97,11 @@ type ForecastSkill struct {
 	RMSE, MAE, Bias float64
 	// Coverage90Pct is the share of outcomes within the 90 % interval.
 	Coverage90Pct float64
-	// BaselineRMSE is that of the baseline over the same cases, and Skill is 1 - RMSE/BaselineRMSE.
+	// BaselineRMSE is the RMSE of the baseline over the same cases. Skill is 1 - RMSE/BaselineRMSE.
 	BaselineRMSE, Skill float64
 }
 
-// BacktestMethod says how RunBacktest works, for those who read a result.
+// BacktestMethod describes the method of RunBacktest for readers of a result.
 const BacktestMethod = "walk forward: each value is used from the instant at which it and all values before it were known, against outcomes that " +
 	"begin later; predictor and sign are declared, nothing is fitted; rank correlation with Newey-West standard errors over 1.3 times the " +
 	"root of the number of cases, at least twice the overlap of the outcomes; out of sample: the newer half"
@@ -110,10 +111,10 @@ func (d Definition) BacktestInputs() []series.ID {
 	return append(slices.Clone(d.Inputs), d.Backtest.Inputs...)
 }
 
-// RunBacktest holds the signal to its target as of an instant. in holds BacktestInputs, and best the first vintage of each observation,
-// which is what a reader had: a value is used from its vintage on and not before, so newer vintages are safe too but leave fewer cases.
-// assumed is the vintage of the newest value of Revised that nobody saw arrive, the zero time where there is none. RunBacktest is pure, and
-// costs O(n log n).
+// RunBacktest tests the signal against its target as of an instant. in holds BacktestInputs, and ideally the first vintage of each
+// observation, because readers had that one. A value is used only from its vintage on, so newer vintages are safe too but leave fewer
+// cases. assumed is the vintage of the newest value of Revised whose arrival was not observed; the zero time if there is none.
+// RunBacktest is pure, and costs O(n log n).
 func (d Definition) RunBacktest(in series.Set, at, assumed time.Time) BacktestResult {
 	arrived := series.Set{}
 	for _, id := range d.BacktestInputs() {
@@ -152,8 +153,9 @@ func (d Definition) RunBacktest(in series.Set, at, assumed time.Time) BacktestRe
 	return r
 }
 
-// LooksAhead tells whether an estimate changes with what became known only after it: the signal is computed again at instants of its
-// past, a quarter, half and three quarters of its way, from what was known by then. in and at are those of RunBacktest.
+// LooksAhead reports whether an estimate changes with data that became known only after it. It computes the signal again at three
+// instants of its past, at a quarter, half and three quarters of its history, from the data known by then. in and at are the arguments of
+// RunBacktest.
 func (d Definition) LooksAhead(in series.Set, at time.Time) bool {
 	arrived := series.Set{}
 	for _, id := range d.Inputs {
@@ -177,9 +179,9 @@ func (d Definition) LooksAhead(in series.Set, at time.Time) bool {
 	return false
 }
 
-// Decayed tells whether a signal has lost an edge that it had. history holds the results of its backtests in ascending At. An edge is
-// an out-of-sample interval above zero; it is lost when the intervals of all results for DecayAfter, up to the newest, reach down to
-// zero or below. Results without an interval tell nothing. A signal that never had an edge has none to lose.
+// Decayed reports whether a signal has lost an edge that it had. history holds the results of its backtests in ascending At. An edge is
+// an out-of-sample interval above zero. It is lost when, for DecayAfter up to the newest result, all intervals include zero or lie below
+// it. Results without an interval are ignored. A signal that never had an edge cannot lose one.
 func (b Backtest) Decayed(history []BacktestResult) bool {
 	had := false
 	var since, newest time.Time // when intervals began to include zero again, and up to when they did

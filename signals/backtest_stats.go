@@ -10,15 +10,15 @@ import (
 // edgeCases is how many cases a correlation needs to be more than an accident.
 const edgeCases = 10
 
-// edge measures how forecasts and outcomes go together: by Spearman's correlation, the mean of the products of their standardised
-// ranks x and y. Its error is that of a mean whose terms depend on their neighbours, for outcomes overlap and signals persist (Newey
-// and West, Econometrica 55, 1987):
+// edge measures the dependence of outcomes on forecasts by Spearman's correlation, the mean of the products of their standardised ranks x
+// and y. Its error is that of a mean whose terms depend on their neighbours, because outcomes overlap and signals persist (Newey and
+// West, Econometrica 55, 1987):
 //
-//	se^2 = sum over lags l from -L to L of (1 - |l|/(L+1)) * sum over i of s(i)*s(i-l), over n*(n-2)
+// se^2 = sum over lags l from -L to L of (1 - |l|/(L+1)) * sum over i of s(i)*s(i-l), over n*(n-2)
 //
-// The terms s(i) = x(i)*y(i) - ic*(x(i)^2+y(i)^2)/2 are the influence of each case on a correlation. L is long, and the correlation
-// judged by Student's t of n/(L+1) degrees of freedom, because the shorter L of the overlap alone finds an edge in noise more often
-// than it says. O(n log n).
+// The terms s(i) = x(i)*y(i) - ic*(x(i)^2+y(i)^2)/2 are the influence of each case on a correlation. L is long, and the correlation is
+// judged by Student's t of n/(L+1) degrees of freedom: the shorter L of the overlap alone finds an edge in noise more often than its
+// stated level. O(n log n).
 func edge(cases []Case) Edge {
 	n := len(cases)
 	e := Edge{N: n, RankIC: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), T: math.NaN(), P: math.NaN()}
@@ -45,9 +45,9 @@ func edge(cases []Case) Edge {
 	return e
 }
 
-// lags is how many neighbours a case is taken to depend on: 1.3 times the root of the number of cases (Lazarus, Lewis, Stock and Watson,
-// Journal of Business & Economic Statistics 36, 2018), or twice the overlap if that is more. The weight of a neighbour falls with its
-// distance, so over the overlap alone a third of the dependence would be left out.
+// lags is the number of neighbours on which a case is assumed to depend: 1.3 times the root of the number of cases (Lazarus, Lewis, Stock
+// and Watson, Journal of Business & Economic Statistics 36, 2018), or twice the overlap if that is more. The weight of a neighbour falls
+// with its distance, so the overlap alone would leave out a third of the dependence.
 func lags(n, overlap int) int {
 	return min(max(int(1.3*math.Sqrt(float64(n))), 2*overlap), n-1)
 }
@@ -64,9 +64,9 @@ func overlapOf(cases []Case) int {
 	return most
 }
 
-// longRunSum is the sum of the products of the scores with themselves and their neighbours on either side up to a number of lags, a
-// neighbour at distance l weighing 1 - l/(lags+1). Such a sum is that of the squared sums of all stretches of lags+1 scores, those
-// that reach over the ends included, over lags+1: it is never negative and costs O(n) for any number of lags.
+// longRunSum is the sum of the products of the scores with themselves and their neighbours on either side up to a number of lags. A
+// neighbour at distance l has the weight 1 - l/(lags+1). This equals the sum of the squared sums of all stretches of lags+1 scores,
+// including stretches that reach over the ends, divided by lags+1. So it is never negative and costs O(n) for any number of lags.
 func longRunSum(scores []float64, lags int) float64 {
 	until := make([]float64, len(scores)+1)
 	for i, s := range scores {
@@ -80,8 +80,8 @@ func longRunSum(scores []float64, lags int) float64 {
 	return total / float64(lags+1)
 }
 
-// ranks are the ranks of a number of every case, which all know, equal numbers sharing the mean of theirs, moved and stretched to a mean of 0 and a
-// mean square of 1. Nil when all are equal.
+// ranks are the ranks of the cases by a number that all of them know. Equal numbers share the mean of their ranks. The ranks are scaled
+// to a mean of 0 and a mean square of 1. Nil if all are equal.
 func ranks(cases []Case, number func(Case) float64) []float64 {
 	type numbered struct {
 		x float64
@@ -125,7 +125,7 @@ func ranks(cases []Case, number func(Case) float64) []float64 {
 	return out
 }
 
-// correlation of two standardised sequences, NaN where one of them has no variation.
+// correlation of two standardised sequences; NaN if one of them has no variation.
 func correlation(x, y []float64) float64 {
 	if x == nil || y == nil {
 		return math.NaN()

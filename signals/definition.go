@@ -1,6 +1,6 @@
-// Package signals knows what a signal is, the statistics, and the definitions, one file each; All lists them. Everything
-// here is a pure function of observations as of an instant: no HTTP, no SQL, no clock. Start at Definition, then read
-// crack_spread_321.go, which is one page of facts.
+// Package signals defines what a signal is, the shared statistics, and the signals, one file each; All lists them. Everything here is a
+// pure function of observations as of an instant: no HTTP, no SQL, no clock. Start at Definition, then read crack_spread_321.go, which is
+// one page of facts.
 package signals
 
 import (
@@ -21,7 +21,7 @@ type Definition struct {
 	Unit   string
 	// Frequency of the observations: "daily", "weekly", "monthly".
 	Frequency string
-	// Description says in 50 to 5,000 characters what is measured and what it is not.
+	// Description states in 50 to 5,000 characters what the signal measures and what it does not.
 	Description string
 	Keywords    []string
 	// Place is the spatial coverage, for example "United States".
@@ -30,11 +30,12 @@ type Definition struct {
 	License, LicenseURL string
 	SourceURL           string
 	Inputs              []series.ID
-	// Revised are the inputs of which the publisher changes old values. Of such a value that nobody saw arrive, what readers had is unknown.
+	// Revised are the inputs whose publisher changes old values. If the arrival of such a value was not observed, the earlier value that
+	// readers had is unknown.
 	Revised []series.ID
-	// Reestimated are the inputs of which Compute also reads what a value was before it was last changed, as series.Before names it.
+	// Reestimated are the inputs for which Compute also reads the value before its last change, under the name of series.Before.
 	Reestimated []series.ID
-	// Averaged is the input whose newest days the value is the mean of, in the same unit. Empty: the value is no such mean.
+	// Averaged is the input whose newest days are averaged to the value, in the same unit. It is empty if the value is not such a mean.
 	Averaged series.ID
 	// Cadence is when the signal is computed again although no new data came, so that intervals widen and staleness shows.
 	Cadence series.Cadence
@@ -42,28 +43,29 @@ type Definition struct {
 	Staleness time.Duration
 	// BaselineMethod and IntervalMethod are stable machine names; Technique is the formula in words.
 	BaselineMethod, IntervalMethod, Technique string
-	// Interval is what the interval bounds.
+	// Interval is the quantity that the interval bounds.
 	Interval Interval
 	// BaselineCaption and IntervalCaption say the two methods to a reader, in a few words without a full stop.
 	BaselineCaption, IntervalCaption string
-	// SeasonStart is the month in which each season's values begin, which have no line to those of the season before. Zero: there are none.
+	// SeasonStart is the month in which each season's values begin, without a line to the values of the season before. Zero means no
+	// seasons.
 	SeasonStart time.Month
 	// Phrasing is how a sentence says the value.
 	Phrasing Phrasing
-	// Phrase is what a sentence calls the signal, with its article where the language has one, by language code (ISO 639-1).
+	// Phrase is the name of the signal in a sentence, with its article if the language has one, by language code (ISO 639-1).
 	Phrase map[string]string
 	// Exposures are the companies that gain or lose when the signal is above its baseline.
 	Exposures []Exposure
 	// Margin reports whether the value is a difference that can cross zero: a percentage of it is not shown to readers.
 	Margin bool
-	// Compute yields the whole track from what was known as of at. It costs O(n log n) in the history at most, and is pure: the
-	// same input gives the same bits.
+	// Compute returns the whole track from the data known as of at. It costs at most O(n log n) in the history, and is pure: the same
+	// input gives the same bits.
 	Compute func(in series.Set, at time.Time) Track
-	// Components lists the parts worth showing beside the value, of the newest point. Nil when there are none.
+	// Components returns the parts of the newest point that are shown with the value. It is nil if there are none.
 	Components func(in series.Set, at time.Time) []Component
-	// Backtest is what the signal is held to.
+	// Backtest declares the target against which the signal is tested.
 	Backtest Backtest
-	// Brief is the method in Markdown: what it says, how it is made, where it fails.
+	// Brief is the method in Markdown: the meaning of the signal, its computation, and its limits.
 	Brief string
 }
 
@@ -98,7 +100,7 @@ func (e Estimate) Z() float64 { return zScore(e.Value, e.Baseline, e.Scale) }
 // quotient overflows.
 func (e Estimate) DeltaPct() float64 { return deltaPct(e.Value, e.Baseline) }
 
-// same tells whether two estimates have the same numbers, the unknown ones too.
+// same reports whether two estimates have the same numbers, including unknown ones.
 func (e Estimate) same(o Estimate) bool {
 	equal := func(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
 	return e.ObservedAt.Equal(o.ObservedAt) && e.N == o.N && equal(e.Value, o.Value) && equal(e.Lo, o.Lo) && equal(e.Hi, o.Hi) &&
@@ -136,8 +138,8 @@ const (
 	StatusDeprecated = "deprecated"
 )
 
-// Status tells whether a signal whose newest observation is about observedAt is live at an instant. A signal that has no
-// observation at all is decayed.
+// Status returns the status at an instant of a signal whose newest observation is about observedAt. A signal without any observation is
+// decayed.
 func (d Definition) Status(observedAt, at time.Time) string {
 	if observedAt.IsZero() || at.Sub(observedAt) > d.Staleness {
 		return StatusDecayed

@@ -16,12 +16,12 @@ const (
 
 const (
 	thousandBarrels = "thousand barrels"
-	// petroleumSurprises is how many surprises the interval's quantiles need: two years of weeks. They leave five in each tail of
-	// 5 %, and every season has spoken twice.
+	// petroleumSurprises is the number of surprises for the interval's quantiles: two years of weeks. They leave five in each tail of 5
+	// %, and every season occurs twice.
 	petroleumSurprises = 104
-	// petroleumStaleness: the report of a week that ends on Friday comes on the Wednesday after at 10:30 New York time and stays
-	// the newest for a week, so it is up to 12.6 days old, 13.7 days when a holiday moves the next one to Thursday. Sixteen days leave
-	// two for a late report; one that is missed shows.
+	// petroleumStaleness: the report of a week that ends on Friday comes on the Wednesday after at 10:30 New York time and stays the
+	// newest for a week. So it is up to 12.6 days old, or 13.7 days when a holiday moves the next one to Thursday. Sixteen days leave two
+	// for a late report; a missed one shows.
 	petroleumStaleness = 16 * 24 * time.Hour
 )
 
@@ -47,7 +47,7 @@ func eiaWeeklyPetroleum() Definition {
 		LicenseURL: eiaLicenseURL,
 		SourceURL:  "https://www.eia.gov/petroleum/supply/weekly/",
 		Inputs:     []series.ID{crudeStocks, gasolineStocks, distillateStocks, utilisation},
-		// After the day's report, also one that a holiday moved to noon, and before the day's pick is made, at 17:30.
+		// After the day's report, including one that a holiday moved to noon, and before the day's pick is made, at 17:30.
 		Cadence:         series.Cadence{Cron: "5 17 * * 1-5", Zone: "America/New_York", CatchUp: series.CatchUpLatest},
 		Staleness:       petroleumStaleness,
 		BaselineMethod:  "same_week_5y_mean",
@@ -123,8 +123,8 @@ func petroleumTrials(h IntervalHistory) []Trial {
 	})
 }
 
-// petroleumComponents shows the other three series, each at its own newest week and against its own same weeks, and of the crude
-// oil stocks the change, the surprise and the range of the same weeks. A series of which nothing is known is left out.
+// petroleumComponents shows the other three series, each at its own newest week and against its own same weeks. For the crude oil stocks
+// it shows the change, the surprise and the range of the same weeks. A series without known data is left out.
 func petroleumComponents(in series.Set, _ time.Time) []Component {
 	var out []Component
 	add := func(p series.Point, name, label, unit string, value, baseline, scale float64) {
@@ -134,7 +134,7 @@ func petroleumComponents(in series.Set, _ time.Time) []Component {
 	}
 	if p, w, ok := newestWeek(in[crudeStocks]); ok {
 		add(p, "week_change", "Change of crude oil stocks over the week", thousandBarrels, w.change, w.season.mean(), w.season.sd())
-		// A surprise of nothing is zero; its spread is that of the changes it is measured against.
+		// The baseline of a surprise is zero; its spread is that of the changes with which it is compared.
 		add(p, "seasonal_surprise", "Change less the mean change of the same week in the five previous years", thousandBarrels,
 			w.surprise(), 0, w.season.sd())
 		unknown := moments{}.mean()
@@ -156,7 +156,7 @@ func petroleumComponents(in series.Set, _ time.Time) []Component {
 	return out
 }
 
-// newestWeek is the newest point of a weekly series and how it stands, and whether there is one.
+// newestWeek returns the newest point of a weekly series and its state, and whether there is one.
 func newestWeek(points []series.Point) (series.Point, week, bool) {
 	if len(points) == 0 {
 		return series.Point{}, week{}, false

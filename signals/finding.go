@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Phrasing says how a signal's value stands in an English sentence.
+// Phrasing defines the wording of a signal's value in an English sentence.
 type Phrasing struct {
 	// Short names the signal in one to four words.
 	Short string
@@ -18,19 +18,19 @@ type Phrasing struct {
 	PerUnit float64
 	// Decimals is the number of decimals of a figure.
 	Decimals int
-	// Normal is what the baseline is called after "above" and "below".
+	// Normal is the name of the baseline after "above" and "below".
 	Normal string
-	// Seasonal reports whether the baseline is that of the time of year.
+	// Seasonal reports whether the baseline depends on the time of year.
 	Seasonal bool
 }
 
-// Finding is what a value means, in three parts: "Hormuz", "112 ships a day", "31% above normal for mid-November".
+// Finding is the meaning of a value, in three parts: "Hormuz", "112 ships a day", "31% above normal for mid-November".
 type Finding struct {
 	// Short names the signal.
 	Short string
 	// Figure is the value with its unit.
 	Figure string
-	// Distance says how far the value is from its baseline. It is empty where that is unknown.
+	// Distance is the distance of the value from its baseline. It is empty if that is unknown.
 	Distance string
 }
 
@@ -45,8 +45,8 @@ func (f Finding) String() string {
 	return f.Short + ": " + f.Figure + ", " + f.Distance
 }
 
-// Finding returns what a value means beside its baseline. A margin's distance is in its own unit, any other's in percent. The distance is
-// empty where the baseline is NaN or no percentage of it can be formed. The finding of a NaN is the zero Finding.
+// Finding returns the meaning of a value compared with its baseline. A margin's distance is in its own unit, any other's in percent. The
+// distance is empty if the baseline is NaN or allows no percentage. The finding of a NaN is the zero Finding.
 func (d Definition) Finding(value, baseline float64, observed time.Time) Finding {
 	if value != value {
 		return Finding{}
@@ -77,7 +77,7 @@ func (d Definition) distance(value, baseline float64, observed time.Time) string
 	return "at " + normal
 }
 
-// figure writes a value with its unit. A minus stands before everything, also before a currency.
+// figure writes a value with its unit. A minus sign comes first, also before a currency.
 func (p Phrasing) figure(v float64) string {
 	s := fmt.Sprintf(p.Figure, p.number(v))
 	if v < 0 && p.number(v) != p.number(0) {
@@ -106,7 +106,7 @@ func (d Definition) Signed(v float64) string {
 	return d.Number(v)
 }
 
-// Prefix is what stands before the number of a figure: the sign of a currency, or nothing.
+// Prefix returns the text before the number of a figure: a currency sign, or nothing.
 func (d Definition) Prefix() string {
 	prefix, _ := d.Phrasing.parts()
 	return prefix
@@ -126,7 +126,7 @@ func (d Definition) Scale() float64 {
 	return d.Phrasing.PerUnit
 }
 
-// parts are what stands before the number of a figure without a blank, and the words around it.
+// parts returns the text that precedes a figure's number without a blank, and the words around it.
 func (p Phrasing) parts() (prefix, unit string) {
 	before, after, _ := strings.Cut(p.Figure, "%s")
 	if strings.HasSuffix(before, " ") {

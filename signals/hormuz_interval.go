@@ -8,22 +8,22 @@ import (
 	"tidemark/internal/series"
 )
 
-// The interval of Hormuz bounds what the mean of the same seven days is once PortWatch next estimates them anew. What re-estimates do is
-// learned from those that were seen before. A re-estimate is measured on the scale of 2*sqrt(count of the week + 3/8), on which counting
-// errors have one size (Anscombe, Biometrika 35, 1948): weeks of 4 ships a day and of 100 can be put together.
+// The interval of Hormuz bounds the mean of the same seven days after PortWatch's next re-estimate of them. The effect of re-estimates is
+// learned from the earlier ones. A re-estimate is measured on the scale of 2*sqrt(count of the week + 3/8), on which counting errors have
+// equal size (Anscombe, Biometrika 35, 1948): weeks of 4 ships a day and of 100 can be pooled.
 const (
 	// hormuzMinWeeks is how many weeks to Sunday must have been seen to change before anything is learned from them. The quantiles of fewer
 	// would be their extremes.
 	hormuzMinWeeks = 20
-	// hormuzAssumedDown and hormuzAssumedUp stand in until then: the 5 % and 95 % quantiles of what 52 weeks to Sunday went through between
-	// 21 April and 6 July 2026.
+	// hormuzAssumedDown and hormuzAssumedUp are used until then. They are the 5 % and 95 % quantiles of the re-estimates of 52 weeks to
+	// Sunday between 21 April and 6 July 2026.
 	hormuzAssumedDown, hormuzAssumedUp = -6.9, 3.4
 )
 
 // hormuzShift is how far a re-estimate moves a week, on the scale of counting errors, at 5 % and at 95 %.
 type hormuzShift struct{ down, up float64 }
 
-// learned tells whether the shift is not the assumed one.
+// learned reports whether the shift is not the assumed one.
 func (s hormuzShift) learned() bool { return s != hormuzShift{hormuzAssumedDown, hormuzAssumedUp} }
 
 // shiftOf learns from the last re-estimate of each week. It reaches to either side of the value at least as far as the value itself.
@@ -35,7 +35,7 @@ func shiftOf(moves []float64) hormuzShift {
 	return hormuzShift{min(0, s.between((1-Level)/2)), max(0, s.between((1+Level)/2))}
 }
 
-// band is what a mean of seven days may be after a re-estimate.
+// band returns the bounds for a mean of seven days after a re-estimate.
 func (s hormuzShift) band(mean float64) (lo, hi float64) {
 	return shifted(mean, s.down), shifted(mean, s.up)
 }
@@ -85,14 +85,14 @@ func learnShift(now, before []series.Point) hormuzShift {
 	return shiftOf(moves)
 }
 
-// weekToSunday tells whether seven points are those of a week from Monday to Sunday.
+// weekToSunday reports whether seven points are a week from Monday to Sunday.
 func weekToSunday(week []series.Point) bool {
 	return week[hormuzWeek-1].ObservedAt.UTC().Weekday() == time.Sunday &&
 		dayOf(week[hormuzWeek-1].ObservedAt)-dayOf(week[0].ObservedAt) == hormuzWeek-1
 }
 
-// hormuzTrials goes through the days on which PortWatch changed old counts. Each week to Sunday that came out otherwise is held to the interval
-// that it had before, where that was learned: so no day counts twice. What came on one day is one answer.
+// hormuzTrials walks through the days on which PortWatch changed old counts. Each week to Sunday that changed is tested against its
+// interval before the change, if that was learned; so no day counts twice. All changes of one day are one response.
 func hormuzTrials(h IntervalHistory) []Trial {
 	vintages := slices.Clone(h.Vintages[hormuzShips])
 	slices.SortStableFunc(vintages, func(a, b series.Observation) int {
@@ -108,7 +108,7 @@ func hormuzTrials(h IntervalHistory) []Trial {
 	for len(vintages) > 0 {
 		day, at := dayOf(vintages[0].VintageAt), vintages[0].VintageAt
 		n := 0
-		before := map[int]float64{} // the means of the weeks that this answer is about, NaN where there was none
+		before := map[int]float64{} // the means of the weeks that this answer changes; NaN for an unknown mean
 		for ; n < len(vintages) && dayOf(vintages[n].VintageAt) == day; n++ {
 			sunday := sundayOf(dayOf(vintages[n].ObservedAt))
 			if _, ok := before[sunday]; !ok {
@@ -151,7 +151,7 @@ func sundayOf(day int) int {
 	return day + (sunday-day%7+7)%7
 }
 
-// weekMean is the mean of the seven days up to one, NaN where one is unknown.
+// weekMean returns the mean of the seven days up to a Sunday; NaN if one is unknown.
 func weekMean(counts map[int]float64, sunday int) float64 {
 	var sum float64
 	for day := sunday - hormuzWeek + 1; day <= sunday; day++ {

@@ -8,8 +8,8 @@ import (
 	"tidemark/internal/series"
 )
 
-// A final yield is dated 1 January of its crop year and becomes known in January of the next; a forecast is dated the first of the
-// month whose report holds it. Neither is ever a row that repeats the other: the source sees to that.
+// A final yield is dated 1 January of its crop year and becomes known in January of the next. A forecast is dated the first of the month
+// of its report. The source ensures that neither is a row that repeats the other.
 const (
 	cornFinal    series.ID = "nass.IA.CORN.YIELD.FINAL"
 	cornForecast series.ID = "nass.IA.CORN.YIELD.FORECAST"
@@ -19,7 +19,7 @@ const (
 	bushelsPerAcre = "bu/acre"
 	// cornTrendYears is how many finals make the trend, and how far back errors are remembered.
 	cornTrendYears = 25
-	// cornMinErrors is how many past errors make quantiles or the scale. With fewer a t distribution stands in for the quantiles.
+	// cornMinErrors is the min number of past errors for quantiles or the scale. With fewer, a t distribution replaces the quantiles.
 	cornMinErrors = 20
 	// cornMinWeights is how many past errors of a month's forecast make a weight. With fewer the forecast and the trend count the same.
 	cornMinWeights = 5
@@ -105,15 +105,15 @@ func byCropYear(points []series.Point) map[int][]series.Point {
 	return out
 }
 
-// computeCorn yields up to six estimates for every crop year, one for each state of knowledge: the trend, dated 1 May, from that day
-// on and once the final of the year before is known; the blend with each forecast, dated the first of its month; and the final,
-// dated 1 January of the next year. Each uses the finals of earlier years alone, and errors against them.
+// computeCorn returns up to six estimates for every crop year, one for each state of knowledge. The trend is dated 1 May, and used from
+// that day on once the final of the year before is known. The blend with each forecast is dated the first of its month. The final is
+// dated 1 January of the next year. Each uses only finals of earlier years, and errors against them.
 func computeCorn(in series.Set, at time.Time) Track {
 	track, _ := walkCorn(in, at)
 	return track
 }
 
-// cornStage is what the newest estimate rests on. A nil forecast is none.
+// cornStage is the basis of the newest estimate. A nil forecast means none.
 type cornStage struct {
 	fit      trend
 	forecast *series.Point
@@ -147,7 +147,7 @@ func walkCorn(in series.Set, at time.Time) (track Track, newest cornStage) {
 		}
 		for _, p := range finals[year] {
 			day := time.Date(year+1, time.January, 1, 0, 0, 0, 0, time.UTC)
-			track = append(track, past.estimate(fit, day, p.VintageAt, p.Value, math.NaN(), math.NaN())) // what was to be foretold is known
+			track = append(track, past.estimate(fit, day, p.VintageAt, p.Value, math.NaN(), math.NaN())) // the outcome of the forecasts is known
 			newest = cornStage{fit: fit}
 			past.learn(fit, p.Value, forecasts[year])
 		}
@@ -155,13 +155,13 @@ func walkCorn(in series.Set, at time.Time) (track Track, newest cornStage) {
 	return track, newest
 }
 
-// cornHistory is what the crop years so far have taught, the last cornTrendYears of each kind, oldest first. An error is the final less
-// what was foretold.
+// cornHistory is the history of the crop years so far, the last cornTrendYears of each kind, oldest first. An error is the final minus
+// the forecast.
 type cornHistory struct {
 	years, yields []float64
 	// trendErrors are in bushels, trendShares the same as shares of the trend.
 	trendErrors, trendShares []float64
-	// forecastErrors and blendErrors are those of NASS and of the blend, by the month of the forecast.
+	// forecastErrors and blendErrors are the errors of NASS and of the blend, by the month of the forecast.
 	forecastErrors, blendErrors [13][]float64
 }
 
@@ -200,9 +200,9 @@ func (c *cornHistory) fit(year int) trend {
 	return fitTrend(c.years, c.yields, year)
 }
 
-// weight is the share of a forecast in the blend: the mean square of the trend's past errors over the sum of it and that of the
-// same month's forecasts, so that each counts by one over its own (Bates and Granger, Operational Research Quarterly 20, 1969). Half
-// where either has too short a past, all where there is no trend.
+// weight is the share of a forecast in the blend. It is the mean square of the trend's past errors, divided by the sum of that and the
+// mean square of the same month's forecast errors. So each has a weight inverse to its own mean square (Bates and Granger, Operational
+// Research Quarterly 20, 1969). The weight is a half if either has too short a past, and one if there is no trend.
 func (c *cornHistory) weight(fit trend, month time.Month) float64 {
 	if fit.n == 0 {
 		return 1
@@ -225,8 +225,8 @@ func (t trend) blend(forecast, weight float64) float64 {
 	return t.value + float64(weight*(forecast-t.value))
 }
 
-// trendBand bounds, at 90 %, the error to come of the trend: by quantiles of the past ones as shares of the trend, for in Iowa and
-// Illinois they grew with it, or by the line's own band where those are too few.
+// trendBand bounds, at 90 %, the next error of the trend. It uses quantiles of the past errors as shares of the trend, because in Iowa
+// and Illinois they grew with it. If too few are known, it uses the line's own band.
 func (c *cornHistory) trendBand(fit trend) (below, above float64) {
 	if len(c.trendShares) < cornMinErrors {
 		return -fit.half(), fit.half()
@@ -275,8 +275,7 @@ func (c *cornHistory) estimate(fit trend, day, knownAt time.Time, value, below, 
 	}.known()
 }
 
-// cornComponents shows what the newest estimate is made of: the trend of its crop year, the forecast and its share, and the newest
-// final.
+// cornComponents returns the parts of the newest estimate: the trend of its crop year, the forecast and its share, and the newest final.
 func cornComponents(in series.Set, at time.Time) []Component {
 	track, newest := walkCorn(in, at)
 	if len(track) == 0 {

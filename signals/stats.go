@@ -8,23 +8,23 @@ import (
 	"tidemark/internal/series"
 )
 
-// The statistics that several signals share stand here and in seasonal.go. All are pure, take and yield values in the unit of
-// their input, answer NaN for what is unknown, and cost O(n) for a whole history. The means and deviations of gonum's stat package
-// are two passes over one sample: right for one window, O(n*w) for a window that slides, and not always zero for a constant sample,
-// whose z-score must be unknown. The tests compare with gonum.
+// The statistics that several signals share are in this file and in seasonal.go. All are pure, take and return values in the unit of
+// their input, return NaN for unknown values, and cost O(n) for a whole history. The means and deviations of gonum's stat package are two
+// passes over one sample. That is right for one window, but O(n*w) for a sliding window. It is also not always zero for a constant
+// sample, whose z-score must be unknown. The tests compare with gonum.
 //
-// Products that are added are written float64(a*b): the language lets some processors fuse the two and round once, and a past
-// snapshot must come out with the same bits on every machine.
+// Products that are added are written float64(a*b): the language lets some processors fuse the two and round once, and a past snapshot
+// must have the same bits on every machine.
 
-// moments are the count, the sum and the sum of squares of a sample, both counted from the sample's first value. The zero value is the
-// empty sample. Samples are put together and never taken apart: a difference of running sums loses the digits that a small spread
-// beside a large value is made of, and keeps the error of an outlier that has long left the window. The spread of a constant sample is
-// exactly zero, and an unknown value (NaN) makes those samples unknown that hold it and no other.
+// moments are the count, the sum and the sum of squares of a sample, both relative to the sample's first value. The zero value is the
+// empty sample. Samples are merged and never split: a difference of running sums loses the digits of a spread that is small compared with
+// the values, and keeps the error of an outlier that has left the window. The spread of a constant sample is exactly zero. An unknown
+// value (NaN) makes only the samples unknown that contain it.
 //
-// Sums of squares are often distrusted because a spread is then the small difference of two large numbers. Counted from a member of the
-// sample it is not: where the value farthest from that member lies D away, the sums of n values are at most n*D*D, and the squared
-// deviations, to which these two values belong, at least D*D/2. So no more than a factor of 2n is lost, three of sixteen digits for
-// the samples here, and there is no division until someone asks. (The shift is that of Chan, Golub and LeVeque, The American
+// Sums of squares are often distrusted because a spread is then the small difference of two large numbers. That does not apply if they
+// are relative to a member of the sample. If the value farthest from that member is at distance D, the sums of n values are at most
+// n*D*D. The squared deviations, which include these two values, are at least D*D/2. So at most a factor of 2n is lost, three of sixteen
+// digits for the samples here. The division is done only on request. (The shift is from Chan, Golub and LeVeque, The American
 // Statistician 37, 1983.)
 type moments struct {
 	n                   int
@@ -79,11 +79,11 @@ func (m moments) sd() float64 {
 	return math.Sqrt(m.deviations() / float64(m.n-1))
 }
 
-// windows answers for the moments of stretches of one sequence of values. It cuts the sequence into blocks and has the moments from every
-// value of a block to the block's end, and those of a growing stretch after it: a stretch over the border of two blocks is then one
-// merge. This is the method of van Herk (1992) and of Gil and Werman (1993) for sliding minima, with moments in the minimum's
-// place. Stretches that only ever move forward, and are as wide as a block, cost O(1) each and memory for one block. Any other is
-// answered, too, with the same bits as in any other order.
+// windows returns the moments of stretches of one sequence of values. It cuts the sequence into blocks and keeps the moments from every
+// value of a block to the block's end, and the moments of a growing stretch after it. A stretch over the border of two blocks is then one
+// merge. This is the method of van Herk (1992) and of Gil and Werman (1993) for sliding minima, with moments in place of the minimum.
+// Stretches that only move forward, and are as wide as a block, cost O(1) each and memory for one block. Any other stretch is also
+// supported, with the same bits in every order of calls.
 type windows struct {
 	values []float64
 	// block tells the number of the block of the i-th value. It never falls.
@@ -124,7 +124,7 @@ func (w *windows) enter(i int) {
 	}
 }
 
-// running is the moments of values[from:to], counted on from the last answer where that began at the same value.
+// running returns the moments of values[from:to]. It continues from the last result if that began at the same value.
 func (w *windows) running(from, to int) moments {
 	if from != w.runFrom || to < w.runEnd {
 		w.runFrom, w.runEnd, w.run = from, from, moments{}
@@ -135,7 +135,8 @@ func (w *windows) running(from, to int) moments {
 	return w.run
 }
 
-// trailing answers for the n values that end with values[i]: the empty sample where there are fewer. It is cheap for ascending i.
+// trailing returns a function for the moments of the n values that end with values[i]; the empty sample if there are fewer. Calls with
+// ascending i are cheap.
 func trailing(values []float64, n int) func(i int) moments {
 	w := windows{values: values, block: func(i int) int { return i / n }}
 	return func(i int) moments {
@@ -183,9 +184,9 @@ func (s sorted) quantile(p float64) float64 {
 	return s[min(max(rank, 1), len(s))-1]
 }
 
-// between is the quantile p by linear interpolation at rank p*(n+1), the ends standing in for what lies beyond them: type 6 of Hyndman
-// and Fan (The American Statistician 50, 1996). It is the one for bands around a forecast: of n earlier errors and the one to come,
-// each rank is equally likely to be the newcomer's, so that the share p of all cases falls below. NaN for the empty set.
+// between is the quantile p by linear interpolation at rank p*(n+1), limited to the ends: type 6 of Hyndman and Fan (The American
+// Statistician 50, 1996). It suits bands around a forecast: among n earlier errors and the next one, the next error has each rank with
+// equal probability, so the share p of all cases falls below. NaN for the empty set.
 func (s sorted) between(p float64) float64 {
 	if len(s) == 0 {
 		return math.NaN()
@@ -232,9 +233,8 @@ func (s sorted) mad() float64 {
 	return d
 }
 
-// trailingQuantiles yields for every point the empirical quantiles p and q of the values that belong to the points of the years
-// before it, its own included: those after the same month and day years earlier. Unknown values are left out; NaN where fewer
-// than atLeast are known.
+// trailingQuantiles returns for every point the empirical quantiles p and q of the values of earlier years and its own year: the points
+// with the same month and day. Unknown values are left out. The result is NaN if fewer than atLeast are known.
 func trailingQuantiles(points []series.Point, values []float64, years, atLeast int, p, q float64) (lower, upper []float64) {
 	lower, upper = make([]float64, len(points)), make([]float64, len(points))
 	var window sorted
@@ -282,7 +282,7 @@ func (c Component) known() Component {
 	return c
 }
 
-// until is the points at or before t, the rest of which is cut off without copying.
+// until returns the points at or before t, without copying.
 func until(points []series.Point, t time.Time) []series.Point {
 	n, _ := slices.BinarySearchFunc(points, t, func(p series.Point, t time.Time) int {
 		if p.ObservedAt.After(t) {
