@@ -1,6 +1,6 @@
-// Package changes says why a signal moved: it divides the difference of two snapshots into the observations that are new, the old ones that
-// were revised, the windows that rolled on, and the code. It has no formula of any signal: it runs the signal's own computation over inputs
-// that grow from what was known at the first snapshot to what was known at the second. Start at Explain.
+// Package changes explains why a signal moved. It divides the difference of two snapshots into new observations, revisions of old ones,
+// windows that advanced, and code changes. It contains no formula of any signal. It runs the signal's own computation over inputs that
+// grow from those known at the first snapshot to those known at the second. Start at Explain.
 package changes
 
 import (
@@ -12,16 +12,16 @@ import (
 	"tidemark/signals"
 )
 
-// Kind says what a part of a difference comes from.
+// Kind is the cause of one part of a difference.
 type Kind string
 
 // The kinds.
 const (
-	// NewObservation is what a release added.
+	// NewObservation is the effect of observations that a release added.
 	NewObservation Kind = "new_observation"
 	// Revision is an old observation that got another value, or was withdrawn.
 	Revision Kind = "revision"
-	// Window is what time alone did: days that left the window of a mean, or a day on which the signal begins to say something else.
+	// Window is the effect of time alone: days that left the window of a mean, or a day on which the signal's result changes.
 	Window Kind = "window"
 	// BaselineWindow is that the newest observation, being of another day, is compared with other days.
 	BaselineWindow Kind = "baseline_window"
@@ -32,7 +32,7 @@ const (
 // Numbers are the three that are explained. NaN: unknown.
 type Numbers struct{ Value, Baseline, Z float64 }
 
-// Snapshot is what was served as of an instant.
+// Snapshot holds the numbers served as of an instant.
 type Snapshot struct {
 	At time.Time
 	Numbers
@@ -42,7 +42,8 @@ type Snapshot struct {
 type Vintage struct {
 	series.Observation
 
-	// Source brought it, in the run Release. Those of one run are one release, and those without a run (0) that became known at one instant.
+	// Source supplied the observation, in the run Release. Observations of one run are one release. Observations without a run (0) are
+	// one release if they became known at one instant.
 	Source  string
 	Release int64
 }
@@ -53,13 +54,13 @@ type Part struct {
 	Source string
 	// Series is empty where several are meant.
 	Series series.ID
-	// From and To are the observation times that are meant. Both are zero where there are none.
+	// From and To are the first and last observation time of the part. Both are zero if the part has no observations.
 	From, To time.Time
-	// Release is when it became known: the newest of what is meant. Zero for what no release brought.
+	// Release is the time at which the newest observation of the part became known. It is zero for a part without a release.
 	Release time.Time
 	// Count is how many observations are meant, Releases how many releases.
 	Count, Releases int
-	// Before and After are the observation's values where one is meant. NaN: there was none.
+	// Before and After are the observation's values if the part has exactly one observation. NaN: no value.
 	Before, After float64
 
 	Numbers
@@ -78,26 +79,27 @@ const (
 	maxComputations = 48
 )
 
-// Explain divides the difference between two snapshots of a signal. known is what the signal was computed from at the first, as
-// series.Set and series.Before have it, news what became known since, until the second.
+// Explain divides the difference between two snapshots of a signal. known holds the signal's inputs at the first snapshot, as series.Set
+// and series.Before define them. news holds the observations that became known after it, until the second.
 //
-// The order of the steps is fixed, and each part is what its step changed:
+// The order of the steps is fixed, and each part is the change of its step:
 //
-//  1. The first snapshot's inputs are computed again. What that differs by is the code's part, with what step 4 finds.
-//  2. Releases follow one another as they became known. Of each, the revisions come first, series by series, then all that is new at once:
-//     a signal of three prices has no value for a day before it has the third. Where the newest observation becomes another one, the step has
-//     three parts: the signal is first computed with the mean so far in the place of the new days (Window, only for a signal that is the mean of
-//     its newest days), then held against the new day's baseline (BaselineWindow), then given what was observed.
-//  3. The clock goes on to the second snapshot's instant (Window and BaselineWindow).
-//  4. What was served then is compared with what comes out.
+//  1. The first snapshot's inputs are computed again. The difference, together with that of step 4, is the part of the code.
+//  2. Releases follow in the order in which they became known. Within each, the revisions come first, series by series, then all new
+//     observations at once: a signal of three prices has no value for a day before it has the third. If the newest observation changes, the
+//     step has three parts. The signal is first computed with the mean so far in place of the new days (Window, only for a signal that is
+//     the mean of its newest days). Then it is compared with the new day's baseline (BaselineWindow). Then it is computed with the observed
+//     values.
+//  3. The clock advances to the second snapshot's instant (Window and BaselineWindow).
+//  4. The result is compared with the numbers served then.
 //
-// A sum of differences along one path is the whole difference, whatever the signal computes; floating point leaves the rounding of the sum.
-// Another order would give other parts where observations act on each other. This one is the order in which readers learned of them.
+// The differences along one path add up to the whole difference for every signal, apart from floating-point rounding of the sum. Another
+// order would give other parts if observations interact. This order is the one in which readers learned of them.
 //
-// A step that leaves a number unknown changes it by nothing; the step that makes it known again has all of its change. Where one of the two
-// snapshots does not have a number, its total and its parts are unknown. Parts that change nothing are left out.
+// A step that makes a number unknown changes it by nothing; the step that makes it known again gets all of its change. If one of the two
+// snapshots lacks a number, its total and its parts are unknown. Parts that change nothing are left out.
 //
-// Explain is pure. It computes the signal at most some hundred times: beyond that, revisions of older days are one part.
+// Explain is pure. It computes the signal a few hundred times at most; beyond that limit, revisions of older days are one part.
 func Explain(d signals.Definition, from, to Snapshot, known series.Set, news []Vintage) Explanation {
 	w := walk{d: d, in: inputs{set: known, reestimated: d.Reestimated}, at: from.At}
 	w.now = w.compute(w.in, w.at).over(state{Numbers: from.Numbers})
@@ -124,14 +126,14 @@ func Explain(d signals.Definition, from, to Snapshot, known series.Set, news []V
 	return out
 }
 
-// state is what a signal says at one step.
+// state is the signal's result at one step.
 type state struct {
 	Numbers
 
 	newest signals.Estimate
 }
 
-// over is s with what is unknown taken from the state before.
+// over returns s with its unknown numbers taken from the state before.
 func (s state) over(before state) state {
 	s.Value, s.Baseline, s.Z = or(s.Value, before.Value), or(s.Baseline, before.Baseline), or(s.Z, before.Z)
 	return s
@@ -181,7 +183,7 @@ type walk struct {
 	d  signals.Definition
 	in inputs
 	at time.Time
-	// now is what the signal says of in at that instant.
+	// now is the signal's result for in at that instant.
 	now state
 	// left is how many computations may still tell the revisions of a release apart.
 	left  int
@@ -198,7 +200,7 @@ func (w *walk) compute(in inputs, at time.Time) state {
 	return state{Numbers{e.Value, e.Baseline, e.Z()}, e}
 }
 
-// add appends a part: what a step has changed.
+// add appends a part: the change of one step.
 func (w *walk) add(p Part, before, after Numbers) {
 	p.Numbers = after.minus(before)
 	if p.Count != 1 {
@@ -266,7 +268,7 @@ func (w *walk) against(value float64, e signals.Estimate, before state) state {
 	return state{Numbers{value, before.Baseline, e.Z()}, e}.over(before)
 }
 
-// carried computes the signal with the mean so far in the place of each new day. It reports false where the signal is no such mean.
+// carried computes the signal with the mean so far in place of each new day. It returns false if the signal is not such a mean.
 func (w *walk) carried(added []Vintage) (state, bool) {
 	known := w.in.set[w.d.Averaged]
 	if w.d.Averaged == "" || len(known) == 0 || math.IsNaN(w.now.newest.Value) {

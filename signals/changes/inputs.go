@@ -10,7 +10,7 @@ import (
 	"tidemark/internal/series"
 )
 
-// inputs are what a signal is computed from. They are not changed once made.
+// inputs are the inputs of a signal's computation. They are not changed once made.
 type inputs struct {
 	set         series.Set
 	reestimated []series.ID
@@ -53,8 +53,9 @@ func put(set series.Set, id series.ID, points []series.Point) {
 	set[id] = points
 }
 
-// merge is the points once some vintages of the same series are known, one of each observation, in order. A vintage without a number takes its
-// point away, and one that is older than what is known changes nothing. replaced are the values that were known before, as of the new vintages.
+// merge returns the points after some vintages of the same series are known: one for each observation, in order. A vintage without a
+// number removes its point. A vintage that is older than the known one changes nothing. replaced are the previously known values, as of
+// the new vintages.
 func merge(points []series.Point, news []Vintage) (merged []series.Point, replaced []Vintage) {
 	merged = make([]series.Point, 0, len(points)+len(news))
 	for _, v := range news {
@@ -75,7 +76,7 @@ func merge(points []series.Point, news []Vintage) (merged []series.Point, replac
 	return append(merged, points...), replaced
 }
 
-// value is what is known of a vintage's observation, NaN where nothing is.
+// value is the known value of a vintage's observation; NaN if unknown.
 func (in inputs) value(v Vintage) float64 {
 	if p, ok := series.At(in.set[v.Series], v.ObservedAt); ok && p.ObservedAt.Equal(v.ObservedAt) {
 		return p.Value
@@ -83,8 +84,8 @@ func (in inputs) value(v Vintage) float64 {
 	return math.NaN()
 }
 
-// split tells the vintages of observations that are known from those of new ones. What changes nothing is in neither. The revised ones are by series,
-// the signal's first input last, and by day: those that matter most are at the end.
+// split separates the vintages of known observations from those of new ones. Vintages that change nothing are in neither. The revised
+// ones are sorted by series, the signal's first input last, and by day: the most important ones are at the end.
 func (in inputs) split(news []Vintage, order []series.ID) (revised, added []Vintage) {
 	for _, v := range news {
 		switch before := in.value(v); {
@@ -101,7 +102,7 @@ func (in inputs) split(news []Vintage, order []series.ID) (revised, added []Vint
 	return revised, added
 }
 
-// release is what one run of a source brought: one vintage of each observation, by day.
+// release holds the vintages of one run of a source: one for each observation, by day.
 type release struct {
 	last time.Time
 	news []Vintage
