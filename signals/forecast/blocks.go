@@ -8,8 +8,8 @@ import (
 // Products that are added are written float64(a*b): some processors would fuse the two and round once, and a forecast must come out with
 // the same digits on every machine.
 
-// quantile6 is the quantile p of the errors by linear interpolation at rank p*(n+1), the ends standing in for what lies beyond: type 6
-// of Hyndman and Fan (The American Statistician 50, 1996). The errors ascend. NaN where there are none.
+// quantile6 is the quantile p of the errors by linear interpolation at rank p*(n+1), limited to the ends: type 6 of Hyndman and Fan (The
+// American Statistician 50, 1996). The errors ascend. NaN if there are none.
 func quantile6(errors []float64, p float64) float64 {
 	n := len(errors)
 	if n == 0 {
@@ -29,7 +29,7 @@ type window struct {
 	came, ascending []float64
 }
 
-// add takes an error in, and the oldest out where there are more than capacity. An unknown one is left out.
+// add appends an error, and drops the oldest if there are more than capacity. An unknown error is skipped.
 func (w *window) add(e float64) {
 	if math.IsNaN(e) || math.IsInf(e, 0) {
 		return
@@ -44,8 +44,8 @@ func (w *window) add(e float64) {
 	}
 }
 
-// dress gives a location the spread of past errors: location + scale * quantile6(error, level). The errors are in units of the scale. False
-// where there are fewer than least.
+// dress returns a location with the spread of past errors: location + scale * quantile6(error, level). The errors are in units of the
+// scale. It returns false if there are fewer than least.
 func (w *window) dress(location, scale float64, least int) (q Quantiles, ok bool) {
 	if len(w.came) < least || math.IsNaN(location) || !(scale > 0) {
 		return q, false
@@ -56,11 +56,11 @@ func (w *window) dress(location, scale float64, least int) (q Quantiles, ok bool
 	return q, q.known()
 }
 
-// ewma is a running standard deviation: the mean of the first squares, then lambda times itself and the rest of the new square, which
-// counts for at most clip times the variance before.
+// ewma is a running standard deviation. It starts with the mean of the first squares. Each step takes lambda times the variance, plus the
+// new square times 1 - lambda; the square is limited to clip times the variance before.
 type ewma struct {
 	lambda, clip float64
-	// least is how many squares make the first variance.
+	// least is the number of squares in the first variance.
 	least int
 	n     int
 	v     float64
@@ -86,8 +86,8 @@ func (w *ewma) add(e float64) {
 	w.v = float64(w.lambda*w.v) + float64((1-w.lambda)*min(square, float64(w.clip*w.v)))
 }
 
-// regression is a ridge regression on the rows that it holds: the sums of their columns, of the columns' products, and of both with the
-// values. A row that comes or goes costs O(p^2) in its columns, which should not lie far from zero beside their spread.
+// regression is a ridge regression on its rows: the sums of their columns, of the columns' products, and of both with the values. Adding
+// or dropping a row costs O(p^2) in its columns. Their means should not be far from zero compared with their spread.
 type regression struct {
 	n               int
 	columns, with   []float64 // the sums of the columns, and of the columns times the values
@@ -103,7 +103,7 @@ type regressionRow struct {
 	y float64
 }
 
-// learn takes a row in, and the oldest out where there are more than capacity.
+// learn adds a row, and drops the oldest if there are more than capacity.
 func (r *regression) learn(x []float64, y float64) {
 	if r.columns == nil {
 		p := len(x)
@@ -132,8 +132,8 @@ func (r *regression) count(x []float64, y, sign float64) {
 	}
 }
 
-// say is what the rows make of x: centred values on standardised columns, with the penalty times the number of rows on each square of a
-// coefficient. NaN where there are fewer than least rows.
+// say returns the prediction for x: centred values on standardised columns, with the penalty times the number of rows on each square of a
+// coefficient. NaN if there are fewer than least rows.
 func (r *regression) say(x []float64) float64 {
 	if r.n < r.least {
 		return math.NaN()
@@ -163,8 +163,8 @@ func (r *regression) say(x []float64) float64 {
 	return out
 }
 
-// solve answers A*x = b for a symmetric positive definite A, of which the lower triangle is given row by row, by Cholesky's method. It
-// works in place.
+// solve returns the solution of A*x = b for a symmetric positive definite A, by Cholesky's method. The lower triangle of A is given row
+// by row. It works in place.
 func solve(a, b []float64) []float64 {
 	p := len(b)
 	for j := range p {

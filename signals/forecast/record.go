@@ -15,12 +15,12 @@ import (
 	"tidemark/internal/series"
 )
 
-// Record is a forecast as it is written down before its figure is published, for ever. Every text is part of the line that is hashed.
+// Record is a forecast, recorded permanently before its figure is published. Every text is part of the hashed line.
 type Record struct {
 	// ID names the forecast, Signal its signal, Figure what is forecast and Period the print's period: "2026-11-20".
 	ID, Signal, Figure, Period string
 	IssuedAt                   time.Time
-	// Quantiles are at Levels, those of the two naive forecasts too.
+	// Quantiles are at Levels, also for the two naive forecasts.
 	Quantiles, Naive1, Naive2 []Decimal
 	// ModelVersion names the code and constants that made it; InputsHash is of every value that it read.
 	ModelVersion, InputsHash string
@@ -28,7 +28,7 @@ type Record struct {
 	PreviousHash string
 }
 
-// NoRecord stands in for the hash before the first one.
+// NoRecord replaces the previous hash in the first record.
 const NoRecord = "0000000000000000000000000000000000000000000000000000000000000000"
 
 // Line is the text whose hash is the record's.
@@ -42,10 +42,10 @@ func (r Record) Line() string {
 // Hash is the lower-case hex SHA-256 of the line.
 func (r Record) Hash() string { return hashOf(r.Line()) }
 
-// Grade is what came of a forecast, in a chain of its own.
+// Grade is the graded outcome of a forecast, in its own chain.
 type Grade struct {
 	ID string
-	// Outcome is the figure's first print, empty where none came in time: then there are no scores either, and FlagVoid stands.
+	// Outcome is the figure's first print. It is empty if none came in time: then there are no scores either, and FlagVoid is set.
 	Outcome Decimal
 	// PublishedAt is the vintage of the outcome: when it became known, or when it was given up.
 	PublishedAt time.Time
@@ -103,8 +103,8 @@ func Joined(list []Decimal) string {
 	return strings.Join(texts, ";")
 }
 
-// inputsHash is the lower-case hex SHA-256 of the sorted lines "series|observed_at|vintage_at|value\n" of every value that a forecast read,
-// the times in RFC 3339 and UTC, the value with as few digits as give it back.
+// inputsHash returns the lower-case hex SHA-256 of the sorted lines "series|observed_at|vintage_at|value\n" of every value that a
+// forecast read. Times are in RFC 3339 and UTC; a value has the fewest digits that restore it exactly.
 func inputsHash(in series.Set, ids []series.ID) string {
 	ids = slices.Sorted(slices.Values(ids))
 	sum := sha256.New()
@@ -127,7 +127,7 @@ var hashForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
 // mostDigits bounds the whole part of a figure: no public one has more.
 const mostDigits = 12
 
-// takes tells whether a decimal has the form in which the figure is recorded.
+// takes reports whether a decimal has the form in which the figure is recorded.
 func (t Target) takes(d Decimal) bool {
 	if _, err := d.rat(); err != nil || strings.HasPrefix(string(d), "-0") && d.Float() == 0 {
 		return false
@@ -221,11 +221,11 @@ func ParseGrade(line string) (Grade, error) {
 	return g, nil
 }
 
-// Published is a forecast as anybody can read it: its line, and that of its grade, empty while there is none.
+// Published is a forecast in its public form: its line and its grade's line, which is empty until it is graded.
 type Published struct{ Line, Hash, GradeLine, GradeHash string }
 
-// Check reads published forecasts, of all signals in the order of their chain, and judges them as anybody can: every line is hashed again,
-// linked to the one before, and every score reckoned again. It returns the records with those that have an outcome, and a sentence
+// Check verifies published forecasts, of all signals in the order of their chain, as any reader can: it hashes every line again, checks
+// its link to the line before, and computes every score again. It returns the records, the graded ones with an outcome, and a sentence
 // for each fault.
 func Check(list []Published) (records []Record, graded map[string]Graded, faults []string) {
 	graded = map[string]Graded{}

@@ -8,13 +8,13 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Graded is one forecast with what came of it, as its record says.
+// Graded is one forecast with its outcome, as recorded.
 type Graded struct {
-	// Period is what the figure is about.
+	// Period is the period of the figure.
 	Period                    time.Time
 	Quantiles, Naive1, Naive2 Quantiles
 	Outcome                   float64
-	// Score is that of the forecast, Score1 and Score2 of the two naive ones.
+	// Score is the score of the forecast, Score1 and Score2 are the scores of the two naive ones.
 	Score, Score1, Score2 float64
 }
 
@@ -27,8 +27,8 @@ type Scorecard struct {
 	Against [2]Comparison
 	// Coverage are the central intervals of 50, 80 and 90 percent.
 	Coverage [3]Coverage
-	// PIT counts how many outcomes lay in each tenth of the distributions, PITP is the probability of counts at least as uneven where
-	// all are equally likely (chi-square, 9 degrees of freedom). It takes the outcomes for independent.
+	// PIT counts the outcomes in each tenth of the distributions. PITP is the probability of counts at least as uneven if all tenths are
+	// equally likely (chi-square, 9 degrees of freedom). It assumes independent outcomes.
 	PIT  [10]int
 	PITP float64
 }
@@ -37,13 +37,13 @@ type Scorecard struct {
 type Comparison struct {
 	// CRPS is the naive forecast's mean score.
 	CRPS float64
-	// Skill is 1 - CRPS/naive CRPS; Lo and Hi are its 90 % interval. NaN where it is unknown.
+	// Skill is 1 - CRPS/naive CRPS; Lo and Hi are its 90 % interval. NaN means unknown.
 	Skill, Lo, Hi float64
 	// DM is the statistic of Diebold and Mariano with the correction of Harvey, Leybourne and Newbold, P its two-sided probability.
 	DM, P float64
 }
 
-// Coverage is how often the outcome lay in a central interval, and what number of hits luck alone leaves between the 2.5 % and the 97.5 %
+// Coverage counts how often the outcome was in a central interval. Lo and Hi bound the hits expected by chance: the 2.5 % and the 97.5 %
 // quantile of the binomial distribution.
 type Coverage struct {
 	Percent, Hits int
@@ -196,12 +196,12 @@ const (
 	LabelSkill = "skill"
 	// LabelProvisional: so far only forecasts made again of the past do.
 	LabelProvisional = "provisional"
-	// LabelNoSkill: neither does. What is published is a calibrated naive forecast.
+	// LabelNoSkill: neither does. The published forecast is a calibrated naive one.
 	LabelNoSkill = "no_skill"
 )
 
-// Label is what the forecasts may be called by the live record, oldest first, of which it needs least, and by the forecasts that were made
-// again of the time before.
+// Label returns the label of the forecasts. It follows from the live record, oldest first and with at least least grades, or from the
+// forecasts made again for the time before.
 func Label(live, again []Graded, least int) string {
 	switch {
 	case len(live) >= least && NewScorecard(live).beatsBoth():
@@ -212,18 +212,18 @@ func Label(live, again []Graded, least int) string {
 	return LabelNoSkill
 }
 
-// beatsBoth tells whether the lower bounds of both skills are above zero.
+// beatsBoth reports whether the lower bounds of both skills are above zero.
 func (s Scorecard) beatsBoth() bool {
 	return !slices.ContainsFunc(s.Against[:], func(c Comparison) bool { return !(c.Lo > 0) })
 }
 
-// losesToOne tells whether the upper bound of a skill is below zero.
+// losesToOne reports whether the upper bound of a skill is below zero.
 func (s Scorecard) losesToOne() bool {
 	return slices.ContainsFunc(s.Against[:], func(c Comparison) bool { return c.Hi < 0 })
 }
 
-// Decayed tells whether the live record of a figure, oldest first, says that its forecasts have become worse than a naive one: over the
-// last least grades the upper bound of a skill was below zero at each of some checks running. Weekly figures are checked at every
+// Decayed reports whether the live record of a figure, oldest first, shows that its forecasts have become worse than a naive one: over
+// the last least grades, the upper bound of a skill was below zero at several consecutive checks. Weekly figures are checked at every
 // fourth grade, six times; monthly ones at every grade, three times.
 func Decayed(live []Graded, least int, monthly bool) bool {
 	checks, every := 6, 4

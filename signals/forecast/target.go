@@ -29,20 +29,21 @@ type Target struct {
 	// Inputs are the series that the model reads, the first vintage of each value.
 	Inputs []series.ID
 
-	// next is the release that may be forecast at an instant, from the first vintages known then; false where none may.
+	// next returns the release that may be forecast at an instant, from the first vintages known then; false if there is none.
 	next func(in series.Set, at time.Time) (Release, bool)
 	// outcome is the figure of a period by first vintages, with the newest of their times; false while it is not complete.
 	outcome func(in series.Set, r Release) (series.Point, bool)
-	// walk makes a step for each past print, and as the last one for the release.
+	// walk makes a step for each past print, and a last step for the release.
 	walk func(in series.Set, r Release) []step
 }
 
 // Release is one publication of a figure that is due.
 type Release struct {
-	// Period names what the figure is about: "2026-11-20" is a week or day, "2026-11" a month, "2026-final" the last figure of a crop year.
+	// Period names the period of the figure: "2026-11-20" is a week or day, "2026-11" a month, "2026-final" the last figure of a crop
+	// year.
 	Period string
-	// ObservedAt is what the figure's newest value is about, ScheduledAt when it is published at the earliest. A forecast is refused from then
-	// on, and from when a value of Series about ObservedAt is known.
+	// ObservedAt is the time of the figure's newest value, ScheduledAt the earliest time of its publication. A forecast is refused from
+	// then on, and also once a value of Series about ObservedAt is known.
 	ObservedAt, ScheduledAt time.Time
 	Series                  series.ID
 }
@@ -61,7 +62,7 @@ func Of(signal string) []Target {
 	return slices.DeleteFunc(All(), func(t Target) bool { return t.Signal != signal })
 }
 
-// Named is the figure of a signal with a name, the zero value where there is none.
+// Named returns the figure of a signal with a name; the zero value if it does not exist.
 func Named(signal, figure string) Target {
 	for _, t := range Of(signal) {
 		if t.Figure == figure {
@@ -71,8 +72,8 @@ func Named(signal, figure string) Target {
 	return Target{}
 }
 
-// Next is the release that may be forecast at an instant from what was known then, and whether there is one: the print before is known, and
-// its own is neither known nor due. In holds first vintages.
+// Next returns the release that may be forecast at an instant from the data known then, and whether one exists. The print before it is
+// known, and its own is neither known nor due. In holds first vintages.
 func (t Target) Next(in series.Set, at time.Time) (Release, bool) {
 	r, ok := t.next(in, at)
 	if !ok || !at.Before(r.ScheduledAt) {
@@ -87,12 +88,12 @@ func (t Target) Next(in series.Set, at time.Time) (Release, bool) {
 // ID is the name of the forecast of a release.
 func (t Target) ID(r Release) string { return t.Signal + "/" + t.Figure + "/" + r.Period }
 
-// ErrTooFew tells that too few prints are known for a distribution.
+// ErrTooFew reports that too few prints are known for a distribution.
 var ErrTooFew = errors.New("too few prints are known for a distribution")
 
-// Forecast makes the forecast of a release from first vintages known at an instant, and those that the model makes of the past, each
-// from the prints before its own, graded: what a label rests on before there is a live record. They are made with today's code, and so
-// flatter it. ErrTooFew where the history is too short.
+// Forecast makes the forecast of a release from first vintages known at an instant. It also returns the model's graded forecasts of the
+// past, each made from the prints before its own. They are the basis of a label before a live record exists. They are made with today's
+// code, and so flatter it. It returns ErrTooFew if the history is too short.
 func (t Target) Forecast(in series.Set, r Release, at time.Time) (Record, []Graded, error) {
 	steps := t.walk(in, r)
 	if len(steps) == 0 || !steps[len(steps)-1].ok {
@@ -149,8 +150,8 @@ const (
 	breakPoints = 56
 )
 
-// Breaks tells whether a release moved the mean of the newest values before its period by over 5 percent: before and after hold all that was
-// known just before it came and with it.
+// Breaks reports whether a release moved the mean of the newest values before its period by over 5 percent. before holds all data known
+// just before the release, after includes the release.
 func (t Target) Breaks(before, after series.Set, r Release) bool {
 	for _, id := range t.Inputs {
 		var was, is float64

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// firstPrint is one release of a figure, with what is needed to say it before: NaN as its value is the one to come.
+// firstPrint is one release of a figure, with the data needed to forecast it. Its value is NaN if it is the one to come.
 type firstPrint struct {
 	period time.Time
 	value  float64
 }
 
-// expert is one way to say a figure before it is published: for each print where it is expected and the unit that its errors are counted in.
-// NaN where it has nothing to say. Each may rest on nothing but what was known before its print.
+// expert is one way to forecast a figure: for each print, the expected location and the unit of its errors. NaN if it has no forecast.
+// Each uses only data known before its print.
 type expert struct {
 	at, scale []float64
-	// squareRoot tells that both are of the figure's square root.
+	// squareRoot reports whether both are for the figure's square root.
 	squareRoot bool
 }
 
-// walk lives through the prints of a figure, oldest first, and makes the distribution of each from those before it.
+// walk goes through the prints of a figure, oldest first, and makes the distribution of each from the prints before it.
 type walk struct {
 	prints  []firstPrint
 	experts []expert
@@ -28,9 +28,9 @@ type walk struct {
 	naive1, naive2 expert
 	// window is how many errors of an expert make its spread, least how few.
 	window, least int
-	// floor is the least that the figure can be; nil: there is none.
+	// floor is the min value of the figure; nil if there is none.
 	floor *float64
-	// alone tells of a print that only the first expert speaks of. Nil: of none.
+	// alone reports whether only the first expert forecasts a print. Nil: never.
 	alone func(i int) bool
 }
 
@@ -38,7 +38,7 @@ type walk struct {
 type step struct {
 	period                    time.Time
 	quantiles, naive1, naive2 Quantiles
-	// ok tells whether there were enough errors for all three.
+	// ok reports whether there were enough errors for all three.
 	ok    bool
 	value float64
 }
@@ -121,7 +121,7 @@ func plain(at []float64) expert {
 	return expert{at: at, scale: scale}
 }
 
-// running is an expert whose errors are counted in the running deviation of its own errors.
+// running returns an expert whose errors are in units of the running deviation of its own errors.
 func running(at, values []float64, lambda float64, least int) expert {
 	return expert{at: at, scale: deviations(at, values, lambda, least)}
 }
