@@ -18,7 +18,7 @@ type Attest struct {
 	DB *postgres.DB
 	// Attester works without a Store: the job gives it one. Nil where there is no key or no node; then State says why.
 	Attester *base.Attester
-	// State is what stays the same in how the attester stands: who it is, where readers look, what is missing.
+	// State is the constant part of the attester's state: its account, where readers find it, and what is missing.
 	State postgres.AttesterState
 	// Now is the wall clock, also in a sandbox: the L2 runs on it.
 	Now func() time.Time
@@ -28,11 +28,11 @@ type Attest struct {
 const (
 	// attestTimeout is how long one attempt follows what is on its way.
 	attestTimeout = time.Minute
-	// attestAgain is when an attempt follows that looks whether what is safe is final.
+	// attestAgain is the pause before an attempt that checks whether safe rows are final.
 	attestAgain = 5 * time.Minute
 )
 
-// Run attests the head once, whatever is killed or repeated, and looks at what was attested before. Without a key it only says so.
+// Run attests the head once, even if it is killed or repeated, and checks earlier attestations. Without a key it only reports that.
 func (a Attest) Run(ctx context.Context, t task.Task) error {
 	if t.Subject != task.SubjectAttest {
 		return Permanent(fmt.Errorf("there is no L2 %q", t.Subject))
@@ -76,7 +76,7 @@ func (a Attest) introduce(ctx context.Context, f task.Fence) error {
 		return err
 	}
 	s := a.State
-	s.Status = postgres.AttesterOff // how it stands is said when it has been seen
+	s.Status = postgres.AttesterOff // the status is set after it has been observed
 	return a.DB.SaveAttesterState(ctx, f, s)
 }
 
@@ -87,7 +87,7 @@ func ignoreNotFound(err error) error {
 	return err
 }
 
-// Register registers the schema on the L2, unless it is there, and returns its row once it is at rest or safe.
+// Register registers the schema on the L2, unless it exists, and returns its row once it is safe or in an end state.
 func (a Attest) Register(ctx context.Context, f task.Fence) (base.Row, error) {
 	release, err := a.exclusive(ctx)
 	if err != nil {
@@ -108,8 +108,8 @@ func (a Attest) Register(ctx context.Context, f task.Fence) (base.Row, error) {
 	}
 }
 
-// Retry makes a row that failed due again, after someone has looked. Before anything is signed the chain is asked once more whether the
-// head was attested.
+// Retry makes a failed row due again, after an operator has checked it. Before signing, the chain is searched once more for an
+// attestation of the head.
 func (a Attest) Retry(ctx context.Context, subject string) error {
 	release, err := a.exclusive(ctx)
 	if err != nil {
@@ -129,7 +129,7 @@ func (a Attest) Retry(ctx context.Context, subject string) error {
 	return fmt.Errorf("a failed attestation of %s: %w", subject, postgres.ErrNotFound)
 }
 
-// exclusive waits until nobody else works for the attester.
+// exclusive waits until no other process works for the attester.
 func (a Attest) exclusive(ctx context.Context) (release func(), err error) {
 	for {
 		release, ok, err := a.DB.TryLock(ctx, a.lock())

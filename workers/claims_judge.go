@@ -17,33 +17,33 @@ type caseOf struct {
 	Terms    base.Terms
 	// Claimants are in the order in which they came first.
 	Claimants []candidate
-	// Granted is what is granted at present.
+	// Granted are the transfers granted at present.
 	Granted []postgres.Transfer
-	// Holders tells by amount which key held it when the block was made.
+	// Holders maps an amount to the key that held it when the block was made.
 	Holders   map[accounts.Micros]int64
 	NeedProof bool
 	Gives     string
 	Now       time.Time
 }
 
-// candidate is a claim with what the chain shows of it.
+// candidate is a claim with the chain's evidence for it.
 type candidate struct {
 	postgres.Claim
 
-	// Found are the transfers that can be granted now, with Fault where there are none; Coming are those and the ones that are not deep
-	// enough yet.
+	// Found are the transfers that can be granted now; Fault says why there are none. Coming are those transfers and the ones that are
+	// not deep enough yet.
 	Found, Coming []base.Transfer
 	Fault         error
-	// Proven tells for each sender whether the claim's signature is its.
+	// Proven reports for each sender whether it signed the claim's signature.
 	Proven map[[20]byte]bool
 }
 
-// open tells that the claim has nothing and waits.
+// open reports whether the claim has no transfer and still waits for one.
 func (c candidate) open(now time.Time) bool {
 	return c.State == postgres.ClaimPending || c.State == postgres.ClaimRevoked && now.Before(c.ExpiresAt)
 }
 
-// may tells whether a transfer may be this claimant's. reserved tells that it is another key's by its amount.
+// may reports whether a transfer may be this claimant's. reserved reports whether its amount reserves it for another key.
 func (in caseOf) may(c candidate, x base.Transfer) (ok, reserved bool) {
 	if holder, held := in.Holders[accounts.Micros(x.Micro)]; held && holder != c.KeyID {
 		return false, true
@@ -54,8 +54,8 @@ func (in caseOf) may(c candidate, x base.Transfer) (ok, reserved bool) {
 	return true, false
 }
 
-// judge decides. The right to a transfer is, in this order: that of the key that held its amount; that of the key that its sender has
-// signed for, until seven days after it was granted to another; that of the key that claimed its transaction first.
+// judge decides the claims. The right to a transfer belongs, in this order, to: the key that held its amount; the key for which its
+// sender signed, until seven days after it was granted to another; the key that claimed its transaction first.
 func judge(in caseOf) postgres.ClaimsDecision {
 	var d postgres.ClaimsDecision
 	held, lost := in.review(&d)
@@ -92,7 +92,7 @@ func movable(g postgres.Transfer, now time.Time) bool {
 	return !g.Proven && !g.Quoted && now.Before(g.GrantedAt.Add(accounts.ProofKept))
 }
 
-// grantedAt is when the first grant was made that a signature may move, the zero time where there is none.
+// grantedAt returns the time of the first grant that a signature may move; the zero time if none exists.
 func (in caseOf) grantedAt() (first time.Time) {
 	for _, g := range in.Granted {
 		if movable(g, in.Now) && (first.IsZero() || g.GrantedAt.Before(first)) {
@@ -111,7 +111,7 @@ func (in caseOf) review(d *postgres.ClaimsDecision) (held map[int32]postgres.Tra
 			again, err := base.Reverify(in.Evidence, in.Terms, asTransfer(g))
 			switch {
 			case errors.Is(err, base.ErrReorganised) && in.Evidence.Receipt == nil && in.Evidence.Heads.Latest < uint64(g.BlockNumber):
-				// The node is behind the one that was asked before: it cannot know.
+				// The node is behind the one queried before, so it cannot know.
 			case errors.Is(err, base.ErrReorganised):
 				d.Ends = append(d.Ends, postgres.TransferEnd{ID: g.ID, State: postgres.ClaimRevoked, Reason: accounts.ReasonUnknown})
 				lost[g.ClaimID] = accounts.ReasonUnknown
@@ -126,7 +126,7 @@ func (in caseOf) review(d *postgres.ClaimsDecision) (held map[int32]postgres.Tra
 	return held, lost
 }
 
-// transfers are those that can be granted to anybody, in the order of the chain.
+// transfers returns the transfers that can be granted to any claimant, in the order of the chain.
 func (in caseOf) transfers() []base.Transfer {
 	var list []base.Transfer
 	seen := map[uint]bool{}
@@ -141,7 +141,7 @@ func (in caseOf) transfers() []base.Transfer {
 	return list
 }
 
-// best is who has the best right to a transfer among those that claim it.
+// best returns the claimant with the best right to a transfer.
 func (in caseOf) best(x base.Transfer) (best candidate, found bool) {
 	for _, c := range in.Claimants {
 		ok := false
@@ -170,7 +170,7 @@ func (in caseOf) grant(c candidate, x base.Transfer) postgres.Transfer {
 	return g
 }
 
-// retryDecision is what becomes of a claim after all grants.
+// verdict returns the outcome for a claim after all grants.
 func (in caseOf) verdict(c candidate, held map[int32]postgres.Transfer, lost accounts.Reason) postgres.ClaimVerdict {
 	v := postgres.ClaimVerdict{Of: c.Claim, State: postgres.ClaimConfirmed}
 	has := false

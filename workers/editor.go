@@ -12,8 +12,8 @@ import (
 	"tidemark/picks"
 )
 
-// Basis tells from which instant's knowledge a day is reckoned: that of the day's pick, or the end of the day where it has none. The zero
-// day is the last session. A day whose close has not come is an error.
+// Basis returns the instant whose knowledge is used for a day: the instant of the day's pick, or the end of the day if it has no pick.
+// The zero day is the last session. A day whose close has not come is an error.
 func (p Picks) Basis(ctx context.Context, day time.Time) (time.Time, time.Time, error) {
 	now, err := p.DB.Now(ctx)
 	if err != nil {
@@ -39,8 +39,8 @@ func (p Picks) Basis(ctx context.Context, day time.Time) (time.Time, time.Time, 
 	return day, asOf, err
 }
 
-// CheckChoice tells what speaks against an editor's choice by now: it must be for today, a trading day whose pick is not made, and of a
-// company that the rules allow. checked tells that the closes of the day are there and nothing is left to be seen.
+// CheckChoice returns an error if an editor's choice is currently not allowed. It must be for today, a trading day without a pick so far,
+// and for a company that the rules allow. checked reports whether the closes of the day are available and the check is complete.
 func (p Picks) CheckChoice(ctx context.Context, choice postgres.EditorChoice) (checked bool, err error) {
 	now, err := p.DB.Now(ctx)
 	if err != nil {
@@ -90,8 +90,7 @@ func (p Picks) CheckChoice(ctx context.Context, choice postgres.EditorChoice) (c
 	return err == nil, err
 }
 
-// edited puts an editor's choice in the place of the method's pick. One that the rules speak against is refused, and the method's pick
-// stands.
+// edited replaces the method's pick with an editor's choice. A choice against the rules is refused, and the method's pick stays.
 func (p Picks) edited(ctx context.Context, t task.Task, r picks.Ranking, m picks.Market) (picks.Ranking, postgres.EditorChoice, error) {
 	choice, err := p.DB.EditorChoice(ctx, r.Day)
 	if errors.Is(err, postgres.ErrNotFound) {
@@ -108,7 +107,7 @@ func (p Picks) edited(ctx context.Context, t task.Task, r picks.Ranking, m picks
 	return r, postgres.EditorChoice{}, p.DB.SettleEditorChoice(ctx, t.Fence, choice.ID, postgres.ChoiceRefused, fault.Error())
 }
 
-// Edited is a ranking with an editor's choice in the place of the method's pick, or why the rules speak against it.
+// Edited returns a ranking with an editor's choice instead of the method's pick, or an error that says why the rules forbid it.
 func Edited(r picks.Ranking, choice postgres.EditorChoice, past []picks.PastPick) (picks.Ranking, error) {
 	chosen, err := r.Choose(choice.Ticker, past, picks.DefaultRules())
 	if err != nil {

@@ -17,12 +17,12 @@ import (
 	"tidemark/internal/task"
 )
 
-// Equities is the job that follows companies: who they are, what they file, and how their shares trade. Its subjects are three sources.
+// Equities is the job that follows companies: their identities, their filings, and the prices of their shares. Its subjects are three
+// sources.
 //
-// The list of all companies brings the newcomers of the universe and tells whose tickers have changed; the newest filings tell who has
-// filed. Those companies, and no others, are then asked about one by one: their submissions, and the figures of their reports. After the
-// close each share is asked for the bars that it lacks. So a day costs a few questions, and what fails is only what is asked again by the
-// next attempt.
+// The list of all companies has the new members of the universe and changed tickers; the list of the newest filings shows which companies
+// have filed. Only those companies are then requested singly: their submissions, and the figures of their reports. After the close, each
+// share's missing bars are requested. So a day costs a few requests, and the next attempt repeats only the failed ones.
 type Equities struct {
 	DB     *postgres.DB
 	Engine *ingest.Engine
@@ -34,7 +34,7 @@ type Equities struct {
 	// Submissions and Facts are asked about companies.
 	Submissions, Facts func([]equity.CIK) ingest.Source
 	Prices             Prices
-	// Second is another publisher whose closes are held against those of the first; the zero value is none.
+	// Second is another publisher whose closes are compared with the first's; the zero value means none.
 	Second Prices
 }
 
@@ -63,8 +63,8 @@ func (e Equities) Run(ctx context.Context, t task.Task) error {
 	return Permanent(fmt.Errorf("there is no source %q about companies", t.Subject))
 }
 
-// companies reads the list of all companies, takes in those that the universe newly has, and asks about each that the list has other
-// tickers of than we do.
+// companies reads the list of all companies, adds new members of the universe, and requests each company whose tickers in the list differ
+// from ours.
 func (e Equities) companies(ctx context.Context, t task.Task) error {
 	answers, trouble := e.Engine.Collect(ctx, e.Companies, series.Window{}, t.RunID)
 	if len(answers) == 0 {
@@ -190,8 +190,8 @@ func tickersOf(c equity.Company) []string {
 	return list
 }
 
-// stalest picks some of the companies that were not asked about for long, those that waited longest first, so that all of them have
-// their turn and no day brings them all.
+// stalest picks some of the companies that were not requested for a long time, the longest-waiting first. All of them are requested in
+// time, and no day requests all.
 func (e Equities) stalest(asked map[equity.CIK]time.Time, but []equity.CIK) []equity.CIK {
 	var stale []equity.CIK
 	for id, at := range asked {
@@ -220,7 +220,7 @@ func (e Equities) makePricesDue(ctx context.Context, t task.Task, known map[equi
 	return nil
 }
 
-// current reads the newest filings of all companies and asks about those of ours that have filed.
+// current reads the newest filings of all companies and requests our companies that have filed.
 func (e Equities) current(ctx context.Context, t task.Task) error {
 	known, err := e.DB.Companies(ctx, e.Now())
 	if err != nil || len(known) == 0 {

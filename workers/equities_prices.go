@@ -18,20 +18,20 @@ import (
 	"tidemark/picks"
 )
 
-// Share is what prices are asked of.
+// Share identifies a share whose prices are requested.
 type Share struct {
 	CIK    equity.CIK
 	Ticker string
 }
 
-// Prices is the publisher of prices that the operator has chosen. The zero value is none.
+// Prices is the publisher of prices that the operator has chosen. The zero value means no publisher.
 type Prices struct {
-	// ID is that of its source.
+	// ID is the id of its source.
 	ID string
 	// Benchmark is the fund that is asked for like a company's share.
 	Benchmark Share
-	// Ask fetches the bars and actions of shares, each answer archived and recorded, and returns the good answers; the error joins the
-	// trouble of the others. A share without anything is no error.
+	// Ask fetches the bars and actions of shares, archives and records each response, and returns the good ones. The error joins the
+	// errors of the others. A share without data is not an error.
 	Ask func(ctx context.Context, shares []Share, w series.Window, runID int64) ([]ingest.Fetched, error)
 	// SplitBetween finds the split that a publisher has worked into its history without saying so, from the bars as they are known and
 	// as they are stated now. Nil for a publisher that states splits.
@@ -41,16 +41,16 @@ type Prices struct {
 const (
 	// sharesAtOnce is how many shares are asked for before what came is stored.
 	sharesAtOnce = 25
-	// official is the time of day in New York from which on the closes of a day are asked for.
+	// official is the time of day in New York from which the closes of a day are requested.
 	official = 16*time.Hour + 15*time.Minute
 	// overlap is how far behind its newest bar a share is asked for again: corrections come within days.
 	overlap = 7 * 24 * time.Hour
-	// lookback is how much of what is known an answer is held against.
+	// lookback is the age of the known data with which a response is compared.
 	lookback = 45 * 24 * time.Hour
 )
 
-// prices asks each share for the bars that it lacks up to the newest close. Single shares may lack theirs, as one does whose trading was
-// halted; the run has done its work when the benchmark and nearly all shares have them, and is tried again otherwise.
+// prices requests the bars that each share lacks, up to the newest close. Single shares may lack theirs, for example after a trading
+// halt. The run is done when the benchmark and nearly all shares have them, and is tried again otherwise.
 func (e Equities) prices(ctx context.Context, t task.Task) error {
 	p, err := e.pricing(ctx)
 	if err != nil {
@@ -84,13 +84,13 @@ func (e Equities) keepFindings(ctx context.Context, t task.Task, p *pricing) err
 	return e.DB.AddFindings(ctx, t.Fence, p.findings)
 }
 
-// pricing is a run of prices: what is known, what came, and what is to be said against it.
+// pricing is the state of one run of prices: the known data, the responses, and the findings about them.
 type pricing struct {
 	Prices
 	// day is the newest trading day whose closes are official.
 	day    time.Time
 	shares []Share
-	// known is what is known of each share lately, loaded who was ever asked for.
+	// known is the recent known data of each share; loaded names the shares ever requested.
 	known  picks.Prices
 	loaded map[equity.CIK]time.Time
 	// has tells whose bar of the day is known.
@@ -136,7 +136,7 @@ type ask struct {
 	shares []Share
 }
 
-// questions lists the shares that lack the day's bar, those that lack least first.
+// questions lists the shares that lack the day's bar. Shares that lack least come first.
 func (p *pricing) questions() []ask {
 	var list []ask
 	for _, s := range p.shares {
@@ -161,7 +161,7 @@ func (p *pricing) questions() []ask {
 	return list
 }
 
-// inspect holds an answer against what is known of its share and says what may be stored.
+// inspect compares a response with the known data of its share and returns the data to store.
 func (p *pricing) inspect(a ingest.Fetched) postgres.EquityLoad {
 	l := choose([]ingest.Fetched{a}, postgres.EquityChoice{})
 	if len(l.Bars) == 0 {
@@ -192,7 +192,7 @@ func (p *pricing) inspect(a ingest.Fetched) postgres.EquityLoad {
 	return l
 }
 
-// workIn adds a split that nobody states, and leaves the bars before it as they are known: they were traded at those prices.
+// workIn adds a split that no publisher states, and leaves the bars before it unchanged: they were traded at those prices.
 func (p *pricing) workIn(t *quality.Traded) {
 	byDate := func(x, y equity.Bar) int { return x.Date.Compare(y.Date) }
 	now := slices.SortedFunc(slices.Values(t.Bars), byDate)
@@ -204,8 +204,8 @@ func (p *pricing) workIn(t *quality.Traded) {
 	t.Bars = slices.DeleteFunc(now, func(b equity.Bar) bool { return b.Date.Before(split.Date) })
 }
 
-// judge says what is left to try: trouble that passes, or too many shares without their bar. What a publisher has to say against single
-// shares is kept with the run.
+// judge decides whether to try again: after transient errors, or if too many shares lack their bar. A publisher's errors about single
+// shares are kept with the run.
 func (p *pricing) judge(troubles []error) error {
 	var standing []error
 	for _, err := range troubles {

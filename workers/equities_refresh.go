@@ -14,34 +14,34 @@ import (
 	"tidemark/internal/task"
 )
 
-// How many companies are asked about before what came is stored: what is stored is not asked again by the next attempt. The figures of
+// The number of companies requested before the responses are stored: the next attempt does not request stored data again. The figures of
 // one company are up to 15 MB.
 const (
 	submissionsAtOnce = 20
 	factsAtOnce       = 8
 )
 
-// followedForms begin the names of the forms that are kept: what is told of a company, what its figures come with, and what ends its
-// listing. Insiders' trades, prospectuses and the like are most of what is filed and are left out.
+// followedForms are prefixes of the names of the forms that are kept: news about a company, the reports of its figures, and the end of
+// its listing. Insiders' trades, prospectuses and similar forms are most of the filings and are left out.
 var followedForms = []string{"8-K", "10-K", "10-Q", "20-F", "40-F", "6-K", "NT 10-", "25", "15-"}
 
 func followedForm(form string) bool {
 	return slices.ContainsFunc(followedForms, func(f string) bool { return strings.HasPrefix(form, f) })
 }
 
-// reportForms are those that state figures.
+// reportForms are the forms that state figures.
 var reportForms = []string{"10-K", "10-K/A", "10-KT", "10-KT/A", "10-Q", "10-Q/A", "20-F", "20-F/A", "40-F", "40-F/A"}
 
-// Figures come minutes to a day after their filing, at times weeks. Those of the newest reports are asked for by every run, those of
-// older ones once a day.
+// Figures come minutes to a day after their filing, at times weeks. Every run requests the figures of the newest reports; older ones are
+// requested once a day.
 const (
 	newReport    = 2 * 24 * time.Hour
 	awaitReport  = 30 * 24 * time.Hour
 	awaitAgainIn = 20 * time.Hour
 )
 
-// refresh asks who companies are and what they filed, and then for the figures that are missing. Of those in unlisted the list of all
-// companies has no ticker: where they themselves have none either, their listings have ended.
+// refresh requests the data and filings of companies, and then the missing figures. The list of all companies has no ticker for the
+// companies in unlisted: if their own data have none either, their listings have ended.
 func (e Equities) refresh(ctx context.Context, t task.Task, ids, unlisted []equity.CIK) error {
 	asked, err := e.DB.AskedEquities(ctx, e.Submissions(nil).ID)
 	if err != nil {
@@ -90,7 +90,7 @@ func (e Equities) submissions(ctx context.Context, t task.Task, ids, unlisted []
 	return errors.Join(troubles...)
 }
 
-// facts asks for the figures of companies that were never asked for, and of those that have filed a report without figures so far.
+// facts requests the figures of companies that were never requested, and of companies that have filed a report without figures so far.
 func (e Equities) facts(ctx context.Context, t task.Task) error {
 	ids, err := e.lacking(ctx)
 	if err != nil {
@@ -105,7 +105,7 @@ func (e Equities) facts(ctx context.Context, t task.Task) error {
 		for _, a := range answers {
 			loads = append(loads, choose([]ingest.Fetched{a}, postgres.EquityChoice{}))
 		}
-		if err == nil { // those without an answer file no figures
+		if err == nil { // companies without a response file no figures
 			loads = append(loads, postgres.EquityLoad{Fetch: series.Fetch{Source: src.ID, FetchedAt: e.Now()}, Asked: some})
 		}
 		if err := e.store(ctx, t, loads); err != nil {
@@ -118,7 +118,7 @@ func (e Equities) facts(ctx context.Context, t task.Task) error {
 	return errors.Join(troubles...)
 }
 
-// lacking lists the companies whose figures are to be asked for.
+// lacking lists the companies whose figures are requested next.
 func (e Equities) lacking(ctx context.Context) ([]equity.CIK, error) {
 	known, err := e.DB.Companies(ctx, e.Now())
 	if err != nil {
@@ -152,7 +152,7 @@ func (e Equities) store(ctx context.Context, t task.Task, loads []postgres.Equit
 	return err
 }
 
-// equityLoad is what an answer said of companies, as the database takes it.
+// equityLoad returns a response's data about companies in the form of the database.
 func equityLoad(a ingest.Fetched) postgres.EquityLoad {
 	b := a.Batch
 	return postgres.EquityLoad{
@@ -160,7 +160,7 @@ func equityLoad(a ingest.Fetched) postgres.EquityLoad {
 	}
 }
 
-// later tells whether a host asked to be left alone for a while: to go on asking it would be in vain.
+// later reports whether a host asked for a pause: further requests would fail.
 func later(err error) bool {
 	_, after := ingest.Retryable(err)
 	return err != nil && after > 0

@@ -21,9 +21,9 @@ type Ingest struct {
 	Dependents map[string][]string
 }
 
-// Run asks a source, holds what it says against what is known, and adds what is new or changed. What was good is stored also when
-// another part failed, which the next attempt repairs. What the checks refuse goes into quarantine instead, and the run has failed
-// for good as soon as nothing else is left to try: the same answer again would be no better.
+// Run fetches from a source, checks the responses against the known data, and stores new and changed values. Good parts are stored even
+// if another part failed; the next attempt repairs that part. Parts that the checks refuse go into quarantine. If nothing else is left to
+// try, the run has then failed permanently, because the same response would fail again.
 func (i Ingest) Run(ctx context.Context, t task.Task) error {
 	src, ok := i.Sources[t.Subject]
 	if !ok {
@@ -59,8 +59,8 @@ func (i Ingest) Run(ctx context.Context, t task.Task) error {
 	return errors.Join(err, held)
 }
 
-// window is what a run asks for: what a backfill wants of it, or what the source wants of a scheduled one. A source is asked for
-// everything until each of its series was loaded.
+// window returns the window of a run's requests: the backfill's window, or the source's own for a scheduled run. A source's whole history
+// is requested until each of its series was loaded.
 func (i Ingest) window(ctx context.Context, src ingest.Source, t task.Task) (series.Window, error) {
 	if w := t.Params.Window; w != nil {
 		return series.Window{From: w.From, To: w.To}, nil
@@ -83,7 +83,7 @@ func seriesOf(src ingest.Source) []series.ID {
 	return ids
 }
 
-// keep writes down what the checks said, so that it is known of the run whatever becomes of it.
+// keep stores the findings of the checks, so that they are recorded with the run regardless of its outcome.
 func (i Ingest) keep(ctx context.Context, t task.Task, c *inspection) error {
 	if findings := c.findings(); len(findings) > 0 {
 		for _, f := range findings {
@@ -94,8 +94,8 @@ func (i Ingest) keep(ctx context.Context, t task.Task, c *inspection) error {
 	return nil
 }
 
-// storeOthers stores what is left when the database has found that a unit lacks too much of what is known, of all of it and not only
-// of the newest that the checks look at. That unit is held, and those of which the same is found then.
+// storeOthers stores the remaining units after the database found that a unit lacks too many of the known values. The database compares
+// all of them, not only the newest ones that the checks read. That unit is held, as are others with the same finding.
 func (i Ingest) storeOthers(ctx context.Context, t task.Task, c *inspection, shrunk *postgres.ShrunkError) error {
 	for c.hold(shrunk) {
 		if err := i.keep(ctx, t, c); err != nil {

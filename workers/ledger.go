@@ -12,23 +12,23 @@ import (
 	"tidemark/internal/task"
 )
 
-// batch is how many entries or picks wait for a witness while a sandbox lives through its past. One after the other they would take
-// most of its time.
+// batch is the number of entries or picks that wait for a witness while a sandbox makes its history. Handled singly, they would take most
+// of its time.
 const batch = 10
 
-// Ledger is the job that commits what the record has gained to the git ledger, and pushes it.
+// Ledger is the job that commits the record's new entries to the git ledger, and pushes it.
 type Ledger struct {
 	DB *postgres.DB
 	// Open opens the ledger. It is asked for each run, so that a git that is missing is told there.
 	Open func(ctx context.Context) (*gitledger.Ledger, error)
-	// Remote tells whether the ledger has a remote.
+	// Remote reports whether the ledger has a remote.
 	Remote bool
 	// Repository is where readers find the ledger, empty for nowhere.
 	Repository, Branch string
 }
 
-// Run brings the ledger, and its remote, to the record. A remote that is away is asked again later; one with another history, or that
-// refuses us, is an alarm.
+// Run brings the ledger, and its remote, up to date with the record. An unavailable remote is tried again later. A remote with another
+// history, or one that refuses us, is an alarm.
 func (l Ledger) Run(ctx context.Context, t task.Task) error {
 	if t.Subject != task.SubjectLedger {
 		return Permanent(fmt.Errorf("there is no ledger %q", t.Subject))
@@ -99,7 +99,8 @@ func (l Ledger) commit(ctx context.Context, ledger *gitledger.Ledger) ([]postgre
 	return entries, nil
 }
 
-// KnownEntries are the entries of the record, with the commits of those that have one, as gitledger.Options.Known wants them.
+// KnownEntries returns a function for the entries of the record, with the commits of the committed ones, in the form of
+// gitledger.Options.Known.
 func KnownEntries(db *postgres.DB) func(context.Context) ([]gitledger.Known, error) {
 	return func(ctx context.Context) ([]gitledger.Known, error) {
 		list, err := db.LedgerEntries(ctx, false)
@@ -156,7 +157,7 @@ func (l Ledger) conclude(ctx context.Context, t task.Task, entries []postgres.Le
 	return nil
 }
 
-// timeout is how long to wait for something that is away: longer with each attempt, ten minutes at most.
+// timeout is the time to wait for an unavailable server: longer with each attempt, ten minutes at most.
 func timeout(t task.Task) time.Duration {
 	return min(15*time.Second<<min(max(t.Attempt, 1)-1, 6), 10*time.Minute)
 }

@@ -20,27 +20,27 @@ import (
 type Sequencer struct {
 	DB   *postgres.DB
 	Keys []*LogKey
-	// Policy names the witnesses; nil: there are none.
+	// Policy names the witnesses; nil means no witnesses.
 	Policy *tlog.Policy
 	Client *witness.Client
-	// Environment is what the record says of itself.
+	// Environment is the environment that the record states.
 	Environment string
-	// Every is how often a checkpoint is made where there is news, CosignEvery how often witnesses are asked then.
+	// Every is the interval of checkpoints if there are new entries. CosignEvery is the interval of requests to the witnesses.
 	Every, CosignEvery time.Duration
 	Log                *slog.Logger
 
 	mu sync.Mutex
-	// witnesses are what is known of each, by log and key.
+	// witnesses is the state of each witness, by log and key.
 	witnesses map[string]*cosigning
 	stopped   map[string]bool
 	sizes     map[string]int64
 }
 
-// cosigning is what the sequencer knows of a witness of a log.
+// cosigning is the sequencer's state of a witness of a log.
 type cosigning struct {
 	// name is the witness's.
 	log, name string
-	// size is what it has, as far as is known; cosigned the size of its last line, at when that was.
+	// size is its known size; cosigned is the size of its last line, at the time of that line.
 	size, cosigned int64
 	at             time.Time
 	asked          time.Time
@@ -49,7 +49,7 @@ type cosigning struct {
 }
 
 const (
-	// cosignAgain is after what time a size is cosigned again without news.
+	// cosignAgain is the time after which a size without new entries is cosigned again.
 	cosignAgain = 24 * time.Hour
 	// witnessTimeout bounds a request to a witness.
 	witnessTimeout = 10 * time.Second
@@ -195,8 +195,8 @@ func (s *Sequencer) due(c *cosigning, size int64) bool {
 	return true
 }
 
-// ask has a witness cosign a checkpoint, and checks its line. A witness that has another size than was believed is asked once more from
-// there; one that has more than was ever signed here holds another history.
+// ask requests a witness's cosignature of a checkpoint, and checks its line. If the witness has another size than expected, it is asked
+// once more from that size. A witness with more than was ever signed here holds another history.
 func (s *Sequencer) ask(ctx context.Context, log string, w tlog.PolicyWitness, c *cosigning, newest postgres.LogCheckpoint) (line string, at time.Time, err error) {
 	ctx, cancel := context.WithTimeout(ctx, witnessTimeout)
 	defer cancel()

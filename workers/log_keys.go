@@ -18,7 +18,7 @@ import (
 type LogKey struct {
 	// Log is the log's name, Origin what it is called outside.
 	Log, Origin string
-	// signers are the log's keys: the one that is announced, then older ones that sign beside it.
+	// signers are the log's keys: the announced one, then older ones that also sign.
 	signers []*tlog.Signer
 	mark    string
 }
@@ -47,8 +47,8 @@ func MakeLogKeys(path, origin string) error {
 	return nil
 }
 
-// ReadLogKeys reads the keys of the logs of an origin: a private key a line, the name of which is the origin of its log. The first of a log
-// signs, and those below it sign beside it. Beside the file stand those that remember the largest checkpoints.
+// ReadLogKeys reads the keys of the logs of an origin: one private key a line, whose name is the origin of its log. The first key of a
+// log signs, and the keys below it also sign. The files that remember the largest checkpoints are in the same folder.
 func ReadLogKeys(path, origin string) ([]*LogKey, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -84,10 +84,10 @@ func ReadLogKeys(path, origin string) ([]*LogKey, error) {
 	return keys, nil
 }
 
-// VKey is the public key that is announced, OldVKeys those that sign beside it.
+// VKey is the announced public key; OldVKeys are the older ones that also sign.
 func (k *LogKey) VKey() string { return k.signers[0].VKey() }
 
-// OldVKeys are the public keys that sign beside the announced one.
+// OldVKeys are the older public keys that sign in addition to the announced one.
 func (k *LogKey) OldVKeys() (list []string) {
 	for _, s := range k.signers[1:] {
 		list = append(list, s.VKey())

@@ -43,8 +43,8 @@ const (
 	originEditor = "editor"
 )
 
-// Run records the pick of the slot's day. That day must be today: one that has passed stays a gap, and so does every trading day since the
-// first pick that has neither a pick nor a gap. Errors and reasons never name the pick: they can be read before the announcement.
+// Run records the pick of the slot's day. That day must be today: a past day stays a gap, as does every trading day since the first pick
+// that has neither a pick nor a gap. Errors and reasons never name the pick: they can be read before the announcement.
 func (p Picks) Run(ctx context.Context, t task.Task) error {
 	now, err := p.DB.Now(ctx)
 	if err != nil {
@@ -97,8 +97,8 @@ type missing struct {
 	forGood bool
 }
 
-// fillGaps records a gap for each trading day between the newest pick and today that has neither a pick nor a gap: each day before that pick
-// had one of them when it was made. It returns the days with a gap since then.
+// fillGaps records a gap for each trading day between the newest pick and today that has neither a pick nor a gap. Each day before that
+// pick had one of them when it was made. It returns the days with a gap since then.
 func (p Picks) fillGaps(ctx context.Context, f task.Fence, made []postgres.Pick, today time.Time) (map[string]bool, error) {
 	newest := ""
 	if len(made) > 0 {
@@ -144,7 +144,7 @@ func (p Picks) followUp(ctx context.Context, t task.Task, pick postgres.Pick, no
 	return p.DB.EnsureDue(ctx, t.Fence, task.Announce, []string{task.Daily}, now)
 }
 
-// pick makes and records the pick of a day from what was known at an instant, or tells what is missing.
+// pick makes and records the pick of a day from the data known at an instant, or returns what is missing.
 func (p Picks) pick(ctx context.Context, t task.Task, day, asOf time.Time, made []postgres.Pick) (pick postgres.Pick, _ *missing, err error) {
 	there, companies, err := p.closes(ctx, day, asOf)
 	if err != nil {
@@ -190,8 +190,8 @@ func (p Picks) pick(ctx context.Context, t task.Task, day, asOf time.Time, made 
 	return pick, nil, nil
 }
 
-// closes counts the closes of a day of all companies that are known. It is asked every few minutes on a day on which the publisher is late,
-// and so reads those of two sessions, and not the whole Market.
+// closes counts the closes of a day of all known companies. It runs every few minutes on a day on which the publisher is late, and so
+// reads the closes of two sessions, and not the whole Market.
 func (p Picks) closes(ctx context.Context, day, asOf time.Time) (closes, map[equity.CIK]equity.Company, error) {
 	companies, err := p.DB.Companies(ctx, asOf)
 	if err != nil {
@@ -207,8 +207,7 @@ func (p Picks) closes(ctx context.Context, day, asOf time.Time) (closes, map[equ
 	return closesOf(prices, day), companies, nil
 }
 
-// Market is what the pick of a day is made from, as it was known at an instant. made are the recorded picks, as far
-// back as the rules look.
+// Market returns the input for the pick of a day, as known at an instant. made are the recorded picks, as far back as the rules look.
 func (p Picks) Market(ctx context.Context, day, asOf time.Time, made []postgres.Pick) (picks.Market, error) {
 	m := picks.Market{Day: day}
 	var err error
@@ -231,7 +230,7 @@ func (p Picks) Market(ctx context.Context, day, asOf time.Time, made []postgres.
 	return m, nil
 }
 
-// signalStates are our own signals as they stood at an instant, with their differences from the usual level in percent by id.
+// signalStates returns our own signals as of an instant, with their differences from the usual level in percent by id.
 func signalStates(ctx context.Context, db *postgres.DB, ids []string, asOf time.Time) ([]picks.SignalState, map[string]*float64, error) {
 	var states []picks.SignalState
 	deltas := map[string]*float64{}

@@ -24,8 +24,8 @@ type Publications struct {
 	Log   *slog.Logger
 }
 
-// Run brings the task's subject up to date. Everything is reckoned from the record and from what was known a moment before the world's time;
-// the digest and the research of a week are those of the slot.
+// Run brings the task's subject up to date. It computes everything from the record and from the data known a moment before the world's
+// time. The digest and the research of a week are those of the slot.
 func (p Publications) Run(ctx context.Context, t task.Task) error {
 	now, err := p.Picks.DB.Now(ctx)
 	if err != nil {
@@ -72,10 +72,10 @@ func (p Publications) portfolio(ctx context.Context, t task.Task, now time.Time)
 	return nil
 }
 
-// portfolioInput is all that the portfolio is reckoned from, as it was known at an instant.
+// portfolioInput is the input of the portfolio computation, as known at an instant.
 type portfolioInput struct {
-	// base is what the portfolio is gone on from; nil: it is reckoned from its first day on. With one the announced picks are the newest ones,
-	// and prices those of their companies and of the base's.
+	// base is the checkpoint from which the portfolio continues; if it is nil, the computation begins with the first day. With a base,
+	// announced holds only the newest picks, and prices holds their companies and the base's.
 	base      *postgres.PortfolioBase
 	announced []postgres.Pick
 	picks     []picks.AnnouncedPick
@@ -86,8 +86,9 @@ type portfolioInput struct {
 	benchmark  picks.History
 }
 
-// goneOn reads what brings the portfolio from its newest checkpoint up to a session, and prices from a day on where that is earlier. The
-// checkpoint is one at or before the session since. Where there is none, or the closes that are there end before it, it is the whole book.
+// goneOn reads the input that continues the portfolio from its newest checkpoint up to a session, and prices from a day on if that is
+// earlier. The checkpoint is at or before the session since. If there is none, or the available closes end before it, goneOn reads the
+// whole book.
 func (p Publications) goneOn(ctx context.Context, asOf, since, session, from time.Time) (b portfolioInput, err error) {
 	base, err := p.Picks.DB.PortfolioBase(ctx, picks.DefaultPortfolioRules(), since, asOf)
 	if errors.Is(err, postgres.ErrNotFound) {
@@ -123,8 +124,8 @@ func (p Publications) goneOn(ctx context.Context, asOf, since, session, from tim
 	return b, nil
 }
 
-// portfolioInput reads the announced picks, and the prices of their companies and of those that bought them from a day on, at the latest from the
-// session before the first pick.
+// book reads the announced picks, and the prices of their companies and of the buyers of those companies. Prices begin at a given day, at
+// the latest at the session before the first pick.
 func (p Publications) book(ctx context.Context, asOf, from time.Time) (portfolioInput, error) {
 	var b portfolioInput
 	var err error
@@ -141,7 +142,7 @@ func (p Publications) book(ctx context.Context, asOf, from time.Time) (portfolio
 	return p.prices(ctx, b, nil, asOf, from)
 }
 
-// prices reads the companies, and from a day on the prices of some of them, of those of the picks and of those that bought one.
+// prices reads the companies, and the prices of some of them from a day on: of the companies of the picks and of their buyers.
 func (p Publications) prices(ctx context.Context, b portfolioInput, next []equity.CIK, asOf, from time.Time) (portfolioInput, error) {
 	var err error
 	if b.companies, err = p.Picks.DB.Companies(ctx, asOf); err != nil {
@@ -184,8 +185,8 @@ func (p Publications) prices(ctx context.Context, b portfolioInput, next []equit
 	return b, err
 }
 
-// portfolioPicks are announced picks as the portfolio takes them. It buys at the first close after the announcement: one that came late
-// counts as of the last session that had closed by then.
+// portfolioPicks returns announced picks in the form of the portfolio. The portfolio buys at the first close after the announcement: a
+// late pick counts as of the last session that had closed by then.
 func portfolioPicks(announced []postgres.Pick) ([]picks.AnnouncedPick, error) {
 	list := make([]picks.AnnouncedPick, 0, len(announced))
 	for _, q := range announced {
@@ -213,7 +214,8 @@ func lastSession(at time.Time) time.Time {
 // followedPicks are as many of the newest picks as there are positions at most: the closes of their companies are waited for.
 const followedPicks = 60
 
-// closed is the newest session up to a day whose closes are there, zero where there is none; late says what is missing of the day's.
+// closed returns the newest session up to a day whose closes are available; zero if there is none. late describes the missing closes of
+// the day.
 func (b portfolioInput) closed(day time.Time) (to time.Time, late string) {
 	awaited := picks.Prices{}
 	for _, q := range b.picks[max(0, len(b.picks)-followedPicks):] {

@@ -17,17 +17,17 @@ import (
 	"tidemark/internal/series"
 )
 
-// checkedRequest is what a run asked.
+// checkedRequest is the request of a run.
 type checkedRequest struct {
 	asked series.Window
-	// complete tells that all of it was answered.
+	// complete reports whether all of it was answered.
 	complete bool
 }
 
-// toTheEnd tells whether the newest of what came is the newest that the publisher has.
+// toTheEnd reports whether the newest reading of the responses is the newest that the publisher has.
 func (q checkedRequest) toTheEnd() bool { return q.complete && q.asked.To.IsZero() }
 
-// state is what becomes of a unit.
+// state is the outcome of the checks for a unit.
 type state int
 
 const (
@@ -36,11 +36,11 @@ const (
 	rejected       // a person has said that it is never to be stored
 )
 
-// unit is what is stored whole or not at all: one answer or, of a source that may estimate its whole history anew, all that a run
-// brought.
+// unit is stored whole or not at all. It is one response or, for a source that may estimate its whole history again, all responses of a
+// run.
 type unit struct {
 	answers []ingest.Fetched
-	// digest names the bodies that speak of series; empty where none does.
+	// digest names the bodies that have readings of series; it is empty if none has.
 	digest   string
 	state    state
 	findings []postgres.Finding
@@ -48,7 +48,7 @@ type unit struct {
 	standing int64
 }
 
-// inspection is what a run brought, and what is to be said against it.
+// inspection holds the responses of a run and the findings about them.
 type inspection struct {
 	src   ingest.Source
 	units []*unit
@@ -219,7 +219,7 @@ func (c *inspection) loads() []postgres.Load {
 	return list
 }
 
-// free picks from answers those of the units that may be stored.
+// free returns the answers whose units may be stored.
 func (c *inspection) free(answers []ingest.Fetched) []ingest.Fetched {
 	held := map[int64]bool{}
 	for _, u := range c.units {
@@ -230,7 +230,7 @@ func (c *inspection) free(answers []ingest.Fetched) []ingest.Fetched {
 	return slices.DeleteFunc(slices.Clone(answers), func(a ingest.Fetched) bool { return held[a.Fetch.ID] })
 }
 
-// hold takes a unit back that the database refused. It tells whether there is one.
+// hold marks the unit that the database refused as held. It reports whether the inspection has such a unit.
 func (c *inspection) hold(shrunk *postgres.ShrunkError) bool {
 	for _, u := range c.units {
 		mine := func(a ingest.Fetched) bool { return a.Fetch.ID == shrunk.FetchID }
@@ -248,7 +248,7 @@ func (c *inspection) hold(shrunk *postgres.ShrunkError) bool {
 	return false
 }
 
-// findings are all that the checks said, but for what stands in the quarantine already.
+// findings returns all findings of the checks, except those already in quarantine.
 func (c *inspection) findings() []postgres.Finding {
 	var list []postgres.Finding
 	for _, u := range c.units {
@@ -277,10 +277,10 @@ func unitsOf(src ingest.Source, fetched []ingest.Fetched) []*unit {
 	return units
 }
 
-// hasReadings tells whether an answer says something of a series. The first page of a chain often only leads to the others.
+// hasReadings reports whether a response has readings or coverage of a series. The first page of a chain often only leads to the others.
 func hasReadings(f ingest.Fetched) bool { return len(f.Batch.Readings)+len(f.Batch.Covers) > 0 }
 
-// digestOf names the bodies that speak of series: by the digest of the one, or of the list of several.
+// digestOf names the bodies that have readings of series: by the one digest, or by the digest of the list of several.
 func digestOf(answers []ingest.Fetched) string {
 	var digests []string
 	for _, f := range answers {
@@ -295,7 +295,8 @@ func digestOf(answers []ingest.Fetched) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// until is the end of what need be known: the newest reading where the question had an end, since pages may go beyond it.
+// until is the end of the range of known values that the checks need. It is the newest reading if the request had an end, since pages may
+// go beyond it.
 func (q checkedRequest) until(spoken map[series.ID][]series.Reading) time.Time {
 	var end time.Time
 	if q.asked.To.IsZero() {
@@ -319,7 +320,7 @@ func readingsOf(fetched []ingest.Fetched) map[series.ID][]series.Reading {
 	return all
 }
 
-// seriesWithReadings lists the series that units speak of.
+// seriesWithReadings lists the series for which the units have readings.
 func seriesWithReadings(units []*unit) []series.ID {
 	var ids []series.ID
 	for _, u := range units {
@@ -352,8 +353,8 @@ func newestFetch(fetched []ingest.Fetched) time.Time {
 	return newest
 }
 
-// overlay is known with readings in the place of what was known at their times. Where older ones are known that are not in sight,
-// readings of that age are left out.
+// overlay returns known with readings replacing the values at their times. If older known values exist outside known, readings of that
+// age are left out.
 func overlay(known, readings []series.Reading, complete bool) []series.Reading {
 	byTime := func(a, b series.Reading) int { return a.ObservedAt.Compare(b.ObservedAt) }
 	all := slices.Clone(readings)

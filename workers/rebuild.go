@@ -12,17 +12,17 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// Rebuilt is what came of reckoning the stored portfolio again.
+// Rebuilt is the result of computing the stored portfolio again.
 type Rebuilt struct {
-	// Snapshots counts the stored ones that were reckoned again, of all editions.
+	// Snapshots counts the stored snapshots that were computed again, of all editions.
 	Snapshots int
-	// Differences says, a line each, what is stored otherwise than it is reckoned. Empty: all is the same, bit for bit.
+	// Differences lists the stored values that differ from the computed ones, one per line. Empty: all are equal, bit for bit.
 	Differences []string
 }
 
-// Rebuild reckons every stored snapshot of the portfolio, and its state, again from the picks and from the prices as they were known at the
-// instant that it was reckoned from then, and compares them bit for bit. It changes nothing. Each instant costs a portfolio from its first
-// day on, so that a long record takes minutes: which chooses among the instants, from the oldest to the newest; nil: all.
+// Rebuild computes every stored snapshot of the portfolio, and its state, again from the picks and from the prices as known at the
+// instant of the original computation. It compares them bit for bit, and changes nothing. Each instant costs a portfolio computation from
+// its first day, so a long record takes minutes. which chooses among the instants, from the oldest to the newest; nil: all.
 func (p Publications) Rebuild(ctx context.Context, which func(asOf time.Time) bool) (Rebuilt, error) {
 	stored, err := p.Picks.DB.PortfolioSnapshots(ctx)
 	if err != nil {

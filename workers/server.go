@@ -27,7 +27,7 @@ import (
 // it commits is conditional on t.Fence. An error is tried again later, unless it is Final.
 type Handler func(ctx context.Context, t task.Task) error
 
-// Options are what a Server needs. All fields but those with a stated zero are required.
+// Options configure a Server. All fields are required except those with a documented zero value.
 type Options struct {
 	DB *postgres.DB
 	// RedisURL has one of the forms of package redisurl.
@@ -44,17 +44,17 @@ type Options struct {
 	Bell *redisurl.Bell
 	// Ended is called after each attempt, once the run log has how it ended. It must return at once. It may be nil.
 	Ended func()
-	// Beat is how often the worker tells that its runs are alive. Zero means 2 s. The scheduler's silence must be a multiple.
+	// Beat is the interval of the worker's heartbeats for its runs. Zero means 2 s. The scheduler's LostAfter must be a multiple.
 	Beat time.Duration
-	// Grace is how long running tasks may go on when the worker is told to stop. Zero means 3 s.
+	// Grace is the time that running tasks get to finish when the worker is told to stop. Zero means 3 s.
 	Grace time.Duration
-	// MaxWait bounds the pause before a run that waits looks again; it is asked each time. In a world whose clock runs ahead of the
-	// wall's, the two minutes that a job would wait may be days. Nil, or zero when asked: as long as the job says.
+	// MaxWait returns the max pause before a waiting run checks again; it is called each time. In a world whose clock is faster than the
+	// wall clock, a job's wait of two minutes can be days. If it is nil or returns zero, the pause is the job's own.
 	MaxWait func() time.Duration
 	Log     *slog.Logger
 	// Metrics counts what becomes of runs. It may be nil.
 	Metrics *telemetry.Metrics
-	// Tracer goes on with the traces of tasks. It may be nil.
+	// Tracer continues the traces of tasks. It may be nil.
 	Tracer *telemetry.Tracer
 }
 
@@ -69,7 +69,7 @@ type Server struct {
 	ready atomic.Bool
 }
 
-// Ready tells whether the worker takes tasks.
+// Ready reports whether the worker takes tasks.
 func (s *Server) Ready() bool { return s.ready.Load() }
 
 var (
@@ -109,8 +109,8 @@ func orElse[T comparable](v, zero T) T {
 	return v
 }
 
-// Run takes tasks until ctx ends. Tasks that run then may go on for the grace time; what is not over by then is given back, to be
-// begun again by another worker.
+// Run takes tasks until ctx ends. Running tasks may then continue for the grace time. After that, unfinished tasks are released, and
+// another worker begins them again.
 func (s *Server) Run(ctx context.Context) error {
 	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(errStopping)
@@ -160,12 +160,12 @@ func (s *Server) Run(ctx context.Context) error {
 	return nil
 }
 
-// server is one of the library's, with workers of its own for some queues.
+// server returns one asynq server with its own workers for some queues.
 func (s *Server) server(ctx context.Context, concurrency int, queues map[string]int) *asynq.Server {
 	return asynq.NewServer(redisurl.Waiter{Redis: s.redis, Bell: s.o.Bell, Queues: len(queues), Every: s.o.Poll, Done: ctx.Done()}, asynq.Config{
 		Concurrency: concurrency,
 		Queues:      maps.Clone(queues),
-		// The library forgets a handler whose context it sees end: work reaches the handlers on a way of its own.
+		// The library drops a handler whose context has ended, so the handlers get the end of work through another context.
 		BaseContext:       func() context.Context { return context.WithoutCancel(ctx) },
 		TaskCheckInterval: redisurl.LibraryPause,
 		// Handlers end when work does; this is the library's own patience after that.
@@ -210,8 +210,8 @@ func (s *Server) handle(ctx context.Context, at *asynq.Task) error {
 	return s.Deliver(ctx, t)
 }
 
-// Deliver runs one delivery of a task, as Run does with those that the queue hands out, and returns when the attempt is over. What it
-// returns is for people who look at the queue; the run log is what counts.
+// Deliver runs one delivery of a task, as Run does for tasks from the queue, and returns when the attempt is over. Its error is for
+// people who inspect the queue; the run log holds the outcome.
 func (s *Server) Deliver(ctx context.Context, t task.Task) error {
 	h, ok := s.o.Handlers[t.Job]
 	if !ok {
@@ -252,7 +252,7 @@ func (s *Server) Deliver(ctx context.Context, t task.Task) error {
 	return err
 }
 
-// keepLog stores what an attempt logged, and tells whether it did. A run does not fail because its log cannot be stored.
+// keepLog stores the log of an attempt, and reports whether it did. A run does not fail because its log cannot be stored.
 func (s *Server) keepLog(ctx context.Context, f task.Fence, lines *telemetry.Lines) bool {
 	list, more := lines.List()
 	if len(list) == 0 {
@@ -302,7 +302,7 @@ const (
 	outcomeSkipped     = "skipped"
 	outcomeFailed      = "failed"      // the run is over
 	outcomeRetried     = "retried"     // it failed, and is tried again
-	outcomeSnoozed     = "waits"       // it has to wait for something
+	outcomeSnoozed     = "waits"       // it must wait for something
 	outcomeContinued   = "goes_on"     // it did what could be done now
 	outcomeInterrupted = "interrupted" // the database had a transient error, and it is tried again
 	outcomeReleased    = "given_back"  // its worker was stopped
@@ -310,7 +310,7 @@ const (
 	outcomeUnrecorded  = "unrecorded"  // how it ended could not be written down
 )
 
-// fault is the error that an attempt ended with, nil where nothing went wrong: to wait, to go on later and to stop is none.
+// fault returns the error of an attempt; nil if nothing went wrong. A wait, a continuation later or a stop is not a fault.
 func fault(outcome string, err error) error {
 	switch outcome {
 	case outcomeSnoozed, outcomeContinued, outcomeReleased:
@@ -319,7 +319,7 @@ func fault(outcome string, err error) error {
 	return err
 }
 
-// conclude records how an attempt ended. It tells whether the run is over, and what became of the attempt.
+// conclude records how an attempt ended. It returns whether the run is over, and the outcome of the attempt.
 func (s *Server) conclude(ctx context.Context, t task.Task, err error) (over bool, outcome string, _ error) {
 	log := s.o.Log.With("job", t.Job, "subject", t.Subject, "at", t.Slot, "attempt", t.Attempt)
 	reason, skipped := Skipped(err)
@@ -393,7 +393,7 @@ func (s *Server) shorten(pause time.Duration) time.Duration {
 	return pause
 }
 
-// heartbeat tells Postgres that this worker's runs are alive, and ends those that were given to another worker.
+// heartbeat reports to Postgres that this worker's runs are active, and ends runs that were given to another worker.
 func (s *Server) heartbeat(ctx context.Context) {
 	tick := time.NewTicker(s.o.Beat)
 	defer tick.Stop()
@@ -434,8 +434,8 @@ type running struct {
 	kept   int
 }
 
-// keepLogs stores what the attempts under way have logged since the last time: whoever looks into a killed worker's attempt sees how far it came.
-// What cannot be stored now is stored with the next heartbeat.
+// keepLogs stores the new log lines of the running attempts, so that an operator can see how far a killed worker's attempt came. Lines
+// that cannot be stored now are stored with the next heartbeat.
 func (s *Server) keepLogs(ctx context.Context) {
 	type grown struct {
 		fence task.Fence
