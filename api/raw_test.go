@@ -118,6 +118,19 @@ func TestABodyThatANumberRestsOnIsServedAsItCame(t *testing.T) {
 	}
 }
 
+func TestTheEvidenceOfANumberNamesTheBodiesThatItRestsOn(t *testing.T) {
+	t.Parallel()
+	f := &rawFixture{system: start(t, setup{stored: []postgres.Snapshot{full()}}), archive: map[string][]byte{}}
+	body := strings.Repeat("day,value\n", 400)
+	_, digest := f.fetched("open", "https://upstream.example/a", body, before, up(20, 20.5))
+	a := f.ask(http.MethodGet, "/evidence/crack-spread-321/latest")
+	for _, want := range []string{`href="/raw/` + digest + `"`, "https://upstream.example/a", ">4,000<"} {
+		if a.StatusCode != http.StatusOK || !strings.Contains(string(a.body), want) {
+			t.Errorf("%s, lacks %q", a.Status, want)
+		}
+	}
+}
+
 func TestABodyThatMayNotBePassedOnIsNamedAndNotShown(t *testing.T) {
 	t.Parallel()
 	f := startRaw(t)

@@ -155,9 +155,9 @@ func relative(value, baseline, pct *float64) string {
 	return "+" + s
 }
 
-// thousands writes a count with its thousands apart.
-func thousands(n int) string {
-	s := strconv.Itoa(n)
+// thousands writes a count, an int or an int64, with its thousands apart.
+func thousands(n any) string {
+	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0; i -= 3 {
 		s = s[:i] + "," + s[i:]
 	}
