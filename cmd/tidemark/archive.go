@@ -79,11 +79,11 @@ func (c archiveImport) Run(ctx context.Context, p *program) error {
 	return err
 }
 
-// shownExchanges bounds how many exchanges an import names.
+// shownExchanges is the maximum number of exchanges that an import names.
 const shownExchanges = 20
 
-// settle makes a database that is of no world yet one of WORLD, at the time of the archive that is imported into it. What was made up is
-// not taken into a live one.
+// settle prepares a database without a world for an import: it gets the world WORLD and the time of the imported archive. settle refuses to
+// import an archive from a sandbox into a live world.
 func (p *program) settle(ctx context.Context, db *postgres.DB, dir string, folder *archive.Folder) error {
 	of, _, err := folder.Origin()
 	if err != nil {
@@ -114,7 +114,7 @@ type archiveExport struct {
 	Dir string `arg:"" help:"The folder to make."`
 }
 
-// Run exports the ledger as an archive folder.
+// Run exports the fetch log as an archive folder.
 func (c archiveExport) Run(ctx context.Context, p *program) error {
 	db, store, err := p.openRecord(ctx)
 	if err != nil {
@@ -139,7 +139,7 @@ func (c archiveExport) Run(ctx context.Context, p *program) error {
 
 type archiveBegin struct{}
 
-// Run marks the archive of the settings as the one that is used from now on.
+// Run marks the archive of the settings as the archive to use from now on.
 func (archiveBegin) Run(ctx context.Context, p *program) error {
 	db, err := p.openDB(ctx, postgres.RoleWorker)
 	if err != nil {
@@ -165,7 +165,7 @@ func (archiveBegin) Run(ctx context.Context, p *program) error {
 	return err
 }
 
-// openRecord opens the database as a worker and the archive beside it.
+// openRecord opens the database as a worker, and its archive.
 func (p *program) openRecord(ctx context.Context) (*postgres.DB, *archive.Store, error) {
 	db, err := p.openDB(ctx, postgres.RoleWorker)
 	if err != nil {
@@ -187,7 +187,7 @@ type reparseCommand struct {
 	Source string `help:"Only this source. Default: all."`
 }
 
-// Run rebuilds observations from the archive, and makes the signals due that rest on what came of it.
+// Run rebuilds observations from the archive, and makes the signals due that depend on them.
 func (c reparseCommand) Run(ctx context.Context, p *program) error {
 	db, store, err := p.openRecord(ctx)
 	if err != nil {
@@ -214,8 +214,8 @@ func (c reparseCommand) Run(ctx context.Context, p *program) error {
 	return p.reparse(ctx, p.stdout, db, store, c.Source, now)
 }
 
-// reparse makes the observations of an archive again, of one source or (empty) of all: first what was done elsewhere with what an import
-// brought, then the answers that nobody has parsed. out is told.
+// reparse makes the observations of an archive again, of one source or (empty) of all. It first repeats the steps that an import brought,
+// and then parses the answers that were not parsed yet. It reports to out.
 func (p *program) reparse(ctx context.Context, out io.Writer, db *postgres.DB, store *archive.Store, source string, now time.Time) error {
 	if err := p.rebuild(ctx, out, db, store, source); err != nil {
 		return err
@@ -253,7 +253,7 @@ func (p *program) reparse(ctx context.Context, out io.Writer, db *postgres.DB, s
 	return nil
 }
 
-// rebuild does again what an import has brought, of one source or (empty) of all.
+// rebuild repeats the steps that an import brought, of one source or (empty) of all.
 func (p *program) rebuild(ctx context.Context, out io.Writer, db *postgres.DB, store *archive.Store, source string) error {
 	list, defs := p.sources(), p.definitions()
 	h := workers.History{DB: db, Archive: store, Sources: companySources(), Signals: p.signalJob(db, list, defs)}
@@ -281,7 +281,7 @@ func (p *program) rebuild(ctx context.Context, out io.Writer, db *postgres.DB, s
 	return nil
 }
 
-// signalJob is the job that computes signals.
+// signalJob returns the job that computes signals.
 func (p *program) signalJob(db *postgres.DB, list []ingest.Source, defs []signals.Definition) workers.Signals {
 	byID := map[string]signals.Definition{}
 	for _, d := range defs {

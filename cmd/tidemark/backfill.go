@@ -29,7 +29,7 @@ type backfillCommand struct {
 	RetryFailed backfillRetry   `cmd:"" help:"Try the failed slots of a backfill again, and only those."`
 }
 
-// backfillRange is what a plan is asked for.
+// backfillRange holds the parameters of a plan.
 type backfillRange struct {
 	Signal      []string  `required:"" help:"The signal, or several separated by commas: a plan for each."`
 	From        time.Time `required:"" format:"2006-01-02" help:"The first day, in the zone of the signal's schedule."`
@@ -41,7 +41,7 @@ type backfillRange struct {
 	Diff        bool      `help:"Compute and show old and new value of every slot, not only of the first."`
 }
 
-// shownSlots is how many slots a plan computes and shows when not all are asked for.
+// shownSlots is how many slots a plan computes and shows without --diff.
 const shownSlots = 10
 
 func (r backfillRange) request(signal string) backfill.Request {
@@ -55,7 +55,7 @@ func (r backfillRange) request(signal string) backfill.Request {
 	}
 }
 
-// plan makes a plan for each signal, and then stores and shows all: a fault in one stores none.
+// plan makes a plan for each signal, and then stores and shows all of them. If one fails, none is stored.
 func (r backfillRange) plan(ctx context.Context, p *program, planner backfill.Planner) (ids []int64, err error) {
 	plans := make([]backfill.Plan, len(r.Signal))
 	for i, signal := range r.Signal {
@@ -80,11 +80,11 @@ func (r backfillRange) plan(ctx context.Context, p *program, planner backfill.Pl
 	return ids, nil
 }
 
-// numbers are the numbers of plans as a command line has them.
+// numbers returns the numbers of plans in the form of a command line.
 func numbers(ids []int64) string { return strings.Trim(fmt.Sprint(ids), "[]") }
 
-// apply applies plans, one after the other, and follows them. What another plan of the same command changed makes a plan stale: it is
-// refused, and those before it go on.
+// apply applies plans in order, and follows them. A change by one plan can make a later plan of the same command stale: the later plan is
+// refused, and the earlier ones continue.
 func (w waiting) apply(ctx context.Context, p *program, db *postgres.DB, planner backfill.Planner, ids []int64) error {
 	for _, id := range ids {
 		if err := planner.Apply(ctx, id); err != nil {
@@ -127,7 +127,7 @@ func (c backfillPlan) Run(ctx context.Context, p *program) error {
 	})
 }
 
-// withPlanner opens the database for a command that plans.
+// withPlanner opens the database for a command that plans, and calls f.
 func (p *program) withPlanner(ctx context.Context, f func(*postgres.DB, backfill.Planner) error) error {
 	return p.withDB(ctx, func(db *postgres.DB) error {
 		planner, err := p.planner(ctx, db)
@@ -147,7 +147,7 @@ func (p *program) withDB(ctx context.Context, f func(*postgres.DB) error) error 
 	return f(db)
 }
 
-// waiting says whether a command stays until its backfill is over.
+// waiting says whether a command waits for the end of its backfill.
 type waiting struct {
 	Wait bool `negatable:"" default:"true" help:"Follow the backfill to its end. Without, only begin it."`
 }
@@ -227,7 +227,7 @@ type backfillShow struct {
 	Diff  bool  `help:"Print the slots whose result is not what stands, old and new."`
 }
 
-// Run prints one backfill, and of its slots those that failed.
+// Run prints one backfill and its failed slots.
 func (c backfillShow) Run(ctx context.Context, p *program) error {
 	return p.withDB(ctx, func(db *postgres.DB) error {
 		progress, err := backfill.ProgressOf(ctx, db, c.ID)
@@ -283,7 +283,7 @@ func (c backfillCancel) Run(ctx context.Context, p *program) error {
 	return p.turn(ctx, c.ID, (*postgres.DB).CancelBackfill)
 }
 
-// turn changes the state of a backfill and prints how it stands then.
+// turn changes the state of a backfill and prints its progress.
 func (p *program) turn(ctx context.Context, id int64, change func(*postgres.DB, context.Context, int64) error) error {
 	return p.withDB(ctx, func(db *postgres.DB) error {
 		if err := change(db, ctx, id); err != nil {

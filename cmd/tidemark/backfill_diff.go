@@ -14,7 +14,7 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// differing is how differences are printed.
+// differing is the output format of differences.
 type differing struct {
 	format
 
@@ -28,7 +28,7 @@ type backfillDiff struct {
 	ID int64 `arg:"" help:"The backfill."`
 }
 
-// Run prints what a backfill came to, beside what stands: values, intervals, z-scores.
+// Run prints the results of a backfill next to the current values: values, intervals, z-scores.
 func (c backfillDiff) Run(ctx context.Context, p *program) error {
 	return p.withDB(ctx, func(db *postgres.DB) error {
 		list, err := backfill.Differences(ctx, db, c.ID)
@@ -48,7 +48,7 @@ type backfillCompare struct {
 	To     time.Time `required:"" format:"2006-01-02" help:"The last day, included."`
 }
 
-// Run computes past snapshots with this program and compares them with those that stand, which other versions may have computed.
+// Run computes past snapshots with this program and compares them with the current ones, which other versions may have computed.
 func (c backfillCompare) Run(ctx context.Context, p *program) error {
 	return p.withPlanner(ctx, func(_ *postgres.DB, planner backfill.Planner) error {
 		var all []backfill.Difference
@@ -66,7 +66,7 @@ func (c backfillCompare) Run(ctx context.Context, p *program) error {
 	})
 }
 
-// print prints differences: for people with a last line that counts them.
+// print prints differences. The form for people ends with a line of counts.
 func (c differing) print(p *program, all []backfill.Difference) error {
 	list, unchanged, codes := all[:0:0], 0, map[string]bool{}
 	for _, d := range all {
@@ -114,7 +114,7 @@ func orNone(r *backfill.Result) backfill.Result {
 	return *r
 }
 
-// interval is both ends of an interval, a dash where it is unknown.
+// interval returns both ends of an interval, a dash if it is unknown.
 func interval(lo, hi string) string {
 	if lo == dash("") && hi == dash("") {
 		return lo
@@ -122,7 +122,7 @@ func interval(lo, hi string) string {
 	return lo + ".." + hi
 }
 
-// both is an old and a new text, once where they are the same.
+// both returns an old and a new text, or one text if they are equal.
 func both(old, is string) string {
 	if old == is {
 		return is
@@ -130,7 +130,7 @@ func both(old, is string) string {
 	return old + " -> " + is
 }
 
-// exact writes a number with all its digits, nothing where it is unknown.
+// exact returns a number with all its digits, empty if it is unknown.
 func exact(v *float64) string {
 	if v == nil {
 		return ""
@@ -138,7 +138,7 @@ func exact(v *float64) string {
 	return strconv.FormatFloat(*v, 'g', -1, 64)
 }
 
-// writeDifferences writes CSV: a column for each number, old and new. What is unknown is empty.
+// writeDifferences writes CSV, with a column for each old and each new number. Unknown numbers are empty.
 func writeDifferences(out io.Writer, list []backfill.Difference) error {
 	w := csv.NewWriter(out)
 	numbers := []struct {

@@ -20,15 +20,16 @@ import (
 )
 
 const (
-	// followPoll is how often a backfill that is followed is counted, followLine how often that is a line where there is no terminal.
+	// followPoll is the interval at which a followed backfill is read. followLine is the interval of its lines if the output is not a
+	// terminal.
 	followPoll = 500 * time.Millisecond
 	followLine = 5 * time.Second
-	// stallTimeout is how long nothing may happen before the follower asks whether anybody is at work.
+	// stallTimeout is the time without progress after which the follower checks whether any worker is running.
 	stallTimeout = 10 * time.Second
 )
 
-// follow shows the progress of a backfill until it is over, or until ctx ends: then the backfill goes on without it. Slots that failed
-// are an error in the end.
+// follow shows the progress of a backfill until the backfill is over or ctx ends. The backfill continues after the end of ctx. If slots
+// failed, follow returns an error at the end.
 func (p *program) follow(ctx context.Context, db *postgres.DB, id int64) error {
 	show := p.meter()
 	tick := time.NewTicker(followPoll)
@@ -61,7 +62,7 @@ func (p *program) follow(ctx context.Context, db *postgres.DB, id int64) error {
 	}
 }
 
-// ended prints how a backfill came out.
+// ended prints the outcome of a backfill.
 func (p *program) ended(ctx context.Context, db *postgres.DB, progress backfill.Progress) error {
 	id := progress.ID
 	_, _ = fmt.Fprintf(p.stdout, "backfill %d of %s: %s. %s\n", id, progress.Signal, progress.State, tally(progress))
@@ -88,7 +89,7 @@ func (p *program) ended(ctx context.Context, db *postgres.DB, progress backfill.
 	return fmt.Errorf("%d slots of backfill %d have failed (`tidemark backfill retry-failed %d` tries them again)", progress.Failed, id, id)
 }
 
-// stallDetector notices that nobody works.
+// stallDetector detects that no worker makes progress.
 type stallDetector struct {
 	since time.Time
 	seen  int64
@@ -133,7 +134,8 @@ func (m *meter) progress(p backfill.Progress, now time.Time) {
 			progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(false), progressbar.OptionSetElapsedTime(false),
 			progressbar.OptionShowDescriptionAtLineEnd(), progressbar.OptionSetRenderBlankState(true))
 	}
-	// Rate and time left are those of the workers, whoever looks and since when; the library would count from when it was begun.
+	// Rate and time left come from the workers' progress, so they do not depend on when this command began. The library would count from
+	// its start.
 	words := []string{p.State}
 	if pace := p.Pace(); pace != "" {
 		words = append(words, pace)
@@ -145,13 +147,13 @@ func (m *meter) progress(p backfill.Progress, now time.Time) {
 	_ = m.bar.Set64(p.Finished())
 }
 
-// line prints a line beside the bar.
+// line prints a line below the bar.
 func (m *meter) line(s string) {
 	m.end()
 	_, _ = fmt.Fprintln(m.out, s)
 }
 
-// end leaves the bar as it is and goes to the next line.
+// end leaves the bar as it is and moves to the next line.
 func (m *meter) end() {
 	if m.bar != nil {
 		_, _ = fmt.Fprintln(m.out)
@@ -178,7 +180,7 @@ func tally(p backfill.Progress) string {
 	return strings.Join(parts, ", ")
 }
 
-// writePlan shows a plan: what is asked, and the dates with their old and new values.
+// writePlan prints a plan: the requests to sources, and the dates with their old and new values.
 func writePlan(out io.Writer, plan backfill.Plan) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "plan %d: %s\n", plan.ID, subject(plan.Backfill))
@@ -213,7 +215,7 @@ func writePlan(out io.Writer, plan backfill.Plan) error {
 	return err
 }
 
-// limits says how a source's limits bear on what it is asked.
+// limits describes how a source's limits affect the requests to it.
 func limits(a backfill.SourceRequest) string {
 	if a.Requests == 0 {
 		return ""
@@ -228,7 +230,7 @@ func limits(a backfill.SourceRequest) string {
 	return fmt.Sprintf(" (one in %s at most%s%s; %s in the last 24 hours)", a.Interval, least, pages, counted(a.LastDay, "request"))
 }
 
-// subject names a backfill: signal, days, and what its slots may know.
+// subject describes a backfill: signal, days, and the data that its slots may use.
 func subject(b postgres.Backfill) string {
 	known := "each slot from what was known at it"
 	if b.AsOf != nil {
@@ -264,7 +266,7 @@ func writePreview(b *bytes.Buffer, plan backfill.Plan, pending int) {
 	}
 }
 
-// change prints two values with as many digits as it takes to tell them apart.
+// change returns two values with as many digits as are needed to tell them apart.
 func change(was, is *float64) (string, string) {
 	short := func(v *float64, digits int) string {
 		if v == nil {
@@ -343,7 +345,7 @@ func writeSlots(out io.Writer, p backfill.Progress, slots []postgres.BackfillSlo
 	return nil
 }
 
-// firstLine is a reason without the stack of a panic.
+// firstLine returns a reason without the stack of a panic.
 func firstLine(s *string) string {
 	line, _, _ := strings.Cut(deref(s), "\n")
 	return line

@@ -62,7 +62,7 @@ type backupVerify struct {
 	Dir string `arg:"" type:"existingdir" help:"The folder of a backup."`
 }
 
-// Run reads a backup.
+// Run verifies a backup.
 func (c backupVerify) Run(ctx context.Context, p *program) error {
 	m, err := backup.Verify(ctx, c.Dir)
 	if err != nil {
@@ -78,7 +78,7 @@ type restoreCommand struct {
 	Dir string `arg:"" type:"existingdir" help:"The folder of a backup."`
 }
 
-// Run brings an installation back.
+// Run restores an installation.
 func (c restoreCommand) Run(ctx context.Context, p *program) error {
 	in, err := p.installation(ctx)
 	if err != nil {
@@ -94,7 +94,7 @@ func (c restoreCommand) Run(ctx context.Context, p *program) error {
 	return p.tellBackup("restored from "+c.Dir+" (look with `tidemark doctor`, then start the scheduler)", m)
 }
 
-// installation is what the settings name.
+// installation returns the installation of the settings.
 func (p *program) installation(ctx context.Context) (backup.Installation, error) {
 	url, err := p.databaseURL()
 	return backup.Installation{
@@ -103,7 +103,7 @@ func (p *program) installation(ctx context.Context) (backup.Installation, error)
 	}, err
 }
 
-// tellBackup says what a backup holds.
+// tellBackup prints the content of a backup.
 func (p *program) tellBackup(done string, m backup.Manifest) error {
 	ledger := "no ledger"
 	if f, ok := m.Files["ledger.tar"]; ok {

@@ -21,7 +21,7 @@ import (
 
 const wei = 1_000_000_000 // of a gwei
 
-// newAttest makes the job that attests, of the settings. Without a key or a node it is one that says so.
+// newAttest makes the attestation job from the settings. Without a key or a node, the job reports that.
 func (p *program) newAttest(db *postgres.DB, log *slog.Logger) (workers.Attest, error) {
 	a := workers.Attest{DB: db, Now: p.now, Log: log}
 	contract, err := base.ParseAddress(p.settings.EASAddress)
@@ -65,7 +65,7 @@ func (p *program) newAttest(db *postgres.DB, log *slog.Logger) (workers.Attest, 
 	return a, nil
 }
 
-// explorer is the block explorer of the L2. A development chain has none, whatever its id.
+// explorer returns the URL of the L2's block explorer. A development chain has none, for any chain id.
 func (p *program) explorer() string {
 	switch {
 	case p.settings.ExplorerURL != "":
@@ -88,7 +88,7 @@ type chainCommand struct {
 	Retry  chainRetry  `cmd:"" help:"Try an attestation again that failed, after a look at why."`
 }
 
-// attester opens the database, takes the settings of a running sandbox where none are given, and makes the attester.
+// attester opens the database and makes the attester. If the settings name no node, it uses the settings of a running sandbox.
 func (p *program) attester(ctx context.Context) (*postgres.DB, workers.Attest, error) {
 	if p.settings.BaseRPCURL == "" && p.settings.World == "sandbox" {
 		c, err := p.connections()
@@ -116,7 +116,7 @@ func (p *program) attester(ctx context.Context) (*postgres.DB, workers.Attest, e
 
 type chainStatus struct{ format }
 
-// Run prints how the attester stands, by the database and, where there is a key, by a node.
+// Run prints the state of the attester, from the database and, if there is a key, from a node.
 func (c chainStatus) Run(ctx context.Context, p *program) error {
 	db, a, err := p.attester(ctx)
 	if err != nil {
@@ -176,7 +176,7 @@ func (c chainStatus) Run(ctx context.Context, p *program) error {
 	return w.Flush()
 }
 
-// chainJSON prints how the attester stands for a program. What is not there is null.
+// chainJSON prints the state of the attester as JSON. Missing values are null.
 func chainJSON(ctx context.Context, p *program, db *postgres.DB, a workers.Attest, head chain.Checkpoint, list []postgres.Attestation) error {
 	var newest, job, node any
 	if n := len(list); n > 0 {
@@ -207,7 +207,7 @@ func chainJSON(ctx context.Context, p *program, db *postgres.DB, a workers.Attes
 
 type chainSetup struct{}
 
-// Run registers the schema, unless the network has it, and waits until that is safe.
+// Run registers the schema, unless the network has it, and waits until the registration is safe.
 func (chainSetup) Run(ctx context.Context, p *program) error {
 	db, a, err := p.attester(ctx)
 	if err != nil {
@@ -243,7 +243,7 @@ type chainRetry struct {
 	Head string `arg:"" help:"The head, or the schema's uid, of the row that failed."`
 }
 
-// Run makes a failed row due again, and the job.
+// Run makes a failed row due again, and its job.
 func (c chainRetry) Run(ctx context.Context, p *program) error {
 	db, a, err := p.attester(ctx)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"tidemark/workers"
 )
 
-// newDesk makes the API's part of top-ups by transfer, nil where none are taken.
+// newDesk returns the options for top-ups by transfer, nil if the service accepts none.
 func (p *program) newDesk() (*api.ClaimsOptions, error) {
 	if p.settings.X402PayTo == "" {
 		return nil, nil
@@ -25,7 +25,7 @@ func (p *program) newDesk() (*api.ClaimsOptions, error) {
 	return &api.ClaimsOptions{Seller: seller}, nil
 }
 
-// info is what the service says of itself.
+// info returns the service's description of itself.
 func (p *program) info(tariff accounts.Tariff, desk *api.ClaimsOptions) view.InfoOptions {
 	o := view.InfoOptions{Version: version, Commit: commit(), Tariff: tariff}
 	if desk != nil {
@@ -35,7 +35,7 @@ func (p *program) info(tariff accounts.Tariff, desk *api.ClaimsOptions) view.Inf
 	return o
 }
 
-// newClaims makes the worker's part: what asks the chain, with the node and the seller of the payments by request.
+// newClaims makes the job that queries the chain for claims, with the node and the seller of the payments by request.
 func (p *program) newClaims(db *postgres.DB, x workers.X402, log *slog.Logger) (workers.Claims, error) {
 	job := workers.Claims{
 		DB: db, Chain: x.Chain, Gives: postgres.GivesBalance, NeedProof: p.settings.PaymentsRequireSenderProof, Now: p.now, Log: log,
@@ -62,7 +62,7 @@ func (p *program) newClaims(db *postgres.DB, x workers.X402, log *slog.Logger) (
 	return job, nil
 }
 
-// newStripe makes the client of the payment processor, nil where none is set up.
+// newStripe makes the client of the payment processor, nil if none is configured.
 func (p *program) newStripe() (*stripe.Client, error) {
 	s := p.settings
 	if s.StripeSecretKey == "" && s.StripeWebhookSecret == "" {
@@ -75,7 +75,7 @@ func (p *program) newStripe() (*stripe.Client, error) {
 	return c, nil
 }
 
-// newCards makes the API's part of top-ups by card, nil where none are taken: plans are not sold by card.
+// newCards makes the API's part of top-ups by card, nil if none are accepted: plans are not sold by card.
 func (p *program) newCards(model accounts.Model) (api.Cards, error) {
 	c, err := p.newStripe()
 	if err != nil || c == nil || model != accounts.ModelBalance {
@@ -84,7 +84,7 @@ func (p *program) newCards(model accounts.Model) (api.Cards, error) {
 	return c, nil
 }
 
-// newProcessor makes the worker's part: what asks the processor.
+// newProcessor makes the job that queries the payment processor.
 func (p *program) newProcessor(db *postgres.DB) (workers.Processor, error) {
 	job := workers.Processor{DB: db}
 	c, err := p.newStripe()

@@ -48,7 +48,7 @@ type claimsShow struct {
 	Tx string `arg:"" help:"The transaction's hash."`
 }
 
-// Run prints what became of a transaction.
+// Run prints the outcome of a transaction.
 func (c claimsShow) Run(ctx context.Context, p *program) error {
 	tx, err := base.ParseTxHash(c.Tx)
 	if err != nil {

@@ -28,12 +28,12 @@ func (c completionCommand) Run(p *program) error {
 	return err
 }
 
-// completeWordsCommand is what those scripts ask.
+// completeWordsCommand is the command that the completion scripts call.
 type completeWordsCommand struct {
 	Words []string `arg:"" optional:"" passthrough:"" sep:"none" help:"The words after the program's name; the last is to be completed."`
 }
 
-// Run prints a line for each word that the last one may become: the word, a tab, what it means.
+// Run prints a line for each completion of the last word: the word, a tab, and its meaning.
 func (c completeWordsCommand) Run(_ context.Context, k *kong.Context, p *program) error {
 	words := c.Words
 	if len(words) > 0 && words[0] == "--" {
@@ -47,11 +47,11 @@ func (c completeWordsCommand) Run(_ context.Context, k *kong.Context, p *program
 	return nil
 }
 
-// completed is a word that may stand in the place of one that was begun.
+// completed is a possible completion of a word.
 type completed struct{ text, help string }
 
-// completions lists what the last of some words may become, in the order of the help: a command, a flag, a value out of a few. Without any
-// word, it is the first.
+// completions returns the possible completions of the last word, in the order of the help: commands, flags, and values from a short list.
+// Without words, it completes an empty word.
 func completions(program *kong.Node, words []string) []completed {
 	words = rejoined(words)
 	if len(words) == 0 {
@@ -61,7 +61,7 @@ func completions(program *kong.Node, words []string) []completed {
 	at, value, positions := program, (*kong.Flag)(nil), 0
 	for _, w := range words[:len(words)-1] {
 		if value != nil {
-			value = nil // this is its value
+			value = nil // w is the value of the flag
 			continue
 		}
 		if strings.HasPrefix(w, "-") {
@@ -118,7 +118,7 @@ func completions(program *kong.Node, words []string) []completed {
 	return out
 }
 
-// rejoined puts together what bash takes apart: a flag, its sign of equality, and its value.
+// rejoined joins the parts into which bash splits a flag: its name, the equals sign, and its value.
 func rejoined(words []string) []string {
 	var out []string
 	for i := 0; i < len(words); i++ {
@@ -135,8 +135,8 @@ func rejoined(words []string) []string {
 	return out
 }
 
-// flagOf is the flag of a command, or of one above it, that a word names; nil where there is none. Before the command it is the setting of
-// any command.
+// flagOf returns the flag that a word names, of a command or of a command above it, nil if there is none. Before the command, it may be a
+// setting of any command.
 func flagOf(at *kong.Node, word string) *kong.Flag {
 	name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
 	for n := at; n != nil; n = n.Parent {
@@ -152,7 +152,7 @@ func flagOf(at *kong.Node, word string) *kong.Flag {
 	return nil
 }
 
-// settingOf is the first flag of that name below a node that is a setting.
+// settingOf returns the first flag of that name below a node that is a setting.
 func settingOf(at *kong.Node, name string) *kong.Flag {
 	for _, f := range at.Flags {
 		if f.Name == name && len(f.Envs) > 0 {
@@ -176,7 +176,7 @@ func childOf(at *kong.Node, word string) *kong.Node {
 	return nil
 }
 
-// valuesOf are the values of something that has only a few. An empty one cannot be completed.
+// valuesOf returns the values of an enum. An empty value cannot be completed.
 func valuesOf(v *kong.Value) []string {
 	if v.Enum == "" {
 		return nil

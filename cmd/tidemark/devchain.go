@@ -15,8 +15,8 @@ import (
 // attesterAccount is the account of the development chain that attests.
 const attesterAccount = 0
 
-// startDevChain starts the sandbox's development chain, kept in the world's folder, and makes it the L2 of the settings, with an
-// attester whose key everyone knows.
+// startDevChain starts the sandbox's development chain in the world's folder, and makes it the L2 of the settings. Its attester has a
+// publicly known key.
 func (p *program) startDevChain() error {
 	c, err := devchain.Start(devchain.Options{Dir: filepath.Join(p.worldDir(), "chain"), Origins: []string{"*"}})
 	if err != nil {
@@ -39,8 +39,8 @@ func (p *program) startDevChain() error {
 	return nil
 }
 
-// connectDevChain makes the record fit the development chain that runs now: what was attested on one that is gone is void. A sandbox in
-// the present asks its witnesses at once; one that lives through its past does when it has reached the present.
+// connectDevChain adapts the record to the running development chain: attestations on an earlier chain that was lost become void. A sandbox
+// in the present runs its witnesses at once. A sandbox that simulates its past runs them when it reaches the present.
 func (p *program) connectDevChain(ctx context.Context, db *postgres.DB, w *worldRuntime) error {
 	if p.dev == nil {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// freeBytes is how much an ordinary user may still write where a folder is.
+// freeBytes returns how many bytes an ordinary user can still write to the disk of a folder.
 func freeBytes(dir string) (uint64, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {

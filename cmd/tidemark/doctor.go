@@ -30,10 +30,10 @@ type doctorCommand struct {
 	format
 }
 
-// errUnhealthy is a doctor's word that something is bad; what it is was printed.
+// errUnhealthy reports that a check of the doctor failed; the failures were printed before.
 var errUnhealthy = errors.New("something is bad, see above")
 
-// Run looks at everything that an installation needs, and prints a line for each with the repair. It changes nothing.
+// Run checks everything that an installation needs, and prints a line for each check with the repair. It changes nothing.
 func (c doctorCommand) Run(ctx context.Context, p *program) error {
 	exams := []ops.Exam{{Name: "settings", Look: p.checkSettings}}
 	db, err := p.openDB(ctx, postgres.RoleWorker)
@@ -67,7 +67,7 @@ func (c doctorCommand) Run(ctx context.Context, p *program) error {
 	return err
 }
 
-// databaseExams are those that need the database. What it says itself is asked once.
+// databaseExams returns the checks that need the database. The server's own data are read once.
 func (p *program) databaseExams(ctx context.Context, db *postgres.DB) []ops.Exam {
 	sick := func(name string, err error) ops.Exam {
 		return ops.Exam{Name: name, Look: func(context.Context) []ops.Finding {
@@ -92,7 +92,7 @@ func (p *program) databaseExams(ctx context.Context, db *postgres.DB) []ops.Exam
 	return append(exams, ops.StateExams(state, ops.Limits{RunwayDays: p.settings.AlertRunwayDays})...)
 }
 
-// checkSettings says what the settings leave out; their faults have ended the program before.
+// checkSettings reports settings that are not set. Invalid settings have ended the program before.
 func (p *program) checkSettings(context.Context) []ops.Finding {
 	list := ops.One(ops.Healthy, "", "world %s, version %s", p.settings.World, codeVersion())
 	for _, why := range p.missingEquitySettings() {
@@ -107,7 +107,7 @@ func (p *program) checkSettings(context.Context) []ops.Finding {
 	return list
 }
 
-// checkAPIRole connects as the API does.
+// checkAPIRole connects with the API's role.
 func (p *program) checkAPIRole(ctx context.Context) []ops.Finding {
 	db, err := p.openDB(ctx, postgres.RoleAPI)
 	if err != nil {
@@ -117,7 +117,7 @@ func (p *program) checkAPIRole(ctx context.Context) []ops.Finding {
 	return ops.One(ops.Healthy, "", "the API can connect, by a login that can do nothing more")
 }
 
-// lookAtWorkerRole looks whether the login of schedulers, workers and commands can do more than they need.
+// lookAtWorkerRole checks whether the login of schedulers, workers and commands has more privileges than it needs.
 func (p *program) lookAtWorkerRole(ctx context.Context, db *postgres.DB) []ops.Finding {
 	e, err := db.Powers(ctx, postgres.RoleWorker)
 	switch {
@@ -129,10 +129,10 @@ func (p *program) lookAtWorkerRole(ctx context.Context, db *postgres.DB) []ops.F
 	return ops.One(ops.Healthy, "", "%s can do nothing more", e.Login)
 }
 
-// schedulerSlack is how late a slot may be recorded before the schedulers are taken to be away.
+// schedulerSlack is the maximum delay of recording a slot. After it, the schedulers count as not running.
 const schedulerSlack = 2 * time.Minute
 
-// checkSchedule looks whether slots are recorded as they come.
+// checkSchedule checks whether slots are recorded on time.
 func (p *program) checkSchedule(ctx context.Context, db *postgres.DB) []ops.Finding {
 	list, err := db.Schedules(ctx)
 	if err != nil {
@@ -191,7 +191,8 @@ func (p *program) checkRedis(ctx context.Context) []ops.Finding {
 	return ops.One(ops.Healthy, "", "%s, answers in %s", at.Kind(), p.now().Sub(began).Round(100*time.Microsecond))
 }
 
-// checkArchive writes what it archives once, reads it again, and leaves it: raw bytes are never deleted. db is nil where it is away.
+// checkArchive writes a test file to the archive, reads it again, and leaves it there: raw bytes are never deleted. db is nil if the
+// database is unavailable.
 func (p *program) checkArchive(ctx context.Context, db *postgres.DB) []ops.Finding {
 	if db == nil {
 		return ops.One(ops.NotSeen, "", "the database is away, which says what the archive should hold")
@@ -229,10 +230,10 @@ func probe(ctx context.Context, store *archive.Store, setting, healthy string) [
 	return ops.One(ops.Healthy, "", "%s", healthy)
 }
 
-// lowDisk is how much room there must be where things are kept.
+// lowDisk is the minimum free space of a disk, in bytes.
 const lowDisk = 2 << 30
 
-// lookAtDisks looks at the room where STATE_DIR and the folder of ARCHIVE_URL are.
+// lookAtDisks checks the free space of STATE_DIR and of the folder of ARCHIVE_URL.
 func (p *program) lookAtDisks(context.Context) []ops.Finding {
 	list := lookAtDisk("STATE_DIR", p.settings.StateDir)
 	for _, a := range []address{{"ARCHIVE_URL", p.settings.ArchiveURL}, {"ARCHIVE_COLD_URL", p.settings.ColdURL}} {
@@ -243,7 +244,7 @@ func (p *program) lookAtDisks(context.Context) []ops.Finding {
 	return list
 }
 
-// lookAtDisk looks at the room at a folder that a setting names.
+// lookAtDisk checks the free space of a folder that a setting names.
 func lookAtDisk(setting, dir string) []ops.Finding {
 	if _, err := os.Stat(dir); err != nil {
 		return ops.One(ops.NotSeen, "", "%s %s is not there yet", setting, dir)

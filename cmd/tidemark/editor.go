@@ -25,20 +25,20 @@ type picksPublish struct {
 	File string `arg:"" type:"existingfile" help:"A YAML file: date, ticker, reason, and where wanted price and by."`
 }
 
-// editorFile is an editor's choice as a file says it.
+// editorFile is an editor's choice in its file format.
 type editorFile struct {
 	// Date is today in New York, YYYY-MM-DD.
 	Date   string `yaml:"date"`
 	Ticker string `yaml:"ticker"`
-	// Price is the close that the editor expects; the choice is refused where it is another. Empty: whatever it is.
+	// Price is the close that the editor expects. If the close differs, the choice is refused. Empty accepts any close.
 	Price string `yaml:"price"`
 	// Reason is one line, which is published with the pick.
 	Reason string `yaml:"reason"`
-	// By is for the operator. Empty: the user of the operating system.
+	// By is for the operator. Empty means the user of the operating system.
 	By string `yaml:"by"`
 }
 
-// maxReason is how long a reason may be, in bytes: what the record takes beside a link.
+// maxReason is the maximum length of a reason, in bytes, in the record.
 const maxReason = 2000
 
 // readEditorFile reads a choice and reports every fault at once.
@@ -78,7 +78,7 @@ func readEditorFile(path string) (postgres.EditorChoice, error) {
 	return c, errors.Join(errs...)
 }
 
-// Run checks an editor's choice by the rules of the pick, as far as they can be checked by now, and leaves it to the day's job.
+// Run checks an editor's choice by the rules of the pick, as far as possible at this time, and stores it for the day's job.
 func (c picksPublish) Run(ctx context.Context, p *program) error {
 	choice, err := readEditorFile(c.File)
 	if err != nil {
@@ -118,7 +118,7 @@ type picksWithdraw struct {
 	Reason reason    `default:"taken back on the command line" help:"Why. It is kept."`
 }
 
-// Run takes a choice back.
+// Run withdraws a choice.
 func (c picksWithdraw) Run(ctx context.Context, p *program) error {
 	db, err := p.openDB(ctx, postgres.RoleWorker)
 	if err != nil {

@@ -19,7 +19,8 @@ import (
 	"tidemark/workers"
 )
 
-// secAgent is how the SEC sees this program; empty where the operator has yet to say. Nobody is asked outside the live world.
+// secAgent returns the user agent for the SEC, empty if the operator has not set it yet. Other worlds than the live one send no requests to
+// the SEC.
 func (p *program) secAgent() string {
 	if p.settings.SECUserAgent == "" && p.settings.World != "live" {
 		return "Tidemark " + p.settings.World + "@tidemark.example"
@@ -27,11 +28,11 @@ func (p *program) secAgent() string {
 	return p.settings.SECUserAgent
 }
 
-// sharesSource is a publisher of prices, as a source for some shares.
+// sharesSource makes a source of prices for some shares.
 type sharesSource func([]prices.Share) ingest.Source
 
-// priceSources are the publishers of prices that the settings choose, at most two: the first makes the prices, the second is held against
-// it.
+// priceSources returns the publishers of prices that the settings select, at most two. The first provides the prices; the second is
+// compared with it.
 func (p *program) priceSources() []sharesSource {
 	s := p.settings
 	if s.World == "sandbox" {
@@ -53,7 +54,7 @@ func (p *program) priceSources() []sharesSource {
 	return list[:min(len(list), 2)]
 }
 
-// missingEquitySettings says why companies or their prices are not followed, and what to set; empty where they are.
+// missingEquitySettings says why companies or their prices are not followed, and which setting to set. It is empty if both are followed.
 func (p *program) missingEquitySettings() []string {
 	var why []string
 	if p.secAgent() == "" {
@@ -65,7 +66,7 @@ func (p *program) missingEquitySettings() []string {
 	return why
 }
 
-// equitySchedule lists the fetches about companies.
+// equitySchedule returns the schedules of fetches about companies.
 func (p *program) equitySchedule() []task.Schedule {
 	var list []task.Schedule
 	add := func(s ingest.Source) {
@@ -75,7 +76,7 @@ func (p *program) equitySchedule() []task.Schedule {
 	}
 	agent := p.secAgent()
 	if agent == "" {
-		return nil // there is nobody whose prices could be asked
+		return nil // without companies there are no prices to fetch
 	}
 	add(edgar.Companies(agent))
 	add(edgar.Current(agent))
@@ -85,10 +86,10 @@ func (p *program) equitySchedule() []task.Schedule {
 	return list
 }
 
-// companySources are all sources about companies and prices by their ids, to read archived answers with: who is asked and whether they
-// are used at present does not matter.
+// companySources returns all sources about companies and prices by their ids, for parsing archived answers. The user agent does not matter
+// for that, nor whether a source is in use at present.
 func companySources() map[string]ingest.Source {
-	const nobody = "" // the name that the SEC is given when it is asked
+	const nobody = "" // the user agent for requests to the SEC
 	all := map[string]ingest.Source{}
 	for _, s := range []ingest.Source{
 		edgar.Companies(nobody), edgar.Current(nobody), edgar.Submissions(nobody, nil), edgar.Facts(nobody, nil),
@@ -99,7 +100,7 @@ func companySources() map[string]ingest.Source {
 	return all
 }
 
-// equities is the job that follows companies.
+// equities returns the job that follows companies.
 func (p *program) equities(db *postgres.DB, w *worldRuntime, e *ingest.Engine, store *archive.Store) (workers.Equities, error) {
 	universe, err := p.universe()
 	if err != nil {
@@ -123,7 +124,7 @@ func (p *program) equities(db *postgres.DB, w *worldRuntime, e *ingest.Engine, s
 	return job, nil
 }
 
-// publisher asks a publisher of prices.
+// publisher returns the job that fetches prices from a publisher.
 func (p *program) publisher(db *postgres.DB, w *worldRuntime, e *ingest.Engine, store *archive.Store, source sharesSource) workers.Prices {
 	benchmark := prices.Benchmark()
 	of := workers.Prices{
@@ -150,7 +151,7 @@ func (p *program) publisher(db *postgres.DB, w *worldRuntime, e *ingest.Engine, 
 	return of
 }
 
-// asked are shares as the sources of prices take them.
+// asked converts shares to the form of the price sources.
 func asked(shares []workers.Share) []prices.Share {
 	list := make([]prices.Share, len(shares))
 	for i, s := range shares {

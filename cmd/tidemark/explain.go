@@ -28,7 +28,7 @@ type explainCommand struct {
 	AsOf time.Time `format:"2006-01-02T15:04:05Z07:00" help:"The instant (RFC 3339) at which it was served. Default: the world's time."`
 }
 
-// explanation is all that stands behind a snapshot.
+// explanation holds all data behind a snapshot.
 type explanation struct {
 	def      signals.Definition
 	snapshot postgres.Snapshot
@@ -36,15 +36,15 @@ type explanation struct {
 	newest   []postgres.KnownObservation
 	sources  []postgres.Source
 	fetches  []series.Fetch
-	// archived says of each fetch what its bytes in the archive are worth, broken that one of them is worth nothing.
+	// archived describes for each fetch the state of its bytes in the archive. broken is true if some bytes are missing or changed.
 	archived []string
 	broken   bool
-	// differs lists what comes out otherwise when the snapshot and its track are computed again.
+	// differs lists the differences between the stored snapshot and track and the recomputed ones.
 	differs []string
 }
 
-// Run prints the chain from a served number to the archived bytes, and computes the number again. It fails where bytes are missing or
-// changed, and where another number comes out.
+// Run prints the chain from a served number to the archived bytes, and computes the number again. It fails if bytes are missing or changed,
+// or if the number differs.
 func (c explainCommand) Run(ctx context.Context, p *program) error {
 	def, err := p.definition(c.ID)
 	if err != nil {
@@ -134,7 +134,7 @@ func explain(ctx context.Context, db *postgres.DB, store *archive.Store, def sig
 	return e, nil
 }
 
-// differences names the numbers of a snapshot that are not bit for bit those of another, and how they stand.
+// differences returns the names and values of a snapshot's numbers that are not bit for bit equal to another snapshot's.
 func differences(was, again postgres.Snapshot) []string {
 	var out []string
 	for _, n := range []struct {
@@ -180,7 +180,7 @@ func differences(was, again postgres.Snapshot) []string {
 	return out
 }
 
-// trackDifferences counts the points of the stored history that are not bit for bit those of a track.
+// trackDifferences counts the points of the stored history that are not bit for bit equal to a track's.
 func trackDifferences(points []postgres.Point, track signals.Track) []string {
 	if len(points) != len(track) {
 		return []string{fmt.Sprintf("the history had %d points, has %d", len(points), len(track))}

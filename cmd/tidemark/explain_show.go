@@ -75,7 +75,7 @@ func (e *explanation) print(out io.Writer) error {
 	return w.Flush()
 }
 
-// json is the chain as a program reads it.
+// json returns the chain as a JSON object.
 func (e *explanation) json() object {
 	s, d := e.snapshot, e.def
 	fetches := make([]object, len(e.fetches))

@@ -25,7 +25,7 @@ var purposes = []kong.Group{
 }
 
 const (
-	helpWidth   = 80  // where the output is not a terminal
+	helpWidth   = 80  // if the output is not a terminal
 	widestHelp  = 120 // longer lines are hard to read
 	widestLabel = 34
 )
@@ -42,7 +42,7 @@ func printHelp(_ kong.HelpOptions, ctx *kong.Context) error {
 	return err
 }
 
-// widthOf is how many characters fit in a line of an output.
+// widthOf returns how many characters fit in a line of an output.
 func widthOf(w io.Writer) int {
 	if f, ok := w.(*os.File); ok {
 		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 40 { //nolint:gosec // a file descriptor
@@ -52,7 +52,7 @@ func widthOf(w io.Writer) int {
 	return helpWidth
 }
 
-// helpText is help that is being written.
+// helpText is a help text that is being written.
 type helpText struct {
 	width int
 	text  strings.Builder
@@ -120,10 +120,10 @@ func (h *helpText) command(node *kong.Node) {
 	h.columns(title, settings)
 }
 
-// moreSettings is from how many settings on only the first sentence of each is shown.
+// moreSettings is the number of settings from which only the first sentence of each is shown.
 const moreSettings = 12
 
-// settingHelp is the first sentence about a setting, its default, and the flag where that has another name.
+// settingHelp returns the first sentence about a setting, its default, and its flag if the flag has another name.
 func settingHelp(f *kong.Flag) string {
 	text := firstSentence(f.Help)
 	if f.HasDefault && f.Default != "" {
@@ -135,7 +135,7 @@ func settingHelp(f *kong.Flag) string {
 	return text
 }
 
-// firstSentence is a text up to its first full stop that a space and a capital letter follow.
+// firstSentence returns a text up to the first full stop that is followed by a space and a capital letter.
 func firstSentence(text string) string {
 	for i := 0; i+2 < len(text); i++ {
 		if text[i] == '.' && text[i+1] == ' ' && text[i+2] >= 'A' && text[i+2] <= 'Z' {
@@ -145,7 +145,7 @@ func firstSentence(text string) string {
 	return text
 }
 
-// flagLabel is a flag as one types it.
+// flagLabel returns a flag as users type it.
 func flagLabel(f *kong.Flag) string {
 	label := "--" + f.Name
 	switch {
@@ -160,7 +160,7 @@ func flagLabel(f *kong.Flag) string {
 	return label
 }
 
-// columns prints rows of two columns below a title. Nothing is printed of none.
+// columns prints rows of two columns below a title. Without rows, it prints nothing.
 func (h *helpText) columns(title string, rows [][2]string) {
 	if len(rows) == 0 {
 		return
@@ -188,7 +188,7 @@ func (h *helpText) columns(title string, rows [][2]string) {
 	}
 }
 
-// wrapped breaks a text into lines of at most width characters. A word that is longer has a line of its own.
+// wrapped breaks a text into lines of at most width characters. A longer word gets its own line.
 func wrapped(text string, width int) (lines []string) {
 	line := ""
 	for word := range strings.FieldsSeq(text) {
@@ -210,7 +210,7 @@ type helpCommand struct {
 	Topic []string `arg:"" optional:"" help:"settings, or a command."`
 }
 
-// Run prints the help of the program, of a command, or every setting with its meaning and the value that holds.
+// Run prints the help of the program, of a command, or every setting with its meaning and its present value.
 func (c helpCommand) Run(ctx context.Context, k *kong.Context, p *program) error {
 	if len(c.Topic) != 1 || c.Topic[0] != "settings" {
 		return command(ctx, append(c.Topic, "--help"), p.stdout, io.Discard)
@@ -234,7 +234,7 @@ func (c helpCommand) Run(ctx context.Context, k *kong.Context, p *program) error
 	return err
 }
 
-// everySetting reads all settings from the environment, whichever command reads them.
+// everySetting reads all settings from the environment, independent of the command.
 func everySetting() (s config.Settings, err error) {
 	parser, err := kong.New(&s)
 	if err != nil {
@@ -244,10 +244,10 @@ func everySetting() (s config.Settings, err error) {
 	return s, err
 }
 
-// manyReaders is from how many commands on they are not listed.
+// manyReaders is the number of commands from which they are not listed.
 const manyReaders = 8
 
-// readersOf says of each setting which commands read it.
+// readersOf maps each setting to the commands that read it.
 func readersOf(root *kong.Node) map[string]string {
 	names := map[string][]string{}
 	var walk func(name string, n *kong.Node)
@@ -281,7 +281,7 @@ func readersOf(root *kong.Node) map[string]string {
 	return out
 }
 
-// hoisted puts the flags that stand before the command behind it, where the command's own settings are read.
+// hoisted moves flags from before the command to after it, where the command's own settings are read.
 func hoisted(root *kong.Node, args []string) []string {
 	var kept, moved []string
 	rest := args

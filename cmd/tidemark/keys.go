@@ -39,7 +39,7 @@ func (c keysList) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer db.Close()
-	// Whoever has a whole key at hand, as one that leaked, may give that: the rest of it goes nowhere.
+	// An operator may pass a whole key, for example one that leaked. Only its prefix is used.
 	match := c.Match
 	if key, err := accounts.ParseKey(match); err == nil {
 		match = key.Prefix()
@@ -59,7 +59,7 @@ func (c keysList) Run(ctx context.Context, p *program) error {
 	return c.list(p.stdout, t)
 }
 
-// stamp writes a time that may be unknown.
+// stamp formats a time that may be unknown.
 func stamp(t *time.Time) string {
 	if t == nil {
 		return "-"
@@ -74,7 +74,7 @@ type keysShow struct {
 	Limit int    `default:"20" help:"How many lines of the ledger, newest first."`
 }
 
-// Run prints a key with its ledger and its plans.
+// Run prints a key with its balance entries and its plans.
 func (c keysShow) Run(ctx context.Context, p *program) error {
 	return p.withKey(ctx, c.Key, func(db *postgres.DB, k postgres.KeyRow) error {
 		lines, err := db.Ledger(ctx, k.ID, c.Limit)
@@ -115,7 +115,7 @@ func (c keysShow) Run(ctx context.Context, p *program) error {
 	})
 }
 
-// reasonCell tells where a fact comes from.
+// reasonCell describes the origin of a fact.
 func reasonCell(ref, by, reason *string) string {
 	var parts []string
 	if ref != nil {
@@ -127,7 +127,7 @@ func reasonCell(ref, by, reason *string) string {
 	return strings.Join(parts, " ")
 }
 
-// withKey finds a key by its id and hands it to f.
+// withKey finds a key by its id and passes it to f.
 func (p *program) withKey(ctx context.Context, id string, f func(*postgres.DB, postgres.KeyRow) error) error {
 	db, err := p.openDB(ctx, postgres.RoleWorker)
 	if err != nil {
@@ -152,7 +152,7 @@ func keyRow(ctx context.Context, db *postgres.DB, id string) (postgres.KeyRow, e
 	return list[0], nil
 }
 
-// keyReason is what every change of a key by hand must come with.
+// keyReason is the reason that every manual change of a key requires.
 type keyReason struct {
 	Reason reason `required:"" help:"Why, for the record."`
 }
@@ -177,13 +177,13 @@ func (c keysRevoke) Run(ctx context.Context, p *program) error {
 	})
 }
 
-// gift is what everything that is given by hand must come with.
+// gift holds the flags of every manual gift to a key.
 type gift struct {
 	keyReason
 	Ref string `help:"A name of your own for it. Given again with the same name, it is not given twice. Default: one that an error tells."`
 }
 
-// give gives it under its name. Where the answer is lost nobody can tell whether it was given, so the error says how to find out.
+// give makes a gift under its name. If the response is lost, the outcome is unknown, so the error says how to retry safely.
 func (g gift) give(do func(postgres.Gift) error) error {
 	if g.Ref == "" {
 		g.Ref = rand.Text()
@@ -255,7 +255,7 @@ type keysMove struct {
 	keyReason
 }
 
-// Run moves what a key has to another key.
+// Run moves the balance and plans of a key to another key.
 func (c keysMove) Run(ctx context.Context, p *program) error {
 	if c.From == c.To {
 		return usageError{errors.New("a key cannot be moved to itself")}

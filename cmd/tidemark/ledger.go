@@ -16,7 +16,7 @@ import (
 	"tidemark/workers"
 )
 
-// ledgerDir is the folder of this world's ledger, as an absolute path wherever the working directory has one.
+// ledgerDir returns the folder of this world's ledger, as an absolute path if the working directory has one.
 func (p *program) ledgerDir() string {
 	dir := filepath.Join(p.worldDir(), "ledger.git")
 	if abs, err := filepath.Abs(dir); err == nil {
@@ -40,7 +40,7 @@ func (p *program) openLedger(ctx context.Context, db *postgres.DB) (*gitledger.L
 	})
 }
 
-// ledgerURL is where readers find the ledger: LEDGER_URL, or a remote that anyone can read, or, in a sandbox, the folder.
+// ledgerURL returns the public address of the ledger: LEDGER_URL, or a remote that anyone can read, or, in a sandbox, the folder.
 func (p *program) ledgerURL() string {
 	switch remote := p.settings.LedgerRemote; {
 	case p.settings.LedgerURL != "":
@@ -69,7 +69,7 @@ type ledgerCommand struct {
 
 type ledgerStatus struct{ format }
 
-// Run prints how the ledger stands.
+// Run prints the state of the ledger.
 func (c ledgerStatus) Run(ctx context.Context, p *program) error {
 	db, err := p.openDB(ctx, postgres.RoleWorker)
 	if err != nil {
@@ -127,7 +127,7 @@ type ledgerVerify struct {
 	From string `help:"The repository to read: a folder or an address. Default: this world's folder."`
 }
 
-// Run compares what the ledger holds with the database, recomputing the chain of both.
+// Run compares the content of the ledger with the database, and recomputes the chain of both.
 func (c ledgerVerify) Run(ctx context.Context, p *program) error {
 	db, err := p.openDB(ctx, postgres.RoleWorker)
 	if err != nil {
@@ -140,7 +140,7 @@ func (c ledgerVerify) Run(ctx context.Context, p *program) error {
 	return p.verifyLedger(ctx, db, c.From)
 }
 
-// verifyLedger compares the ledger at a place with the database, recomputing the chain of both, and prints a line for each check.
+// verifyLedger compares the ledger at an address with the database, recomputes the chain of both, and prints a line for each check.
 func (p *program) verifyLedger(ctx context.Context, db *postgres.DB, from string) error {
 	entries, err := db.LedgerEntries(ctx, false)
 	if err != nil {
@@ -167,7 +167,7 @@ func (p *program) verifyLedger(ctx context.Context, db *postgres.DB, from string
 	return v.err()
 }
 
-// compareLedger holds the entries of the database against the ledger, in both directions, and counts those without a commit.
+// compareLedger compares the entries of the database with the ledger, in both directions, and counts the entries without a commit.
 func compareLedger(r *gitledger.Record, entries []postgres.LedgerEntry) (waiting int, err error) {
 	type entry struct {
 		pick       chain.Link
@@ -213,7 +213,7 @@ func compareLedger(r *gitledger.Record, entries []postgres.LedgerEntry) (waiting
 	return waiting, errors.Join(errs...)
 }
 
-// checkReport prints one line per check and remembers whether one failed.
+// checkReport prints one line per check and records whether one failed.
 type checkReport struct {
 	p      *program
 	failed int

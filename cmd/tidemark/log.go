@@ -21,7 +21,7 @@ import (
 	"tidemark/workers"
 )
 
-// How often checkpoints are made and cosigned. A sandbox is for looking at.
+// How often checkpoints are made and cosigned. A sandbox is for demonstration, so its intervals are shorter.
 const (
 	checkpointEvery        = 10 * time.Second
 	cosignEvery            = time.Minute
@@ -29,7 +29,7 @@ const (
 	sandboxCosignEvery     = 2 * time.Second
 )
 
-// sequencer is the sequencer of this process; nil where there is no log.
+// sequencer is the sequencer of this process, nil without a log.
 type sequencer struct{ *workers.Sequencer }
 
 func (s sequencer) run(ctx context.Context) error {
@@ -40,7 +40,7 @@ func (s sequencer) run(ctx context.Context) error {
 	return s.Run(ctx)
 }
 
-// newSequencer makes the sequencer by the settings.
+// newSequencer makes the sequencer from the settings.
 func (p *program) newSequencer(db *postgres.DB) (s sequencer, err error) {
 	if p.settings.LogOrigin == "" {
 		return s, nil
@@ -68,11 +68,11 @@ func (p *program) newSequencer(db *postgres.DB) (s sequencer, err error) {
 	return s, nil
 }
 
-// sandboxWitnesses are the witnesses of a sandbox. They show the mechanism, and are not independent: one process runs them all.
+// sandboxWitnesses are the names of a sandbox's witnesses. They show the mechanism, but are not independent: one process runs them all.
 var sandboxWitnesses = []string{"anna", "bert", "carl", "dora"}
 
-// startWitnesses gives a sandbox without a log of its own settings one, and runs its witnesses: each has a key, a state and an address of
-// its own. The function that it returns serves them until its context ends.
+// startWitnesses gives a sandbox a log if the settings name none, and prepares its witnesses. Each witness has its own key, state and
+// address. The returned function serves them until its context ends.
 func (p *program) startWitnesses(ctx context.Context) (serve func(context.Context) error, err error) {
 	nothing := func(ctx context.Context) error { <-ctx.Done(); return nil }
 	if p.settings.World != "sandbox" || p.settings.LogOrigin != "" {
@@ -85,11 +85,11 @@ func (p *program) startWitnesses(ctx context.Context) (serve func(context.Contex
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("STATE_DIR: %w", err)
 	}
-	// Two sandboxes are two logs, also for one witness.
+	// Two sandboxes are two logs, even for the same witness.
 	name := sha256.Sum256([]byte(dir))
 	p.settings.LogOrigin = fmt.Sprintf("sandbox.invalid/%x/log", name[:4])
 	p.settings.LogKeyFile, p.settings.LogWitnesses = filepath.Join(dir, "log.key"), filepath.Join(dir, "witnesses.policy")
-	if saved, err := os.ReadFile(filepath.Join(dir, "origin")); err == nil { // a folder may move; an origin stays
+	if saved, err := os.ReadFile(filepath.Join(dir, "origin")); err == nil { // the folder may move, but the origin stays the same
 		p.settings.LogOrigin = strings.TrimSpace(string(saved))
 	} else if err := witness.WriteFile(filepath.Join(dir, "origin"), []byte(p.settings.LogOrigin+"\n")); err != nil {
 		return nil, fmt.Errorf("STATE_DIR: %w", err)
@@ -128,7 +128,7 @@ func (p *program) startWitnesses(ctx context.Context) (serve func(context.Contex
 	}, nil
 }
 
-// logPath is where a log stands below the public address.
+// logPath returns the path of a log below the public address.
 func logPath(log string) string {
 	if log == postgres.LogSources {
 		return "log/sources"
@@ -136,7 +136,7 @@ func logPath(log string) string {
 	return "log"
 }
 
-// sandboxWitness opens a witness of a sandbox on a port of its own, and returns its line of the policy.
+// sandboxWitness opens a witness of a sandbox on its own port, and returns its line of the policy.
 func (p *program) sandboxWitness(ctx context.Context, dir, label string, logs []*workers.LogKey) (run func(context.Context) error, line string, err error) {
 	if _, err := os.Stat(dir); err != nil {
 		if _, err := witness.Init(dir, "sandbox.invalid/"+label); err != nil {
@@ -165,7 +165,7 @@ func (p *program) sandboxWitness(ctx context.Context, dir, label string, logs []
 	return run, fmt.Sprintf("witness %s %s http://127.0.0.1:%s/\n", label, s.VKey(), port), nil
 }
 
-// witnessServer bounds what a client can hold of a witness.
+// witnessServer returns a server with limits on the resources of a witness that a client can use.
 func witnessServer(s *witness.Server) *http.Server {
 	return &http.Server{
 		Handler: s, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, IdleTimeout: time.Minute,

@@ -126,10 +126,10 @@ func (c witnessServe) Run(ctx context.Context, p *program) error {
 	return httpserve.Until(ctx, witnessServer(s), ln, time.Second, nil)
 }
 
-// maxProofFile bounds a file that is checked, in bytes.
+// maxProofFile limits the size of a proof file, in bytes.
 const maxProofFile = 64 << 10
 
-// verifyProof checks a proof file against the reader's policy, and asks nobody.
+// verifyProof checks a proof file against the reader's policy, without any network request.
 func (c verifyCommand) verifyProof(p *program) error {
 	if c.Proof == "" || c.Policy == "" {
 		return usageError{errors.New("--proof and --policy go together: the keys come from you, and never from the file")}
@@ -149,7 +149,7 @@ func (c verifyCommand) verifyProof(p *program) error {
 	if len(text) > maxProofFile {
 		return usageError{fmt.Errorf("--proof: %s is longer than a proof", c.Proof)}
 	}
-	// Bytes that do not fit accuse whoever carried them, and not the log.
+	// Invalid bytes are the fault of their carrier, and prove nothing against the log.
 	unchecked := func(err error) error { return usageError{fmt.Errorf("not checked: %s: %w", c.Proof, err)} }
 	proof, err := tlog.ParseProof(text)
 	if err != nil {
@@ -196,5 +196,6 @@ func (c verifyCommand) verifyProof(p *program) error {
 	return nil
 }
 
-// quorumFresh is how old the lines of a quorum may be that speak for the present. Without news a size is cosigned again once a day.
+// quorumFresh is the maximum age of the cosignatures of a quorum that counts as current. Without new entries, a size is cosigned again once
+// a day.
 const quorumFresh = 26 * time.Hour

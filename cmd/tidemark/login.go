@@ -10,7 +10,7 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// logins are the settings with the roles' own logins.
+// logins returns the settings with the roles' own logins.
 func (p *program) logins() []login {
 	return []login{
 		{"DATABASE_API_URL", postgres.RoleAPI, &p.settings.DatabaseAPIURL},
@@ -18,13 +18,13 @@ func (p *program) logins() []login {
 	}
 }
 
-// login is a setting with the URL that a role logs in by.
+// login is a setting with the database URL of a role.
 type login struct {
 	setting, role string
 	url           *string
 }
 
-// allowLogins gives the roles the passwords that the settings have for them. owner is the URL of the login that owns the database.
+// allowLogins sets the passwords of the roles to those in the settings. owner is the URL of the login that owns the database.
 func (p *program) allowLogins(ctx context.Context, owner string) error {
 	for _, l := range p.logins() {
 		if *l.url == "" {
@@ -38,7 +38,7 @@ func (p *program) allowLogins(ctx context.Context, owner string) error {
 	return nil
 }
 
-// makeLogins is allowLogins for a process that has every role: a login that no setting names is made.
+// makeLogins is allowLogins for a process with every role: it makes a login for each role without a setting.
 func (p *program) makeLogins(ctx context.Context, owner string) error {
 	for _, l := range p.logins() {
 		if *l.url != "" {
@@ -53,8 +53,8 @@ func (p *program) makeLogins(ctx context.Context, owner string) error {
 	return p.allowLogins(ctx, owner)
 }
 
-// loginURL is the URL by which a role logs in: its own setting, DATABASE_URL, or what the private Postgres of this world's `up` has for
-// it, and then private is true.
+// loginURL returns the URL of a role's login: its own setting, DATABASE_URL, or the login at the private Postgres of this world's `up`. For
+// the last, private is true.
 func (p *program) loginURL(role string) (url string, private bool, err error) {
 	for _, l := range p.logins() {
 		if l.role == role && *l.url != "" {
@@ -75,7 +75,7 @@ func (p *program) loginURL(role string) (url string, private bool, err error) {
 	return cmp.Or(own, url), true, err
 }
 
-// databaseSetting is the setting that loginURL takes a role's URL from.
+// databaseSetting returns the setting from which loginURL takes a role's URL.
 func (p *program) databaseSetting(role string) string {
 	for _, l := range p.logins() {
 		if l.role == role && *l.url != "" && !slices.Contains(p.made, l.setting) {
@@ -85,7 +85,7 @@ func (p *program) databaseSetting(role string) string {
 	return "DATABASE_URL"
 }
 
-// openDB connects to the database of the settings as a role. The API's login must be able to do nothing more.
+// openDB connects to the database of the settings as a role. It refuses an API login with more privileges than the API needs.
 func (p *program) openDB(ctx context.Context, role string) (*postgres.DB, error) {
 	url, private, err := p.loginURL(role)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command tidemark is the whole product in one binary: `tidemark up` runs it all from nothing, and scheduler, worker and api are
-// its three roles on their own. This package alone knows every room: it reads the settings, builds the parts and joins them.
+// Command tidemark is the whole product in one binary. `tidemark up` runs everything from an empty folder; scheduler, worker and api are
+// its three roles as single processes. Only this package imports all others: it reads the settings, builds the parts and connects them.
 // Start at run.
 package main
 

@@ -17,7 +17,7 @@ type migrateCommand struct {
 	DryRun bool `xor:"look" help:"Print what would be applied. Nothing is changed."`
 }
 
-// Run migrates the database, or says how far it is.
+// Run migrates the database, or prints its version.
 func (c migrateCommand) Run(ctx context.Context, p *program) error {
 	if c.JSON && !c.Status && !c.DryRun {
 		return usageError{errors.New("--json goes with --status or --dry-run")}

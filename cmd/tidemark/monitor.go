@@ -35,7 +35,7 @@ type monitorCommand struct {
 	config.AlertMail
 }
 
-// Run follows the logs of the policy until it is told to stop. It needs no database.
+// Run follows the logs of the policy until it is stopped. It needs no database.
 func (monitorCommand) Run(ctx context.Context, p *program) error {
 	on, err := p.listen(ctx, address{"OPS_ADDR", p.settings.OpsAddr})
 	if err != nil {
@@ -56,7 +56,7 @@ func (monitorCommand) Run(ctx context.Context, p *program) error {
 	return g.Wait()
 }
 
-// followLogs follows the logs of MONITOR_POLICY beside the roles of up, and does nothing where that is not set.
+// followLogs follows the logs of MONITOR_POLICY in the process of up. It does nothing if MONITOR_POLICY is not set.
 func (p *program) followLogs() (run func(context.Context) error, err error) {
 	if p.settings.MonitorPolicy == "" {
 		return func(context.Context) error { return nil }, nil
@@ -68,7 +68,7 @@ func (p *program) followLogs() (run func(context.Context) error, err error) {
 	return w.run, nil
 }
 
-// watcher is the monitors of a process, one for each log, and their alerts.
+// watcher holds the monitors of a process, one for each log, and their alerts.
 type watcher struct {
 	*program
 
@@ -77,7 +77,7 @@ type watcher struct {
 	ready    atomic.Bool
 
 	mu sync.Mutex
-	// open is what the last round of each monitor found; one that had none yet is not in it.
+	// open holds the findings of each monitor's last round. A monitor without a completed round is not in it.
 	open map[*monitor.Monitor][]postgres.Alert
 }
 
@@ -113,7 +113,7 @@ func (p *program) newWatcher() (*watcher, error) {
 			return nil, usageError{fmt.Errorf("MONITOR_POLICY: the log %s has no URL: there is nothing to follow", l.Name())}
 		}
 		o := monitor.Options{Log: l, Policy: policy, Dir: dir, Now: p.now, Cadence: p.settings.MonitorCadence}
-		// The record of a server like ours stands below its address; its picks and forecasts must be in the log.
+		// A server like ours publishes its record below its address. Its picks and forecasts must be in the log.
 		if base, ok := strings.CutSuffix(strings.TrimRight(l.URL, "/"), "/log"); ok {
 			o.Server, o.Audit = base, p.auditOf(base)
 		}
@@ -130,7 +130,7 @@ func (p *program) newWatcher() (*watcher, error) {
 	return w, nil
 }
 
-// auditOf holds the record of a server, its git ledger and its attestations against the log's picks.
+// auditOf compares the record of a server, its git ledger and its attestations with the log's picks.
 func (p *program) auditOf(base string) func(context.Context, chain.Checkpoint) ([]string, error) {
 	return func(ctx context.Context, picks chain.Checkpoint) ([]string, error) {
 		r, err := audit.Run(ctx, audit.Options{
@@ -155,7 +155,7 @@ func (p *program) auditOf(base string) func(context.Context, chain.Checkpoint) (
 	}
 }
 
-// run looks at all logs, again and again, and tells what is wrong.
+// run checks all logs repeatedly, and sends alerts about findings.
 func (w *watcher) run(ctx context.Context) error {
 	if len(w.monitors) == 0 {
 		w.log.WarnContext(ctx, "there is nothing to follow: MONITOR_POLICY is not set")
@@ -170,7 +170,7 @@ func (w *watcher) run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// follow looks at one log, again and again. Each log has its own rounds: one that answers slowly delays no alert about another.
+// follow checks one log repeatedly. Each log has its own goroutine, so that a slow log delays no alert about another.
 func (w *watcher) follow(ctx context.Context, m *monitor.Monitor) {
 	tick := time.NewTicker(w.settings.MonitorEvery)
 	defer tick.Stop()
@@ -186,7 +186,7 @@ func (w *watcher) follow(ctx context.Context, m *monitor.Monitor) {
 	}
 }
 
-// round looks at one log once, and tells what is wrong with it and what was wrong with the others when they were looked at last.
+// round checks one log once, and saves the alerts of this round and of the other logs' last rounds.
 func (w *watcher) round(ctx context.Context, m *monitor.Monitor) error {
 	timed, stop := context.WithTimeout(ctx, monitorTimeout)
 	found, err := m.Round(timed)
@@ -198,7 +198,7 @@ func (w *watcher) round(ctx context.Context, m *monitor.Monitor) error {
 	defer w.mu.Unlock()
 	w.ready.Store(true)
 	if err != nil {
-		return err // what a monitor that cannot write found is not over
+		return err // a failed round does not resolve the findings of an earlier one
 	}
 	origin := m.Status().Origin
 	w.open[m] = []postgres.Alert{}
@@ -210,7 +210,7 @@ func (w *watcher) round(ctx context.Context, m *monitor.Monitor) error {
 		subject := strings.TrimSpace(origin + " " + f.Subject)
 		w.open[m] = append(w.open[m], postgres.Alert{Kind: "log-" + f.Kind, Subject: subject, Severity: severity, Text: printable(f.Text)})
 	}
-	// An alert from before a restart is not over while its log was not looked at.
+	// An alert from before a restart stays open until its log was checked.
 	w.alerts.Unknown = func(a postgres.Alert) bool {
 		return slices.ContainsFunc(w.monitors, func(m *monitor.Monitor) bool {
 			origin, _, _ := strings.Cut(a.Subject, " ")
@@ -224,7 +224,7 @@ func (w *watcher) round(ctx context.Context, m *monitor.Monitor) error {
 	return w.alerts.Save(ctx, list)
 }
 
-// monitorTimeout bounds a look at a log. The first look at a long log takes its time.
+// monitorTimeout limits one check of a log. The first check of a long log takes long.
 const monitorTimeout = time.Hour
 
 var (
@@ -247,7 +247,7 @@ var (
 	}
 )
 
-// watch adds how the logs stand to the metrics.
+// watch adds the state of the logs to the metrics.
 func (w *watcher) watch(m *telemetry.Metrics) {
 	families := []*telemetry.Family{monitorSize, monitorLooked, monitorQuorum, monitorBegan}
 	for _, kind := range monitor.Kinds {

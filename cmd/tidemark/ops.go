@@ -24,25 +24,26 @@ import (
 	"tidemark/scheduler"
 )
 
-// pickSlack is how long after the last instant of its day a pick may take to be recorded before it is missed.
+// pickSlack is the time after the cutoff of its day within which a pick must be recorded. After it, the pick counts as missing.
 const pickSlack = 30 * time.Minute
 
-// opsListener is what the private listener of a process shows.
+// opsListener is the data of a process's private listener.
 type opsListener struct {
 	role  string
 	ready []ops.Check
 	needs []ops.Need
 	// degraded may be nil.
 	degraded func() []string
-	// observer looks how everything stands. It is nil in an API, which may not.
+	// observer reads the state of the installation. It is nil in an API, which does not have the privileges for it.
 	observer *ops.Observer
-	// acts are what its pages may change; nil: nothing.
+	// acts are the actions that its pages offer; nil means none.
 	acts *ops.Acts
-	// pools are the connections of the process by role.
+	// pools are the connection pools of the process by role.
 	pools map[string]*postgres.DB
 }
 
-// servePrivate serves OPS_ADDR until ctx ends, and tells the service manager how the process stands. Where there is neither it only waits.
+// servePrivate serves OPS_ADDR until ctx ends, and reports the state of the process to the service manager. Without both, it only waits for
+// ctx.
 func (p *program) servePrivate(ctx context.Context, on listeners, v opsListener) (err error) {
 	l, manager := on["OPS_ADDR"], p.manager()
 	if l == nil && manager.Socket == "" {
@@ -70,7 +71,7 @@ func (p *program) servePrivate(ctx context.Context, on listeners, v opsListener)
 	})
 }
 
-// serveOps serves a private listener, which may be nil, and watches the needs of the process.
+// serveOps serves a private listener, which may be nil, and checks the needs of the process.
 func (p *program) serveOps(ctx context.Context, l net.Listener, manager ops.Manager, needs []ops.Need, o ops.Options) error {
 	o.Log = p.log.With("role", o.Role)
 	o.Hosts = append(strings.FieldsFunc(p.settings.OpsHosts, func(r rune) bool { return r == ',' || r == ' ' }), config.Hostname())
@@ -94,18 +95,18 @@ func (p *program) serveOps(ctx context.Context, l net.Listener, manager ops.Mana
 	return g.Wait()
 }
 
-// manager is the service manager that started this process.
+// manager returns the service manager that started this process.
 func (p *program) manager() ops.Manager {
 	socket, watchdog := config.Manager()
 	return ops.Manager{Socket: socket, Watchdog: watchdog}
 }
 
-// needsPostgres asks for the database of a pool.
+// needsPostgres returns the need for the database of a pool.
 func (p *program) needsPostgres(db *postgres.DB, role string, vital bool) ops.Need {
 	return ops.Need{Name: "postgres", Setting: p.databaseSetting(role), Vital: vital, Ask: db.Ping}
 }
 
-// needsRedis asks for the Redis of the settings.
+// needsRedis returns the need for the Redis of the settings.
 func (p *program) needsRedis(vital bool) ops.Need {
 	return ops.Need{Name: "redis", Setting: "REDIS_URL", Vital: vital, Ask: func(ctx context.Context) error {
 		at, err := redisurl.Parse(p.redisURL())
@@ -116,7 +117,8 @@ func (p *program) needsRedis(vital bool) ops.Need {
 	}}
 }
 
-// needsArchive asks for the raw bytes. Without them a worker still computes, picks and publishes; only what it fetches waits.
+// needsArchive returns the need for the archive. It is not vital: without it a worker still computes, picks and publishes, and only fetches
+// wait.
 func needsArchive(store *archive.Store) ops.Need {
 	return ops.Need{Name: "archive", Setting: "ARCHIVE_URL", Ask: store.Reach}
 }
@@ -127,7 +129,7 @@ type queueCommand struct {
 	config.PrivateListener
 }
 
-// Run serves the queue's monitor until it is told to stop, beside health and the queue's metrics. It needs nothing but Redis.
+// Run serves the queue's monitor, with health and the queue's metrics, until it is stopped. It needs only Redis.
 func (queueCommand) Run(ctx context.Context, p *program) (err error) {
 	if p.settings.OpsAddr == "" {
 		return usageError{errors.New("OPS_ADDR is not set: it says where the monitor is served")}
@@ -147,7 +149,7 @@ func (queueCommand) Run(ctx context.Context, p *program) (err error) {
 	return p.serveOps(ctx, on["OPS_ADDR"], p.manager(), []ops.Need{p.needsRedis(true)}, ops.Options{Role: "queue", Metrics: p.metrics, Monitor: monitor})
 }
 
-// redisURL is REDIS_URL, or the private Redis of this world's `up`.
+// redisURL returns REDIS_URL, or the URL of the private Redis of this world's `up`.
 func (p *program) redisURL() string {
 	if p.settings.RedisURL == "" {
 		if c, err := p.connections(); err == nil {
@@ -157,7 +159,8 @@ func (p *program) redisURL() string {
 	return p.settings.RedisURL
 }
 
-// acts are what operators may do on the pages of a process, nil without OPS_TOKEN. Without the archive no answer is accepted there.
+// acts returns the actions that operators can take on the pages of a process, nil without OPS_TOKEN. Without the archive, they cannot
+// accept answers.
 func (p *program) acts(db *postgres.DB, store *archive.Store) *ops.Acts {
 	if p.settings.OpsToken == "" {
 		return nil
@@ -177,13 +180,13 @@ func (p *program) acts(db *postgres.DB, store *archive.Store) *ops.Acts {
 	return a
 }
 
-// observer looks how everything stands.
+// observer returns an observer of the installation's state.
 func (p *program) observer(db *postgres.DB) *ops.Observer {
 	clocks, _ := p.settings.Clocks() // checked at the start
 	return &ops.Observer{DB: db, Definitions: p.definitions(), Now: p.now, PickDue: clocks.Cutoff + pickSlack}
 }
 
-// nextSlot is when a schedule's next slot comes after an instant; the zero time where it cannot be read, or none does.
+// nextSlot returns the time of a schedule's next slot after an instant. It is the zero time if the schedule is invalid or has no next slot.
 func nextSlot(s task.Schedule, after time.Time) time.Time {
 	c, err := scheduler.Parse(s)
 	if err != nil {
@@ -192,7 +195,7 @@ func nextSlot(s task.Schedule, after time.Time) time.Time {
 	return c.Next(after)
 }
 
-// alerter looks after the alerts, with the channels of the settings.
+// alerter returns the process's alerter, with the channels of the settings.
 func (p *program) alerter(db *postgres.DB) (*ops.Alerter, error) {
 	channels, err := p.channels()
 	if err != nil {
@@ -204,7 +207,7 @@ func (p *program) alerter(db *postgres.DB) (*ops.Alerter, error) {
 	}, nil
 }
 
-// channels are where messages about alerts go by the settings.
+// channels returns the alert channels of the settings, by name.
 func (p *program) channels() (map[string]ops.Channel, error) {
 	channels := map[string]ops.Channel{}
 	if url := p.settings.AlertWebhookURL; url != "" {
@@ -253,10 +256,10 @@ type workersCommand struct {
 	format
 }
 
-// doing are the runs of a worker, a list in JSON.
+// doing holds the runs of a worker. In JSON it is a list.
 type doing []ops.WorkerRun
 
-// String lists the runs for people.
+// String returns the list of runs for people.
 func (d doing) String() string {
 	said := make([]string, len(d))
 	for i, r := range d {
@@ -300,7 +303,7 @@ type actionsCommand struct {
 	Limit int `default:"50" help:"How many, the newest first."`
 }
 
-// Run prints what operators did on the private pages.
+// Run prints the actions of operators on the private pages.
 func (c actionsCommand) Run(ctx context.Context, p *program) error {
 	db, err := p.openDB(ctx, postgres.RoleWorker)
 	if err != nil {
@@ -323,8 +326,8 @@ type healthCommand struct {
 	format
 }
 
-// Run asks the private listener of a process on this machine whether it is ready: the health check of a container, which has no other
-// program to ask with.
+// Run asks the private listener of a process on this machine whether it is ready. It is the health check of a container, which has no other
+// program for that.
 func (c healthCommand) Run(ctx context.Context, p *program) error {
 	host, port, err := net.SplitHostPort(p.settings.OpsAddr)
 	if err != nil {
@@ -363,7 +366,7 @@ func (c healthCommand) Run(ctx context.Context, p *program) error {
 	return err
 }
 
-// writeHealth says how a process stands, and a line for each thing that it needs.
+// writeHealth prints the state of a process, and a line for each of its needs.
 func writeHealth(out io.Writer, h ops.Health) error {
 	state := "ready"
 	if !h.OK {
@@ -390,7 +393,7 @@ func writeHealth(out io.Writer, h ops.Health) error {
 	return w.Flush()
 }
 
-// retention is for how long is kept what may be forgotten.
+// retention returns how long each kind of deletable data is kept.
 func (p *program) retention() postgres.Retention {
 	const day = 24 * time.Hour
 	return postgres.Retention{

@@ -68,7 +68,7 @@ type paymentsReconcile struct {
 	Days int `default:"30" help:"How many days back."`
 }
 
-// Run reconciles the payments with the chain. Where the two differ, the exit status is 1.
+// Run reconciles the payments with the chain. If they differ, the exit status is 1.
 func (c paymentsReconcile) Run(ctx context.Context, p *program) error {
 	db, err := p.openDB(ctx, postgres.RoleWorker)
 	if err != nil {
@@ -91,7 +91,7 @@ func (c paymentsReconcile) Run(ctx context.Context, p *program) error {
 			_, _ = fmt.Fprintf(p.stdout, "payment %d of %s USD by %s: %s\n", x.ID, accounts.Micros(x.Amount).Shortest(), x.Payer, what)
 		}
 		switch x.State {
-		case postgres.X402Reserved: // nobody was asked to settle it
+		case postgres.X402Reserved: // no settlement was requested
 		case postgres.X402Settled:
 			seen, err := job.Seen(ctx, x)
 			if err != nil {
@@ -130,7 +130,7 @@ func (c paymentsReconcile) Run(ctx context.Context, p *program) error {
 	return nil
 }
 
-// dialChain reaches the chain of the settings, or the development chain of this world's `up`.
+// dialChain connects to the chain of the settings, or to the development chain of this world's `up`.
 func (p *program) dialChain() (*base.Client, error) {
 	id, urls := p.settings.BaseChainID, p.settings.BaseRPCURLs()
 	if len(urls) == 0 {
@@ -155,7 +155,7 @@ type paymentsResolve struct {
 	Reason reason `required:"" help:"How you know. It is kept."`
 }
 
-// Run resolves a payment by a person's word.
+// Run resolves a payment by an operator's decision.
 func (c paymentsResolve) Run(ctx context.Context, p *program) error {
 	if c.State == postgres.X402Settled {
 		var err error

@@ -22,7 +22,7 @@ import (
 	"tidemark/workers"
 )
 
-// newPicks is the job of the daily pick by the settings.
+// newPicks makes the job of the daily pick from the settings.
 func (p *program) newPicks(db *postgres.DB, log *slog.Logger) (workers.Picks, error) {
 	at, err := p.settings.Clocks()
 	if err != nil {
@@ -100,7 +100,7 @@ type picksExplain struct {
 	Date   time.Time `format:"2006-01-02" help:"A trading day. Default: the last session."`
 }
 
-// Run prints how a company was scored.
+// Run prints the scores of a company.
 func (c picksExplain) Run(ctx context.Context, p *program) error {
 	db, err := p.openDB(ctx, postgres.RoleWorker)
 	if err != nil {
@@ -184,7 +184,7 @@ func (c picksCorrect) Run(ctx context.Context, p *program) error {
 	return err
 }
 
-// operatorName is a name that was given, or the user of the operating system.
+// operatorName returns a given name, or the user of the operating system.
 func operatorName(by string) (string, error) {
 	if by = strings.TrimSpace(by); by != "" {
 		return by, nil
@@ -317,7 +317,7 @@ func (c portfolioDigest) Run(ctx context.Context, p *program) error {
 	return err
 }
 
-// commandVars are what the descriptions of commands name, and the program knows.
+// commandVars returns the variables in the help texts of commands.
 func commandVars() kong.Vars {
 	var codes []string
 	for _, l := range picks.Langs() {

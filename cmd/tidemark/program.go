@@ -22,7 +22,7 @@ import (
 // version is set by the linker for a release.
 var version = "dev"
 
-// codeVersion names the program that computed something: the version and, where the build knows it, the commit.
+// codeVersion identifies the program that computed a result: the version and, if the build knows it, the commit.
 func codeVersion() string {
 	if c := commit(); len(c) >= 12 {
 		return version + "+" + c[:12]
@@ -30,7 +30,7 @@ func codeVersion() string {
 	return version
 }
 
-// commit is what the program was built from, empty where that is unknown.
+// commit returns the commit of the build, empty if unknown.
 func commit() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
@@ -56,16 +56,16 @@ func dash(s string) string {
 	return s
 }
 
-// sources are the upstreams of this installation, to list them and to parse what they answered: all, but for one whose terms the operator
-// has yet to accept. To ask them takes keyed.
+// sources returns the upstreams of this installation, to list them and to parse their answers. It leaves out sources whose terms the
+// operator has not accepted yet. Requests to them need keyed.
 func (p *program) sources() []ingest.Source { return p.accepted(sources.All(sources.Keys{})) }
 
-// keyed are the sources, asked with the operator's keys.
+// keyed returns the sources with the operator's keys.
 func (p *program) keyed() []ingest.Source {
 	return p.accepted(sources.All(sources.Keys{EIA: p.settings.EIAAPIKey, NASS: p.settings.NASSAPIKey, FRED: p.settings.FREDAPIKey}))
 }
 
-// sourceIDs are the names of all sources of signals.
+// sourceIDs returns the ids of all sources of signals.
 func sourceIDs() (ids []string) {
 	for _, s := range sources.All(sources.Keys{}) {
 		ids = append(ids, s.ID)
@@ -82,17 +82,17 @@ func (p *program) accepted(list []ingest.Source) []ingest.Source {
 
 func (p *program) definitions() []signals.Definition { return signals.All() }
 
-// worldDir is the folder of everything that this world keeps on disk.
+// worldDir returns the folder of everything that this world keeps on disk.
 func (p *program) worldDir() string { return filepath.Join(p.settings.StateDir, p.settings.World) }
 
-// connections are the private servers of a running `up`, written for the other commands.
+// connections holds the addresses of a running up's private servers. up writes them for the other commands.
 type connections struct {
 	DatabaseURL string `json:"database_url"`
 	RedisURL    string `json:"redis_url"`
 	// The logins of the roles at the same database.
 	DatabaseAPIURL    string `json:"database_api_url,omitempty"`
 	DatabaseWorkerURL string `json:"database_worker_url,omitempty"`
-	// The development chain of a sandbox, and the file with the key of its attester. Empty where the settings name another chain.
+	// The development chain of a sandbox, and the file with the key of its attester. Empty if the settings name another chain.
 	BaseRPCURL      string `json:"base_rpc_url,omitempty"`
 	BaseChainID     uint64 `json:"base_chain_id,omitempty"`
 	AttesterKeyFile string `json:"attester_key_file,omitempty"`
@@ -111,7 +111,7 @@ func (p *program) saveConnections(c connections) error {
 	return nil
 }
 
-// connections reads what the newest `up` of this world wrote. Where there was none, it is fs.ErrNotExist.
+// connections reads the file that the newest `up` of this world wrote. If there was none, the error is fs.ErrNotExist.
 func (p *program) connections() (c connections, err error) {
 	b, err := os.ReadFile(p.connectionsFile())
 	if err != nil {
@@ -123,7 +123,7 @@ func (p *program) connections() (c connections, err error) {
 	return c, nil
 }
 
-// databaseURL is DATABASE_URL, or the private Postgres of this world's `up`.
+// databaseURL returns DATABASE_URL, or the URL of the private Postgres of this world's `up`.
 func (p *program) databaseURL() (string, error) {
 	if p.settings.DatabaseURL != "" {
 		return p.settings.DatabaseURL, nil
@@ -135,7 +135,7 @@ func (p *program) databaseURL() (string, error) {
 	return c.DatabaseURL, err
 }
 
-// environment is what the record says of itself: live, or demo where anything but the world's time is made up or past.
+// environment returns the record's label: live for the live world, demo for worlds with synthetic or past data.
 func (p *program) environment() string {
 	if p.settings.World == "live" {
 		return "live"
@@ -143,7 +143,7 @@ func (p *program) environment() string {
 	return "demo"
 }
 
-// worldTime is the time of the database's world.
+// worldTime returns the time of the database's world.
 func (p *program) worldTime(ctx context.Context, db *postgres.DB) (time.Time, error) {
 	w, err := db.World(ctx)
 	if err != nil {

@@ -120,7 +120,7 @@ func (c quarantineShow) Run(ctx context.Context, p *program) error {
 	return p.writeFindings(q.Findings)
 }
 
-// printFindings prints what the checks said about the answers of a run.
+// printFindings prints the findings of the checks about the answers of a run.
 func (p *program) printFindings(ctx context.Context, db *postgres.DB, run int64) error {
 	list, err := db.Findings(ctx, run)
 	if err != nil {
@@ -148,14 +148,14 @@ func date(t time.Time) string {
 	return t.UTC().Format(time.DateOnly)
 }
 
-// quarantineDecision is what every decision says.
+// quarantineDecision holds the flags of every decision.
 type quarantineDecision struct {
 	ID     int64  `arg:"" help:"Its number, as in list."`
 	Reason reason `required:"" help:"Why. It is kept."`
 	By     string `help:"Who decides. Default: the user of the operating system."`
 }
 
-// decision completes the decision with the world's time and the user.
+// decision returns the decision with the world's time and the user.
 func (c quarantineDecision) decision(ctx context.Context, p *program, db *postgres.DB) (postgres.Decision, error) {
 	by := c.By
 	if by == "" {
@@ -217,7 +217,7 @@ func (c quarantineAccept) Run(ctx context.Context, p *program) error {
 	return nil
 }
 
-// releaser is the job that stores an answer that was held back.
+// releaser returns the job that stores a quarantined answer.
 func (p *program) releaser(db *postgres.DB, store *archive.Store) workers.Ingest {
 	list := p.sources()
 	byID := map[string]ingest.Source{}

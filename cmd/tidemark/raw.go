@@ -14,10 +14,11 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// rawNone is the setting RAW_BYTES where no publisher's bytes are shown.
+// rawNone is the value of RAW_BYTES that shows no publisher's bytes.
 const rawNone = "none"
 
-// rawSources are the terms of all sources of signals. RAW_BYTES names the ones whose bytes are shown; without it, the licence of each decides.
+// rawSources returns the terms of all sources of signals. RAW_BYTES names the sources whose bytes are shown. Without it, each source's
+// licence decides.
 func (p *program) rawSources() (map[string]api.RawSource, error) {
 	var named []string
 	for one := range strings.SplitSeq(p.settings.RawBytes, ",") {
@@ -47,7 +48,8 @@ func (p *program) rawSources() (map[string]api.RawSource, error) {
 	return out, nil
 }
 
-// newRaw is what the API needs to show archived bytes, and what closes it. A server without the archive shows hashes alone: it makes no folder.
+// newRaw returns the options for showing archived bytes, and a function that closes the archive. A server without the archive only shows
+// hashes, and creates no folder.
 func (p *program) newRaw(ctx context.Context, db *postgres.DB) (*api.RawOptions, func(), error) {
 	terms, err := p.rawSources()
 	if err != nil {
@@ -64,7 +66,7 @@ func (p *program) newRaw(ctx context.Context, db *postgres.DB) (*api.RawOptions,
 		return nil, nil, err
 	}
 	store, err := p.openStores(ctx, newest)
-	if err != nil { // the workers say so, too; the API serves on
+	if err != nil { // the workers report it, too; the API continues to serve
 		p.log.WarnContext(ctx, "the archive cannot be opened: archived bodies are not shown", "err", err)
 		return raw, func() {}, nil
 	}

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// reason is why somebody did something, which is kept with it: a text that says something.
+// reason is an operator's reason for a change, which is stored with the change. It is never empty.
 type reason string
 
-// UnmarshalText takes a text without the blanks around it, and refuses one that is empty then.
+// UnmarshalText trims the text, and rejects an empty one.
 func (r *reason) UnmarshalText(text []byte) error {
 	*r = reason(strings.TrimSpace(string(text)))
 	if *r == "" {

@@ -10,8 +10,8 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// historyStore is where the API reads the signals: db, with the replica of the settings where there is one. What it returns beside it ends the
-// connections to that.
+// historyStore returns the store from which the API reads signals: db, or db with the replica of the settings. The returned function closes
+// the connections to the replica.
 func (p *program) historyStore(ctx context.Context, db *postgres.DB, log *slog.Logger) (view.Store, func(), error) {
 	if p.settings.ReplicaURL == "" {
 		return db, func() {}, nil
@@ -23,10 +23,10 @@ func (p *program) historyStore(ctx context.Context, db *postgres.DB, log *slog.L
 	return r, r.CloseReplica, nil
 }
 
-// replicaSlack is for how long a replica may be behind before a doctor minds.
+// replicaSlack is the maximum lag of a replica before the doctor reports it.
 const replicaSlack = time.Minute
 
-// checkReplica tells how far the replica is behind, and whether the server that should write is one itself.
+// checkReplica reports the lag of the replica, and whether the server of DATABASE_URL is itself a replica.
 func (p *program) checkReplica(ctx context.Context, db *postgres.DB, c postgres.Checkup) []ops.Finding {
 	if c.Replica {
 		return ops.One(ops.Bad, "set DATABASE_URL to the primary, a replica belongs in DATABASE_REPLICA_URL", "DATABASE_URL is a replica: nothing can be written")

@@ -72,7 +72,7 @@ type apiCommand struct {
 	config.Tracing
 }
 
-// Run runs the scheduler until it is told to stop.
+// Run runs the scheduler until it is stopped.
 func (schedulerCommand) Run(ctx context.Context, p *program) error {
 	listeners, err := p.listen(ctx, address{"OPS_ADDR", p.settings.OpsAddr})
 	if err != nil {
@@ -107,7 +107,7 @@ func (schedulerCommand) Run(ctx context.Context, p *program) error {
 	return g.Wait()
 }
 
-// Run runs the worker until it is told to stop.
+// Run runs the worker until it is stopped.
 func (workerCommand) Run(ctx context.Context, p *program) error {
 	listeners, err := p.listen(ctx, address{"OPS_ADDR", p.settings.OpsAddr})
 	if err != nil {
@@ -150,7 +150,7 @@ func (workerCommand) Run(ctx context.Context, p *program) error {
 	return g.Wait()
 }
 
-// Run runs the API until it is told to stop.
+// Run runs the API until it is stopped.
 func (apiCommand) Run(ctx context.Context, p *program) error {
 	listeners, err := p.listenPublic(ctx)
 	if err != nil {
@@ -173,7 +173,7 @@ func (apiCommand) Run(ctx context.Context, p *program) error {
 		return p.serveAPI(ctx, db, listeners, w.Name, r.now, nil, func(ready []ops.Check, degraded func() []string) opsListener {
 			return opsListener{
 				role: "api", ready: ready, degraded: degraded, pools: map[string]*postgres.DB{postgres.RoleAPI: db},
-				needs: []ops.Need{p.needsPostgres(db, postgres.RoleAPI, false), p.needsRedis(false)}, // it answers from memory, and counts by itself
+				needs: []ops.Need{p.needsPostgres(db, postgres.RoleAPI, false), p.needsRedis(false)}, // it answers from memory, and can count requests itself
 			}
 		})
 	})
@@ -191,7 +191,7 @@ func (p *program) newScheduler(db *postgres.DB, now func() time.Time) (*schedule
 	}, queue, nil
 }
 
-// runScheduler runs a scheduler that is woken by every new run.
+// runScheduler runs a scheduler that every new run wakes.
 func (p *program) runScheduler(ctx context.Context, db *postgres.DB, s *scheduler.Scheduler) error {
 	wake := make(chan struct{}, 1)
 	s.Wake = wake
@@ -214,8 +214,8 @@ func (p *program) runScheduler(ctx context.Context, db *postgres.DB, s *schedule
 	return g.Wait()
 }
 
-// together is what a scheduler and a worker of the same process tell each other, so that neither waits for the other's next look at the
-// queue or the database. The zero value tells nothing.
+// together connects a scheduler and a worker of the same process. Each wakes the other, so that neither waits for its next poll of the
+// queue or the database. The zero value wakes neither.
 type together struct {
 	bell  *redisurl.Bell
 	ended chan struct{}
@@ -225,11 +225,11 @@ func newTogether() together {
 	return together{bell: &redisurl.Bell{}, ended: make(chan struct{}, 1)}
 }
 
-// runEnded tells that a run has ended.
+// runEnded signals the scheduler that a run has ended.
 func (t together) runEnded() {
 	select {
 	case t.ended <- struct{}{}:
-	default: // also where nobody is told
+	default: // also if no scheduler listens
 	}
 }
 
@@ -263,7 +263,7 @@ func (p *program) newWorker(db *postgres.DB, w *worldRuntime, store *archive.Sto
 	})
 }
 
-// jobs are the functions of a worker.
+// jobs holds the job functions of a worker.
 type jobs struct {
 	ingest        workers.Ingest
 	signals       workers.Signals
@@ -282,7 +282,7 @@ type jobs struct {
 	archive       workers.Archive
 }
 
-// newJobs makes the jobs by the settings.
+// newJobs makes the jobs from the settings.
 func (p *program) newJobs(db *postgres.DB, w *worldRuntime, engine *ingest.Engine, store *archive.Store, log *slog.Logger) (j jobs, err error) {
 	list, defs := p.keyed(), p.definitions()
 	byID := map[string]ingest.Source{}

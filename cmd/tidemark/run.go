@@ -19,7 +19,7 @@ import (
 	"tidemark/internal/telemetry"
 )
 
-// commands is the command line. Each command embeds the groups of settings that it reads; each of those is a flag of the command.
+// commands is the command line. Each command embeds the groups of settings that it reads. Each of these settings is a flag of the command.
 type commands struct {
 	config.Logging
 
@@ -69,33 +69,33 @@ type commands struct {
 	CompleteWords completeWordsCommand `cmd:"" hidden:"" help:"Complete words."`
 }
 
-// program is what a command works with.
+// program holds what all commands use: the settings, the outputs, the clock and the telemetry.
 type program struct {
 	settings config.Settings
 	stdout   io.Writer
 	log      *slog.Logger
-	// terminal is where a person watches, nil where nobody does.
+	// terminal is the user's terminal, nil if the output is not a terminal.
 	terminal *telemetry.Terminal
 	// now is the wall clock.
 	now func() time.Time
-	// metrics are those of this process.
+	// metrics are the metrics of this process.
 	metrics *telemetry.Metrics
-	// made are the settings of logins that nobody gave: this process has made them.
+	// made lists the settings of logins that were not set, and that this process has made.
 	made []string
-	// tracer is nil where no collector is set.
+	// tracer is nil if no collector is set.
 	tracer *telemetry.Tracer
-	// tasks is how many tasks this process runs at once, 0 where it is no worker.
+	// tasks is how many tasks this process runs at once, 0 if it is not a worker.
 	tasks int
-	// dev is the development chain that `up` runs in a sandbox, nil elsewhere.
+	// dev is the development chain that `up` runs in a sandbox, otherwise nil.
 	dev *devchain.Chain
 }
 
-// usageError is a mistake in the command line or the settings: exit status 2.
+// usageError is a mistake in the command line or the settings. Its exit status is 2.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// run is the program as a function: it parses args, runs one command until it is done or ctx ends, and returns the exit status.
+// run parses args, runs one command until it is done or ctx ends, and returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	err := command(ctx, args, stdout, stderr)
 	switch ue := (usageError{}); {
@@ -166,7 +166,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	return parsed.Run(ctx, p)
 }
 
-// What the library says of values that it cannot read, which is meant for its programmers.
+// Parts of the library's messages about invalid values, which are written for programmers.
 var (
 	layouts    = regexp.MustCompile(`(?:parsing time )?"([^"]*)" as "(2006[^"]*)": .*`)
 	outOfRange = regexp.MustCompile(`parsing time "([^"]*)": (year|month|day|hour|minute|second) out of range`)
@@ -174,7 +174,7 @@ var (
 	numbers64  = regexp.MustCompile(`expected a (?:valid \d+ bit (u?)int|valid \d+ bit float|float) but got ("[^"]*")(?: \([a-z0-9]+\))?`)
 )
 
-// plainly says in an error of the library which form a value has, by an example.
+// plainly replaces the format in an error of the library with an example.
 func plainly(text string) string {
 	text = layouts.ReplaceAllStringFunc(text, func(found string) string {
 		m := layouts.FindStringSubmatch(found)
@@ -199,7 +199,7 @@ func plainly(text string) string {
 	})
 }
 
-// settingsOf are the settings of the chosen command, checked. The others are zero: nobody reads them. file are the names in .env.
+// settingsOf returns the checked settings of the chosen command. All others are zero: no code reads them. file has the names in .env.
 func settingsOf(parsed *kong.Context, file []string) (s config.Settings, err error) {
 	var names []string
 	for n := parsed.Selected(); n != nil; n = n.Parent {

@@ -138,7 +138,8 @@ func (c runsList) Run(ctx context.Context, p *program) error {
 	return c.list(p.stdout, t)
 }
 
-// oneOf is an error that names the nearest where the value of a flag is not one of a few. An empty value is none.
+// oneOf returns an error if a flag's value is not one of the known values. The error suggests the closest one. An empty value means that
+// the flag is not set.
 func oneOf(flag, value string, known ...string) error {
 	if value == "" || slices.Contains(known, value) {
 		return nil
@@ -150,7 +151,7 @@ func oneOf(flag, value string, known ...string) error {
 	return usageError{fmt.Errorf("%s: %q is not known%s", flag, value, near)}
 }
 
-// parseSince reads a time, or how long ago it was.
+// parseSince parses a time, or a duration before now.
 func parseSince(text string, now time.Time) (time.Time, error) {
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {
 		if at, err := time.Parse(layout, text); err == nil {

@@ -25,15 +25,15 @@ type sandboxCommand struct {
 	Faults sandboxFaults `cmd:"" help:"Print what misbehaves, since when and until when."`
 }
 
-// troublesFile is where the troubles of this sandbox are kept.
+// troublesFile returns the file with the faults of this sandbox.
 func (p *program) troublesFile() string { return filepath.Join(p.worldDir(), "troubles.json") }
 
-// faultable are the sources whose upstreams may misbehave.
+// faultable returns the sources whose upstreams can have faults.
 func faultable() []string {
 	return append(sourceIDs(), slices.Sorted(maps.Keys(companySources()))...)
 }
 
-// inSandbox is an error in every other world.
+// inSandbox returns an error in every other world.
 func (p *program) inSandbox() error {
 	if p.settings.World != "sandbox" {
 		return usageError{fmt.Errorf("WORLD is %s: only a sandbox (--world=sandbox) has upstreams that obey", p.settings.World)}
@@ -48,7 +48,7 @@ type sandboxFault struct {
 	For    time.Duration `xor:"end" help:"How long it lasts, such as 2h."`
 }
 
-// Run lets an upstream misbehave from now on.
+// Run makes an upstream fail from now on.
 func (c sandboxFault) Run(ctx context.Context, p *program) error {
 	if err := p.inSandbox(); err != nil {
 		return err
@@ -100,7 +100,7 @@ type sandboxClear struct {
 	Source string `arg:"" optional:"" help:"The source. Default: all."`
 }
 
-// Run ends what was told.
+// Run ends faults.
 func (c sandboxClear) Run(_ context.Context, p *program) error {
 	if err := p.inSandbox(); err != nil {
 		return err
@@ -139,7 +139,7 @@ func troubled(list []world.Trouble) (ids []string) {
 
 type sandboxFaults struct{ format }
 
-// Run prints the troubles, those that are over too.
+// Run prints the faults, including faults that are over.
 func (c sandboxFaults) Run(_ context.Context, p *program) error {
 	if err := p.inSandbox(); err != nil {
 		return err

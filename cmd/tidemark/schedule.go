@@ -13,7 +13,7 @@ import (
 	"tidemark/signals/forecast"
 )
 
-// schedule lists everything that is due by the clock: each source's fetches, each signal's computation and forecasts, and the jobs around the record.
+// schedule returns all schedules: each source's fetches, each signal's computation and forecasts, and the jobs around the record.
 func schedule(sources []ingest.Source, defs []signals.Definition, at config.Clocks) []task.Schedule {
 	var list []task.Schedule
 	add := func(job, subject string, c series.Cadence) {
@@ -25,7 +25,7 @@ func schedule(sources []ingest.Source, defs []signals.Definition, at config.Cloc
 	for _, d := range defs {
 		add(task.Signal, d.ID, d.Cadence)
 		if len(forecast.Of(d.ID)) > 0 {
-			// After the day's reports, its signals and its pick.
+			// After the day's reports, signals and pick.
 			add(task.Forecast, d.ID, series.Cadence{Cron: "40 17 * * 1-5", Zone: "America/New_York", CatchUp: series.CatchUpLatest})
 		}
 	}
@@ -33,8 +33,8 @@ func schedule(sources []ingest.Source, defs []signals.Definition, at config.Cloc
 	return append(list, recordSchedule(at)...)
 }
 
-// recordSchedule lists the jobs around the record. A missed pick is run late, to see that its day is recorded as a gap. The portfolio and
-// its events follow each announcement too; the macro figures come not long after their sources are asked.
+// recordSchedule returns the schedules of the jobs around the record. A missed pick is run late, so that its day is recorded as a gap. The
+// portfolio and its events are also updated after each announcement. The macro figures are due soon after the fetches from their sources.
 func recordSchedule(at config.Clocks) []task.Schedule {
 	const newYork = "America/New_York"
 	daily := func(clock time.Duration) string {
@@ -48,13 +48,13 @@ func recordSchedule(at config.Clocks) []task.Schedule {
 		{Job: task.Publish, Subject: task.Economy, Cron: "20 9,11,14 * * MON-FRI", Zone: newYork, CatchUp: string(series.CatchUpLatest)},
 		{Job: task.Publish, Subject: task.Research, Cron: "0 6 * * SAT", Zone: "UTC", CatchUp: string(series.CatchUpLatest)},
 		{Job: task.Publish, Subject: task.Digest, Cron: "0 6 * * SAT", Zone: "UTC", CatchUp: string(series.CatchUpAll)},
-		// The witnesses are due with each announcement. Here they are asked about what was left then.
+		// The witnesses are due with each announcement. These schedules handle what was left then.
 		{Job: task.Ledger, Subject: task.SubjectLedger, Cron: "5 21 * * MON-FRI", Zone: newYork, CatchUp: string(series.CatchUpLatest)},
 		{Job: task.Attest, Subject: task.SubjectAttest, Cron: "5 21 * * MON-FRI", Zone: newYork, CatchUp: string(series.CatchUpLatest)},
 	}
 }
 
-// dependents maps each source to the signals that take one of its series.
+// dependents maps each source to the signals that use one of its series.
 func dependents(sources []ingest.Source, defs []signals.Definition) map[string][]string {
 	out := map[string][]string{}
 	for _, d := range defs {
@@ -65,7 +65,7 @@ func dependents(sources []ingest.Source, defs []signals.Definition) map[string][
 	return out
 }
 
-// sourcesBySignal maps each signal to the sources of all series that it and its backtest take.
+// sourcesBySignal maps each signal to the sources of all series that it and its backtest use.
 func sourcesBySignal(sources []ingest.Source, defs []signals.Definition) map[string][]string {
 	out := map[string][]string{}
 	for _, d := range defs {
@@ -74,7 +74,7 @@ func sourcesBySignal(sources []ingest.Source, defs []signals.Definition) map[str
 	return out
 }
 
-// sourcesOf lists the sources of some series, each once.
+// sourcesOf returns the sources of some series, each once.
 func sourcesOf(sources []ingest.Source, ids []series.ID) []string {
 	var out []string
 	for _, s := range sources {

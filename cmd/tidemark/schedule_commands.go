@@ -61,7 +61,7 @@ type scheduleRun struct {
 	Wait    bool      `help:"Wait for the end of the run, or of its first attempt where that fails: exit status 1 then."`
 }
 
-// Run records a run for now, or for a stated time, and leaves it to the scheduler and the workers.
+// Run records a run for now, or for a given time. The scheduler and the workers then run it.
 func (c scheduleRun) Run(ctx context.Context, p *program) error {
 	db, err := p.openDB(ctx, postgres.RoleWorker)
 	if err != nil {
@@ -134,7 +134,7 @@ type scheduleNext struct {
 	Limit int `default:"20" help:"How many, the soonest first."`
 }
 
-// Run prints the slots that come next, of all schedules that are not paused.
+// Run prints the next slots of all schedules that are not paused.
 func (c scheduleNext) Run(ctx context.Context, p *program) error {
 	db, err := p.openDB(ctx, postgres.RoleWorker)
 	if err != nil {
@@ -171,7 +171,7 @@ func (c scheduleNext) Run(ctx context.Context, p *program) error {
 	return c.list(p.stdout, t)
 }
 
-// pauseToggle is what pause and resume are told.
+// pauseToggle holds the flags of pause and resume.
 type pauseToggle struct {
 	Job     string `arg:"" help:"A job of the schedule, such as ingest or signal."`
 	Subject string `arg:"" help:"The source, the signal, or as the schedule names it."`
@@ -183,10 +183,10 @@ type schedulePause struct{ pauseToggle }
 
 type scheduleResume struct{ pauseToggle }
 
-// Run stops the slots of a job.
+// Run pauses the schedule of a job.
 func (c schedulePause) Run(ctx context.Context, p *program) error { return c.set(ctx, p, true) }
 
-// Run lets the slots of a job come again.
+// Run resumes the schedule of a job.
 func (c scheduleResume) Run(ctx context.Context, p *program) error { return c.set(ctx, p, false) }
 
 func (c pauseToggle) set(ctx context.Context, p *program, paused bool) error {
@@ -214,7 +214,7 @@ func (c pauseToggle) set(ctx context.Context, p *program, paused bool) error {
 	return err
 }
 
-// scheduled is an error that names the nearest where the database's schedule has no such job or subject.
+// scheduled returns an error if the database's schedule does not have the job or subject. The error suggests the closest one.
 func scheduled(list []task.Schedule, job, subject string) error {
 	var jobs, subjects []string
 	for _, s := range list {

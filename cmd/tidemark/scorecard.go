@@ -27,10 +27,10 @@ type scorecardCommand struct {
 	JSON bool   `name:"json" help:"Print the scorecards as JSON."`
 }
 
-// errWrongForecasts ends a recomputation that found something wrong, after the report said what.
+// errWrongForecasts ends a recomputation that found a fault, after the report has described it.
 var errWrongForecasts = errors.New("the record of the forecasts is contradicted")
 
-// Run reads a server's public list of forecasts, hashes and grades all of them again, and compares with what it says of them.
+// Run reads a server's public list of forecasts, recomputes all hashes and grades, and compares them with the server's scorecards.
 func (c scorecardCommand) Run(ctx context.Context, p *program) error {
 	base := c.URL
 	if base == "" {
@@ -59,14 +59,15 @@ func (c scorecardCommand) Run(ctx context.Context, p *program) error {
 
 const (
 	forecastTimeout = 30 * time.Second
-	// mostForecasts and mostForecastBytes bound what a server may send: a hundred years of all figures, and what a page of them takes.
+	// mostForecasts and mostForecastBytes limit the data that a server may send: forecasts of all figures for a hundred years, and the size
+	// of a page.
 	mostForecasts     = 100_000
 	mostForecastBytes = 32 << 20
 	forecastPage      = "500"
 )
 
-// judge reads everything and reckons it again. The lists and the scorecards are read one after the other, while the record may grow: what differs
-// is read once more.
+// judge reads everything and recomputes it. It reads the lists before the scorecards, and the record may grow in between. So after a
+// difference, it reads everything once more.
 func (f forecastReader) judge(ctx context.Context) (list []view.Forecast, cards []view.Scorecards, faults []string, err error) {
 	for range 2 {
 		var stated []view.Scorecards
@@ -80,7 +81,7 @@ func (f forecastReader) judge(ctx context.Context) (list []view.Forecast, cards 
 	return list, cards, faults, nil
 }
 
-// forecastReader reads the public list of a server that is not trusted.
+// forecastReader reads the public list of an untrusted server.
 type forecastReader struct {
 	base   string
 	client *http.Client
@@ -113,7 +114,7 @@ func (f forecastReader) get(ctx context.Context, path string, into any) error {
 	return nil
 }
 
-// signalsForecast are the signals with a figure that is forecast, each once.
+// signalsForecast returns the signals with a forecast figure, each once.
 func signalsForecast() (ids []string) {
 	for _, t := range forecast.All() {
 		if !slices.Contains(ids, t.Signal) {
@@ -123,7 +124,7 @@ func signalsForecast() (ids []string) {
 	return ids
 }
 
-// everything reads all forecasts, in the order of their chain, and what the server says they are worth.
+// everything reads all forecasts, in the order of their chain, and the server's scorecards.
 func (f forecastReader) everything(ctx context.Context) (list []view.Forecast, stated []view.Scorecards, err error) {
 	for _, id := range signalsForecast() {
 		path := "/api/signals/" + url.PathEscape(id)
@@ -150,7 +151,7 @@ func (f forecastReader) everything(ctx context.Context) (list []view.Forecast, s
 	return list, stated, nil
 }
 
-// judgeForecasts reckons the scorecards from the lines alone, and says where the server says otherwise.
+// judgeForecasts computes the scorecards from the lines alone, and reports where the server's scorecards differ.
 func judgeForecasts(list []view.Forecast, stated []view.Scorecards) (cards []view.Scorecards, faults []string) {
 	lines := make([]forecast.Published, len(list))
 	labels := map[string]string{}
@@ -169,7 +170,7 @@ func judgeForecasts(list []view.Forecast, stated []view.Scorecards) (cards []vie
 		}
 	}
 	for _, f := range list {
-		// What a line does not hold is the server's word: the label, the names, when the release was due.
+		// The label, the names and the release time are not part of a line. Only the server states them.
 		if at := differs(view.ForecastOfLines(f), f); at != "" {
 			faults = append(faults, fmt.Sprintf("%s says beside its line that %s", f.ID, at))
 		}
@@ -188,10 +189,10 @@ func judgeForecasts(list []view.Forecast, stated []view.Scorecards) (cards []vie
 	return cards, faults
 }
 
-// tolerance is by how much numbers may differ that two programs reckoned from the same lines.
+// tolerance is the maximum difference of numbers that two programs computed from the same lines.
 const tolerance = 1e-12
 
-// differs compares two values as JSON has them and says where they are not the same; empty: nowhere.
+// differs compares two values in their JSON form and says where they differ, empty if they are equal.
 func differs(a, b any) string {
 	var x, y any
 	for _, v := range []struct {

@@ -20,20 +20,20 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// listeners are the open addresses, by the setting that names them.
+// listeners are the open listeners, by the setting that names their address.
 type listeners map[string]net.Listener
 
-// close closes what is still open.
+// close closes the listeners that are still open.
 func (l listeners) close() {
 	for _, open := range l {
 		_ = open.Close()
 	}
 }
 
-// address is a setting that names one.
+// address is a listen address and the setting that names it.
 type address struct{ setting, addr string }
 
-// listen opens addresses, before anything slow is begun. An empty one is left out.
+// listen opens listeners, before the slow part of the start. It skips empty addresses.
 func (p *program) listen(ctx context.Context, addresses ...address) (listeners, error) {
 	out := listeners{}
 	for _, a := range addresses {
@@ -51,19 +51,20 @@ func (p *program) listen(ctx context.Context, addresses ...address) (listeners, 
 	return out, nil
 }
 
-// listenPublic opens the addresses of the API, and the private one.
+// listenPublic opens the listeners of the API, and the private one.
 func (p *program) listenPublic(ctx context.Context) (listeners, error) {
 	out, err := p.listen(ctx, address{"ADDR", p.settings.Addr}, address{"SIGNALS_ADDR", p.settings.SignalsAddr}, address{"OPS_ADDR", p.settings.OpsAddr})
 	if err != nil {
 		return nil, err
 	}
 	if l := out["ADDR"]; p.settings.PublicURL == "" && l != nil {
-		p.settings.Addr = l.Addr().String() // the port, where 0 was asked for
+		p.settings.Addr = l.Addr().String() // the port, if 0 was set
 	}
 	return out, nil
 }
 
-// serveAPI serves what db has until ctx ends. shown says what the private listener shows, given what the API waits for and what is away.
+// serveAPI serves the data of db until ctx ends. shown returns the private listener's data, given the API's conditions for readiness and a
+// function that names what is unavailable.
 func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, world string, now func() time.Time, ready []api.Check,
 	shown func(ready []ops.Check, degraded func() []string) opsListener,
 ) error {
@@ -167,7 +168,7 @@ func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, w
 	return g.Wait()
 }
 
-// newAccounts is what the API needs to know keys and to take money.
+// newAccounts returns the options with which the API checks keys and charges for requests.
 func (p *program) newAccounts(db *postgres.DB, log *slog.Logger) (*api.Accounts, error) {
 	tariff, err := endpoint.NewTariff(accounts.Model(p.settings.BillingModel), p.settings.Prices)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"tidemark/picks"
 )
 
-// one is an object of names and values in turn.
+// one makes an object from alternating names and values.
 func one(pairs ...any) object {
 	var o object
 	for p := range slices.Chunk(pairs, 2) {
@@ -24,7 +24,7 @@ func one(pairs ...any) object {
 	return o
 }
 
-// each makes an object of each of a list, which is never null.
+// each makes an object of each element of a list. The result is never nil.
 func each[T any](list []T, f func(T) object) []object {
 	out := make([]object, len(list))
 	for i, x := range list {
@@ -33,7 +33,7 @@ func each[T any](list []T, f func(T) object) []object {
 	return out
 }
 
-// unset is nil for an empty text.
+// unset returns nil for an empty text.
 func unset(s string) *string {
 	if s == "" {
 		return nil
@@ -85,7 +85,7 @@ func backfillJSON(p backfill.Progress, fetches []postgres.BackfillFetch, slots [
 		}))
 }
 
-// nullable is null where there is no JSON.
+// nullable returns null for empty JSON.
 func nullable(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 {
 		return json.RawMessage("null")
@@ -93,7 +93,7 @@ func nullable(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// scoreJSON prints how a company was scored on a day, or why it was not.
+// scoreJSON prints the scores of a company on a day, or why it has none.
 func scoreJSON(p *program, ranking picks.Ranking, day, asOf time.Time, ticker string) error {
 	ticker = strings.ToUpper(ticker)
 	o := one("ticker", ticker, "day", day.Format(time.DateOnly), "as of", asOf, "companies scored", len(ranking.Scores), "left out", len(ranking.Excluded))

@@ -90,7 +90,7 @@ type signalsRestore struct {
 	Reason reason `required:"" help:"Why, for the record."`
 }
 
-// Run takes a deprecation back: from the world's time on the signal is what its data make of it.
+// Run ends a deprecation: from the world's time on, the signal's data decide its state again.
 func (c signalsRestore) Run(ctx context.Context, p *program) error {
 	return p.changeState(ctx, c.ID, func(before postgres.State, d signals.Definition, observed *time.Time, now time.Time) (postgres.State, error) {
 		if before.State != signals.StatusDeprecated {
@@ -104,7 +104,7 @@ func (c signalsRestore) Run(ctx context.Context, p *program) error {
 	})
 }
 
-// changeState records what an operator makes of a signal, and makes the signal due, so that its snapshot follows.
+// changeState records an operator's change of a signal's state, and makes the signal due, so that its snapshot follows.
 func (p *program) changeState(ctx context.Context, id string,
 	to func(before postgres.State, d signals.Definition, observed *time.Time, now time.Time) (postgres.State, error),
 ) error {
@@ -149,7 +149,7 @@ func (p *program) changeState(ctx context.Context, id string,
 	return err
 }
 
-// operator is who runs the program.
+// operator returns the name of the user who runs the program.
 func operator() string {
 	name := "operator"
 	if u, err := user.Current(); err == nil {
@@ -158,7 +158,7 @@ func operator() string {
 	return name + "@" + config.Hostname()
 }
 
-// definition finds a signal, or is a usage error that lists them.
+// definition finds a signal, or returns a usage error that lists the signals.
 func (p *program) definition(id string) (signals.Definition, error) {
 	var known []string
 	for _, d := range p.definitions() {

@@ -29,21 +29,22 @@ type simulateCommand struct {
 	Seeds    int       `default:"1" help:"How many seeds, from the first one on, are run."`
 	Parallel int       `default:"1" help:"How many of them run at once."`
 	Follow   bool      `help:"Print every line of the trace."`
-	// A run that measures.
+	// A run for measurements.
 	Calm   bool `help:"Nothing goes wrong, and only the end is checked: lines say what a day costs as the record grows. For one seed."`
 	Record int  `help:"With --calm: the record begins with so many picks that are made up, of the days before the second day. The first is none of trading."`
-	// By default enough for a pick on most days, none being picked again within sixty. A day's work grows with them, and what can go wrong
-	// does not.
+	// The default is enough for a pick on most days, because no company is picked again within sixty days. A day's work grows with the
+	// number of companies, but the possible faults do not.
 	Companies int `default:"40" help:"How many companies are followed. The synthetic market has some 65, and as many more as that takes."`
 }
 
-// measuredEvery is how many picks lie between two lines of a calm run, and measuredDays how many days each is the mean of.
+// measuredEvery is the number of picks between two lines of a calm run. measuredDays is the number of days over which each line is a mean.
 const measuredEvery, measuredDays = 50, 14
 
-// simulationGC lets the heap grow to five times what is in use before it is collected: a simulation holds little, and allocates much.
+// simulationGC lets the heap grow to five times the live data before a garbage collection: a simulation holds little data, and allocates
+// much.
 const simulationGC = 400
 
-// Run simulates the seeds. Broken invariants are printed as they come; with one of them the command has failed.
+// Run simulates the seeds. It prints broken invariants when they occur, and then fails.
 func (c simulateCommand) Run(ctx context.Context, p *program) error {
 	days := int(c.To.Sub(c.From).Hours() / 24)
 	if days < 1 || c.Seeds < 1 || c.Parallel < 1 || c.Companies < 1 {
@@ -118,7 +119,7 @@ func (c simulateCommand) Run(ctx context.Context, p *program) error {
 	return errors.Join(broken...)
 }
 
-// progress prints how far the seeds are, every quarter of a minute.
+// progress prints the progress of the seeds, every 15 seconds.
 type progress struct {
 	p      *program
 	total  int
@@ -143,11 +144,11 @@ func (g *progress) day(day time.Time) {
 	_, _ = fmt.Fprintf(g.p.stdout, "        %d of %d days (%s), about %s left\n", g.done, g.total, day.Format(time.DateOnly), left.Round(time.Second))
 }
 
-// growth says what days cost as the record grows. Its lines are those of a table.
+// growth measures the cost of days as the record grows. It prints a table.
 type growth struct {
 	p *program
-	// days is how many days a line is the mean of. There is a line for as many picks as every, and each time that many more, or else one for
-	// the last day.
+	// days is the number of days over which each line is a mean. There is a line after every picks, and after each further every picks. If
+	// every is zero, there is only a line for the last day.
 	days, every int
 	last        time.Time
 	seen        []measured
@@ -159,7 +160,7 @@ type measured struct {
 	cost simulate.Cost
 }
 
-// day takes what was spent up to the end of a day.
+// day records the cost up to the end of a day.
 func (m *growth) day(day time.Time, c simulate.Cost) {
 	m.seen = append(m.seen, measured{m.p.now(), c})
 	if len(m.seen) <= m.days || c.Picks < max(m.next, m.every) || m.every == 0 && day.Before(m.last) {
@@ -176,20 +177,20 @@ func (m *growth) day(day time.Time, c simulate.Cost) {
 		per(now.at.Sub(then.at)), b.Resident/1e6)
 }
 
-// marketOf is how many companies a market has of which so many can be followed: some come late, and some end.
+// marketOf returns the size of a market in which the given number of companies can be followed: some companies come late, and some end.
 func marketOf(followed int) int {
 	if followed <= 60 {
-		return 0 // as many are there anyway
+		return 0 // the usual market has as many
 	}
 	return followed + followed/4
 }
 
-// simulated builds the program on the parts of a simulation: a sandbox of few companies, with a git ledger that is pushed to a folder and
-// without an L2, whose blocks follow no virtual clock.
+// simulated returns a function that builds the program from the parts of a simulation. It is a sandbox with few companies and a git ledger
+// that is pushed to a folder. It has no L2, because an L2's blocks follow no virtual clock.
 func (p *program) simulated(log *slog.Logger, companies int) func(context.Context, simulate.Parts) (simulate.Program, error) {
 	return func(ctx context.Context, parts simulate.Parts) (out simulate.Program, err error) {
 		q := *p
-		if q.settings, err = config.Defaults(); err != nil { // a seed comes out the same whatever the operator has set
+		if q.settings, err = config.Defaults(); err != nil { // the result of a seed must not depend on the operator's settings
 			return out, err
 		}
 		q.log, q.stdout, q.now, q.metrics = log, io.Discard, parts.Now, nil
@@ -197,7 +198,7 @@ func (p *program) simulated(log *slog.Logger, companies int) func(context.Contex
 		q.settings.SandboxSeed, q.settings.Universe = parts.Seed, fmt.Sprintf("top %d", companies)
 		q.settings.LedgerRemote, q.settings.LedgerBranch = parts.Remote, "main"
 		q.settings.LedgerAuthorName, q.settings.LedgerAuthorEmail = "Simulation", "ledger@tidemark.invalid"
-		if parts.Seed%2 == 1 { // every other world has keys to the upstreams that give them, and so reads other wire forms
+		if parts.Seed%2 == 1 { // every other world has keys to the upstreams that give them, and so reads other wire formats
 			q.settings.EIAAPIKey, q.settings.NASSAPIKey = strings.Repeat("5a", 20), "5A5A5A5A-5A5A-35BB-B266-5A5A5A5A5A5A"
 			q.settings.FREDAPIKey = strings.Repeat("5a", 16)
 		}

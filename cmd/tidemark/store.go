@@ -10,11 +10,11 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// provingBodies is how many of the newest bodies an archive without a marker is asked for.
+// provingBodies is how many of the newest bodies must be looked up in an archive without a marker.
 const provingBodies = 20
 
-// openArchive opens the archive of a database. One of which nothing is there, although the database names bodies, is an error; one that cannot
-// be asked now is asked again before it is written to. A db of nil is that of an installation that is about to be restored.
+// openArchive opens the archive of a database. An empty archive is an error if the database names bodies. An archive that is unavailable
+// now is checked again before it is written to. db is nil for an installation that is about to be restored.
 func (p *program) openArchive(ctx context.Context, db *postgres.DB) (*archive.Store, error) {
 	var newest []string
 	if db != nil {
@@ -39,7 +39,7 @@ func (p *program) openArchive(ctx context.Context, db *postgres.DB) (*archive.St
 	return store, nil
 }
 
-// openStores opens ARCHIVE_URL, and the colder one beside it.
+// openStores opens ARCHIVE_URL and, if set, ARCHIVE_COLD_URL.
 func (p *program) openStores(ctx context.Context, newest []string) (*archive.Store, error) {
 	store, err := archive.OpenHeld(ctx, p.archiveURL(), newest)
 	if err != nil {
@@ -57,7 +57,7 @@ func (p *program) openStores(ctx context.Context, newest []string) (*archive.Sto
 	return store, nil
 }
 
-// archiveURL is ARCHIVE_URL, or the folder that stands for it.
+// archiveURL returns ARCHIVE_URL, or the default folder.
 func (p *program) archiveURL() string {
 	if p.settings.ArchiveURL != "" {
 		return p.settings.ArchiveURL
@@ -70,7 +70,7 @@ func isLost(err error) bool {
 	return lost
 }
 
-// explainLost says of an archive that is not where it should be which setting names it, and the ways out.
+// explainLost adds to the error of a lost archive the setting that names it, and what the operator can do.
 func (p *program) explainLost(err error) error {
 	lost, ok := errors.AsType[*archive.LostError](err)
 	switch {

@@ -12,12 +12,12 @@ import (
 	"tidemark/internal/telemetry"
 )
 
-// format is how a command prints what it lists or shows.
+// format is the output format of a command.
 type format struct {
 	JSON bool `name:"json" help:"Print JSON."`
 }
 
-// table is what a command lists: cells below columns. A nil pointer and an empty string are an unknown value.
+// table is the output of a list command: cells below columns. A nil pointer and an empty string are unknown values.
 type table struct {
 	columns []string
 	rows    [][]any
@@ -67,7 +67,7 @@ func writeJSON(out io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// cut is a text of which a list shows the beginning only.
+// cut is a text that a list truncates.
 type cut struct{ text *string }
 
 // percent is a change in percent.
@@ -111,7 +111,7 @@ func (o object) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// cell is a value as people read it.
+// cell formats a value for people.
 func cell(v any) string {
 	switch v := v.(type) {
 	case time.Time:
@@ -139,7 +139,7 @@ func cell(v any) string {
 	return fmt.Sprint(v)
 }
 
-// counted is a number with what is counted: 1 answer, 2 answers.
+// counted returns a number with its noun: 1 answer, 2 answers.
 func counted[N int | int64](n N, one string) string {
 	if n == 1 {
 		return "1 " + one
@@ -153,7 +153,7 @@ func counted[N int | int64](n N, one string) string {
 // maxCell is how many characters of a cell a list shows.
 const maxCell = 120
 
-// brief is a text in one line, cut where it is long.
+// brief joins a text to one line, and truncates a long one.
 func brief(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if r := []rune(text); len(r) > maxCell {

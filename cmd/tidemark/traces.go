@@ -11,10 +11,10 @@ import (
 	"tidemark/internal/telemetry"
 )
 
-// traceFlushTimeout is how long the last traces of a process may take to be delivered.
+// traceFlushTimeout limits the delivery of the last traces of a process.
 const traceFlushTimeout = 3 * time.Second
 
-// newTracer is the tracer of the settings, nil where they name no collector.
+// newTracer returns the tracer of the settings, nil if they name no collector.
 func (p *program) newTracer(ctx context.Context) (*telemetry.Tracer, error) {
 	return telemetry.NewTracer(ctx, telemetry.TraceOptions{
 		Endpoint: p.settings.OTLPEndpoint, Headers: p.settings.OTLPHeaders, Attributes: p.settings.OTelAttributes,
@@ -23,7 +23,7 @@ func (p *program) newTracer(ctx context.Context) (*telemetry.Tracer, error) {
 	})
 }
 
-// flushTraces delivers what is left.
+// flushTraces delivers the remaining traces.
 func (p *program) flushTraces(ctx context.Context) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), traceFlushTimeout)
 	defer stop()
@@ -32,9 +32,9 @@ func (p *program) flushTraces(ctx context.Context) {
 	}
 }
 
-// connectionOptions are those of a role's connections: they count transient errors, make statements parts of traces, where there are any, and
-// make the pool as large as the role needs it. No task of a worker waits for a connection that another one has: a task has one at a time, and
-// the rest of the process has some besides.
+// connectionOptions returns the options of a role's connections. They count transient errors, add statements to traces if there are any,
+// and set the size of the pool. The pool of a worker is large enough that no task waits for a connection: a task uses one at a time, and
+// spare connections serve the rest of the process.
 func (p *program) connectionOptions(role string) []postgres.Option {
 	list := []postgres.Option{postgres.WithMetrics(p.metrics), postgres.WithSetting(p.databaseSetting(role))}
 	switch {
@@ -50,10 +50,11 @@ func (p *program) connectionOptions(role string) []postgres.Option {
 }
 
 const (
-	// spareConnections are those of a worker's pool that its tasks do not need.
+	// spareConnections is the number of connections in a worker's pool for everything except tasks.
 	spareConnections = 8
-	// apiConnections are those of an API's pool. Charges and counted requests take two each (the statement under way and the one that goes
-	// next), payments and the reload of a view one each; that leaves ten for answers that are read from the database, each of which has its
-	// connection until the client has received it. Two APIs and three workers of the default concurrency stay below the 100 of Postgres.
+	// apiConnections is the number of connections in an API's pool. Charges and counted requests take two each: one for the running
+	// statement and one for the next. Payments and the reload of a view take one each. That leaves ten for responses that are read from the
+	// database; each uses its connection until the client has received it. Two APIs and three workers with the default concurrency stay
+	// below Postgres' default of 100.
 	apiConnections = 16
 )

@@ -24,8 +24,8 @@ type upCommand struct {
 	config.All
 }
 
-// Run runs the whole product in this process until it is told to stop: Postgres and Redis where none is given, the migrations,
-// scheduler, workers and API.
+// Run runs the whole product in this process until it is stopped: the migrations, scheduler, workers and API. It also runs Postgres and
+// Redis if the settings name none.
 func (upCommand) Run(ctx context.Context, p *program) (err error) {
 	listeners, err := p.listenPublic(ctx)
 	if err != nil {
@@ -169,8 +169,8 @@ func (p *program) runRoles(ctx context.Context, on listeners) error {
 	return g.Wait()
 }
 
-// insist does a part of the start, which may be done twice, until it has no error of the database that passes by itself: its server may be
-// starting again.
+// insist repeats a part of the start until it returns no transient error of the database, whose server may be restarting. The part must be
+// safe to repeat.
 func (p *program) insist(ctx context.Context, part func() error) error {
 	for {
 		err := part()
@@ -186,8 +186,8 @@ func (p *program) insist(ctx context.Context, part func() error) error {
 	}
 }
 
-// bringPast gives a replay the past of its archive: what had come by its time is imported and parsed in its order, so that the values
-// that a publisher revised later are known as of the time before. It may be done twice. A source whose past does not parse is left to its run.
+// bringPast imports the past of a replay's archive: everything that had arrived by its time, parsed in order. So values that a publisher
+// revised later are known as of their own time. It is safe to repeat. If a source's past does not parse, the source's run reports it.
 func (p *program) bringPast(ctx context.Context, db *postgres.DB, store *archive.Store, at time.Time) error {
 	folder, err := archive.OpenFolder(p.settings.ReplayArchive)
 	if err != nil {
@@ -210,7 +210,7 @@ func (p *program) bringPast(ctx context.Context, db *postgres.DB, store *archive
 	return nil
 }
 
-// computeNow makes every source and signal due for the replay world's time, which stands still: no slot will come.
+// computeNow makes every source and signal due for the replay world's time. That time does not advance, so no slot will come.
 func (p *program) computeNow(ctx context.Context, db *postgres.DB, w *worldRuntime) error {
 	for _, e := range p.schedule() {
 		if e.Job == task.Ingest || e.Job == task.Signal {
@@ -222,11 +222,11 @@ func (p *program) computeNow(ctx context.Context, db *postgres.DB, w *worldRunti
 	return nil
 }
 
-// stepLock is the name of the lock that whoever steps a sandbox's clock has.
+// stepLock is the name of the lock of the process that steps a sandbox's clock.
 const stepLock = "the sandbox's clock"
 
-// liveThrough lives through the past of a sandbox, and returns when that has reached the wall clock. Of all schedulers one steps the clock,
-// and another goes on when it ends; the rest follow what they read in the database. person is told of it; nil: nobody is.
+// liveThrough simulates the past of a sandbox, and returns when the sandbox has reached the wall clock. One scheduler steps the clock, and
+// another takes over when it ends. The others follow the clock in the database. person receives the progress and may be nil.
 func (p *program) liveThrough(ctx context.Context, db *postgres.DB, s *scheduler.Scheduler, w *worldRuntime, beside together, person *welcome) error {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -236,7 +236,7 @@ func (p *program) liveThrough(ctx context.Context, db *postgres.DB, s *scheduler
 			person.arrive()
 			return nil
 		}
-		// The clock stands while the database is away.
+		// The clock stops while the database is unavailable.
 		if release, ok, lerr := db.TryLock(ctx, stepLock); lerr == nil && ok {
 			s.Log.InfoContext(ctx, "this process lives through the sandbox's past", "at", w.now())
 			err := p.stepper(db, s, w, beside, person).Run(ctx)

@@ -31,7 +31,7 @@ type verifyCommand struct {
 	JSON       bool     `name:"json" help:"Print the report as JSON."`
 }
 
-// errNotVerified ends a verification that found something wrong, after the report said what.
+// errNotVerified ends a verification that found a fault, after the report has described it.
 var errNotVerified = errors.New("the record is contradicted")
 
 // errNotWitnessed ends a verification that had to reach more than self-consistency.
@@ -94,7 +94,7 @@ func (c verifyCommand) print(out io.Writer, r *audit.Report) error {
 	return err
 }
 
-// conclusion is the verdict in one line, and below it each witness that contradicts the chain.
+// conclusion returns the verdict in one line, and below it each witness that contradicts the chain.
 func conclusion(r *audit.Report) string {
 	agreeing := 0
 	var against []string
@@ -119,7 +119,7 @@ func conclusion(r *audit.Report) string {
 		record, agreeing, r.Covered, r.Newest.UTC().Format("2006-01-02 15:04 UTC"))
 }
 
-// printable takes out of a line what a terminal could take for an order: a server has a say in it.
+// printable removes characters from a line that a terminal could interpret as commands: the audited server controls parts of the text.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if !strconv.IsPrint(r) {
@@ -138,7 +138,7 @@ func printableLines(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// parseCheckpoint reads LENGTH:HASH. Empty is no checkpoint.
+// parseCheckpoint parses LENGTH:HASH. An empty text is an empty checkpoint.
 func parseCheckpoint(s string) (chain.Checkpoint, error) {
 	if s == "" {
 		return chain.Checkpoint{}, nil

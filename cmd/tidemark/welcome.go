@@ -12,8 +12,8 @@ import (
 	"tidemark/internal/telemetry"
 )
 
-// welcome is what `up` tells the person who started it. On a terminal that is a bar for the history that a sandbox lives through, and where
-// to look when all is ready; elsewhere, where to look from the beginning.
+// welcome is the output of `up` for the person who started it. On a terminal, it shows a bar for the simulated history of a sandbox, and
+// the addresses when everything is ready. Elsewhere, it prints the addresses at the start.
 type welcome struct {
 	p  *program
 	w  *worldRuntime
@@ -29,7 +29,7 @@ func (p *program) welcome(w *worldRuntime, on listeners) *welcome {
 	return &welcome{p: p, w: w, on: on, began: p.now(), from: w.now(), present: make(chan struct{})}
 }
 
-// begin says what begins.
+// begin prints what the program starts.
 func (g *welcome) begin() {
 	out := g.out()
 	switch g.w.name {
@@ -46,7 +46,7 @@ func (g *welcome) begin() {
 	}
 }
 
-// out is the terminal, or the output.
+// out returns the terminal, or the output.
 func (g *welcome) out() io.Writer {
 	if g.p.terminal != nil {
 		return g.p.terminal
@@ -54,10 +54,10 @@ func (g *welcome) out() io.Writer {
 	return g.p.stdout
 }
 
-// redraw is how often the bar is drawn.
+// redraw is the interval at which the bar is drawn.
 const redraw = 200 * time.Millisecond
 
-// step shows that the sandbox's clock has come to an instant; a nil welcome shows it to nobody.
+// step shows that the sandbox's clock has reached an instant. A nil welcome shows nothing.
 func (g *welcome) step(at time.Time) {
 	if g == nil {
 		return
@@ -70,7 +70,7 @@ func (g *welcome) step(at time.Time) {
 	g.p.terminal.Progress(historyLine(g.from, at, now, now.Sub(g.began), g.p.terminal.Columns()))
 }
 
-// arrive shows that the sandbox has reached the present; a nil welcome shows it to nobody.
+// arrive records that the sandbox has reached the present. A nil welcome does nothing.
 func (g *welcome) arrive() {
 	if g == nil {
 		return
@@ -78,7 +78,8 @@ func (g *welcome) arrive() {
 	g.reached.Do(func() { close(g.present) })
 }
 
-// ready waits until all parts answer, and a sandbox is in the present, and says where to look. On what is no terminal that was said.
+// ready waits until all parts answer and a sandbox is in the present, and then prints the addresses. If the output is not a terminal, begin
+// has already printed them.
 func (g *welcome) ready(ctx context.Context, parts []ops.Check) error {
 	if g.p.terminal == nil {
 		return nil
@@ -108,7 +109,7 @@ func (g *welcome) ready(ctx context.Context, parts []ops.Check) error {
 	return nil
 }
 
-// where says where to look, and what to try.
+// where prints the addresses, and commands to try.
 func (g *welcome) where(out io.Writer) {
 	base, world := g.p.settings.BaseURL(), g.p.settings.World
 	rows := [][2]string{{base + "/", "the signals, to look at"}, {base + "/api/signals", "the same for programs"}}
@@ -128,7 +129,7 @@ func (g *welcome) where(out io.Writer) {
 	_, _ = io.WriteString(out, b.String())
 }
 
-// historyLine is the progress through a history: a bar, the days, the date, and how long it will take from what it took. It fits in width
+// historyLine returns the progress of a simulated history: a bar, the days, the date, and the estimated time left. It fits in width
 // characters.
 func historyLine(from, at, until time.Time, took time.Duration, width int) string {
 	const day = 24 * time.Hour

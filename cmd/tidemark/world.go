@@ -19,19 +19,19 @@ import (
 	"tidemark/workers"
 )
 
-// worldRuntime is the world as the parts of the program need it: a transport and a clock.
+// worldRuntime is the world in the form that the parts of the program need: a transport and a clock.
 type worldRuntime struct {
 	name      string
 	transport http.RoundTripper
 	now       func() time.Time
-	// stepped is the clock of a sandbox, nil elsewhere. past tells that it has not reached the wall clock yet.
+	// stepped is the clock of a sandbox, otherwise nil. catchingUp means that it has not reached the wall clock yet.
 	stepped    *world.Stepped
 	catchingUp bool
 	// poll is how often an idle worker looks for work.
 	poll time.Duration
 }
 
-// openWorld opens the database as a worker and the world that it belongs to.
+// openWorld opens the database as a worker, and the database's world.
 func (p *program) openWorld(ctx context.Context) (*postgres.DB, *worldRuntime, error) {
 	db, err := p.openDB(ctx, postgres.RoleWorker)
 	if err != nil {
@@ -114,7 +114,7 @@ func (p *program) newSandbox(ctx context.Context, db *postgres.DB) (*worldRuntim
 	return r, nil
 }
 
-// readOnlyWorld is a world for those who only show it: the clock that it runs on, and no transport.
+// readOnlyWorld returns a world for processes that only show it: its clock, and no transport.
 func (p *program) readOnlyWorld(w postgres.World) *worldRuntime {
 	r := &worldRuntime{name: w.Name, now: p.now}
 	switch {
@@ -128,8 +128,8 @@ func (p *program) readOnlyWorld(w postgres.World) *worldRuntime {
 	return r
 }
 
-// maxWait is how long a run waits at most before it looks again: without a bound, but where the clock is stepped. There a step may bring
-// what it waits for at any moment.
+// maxWait is the longest time that a run waits before it checks again. It is unlimited unless the clock is stepped, because a step can come
+// at any moment.
 func (r *worldRuntime) maxWait() time.Duration {
 	if r.stepped == nil || r.stepped.Following() {
 		return 0
@@ -148,12 +148,12 @@ func (r *worldRuntime) followClock(ctx context.Context, db *postgres.DB) error {
 		case <-tick.C:
 		}
 		present, err := r.syncClock(ctx, db)
-		r.catchingUp = err != nil || !present // the clock stands while the database is away
+		r.catchingUp = err != nil || !present // the clock stops while the database is unavailable
 	}
 	return nil
 }
 
-// syncClock brings the clock of a sandbox up to the database's, and tells whether that has reached the wall clock.
+// syncClock sets the clock of a sandbox to the database's, and reports whether it has reached the wall clock.
 func (r *worldRuntime) syncClock(ctx context.Context, db *postgres.DB) (present bool, err error) {
 	w, err := db.World(ctx)
 	if err != nil {
@@ -167,8 +167,8 @@ func (r *worldRuntime) syncClock(ctx context.Context, db *postgres.DB) (present 
 	return false, nil
 }
 
-// afterSlot makes handlers look at the clock before they begin. The scheduler may have seen a step of it before this process has, and a
-// task would run at a time before its slot: it would ask for prices of a day on which the exchange is still open.
+// afterSlot makes handlers read the clock before they begin. The scheduler may have seen a step of the clock before this process. Without
+// that, a task could run at a time before its slot and request prices of a day on which the exchange is still open.
 func (r *worldRuntime) afterSlot(db *postgres.DB, handlers map[string]workers.Handler) map[string]workers.Handler {
 	out := make(map[string]workers.Handler, len(handlers))
 	for job, h := range handlers {

@@ -16,20 +16,19 @@ import (
 	"tidemark/workers"
 )
 
-// The accounts of the development chain that take part in payments by request: who brings them to the chain, who is paid, and one
-// for people to pay from.
+// The accounts of the development chain in payments by request: the facilitator, the seller, and a payer for people to pay from.
 const (
 	facilitatorAccount = 9
 	sellerAccount      = 8
 	payerAccount       = 1
 )
 
-// x402Enabled tells whether anything is paid by request.
+// x402Enabled reports whether the service accepts payments by request.
 func (p *program) x402Enabled() bool {
 	return p.settings.X402FacilitatorURL != "" && p.settings.X402PayTo != ""
 }
 
-// seller reads who is paid by request.
+// seller returns the recipient of payments by request.
 func (p *program) seller() (x402.Seller, error) {
 	s := p.settings
 	out, err := x402.NewSeller(x402.Settings{
@@ -41,7 +40,7 @@ func (p *program) seller() (x402.Seller, error) {
 	return out, nil
 }
 
-// newPayments makes the API's part of payments by request, nil where nothing is sold.
+// newPayments returns the API's part of payments by request, nil if they are not enabled.
 func (p *program) newPayments(db *postgres.DB, tariff accounts.Tariff) (*api.Payments, error) {
 	if !p.x402Enabled() {
 		if p.settings.X402FacilitatorURL != "" || p.settings.X402PayTo != "" {
@@ -63,7 +62,7 @@ func (p *program) newPayments(db *postgres.DB, tariff accounts.Tariff) (*api.Pay
 	}), nil
 }
 
-// signedByPayer tells whether the payer's key signed a payment for the seller's token.
+// signedByPayer reports whether the payer's key signed a payment for the seller's token.
 func signedByPayer(s x402.Seller, p x402.Payment) (bool, error) {
 	a := p.Authorization
 	return base.Signed(s.Network.ChainID, s.Asset.Address, base.Domain{Name: s.Asset.Name, Version: s.Asset.Version}, base.SignedTransfer{
@@ -71,7 +70,7 @@ func signedByPayer(s x402.Seller, p x402.Payment) (bool, error) {
 	}, p.Signature)
 }
 
-// newX402 makes the worker's part: what asks the chain.
+// newX402 makes the job that queries the chain for payments by request.
 func (p *program) newX402(db *postgres.DB) (workers.X402, error) {
 	job := workers.X402{DB: db, Now: p.now}
 	urls := p.settings.BaseRPCURLs()
@@ -91,7 +90,7 @@ func (p *program) newX402(db *postgres.DB) (workers.X402, error) {
 	return job, nil
 }
 
-// checkToken makes a worker compare the settings with the token's contract soon: the settings may be new.
+// checkToken makes a worker compare the settings with the token's contract soon, because the settings may be new.
 func (p *program) checkToken(ctx context.Context, db *postgres.DB) error {
 	if p.settings.X402PayTo == "" || p.settings.BaseRPCURL == "" {
 		return nil
@@ -99,8 +98,8 @@ func (p *program) checkToken(ctx context.Context, db *postgres.DB) error {
 	return db.CheckX402Terms(ctx)
 }
 
-// facilitate starts a facilitator on the development chain and makes it that of the settings, with an account to be paid to. Nothing
-// happens where the settings name a facilitator. It serves until ctx ends; serve is to be run.
+// facilitate starts a facilitator on the development chain and makes it the facilitator of the settings, with an account to be paid. It
+// does nothing if the settings name a facilitator. The caller must run serve, which serves until ctx ends.
 func (p *program) facilitate(ctx context.Context) (serve func(context.Context) error, err error) {
 	if p.dev == nil || p.settings.X402FacilitatorURL != "" {
 		return func(context.Context) error { return nil }, nil
