@@ -39,8 +39,9 @@ func (p *program) startDevChain() error {
 	return nil
 }
 
-// connectDevChain adapts the record to the running development chain: attestations on an earlier chain that was lost become void. A sandbox
-// in the present runs its witnesses at once. A sandbox that simulates its past runs them when it reaches the present.
+// connectDevChain adapts the record to the running development chain: attestations on an earlier chain that was lost become void. In a
+// sandbox in the present, it makes the ledger and the attestation due at once. A sandbox that simulates its past does that when it reaches
+// the present.
 func (p *program) connectDevChain(ctx context.Context, db *postgres.DB, w *worldRuntime) error {
 	if p.dev == nil {
 		return nil

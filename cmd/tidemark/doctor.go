@@ -191,7 +191,7 @@ func (p *program) checkRedis(ctx context.Context) []ops.Finding {
 	return ops.One(ops.Healthy, "", "%s, answers in %s", at.Kind(), p.now().Sub(began).Round(100*time.Microsecond))
 }
 
-// checkArchive writes a test file to the archive, reads it again, and leaves it there: raw bytes are never deleted. db is nil if the
+// checkArchive writes a fixed text to the archive, reads it again, and leaves it there: raw bytes are never deleted. db is nil if the
 // database is unavailable.
 func (p *program) checkArchive(ctx context.Context, db *postgres.DB) []ops.Finding {
 	if db == nil {

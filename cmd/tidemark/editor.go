@@ -38,7 +38,7 @@ type editorFile struct {
 	By string `yaml:"by"`
 }
 
-// maxReason is the maximum length of a reason, in bytes, in the record.
+// maxReason is the maximum length of a reason that the record accepts, in bytes.
 const maxReason = 2000
 
 // readEditorFile reads a choice and reports every fault at once.

@@ -186,8 +186,9 @@ func (p *program) insist(ctx context.Context, part func() error) error {
 	}
 }
 
-// bringPast imports the past of a replay's archive: everything that had arrived by its time, parsed in order. So values that a publisher
-// revised later are known as of their own time. It is safe to repeat. If a source's past does not parse, the source's run reports it.
+// bringPast imports the past of a replay's archive: everything that had arrived by its time, parsed in order. So a value that a publisher
+// revised later is known as of the time before the revision. bringPast is safe to repeat. If a source's past does not parse, it is left to
+// the source's next run.
 func (p *program) bringPast(ctx context.Context, db *postgres.DB, store *archive.Store, at time.Time) error {
 	folder, err := archive.OpenFolder(p.settings.ReplayArchive)
 	if err != nil {

@@ -128,8 +128,8 @@ func (p *program) readOnlyWorld(w postgres.World) *worldRuntime {
 	return r
 }
 
-// maxWait is the longest time that a run waits before it checks again. It is unlimited unless the clock is stepped, because a step can come
-// at any moment.
+// maxWait is the longest time that a run waits before it checks again. Zero means no limit. While the clock is stepped, it is one second,
+// because a step may bring what the run waits for at any moment.
 func (r *worldRuntime) maxWait() time.Duration {
 	if r.stepped == nil || r.stepped.Following() {
 		return 0
