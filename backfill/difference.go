@@ -11,13 +11,13 @@ import (
 	"tidemark/signals"
 )
 
-// Difference is a slot with what stands and what was computed for it anew.
+// Difference is a slot with its stored snapshot and the newly computed result.
 type Difference struct {
 	Signal string
 	Slot   time.Time
 	// Outcome is one of a slot that is done: added, unchanged or differs.
 	Outcome string
-	// Old is the snapshot that stood, nil where there was none; New what was computed.
+	// Old is the stored snapshot; nil if there was none. New is the computed result.
 	Old, New *Result
 }
 
@@ -73,8 +73,9 @@ func standing(ctx context.Context, db *postgres.DB, signal string, at time.Time)
 	return s, true, nil
 }
 
-// Compare computes what stands at the slots of a request with this program, from what was known at each, and returns every slot that has a
-// snapshot with both. It stores nothing. A request that makes no sense is a RequestError that names the flag.
+// Compare computes the stored snapshots of a request's slots again with this program, from the data known at each. It returns every slot
+// that has a snapshot, with both results. It stores nothing. If the request makes no sense, it returns a RequestError that names the
+// flag.
 func (p Planner) Compare(ctx context.Context, r Request) ([]Difference, error) {
 	if r.Parallelism == 0 {
 		r.Parallelism = 1

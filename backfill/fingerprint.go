@@ -14,11 +14,11 @@ import (
 	"tidemark/signals"
 )
 
-// ErrChanged: the world is not the one that a plan was made in.
+// ErrChanged reports that the world has changed since the plan was made.
 var ErrChanged = errors.New("the world has changed since the plan was made")
 
-// fingerprint states all that a plan rests on, as facts that can be read: the program and the definition, the slots and the snapshots at
-// them, what is known of each input, and what the sources are asked.
+// fingerprint lists all facts on which a plan depends, in readable form: the program and the definition, the slots and their snapshots,
+// the known data of each input, and the requests to the sources.
 func fingerprint(version string, def signals.Definition, times []time.Time, states []postgres.SeriesState, past []postgres.PastSlot, asks []SourceRequest) []postgres.Fact {
 	facts := []postgres.Fact{
 		{What: "the program", Is: version},
@@ -55,7 +55,7 @@ func fingerprint(version string, def signals.Definition, times []time.Time, stat
 	return facts
 }
 
-// String says what a source is asked, the same words for the same questions.
+// String describes the requests to a source. Equal requests have equal texts.
 func (a SourceRequest) String() string {
 	switch {
 	case a.Requests == 0:
@@ -96,8 +96,8 @@ func digest(words ...string) string {
 	return hex.EncodeToString(h.Sum(nil)[:6])
 }
 
-// Apply begins a stored plan, after looking whether everything that it rests on still holds: then what is done is what was shown.
-// Otherwise the error is ErrChanged and says what has changed. Applying a plan that has begun is postgres.ErrState.
+// Apply begins a stored plan, after checking that all its facts still hold, so that the applied work is the planned work. Otherwise the
+// error is ErrChanged and says what has changed. Applying a plan that has begun is postgres.ErrState.
 func (p Planner) Apply(ctx context.Context, id int64) error {
 	b, err := p.DB.Backfill(ctx, id)
 	if err != nil {
@@ -137,7 +137,7 @@ func since(b postgres.Backfill) string {
 	return b.PlannedAt.UTC().Format(time.RFC3339)
 }
 
-// differences says which facts are no longer what they were.
+// differences lists the facts that have changed.
 func differences(was, is []postgres.Fact) []string {
 	now := make(map[string]string, len(is))
 	for _, f := range is {
