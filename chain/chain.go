@@ -1,6 +1,6 @@
-// Package chain knows the hash chain of the picks: what a link is, which bytes are hashed, and how a chain is verified. It is
-// pure and stands on the standard library alone, so that anyone can compile the verifier without the rest of the program. Start
-// at Link, then Verifier. The rule in words, with an example to repeat by hand, is docs/hash-chain.md.
+// Package chain defines the hash chain of the picks: the links, the hashed bytes, and the verification of a chain. It is pure and depends
+// on the standard library alone, so that anyone can compile the verifier without the rest of the program. Start at Link, then Verifier.
+// The rule in words, with an example to repeat by hand, is docs/hash-chain.md.
 package chain
 
 import (
@@ -12,11 +12,11 @@ import (
 // Rule names the four values that are hashed, in their order and with their separator.
 const Rule = "ticker|price|date|previous_hash"
 
-// Genesis stands where the first pick has no previous hash: 64 zeros. It is hashed as printed.
+// Genesis is the previous hash of the first pick: 64 zeros. It is hashed as printed.
 const Genesis = "0000000000000000000000000000000000000000000000000000000000000000"
 
-// Link is one pick as the chain knows it. All values are text because text is what is hashed: a number would lose its trailing
-// zeros on the way. A Link is only data; Check and Verifier say whether it keeps the rules.
+// Link is one pick in the chain. All values are text because text is hashed: a number would lose its trailing zeros on the way. A Link is
+// only data; Check and Verifier report whether it keeps the rules.
 type Link struct {
 	// Seq counts the picks from 1. It is not hashed; the previous hash orders the links.
 	Seq int64
@@ -32,7 +32,7 @@ type Link struct {
 	Hash string
 }
 
-// Error tells which link breaks the rules, in which field, and how. Every error of a link is one of these.
+// Error says which link breaks the rules, in which field, and how. Every error of a link is of this type.
 type Error struct {
 	Seq int64
 	// Field is seq, ticker, price, date, previous_hash or hash.
@@ -83,7 +83,7 @@ func Next(after Checkpoint, ticker, price, date string) (Link, error) {
 	return l, nil
 }
 
-// Check tells whether l keeps every rule that can be seen without its neighbours: the form of each field, and the hash. The error
+// Check returns an error if l breaks a rule that can be checked without its neighbours: the form of each field, and the hash. The error
 // is an *Error.
 func Check(l Link) error {
 	if l.Seq < 1 {

@@ -9,14 +9,14 @@ import (
 // maxNote bounds the free text of a correction or a gap, in bytes.
 const maxNote = 2000
 
-// Correction says that an announced pick was wrong. It stands beside the link and changes nothing in it: the chain is never
-// edited, and a reader sees both.
+// Correction states that an announced pick was wrong. It is stored next to the link and changes nothing in it: the chain is never edited,
+// and a reader sees both.
 type Correction struct {
 	// Seq is the pick that was wrong.
 	Seq int64
 	// What was wrong, and what would have been right: one line for a reader.
 	What string
-	// Evidence is where that can be seen, usually an address.
+	// Evidence is where the mistake can be seen, usually an address.
 	Evidence string
 	// Date is the day on which the correction was recorded, YYYY-MM-DD.
 	Date string
@@ -30,7 +30,7 @@ type Gap struct {
 	Reason string
 }
 
-// Check tells whether the correction can be recorded. It cannot know whether the pick exists.
+// Check returns an error if the correction cannot be recorded. It does not check whether the pick exists.
 func (c Correction) Check() error {
 	if c.Seq < 1 {
 		return fmt.Errorf("correction of pick %d: picks count from 1", c.Seq)
@@ -47,7 +47,7 @@ func (c Correction) Check() error {
 	return nil
 }
 
-// Check tells whether the gap can be recorded.
+// Check returns an error if the gap cannot be recorded.
 func (g Gap) Check() error {
 	if dayOf(g.Date) == 0 {
 		return fmt.Errorf("gap: the date %q is no real day as YYYY-MM-DD", g.Date)

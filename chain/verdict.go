@@ -21,7 +21,7 @@ const (
 // FreshFor is how long a witness counts for the present: the longest time between two trading days, and a day of delay.
 const FreshFor = 120 * time.Hour
 
-// Holding is what one witness holds of a chain.
+// Holding is the copy of a chain's head that one witness holds.
 type Holding struct {
 	// Witness names who holds it.
 	Witness string
@@ -33,20 +33,20 @@ type Holding struct {
 	At time.Time
 }
 
-// Recomputed is what a verifier made of a chain by itself.
+// Recomputed is a verifier's own recomputation of a chain.
 type Recomputed struct {
 	// Length is the number of picks that are shown.
 	Length int64
-	// Faulty tells that the chain, or what its server claims of it, is wrong.
+	// Faulty reports whether the chain, or its server's claims about it, is wrong.
 	Faulty bool
-	// At returns the recomputed checkpoint at a length. It reports false where there is none.
+	// At returns the recomputed checkpoint at a length; false if there is none.
 	At func(length int64) (Checkpoint, bool)
 }
 
 // Judgement is a verdict and what it rests on.
 type Judgement struct {
 	Verdict Verdict
-	// Against says of each witness why it contradicts the chain, empty where it agrees. It has the order of the holdings.
+	// Against has for each witness the reason why it contradicts the chain; empty if it agrees. It has the order of the holdings.
 	Against []string
 	// Agreeing is the number of witnesses that hold the same.
 	Agreeing int
@@ -56,9 +56,9 @@ type Judgement struct {
 	Newest time.Time
 }
 
-// Judge compares a recomputed chain with what witnesses hold. attester is the account that the reader expects, empty for any. A chain is
-// witnessed when no witness disagrees, the newest that agrees is at most FreshFor old, and every pick without a witness is at most
-// FreshFor old, too.
+// Judge compares a recomputed chain with the holdings of witnesses. attester is the account that the reader expects; empty for any. A
+// chain is witnessed if no witness disagrees, the newest agreeing holding is at most FreshFor old, and every pick without a witness is
+// also at most FreshFor old.
 func Judge(chain Recomputed, holdings []Holding, attester string, now time.Time) Judgement {
 	j := Judgement{Verdict: SelfConsistent, Against: make([]string, len(holdings))}
 	for i, h := range holdings {
