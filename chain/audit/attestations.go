@@ -13,13 +13,13 @@ import (
 	"tidemark/chain/gitledger"
 )
 
-// attestations are what a node of the L2 says.
+// attestations are the attestations that a node of the L2 returned.
 type attestations struct {
 	// attester is who attested, as the server publishes it.
 	attester string
 	// list is everything that the attester attested, oldest first.
 	list []base.Attestation
-	// settled tells that the newest one is in or before the node's safe block.
+	// settled reports whether the newest one is in or before the node's safe block.
 	settled bool
 	// where describes what was read, for the report.
 	where string
@@ -28,8 +28,7 @@ type attestations struct {
 // zero has the zero values of the hashes and addresses in it.
 var zero base.Attestation
 
-// readAttestations lists the attestations. The check is not nil where there is nothing to compare with, or where what is published is
-// wrong in itself.
+// readAttestations lists the attestations. It returns a check if there is nothing to compare with, or if the published data are invalid.
 func (o Options) readAttestations(ctx context.Context, s *server, said *answer) (*attestations, *Check) {
 	without := func(status Status, format string, args ...any) (*attestations, *Check) {
 		return nil, &Check{"attestations", status, fmt.Sprintf(format, args...)}
@@ -98,11 +97,11 @@ func (o Options) readAttestations(ctx context.Context, s *server, said *answer) 
 	return a, nil
 }
 
-// isBase tells whether a chain is Base or its test network, where EAS is part of the chain.
+// isBase reports whether a chain is Base or its test network, where EAS is part of the chain.
 func isBase(id uint64) bool { return id == 8453 || id == 84532 }
 
-// compareAttestations holds every attestation against the recomputed chain, and the list against a second line: each has to name the
-// one before it. It holds for the picks up to the first broken one also where the chain is broken.
+// compareAttestations checks every attestation against the recomputed chain, and searches the list for a second line: each attestation
+// must name the one before it. If the chain is broken, it still compares the picks up to the first broken one.
 func compareAttestations(w *verification, a *attestations, ledger *gitledger.Record, said *answer) Check {
 	c := Check{Name: "attestations", Status: Mismatch}
 	length := w.verifier.Checkpoint().Length
@@ -178,7 +177,7 @@ func (w *verification) faultOf(a, before base.Attestation) string {
 // address is an account as it is written in a text.
 var address = regexp.MustCompile(`0x[0-9a-fA-F]{40}\b`)
 
-// attesterIn returns the account that a ledger's readme names as the attester, empty where it names none.
+// attesterIn returns the account that a ledger's readme names as the attester; empty if it names none.
 func attesterIn(ledger *gitledger.Record) string {
 	if ledger == nil {
 		return ""
@@ -195,7 +194,7 @@ func attesterIn(ledger *gitledger.Record) string {
 
 func at(c chain.Checkpoint) string { return c.Head + " on " + c.Date }
 
-// faultIn says how the newest attestation that the server names is not in the list, empty where it is.
+// faultIn describes how the newest attestation that the server names is missing from the list; empty if it is there.
 func (n *latest) faultIn(list []base.Attestation) string {
 	for _, a := range list {
 		if !strings.EqualFold(a.UID.Hex(), *n.UID) {

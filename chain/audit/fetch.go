@@ -15,11 +15,11 @@ import (
 	"time"
 )
 
-// What a server may take and send.
+// Limits of a server's time and data.
 const (
-	// readTimeout is how long it may say nothing before it is given up, where the options do not say.
+	// readTimeout is the max time without data from the server, if the options do not set one.
 	readTimeout = 30 * time.Second
-	// attempts is how often in turn an answer may break off without having brought a new pick.
+	// attempts is the max number of consecutive responses that break off without a new pick.
 	attempts     = 3
 	maxRedirects = 5
 	maxProblem   = 64 << 10
@@ -55,8 +55,8 @@ func (s *server) statement(ctx context.Context) (*answer, error) {
 	})
 }
 
-// chain reads the whole chain, in order, and returns the answer around it. Where the connection breaks it goes on behind the last
-// pick that came.
+// chain reads the whole chain, in order, and returns the response around it. If the connection breaks, it continues after the last
+// received pick.
 func (s *server) chain(ctx context.Context, each func(pick) error) (*answer, error) {
 	var last int64
 	for failed := 0; ; {
@@ -81,7 +81,7 @@ func (s *server) chain(ctx context.Context, each func(pick) error) (*answer, err
 	}
 }
 
-// truncated tells whether an answer ended before its end, and nothing in it was wrong.
+// truncated reports whether a response broke off without an error in its content.
 func truncated(err error) bool {
 	_, transport := errors.AsType[*transportError](err)
 	return transport || errors.Is(err, io.ErrUnexpectedEOF)
@@ -124,7 +124,7 @@ func (s *server) get(ctx context.Context, query url.Values, each func(pick) erro
 	return a, nil
 }
 
-// check refuses an answer that is not the one that was asked for.
+// check refuses a response that does not match the request.
 func (s *server) check(resp *http.Response) error {
 	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if err != nil {
@@ -144,7 +144,7 @@ func (s *server) check(resp *http.Response) error {
 	return nil
 }
 
-// timeoutReader notes that a server still speaks.
+// timeoutReader resets the timeout whenever the server sends data.
 type timeoutReader struct {
 	r     io.Reader
 	quiet *time.Timer

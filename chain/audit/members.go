@@ -11,9 +11,8 @@ import (
 // maxMembers bounds the members of an answer, and of one pick, gap or correction in it.
 const maxMembers = 64
 
-// members calls f for each member of an object that is known to be valid JSON, with the value as it stands there. Names count
-// exactly as they are written, and none may come twice: two readers must not see two things in one line. The general decoder takes
-// the last of two, and does not mind upper case.
+// members calls f for each member of an object that is known to be valid JSON, with the unchanged value. Names count exactly as written,
+// and none may occur twice: two readers must not see two things in one line. The general decoder takes the last of two, and ignores case.
 func members(object []byte, f func(name, value []byte) error) error {
 	object = bytes.TrimSpace(object)
 	if len(object) == 0 || object[0] != '{' {
@@ -45,7 +44,7 @@ func members(object []byte, f func(name, value []byte) error) error {
 	return nil
 }
 
-// blanks are what JSON takes for white space.
+// blanks are the white space characters of JSON.
 const blanks = " \t\r\n"
 
 // value splits valid JSON behind its first value.
