@@ -6,20 +6,20 @@ import (
 	"math/big"
 )
 
-// Health is what an operator wants to know before something goes wrong.
+// Health is the state that an operator monitors to prevent failures.
 type Health struct {
 	ChainID uint64
 	Heads   Heads
-	// Registered tells that the schema is registered, Deployed that there is a contract at EAS's address.
+	// Registered reports whether the schema is registered, Deployed whether EAS's address has a contract.
 	Registered, Deployed bool
-	// Nonce counts the attester's transactions; Pending those that wait for a block.
+	// Nonce counts the attester's transactions; Pending counts the transactions that wait for a block.
 	Nonce, Pending uint64
-	// BalanceWei is what the attester has. RunwayDays is for how many days it pays for one attestation a day at the present fees.
+	// BalanceWei is the attester's balance. RunwayDays is the number of days for which it pays one attestation a day at the present fees.
 	BalanceWei *big.Int
 	RunwayDays int
 }
 
-// usualGas is what one attestation takes, measured on the contracts of EAS 1.9 with a reference to the one before.
+// usualGas is the gas for one attestation, measured on the contracts of EAS 1.9 with a reference to the one before.
 const usualGas = 260_000
 
 // Health reads the attester's state from one node.

@@ -61,8 +61,7 @@ func (a *Attester) observeNode(ctx context.Context, n *node, r, last Row) (s txS
 	return s, a.findTx(ctx, n, r, last, &s)
 }
 
-// steady returns the IDs of the rows that are safe, not yet final, and still in the block where they were: there is nothing to do for
-// them.
+// steady returns the IDs of the rows that are safe, not yet final, and still in their block: they need no work.
 func (a *Attester) steady(ctx context.Context, rows []Row) (ids map[int64]bool, err error) {
 	if !slices.ContainsFunc(rows, func(r Row) bool { return r.State == StateSafe }) {
 		return nil, nil
@@ -171,7 +170,7 @@ func (a *Attester) compare(r Row, made *Attestation, s *txStatus) error {
 	return nil
 }
 
-// holder reads the block that holds something, and insists that the node's own block of that number is the one that was named.
+// holder reads the block of an object, and requires that the node's own block of that number is the named one.
 func (n *node) holder(ctx context.Context, number uint64, hash common.Hash, s *txStatus) error {
 	b, err := n.block(ctx, fmt.Sprintf("%#x", number))
 	if err != nil {
@@ -195,8 +194,8 @@ func (n *node) upTo(latest *Head, r Row) error {
 // depthState is how far back a node that keeps no archive still knows the accounts, with some room.
 const depthState = 100
 
-// safeNonce counts the account's transactions up to the safe block. A node that does not know the accounts of that block any more,
-// because the safe head is far behind, is asked about a block that is as deep as it can tell.
+// safeNonce counts the account's transactions up to the safe block. If the safe head is far behind, a node may no longer know the
+// accounts of that block. It is then asked about the deepest block that it can answer for.
 func (n *node) safeNonce(ctx context.Context, who common.Address, h Heads) (uint64, error) {
 	nonce, err := n.nonce(ctx, who, fmt.Sprintf("%#x", h.Safe))
 	failed, ok := errors.AsType[*nodeError](err)
@@ -206,7 +205,7 @@ func (n *node) safeNonce(ctx context.Context, who common.Address, h Heads) (uint
 	return nonce, err
 }
 
-// l1Fee is what the transaction's data costs on the L1, zero on a chain that has no such fee.
+// l1Fee is the cost of the transaction's data on the L1; zero on a chain without such a fee.
 func (n *node) l1Fee(ctx context.Context, tx *types.Transaction) (*big.Int, error) {
 	raw, err := tx.MarshalBinary()
 	if err != nil {
@@ -223,5 +222,5 @@ func (n *node) l1Fee(ctx context.Context, tx *types.Transaction) (*big.Int, erro
 	return new(big.Int).SetBytes(out), err
 }
 
-// same tells whether two rows are stored alike.
+// same reports whether two rows are stored alike.
 func same(a, b Row) bool { return reflect.DeepEqual(a, b) }

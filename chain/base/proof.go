@@ -17,7 +17,7 @@ import (
 // ErrBadProof says that a signature does not prove who sent a transfer.
 var ErrBadProof = errors.New("the signature is not the sender's")
 
-// maxSignature bounds a signature in bytes: those of contract wallets carry data of their own.
+// maxSignature is the max length of a signature in bytes: signatures of contract wallets carry their own data.
 const maxSignature = 8 << 10
 
 // personalHash is the hash that wallets sign for a text (EIP-191, version 0x45).
@@ -25,14 +25,14 @@ func personalHash(message string) common.Hash {
 	return crypto.Keccak256Hash(fmt.Appendf(nil, "\x19Ethereum Signed Message:\n%d%s", len(message), message))
 }
 
-// SignedBy tells whether signature, in hex, is that of the account over the text by EIP-191. It knows accounts with a key of their
-// own only; CheckProof knows contract wallets as well.
+// SignedBy reports whether signature, in hex, is the account's signature of the text by EIP-191. It only knows accounts with their own
+// key; CheckProof also knows contract wallets.
 func SignedBy(account common.Address, message, signature string) bool {
 	sig, err := hexutil.Decode(signature)
 	return err == nil && recovers(account, personalHash(message), sig)
 }
 
-// recovers tells whether the key of account made a 65-byte signature of hash. A signature has one form only: its s is in the lower
+// recovers reports whether the key of account made a 65-byte signature of hash. A signature has one form only: its s is in the lower
 // half, and its v is 27 or 28, or 0 or 1.
 func recovers(account common.Address, hash common.Hash, sig []byte) bool {
 	if len(sig) != crypto.SignatureLength {
@@ -49,9 +49,9 @@ func recovers(account common.Address, hash common.Hash, sig []byte) bool {
 	return err == nil && crypto.PubkeyToAddress(*key) == account
 }
 
-// CheckProof checks the sender's signature of a claim: by the account's key, or, where the account is a contract, by asking it
-// (ERC-1271). It returns nil for a good one, ErrBadProof for one that is not the sender's, and ErrUnavailable when the contract
-// could not be asked.
+// CheckProof checks the sender's signature of a claim: by the account's key or, if the account is a contract, by calling it (ERC-1271).
+// It returns nil for a valid signature, ErrBadProof for one that is not the sender's, and ErrUnavailable if the contract could not be
+// called.
 func (c *Client) CheckProof(ctx context.Context, from common.Address, txHash, publicKeyID, signature string) error {
 	sig, err := hexutil.Decode(signature)
 	if err != nil || len(sig) == 0 || len(sig) > maxSignature {
