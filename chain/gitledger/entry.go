@@ -11,7 +11,7 @@ import (
 	"tidemark/chain"
 )
 
-// The files of a ledger. One that would be empty is not there.
+// The files of a ledger. An empty file does not exist.
 const (
 	picksPath       = "chain/picks.ndjson"
 	gapsPath        = "chain/gaps.ndjson"
@@ -24,7 +24,7 @@ const (
 // recordPaths are the files that grow, one line a commit.
 var recordPaths = []string{picksPath, gapsPath, correctionsPath}
 
-// Entry is what one commit records: exactly one of Pick, Gap and Correction is set.
+// Entry is the record of one commit: exactly one of Pick, Gap and Correction is set.
 type Entry struct {
 	// At is the instant of the announcement, or of the record of a gap or a correction. It becomes the date of the commit, in whole
 	// seconds.
@@ -57,7 +57,7 @@ type correctionLine struct {
 	Date     string `json:"date"`
 }
 
-// meta is ledger.json: what the ledger is. It is written once and never changes.
+// meta is ledger.json, the identity of the ledger. It is written once and never changes.
 type meta struct {
 	Format      int    `json:"format"`
 	Environment string `json:"environment"`
@@ -104,7 +104,7 @@ func (e Entry) path() string {
 	}
 }
 
-// line is the entry as it stands in its file, with its line end.
+// line is the entry in the form of its file, with its line end.
 func (e Entry) line() ([]byte, error) {
 	var v any
 	switch {
@@ -188,8 +188,8 @@ func parseCorrection(line []byte) (chain.Correction, error) {
 	return chain.Correction(c), chain.Correction(c).Check()
 }
 
-// strict decodes one line and insists that it is written exactly as this package writes it, so that two readers cannot see two
-// things in one line (a member twice, for example).
+// strict decodes one line and requires that it is written exactly as this package writes it, so that two readers cannot see two things in
+// one line (a repeated member, for example).
 func strict[T any](line []byte, v *T) error {
 	if err := json.Unmarshal(line, v); err != nil {
 		return err

@@ -18,16 +18,16 @@ import (
 // oldestGit is the first version that knows every setting used here (core.fsync came last).
 var oldestGit = [2]int{2, 36}
 
-// git runs the git binary on one repository, cut off from whatever the machine and its user have configured.
+// git runs the git binary on one repository, isolated from the configuration of the machine and its user.
 type git struct {
 	program string
 	dir     string
 	env     []string
 	// secrets never appear in an error.
 	secrets []string
-	// output is how many bytes of what a process writes are taken.
+	// output is the max number of bytes read from a process's output.
 	output int
-	// memory is how many bytes of memory a process may have, 0 for as many as it asks for.
+	// memory is the max number of bytes of memory for a process; 0 for no limit.
 	memory int64
 	// lock is inherited by every process that is started.
 	lock *os.File
@@ -187,13 +187,13 @@ func (g git) start(ctx context.Context, program string, extraEnv []string, stdin
 	return stdout.kept.Bytes(), &gitError{what: args[0], code: cmd.ProcessState.ExitCode(), stderr: g.redact(stderr.kept.String()), cause: err}
 }
 
-// What is kept of the output of a git, and of what it complains.
+// Max sizes of the kept output and error output of a git.
 const (
 	maxOutput    = 256 << 20
 	maxComplaint = 64 << 10
 )
 
-// limited keeps the beginning of what is written to it.
+// limited keeps the beginning of the data written to it.
 type limited struct {
 	max  int
 	kept bytes.Buffer
@@ -229,7 +229,7 @@ func (g git) command(ctx context.Context, program string, extraEnv []string, arg
 	return cmd
 }
 
-// redact makes one readable line of what git complained, without secrets.
+// redact turns git's error output into one readable line without secrets.
 func (g git) redact(s string) string {
 	for _, secret := range g.secrets {
 		s = strings.ReplaceAll(s, secret, "REDACTED")
@@ -269,8 +269,8 @@ func (g git) publicKey(ctx context.Context, path string) (string, error) {
 	return w[0] + " " + w[1], nil
 }
 
-// ensure makes the repository when there is none, and takes away the locks of a git that was killed. The caller holds the folder's
-// lock, so no git is at work here.
+// ensure makes the repository if it does not exist, and removes the locks of a killed git. The caller holds the folder's lock, so no git
+// is running here.
 func (g git) ensure(ctx context.Context, branch string) error {
 	if _, err := os.Stat(filepath.Join(g.dir, "HEAD")); err == nil {
 		return g.unlock()

@@ -27,7 +27,7 @@ func (e *TamperError) Error() string { return "commit " + e.Commit + ": " + e.Re
 type Record struct {
 	// Environment is "demo" or "live".
 	Environment string
-	// Head is the newest commit, and Branch where it was found.
+	// Head is the newest commit, and Branch its branch.
 	Head   string
 	Branch string
 	// Readme is the ledger's page for people, as the newest commit has it.
@@ -74,8 +74,8 @@ type Source struct {
 	// AllowedSigners is a file in the form of ssh-keygen's allowed signers. When it is given, every commit must carry a good
 	// signature of one of its keys.
 	AllowedSigners string
-	// Addresses are those at which the host of Location is reached, where the location is somebody else's word: git then looks up no
-	// name and follows no redirect. Nil: as the machine does.
+	// Addresses are the addresses of the host of Location, for a location from an untrusted source: git then looks up no name and follows
+	// no redirect. Nil: git resolves the name as the machine does.
 	Addresses []netip.Addr
 	// Environ is as in Options.
 	Environ []string
@@ -114,11 +114,11 @@ func (g *git) pin(src Source) {
 	g.set("http.followRedirects", "false")
 }
 
-// Read reads a whole ledger and holds its history to the form of a ledger: no commit has two parents, each adds exactly one line to
-// one file and changes nothing before it, and what the ledger is never changes. A history that breaks it is a *TamperError. The
-// links are returned as they stand there: chain.Verify tells whether they are a chain. A repository that cannot be reached is
-// ErrPending. An empty ledger is a Record without entries. The repository is hostile until it is read: git is never started inside it,
-// nothing of its configuration is used, and its size is bounded.
+// Read reads a whole ledger and checks its history. No commit has two parents. Each adds exactly one line to one file and changes nothing
+// before it. The ledger's identity never changes. A history that breaks these rules is a *TamperError. The links are returned unchecked:
+// chain.Verify reports whether they are a chain. A repository that cannot be reached is ErrPending. An empty ledger is a Record without
+// entries. The repository is untrusted until it is read: git is never started inside it, its configuration is not used, and its size is
+// bounded.
 func Read(ctx context.Context, src Source) (*Record, error) {
 	r, err := read(ctx, src)
 	if err != nil {
