@@ -13,7 +13,7 @@ type TileStore interface {
 	Tiles(tiles []Tile) ([][]byte, error)
 }
 
-// Tree reads the hashes of a tree of a size and root. What a store returns is checked against the root.
+// Tree reads the hashes of a tree of a size and root. The store's data are checked against the root.
 func Tree(size int64, root Hash, store TileStore) merkle.HashReader {
 	return merkle.TileHashReader(merkle.Tree{N: size, Hash: root}, tileReader{store})
 }
@@ -44,11 +44,11 @@ func (r tileReader) ReadTiles(tiles []merkle.Tile) ([][]byte, error) {
 	return data, nil
 }
 
-// Growth is what a log gains by new leaves.
+// Growth is the change of a log by new leaves.
 type Growth struct {
 	Size int64
 	Root Hash
-	// Tiles are those that are new or have more hashes, each with all its hashes.
+	// Tiles are the tiles that are new or have more hashes, each with all its hashes.
 	Tiles []GrownTile
 }
 
@@ -59,8 +59,8 @@ type GrownTile struct {
 	Hashes []byte
 }
 
-// Grow computes the tree of a size and root with more leaves. It costs what the leaves cost, and the tiles at the end of the old tree.
-// The new tree is proven to be a continuation of the old one before it is returned.
+// Grow computes the tree of a size and root with more leaves. Its cost is that of the leaves and of the tiles at the end of the old tree.
+// It returns the new tree only after proving it a continuation of the old one.
 func Grow(size int64, root Hash, store TileStore, leaves []Hash) (*Growth, error) {
 	old := Tree(size, root, store)
 	fresh := map[int64]Hash{}
@@ -134,7 +134,7 @@ func ProveInclusion(size int64, root Hash, store TileStore, index int64) ([]Hash
 	return p, nil
 }
 
-// ProveConsistency returns the proof that a tree continues an older one. There is none to an empty one.
+// ProveConsistency returns the proof that a tree continues an older one. For an empty older tree the proof is empty.
 func ProveConsistency(size int64, root Hash, store TileStore, old int64) ([]Hash, error) {
 	if old < 0 || old > size {
 		return nil, fmt.Errorf("a log of %d leaves had never %d", size, old)
@@ -149,7 +149,7 @@ func ProveConsistency(size int64, root Hash, store TileStore, old int64) ([]Hash
 	return p, nil
 }
 
-// CheckLeaves checks that hashes are those of the leaves of a tree from a number on, and so are the tiles above them.
+// CheckLeaves checks that hashes are the leaves of a tree from a number on, and that the tiles above them match.
 func CheckLeaves(size int64, root Hash, store TileStore, from int64, hashes []Hash) error {
 	indexes := make([]int64, len(hashes))
 	for i := range indexes {
