@@ -20,8 +20,8 @@ import (
 	"tidemark/chain/tlog"
 )
 
-// Server cosigns checkpoints of the logs that its folder names. It refuses what does not continue the last one that it cosigned, and stops
-// where a line of its own shows that its state is older than what it signed. It is safe for concurrent use.
+// Server cosigns checkpoints of the logs that its folder names. It refuses checkpoints that do not continue the last one that it
+// cosigned. It stops if one of its own lines shows that its state is older than its signatures. It is safe for concurrent use.
 type Server struct {
 	dir  string
 	key  *tlog.Cosigner
@@ -32,7 +32,7 @@ type Server struct {
 	sync bool
 }
 
-// state is what a witness holds of a log.
+// state is a witness's state of a log.
 type state struct {
 	log  note.Verifier
 	vkey string
@@ -86,7 +86,7 @@ func (s *Server) Logs() (origins []string) {
 	return origins
 }
 
-// Stopped returns why the witness cosigns a log no more, nil where it does.
+// Stopped returns the reason why the witness no longer cosigns a log; nil if it does.
 func (s *Server) Stopped(origin string) error {
 	l := s.logs[origin]
 	if l == nil {
@@ -177,7 +177,7 @@ func (s *Server) add(ctx context.Context, w http.ResponseWriter, body []byte) {
 	}
 }
 
-// check stops the witness where a checkpoint carries a good line of its own that its state does not hold: the state was lost or is old.
+// check stops the witness if a checkpoint carries a valid line of its own that its state does not hold: the state was lost or is old.
 func (s *Server) check(l *state, checkpoint []byte) error {
 	if l.stopped != nil {
 		return l.stopped
@@ -192,7 +192,7 @@ func (s *Server) check(l *state, checkpoint []byte) error {
 	return l.stopped
 }
 
-// Recall compares the state with a checkpoint that others hold, and stops where a line of its own shows that the state is old.
+// Recall compares the state with a checkpoint that others hold, and stops if one of its own lines shows that the state is old.
 func (s *Server) Recall(origin string, checkpoint []byte) error {
 	l := s.logs[origin]
 	if l == nil {
