@@ -9,7 +9,7 @@ import (
 	"tidemark/internal/equity"
 )
 
-// checkEquity holds what a batch says of companies to what Batch promises.
+// checkEquity checks the company data of a batch against the rules of Batch.
 func checkEquity(b Batch) error {
 	if err := each("company", b.Companies, checkCompany); err != nil {
 		return err
@@ -179,13 +179,13 @@ func checkNews(n equity.NewsItem) (newsID, error) {
 	return id, nil
 }
 
-// isPrice tells whether a price is set and written as prices are.
+// isPrice reports whether a price is set and written in the form of prices.
 func isPrice(p equity.Price) bool {
 	same, err := equity.ParsePrice(string(p))
 	return err == nil && same == p
 }
 
-// isDate tells whether a time is a date: set, and midnight in UTC.
+// isDate reports whether a time is a date: set, and midnight in UTC.
 func isDate(t time.Time) bool {
 	return !t.IsZero() && t.Location() == time.UTC && t.Equal(t.Truncate(24*time.Hour))
 }

@@ -8,8 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// The headers by which a transport tells the engine where a body comes from. A live transport removes them from what an
-// upstream sends.
+// The headers by which a transport tells the engine the origin of a body. A live transport removes them from a publisher's response.
 const (
 	// SyntheticHeader is "true" on an answer that no publisher gave.
 	SyntheticHeader = "X-Tidemark-Synthetic"
@@ -17,11 +16,11 @@ const (
 	ConstructedHeader = "X-Tidemark-Constructed"
 )
 
-// keptHeaders are those of a response that the ledger keeps: what the body is, what a conditional request needs, when it was
-// sent, and where and when to ask instead.
+// keptHeaders are the headers of a response that the fetch log keeps: the type of the body, the validators for a conditional request, the
+// time of sending, and where and when to ask instead.
 var keptHeaders = []string{"Content-Type", "Date", "ETag", "Last-Modified", "Location", "Retry-After"}
 
-// maxHeaderValue bounds one kept value. A longer one is no validator that we would send back.
+// maxHeaderValue is the max length of one kept value. A longer one is not a validator that we would send back.
 const maxHeaderValue = 1024
 
 // keep picks the headers that the ledger keeps, the hidden values replaced. A value that is not plain text is left out.
@@ -37,8 +36,8 @@ func keep(h http.Header, hidden []string) map[string]string {
 	return kept
 }
 
-// confirmed is the header of an answer 304: what it says itself, and for the rest what was known of the body it confirms
-// (RFC 9111, section 3.2). Its own Content-Type, if it sends one, is not that of the body.
+// confirmed is the header of a 304 response: its own headers, and for the rest the known headers of the body it confirms (RFC 9111,
+// section 3.2). Its own Content-Type, if it sends one, is not the body's.
 func confirmed(known, fresh map[string]string) map[string]string {
 	merged := maps.Clone(known)
 	if merged == nil {

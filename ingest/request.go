@@ -17,12 +17,12 @@ import (
 	"tidemark/internal/series"
 )
 
-// Redacted stands in a stored URL where the value of a secret parameter stood.
+// Redacted replaces the value of a secret parameter in a stored URL.
 const Redacted = "REDACTED"
 
-// LoggedURL names a request as the ledger keeps it: the URL without its fragment, the values of the secret query parameters
-// replaced by Redacted, everything else byte for byte. A request other than a plain GET carries its method and, if it has a
-// body, the digest of that body in a fragment ("#POST-9f86d081884c7d65"), since the URL alone does not say what was asked.
+// LoggedURL names a request in the form of the fetch log: the URL without its fragment, the values of the secret query parameters
+// replaced by Redacted, everything else byte for byte. A request other than a plain GET carries its method and, if it has a body, the
+// digest of that body in a fragment ("#POST-9f86d081884c7d65"), since the URL alone does not identify the request.
 func LoggedURL(method, rawURL string, body []byte, secret []string) string {
 	named := redactURL(rawURL, secret)
 	if method == "" {
@@ -56,8 +56,8 @@ func redactURL(rawURL string, secret []string) string {
 	return base + "?" + strings.Join(pairs, "&")
 }
 
-// minSecret is the length from which a secret's value is looked for in free text. A shorter one is redacted where its parameter
-// stands; anywhere else it would only make texts unreadable.
+// minSecret is the min length of a secret's value for redacting it in free text. A shorter value is redacted only in its parameter;
+// elsewhere redacting it would only make texts unreadable.
 const minSecret = 4
 
 // secretValues lists the values of the secret parameters in each spelling that a URL or an error may give them.
@@ -144,7 +144,7 @@ func newFetchRequest(src Source, limits Limits, run int64, r Request) (fetchRequ
 	return q, nil
 }
 
-// askable tells what is wrong with a URL that the engine would not ask.
+// askable returns an error for a URL that the engine would not request.
 func askable(u *url.URL) error {
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
@@ -162,7 +162,7 @@ func (q fetchRequest) fail(kind Kind, err error) *Error {
 	return &Error{Kind: kind, Source: q.source.ID, URL: q.name, Err: redactError(err, q.hidden)}
 }
 
-// lacks tells whether err is the upstream's word that there is nothing at the question's address.
+// lacks reports whether err is the publisher's statement that the request's address has no content.
 func (q fetchRequest) lacks(err error) bool {
 	failed, ok := errors.AsType[*Error](err)
 	return ok && failed.Kind == Refused && slices.Contains(q.absent, failed.Status)
@@ -173,7 +173,7 @@ func (q fetchRequest) asked() Request {
 	return Request{Method: q.method, URL: q.url.String(), Header: q.header, Body: q.body, Secret: q.secret}
 }
 
-// conditional tells whether a 304 would be an answer to the question: a plain GET without conditions of the source's own.
+// conditional reports whether a 304 would answer the request: a plain GET without conditions of the source's own.
 func (q fetchRequest) conditional() bool {
 	if q.method != http.MethodGet || len(q.body) > 0 {
 		return false
@@ -220,7 +220,7 @@ func (q fetchRequest) httpRequest(ctx context.Context, userAgent string, known *
 
 type askedBy struct{}
 
-// AskedBy is the source that asks a request, by the request's context; empty where none does.
+// AskedBy returns the source of a request, from the request's context; empty if there is none.
 func AskedBy(ctx context.Context) string {
 	id, _ := ctx.Value(askedBy{}).(string)
 	return id
