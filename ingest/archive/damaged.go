@@ -15,7 +15,7 @@ import (
 type DamagedError struct {
 	// Bodies has an error for each, which names it and is ingest.ErrNotArchived.
 	Bodies []error
-	// Used tells that what one of them said is part of the past that the folder makes. Then nothing was imported.
+	// Used reports whether the content of one of the bodies is part of the folder's past. Then nothing was imported.
 	Used bool
 }
 
@@ -34,8 +34,8 @@ func (e *DamagedError) Error() string {
 // Unwrap returns the errors about the bodies.
 func (e *DamagedError) Unwrap() []error { return e.Bodies }
 
-// damaged reads every body that an import would add, and returns the places in the manifest, from 1 on, of those that are missing or broken,
-// with an error about all: nil where there is none.
+// damaged reads every body that an import would add. It returns the places in the manifest, from 1 on, of missing or broken bodies, with
+// an error about all of them; nil if there are none.
 func (f *Folder) damaged(ctx context.Context, ledger FetchLog, until time.Time) (map[int64]bool, *DamagedError, error) {
 	at := map[int64]bool{}
 	var fault DamagedError
@@ -63,7 +63,7 @@ func (f *Folder) damaged(ctx context.Context, ledger FetchLog, until time.Time) 
 			case ctx.Err() != nil || !errors.Is(err, ingest.ErrNotArchived):
 				return nil, nil, err
 			}
-			// What the ledger has already, the archive has as well.
+			// Bodies of the fetch log's own fetches are in the archive already.
 			if known, ferr := ledger.FindFetch(ctx, fetch); ferr != nil || len(known) > 0 {
 				if ferr != nil {
 					return nil, nil, ferr
@@ -83,8 +83,8 @@ func (f *Folder) damaged(ctx context.Context, ledger FetchLog, until time.Time) 
 	return at, &fault, err
 }
 
-// uses tells whether the history of a folder, whose manifest has n lines, rests on one of some exchanges. Where it has no history, every
-// answer may be used.
+// uses reports whether the history of a folder, whose manifest has n lines, depends on one of some exchanges. Without a history, any
+// response may be used.
 func (f *Folder) uses(exchanges map[int64]bool, n int64) (bool, error) {
 	if _, ok, err := f.Origin(); err != nil || !ok {
 		return true, err

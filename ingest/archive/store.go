@@ -201,8 +201,8 @@ func (s *Store) Put(ctx context.Context, body []byte) (string, error) {
 	return digest, nil
 }
 
-// Get returns the body with a digest, from the colder store where it is not here. An error that is ingest.ErrNotArchived tells that there
-// is none, or none that is whole.
+// Get returns the body with a digest, from the colder store if it is not here. If the error is ingest.ErrNotArchived, the body is missing
+// or broken.
 func (s *Store) Get(ctx context.Context, digest string) ([]byte, error) {
 	body, err := s.get(ctx, digest)
 	if s.colder == nil || !errors.Is(err, ingest.ErrNotArchived) {
@@ -252,7 +252,7 @@ func (s *Store) get(ctx context.Context, digest string) ([]byte, error) {
 	return nil, fmt.Errorf("%w: there is no %s", ingest.ErrNotArchived, blobKey(digest))
 }
 
-// gzipPool are compressors at rest: to make one takes longer than to compress a small body.
+// gzipPool holds idle compressors: making one takes longer than compressing a small body.
 var gzipPool = sync.Pool{New: func() any {
 	w, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
 	if err != nil {
@@ -261,7 +261,7 @@ var gzipPool = sync.Pool{New: func() any {
 	return w
 }}
 
-// compress compresses a body where that pays. The name says whether it did.
+// compress compresses a body if that saves space. The returned name says whether it did.
 func compress(key string, body []byte) (string, []byte, error) {
 	if len(body) < compressFrom {
 		return key, body, nil
@@ -300,8 +300,8 @@ func decompress(key string, stored []byte) ([]byte, error) {
 	return body, nil
 }
 
-// write stores one blob. The driver writes under a temporary name and renames when the writer is closed; before that, and for
-// the rename after it, a local file is forced to the disk, so that a ledger row never outlives its body in a power cut.
+// write stores one blob. The driver writes under a temporary name and renames when the writer is closed. A local file is synced to disk
+// before the rename, and its name after it, so that a row of the fetch log never outlives its body in a power cut.
 func (s *Store) write(ctx context.Context, key string, stored []byte) (err error) {
 	if err := s.present(); err != nil {
 		return err
@@ -347,8 +347,8 @@ func (s *Store) write(ctx context.Context, key string, stored []byte) (err error
 	return s.settle(folder)
 }
 
-// settle forces the name of a new body to the disk, and the names of its folder and of the one above, which may be new as well, the
-// first time that the store sees the folder: folders stay.
+// settle syncs the name of a new body to disk. The first time that the store sees the folder, it also syncs the names of the folder and
+// of its parent, which may be new as well: folders stay.
 func (s *Store) settle(folder string) error {
 	s.mu.Lock()
 	lasting := s.lasting[folder]
