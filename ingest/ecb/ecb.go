@@ -1,7 +1,6 @@
-// Package ecb reads the monetary policy decisions of the European Central Bank. Its data portal tells the rate on the deposit facility
-// day by day (portal.go), from which the decisions of past meetings follow; its feed of press releases tells that there is a new one
-// (feed.go), and the release tells the rates (release.go). Source declares the upstream job. Sandbox answers for all three with
-// synthetic decisions.
+// Package ecb reads the monetary policy decisions of the European Central Bank. Its data portal has the rate on the deposit facility day
+// by day (portal.go), from which the decisions of past meetings follow. Its feed of press releases announces a new one (feed.go), and the
+// release has the rates (release.go). Source declares the source. Sandbox answers for all three with synthetic decisions.
 package ecb
 
 import (
@@ -35,8 +34,8 @@ const (
 // begin is the first day that is asked for. It leaves five years of decisions before 2025.
 var begin = time.Date(2020, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// meetings are the days of past decisions. The data portal tells which rate was in force on a day, but not on which days the Governing
-// Council left it as it was.
+// meetings are the days of past decisions. The data portal has the rate in force on a day, but not the days on which the Governing
+// Council left it unchanged.
 var meetings = []string{
 	"20200123", "20200312", "20200430", "20200604", "20200716", "20200910", "20201029", "20201210",
 	"20210121", "20210311", "20210422", "20210610", "20210722", "20210909", "20211028", "20211216",
@@ -129,7 +128,7 @@ func parse(r ingest.Response) (ingest.Batch, error) {
 	return ingest.Batch{}, fmt.Errorf("parse an answer of %s%s: the ECB is not asked there", u.Host, u.Path)
 }
 
-// releaseDay tells on the decision of which day a page is the release, if it is one.
+// releaseDay returns the day of the decision of a release page, and whether the page is one.
 func releaseDay(path string) (time.Time, bool) {
 	m := releasePattern.FindStringSubmatch(path)
 	if m == nil {
@@ -142,7 +141,7 @@ func releaseDay(path string) (time.Time, bool) {
 // frankfurt is the zone of the bank's clock.
 var frankfurt = ingest.Zone(zoneName)
 
-// published tells when the decision of a day is taken to have come: at 14:15. Until June 2022 it came at 13:45.
+// published is the assumed time of the decision of a day: 14:15. Until June 2022 it came at 13:45.
 func published(day time.Time) time.Time {
 	year, month, date := day.UTC().Date()
 	return time.Date(year, month, date, 14, 15, 0, 0, frankfurt()).UTC()

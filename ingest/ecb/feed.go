@@ -14,7 +14,7 @@ import (
 	"tidemark/ingest"
 )
 
-// feedURL is the feed's address. The parameter, of which the server takes no notice, tells the parser after which decision to go on.
+// feedURL is the feed's address. The server ignores its parameter, which tells the parser after which decision to continue.
 func feedURL(after string) string {
 	return (&url.URL{Scheme: "https", Host: pressHost, Path: feedPath, RawQuery: url.Values{"after": {after}}.Encode()}).String()
 }
@@ -51,8 +51,8 @@ func parseFeed(after string, body []byte) (ingest.Batch, error) {
 	return ingest.Batch{Next: next}, err
 }
 
-// followingRelease asks for the first of some releases; the others stand in a parameter of which the server takes no notice. Of none it
-// is nil.
+// followingRelease requests the first of some releases. The others are in a parameter that the server ignores. It returns nil if there
+// are none.
 func followingRelease(paths []string) (*ingest.Request, error) {
 	if len(paths) == 0 {
 		return nil, nil //nolint:nilnil // there is none, and nothing is wrong
