@@ -13,7 +13,7 @@ import (
 	"tidemark/internal/equity"
 )
 
-// stream reads a body of JSON member by member, so that of some megabytes only what is wanted is built.
+// stream reads a body of JSON member by member, so that only the wanted parts of some megabytes are built.
 type stream struct{ *json.Decoder }
 
 // document reads a whole body as one object.
@@ -97,7 +97,7 @@ func (c *cik) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// date reads a date. Empty is none.
+// date reads a date. An empty text is the zero time.
 func date(text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -105,7 +105,7 @@ func date(text string) (time.Time, error) {
 	return time.Parse(time.DateOnly, text)
 }
 
-// whole reads a body into v, of which it must be all.
+// whole reads a body into v; v must be the whole body.
 func whole(body []byte, v any) error {
 	if err := json.Unmarshal(body, v); err != nil {
 		return fmt.Errorf("want a JSON object: %w", err)

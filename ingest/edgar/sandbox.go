@@ -15,10 +15,10 @@ import (
 	"tidemark/internal/equity"
 )
 
-// Sandbox answers for both of the SEC's hosts with the invented companies of the world, as of its clock: the lists of tickers change
-// when a company is listed, renamed or gone, filings and their figures are shown from the moment they are accepted on. Like the SEC
-// it refuses who does not say who asks. The newest filings of a company are a hundred here and not a thousand, so that there are
-// older pages. Answers change with filings only. The handlers are safe for concurrent use.
+// Sandbox answers for both of the SEC's hosts with the invented companies of the world, as of its clock. The lists of tickers change when
+// a company is listed, renamed or delisted. Filings and their figures are shown from the moment they are accepted. Like the SEC, it
+// refuses clients that do not identify themselves. The newest filings of a company are a hundred here and not a thousand, so that there
+// are older pages. Responses change only with filings. The handlers are safe for concurrent use.
 func Sandbox(mux *http.ServeMux, w synth.World) {
 	s := &sandbox{now: w.Now, byCIK: map[equity.CIK]*filings{}}
 	for _, c := range w.Market().Companies {
@@ -51,7 +51,7 @@ type sandbox struct {
 	byCIK map[equity.CIK]*filings
 
 	mu sync.Mutex
-	// written holds the newest answers about a company by path, with what was last filed by then.
+	// written holds the newest responses about a company by path, with the last filing at that time.
 	written map[string]written
 }
 
@@ -60,7 +60,7 @@ type written struct {
 	body  []byte
 }
 
-// named answers those who say who they are. An answer of no body is one that there is not.
+// named answers clients that identify themselves. An empty body is the response for a missing page.
 func named(answer func(*http.Request) ([]byte, string)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, contentType := answer(r)
@@ -85,7 +85,7 @@ func (s *sandbox) today() time.Time {
 	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 }
 
-// tickers writes the list of companies with tickers. Its members are in the order of their numbers, which is that of the list.
+// tickers writes the list of companies with tickers. Its members are in the order of their numbers, which is the order of the list.
 func (s *sandbox) tickers(*http.Request) ([]byte, string) {
 	var b strings.Builder
 	rows := 0
@@ -226,7 +226,7 @@ func writeEntry(b *strings.Builder, c *synth.Company, e event) {
 
 func marshal(v any) []byte {
 	body, err := json.Marshal(v)
-	if err != nil { // what the sandbox draws is finite
+	if err != nil { // the sandbox draws only finite numbers
 		return []byte("null")
 	}
 	return body
