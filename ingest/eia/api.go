@@ -19,8 +19,8 @@ import (
 const (
 	// apiLength is the most rows that the API gives in one JSON answer.
 	apiLength = 5000
-	// apiOverlap is how far before a window's start the API is asked, so that the answer to a window that ends now always holds
-	// rows: EIA answers an unknown series with zero rows and no error, and this tells the two apart.
+	// apiOverlap is the time before a window's start from which the API is requested, so that the response for a window that ends now
+	// always has rows. EIA returns zero rows and no error for an unknown series; the overlap distinguishes the two cases.
 	apiOverlap = 35 * 24 * time.Hour
 )
 
@@ -51,9 +51,9 @@ func (g group) apiRequests(key string, w series.Window) ([]ingest.Request, error
 	return requests, nil
 }
 
-// apiAnswer is the part of an answer that is read. Members whose type differs between versions are kept raw. It is read by the second
-// version of encoding/json, which the standard library has from Go 1.27 on, and which takes a third of the first one's time for a
-// long history. It is strict: a member that is there twice, or a string that is not UTF-8, is an error.
+// apiAnswer is the part of a response that is read. Members whose type differs between versions are kept raw. It is read by the second
+// version of encoding/json, which is in the standard library from Go 1.27 on, and takes a third of the first one's time for a long
+// history. It is strict: a repeated member, or a string that is not UTF-8, is an error.
 type apiAnswer struct {
 	Response *struct {
 		Total     jsontext.Value `json:"total"`
@@ -73,9 +73,8 @@ type apiRow struct {
 	Units       string         `json:"units"`
 }
 
-// parseAPI reads one page of API rows. It covers the series from the page's first period to its last: both are stated, so that
-// nothing is claimed about what lies between two pages or beyond the request's window. The next page's request has the same key
-// as this one's.
+// parseAPI reads one page of API rows. It covers the series from the page's first period to its last: both are stated, so it claims
+// nothing about times between two pages or beyond the request's window. The next page's request has the same key as this one's.
 func (g group) parseAPI(u *url.URL, r ingest.Response) (ingest.Batch, error) {
 	q := u.Query()
 	h, err := g.history(q.Get("facets[series][]"))
@@ -118,7 +117,7 @@ func redactError(err error, key string) error {
 	return errors.New(strings.ReplaceAll(err.Error(), key, "REDACTED"))
 }
 
-// pageAsked is what a request asked for: a page of length rows from an offset, of a window with an end if bounded.
+// pageAsked is the query of a request: a page of length rows from an offset, in a window with an end if bounded.
 type pageAsked struct {
 	offset, length int
 	bounded        bool
@@ -164,7 +163,7 @@ func (g group) readAnswer(h history, asked pageAsked, body []byte) (ingest.Batch
 	return batch, end, err
 }
 
-// stated tells whether a raw member is there and not null.
+// stated reports whether a raw member is present and not null.
 func stated(raw jsontext.Value) bool { return len(raw) > 0 && !bytes.Equal(raw, []byte("null")) }
 
 // apiError names the error of an answer, which is an object in one family of EIA's errors and a string in the other.
@@ -236,8 +235,8 @@ func (g group) readRows(h history, rows []apiRow) (ingest.Batch, error) {
 	}, nil
 }
 
-// unitIs tells whether a row is in the unit of the series, by the short form or by the end of the description. A row that states
-// neither is taken at its series' word.
+// unitIs reports whether a row is in the unit of the series, by the short form or by the end of the description. If a row states neither,
+// the unit of its series is assumed.
 func (r apiRow) unitIs(h history) bool {
 	return r.Units == "" && r.Description == "" || r.Units == h.code || strings.HasSuffix(clean(r.Description), "("+h.unit+")")
 }

@@ -10,9 +10,9 @@ import (
 
 const barrel = 42 // gallons
 
-// draw draws the synthetic series of both groups, each on the board of its release rhythm. The levels, seasons and spreads are
-// set by eye to what the real series have shown since 2006: crude near 70 dollars that wander between 35 and 140, product
-// margins of 10 to 40 dollars a barrel, stocks and utilization with their yearly swing. None of it is a forecast or a fit.
+// draw draws the synthetic series of both groups, each with the release history of its schedule. The levels, seasons and spreads are set
+// by eye to the real series since 2006: crude near 70 dollars, moving between 35 and 140, product margins of 10 to 40 dollars a barrel,
+// stocks and utilization with their yearly swing. None of it is a forecast or a fit.
 func draw(w synth.World) map[series.ID]*synth.ReleaseHistory {
 	days := synth.Weekdays(time.Date(2006, 6, 14, 0, 0, 0, 0, time.UTC))
 	crude := w.Series(synth.Process{
@@ -89,14 +89,14 @@ func turnarounds(day time.Time) float64 {
 	return -1.5*math.Cos(year-0.4) + 2*math.Cos(2*(year-0.15))
 }
 
-// What EIA was seen to do to published spot prices: values change rarely, and the row of a holiday now and then appears with the
-// price of the day before and is withdrawn with the next release.
+// EIA's observed changes of published spot prices: values change rarely. Now and then the row of a holiday appears with the price of the
+// day before, and is withdrawn with the next release.
 const (
 	revisedShare = 1.0 / 2000
 	slippedShare = 1.0 / 8 // of the holidays
 )
 
-// spotPublisher tells how the sandbox's spot prices are printed.
+// spotPublisher defines how the sandbox's spot prices are printed.
 func spotPublisher(w synth.World, h history) synth.Publisher {
 	revised := w.Noise("eia revised " + h.id)
 	slipped := w.Noise("eia slipped holiday " + h.id)
@@ -119,8 +119,7 @@ func spotPublisher(w synth.World, h history) synth.Publisher {
 	}
 }
 
-// isHoliday tells whether a weekday is one without spot prices: a federal holiday, or the day that stands in for one on a
-// weekend, or Good Friday.
+// isHoliday reports whether a weekday has no spot prices: a federal holiday, or the substitute day for one on a weekend, or Good Friday.
 func isHoliday(day time.Time) bool {
 	year, month, date := day.Date()
 	for _, fixed := range []struct {
