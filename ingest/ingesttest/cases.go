@@ -1,7 +1,7 @@
-// Package ingesttest is what the tests of several adapters share: case folders, and a sandbox with a clock that the test sets
-// (Upstream). A case is a folder below testdata with the body as an upstream sent it, a meta.json that says how it was asked, and what
-// the parser makes of it: expected.csv, or expected.err with the error's text. `go test ./ingest/<source> -update` writes the
-// expectations anew. Only tests import it. Start at Check.
+// Package ingesttest is shared by the tests of several adapters: case folders, and a sandbox with a clock that the test sets (Upstream).
+// A case is a folder below testdata. It has the body as a publisher sent it, a meta.json with the request, and the expected result of the
+// parser: expected.csv, or expected.err with the error's text. `go test ./ingest/<source> -update` writes the expectations again. Only
+// tests import it. Start at Check.
 package ingesttest
 
 import (
@@ -33,7 +33,7 @@ type Case struct {
 	Dir string
 	// Source names the source, where an adapter has several.
 	Source string
-	// Response is what the engine would hand to the parser.
+	// Response is the engine's input for the parser.
 	Response ingest.Response
 }
 
@@ -88,7 +88,7 @@ func Load(t testing.TB, dir string) Case {
 	return c
 }
 
-// Check runs every case folder side by side: what parse makes of it, written by describe, is what the folder expects, an error comes
+// Check runs every case folder in parallel. The result of parse, written by describe, must equal the folder's expectation. An error comes
 // without a batch, and the same bytes give the same batch again.
 func Check(t *testing.T, parse func(t *testing.T, c Case) (ingest.Batch, error), describe func(ingest.Batch) string) {
 	t.Helper()
