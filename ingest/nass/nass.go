@@ -1,8 +1,8 @@
-// Package nass reads what the National Agricultural Statistics Service of the U.S. Department of Agriculture says about Iowa's corn:
-// the final yields, the forecasts of the monthly Crop Production reports, and the weekly ratings of the crop's condition. Source
-// declares the upstream job. It has two forms that yield the same series, both of the Quick Stats database: the public web form
-// (form.go), which needs no key, and the API (api.go), which needs one. What their rows mean is in rows.go. Sandbox answers in both
-// forms with synthetic figures, and Spreadsheet writes the web form's file around figures that one has.
+// Package nass reads the data of the National Agricultural Statistics Service of the U.S. Department of Agriculture about Iowa's corn:
+// the final yields, the forecasts of the monthly Crop Production reports, and the weekly ratings of the crop's condition. Source declares
+// the source. It has two forms that return the same series, both of the Quick Stats database: the public web form (form.go), which needs
+// no key, and the API (api.go), which needs one. rows.go interprets their rows. Sandbox answers in both forms with synthetic figures, and
+// Spreadsheet writes the web form's file around given figures.
 package nass
 
 import (
@@ -16,8 +16,8 @@ import (
 	"tidemark/internal/series"
 )
 
-// The series. A final yield is about a crop year and dated its 1 January; a forecast is dated the first of the month whose report
-// holds it; a rating of the crop is dated the end of its week.
+// The series. A final yield is about a crop year and dated its 1 January. A forecast is dated the first of the month of its report. A
+// rating of the crop is dated the end of its week.
 const (
 	finalYield series.ID = "nass.IA.CORN.YIELD.FINAL"
 	forecast   series.ID = "nass.IA.CORN.YIELD.FORECAST"
@@ -58,18 +58,17 @@ var asked = [][]filter{
 	},
 }
 
-// Source declares Iowa's corn. With an empty key the public web form is asked, otherwise the API. Whatever the key, Parse reads the
-// answers of both forms, so that an archive outlives a change of settings.
+// Source declares Iowa's corn. With an empty key the public web form is requested, otherwise the API. Parse reads the responses of both
+// forms with any key, so that an archive outlives a change of settings.
 //
-// Without a key there were three ways to choose from. The bulk file of the crops sector (www.nass.usda.gov/datasets) is rebuilt
-// every night and has grown to more than a gigabyte compressed for some 300 rows that are wanted here. The reports as text hold one
-// season each, and their tables are laid out by hand. The web form gives exactly the rows that are asked for, as a file of a few
-// hundred kilobytes, by the two steps that its own page takes: it is the default. It does not say when a row was loaded, which
-// rows.go makes up for.
+// Without a key there were three options. The bulk file of the crops sector (www.nass.usda.gov/datasets) is rebuilt every night and has
+// grown to more than a gigabyte compressed, for some 300 wanted rows. The reports as text hold one season each, and their tables are laid
+// out by hand. The web form returns exactly the requested rows, as a file of a few hundred kilobytes, by the two steps of its own page:
+// it is the default. It does not state when a row was loaded; rows.go compensates for that.
 //
-// Crop Production comes at noon around the 10th to 12th of August to November and of January, Crop Progress on Mondays at 16:00
-// from April to November, and both reach the database within an hour or two: it is asked twice on every working day, because a
-// report may be late, moved by a holiday, or revised at any time of the year.
+// Crop Production comes at noon around the 10th to 12th of August to November and of January, Crop Progress on Mondays at 16:00 from
+// April to November. Both reach the database within an hour or two. The source is requested twice on every working day, because a report
+// may be late, moved by a holiday, or revised at any time of the year.
 func Source(apiKey string) ingest.Source {
 	s := ingest.Source{
 		ID:              "nass-iowa-corn",
@@ -83,7 +82,7 @@ func Source(apiKey string) ingest.Source {
 			Interval: time.Second,
 			Timeout:  4 * time.Minute, // the database is slow at times: clients allow 300 s
 			MaxBytes: 32 << 20,
-			// How the form labels the name of a question and the file differs between reports; what they hold is checked.
+			// The form's labels for a query and for the file differ between reports; their content is checked.
 			ContentTypes: []string{
 				"application/json", "text/json", "text/javascript", "application/javascript", "text/plain", "text/html",
 				"text/csv", "application/csv", "text/comma-separated-values", "application/vnd.ms-excel", "application/octet-stream",
