@@ -11,8 +11,8 @@ import (
 // firstDay is the first day of the layer.
 var firstDay = time.Date(2019, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// classes are the kinds of ships: how many pass on a day and how many tons one of them carries, set by eye to what the real
-// figures showed from 2019 to 2024. None of it is a forecast or a fit.
+// classes are the kinds of ships: the number that pass on a day and the tons that one of them carries, set by eye to the real figures
+// from 2019 to 2024. None of it is a forecast or a fit.
 var classes = []struct {
 	name       string
 	mean, tons float64
@@ -25,8 +25,8 @@ var classes = []struct {
 }
 
 const (
-	// revisedShare is the share of quarters whose first release estimates the whole history anew, factorSD the standard
-	// deviation of what all counts are then multiplied by, as a logarithm. The real one was once 0.83.
+	// revisedShare is the share of quarters whose first release estimates the whole history again. factorSD is the standard deviation of
+	// the factor for all counts, as a logarithm. The real factor was once 0.83.
 	revisedShare = 0.5
 	factorSD     = 0.05
 	// provisional is the share of ships that the newest week is counted with.
@@ -69,7 +69,7 @@ func slumps(noise synth.Noise) func(time.Time) float64 {
 		for back := range days {
 			begun := day.AddDate(0, 0, -back)
 			if noise.Chance(begun, share) {
-				size := 0.4 + 0.7*noise.Uniform(begun)/share // the draw is below share: stretched, it is one of its own
+				size := 0.4 + 0.7*noise.Uniform(begun)/share // the draw is below share: scaled up, it is a draw of its own
 				depth = max(depth, size*math.Exp(-float64(back)/memory))
 			}
 		}
@@ -113,8 +113,7 @@ func (s *strait) at(release time.Time) []Row {
 	return rows
 }
 
-// factor is what a release multiplies all counts by: it changes with the first release of some quarters. Before the first such
-// quarter it is 1.
+// factor is a release's factor for all counts: it changes with the first release of some quarters. Before the first such quarter it is 1.
 func (s *strait) factor(release time.Time) float64 {
 	year, month, _ := release.In(ingest.NewYork()).Date()
 	quarter := time.Date(year, month-(month-1)%3, 1, 0, 0, 0, 0, time.UTC)
