@@ -15,8 +15,8 @@ import (
 
 // The rules that hold for the bars of every publisher.
 const (
-	// official is the time of day in New York from which on a day's close is taken for final: the closing auctions are over and
-	// corrected. Before, the day's bar is that of a session under way and left out. On days of an early close it is only late.
+	// official is the time of day in New York from which a day's close counts as final: the closing auctions are over and corrected.
+	// Before that time, the day's bar belongs to a session under way and is left out. On days of an early close this is only late.
 	official = 16*time.Hour + 15*time.Minute
 	// stale is how old, in days, the newest bar of a share that trades may be. No closing since 1990 was longer.
 	stale = 7
@@ -24,9 +24,9 @@ const (
 
 var errNoBar = errors.New("no bar at all, expected at least one")
 
-// settle holds the bars of one answer to the rules and returns those that are wanted in ascending date. Dates must all ascend or all
-// descend, be weekdays and not lie in the future. A question without an end asks of a share that trades: without a bar of the last
-// days the answer is stale, which is an error. Opens, highs and lows that contradict the close are unknown.
+// settle applies the rules to the bars of one response and returns the wanted bars in ascending date. Dates must all ascend or all
+// descend, be weekdays and not lie in the future. A request without an end is about a share that trades: without a bar of the last days
+// the response is stale, which is an error. Opens, highs and lows that contradict the close are unknown.
 func settle(bars []equity.Bar, q fetchRequest, fetched time.Time) ([]equity.Bar, error) {
 	if len(bars) > 1 && bars[0].Date.After(bars[1].Date) {
 		bars = slices.Clone(bars)
@@ -67,12 +67,12 @@ func settle(bars []equity.Bar, q fetchRequest, fetched time.Time) ([]equity.Bar,
 	return kept, nil
 }
 
-// wants tells whether a date is within the question.
+// wants reports whether a date is within the request.
 func (q fetchRequest) wants(date time.Time) bool {
 	return (q.from.IsZero() || !date.Before(q.from)) && (q.to.IsZero() || !date.After(q.to))
 }
 
-// contradicts tells whether the close, or the open, lies outside the low and the high.
+// contradicts reports whether the close, or the open, is outside the range from the low to the high.
 func contradicts(b equity.Bar) bool {
 	known := func(p equity.Price, otherwise float64) float64 {
 		if p == "" {
@@ -112,7 +112,7 @@ func short(p equity.Price, err error) (equity.Price, error) {
 	return equity.Price(text), err
 }
 
-// priceText reads a price that is published as a decimal number. More decimals than prices have are those of a binary number.
+// priceText reads a price that is published as a decimal number. More decimals than prices have come from a binary number.
 func priceText(text string) (equity.Price, error) {
 	if p, err := equity.ParsePrice(text); err == nil {
 		return p, nil

@@ -14,9 +14,9 @@ import (
 	"tidemark/internal/series"
 )
 
-// CSVImport reads the operator's folder of CSV files. It stands where the engine stands for other sources, and does as it does: each
-// file's bytes are archived, a row is written into the ledger, and only then they are parsed, as CSV declares. What an upstream is
-// spared, Drop is not: there is no politeness towards a folder. All fields must be set.
+// CSVImport reads the operator's folder of CSV files. It replaces the engine for this source, and does the same steps: each file's bytes
+// are archived, a row is written into the fetch log, and only then they are parsed, as CSV declares. It has no rate limit, which a folder
+// does not need. All fields must be set.
 type CSVImport struct {
 	Folder fs.FS
 	// Shares are those whose files are read. Files of others are passed over.
@@ -27,9 +27,9 @@ type CSVImport struct {
 	Archive ingest.Archive
 }
 
-// Collect reads the file of each share that has one, and actions.csv where it is there. A file that is as it was is confirmed, as a
-// 304 confirms an answer. A file that cannot be read or parsed does not stop the others; its error is joined, and the batches returned
-// beside it are complete. To collect again stores nothing twice.
+// Collect reads the file of each share that has one, and actions.csv if it exists. An unchanged file is confirmed, as a 304 confirms a
+// response. A file that cannot be read or parsed does not stop the others; its error is joined, and the returned batches are complete.
+// Collecting again stores nothing twice.
 func (d CSVImport) Collect(ctx context.Context, runID int64) ([]ingest.Fetched, error) {
 	entries, err := fs.ReadDir(d.Folder, ".")
 	if err != nil {

@@ -25,12 +25,12 @@ const (
 	forever = "9999999999"
 )
 
-// Yahoo declares the daily bars of the charts of Yahoo Finance, with the dividends and splits. It needs no key. Its terms allow
-// personal use and no redistribution, so that an operator has to say that it may be asked.
+// Yahoo declares the daily bars of the charts of Yahoo Finance, with the dividends and splits. It needs no key. Its terms allow personal
+// use and no redistribution, so the operator must enable it.
 //
-// Prices, volumes and dividends are stated for the shares of today: every split rewrites the whole history. They are brought back to
-// what they were by the splits in the answer, which therefore always reaches to the present, whatever the window's end. Prices come
-// as binary numbers of single precision and are rounded to cents, below a dollar to four decimals.
+// Prices, volumes and dividends are stated for the shares of today: every split rewrites the whole history. The splits in the response
+// convert them back to the original values, so each response reaches to the present, whatever the window's end. Prices come as binary
+// numbers of single precision and are rounded to cents, below a dollar to four decimals.
 func Yahoo(all []Share) ingest.Source {
 	return ingest.Source{
 		ID: "prices-yahoo", Name: "Yahoo Finance, daily prices, dividends and splits", Publisher: "Yahoo",
@@ -205,8 +205,8 @@ func (res yahooResult) splits(share equity.CIK) ([]equity.Action, error) {
 	return list, nil
 }
 
-// dividends lists by date what was paid for each share as it was then. What is paid on one date is one dividend; less than half a
-// hundredth of a cent is none.
+// dividends lists by date the payments for each share at that time. Payments on one date are one dividend; less than half a hundredth of
+// a cent is ignored.
 func (res yahooResult) dividends(share equity.CIK, splits []equity.Action) ([]equity.Action, error) {
 	paid := map[time.Time]float64{}
 	for _, kind := range []map[string]yahooCash{res.Events.Dividends, res.Events.CapitalGains} {
@@ -247,8 +247,8 @@ func since(splits []equity.Action, date time.Time) float64 {
 	return factor
 }
 
-// bars lists the bars with a close, in the answer's order, for the shares as they were. The last two may be of one day, of which the
-// second is the newer.
+// bars lists the bars with a close, in the response's order, for the shares at that time. The last two may be of one day; the second is
+// then the newer.
 func (res yahooResult) bars(share equity.CIK, splits []equity.Action) ([]equity.Bar, error) {
 	if len(res.Times) == 0 {
 		return nil, nil
