@@ -11,8 +11,8 @@ import (
 	"tidemark/internal/series"
 )
 
-// checkRows finds an answer that lacks too much of what it claims to have whole. Publishers withdraw a few observations, and more
-// only by mistake.
+// checkRows finds an answer that lacks too many values of a window that it claims to cover. Publishers withdraw a few observations, and
+// more only by mistake.
 func checkRows(c *comparison) []Finding {
 	const few, share = 10, 50
 	n := len(c.missing)
@@ -54,7 +54,7 @@ func named(ratio, within float64) (factor, bool) {
 	return factor{}, false
 }
 
-// checkUnit finds values that were multiplied: those of dates that are known, or, where no date is in both, the level.
+// checkUnit finds values that were multiplied by a factor. It compares the values of known dates or, if no date is in both, the level.
 func checkUnit(c *comparison) []Finding {
 	var ratios []float64
 	for _, p := range c.both {
@@ -133,8 +133,8 @@ func checkLevel(c *comparison) []Finding {
 		fmt.Sprintf("values near %s, in %s", number(was), c.Info.Unit))
 }
 
-// checkRevision finds an answer in which a large part of what is known differs, where the publisher does not do such things. What
-// differs by rounding alone does not count.
+// checkRevision finds an answer that changes a large part of the known values, if the publisher does not normally do so. Changes by
+// rounding alone do not count.
 func checkRevision(c *comparison) []Finding {
 	if c.Reestimates {
 		return nil
@@ -158,7 +158,7 @@ func checkRevision(c *comparison) []Finding {
 		"a few revised values at a time")
 }
 
-// rounding is how far a value may be from what it was where all that happened is that a history came with fewer decimals, or more.
+// rounding is the max change of a value if a history only came with fewer decimals, or more.
 func (c *comparison) rounding(changed []pair) float64 {
 	if len(changed) == 0 {
 		return 0

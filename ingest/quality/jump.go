@@ -8,13 +8,13 @@ import (
 	"tidemark/internal/series"
 )
 
-// What a change must be to be marked, and to be stopped: more than so many robust standard deviations of the series' own changes, and
-// more than so many times the largest of them in sight, of which there must be enough.
+// Thresholds for marking a change, and for stopping it: a multiple of the robust standard deviation of the series' own changes, and a
+// multiple of the largest of the visible changes. There must be enough of them.
 //
-// Markets do what they never did before. In forty years of crude oil the widest change was the fall to -36.98 dollars on 2020-04-20:
-// 60 standard deviations, and 5.5 times the largest change of the four years before. The unemployment rate of April 2020 rose by 7
-// times the largest change since 1948, natural gas fell by 206 standard deviations on 2021-02-18. All of that is true and must be
-// stored: what is stopped is twice as far away, as a decimal point that slipped mostly is.
+// Markets produce changes without precedent. In forty years of crude oil the widest change was the fall to -36.98 dollars on 2020-04-20:
+// 60 standard deviations, and 5.5 times the largest change of the four years before. The unemployment rate of April 2020 rose by 7 times
+// the largest change since 1948, and natural gas fell by 206 standard deviations on 2021-02-18. All of these are true and must be stored.
+// A stopped change is twice as far away, as a slipped decimal point mostly is.
 const (
 	oddScale, oddTimes = 10, 1.5
 	badScale, badTimes = 40, 12
@@ -100,7 +100,7 @@ func (c *comparison) jumps(h spread) []jump {
 	return list
 }
 
-// before is the number before the i-th reading that was said: from the answer or, where that begins later, from what is known.
+// before returns the number before the i-th reading of the answer: from the answer or, if that begins later, from the known history.
 func (c *comparison) before(i int) (series.Reading, bool) {
 	at := c.said[i].ObservedAt
 	var found series.Reading
