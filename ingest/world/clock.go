@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Clock tells the time of a world, in UTC and to the microsecond, which is what Postgres keeps. All clocks here are safe for
-// concurrent use.
+// Clock returns the time of a world, in UTC and to the microsecond, the precision of Postgres. All clocks here are safe for concurrent
+// use.
 type Clock interface{ Now() time.Time }
 
 // Wall is the clock of the live world.
@@ -17,20 +17,20 @@ func (Wall) Now() time.Time {
 	return precise(time.Now()) //nolint:forbidigo // this is the wall clock
 }
 
-// Fixed is a clock that stands at one instant: that of a replay.
+// Fixed is a clock that always shows one instant: the clock of a replay.
 type Fixed time.Time
 
 // Now returns the instant.
 func (f Fixed) Now() time.Time { return precise(time.Time(f)) }
 
-// Stepped is the clock of a sandbox: it stands until it is told to go on, never goes back, and can join the wall clock for good.
+// Stepped is the clock of a sandbox: it stops until it is advanced, never goes back, and can join the wall clock permanently.
 type Stepped struct {
 	mu        sync.Mutex
 	at        time.Time
 	following bool
 }
 
-// NewStepped returns a clock that stands at t.
+// NewStepped returns a clock stopped at t.
 func NewStepped(t time.Time) *Stepped { return &Stepped{at: precise(t)} }
 
 // Now returns where the clock stands, or the wall clock's time once it follows that. Where the wall clock is behind, the clock
@@ -58,7 +58,7 @@ func (s *Stepped) Follow() {
 	s.following = true
 }
 
-// Following tells whether the clock is the wall clock by now.
+// Following reports whether the clock now follows the wall clock.
 func (s *Stepped) Following() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

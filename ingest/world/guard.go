@@ -34,7 +34,7 @@ var special = []netip.Prefix{
 // nat64 maps the whole IPv4 internet into IPv6 (RFC 6052): what counts is the IPv4 address in its last four bytes.
 var nat64 = netip.MustParsePrefix("64:ff9b::/96")
 
-// isPublic tells whether an address is one of the public internet.
+// isPublic reports whether an address is in the public internet.
 func isPublic(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
 	if nat64.Contains(a) {
@@ -52,8 +52,8 @@ func isPublic(a netip.Addr) bool {
 	return true
 }
 
-// guardDial refuses to connect to an address that is not public. As the dialer's Control it sees the address that is dialled in
-// the end, after the name was resolved, so that a name that resolves to something else the second time is caught too.
+// guardDial refuses to connect to an address that is not public. As the dialer's Control it sees the final dialled address, after the
+// name was resolved. So it also catches a name that resolves to something else the second time.
 func guardDial(_, address string, _ syscall.RawConn) error {
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -65,7 +65,7 @@ func guardDial(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// guardHost refuses a host that names something private by itself. It is what can be judged where a proxy resolves the name.
+// guardHost refuses a host that itself names a private address. It is the only possible check if a proxy resolves the name.
 func guardHost(host string) error {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if a, err := netip.ParseAddr(host); err == nil {
@@ -91,7 +91,7 @@ func guardHost(host string) error {
 	return nil
 }
 
-// isNumber tells whether the last part of a host makes it a number to a lenient resolver: digits, or 0x and hex digits.
+// isNumber reports whether the last part of a host makes it a number to a lenient resolver: digits, or 0x and hex digits.
 func isNumber(label string) bool {
 	if hex, ok := strings.CutPrefix(label, "0x"); ok {
 		return strings.Trim(hex, "0123456789abcdef") == ""

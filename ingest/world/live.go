@@ -1,6 +1,5 @@
-// Package world holds the three worlds that a source may live in: Live, Replay and Sandbox are transports that carry the
-// engine's requests to the real upstream, to recorded answers or to a generator, and each has its clock. A source cannot tell
-// which it is in.
+// Package world holds the three worlds of a source. Live, Replay and Sandbox are transports that carry the engine's requests to the real
+// publisher, to recorded responses or to a generator; each has its clock. A source cannot tell which world it is in.
 package world
 
 import (
@@ -18,16 +17,16 @@ import (
 type LiveOptions struct {
 	// Proxy names the proxy of a request, nil for none. Nil: HTTPS_PROXY, HTTP_PROXY and NO_PROXY, as net/http reads them.
 	Proxy func(*http.Request) (*url.URL, error)
-	// RootCAs are the certificate authorities to trust. Nil: the system's, or those of SSL_CERT_FILE.
+	// RootCAs are the certificate authorities to trust. Nil: the system's, or the ones in SSL_CERT_FILE.
 	RootCAs *x509.CertPool
 	// Private lets requests reach private and loopback addresses: a mirror in the operator's own network.
 	Private bool
 }
 
-// Live carries requests to the real upstreams. It refuses every address that is not of the public internet, judging the address
-// that is dialled; behind a proxy, which resolves the name itself and may well stand in a private network, it judges the
-// upstream's host as it is written. Such an error is ingest.Refused. The transport reuses connections, speaks HTTP/2 and undoes
-// gzip. How long an exchange may take is the engine's business.
+// Live carries requests to the real publishers. It refuses every address outside the public internet, and judges the address that is
+// dialled. A proxy resolves the name itself and may be in a private network; behind a proxy, Live judges the publisher's host as written.
+// Such an error is ingest.Refused. The transport reuses connections, uses HTTP/2 and decompresses gzip. The engine sets the timeout of an
+// exchange.
 func Live() http.RoundTripper { return LiveWith(LiveOptions{}) }
 
 // LiveWith is Live with other options.
