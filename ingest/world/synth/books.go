@@ -6,28 +6,28 @@ import (
 	"time"
 )
 
-// Quarter is what a company's books say of one fiscal quarter, in dollars (euros in Foreign books) and whole thousands. Shares are
-// counted as on the market's first day, before any split.
+// Quarter is one fiscal quarter of a company's books, in dollars (euros in Foreign books) and whole thousands. Shares are counted as on
+// the market's first day, before any split.
 type Quarter struct {
 	// Start and End are the first and last day. FiscalYear is the year that the fiscal year ends in, Number 1 to 4.
 	Start, End         time.Time
 	FiscalYear, Number int
 
-	// Over the quarter. Issued is what new shares brought in; Diluted the average number of shares.
+	// Over the quarter. Issued is the proceeds of new shares; Diluted the average number of shares.
 	Sales, Cost, Operating, Net, CashFlow, Spending, Issued, Diluted float64
 	// At its end. Financial books have no Current, Owed and DebtDue.
 	Assets, Current, Owed, Debt, DebtDue, Cash, Securities, Equity, Outstanding float64
 }
 
-// firstFiscalYear is the first one that the books cover.
+// firstFiscalYear is the first fiscal year of the books.
 const firstFiscalYear = 2015
 
 // books is a company's books, as far as they were asked for.
 type books struct {
 	company *Company
 	first   time.Time
-	// sales, margin, backing, frame and crowd are what the ratios of the business are multiplied with: sales, margins, cash flow over
-	// income, the shares of the balance sheet, the number of shares.
+	// sales, margin, backing, frame and crowd are factors for the ratios of the business: sales, margins, cash flow over income, the
+	// shares of the balance sheet, the number of shares.
 	sales, margin, backing, frame, crowd *Series
 	base                                 float64 // a year's sales on the market's first day
 	issues                               Noise

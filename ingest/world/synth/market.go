@@ -10,12 +10,12 @@ type Books string
 
 // The kinds of books.
 const (
-	// Commercial books have sales, costs and a balance sheet by terms; Financial ones, those of banks and insurers, do not.
+	// Commercial books have sales, costs and a balance sheet by terms; Financial books, of banks and insurers, do not.
 	Commercial Books = "commercial"
 	Financial  Books = "financial"
 	// Foreign books follow the international standards, once a year and in euros.
 	Foreign Books = "foreign"
-	// Unreported books are those of a company that has not had to state figures in machine-readable form.
+	// Unreported books are of a company that is not required to state figures in machine-readable form.
 	Unreported Books = "unreported"
 )
 
@@ -82,8 +82,8 @@ func (w World) Market() *Market {
 	return m
 }
 
-// draw draws the turns of a company's life: one in five takes another ticker at some time, one in eight disappears from the
-// exchange, one in ten came to it late.
+// draw draws the events of a company's life: one in five takes another ticker at some time, one in eight disappears from the exchange,
+// one in ten came to it late.
 func (c *Company) draw(w World) {
 	turn := func(what string, share float64, first time.Time, years int) time.Time {
 		noise := w.Noise("company " + c.tickers[0] + " " + what)
@@ -121,5 +121,5 @@ func (c *Company) Ticker(day time.Time) string {
 // years is how long a day is after the market's first, in years.
 func years(day time.Time) float64 { return day.Sub(FirstDay).Hours() / 24 / 365.25 }
 
-// trend is what a yearly growth has made of one dollar by a day.
+// trend is the value by a day of one dollar with a yearly growth.
 func trend(growth float64, day time.Time) float64 { return math.Exp(growth * years(day)) }
