@@ -11,15 +11,15 @@ import (
 	"tidemark/internal/series"
 )
 
-// vintage is what one synthetic workbook shows.
+// vintage is the content of one synthetic workbook.
 type vintage struct {
 	updated time.Time
-	// values are those of each series, ascending.
+	// values are the values of each series, ascending.
 	values map[series.ID][]synth.Point
 }
 
-// headings are the first columns of the sheet of prices and their units. The sandbox fills those of the series that are read;
-// the others are there, so that nothing stands where it would by chance, and have no values.
+// headings are the first columns of the sheet of prices and their units. The sandbox fills the columns of the series that are read. The
+// other columns have no values; they keep the column positions realistic.
 var headings = []struct{ name, unit string }{
 	{"Crude oil, average", "($/bbl)"},
 	{"Crude oil, Brent", "($/bbl)"},
@@ -33,9 +33,9 @@ var headings = []struct{ name, unit string }{
 	{"Natural gas index", "(2010=100)"},
 }
 
-// write makes the workbook in the layout of 2026: the figures of a month in a row, months from the first of any series to the
-// newest, an ellipsis where there is none. The same vintage gives the same bytes: the library writes its parts in a fixed order
-// and without the time.
+// write makes the workbook in the layout of 2026: the figures of a month in a row, months from the first of any series to the newest, an
+// ellipsis for a missing value. The same vintage gives the same bytes: the library writes its parts in a fixed order and without the
+// time.
 func (v vintage) write() ([]byte, error) {
 	f := excelize.NewFile()
 	defer func() { _ = f.Close() }() // there is nothing to close but temporary files
