@@ -13,8 +13,8 @@ import (
 // checkpointVersion counts how often the reckoning has changed. A checkpoint of another version is not gone on from.
 const checkpointVersion = 1
 
-// NewestCheckpoints is the number of newest sessions for which Simulate and Resume return checkpoints. For earlier months they return the
-// checkpoint of the month's last session.
+// NewestCheckpoints is the number of newest sessions for which Simulate and Resume return checkpoints. For earlier months they return
+// only the checkpoint of the last session.
 const NewestCheckpoints = 10
 
 // Checkpoint is the portfolio after the close of a session, with all earlier state that later sessions need. Resume continues from it.

@@ -10,7 +10,7 @@ import (
 	"tidemark/internal/locale"
 )
 
-// EconomicText is what is written about an economic event in one language. Analysis is Markdown.
+// EconomicText is the text about an economic event in one language. Analysis is Markdown.
 type EconomicText struct {
 	Lang                     Lang
 	Title, Summary, Analysis string
@@ -19,7 +19,7 @@ type EconomicText struct {
 // decimals is how many decimals a figure of the indicator is told with.
 func (def Indicator) decimals() int { return decimalsOf(def.Step) }
 
-// Format is a figure of the indicator as text, rounded to its step; empty where it is unknown.
+// Format returns a figure of the indicator as text, rounded to its step; empty if it is unknown.
 func (def Indicator) Format(v float64) string {
 	if math.IsNaN(v) {
 		return ""
@@ -27,7 +27,7 @@ func (def Indicator) Format(v float64) string {
 	return decimal(v, def.decimals())
 }
 
-// near tells whether the figure is what was expected, as far as it is published.
+// near reports whether the figure equals the expected one, as far as it is published.
 func (e EconomicEvent) near() bool { return math.Abs(e.Surprise) < e.Indicator.Step/2 }
 
 // Facts are the facts that the texts about an event may name.
@@ -102,7 +102,7 @@ func (e EconomicEvent) decision() string {
 	return map[string]string{"above": "hike", "below": "cut", "near": "hold"}[e.direction()]
 }
 
-// rate tells whether the event is a rate decision that can be told as one.
+// rate reports whether the event is a rate decision that can be described as one.
 func (e EconomicEvent) rate() bool {
 	return e.Indicator.Frequency == "meeting" && (e.Indicator.ID != fomc || e.Lower > 0) && !math.IsNaN(e.Surprise)
 }
@@ -137,8 +137,8 @@ func (e EconomicEvent) summary(facts Data) []string {
 	return []string{"econ.summary." + e.direction()}
 }
 
-// Text writes an event in a language: what the figure is, how it compares with what the rule expected, what it may mean for companies,
-// and how the expectation was made. It fails for an event without a figure, and on a language that does not exist.
+// Text writes an event in a language: the figure, its comparison with the expectation of the rule, its possible effects on companies, and
+// the method of the expectation. It fails for an event without a figure, and for an unknown language.
 func (e EconomicEvent) Text(lang Lang) (EconomicText, error) {
 	facts := e.Facts()
 	if !facts.Has("actual") {

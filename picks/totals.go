@@ -7,11 +7,12 @@ import (
 	"tidemark/internal/equity"
 )
 
-// Figures of concepts whose tags state totals and parts: the total of each period is found by itself, and figures of several periods are
-// reckoned with each other only where they state the same thing.
+// Figures of concepts whose tags state totals and parts: the total of each period is found separately, and figures of several periods are
+// combined only if they state the same thing.
 
-// sameThing reports whether two tags of a concept state the same thing at this company: they are one tag, or one filing states the same
-// amount under both for a period that ended at most three years before a date, and none newer states other amounts.
+// sameThing reports whether two tags of a concept state the same thing at this company. They do if they are one tag. They also do if one
+// filing states the same amount under both for a period that ended at most three years before a date, and none newer states other
+// amounts.
 func (b *Financials) sameThing(c concept, x, y string, before time.Time) bool {
 	if x == y {
 		return true
@@ -113,8 +114,8 @@ func (b *Financials) periods(c concept, kind func(equity.Fact) bool) []Period {
 	return all
 }
 
-// quarterTotal is quarter for a concept of totals and parts: the total of the quarter where it is stated, else the difference of two
-// totals that state the same thing.
+// quarterTotal is quarter for a concept of totals and parts: the total of the quarter if it is stated, else the difference of two totals
+// that state the same thing.
 func (b *Financials) quarterTotal(c concept, end time.Time) Figure {
 	for _, p := range b.periods(c, func(f equity.Fact) bool { return f.End.Equal(end) && (Period{f.Start, f.End}).IsQuarter() }) {
 		return b.over(c, p)

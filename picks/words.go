@@ -8,8 +8,8 @@ import (
 	"tidemark/signals"
 )
 
-// WriteTerm writes a term in a language, for example "sector.Technology" or "country.US". One that is not known is written as what stands
-// behind its dot.
+// WriteTerm writes a term in a language, for example "sector.Technology" or "country.US". An unknown term is written as the text after
+// its dot.
 func WriteTerm(lang Lang, id string) string {
 	kind, name, _ := strings.Cut(id, ".")
 	if languages.Find(lang) == nil {
@@ -26,7 +26,8 @@ func WriteTerm(lang Lang, id string) string {
 	return name
 }
 
-// termOf finds a term of a language. What a signal is called, by "signal." and its id, stands with the signal or with the language.
+// termOf finds a term of a language. The name of a signal, with the key "signal." and its id, is defined with the signal or with the
+// language.
 func termOf(lang Lang, id string) (string, bool) {
 	l := languages.Find(lang)
 	if l == nil {
@@ -43,7 +44,7 @@ func termOf(lang Lang, id string) (string, bool) {
 	return word, ok
 }
 
-// signalPhrases are what each signal's file calls it, by its id and the code of the language.
+// signalPhrases are the names from each signal's file, by its id and the code of the language.
 var signalPhrases = func() map[string]map[string]string {
 	all := map[string]map[string]string{}
 	for _, d := range signals.All() {
@@ -52,7 +53,7 @@ var signalPhrases = func() map[string]map[string]string {
 	return all
 }()
 
-// WriteDate writes a day in a language; in one that is not known, as YYYY-MM-DD.
+// WriteDate writes a day in a language; in an unknown one, as YYYY-MM-DD.
 func WriteDate(lang Lang, day time.Time) string {
 	l := languages.Find(lang)
 	if l == nil {
