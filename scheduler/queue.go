@@ -18,15 +18,15 @@ const retention = 24 * time.Hour
 
 // AsynqQueue is the Queue on Redis.
 //
-// asynq is asked for no retries of its own: it would begin a killed worker's task again only after its lease and its recoverer's
-// round (65 to 106 s), and never one that it lost. The run log decides what is tried again, and when.
+// asynq's own retries are not used: it would begin a killed worker's task again only after its lease and its recoverer's round (65 to 106
+// s), and never a task that it lost. The run log decides which tasks are tried again, and when.
 type AsynqQueue struct {
 	client    *asynq.Client
 	inspector *asynq.Inspector
 }
 
-// NewAsynqQueue is the queue on the Redis of a URL, in one of the forms of package redisurl. It connects lazily: that Redis is away is no
-// error here.
+// NewAsynqQueue returns the queue on the Redis of a URL, in one of the forms of package redisurl. It connects lazily: an unavailable
+// Redis is not an error here.
 func NewAsynqQueue(url string) (*AsynqQueue, error) {
 	redis, err := redisurl.Parse(url)
 	if err != nil {
@@ -71,7 +71,7 @@ func (q *AsynqQueue) State(_ context.Context, t task.Task) (State, error) {
 	case asynq.TaskStateArchived, asynq.TaskStateCompleted:
 		return StateOver, nil
 	case asynq.TaskStatePending:
-		// The task says that it waits in a list; when that list is empty, it waits for nobody.
+		// The task's state says that it waits in a list; if that list is empty, no worker will get it.
 		q, err := q.inspector.GetQueueInfo(t.Queue)
 		if err != nil {
 			return "", fmt.Errorf("ask the queue about %s: %w", t.ID(), err)
