@@ -8,8 +8,8 @@ import (
 	"tidemark/internal/series"
 )
 
-// Ships through the Strait of Hormuz a day, as PortWatch counts them, all of the five classes and tankers alone, and the tons that the
-// tankers are estimated to have carried.
+// Ships through the Strait of Hormuz a day, as PortWatch counts them: all of the five classes and tankers alone. Also the estimated tons
+// carried by the tankers.
 const (
 	hormuzShips   series.ID = "portwatch.chokepoint6.n_total"
 	hormuzTankers series.ID = "portwatch.chokepoint6.n_tanker"
@@ -23,13 +23,13 @@ const (
 	// hormuzFirst and hormuzLast are the years of the baseline: from the start of the data to the last year before the tension of 2025
 	// and the closure of March 2026. A later year never enters, so that a closure does not become what is usual.
 	hormuzFirst, hormuzLast = 2019, 2024
-	// hormuzReach is how many calendar days on either side of the same month and day belong to the baseline; hormuzMinPerYear is how
-	// many of the 31 means a year must have to count as matched.
+	// hormuzReach is the number of calendar days on either side of the same month and day in the baseline. hormuzMinPerYear is the number
+	// of the 31 means that a year must have to count as matched.
 	hormuzReach, hormuzMinPerYear = 15, 16
 	// hormuzYearAgo is a year in whole weeks.
 	hormuzYearAgo = 364
 	// hormuzStaleness: the days up to Sunday come on Tuesday at about 13:35 UTC, so just before the next update the newest day is 9.6
-	// days old. Thirteen days let an update be three days late; one that is missed shows.
+	// days old. Thirteen days let an update be three days late; a missed one shows.
 	hormuzStaleness = 13 * 24 * time.Hour
 )
 
@@ -164,9 +164,9 @@ func newestOf(points []series.Point) int {
 	return newest
 }
 
-// hormuzSeason answers for the sample of any mean: that of the values within hormuzReach days of its month and day (29 February counts
-// as the 28th where a year has none) in each of the reference years before its own, and the empty one where fewer than minSeasonYears
-// of them are matched. All values of the windows enter.
+// hormuzSeason returns a function for the sample of any mean: the values within hormuzReach days of its month and day (29 February counts
+// as the 28th in other years) in each of the reference years before its own. The sample is empty if fewer than minSeasonYears of them are
+// matched. All values of the windows enter.
 func hormuzSeason(means datedSeries) func(i int) moments {
 	first := dayOf(time.Date(hormuzFirst, time.January, 1, 0, 0, 0, 0, time.UTC))
 	last := dayOf(time.Date(hormuzLast, time.December, 31, 0, 0, 0, 0, time.UTC))
@@ -189,8 +189,8 @@ func hormuzSeason(means datedSeries) func(i int) moments {
 	}
 }
 
-// hormuzComponents shows the tankers, at their own newest day and against their own season, all ships against the mean 364 days
-// before, and how many of the seven newest days have the mark of bad coverage.
+// hormuzComponents shows the tankers, at their own newest day and against their own season, all ships against the mean 364 days before,
+// and how many of the seven newest days have the mark of bad coverage.
 func hormuzComponents(in series.Set, _ time.Time) []Component {
 	var out []Component
 	if tankers := slices.Collect(weekMeans(in[hormuzTankers])); len(tankers) > 0 {

@@ -12,7 +12,7 @@ import (
 const (
 	// BoundsNextPrint is a figure that its publisher has yet to print for the first time.
 	BoundsNextPrint = "next_first_print"
-	// BoundsRevised is the same figure as its publisher next estimates it anew.
+	// BoundsRevised is the same figure after its publisher's next estimate of it.
 	BoundsRevised = "revised_value"
 	// BoundsTrue is a quantity that is never published.
 	BoundsTrue = "true_value"
@@ -20,7 +20,7 @@ const (
 
 // What an interval rests on.
 const (
-	// BasisMeasured intervals have a record: what they bound was seen later, in measuredCases cases at least.
+	// BasisMeasured intervals have a record: the bounded values were seen later, in at least measuredCases cases.
 	BasisMeasured = "measured"
 	// BasisAssumed intervals have none. No probability is claimed for them.
 	BasisAssumed = "assumed"
@@ -33,11 +33,11 @@ const measuredCases = 20
 type Interval struct {
 	// Bounds is one of BoundsNextPrint, BoundsRevised and BoundsTrue. Truth says in words what that is here.
 	Bounds, Truth string
-	// Trials holds intervals, as readers had them, against what came of them. Nil where that is never seen.
+	// Trials pairs intervals, as readers had them, with their outcomes. Nil if the outcome is never seen.
 	Trials func(h IntervalHistory) []Trial
 }
 
-// IntervalHistory is what a signal's publisher said up to an instant.
+// IntervalHistory is the data of a signal's publisher up to an instant.
 type IntervalHistory struct {
 	// Read holds, for each instant at which something new became known, the newest estimate of that instant. First are the first values
 	// of each observation, which it was made of.
@@ -67,9 +67,9 @@ type IntervalRecord struct {
 	Last2Years Coverage
 }
 
-// MeasureInterval holds the signal's intervals against what came of them by an instant. first are the first vintages of the inputs, as
-// RunBacktest takes them, and vintages all values of the Reestimated series. It is pure. The basis is BasisAssumed, and the record nil, where
-// there are too few outcomes to measure by.
+// MeasureInterval compares the signal's intervals with their outcomes by an instant. first are the first vintages of the inputs, as
+// RunBacktest takes them, and vintages all values of the Reestimated series. It is pure. If there are too few outcomes to measure, the
+// basis is BasisAssumed and the record nil.
 func (d Definition) MeasureInterval(first series.Set, vintages map[series.ID][]series.Observation, at time.Time) (basis string, record *IntervalRecord) {
 	if d.Interval.Trials == nil {
 		return BasisAssumed, nil

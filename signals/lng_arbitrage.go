@@ -14,9 +14,9 @@ const (
 	japanLNG  series.ID = "worldbank.LNG_JP"
 )
 
-// What it costs to bring gas from Louisiana to a customer, in USD/MMBtu but for the share. The share and the fee are those of
-// Cheniere's contract with Centrica (form 8-K of 2013); its earlier contracts have a fee of 2.25. The others are assumptions, which the
-// snapshot shows: freight and terminal fees have no free source.
+// The costs of bringing gas from Louisiana to a customer, in USD/MMBtu except for the share. The share and the fee are from Cheniere's
+// contract with Centrica (form 8-K of 2013); its earlier contracts have a fee of 2.25. The others are assumptions, which the snapshot
+// shows: freight and terminal fees have no free source.
 const (
 	lngHubShare       = 1.15
 	lngTolling        = 3.00
@@ -37,13 +37,13 @@ const (
 	lngMonths, lngMinMonths = 60, 36
 	// madToSD makes the median absolute deviation of normal values their standard deviation.
 	madToSD = 1.4826
-	// lngStaleness: a month is dated its first day and published on the 2nd to 4th of the next, so just before the one after it is
-	// 65 days old. Ten days more let a publication be late; one that is missed shows.
+	// lngStaleness: a month is dated its first day and published on the 2nd to 4th of the next. So just before the one after it is
+	// published, it is 65 days old. Ten more days let a publication be late; a missed one shows.
 	lngStaleness = 75 * 24 * time.Hour
 )
 
-// ttfSince is the first month in which the Pink Sheet's European price is that of the TTF. Before, it was an import border price, and
-// the United States shipped no gas: the history begins here.
+// ttfSince is the first month in which the Pink Sheet's European price is the TTF price. Before, it was an import border price, and the
+// United States shipped no gas: the history begins here.
 var ttfSince = time.Date(2015, 4, 1, 0, 0, 0, 0, time.UTC)
 
 // lngRoute is a way to a market. A lngRoute without a fee is the short run's.
@@ -59,7 +59,7 @@ var (
 	lngAsiaShortRun   = lngRoute{japanLNG, 0, lngShippingAsia, lngRegasAsia}
 )
 
-// margin is what a cargo earns, in USD/MMBtu.
+// margin is the profit of a cargo, in USD/MMBtu.
 func (r lngRoute) margin(price, hub float64) float64 {
 	return price - (float64(lngHubShare*hub) + r.tolling) - r.shipping - r.regas
 }
@@ -172,8 +172,8 @@ type robust struct {
 	median, scale float64
 }
 
-// monthsBefore yields for every point of a monthly series the baseline of the lngMonths calendar months before it, its own left out:
-// unknown where fewer than lngMinMonths of them are known.
+// monthsBefore returns for every point of a monthly series the baseline of the lngMonths calendar months before it, its own left out:
+// unknown if fewer than lngMinMonths of them are known.
 func monthsBefore(points []series.Point) []robust {
 	out := make([]robust, len(points))
 	var window sorted
@@ -201,8 +201,8 @@ func monthOf(t time.Time) int {
 	return 12*year + int(month)
 }
 
-// lngComponents shows, each at its own newest month, the margin to Asia, both margins of the short run, and the prices, against
-// their own 60 months; and the assumptions, which stand against nothing.
+// lngComponents shows, each at its own newest month, the margin to Asia, both margins of the short run, and the prices, against their own
+// 60 months; and the assumptions, without a baseline.
 func lngComponents(in series.Set, _ time.Time) []Component {
 	var out []Component
 	add := func(points []series.Point, name, label string) {

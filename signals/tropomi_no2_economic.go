@@ -25,7 +25,7 @@ var no2Regions = []struct {
 	{"temis.NO2.new_york", "new_york", "New York, 40-41.5 N 75-73 W", 1},
 }
 
-// no2Version is the version of KNMI's product that a month is from: the number before the point is what levels may be compared within.
+// no2Version is the version of KNMI's product for a month. Levels may only be compared if they have the same number before the point.
 const no2Version series.ID = "temis.NO2.version"
 
 const (
@@ -35,12 +35,12 @@ const (
 	// no2MinYears is how many reference years make a baseline that a z-score and an interval may rest on. With fewer the index is shown
 	// alone.
 	no2MinYears = 3
-	// no2MinPast is how many past anomalies make the scale: a year, so that every season has spoken.
+	// no2MinPast is the number of past anomalies for the scale: a year, so that every season occurs.
 	no2MinPast = 12
-	// no2Lockdown is the year that is no reference for any other.
+	// no2Lockdown is the year that is not a reference for any other.
 	no2Lockdown = 2020
-	// no2Staleness: a month is dated its first day and appears some weeks after its end, so it may be 100 days old when the next
-	// comes. Twenty days more let that be late; one that is missed shows.
+	// no2Staleness: a month is dated its first day and appears some weeks after its end, so it may be 100 days old when the next comes.
+	// Twenty more days let that be late; a missed one shows.
 	no2Staleness = 120 * 24 * time.Hour
 )
 
@@ -173,7 +173,7 @@ type no2Month struct {
 	day, knownAt time.Time
 }
 
-// no2Mean averages the regions that have no2MinYears reference years, or all where too few have them; ok tells whether there are
+// no2Mean averages the regions that have no2MinYears reference years, or all regions if too few have them; ok reports whether there are
 // enough of either.
 func no2Mean(regions []regional) (m no2Month, ok bool) {
 	settled := make([]regional, 0, len(regions))
