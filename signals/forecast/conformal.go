@@ -2,16 +2,16 @@ package forecast
 
 import "slices"
 
-// conformal corrects levels by what was hit before: adaptive conformal inference (Gibbs and Candes, NeurIPS 2021) with a step of its own
-// for each node. Whatever the data, the share of hits of a node's own thresholds is off by at most (max(t,1-t)+step)/(step*n) after n
-// outcomes, t being the node. The bound is weak: a year of weeks promises nothing.
+// conformal corrects levels by earlier hits: adaptive conformal inference (Gibbs and Candes, NeurIPS 2021) with a separate step for each
+// node. For any data, the share of hits of a node's own thresholds is off by at most (max(t,1-t)+step)/(step*n) after n outcomes, where t
+// is the node. The bound is weak: a year of weeks promises nothing.
 type conformal struct {
 	step       float64
 	nodes      []float64
 	thresholds []float64
 }
 
-// conformalStep and conformalNodes are those of every forecast.
+// conformalStep and conformalNodes are used for every forecast.
 const conformalStep = 0.01
 
 var conformalNodes = []float64{0.05, 0.10, 0.25, 0.50, 0.75, 0.90, 0.95}
@@ -34,8 +34,8 @@ func (c *conformal) level(p float64) float64 {
 	return y0 + float64((p-x0)/(1-x0)*(1-y0))
 }
 
-// learn takes an outcome: held tells whether it stayed at or below the distribution's quantile of a level, as it was before the correction.
-// Each node is judged by its own threshold: those that have crossed heal so.
+// learn adds an outcome: held reports whether it was at or below the distribution's quantile of a level, before the correction. Each node
+// is judged by its own threshold: this repairs crossed thresholds.
 func (c *conformal) learn(held func(level float64) bool) {
 	for i, node := range c.nodes {
 		hit := 0.0

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Decimal is a number as it is recorded: a fixed number of decimals, no exponent, no negative zero. It has no rounding of its own, so that
-// anybody who computes with it gets the same digits.
+// Decimal is a number in its recorded form: a fixed number of decimals, no exponent, no negative zero. It has no rounding of its own, so
+// that every computation with it gives the same digits.
 type Decimal string
 
 var decimalForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`)
@@ -51,7 +51,7 @@ func (d Decimal) rat() (*big.Rat, error) {
 	return r, nil
 }
 
-// Float is the number as the nearest binary one, NaN of what is no number.
+// Float is the number as the nearest binary one; NaN if it is not valid.
 func (d Decimal) Float() float64 {
 	r, err := d.rat()
 	if err != nil {

@@ -41,7 +41,7 @@ func lngMargin() Target {
 	}
 }
 
-// gas are the months with both prices: an even grid, NaN where one is missing.
+// gas are the months with both prices on an even grid; NaN for a missing month.
 type gas struct {
 	first       time.Time
 	europe, hub []float64
@@ -49,7 +49,7 @@ type gas struct {
 }
 
 func gasMonths(in series.Set) gas {
-	// TTF stands in the Pink Sheet's European price from April 2015; before, it is another market.
+	// The Pink Sheet's European price is the TTF from April 2015; before, it is another market.
 	ttf := time.Date(2015, time.April, 1, 0, 0, 0, 0, time.UTC)
 	var g gas
 	for _, p := range in[europe] {
@@ -90,13 +90,13 @@ func (g gas) points() []series.Point {
 }
 
 const (
-	// momentum is how much of the last relative change of the European price goes on, momentumMost how large a change may be for that.
+	// momentum is the share of the last relative change of the European price that continues; momentumMost is the max change for that.
 	momentum     = 0.25
 	momentumMost = 0.4
 )
 
-// lngWalk has the margin of each month up to one: by the last one, and by a European price that goes on a little, each with errors in units
-// of the last price or of how much prices moved lately.
+// lngWalk has the margin of each month up to one: by the last one, and by a European price that continues its change a little. The errors
+// of the experts are in units of the last price, or of the recent moves of prices.
 func lngWalk(g gas, last time.Time) walk {
 	if len(g.europe) == 0 {
 		return walk{}
@@ -106,7 +106,7 @@ func lngWalk(g gas, last time.Time) walk {
 	values, before, season := unknowns(n), unknowns(n), unknowns(n)
 	price, moved, goesOn, goesOnMoved := unknowns(n), unknowns(n), unknowns(n), unknowns(n)
 	change, miss := ewma{lambda: 0.85, clip: 16, least: 12}, ewma{lambda: 0.85, clip: 16, least: 12}
-	expected := math.NaN() // the European price, by what went on
+	expected := math.NaN() // the European price, by the part of its change that continues
 	for i := range n {
 		if i < len(g.europe) {
 			values[i] = g.margin(i)

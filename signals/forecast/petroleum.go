@@ -41,7 +41,7 @@ func stocks(id series.ID, figure, name string, inputs []series.ID, others bool) 
 			friday := p.ObservedAt.Add(week)
 			return Release{
 				Period: friday.Format(time.DateOnly), ObservedAt: friday, Series: id,
-				// Wednesday. A holiday moves it to Thursday; whoever stops on Wednesday is early, and never late.
+				// Wednesday. A holiday moves it to Thursday; stopping on Wednesday is early, and never late.
 				ScheduledAt: onClock(friday.Add(days(5)), 10, 30),
 			}, true
 		},
@@ -55,8 +55,8 @@ func stocks(id series.ID, figure, name string, inputs []series.ID, others bool) 
 	}
 }
 
-// stockWalk has the change of stocks in each week up to one: by the random walk, by its season, and by regressions on the season, on what
-// the season left unsaid in the last four weeks and, with others, on the stand of stocks and refineries.
+// stockWalk has the change of stocks in each week up to one. Its experts are the random walk, the season, and regressions. The
+// regressions use the season, the seasonal surprises of the last four weeks and, with others, the levels of stocks and refineries.
 func stockWalk(in series.Set, id series.ID, last time.Time, others bool) walk {
 	points := in[id]
 	if len(points) == 0 {
@@ -85,8 +85,8 @@ func stockWalk(in series.Set, id series.ID, last time.Time, others bool) walk {
 	return walk{prints: prints, experts: experts, naive1: zero, naive2: naive2, window: 260, least: 52}
 }
 
-// standRows adds to each row what is known of the stand: stocks against the same weeks of five years, what the seasons left unsaid of last
-// week's gasoline and distillate, and the refineries' utilisation with its last two changes; and the time of the year.
+// standRows adds to each row the known levels. These are stocks against the same weeks of five years, last week's seasonal surprises of
+// gasoline and distillate, the refineries' utilisation with its last two changes, and the time of the year.
 func standRows(in series.Set, stock weeks, rows [][]float64) [][]float64 {
 	n := len(rows)
 	unsaid := func(id series.ID) []float64 {
@@ -109,7 +109,7 @@ func standRows(in series.Set, stock weeks, rows [][]float64) [][]float64 {
 	return out
 }
 
-// back is the value some places before, NaN where there is none.
+// back returns the value some places before; NaN if there is none.
 func back(values []float64, i, places int) float64 {
 	if i < places {
 		return math.NaN()
