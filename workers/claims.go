@@ -21,9 +21,9 @@ type Claims struct {
 	Chain   *base.Client
 	ChainID uint64
 	Terms   base.Terms
-	// Gives is what a transfer brings: postgres.GivesBalance or postgres.GivesPro.
+	// Gives is the benefit of a transfer: postgres.GivesBalance or postgres.GivesPro.
 	Gives string
-	// NeedProof tells that only the sender's signature tells whose a transfer is.
+	// NeedProof reports whether only the sender's signature determines the owner of a transfer.
 	NeedProof bool
 	// Now is the wall clock.
 	Now func() time.Time
@@ -48,7 +48,7 @@ func (c Claims) Run(ctx context.Context, t task.Task) error {
 	}
 	err = c.DB.DecideClaims(ctx, t.Fence, next)
 	if err == nil && why != nil {
-		return Permanent(why) // it is looked at again for as long as it takes, whatever the policy of failures is
+		return Permanent(why) // it is checked again without limit, whatever the policy of failures is
 	}
 	if err == nil && c.Log != nil {
 		for _, e := range next.Ends {
@@ -60,8 +60,8 @@ func (c Claims) Run(ctx context.Context, t task.Task) error {
 	return err
 }
 
-// look says what becomes of a transaction's claims by what the chain shows now. why is the reason why nothing could be decided; the
-// claimants are told, and it is looked at again.
+// look decides a transaction's claims by the present state of the chain. why is the reason if nothing could be decided; the claimants see
+// it, and the transaction is checked again.
 func (c Claims) look(ctx context.Context, txHash string, claims []postgres.Claim, granted []postgres.Transfer) (next postgres.ClaimsDecision, why, err error) {
 	now := c.Now()
 	in := caseOf{Granted: granted, Terms: c.Terms, NeedProof: c.NeedProof, Gives: c.Gives, Now: now}

@@ -11,16 +11,16 @@ import (
 	"tidemark/picks"
 )
 
-// settling is how long what was fetched may take to be stored: what is read as of this long ago is all there, so that it can be read again.
+// settling is the max time between a fetch and its storing. A read as of this long ago is complete, so it can be repeated.
 const settling = 2 * time.Minute
 
-// settled is the newest instant as of which everything is stored.
+// settled is the newest instant as of which all data are stored.
 func settled(now time.Time) time.Time { return now.Add(-settling) }
 
 // closes counts the closing prices of a day.
 type closes struct {
 	day time.Time
-	// expected are the companies that had a close on the session before, have those of them that have one on the day.
+	// expected is the number of companies with a close on the session before; have counts those of them with a close on the day.
 	have, expected int
 	missing        []equity.CIK
 }
@@ -47,12 +47,12 @@ func closesOf(prices picks.Prices, day time.Time) closes {
 // Now and then a share does not trade; where more are missing, the publisher is late.
 const enoughCloses = 0.9
 
-// in tells whether the closes of the day are there.
+// in reports whether the closes of the day are available.
 func (c closes) in() bool {
 	return c.have > 0 && float64(c.have) >= float64(enoughCloses*float64(c.expected))
 }
 
-// says is what is missing, in a line.
+// says describes the missing closes in a line.
 func (c closes) says(companies map[equity.CIK]equity.Company) string {
 	if c.expected == 0 {
 		return fmt.Sprintf("no company has a closing price of %s or of the session before (`tidemark help settings` lists the sources of prices)",

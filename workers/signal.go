@@ -24,7 +24,7 @@ type Signals struct {
 	CodeVersion string
 }
 
-// Run computes one signal from what was known at the slot, and saves its snapshot and its track.
+// Run computes one signal from the data known at the slot, and saves its snapshot and its track.
 func (s Signals) Run(ctx context.Context, t task.Task) error {
 	def, ok := s.Definitions[t.Subject]
 	if !ok {
@@ -49,9 +49,8 @@ const (
 	shortestWait, maxWait = 250 * time.Millisecond, 15 * time.Second
 )
 
-// await holds a run up while a source that is being asked since before the slot may yet store what it learned by then: the snapshot shall
-// be what anyone computes of the slot later on. A source that hangs holds it up for as long as its attempt may take, or its worker
-// is believed to live, and not longer.
+// await delays a run while a source requested since before the slot may still store data known at the slot: the snapshot must equal every
+// later computation of the slot. A hanging source delays it at most until its attempt's timeout, or until its worker is considered lost.
 func (s Signals) await(ctx context.Context, def signals.Definition, t task.Task) error {
 	for looked := time.Duration(0); ; looked += lookEvery {
 		source, since, err := s.DB.Ingesting(ctx, t.Fence, s.Sources[def.ID], t.Slot)
@@ -70,8 +69,8 @@ func (s Signals) await(ctx context.Context, def signals.Definition, t task.Task)
 	}
 }
 
-// Compute makes the snapshot of a signal for an instant, and the track that it is the end of, from what was known then. The same
-// database gives the same bits, whenever it is asked.
+// Compute makes the snapshot of a signal for an instant, and the track that ends with it, from the data known then. The same database
+// gives the same bits at any time.
 func (s Signals) Compute(ctx context.Context, def signals.Definition, at time.Time) (postgres.Snapshot, signals.Track, error) {
 	at = at.UTC()
 	snap := postgres.Snapshot{Signal: def.ID, At: at, CodeVersion: s.CodeVersion}
@@ -129,9 +128,9 @@ func component(c signals.Component) postgres.SnapshotComponent {
 	return out
 }
 
-// judge adds the signal's backtest of the day and the record of its intervals: as of the newest thing known of its inputs, or as of midnight
-// (UTC) where nothing came since. So both are made once for any number of slots of a day without news, and are the same in whichever order
-// they are computed.
+// judge adds the signal's backtest of the day and the record of its intervals. They are as of the newest data of its inputs, or as of
+// midnight (UTC) if nothing came since. So both are made once for all slots of a day without new data, and are the same in every order of
+// computation.
 func (s Signals) judge(ctx context.Context, def signals.Definition, snap *postgres.Snapshot) error {
 	if def.Backtest.Cases == nil {
 		return nil
@@ -174,7 +173,7 @@ func (s Signals) judge(ctx context.Context, def signals.Definition, snap *postgr
 	return nil
 }
 
-// status is the state of a signal by what its snapshot holds, and the cause of it. An operator's word comes first.
+// status returns the state of a signal from its snapshot, and the cause. An operator's setting takes precedence.
 func (s Signals) status(ctx context.Context, def signals.Definition, snap postgres.Snapshot) (status, cause string, err error) {
 	state, err := s.DB.StateAsOf(ctx, def.ID, snap.At)
 	if err != nil && !errors.Is(err, postgres.ErrNotFound) {

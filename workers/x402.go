@@ -48,14 +48,15 @@ func (x X402) Run(ctx context.Context, t task.Task) error {
 	if err == nil {
 		return x.DB.ResolveX402(ctx, t.Fence, next)
 	}
-	// It is looked at again for as long as it takes, whatever the policy of failures is.
+	// It is checked again without limit, whatever the policy of failures is.
 	if again := x.DB.RetryX402(ctx, t.Fence, t.Subject, x.Now().Add(x402Retry)); again != nil {
 		return again
 	}
 	return Permanent(err)
 }
 
-// How long a settlement that the facilitator speaks of may be invisible, how often a missing one is looked for, and until when.
+// The max time for which a settlement stated by the facilitator may be invisible on the chain, the interval of checks for a missing one,
+// and their end.
 const (
 	x402Invisible = 10 * time.Minute
 	x402Seldom    = time.Hour
@@ -87,7 +88,7 @@ func (x X402) confirm(ctx context.Context, t task.Task, p postgres.X402Payment) 
 	return x.DB.SawX402(ctx, t.Fence, p, false, again)
 }
 
-// Look says what becomes of a payment by what the chain shows of it now.
+// Look decides the next state of a payment by the present state of the chain.
 func (x X402) Look(ctx context.Context, p postgres.X402Payment) (postgres.X402Resolution, error) {
 	stay := postgres.X402Resolution{Of: p, State: p.State}
 	switch p.State {
@@ -116,7 +117,7 @@ func (x X402) Look(ctx context.Context, p postgres.X402Payment) (postgres.X402Re
 	}
 	next := x402.Resolve(u, seen, x.Now())
 	if x.Chain == nil && (next.State != x402.StateSettling) {
-		next.Again = time.Time{} // nobody is there to be asked
+		next.Again = time.Time{} // there is no chain to ask
 	}
 	return postgres.X402Resolution{Of: p, State: next.State, TxHash: tx, Reason: next.Reason, Again: next.Again}, nil
 }
