@@ -11,28 +11,28 @@ import (
 	"tidemark/accounts"
 )
 
-// ChannelKeys tells of keys that changed: revoked, rotated, on another plan. Payload: Key.ID.
+// ChannelKeys is notified when a key is revoked, rotated or gets another plan. The payload is Key.ID.
 const ChannelKeys = "keys"
 
 var (
-	// ErrRequestDiffers: the Idempotency-Key was used for another request.
+	// ErrRequestDiffers means that the Idempotency-Key was used for another request.
 	ErrRequestDiffers = errors.New("the Idempotency-Key was used for another request")
-	// ErrEnded: the key was revoked, or rotated and its grace is over.
+	// ErrEnded means that the key was revoked, or that it was rotated and its grace period is over.
 	ErrEnded = errors.New("the key has ended")
 )
 
-// Key is a key as the text that opened it sees it.
+// Key is a key as seen by the secret text that opened it. A key has several texts after a rotation.
 type Key struct {
 	ID       int64
 	PublicID string
 	Name     string
-	// Prefix, Hash and EndsAt are of the text: EndsAt is when it opens nothing any more, nil where it has no end.
+	// Prefix, Hash and EndsAt belong to the text. EndsAt is when the text stops opening the key; nil means no end.
 	Prefix    string
 	Hash      []byte
 	EndsAt    *time.Time
 	CreatedAt time.Time
 	RevokedAt *time.Time
-	// ProUntil is when the Pro plan ends, or ended; nil where there was none.
+	// ProUntil is when the Pro plan ends or ended. It is nil if the key never had one.
 	ProUntil *time.Time
 }
 
@@ -41,7 +41,7 @@ const keyByHashSQL = `
 	from key_secrets s join keys k on k.id = s.key_id
 	where s.hash = @hash` // primary keys
 
-// KeyByHash returns the key that a text with this hash opens, or opened before it ended; ErrNotFound where there is none.
+// KeyByHash returns the key that a text with this hash opens, or opened before it ended. It returns ErrNotFound for an unknown hash.
 func (db *DB) KeyByHash(ctx context.Context, hash accounts.KeyHash) (Key, error) {
 	rows, err := db.reads.Query(ctx, keyByHashSQL, pgx.NamedArgs{"hash": hash[:]})
 	if err != nil {
@@ -57,16 +57,16 @@ func (db *DB) KeyByHash(ctx context.Context, hash accounts.KeyHash) (Key, error)
 	return k, nil
 }
 
-// Once makes a request that changes something happen once, however often it is asked for.
+// Once makes a request idempotent: the change happens once, however often a client sends the request.
 type Once struct {
-	// Scope is a digest of the caller, the address and the Idempotency-Key, Request one of the body.
+	// Scope is a digest of the caller, the path and the Idempotency-Key. Request is a digest of the body.
 	Scope, Request [32]byte
-	// Seal encrypts an answer for the database, Open is its reverse.
+	// Seal encrypts a response for the database. Open decrypts it.
 	Seal, Open func(answer []byte) ([]byte, error)
 }
 
-// once does something in a transaction and keeps its answer, or returns the one that is kept. A nil o is a request that may happen as
-// often as it is asked for.
+// once runs do in a transaction and stores its response, or returns the response stored before. If o is nil, it stores nothing and runs do
+// on every call.
 func (db *DB) once(ctx context.Context, o *Once, do func(pgx.Tx) ([]byte, error)) (answer []byte, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		if o == nil {
@@ -103,21 +103,21 @@ func (db *DB) once(ctx context.Context, o *Once, do func(pgx.Tx) ([]byte, error)
 	return answer, nil
 }
 
-// Registration is a new key.
+// Registration describes a new key.
 type Registration struct {
 	PublicID, Name string
 	Key            accounts.Key
 }
 
-// Registered is what the database made of it.
+// Registered holds the values that the database assigned to a new key.
 type Registered struct {
 	ID        int64
 	Balance   accounts.Micros
 	CreatedAt time.Time
 }
 
-// Register makes a key with its trial balance and returns the answer that f makes of it. Asked again under the same Once it makes none
-// and returns the answer that it gave then; ErrRequestDiffers where that was to another request.
+// Register creates a key with its trial balance and returns the response that f builds from it. A repeated call with the same Once creates
+// no key and returns the first response. It returns ErrRequestDiffers if the first call was for another request.
 func (db *DB) Register(ctx context.Context, r Registration, o *Once, f func(Registered) ([]byte, error)) ([]byte, error) {
 	answer, err := db.once(ctx, o, func(tx pgx.Tx) ([]byte, error) {
 		var made Registered
@@ -136,12 +136,11 @@ func (db *DB) Register(ctx context.Context, r Registration, o *Once, f func(Regi
 	return answer, nil
 }
 
-// Rotated says when a key was given another text, and when the one before ends.
+// Rotated holds the time of a rotation and the time when the old text ends.
 type Rotated struct{ CreatedAt, OldEndsAt time.Time }
 
-// Rotate gives the key that old opens the text of another one, and returns the answer that f makes of it. The old text ends after
-// grace. Asked again under the same Once it changes nothing and returns the answer that it gave
-// then. ErrEnded where old opens nothing, or was replaced itself.
+// Rotate gives the key that old opens a new text, and returns the response that f builds. The old text ends after grace. A repeated call
+// with the same Once changes nothing and returns the first response. It returns ErrEnded if old opens no key, or was already replaced.
 func (db *DB) Rotate(ctx context.Context, old accounts.KeyHash, to accounts.Key, grace time.Duration, o *Once, f func(Rotated) ([]byte, error)) ([]byte, error) {
 	answer, err := db.once(ctx, o, func(tx pgx.Tx) ([]byte, error) {
 		var made Rotated
@@ -162,7 +161,7 @@ func (db *DB) Rotate(ctx context.Context, old accounts.KeyHash, to accounts.Key,
 	return answer, nil
 }
 
-// Revoke ends a key for ever. It tells whether it did: false where it was revoked before.
+// Revoke ends a key permanently. It reports whether it did; false means that the key was revoked before.
 func (db *DB) Revoke(ctx context.Context, key int64, by, reason string) (bool, error) {
 	var done bool
 	err := db.pool.QueryRow(ctx, `select revoke_key(@key, @by, @reason)`, pgx.NamedArgs{"key": key, "by": by, "reason": reason}).Scan(&done)
@@ -172,7 +171,7 @@ func (db *DB) Revoke(ctx context.Context, key int64, by, reason string) (bool, e
 	return done, nil
 }
 
-// RevokeOwn ends the key that a text opens, for ever. ErrEnded where the text opens nothing, or was replaced and only reads.
+// RevokeOwn permanently ends the key that a text opens. It returns ErrEnded if the text opens no key, or was replaced and can only read.
 func (db *DB) RevokeOwn(ctx context.Context, text accounts.KeyHash, reason string) error {
 	var done bool
 	err := db.pool.QueryRow(ctx, `select revoke_own_key(@secret, @reason)`, pgx.NamedArgs{"secret": text[:], "reason": reason}).Scan(&done)
@@ -185,7 +184,7 @@ func (db *DB) RevokeOwn(ctx context.Context, text accounts.KeyHash, reason strin
 	return nil
 }
 
-// Account is a key's balance and what it used of the running UTC day and month.
+// Account is a key's balance with its usage in the current UTC day and month.
 type Account struct {
 	Balance                      accounts.Micros
 	ProUntil                     *time.Time
@@ -218,7 +217,7 @@ func (db *DB) Account(ctx context.Context, key int64) (Account, error) {
 	return s, nil
 }
 
-// Usage is what a key used of an endpoint in a UTC day.
+// Usage is a key's usage of an endpoint in a UTC day.
 type Usage struct {
 	Day      time.Time
 	Endpoint string
@@ -226,7 +225,7 @@ type Usage struct {
 	Cost     accounts.Micros
 }
 
-// Usage lists what a key used from one UTC day to another, both included, newest day first.
+// Usage lists a key's usage between two UTC days, both included, newest day first.
 func (db *DB) Usage(ctx context.Context, key int64, from, to time.Time) ([]Usage, error) {
 	rows, err := db.reads.Query(ctx, `
 		select day, endpoint, requests, cost from usage

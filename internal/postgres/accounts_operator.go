@@ -12,7 +12,7 @@ import (
 	"tidemark/internal/task"
 )
 
-// KeyRow is a key as an operator sees it. No text that opens it is stored, so none is here.
+// KeyRow is a key as an operator sees it. It has no secret text: the database does not store the texts.
 type KeyRow struct {
 	ID        int64
 	PublicID  string
@@ -20,7 +20,7 @@ type KeyRow struct {
 	CreatedAt time.Time
 	Balance   accounts.Micros
 	ProUntil  *time.Time
-	// Prefixes are of the texts that open it, or opened it, newest first.
+	// Prefixes are the prefixes of all current and former texts of the key, newest first.
 	Prefixes      []string
 	LastUsedAt    *time.Time
 	RevokedAt     *time.Time
@@ -57,7 +57,7 @@ func (db *DB) Keys(ctx context.Context, f KeyFilter) ([]KeyRow, error) {
 	return list, nil
 }
 
-// BalanceEntry is a money fact with the balance after it.
+// BalanceEntry is an entry of a key's balance, with the balance after it.
 type BalanceEntry struct {
 	At       time.Time
 	Kind     string
@@ -69,7 +69,7 @@ type BalanceEntry struct {
 	Reason   *string
 }
 
-// Ledger lists the newest money facts of a key, newest first.
+// Ledger lists the newest balance entries of a key, newest first.
 func (db *DB) Ledger(ctx context.Context, key int64, limit int) ([]BalanceEntry, error) {
 	rows, err := db.reads.Query(ctx, `
 		select at, kind, amount, (sum(amount) over (order by id))::bigint as balance, endpoint, ref, by, reason
@@ -82,7 +82,7 @@ func (db *DB) Ledger(ctx context.Context, key int64, limit int) ([]BalanceEntry,
 	return list, nil
 }
 
-// PlanChange is a fact about a key's Pro period.
+// PlanChange is a change of a key's Pro period.
 type PlanChange struct {
 	At       time.Time
 	Kind     string
@@ -92,7 +92,7 @@ type PlanChange struct {
 	Reason   *string
 }
 
-// PlanChanges lists what happened to a key's Pro period, newest first.
+// PlanChanges lists the changes of a key's Pro period, newest first.
 func (db *DB) PlanChanges(ctx context.Context, key int64) ([]PlanChange, error) {
 	rows, err := db.reads.Query(ctx, `
 		select at, kind, pro_until, ref, by, reason from plan_changes where key_id = @key order by id desc`, // primary key
@@ -104,19 +104,19 @@ func (db *DB) PlanChanges(ctx context.Context, key int64) ([]PlanChange, error) 
 	return list, nil
 }
 
-// ErrNothingToMove: the key has no balance and no Pro period left.
+// ErrNothingToMove means that the key has neither balance nor Pro time left.
 var ErrNothingToMove = errors.New("there is nothing to move")
 
-// Gift is what an operator gives to a key, with who and why.
+// Gift is a credit or Pro period that an operator gives to a key, with the operator's name and reason.
 type Gift struct {
-	// Ref names it: given again under the same name it is not given twice, however often the answer was lost.
+	// Ref identifies the gift. A repeated call with the same Ref gives nothing again, for example after a lost response.
 	Ref, By, Reason string
 }
 
-// ErrGiven: the name of a gift is that of another one.
+// ErrGiven means that the Ref belongs to a different gift.
 var ErrGiven = errors.New("something else was given under this name")
 
-// Credit adds an amount that an operator gives, and returns the balance as it is then.
+// Credit adds an operator's gift to the balance, and returns the new balance.
 func (db *DB) Credit(ctx context.Context, key int64, amount accounts.Micros, g Gift) (balance accounts.Micros, err error) {
 	err = db.give(ctx, key, g, pgx.NamedArgs{"amount": int64(amount)},
 		`select key_id = @key and amount = @amount from ledger where kind = 'credit' and ref = @ref`, // index ledger_credits
@@ -128,7 +128,7 @@ func (db *DB) Credit(ctx context.Context, key int64, amount accounts.Micros, g G
 	return balance, nil
 }
 
-// Grant makes a key Pro for so much longer, and returns until when it is.
+// Grant extends a key's Pro plan by period, and returns when the plan then ends.
 func (db *DB) Grant(ctx context.Context, key int64, period time.Duration, g Gift) (until time.Time, err error) {
 	err = db.give(ctx, key, g, pgx.NamedArgs{"period": period},
 		`select key_id = @key and period = @period from plan_changes where kind = 'grant' and ref = @ref`, // index plan_changes_grants
@@ -140,7 +140,8 @@ func (db *DB) Grant(ctx context.Context, key int64, period time.Duration, g Gift
 	return until, nil
 }
 
-// give gives a gift once: before tells whether what has its name is the same.
+// give stores a gift once. The query before reports whether an earlier gift with this Ref is the same; insert stores the gift; after reads
+// the result.
 func (db *DB) give(ctx context.Context, key int64, g Gift, args pgx.NamedArgs, before, insert, after string, to any) error {
 	args["key"], args["ref"], args["by"], args["reason"] = key, g.Ref, g.By, g.Reason
 	return db.tx(ctx, func(tx pgx.Tx) error {
@@ -179,9 +180,9 @@ const movePlanSQL = `
 	cross join lateral (values (f.id, -p.left, t.public_id), (t.id, p.left, f.public_id)) as m (key_id, period, ref)
 	where f.id = @from and p.left > interval '0'`
 
-// Move gives what a key has, its balance and what is left of its Pro period, to another one, with who and why: what an operator can do
-// for someone who lost a key. It returns the amount, and whether there was a Pro period. When the key spends in the same moment nothing
-// is moved and the error says so.
+// Move transfers a key's balance and the rest of its Pro period to another key. Operators use it for a customer who lost a key. It returns
+// the amount, and whether a Pro period moved. If the key spends balance at the same moment, Move changes nothing and returns an error that
+// says so.
 func (db *DB) Move(ctx context.Context, from, to int64, by, reason string) (amount accounts.Micros, pro bool, err error) {
 	args := pgx.NamedArgs{"from": from, "to": to, "by": by, "reason": reason}
 	err = db.tx(ctx, func(tx pgx.Tx) error {
@@ -218,14 +219,13 @@ func (db *DB) Move(ctx context.Context, from, to int64, by, reason string) (amou
 	return amount, pro, nil
 }
 
-// Unbalanced is a key whose balance is not the sum of its ledger.
+// Unbalanced is a key whose balance differs from the sum of its balance entries.
 type Unbalanced struct {
 	PublicID     string
 	Balance, Sum accounts.Micros
 }
 
-// UnbalancedKeys compares every balance with its ledger, at one instant. The database keeps them equal; this is for the day when it
-// does not.
+// UnbalancedKeys compares every balance with its entries, in one snapshot. The database keeps them equal, so the list should be empty.
 func (db *DB) UnbalancedKeys(ctx context.Context) ([]Unbalanced, error) {
 	rows, err := db.reads.Query(ctx, `
 		select k.public_id, k.balance, coalesce(l.sum, 0)::bigint as sum
@@ -239,8 +239,8 @@ func (db *DB) UnbalancedKeys(ctx context.Context) ([]Unbalanced, error) {
 	return list, nil
 }
 
-// DeleteExpiredKeys deletes what was kept for repetitions and is older than that, while the attempt that f names is the current one. It
-// returns how many rows went. What is used at this moment stays until the next time.
+// DeleteExpiredKeys deletes expired idempotency records, stored responses and dashboard sessions. It does so only while the attempt in f is
+// current. It returns the number of deleted rows. Rows that are locked by a request stay until the next call.
 func (db *DB) DeleteExpiredKeys(ctx context.Context, f task.Fence) (gone int64, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		gone = 0

@@ -66,13 +66,13 @@ func (b *books) exec(sql string) {
 	}
 }
 
-// clock makes the time of accounts stand still.
+// clock stops the time of accounts at an instant.
 func (b *books) clock(at string) {
 	b.t.Helper()
 	b.exec(`create or replace function billing_now() returns timestamptz language sql volatile as $$ select '` + at + `'::timestamptz $$`)
 }
 
-// balanced checks that every balance is the sum of its ledger, which the test computes itself.
+// balanced checks that every balance is the sum of its balance entries. The test computes the sums itself.
 func (b *books) balanced() {
 	b.t.Helper()
 	for _, line := range b.query(`
@@ -285,7 +285,7 @@ func TestWhatTheAPIMayDoToAccounts(t *testing.T) {
 			t.Errorf("the API's role may: %s", sql)
 		}
 	}
-	// Not even the owner of the tables changes a balance past the ledger, or the ledger itself.
+	// Even the owner of the tables cannot change a balance without an entry, or change the ledger.
 	for _, sql := range []string{
 		`update keys set balance = balance + 5`, `update keys set pro_until = 'infinity'`, `update keys set public_id = 'key_' || repeat('b', 26)`, `delete from keys`,
 		`update ledger set amount = 5 where kind = 'trial'`, `delete from ledger`, `truncate ledger cascade`, `delete from key_secrets`,
@@ -301,7 +301,7 @@ func TestWhatTheAPIMayDoToAccounts(t *testing.T) {
 			t.Errorf("the owner may: %s", sql)
 		}
 	}
-	// A dispute takes the balance where it must, and then nothing can be bought.
+	// A dispute may make the balance negative; the key can then buy nothing.
 	if err := exec(t, b.url, postgres.RoleWorker, `insert into ledger (key_id, kind, amount, at, ref) values (`+id+`, 'dispute', -5000000, now(), 'e1')`); err != nil {
 		t.Error(err)
 	}
@@ -337,7 +337,7 @@ func TestKeysThatChangeAreTold(t *testing.T) {
 			t.Errorf("%s: told of %q, want %d", what, n.Payload, k.ID)
 		}
 	}
-	b.charge(postgres.Charge{KeyID: k.ID, Price: 1000}) // says nothing
+	b.charge(postgres.Charge{KeyID: k.ID, Price: 1000}) // a charge sends no notification
 	next, err := accounts.NewKey(rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -354,7 +354,7 @@ func TestKeysThatChangeAreTold(t *testing.T) {
 	told("revocation")
 }
 
-// The answer of a commit is lost, and the operator gives once more under the same name.
+// The response of a commit is lost, and the operator repeats the gift with the same Ref.
 func TestWhatAnOperatorGivesIsGivenOnce(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)

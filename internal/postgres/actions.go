@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// What an operator may do on the private pages.
+// The actions of an operator on the private pages.
 const (
 	ActionRun    = "run"
 	ActionRetry  = "retry"
@@ -19,7 +19,7 @@ const (
 	ActionApply  = "apply"
 )
 
-// Action is something that an operator did on the private pages.
+// Action is an action that an operator took on the private pages.
 type Action struct {
 	ID      int64     `json:"id"`
 	At      time.Time `json:"at"`
@@ -27,13 +27,14 @@ type Action struct {
 	Subject string    `json:"subject"`
 	By      string    `json:"by"`
 	Reason  string    `json:"reason"`
-	// EndedAt, Failed and Detail say what came of it. They are nil while it is under way, and for ever where its process ended meanwhile.
+	// EndedAt, Failed and Detail are the outcome. They are nil while the action runs. They stay nil if its process ended before it could
+	// record the outcome.
 	EndedAt *time.Time `json:"ended_at"`
 	Failed  *bool      `json:"failed"`
 	Detail  *string    `json:"detail"`
 }
 
-// BeginAction writes down what an operator is about to do, and returns its number and time.
+// BeginAction records an action before the operator's request runs, and returns its number and time.
 func (db *DB) BeginAction(ctx context.Context, a Action) (id int64, at time.Time, err error) {
 	err = db.pool.QueryRow(ctx, `
 		insert into operator_actions (action, subject, by, reason) values (@action, @subject, @by, @reason) returning id, at`,
@@ -44,7 +45,7 @@ func (db *DB) BeginAction(ctx context.Context, a Action) (id int64, at time.Time
 	return id, at.UTC(), nil
 }
 
-// EndAction writes down what came of an action, once, and returns when.
+// EndAction records the outcome of an action, once, and returns when.
 func (db *DB) EndAction(ctx context.Context, id int64, failed bool, detail string) (at time.Time, err error) {
 	err = db.pool.QueryRow(ctx, `insert into operator_outcomes (action_id, failed, detail) values (@id, @failed, @detail) returning at`,
 		pgx.NamedArgs{"id": id, "failed": failed, "detail": detail}).Scan(&at)
@@ -54,7 +55,7 @@ func (db *DB) EndAction(ctx context.Context, id int64, failed bool, detail strin
 	return at.UTC(), nil
 }
 
-// Actions lists what operators did on the private pages, newest first.
+// Actions lists the actions of operators on the private pages, newest first.
 func (db *DB) Actions(ctx context.Context, limit int) ([]Action, error) {
 	rows, err := db.reads.Query(ctx, `
 		select a.id, a.at, a.action, a.subject, a.by, a.reason, o.at as ended_at, o.failed, o.detail

@@ -9,12 +9,12 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Alert is something that someone has to look at.
+// Alert is a problem that an operator must look at.
 type Alert struct {
 	ID int64
-	// Kind and Subject name it; only one alert with a name is open at a time.
+	// Kind and Subject identify the alert. Only one alert with the same Kind and Subject can be open.
 	Kind, Subject string
-	// Severity is warning or error.
+	// Severity is AlertWarning or AlertError.
 	Severity string
 	// Text says in a sentence what is wrong, and what to do.
 	Text             string
@@ -53,9 +53,9 @@ const messagesSQL = `
 	select id, @resolved, channel from unnest(@ids::bigint[]) as i (id), unnest(@channels::text[]) as c (channel)
 	on conflict do nothing`
 
-// SaveAlerts makes the open alerts those of a list: what is new is raised, and what has not been so for the time of calm is resolved. For
-// both a message to each channel becomes due. It returns what was raised and what was resolved by this call: of several processes that
-// see the same, one gets it.
+// SaveAlerts makes the open alerts match the list now. It raises new alerts, and resolves alerts that were not in the list for the time
+// calm. For each raised or resolved alert it schedules a message to every channel. It returns the alerts that this call raised and
+// resolved. If several processes see the same change, only one of them gets it.
 func (db *DB) SaveAlerts(ctx context.Context, now []Alert, calm time.Duration, channels []string) (raised, resolved []Alert, err error) {
 	args := pgx.NamedArgs{"calm": calm}
 	var kinds, subjects, severities, texts []string
@@ -64,7 +64,7 @@ func (db *DB) SaveAlerts(ctx context.Context, now []Alert, calm time.Duration, c
 	}
 	args["kinds"], args["subjects"], args["severities"], args["texts"] = kinds, subjects, severities, texts
 	err = db.tx(ctx, func(tx pgx.Tx) error {
-		// One at a time: two that see other things at the same moment would raise and resolve in turns.
+		// Only one process at a time: two processes with different lists would raise and resolve alerts alternately.
 		if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('alerts', 1))`); err != nil {
 			return err
 		}
@@ -96,7 +96,7 @@ func (db *DB) SaveAlerts(ctx context.Context, now []Alert, calm time.Duration, c
 	return raised, resolved, nil
 }
 
-// Alerts returns the alerts that are open, and with all also those that are over, the newest first.
+// Alerts returns the open alerts, then the newest resolved ones if all is set.
 func (db *DB) Alerts(ctx context.Context, all bool, limit int) ([]Alert, error) {
 	rows, err := db.reads.Query(ctx, `
 		select `+alertColumns+` from alerts where resolved_at is null or @all order by resolved_at is null desc, raised_at desc, id desc limit @limit`,
@@ -108,13 +108,13 @@ func (db *DB) Alerts(ctx context.Context, all bool, limit int) ([]Alert, error) 
 	return list, nil
 }
 
-// AlertMessage is a message about an alert that is to be sent.
+// AlertMessage is a message about an alert that must be sent.
 type AlertMessage struct {
 	Alert
-	// Resolved tells that the alert is over.
+	// Resolved means that the alert is over.
 	Resolved bool
 	Channel  string
-	// Tries counts the attempts to send it, this one included.
+	// Tries counts the attempts to send it, including the current one.
 	Tries int
 }
 
@@ -131,11 +131,11 @@ const takeMessageSQL = `
 	where (m.alert_id, m.resolved, m.channel) = (t.alert_id, t.resolved, t.channel) and a.id = m.alert_id
 	returning a.id, a.kind, a.subject, a.severity, a.text, a.raised_at, a.seen_at, a.resolved_at, m.resolved, m.channel, m.tries`
 
-// maxMessageTries bounds how often a message is tried: for some days, as the pauses grow.
+// maxMessageTries limits how often a message is tried. With growing backoff this takes some days.
 const maxMessageTries = 60
 
-// TakeAlertMessage takes a message that is due for one of the channels, for as long as the lease: whoever sends it says so before, or it is
-// due again. ErrNotFound where none is due.
+// TakeAlertMessage leases a message that is due for one of the channels. The caller must call SentAlertMessage before the lease ends, or
+// the message is due again. It returns ErrNotFound if no message is due.
 func (db *DB) TakeAlertMessage(ctx context.Context, channels []string, lease time.Duration) (m AlertMessage, err error) {
 	err = db.pool.QueryRow(ctx, takeMessageSQL, pgx.NamedArgs{"channels": channels, "lease": lease, "tries": maxMessageTries}).Scan(
 		&m.ID, &m.Kind, &m.Subject, &m.Severity, &m.Text, &m.RaisedAt, &m.SeenAt, &m.ResolvedAt, &m.Resolved, &m.Channel, &m.Tries)
@@ -148,7 +148,8 @@ func (db *DB) TakeAlertMessage(ctx context.Context, channels []string, lease tim
 	return m, nil
 }
 
-// SentAlertMessage records that a message was sent, or with a fault why not and when it is tried again.
+// SentAlertMessage records that a message was sent. If fault is not empty, sending failed: it records the fault and makes the message due
+// again after the time again.
 func (db *DB) SentAlertMessage(ctx context.Context, m AlertMessage, fault string, again time.Duration) error {
 	_, err := db.pool.Exec(ctx, `
 		update alert_messages

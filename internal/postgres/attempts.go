@@ -10,16 +10,16 @@ import (
 	"tidemark/internal/task"
 )
 
-// Attempt is one attempt of a run, as a trigger of the table runs records it.
+// Attempt is one attempt of a run. A trigger on the table runs records it.
 type Attempt struct {
 	Attempt int     `json:"attempt"`
 	Worker  *string `json:"worker"`
-	// StartedAt is nil where no worker began it.
+	// StartedAt is nil if no worker started the attempt.
 	StartedAt  *time.Time `json:"started_at"`
 	FinishedAt *time.Time `json:"finished_at"`
-	// Outcome is running, succeeded, failed, skipped, lost, waited, goes on later, given back, superseded or not begun.
+	// Outcome is one of: running, succeeded, failed, skipped, lost, waited, "goes on later", "given back", superseded, "not begun".
 	Outcome string `json:"outcome"`
-	// Rows is how many rows the attempt added; nil while it runs.
+	// Rows is the number of rows that the attempt added. It is nil while the attempt runs.
 	Rows  *int64    `json:"rows"`
 	Error *string   `json:"error"`
 	Log   []LogLine `json:"log"`
@@ -32,7 +32,7 @@ type LogLine struct {
 	Text  string    `json:"text"`
 }
 
-// Attempts returns the attempts of a run, the first one first.
+// Attempts returns the attempts of a run, oldest first.
 func (db *DB) Attempts(ctx context.Context, run int64) ([]Attempt, error) {
 	rows, err := db.reads.Query(ctx, `
 		select attempt, worker, started_at, finished_at, outcome, rows_added as rows, error, log
@@ -46,8 +46,8 @@ func (db *DB) Attempts(ctx context.Context, run int64) ([]Attempt, error) {
 	return list, nil
 }
 
-// KeepLog stores what an attempt logged so far, also of an attempt that has lost its run meanwhile. What is stored already and longer stays: two
-// calls may overtake each other.
+// KeepLog stores the log of an attempt so far, even if the attempt has lost its run. A longer log that is already stored stays, because two
+// calls may arrive out of order.
 func (db *DB) KeepLog(ctx context.Context, f task.Fence, lines []LogLine) error {
 	_, err := db.pool.Exec(ctx, `
 		update run_attempts set log = @log

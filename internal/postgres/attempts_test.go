@@ -10,7 +10,8 @@ import (
 	"tidemark/internal/task"
 )
 
-// Every attempt is a row: one that a frozen worker was handed and did not begin, one that was lost with its worker, those that failed.
+// Every attempt is a row: an attempt that a frozen worker received and did not start, an attempt that was lost with its worker, and failed
+// attempts.
 func TestEveryAttemptOfARunIsARowAndWhatIsOverHasNoNextTry(t *testing.T) {
 	t.Parallel()
 	db, _ := open(t, postgres.RoleWorker)
@@ -36,10 +37,10 @@ func TestEveryAttemptOfARunIsARowAndWhatIsOverHasNoNextTry(t *testing.T) {
 	if err != nil || len(handed) != 1 {
 		t.Fatalf("handed out %v: %v", handed, err)
 	}
-	step("take the next attempt", db.Requeue(ctx, f, true)) // the worker that has it in its hands is frozen
+	step("take the next attempt", db.Requeue(ctx, f, true)) // the worker that received it is frozen
 	f.Attempt++
 	claim("frozen")
-	_, err = db.Reclaim(ctx, -time.Hour) // its signs of life are older than an hour from now
+	_, err = db.Reclaim(ctx, -time.Hour) // its heartbeats are older than an hour from now
 	step("take it from its worker", err)
 	f.Attempt++
 	claim("w")
@@ -89,7 +90,7 @@ func TestEveryAttemptOfARunIsARowAndWhatIsOverHasNoNextTry(t *testing.T) {
 		t.Error("it is not over")
 	}
 	check("failed", ended...)
-	// Done again by hand.
+	// An operator runs it again.
 	if _, err := db.AddRun(ctx, task.Ingest, "a", instant(t, "2026-03-02T23:00:00Z"), "again"); err != nil {
 		t.Fatal(err)
 	}

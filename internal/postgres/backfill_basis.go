@@ -11,17 +11,17 @@ import (
 	"tidemark/internal/task"
 )
 
-// SeriesState is how much is known of a series.
+// SeriesState counts the stored observations of a series.
 type SeriesState struct {
 	Series series.ID
-	// Vintages counts its observations with all their vintages, of which Newest is the last; nil where there is none.
+	// Vintages counts its observations with all their vintages. Newest is the newest vintage, nil if there are no observations.
 	Vintages int64
 	Newest   *time.Time
-	// ConfirmedAt is when it was confirmed last; nil until its first load is complete.
+	// ConfirmedAt is when it was last confirmed. It is nil until its first load is complete.
 	ConfirmedAt *time.Time
 }
 
-// Loaded tells that the series' first load is complete.
+// Loaded reports whether the series' first load is complete.
 func (s SeriesState) Loaded() bool { return s.ConfirmedAt != nil }
 
 const statesSQL = `
@@ -33,7 +33,7 @@ const statesSQL = `
 	left join watermarks w on w.series = t.series
 	order by t.place`
 
-// SeriesStates tells how much is known of some series, in their order.
+// SeriesStates returns the states of several series, in the order of ids.
 func (db *DB) SeriesStates(ctx context.Context, ids []series.ID) ([]SeriesState, error) {
 	rows, err := db.reads.Query(ctx, statesSQL, pgx.NamedArgs{"series": ids})
 	list, err := collect[SeriesState](rows, err)
@@ -43,14 +43,14 @@ func (db *DB) SeriesStates(ctx context.Context, ids []series.ID) ([]SeriesState,
 	return list, nil
 }
 
-// PastSlot is what happened at a slot of a signal so far.
+// PastSlot is the history of one slot of a signal.
 type PastSlot struct {
 	Slot time.Time
-	// HasSnapshot, and its value and version where it has one.
+	// HasSnapshot means that a snapshot exists; Value and Version are its value and version.
 	HasSnapshot bool
 	Value       *float64
 	Version     *string
-	// HasFailed tells that a run for the slot, or an earlier backfill's try, came to nothing.
+	// HasFailed means that a run for the slot, or an earlier backfill of the slot, failed.
 	HasFailed bool
 }
 
@@ -68,8 +68,7 @@ const pastSQL = `
 	) f on f.slot = p.at
 	order by 1` // primary keys
 
-// PastSlots tells, for the instants of a signal from one to another, both included, at which of them there is a snapshot or a failure.
-// Other instants are absent.
+// PastSlots returns the slots of a signal between two instants, both included, that have a snapshot or a failure. Other slots are absent.
 func (db *DB) PastSlots(ctx context.Context, signal string, from, to time.Time) ([]PastSlot, error) {
 	rows, err := db.reads.Query(ctx, pastSQL, pgx.NamedArgs{"signal": signal, "from": from, "to": to, "job": task.Signal})
 	list, err := collect[PastSlot](rows, err)
@@ -79,7 +78,7 @@ func (db *DB) PastSlots(ctx context.Context, signal string, from, to time.Time) 
 	return list, nil
 }
 
-// RequestsSince counts the exchanges with a source since an instant of the world's time.
+// RequestsSince counts the requests to a source since an instant of the world's clock.
 func (db *DB) RequestsSince(ctx context.Context, source string, since time.Time) (int64, error) {
 	var n int64
 	err := db.reads.QueryRow(ctx, `select count(*) from fetches where source = @source and fetched_at >= @since`,

@@ -12,17 +12,18 @@ import (
 	"tidemark/internal/task"
 )
 
-// chunk is how many slots a run of a backfill is given.
+// chunk is the number of slots that a run of a backfill receives.
 const chunk = 64
 
 const openBackfillsSQL = `
 	select id, parallelism from backfills where status = 'running' and finished_at is null order by id` // index backfills_open
 
-// FeedBackfills makes waiting slots of running backfills runs, as many at a time as each backfill allows, once its sources are done.
-// It takes slots back from runs that ended before doing them, calls those failed whose run has failed for good, and marks backfills
-// that have nothing left. Any number of schedulers may call it at once.
+// FeedBackfills turns pending slots of running backfills into runs, as many at a time as each backfill allows. It waits until the runs of a
+// backfill's sources have ended. Slots of a run that ended before it computed them become pending again. If that run failed permanently,
+// they are marked as failed. Backfills without pending slots are marked as finished. Several schedulers can call FeedBackfills at the same
+// time.
 //
-// Nothing of it is remembered anywhere but in the rows: whatever process was killed, the next call goes on.
+// All state is in the rows. If a process is killed, the next call continues its work.
 func (db *DB) FeedBackfills(ctx context.Context) error {
 	var some bool
 	if err := db.pool.QueryRow(ctx, `select exists (`+openBackfillsSQL+`)`).Scan(&some); err != nil {
@@ -53,7 +54,7 @@ func (db *DB) FeedBackfills(ctx context.Context) error {
 	return nil
 }
 
-// backlog is a backfill that may have slots to hand out. Its row is locked.
+// backlog is a running backfill that may have pending slots. The caller holds a lock on its row.
 type backlog struct {
 	ID          int64
 	Parallelism int
@@ -147,15 +148,15 @@ func (h backlog) feed(ctx context.Context, tx pgx.Tx) error {
 			return err
 		}
 		if tag.RowsAffected() == 0 {
-			break // a failed slot is to be tried again while the run that began with it still goes on: after that
+			break // a failed slot is being retried while the run that it started still runs: wait for that run
 		}
 	}
 	_, err := tx.Exec(ctx, `update backfills set working_since = clock_timestamp() where id = @id and working_since is null`, args)
 	return err
 }
 
-// BackfillWork returns the next slots that a run of a backfill has to do, oldest first. There are none when all are done, and none
-// while the backfill is not to run.
+// BackfillWork returns the next slots that a run of a backfill must compute, oldest first. The list is empty if all are done, or if the
+// backfill is paused or cancelled.
 func (db *DB) BackfillWork(ctx context.Context, id, run int64, limit int) ([]time.Time, error) {
 	rows, err := db.reads.Query(ctx, `
 		select s.slot
@@ -189,8 +190,8 @@ const finishSlotsSQL = `
 	join mine m using (slot)
 	where s.backfill_id = @id and s.slot = m.slot`
 
-// FinishSlots records what became of slots, while the attempt that f names is the current one: of each its Slot, Status (done or
-// failed), Outcome, Reason, NewValue and Result.
+// FinishSlots records the outcome of slots while the attempt in f is current. It reads Slot, Status (done or failed), Outcome, Reason,
+// NewValue and Result of each.
 func (db *DB) FinishSlots(ctx context.Context, f task.Fence, id int64, list []BackfillSlot) error {
 	if len(list) == 0 {
 		return nil
@@ -204,7 +205,7 @@ func (db *DB) FinishSlots(ctx context.Context, f task.Fence, id int64, list []Ba
 			outcomes[i] = *s.Outcome
 		}
 		if s.Reason != nil {
-			// What a panic says may hold anything, and text does not.
+			// The message of a panic can hold any bytes, but the type text cannot.
 			reasons[i] = strings.ReplaceAll(strings.ToValidUTF8(*s.Reason, "\uFFFD"), "\x00", "")
 		}
 		if s.Result != nil {
@@ -213,7 +214,7 @@ func (db *DB) FinishSlots(ctx context.Context, f task.Fence, id int64, list []Ba
 		}
 	}
 	err := db.tx(ctx, func(tx pgx.Tx) error {
-		// The run comes before its slots: an attempt that was given up takes none of them, and nobody waits for it.
+		// Lock the run before its slots. A superseded attempt then locks no slots, and no other attempt waits for it.
 		if err := checkFence(ctx, tx, f, 0); err != nil {
 			return err
 		}
@@ -228,14 +229,14 @@ func (db *DB) FinishSlots(ctx context.Context, f task.Fence, id int64, list []Ba
 	return nil
 }
 
-// BackfillCounts is how far a backfill has come: a count of its slots, made when it is asked for.
+// BackfillCounts is the progress of a backfill, counted on request.
 type BackfillCounts struct {
 	Slots, Pending, Skipped, Done, Failed, Cancelled int64
 	// Added, Unchanged and Differs divide Done.
 	Added, Unchanged, Differs int64
-	// Asking counts sources that are being asked, Waiting and Running the runs that are to be begun and those at work.
+	// Asking counts the sources that are being fetched. Waiting counts runs that have not started, Running those in progress.
 	Asking, Waiting, Running int64
-	// Lately were slots done or failed in the last Seconds, which are a minute at most.
+	// Lately counts the slots that were done or failed in the last Seconds, at most a minute.
 	Lately  int64
 	Seconds float64
 }
@@ -273,8 +274,8 @@ func (db *DB) BackfillCounts(ctx context.Context, id int64) (BackfillCounts, err
 	return c, nil
 }
 
-// Rejected tells that the server refused the data themselves (a value out of range, a rule broken), so that to send them again is
-// of no use.
+// Rejected reports whether the server refused the data: a value is out of range, or violates a constraint. Sending the same data again is
+// useless.
 func Rejected(err error) bool {
 	c := code(err)
 	return strings.HasPrefix(c, "22") || strings.HasPrefix(c, "23")

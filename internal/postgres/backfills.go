@@ -13,26 +13,26 @@ import (
 	"tidemark/internal/task"
 )
 
-// Backfill is a plan to compute the slots of a signal over some days of the past, and what became of it.
+// Backfill is a plan to compute the slots of a signal in a range of past days, with its progress.
 type Backfill struct {
 	ID     int64
 	Signal string
-	// FromDay and ToDay are the days whose slots are meant, both included, in the time zone Zone; only their dates count.
+	// FromDay and ToDay are the first and the last day of the range, both included, in the time zone Zone. Only their dates count.
 	FromDay, ToDay time.Time
 	Zone           string
-	// AsOf is the instant from whose knowledge every slot is computed. Nil: each from what was known at the slot.
+	// AsOf is the instant whose knowledge every slot is computed from. If it is nil, each slot uses the data that was known at the slot.
 	AsOf *time.Time
-	// Existing says which slots of the range are done: those that never had a run (skip), also those whose run failed (failed), or
-	// all.
+	// Existing selects the slots of the range to compute. "skip" selects slots that never had a run. "failed" adds slots whose run failed.
+	// "all" selects every slot.
 	Existing    string
 	FromArchive bool
 	Parallelism int
 	Basis       []Fact
-	// Status is planned, running, paused or cancelled: what the operator wants. FinishedAt tells that nothing is left to do.
+	// Status is the state that the operator wants: planned, running, paused or cancelled. FinishedAt is set when no slot is left.
 	Status string
-	// Note is why it was paused, if not by the operator.
+	// Note is why the backfill paused, if the operator did not pause it.
 	Note *string
-	// SeenAt is the world's time when it was planned: slots that came later are not part of it.
+	// SeenAt is the world's time when the backfill was planned. Later slots are not part of it.
 	SeenAt                              time.Time
 	PlannedAt                           time.Time
 	AppliedAt, WorkingSince, FinishedAt *time.Time
@@ -46,19 +46,19 @@ const (
 	BackfillCancelled = "cancelled"
 )
 
-// Fact is something that a plan rests on.
+// Fact is a fact that a plan depends on.
 type Fact struct {
 	What string `json:"what"`
 	Is   string `json:"is"`
 }
 
-// BackfillFetch is a source that is asked, or read from the archive, before the slots.
+// BackfillFetch is a source that is fetched, or read from the archive, before the slots are computed.
 type BackfillFetch struct {
 	Source string
-	// Requests counts the first requests, without the pages that follow from their answers.
+	// Requests counts the first requests, without the further pages that responses point to.
 	Requests             int
 	WindowFrom, WindowTo *time.Time
-	// RunStatus and Error are those of its run, nil before it is applied.
+	// RunStatus and Error are the status and error of its run. They are nil before the plan is applied.
 	RunID     *int64
 	RunStatus *string
 	Error     *string
@@ -73,16 +73,17 @@ type BackfillSlot struct {
 	RunID  *int64
 	// Reason is why it was skipped, or has failed.
 	Reason *string
-	// OldValue is the value of the snapshot that stood when the plan was made; NewValue what came out, or is foreseen.
+	// OldValue is the snapshot's value when the plan was made. NewValue is the computed value, or the expected value before the slot is
+	// computed.
 	OldValue, NewValue *float64
-	// Outcome of a slot that is done: added, unchanged or differs.
+	// Outcome is added, unchanged or differs if the slot is done.
 	Outcome *string
-	// Result is what was computed where that was not stored as a snapshot.
+	// Result is the computed result if it was not stored as a snapshot.
 	Result     json.RawMessage
 	FinishedAt *time.Time
 }
 
-// The states of a slot, and the outcomes of one that is done.
+// The states of a slot, and the outcomes of a slot that is done.
 const (
 	SlotPending   = "pending"
 	SlotSkipped   = "skipped"
@@ -95,7 +96,7 @@ const (
 	OutcomeDiffers   = "differs"
 )
 
-// SavePlan stores a plan with its sources and slots, and returns its number. Nothing is done before ApplyBackfill.
+// SavePlan stores a plan with its sources and slots, and returns its number. Work begins with ApplyBackfill.
 func (db *DB) SavePlan(ctx context.Context, b Backfill, fetches []BackfillFetch, slots []BackfillSlot) (id int64, err error) {
 	basis, err := json.Marshal(nonNil(b.Basis))
 	if err != nil {
@@ -178,7 +179,7 @@ func (db *DB) Backfills(ctx context.Context, limit int) ([]Backfill, error) {
 	return list, nil
 }
 
-// BackfillFetches returns the sources of a backfill with what became of their runs.
+// BackfillFetches returns the sources of a backfill with the status of their runs.
 func (db *DB) BackfillFetches(ctx context.Context, id int64) ([]BackfillFetch, error) {
 	rows, err := db.reads.Query(ctx, `
 		select f.source, f.requests, f.window_from, f.window_to, f.run_id, r.status as run_status, r.error, f.waived
@@ -192,8 +193,8 @@ func (db *DB) BackfillFetches(ctx context.Context, id int64) ([]BackfillFetch, e
 	return list, nil
 }
 
-// BackfillSlots returns slots of a backfill, oldest first: those with a status, or (empty) all; with differs, only those whose
-// result is not what stands.
+// BackfillSlots returns slots of a backfill, oldest first. An empty status selects all slots. With differs it returns only slots whose
+// result differs from the stored snapshot.
 func (db *DB) BackfillSlots(ctx context.Context, id int64, status string, differs bool, limit int) ([]BackfillSlot, error) {
 	rows, err := db.reads.Query(ctx, `
 		select slot, status, run_id, reason, old_value, new_value, outcome, result, finished_at
@@ -208,7 +209,8 @@ func (db *DB) BackfillSlots(ctx context.Context, id int64, status string, differ
 	return list, nil
 }
 
-// ApplyBackfill begins a plan: its sources become runs for the instant at, in the same commit. False when it has begun before.
+// ApplyBackfill starts a plan and creates the runs of its sources for the instant at, in one transaction. It reports false if the plan was
+// already started.
 func (db *DB) ApplyBackfill(ctx context.Context, id int64, at time.Time) (begun bool, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		begun = false
@@ -249,8 +251,8 @@ func (db *DB) ApplyBackfill(ctx context.Context, id int64, at time.Time) (begun 
 	return begun, nil
 }
 
-// addFetch makes a source of a backfill a run. Where the world's clock stands still its instant may be taken by another run; then
-// it is the next free microsecond.
+// addFetch creates the run of a backfill's source. While the world's clock is stopped, another run may already have this instant. The run
+// then gets the next free microsecond.
 func addFetch(ctx context.Context, tx pgx.Tx, id int64, f BackfillFetch, at time.Time, fromArchive bool) error {
 	job, subject, params := task.Ingest, f.Source, task.Params{}
 	if fromArchive {
@@ -288,20 +290,20 @@ func addFetch(ctx context.Context, tx pgx.Tx, id int64, f BackfillFetch, at time
 	}
 }
 
-// wake makes the schedulers look for work when tx is committed.
+// wake notifies the schedulers when tx commits.
 func wake(ctx context.Context, tx pgx.Tx) error {
 	_, err := tx.Exec(ctx, `select pg_notify(@channel, '')`, pgx.NamedArgs{"channel": ChannelRunsDue})
 	return err
 }
 
-// PauseBackfill stops a running backfill. Slots in the middle of their computation are still done; the rest waits.
+// PauseBackfill pauses a running backfill. Slots that are being computed are finished; the others wait.
 func (db *DB) PauseBackfill(ctx context.Context, id int64) error {
 	return db.change(ctx, id, "pause", `
 		update backfills set status = 'paused', note = null where id = @id and status = 'running' and finished_at is null`)
 }
 
-// ResumeBackfill lets a paused backfill go on. A source that could not be asked is given up: the slots are computed from what is
-// known.
+// ResumeBackfill continues a paused backfill. It gives up sources whose run failed or was skipped: slots are then computed from the known
+// data.
 func (db *DB) ResumeBackfill(ctx context.Context, id int64) error {
 	return db.change(ctx, id, "resume", `
 		update backfills set status = 'running', note = null, working_since = null where id = @id and status = 'paused'`, `
@@ -310,7 +312,7 @@ func (db *DB) ResumeBackfill(ctx context.Context, id int64) error {
 		where f.backfill_id = @id and r.id = f.run_id and r.status in ('failed', 'skipped')`)
 }
 
-// CancelBackfill ends a backfill for good. What was done stays.
+// CancelBackfill ends a backfill permanently. Computed slots stay.
 func (db *DB) CancelBackfill(ctx context.Context, id int64) error {
 	return db.change(ctx, id, "cancel", `
 		update backfills set status = 'cancelled', note = null, finished_at = clock_timestamp()
@@ -333,7 +335,7 @@ func (db *DB) CancelBackfill(ctx context.Context, id int64) error {
 		where s.backfill_id = @id and s.slot = p.slot`)
 }
 
-// change runs statements on a backfill when the first of them applies to its state.
+// change runs statements on a backfill in one transaction. It returns ErrState if the first statement changes no row.
 func (db *DB) change(ctx context.Context, id int64, what string, statements ...string) error {
 	args := pgx.NamedArgs{"id": id}
 	err := db.tx(ctx, func(tx pgx.Tx) error {
@@ -354,10 +356,10 @@ func (db *DB) change(ctx context.Context, id int64, what string, statements ...s
 	return nil
 }
 
-// ErrState: a backfill is not in a state for what was asked.
+// ErrState means that the operation is not allowed in the backfill's state.
 var ErrState = errors.New("that does not fit its state")
 
-// refuse says in which state a backfill is.
+// refuse returns an error with the backfill's state.
 func refuse(ctx context.Context, tx pgx.Tx, id int64) error {
 	b, err := backfillOf(ctx, tx, id)
 	if err != nil {
@@ -370,8 +372,8 @@ func refuse(ctx context.Context, tx pgx.Tx, id int64) error {
 	return fmt.Errorf("it is %s: %w", state, ErrState)
 }
 
-// RetryFailed makes the failed slots of a backfill pending again, and its failed sources due, and returns how many slots and sources
-// that are. A paused backfill goes on. ErrState for one that has not begun or was cancelled.
+// RetryFailed makes the failed slots of a backfill pending again, and its failed sources due. It returns how many slots and sources it
+// changed, and continues a paused backfill. It returns ErrState if the backfill was not started or was cancelled.
 func (db *DB) RetryFailed(ctx context.Context, id int64) (slots, sources int64, err error) {
 	args := pgx.NamedArgs{"id": id}
 	err = db.tx(ctx, func(tx pgx.Tx) error {

@@ -16,7 +16,7 @@ import (
 	"tidemark/internal/task"
 )
 
-// backfilled stores and begins a backfill of n hourly slots, without sources unless they are named.
+// backfilled stores and starts a backfill of n hourly slots, with the given sources.
 func backfilled(t *testing.T, db *postgres.DB, n, parallelism int, sources ...string) int64 {
 	t.Helper()
 	begin := instant(t, "2026-01-01T00:00:00Z")
@@ -42,7 +42,7 @@ func backfilled(t *testing.T, db *postgres.DB, n, parallelism int, sources ...st
 	return id
 }
 
-// due are the runs that would be handed out. They stay due.
+// due returns the runs that would be handed out. They stay due.
 func due(t *testing.T, db *postgres.DB) []task.Task {
 	t.Helper()
 	list, err := db.HandOut(t.Context(), 1000)
@@ -113,7 +113,7 @@ func TestSlotsBecomeRunsAFewAtATime(t *testing.T) {
 	if got := len(due(t, db)); got != 0 {
 		t.Errorf("%d further runs while three are under way, want none", got)
 	}
-	// One ends its turn after ten slots, the next run takes those that come first.
+	// A run ends after ten slots; the next run takes the following slots.
 	finish(t, db, id, first[1], 10)
 	next := due(t, db)
 	if len(next) != 1 || !next[0].Slot.Equal(instant(t, "2026-01-01T10:00:00Z")) {
@@ -212,7 +212,7 @@ func TestABackfillIsPausedResumedAndCancelled(t *testing.T) {
 	}
 }
 
-// One that took a second connection inside its transaction would wait for itself.
+// A change that took a second connection inside its transaction would wait for itself.
 func TestARefusedChangeOfABackfillNeedsOneConnection(t *testing.T) {
 	t.Parallel()
 	url := pgtest.New(t)
@@ -365,7 +365,7 @@ func TestAManualRunForgetsTheWindowOfABackfill(t *testing.T) {
 			t.Errorf("a manual run asks for %+v, want everything", r.Params)
 		}
 	}
-	// The instant is taken: the next backfill's question takes the next one.
+	// The instant is taken: the fetch of the next backfill takes the next instant.
 	backfilled(t, db, 10, 1, "s")
 	var slots []time.Time
 	runs, err := db.Runs(t.Context(), postgres.RunFilter{Job: task.Ingest, Limit: 10})

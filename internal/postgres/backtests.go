@@ -11,7 +11,7 @@ import (
 	"tidemark/signals"
 )
 
-// Backtest is how well a signal foretold what it is held to, as it is stored and published. What is unknown is nil.
+// Backtest is a signal's backtest against its target, as it is stored and published. Unknown numbers are nil.
 type Backtest struct {
 	Target       BacktestTarget `json:"target"`
 	Predictor    string         `json:"predictor"`
@@ -28,31 +28,31 @@ type Backtest struct {
 	OutOfSample  OutOfSample    `json:"oos"`
 	NaiveRankIC  *float64       `json:"naive_rank_ic"`
 	Trials       MultipleTests  `json:"multiple_testing"`
-	// CostsBps is nil: a rank correlation pays no costs.
+	// CostsBps is nil: a rank correlation has no costs.
 	CostsBps      *float64 `json:"costs_bps"`
 	LookAheadSafe bool     `json:"look_ahead_safe"`
-	// Vintages is absent where every value of the inputs is as its publisher first had it.
+	// Vintages is absent if every input value is as its publisher first published it.
 	Vintages    *AssumedVintages `json:"assumed_vintages,omitempty"`
 	Skill       []ForecastSkill  `json:"forecast_skill"`
 	Examples    []BacktestCase   `json:"examples"`
 	CodeVersion string           `json:"code_version"`
-	// ComputedAt is the instant as of which it was made.
+	// ComputedAt is the as-of instant of the backtest.
 	ComputedAt time.Time `json:"computed_at"`
 }
 
-// BacktestTarget is the quantity that a signal is held to.
+// BacktestTarget is the quantity that a signal is tested against.
 type BacktestTarget struct {
 	Symbol      string `json:"symbol"`
 	Description string `json:"description"`
 }
 
-// Period is a stretch of days, both included.
+// Period is a range of days, both included.
 type Period struct {
 	From *string `json:"from"`
 	To   *string `json:"to"`
 }
 
-// OutOfSample is the newer half of the cases alone.
+// OutOfSample is the result for the newer half of the cases.
 type OutOfSample struct {
 	From         *string     `json:"from"`
 	N            int         `json:"n_obs"`
@@ -60,29 +60,29 @@ type OutOfSample struct {
 	RankICBounds *[2]float64 `json:"rank_ic_ci95"`
 }
 
-// AssumedVintages tells apart the cases that rest on values which nobody here saw arrive, of publishers who change old values, and those
-// that rest on values as they came.
+// AssumedVintages splits the cases in two. Before holds cases with values that were not recorded as they were published, from publishers
+// who revise old values. Since holds cases with values recorded as they came.
 type AssumedVintages struct {
-	// RecordedFrom is the instant from which on values were recorded as they came.
+	// RecordedFrom is when the recording of values as they came began.
 	RecordedFrom time.Time  `json:"recorded_from"`
 	Before       PartOfEdge `json:"before"`
 	Since        PartOfEdge `json:"since"`
 }
 
-// PartOfEdge is the relation in some of the cases.
+// PartOfEdge is the rank correlation in one part of the cases.
 type PartOfEdge struct {
 	N            int         `json:"n_obs"`
 	RankIC       *float64    `json:"rank_ic"`
 	RankICBounds *[2]float64 `json:"rank_ic_ci95"`
 }
 
-// MultipleTests allows for the number of signals that are tested.
+// MultipleTests is the correction for the number of signals that are tested.
 type MultipleTests struct {
 	Trials    int      `json:"trials"`
 	AdjustedP *float64 `json:"adjusted_p"`
 }
 
-// ForecastSkill is how far forecasts of one stage lay from the outcome.
+// ForecastSkill is the error of the forecasts of one stage.
 type ForecastSkill struct {
 	Stage         string   `json:"stage"`
 	From          int      `json:"from"`
@@ -96,7 +96,7 @@ type ForecastSkill struct {
 	Skill         *float64 `json:"skill"`
 }
 
-// BacktestCase is one forecast and its outcome, for a reader who works it out again.
+// BacktestCase is one forecast and its outcome. Readers can recompute the result from such cases.
 type BacktestCase struct {
 	KnownAt   time.Time `json:"known_at"`
 	From      time.Time `json:"from"`
@@ -106,7 +106,7 @@ type BacktestCase struct {
 	Naive     *float64  `json:"naive"`
 }
 
-// NewBacktest is the stored form of a result.
+// NewBacktest returns the stored form of a result.
 func NewBacktest(d signals.Definition, r signals.BacktestResult, codeVersion string) *Backtest {
 	out := &Backtest{
 		Target:        BacktestTarget{Symbol: d.Backtest.Symbol, Description: d.Backtest.Description},
@@ -150,7 +150,7 @@ func NewBacktest(d signals.Definition, r signals.BacktestResult, codeVersion str
 	return out
 }
 
-// Known is a number as it is stored: nil for the unknown, and one zero, since the database takes the two for equal.
+// Known returns a number as it is stored: nil if it is unknown. It turns negative zero into zero, since the database treats them as equal.
 func Known(v float64) *float64 {
 	n, known := number(v)
 	if !known {
@@ -173,8 +173,8 @@ func bounds(e signals.Edge) *[2]float64 {
 	return &[2]float64{e.Lo, e.Hi}
 }
 
-// Edge is the interval out of sample as the rule of decay reads it, of the backtest that a snapshot for an instant carries. Nil where
-// there is no interval.
+// Edge returns the out-of-sample interval of the backtest in a snapshot for the instant at, for the rule that detects decay. It returns nil
+// if there is no interval.
 func (b *Backtest) Edge(at time.Time) *signals.BacktestResult {
 	if b == nil || b.OutOfSample.RankICBounds == nil {
 		return nil
@@ -183,7 +183,7 @@ func (b *Backtest) Edge(at time.Time) *signals.BacktestResult {
 	return &signals.BacktestResult{At: at, OutOfSample: signals.Edge{Lo: in[0], Hi: in[1]}}
 }
 
-// hasEdge is what is stored of Edge.
+// hasEdge returns the stored form of Edge.
 func (b *Backtest) hasEdge() *bool {
 	e := b.Edge(time.Time{})
 	if e == nil {
@@ -197,9 +197,9 @@ const edgesSQL = `
 	had as (select max(at) as at from e where edge)
 	select had.at, (select min(e.at) from e where e.at > had.at) from had` // index snapshots_edge
 
-// Edges returns, of the backtests of a signal before an instant, those by which it is judged whether an edge was lost: the last one
-// with an edge and, if any came after it, the first one without. Empty where there never was an edge. Only At and the interval out
-// of sample are set.
+// Edges returns the backtests of a signal before an instant that decide whether its edge was lost. The first is the newest with an edge,
+// the second the first one after it without. The list is empty if the signal never had an edge. Only At and the out-of-sample interval are
+// set.
 func (db *DB) Edges(ctx context.Context, signal string, before time.Time) ([]signals.BacktestResult, error) {
 	var had, since *time.Time
 	err := db.reads.QueryRow(ctx, edgesSQL, pgx.NamedArgs{"signal": signal, "at": before}).Scan(&had, &since)

@@ -11,15 +11,15 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// binaryCopy builds rows in the binary form of COPY (PostgreSQL documentation, COPY, "Binary Format"): a signature, per row the number
-// of its fields and per field its length and bytes, and a trailer. It is for the rows that come by the hundred thousand; the general
-// encoder of the driver takes several times as long.
+// binaryCopy builds rows in the binary format of COPY (PostgreSQL documentation, COPY, "Binary Format"). The format is a signature, per row
+// the number of its fields and per field its length and bytes, and a trailer. It is for tables with hundreds of thousands of rows: the
+// driver's general encoder takes several times as long.
 type binaryCopy struct {
 	b []byte
 	n int64
 }
 
-// reset empties it for the next COPY. The memory is kept.
+// reset empties it for the next COPY and keeps the memory.
 func (c *binaryCopy) reset() {
 	c.n = 0
 	c.b = append(c.b[:0], "PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00"...)
@@ -65,7 +65,7 @@ func (c *binaryCopy) bool(v bool) {
 	c.b = append(c.b, 0, 0, 0, 1, bit)
 }
 
-// epoch2000 is where the server counts its microseconds from, in those of Unix.
+// epoch2000 is the server's epoch, 2000-01-01, in Unix microseconds.
 const epoch2000 = 946_684_800_000_000
 
 // time writes a timestamptz.
@@ -82,7 +82,7 @@ func (c *binaryCopy) value(v float64, marker string) {
 	c.text(marker)
 }
 
-// send copies the rows into a table. It is not to be called on a connection that is in use.
+// send copies the rows into a table. The connection must not be in use.
 func (c *binaryCopy) send(ctx context.Context, conn *pgx.Conn, table, columns string) (int64, error) {
 	if c.n == 0 {
 		return 0, nil

@@ -19,8 +19,8 @@ const snapshotAboutSQL = `
 	order by at desc
 	limit 1` // primary key
 
-// SnapshotAbout returns the newest snapshot of a signal for an instant at or before asOf whose numbers are of an observation at or before another
-// instant, or ErrNotFound.
+// SnapshotAbout returns a signal's newest snapshot at or before asOf that is about an observation at or before about. It returns
+// ErrNotFound if no such snapshot exists.
 func (db *DB) SnapshotAbout(ctx context.Context, signal string, about, asOf time.Time) (Snapshot, error) {
 	return db.snapshot(ctx, snapshotAboutSQL, pgx.NamedArgs{"signal": signal, "about": about, "as_of": asOf})
 }
@@ -32,7 +32,8 @@ const snapshotBeforeSQL = `
 	order by at desc
 	limit 1` // primary key
 
-// SnapshotBefore returns the newest snapshot before another one of the same signal that says something else, or ErrNotFound.
+// SnapshotBefore returns the newest earlier snapshot of the same signal with other values. It returns ErrNotFound if no such snapshot
+// exists.
 func (db *DB) SnapshotBefore(ctx context.Context, s Snapshot) (Snapshot, error) {
 	return db.snapshot(ctx, snapshotBeforeSQL, pgx.NamedArgs{
 		"signal": s.Signal, "as_of": s.At, "observed_at": s.ObservedAt, "value": s.Value, "baseline": s.Baseline, "z": s.Z,
@@ -54,10 +55,10 @@ func (db *DB) snapshot(ctx context.Context, sql string, args pgx.NamedArgs) (Sna
 	return s, nil
 }
 
-// ErrTooMany is the error of a question that would read too much.
+// ErrTooMany means that a query would read too many rows.
 var ErrTooMany = errors.New("too many observations")
 
-// maxNews bounds how many vintages KnownBetween reads.
+// maxNews limits the vintages that KnownBetween reads.
 const maxNews = 100_000
 
 const newsSQL = `
@@ -71,8 +72,8 @@ const newsSQL = `
 	) o join fetches f on f.id = o.fetch_id
 	limit @most` // primary keys
 
-// KnownBetween returns what a signal was computed from as of an instant, as InputsOf does, and what became known after that until a later one, in no
-// order. ErrTooMany says that this is too much.
+// KnownBetween returns the inputs of a signal as of from, as InputsOf does. It also returns the vintages that became known after from, up
+// to and including to, in no order. It returns ErrTooMany if these are more than maxNews.
 func (db *DB) KnownBetween(ctx context.Context, d signals.Definition, from, to time.Time) (series.Set, []changes.Vintage, error) {
 	known, err := db.InputsOf(ctx, d, from)
 	if err != nil {

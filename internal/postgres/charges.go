@@ -11,31 +11,33 @@ import (
 	"tidemark/accounts"
 )
 
-// What became of a charge, or of a request that is to be counted.
+// The outcomes of a charge, or of a request that is counted.
 const (
-	// Charged: the price was taken, with a line in the ledger. PaidBefore: it was, under the same Idempotency-Key, a while ago.
+	// Charged means that the price was deducted, with an entry in the ledger. PaidBefore means that an earlier request with the same
+	// Idempotency-Key paid it.
 	Charged    = "charged"
 	PaidBefore = "paid_before"
-	// ChargeRefused: the balance does not cover the price. Nothing was taken.
+	// ChargeRefused means that the balance does not cover the price. Nothing was deducted.
 	ChargeRefused = "refused"
-	// Counted: the request is one of the day's. QuotaExhausted: the day has no more; nothing was counted.
+	// Counted means that the request was counted against the day's quota. QuotaExhausted means that the quota is used up; nothing was
+	// counted.
 	Counted        = "counted"
 	QuotaExhausted = "exhausted"
-	// PlanChanged: the request was answered as the Pro plan's, and that has ended by now. Nothing was counted.
+	// PlanChanged means that the request was served under the Pro plan, which has expired since. Nothing was counted.
 	PlanChanged = "plan_changed"
-	// KeyRevoked and KeyUnknown: nothing is answered to this key any more.
+	// KeyRevoked and KeyUnknown mean that the key can no longer make requests.
 	KeyRevoked = "revoked"
 	KeyUnknown = "unknown"
 )
 
-// Charge asks for the price of one request.
+// Charge is a charge for the price of one request.
 type Charge struct {
 	KeyID    int64
 	Price    accounts.Micros
 	Endpoint string
 	// RequestID goes into the ledger.
 	RequestID string
-	// Digest is of Idempotency-Key, path and query, 32 bytes; nil where the request has none.
+	// Digest is the digest of Idempotency-Key, path and query, 32 bytes. It is nil if the request has no Idempotency-Key.
 	Digest []byte
 }
 
@@ -45,29 +47,29 @@ type ChargeOutcome struct {
 	Balance accounts.Micros
 }
 
-// Request asks for one of the day's requests.
+// Request is a request that counts against the day's quota.
 type Request struct {
 	KeyID    int64
 	Endpoint string
-	// Pro tells that it was answered as the Pro plan's.
+	// Pro means that it was served under the Pro plan.
 	Pro bool
 }
 
-// RequestOutcome is Counted, QuotaExhausted, PlanChanged, KeyRevoked or KeyUnknown, with how many of the day's requests are used and
-// in how many seconds the day ends.
+// RequestOutcome is Counted, QuotaExhausted, PlanChanged, KeyRevoked or KeyUnknown. It also has the requests used today and the seconds
+// until the UTC day ends.
 type RequestOutcome struct {
 	Outcome     string
 	Used        int64
 	SecondsLeft int
 }
 
-// Charger takes prices and counts requests, those of concurrent callers in one commit. It is safe for concurrent use.
+// Charger deducts prices and counts requests. It commits the work of concurrent callers together. It is safe for concurrent use.
 type Charger struct {
 	charges  coalescer[Charge, ChargeOutcome]
 	requests coalescer[Request, RequestOutcome]
 }
 
-// NewCharger returns a charger that works on db.
+// NewCharger returns a charger that uses db.
 func NewCharger(db *DB) *Charger {
 	return &Charger{
 		charges:  coalescer[Charge, ChargeOutcome]{do: db.chargeAll, row: func(c Charge) int64 { return c.KeyID }, alone: isStatementError},
@@ -75,9 +77,9 @@ func NewCharger(db *DB) *Charger {
 	}
 }
 
-// Charge takes a price, and returns once that is durable. When ctx ends before the database was asked, nothing was taken. An error
-// that is ErrUnavailable leaves open whether it was, if the connection broke in the middle of the commit: a repetition with the same
-// digest is not paid twice.
+// Charge deducts a price, and returns when the change is durable. If ctx ends before the statement is sent, nothing is deducted. If the
+// connection breaks during the commit, the error is ErrUnavailable and the outcome is unknown. A retry with the same digest is not charged
+// twice.
 func (c *Charger) Charge(ctx context.Context, q Charge) (ChargeOutcome, error) {
 	a, err := c.charges.ask(ctx, q)
 	if err != nil {
@@ -86,7 +88,7 @@ func (c *Charger) Charge(ctx context.Context, q Charge) (ChargeOutcome, error) {
 	return a, nil
 }
 
-// Count counts a request against its key's quota of the UTC day, and returns once that is durable.
+// Count counts a request against its key's quota of the UTC day, and returns when the count is durable.
 func (c *Charger) Count(ctx context.Context, q Request) (RequestOutcome, error) {
 	a, err := c.requests.ask(ctx, q)
 	if err != nil {
@@ -95,8 +97,8 @@ func (c *Charger) Count(ctx context.Context, q Request) (RequestOutcome, error) 
 	return a, nil
 }
 
-// CountOnce is Count for what a browser may load again: with the digest (32 bytes) of a request that was counted a while ago nothing is
-// counted, and the outcome is PaidBefore.
+// CountOnce is Count for requests that a browser may reload. If a request with the same digest (32 bytes) was counted before, nothing is
+// counted and the outcome is PaidBefore.
 func (db *DB) CountOnce(ctx context.Context, q Request, digest []byte) (RequestOutcome, error) {
 	rows, err := db.pool.Query(ctx, `
 		select outcome, used, seconds_left from count_request_once(@key, @endpoint, @pro, @free_quota, @pro_quota, @digest, @keep)`,
@@ -114,7 +116,7 @@ func (db *DB) CountOnce(ctx context.Context, q Request, digest []byte) (RequestO
 	return out, nil
 }
 
-// isStatementError tells whether the server looked at a statement and did not like it: nothing of it happened.
+// isStatementError reports whether the server rejected the statement. Nothing of the statement took effect.
 func isStatementError(err error) bool {
 	pe := (*pgconn.PgError)(nil)
 	return errors.As(err, &pe) && !errors.Is(err, ErrUnavailable)
@@ -163,7 +165,7 @@ func (db *DB) countAll(ctx context.Context, list []Request) ([]RequestOutcome, e
 	return whole(outcomes, len(list), err)
 }
 
-// whole makes sure that there are as many answers as questions.
+// whole checks that there are as many answers as questions.
 func whole[A any](answers []A, want int, err error) ([]A, error) {
 	if err != nil {
 		return nil, asUnavailable(err)

@@ -54,7 +54,7 @@ func TestChargesEndWhereTheBalanceDoes(t *testing.T) {
 	}
 }
 
-// Requests that meet in one statement are answered as if each had come alone, in their order.
+// Requests that share a statement get the same answers as separate requests, in their order.
 func TestARefusedRequestIsNotInTheWayOfACheaperOne(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
@@ -123,7 +123,7 @@ func TestARequestThatIsGivenUpIsNotCharged(t *testing.T) {
 		t.Errorf("error %v, want that of the context", err)
 	}
 
-	// While the key's row is held a statement waits for it, and whoever comes now waits for that to end.
+	// While the key's row is locked, a statement waits for it, and later callers wait for that statement.
 	c, err := pgx.Connect(t.Context(), b.url)
 	if err != nil {
 		t.Fatal(err)
@@ -205,12 +205,12 @@ func TestQuotasOfTheDay(t *testing.T) {
 	count(false, postgres.QuotaExhausted, 10, 60)
 	count(true, postgres.PlanChanged, 10, 60)
 	b.exec(fmt.Sprintf(`insert into plan_changes (key_id, kind, period, ref) values (%d, 'transfer', '720 hours', 'a')`, k.ID))
-	count(false, postgres.Counted, 11, 60) // answered as Free a moment before
+	count(false, postgres.Counted, 11, 60) // served under the Free plan a moment before
 	count(true, postgres.Counted, 12, 60)
 	b.clock("2026-03-05T00:00:00Z")
 	count(true, postgres.Counted, 1, 86400)
 
-	// The Pro period ends at its instant; another one is added to what is left of the first.
+	// The Pro period ends at its instant; a new one is added to the rest of the first.
 	b.clock("2026-04-03T23:58:59.999Z")
 	count(true, postgres.Counted, 1, 61)
 	b.clock("2026-04-03T23:59:00Z")

@@ -11,10 +11,10 @@ import (
 	"tidemark/accounts"
 )
 
-// ChannelClaims tells of claims that have a verdict. Payload: Claim.ID.
+// ChannelClaims is notified when a claim is decided. The payload is Claim.ID.
 const ChannelClaims = "claims"
 
-// The states of a claim, as the migration explains them.
+// The states of a claim. The migration explains them.
 const (
 	ClaimPending     = "pending"
 	ClaimProvisional = "provisional"
@@ -24,43 +24,43 @@ const (
 	ClaimRevoked     = "revoked"
 )
 
-// ErrTooManyClaims: accounts.MaxClaims of the key's claims wait already.
+// ErrTooManyClaims means that accounts.MaxClaims claims of the key are already waiting.
 var ErrTooManyClaims = errors.New("too many claims of the key wait")
 
-// ErrClaimsFull: so many claims of all keys wait that none more is taken.
+// ErrClaimsFull means that the limit of waiting claims of all keys is reached.
 var ErrClaimsFull = errors.New("too many claims wait")
 
-// Claim is a key's word that a transaction was for it.
+// Claim is a key's claim that a transaction was a payment for it.
 type Claim struct {
 	ID       int64
 	KeyID    int64
 	PublicID string
-	// KeyMade is when the key was made.
+	// KeyMade is when the key was created.
 	KeyMade time.Time
 	ChainID int64
 	// TxHash is in lower case.
 	TxHash string
-	// Signature is the sender's, nil where none was given.
+	// Signature is the sender's signature, nil if the claim has none.
 	Signature *string
 	State     string
-	// Reason is nil before the first verdict, and where something is granted.
+	// Reason is nil before the first decision, and if something is granted.
 	Reason    *accounts.Reason
 	CreatedAt time.Time
-	// AskedAt is when it was asked for last; AnsweredAt is the AskedAt that the verdict answers, nil before the first one.
+	// AskedAt is when the key last claimed it. AnsweredAt is the AskedAt that the decision answers, nil before the first decision.
 	AskedAt    time.Time
 	AnsweredAt *time.Time
 	ExpiresAt  time.Time
 }
 
-// Granted tells that the claim has brought something, and has it still.
+// Granted reports whether the claim has a grant that was not revoked.
 func (c Claim) Granted() bool { return c.State == ClaimProvisional || c.State == ClaimConfirmed }
 
 const claimColumns = `c.id, c.key_id, k.public_id, k.created_at as key_made, c.chain_id, c.tx_hash, c.signature, c.state, c.reason, c.created_at, c.asked_at,
 	c.answered_at, c.expires_at`
 
-// ClaimTransfer writes down that a key claims a transaction and has the chain asked, unless it is the key's already. It returns the
-// claim's number, and the instant that a verdict must answer. ErrEnded where the key was revoked, ErrTooManyClaims where too many of the key wait,
-// ErrClaimsFull where too many of all keys do.
+// ClaimTransfer records that a key claims a transaction, and schedules a check of the chain unless the key already has the transfer. It
+// returns the claim's number, and the instant that a decision must answer. It returns ErrEnded if the key was revoked. It returns
+// ErrTooManyClaims if too many claims of the key wait, and ErrClaimsFull if too many claims of all keys wait.
 func (db *DB) ClaimTransfer(ctx context.Context, key int64, chainID uint64, txHash string, signature *string) (id int64, asked time.Time, err error) {
 	var outcome string
 	var claim *int64
@@ -82,7 +82,7 @@ func (db *DB) ClaimTransfer(ctx context.Context, key int64, chainID uint64, txHa
 	return *claim, *at, nil
 }
 
-// ClaimBy returns a key's claim of a transaction, and what is granted for it now; ErrNotFound where it has made none.
+// ClaimBy returns a key's claim of a transaction and its current grants. It returns ErrNotFound if the key has not claimed it.
 func (db *DB) ClaimBy(ctx context.Context, key int64, chainID uint64, txHash string) (Claim, []Transfer, error) {
 	args := pgx.NamedArgs{"key": key, "chain": int64(chainID), "tx": txHash}
 	rows, err := db.reads.Query(ctx, `
@@ -118,27 +118,27 @@ type Transfer struct {
 	BlockNumber int64
 	BlockHash   string
 	BlockTime   time.Time
-	// Confirmations counts the blocks there were from its own to the newest when it was granted.
+	// Confirmations counts the blocks from the transfer's block to the newest block, both included, when it was granted.
 	Confirmations int64
-	// Proven tells that the sender has signed for the key.
+	// Proven means that the sender has signed for the key.
 	Proven bool
-	// Quoted tells that the amount was one that the key held. The database says so.
+	// Quoted means that the key held this amount. The database sets it.
 	Quoted bool
 	// Gives is GivesBalance or GivesPro.
 	Gives string
 	// State is ClaimProvisional, ClaimConfirmed or ClaimRevoked.
 	State     string
 	GrantedAt time.Time
-	// What it brought: the balance after it, or the end of the Pro plan and whether that was running already.
+	// The result of the grant: the new balance, or the end of the Pro plan and whether the plan was already running.
 	Balance  *accounts.Micros
 	ProUntil *time.Time
 	Extended bool
-	// EndedAt is when it was confirmed or taken back, Reason why the latter.
+	// EndedAt is when it was confirmed or revoked. Reason is why it was revoked.
 	EndedAt *time.Time
 	Reason  *accounts.Reason
 }
 
-// What a transfer is granted as.
+// The kinds of a grant.
 const (
 	GivesBalance = "balance"
 	GivesPro     = "pro"
@@ -158,17 +158,17 @@ func transfersOf(ctx context.Context, q querier, claim int64) ([]Transfer, error
 	return list, nil
 }
 
-// Quote is an amount that a key holds: a transfer of it is the key's.
+// Quote is an amount that is reserved for a key: a transfer of this amount belongs to the key.
 type Quote struct {
 	Amount accounts.Micros
-	// From and Until bound the blocks in which such a transfer may be.
+	// From and Until limit the block times of such a transfer.
 	From, Until time.Time
 }
 
-// ErrNoQuote: every amount is held by a key.
+// ErrNoQuote means that every amount is reserved.
 var ErrNoQuote = errors.New("every amount is held")
 
-// Quote returns the amount that a key holds, after taking one for accounts.QuoteKept where it holds none.
+// Quote returns the amount that is reserved for a key. If the key has no amount, Quote reserves a free one, which lasts accounts.QuoteTTL.
 func (db *DB) Quote(ctx context.Context, key int64) (Quote, error) {
 	var amount *accounts.Micros
 	var from, until *time.Time

@@ -11,7 +11,7 @@ import (
 	"tidemark/internal/task"
 )
 
-// ClaimsOf returns every claim of a transaction, the first one first, and what of it is granted to whom.
+// ClaimsOf returns every claim of a transaction, oldest first, and the grants that were not revoked.
 func (db *DB) ClaimsOf(ctx context.Context, chainID uint64, txHash string) ([]Claim, []Transfer, error) {
 	args := pgx.NamedArgs{"chain": int64(chainID), "tx": txHash}
 	rows, err := db.reads.Query(ctx, `
@@ -33,10 +33,10 @@ func (db *DB) ClaimsOf(ctx context.Context, chainID uint64, txHash string) ([]Cl
 	return claims, granted, nil
 }
 
-// quoteGracePeriod is how much the chain's clock may be behind ours.
+// quoteGracePeriod is how far the chain's clock may be behind the database's clock.
 const quoteGracePeriod = time.Minute
 
-// Holders tells for each of some amounts which key held it at an instant. Amounts that nobody held are not among them.
+// Holders returns the key that held each amount at an instant. Amounts without a holder are absent.
 func (db *DB) Holders(ctx context.Context, amounts []accounts.Micros, at time.Time) (map[accounts.Micros]int64, error) {
 	rows, err := db.reads.Query(ctx, `
 		select distinct on (amount) amount, key_id from payment_quotes
@@ -57,39 +57,40 @@ func (db *DB) Holders(ctx context.Context, amounts []accounts.Micros, at time.Ti
 	return out, nil
 }
 
-// ClaimVerdict is what becomes of a claim.
+// ClaimVerdict is the decision on a claim.
 type ClaimVerdict struct {
-	// Of is the claim as it was when the chain was asked.
+	// Of is the claim as it was when a worker checked the chain.
 	Of    Claim
 	State string
-	// Reason is empty where something is granted.
+	// Reason is empty if something is granted.
 	Reason accounts.Reason
-	// Until is how long the chain is looked at further; zero leaves it as it is.
+	// Until is how long the chain is checked further; zero leaves it unchanged.
 	Until time.Time
 }
 
 // TransferEnd is the end of a provisional grant.
 type TransferEnd struct {
 	ID int64
-	// State is ClaimConfirmed, or ClaimRevoked with the reason. For ReasonProven a confirmed grant ends, too.
+	// State is ClaimConfirmed, or ClaimRevoked with the reason. ReasonProven can also revoke a confirmed grant.
 	State  string
 	Reason accounts.Reason
 }
 
-// ClaimsDecision is all that becomes of a transaction's claims, by one look at the chain.
+// ClaimsDecision is the decision on all claims of a transaction, from one check of the chain.
 type ClaimsDecision struct {
 	ChainID  uint64
 	TxHash   string
 	Verdicts []ClaimVerdict
-	// Ends come before Grants: what is taken back may be granted anew. Of a grant what the database makes of it is not read.
+	// Ends are applied before Grants, because a revoked transfer may be granted again. Fields of a grant that the database sets are not
+	// read.
 	Ends   []TransferEnd
 	Grants []Transfer
-	// Again is when the chain is to be asked once more; zero for never.
+	// Again is when the chain must be checked next; zero means never.
 	Again time.Time
 }
 
-// DecideClaims does all of it in one transaction, and what it brings with it: credits, Pro periods, reversals. It returns ErrMoved, and
-// does nothing, where one of the claims has changed since it was read.
+// DecideClaims applies a decision in one transaction, with its credits, Pro periods and reversals. If a claim has changed since it was
+// read, it changes nothing and returns ErrMoved.
 func (db *DB) DecideClaims(ctx context.Context, f task.Fence, d ClaimsDecision) error {
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		if err := lockClaims(ctx, tx, d); err != nil {
@@ -151,7 +152,7 @@ func (db *DB) DecideClaims(ctx context.Context, f task.Fence, d ClaimsDecision) 
 	return nil
 }
 
-// lockClaims takes the rows that a decision is about: keys before claims, as claim_transfer does.
+// lockClaims locks the rows of a decision: keys before claims, as claim_transfer does.
 func lockClaims(ctx context.Context, tx pgx.Tx, d ClaimsDecision) error {
 	var keys, ids []int64
 	seen := map[int64]Claim{}
@@ -204,7 +205,7 @@ func (db *DB) Claims(ctx context.Context, f ClaimFilter) ([]Claim, error) {
 	return list, nil
 }
 
-// TransfersOf lists everything that was ever granted for a claim, oldest first.
+// TransfersOf lists all grants of a claim, including revoked ones, oldest first.
 func (db *DB) TransfersOf(ctx context.Context, claim int64) ([]Transfer, error) {
 	rows, err := db.reads.Query(ctx, `select `+transferColumns+` from payment_transfers where claim_id = @claim order by id`,
 		pgx.NamedArgs{"claim": claim}) // index payment_transfers_of

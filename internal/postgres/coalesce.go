@@ -10,30 +10,30 @@ import (
 	"time"
 )
 
-// coalescer makes one statement of what many ask for at the same moment. Whoever comes while a statement is under way waits, and goes with
-// the others who came by then into the next one: the more there is to do, the more each commit carries. There is no goroutine of its
-// own: one of those who wait leads, for one statement, and then hands the lead to the next. It is safe for concurrent use.
+// coalescer merges the questions of concurrent callers into one statement. A caller that arrives while statements run waits, and joins the
+// next statement with all others that wait. So each commit carries more work under more load. It has no goroutine: one waiting caller leads
+// for one statement, then hands the lead to the next. It is safe for concurrent use.
 type coalescer[Q, A any] struct {
-	// do answers all questions in order, or fails as a whole, having changed nothing.
+	// do answers all questions in order. If it fails, it has changed nothing.
 	do func(ctx context.Context, list []Q) ([]A, error)
-	// row names what a question locks until its commit. One that locks the same as a statement under way waits for that to end: in a
-	// statement of its own it would wait in the database, and all that go with it.
+	// row returns the row that a question locks until its commit. A question waits here while a running statement locks the same row.
+	// Otherwise its statement would wait in the database, with all questions in it.
 	row func(Q) int64
-	// alone tells whether an error of a statement may be one question's fault, so that each is to be asked again by itself.
+	// alone reports whether one question may have caused an error of the statement. Each question is then sent separately.
 	alone func(error) bool
 
 	mu      sync.Mutex
 	waiting []*member[Q, A]
 	leaders int
-	// busy are the rows of the statements under way.
+	// busy holds the rows of the running statements.
 	busy map[int64]bool
 }
 
 const (
-	// maxTogether bounds a statement, maxLeaders how many are under way: the next is prepared while the one before is made durable.
+	// maxTogether limits the questions in a statement. maxLeaders limits the running statements: one prepares while the other commits.
 	maxTogether = 512
 	maxLeaders  = 2
-	// togetherTimeout bounds one statement. It is not that of any who asked: they share it.
+	// togetherTimeout limits one statement. It replaces the callers' deadlines, because they share the statement.
 	togetherTimeout = 5 * time.Second
 )
 
@@ -42,14 +42,14 @@ type member[Q, A any] struct {
 	question Q
 	answer   A
 	err      error
-	// wake is sent true when the member is to lead, false when it was answered. It has room for both.
+	// wake receives true when the member must lead, and false when it has its answer. It has room for both.
 	wake chan bool
-	// called tells that the member was told to lead and has yet to begin.
+	// called means that the member was told to lead and has not yet started.
 	called bool
 }
 
-// ask returns the answer to one question. When ctx ends before a statement took the question along, it was not asked, and the error is
-// that of ctx. When ctx ends later the error is the same, and what was asked for happens all the same.
+// ask returns the answer to one question. If ctx ends before a statement includes the question, nothing is sent and ask returns the error
+// of ctx. If ctx ends later, ask returns the same error, but the statement still takes effect.
 func (g *coalescer[Q, A]) ask(ctx context.Context, question Q) (answer A, err error) {
 	m := &member[Q, A]{ctx: ctx, question: question, wake: make(chan bool, 2)}
 	g.mu.Lock()
@@ -93,7 +93,7 @@ func (g *coalescer[Q, A]) call(m *member[Q, A]) {
 	m.wake <- true
 }
 
-// lead makes one statement of those who wait and are free to go, and hands the lead on.
+// lead runs one statement for all waiting members whose rows are free, then hands on the lead.
 func (g *coalescer[Q, A]) lead(leader *member[Q, A]) {
 	g.mu.Lock()
 	leader.called = false
@@ -105,7 +105,7 @@ func (g *coalescer[Q, A]) lead(leader *member[Q, A]) {
 	for _, m := range g.waiting {
 		row := g.row(m.question)
 		switch {
-		case m.ctx.Err() != nil: // it sees for itself
+		case m.ctx.Err() != nil: // it sees the end of its context itself
 		case len(list) == maxTogether || g.busy[row]:
 			left = append(left, m)
 		default:
@@ -130,10 +130,10 @@ func (g *coalescer[Q, A]) lead(leader *member[Q, A]) {
 			return
 		}
 	}
-	g.leaders-- // whoever waits still, waits for a leader who is called or for a statement under way
+	g.leaders-- // members that still wait depend on a called leader or on a running statement
 }
 
-// try is do, with a panic as an error: the others of the statement are to be answered, and the lead is to be handed on.
+// try is do with a panic as an error: the other members still need answers, and the lead must pass on.
 func (g *coalescer[Q, A]) try(ctx context.Context, questions []Q) (answers []A, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -143,7 +143,7 @@ func (g *coalescer[Q, A]) try(ctx context.Context, questions []Q) (answers []A, 
 	return g.do(ctx, questions)
 }
 
-// answer asks for all of a list, and wakes each member of it.
+// answer runs one statement for a list, and wakes each of its members.
 func (g *coalescer[Q, A]) answer(list []*member[Q, A]) {
 	if len(list) == 0 {
 		return

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Thousands who come and go at random are answered, each with the answer to its own question, and nobody is left behind.
+// Thousands of callers come and go at random. Each gets the answer to its own question, and no caller waits permanently.
 func TestTogetherEveryoneIsAnswered(t *testing.T) {
 	t.Parallel()
 	const askers, rounds = 200, 20
@@ -41,7 +41,7 @@ func TestTogetherEveryoneIsAnswered(t *testing.T) {
 					held[q%7] = 0
 				}
 			}()
-			<-time.After(200 * time.Microsecond) // a commit takes its time
+			<-time.After(200 * time.Microsecond) // a commit takes time
 			questions.Add(int64(len(list)))
 			out := make([]int, len(list))
 			for i, q := range list {
@@ -90,7 +90,7 @@ func TestTogetherEveryoneIsAnswered(t *testing.T) {
 	}
 }
 
-// A statement that panics answers all who asked with an error, and the next one is made.
+// If a statement panics, all its callers get an error, and the next statement runs.
 func TestTogetherAPanicIsAnError(t *testing.T) {
 	t.Parallel()
 	g := &coalescer[int, int]{

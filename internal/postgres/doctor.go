@@ -8,24 +8,24 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Checkup is what a look at the server itself came to.
+// Checkup is the result of a check of the server.
 type Checkup struct {
 	Version string
 	Schema  int64
-	// Ahead is by how much the server's clock is ahead of the time that was given.
+	// Ahead is how far the server's clock is ahead of the given clock.
 	Ahead time.Duration
-	// Writable lists tables that the API's role could change by itself, Unguarded the append-only tables that lack a guard that works.
-	// Both are empty where all is as the migrations made it.
+	// Writable lists tables that the API's role could change directly. Unguarded lists append-only tables without a working guard. Both are
+	// empty if all is as the migrations made it.
 	Writable, Unguarded []string
-	// Size is that of the database, in bytes. Connections are those of the server in use, of Most.
+	// Size is the size of the database in bytes. Connections are the server's connections in use, and Most is its limit.
 	Size              int64
 	Connections, Most int
-	// Replica tells that the server is one that only reads.
+	// Replica means that the server is read-only.
 	Replica bool
 }
 
-// pg_stat_activity shows a login only its own sessions, and to a role that it works as none: the connections are those of all databases.
-// The append-only tables are those that a trigger of that name was made for; the guard must be there twice, for rows and for truncate.
+// pg_stat_activity shows a login only its own sessions, so the connections are counted from pg_stat_database, over all databases. A table
+// is append-only if a trigger of that name guards it. The guard must exist twice, for rows and for truncate.
 const checkupSQL = `
 	select current_setting('server_version') as version, (select version_id from schema_version) as schema,
 		clock_timestamp() as clock, pg_database_size(current_database()) as size,
@@ -43,7 +43,7 @@ const checkupSQL = `
 				where g.tgrelid = to_regclass('public.' || t.name) and g.tgname in ('append_only', 'append_only_truncate') and g.tgenabled in ('O', 'A'))
 			order by 1) as unguarded`
 
-// AppendOnly are the tables whose rows are never forgotten; the guards of most refuse changes, too.
+// AppendOnly lists the tables whose rows are never deleted. The guards of most tables also reject updates.
 var AppendOnly = []string{
 	"actions", "announcements", "bars", "companies", "corrections", "digests", "economic_events", "estimates", "facts", "fetches", "filings",
 	"forecast_grades", "forecasts", "gaps",
@@ -51,7 +51,7 @@ var AppendOnly = []string{
 	"quarantined_fetches", "research", "schedule_changes", "second_closes", "signal_states", "top_ups", "x402_ledger",
 }
 
-// Checkup looks at the server: its clock against now, the grants and guards of the migrations, and how full it is.
+// Checkup checks the server: its clock against now, the grants and guards of the migrations, and its load.
 func (db *DB) Checkup(ctx context.Context, now func() time.Time) (c Checkup, err error) {
 	var clock time.Time
 	before := now()
@@ -60,7 +60,7 @@ func (db *DB) Checkup(ctx context.Context, now func() time.Time) (c Checkup, err
 	if err != nil {
 		return c, fmt.Errorf("look at the database: %w", asUnavailable(err))
 	}
-	// The server said its time somewhere between the question and the answer.
+	// The server read its clock between the two calls of now.
 	after := now()
 	switch {
 	case clock.Before(before):

@@ -17,58 +17,58 @@ import (
 	"tidemark/picks"
 )
 
-// EquityLoad is what one answer said of companies. Its lists are as package ingest promises those of a batch: no two values of one
-// identity in a list, every value well formed.
+// EquityLoad is the content of one response about companies. Its lists satisfy what package ingest guarantees for a batch: values in a list
+// are valid and have distinct identities.
 type EquityLoad struct {
-	// Fetch is the answer's row in the ledger. Its ID, Source and FetchedAt are read.
+	// Fetch is the response's row in the fetch log. Its ID, Source and FetchedAt are read.
 	Fetch series.Fetch
-	// Notice tells that the answer only names companies, as a list of all does: it adds those that are unknown and changes nothing that
-	// is known. What it leaves open is asked of another source.
+	// Notice means that the response only names companies, as a list of all companies does. It adds unknown companies and changes no known
+	// ones. Other sources provide the rest.
 	Notice bool
-	// Asked lists companies that the answer is about although it may hold nothing of them: the source has been asked about them.
+	// Asked lists companies that the source was asked about, even if the response says nothing about them.
 	Asked []equity.CIK
-	// Unlisted lists companies that no longer have any ticker on the day of the answer.
+	// Unlisted lists companies that have no ticker any more on the day of the response.
 	Unlisted []equity.CIK
 
-	// Companies with the tickers that they have at the time of the answer, in Listings without dates. An empty field says nothing
-	// and takes nothing back, empty Listings included.
+	// Companies have their tickers at the time of the response in Listings, without dates. An empty field, including empty Listings,
+	// changes nothing.
 	Companies []equity.Company
 	Filings   []equity.Filing
-	// Facts that no rule of package picks reads are left out.
+	// Facts that no rule of package picks reads are dropped.
 	Facts []equity.Fact
-	// Bars and Actions of one publisher and company. The answer has all splits and dividends between its first and its last bar.
+	// Bars and Actions are of one publisher and company. The response has all splits and dividends between its first and its last bar.
 	Bars    []equity.Bar
 	Actions []equity.Action
 	News    []equity.NewsItem
 
-	// Choice is what was decided beside the bytes of the answer, and Beside further answers that it is of.
+	// Choice holds decisions that do not follow from the bytes of the response. Beside holds further responses of the same load.
 	Choice EquityChoice
 	Beside []series.Fetch
 }
 
-// EquityChoice is what was decided about an answer beside its bytes, as it is kept with the step that stored it: answers and choice make the
-// same load again. The zero value decides nothing.
+// EquityChoice holds the decisions about a response that do not follow from its bytes. It is stored with the step: responses and choice
+// produce the same load again. The zero value decides nothing.
 type EquityChoice struct {
-	// Answers is how many answers the load is of; zero is one, and less than zero none.
+	// Answers is the number of responses in the load. Zero means one, less than zero means none.
 	Answers int `json:"answers,omitempty"`
-	// Newcomers are the companies of a list that were taken in.
+	// Newcomers are the companies of a list that were accepted.
 	Newcomers []equity.CIK `json:"newcomers,omitempty"`
-	// FiledFrom is the first day whose filings were wanted, zero for all.
+	// FiledFrom is the first day whose filings were wanted; zero means all days.
 	FiledFrom time.Time `json:"filed_from,omitzero"`
-	// Asked and Unlisted are those of the load, At is its time where it is of no answer.
+	// Asked and Unlisted are the load's fields. At is the load's time if it has no response.
 	Asked    []equity.CIK `json:"asked,omitempty"`
 	Unlisted []equity.CIK `json:"unlisted,omitempty"`
 	At       time.Time    `json:"at,omitzero"`
-	// Unbelieved tells that nothing of the prices was stored; Without lists the days whose bars were not, and Splits what was worked into
-	// the prices without being stated.
+	// Unbelieved means that no price was stored. Without lists the days whose bars were not stored. Splits lists splits that the prices
+	// already include but that the publisher did not state.
 	Unbelieved bool            `json:"unbelieved,omitempty"`
 	Without    []time.Time     `json:"without,omitempty"`
 	Splits     []equity.Action `json:"splits,omitempty"`
-	// Day is the day whose close is held against that of another publisher.
+	// Day is the day whose close is compared with another publisher's close.
 	Day time.Time `json:"day,omitzero"`
 }
 
-// equityStep is the step of storing loads.
+// equityStep returns the step that records how loads were stored.
 func equityStep(loads []EquityLoad) (s series.Step, err error) {
 	choices := make([]json.RawMessage, len(loads))
 	decided := false
@@ -100,18 +100,18 @@ func equityStep(loads []EquityLoad) (s series.Step, err error) {
 	return s, err
 }
 
-// StoreEquities compares what answers said with what is known and adds each difference as an edition. It returns how many rows were
-// added; the same answers stored again add none.
+// StoreEquities compares responses with the stored data and adds each difference as an edition. It returns the number of added rows;
+// storing the same responses again adds none.
 //
-// Everything became known when it was fetched, history included: the universe begins when it is first seen, and nothing is read as of
-// before. When it was published is in its own date. What is older than what is known changes nothing. A split or dividend that its
-// publisher stated once and has no longer, between the first and the last bar of the answer, is withdrawn. All or nothing is stored,
-// and only while the attempt that f names is the current one.
+// All values, including history, became known when they were fetched. The universe begins at the first fetch, and reads as of an earlier
+// time find nothing. The publication time is a separate date. Data older than the stored data changes nothing. StoreEquities withdraws a
+// stored split or dividend between the first and the last bar of a response if the publisher no longer states it. It stores all or nothing,
+// and only while the attempt in f is current.
 func (db *DB) StoreEquities(ctx context.Context, f task.Fence, loads ...EquityLoad) (added int64, err error) {
 	return db.storeEquities(ctx, f, 0, loads)
 }
 
-// StoreEquitiesAgain does a step again that stored loads.
+// StoreEquitiesAgain repeats a step that stored loads.
 func (db *DB) StoreEquitiesAgain(ctx context.Context, step int64, loads []EquityLoad) (added int64, err error) {
 	return db.storeEquities(ctx, task.Fence{}, step, loads)
 }
@@ -123,7 +123,7 @@ func (db *DB) storeEquities(ctx context.Context, f task.Fence, again int64, load
 	}
 	groups := groupEquities(loads)
 	err = db.session(ctx, func(c *pgxpool.Conn) error {
-		// The rows travel before the transaction begins: no lock is held while a client could be slow.
+		// Copy the rows before the transaction begins: a slow client then holds no lock.
 		if err := stageEquities(ctx, c.Conn(), loads, groups); err != nil {
 			return err
 		}
@@ -144,7 +144,8 @@ func (db *DB) storeEquities(ctx context.Context, f task.Fence, again int64, load
 	return added, nil
 }
 
-// equityBatch is loads[from:to], of which no two speak of one company: they are compared with what is known in one step.
+// equityBatch is loads[from:to]. Each company occurs in at most one of these loads, so one step can compare all of them with the stored
+// data.
 type equityBatch struct{ from, to int }
 
 func groupEquities(loads []EquityLoad) []equityBatch {
@@ -164,7 +165,7 @@ func groupEquities(loads []EquityLoad) []equityBatch {
 	return groups
 }
 
-// about lists the companies that the answer is about, each once.
+// about lists the companies that the load is about, each once.
 func (l EquityLoad) about() []equity.CIK {
 	ids := slices.Concat(l.Asked, l.Unlisted)
 	for _, c := range l.Companies {
@@ -186,12 +187,12 @@ func (l EquityLoad) about() []equity.CIK {
 	return slices.Compact(ids)
 }
 
-// read lists the facts that a rule reads.
+// read returns the facts that a rule reads.
 func (l EquityLoad) read() []equity.Fact {
 	return slices.DeleteFunc(slices.Clone(l.Facts), func(f equity.Fact) bool { return !picks.Reads(f) })
 }
 
-// Stores of companies' data follow one after the other: each compares with all that is stored.
+// Only one store of company data runs at a time, because each compares with all stored data.
 const lockEquitiesSQL = `select pg_advisory_xact_lock(hashtextextended('equities', 0))`
 
 const confirmEquitiesSQL = `
@@ -257,7 +258,7 @@ func addNews(ctx context.Context, tx pgx.Tx, l EquityLoad) (added int64, err err
 	return added, nil
 }
 
-// numbers are CIKs as the database takes them.
+// numbers returns CIKs in the database's type.
 func numbers(ids []equity.CIK) []int64 {
 	list := make([]int64, len(ids))
 	for i, id := range ids {

@@ -21,7 +21,7 @@ type knownCompany struct {
 	knownAt time.Time
 }
 
-// querier is what a pool and a transaction share.
+// querier is the common interface of a pool and a transaction.
 type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
@@ -38,7 +38,7 @@ const companiesSQL = `
 	left join listings l on l.cik = c.cik and l.edition = c.edition
 	order by c.cik, l.place` // primary keys
 
-// companiesAsOf reads companies as they were known: those of ciks, or all where that is nil.
+// companiesAsOf returns companies as known at an instant. If ciks is nil, it returns all.
 func companiesAsOf(ctx context.Context, from querier, ciks []equity.CIK, asOf time.Time) (map[equity.CIK]knownCompany, error) {
 	rows, err := from.Query(ctx, companiesSQL, pgx.NamedArgs{"as_of": asOf, "all": ciks == nil, "ciks": numbers(ciks)})
 	if err != nil {
@@ -74,8 +74,8 @@ func orZero(t *time.Time) time.Time {
 	return *t
 }
 
-// Companies returns all companies as they were known at an instant, with their tickers through time. A company is among them from the
-// instant on at which it was first seen, and for ever.
+// Companies returns all companies as known at an instant, with their tickers through time. A company stays in the result permanently from
+// the instant when it was first seen.
 func (db *DB) Companies(ctx context.Context, asOf time.Time) (map[equity.CIK]equity.Company, error) {
 	known, err := companiesAsOf(ctx, db.pool, nil, asOf)
 	if err != nil {
@@ -97,8 +97,8 @@ const addListingsSQL = `
 	select @cik, @edition, t.place, t.ticker, nullif(t.exchange, ''), t.valid_from, t.valid_to
 	from unnest(@tickers::text[], @exchanges::text[], @from::date[], @to::date[]) with ordinality as t (ticker, exchange, valid_from, valid_to, place)`
 
-// mergeCompanies adds an edition of each company that an answer describes otherwise than it is known, one answer after the other. The
-// caller holds the lock.
+// mergeCompanies adds an edition for each company whose description in a load differs from the stored one. It processes the loads in order.
+// The caller holds the lock.
 func mergeCompanies(ctx context.Context, tx pgx.Tx, loads []EquityLoad) (added int64, err error) {
 	ids := []equity.CIK{}
 	for _, l := range loads {
@@ -127,10 +127,10 @@ func mergeCompanies(ctx context.Context, tx pgx.Tx, loads []EquityLoad) (added i
 	return added, nil
 }
 
-// endOfTime is later than everything that is known.
+// endOfTime is later than every stored instant.
 var endOfTime = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// changes lists the editions that follow from an answer, by CIK.
+// changes returns the new editions that a load causes, ordered by CIK.
 func (l EquityLoad) changes(known map[equity.CIK]knownCompany) []knownCompany {
 	said := map[equity.CIK]equity.Company{}
 	for _, c := range l.Companies {
@@ -147,7 +147,7 @@ func (l EquityLoad) changes(known map[equity.CIK]knownCompany) []knownCompany {
 		if ok && (l.Notice || before.knownAt.After(l.Fetch.FetchedAt)) || now.CIK == 0 {
 			continue
 		}
-		if ok && before.knownAt.Equal(l.Fetch.FetchedAt) { // of two answers of one instant neither is newer: this one fills in
+		if ok && before.knownAt.Equal(l.Fetch.FetchedAt) { // neither of two responses of one instant is newer: this one fills gaps
 			filled := overlaid(now, before.company)
 			if len(before.company.Listings) == 0 {
 				filled.Listings = now.Listings
@@ -172,7 +172,7 @@ func (l EquityLoad) changes(known map[equity.CIK]knownCompany) []knownCompany {
 	return list
 }
 
-// overlaid is what is known with what is said now; what is not said stays.
+// overlaid returns known with the fields of now. Empty fields of now keep the known value.
 func overlaid(known, now equity.Company) equity.Company {
 	return equity.Company{
 		CIK: now.CIK, Name: cmp.Or(now.Name, known.Name), SIC: cmp.Or(now.SIC, known.SIC), Location: cmp.Or(now.Location, known.Location),
@@ -180,7 +180,7 @@ func overlaid(known, now equity.Company) equity.Company {
 	}
 }
 
-// current lists the listings that have not ended.
+// current returns the listings that have not ended.
 func current(all []equity.Listing) []equity.Listing {
 	return slices.DeleteFunc(slices.Clone(all), func(l equity.Listing) bool { return !l.To.IsZero() })
 }
@@ -193,7 +193,7 @@ func same(a, b equity.Company) bool {
 	return listings && a.CIK == b.CIK && a.Name == b.Name && a.SIC == b.SIC && a.Location == b.Location && a.FiscalYearEnd == b.FiscalYearEnd
 }
 
-// queue adds the rows of an edition to a batch, and returns how many they are.
+// queue adds the rows of an edition to a batch, and returns their number.
 func (k knownCompany) queue(batch *pgx.Batch, fetchID int64) int64 {
 	c := k.company
 	batch.Queue(addCompanySQL, pgx.NamedArgs{

@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// In each of the statements below, k is the newest edition of what an answer (a) says (s). Each value of the answer is looked up by the
+// In the statements below, a is a response, s a value in it, and k the newest stored edition of that value. Each value is looked up by the
 // primary key.
 
 const mergeFilingsSQL = `
@@ -75,7 +75,7 @@ const mergeActionsSQL = `
 		and (k.new_shares, k.old_shares, k.cash, k.successor, k.withdrawn)
 			is distinct from (s.new_shares, s.old_shares, s.cash::numeric, s.successor, false))`
 
-// What is known between the first and the last bar of an answer, and is not stated there.
+// Withdraws stored actions between the first and the last bar of a response that the response does not state.
 const withdrawActionsSQL = `
 	insert into actions (cik, source, date, kind, edition, known_at, new_shares, old_shares, cash, successor, withdrawn, fetch_id)
 	select k.cik, k.source, k.date, k.kind, k.edition + 1, a.fetched_at, k.new_shares, k.old_shares, k.cash, k.successor, true, a.fetch_id
@@ -95,7 +95,7 @@ const withdrawActionsSQL = `
 	where a.grp = @grp and not k.withdrawn and k.known_at < a.fetched_at and not exists (
 		select from stage_actions s where s.load = c.load and s.cik = k.cik and s.source = k.source and s.date = k.date and s.kind = k.kind)`
 
-// mergeStage adds what the staged answers of a group say and is not known, and returns how many rows that took.
+// mergeStage adds the new and changed values of a group's staged responses, and returns the number of added rows.
 func mergeStage(ctx context.Context, tx pgx.Tx, grp int) (added int64, err error) {
 	for _, m := range []struct{ what, sql string }{
 		{"filings", mergeFilingsSQL},

@@ -13,16 +13,15 @@ import (
 	"tidemark/picks"
 )
 
-// How much of the past a candidate carries. A score looks back over three fiscal years, of which the newest may have ended 520 days
-// ago, and over a year of prices; what is older changes none.
+// The history that a candidate carries. A score reads three fiscal years and one year of prices; the newest fiscal year may have ended 520
+// days ago. Older data changes no score.
 const (
 	factsBack  = 6 * 366 * 24 * time.Hour
 	pricesBack = 500 * 24 * time.Hour
 )
 
-// Candidates returns every company that was known at an instant, with the facts filed before a day and how its shares traded up to that
-// day, as all of it was known at the instant: what a pick of the day may be made from. Bars go back 500 days and facts six years; see
-// Histories for all bars. The order is that of the CIKs.
+// Candidates returns every company that was known at asOf, with the facts filed before day and its prices up to day, all as known at asOf.
+// The day's pick is made from these. Bars go back 500 days and facts six years; see Histories for all bars. The result is ordered by CIK.
 func (db *DB) Candidates(ctx context.Context, day, asOf time.Time) ([]picks.Candidate, error) {
 	companies, err := db.Companies(ctx, asOf)
 	if err != nil {
@@ -80,20 +79,21 @@ func (db *DB) facts(ctx context.Context, ids []equity.CIK, before, asOf time.Tim
 	return all, nil
 }
 
-// Histories returns all bars and actions of companies up to a day, as they were known at an instant. Of a bar it is what returns are made
-// from: date, close, volume and source. Of several publishers of one company's prices the one with the newest bar speaks, of those with
-// the same newest the one that was asked last. A company without any is not in the map.
+// Histories returns all bars and actions of companies up to a day, as known at an instant. Bars have only the fields that returns need:
+// date, close, volume and source. If several publishers have prices of a company, the publisher with the newest bar is used. If that is a
+// tie, the publisher that was fetched last is used. A company without bars and actions is not in the map.
 func (db *DB) Histories(ctx context.Context, ids []equity.CIK, to, asOf time.Time) (picks.Prices, error) {
 	return db.HistoriesFrom(ctx, ids, time.Time{}, to, asOf)
 }
 
-// BenchmarkHistory is Histories of the benchmark.
+// BenchmarkHistory returns Histories of the benchmark.
 func (db *DB) BenchmarkHistory(ctx context.Context, to, asOf time.Time) (picks.History, error) {
 	all, err := db.Histories(ctx, []equity.CIK{equity.Benchmark}, to, asOf)
 	return all[equity.Benchmark], err
 }
 
-// The publisher of each company's prices. From one publisher to the next it is a step in the primary key, past all bars between them.
+// Selects the publisher of each company's prices. The recursive query steps through the primary key from one publisher to the next and
+// skips all bars between.
 const speakersSQL = `
 	select distinct on (b.cik) b.cik, b.source
 	from unnest(@ciks::bigint[]) as t (cik)
@@ -114,8 +114,8 @@ const speakersSQL = `
 	) b
 	order by b.cik, b.date desc, b.known_at desc, b.source`
 
-// Of a bar that was restated all editions are read, the one in force last: they are few, and to look for a later edition of each bar
-// takes longer than all the rest.
+// Reads all editions of a restated bar, the current one last. Such bars are few, and a search for a later edition of every bar takes longer
+// than the whole query.
 const barsSQL = `
 	select b.cik, b.date, b.close::text, b.volume, b.source
 	from unnest(@ciks::bigint[], @sources::text[]) as t (cik, source)
@@ -123,7 +123,7 @@ const barsSQL = `
 	where b.date between @from and @to and b.known_at <= @as_of
 	order by b.cik, b.date, b.edition` // primary key
 
-// An action that only its own file states, such as a delisting, has no bars beside it: it counts whoever states the bars.
+// Mergers and delistings come from a separate file without bars, so they count for every publisher of the bars.
 const actionsSQL = `
 	select a.cik, a.date, a.kind, coalesce(a.new_shares, 0), coalesce(a.old_shares, 0), coalesce(a.cash::text, ''), coalesce(a.successor, 0), a.source
 	from actions a
@@ -136,7 +136,7 @@ const actionsSQL = `
 				and n.known_at <= @as_of)
 	order by a.cik, a.date, a.kind desc, a.source` // primary key, actions_restated; of one day splits before dividends
 
-// HistoriesFrom is Histories without what is older than a day.
+// HistoriesFrom is Histories without data older than from.
 func (db *DB) HistoriesFrom(ctx context.Context, ids []equity.CIK, from, to, asOf time.Time) (picks.Prices, error) {
 	args := pgx.NamedArgs{"ciks": numbers(ids), "from": orFirstDay(from), "to": to, "as_of": asOf}
 	spoke, err := db.speakers(ctx, numbers(ids), to, asOf)
@@ -182,7 +182,7 @@ func (db *DB) HistoriesFrom(ctx context.Context, ids []equity.CIK, from, to, asO
 	return all, nil
 }
 
-// speakers names the publisher of each company's prices up to a day, as they were known at an instant.
+// speakers returns the publisher of each company's prices up to a day, as known at an instant.
 func (db *DB) speakers(ctx context.Context, ciks []int64, to, asOf time.Time) (map[int64]string, error) {
 	rows, err := db.reads.Query(ctx, speakersSQL, pgx.NamedArgs{"ciks": ciks, "to": to, "as_of": asOf})
 	if err != nil {
@@ -197,7 +197,7 @@ func (db *DB) speakers(ctx context.Context, ciks []int64, to, asOf time.Time) (m
 	return all, nil
 }
 
-// orFirstDay is a date, or one before all that is known.
+// orFirstDay returns day, or a date before all stored data if day is zero.
 func orFirstDay(day time.Time) time.Time {
 	if day.IsZero() {
 		return time.Date(1800, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -214,8 +214,7 @@ const filingsSQL = `
 			where n.edition > 0 and n.cik = f.cik and n.accession = f.accession and n.edition > f.edition and n.known_at <= @as_of)
 	order by f.filed, f.cik, f.accession` // indexes filings_by_date, filings_restated
 
-// FilingsOf returns what companies filed with a date from one day to another, both included, as it was known at an instant, ascending by
-// the date of filing.
+// FilingsOf returns the filings of companies between two dates, both included, as known at an instant. They are ordered by filing date.
 func (db *DB) FilingsOf(ctx context.Context, ids []equity.CIK, from, to, asOf time.Time) ([]equity.Filing, error) {
 	rows, err := db.reads.Query(ctx, filingsSQL, pgx.NamedArgs{"ciks": numbers(ids), "from": from, "to": to, "as_of": asOf})
 	if err != nil {

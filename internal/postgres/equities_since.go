@@ -19,15 +19,15 @@ const barsSinceSQL = `
 	where b.known_at > @since and b.known_at <= @as_of and b.date between @from and @to and b.cik = any(@ciks)
 	order by b.cik, b.date, b.edition` // index bars_known
 
-// An action may have been known before its day came.
+// An action can be known before its date, so actions with a date after since count, too.
 const actionsSinceSQL = `
 	select distinct a.cik
 	from actions a
 	where a.cik = any(@ciks) and a.date between @from and @to and a.known_at <= @as_of and (a.known_at > @since or a.date > @since::date)`
 
-// HistoriesSince brings what HistoriesFrom returned for a day and what was known at an instant up to a later day and instant, with the same
-// from: it has what HistoriesFrom would return for the same companies, and reads what became known since. Where that is more than further
-// bars, and restated ones, a company is read as a whole. What it is given stays as it is.
+// HistoriesSince extends earlier prices to a later day and instant. have is the result of HistoriesFrom with the same from, as known at
+// since. The result equals a new call of HistoriesFrom for the same companies, but only reads the data that became known since. If a
+// company has more than new or restated bars, it is read completely. HistoriesSince does not modify have.
 func (db *DB) HistoriesSince(ctx context.Context, have picks.Prices, from, to, since, asOf time.Time) (picks.Prices, error) {
 	ids := slices.Sorted(maps.Keys(have))
 	args := pgx.NamedArgs{"ciks": numbers(ids), "from": orFirstDay(from), "to": to, "since": since.Add(-lateStored), "as_of": asOf}
@@ -53,7 +53,7 @@ func (db *DB) HistoriesSince(ctx context.Context, have picks.Prices, from, to, s
 		last := len(h.Bars) - 1
 		switch {
 		case again[b.CIK]:
-		case last < 0 || h.Bars[last].Source != b.Source: // another publisher may speak now
+		case last < 0 || h.Bars[last].Source != b.Source: // another publisher may be the newest now
 			again[b.CIK] = true
 		case b.Date.After(h.Bars[last].Date):
 			h.Bars = append(h.Bars[:last+1:last+1], b)

@@ -9,8 +9,8 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// What is brought up to date must be what is read anew: further closes, revised and late ones, another publisher, actions of the past and ones
-// that were told before their day.
+// An incremental update must equal a full read. The cases are further, revised and late closes, another publisher, past actions, and
+// actions that were announced before their date.
 func TestHistoriesThatAreBroughtUpToDateAreThoseThatAreReadAnew(t *testing.T) {
 	t.Parallel()
 	db, _ := open(t, postgres.RoleWorker)

@@ -29,7 +29,7 @@ const stageEquitiesSQL = `
 		new_shares double precision, old_shares double precision, cash text, successor bigint);
 	truncate stage_answers, stage_filings, stage_facts, stage_bars, stage_actions`
 
-// stageEquities sends loads to the connection's own tables.
+// stageEquities copies loads into the connection's temporary tables.
 func stageEquities(ctx context.Context, c *pgx.Conn, loads []EquityLoad, groups []equityBatch) error {
 	if _, err := c.Exec(ctx, stageEquitiesSQL); err != nil {
 		return fmt.Errorf("stage: %w", err)
@@ -159,7 +159,7 @@ func (c *binaryCopy) textOrNull(s string) {
 	c.text(s)
 }
 
-// date writes a date, which is midnight in UTC.
+// date writes a date, which must be midnight in UTC.
 func (c *binaryCopy) date(t time.Time) { c.int4(int32(t.Unix()/86400 - epoch2000/86_400_000_000)) }
 
 func (c *binaryCopy) dateOrNull(t time.Time) {

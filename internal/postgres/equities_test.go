@@ -27,7 +27,7 @@ func newYorkDay(s string) time.Time {
 	return d
 }
 
-// answer records a fetch of a source at an instant and makes it the load's.
+// answer records a fetch of a source at an instant and sets it as the load's fetch.
 func answer(t *testing.T, db *postgres.DB, source, fetched string, l postgres.EquityLoad) postgres.EquityLoad {
 	t.Helper()
 	l.Fetch = series.Fetch{
@@ -41,7 +41,7 @@ func answer(t *testing.T, db *postgres.DB, source, fetched string, l postgres.Eq
 	return l
 }
 
-// said stores an answer and returns how many rows it added.
+// said stores a response and returns how many rows it added.
 func said(t *testing.T, db *postgres.DB, source, fetched string, l postgres.EquityLoad) int64 {
 	t.Helper()
 	n, err := db.StoreEquities(t.Context(), task.Fence{}, answer(t, db, source, fetched, l))
@@ -58,7 +58,7 @@ func fact(cik equity.CIK, end, filed, accession string, value float64) equity.Fa
 	}
 }
 
-// bars are closes of one company on successive dates from one on, weekends included.
+// bars returns closes of one company on successive dates from a date on, weekends included.
 func bars(cik equity.CIK, source, from string, closes ...string) []equity.Bar {
 	var list []equity.Bar
 	for i, c := range closes {
@@ -90,12 +90,12 @@ func TestAFactIsUnknownBeforeItWasFiled(t *testing.T) {
 	if n := said(t, db, "facts", "2026-01-06T13:00:00Z", first); n != 0 {
 		t.Errorf("the same again adds %d rows", n)
 	}
-	// A later report restates the year; the old filing keeps what it said.
+	// A later report restates the year; the old filing keeps its values.
 	first.Facts = append(first.Facts, fact(acme, "2024-12-31", "2026-02-09", "a-26", 90), fact(acme, "2025-12-31", "2026-02-09", "a-26", 120))
 	if n := said(t, db, "facts", "2026-02-09T23:00:00Z", first); n != 2 {
 		t.Errorf("%d rows were added, want the 2 of the new report", n)
 	}
-	// The publisher corrects what it has of the new report.
+	// The publisher corrects its data of the new report.
 	first.Facts[4].Value = 121
 	if n := said(t, db, "facts", "2026-03-01T23:00:00Z", first); n != 1 {
 		t.Errorf("%d rows were added, want the one that was corrected", n)
@@ -131,7 +131,7 @@ func TestAFactIsUnknownBeforeItWasFiled(t *testing.T) {
 			t.Errorf("%s: for %s as of %s: %q, want %q", c.fact, c.day, c.asOf, got, c.want)
 		}
 	}
-	// What was read is what was stored, to the last field.
+	// Every field must be read as it was stored.
 	list, err := db.Candidates(t.Context(), newYorkDay("2026-01-06"), instant(t, "2026-01-06T22:00:00Z"))
 	if err != nil {
 		t.Fatal(err)
@@ -294,7 +294,7 @@ func TestAFilingIsKnownWhenItHasCome(t *testing.T) {
 	undated.Items = []string{"2.02", "9.01"}
 	said(t, db, "submissions", "2026-03-01T12:00:00Z", postgres.EquityLoad{Filings: []equity.Filing{old, undated}})
 
-	// A filing's list has its period a little later than the filing.
+	// A filing index gets its period a little later than the filing.
 	announced := filing("a-3", "10-Q", "2026-04-20", "2026-04-20T20:30:00Z")
 	said(t, db, "submissions", "2026-04-20T21:00:00Z", postgres.EquityLoad{Filings: []equity.Filing{announced, old}})
 	listed := announced

@@ -12,8 +12,7 @@ import (
 	"tidemark/internal/task"
 )
 
-// AskedEquities returns when a source (by its id) was last asked about each company; a company that it was never asked about is not in
-// the map.
+// AskedEquities returns when a source (by its id) was last asked about each company. Companies that it was never asked about are absent.
 func (db *DB) AskedEquities(ctx context.Context, source string) (map[equity.CIK]time.Time, error) {
 	rows, err := db.reads.Query(ctx, `select cik, confirmed_at from equity_watermarks where source = @source`, pgx.NamedArgs{"source": source}) // primary key
 	if err != nil {
@@ -35,8 +34,8 @@ const awaitedFactsSQL = `
 		and not exists (select from facts x where x.cik = f.cik and x.accession = f.accession)
 	group by f.cik` // primary key of facts
 
-// AwaitedFacts lists the companies that filed a report of one of the forms on a day or later, of which no figure has come yet, with the
-// date of the newest such report.
+// AwaitedFacts lists companies that filed a report of one of the forms since a day, but whose figures have not arrived. The value is the
+// date of the company's newest such report.
 func (db *DB) AwaitedFacts(ctx context.Context, since time.Time, forms []string) (map[equity.CIK]time.Time, error) {
 	rows, err := db.reads.Query(ctx, awaitedFactsSQL, pgx.NamedArgs{"since": since, "forms": forms})
 	if err != nil {
@@ -51,7 +50,7 @@ func (db *DB) AwaitedFacts(ctx context.Context, since time.Time, forms []string)
 	return all, nil
 }
 
-// LastSucceeded returns the newest slot before an instant for which a run of a job and subject succeeded, and whether there is one.
+// LastSucceeded returns the newest slot before an instant with a successful run of a job and subject, and whether one exists.
 func (db *DB) LastSucceeded(ctx context.Context, job, subject string, before time.Time) (slot time.Time, ok bool, err error) {
 	err = db.reads.QueryRow(ctx, `
 		select slot from runs
@@ -68,8 +67,8 @@ func (db *DB) LastSucceeded(ctx context.Context, job, subject string, before tim
 	return slot, true, nil
 }
 
-// MakeDue makes a job due for an instant because another one brought something for it, while the attempt that f names is the current
-// one. A run for that instant that is over, or under way, is begun again.
+// MakeDue makes a job due for an instant because another job stored data for it. It does so only while the attempt in f is current. If the
+// run for that instant has ended or is running, it starts again.
 func (db *DB) MakeDue(ctx context.Context, f task.Fence, job, subject string, at time.Time) error {
 	p := task.Policies[job]
 	err := db.tx(ctx, func(tx pgx.Tx) error {

@@ -10,12 +10,12 @@ import (
 	"tidemark/internal/series"
 )
 
-// Source is what one fetch contributed to what was known of a series at an instant.
+// Source is the part of a series, as known at an instant, that came from one fetch.
 type Source struct {
 	Series  series.ID
 	FetchID int64
-	// N is how many of the observations in force came with the fetch, From and To the first and the last of them. Assumed of them
-	// nobody saw arrive.
+	// N is the number of observations in force that came with the fetch. From and To are the first and the last of them. Assumed counts
+	// those whose vintage is assumed, because their publication was not recorded.
 	N, Assumed int
 	From, To   time.Time
 }
@@ -32,7 +32,7 @@ const sourcesAsOfSQL = `
 	group by series, fetch_id
 	order by series, fetch_id` // primary key
 
-// SourcesAsOf tells which fetches all that was known of several series at an instant came with.
+// SourcesAsOf returns the fetches behind all observations of several series, as known at an instant.
 func (db *DB) SourcesAsOf(ctx context.Context, ids []series.ID, asOf time.Time) ([]Source, error) {
 	rows, err := db.reads.Query(ctx, sourcesAsOfSQL, pgx.NamedArgs{"series": ids, "as_of": asOf})
 	list, err := collect[Source](rows, err)
@@ -49,7 +49,7 @@ type KnownObservation struct {
 	Value                 float64
 	Assumed               bool
 	FetchID               int64
-	// Vintages is how many there were by the instant.
+	// Vintages is the number of vintages that existed at the instant.
 	Vintages int
 }
 
@@ -69,7 +69,7 @@ const newestKnownSQL = `
 	where place <= @most
 	order by series, observed_at desc` // primary key
 
-// NewestKnown returns, of several series as known at an instant, the newest observations up to a time, at most so many of each.
+// NewestKnown returns the newest observations up to a time, at most most of each series, as known at an instant.
 func (db *DB) NewestKnown(ctx context.Context, ids []series.ID, asOf, until time.Time, most int) ([]KnownObservation, error) {
 	rows, err := db.reads.Query(ctx, newestKnownSQL, pgx.NamedArgs{"series": ids, "as_of": asOf, "until": until, "most": most})
 	list, err := collect[KnownObservation](rows, err)
@@ -79,7 +79,7 @@ func (db *DB) NewestKnown(ctx context.Context, ids []series.ID, asOf, until time
 	return list, nil
 }
 
-// FetchesByID returns exchanges of the ledger, ordered by id.
+// FetchesByID returns rows of the fetch log, ordered by id.
 func (db *DB) FetchesByID(ctx context.Context, ids []int64) ([]series.Fetch, error) {
 	rows, err := db.reads.Query(ctx, `select `+fetchColumns+` from fetches where id = any(@ids) order by id`, pgx.NamedArgs{"ids": ids})
 	if err != nil {

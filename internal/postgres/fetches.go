@@ -27,7 +27,7 @@ const lastFetchSQL = `
 	order by fetched_at desc, id desc
 	limit 1` // index fetches_by_url
 
-// LastFetch returns the newest good answer (200, or 304 to a conditional request) of a URL, and whether there is one.
+// LastFetch returns the newest good response (200, or 304 to a conditional request) of a URL, and whether one exists.
 func (db *DB) LastFetch(ctx context.Context, source, url string) (series.Fetch, bool, error) {
 	rows, err := db.reads.Query(ctx, lastFetchSQL, pgx.NamedArgs{"source": source, "url": url})
 	if err != nil {
@@ -43,7 +43,7 @@ func (db *DB) LastFetch(ctx context.Context, source, url string) (series.Fetch, 
 	return f, true, nil
 }
 
-// RecordFetch adds an exchange to the ledger and returns its id. A runID of 0 is work outside any run.
+// RecordFetch adds a fetch to the fetch log and returns its id. A runID of 0 means that no run made the request.
 func (db *DB) RecordFetch(ctx context.Context, f series.Fetch, runID int64) (int64, error) {
 	if f.Header == nil {
 		f.Header = map[string]string{}
@@ -65,7 +65,7 @@ func (db *DB) RecordFetch(ctx context.Context, f series.Fetch, runID int64) (int
 	return id, nil
 }
 
-// NewestBodies lists the sums of the bodies that came last, at most n, none twice.
+// NewestBodies lists the SHA-256 sums of the newest bodies, at most n, without duplicates.
 func (db *DB) NewestBodies(ctx context.Context, n int) ([]string, error) {
 	rows, err := db.reads.Query(ctx, `
 		select sha256 from (select sha256, id from fetches where not not_modified order by id desc limit @n) f
@@ -80,8 +80,8 @@ func (db *DB) NewestBodies(ctx context.Context, n int) ([]string, error) {
 	return list, nil
 }
 
-// FindFetch returns the ids of the ledger's rows of an exchange, oldest first: an exchange may be there more than once, where the same
-// was asked and answered twice in an instant.
+// FindFetch returns the ids of the fetch log's rows of a fetch, oldest first. There may be several if the same request got the same
+// response twice in an instant.
 func (db *DB) FindFetch(ctx context.Context, f series.Fetch) ([]int64, error) {
 	rows, err := db.reads.Query(ctx, `
 		select id from fetches
@@ -111,8 +111,9 @@ const fetchesSQL = `
 	where @source = '' or f.source = @source
 	order by coalesce(a.decided_at, f.fetched_at), f.id`
 
-// Fetches yields the ledger, of one source or (empty) of all, in the order in which the answers became known: that of time, but for
-// what was accepted out of quarantine, which has its place at the decision. It stops at the first error.
+// Fetches yields the fetch log of a source, or of all sources if source is empty. Responses come in the order in which they became known.
+// This is the order of time, except that a response accepted from quarantine comes at the time of the decision. It stops at the first
+// error.
 func (db *DB) Fetches(ctx context.Context, source string) iter.Seq2[series.Fetch, error] {
 	return func(yield func(series.Fetch, error) bool) {
 		rows, err := db.reads.Query(ctx, fetchesSQL, pgx.NamedArgs{"source": source})
@@ -149,8 +150,8 @@ const unstoredSQL = `
 		and not exists (select from load_fetches l where l.fetch_id = f.id)
 	order by coalesce(a.decided_at, f.fetched_at), f.id`
 
-// UnstoredFetches returns the good answers of a source since an instant of which nothing was ever stored, in the order in which they
-// became known, those that came together in one list. What was left out by the decision of another installation is not among them.
+// UnstoredFetches returns the good responses of a source since an instant that were never stored, in the order in which they became known.
+// Responses that came together are in one list. Responses that another installation decided to leave out are absent.
 func (db *DB) UnstoredFetches(ctx context.Context, source string, since time.Time) ([][]series.Fetch, error) {
 	rows, err := db.reads.Query(ctx, unstoredSQL, pgx.NamedArgs{"source": source, "since": since})
 	if err != nil {
@@ -164,7 +165,7 @@ func (db *DB) UnstoredFetches(ctx context.Context, source string, since time.Tim
 		err = r.Scan(&f.ID, &f.Source, &f.URL, &f.Status, &f.Header, &f.FetchedAt, &f.SHA256, &f.Bytes, &f.NotModified, &f.Synthetic,
 			&f.Constructed, &of)
 		n := len(all)
-		// A run asks each question once. Of what came without a run, no more is known than that and the time.
+		// A run requests each URL once. Responses without a run are grouped by their time only.
 		same := n > 0 && of == run && !asked[f.URL] && (of != 0 || f.FetchedAt.Sub(all[n-1][len(all[n-1])-1].FetchedAt) <= sameVisit)
 		if !same {
 			all = append(all, nil)
@@ -181,10 +182,10 @@ func (db *DB) UnstoredFetches(ctx context.Context, source string, since time.Tim
 	return all, nil
 }
 
-// sameVisit is within what time two answers that came without a run are taken for those of one.
+// sameVisit is the longest pause between two responses without a run that still count as one visit.
 const sameVisit = time.Hour
 
-// Confirming is a fetch that, alone or as one page of its run, confirmed series last.
+// Confirming is a fetch that, alone or as one page of its run, last confirmed series.
 type Confirming struct {
 	Fetch  series.Fetch
 	Series []series.ID
@@ -209,7 +210,7 @@ const confirmingSQL = `
 	) f
 	order by f.fetched_at, f.id`
 
-// ConfirmingFetches returns the fetches that what is known of a source rests on, in the order of time, the newest of each URL.
+// ConfirmingFetches returns the fetches that confirmed the stored data of a source: the newest of each URL, ordered by time.
 func (db *DB) ConfirmingFetches(ctx context.Context, source string) ([]Confirming, error) {
 	rows, err := db.reads.Query(ctx, confirmingSQL, pgx.NamedArgs{"source": source})
 	if err != nil {
@@ -227,8 +228,8 @@ func (db *DB) ConfirmingFetches(ctx context.Context, source string) ([]Confirmin
 	return list, nil
 }
 
-// ReserveHost books the next free instant for one request to a host, over all processes, and returns how long to wait for it. Two
-// instants of a host are at least interval apart.
+// ReserveHost reserves the next free instant for a request to a host, across all processes, and returns how long to wait. Two instants of a
+// host are at least interval apart.
 func (db *DB) ReserveHost(ctx context.Context, host string, interval time.Duration) (time.Duration, error) {
 	var wait time.Duration
 	err := db.pool.QueryRow(ctx, `
@@ -242,7 +243,7 @@ func (db *DB) ReserveHost(ctx context.Context, host string, interval time.Durati
 	return wait, nil
 }
 
-// DelayHost keeps every process from asking a host for a while, as its Retry-After demands.
+// DelayHost stops all processes from sending requests to a host for a while, as its Retry-After demands.
 func (db *DB) DelayHost(ctx context.Context, host string, d time.Duration) error {
 	_, err := db.pool.Exec(ctx, `
 		insert into hosts as h (host, next_at) values (@host, clock_timestamp() + @delay::interval)

@@ -15,11 +15,11 @@ import (
 	"tidemark/signals/forecast"
 )
 
-// Forecast is a recorded forecast with its grade. The quantiles are 23 decimals joined with ";", as they are hashed.
+// Forecast is a recorded forecast with its grade. The quantiles are 23 decimals joined with ";", which is the form that is hashed.
 type Forecast struct {
 	Seq                        int64
 	ID, Signal, Figure, Period string
-	// Series and ObservedAt say which value makes its print, ScheduledAt when that is published at the earliest.
+	// Series and ObservedAt identify the value that is forecast (the print). ScheduledAt is its earliest time of publication.
 	Series                    series.ID
 	ObservedAt, ScheduledAt   time.Time
 	IssuedAt                  time.Time
@@ -28,13 +28,13 @@ type Forecast struct {
 	ModelVersion, InputsHash  string
 	PreviousHash, Hash        string
 	Synthetic                 bool
-	// LogIndex is the number of its leaf in the transparency log, nil while no signed size has it.
+	// LogIndex is the number of its leaf in the transparency log. It is nil until a signed tree head covers the leaf.
 	LogIndex *int64
-	// Grade is nil while the print has not come.
+	// Grade is nil until the print arrives.
 	Grade *ForecastGrade
 }
 
-// ForecastGrade is what came of a forecast. Of one whose print did not come, Outcome and the scores are empty.
+// ForecastGrade is the grade of a forecast. Outcome and the scores are empty if the print never came.
 type ForecastGrade struct {
 	Outcome               string
 	PublishedAt, GradedAt time.Time
@@ -44,12 +44,12 @@ type ForecastGrade struct {
 	LogIndex              *int64
 }
 
-// Release is what the forecast is of.
+// Release returns the release that is forecast.
 func (f Forecast) Release() forecast.Release {
 	return forecast.Release{Period: f.Period, ObservedAt: f.ObservedAt, ScheduledAt: f.ScheduledAt, Series: f.Series}
 }
 
-// Record is the recorded text.
+// Record returns the recorded form of the forecast.
 func (f Forecast) Record() forecast.Record {
 	return forecast.Record{
 		ID: f.ID, Signal: f.Signal, Figure: f.Figure, Period: f.Period, IssuedAt: f.IssuedAt,
@@ -58,7 +58,7 @@ func (f Forecast) Record() forecast.Record {
 	}
 }
 
-// GradeRecord is the recorded text of the grade, which must be there.
+// GradeRecord returns the recorded form of the grade. f.Grade must not be nil.
 func (f Forecast) GradeRecord() forecast.Grade {
 	g := f.Grade
 	return forecast.Grade{
@@ -67,7 +67,7 @@ func (f Forecast) GradeRecord() forecast.Grade {
 	}
 }
 
-// Graded is the forecast as scorecards take it; false while it has no outcome.
+// Graded returns the forecast in the form that scorecards use. It reports false if there is no outcome yet.
 func (f Forecast) Graded() (forecast.Graded, bool) {
 	if f.Grade == nil || f.Grade.Outcome == "" {
 		return forecast.Graded{}, false
@@ -79,7 +79,7 @@ func (f Forecast) Graded() (forecast.Graded, bool) {
 	}, true
 }
 
-// Decimals splits quantiles as they are recorded.
+// Decimals splits recorded quantiles.
 func Decimals(joined string) []forecast.Decimal {
 	var out []forecast.Decimal
 	for text := range strings.SplitSeq(joined, ";") {
@@ -103,9 +103,9 @@ const (
 	gradeHeadSQL    = `select seq, hash from forecast_grades order by seq desc limit 1` // primary key
 )
 
-// RecordForecast writes a forecast down, as the newest of the chain, and tells whether it did: one of the same id stays as it is. The database
-// refuses one whose print is due or known: ErrRefused. All or nothing is written, and only while the attempt that fence names is the
-// current one.
+// RecordForecast appends a forecast to the chain and reports whether it did: a recorded forecast with the same id stays. The database
+// rejects a forecast whose print is due or known; the error is then ErrRefused. It stores all or nothing, and only while the attempt in
+// fence is current.
 func (db *DB) RecordForecast(ctx context.Context, fence task.Fence, r forecast.Record, of forecast.Release, label string, synthetic bool) (added bool, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		added = false
@@ -145,7 +145,7 @@ func (db *DB) RecordForecast(ctx context.Context, fence task.Fence, r forecast.R
 	return added, nil
 }
 
-// RecordGrade writes a grade down, as the newest of its chain, and tells whether it did: a forecast is graded once. Else as RecordForecast.
+// RecordGrade appends a grade to its chain and reports whether it did: a forecast is graded once. Errors are as in RecordForecast.
 func (db *DB) RecordGrade(ctx context.Context, fence task.Fence, g forecast.Grade) (added bool, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		added = false
@@ -180,7 +180,7 @@ func (db *DB) RecordGrade(ctx context.Context, fence task.Fence, g forecast.Grad
 	return added, nil
 }
 
-// chainHead is the number and the hash of the newest row of a chain: 0 and forecast.NoRecord where there is none.
+// chainHead returns the number and hash of the newest row of a chain, or 0 and forecast.NoRecord if the chain is empty.
 func chainHead(ctx context.Context, tx pgx.Tx, sql string) (seq int64, hash string, err error) {
 	err = tx.QueryRow(ctx, sql).Scan(&seq, &hash)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -202,8 +202,8 @@ const forecastsSQL = `
 	order by f.seq desc
 	limit nullif(@most, 0)` // index forecasts_of; unique (log, key)
 
-// Forecasts returns a signal's forecasts as known at an instant, the newest first: those before a number of the chain, or all where it is 0,
-// and at most so many, or all where that is 0.
+// Forecasts returns a signal's forecasts as known at an instant, newest first. If before is not 0, it returns only forecasts with a smaller
+// number in the chain. most limits the result; 0 means no limit.
 func (db *DB) Forecasts(ctx context.Context, signal string, asOf time.Time, before int64, most int) ([]Forecast, error) {
 	rows, err := db.reads.Query(ctx, forecastsSQL, pgx.NamedArgs{"signal": signal, "as_of": asOf, "before": before, "most": most})
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"tidemark/internal/task"
 )
 
-// RecordGap records that a trading day has no pick and never will. A gap of that day may be recorded already: it keeps its reason, and
-// added is false. A day that has a pick, that has not come, or on which the exchange did not trade is ErrRefused.
+// RecordGap records that a trading day has no pick and never will. If the gap is already recorded, it keeps its reason and added is false.
+// It returns ErrRefused if the day has a pick, is in the future, or is not a trading day.
 func (db *DB) RecordGap(ctx context.Context, f task.Fence, g chain.Gap) (added bool, err error) {
 	if err := checkGap(g); err != nil {
 		return false, fmt.Errorf("record a gap: %w", err)
@@ -55,7 +55,7 @@ func checkGap(g chain.Gap) error {
 // Gaps returns the recorded gaps by date.
 func (db *DB) Gaps(ctx context.Context) ([]chain.Gap, error) { return db.GapsFrom(ctx, "") }
 
-// GapsFrom is Gaps without those before a date, YYYY-MM-DD.
+// GapsFrom is Gaps without the gaps before a date, YYYY-MM-DD.
 func (db *DB) GapsFrom(ctx context.Context, from string) ([]chain.Gap, error) {
 	rows, err := db.reads.Query(ctx, `select date, reason from gaps where date >= @from order by date`, pgx.NamedArgs{"from": from}) // primary key
 	list, err := collect[chain.Gap](rows, err)
@@ -65,8 +65,8 @@ func (db *DB) GapsFrom(ctx context.Context, from string) ([]chain.Gap, error) {
 	return list, nil
 }
 
-// Correct records that an announced pick was wrong; by names the operator. The same correction again adds nothing. ErrNotFound when no
-// pick of that seq is announced, ErrRefused when the correction's date is not today by the world's clock.
+// Correct records that an announced pick was wrong; by is the operator's name. The same correction again adds nothing. It returns
+// ErrNotFound if no announced pick has this seq, and ErrRefused if the correction's date is not today by the world's clock.
 func (db *DB) Correct(ctx context.Context, c chain.Correction, by string) error {
 	if err := c.Check(); err != nil {
 		return fmt.Errorf("%w: %w", ErrRefused, err)

@@ -11,8 +11,8 @@ import (
 	"tidemark/signals"
 )
 
-// The history of a signal is kept as versions of its points. A computation for an instant adds only what differs from what was said
-// as of that instant, so that the newest versions at or before any instant are the track that was computed last by then.
+// The history of a signal is stored as versions of its points. A computation for an instant stores only the points that differ from the
+// stored versions as of that instant. So the newest versions at or before an instant are the track that was current at that instant.
 
 const stageTrackSQL = `
 	create temporary table if not exists stage_track (
@@ -21,7 +21,7 @@ const stageTrackSQL = `
 		input_known_at timestamptz not null);
 	truncate stage_track`
 
-// stageTrack sends a track to the connection's own table.
+// stageTrack copies a track to the connection's temporary table.
 func stageTrack(ctx context.Context, c *pgxpool.Conn, track signals.Track) error {
 	if _, err := c.Exec(ctx, stageTrackSQL); err != nil {
 		return fmt.Errorf("stage the track: %w", err)
@@ -47,7 +47,8 @@ func stageTrack(ctx context.Context, c *pgxpool.Conn, track signals.Track) error
 	return nil
 }
 
-// number is a float as it is stored: not known where it is no number, and one zero, since the database takes the two for equal.
+// number returns a float as it is stored. known is false if v is NaN or infinite. It turns negative zero into zero, since the database
+// treats them as equal.
 func number(v float64) (stored float64, known bool) {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return 0, false
@@ -58,10 +59,10 @@ func number(v float64) (stored float64, known bool) {
 	return v, true
 }
 
-// What an insertion at an instant changes must not show at the next instant that was computed already: there, what was said before is
-// said again. An instant that was computed before the first answers came says nothing, and ends nothing of what is computed of the time before it
-// later; one at which all had gone does. Points that go at an instant of which nothing at all was known, or where another program computes, are
-// marked as kept: no publisher has withdrawn them.
+// A change at an instant must not change the history at the next computed instant. So the previous values are inserted again there. An
+// instant that was computed before the first data came does not count as the next one. An instant at which all points had been withdrawn
+// does. A point can disappear because no data is known at the instant, or because another version of the program computed it. Such rows are
+// marked as kept, because no publisher withdrew the point.
 const mergeTrackSQL = `
 	with in_force as (
 		select distinct on (observed_at) observed_at, known_at, edition, gone, value, lo, hi, baseline, scale, n, z_score, delta_pct,
@@ -117,8 +118,8 @@ const mergeTrackSQL = `
 	)
 	select (select count(*) from changed) + (select count(*) from said_again)`
 
-// mergeTrack adds the staged track of a snapshot's instant to the history, and returns how many rows that took. The caller holds the signal's
-// lock.
+// mergeTrack adds the staged track to the history of the snapshot's signal, and returns the number of added rows. The caller holds the
+// signal's lock.
 func mergeTrack(ctx context.Context, tx pgx.Tx, s Snapshot) (int64, error) {
 	var added int64
 	if err := tx.QueryRow(ctx, mergeTrackSQL, pgx.NamedArgs{
@@ -129,7 +130,7 @@ func mergeTrack(ctx context.Context, tx pgx.Tx, s Snapshot) (int64, error) {
 	return added, nil
 }
 
-// lockSignal makes the changes of one signal's history one after the other, until tx ends: each compares with all that is stored.
+// lockSignal serialises changes of a signal's history until tx ends, because each compares with all stored data.
 func lockSignal(ctx context.Context, tx pgx.Tx, signal string) error {
 	if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('signal ' || @signal, 0))`, pgx.NamedArgs{"signal": signal}); err != nil {
 		return fmt.Errorf("lock the signal: %w", err)

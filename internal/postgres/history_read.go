@@ -15,57 +15,57 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// ErrUnavailable: the database cannot be reached, or is too busy to answer.
+// ErrUnavailable means that the database is unreachable or overloaded.
 var ErrUnavailable = errors.New("the database is away")
 
-// Point is one version of a point of a signal's history. A number that is unknown is NaN.
+// Point is one version of a point of a signal's history. An unknown number is NaN.
 type Point struct {
 	ObservedAt time.Time
-	// KnownFrom is the instant from which on the history said so, KnownTo the one from which on it said something else: zero while
-	// that is not known. Without HistoryQuery.Versions the first may be a later instant, at which it was said once more.
+	// KnownFrom is when this version came into force. KnownTo is when another version replaced it, zero while it is in force. Without
+	// HistoryQuery.Versions, KnownFrom may be a later instant, at which the same version was stored again.
 	KnownFrom, KnownTo time.Time
-	// Gone tells that from KnownFrom on there is no such point. The fields below have no meaning then.
+	// Gone means that the point does not exist from KnownFrom on. The fields below then have no meaning.
 	Gone bool
-	// PublishedAt is when the newest of the inputs became known: published, as far as that was seen or is assumed.
+	// PublishedAt is when the newest of the inputs became known: the time of publication, as observed or as assumed.
 	PublishedAt           time.Time
 	Value, Lo, Hi         float64
 	Baseline, DeltaPct, Z float64
-	// Vintage counts the values that the point has had so far by what publishers said, this one included.
+	// Vintage counts the values of the point so far, including this one. Only changes by publishers count.
 	Vintage int
 }
 
 // HistoryQuery selects points of a signal's history.
 type HistoryQuery struct {
 	Signal string
-	// AsOf is the instant at which the history is looked at.
+	// AsOf is the instant of the query: later versions are ignored.
 	AsOf time.Time
-	// From and To bound the observation times, both included. Zero: open.
+	// From and To limit the observation times, both included. Zero means no limit.
 	From, To time.Time
-	// Versions asks for every version that was ever in force, and not only the newest ones.
+	// Versions selects every version that was ever in force, not only the newest.
 	Versions bool
-	// Newest first, or oldest first.
+	// Desc returns the newest points first.
 	Desc bool
-	// After is the last point of the page before; nil: the first page. Without Versions only ObservedAt counts.
+	// After is the last point of the previous page; nil selects the first page. Without Versions only its ObservedAt counts.
 	After *HistoryKey
-	// Limit bounds the number of rows; 0: none.
+	// Limit is the maximum number of rows; 0 means no limit.
 	Limit int
-	// FirstIngested is when the last of the signal's inputs was loaded for the first time: CopyHistory writes nothing as ingested before it, and
-	// marks what was published before. Zero: not known.
+	// FirstIngested is when the last of the signal's inputs was first loaded, zero if unknown. CopyHistory writes no earlier time as
+	// ingested_at, and marks values that were published earlier.
 	FirstIngested time.Time
-	// Digits is how many significant digits CopyHistory writes of a number, at most 15; 0: all.
+	// Digits is the number of significant digits that CopyHistory writes, at most 15; 0 means all.
 	Digits int
 
-	// gone keeps the versions that say that there is no point. since leaves out the points without a version that has a larger id.
+	// gone includes versions that say that the point does not exist. since selects only points that have a version with a larger id.
 	gone  bool
 	since int64
 }
 
-// HistoryKey is what a history is ordered by.
+// HistoryKey is the sort key of a history.
 type HistoryKey struct{ ObservedAt, KnownFrom time.Time }
 
 const (
 	pointColumns = `observed_at, known_at, known_to, gone, input_known_at, value, lo, hi, baseline, delta_pct, z_score, vintage`
-	// The columns as they are published, times as RFC 3339 has them (the session's zone is UTC).
+	// The columns as they are published. Times are in RFC 3339 (the session's time zone is UTC).
 	csvColumns = `replace(replace(observed_at::text, ' ', 'T'), '+00', 'Z') as observed_at,
 	replace(replace(greatest(input_known_at, first_ingested)::text, ' ', 'T'), '+00', 'Z') as ingested_at,
 	value, lo as uncertainty_lo, hi as uncertainty_hi, baseline as baseline_value, delta_pct as delta_vs_baseline_pct, z_score,
@@ -78,13 +78,13 @@ const (
 	case when input_known_at < first_ingested then 'true' else 'false' end as published_at_assumed`
 )
 
-// sql writes the query, its values through bind. The window functions walk along the primary key, in the direction of the order, so
-// a page costs no more than its points.
+// sql returns the query and passes its values to bind. The window functions follow the primary key in the sort direction, so a page costs
+// only its own points.
 //
-// From the inside out: an edition that was superseded at its own instant was never in force; a version that says what the one before
-// it said (history computed out of order has such) is none; a value is fresh when it is the first, or other than the one before because
-// an input is: another program makes no vintage, and neither does a version that is kept, which says that nothing was known yet;
-// a version is in force while there is no later one.
+// The subqueries, from the inside out: an edition that was superseded at its own instant was never in force. A version equal to the
+// previous one is dropped; history that was computed out of order has such versions. A value is fresh if it is the first, or if it differs
+// from the previous one because an input changed. A change by another version of the program is not a vintage. Neither is a version marked
+// as kept, which says that no data was known yet. A version is in force while no later version exists.
 func (q HistoryQuery) sql(columns string, bind func(any) string) string {
 	way, later, earlier, sofar := "", "lead", "lag", "unbounded preceding and current row"
 	if q.Desc {
@@ -102,8 +102,8 @@ func (q HistoryQuery) sql(columns string, bind func(any) string) string {
 		where += " and observed_at " + map[bool]string{false: ">", true: "<"}[q.Desc] + "= " + bind(q.After.ObservedAt)
 	}
 	if q.since > 0 {
-		// One look into the primary key for each changed point, found by estimates_added. "offset 0" holds the planner to that: without
-		// it, it reads the whole history for the sake of one point.
+		// One look-up in the primary key for each changed point, found by the index estimates_added. "offset 0" forces this plan: without
+		// it, the planner reads the whole history for one point.
 		from = "(select distinct observed_at as changed_at from estimates where signal = " + bind(q.Signal) + " and id > " + bind(q.since) + `) c
 				cross join lateral (select * from ` + from + ` and observed_at = changed_at offset 0) e where true`
 	}
@@ -130,7 +130,7 @@ func (q HistoryQuery) sql(columns string, bind func(any) string) string {
 		}
 	}
 	window := " window w as (partition by observed_at order by known_at" + way
-	// other tells whether a value is another one than the value some versions before, by what a publisher changed.
+	// other reports whether a value differs from the value a number of versions before, because a publisher changed an input.
 	other := func(versions string) string {
 		return earlier + "(gone, " + versions + ") over w is not false or " + earlier + "(value, " + versions + ") over w is distinct from value and " +
 			earlier + "(input_known_at, " + versions + ") over w is distinct from input_known_at"
@@ -151,13 +151,13 @@ func (q HistoryQuery) sql(columns string, bind func(any) string) string {
 	return out
 }
 
-// statement is sql with its arguments.
+// statement returns sql with its arguments.
 func (q HistoryQuery) statement(columns string) (sql string, args []any) {
 	sql = q.sql(columns, bindTo(&args))
 	return sql, args
 }
 
-// bindTo collects values as the arguments of a query.
+// bindTo returns a function that collects values as the arguments of a query.
 func bindTo(args *[]any) func(any) string {
 	return func(v any) string {
 		*args = append(*args, v)
@@ -165,7 +165,7 @@ func bindTo(args *[]any) func(any) string {
 	}
 }
 
-// literal writes a value into a statement that takes no arguments.
+// literal formats a value for a statement without arguments.
 func literal(v any) string {
 	switch v := v.(type) {
 	case time.Time:
@@ -221,8 +221,8 @@ func scanPoint(r pgx.CollectableRow) (Point, error) {
 	return p, err
 }
 
-// CopyHistory writes the points that a query selects as CSV with a header row, one Write per row, each ending in a line feed. The rows
-// come from the server as they are made: neither side holds them all. What w answers with an error ends it.
+// CopyHistory writes the points that a query selects as CSV with a header row. It calls Write once per row; each row ends in a line feed.
+// The server streams the rows, so neither side holds all of them. If w returns an error, it stops.
 func (db *DB) CopyHistory(ctx context.Context, w io.Writer, q HistoryQuery) error {
 	columns := csvColumns
 	if q.Versions {
@@ -240,11 +240,11 @@ func (db *DB) CopyHistory(ctx context.Context, w io.Writer, q HistoryQuery) erro
 	}
 	defer c.Release()
 	if q.Digits > 0 {
-		if _, err := c.Exec(ctx, fmt.Sprintf(`set extra_float_digits = %d`, q.Digits-15)); err != nil { // the most digits of a float8 are 15 and this
+		if _, err := c.Exec(ctx, fmt.Sprintf(`set extra_float_digits = %d`, q.Digits-15)); err != nil { // a float8 has at most 15 digits plus this number
 			return fmt.Errorf("copy the history of %s: %w", q.Signal, asUnavailable(err))
 		}
 		defer func() {
-			// Whoever has the connection next writes every digit. A connection on which this fails is not used again.
+			// The next user of the connection writes every digit. If this fails, the connection is closed.
 			if _, err := c.Exec(context.WithoutCancel(ctx), `reset extra_float_digits`); err != nil {
 				_ = c.Conn().Close(context.WithoutCancel(ctx))
 			}
@@ -256,15 +256,15 @@ func (db *DB) CopyHistory(ctx context.Context, w io.Writer, q HistoryQuery) erro
 	return nil
 }
 
-// Change is an instant at which the history of a signal became another one.
+// Change is an instant at which the history of a signal changed.
 type Change struct {
 	KnownAt time.Time
-	// Added points, points whose value Changed, and points that are Gone.
+	// Added counts new points, Changed points with another value, and Gone points that disappeared.
 	Added, Changed, Gone int
 }
 
-// Changes lists the instants at or before AsOf, within From and To, at which points of a signal's history were added, got another
-// value (also one that had gone before), or went. Of the query's key KnownFrom counts, and Versions is not looked at.
+// Changes lists the instants within From and To, at or before AsOf, at which points of a signal's history changed. Points can be new, can
+// get another value (also after they had disappeared), or can disappear. Of q.After only KnownFrom counts; Versions is ignored.
 func (db *DB) Changes(ctx context.Context, q HistoryQuery) ([]Change, error) {
 	var args []any
 	bind := bindTo(&args)

@@ -49,7 +49,7 @@ func TestTheHistoryRefusesChanges(t *testing.T) {
 	}
 }
 
-// TestNumbersKeepTheirBits stores numbers that decimal texts often spoil, and reads them back as rows and as CSV.
+// TestNumbersKeepTheirBits stores numbers that conversions to decimal text often change, and reads them back as rows and as CSV.
 func TestNumbersKeepTheirBits(t *testing.T) {
 	t.Parallel()
 	db, _ := open(t, postgres.RoleWorker)
@@ -72,7 +72,7 @@ func TestNumbersKeepTheirBits(t *testing.T) {
 	if err := db.SaveSnapshot(t.Context(), task.Fence{}, snapshot(noon(10)), want); err != nil {
 		t.Fatal(err)
 	}
-	// Half of the points were published before anything was read here.
+	// Half of the points were published before the first load.
 	first := want[len(want)/2].KnownAt
 	q := postgres.HistoryQuery{Signal: "s", AsOf: noon(10), FirstIngested: first}
 	got := slices.Collect(points(t, db.History(t.Context(), q)))

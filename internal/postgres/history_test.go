@@ -23,11 +23,11 @@ import (
 	"tidemark/signals"
 )
 
-// day is the n-th of January 2026 at midnight, and noon the instant that a track of that day is computed for.
+// day is the n-th of January 2026 at midnight. noon is the instant that a track of that day is computed for.
 func day(n int) time.Time  { return time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC) }
 func noon(n int) time.Time { return day(n).Add(12 * time.Hour) }
 
-// say stores what a signal says at an instant. The points are "day=value", "_" for an unknown value.
+// say stores the track of a signal at an instant. The points are "day=value", "_" for an unknown value.
 func say(t *testing.T, db *postgres.DB, at time.Time, points string) {
 	t.Helper()
 	snap := snapshot(at)
@@ -57,7 +57,7 @@ func track(t *testing.T, points string) signals.Track {
 		if err != nil {
 			t.Fatal(err)
 		}
-		known := day(n).Add(time.Hour) // another value is another vintage of an input
+		known := day(n).Add(time.Hour) // another value comes from another vintage of an input
 		if !math.IsNaN(v) {
 			known = known.Add(time.Duration(1000*v) * time.Millisecond)
 		}
@@ -68,7 +68,7 @@ func track(t *testing.T, points string) signals.Track {
 	return out
 }
 
-// history is what was known at an instant: "day=value", with "#n" for a value that is not the point's first.
+// history prints the history as known at an instant: "day=value", with "#n" if the value is not the point's first.
 func history(t *testing.T, db *postgres.DB, q postgres.HistoryQuery) string {
 	t.Helper()
 	q.Signal = "s"
@@ -107,7 +107,7 @@ func points(t *testing.T, seq iter.Seq2[postgres.Point, error]) iter.Seq[postgre
 	}
 }
 
-// rows is how many versions are stored.
+// rows returns the number of stored versions.
 func rows(t *testing.T, url string) int {
 	t.Helper()
 	c, err := pgx.Connect(t.Context(), url)
@@ -135,7 +135,7 @@ func TestHistoryKeepsWhatWasSaid(t *testing.T) {
 		t.Errorf("the same again, for the same and for the next day, left %d rows, want 3", n)
 	}
 	say(t, db, noon(12), "1=1 2=2.5 3=3 4=-0") // a revision, a value that became known, a new point
-	say(t, db, noon(13), "1=1 3=3 4=0")        // a point went
+	say(t, db, noon(13), "1=1 3=3 4=0")        // a point was withdrawn
 	say(t, db, noon(14), "1=1 2=2.5 3=3 4=0")  // and came back
 	if n := rows(t, url); n != 3+3+1+1 {
 		t.Errorf("%d rows, want one for each difference, 8", n)
@@ -204,8 +204,8 @@ func TestHistoryKeepsWhatWasSaid(t *testing.T) {
 	}
 }
 
-// TestABackfillBeforeTheFirstDayRevisesNothing is of an installation whose first instants came before its first answers: nothing was
-// known at them, and a backfill then says what would have been known before.
+// TestABackfillBeforeTheFirstDayRevisesNothing covers an installation whose first instants came before its first data: nothing was known at
+// them. A backfill then stores the history that would have been known before.
 func TestABackfillBeforeTheFirstDayRevisesNothing(t *testing.T) {
 	t.Parallel()
 	db, _ := open(t, postgres.RoleWorker)
@@ -239,7 +239,7 @@ func TestABackfillBeforeTheFirstDayRevisesNothing(t *testing.T) {
 			t.Errorf("after %d backfills the first instant says %q, want nothing as it was", round, got)
 		}
 	}
-	// Another program with other numbers is no publisher either.
+	// Another program with other numbers is not a publisher's change either.
 	snap := snapshot(noon(14))
 	snap.CodeVersion = "other"
 	tr := track(t, "1=1 2=2.5 4=4")
@@ -258,7 +258,7 @@ func TestAnInstantThatComesOutOtherwiseIsSuperseded(t *testing.T) {
 	db, url := open(t, postgres.RoleWorker)
 	say(t, db, noon(10), "1=1 2=2")
 	say(t, db, noon(11), "1=1 2=2 3=3")
-	say(t, db, noon(11), "1=1 2=7 3=4") // a second source spoke at the same instant
+	say(t, db, noon(11), "1=1 2=7 3=4") // a second source stored data at the same instant
 	say(t, db, noon(11), "1=1 2=2 3=5") // and a third
 	if got, want := history(t, db, postgres.HistoryQuery{AsOf: noon(11)}), "1=1 2=2 3=5"; got != want {
 		t.Errorf("as of the instant: %q, want %q", got, want)
@@ -271,8 +271,8 @@ func TestAnInstantThatComesOutOtherwiseIsSuperseded(t *testing.T) {
 	}
 }
 
-// TestOrderOfComputingDoesNotMatter computes the same list of tracks in the order of time and in random orders, some of them twice.
-// What is said as of any instant, and when it was said, must be the same.
+// TestOrderOfComputingDoesNotMatter computes the same list of tracks in the order of time and in random orders, some of them twice. The
+// history as of each instant, and its times of knowledge, must be equal.
 func TestOrderOfComputingDoesNotMatter(t *testing.T) {
 	t.Parallel()
 	const slots, days = 8, 6
@@ -285,7 +285,7 @@ func TestOrderOfComputingDoesNotMatter(t *testing.T) {
 				states[i] = []string{signals.StatusLive, signals.StatusDecayed}[rng.IntN(2)]
 				for d := range days {
 					if rng.IntN(4) == 0 {
-						continue // this point is not there now
+						continue // this point does not exist now
 					}
 					v := float64(rng.IntN(2)) // few values, so that many come back
 					e := signals.Estimate{ObservedAt: day(d + 1), KnownAt: day(d + 1).Add(time.Duration(v) * time.Hour), Value: v, Lo: float64(rng.IntN(2)), Hi: 9, Baseline: math.NaN()}

@@ -10,18 +10,18 @@ import (
 	"tidemark/internal/series"
 )
 
-// KnownSeries is what is known of a series.
+// KnownSeries is the newest known data of a series.
 type KnownSeries struct {
-	// ConfirmedAt is the time of the answer that confirmed it last. Zero: its first load is not complete.
+	// ConfirmedAt is the time of the response that last confirmed it. Zero means that its first load is not complete.
 	ConfirmedAt time.Time
-	// Readings are its newest observations, each in its newest vintage, ascending, withdrawn ones left out.
+	// Readings are its newest observations, each in its newest vintage, ascending. Withdrawn observations are left out.
 	Readings []series.Reading
-	// Complete tells that there is nothing older.
+	// Complete means that the series has no older observations.
 	Complete bool
 }
 
-// The newest observations one after the other, each found by its place in the index: the cost does not grow with the number of
-// vintages, of which a publisher who estimates the whole history anew makes many.
+// Each step finds the next newest observation through the index. So the cost does not grow with the number of vintages. Publishers who
+// re-estimate their whole history create many vintages.
 const knownBeforeSQL = `
 	with recursive newest as (
 		select t.series, o.observed_at, o.value, o.marker, 1 as place
@@ -49,7 +49,8 @@ const knownBeforeSQL = `
 	left join newest n on n.series = t.series
 	order by t.series, n.observed_at` // primary key
 
-// KnownBefore returns, of each series, its newest observations at or before until (zero: the newest of all), at most limit of them.
+// KnownBefore returns the newest observations of each series at or before until, at most limit of each. If until is zero, it returns the
+// newest of all.
 func (db *DB) KnownBefore(ctx context.Context, ids []series.ID, until time.Time, limit int) (map[series.ID]KnownSeries, error) {
 	rows, err := db.reads.Query(ctx, knownBeforeSQL, pgx.NamedArgs{"series": ids, "until": orNull(until), "limit": limit})
 	if err != nil {
@@ -96,8 +97,7 @@ const progressSQL = `
 		select o.observed_at from observations o where o.series = t.series order by o.observed_at desc limit 1
 	) o on true` // primary keys
 
-// Progress tells how far some series have come: whether each of them was loaded, and the time of the newest observation of any, zero
-// where there is none.
+// Progress reports whether each of the series was loaded, and returns the time of their newest observation, zero if they have none.
 func (db *DB) Progress(ctx context.Context, ids []series.ID) (loaded bool, newest time.Time, err error) {
 	var at *time.Time
 	if err := db.reads.QueryRow(ctx, progressSQL, pgx.NamedArgs{"series": ids}).Scan(&loaded, &at); err != nil {
@@ -109,8 +109,8 @@ func (db *DB) Progress(ctx context.Context, ids []series.ID) (loaded bool, newes
 	return loaded, newest, nil
 }
 
-// A page says nothing new where each of its series was confirmed last by the same bytes of the same page. Of an answer with several
-// pages the last one confirms; the others are the newest of their addresses in its run.
+// A page is unchanged if each of its series was last confirmed by the same bytes of the same page. The last page of a response confirms its
+// series; its other pages are the newest of their URLs in the same run.
 const unchangedSQL = `
 	select t.fetch_id
 	from unnest(@ids::bigint[], @series::text[]) as t (fetch_id, series)
@@ -126,7 +126,7 @@ const unchangedSQL = `
 		limit 1
 	) end, false))` // index fetches_by_url
 
-// Unchanged returns the fetches whose loads say again, byte for byte, what was said when their series were confirmed last.
+// Unchanged returns the fetches whose loads equal, byte for byte, the responses that last confirmed their series.
 func (db *DB) Unchanged(ctx context.Context, loads []Load) (map[int64]bool, error) {
 	var ids []int64
 	var names []string

@@ -21,21 +21,20 @@ const (
 	ChannelX402         = "x402"         // payload: a payment's number, or X402SubjectTerms
 )
 
-// Listener hears notifications and survives the loss of its connection.
+// Listener receives notifications and survives the loss of its connection.
 type Listener struct {
 	Channels []string
-	// Connected is called each time after LISTEN took effect: whatever is loaded from here on misses nothing. When it fails the
-	// listener connects again.
+	// Connected is called each time after LISTEN took effect: data loaded from then on misses no change. If it fails, the listener connects
+	// again.
 	Connected func(context.Context) error
-	// Notified is called for each notification, in order. An error makes the listener connect again, so that Connected loads
-	// everything anew.
+	// Notified is called for each notification, in order. If it fails, the listener connects again, so that Connected reloads everything.
 	Notified func(ctx context.Context, channel, payload string) error
-	// Lost is called when the connection broke. It may be nil.
+	// Lost is called when the connection breaks. It may be nil.
 	Lost func(error)
 	Log  *slog.Logger
 }
 
-// Listen runs a listener until ctx ends. It returns nil then, and never for another reason.
+// Listen runs a listener until ctx ends. It always returns nil.
 func (db *DB) Listen(ctx context.Context, l Listener) error {
 	const first, longest = 50 * time.Millisecond, 2 * time.Second
 	pause := first
@@ -64,7 +63,7 @@ func (db *DB) listenOnce(ctx context.Context, l Listener, up func()) error {
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
-	// The connection leaves the pool: it is never fit for another use.
+	// The connection leaves the pool, because it cannot be used for other statements afterwards.
 	c := pooled.Hijack()
 	defer func() { _ = c.Close(context.WithoutCancel(ctx)) }()
 	for _, ch := range l.Channels {
@@ -72,7 +71,7 @@ func (db *DB) listenOnce(ctx context.Context, l Listener, up func()) error {
 			return fmt.Errorf("listen: %w", err)
 		}
 	}
-	// A panic of what is called is an error like others: everything is loaded anew.
+	// A panic of a callback counts as an error: everything is loaded again.
 	guard := func(f func() error) error { return db.pool.metrics.Guard(ctx, l.Log, "listener", f) }
 	if l.Connected != nil {
 		if err := guard(func() error { return l.Connected(ctx) }); err != nil {
@@ -91,8 +90,8 @@ func (db *DB) listenOnce(ctx context.Context, l Listener, up func()) error {
 	}
 }
 
-// keepaliveTimeout is how long a connection may be quiet before it is asked whether it is still there: one whose other end vanished without
-// a word would be quiet for ever.
+// keepaliveTimeout is how long a connection may be idle before the listener checks it. If the server disappears without closing the
+// connection, the connection would otherwise be idle permanently.
 const keepaliveTimeout = 5 * time.Second
 
 func wait(ctx context.Context, c *pgx.Conn) (*pgconn.Notification, error) {

@@ -16,27 +16,26 @@ import (
 	"tidemark/internal/telemetry"
 )
 
-// LoadStream is StoreLoads for answers that come one after the other: while further ones are fetched, the rows of those that are there
-// already travel, where nothing at all is known of their series. They are added at once in the end, or not at all. It is for one
-// goroutine at a time, and ends with Commit or Discard.
+// LoadStream is StoreLoads for responses that arrive in order. It copies their rows while later pages are still being fetched, if all their
+// series are unknown. Commit stores all rows at once, or none. Only one goroutine at a time can use it. It ends with Commit or Discard.
 //
-// Sending ahead holds a transaction open between answers. It is given up, and the rows are sent at the end, when that would take long:
-// the server ends a session that is idle in a transaction (see Open) and a copy that cannot go on, so that a process that is stopped
-// in the middle keeps nobody from the same rows for longer than that.
+// Copying early holds a transaction open between responses. If that takes long, the stream gives up the early copy, and Commit copies the
+// rows. The server also ends a session that is idle in a transaction (see Open), and a copy that is blocked. So a process that stops in the
+// middle blocks other processes for no longer than that.
 type LoadStream struct {
 	db    *DB
 	fence task.Fence
-	// loads of complete chains, and from chain on those of the one under way.
+	// loads[:chain] are of complete chains, loads[chain:] of the current chain.
 	loads []Load
 	chain int
 	ahead *earlyCopy
-	given bool // rows are no longer sent ahead
+	given bool // stop copying rows early
 }
 
-// LoadStream begins to take what a run's answers say.
+// Storing returns a LoadStream for the responses of a run.
 func (db *DB) Storing(f task.Fence) *LoadStream { return &LoadStream{db: db, fence: f} }
 
-// Add takes the next page of the chain under way. It does not fail: what cannot be sent ahead is sent by Commit.
+// Add takes the next page of the current chain. It cannot fail: Commit copies the rows that Add could not copy early.
 func (s *LoadStream) Add(ctx context.Context, l Load) {
 	s.loads = append(s.loads, l)
 	if s.given {
@@ -49,7 +48,7 @@ func (s *LoadStream) Add(ctx context.Context, l Load) {
 
 func (s *LoadStream) sendAhead(ctx context.Context, l Load) (err error) {
 	if s.ahead == nil {
-		// Mostly something is known: that is found out before a connection is made.
+		// Usually something is known. Check that before a connection is made.
 		if err := unknown(ctx, s.db.pool, slices.Collect(maps.Keys(extents(l)))); err != nil {
 			return err
 		}
@@ -60,7 +59,7 @@ func (s *LoadStream) sendAhead(ctx context.Context, l Load) (err error) {
 	return s.ahead.send(ctx, l)
 }
 
-// EndChain ends the chain under way. What a chain that is not complete said is forgotten.
+// EndChain ends the current chain. The loads of an incomplete chain are discarded.
 func (s *LoadStream) EndChain(ctx context.Context, complete bool) {
 	if !complete {
 		s.loads = s.loads[:s.chain]
@@ -71,7 +70,7 @@ func (s *LoadStream) EndChain(ctx context.Context, complete bool) {
 	}
 }
 
-// abandonEarlyCopy takes back what was sent ahead.
+// abandonEarlyCopy rolls back the rows that were copied early.
 func (s *LoadStream) abandonEarlyCopy(ctx context.Context) {
 	s.given = true
 	if s.ahead != nil {
@@ -80,13 +79,13 @@ func (s *LoadStream) abandonEarlyCopy(ctx context.Context) {
 	}
 }
 
-// Discard forgets everything. It may be called after Commit, and does nothing then.
+// Discard discards all loads. After Commit it does nothing.
 func (s *LoadStream) Discard(ctx context.Context) {
 	s.abandonEarlyCopy(ctx)
 	s.loads, s.chain = nil, 0
 }
 
-// Commit stores what the complete chains said, as StoreLoads does.
+// Commit stores the loads of the complete chains, as StoreLoads does.
 func (s *LoadStream) Commit(ctx context.Context, dependents []string) (int64, error) {
 	defer s.Discard(ctx)
 	s.loads = s.loads[:s.chain]
@@ -106,12 +105,12 @@ func (s *LoadStream) Commit(ctx context.Context, dependents []string) (int64, er
 	return s.db.StoreLoads(ctx, s.fence, s.loads, dependents)
 }
 
-// earlyCopy is a transaction into which rows are copied before all of them are there. It has a connection of its own: the run that waits
-// for an upstream meanwhile, and others like it, need those of the pool.
+// earlyCopy is a transaction that receives rows before all of them have arrived. It has its own connection, because other runs need the
+// connections of the pool while this one waits for an upstream.
 type earlyCopy struct {
 	conn *pgx.Conn
 	tx   pgx.Tx
-	// group holds what was sent, before the chain under way is the savepoint of that; nil between chains.
+	// group holds the loads sent so far. before is the savepoint of the current chain, nil between chains.
 	group  loadGroup
 	before pgx.Tx
 	unsaid loadGroup
@@ -120,10 +119,10 @@ type earlyCopy struct {
 	chain  int64
 }
 
-// errKnown: there is something to compare with, which is StoreLoads' business.
+// errKnown means that stored data exists to compare with, so StoreLoads must do the work.
 var errKnown = errors.New("something is known already")
 
-// timeout bounds one copy, waiting for another transaction's rows of the same key included.
+// patience limits one copy, including the wait for another transaction's rows of the same key.
 const patience = "5s"
 
 func (db *DB) beginAhead(ctx context.Context) (*earlyCopy, error) {
@@ -144,7 +143,7 @@ func (db *DB) beginAhead(ctx context.Context) (*earlyCopy, error) {
 	return a, nil
 }
 
-// end closes the connection. What was not committed is gone.
+// end closes the connection. Uncommitted rows are lost.
 func (a *earlyCopy) end(ctx context.Context) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer stop()
@@ -152,7 +151,7 @@ func (a *earlyCopy) end(ctx context.Context) {
 	_ = a.conn.Close(ctx)
 }
 
-// unknown is errKnown where anything is known of some series.
+// unknown returns errKnown if anything is stored of one of the series.
 func unknown(ctx context.Context, from interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }, ids []series.ID,
@@ -171,8 +170,8 @@ const unknownSQL = `
 	select not exists (select from watermarks where series = any(@series)) and not exists (
 		select from unnest(@series::text[]) as t (series) where exists (select from observations o where o.series = t.series))`
 
-// send copies the rows of a page. errKnown where its series are known or it names their vintages, or where they were spoken of by an
-// earlier page in a way that asks for a comparison.
+// send copies the rows of a page. It returns errKnown if its series are known or the load names their vintages. It also does so if the page
+// and an earlier page must be compared.
 func (a *earlyCopy) send(ctx context.Context, l Load) error {
 	if l.Anew || len(l.Vintages) > 0 {
 		return errKnown
@@ -195,7 +194,7 @@ func (a *earlyCopy) send(ctx context.Context, l Load) error {
 		return errKnown
 	}
 	if len(fresh) > 0 {
-		// Who waits here would hold what was sent before: another load that is under way goes first.
+		// Do not wait here, as that would block others with the rows sent before: the other load goes first.
 		if held, err := tryLockSeries(ctx, a.before, fresh); err != nil || !held {
 			return errors.Join(errKnown, err)
 		}
@@ -224,7 +223,7 @@ func (a *earlyCopy) send(ctx context.Context, l Load) error {
 	return err
 }
 
-// endChain keeps or takes back the rows of the chain under way.
+// endChain keeps or rolls back the rows of the current chain.
 func (a *earlyCopy) endChain(ctx context.Context, complete bool) error {
 	if a.before == nil {
 		return nil
@@ -266,7 +265,7 @@ func (a *earlyCopy) commit(ctx context.Context, f task.Fence, loads []Load, depe
 			}
 		}
 	}
-	// The series are held since their first page.
+	// The series are locked since their first page.
 	if _, err := a.tx.Exec(ctx, firstConfirmSQL, pgx.NamedArgs{"series": names, "first": first, "ids": ids, "at": at}); err != nil {
 		return 0, fmt.Errorf("confirm: %w", err)
 	}
@@ -279,7 +278,7 @@ func (a *earlyCopy) commit(ctx context.Context, f task.Fence, loads []Load, depe
 	return a.added, nil
 }
 
-// clone copies a group, so that it can be gone back to.
+// clone copies a group, so that endChain can restore it.
 func (g loadGroup) clone() loadGroup {
 	g.extents = maps.Clone(g.extents)
 	for id, e := range g.extents {

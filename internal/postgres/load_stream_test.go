@@ -15,7 +15,7 @@ import (
 	"tidemark/internal/task"
 )
 
-// remains is what loads leave behind, but for the ids of fetches.
+// remains prints all rows that loads leave behind, except the ids of fetches.
 func remains(t *testing.T, url string) []string {
 	t.Helper()
 	c, err := pgx.Connect(t.Context(), url)
@@ -44,7 +44,7 @@ func remains(t *testing.T, url string) []string {
 	return all
 }
 
-// paged is what a fetch said of one page of a series: n days from the first on, which it covers.
+// paged returns a load of one page of a series: n days from the first on, which it covers.
 func paged(t *testing.T, db *postgres.DB, id, fetched string, first, n int) postgres.Load {
 	t.Helper()
 	var list []series.Reading
@@ -73,7 +73,7 @@ func twoSeries(t *testing.T, db *postgres.DB) [][]postgres.Load {
 	}
 }
 
-// streamed stores chains through a Storing, whole where broken does not name them.
+// streamed stores chains through a LoadStream. Chains in broken are incomplete.
 func streamed(t *testing.T, db *postgres.DB, f task.Fence, chains [][]postgres.Load, broken ...int) (int64, error) {
 	t.Helper()
 	s := db.Storing(f)
@@ -95,7 +95,7 @@ func TestRowsSentAheadAreThoseOfALoadAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name   string
-		before chained // what is known already
+		before chained // already stored
 		chains chained
 		broken []int
 	}{
@@ -192,7 +192,7 @@ func TestASupersededAttemptSendsNothingAhead(t *testing.T) {
 	}
 }
 
-// A worker that is stopped while its rows are sent ahead must not keep another one from them.
+// A worker that stops while its rows are copied early must not block another worker from storing them.
 func TestAStalledAttemptHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
 	db, url := open(t, postgres.RoleWorker)
@@ -211,7 +211,7 @@ func TestAStalledAttemptHoldsNobodyUp(t *testing.T) {
 		t.Errorf("it waited %s", time.Since(began))
 	}
 	want := remains(t, url)
-	// It wakes up and goes on.
+	// It wakes up and continues.
 	stalled.EndChain(t.Context(), true)
 	if added, err := stalled.Commit(t.Context(), nil); err != nil || added != 0 {
 		t.Errorf("the stalled one added %d rows (%v), want none", added, err)
@@ -224,7 +224,7 @@ func TestAStalledAttemptHoldsNobodyUp(t *testing.T) {
 func TestALongAnswerIsKnownAgainByItsPages(t *testing.T) {
 	t.Parallel()
 	db, url := open(t, postgres.RoleWorker)
-	// page records a fetch of a page within a run, whose bytes are named by a word.
+	// page records a fetch of a page within a run. A word identifies the bytes of the page.
 	page := func(run int64, fetched string, n int, bytes string) postgres.Load {
 		l := paged(t, db, "a", fetched, 10*n, 10)
 		f := series.Fetch{
@@ -240,7 +240,7 @@ func TestALongAnswerIsKnownAgainByItsPages(t *testing.T) {
 	store(t, db, page(1, "2026-02-01T00:00:00Z", 0, "a"), page(1, "2026-02-01T00:00:01Z", 1, "b"), page(1, "2026-02-01T00:00:02Z", 2, "c"))
 	before := remains(t, url)
 
-	// The comparison would find a value that differs; the same bytes are not compared.
+	// A comparison would find a value that differs, but equal bytes are not compared.
 	same := []postgres.Load{page(2, "2026-02-02T00:00:00Z", 0, "a"), page(2, "2026-02-02T00:00:01Z", 1, "b"), page(2, "2026-02-02T00:00:02Z", 2, "c")}
 	same[0].Readings[0].Value = 99
 	if n := store(t, db, same...); n != 0 {
@@ -253,13 +253,13 @@ func TestALongAnswerIsKnownAgainByItsPages(t *testing.T) {
 	if want := "a first 2026-02-01 00:00:00+00, confirmed 2026-02-02 00:00:02+00 by 2026-02-02 00:00:02+00"; after[30] != want {
 		t.Errorf("%s, want %s", after[30], want)
 	}
-	// Another first page, with the same last one, is another answer.
+	// Another first page with the same last page is another response.
 	other := []postgres.Load{page(3, "2026-02-03T00:00:00Z", 0, "x"), page(3, "2026-02-03T00:00:01Z", 1, "b"), page(3, "2026-02-03T00:00:02Z", 2, "c")}
 	other[0].Readings[0].Value = 99
 	if n := store(t, db, other...); n != 1 {
 		t.Errorf("another first page added %d rows, want 1", n)
 	}
-	// Of a run's attempts the newest page counts: the one that was stored.
+	// The newest page of a run's attempts counts: the stored page.
 	page(4, "2026-02-04T00:00:00Z", 0, "y")
 	store(t, db, page(4, "2026-02-04T00:01:00Z", 0, "z"), page(4, "2026-02-04T00:01:01Z", 1, "b"), page(4, "2026-02-04T00:01:02Z", 2, "c"))
 	lost := []postgres.Load{page(5, "2026-02-05T00:00:00Z", 0, "y"), page(5, "2026-02-05T00:00:01Z", 1, "b"), page(5, "2026-02-05T00:00:02Z", 2, "c")}

@@ -15,61 +15,61 @@ import (
 	"tidemark/internal/telemetry"
 )
 
-// Load is what one fetch said.
+// Load is the parsed content of one response.
 type Load struct {
 	FetchID   int64
 	FetchedAt time.Time
 	Readings  []series.Reading
 	Covers    []series.Coverage
-	// Vintages are what the publisher says that it showed before, the readings' values included. They count when their series is loaded
-	// for the first time, and never after.
+	// Vintages are the earlier values that the publisher states, including the current ones. They are only used when their series is loaded
+	// for the first time.
 	Vintages []series.Observation
-	// Published gives, per series, when a value is assumed to have become known where nobody saw it arrive.
+	// Published returns when a value is assumed to have become known, for values whose publication was not observed.
 	Published func(id series.ID, observedAt time.Time) time.Time
-	// Anew makes the load be compared although its bytes are the ones that confirmed its series last: the parser has changed.
+	// Anew means that the load must be compared even if its bytes last confirmed its series. It is set when the parser has changed.
 	Anew bool
 
-	// accepted tells that a person has looked at it: what is missing is missing.
+	// accepted means that an operator accepted the response in quarantine, so missing values are withdrawn.
 	accepted bool
 }
 
-// ErrShrunk: a page that claims to be complete lacks more of what is known than publishers ever withdraw at once. The error is a
-// *ShrunkError.
+// ErrShrunk means that a page that claims to be complete lacks more known observations than publishers ever withdraw at once. The error is
+// a *ShrunkError.
 var ErrShrunk = errors.New("the answer lacks too much of what is known")
 
-// ShrunkError is an ErrShrunk that says what is missing.
+// ShrunkError is an ErrShrunk with the missing observations.
 type ShrunkError struct {
-	// FetchID is that of the load.
+	// FetchID is the fetch of the load.
 	FetchID int64
 	Series  series.ID
-	// Missing of Known observations are not there.
+	// Missing is how many of the Known observations are missing.
 	Missing, Known int64
 }
 
-// Error names the series and the numbers.
+// Error returns a message with the series and the numbers.
 func (e *ShrunkError) Error() string {
 	return fmt.Sprintf("%s: %d of %d known observations are missing: %v", e.Series, e.Missing, e.Known, ErrShrunk)
 }
 
-// Unwrap makes it an ErrShrunk.
+// Unwrap returns ErrShrunk.
 func (e *ShrunkError) Unwrap() error { return ErrShrunk }
 
-// Rows that a publisher may withdraw with one answer: 1 % of the known ones, or this many if that is more.
+// A publisher may withdraw 1 % of the known rows with one response, or this many if that is more, but never more than half of them.
 const withdrawable = 10
 
-// StoreLoads compares what fetches said with what is known and adds each difference as a vintage: new and changed values, and
-// values that a complete answer no longer has. It returns how many rows were added; the same loads stored again add none.
+// StoreLoads compares responses with the stored data and adds each difference as a vintage. Differences are new and changed values, and
+// values that a complete response no longer has. It returns the number of added rows; storing the same loads again adds none.
 //
-// A value seen for the first time while its series is first loaded has the vintages that the publisher names or, where it names none,
-// the assumed one of its publication; every other value the time of its fetch. When anything was added, each of the dependents (signal ids) is due to be computed for the time of the
-// newest fetch, in the same commit. A load older than what confirmed its series last changes nothing, and neither does one that is
-// in quarantine or was rejected; one that was accepted counts as fetched when it was. All or nothing is stored, and only while the
-// attempt that f names is the current one.
+// The vintage of a value is the time of its fetch. The exception is a value that arrives with the first load of its series. It gets the
+// vintages that the publisher states or, without those, the assumed time of its publication. If anything was added, each dependent (a
+// signal id) becomes due for the time of the newest fetch, in the same transaction. A load older than the last confirmation of its series
+// changes nothing. Neither does a load that is in quarantine or was rejected. An accepted load counts as fetched at the time of its
+// acceptance. StoreLoads stores all or nothing, and only while the attempt in f is current.
 func (db *DB) StoreLoads(ctx context.Context, f task.Fence, loads []Load, dependents []string) (added int64, err error) {
 	return db.storeLoads(ctx, f, 0, loads, dependents)
 }
 
-// storeLoads is StoreLoads, or a step that is done again (not zero).
+// storeLoads is StoreLoads if again is 0. Otherwise it repeats the step with the number again.
 func (db *DB) storeLoads(ctx context.Context, f task.Fence, again int64, loads []Load, dependents []string) (added int64, err error) {
 	ctx, span := telemetry.Step(ctx, "store", slog.Int("answers", len(loads)))
 	defer func() {
@@ -86,7 +86,7 @@ func (db *DB) storeLoads(ctx context.Context, f task.Fence, again int64, loads [
 			return err
 		}
 		groups := group(loads)
-		// The rows travel before the transaction begins: no lock is held while a client could be slow.
+		// Copy the rows before the transaction begins: a slow client then holds no lock.
 		if err := stage(ctx, c.Conn(), loads, groups); err != nil {
 			return err
 		}
@@ -112,7 +112,7 @@ const dependentsSQL = `
 	set status = 'due', attempt = r.attempt + 1, next_try_at = null, error = null, trace = excluded.trace
 	where r.status not in ('due', 'queued')`
 
-// conclude notes what was stored together, makes the dependents due where rows were added, and the whole conditional on the attempt.
+// conclude records the step, makes the dependents due if rows were added, and checks that the attempt is current.
 func conclude(ctx context.Context, tx pgx.Tx, f task.Fence, again int64, loads []Load, dependents []string, added int64) error {
 	if err := noteLoad(ctx, tx, stepOf(loads, added), again); err != nil {
 		return err
@@ -132,7 +132,7 @@ func conclude(ctx context.Context, tx pgx.Tx, f task.Fence, again int64, loads [
 	return checkFence(ctx, tx, f, added)
 }
 
-// speaks lists the series that a load says anything of.
+// speaks returns the series that a load contains or covers.
 func (l Load) speaks() map[series.ID]bool {
 	ids := map[series.ID]bool{}
 	for _, r := range l.Readings {
@@ -144,8 +144,8 @@ func (l Load) speaks() map[series.ID]bool {
 	return ids
 }
 
-// The last page of each series must be the one that confirmed it, and every page before that the newest of its address in the same run.
-// What one page's bytes are says which page follows, so the same bytes from first to last are the same answer.
+// The last page of each series must be the page that confirmed it. Every earlier page must be the newest of its URL in the same run. The
+// bytes of a page determine which page follows, so equal bytes from the first page to the last are the same response.
 const sameSQL = `
 	select coalesce(bool_and(coalesce(w.confirmed_at <= f.fetched_at and case
 		when t.last then c.url = f.url and c.sha256 = f.sha256
@@ -165,9 +165,9 @@ const sameSQL = `
 const confirmSameSQL = `
 	update watermarks w set fetch_id = t.fetch_id, confirmed_at = t.fetched_at
 	from unnest(@ids::bigint[], @series::text[], @at::timestamptz[], @last::bool[]) as t (fetch_id, series, fetched_at, last)
-	where w.series = t.series and t.last` // the caller holds the series
+	where w.series = t.series and t.last` // the caller has locked the series
 
-// confirmSame spares the comparison where every series was confirmed last by the very bytes that came again.
+// confirmSame skips the comparison if every series was last confirmed by the same bytes.
 func confirmSame(ctx context.Context, c *pgxpool.Conn, f task.Fence, again int64, loads []Load) (same bool, err error) {
 	var ids []int64
 	var names []series.ID
@@ -194,7 +194,7 @@ func confirmSame(ctx context.Context, c *pgxpool.Conn, f task.Fence, again int64
 		if err := lockSeries(ctx, tx, names); err != nil {
 			return err
 		}
-		// Another load may have confirmed them meanwhile.
+		// Another load may have confirmed them in the meantime.
 		if err := tx.QueryRow(ctx, sameSQL, args).Scan(&same); err != nil || !same {
 			return err
 		}

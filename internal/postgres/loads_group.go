@@ -6,22 +6,22 @@ import (
 	"tidemark/internal/series"
 )
 
-// loadGroup is a stretch of loads that can be compared with what is known in one step: no load of it says anything about what another
-// one says. The pages of a long answer are one. A load that speaks of what an earlier one said, or of a series as it was before that,
-// belongs to the next group, which sees the first one's rows as known.
+// loadGroup is a range of loads that can be compared with the stored data in one step: no two of them say anything about the same value.
+// The pages of a long response form one group. A load that repeats values of an earlier load, or is older, begins the next group. That
+// group sees the rows of the first one as stored.
 type loadGroup struct {
 	from, to int // loads[from:to]
 	extents  map[series.ID]*extent
 }
 
-// extent is what some loads say of one series: the span of their readings, and of the windows that they cover; and when the newest of
-// them was fetched.
+// extent is the part of one series that some loads contain: the span of their readings, the span of their windows, and the time of the
+// newest fetch.
 type extent struct {
 	readings, covers span
 	fetchedAt        time.Time
 }
 
-// span is a stretch of time, both ends included. The zero value is empty; open ends are the first and last instants.
+// span is a range of time, both ends included. The zero value is empty; open ends are the first and last instants.
 type span struct {
 	some       bool
 	begin, end int64
@@ -39,7 +39,7 @@ func (s *span) add(begin, end int64) {
 	s.begin, s.end = min(s.begin, begin), max(s.end, end)
 }
 
-// extents measures a load.
+// extents returns the extents of a load.
 func extents(l Load) map[series.ID]*extent {
 	m := map[series.ID]*extent{}
 	var id series.ID
@@ -71,7 +71,7 @@ func extents(l Load) map[series.ID]*extent {
 	return m
 }
 
-// takes adds a load to the group, unless they speak of the same.
+// takes adds a load to the group unless it overlaps the group, and reports whether it did.
 func (g *loadGroup) takes(m map[series.ID]*extent) bool {
 	for id, e := range m {
 		have := g.extents[id]
@@ -113,7 +113,7 @@ func group(loads []Load) []loadGroup {
 	return groups
 }
 
-// bounds lists for each series of the group the stretch of time that its loads speak of; an end is nil where it is open.
+// bounds returns, for each series of the group, the range of time that its loads cover. A nil end is open.
 func (g loadGroup) bounds() (ids []string, from, to []*time.Time) {
 	instant := func(micros, open int64) *time.Time {
 		if micros == open {

@@ -15,8 +15,8 @@ import (
 	"tidemark/internal/series"
 )
 
-// TestComparedTogetherIsComparedOneByOne draws loads that overlap in every way, and compares them with what is known once in groups
-// and once each alone: the rows are the same.
+// TestComparedTogetherIsComparedOneByOne draws loads that overlap in every way. It compares them with the stored data in groups and one at
+// a time: the rows must be equal.
 func TestComparedTogetherIsComparedOneByOne(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
@@ -49,7 +49,7 @@ func TestComparedTogetherIsComparedOneByOne(t *testing.T) {
 	}
 }
 
-// drawn is what one run fetched, of two series.
+// drawn returns the loads of one run, of two series.
 func drawn(random *rand.Rand, round int) []Load {
 	day := func(n int) time.Time { return time.Date(2026, 1, 1+n, 0, 0, 0, 0, time.UTC) }
 	loads := make([]Load, 1+random.IntN(5))
@@ -82,7 +82,7 @@ func drawn(random *rand.Rand, round int) []Load {
 	return loads
 }
 
-// merged compares loads with what is known in given steps, and returns all that is known then.
+// merged compares loads with the stored data in given steps, and returns all stored data after that.
 func merged(t *testing.T, db *DB, loads []Load, groups []loadGroup) ([]string, error) {
 	t.Helper()
 	ctx := t.Context()

@@ -26,7 +26,7 @@ const stageSQL = `
 		marker text);
 	truncate stage_readings, stage_covers, stage_loads, stage_vintages`
 
-// stage sends loads to the connection's own tables.
+// stage copies loads to the connection's temporary tables.
 func stage(ctx context.Context, c *pgx.Conn, loads []Load, groups []loadGroup) error {
 	if _, err := c.Exec(ctx, stageSQL); err != nil {
 		return fmt.Errorf("stage: %w", err)
@@ -91,16 +91,16 @@ func orNull(t time.Time) any {
 	return t
 }
 
-// The series that nobody has loaded before these loads. Asked once, before the first of them confirms anything: the later pages of a
-// first answer are as old news as the first one.
+// Selects the series that were never loaded before. It runs once, before any load is confirmed, because all pages of a first response count
+// as its first load.
 const firstLoadsSQL = `
 	create temporary table first_loads on commit drop as
 	select t.series
 	from (select series from stage_readings union select series from stage_covers) t
 	where not exists (select from watermarks w where w.series = t.series)`
 
-// What a publisher says that it showed before is history that somebody has seen arrive, and comes before any comparison. It is never
-// added to a series that was loaded: an answer given since then would no longer be the one that was given.
+// Earlier values that a publisher states are observed history and are added before any comparison. They are never added to a series that
+// was loaded before: that would change responses that clients already received.
 const addVintagesSQL = `
 	insert into observations (series, observed_at, vintage_at, value, marker, fetch_id)
 	select v.series, v.observed_at, v.vintage_at, v.value, v.marker, l.fetch_id
@@ -109,8 +109,8 @@ const addVintagesSQL = `
 	join first_loads first on first.series = v.series
 	on conflict do nothing`
 
-// Where a group and what is known differ, the newest vintage of each observation held against what the group says of it. A row without
-// load is known and was not said; one without known_at was said and is not known.
+// Selects the differences between a group and the stored data, by the newest vintage of each observation. In a row without load the
+// observation is stored, but not in the group. In a row without known_at it is in the group, but not stored.
 const differingSQL = `
 	create temporary table differing on commit drop as
 	select coalesce(s.series, k.series) as series, coalesce(s.observed_at, k.observed_at) as observed_at, s.load, s.value, s.marker,
@@ -154,8 +154,8 @@ const shrunkSQL = `
 	having sum(missing) > greatest(@withdrawable::bigint, sum(have)::bigint / 100) or sum(missing) > sum(have)::bigint / 2
 	limit 1` // primary key
 
-// An answer older than the one that confirmed its series last says nothing new. Otherwise a vintage is never older than the one it
-// replaces, whatever the clocks of two workers say.
+// A response older than the last confirmation of its series adds nothing. Otherwise a vintage is always newer than the one it replaces,
+// even if the clocks of two workers differ.
 const addReadingsSQL = `
 	insert into observations (series, observed_at, vintage_at, value, marker, assumed, fetch_id)
 	select d.series, d.observed_at,
@@ -187,7 +187,7 @@ const addWithdrawalsSQL = `
 	order by d.series, d.observed_at, c.load
 	on conflict do nothing`
 
-// The last of a group's loads that speak of a series confirms it.
+// The newest load of a group that mentions a series confirms it.
 const confirmSQL = `
 	insert into watermarks as w (series, first_loaded_at, fetch_id, confirmed_at)
 	select distinct on (t.series) t.series, min(l.fetched_at) over (partition by t.series), l.fetch_id, l.fetched_at
@@ -198,7 +198,7 @@ const confirmSQL = `
 	on conflict (series) do update set fetch_id = excluded.fetch_id, confirmed_at = excluded.confirmed_at
 	where w.confirmed_at <= excluded.confirmed_at`
 
-// refuseShrunk finds a load of the group that lacks too much of what is known, unless somebody has accepted it as it is.
+// refuseShrunk returns an error if a load of the group lacks too many known observations and no operator has accepted it.
 func refuseShrunk(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs) error {
 	var shrunk ShrunkError
 	err := tx.QueryRow(ctx, shrunkSQL, args).Scan(&shrunk.FetchID, &shrunk.Series, &shrunk.Known, &shrunk.Missing)
@@ -211,7 +211,7 @@ func refuseShrunk(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs) error {
 	return nil
 }
 
-// merge adds what the staged loads say and is not known, group by group, and returns how many rows that took.
+// merge adds the differences between the staged loads and the stored data, group by group. It returns the number of added rows.
 func merge(ctx context.Context, tx pgx.Tx, groups []loadGroup) (added int64, err error) {
 	var all []series.ID
 	for _, g := range groups {

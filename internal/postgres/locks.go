@@ -10,31 +10,32 @@ import (
 	"tidemark/internal/series"
 )
 
-// The order of locks. A transaction that takes several takes them in this order, so that no two ever wait for each other:
+// The order of locks. A transaction that takes several locks takes them in this order, so that no deadlock occurs:
 //
 //  1. schedules, by job and subject
 //  2. quarantine, by id
-//  3. what serialises a whole subject (pg_advisory_xact_lock): alerts, equities, portfolio, portfolio_events, record, forecasts, a signal; series,
-//     by name
-//  4. watermarks, by series; then rebuilding, whose rows belong to a step that is done again (an import holds the whole of it, and nothing else)
-//  5. ledger_entries, by id; log_heads, of one log. A log that begins takes its lock (log_lock_begin) while it holds nothing, and waits for
-//     those who found no log; Postgres moves them past it where they wait for each other.
+//  3. locks of a whole subject (pg_advisory_xact_lock): alerts, equities, portfolio, portfolio_events, record, forecasts, a signal;
+//     series, by name
+//  4. watermarks, by series; then rebuilding, whose rows belong to a step that is repeated (an import locks the whole table, and nothing
+//     else)
+//  5. ledger_entries, by id; log_heads, of one log. The start of a log takes its lock (log_lock_begin) while it holds no other, and
+//     waits for transactions that found no log. Postgres lets it pass if they wait for each other.
 //  6. kept_answers, top_ups
-//  7. keys, by id; then payment_claims, by id; then payment_transfers, payment_quotes, usage and paid_requests, which belong to a key
-//     that is held
+//  7. keys, by id; then payment_claims, by id; then payment_transfers, payment_quotes, usage and paid_requests, which belong to a locked
+//     key
 //  8. x402_payments, by id
 //  9. backfills, by id
-//  10. runs, by job, subject and slot; last of them the run of the attempt that works (see hold); then
-//     run_attempts, which belong to a run that is held
+//  10. runs, by job, subject and slot; last the run of the current attempt (see checkFence); then run_attempts, which belong to a locked
+//     run
 //  11. backfill_fetches, by source; then backfill_slots, by slot
 //
-// A statement that changes several rows sorts them itself: an update or a delete in a subquery with ORDER BY and FOR NO KEY UPDATE, an
-// insert by the order of its rows. Whoever clears up or hands out (the scheduler's rounds, retention, what died) waits for nobody: it leaves
-// out what is locked (SKIP LOCKED), and gets it the next time. The triggers that move balances and plans change keys that their callers
-// hold. A claim that makes room for another key's (claim_transfer) is left out where it is locked, too.
+// A statement that changes several rows sorts them itself. An update or a delete uses a subquery with ORDER BY and FOR NO KEY UPDATE; an
+// insert sorts its rows. Clean-up and distribution (the scheduler's rounds, retention, recovery of lost runs) never wait. They skip locked
+// rows (SKIP LOCKED) and process them the next time. The triggers that move balances and plans change keys that their callers have locked.
+// To make room, claim_transfer may let a claim of another key expire; it skips locked claims.
 
-// lockSeries makes the changes of some series one after the other, until tx ends: each compares with all that is stored of them. A series
-// that was never loaded has no row to lock.
+// lockSeries serialises changes of several series until tx ends, because each compares with all stored data of them. A series that was
+// never loaded has no row to lock, so these are advisory locks.
 func lockSeries(ctx context.Context, tx pgx.Tx, ids []series.ID) error {
 	if _, err := tx.Exec(ctx, lockSeriesSQL, pgx.NamedArgs{"series": inOrder(ids)}); err != nil {
 		return fmt.Errorf("lock the series: %w", err)
@@ -42,11 +43,11 @@ func lockSeries(ctx context.Context, tx pgx.Tx, ids []series.ID) error {
 	return nil
 }
 
-// The rows of unnest come in the order of the array.
+// unnest returns rows in the order of the array.
 const lockSeriesSQL = `
 	select pg_advisory_xact_lock(hashtextextended('series ' || t.series, 0)) from unnest(@series::text[]) as t (series)`
 
-// tryLockSeries is lockSeries for one who does not wait: false where another holds one of them.
+// tryLockSeries is lockSeries without waiting. It reports false if another transaction holds one of the locks.
 func tryLockSeries(ctx context.Context, tx pgx.Tx, ids []series.ID) (held bool, err error) {
 	err = tx.QueryRow(ctx, `
 		select coalesce(bool_and(pg_try_advisory_xact_lock(hashtextextended('series ' || t.series, 0))), true)
@@ -63,7 +64,7 @@ func inOrder(ids []series.ID) []series.ID {
 	return slices.Compact(ids)
 }
 
-// lockKeys takes keys, before what belongs to them.
+// lockKeys locks keys. It must run before rows that belong to the keys are locked.
 func lockKeys(ctx context.Context, tx pgx.Tx, keys ...int64) error {
 	_, err := tx.Exec(ctx, `select claims_lock(@keys)`, pgx.NamedArgs{"keys": keys})
 	return err

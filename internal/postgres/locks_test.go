@@ -25,7 +25,7 @@ import (
 	"tidemark/migrations"
 )
 
-// slowed makes every row of some tables take its time to be changed, so that what works at the same moment meets.
+// slowed makes every change of a row in some tables slow, so that concurrent transactions meet.
 func slowed(t *testing.T, url string, tables ...string) {
 	t.Helper()
 	sql := `create function slowed() returns trigger language plpgsql as $$
@@ -38,7 +38,7 @@ func slowed(t *testing.T, url string, tables ...string) {
 	}
 }
 
-// undisturbed runs all of fs at the same moment, some times over, and fails where the server had to break a deadlock.
+// undisturbed runs all of fs at the same moment, several times, and fails if the server had to break a deadlock.
 func undisturbed(t *testing.T, url string, times int, fs ...func(n int) error) {
 	t.Helper()
 	for n := range times {
@@ -57,7 +57,7 @@ func undisturbed(t *testing.T, url string, times int, fs ...func(n int) error) {
 	}
 }
 
-// deadlocks tells how many deadlocks the server has broken in a database. A session counts when it ends.
+// deadlocks returns how many deadlocks the server has broken in a database. A session counts when it ends.
 func deadlocks(t *testing.T, url string) (n int) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
@@ -109,7 +109,7 @@ func TestLoadsOfTheSameSeriesNeverBlockEachOther(t *testing.T) {
 			if who == 1 {
 				order, due = backwards, []string{"z", "y", "x"}
 			}
-			// The second answer speaks of what the first did, so that they are compared in two steps.
+			// The second response repeats values of the first, so that they are compared in two steps.
 			fetched := at.Add(time.Duration(n) * time.Minute)
 			_, err := db.StoreLoads(t.Context(), task.Fence{}, []postgres.Load{
 				many(t, db, order[:6], fetched, false), many(t, db, order[5:], fetched.Add(time.Second), false),
@@ -138,7 +138,7 @@ func TestLoadsOfTheSameSeriesNeverBlockEachOther(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			db, url := open(t, postgres.RoleWorker)
-			// So many others that each is looked up.
+			// Enough other rows to make the planner use the index.
 			if err := exec(t, url, "", `set session_replication_role = replica; insert into watermarks (series, first_loaded_at, fetch_id, confirmed_at)
 				select 'other ' || n, now(), 0, now() from generate_series(1, 20000) n; analyze watermarks`); err != nil {
 				t.Fatal(err)
@@ -197,7 +197,7 @@ func TestKeysGiveToEachOtherWhileTheySpend(t *testing.T) {
 	for i := range keys {
 		b.register(fmt.Sprint("k", i))
 	}
-	// So many others that each is looked up.
+	// Enough other rows to make the planner use the index.
 	b.exec(`insert into keys (public_id, name, created_at) select 'key_' || lpad(n::text, 26, 'x'), 'k', now() from generate_series(1, 20000) n; analyze keys`)
 	slowed(t, b.url, "keys")
 	pair := func(n int) (one, other int64) { return int64(n%keys) + 1, int64((n+1+n/keys)%keys) + 1 }
@@ -270,7 +270,7 @@ func TestWhatIsKeptIsForgottenWhileItIsUsed(t *testing.T) {
 		_, err := b.worker.DeleteExpiredKeys(t.Context(), task.Fence{})
 		return err
 	}, func(n int) error {
-		// Twelve that are over and used again, in one transaction and in both orders.
+		// Twelve expired digests are used again, in one transaction and in both orders.
 		c, err := pgx.Connect(t.Context(), b.url)
 		if err != nil {
 			return err
@@ -293,7 +293,7 @@ func TestWhatIsKeptIsForgottenWhileItIsUsed(t *testing.T) {
 	})
 }
 
-// Between the choice of what is old and its removal an operator begins a run again.
+// An operator starts a run again after retention has selected it and before retention deletes it.
 func TestARunThatIsBegunAgainIsNotForgotten(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.Pool(t)
@@ -335,8 +335,7 @@ func TestARunThatIsBegunAgainIsNotForgotten(t *testing.T) {
 	}
 }
 
-// A migration waits for a table that a long COPY writes to. Whoever else writes to it is not stopped behind the migration, which goes
-// on when the COPY is over.
+// A migration waits for a table that a long COPY writes to. It does not block other writers, and continues when the COPY is over.
 func TestAMigrationLetsOthersPassWhileItWaits(t *testing.T) {
 	t.Parallel()
 	url := pgtest.New(t)

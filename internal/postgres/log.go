@@ -14,25 +14,25 @@ import (
 	"tidemark/chain/tlog"
 )
 
-// The two logs.
+// The two transparency logs.
 const (
 	LogRecord  = "record"
 	LogSources = "sources"
 )
 
-// LogHead is how a transparency log stands.
+// LogHead is the current state of a transparency log.
 type LogHead struct {
 	Log, Origin, VKey string
-	// Entries is how many leaves have a number, Size how many the newest checkpoint holds.
+	// Entries is the number of numbered leaves. Size is the number of leaves in the newest checkpoint.
 	Entries, Size int64
 	Root          tlog.Hash
-	// Stopped says why nothing is signed, empty where it goes on.
+	// Stopped is why the log signs nothing, empty while it runs.
 	Stopped   string
 	Witnesses []LogWitness
 	BeganAt   time.Time
 }
 
-// LogWitness is a witness that the operator's policy names.
+// LogWitness is a witness in the operator's policy.
 type LogWitness struct {
 	Name string `json:"name"`
 	VKey string `json:"vkey"`
@@ -49,7 +49,7 @@ func scanLogHead(r pgx.CollectableRow) (h LogHead, err error) {
 	return h, json.Unmarshal(witnesses, &h.Witnesses)
 }
 
-// LogHeads returns the logs that have begun, by name.
+// LogHeads returns the logs that were started, by name.
 func (db *DB) LogHeads(ctx context.Context) ([]LogHead, error) {
 	rows, err := db.reads.Query(ctx, `select `+logHeadColumns+` from log_heads order by log`) // two rows
 	if err != nil {
@@ -62,7 +62,7 @@ func (db *DB) LogHeads(ctx context.Context) ([]LogHead, error) {
 	return list, nil
 }
 
-// LogStart says what a log begins as, or goes on as.
+// LogStart is the configuration that a log starts or continues with.
 type LogStart struct {
 	Log, Origin, VKey string
 	// OldVKeys are older keys whose private half the operator still has: a change of the key is announced under them.
@@ -71,11 +71,11 @@ type LogStart struct {
 	Witnesses   []LogWitness
 }
 
-// keyOverlap is how long the old key of a log signs beside the new one.
+// keyOverlap is how long a log signs with both the old and the new key.
 const keyOverlap = 90 * 24 * time.Hour
 
-// BeginLog makes the log where there is none: its entry 0 says where the chain stood then, and what was said before becomes leaves. A log that
-// is there goes on; a new key gets a leaf. Another origin is an error, and so is a new key without the old one.
+// BeginLog creates the log if it does not exist. Its entry 0 states the head of the chain, and all earlier records become leaves. An
+// existing log continues; a new key gets a leaf. It returns an error if the origin differs, or if a new key comes without the old one.
 func (db *DB) BeginLog(ctx context.Context, s LogStart) error {
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		if err := beginLog(ctx, tx, s); err != nil {
@@ -100,7 +100,7 @@ func beginLog(ctx context.Context, tx pgx.Tx, s LogStart) error {
 	if err := tx.QueryRow(ctx, `select exists (select from log_heads where log = @log)`, pgx.NamedArgs{"log": s.Log}).Scan(&begun); err != nil {
 		return err
 	}
-	if !begun { // who adds a leaf now either comes before the import, or finds the log
+	if !begun { // a transaction that adds a leaf now either comes before the import, or finds the log
 		if _, err := tx.Exec(ctx, `select log_lock_begin()`); err != nil {
 			return err
 		}

@@ -10,19 +10,19 @@ import (
 	"tidemark/internal/series"
 )
 
-// KnownBody is an archived body that was known at an instant, and the newest word of some series about a day.
+// KnownBody is an archived body that was known at an instant and held the newest values of some series for a day.
 type KnownBody struct {
 	URL       string
 	FetchedAt time.Time
 	SHA256    string
 	Bytes     int64
 	Series    []series.ID
-	// LogIndex is the number of its leaf in the log of sources, nil while no signed size has it.
+	// LogIndex is the number of its leaf in the log of sources. It is nil until a signed tree head covers the leaf.
 	LogIndex *int64
 }
 
-// knownBodiesSQL takes of each series the vintage that was in force, if it had been fetched by then: an assumed vintage may be older than
-// its bytes.
+// knownBodiesSQL selects for each series the vintage in force, if its body had been fetched by then. An assumed vintage may be older than
+// its body.
 const knownBodiesSQL = `
 	with known as (
 		select distinct on (o.series, o.observed_at) o.series, o.fetch_id
@@ -39,7 +39,8 @@ const knownBodiesSQL = `
 	order by f.fetched_at desc, f.id desc
 	limit @most` // primary keys, unique (log, key)
 
-// KnownBodies returns the bodies of a source that held the newest word about a day, UTC, at an instant, the newest first and at most so many.
+// KnownBodies returns the bodies of a source that held the newest values for a UTC day, as known at an instant. It returns the newest
+// first, at most most.
 func (db *DB) KnownBodies(ctx context.Context, source string, day, asOf time.Time, most int) ([]KnownBody, error) {
 	rows, err := db.reads.Query(ctx, knownBodiesSQL, pgx.NamedArgs{"source": source, "from": day, "to": day.AddDate(0, 0, 1), "as_of": asOf, "most": most})
 	if err != nil {

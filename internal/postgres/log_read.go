@@ -11,13 +11,13 @@ import (
 	"tidemark/chain/tlog"
 )
 
-// LogCheckpoint is a checkpoint with the lines of its witnesses.
+// LogCheckpoint is a checkpoint with the cosignatures of its witnesses.
 type LogCheckpoint struct {
 	Size int64
 	Root tlog.Hash
-	// Note is signed by the log; the cosignatures follow its own line.
+	// Note is signed by the log; the cosignatures follow the log's own signature line.
 	Note []byte
-	// Witnessed tells that the quorum of the operator's policy has cosigned it.
+	// Witnessed means that the quorum of the operator's policy has cosigned it.
 	Witnessed bool
 }
 
@@ -28,13 +28,13 @@ const logCheckpointSQL = `
 	from log_checkpoints c
 	where c.log = @log and (not @witnessed or c.witnessed_at is not null)`
 
-// NewestLogCheckpoint returns the newest checkpoint of a log, or the newest that is witnessed. ErrNotFound when there is none.
+// NewestLogCheckpoint returns the newest checkpoint of a log, or the newest witnessed one. It returns ErrNotFound if none exists.
 func (db *DB) NewestLogCheckpoint(ctx context.Context, log string, witnessed bool) (LogCheckpoint, error) {
 	return db.logCheckpoint(ctx, ` order by c.size desc limit 1`, pgx.NamedArgs{"log": log, "witnessed": witnessed})
 }
 
-// LogCheckpointOf returns the smallest checkpoint that holds an entry: of those that are witnessed or, where none is, of all. ErrNotFound
-// when there is none.
+// LogCheckpointOf returns the smallest witnessed checkpoint that contains an entry or, without such a checkpoint, the smallest one. It
+// returns ErrNotFound if no checkpoint contains it.
 func (db *DB) LogCheckpointOf(ctx context.Context, log string, index int64) (LogCheckpoint, error) {
 	const smallest = ` and c.size > @index order by c.size limit 1`
 	c, err := db.logCheckpoint(ctx, smallest, pgx.NamedArgs{"log": log, "witnessed": true, "index": index})
@@ -57,12 +57,12 @@ func (db *DB) logCheckpoint(ctx context.Context, which string, args pgx.NamedArg
 	return c, nil
 }
 
-// LogTileStore reads the tiles of a log.
+// LogTileStore returns a store that reads the tiles of a log.
 func (db *DB) LogTileStore(ctx context.Context, log string) tlog.TileStore {
 	return logTiles{ctx, db.reads, log}
 }
 
-// LogTile returns the hashes that a tile has, nil where it is not there.
+// LogTile returns the hashes of a tile, nil if the tile does not exist.
 func (db *DB) LogTile(ctx context.Context, log string, t tlog.Tile) ([]byte, error) {
 	list, err := logTiles{ctx, db.reads, log}.Tiles([]tlog.Tile{t})
 	if err != nil {
@@ -71,7 +71,7 @@ func (db *DB) LogTile(ctx context.Context, log string, t tlog.Tile) ([]byte, err
 	return list[0], nil
 }
 
-// LogLeaves returns the leaves of a log from a number on, in their order: those before another number.
+// LogLeaves returns the leaves of a log with numbers from from to before to, in order.
 func (db *DB) LogLeaves(ctx context.Context, log string, from, to int64) ([][]byte, error) {
 	rows, err := db.reads.Query(ctx, `select leaf from log_entries where log = @log and idx >= @from and idx < @to order by idx`,
 		pgx.NamedArgs{"log": log, "from": from, "to": to}) // primary key
@@ -85,8 +85,8 @@ func (db *DB) LogLeaves(ctx context.Context, log string, from, to int64) ([][]by
 	return list, nil
 }
 
-// LoggedPicks adds the number of the leaf of each announced pick to a map, by the pick's number: of the leaves from a number on. It returns the
-// number to go on from.
+// LoggedPicks adds the leaf number of each announced pick to a map, by the pick's number. It reads the leaves from a number on, and returns
+// the number for the next call.
 func (db *DB) LoggedPicks(ctx context.Context, from int64, all map[int64]int64) (next int64, err error) {
 	rows, err := db.reads.Query(ctx, `
 		select h.size, substr(e.key, 6)::bigint, e.idx
@@ -109,15 +109,15 @@ func (db *DB) LoggedPicks(ctx context.Context, from int64, all map[int64]int64) 
 	return next, nil
 }
 
-// LogCosignature is a line of a witness over a checkpoint.
+// LogCosignature is a witness's cosignature line over a checkpoint.
 type LogCosignature struct {
 	// Witness is the text of its public key.
 	Witness, Line string
 	At            time.Time
 }
 
-// AddLogCosignatures stores lines over the checkpoint of a size. An older line of a witness does not replace a newer one.
-// witnessed tells that the lines are a quorum.
+// AddLogCosignatures stores cosignatures over the checkpoint of a size. An older line of a witness does not replace a newer one. witnessed
+// means that the lines are a quorum.
 func (db *DB) AddLogCosignatures(ctx context.Context, log string, size int64, lines []LogCosignature, witnessed bool) error {
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		for _, l := range lines {

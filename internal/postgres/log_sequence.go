@@ -10,19 +10,19 @@ import (
 	"tidemark/chain/tlog"
 )
 
-// LogSigner signs checkpoints, and remembers the largest that it signed on another disk than the database's.
+// LogSigner signs checkpoints. It stores the largest signed checkpoint outside the database's disk.
 type LogSigner interface {
 	Sign(size int64, root tlog.Hash) ([]byte, error)
-	// Mark returns the size and root of the last checkpoint that was signed, or is about to be; size 0 for none.
+	// Mark returns the size and root of the last checkpoint that was signed or was about to be signed. Size 0 means none.
 	Mark() (size int64, root tlog.Hash, err error)
-	// SetMark remembers a checkpoint before it is signed. When it returns, a crash of the machine does not lose it.
+	// SetMark stores a checkpoint before it is signed. After it returns, the checkpoint survives a crash of the machine.
 	SetMark(size int64, root tlog.Hash) error
 }
 
-// ErrLogStopped: the database has lost what was signed. Nothing is signed until it has it again.
+// ErrLogStopped means that the database lost data that was signed. The log signs nothing until the data is restored.
 var ErrLogStopped = errors.New("the log is stopped")
 
-// maxLeaves is how many leaves get a number, or a place in a tree, at once.
+// maxLeaves limits how many leaves are numbered, or added to a tree, at once.
 const maxLeaves = 16384
 
 const numberLeavesSQL = `
@@ -37,8 +37,7 @@ const numberLeavesSQL = `
 	)
 	update log_heads set entries = entries + (select count(*) from placed) where log = @log returning entries - @entries::bigint` // primary keys
 
-// NumberLeaves gives leaves that have none a number, in their order, and returns how many. Of several callers one works; the others
-// return 0.
+// NumberLeaves numbers the leaves without a number, in order, and returns how many. If several callers run, one works; the others return 0.
 func (db *DB) NumberLeaves(ctx context.Context, log string) (n int64, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		n = 0
@@ -54,7 +53,7 @@ func (db *DB) NumberLeaves(ctx context.Context, log string) (n int64, err error)
 	return n, nil
 }
 
-// lockLogHead takes the head of a log, and reports false where another has it or there is none.
+// lockLogHead locks the head of a log. It reports false if another transaction holds the lock or the log does not exist.
 func lockLogHead(ctx context.Context, tx pgx.Tx, log string) (LogHead, bool, error) {
 	rows, err := tx.Query(ctx, `select `+logHeadColumns+` from log_heads where log = @log for update skip locked`, pgx.NamedArgs{"log": log})
 	if err != nil {
@@ -67,9 +66,9 @@ func lockLogHead(ctx context.Context, tx pgx.Tx, log string) (LogHead, bool, err
 	return h, err == nil, err
 }
 
-// IntegrateLeaves makes the next checkpoint of a log: it computes the tree with the numbered leaves, signs it, and stores tiles, checkpoint
-// and head in one transaction. Before it signs, it has the signer remember size and root; where the signer remembers what the database does
-// not have, the database has lost it, and the error is ErrLogStopped. It returns the size, and whether it is new.
+// IntegrateLeaves makes the next checkpoint of a log. It computes the tree with the numbered leaves, signs it, and stores tiles, checkpoint
+// and head in one transaction. Before it signs, the signer stores size and root. If the signer's mark is missing in the database, the
+// database has lost data and the error is ErrLogStopped. It returns the size, and whether it is new.
 func (db *DB) IntegrateLeaves(ctx context.Context, log string, signer LogSigner) (size int64, added bool, err error) {
 	var lost error
 	err = db.tx(ctx, func(tx pgx.Tx) error {
@@ -112,8 +111,8 @@ func setLogStopped(ctx context.Context, tx pgx.Tx, h LogHead, why string) error 
 	return err
 }
 
-// nextSize is the size of the next checkpoint, that of the last one where nothing is new. What the signer remembers is made first: a process
-// that was killed after it remembered may have signed it.
+// nextSize returns the size of the next checkpoint, or the current size if there are no new leaves. A size that the signer has marked comes
+// first: a killed process may have signed it after it set the mark.
 func nextSize(ctx context.Context, tx pgx.Tx, h LogHead, signer LogSigner) (int64, error) {
 	marked, root, err := signer.Mark()
 	if err != nil {
@@ -160,7 +159,7 @@ func integrate(ctx context.Context, tx pgx.Tx, h LogHead, to int64, signer LogSi
 	if err != nil {
 		return err
 	}
-	// A checkpoint that was served is never lost with a setting that lets commits be.
+	// A checkpoint that was served must survive a crash, even if the server's setting makes commits asynchronous.
 	if _, err := tx.Exec(ctx, `set local synchronous_commit = on`); err != nil {
 		return err
 	}
@@ -175,7 +174,7 @@ func integrate(ctx context.Context, tx pgx.Tx, h LogHead, to int64, signer LogSi
 		pgx.NamedArgs{"log": h.Log, "size": g.Size, "root": g.Root[:], "note": signed})
 	b.Queue(`update log_heads set size = @size, root = @root where log = @log`,
 		pgx.NamedArgs{"log": h.Log, "size": g.Size, "root": g.Root[:]})
-	if h.Log == LogRecord { // who shows the record shows where its parts are in the log
+	if h.Log == LogRecord { // the pages of the record show the parts' positions in the log
 		b.Queue(`select pg_notify('record', 'log_heads')`)
 	}
 	return tx.SendBatch(ctx, b).Close()

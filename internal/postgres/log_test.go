@@ -25,14 +25,14 @@ import (
 	"tidemark/internal/task"
 )
 
-// testSigner signs, and remembers what a crash of a process does not lose.
+// testSigner signs, and keeps what survives a crash of a process.
 type testSigner struct {
 	*tlog.Signer
 
 	mu   sync.Mutex
 	size int64
 	root tlog.Hash
-	// signed are the roots by size of all that was ever signed.
+	// signed are all signed roots by size.
 	signed map[int64]tlog.Hash
 	forked error
 }
@@ -80,7 +80,7 @@ func (s *testSigner) begin(t *testing.T, db *postgres.DB, log string) {
 	}
 }
 
-// sequence numbers and integrates until nothing is left.
+// sequence numbers and integrates leaves until none is left.
 func sequence(ctx context.Context, db *postgres.DB, log string, s postgres.LogSigner) error {
 	for {
 		n, err := db.NumberLeaves(ctx, log)
@@ -108,7 +108,7 @@ func fetched(t *testing.T, ctx context.Context, db *postgres.DB, n int) { //noli
 	}
 }
 
-// rootOf is RFC 6962's definition of a root, written down again from its text.
+// rootOf implements RFC 6962's definition of a root, independently of the package.
 func rootOf(leaves [][]byte) [32]byte {
 	switch len(leaves) {
 	case 0:
@@ -124,7 +124,7 @@ func rootOf(leaves [][]byte) [32]byte {
 	return sha256.Sum256(slices.Concat([]byte{1}, left[:], right[:]))
 }
 
-// whole checks a log from its rows: every checkpoint has the root of the leaves below it, and no size stands twice.
+// whole checks a log from its rows: every checkpoint has the root of the leaves below it, and all sizes are distinct.
 func whole(t *testing.T, db *postgres.DB, url, log string) postgres.LogHead {
 	t.Helper()
 	heads, err := db.LogHeads(t.Context())
@@ -252,7 +252,7 @@ func TestALogThatBeginsHasWhatWasSaidBefore(t *testing.T) {
 	if n := rows(`select count(*) from log_pending`); n != 0 {
 		t.Errorf("%d leaves wait for a log that does not exist", n)
 	}
-	// Writers that began before the log did and end after it are in it, too.
+	// The log contains writes that began before the log was started and ended after it.
 	s := newTestSigner(t, "test.example/log")
 	c, err := pgx.Connect(t.Context(), r.url)
 	if err != nil {
@@ -292,7 +292,7 @@ func TestALogThatBeginsHasWhatWasSaidBefore(t *testing.T) {
 		t.Errorf("the sources have %d leaves, want 6", h.Size)
 	}
 	record := newTestSigner(t, "record.example/log")
-	for range 2 { // a start again adds nothing
+	for range 2 { // a second start adds nothing
 		record.begin(t, r.db, postgres.LogRecord)
 	}
 	if err := sequence(t.Context(), r.db, postgres.LogRecord, record); err != nil {
@@ -398,7 +398,7 @@ func TestADatabaseThatLostWhatWasSignedStopsTheLog(t *testing.T) {
 	}
 }
 
-// killer ends every connection at the nth time that the program writes to the server: before it is sent, or after it and before the answer.
+// killer ends every connection at the nth write to the server: before the write, or after it and before the response.
 type killer struct {
 	at    int64
 	after bool
@@ -464,7 +464,7 @@ func TestAProcessKilledAtAnyStatementLeavesOneLog(t *testing.T) {
 				fetched(t, t.Context(), db, n)
 			}
 			k := &killer{at: at, after: after}
-			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond) // how long it tries to reach a server that is gone
+			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond) // limits the connection attempts to a server that was stopped
 			victim, err := postgres.Open(ctx, url, postgres.RoleWorker, postgres.WithConfig(k.config))
 			if err == nil {
 				err = sequence(ctx, victim, postgres.LogSources, s)
@@ -476,7 +476,7 @@ func TestAProcessKilledAtAnyStatementLeavesOneLog(t *testing.T) {
 			}
 			died++
 			n++
-			fetched(t, t.Context(), db, n) // what comes meanwhile comes after what has a number
+			fetched(t, t.Context(), db, n) // new leaves come after the numbered ones
 			if at%4 == 0 {
 				if err := sequence(t.Context(), db, postgres.LogSources, s); err != nil {
 					t.Fatalf("after a death at write %d: %v", at, err)
@@ -484,7 +484,7 @@ func TestAProcessKilledAtAnyStatementLeavesOneLog(t *testing.T) {
 			}
 		}
 	}
-	// The server may hold the locks of a dead process for a while: then nobody else has a turn.
+	// The server may hold the locks of a dead process for a while, and other processes then do nothing.
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); {
 		if err := sequence(t.Context(), db, postgres.LogSources, s); err != nil {
 			t.Fatal(err)

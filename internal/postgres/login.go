@@ -17,8 +17,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Login returns the URL of owner's database for a role that logs in by itself, with a password that follows from the owner's. It is for
-// processes that know the owner's password anyway.
+// Login returns the URL of owner's database for a role, and allows the role to log in. The role's password is derived from the owner's
+// password, so this is for processes that know that password anyway.
 func Login(ctx context.Context, owner, role string) (string, error) {
 	cfg, err := pgx.ParseConfig(owner)
 	if err != nil {
@@ -37,7 +37,7 @@ func Login(ctx context.Context, owner, role string) (string, error) {
 	return login, AllowLogin(ctx, "DATABASE_URL", owner, login, role)
 }
 
-// withUser is the address of a database in either form, for another user.
+// withUser returns a database URL or connection string, in either form, for another user.
 func withUser(address, user, password string) (string, error) {
 	if !strings.Contains(address, "://") {
 		address += " user=" + user
@@ -61,8 +61,8 @@ func withUser(address, user, password string) (string, error) {
 	return u.String(), nil
 }
 
-// AllowLogin lets a role log in with the password of login, which setting names, and does nothing where it can do so already. The server
-// gets the password only as a digest, so it is in no log.
+// AllowLogin lets a role log in with the password of the URL login, which comes from setting. It changes nothing if the role can already
+// log in. The server receives only a digest of the password, so logs cannot contain it.
 func AllowLogin(ctx context.Context, setting, owner, login, role string) error {
 	cfg, err := pgx.ParseConfig(login)
 	if err != nil {
@@ -115,10 +115,10 @@ func tryLogin(ctx context.Context, cfg *pgx.ConnConfig) error {
 	return c.Close(context.WithoutCancel(ctx))
 }
 
-// scramRounds is how often a password is hashed, as in Postgres.
+// scramRounds is the number of hash iterations, as in Postgres.
 const scramRounds = 4096
 
-// scramDigest is what Postgres keeps of a password (RFC 5802, 7677).
+// scramDigest returns the digest that Postgres stores for a password (RFC 5802, 7677).
 func scramDigest(password string) (string, error) {
 	salt := make([]byte, 16)
 	_, _ = rand.Read(salt) // it never fails
@@ -136,10 +136,10 @@ func scramDigest(password string) (string, error) {
 	return fmt.Sprintf("SCRAM-SHA-256$%d:%s$%s:%s", scramRounds, text(salt), text(stored[:]), text(key("Server Key"))), nil
 }
 
-// LoginError tells that a login can do more than the role that it is for.
+// LoginError means that a login has more rights than its role.
 type LoginError struct {
 	Login, Role string
-	// Powers are what it can do beyond the role.
+	// Powers are the rights beyond the role.
 	Powers []string
 }
 
@@ -147,7 +147,7 @@ func (e *LoginError) Error() string {
 	return fmt.Sprintf("the login %s can do more than the role %s: %s", e.Login, e.Role, strings.Join(e.Powers, ", "))
 }
 
-// powersSQL lists what the login of this connection can do or become beyond a role: a statement may return to the login.
+// powersSQL lists the rights of the connection's login beyond a role: a statement can switch back to the login.
 const powersSQL = `
 	select session_user::text, array(
 		select p.what from pg_roles s cross join lateral (values
@@ -169,7 +169,7 @@ const powersSQL = `
 		union all
 		select 'it can create in the schema public' where has_schema_privilege(session_user, 'public', 'create'))`
 
-// OnlyRole refuses connections whose login can do more than a role, with a *LoginError: a statement could return to the login.
+// OnlyRole rejects connections whose login has more rights than a role, with a *LoginError: a statement could switch back to the login.
 func OnlyRole(role string) Option {
 	return WithConfig(func(config *pgxpool.Config) {
 		config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
@@ -182,7 +182,7 @@ func OnlyRole(role string) Option {
 	})
 }
 
-// Powers are what the login of the connections can do beyond a role. Login is its name.
+// Powers returns the name of the connections' login and its rights beyond a role.
 func (db *DB) Powers(ctx context.Context, role string) (e LoginError, err error) {
 	err = db.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
 		e, err = powersOf(ctx, c.Conn(), role)

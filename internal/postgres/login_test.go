@@ -13,7 +13,7 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// loginAs connects by the login of a role, and to nothing more.
+// loginAs connects with the login of a role and nothing else.
 func loginAs(t *testing.T, url, role string) *pgx.Conn {
 	t.Helper()
 	login, err := postgres.Login(t.Context(), url, role)
@@ -33,7 +33,7 @@ func loginAs(t *testing.T, url, role string) *pgx.Conn {
 	return c
 }
 
-// climbs are statements of one who may run any statement as the API's role. None gives more than the role has.
+// climbs are statements that a caller with the API's role could run. None gives more rights than the role has.
 var climbs = []string{
 	`select set_config('role', 'none', false)`,
 	`select set_config('role', 'tidemark', false)`,
@@ -101,7 +101,7 @@ var climbs = []string{
 
 func TestNoStatementClimbsFromTheAPIsRole(t *testing.T) {
 	t.Parallel()
-	url := pgtest.Server(t).URL() // what a role keeps for its logins belongs to the server
+	url := pgtest.Server(t).URL() // the rights of a role's logins belong to the server
 	c := loginAs(t, url, postgres.RoleAPI)
 	look := func(c *pgx.Conn, s string, refused error) {
 		t.Helper()
@@ -123,7 +123,7 @@ func TestNoStatementClimbsFromTheAPIsRole(t *testing.T) {
 	for _, s := range climbs {
 		_, refused := c.Exec(t.Context(), s)
 		look(c, s, refused)
-		// What is no refusal may only be a return to the role itself, or something of the session's own.
+		// A statement that succeeds may only return to the role itself, or change the session's own state.
 		harmless := strings.HasPrefix(s, "reset") || strings.HasPrefix(s, "discard") || strings.Contains(s, "'none'") || strings.Contains(s, "role none") ||
 			strings.Contains(s, "'default'") || strings.Contains(s, "pg_temp.mine") || strings.Contains(s, "set role =")
 		if refused == nil && !harmless {
@@ -134,7 +134,7 @@ func TestNoStatementClimbsFromTheAPIsRole(t *testing.T) {
 	look(loginAs(t, url, postgres.RoleAPI), "the next login", nil)
 }
 
-// A function that works as its owner is as safe as its search path: whoever chooses that, chooses the tables.
+// A function that runs as its owner is as safe as its search path: a caller that chooses the path chooses the tables.
 func TestEachFunctionThatWorksAsItsOwnerHasAPathAndNoOpenRight(t *testing.T) {
 	t.Parallel()
 	c, err := pgx.Connect(t.Context(), pgtest.New(t))
@@ -162,7 +162,7 @@ func TestEachFunctionThatWorksAsItsOwnerHasAPathAndNoOpenRight(t *testing.T) {
 func TestTheAPITakesNoLoginThatCanDoMore(t *testing.T) {
 	t.Parallel()
 	url := pgtest.New(t)
-	// A lowered superuser climbs: this is what the check is for.
+	// A lowered superuser can climb: the check exists for this case.
 	lowered, err := pgx.ParseConfig(url)
 	if err != nil {
 		t.Fatal(err)
@@ -245,7 +245,7 @@ func TestALoginThatBecameAMemberOfMoreIsRefused(t *testing.T) {
 			}
 		}
 	}
-	// Another password is set by another migrate, and the old one ends.
+	// Another migrate sets another password, and the old password no longer works.
 	other := strings.Replace(login, postgres.RoleAPI+":", postgres.RoleAPI+":x", 1)
 	if err := postgres.AllowLogin(t.Context(), "DATABASE_API_URL", url, other, postgres.RoleAPI); err != nil {
 		t.Fatal(err)

@@ -17,9 +17,9 @@ import (
 	"tidemark/migrations"
 )
 
-// Migrate brings the database at url to this program's schema. Any number of processes may call it at once: one works, under an
-// advisory lock, and the others wait for it. A database that holds tables of another program, or that a newer Tidemark has
-// migrated, is refused untouched.
+// Migrate brings the database at url to this program's schema. Several processes can call it at the same time: one holds an advisory lock
+// and works, the others wait. It returns an error and changes nothing if the database has tables of another program, or was migrated by a
+// newer Tidemark.
 func Migrate(ctx context.Context, url string, log *slog.Logger) error {
 	cfg, err := pgx.ParseConfig(url)
 	if err != nil {
@@ -42,16 +42,15 @@ func Migrate(ctx context.Context, url string, log *slog.Logger) error {
 }
 
 const (
-	// lockTimeout is how long a migration waits for a table that somebody works on. Everybody else who wants the table waits behind it as
-	// long; then it steps back and lets them pass.
+	// lockTimeout is how long a migration waits for a table that is in use. Other sessions that need the table wait behind it as long; then
+	// the migration gives up and lets them pass.
 	lockTimeout = 2 * time.Second
-	// lockTries bounds how often it comes back, after pauses of lockPause: half an hour in all.
+	// lockTries limits the attempts, with pauses of lockPause: half an hour in all.
 	lockTries = 360
 	lockPause = 3 * time.Second
 )
 
-// up applies the migrations that are missing. Each is a transaction of its own: one that met a table in use left nothing, and is tried
-// again.
+// up applies the missing migrations. Each is its own transaction: a migration that met a table in use changed nothing, and is tried again.
 func up(ctx context.Context, p *goose.Provider, log *slog.Logger) error {
 	count, took := 0, time.Duration(0)
 	for try := 1; ; try++ {
@@ -129,7 +128,7 @@ func newer(have, want int64) error {
 	return nil
 }
 
-// checkRights names the right that a login lacks for the first migration, before anything is tried.
+// checkRights returns an error that names the right that a login lacks for the first migration, before anything is changed.
 func checkRights(ctx context.Context, db *sql.DB) error {
 	var login, database string
 	var tables, roles bool
@@ -147,14 +146,14 @@ func checkRights(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// checkSchema refuses a database that is not at this program's version, before anything is read from it.
+// checkSchema returns an error if the database does not have this program's schema version. It runs before other statements.
 func (db *DB) checkSchema(ctx context.Context) error {
 	want, err := schemaVersion()
 	if err != nil {
 		return err
 	}
 	var have int64
-	// Who starts the program wants to hear at once that nothing answers: this is not tried again.
+	// An operator who starts the program must see at once that the database is unavailable: do not retry.
 	err = db.pool.Pool.QueryRow(ctx, `select version_id from schema_version`).Scan(&have)
 	switch {
 	case code(err) == "42P01" || errors.Is(err, pgx.ErrNoRows):
@@ -171,7 +170,7 @@ func (db *DB) checkSchema(ctx context.Context) error {
 	return newer(have, want)
 }
 
-// schemaVersion is the highest migration that this program carries.
+// schemaVersion returns the highest migration in this program.
 func schemaVersion() (int64, error) {
 	names, err := migrations.FS.ReadDir(".")
 	if err != nil {
@@ -192,12 +191,12 @@ func schemaVersion() (int64, error) {
 type Migration struct {
 	Version int64
 	Name    string
-	// AppliedAt is nil where it is yet to be applied.
+	// AppliedAt is nil if the migration is pending.
 	AppliedAt *time.Time
 }
 
-// Migrations lists all migrations that this program knows, in their order. It changes nothing. A database of another program, or of a
-// newer Tidemark, is an error, as in Migrate.
+// Migrations lists all migrations that this program knows, in order. It changes nothing. As in Migrate, a database of another program or of
+// a newer Tidemark is an error.
 func Migrations(ctx context.Context, url string) ([]Migration, error) {
 	cfg, err := pgx.ParseConfig(url)
 	if err != nil {

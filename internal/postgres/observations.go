@@ -11,7 +11,7 @@ import (
 	"tidemark/signals"
 )
 
-// Series by series, so that nothing is sorted by their names, which takes longer than all the rest.
+// Reads series by series to avoid a sort by their names, which takes longer than the rest of the query.
 const asOfSQL = `
 	select t.n, o.observed_at, o.vintage_at, o.value
 	from unnest(@series::text[]) with ordinality as t (series, n) cross join lateral (
@@ -23,8 +23,8 @@ const asOfSQL = `
 	where o.value is not null
 	order by t.n, o.observed_at` // primary key, backwards
 
-// ObservationsAsOf returns what was known of several series at an instant. A series without any is absent from the set. Asked for ascending
-// instants, it reads what became known in between.
+// ObservationsAsOf returns the observations of several series as known at an instant. A series without observations is absent. If it is
+// called with ascending instants, it only reads the data that became known in between.
 func (db *DB) ObservationsAsOf(ctx context.Context, ids []series.ID, asOf time.Time) (series.Set, error) {
 	all, err := db.observations(ctx, asOfSQL, ids, asOf, func(p *knownPoint) vintageValue { return p.newest })
 	if err != nil {
@@ -44,8 +44,7 @@ const beforeSQL = `
 	where n.place = 1 and n.value is not null and b.value is not null
 	order by t.n, n.observed_at` // primary key, backwards
 
-// InputsOf returns what a signal is computed from as of an instant: its inputs as they were known then and, of those that are Reestimated, the
-// values before their newest change.
+// InputsOf returns the inputs of a signal as of an instant. For inputs in Reestimated it adds the values before their newest change.
 func (db *DB) InputsOf(ctx context.Context, d signals.Definition, asOf time.Time) (series.Set, error) {
 	set, err := db.ObservationsAsOf(ctx, d.Inputs, asOf)
 	if err != nil || len(d.Reestimated) == 0 {
@@ -61,7 +60,7 @@ func (db *DB) InputsOf(ctx context.Context, d signals.Definition, asOf time.Time
 	return set, nil
 }
 
-// VintagesAsOf returns every vintage of several series that was known at an instant, each series by observation time and vintage.
+// VintagesAsOf returns all vintages of several series that were known at an instant, each series by observation time and vintage.
 func (db *DB) VintagesAsOf(ctx context.Context, ids []series.ID, asOf time.Time) (map[series.ID][]series.Observation, error) {
 	rows, err := db.reads.Query(ctx, `
 		select series, observed_at, vintage_at, coalesce(value, 0), coalesce(marker, ''), assumed
@@ -93,8 +92,8 @@ const firstSQL = `
 	) o
 	order by t.n, o.observed_at` // primary key
 
-// FirstObservationsAsOf returns what was known of several series at an instant, each observation with the first number that was
-// published for it: what a reader had when it was new.
+// FirstObservationsAsOf returns the observations of several series as known at an instant, each with the first number that was published
+// for it.
 func (db *DB) FirstObservationsAsOf(ctx context.Context, ids []series.ID, asOf time.Time) (series.Set, error) {
 	all, err := db.observations(ctx, firstSQL, ids, asOf, func(p *knownPoint) vintageValue { return p.first })
 	if err != nil {
@@ -103,8 +102,8 @@ func (db *DB) FirstObservationsAsOf(ctx context.Context, ids []series.ID, asOf t
 	return all, nil
 }
 
-// observations returns of each observation the vintage that of chooses. Where what is known of the series is kept for a later instant, it
-// reads the rows of sql.
+// observations returns one vintage of each observation, which the function of selects. It reads the rows of sql if the cached state of a
+// series is newer than asOf.
 func (db *DB) observations(ctx context.Context, sql string, ids []series.ID, asOf time.Time, of func(*knownPoint) vintageValue) (series.Set, error) {
 	if states, err := db.knownAsOf(ctx, ids, asOf); err != nil || states != nil {
 		return set(ids, states, of), err
@@ -112,7 +111,7 @@ func (db *DB) observations(ctx context.Context, sql string, ids []series.ID, asO
 	return db.points(ctx, sql, ids, asOf)
 }
 
-// points collects the rows of sql: the number of a series among ids, from one on, and a point of it, in the order of both.
+// points reads the rows of sql. Each row has the number of a series in ids, from 1, and a point of it; rows are in the order of both.
 func (db *DB) points(ctx context.Context, sql string, ids []series.ID, asOf time.Time) (series.Set, error) {
 	rows, err := db.pool.Query(ctx, sql, pgx.NamedArgs{"series": ids, "as_of": asOf})
 	if err != nil {
@@ -142,7 +141,7 @@ const newestVintageSQL = `
 	from unnest(@series::text[]) as t (series) join observations o on o.series = t.series
 	where o.vintage_at <= @as_of` // primary key alone
 
-// NewestVintage returns when the newest of what was known of several series at an instant became known, the zero time where nothing was.
+// NewestVintage returns when the newest observation of several series became known, as known at an instant. It is zero if they have none.
 func (db *DB) NewestVintage(ctx context.Context, ids []series.ID, asOf time.Time) (time.Time, error) {
 	var at *time.Time
 	if err := db.reads.QueryRow(ctx, newestVintageSQL, pgx.NamedArgs{"series": ids, "as_of": asOf}).Scan(&at); err != nil {
@@ -154,8 +153,8 @@ func (db *DB) NewestVintage(ctx context.Context, ids []series.ID, asOf time.Time
 	return at.UTC(), nil
 }
 
-// NewestAssumed returns when the newest of the values of several series that nobody saw arrive is assumed to have become known, as far as
-// was known at an instant: the zero time where each was seen.
+// NewestAssumed returns the newest assumed vintage of several series, as known at an instant: values whose publication was not observed. It
+// is zero if no vintage is assumed.
 func (db *DB) NewestAssumed(ctx context.Context, ids []series.ID, asOf time.Time) (time.Time, error) {
 	states, err := db.knownAsOf(ctx, ids, asOf)
 	if err != nil {

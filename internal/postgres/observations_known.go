@@ -12,33 +12,32 @@ import (
 	"tidemark/internal/series"
 )
 
-// knownSeries keeps what was known of each series when it was last asked for, so that the next question reads what became known since and
-// not the whole history. Rows of observations are only ever added: as many rows up to an instant are the same rows. Where there are more
-// of them, because a store committed late or an archive was imported, the series is read anew. The zero value is empty. It is safe for
-// concurrent use.
+// knownSeries caches the observations of each series as last read, so that the next call only reads the data that became known since. Rows
+// of observations are only ever added: an equal number of rows up to an instant means equal rows. If the number is higher, because a store
+// committed late or an archive was imported, the series is read again. The zero value is empty. It is safe for concurrent use.
 type knownSeries struct {
 	mu     sync.Mutex
 	series map[series.ID]*knownPoints
 }
 
-// knownPoints are the observations of one series as they were known at an instant. They are not changed once made.
+// knownPoints are the observations of one series as known at an instant. They are immutable.
 type knownPoints struct {
 	asOf time.Time
-	// rows is how many vintages they are made of, newest the newest of those.
+	// rows is the number of vintages in points. newest is the newest of them.
 	rows   int64
 	newest time.Time
 	points []knownPoint
-	// assumed is the newest vintage that nobody saw arrive.
+	// assumed is the newest assumed vintage.
 	assumed time.Time
 }
 
-// knownPoint is what was known of one observation: its newest vintage, which may have withdrawn it, and the first one with a number.
+// knownPoint is one observation as known: its newest vintage, which may withdraw it, and its first vintage with a number.
 type knownPoint struct {
 	at            time.Time
 	newest, first vintageValue
 }
 
-// vintageValue is a value and when it became known; nil is none.
+// vintageValue is a value and the time when it became known. A nil value has no number.
 type vintageValue struct {
 	at    time.Time
 	value *float64
@@ -56,9 +55,10 @@ const knownSinceSQL = `
 		from observations
 		where series = t.series and vintage_at > t.after and vintage_at <= @as_of
 		offset 0
-	) o` // primary key, for the count alone; "offset 0" holds the planner to it series by series, else it reads the whole table
+	) o` // primary key, for the count alone; "offset 0" makes the planner go series by series, else it reads the whole table
 
-// knownAsOf returns what was known of series at an instant, in the order of ids. It is nil where something that is kept became known after that.
+// knownAsOf returns the observations of series as known at an instant, in the order of ids. It returns nil if a cached series is newer than
+// asOf.
 func (db *DB) knownAsOf(ctx context.Context, ids []series.ID, asOf time.Time) ([]*knownPoints, error) {
 	states := make([]*knownPoints, len(ids))
 	db.known.mu.Lock()
@@ -94,8 +94,8 @@ func (db *DB) knownAsOf(ctx context.Context, ids []series.ID, asOf time.Time) ([
 	return states, nil
 }
 
-// advance brings states to an instant, those that are nil from nothing. It returns the places of those to which rows of their past were
-// added: they have to begin anew.
+// advance updates states to an instant; nil states start empty. It returns the indexes of states that must be read again, because rows were
+// added before their instant.
 func (db *DB) advance(ctx context.Context, ids []series.ID, states []*knownPoints, asOf time.Time) (anew []int, err error) {
 	after := make([]time.Time, len(ids))
 	for i, s := range states {
@@ -168,7 +168,7 @@ func (db *DB) advance(ctx context.Context, ids []series.ID, states []*knownPoint
 	return anew, nil
 }
 
-// latest returns the later of two instants. Nothing became known between an instant that is asked for and a later one of what is kept.
+// latest returns the later of two instants. If the cached instant is later, no vintage lies between the two.
 func latest(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
@@ -176,7 +176,7 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// set makes a set of known series: of each observation the vintage that of chooses, where it has a number.
+// set returns the series as a set. The function of selects a vintage of each observation, which is left out if the vintage has no number.
 func set(ids []series.ID, states []*knownPoints, of func(*knownPoint) vintageValue) series.Set {
 	out := make(series.Set, len(ids))
 	for i, s := range states {

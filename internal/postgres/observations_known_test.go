@@ -12,13 +12,13 @@ import (
 	"tidemark/internal/series"
 )
 
-// What is kept of earlier questions must not be told from the database: not when values are revised, withdrawn and come back, when rows with
-// an old vintage are committed late, and when instants are asked for in any order.
+// The cache must return the same as the database. Values are revised, withdrawn and restored, rows with an old vintage are committed late,
+// and instants come in any order.
 func TestWhatIsKeptOfAnEarlierQuestionIsWhatTheDatabaseSays(t *testing.T) {
 	t.Parallel()
 	kept, url := open(t, postgres.RoleWorker)
 	store(t, kept, load(t, kept, "2026-01-08T00:00:00Z", reading("seen", "2026-01-05T00:00:00Z", 1))) // a fetch to refer to
-	ids := []series.ID{"b", "a", "none"}                                                              // nothing is ever known of none
+	ids := []series.ID{"b", "a", "none"}                                                              // nothing is ever known of "none"
 	random := rand.New(rand.NewPCG(15, 1))
 	day := instant(t, "2026-02-01T00:00:00Z")
 	late := 0
@@ -44,7 +44,7 @@ func TestWhatIsKeptOfAnEarlierQuestionIsWhatTheDatabaseSays(t *testing.T) {
 		if random.IntN(6) == 0 {
 			asOf = now.AddDate(0, 0, -random.IntN(30))
 		}
-		if random.IntN(3) == 0 { // a later instant is asked for first
+		if random.IntN(3) == 0 { // a later instant comes first
 			if _, err := kept.ObservationsAsOf(t.Context(), ids, now.AddDate(0, 0, 2)); err != nil {
 				t.Fatal(err)
 			}
@@ -57,7 +57,7 @@ func TestWhatIsKeptOfAnEarlierQuestionIsWhatTheDatabaseSays(t *testing.T) {
 			"newest": func(db *postgres.DB) (series.Set, error) { return db.ObservationsAsOf(t.Context(), ids, asOf) },
 			"first":  func(db *postgres.DB) (series.Set, error) { return db.FirstObservationsAsOf(t.Context(), ids, asOf) },
 		} {
-			// The second question of a fresh one is answered by the statement for instants before what is kept.
+			// The second call on a fresh DB uses the statement for instants before the cached one.
 			if _, err := fresh.ObservationsAsOf(t.Context(), ids, now.AddDate(1, 0, 0)); err != nil {
 				t.Fatal(err)
 			}

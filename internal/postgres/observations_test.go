@@ -23,7 +23,7 @@ func reading(id, observed string, value float64) series.Reading {
 	return series.Reading{Series: series.ID(id), ObservedAt: at, Value: value}
 }
 
-// load records a fetch at an instant and returns what it said: complete for its series, published two days after observation.
+// load records a fetch at an instant and returns its load: complete for its series, published two days after observation.
 func load(t *testing.T, db *postgres.DB, fetched string, readings ...series.Reading) postgres.Load {
 	t.Helper()
 	at := instant(t, fetched)
@@ -56,7 +56,7 @@ func store(t *testing.T, db *postgres.DB, loads ...postgres.Load) int64 {
 	return n
 }
 
-// vintages prints what is stored of a series: "observed vintage value" with a mark for assumed ones.
+// vintages prints the stored vintages of a series: "observed vintage value" with a mark for assumed ones.
 func vintages(t *testing.T, db *postgres.DB, id series.ID) []string {
 	t.Helper()
 	list, err := db.Observations(t.Context(), id)
@@ -88,8 +88,8 @@ func TestVintages(t *testing.T) {
 		t.Fatalf("the first load added %d rows, want 2", n)
 	}
 	first := []string{
-		"01-05 01-07T00 1 assumed", // nobody saw it arrive: two days after it was observed
-		"01-06 01-08T00 2",         // published at the very instant of the fetch: seen
+		"01-05 01-07T00 1 assumed", // its publication was not observed: two days after the observation
+		"01-06 01-08T00 2",         // published at the very instant of the fetch: observed
 	}
 	if d := cmp.Diff(first, vintages(t, db, "a")); d != "" {
 		t.Fatalf("after the first load (-want +got):\n%s", d)
@@ -268,8 +268,8 @@ func TestLaterPagesOfAFirstAnswerAreOldNews(t *testing.T) {
 	}
 }
 
-// A publisher that keeps its own vintages tells what it showed before. A series that was served already has them no longer: what was
-// answered must stay what it was.
+// Some publishers state earlier vintages. They are not added to a series that was loaded before: responses to clients must not change
+// later.
 func TestVintagesThatThePublisherNamesAreOfTheFirstLoad(t *testing.T) {
 	t.Parallel()
 	db, _ := open(t, postgres.RoleWorker)

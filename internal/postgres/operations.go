@@ -10,15 +10,15 @@ import (
 	"tidemark/internal/task"
 )
 
-// PoolStats says how the connections of a DB are used.
+// PoolStats are statistics of the connections of a DB.
 type PoolStats struct {
 	Max, Total, Idle, Acquired int32
-	// Acquires counts connections that were taken, Waits those for which someone had to wait, Waited the time of all waits together.
+	// Acquires counts acquired connections. Waits counts acquisitions that waited for a connection, Waited the sum of their waits.
 	Acquires, Waits int64
 	Waited          time.Duration
 }
 
-// PoolStats returns how the connections are used at present. It asks no server.
+// PoolStats returns the current statistics of the pool, without a request to the server.
 func (db *DB) PoolStats() PoolStats {
 	s := db.pool.Stat()
 	return PoolStats{
@@ -27,7 +27,7 @@ func (db *DB) PoolStats() PoolStats {
 	}
 }
 
-// SignalStatus is what the newest snapshot of a signal is about.
+// SignalStatus is the state of a signal's newest snapshot.
 type SignalStatus struct {
 	Signal, Status string
 	At             time.Time
@@ -40,7 +40,7 @@ const signalsSeenSQL = `
 		lateral (select status, at, observed_at from snapshots where signal = s.signal order by at desc limit 1) n
 	order by s.signal` // primary key
 
-// SignalStatus returns what each signal's newest snapshot is about, in the order of their ids.
+// SignalStatus returns the state of each signal's newest snapshot, ordered by signal id.
 func (db *DB) SignalStatus(ctx context.Context) ([]SignalStatus, error) {
 	rows, err := db.reads.Query(ctx, signalsSeenSQL)
 	list, err := collect[SignalStatus](rows, err)
@@ -50,18 +50,18 @@ func (db *DB) SignalStatus(ctx context.Context) ([]SignalStatus, error) {
 	return list, nil
 }
 
-// JobStatus is how the runs of a job and subject went lately.
+// JobStatus is the recent history of a job and subject.
 type JobStatus struct {
 	Job, Subject string
-	// LastSucceeded is when a run ended well, nil where none did. Failed is the newest run if that has failed, and not for an answer that a
-	// person has decided about since: its id, slot and error.
+	// LastSucceeded is when a run last succeeded, nil if none did. Failed, FailedSlot and Error are the newest run's id, slot and error if
+	// it failed. They are nil if operators have since decided about all responses that it failed for.
 	LastSucceeded *time.Time
 	Failed        *int64
 	FailedSlot    *time.Time
 	Error         *string
 }
 
-// A run that failed because answers were held back is in order once a person has decided about each: every line of its error names one.
+// A run that failed because responses were quarantined is fine once an operator has decided about each: every line of its error names one.
 const decidedSQL = `not exists (
 			select from regexp_split_to_table(coalesce(r.error, ''), E'\n') l
 			left join quarantine q on q.id = substring(l from 'it is in quarantine ([0-9]+):')::bigint
@@ -79,7 +79,7 @@ const jobsSeenSQL = `
 	window w as (partition by job, subject)
 	order by job, subject, slot desc, id desc` // index runs_recent
 
-// JobStatus returns how the runs of the last weeks went, by job and subject. Those of backfills do not count.
+// JobStatus returns the status of the runs of the last 40 days, by job and subject. Runs of backfills are excluded.
 func (db *DB) JobStatus(ctx context.Context) ([]JobStatus, error) {
 	rows, err := db.reads.Query(ctx, jobsSeenSQL, pgx.NamedArgs{"backfill": task.Backfill})
 	list, err := collect[JobStatus](rows, err)
@@ -89,16 +89,16 @@ func (db *DB) JobStatus(ctx context.Context) ([]JobStatus, error) {
 	return list, nil
 }
 
-// Troubled is a job whose newest attempt failed and that is tried again.
+// Troubled is a job whose newest attempt failed and will be retried.
 type Troubled struct {
 	Job, Subject string
 	Run          int64
 	Failures     int
 	Error        string
-	// Wait is how long until the next try, zero where it is under way. Never tells that no run of the job has succeeded yet.
+	// Wait is the time until the next attempt, zero while it runs. Never means that no run of the job has succeeded yet.
 	Wait  time.Duration
 	Never bool
-	// Slot is what the run is for, Most how many attempts it has. Lasting tells that the error is not expected to pass by itself.
+	// Slot is the slot of the run, Most its maximum number of attempts. Lasting means that the error is not expected to be transient.
 	Slot    time.Time
 	Most    int
 	Lasting bool
@@ -112,7 +112,7 @@ const troubledSQL = `
 	where status in ('due', 'queued', 'running') and trigger <> 'backfill' and failures > 0 and error is not null and not (` + decidedSQL + `)
 	order by job, subject, slot desc` // index runs_open
 
-// Troubled lists the jobs whose newest attempt failed and that are tried again.
+// Troubled lists the jobs whose newest attempt failed and will be retried.
 func (db *DB) Troubled(ctx context.Context) ([]Troubled, error) {
 	rows, err := db.reads.Query(ctx, troubledSQL)
 	list, err := collect[Troubled](rows, err)
@@ -122,20 +122,21 @@ func (db *DB) Troubled(ctx context.Context) ([]Troubled, error) {
 	return list, nil
 }
 
-// Late is a run that was begun and is not over, though those before it were by now.
+// Late is a run that has started and has not ended in the time that earlier runs needed.
 type Late struct {
 	Job, Subject string
 	Run          int64
 	Slot         time.Time
-	// Since is when it could be begun. Usual is the longest that one of the last runs took, nil where there are too few.
+	// Since is when it could start. Usual is the longest duration of the last runs, nil if there are too few.
 	Since time.Time
 	Usual *time.Duration
-	// Error is what the last attempt failed with, or waits for; nil: it is at work.
+	// Error is the error of the last attempt, or what it waits for. It is nil while the run is working.
 	Error *string
 }
 
-// A run is late when it takes half as long again as any of the last twenty, and five minutes longer. Where fewer than three are known it
-// has half an hour, and so has one that waits without a failure, as an attestation waits for its block.
+// A run is late if it takes 1.5 times as long as the longest of the last twenty runs, and at least five minutes longer. If fewer than three
+// runs are known, the limit is 30 minutes or 1.5 times the longest, whichever is more. The same limit applies to a run that waits without a
+// failure, as an attestation waits for its block.
 const lateSQL = `
 	select o.job, o.subject, o.id as run, o.slot, o.created_at as since, case when h.known >= 3 then h.usual end as usual, o.error
 	from runs o
@@ -153,8 +154,7 @@ const lateSQL = `
 				then greatest(h.usual * 1.5, interval '30 minutes') else greatest(h.usual * 1.5, h.usual + interval '5 minutes') end
 	order by o.created_at, o.id` // indexes runs_open, runs_job_subject_slot_key
 
-// LateRuns lists the runs that were begun and take longer than is usual for their job and subject. One that nobody has begun yet is
-// OpenRuns' to tell.
+// LateRuns lists the started runs that take longer than is usual for their job and subject. OpenRuns counts the runs that have not started.
 func (db *DB) LateRuns(ctx context.Context) ([]Late, error) {
 	rows, err := db.reads.Query(ctx, lateSQL, pgx.NamedArgs{"backfill": task.Backfill})
 	list, err := collect[Late](rows, err)
@@ -164,10 +164,10 @@ func (db *DB) LateRuns(ctx context.Context) ([]Late, error) {
 	return list, nil
 }
 
-// OpenRuns says how much work has yet to end.
+// OpenRuns counts the runs that have not ended.
 type OpenRuns struct {
-	// Due, Queued and Running count runs by their status. Late counts those whose time has come and that wait to be begun, and Oldest
-	// is when the longest of those waits began; nil where none does.
+	// Due, Queued and Running count runs by their status. Late counts due runs that wait to start. Oldest is when the longest of these
+	// waits began, nil if no run waits.
 	Due, Queued, Running, Late int64
 	Oldest                     *time.Time
 }
@@ -182,7 +182,7 @@ const openRunsSQL = `
 		where status in ('due', 'queued', 'running')
 	) r` // index runs_open
 
-// OpenRuns counts the runs that have yet to end, those of backfills too.
+// OpenRuns counts the runs that have not ended, including runs of backfills.
 func (db *DB) OpenRuns(ctx context.Context) (OpenRuns, error) {
 	rows, err := db.reads.Query(ctx, openRunsSQL)
 	if err != nil {
@@ -195,17 +195,18 @@ func (db *DB) OpenRuns(ctx context.Context) (OpenRuns, error) {
 	return o, nil
 }
 
-// RecordStatus is how the record of the picks and its witnesses stand.
+// RecordStatus is the state of the record of picks and its witnesses.
 type RecordStatus struct {
-	// Length and HeadAt are those of the announced chain.
+	// Length and HeadAt describe the announced chain.
 	Length int64
 	HeadAt *time.Time
-	// Attested is how many of its picks a safe or final attestation covers, UnattestedSince when the oldest other one was announced.
+	// Attested is the number of its picks that a safe or final attestation covers. UnattestedSince is when the oldest other pick was
+	// announced.
 	Attested        int64
 	UnattestedSince *time.Time
-	// Uncommitted counts entries that the git ledger does not have yet, Unpushed those that its remote does not have.
+	// Uncommitted counts entries that are not in the git ledger yet, Unpushed entries that are not on its remote.
 	Uncommitted, Unpushed int64
-	// LastPick is the newest date of a pick or gap, as recorded, nil where there is none.
+	// LastPick is the newest date of a recorded pick or gap, or nil.
 	LastPick *string
 }
 
@@ -220,7 +221,7 @@ const recordSeenSQL = `
 		(select max(date) from (select max(date) as date from picks union all select max(date) from gaps) d) as last_pick
 	from covered`
 
-// RecordStatus returns how the record and its witnesses stand.
+// RecordStatus returns the state of the record and its witnesses.
 func (db *DB) RecordStatus(ctx context.Context) (RecordStatus, error) {
 	rows, err := db.reads.Query(ctx, recordSeenSQL)
 	if err != nil {
@@ -233,7 +234,7 @@ func (db *DB) RecordStatus(ctx context.Context) (RecordStatus, error) {
 	return r, nil
 }
 
-// BackfillStatus counts the slots of a backfill that has yet to end by their state.
+// BackfillStatus counts the slots of an unfinished backfill in one state.
 type BackfillStatus struct {
 	ID           int64
 	Signal       string
@@ -242,7 +243,7 @@ type BackfillStatus struct {
 	WorkingSince *time.Time
 }
 
-// BackfillStatus counts the slots of the backfills that were begun and have yet to end, by plan and state.
+// BackfillStatus counts the slots of started, unfinished backfills, by backfill and state.
 func (db *DB) BackfillStatus(ctx context.Context) ([]BackfillStatus, error) {
 	rows, err := db.reads.Query(ctx, `
 		select b.id, b.signal, s.status as state, count(*) as slots, b.working_since
@@ -257,13 +258,13 @@ func (db *DB) BackfillStatus(ctx context.Context) ([]BackfillStatus, error) {
 	return list, nil
 }
 
-// HostStatus is an upstream's host that is not to be asked for a while.
+// HostStatus is a publisher's host that must not receive requests for a while.
 type HostStatus struct {
 	Host string
 	Wait time.Duration
 }
 
-// HostStatus lists the hosts that are shut for longer than min, as they asked for themselves.
+// HostStatus lists the hosts that are delayed for longer than min, as they demanded.
 func (db *DB) HostStatus(ctx context.Context, min time.Duration) ([]HostStatus, error) {
 	rows, err := db.reads.Query(ctx, `
 		select host, next_at - clock_timestamp() as wait from hosts where next_at > clock_timestamp() + @min::interval order by host`,

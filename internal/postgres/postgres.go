@@ -1,6 +1,5 @@
-// Package postgres is every line of DML, one file per noun, and the migrations' runner. Rooms hand it their values and get values
-// back; nothing outside sees a transaction. Start at Open, then read runs.go, on which everything else stands. Who takes which lock before
-// which other is in locks.go.
+// Package postgres contains all SQL statements, one file per noun, and runs the migrations. Other packages pass and receive values; no
+// transaction is visible outside. Start at Open, then read runs.go, which everything else builds on. locks.go defines the order of locks.
 package postgres
 
 import (
@@ -18,38 +17,38 @@ import (
 	"tidemark/internal/telemetry"
 )
 
-// The roles that the program works as. Each logs in by itself (login.go); a connection with another login is lowered to one, and a
-// statement could return to that login, so the API takes none that can do more (OnlyRole).
+// The roles that the program works as. Each can log in itself (login.go). A connection with another login switches to one of them. A
+// statement could switch back to that login, so the API rejects logins with more rights (OnlyRole).
 const (
 	RoleWorker = "tidemark_worker"
 	RoleAPI    = "tidemark_api"
 )
 
-// The kinds of error that callers tell apart.
+// The errors that callers distinguish.
 var (
-	// ErrFenced: the attempt was given up, and another one has its place. Nothing was changed.
+	// ErrFenced means that the attempt was superseded by another one. Nothing was changed.
 	ErrFenced = errors.New("this attempt was superseded")
-	// ErrNotFound: there is no such row.
+	// ErrNotFound means that the row does not exist.
 	ErrNotFound = errors.New("not found")
-	// ErrUnderWay: the run that was asked for is to be done, or being done, already.
+	// ErrUnderWay means that the requested run is already due or running.
 	ErrUnderWay = errors.New("it is under way already")
-	// ErrExists: there is such a row.
+	// ErrExists means that the row already exists.
 	ErrExists = errors.New("there is such a row")
-	// ErrStale: the row was changed since it was read.
+	// ErrStale means that the row was changed since it was read.
 	ErrStale = errors.New("the row was changed by another")
 )
 
-// DB is a pool of connections that work as one role. It is safe for concurrent use. Statements and transactions that met a transient error
-// are done again where that is safe: see pool.
+// DB is a pool of connections that work as one role. It is safe for concurrent use. Statements and transactions that failed with a
+// transient error are retried if that is safe: see pool.
 type DB struct {
 	pool *pool
-	// reads is the same for statements that change nothing: these are done again whatever became of them.
+	// reads is the same pool for statements that change nothing: these can always be retried.
 	reads *pool
-	// beats are connections that Heartbeat has for itself: handlers that use up the pool must not make their own runs look lost. It needs
-	// one; the others are for when that one hangs and is being given up.
+	// beats are separate connections for Heartbeat: if handlers use up the pool, their runs must not look lost. One connection is enough;
+	// the others replace it while a hanging one is closed.
 	beats *pgxpool.Pool
 	known knownSeries
-	// setting names where the URL is from.
+	// setting is the name of the setting with the URL.
 	setting string
 }
 
@@ -57,12 +56,12 @@ type DB struct {
 type Option func(*options)
 
 type options struct {
-	// config is nil where the URL cannot be read.
+	// config is nil if the URL is not valid.
 	config  *pgxpool.Config
 	metrics *telemetry.Metrics
-	// setting is the name of the setting that the URL is from.
+	// setting is the name of the setting with the URL.
 	setting string
-	// connections is the least size of the pool.
+	// connections is the minimum for the pool's maximum size.
 	connections int32
 }
 
@@ -75,7 +74,8 @@ func WithConfig(f func(*pgxpool.Config)) Option {
 	}
 }
 
-// WithTracer lets t see every statement, and change its context before it is sent. What else t implements of pgx's tracers is used too.
+// WithTracer sets a tracer. t sees every statement, and can change its context before the statement is sent. Other tracer interfaces of pgx
+// that t implements are used, too.
 func WithTracer(t pgx.QueryTracer) Option {
 	return WithConfig(func(c *pgxpool.Config) { c.ConnConfig.Tracer = t })
 }
@@ -85,17 +85,17 @@ func WithMetrics(m *telemetry.Metrics) Option {
 	return func(o *options) { o.metrics = m }
 }
 
-// WithSetting names the setting that the URL is from, for errors. Without it that is DATABASE_URL.
+// WithSetting sets the name of the setting with the URL, for errors. The default is DATABASE_URL.
 func WithSetting(name string) Option {
 	return func(o *options) { o.setting = name }
 }
 
-// WithConnections lets the pool have n connections at least, unless the URL says how many (pool_max_conns).
+// WithConnections allows at least n connections in the pool, unless the URL sets pool_max_conns.
 func WithConnections(n int) Option {
 	return func(o *options) { o.connections = int32(n) }
 }
 
-// Open connects to url as a role and checks that the schema is the one this program was built for.
+// Open connects to url as a role and checks that the schema has this program's version.
 func Open(ctx context.Context, url, role string, with ...Option) (*DB, error) {
 	o, err := configure(url, role, with...)
 	if err != nil {
@@ -125,22 +125,24 @@ func Open(ctx context.Context, url, role string, with ...Option) (*DB, error) {
 	return db, nil
 }
 
-// limits are how long the server lets a session of a role go on, in milliseconds. A limit ends the statement, not the program: what
-// waited for a lock is done again (see pool).
+// limits are the server's timeouts for the sessions of a role, in milliseconds. A timeout ends the statement, not the program; statements
+// that waited for a lock are retried (see pool).
 //
-// statement_timeout is longer than anything that should take so long: for the API than a client may take to
-// receive an answer that is read from the database meanwhile, for workers than the longest merge of decades. Migrations, and
-// the program that dumps a backup, connect by themselves, without a limit; rows that are sent ahead of a load have a shorter one (SET LOCAL, in load_stream.go).
+// statement_timeout is longer than any valid statement. For the API it is longer than a client may take to receive a response that is read
+// from the database meanwhile. For workers it is longer than the largest merge, of decades of data. Migrations and the program that dumps a
+// backup connect separately, without a timeout. Rows that are copied before a load is complete have a shorter timeout (SET LOCAL, in
+// load_stream.go).
 //
-// lock_timeout is how long a session waits for another's rows, tables or advisory locks.
+// lock_timeout is how long a session waits for another session's rows, tables or advisory locks.
 //
-// idle_in_transaction_session_timeout: a client that stops in mid-transaction would hold its row locks for as long as it is stopped.
+// idle_in_transaction_session_timeout ends the session of a client that stops within a transaction: its row locks would stay until it
+// continues.
 var limits = map[string]map[string]string{
 	RoleWorker: {"statement_timeout": "600000", "lock_timeout": "30000", "idle_in_transaction_session_timeout": "5000"},
 	RoleAPI:    {"statement_timeout": "120000", "lock_timeout": "3000", "idle_in_transaction_session_timeout": "5000"},
 }
 
-// configure is how the program connects to url as a role.
+// configure returns the connection options for url and a role.
 func configure(url, role string, with ...Option) (options, error) {
 	o := options{setting: "DATABASE_URL"}
 	cfg, err := pgxpool.ParseConfig(url)
@@ -174,7 +176,7 @@ func (o options) open(ctx context.Context) (*pool, error) {
 	return &pool{Pool: p, may: undone, metrics: o.metrics}, nil
 }
 
-// Close ends all connections, once those in use are given back.
+// Close closes all connections. It waits until those in use are released.
 func (db *DB) Close() {
 	db.pool.Close()
 	if db.beats != nil {
@@ -182,10 +184,10 @@ func (db *DB) Close() {
 	}
 }
 
-// Ping asks the server for a sign of life.
+// Ping checks that the server responds.
 func (db *DB) Ping(ctx context.Context) error { return db.pool.Ping(ctx) }
 
-// redact keeps a password out of an error: pgx quotes the whole URL where it cannot be read.
+// redact removes a password from an error: pgx quotes the whole URL if it is not valid.
 func redact(err error) error {
 	if pe := (*pgconn.ParseConfigError)(nil); errors.As(err, &pe) {
 		return errors.New("it is no Postgres URL (postgres://user:password@host:port/database)")

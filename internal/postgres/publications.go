@@ -16,18 +16,18 @@ import (
 	"tidemark/picks"
 )
 
-// Datum is one number or name that a stored text may name.
+// Datum is one number or name that a stored text may mention.
 type Datum struct {
 	ID    string `json:"id"`
 	Value string `json:"value"`
 	Unit  string `json:"unit"`
-	// AsOf is the date that the value is about, YYYY-MM-DD; empty when it has none.
+	// AsOf is the date of the value, YYYY-MM-DD. It is empty if the value has none.
 	AsOf string `json:"as_of,omitempty"`
-	// Source is the index of the source that states it, -1 for what was reckoned.
+	// Source is the index of the source that states the value, or -1 for a computed value.
 	Source int `json:"source"`
 }
 
-// DataOf are the facts of a text as they are stored.
+// DataOf returns the stored form of a text's facts.
 func DataOf(data picks.Data) []Datum {
 	facts := make([]Datum, len(data))
 	for i, d := range data {
@@ -39,15 +39,15 @@ func DataOf(data picks.Data) []Datum {
 	return facts
 }
 
-// Document is one that facts were taken from.
+// Document is a document that facts were taken from.
 type Document struct {
 	Title string `json:"title"`
 	URL   string `json:"url"`
-	// RetrievedAt is when its content was known, in UTC; nil where that is unknown.
+	// RetrievedAt is when its content was known, in UTC. It is nil if that is unknown.
 	RetrievedAt *time.Time `json:"retrieved_at"`
 }
 
-// DocumentsOf are the sources of a text as they are stored.
+// DocumentsOf returns the stored form of a text's sources.
 func DocumentsOf(list []picks.Source) []Document {
 	sources := make([]Document, len(list))
 	for i, s := range list {
@@ -59,35 +59,35 @@ func DocumentsOf(list []picks.Source) []Document {
 	return sources
 }
 
-// Research is a research card. A company has one for each day that it was written about; the newest is the one in force.
+// Research is a research card. A company has one card for each day on which it was written about; the newest is in force.
 type Research struct {
 	ID  int64
 	CIK equity.CIK
-	// Day is the trading day whose closes it was written with.
+	// Day is the trading day whose closing prices it uses.
 	Day time.Time
-	// PickSeq is the pick that it belongs to; nil for a company that was not picked that day.
+	// PickSeq is the number of its pick, nil for a company that was not picked that day.
 	PickSeq                                         *int64
 	Ticker, Name, Exchange, Sector, Region, Country string
-	// AsOf is the instant up to which things were known that it was written from; RecordedAt when it was stored, in the world's time.
+	// AsOf is the instant whose knowledge it was written from. RecordedAt is when it was stored, in the world's time.
 	AsOf, RecordedAt time.Time
 	Fundamentals     Fundamentals
-	// Facts has every number that the texts name; Sources are the documents that they point to.
+	// Facts has every number that the texts mention. Sources are the documents that the facts refer to.
 	Facts   []Datum
 	Sources []Document
-	// Texts has the languages that there were when it was written, English always.
+	// Texts has the languages that existed when it was written, always including English.
 	Texts map[picks.Lang]ResearchText
 }
 
-// Fundamentals are the figures beside a card; nil where unknown.
+// Fundamentals are the key figures of a card. Unknown figures are nil.
 type Fundamentals struct {
 	MarketCapUSDBn   *float64 `json:"market_cap_usd_bn"`
 	PE               *float64 `json:"pe"`
 	RevenueGrowthPct *float64 `json:"revenue_growth_pct"`
-	// AsOf is the end of the newest report that they are made of, YYYY-MM-DD; empty when unknown.
+	// AsOf is the end of the newest report behind the figures, YYYY-MM-DD. It is empty if unknown.
 	AsOf string `json:"as_of,omitempty"`
 }
 
-// FundamentalsOf are the fundamentals as they are stored.
+// FundamentalsOf returns the stored form of fundamentals.
 func FundamentalsOf(f picks.Fundamentals) Fundamentals {
 	out := Fundamentals{MarketCapUSDBn: Known(f.MarketCapUSDBn), PE: Known(f.PE), RevenueGrowthPct: Known(f.RevenueGrowthPct)}
 	if !f.AsOf.IsZero() {
@@ -96,20 +96,20 @@ func FundamentalsOf(f picks.Fundamentals) Fundamentals {
 	return out
 }
 
-// ResearchText is what a card says in one language. FullResearch is Markdown.
+// ResearchText is the text of a card in one language. FullResearch is Markdown.
 type ResearchText struct {
 	SummaryWhy   string `json:"summary_why"`
 	WhatItDoes   string `json:"what_it_does"`
 	WhyChosen    string `json:"why_chosen"`
 	MainRisk     string `json:"main_risk"`
 	FullResearch string `json:"full_research"`
-	// Writer is "rules", or the language model that chose the words.
+	// Writer is "rules", or the name of the language model that chose the words.
 	Writer string `json:"writer"`
 	// ContentSHA256 is the SHA-256 of the five texts in the order above, each followed by a line feed, in lower-case hex.
 	ContentSHA256 string `json:"content_sha256"`
 }
 
-// ResearchTextOf are the texts in one language as they are stored.
+// ResearchTextOf returns the stored form of the texts in one language.
 func ResearchTextOf(t picks.Texts, writer string) ResearchText {
 	h := sha256.New()
 	for _, text := range []string{t.SummaryWhy, t.WhatItDoes, t.WhyChosen, t.MainRisk, t.FullResearch} {
@@ -147,8 +147,8 @@ func addResearch(b *pgx.Batch, r Research) error {
 	return nil
 }
 
-// AddResearch stores cards. A company that has one for the day keeps it. It returns how many were added; all or nothing is stored, and
-// only while the attempt that f names is the current one. Everyone who listens on ChannelPublications is told.
+// AddResearch stores cards. A company that has a card for the day keeps it. It returns the number of added cards. It stores all or nothing,
+// and only while the attempt in f is current. Listeners on ChannelPublications are notified.
 func (db *DB) AddResearch(ctx context.Context, f task.Fence, cards []Research) (added int64, err error) {
 	var b pgx.Batch
 	for _, r := range cards {
@@ -162,8 +162,8 @@ func (db *DB) AddResearch(ctx context.Context, f task.Fence, cards []Research) (
 	return added, nil
 }
 
-// RecordPick is AppendPick with what belongs to the pick, in the same commit: its card, and the editor's choice that it follows, taken. A
-// choice of zero is none. Where the day has a pick already, nothing is added.
+// RecordPick is AppendPick that also stores the pick's card and marks the editor's choice behind it as taken, in one transaction. A choice
+// of 0 means none. If the day already has a pick, nothing is added.
 func (db *DB) RecordPick(ctx context.Context, f task.Fence, n NewPick, card Research, choice int64) (p Pick, added bool, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) (err error) {
 		if p, added, err = appendPick(ctx, tx, n); err != nil || !added {
@@ -194,7 +194,7 @@ func (db *DB) RecordPick(ctx context.Context, f task.Fence, n NewPick, card Rese
 	return p, added, nil
 }
 
-// publish runs a batch of inserts in one transaction, on the condition of the attempt, and counts the rows.
+// publish runs a batch of inserts in one transaction while the attempt in f is current, and returns the number of rows.
 func (db *DB) publish(ctx context.Context, f task.Fence, b *pgx.Batch) (added int64, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		if added, err = runBatch(ctx, tx, b); err != nil {
@@ -205,8 +205,8 @@ func (db *DB) publish(ctx context.Context, f task.Fence, b *pgx.Batch) (added in
 	return added, err
 }
 
-// runBatch runs a batch that may be one of an earlier transaction: it sends a copy, since a batch keeps what is prepared on the connection
-// that it was sent on.
+// runBatch runs a copy of a batch. The batch may have run in an earlier transaction, and it keeps statements that were prepared on that
+// connection.
 func runBatch(ctx context.Context, tx pgx.Tx, b *pgx.Batch) (added int64, err error) {
 	var fresh pgx.Batch
 	for _, q := range b.QueuedQueries {
@@ -227,12 +227,11 @@ func runBatch(ctx context.Context, tx pgx.Tx, b *pgx.Batch) (added int64, err er
 const researchColumns = `id, cik, day, pick_seq, ticker, name, exchange, sector, region, country, as_of, fundamentals, facts, sources,
 	texts, recorded_at`
 
-// Which card is the newest of each company is read without the cards themselves, which are long.
+// Selects the newest card of each company without reading the cards, which are long.
 const latestResearchSQL = `
 	select id from newest_research order by ticker, cik` // index (cik, day)
 
-// LatestResearch returns the newest public card of each company, by ticker. A card never changes: those that are among the known ones are
-// taken from there and not read again.
+// LatestResearch returns the newest public card of each company, by ticker. Cards never change, so cards in known are not read again.
 func (db *DB) LatestResearch(ctx context.Context, known ...Research) ([]Research, error) {
 	rows, err := db.reads.Query(ctx, latestResearchSQL)
 	if err != nil {
@@ -270,18 +269,18 @@ func (db *DB) LatestResearch(ctx context.Context, known ...Research) ([]Research
 	return list, nil
 }
 
-// ResearchOf returns the newest public cards of a company, the newest first.
+// ResearchOf returns the newest public cards of a company, newest first.
 func (db *DB) ResearchOf(ctx context.Context, cik equity.CIK, limit int) ([]Research, error) {
 	return db.research(ctx, `select `+researchColumns+` from published_research where cik = @cik order by day desc limit @limit`,
 		pgx.NamedArgs{"cik": cik, "limit": limit})
 }
 
-// ResearchOfPicks returns the public cards that belong to picks, by the number of the pick.
+// ResearchOfPicks returns the public cards of all picks, by pick number.
 func (db *DB) ResearchOfPicks(ctx context.Context) ([]Research, error) {
 	return db.research(ctx, `select `+researchColumns+` from published_research where pick_seq is not null order by pick_seq`, nil)
 }
 
-// ResearchOfPick returns the card of an announced pick, as it was announced. ErrNotFound where there is none.
+// ResearchOfPick returns the card of an announced pick, as it was announced. It returns ErrNotFound if none exists.
 func (db *DB) ResearchOfPick(ctx context.Context, seq int64) (Research, error) {
 	list, err := db.research(ctx, `select `+researchColumns+` from published_research where pick_seq = @seq`, pgx.NamedArgs{"seq": seq})
 	if err == nil && len(list) == 0 {
@@ -302,8 +301,8 @@ func (db *DB) research(ctx context.Context, sql string, args pgx.NamedArgs) ([]R
 	return list, nil
 }
 
-// PickSummaries returns the summary of each announced pick's card in every language, by the number of the pick. Those of picks up to a
-// number are left out: a card never changes, and picks are announced in their order.
+// PickSummaries returns the summary of each announced pick's card in every language, by pick number. It omits picks up to the number after.
+// Callers can cache those, because cards never change and picks are announced in order.
 func (db *DB) PickSummaries(ctx context.Context, after int64) (map[int64]map[picks.Lang]string, error) {
 	rows, err := db.reads.Query(ctx, `
 		select r.pick_seq, t.key, t.value ->> 'summary_why'
@@ -328,8 +327,8 @@ func (db *DB) PickSummaries(ctx context.Context, after int64) (map[int64]map[pic
 	return all, nil
 }
 
-// PickBasis tells as of which instant the pick of a day was made. ErrNotFound where no card belongs to a pick of that day. The API's role
-// may not ask.
+// PickBasis returns the as-of instant of a day's pick. It returns ErrNotFound if no card belongs to a pick of that day. The API's role has
+// no right to read this.
 func (db *DB) PickBasis(ctx context.Context, day time.Time) (asOf time.Time, err error) {
 	err = db.reads.QueryRow(ctx, `select as_of from research where pick_seq = (select seq from picks where date = @date)`,
 		pgx.NamedArgs{"date": day.Format(time.DateOnly)}).Scan(&asOf) // indexes of the unique columns
@@ -342,11 +341,11 @@ func (db *DB) PickBasis(ctx context.Context, day time.Time) (asOf time.Time, err
 	return asOf.UTC(), nil
 }
 
-// Stock is a company that research was written about.
+// Stock is a company with a research card.
 type Stock struct {
 	CIK                                             equity.CIK
 	Ticker, Name, Exchange, Sector, Region, Country string
-	// FirstPickedOn is the date of its first announced pick, YYYY-MM-DD; nil when it was never picked.
+	// FirstPickedOn is the date of its first announced pick, YYYY-MM-DD. It is nil if the company was never picked.
 	FirstPickedOn *string
 	// ResearchedAt is when its newest card was stored.
 	ResearchedAt time.Time

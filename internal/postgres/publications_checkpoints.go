@@ -15,14 +15,14 @@ import (
 	"tidemark/picks"
 )
 
-// PortfolioBase is what a portfolio is gone on from: the arguments of picks.Resume.
+// PortfolioBase is the state that a portfolio is continued from: the arguments of picks.Resume.
 type PortfolioBase struct {
 	Checkpoint picks.Checkpoint
 	Past       []picks.Position
 }
 
-// lateStored is how long before the instant of the newest checkpoint things may have become known that were stored after it. What became
-// known since then is looked at again.
+// lateStored is the longest delay between the time when data became known and the time when it was stored. Data from this stretch before
+// the newest checkpoint is checked again.
 const lateStored = 24 * time.Hour
 
 const newestCheckpointSQL = `
@@ -31,7 +31,7 @@ const newestCheckpointSQL = `
 	order by c.date desc
 	limit 1`
 
-// baseSQL reads the checkpoint and the positions of one moment: nothing if somebody has stored a newer portfolio meanwhile.
+// baseSQL reads the checkpoint and the positions of one moment. It returns no row if a newer portfolio was stored in the meantime.
 const baseSQL = `
 	select c.state, s.positions
 	from portfolio_checkpoints c, portfolio_state s
@@ -39,9 +39,9 @@ const baseSQL = `
 	order by c.date desc
 	limit 1` // primary key
 
-// PortfolioBase returns the newest checkpoint at or before a day that the portfolio can be gone on from with what was known at an instant, and
-// ErrNotFound where it must be reckoned from its first day: nothing up to that checkpoint may have become known since, and the rules must be
-// those that it was reckoned by.
+// PortfolioBase returns the newest checkpoint at or before a day that the portfolio can continue from, as known at an instant. It returns
+// ErrNotFound if the portfolio must be computed from its first day. A checkpoint is usable if no data up to it was revised since, and if it
+// was computed by the same rules.
 func (db *DB) PortfolioBase(ctx context.Context, rules picks.PortfolioRules, until, asOf time.Time) (base PortfolioBase, err error) {
 	var date, known time.Time
 	err = db.reads.QueryRow(ctx, newestCheckpointSQL).Scan(&date, &known)
@@ -80,7 +80,7 @@ func (db *DB) PortfolioBase(ctx context.Context, rules picks.PortfolioRules, unt
 	return base, nil
 }
 
-// position is a stored position as the portfolio has it. A number that the history is too short for is none of it.
+// position converts a stored position. It returns an error if the return or the contribution is missing.
 func (q Position) position() (p picks.Position, err error) {
 	p = picks.Position{
 		Seq: q.Seq, CIK: q.CIK, Holding: q.Holding, Ticker: q.Ticker, Name: q.Name, Sector: picks.Sector(q.Sector), Region: picks.Region(q.Region),
@@ -104,10 +104,10 @@ func (q Position) position() (p picks.Position, err error) {
 	return p, errors.Join(err1, err2, err3)
 }
 
-// A company may be in the portfolio that was picked, or that bought one.
+// A company may be in the portfolio if it is the benchmark, was picked, or is the successor of another company.
 const inPortfolio = `(t.cik = @benchmark or exists (select from picks p where p.cik = t.cik) or exists (select from actions a where a.successor = t.cik))`
 
-// What has become known of the past: the first day that it changes. All of it is in the order in which it became known.
+// Selects the first day that data which became known since then changes.
 const revisedSQL = `
 	select min(day) from (
 		select t.date from bars t where t.known_at > @since and t.known_at <= @as_of and t.date <= @date and ` + inPortfolio + `
@@ -121,7 +121,7 @@ const revisedSQL = `
 		select '-infinity' from companies t where t.known_at > @known and t.known_at <= @as_of and ` + inPortfolio + `
 	) as r (day)` // indexes bars_known, actions_known, filings_known, companies_known, picks_of, actions_successor
 
-// Companies with new bars of which several publishers are known.
+// Selects companies with new bars that have bars of several publishers.
 const manyPublishersSQL = `
 	with fresh as materialized (select distinct t.cik from bars t where t.known_at > @since and t.known_at <= @as_of and ` + inPortfolio + `)
 	select f.cik
@@ -129,8 +129,8 @@ const manyPublishersSQL = `
 	where (select o.source from bars o where o.cik = f.cik order by o.source limit 1)
 		<> (select o.source from bars o where o.cik = f.cik order by o.source desc limit 1)` // primary key
 
-// revisedFrom is the first day up to a date of which something became known since an instant, up to another; the day after the date where
-// there is none, and a day before all where the whole past is another one.
+// revisedFrom returns the first day up to date whose data was revised between two instants. It returns the day after date if no data was
+// revised, and the zero time if the whole past changed.
 func (db *DB) revisedFrom(ctx context.Context, date, known, asOf time.Time) (time.Time, error) {
 	dawn := time.Time{}
 	args := pgx.NamedArgs{"benchmark": int64(equity.Benchmark), "since": known.Add(-lateStored), "known": known, "as_of": asOf, "date": date}
@@ -170,7 +170,7 @@ func (db *DB) revisedFrom(ctx context.Context, date, known, asOf time.Time) (tim
 	return first, nil
 }
 
-// saveCheckpoints replaces the checkpoints after the session that a portfolio was resumed at. The caller holds the portfolio's lock.
+// saveCheckpoints replaces the checkpoints after the session at which the portfolio was resumed. The caller holds the portfolio's lock.
 func saveCheckpoints(ctx context.Context, tx pgx.Tx, p picks.Portfolio, asOf time.Time) error {
 	var newer bool
 	if err := tx.QueryRow(ctx, `select exists (select from portfolio_checkpoints where known_until > @as_of)`, pgx.NamedArgs{"as_of": asOf}).Scan(&newer); err != nil || newer {
@@ -195,7 +195,7 @@ func saveCheckpoints(ctx context.Context, tx pgx.Tx, p picks.Portfolio, asOf tim
 	if _, err := runBatch(ctx, tx, &b); err != nil {
 		return err
 	}
-	// Of those before the newest, the last of each month stay.
+	// Of the checkpoints before the newest ones, keep the last of each month.
 	rows, err := tx.Query(ctx, `
 		select date from portfolio_checkpoints
 		where date < @oldest and date > @oldest - 62

@@ -14,17 +14,17 @@ import (
 	"tidemark/picks"
 )
 
-// EconomicEvent is the first print of a macro figure with its texts.
+// EconomicEvent is the first published value of a macro figure, with its texts.
 type EconomicEvent struct {
-	// ID names region, figure and period, Indicator the figure.
+	// ID consists of region, figure and period. Indicator is the id of the figure.
 	ID, Indicator string
-	// Date is the day of the publication in New York, PublishedAt the instant. Assumed tells that nobody saw the figure arrive.
+	// Date is the day of publication in New York. PublishedAt is the instant. Assumed means that the publication was not observed.
 	Date        time.Time
 	PublishedAt time.Time
 	Assumed     bool
-	// Region is an ISO 3166-1 code, "EZ" for the euro area.
+	// Region is an ISO 3166-1 code, or "EZ" for the euro area.
 	Region string
-	// The figures as they are told, in Unit; nil where unknown.
+	// The figures as they are published, in Unit. Unknown figures are nil.
 	Actual                      string
 	Expected, Previous, Revised *string
 	Unit                        string
@@ -37,7 +37,7 @@ type EconomicEvent struct {
 	RecordedAt                  time.Time
 }
 
-// EconomicText is what is written about a figure in one language. Analysis is Markdown.
+// EconomicText is the text about a figure in one language. Analysis is Markdown.
 type EconomicText struct {
 	Title    string `json:"title"`
 	Summary  string `json:"summary"`
@@ -51,8 +51,8 @@ const addEconomicSQL = `
 		nullif(@revised, ''), @unit, @surprise_z, @severity, @importance, @place, @sectors, @sources, @facts, @texts)
 	on conflict (id) do nothing`
 
-// AddEconomicEvents records events that are not recorded yet, with their texts in all languages, and returns how many were. All or nothing
-// is stored, and only while the attempt that f names is the current one. Everyone who listens on ChannelPublications is told.
+// AddEconomicEvents stores events that are not stored yet, with their texts in all languages, and returns their number. It stores all or
+// nothing, and only while the attempt in f is current. Listeners on ChannelPublications are notified.
 func (db *DB) AddEconomicEvents(ctx context.Context, f task.Fence, events []picks.EconomicEvent) (added int64, err error) {
 	var b pgx.Batch
 	for _, e := range events {
@@ -102,7 +102,7 @@ const economicSQL = `
 	order by date desc, severity desc, place, published_at, id
 	limit nullif(@limit, 0)` // index economic_events_feed
 
-// EconomicEvents returns the macro events, the newest day first, of each day the event of the day first. A limit of zero is none.
+// EconomicEvents returns macro events, newest day first; within a day the event of the day comes first. A limit of 0 means no limit.
 func (db *DB) EconomicEvents(ctx context.Context, limit int) ([]EconomicEvent, error) {
 	rows, err := db.reads.Query(ctx, economicSQL, pgx.NamedArgs{"limit": limit})
 	list, err := collect[EconomicEvent](rows, err)
@@ -112,7 +112,7 @@ func (db *DB) EconomicEvents(ctx context.Context, limit int) ([]EconomicEvent, e
 	return list, nil
 }
 
-// NewestPrints returns when the newest recorded figure of each indicator was published, by the indicator's id.
+// NewestPrints returns when the newest recorded value of each indicator was published, by the indicator's id.
 func (db *DB) NewestPrints(ctx context.Context) (map[string]time.Time, error) {
 	rows, err := db.reads.Query(ctx, `select indicator, max(published_at) from economic_events group by indicator`)
 	if err != nil {
@@ -131,12 +131,12 @@ func (db *DB) NewestPrints(ctx context.Context) (map[string]time.Time, error) {
 	return newest, nil
 }
 
-// Digest is one week. Events, Picks and Economic are the ids and numbers of what it holds, in its order.
+// Digest is the digest of one week. Events, Picks and Economic are the ids and numbers of its entries, in its order.
 type Digest struct {
-	// Week is the ISO week, for example "2026-W47"; FromDate and ToDate are its Monday and Friday.
+	// Week is the ISO week, for example "2026-W47". FromDate and ToDate are its Monday and Friday.
 	Week             string
 	FromDate, ToDate time.Time
-	// AsOf is the instant up to which things were known that it was written from.
+	// AsOf is the instant whose knowledge it was written from.
 	AsOf     time.Time
 	Delta    PortfolioDelta
 	Events   []string
@@ -149,7 +149,7 @@ type Digest struct {
 	RecordedAt time.Time
 }
 
-// PortfolioDelta is what a week did to the portfolio. Percentages are not rounded, and nil where they cannot be told.
+// PortfolioDelta is the change of the portfolio in a week. Percentages are not rounded, and nil if unknown.
 type PortfolioDelta struct {
 	ReturnPct          *float64       `json:"return_pct"`
 	BenchmarkReturnPct *float64       `json:"benchmark_return_pct"`
@@ -160,13 +160,13 @@ type PortfolioDelta struct {
 	Bottom             []Contribution `json:"bottom"`
 }
 
-// Contribution is what a position added to the week's return, in percentage points.
+// Contribution is a position's contribution to the week's return, in percentage points.
 type Contribution struct {
 	Ticker          string  `json:"ticker"`
 	ContributionPct float64 `json:"contribution_pct"`
 }
 
-// DigestSignal is one of our signals as it stood.
+// DigestSignal is the state of a signal in a digest.
 type DigestSignal struct {
 	ID       string   `json:"id"`
 	Z        float64  `json:"z_score"`
@@ -184,8 +184,8 @@ const addDigestSQL = `
 	values (@week, @from_date, @to_date, @as_of, @delta, @events, @picks, @economic, @signals, @facts, @texts)
 	on conflict (week) do nothing`
 
-// AddDigest stores the digest of a week, with the signals' differences from their usual levels beside it. A week that has one keeps it;
-// then added is false. Nothing is stored unless the attempt that f names is the current one.
+// AddDigest stores the digest of a week. deltas are the signals' differences from their baselines. If the week has a digest, it stays and
+// added is false. It stores nothing unless the attempt in f is current.
 func (db *DB) AddDigest(ctx context.Context, f task.Fence, g picks.Digest, deltas map[string]*float64, asOf time.Time) (added bool, err error) {
 	args, err := digestArgs(g, deltas)
 	if err != nil {
@@ -245,7 +245,7 @@ func contributions(list []picks.Contribution) []Contribution {
 	return out
 }
 
-// Digests returns the digests, the newest week first. A limit of zero is none.
+// Digests returns the digests, newest week first. A limit of 0 means no limit.
 func (db *DB) Digests(ctx context.Context, limit int) ([]Digest, error) {
 	rows, err := db.reads.Query(ctx, `
 		select week, from_date, to_date, as_of, delta, events, picks, economic, signals, facts, texts, recorded_at

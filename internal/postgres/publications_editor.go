@@ -11,7 +11,7 @@ import (
 	"tidemark/internal/task"
 )
 
-// What became of an editor's choice.
+// The states of an editor's choice.
 const (
 	ChoiceWaiting   = "waiting"   // for the day's job
 	ChoiceTaken     = "taken"     // it is the pick of the day
@@ -19,22 +19,22 @@ const (
 	ChoiceWithdrawn = "withdrawn" // by a person, before the day's job
 )
 
-// EditorChoice is what a person chose for a day in the place of the method's pick.
+// EditorChoice is a company that an editor chose for a day instead of the method's pick.
 type EditorChoice struct {
 	ID int64
 	// Date is a trading day.
 	Date   time.Time
 	Ticker string
-	// Price is the close that the editor expects; nil where the choice does not depend on it.
+	// Price is the closing price that the editor expects. It is nil if the choice does not depend on it.
 	Price *string
-	// Reason is public, By is for the operator.
+	// Reason is public. By is only for the operator.
 	Reason, By string
 	State      string
 	Note       *string
 	CreatedAt  time.Time
 }
 
-// AddEditorChoice records a choice for a day. ErrUnderWay when there is one for the day already.
+// AddEditorChoice records a choice for a day. It returns ErrUnderWay if the day already has a choice.
 func (db *DB) AddEditorChoice(ctx context.Context, c EditorChoice) (id int64, err error) {
 	err = db.pool.QueryRow(ctx, `
 		insert into editor_choices (date, ticker, price, reason, by) values (@date, @ticker, @price, @reason, @by)
@@ -50,7 +50,7 @@ func (db *DB) AddEditorChoice(ctx context.Context, c EditorChoice) (id int64, er
 	return id, nil
 }
 
-// EditorChoice returns the choice that waits for a day's job, or was taken by it; ErrNotFound where there is none.
+// EditorChoice returns the waiting or taken choice of a day. It returns ErrNotFound if the day has none.
 func (db *DB) EditorChoice(ctx context.Context, day time.Time) (EditorChoice, error) {
 	rows, err := db.reads.Query(ctx, `
 		select id, date, ticker, price, reason, by, state, note, created_at
@@ -66,8 +66,8 @@ func (db *DB) EditorChoice(ctx context.Context, day time.Time) (EditorChoice, er
 	return list[0], nil
 }
 
-// SettleEditorChoice records what became of a waiting choice, and why. It changes nothing where that is settled. f is the zero fence when a
-// person withdraws it.
+// SettleEditorChoice records the outcome of a waiting choice, and why. It changes nothing if the choice is already settled. f is the zero
+// fence if an operator withdraws the choice.
 func (db *DB) SettleEditorChoice(ctx context.Context, f task.Fence, id int64, state, note string) error {
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		if err := settleChoice(ctx, tx, id, state, note); err != nil {

@@ -22,9 +22,9 @@ type PortfolioEvent struct {
 	Severity int
 	CIK      equity.CIK
 	Ticker   string
-	// OccurredAt is when it happened, RecordedAt its place in the feed: rows become visible in the order of (RecordedAt, ID).
+	// OccurredAt is when it happened. RecordedAt is its place in the feed: rows become visible in the order of (RecordedAt, ID).
 	OccurredAt, RecordedAt time.Time
-	// ChangePct is the return of a price move in percent, not rounded; nil for other types.
+	// ChangePct is the return of a price move in percent, not rounded. It is nil for other types.
 	ChangePct *float64
 	SourceURL string
 	Facts     []Datum
@@ -37,10 +37,11 @@ type EventText struct {
 	Body  string `json:"body"`
 }
 
-// Key is the place of the event in the feed as text, as picks.Event.Key has it: a reader goes on from the last key that it saw.
+// Key returns the place of the event in the feed as text, in the form of picks.Event.Key. A client continues from the last key that it
+// received.
 func (e PortfolioEvent) Key() string { return picks.Event{ID: e.ID}.Key(e.RecordedAt) }
 
-// All events of a statement get one place, after all that are there.
+// All events of a statement get one place, after all stored events.
 const addEventsSQL = `
 	insert into portfolio_events (id, type, severity, cik, ticker, occurred_at, recorded_at, change_pct, source_url, facts, texts)
 	select e.id, e.type, e.severity, e.cik, e.ticker, e.occurred_at, now.place, e.change_pct, e.source_url, e.facts, e.texts
@@ -63,8 +64,8 @@ type newEvent struct {
 	Texts      map[picks.Lang]EventText `json:"texts"`
 }
 
-// AddPortfolioEvents records events that are not recorded yet, with their texts in all languages, and returns how many were. All or nothing
-// is stored, and only while the attempt that f names is the current one. Everyone who listens on ChannelPublications is told.
+// AddPortfolioEvents stores events that are not stored yet, with their texts in all languages, and returns their number. It stores all or
+// nothing, and only while the attempt in f is current. Listeners on ChannelPublications are notified.
 func (db *DB) AddPortfolioEvents(ctx context.Context, f task.Fence, events []picks.Event) (added int64, err error) {
 	fresh, err := db.unknownEvents(ctx, events)
 	if err != nil {
@@ -90,7 +91,7 @@ func (db *DB) AddPortfolioEvents(ctx context.Context, f task.Fence, events []pic
 	}
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		if len(rows) > 0 {
-			// The next statement sees what was committed before the lock was given.
+			// The next statement sees all rows that were committed before the lock was granted.
 			if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('portfolio_events', 0))`); err != nil {
 				return err
 			}
@@ -108,7 +109,7 @@ func (db *DB) AddPortfolioEvents(ctx context.Context, f task.Fence, events []pic
 	return added, nil
 }
 
-// unknownEvents leaves out what is recorded already, so that its texts need not be written.
+// unknownEvents removes events that are already stored, so that their texts are not written.
 func (db *DB) unknownEvents(ctx context.Context, events []picks.Event) ([]picks.Event, error) {
 	ids := make([]string, len(events))
 	for i, e := range events {
@@ -137,9 +138,9 @@ func (db *DB) unknownEvents(ctx context.Context, events []picks.Event) ([]picks.
 
 // EventFilter selects events. Empty fields select all.
 type EventFilter struct {
-	// Before and After are keys: only events before (older than) or after that place in the feed.
+	// Before and After are keys. They select events before (older than) or after that place in the feed.
 	Before, After string
-	// From and To bound when an event happened: at or after From, before To.
+	// From and To limit when an event happened: at or after From, before To.
 	From, To    time.Time
 	Ticker      string
 	MinSeverity int
@@ -156,7 +157,7 @@ const eventsSQL = `
 	order by recorded_at desc, id desc
 	limit nullif(@limit, 0)` // index portfolio_events_feed
 
-// PortfolioEvents returns events, newest first. A limit of zero is none.
+// PortfolioEvents returns events, newest first. A limit of 0 means no limit.
 func (db *DB) PortfolioEvents(ctx context.Context, q EventFilter) ([]PortfolioEvent, error) {
 	before, beforeID, err1 := place(q.Before)
 	after, afterID, err2 := place(q.After)
@@ -174,7 +175,7 @@ func (db *DB) PortfolioEvents(ctx context.Context, q EventFilter) ([]PortfolioEv
 	return list, nil
 }
 
-// place reads a key of the feed.
+// place parses a key of the feed.
 func place(key string) (at time.Time, id string, err error) {
 	if key == "" {
 		return at, "", nil
@@ -193,11 +194,11 @@ func orNil(t time.Time) *time.Time {
 	return &t
 }
 
-// SignalZ is the z-score of a signal at an instant that was computed.
+// SignalZ is the z-score of a signal at a computed instant.
 type SignalZ struct {
 	Signal string
 	At     time.Time
-	// Z and DeltaPct are nil where unknown.
+	// Z and DeltaPct are nil if unknown.
 	Z, DeltaPct *float64
 	Status      string
 }
@@ -208,7 +209,7 @@ const signalZSQL = `
 	where at > @from and at <= @to
 	order by signal, at` // primary key
 
-// SignalZs returns how far the signals were from their usual levels at each instant after one and up to another, by signal and instant.
+// SignalZs returns the z-scores of all signals after from, up to and including to, ordered by signal and instant.
 func (db *DB) SignalZs(ctx context.Context, from, to time.Time) ([]SignalZ, error) {
 	rows, err := db.reads.Query(ctx, signalZSQL, pgx.NamedArgs{"from": from, "to": to})
 	list, err := collect[SignalZ](rows, err)

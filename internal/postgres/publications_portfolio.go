@@ -15,8 +15,8 @@ import (
 	"tidemark/picks"
 )
 
-// PortfolioSnapshot is the model portfolio at the close of a session, as it was reckoned from what was known at AsOf. Percentages are not
-// rounded; those of the benchmark are nil where it had no price on the inception day.
+// PortfolioSnapshot is the model portfolio at the close of a session, computed from the data known at AsOf. Percentages are not rounded.
+// The benchmark's percentages are nil if it had no price on the inception day.
 type PortfolioSnapshot struct {
 	Date    time.Time
 	Edition int
@@ -32,7 +32,7 @@ type PortfolioSnapshot struct {
 	RecordedAt              time.Time
 }
 
-// Same tells whether a reckoned snapshot has the very numbers of a stored one, bit for bit.
+// Same reports whether a computed snapshot equals a stored one, bit for bit.
 func (s PortfolioSnapshot) Same(p picks.Snapshot) bool {
 	bits := func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }
 	maybe := func(a *float64, b float64) bool {
@@ -46,18 +46,18 @@ func (s PortfolioSnapshot) Same(p picks.Snapshot) bool {
 		bits(s.DrawdownPct, p.DrawdownPct) && s.Positions == p.Positions && bits(s.CashPct, p.CashPct)
 }
 
-// PortfolioState is the model portfolio as of its last session. Percentages are not rounded but for the weights.
+// PortfolioState is the model portfolio as of its last session. Percentages are not rounded, except the weights.
 type PortfolioState struct {
 	Date        time.Time
 	AsOf        time.Time
 	Performance Performance
-	// Positions are all that there ever were, in the order in which they were bought.
+	// Positions are all positions, including closed ones, in the order in which they were bought.
 	Positions []Position
 	Sectors   []SectorWeight
 	Regions   []RegionWeight
 }
 
-// Performance sums the portfolio up; nil where the history is too short.
+// Performance is the summary of the portfolio. Numbers are nil if the history is too short.
 type Performance struct {
 	// Inception is YYYY-MM-DD.
 	Inception          string   `json:"inception"`
@@ -82,7 +82,7 @@ type Performance struct {
 type Position struct {
 	// Seq is the pick's number.
 	Seq int `json:"seq"`
-	// CIK is the company that was picked, Holding the one whose shares are held.
+	// CIK is the company that was picked. Holding is the company whose shares are held.
 	CIK     equity.CIK `json:"cik"`
 	Holding equity.CIK `json:"holding"`
 	Ticker  string     `json:"ticker"`
@@ -100,7 +100,7 @@ type Position struct {
 	PricedOn        string   `json:"priced_on"`
 }
 
-// SectorWeight is one sector's part of the portfolio, or the cash.
+// SectorWeight is the part of one sector in the portfolio, or of the cash.
 type SectorWeight struct {
 	Sector    string   `json:"sector"`
 	WeightPct float64  `json:"weight_pct"`
@@ -108,7 +108,7 @@ type SectorWeight struct {
 	ReturnPct *float64 `json:"return_pct"`
 }
 
-// RegionWeight is one region's part of the portfolio, or the cash.
+// RegionWeight is the part of one region in the portfolio, or of the cash.
 type RegionWeight struct {
 	Region    string          `json:"region"`
 	WeightPct float64         `json:"weight_pct"`
@@ -117,13 +117,13 @@ type RegionWeight struct {
 	ReturnPct *float64        `json:"return_pct"`
 }
 
-// CountryWeight is one country's part. Country is empty when unknown.
+// CountryWeight is the part of one country. Country is empty if unknown.
 type CountryWeight struct {
 	Country   string  `json:"country"`
 	WeightPct float64 `json:"weight_pct"`
 }
 
-// StateOf is a portfolio on its last session, from what was known at an instant. The portfolio must have begun.
+// StateOf returns the state of a portfolio on its last session, as known at an instant. The portfolio must have begun.
 func StateOf(p picks.Portfolio, asOf time.Time) PortfolioState {
 	sum := p.Performance()
 	state := PortfolioState{
@@ -182,10 +182,10 @@ const setStateSQL = `
 		sectors = excluded.sectors, regions = excluded.regions
 	where (portfolio_state.date, portfolio_state.as_of) < (excluded.date, excluded.as_of)`
 
-// SavePortfolio stores a portfolio that was reckoned from what was known at an instant: a snapshot of each session that has none, a
-// further edition of those whose numbers have changed, and the state of its last session. What is newer already stays, so the same or an
-// older portfolio changes nothing. Its checkpoints take the place of those of the sessions that it was reckoned for. It returns how many snapshots were added; all or nothing is stored, and only while the attempt that f
-// names is the current one. Everyone who listens on ChannelPublications is told.
+// SavePortfolio stores a portfolio that was computed as known at an instant. It adds a snapshot of each session without one, a further
+// edition of each changed snapshot, and the state of the last session. Newer stored data stays, so the same or an older portfolio changes
+// nothing. The portfolio's checkpoints replace the stored ones of the sessions that were computed. It returns the number of added
+// snapshots. It stores all or nothing, and only while the attempt in f is current. Listeners on ChannelPublications are notified.
 func (db *DB) SavePortfolio(ctx context.Context, f task.Fence, p picks.Portfolio, asOf time.Time) (added int64, err error) {
 	if len(p.Snapshots) == 0 {
 		return 0, nil
@@ -248,7 +248,7 @@ const snapshotsOfPortfolioSQL = `
 	where date >= @from
 	order by date, edition` // primary key
 
-// latestSnapshots are the last editions of the snapshots from a day on.
+// latestSnapshots returns the last editions of the snapshots from a day on.
 func latestSnapshots(ctx context.Context, tx pgx.Tx, from time.Time) (map[time.Time]PortfolioSnapshot, error) {
 	rows, err := tx.Query(ctx, snapshotsOfPortfolioSQL, pgx.NamedArgs{"from": from})
 	list, err := collect[PortfolioSnapshot](rows, err)

@@ -69,7 +69,7 @@ func TestACardIsPublicOnceItsPickIs(t *testing.T) {
 	if d := cmp.Diff([]string{"AAPL", "MMM"}, tickers()); d != "" {
 		t.Errorf("after the announcement (-want +got):\n%s", d)
 	}
-	// What a reader has is not read again: what it knows comes back as it is, and what is new is added to it.
+	// Cached cards are not read again: known cards come back unchanged, and new cards are added.
 	cards, err := api.LatestResearch(t.Context())
 	if err != nil || len(cards) != 2 {
 		t.Fatalf("%d cards, %v", len(cards), err)
@@ -101,7 +101,7 @@ func TestACardIsPublicOnceItsPickIs(t *testing.T) {
 	if _, err := r.db.AddResearch(t.Context(), task.Fence{}, []postgres.Research{missing}); err == nil {
 		t.Error("a card without Hindi is taken")
 	}
-	// The database itself asks for English: languages come with the program.
+	// The database itself requires English; the program decides on the other languages.
 	for texts, ok := range map[string]bool{
 		`{"en": {}}`: true, `{"en": {}, "fr": {}}`: true, `{"fr": {}}`: false, `{"en": null}`: false, `{"en": {}, "Français": {}}`: false, `[]`: false, `{}`: false,
 	} {
@@ -112,7 +112,7 @@ func TestACardIsPublicOnceItsPickIs(t *testing.T) {
 	}
 }
 
-// portfolio is one of two sessions with one position.
+// portfolio is a portfolio of two sessions with one position.
 func portfolio(t *testing.T, second float64) picks.Portfolio {
 	t.Helper()
 	return picks.Portfolio{
@@ -166,7 +166,7 @@ func TestALateActionMakesANewEdition(t *testing.T) {
 
 func TestAnEventThatIsFoundLateIsRecordedLate(t *testing.T) {
 	t.Parallel()
-	r := newRecord(t, "2026-03-03") // its clock stands still
+	r := newRecord(t, "2026-03-03") // its clock is stopped
 	event := func(cik equity.CIK, day string) picks.Event {
 		return picks.AnnouncedEvent(equity.Company{CIK: cik, Name: "Some Inc.", Listings: []equity.Listing{{Ticker: "SOME"}}}, date(t, day), "12.50", calendar.At(date(t, day), 18*time.Hour))
 	}

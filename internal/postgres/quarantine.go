@@ -13,55 +13,55 @@ import (
 	"tidemark/internal/task"
 )
 
-// Finding is what a check said about an answer, as it is kept.
+// Finding is the result of a check of a response, as it is stored.
 type Finding struct {
 	Check    string `json:"check"`
 	Severity string `json:"severity"`
-	// Series is empty for a finding about the whole answer.
+	// Series is empty for a finding about the whole response.
 	Series string `json:"series,omitempty"`
-	// From and To bound the observation times that it is about; zero for none.
+	// From and To limit the observation times of the finding; zero means no limit.
 	From     time.Time `json:"from,omitzero"`
 	To       time.Time `json:"to,omitzero"`
 	Seen     string    `json:"seen"`
 	Expected string    `json:"expected"`
 }
 
-// What was decided about an answer in quarantine.
+// The decisions about a response in quarantine.
 const (
 	QuarantinePending  = "pending"
 	QuarantineAccepted = "accepted"
 	QuarantineRejected = "rejected"
 )
 
-// ErrDecided: the answer was accepted before, or rejected before and is to be rejected again.
+// ErrDecided means that the response was already accepted, or was rejected before and is rejected again.
 var ErrDecided = errors.New("it was decided already")
 
-// ErrOutdated: a newer answer about the same series was stored since.
+// ErrOutdated means that a newer response about the same series was stored since.
 var ErrOutdated = errors.New("a newer answer was stored since, accepting this one would undo it")
 
-// Quarantined is an answer that was not stored.
+// Quarantined is a response that was not stored, because a check held it back.
 type Quarantined struct {
 	ID     int64
 	Source string
-	// Digest names the bodies.
+	// Digest identifies the bodies of the response.
 	Digest string
-	// RunID is the run that met it first; nil for work outside any run.
+	// RunID is the run that first received it; nil means that no run made the request.
 	RunID    *int64
 	Findings []Finding
-	// CreatedAt is the world's time of the answer.
+	// CreatedAt is the time of the response, by the world's clock.
 	CreatedAt time.Time
-	// Decision is pending, accepted or rejected; the other three are nil while it is pending.
+	// Decision is pending, accepted or rejected. DecidedAt, DecidedBy and Reason are nil while it is pending.
 	Decision          string
 	DecidedAt         *time.Time
 	DecidedBy, Reason *string
-	// Fetches counts the exchanges that brought it, one page each, and LastSeenAt is the time of the newest.
+	// Fetches counts the fetches that brought it, one per page. LastSeenAt is the time of the newest fetch.
 	Fetches    int64
 	LastSeenAt time.Time
 }
 
-// Decision is what a person decides about an answer in quarantine.
+// Decision is an operator's decision about a response in quarantine.
 type Decision struct {
-	// At is in the world's time.
+	// At is the world's time of the decision.
 	At         time.Time
 	By, Reason string
 }
@@ -86,7 +86,7 @@ const standingSQL = `
 	from quarantine q ` + occurrences + `
 	where q.source = @source and q.digest = any(@digests) and q.decision <> 'accepted'` // index quarantine_standing
 
-// OpenQuarantine returns those of some answers of a source, named by their digests, that are in quarantine or were rejected.
+// OpenQuarantine returns the given responses of a source that are in quarantine or were rejected. Keys are the digests of the responses.
 func (db *DB) OpenQuarantine(ctx context.Context, source string, digests []string) (map[string]Quarantined, error) {
 	rows, err := db.reads.Query(ctx, standingSQL, pgx.NamedArgs{"source": source, "digests": digests})
 	list, err := collect[Quarantined](rows, err)
@@ -105,7 +105,8 @@ const quarantineSQL = `
 	values (@source, @digest, nullif(@run_id, 0), @findings, @created_at)
 	on conflict (source, digest) where decision <> 'accepted' do nothing`
 
-// The fetches of the answer, and those by which an earlier attempt of the run, which did not live to say so, got the same bodies.
+// Adds the fetches of the response. It also adds fetches of the same bodies by an earlier attempt of the run that ended before it could
+// record them.
 const sightingsSQL = `
 	insert into quarantined_fetches (fetch_id, quarantine_id, page)
 	select f.id, @id, t.page
@@ -115,9 +116,9 @@ const sightingsSQL = `
 		or f.source = now.source and f.url = now.url and f.sha256 = now.sha256 and f.run_id = now.run_id
 	on conflict do nothing` // index fetches_by_url
 
-// Quarantine notes that an answer is not to be stored, with the fetches that brought its pages in their order, and returns the number
-// to speak of it by. The same answer again, by its digest, is the same row with more fetches until it was accepted. Of the answer,
-// source, digest, findings and time are read. Nothing is noted unless the attempt that f names is the current one.
+// Quarantine records that a response must not be stored. fetches are the fetches of its pages, in their order. It returns the number of the
+// quarantine row. If the same response (by its digest) arrives again before it was accepted, the fetches are added to the same row. Of q
+// only source, digest, findings, and time are read. Nothing is recorded unless the attempt in f is current.
 func (db *DB) Quarantine(ctx context.Context, f task.Fence, q Quarantined, fetches []int64) (id int64, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		args := pgx.NamedArgs{
@@ -145,14 +146,14 @@ func (db *DB) Quarantine(ctx context.Context, f task.Fence, q Quarantined, fetch
 	return id, nil
 }
 
-// QuarantineFilter selects answers. Empty fields select all.
+// QuarantineFilter selects responses. Empty fields select all.
 type QuarantineFilter struct {
 	ID               int64
 	Source, Decision string
 	Limit            int
 }
 
-// Quarantined lists the answers in quarantine and those that were decided about, newest first.
+// Quarantined lists the responses in quarantine, including decided ones, newest first.
 func (db *DB) Quarantined(ctx context.Context, f QuarantineFilter) ([]Quarantined, error) {
 	rows, err := db.reads.Query(ctx, `
 		select `+quarantineColumns+`
@@ -168,7 +169,7 @@ func (db *DB) Quarantined(ctx context.Context, f QuarantineFilter) ([]Quarantine
 	return list, nil
 }
 
-// Decisions lists all that was ever decided about an answer, in order.
+// Decisions lists all decisions about a response, in order.
 func (db *DB) Decisions(ctx context.Context, id int64) ([]Decided, error) {
 	rows, err := db.reads.Query(ctx, `
 		select decision, decided_by as by, reason, decided_at as at from quarantine_decisions
@@ -188,7 +189,7 @@ const quarantinedPagesSQL = `
 	where qf.quarantine_id = @id
 	order by qf.page, f.fetched_at desc, f.id desc` // index quarantined_fetches_of
 
-// QuarantinedPages returns the fetches that brought an answer last, one for each of its pages, in their order.
+// QuarantinedPages returns the newest fetch of each page of a response, in the order of the pages.
 func (db *DB) QuarantinedPages(ctx context.Context, id int64) ([]series.Fetch, error) {
 	rows, err := db.reads.Query(ctx, quarantinedPagesSQL, pgx.NamedArgs{"id": id})
 	if err != nil {
@@ -201,8 +202,8 @@ func (db *DB) QuarantinedPages(ctx context.Context, id int64) ([]series.Fetch, e
 	return list, nil
 }
 
-// RejectQuarantined decides that an answer is not to be stored, now and whenever it comes again. ErrDecided when somebody decided
-// before, ErrNotFound when there is none.
+// RejectQuarantined rejects a response, now and each time it arrives again. It returns ErrDecided if a decision was already made, and
+// ErrNotFound for an unknown id.
 func (db *DB) RejectQuarantined(ctx context.Context, id int64, d Decision) error {
 	err := db.tx(ctx, func(tx pgx.Tx) error { return decide(ctx, tx, id, QuarantineRejected, d) })
 	if err != nil {
@@ -211,10 +212,10 @@ func (db *DB) RejectQuarantined(ctx context.Context, id int64, d Decision) error
 	return nil
 }
 
-// AcceptQuarantined decides that an answer, of which loads are the parsed pages, is true after all, and stores it as known from the
-// time of the decision on, in one commit. The dependents are due to be computed as by StoreLoads, whose check of what is missing does
-// not apply. It returns how many rows were added. ErrDecided when it was accepted before, ErrNotFound when there is none, ErrOutdated
-// when a newer answer about any of its series was stored since.
+// AcceptQuarantined accepts a response and stores it as known from the time of the decision, in one transaction. loads are the parsed pages
+// of the response. Dependents become due as in StoreLoads, but its check for missing values does not apply. It returns the number of added
+// rows. It returns ErrDecided if the response was already accepted, ErrNotFound for an unknown id, and ErrOutdated if a newer response
+// about any of its series was stored since.
 func (db *DB) AcceptQuarantined(ctx context.Context, id int64, d Decision, loads []Load, dependents []string) (added int64, err error) {
 	accepted := acceptedAt(d.At, loads)
 	err = db.session(ctx, func(c *pgxpool.Conn) error {
@@ -258,8 +259,8 @@ func decide(ctx context.Context, tx pgx.Tx, id int64, decision string, d Decisio
 	return err
 }
 
-// A newer answer is one that confirmed a series which this one claims to have whole, unless it came with the same run, or one that said
-// something else about the same times.
+// Finds a newer response that makes this one outdated. Either it confirmed a series that this response claims to contain completely, and
+// came with another run. Or it stored other values for the same times.
 const outdatedSQL = `
 	with seen as (
 		select f.fetched_at, f.run_id
@@ -278,7 +279,7 @@ const outdatedSQL = `
 	where o.vintage_at > seen.fetched_at
 	limit 1` // primary keys
 
-// refuseOutdated looks at the loads that were staged.
+// refuseOutdated returns ErrOutdated if a newer response makes the staged loads outdated.
 func refuseOutdated(ctx context.Context, tx pgx.Tx, id int64) error {
 	var newer string
 	err := tx.QueryRow(ctx, outdatedSQL, pgx.NamedArgs{"id": id}).Scan(&newer)
@@ -296,8 +297,8 @@ const admittedSQL = `
 	from quarantined_fetches qf join quarantine q on q.id = qf.quarantine_id
 	where qf.fetch_id = any(@ids)` // primary keys
 
-// admit leaves out the loads that are in quarantine or were rejected: no way into the observations leads past the decision, not that
-// of the archive either. What was accepted became known with the decision.
+// admit removes the loads that are in quarantine or were rejected. No path to the observations bypasses the decision, not even an import of
+// an archive. An accepted response became known at the time of the decision.
 func admit(ctx context.Context, c *pgxpool.Conn, loads []Load) ([]Load, error) {
 	ids := make([]int64, len(loads))
 	for i, l := range loads {
@@ -342,7 +343,7 @@ func admit(ctx context.Context, c *pgxpool.Conn, loads []Load) ([]Load, error) {
 	return free, nil
 }
 
-// AddFindings keeps what the checks said with the run, each finding once, while the attempt that f names is the current one.
+// AddFindings stores the findings of the checks with the run, each finding once, while the attempt in f is current.
 func (db *DB) AddFindings(ctx context.Context, f task.Fence, list []Finding) error {
 	tag, err := db.pool.Exec(ctx, `
 		update runs set findings = (
@@ -363,7 +364,7 @@ func (db *DB) AddFindings(ctx context.Context, f task.Fence, list []Finding) err
 	return nil
 }
 
-// Findings returns what the checks said about the answers of a run, in the order in which it was found.
+// Findings returns the findings about the responses of a run, in the order in which they were found.
 func (db *DB) Findings(ctx context.Context, runID int64) ([]Finding, error) {
 	var list []Finding
 	err := db.reads.QueryRow(ctx, `select findings from runs where id = @id`, pgx.NamedArgs{"id": runID}).Scan(&list)

@@ -12,18 +12,18 @@ import (
 	"tidemark/internal/series"
 )
 
-// Effect is what storing an answer does to one series: rows of times that were not known, rows that change what is known, and rows that
-// withdraw it. From and To bound the observation times.
+// Effect is the change of one series by storing a response. Added counts observations with new times, Revised observations with new values,
+// and Removed withdrawn observations. From and To bound the observation times.
 type Effect struct {
 	Series                  series.ID
 	Added, Revised, Removed int64
 	From, To                time.Time
 }
 
-// Rows is how many rows that takes.
+// Rows returns the number of rows that the change adds.
 func (e Effect) Rows() int64 { return e.Added + e.Revised + e.Removed }
 
-// The rows of this transaction.
+// Selects the rows that this transaction added.
 const effectSQL = `
 	select o.series, count(*) filter (where was.vintage_at is null and o.marker is distinct from 'withdrawn') as added,
 		count(*) filter (where was.vintage_at is not null and o.marker is distinct from 'withdrawn') as revised,
@@ -41,8 +41,8 @@ const effectSQL = `
 // errPreview ends the transaction of a preview.
 var errPreview = errors.New("nothing of a preview stays")
 
-// EffectOf tells what accepting an answer, of which loads are the parsed pages, would do to each series now. It does it, and takes it back.
-// An id that is not 0 is the answer's, and ErrOutdated an error then, as of AcceptQuarantined.
+// EffectOf returns how each series would change now if the response were accepted. loads are its parsed pages. It stores them and rolls
+// back. If id is not 0, it is the quarantine number of the response, and EffectOf returns ErrOutdated as AcceptQuarantined does.
 func (db *DB) EffectOf(ctx context.Context, id int64, at time.Time, loads []Load) (list []Effect, err error) {
 	loads = acceptedAt(at, loads)
 	speaks := map[series.ID]bool{}
@@ -82,7 +82,7 @@ func (db *DB) EffectOf(ctx context.Context, id int64, at time.Time, loads []Load
 	return list, nil
 }
 
-// acceptedAt are loads that a person has accepted at an instant.
+// acceptedAt returns copies of the loads as accepted by an operator at an instant.
 func acceptedAt(at time.Time, loads []Load) []Load {
 	accepted := make([]Load, len(loads))
 	for i, l := range loads {

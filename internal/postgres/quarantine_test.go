@@ -190,7 +190,7 @@ func TestAnAttemptThatWasKilledLeavesNoWayIn(t *testing.T) {
 	if ok, err := db.Claim(t.Context(), f, "w"); err != nil || !ok {
 		t.Fatal(ok, err)
 	}
-	// Each attempt got the body; the first one was killed before it said so.
+	// Each attempt received the body; the first one was killed before it could record that.
 	bad := load(t, db, "2026-01-10T00:00:00Z", reading("a", "2026-01-01T00:00:00Z", 1000))
 	var ids []int64
 	for i := range 2 {
@@ -258,7 +258,7 @@ func TestWhatIsAcceptedIsKnownFromTheDecisionOn(t *testing.T) {
 		t.Errorf("one that does not exist: %v", err)
 	}
 
-	// The bytes again say nothing new, and the archive read into an empty table says the same as it was.
+	// The same bytes add nothing new, and the archive read into an empty table gives the same rows.
 	if n := store(t, db, load(t, db, "2026-01-14T00:00:00Z", bad.Readings...)); n != 0 {
 		t.Errorf("the accepted body again added %d rows", n)
 	}
@@ -324,8 +324,8 @@ func TestAnOutdatedAnswerIsNotAccepted(t *testing.T) {
 	d := postgres.Decision{By: "me", Reason: "true"}
 	for _, c := range []struct {
 		name     string
-		since    []series.Reading // what was stored since
-		covers   bool             // whether the pages claim to be whole
+		since    []series.Reading // stored since
+		covers   bool             // whether the pages claim to be complete
 		outdated bool
 	}{
 		{"nothing came since", nil, true, false},

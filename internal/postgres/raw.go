@@ -11,7 +11,7 @@ import (
 	"tidemark/internal/series"
 )
 
-// RawBody is an archived body that observations rest on.
+// RawBody is an archived body behind stored observations.
 type RawBody struct {
 	FetchID   int64
 	Source    string
@@ -19,7 +19,7 @@ type RawBody struct {
 	FetchedAt time.Time
 	Bytes     int64
 	Synthetic bool
-	// LogIndex is the number of its leaf in the log of sources, nil where it has none.
+	// LogIndex is the number of its leaf in the log of sources, nil if it has none.
 	LogIndex *int64
 }
 
@@ -38,8 +38,8 @@ const rawBodySQL = `
 	order by f.id
 	limit 1` // index fetches_by_sha256, primary keys
 
-// RawBody returns the exchange that first brought a body, or ErrNotFound where no observation of the series that was known by an instant came with
-// it, and where it is in quarantine or was rejected.
+// RawBody returns the fetch that first brought a body. It returns ErrNotFound if no observation of the series that was known at until came
+// with it. It also does so if the body is in quarantine or was rejected.
 func (db *DB) RawBody(ctx context.Context, sha256 string, ids []series.ID, until time.Time) (RawBody, error) {
 	rows, err := db.reads.Query(ctx, rawBodySQL, pgx.NamedArgs{"sha256": sha256, "series": ids, "until": until})
 	if err != nil {

@@ -15,10 +15,10 @@ func over(p *pgxpool.Pool) *DB {
 	return &DB{pool: one, reads: one.reading()}
 }
 
-// reading finds a statement of the pool for reads, or the name of its text.
+// reading matches a statement of the pool for reads, or the name of its text.
 var reading = regexp.MustCompile("\\.reads\\.Query(?:Row)?\\(ctx, (?:`([^`]*)`|(\\w+)SQL)")
 
-// What is read with patience may be read twice: a statement that changes something must not be among them.
+// Statements of the pool for reads may run twice, so none of them may change anything.
 func TestWhatIsReadChangesNothing(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("*.go")
@@ -38,7 +38,7 @@ func TestWhatIsReadChangesNothing(t *testing.T) {
 	found := reading.FindAllStringSubmatch(all.String(), -1)
 	for _, m := range found {
 		text := m[1]
-		if m[2] != "" { // sql is put together where it stands
+		if m[2] != "" { // sql is built in place
 			text = ""
 			if c := regexp.MustCompile("const " + m[2] + " = `([^`]*)`").FindStringSubmatch(all.String()); c != nil {
 				text = c[1]

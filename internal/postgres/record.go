@@ -15,11 +15,11 @@ import (
 	"tidemark/internal/telemetry"
 )
 
-// ErrRefused: the database refuses what would break the record, such as a pick of another day than today or one on a day that is
-// recorded as a gap. Trying again does not help.
+// ErrRefused means that the database rejects a change that would break the record. Examples are a pick for a day other than today, or for a
+// day that is recorded as a gap. A retry does not help.
 var ErrRefused = errors.New("the record refuses it")
 
-// Pick is a link of the chain with what is said of it beyond the hash.
+// Pick is a link of the chain with its details that are not hashed.
 type Pick struct {
 	chain.Link
 	CIK  equity.CIK
@@ -33,15 +33,14 @@ type Pick struct {
 	AnnouncedAt *time.Time
 }
 
-// NewPick is a pick to be recorded. Its Date must be today in New York by the world's clock, and no pick or gap of that day may be
-// recorded.
+// NewPick is a pick to record. Its Date must be today in New York by the world's clock. That day must have neither a pick nor a gap.
 type NewPick struct {
 	Ticker, Price, Date                               string
 	CIK                                               equity.CIK
 	Name, Exchange, Sector, Region, Country, Currency string
 	Origin, Reason                                    string
-	// AnnounceAt is the instant before which the pick is shown to nobody. Zero means 18:00 New York of its date. Each pick's must be
-	// after that of the pick before.
+	// AnnounceAt is the instant of the announcement; the pick is secret before it. Zero means 18:00 New York of its date. It must be later
+	// than the AnnounceAt of the previous pick.
 	AnnounceAt time.Time
 }
 
@@ -49,9 +48,9 @@ const appendPickSQL = `
 	select seq, added from append_pick(@ticker, @price, @date, @cik, @name, @exchange, @sector, @region, @country, @currency, @origin,
 		@reason, @announce_at)`
 
-// AppendPick records the pick of the day as the next link of the chain. Any number of processes may call it at once: the first one's
-// pick is the day's, and the others are given it, with added false. ErrRefused tells why the record does not take it; its text, like
-// that of every error of this file, names the day and never the pick, because errors can be read before the announcement.
+// AppendPick records the pick of the day as the next link of the chain. Several processes can call it at the same time: the first pick is
+// the day's, and the other callers receive it with added false. ErrRefused says why the record rejects the pick. Like every error of this
+// file, its text names the day and never the pick, because errors can be read before the announcement.
 func (db *DB) AppendPick(ctx context.Context, f task.Fence, n NewPick) (p Pick, added bool, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) (err error) {
 		if p, added, err = appendPick(ctx, tx, n); err != nil {
@@ -95,7 +94,7 @@ func count(added bool) int64 {
 	return 0
 }
 
-// refused marks the refusals of the record's triggers.
+// refused marks errors of the record's triggers as ErrRefused.
 func refused(err error) error {
 	switch code(err) {
 	case "23001", "23514": // restrict_violation, check_violation
@@ -110,7 +109,7 @@ const announceSQL = `
 	where p.announce_at <= @at and p.seq > (select coalesce(max(seq), 0) from announcements)
 	order by p.seq
 	on conflict (seq) do nothing
-	returning seq` // primary keys: none is announced before the one before it
+	returning seq` // primary keys: picks are announced in order
 
 const afterAnnouncementSQL = `
 	insert into runs (job, subject, slot, trigger, queue, status, max_attempts, trace)
@@ -120,9 +119,9 @@ const afterAnnouncementSQL = `
 	order by t.subject
 	on conflict (job, subject, slot) do nothing`
 
-// AnnounceDue announces every pick whose instant of announcement is not after at, makes due what is published then, for the slot of the run
-// that f names, and returns those that were not announced before, by seq. The database compares each instant with the world's clock once more, so an at that has not come yet is an error; asking again
-// later helps. Everyone who listens on ChannelRecord is told when it is committed.
+// AnnounceDue announces every pick whose announcement time is at or before at. It makes the jobs that publish due, for the slot of the run
+// in f. It returns the newly announced picks by seq. The database compares each announcement time with the world's clock again, so an at in
+// the future is an error; a later retry helps. Listeners on ChannelRecord are notified at the commit.
 func (db *DB) AnnounceDue(ctx context.Context, f task.Fence, at time.Time) ([]Pick, error) {
 	var picks []Pick
 	err := db.tx(ctx, func(tx pgx.Tx) error {
@@ -143,7 +142,7 @@ func (db *DB) AnnounceDue(ctx context.Context, f task.Fence, at time.Time) ([]Pi
 			if err := witness(ctx, tx, &at); err != nil {
 				return err
 			}
-			// In the same commit: whoever begins the run again finds nothing that is not announced.
+			// In the same transaction: a repeated attempt of the run finds no picks to announce.
 			if _, err := tx.Exec(ctx, afterAnnouncementSQL, dueArgs(ctx, task.Publish, pgx.NamedArgs{"id": f.RunID, "subjects": task.AfterAnnouncement})); err != nil {
 				return fmt.Errorf("make due what follows: %w", err)
 			}
@@ -166,8 +165,8 @@ const witnessSQL = `
 	set status = 'due', attempt = r.attempt + 1, next_try_at = null, error = null, trace = excluded.trace
 	where r.status not in ('due', 'queued')`
 
-// witness makes the jobs due that carry the record to its witnesses, for an instant or, where it is nil, for now. While a sandbox lives
-// through its past they keep to their schedule: they have less to do for many picks at once than for each.
+// witness makes the jobs due that publish the record to its witnesses, for an instant, or for now if at is nil. While a sandbox replays its
+// past, it makes no job due and the jobs run on schedule: many picks at once are less work than each pick alone.
 func witness(ctx context.Context, tx pgx.Tx, at *time.Time) error {
 	ledger, attest := task.Policies[task.Ledger], task.Policies[task.Attest]
 	_, err := tx.Exec(ctx, witnessSQL, pgx.NamedArgs{
@@ -184,10 +183,10 @@ func witness(ctx context.Context, tx pgx.Tx, at *time.Time) error {
 const pickColumns = `p.seq, p.ticker, p.price, p.date, p.previous_hash, p.hash, p.cik, p.name, p.exchange, p.sector, p.region, p.country,
 	p.currency, p.origin, p.reason, p.appended_at`
 
-// AnnouncedPicks returns the announced picks by seq. It is all that the API's role can see of the picks.
+// AnnouncedPicks returns the announced picks by seq. The API's role can see no other picks.
 func (db *DB) AnnouncedPicks(ctx context.Context) ([]Pick, error) { return db.AnnouncedAfter(ctx, 0) }
 
-// AnnouncedAfter is AnnouncedPicks without those up to a number: picks are announced in their order, and stay as they are.
+// AnnouncedAfter is AnnouncedPicks without the picks up to seq. Callers can cache those: picks are announced in order and never change.
 func (db *DB) AnnouncedAfter(ctx context.Context, seq int64) ([]Pick, error) {
 	rows, err := db.reads.Query(ctx, `select `+pickColumns+`, p.announced_at from announced_picks p where seq > @seq order by seq`,
 		pgx.NamedArgs{"seq": seq}) // primary key
@@ -198,7 +197,7 @@ func (db *DB) AnnouncedAfter(ctx context.Context, seq int64) ([]Pick, error) {
 	return list, nil
 }
 
-// NewestAnnounced returns the newest of the announced picks with a number below one, by seq: at most so many.
+// NewestAnnounced returns the newest announced picks with a number below below, by seq, at most most.
 func (db *DB) NewestAnnounced(ctx context.Context, below int64, most int) ([]Pick, error) {
 	rows, err := db.reads.Query(ctx, `
 		select `+pickColumns+`, p.announced_at from announced_picks p where seq < @below order by seq desc limit @most`,
@@ -211,7 +210,7 @@ func (db *DB) NewestAnnounced(ctx context.Context, below int64, most int) ([]Pic
 	return list, nil
 }
 
-// FirstAnnounced tells when the first pick of each of some companies was announced. One without is not in the map.
+// FirstAnnounced returns when the first pick of each company was announced. Companies without a pick are absent.
 func (db *DB) FirstAnnounced(ctx context.Context, ids []equity.CIK) (map[equity.CIK]time.Time, error) {
 	rows, err := db.reads.Query(ctx, `
 		select cik, announced_at from first_picks where cik = any(@ciks)`,
@@ -231,12 +230,12 @@ func (db *DB) FirstAnnounced(ctx context.Context, ids []equity.CIK) (map[equity.
 const recordedSQL = `
 	select ` + pickColumns + `, a.announced_at from picks p left join announcements a using (seq) order by seq desc limit @most` // primary keys
 
-// RecordedPicks returns all picks by seq, also one that is not announced yet. The API's role may not ask.
+// RecordedPicks returns all picks by seq, including a pick that is not announced yet. The API's role has no right to read them.
 func (db *DB) RecordedPicks(ctx context.Context) ([]Pick, error) {
 	return db.recorded(ctx, nil)
 }
 
-// NewestRecorded is RecordedPicks without those before the newest so many.
+// NewestRecorded is RecordedPicks limited to the newest most picks.
 func (db *DB) NewestRecorded(ctx context.Context, most int) ([]Pick, error) {
 	return db.recorded(ctx, &most)
 }

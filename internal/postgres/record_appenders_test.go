@@ -18,8 +18,8 @@ import (
 // appenderURL tells a copy of this test's process that it is an appender.
 const appenderURL = "TIDEMARK_TEST_APPENDER"
 
-// TestAppenderChild is the process that TestAppendersThatAreKilledMakeOneChain starts and kills: it appends a pick of its own for
-// whatever day the world has, and announces, as fast as it can.
+// TestAppenderChild is the process that TestAppendersThatAreKilledMakeOneChain starts and kills. It appends a separate pick for the world's
+// current day, and announces, as fast as it can.
 func TestAppenderChild(t *testing.T) {
 	url := os.Getenv(appenderURL)
 	if url == "" {
@@ -43,7 +43,7 @@ func TestAppenderChild(t *testing.T) {
 	}
 }
 
-// Eight processes append at once, day after day, and one after the other is killed with SIGKILL and replaced.
+// Eight processes append at once, day after day. Each is killed with SIGKILL at some time and replaced.
 func TestAppendersThatAreKilledMakeOneChain(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

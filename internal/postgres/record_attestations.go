@@ -13,23 +13,24 @@ import (
 	"tidemark/internal/task"
 )
 
-// Attester names who attests: an account, on one chain, at one contract, under one schema. Addresses and uids are 0x and lower-case
+// Attester identifies an attester: an account, on one chain, at one contract, with one schema. Addresses and uids are 0x and lower-case
 // hex.
 type Attester struct {
 	ChainID   uint64
 	Contract  string
 	SchemaUID string
-	// Attester is the account, empty where there is no key.
+	// Attester is the account, empty if no key is set.
 	Attester string
 }
 
-// Attestation is a row of what is put on the L2, as package base describes it: one head of the chain (Kind "attest"), or the schema
+// Attestation is a record on the L2, as described in package base. It attests one head of the chain (Kind "attest") or registers the schema
 // ("register").
 type Attestation struct {
 	ID, Version int64
 	Attester
 	Kind, State, Subject string
-	// Length and Date are those of the head. PreviousHead and RefUID name the attestation before, both empty for the first.
+	// Length and Date are the length and date of the head. PreviousHead and RefUID refer to the previous attestation; both are empty for
+	// the first.
 	Length                     int64
 	Date, PreviousHead, RefUID string
 	Txs                        []AttestationTx
@@ -56,7 +57,7 @@ type AttestationTx struct {
 	Dead     bool      `json:"dead"`
 }
 
-// AttestationPlace is where a row's transaction is in the chain.
+// AttestationPlace is the place of a row's transaction in the chain.
 type AttestationPlace struct {
 	TxHash      string    `json:"tx_hash"`
 	BlockNumber int64     `json:"block_number"`
@@ -64,15 +65,15 @@ type AttestationPlace struct {
 	BlockTime   time.Time `json:"block_time"`
 }
 
-// The public statuses of an attestation. A pick that no attestation covers is pending, too.
+// The public statuses of an attestation. A pick without an attestation is pending, too.
 const (
 	AttestationPending   = "pending"   // nothing is signed yet
-	AttestationSubmitted = "submitted" // on its way, or in a block that may still be reorganised away
+	AttestationSubmitted = "submitted" // sent, or in a block that may still be reorganised away
 	AttestationConfirmed = "confirmed"
 	AttestationFailed    = "failed"
 )
 
-// Status is the public status of the row.
+// Status returns the public status of the row.
 func (a Attestation) Status() string {
 	switch a.State {
 	case "due":
@@ -85,8 +86,8 @@ func (a Attestation) Status() string {
 	return AttestationSubmitted
 }
 
-// Covering returns the attestation that proves the pick of a number: of a list by length, the first at or above it, where a failed one
-// gives way to any other. It tells whether there is one.
+// Covering returns the attestation that proves the pick with number seq, and whether one exists. list is ordered by length. The result is
+// the first attestation with at least that length that has not failed, or the first failed one if there is no other.
 func Covering(list []Attestation, seq int64) (Attestation, bool) {
 	var found Attestation
 	ok := false
@@ -120,7 +121,7 @@ func attestations(rows pgx.Rows, err error) ([]Attestation, error) {
 	})
 }
 
-// Attestations returns the attestations on the chain that is configured now, by length.
+// Attestations returns the attestations on the currently configured chain, by length.
 func (db *DB) Attestations(ctx context.Context) ([]Attestation, error) {
 	list, err := attestations(db.reads.Query(ctx, `
 		select `+attestationColumns+` from attestations a
@@ -133,8 +134,7 @@ func (db *DB) Attestations(ctx context.Context) ([]Attestation, error) {
 	return list, nil
 }
 
-// attesterFilter are the rows of one attester. The schema is part of the contract's address book, not of the account's: one account attests
-// under one schema.
+// attesterFilter selects the rows of one attester. It ignores the schema, because an account attests with one schema only.
 const attesterFilter = `not void and chain_id = @chain_id and contract = @contract and attester = @attester`
 
 func (a Attester) args() pgx.NamedArgs {
@@ -151,7 +151,7 @@ func (db *DB) OpenAttestations(ctx context.Context, who Attester) ([]Attestation
 	return list, nil
 }
 
-// FailedAttestations returns the rows of an attester that failed, oldest first.
+// FailedAttestations returns the failed rows of an attester, oldest first.
 func (db *DB) FailedAttestations(ctx context.Context, who Attester) ([]Attestation, error) {
 	list, err := attestations(db.reads.Query(ctx, `
 		select `+attestationColumns+` from attestations where `+attesterFilter+` and state = 'failed' order by id`, who.args()))
@@ -175,8 +175,8 @@ func (db *DB) NewestAttested(ctx context.Context, who Attester) (Attestation, er
 	return list[0], nil
 }
 
-// InsertAttestation stores a new row and returns it with its ID and Version. A second one of the attester with the same kind and
-// subject is ErrExists.
+// InsertAttestation stores a new row and returns it with its ID and Version. It returns ErrExists if the attester already has a row with
+// the same kind and subject.
 func (db *DB) InsertAttestation(ctx context.Context, f task.Fence, a Attestation) (Attestation, error) {
 	args, err := a.args()
 	if err != nil {
@@ -204,8 +204,8 @@ func (db *DB) InsertAttestation(ctx context.Context, f task.Fence, a Attestation
 	return a, nil
 }
 
-// UpdateAttestation stores every field of a row that has still the Version it was read with, and returns it with its new one. Else it
-// is ErrStale and nothing is changed.
+// UpdateAttestation stores every field of a row and returns it with its new Version. If the stored Version differs, it changes nothing and
+// returns ErrStale.
 func (db *DB) UpdateAttestation(ctx context.Context, f task.Fence, a Attestation) (Attestation, error) {
 	args, err := a.args()
 	if err != nil {
@@ -254,7 +254,7 @@ func (a Attestation) args() (pgx.NamedArgs, error) {
 	return args, nil
 }
 
-// SpentOnAttestations sums what an attester's rows of a UTC day (YYYY-MM-DD) cost, or may cost, in wei.
+// SpentOnAttestations returns the sum of the actual or maximum costs of an attester's rows of a UTC day (YYYY-MM-DD), in wei.
 func (db *DB) SpentOnAttestations(ctx context.Context, who Attester, day string) (wei int64, err error) {
 	args := who.args()
 	args["day"] = day
@@ -266,8 +266,8 @@ func (db *DB) SpentOnAttestations(ctx context.Context, who Attester, day string)
 	return wei, nil
 }
 
-// VoidAttestations gives up all rows on a chain that is gone, as a development chain is when its folder was removed. Only a sandbox
-// allows it. It returns how many there were.
+// VoidAttestations voids all rows on a chain that no longer exists, for example a development chain whose folder was removed. Only a
+// sandbox allows it. It returns the number of rows.
 func (db *DB) VoidAttestations(ctx context.Context, chainID uint64) (int64, error) {
 	tag, err := db.pool.Exec(ctx, `update attestations set void = true, version = version + 1 where chain_id = @chain_id and not void`,
 		pgx.NamedArgs{"chain_id": int64(chainID)})

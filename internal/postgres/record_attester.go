@@ -17,29 +17,30 @@ import (
 const (
 	AttesterOff         = "off" // no key or no node is set: attestations stay pending
 	AttesterOK          = "ok"
-	AttesterUnavailable = "unavailable" // no node answers
+	AttesterUnavailable = "unavailable" // no node responds
 	AttesterForked      = "forked"      // another chain of picks was attested
 	AttesterWrongChain  = "wrong_chain" // a node serves another chain than the configured one
-	AttesterFailed      = "failed"      // an attestation waits for someone to look
+	AttesterFailed      = "failed"      // an attestation needs an operator
 )
 
-// AttesterState is how the attester stood when its job looked last.
+// AttesterState is the state of the attester at the last run of its job.
 type AttesterState struct {
 	Attester
 	// StartBlock is a block before the attester's first attestation.
 	StartBlock uint64
-	// ExplorerURL is the block explorer that links go to, empty for none. RPCURL is the JSON-RPC of a development chain, which is open to
-	// everyone on the machine; it is empty for any other chain.
+	// ExplorerURL is the block explorer for links, empty if none is set. RPCURL is the JSON-RPC of a development chain, which every user of
+	// the machine can reach. It is empty for any other chain.
 	ExplorerURL, RPCURL string
-	// Status is one of the states above; those after AttesterUnavailable are alarms. Note is one line for people.
+	// Status is one of the states above; the states after AttesterUnavailable are alarms. Note is one line for operators.
 	Status, Note string
-	// BalanceWei is what the account has, in decimal, and RunwayDays for how many days that pays. Empty and nil where it was not asked.
+	// BalanceWei is the account's balance, in decimal. RunwayDays is the number of days that it pays for. They are empty and nil if the
+	// balance was not read.
 	BalanceWei string
 	RunwayDays *int
 	CheckedAt  time.Time
 }
 
-// Alarm tells whether someone has to look.
+// Alarm reports whether an operator must act.
 func (s AttesterState) Alarm() bool {
 	switch s.Status {
 	case AttesterOff, AttesterOK, AttesterUnavailable:
@@ -48,7 +49,7 @@ func (s AttesterState) Alarm() bool {
 	return true
 }
 
-// SaveAttesterState records how the attester stands. Balance and runway stay as they are where they are not given.
+// SaveAttesterState records the state of the attester. An empty balance and a nil runway keep the stored values.
 func (db *DB) SaveAttesterState(ctx context.Context, f task.Fence, s AttesterState) error {
 	args := s.args()
 	maps.Copy(args, map[string]any{
@@ -77,7 +78,7 @@ func (db *DB) SaveAttesterState(ctx context.Context, f task.Fence, s AttesterSta
 	return nil
 }
 
-// AttesterState returns how the attester stood when its job looked last, or ErrNotFound where it never did.
+// AttesterState returns the state of the attester at the last run of its job. It returns ErrNotFound if the job never ran.
 func (db *DB) AttesterState(ctx context.Context) (s AttesterState, err error) {
 	err = db.reads.QueryRow(ctx, `
 		select chain_id, contract, schema_uid, attester, start_block, explorer_url, rpc_url, status, note, coalesce(balance_wei::text, ''),
@@ -93,7 +94,7 @@ func (db *DB) AttesterState(ctx context.Context) (s AttesterState, err error) {
 	return s, nil
 }
 
-// AnnouncedHead returns the checkpoint of the announced chain, the zero Checkpoint where nothing is announced.
+// AnnouncedHead returns the checkpoint of the announced chain, or the zero Checkpoint if no pick is announced.
 func (db *DB) AnnouncedHead(ctx context.Context) (c chain.Checkpoint, err error) {
 	err = db.reads.QueryRow(ctx, `select seq, hash, date from announced_picks order by seq desc limit 1`).Scan(&c.Length, &c.Head, &c.Date)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
@@ -102,18 +103,18 @@ func (db *DB) AnnouncedHead(ctx context.Context) (c chain.Checkpoint, err error)
 	return c, nil
 }
 
-// TryLock takes a lock of the whole database by name, unless another session has it; ok tells. The lock ends with release, and with
-// this process or its connection, whatever ends them.
+// TryLock takes a database-wide lock by name. ok is false if another session holds it. The lock ends with release, or when this process or
+// its connection ends.
 func (db *DB) TryLock(ctx context.Context, name string) (release func(), ok bool, err error) {
 	pooled, err := db.pool.Acquire(ctx)
 	if err != nil {
 		return nil, false, fmt.Errorf("take the lock %q: %w", name, err)
 	}
-	// The connection leaves the pool: held for long, it would be missing there.
+	// The connection leaves the pool, because the pool would lack it for as long as the lock is held.
 	c := pooled.Hijack()
 	release = func() {
 		ctx := context.WithoutCancel(ctx)
-		_, _ = c.Exec(ctx, `select pg_advisory_unlock_all()`) // else the end of the session does it, a moment later
+		_, _ = c.Exec(ctx, `select pg_advisory_unlock_all()`) // without this, the end of the session unlocks a moment later
 		_ = c.Close(ctx)
 	}
 	err = c.QueryRow(ctx, `select pg_try_advisory_lock(hashtextextended(@name, 1))`, pgx.NamedArgs{"name": name}).Scan(&ok)

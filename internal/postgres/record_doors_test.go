@@ -14,7 +14,7 @@ import (
 	"tidemark/internal/task"
 )
 
-// seen is everything that a role can read in the database, catalogs included, as one text.
+// seen returns everything that a role can read in the database, catalogs included, as one text.
 func seen(t *testing.T, url, role string) string {
 	t.Helper()
 	ctx := t.Context()
@@ -26,7 +26,7 @@ func seen(t *testing.T, url, role string) string {
 	if _, err := c.Exec(ctx, "set role "+role); err != nil {
 		t.Fatal(err)
 	}
-	// Every relation of which the role may read a column, with those columns.
+	// Every relation with a column that the role may read, with those columns.
 	rows, err := c.Query(ctx, `
 		select format('select %s from %I.%I', string_agg(format('%I::text', a.attname), ', '), n.nspname, r.relname)
 		from pg_class r
@@ -53,7 +53,7 @@ func seen(t *testing.T, url, role string) string {
 		}
 		results, err := c.PgConn().Exec(ctx, q).ReadAll()
 		if err != nil {
-			continue // a catalog's view that asks for more than a grant
+			continue // a catalog's view that needs more than a grant
 		}
 		for _, result := range results {
 			for _, row := range result.Rows {
@@ -67,7 +67,7 @@ func seen(t *testing.T, url, role string) string {
 	return text.String()
 }
 
-// A second before its announcement nothing of a pick can be had by the API's role, whatever it reads, calls or hears.
+// A second before its announcement the API's role can learn nothing of a pick from reads, calls or notifications.
 func TestNoDoorShowsAPickBeforeItsAnnouncement(t *testing.T) {
 	t.Parallel()
 	const day = "2026-03-03"
@@ -153,7 +153,7 @@ func TestNoDoorShowsAPickBeforeItsAnnouncement(t *testing.T) {
 	}
 }
 
-// Errors of a task stand in the run log, which is public.
+// Errors of a task are in the run log, which is public.
 func TestRefusalsDoNotTellThePick(t *testing.T) {
 	t.Parallel()
 	r := newRecord(t, "2026-03-02")

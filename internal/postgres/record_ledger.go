@@ -12,15 +12,15 @@ import (
 	"tidemark/internal/task"
 )
 
-// LedgerEntry is something that the git ledger records in one commit: exactly one of Pick, Gap and Correction is set.
+// LedgerEntry is an entry that the git ledger records in one commit: exactly one of Pick, Gap and Correction is set.
 type LedgerEntry struct {
 	ID int64
-	// At is when it was announced or recorded. In whole seconds it is the date of its commit.
+	// At is when it was announced or recorded. Truncated to seconds it is the date of its commit.
 	At         time.Time
 	Pick       *chain.Link
 	Gap        *chain.Gap
 	Correction *chain.Correction
-	// Commit is the commit's id, empty until there is one. PushedAt is since when the remote is known to have it.
+	// Commit is the commit's id, empty before the commit. PushedAt is since when the remote is known to have it.
 	Commit   string
 	PushedAt *time.Time
 }
@@ -28,26 +28,26 @@ type LedgerEntry struct {
 // The states of the ledger.
 const (
 	LedgerLocal    = "local"    // no remote is set
-	LedgerPushed   = "pushed"   // the remote has all
-	LedgerPending  = "pending"  // the remote is away
-	LedgerRefused  = "refused"  // the remote does not let us
+	LedgerPushed   = "pushed"   // the remote has all commits
+	LedgerPending  = "pending"  // the remote is unavailable
+	LedgerRefused  = "refused"  // the remote rejects the push
 	LedgerDiverged = "diverged" // the remote has another history
-	LedgerConflict = "conflict" // the ledger here has another history
-	LedgerDamaged  = "damaged"  // the ledger here cannot be read
+	LedgerConflict = "conflict" // the local ledger has another history
+	LedgerDamaged  = "damaged"  // the local ledger cannot be read
 )
 
-// LedgerState is how the ledger stood when its job looked last.
+// LedgerState is the state of the ledger at the last run of its job.
 type LedgerState struct {
-	// Repository is where readers find it, empty while it is nowhere but here.
+	// Repository is the URL for readers, empty if the ledger is only local.
 	Repository, Branch string
-	// Head is the newest commit here, Pushed the newest that the remote is known to have.
+	// Head is the newest local commit. Pushed is the newest commit that the remote is known to have.
 	Head, Pushed string
-	// Status is one of the states above; those after LedgerPending are alarms. Note is one line for people.
+	// Status is one of the states above; the states after LedgerPending are alarms. Note is one line for operators.
 	Status, Note string
 	CheckedAt    time.Time
 }
 
-// Alarm tells whether someone has to look.
+// Alarm reports whether an operator must act.
 func (s LedgerState) Alarm() bool {
 	switch s.Status {
 	case LedgerLocal, LedgerPushed, LedgerPending:
@@ -67,13 +67,13 @@ const ledgerEntriesSQL = `
 	left join corrections c on c.id = e.correction
 	where `
 
-// Two statements: one would be planned for all of them.
+// Two statements, because one statement would get a plan for all entries.
 const (
 	allEntriesSQL  = ledgerEntriesSQL + `true order by e.id`
 	openEntriesSQL = ledgerEntriesSQL + `e.commit_id is null order by e.id` // index ledger_entries_open
 )
 
-// LedgerEntries returns all entries in the order in which they are committed; with open, those alone that have no commit yet.
+// LedgerEntries returns all entries in the order of their commits. With open it returns only entries without a commit.
 func (db *DB) LedgerEntries(ctx context.Context, open bool) ([]LedgerEntry, error) {
 	sql := allEntriesSQL
 	if open {
@@ -108,7 +108,7 @@ func (db *DB) LedgerEntries(ctx context.Context, open bool) ([]LedgerEntry, erro
 	return list, nil
 }
 
-// LedgerOpen counts the picks that are committed and the entries that are not.
+// LedgerOpen returns the number of committed picks and the number of entries without a commit.
 func (db *DB) LedgerOpen(ctx context.Context) (picks, open int64, err error) {
 	err = db.reads.QueryRow(ctx, `
 		select (select coalesce(max(seq), 0) from ledger_entries where commit_id is not null),
@@ -119,8 +119,8 @@ func (db *DB) LedgerOpen(ctx context.Context) (picks, open int64, err error) {
 	return picks, open, nil
 }
 
-// SaveLedger records the commits of entries (those that have one stay as they are) and how the ledger stands. With LedgerPushed all
-// committed entries count as pushed. An entry with another commit than it is given now is ErrRefused: the ledger was written twice.
+// SaveLedger records the commits of entries and the state of the ledger. Entries that already have a commit stay. With LedgerPushed, all
+// committed entries count as pushed. It returns ErrRefused if an entry already has a different commit: the ledger was written twice.
 func (db *DB) SaveLedger(ctx context.Context, f task.Fence, entries []LedgerEntry, s LedgerState) error {
 	ids, commits := make([]int64, len(entries)), make([]string, len(entries))
 	for i, e := range entries {
@@ -174,7 +174,7 @@ func (db *DB) SaveLedger(ctx context.Context, f task.Fence, entries []LedgerEntr
 	return nil
 }
 
-// LedgerState returns how the ledger stood when its job looked last, or ErrNotFound where it never did.
+// LedgerState returns the state of the ledger at the last run of its job. It returns ErrNotFound if the job never ran.
 func (db *DB) LedgerState(ctx context.Context) (LedgerState, error) {
 	rows, err := db.reads.Query(ctx, `select repository, branch, head, pushed, status, note, checked_at from ledger_state`)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// Which card is the newest, when a company was first picked, and which texts are public was found by a pass over all picks and
-// announcements, for each company: some thirty times a day, the longer the record the longer.
+// Three queries once scanned all picks and announcements for each company: the newest card, the first pick, and the public texts. They ran
+// some thirty times a day and became slower as the record grew.
 func TestTheListsOfTheDayReadNoWholeRecord(t *testing.T) {
 	t.Parallel()
 	r := newRecord(t, "2026-03-02")
@@ -36,7 +36,7 @@ func TestTheListsOfTheDayReadNoWholeRecord(t *testing.T) {
 			t.Fatalf("%s: %v", sql, err)
 		}
 	}
-	// scanned is how many rows were read without an index, once all other sessions are over.
+	// scanned returns how many rows were read without an index, once all other sessions are over.
 	scanned := func() (n int64) {
 		for others := 1; others > 0; {
 			err := conn.QueryRow(t.Context(), `select count(*) from pg_stat_activity

@@ -11,8 +11,8 @@ import (
 
 const chainSQL = `select seq, ticker, price, date, previous_hash, hash from announced_picks where seq > $1 order by seq` // primary keys
 
-// StreamChainAfter calls add with the announced links behind one by seq, straight from the connection's buffer: the bytes are add's
-// only until it returns. An error of add ends it and is returned.
+// StreamChainAfter calls add for each announced link after a seq, in order. The byte slices point into the connection's buffer and are
+// valid only until add returns. If add fails, StreamChainAfter stops and returns the error.
 func (db *DB) StreamChainAfter(ctx context.Context, after int64, add func(seq int64, ticker, price, date, previousHash, hash []byte) error) error {
 	rows, err := db.reads.Query(ctx, chainSQL, after)
 	if err != nil {
@@ -36,20 +36,20 @@ func (db *DB) StreamChain(ctx context.Context, add func(seq int64, ticker, price
 	return db.StreamChainAfter(ctx, 0, add)
 }
 
-// LedgerCommit is an entry of the ledger without what it says: exactly one of Seq, Gap and Correction is set.
+// LedgerCommit is an entry of the ledger without its content: exactly one of Seq, Gap and Correction is set.
 type LedgerCommit struct {
 	ID int64
-	// Seq is the pick's, Gap the gap's date, Correction the correction's row.
+	// Seq is the pick's number, Gap the gap's date, Correction the id of the correction.
 	Seq        *int64
 	Gap        *string
 	Correction *int64
 	// At is the date of the commit.
 	At time.Time
-	// Commit is the commit's id, empty until there is one.
+	// Commit is the commit's id, empty before the commit.
 	Commit string
 }
 
-// LedgerCommits returns the entries of the ledger behind one, in the order in which they are committed.
+// LedgerCommits returns the entries of the ledger after an id, in the order of their commits.
 func (db *DB) LedgerCommits(ctx context.Context, after int64) ([]LedgerCommit, error) {
 	rows, err := db.reads.Query(ctx, `
 		select id, seq, gap, correction, at, coalesce(commit_id, '') as commit from ledger_entries where id > @after order by id`,

@@ -19,14 +19,14 @@ import (
 	"tidemark/internal/task"
 )
 
-// record is a sandbox whose clock a test moves.
+// record is a sandbox whose clock the test moves.
 type record struct {
 	t   *testing.T
 	db  *postgres.DB // as the worker's role
 	url string
 }
 
-// newRecord begins a sandbox at 17:30 New York of a day.
+// newRecord starts a sandbox at 17:30 New York of a day.
 func newRecord(t *testing.T, day string) *record {
 	t.Helper()
 	r := &record{t: t, url: pgtest.New(t)}
@@ -129,8 +129,7 @@ func TestTheRecordMakesThePublishedVectors(t *testing.T) {
 	}
 }
 
-// The trigger's functions and package chain must judge alike, whatever the value: each of many values is bent at random and shown to
-// both.
+// The trigger's functions and package chain must agree on every value. The test changes many values at random and shows each to both.
 func TestTheDatabaseJudgesFieldsAsTheChainDoes(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.Pool(t)
@@ -294,7 +293,7 @@ func (r *record) picks() []postgres.Pick {
 	return list
 }
 
-// insert puts a link into the table past append_pick.
+// insert adds a link to the table without append_pick.
 func (r *record) insert(role string, l chain.Link) error {
 	return exec(r.t, r.url, role, fmt.Sprintf(`
 		insert into picks (seq, ticker, price, date, previous_hash, hash, cik, name, exchange, sector, region, country, currency, origin, reason,

@@ -14,36 +14,37 @@ import (
 )
 
 const (
-	// replicaTimeout is how long a replica may take to be connected to, and to say how far it is.
+	// replicaTimeout limits a connection attempt to the replica, and the query of its position.
 	replicaTimeout = time.Second
-	// replicaRetryDelay is for how long a replica is left alone after it failed.
+	// replicaRetryDelay is how long the replica is not used after it failed.
 	replicaRetryDelay = time.Second
 )
 
-// positionSQL is the end of everything that a statement it stands in can see, as bytes of the write-ahead log; 0 where that is unknown. A commit is in the log
-// before anyone sees it, and replayed before anyone sees it on a replica.
+// positionSQL returns the server's current position in the write-ahead log, in bytes, or 0 if it is unknown. Everything that the statement
+// can see lies before this position. A commit is in the log before it is visible, and a replica replays it before it is visible there.
 const positionSQL = `coalesce(pg_wal_lsn_diff(case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_insert_lsn() end, '0/0')::bigint, 0)`
 
-// Replicated is a DB whose questions about the past are answered by a replica, as long as that has replayed whatever was seen before: no
-// answer is older than one that was given. Where the replica is behind, away, or no replica any more, the primary answers. What is
-// listened for, loaded to be kept, or written stays with the primary. It is safe for concurrent use.
+// Replicated is a DB that reads the past from a replica. The replica must have replayed everything that was seen before, so no response is
+// older than an earlier one. If the replica is behind, unavailable or no longer a replica, the primary is used. Notifications, data for
+// caches, and writes always use the primary. It is safe for concurrent use.
 type Replicated struct {
 	*DB
 
 	replica *DB
 	log     *slog.Logger
-	// seen is the furthest position that was read at. Before anything was read, the replica is not asked.
+	// seen is the highest position that was read at. While it is 0, the replica is not used.
 	seen atomic.Int64
-	// rests tells that the replica has just failed.
+	// rests means that the replica has just failed.
 	rests atomic.Bool
-	// asUnavailable tells that the log was told so.
+	// unavailable means that the failure was logged.
 	unavailable atomic.Bool
 }
 
-// errBehind: the replica has not replayed what was seen.
+// errBehind means that the replica has not replayed everything that was seen.
 var errBehind = errors.New("the replica is behind")
 
-// Replicate adds a replica at url to a DB of a role. It does not connect: a replica that is away is no error. The caller closes both.
+// Replicate adds a replica at url to a DB of a role. It does not connect, so an unavailable replica is not an error. The caller closes
+// both.
 func Replicate(ctx context.Context, primary *DB, url, role string, log *slog.Logger, options ...Option) (*Replicated, error) {
 	o, err := configure(url, role, options...)
 	if err != nil {
@@ -53,7 +54,7 @@ func Replicate(ctx context.Context, primary *DB, url, role string, log *slog.Log
 	o.config.ConnConfig.ConnectTimeout = replicaTimeout
 	o.config.PingTimeout = replicaTimeout
 	o.config.PrepareConn = r.prepare
-	pool, err := o.open(ctx) // which has no patience: the primary answers at once
+	pool, err := o.open(ctx) // without retries: the primary is used at once
 	if err != nil {
 		return nil, fmt.Errorf("DATABASE_REPLICA_URL: %w", redact(err))
 	}
@@ -61,11 +62,11 @@ func Replicate(ctx context.Context, primary *DB, url, role string, log *slog.Log
 	return r, nil
 }
 
-// CloseReplica ends the connections to the replica.
+// CloseReplica closes the connections to the replica.
 func (r *Replicated) CloseReplica() { r.replica.Close() }
 
-// prepare lets a connection be used that has replayed what was seen. It is asked before each use, of the very connection: the address
-// may be that of several replicas.
+// prepare reports whether a connection can be used: its server has replayed everything that was seen. It runs before each use and queries
+// that connection itself, because the address may lead to several replicas.
 func (r *Replicated) prepare(ctx context.Context, c *pgx.Conn) (bool, error) {
 	ctx, stop := context.WithTimeout(ctx, replicaTimeout)
 	defer stop()
@@ -74,7 +75,7 @@ func (r *Replicated) prepare(ctx context.Context, c *pgx.Conn) (bool, error) {
 	err := c.QueryRow(ctx, `select pg_is_in_recovery(), `+positionSQL+``).Scan(&follows, &replayed)
 	switch seen := r.seen.Load(); {
 	case err != nil && ctx.Err() == nil:
-		return false, nil // the connection is of a server that is no more: another is tried
+		return false, nil // this connection's server is unavailable: the pool tries another connection
 	case err != nil:
 		return false, fmt.Errorf("ask the replica how far it is: %w", err)
 	case !follows:
@@ -85,7 +86,7 @@ func (r *Replicated) prepare(ctx context.Context, c *pgx.Conn) (bool, error) {
 	return true, nil
 }
 
-// note remembers that something was read at a position.
+// note records that data was read at a position.
 func (r *Replicated) note(position int64) {
 	for {
 		seen := r.seen.Load()
@@ -95,8 +96,8 @@ func (r *Replicated) note(position int64) {
 	}
 }
 
-// ask puts a question to the replica and, where it has no answer, to the primary. What is no error but an answer is ErrNotFound. Begun tells
-// that part of an answer was given already, which then is not begun again; nil: never.
+// ask runs question on the replica, or on the primary if the replica fails. ErrNotFound counts as an answer. begun reports whether part of
+// an answer was already returned; the primary is then not tried. A nil begun means never.
 func (r *Replicated) ask(ctx context.Context, begun func() bool, question func(*DB) error) error {
 	if r.rests.Load() {
 		return question(r.DB)
@@ -124,7 +125,7 @@ func (r *Replicated) ask(ctx context.Context, begun func() bool, question func(*
 	return question(r.DB)
 }
 
-// Serve is that of the primary. From then on a replica must have replayed what it has seen.
+// Serve calls DB.Serve on the primary. From then on, a replica must have replayed what it saw.
 func (r *Replicated) Serve(ctx context.Context, signal string, now time.Time, seen int64) (Served, error) {
 	s, err := r.DB.Serve(ctx, signal, now, seen)
 	if err != nil {
@@ -138,7 +139,7 @@ func (r *Replicated) Serve(ctx context.Context, signal string, now time.Time, se
 	return s, nil
 }
 
-// SnapshotAsOf is that of DB.
+// SnapshotAsOf is DB.SnapshotAsOf, on the replica if possible.
 func (r *Replicated) SnapshotAsOf(ctx context.Context, signal string, asOf time.Time) (s Snapshot, err error) {
 	err = r.ask(ctx, nil, func(db *DB) (err error) {
 		s, err = db.SnapshotAsOf(ctx, signal, asOf)
@@ -147,7 +148,7 @@ func (r *Replicated) SnapshotAsOf(ctx context.Context, signal string, asOf time.
 	return s, err
 }
 
-// Computed is that of DB. What is read after it is not older.
+// Computed is DB.Computed, on the replica if possible. Later reads see at least the same data.
 func (r *Replicated) Computed(ctx context.Context, signal string, asOf time.Time) (at, last time.Time, err error) {
 	err = r.ask(ctx, nil, func(db *DB) (err error) {
 		var position int64
@@ -158,7 +159,7 @@ func (r *Replicated) Computed(ctx context.Context, signal string, asOf time.Time
 	return at, last, err
 }
 
-// History is that of DB.
+// History is DB.History, on the replica if possible.
 func (r *Replicated) History(ctx context.Context, q HistoryQuery) iter.Seq2[Point, error] {
 	return func(yield func(Point, error) bool) {
 		given, over := false, false
@@ -181,7 +182,7 @@ func (r *Replicated) History(ctx context.Context, q HistoryQuery) iter.Seq2[Poin
 	}
 }
 
-// CopyHistory is that of DB.
+// CopyHistory is DB.CopyHistory, on the replica if possible.
 func (r *Replicated) CopyHistory(ctx context.Context, w io.Writer, q HistoryQuery) error {
 	out := &counted{w: w}
 	return r.ask(ctx, func() bool { return out.n > 0 || out.err != nil }, func(db *DB) error {
@@ -189,7 +190,7 @@ func (r *Replicated) CopyHistory(ctx context.Context, w io.Writer, q HistoryQuer
 	})
 }
 
-// counted counts what was written, and keeps what went wrong.
+// counted counts the written bytes, and keeps the last error.
 type counted struct {
 	w   io.Writer
 	n   int
@@ -203,7 +204,7 @@ func (c *counted) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Changes is that of DB.
+// Changes is DB.Changes, on the replica if possible.
 func (r *Replicated) Changes(ctx context.Context, q HistoryQuery) (list []Change, err error) {
 	err = r.ask(ctx, nil, func(db *DB) (err error) {
 		list, err = db.Changes(ctx, q)
@@ -212,18 +213,18 @@ func (r *Replicated) Changes(ctx context.Context, q HistoryQuery) (list []Change
 	return list, err
 }
 
-// ReplicaLag is how far a replica is behind.
+// ReplicaLag is how far a replica is behind the primary.
 type ReplicaLag struct {
-	// Follows tells that the server is a replica at all.
+	// Follows means that the server is a replica.
 	Follows bool
-	// Bytes of the log are not replayed yet; Since is for how long nothing new was replayed, 0 where nothing is missing.
+	// Bytes is the amount of log that is not replayed yet. Since is the time since the last replayed transaction, 0 if Bytes is 0.
 	Bytes int64
 	Since time.Duration
-	// Login is what the login can do beyond the role.
+	// Login lists the rights of the login beyond the role.
 	Login LoginError
 }
 
-// ReplicaLag asks the server at url how far it is behind this one, as a role. An error is the replica's, or the primary's.
+// ReplicaLag measures how far the server at url is behind this one, connected as a role. An error is from the replica or from the primary.
 func (db *DB) ReplicaLag(ctx context.Context, url, role string) (l ReplicaLag, err error) {
 	o, err := configure(url, role)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"tidemark/internal/telemetry"
 )
 
-// asked counts the questions about histories that reach a server.
+// asked counts the history queries that reach a server.
 type asked struct{ atomic.Int64 }
 
 func (a *asked) TraceQueryStart(ctx context.Context, _ *pgx.Conn, q pgx.TraceQueryStartData) context.Context {
@@ -29,7 +29,7 @@ func (a *asked) TraceQueryStart(ctx context.Context, _ *pgx.Conn, q pgx.TraceQue
 
 func (*asked) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
-// lines is a log that may be written by several.
+// lines is a log that several goroutines may write.
 type lines struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -59,7 +59,7 @@ func TestAReplicaAnswersWhatItHas(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(r.CloseReplica)
-	// answer is the history as the API reads it, and whether the replica gave it.
+	// answer is the history as the API reads it, and whether the replica returned it.
 	answer := func(as time.Time) (string, bool) {
 		t.Helper()
 		before := there.Load()
@@ -79,7 +79,7 @@ func TestAReplicaAnswersWhatItHas(t *testing.T) {
 			t.Fatalf("%s: %q, by the replica %v; want %q, %v", what, got, by, history, byReplica)
 		}
 	}
-	// comes waits until the replica answers; every answer until then must be right, too.
+	// comes waits until the replica responds; every response until then must be right, too.
 	comes := func(what string, as time.Time, history string) {
 		t.Helper()
 		for deadline := time.Now().Add(20 * time.Second); ; {
@@ -138,7 +138,7 @@ func TestAReplicaAnswersWhatItHas(t *testing.T) {
 		t.Errorf("%d lines in the log: to be behind is no trouble", n)
 	}
 
-	// What the primary was asked in between counts as well: a history that follows an answer is not older.
+	// Responses of the primary in between count as well: a later history is not older than they are.
 	if err := exec(t, replica.URL(), "", `select pg_wal_replay_pause()`); err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +180,7 @@ func TestAReplicaAnswersWhatItHas(t *testing.T) {
 		t.Errorf("told %d times that it is away, and %d times that it answers, want once each", n, again)
 	}
 
-	// The primary dies: the past can still be asked.
+	// The primary dies: reads of the past still work.
 	if err := primary.Kill(); err != nil {
 		t.Fatal(err)
 	}

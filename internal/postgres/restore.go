@@ -8,16 +8,16 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// About is what a backup says of the database that it was made of.
+// About describes the database of a backup.
 type About struct {
-	// Schema is the number of the last migration, Major the server's version.
+	// Schema is the number of the last migration, Major the server's major version.
 	Schema int64
 	Major  int
-	// Roles are those of this program, which a dump of the database grants to and does not make.
+	// Roles are this program's roles. A dump of the database grants rights to them but does not create them.
 	Roles []string
 }
 
-// AboutServer says what the database is.
+// AboutServer returns the description of this database.
 func (db *DB) AboutServer(ctx context.Context) (a About, err error) {
 	err = db.reads.QueryRow(ctx, `
 		select (select version_id from schema_version), current_setting('server_version_num')::int / 10000,
@@ -28,7 +28,7 @@ func (db *DB) AboutServer(ctx context.Context) (a About, err error) {
 	return a, nil
 }
 
-// BodyDigests lists the sums of all bodies that fetches name, in order.
+// BodyDigests lists the SHA-256 sums of all bodies in the fetch log, in order.
 func (db *DB) BodyDigests(ctx context.Context) ([]string, error) {
 	rows, err := db.reads.Query(ctx, `select distinct sha256 from fetches order by 1`)
 	if err != nil {
@@ -41,8 +41,9 @@ func (db *DB) BodyDigests(ctx context.Context) ([]string, error) {
 	return list, nil
 }
 
-// PrepareRestore looks whether the database at url is empty, makes the roles that a dump grants to, which are the server's and not the
-// database's, lets the user of url work as them, and returns the server's major version.
+// PrepareRestore prepares the database at url for a restore and returns the server's major version. The database must be empty. A dump
+// grants rights to roles, which belong to the server and are not in the dump. PrepareRestore creates the missing roles and makes the user
+// of url a member of each.
 func PrepareRestore(ctx context.Context, url string, roles []string) (major int, err error) {
 	c, err := pgx.Connect(ctx, url)
 	if err != nil {

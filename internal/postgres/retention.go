@@ -10,24 +10,25 @@ import (
 	"tidemark/internal/task"
 )
 
-// Retention says for how long is kept what may be forgotten. Zero means for ever. What is append-only is always kept: the worker's role
-// could not delete it.
+// Retention is how long deletable data is kept. Zero means permanently. Append-only data is always kept: the worker's role has no right to
+// delete it.
 type Retention struct {
-	// Runs is for runs that are over, counted from their end. The newest of each job and subject stays whatever its age.
+	// Runs is for ended runs, counted from their end. The newest run of each job and subject is always kept.
 	Runs time.Duration
-	// Usage is for the counts of requests by key, day and endpoint; what was paid stays in the ledger.
+	// Usage is for the request counts by key, day and endpoint. Payments stay in the ledger.
 	Usage time.Duration
-	// Quotes is for which key held which amount, counted from the end of its hold. A transfer can be claimed for seven days.
+	// Quotes is for the amounts that were reserved for keys, counted from the end of the reservation. A transfer can be claimed for seven
+	// days.
 	Quotes time.Duration
-	// Alerts is for alerts that are over.
+	// Alerts is for resolved alerts.
 	Alerts time.Duration
 }
 
-// forgetBatch bounds how many rows one statement deletes, so that nobody waits long behind it.
+// forgetBatch limits the rows that one statement deletes, so that other sessions do not wait long.
 const forgetBatch = 5000
 
-// An index is asked for one instant only: clock_timestamp() by itself is another for each row. A row that somebody works on stays: it may
-// be a run that is begun again at this moment.
+// The subquery around clock_timestamp() makes it one instant, which an index can use; without it, it differs for each row. Locked rows are
+// skipped: such a run may be starting again at this moment.
 const forgetRunsSQL = `
 	delete from runs r using (
 		select id from runs o
@@ -55,7 +56,7 @@ const forgetAlertsSQL = `
 		select id from alerts where resolved_at < clock_timestamp() - @keep::interval limit @batch for update skip locked
 	) gone where a.id = gone.id`
 
-// ApplyRetention deletes what is older than it is kept, while the attempt that f names is the current one. It returns how many rows went.
+// ApplyRetention deletes expired data while the attempt in f is current. It returns the number of deleted rows.
 func (db *DB) ApplyRetention(ctx context.Context, f task.Fence, r Retention) (gone int64, err error) {
 	for _, one := range []struct {
 		sql  string

@@ -53,7 +53,7 @@ func TestWhatIsOldIsForgottenAndTheRestIsKept(t *testing.T) {
 	if rows, err := pgx.CollectRows(r, pgx.RowTo[string]); err != nil || len(rows) != 3 || rows[0] != "a due" || rows[1] != "a succeeded" || rows[2] != "b succeeded" {
 		t.Errorf("runs: %q, %v", rows, err)
 	}
-	// What is append-only cannot be forgotten by anyone who works here.
+	// No role of the program can delete append-only data.
 	for _, table := range postgres.AppendOnly {
 		if err := exec(t, pool.Config().ConnString(), postgres.RoleWorker, "delete from "+table); err == nil {
 			t.Errorf("the worker's role may delete from %s", table)

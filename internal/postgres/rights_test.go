@@ -53,7 +53,7 @@ func TestAMigrationSaysFirstWhichRightTheLoginLacks(t *testing.T) {
 		}
 		do(step.grant)
 	}
-	// What is left is what the roles of this server, which belong to another login here, leave open.
+	// Other errors come from this server's roles, which belong to another login here.
 	if err := postgres.Migrate(t.Context(), at.String(), slog.New(slog.DiscardHandler)); err != nil && strings.Contains(err.Error(), "may not create") {
 		t.Errorf("with both rights: %v", err)
 	}

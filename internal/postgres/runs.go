@@ -36,12 +36,12 @@ type Run struct {
 	Reason      *string
 }
 
-// maxLosses bounds how often a run is begun again after its worker vanished: work that kills its worker must end.
+// maxLosses limits how often a run is retried after its worker was lost: a task that kills its worker must end.
 const maxLosses = 25
 
-// A row that is locked is being handed out by another scheduler, or claimed by a worker, and is left to them. So two schedulers that hand out
-// at the same time share the runs, and neither waits for the other. A run is queued from here on: where the queue does not get it, because
-// its scheduler died or had no connection, it is found among UnstartedRuns and made due again.
+// A locked row is being handed out by another scheduler or claimed by a worker, and is skipped. So two schedulers that run at the same time
+// share the runs, and neither waits for the other. From here on the run's status is queued. If the queue does not receive it, because its
+// scheduler died or lost its connection, UnstartedRuns finds it and it becomes due again.
 const handOutSQL = `
 	with mine as (
 		select id from runs
@@ -59,15 +59,14 @@ const handOutSQL = `
 	from handed
 	order by trigger = 'backfill', queue <> 'timely', slot, id` // index runs_open
 
-// HandOut marks runs that are due as queued and returns them: those with a clock first, those of backfills after all others, and else the
-// oldest slot first: the caller hands
-// them to the queue, and gives back by PutBack what the queue did not take. Nobody else is given them meanwhile. Waiting slots of backfills
-// become runs here, as many at a time as each backfill allows.
+// HandOut marks due runs as queued and returns them. Runs of the timely queue come first, runs of backfills last, and otherwise the oldest
+// slot comes first. The caller sends them to the queue, and calls PutBack for runs that the queue did not accept. No other caller receives
+// them in the meantime. HandOut also turns pending slots of backfills into runs, as many at a time as each backfill allows.
 func (db *DB) HandOut(ctx context.Context, limit int) ([]task.Task, error) {
 	fault := db.FeedBackfills(ctx)
 	due, err := db.tasks(ctx, "hand out runs", handOutSQL, pgx.NamedArgs{"limit": limit})
 	if err == nil && len(due) == 0 {
-		err = fault // where there is other work, a backfill's trouble is not in its way
+		err = fault // an error of a backfill does not block other work
 	}
 	return due, err
 }
@@ -107,8 +106,8 @@ func (db *DB) tasks(ctx context.Context, what, sql string, args pgx.NamedArgs) (
 	return list, nil
 }
 
-// PutBack makes runs due again that were handed out and that the queue did not take. A run that a worker has claimed in the meantime stays
-// as it is; so does one that another holds, which is among UnstartedRuns later.
+// PutBack makes runs due again that were handed out but not accepted by the queue. A run that a worker has claimed in the meantime stays.
+// So does a run that another session has locked; UnstartedRuns finds it later.
 func (db *DB) PutBack(ctx context.Context, tasks []task.Task) error {
 	ids, attempts := split(tasks)
 	_, err := db.pool.Exec(ctx, `
@@ -136,8 +135,8 @@ func split(tasks []task.Task) (ids []int64, attempts []int) {
 	return ids, attempts
 }
 
-// Requeue makes a run that the queue lost due again. With fresh, under a new attempt, because the id of the old one is still taken
-// in the queue by something that will never run.
+// Requeue makes a run due again that the queue lost. If fresh is set, it gets a new attempt, because a dead entry in the queue still uses
+// the id of the old one.
 func (db *DB) Requeue(ctx context.Context, f task.Fence, fresh bool) error {
 	_, err := db.pool.Exec(ctx, `
 		update runs set status = 'due', next_try_at = null, queued_at = null, attempt = attempt + @bump::int
@@ -156,7 +155,7 @@ func b2i(b bool) int {
 	return 0
 }
 
-// A row that is locked belongs to an attempt in the middle of its commit, which is a sign of life.
+// A locked row belongs to an attempt that is committing, so its worker is alive.
 const reclaimSQL = `
 	with lost as (
 		select id from runs
@@ -173,14 +172,13 @@ const reclaimSQL = `
 	where r.id = lost.id
 	returning r.id as run_id, r.attempt, r.failures, r.job, r.subject, r.slot, r.queue, r.params, r.trace` // index runs_open
 
-// Reclaim takes every running run whose worker gave no sign for the time of silence from it, and makes it due under the next
-// attempt. It returns those runs.
+// Reclaim takes over running runs whose worker sent no heartbeat for the time silence, and makes them due under the next attempt. It
+// returns these runs.
 func (db *DB) Reclaim(ctx context.Context, silence time.Duration) ([]task.Task, error) {
 	return db.tasks(ctx, "reclaim lost runs", reclaimSQL, pgx.NamedArgs{"silence": silence, "max_losses": maxLosses})
 }
 
-// Claim makes a worker the one that runs an attempt. It returns false when the attempt is not to be run: it is running already,
-// or over, or superseded.
+// Claim assigns an attempt to a worker. It returns false if the attempt must not run, because it is already running, over or superseded.
 func (db *DB) Claim(ctx context.Context, f task.Fence, worker string) (bool, error) {
 	tag, err := db.pool.Exec(ctx, `
 		update runs
@@ -209,8 +207,8 @@ const supersededSQL = `
 	left join runs r on r.id = t.id and r.attempt = t.attempt and r.status = 'running'
 	where r.id is null`
 
-// Heartbeat tells that a worker still runs these attempts, and returns those among them that were superseded or are over. It is not tried
-// again: the next beat comes soon.
+// Heartbeat records that a worker still runs these attempts, and returns the attempts that were superseded or are over. It does not retry:
+// the next heartbeat follows soon.
 func (db *DB) Heartbeat(ctx context.Context, running []task.Fence) ([]task.Fence, error) {
 	ids, attempts := make([]int64, len(running)), make([]int, len(running))
 	for i, f := range running {
@@ -231,22 +229,22 @@ func (db *DB) Heartbeat(ctx context.Context, running []task.Fence) ([]task.Fence
 	return gone, nil
 }
 
-// Succeed ends a run. ErrFenced when the attempt was superseded.
+// Succeed ends a run. It returns ErrFenced if the attempt was superseded.
 func (db *DB) Succeed(ctx context.Context, f task.Fence) error {
 	return db.finish(ctx, f, `
 		update runs set status = 'succeeded', finished_at = clock_timestamp(), error = null, rows_added = coalesce(rows_added, 0)
 		where id = @id and attempt = @attempt and status = 'running'`, pgx.NamedArgs{})
 }
 
-// Skip ends a run that has nothing to do, with why. ErrFenced when the attempt was superseded.
+// Skip ends a run that has nothing to do, with the reason. It returns ErrFenced if the attempt was superseded.
 func (db *DB) Skip(ctx context.Context, f task.Fence, reason string) error {
 	return db.finish(ctx, f, `
 		update runs set status = 'skipped', finished_at = clock_timestamp(), error = null, reason = @reason
 		where id = @id and attempt = @attempt and status = 'running'`, pgx.NamedArgs{"reason": reason})
 }
 
-// EnsureDue makes runs of a job due for a slot, which other work has made necessary. Those that were recorded for the slot before stay as
-// they are. Nothing is recorded unless the attempt that f names is the current one.
+// EnsureDue makes runs of a job due for a slot because other work requires them. Runs that exist for the slot stay as they are. Nothing is
+// recorded unless the attempt in f is current.
 func (db *DB) EnsureDue(ctx context.Context, f task.Fence, job string, subjects []string, slot time.Time) error {
 	if _, ok := task.Policies[job]; !ok {
 		return fmt.Errorf("there is no job %q", job)
@@ -270,16 +268,16 @@ func (db *DB) EnsureDue(ctx context.Context, f task.Fence, job string, subjects 
 	return nil
 }
 
-// dueArgs adds to the arguments of a statement that makes runs of a job due what these runs are like.
+// dueArgs adds the properties of a job's runs to the arguments of a statement that makes runs due.
 func dueArgs(ctx context.Context, job string, args pgx.NamedArgs) pgx.NamedArgs {
 	p := task.Policies[job]
 	args["job"], args["queue"], args["max_attempts"], args["trace"] = job, p.Queue, p.MaxAttempts, telemetry.TraceParent(ctx)
 	return args
 }
 
-// Fail records an error of an attempt. With final, or when the run has used up its attempts, the run has failed; otherwise it is
-// due again after retryIn, under the next attempt. lasting tells that the error is not expected to pass by
-// itself. Fail tells whether the run is over.
+// Fail records an error of an attempt. If final is set, or the run has used up its attempts, the run has failed. Otherwise it is due again
+// after retryIn, under the next attempt. lasting means that the error is not expected to be transient. Fail reports whether the run is
+// over.
 func (db *DB) Fail(ctx context.Context, f task.Fence, message string, retryIn time.Duration, final, lasting bool) (over bool, err error) {
 	const sql = `
 		update runs
@@ -291,7 +289,7 @@ func (db *DB) Fail(ctx context.Context, f task.Fence, message string, retryIn ti
 		where id = @id and attempt = @attempt and status = 'running'
 		returning status = 'failed'`
 	args := pgx.NamedArgs{"id": f.RunID, "attempt": f.Attempt, "error": message, "retry_in": retryIn, "final": final, "lasting": lasting}
-	// It may be done twice: after the first time the attempt is over, and the second finds no row.
+	// It may run twice: after the first time the attempt is over, and the second finds no row.
 	err = db.pool.again(ctx, always, func() error { return db.pool.Pool.QueryRow(ctx, sql, args).Scan(&over) })
 	if errors.Is(err, pgx.ErrNoRows) {
 		return false, ErrFenced
@@ -302,16 +300,16 @@ func (db *DB) Fail(ctx context.Context, f task.Fence, message string, retryIn ti
 	return over, nil
 }
 
-// Release gives an attempt back that a stopping worker could not end: it is due at once, under the next attempt, and counts
-// neither as a failure nor as a loss.
+// Release returns an attempt that a stopping worker could not finish. The run is due at once, under the next attempt. This counts neither
+// as a failure nor as a loss.
 func (db *DB) Release(ctx context.Context, f task.Fence) error {
 	return db.finish(ctx, f, `
 		update runs set status = 'due', attempt = attempt + 1, worker = null, queued_at = null, next_try_at = null
 		where id = @id and attempt = @attempt and status = 'running'`, pgx.NamedArgs{})
 }
 
-// Snooze ends an attempt that did what could be done now: the run is due again after in, under the next attempt, and begins its count of
-// failures anew. Where a run of the job and subject for a later slot has yet to end, that one goes on with the work, and this run has
+// Snooze ends an attempt that has done everything possible for now. The run is due again after in, under the next attempt, and its counts
+// of failures and losses are reset. If an open run of the job and subject has a later slot, that run continues the work, and this run has
 // succeeded.
 func (db *DB) Snooze(ctx context.Context, f task.Fence, in time.Duration) error {
 	return db.finish(ctx, f, `
@@ -326,8 +324,8 @@ func (db *DB) Snooze(ctx context.Context, f task.Fence, in time.Duration) error 
 		where id = @id and attempt = @attempt and status = 'running'`, pgx.NamedArgs{"in": in})
 }
 
-// Postpone gives an attempt back that has to wait, with what for: the run is due again after a pause, under the next attempt, and it
-// counts neither as a failure nor as a loss.
+// Postpone ends an attempt that must wait, and records the reason. The run is due again after a pause, under the next attempt. This counts
+// neither as a failure nor as a loss.
 func (db *DB) Postpone(ctx context.Context, f task.Fence, why string, pause time.Duration) error {
 	return db.finish(ctx, f, `
 		update runs
@@ -336,8 +334,8 @@ func (db *DB) Postpone(ctx context.Context, f task.Fence, why string, pause time
 		where id = @id and attempt = @attempt and status = 'running'`, pgx.NamedArgs{"why": why, "pause": pause})
 }
 
-// finish ends an attempt. It may be done twice: the second time the run is not running under the attempt any more, and nothing changes. So
-// where an earlier try may have happened, to find that is no ErrFenced.
+// finish ends an attempt. It may run twice: the second time the attempt does not run any more, and nothing changes. So if an earlier try
+// may have taken effect, an ended attempt does not cause ErrFenced.
 func (db *DB) finish(ctx context.Context, f task.Fence, sql string, args pgx.NamedArgs) error {
 	args["id"], args["attempt"] = f.RunID, f.Attempt
 	open := false
@@ -355,8 +353,8 @@ func (db *DB) finish(ctx context.Context, f task.Fence, sql string, args pgx.Nam
 	return err
 }
 
-// checkFence makes tx conditional on an attempt: it locks the run's row until the commit, adds to its count of rows, and returns
-// ErrFenced when another attempt has taken over. A zero fence is work outside any run.
+// checkFence makes tx conditional on an attempt: it locks the run's row until the commit, adds to its count of rows, and returns ErrFenced
+// if another attempt has taken over. A zero fence means that no run does the work.
 func checkFence(ctx context.Context, tx pgx.Tx, f task.Fence, rows int64) error {
 	if f == (task.Fence{}) {
 		return nil
@@ -374,7 +372,7 @@ func checkFence(ctx context.Context, tx pgx.Tx, f task.Fence, rows int64) error 
 	return nil
 }
 
-// Unfinished tells whether a run for a slot up to at has yet to end. Time does not wait for a backfill.
+// Unfinished reports whether a run for a slot up to at has not ended. Runs of backfills do not count.
 func (db *DB) Unfinished(ctx context.Context, at time.Time) (bool, error) {
 	var open bool
 	err := db.reads.QueryRow(ctx, `
@@ -394,9 +392,10 @@ const ingestingSQL = `
 	order by r.started_at
 	limit 1` // index runs_open
 
-// Ingesting returns a source out of several that may yet store what it has stamped at or before an instant, and for how long it has been
-// asked: the one that has been asked longest. Empty: none. It is asked by the run that f names, whose instant has come. An attempt
-// that began after that run was recorded stamps its answers later, and one that has not begun, or was taken from its worker, will.
+// Ingesting returns the source that has been fetching for the longest time, out of several that may still store data stamped at or before
+// at. It also returns for how long. If no source is fetching, the result is empty. The caller is the run in f, whose instant has come.
+// Attempts that started after this run was recorded are ignored, because they stamp their responses later. So do attempts that have not
+// started or were reclaimed.
 func (db *DB) Ingesting(ctx context.Context, f task.Fence, sources []string, at time.Time) (source string, since time.Duration, err error) {
 	err = db.reads.QueryRow(ctx, ingestingSQL, pgx.NamedArgs{"ingest": task.Ingest, "sources": sources, "at": at, "id": f.RunID}).Scan(&source, &since)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
@@ -405,8 +404,8 @@ func (db *DB) Ingesting(ctx context.Context, f task.Fence, sources []string, at 
 	return source, since, nil
 }
 
-// AddRun records a run that an operator asks for, with who and why, and returns its id. A run of that job, subject and slot that
-// is over is begun again; ErrUnderWay when it is not over.
+// AddRun records a run that an operator requests, with the reason, and returns its id. If the run of that job, subject and slot is over, it
+// starts again. If it is not over, AddRun returns ErrUnderWay.
 func (db *DB) AddRun(ctx context.Context, job, subject string, slot time.Time, reason string) (int64, error) {
 	p, ok := task.Policies[job]
 	if !ok {
@@ -437,12 +436,12 @@ func (db *DB) AddRun(ctx context.Context, job, subject string, slot time.Time, r
 type RunFilter struct {
 	Job, Subject, Status string
 	ID                   int64
-	// Since selects slots from then on.
+	// Since selects slots from this time on.
 	Since time.Time
 	Limit int
 }
 
-// RunStatuses are the states of a run, in the order in which it goes through them.
+// RunStatuses are the states of a run, in their usual order.
 var RunStatuses = []string{"due", "queued", "running", "succeeded", "failed", "skipped"}
 
 // Runs returns the run log, newest slot first.

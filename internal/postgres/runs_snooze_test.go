@@ -46,7 +46,7 @@ func TestARunGoesOnLaterUntilALaterOneTakesOver(t *testing.T) {
 	if err := db.Snooze(ctx, first, 0); !errors.Is(err, postgres.ErrFenced) {
 		t.Errorf("the attempt that has ended: %v", err)
 	}
-	// Its time comes when another run has been made for a later slot: that one goes on with the work.
+	// When it is due, a run for a later slot exists: that run continues the work.
 	second := claim("2026-03-03T23:00:00Z")
 	third := claim("2026-03-04T23:00:00Z")
 	if err := db.Snooze(ctx, second, time.Hour); err != nil {

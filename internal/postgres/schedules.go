@@ -13,12 +13,12 @@ import (
 	"tidemark/internal/task"
 )
 
-// SaveSchedules records the program's schedule. How far slots were recorded, and what an operator paused, stays.
+// SaveSchedules stores the program's schedule. The last recorded slots and the pauses of operators stay.
 func (db *DB) SaveSchedules(ctx context.Context, list []task.Schedule) error {
 	list = slices.SortedFunc(slices.Values(list), func(a, b task.Schedule) int {
 		return cmp.Or(cmp.Compare(a.Job, b.Job), cmp.Compare(a.Subject, b.Subject))
 	})
-	// It may be done twice: the second time nothing differs.
+	// It may run twice: the second time nothing differs.
 	err := db.pool.again(ctx, always, func() error {
 		b := &pgx.Batch{}
 		for _, s := range list {
@@ -50,19 +50,19 @@ func (db *DB) Schedules(ctx context.Context) ([]task.Schedule, error) {
 	return list, nil
 }
 
-// Pause is why the slots of a schedule are skipped.
+// Pause is the reason why the slots of a schedule are skipped.
 type Pause struct {
 	Job, Subject string
 	At           time.Time
 	By, Reason   string
 }
 
-// String says who paused a schedule, when and why.
+// String returns who paused a schedule, when and why.
 func (p Pause) String() string {
 	return fmt.Sprintf("since %s by %s: %s", p.At.UTC().Format(time.RFC3339), p.By, p.Reason)
 }
 
-// Pauses returns why schedules are paused, by job and subject.
+// Pauses returns the pauses of the paused schedules, by job and subject.
 func (db *DB) Pauses(ctx context.Context) (map[[2]string]Pause, error) {
 	rows, err := db.reads.Query(ctx, `
 		select distinct on (job, subject) job, subject, at, by, reason
@@ -80,8 +80,8 @@ func (db *DB) Pauses(ctx context.Context) (map[[2]string]Pause, error) {
 	return out, nil
 }
 
-// PauseSchedule stops or resumes a job's slots, and keeps who did it and why. While paused, due slots are recorded as skipped. It tells
-// whether that changed anything; ErrNotFound where there is no such schedule.
+// PauseSchedule pauses or resumes a schedule, and records who did it and why. While it is paused, due slots are recorded as skipped. It
+// reports whether it changed anything, and returns ErrNotFound for an unknown schedule.
 func (db *DB) PauseSchedule(ctx context.Context, job, subject string, paused bool, by, reason string) (changed bool, err error) {
 	err = db.pool.QueryRow(ctx, `
 		with there as (select from schedules where job = @job and subject = @subject for update),
@@ -103,9 +103,9 @@ func (db *DB) PauseSchedule(ctx context.Context, job, subject string, paused boo
 	return changed, nil
 }
 
-// RecordSlots makes slots of a schedule runs, and the newest of them the schedule's last, in one step. It does nothing, and says
-// so, when another scheduler has recorded slots since s was read. A slot that has come by the scheduler's clock but not yet by the
-// database's, which the record goes by, is due when it has come there.
+// RecordSlots creates runs for slots of a schedule and stores the newest slot as the schedule's last, in one transaction. If another
+// scheduler has recorded slots since s was read, it does nothing and returns false. The record uses the database's clock. A slot that has
+// come by the scheduler's clock only is due when it comes by the database's clock.
 func (db *DB) RecordSlots(ctx context.Context, s task.Schedule, slots []task.Slot) (done bool, err error) {
 	if len(slots) == 0 {
 		return true, nil

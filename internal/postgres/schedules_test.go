@@ -8,8 +8,8 @@ import (
 	"tidemark/internal/task"
 )
 
-// The scheduler's clock may be ahead of the database's, by which the record is kept: an announcement that began before its instant would
-// find nothing to announce.
+// The scheduler's clock may be ahead of the database's clock, which the record uses. An announcement that began before its instant would
+// find no pick to announce.
 func TestASlotIsDueWhenItHasComeByTheDatabasesClock(t *testing.T) {
 	t.Parallel()
 	db, _ := open(t, postgres.RoleWorker)

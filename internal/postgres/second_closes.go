@@ -13,9 +13,9 @@ import (
 	"tidemark/picks"
 )
 
-// SecondClose is what an answer of a second publisher says of the close of a share's day.
+// SecondClose is the close of a share on a day according to a second publisher.
 type SecondClose struct {
-	// Fetch is the answer's row in the ledger. Its ID and FetchedAt are read.
+	// Fetch is the response's row in the fetch log. Its ID and FetchedAt are read.
 	Fetch series.Fetch
 	Bar   equity.Bar
 }
@@ -33,13 +33,13 @@ const addSecondCloseSQL = `
 	where last.close is null or last.close::text <> @close::text
 	on conflict do nothing` // primary key
 
-// AddSecondCloses stores what a second publisher says of closes, each where it is not known like that, and returns how many were added.
-// All or nothing is stored, and only while the attempt that f names is the current one.
+// AddSecondCloses stores a second publisher's closes that differ from the stored ones, and returns the number of added rows. It stores all
+// or nothing, and only while the attempt in f is current.
 func (db *DB) AddSecondCloses(ctx context.Context, f task.Fence, closes []SecondClose) (added int64, err error) {
 	return db.addSecondCloses(ctx, f, 0, closes)
 }
 
-// AddSecondClosesAgain does a step again that stored closes.
+// AddSecondClosesAgain repeats a step that stored closes.
 func (db *DB) AddSecondClosesAgain(ctx context.Context, step int64, closes []SecondClose) (added int64, err error) {
 	return db.addSecondCloses(ctx, task.Fence{}, step, closes)
 }
@@ -84,8 +84,8 @@ const secondClosesSQL = `
 	where date = @date and known_at <= @as_of
 	order by cik, known_at desc, source, edition desc` // primary key
 
-// SecondCloses returns what a second publisher says of a day's closes, as it was known at an instant. Of several the one that was asked
-// last speaks.
+// SecondCloses returns a day's closes of second publishers, as known at an instant. If several publishers have a close, the newest response
+// is used.
 func (db *DB) SecondCloses(ctx context.Context, day, asOf time.Time) (map[equity.CIK]picks.SecondClose, error) {
 	rows, err := db.reads.Query(ctx, secondClosesSQL, pgx.NamedArgs{"date": day, "as_of": asOf})
 	if err != nil {

@@ -9,23 +9,22 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Served is what is to be served of a signal, read at one moment of the database.
+// Served is the data to serve for a signal, read in one snapshot of the database.
 type Served struct {
-	// Snapshot is the newest one for an instant that has come, nil where there is none.
+	// Snapshot is the newest snapshot for an instant that has come, or nil.
 	Snapshot *Snapshot
-	// Ahead is the instant of one that is stored already though its time has yet to come, zero where there is none.
+	// Ahead is the instant of the newest stored snapshot for a future time, or zero.
 	Ahead time.Time
-	// Changed are the points of the history as of the snapshot that are other than before, in ascending ObservedAt; those that went are
-	// marked as gone.
+	// Changed are the points of the history as of the snapshot that changed, in ascending ObservedAt. Removed points are marked as gone.
 	Changed []Point
-	// Seen is up to where the history need not be read again.
+	// Seen is passed to the next call, which then reads only later history.
 	Seen int64
 }
 
-// Serve reads what is to be served of a signal at an instant of the world's time. Of the history it reads what has come since an
-// earlier reading had Seen, for a snapshot at or before this one; 0 reads all of it.
+// Serve reads the data to serve for a signal at an instant of the world's time. It reads the history that was added since an earlier call,
+// with a snapshot at or before this one, returned seen. If seen is 0, it reads the whole history.
 func (db *DB) Serve(ctx context.Context, signal string, now time.Time, seen int64) (s Served, err error) {
-	// Nothing is changed, so it may be done twice.
+	// It changes nothing, so it may run twice.
 	err = db.pool.again(ctx, always, func() error {
 		s, err = db.serve(ctx, signal, now, seen)
 		return err
@@ -40,7 +39,7 @@ func (db *DB) serve(ctx context.Context, signal string, now time.Time, seen int6
 	var s Served
 	var ahead *time.Time
 	var last *int64
-	// Points are only ever known at an instant of which there is a snapshot: those that were known now were known at the newest one.
+	// Each point became known at the instant of a snapshot: the points that are known now were known at the newest snapshot.
 	changed, args := HistoryQuery{Signal: signal, AsOf: now, gone: true, since: seen}.statement(pointColumns)
 	var batch pgx.Batch
 	batch.Queue(`
@@ -63,7 +62,7 @@ func (db *DB) serve(ctx context.Context, signal string, now time.Time, seen int6
 		if err := tx.SendBatch(ctx, &batch).Close(); err != nil || s.Snapshot == nil || last == nil || ahead == nil {
 			return err
 		}
-		// What is stored ahead of its time is read again when that has come.
+		// Rows for a future time must be read again when it comes.
 		return tx.QueryRow(ctx, `select coalesce(min(id) - 1, @last) from estimates where signal = @signal and known_at > @now`,
 			pgx.NamedArgs{"signal": signal, "now": now, "last": *last}).Scan(&last)
 	})

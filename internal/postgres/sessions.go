@@ -12,10 +12,10 @@ import (
 	"tidemark/accounts"
 )
 
-// SessionHash is the SHA-256 of what a browser holds that is signed in.
+// SessionHash is the SHA-256 of the token in a signed-in browser.
 type SessionHash [sha256.Size]byte
 
-// OpenSession signs a browser in with the text of a key, for so long. ErrEnded where the text opens nothing.
+// OpenSession signs a browser in with the text of a key, for the time keep. It returns ErrEnded if the text does not open a key.
 func (db *DB) OpenSession(ctx context.Context, session SessionHash, text accounts.KeyHash, keep time.Duration) error {
 	var ok bool
 	err := db.pool.QueryRow(ctx, `select open_session(@hash, @secret, @keep)`,
@@ -44,8 +44,8 @@ const sessionSQL = `
 	join keys k on k.id = s.key_id
 	where d.hash = @hash and d.expires_at > billing_now() and k.revoked_at is null and coalesce(s.ends_at > billing_now(), true)` // primary keys
 
-// Session returns the key that a browser is signed in with, by the text that it signed in with; ErrNotFound where it is not, or where
-// that text opens nothing any more.
+// Session returns the key of a signed-in browser, as seen by the text that it signed in with. It returns ErrNotFound if the browser is not
+// signed in, or if that text no longer opens the key.
 func (db *DB) Session(ctx context.Context, session SessionHash) (Key, error) {
 	rows, err := db.reads.Query(ctx, sessionSQL, pgx.NamedArgs{"hash": session[:]})
 	if err != nil {

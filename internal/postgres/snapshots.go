@@ -16,26 +16,26 @@ import (
 	"tidemark/signals"
 )
 
-// Snapshot is the stored state of one signal at an instant. A number that is unknown is nil.
+// Snapshot is the stored state of one signal at an instant. Unknown numbers are nil.
 type Snapshot struct {
 	Signal string
-	// At is the instant the snapshot is for, and computed as of.
+	// At is the instant of the snapshot, and of the data that it was computed from.
 	At time.Time
-	// Cause says why the status is what it is.
+	// Cause is the reason for the status.
 	Status, Cause string
-	// CoversFrom is what the oldest point of the track is about, ObservedAt the newest, which the numbers are of.
+	// CoversFrom is the time of the track's oldest point. ObservedAt is the time of its newest point, which the numbers belong to.
 	CoversFrom          *time.Time
 	ObservedAt, KnownAt *time.Time
-	// FirstIngestedAt is when the last of the inputs was loaded for the first time. What is said to be known before was published before, and not
-	// seen to arrive.
+	// FirstIngestedAt is when the last of the inputs was first loaded. Values with an earlier time of knowledge were published before it,
+	// and their publication was not observed.
 	FirstIngestedAt              *time.Time
 	Value, Lo, Hi                *float64
 	Baseline, Scale, Z, DeltaPct *float64
-	// N is how many values made the baseline.
+	// N is the number of values in the baseline.
 	N          int
 	Components []SnapshotComponent
 	Inputs     []Input
-	// Backtest is nil where none was made, and Uncertainty where the interval was not measured by a program that did.
+	// Backtest is nil if none was made. Uncertainty is nil if the program that computed the snapshot did not measure the interval.
 	Backtest    *Backtest
 	Uncertainty *Uncertainty
 	Synthetic   bool
@@ -44,7 +44,7 @@ type Snapshot struct {
 	RunID       *int64
 }
 
-// SnapshotComponent is a part of a signal, or another way to look at it.
+// SnapshotComponent is a part of a signal, or another view of it.
 type SnapshotComponent struct {
 	Name       string     `json:"name"`
 	Label      string     `json:"label"`
@@ -56,7 +56,7 @@ type SnapshotComponent struct {
 	Z          *float64   `json:"z_score"`
 }
 
-// Input is a fetch that a snapshot rests on.
+// Input is a fetch that a snapshot depends on.
 type Input struct {
 	Source    string    `json:"source"`
 	URL       string    `json:"url"`
@@ -77,10 +77,10 @@ const saveSnapshotSQL = `
 		inputs = excluded.inputs, backtest = excluded.backtest, uncertainty = excluded.uncertainty, edge = excluded.edge, synthetic = excluded.synthetic,
 		code_version = excluded.code_version, run_id = excluded.run_id, computed_at = clock_timestamp()`
 
-// SaveSnapshot stores a snapshot, in the place of one for the same signal and instant, with the track that it is the end of and, where
-// the status is a new one, the change of the signal's state. The history says from the snapshot's instant on what the track says,
-// until the next instant that was computed, before or after this; the same track again adds nothing. All or nothing is stored, and
-// only while the attempt that f names is the current one. Everyone who listens on ChannelSnapshots is told when it is committed.
+// SaveSnapshot stores a snapshot with its track, and a change of the signal's state if the status is new. It replaces a snapshot for the
+// same signal and instant. From the snapshot's instant to the next computed instant, the history equals the track, in whichever order the
+// two were computed. The same track again adds nothing. It stores all or nothing, and only while the attempt in f is current. Listeners on
+// ChannelSnapshots are notified at the commit.
 func (db *DB) SaveSnapshot(ctx context.Context, f task.Fence, s Snapshot, track signals.Track) (err error) {
 	ctx, span := telemetry.Step(ctx, "snapshot", slog.String("signal", s.Signal), slog.Time("at", s.At), slog.String("status", s.Status))
 	defer func() { span.End(err) }()
@@ -89,7 +89,7 @@ func (db *DB) SaveSnapshot(ctx context.Context, f task.Fence, s Snapshot, track 
 		return fmt.Errorf("save the snapshot of %s: %w", s.Signal, err)
 	}
 	err = db.session(ctx, func(c *pgxpool.Conn) error {
-		// The rows travel before the transaction begins: no lock is held while a client could be slow.
+		// Copy the rows before the transaction begins: a slow client then holds no lock.
 		if err := stageTrack(ctx, c, track); err != nil {
 			return err
 		}
@@ -154,8 +154,7 @@ func nonNil[T any](s []T) []T {
 const snapshotColumns = `signal, at, status, cause, covers_from, observed_at, known_at, first_ingested_at, value, lo, hi, baseline, scale, z_score as z, delta_pct, n,
 	components, inputs, backtest, uncertainty, synthetic, code_version, run_id`
 
-// LatestSnapshots returns, of every signal that has one, the newest snapshot for an instant that has come in the world's time,
-// ordered by signal.
+// LatestSnapshots returns the newest snapshot of every signal for an instant that has come in the world's time, ordered by signal.
 func (db *DB) LatestSnapshots(ctx context.Context) ([]Snapshot, error) {
 	rows, err := db.reads.Query(ctx, `
 		select distinct on (signal) `+snapshotColumns+` from snapshots where at <= world_now() order by signal, at desc`) // primary key
@@ -177,7 +176,7 @@ func (db *DB) SnapshotAsOf(ctx context.Context, signal string, asOf time.Time) (
 	return db.snapshot(ctx, snapshotAsOfSQL, pgx.NamedArgs{"signal": signal, "as_of": asOf})
 }
 
-// FirstComputed returns the first instant for which a signal was computed, zero where there is none.
+// FirstComputed returns the first instant with a snapshot of a signal, or zero.
 func (db *DB) FirstComputed(ctx context.Context, signal string) (time.Time, error) {
 	var at *time.Time
 	err := db.reads.QueryRow(ctx, `select min(at) from snapshots where signal = @signal`, pgx.NamedArgs{"signal": signal}).Scan(&at) // primary key
@@ -190,14 +189,15 @@ func (db *DB) FirstComputed(ctx context.Context, signal string) (time.Time, erro
 	return at.UTC(), nil
 }
 
-// Computed tells which computations stand behind what is said as of an instant: the newest instant that was computed, and when the
-// last of all those before it was. It changes whenever an answer as of that instant could. ErrNotFound where nothing was computed.
+// Computed identifies the computations behind the data as of an instant. at is the newest computed instant, and last is when the last
+// computation up to it ran. The result changes whenever a response as of that instant could change. It returns ErrNotFound if nothing was
+// computed.
 func (db *DB) Computed(ctx context.Context, signal string, asOf time.Time) (at, last time.Time, err error) {
 	at, last, _, err = db.computed(ctx, signal, asOf)
 	return at, last, err
 }
 
-// computed is Computed with the position of the server that it was read at.
+// computed is Computed with the server's log position at the time of the read.
 func (db *DB) computed(ctx context.Context, signal string, asOf time.Time) (at, last time.Time, position int64, err error) {
 	var newest, computed *time.Time
 	err = db.reads.QueryRow(ctx, `select max(at), max(computed_at), `+positionSQL+` from snapshots where signal = @signal and at <= @as_of`,
@@ -223,7 +223,7 @@ const inputsSQL = `
 	join fetches f on f.id = newest.fetch_id
 	order by t.series` // primary keys
 
-// InputsAsOf returns, for each series that has any, the fetch behind its newest observation as of an instant.
+// InputsAsOf returns, for each series with observations, the fetch behind its newest observation as of an instant.
 func (db *DB) InputsAsOf(ctx context.Context, ids []series.ID, asOf time.Time) ([]Input, error) {
 	rows, err := db.reads.Query(ctx, inputsSQL, pgx.NamedArgs{"series": ids, "as_of": asOf})
 	if err != nil {
@@ -236,7 +236,7 @@ func (db *DB) InputsAsOf(ctx context.Context, ids []series.ID, asOf time.Time) (
 	return list, nil
 }
 
-// FirstIngested returns when the last of several series was loaded for the first time, nil where one of them was not yet.
+// FirstIngested returns when the last of several series was first loaded. It is nil if one of them was never loaded.
 func (db *DB) FirstIngested(ctx context.Context, ids []series.ID) (*time.Time, error) {
 	var at *time.Time
 	err := db.reads.QueryRow(ctx, `

@@ -12,19 +12,19 @@ import (
 	"tidemark/signals"
 )
 
-// State is what a signal is from an instant on, and why.
+// State is the state of a signal from an instant on, and why.
 type State struct {
 	Signal string
 	At     time.Time
 	// State is signals.StatusLive, StatusDecayed or StatusDeprecated.
 	State, Cause string
-	// By is the run, or the operator, that changed it.
+	// By is the run or the operator that changed it.
 	By string
 }
 
 const stateColumns = `signal, at, state, cause, by`
 
-// StateAsOf returns the state of a signal at an instant, or ErrNotFound where it had none yet.
+// StateAsOf returns the state of a signal at an instant, or ErrNotFound if it had none yet.
 func (db *DB) StateAsOf(ctx context.Context, signal string, at time.Time) (State, error) {
 	rows, err := db.reads.Query(ctx, `
 		select `+stateColumns+` from signal_states where signal = @signal and at <= @at order by at desc, id desc limit 1`,
@@ -42,7 +42,7 @@ func (db *DB) StateAsOf(ctx context.Context, signal string, at time.Time) (State
 	return s, nil
 }
 
-// States returns every change of state of a signal, or of all where signal is empty, in the order of time.
+// States returns every change of state of a signal, or of all signals if signal is empty, in the order of time.
 func (db *DB) States(ctx context.Context, signal string) ([]State, error) {
 	rows, err := db.reads.Query(ctx, `
 		select `+stateColumns+` from signal_states where @signal = '' or signal = @signal order by at, id`,
@@ -54,7 +54,7 @@ func (db *DB) States(ctx context.Context, signal string) ([]State, error) {
 	return list, nil
 }
 
-// AddState records a change of state that an operator asks for.
+// AddState records a change of state that an operator requests.
 func (db *DB) AddState(ctx context.Context, s State) error {
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		if err := lockSignal(ctx, tx, s.Signal); err != nil {
@@ -77,8 +77,7 @@ func insertState(ctx context.Context, tx pgx.Tx, s State) error {
 	return nil
 }
 
-// The state in force at an instant, and whether the next instant that was computed already would be taken for the same by a change
-// here.
+// Selects the state in force at an instant, and the next computed instant if no other change of state lies between the two.
 const statesAroundSQL = `
 	select coalesce(s.state, ''), coalesce(s.cause, ''), coalesce(s.by, ''), later.at
 	from (select) one
@@ -90,8 +89,8 @@ const statesAroundSQL = `
 		select n.at where not exists (
 			select from signal_states x where x.signal = @signal and x.at > @at and x.at <= n.at)) later on true`
 
-// changeState records the status of a snapshot where it differs from the state in force, so that, as with the history, every other
-// instant keeps the state that it had. The caller holds the signal's lock.
+// changeState records the status of a snapshot if it differs from the state in force. As in the history, all other instants keep their
+// state. The caller holds the signal's lock.
 func changeState(ctx context.Context, tx pgx.Tx, s Snapshot, f task.Fence) error {
 	var before State
 	var later *time.Time

@@ -23,10 +23,11 @@ const noteLoadSQL = `
 	select l.id, t.place, t.fetch_id, t.known_at
 	from l, unnest(@fetches::bigint[], @at::timestamptz[]) with ordinality as t (fetch_id, known_at, place)`
 
-// ErrRebuilt: another process has done the step that this one was about to do.
+// ErrRebuilt means that another process has done the step already.
 var ErrRebuilt = errors.New("another process is rebuilding the same")
 
-// noteLoad writes down that a transaction stores some answers together; of a step that is done again (not zero) that it is done.
+// noteLoad records that a transaction stores several responses together. If again is not 0, it records instead that this repeated step is
+// done.
 func noteLoad(ctx context.Context, tx pgx.Tx, s series.Step, again int64) error {
 	if again != 0 {
 		tag, err := tx.Exec(ctx, `delete from rebuilding where id = $1`, again)
@@ -52,7 +53,7 @@ func noteLoad(ctx context.Context, tx pgx.Tx, s series.Step, again int64) error 
 	return nil
 }
 
-// stepOf is the step of storing loads. What only reads again what is known is none unless it added something.
+// stepOf returns the step that stores loads. A load that only reads known responses again is left out unless something was added.
 func stepOf(loads []Load, added int64) series.Step {
 	var s series.Step
 	for _, l := range loads {
@@ -74,8 +75,8 @@ const loadsSQL = `
 
 const computedSQL = `select signal, at, computed_at from snapshots where computed_at <= @newest order by computed_at, signal, at`
 
-// Steps yields all that was done up to now, in its order. What is done while it is read is not among it, and neither is what an import
-// has brought and nobody has rebuilt yet.
+// Steps yields all completed steps up to now, in order. Steps that end during the call are left out. So are imported steps that were not
+// rebuilt yet.
 func (db *DB) Steps(ctx context.Context) iter.Seq2[series.Step, error] {
 	return func(yield func(series.Step, error) bool) {
 		if err := db.steps(ctx, yield); err != nil {
@@ -140,7 +141,7 @@ func (db *DB) steps(ctx context.Context, yield func(series.Step, error) bool) er
 	return nil
 }
 
-// What was stored here already, or came with another import, is not brought again.
+// Skips loads that were stored here already, or came with another import.
 const bringLoadSQL = `
 	with l as (
 		insert into loads (source, choices)
@@ -164,7 +165,7 @@ const bringSnapshotSQL = `
 	select @signal::text, @at::timestamptz where not exists (select from snapshots where signal = @signal and at = @at)
 	on conflict do nothing`
 
-// Of what came with an archive that says what was stored, the rest was not.
+// An archive lists the responses that were stored. All other responses in it were not stored, and are marked so.
 const leaveOutSQL = `
 	with rest as (
 		select f.id, f.fetched_at, f.source from fetches f
@@ -175,9 +176,9 @@ const leaveOutSQL = `
 	insert into load_fetches (load_id, place, fetch_id, known_at)
 	select l.id, row_number() over (partition by l.id order by r.id), r.id, r.fetched_at from rest r join l on l.source = r.source`
 
-// AddSteps notes what is to be done with answers that came with an archive, in its order, and returns how many steps are new here. fetches
-// are the ids of all answers that came: those that no step names are left out of the observations, as they were there. All or nothing
-// is noted; the same steps again are none.
+// AddSteps records the steps of an imported archive that must be repeated here, in order, and returns the number of new steps. fetches are
+// the ids of all imported responses. Responses without a step were left out in the other installation, and are left out here. AddSteps
+// records all or nothing; the same steps again add nothing.
 func (db *DB) AddSteps(ctx context.Context, steps iter.Seq2[series.Step, error], fetches []int64) (added int64, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `lock table rebuilding in share row exclusive mode`); err != nil { // one import at a time
@@ -210,11 +211,11 @@ func (db *DB) AddSteps(ctx context.Context, steps iter.Seq2[series.Step, error],
 	return added, nil
 }
 
-// Pending is a step that is to be done.
+// Pending is a step that must be done.
 type Pending struct {
 	ID   int64
 	Step series.Step
-	// Fetches are the answers of the step, in its order.
+	// Fetches are the responses of the step, in its order.
 	Fetches []series.Fetch
 }
 
@@ -234,8 +235,8 @@ const pendingFetchesSQL = `
 	where r.id = @id
 	order by l.place`
 
-// NextStep returns the first step after another that an import has brought and that is yet to be done, of one source or (empty) of all,
-// or ErrNotFound.
+// NextStep returns the first pending step of an import after another step, of one source, or of all sources if source is empty. If no step
+// is left, it returns ErrNotFound.
 func (db *DB) NextStep(ctx context.Context, after int64, source string) (p Pending, err error) {
 	s := &p.Step
 	err = db.reads.QueryRow(ctx, pendingSQL, pgx.NamedArgs{"after": after, "source": source}).Scan(&p.ID, &s.Source, &s.Choices, &s.Signal, &s.At)
@@ -263,7 +264,7 @@ func (db *DB) NextStep(ctx context.Context, after int64, source string) (p Pendi
 	return p, nil
 }
 
-// StepsLeft counts the steps that are to be done.
+// StepsLeft counts the pending steps.
 func (db *DB) StepsLeft(ctx context.Context) (n int64, err error) {
 	if err := db.reads.QueryRow(ctx, `select count(*) from rebuilding`).Scan(&n); err != nil {
 		return 0, fmt.Errorf("count what is to be rebuilt: %w", err)
@@ -271,7 +272,7 @@ func (db *DB) StepsLeft(ctx context.Context) (n int64, err error) {
 	return n, nil
 }
 
-// EndStep notes that a step which stores nothing is done.
+// EndStep records that a step which stores nothing is done.
 func (db *DB) EndStep(ctx context.Context, id int64) error {
 	if _, err := db.pool.Exec(ctx, `delete from rebuilding where id = $1`, id); err != nil {
 		return fmt.Errorf("end a step: %w", err)
@@ -279,10 +280,10 @@ func (db *DB) EndStep(ctx context.Context, id int64) error {
 	return nil
 }
 
-// StoreAgain does a step again that stored loads: what they say became known when the step says.
+// StoreAgain repeats a step that stored loads. Their content became known at the time in the step.
 func (db *DB) StoreAgain(ctx context.Context, step int64, loads []Load) (added int64, err error) {
 	for i := range loads {
-		loads[i].accepted = true // it was stored once
+		loads[i].accepted = true // it was stored before
 	}
 	return db.storeLoads(ctx, task.Fence{}, step, loads, nil)
 }

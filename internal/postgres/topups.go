@@ -12,7 +12,7 @@ import (
 	"tidemark/internal/task"
 )
 
-// StoreProcessorEvent keeps what a payment processor reported, and has it looked at. It tells whether it is new.
+// StoreProcessorEvent stores an event of a payment processor and schedules its processing. It reports whether the event is new.
 func (db *DB) StoreProcessorEvent(ctx context.Context, processor, event, kind string, payload []byte) (bool, error) {
 	var fresh bool
 	err := db.pool.QueryRow(ctx, `select store_processor_event(@processor, @event, @type, @payload)`,
@@ -23,18 +23,18 @@ func (db *DB) StoreProcessorEvent(ctx context.Context, processor, event, kind st
 	return fresh, nil
 }
 
-// ProcessorEvent is what a payment processor reported.
+// ProcessorEvent is an event that a payment processor reported.
 type ProcessorEvent struct {
 	ID                     int64
 	Processor, Event, Type string
 	Payload                []byte
 	ReceivedAt             time.Time
-	// DoneAt is when it was looked at, Outcome what came of it; nil before that.
+	// DoneAt is when it was processed, and Outcome the result. Both are nil before that.
 	DoneAt  *time.Time
 	Outcome *string
 }
 
-// ProcessorEvent returns an event by its number, ErrNotFound where there is none.
+// ProcessorEvent returns an event by its number, or ErrNotFound.
 func (db *DB) ProcessorEvent(ctx context.Context, id int64) (ProcessorEvent, error) {
 	rows, err := db.reads.Query(ctx, `
 		select id, processor, event, type, payload, received_at, done_at, outcome from processor_events where id = @id`, pgx.NamedArgs{"id": id}) // primary key
@@ -62,7 +62,7 @@ type TopUp struct {
 	Revision int
 }
 
-// TopUpOf returns what was credited for a payment, and whether anything was.
+// TopUpOf returns the top-up of a payment, and whether one exists.
 func (db *DB) TopUpOf(ctx context.Context, processor, payment string) (TopUp, bool, error) {
 	rows, err := db.reads.Query(ctx, `
 		select t.id, k.public_id as key, t.checkout, t.amount, t.refunded, t.disputed, t.revision
@@ -76,24 +76,24 @@ func (db *DB) TopUpOf(ctx context.Context, processor, payment string) (TopUp, bo
 	return list[0], true, nil
 }
 
-// TopUpChange is how a payment stands by the processor's own word.
+// TopUpChange is the current state of a payment according to the processor.
 type TopUpChange struct {
-	// Event is the number of the report that was looked at, Outcome what came of it.
+	// Event is the number of the processed event, Outcome its result.
 	Event     int64
 	Outcome   string
 	Processor string
 	Payment   string
-	// Was is the top-up as it was before the processor was asked; nil where there was none.
+	// Was is the top-up before the processor was queried, nil if it did not exist.
 	Was *TopUp
-	// Now is how it stands. Nil: there is none, and none is made.
+	// Now is the new state of the top-up. If it is nil, no top-up exists and none is created.
 	Now *TopUp
 }
 
-// ErrNoKey: there is no key of this name.
+// ErrNoKey means that no key has this public id.
 var ErrNoKey = errors.New("there is no such key")
 
-// ChangeTopUp makes the credit of a payment what the processor says, and ends the event. It returns ErrMoved, and does nothing, where
-// the top-up has changed since it was read: the processor has to be asked again.
+// ChangeTopUp makes the credit of a payment match the processor's state, and ends the event. If the top-up has changed since it was read,
+// it changes nothing and returns ErrMoved: the caller must query the processor again.
 func (db *DB) ChangeTopUp(ctx context.Context, f task.Fence, c TopUpChange) error {
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		rows := int64(0)

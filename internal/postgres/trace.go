@@ -10,8 +10,8 @@ import (
 	"tidemark/internal/telemetry"
 )
 
-// Statements is a tracer (WithTracer) that makes each statement, batch and COPY a part of the trace that its context is in. Their texts
-// are the program's own: no value is in them. Outside of a trace it does nothing.
+// Statements is a tracer (WithTracer) that adds a span for each statement, batch and COPY to the trace in its context. The statements'
+// texts contain no values. Without a trace it does nothing.
 type Statements struct{}
 
 var (
@@ -20,7 +20,7 @@ var (
 	_ pgx.CopyFromTracer = Statements{}
 )
 
-// statementKey keeps the span of a statement apart from the one that it is part of.
+// statementKey is the context key of a statement's span, separate from the key of the parent span.
 type statementKey struct{}
 
 func statement(ctx context.Context, operation, text string) context.Context {
@@ -61,7 +61,7 @@ func (Statements) TraceBatchStart(ctx context.Context, _ *pgx.Conn, b pgx.TraceB
 	return statement(ctx, "batch", first)
 }
 
-// TraceBatchQuery implements pgx.BatchTracer. The parts of a batch are not told apart.
+// TraceBatchQuery implements pgx.BatchTracer. It does nothing: a batch has one span.
 func (Statements) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
 
 // TraceBatchEnd implements pgx.BatchTracer.

@@ -17,20 +17,20 @@ import (
 	"tidemark/internal/telemetry"
 )
 
-// Errors of the database are of three kinds, and this file alone tells them apart. Transient ones pass by themselves: the same statement
-// succeeds a moment later. Lasting ones stay until a person changes something. Of all others nothing is known.
+// This file classifies the errors of the database. Transient errors end without action: the same statement succeeds a moment later. Lasting
+// errors stay until an operator changes something. Other errors are not classified.
 
 // The classes of transient errors, as the metrics name them.
 const (
-	ClassSerialization = "serialization" // two transactions that cannot both be
+	ClassSerialization = "serialization" // conflict between two transactions
 	ClassDeadlock      = "deadlock"      // Postgres chose this transaction to end a deadlock
 	ClassLock          = "lock"          // another transaction held a row or a table for longer than lock_timeout
 	ClassShutdown      = "shutdown"      // the server stops, starts, recovers, or ended this session
 	ClassConnections   = "connections"   // the server has no connection left
-	ClassConnection    = "connection"    // the way to the server is broken, or nothing listens there
+	ClassConnection    = "connection"    // the connection is broken, or no server listens
 )
 
-// transientStates maps SQLSTATE to a class. Class 08 is beside it.
+// transientStates maps SQLSTATE to a class. Class 08 is handled separately, in Transient.
 var transientStates = map[string]string{
 	"40001": ClassSerialization,
 	"40P01": ClassDeadlock,
@@ -40,7 +40,7 @@ var transientStates = map[string]string{
 	"53300": ClassConnections,
 }
 
-// transientError marks an error of the database as transient, so that callers need not guess whose broken connection it tells of.
+// transientError marks an error of the database as transient. Callers then need not guess which connection broke.
 type transientError struct {
 	class string
 	err   error
@@ -49,7 +49,7 @@ type transientError struct {
 func (e *transientError) Error() string { return e.err.Error() }
 func (e *transientError) Unwrap() error { return e.err }
 
-// Transient returns the class of an error of the database that passes by itself, and "" for any other error.
+// Transient returns the class of a transient error of the database, and "" for any other error.
 func Transient(err error) (class string) {
 	if te, ok := errors.AsType[*transientError](err); ok {
 		return te.class
@@ -60,14 +60,14 @@ func Transient(err error) (class string) {
 		}
 		return transientStates[state]
 	}
-	// A refused password has a state. What is left are sockets, names and timeouts.
+	// A rejected password has a SQLSTATE. The remaining errors concern sockets, host names and timeouts.
 	if errors.As(err, new(*pgconn.ConnectError)) && !errors.Is(err, context.Canceled) {
 		return ClassConnection
 	}
 	return ""
 }
 
-// classify is Transient for an error that is known to be of the database: a bare error of a socket is one, too.
+// classify is Transient for an error that comes from the database, so a bare socket error counts, too.
 func classify(err error) (class string) {
 	if class = Transient(err); class != "" || err == nil || code(err) != "" {
 		return class
@@ -81,14 +81,14 @@ func classify(err error) (class string) {
 	return ""
 }
 
-// Lasting tells of an error of the database that it will be the same the next time: a row or a statement that it refuses, a right that is
-// missing, a disk that is full. No error is both Lasting and Transient.
+// Lasting reports whether an error of the database will occur again: a rejected row or statement, a missing right, a full disk. No error is
+// both Lasting and Transient.
 func Lasting(err error) bool {
 	state := code(err)
 	return strings.HasPrefix(state, "22") || strings.HasPrefix(state, "23") || strings.HasPrefix(state, "42") || state == "53100"
 }
 
-// asUnavailable marks an error as ErrUnavailable where it is about the way to the database or its state, and not about the question.
+// asUnavailable marks an error as ErrUnavailable if it concerns the connection to the database or its state, and not the statement.
 func asUnavailable(err error) error {
 	if err == nil {
 		return nil
@@ -109,8 +109,8 @@ func asUnavailable(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
-// undone tells that nothing of a statement happened: it was never sent, or the server has rolled it back and the session goes on. An error
-// that ends the session leaves that open, since it can come after the commit and before its answer.
+// undone reports whether a statement took no effect: it was never sent, or the server rolled it back and the session continues. After an
+// error that ends the session this is unknown, because the error can come after the commit and before the response.
 func undone(err error) bool {
 	if errors.As(err, new(*pgconn.ConnectError)) || pgconn.SafeToRetry(err) {
 		return true
@@ -119,19 +119,19 @@ func undone(err error) bool {
 	return ok && pe.SeverityUnlocalized == "ERROR"
 }
 
-// commitError is an error of COMMIT that leaves open whether the transaction happened.
+// commitError is an error of COMMIT that leaves open whether the transaction took effect.
 type commitError struct{ error }
 
 func (e commitError) Unwrap() error { return e.error }
 
-// uncommitted tells that nothing of a transaction happened: it never came to its COMMIT, or the server refused that.
+// uncommitted reports whether a transaction took no effect: it did not reach COMMIT, or the server rejected the COMMIT.
 func uncommitted(err error) bool { return !errors.As(err, new(commitError)) }
 
-// always is for what may happen twice: the second time changes nothing.
+// always is for operations that may run twice: the second time changes nothing.
 func always(error) bool { return true }
 
-// inTx runs f in a transaction of a connection or a pool, and commits when f returns nil. Its error is a commitError where it is open
-// whether the transaction happened.
+// inTx runs f in a transaction of a connection or a pool, and commits when f returns nil. It returns a commitError if it is unknown whether
+// the transaction took effect.
 func inTx(ctx context.Context, on interface {
 	Begin(ctx context.Context) (pgx.Tx, error)
 }, f func(pgx.Tx) error,
@@ -149,33 +149,33 @@ func inTx(ctx context.Context, on interface {
 }
 
 const (
-	// Between two tries of the same, each pause with a random part, so that those that met do not meet again.
+	// The backoff between two tries. Each pause has a random part, so that transactions that conflicted do not meet again.
 	firstPause, maxPause = 10 * time.Millisecond, time.Second
-	// workerTimeout and apiTimeout are how long the pauses are together: a worker has time until a server has restarted, a client of the
-	// API has not.
+	// workerTimeout and apiTimeout limit the sum of the pauses. A worker can wait until a server has restarted, a client of the API cannot.
 	workerTimeout, apiTimeout = 5 * time.Second, 100 * time.Millisecond
 )
 
-// pool is the connections of a DB. It does statements again that met a transient error, where that is safe: one that changes nothing always,
-// another when nothing of it happened (undone), a transaction when it did not come to its COMMIT or that was refused. It never repeats what
-// may have happened; whether that may be repeated is known to its caller alone.
+// pool is the connections of a DB. It retries statements after a transient error if that is safe. A statement that changes nothing is
+// always retried. Another statement is retried if it took no effect (undone). A transaction is retried if it did not commit: it did not
+// reach COMMIT, or the server rejected that. pool never repeats an operation that may have taken effect. Only the caller knows whether that
+// is safe.
 type pool struct {
 	*pgxpool.Pool
 
-	// may tells after which errors a single statement is done again: undone, or always where it changes nothing.
+	// may reports whether a single statement is retried after an error. It is undone, or always for statements that change nothing.
 	may func(error) bool
-	// timeout bounds the pauses between tries. Zero: nothing is tried again.
+	// timeout limits the sum of the pauses between tries. Zero means no retries.
 	timeout time.Duration
 	metrics *telemetry.Metrics
 }
 
-// reading is the pool for statements that change nothing.
+// reading returns the pool for statements that change nothing.
 func (p *pool) reading() *pool {
 	return &pool{Pool: p.Pool, may: always, timeout: p.timeout, metrics: p.metrics}
 }
 
-// again does f until it has no transient error, or may does not allow to repeat it, or there were pauses enough. A transient error that is
-// left is marked as one.
+// again runs f until it returns no transient error, may forbids a retry, or the pauses reach the timeout. It marks a transient error that
+// remains.
 func (p *pool) again(ctx context.Context, may func(error) bool, f func() error) error {
 	r := retry{pool: p}
 	for {
@@ -186,7 +186,7 @@ func (p *pool) again(ctx context.Context, may func(error) bool, f func() error) 
 	}
 }
 
-// returned counts an error that is left to the caller.
+// returned counts an error that is returned to the caller.
 func (p *pool) returned(err error) {
 	if class := classify(err); class != "" {
 		p.metrics.Transient(class, telemetry.TransientReturned)
@@ -201,13 +201,13 @@ func mark(err error) error {
 	return err
 }
 
-// retry counts the pauses between the tries of one thing.
+// retry counts the pauses between the tries of one operation.
 type retry struct {
 	pool          *pool
 	pause, waited time.Duration
 }
 
-// wait waits before another try after an error, and tells whether there is to be one.
+// wait waits before the next try after an error, and reports whether to try again.
 func (r *retry) wait(ctx context.Context, err error, may func(error) bool) bool {
 	class := classify(err)
 	if class == "" {
@@ -229,7 +229,7 @@ func (r *retry) wait(ctx context.Context, err error, may func(error) bool) bool 
 	return false
 }
 
-// Exec is that of pgxpool.Pool. The statement is repeated where that is safe.
+// Exec is pgxpool.Pool.Exec with retries if they are safe.
 func (p *pool) Exec(ctx context.Context, sql string, args ...any) (tag pgconn.CommandTag, err error) {
 	err = p.again(ctx, p.may, func() error {
 		tag, err = p.Pool.Exec(ctx, sql, args...)
@@ -238,7 +238,7 @@ func (p *pool) Exec(ctx context.Context, sql string, args ...any) (tag pgconn.Co
 	return tag, err
 }
 
-// Query is that of pgxpool.Pool. The statement is repeated where that is safe and no row of it was read.
+// Query is pgxpool.Pool.Query with retries if they are safe and no row was read.
 func (p *pool) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
 	retry := retry{pool: p}
 	rows := &rowsAgain{
@@ -257,7 +257,7 @@ func (p *pool) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, er
 	}
 }
 
-// QueryRow is that of pgxpool.Pool. The statement is repeated where that is safe.
+// QueryRow is pgxpool.Pool.QueryRow with retries if they are safe.
 func (p *pool) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
 	return rowAgain(func(dest []any) error {
 		return p.again(ctx, p.may, func() error { return p.Pool.QueryRow(ctx, sql, args...).Scan(dest...) })
@@ -269,7 +269,7 @@ type rowAgain func(dest []any) error
 // Scan sends the statement and reads its row.
 func (r rowAgain) Scan(dest ...any) error { return r(dest) }
 
-// rowsAgain are rows whose statement is repeated as long as none was read.
+// rowsAgain are rows whose statement is retried until the first row was read.
 type rowsAgain struct {
 	pgx.Rows
 
@@ -290,7 +290,7 @@ func (r *rowsAgain) Next() bool {
 		if err == nil || !r.wait(err) {
 			break
 		}
-		r.Rows, _ = r.query() // what the pool returns with an error has it as its Err
+		r.Rows, _ = r.query() // if the pool returns an error, the rows return it from Err
 		more = r.Rows.Next()
 	}
 	r.begun = true
@@ -300,13 +300,14 @@ func (r *rowsAgain) Next() bool {
 // Err implements pgx.Rows.
 func (r *rowsAgain) Err() error { return mark(r.Rows.Err()) }
 
-// tx runs f in a transaction and commits when it returns nil. After a transient error it runs f again, unless the transaction may have
-// happened: f may leave nothing behind but what it assigns anew each time.
+// tx runs f in a transaction and commits when f returns nil. After a transient error it runs f again, unless the transaction may have taken
+// effect. So f must assign every result again in each run, and must have no other side effects.
 func (db *DB) tx(ctx context.Context, f func(pgx.Tx) error) error {
 	return db.pool.again(ctx, uncommitted, func() error { return inTx(ctx, db.pool.Pool, f) })
 }
 
-// session hands f a connection, to prepare rows in tables of its own and to store them in a transaction of inTx. It runs f again as tx does.
+// session calls f with a connection. f prepares rows in temporary tables and stores them in a transaction of inTx. session retries f as tx
+// does.
 func (db *DB) session(ctx context.Context, f func(*pgxpool.Conn) error) error {
 	return db.pool.again(ctx, uncommitted, func() error { return db.pool.AcquireFunc(ctx, f) })
 }

@@ -42,7 +42,7 @@ func TestErrorsThatPassAreToldFromThoseThatLast(t *testing.T) {
 			t.Errorf("%s lasts and passes", s)
 		}
 	}
-	// An upstream's broken connection is none of the database's.
+	// A broken connection to an upstream is not an error of the database.
 	for _, err := range []error{nil, io.EOF, io.ErrUnexpectedEOF, context.Canceled, context.DeadlineExceeded, errors.New("x")} {
 		if got := postgres.Transient(err); got != "" {
 			t.Errorf("%v: %q", err, got)
@@ -57,8 +57,8 @@ func TestErrorsThatPassAreToldFromThoseThatLast(t *testing.T) {
 	}
 }
 
-// trouble makes the first n changes of a table end with an error of a state, or with the end of the session where the state is "kill". A
-// sequence counts them, which no rollback turns back. deferred lets it happen at COMMIT.
+// trouble makes the first n changes of a table fail with an error of a state, or end the session if the state is "kill". A sequence counts
+// them, and a rollback does not reset it. With deferred, it happens at COMMIT.
 func trouble(t *testing.T, url, table, state string, n int, deferred bool) {
 	t.Helper()
 	act := fmt.Sprintf(`raise exception using errcode = '%s'`, state)
@@ -82,7 +82,7 @@ func trouble(t *testing.T, url, table, state string, n int, deferred bool) {
 	}
 }
 
-// counted opens url as a worker, with what its metrics say of transient errors.
+// counted opens url as a worker, and returns a function that reads its metrics of transient errors.
 func counted(t *testing.T, url string, options ...postgres.Option) (*postgres.DB, func(class, outcome string) string) {
 	t.Helper()
 	m := telemetry.NewMetrics("1", "a", time.Now)
@@ -115,14 +115,14 @@ func TestWhatTheServerRolledBackIsDoneAgain(t *testing.T) {
 			db, counts := counted(t, url)
 			l := load(t, db, "2026-02-01T00:00:00Z", series.Reading{Series: "a", ObservedAt: slot.AddDate(0, -2, 0), Value: 1})
 			trouble(t, url, "runs", state, 2, false)
-			// A statement by itself, whose row is read.
+			// A single statement, whose row is read.
 			if id, err := db.AddRun(t.Context(), task.Ledger, task.SubjectLedger, slot, "test"); err != nil || id == 0 {
 				t.Errorf("a statement: run %d, %v", id, err)
 			}
 			if got := counts(class, telemetry.TransientRepeated); got != "2" {
 				t.Errorf("%s repetitions were counted, want 2", got)
 			}
-			// A transaction on the pool, one that fails at its commit, and one with rows that were staged before.
+			// A transaction on the pool, a transaction that fails at its commit, and a transaction with rows that were staged before.
 			for what, f := range map[string]func() error{
 				"a transaction": func() error { return db.EnsureDue(t.Context(), task.Fence{}, task.Signal, []string{"x"}, slot) },
 				"a load": func() error {
@@ -270,7 +270,7 @@ func TestAWorkerWhosePoolIsUsedUpIsAlive(t *testing.T) {
 	if ok, err := db.Claim(t.Context(), f, "worker"); err != nil || !ok {
 		t.Fatalf("claim: %v, %v", ok, err)
 	}
-	// Handlers have every connection, and wait for a table that somebody works on.
+	// Handlers hold every connection, and wait for a table that another session has locked.
 	c, err := pgx.Connect(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
@@ -298,7 +298,7 @@ func TestAWorkerWhosePoolIsUsedUpIsAlive(t *testing.T) {
 		case <-time.After(time.Millisecond):
 		}
 	}
-	// The run was last heard of before this instant.
+	// The run's last heartbeat was before this instant.
 	var before time.Time
 	if before, err = scheduler.Now(t.Context()); err != nil {
 		t.Fatal(err)

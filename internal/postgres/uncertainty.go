@@ -2,26 +2,26 @@ package postgres
 
 import "tidemark/signals"
 
-// Uncertainty is what a signal's intervals rest on, as it is stored and published.
+// Uncertainty is the basis of a signal's intervals, as it is stored and published.
 type Uncertainty struct {
 	// Basis is signals.BasisMeasured or signals.BasisAssumed.
 	Basis string `json:"basis"`
-	// Record is nil where the basis is assumed.
+	// Record is nil if the basis is assumed.
 	Record *IntervalRecord `json:"record"`
 }
 
-// IntervalRecord is how often intervals held what they bound, as it turned out later.
+// IntervalRecord counts how often the true value, known later, was within the interval.
 type IntervalRecord struct {
 	Cases int `json:"cases"`
 	Hits  int `json:"hits"`
-	// Share is hits of cases, CI95 its exact binomial bounds at 95 %, as if no case had to do with another.
+	// Share is Hits divided by Cases. CI95 is its exact binomial interval at 95 %, as if the cases were independent.
 	Share *float64    `json:"coverage"`
 	CI95  *[2]float64 `json:"coverage_ci95"`
-	// Last2Years is of the outcomes of the last two years alone.
+	// Last2Years counts only the outcomes of the last two years.
 	Last2Years Coverage `json:"last_2y"`
 }
 
-// All is the record without the part that is of the last two years.
+// All returns the record of all years.
 func (r IntervalRecord) All() Coverage { return Coverage{r.Cases, r.Hits, r.Share, r.CI95} }
 
 // Coverage is a share of cases with its exact binomial bounds. Without cases the shares are nil.
@@ -32,7 +32,7 @@ type Coverage struct {
 	CI95  *[2]float64 `json:"coverage_ci95"`
 }
 
-// NewUncertainty is the stored form of what signals.Definition's MeasureInterval found.
+// NewUncertainty returns the stored form of the result of signals.Definition.MeasureInterval.
 func NewUncertainty(basis string, record *signals.IntervalRecord) *Uncertainty {
 	out := &Uncertainty{Basis: basis}
 	if record != nil {

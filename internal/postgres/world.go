@@ -9,18 +9,18 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// World is what the database records, and its clock.
+// World is the database's world, with its clock.
 type World struct {
 	Name string
-	// ClockAt is the world's time; nil where it is the wall clock's.
+	// ClockAt is the world's time, or nil if it follows the wall clock.
 	ClockAt   *time.Time
 	CreatedAt time.Time
 }
 
-// EnsureWorld makes the database belong to a world, with its clock at clockAt (nil: the wall clock), unless it belongs to one
-// already. It returns the world that holds; a database of another world is an error that names both.
+// EnsureWorld assigns the database to a world with its clock at clockAt (nil: the wall clock), unless it already has one. It returns the
+// database's world. If that has another name, the error names both.
 func (db *DB) EnsureWorld(ctx context.Context, name string, clockAt *time.Time) (World, error) {
-	// Done a second time it changes nothing.
+	// A second run changes nothing.
 	err := db.pool.again(ctx, always, func() error {
 		_, err := db.pool.Pool.Exec(ctx, `
 			insert into world (name, clock_at) values (@name, @clock_at) on conflict do nothing`,
@@ -37,7 +37,7 @@ func (db *DB) EnsureWorld(ctx context.Context, name string, clockAt *time.Time) 
 	return w, db.is(w, name)
 }
 
-// is returns an error where a world has another name.
+// is returns an error if a world has another name.
 func (db *DB) is(w World, name string) error {
 	if w.Name != name {
 		return fmt.Errorf("%s names a database of the world %s, WORLD asks for %s: give each world its own database", db.setting, w.Name, name)
@@ -45,7 +45,7 @@ func (db *DB) is(w World, name string) error {
 	return nil
 }
 
-// CheckWorld returns an error where the database belongs to another world. One that belongs to none yet may become any.
+// CheckWorld returns an error if the database belongs to another world. A database without a world is valid.
 func (db *DB) CheckWorld(ctx context.Context, name string) error {
 	w, err := db.World(ctx)
 	if errors.Is(err, ErrNotFound) {
@@ -57,7 +57,7 @@ func (db *DB) CheckWorld(ctx context.Context, name string) error {
 	return db.is(w, name)
 }
 
-// World returns the world of the database, or ErrNotFound where none was set up yet.
+// World returns the world of the database, or ErrNotFound if none was set up yet.
 func (db *DB) World(ctx context.Context) (World, error) {
 	var w World
 	err := db.reads.QueryRow(ctx, `select name, clock_at, created_at from world`).Scan(&w.Name, &w.ClockAt, &w.CreatedAt)
@@ -70,7 +70,7 @@ func (db *DB) World(ctx context.Context) (World, error) {
 	return w, nil
 }
 
-// Now is the time of the world, in UTC: what the record's own rules go by.
+// Now returns the time of the world, in UTC. The rules of the record use this time.
 func (db *DB) Now(ctx context.Context) (now time.Time, err error) {
 	if err := db.reads.QueryRow(ctx, `select world_now()`).Scan(&now); err != nil {
 		return now, fmt.Errorf("ask for the world's time: %w", err)
@@ -78,8 +78,8 @@ func (db *DB) Now(ctx context.Context) (now time.Time, err error) {
 	return now.UTC(), nil
 }
 
-// SetClock sets the time of a world that does not run on the wall clock; nil makes it follow the wall clock from now on. The
-// database refuses this for a live world, and for a sandbox whose time would run backwards.
+// SetClock sets the time of a world that does not follow the wall clock. nil makes it follow the wall clock from now on. The database
+// refuses this for a live world, and for a sandbox whose time would run backwards.
 func (db *DB) SetClock(ctx context.Context, at *time.Time) error {
 	_, err := db.pool.Exec(ctx, `update world set clock_at = @at`, pgx.NamedArgs{"at": at})
 	if err != nil {
@@ -88,8 +88,8 @@ func (db *DB) SetClock(ctx context.Context, at *time.Time) error {
 	return nil
 }
 
-// AdvanceClock moves the clock of a sandbox on to an instant. One that is there already, or follows the wall clock, stays: whoever steps
-// it may have lost its connection, and another has begun.
+// AdvanceClock advances the clock of a sandbox to an instant. It changes nothing if the clock is already there or follows the wall clock.
+// The process that steps the clock may have lost its connection, and another process may have taken over.
 func (db *DB) AdvanceClock(ctx context.Context, to time.Time) error {
 	_, err := db.pool.Exec(ctx, `update world set clock_at = @to where clock_at < @to`, pgx.NamedArgs{"to": to})
 	if err != nil {
@@ -98,7 +98,7 @@ func (db *DB) AdvanceClock(ctx context.Context, to time.Time) error {
 	return nil
 }
 
-// ClockBehind tells whether the database is a sandbox's that lives through its past at high speed.
+// ClockBehind reports whether the database belongs to a sandbox that is replaying its past at high speed.
 func (db *DB) ClockBehind(ctx context.Context) (past bool, err error) {
 	err = db.reads.QueryRow(ctx, `select exists (select from world where name = 'sandbox' and clock_at is not null)`).Scan(&past)
 	if err != nil {

@@ -9,60 +9,62 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// The states of a payment by request.
+// The states of an x402 payment.
 const (
-	X402Reserved = "reserved" // nobody was asked to settle it
-	X402Settling = "settling" // the facilitator is asked, or was when its asker died
-	X402Unknown  = "unknown"  // the facilitator's answer is not known, or waits for the chain
+	X402Reserved = "reserved" // no facilitator was asked to settle it
+	X402Settling = "settling" // the facilitator is being asked, or was when the process ended
+	X402Unknown  = "unknown"  // the facilitator's response is unknown, or waits for the chain
 	X402Settled  = "settled"  // the payer paid
-	X402Failed   = "failed"   // the payer did not pay; the same authorization may be tried again while it is good
+	X402Failed   = "failed"   // the payer did not pay; the same authorization may be tried again while it is valid
 )
 
-// What a caller may do with a payment that was presented.
+// The outcomes of a presented payment.
 const (
-	// X402Reserve: go on, as its holder.
+	// X402Reserve means that the caller now holds the payment and can continue.
 	X402Reserve = "reserved"
-	// X402Redeliver: it is settled and was never delivered for this very request: deliver, as its holder, without charging.
+	// X402Redeliver means that the payment is settled, but was never delivered for this request. The caller holds it and must deliver
+	// without a charge.
 	X402Redeliver = "redeliver"
-	// X402Unclear: it may have been taken, for this very request: wait for what the chain says, as its holder.
+	// X402Unclear means that the money may have been taken for this request. The caller holds the payment and must wait for the state of
+	// the chain.
 	X402Unclear = "unclear"
-	// X402Busy: another request holds it.
+	// X402Busy means that another request holds the payment.
 	X402Busy = "busy"
-	// X402Used: it was used, or is used up for something else.
+	// X402Used means that the payment was delivered, or that it was or may have been taken for another request.
 	X402Used = "used"
 )
 
-// X402Authorization is a payment that is presented for a resource. Addresses, nonce and digest are in lower case.
+// X402Authorization is a payment that a client presents for a resource. Addresses, nonce and digest are in lower case.
 type X402Authorization struct {
 	ChainID                    uint64
 	Asset, Payer, Nonce, PayTo string
 	// Micro is the amount in micro-dollars.
 	Micro       int64
 	ValidBefore time.Time
-	// Digest names what was signed with the signature, Resource the path and query of what is bought.
+	// Digest identifies the signed message with its signature. Resource is the path and query of the purchase.
 	Digest, Resource string
-	// Version is that of the protocol.
+	// Version is the protocol version.
 	Version int
-	// Answer is the SHA-256 of the answer that was built for it, in hex.
+	// Answer is the SHA-256 of the response that was built for it, in hex.
 	Answer string
 }
 
-// X402Lease makes its owner the holder of a payment until another one becomes it.
+// X402Lease makes its owner the holder of a payment until another caller becomes the holder.
 type X402Lease struct {
 	ID      int64
 	Attempt int
 }
 
-// X402Reservation is the answer to a presentation.
+// X402Reservation is the result of a reservation.
 type X402Reservation struct {
 	Outcome string
-	// Hold is zero where the outcome makes nobody the holder.
+	// Hold is zero if the caller did not become the holder.
 	Hold X402Lease
-	// TxHash is the settlement's transaction, empty where there is none.
+	// TxHash is the settlement's transaction, empty if it is not known.
 	TxHash string
 }
 
-// ReserveX402 takes the one place that an authorization has in the world, for so long as the lease.
+// ReserveX402 reserves an authorization for the time of the lease. An authorization has one holder at a time.
 func (db *DB) ReserveX402(ctx context.Context, a X402Authorization, lease time.Duration) (X402Reservation, error) {
 	var p X402Reservation
 	var id *int64
@@ -87,19 +89,20 @@ func (db *DB) ReserveX402(ctx context.Context, a X402Authorization, lease time.D
 	return p, nil
 }
 
-// ReleaseX402 gives back a reservation that nobody was asked to settle, so that the payment can be presented again.
+// ReleaseX402 releases a reservation before a facilitator was asked to settle it, so that the payment can be presented again.
 func (db *DB) ReleaseX402(ctx context.Context, h X402Lease) error {
 	_, err := db.x402Hold(ctx, h, `select x402_release(@id, @attempt)`, pgx.NamedArgs{})
 	return err
 }
 
-// SettlingX402 says that the facilitator is about to be asked to settle, which takes the lease at most: should the holder be gone by
-// then, a worker asks the chain. Only when it returns true may the facilitator be asked.
+// SettlingX402 records that the caller will now ask the facilitator to settle, which takes at most the lease. If the caller dies, a worker
+// checks the chain after the lease. The caller may ask the facilitator only if the result is true.
 func (db *DB) SettlingX402(ctx context.Context, h X402Lease, lease time.Duration) (bool, error) {
 	return db.x402Hold(ctx, h, `select x402_settling(@id, @attempt, @lease)`, pgx.NamedArgs{"lease": lease})
 }
 
-// SettledX402 records the facilitator's word that the payer paid. It tells whether the caller is to deliver, for which it has the lease.
+// SettledX402 records the facilitator's statement that the payer paid. It reports whether the caller must deliver; the lease is the time
+// for that.
 func (db *DB) SettledX402(ctx context.Context, h X402Lease, txHash string, lease time.Duration) (bool, error) {
 	ok, err := db.x402Hold(ctx, h, `select x402_settled(@id, @attempt, @tx_hash, @lease)`, pgx.NamedArgs{"tx_hash": txHash, "lease": lease})
 	if code(err) == "23505" {
@@ -108,24 +111,25 @@ func (db *DB) SettledX402(ctx context.Context, h X402Lease, txHash string, lease
 	return ok, err
 }
 
-// X402Unsettled is a settlement without success.
+// X402Unsettled is a settlement that did not succeed.
 type X402Unsettled struct {
-	// State is X402Failed, or X402Unknown where the chain must be asked.
+	// State is X402Failed, or X402Unknown if the chain must be checked.
 	State string
-	// TxHash is a transaction that was named all the same, empty for none.
+	// TxHash is a transaction that the facilitator named nevertheless, empty for none.
 	TxHash string
 	Reason string
-	// Denied tells that the facilitator says that it did not take the payment.
+	// Denied means that the facilitator states that it did not take the payment.
 	Denied bool
 }
 
-// UnsettledX402 records a settlement without success. A worker asks the chain at once. The caller remains the holder of what is unknown.
+// UnsettledX402 records a settlement that did not succeed. A worker checks the chain at once. If the outcome is unknown, the caller stays
+// the holder.
 func (db *DB) UnsettledX402(ctx context.Context, h X402Lease, u X402Unsettled) (bool, error) {
 	return db.x402Hold(ctx, h, `select x402_unsettled(@id, @attempt, @state, nullif(@tx_hash, ''), @reason, @denied)`,
 		pgx.NamedArgs{"state": u.State, "tx_hash": u.TxHash, "reason": u.Reason, "denied": u.Denied})
 }
 
-// LeaveX402 ends the hold of a payment, which was delivered or is to be delivered to one who asks again.
+// LeaveX402 ends the caller's hold of a payment. delivered means that it was delivered; otherwise a later request can receive the delivery.
 func (db *DB) LeaveX402(ctx context.Context, h X402Lease, delivered bool) error {
 	_, err := db.x402Hold(ctx, h, `select x402_leave(@id, @attempt, @delivered)`, pgx.NamedArgs{"delivered": delivered})
 	return err
@@ -139,14 +143,14 @@ func (db *DB) x402Hold(ctx context.Context, h X402Lease, sql string, args pgx.Na
 	return held, nil
 }
 
-// X402State is how a payment stands.
+// X402State is the state of a payment.
 type X402State struct {
-	// State is empty where the caller holds the payment no longer.
+	// State is empty if the caller no longer holds the payment.
 	State          string
 	TxHash, Reason string
 }
 
-// ClaimX402 returns how a payment stands to its holder, who is to deliver where it is settled, and has the lease for that.
+// ClaimX402 returns the state of a payment to its holder. If it is settled, the holder must deliver and has the lease for that.
 func (db *DB) ClaimX402(ctx context.Context, h X402Lease, lease time.Duration) (X402State, error) {
 	var s X402State
 	err := db.pool.QueryRow(ctx, `
@@ -158,18 +162,18 @@ func (db *DB) ClaimX402(ctx context.Context, h X402Lease, lease time.Duration) (
 	return s, nil
 }
 
-// X402Terms is what a worker found at the token's contract.
+// X402Terms is the result of a worker's check of the token's contract.
 type X402Terms struct {
 	ChainID              uint64
 	Asset, Name, Version string
-	// OK tells that payers who sign for Name and Version can be charged. Detail says what was found.
+	// OK means that payers who sign for Name and Version can be charged. Detail describes the result.
 	OK        bool
 	Detail    string
 	CheckedAt time.Time
 }
 
-// X402Verdict returns what was found about the token of the settings last; ErrNotFound when no worker has looked. Of t, the chain, the
-// asset in lower case, name and version are read.
+// X402Verdict returns the last check of the token in the settings. It returns ErrNotFound if no worker has checked it. Of t it reads the
+// chain, the asset in lower case, name and version.
 func (db *DB) X402Verdict(ctx context.Context, t X402Terms) (X402Terms, error) {
 	err := db.reads.QueryRow(ctx, `
 		select ok, detail, checked_at from x402_terms

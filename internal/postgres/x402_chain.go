@@ -12,7 +12,7 @@ import (
 	"tidemark/internal/task"
 )
 
-// X402Payment is a row of the payments by request.
+// X402Payment is a row of the x402 payments.
 type X402Payment struct {
 	ID      int64
 	ChainID int64
@@ -25,10 +25,10 @@ type X402Payment struct {
 	Version     int
 	State       string
 	Attempt     int
-	// LeaseUntil is until when its holder is waited for, nil where there is none.
+	// LeaseUntil is when its holder's lease ends, nil if it has no holder.
 	LeaseUntil     *time.Time
 	TxHash, Reason *string
-	// Denied tells that the facilitator says that it did not take it.
+	// Denied means that the facilitator states that it did not take the payment.
 	Denied               bool
 	DeliveredAt          *time.Time
 	CreatedAt, UpdatedAt time.Time
@@ -41,14 +41,14 @@ const x402Columns = `id, chain_id, asset, payer, nonce, pay_to, amount, valid_be
 type X402Filter struct {
 	ID    int64
 	State string
-	// Open selects those that are not final: unknown, being settled, and failed ones whose authorization was good until after Since.
+	// Open selects payments that are not final: unknown, settling, or failed with an authorization that was valid until after Since.
 	Open bool
-	// Since selects those that were made at this instant or later.
+	// Since selects payments that were created at this instant or later.
 	Since time.Time
 	Limit int
 }
 
-// X402Payments lists payments by request, newest first.
+// X402Payments lists x402 payments, newest first.
 func (db *DB) X402Payments(ctx context.Context, f X402Filter) ([]X402Payment, error) {
 	rows, err := db.reads.Query(ctx, `
 		select `+x402Columns+` from x402_payments
@@ -64,7 +64,7 @@ func (db *DB) X402Payments(ctx context.Context, f X402Filter) ([]X402Payment, er
 	return list, nil
 }
 
-// X402Change is a line of the ledger of payments by request.
+// X402Change is a row of the ledger of x402 payments.
 type X402Change struct {
 	ID             int64
 	PaymentID      int64
@@ -79,7 +79,7 @@ type X402Change struct {
 	At             time.Time
 }
 
-// X402Changes lists every change of state of the payments by request, oldest first, all of them or those of one payment.
+// X402Changes lists the changes of state of one payment, or of all payments if payment is 0, oldest first.
 func (db *DB) X402Changes(ctx context.Context, payment int64) ([]X402Change, error) {
 	rows, err := db.reads.Query(ctx, `
 		select id, payment_id, chain_id, asset, payer, pay_to, amount, resource, version, state, tx_hash, reason, at from x402_ledger
@@ -92,22 +92,22 @@ func (db *DB) X402Changes(ctx context.Context, payment int64) ([]X402Change, err
 	return list, nil
 }
 
-// ErrMoved: the payment changed while it was looked at. Look again.
+// ErrMoved means that the payment changed after it was read. The caller must read it again.
 var ErrMoved = errors.New("the payment has changed meanwhile")
 
-// X402Resolution is what becomes of a payment by what the chain says.
+// X402Resolution is the result of a check of the chain for a payment.
 type X402Resolution struct {
-	// Of is the payment as it was when the chain was asked.
+	// Of is the payment as it was when the chain was checked.
 	Of X402Payment
-	// State is its new state, or its present one to leave it as it is.
+	// State is its new state. The present state leaves it unchanged.
 	State string
 	// TxHash is the transaction that moved the money; required for X402Settled.
 	TxHash, Reason string
-	// Again is when the chain is to be asked once more; zero for never.
+	// Again is when the chain must be checked again; zero means never.
 	Again time.Time
 }
 
-// ResolveX402 records what the chain says about a payment, unless the payment has changed since (ErrMoved).
+// ResolveX402 records the result of a check of the chain. It returns ErrMoved if the payment has changed since.
 func (db *DB) ResolveX402(ctx context.Context, f task.Fence, r X402Resolution) error {
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		changed := int64(0)
@@ -137,7 +137,7 @@ func (db *DB) ResolveX402(ctx context.Context, f task.Fence, r X402Resolution) e
 	return nil
 }
 
-// SawX402 records whether the chain shows a payment that the facilitator called settled, and when to look again; zero for never.
+// SawX402 records whether the chain contains a payment that the facilitator called settled, and schedules the next check; zero means none.
 func (db *DB) SawX402(ctx context.Context, f task.Fence, p X402Payment, paid bool, again time.Time) error {
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		verdict := "missing"
@@ -164,7 +164,7 @@ func (db *DB) SawX402(ctx context.Context, f task.Fence, p X402Payment, paid boo
 	return nil
 }
 
-// X402Missing counts the payments that the facilitator called settled and the chain does not show, and names the first.
+// X402Missing counts the payments that the facilitator called settled but the chain does not contain. It also returns the first of them.
 func (db *DB) X402Missing(ctx context.Context) (n int, first int64, err error) {
 	err = db.pool.QueryRow(ctx, `select count(*), coalesce(min(payment_id), 0) from x402_sightings where verdict = 'missing'`).Scan(&n, &first)
 	if err != nil {
@@ -178,10 +178,10 @@ func checkX402(ctx context.Context, tx pgx.Tx, subject string, at time.Time) err
 	return err
 }
 
-// X402SubjectTerms is the subject of the runs that look at the token's contract.
+// X402SubjectTerms is the subject of the runs that check the token's contract.
 const X402SubjectTerms = "terms"
 
-// RetryX402 makes a run due that looks after a subject, a payment's number or X402SubjectTerms, at an instant.
+// RetryX402 schedules a run that checks a subject at an instant. The subject is a payment's number or X402SubjectTerms.
 func (db *DB) RetryX402(ctx context.Context, f task.Fence, subject string, at time.Time) error {
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		if err := checkX402(ctx, tx, subject, at); err != nil {
@@ -195,9 +195,9 @@ func (db *DB) RetryX402(ctx context.Context, f task.Fence, subject string, at ti
 	return nil
 }
 
-// CheckX402Terms makes a run due at once that looks whether the settings name the token's domain.
+// CheckX402Terms schedules an immediate run that checks whether the settings match the token's domain.
 func (db *DB) CheckX402Terms(ctx context.Context) error {
-	// By the database's clock: a run that is due since long ago would look as if nobody had begun it.
+	// Uses the database's clock: a run that was due long ago would look as if no worker had started it.
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `select x402_check(@subject, clock_timestamp())`, pgx.NamedArgs{"subject": X402SubjectTerms})
 		return err
@@ -208,8 +208,8 @@ func (db *DB) CheckX402Terms(ctx context.Context) error {
 	return nil
 }
 
-// SaveX402Terms records what was found at the token's contract and when to look again, and forgets reservations whose holders died
-// before they asked anybody to settle.
+// SaveX402Terms records the check of the token's contract and schedules the next one. It also deletes reservations whose holders died
+// before they asked a facilitator to settle.
 func (db *DB) SaveX402Terms(ctx context.Context, f task.Fence, t X402Terms, again time.Time) error {
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `

@@ -16,7 +16,7 @@ import (
 	"tidemark/internal/task"
 )
 
-// x402 is the table of payments by request, as both roles see it.
+// x402 is the table of x402 payments, as both roles see it.
 type x402 struct {
 	t           *testing.T
 	dsn         string
@@ -119,7 +119,7 @@ func TestX402OneOfManyHoldsAPayment(t *testing.T) {
 	}
 }
 
-// What a process that was killed leaves behind, step by step.
+// The traces of a killed process, step by step.
 func TestX402LeftBehind(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -130,7 +130,7 @@ func TestX402LeftBehind(t *testing.T) {
 		x.reserve(x402Payment(1), postgres.X402Busy)
 		x.expire()
 		second := x.reserve(x402Payment(1), postgres.X402Reserve)
-		// The first was only frozen, and comes back: it may not settle what another holds.
+		// The first caller was only frozen, and comes back: it may not settle a payment that another caller holds.
 		if ok, err := x.api.SettlingX402(ctx, first, time.Minute); ok || err != nil {
 			t.Errorf("the first holder settles: %t, %v", ok, err)
 		}
@@ -172,7 +172,7 @@ func TestX402LeftBehind(t *testing.T) {
 		x.expire()
 		again := x.reserve(x402Payment(1), postgres.X402Redeliver)
 		x.reserve(x402Payment(1), postgres.X402Busy)
-		if err := x.api.LeaveX402(ctx, hold, true); err != nil { // one who holds it no longer
+		if err := x.api.LeaveX402(ctx, hold, true); err != nil { // a caller that does not hold it any more
 			t.Fatal(err)
 		}
 		if x.payment().DeliveredAt != nil {
@@ -185,7 +185,7 @@ func TestX402LeftBehind(t *testing.T) {
 	})
 }
 
-// A settlement asks for a look at the chain, in case nobody comes back from it, and takes that back when somebody does.
+// A settlement schedules a check of the chain, in case its caller never returns. The result of the settlement cancels the check.
 func TestX402RunsThatAskTheChain(t *testing.T) {
 	t.Parallel()
 	x := newX402(t)
@@ -222,7 +222,7 @@ func TestX402RunsThatAskTheChain(t *testing.T) {
 	if list := due(t, x.worker); len(list) != 1 {
 		t.Errorf("due %v", list)
 	}
-	// Known after all, by the facilitator's word: the chain is looked at all the same.
+	// The facilitator reports success later: the chain is checked nevertheless.
 	x.yes(x.api.SettledX402(ctx, hold, x402Tx, time.Minute))
 	if list := runs(); len(list) != 1 {
 		t.Errorf("runs %+v", list)
@@ -254,7 +254,7 @@ func TestX402GuardsOfTheDatabase(t *testing.T) {
 			t.Errorf("even the owner may not: %s", sql)
 		}
 	}
-	// The API's role can call the functions, and nothing else. None of the two writes the ledger.
+	// The API's role can call the functions, and nothing else. Neither role can write the ledger.
 	for role, statements := range map[string][]string{
 		postgres.RoleAPI: {
 			`select from x402_payments`, `select from x402_ledger`, `insert into x402_payments (chain_id) values (1)`,
@@ -293,12 +293,12 @@ func TestX402Retry(t *testing.T) {
 	if got := x.payment(); got.Resource != other.Resource || got.Attempt != 2 {
 		t.Errorf("%+v", got)
 	}
-	// What a worker saw before that does not count.
+	// An earlier check by a worker does not count.
 	err := x.worker.ResolveX402(ctx, task.Fence{}, postgres.X402Resolution{Of: failed, State: postgres.X402Settled, TxHash: x402Tx})
 	if err == nil {
 		t.Error("a payment that has changed was resolved")
 	}
-	// It failed before, so it stays when it is given back.
+	// It failed before, so it stays when it is released.
 	if err := x.api.ReleaseX402(ctx, hold); err != nil {
 		t.Fatal(err)
 	}
