@@ -12,7 +12,7 @@ type Money struct {
 	Currency string `json:"currency"`
 }
 
-// USD is an amount of US dollars.
+// USD returns an amount of US dollars.
 func USD(m accounts.Micros) Money { return Money{Amount: m.String(), Currency: "USD"} }
 
 // Registered is the body of a registration.
@@ -48,7 +48,7 @@ type RegisteredMeta struct {
 	Warning   string `json:"warning"`
 }
 
-// KeyWarning is the warning of every answer that shows a key.
+// KeyWarning is the warning in every response that shows a key.
 const KeyWarning = "Store this key now; it is not shown again."
 
 // Rotated is the body of a rotation.

@@ -10,8 +10,8 @@ import (
 	"tidemark/picks"
 )
 
-// The answers of the MCP tools, where they are not those of an address of the Picks API. They show what is free: announced picks, public
-// cards, percentages.
+// The responses of the MCP tools that have no equal in the Picks API. They show free data only: announced picks, public cards and
+// percentages.
 
 // Editorial is what every answer to an agent ends with.
 type Editorial struct {
@@ -30,7 +30,7 @@ type LatestPicks struct {
 	Editorial
 }
 
-// LatestPicks returns the newest n picks, or as many as there are.
+// LatestPicks returns the newest n picks, or fewer if there are fewer.
 func (st *PublicationsState) LatestPicks(n int, lang picks.Lang) LatestPicks {
 	meta, _ := st.picksMeta()
 	out := LatestPicks{Picks: []Pick{}, AsOf: meta.AsOf, Editorial: st.editorial()}
@@ -58,7 +58,7 @@ type Card struct {
 	Editorial
 }
 
-// Card returns the newest card of the company that a ticker names, and whether the company was picked and has one.
+// Card returns the newest card of the company with a ticker. The result is false if the company was never picked or has no card.
 func (st *PublicationsState) Card(ticker string, lang picks.Lang) (Card, bool) {
 	cik, _ := st.Company(ticker)
 	stored, picked := st.cards[cik], st.byCIK[cik]
@@ -72,7 +72,7 @@ func (st *PublicationsState) Card(ticker string, lang picks.Lang) (Card, bool) {
 	}, true
 }
 
-// PickedTickers are the tickers of the announced picks in the order of the alphabet, each once.
+// PickedTickers returns the tickers of the announced picks in alphabetical order, without duplicates.
 func (st *PublicationsState) PickedTickers() []string {
 	list := make([]string, len(st.priced))
 	for i := range st.priced {
@@ -88,7 +88,7 @@ type PortfolioSummary struct {
 	Editorial
 }
 
-// PortfolioSummary returns the summary at the close of the portfolio's last session, and whether there is a portfolio yet.
+// PortfolioSummary returns the summary at the close of the portfolio's last session, and whether the portfolio exists yet.
 func (st *PublicationsState) PortfolioSummary() (PortfolioSummary, bool) {
 	if st.portfolio == nil {
 		return PortfolioSummary{}, false
@@ -114,7 +114,7 @@ type EconomicHeadline struct {
 	Importance int    `json:"importance"`
 }
 
-// EconomicHeadlines returns a page of the headlines: q's Limit, Cursor and Lang are read. The error is ErrCursor.
+// EconomicHeadlines returns a page of the headlines. It uses q's Limit, Cursor and Lang. The error is ErrCursor.
 func (st *PublicationsState) EconomicHeadlines(q ListQuery) (EconomicHeadlines, error) {
 	out := EconomicHeadlines{Language: q.Lang, Editorial: st.editorial()}
 	shown, next, err := listing[postgres.EconomicEvent, EconomicHeadline]{
@@ -141,7 +141,7 @@ type EconomicAnalysis struct {
 	Editorial
 }
 
-// EconomicAnalysis returns the event with an id, and whether there is one.
+// EconomicAnalysis returns the event with an id, and whether it exists.
 func (st *PublicationsState) EconomicAnalysis(id string, lang picks.Lang) (EconomicAnalysis, bool) {
 	i := slices.IndexFunc(st.economic, func(e postgres.EconomicEvent) bool { return strings.EqualFold(e.ID, id) })
 	if i < 0 {

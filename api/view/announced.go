@@ -13,14 +13,14 @@ import (
 // Announced is a pick with the research that was announced with it. Later research about the company does not change it.
 type Announced struct {
 	Pick Pick
-	// Research is nil where no card was written.
+	// Research is nil if no card was written.
 	Research *Research
-	// Older and Newer are the dates of the picks before and after, empty where there is none.
+	// Older and Newer are the dates of the previous and the next pick. They are empty if there is no such pick.
 	Older, Newer string
 }
 
-// AnnouncedOn returns the pick of a date, written YYYY-MM-DD, as it was announced; nil where no announced pick has the date. It reads the
-// database: a card is too long to keep all of them in memory.
+// AnnouncedOn returns the pick of a date (YYYY-MM-DD) as it was announced, or nil if no announced pick has the date. It reads the database,
+// because all cards together are too long for memory.
 func (st *PublicationsState) AnnouncedOn(ctx context.Context, date string, lang picks.Lang) (*Announced, error) {
 	i, found := slices.BinarySearchFunc(st.priced, date, func(p pricedPick, date string) int { return strings.Compare(date, p.Date) }) // newest first
 	if !found {
@@ -47,7 +47,7 @@ func (st *PublicationsState) AnnouncedOn(ctx context.Context, date string, lang 
 	return out, nil
 }
 
-// PickDates are the dates of the announced picks, the newest first.
+// PickDates returns the dates of the announced picks, newest first.
 func (st *PublicationsState) PickDates() []string {
 	list := make([]string, len(st.priced))
 	for i := range st.priced {
@@ -56,7 +56,7 @@ func (st *PublicationsState) PickDates() []string {
 	return list
 }
 
-// PickDatesOf are the dates of a company's announced picks by any of its tickers, the newest first.
+// PickDatesOf returns the dates of a company's announced picks by any of its tickers, newest first.
 func (st *PublicationsState) PickDatesOf(ticker string) (list []string) {
 	cik, known := st.Company(ticker)
 	for i := range st.priced {

@@ -77,16 +77,16 @@ type ChangePart struct {
 	Text string `json:"text"`
 }
 
-// ChangesRequest names two snapshots: each by an instant as of which it is taken or, where its Day is set, by the end of the day that it is about at
-// the latest. Without To it is the newest, without From the one before that says something else.
+// ChangesRequest names two snapshots. An instant selects the snapshot as of that instant. If Day is set, it selects the newest snapshot
+// about that day or earlier. Without To, the second snapshot is the newest. Without From, the first is the last one before it that differs.
 type ChangesRequest struct {
 	From, To       time.Time
 	FromDay, ToDay bool
 	Lang           locale.Lang
 }
 
-// Changes answers with why a signal moved. postgres.ErrNotFound says that one of the snapshots is not there, postgres.ErrTooMany that too much lies
-// between them.
+// Changes explains why a signal moved. The error is postgres.ErrNotFound if one of the snapshots does not exist, and postgres.ErrTooMany if
+// there are too many changes between them.
 func (v *View) Changes(ctx context.Context, s *Signal, r ChangesRequest) (*Document, error) {
 	report, err := v.ChangeReport(ctx, s, r)
 	if err != nil {
@@ -102,7 +102,7 @@ func (v *View) Changes(ctx context.Context, s *Signal, r ChangesRequest) (*Docum
 	return NewDocument(TypeJSON, CachePublic, body, time.Time{}), nil
 }
 
-// ChangeReport is what Changes answers with.
+// ChangeReport returns the report that Changes serves.
 func (v *View) ChangeReport(ctx context.Context, s *Signal, r ChangesRequest) (report ChangeReport, err error) {
 	err = v.acquireQuery(ctx, func(ctx context.Context) error {
 		to, err := v.end(ctx, s, r.To, r.ToDay)
@@ -131,7 +131,7 @@ func (v *View) ChangeReport(ctx context.Context, s *Signal, r ChangesRequest) (r
 	return report, err
 }
 
-// end is one of the snapshots; the newest without an instant.
+// end returns one of the two snapshots. With a zero instant it returns the newest.
 func (v *View) end(ctx context.Context, s *Signal, at time.Time, day bool) (postgres.Snapshot, error) {
 	now := v.Now()
 	switch {
@@ -143,20 +143,20 @@ func (v *View) end(ctx context.Context, s *Signal, at time.Time, day bool) (post
 	return v.o.Store.SnapshotAsOf(ctx, s.Definition.ID, at)
 }
 
-// ErrBackwards is the error of two snapshots in the wrong order.
+// ErrBackwards: the second snapshot is older than the first.
 var ErrBackwards = errors.New("the second snapshot is older than the first")
 
-// explained keeps explanations: what became known until an instant does not change, so the same two snapshots are explained once. The zero value
-// is empty. It is safe for concurrent use.
+// explained caches explanations. What became known up to an instant does not change, so the same two snapshots are explained only once. The
+// zero value is empty. It is safe for concurrent use.
 type explained struct {
 	mu   sync.Mutex
 	kept map[explainedPair]changes.Explanation
 }
 
-// maxExplained bounds how many explanations are kept. One has at most some hundred parts.
+// maxExplained bounds the cached explanations. One has at most a few hundred parts.
 const maxExplained = 128
 
-// explainedPair names two snapshots and what they say: one that is computed again is another one.
+// explainedPair is the cache key: two snapshots and their numbers. A recomputed snapshot has a new key.
 type explainedPair struct {
 	signal   string
 	from, to changes.Snapshot
@@ -165,7 +165,7 @@ type explainedPair struct {
 func (v *View) explain(ctx context.Context, s *Signal, from, to postgres.Snapshot) (changes.Explanation, error) {
 	pair := explainedPair{s.Definition.ID, explainable(from), explainable(to)}
 	name := pair
-	for _, n := range []*changes.Numbers{&name.from.Numbers, &name.to.Numbers} { // NaN is no key
+	for _, n := range []*changes.Numbers{&name.from.Numbers, &name.to.Numbers} { // NaN never equals itself, so it cannot be part of a map key
 		n.Value, n.Baseline, n.Z = keyable(n.Value), keyable(n.Baseline), keyable(n.Z)
 	}
 	v.explained.mu.Lock()
@@ -190,7 +190,7 @@ func (v *View) explain(ctx context.Context, s *Signal, from, to postgres.Snapsho
 
 func keyable(x float64) float64 {
 	if math.IsNaN(x) {
-		return math.Inf(1) // which no snapshot has
+		return math.Inf(1) // larger than in any snapshot
 	}
 	return x
 }
@@ -218,7 +218,7 @@ func changeReport(s *Signal, from, to postgres.Snapshot, e changes.Explanation, 
 			Kind: string(p.Kind), Observations: p.Count, Before: finite(&p.Before), After: finite(&p.After), ChangeNumbers: changeNumbers(p.Numbers), Text: w.part(p),
 		}
 		if part.nothing() {
-			continue // the rounding of a step
+			continue // a rounding residue of one step
 		}
 		if p.Source != "" {
 			part.Source = &p.Source
@@ -234,13 +234,13 @@ func changeReport(s *Signal, from, to postgres.Snapshot, e changes.Explanation, 
 	return out
 }
 
-// nothing reports whether no number is known and not zero.
+// nothing reports whether every number is unknown or zero.
 func (n ChangeNumbers) nothing() bool {
 	nothing := func(x *float64) bool { return x == nil || *x == 0 }
 	return nothing(n.Value) && nothing(n.Baseline) && nothing(n.Z)
 }
 
-// changeDecimals is how many decimals the numbers have: none is noise of arithmetic, and hundreds of parts still add up within 1e-9.
+// changeDecimals is the number of decimals. Finer digits are arithmetic noise, and hundreds of parts still add up within 1e-9.
 const changeDecimals = 12
 
 func changeNumbers(n changes.Numbers) ChangeNumbers {
@@ -250,7 +250,7 @@ func changeNumbers(n changes.Numbers) ChangeNumbers {
 			return finite(&x)
 		}
 		if v == 0 {
-			v = 0 // and not -0
+			v = 0 // avoid -0
 		}
 		return finite(&v)
 	}

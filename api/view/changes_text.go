@@ -15,13 +15,13 @@ import (
 	"tidemark/signals/changes"
 )
 
-// changeWriter says in one language why a signal moved.
+// changeWriter explains in one language why a signal moved.
 type changeWriter struct {
 	l *locale.Language
 	d signals.Definition
 }
 
-// maxNamed is how many parts a sentence names. Of more, those of one kind are put together.
+// maxNamed is the maximum number of parts in a sentence. If there are more, parts of the same kind are combined.
 const maxNamed = 4
 
 // sentence says how the value moved and which parts moved it: "up 4.2: new data (20 November 2026) +5.1, revision (13 November 2026) −0.9".
@@ -80,7 +80,7 @@ func together(parts []changes.Part, belong func(a, b changes.Part) bool) (out []
 	return out
 }
 
-// part says what a part is about, and what it added to the value.
+// part describes a part and what it added to the value.
 func (w changeWriter) part(p changes.Part) string {
 	var out string
 	switch {
@@ -110,7 +110,7 @@ func (w changeWriter) day(t time.Time) string {
 	return w.l.WriteDate(t.UTC())
 }
 
-// days are the first and the last day of a part.
+// days writes the first and the last day of a part.
 func (w changeWriter) days(p changes.Part) string {
 	from, to := w.day(p.From), w.day(p.To)
 	if from == to {
@@ -123,7 +123,7 @@ func (w changeWriter) count(n int) string {
 	return message.NewPrinter(w.l.Tag).Sprint(number.Decimal(n))
 }
 
-// decimals is one more than a figure of the signal has for its readers.
+// decimals is one decimal more than the signal's figures show.
 func (w changeWriter) decimals() int {
 	n := w.d.Phrasing.Decimals + 1
 	if w.d.Phrasing.PerUnit > 1 {
@@ -132,7 +132,7 @@ func (w changeWriter) decimals() int {
 	return n
 }
 
-// zero reports whether a number is written as zero, or is not known.
+// zero reports whether a number is unknown or rounds to zero.
 func (w changeWriter) zero(v float64) bool {
 	return math.IsNaN(v) || math.Abs(v) < math.Pow10(-w.decimals())/2
 }

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// csvOf writes rows as CSV (RFC 4180): a header row of the JSON names, then the members that are one value each. What has members of its
-// own, a list or an object, is left out. Unknown is an empty cell.
+// csvOf returns rows as CSV (RFC 4180). The header row contains the JSON names. It omits members that are lists or objects. An unknown
+// value is an empty cell.
 func csvOf[S any](rows []S) []byte {
 	fields := columnsOf(reflect.TypeFor[S]())
 	var out bytes.Buffer
@@ -21,7 +21,7 @@ func csvOf[S any](rows []S) []byte {
 	for i, f := range fields {
 		record[i] = f.name
 	}
-	_ = w.Write(record) // memory takes everything
+	_ = w.Write(record) // writing to memory cannot fail
 	for _, r := range rows {
 		v := reflect.ValueOf(r)
 		for i, f := range fields {
@@ -76,7 +76,7 @@ func cell(v reflect.Value) string {
 	}
 }
 
-// escapeFormula keeps a spreadsheet from taking a text for a formula.
+// escapeFormula prevents a spreadsheet from interpreting a text as a formula.
 func escapeFormula(s string) string {
 	if s == "" || !strings.Contains("=+-@\t\r", s[:1]) {
 		return s

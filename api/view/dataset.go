@@ -70,7 +70,7 @@ type DataDownload struct {
 	ContentURL string `json:"contentUrl"`
 }
 
-// Dataset search wants a description of this many characters.
+// Google Dataset Search requires a description with 50 to 5000 characters.
 const minDescription, maxDescription = 50, 5000
 
 const (
@@ -78,7 +78,7 @@ const (
 	syntheticDescription = "Synthetic data made by a sandbox; no number in it describes a real market. "
 )
 
-// description is a definition's, with a warning before it where the data are synthetic.
+// description returns a definition's description, with a warning first if the data are synthetic.
 func description(d signals.Definition, synthetic bool) string {
 	if synthetic {
 		return syntheticDescription + d.Description
@@ -86,7 +86,7 @@ func description(d signals.Definition, synthetic bool) string {
 	return d.Description
 }
 
-// dataset describes a signal of which s is the newest state.
+// dataset describes a signal. s is its newest state.
 func (o Options) dataset(d signals.Definition, s SignalSnapshot) Dataset {
 	us := Organization{Type: "Organization", Name: "Tidemark", URL: o.PublicURL}
 	machine := o.machineURL(d.ID)
@@ -132,7 +132,7 @@ func (o Options) dataset(d signals.Definition, s SignalSnapshot) Dataset {
 	}
 	if s.Synthetic {
 		out.Name = syntheticName + d.Name
-	} else { // what the sandbox makes is neither the publisher's nor derived from its data
+	} else { // generated data are neither the publisher's nor derived from the publisher's data
 		out.CreditText = d.License
 		out.IsBasedOn = d.SourceURL
 	}

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// The media types of the answers.
+// The media types of the responses.
 const (
 	TypeJSON     = "application/json"
 	TypeProblem  = "application/problem+json"
@@ -21,42 +21,42 @@ const (
 	TypeHTML     = "text/html; charset=utf-8"
 )
 
-// How long a copy of an answer may be used.
+// How long caches may use a copy of a response.
 const (
-	// CachePublic is for answers that follow the data.
+	// CachePublic is for responses that change with the data.
 	CachePublic = "public, max-age=60, stale-while-revalidate=300"
-	// CacheImmutable is for answers whose address changes with their content.
+	// CacheImmutable is for responses whose URL changes with their content.
 	CacheImmutable = "public, max-age=31536000, immutable"
-	// CacheNever is for answers about one request.
+	// CacheNever is for responses to a single request.
 	CacheNever = "no-store"
 )
 
-// PagePolicy is the content security policy of a page: it loads nothing from elsewhere. The directives after the first do not fall back
-// to it.
+// PagePolicy is the content security policy of a page: it loads nothing from other sites. The directives after the first do not inherit
+// from it.
 const PagePolicy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-// minCompressSize is the size in bytes from which a body is worth compressing.
+// minCompressSize is the minimum size in bytes of a body that is worth compressing.
 const minCompressSize = 1 << 10
 
-// Document is one finished answer: the bytes that are sent, and the header fields that go with them. It is immutable.
+// Document is a finished response: its bytes and its header fields. It is immutable.
 type Document struct {
 	Identity Representation
-	// Gzip is the same compressed; its Body is nil where that is not worth it.
+	// Gzip is the compressed form. Its Body is nil if compression is not worth it.
 	Gzip Representation
 }
 
 // Representation is one form of a document.
 type Representation struct {
 	Body []byte
-	// Tail is what follows Body where the document is too long to be in one place.
+	// Tail follows Body if the document is too long for one slice.
 	Tail [][]byte
-	// ETag is strong: of the uncompressed body's SHA-256, with the coding's name where there is one.
+	// ETag is a strong tag. It is derived from the uncompressed body's SHA-256, and from the name of the content coding, if any.
 	ETag string
-	// Header holds the fields that depend on the document alone. Its slices are shared by all requests: read only.
+	// Header contains the fields that depend on the document alone. All requests share its slices: do not modify them.
 	Header http.Header
 }
 
-// NewDocument finishes a body. A zero modified means that it is unknown.
+// NewDocument builds a document from a body. A zero modified means that the time is unknown.
 func NewDocument(mediaType, cacheControl string, body []byte, modified time.Time) *Document {
 	sum := sha256.Sum256(body)
 	tag := hex.EncodeToString(sum[:16])
@@ -84,9 +84,9 @@ func NewDocument(mediaType, cacheControl string, body []byte, modified time.Time
 	return d
 }
 
-// compressors are kept because each has most of a megabyte of tables.
+// compressors pools the writers, because each has almost a megabyte of tables.
 var compressors = sync.Pool{New: func() any {
-	w, _ := gzip.NewWriterLevel(nil, gzip.BestCompression) // the level exists
+	w, _ := gzip.NewWriterLevel(nil, gzip.BestCompression) // the level is valid
 	return w
 }}
 
@@ -101,7 +101,7 @@ func compress(body []byte) []byte {
 	return out.Bytes()
 }
 
-// Encode returns v as one line of JSON, with "<" and "&" as they are: the bytes of a body, not fit to stand inside HTML.
+// Encode returns v as one line of JSON. It does not escape "<" and "&", so the result is not safe inside HTML.
 func Encode(v any) ([]byte, error) {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)

@@ -17,7 +17,7 @@ const (
 	FormatNDJSON = "ndjson"
 )
 
-// The media types of the formats that are only a listing's. The character set of CSV is UTF-8 unless it says otherwise (RFC 7111).
+// The media types that only listings have. CSV is UTF-8 by default (RFC 7111).
 const (
 	TypeCSV    = "text/csv"
 	TypeNDJSON = "application/x-ndjson"
@@ -25,9 +25,10 @@ const (
 
 var formatTypes = map[string]string{FormatJSON: TypeJSON, FormatCSV: TypeCSV, FormatNDJSON: TypeNDJSON}
 
-// Rows are appended by hand: at a million a second they are several times as fast as the database can send them, which reflection is not.
+// The rows are encoded by hand: a million rows a second, several times as fast as the database sends them. Reflection is slower than the
+// database.
 
-// ingested is when our bytes of what was published at an instant came: not before the last input was loaded first.
+// ingested returns when we received the bytes published at an instant. It is never earlier than the first load of the signal's inputs.
 func ingested(published, first time.Time) time.Time {
 	if published.Before(first) {
 		return first
@@ -69,7 +70,7 @@ func appendPointJSON(b []byte, p postgres.Point, first time.Time, versions bool)
 	return append(b, '}')
 }
 
-// appendTime appends a JSON string, null for the zero time.
+// appendTime appends a JSON string, or null for the zero time.
 func appendTime(b []byte, t time.Time) []byte {
 	if t.IsZero() {
 		return append(b, "null"...)
@@ -79,7 +80,7 @@ func appendTime(b []byte, t time.Time) []byte {
 	return append(b, '"')
 }
 
-// csvHeader names the columns, as the database does.
+// csvHeader returns the column names, which are the names in the database.
 func csvHeader(versions bool) string {
 	out := "observed_at,ingested_at,value,uncertainty_lo,uncertainty_hi,baseline_value,delta_vs_baseline_pct,z_score,vintage,revised"
 	if versions {
@@ -88,7 +89,7 @@ func csvHeader(versions bool) string {
 	return out + ",published_at,published_at_assumed\r\n"
 }
 
-// appendPointCSV appends a line without its end. Nothing in it needs quotes.
+// appendPointCSV appends a line without its line ending. None of its cells needs quotes.
 func appendPointCSV(b []byte, p postgres.Point, first time.Time, versions bool) []byte {
 	b = p.ObservedAt.AppendFormat(b, time.RFC3339Nano)
 	b = append(b, ',')
@@ -115,11 +116,12 @@ func appendPointCSV(b []byte, p postgres.Point, first time.Time, versions bool) 
 	return strconv.AppendBool(b, p.PublishedAt.Before(first))
 }
 
-// digits is how many significant digits a served number has at most. No publisher states as many, and what follows is the noise of
-// arithmetic: 16.207999999999988 is 16.208. What is stored keeps every bit.
+// digits is the maximum number of significant digits of a served number. No publisher states as many, and further digits are arithmetic
+// noise: 16.207999999999988 is 16.208. Stored values keep every bit.
 const digits = 12
 
-// appendNumber appends a number, with an exponent where Postgres writes one: a number is the same text from memory and from the database.
+// appendNumber appends a number, with an exponent where Postgres writes one. The text is therefore the same from memory and from the
+// database.
 func appendNumber(b []byte, v float64, unknown string) []byte {
 	if math.IsNaN(v) {
 		return append(b, unknown...)
@@ -127,19 +129,19 @@ func appendNumber(b []byte, v float64, unknown string) []byte {
 	return strconv.AppendFloat(b, v, 'g', digits, 64)
 }
 
-// served is a number as it is served; nil where JSON cannot say it.
+// served returns a number as it is served, or nil if JSON cannot represent it.
 func served(f *float64) *float64 {
 	if f = finite(f); f == nil {
 		return nil
 	}
 	v, err := strconv.ParseFloat(strconv.FormatFloat(*f, 'g', digits, 64), 64)
-	if err != nil { // the greatest numbers round up to infinity
+	if err != nil { // the largest numbers round up to infinity
 		return f
 	}
 	return &v
 }
 
-// crlf ends lines as RFC 4180 does. Postgres writes line by line, each ending in a line feed, and no cell holds one.
+// crlf ends lines with CRLF, as RFC 4180 requires. Postgres ends each line with a line feed, and no cell contains one.
 type crlf struct{ w io.Writer }
 
 func (c crlf) Write(p []byte) (int, error) {

@@ -38,10 +38,10 @@ type FeedPagination struct {
 	NewestCursor *string `json:"newest_cursor"`
 }
 
-// eventOrder names the order of the feed: newest first. A cursor holds a place of it, whichever way it is followed.
+// eventOrder is the name of the feed's order, newest first. A cursor holds a position in it, in either direction.
 const eventOrder = "events"
 
-// eventKey ascends from the newest event to the oldest, among those of one place in the order in which the database has them.
+// eventKey ascends from the newest event to the oldest. Events recorded at the same instant keep the database's order.
 func eventKey(e postgres.PortfolioEvent) string {
 	id := []byte(e.ID)
 	for i := range id {
@@ -58,7 +58,7 @@ func event(e postgres.PortfolioEvent, lang picks.Lang) Event {
 	}
 }
 
-// Events lists the feed, the newest first.
+// Events lists the feed, newest first.
 func (st *PublicationsState) Events(q ListQuery) (*Document, string, error) {
 	return st.answers.getOrBuild("events"+q.name(), func() (*Document, string, error) {
 		rows := st.events
@@ -142,8 +142,8 @@ func economicEvent(e postgres.EconomicEvent, lang picks.Lang, whole bool) Econom
 	return out
 }
 
-// EconomicEvents lists the macro events, the newest day first, and of each day the most relevant first: the first of all is the event of
-// the day.
+// EconomicEvents lists the macro events, newest day first. Within a day the most relevant event comes first, so the first of all is the
+// event of the day.
 func (st *PublicationsState) EconomicEvents(q ListQuery) (*Document, string, error) {
 	return st.answers.getOrBuild("economic"+q.name(), func() (*Document, string, error) {
 		rows := st.economicRows()
@@ -171,17 +171,17 @@ func (st *PublicationsState) EconomicEvents(q ListQuery) (*Document, string, err
 	})
 }
 
-// economicOrder names the order of the macro events.
+// economicOrder is the name of the order of macro events.
 const economicOrder = "economic-events"
 
-// economicRows are the macro events in their order.
+// economicRows returns the macro events in order.
 func (st *PublicationsState) economicRows() []postgres.EconomicEvent {
 	rows := slices.Clone(st.economic)
 	slices.SortFunc(rows, func(a, b postgres.EconomicEvent) int { return strings.Compare(economicKey(a), economicKey(b)) })
 	return rows
 }
 
-// economicKey ascends in the order of picks.SortEconomic within a day, and from the newest day to the oldest.
+// economicKey ascends from the newest day to the oldest, and within a day in the order of picks.SortEconomic.
 func economicKey(e postgres.EconomicEvent) string {
 	order := slices.IndexFunc(picks.Indicators(), func(d picks.Indicator) bool { return d.ID == e.Indicator })
 	return newestFirst(e.Date.Unix()) + fmt.Sprintf("%d %03d %020d ", 9-e.Severity, order+1, e.PublishedAt.UnixMicro()) + e.ID
@@ -234,7 +234,7 @@ type DigestSignal struct {
 	DeltaVsBaselinePct *float64 `json:"delta_vs_baseline_pct"`
 }
 
-// LatestDigest answers with the newest digest, or is nil before the first.
+// LatestDigest returns the newest digest, or nil before the first.
 func (st *PublicationsState) LatestDigest(lang picks.Lang) (*Document, error) {
 	g := st.digest
 	if g == nil {

@@ -9,16 +9,16 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// Evidence leads from the number of a snapshot to the bytes that its newest observations came in.
+// Evidence traces the number of a snapshot to the bytes that contained its newest observations.
 type Evidence struct {
 	Snapshot postgres.Snapshot
-	// Why says in English how the number came to differ from the one before, empty where there is none.
+	// Why explains in English why the number differs from the previous one. It is empty if there is no previous one.
 	Why string
-	// Cells are the observations of each input up to the snapshot's own, the newest first.
+	// Cells are the observations of each input up to the snapshot's own, newest first.
 	Cells []EvidenceCell
 }
 
-// EvidenceCell is an observation with the exchange that brought it.
+// EvidenceCell is an observation with the exchange that delivered it.
 type EvidenceCell struct {
 	postgres.KnownObservation
 
@@ -27,11 +27,11 @@ type EvidenceCell struct {
 	Bytes               int64
 }
 
-// evidenceDays is how many observations of an input that the value is the mean of are shown: a week.
+// evidenceDays is how many observations are shown of an input that the value averages: one week.
 const evidenceDays = 7
 
-// Evidence returns what stands behind the newest snapshot that is about a day at the latest; a zero day: the newest of all. It is nil where
-// there is none.
+// Evidence returns the evidence of the newest snapshot about a day or earlier. A zero day means the newest snapshot. The result is nil if
+// there is no snapshot.
 func (v *View) Evidence(ctx context.Context, s *Signal, day time.Time) (*Evidence, error) {
 	var e Evidence
 	err := v.acquireQuery(ctx, func(ctx context.Context) error {

@@ -83,16 +83,16 @@ type ForecastHits struct {
 	P90 bool `json:"90"`
 }
 
-// ForecastsRequest says which part of the list is wanted: a page of Limit, the newest first.
+// ForecastsRequest selects a page of Limit forecasts, newest first.
 type ForecastsRequest struct {
 	Limit int
-	// Before is where the page before ended, 0 for the first.
+	// Before is the end of the previous page, 0 for the first page.
 	Before int64
 }
 
 const forecastOrder = "forecasts"
 
-// ReadCursor sets Before to where the page before ended.
+// ReadCursor sets Before from the cursor of the previous page.
 func (r *ForecastsRequest) ReadCursor(cursor string) error {
 	at, err := decodeCursor(cursor, forecastOrder, 1)
 	if err != nil {
@@ -105,7 +105,7 @@ func (r *ForecastsRequest) ReadCursor(cursor string) error {
 	return nil
 }
 
-// Forecasts answers with a page of the list, and the cursor of the next one: empty where there is none.
+// Forecasts returns a page of the list, and the cursor of the next page, empty if this is the last page.
 func (v *View) Forecasts(ctx context.Context, s *Signal, r ForecastsRequest) (doc *Document, next string, err error) {
 	list, err := v.forecasts(ctx, s, r.Before, r.Limit+1)
 	if err != nil {
@@ -128,7 +128,7 @@ func (v *View) Forecasts(ctx context.Context, s *Signal, r ForecastsRequest) (do
 	return NewDocument(TypeJSON, CachePublic, body, time.Time{}), next, nil
 }
 
-// ForecastsOf answers with the forecasts of a period, one of each figure: postgres.ErrNotFound where there is none.
+// ForecastsOf returns the forecasts of a period, one for each figure. The error is postgres.ErrNotFound if there are none.
 func (v *View) ForecastsOf(ctx context.Context, s *Signal, period string) (*Document, error) {
 	list, err := v.forecasts(ctx, s, 0, 0)
 	if err != nil {
@@ -162,7 +162,7 @@ func (v *View) forecasts(ctx context.Context, s *Signal, before int64, most int)
 	return list, err
 }
 
-// newForecast is a recorded forecast with the addresses of its proofs.
+// newForecast returns a recorded forecast with the URLs of its proofs.
 func (v *View) newForecast(f postgres.Forecast) Forecast {
 	out := newForecast(f)
 	out.LogIndex, out.ProofURL = f.LogIndex, proofURL(v.o.PublicURL, f.LogIndex)
@@ -197,8 +197,8 @@ func newForecast(f postgres.Forecast) Forecast {
 	return out
 }
 
-// ForecastOfLines is a published forecast with every member that its lines hold made of them, and the others as they are. A line that cannot be read
-// leaves all as it is: forecast.Check says what is wrong with it.
+// ForecastOfLines returns a published forecast, with every member that its lines contain rebuilt from them. Other members stay unchanged.
+// If a line is invalid, the whole forecast stays unchanged: forecast.Check reports the fault.
 func ForecastOfLines(f Forecast) Forecast {
 	r, err := forecast.ParseRecord(f.Line)
 	if err != nil {
@@ -304,10 +304,10 @@ type Coverage struct {
 const howToRecompute = "Each forecast's line and its grade's line are hashed as they stand, chained by previous_hash. The scores follow from the quantiles and the outcome alone: " +
 	"tidemark scorecard --url=ADDRESS recomputes all of this from the public list."
 
-// lastGrades is how many of the newest grades the shorter scorecard is of.
+// lastGrades is how many of the newest grades the shorter scorecard covers.
 const lastGrades = 52
 
-// Scorecard answers with the scorecards of a signal's figures. postgres.ErrNotFound where none is forecast.
+// Scorecard returns the scorecards of a signal's figures. The error is postgres.ErrNotFound if none is forecast.
 func (v *View) Scorecard(ctx context.Context, s *Signal) (*Document, error) {
 	if len(forecast.Of(s.Definition.ID)) == 0 {
 		return nil, postgres.ErrNotFound
@@ -330,8 +330,8 @@ func (v *View) Scorecard(ctx context.Context, s *Signal) (*Document, error) {
 	return NewDocument(TypeJSON, CachePublic, body, time.Time{}), nil
 }
 
-// NewScorecards judges a signal's forecasts by their published lines, in the order of the chain, as forecast.Check read them, and by the
-// labels that they had when they were issued, by their ids.
+// NewScorecards builds the scorecards of a signal from its published lines, in the order of the chain. records and graded are the lines as
+// forecast.Check parsed them. labels are the labels at the time of issue, by forecast id.
 func NewScorecards(id string, records []forecast.Record, graded map[string]forecast.Graded, lines []forecast.Published, labels map[string]string) Scorecards {
 	ended := map[string]bool{}
 	for _, l := range lines {
@@ -349,7 +349,7 @@ func NewScorecards(id string, records []forecast.Record, graded map[string]forec
 	return newScorecards(id, judged)
 }
 
-// judgedForecast is a forecast as scorecards take it: one that counts, one whose print did not come, or one whose print is open.
+// judgedForecast is a forecast for a scorecard: it counts, its print did not come, or its print is still open.
 type judgedForecast struct {
 	figure, period, label string
 	graded                forecast.Graded
@@ -364,7 +364,7 @@ func newScorecards(id string, list []judgedForecast) Scorecards {
 	return out
 }
 
-// newScorecard judges the forecasts of one figure among a signal's, which are the oldest first.
+// newScorecard builds the scorecard of one figure from a signal's forecasts, which are sorted oldest first.
 func newScorecard(t forecast.Target, list []judgedForecast) Scorecard {
 	out := Scorecard{Figure: t.Figure, Name: t.Name, Unit: t.Unit, Label: forecast.LabelNoSkill, Needed: t.GradesNeeded}
 	var graded []forecast.Graded
@@ -373,7 +373,7 @@ func newScorecard(t forecast.Target, list []judgedForecast) Scorecard {
 		if f.figure != t.Figure {
 			continue
 		}
-		out.Label = f.label // the newest one's
+		out.Label = f.label // the label of the newest one
 		switch {
 		case f.counts:
 			graded, periods = append(graded, f.graded), append(periods, f.period)

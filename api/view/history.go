@@ -12,18 +12,18 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// History is all points of a signal as known at one instant, in columns, in ascending time. It is immutable; a number that is unknown
-// is NaN.
+// History contains all points of a signal as known at one instant, in columns, in ascending time. It is immutable. An unknown number is
+// NaN.
 type History struct {
-	// observed and published are microseconds since 1970.
+	// observed and published are Unix times in microseconds.
 	observed, published             []int64
 	value, lo, hi, baseline, pct, z []float64
 	vintage                         []int32
-	// digest is of all columns. It is made when it is first asked for: many a history is over before anyone has.
+	// digest returns the digest of all columns. It is computed on first use, because many histories are replaced before anyone needs it.
 	digest func() [sha256.Size]byte
 }
 
-// Len is the number of points.
+// Len returns the number of points.
 func (h *History) Len() int {
 	if h == nil {
 		return 0
@@ -31,7 +31,7 @@ func (h *History) Len() int {
 	return len(h.observed)
 }
 
-// First is what the oldest point is about, zero where there is none.
+// First returns the observation time of the oldest point, or zero if there are no points.
 func (h *History) First() time.Time {
 	if h.Len() == 0 {
 		return time.Time{}
@@ -39,7 +39,7 @@ func (h *History) First() time.Time {
 	return time.UnixMicro(h.observed[0]).UTC()
 }
 
-// at is the i-th point.
+// at returns the i-th point.
 func (h *History) at(i int) postgres.Point {
 	return postgres.Point{
 		ObservedAt: time.UnixMicro(h.observed[i]).UTC(), PublishedAt: time.UnixMicro(h.published[i]).UTC(), Value: h.value[i], Lo: h.lo[i],
@@ -47,10 +47,10 @@ func (h *History) at(i int) postgres.Point {
 	}
 }
 
-// points yields what a query selects; its instant and signal are the history's own.
+// points yields the points that a query selects. It ignores the query's instant and signal: the history has its own.
 func (h *History) points(q postgres.HistoryQuery) iter.Seq2[postgres.Point, error] {
 	from, to := 0, h.Len()
-	before := func(t time.Time) int { // how many points lie before t
+	before := func(t time.Time) int { // the number of points before t
 		return sort.Search(h.Len(), func(i int) bool { return h.observed[i] >= t.UnixMicro() })
 	}
 	if !q.From.IsZero() {
@@ -77,7 +77,7 @@ func (h *History) points(q postgres.HistoryQuery) iter.Seq2[postgres.Point, erro
 	}
 }
 
-// with is the history after changes, which are in ascending time. h may be nil: the empty history.
+// with returns the history after changes, which are in ascending time. h may be nil, which means the empty history.
 func (h *History) with(changes []postgres.Point) *History {
 	if h == nil {
 		h = &History{}
@@ -97,7 +97,7 @@ func (h *History) with(changes []postgres.Point) *History {
 		at := p.ObservedAt.UnixMicro()
 		keep(i + sort.Search(h.Len()-i, func(n int) bool { return h.observed[i+n] >= at }))
 		if i < h.Len() && h.observed[i] == at {
-			i++ // replaced, or gone
+			i++ // replaced or withdrawn
 		}
 		if !p.Gone {
 			out.add(p)
@@ -129,7 +129,7 @@ func (h *History) add(p postgres.Point) {
 	}
 }
 
-// sum is the digest of all columns.
+// sum returns the digest of all columns.
 func (h *History) sum() (out [sha256.Size]byte) {
 	hash := sha256.New()
 	buf := make([]byte, 0, 8*(2+6)+4)

@@ -9,13 +9,13 @@ import (
 	"tidemark/picks"
 )
 
-// InfoOptions are what the service says of itself that does not follow from its data.
+// InfoOptions is the part of the service's description that does not follow from its data.
 type InfoOptions struct {
-	// Version and Commit name the program; Commit may be empty.
+	// Version and Commit identify the program. Commit may be empty.
 	Version, Commit string
 	Tariff          accounts.Tariff
-	// PayTo is the account that transfers to a key go to, Token the stablecoin's symbol and TokenAddress its contract, Network the CAIP-2
-	// id of the chain; empty where no transfers are taken.
+	// PayTo is the account that receives transfers to a key. Token is the stablecoin's symbol, TokenAddress its contract, and Network the
+	// CAIP-2 id of the chain. All are empty if transfers are not accepted.
 	PayTo, Token, TokenAddress, Network string
 }
 
@@ -134,7 +134,7 @@ type InfoLinks struct {
 	Verify  string `json:"verify"`
 }
 
-// Info answers with the service's description of itself, with a log or, nil, none.
+// Info returns the service's description of itself. log may be nil.
 func (st *PublicationsState) Info(log *InfoLog) (*Document, error) {
 	key := "info"
 	if log != nil {

@@ -16,46 +16,46 @@ import (
 	"tidemark/signals"
 )
 
-// ListingRequest says which part of a signal's history is wanted, and in which form.
+// ListingRequest selects a part of a signal's history and its format.
 type ListingRequest struct {
 	// Format is FormatJSON, FormatCSV or FormatNDJSON.
 	Format string
-	// AsOf is the instant at which the history is looked at. Zero: what is served now.
+	// AsOf is the instant as of which the history is read. Zero means now.
 	AsOf time.Time
-	// From and To bound the observation times, both included. Zero: open.
+	// From and To bound the observation times, both inclusive. Zero means no bound.
 	From, To time.Time
-	// Desc is newest first.
+	// Desc sorts newest first.
 	Desc bool
-	// Versions lists every version of every point, and not only those in force.
+	// Versions lists every version of every point, not only the current ones.
 	Versions bool
-	// Limit is the size of a page; 0: all there is.
+	// Limit is the size of a page. 0 means no limit.
 	Limit int
-	// After is where the page before ended.
+	// After is the end of the previous page.
 	After *postgres.HistoryKey
 
-	// first is when the last of the signal's inputs was loaded for the first time.
+	// first is when the last of the signal's inputs was first loaded.
 	first time.Time
 }
 
-// Listing is an answer that is written row by row.
+// Listing is a response that is written row by row.
 type Listing struct {
 	MediaType string
 	// ETag is the strong tag of the uncompressed form, without its quotes.
 	ETag string
-	// Modified is when the newest of it became known, zero where that is not looked up.
+	// Modified is when the newest of it became known, or zero if that is not looked up.
 	Modified time.Time
-	// Next is the cursor of the next page, empty where there is none.
+	// Next is the cursor of the next page, empty on the last page.
 	Next string
 
 	request ListingRequest
-	// first and last stand around the rows.
+	// first and last are the bytes before and after the rows.
 	first, last []byte
 	rows        rows
-	// table writes all of it as CSV, where that is faster than rows. Nil: it is not.
+	// table writes the whole listing as CSV, if that is faster than rows. Nil means that it is not.
 	table func(ctx context.Context, w io.Writer, limit int) error
 }
 
-// rows yields points. An error is the last that it yields.
+// rows yields points. After an error it yields nothing more.
 type rows func(ctx context.Context) iter.Seq2[postgres.Point, error]
 
 // Pagination tells where a page stands.
@@ -92,8 +92,8 @@ type listingTail struct {
 	Meta        Meta       `json:"meta"`
 }
 
-// History answers with a part of a signal's history. What is served now comes from memory; what was served, and all versions, from the
-// database. Its absence is an error that is postgres.ErrUnavailable, here or before Write has written anything.
+// History returns a part of a signal's history. The current history comes from memory. Past states, and all versions, come from the
+// database. If the database is unavailable, the error is postgres.ErrUnavailable, here or before Write has written anything.
 func (v *View) History(ctx context.Context, s *Signal, r ListingRequest) (*Listing, error) {
 	asOf := s.Snapshot.AsOf
 	if !r.AsOf.IsZero() {
@@ -137,7 +137,7 @@ func (v *View) History(ctx context.Context, s *Signal, r ListingRequest) (*Listi
 	return l, nil
 }
 
-// query selects the rows of the answer, and one more, which tells whether there is another page.
+// query selects the rows of the response and one more, which shows whether there is another page.
 func (r ListingRequest) query(signal string, asOf *time.Time) postgres.HistoryQuery {
 	q := postgres.HistoryQuery{
 		Signal: signal, From: r.From, To: r.To, Versions: r.Versions, Desc: r.Desc, After: r.After, FirstIngested: r.first,
@@ -151,7 +151,7 @@ func (r ListingRequest) query(signal string, asOf *time.Time) postgres.HistoryQu
 	return q
 }
 
-// part names what of a history was asked for.
+// part names the selected part of a history.
 func (r ListingRequest) part() string {
 	after := ""
 	if r.After != nil {
@@ -160,7 +160,8 @@ func (r ListingRequest) part() string {
 	return fmt.Sprint(r.Format, r.first.UnixMicro(), r.From.UnixMicro(), r.To.UnixMicro(), r.Desc, r.Versions, r.Limit, after)
 }
 
-// frame makes what stands around the rows. A page is small: its rows are read now, because what stands around them tells of the next.
+// frame builds the bytes before and after the rows. It reads the rows of a page now: a page is small, and the bytes around the rows contain
+// the cursor of the next page.
 func (l *Listing) frame(ctx context.Context, s *Signal, asOf *time.Time) error {
 	tail := listingTail{
 		License: s.Snapshot.License, SourceURL: s.Snapshot.SourceURL, Synthetic: s.Snapshot.Synthetic, Environment: s.Snapshot.Environment,
@@ -205,8 +206,8 @@ func (l *Listing) frame(ctx context.Context, s *Signal, asOf *time.Time) error {
 	return nil
 }
 
-// Write writes the answer, or with a limit above 0 only its beginning and so many rows. It writes nothing before there is a first row,
-// or none: until then an error is the whole outcome.
+// Write writes the response. With a limit above 0 it writes only the beginning and at most that many rows. It writes nothing until it has
+// read the first row or knows that there is none. An error before that leaves nothing written.
 func (l *Listing) Write(ctx context.Context, w io.Writer, limit int) error {
 	if l.table != nil && l.request.Format == FormatCSV {
 		return l.table(ctx, w, limit)
@@ -248,7 +249,7 @@ func (l *Listing) Write(ctx context.Context, w io.Writer, limit int) error {
 	return err
 }
 
-// only yields points that are there already.
+// only yields points that are already in memory.
 func only(page []postgres.Point) rows {
 	return func(context.Context) iter.Seq2[postgres.Point, error] {
 		return func(yield func(postgres.Point, error) bool) {
@@ -261,15 +262,15 @@ func only(page []postgres.Point) rows {
 	}
 }
 
-// cursor is where a page ended, opaque to whoever carries it.
+// cursor returns the end of a page. Clients treat it as opaque.
 func (r ListingRequest) cursor(k postgres.HistoryKey) string {
 	if !r.Versions {
-		k.KnownFrom = k.ObservedAt // nothing is ordered by it
+		k.KnownFrom = k.ObservedAt // this order does not use it
 	}
 	return encodeCursor(r.order(), k.ObservedAt.UnixMicro(), k.KnownFrom.UnixMicro())
 }
 
-// ReadCursor sets After to where the page before ended. The cursor must be of a listing in the same order.
+// ReadCursor sets After from the cursor of the previous page. The cursor must come from a listing in the same order.
 func (r *ListingRequest) ReadCursor(cursor string) error {
 	at, err := decodeCursor(cursor, r.order(), 2)
 	if err != nil {
@@ -279,12 +280,12 @@ func (r *ListingRequest) ReadCursor(cursor string) error {
 	return nil
 }
 
-// order names the order of the rows.
+// order returns the name of the rows' order.
 func (r ListingRequest) order() string {
 	return fmt.Sprintf("history-%t-%t", r.Desc, r.Versions)
 }
 
-// A cursor holds the order that it belongs to and the last key, as text in base64.
+// A cursor is the base64 text of its order and the last key.
 
 func encodeCursor(order string, key ...int64) string {
 	return base64.RawURLEncoding.EncodeToString(fmt.Append(nil, order, key))

@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// gzipMember is a part of a long body that stays as it is while others change. It is immutable.
+// gzipMember is a part of a long body that stays unchanged while other parts change. It is immutable.
 type gzipMember struct {
 	body []byte
-	// zipped is body as deflate blocks (RFC 1951) that refer to nothing before them and end at a whole byte, so that pieces can be
-	// joined in any order.
+	// zipped is body as deflate blocks (RFC 1951). They do not refer to earlier data and end at a byte boundary, so pieces can be joined in
+	// any order.
 	zipped []byte
 	digest [sha256.Size]byte
 }
@@ -27,24 +27,24 @@ func newPiece(body []byte) *gzipMember {
 	w := deflaters.Get().(*flate.Writer)
 	defer deflaters.Put(w)
 	w.Reset(&out)
-	// Neither can fail: they write to memory.
+	// neither can fail: they write to memory
 	_, _ = w.Write(body)
 	_ = w.Flush()
 	return &gzipMember{body: body, zipped: out.Bytes(), digest: sha256.Sum256(body)}
 }
 
 var deflaters = sync.Pool{New: func() any {
-	w, _ := flate.NewWriter(nil, flate.DefaultCompression) // the level exists
+	w, _ := flate.NewWriter(nil, flate.DefaultCompression) // the level is valid
 	return w
 }}
 
-// What stands around the deflate blocks in a file of gzip (RFC 1952): a header without a name or a time, and an empty last block.
+// The frame of the deflate blocks in a gzip file (RFC 1952): a header without a name or a time, and an empty last block.
 var (
 	gzipHeader = []byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255}
 	lastBlock  = []byte{3, 0}
 )
 
-// joinPieces makes a document of pieces. What it costs does not depend on their lengths, but for the checksum of gzip.
+// joinPieces builds a document from pieces. Apart from the gzip checksum, its cost does not depend on the length of the pieces.
 func joinPieces(mediaType, cacheControl string, pieces []*gzipMember, modified time.Time) *Document {
 	all, crc := sha256.New(), crc32.NewIEEE()
 	plain, zipped := make([][]byte, 0, len(pieces)), append(make([][]byte, 0, len(pieces)+2), gzipHeader)

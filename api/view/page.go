@@ -20,45 +20,45 @@ type PublicationMeta struct {
 	Disclaimer  string     `json:"disclaimer"`
 }
 
-// ListQuery says which part of a list is wanted, and in which form. A list reads the fields that concern it. The zero value asks for all
-// of it as JSON, in the language that is zero: none.
+// ListQuery selects a part of a list and its format. Each list reads only the fields that apply to it. The zero value selects everything as
+// JSON, without a language.
 type ListQuery struct {
 	// Format is FormatJSON, FormatCSV or FormatNDJSON.
 	Format string
-	// Limit is the size of a page; 0: all there is.
+	// Limit is the size of a page. 0 means no limit.
 	Limit int
-	// Cursor is where the page before ended, empty for the first. After is a place in a feed: only what is newer is listed.
+	// Cursor is the end of the previous page, empty for the first page. After is a position in a feed: the list contains only newer rows.
 	Cursor, After string
-	// From and To are dates, YYYY-MM-DD, both included.
+	// From and To are dates, YYYY-MM-DD, both inclusive.
 	From, To string
-	// Since is an instant: only what was recorded after it is listed.
+	// Since is an instant. The list contains only rows that were recorded after it.
 	Since                  time.Time
 	Ticker, Sector, Region string
 	MinSeverity            int
 	// Status is "open" or "closed".
 	Status string
-	// Picked lists only the companies that were picked.
+	// Picked lists only companies that were picked.
 	Picked bool
 	Lang   picks.Lang
-	// Free is the view of the Free plan.
+	// Free selects the view of the Free plan.
 	Free bool
 }
 
-// within tells whether a date lies between From and To.
+// within reports whether a date lies between From and To, inclusive.
 func (q ListQuery) within(date string) bool {
 	return (q.From == "" || date >= q.From) && (q.To == "" || date <= q.To)
 }
 
-// about tells whether a row of a company is wanted.
+// about reports whether a row of a company matches the query.
 func (q ListQuery) about(ticker, sector, region string) bool {
 	return (q.Ticker == "" || strings.EqualFold(q.Ticker, ticker)) && (q.Sector == "" || strings.EqualFold(q.Sector, sector)) &&
 		(q.Region == "" || strings.EqualFold(q.Region, region))
 }
 
-// ErrCursor: the cursor is not one of the list in this order.
+// ErrCursor: the cursor does not belong to this list in this order.
 var ErrCursor = errors.New("the cursor is not one of this list")
 
-// listing is how rows become answers. The rows ascend by their keys, which name the order together with its name.
+// listing turns rows into responses. The rows ascend by their keys. order is the name of that order.
 type listing[R, S any] struct {
 	order string
 	rows  []R
@@ -66,7 +66,7 @@ type listing[R, S any] struct {
 	keep  func(R) bool
 	show  func(R) S
 	meta  PublicationMeta
-	// modified is when the newest of it became known, zero where nothing is.
+	// modified is when the newest row became known, or zero if there are no rows.
 	modified time.Time
 }
 
@@ -83,7 +83,7 @@ type One[T any] struct {
 	Meta PublicationMeta `json:"meta"`
 }
 
-// part returns a part of the list, and the cursor of the next one, empty where there is none.
+// part returns a part of the list, and the cursor of the next part, empty if this is the last.
 func (l listing[R, S]) part(q ListQuery) (shown []S, next string, err error) {
 	from := 0
 	if q.Cursor != "" {
@@ -107,7 +107,7 @@ func (l listing[R, S]) part(q ListQuery) (shown []S, next string, err error) {
 	return shown, "", nil
 }
 
-// page answers with a part of the list, and with the cursor of the next page, empty where there is none.
+// page returns a part of the list as a document, and the cursor of the next page, empty if this is the last.
 func (l listing[R, S]) page(q ListQuery, pagination func(Pagination) any) (*Document, string, error) {
 	shown, next, err := l.part(q)
 	if err != nil {
@@ -145,10 +145,10 @@ func (q ListQuery) format() string {
 	return q.Format
 }
 
-// canonicalQuery leaves a pagination as it is.
+// canonicalQuery returns the pagination unchanged.
 func canonicalQuery(p Pagination) any { return p }
 
-// A place in a list is written as its order and its key, as text in base64.
+// A position in a list is the base64 text of its order and its key.
 
 func encodePlace(order, key string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(order + "\n" + key))
@@ -166,7 +166,7 @@ func decodePlace(cursor, order string) (key string, err error) {
 	return key, nil
 }
 
-// one is an answer about one thing.
+// one returns a response with a single object.
 func one(data any, meta PublicationMeta, modified time.Time) (*Document, error) {
 	body, err := Encode(One[any]{data, meta})
 	if err != nil {
@@ -175,10 +175,10 @@ func one(data any, meta PublicationMeta, modified time.Time) (*Document, error) 
 	return NewDocument(TypeJSON, CachePublic, body, modified), nil
 }
 
-// name is the query as text: equal queries have one name.
+// name returns the query as text. Equal queries have equal names.
 func (q ListQuery) name() string {
 	text, err := json.Marshal(q)
-	if err != nil { // strings, numbers and an instant that was parsed
+	if err != nil { // only strings, numbers and a valid instant
 		panic(err)
 	}
 	return string(text)

@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// queryTimeout bounds one answer that the database is asked for while a client waits, its writing included.
+	// queryTimeout bounds one response that needs the database, including its writing, while a client waits.
 	queryTimeout = 12 * time.Second
-	// maxQueries is how many such answers are made at once. More wait: a client that reads slowly holds a connection, and the
-	// notifications that keep the memory current need some, too.
+	// maxQueries is how many such responses are built at the same time. Others wait. A slow client holds a database connection, and the
+	// notifications that keep the memory current need connections, too.
 	maxQueries = 2
 )
 
-// acquireQuery runs f, which asks the database, when it is its turn.
+// acquireQuery waits for a slot, then runs f, which reads the database.
 func (v *View) acquireQuery(ctx context.Context, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
@@ -52,8 +52,8 @@ func (v *View) stored(ctx context.Context, q postgres.HistoryQuery) iter.Seq2[po
 	}
 }
 
-// AsOf answers with what was said of a signal at an instant that has come. An error that is postgres.ErrNotFound tells that nothing
-// was, one that is postgres.ErrUnavailable that the database is away.
+// AsOf returns the snapshot of a signal as of a past instant. The error is postgres.ErrNotFound if there was no snapshot, and
+// postgres.ErrUnavailable if the database is unavailable.
 func (v *View) AsOf(ctx context.Context, s *Signal, at time.Time) (*Document, error) {
 	snapshot, err := v.SnapshotAsOf(ctx, s, at)
 	if err != nil {
@@ -94,17 +94,17 @@ type Vintage struct {
 	Withdrawn int       `json:"withdrawn"`
 }
 
-// VintagesRequest says which part of the list is wanted: a page of Limit, newest first unless Asc.
+// VintagesRequest selects a page of Limit vintages, newest first unless Asc is set.
 type VintagesRequest struct {
-	// From and To bound KnownAt, both included. Zero: open.
+	// From and To bound KnownAt, both inclusive. Zero means no bound.
 	From, To time.Time
 	Asc      bool
 	Limit    int
-	// After is where the page before ended, zero for the first.
+	// After is the end of the previous page, zero for the first page.
 	After time.Time
 }
 
-// Vintages answers with a page of the list, and the cursor of the next one: empty where there is none.
+// Vintages returns a page of the list, and the cursor of the next page, empty if this is the last page.
 func (v *View) Vintages(ctx context.Context, s *Signal, r VintagesRequest) (doc *Document, next string, err error) {
 	out := Vintages{
 		ID: s.Definition.ID, AsOf: s.Snapshot.AsOf, Data: []Vintage{}, Pagination: Pagination{Limit: &r.Limit}, License: s.Snapshot.License,
@@ -139,7 +139,7 @@ func (v *View) Vintages(ctx context.Context, s *Signal, r VintagesRequest) (doc 
 	return NewDocument(TypeJSON, CachePublic, body, time.Time{}), next, nil
 }
 
-// ReadCursor sets After to where the page before ended. The cursor must be of a list in the same order.
+// ReadCursor sets After from the cursor of the previous page. The cursor must come from a list in the same order.
 func (r *VintagesRequest) ReadCursor(cursor string) error {
 	at, err := decodeCursor(cursor, r.order(), 1)
 	if err != nil {

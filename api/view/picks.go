@@ -54,7 +54,7 @@ type PickLinks struct {
 	Page     string `json:"page"`
 }
 
-// The benchmark that everything is compared with.
+// The benchmark for all comparisons.
 const (
 	benchmarkSymbol = "SPY"
 	benchmarkName   = "US large-cap index"
@@ -91,10 +91,10 @@ const (
 	StatusClosed = "closed"
 )
 
-// newestFirst is the key of a number, not negative, of which the largest comes first.
+// newestFirst returns a key for a non-negative number. Larger numbers sort first.
 func newestFirst(n int64) string { return fmt.Sprintf("%019d", math.MaxInt64-n) }
 
-// Picks lists the announced picks, the newest first; on the Free plan the latest few.
+// Picks lists the announced picks, newest first. The Free plan sees only the latest few.
 func (st *PublicationsState) Picks(q ListQuery) (*Document, string, error) {
 	return st.answers.getOrBuild("picks"+q.name(), func() (*Document, string, error) {
 		rows := make([]*pricedPick, len(st.priced))
@@ -129,7 +129,7 @@ func (st *PublicationsState) picksMeta() (PublicationMeta, time.Time) {
 	return st.meta(known...)
 }
 
-// LatestPick answers with the newest pick, or is nil before the first.
+// LatestPick returns the newest pick, or nil before the first.
 func (st *PublicationsState) LatestPick(lang picks.Lang) (*Document, error) {
 	if len(st.priced) == 0 {
 		return nil, nil
@@ -197,7 +197,7 @@ type ResearchPick struct {
 	Hash      string   `json:"hash"`
 }
 
-// Research answers with the newest card of the company that a ticker names, or is nil where there is none.
+// Research returns the newest card of the company with a ticker, or nil if there is none.
 func (st *PublicationsState) Research(ticker string, lang picks.Lang) (*Document, error) {
 	cik, _ := st.Company(ticker)
 	card := st.cards[cik]
@@ -234,7 +234,7 @@ func (st *PublicationsState) researchPick(p *pricedPick) *ResearchPick {
 	return &ResearchPick{p.Seq, p.Date, p.Price, p.returnPct, p.Hash}
 }
 
-// stated is a text, nil where it is empty.
+// stated returns a pointer to a text, or nil if the text is empty.
 func stated(s string) *string {
 	if s == "" {
 		return nil

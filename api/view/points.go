@@ -8,7 +8,7 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// HistoryPoint is a point of a signal's history. A number that is unknown is NaN. Vintage counts the values that the point has had.
+// HistoryPoint is a point of a signal's history. An unknown number is NaN. Vintage counts the values that the point has had.
 type HistoryPoint struct {
 	ObservedAt, PublishedAt    time.Time
 	Value, Lo, Hi, Baseline, Z float64
@@ -19,7 +19,7 @@ func historyPoint(p postgres.Point) HistoryPoint {
 	return HistoryPoint{p.ObservedAt, p.PublishedAt, p.Value, p.Lo, p.Hi, p.Baseline, p.Z, p.Vintage}
 }
 
-// Last is what the newest point is about, zero where there is none.
+// Last returns the observation time of the newest point, or zero if there are no points.
 func (h *History) Last() time.Time {
 	if h.Len() == 0 {
 		return time.Time{}
@@ -27,7 +27,8 @@ func (h *History) Last() time.Time {
 	return time.UnixMicro(h.observed[h.Len()-1]).UTC()
 }
 
-// Points are the points of a history from an instant on, or all where it is zero, in ascending time. h may be nil: the empty history.
+// Points returns the points of a history from an instant on, in ascending time. A zero instant means all. h may be nil, which means the
+// empty history.
 func (h *History) Points(from time.Time) []HistoryPoint {
 	var out []HistoryPoint
 	for i := range h.Len() {
@@ -38,8 +39,8 @@ func (h *History) Points(from time.Time) []HistoryPoint {
 	return out
 }
 
-// PointsAsOf are the points from an instant on, or all where it is zero, as they were known at another one. An error that is
-// postgres.ErrUnavailable tells that the database is away.
+// PointsAsOf returns the points from an instant on, as they were known as of another. A zero from means all points. The error is
+// postgres.ErrUnavailable if the database is unavailable.
 func (v *View) PointsAsOf(ctx context.Context, s *Signal, asOf, from time.Time) ([]HistoryPoint, error) {
 	var out []HistoryPoint
 	for p, err := range v.stored(ctx, postgres.HistoryQuery{Signal: s.Definition.ID, AsOf: asOf, From: from}) {
@@ -51,7 +52,7 @@ func (v *View) PointsAsOf(ctx context.Context, s *Signal, asOf, from time.Time) 
 	return out, nil
 }
 
-// SnapshotAsOf is what was said of a signal at an instant that has come, nil where nothing was.
+// SnapshotAsOf returns the snapshot of a signal as of a past instant, or nil if there was none.
 func (v *View) SnapshotAsOf(ctx context.Context, s *Signal, at time.Time) (*SignalSnapshot, error) {
 	var out *SignalSnapshot
 	err := v.acquireQuery(ctx, func(ctx context.Context) error {

@@ -44,10 +44,10 @@ type PositionReturn struct {
 	ReturnPct *float64 `json:"return_pct"`
 }
 
-// portfolioMethod says in a line how the portfolio is made. docs/method-picks.md says it at length.
+// portfolioMethod describes in one line how the portfolio is built. docs/method-picks.md has the details.
 const portfolioMethod = "equal weight, entered at the next session's close after the announcement, close to close, no costs"
 
-// Portfolio answers with the summary, or is nil before the inception.
+// Portfolio returns the summary, or nil before the inception.
 func (st *PublicationsState) Portfolio() (*Document, error) {
 	if st.portfolio == nil {
 		return nil, nil
@@ -60,7 +60,7 @@ func (st *PublicationsState) Portfolio() (*Document, error) {
 	return doc, err
 }
 
-// summary needs a portfolio.
+// summary returns the summary. The portfolio must exist.
 func (st *PublicationsState) summary() Portfolio {
 	sum := st.portfolio.Performance
 	return Portfolio{
@@ -103,7 +103,7 @@ type Position struct {
 	Status          string   `json:"status"`
 }
 
-// Positions lists all positions: the open ones by weight, the heaviest first, then the closed ones, the last bought first.
+// Positions lists all positions. The open ones come first, by weight, heaviest first. The closed ones follow, last bought first.
 func (st *PublicationsState) Positions(q ListQuery) (*Document, string, error) {
 	return st.answers.getOrBuild("positions"+q.name(), func() (*Document, string, error) {
 		var rows []postgres.Position
@@ -138,7 +138,7 @@ func statusOf(p postgres.Position) string {
 func positionKey(p postgres.Position) string {
 	weight := int64(0)
 	if p.ExitDate == nil {
-		weight = 1 + int64(math.Round(p.WeightPct*100)) // hundredths, and more than what was sold has
+		weight = 1 + int64(math.Round(p.WeightPct*100)) // in hundredths of a percent, and always larger than the key of a closed position
 	}
 	return newestFirst(weight) + newestFirst(int64(p.Seq))
 }
@@ -155,7 +155,7 @@ type HistorySnapshot struct {
 	CashPct                 *float64 `json:"cash_pct"`
 }
 
-// History lists the daily snapshots, the oldest first.
+// History lists the daily snapshots, oldest first.
 func (st *PublicationsState) History(q ListQuery) (*Document, string, error) {
 	return st.answers.getOrBuild("history"+q.name(), func() (*Document, string, error) {
 		date := func(s postgres.PortfolioSnapshot) string { return s.Date.Format(time.DateOnly) }
@@ -182,7 +182,7 @@ type Sector struct {
 	ReturnPct      *float64 `json:"return_pct"`
 }
 
-// Sectors lists the distribution by sector, the largest first, cash last.
+// Sectors lists the distribution by sector, largest first, cash last.
 func (st *PublicationsState) Sectors(q ListQuery) (*Document, string, error) {
 	return st.answers.getOrBuild("sectors"+q.name(), func() (*Document, string, error) {
 		var rows []weighted[postgres.SectorWeight]
@@ -215,7 +215,7 @@ type Country struct {
 	WeightPct float64 `json:"weight_pct"`
 }
 
-// Regions lists the distribution by region, the largest first, cash last.
+// Regions lists the distribution by region, largest first, cash last.
 func (st *PublicationsState) Regions(q ListQuery) (*Document, string, error) {
 	return st.answers.getOrBuild("regions"+q.name(), func() (*Document, string, error) {
 		var rows []weighted[postgres.RegionWeight]
@@ -237,7 +237,7 @@ func (st *PublicationsState) Regions(q ListQuery) (*Document, string, error) {
 	})
 }
 
-// weighted is a row of a list that is in its order already.
+// weighted is a row of a list that is already sorted.
 type weighted[T any] struct {
 	place int
 	row   T

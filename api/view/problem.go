@@ -51,17 +51,17 @@ type ParameterError struct {
 	Detail  string `json:"detail"`
 }
 
-// Refusal is why something cannot be shown to the one who asks: an error with a code of the problems and a text for them.
+// Refusal is why the caller cannot see something. It is an error with a problem code and a text for the problem.
 type Refusal struct{ Code, Detail string }
 
 func (r *Refusal) Error() string { return r.Code + ": " + r.Detail }
 
-// Moved is an error that says where the thing stands that was asked for: at To, a path of this site, for ever.
+// Moved is an error with the permanent address of the requested page. To is a path of this site.
 type Moved struct{ To string }
 
 func (m *Moved) Error() string { return "it stands at " + m.To }
 
-// The problem codes. Once published, a code keeps its meaning.
+// The problem codes. A published code never changes its meaning.
 const (
 	CodeInvalidRequest      = "invalid_request"
 	CodeInvalidParameter    = "invalid_parameter"
@@ -91,16 +91,16 @@ const (
 	CodeSettlementPending = "settlement_pending"
 )
 
-// ProblemKind is what all problems with one code have in common.
+// ProblemKind is the common part of all problems with one code.
 type ProblemKind struct {
 	Code   string
 	Title  string
 	Status int
-	// Meaning says what happened; Remedy what the caller can do.
+	// Meaning says what happened, Remedy what the caller can do.
 	Meaning, Remedy string
 }
 
-// ProblemKinds lists every problem that the program answers with, by rising status.
+// ProblemKinds lists every problem that the program can return, sorted by status.
 func ProblemKinds() []ProblemKind {
 	kinds := append(claimProblems(), []ProblemKind{
 		{
@@ -233,7 +233,7 @@ func ProblemKinds() []ProblemKind {
 	return kinds
 }
 
-// ProblemKindOf returns the kind with a code, and whether there is one.
+// ProblemKindOf returns the kind with a code, and whether it exists.
 func ProblemKindOf(code string) (ProblemKind, bool) {
 	for _, k := range ProblemKinds() {
 		if k.Code == code {

@@ -2,13 +2,14 @@ package view
 
 import "tidemark/accounts"
 
-// The problem codes of the dashboard and of what an operator has not set up. The reasons of package accounts are codes too.
+// The problem codes of the dashboard and of features that the operator has not configured. The reasons of package accounts are problem
+// codes, too.
 const (
 	CodeNotConfigured    = "not_configured"
 	CodeOriginNotAllowed = "origin_not_allowed"
 )
 
-// claimProblems are the problems of claims of transfers.
+// claimProblems returns the problems of claims of transfers.
 func claimProblems() []ProblemKind {
 	of := func(code accounts.Reason, title string, status int, meaning, remedy string) ProblemKind {
 		return ProblemKind{Code: string(code), Title: title, Status: status, Meaning: meaning, Remedy: remedy}

@@ -33,7 +33,7 @@ type ProvenBody struct {
 	ProofURL *string `json:"proof_url"`
 }
 
-// NewProvenVintages makes the answer.
+// NewProvenVintages builds the response.
 func (v *View) NewProvenVintages(source, date string, asOf time.Time, bodies []postgres.KnownBody) ProvenVintages {
 	o := Options{World: v.o.World}
 	out := ProvenVintages{

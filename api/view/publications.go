@@ -21,35 +21,35 @@ import (
 	"tidemark/picks"
 )
 
-// PublicationsStore is what the view of the picks reads. *postgres.DB is one. What it gives of picks is announced.
+// PublicationsStore is the data source of the view of the picks. *postgres.DB implements it. It returns announced picks only.
 type PublicationsStore interface {
-	// AnnouncedAfter gives the announced picks after one, by its number.
+	// AnnouncedAfter returns the announced picks after a number.
 	AnnouncedAfter(ctx context.Context, seq int64) ([]postgres.Pick, error)
 	Attestations(ctx context.Context) ([]postgres.Attestation, error)
-	// LedgerState and AttesterState are errors that are postgres.ErrNotFound where the jobs have not run yet.
+	// LedgerState and AttesterState return postgres.ErrNotFound if their jobs have not run yet.
 	LedgerState(ctx context.Context) (postgres.LedgerState, error)
 	AttesterState(ctx context.Context) (postgres.AttesterState, error)
 	HistoriesFrom(ctx context.Context, ids []equity.CIK, from, to, asOf time.Time) (picks.Prices, error)
-	// HistoriesSince brings what was read as of an instant up to another.
+	// HistoriesSince updates prices that were read as of one instant to a later one.
 	HistoriesSince(ctx context.Context, have picks.Prices, from, to, since, asOf time.Time) (picks.Prices, error)
-	// PickSummaries gives the summary of the card of each pick after one, by its number.
+	// PickSummaries returns the card summaries of the picks after a number.
 	PickSummaries(ctx context.Context, after int64) (map[int64]map[picks.Lang]string, error)
-	// ResearchOfPick is an error that is postgres.ErrNotFound where the pick has no card.
+	// ResearchOfPick returns postgres.ErrNotFound if the pick has no card.
 	ResearchOfPick(ctx context.Context, seq int64) (postgres.Research, error)
-	// LatestResearch reads what is not among the known cards.
+	// LatestResearch returns the newest cards that are not among the known ones.
 	LatestResearch(ctx context.Context, known ...postgres.Research) ([]postgres.Research, error)
 	Stocks(ctx context.Context) ([]postgres.Stock, error)
-	// PortfolioState is an error that is postgres.ErrNotFound before the portfolio's inception.
+	// PortfolioState returns postgres.ErrNotFound before the portfolio's inception.
 	PortfolioState(ctx context.Context) (postgres.PortfolioState, error)
 	PortfolioHistory(ctx context.Context) ([]postgres.PortfolioSnapshot, error)
 	PortfolioEvents(ctx context.Context, q postgres.EventFilter) ([]postgres.PortfolioEvent, error)
 	EconomicEvents(ctx context.Context, limit int) ([]postgres.EconomicEvent, error)
 	Digests(ctx context.Context, limit int) ([]postgres.Digest, error)
-	// Listen runs until ctx ends, and connects again by itself. It calls the listener's functions one at a time.
+	// Listen runs until ctx ends and reconnects by itself. It calls the listener's functions one at a time.
 	Listen(ctx context.Context, l postgres.Listener) error
 }
 
-// PublicationsOptions says what the view of the picks shows, and where it has it from.
+// PublicationsOptions configure the view of the picks and its data source.
 type PublicationsOptions struct {
 	Store PublicationsStore
 	// PublicURL, World and Now are as in Options.
@@ -62,24 +62,24 @@ type PublicationsOptions struct {
 	Metrics *telemetry.Metrics
 }
 
-// Publications keeps what is published around the picks current, in memory: the picks with their returns, research, the model portfolio,
+// Publications keeps the published data around the picks current in memory: the picks with their returns, research, the model portfolio,
 // events, macro events and the digest. It is safe for concurrent use.
 type Publications struct {
 	o           PublicationsOptions
 	state       atomic.Pointer[PublicationsState]
 	unavailable atomic.Bool
 
-	// stale are the parts that are to be read again; wake is sent when there are some.
+	// stale are the parts that must be read again. wake receives a value when there are some.
 	mu    sync.Mutex
 	stale part
 	wake  chan struct{}
 
-	// loading is held from reading the database to showing the state made of it. read is what was read last.
+	// loading is held from the read of the database until the new state is stored. read is the last data read.
 	loading sync.Mutex
 	read    published
 }
 
-// NewPublications returns a view that has nothing loaded: Run does that.
+// NewPublications returns an empty view. Run loads it.
 func NewPublications(o PublicationsOptions) (*Publications, error) {
 	o.PublicURL = strings.TrimRight(o.PublicURL, "/")
 	if err := (Options{PublicURL: o.PublicURL, World: o.World}).check(); err != nil {
@@ -88,13 +88,13 @@ func NewPublications(o PublicationsOptions) (*Publications, error) {
 	return &Publications{o: o, wake: make(chan struct{}, 1)}, nil
 }
 
-// State returns what is served now, nil before the first load.
+// State returns the current state, nil before the first load.
 func (p *Publications) State() *PublicationsState { return p.state.Load() }
 
-// Degraded tells that the database cannot be heard: what is served may be older than what it holds.
+// Degraded reports whether the database is unavailable, so that the state may be out of date.
 func (p *Publications) Degraded() bool { return p.unavailable.Load() }
 
-// part is a set of the parts of what is published.
+// part is a set of parts of the published data.
 type part uint
 
 const (
@@ -110,18 +110,18 @@ const (
 	everything = partPicks | partPrices | partWitnesses | partResearch | partPortfolio | partEvents | partEconomy | partDigest
 )
 
-// parts names what a notification makes stale, by the table that it tells of.
+// parts returns the parts that a notification about a table makes stale.
 func parts(table string) part {
 	switch table {
-	case "announcements": // with its pick, a card becomes public
+	case "announcements": // a card becomes public with its pick
 		return partPicks | partPrices | partResearch
 	case "attestations", "attester_state", "ledger_state":
 		return partWitnesses
-	case "gaps", "corrections", "ledger_entries": // nothing of them is shown here
+	case "gaps", "corrections", "ledger_entries": // this view shows none of them
 		return 0
 	case "research":
 		return partResearch
-	case "portfolio_snapshots", "portfolio_state": // the closes that the portfolio was reckoned with are those of the returns
+	case "portfolio_snapshots", "portfolio_state": // the returns use the same closes as the portfolio
 		return partPortfolio | partPrices
 	case "portfolio_events":
 		return partEvents
@@ -133,10 +133,10 @@ func parts(table string) part {
 	return everything
 }
 
-// refreshPause is the least time between two readings: a sandbox that lives through months in a minute publishes much at once.
+// refreshPause is the minimum time between two reads: a sandbox that simulates months in a minute publishes a lot at once.
 const refreshPause = 100 * time.Millisecond
 
-// Run keeps the answers current until ctx ends. It returns nil then.
+// Run keeps the state current until ctx ends. Then it returns nil.
 func (p *Publications) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
@@ -172,7 +172,7 @@ func (p *Publications) markStale(what part) {
 	}
 }
 
-// refresh reads what is stale, at once when it was quiet before.
+// refresh reads stale parts, at most once every refreshPause.
 func (p *Publications) refresh(ctx context.Context) error {
 	pause := time.NewTicker(refreshPause)
 	defer pause.Stop()
@@ -200,14 +200,14 @@ func (p *Publications) refresh(ctx context.Context) error {
 	}
 }
 
-// published is what was read of the database.
+// published is the data read from the database.
 type published struct {
 	picks     []postgres.Pick
 	attested  []postgres.Attestation
-	ledger    *postgres.LedgerState   // nil before its job has run
-	attester  *postgres.AttesterState // nil before its job has run
+	ledger    *postgres.LedgerState   // nil before the job's first run
+	attester  *postgres.AttesterState // nil before the job's first run
 	prices    picks.Prices
-	pricedAt  time.Time // as of when
+	pricedAt  time.Time // the instant that prices are as of
 	summaries map[int64]map[picks.Lang]string
 	research  []postgres.Research
 	stocks    []postgres.Stock
@@ -218,7 +218,7 @@ type published struct {
 	digest    *postgres.Digest // nil before the first
 }
 
-// load reads parts and shows them; anew, without what was read before.
+// load reads parts and stores the new state. If anew is set, it ignores the data read before.
 func (p *Publications) load(ctx context.Context, what part, anew bool) error {
 	p.loading.Lock()
 	defer p.loading.Unlock()
@@ -272,7 +272,7 @@ func (p *Publications) readWitnesses(ctx context.Context, d *published) (err err
 	return err
 }
 
-// found is what was read, nil where there is none.
+// found returns the value read, or nil if it does not exist.
 func found[T any](v T, err error) (*T, error) {
 	switch {
 	case err == nil:
@@ -283,7 +283,7 @@ func found[T any](v T, err error) (*T, error) {
 	return nil, err
 }
 
-// readResearch reads the cards that came since they were read before.
+// readResearch reads the cards that are newer than those already read.
 func (p *Publications) readResearch(ctx context.Context, d *published) error {
 	last := int64(0)
 	for seq := range d.summaries {
@@ -293,7 +293,7 @@ func (p *Publications) readResearch(ctx context.Context, d *published) error {
 	if err != nil {
 		return err
 	}
-	all := maps.Clone(d.summaries) // what is served goes on reading the old ones
+	all := maps.Clone(d.summaries) // the current state still reads the old map
 	if all == nil {
 		all = map[int64]map[picks.Lang]string{}
 	}
@@ -314,7 +314,7 @@ func (p *Publications) readPortfolio(ctx context.Context, d *published) (err err
 	return err
 }
 
-// readEvents reads the events that came after those that were read before.
+// readEvents reads the events that are newer than those already read.
 func (p *Publications) readEvents(ctx context.Context, d *published) error {
 	q := postgres.EventFilter{}
 	if len(d.events) > 0 {
@@ -331,7 +331,7 @@ func (p *Publications) readEvents(ctx context.Context, d *published) error {
 	return nil
 }
 
-// readPicks reads the picks that were announced since they were read before.
+// readPicks reads the picks that were announced since the last read.
 func (p *Publications) readPicks(ctx context.Context, d *published) error {
 	last := int64(0)
 	if n := len(d.picks); n > 0 {
@@ -339,13 +339,13 @@ func (p *Publications) readPicks(ctx context.Context, d *published) error {
 	}
 	fresh, err := p.o.Store.AnnouncedAfter(ctx, last)
 	if err == nil {
-		d.picks = append(slices.Clip(d.picks), fresh...) // what is served goes on reading the old ones
+		d.picks = append(slices.Clip(d.picks), fresh...) // the current state still reads the old slice
 	}
 	return err
 }
 
-// readPrices reads the prices of the companies of the picks, of those that bought them, and of the benchmark, from the first pick on: of those
-// that were read before, what became known since.
+// readPrices reads prices from the first pick on: of the companies of the picks, of the companies that acquired them, and of the benchmark.
+// For companies already read, it reads only the changes.
 func (p *Publications) readPrices(ctx context.Context, d *published) error {
 	all := picks.Prices{}
 	if len(d.picks) == 0 {

@@ -12,27 +12,27 @@ import (
 	"tidemark/picks"
 )
 
-// PublicationsState is what is published around the picks at one moment. It is immutable, but for the answers that it remembers.
+// PublicationsState is the published data around the picks at one moment. It is immutable, except for its cache of responses.
 type PublicationsState struct {
 	o           PublicationsOptions
 	environment string
 	disclaimer  string
 
 	published
-	// priced are the picks, the newest first, each with what became of it.
+	// priced are the picks with their results, newest first.
 	priced []pricedPick
-	// bySeq and byTicker find the newest pick and the newest card of a company by any ticker that it was written about with.
+	// bySeq and byTicker find the newest pick and the newest card of a company, by any ticker in its picks and cards.
 	bySeq    map[int64]*pricedPick
 	byCIK    map[equity.CIK]*pricedPick
 	byTicker map[string]equity.CIK
 	cards    map[equity.CIK]*postgres.Research
-	// pricedAt is when the newest price of any pick was made, portfolioAt the close of the portfolio's last session.
+	// pricedAt is when the newest price of any pick was made. portfolioAt is the close of the portfolio's last session.
 	pricedAt, portfolioAt time.Time
 
 	answers answers
 }
 
-// pricedPick is a pick with what became of it. Percentages are rounded as they are shown, nil where unknown.
+// pricedPick is a pick with its result. Percentages are rounded for display, nil if unknown.
 type pricedPick struct {
 	postgres.Pick
 
@@ -40,7 +40,7 @@ type pricedPick struct {
 	lastPrice                    string
 	lastAt                       time.Time
 	returnPct, benchmark, excess *float64
-	// closed is when the portfolio sold it, nil while it holds it or has yet to buy it.
+	// closed is when the portfolio sold the pick. It is nil while the portfolio holds it or has not bought it yet.
 	closed   *time.Time
 	attested string
 }
@@ -86,9 +86,9 @@ func newPublicationsState(o PublicationsOptions, d published) *PublicationsState
 			st.byTicker[p.Ticker] = p.CIK
 		}
 	}
-	// The keys of a list ascend, and the database has its own order of letters.
+	// The keys of a list ascend by bytes, but the database sorts letters in its own order.
 	slices.SortFunc(d.stocks, func(a, b postgres.Stock) int { return strings.Compare(stockKey(a), stockKey(b)) })
-	for i := range d.research { // a card's ticker is newer than that of an old pick
+	for i := range d.research { // a card's ticker is newer than the ticker of an old pick
 		c := &d.research[i]
 		st.cards[c.CIK] = c
 		st.byTicker[c.Ticker] = c.CIK
@@ -96,10 +96,10 @@ func newPublicationsState(o PublicationsOptions, d published) *PublicationsState
 	return st
 }
 
-// closeOf is the close of a session that is written YYYY-MM-DD, in UTC.
+// closeOf returns the close, in UTC, of the session with a date YYYY-MM-DD.
 func closeOf(date string) time.Time {
 	day, err := time.Parse(time.DateOnly, date)
-	if err != nil { // the database holds dates only
+	if err != nil { // the database contains only valid dates
 		return time.Time{}
 	}
 	if at, trading := calendar.Close(day); trading {
@@ -108,13 +108,13 @@ func closeOf(date string) time.Time {
 	return day
 }
 
-// price finds what became of a pick: from its price at the close of its day, splits and dividends worked in, to the newest close that is
-// known, and the benchmark between the same two closes.
+// price computes the result of a pick: from its price at the close of its day to the newest known close, including splits and dividends.
+// The benchmark's return is between the same two closes.
 func (st *PublicationsState) price(p postgres.Pick) pricedPick {
 	out := pricedPick{Pick: p}
 	day, err := time.Parse(time.DateOnly, p.Date)
 	price, perr := equity.ParsePrice(p.Price)
-	if err != nil || perr != nil { // the database holds none like that
+	if err != nil || perr != nil { // the database contains no such price
 		return out
 	}
 	out.day = day
@@ -135,10 +135,10 @@ func (st *PublicationsState) price(p postgres.Pick) pricedPick {
 	return out
 }
 
-// farFuture is after every price.
+// farFuture is later than every price.
 var farFuture = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// shown is a percentage as it is shown, nil where it is unknown.
+// shown returns a percentage rounded for display, or nil if it is unknown.
 func shown(pct *float64) *float64 {
 	if pct == nil || *pct != *pct {
 		return nil
@@ -147,7 +147,7 @@ func shown(pct *float64) *float64 {
 	return &rounded
 }
 
-// meta is what is said about an answer whose newest data became known at one of some instants.
+// meta returns the metadata of a response. known are the instants at which its data became known, and the newest of them counts.
 func (st *PublicationsState) meta(known ...time.Time) (PublicationMeta, time.Time) {
 	newest := slices.MaxFunc(append(known, time.Time{}), time.Time.Compare)
 	m := PublicationMeta{Environment: st.environment, Disclaimer: st.disclaimer}
@@ -158,13 +158,13 @@ func (st *PublicationsState) meta(known ...time.Time) (PublicationMeta, time.Tim
 	return m, newest
 }
 
-// Company finds the company that a ticker names: that of the newest card with it, or else of the newest pick.
+// Company returns the company with a ticker: the company of the newest card with it, or else of the newest pick.
 func (st *PublicationsState) Company(ticker string) (equity.CIK, bool) {
 	cik, ok := st.byTicker[strings.ToUpper(ticker)]
 	return cik, ok
 }
 
-// answers remembers finished answers of a state. It is safe for concurrent use.
+// answers caches finished responses of a state. It is safe for concurrent use.
 type answers struct {
 	mu   sync.Mutex
 	list map[string]answered
@@ -175,10 +175,10 @@ type answered struct {
 	next string
 }
 
-// maxAnswers bounds how many answers a state remembers. What is asked more variedly than that is made anew.
+// maxAnswers bounds the cached responses of a state. Beyond that, responses are built for each request.
 const maxAnswers = 512
 
-// getOrBuild returns the answer of a name, or makes it.
+// getOrBuild returns the cached response with a name, or builds it.
 func (a *answers) getOrBuild(name string, build func() (*Document, string, error)) (*Document, string, error) {
 	a.mu.Lock()
 	kept, ok := a.list[name]

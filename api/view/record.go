@@ -19,55 +19,55 @@ import (
 	"tidemark/internal/telemetry"
 )
 
-// RecordStore is what the record's view reads. *postgres.DB is one. What it gives of picks is announced.
+// RecordStore is the data source of the record's view. *postgres.DB implements it. It returns announced picks only.
 type RecordStore interface {
-	// StreamChainAfter calls add for the links behind one, in order. The bytes are add's only until it returns.
+	// StreamChainAfter calls add for the links after a number, in order. add must not keep the byte slices after it returns.
 	StreamChainAfter(ctx context.Context, after int64, add func(seq int64, ticker, price, date, previousHash, hash []byte) error) error
 	Gaps(ctx context.Context) ([]chain.Gap, error)
 	Corrections(ctx context.Context) ([]chain.Correction, error)
-	// LedgerState and AttesterState are errors that are postgres.ErrNotFound where the jobs have not run yet.
+	// LedgerState and AttesterState return postgres.ErrNotFound if their jobs have not run yet.
 	LedgerState(ctx context.Context) (postgres.LedgerState, error)
 	LedgerCommits(ctx context.Context, after int64) ([]postgres.LedgerCommit, error)
 	AttesterState(ctx context.Context) (postgres.AttesterState, error)
 	Attestations(ctx context.Context) ([]postgres.Attestation, error)
-	// LoggedPicks adds where picks are in the transparency log, of its leaves from a number on.
+	// LoggedPicks adds to all the position of picks in the transparency log, for its leaves from a number on.
 	LoggedPicks(ctx context.Context, from int64, all map[int64]int64) (next int64, err error)
-	// Listen runs until ctx ends, and connects again by itself. It calls the listener's functions one at a time.
+	// Listen runs until ctx ends and reconnects by itself. It calls the listener's functions one at a time.
 	Listen(ctx context.Context, l postgres.Listener) error
 }
 
-// RecordOptions says what a record's view shows, and where it has it from.
+// RecordOptions configure a record's view and its data source.
 type RecordOptions struct {
 	Store RecordStore
 	// PublicURL, World and Now are as in Options.
 	PublicURL string
 	World     string
 	Now       func() time.Time
-	// FullPass is how often the whole chain is read and recomputed again. Zero: every ten minutes.
+	// FullPass is how often the whole chain is read and recomputed. Zero means every ten minutes.
 	FullPass time.Duration
 	Log      *slog.Logger
 	// Metrics counts panics. It may be nil.
 	Metrics *telemetry.Metrics
 }
 
-// Record keeps the answers about the verifiable record current. The chain is recomputed when it is loaded, link by link: whole at the
-// start, after each loss of the database and on a schedule, and in between only what is new, behind the prefix that was verified. It
-// is safe for concurrent use.
+// Record keeps the responses about the verifiable record current. It recomputes the chain link by link. It recomputes the whole chain at
+// the start, after each loss of the database, and on a schedule. In between it recomputes only the links after the verified prefix. It is
+// safe for concurrent use.
 type Record struct {
 	o           RecordOptions
 	state       atomic.Pointer[RecordState]
 	unavailable atomic.Bool
 
-	// mu is held from reading the database to showing the state made of it.
+	// mu is held from the read of the database until the new state is stored.
 	mu sync.Mutex
-	// commits are the ledger's, read up to the first entry that has none yet.
+	// commits are the ledger's commits, up to the first entry without one.
 	commits []postgres.LedgerCommit
-	// logged is where picks are in the log, of its first loggedTo leaves.
+	// logged is the position of each pick among the first loggedTo leaves of the log.
 	logged   map[int64]int64
 	loggedTo int64
 }
 
-// NewRecord returns a view that has nothing loaded: Run does that.
+// NewRecord returns an empty view. Run loads it.
 func NewRecord(o RecordOptions) (*Record, error) {
 	o.PublicURL = strings.TrimRight(o.PublicURL, "/")
 	if err := (Options{PublicURL: o.PublicURL, World: o.World}).check(); err != nil {
@@ -79,13 +79,13 @@ func NewRecord(o RecordOptions) (*Record, error) {
 	return &Record{o: o}, nil
 }
 
-// State returns what is served now, nil before the first load.
+// State returns the current state, nil before the first load.
 func (r *Record) State() *RecordState { return r.state.Load() }
 
-// Degraded tells that the database cannot be heard: what is served may be older than what it holds.
+// Degraded reports whether the database is unavailable, so that the state may be out of date.
 func (r *Record) Degraded() bool { return r.unavailable.Load() }
 
-// Run keeps the answers current until ctx ends. It returns nil then.
+// Run keeps the state current until ctx ends. Then it returns nil.
 func (r *Record) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
@@ -119,7 +119,7 @@ func (r *Record) Run(ctx context.Context) error {
 			if st := r.State(); st == nil || !full && calendar.DayOf(r.o.Now()).Equal(st.day) {
 				continue
 			}
-			// The database may be away: the listener notices, and loads everything when it is back.
+			// If the database is unavailable, the listener notices that and reloads everything after it reconnects.
 			if err := r.o.Metrics.Guard(ctx, r.o.Log, "record", func() error { return r.load(ctx, full) }); err != nil && ctx.Err() == nil {
 				r.o.Log.WarnContext(ctx, "could not read the record again", "err", err)
 			}
@@ -128,12 +128,12 @@ func (r *Record) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// loadTimeout bounds one reading of the record.
+// loadTimeout bounds one read of the record.
 const loadTimeout = time.Minute
 
-// load reads the record and shows it: the whole chain, or of the chain only what is new.
+// load reads the record and stores the new state. If full is set, it reads the whole chain, otherwise only the new links.
 //
-// The witnesses are read before the chain, so that none of them speaks of a pick that is not there yet.
+// It reads the witnesses before the chain, so that no witness refers to a pick that is missing.
 func (r *Record) load(ctx context.Context, full bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -176,7 +176,7 @@ func (r *Record) readWitnesses(ctx context.Context, st *RecordState, full bool) 
 	if st.ledger, err = r.o.Store.LedgerState(ctx); err != nil && !errors.Is(err, postgres.ErrNotFound) {
 		return err
 	}
-	// The attester is stored before its attestations, and read after them: none is without it.
+	// The attester is stored before its attestations and read after them, so no attestation lacks its attester.
 	if st.attestations, err = r.o.Store.Attestations(ctx); err != nil {
 		return err
 	}
@@ -198,13 +198,13 @@ func (r *Record) readWitnesses(ctx context.Context, st *RecordState, full bool) 
 	if err != nil {
 		return err
 	}
-	// A copy where an entry is replaced: the state before holds the same slice.
+	// Copy before replacing an entry: the previous state has the same slice.
 	r.commits = append(r.commits[:known:known], fresh...)
 	st.commits = r.commits
 	return nil
 }
 
-// readLogged reads where the picks are in the log. The states before hold the same map: it is copied where it grows.
+// readLogged reads the positions of the picks in the log. It copies the map before adding to it, because previous states share it.
 func (r *Record) readLogged(ctx context.Context, st *RecordState, full bool) error {
 	from := r.loggedTo
 	if full {
@@ -227,8 +227,8 @@ func (r *Record) readLogged(ctx context.Context, st *RecordState, full bool) err
 	return nil
 }
 
-// readChain reads the links into the state and recomputes them, all or those behind the state before. It returns how many of the
-// first links are the ones of the state before.
+// readChain reads the links into the state and recomputes them: all of them, or those after the previous state. same is how many of the
+// first links are equal to the previous state's.
 func (r *Record) readChain(ctx context.Context, st, before *RecordState, full bool) (same int, err error) {
 	links := before.links
 	same = len(links)
@@ -256,7 +256,7 @@ func (r *Record) readChain(ctx context.Context, st, before *RecordState, full bo
 			i++
 			return nil
 		}
-		if i < same { // what is stored is not what it was
+		if i < same { // a stored value has changed
 			same = i
 			links = slices.Clip(links[:i])
 		}

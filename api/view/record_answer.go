@@ -51,7 +51,7 @@ type RecordCorrection struct {
 	Date     string `json:"date"`
 }
 
-// frame makes what stands around the picks.
+// frame builds the bytes before and after the picks.
 func (st *RecordState) frame() (head, tail []byte, err error) {
 	h := recordHead{
 		Valid: st.Valid(), ChainLength: len(st.links), Algorithm: "SHA-256", HashRule: chain.Rule, Encoding: "UTF-8, lowercase hex",
@@ -89,7 +89,7 @@ func (o RecordOptions) disclaimer() string {
 	return Options{World: o.World}.disclaimer(o.World == WorldSandbox)
 }
 
-// Disclaimer is what the answers about the record carry.
+// Disclaimer returns the disclaimer of the responses about the record.
 func (st *RecordState) Disclaimer() string { return st.o.disclaimer() }
 
 // VerifiedPick is the body of /api/v1/verify/pick/{ticker}.
@@ -171,7 +171,7 @@ type PickAttested struct {
 	ExplorerURL *string    `json:"explorer_url"`
 }
 
-// Pick returns the verification of the newest pick of a ticker, or with a date of that day's, and whether there is one.
+// Pick returns the verification of the newest pick of a ticker, and whether it exists. With a date it returns the pick of that day.
 func (st *RecordState) Pick(ticker, date string) (VerifiedPick, bool) {
 	at, all := -1, []PickDate{}
 	for i := range slices.Backward(st.links) {
@@ -217,7 +217,7 @@ func (st *RecordState) Pick(ticker, date string) (VerifiedPick, bool) {
 	return v, true
 }
 
-// proofURL is where the proof of a leaf of the record is, nil where there is none.
+// proofURL returns the URL of the proof of a leaf of the record, or nil if index is nil.
 func proofURL(publicURL string, index *int64) *string {
 	if index == nil {
 		return nil
@@ -225,7 +225,7 @@ func proofURL(publicURL string, index *int64) *string {
 	return new(publicURL + "/log/proof/" + strconv.FormatInt(*index, 10) + ".tlog-proof")
 }
 
-// verdictOn is this server's verdict on a pick.
+// verdictOn returns this server's verdict on a pick.
 func (st *RecordState) verdictOn(v *VerifiedPick) chain.Verdict {
 	a := v.Attestation
 	held := a.Length != nil && *a.Length >= 1 && *a.Length <= int64(len(st.links)) && a.Head != nil && *a.Head == st.links[*a.Length-1].Hash

@@ -11,8 +11,8 @@ import (
 const (
 	CheckOK        = "ok"
 	CheckFailed    = "failed"
-	CheckPending   = "pending"    // what is there holds, and something has yet to come
-	CheckLocalOnly = "local_only" // the ledger is kept here and shown to nobody
+	CheckPending   = "pending"    // valid so far, but something is still outstanding
+	CheckLocalOnly = "local_only" // the ledger exists only on this server
 	CheckNone      = "none"       // there is nothing to check
 )
 

@@ -10,14 +10,14 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// link is one announced pick as it is stored. Its texts lie behind each other in one string, in the order in which they are hashed, so
-// that the preimage is a part of it.
+// link is one announced pick as it is stored. Its texts are contiguous in one string, in the order in which they are hashed, so that the
+// preimage is a substring.
 type link struct {
 	chain.Link
 	preimage string
 }
 
-// newLink copies the values of a row.
+// newLink returns a link with the values of a row.
 func newLink(seq int64, ticker, price, date, previous, hash []byte) link {
 	var b strings.Builder
 	b.Grow(len(ticker) + len(price) + len(date) + len(previous) + len(hash) + 3)
@@ -41,19 +41,19 @@ func newLink(seq int64, ticker, price, date, previous, hash []byte) link {
 	return link{Link: chain.Link{Seq: seq, Ticker: s[:t], Price: s[p0:p1], Date: s[d0:d1], PreviousHash: s[r0:r1], Hash: s[h0:h1]}, preimage: s[:r1]}
 }
 
-// is tells whether the link has the values of a row.
+// is reports whether the link has the values of a row.
 func (l *link) is(seq int64, ticker, price, date, previous, hash []byte) bool {
 	return l.Seq == seq && l.Ticker == string(ticker) && l.Price == string(price) && l.Date == string(date) &&
 		l.PreviousHash == string(previous) && l.Hash == string(hash)
 }
 
-// span says that the picks up to one, from where the span before ends, have one state.
+// span gives one state to all picks after the previous span, up to and including its own pick.
 type span struct {
 	to    int64
 	state string
 }
 
-// spans is ascending. What no span holds is pending.
+// spans is in ascending order. A pick in no span is pending.
 type spans []span
 
 // of returns the state of a pick.
@@ -70,7 +70,7 @@ func (s spans) of(seq int64) string {
 	return s[i].state
 }
 
-// within is the part of the spans that concerns the picks from one to another.
+// within returns the part of the spans that covers the picks from one number to another.
 func (s spans) within(from, to int64) spans {
 	var part spans
 	for _, x := range s {
@@ -99,21 +99,21 @@ func appendLinkJSON(b []byte, l *link, state string) []byte {
 	return append(b, '}')
 }
 
-// appendText appends a JSON string. What keeps the rules of the chain needs no escapes; what was tampered with may.
+// appendText appends a JSON string. Valid chain values need no escapes, but tampered ones may.
 func appendText(b []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c > '~' {
-			quoted, _ := json.Marshal(s) // a string has no reason to fail
+			quoted, _ := json.Marshal(s) // encoding a string cannot fail
 			return append(b, quoted...)
 		}
 	}
 	return append(append(append(b, '"'), s...), '"')
 }
 
-// linkHeader names the columns of a pick as CSV.
+// linkHeader is the CSV header of a pick.
 const linkHeader = "seq,ticker,price,date,previous_hash,hash,preimage,attestation_status\r\n"
 
-// appendLinkCSV appends a pick as a line.
+// appendLinkCSV appends a pick as a CSV line.
 func appendLinkCSV(b []byte, l *link, state string) []byte {
 	b = strconv.AppendInt(b, l.Seq, 10)
 	for _, v := range [...]string{l.Ticker, l.Price, l.Date, l.PreviousHash, l.Hash, l.preimage, state} {
@@ -122,7 +122,7 @@ func appendLinkCSV(b []byte, l *link, state string) []byte {
 	return append(b, "\r\n"...)
 }
 
-// appendCell appends a cell of CSV. One that a spreadsheet would take for a formula begins with an apostrophe.
+// appendCell appends a CSV cell. A cell that a spreadsheet would interpret as a formula starts with an apostrophe.
 func appendCell(b []byte, s string) []byte {
 	if s != "" && strings.IndexByte("=+-@\t\r", s[0]) >= 0 {
 		s = "'" + s
@@ -133,10 +133,10 @@ func appendCell(b []byte, s string) []byte {
 	return append(append(append(b, '"'), strings.ReplaceAll(s, `"`, `""`)...), '"')
 }
 
-// chunkLinks is how many picks one finished piece of the chain holds: four years.
+// chunkLinks is how many picks one finished chunk of the chain has: about four years.
 const chunkLinks = 1000
 
-// chunk is a finished part of the chain as JSON, with the comma that separates it from the one before.
+// chunk is a finished part of the chain as JSON, with the comma before it.
 type chunk struct {
 	*gzipMember
 
@@ -144,7 +144,7 @@ type chunk struct {
 	states spans
 }
 
-// chunksOf finishes the picks. A chunk of before is taken over when its first `same` picks are as they were, and their states.
+// chunksOf builds the chunks. It reuses a chunk of before if all its picks are among the first `same` ones and their states did not change.
 func chunksOf(links []link, same int, states spans, before []chunk) []chunk {
 	var out []chunk
 	for from := 0; from < len(links); from += chunkLinks {

@@ -13,10 +13,10 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// RecordState is the verifiable record as it is served at one moment. It is immutable.
+// RecordState is the verifiable record at one moment. It is immutable.
 type RecordState struct {
 	o RecordOptions
-	// day is the day in New York that it was judged on, verifiedAt the world's time then.
+	// day is the New York day for which the record was checked. verifiedAt is the world's time of the check.
 	day, verifiedAt time.Time
 
 	links        []link
@@ -26,19 +26,19 @@ type RecordState struct {
 	commits      []postgres.LedgerCommit
 	attester     postgres.AttesterState
 	attestations []postgres.Attestation
-	// logged is the number of the leaf of each pick that the transparency log has, by the pick's number.
+	// logged is the leaf number of each pick in the transparency log, by the pick's number.
 	logged map[int64]int64
 
 	proof  verified
 	checks RecordChecks
 	states spans
 	chunks []chunk
-	// head and tail are the answer as JSON before and after its picks.
+	// head and tail are the JSON response before and after its picks.
 	head, tail []byte
 	whole      *Document
 }
 
-// finish makes the answers. The first links, so many, are those of the state before.
+// finish builds the responses. The first `same` links are equal to those of the state before.
 func (st *RecordState) finish(before *RecordState, same int) error {
 	st.states = spansOf(st.attestations)
 	st.checks = RecordChecks{
@@ -60,7 +60,7 @@ func (st *RecordState) finish(before *RecordState, same int) error {
 	return nil
 }
 
-// end is the answer behind its picks. next is where a page ends, nil where there is no more.
+// end returns the response after its picks. next is where the next page begins, nil if this is the last.
 func (st *RecordState) end(next *int64) []byte {
 	b := append([]byte(nil), `],"next_from_seq":`...)
 	if next == nil {
@@ -71,16 +71,16 @@ func (st *RecordState) end(next *int64) []byte {
 	return append(b, st.tail...)
 }
 
-// Valid tells whether every link was recomputed from the stored values and matches.
+// Valid reports whether every link was recomputed from the stored values and matches.
 func (st *RecordState) Valid() bool { return st.proof.invalid == 0 }
 
-// Length is the number of announced picks.
+// Length returns the number of announced picks.
 func (st *RecordState) Length() int { return len(st.links) }
 
 // Checks are the checks of the whole chain.
 func (st *RecordState) Checks() RecordChecks { return st.checks }
 
-// Whole is the answer with the whole chain as JSON.
+// Whole returns the whole chain as JSON.
 func (st *RecordState) Whole() *Document { return st.whole }
 
 // RecordPage is a part of the chain that is written link by link.
@@ -93,7 +93,7 @@ type RecordPage struct {
 	next   *int64
 }
 
-// Page is the part of the chain from a seq on, limit links of it or all where limit is 0, in a format of a listing.
+// Page returns the part of the chain from a number on. It has at most limit links, or all if limit is 0. format is a format of a listing.
 func (st *RecordState) Page(from int64, limit int, format string) *RecordPage {
 	i, _ := slices.BinarySearchFunc(st.links, from, func(l link, from int64) int { return int(l.Seq - from) })
 	p := &RecordPage{MediaType: formatTypes[format], st: st, format: format, links: st.links[i:]}
@@ -106,7 +106,7 @@ func (st *RecordState) Page(from int64, limit int, format string) *RecordPage {
 	return p
 }
 
-// Write writes the page, or with a limit above 0 only its beginning and so many links.
+// Write writes the page. With a limit above 0 it writes only the beginning and at most that many links.
 func (p *RecordPage) Write(_ context.Context, w io.Writer, limit int) error {
 	var b []byte
 	switch p.format {

@@ -9,11 +9,11 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// ledgerPath is the file of the picks in the ledger.
+// ledgerPath is the file with the picks in the ledger.
 const ledgerPath = "chain/picks.ndjson"
 
-// checkGit says how the ledger stands by what its job stored. That the ledger really says the same is for the reader to see, who can
-// ask the repository itself.
+// checkGit returns the state of the ledger from the data that its job stored. It does not compare the contents: readers can check the
+// repository themselves.
 func (st *RecordState) checkGit() string {
 	open := slices.ContainsFunc(st.commits, func(c postgres.LedgerCommit) bool { return c.Commit == "" })
 	switch {
@@ -29,7 +29,7 @@ func (st *RecordState) checkGit() string {
 	return CheckOK
 }
 
-// checkAttestations compares what was attested with the recomputed chain.
+// checkAttestations compares the attested hashes with the recomputed chain.
 func (st *RecordState) checkAttestations() string {
 	if len(st.links) == 0 {
 		return CheckNone
@@ -39,7 +39,7 @@ func (st *RecordState) checkAttestations() string {
 		if a.Length < 1 || a.Length > int64(len(st.links)) {
 			return CheckFailed
 		}
-		// Beyond a link that is wrong, nothing of the chain is proven.
+		// Nothing of the chain is proven after an invalid link.
 		l := st.links[a.Length-1]
 		if l.Hash != a.Subject || l.Date != a.Date || st.proof.invalid != 0 && st.proof.invalid <= a.Length {
 			return CheckFailed
@@ -57,13 +57,13 @@ func (st *RecordState) checkAttestations() string {
 	return CheckOK
 }
 
-// spansOf are the states of the picks, by the attestations in the order of their lengths.
+// spansOf returns the states of the picks, from attestations sorted by length.
 func spansOf(list []postgres.Attestation) spans {
 	var s spans
 	for i, a := range list {
 		status := a.Status()
 		if status == postgres.AttestationFailed && slices.ContainsFunc(list[i+1:], func(b postgres.Attestation) bool { return b.Status() != postgres.AttestationFailed }) {
-			continue // the next one that did not fail proves these picks, too
+			continue // the next attestation that did not fail also proves these picks
 		}
 		if n := len(s); n > 0 && s[n-1].state == status {
 			s[n-1].to = max(s[n-1].to, a.Length)
@@ -104,7 +104,7 @@ func (st *RecordState) git() RecordGit {
 	return g
 }
 
-// known is nil for the empty string.
+// known returns nil for the empty string.
 func known(s string) *string {
 	if s == "" {
 		return nil
@@ -146,7 +146,7 @@ func (st *RecordState) attestation() RecordAttestation {
 	}
 	if n := len(st.attestations); n > 0 {
 		last := st.attestations[n-1]
-		if a.Attester == nil { // the key was taken away since
+		if a.Attester == nil { // the attester's key was removed later
 			a.Network, a.Contract, a.SchemaUID, a.Attester = new(networkOf(last.ChainID)), &last.Contract, &last.SchemaUID, &last.Attester.Attester
 		}
 		a.Latest = &NewestAttestation{Seq: last.Length, UID: known(last.UID), Status: last.Status()}
@@ -164,7 +164,7 @@ func place(a postgres.Attestation) (tx *string, block *int64, at *time.Time) {
 	return &a.Mined.TxHash, &a.Mined.BlockNumber, new(a.Mined.BlockTime.UTC())
 }
 
-// commitURL is the page of a commit, as the usual hosts have it, or nil where the repository is none of the web.
+// commitURL returns the web page of a commit, in the URL scheme of the common hosts, or nil if the repository is not on the web.
 func commitURL(repository, commit string) *string {
 	if !strings.HasPrefix(repository, "https://") || commit == "" {
 		return nil
@@ -175,7 +175,7 @@ func commitURL(repository, commit string) *string {
 // Demo reports whether the record is a demonstration.
 func (st *RecordState) Demo() bool { return st.o.environment() == "demo" }
 
-// Repository is where readers find the git ledger on the web, empty while it is nowhere but here.
+// Repository returns the URL of the git ledger for readers, empty if the ledger exists only on this server.
 func (st *RecordState) Repository() string {
 	if strings.HasPrefix(st.ledger.Repository, "https://") {
 		return st.ledger.Repository

@@ -2,8 +2,8 @@ package view
 
 import "time"
 
-// Some answers are too long to be made at once: they are written piece by piece, their rows by hand. These are their shapes as one
-// struct each, for those who describe or read them.
+// Some responses are too long to build at once. They are written in pieces, and their rows are encoded by hand. The structs below describe
+// their shape, for documentation and for decoding.
 
 // SignalHistory is the body of /api/signals/{id}/history.
 type SignalHistory struct {

@@ -10,7 +10,7 @@ import (
 	"tidemark/signals"
 )
 
-// Product is the name under which the catalog stands.
+// Product is the name of the catalog.
 const Product = "Tidemark Signals"
 
 // SignalCatalog lists the live signals.
@@ -89,9 +89,9 @@ type SignalSnapshot struct {
 	Synthetic          bool       `json:"synthetic"`
 	Environment        string     `json:"environment"`
 
-	// coversFrom is what the oldest point of the history is about.
+	// coversFrom is the observation time of the oldest point of the history.
 	coversFrom *time.Time
-	// firstIngested is when the last of the inputs was loaded for the first time, zero where that is not known.
+	// firstIngested is when the last of the inputs was first loaded, or zero if that is unknown.
 	firstIngested time.Time
 }
 
@@ -137,7 +137,7 @@ type ProvenanceInput struct {
 
 const disclaimer = "Editorial information, not personalized investment advice."
 
-// disclaimer is what every answer carries: first what is not real about its data, then what it is not meant as.
+// disclaimer returns the text that every response carries: first which of its data are not real, then what it must not be used for.
 func (o Options) disclaimer(synthetic bool) string {
 	switch {
 	case synthetic:
@@ -161,8 +161,8 @@ func (o Options) historyURL(id string) string { return o.machineURL(id) + "/hist
 func (o Options) pageURL(id string) string    { return o.PublicURL + "/signals/" + id }
 func (o Options) briefURL(id string) string   { return o.pageURL(id) + "/brief" }
 
-// statusAt is a signal's status at an instant. What the worker found at the snapshot's instant holds on, except that a live signal
-// decays with age. A signal without a snapshot is decayed.
+// statusAt returns a signal's status at an instant. It is the status that the worker found for the snapshot, except that a live signal
+// becomes decayed with age. A signal without a snapshot is decayed.
 func statusAt(d signals.Definition, s *postgres.Snapshot, at time.Time) string {
 	if s != nil && s.Status != signals.StatusLive {
 		return s.Status
@@ -180,7 +180,7 @@ func freshnessAt(d signals.Definition, s *postgres.Snapshot, at time.Time) strin
 	return Stale
 }
 
-// observedAt is zero where there is no observation.
+// observedAt is zero if there is no observation.
 func observedAt(s *postgres.Snapshot) time.Time {
 	if s == nil || s.ObservedAt == nil {
 		return time.Time{}
@@ -188,7 +188,7 @@ func observedAt(s *postgres.Snapshot) time.Time {
 	return *s.ObservedAt
 }
 
-// snapshot makes the answer of a stored snapshot at an instant; stored is nil where there is none.
+// snapshot builds the response from a stored snapshot at an instant. stored is nil if there is none.
 func (o Options) snapshot(d signals.Definition, stored *postgres.Snapshot, at time.Time) SignalSnapshot {
 	synthetic := o.World == WorldSandbox || (stored != nil && stored.Synthetic)
 	s := SignalSnapshot{
@@ -260,7 +260,7 @@ func (o Options) catalogEntry(s SignalSnapshot) SignalCatalogEntry {
 	}
 }
 
-// brief is the method of a signal as one Markdown document: its name, the definition's text, the licence and the disclaimer.
+// brief returns the method of a signal as one Markdown document: its name, the definition's text, the licence and the disclaimer.
 func brief(d signals.Definition, s SignalSnapshot) string {
 	var b strings.Builder
 	b.WriteString("# " + d.Name + "\n\n")
@@ -271,10 +271,10 @@ func brief(d signals.Definition, s SignalSnapshot) string {
 	return b.String()
 }
 
-// Assumed reports whether a time of publication was not seen.
+// Assumed reports whether a time of publication is assumed and was not observed.
 func (s SignalSnapshot) Assumed(published time.Time) bool { return published.Before(s.firstIngested) }
 
-// utc returns t in UTC: the driver yields the machine's zone.
+// utc returns t in UTC. The database driver returns times in the machine's zone.
 func utc(t *time.Time) *time.Time {
 	if t == nil {
 		return nil
@@ -282,7 +282,7 @@ func utc(t *time.Time) *time.Time {
 	return new(t.UTC())
 }
 
-// finite keeps what JSON cannot say out of an answer: NaN and the infinities are unknown.
+// finite returns nil for NaN and infinities, which JSON cannot represent: they are unknown.
 func finite(f *float64) *float64 {
 	if f == nil || math.IsNaN(*f) || math.IsInf(*f, 0) {
 		return nil

@@ -6,13 +6,13 @@ import (
 	"tidemark/signals"
 )
 
-// State is everything that is served at one moment. It is immutable.
+// State is the data of all signals at one moment. It is immutable.
 type State struct {
-	// Catalog is the SignalCatalog.
+	// Catalog is the SignalCatalog as a document.
 	Catalog *Document
-	// Signals are all of them, in the order of the definitions, whatever their status.
+	// Signals are all signals in the order of their definitions, whatever their status.
 	Signals []*Signal
-	// Environment is "live" or "demo"; World the world's name; Disclaimer what a page about no signal in particular carries.
+	// Environment is "live" or "demo". World is the world's name. Disclaimer is the disclaimer of pages that are not about one signal.
 	Environment, World, Disclaimer string
 
 	byID map[string]*Signal
@@ -22,9 +22,9 @@ type State struct {
 type Signal struct {
 	Definition signals.Definition
 	Snapshot   SignalSnapshot
-	// History is all points as of the snapshot.
+	// History contains all points as of the snapshot.
 	History *History
-	// JSON is the Snapshot, Brief the method in Markdown.
+	// JSON is the Snapshot as a document. Brief is the method in Markdown.
 	JSON, Brief *Document
 	// Markdown is the text of Brief.
 	Markdown string
@@ -33,8 +33,7 @@ type Signal struct {
 // Signal returns the signal with an id, or nil.
 func (s *State) Signal(id string) *Signal { return s.byID[id] }
 
-// render makes a new state and shows it. The signals that current accepts are taken over from the state before. The caller holds
-// mu.
+// render builds and stores a new state. It keeps the signals of the previous state for which current returns true. The caller holds mu.
 func (v *View) render(current func(*Signal) bool) error {
 	now := v.o.Now()
 	before := v.State()
@@ -79,7 +78,7 @@ func (v *View) render(current func(*Signal) bool) error {
 	return nil
 }
 
-// signal finishes one signal's answers.
+// signal builds the responses of one signal.
 func (o Options) signal(d signals.Definition, h cachedSignal, now time.Time) (*Signal, error) {
 	s := &Signal{Definition: d, Snapshot: o.snapshot(d, h.snapshot, now), History: h.history}
 	body, err := Encode(s.Snapshot)

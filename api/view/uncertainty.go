@@ -31,7 +31,7 @@ type Uncertainty struct {
 // Measured reports whether the interval has a record.
 func (u Uncertainty) Measured() bool { return u.Basis == signals.BasisMeasured }
 
-// Name is what a plot calls the interval.
+// Name returns the name of the interval on a plot.
 func (u Uncertainty) Name() string {
 	if u.Measured() {
 		return strconv.FormatFloat(u.LevelPct, 'f', -1, 64) + "% interval"
@@ -39,7 +39,8 @@ func (u Uncertainty) Name() string {
 	return "Interval, assumed"
 }
 
-// uncertainty is what a snapshot says of its interval. One without a record, also of a program that kept none, is assumed.
+// uncertainty returns the description of a snapshot's interval. An interval without a record is assumed, also if an older program kept no
+// record.
 func uncertainty(d signals.Definition, stored *postgres.Uncertainty) Uncertainty {
 	u := Uncertainty{LevelPct: 100 * signals.Level, Bounds: d.Interval.Bounds, Basis: signals.BasisAssumed, Method: d.IntervalMethod}
 	u.Text = "Bounds " + d.Interval.Truth + ". "
@@ -61,7 +62,7 @@ func uncertainty(d signals.Definition, stored *postgres.Uncertainty) Uncertainty
 	return u
 }
 
-// held says a coverage with its bounds.
+// held writes a coverage with its bounds.
 func held(c postgres.Coverage) string {
 	out := fmt.Sprintf("%d of %d", c.Hits, c.Cases)
 	if c.Share != nil && c.CI95 != nil {

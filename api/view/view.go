@@ -1,6 +1,6 @@
-// Package view holds the answers: the structs with their JSON tags, and the finished bytes in memory that the doors (JSON, pages)
-// hand out. The bytes are made when the data change, never when a request comes, so answers go on while Postgres is away. The
-// room reads the database; HTTP's status codes and negotiation are api's. Start at View, then read signal.go.
+// Package view builds the responses: structs with JSON tags, and the finished bytes that the API and the pages serve from memory. It builds
+// the bytes when the data change, never for a request, so responses continue while Postgres is unavailable. HTTP status codes and content
+// negotiation belong to package api. Start at View, then read signal.go.
 package view
 
 import (
@@ -28,51 +28,52 @@ import (
 	"tidemark/signals/changes"
 )
 
-// The worlds. Only the live one is a record; what the sandbox holds is made up.
+// The worlds. Only the live world is a real record. The sandbox contains generated data.
 const (
 	WorldLive    = "live"
 	WorldReplay  = "replay"
 	WorldSandbox = "sandbox"
 )
 
-// Store is what the view reads. *postgres.DB is one.
+// Store is the data source of the view. *postgres.DB implements it.
 type Store interface {
-	// Serve returns what is to be served of a signal at an instant, and of its history what is new since it was seen.
+	// Serve returns the data of a signal to serve at an instant. Of its history it returns only what is new since seen.
 	Serve(ctx context.Context, signal string, now time.Time, seen int64) (postgres.Served, error)
-	// SnapshotAsOf returns the newest snapshot of a signal for an instant at or before asOf, or an error that is
-	// postgres.ErrNotFound.
+	// SnapshotAsOf returns the newest snapshot of a signal for an instant at or before asOf. The error is postgres.ErrNotFound if there is
+	// none.
 	SnapshotAsOf(ctx context.Context, signal string, asOf time.Time) (postgres.Snapshot, error)
-	// SnapshotAbout returns the newest snapshot at or before asOf that is about an instant at the latest, SnapshotBefore the newest before one that
-	// says something else, or an error that is postgres.ErrNotFound.
+	// SnapshotAbout returns the newest snapshot at or before asOf that is about an instant or an earlier one. SnapshotBefore returns the
+	// newest earlier snapshot that differs. The error is postgres.ErrNotFound if there is none.
 	SnapshotAbout(ctx context.Context, signal string, about, asOf time.Time) (postgres.Snapshot, error)
 	SnapshotBefore(ctx context.Context, s postgres.Snapshot) (postgres.Snapshot, error)
-	// KnownBetween returns what a signal was computed from at an instant, and what became known since until a later one.
+	// KnownBetween returns the inputs of a signal as known at an instant, and what became known after it until a later instant.
 	KnownBetween(ctx context.Context, d signals.Definition, from, to time.Time) (series.Set, []changes.Vintage, error)
-	// NewestKnown returns, of several series as known at an instant, the newest observations up to a time, at most so many of each. FetchesByID returns
-	// exchanges, ordered by id.
+	// NewestKnown returns the newest observations of several series, as known at an instant. Their observation times are at most until, and
+	// each series has at most `most` of them. FetchesByID returns exchanges, ordered by id.
 	NewestKnown(ctx context.Context, ids []series.ID, asOf, until time.Time, most int) ([]postgres.KnownObservation, error)
 	FetchesByID(ctx context.Context, ids []int64) ([]series.Fetch, error)
-	// Computed tells apart the states that the history as of an instant can have, or is an error that is postgres.ErrNotFound.
+	// Computed identifies the state of the history as of an instant. The error is postgres.ErrNotFound if there is none.
 	Computed(ctx context.Context, signal string, asOf time.Time) (at, last time.Time, err error)
-	// History yields points; an error is the last that it yields. CopyHistory writes the same as CSV.
+	// History yields points. After an error it yields nothing more. CopyHistory writes the same points as CSV.
 	History(ctx context.Context, q postgres.HistoryQuery) iter.Seq2[postgres.Point, error]
 	CopyHistory(ctx context.Context, w io.Writer, q postgres.HistoryQuery) error
-	// Changes lists when a history became another one.
+	// Changes lists the instants at which a history changed.
 	Changes(ctx context.Context, q postgres.HistoryQuery) ([]postgres.Change, error)
-	// Forecasts lists a signal's forecasts as known at an instant, the newest first: those before a number, and at most so many; 0: all.
+	// Forecasts lists a signal's forecasts as known at an instant, newest first. If before is not 0, it lists only those before that
+	// number. most is the maximum, 0 for all.
 	Forecasts(ctx context.Context, signal string, asOf time.Time, before int64, most int) ([]postgres.Forecast, error)
-	// Listen runs until ctx ends, and connects again by itself. It calls the listener's functions one at a time.
+	// Listen runs until ctx ends and reconnects by itself. It calls the listener's functions one at a time.
 	Listen(ctx context.Context, l postgres.Listener) error
 }
 
-// Options says what a view shows, and where it has it from.
+// Options configure a view and its data source.
 type Options struct {
 	Store Store
-	// Definitions in the order in which they are shown. The view keeps the slice.
+	// Definitions are in display order. The view keeps the slice.
 	Definitions []signals.Definition
-	// PublicURL is the address under which the program is reached from outside, for example "https://signals.example".
+	// PublicURL is the public base URL of the program, for example "https://signals.example".
 	PublicURL string
-	// World is the database's: WorldLive, WorldReplay or WorldSandbox.
+	// World is the world of the database: WorldLive, WorldReplay or WorldSandbox.
 	World string
 	// Now is the world's clock.
 	Now func() time.Time
@@ -81,33 +82,33 @@ type Options struct {
 	Metrics *telemetry.Metrics
 }
 
-// View keeps the answers current. It is safe for concurrent use.
+// View keeps the responses about signals current. It is safe for concurrent use.
 type View struct {
 	o           Options
 	state       atomic.Pointer[State]
 	unavailable atomic.Bool
-	// queries holds a place for each answer that the database is asked for.
+	// queries has a slot for each concurrent response that needs the database.
 	queries chan struct{}
-	// explained are the differences of snapshots that were asked for.
+	// explained caches the differences between snapshots.
 	explained explained
 
-	// mu is held from reading the database to showing the state made of it, so that no older reading overtakes a newer one.
+	// mu is held from the read of the database until the new state is stored, so that an older read cannot replace a newer one.
 	mu   sync.Mutex
 	held map[string]cachedSignal
 }
 
-// cachedSignal is what was read of one signal.
+// cachedSignal is the last data loaded for one signal.
 type cachedSignal struct {
-	// snapshot is the newest one for an instant that had come, nil where there is none.
+	// snapshot is the newest snapshot for an instant in the past, nil if there is none.
 	snapshot *postgres.Snapshot
-	// ahead is the instant of one that is stored already though its time has yet to come, zero where there is none.
+	// ahead is the instant of a stored snapshot whose time is still in the future, zero if there is none.
 	ahead time.Time
 	// history is as of the snapshot, and was read up to seen.
 	history  *History
 	loadedAt int64
 }
 
-// New returns a view that has nothing loaded: Run does that. It reports every fault of its options at once.
+// New returns an empty view. Run loads it. New reports all faults of its options at once.
 func New(o Options) (*View, error) {
 	o.PublicURL = strings.TrimRight(o.PublicURL, "/")
 	if err := o.check(); err != nil {
@@ -150,30 +151,30 @@ func absolute(address string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }
 
-// State returns what is served now, nil before the first load.
+// State returns the current state, nil before the first load.
 func (v *View) State() *State { return v.state.Load() }
 
-// PublicURL returns the address under which the program is reached, without a slash at its end.
+// PublicURL returns the public base URL of the program, without a trailing slash.
 func (v *View) PublicURL() string { return v.o.PublicURL }
 
-// World is the world whose signals these are.
+// World returns the world of the signals.
 func (v *View) World() string { return v.o.World }
 
-// Now is the world's time.
+// Now returns the world's time.
 func (v *View) Now() time.Time { return v.o.Now() }
 
-// Degraded tells that the database cannot be heard: what is served may be older than what it holds.
+// Degraded reports whether the database is unavailable, so that the state may be out of date.
 func (v *View) Degraded() bool { return v.unavailable.Load() }
 
 const (
-	// agePause is how often the statuses are held against the clock.
+	// agePause is how often the statuses are checked against the clock.
 	agePause = time.Second
-	// readTimeout bounds the reading of one signal: a server that hangs must not keep signals from decaying.
+	// readTimeout bounds the read of one signal: a server that hangs must not prevent signals from decaying.
 	readTimeout = 5 * time.Second
 )
 
-// Run keeps the answers current until ctx ends: it loads all snapshots each time that it has begun to listen, and one when it is
-// told of it, and lets signals decay as time goes by. It returns nil when ctx ended.
+// Run keeps the responses current until ctx ends. It loads all snapshots each time it starts to listen, and one snapshot for each
+// notification. It also lets signals decay with time. It returns nil when ctx ends.
 func (v *View) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
@@ -202,13 +203,13 @@ func (v *View) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// read returns what is stored of a signal at an instant of the world's time. Of its history it takes over what was held before.
+// read returns the stored data of a signal at an instant of the world's time. It reuses the history read before.
 func (v *View) read(ctx context.Context, id string, now time.Time, before cachedSignal) (cachedSignal, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	s, err := v.o.Store.Serve(ctx, id, now, before.loadedAt)
 	if err == nil && before.snapshot != nil && (s.Snapshot == nil || s.Snapshot.At.Before(before.snapshot.At) || s.Seen < before.loadedAt) {
-		before = cachedSignal{} // time went back, or the database did: what was held is of no use
+		before = cachedSignal{} // time or the database went back: the old data are useless
 		s, err = v.o.Store.Serve(ctx, id, now, 0)
 	}
 	if err != nil {
@@ -221,7 +222,7 @@ func (v *View) read(ctx context.Context, id string, now time.Time, before cached
 	return h, nil
 }
 
-// loadAll reads everything anew: the database that is heard now need not be the one that was heard before.
+// loadAll reads everything again, because the database may be another one than before the reconnect.
 func (v *View) loadAll(ctx context.Context) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -254,19 +255,19 @@ func (v *View) loadOne(ctx context.Context, id string) error {
 		return err
 	}
 	v.held[id] = h
-	// A backfill tells of many older snapshots, and leaves the newest as it is.
+	// A backfill sends many notifications about older snapshots, but the newest one does not change.
 	if h.history == before.history && h.ahead.Equal(before.ahead) && reflect.DeepEqual(before.snapshot, h.snapshot) {
 		return nil
 	}
 	return v.render(func(old *Signal) bool { return old.Definition.ID != id })
 }
 
-// age shows what changed though nothing was committed: a status, and a snapshot whose time has come.
+// age updates what changes with time alone: statuses, and snapshots whose time has come.
 func (v *View) age(ctx context.Context) error {
 	now := v.o.Now()
 	for _, id := range v.due(now) {
 		if v.loadOne(ctx, id) != nil {
-			break // the database is away: the listener notices, and loads everything when it is back
+			break // the database is unavailable: the listener notices and reloads everything after it reconnects
 		}
 	}
 	v.mu.Lock()
@@ -286,7 +287,7 @@ func (v *View) age(ctx context.Context) error {
 	return nil
 }
 
-// due lists the signals of which a snapshot's time has come.
+// due lists the signals with a snapshot whose time has come.
 func (v *View) due(now time.Time) []string {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -1,21 +1,21 @@
 package view
 
-// PublicPicks is how many of the latest picks everybody sees with what became of them, on the pages and through MCP.
+// PublicPicks is how many of the latest picks are public with their results, on the pages and through MCP.
 const PublicPicks = 5
 
-// Page is a page as one visitor sees it.
+// Page is a page for one visitor.
 type Page struct {
 	*Document
 
-	// Paid are the endpoints, by their paths below /api/v1, whose data the page has beyond what everybody sees.
+	// Paid are the endpoints, by their paths below /api/v1, whose non-public data the page shows.
 	Paid []string
-	// Subject names what the page shows: its path, and the parameters that it read.
+	// Subject names the content of the page: its path and the parameters that it read.
 	Subject string
-	// Differs reports whether a visitor who may see other endpoints gets another page at the address.
+	// Differs reports whether the page at this address depends on the endpoints that a visitor may see.
 	Differs bool
 }
 
-// Picked reports whether a company that the ticker names has an announced pick.
+// Picked reports whether the company with a ticker has an announced pick.
 func (st *PublicationsState) Picked(ticker string) bool {
 	cik, ok := st.Company(ticker)
 	return ok && st.byCIK[cik] != nil
