@@ -15,22 +15,22 @@ import (
 	"tidemark/picks"
 )
 
-// The pictures that stand for pages where their addresses are shared: /card.png, and card.png below a signal or a company.
+// The preview images of pages for social media: /card.png, and card.png below a signal or a company.
 
-// typePNG is their media type.
+// typePNG is the media type of the images.
 const typePNG = "image/png"
 
-// cardName ends the address of a picture.
+// cardName is the last part of an image's path.
 const cardName = "/card.png"
 
-// pictures draws each card once, and one at a time: a card takes a hundred times the work of a page. It keeps those that were drawn,
-// whatever else changes on the site meanwhile. It is safe for concurrent use.
+// pictures draws and caches cards. It draws each card once and one at a time, because a card takes a hundred times the work of a page.
+// Other changes of the site do not invalidate the cache. It is safe for concurrent use.
 type pictures struct {
 	mu   sync.Mutex
 	kept map[string]*view.Document
 }
 
-// maxPictures bounds what is kept: some 20 KB each.
+// maxPictures bounds the cache. An image has about 20 KB.
 const maxPictures = 1024
 
 // of returns the picture of a card.
@@ -53,7 +53,7 @@ func (p *pictures) of(c card.Card) (*view.Document, error) {
 	return doc, nil
 }
 
-// homeCard is the picture of the whole.
+// homeCard returns the image of the home page.
 func (p *Pages) homeCard(_ context.Context, r request) (*view.Document, error) {
 	if r.signals == nil {
 		return nil, nil
@@ -71,7 +71,7 @@ func (p *Pages) homeCard(_ context.Context, r request) (*view.Document, error) {
 	return p.pictures.of(c)
 }
 
-// signalCardImage is the picture of a signal.
+// signalCardImage returns the image of a signal.
 func (p *Pages) signalCardImage(s *view.Signal) (*view.Document, error) {
 	c := card.Card{Kicker: s.Snapshot.Domain, Title: s.Snapshot.Name, Value: figure(s.Definition, s.Snapshot.Value), Unit: cmp.Or(s.Definition.FigureUnit(), s.Snapshot.Unit), Course: priceSeries(s)}
 	if f := findingOf(s.Definition, s.Snapshot); f.Distance != "" {
@@ -91,7 +91,7 @@ func (p *Pages) signalCardImage(s *view.Signal) (*view.Document, error) {
 	return p.pictures.of(c)
 }
 
-// researchCard is the picture of a company.
+// researchCard returns the image of a company.
 func (p *Pages) researchCard(r view.Research) (*view.Document, error) {
 	l := localizer{picks.English}
 	c := card.Card{Kicker: l.Sector(r.Sector) + ", " + l.Country(r.Country), Title: r.Name, Value: r.Ticker}
@@ -107,7 +107,7 @@ func (p *Pages) researchCard(r view.Research) (*view.Document, error) {
 	return p.pictures.of(c)
 }
 
-// pickCard is the picture of a pick as it was announced.
+// pickCard returns the image of a pick as it was announced.
 func (p *Pages) pickCard(k view.Pick) (*view.Document, error) {
 	l := localizer{picks.English}
 	c := card.Card{
@@ -120,10 +120,10 @@ func (p *Pages) pickCard(k view.Pick) (*view.Document, error) {
 	return p.pictures.of(c)
 }
 
-// courseStretches is how many stretches of time a small line tells apart.
+// courseStretches is how many time intervals a small line distinguishes.
 const courseStretches = 40
 
-// priceSeries is the course of a signal over its default range, reduced to what a small line shows.
+// priceSeries returns the values of a signal over its default range, reduced to the points that a small line shows.
 func priceSeries(s *view.Signal) []float64 {
 	points := s.History.Points(beginning(defaultRange(s.Definition.Frequency), s.History.Last()))
 	x, y := make([]float64, len(points)), make([]float64, len(points))

@@ -11,7 +11,7 @@ import (
 	"tidemark/api/view"
 )
 
-// change is something that users of the service notice, as /changelog.json says it.
+// change is a change that users of the service notice, in the form of /changelog.json.
 type change struct {
 	Date string `json:"date"`
 	// Kind is one of kindsOfChange.
@@ -21,8 +21,8 @@ type change struct {
 
 var kindsOfChange = []string{"added", "changed", "deprecated", "removed", "fixed"}
 
-// readChangelog reads the changes of CHANGELOG.md, the newest first: a heading of the second level is a day, one of the third a kind, a
-// line of a list a change, which goes on in lines that are indented. What stands before the first day is for readers of the file.
+// readChangelog parses the changes of CHANGELOG.md, newest first. A level 2 heading is a day, a level 3 heading a kind, and a list item a
+// change, which can continue in indented lines. Text before the first day is ignored.
 func readChangelog(text string) ([]change, error) {
 	var out []change
 	var day, kind string
@@ -64,7 +64,7 @@ func readChangelog(text string) ([]change, error) {
 	return out, nil
 }
 
-// changelog lists what changed.
+// changelog lists the changes.
 func (p *Pages) changelog(_ context.Context, r request) (*view.Document, error) {
 	l := p.layout(r.site, r.path)
 	l.Title = "Changelog" + suffix
@@ -75,7 +75,7 @@ func (p *Pages) changelog(_ context.Context, r request) (*view.Document, error) 
 	return p.document("changelog", l, time.Time{}), nil
 }
 
-// changelogJSON is the same for programs.
+// changelogJSON lists the changes for programs.
 func (p *Pages) changelogJSON(context.Context, request) (*view.Document, error) {
 	body, err := view.Encode(struct {
 		Data []change `json:"data"`

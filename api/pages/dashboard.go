@@ -9,7 +9,7 @@ import (
 	"tidemark/api/view"
 )
 
-// Dashboard renders the page on which a key is managed, or the one on which its holder signs in.
+// Dashboard renders the page that manages a key, or the page where its holder signs in.
 func (p *Pages) Dashboard(d view.Dashboard) []byte {
 	l := p.layout(p.site(), "/dashboard")
 	l.Title = "Your key" + suffix
@@ -19,13 +19,13 @@ func (p *Pages) Dashboard(d view.Dashboard) []byte {
 		view.Dashboard
 
 		Plot template.HTML
-		// PaidPages tells that pages show more to who is signed in.
+		// PaidPages reports whether signed-in visitors see more on the pages.
 		PaidPages bool
 	}{d, template.HTML(usagePlot(d)), p.o.Free && p.o.Publications != nil}
 	return p.render("dashboard", l)
 }
 
-// usagePlot shows the requests of each UTC day.
+// usagePlot plots the requests of each UTC day.
 func usagePlot(d view.Dashboard) string {
 	if d.KeyID == "" || d.From.IsZero() {
 		return ""

@@ -9,10 +9,10 @@ import (
 	"tidemark/api/view"
 )
 
-// embedPolicy lets other sites show a picture in a frame. The page loads nothing from elsewhere, and has no form and no cookie.
+// embedPolicy allows other sites to show the page in a frame. The page loads nothing from other sites, and has no form and no cookie.
 const embedPolicy = "default-src 'self'; base-uri 'none'; form-action 'none'"
 
-// embed is the plot of a signal for a frame on another site: the finding, the picture and where it comes from.
+// embed is the plot of a signal for a frame on another site: the finding, the plot and its source.
 func (p *Pages) embed(_ context.Context, r request) (*view.Document, error) {
 	if r.signals == nil {
 		return nil, nil
@@ -30,18 +30,18 @@ func (p *Pages) embed(_ context.Context, r request) (*view.Document, error) {
 	l.Hidden, l.Body = true, body
 	var out bytes.Buffer
 	if err := p.templates["embed"].ExecuteTemplate(&out, "embed", l); err != nil {
-		panic(fmt.Errorf("render the embedded plot: %w", err)) // a template that does not fit its data is a programmer's error
+		panic(fmt.Errorf("render the embedded plot: %w", err)) // a template that does not match its data is a bug
 	}
 	return secured(view.NewDocument(view.TypeHTML, view.CachePublic, out.Bytes(), time.Time{}), embedPolicy), nil
 }
 
-// typeSVG is the media type of a picture that stands alone.
+// typeSVG is the media type of a standalone SVG image.
 const typeSVG = "image/svg+xml"
 
-// plotName ends the address of a signal's plot as a picture.
+// plotName is the last part of the path of a signal's plot as an image.
 const plotName = "/plot.svg"
 
-// plotImage is the plot of a signal as a picture of its own, over the range and as of the day of the page.
+// plotImage returns the plot of a signal as an image, with the range and the day of the page.
 func (p *Pages) plotImage(ctx context.Context, r request, s *view.Signal) (*view.Document, error) {
 	body, _, err := p.signalView(ctx, r, s)
 	if err != nil {
@@ -54,8 +54,8 @@ func (p *Pages) plotImage(ctx context.Context, r request, s *view.Signal) (*view
 	return secured(view.NewDocument(typeSVG, view.CachePublic, []byte(picture), time.Time{}), pictureOnly), nil
 }
 
-// pictureWidth is in pixels.
+// pictureWidth is the width in pixels.
 const pictureWidth = 1000
 
-// pictureOnly is the policy of a picture: its own style sheet, and nothing else.
+// pictureOnly is the content security policy of an image: only its own style sheet.
 const pictureOnly = "default-src 'none'; style-src 'unsafe-inline'"

@@ -10,7 +10,7 @@ import (
 	"tidemark/picks"
 )
 
-// eventTabs lead between the pages about what happened.
+// eventTabs link the pages about events to each other.
 func eventTabs(l localizer, path string) []choice {
 	var query string
 	if l.Lang != picks.English {
@@ -27,7 +27,7 @@ func eventTabs(l localizer, path string) []choice {
 	return tabs
 }
 
-// eventsBody is what the feed of the portfolio shows.
+// eventsBody is the content of the portfolio's feed.
 type eventsBody struct {
 	localizer
 
@@ -37,7 +37,7 @@ type eventsBody struct {
 	Older      string
 }
 
-// events shows the feed of the portfolio, the newest first, from a severity on.
+// events shows the portfolio's feed, newest first, from a minimum severity on.
 func (p *Pages) events(_ context.Context, r request) (*view.Document, error) {
 	if r.published == nil {
 		return nil, nil
@@ -80,10 +80,10 @@ func (p *Pages) events(_ context.Context, r request) (*view.Document, error) {
 	return p.inLang("events", "events", "events.lead", lang, r, body, "note.events", pricedEvents)
 }
 
-// sampleAge is how old an event is at least that everybody sees.
+// sampleAge is the minimum age of a public event.
 const sampleAge = 7 * 24 * time.Hour
 
-// sampleEvent is the newest event that is old enough for everybody to see, none where there is no such event.
+// sampleEvent returns the newest public event, or none if no event is old enough.
 func (r request) sampleEvent(lang picks.Lang, now time.Time) ([]view.Event, error) {
 	all, _, err := list[view.Event](r.published.Events(view.ListQuery{Lang: lang, To: now.Add(-sampleAge).UTC().Format(time.DateOnly)}))
 	if err != nil || len(all) == 0 {
@@ -92,19 +92,19 @@ func (r request) sampleEvent(lang picks.Lang, now time.Time) ([]view.Event, erro
 	return all[:1], nil
 }
 
-// economyBody is what the macro figures show.
+// economyBody is the content of the page about macro figures.
 type economyBody struct {
 	localizer
 
 	Tabs []choice
-	// Newest is the first of Events with its analysis, nil where there is none.
+	// Newest is the first of Events with its analysis, or nil if there are no events.
 	Newest   *view.EconomicEvent
 	Analysis template.HTML
 	Events   []view.EconomicEvent
 	Older    string
 }
 
-// economy lists first prints of macro figures, the newest first.
+// economy lists the first prints of macro figures, newest first.
 func (p *Pages) economy(_ context.Context, r request) (*view.Document, error) {
 	if r.published == nil {
 		return nil, nil
@@ -128,14 +128,14 @@ func (p *Pages) economy(_ context.Context, r request) (*view.Document, error) {
 	return p.inLang("economy", "economy", "economy.lead", lang, r, body, "")
 }
 
-// digestBody is what the page of a week shows. Digest is nil before the first.
+// digestBody is the content of the weekly digest. Digest is nil before the first.
 type digestBody struct {
 	localizer
 
 	Tabs   []choice
 	Digest *view.Digest
 	Text   template.HTML
-	// Sample tells that only the parts of the week are shown that are free elsewhere.
+	// Sample reports that the page shows only the parts of the week that are free elsewhere.
 	Sample bool
 }
 
@@ -165,8 +165,8 @@ func (p *Pages) digest(_ context.Context, r request) (*view.Document, error) {
 	return p.inLang("digest", "digest", "events.lead", lang, r, body, "note.digest", pricedDigest)
 }
 
-// inLang renders a page in a language, with its counterparts. limits is the word that says what everybody sees of a page about the data of
-// endpoints.
+// inLang renders a page in one language, with links to the other languages. limits is the id of the text that says which part of a page
+// about endpoints is public.
 func (p *Pages) inLang(name, title, lead string, lang picks.Lang, r request, body any, limits string, endpoints ...string) (*view.Document, error) {
 	l := p.layoutIn(lang, r.site, r.path)
 	if len(endpoints) > 0 {

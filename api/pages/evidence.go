@@ -8,18 +8,18 @@ import (
 	"tidemark/api/view"
 )
 
-// latest is the day of the newest snapshot in an address.
+// latest stands for the day of the newest snapshot in a path.
 const latest = "latest"
 
-// evidenceBody is what the page of a number's evidence shows.
+// evidenceBody is the content of the evidence page of a number.
 type evidenceBody struct {
 	Signal *view.Signal
 	view.Evidence
-	// Bodies are the archived bodies behind the cells, each once, in their order.
+	// Bodies are the archived bodies behind the cells, without duplicates, in the order of the cells.
 	Bodies []view.EvidenceCell
 }
 
-// evidence leads from a signal's number on a day to the bytes behind it.
+// evidence traces a signal's number on a day to the bytes behind it.
 func (p *Pages) evidence(ctx context.Context, r request) (*view.Document, error) {
 	if r.signals == nil {
 		return nil, nil

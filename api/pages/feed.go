@@ -47,8 +47,8 @@ type atomEntry struct {
 // typeAtom is the media type of the feed.
 const typeAtom = "application/atom+xml; charset=utf-8"
 
-// feed lists the newest announced picks, whoever asks. An entry says nothing of what became of a pick since; where pages are free, only
-// the latest picks have more than the chain has.
+// feed lists the newest announced picks, the same for every visitor. An entry never shows the later result of a pick. If pages show only
+// free data, entries of older picks contain only what the chain contains.
 func (p *Pages) feed(_ context.Context, r request) (*view.Document, error) {
 	if r.published == nil || r.signals == nil {
 		return nil, nil

@@ -16,34 +16,34 @@ import (
 	"tidemark/signals/forecast"
 )
 
-// forecastsBody is what the page of a signal's forecasts shows.
+// forecastsBody is the content of the page of a signal's forecasts.
 type forecastsBody struct {
 	Signal  *view.Signal
 	Figures []figureForecasts
 	Older   string
 }
 
-// figureForecasts are those of one figure.
+// figureForecasts are the forecasts of one figure.
 type figureForecasts struct {
 	view.Scorecard
 
-	// Open is the forecast whose print has not come, nil where there is none.
+	// Open is the forecast whose print has not come yet, or nil.
 	Open *forecastRow
 	Plot template.HTML
-	// Rows are the forecasts of the page, the newest first.
+	// Rows are the forecasts of the page, newest first.
 	Rows []forecastRow
 }
 
-// forecastRow is a forecast with its numbers as a reader sees them.
+// forecastRow is a forecast with its numbers as the page shows them.
 type forecastRow struct {
 	view.Forecast
 
 	Median, Low50, High50, Low80, High80, Low90, High90, Outcome, Score string
-	// Held tells whether the central 80 % held the outcome.
+	// Held reports whether the central 80 % contained the outcome.
 	Held bool
 }
 
-// forecasts shows what was said of a signal's figures before they were published, and what came of it.
+// forecasts shows a signal's forecasts of figures before their publication, and their outcomes.
 func (p *Pages) forecasts(ctx context.Context, r request, s *view.Signal) (*view.Document, error) {
 	if len(forecast.Of(s.Definition.ID)) == 0 {
 		return nil, nil
@@ -96,7 +96,7 @@ func (p *Pages) forecasts(ctx context.Context, r request, s *view.Signal) (*view
 	return p.document("forecasts", l, time.Time{}), nil
 }
 
-// readerDecimals is how many decimals a reader is shown: one less than is recorded, and none of thousands of barrels.
+// readerDecimals returns the number of decimals on the page: one less than recorded, and none for thousands of barrels.
 func readerDecimals(t forecast.Target) int { return max(t.Decimals-1, 0) }
 
 func newForecastRow(f view.Forecast, decimals int) forecastRow {
@@ -117,7 +117,7 @@ func newForecastRow(f view.Forecast, decimals int) forecastRow {
 	return row
 }
 
-// fixed writes a number with so many decimals, its thousands apart.
+// fixed formats a number with a fixed number of decimals and thousands separators.
 func fixed(v float64, decimals int) string {
 	text := strconv.FormatFloat(math.Abs(v), 'f', decimals, 64)
 	end := len(text)
@@ -133,7 +133,7 @@ func fixed(v float64, decimals int) string {
 	return text
 }
 
-// plotForecasts draws the central 80 % of a figure's forecasts, newest first, with what was published.
+// plotForecasts plots the central 80 % of a figure's forecasts, newest first, with the published figures.
 func plotForecasts(c view.Scorecard, list []view.Forecast) template.HTML {
 	if len(list) == 0 {
 		return ""

@@ -37,14 +37,14 @@ var functions = template.FuncMap{
 	"short":       short,
 	"meter":       func(share float64) template.HTML { return template.HTML(plot.Meter(share)) },
 	"tone":        tone,
-	// wallet is the address that opens a wallet, as the service makes it: templates refuse other schemes than those of the web.
+	// wallet is the URL that opens a wallet, built by the service. Without this type, templates would reject its scheme.
 	"wallet": func(address string) template.URL { return template.URL(address) },
-	// pair hands a template the page that it stands in beside a row of it.
+	// pair passes a nested template its page and a row.
 	"pair": func(page, row any) any { return struct{ Page, Row any }{page, row} },
-	// known and knownSigned are number and signed of a value that is NaN where it is unknown.
+	// known and knownSigned format like number and signed. NaN means unknown.
 	"known":       func(v float64) string { return number(finite(v)) },
 	"knownSigned": func(v float64) string { return signed(finite(v)) },
-	// words reads a machine name as words: same_week_5y_mean.
+	// words writes a machine name as words: same_week_5y_mean.
 	"words":         func(name string) string { return strings.ReplaceAll(name, "_", " ") },
 	"firstSentence": firstSentence,
 	"sentence":      sentence,
@@ -52,7 +52,7 @@ var functions = template.FuncMap{
 
 const unknown = "unknown"
 
-// number writes a number for a reader: at least four significant digits, thousands apart, never an exponent unless it is tiny.
+// number formats a number for readers: at least four significant digits, thousands separators, and an exponent only if it is tiny.
 func number(f *float64) string {
 	if f == nil {
 		return unknown
@@ -80,7 +80,7 @@ func number(f *float64) string {
 	return whole
 }
 
-// signed writes a number with two decimals and its sign.
+// signed formats a number with two decimals and its sign.
 func signed(f *float64) string {
 	if f == nil {
 		return unknown
@@ -95,7 +95,7 @@ func signed(f *float64) string {
 	return "+" + s
 }
 
-// percent writes a share in percent with one decimal.
+// percent formats a share as a percentage with one decimal.
 func percent(f *float64) string {
 	if f == nil {
 		return unknown
@@ -103,7 +103,7 @@ func percent(f *float64) string {
 	return strconv.FormatFloat(*f, 'f', 1, 64) + "%"
 }
 
-// scaled is a number times a factor, nil of nil.
+// scaled multiplies a number by a factor. It returns nil for nil.
 func scaled(f *float64, factor float64) *float64 {
 	if f == nil {
 		return nil
@@ -111,7 +111,7 @@ func scaled(f *float64, factor float64) *float64 {
 	return new(*f * factor)
 }
 
-// figure writes a value of a signal, or what a pointer to one leads to, with the decimals and the scale of its definition.
+// figure formats a value of a signal, or a pointer to one, with the decimals and the scale of the signal's definition.
 func figure(d signals.Definition, v any) string {
 	value := math.NaN()
 	switch f := v.(type) {
@@ -128,7 +128,7 @@ func figure(d signals.Definition, v any) string {
 	return d.Number(value)
 }
 
-// quantity writes a number of a unit: days and ships are counted, so they have no decimals.
+// quantity formats a number with a unit. Days and ships are counted, so they have no decimals.
 func quantity(unit string, f *float64) string {
 	if f != nil && (strings.HasPrefix(unit, "days") || strings.HasPrefix(unit, "ships")) {
 		return strconv.FormatFloat(math.Round(*f), 'f', 0, 64)
@@ -136,8 +136,8 @@ func quantity(unit string, f *float64) string {
 	return number(f)
 }
 
-// relative writes a difference in percent with its sign. Where both numbers are known and no percentage of the second can be formed, it is not
-// unknown: there is none.
+// relative formats a difference in percent with its sign. If both numbers are known but the percentage is undefined, it does not say
+// "unknown".
 func relative(value, baseline, pct *float64) string {
 	switch {
 	case pct == nil && value != nil && baseline != nil:
@@ -155,7 +155,7 @@ func relative(value, baseline, pct *float64) string {
 	return "+" + s
 }
 
-// thousands writes a count, an int or an int64, with its thousands apart.
+// thousands formats a count, an int or an int64, with thousands separators.
 func thousands(n any) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0; i -= 3 {
@@ -164,10 +164,10 @@ func thousands(n any) string {
 	return s
 }
 
-// longDay writes a day as readers say it: 9 December 2026.
+// longDay formats a day for readers: 9 December 2026.
 func longDay(t time.Time) string { return t.UTC().Format("2 January 2006") }
 
-// probability writes a p-value with two significant digits. Below one in ten thousand only that is said.
+// probability formats a p-value with two significant digits. If it is below 0.0001, it says only that.
 func probability(f *float64) string {
 	switch {
 	case f == nil:
@@ -178,7 +178,7 @@ func probability(f *float64) string {
 	return strconv.FormatFloat(*f, 'g', 2, 64)
 }
 
-// finite is nil where a number is unknown.
+// finite returns nil for an unknown number.
 func finite(v float64) *float64 {
 	if math.IsNaN(v) {
 		return nil
@@ -186,7 +186,7 @@ func finite(v float64) *float64 {
 	return &v
 }
 
-// short is the beginning of a hash, or of what a pointer to one leads to.
+// short returns the beginning of a hash, or of a hash behind a pointer.
 func short(hash any) string {
 	text, ok := hash.(string)
 	if p, isPointer := hash.(*string); isPointer {
@@ -198,7 +198,7 @@ func short(hash any) string {
 	return text[:14] + "…"
 }
 
-// tone is the class of a severity.
+// tone returns the CSS class of a severity.
 func tone(severity int) string {
 	switch {
 	case severity >= 4:
@@ -209,13 +209,13 @@ func tone(severity int) string {
 	return "plain"
 }
 
-// sentence begins with a capital letter.
+// sentence capitalizes the first letter.
 func sentence(s string) string {
 	r, n := utf8.DecodeRuneInString(s)
 	return string(unicode.ToUpper(r)) + s[n:]
 }
 
-// instant writes a time with its zone, and a midnight as the day that it stands for.
+// instant formats a time with its zone. It formats midnight as a day.
 func instant(t time.Time) string {
 	u := t.UTC()
 	if u.Equal(u.Truncate(24 * time.Hour)) {
@@ -224,7 +224,7 @@ func instant(t time.Time) string {
 	return u.Format("2006-01-02 15:04 UTC")
 }
 
-// timeOf is a time.Time, or what a pointer to one leads to.
+// timeOf returns a time.Time, or the time behind a pointer.
 func timeOf(t any) time.Time {
 	if p, ok := t.(*time.Time); ok {
 		return *p
@@ -232,7 +232,7 @@ func timeOf(t any) time.Time {
 	return t.(time.Time)
 }
 
-// hours writes a number of seconds in hours, or in days where it is some.
+// hours formats a number of seconds in hours, or in days if it is long.
 func hours(seconds int64) string {
 	if seconds >= 2*86400 && seconds%86400 == 0 {
 		return fmt.Sprintf("%d days", seconds/86400)
@@ -240,23 +240,24 @@ func hours(seconds int64) string {
 	return strconv.FormatFloat(float64(seconds)/3600, 'f', -1, 64) + " hours"
 }
 
-// hyphenMinus finds a hyphen that stands for a minus: before a number or a sign of currency, and after nothing that it could join.
+// hyphenMinus matches a hyphen that means minus: it is before a number or a currency sign, and not after a character that it could join.
 var hyphenMinus = regexp.MustCompile(`(^|[\s(|:])-([0-9$])`)
 
-// minus writes the minus signs of a text as the pages do. What is stored keeps its letters.
+// minus replaces the minus signs of a text by the typographic ones of the pages. The stored text does not change.
 func minus(text string) string { return hyphenMinus.ReplaceAllString(text, "$1−$2") }
 
-// markdown renders a brief. What is HTML already inside it is left out, and cells are aligned without a style, which the content security policy
-// would refuse.
+// markdown renders a brief. It removes HTML inside the brief. It aligns cells without style attributes, which the content security policy
+// would block.
 func markdown(text string) template.HTML {
 	var out bytes.Buffer
 	md := goldmark.New(goldmark.WithExtensions(
 		extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)),
 	))
 	if err := md.Convert([]byte(text), &out); err != nil {
-		panic(fmt.Errorf("render Markdown: %w", err)) // memory does not fail
+		panic(fmt.Errorf("render Markdown: %w", err)) // writing to memory cannot fail
 	}
-	// Wide tables and long lines scroll within their boxes, which the keyboard must reach. What is text was escaped, so these are only elements.
+	// Wide tables and long lines scroll inside their boxes, which must be reachable by keyboard. Text was escaped before, so the matches
+	// are elements only.
 	return template.HTML(strings.NewReplacer("<table>", `<div class="scroll" role="group" tabindex="0"><table>`, "</table>", "</table></div>",
 		"<pre>", `<pre tabindex="0">`).Replace(out.String()))
 }

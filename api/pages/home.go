@@ -12,24 +12,24 @@ import (
 	"tidemark/picks"
 )
 
-// homeBody is what the first page shows.
+// homeBody is the content of the home page.
 type homeBody struct {
 	localizer
 
 	Signals []signalCard
-	// Lead is the most unusual signal with its plot; nil where no signal is scored.
+	// Lead is the most unusual signal with its plot, or nil if no signal has a z-score.
 	Lead *leadSignal
-	// Values are how many values all signals have, Revised how many of them have replaced an earlier one.
+	// Values is the number of values of all signals. Revised is how many of them replaced an earlier value.
 	Values, Revised int
-	// Published tells that there are pages about picks; Verify, Docs and Dashboard that there are those.
+	// Published reports whether there are pages about picks. Verify, Docs and Dashboard report whether those pages exist.
 	Published, Verify, Docs, Dashboard bool
-	// Latest, Portfolio and Record are nil where there is nothing yet.
+	// Latest, Portfolio and Record are nil if they do not exist yet.
 	Latest    *view.Pick
 	Portfolio *view.Portfolio
 	Record    *view.RecordState
 }
 
-// leadSignal opens the first page.
+// leadSignal is the signal at the top of the home page.
 type leadSignal struct {
 	*view.Signal
 
@@ -44,12 +44,12 @@ type leadSignal struct {
 type signalCard struct {
 	*view.Signal
 
-	// Distance says how far the value is from its baseline, empty where that is unknown.
+	// Distance says how far the value is from its baseline. It is empty if that is unknown.
 	Distance string
 	Spark    template.HTML
 }
 
-// home is the first page: the most unusual finding, what shows that the numbers are kept, the catalog, the newest pick.
+// home is the home page: the most unusual finding, the evidence that numbers are kept, the catalog and the newest pick.
 func (p *Pages) home(_ context.Context, r request) (*view.Document, error) {
 	if r.signals == nil {
 		return nil, nil
@@ -89,8 +89,8 @@ func (p *Pages) home(_ context.Context, r request) (*view.Document, error) {
 	return p.document("home", l, time.Time{}), nil
 }
 
-// mostUnusual is the signal that is furthest from its baseline, in units of its usual spread, of those that are live and not stale; nil
-// where none is scored.
+// mostUnusual returns the live, fresh signal that is furthest from its baseline, in units of its usual spread. It returns nil if no such
+// signal has a z-score.
 func mostUnusual(list []*view.Signal) (found *view.Signal) {
 	most := math.Inf(-1)
 	for _, s := range list {
@@ -105,7 +105,7 @@ func mostUnusual(list []*view.Signal) (found *view.Signal) {
 	return found
 }
 
-// lead plots a signal over its usual range. Its z-score is told in words.
+// lead plots a signal over its usual range. It writes the z-score in words.
 func lead(s *view.Signal) *leadSignal {
 	name := defaultRange(s.Definition.Frequency)
 	points := s.History.Points(beginning(name, s.History.Last()))

@@ -9,49 +9,49 @@ import (
 	"tidemark/picks"
 )
 
-// layout is what layout.html shows around every page.
+// layout is the data of layout.html, which surrounds every page.
 type layout struct {
 	localizer
 
 	Title, Description string
-	// Canonical is the address in full, Style and Icon those of the static files, JSON the same as data, Image a picture of 1200 by 630
-	// pixels, Feed the Atom feed of the picks; empty: none.
+	// Canonical is the absolute URL of the page. Style and Icon are the URLs of static files. JSON is the URL of the same data. Image is
+	// the URL of a preview image of 1200 by 630 pixels. Feed is the URL of the Atom feed of the picks. Empty means none.
 	Canonical, Style, Icon, JSON, Image, Feed string
-	// Scripts are the modules that a page is better with.
+	// Scripts are the modules that enhance the page.
 	Scripts []string
-	// Languages are the page in all languages that it has.
+	// Languages are the page's versions in all its languages.
 	Languages []languageLink
-	// Note says how much of the page is shown; nil: all of it.
+	// Note says which part of the page is shown. Nil means the whole page.
 	Note *note
-	// Hidden keeps a page out of search engines.
+	// Hidden excludes a page from search engines.
 	Hidden bool
-	// JSONLD stands in the page as a data block. A browser does not run it, so the content security policy has no say in it.
+	// JSONLD is a data block in the page. Browsers do not execute it, so the content security policy does not apply.
 	JSONLD template.JS
-	// Banner warns of data that are not real; Disclaimer stands below.
+	// Banner warns about data that are not real. Disclaimer is at the bottom of the page.
 	Banner, Disclaimer string
-	// Nav leads to the parts of the site, Account to the keys of the visitor, Links stand below.
+	// Nav links the parts of the site. Account links the visitor's keys. Links are at the bottom of the page.
 	Nav     []navigation
 	Account *navigation
 	Links   []navigation
 	Body    any
 }
 
-// navigation is a link of the layout. Current is the value of aria-current, empty where the page is elsewhere.
+// navigation is a link of the layout. Current is the value of aria-current, empty on other pages.
 type navigation struct{ Name, Address, Current string }
 
-// languageLink is a page in one language.
+// languageLink is a version of a page in one language.
 type languageLink struct {
 	Lang picks.Lang
 	Name string
-	// Full is the address with the server's name, Address without it.
+	// Full is the absolute URL. Address is the URL without the server's name.
 	Full, Address string
 	Chosen        bool
 }
 
-// layout returns the layout of a page about nothing in particular, in English.
+// layout returns the English layout of a page without a specific subject.
 func (p *Pages) layout(s site, address string) layout { return p.layoutIn(picks.English, s, address) }
 
-// layoutIn is layout in a language.
+// layoutIn returns the layout in a language.
 func (p *Pages) layoutIn(lang picks.Lang, s site, address string) layout {
 	l := layout{
 		localizer: localizer{lang}, Canonical: p.o.PublicURL + address, Style: p.staticAddress("style.css"), Icon: p.staticAddress("icon.svg"),
@@ -70,7 +70,7 @@ func (p *Pages) layoutIn(lang picks.Lang, s site, address string) layout {
 	return l
 }
 
-// navigate fills in the links to what is there.
+// navigate adds the links to the parts that exist.
 func (p *Pages) navigate(l *layout, address string) {
 	var query string
 	if l.Lang != picks.English {
@@ -111,10 +111,10 @@ func (p *Pages) navigate(l *layout, address string) {
 	}
 }
 
-// translated are the pages that are there in every language.
+// translated are the pages that exist in every language.
 var translated = map[string]bool{"/picks": true, "/events": true, "/economic-events": true, "/digest": true}
 
-// current tells whether a page is the one that a link leads to ("page"), or belongs to it ("true").
+// current reports how a page relates to the target of a link: "page" if it is the target, "true" if it is below the target.
 func current(link, address string) string {
 	switch {
 	case link == address:
@@ -127,7 +127,7 @@ func current(link, address string) string {
 	return ""
 }
 
-// inLanguages names a page's counterparts in the other languages. The one in English is at the plain address.
+// inLanguages adds a page's versions in the other languages. The English version has the URL without a language.
 func (p *Pages) inLanguages(l *layout, r request) {
 	for _, lang := range picks.Langs() {
 		code := string(lang)

@@ -8,13 +8,13 @@ import (
 	"tidemark/api/view"
 )
 
-// note says above a page how much of it is shown, what the rest costs, and how to get it.
+// note says at the top of a page which part is shown, what the rest costs, and how to get it.
 type note struct {
 	Texts []string
 	Links []navigation
 }
 
-// priced are the endpoints whose data the pages show, by their paths below /api/v1.
+// The endpoints whose data the pages show, by their paths below /api/v1.
 const (
 	pricedPicks     = "/picks"
 	pricedResearch  = "/research/{ticker}"
@@ -26,7 +26,7 @@ const (
 	pricedDigest    = "/digest/latest"
 )
 
-// annotate tells what a visitor sees of a page about the data of some endpoints. limits is the word that says what everybody sees.
+// annotate says which part of a page about endpoints a visitor sees. limits is the id of the text that describes the public part.
 func (p *Pages) annotate(l *layout, r request, limits string, endpoints ...string) error {
 	switch {
 	case r.all && p.o.World == view.WorldSandbox:
@@ -77,7 +77,7 @@ func (p *Pages) annotate(l *layout, r request, limits string, endpoints ...strin
 	return nil
 }
 
-// costOf is what the endpoints cost together.
+// costOf returns the total price of the endpoints.
 func costOf(info *view.Info, endpoints []string) (sum accounts.Micros, err error) {
 	for _, e := range endpoints {
 		price, err := accounts.ParseMicros(info.Prices[e])
@@ -89,7 +89,7 @@ func costOf(info *view.Info, endpoints []string) (sum accounts.Micros, err error
 	return sum, nil
 }
 
-// public are the numbers of the picks that everybody sees with what became of them.
+// public returns the numbers of the picks whose results are public.
 func (r request) public(l localizer) map[int64]bool {
 	list := map[int64]bool{}
 	for _, k := range r.published.LatestPicks(view.PublicPicks, l.Lang).Picks {

@@ -19,7 +19,8 @@ import (
 	"tidemark/signals"
 )
 
-// methodPage says how signals, picks and the chain are made: the signals from their definitions, the picks from docs/method-picks.md.
+// methodPage explains how signals, picks and the chain are built. The text about signals comes from their definitions, the text about picks
+// from docs/method-picks.md.
 func (p *Pages) methodPage(_ context.Context, r request) (*view.Document, error) {
 	if r.signals == nil {
 		return nil, nil
@@ -46,7 +47,7 @@ var (
 	headingTag   = regexp.MustCompile(`<(/?)h([2-4])`)
 )
 
-// methodOfPicks renders the document about the picks as a part of a page: its headings are one level lower, each with an id.
+// methodOfPicks renders the document about the picks as a part of a page. Its headings are one level lower, and each has an id.
 func methodOfPicks() (template.HTML, error) {
 	var out bytes.Buffer
 	md := goldmark.New(goldmark.WithParserOptions(parser.WithAutoHeadingID()), goldmark.WithExtensions(
@@ -60,8 +61,8 @@ func methodOfPicks() (template.HTML, error) {
 	return template.HTML(scrollable(text)), nil
 }
 
-// scrollable lets wide tables and long lines of rendered Markdown scroll within their boxes, which the keyboard must reach. What is text in
-// Markdown was escaped, so these are only elements.
+// scrollable makes wide tables and long lines of rendered Markdown scroll inside their boxes, which must be reachable by keyboard. Markdown
+// text was escaped before, so the matches are elements only.
 func scrollable(text string) string {
 	return strings.NewReplacer("<table>", `<div class="scroll" role="group" aria-label="Table" tabindex="0"><table>`, "</table>", "</table></div>",
 		"<pre>", `<pre tabindex="0">`).Replace(text)

@@ -1,5 +1,5 @@
-// Package pages is the HTML door to the views: pages rendered on the server, readable without a script and better with one, with nothing
-// loaded from elsewhere. A page is a pure function of what the views hold and of an address; HTTP is api's. Start at Pages.Page and the
+// Package pages renders the HTML pages of the views on the server. They work without a script, are better with one, and load nothing from
+// other sites. A page is a pure function of the views' data and of an address. HTTP belongs to package api. Start at Pages.Page and the
 // table of pages in routes.go.
 package pages
 
@@ -25,42 +25,42 @@ import (
 //go:embed templates/*.html static/*
 var files embed.FS
 
-// Options says what the pages show. A page is there where what it needs is.
+// Options configure the pages. A page exists if the data that it needs are configured.
 type Options struct {
-	// PublicURL is the address of the program, used where a page must name itself in full.
+	// PublicURL is the base URL of the program, for absolute URLs in pages.
 	PublicURL string
-	// World is the database's: view.WorldLive, view.WorldReplay or view.WorldSandbox.
+	// World is the world of the database: view.WorldLive, view.WorldReplay or view.WorldSandbox.
 	World string
 	View  *view.View
-	// Record and Publications may be nil: then there are no pages about the record, and none about the picks.
+	// Record and Publications may be nil. Then the pages about the record or about the picks do not exist.
 	Record       *view.Record
 	Publications *view.Publications
-	// Described tells that there are descriptions for programs: /openapi.json, /llms.txt and their kin.
+	// Described reports whether descriptions for programs exist: /openapi.json, /llms.txt and similar.
 	Described bool
-	// Agents tells that there is an MCP server at /api/mcp.
+	// Agents reports whether an MCP server exists at /api/mcp.
 	Agents bool
-	// Dashboard tells that keys can be managed at /dashboard.
+	// Dashboard reports whether keys can be managed at /dashboard.
 	Dashboard bool
-	// Free limits visitors to what is free, beside what their keys may see. Without it the pages show everything to everybody.
+	// Free limits visitors to free data and to the data that their keys may see. Without it the pages show everything to everyone.
 	Free bool
 }
 
-// Pages renders. It is safe for concurrent use.
+// Pages renders the pages. It is safe for concurrent use.
 type Pages struct {
 	o         Options
 	templates map[string]*template.Template
-	// static is keyed by path, address by the name of the file: addresses change with the content.
+	// static is keyed by path. address is keyed by file name: the path of a file changes with its content.
 	static  map[string]*view.Document
 	address map[string]string
 	// whole and below are the pages by their paths.
 	whole, below map[string]page
-	// pictures are the cards that were drawn.
+	// pictures caches the cards.
 	pictures pictures
-	// changes are those of the changelog.
+	// changes are the entries of the changelog.
 	changes []change
 	// pickMethod is the rendered method of the picks.
 	pickMethod template.HTML
-	// done is what was rendered of one state.
+	// done caches the pages rendered from one state.
 	done atomic.Pointer[rendered]
 }
 
@@ -90,7 +90,7 @@ func New(o Options) (*Pages, error) {
 	}
 	for _, file := range names {
 		name := strings.TrimSuffix(path.Base(file), ".html")
-		if name == "layout" || name == "parts" { // every page has them
+		if name == "layout" || name == "parts" { // every page includes them
 			continue
 		}
 		t, err := template.Must(shared.Clone()).ParseFS(files, file)
@@ -102,7 +102,7 @@ func New(o Options) (*Pages, error) {
 	return p, nil
 }
 
-// loadStatic gives each file an address with its hash: style.css becomes /static/style.<hash>.css.
+// loadStatic gives each file a path with its hash: style.css becomes /static/style.<hash>.css.
 func (p *Pages) loadStatic() error {
 	entries, err := fs.ReadDir(files, "static")
 	if err != nil {
@@ -125,10 +125,10 @@ func (p *Pages) loadStatic() error {
 	return nil
 }
 
-// wellKnownIcons are where browsers look for icons by themselves.
+// wellKnownIcons are the paths at which browsers look for icons without being told.
 var wellKnownIcons = map[string]string{"icon.png": "/favicon.ico", "touch.png": "/apple-touch-icon.png"}
 
-// mediaType is that of a static file. Scripts are not left to the machine's table, where some have another type.
+// mediaType returns the media type of a static file. Scripts have a fixed type, because some machines' tables are wrong.
 func mediaType(ext string) string {
 	if ext == ".js" {
 		return "text/javascript; charset=utf-8"
@@ -136,7 +136,7 @@ func mediaType(ext string) string {
 	return mime.TypeByExtension(ext)
 }
 
-// staticAddress is where a file of the folder static is served. A page that names one that is not there is a programmer's error.
+// staticAddress returns the path of a file in the folder static. It panics if the file does not exist, because that is a bug.
 func (p *Pages) staticAddress(name string) string {
 	address, ok := p.address[name]
 	if !ok {
@@ -145,7 +145,7 @@ func (p *Pages) staticAddress(name string) string {
 	return address
 }
 
-// Stylesheet is the sheet of all pages, for those that are served elsewhere.
+// Stylesheet returns the style sheet of all pages, for pages that are served elsewhere.
 func Stylesheet() []byte {
 	body, err := files.ReadFile("static/style.css")
 	if err != nil {
@@ -157,17 +157,17 @@ func Stylesheet() []byte {
 func (p *Pages) render(name string, l layout) []byte {
 	var out bytes.Buffer
 	if err := p.templates[name].ExecuteTemplate(&out, "layout.html", l); err != nil {
-		panic(fmt.Errorf("render the page %s: %w", name, err)) // a template that does not fit its data is a programmer's error
+		panic(fmt.Errorf("render the page %s: %w", name, err)) // a template that does not match its data is a bug
 	}
 	return out.Bytes()
 }
 
-// document renders a page that everybody may keep for a while.
+// document renders a page that public caches may store for a while.
 func (p *Pages) document(name string, l layout, modified time.Time) *view.Document {
 	return secured(view.NewDocument(view.TypeHTML, view.CachePublic, p.render(name, l), modified), view.PagePolicy)
 }
 
-// secured gives an answer its content security policy.
+// secured sets the content security policy of a document.
 func secured(doc *view.Document, policy string) *view.Document {
 	doc.Identity.Header.Set("Content-Security-Policy", policy)
 	if doc.Gzip.Body != nil {
@@ -176,11 +176,11 @@ func secured(doc *view.Document, policy string) *view.Document {
 	return doc
 }
 
-// embedJSON returns v as JSON that may stand inside a script element: json.Marshal escapes what could end it.
+// embedJSON returns v as JSON that is safe inside a script element: json.Marshal escapes everything that could end it.
 func embedJSON(v any) template.JS {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(fmt.Errorf("encode a %T: %w", v, err)) // it was encoded before, for the API
+		panic(fmt.Errorf("encode a %T: %w", v, err)) // the API has encoded it before
 	}
 	return template.JS(b)
 }

@@ -11,7 +11,7 @@ import (
 	"tidemark/api/view"
 )
 
-// portfolioBody is what the page of the portfolio shows. Portfolio is nil before the inception.
+// portfolioBody is the content of the portfolio page. Portfolio is nil before the inception.
 type portfolioBody struct {
 	localizer
 
@@ -22,13 +22,13 @@ type portfolioBody struct {
 	Open, Closed []view.Position
 	Sectors      []view.Sector
 	Regions      []view.Region
-	// Points are those of the plots, for the script that shows them.
+	// Points are the points of the plots as JSON, for the script.
 	Points template.JS
-	// Weekly tells that the plot has a point a week, and that there are no days.
+	// Weekly reports that the plot has weekly points and that daily data are not shown.
 	Weekly bool
 }
 
-// portfolio shows the model portfolio against the benchmark.
+// portfolio shows the model portfolio and its benchmark.
 func (p *Pages) portfolio(_ context.Context, r request) (*view.Document, error) {
 	st := r.published
 	if st == nil {
@@ -55,7 +55,7 @@ func (p *Pages) portfolio(_ context.Context, r request) (*view.Document, error) 
 	return p.document("portfolio", l, time.Time{}), nil
 }
 
-// fill reads what the visitor sees beside the summary.
+// fill reads the data that the visitor sees in addition to the summary.
 func (b *portfolioBody) fill(r request) error {
 	st := r.published
 	history, _, err := list[view.HistorySnapshot](st.History(view.ListQuery{}))
@@ -95,7 +95,7 @@ func weekly(history []view.HistorySnapshot) (kept []view.HistorySnapshot) {
 	var before string
 	for _, s := range history {
 		day, err := time.Parse(time.DateOnly, s.Date)
-		if err != nil { // the view writes dates only
+		if err != nil { // the view writes valid dates only
 			continue
 		}
 		year, week := day.ISOWeek()
@@ -108,7 +108,7 @@ func weekly(history []view.HistorySnapshot) (kept []view.HistorySnapshot) {
 	return kept
 }
 
-// plot draws the history: returns since the inception, and below it how far the portfolio stood under its highest value.
+// plot draws the history: the returns since inception, and below them the drawdown from the highest value.
 func (b *portfolioBody) plot(history []view.HistorySnapshot) {
 	if len(history) == 0 || b.Portfolio == nil {
 		return
@@ -118,7 +118,7 @@ func (b *portfolioBody) plot(history []view.HistorySnapshot) {
 	var days []time.Time
 	for i, s := range history {
 		day, err := time.Parse(time.DateOnly, s.Date)
-		if err != nil { // the view writes dates only
+		if err != nil { // the view writes valid dates only
 			return
 		}
 		days = append(days, day)
@@ -144,7 +144,7 @@ func (b *portfolioBody) plot(history []view.HistorySnapshot) {
 	}.SVG())
 }
 
-// shownPoint is a point of the plots as the script reads it, with the names of the API.
+// shownPoint is a point of the plots for the script, with the API's names.
 type shownPoint struct {
 	ObservedAt         string   `json:"observed_at"`
 	ReturnPct          *float64 `json:"return_pct"`
@@ -152,7 +152,7 @@ type shownPoint struct {
 	DrawdownPct        *float64 `json:"drawdown_pct,omitempty"`
 }
 
-// shownPoints are the points of the plots. The drawdown is left out where it is not plotted.
+// shownPoints returns the points of the plots. It omits the drawdown if that is not plotted.
 func shownPoints(history []view.HistorySnapshot, weekly bool) []shownPoint {
 	list := make([]shownPoint, len(history))
 	for i, s := range history {

@@ -12,9 +12,9 @@ import (
 	"tidemark/api/view"
 )
 
-// The pages about the picks show what the Picks API answers: they read the same finished answers.
+// The pages about picks show the responses of the Picks API: they read the same finished documents.
 
-// data reads the data of an answer, and of a list the cursor of its next page. Of no answer it is nil.
+// data decodes the data of a response and, for a list, the cursor of its next page. It returns nil if there is no response.
 func data[T any](doc *view.Document, err error) (out *T, next string, failed error) {
 	if err != nil || doc == nil {
 		return nil, "", err
@@ -32,7 +32,7 @@ func data[T any](doc *view.Document, err error) (out *T, next string, failed err
 	return body.Data, next, nil
 }
 
-// list reads an answer that is a list.
+// list decodes a response that is a list.
 func list[T any](doc *view.Document, _ string, err error) (rows []T, next string, failed error) {
 	if errors.Is(err, view.ErrCursor) {
 		return nil, "", &view.Refusal{Code: view.CodeInvalidCursor, Detail: "The cursor is not one of this list."}
@@ -44,10 +44,10 @@ func list[T any](doc *view.Document, _ string, err error) (rows []T, next string
 	return rows, next, err
 }
 
-// perPage is how many rows of a long list a page shows.
+// perPage is the number of rows of a long list on one page.
 const perPage = 50
 
-// olderURL is the address of the next page of a list, empty where there is none.
+// olderURL returns the URL of the next page of a list, or an empty string if there is none.
 func (r request) olderURL(cursor string) string {
 	if cursor == "" {
 		return ""
@@ -55,7 +55,7 @@ func (r request) olderURL(cursor string) string {
 	return r.path + "?" + r.withQuery("cursor", cursor).Encode()
 }
 
-// with is the address of the page with another value of one parameter, from the beginning of its list; an empty value is none.
+// with returns the URL of the first page of the list with another value of one parameter. An empty value removes the parameter.
 func (r request) with(name, value string) string {
 	query := r.withQuery(name, value)
 	query.Del("cursor")
@@ -65,7 +65,7 @@ func (r request) with(name, value string) string {
 	return r.path + "?" + query.Encode()
 }
 
-// withQuery is the query with another value of one parameter.
+// withQuery returns the query with another value of one parameter. An empty value removes the parameter.
 func (r request) withQuery(name, value string) url.Values {
 	query := maps.Clone(r.query)
 	if value == "" {
@@ -76,20 +76,20 @@ func (r request) withQuery(name, value string) url.Values {
 	return query
 }
 
-// picksBody is what the list of the picks shows.
+// picksBody is the content of the list of picks.
 type picksBody struct {
 	localizer
 
 	Latest *view.Pick
 	Picks  []view.Pick
-	// Chain are older picks as the chain has them.
+	// Chain are older picks with the data of the chain only.
 	Chain    []view.Pick
 	Statuses []choice
 	Older    string
 	Record   *view.RecordState
 }
 
-// picksPage lists the announced picks, the newest first.
+// picksPage lists the announced picks, newest first.
 func (p *Pages) picksPage(_ context.Context, r request) (*view.Document, error) {
 	if r.published == nil {
 		return nil, nil
@@ -102,7 +102,7 @@ func (p *Pages) picksPage(_ context.Context, r request) (*view.Document, error) 
 	older := len(r.published.LatestPicks(view.PublicPicks+1, lang).Picks) > view.PublicPicks
 	limited := older && !r.whole(pricedPicks)
 	status := ""
-	if !limited { // which of the older picks were sold is not free
+	if !limited { // which of the older picks were sold is not public
 		if status, err = r.one("status", "", view.StatusOpen, view.StatusClosed); err != nil {
 			return nil, err
 		}

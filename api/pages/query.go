@@ -11,7 +11,7 @@ import (
 	"tidemark/picks"
 )
 
-// text is a parameter of the address, empty where it is absent. A form sends the fields that were left empty, so an empty one is absent.
+// text returns a parameter, empty if it is missing. Forms also send fields that were left empty, so an empty parameter counts as missing.
 func (r request) text(name string) string {
 	v := strings.TrimSpace(r.query.Get(name))
 	if v != "" {
@@ -20,7 +20,7 @@ func (r request) text(name string) string {
 	return v
 }
 
-// one is a parameter that has one of a few values.
+// one returns a parameter with a fixed set of values.
 func (r request) one(name, absent string, of ...string) (string, error) {
 	switch v := r.text(name); {
 	case v == "":
@@ -31,8 +31,8 @@ func (r request) one(name, absent string, of ...string) (string, error) {
 	return "", invalid("%s can be %s.", name, strings.Join(of, " or "))
 }
 
-// day is a parameter that is a day in UTC, zero where it is absent and where it is today: then things are shown as they are now. Days to
-// come are refused.
+// day returns a parameter that is a day in UTC. It is zero if the parameter is missing or today: then the page shows the current state.
+// Future days are rejected.
 func (r request) day(name string, now time.Time) (time.Time, error) {
 	text := r.text(name)
 	if text == "" {
@@ -51,7 +51,7 @@ func (r request) day(name string, now time.Time) (time.Time, error) {
 	return day, nil
 }
 
-// lang is the language of the address, English where none is named.
+// lang returns the language of the address. The default is English.
 func (r request) lang() (picks.Lang, error) {
 	code := r.text("lang")
 	if code == "" {

@@ -10,23 +10,23 @@ import (
 	"tidemark/api/view"
 )
 
-// researchBody is what the page of a company shows.
+// researchBody is the content of a company's page.
 type researchBody struct {
 	localizer
 
 	Research view.Research
 	Text     template.HTML
-	// Numbers tells that the figures beside the text and its facts are shown, Return that of the pick.
+	// Numbers reports whether the page shows the figures next to the text and its facts. Return reports whether it shows the pick's return.
 	Numbers, Return bool
-	// Link is the newest pick of the ticker in the record, or the one of the page, nil where there is none.
+	// Link is the newest pick of the ticker in the record, or the pick of the page. It is nil if there is none.
 	Link *view.VerifiedPick
-	// Announced is the pick that the page keeps as it was announced; nil on the page of a company.
+	// Announced is the pick of a pick page, as it was announced. It is nil on a company's page.
 	Announced *view.Announced
-	// Dates are the days on which the company was picked, the newest first.
+	// Dates are the days on which the company was picked, newest first.
 	Dates []string
 }
 
-// research is what was written about a company.
+// research is the research about a company.
 func (p *Pages) research(_ context.Context, r request) (*view.Document, error) {
 	if r.published == nil {
 		return nil, nil
@@ -38,7 +38,7 @@ func (p *Pages) research(_ context.Context, r request) (*view.Document, error) {
 	ticker, isCard := strings.CutSuffix(r.rest, cardName)
 	picked := r.published.Picked(ticker)
 	if !picked && (isCard && !r.all || !r.whole(pricedResearch)) {
-		// The same for every company that was not picked, whether there is research or not.
+		// The same error for every company that was not picked, so that it does not reveal whether research exists.
 		return nil, &view.Refusal{
 			Code:   view.CodeUnknownTicker,
 			Detail: "No announced pick has this ticker. Research on other companies is for holders of a key: see /docs.",
@@ -53,7 +53,7 @@ func (p *Pages) research(_ context.Context, r request) (*view.Document, error) {
 		return nil, &view.Refusal{Code: view.CodeUnknownTicker, Detail: "Nothing was written about a company with this ticker."}
 	}
 	if isCard {
-		// One picture for each company: whichever of its tickers was asked for, in whatever case and language.
+		// There is one image per company: redirect other tickers, letter cases and languages to it.
 		if own := "/research/" + research.Ticker + cardName; r.path != own || len(r.query) > 0 {
 			return nil, &view.Moved{To: own}
 		}
@@ -62,7 +62,7 @@ func (p *Pages) research(_ context.Context, r request) (*view.Document, error) {
 		}
 		return p.researchCard(*research)
 	}
-	r.path = "/research/" + research.Ticker // whichever of its tickers was asked for, and in whatever case
+	r.path = "/research/" + research.Ticker // for any of its tickers, in any letter case
 	r.seen.path = r.path
 	body := researchBody{localizer: localizer{lang}, Research: *research, Text: markdown(minus(research.FullResearch)), Numbers: r.whole(pricedResearch)}
 	body.Dates = r.published.PickDatesOf(research.Ticker)
@@ -84,7 +84,7 @@ func (p *Pages) research(_ context.Context, r request) (*view.Document, error) {
 	return p.document("research", l, research.UpdatedAt), nil
 }
 
-// SourceOf names the document that a fact was taken from.
+// SourceOf returns the name of the document that a fact comes from.
 func (b researchBody) SourceOf(f view.Fact) string {
 	if f.Source == nil || *f.Source < 0 || *f.Source >= len(b.Research.Sources) {
 		return b.T("computed")
@@ -92,8 +92,8 @@ func (b researchBody) SourceOf(f view.Fact) string {
 	return b.Research.Sources[*f.Source].Title
 }
 
-// pickPage keeps a pick as it was announced: the text, the price and the place in the record. What became of the pick since is on the pages
-// of the picks and of the company.
+// pickPage shows a pick as it was announced: the text, the price and the position in the record. The later result is on the pages of the
+// picks and of the company.
 func (p *Pages) pickPage(ctx context.Context, r request) (*view.Document, error) {
 	if r.published == nil {
 		return nil, nil

@@ -9,17 +9,17 @@ import (
 	"tidemark/api/view"
 )
 
-// revisionsBody is what the page of a signal's revisions shows.
+// revisionsBody is the content of the page of a signal's revisions.
 type revisionsBody struct {
 	Signal *view.Signal
-	// Rows are the instants at which the history became another one, the newest first.
+	// Rows are the instants at which the history changed, newest first.
 	Rows  []view.Vintage
 	Older string
-	// Latest are the newest points that have replaced an earlier value.
+	// Latest are the newest points that replaced an earlier value.
 	Latest []view.HistoryPoint
 }
 
-// maxRevised is how many revised points the page lists.
+// maxRevised is the maximum number of revised points on the page.
 const maxRevised = 30
 
 // revisions lists when a signal's history changed: what was added, revised and withdrawn.

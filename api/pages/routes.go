@@ -15,12 +15,12 @@ import (
 	"tidemark/internal/nearest"
 )
 
-// site is what the views hold at one moment. What is not loaded, or not there at all, is nil.
+// site is the current data of the views. Data that are not loaded or not configured are nil.
 type site struct {
 	signals   *view.State
 	record    *view.RecordState
 	published *view.PublicationsState
-	// degraded tells that the database cannot be heard.
+	// degraded reports whether the database is unavailable.
 	degraded bool
 }
 
@@ -35,21 +35,21 @@ func (p *Pages) site() site {
 	return s
 }
 
-// request is what a page is made of.
+// request is the input of a page.
 type request struct {
 	site
 
-	// path is the address without its query; rest what follows the route's name.
+	// path is the address without its query. rest is the part after the route's prefix.
 	path, rest string
-	// query holds the parameters that are there and not empty, each once.
+	// query contains the parameters that are present and not empty, each once.
 	query url.Values
-	// sees are the endpoints whose data the visitor may see beyond what is free; all tells that everybody sees everything.
+	// sees are the endpoints whose non-free data the visitor may see. all means that everyone sees everything.
 	sees []string
 	all  bool
 	seen *seen
 }
 
-// seen is what a page read and showed while it was made.
+// seen records what a page read and showed while it was rendered.
 type seen struct {
 	path    string
 	read    url.Values
@@ -57,7 +57,8 @@ type seen struct {
 	differs bool
 }
 
-// whole reports whether the page may show the data of an endpoint beyond what is free. A page asks only where it has such data.
+// whole reports whether the page may show the non-free data of an endpoint. A page calls it only if it has such data, because the call also
+// records that the visitor pays for them.
 func (r request) whole(endpoint string) bool {
 	if r.all {
 		return true
@@ -72,10 +73,10 @@ func (r request) whole(endpoint string) bool {
 	return true
 }
 
-// page renders, or returns nil where there is nothing at the address. An error that is a *view.Refusal is told to the visitor.
+// page renders a page, or returns nil if the page does not exist. The visitor sees the text of a *view.Refusal error.
 type page func(ctx context.Context, r request) (*view.Document, error)
 
-// table lists the pages that are there: by their whole paths, and by prefixes that end in a slash.
+// table returns the existing pages, by their whole paths and by prefixes that end in a slash.
 func (p *Pages) table() (whole, below map[string]page) {
 	whole = map[string]page{
 		"/": p.home, cardName: p.homeCard, "/docs": p.docs, "/status": p.status, "/terms": p.terms, "/changelog": p.changelog, "/changelog.json": p.changelogJSON,
@@ -94,13 +95,13 @@ func (p *Pages) table() (whole, below map[string]page) {
 	return whole, below
 }
 
-// has tells whether there is a page at an address.
+// has reports whether a page exists at an address.
 func (p *Pages) has(address string) bool {
 	path, _, _ := strings.Cut(address, "?")
 	return p.whole[path] != nil
 }
 
-// route finds the page at a path.
+// route finds the page for a path.
 func (p *Pages) route(path string) (found page, rest string) {
 	if found := p.whole[path]; found != nil {
 		return found, ""
@@ -113,22 +114,22 @@ func (p *Pages) route(path string) (found page, rest string) {
 	return nil, ""
 }
 
-// rendered keeps the pages of one state: each is rendered when it is first asked for.
+// rendered caches the pages of one state. Each page is rendered on its first request.
 type rendered struct {
 	site  site
-	pages sync.Map // path, query and what the visitor sees, to *view.Page
+	pages sync.Map // path, query and the visitor's endpoints, to *view.Page
 	count atomic.Int32
 }
 
-// parameters are those of an address that pages read. What else there is, as links from elsewhere have it, makes no other page.
+// parameters are the query parameters that pages read. Other parameters, as in links from other sites, do not change the page.
 var parameters = []string{"as_of", "cursor", "lang", "min_severity", "range", "status"}
 
-// maxRendered bounds how many pages of a state are kept. What is asked more variedly than that is rendered anew.
+// maxRendered bounds the cached pages of a state. Beyond that, pages are rendered for each request.
 const maxRendered = 512
 
-// Page returns the page at an address, or nil where there is none. sees are the endpoints, by their paths below /api/v1, whose data the
-// visitor may see beyond what is free. Before the first load only what needs no data is there. An error that is a *view.Refusal is the
-// visitor's, a *view.Moved names the one address of what was asked for; any other error is ours.
+// Page returns the page at an address, or nil if it does not exist. sees are the endpoints, by their paths below /api/v1, whose non-free
+// data the visitor may see. Before the first load only pages without data exist. A *view.Refusal error is the visitor's fault. A
+// *view.Moved error contains the canonical address. Any other error is internal.
 func (p *Pages) Page(ctx context.Context, address *url.URL, sees []string) (*view.Page, error) {
 	if doc, ok := p.static[address.Path]; ok {
 		return &view.Page{Document: doc, Subject: address.Path}, nil
@@ -147,7 +148,7 @@ func (p *Pages) Page(ctx context.Context, address *url.URL, sees []string) (*vie
 	if err != nil {
 		return nil, &view.Refusal{Code: view.CodeInvalidParameter, Detail: "The query is not well formed."}
 	}
-	// A mistyped as_of would show today's numbers without a word.
+	// Otherwise a mistyped as_of would show today's numbers without a warning.
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if near := nearest.Of(name, parameters...); near != "" && !slices.Contains(parameters, name) {
 			return nil, &view.Refusal{Code: view.CodeInvalidParameter, Detail: fmt.Sprintf("%s is not a parameter of this page. Did you mean %s?", name, near)}
@@ -182,10 +183,10 @@ func (p *Pages) Page(ctx context.Context, address *url.URL, sees []string) (*vie
 	return page, nil
 }
 
-// suffix ends the title of every page but the first.
+// suffix ends the title of every page except the home page.
 const suffix = " · Tidemark"
 
-// problem is the page that the type of a problem leads to. Hyphens are taken for underscores.
+// problem is the page at the type URL of a problem. It treats hyphens as underscores.
 func (p *Pages) problem(_ context.Context, r request) (*view.Document, error) {
 	kind, ok := view.ProblemKindOf(strings.ReplaceAll(r.rest, "-", "_"))
 	if !ok {
@@ -198,10 +199,10 @@ func (p *Pages) problem(_ context.Context, r request) (*view.Document, error) {
 	return p.document("problem", l, time.Time{}), nil
 }
 
-// Problem returns the HTML of a problem that happened.
+// Problem returns the HTML of a problem.
 func (p *Pages) Problem(problem view.Problem) []byte {
 	l := p.layout(p.site(), problem.Instance)
-	l.Canonical = "" // no address stands for an error
+	l.Canonical = "" // an error has no address
 	l.Hidden = true
 	l.Title = problem.Title + suffix
 	l.Description = problem.Detail
@@ -213,8 +214,8 @@ func (p *Pages) Problem(problem view.Problem) []byte {
 	return p.render("error", l)
 }
 
-// above is the page that leads on from an address at which there is nothing: that of the same signal as it is now, the list of the picks, or
-// the first page.
+// above returns the nearest existing page for an address without a page: the current page of the same signal, the list of picks, or the
+// home page.
 func (p *Pages) above(address string) string {
 	path, _, _ := strings.Cut(address, "?")
 	switch {
@@ -236,7 +237,7 @@ func firstSentence(s string) string {
 	return s
 }
 
-// Paths lists where pages are, in order; a path that ends in a slash stands for all below it.
+// Paths lists the paths of all pages, sorted. A path that ends in a slash means all paths below it.
 func (p *Pages) Paths() []string {
 	paths := slices.Collect(maps.Keys(p.whole))
 	paths = slices.AppendSeq(paths, maps.Keys(p.below))

@@ -10,24 +10,24 @@ import (
 	"tidemark/internal/locale/languages"
 )
 
-// docsBody is what the documentation shows.
+// docsBody is the content of the documentation.
 type docsBody struct {
 	PublicURL string
-	// Info is nil where there is no Picks API.
+	// Info is nil without a Picks API.
 	Info     *view.Info
 	Prices   []price
 	Signals  []*view.Signal
 	Problems []view.ProblemKind
-	// Record, Described and Agents tell that there is a record, descriptions for programs, a door for agents.
+	// Record, Described and Agents report whether the record, the descriptions for programs and the MCP server exist.
 	Record, Described, Agents bool
 	// Languages are the names of the languages of the texts.
 	Languages string
 }
 
-// price is what one endpoint costs, in US dollars.
+// price is the price of one endpoint in US dollars.
 type price struct{ Path, USD string }
 
-// docs says how programs use the service.
+// docs explains how programs use the service.
 func (p *Pages) docs(_ context.Context, r request) (*view.Document, error) {
 	if r.signals == nil {
 		return nil, nil
@@ -49,7 +49,7 @@ func (p *Pages) docs(_ context.Context, r request) (*view.Document, error) {
 	return p.document("docs", l, time.Time{}), nil
 }
 
-// statusBody is how the service stands.
+// statusBody is the content of the status page.
 type statusBody struct {
 	Signals  []*view.Signal
 	Record   *view.RecordState
@@ -57,7 +57,7 @@ type statusBody struct {
 	Version  string
 }
 
-// status says how the service stands.
+// status shows the current state of the service.
 func (p *Pages) status(_ context.Context, r request) (*view.Document, error) {
 	if r.signals == nil {
 		return nil, nil
@@ -77,7 +77,7 @@ func (p *Pages) status(_ context.Context, r request) (*view.Document, error) {
 	return p.document("status", l, time.Time{}), nil
 }
 
-// terms are the conditions of use, and the licences of the data.
+// terms shows the terms of use and the licences of the data.
 func (p *Pages) terms(_ context.Context, r request) (*view.Document, error) {
 	if r.signals == nil {
 		return nil, nil

@@ -16,7 +16,7 @@ import (
 	"tidemark/signals/forecast"
 )
 
-// signalPage is the page of a signal, or its brief.
+// signalPage is the page of a signal, or one of the pages and images below it.
 func (p *Pages) signalPage(ctx context.Context, r request) (*view.Document, error) {
 	if r.signals == nil {
 		return nil, nil
@@ -48,34 +48,35 @@ func (p *Pages) signalPage(ctx context.Context, r request) (*view.Document, erro
 	return nil, nil
 }
 
-// signalBody is what the page of a signal shows.
+// signalBody is the content of a signal's page.
 type signalBody struct {
 	Signal   *view.Signal
 	Snapshot view.SignalSnapshot
-	// AsOf is the day at whose end it is looked at, empty for now; Today bounds the days that can be asked for.
+	// AsOf is the day whose end the page shows, empty for the current state. Today is the last day that can be selected.
 	AsOf, Today string
 	Range       string
 	Ranges      []choice
 	Plots       signalPlots
 	Backtest    *backtestBody
 	Citation    string
-	// Forecast tells that a figure of the signal is forecast.
+	// Forecast reports whether a figure of the signal is forecast.
 	Forecast bool
-	// Embed is the line that shows the plot on another site.
+	// Embed is the HTML line that shows the plot on another site.
 	Embed   string
 	Finding signals.Finding
-	// Difference is the value less the baseline, as a figure of the signal. It is "unknown" where either is unknown.
+	// Difference is the value minus the baseline, formatted like the signal's figures. It is "unknown" if either is unknown.
 	Difference string
-	// Then is what of the snapshot is another now. It is empty on a page that shows what is known now.
+	// Then are the numbers of the snapshot that have changed since. It is empty on a page with the current state.
 	Then []difference
-	// Next is about when the next value becomes known, zero where that cannot be told.
+	// Next is the approximate time of the next value, zero if it cannot be estimated.
 	Next time.Time
 }
 
-// difference is a number as it was known on a day, and as it is known now.
+// difference is a number as known on a day and as known now.
 type difference struct{ Name, Then, Now string }
 
-// differences compares a snapshot of an earlier day with the one of now: first what is now known of the same observation, then the newest.
+// differences compares a snapshot of an earlier day with the current data: first with the current values of the same observation, then with
+// the newest observation.
 func differences(s *view.Signal, past view.SignalSnapshot) []difference {
 	d, now := s.Definition, s.Snapshot
 	interval := func(x view.SignalSnapshot) string {
@@ -105,13 +106,13 @@ func differences(s *view.Signal, past view.SignalSnapshot) []difference {
 		difference{"z-score", signed(past.ZScore), signed(now.ZScore)})
 }
 
-// choice is one of several views of a page.
+// choice is one of several versions of a page.
 type choice struct {
 	Name, Title, Address string
 	Chosen               bool
 }
 
-// signalView is what the page shows of a signal over the range and as of the day of its address; the day is zero for now.
+// signalView returns the content of a signal's page for the range and the day of its address. asOf is zero for the current state.
 func (p *Pages) signalView(ctx context.Context, r request, s *view.Signal) (body signalBody, asOf time.Time, err error) {
 	if asOf, err = r.day("as_of", p.o.View.Now()); err != nil {
 		return body, asOf, err
@@ -141,7 +142,7 @@ func (p *Pages) signalView(ctx context.Context, r request, s *view.Signal) (body
 	}
 	for _, name := range names {
 		if from := beginning(name, s.History.Last()); !from.IsZero() && from.Before(s.History.First()) && name != body.Range {
-			continue // it would show what "all" shows
+			continue // it would show the same as "all"
 		}
 		body.Ranges = append(body.Ranges, choice{name, rangeTitles[name], signalAddress("/signals/"+s.Definition.ID, name, body.AsOf), name == body.Range})
 	}
@@ -178,7 +179,7 @@ func (p *Pages) signal(ctx context.Context, r request, s *view.Signal) (*view.Do
 	return p.document("signal", l, modified), nil
 }
 
-// nothingKnown refuses a day before the first value, and says which day that came on.
+// nothingKnown rejects a day before the first value, and names the day of the first value.
 func (p *Pages) nothingKnown(ctx context.Context, s *view.Signal, day time.Time) error {
 	refusal := &view.Refusal{Code: view.CodeNotFound, Detail: "Nothing was known of this signal on " + day.Format(time.DateOnly) + "."}
 	doc, _, err := p.o.View.Vintages(ctx, s, view.VintagesRequest{Asc: true, Limit: 1})
@@ -195,7 +196,7 @@ func (p *Pages) nothingKnown(ctx context.Context, s *view.Signal, day time.Time)
 	return refusal
 }
 
-// findingOf is the finding of a snapshot, the zero one where no value is known.
+// findingOf returns the finding of a snapshot, or the zero value if no value is known.
 func findingOf(d signals.Definition, s view.SignalSnapshot) signals.Finding {
 	if s.Value == nil || s.ObservedAt == nil {
 		return signals.Finding{}
@@ -207,7 +208,7 @@ func findingOf(d signals.Definition, s view.SignalSnapshot) signals.Finding {
 	return d.Finding(*s.Value, baseline, *s.ObservedAt)
 }
 
-// signalAddress is the page of a signal with a range, as it was at the end of a day.
+// signalAddress returns the address of a signal's page with a range, as of the end of a day.
 func signalAddress(path, name, asOf string) string {
 	address := path + "?range=" + name
 	if asOf != "" {
@@ -216,12 +217,12 @@ func signalAddress(path, name, asOf string) string {
 	return address
 }
 
-// endOf is the last microsecond of a day, as the API counts one.
+// endOf returns the last microsecond of a day. The API ends a day in the same way.
 func endOf(day time.Time) time.Time { return day.AddDate(0, 0, 1).Add(-time.Microsecond) }
 
 var rangeTitles = map[string]string{"3m": "three months", "1y": "one year", "5y": "five years", "20y": "twenty years", "all": "everything"}
 
-// rangesOf are the stretches of time that a signal of a frequency is shown over.
+// rangesOf returns the ranges that a signal's page offers, by the signal's frequency.
 func rangesOf(frequency string) []string {
 	if frequency == "monthly" {
 		return []string{"1y", "5y", "20y", "all"}
@@ -236,7 +237,7 @@ func defaultRange(frequency string) string {
 	return "1y"
 }
 
-// beginning is where a range that ends at an instant begins, zero for everything.
+// beginning returns the start of a range that ends at an instant, zero for the whole history.
 func beginning(name string, end time.Time) time.Time {
 	if end.IsZero() {
 		return end // there is no point yet
@@ -254,7 +255,7 @@ func beginning(name string, end time.Time) time.Time {
 	return time.Time{}
 }
 
-// citation is how the signal is cited as it is shown.
+// citation returns the text that cites the signal in its shown state.
 func citation(s view.SignalSnapshot) string {
 	at := "no data yet"
 	year := ""
@@ -273,7 +274,7 @@ func (p *Pages) brief(r request, s *view.Signal) *view.Document {
 	l := p.layout(r.site, r.path)
 	l.Title = s.Snapshot.Name + ": brief" + suffix
 	l.Description = "What the signal says, how it is made and where it fails: " + s.Snapshot.Name + "."
-	l.Disclaimer = "" // the brief's own text ends with it
+	l.Disclaimer = "" // the brief already ends with it
 	points := s.History.Points(beginning("5y", s.History.Last()))
 	l.Body = struct {
 		Signal   *view.Signal

@@ -14,27 +14,27 @@ import (
 	"tidemark/signals"
 )
 
-// signalPlots are the plots of a signal over one stretch of time.
+// signalPlots are the plots of a signal over one range.
 type signalPlots struct {
 	Value, Z template.HTML
-	// figure is the plot of the value, source what stands below it where it stands alone.
+	// figure is the plot of the value. source is the text below it in a standalone image.
 	figure plot.Figure
 	source [2]string
-	// Query are the parameters of the history that is shown, each with an ampersand before it.
+	// Query are the parameters of the shown history, each preceded by an ampersand.
 	Query template.URL
-	// Revised is how many of the points have another value now than at the day that is shown.
+	// Revised is how many of the points have changed since the day of the page.
 	Revised int
-	// Points is how many there are in the stretch; Newest are the newest of them, the newest first.
+	// Points is the number of points in the range. Newest are the newest points, newest first.
 	Points int
 	Newest []view.HistoryPoint
-	// Interval, Baseline and Scored tell what of it is known of some point.
+	// Interval, Baseline and Scored report whether any point has an interval, a baseline or a z-score.
 	Interval, Baseline, Scored bool
 }
 
-// newest is how many points are listed below the plots.
+// newest is the number of points listed below the plots.
 const newest = 24
 
-// plotSignal plots a signal as it is known now, or was at the end of a day.
+// plotSignal plots a signal as known now, or as known at the end of a day.
 func (p *Pages) plotSignal(ctx context.Context, body signalBody, asOf time.Time) (signalPlots, error) {
 	s := body.Signal
 	from, data := beginning(body.Range, s.History.Last()), ""
@@ -62,18 +62,18 @@ func (p *Pages) plotSignal(ctx context.Context, body signalBody, asOf time.Time)
 	return out, nil
 }
 
-// columns are points in columns. X is in seconds since 1970.
+// columns are points in columns. x contains Unix times in seconds.
 type columns struct{ x, value, lo, hi, baseline, z []float64 }
 
-// gapFactor times the usual distance of two points is the longest that a line crosses: a weekend with a holiday is four days.
+// gapFactor times the usual distance of two points is the longest gap that a line bridges: a weekend with a holiday is four days.
 const gapFactor = 4
 
-// stretches is how many stretches of time a plot tells apart: as many as it has pixels on a small screen.
+// stretches is how many time intervals a plot distinguishes: the width of a small screen in pixels.
 const stretches = 320
 
-// columnsOf returns the columns of those points that can be seen. Where the source has a gap or a season ends, a point without any value stands in the
-// middle of it: it interrupts every line there. Gaps are found before points are left out, because the points that remain are further
-// apart than those of the source.
+// columnsOf returns the columns of the visible points. In the middle of a gap of the source or between seasons it adds a point without
+// values, which interrupts every line. It finds gaps before it omits points, because the remaining points are further apart than the
+// source's points.
 func columnsOf(d signals.Definition, points []view.HistoryPoint) columns {
 	none, longest := math.NaN(), gapFactor*spacing(points)
 	var all columns
@@ -101,8 +101,8 @@ func columnsOf(d signals.Definition, points []view.HistoryPoint) columns {
 	return columns{x: pick(all.x), value: pick(all.value), lo: pick(all.lo), hi: pick(all.hi), baseline: pick(all.baseline), z: pick(all.z)}
 }
 
-// plotHistory plots points that ascend in time: the value with its interval and baseline, and the z-score. now are the same points as they
-// are known now, where the others are of an earlier day. span is how the stretch of time is called.
+// plotHistory plots points in ascending time: the value with its interval and baseline, and the z-score. If the points are as of an earlier
+// day, now contains the same points as known now. span is the name of the range.
 func plotHistory(d signals.Definition, s view.SignalSnapshot, points, now []view.HistoryPoint, span string) signalPlots {
 	out := signalPlots{Points: len(points)}
 	for _, p := range slices.Backward(points) {
@@ -147,7 +147,7 @@ func plotHistory(d signals.Definition, s view.SignalSnapshot, points, now []view
 	return out
 }
 
-// clipped is a text of at most so many letters.
+// clipped truncates a text to a maximum number of letters.
 func clipped(text string, most int) string {
 	if letters := []rune(text); len(letters) > most {
 		return string(letters[:most-1]) + "…"
@@ -155,7 +155,7 @@ func clipped(text string, most int) string {
 	return text
 }
 
-// known is the newest value that is known, NaN where none is.
+// known returns the newest known value, or NaN if there is none.
 func known(points []view.HistoryPoint) float64 {
 	for _, p := range slices.Backward(points) {
 		if p.Value == p.Value {
@@ -165,7 +165,7 @@ func known(points []view.HistoryPoint) float64 {
 	return math.NaN()
 }
 
-// revised counts the points that have another value now, or none.
+// revised counts the points that have changed or were withdrawn.
 func revised(points, now []view.HistoryPoint) (n int) {
 	values := make(map[int64]float64, len(now))
 	for _, p := range now {
@@ -179,11 +179,11 @@ func revised(points, now []view.HistoryPoint) (n int) {
 	return n
 }
 
-// released are so many points that tell when the next one comes.
+// released is how many of the newest points are used to estimate the next release.
 const released = 24
 
-// expected is about when the next value becomes known: as long after the newest observation as observations are apart, and as long after
-// that as values were late, both in the median. It is zero where seasons make that no guide, or too little is known.
+// expected estimates when the next value becomes known. It adds the median distance of observations and the median publication delay to the
+// newest observation. It returns zero if the signal is seasonal or has too few points.
 func expected(d signals.Definition, points []view.HistoryPoint) time.Time {
 	points = points[max(len(points)-released, 0):]
 	var lags []float64
@@ -199,7 +199,7 @@ func expected(d signals.Definition, points []view.HistoryPoint) time.Time {
 	return points[len(points)-1].ObservedAt.Add(time.Duration((spacing(points) + lags[len(lags)/2]) * float64(time.Second)))
 }
 
-// spacing is the median distance of neighbours in seconds.
+// spacing returns the median distance of neighbours in seconds.
 func spacing(points []view.HistoryPoint) float64 {
 	if len(points) < 2 {
 		return 0
@@ -212,7 +212,7 @@ func spacing(points []view.HistoryPoint) float64 {
 	return d[len(d)/2]
 }
 
-// describe says in words what a plot shows.
+// describe describes a plot in words.
 func describe(d signals.Definition, s view.SignalSnapshot, points []view.HistoryPoint) string {
 	compare := func(a, b view.HistoryPoint) int { return cmp.Compare(a.Value, b.Value) }
 	known := slices.DeleteFunc(slices.Clone(points), func(p view.HistoryPoint) bool { return p.Value != p.Value })
@@ -231,7 +231,7 @@ type backtestBody struct {
 	InSample string
 }
 
-// newBacktestBody plots what was measured of a signal's skill, or is nil where nothing was.
+// newBacktestBody plots the measured skill of a signal. It returns nil if no skill was measured.
 func newBacktestBody(s view.SignalSnapshot) *backtestBody {
 	b := s.Backtest
 	if b == nil {

@@ -8,8 +8,8 @@ import (
 	"tidemark/chain"
 )
 
-// verifyPolicy lets the page of the verification ask the node that the visitor names: any by https, and those of their own machine. It is
-// the only page that may.
+// verifyPolicy allows the verification page to connect to the node that the visitor names: any HTTPS host, and the visitor's own machine.
+// No other page may do that.
 const verifyPolicy = view.PagePolicy + "; connect-src 'self' https: http://127.0.0.1:* http://localhost:*"
 
 // verify is the page on which the visitor's browser recomputes the chain.

@@ -15,13 +15,13 @@ import (
 	"tidemark/picks"
 )
 
-// localizer writes in one language: words, dates, and numbers with the grouping of the language, which in Hindi is 12,34,567.
+// localizer formats text in one language: words, dates, and numbers with the digit grouping of the language, which in Hindi is 12,34,567.
 type localizer struct{ Lang picks.Lang }
 
-// language is what is known of the language.
+// language returns the data of the language.
 func (l localizer) language() *locale.Language { return languages.Or(l.Lang) }
 
-// T is a word. One that is not there is a programmer's error.
+// T returns a translated text. It panics if the id is unknown, because that is a bug.
 func (l localizer) T(id string) string {
 	w, ok := l.language().Words[id]
 	if !ok {
@@ -35,7 +35,7 @@ func (l localizer) decimals(v float64, n int) string {
 	return s
 }
 
-// Num writes a number with so many decimals.
+// Num formats a number with n decimals.
 func (l localizer) Num(f *float64, n int) string {
 	if f == nil {
 		return l.T("unknown")
@@ -47,7 +47,7 @@ func (l localizer) Num(f *float64, n int) string {
 	return s
 }
 
-// Pct writes a percentage with its sign and two decimals.
+// Pct formats a percentage with its sign and two decimals.
 func (l localizer) Pct(f *float64) string {
 	if f == nil {
 		return l.T("unknown")
@@ -64,15 +64,15 @@ func (l localizer) Waits(k *view.Pick) bool {
 	return k.LastPriceAt == nil || k.LastPriceAt.UTC().Format(time.DateOnly) <= k.Date
 }
 
-// Share writes a part of 100 with two decimals.
+// Share formats a part of 100 with two decimals.
 func (l localizer) Share(v float64) string { return l.Num(&v, 2) + l.percent() }
 
-// percent is the sign, after the space that the language wants.
+// percent returns the percent sign, after a space if the language has one.
 func (l localizer) percent() string {
 	return strings.TrimPrefix(l.language().Units[locale.Percent], "N")
 }
 
-// Price writes a price as it was recorded, with the grouping of the language. The hashed text itself is shown elsewhere.
+// Price formats a price as recorded, with the digit grouping of the language. The hashed text itself is shown elsewhere.
 func (l localizer) Price(text string) string {
 	var v float64
 	if _, err := fmt.Sscanf(text, "%g", &v); err != nil {
@@ -82,7 +82,7 @@ func (l localizer) Price(text string) string {
 	return l.decimals(v, len(fraction))
 }
 
-// Fact writes a plain decimal text; a text that is no number stays as it is.
+// Fact formats a plain decimal text. It returns other texts unchanged.
 func (l localizer) Fact(text string) string {
 	digits := strings.TrimPrefix(text, "-")
 	if digits == "" || strings.Trim(digits, "0123456789.") != "" || strings.Count(digits, ".") > 1 {
@@ -95,7 +95,7 @@ func (l localizer) Fact(text string) string {
 	return out
 }
 
-// Date writes a day that is given as YYYY-MM-DD, or as an instant, of which it is the day in UTC.
+// Date formats a day from a text YYYY-MM-DD or from an instant. The day of an instant is in UTC.
 func (l localizer) Date(day any) string {
 	var at time.Time
 	switch d := day.(type) {
@@ -115,12 +115,12 @@ func (l localizer) Date(day any) string {
 	return picks.WriteDate(l.Lang, at)
 }
 
-// Sector is the name of a sector.
+// Sector returns the name of a sector.
 func (l localizer) Sector(name string) string {
 	return sentence(picks.WriteTerm(l.Lang, "sector."+name))
 }
 
-// Country is the name of a country by its code; an unknown one is said to be so.
+// Country returns the name of a country by its code. It says so if the code is unknown.
 func (l localizer) Country(code string) string {
 	if code == "" {
 		return l.T("unknown")
@@ -128,7 +128,7 @@ func (l localizer) Country(code string) string {
 	return picks.WriteTerm(l.Lang, "country."+code)
 }
 
-// Tone is the class of a number: up, down or none.
+// Tone returns the CSS class of a number: up, down or none.
 func (l localizer) Tone(f *float64) string {
 	switch {
 	case f == nil || *f == 0:

@@ -190,7 +190,7 @@ func (v *View) explain(ctx context.Context, s *Signal, from, to postgres.Snapsho
 
 func keyable(x float64) float64 {
 	if math.IsNaN(x) {
-		return math.Inf(1) // larger than in any snapshot
+		return math.Inf(1) // no snapshot contains it
 	}
 	return x
 }

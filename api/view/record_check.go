@@ -25,16 +25,16 @@ type RecordChecks struct {
 	BusinessDays string `json:"business_days"`
 }
 
-// verified is what recomputing the chain came to.
+// verified is the result of recomputing the chain.
 type verified struct {
-	// head is the checkpoint of the links before the first wrong one.
+	// head is the checkpoint of the links before the first invalid one.
 	head chain.Checkpoint
-	// invalid is the seq of the first link that is wrong, 0 for none.
+	// invalid is the number of the first invalid link, 0 if there is none.
 	invalid       int64
 	hashes, links string
 }
 
-// judge recomputes each link by itself, to tell what is wrong with a chain that does not hold.
+// judge checks each link of an invalid chain separately, to find out whether hashes or links are wrong.
 func (v *verified) judge(links []link) {
 	v.hashes, v.links = CheckOK, CheckOK
 	if v.invalid == 0 {
@@ -53,9 +53,8 @@ func (v *verified) judge(links []link) {
 	}
 }
 
-// businessDays checks that every trading day since the first pick has its pick or is recorded as a gap, and that nothing else is
-// recorded as one. The newest day that is over is pending until the next trading day is over too: a gap is recorded by that day's
-// work.
+// businessDays checks that every trading day since the first pick has a pick or a recorded gap, and that all gaps are on such days. The
+// newest completed day is pending until the next trading day is over, because the next day's work records the gap.
 func businessDays(links []link, gaps []chain.Gap, now time.Time) string {
 	today := calendar.DayOf(now)
 	missed := make(map[string]bool, len(gaps))

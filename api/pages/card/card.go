@@ -1,5 +1,5 @@
-// Package card draws the picture that stands for a page where its address is shared: 1200 by 630 pixels of PNG, as Open Graph wants it.
-// It is a pure function of a few words and numbers, and a leaf. Letters are those of the Go fonts, which cover Latin scripts. Start at
+// Package card draws the preview image of a page for social media: a PNG of 1200 by 630 pixels, as Open Graph recommends. It is a pure
+// function of a few words and numbers. It imports no other package of the module. It uses the Go fonts, which cover Latin scripts. Start at
 // Card.
 package card
 
@@ -25,11 +25,11 @@ import (
 // Width and Height are the size of a card in pixels.
 const Width, Height = 1200, 630
 
-// Card is what is drawn. What is empty is left out.
+// Card is the content of an image. Empty fields are omitted.
 type Card struct {
-	// Kicker stands above the title, Foot at the bottom.
+	// Kicker is above the title, Foot at the bottom.
 	Kicker, Title, Value, Unit, Foot string
-	// Course is drawn as a line below the value. NaN is unknown.
+	// Course is drawn as a line below the value. NaN means unknown.
 	Course []float64
 }
 
@@ -41,7 +41,7 @@ var (
 	shade  = color.RGBA{0x16, 0x32, 0x39, 0xff}
 )
 
-// fonts are parsed once. Those of the Go project cannot fail.
+// fonts are parsed once. The Go fonts always parse.
 var fonts = sync.OnceValues(func() (regular, bold *opentype.Font) {
 	return mustParse(goregular.TTF), mustParse(gobold.TTF)
 })
@@ -103,7 +103,8 @@ func (c Card) PNG() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// fitFace returns a font at a size at which a text has a width in pixels at most, if three fifths of the wanted size are enough for that.
+// fitFace returns a font face at a size at which a text is at most width pixels wide. It never uses less than three fifths of the wanted
+// size.
 func fitFace(f *opentype.Font, size float64, text string, width int) (font.Face, error) {
 	for at := size; ; at *= 0.95 {
 		face, err := opentype.NewFace(f, &opentype.FaceOptions{Size: at, DPI: 72, Hinting: font.HintingNone})
@@ -117,7 +118,7 @@ func fitFace(f *opentype.Font, size float64, text string, width int) (font.Face,
 	}
 }
 
-// fit cuts a text to a width in pixels.
+// fit truncates a text to a width in pixels.
 func fit(face font.Face, text string, width int) string {
 	if font.MeasureString(face, text).Ceil() <= width {
 		return text
@@ -132,10 +133,10 @@ func fit(face font.Face, text string, width int) string {
 	return ""
 }
 
-// The place of the course.
+// The vertical range of the course, in pixels.
 const courseTop, courseEnd = 410, 540
 
-// drawCourse draws the line, and what lies below it.
+// drawCourse draws the line and the area below it.
 func (c Card) drawCourse(img draw.Image) {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	known := make([]float64, 0, len(c.Course))

@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// Line joins points in ascending x. Where y is NaN, it is interrupted.
+// Line joins points in ascending x. A NaN in Y interrupts it.
 type Line struct {
 	Class string
 	X, Y  []float64
-	// Label stands at the end of the line, empty: none.
+	// Label is at the end of the line. Empty means none.
 	Label string
 }
 
-// end is the last point that is known.
+// end returns the last known value.
 func (l Line) end() (y float64, ok bool) {
 	for _, v := range slices.Backward(l.Y) {
 		if v == v {
@@ -33,10 +33,10 @@ func (l Line) draw(b *strings.Builder, s scale) {
 	path(b, "line "+l.Class, s, pieces(l.Y), func(i int) (x, y float64) { return l.X[i], l.Y[i] }, nil)
 }
 
-// labelHeight is how far the labels of two lines stand apart, in pixels.
+// labelHeight is the minimum distance of two line labels in pixels.
 const labelHeight = 15
 
-// labels writes the labels of lines at their ends. Those that would stand on each other move apart.
+// labels writes the labels of lines at their ends. It moves overlapping labels apart.
 func labels(b *strings.Builder, s scale, marks []Mark) {
 	type label struct {
 		y           float64
@@ -56,7 +56,7 @@ func labels(b *strings.Builder, s scale, marks []Mark) {
 			list[i].y = max(list[i].y, list[i-1].y+labelHeight)
 		}
 	}
-	for i := len(list) - 1; i >= 0; i-- { // and back up from the lower edge
+	for i := len(list) - 1; i >= 0; i-- { // and back up from the bottom edge
 		lowest := s.end - 2
 		if i+1 < len(list) {
 			lowest = list[i+1].y - labelHeight
@@ -68,7 +68,7 @@ func labels(b *strings.Builder, s scale, marks []Mark) {
 	}
 }
 
-// Band fills what lies between two lines.
+// Band fills the area between two lines.
 type Band struct {
 	Class     string
 	X, Lo, Hi []float64
@@ -85,7 +85,7 @@ func (m Band) draw(b *strings.Builder, s scale) {
 		func(i int) (x, y float64) { return m.X[i], m.Hi[i] }, func(i int) (x, y float64) { return m.X[i], m.Lo[i] })
 }
 
-// Area fills what lies between a line and a value.
+// Area fills the area between a line and a value.
 type Area struct {
 	Class string
 	X, Y  []float64
@@ -102,7 +102,7 @@ func (m Area) draw(b *strings.Builder, s scale) {
 		func(i int) (x, y float64) { return m.X[i], m.Y[i] }, func(i int) (x, y float64) { return m.X[i], m.Base })
 }
 
-// Bars stand on a value. Each is Width seconds wide, around its x.
+// Bars start at a base value. Each is Width seconds wide, centred on its x.
 type Bars struct {
 	Class string
 	X, Y  []float64
@@ -127,7 +127,7 @@ func (m Bars) draw(b *strings.Builder, s scale) {
 	b.WriteString(`"/>`)
 }
 
-// extent is the least and the greatest of some values, NaN where there is none.
+// extent returns the minimum and the maximum of some values, NaN if there are none.
 func extent(list []float64) (lo, hi float64) {
 	lo, hi = math.NaN(), math.NaN()
 	for _, v := range list {
@@ -136,7 +136,7 @@ func extent(list []float64) (lo, hi float64) {
 	return lo, hi
 }
 
-// pieces are the stretches of indices, the end excluded, that are to be joined.
+// pieces returns the index ranges of consecutive known points, with exclusive ends.
 func pieces(columns ...[]float64) [][2]int {
 	var out [][2]int
 	from := -1
@@ -159,7 +159,7 @@ func pieces(columns ...[]float64) [][2]int {
 	return out
 }
 
-// path draws stretches: there along one line, and back along another one where there is one. A point that stands alone is a short line.
+// path draws ranges of points along one line and, if back is not nil, back along another. An isolated point becomes a short line.
 func path(b *strings.Builder, class string, s scale, list [][2]int, there, back func(i int) (x, y float64)) {
 	b.WriteString(`<path class="` + strings.TrimSpace(class) + `" d="`)
 	point := func(command string, x, y float64) { b.WriteString(command + number(s.x(x)) + " " + number(s.y(y))) }
@@ -187,9 +187,9 @@ func path(b *strings.Builder, class string, s scale, list [][2]int, there, back 
 	b.WriteString(`"/>`)
 }
 
-// Reduce keeps of many points those that can be seen: of each of so many stretches of x the first and the last, the least and the
-// greatest (the M4 aggregation of Jugel and others, 2014). It returns indices in ascending order; points that are unknown in the column
-// do not count, but the first of a run of them is kept, so that a line is interrupted where it was.
+// Reduce returns the indices, in ascending order, of the points that are visible (M4 aggregation, Jugel and others, 2014). It divides x
+// into stretches intervals, and keeps the first, last, minimum and maximum of each. It ignores unknown points, except that it keeps the
+// first of each run of them, so that the line is still interrupted there.
 func Reduce(x, y []float64, stretches int) []int {
 	if len(x) <= 4*stretches {
 		all := make([]int, len(x))
@@ -226,7 +226,7 @@ func Reduce(x, y []float64, stretches int) []int {
 			last = to
 		}
 		kept := []int{first, least, greatest, last, unknown}
-		for i := range kept { // five indices: put them in order by hand
+		for i := range kept { // five indices: sort them by hand
 			for j := i; j > 0 && kept[j] < kept[j-1]; j-- {
 				kept[j], kept[j-1] = kept[j-1], kept[j]
 			}

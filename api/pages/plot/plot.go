@@ -1,7 +1,7 @@
-// Package plot draws figures as SVG, on the server. A figure takes the width of its place and keeps its height, so that its letters are
-// as large on a telephone as on a screen: positions along x are percentages, positions along y are pixels, and what has a shape stands in
-// an inner picture that is stretched. Colours are not here: shapes have classes, and a style sheet gives them colours, so a figure follows
-// the colour scheme of its reader. Everything is a pure function. It is a leaf. Start at Figure.
+// Package plot draws figures as SVG on the server. A figure has the width of its container and a fixed height, so that its letters have the
+// same size on every screen. Positions along x are percentages and positions along y are pixels. Shapes are in an inner picture that is
+// stretched. Shapes have classes, and a style sheet sets their colours, so a figure follows the reader's colour scheme. Everything is a
+// pure function. The package imports no other package of the module. Start at Figure.
 package plot
 
 import (
@@ -17,39 +17,39 @@ import (
 type Figure struct {
 	// ID is unique in the page.
 	ID string
-	// Title and Description are read to those who cannot see the plot.
+	// Title and Description are for screen readers.
 	Title, Description string
-	// Height is in pixels, letters included.
+	// Height is in pixels, including labels.
 	Height float64
-	// From and To bound what is shown of x.
+	// From and To bound the visible range of x.
 	From, To time.Time
-	// Marks are drawn in their order. X values are seconds since 1970.
+	// Marks are drawn in order. X values are Unix times in seconds.
 	Marks []Mark
-	// Include are values that y shows whatever the marks are, for example 0.
+	// Include are values that the y axis always contains, for example 0.
 	Include []float64
-	// Rules are the values of y at which a line crosses the figure.
+	// Rules are the y values of horizontal lines across the figure.
 	Rules []float64
-	// Ticks is about how many values of y are named. Zero: 4.
+	// Ticks is the approximate number of labelled y values. Zero means 4.
 	Ticks int
-	// Suffix follows each named value, for example "%".
+	// Suffix follows each labelled value, for example "%".
 	Suffix string
 }
 
-// Mark is something that is drawn into a figure.
+// Mark is a shape in a figure.
 type Mark interface {
-	// bounds are the least and the greatest y, NaN where there is none.
+	// bounds returns the minimum and the maximum y, NaN if there are none.
 	bounds() (lo, hi float64)
 	// draw writes the shape.
 	draw(b *strings.Builder, s scale)
 }
 
-// inner is the width of the picture that is stretched.
+// inner is the width of the stretched picture.
 const inner = 1000
 
-// The room above and below the shapes, in pixels: the name of the highest value stands above its line, the dates stand below.
+// The space above and below the shapes, in pixels. The label of the highest value is above its line; the dates are below the shapes.
 const above, below = 18, 24
 
-// scale turns values into positions: x into 0 to inner, y into pixels from the top.
+// scale converts values to positions: x to 0 through inner, y to pixels from the top.
 type scale struct {
 	from, to float64
 	lo, hi   float64
@@ -59,8 +59,8 @@ type scale struct {
 func (s scale) x(v float64) float64 { return (v - s.from) / (s.to - s.from) * inner }
 func (s scale) y(v float64) float64 { return s.end - (v-s.lo)/(s.hi-s.lo)*(s.end-s.top) }
 
-// Alone draws the figure as a picture that stands alone: so many pixels wide, in the light colours, with its title above it and lines about its source below. It is empty for a
-// figure without any value.
+// Alone draws the figure as a standalone image with a width in pixels and light colours. The title is above it, and lines about its source
+// are below. It is empty if the figure has no values.
 func (f Figure) Alone(width int, source ...string) string {
 	drawn := f.SVG()
 	_, inside, found := strings.Cut(drawn, ">")
@@ -80,13 +80,13 @@ func (f Figure) Alone(width int, source ...string) string {
 	return b.String()
 }
 
-// aloneStyle gives the classes of a figure the colours of the pages by day.
+// aloneStyle sets the classes of a figure to the light colours of the pages.
 const aloneStyle = `.paper{fill:#fff}text{fill:#4d606a;font-size:12px}.title{fill:#12232b;font-size:16px;font-weight:600}.halo{paint-order:stroke;stroke:#fff;stroke-width:4px}` +
 	`.label{fill:#0a6072;font-weight:600}.label.second{fill:#9a5b12}.label.ghost{fill:#4d606a}.grid-line{stroke:#d9e2e5}.axis{stroke:#4d606a}path,line{vector-effect:non-scaling-stroke}` +
 	`.line{fill:none;stroke:#0a6072;stroke-width:2;stroke-linejoin:round}.line.second{stroke:#9a5b12;stroke-width:1.5;stroke-dasharray:5 4}` +
 	`.line.ghost{stroke:#4d606a;stroke-width:1.5;stroke-dasharray:1 3}.band{fill:#0a6072;opacity:.16}`
 
-// SVG draws the figure. One without any value says so.
+// SVG draws the figure. If it has no values, it says so.
 func (f Figure) SVG() string {
 	lo, hi := math.NaN(), math.NaN()
 	for _, v := range append(append([]float64{}, f.Include...), f.Rules...) {
@@ -150,7 +150,7 @@ func (f Figure) SVG() string {
 	return b.String()
 }
 
-// widen is an interval that holds a value, too. NaN is no value, and an interval of them is empty.
+// widen extends an interval so that it contains a value. It ignores NaN and infinities. An interval of NaN is empty.
 func widen(lo, hi, v float64) (newLo, newHi float64) {
 	if v != v || math.IsInf(v, 0) {
 		return lo, hi
@@ -161,7 +161,7 @@ func widen(lo, hi, v float64) (newLo, newHi float64) {
 	return min(lo, v), max(hi, v)
 }
 
-// room is an interval with some room around what is shown.
+// room extends an interval by a margin.
 func room(lo, hi float64) (newLo, newHi float64) {
 	d := hi - lo
 	if d == 0 {
@@ -170,7 +170,7 @@ func room(lo, hi float64) (newLo, newHi float64) {
 	return lo - d*.04, hi + d*.04
 }
 
-// number is short: a tenth of a pixel cannot be seen.
+// number formats a position with one decimal, because finer differences are invisible.
 func number(v float64) string {
 	s := strconv.FormatFloat(v, 'f', 1, 64)
 	s = strings.TrimSuffix(s, ".0")

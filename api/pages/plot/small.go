@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Spark is a small line without axes: the course of some values. Those who cannot see it miss nothing that is not said beside it.
+// Spark draws a small line without axes. It has no text alternative, because the text next to it contains the information.
 func Spark(y []float64) string {
 	lo, hi := extent(y)
 	if lo != lo || len(y) < 2 {
@@ -28,7 +28,7 @@ func Spark(y []float64) string {
 	return b.String()
 }
 
-// Meter is a bar that is filled to a share of 100. Those who cannot see it read the number beside it.
+// Meter draws a bar that is filled to a share of 100. It has no text alternative, because the number is next to it.
 func Meter(share float64) string {
 	if share != share {
 		return ""
@@ -37,20 +37,20 @@ func Meter(share float64) string {
 		`<rect class="fill" width="` + number(min(max(share, 0), 100)) + `%" height="100%" rx="3"/></svg>`
 }
 
-// Estimate is a value with its interval. What is unknown is NaN.
+// Estimate is a value with its interval. NaN means unknown.
 type Estimate struct {
 	Label         string
 	Value, Lo, Hi float64
 	Class         string
 }
 
-// Estimates draws values with their intervals below each other, against a line at zero: what is left of it is not better than nothing.
+// Estimates draws values with their intervals, one below the other, with a line at zero. Values to the left of the line are no improvement.
 type Estimates struct {
 	ID, Title, Description string
 	Rows                   []Estimate
 }
 
-// SVG draws the figure, or says that there is nothing in it.
+// SVG draws the figure, or says that it is empty.
 func (e Estimates) SVG() string {
 	lo, hi := widen(math.NaN(), math.NaN(), 0)
 	some := false

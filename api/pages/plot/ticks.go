@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Ticks are round values within an interval, about as many as wanted, and the distance between them: 1, 2, 2.5 or 5 times a power of ten.
+// Ticks returns about as many round values within an interval as wanted, and their distance: 1, 2, 2.5 or 5 times a power of ten.
 func Ticks(lo, hi float64, about int) (values []float64, step float64) {
 	if !(hi > lo) || about < 1 {
 		return nil, 1
@@ -27,7 +27,7 @@ func Ticks(lo, hi float64, about int) (values []float64, step float64) {
 	return values, step
 }
 
-// Label writes a value that is a multiple of a step, with as many decimals as the step has, and thousands apart.
+// Label formats a multiple of a step, with the same number of decimals as the step and with thousands separators.
 func Label(v, step float64) string {
 	decimals := 0
 	for s := step; decimals < 12 && math.Abs(s-math.Round(s)) > 1e-6*math.Max(1, s); s *= 10 {
@@ -47,14 +47,14 @@ func Label(v, step float64) string {
 	return whole
 }
 
-// Date is a named instant of a time axis.
+// Date is a labelled instant of a time axis.
 type Date struct {
 	At    time.Time
 	Label string
 }
 
-// Dates are first days of years, quarters or months, Mondays, or days within an interval, at most so many, and how they are called: a
-// year alone where it is a first of January and steps are months or longer.
+// Dates returns at most `most` labelled dates within an interval: days, Mondays, or first days of months, quarters or years. The label of 1
+// January is the year alone if the steps are months or longer.
 func Dates(from, to time.Time, most int) []Date {
 	from, to = from.UTC(), to.UTC()
 	for _, step := range []struct{ years, months, days int }{
