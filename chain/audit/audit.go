@@ -5,6 +5,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,8 +34,12 @@ type Options struct {
 	// Checkpoint is a head known from an earlier day: the number of picks and the hash of the last one. The zero Checkpoint means that
 	// none is known.
 	Checkpoint chain.Checkpoint
-	// Now is the time of the wall clock. It determines which days are over. A demonstration has its own clock; the server's time is then
-	// used.
+	// Witnessed tells that the reader requires the verdict Witnessed. Run judges the same record by the reader's clock then.
+	Witnessed bool
+	// Environment is what is known of the record from elsewhere: live or demo. Empty: what the server says.
+	Environment string
+	// Now is the reader's clock. It tells which days are over, and which witness is fresh. A demonstration's own clock counts in its
+	// place only where usesServerClock says so.
 	Now time.Time
 	// Transport does the HTTP. Nil: http.DefaultTransport.
 	Transport http.RoundTripper
@@ -68,6 +73,8 @@ type Report struct {
 	URL string `json:"url"`
 	// Environment is "live" or "demo", as the server says.
 	Environment string `json:"environment"`
+	// Clock tells whose clock counted: "reader", or "server" for a demonstration's own.
+	Clock string `json:"clock"`
 	// Length and Head are the recomputed values, up to the first wrong link.
 	Length int64  `json:"chain_length"`
 	Head   string `json:"head_hash"`
@@ -113,14 +120,19 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	head := w.verifier.Checkpoint()
-	r := &Report{URL: s.base.Redacted(), Environment: said.Environment, Length: head.Length, Head: head.Head, Verified: true}
+	r := &Report{URL: s.base.Redacted(), Environment: said.Environment, Clock: "reader", Length: head.Length, Head: head.Head, Verified: true}
+	now, clockFault := o.Now, ""
+	if o.usesServerClock(said, ledger) {
+		r.Clock = "server"
+		now, clockFault = cmp.Or(final, said).clock(o.Now) // a demonstration's clock goes on while it is read
+	}
 	r.add(w.links()...)
 	if final == nil {
 		// The claims of an incomplete response cannot be checked against its picks; the claims of the witnesses can.
 		r.add(Check{"answer", NotChecked, "the chain is broken"})
 		r.add(Check{"business_days", NotChecked, "the chain is broken"})
 	} else {
-		r.add(w.answer(final, said.Environment), businessDays(w, final, o.Now))
+		r.add(w.answer(final, cmp.Or(o.Environment, said.Environment)), businessDays(w, final, now, r.Clock, clockFault))
 	}
 	if o.Checkpoint.Length > 0 {
 		r.add(w.checkpoint(o.Checkpoint))
@@ -132,7 +144,6 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		unasked = new(compareAttestations(w, attested, ledger, said))
 	}
 	r.add(*unread, *unasked)
-	now, _ := said.clock(o.Now) // a clock that cannot be read is a mismatch already
 	r.judge(w, holdings, o.Attester, now)
 	return r, nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"tidemark/chain/gitledger"
 	"tidemark/internal/calendar"
 )
 
@@ -45,16 +46,20 @@ func (d *days) isSkipped(day time.Time) bool {
 //
 // The newest day that is over may still be without a word: it has the next trading day to be recorded. A trading day before it, or
 // before the newest pick, has not.
-func businessDays(w *verification, a *answer, now time.Time) Check {
+//
+// now is the time that counts, by the reader's clock or the server's. fault says why the server's clock cannot be read, empty where it can.
+func businessDays(w *verification, a *answer, now time.Time, whose, fault string) Check {
 	c := Check{Name: "business_days", Status: Mismatch}
-	now, ok := a.clock(now)
-	if !ok {
-		c.Detail = fmt.Sprintf("verified_at is %.40q, which is not a time", a.VerifiedAt)
+	if fault != "" {
+		c.Detail = fault
 		return c
 	}
 	clock := ""
-	if a.Environment == "demo" {
+	switch {
+	case whose == "server":
 		clock = ", by the demonstration's own clock"
+	case a.Environment == "demo":
+		clock = ", by your clock: it counts where you name what to trust or require"
 	}
 	today := calendar.DayOf(now)
 	d := &w.days
@@ -128,15 +133,24 @@ func some(of []string) string {
 	return strings.Join(of[:few], ", ") + " ..."
 }
 
-// clock returns the time that counts: the reader's, or that of a demonstration, which has a clock of its own. It reports false, with the
-// reader's time, where the demonstration's cannot be read.
-func (a *answer) clock(now time.Time) (time.Time, bool) {
-	if a.Environment != "demo" {
-		return now, true
+// usesServerClock reports whether the server's clock counts: it calls itself a demonstration, and the reader asked for nothing, or knows
+// from elsewhere that it is one. Otherwise a live record that stopped could call itself a demonstration and stay fresh for ever. A ledger
+// that the reader named vouches for a demonstration if it says so itself.
+func (o Options) usesServerClock(said *answer, ledger *gitledger.Record) bool {
+	if said.Environment != "demo" || o.Environment != "" {
+		return said.Environment == "demo" && o.Environment == "demo"
 	}
+	if o.Ledger != "" && (ledger == nil || ledger.Environment != "demo") {
+		return false
+	}
+	return !o.Witnessed && o.Signers == "" && len(o.RPC) == 0 && o.Attester == "" && o.Checkpoint.Length == 0
+}
+
+// clock returns the server's time, or the reader's with the reason why the server's cannot be read.
+func (a *answer) clock(now time.Time) (at time.Time, fault string) {
 	at, err := time.Parse(time.RFC3339, a.VerifiedAt)
 	if err != nil {
-		return now, false
+		return now, fmt.Sprintf("verified_at is %.40q, which is not a time", a.VerifiedAt)
 	}
-	return at, true
+	return at, ""
 }

@@ -40,7 +40,7 @@ func (o Options) holdings(ledger *gitledger.Record, attested *attestations) []ch
 	return out
 }
 
-// judge adds the verdict to a report whose checks are complete. now is the reader's clock, or a demonstration's.
+// judge adds the verdict to a report whose checks are complete. now is by the clock that Report.Clock names.
 func (r *Report) judge(w *verification, holdings []chain.Holding, attester string, now time.Time) {
 	recomputed := chain.Recomputed{Length: r.Length, Faulty: !r.Verified, At: func(length int64) (chain.Checkpoint, bool) {
 		c := w.heads[length]

@@ -78,8 +78,8 @@ type Options struct {
 	// Server is the address of the server whose picks and forecasts the log must have, empty for none.
 	Server string
 	// Audit holds the server's record, its ledger and its attestations against the end of the log's picks, and returns what contradicts.
-	// It may be nil.
-	Audit func(ctx context.Context, picks chain.Checkpoint) ([]string, error)
+	// environment is the log's own, from its first leaf: live or demo. Audit may be nil.
+	Audit func(ctx context.Context, picks chain.Checkpoint, environment string) ([]string, error)
 	// AuditEvery is the pause between audits. Zero: 15 minutes.
 	AuditEvery time.Duration
 }

@@ -154,7 +154,7 @@ func (r *round) audit() {
 		return
 	}
 	if r.audited.IsZero() || r.now.Sub(r.audited) >= r.o.AuditEvery {
-		contradicts, err := r.o.Audit(r.ctx, r.state.Rules.Picks)
+		contradicts, err := r.o.Audit(r.ctx, r.state.Rules.Picks, r.state.Rules.Environment)
 		r.auditFound = nil
 		if err != nil {
 			r.auditFound = append(r.auditFound, Finding{Kind: KindAway, Subject: "record", Warning: true, Text: "The public record cannot be checked: " + err.Error() + "."})

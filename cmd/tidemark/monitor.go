@@ -131,11 +131,11 @@ func (p *program) newWatcher() (*watcher, error) {
 }
 
 // auditOf compares the record of a server, its git ledger and its attestations with the log's picks.
-func (p *program) auditOf(base string) func(context.Context, chain.Checkpoint) ([]string, error) {
-	return func(ctx context.Context, picks chain.Checkpoint) ([]string, error) {
+func (p *program) auditOf(base string) func(context.Context, chain.Checkpoint, string) ([]string, error) {
+	return func(ctx context.Context, picks chain.Checkpoint, environment string) ([]string, error) {
 		r, err := audit.Run(ctx, audit.Options{
-			URL: base, RPC: p.settings.MonitorRPCs(), Attester: p.settings.MonitorAttester, Checkpoint: picks, Now: p.now(), Environ: config.Environ(),
-			Transport: http.DefaultTransport,
+			URL: base, RPC: p.settings.MonitorRPCs(), Attester: p.settings.MonitorAttester, Checkpoint: picks, Environment: environment,
+			Now: p.now(), Environ: config.Environ(), Transport: http.DefaultTransport,
 		})
 		if err != nil {
 			return nil, err

@@ -52,7 +52,8 @@ func TestVerifyPrintsALineACheckAndExitsByIt(t *testing.T) {
 		says   []string
 	}{
 		{"a record that holds", []string{"--url", good}, 0, []string{"ok           hashes", "ok           business_days", "not checked  git", "not checked  attestations", "Self-consistent: 1 picks", "no witness was asked"}},
-		{"more than self-consistency is asked for", []string{"--url", good, "--require", "witnessed"}, 3, []string{"Self-consistent", "not witnessed"}},
+		{"a demonstration by its own clock", []string{"--url", good}, 0, []string{"so its own clock counted"}},
+		{"a demonstration that stopped, where witnesses are required", []string{"--url", good, "--require", "witnessed"}, 1, []string{"MISMATCH     business_days", "by your clock"}},
 		{"a wrong price", []string{"--url", bad + "/"}, 1, []string{"MISMATCH     hashes", "pick 1", "Contradicted: "}},
 		{"a checkpoint that does not hold", []string{"--url", good, "--checkpoint", "1:" + strings.Repeat("ab", 32)}, 1, []string{"MISMATCH     checkpoint", "Contradicted: 1 picks", "your checkpoint: after 1 picks it holds abab"}},
 		{"no checkpoint", []string{"--url", good, "--checkpoint", "x"}, 2, []string{"LENGTH:HASH"}},
