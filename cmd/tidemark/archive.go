@@ -82,8 +82,8 @@ func (c archiveImport) Run(ctx context.Context, p *program) error {
 // shownExchanges is the maximum number of exchanges that an import names.
 const shownExchanges = 20
 
-// settle prepares a database without a world for an import: it gets the world WORLD and the time of the imported archive. settle refuses to
-// import an archive from a sandbox into a live world.
+// settle prepares a database without a world for an import. The database gets the world WORLD and the time of the imported archive. settle
+// refuses to import an archive from a sandbox into a live world.
 func (p *program) settle(ctx context.Context, db *postgres.DB, dir string, folder *archive.Folder) error {
 	of, _, err := folder.Origin()
 	if err != nil {

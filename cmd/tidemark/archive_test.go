@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A folder that has lost what was done with its exchanges would make another past: it is imported only on purpose.
+// A folder without the history of its exchanges would produce another past: an import of it needs an explicit flag.
 func TestAFolderWithoutItsHistoryIsImportedOnlyOnPurpose(t *testing.T) {
 	t.Parallel()
 	l := newLedger(t)

@@ -9,7 +9,7 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// Whoever follows a backfill that somebody cancels is told so, and what it leaves.
+// A command that follows a cancelled backfill reports the cancellation and the snapshots that stay.
 func TestABackfillThatIsCancelledIsNoSuccess(t *testing.T) {
 	t.Parallel()
 	l := newLedger(t)

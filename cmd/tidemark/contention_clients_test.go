@@ -15,16 +15,16 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// contendedReads are what anyone may ask, from memory and from the database.
+// contendedReads are public requests, served from memory and from the database.
 var contendedReads = []string{
 	"/api/signals", "/api/signals/crack-spread-321", "/api/signals/crack-spread-321/history?limit=20", "/api/signals/lng-arbitrage/vintages",
 	"/api/v1/verify/picks", "/", "/verify", "/picks", "/portfolio", "/events", "/signals/crack-spread-321", "/healthz", "/status",
 }
 
-// wares are what the clients of a contended world buy.
+// contendedWares are the paid endpoints that the clients of a contended world use.
 var contendedWares = []string{"/api/v1/picks", "/api/v1/portfolio", "/api/v1/sectors", "/api/v1/stocks"}
 
-// answered is what an address answers. An error is a connection that broke, or a status of a server in trouble.
+// answered returns the response of an address. The error is a broken connection, or the status of a failing server.
 func answered(ctx context.Context, method, url, body, key, id string) (status int, text string, err error) {
 	r, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
@@ -51,7 +51,7 @@ func answered(ctx context.Context, method, url, body, key, id string) (status in
 	return resp.StatusCode, string(b), err
 }
 
-// again does something until it is done, as a caller does who repeats a request under the same name.
+// again repeats f until it succeeds, like a client that repeats a request with the same Idempotency-Key.
 func again(ctx context.Context, f func() error) error {
 	deadline := time.Now().Add(time.Minute)
 	for {
@@ -66,8 +66,8 @@ func again(ctx context.Context, f func() error) error {
 	}
 }
 
-// trading is what clients and an operator do in a world, once a day, each thing until it is done: what is left is the same whatever
-// failed meanwhile.
+// trading does the work of clients and an operator in a world, once a day. It repeats each step until it succeeds, so that the result is
+// the same after any failures.
 func trading(ctx context.Context, w *contended, day time.Time) error {
 	n := int64(day.Sub(w.begin).Hours() / 24)
 	db, err := w.insist(ctx, postgres.RoleWorker)
@@ -75,7 +75,8 @@ func trading(ctx context.Context, w *contended, day time.Time) error {
 		return err
 	}
 	defer db.Close()
-	// A key whose registration was not answered is lost to its client, who registers another: which one is in use is not decided.
+	// A client that got no response to its registration does not know the key, and registers another. Which one is used is not
+	// deterministic.
 	var key string
 	for try := 0; key == ""; try++ {
 		id := fmt.Sprintf("register-%d-%d", n, try)
@@ -123,7 +124,7 @@ func trading(ctx context.Context, w *contended, day time.Time) error {
 			if err := again(ctx, func() error {
 				status, text, err := answered(ctx, http.MethodGet, w.base+path, "", key, fmt.Sprintf("buy-%d-%d", n, i))
 				if status == http.StatusNotFound && !w.quick {
-					return nil // nothing is there yet, and nothing is paid
+					return nil // no pick is there yet, and nothing is charged
 				}
 				if err == nil && status != http.StatusOK {
 					err = fmt.Errorf("%s: status %d: %.300s", path, status, text)
@@ -152,7 +153,7 @@ func trading(ctx context.Context, w *contended, day time.Time) error {
 	return nil
 }
 
-// operate is an operator who corrects a pick, and computes days of a signal again.
+// operate acts as an operator who corrects a pick, and computes days of a signal again.
 func (w *contended) operate(ctx context.Context, db *postgres.DB) error {
 	var now time.Time
 	if err := w.db.QueryRow(ctx, `select world_now()`).Scan(&now); err != nil {

@@ -26,16 +26,17 @@ var (
 	contentionSeeds = flag.Int("contention.seeds", 1, "how many seeds, from the first one on")
 )
 
-// The longest pause before a statement, the share of changed rows at which the server pauses, and how long a day of such a world may take.
+// The longest pause before a statement, the share of changed rows at which the server pauses, and the maximum duration of a day of such a
+// world.
 const (
 	contentionPause = 20 * time.Millisecond
 	contentionRows  = .5
 	contentionDay   = 5 * time.Minute
 )
 
-// TestRolesBesideEachOther lives through days of the sandbox with all roles beside each other on one Postgres and one Redis, while
-// everything around them is made uneven: pauses before statements, pauses of the server at rows that it has locked, plans that differ by
-// connection, one to four processors, and busy loops beside it. A seed draws what it can; the machine decides the rest.
+// TestRolesBesideEachOther runs days of the sandbox with all roles in parallel on one Postgres and one Redis, on an uneven machine. There
+// are pauses before statements, pauses of the server at locked rows, different plans by connection, one to four processors, and busy loops.
+// A seed decides what it can; the machine decides the rest.
 func TestRolesBesideEachOther(t *testing.T) {
 	if *contentionDays == 0 {
 		t.Skip("make contention runs this: it takes minutes, and the whole machine")
@@ -94,7 +95,7 @@ func besideEachOther(t *testing.T, s *contendedServers, seed uint64) {
 		time.Since(began).Round(time.Second), w.steps.Load(), all, len(w.tap.Statements()), asked.Load())
 }
 
-// startUnrest makes the machine uneven until the function that it returns is called: busy loops, and processors that come and go.
+// startUnrest makes the machine uneven until the returned function is called: busy loops, and a changing number of processors.
 func startUnrest(seed uint64) (stop func()) {
 	dice := rand.New(rand.NewPCG(seed, 2)) //nolint:gosec // it is to be the same again
 	procs := runtime.GOMAXPROCS(0)
@@ -133,7 +134,7 @@ func startUnrest(seed uint64) (stop func()) {
 	}
 }
 
-// deadlocks are the lines of a server's log about deadlocks.
+// deadlocks returns the lines of a server's log about deadlocks.
 func deadlocks(log string) string {
 	if !strings.Contains(log, "deadlock detected") {
 		return ""
@@ -151,7 +152,7 @@ func deadlocks(log string) string {
 	return strings.Join(out, "\n")
 }
 
-// read asks for what anyone may read, until ctx ends.
+// read sends public requests until ctx ends.
 func (w *contended) read(ctx context.Context, first int) (asked int64) {
 	for i := first; ctx.Err() == nil; i++ {
 		_, _, _ = answered(ctx, http.MethodGet, w.base+contendedReads[i%len(contendedReads)], "", "", "")
@@ -164,7 +165,7 @@ func (w *contended) read(ctx context.Context, first int) (asked int64) {
 	return asked
 }
 
-// trade lets clients and an operator do their work once a day of the world, beside all other work, until ctx ends.
+// trade does the work of clients and an operator once a day of the world, in parallel with all other work, until ctx ends.
 func (w *contended) trade(ctx context.Context) error {
 	last := w.begin
 	for ctx.Err() == nil {
@@ -186,7 +187,7 @@ func (w *contended) trade(ctx context.Context) error {
 	return nil
 }
 
-// contendedWrong are queries that list what must not be after a world in which nothing has failed, by what holds.
+// contendedWrong are queries for violations after a world in which nothing has failed, each with the name of its invariant.
 var contendedWrong = []struct{ name, sql string }{
 	{"no run has failed", `select job, subject, slot, attempt, failures, losses, left(error, 300) from runs where status = 'failed' order by slot`},
 	{"no worker is believed lost", `select job, subject, slot, attempt, losses, left(error, 300) from runs where losses > 0 order by slot`},
@@ -216,7 +217,7 @@ var contendedWrong = []struct{ name, sql string }{
 	{"every backfill is over", `select id, status, note from backfills where status in ('running', 'paused') and finished_at is null`},
 }
 
-// holds looks at what the world holds.
+// holds checks the content of the world.
 func (w *contended) holds(ctx context.Context) error {
 	var errs []error
 	for _, q := range contendedWrong {
@@ -250,7 +251,7 @@ func (w *contended) holds(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// verifies waits for the git ledger, and verifies the record from the outside.
+// verifies waits for the git ledger, and verifies the record from outside.
 func (w *contended) verifies(ctx context.Context) error {
 	return again(ctx, func() error {
 		if left := w.lines(ctx, `select id from ledger_entries where commit_id is null or pushed_at is null`); len(left) > 0 {
@@ -265,7 +266,7 @@ func (w *contended) verifies(ctx context.Context) error {
 	})
 }
 
-// said keeps what the program logs.
+// said stores the log of the program.
 type said struct {
 	mu    sync.Mutex
 	lines []string
@@ -288,7 +289,7 @@ func (s *said) last(n int) string {
 	return strings.Join(s.lines[max(0, len(s.lines)-n):], "")
 }
 
-// logTo keeps the warnings of the program.
+// logTo collects the warnings of the program.
 func (w *contended) logTo(t *testing.T) *said {
 	t.Helper()
 	s := &said{}

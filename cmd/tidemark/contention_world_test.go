@@ -32,10 +32,10 @@ import (
 	"tidemark/workers"
 )
 
-// How many roles of each kind live in a contended world.
+// The number of schedulers and workers in a contended world.
 const contendedSchedulers, contendedWorkers = 2, 3
 
-// contendedServers are the servers on which worlds are lived through, one after the other.
+// contendedServers are the servers on which worlds run one by one.
 type contendedServers struct {
 	t        *testing.T
 	postgres *devstack.Server
@@ -58,7 +58,7 @@ func startContended(t *testing.T) *contendedServers {
 	return s
 }
 
-// log is what the server has written down from an offset on.
+// log returns the server's log from an offset on.
 func (s *contendedServers) log() string {
 	b, err := os.ReadFile(filepath.Join(s.postgres.Dir(), "server.log"))
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *contendedServers) log() string {
 	return string(b)
 }
 
-// contended is a sandbox that all roles live through beside each other, in this process, on connections that a tap disturbs.
+// contended is a sandbox in which all roles run in parallel in this process, on connections that a tap disturbs.
 type contended struct {
 	t          *testing.T
 	url, redis string
@@ -75,25 +75,25 @@ type contended struct {
 	begin, end time.Time
 	tap        *contention.Tap
 	log        *slog.Logger
-	// db is the test's own connection to the world, which nothing disturbs.
+	// db is the test's own connection to the world, without disturbance.
 	db *pgxpool.Pool
-	// quick is a world whose clock stops at its end, and where all that is not decided is: what its rows are is the same each time. What
-	// has failed is due again at once there, so that a failure costs no time of the world. Other worlds reach the present.
+	// quick is a world whose clock stops at its end, and in which everything is deterministic: its rows are the same each time. A failed
+	// run is due again at once, so that a failure costs no time of the world. Other worlds reach the present.
 	quick bool
 	// clients is called on each day of a quick world. It may be nil.
 	clients func(ctx context.Context, w *contended, day time.Time) error
 
-	// traded is the last day on which they were; operated tells that an operator has done what there was to do.
+	// traded is the last day on which clients was called. operated reports that the operator's work is done.
 	traded   int
 	operated bool
 	base     string // of the API
-	// deadlocked says what deadlock the server has met so far. It may be nil.
+	// deadlocked describes the deadlocks of the server so far. It may be nil.
 	deadlocked func() string
-	// forget removes what the world holds.
+	// forget removes the world's data.
 	forget func()
-	// fail ends the world.
+	// fail ends the world with an error.
 	fail context.CancelCauseFunc
-	// present is closed when the clock has come to the end.
+	// present is closed when the clock has reached the end.
 	present  chan struct{}
 	arrived  sync.Once
 	finished sync.Map // run id: how often a handler has ended it
@@ -141,7 +141,7 @@ func newContended(t *testing.T, s *contendedServers, begin time.Time, days int, 
 
 func (w *contended) remote() string { return filepath.Join(w.dir, "remote.git") }
 
-// program is the program of one role, with settings that the environment has no part in.
+// program returns the program of one role, with settings independent of the environment.
 func (w *contended) program(role string) *program {
 	s, err := config.Defaults()
 	if err != nil {
@@ -168,7 +168,7 @@ func (w *contended) open(ctx context.Context, role string) (*postgres.DB, error)
 	return postgres.Open(ctx, w.url, role, postgres.WithConfig(w.tap.Tap))
 }
 
-// insist opens the database like a process that its supervisor starts again.
+// insist opens the database, with retries, like a process that its supervisor restarts.
 func (w *contended) insist(ctx context.Context, role string) (db *postgres.DB, err error) {
 	for range 20 {
 		if db, err = w.open(ctx, role); err == nil || ctx.Err() != nil {
@@ -179,7 +179,7 @@ func (w *contended) insist(ctx context.Context, role string) (db *postgres.DB, e
 	return nil, err
 }
 
-// schedulerRole is the inside of schedulerCommand.
+// schedulerRole does the same as schedulerCommand.
 func (w *contended) schedulerRole(ctx context.Context, n int) error {
 	p := w.program(fmt.Sprintf("scheduler-%d", n))
 	db, err := w.insist(ctx, postgres.RoleWorker)
@@ -216,15 +216,15 @@ func (w *contended) schedulerRole(ctx context.Context, n int) error {
 	return g.Wait()
 }
 
-// step is liveThrough of a world that ends at an instant of its own, and stands there.
+// step is liveThrough for a world with a fixed end, at which its clock stops.
 func (w *contended) step(ctx context.Context, p *program, db *postgres.DB, s *scheduler.Scheduler, r *worldRuntime) error {
-	living := ctx // what clients do on a day may take longer than a call of the stepper
+	living := ctx // the work of clients on a day may take longer than a call of the stepper
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		_, _ = r.syncClock(ctx, db)
 		if release, ok, err := db.TryLock(ctx, stepLock); err == nil && ok {
-			for s.Tick(ctx) != nil && ctx.Err() == nil { // what came before the world is settled before its clock moves
+			for s.Tick(ctx) != nil && ctx.Err() == nil { // earlier work is finished before the world's clock moves
 				<-time.After(10 * time.Millisecond)
 			}
 			st := p.stepper(db, s, r, together{}, nil)
@@ -264,7 +264,7 @@ func (w *contended) day(ctx context.Context, from, to time.Time) error {
 	return w.clients(ctx, w, to)
 }
 
-// workerRole is the inside of workerCommand.
+// workerRole does the same as workerCommand.
 func (w *contended) workerRole(ctx context.Context, n int) error {
 	p := w.program(fmt.Sprintf("worker-%d", n))
 	db, err := w.insist(ctx, postgres.RoleWorker)
@@ -289,7 +289,7 @@ func (w *contended) workerRole(ctx context.Context, n int) error {
 	for job, h := range handlers {
 		handlers[job] = func(ctx context.Context, t task.Task) error {
 			if job == task.Signal && w.quick && !t.Slot.After(w.begin) {
-				// What is computed while the first answers come depends on which of them are there.
+				// A computation during the first fetches would depend on which answers have arrived.
 				var asking bool
 				if err := w.db.QueryRow(ctx, `select exists (select from runs where job = 'ingest' and status in ('due', 'queued', 'running'))`).Scan(&asking); err != nil || asking {
 					return workers.WaitFor(errors.Join(errors.New("sources are asked for the first time"), err), 50*time.Millisecond)
@@ -316,7 +316,7 @@ func (w *contended) workerRole(ctx context.Context, n int) error {
 	return g.Wait()
 }
 
-// apiRole is the inside of apiCommand.
+// apiRole does the same as apiCommand.
 func (w *contended) apiRole(ctx context.Context, on net.Listener) error {
 	p := w.program("api")
 	p.settings.PublicURL = w.base
@@ -340,7 +340,8 @@ func (w *contended) apiRole(ctx context.Context, on net.Listener) error {
 	return g.Wait()
 }
 
-// dueLater records the schedules, so that all but those that ask upstreams begin with their first slot in this world.
+// dueLater records the schedules so that all of them begin with their first slot in this world, except the schedules that send requests to
+// upstreams.
 func (w *contended) dueLater(ctx context.Context) error {
 	for _, e := range w.program("schedules").schedule() {
 		var last *time.Time
@@ -356,7 +357,7 @@ func (w *contended) dueLater(ctx context.Context) error {
 	return nil
 }
 
-// hurry makes runs due that wait before their next attempt. The world's clock stands meanwhile.
+// hurry makes runs due that wait for their next attempt. The world's clock does not move meanwhile.
 func (w *contended) hurry(ctx context.Context) error {
 	for ctx.Err() == nil {
 		_, err := w.db.Exec(ctx, `
@@ -374,7 +375,7 @@ func (w *contended) hurry(ctx context.Context) error {
 	return nil
 }
 
-// live lives through the world, lets after look at it while all roles still run, and ends the roles. An error is what must not be.
+// live runs the world, calls after while all roles still run, and ends the roles. An error is a violation.
 func (w *contended) live(ctx context.Context, within time.Duration, after func(ctx context.Context) error, beside ...func()) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -387,7 +388,7 @@ func (w *contended) live(ctx context.Context, within time.Duration, after func(c
 		return err
 	}
 	w.base = "http://" + on.Addr().String()
-	// The clock stands at the first instant until its work is done. What is made of other work there would come before it or after it.
+	// The clock stays at the first instant until its work is done. Otherwise the order of this work and other work would vary.
 	if w.quick {
 		if err := w.dueLater(ctx); err != nil {
 			return err
@@ -471,7 +472,7 @@ func (w *contended) wait(ctx context.Context, within time.Duration) error {
 	}
 }
 
-// lines are the first columns of a query's rows.
+// lines returns the first columns of a query's rows.
 func (w *contended) lines(ctx context.Context, sql string, args ...any) (out []string) {
 	rows, err := w.db.Query(ctx, sql, args...)
 	if err != nil {

@@ -9,10 +9,11 @@ import (
 	"testing"
 )
 
-// mentioned are commands as the documents write them: in a line of code, or between backticks.
+// mentioned matches commands in the documents: in a line of code, or between backticks.
 var mentioned = regexp.MustCompile("(?m)(?:^    |`)tidemark ([a-z][a-z0-9-]*(?: [a-z][a-z0-9-]*)*)")
 
-// The first line of a block of code is indented like the others: else it is a paragraph, and the block begins in the middle of a sentence.
+// The first line of a code block must be indented like the others. Otherwise it is a paragraph, and the block begins in the middle of a
+// sentence.
 func TestBlocksOfCodeAreIndentedFromTheirFirstLine(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../../docs/*.md")

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
 
-// ledger is a database and an archive in which one fetch brought a year of prices, and the crack spread computed of them.
+// ledger is a database and an archive with one fetch of a year of prices, and the crack spread computed from them.
 type ledger struct {
 	t       *testing.T
 	url     string
@@ -73,7 +73,7 @@ func newLedger(t *testing.T) *ledger {
 	return l
 }
 
-// compute does what a worker does for a slot.
+// compute does a worker's computation for a slot.
 func (l *ledger) compute(slot time.Time) {
 	l.t.Helper()
 	def, ok := signals.ByID("crack-spread-321")
@@ -137,7 +137,7 @@ func TestExplainLeadsFromANumberToTheBytes(t *testing.T) {
 func TestExplainFindsWhatDoesNotHold(t *testing.T) {
 	t.Parallel()
 	l := newLedger(t)
-	// Somebody who may do everything writes another value where the record cannot refuse it.
+	// A user with all privileges writes another value in a way that the record cannot refuse.
 	snap, err := l.db.SnapshotAsOf(t.Context(), "crack-spread-321", l.clockAt)
 	if err != nil {
 		t.Fatal(err)

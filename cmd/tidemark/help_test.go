@@ -30,7 +30,7 @@ const (
 	configPath  = "tidemark/internal/config"
 )
 
-// reader knows which settings each function of the program reads. It is built from the source, so it sees the ways that no test runs.
+// reader knows which settings each function of the program reads. It is built from the source, so it includes code that no test runs.
 type reader struct {
 	calls map[types.Object]map[types.Object]bool
 	reads map[types.Object]map[string]bool
@@ -75,7 +75,7 @@ func (o overlaid) Import(path string) (*types.Package, error) {
 	return o.Importer.Import(path)
 }
 
-// check notes what each function of a package calls and reads.
+// check records which functions each function of a package calls, and which settings it reads.
 func (r *reader) check(t *testing.T, fset *token.FileSet, path, dir string, imports types.Importer) *types.Package {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
@@ -147,7 +147,7 @@ func settingFields(pkg *types.Package, imports types.Importer) map[types.Object]
 	return out
 }
 
-// from lists the settings that a function reads, itself or by those that it calls.
+// from returns the settings that a function reads, directly or through functions that it calls.
 func (r *reader) from(of types.Object) map[string]bool {
 	out, seen := map[string]bool{}, map[types.Object]bool{}
 	var walk func(types.Object)
@@ -160,7 +160,7 @@ func (r *reader) from(of types.Object) map[string]bool {
 			out[name] = true
 		}
 		for called := range r.calls[o] {
-			if called.Name() != "simulated" { // it works by settings of its own
+			if called.Name() != "simulated" { // it uses its own settings
 				walk(called)
 			}
 		}
@@ -169,13 +169,13 @@ func (r *reader) from(of types.Object) map[string]bool {
 	return out
 }
 
-// whole are the commands that read every setting, in every way: they look at settings, they do not work by them.
+// whole lists the commands that read every setting in every way, because they show settings and do not use them.
 var whole = []string{"help", "complete-words"}
 
 func TestACommandListsTheSettingsThatItReadsAndNoOthers(t *testing.T) {
 	t.Parallel()
 	r, pkg := newReader(t)
-	before := r.from(pkg.Scope().Lookup("command")) // what is read before a command runs
+	before := r.from(pkg.Scope().Lookup("command")) // the settings that are read before a command runs
 	parser, err := kong.New(&commands{}, commandVars(), kong.Exit(func(int) {}))
 	if err != nil {
 		t.Fatal(err)
@@ -210,7 +210,7 @@ func TestACommandListsTheSettingsThatItReadsAndNoOthers(t *testing.T) {
 	}
 }
 
-// helpOf is the help of a command.
+// helpOf returns the help of a command.
 func helpOf(t *testing.T, words ...string) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -240,7 +240,7 @@ func TestHelpFitsAScreen(t *testing.T) {
 			t.Errorf("%v --help has %d lines, want %d at most:\n%s", c.words, n, c.most, help)
 		}
 		for line := range strings.Lines(help) {
-			if len([]rune(line)) > helpWidth+1 && len(strings.Fields(line)) > 1 { // a word by itself cannot be wrapped
+			if len([]rune(line)) > helpWidth+1 && len(strings.Fields(line)) > 1 { // a single word cannot be wrapped
 				t.Errorf("%v --help has a line wider than %d characters: %s", c.words, helpWidth, line)
 			}
 		}

@@ -18,7 +18,7 @@ import (
 	"tidemark/chain/tlog"
 )
 
-// ServeHTTP serves the files of the log, as C2SP has them.
+// ServeHTTP serves the files of the log, in the layout of C2SP.
 func (l *proofLog) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimPrefix(r.URL.Path, "/")
 	if path == "checkpoint" {

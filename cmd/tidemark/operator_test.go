@@ -175,7 +175,7 @@ func TestTheDoctorNamesWhatIsBadAndTheRepair(t *testing.T) {
 	}
 }
 
-// awaitReady starts a command that serves OPS_ADDR, waits until it says that it is ready, and ends it.
+// awaitReady starts a command that serves OPS_ADDR, waits until it reports ready, and ends it.
 func awaitReady(t *testing.T, role string, args ...string) {
 	t.Helper()
 	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -226,7 +226,7 @@ func TestAMigratedDatabaseIsServed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The password is set already: it is left as it is.
+	// The password is already set and does not change.
 	if code, out := told(t, "migrate", "--database-url="+url, "--database-api-url="+api); code != 0 {
 		t.Fatalf("exit %d: %s", code, out)
 	}

@@ -11,7 +11,7 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// command runs a command on the database, and returns its exit status and what it writes.
+// command runs a command on the database, and returns its exit status and output.
 func (l *ledger) command(args ...string) (status int, out string) {
 	l.t.Helper()
 	var buffer bytes.Buffer
@@ -34,7 +34,7 @@ func TestPaymentsCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer api.Close()
-	// Two settlements whose answers were lost, and one that the facilitator made up.
+	// Two settlements whose responses were lost, and one settlement that the facilitator invented.
 	var holds []postgres.X402Lease
 	for n := range 3 {
 		p, err := api.ReserveX402(ctx, postgres.X402Authorization{

@@ -23,7 +23,7 @@ import (
 	"tidemark/workers"
 )
 
-// editorFixture is a database in which a dozen companies file and trade, whose days a test lives through, and an operator at its command line.
+// editorFixture is a database in which a dozen companies file and trade, and an operator at its command line. Tests move its days forward.
 type editorFixture struct {
 	t   *testing.T
 	url string
@@ -79,7 +79,7 @@ func newEditorClaimService(t *testing.T, day string) *editorFixture {
 	return e
 }
 
-// annualReport is what the i-th company reports of 2024. The better a company is the higher its number.
+// annualReport returns the i-th company's report of 2024. Companies with higher numbers have better figures.
 func annualReport(i int) (facts []equity.Fact, filing equity.Filing) {
 	f := equity.Fact{
 		CIK: equity.CIK(1000 + i), Taxonomy: "us-gaap", Unit: "USD", End: time.Date(2024, 12, 31, 0, 0, 0, 0, time.UTC), Form: "10-K", FY: 2024, FP: "FY",
@@ -114,7 +114,7 @@ func annualReport(i int) (facts []equity.Fact, filing equity.Filing) {
 	}
 }
 
-// bars are the closes of a day of all companies and the benchmark.
+// bars returns the closes of all companies and the benchmark on a day.
 func (e *editorFixture) bars(day time.Time) (list []equity.Bar) {
 	e.t.Helper()
 	n := float64(day.Unix() / 86400)
@@ -156,7 +156,7 @@ func (e *editorFixture) clock(day string, clock time.Duration) time.Time {
 	return at
 }
 
-// trade lets a day's prices come in.
+// trade adds a day's prices.
 func (e *editorFixture) trade(day string) {
 	e.t.Helper()
 	e.store(calendar.At(dayOf(e.t, day), atPrices), postgres.EquityLoad{Bars: e.bars(dayOf(e.t, day))})
@@ -169,7 +169,7 @@ func (e *editorFixture) did(what string, err error) {
 	}
 }
 
-// pick does the evening's work of a day whose prices are there: the pick, the announcement, and what is published after it.
+// pick does the evening's work of a day with prices: the pick, the announcement, and the publications after it.
 func (e *editorFixture) pick(day string) {
 	e.t.Helper()
 	ctx := e.t.Context()
@@ -189,7 +189,7 @@ func (e *editorFixture) publish(subject string, slot time.Time) {
 	e.did(subject, job.Run(e.t.Context(), task.Task{Job: task.Publish, Subject: subject, Slot: slot}))
 }
 
-// says runs a command that must end with an exit status and print all of some texts; it returns what was printed.
+// says runs a command. It fails unless the command ends with the exit status and prints all of the texts. It returns the output.
 func (e *editorFixture) says(status int, want []string, args ...string) string {
 	e.t.Helper()
 	var out, complaint bytes.Buffer
@@ -215,7 +215,7 @@ func (e *editorFixture) file(text string) string {
 	return path
 }
 
-// noChoice fails where a choice for a day stands.
+// noChoice fails if there is a choice for a day.
 func (e *editorFixture) noChoice(day string) {
 	e.t.Helper()
 	if c, err := e.db.EditorChoice(e.t.Context(), dayOf(e.t, day)); !errors.Is(err, postgres.ErrNotFound) {
@@ -223,7 +223,7 @@ func (e *editorFixture) noChoice(day string) {
 	}
 }
 
-// first is the ticker of the first pick.
+// first returns the ticker of the first pick.
 func (e *editorFixture) first() string {
 	e.t.Helper()
 	made, err := e.db.RecordedPicks(e.t.Context())
@@ -309,7 +309,7 @@ func TestPicksOnTheCommandLine(t *testing.T) {
 	}
 }
 
-// Whatever is wrong with a file is said, with what to change, and nothing is written.
+// The error names every fault of a file with its correction, and nothing is written.
 func TestAChoiceThatCannotBeIsRefused(t *testing.T) {
 	t.Parallel()
 	e := newEditorClaimService(t, "2026-03-02")
@@ -347,11 +347,11 @@ func TestAChoiceThatCannotBeIsRefused(t *testing.T) {
 	e.says(2, []string{"no such file"}, "picks", "publish", filepath.Join(t.TempDir(), "none.yaml"))
 	e.says(2, nil, "picks", "publish")
 
-	// On a day on which the exchange is closed nothing can be chosen.
+	// No choice is possible on a day on which the exchange is closed.
 	e.clock("2026-03-07", 12*time.Hour)
 	e.says(1, []string{"no trading day: "}, "picks", "publish", e.file("date: 2026-03-07\nticker: COA\nreason: x\n"))
 	e.noChoice("2026-03-07")
-	// Before the close only what is known by then is checked.
+	// Before the close, only known data are checked.
 	e.clock("2026-03-09", 12*time.Hour)
 	e.says(1, []string{"it is not in the universe"}, "picks", "publish", e.file("date: 2026-03-09\nticker: XYZ\nreason: x\n"))
 	e.says(0, []string{"it is checked again when the day's prices are there"}, "picks", "publish", e.file("date: 2026-03-09\nticker: COA\nreason: x\n"))

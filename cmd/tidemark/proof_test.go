@@ -14,7 +14,7 @@ import (
 	"tidemark/chain/tlog"
 )
 
-// proofLog is a log of some leaves with three witnesses, and the policy of a reader who asks for two of them.
+// proofLog is a log of some leaves with three witnesses, and the policy of a reader who requires two of them.
 type proofLog struct {
 	t         *testing.T
 	key       tlog.SignerKeys
@@ -79,7 +79,7 @@ func newProofLog(t *testing.T, origin string, n int) *proofLog {
 	return l
 }
 
-// policy is that of a reader who takes two of the three witnesses.
+// policy returns the policy of a reader who requires two of the three witnesses.
 func (l *proofLog) policy() string {
 	text := "log " + l.key.Public + "\n"
 	for i, w := range l.witnesses {
@@ -88,7 +88,7 @@ func (l *proofLog) policy() string {
 	return text + "group two 2 w0 w1 w2\nquorum two\n"
 }
 
-// proof is the file of a leaf, cosigned by the first witnesses, each so long ago.
+// proof returns the proof file of a leaf. The first witnesses have cosigned it, each the given time ago.
 func (l *proofLog) proof(index int64, ages ...time.Duration) tlog.Proof {
 	l.t.Helper()
 	note, err := l.signer.Sign(l.size, l.root)
@@ -122,7 +122,7 @@ func TestVerifyProofSaysWhatAProofIsWorth(t *testing.T) {
 	moved.Index = 301
 	bare := log.proof(300, fresh, fresh)
 	bare.Extra = nil
-	// A line of a witness over another size says nothing about this one.
+	// A cosignature of another size proves nothing about this one.
 	pasted := log.proof(300, fresh)
 	other := newProofLog(t, "log.example/log", 600)
 	other.signer, other.witnesses = log.signer, log.witnesses
@@ -172,7 +172,7 @@ func TestVerifyProofSaysWhatAProofIsWorth(t *testing.T) {
 			if status != tt.status || !strings.Contains(out.String(), tt.says) {
 				t.Errorf("exit status %d, want %d and %q:\n%s", status, tt.status, tt.says, out.String())
 			}
-			// A verifier in another language that shares no code must say the same.
+			// A verifier in another language without shared code must have the same result.
 			python := exec.CommandContext(t.Context(), "python3", "../../examples/python/verify.py", "--proof", file, "--policy", policy)
 			if text, err := python.CombinedOutput(); python.ProcessState == nil {
 				t.Logf("examples/python/verify.py was not tried: %v", err)

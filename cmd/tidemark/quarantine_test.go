@@ -13,7 +13,7 @@ import (
 	"tidemark/internal/task"
 )
 
-// quarantine puts a history page of crude oil at a price into quarantine, as if a run had met it, and returns its number.
+// quarantine puts a history page of crude oil with a price into quarantine, as a run would, and returns its number.
 func (l *ledger) quarantine(price float64) int64 {
 	l.t.Helper()
 	ctx := l.t.Context()

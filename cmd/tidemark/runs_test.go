@@ -72,7 +72,7 @@ func TestTheRunLogIsSelectedAndPrinted(t *testing.T) {
 	if r := list[0]; !r.Slot.Equal(at) || r.Error != nil || r.Reason != why || r.Trigger != "manual" {
 		t.Errorf("the newest run is %+v", r)
 	}
-	// Why a run was asked for is no error.
+	// The reason for a run is not an error.
 	_, out = told(t, "runs", "--limit=1", "--database-url="+url, "--world=replay")
 	if head, row, _ := strings.Cut(out, "\n"); strings.Index(head, "REASON") != strings.Index(row, "because") || !strings.Contains(head, "REASON") {
 		t.Errorf("the reason is not in its column:\n%s", out)
@@ -107,8 +107,8 @@ func TestEveryListIsAlsoJSON(t *testing.T) {
 	}
 }
 
-// acting are the commands that change or run something, or whose exit status is the answer. Every other one prints what there is, and is
-// asked for JSON.
+// acting lists the commands that change or run something, or whose exit status is the result. Every other command prints data and must
+// support --json.
 const acting = `up scheduler worker api monitor queue backup.make backup.verify restore health schedule.run schedule.pause schedule.resume signals.deprecate signals.restore
 	backfill.plan backfill.apply backfill.run backfill.pause backfill.resume backfill.cancel backfill.retry-failed quarantine.accept quarantine.reject reparse
 	archive.import archive.export archive.begin picks.publish picks.withdraw picks.correct portfolio.rebuild ledger.verify chain.setup chain.retry verify keys.revoke keys.credit
@@ -129,7 +129,7 @@ func TestEveryCommandThatListsOrShowsHasJSON(t *testing.T) {
 		if !asked && !slices.Contains(strings.Fields(acting), name) {
 			t.Errorf("tidemark %s prints what there is, and has no --json", strings.Join(words, " "))
 		}
-		// tidemark picks is tidemark picks list, with its flags.
+		// tidemark picks means tidemark picks list, with its flags.
 		if parent := leaf.Parent; asked && parent.DefaultCmd == leaf {
 			if _, err := parser.Parse(append(words[:len(words)-1:len(words)-1], "--json")); err != nil {
 				t.Errorf("tidemark %s --json: %v", strings.Join(words[:len(words)-1], " "), err)
@@ -189,7 +189,7 @@ func TestWhatIsShownIsAlsoJSON(t *testing.T) {
 		"doctor":                                   {`"name": "settings"`, `"outcome": "ok"`},
 	} {
 		_, out := told(t, append(strings.Fields(words), "--json", "--database-url="+url, "--world=replay", "--state-dir="+t.TempDir())...)
-		body, _, _ := strings.Cut(out, "\ntidemark: ") // doctor says in a last line that something is bad
+		body, _, _ := strings.Cut(out, "\ntidemark: ") // the last line of doctor reports failed checks
 		var any any
 		if err := json.Unmarshal([]byte(body), &any); err != nil {
 			t.Errorf("%s --json: %v:\n%s", words, err, out)

@@ -192,7 +192,7 @@ func judgeForecasts(list []view.Forecast, stated []view.Scorecards) (cards []vie
 // tolerance is the maximum difference of numbers that two programs computed from the same lines.
 const tolerance = 1e-12
 
-// differs compares two values in their JSON form and says where they differ, empty if they are equal.
+// differs compares two values in their JSON form. It returns the difference, or an empty text if they are equal.
 func differs(a, b any) string {
 	var x, y any
 	for _, v := range []struct {

@@ -11,7 +11,7 @@ import (
 	"tidemark/signals/forecast"
 )
 
-// forecastServer says two forecasts of crude oil stocks, the first with its grade, and what they are worth. Lie changes what it says.
+// forecastServer serves two forecasts of crude oil stocks, the first with its grade, and their scorecard. lie can change the data.
 func forecastServer(t *testing.T, lie func(list []view.Forecast, card *view.Scorecards)) string {
 	t.Helper()
 	var text []forecast.Decimal

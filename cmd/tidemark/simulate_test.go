@@ -12,7 +12,7 @@ import (
 	"tidemark/internal/simulate"
 )
 
-// Two runs of one seed are the same in every decision and in every row that they leave.
+// Two runs of one seed agree in every decision and in every row of the database.
 func TestASeedDecidesEverythingThatHappensInASimulation(t *testing.T) {
 	t.Parallel()
 	log := slog.New(slog.DiscardHandler)
@@ -46,7 +46,7 @@ func TestASeedDecidesEverythingThatHappensInASimulation(t *testing.T) {
 		t.Errorf("seed 1 has two traces:\n%s", cmp.Diff(lines, linesAgain))
 	}
 
-	// In a calm run nothing goes wrong, and each day says what was spent so far.
+	// A calm run has no faults, and reports the cost so far for each day.
 	var costs []simulate.Cost
 	r, err := simulate.Run(t.Context(), simulate.Options{
 		Server: server, Build: p.simulated(log, 40), Seed: 1, Calm: true, Costs: func(_ time.Time, c simulate.Cost) { costs = append(costs, c) },

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A command that is started while the archive's disk is not mounted says so, and makes no folder; the ways out that it names work.
+// A command that starts while the archive's disk is not mounted reports that and makes no folder. The repairs in its message work.
 func TestAnArchiveThatIsLostIsNamedBeforeAnythingIsWritten(t *testing.T) {
 	t.Parallel()
 	l := newLedger(t)

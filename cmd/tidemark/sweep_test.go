@@ -23,18 +23,18 @@ var (
 	sweepSilent = flag.Bool("sweep.together", false, "do not look for the one that breaks a world")
 )
 
-// sweepDays are the days of the world that each group of errors meets: three trading days, with an operator's work on the last.
+// sweepDays is the number of days of the world for each group of errors: three trading days, with an operator's work on the last.
 const sweepDays = 4
 
 // sweepBegin is the first instant of such a world, a Monday.
 var sweepBegin = time.Date(2026, time.March, 2, 0, 0, 0, 0, time.UTC)
 
-// sweepWorld is how long such a world may take.
+// sweepWorld is the maximum duration of such a world.
 const sweepWorld = 4 * time.Minute
 
-// TestEveryStatementMayFailOnce lets statements of the program fail, each once, in each way that passes by itself, and holds every row of
-// the world that is left against that of a world without an error. Many fail in one world; where that differs, halves of them are tried
-// until the one is found.
+// TestEveryStatementMayFailOnce makes statements of the program fail, each once, with each class of transient error. It compares every row
+// of the resulting world with a world without errors. Many statements fail in one world. If that world differs, the test tries halves of
+// the group until it finds the statement.
 func TestEveryStatementMayFailOnce(t *testing.T) {
 	if *sweepPairs == 0 {
 		t.Skip("make sweep runs this: it takes minutes, and the whole machine")
@@ -70,12 +70,12 @@ func TestEveryStatementMayFailOnce(t *testing.T) {
 	}
 }
 
-// sweep holds worlds with errors against one without.
+// sweep compares worlds with errors with a world without errors.
 type sweep struct {
 	t       *testing.T
 	servers *contendedServers
 	dice    *rand.Rand
-	// calm is the world without an error, and sums what it has left.
+	// calm is the world without errors, and sums are the checksums of its rows.
 	calm *contended
 	sums contention.Sums
 	seen map[string]contention.Seen
@@ -84,7 +84,7 @@ type sweep struct {
 	broke                 []string
 }
 
-// world is one that meets some errors. What it returns is what broke.
+// world runs a world with some errors. broke says how the world failed.
 func (s *sweep) world(shots []contention.Shot) (w *contended, broke error) {
 	s.worlds++
 	w = newContended(s.t, s.servers, sweepBegin, sweepDays, contention.Options{Seed: 1})
@@ -98,7 +98,7 @@ func (s *sweep) world(shots []contention.Shot) (w *contended, broke error) {
 	return w, nil
 }
 
-// begin lives through the world without an error.
+// begin runs the world without errors.
 func (s *sweep) begin() {
 	s.t.Helper()
 	var err error
@@ -118,7 +118,7 @@ func (s *sweep) begin() {
 	s.t.Logf("%d statements are seen; the world has no row in %s", len(s.seen), strings.Join(empty, ", "))
 }
 
-// pairs are all statements with all classes, in an order that the seed draws.
+// pairs returns all statements with all classes, in an order from the seed.
 func (s *sweep) pairs() (out []contention.Shot) {
 	for _, sql := range slices.Sorted(maps.Keys(s.seen)) {
 		if *sweepOnly != "" && !strings.Contains(sql, *sweepOnly) {
@@ -139,7 +139,7 @@ func (s *sweep) pairs() (out []contention.Shot) {
 	return out
 }
 
-// try tries a group, and finds those in it that break the world.
+// try runs a group of errors, and finds the errors in it that break the world.
 func (s *sweep) try(group []contention.Shot) {
 	fired, broke := s.judge(group)
 	s.tried += len(fired)
@@ -157,7 +157,7 @@ func (s *sweep) try(group []contention.Shot) {
 	}
 }
 
-// search finds the errors of a group that break the world by themselves, and returns how many there are.
+// search finds the single errors of a group that break the world, and returns their number.
 func (s *sweep) search(group []contention.Shot, broke error) (found int) {
 	if len(group) == 1 {
 		s.t.Logf("broken by %s: %v", group[0], broke)
@@ -172,7 +172,7 @@ func (s *sweep) search(group []contention.Shot, broke error) (found int) {
 	return found
 }
 
-// judge lives through a world with some errors, and says how what it leaves differs.
+// judge runs a world with some errors, and describes how its result differs.
 func (s *sweep) judge(group []contention.Shot) (fired []contention.Shot, broke error) {
 	w, err := s.world(group)
 	defer w.forget()

@@ -33,8 +33,8 @@ func (p *program) flushTraces(ctx context.Context) {
 }
 
 // connectionOptions returns the options of a role's connections. They count transient errors, add statements to traces if there are any,
-// and set the size of the pool. The pool of a worker is large enough that no task waits for a connection: a task uses one at a time, and
-// spare connections serve the rest of the process.
+// and set the size of the pool. The pool of a worker is large enough that no task waits for a connection. A task uses one connection at a
+// time, and spare connections serve the rest of the process.
 func (p *program) connectionOptions(role string) []postgres.Option {
 	list := []postgres.Option{postgres.WithMetrics(p.metrics), postgres.WithSetting(p.databaseSetting(role))}
 	switch {

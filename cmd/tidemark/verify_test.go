@@ -13,7 +13,7 @@ import (
 	"tidemark/chain"
 )
 
-// chainOf is the record of one pick whose price is as given; the hash is that of 243.85.
+// chainOf returns the record of one pick with the given price. Its hash is the hash for the price 243.85.
 func chainOf(t *testing.T, price string) string {
 	t.Helper()
 	l, err := chain.Next(chain.Checkpoint{}, "AAPL", "243.85", "2025-01-02")

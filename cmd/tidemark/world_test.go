@@ -12,8 +12,8 @@ import (
 	"tidemark/workers"
 )
 
-// The clock of a sandbox is stepped by another process: a task runs at the time that made it due, however late this process would have
-// looked by itself, and on the wall clock once that is reached.
+// Another process steps the clock of a sandbox. A task runs at the time that made it due, even if this process would read the clock later.
+// It runs on the wall clock once the sandbox has reached it.
 func TestATaskOfASandboxRunsNoEarlierThanItsSlot(t *testing.T) {
 	t.Parallel()
 	db, err := postgres.Open(t.Context(), pgtest.New(t), postgres.RoleWorker)
@@ -52,7 +52,7 @@ func TestATaskOfASandboxRunsNoEarlierThanItsSlot(t *testing.T) {
 	}
 }
 
-// An API shows a sandbox that lives through its past at the time of that past, and goes over to the wall clock with it.
+// An API shows a sandbox that simulates its past at the time of that past, and changes to the wall clock with it.
 func TestAnAPIOfASandboxGoesByItsClock(t *testing.T) {
 	t.Parallel()
 	url := pgtest.New(t)

@@ -57,8 +57,8 @@ func IsTradingDay(day time.Time) bool {
 	return !closed
 }
 
-// Closed reports whether the exchange is closed for the whole day, and why: "weekend", the name of a holiday or of a one-off closing, or
-// "outside the calendar" before FirstYear and after LastYear.
+// Closed reports whether the exchange is closed for the whole day, and why. The reason is "weekend", the name of a holiday or of a one-off
+// closing, or "outside the calendar" before FirstYear and after LastYear.
 func Closed(day time.Time) (reason string, closed bool) {
 	d := dateOf(day)
 	switch {
@@ -159,8 +159,8 @@ func PickDate(at time.Time) (day time.Time, ok bool) {
 	return day, true
 }
 
-// Announcement returns the instant, in UTC, at which the pick of a trading day is announced, and whether the day is a trading day. clock is
-// the clock time in New York (AnnouncementClock unless set otherwise). The instant is never before the close.
+// Announcement returns the instant, in UTC, at which the pick of a trading day is announced. It returns false if the day is not a trading
+// day. clock is the clock time in New York (AnnouncementClock unless set otherwise). The instant is never before the close.
 func Announcement(day time.Time, clock time.Duration) (time.Time, bool) {
 	end, trading := Close(day)
 	if !trading {

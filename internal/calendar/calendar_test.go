@@ -268,7 +268,7 @@ func TestADayIsReadInItsOwnZone(t *testing.T) {
 	}
 }
 
-// A daily file shows, for every weekday, whether the market traded. The two files are of two publishers.
+// A daily file shows, for every weekday, whether the market traded. The two files are from two publishers.
 func TestAgainstRecordedDays(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

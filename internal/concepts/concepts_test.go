@@ -18,7 +18,7 @@ func fact(tag, accession string, value float64) equity.Fact {
 	return equity.Fact{Taxonomy: "us-gaap", Unit: "USD", Tag: tag, Accession: accession, Value: value}
 }
 
-// byAccession takes the filing with the later name.
+// byAccession prefers the filing with the later accession.
 func byAccession(x, y equity.Fact) int { return cmp.Compare(x.Accession, y.Accession) }
 
 func TestTheTotalOfOneFilingCountsWhateverTheOrder(t *testing.T) {

@@ -250,8 +250,8 @@ func (s Settings) MCPOrigins() []string {
 // Environ returns the environment of the process, for programs that it starts.
 func Environ() []string { return os.Environ() }
 
-// Manager returns the values that systemd sets for a service of Type=notify. socket is the path of the notification socket, empty if not
-// set. watchdog is the time within which systemd expects a heartbeat, zero if it expects none.
+// Manager returns the values that systemd sets for a service of Type=notify. The first is the path of the notification socket, empty if not
+// set. The second is the time within which systemd expects a heartbeat, zero if it expects none.
 func Manager() (socket string, watchdog time.Duration) {
 	if n, err := strconv.ParseInt(os.Getenv("WATCHDOG_USEC"), 10, 64); err == nil && n > 0 {
 		watchdog = time.Duration(n) * time.Microsecond

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Origins are those of browsers: a scheme and a host, without a path.
+// Origins have the form of browsers' origins: a scheme and a host, without a path.
 func TestMCPOrigins(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -59,7 +59,7 @@ func TestAMistypedSettingIsFoundAndTheNamesOfOtherProgramsAreNot(t *testing.T) {
 	}
 }
 
-// The file is this program's alone: what nothing reads is a mistake there, whatever it is near.
+// Only this program reads the file, so an unknown name is a fault, even without a close setting.
 func TestEveryLineOfTheEnvFileIsASettingOrOfALibrary(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
@@ -111,7 +111,7 @@ func TestURLsOfTheWrongKindAreFoundAndNoPasswordIsRepeated(t *testing.T) {
 			t.Errorf("the faults lack %q:\n%v", want, err)
 		}
 	}
-	// A command reports what it reads.
+	// A command reports the faults of the settings that it reads.
 	if err := s.Validate("PUBLIC_URL", "ADDR"); err == nil || strings.Contains(err.Error(), "DATABASE_URL") || !strings.Contains(err.Error(), "PUBLIC_URL") {
 		t.Errorf("the faults of two settings: %v", err)
 	}

@@ -23,7 +23,7 @@ import (
 	"tidemark/internal/devchain"
 )
 
-// solc is the compiler that made contracts.json.
+// solc is the version of the compiler that made contracts.json.
 const solc = "0.8.37"
 
 var (
@@ -96,7 +96,7 @@ func npm(tb testing.TB, name, version string) string {
 	return dir
 }
 
-// The selectors and topics are those that EAS and the stablecoin publish.
+// The selectors and topics are the published ones of EAS and the stablecoin.
 func TestInterfacesAreThoseOfTheRealContracts(t *testing.T) {
 	t.Parallel()
 	selectors := map[string]map[string]string{
@@ -253,7 +253,7 @@ func TestSchemasAndAttestationsBehave(t *testing.T) {
 
 func binary64(n uint64) []byte { return common.LeftPadBytes(new(big.Int).SetUint64(n).Bytes(), 8) }
 
-// authorization is what a payer signs (EIP-3009), for the tests' own EIP-712 below.
+// authorization is the data that a payer signs (EIP-3009), for the tests' own EIP-712 below.
 type authorization struct {
 	from, to                       common.Address
 	value, validAfter, validBefore *big.Int
@@ -345,7 +345,7 @@ func TestTokenMovesByASignedAuthorization(t *testing.T) {
 			t.Errorf("want %q, got %s", want, got)
 		}
 	}
-	// The name is part of what is signed: that of the main network recovers to nobody here.
+	// The name is part of the signed data: a signature for the main network's name is not valid here.
 	wrong := pay(6)
 	if got := reverted(t, c, "Token", token, whole(wrong, wrong.sign(devchain.Key(4), "USD Coin", 84532, token))); !strings.Contains(got, "invalid signature") {
 		t.Errorf("a signature for another name: %s", got)

@@ -36,7 +36,7 @@ func start(tb testing.TB, o devchain.Options) *devchain.Chain {
 	return c
 }
 
-// client reaches a chain as anybody does.
+// client connects to a chain like any client.
 func client(tb testing.TB, c *devchain.Chain) *ethclient.Client {
 	tb.Helper()
 	cl, err := ethclient.DialContext(tb.Context(), c.URL())
@@ -57,7 +57,7 @@ func contract(tb testing.TB, name string) devchain.Contract {
 	return all[name]
 }
 
-// call asks a view function and returns what it answers.
+// call calls a view function and returns its results.
 func call(tb testing.TB, c *devchain.Chain, name string, at common.Address, method string, args ...any) []any {
 	tb.Helper()
 	abi := contract(tb, name).ABI
@@ -125,7 +125,7 @@ func TestChainLooksLikeBaseSepoliaFromOutside(t *testing.T) {
 		t.Errorf("there are %v micro-dollars", got)
 	}
 
-	// A page of an allowed origin may ask, one of another may not.
+	// A page of an allowed origin may send requests, a page of another origin may not.
 	for origin, allowed := range map[string]string{"https://shop.example": "https://shop.example", "https://evil.example": ""} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, c.URL(), strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}`))
 		if err != nil {
@@ -142,7 +142,7 @@ func TestChainLooksLikeBaseSepoliaFromOutside(t *testing.T) {
 			t.Errorf("to the origin %s: allowed origin %q, want %q", origin, got, allowed)
 		}
 	}
-	// Nobody can move the head, sign with a key of the node or read its files over the network.
+	// No client can move the head, sign with a key of the node or read its files over the network.
 	for _, method := range []string{"debug_setHead", "admin_nodeInfo", "personal_listAccounts", "engine_forkchoiceUpdatedV3", "miner_setGasPrice"} {
 		if err := client.Client().CallContext(t.Context(), nil, method); err == nil || !strings.Contains(err.Error(), "does not exist") {
 			t.Errorf("%s: %v", method, err)
@@ -220,7 +220,7 @@ func TestManualChainMinesWhenTold(t *testing.T) {
 	if r := mined(t, c, hash); r.BlockHash != block {
 		t.Errorf("block %s, want %s", r.BlockHash, block)
 	}
-	// Reorganised away, the transaction waits again; dropped, it is gone.
+	// A reorganised transaction waits again; a dropped transaction is lost.
 	if err := c.Fork(parent.Hash()); err != nil {
 		t.Fatal(err)
 	}
@@ -325,7 +325,7 @@ func TestAFolderKeepsTheChain(t *testing.T) {
 	}
 }
 
-// A block that was reorganised away does not come back with the folder, and half a line at the journal's end is no block.
+// A reorganised block does not come back with the folder, and half a line at the journal's end is not a block.
 func TestAFolderKeepsTheChainThatWon(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -425,7 +425,7 @@ func TestAKilledChainComesBack(t *testing.T) {
 
 func TestKeysAreFixed(t *testing.T) {
 	t.Parallel()
-	// keccak256("tidemark development account 0") is the key: this address is what any wallet makes of it.
+	// The key is keccak256("tidemark development account 0"): any wallet derives this address from it.
 	key, err := crypto.ToECDSA(crypto.Keccak256([]byte("tidemark development account 0")))
 	if err != nil {
 		t.Fatal(err)

@@ -92,8 +92,8 @@ func reply(w http.ResponseWriter, body any) {
 	_ = json.NewEncoder(w).Encode(body) // a disconnected client is not a fault
 }
 
-// read reads a request and compares the payment with the requirements, except for the checks that the contract makes. reason says why the
-// payment is not valid, empty if it is.
+// read reads a request and compares the payment with the requirements. It leaves out the checks that the contract makes. reason says why
+// the payment is not valid, empty if it is valid.
 func (f *Facilitator) read(body interface{ Read([]byte) (int, error) }) (o paymentRequest, reason string) {
 	type entry struct {
 		Scheme, Network, Asset, PayTo, Amount string

@@ -18,7 +18,7 @@ import (
 	"tidemark/internal/devchain"
 )
 
-// question is what a resource server asks a facilitator about a payment of 1000 micro-dollars, in either version of the protocol.
+// question returns a resource server's request to a facilitator about a payment of 1000 micro-dollars, in either version of the protocol.
 func question(version int, a authorization, sig []byte, bend func(payment, want map[string]any)) []byte {
 	payload := map[string]any{
 		"signature": hexutil.Encode(sig),
@@ -94,7 +94,7 @@ func TestFacilitator(t *testing.T) {
 		if err != nil || r.Status != 1 {
 			t.Errorf("version %d: %+v, %v", version, r, err)
 		}
-		// Once is once.
+		// A nonce works only once.
 		if v := ask(t, f, "/verify", q); v["isValid"] != false || v["invalidReason"] != "invalid_exact_evm_nonce_already_used" {
 			t.Errorf("version %d, again: %v", version, v)
 		}
@@ -143,7 +143,7 @@ func TestFacilitator(t *testing.T) {
 	}
 }
 
-// Many settlements at once take one nonce of the facilitator's account each.
+// Many parallel settlements take one nonce of the facilitator's account each.
 func TestFacilitatorSettlesManyAtOnce(t *testing.T) {
 	t.Parallel()
 	c := start(t, devchain.Options{})
@@ -166,7 +166,8 @@ func TestFacilitatorSettlesManyAtOnce(t *testing.T) {
 	all.Wait()
 }
 
-// On a chain without transactions the newest block grows old, and an authorization that is good now would not have been good then.
+// On a chain without transactions the newest block grows old. An authorization that is valid now would not be valid at the time of that
+// block.
 func TestFacilitatorGoesByTheTimeOfTheNextBlock(t *testing.T) {
 	t.Parallel()
 	c := start(t, devchain.Options{})

@@ -12,7 +12,8 @@ import (
 	"tidemark/internal/devchain"
 )
 
-// What transactions take is what go-ethereum's node takes for the same ones on the same first block: these figures are its.
+// The gas of transactions equals the gas that go-ethereum's node uses for the same transactions on the same first block. The figures here
+// are from that node.
 func TestGasIsThatOfANode(t *testing.T) {
 	t.Parallel()
 	c := start(t, devchain.Options{Manual: true})

@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-// A package as the public repository has it, whose programs lead to the installed Postgres.
+// The package has the layout of the public repository. Its programs are links to the installed Postgres.
 func TestMachineWithoutPostgresDownloadsItOnce(t *testing.T) {
 	t.Parallel()
 	installed, _ := findPostgres(t.Context(), nil, false, 0)

@@ -11,8 +11,7 @@ import (
 	"tidemark/internal/redisurl"
 )
 
-// A primary that is killed is replaced within seconds, under the address that was given; it comes back as a replica, and what the group
-// was told stays.
+// A killed primary is replaced within seconds, under the same address. It comes back as a replica, and the group keeps its content.
 func TestAGroupOutlivesItsPrimary(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(context.Context, RedisGroupOptions) (*RedisGroup, error){
@@ -77,7 +76,7 @@ func TestAGroupOutlivesItsPrimary(t *testing.T) {
 	}
 }
 
-// replicated waits until the replicas have what was written.
+// replicated waits until the replicas have all writes.
 func replicated(t *testing.T, c redis.UniversalClient) {
 	t.Helper()
 	cluster, ok := c.(*redis.ClusterClient)

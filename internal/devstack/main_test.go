@@ -20,7 +20,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// The test binary runs itself as a program that starts a stack, says where, and waits to be told to stop or to be killed.
+// With this argument, the test binary starts a stack, prints its addresses, and waits until it is stopped or killed.
 const holdCommand = "hold-a-stack"
 
 func TestMain(m *testing.M) {
@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	_ = os.Remove(copyPath())
 }
 
-// held is what the child prints once its servers answer.
+// held is the data that the child prints once its servers answer.
 type held struct {
 	DatabaseURL, RedisURL string
 	PostgresPIDs          []int
@@ -58,7 +58,7 @@ func hold(dir string, until io.Reader, out io.Writer) error {
 	return s.Stop(ctx)
 }
 
-// child is the test binary at work as another process.
+// child is the test binary running as another process.
 type child struct {
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
@@ -66,7 +66,7 @@ type child struct {
 	held
 }
 
-// startChild runs hold on dir in a process of its own, as another user where attr says so, and waits until its servers answer.
+// startChild runs hold on dir in its own process, as another user if attr says so, and waits until its servers answer.
 func startChild(t *testing.T, dir string, attr *syscall.SysProcAttr) (*child, error) {
 	t.Helper()
 	c := &child{cmd: exec.CommandContext(t.Context(), executable(t), holdCommand, dir), err: &strings.Builder{}}
@@ -96,7 +96,7 @@ func startChild(t *testing.T, dir string, attr *syscall.SysProcAttr) (*child, er
 	return c, nil
 }
 
-// executable is a copy of the test binary in a folder that every user can enter.
+// executable returns a copy of the test binary in a folder that every user can enter.
 func executable(t *testing.T) string {
 	t.Helper()
 	path, err := copyOnce()
@@ -122,7 +122,7 @@ func copyPath() string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("tidemark-devstack-test-%d", os.Getpid()))
 }
 
-// openDir is a temporary folder that every user can enter, unlike t.TempDir.
+// openDir returns a temporary folder that every user can enter, unlike t.TempDir.
 func openDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "tidemark-devstack-")
@@ -140,7 +140,7 @@ func openDir(t *testing.T) string {
 	return dir
 }
 
-// startStack starts a stack that the test's end stops.
+// startStack starts a stack and stops it at the end of the test.
 func startStack(t *testing.T, o Options) *Stack {
 	t.Helper()
 	s, err := Start(t.Context(), o)
@@ -151,7 +151,7 @@ func startStack(t *testing.T, o Options) *Stack {
 	return s
 }
 
-// connect opens a connection to the database at url that the test's end closes.
+// connect opens a connection to the database at url and closes it at the end of the test.
 func connect(t *testing.T, url string) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
@@ -189,7 +189,7 @@ func redisClient(t *testing.T, url string) *redis.Client {
 	return c
 }
 
-// eventually polls until fact holds and fails the test when it does not within a minute.
+// eventually polls until fact holds, and fails the test if it does not hold within a minute.
 func eventually(t *testing.T, what string, fact func() bool) {
 	t.Helper()
 	deadline := time.After(time.Minute)
@@ -204,7 +204,7 @@ func eventually(t *testing.T, what string, fact func() bool) {
 	}
 }
 
-// alive tells whether a process runs. One that ended and was not waited for does not.
+// alive reports whether a process runs. An ended process that was not waited for does not run.
 func alive(pid int) bool {
 	_, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid))
 	return err == nil

@@ -69,7 +69,7 @@ func TestOrdinaryUserRunsServersAsItself(t *testing.T) {
 			t.Errorf("%s stop: %v\n%s", start, err, c.err)
 		}
 	}
-	// Root takes over what that user made, and runs it as that user.
+	// Root takes over that user's data, and runs the server as that user.
 	s := startStack(t, Options{StateDir: state})
 	if got := query(t, s.DatabaseURL, `select height from tide`); got != "high" {
 		t.Errorf("root finds %q, want high", got)
@@ -159,7 +159,7 @@ func TestRootRunsServersAsAnotherUser(t *testing.T) {
 	}
 }
 
-// another is the user nobody, as whom root can run a child. It skips the test for others.
+// another returns the user "nobody", as which root can run a child. It skips the test for other users.
 func another(t *testing.T) *syscall.Credential {
 	t.Helper()
 	if os.Geteuid() != 0 {

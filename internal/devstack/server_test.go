@@ -66,7 +66,7 @@ func TestPostgresComesBackAfterSIGKILLOfAllItsProcesses(t *testing.T) {
 	}
 }
 
-// A postmaster.pid that names a living process of the same user, as happens in containers, where numbers are small.
+// A postmaster.pid can name a running process of the same user. That happens in containers, where process numbers are small.
 func TestPostgresStartsAlthoughItsOldNumberIsTaken(t *testing.T) {
 	t.Parallel()
 	dir := openDir(t)
@@ -216,7 +216,7 @@ func TestRedisKeepsItsContentOnlyWithAppendOnly(t *testing.T) {
 			}
 			if test.appendOnly {
 				if err := c.Do(t.Context(), "waitaof", 1, 0, 5000).Err(); err != nil {
-					// Before Redis 7.2 there is no such command: the journal is written once the file has grown.
+					// Before Redis 7.2 the command does not exist: the journal is written once the file has grown.
 					eventually(t, "the journal has the key", func() bool { return journalHolds(s, "tide") })
 				}
 			}
@@ -261,7 +261,7 @@ func TestSettingsOfTheCallerWin(t *testing.T) {
 	}
 }
 
-// journalHolds tells whether a file of the append-only journal contains text.
+// journalHolds reports whether a file of the append-only journal contains text.
 func journalHolds(s *Server, text string) bool {
 	files, _ := filepath.Glob(filepath.Join(s.Dir(), "data", "appendonly*", "*"))
 	single, _ := filepath.Glob(filepath.Join(s.Dir(), "data", "*.aof"))

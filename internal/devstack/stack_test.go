@@ -266,7 +266,7 @@ func oneLine(t *testing.T, err error) {
 	}
 }
 
-// Between its fork and its exec a child has every file of its parent open, the lock too.
+// Between its fork and its exec, a child has every file of its parent open, including the lock.
 func TestAFolderIsFreeWhenItIsGivenUp(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

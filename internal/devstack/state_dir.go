@@ -183,7 +183,7 @@ func (h *stateDir) give(path string) error {
 	return os.Chown(path, int(h.account.uid), int(h.account.gid))
 }
 
-// logLimit is the size from which a log is renamed. One earlier log is kept.
+// logLimit is the maximum size of a log, in bytes. openLog renames a larger log, and keeps one earlier log.
 const logLimit = 16 << 20
 
 // openLog opens the log for appending.

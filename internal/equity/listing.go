@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Listings updates a company's history of tickers to a date. known is the history so far. now is the current list of a source on that date;
-// its listings have no dates.
+// Listings updates a company's history of tickers to a date. The argument known is the history so far, and now is the current list of a
+// source on that date. The listings in now have no dates.
 //
 // A ticker that is not in now ended on the day before. A new ticker begins on the date, or before our records if nothing was known at all.
 // If now states the exchange of a ticker for the first time, it is filled in. If the exchange changed, a new listing begins. If now does

@@ -23,7 +23,7 @@ import (
 
 const opsToken = "0123456789abcdef0123"
 
-// browser is one that stays at pages of an address, or comes from pages of another.
+// browser is a browser that posts from pages of the same address or of another origin.
 type browser struct {
 	t      *testing.T
 	url    string
@@ -31,7 +31,7 @@ type browser struct {
 	cookie *http.Cookie
 }
 
-// post sends a form, as fields and values in turn, and returns the status, the body and where it leads.
+// post sends a form with alternating fields and values. It returns the status, the body and the redirect.
 func (b *browser) post(path, authorization string, fields ...string) (status int, body, to string) {
 	b.t.Helper()
 	form := url.Values{}
@@ -90,7 +90,7 @@ func (b *browser) page(path string) string {
 	return string(text)
 }
 
-// acting serves the pages of a stand with a scheduled job, a failed run of it, and an answer in quarantine.
+// acting serves the pages of a fixture with a scheduled job, a failed run of it, and an answer in quarantine.
 func acting(t *testing.T, acts *ops.Acts) (*fixture, *browser) {
 	t.Helper()
 	s := newFixture(t)

@@ -49,7 +49,7 @@ func (h *hook) since(status int) []string {
 	return got
 }
 
-// mailbox is an SMTP server that takes everything.
+// mailbox is an SMTP server that accepts everything.
 type mailbox struct {
 	addr string
 	mu   sync.Mutex
@@ -76,7 +76,7 @@ func newMailbox(t *testing.T) *mailbox {
 	return m
 }
 
-// talk is RFC 5321, section 4.1, from the server's side.
+// talk is the server's side of RFC 5321, section 4.1.
 func (m *mailbox) talk(c net.Conn) {
 	defer func() { _ = c.Close() }()
 	say := func(s string) { _, _ = fmt.Fprint(c, s+"\r\n") }
@@ -123,7 +123,7 @@ func TestAnAlertIsToldOnceAndItsEndToo(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
 	s.snapshot("crack-spread-321", day("2026-02-01"))
-	s.exec(`update world set clock_at = null`) // alerts are of the present
+	s.exec(`update world set clock_at = null`) // alerts need a world in the present
 	h, box := &hook{status: 500}, newMailbox(t)
 	srv := httptest.NewServer(h)
 	t.Cleanup(srv.Close)
@@ -232,8 +232,8 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// TestTheFirstFailureIsTold: nobody waits for the eighth attempt to hear of a page that changed, and a slot that is later than is usual for
-// its source is told too.
+// TestTheFirstFailureIsTold checks that a lasting failure, such as a changed page, raises an alert before the eighth attempt. A slot that
+// is later than usual for its source raises an alert too.
 func TestTheFirstFailureIsTold(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
@@ -281,7 +281,7 @@ func TestTheFirstFailureIsTold(t *testing.T) {
 	if d := cmp.Diff([]string{"job-failed ingest changed", "job-late ingest quick"}, told()); d != "" {
 		t.Errorf("twelve minutes later (-want +got):\n%s", d)
 	}
-	// One that waits on purpose, as an attestation for its block, has half an hour.
+	// A run that waits on purpose, such as an attestation for its block, has half an hour.
 	s.exec(`update runs set failures = 0 where status = 'due' and subject = 'quick'`)
 	if d := cmp.Diff([]string{"job-failed ingest changed"}, told()); d != "" {
 		t.Errorf("what waits without a failure (-want +got):\n%s", d)

@@ -92,8 +92,8 @@ func title(m postgres.AlertMessage) string {
 
 // Mail sends messages by e-mail.
 type Mail struct {
-	// Server is smtp://user:password@host:port or smtps://, with default ports 587 and 465. smtp uses TLS if the server supports it, and
-	// requires TLS if a password is given. smtps uses TLS from the first byte.
+	// Server is smtp://user:password@host:port or smtps://user:password@host:port. The default ports are 587 and 465. With smtp, the
+	// connection uses TLS if the server supports it, and must use TLS if a password is given. With smtps, it uses TLS from the first byte.
 	Server string
 	From   string
 	To     []string

@@ -9,7 +9,7 @@ import (
 	"tidemark/internal/telemetry"
 )
 
-// responseHeader asks url for a host and returns the header of the answer, with its status as "Status".
+// responseHeader requests url with a Host and returns the header of the response, with its status as "Status".
 func responseHeader(t *testing.T, url, host string) http.Header {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -26,7 +26,7 @@ func responseHeader(t *testing.T, url, host string) http.Header {
 	return resp.Header
 }
 
-// A page whose name was bound anew to this machine read metrics and pages through an operator's browser.
+// With DNS rebinding, a page of another site could read metrics and pages through an operator's browser.
 func TestRequestsForAForeignHostAreRefused(t *testing.T) {
 	t.Parallel()
 	url := serve(t, ops.Options{Role: "queue", Metrics: telemetry.NewMetrics("1", "c", time.Now), Hosts: []string{"worker.internal.example"}})

@@ -14,7 +14,7 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// told is a channel that remembers what it was given.
+// told is a channel that records its messages.
 type told struct {
 	list []string
 	fail bool
@@ -64,7 +64,7 @@ func TestKeptAlertsAreToldOnceAlsoAfterARestart(t *testing.T) {
 	save(a, b)
 	wants("raised log-split-view/x", "raised log-away/")
 	save(a)
-	save(a, b) // it was away for a round: the same alert
+	save(a, b) // it was absent for a round: the same alert
 	wants("raised log-split-view/x", "raised log-away/")
 	channel.fail = true
 	for range 4 {

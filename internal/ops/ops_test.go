@@ -43,7 +43,7 @@ func day(s string) time.Time {
 	return d
 }
 
-// newFixture begins at half past five in New York, on a Monday.
+// newFixture begins at 17:30 in New York, on a Monday.
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	s := &fixture{t: t, url: pgtest.New(t)}

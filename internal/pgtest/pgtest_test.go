@@ -42,7 +42,7 @@ func TestEachTestHasAMigratedDatabaseOfItsOwn(t *testing.T) {
 			if err := pool.QueryRow(t.Context(), `select current_setting('is_superuser')`).Scan(&super); err != nil || super != "on" {
 				t.Errorf("is_superuser = %q (%v), want on", super, err)
 			}
-			// The same name in each: a shared database would refuse the second.
+			// Each test uses the same table name: a shared database would refuse the second.
 			if _, err := pool.Exec(t.Context(), `create table mine (x int)`); err != nil {
 				t.Error(err)
 			}

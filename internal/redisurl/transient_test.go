@@ -119,7 +119,7 @@ func TestErrorsThatPassAreCounted(t *testing.T) {
 		p.Get(t.Context(), "x")
 		return nil
 	})
-	if n := loading.Load(); n < 2 { // the greeting of a connection is a command, too
+	if n := loading.Load(); n < 2 { // the handshake of a connection is a command, too
 		t.Errorf("a command and a pipeline counted %d errors", n)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// invariant is a condition that must hold after every day, whatever faults occurred. Its check queries the database without using the
-// program's code. It returns a one-line description of a violation, or an empty text.
+// invariant is a condition that must hold after every day, also after faults. Its check queries the database without using the program's
+// code. It returns a one-line description of a violation, or an empty text.
 type invariant struct {
 	name string
 	// A long check is too expensive for each day, and its cost grows with the record: see thorough.

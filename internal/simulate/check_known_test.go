@@ -11,8 +11,8 @@ import (
 	"tidemark/internal/pgtest"
 )
 
-// What comes to be known later changes nothing of what was known before; a vintage that is put into the past does, be it found at once or in
-// a thorough check.
+// Later data do not change what was known before. A vintage that is inserted into the past does, and the daily check or a thorough check
+// finds it.
 func TestChecksHoldWhatWasKnownAsOfEarlierInstants(t *testing.T) {
 	t.Parallel()
 	own, err := pgx.Connect(t.Context(), pgtest.New(t))

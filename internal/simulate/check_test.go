@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
 
-// A check that sees nothing proves nothing: each of these finds what is planted, past the database's own guards, and nothing before.
+// Each check must find a planted violation, which bypasses the database's own guards, and must find nothing before it is planted.
 func TestChecksSeeWhatMustNotBe(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2025, 1, 17, 0, 0, 0, 0, time.UTC)

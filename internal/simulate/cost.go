@@ -13,8 +13,8 @@ import (
 
 // Cost is the total cost of a run since it began.
 type Cost struct {
-	// Program is the processor time of this process, Git that of its git child processes, Postgres that of the server's processes. They are
-	// zero if the machine does not report them.
+	// Program is the processor time of this process, Git the time of its git child processes, and Postgres the time of the server's
+	// processes. They are zero if the machine does not report them.
 	Program, Git, Postgres time.Duration
 	// Statements is the number of messages sent to Postgres; a batch counts as one.
 	Statements int64

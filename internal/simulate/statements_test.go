@@ -24,8 +24,8 @@ func (s server) terminate() {
 		where datname = current_database() and pid <> pg_backend_pid() and xact_start is not null and backend_type = 'client backend'`)
 }
 
-// A transaction of four statements (begin, two inserts, commit) is undone by the server where its process ends before the commit is
-// sent, and stands where it ends after.
+// The transaction has four statements (begin, two inserts, commit). The server rolls it back if its process ends before the commit is sent,
+// and keeps it if the process ends after.
 func TestWhatAKilledProcessLeavesIsTheServersToDecide(t *testing.T) {
 	t.Parallel()
 	own := pgtest.Pool(t)
@@ -53,7 +53,7 @@ func TestWhatAKilledProcessLeavesIsTheServersToDecide(t *testing.T) {
 		mishap     workFault
 		at         int
 		stands     int
-		told, dead bool // that it was done; that nobody is left to be told
+		told, dead bool // told: the work returned no error; dead: its process was killed
 	}{
 		{none, 0, 2, true, false},
 		{killedBefore, 1, 0, false, true},
@@ -82,7 +82,8 @@ func TestWhatAKilledProcessLeavesIsTheServersToDecide(t *testing.T) {
 	}
 }
 
-// A frozen process holds no transaction: the server has ended its session by the time that anyone notices. When it goes on, it meets that.
+// A frozen process holds no transaction: the server has ended its session before the freeze is detected. The process gets an error when it
+// resumes.
 func TestAFrozenProcessHasLostItsTransaction(t *testing.T) {
 	t.Parallel()
 	own := pgtest.Pool(t)

@@ -2,7 +2,7 @@ package telemetry
 
 import "testing"
 
-// What a client says of a trace is one, or none.
+// A client's traceparent is read as a valid trace or as none.
 func FuzzTraceparent(f *testing.F) {
 	f.Add("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 	f.Fuzz(func(t *testing.T, text string) {
