@@ -139,8 +139,8 @@ func (db *DB) Register(ctx context.Context, r Registration, o *Once, f func(Regi
 // Rotated holds the time of a rotation and the time when the old text ends.
 type Rotated struct{ CreatedAt, OldEndsAt time.Time }
 
-// Rotate gives the key that old opens a new text, and returns the response that f builds. The old text ends after grace. A repeated call
-// with the same Once changes nothing and returns the first response. It returns ErrEnded if old opens no key, or was already replaced.
+// Rotate issues a new text for the key that old opens, and returns the response that f builds. The old text ends after grace. A repeated
+// call with the same Once changes nothing and returns the first response. It returns ErrEnded if old opens no key, or was already replaced.
 func (db *DB) Rotate(ctx context.Context, old accounts.KeyHash, to accounts.Key, grace time.Duration, o *Once, f func(Rotated) ([]byte, error)) ([]byte, error) {
 	answer, err := db.once(ctx, o, func(tx pgx.Tx) ([]byte, error) {
 		var made Rotated

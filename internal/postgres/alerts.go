@@ -148,8 +148,8 @@ func (db *DB) TakeAlertMessage(ctx context.Context, channels []string, lease tim
 	return m, nil
 }
 
-// SentAlertMessage records that a message was sent. If fault is not empty, sending failed: it records the fault and makes the message due
-// again after the time again.
+// SentAlertMessage records that a message was sent. If fault is not empty, sending failed: it records the fault and schedules the next
+// attempt after the duration again.
 func (db *DB) SentAlertMessage(ctx context.Context, m AlertMessage, fault string, again time.Duration) error {
 	_, err := db.pool.Exec(ctx, `
 		update alert_messages

@@ -22,8 +22,8 @@ type Backfill struct {
 	Zone           string
 	// AsOf is the instant whose knowledge every slot is computed from. If it is nil, each slot uses the data that was known at the slot.
 	AsOf *time.Time
-	// Existing selects the slots of the range to compute. "skip" selects slots that never had a run. "failed" adds slots whose run failed.
-	// "all" selects every slot.
+	// Existing selects the slots of the range to compute. "skip" selects slots without a snapshot and without a failure. "failed" adds
+	// failed slots without a snapshot. "all" selects every slot.
 	Existing    string
 	FromArchive bool
 	Parallelism int

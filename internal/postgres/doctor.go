@@ -51,7 +51,7 @@ var AppendOnly = []string{
 	"quarantined_fetches", "research", "schedule_changes", "second_closes", "signal_states", "top_ups", "x402_ledger",
 }
 
-// Checkup checks the server: its clock against now, the grants and guards of the migrations, and its load.
+// Checkup checks the server: its clock against now, the grants and guards of the migrations, its size and its connections.
 func (db *DB) Checkup(ctx context.Context, now func() time.Time) (c Checkup, err error) {
 	var clock time.Time
 	before := now()

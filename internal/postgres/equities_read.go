@@ -81,7 +81,7 @@ func (db *DB) facts(ctx context.Context, ids []equity.CIK, before, asOf time.Tim
 
 // Histories returns all bars and actions of companies up to a day, as known at an instant. Bars have only the fields that returns need:
 // date, close, volume and source. If several publishers have prices of a company, the publisher with the newest bar is used. If that is a
-// tie, the publisher that was fetched last is used. A company without bars and actions is not in the map.
+// tie, the publisher whose newest bar became known last is used. A company without bars and actions is not in the map.
 func (db *DB) Histories(ctx context.Context, ids []equity.CIK, to, asOf time.Time) (picks.Prices, error) {
 	return db.HistoriesFrom(ctx, ids, time.Time{}, to, asOf)
 }

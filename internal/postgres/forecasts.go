@@ -28,7 +28,7 @@ type Forecast struct {
 	ModelVersion, InputsHash  string
 	PreviousHash, Hash        string
 	Synthetic                 bool
-	// LogIndex is the number of its leaf in the transparency log. It is nil until a signed tree head covers the leaf.
+	// LogIndex is the number of its leaf in the transparency log. It is nil until a signed checkpoint contains the leaf.
 	LogIndex *int64
 	// Grade is nil until the print arrives.
 	Grade *ForecastGrade

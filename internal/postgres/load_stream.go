@@ -19,9 +19,9 @@ import (
 // LoadStream is StoreLoads for responses that arrive in order. It copies their rows while later pages are still being fetched, if all their
 // series are unknown. Commit stores all rows at once, or none. Only one goroutine at a time can use it. It ends with Commit or Discard.
 //
-// Copying early holds a transaction open between responses. If that takes long, the stream gives up the early copy, and Commit copies the
-// rows. The server also ends a session that is idle in a transaction (see Open), and a copy that is blocked. So a process that stops in the
-// middle blocks other processes for no longer than that.
+// Copying early holds a transaction open between responses. The server ends a session that is idle in a transaction for too long (see
+// Open), and a copy that is blocked. The stream then gives up the early copy, and Commit copies the rows. So a process that stops in the
+// middle blocks other processes for no longer than these timeouts.
 type LoadStream struct {
 	db    *DB
 	fence task.Fence

@@ -21,8 +21,8 @@ type Load struct {
 	FetchedAt time.Time
 	Readings  []series.Reading
 	Covers    []series.Coverage
-	// Vintages are the earlier values that the publisher states, including the current ones. They are only used when their series is loaded
-	// for the first time.
+	// Vintages are the vintages that the publisher states, including the current values. They are only used when their series is loaded for
+	// the first time.
 	Vintages []series.Observation
 	// Published returns when a value is assumed to have become known, for values whose publication was not observed.
 	Published func(id series.ID, observedAt time.Time) time.Time

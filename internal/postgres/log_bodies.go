@@ -17,7 +17,7 @@ type KnownBody struct {
 	SHA256    string
 	Bytes     int64
 	Series    []series.ID
-	// LogIndex is the number of its leaf in the log of sources. It is nil until a signed tree head covers the leaf.
+	// LogIndex is the number of its leaf in the log of sources. It is nil until a signed checkpoint contains the leaf.
 	LogIndex *int64
 }
 
@@ -39,8 +39,8 @@ const knownBodiesSQL = `
 	order by f.fetched_at desc, f.id desc
 	limit @most` // primary keys, unique (log, key)
 
-// KnownBodies returns the bodies of a source that held the newest values for a UTC day, as known at an instant. It returns the newest
-// first, at most most.
+// KnownBodies returns the bodies of a source that held the newest values for a UTC day, as known at an instant, newest first. most limits
+// their number.
 func (db *DB) KnownBodies(ctx context.Context, source string, day, asOf time.Time, most int) ([]KnownBody, error) {
 	rows, err := db.reads.Query(ctx, knownBodiesSQL, pgx.NamedArgs{"source": source, "from": day, "to": day.AddDate(0, 0, 1), "as_of": asOf, "most": most})
 	if err != nil {

@@ -71,7 +71,7 @@ func (db *DB) LogTile(ctx context.Context, log string, t tlog.Tile) ([]byte, err
 	return list[0], nil
 }
 
-// LogLeaves returns the leaves of a log with numbers from from to before to, in order.
+// LogLeaves returns the leaves of a log in order, with numbers at or after from and before to.
 func (db *DB) LogLeaves(ctx context.Context, log string, from, to int64) ([][]byte, error) {
 	rows, err := db.reads.Query(ctx, `select leaf from log_entries where log = @log and idx >= @from and idx < @to order by idx`,
 		pgx.NamedArgs{"log": log, "from": from, "to": to}) // primary key

@@ -19,7 +19,8 @@ type LogSigner interface {
 	SetMark(size int64, root tlog.Hash) error
 }
 
-// ErrLogStopped means that the database lost data that was signed. The log signs nothing until the data is restored.
+// ErrLogStopped means that the database and the signer disagree: the database lost data that was signed or has another root, or the
+// signer's mark is lost. The log signs nothing until that is repaired.
 var ErrLogStopped = errors.New("the log is stopped")
 
 // maxLeaves limits how many leaves are numbered, or added to a tree, at once.

@@ -141,7 +141,7 @@ const newestVintageSQL = `
 	from unnest(@series::text[]) as t (series) join observations o on o.series = t.series
 	where o.vintage_at <= @as_of` // primary key alone
 
-// NewestVintage returns when the newest observation of several series became known, as known at an instant. It is zero if they have none.
+// NewestVintage returns the time of the newest vintage of several series that was known at an instant. It is zero if they have none.
 func (db *DB) NewestVintage(ctx context.Context, ids []series.ID, asOf time.Time) (time.Time, error) {
 	var at *time.Time
 	if err := db.reads.QueryRow(ctx, newestVintageSQL, pgx.NamedArgs{"series": ids, "as_of": asOf}).Scan(&at); err != nil {
@@ -153,8 +153,8 @@ func (db *DB) NewestVintage(ctx context.Context, ids []series.ID, asOf time.Time
 	return at.UTC(), nil
 }
 
-// NewestAssumed returns the newest assumed vintage of several series, as known at an instant: values whose publication was not observed. It
-// is zero if no vintage is assumed.
+// NewestAssumed returns the time of the newest assumed vintage of several series that was known at an instant. A vintage is assumed if its
+// publication was not observed. It is zero if there are only observed vintages.
 func (db *DB) NewestAssumed(ctx context.Context, ids []series.ID, asOf time.Time) (time.Time, error) {
 	states, err := db.knownAsOf(ctx, ids, asOf)
 	if err != nil {

@@ -53,8 +53,8 @@ func (db *DB) SignalStatus(ctx context.Context) ([]SignalStatus, error) {
 // JobStatus is the recent history of a job and subject.
 type JobStatus struct {
 	Job, Subject string
-	// LastSucceeded is when a run last succeeded, nil if none did. Failed, FailedSlot and Error are the newest run's id, slot and error if
-	// it failed. They are nil if operators have since decided about all responses that it failed for.
+	// LastSucceeded is when a run last succeeded or was skipped, nil if none did. Failed, FailedSlot and Error are the newest run's id,
+	// slot and error if it failed. They are nil if operators have since decided about all responses that it failed for.
 	LastSucceeded *time.Time
 	Failed        *int64
 	FailedSlot    *time.Time
@@ -127,7 +127,7 @@ type Late struct {
 	Job, Subject string
 	Run          int64
 	Slot         time.Time
-	// Since is when it could start. Usual is the longest duration of the last runs, nil if there are too few.
+	// Since is when the run was created. Usual is the longest duration of the last runs, nil if there are too few.
 	Since time.Time
 	Usual *time.Duration
 	// Error is the error of the last attempt, or what it waits for. It is nil while the run is working.
@@ -166,8 +166,8 @@ func (db *DB) LateRuns(ctx context.Context) ([]Late, error) {
 
 // OpenRuns counts the runs that have not ended.
 type OpenRuns struct {
-	// Due, Queued and Running count runs by their status. Late counts due runs that wait to start. Oldest is when the longest of these
-	// waits began, nil if no run waits.
+	// Due, Queued and Running count runs by their status. Late counts due and queued runs whose time has come. Oldest is when the longest
+	// of their waits began, nil if no run waits.
 	Due, Queued, Running, Late int64
 	Oldest                     *time.Time
 }

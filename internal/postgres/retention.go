@@ -13,7 +13,8 @@ import (
 // Retention is how long deletable data is kept. Zero means permanently. Append-only data is always kept: the worker's role has no right to
 // delete it.
 type Retention struct {
-	// Runs is for ended runs, counted from their end. The newest run of each job and subject is always kept.
+	// Runs is for ended runs, counted from their end. The newest run of each job and subject is always kept, and so are runs that a
+	// backfill refers to.
 	Runs time.Duration
 	// Usage is for the request counts by key, day and endpoint. Payments stay in the ledger.
 	Usage time.Duration

@@ -84,8 +84,8 @@ const secondClosesSQL = `
 	where date = @date and known_at <= @as_of
 	order by cik, known_at desc, source, edition desc` // primary key
 
-// SecondCloses returns a day's closes of second publishers, as known at an instant. If several publishers have a close, the newest response
-// is used.
+// SecondCloses returns a day's closes of second publishers, as known at an instant. If several publishers have a close, the close that
+// became known last is used.
 func (db *DB) SecondCloses(ctx context.Context, day, asOf time.Time) (map[equity.CIK]picks.SecondClose, error) {
 	rows, err := db.reads.Query(ctx, secondClosesSQL, pgx.NamedArgs{"date": day, "as_of": asOf})
 	if err != nil {

@@ -92,7 +92,7 @@ func (db *DB) X402Changes(ctx context.Context, payment int64) ([]X402Change, err
 	return list, nil
 }
 
-// ErrMoved means that the payment changed after it was read. The caller must read it again.
+// ErrMoved means that a payment, claim or top-up changed after it was read. The caller must read it again.
 var ErrMoved = errors.New("the payment has changed meanwhile")
 
 // X402Resolution is the result of a check of the chain for a payment.
