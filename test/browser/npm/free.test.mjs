@@ -10,7 +10,7 @@ test("a page that is not whole says what it shows, what the rest costs, and how 
   for (const path of partly) {
     await visit(path, {}, async (page) => {
       const notice = page.locator("#level");
-      assert.match(await notice.innerText(), /With a key the whole page costs (nothing|0\.\d+ USD, and nothing more for ten minutes)\./, path);
+      assert.match(await notice.innerText(), /With a key the whole page (is free|costs 0\.\d+ USD\. Loading it again within ten minutes is free)\./, path);
       assert.match(await notice.getByRole("link", { name: "Get a key" }).getAttribute("href"), /\/dashboard/);
       assert.match(await notice.getByRole("link", { name: "Sign in" }).getAttribute("href"), /\/dashboard/);
     });
@@ -40,7 +40,7 @@ test("a visitor with a key sees the whole page, pays it once, and not again for 
     await page.locator("#key-prefix").waitFor();
     const before = Number(await balance());
     await page.goto("/picks");
-    assert.match(await text(page, "#level"), /You see this page with your key: it costs 0\.005 USD, and nothing more for ten minutes\./);
+    assert.match(await text(page, "#level"), /You see this page with your key\. It costs 0\.005 USD; loading it again within ten minutes is free\./);
     const rows = await page.getByRole("group", { name: "Picks", exact: true }).locator("tbody tr").allInnerTexts();
     assert.ok(rows.length > 5 && rows.slice(1).every((row) => /\d\.\d\d%/.test(row)), rows.join("\n"));
     const once = Number(await balance());
