@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
@@ -33,7 +34,7 @@ var functions = template.FuncMap{
 	"change":      relative,
 	"day":         longDay,
 	"date":        func(t time.Time) string { return t.UTC().Format(time.DateOnly) },
-	"thousands":   thousands,
+	"thousands":   func(n any) string { return thousands(int(reflect.ValueOf(n).Int())) }, // of any kind of integer
 	"short":       short,
 	"meter":       func(share float64) template.HTML { return template.HTML(plot.Meter(share)) },
 	"tone":        tone,
