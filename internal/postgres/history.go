@@ -59,10 +59,9 @@ func number(v float64) (stored float64, known bool) {
 	return v, true
 }
 
-// A change at an instant must not change the history at the next computed instant. So the previous values are inserted again there. An
-// instant that was computed before the first data came does not count as the next one. An instant at which all points had been withdrawn
-// does. A point can disappear because no data is known at the instant, or because another version of the program computed it. Such rows are
-// marked as kept, because no publisher withdrew the point.
+// A change at an instant must not change the history at the next computed instant. So the previous values are inserted again there. A point
+// can disappear because no data is known at the instant, or because another version of the program computed it. Such rows are marked as kept,
+// because no publisher withdrew the point. An installation that ran before its first data came has such instants.
 const mergeTrackSQL = `
 	with in_force as (
 		select distinct on (observed_at) observed_at, known_at, edition, gone, value, lo, hi, baseline, scale, n, z_score, delta_pct,
@@ -86,12 +85,7 @@ const mergeTrackSQL = `
 				is distinct from (f.value, f.lo, f.hi, f.baseline, f.scale, f.n, f.z_score, f.delta_pct, f.input_known_at)
 		end
 	), next as (
-		select (
-			select s.at from snapshots s
-			where s.signal = @signal and s.at > @at and (s.observed_at is not null or s.status = 'deprecated' or exists (
-				select from snapshots b where b.signal = @signal and b.at < s.at and b.observed_at is not null and b.computed_at < s.computed_at))
-			order by s.at
-			limit 1) as at
+		select (select min(at) from snapshots where signal = @signal and at > @at) as at
 	), later as (
 		select n.at, s.observed_at is null as empty
 		from next n left join snapshots s on s.signal = @signal and s.at = n.at
