@@ -1,6 +1,6 @@
-// Package discovery tells programs that know nothing of the service but its address what there is: descriptions for people's agents and
-// crawlers (llms.txt, robots.txt, sitemap.xml), and the well-known addresses of RFC 8615 (api-catalog, security.txt, x402), beside the
-// OpenAPI documents. Whatever they link to is there: pages are asked for before they are named. Start at New.
+// Package discovery describes the service to programs that know only its address. It serves descriptions for agents and crawlers (llms.txt,
+// robots.txt, sitemap.xml) and the well-known addresses of RFC 8615 (api-catalog, security.txt, x402), in addition to the OpenAPI
+// documents. Every linked page exists: discovery asks for a page before it names it. Start at New.
 package discovery
 
 import (
@@ -17,31 +17,31 @@ import (
 	"tidemark/api/view"
 )
 
-// Pages are the pages for people that may be named. Package pages has them.
+// Pages are the HTML pages. Package pages implements it.
 type Pages interface {
-	// Page returns the page at an address as a visitor sees it who may see the data of some endpoints, or nil where there is none.
+	// Page returns the page at an address for a visitor who may see the data of some endpoints, or nil if the page does not exist.
 	Page(ctx context.Context, address *url.URL, sees []string) (*view.Page, error)
 }
 
-// Options says what there is to tell of.
+// Options configure what the documents describe.
 type Options struct {
 	PublicURL string
-	// Contact is a web or mail address (https:, mailto:) for reports about security.
+	// Contact is a web or mail address (https:, mailto:) for security reports.
 	Contact string
 	Tariff  accounts.Tariff
 	View    *view.View
-	// Publications and Pages may be nil: then there is nothing to say of them.
+	// Publications and Pages may be nil. Then the documents omit them.
 	Publications *view.Publications
 	Pages        Pages
-	// Sells tells that answers are sold by request.
+	// Sells reports whether responses are sold by request.
 	Sells bool
-	// MCP tells that there is a server for agents at /api/mcp.
+	// MCP reports whether a server for agents exists at /api/mcp.
 	MCP bool
 	// Now is the wall clock.
 	Now func() time.Time
 }
 
-// Discovery answers. It is safe for concurrent use.
+// Discovery serves the documents. It is safe for concurrent use.
 type Discovery struct {
 	o      Options
 	fixed  map[string]*view.Document
@@ -49,7 +49,7 @@ type Discovery struct {
 	latest atomic.Pointer[rendered]
 }
 
-// New makes what does not change while the program runs.
+// New builds the documents that do not change while the program runs.
 func New(o Options) (*Discovery, error) {
 	o.PublicURL = strings.TrimRight(o.PublicURL, "/")
 	described, err := openapi.New(o.PublicURL, o.Tariff)
@@ -75,7 +75,7 @@ func New(o Options) (*Discovery, error) {
 	return d, nil
 }
 
-// Paths are the addresses that something is at.
+// Paths returns the paths of all documents.
 func (d *Discovery) Paths() []string {
 	var all []string
 	for path := range d.fixed {
@@ -88,20 +88,20 @@ func (d *Discovery) Paths() []string {
 	return all
 }
 
-// site is what the views hold at one moment, and the month, in which the date in security.txt stays the same.
+// site is the current data of the views, and the month. The date in security.txt changes with the month.
 type site struct {
 	signals   *view.State
 	published *view.PublicationsState
 	month     time.Time
 }
 
-// rendered is what was made of one site.
+// rendered caches the documents built from one site.
 type rendered struct {
 	site      site
 	documents map[string]*view.Document
 }
 
-// Document is what is at one of the paths, or nil while what it tells of is not loaded.
+// Document returns the document at a path, or nil while its data are not loaded.
 func (d *Discovery) Document(path string) *view.Document {
 	if doc := d.fixed[path]; doc != nil {
 		return doc
@@ -124,7 +124,7 @@ func (d *Discovery) Document(path string) *view.Document {
 	} else if doc := before.documents[path]; doc != nil {
 		return doc
 	}
-	// Two requests may make the same at the same time, and one of them is kept: no harm, it is made again.
+	// Two requests may build the same document at the same time. Only one is cached, which does no harm.
 	next := &rendered{site: s, documents: map[string]*view.Document{path: write(s)}}
 	maps.Copy(next.documents, before.documents)
 	d.latest.Store(next)
@@ -141,10 +141,10 @@ func text(body string) *view.Document {
 	return view.NewDocument(typeText, view.CachePublic, []byte(body), time.Time{})
 }
 
-// link is something that a description names.
+// link is an entry of a description.
 type link struct{ path, title, about string }
 
-// guides are the pages for people that may be there, in the order in which they are named.
+// guides are the HTML pages that may exist, in the order in which they are named.
 var guides = []link{
 	{"/", "Home", "the catalog of signals and the latest announced pick"},
 	{"/docs", "Documentation", "how to use the service, in prose with examples"},
@@ -159,7 +159,7 @@ var guides = []link{
 	{"/terms", "Terms", "terms of use, licences of the data"},
 }
 
-// there are the guides that the program has.
+// there returns the guides that exist.
 func (d *Discovery) there() []link {
 	var found []link
 	for _, g := range guides {
@@ -170,7 +170,7 @@ func (d *Discovery) there() []link {
 	return found
 }
 
-// has tells whether there is a page at a path.
+// has reports whether a page exists at a path.
 func (d *Discovery) has(path string) bool {
 	if d.o.Pages == nil {
 		return false

@@ -11,7 +11,7 @@ import (
 	"tidemark/internal/locale/languages"
 )
 
-// llms is the service in a page of Markdown, as https://llmstxt.org proposes: a title, a summary, sections of links.
+// llms describes the service in one page of Markdown, as https://llmstxt.org proposes: a title, a summary, and sections of links.
 func (d *Discovery) llms(s site) *view.Document {
 	var b strings.Builder
 	d.head(&b, s)
@@ -19,7 +19,7 @@ func (d *Discovery) llms(s site) *view.Document {
 	return text(b.String())
 }
 
-// llmsFull is the same with every address of the APIs and the brief of every signal.
+// llmsFull is llms plus every path of the APIs and the brief of every signal.
 func (d *Discovery) llmsFull(s site) *view.Document {
 	var b strings.Builder
 	d.head(&b, s)
@@ -62,7 +62,7 @@ func (d *Discovery) head(b *strings.Builder, s site) {
 		"Texts of research are there in " + languages.Listed("and") + ". Every announced pick is a link of a SHA-256 chain over `ticker|price|date|previous_hash`.\n")
 }
 
-// links are the sections of links.
+// links writes the sections of links.
 func (d *Discovery) links(b *strings.Builder, s site) {
 	section := func(title string, list ...link) {
 		if len(list) == 0 {
@@ -110,7 +110,7 @@ func (d *Discovery) links(b *strings.Builder, s site) {
 		link{"/.well-known/api-catalog", "API catalog", "RFC 9727"}, link{"/sitemap.xml", "Sitemap", "all pages"})
 }
 
-// firstSentence is enough to tell what a signal is.
+// firstSentence is a sufficient summary of a signal.
 func firstSentence(s string) string {
 	if i := strings.Index(s, ". "); i >= 0 {
 		return s[:i+1]
@@ -118,7 +118,7 @@ func firstSentence(s string) string {
 	return s
 }
 
-// deeper moves the headings of a text below those of the description.
+// deeper moves the headings of a text below the headings of the description.
 func deeper(markdown string) string {
 	lines := strings.Split(strings.TrimSpace(markdown), "\n")
 	for i, l := range lines {

@@ -13,10 +13,10 @@ func robots(base string) string {
 	return "User-agent: *\nAllow: /\nDisallow: /dashboard\nDisallow: /api/v1/x402/\n\nSitemap: " + base + "/sitemap.xml\n"
 }
 
-// lifetime is how long security.txt is good, from the first of the month on. RFC 9116 wants less than a year.
+// lifetime is how many months security.txt is valid, from the first of the month on. RFC 9116 recommends less than a year.
 const lifetime = 6
 
-// security is RFC 9116.
+// security returns security.txt (RFC 9116).
 func (d *Discovery) security(s site) *view.Document {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Contact: %s\n", d.o.Contact)
@@ -39,7 +39,7 @@ type linkContext struct {
 	Status      []linkTarget `json:"status,omitempty"`
 }
 
-// catalog is RFC 9727: every API with its descriptions.
+// catalog returns the API catalog (RFC 9727): every API with its descriptions.
 func (d *Discovery) catalog(site) *view.Document {
 	at := func(path, mediaType string) []linkTarget { return []linkTarget{{d.o.PublicURL + path, mediaType}} }
 	page := func(path string) []linkTarget {
@@ -67,7 +67,7 @@ func (d *Discovery) catalog(site) *view.Document {
 		Linkset []linkContext `json:"linkset"`
 	}{list})
 	if err != nil {
-		panic(err) // there are only strings in it
+		panic(err) // it contains only strings
 	}
 	doc := view.NewDocument(typeLinkset, view.CachePublic, body, time.Time{})
 	for _, r := range []view.Representation{doc.Identity, doc.Gzip} {
@@ -78,7 +78,7 @@ func (d *Discovery) catalog(site) *view.Document {
 	return doc
 }
 
-// x402 lists what is sold by request, in the form that catalogs of paid resources read. There is no standard for it yet.
+// x402 lists what is sold by request, in the form that catalogs of paid resources read. No standard for it exists yet.
 func (d *Discovery) x402(s site) *view.Document {
 	list := []string{}
 	for _, e := range d.o.Tariff.Endpoints() {
@@ -97,12 +97,12 @@ func (d *Discovery) x402(s site) *view.Document {
 		Instructions string   `json:"instructions"`
 	}{1, list, "Prices, network, token and account are at " + d.o.PublicURL + "/api/v1/x402/info. The address of research takes any ticker of " + d.o.PublicURL + "/api/v1/x402/stocks."})
 	if err != nil {
-		panic(err) // there are only strings in it
+		panic(err) // it contains only strings
 	}
 	return view.NewDocument(view.TypeJSON, view.CachePublic, body, time.Time{})
 }
 
-// sitemap lists the pages for people (https://www.sitemaps.org/protocol.html).
+// sitemap lists the HTML pages (https://www.sitemaps.org/protocol.html).
 func (d *Discovery) sitemap(s site) *view.Document {
 	type location struct {
 		Loc     string `xml:"loc"`
@@ -146,7 +146,7 @@ func (d *Discovery) sitemap(s site) *view.Document {
 		URLs    []location `xml:"url"`
 	}{URLs: list}, "", " ")
 	if err != nil {
-		panic(err) // there are only strings in it
+		panic(err) // it contains only strings
 	}
 	return view.NewDocument(typeXML, view.CachePublic, append([]byte(xml.Header), append(body, '\n')...), time.Time{})
 }

@@ -1,6 +1,5 @@
-// Package endpoint declares the data endpoints: what each is called, what it costs, which parameters it reads, what it answers with.
-// Routes, prices, payment by request, the OpenAPI description and llms.txt follow from it. Start at list.go: a new endpoint is one
-// entry there, and its method in api/view.
+// Package endpoint declares the data endpoints: their names, prices, parameters and responses. Routes, prices, payment by request, the
+// OpenAPI description and llms.txt are derived from it. Start at list.go: a new endpoint needs one entry there, and its method in api/view.
 package endpoint
 
 import (
@@ -16,7 +15,7 @@ import (
 // Params is a set of the parameters that an endpoint reads.
 type Params uint
 
-// The parameters, in the order in which the description lists them.
+// The parameters, in the order of the OpenAPI description.
 const (
 	Ticker   Params = 1 << iota // {ticker} in the path
 	Dates                       // from, to
@@ -27,10 +26,10 @@ const (
 	Feed                        // since, after
 	Lang                        // lang
 	Paged                       // limit, cursor, format
-	Whole                       // the same, and all rows where no limit is given
+	Whole                       // like Paged, but without a limit it returns all rows
 )
 
-// names are the parameters' names in the OpenAPI description, by the bit's place.
+// names are the parameters' names in the OpenAPI description, by bit position.
 var names = [][]string{
 	{"ticker_path"},
 	{"from_date", "to_date"},
@@ -44,10 +43,10 @@ var names = [][]string{
 	{"limit_whole", "cursor", "format"},
 }
 
-// Has tells whether all parameters of q are in p.
+// Has reports whether p contains all parameters of q.
 func (p Params) Has(q Params) bool { return p&q == q }
 
-// Names lists the parameters by their names in the OpenAPI description.
+// Names returns the names of the parameters in the OpenAPI description.
 func (p Params) Names() []string {
 	var all []string
 	for i, group := range names {
@@ -58,7 +57,7 @@ func (p Params) Names() []string {
 	return all
 }
 
-// Body is what an answer holds as JSON: a schema's name and its Go type.
+// Body is the JSON content of a response: a schema's name and its Go type.
 type Body struct {
 	Schema string
 	Type   reflect.Type
@@ -66,36 +65,36 @@ type Body struct {
 
 func body[T any](schema string) Body { return Body{schema, reflect.TypeFor[T]()} }
 
-// Item is what a request for one thing names.
+// Item identifies the object of a request for a single object.
 type Item struct {
 	Lang picks.Lang
-	// Ticker is the one in the path, empty where the path has none.
+	// Ticker is the ticker in the path. It is empty if the path has none.
 	Ticker string
 }
 
-// Endpoint is a data endpoint: GET /api/v1 and its path, for which a key is needed.
+// Endpoint is a data endpoint, GET /api/v1 plus its path. It requires a key.
 type Endpoint struct {
-	// Endpoint is the path, a pattern of net/http below /api/v1, with what an answer costs and who may read it.
+	// Endpoint is the path, a pattern of net/http below /api/v1, with the price and the plans that can read it.
 	accounts.Endpoint
-	// ID, Summary, Description and Result (of the answer) are texts of the OpenAPI description.
+	// ID, Summary, Description and Result (of the response) are texts of the OpenAPI description.
 	ID, Summary, Description, Result string
 	Params                           Params
-	// Body is the answer's. FreeBody is that of the Free plan where it differs.
+	// Body is the response body. FreeBody is the body for the Free plan, if it differs.
 	Body     Body
 	FreeBody *Body
-	// List makes a page of a list; the cursor of the next is empty on the last. One makes the one thing that there is, nil where there is
-	// none. An endpoint has one of the two.
+	// List returns a page of a list. The cursor of the next page is empty on the last page. One returns a single object, or nil if it does
+	// not exist. An endpoint has exactly one of the two functions.
 	List func(*view.PublicationsState, view.ListQuery) (doc *view.Document, cursor string, err error)
 	One  func(*view.PublicationsState, Item) (*view.Document, error)
-	// File is what a list is called as a file, without its extension.
+	// File is the name of a list as a file, without its extension.
 	File string
-	// Absent says why there is no such thing, and AbsentCode is the problem's code.
+	// Absent says why the object does not exist. AbsentCode is the problem's code.
 	Absent, AbsentCode string
-	// Sold says in a few words what is sold where the answer is paid for by request. Empty: it is not sold so.
+	// Sold describes in a few words what is sold by request. Empty means that the endpoint is not sold by request.
 	Sold string
 }
 
-// fault says what is missing in the declaration of an endpoint, empty where nothing is.
+// fault returns what is missing in the declaration of an endpoint, or an empty string.
 func (e Endpoint) fault() string {
 	isList := e.List != nil
 	paged := e.Params&(Paged|Whole) != 0
@@ -116,7 +115,7 @@ func (e Endpoint) fault() string {
 	return ""
 }
 
-// check finds what is wrong with a list of declarations.
+// check validates a list of declarations.
 func check(list []Endpoint) error {
 	seen := map[string]bool{}
 	for _, e := range list {
@@ -136,15 +135,15 @@ func check(list []Endpoint) error {
 var all = func() []Endpoint {
 	list := list()
 	if err := check(list); err != nil {
-		panic(err) // before anything is served
+		panic(err) // at program start, before anything is served
 	}
 	return list
 }()
 
-// All lists the data endpoints in the order of the interface's table.
+// All returns the data endpoints in the order of the interface's table.
 func All() []Endpoint { return slices.Clone(all) }
 
-// Of returns the endpoint at a path below /api/v1, a pattern as in its declaration, and whether there is one.
+// Of returns the endpoint with a path below /api/v1, and whether it exists. path is a pattern, as in the endpoint's declaration.
 func Of(path string) (Endpoint, bool) {
 	i := slices.IndexFunc(all, func(e Endpoint) bool { return e.Path == path })
 	if i < 0 {
@@ -153,7 +152,8 @@ func Of(path string) (Endpoint, bool) {
 	return all[i], true
 }
 
-// NewTariff returns the tariff of a billing model over all data endpoints. prices are the operator's, as accounts.NewTariff reads them.
+// NewTariff returns the tariff of a billing model for all data endpoints. prices are the operator's prices, in the form of
+// accounts.NewTariff.
 func NewTariff(m accounts.Model, prices string) (accounts.Tariff, error) {
 	var priced []accounts.Endpoint
 	for _, e := range all {

@@ -6,23 +6,23 @@ import (
 	"tidemark/internal/locale/languages"
 )
 
-// page is a list as JSON, feed one that is followed.
+// page is a list as JSON. feed is a list that clients follow.
 type (
 	page[T any] = view.List[T, view.Pagination]
 	feed[T any] = view.List[T, view.FeedPagination]
 )
 
-// price is what an answer costs, fixed by the interface, in micros of a US dollar; and whether the Free plan has a view of it.
+// price returns an endpoint with a price that the interface fixes, in micro-dollars. free means that the Free plan has a view of it.
 func price(path string, micros accounts.Micros, free bool) accounts.Endpoint {
 	return accounts.Endpoint{Path: path, Price: micros, Free: free, Fixed: true}
 }
 
-// open is an endpoint whose price is the operator's to set.
+// open returns an endpoint whose price the operator sets.
 func open(path string) accounts.Endpoint { return accounts.Endpoint{Path: path} }
 
 const free = true
 
-// list holds the declarations. The order is that of the interface's table of prices.
+// list returns the declarations, in the order of the interface's price table.
 func list() []Endpoint {
 	basic := body[page[view.BasicStock]]("BasicStockList")
 	return []Endpoint{

@@ -1,7 +1,7 @@
-// Package fastpath stands between a listener and net/http, and answers there what is asked most often and has finished bytes. It reads one
-// kind of request: a GET of HTTP/1.1 that has arrived whole, with field names from a short list and nothing odd in it. Whatever it does
-// not take for one goes to net/http, which reads the same bytes from their beginning and never gives the connection back: what is
-// malformed, slow or rare is judged there alone. Start at New.
+// Package fastpath answers the most frequent GET requests from prepared bytes, before net/http sees them. It accepts one kind of request: a
+// complete HTTP/1.1 GET with field names from a short list and only plain characters. It passes every other connection to net/http, which
+// reads the same bytes from the start and never returns the connection. Malformed, slow and rare requests are therefore net/http's alone.
+// Start at New.
 package fastpath
 
 import (
@@ -14,27 +14,27 @@ import (
 	"time"
 )
 
-// Answer appends the whole answer to r, status line included, to buf, or returns false for what net/http is to answer. It may be called
-// by many goroutines at once, and must not keep r's slices.
+// Answer appends the whole response to r, including the status line, to buf. It returns false if net/http must serve the request. It must
+// be safe for concurrent use and must not keep r's slices.
 type Answer func(r *Request, buf []byte) ([]byte, bool)
 
-// Options are the limits of a listener. None has a default.
+// Options are the limits of a listener. They have no defaults.
 type Options struct {
 	Answer Answer
-	// First is how long a new connection may wait before it asks, Idle how long between requests, Write how long it may take to
-	// accept an answer. They are kept to the second.
+	// First bounds the wait for the first request of a connection, Idle the pause between requests, and Write the time that a client takes
+	// to receive a response. They have a resolution of one second.
 	First, Idle, Write time.Duration
-	// Now is the wall clock: the deadlines of connections are the operating system's.
+	// Now is the wall clock, because the operating system enforces the deadlines.
 	Now func() time.Time
-	// Panicked is told of each panic of Answer; net/http answers that request then. It may be nil.
+	// Panicked is called for each panic of Answer. net/http then serves that request. It may be nil.
 	Panicked func(p any)
 }
 
-// Listener is a net.Listener whose connections are those that the lane does not answer. It is safe for concurrent use.
+// Listener is a net.Listener. It accepts the connections that the fast path does not serve. It is safe for concurrent use.
 type Listener struct {
 	o     Options
 	inner net.Listener
-	// clock is what the time of the second is, as the lane needs it.
+	// clock is the current time, with a resolution of one second.
 	clock  atomic.Pointer[clock]
 	handed chan accepted
 	done   chan struct{}
@@ -45,10 +45,10 @@ type Listener struct {
 	closed bool
 }
 
-// clock is one second of the lane's life.
+// clock is one second of the fast path's time.
 type clock struct {
 	now time.Time
-	// date is the field Date as a line.
+	// date is the header field Date as a complete line.
 	date []byte
 }
 
@@ -61,7 +61,7 @@ type accepted struct {
 	err  error
 }
 
-// New returns a lane on ln, which belongs to it from then on. Close ends it.
+// New returns a fast path on ln and takes ownership of ln. Close stops it.
 func New(ln net.Listener, o Options) *Listener {
 	l := &Listener{o: o, inner: ln, handed: make(chan accepted), done: make(chan struct{}), conns: map[net.Conn]struct{}{}}
 	l.clock.Store(newClock(o.Now()))
@@ -70,7 +70,7 @@ func New(ln net.Listener, o Options) *Listener {
 	return l
 }
 
-// Accept returns the next connection that asks for something else.
+// Accept returns the next connection with a request for net/http.
 func (l *Listener) Accept() (net.Conn, error) {
 	select {
 	case a := <-l.handed:
@@ -80,11 +80,11 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Addr is where it listens.
+// Addr returns the address of the listener.
 func (l *Listener) Addr() net.Addr { return l.inner.Addr() }
 
-// Close stops listening, and ends the connections that wait; one that is being answered ends when it has its answer. What was handed
-// over is not touched.
+// Close stops listening and ends idle connections. A connection with a request in progress ends after its response. Connections that were
+// handed over are not affected.
 func (l *Listener) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -99,7 +99,7 @@ func (l *Listener) Close() error {
 	return l.inner.Close()
 }
 
-// Wait waits until a closed lane has answered everybody. When ctx ends before that, it cuts off who is left.
+// Wait waits until a closed fast path has sent all responses. When ctx ends earlier, it closes the remaining connections.
 func (l *Listener) Wait(ctx context.Context) {
 	answered := make(chan struct{})
 	go func() {
@@ -126,7 +126,7 @@ func (l *Listener) accept() {
 			if !l.give(accepted{err: err}) || errors.Is(err, net.ErrClosed) {
 				return
 			}
-			continue // net/http waits a little before it asks again
+			continue // net/http waits a little before it calls Accept again
 		}
 		if !l.enter(c) {
 			_ = c.Close()
@@ -136,7 +136,7 @@ func (l *Listener) accept() {
 	}
 }
 
-// give hands something to Accept, unless the lane ends.
+// give passes a result to Accept, unless the listener closes.
 func (l *Listener) give(a accepted) bool {
 	select {
 	case l.handed <- a:
@@ -146,7 +146,7 @@ func (l *Listener) give(a accepted) bool {
 	}
 }
 
-// enter takes note of a connection, unless the lane is closed.
+// enter registers a connection. It returns false if the listener is closed.
 func (l *Listener) enter(c net.Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -172,7 +172,7 @@ func (l *Listener) closing() bool {
 	}
 }
 
-// tick reads the time once a second, so that nobody has to do so for each request.
+// tick reads the time once a second, so that requests do not have to.
 func (l *Listener) tick() {
 	t := time.NewTicker(time.Second)
 	defer t.Stop()
@@ -187,20 +187,20 @@ func (l *Listener) tick() {
 }
 
 const (
-	// headSize is the longest request that is looked at; a longer one is handed over.
+	// headSize is the maximum size of a request that fastpath examines. Longer requests go to net/http.
 	headSize = 4 << 10
-	// keepSize is the longest answer whose buffer a connection keeps for the next one.
+	// keepSize is the maximum size of a response whose buffer a connection reuses.
 	keepSize = 32 << 10
 )
 
-// serve answers what a connection asks until it ends or is handed over.
+// serve serves the requests of a connection until it ends or is handed over.
 func (l *Listener) serve(c net.Conn) {
 	in, out := make([]byte, headSize), []byte(nil)
-	held := 0 // bytes of in that were read and not answered
+	held := 0 // bytes of in that were read and not processed yet
 	var set *clock
 	wait := l.o.First
 	for {
-		// Deadlines are set once a second: twice for each request they would be a good part of its cost.
+		// Deadlines are set once a second: setting them twice per request would be a large part of its cost.
 		now := l.clock.Load()
 		if now != set {
 			set = now
@@ -210,7 +210,7 @@ func (l *Listener) serve(c net.Conn) {
 			}
 		}
 		if held == 0 {
-			if l.closing() { // after the deadline was set: Close's own, which ends a wait, is not overwritten unseen
+			if l.closing() { // Check after the deadline is set: otherwise it could overwrite the deadline with which Close ends a wait.
 				l.end(c)
 				return
 			}
@@ -244,7 +244,7 @@ func (l *Listener) serve(c net.Conn) {
 	}
 }
 
-// answer is Answer, with a panic as a request that the fast path does not serve.
+// answer calls Answer. A panic counts as a request that the fast path does not serve.
 func (l *Listener) answer(r *Request, buf []byte) (out []byte, ok bool) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -262,7 +262,7 @@ func (l *Listener) end(c net.Conn) {
 	_ = c.Close()
 }
 
-// handOver gives a connection to net/http, which first reads what was read here.
+// handOver passes a connection to net/http, together with the bytes that were already read.
 func (l *Listener) handOver(c net.Conn, read []byte) {
 	l.leave(c)
 	if c.SetDeadline(time.Time{}) != nil || !l.give(accepted{conn: &handedConn{Conn: c, read: read}}) {
@@ -270,7 +270,7 @@ func (l *Listener) handOver(c net.Conn, read []byte) {
 	}
 }
 
-// handedConn is a connection some bytes of which were read already.
+// handedConn is a connection with bytes that were already read.
 type handedConn struct {
 	net.Conn
 
@@ -288,8 +288,8 @@ func (c *handedConn) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// CloseWrite ends the answers and leaves the connection open for what the client still sends: net/http does so after an error, or the
-// client might lose the answer to a reset.
+// CloseWrite closes the writing side and leaves the reading side open. net/http calls it after an error. Otherwise a reset could make the
+// client lose the response.
 func (c *handedConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// Request is a GET request. Its slices are valid until the answer is made; a field that was not sent is nil.
+// Request is a GET request. Its slices are valid until the response is complete. A field that was not sent is nil.
 type Request struct {
-	// Path is the whole request target: it has no query.
+	// Path is the whole request target, without a query.
 	Path                                []byte
 	Accept, AcceptEncoding, IfNoneMatch []byte
-	// Date is the line of the answer's field Date.
+	// Date is the line of the response's field Date.
 	Date []byte
 }
 
@@ -21,9 +21,9 @@ var (
 	colon   = []byte(": ")
 )
 
-// parse reads the request at the beginning of b and returns its size. It returns false for everything that is not surely one that the
-// lane answers: what has not arrived whole, another method or version, a field that is not on the list or stands there twice, a
-// character that is not plain, a connection that is to end.
+// parse parses the request at the start of b and returns its size. It returns false unless the fast path can certainly serve the request.
+// Reasons are an incomplete request, another method or version, a field that is unknown or sent twice, a character that is not plain, or a
+// connection that must close.
 func parse(b []byte, r *Request) (size int, ok bool) {
 	rest, ok := bytes.CutPrefix(b, get)
 	if !ok {
@@ -81,7 +81,7 @@ const (
 	accept
 	acceptEncoding
 	ifNoneMatch
-	// The answer does not depend on the others.
+	// The response does not depend on the following fields.
 	acceptLanguage
 	userAgent
 	origin
@@ -90,8 +90,8 @@ const (
 	pragma
 )
 
-// known returns the field with a name, or 0. Anything that says how the request is framed, who sends it, or what else is expected, is
-// not among them.
+// known returns the field with a name, or 0. The known fields exclude all that affect the framing, the sender's identity or other
+// expectations.
 func known(name []byte) field {
 	for i := range fields {
 		if f := &fields[i]; len(f.name) == len(name) && bytes.EqualFold(f.name, name) {
@@ -118,7 +118,7 @@ var fields = []struct {
 	{[]byte("Pragma"), pragma},
 }
 
-// plain tells whether b has visible ASCII characters and spaces only.
+// plain reports whether b contains only visible ASCII characters and spaces.
 func plain(b []byte) bool {
 	for _, c := range b {
 		if c < ' ' || c > '~' {
@@ -128,7 +128,7 @@ func plain(b []byte) bool {
 	return true
 }
 
-// all tells whether b is made of ASCII letters, digits and some other characters.
+// all reports whether b contains only ASCII letters, digits and the characters of others.
 func all(b []byte, others string) bool {
 	for _, c := range b {
 		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'

@@ -12,24 +12,24 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// argument declares one argument of a tool. Its schema and its check follow from it.
+// argument declares one argument of a tool. Its schema and its validation are derived from it.
 type argument struct {
 	name, description string
-	// example is a value as JSON, for the schema and for what is told of a mistake.
+	// example is a JSON value for the schema and for error messages.
 	example  string
 	required bool
-	// whole marks a whole number from least to most; everything else is text.
+	// whole marks an integer from least to most. Other arguments are texts.
 	whole    bool
 	min, max int64
-	// fallback is what counts where the argument is not given, as JSON; empty: nothing.
+	// fallback is the default as JSON. Empty means no default.
 	fallback string
-	// enum or pattern bound a text, and maxLength its characters.
+	// enum or pattern restricts a text. maxLength bounds its characters.
 	enum      []string
 	pattern   *regexp.Regexp
 	maxLength int
 }
 
-// schema describes the arguments of a tool as JSON Schema.
+// schemaOf describes the arguments of a tool as JSON Schema.
 func schemaOf(list []argument) *jsonschema.Schema {
 	s := &jsonschema.Schema{
 		Type: "object", Properties: map[string]*jsonschema.Schema{}, AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
@@ -60,7 +60,7 @@ func schemaOf(list []argument) *jsonschema.Schema {
 	return s
 }
 
-// values are arguments that were checked.
+// values are validated arguments.
 type values struct {
 	texts   map[string]string
 	numbers map[string]int64
@@ -73,7 +73,7 @@ func (a userError) Error() string { return string(a) }
 
 func userErrorf(format string, args ...any) error { return userError(fmt.Sprintf(format, args...)) }
 
-// read checks arguments as they were sent. The error is advice about all of them at once.
+// read validates the arguments of a call. The error describes all faults at once.
 func read(list []argument, raw json.RawMessage) (values, error) {
 	v := values{texts: map[string]string{}, numbers: map[string]int64{}}
 	given := map[string]json.RawMessage{}
@@ -112,13 +112,13 @@ func read(list []argument, raw json.RawMessage) (values, error) {
 	return v, nil
 }
 
-// maxFaults bounds what is told of one call.
+// maxFaults is the maximum number of faults in an error.
 const maxFaults = 5
 
-// take checks one value and keeps it, or says what is wrong with it.
+// take validates and stores one value. It returns what is wrong with it, or an empty string.
 func (v values) take(a argument, raw json.RawMessage) (fault string) {
 	if a.whole {
-		// 5.0 is a whole number in JSON, too.
+		// 5.0 is an integer in JSON, too
 		f, err := strconv.ParseFloat(string(raw), 64)
 		n := int64(f)
 		if err != nil || float64(n) != f || n < a.min || n > a.max {
@@ -143,7 +143,7 @@ func (v values) take(a argument, raw json.RawMessage) (fault string) {
 	return ""
 }
 
-// usage says which arguments there are.
+// usage describes the existing arguments.
 func usage(list []argument) string {
 	if len(list) == 0 {
 		return "This tool takes no arguments: send {}."
@@ -159,7 +159,7 @@ func usage(list []argument) string {
 	return "The arguments are: " + strings.Join(names, ", ") + "."
 }
 
-// quoted is a text as it is repeated to who sent it: on one line, and not at length.
+// quoted quotes a text of the caller in an error: on one line and truncated.
 func quoted(text string) string {
 	const most = 40
 	if r := []rune(text); len(r) > most {

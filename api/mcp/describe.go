@@ -13,10 +13,10 @@ import (
 	"tidemark/api/view"
 )
 
-// mcpPath is where the door is.
+// mcpPath is the path of the MCP server.
 const mcpPath = "/api/mcp"
 
-// registryEntry is the server as the MCP registry describes one (server.json of 2025-12-11).
+// registryEntry describes the server to the MCP registry (server.json of 2025-12-11).
 type registryEntry struct {
 	Schema      string   `json:"$schema"`
 	Name        string   `json:"name"`
@@ -32,8 +32,8 @@ type remote struct {
 	URL  string `json:"url"`
 }
 
-// serverCard is the same for clients that look below /.well-known before they connect. There is no standard of it yet: the members of the
-// registry's form are there, and those that the proposals for a server card have.
+// serverCard describes the server to clients that look below /.well-known before they connect. No standard for it exists yet. It has the
+// members of the registry's form and of the proposals for a server card.
 type serverCard struct {
 	registryEntry
 	ProtocolVersions []string            `json:"protocolVersions"`
@@ -97,7 +97,7 @@ func (d *Server) describe() error {
 	return nil
 }
 
-// version is that of the program in the form that the registry wants: semantic versioning.
+// version returns the program's version in the registry's form: semantic versioning.
 func (d *Server) version() string {
 	if v := strings.TrimPrefix(d.o.Version, "v"); v != "" && v[0] >= '0' && v[0] <= '9' {
 		return v
@@ -105,7 +105,7 @@ func (d *Server) version() string {
 	return "0.0.0-" + d.o.Version
 }
 
-// reversed is a host as the registry names its owner: the labels of its name from the end. An address has no owner there.
+// reversed returns a host in the registry's form for an owner: the labels of its name in reverse order. An IP address has no owner there.
 func reversed(host string) string {
 	if net.ParseIP(host) != nil || !strings.Contains(host, ".") {
 		return "localhost"

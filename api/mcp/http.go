@@ -13,20 +13,20 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// maxBatch is how many messages one request may hold. Only the revision 2025-03-26 knows batches, and no call here needs one: a large one
-// would be a way around the rate limit.
+// maxBatch is the maximum number of messages in one request. Only the revision 2025-03-26 has batches, and no call here needs one. A large
+// batch would bypass the rate limit.
 const maxBatch = 10
 
-// sessionless is the first revision without a handshake. From it on the status code tells of errors, too.
+// sessionless is the first revision without a handshake. From this revision on, the HTTP status code also reports errors.
 const sessionless = "2026-07-28"
 
-// message is what has to be known of a JSON-RPC message before the SDK reads it.
+// message contains the parts of a JSON-RPC message that are needed before the SDK reads it.
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
 }
 
-// ServeHTTP answers a POST. Whatever is wrong with the request is said as a JSON-RPC error.
+// ServeHTTP serves a POST. It reports every fault of the request as a JSON-RPC error.
 func (d *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || mediaType != "application/json" {
 		refuse(w, http.StatusUnsupportedMediaType, nil, jsonrpc.CodeInvalidRequest, "Send a JSON-RPC message with the header Content-Type: application/json.")
@@ -52,7 +52,7 @@ func (d *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if one.Method != "" && !methods[one.Method] && !notifications[one.Method] {
 		if one.ID == nil {
-			w.WriteHeader(http.StatusAccepted) // a notification that means nothing here
+			w.WriteHeader(http.StatusAccepted) // an unknown notification
 			return
 		}
 		status := http.StatusOK
@@ -64,19 +64,20 @@ func (d *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	r = r.Clone(r.Context())
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	// The SDK wants both types accepted, as the protocol does. All answers are JSON, so a client that takes that will do.
+	// The SDK requires clients to accept both media types, as the protocol does. All responses are JSON, so a client that accepts JSON is
+	// enough.
 	if accept := strings.Join(r.Header["Accept"], ","); accept == "" || strings.Contains(accept, "application/json") || strings.Contains(accept, "application/*") {
 		r.Header["Accept"] = []string{"application/json, text/event-stream"}
 	}
 	d.handler.ServeHTTP(&responseRecorder{ResponseWriter: w, id: one.ID}, r)
 }
 
-// notifications are those that the SDK knows.
+// notifications are the notifications that the SDK knows.
 var notifications = map[string]bool{
 	"notifications/initialized": true, "notifications/cancelled": true, "notifications/progress": true, "notifications/roots/list_changed": true,
 }
 
-// peek reads what has to be known of a body. For a batch that is nothing. The refusal is empty where the SDK may read it.
+// peek reads the needed parts of a body. For a batch the message is empty. refusal is empty if the SDK may read the body.
 func peek(body []byte) (one message, refusal string) {
 	body = bytes.TrimSpace(body)
 	switch {
@@ -94,7 +95,7 @@ func peek(body []byte) (one message, refusal string) {
 	return one, ""
 }
 
-// refuse answers with a JSON-RPC error. id is that of the message, nil where it is not known: then the answer has none.
+// refuse sends a JSON-RPC error. id is the id of the message, or nil if it is unknown: then the response has none.
 func refuse(w http.ResponseWriter, status int, id json.RawMessage, code int64, text string) {
 	type fault struct {
 		Code    int64  `json:"code"`
@@ -106,7 +107,7 @@ func refuse(w http.ResponseWriter, status int, id json.RawMessage, code int64, t
 		Error   fault           `json:"error"`
 	}{"2.0", id, fault{code, text}})
 	if err != nil {
-		panic(err) // the id was JSON when it came
+		panic(err) // the id was received as JSON
 	}
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
@@ -116,12 +117,12 @@ func refuse(w http.ResponseWriter, status int, id json.RawMessage, code int64, t
 	_, _ = w.Write(body)
 }
 
-// responseRecorder turns what the SDK says of a bad request in plain text into a JSON-RPC error.
+// responseRecorder converts the SDK's plain-text errors about bad requests to JSON-RPC errors.
 type responseRecorder struct {
 	http.ResponseWriter
 
 	id json.RawMessage
-	// status is that of a plain text which is still to come; 0: none is.
+	// status is the status of a plain text that has not been written yet, or 0.
 	status int
 }
 
@@ -143,5 +144,5 @@ func (s *responseRecorder) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Unwrap lets http.ResponseController find the writer below.
+// Unwrap returns the underlying writer, for http.ResponseController.
 func (s *responseRecorder) Unwrap() http.ResponseWriter { return s.ResponseWriter }

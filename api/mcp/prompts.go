@@ -40,7 +40,7 @@ func invalid(format string, args ...any) error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf(format, args...)}
 }
 
-// answerIn is the sentence that asks for a language.
+// answerIn returns the sentence that requests a language.
 func answerIn(arguments map[string]string) (string, error) {
 	code := arguments["language"]
 	if code == "" {
@@ -122,7 +122,7 @@ func (d *Server) signalIDs() []string {
 	return ids
 }
 
-// complete suggests values for the arguments of prompts and resource templates, by what was typed of them.
+// complete suggests values for the arguments of prompts and resource templates, from the characters typed so far.
 func (d *Server) complete(_ context.Context, req *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
 	var all []string
 	switch req.Params.Argument.Name {
@@ -139,7 +139,7 @@ func (d *Server) complete(_ context.Context, req *mcp.CompleteRequest) (*mcp.Com
 	}
 	typed := strings.ToLower(req.Params.Argument.Value)
 	all = slices.DeleteFunc(slices.Clone(all), func(v string) bool { return !strings.HasPrefix(strings.ToLower(v), typed) })
-	const most = 100 // as the protocol has it
+	const most = 100 // the maximum in the protocol
 	shown := all[:min(len(all), most)]
 	return &mcp.CompleteResult{Completion: mcp.CompletionResultDetails{
 		Values: append([]string{}, shown...), Total: len(all), HasMore: len(all) > len(shown),

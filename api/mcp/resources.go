@@ -12,8 +12,8 @@ import (
 	"tidemark/api/view"
 )
 
-// Resources are named by the addresses where the same bytes are, so that an agent may as well fetch them there. These are their
-// paths below the address of the program.
+// The URI of a resource is the URL of the same bytes, so that an agent can also fetch it over HTTP. These are the paths below the program's
+// base URL.
 const (
 	signalsPath = "/api/signals"
 	briefSuffix = "/brief"
@@ -51,10 +51,10 @@ func (d *Server) addResources(s *mcp.Server) {
 	}
 }
 
-// content is what an address has: nil where there is nothing.
+// content is the content of an address. It is nil if the address does not exist.
 type content struct{ mediaType, text string }
 
-// contentOf is a finished document as content.
+// contentOf returns a finished document as content.
 func contentOf(doc *view.Document) *content {
 	var body strings.Builder
 	_, _ = body.Write(doc.Identity.Body)
@@ -65,7 +65,7 @@ func contentOf(doc *view.Document) *content {
 	return &content{mediaType, body.String()}
 }
 
-// read makes a handler of a function that finds what is at a path.
+// read returns a handler that uses find to look up the content at a path.
 func (d *Server) read(find func(path string) (*content, error)) mcp.ResourceHandler {
 	return func(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		uri := req.Params.URI
@@ -87,7 +87,7 @@ func (d *Server) read(find func(path string) (*content, error)) mcp.ResourceHand
 	}
 }
 
-// signals returns what is served of the signals now, or advice while nothing is loaded yet.
+// signals returns the current signals, or a userError while nothing is loaded yet.
 func (d *Server) signals() (*view.State, error) {
 	if st := d.o.View.State(); st != nil {
 		return st, nil

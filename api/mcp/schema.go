@@ -11,7 +11,7 @@ import (
 	"tidemark/picks"
 )
 
-// languageCodes are those that an argument may be.
+// languageCodes are the valid values of a language argument.
 func languageCodes() []string {
 	var codes []string
 	for _, l := range picks.Langs() {
@@ -20,8 +20,8 @@ func languageCodes() []string {
 	return codes
 }
 
-// outputOf describes the JSON of a type: what the tools answer is described by what they are made of. Members may be added later, so
-// unknown ones are allowed.
+// outputOf describes the JSON of a Go type, so that tool outputs are described by their types. It allows unknown members, because members
+// may be added later.
 func outputOf[T any]() (*jsonschema.Schema, error) {
 	lang := &jsonschema.Schema{Type: "string"}
 	for _, code := range languageCodes() {
@@ -38,8 +38,9 @@ func outputOf[T any]() (*jsonschema.Schema, error) {
 	return s, nil
 }
 
-// relaxSchema takes back what the library supposes of all Go types, and is not so here: objects are open, and no list is null. What may be null
-// is written as two alternatives of one type each, which more clients understand than a list of types.
+// relaxSchema removes constraints that the library assumes for all Go types but that are wrong here: objects allow more members, and lists
+// are never null. It writes a nullable value as two alternatives with one type each, because more clients understand that than a list of
+// types.
 func relaxSchema(s *jsonschema.Schema) {
 	if s == nil {
 		return

@@ -10,9 +10,9 @@ import (
 	"tidemark/picks"
 )
 
-// The answers for people: short, and complete enough to be passed on. Numbers stand as in the structured answer.
+// The responses for people: short, and complete enough to be forwarded. Numbers are the same as in the structured response.
 
-// signed is a percentage with its sign, or "unknown".
+// signed formats a percentage with its sign, or returns "unknown".
 func signed(pct *float64) string {
 	if pct == nil {
 		return "unknown"
@@ -20,7 +20,7 @@ func signed(pct *float64) string {
 	return fmt.Sprintf("%+.2f %%", *pct)
 }
 
-// lines joins paragraphs, each on a line of its own.
+// lines joins paragraphs, each on its own line.
 type lines struct{ strings.Builder }
 
 func (l *lines) add(format string, args ...any) {
@@ -43,10 +43,10 @@ func picksText(a view.LatestPicks) string {
 	return l.String()
 }
 
-// word is a word of the answers in the language of the texts.
+// word returns a word of the responses in the language of the texts.
 func word(lang picks.Lang, id string) string { return languages.Or(lang).Words["agent."+id] }
 
-// cardText is the whole research, which holds the other texts.
+// cardText returns the whole research, which contains the other texts.
 func cardText(a view.Card) string {
 	var l lines
 	l.add("%s (%s): %s, %s, %s\n\n%s\n", a.Ticker, a.Name, a.Pick.Date, a.Pick.Price, signed(a.Pick.ReturnPct), strings.TrimSpace(a.FullResearch))
@@ -107,7 +107,7 @@ func pickText(a view.VerifiedPick) string {
 	return l.String()
 }
 
-// named is a value that may be unknown, after what stands before it.
+// named returns a value with a text before it. The value may be unknown.
 func named(before string, value *string) string {
 	if value == nil {
 		return ""

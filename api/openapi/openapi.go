@@ -1,6 +1,6 @@
-// Package openapi has the machine-readable descriptions of the service (OpenAPI 3.1), as they were made by its package generate and
-// reviewed: the two JSON files beside this one. What differs from one installation to the next, the address and the prices that an
-// operator sets, is put in when the program starts. Start at New.
+// Package openapi contains the machine-readable descriptions of the service (OpenAPI 3.1): the two JSON files in this folder, built by its
+// package generate and then reviewed. When the program starts, New inserts what differs between installations: the address and the prices
+// that an operator sets. Start at New.
 package openapi
 
 import (
@@ -17,7 +17,7 @@ import (
 	"tidemark/api/view"
 )
 
-// Host is the address that stands in the files for that of an installation.
+// Host is the placeholder in the files for the address of an installation.
 const Host = "https://tidemark.example"
 
 // TypeYAML is the media type of the description in YAML (RFC 9512).
@@ -29,13 +29,13 @@ var service []byte
 //go:embed signals.json
 var signals []byte
 
-// Documents are the descriptions of an installation, finished.
+// Documents are the finished descriptions of an installation.
 type Documents struct {
-	// Service is that of everything, in JSON and in YAML. Signals is that of the Signals API.
+	// Service describes everything, in JSON, and ServiceYAML the same in YAML. Signals describes the Signals API.
 	Service, ServiceYAML, Signals *view.Document
 }
 
-// New finishes the descriptions. publicURL is the installation's address, tariff what it costs.
+// New builds the descriptions. publicURL is the address of the installation, tariff contains its prices.
 func New(publicURL string, tariff accounts.Tariff) (Documents, error) {
 	publicURL = strings.TrimRight(publicURL, "/")
 	whole := at(service, publicURL)
@@ -56,23 +56,23 @@ func New(publicURL string, tariff accounts.Tariff) (Documents, error) {
 	}, nil
 }
 
-// compact leaves the spaces out that make the files readable.
+// compact removes the whitespace that makes the files readable.
 func compact(doc []byte) []byte {
 	var out bytes.Buffer
 	must(json.Compact(&out, doc))
 	return out.Bytes()
 }
 
-// at puts an address in.
+// at inserts an address.
 func at(doc []byte, publicURL string) []byte {
 	quoted, err := json.Marshal(publicURL)
-	if err != nil { // a string has no reason to fail
+	if err != nil { // encoding a string cannot fail
 		panic(err)
 	}
 	return bytes.ReplaceAll(doc, []byte(Host), quoted[1:len(quoted)-1])
 }
 
-// priced puts the price of an endpoint in: the first member of its path that has the name.
+// priced inserts the price of an endpoint, into the first price member after the endpoint's path.
 func priced(doc []byte, e accounts.Endpoint) []byte {
 	const name = `"x-price-usd": "`
 	path := bytes.Index(doc, []byte(`"/api/v1`+e.Path+`": {`))
@@ -88,7 +88,7 @@ func priced(doc []byte, e accounts.Endpoint) []byte {
 	return bytes.Join([][]byte{doc[:from], []byte(e.Price.Shortest()), doc[to:]}, nil)
 }
 
-// inYAML writes JSON as YAML, its members in their order.
+// inYAML returns JSON as YAML, with the members in the same order.
 func inYAML(doc []byte) ([]byte, error) {
 	var node yaml.Node
 	if err := yaml.Unmarshal(doc, &node); err != nil {
@@ -104,8 +104,8 @@ func inYAML(doc []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// unfold takes away the marks of JSON: braces, and quotes where no reader of YAML takes a text for something else. An address of a
-// contract, 0x and digits, is a number to some.
+// unfold removes JSON syntax: braces, and quotes around texts that every YAML parser reads as texts. It keeps the quotes of a contract's
+// address, because some parsers read 0x and digits as a number.
 func unfold(n *yaml.Node) {
 	if n.Kind != yaml.ScalarNode || n.Tag != "!!str" || plain(n.Value) {
 		n.Style = 0
@@ -115,7 +115,7 @@ func unfold(n *yaml.Node) {
 	}
 }
 
-// plain tells whether a text begins like a word or a path. The encoder quotes the words that mean something, such as yes.
+// plain reports whether a text begins like a word or a path. The encoder itself quotes words with a meaning, such as yes.
 func plain(text string) bool {
 	if text == "" {
 		return false
@@ -124,14 +124,14 @@ func plain(text string) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '/'
 }
 
-// Operation is what a description says of one address and method.
+// Operation is the description of one address and method.
 type Operation struct {
 	Method, Path, Tag, Summary, Description string
-	// PriceUSD is what an answer costs, as it stands in the file; empty where there is no price.
+	// PriceUSD is the price of a response as written in the file. It is empty if the operation has no price.
 	PriceUSD string
 }
 
-// Operations lists everything that the description of the whole service tells of, in its order.
+// Operations returns all operations in the description of the whole service, in order.
 func Operations() []Operation {
 	var doc struct {
 		Paths json.RawMessage `json:"paths"`
@@ -153,7 +153,7 @@ func Operations() []Operation {
 	return all
 }
 
-// members reads an object, whose member names are handed to f in their order; f reads the value.
+// members reads an object. It calls f with each member name, in order, and f reads the value.
 func members(d *json.Decoder, f func(name string)) {
 	_, err := d.Token()
 	must(err)
@@ -166,7 +166,7 @@ func members(d *json.Decoder, f func(name string)) {
 	must(err)
 }
 
-// must is for the files, which are part of the program.
+// must panics on an error. The embedded files are always valid.
 func must(err error) {
 	if err != nil {
 		panic(fmt.Errorf("read the description: %w", err))

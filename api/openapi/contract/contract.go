@@ -1,5 +1,5 @@
-// Package contract holds answers against the published description of the service: for tests, of handlers and of running servers. It is
-// stricter than a client is: a member that the description does not have is a fault, too. Start at Service.
+// Package contract validates responses against the published description of the service, for tests of handlers and of running servers. It
+// is stricter than a client: a member that is not described is a fault, too. Start at Service.
 package contract
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Description is an OpenAPI 3.1 document that answers are held against. It is safe for concurrent use.
+// Description is an OpenAPI 3.1 document for validating responses. It is safe for concurrent use.
 type Description struct {
 	paths map[string]map[string]operation
 	doc   map[string]any
@@ -32,13 +32,13 @@ type operation struct {
 	Responses map[string]json.RawMessage `json:"responses"`
 }
 
-// ErrNotDescribed: the description has nothing at this address.
+// ErrNotDescribed: the description does not contain this address.
 var ErrNotDescribed = errors.New("the description has no such address")
 
-// name stands for the address of the document inside the compiler.
+// name is the URL of the document inside the schema compiler.
 const name = "https://openapi.invalid/doc.json"
 
-// Parse reads a description.
+// Parse parses a description.
 func Parse(text []byte) (*Description, error) {
 	d := &Description{compiler: jsonschema.NewCompiler(), compiled: map[string]*jsonschema.Schema{}}
 	var doc struct {
@@ -64,21 +64,21 @@ func Parse(text []byte) (*Description, error) {
 	return d, nil
 }
 
-// Answer is what a server answered.
+// Answer is a response of a server.
 type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
-// Check returns what of an answer is not as described, nil where everything is, ErrNotDescribed where nothing is said of the address.
-// OPTIONS is described nowhere, and a method that an address does not have is a 405.
+// Check returns how a response differs from its description, or nil. The error is ErrNotDescribed if the address is not described. OPTIONS
+// is never described, and a method that an address does not support must be a 405.
 func (d *Description) Check(method, path string, a Answer) error {
 	template, methods := d.find(path)
 	if methods == nil {
 		return ErrNotDescribed
 	}
-	if method == http.MethodOptions || a.Status == http.StatusRequestHeaderFieldsTooLarge { // net/http's own, whatever the address
+	if method == http.MethodOptions || a.Status == http.StatusRequestHeaderFieldsTooLarge { // net/http answers this itself, for any address
 		return nil
 	}
 	fault := func(format string, args ...any) error {
@@ -144,7 +144,7 @@ func (d *Description) validate(place string, a Answer) error {
 	return schema.Validate(v)
 }
 
-// schema compiles the schema at a place of the document, once.
+// schema compiles the schema at a JSON pointer of the document, once.
 func (d *Description) schema(place string) (*jsonschema.Schema, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -159,7 +159,7 @@ func (d *Description) schema(place string) (*jsonschema.Schema, error) {
 	return s, nil
 }
 
-// resolve returns the object at a place, and the place where it really stands.
+// resolve returns the object at a JSON pointer, and the pointer after following its references.
 func (d *Description) resolve(place string) (map[string]any, string) {
 	var at any = d.doc
 	for part := range strings.SplitSeq(strings.TrimPrefix(place, "/"), "/") {
@@ -173,7 +173,7 @@ func (d *Description) resolve(place string) (map[string]any, string) {
 	return found, place
 }
 
-// find returns the address of the description that a path is an instance of. One without parameters wins.
+// find returns the address of the description that matches a path. An address with fewer parameters wins.
 func (d *Description) find(path string) (template string, methods map[string]operation) {
 	parts := strings.Split(path, "/")
 	fewest := len(parts) + 1
@@ -185,7 +185,7 @@ func (d *Description) find(path string) (template string, methods map[string]ope
 	return template, methods
 }
 
-// matches tells whether a path is an instance of an address, and how many parameters that has.
+// matches reports whether a path matches an address, and the number of the address's parameters.
 func matches(template, path []string) (parameters int, ok bool) {
 	if len(template) != len(path) {
 		return 0, false
@@ -201,7 +201,7 @@ func matches(template, path []string) (parameters int, ok bool) {
 	return parameters, true
 }
 
-// closeObjects allows an object of the document no members but those that are described.
+// closeObjects disallows all members of an object that are not described.
 func closeObjects(v any) {
 	m, ok := v.(map[string]any)
 	if !ok {

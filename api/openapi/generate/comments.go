@@ -12,16 +12,15 @@ import (
 	"strings"
 )
 
-// comments are the doc comments of types and their fields, as the source has them: what is said of a member is written once, beside
-// the field that it is made of.
+// comments are the doc comments of types and fields in the source. The description of a member is written once, at its field.
 type comments struct {
 	// types is keyed by "package.Type", fields by "package.Type.Field".
 	types, fields map[string]string
-	// constants holds the texts of the constants that a comment may name.
+	// constants holds the values of the constants that a comment may name.
 	constants map[string]string
 }
 
-// readComments parses packages of the module, given as folders below root.
+// readComments parses packages of the module. folders are relative to root.
 func readComments(root string, folders ...string) (*comments, error) {
 	c := &comments{types: map[string]string{}, fields: map[string]string{}, constants: map[string]string{}}
 	for _, folder := range folders {
@@ -53,7 +52,7 @@ func (c *comments) read(pkg string, g *ast.GenDecl) {
 					break
 				}
 				if lit, ok := s.Values[i].(*ast.BasicLit); ok && lit.Kind == token.STRING {
-					c.constants[name.Name], _ = strconv.Unquote(lit.Value) // the parser has read it
+					c.constants[name.Name], _ = strconv.Unquote(lit.Value) // the parser has validated it
 				}
 			}
 		case *ast.TypeSpec:
@@ -70,7 +69,7 @@ func (c *comments) read(pkg string, g *ast.GenDecl) {
 	}
 }
 
-// readFields keeps the comment of each field. A comment may speak of the fields that follow, too, if they have none: then it names them.
+// readFields stores the comment of each field. A comment also applies to following fields without a comment, if it names them.
 func (c *comments) readFields(name string, st *ast.StructType) {
 	last := ""
 	for _, f := range st.Fields.List {
@@ -97,7 +96,7 @@ func oneLine(doc *ast.CommentGroup) string {
 	return strings.Join(strings.Fields(doc.Text()), " ")
 }
 
-// ofType is the comment of a type, under the name that it has in the document.
+// ofType returns the comment of a type, with the type's name in the document.
 func (c *comments) ofType(t reflect.Type, name string) string {
 	plain, _, _ := strings.Cut(t.Name(), "[")
 	text := c.types[t.PkgPath()[strings.LastIndexByte(t.PkgPath(), '/')+1:]+"."+plain]
@@ -107,10 +106,10 @@ func (c *comments) ofType(t reflect.Type, name string) string {
 	return c.public(t, text)
 }
 
-// ofField is the comment of a field of a struct.
+// ofField returns the comment of a field of a struct.
 func (c *comments) ofField(t reflect.Type, f reflect.StructField) string {
 	owner := t
-	for _, i := range f.Index[:len(f.Index)-1] { // an embedded struct has its comments at home
+	for _, i := range f.Index[:len(f.Index)-1] { // an embedded struct has its own comments
 		owner = owner.Field(i).Type
 	}
 	pkg := owner.PkgPath()[strings.LastIndexByte(owner.PkgPath(), '/')+1:]
@@ -118,12 +117,12 @@ func (c *comments) ofField(t reflect.Type, f reflect.StructField) string {
 	return c.public(owner, c.fields[pkg+"."+plain+"."+f.Name])
 }
 
-// null is what Go calls nil.
+// null matches Go's nil, which is null in JSON.
 var null = regexp.MustCompile(`\bnil\b`)
 
 var word = regexp.MustCompile(`\b[A-Z][A-Za-z0-9]*\b`)
 
-// public says a comment in the words of the wire: fields by their JSON names, constants by what they are.
+// public rewrites a comment for readers of the API: fields become JSON names, and constants become their values.
 func (c *comments) public(t reflect.Type, text string) string {
 	members := map[string]string{}
 	if t.Kind() == reflect.Struct {

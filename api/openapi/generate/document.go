@@ -92,14 +92,14 @@ type mediaType struct {
 	Examples ordered[example]   `json:"examples,omitempty"`
 }
 
-// example is a value, or the address of one where Ref is set.
+// example is a value, or a reference to one if Ref is set.
 type example struct {
 	Ref     string `json:"$ref,omitempty"`
 	Summary string `json:"summary,omitempty"`
 	Value   any    `json:"value,omitempty"`
 }
 
-// responseOrRef is a response, or the address of one where Ref is set.
+// responseOrRef is a response, or a reference to one if Ref is set.
 type responseOrRef struct {
 	Ref         string             `json:"$ref,omitempty"`
 	Description string             `json:"description,omitempty"`
@@ -130,7 +130,7 @@ type components struct {
 	Schemas         ordered[*jsonschema.Schema] `json:"schemas,omitempty"`
 }
 
-// ordered is a JSON object whose members stand in the order in which they were put.
+// ordered is a JSON object that keeps the insertion order of its members.
 type ordered[T any] []member[T]
 
 type member[T any] struct {
@@ -141,7 +141,7 @@ type member[T any] struct {
 // put adds a member.
 func (o *ordered[T]) put(name string, value T) { *o = append(*o, member[T]{name, value}) }
 
-// has tells whether there is a member with a name.
+// has reports whether the object has a member with a name.
 func (o ordered[T]) has(name string) bool {
 	for _, m := range o {
 		if m.name == name {
@@ -151,7 +151,7 @@ func (o ordered[T]) has(name string) bool {
 	return false
 }
 
-// MarshalJSON writes the members in their order.
+// MarshalJSON writes the members in insertion order.
 func (o ordered[T]) MarshalJSON() ([]byte, error) {
 	var out bytes.Buffer
 	out.WriteByte('{')
@@ -175,7 +175,7 @@ func (o ordered[T]) MarshalJSON() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// encode is JSON with "<" and "&" as they are.
+// encode returns JSON without escaping "<" and "&".
 func encode(v any) ([]byte, error) {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)

@@ -1,7 +1,6 @@
-// Package generate makes the OpenAPI documents of the service, from the Go types that the answers are made of, their doc comments, the
-// table of problems and the recorded answers in the folder examples. It runs when its test does, which compares what it makes with what
-// package openapi has in the binary; nothing else imports it. A new address gets a line in operations.go, and the test of package api
-// fails until it has one. Start at Build.
+// Package generate builds the OpenAPI documents of the service. Its inputs are the Go types of the responses, their doc comments, the table
+// of problems, and the recorded responses in the folder examples. Its test compares the result with the files of package openapi. No other
+// package imports it. A new address needs a line in operations.go: until then the test of package api fails. Start at Build.
 package generate
 
 import (
@@ -25,13 +24,13 @@ import (
 //go:embed examples
 var recorded embed.FS
 
-// Documents are the two documents, as JSON with a line for each member.
+// Documents are the two documents, as JSON with one member per line.
 type Documents struct {
-	// Service is that of the whole service, Signals that of the Signals API alone.
+	// Service describes the whole service, Signals only the Signals API.
 	Service, Signals []byte
 }
 
-// Build makes the documents. root is the folder of the module, whose source it reads.
+// Build builds the documents. root is the folder of the module, whose source it reads.
 func Build(root string) (Documents, error) {
 	c, err := readComments(root, "api/view", "api/openapi/generate", "accounts/x402", "accounts", "internal/postgres")
 	if err != nil {
@@ -47,7 +46,7 @@ func Build(root string) (Documents, error) {
 
 const disclaimer = "Everything here is editorial information, not personalized investment advice."
 
-// The two documents without what is counted up.
+// The fixed parts of the two documents.
 var (
 	service = document{
 		Info: info{
@@ -72,7 +71,7 @@ var (
 	}
 )
 
-// builder makes one document. What is referred to is gathered on the way.
+// builder builds one document. It collects everything that the operations refer to.
 type builder struct {
 	schemas                     schemas
 	params, headers, ask, codes map[string]bool
@@ -126,7 +125,7 @@ func build(c *comments, d document, list []route, at func(route) string) ([]byte
 	return out.Bytes(), nil
 }
 
-// components are what the operations refer to, by name.
+// components returns everything that the operations refer to, by name.
 func (b *builder) components() components {
 	var c components
 	for _, s := range securitySchemes {
@@ -193,7 +192,7 @@ func (b *builder) security(schemes ...string) []ordered[[]string] {
 	return any
 }
 
-// answers adds all responses, by rising status.
+// answers adds all responses, by ascending status.
 func (b *builder) answers(op *operation, e route) error {
 	byStatus := map[int]responseOrRef{}
 	for _, a := range e.answers {
@@ -282,7 +281,7 @@ func (b *builder) fields(names []string) ordered[reference] {
 	return out
 }
 
-// problem refers to the response of all problems with some codes, which are of one status.
+// problem returns a reference to the response of all problems with the given codes, which share one status.
 func (b *builder) problem(status int, codes []string) (responseOrRef, error) {
 	name := ""
 	for _, c := range codes {
@@ -321,7 +320,7 @@ func (b *builder) problem(status int, codes []string) (responseOrRef, error) {
 	return ref, nil
 }
 
-// recorded refers to a recorded answer.
+// recorded returns a reference to a recorded response.
 func (b *builder) recorded(name, ending, summary string) (ordered[example], error) {
 	ref := name + strings.ReplaceAll(ending, ".", "-")
 	out := ordered[example]{{"recorded", example{Ref: "#/components/examples/" + ref}}}

@@ -10,23 +10,24 @@ import (
 	"tidemark/api/view"
 )
 
-// route is one operation of the service: what it is for, what it takes and all that it can answer.
+// route is one operation of the service: its purpose, parameters and all possible responses.
 type route struct {
 	id, method string
-	// path is the address in the document of the whole service; alone that in the Signals API's own, empty where it has no part there.
+	// path is the address in the document of the whole service. alone is the address in the document of the Signals API, empty if that
+	// document does not contain it.
 	path, alone          string
 	tag                  string
 	summary, description string
 	access               access
-	// price is the path in the table of prices, empty where nothing is ever to pay.
+	// price is the path in the price table, empty if the operation is always free.
 	price string
-	// takes are names of parameters.
+	// takes are the names of the parameters.
 	takes   []string
 	request *content
 	answers []answer
-	// codes are those of the problems that it can answer with.
+	// codes are the codes of the possible problems.
 	codes []string
-	// example is the name of the recorded answer; empty: the id.
+	// example is the name of the recorded response. Empty means the id.
 	example string
 }
 
@@ -46,23 +47,24 @@ type content struct {
 	optional    bool
 }
 
-// answer is a way in which an endpoint answers, a problem excepted.
+// answer is a possible response of an endpoint, except for problems.
 type answer struct {
 	status      int
 	description string
-	// body has the Go types of the JSON; more than one where the answer is one of several. None: there is no body of JSON.
+	// body are the Go types of the JSON body. Several types mean one of them. No type means no JSON body.
 	body []shape
-	// table tells that the rows can also be had as CSV and as a line of JSON each. markdown is a body of text.
+	// table reports that the rows are also available as CSV and as newline-delimited JSON. markdown reports that the body is text.
 	table, markdown bool
-	// events tells that the same may come as a stream of events.
+	// events reports that the same content is also available as an event stream.
 	events bool
-	// headers are names of header fields.
+	// headers are the names of header fields.
 	headers []string
-	// example is the name of the recorded answer; empty: that of the endpoint, with the status where it is not the usual one.
+	// example is the name of the recorded response. If it is empty, it is the name of the endpoint, plus the status if that is not the
+	// usual one.
 	example string
 }
 
-// shape is a type with the name of its schema; empty: its own.
+// shape is a type with the name of its schema. An empty name means the type's own.
 type shape struct {
 	name string
 	of   reflect.Type
@@ -70,7 +72,7 @@ type shape struct {
 
 func body[T any](name string) shape { return shape{name, reflect.TypeFor[T]()} }
 
-// Header fields of answers that may be cached, and of those that cost something.
+// Header fields of cacheable responses and of priced responses.
 var (
 	cached  = []string{"ETag", "Cache-Control", "Last-Modified", "X-Request-Id"}
 	paging  = append([]string{"Link"}, cached...)
@@ -82,13 +84,13 @@ func ok(description string, headers []string, of ...shape) answer {
 	return answer{status: http.StatusOK, description: description, body: of, headers: headers}
 }
 
-// unchanged is the answer to a client that has the newest already.
+// unchanged is the response to a client that already has the newest version.
 var unchanged = answer{status: http.StatusNotModified, description: "The client has this already: its If-None-Match names the ETag. Nothing is charged.", headers: []string{"ETag", "Cache-Control", "X-Request-Id"}}
 
-// always are the problems that every address has.
+// always are the problems that every address can return.
 var always = []string{view.CodeMethodNotAllowed, view.CodeInternalError}
 
-// reads are those of everything that is read, and those of everything that wants a key.
+// The problems of operations that read, that require a key, that change something, and that serve priced data.
 var (
 	reads    = with(view.CodeNotAcceptable, view.CodeUnavailable)
 	withKey  = []string{view.CodeMissingKey, view.CodeInvalidKey, view.CodeRevokedKey, view.CodeRateLimited, view.CodeUnavailable}
@@ -109,7 +111,7 @@ var tags = []tag{
 	{"Agents", "The MCP server: picks, research, portfolio and the hash chain as tools, the signals as resources. No key."},
 }
 
-// routes lists everything in the order of the document.
+// routes returns all operations in the order of the document.
 func routes() []route {
 	all := signalEndpoints()
 	all = append(all, serviceEndpoints()...)
@@ -256,7 +258,7 @@ func verifyEndpoints() []route {
 	}
 }
 
-// paidEndpoints are the twins of the data endpoints that are paid by request.
+// paidEndpoints returns the twins of the data endpoints that are paid by request.
 func paidEndpoints(data []route) []route {
 	all := []route{{
 		id: "getX402Info", method: http.MethodGet, path: "/api/v1/x402/info", tag: "Pay per request",

@@ -7,7 +7,7 @@ import (
 	"tidemark/api/view"
 )
 
-// dataEndpoints describes the data endpoints.
+// dataEndpoints returns the operations of the data endpoints.
 func dataEndpoints() []route {
 	var all []route
 	for _, e := range endpoint.All() {

@@ -37,10 +37,10 @@ type JSONRPCError struct {
 	Data any `json:"data,omitempty"`
 }
 
-// callLatestPicks is the message of the example.
+// callLatestPicks is the message in the example.
 var callLatestPicks = JSONRPCRequest{JSONRPC: "2.0", ID: 1, Method: "tools/call", Params: json.RawMessage(`{"name":"get_portfolio_summary","arguments":{}}`)}
 
-// agentEndpoints is the one of the server for agents: what can be called is told by the protocol itself.
+// agentEndpoints returns the operation of the server for agents. The protocol itself lists the possible calls.
 func agentEndpoints() []route {
 	refused := func(status int, description string) answer {
 		fields := []string{"X-Request-Id"}

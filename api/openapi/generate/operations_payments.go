@@ -16,7 +16,7 @@ type PaymentClaimRequest struct {
 	Signature string `json:"signature,omitempty"`
 }
 
-// paymentEndpoints are those of transfers that a key is topped up with.
+// paymentEndpoints returns the operations for top-ups by transfer.
 func paymentEndpoints() []route {
 	const transaction = "0x7f1c3d5b9a8e6f402143658709badcfe1032547698badcfe1032547698badcfe"
 	var verdicts []string

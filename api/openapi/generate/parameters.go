@@ -7,7 +7,7 @@ import (
 	"tidemark/signals"
 )
 
-// parameters are all parameters by the names that endpoints take them under.
+// parameters returns all parameters by the names that operations use.
 func parameters() map[string]parameter {
 	text := func() *jsonschema.Schema { return &jsonschema.Schema{Type: "string"} }
 	one := func(of ...any) *jsonschema.Schema { return &jsonschema.Schema{Type: "string", Enum: of} }
@@ -77,7 +77,7 @@ func parameters() map[string]parameter {
 	}
 }
 
-// headers are all header fields of answers.
+// headers returns all header fields of responses.
 func headers() map[string]header {
 	text := &jsonschema.Schema{Type: "string"}
 	return map[string]header{
@@ -100,7 +100,7 @@ func headers() map[string]header {
 	}
 }
 
-// The ways to be let in.
+// The security requirements.
 const (
 	schemeKey    = "apiKey"
 	schemeX402   = "x402"

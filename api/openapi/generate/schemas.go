@@ -15,22 +15,22 @@ import (
 	"tidemark/picks"
 )
 
-// schemas makes the schemas of Go types. Every struct has one of its own, under its name; what uses it refers to it.
+// schemas builds the schemas of Go types. Every struct has its own named schema, and its users refer to it.
 type schemas struct {
 	comments *comments
 	// named are the schemas of structs, in the order of their first use.
 	named ordered[*jsonschema.Schema]
-	// names are the names in the document; a type that is not there has its Go name.
+	// names are the names in the document. A type that is missing has its Go name.
 	names map[reflect.Type]string
-	// about describes the types that are made for one answer, and have no comment of their own.
+	// about describes the types that exist for one response only and have no comment.
 	about map[reflect.Type]string
 	known map[reflect.Type]bool
 }
 
-// refTo is the address of a schema in the document.
+// refTo is the prefix of a reference to a schema.
 const refTo = "#/components/schemas/"
 
-// of returns the schema of a type: a reference where it is a struct.
+// of returns the schema of a type. For a struct it returns a reference.
 func (s *schemas) of(t reflect.Type) (*jsonschema.Schema, error) {
 	if t.Kind() != reflect.Struct {
 		return s.infer(t)
@@ -51,7 +51,7 @@ func (s *schemas) nameOf(t reflect.Type) string {
 	return t.Name()
 }
 
-// define makes the schema of a struct and of all structs that it holds.
+// define builds the schema of a struct and of all structs that it contains.
 func (s *schemas) define(t reflect.Type) error {
 	if s.known[t] {
 		return nil
@@ -67,7 +67,7 @@ func (s *schemas) define(t reflect.Type) error {
 	if err != nil {
 		return err
 	}
-	schema.AdditionalProperties = nil // a client ignores members that it does not know, and more may come
+	schema.AdditionalProperties = nil // clients must ignore unknown members, because more may be added
 	if schema.Description = s.about[t]; schema.Description == "" {
 		schema.Description = s.comments.ofType(t, name)
 	}
@@ -84,7 +84,7 @@ func (s *schemas) define(t reflect.Type) error {
 	return nil
 }
 
-// infer is the library's schema of a type, with references in place of the structs that it holds, and null only where a pointer is.
+// infer returns the library's schema of a type, with references instead of the structs that it contains. Only pointers can be null.
 func (s *schemas) infer(t reflect.Type) (*jsonschema.Schema, error) {
 	inner, err := s.structsOf(t)
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *schemas) infer(t reflect.Type) (*jsonschema.Schema, error) {
 	return schema, nil
 }
 
-// structsOf defines the structs that a type holds, and returns them.
+// structsOf defines the structs that a type contains, and returns them.
 func (s *schemas) structsOf(t reflect.Type) ([]reflect.Type, error) {
 	var found []reflect.Type
 	var walk func(u reflect.Type) error
@@ -139,8 +139,8 @@ func (s *schemas) structsOf(t reflect.Type) ([]reflect.Type, error) {
 	return found, nil
 }
 
-// settle writes nulls as these documents do: after the type, beside a reference, and never for a list, which is empty where there is
-// nothing in it.
+// settle writes nulls in the form of these documents: after the type, or next to a reference. A list is never null, because it is empty
+// instead.
 func settle(s *jsonschema.Schema) {
 	if s == nil {
 		return

@@ -13,7 +13,7 @@ import (
 	"tidemark/api/view"
 )
 
-// shape is the schema of a body, one of several where there are more.
+// shape returns the schema of a body. Several shapes mean one of them.
 func (b *builder) shape(of ...shape) (*jsonschema.Schema, error) {
 	var any []*jsonschema.Schema
 	for _, s := range of {
@@ -37,7 +37,7 @@ func (b *builder) shape(of ...shape) (*jsonschema.Schema, error) {
 
 func plainText() *jsonschema.Schema { return &jsonschema.Schema{Type: "string"} }
 
-// problemExample is a problem as a client sees it.
+// problemExample returns a problem as a client receives it.
 func problemExample(k view.ProblemKind) view.Problem {
 	p := view.Problem{
 		Type: openapi.Host + "/problems/" + k.Code, Title: k.Title, Status: k.Status, Code: k.Code, Detail: k.Meaning, Instance: "/api/v1/research/NVDA",
@@ -59,7 +59,7 @@ func problemExample(k view.ProblemKind) view.Problem {
 	return p
 }
 
-// camel is a name of a component: from_date becomes FromDate.
+// camel returns the name of a component: from_date becomes FromDate.
 func camel(name string) string {
 	var b strings.Builder
 	for part := range strings.SplitSeq(name, "_") {

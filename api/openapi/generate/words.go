@@ -14,7 +14,7 @@ import (
 	"tidemark/signals/forecast"
 )
 
-// renamed are the types whose Go name says too little outside of their package.
+// renamed are the types whose Go name is not clear outside their package.
 var renamed = map[string]string{
 	"postgres.Period":       "BacktestPeriod",
 	"x402.Demand":           "PaymentRequired",
@@ -53,8 +53,8 @@ var renamed = map[string]string{
 	"view.AccountUsageRows": "UsageList",
 }
 
-// What a type does not tell of a member: its form, or the few values that it can have. The keys are members, or Schema.member where
-// another schema has one of that name that is something else.
+// What a type does not show about a member: its format, or its few possible values. The keys are member names, or Schema.member if a member
+// with the same name in another schema is different.
 var (
 	dates = []string{"date", "entry_date", "exit_date", "inception_date", "head_date", "first_picked_on", "Portfolio.as_of", "DigestPeriod.from", "DigestPeriod.to", "UsageMeta.from", "UsageMeta.to"}
 	links = []string{
@@ -101,7 +101,7 @@ var (
 	}
 )
 
-// constrain adds to a member's schema what its type does not tell.
+// constrain adds to a member's schema what its type does not show.
 func constrain(p *jsonschema.Schema, schema, member string) {
 	is := func(of []string) bool { return slices.Contains(of, member) || slices.Contains(of, schema+"."+member) }
 	of := values[schema+"."+member]
