@@ -1,5 +1,6 @@
-// Package postgres contains all SQL statements, one file per noun, and runs the migrations. Other packages pass and receive values; no
-// transaction is visible outside. Start at Open, then read runs.go, which everything else builds on. locks.go defines the order of locks.
+// Package postgres contains all DML statements of the program, one file per noun, and runs the migrations. Other packages pass and receive
+// values; no transaction is visible outside. Start at Open, then read runs.go, which everything else builds on. locks.go defines the order
+// of locks.
 package postgres
 
 import (
@@ -17,7 +18,7 @@ import (
 	"tidemark/internal/telemetry"
 )
 
-// The roles that the program works as. Each can log in itself (login.go). A connection with another login switches to one of them. A
+// The roles that the program works as. Each role can log in directly (login.go). A connection with another login switches to one of them. A
 // statement could switch back to that login, so the API rejects logins with more rights (OnlyRole).
 const (
 	RoleWorker = "tidemark_worker"
@@ -130,7 +131,7 @@ func Open(ctx context.Context, url, role string, with ...Option) (*DB, error) {
 //
 // statement_timeout is longer than any valid statement. For the API it is longer than a client may take to receive a response that is read
 // from the database meanwhile. For workers it is longer than the largest merge, of decades of data. Migrations and the program that dumps a
-// backup connect separately, without a timeout. Rows that are copied before a load is complete have a shorter timeout (SET LOCAL, in
+// backup connect separately, without this timeout. Rows that are copied before a load is complete have a shorter timeout (SET LOCAL, in
 // load_stream.go).
 //
 // lock_timeout is how long a session waits for another session's rows, tables or advisory locks.

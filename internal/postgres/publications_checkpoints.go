@@ -107,7 +107,7 @@ func (q Position) position() (p picks.Position, err error) {
 // A company may be in the portfolio if it is the benchmark, was picked, or is the successor of another company.
 const inPortfolio = `(t.cik = @benchmark or exists (select from picks p where p.cik = t.cik) or exists (select from actions a where a.successor = t.cik))`
 
-// Selects the first day that data which became known since then changes.
+// Selects the first day whose data was revised between two instants.
 const revisedSQL = `
 	select min(day) from (
 		select t.date from bars t where t.known_at > @since and t.known_at <= @as_of and t.date <= @date and ` + inPortfolio + `

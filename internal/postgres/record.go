@@ -142,7 +142,7 @@ func (db *DB) AnnounceDue(ctx context.Context, f task.Fence, at time.Time) ([]Pi
 			if err := witness(ctx, tx, &at); err != nil {
 				return err
 			}
-			// In the same transaction: a repeated attempt of the run finds no picks to announce.
+			// In the same transaction: a later attempt of the run would find no new picks, and would not make these jobs due.
 			if _, err := tx.Exec(ctx, afterAnnouncementSQL, dueArgs(ctx, task.Publish, pgx.NamedArgs{"id": f.RunID, "subjects": task.AfterAnnouncement})); err != nil {
 				return fmt.Errorf("make due what follows: %w", err)
 			}
@@ -197,7 +197,7 @@ func (db *DB) AnnouncedAfter(ctx context.Context, seq int64) ([]Pick, error) {
 	return list, nil
 }
 
-// NewestAnnounced returns the newest announced picks with a number below below, by seq, at most most.
+// NewestAnnounced returns the newest announced picks with a number smaller than below, by seq. most limits their number.
 func (db *DB) NewestAnnounced(ctx context.Context, below int64, most int) ([]Pick, error) {
 	rows, err := db.reads.Query(ctx, `
 		select `+pickColumns+`, p.announced_at from announced_picks p where seq < @below order by seq desc limit @most`,
