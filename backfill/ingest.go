@@ -10,13 +10,13 @@ import (
 	"tidemark/internal/task"
 )
 
-// Ingest asks a source for a window of its observations (zero: everything) and adds what is new to the record, in one commit that
-// makes the dependents (signal ids) due; all of it while the attempt that f names is the current one. Where nothing was known before,
-// one page is stored while the next is fetched. It returns how many rows were added.
+// Ingest requests a window of a source's observations (zero: all) and adds new values to the record, in one commit that makes the
+// dependents (signal ids) due; all of it while the attempt named by f is the current one. If nothing was known before, one page is stored
+// while the next is fetched. It returns the number of added rows.
 //
-// What was good is stored also when another part failed, which the next attempt repairs. Judge, unless it is nil, sees all good answers
-// before they are stored, with the trouble of the questions that got none, and returns those that may be: an error is joined to the
-// others, and does not keep what was returned from being stored.
+// Good parts are stored even if another part failed; the next attempt repairs that part. Judge, unless it is nil, gets all good responses
+// before they are stored, with the errors of the failed requests, and returns the ones to store. Its error is joined to the others, and
+// does not prevent the storing of the returned responses.
 func Ingest(
 	ctx context.Context, db *postgres.DB, e *ingest.Engine, src ingest.Source, w series.Window, f task.Fence, dependents []string,
 	judge func(ctx context.Context, good []ingest.Fetched, trouble error) ([]ingest.Fetched, error),

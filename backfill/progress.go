@@ -9,7 +9,7 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// The states of a backfill as they are shown, besides those that an operator sets.
+// The displayed states of a backfill, in addition to the states that an operator sets.
 const (
 	StateAsking = "asking the sources"
 	StateDone   = "done"
@@ -61,13 +61,13 @@ func StateOf(b postgres.Backfill, c postgres.BackfillCounts) string {
 	return b.Status
 }
 
-// Over tells that nothing more will happen to the backfill by itself.
+// Over reports whether the backfill has ended and does nothing more without an operator.
 func (p Progress) Over() bool {
 	return p.State != StateAsking && p.State != postgres.BackfillRunning
 }
 
-// Finished counts the slots of the plan that were done or have failed, of Total; slots that the plan leaves alone are in neither, and
-// those that were cancelled are not done.
+// Finished counts the slots of the plan that were done or have failed, of Total. Slots that the plan skips are in neither, and cancelled
+// slots are not done.
 func (p Progress) Finished() int64 { return p.Done + p.Failed }
 
 // Total counts the slots that the plan is to do.
