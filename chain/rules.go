@@ -15,8 +15,8 @@ const (
 // text is a value as it comes: a string, or bytes straight from a database's wire.
 type text interface{ ~string | ~[]byte }
 
-// checkFields holds the rules for the three values of a link that stand on their own, and returns the date as dayOf reads it. It
-// allocates only when a rule is broken.
+// checkFields checks the rules for the three values of a link that can be checked alone, and returns the date as dayOf reads it. It
+// allocates only if a rule is broken.
 func checkFields[T text](seq int64, ticker, price, date T) (int, *Error) {
 	if reason := tickerFault(ticker); reason != "" {
 		return 0, &Error{Seq: seq, Field: "ticker", Reason: reason}
@@ -54,7 +54,7 @@ func priceFault[T text](p T) string {
 	const form = "must be a plain decimal with 2 to 4 decimals"
 	point, value := -1, byte(0)
 	for i := range len(p) {
-		digit := p[i] - '0' // above 9 for every byte that is no digit
+		digit := p[i] - '0' // above 9 for every byte that is not a digit
 		switch {
 		case digit <= 9:
 			value |= digit
@@ -88,7 +88,7 @@ func dayOf[T text](d T) int {
 	if len(d) != dateLength || d[4] != '-' || d[7] != '-' {
 		return 0
 	}
-	// A byte that is no digit is above 9 when '0' is taken from it, one below '0' because it wraps around.
+	// A byte that is not a digit is above 9 after '0' is subtracted; one below '0' wraps around.
 	y1, y2, y3, y4 := d[0]-'0', d[1]-'0', d[2]-'0', d[3]-'0'
 	m1, m2, d1, d2 := d[5]-'0', d[6]-'0', d[8]-'0', d[9]-'0'
 	if y1 > 9 || y2 > 9 || y3 > 9 || y4 > 9 || m1 > 9 || m2 > 9 || d1 > 9 || d2 > 9 {
@@ -116,7 +116,7 @@ func daysIn(year, month int) int {
 	}
 }
 
-// isHash tells whether h is 64 lower-case hex digits.
+// isHash reports whether h is 64 lower-case hex digits.
 func isHash[T text](h T) bool {
 	if len(h) != hashLength {
 		return false
