@@ -9,8 +9,8 @@ import (
 	"tidemark/chain"
 )
 
-// answer is what stands around the picks in a server's answer: everything that it claims of itself and of its witnesses. A pointer
-// is nil where the answer says null.
+// answer is the part of a server's response around the picks: all its claims about itself and its witnesses. A pointer is nil if the
+// response has null.
 type answer struct {
 	Valid        bool
 	Length       int64
@@ -168,9 +168,9 @@ func (m *meter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readAnswer reads an answer of /api/v1/verify/picks as it arrives. It calls each for every pick, in order, and keeps none of them.
-// An error of each ends it and is returned wrapped. What is missing at the end of a connection that broke is an error that is
-// io.ErrUnexpectedEOF, or one of the reader.
+// readAnswer reads a response of /api/v1/verify/picks as it arrives. It calls each for every pick, in order, and keeps none of them. An
+// error of each ends it and is returned wrapped. If the connection broke, the missing end is an error that is io.ErrUnexpectedEOF, or one
+// of the reader.
 func readAnswer(r io.Reader, each func(pick) error) (*answer, error) {
 	m := &meter{r: r, left: maxMember}
 	d := json.NewDecoder(m)

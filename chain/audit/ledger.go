@@ -16,7 +16,7 @@ import (
 	"tidemark/internal/calendar"
 )
 
-// readLedger reads the git ledger. The check is not nil where there is nothing to compare with.
+// readLedger reads the git ledger. It returns a check if there is nothing to compare with.
 func (o Options) readLedger(ctx context.Context, s *server, said *answer) (*gitledger.Record, *Check) {
 	without := func(status Status, format string, args ...any) (*gitledger.Record, *Check) {
 		return nil, &Check{"git", status, fmt.Sprintf(format, args...)}
@@ -52,7 +52,7 @@ func (o Options) readLedger(ctx context.Context, s *server, said *answer) (*gitl
 	return record, nil
 }
 
-// isLoopback tells whether a host is this machine.
+// isLoopback reports whether a host is this machine.
 func isLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
@@ -63,8 +63,8 @@ func isLoopbackURL(address string) bool {
 	return err == nil && isLoopback(u.Hostname())
 }
 
-// compareLedger holds the ledger and the chain against each other, entry by entry and both ways. final is nil where the chain is
-// broken: then only the picks before the break can be compared.
+// compareLedger compares the ledger and the chain, entry by entry and in both directions. final is nil if the chain is broken: then only
+// the picks before the break can be compared.
 func compareLedger(w *verification, r *gitledger.Record, said, final *answer) Check {
 	c := Check{Name: "git", Status: Mismatch}
 	length := w.verifier.Checkpoint().Length
@@ -132,8 +132,8 @@ type entry struct{ day, is string }
 
 func (e *entries) add(to *[]entry, day, is string) { *to = append(*to, entry{day, is}) }
 
-// compare counts what the ledger has yet to get: what the server shows of the day of the ledger's newest commit or later. Everything
-// else that one side has and the other does not is a fault.
+// compare counts the entries that the ledger does not have yet: the server's entries of the day of the ledger's newest commit or later.
+// Every other difference is a fault.
 func (e *entries) compare(newest string) (late int, fault string) {
 	server, ledger := map[entry]bool{}, map[entry]bool{}
 	for _, x := range e.server {
