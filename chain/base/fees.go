@@ -38,12 +38,12 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// fees is what a transaction offers, in wei per gas.
+// fees is a transaction's offer, in wei per gas.
 type fees struct{ cap, tip int64 }
 
-// price chooses the fees of a transaction: twice the base fee and the tip that nodes suggest, and at least a quarter more than an
-// earlier transaction of the same nonce (nil: there is none), because nodes refuse a replacement that pays less than a tenth more.
-// It fails when the ceiling does not allow it.
+// price chooses the fees of a transaction: twice the base fee and the tip that nodes suggest. They are at least a quarter more than an
+// earlier transaction's of the same nonce (nil: none), because nodes refuse a replacement that pays less than a tenth more. It fails if
+// the ceiling does not allow it.
 func price(baseFee, suggested *big.Int, earlier *Tx, ceiling int64) (fees, error) {
 	tip := wei(suggested)
 	f := fees{tip: tip, cap: wei(new(big.Int).Add(new(big.Int).Lsh(baseFee, 1), suggested))}
@@ -83,7 +83,7 @@ func wei(n *big.Int) int64 {
 	return n.Int64()
 }
 
-// worst is what a transaction may cost at most: all its gas at its ceiling, and twice the fee for its data on the L1, which moves.
+// worst is the max cost of a transaction: all its gas at its ceiling, and twice the fee for its data on the L1, which varies.
 func worst(gas uint64, f fees, l1 *big.Int) int64 {
 	cost := new(big.Int).Mul(new(big.Int).SetUint64(gas), big.NewInt(f.cap))
 	return wei(cost.Add(cost, new(big.Int).Lsh(l1, 1)))

@@ -60,7 +60,7 @@ func NewSigner(key *ecdsa.PrivateKey) *Signer {
 	return &Signer{key: key, address: crypto.PubkeyToAddress(key.PublicKey)}
 }
 
-// private reads a file that nobody but its owner can read.
+// private reads a file that only its owner can read.
 func private(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -97,7 +97,7 @@ func (s *Signer) String() string { return s.address.Hex() }
 // GoString shows the address, for %#v.
 func (s *Signer) GoString() string { return "base.Signer(" + s.address.Hex() + ")" }
 
-// Format shows the address, whatever the verb.
+// Format shows the address for every verb.
 func (s *Signer) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(s.address.Hex())) }
 
 // LogValue shows the address.

@@ -16,15 +16,15 @@ type SignedTransfer struct {
 	From, To, Value, ValidAfter, ValidBefore, Nonce string
 }
 
-// typeTransfer is the first word of what is signed.
+// typeTransfer is the first word of the signed data.
 var typeTransfer = crypto.Keccak256([]byte("TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)"))
 
 // keySignature is the longest signature of a key; EIP-2098 has one byte less. Wallets that are contracts have others, which the contract
 // alone can judge.
 const keySignature = 65
 
-// Signed tells whether a payer's key signed a transfer of a token. own is false where the signature is not of a key's form, so that only
-// the chain can say. A signature that the token's contract would not take, because it can be bent into another one, is an error as well.
+// Signed reports whether a payer's key signed a transfer of a token. own is false if the signature does not have the form of a key's, so
+// that only the chain can decide. It returns an error for a malleable signature, which the token's contract would refuse.
 func Signed(chainID uint64, token string, d Domain, t SignedTransfer, signature string) (own bool, err error) {
 	sig, err := hex.DecodeString(strings.TrimPrefix(signature, "0x"))
 	if err != nil {
