@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// readSigned reads a history of the remote. Without a signing key it only has to be a ledger. With one, a commit needs the signature of
-// this key unless it is in our own history, or known with this very id: a key that was used before signed those, or none did.
+// readSigned reads a history of the remote. Without a signing key it must only be a valid ledger. With one, a commit needs the signature
+// of this key, unless it is in our own history or known with this very id: older commits may have an earlier key's signature, or none.
 func (l *Ledger) readSigned(ctx context.Context, g git, s *state, head string, known []Known) (*Record, error) {
 	if l.signer == "" {
 		return readHistory(ctx, g, head, false, nil)
@@ -48,7 +48,7 @@ func (l *Ledger) readSigned(ctx context.Context, g git, s *state, head string, k
 	return r, agree(r, known)
 }
 
-// agree tells which entry of a record is not among the known ones, or is known by another commit.
+// agree returns an error that names the entry of a record that is not among the known ones, or is known by another commit.
 func agree(r *Record, known []Known) error {
 	have := make(map[string]string, len(known))
 	for _, k := range known {

@@ -20,7 +20,7 @@ type state struct {
 	links    []chain.Link
 	gaps     map[string]int // date to line
 	notes    map[chain.Correction]int
-	// commits are those of each file, one a line, read when they are first asked for.
+	// commits are the commits of each file, one a line, read on first use.
 	commits map[string][]Commit
 }
 
@@ -244,8 +244,8 @@ func (l *Ledger) commit(ctx context.Context, g git, s *state, e Entry) (Commit, 
 	return g.commitTree(ctx, top.id, parents, e.message(l.opts.Environment), l.opts.Author, e.At, l.signer != "")
 }
 
-// listSigner adds the public key to the file of signers when it is not there yet, so that a clone can check its own signatures. The
-// key to trust is still the one that is published elsewhere.
+// listSigner adds the public key to the file of signers if it is missing, so that a clone can check its own signatures. The trusted key
+// is still the one that is published elsewhere.
 func (l *Ledger) listSigner(ctx context.Context, g git, root map[string]treeEntry) error {
 	if l.signer == "" {
 		return nil

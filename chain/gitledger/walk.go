@@ -21,7 +21,7 @@ type step struct {
 	signature string
 }
 
-// readHistory walks from the first commit to head. With signed each commit must be signed, except for those of known.
+// readHistory walks from the first commit to head. With signed, each commit must be signed, except the known ones.
 func readHistory(ctx context.Context, g git, head string, signed bool, known map[string]bool) (*Record, error) {
 	// Without this, an object that the disk lost would look like a file that a commit took away.
 	if _, err := g.run(ctx, nil, "rev-list", "--objects", "--quiet", head); err != nil {
@@ -182,8 +182,7 @@ func (g git) history(ctx context.Context, head string, signed bool) ([]step, err
 	return steps, nil
 }
 
-// treeReader reads blobs one after the other, in the order in which the walk asks for them, so that a long history is never in memory
-// as a whole.
+// treeReader reads blobs in the order of the walk, so that a long history is never in memory as a whole.
 type treeReader struct {
 	r   *bufio.Reader
 	cmd *exec.Cmd
@@ -220,7 +219,7 @@ func (c *treeReader) next() ([]byte, error) {
 	return content, err
 }
 
-// close ends the reading. What was not read is not wanted any more.
+// close ends the reading and discards the unread rest.
 func (c *treeReader) close() {
 	_ = c.cmd.Process.Kill()
 	_ = c.cmd.Wait()
