@@ -12,14 +12,14 @@ import (
 // grace is how long something may be shown by the server before it is in the log.
 const grace = 2 * time.Minute
 
-// What a server may list. One that lists more is not compared: each entry costs a question, or an alert.
+// Limits of a server's lists. A server that lists more is not compared: each entry costs a request, or an alert.
 const (
 	maxPicks     = 500
 	maxSignals   = 200
 	maxForecasts = 20
 )
 
-// shown is what the server's list of picks says, as far as it is compared.
+// shown is the compared part of the server's list of picks.
 type shown struct {
 	Picks []struct {
 		Seq  int64  `json:"seq"`
@@ -68,7 +68,7 @@ func (r *round) server() {
 	}
 }
 
-// picks compares the chain's end: the newest pick of the log, and those that the server has beyond.
+// picks compares the chain's end: the newest pick of the log, and the server's later picks.
 func (r *round) picks(base string, absent map[string]bool) error {
 	have := r.state.Rules.Picks
 	var list shown
