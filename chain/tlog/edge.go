@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Edge is the right edge of a tree: enough to add leaves and to know its root, in 64 hashes at most. The zero Edge is that of the empty tree.
+// Edge is the right edge of a tree: enough to add leaves and to know its root, in 64 hashes at most. The zero Edge is the empty tree's.
 type Edge struct {
 	Size int64 `json:"size"`
 	// Hashes are the roots of the full subtrees, the largest first: one for each bit of the size.
@@ -35,7 +35,7 @@ func (e *Edge) Root() Hash {
 	return root
 }
 
-// Clone returns an edge that grows by itself.
+// Clone returns an edge that grows independently.
 func (e *Edge) Clone() Edge { return Edge{e.Size, slices.Clone(e.Hashes)} }
 
 // nodeHash is the hash of an inner node: SHA-256(0x01 || left || right).

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// The types of signatures: that of a log, and cosignature/v1 of a witness.
+// The types of signatures: a log's, and a witness's cosignature/v1.
 const (
 	algEd25519  = 1
 	algCosigner = 4
@@ -186,10 +186,10 @@ func (c *Cosigner) KeyHash() uint32 { return c.id }
 // VKey is the text of the public key.
 func (c *Cosigner) VKey() string { return vkey(c.name, algCosigner, c.public) }
 
-// cosignature is the length of what a witness signs with: a time and a signature of Ed25519.
+// cosignature is the length of a witness's signature: a time and a signature of Ed25519.
 const cosignature = 8 + ed25519.SignatureSize
 
-// message is what a witness signs.
+// message is the text that a witness signs.
 func message(at uint64, body string) []byte {
 	return []byte("cosignature/v1\ntime " + strconv.FormatUint(at, 10) + "\n" + body)
 }
@@ -200,7 +200,7 @@ func (c *Cosigner) Verify(body, sig []byte) bool {
 		return false
 	}
 	at := binary.BigEndian.Uint64(sig)
-	if at == 0 || at > 1<<40 { // some 35,000 years: what is above is no time of a witness
+	if at == 0 || at > 1<<40 { // some 35,000 years: a witness has no higher time
 		return false
 	}
 	return ed25519.Verify(c.public, message(at, string(body)), sig[8:])

@@ -124,7 +124,7 @@ func (l Leaf) At() time.Time {
 	return t
 }
 
-// ErrUnknownKind says that a leaf is of a kind that this program does not know. It is to be reported, and is no fault of the log.
+// ErrUnknownKind reports that a leaf is of a kind that this program does not know. It must be reported, and is not a fault of the log.
 var ErrUnknownKind = errors.New("unknown kind of leaf")
 
 // ParseLeaf reads a leaf and checks the form of each value.
@@ -162,7 +162,7 @@ func ParseLeaf(text []byte) (Leaf, error) {
 	return l, nil
 }
 
-// FormatLeaf writes a leaf. The values are those of its kind, in their order.
+// FormatLeaf writes a leaf. The values are the kind's values, in their order.
 func FormatLeaf(kind string, values ...string) ([]byte, error) {
 	fields, ok := kinds[kind]
 	if !ok {

@@ -1,6 +1,6 @@
 // Package tlog has the formats of the transparency log, as C2SP states them: leaves, entry bundles, tiles, checkpoints, notes signed with
-// Ed25519, cosignatures of witnesses, policies and proofs. It computes and checks, and asks nobody: it has no network, no files and no
-// database. The Merkle tree is that of RFC 6962, from golang.org/x/mod/sumdb/tlog. Start at Checkpoint, then read leaf.go and tree.go.
+// Ed25519, cosignatures of witnesses, policies and proofs. It only computes and checks: it has no network, no files and no database. The
+// Merkle tree is that of RFC 6962, from golang.org/x/mod/sumdb/tlog. Start at Checkpoint, then read leaf.go and tree.go.
 package tlog
 
 import (
@@ -30,7 +30,7 @@ const MaxLeaf = 8192
 
 // LeafHash is the hash of a leaf: SHA-256(0x00 || leaf).
 func LeafHash(leaf []byte) Hash {
-	var short [512]byte // most leaves need no memory of their own
+	var short [512]byte // most leaves need no separate allocation
 	b := append(short[:1], leaf...)
 	return sha256.Sum256(b)
 }
@@ -52,7 +52,7 @@ type Tile struct {
 	N int64
 	// Width is the number of hashes, 1 to TileWidth.
 	Width int
-	// Entries tells that this is the bundle of the entries below the tile of level 0.
+	// Entries reports whether this is the bundle of the entries below the tile of level 0.
 	Entries bool
 }
 
