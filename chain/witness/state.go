@@ -17,7 +17,7 @@ import (
 	"tidemark/chain/tlog"
 )
 
-// The files of a witness's folder: its key, one file a log, and a folder of what was refused.
+// The files of a witness's folder: its key, one file a log, and a folder of refused checkpoints.
 const (
 	keyFile    = "witness.key"
 	lockFile   = "lock"
@@ -26,7 +26,8 @@ const (
 	maxRefused = 1000
 )
 
-// ErrState says that the state of a witness is missing or damaged. Its key must not be used again: nothing tells what it cosigned.
+// ErrState reports that the state of a witness is missing or damaged. Its key must not be used again, because its cosignatures are
+// unknown.
 var ErrState = errors.New("the state of the witness is lost")
 
 // Init makes a witness in a folder that has none: a key, and the state without logs. It returns the public key.
@@ -63,7 +64,7 @@ func Add(dir, vkey string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("add a log: %w", err)
 	}
-	// What was known once has a line in the key's file: to begin it anew would cosign a second history.
+	// Every log known before has a line in the key's file: starting it again would cosign a second history.
 	key, err := os.ReadFile(filepath.Join(dir, keyFile))
 	if err != nil {
 		return fmt.Errorf("add a log: %w", err)
@@ -122,7 +123,7 @@ func readKey(dir string) (key *tlog.Cosigner, origins []string, err error) {
 	return key, origins, nil
 }
 
-// readLog reads the file of a log: its key, and the last cosigned checkpoint; none where it never cosigned.
+// readLog reads the file of a log: its key, and the last cosigned checkpoint, if it ever cosigned.
 func readLog(dir, origin string, key *tlog.Cosigner) (*state, error) {
 	text, err := os.ReadFile(filepath.Join(dir, logFile(origin)))
 	if err != nil {
