@@ -15,7 +15,7 @@ import (
 // maxRetryAfter bounds how long an upstream can shut itself off: a nonsensical header must not silence a host for years.
 const maxRetryAfter = 24 * time.Hour
 
-// hostName names the host of a URL for the rate limit: lower case, with the port where it is not the scheme's own.
+// hostName names the host of a URL for the rate limit: lower case, with the port if it is not the scheme's own.
 func hostName(u *url.URL) string {
 	host := strings.ToLower(u.Hostname())
 	if p := u.Port(); p != "" && port(&url.URL{Scheme: u.Scheme}) != p {
@@ -51,8 +51,8 @@ func (h *hostSlots) take(ctx context.Context, host string) (func(), error) {
 	}
 }
 
-// waitForHost waits until the question's host may be asked and returns what to call once the answer has been read. The host's next
-// instant is booked over all processes; within this one the seat keeps the order and forbids a second request beside the first.
+// waitForHost waits until a request to the host is allowed and returns the function to call once the response has been read. The host's
+// next instant is booked over all processes. Within this one, the slot keeps the order and prevents concurrent requests.
 func (e *Engine) waitForHost(ctx context.Context, q fetchRequest) (func(), error) {
 	if e.Offline {
 		return func() {}, nil
@@ -108,8 +108,8 @@ func (e *Engine) wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// retryAfter reads the header Retry-After in both forms of RFC 9110, section 10.2.3. A date is counted from the answer's own
-// Date, so that a skewed clock on either side does no harm, and from now where there is none.
+// retryAfter reads the header Retry-After in both forms of RFC 9110, section 10.2.3. A date is counted from the response's own Date, so
+// that a skewed clock on either side does no harm, and from now if the response has no Date.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	v := strings.TrimSpace(h.Get("Retry-After"))
 	if v == "" {

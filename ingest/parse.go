@@ -16,12 +16,11 @@ import (
 	"tidemark/internal/telemetry"
 )
 
-// Parse reads one recorded answer with today's parser of its source: the same path and the same checks as when it came. It does
-// no I/O. The parser sees the URL as the ledger has it, so Batch.Next, if any, must not be asked.
+// Parse reads one recorded response with today's parser of its source: the same path and the same checks as on arrival. It does no I/O.
+// The parser sees the URL as in the fetch log, so Batch.Next, if any, must not be requested.
 //
-// The error is an *Error of kind WrongType or Layout, or Refused for a fetch that was no good answer. It wraps ErrNoReadings for
-// a last page that holds nothing, of a source with series: in Collect such a page may end a chain that has some, here the caller
-// must know.
+// The error is an *Error of kind WrongType or Layout, or Refused for a fetch that was not a good response. It wraps ErrNoReadings for an
+// empty last page of a source with series. In Collect such a page may end a chain that has readings; here the caller must decide.
 func Parse(src Source, f series.Fetch, body []byte) (Batch, error) {
 	q := fetchRequest{source: src, limits: src.Limits, name: f.URL}
 	if f.Status != http.StatusOK && !f.NotModified {
@@ -81,8 +80,8 @@ func (q fetchRequest) parse(asked Request, f series.Fetch, body []byte, earlier 
 	return batch, nil
 }
 
-// read calls the source's parser. The bytes are an upstream's and some formats are read by libraries that panic on broken ones:
-// that is a body that cannot be parsed, not the end of the program.
+// read calls the source's parser. The bytes are a publisher's, and libraries for some formats panic on broken input: read turns such a
+// panic into a parse error.
 func (q fetchRequest) read(r Response) (batch Batch, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -111,8 +110,8 @@ func checkType(contentType string, allowed []string) error {
 	return fmt.Errorf("content type %s, expected %s", media, strings.Join(allowed, " or "))
 }
 
-// check holds a batch to what Batch promises and to what the source declares. Only a batch that passes adds to the
-// earlier readings.
+// check checks a batch against the rules of Batch and the declaration of its source. Only a batch that passes adds to the earlier
+// readings.
 func check(b Batch, declared []series.Info, earlier pageDedupe) error {
 	known := make(map[series.ID]bool, len(declared))
 	for _, s := range declared {

@@ -13,7 +13,7 @@ import (
 var ascii = strings.NewReplacer("\u2010", "-", "\u2011", "-", "\u2012", "-", "\u2013", "-", "\u2014", "-", "\u2212", "-",
 	"\u00a0", " ", "\u2009", " ", "\u200b", "")
 
-// PageText is the text of an HTML page on one line, scripts and styles left out, its dashes and blanks those of ASCII.
+// PageText is the text of an HTML page on one line, without scripts and styles, with ASCII dashes and blanks.
 func PageText(body []byte) (string, error) {
 	page, err := html.Parse(bytes.NewReader(body))
 	if err != nil {
@@ -29,8 +29,8 @@ func PageText(body []byte) (string, error) {
 	return strings.Join(strings.Fields(ascii.Replace(b.String())), " "), nil
 }
 
-// Decimal reads a plain decimal number: digits, a point and a sign, and none of the other forms that strconv takes. What rounds to nothing
-// from below, such as -0.0, is 0: it is no other value than that, and must not look like one.
+// Decimal reads a plain decimal number: digits, a point and a sign, and none of the other forms that strconv accepts. A negative zero,
+// such as -0.0, becomes 0: it is the same value, and must not look different.
 func Decimal(s string) (float64, error) {
 	v, err := strconv.ParseFloat(s, 64)
 	if err != nil || strings.Trim(s, "0123456789.-") != "" {
