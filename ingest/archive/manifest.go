@@ -76,7 +76,7 @@ func ReadManifest(r io.Reader) iter.Seq2[series.Fetch, error] {
 	}
 }
 
-// readLine returns the next line without its end, and io.EOF when there is none.
+// readLine returns the next line without its end, and io.EOF if there are no more lines.
 func readLine(r *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {
@@ -137,7 +137,7 @@ func decode(line []byte, v any) error {
 // dropped is the scheme of files that the operator laid into a folder, which are archived like answers.
 const dropped = "csvdrop"
 
-// checkFetch tells what keeps a fetch from standing in a manifest.
+// checkFetch returns an error if a fetch is not valid in a manifest.
 func checkFetch(f series.Fetch) error {
 	u, err := url.Parse(f.URL)
 	switch {
