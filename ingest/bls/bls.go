@@ -1,8 +1,8 @@
-// Package bls reads macro figures of the United States from the public data API of the Bureau of Labor Statistics, which publishes them:
-// those that the package fred does not bring. Source declares the upstream job. Sandbox answers with synthetic figures.
+// Package bls reads macro figures of the United States from the public data API of the Bureau of Labor Statistics, their publisher. It
+// reads the figures that the package fred does not have. Source declares the source. Sandbox answers with synthetic figures.
 //
-// Consumer prices, payrolls and the unemployment rate are the Bureau's too. They are taken from FRED, which keeps what was first printed
-// of them; this API shows the present state only.
+// Consumer prices, payrolls and the unemployment rate are the Bureau's too. They are read from FRED, which keeps their first prints; this
+// API has the present state only.
 package bls
 
 import (
@@ -18,7 +18,7 @@ import (
 
 const (
 	host = "api.bls.gov"
-	// path is that of the version that needs no key: at most 25 questions a day, 25 series and ten years a question.
+	// path is the path of the version without a key: at most 25 requests a day, 25 series and ten years a request.
 	path = "/publicAPI/v1/timeseries/data/"
 	// maxYears is how many years one question may be about.
 	maxYears = 10
@@ -51,7 +51,7 @@ func Source() ingest.Source {
 		License:     "U.S. Bureau of Labor Statistics, public domain as a work of the U.S. government. BLS.gov cannot vouch for the data or analyses derived from these data after the data have been retrieved from BLS.gov.",
 		HomeURL:     "https://www.bls.gov/developers/",
 		Reestimates: true,
-		// After the releases of 8:30 and those of 10:00.
+		// After the releases of 8:30 and of 10:00.
 		Cadence: series.Cadence{Cron: "45 8,10 * * TUE-FRI", Zone: ingest.NewYorkZone, CatchUp: series.CatchUpLatest},
 		Limits: ingest.Limits{
 			Interval:     2 * time.Second,

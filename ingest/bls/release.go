@@ -16,15 +16,15 @@ func after(month time.Time, n, day int) time.Time {
 	return time.Date(month.Year(), month.Month()+time.Month(n), day, 0, 0, 0, 0, time.UTC)
 }
 
-// pricesPublished takes the 15th of the month after for the day of the consumer prices, which most come on the 10th to the 15th: the
-// side that does not claim too much.
+// pricesPublished assumes the 15th of the month after for the consumer prices, which mostly come on the 10th to the 15th: the
+// conservative choice.
 func pricesPublished(month time.Time) time.Time { return at(after(month, 1, 15), 8, 30) }
 
-// producerPublished takes the 17th for that of the producer prices, which come on the 11th to the 17th.
+// producerPublished assumes the 17th for the producer prices, which come on the 11th to the 17th.
 func producerPublished(month time.Time) time.Time { return at(after(month, 1, 17), 8, 30) }
 
-// employmentPublished tells when the employment of a month is released: on the third Friday after the week, from Sunday to Saturday,
-// that has the twelfth of the month.
+// employmentPublished is the release time of the employment of a month: the third Friday after the week, from Sunday to Saturday, that
+// has the twelfth of the month.
 func employmentPublished(month time.Time) time.Time {
 	twelfth := time.Date(month.Year(), month.Month(), 12, 0, 0, 0, 0, time.UTC)
 	return at(twelfth.AddDate(0, 0, int(time.Saturday-twelfth.Weekday())+20), 8, 30)

@@ -23,11 +23,11 @@ func Sandbox(mux *http.ServeMux, w synth.World) {
 	mux.HandleFunc("POST "+host+path, s.answer)
 }
 
-// script is how a figure of the sandbox moves. Levels, trends and revisions are set by eye to what the real figures have shown; none of
-// it is a forecast or a fit.
+// script defines how a figure of the sandbox moves. Levels, trends and revisions are set by eye to the real figures; none of it is a
+// forecast or a fit.
 type script struct {
 	process synth.Process
-	// first is the standard deviation of what the first print lacks of the second; zero: it is not revised.
+	// first is the standard deviation of the change from the first print to the second; zero: it is not revised.
 	first    float64
 	decimals int
 }
@@ -61,7 +61,7 @@ var scripts = map[string]script{
 	},
 }
 
-// prints tells how a figure is printed: at its release, which is never at a weekend, and anew a month later.
+// prints defines how a figure is printed: at its release, which is never at a weekend, and again a month later.
 func (f figure) prints(noise synth.Noise, s script) synth.Publisher {
 	weekday := func(at time.Time) time.Time {
 		switch at.In(ingest.NewYork()).Weekday() {
@@ -69,7 +69,7 @@ func (f figure) prints(noise synth.Noise, s script) synth.Publisher {
 			return at.AddDate(0, 0, -1)
 		case time.Sunday:
 			return at.AddDate(0, 0, -2)
-		case time.Monday: // on which nobody asks
+		case time.Monday: // no run requests it on a Monday
 			return at.AddDate(0, 0, -3)
 		}
 		return at
