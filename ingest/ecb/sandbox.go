@@ -37,13 +37,13 @@ type decision struct {
 	move, quarters int
 }
 
-// lowest, usual and highest bound the rate; usual is that of before the first meeting too.
+// lowest, usual and highest bound the rate; usual is also the rate before the first meeting.
 const lowest, usual, highest = -2, 8, 18
 
 // meetingWeeks is how far meetings are apart after the list.
 const meetingWeeks = 6
 
-// path is the release's, with a digest of its own.
+// path is the release's path, with its own digest.
 func (d decision) path() string {
 	digest := fnv.New32a()
 	_, _ = digest.Write([]byte(d.day.String())) // never fails
