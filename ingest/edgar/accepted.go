@@ -8,11 +8,11 @@ import (
 	"tidemark/ingest"
 )
 
-// accepted reads the instant at which the SEC took a filing. It is written as UTC and mostly is; for about a fifth of the large
-// companies, and for the newest filings of others, it is New York's time with the letter Z all the same (others measured it on 64,936
-// filings against the headers of the filings themselves; in the recorded answer for Microsoft, a report of 16:07 stands as 16:07Z
-// above older ones in true UTC). The hours of the SEC and the date of the filing tell in six cases of seven which it is, after the
-// close nearly always. Where both may be, or neither, the instant is unknown. Empty is unknown too.
+// accepted reads the instant at which the SEC took a filing. It is written as UTC and mostly is. For about a fifth of the large
+// companies, and for the newest filings of others, it is New York's time with the letter Z all the same. (Others measured it on 64,936
+// filings against the headers of the filings themselves. In the recorded response for Microsoft, a report of 16:07 appears as 16:07Z
+// above older ones in true UTC.) The hours of the SEC and the date of the filing decide it in six cases of seven, after the close nearly
+// always. If both or neither is possible, the instant is unknown. An empty text is also unknown.
 func accepted(text, form string, filed time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -32,8 +32,8 @@ func accepted(text, form string, filed time.Time) (time.Time, error) {
 	return time.Time{}, nil
 }
 
-// possible tells whether a filing of a date may have been taken at an instant: from six in the morning to ten in the evening, and
-// after half past five with the next business day's date. Some forms keep the day's date until ten.
+// possible reports whether a filing of a date can have been taken at an instant: from six in the morning to ten in the evening, and after
+// half past five with the next business day's date. Some forms keep the day's date until ten.
 func possible(at time.Time, form string, filed time.Time) bool {
 	year, month, day := at.In(ingest.NewYork()).Date()
 	taken := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
@@ -49,7 +49,7 @@ func possible(at time.Time, form string, filed time.Time) bool {
 	return taken.Equal(filed)
 }
 
-// untilTen tells whether a form is taken with the day's date until ten in the evening: the reports of insiders and large holders.
+// untilTen reports whether a form is taken with the day's date until ten in the evening: the reports of insiders and large holders.
 func untilTen(form string) bool {
 	base := strings.TrimSuffix(form, "/A")
 	return slices.Contains([]string{"3", "4", "5", "144"}, base) || strings.HasPrefix(base, "SC 13") || strings.HasPrefix(base, "SCHEDULE 13")

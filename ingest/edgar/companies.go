@@ -50,7 +50,7 @@ func Companies(userAgent string) ingest.Source {
 	}
 }
 
-// companyList gathers rows, of which a company may have several.
+// companyList collects rows; a company may have several.
 type companyList struct {
 	companies []equity.Company
 	at        map[equity.CIK]int
@@ -83,7 +83,7 @@ func listed(ticker, exchange string) (equity.Listing, bool) {
 	return equity.Listing{Ticker: ticker, Exchange: marketCode(exchange)}, ticker != ""
 }
 
-// marketCode is the ISO 10383 code of an exchange by the SEC's name of it; empty for one that is not known.
+// marketCode is the ISO 10383 code of an exchange by its name at the SEC; empty for an unknown one.
 func marketCode(name string) string {
 	switch strings.ToUpper(name) {
 	case "NASDAQ":

@@ -25,12 +25,12 @@ const (
 	currentPages = 20
 )
 
-// currentForms are asked for one by one. The service takes each as the beginning of a form's name: 10-K brings amendments too.
+// currentForms are requested singly. The service takes each as a prefix of a form's name: 10-K includes amendments.
 var currentForms = []string{"8-K", "10-Q", "10-K", "20-F", "40-F", "6-K", "25"}
 
-// Current declares the newest filings of all companies, of the forms that matter here: who filed what within the last business day
-// or so, minutes after the SEC took it. It tells whom to ask for more: in the morning about what came in the evening, and after the
-// close. A window is asked for by its beginning: no page is read after one that goes back before it.
+// Current declares the newest filings of all companies, for the forms that matter here, from the last business day or so, minutes after
+// the SEC took them. It shows which companies to request: in the morning for the filings of the evening, and after the close. A window is
+// applied by its beginning: no page is read after one that reaches back before it.
 func Current(userAgent string) ingest.Source {
 	return ingest.Source{
 		ID: "edgar-current", Name: "SEC EDGAR, newest filings", Publisher: publisher, License: license,

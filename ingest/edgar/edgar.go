@@ -1,9 +1,9 @@
-// Package edgar reads what companies file with the U.S. Securities and Exchange Commission: who they are and which tickers they
-// have (Companies), what they filed (Submissions, and Current for the newest of all companies), and the figures of their reports
-// (Facts). Each source's wire form is in the file of its name. Sandbox answers for all of them with invented companies.
+// Package edgar reads companies' filings with the U.S. Securities and Exchange Commission: their identities and tickers (Companies),
+// their filings (Submissions, and Current for the newest of all companies), and the figures of their reports (Facts). Each source's wire
+// form is in the file of its name. Sandbox answers for all of them with invented companies.
 //
-// The SEC asks every program to name itself and an address to write to, and to put at most ten questions a second to all of its
-// hosts together. A source that is given no such name asks nothing.
+// The SEC requires every program to name itself and a contact address, and to send at most ten requests a second to all of its hosts
+// together. A source without such a name sends no requests.
 package edgar
 
 import (
@@ -30,7 +30,7 @@ const (
 )
 
 const (
-	// interval is what the engine leaves between two questions to one host: five a second to each of the two hosts.
+	// interval is the engine's interval between two requests to one host: five a second to each of the two hosts.
 	interval = 200 * time.Millisecond
 	// forbidden is how long the SEC shuts out who asks too much: ten minutes, in which further questions do not count in one's favour.
 	forbidden = 11 * time.Minute

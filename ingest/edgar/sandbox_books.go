@@ -81,8 +81,8 @@ func balanceLines(c *synth.Company) []line {
 }
 
 // statements are the figures of the report about the n-th quarter, filed on a day: the income of the quarter and of the year to date,
-// each with the same months of the year before; in an annual report that of three years. Share counts are all stated for the shares
-// as they are on that day. What the report says of its own period's income is wrong by a factor, which is 1 in most.
+// each with the same months of the year before; in an annual report three years. Share counts are all stated for the shares of that day.
+// The report's income of its own period is wrong by a factor, which is 1 in most.
 func statements(c *synth.Company, quarters []synth.Quarter, n int, filed time.Time, wrong float64) []figure {
 	q := quarters[n]
 	var list []figure

@@ -31,7 +31,7 @@ type figure struct {
 	value               float64
 }
 
-// filings are what a company files in all times, as far as they were asked for.
+// filings are all filings of a company, as far as they were requested.
 type filings struct {
 	company *synth.Company
 	// delay, hour, restated, news and size are drawn once for each report or day.
@@ -124,7 +124,7 @@ func (f *filings) ofQuarter(quarters []synth.Quarter, n int) []event {
 	report.fy, report.fp = q.FiscalYear, fp
 	list := []event{results}
 	if q.Number == 4 && f.restated.Chance(q.End, 0.04) {
-		// What the report said of the year's income was wrong. The correction says what the books say.
+		// The report's income of the year was wrong. The correction has the figures of the books.
 		corrected := f.event("10-K/A", report.filed.AddDate(0, 0, 80+6*wait), q.End)
 		corrected.fy, corrected.fp, corrected.figures = q.FiscalYear, fp, statements(f.company, quarters, n, corrected.filed, 1)
 		report.figures = statements(f.company, quarters, n, report.filed, 1.06+0.15*f.size.Uniform(q.End))
@@ -150,8 +150,8 @@ func (f *filings) event(form string, day, period time.Time) event {
 	return e
 }
 
-// number gives filings their accession numbers: the filer's, the year and a number within it, which is made of the day so that it
-// does not depend on what else is filed.
+// number gives filings their accession numbers: the filer's number, the year and a number within it. That last number comes from the day,
+// so that it does not depend on other filings.
 func number(c *synth.Company, all []event) []event {
 	same := 0
 	for i := range all {
