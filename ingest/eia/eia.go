@@ -24,7 +24,7 @@ const (
 type history struct {
 	// id is EIA's, without the wrapping of the old API: RWTC, not PET.RWTC.D.
 	id string
-	// name and unit are those of the page's title and of the API's series-description.
+	// name and unit are from the page's title and the API's series-description.
 	name, unit string
 	// code is the API's short form of the unit.
 	code string
@@ -39,10 +39,10 @@ type history struct {
 
 func (h history) series() series.ID { return series.ID("eia." + h.id) }
 
-// group is what one Source serves: series of one frequency that are released together.
+// group is the content of one Source: series of one frequency that are released together.
 type group struct {
 	id, name, license, home string
-	// open tells that no third party has rights in the data.
+	// open reports whether no third party has rights in the data.
 	open bool
 	// frequency as series.Info and the API name it; letter is the page's.
 	frequency, letter string
@@ -78,8 +78,8 @@ var spot = group{
 	},
 }
 
-// weekly is the weekly petroleum status report: due on Wednesday at 10:30, after a holiday on Thursday and at another hour,
-// which is why it is asked several times until Friday.
+// weekly is the weekly petroleum status report. It is due on Wednesday at 10:30, after a holiday on Thursday and at another hour, so it
+// is requested several times until Friday.
 var weekly = group{
 	id:        "eia-petroleum-weekly",
 	name:      "EIA weekly petroleum stocks and refinery utilization",
@@ -110,9 +110,9 @@ var weekly = group{
 	},
 }
 
-// Spot declares the daily spot prices of crude oil (WTI, Cushing), gasoline and diesel (both New York Harbor). With an empty key
-// the history pages are asked, otherwise the API. Whatever the key, Parse reads the answers of both forms and both their media
-// types are allowed, so that an archive outlives a change of settings.
+// Spot declares the daily spot prices of crude oil (WTI, Cushing), gasoline and diesel (both New York Harbor). With an empty key the
+// history pages are requested, otherwise the API. With any key, Parse reads the responses of both forms and both their media types are
+// allowed, so that an archive outlives a change of settings.
 func Spot(apiKey string) ingest.Source { return spot.source(apiKey) }
 
 // Weekly declares the weekly stocks of crude oil, gasoline and distillate, and the refineries' utilization. The key is as

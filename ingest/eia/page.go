@@ -17,7 +17,7 @@ import (
 	"tidemark/internal/series"
 )
 
-// userAgent names us to colly, which would name itself. Nobody sees it: the transport below reaches no network.
+// userAgent replaces colly's own name. No server sees it: the transport below uses no network.
 const userAgent = "tidemark"
 
 // pageRequests asks for the history page of each series. A page is always the whole history: the window is not used.
@@ -33,7 +33,7 @@ func (g group) pageURL(h history) string {
 	return "https://" + pageHost + pagePath + "?n=PET&s=" + h.id + "&f=" + g.letter
 }
 
-// title is what the page's title must say. EIA sets a word before it on weekly pages and doubles blanks; neither is compared.
+// title is the expected title of the page. EIA puts a word before it on weekly pages and doubles blanks; neither is compared.
 func (h history) title() string { return h.name + " (" + h.unit + ")" }
 
 // parsePage reads a history page. It covers the series from its beginning to the newest date that has a value.
@@ -72,10 +72,10 @@ func (g group) parsePage(query url.Values, r ingest.Response) (ingest.Batch, err
 	}, nil
 }
 
-// scraped is what a history page holds, still as text.
+// scraped is the content of a history page, still as text.
 type scraped struct {
 	title string
-	// text is that of the whole page, for the release date.
+	// text is the text of the whole page, for the release date.
 	text     string
 	released time.Time
 	rows     []row
@@ -89,9 +89,9 @@ type row struct {
 
 type cell struct{ class, text string }
 
-// scrape collects the parts of a page with a colly collector that lives for this one call and whose transport hands back the
-// archived bytes: nothing is fetched, nothing outlives the call, and the same bytes always give the same parts. NewCollector is
-// not used because it reads settings from the environment.
+// scrape collects the parts of a page with a colly collector that exists for this one call and whose transport returns the archived
+// bytes. Nothing is fetched, nothing outlives the call, and the same bytes always give the same parts. NewCollector is not used because
+// it reads settings from the environment.
 func scrape(r ingest.Response) (*scraped, error) {
 	c := &colly.Collector{}
 	c.Init()

@@ -15,11 +15,11 @@ var (
 	dailyRow  = regexp.MustCompile(`^(\d{4}) ([A-Z][a-z]{2})- ?(\d{1,2}) to ([A-Z][a-z]{2})- ?(\d{1,2})$`)
 	weeklyRow = regexp.MustCompile(`^(\d{4})-([A-Z][a-z]{2})$`)
 	weekEnd   = regexp.MustCompile(`^(\d{2})/(\d{2})$`)
-	// rowLike is what only a row of figures begins with. One that then breaks the grammar is an error, not a heading.
+	// rowLike matches only the beginning of a row of figures. If such a row then breaks the grammar, it is an error, not a heading.
 	rowLike = regexp.MustCompile(`^\d{4}\b`)
 )
 
-// readings reads the rows. Blank cells are no observations: a holiday, or a day that is not published yet.
+// readings reads the rows. Blank cells are not observations: a holiday, or a day that is not published yet.
 func (p *scraped) readings(g group, h history) (readings, error) {
 	var found readings
 	accepted := 0
@@ -63,7 +63,7 @@ func (g group) example() string {
 	return "2026 Jun-29 to Jul- 3"
 }
 
-// readDailyRow reads a week: five cells, Monday to Friday. The row's year is that of its Monday.
+// readDailyRow reads a week: five cells, Monday to Friday. The row's year is its Monday's.
 func readDailyRow(r row, add func(day time.Time, token string) error) error {
 	m := dailyRow.FindStringSubmatch(r.head)
 	if m == nil {

@@ -33,8 +33,8 @@ func parseValue(token string) (value float64, marker string, err error) {
 	return value, "", nil
 }
 
-// isNumber tells whether a token is a decimal number: digits, all of them or none grouped in threes by commas, with a sign before
-// and a fraction after them if need be.
+// isNumber reports whether a token is a decimal number: digits, all of them or none grouped in threes by commas, with an optional sign
+// before and an optional fraction after them.
 func isNumber(token string) bool {
 	whole, fraction, dotted := strings.Cut(strings.TrimPrefix(token, "-"), ".")
 	if dotted && !isDigits(fraction) {
@@ -105,7 +105,7 @@ type readings struct {
 	seen map[time.Time]int
 }
 
-// add appends a reading. One that repeats what is known of its date is left out, one that contradicts it is an error.
+// add appends a reading. A reading equal to the known one of its date is left out; a contradicting one is an error.
 func (r *readings) add(v series.Reading) error {
 	if n := len(r.list); r.seen == nil && (n == 0 || v.ObservedAt.After(r.list[n-1].ObservedAt)) {
 		r.list = append(r.list, v)
