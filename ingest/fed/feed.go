@@ -14,9 +14,9 @@ import (
 	"tidemark/ingest"
 )
 
-// parseFeed finds the statements among the press releases on monetary policy, and leads to those from a day on (empty: those after the
-// list of past ones), in ascending order; to the newest in any case, so that every run ends with a decision. After a statement that the
-// run has read already it leads to later ones alone.
+// parseFeed finds the statements among the press releases on monetary policy. It leads, in ascending order, to the statements from a day
+// on (empty: the ones after the list of past ones), and in any case to the newest, so that every run ends with a decision. After a
+// statement that the run has already read, it leads only to later ones.
 func parseFeed(since, after string, body []byte) (ingest.Batch, error) {
 	feed, err := gofeed.NewParser().Parse(bytes.NewReader(body))
 	if err != nil {
@@ -51,7 +51,8 @@ func parseFeed(since, after string, body []byte) (ingest.Batch, error) {
 	return ingest.Batch{Next: &ingest.Request{URL: statementsURL(days[first:])}}, nil
 }
 
-// statementOf tells of which day an item is the statement, if it is one. Other releases of the same days have other letters at the end.
+// statementOf returns the day of the statement that an item links to, if it is one. Other releases of the same days have other letters at
+// the end.
 func statementOf(item *gofeed.Item) (day string, ok bool) {
 	u, err := url.Parse(strings.TrimSpace(item.Link))
 	if err != nil || !strings.Contains(strings.ToLower(item.Title), "fomc statement") {

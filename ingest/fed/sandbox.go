@@ -37,7 +37,7 @@ type decision struct {
 	against        int
 }
 
-// firstYear is that of the first synthetic meeting; lowest, usual and highest bound the lower end.
+// firstYear is the year of the first synthetic meeting; lowest, usual and highest bound the lower end.
 const firstYear, lowest, usual, highest = 2019, 0, 14, 24
 
 // meetings are the last days of a year's meetings: the third Wednesday of March, June and September, the second of December, the last

@@ -20,11 +20,11 @@ var (
 	// againstPattern also meets the form in which only the dissents are listed.
 	againstPattern = regexp.MustCompile(`Voting against (?:the|this) (?:\w+ ){0,3}action (?:was|were):? `)
 	namePattern    = regexp.MustCompile(`\b[A-Z][a-z]+ (?:[A-Z]\. )?[A-Z][A-Za-z'-]+`)
-	// endPattern is the full stop of a sentence, which that of an initial or of "Jr." is not.
+	// endPattern is the full stop of a sentence; the one of an initial or of "Jr." does not match.
 	endPattern = regexp.MustCompile(`[a-z0-9]{2}\.(?: |$)`)
 )
 
-// parseStatement reads a decision: the target range, and the votes where they can be told.
+// parseStatement reads a decision: the target range, and the votes if they can be read.
 func parseStatement(day time.Time, body []byte) (ingest.Batch, error) {
 	text, err := ingest.PageText(body)
 	if err != nil {
