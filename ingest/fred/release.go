@@ -19,15 +19,15 @@ func (c clockTime) on(day time.Time) time.Time {
 	return time.Date(day.Year(), day.Month(), day.Day(), c.hour, c.minute, 0, 0, ingest.NewYork()).UTC()
 }
 
-// employmentPublished tells when the employment of a month is released: on the third Friday after the week, from Sunday to Saturday,
-// that has the twelfth of the month.
+// employmentPublished is the release time of the employment of a month: the third Friday after the week, from Sunday to Saturday, that
+// has the twelfth of the month.
 func employmentPublished(month time.Time) time.Time {
 	twelfth := time.Date(month.Year(), month.Month(), 12, 0, 0, 0, 0, time.UTC)
 	return morning.on(twelfth.AddDate(0, 0, int(time.Saturday-twelfth.Weekday())+20))
 }
 
-// cpiPublished takes the 15th of the month after for the day of the consumer prices, which most come on the 10th to the 15th: the side
-// that does not claim too much.
+// cpiPublished assumes the 15th of the month after for the consumer prices, which mostly come on the 10th to the 15th: the conservative
+// choice.
 func cpiPublished(month time.Time) time.Time {
 	return morning.on(time.Date(month.Year(), month.Month()+1, 15, 0, 0, 0, 0, time.UTC))
 }
@@ -42,5 +42,5 @@ func productionPublished(month time.Time) time.Time {
 	return production.on(time.Date(month.Year(), month.Month()+1, 18, 0, 0, 0, 0, time.UTC))
 }
 
-// claimsPublished tells when the claims of a week are released: on the Thursday after the Saturday that ends it.
+// claimsPublished is the release time of the claims of a week: the Thursday after the Saturday that ends it.
 func claimsPublished(weekEnding time.Time) time.Time { return morning.on(weekEnding.AddDate(0, 0, 5)) }
