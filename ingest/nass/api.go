@@ -16,8 +16,8 @@ import (
 
 const apiPath = "/api/api_GET"
 
-// apiRequests puts both questions. A window is asked for in whole years. The API answers 400 both to a question without any row and
-// to a wrong one: for a window with an end it may well be the first, for a whole history it cannot.
+// apiRequests sends both queries. A window is requested in whole years. The API returns 400 both for a query without any row and for a
+// wrong one. For a window with an end it can be the first case, for a whole history it cannot.
 func apiRequests(key string, w series.Window) []ingest.Request {
 	requests := make([]ingest.Request, len(asked))
 	for i, filters := range asked {
@@ -59,10 +59,10 @@ type apiRow struct {
 	Loaded     text `json:"load_time"`
 }
 
-// text is a member that is a string, as all of them are documented to be, or a number. Null is no text.
+// text is a member that is a string, as all of them are documented to be, or a number. Null is not a text.
 type text string
 
-// UnmarshalJSONFrom takes what is no string as it is written.
+// UnmarshalJSONFrom takes a value that is not a string as written.
 func (t *text) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	switch kind := d.PeekKind(); kind {
 	case jsontext.KindString, jsontext.KindNumber, jsontext.KindNull:

@@ -10,19 +10,18 @@ import (
 // the 12th, until 2012 at 8:30 in the morning: this is the side that does not claim too much.
 const reportDay = 12
 
-// forecastPublished tells when the forecast of a month is released.
+// forecastPublished is the release time of the forecast of a month.
 func forecastPublished(observedAt time.Time) time.Time {
 	year, month, _ := observedAt.UTC().Date()
 	return time.Date(year, month, reportDay, 12, 0, 0, 0, ingest.NewYork()).UTC()
 }
 
-// finalPublished tells when the final yield of a crop year is released: with the annual summary of the next January.
+// finalPublished is the release time of the final yield of a crop year: the annual summary of the next January.
 func finalPublished(observedAt time.Time) time.Time {
 	return time.Date(observedAt.UTC().Year()+1, time.January, reportDay, 12, 0, 0, 0, ingest.NewYork()).UTC()
 }
 
-// conditionPublished tells when the ratings of a week are released: on the Monday after its end at 16:00, on Tuesday when that is a
-// holiday.
+// conditionPublished is the release time of the ratings of a week: the Monday after its end at 16:00, or Tuesday if that is a holiday.
 func conditionPublished(weekEnding time.Time) time.Time {
 	year, month, day := weekEnding.UTC().Date()
 	monday := time.Date(year, month, day+1+(int(time.Monday-weekEnding.UTC().Weekday())+6)%7, 0, 0, 0, 0, time.UTC)
@@ -32,7 +31,7 @@ func conditionPublished(weekEnding time.Time) time.Time {
 	return time.Date(monday.Year(), monday.Month(), monday.Day(), 16, 0, 0, 0, ingest.NewYork()).UTC()
 }
 
-// isHoliday tells whether a Monday is a federal holiday, or stands in for one on a Sunday. January to March have no ratings.
+// isHoliday reports whether a Monday is a federal holiday, or the substitute for one on a Sunday. January to March have no ratings.
 func isHoliday(monday time.Time) bool {
 	year, month, day := monday.Date()
 	nth := (day-1)/7 + 1

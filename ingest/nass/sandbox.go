@@ -16,9 +16,9 @@ import (
 )
 
 // Sandbox answers for quickstats.nass.usda.gov, for the two steps of its web form and for its API, with synthetic figures as of the
-// world's clock: a row is shown from its release on, a report is cancelled now and then, the row of a running crop year repeats the
-// newest forecast, and a final is revised after a census. Beside Iowa's rows stand such as a question must keep out. Answers change
-// at releases only. The handlers are safe for concurrent use.
+// world's clock. A row is shown from its release on, a report is cancelled now and then, the row of a running crop year repeats the
+// newest forecast, and a final is revised after a census. It also has rows that are not Iowa's, which a query must exclude. Responses
+// change at releases only. The handlers are safe for concurrent use.
 func Sandbox(mux *http.ServeMux, w synth.World) {
 	s := &sandbox{now: w.Now, fields: draw(w), questions: map[string]url.Values{}, files: map[string]file{}, answers: map[string]file{}}
 	mux.HandleFunc(host+encodePath, s.encode)
@@ -46,7 +46,7 @@ type file struct {
 	body    []byte
 }
 
-// encode names a question. The same question always has the same name, whatever the order of its columns.
+// encode names a query. The same query always has the same name, in any order of its columns.
 func (s *sandbox) encode(w http.ResponseWriter, r *http.Request) {
 	if err := r.ParseForm(); err != nil {
 		http.Error(w, "bad request", http.StatusBadRequest)
@@ -128,7 +128,7 @@ func (s *sandbox) api(w http.ResponseWriter, r *http.Request) {
 	}
 	records, ok := s.fields.matching(question, now)
 	switch {
-	case !ok || len(records) == 0 || !jsonFormat(format): // it speaks no CSV and no XML
+	case !ok || len(records) == 0 || !jsonFormat(format): // it supports neither CSV nor XML
 		reply(w, http.StatusBadRequest, map[string]any{"error": []string{"bad request - invalid query"}})
 	case len(records) > 50_000:
 		reply(w, http.StatusRequestEntityTooLarge, map[string]any{"error": []string{"exceeds limit=50000"}})
@@ -253,8 +253,8 @@ func (r record) members() map[string]string {
 	return m
 }
 
-// matching lists the rows that a question wants at an instant: each column has one of the values named for it, or fits the
-// comparison that is written behind its name. It is not ok when there is no such column.
+// matching lists the rows that match a query at an instant: each column has one of the values named for it, or fits the comparison after
+// its name. It is not ok if the column is unknown.
 func (f fields) matching(question url.Values, at time.Time) (list []record, ok bool) {
 	type test struct {
 		column, operator string
