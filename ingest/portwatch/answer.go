@@ -50,7 +50,7 @@ type field struct {
 	Type string `json:"type"`
 }
 
-// fields are those of Row.
+// fields are the fields of Row.
 var fields = []field{
 	{"date", "esriFieldTypeDateOnly"},
 	{"year", "esriFieldTypeInteger"},
@@ -75,7 +75,7 @@ var fields = []field{
 	{"ObjectId", "esriFieldTypeOID"},
 }
 
-// The members of the service's answers. Note is none of them: it says what made an answer that the service did not give.
+// The members of the service's responses. Note is an addition: it names the maker of a synthetic response.
 type (
 	countAnswer struct {
 		Count int    `json:"count"`
@@ -105,9 +105,9 @@ type (
 // onePort is the only condition that Answer understands.
 var onePort = regexp.MustCompile(`^portid='([a-z0-9]+)'$`)
 
-// Answer writes what the service would answer to a query if its layer held these rows, in the order of their days: the inverse of
-// the parser. It understands the questions that the source asks, and answers others with an error as the service does, whose
-// status is 200 all the same. Note, unless empty, says in a member of its own what made the answer.
+// Answer writes the service's response to a query if its layer held these rows, in the order of their days: the inverse of the parser. It
+// supports the queries that the source sends. It answers others with an error as the service does, whose status is 200 all the same.
+// Note, unless empty, names the maker of the response in an additional member.
 func Answer(rows []Row, query url.Values, note string) []byte {
 	return marshal(respond(rows, query, note))
 }

@@ -1,7 +1,7 @@
-// Package portwatch reads the daily transits of the Strait of Hormuz from IMF PortWatch, which counts ships from their radio
-// signals and publishes the counts of all days once a week as a layer of an ArcGIS feature service. Source declares the upstream
-// job: a question for the number of days, then pages of days (chain.go, page.go). Sandbox answers with synthetic figures, and
-// Answer writes the service's answers around figures that one has.
+// Package portwatch reads the daily transits of the Strait of Hormuz from IMF PortWatch. PortWatch counts ships from their radio signals,
+// and publishes the counts of all days once a week as a layer of an ArcGIS feature service. Source declares the source: a request for the
+// number of days, then pages of days (chain.go, page.go). Sandbox answers with synthetic figures, and Answer writes the service's
+// responses around given figures.
 package portwatch
 
 import (
@@ -33,8 +33,8 @@ const (
 	tons     = "Metric tons per day"
 )
 
-// maxima bound what a day can have: six times the busiest of 2019 to 2026, which had 157 ships, and a dozen times the tons of the fullest,
-// 7.5 million.
+// maxima bound a day's values: six times the busiest day of 2019 to 2026, which had 157 ships, and a dozen times the largest tonnage of a
+// day, 7.5 million.
 var maxima = map[string]float64{transits: 1000, tons: 100e6}
 
 // measures are the series that are read, all ships first and tankers second. The layer has more: the other classes' capacities,
@@ -52,12 +52,12 @@ var measures = []measure{
 
 func (m measure) series() series.ID { return series.ID("portwatch." + chokepoint + "." + m.field) }
 
-// Source declares the daily transits of the Strait of Hormuz and the cargo that they are estimated to have carried, from 2019 on.
-// Days are days of UTC. A ship that passes twice within 48 hours is one transit; zero is a count like another.
+// Source declares the daily transits of the Strait of Hormuz and their estimated cargo, from 2019 on. Days are days of UTC. A ship that
+// passes twice within 48 hours is one transit; zero is a valid count.
 //
-// A release may estimate the whole history anew, so that the whole layer is read each time. It comes on Tuesday and holds the
-// days to the Sunday before; while it is being loaded, the service may for hours have no days at all, which is why it is asked
-// again in the evening and on Wednesday.
+// A release may estimate the whole history again, so the whole layer is read each time. It comes on Tuesday and holds the days to the
+// Sunday before. While it is being loaded, the service may have no days at all for hours, so it is requested again in the evening and on
+// Wednesday.
 func Source() ingest.Source {
 	s := ingest.Source{
 		ID:          "portwatch-hormuz",
