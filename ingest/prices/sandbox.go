@@ -12,10 +12,10 @@ import (
 )
 
 // Sandbox answers for Yahoo's charts with the shares of the world's invented companies, and with a fund of all of them under the
-// benchmark's ticker, as of the world's clock: a bar a day from five past four in the afternoon on and an unfinished one while the
-// exchange is open, splits that rewrite the whole history, dividends, now and then a day without figures. A ticker that a company
-// gave up is not found, nor is a company that is gone. trading tells on which days the exchange is open. Everything is synthetic, as
-// the names say. The handler is safe for concurrent use.
+// benchmark's ticker, as of the world's clock. It has a bar a day from five past four in the afternoon on, an unfinished one while the
+// exchange is open, splits that rewrite the whole history, dividends, and now and then a day without figures. A ticker that a company
+// gave up is not found, nor is a delisted company. trading reports whether the exchange is open on a day. Everything is synthetic, as the
+// names say. The handler is safe for concurrent use.
 func Sandbox(mux *http.ServeMux, w synth.World, trading func(day time.Time) bool) {
 	c := &charts{now: w.Now, market: w.Market(), trading: trading, world: w}
 	mux.HandleFunc(yahooHost+yahooPath+"{ticker}", c.serve)
@@ -82,7 +82,7 @@ type chartAdjusted struct {
 func (c *charts) serve(w http.ResponseWriter, r *http.Request) {
 	status, answer := c.answer(r)
 	body, err := json.Marshal(map[string]chart{"chart": answer})
-	if err != nil { // what the sandbox draws is finite
+	if err != nil { // the sandbox draws only finite numbers
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
@@ -147,8 +147,8 @@ func (c *charts) result(company *synth.Company, ticker, kind string, from, to ti
 	for i := range splits {
 		splits[i].Day = c.onward(splits[i].Day)
 	}
-	// What one share of a day is today. A split that falls on a holiday comes into force with the next trading day, which is when
-	// the drawn prices have it for the first time too.
+	// The present equivalent of one share of a day. A split that falls on a holiday takes effect on the next trading day, as in the drawn
+	// prices.
 	since := func(day time.Time) float64 {
 		factor := 1.0
 		for _, s := range splits {

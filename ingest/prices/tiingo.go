@@ -140,7 +140,7 @@ func parseTiingo(r ingest.Response, q fetchRequest) (ingest.Batch, error) {
 	return ingest.Batch{Bars: bars, Actions: within(actions, q)}, nil
 }
 
-// tiingoTrouble is the error of an answer that is no list. That a quota is used up passes.
+// tiingoTrouble is the error of a response that is not a list. An exhausted quota is transient.
 func tiingoTrouble(body []byte) error {
 	var told struct {
 		Detail string `json:"detail"`
