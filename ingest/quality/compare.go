@@ -7,7 +7,7 @@ import (
 	"tidemark/internal/series"
 )
 
-// comparison is an answer beside what was known.
+// comparison is an answer with the known history.
 type comparison struct {
 	Answer
 	// said and known ascend.
@@ -26,12 +26,12 @@ type comparison struct {
 // pair is one time's reading before and now.
 type pair struct{ was, is series.Reading }
 
-// changed tells whether the reading is another one now.
+// changed reports whether the reading differs now.
 func (p pair) changed() bool {
 	return p.was.Marker != p.is.Marker || p.is.Marker == "" && p.was.Value != p.is.Value
 }
 
-// numbers tells whether both are numbers.
+// numbers reports whether both are numbers.
 func (p pair) numbers() bool { return p.was.Marker == "" && p.is.Marker == "" }
 
 func compare(a Answer) *comparison {
@@ -71,8 +71,8 @@ func (c *comparison) miss(r series.Reading) {
 	}
 }
 
-// whole tells whether the answer ought to have an observation that is known. Where each release is a new estimate of the whole
-// history, an answer with a part of it would mix two of them.
+// whole reports whether the answer should have an observation that is known. If each release is a new estimate of the whole history, an
+// answer with a part of it would mix two of them.
 func (c *comparison) whole(at time.Time) bool {
 	if c.Reestimates && c.Asked.Contains(at) {
 		return true

@@ -29,13 +29,13 @@ type spread struct {
 	// the center.
 	n                      int
 	center, scale, largest float64
-	// steady tells that more than half of the changes are alike, as those of a rate that is set or of a version: a change then says
-	// little about the next.
+	// steady reports whether more than half of the changes are equal, as for a policy rate or a version: a change then says little about
+	// the next.
 	steady bool
 }
 
-// habitOf learns from ascending readings. The scale is 1.4826 times the median absolute deviation of the changes. Where that is zero,
-// the mean absolute deviation stands in, times sqrt(pi/2), which is its factor for a normal distribution.
+// habitOf learns from ascending readings. The scale is 1.4826 times the median absolute deviation of the changes. If that is zero, the
+// scale is the mean absolute deviation times sqrt(pi/2), which is its factor for a normal distribution.
 func habitOf(list []series.Reading) spread {
 	changes := changesOf(list)
 	h := spread{n: len(changes), center: median(slices.Clone(changes))}
