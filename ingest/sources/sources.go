@@ -21,7 +21,7 @@ import (
 	"tidemark/ingest/worldbank"
 )
 
-// Keys holds the operator's keys to upstreams. An empty key is none: the source then takes its keyless form.
+// Keys holds the operator's keys to publishers. With an empty key, the source uses its keyless form.
 type Keys struct {
 	// EIA opens the API v2 of the U.S. Energy Information Administration.
 	EIA string
@@ -31,7 +31,7 @@ type Keys struct {
 	FRED string
 }
 
-// publisher is what a folder below ingest brings: its sources, with the operator's key where it takes one, and what answers for it in the
+// publisher is the content of a folder below ingest: its sources, with the operator's key if they take one, and its handler in the
 // sandbox.
 type publisher struct {
 	sources func(Keys) []ingest.Source
@@ -65,9 +65,9 @@ func All(keys Keys) []ingest.Source {
 	return list
 }
 
-// Sandbox answers for all upstreams, by host, in their wire forms and with synthetic figures, those of companies and prices included,
-// whose sources are declared for a universe and are not among All. trading tells on which days the exchange is open. A host that no
-// source asks is answered 404. The handler is safe for concurrent use.
+// Sandbox answers for all publishers, by host, in their wire forms and with synthetic figures. It includes companies and prices, whose
+// sources are declared for a universe and are not in All. trading reports whether the exchange is open on a day. A host that no source
+// requests gets status 404. The handler is safe for concurrent use.
 func Sandbox(w synth.World, trading func(day time.Time) bool) http.Handler {
 	mux := http.NewServeMux()
 	for _, p := range publishers {
