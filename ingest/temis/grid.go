@@ -23,7 +23,7 @@ const (
 	maxText = 32 << 20
 )
 
-// grid is what is kept of one.
+// grid is the kept part of a grid.
 type grid struct {
 	version float64
 	means   []mean // in the order of regions

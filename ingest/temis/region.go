@@ -23,7 +23,7 @@ type region struct {
 	south, north, west, east float64
 }
 
-// regions are fixed, whatever the economy does in them: another choice would be another series.
+// regions are fixed, regardless of the economy in them: another choice would be another series.
 var regions = []region{
 	{"temis.NO2.yangtze", "Yangtze delta, 30-33 N 118-122 E", 30, 33, 118, 122},
 	{"temis.NO2.pearl", "Pearl River delta, 22-23.5 N 112.5-114.5 E", 22, 23.5, 112.5, 114.5},
@@ -43,7 +43,7 @@ func cells(low, high, first float64) (from, to int) {
 	return int(math.Ceil((low - first) / gridStep)), int(math.Floor((high-first)/gridStep)) + 1
 }
 
-// latitude is that of the centres of a row.
+// latitude is the latitude of the centres of a row.
 func latitude(row int) float64 { return firstLat + gridStep*float64(row) }
 
 const (
@@ -71,8 +71,8 @@ func (m *mean) add(value int, weight float64) {
 	m.weights += weight
 }
 
-// value is the mean column in umol/m2, or not ok when too few cells are defined. It is rounded to four decimals, far below what the
-// grid's whole numbers can tell: so two kinds of processors, whose cosines differ in the last bit, read the same value.
+// value is the mean column in umol/m2, or not ok if too few cells are defined. It is rounded to four decimals, far below the precision of
+// the grid's whole numbers. So two kinds of processors, whose cosines differ in the last bit, read the same value.
 func (m *mean) value() (v float64, ok bool) {
 	if m.cells == 0 || 100*m.defined < enough*m.cells {
 		return 0, false

@@ -8,13 +8,13 @@ import (
 	"tidemark/internal/series"
 )
 
-// regionModel is what a region's air is like, set by eye to what the instrument shows over such places. None of it is a fit.
+// regionModel describes a region's air, set by eye to the instrument's measurements over such places. None of it is a fit.
 type regionModel struct {
 	// level is the mean column in umol/m2 of 2019, swing how far winters are above the year's mean, as a logarithm.
 	level, swing float64
 	// trend is the yearly change, as a logarithm.
 	trend float64
-	// shut is what the lockdowns of 2020 took, as a logarithm, from their first month to the last.
+	// shut is the reduction by the lockdowns of 2020, as a logarithm, from their first month to the last.
 	shut        float64
 	first, last time.Month
 	// clouds is the share of cells that a usual month leaves undefined.
@@ -82,7 +82,7 @@ func (a *no2Field) grid(month time.Time) Grid {
 	for i, r := range regions {
 		points := a.levels[i].Until(month)
 		patches[i] = newPatch(r, points[len(points)-1].Value/molesPerUnit)
-		// Most months are near the usual share of holes, one in thirty is lost under clouds.
+		// Most months are near the usual share of holes; one in thirty is lost under clouds.
 		patches[i].holes = habits[r.id].clouds * (0.5 + a.clouds[i].Uniform(month))
 		if a.clouds[i].Chance(month, 1.0/30) {
 			patches[i].holes = 0.55
