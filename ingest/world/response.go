@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// respond builds the answer to r as a client would read it off a connection. A body that is cut short of what Content-Length
-// announces breaks off when it is read.
+// respond builds the response to r as a client would read it from a connection. A body shorter than its Content-Length breaks off when it
+// is read.
 func respond(r *http.Request, status int, header http.Header, body []byte) *http.Response {
 	var reader io.Reader = bytes.NewReader(body)
 	length := int64(len(body))
@@ -46,8 +46,8 @@ type truncatedBody struct{}
 
 func (truncatedBody) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// notModified tells whether the conditions of r are met by what header says of the current body: If-None-Match by weak
-// comparison, or without it If-Modified-Since (RFC 9110, section 13.2.2).
+// notModified reports whether the conditions of r are met by the current body's header: If-None-Match by weak comparison, or without it
+// If-Modified-Since (RFC 9110, section 13.2.2).
 func notModified(r *http.Request, header http.Header) bool {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return false

@@ -34,7 +34,7 @@ type Fault struct {
 	Err error
 	// Hang lets the request wait until its context ends.
 	Hang bool
-	// Status, Header and Body replace those of the answer; Header those that it names.
+	// Status, Header and Body replace those of the response; Header replaces only the headers that it names.
 	Status int
 	Header http.Header
 	Body   []byte
