@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Print is what a publisher showed about one date from an instant on, until the date's next print.
+// Print is the published value for one date from an instant on, until the date's next print.
 type Print struct {
 	KnownAt time.Time
 	Value   float64
@@ -14,9 +14,9 @@ type Print struct {
 	Withdrawn bool
 }
 
-// Publisher tells what was shown over time about the last of points: its prints, ascending in KnownAt. The first is the first
-// print, further ones are revisions or a withdrawal; none means that the publisher never shows that date (a holiday). It is asked
-// once for each date, in ascending order, and must be a function of the points alone. KnownAt must not be before the date.
+// Publisher returns the prints over time of the last of points, ascending in KnownAt. The first is the first print, further ones are
+// revisions or a withdrawal. No prints means that the publisher never shows that date (a holiday). It is called once for each date, in
+// ascending order, and must be a function of the points alone. KnownAt must not be before the date.
 type Publisher func(points []Point) []Print
 
 // ReleaseHistory is a publisher's table through time. Methods may be called from any number of goroutines.
@@ -34,8 +34,8 @@ func NewBoard(s *Series, p Publisher) *ReleaseHistory {
 	return &ReleaseHistory{series: s, publisher: p}
 }
 
-// AsOf returns what was on show at an instant: one point for each date that had been published by then and not withdrawn,
-// ascending, with the newest value printed by then. The slice is the caller's.
+// AsOf returns the published points at an instant: one point for each date that had been published by then and not withdrawn, ascending,
+// with the newest value printed by then. The caller owns the slice.
 func (b *ReleaseHistory) AsOf(t time.Time) []Point {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -49,8 +49,8 @@ func (b *ReleaseHistory) AsOf(t time.Time) []Point {
 	return shown
 }
 
-// History returns all that had been printed by an instant: for each date of which something was, ascending, its prints in the order in
-// which they were. It is the caller's.
+// History returns all prints up to an instant: for each date with a print, ascending, its prints in their order. The caller owns the
+// slice.
 func (b *ReleaseHistory) History(t time.Time) []Printed {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -68,7 +68,7 @@ func (b *ReleaseHistory) History(t time.Time) []Printed {
 	return all
 }
 
-// Printed is what was printed about one date.
+// Printed holds the prints of one date.
 type Printed struct {
 	At     time.Time
 	Prints []Print

@@ -1,16 +1,16 @@
 package synth
 
-// business is what kind of books a company keeps, as ratios that its figures wander around. They are set by eye to what such
-// companies report; none of them is a fit.
+// business is a kind of company books, as ratios around which its figures vary. They are set by eye to the reports of such companies;
+// none of them is a fit.
 type business struct {
 	// sales is a year's sales over the market value at the beginning; the margins are shares of sales.
 	sales, gross, operating, net float64
 	// assets is the balance sheet over a year's sales; what follows are shares of it: what is current, what is owed within the year,
 	// long-term debt, cash.
 	assets, current, owed, debt, cash float64
-	// spending is capital spending over sales, growth that of sales and price in a year.
+	// spending is capital spending over sales, growth the growth of sales and price in a year.
 	spending, growth float64
-	// volatility is that of the company's own share of a day's price move, yield its dividends over a year.
+	// volatility is the volatility of the company's own share of a day's price move, yield its dividends over a year.
 	volatility, yield float64
 }
 

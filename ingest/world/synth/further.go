@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// profiles are those that are written down, and as many further ones as the world wants: companies of the same kinds of business under other
+// profiles are the predefined ones, and as many further ones as the world needs: companies of the same kinds of business under other
 // names and tickers, a little smaller each round, with lives of their own.
 func (w World) profiles() []profile {
 	if w.Companies <= len(profiles) {
@@ -40,6 +40,6 @@ func (w World) profiles() []profile {
 const (
 	// maxCodes is how many three letters there are, less a company's two.
 	maxCodes = 26*26*26 - 2
-	// shrinking is what the companies of a round have of the shares of those of the round before.
+	// shrinking is the ratio of the share counts of a round's companies to those of the round before.
 	shrinking = 0.95
 )

@@ -46,7 +46,7 @@ func Months(first time.Time) Calendar {
 // Ornstein and Uhlenbeck's. Its first value is drawn from the distribution that the walk settles into, so that no history begins
 // at the mean.
 type Process struct {
-	// Name names the process for ever: another name is another history.
+	// Name names the process permanently: another name gives another history.
 	Name     string
 	Calendar Calendar
 	// Mean is the level that the walk returns to. With Log it is the median.
@@ -61,9 +61,9 @@ type Process struct {
 	// Season is added to the walk: a season, a trend, an event on a date. Relative with Log. It may be nil, and must be a
 	// function of the date alone.
 	Season func(day time.Time) float64
-	// Floor and Ceiling bound the value when Ceiling is above Floor. The walk itself goes on unbounded behind them.
+	// Floor and Ceiling bound the value if Ceiling is above Floor. The underlying walk stays unbounded.
 	Floor, Ceiling float64
-	// Decimals is what values are rounded to; negative: not rounded, as parts of a combination should be.
+	// Decimals is the number of decimals to which values are rounded; negative: not rounded, as parts of a combination should be.
 	Decimals int
 }
 
@@ -80,7 +80,7 @@ type Series struct {
 	points []Point
 	// grow appends all points at or before t. It is called with mu held.
 	grow func(points []Point, t time.Time) []Point
-	// shown is what is shown of the points. Nil: all.
+	// shown returns the visible ones of the points. Nil: all.
 	shown func([]Point) []Point
 }
 
@@ -121,9 +121,8 @@ func (p Process) value(day time.Time, walk float64) float64 {
 	return v
 }
 
-// Combine computes a series from others, date by date: f is given the parts' values in the order of the parts. Dates that one of
-// the parts lacks are left out. It is how correlated series are made: what they share is a part of both. Without parts the series
-// is empty.
+// Combine computes a series from others, date by date: f gets the parts' values in the order of the parts. Dates that one of the parts
+// lacks are left out. It makes correlated series: their common factor is a part of both. Without parts the series is empty.
 func Combine(f func(day time.Time, v []float64) float64, parts ...*Series) *Series {
 	at := make([]int, len(parts)) // how many points of each part are used up
 	values := make([]float64, len(parts))

@@ -27,14 +27,14 @@ type Dividend struct {
 	Cash float64
 }
 
-// The rules by which a company splits its shares: when the first price of a month is above the first bound, or below the second, it
-// says so and does so three weeks later.
+// The rules by which a company splits its shares. If the first price of a month is above the first bound, or below the second, it
+// announces a split, and splits three weeks later.
 const (
 	splitAbove, splitBelow = 170.0, 8.0
 	splitNotice            = 21
 )
 
-// history is what the shares of a company did, as far as it was asked for.
+// history is the price history of a company's shares, as far as it was requested.
 type history struct {
 	company *Company
 	price   *Series // of a share of the first day
@@ -51,7 +51,7 @@ type history struct {
 	dividends []Dividend
 }
 
-// newHistory draws the shares of a company: a walk of its own on the tide that lifts all, and the company's growth.
+// newHistory draws the shares of a company: its own walk in addition to the common tide, and the company's growth.
 func newHistory(w World, c *Company, tide *Series, price float64) *history {
 	name := "shares " + c.tickers[0]
 	own := w.Series(Process{
