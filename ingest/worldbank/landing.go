@@ -15,7 +15,7 @@ import (
 	"tidemark/ingest"
 )
 
-// userAgent names us to colly, which would name itself. Nobody sees it: the transport below reaches no network.
+// userAgent replaces colly's own name. No server sees it: the transport below uses no network.
 const userAgent = "tidemark"
 
 // linkText is the text of the link to the workbook.
@@ -38,8 +38,7 @@ func parseLanding(u *url.URL, r ingest.Response) (ingest.Batch, error) {
 	return ingest.Batch{Next: &ingest.Request{URL: address}}, nil
 }
 
-// workbookAddress picks the one link to the workbook. Where links of its name lead to different places, the one with the known
-// text counts.
+// workbookAddress picks the one link to the workbook. If links of its name lead to different places, the one with the known text counts.
 func workbookAddress(page *url.URL, links []link) (string, error) {
 	found := map[string]bool{} // address to whether a link with the known text leads there
 	for _, l := range links {
@@ -75,9 +74,9 @@ func workbookAddress(page *url.URL, links []link) (string, error) {
 	return "", fmt.Errorf("its links to %s lead to %d places, want one", workbookName, len(all))
 }
 
-// scrape collects title and links of a page with a colly collector that lives for this one call and whose transport hands back
-// the archived bytes: nothing is fetched, and the same bytes always give the same links. NewCollector is not used because it
-// reads settings from the environment.
+// scrape collects title and links of a page with a colly collector that exists for this one call and whose transport returns the archived
+// bytes: nothing is fetched, and the same bytes always give the same links. NewCollector is not used because it reads settings from the
+// environment.
 func scrape(r ingest.Response) (title string, links []link, err error) {
 	c := &colly.Collector{}
 	c.Init()
@@ -102,8 +101,8 @@ func scrape(r ingest.Response) (title string, links []link, err error) {
 // archived is the transport that answers with one archived body.
 type archived struct{ response ingest.Response }
 
-// RoundTrip answers every request. None of the archived headers is kept: the body is stored decoded, so that a content encoding
-// would be undone twice, and it is taken for UTF-8, which all that is read of it is.
+// RoundTrip answers every request. None of the archived headers is kept. The body is stored decoded, so a content encoding would be
+// undone twice. The body is read as UTF-8; all the parts that are read are UTF-8.
 func (a archived) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{
 		StatusCode: http.StatusOK,

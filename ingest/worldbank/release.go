@@ -13,7 +13,7 @@ func releaseOf(year int, month time.Month) time.Time {
 	return time.Date(year, month+1, 3, 15, 0, 0, 0, ingest.NewYork()).UTC()
 }
 
-// published tells when the price of a month is assumed to have become known.
+// published is the time at which the price of a month is assumed to have become known.
 func published(observedAt time.Time) time.Time {
 	year, month, _ := observedAt.UTC().Date()
 	return releaseOf(year, month)
@@ -28,9 +28,9 @@ func lastRelease(t time.Time) time.Time {
 	return releaseOf(year, month-2)
 }
 
-// answeredAt is the time at which the publisher gave an answer: the Date that it wrote on it, or else the time of the fetch. The
-// two are the same but in a replay, whose clock stands at one instant and may be long after the recording: there, as everywhere,
-// the age of a workbook is what it was when it was handed out. Zero: unknown.
+// answeredAt is the time of the publisher's response: its Date header, or else the time of the fetch. The two are the same except in a
+// replay, whose clock stops at one instant and may be long after the recording. The age of a workbook is then its age at the time of the
+// response. Zero: unknown.
 func answeredAt(r ingest.Response) time.Time {
 	if at, err := http.ParseTime(r.Header.Get("Date")); err == nil {
 		return at

@@ -20,11 +20,11 @@ const syntheticNote = "Synthetic figures, drawn by a sandbox. Not data of the Wo
 // firstYear is the first year with a release: the figures begin in January 1960.
 const firstYear = 1960
 
-// Sandbox answers for the page of commodity markets and for the workbooks that it links to, with synthetic figures as of the
-// world's clock: a month is shown from its release on, and the newest month of Japan's imports is an estimate that the next
-// release replaces. As with the World Bank, the address of the workbook changes with the first release of a year, and the
-// workbook of the year before stays as it was last. Bodies change at releases only. The history is drawn once for each call and
-// grows with the clock; the handlers are safe for concurrent use.
+// Sandbox answers for the page of commodity markets and for the workbooks that it links to, with synthetic figures as of the world's
+// clock. A month is shown from its release on, and the newest month of Japan's imports is an estimate that the next release replaces. As
+// with the World Bank, the address of the workbook changes with the first release of a year, and the workbook of the year before stays in
+// its last state. Bodies change at releases only. The history is drawn once for each call and grows with the clock; the handlers are safe
+// for concurrent use.
 func Sandbox(mux *http.ServeMux, w synth.World) {
 	h := &handler{now: w.Now, noise: w.Noise("worldbank document"), boards: draw(w), books: map[int]book{}}
 	mux.HandleFunc(landingHost+landingPath, h.landing)
@@ -64,7 +64,7 @@ func (h *handler) workbook(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if end := releaseOf(year, time.November); end.Before(release) {
-		release = end // that of December, the last before the address changed
+		release = end // December's release, the last before the address changed
 	}
 	body, err := h.body(year, release)
 	if err != nil { // no figure that is drawn can fail

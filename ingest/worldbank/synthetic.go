@@ -8,10 +8,9 @@ import (
 	"tidemark/internal/series"
 )
 
-// draw draws the synthetic prices, each on the board of its releases. Levels and spreads are set by eye to what the real series
-// have shown since 2000: gas near 3.4 dollars in the United States, Europe wandering between 3 and 20, Japan's imports slower
-// and higher since most of their contracts follow oil. Before 2000 all of them climb from cents. None of it is a forecast or a
-// fit.
+// draw draws the synthetic prices, each with its release history. Levels and spreads are set by eye to the real series since 2000: gas
+// near 3.4 dollars in the United States, Europe between 3 and 20, Japan's imports slower and higher since most of their contracts follow
+// oil. Before 2000 all of them rise from cents. None of it is a forecast or a fit.
 func draw(w synth.World) map[series.ID]*synth.ReleaseHistory {
 	months := synth.Months(time.Date(1960, 1, 1, 0, 0, 0, 0, time.UTC))
 	// What both importing regions share.
@@ -53,14 +52,14 @@ func climb(season func(time.Time) float64, from float64) func(time.Time) float64
 	}
 }
 
-// once prints each value for good: those of the United States and Europe were not revised in six pairs of vintages.
+// once prints each value permanently: the prices of the United States and Europe were not revised in six pairs of vintages.
 func once(points []synth.Point) []synth.Print {
 	last := points[len(points)-1]
 	return []synth.Print{{KnownAt: published(last.At), Value: last.Value}}
 }
 
-// estimatedFirst prints an estimate of each month and a release later the value: in each of six pairs of vintages the newest month
-// of Japan's imports, and nothing else, was another one afterwards, by 0.12 to 1.97 dollars.
+// estimatedFirst prints an estimate of each month and a release later the value. In each of six pairs of vintages only the newest month
+// of Japan's imports changed afterwards, by 0.12 to 1.97 dollars.
 func estimatedFirst(w synth.World) synth.Publisher {
 	size, sign := w.Noise("worldbank LNG_JP estimate"), w.Noise("worldbank LNG_JP estimate sign")
 	return func(points []synth.Point) []synth.Print {

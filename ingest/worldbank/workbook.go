@@ -24,8 +24,8 @@ const (
 	sheetName = "Monthly Prices"
 )
 
-// eachRow calls f for each row of the sheet of prices, with its number from 1 and its cells as they are stored, trimmed: numbers
-// as text without the format that a reader would see. Rows that are not there come as empty ones. An error of f ends it.
+// eachRow calls f for each row of the sheet of prices, with its number from 1 and its cells as stored, trimmed: numbers as text without
+// the displayed format. Missing rows come as empty ones. An error of f ends it.
 func eachRow(body []byte, f func(row int, cells []string) error) error {
 	if err := checkParts(body); err != nil {
 		return err
@@ -64,9 +64,9 @@ func eachRow(body []byte, f func(row int, cells []string) error) error {
 	return nil
 }
 
-// checkParts unpacks a workbook to nowhere. It refuses what is no workbook, one that unpacks to more than it should, and one with
-// a damaged part: the library that reads it keeps what it can read of such a part and says nothing, and a sheet that breaks off
-// would pass for a shorter one.
+// checkParts unpacks a workbook without keeping the result. It refuses a file that is not a workbook, one that unpacks to more than the
+// limit, and one with a damaged part. The library that reads it silently keeps the readable beginning of such a part, and a truncated
+// sheet would look like a shorter one.
 func checkParts(body []byte) error {
 	if !bytes.HasPrefix(body, []byte("PK\x03\x04")) {
 		return fmt.Errorf("not a workbook: it begins with %.40q", body[:min(len(body), 40)])

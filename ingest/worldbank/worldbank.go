@@ -1,7 +1,7 @@
-// Package worldbank reads the natural gas prices of the World Bank's commodity price data, the "Pink Sheet": monthly figures in
-// one workbook. Source declares the upstream job, which takes two steps. The workbook's address changes every year while the old
-// one stays online with figures that no longer move, so that the address is read from the page of the commodity markets
-// (landing.go), and then the workbook from there (workbook.go, table.go). Sandbox answers for both with synthetic figures.
+// Package worldbank reads the natural gas prices of the World Bank's commodity price data, the "Pink Sheet": monthly figures in one
+// workbook. Source declares the source, which takes two steps. The workbook's address changes every year, while the old one stays online
+// with figures that are no longer updated. So the address is read from the page of the commodity markets (landing.go), and then the
+// workbook from there (workbook.go, table.go). Sandbox answers for both with synthetic figures.
 package worldbank
 
 import (
@@ -19,7 +19,7 @@ import (
 const (
 	landingHost = "www.worldbank.org"
 	landingPath = "/en/research/commodity-markets"
-	// domain is that of all hosts that a link may lead to.
+	// domain is the domain of all hosts that a link may lead to.
 	domain = "worldbank.org"
 	// workbookName is the last part of the workbook's address.
 	workbookName = "CMO-Historical-Data-Monthly.xlsx"
@@ -43,11 +43,11 @@ var columns = []column{
 	{"worldbank.LNG_JP", "Liquefied natural gas, Japan", "Liquefied natural gas, Japan: import price, cif, a mix of contract and spot cargoes; the newest months are estimates"},
 }
 
-// unit is what the workbook states for each of the columns.
+// unit is the unit that the workbook states for each of the columns.
 const unit = "($/mmbtu)"
 
-// lowest and highest bound what a month's price can be. From 1960 to 2026 it was between 0.14 (United States, the 1960s) and 70.04
-// (Europe, August 2022). A thousand cubic metres cost 35 times as much.
+// lowest and highest bound a month's price. From 1960 to 2026 it was between 0.14 (United States, the 1960s) and 70.04 (Europe, August
+// 2022). The price per thousand cubic metres is 35 times as much.
 const lowest, highest = 0.02, 250.0
 
 // Source declares the monthly prices of natural gas in the United States and in Europe, and of liquefied natural gas imported by
@@ -98,7 +98,7 @@ func parse(r ingest.Response) (ingest.Batch, error) {
 	return ingest.Batch{}, fmt.Errorf("parse an answer of %s%s: the pink sheet is not there", u.Host, u.Path)
 }
 
-// ofDomain tells whether a host is the World Bank's.
+// ofDomain reports whether a host is the World Bank's.
 func ofDomain(host string) bool {
 	host = strings.ToLower(host)
 	return host == domain || strings.HasSuffix(host, "."+domain)
