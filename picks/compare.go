@@ -48,7 +48,7 @@ func lessSectorMean(scores []Score, k int) {
 	}
 }
 
-// standardise makes z-scores, within the sector where it has enough members, else within the universe.
+// standardise makes z-scores, within the sector if it has enough members, else within the universe.
 func standardise(scores []Score, k, leastPeers int) {
 	clipped := func(m Metric) float64 { return m.Clipped }
 	all := known(scores, k, clipped, nil)
@@ -88,7 +88,7 @@ func zScore(v float64, peers []float64) float64 {
 	return (v - mean) / sd
 }
 
-// known lists a metric's numbers where they are known, of one sector or of all.
+// known lists a metric's known numbers, of one sector or of all.
 func known(scores []Score, k int, of func(Metric) float64, sector *Sector) []float64 {
 	var values []float64
 	for i := range scores {

@@ -37,11 +37,11 @@ type Datum struct {
 	Unit  Unit
 	// AsOf is the date that the value is about; zero when it has none.
 	AsOf time.Time
-	// Source is the index of the source that states it, -1 for what we reckoned ourselves.
+	// Source is the index of the source that states it; -1 for our own computations.
 	Source int
 }
 
-// Number is the value as a number, NaN for a datum that is none.
+// Number is the value as a number; NaN for a datum without one.
 func (d Datum) Number() float64 {
 	switch d.Unit {
 	case locale.Date, locale.Month, locale.Name, locale.Term:
@@ -66,7 +66,7 @@ func (d Data) Find(id string) (Datum, bool) {
 	return d[i], true
 }
 
-// Has tells whether all ids are there.
+// Has reports whether all ids are present.
 func (d Data) Has(ids ...string) bool {
 	for _, id := range ids {
 		if _, ok := d.Find(id); !ok {

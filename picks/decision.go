@@ -6,7 +6,7 @@ import (
 	"tidemark/internal/series"
 )
 
-// The series that stand beside the upper end of the target range at each meeting.
+// The series with the lower end of the target range and the votes of each meeting.
 const (
 	rateLower   series.ID = "fed.FOMC.LOWER"
 	rateFor     series.ID = "fed.FOMC.FOR"
@@ -24,9 +24,9 @@ func (def Indicator) Inputs() []series.ID {
 	return []series.ID{def.Series}
 }
 
-// Events turns all observations of the indicator's inputs into events, in ascending period: the first prints with their surprises, and
-// for a decision of the Federal Reserve the lower end of the target range and the votes, each as it was first told. A decision whose votes are not known
-// has none.
+// Events turns all observations of the indicator's inputs into events, in ascending period: the first prints with their surprises. For a
+// decision of the Federal Reserve it adds the lower end of the target range and the votes, each as first published. A decision whose
+// votes are unknown has none.
 func (def Indicator) Events(observations []series.Observation) []EconomicEvent {
 	events := Surprises(def, FirstPrints(def, observations))
 	if def.ID != fomc {

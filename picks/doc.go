@@ -1,7 +1,7 @@
-// Package picks knows equities: how the figures of a company's filings are read, how companies are scored, which one is the pick of
-// a day, what is written about it, and how the model portfolio of all picks fares. Everything here is a pure function of what it
-// is given: no HTTP, no SQL, no clock. What it is given is what was known at the time, so any past pick can be made again.
+// Package picks knows equities: it reads the figures of companies' filings, scores companies, chooses the pick of a day, writes the texts
+// about it, and computes the model portfolio of all picks. Everything here is a pure function of its input: no HTTP, no SQL, no clock.
+// The input is the data known at the time, so any past pick can be made again.
 //
-// Start at Rank, which makes a pick from a Market; Book reads the facts of one company; Simulate runs the portfolio; Research
+// Start at Rank, which makes a pick from a Market; Financials reads the facts of one company; Simulate runs the portfolio; WriteResearch
 // writes the texts. The method is in docs/method-picks.md.
 package picks

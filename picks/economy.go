@@ -17,8 +17,8 @@ type EconomicEvent struct {
 	ID        string
 	Indicator Indicator
 	Print     Print
-	// Expected is what the rule expected, Surprise the figure minus it, Z the surprise in deviations of past ones; each NaN where it
-	// cannot be told.
+	// Expected is the expectation of the rule, Surprise the figure minus it, Z the surprise in deviations of past ones; each is NaN if
+	// unknown.
 	Expected, Surprise, Z float64
 	Severity              Severity
 	// Lower, For and Against belong to a rate decision: the lower end of the target range, and the votes; zero elsewhere.
@@ -27,7 +27,7 @@ type EconomicEvent struct {
 }
 
 const (
-	expectedWindow  = 12 // first prints of which a change's expectation is the median
+	expectedWindow  = 12 // number of first prints for the median that is a change's expectation
 	surpriseWindow  = 60 // past surprises that the scale is made of
 	minSurprises    = 12 // fewer give no scale
 	normalMAD       = 1.4826
@@ -63,7 +63,7 @@ func Surprises(def Indicator, prints []Print) []EconomicEvent {
 	return events
 }
 
-// expected is what the rule expects, NaN where too little is known.
+// expected is the expectation of the rule; NaN if too little is known.
 func (def Indicator) expected(p Print, figures []float64) float64 {
 	if def.Reading == ReadLevel {
 		return p.Previous
@@ -79,8 +79,8 @@ func (def Indicator) expected(p Print, figures []float64) float64 {
 	return math.Round(median(steps)) / math.Round(1/def.Step)
 }
 
-// scaleOf is the spread of past surprises: 1.4826 times the median distance from their median, which for normal ones is the standard
-// deviation, and never below a floor, which is the smallest published step or more.
+// scaleOf is the spread of past surprises: 1.4826 times the median distance from their median, which for a normal distribution is the
+// standard deviation. It is never below a floor: the smallest published step or more.
 func scaleOf(surprises []float64, floor float64) float64 {
 	middle := median(surprises)
 	distances := make([]float64, len(surprises))

@@ -8,18 +8,18 @@ import (
 	"tidemark/signals"
 )
 
-// SignalState is one of our own signals as it stood when a pick was made.
+// SignalState is the state of one of our own signals when a pick was made.
 type SignalState struct {
 	// ID is the signal's id, for example "crack-spread-321".
 	ID string
 	// Z is its z-score against its baseline; NaN when unknown.
 	Z float64
-	// Live tells that the signal was neither decayed nor deprecated. Others have no effect.
+	// Live reports whether the signal was neither decayed nor deprecated. Others have no effect.
 	Live bool
 }
 
-// Exposure is a row of the table of what our signals mean for companies: a judgement, stated in full so that it can be disputed. Its
-// effect is small and capped. The rows stand with their signals.
+// Exposure is a row of the table of the effects of our signals on companies: a judgement, stated in full so that it can be disputed. Its
+// effect is small and capped. The rows are defined with their signals.
 type Exposure struct {
 	// Signal is the signal's id.
 	Signal string
@@ -60,7 +60,7 @@ func ExposuresOf(sic int) []Exposure {
 	return rows
 }
 
-// Tilt is what our own signals add to a company's score, and the parts it is made of.
+// Tilt is the contribution of our own signals to a company's score, and its parts.
 type Tilt struct {
 	// Total is within maxTilt of zero.
 	Total float64

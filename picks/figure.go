@@ -18,7 +18,7 @@ type Figure struct {
 	Why concepts.Reason
 }
 
-// Known tells whether there is a number.
+// Known reports whether the figure has a value.
 func (f Figure) Known() bool { return len(f.From) > 0 }
 
 // plus is f + g, unknown where either is.
@@ -53,7 +53,7 @@ func (f Figure) and(part Figure) Figure {
 	return f.plus(part)
 }
 
-// plusStated adds a part that a company states only if it has it, of whatever date it was asked for.
+// plusStated adds a part that a company states only if it has it, for any date of the request.
 func (f Figure) plusStated(part Figure) Figure {
 	if !f.Known() || !part.Known() {
 		return f
@@ -77,7 +77,7 @@ func (f Figure) with(g Figure) Figure {
 	return f
 }
 
-// combine is the figure of a formula of two others. Its period is that of the first, unless the second ends later.
+// combine is the figure of a formula of two others. Its period is the first one's, unless the second ends later.
 func combine(f, g Figure, value float64) Figure {
 	if !f.Known() || !g.Known() {
 		return Figure{}
@@ -113,14 +113,14 @@ var (
 	dilutedShares, coverShares = concepts.DilutedShares, concepts.CoverShares
 )
 
-// Reads tells whether any rule reads a fact: it is of a family of package concepts and from a report that is accepted. A store needs to
-// keep no others.
+// Reads reports whether any rule reads a fact: it is in a family of package concepts and from an accepted report. A store can drop all
+// others.
 func Reads(f equity.Fact) bool {
 	_, accepted := acceptedForms[f.Form]
 	return accepted && f.Unit != "" && concepts.Unit(f.Taxonomy, f.Tag) == f.Unit
 }
 
-// derivedGrossProfit is revenue minus the cost of what was sold, over a period.
+// derivedGrossProfit is revenue minus the cost of sales, over a period.
 func (b *Financials) derivedGrossProfit(p Period) Figure {
 	return b.over(revenue, p).minus(b.over(costOfSales, p))
 }

@@ -25,7 +25,7 @@ type reader struct {
 	words []string
 }
 
-// readers are made once, from what each language says of its numbers.
+// readers are made once, from each language's rules for numbers.
 var readers = sync.OnceValue(func() map[Lang]*reader {
 	all := map[Lang]*reader{}
 	for _, l := range languages.All() {
@@ -94,8 +94,8 @@ func canonical(s string) string {
 	return whole + "." + fraction
 }
 
-// asciiDigits writes Devanagari, Arabic and full-width digits as ASCII ones. A numeral that has no digits, such as a fraction or a
-// Roman numeral of its own code point, becomes a digit in a word, which is not readable and fails the check.
+// asciiDigits writes Devanagari, Arabic and full-width digits as ASCII ones. A numeral without digits, such as a fraction or a Roman
+// numeral with its own code point, becomes a digit in a word, which is not readable and fails the check.
 func asciiDigits(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -111,7 +111,7 @@ func asciiDigits(s string) string {
 	return b.String()
 }
 
-// asciiDigit is the ASCII form of a digit of the scripts that are read, and an unreadable word for that of another.
+// asciiDigit is the ASCII form of a digit of the supported scripts, and an unreadable word for a digit of another.
 func asciiDigit(r rune) string {
 	for _, zero := range []rune{'०', '٠', '۰', '０'} {
 		if r >= zero && r <= zero+9 {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Performance sums the portfolio up. Percentages are not rounded; one that the history is too short for is NaN.
+// Performance is the summary of the portfolio. Percentages are not rounded; a percentage for which the history is too short is NaN.
 type Performance struct {
 	AsOf, Inception time.Time
 	// ReturnPct, BenchmarkReturnPct and ExcessReturnPct (their difference) are since inception. The return is time-weighted: nothing
@@ -85,7 +85,7 @@ func (p Portfolio) Day(day time.Time) (Snapshot, bool) {
 	return p.Snapshots[i], true
 }
 
-// index is the index of the last snapshot at or before a date; -1 where there is none.
+// index is the index of the last snapshot at or before a date; -1 if none exists.
 func (p Portfolio) index(day time.Time) int {
 	i, found := slices.BinarySearchFunc(p.Snapshots, day, func(s Snapshot, t time.Time) int { return s.Date.Compare(t) })
 	if !found {

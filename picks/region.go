@@ -18,10 +18,9 @@ const (
 	OtherRegion  Region = "Other"
 )
 
-// EDGAR writes the place of a business address as a code of two characters that looks like others and is none of them: "CA" is
-// California and not Canada, "DE" Delaware and not Germany, "IL" Illinois and not Israel. Source: the SEC's list "EDGAR State and
-// Country Codes" (sec.gov/edgar/searchedgar/edgarstatecodes.htm). Territories count as the country that they belong to where ISO 3166
-// has no code of its own.
+// EDGAR writes the place of a business address as a code of two characters that resembles other codes but differs from them: "CA" is
+// California and not Canada, "DE" Delaware and not Germany, "IL" Illinois and not Israel. Source: the SEC's list "EDGAR State and Country
+// Codes" (sec.gov/edgar/searchedgar/edgarstatecodes.htm). Territories count as their country if ISO 3166 has no code for them.
 
 // unitedStates holds the codes of states, of the district and of territories. X1 is the country as such.
 const unitedStates = "AL AK AZ AR CA CO CT DE DC FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE NV NH NJ NM NY NC ND OH " +
@@ -30,7 +29,7 @@ const unitedStates = "AL AK AZ AR CA CO CT DE DC FL GA HI ID IL IN IA KS KY LA M
 // canada holds the codes of provinces. Z4 is the country as such.
 const canada = "A0 A1 A2 A3 A4 A5 A6 A7 A8 A9 B0 Z4"
 
-// edgarCountries pairs EDGAR's codes with those of ISO 3166-1, by region.
+// edgarCountries pairs EDGAR's codes with ISO 3166-1 codes, by region.
 var edgarCountries = map[Region]string{
 	NorthAmerica: "D0:BM J4:GL V0:PM",
 	LatinAmerica: "1A:AI B9:AG C1:AR 1C:AW C5:BS C8:BB D1:BZ D3:BO D5:BR E9:KY F3:CL F8:CO G2:CR G3:CU G9:DM G8:DO H1:EC H3:SV H7:FK " +

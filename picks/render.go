@@ -81,7 +81,7 @@ func (d Data) paragraph(lang Lang, phrases ...string) (string, error) {
 	return strings.Join(parts, " "), nil
 }
 
-// fill writes what stands in one pair of braces.
+// fill returns the text for one pair of braces.
 func (d Data) fill(lang Lang, place string) (string, error) {
 	id, options, _ := strings.Cut(place, "|")
 	x, ok := d.Find(id)
@@ -178,14 +178,14 @@ func format(lang Lang, x Datum) (string, error) {
 	}
 	_, fraction, _ := strings.Cut(value, ".")
 	digits := printers()[lang].Sprint(number.Decimal(n, number.Scale(len(fraction))))
-	// A minus stands before a sign of currency.
+	// A minus sign precedes a currency sign.
 	if rest, negative := strings.CutPrefix(digits, "-"); negative && !strings.HasPrefix(around, "N") {
 		return "-" + strings.Replace(around, "N", rest, 1), nil
 	}
 	return strings.Replace(around, "N", digits, 1), nil
 }
 
-// terms writes words that stand for keys, several as a list: "a, b and c".
+// terms writes the words for keys, several as a list: "a, b and c".
 func terms(lang Lang, keys []string) (string, error) {
 	words := make([]string, len(keys))
 	for i, key := range keys {

@@ -8,14 +8,14 @@ import (
 	"tidemark/internal/locale"
 )
 
-// tableRows are the facts that the table of figures shows, in its order, where they are known.
+// tableRows are the facts in the table of figures, in its order, if they are known.
 var tableRows = []string{
 	"price", "market_value", "revenue", "revenue_growth", "gross_margin", "net_income", "net_margin", "free_cash_flow", "pe",
 	"return_on_equity", "debt_ratio", "fscore", "momentum", "volatility",
 }
 
-// full is the whole research in Markdown: the other texts under headings, the table of figures with their dates, what speaks against
-// the company, and where the figures are from.
+// full is the whole research in Markdown: the other texts under headings, the table of figures with their dates, the points against the
+// company, and the sources of the figures.
 func (b Brief) full(w *textWriter, t Texts) string {
 	var doc strings.Builder
 	section := func(head, body string) {
@@ -66,7 +66,7 @@ func (b Brief) table(w *textWriter) string {
 	return rows.String()
 }
 
-// fact writes one fact by itself.
+// fact writes one fact alone.
 func (p *textWriter) fact(d Datum) string {
 	s, err := format(p.lang, d)
 	if p.err == nil {

@@ -7,14 +7,14 @@ import (
 	"tidemark/internal/equity"
 )
 
-// SecondClose is what a second publisher says of the close of a day. The zero value says nothing.
+// SecondClose is a second publisher's close of a day. The zero value means that it has none.
 type SecondClose struct {
 	Close  equity.Price
 	Source string
 }
 
-// Disputes tells that a close is further from the second publisher's than a tolerance, a fraction of the close, and how both stand. It is
-// empty where they agree, and where the second says nothing.
+// Disputes describes both closes if they differ by more than a tolerance, a fraction of the close. It is empty if they agree, or if the
+// second publisher has none.
 func (c SecondClose) Disputes(price equity.Price, tolerance float64) string {
 	if c.Close == "" || math.Abs(c.Close.Float()-price.Float()) <= float64(tolerance*price.Float()) {
 		return ""

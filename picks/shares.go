@@ -75,8 +75,8 @@ func (b *Financials) balanceShares() Figure {
 	return issued.minus(held)
 }
 
-// newestAverage is the average share count of the newest period of at most a year, and of those that end together the shortest: the basic
-// count, else the diluted one, which has options in it.
+// newestAverage is the average share count of the newest period of at most a year; of periods with the same end, the shortest. It is the
+// basic count, else the diluted one, which includes options.
 func (b *Financials) newestAverage() Figure {
 	basic, diluted := b.newestPeriod(concepts.BasicShares), b.newestPeriod(dilutedShares)
 	if !basic.Known() || diluted.Over.End.After(basic.Over.End) {

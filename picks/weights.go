@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// Hundredths are the shares of values in their sum, in hundredths of a percent, that add up to exactly 10,000: each is rounded down,
-// and what is left goes to those with the largest remainders (the method of Hamilton), of equal ones to the earlier. Values must not be
-// negative. Where the sum is zero all shares are zero.
+// Hundredths are the shares of values in their sum, in hundredths of a percent, that add up to exactly 10,000. Each is rounded down, and
+// the rest goes to the values with the largest remainders (the method of Hamilton), with ties to the earlier. Values must not be
+// negative. If the sum is zero, all shares are zero.
 func Hundredths(values []float64) []int {
 	shares := make([]int, len(values))
 	total := 0.0
