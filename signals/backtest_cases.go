@@ -8,8 +8,8 @@ import (
 	"tidemark/internal/series"
 )
 
-// inOrder leaves out the points that became known only after a later one was: whoever read the later one did not have them. What
-// remains, up to any point, was all known when that point was. It costs O(n), and yields the very points where none is left out.
+// inOrder leaves out the points that became known only after a later one: readers of the later one did not have them. All remaining
+// points, up to any point, were known when that point was. It costs O(n), and returns the same slice if no point is left out.
 func inOrder(points []series.Point) []series.Point {
 	if slices.IsSortedFunc(points, func(a, b series.Point) int { return a.VintageAt.Compare(b.VintageAt) }) {
 		return points
@@ -27,8 +27,8 @@ func inOrder(points []series.Point) []series.Point {
 	return out
 }
 
-// asKnown turns a track into what its readers had: each estimate from the instant at which it and all before it were known, on which its
-// baseline rests, and of those that came at one instant only the newest. It takes the track's place in memory.
+// asKnown turns a track into the estimates that its readers had: each from the instant at which it and all before it, on which its
+// baseline depends, were known. Of the estimates of one instant only the newest is kept. It reuses the track's memory.
 func asKnown(track Track) Track {
 	read := track[:0]
 	var known time.Time
@@ -49,10 +49,9 @@ func pointsOf(id series.ID) func(series.Set) []series.Point {
 	return func(in series.Set) []series.Point { return in[id] }
 }
 
-// forwardChanges pairs the z-score of a signal, times the sign with which it is expected to matter, with the change of a target over
-// a number of its steps. The first value counts that is about the instant at which the signal was known, or a later one. Where several
-// estimates precede one start, the newest foretells. The naive forecast is that the target goes on: its last change, over as many
-// steps, that was known.
+// forwardChanges pairs the z-score of a signal, times the expected sign of its effect, with the change of a target over a number of its
+// steps. The change starts at the first value about the instant at which the signal was known, or a later one. If several estimates
+// precede one start, the newest is the forecast. The naive forecast is the target's last known change over as many steps.
 func forwardChanges(target func(series.Set) []series.Point, steps int, sign float64) func(Track, series.Set) []Case {
 	return func(read Track, in series.Set) []Case {
 		points := target(in)

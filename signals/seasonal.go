@@ -7,9 +7,8 @@ import (
 	"tidemark/internal/series"
 )
 
-// The seasonal baselines look at the same time of the year in the years before. Five years is the span of the "five-year range" in
-// the charts of EIA's weekly report: long enough to average single winters and refinery outages away, short enough to
-// leave out another market.
+// The seasonal baselines use the same time of the year in the years before. Five years is the span of the "five-year range" in the charts
+// of EIA's weekly report: long enough to average out single winters and refinery outages, short enough to exclude another market.
 const (
 	seasonYears = 5
 	// minSeasonYears is how many of them must be matched before there is a baseline. A spread has one degree of freedom less
@@ -34,8 +33,7 @@ func dayIn(t time.Time) calendarDay {
 	return calendarDay{number: int32(dayOf(t)), year: int32(year), month: int8(month), day: int8(day)}
 }
 
-// yearsBefore is the number of the day with the same month and day, k years earlier. 29 February becomes the 28th where that year has
-// none.
+// yearsBefore is the number of the day with the same month and day, k years earlier. 29 February becomes the 28th in a year without it.
 func (c calendarDay) yearsBefore(k int) int {
 	year := int(c.year) // the last one whose leap day, if it has one, is not after the date
 	if c.month <= int8(time.February) {
@@ -61,8 +59,8 @@ func floorDiv[T int | int64](a, b T) T {
 	return q
 }
 
-// businessDays counts the days from Monday to Friday after the day from, up to and with the day to, on the UTC calendar; 0 when to
-// is not later. Holidays count: whoever scales a spread by it errs to the wide side.
+// businessDays counts the days from Monday to Friday after the day from, up to and with the day to, on the UTC calendar; 0 if to is not
+// later. Holidays count as business days: a spread scaled by the result is too wide rather than too narrow.
 func businessDays(from, to int) int {
 	if to <= from {
 		return 0
@@ -166,9 +164,9 @@ func (d datedSeries) around(reach, first, last int) seasonalWindows {
 	return out
 }
 
-// sameWeeks finds for every point of a weekly series, and for each of the five previous years, the index of the point in the same
-// week: at most three days from the same month and day, the nearest if there are several, the earlier of two equally near. Since
-// weeks end on one weekday, seven days hold exactly one. -1 stands where the series has a gap or has not begun.
+// sameWeeks finds for every point of a weekly series, and for each of the five previous years, the index of the point in the same week:
+// at most three days from the same month and day, the nearest if there are several, the earlier of two equally near. Since weeks end on
+// one weekday, seven days hold exactly one. The index is -1 if the series has a gap or has not begun.
 func sameWeeks(points []series.Point) [][seasonYears]int {
 	const reach = 3
 	days := make([]int, len(points))
