@@ -99,7 +99,7 @@ const (
 // A step that makes a number unknown changes it by nothing; the step that makes it known again gets all of its change. If one of the two
 // snapshots lacks a number, its total and its parts are unknown. Parts that change nothing are left out.
 //
-// Explain is pure. It computes the signal a few hundred times at most; beyond that limit, revisions of older days are one part.
+// Explain is pure. It computes the signal about a hundred times at most; beyond that limit, revisions of older days are one part.
 func Explain(d signals.Definition, from, to Snapshot, known series.Set, news []Vintage) Explanation {
 	w := walk{d: d, in: inputs{set: known, reestimated: d.Reestimated}, at: from.At}
 	w.now = w.compute(w.in, w.at).over(state{Numbers: from.Numbers})
