@@ -95,8 +95,8 @@ func cornPrints(in series.Set) []cornPrint {
 // cornStage remembers by how much the prints of one month missed the figure before them, and the trend.
 type cornStage struct{ before, trend window }
 
-// cornSteps says each print from the one before it, the first of a season from the trend: half of the spread is that of the stage's errors
-// in the last 25 years, half a t distribution with five degrees of freedom and the errors' root mean square.
+// cornSteps forecasts each print from the one before it, the first of a season from the trend. Half of the spread comes from the stage's
+// errors in the last 25 years. The other half is a t distribution with five degrees of freedom and the errors' root mean square.
 func cornSteps(prints []cornPrint, r Release) []step {
 	open := cornPrint{year: r.ObservedAt.Year(), month: r.ObservedAt.Month(), value: math.NaN()}
 	stages := map[time.Month]*cornStage{}
@@ -139,7 +139,7 @@ func cornSteps(prints []cornPrint, r Release) []step {
 	return out
 }
 
-// halved is halfway between a dressed location and one with a t distribution of the same errors.
+// halved is halfway between a dressed location and a t distribution of the same errors.
 func halved(location float64, dressed Quantiles, errors []float64) Quantiles {
 	var squares float64
 	for _, e := range errors {

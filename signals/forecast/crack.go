@@ -7,7 +7,7 @@ import (
 	"tidemark/internal/series"
 )
 
-// The legs of the spread, and what a barrel of gasoline or diesel has in gallons.
+// The legs of the spread, and the gallons in a barrel of gasoline or diesel.
 const (
 	crudeOil series.ID = "eia.RWTC"
 	petrol   series.ID = "eia.EER_EPMRU_PF4_Y35NY_DPG"
@@ -16,8 +16,8 @@ const (
 	gallons = 42
 )
 
-// crackSpread forecasts the 3:2:1 crack spread at New York Harbor on the last day with all three prices up to a Monday, as EIA's spot prices
-// first print it on the Wednesday after.
+// crackSpread forecasts the 3:2:1 crack spread at New York Harbor on the last day with all three prices up to a Monday, as first printed
+// by EIA's spot prices on the Wednesday after.
 func crackSpread() Target {
 	return Target{
 		Signal: "crack-spread-321", Figure: "spread", Name: "3:2:1 crack spread, New York Harbor, on the last priced day up to Monday",
@@ -30,7 +30,8 @@ func crackSpread() Target {
 			}
 			today := onClock(at.In(newYork), 0, 0).In(newYork)
 			monday := time.Date(today.Year(), today.Month(), today.Day()+7-(int(today.Weekday())+6)%7, 0, 0, 0, 0, time.UTC)
-			// It is issued once the prices up to the Monday before are known, which is on Wednesday; on Thursday with those that are there.
+			// It is issued once the prices up to the Monday before are known, which is on Wednesday; on Thursday it is issued with the
+			// known prices.
 			wednesday, thursday := onClock(monday.Add(-days(5)), 17, 0), onClock(monday.Add(-days(4)), 12, 0)
 			if at.Before(wednesday) || at.Before(thursday) && p.ObservedAt.Before(monday.Add(-days(7))) {
 				return Release{}, false
@@ -92,8 +93,8 @@ const (
 	crackReach = 15
 )
 
-// crackWalk has the spread on the last priced day of each week up to a Monday: by the last value with four ideas of how far it moves, one of
-// them leaning back to its year and its season.
+// crackWalk has the spread on the last priced day of each week up to a Monday. Its experts use the last value with four estimates of its
+// moves; one of them reverts to the mean of its year and its season.
 func crackWalk(daily []series.Point, last time.Time) walk {
 	if len(daily) == 0 {
 		return walk{}
@@ -159,8 +160,8 @@ func yearMean(values []float64) float64 {
 	return sum / float64(n)
 }
 
-// aboutTheDate is for each week the mean of the daily values within crackReach days of its date in the five years before, three of which must
-// have ten values.
+// aboutTheDate is for each week the mean of the daily values within crackReach days of its date in the five years before. Three of these
+// years must have ten values.
 func aboutTheDate(daily []series.Point, w weeks) []float64 {
 	until := make([]float64, len(daily)+1)
 	for i, p := range daily {

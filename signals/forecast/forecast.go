@@ -82,7 +82,7 @@ func (q Quantiles) sorted() Quantiles {
 	return q
 }
 
-// notBelow is q with nothing below a floor; nil: there is none.
+// notBelow returns q with lower values raised to a floor; nil means no floor.
 func (q Quantiles) notBelow(floor *float64) Quantiles {
 	if floor != nil {
 		for i, x := range q {
@@ -92,13 +92,13 @@ func (q Quantiles) notBelow(floor *float64) Quantiles {
 	return q
 }
 
-// known tells whether all quantiles are numbers.
+// known reports whether all quantiles are numbers.
 func (q Quantiles) known() bool {
 	return !slices.ContainsFunc(q[:], func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) })
 }
 
-// weights are those of the levels in an integral over the probabilities, by the rule of trapezoids whose outermost reach to 0 and 1:
-// (p[i+1]-p[i-1])/2, and (p[0]+p[1])/2 at both ends.
+// weights are the weights of the levels in an integral over the probabilities, by the trapezoidal rule with outermost parts reaching to 0
+// and 1: (p[i+1]-p[i-1])/2, and (p[0]+p[1])/2 at both ends.
 func weights(levels []float64) []float64 {
 	v := make([]float64, len(levels))
 	for i := range v {

@@ -63,8 +63,8 @@ const (
 	normalSince, normalUntil = 2019, 2024
 )
 
-// shipWalk has the mean of each week up to one, on the scale of square roots: by the last week, by smoothing with and without breaks, and
-// by the days with a half-life. While the strait is as good as closed, the last week speaks alone.
+// shipWalk has the mean of each week up to one, on the scale of square roots. Its experts are the last week, smoothing with and without
+// breaks, and the days with a half-life. While the strait is practically closed, only the last week's expert forecasts.
 func shipWalk(daily []series.Point, last time.Time) walk {
 	means := sundays(daily, time.Time{})
 	if len(means) == 0 {
@@ -119,7 +119,7 @@ func recentDays(daily []series.Point, mean weeks) []float64 {
 	return out
 }
 
-// closed tells whether the weeks before one were as good as empty.
+// closed reports whether the weeks before one were practically empty.
 func closed(mean weeks, i int) bool {
 	var recent []float64
 	for k := 1; k <= closedWeeks; k++ {

@@ -2,15 +2,15 @@ package forecast
 
 import "math"
 
-// pool mixes the quantiles of experts by Bernstein online aggregation (Wintenberger, Machine Learning 106, 2017): one weight an expert
+// pool mixes the quantiles of experts by Bernstein online aggregation (Wintenberger, Machine Learning 106, 2017): one weight per expert
 // for all levels, which learns from the pinball loss of the mixture.
 type pool struct {
 	levels, weights []float64
 	experts         []expertRecord
 }
 
-// expertRecord is what the pool remembers of an expert: the largest and the summed square of its instantaneous regrets, and the regret
-// itself with its correction of the second order.
+// expertRecord is the pool's record of an expert: the largest and the summed square of its instantaneous regrets, and the regret itself
+// with its correction of the second order.
 type expertRecord struct{ most, squares, regret float64 }
 
 func newPool(levels []float64, experts int) *pool {
@@ -25,8 +25,8 @@ func (e expertRecord) rate(experts int) float64 {
 	return min(1/(2*e.most), math.Sqrt(math.Log(float64(experts))/e.squares))
 }
 
-// shares are the weights of the experts that are present, which sum to 1; those of the others are 0. An expert that has not differed from
-// the mixture yet weighs what the others do on average.
+// shares are the weights of the present experts, which sum to 1; other experts have weight 0. An expert that has not yet differed from
+// the mixture has the average weight of the others.
 func (p *pool) shares(present []bool) []float64 {
 	logs, most := make([]float64, len(p.experts)), math.Inf(-1)
 	for i, e := range p.experts {

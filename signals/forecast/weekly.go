@@ -27,7 +27,7 @@ func weekly(points []series.Point, first time.Time, n int) weeks {
 	return w
 }
 
-// unknowns are n numbers that nobody knows.
+// unknowns returns n unknown numbers (NaN).
 func unknowns(n int) []float64 {
 	out := make([]float64, n)
 	for i := range out {
@@ -86,7 +86,7 @@ func (w weeks) sameWeeks(years, reach, least int) []float64 {
 }
 
 const (
-	// The season looks at ten years, each of which counts a tenth less than the next one, and at the three weeks on both sides.
+	// The season uses ten years, each with a tenth less weight than the next one, and the three weeks on both sides.
 	seasonYears = 10
 	seasonFade  = 0.9
 	seasonReach = 3
