@@ -22,7 +22,7 @@ type Backfills struct {
 	Sources map[string]ingest.Source
 	// Now is the world's time.
 	Now func() time.Time
-	// TimeSlice is that of backfill.Runner. Zero: its own.
+	// TimeSlice is the time slice of backfill.Runner. Zero: its default.
 	TimeSlice time.Duration
 }
 

@@ -16,7 +16,7 @@ import (
 // Cards writes research cards.
 type Cards struct {
 	DB *postgres.DB
-	// Writer is asked for the texts before they are written by rule, and named Name in what it wrote; nil where there is none.
+	// Writer writes the texts, which are otherwise written by rule; Name is its name in the texts. Writer may be nil.
 	Writer picks.Writer
 	Name   string
 	// MaxWait bounds the time that the writer takes for one card.
@@ -30,7 +30,7 @@ const byRule = "rules"
 // citedBack is how far back the filings go that a card may cite.
 const citedBack = 6
 
-// Write writes a card about a company of a ranking, from what was known at an instant.
+// Write writes a card about a company of a ranking, from the data known at an instant.
 func (c Cards) Write(ctx context.Context, r picks.Ranking, s picks.Score, asOf time.Time) (postgres.Research, error) {
 	filings, err := c.filings(ctx, r, []equity.CIK{s.CIK}, asOf)
 	if err != nil {

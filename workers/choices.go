@@ -10,8 +10,8 @@ import (
 	"tidemark/internal/series"
 )
 
-// choose is what some answers about companies said and was wanted of them, as the database takes it. A step that is rebuilt from the
-// archive comes by here like one of today: what is not in the bytes is in c. More than one answer is only of lists of companies.
+// choose returns the wanted data of some responses about companies in the form of the database. A step that is rebuilt from the archive
+// uses the same path as a new one: c has the data that are not in the bytes. Only lists of companies have more than one response.
 func choose(answers []ingest.Fetched, c postgres.EquityChoice) postgres.EquityLoad {
 	if c.Answers < 0 || len(answers) == 0 {
 		return postgres.EquityLoad{Fetch: series.Fetch{FetchedAt: c.At}, Asked: c.Asked, Choice: c}
@@ -40,7 +40,7 @@ func choose(answers []ingest.Fetched, c postgres.EquityChoice) postgres.EquityLo
 		})
 	}
 	if c.Unbelieved {
-		l.Bars, l.Actions = nil, nil // what is stated of a history that is not believed belongs to it
+		l.Bars, l.Actions = nil, nil // the actions of a rejected history belong to it
 		return l
 	}
 	if len(c.Without) > 0 {

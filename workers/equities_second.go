@@ -16,8 +16,8 @@ import (
 	"tidemark/picks"
 )
 
-// second asks another publisher for the day's close of each share, and keeps it beside the first one's. Shares whose closes differ are in
-// doubt, which the run says; the pick of the day leaves them out. Nothing waits for this source.
+// second requests the day's close of each share from another publisher, and stores it with the first one's. Shares whose closes differ
+// are in doubt: the run records them, and the pick of the day leaves them out. Nothing waits for this source.
 func (e Equities) second(ctx context.Context, t task.Task) error {
 	p, err := e.pricing(ctx)
 	if err != nil {
@@ -55,7 +55,7 @@ func (e Equities) second(ctx context.Context, t task.Task) error {
 	return nil
 }
 
-// closesOn are the bars of a day among answers, one for each share.
+// closesOn returns the bars of a day among responses, one for each share.
 func closesOn(answers []ingest.Fetched, day time.Time) []postgres.SecondClose {
 	var list []postgres.SecondClose
 	have := map[equity.CIK]bool{}
@@ -87,7 +87,7 @@ func (p *pricing) compare(second equity.Bar) {
 	})
 }
 
-// ticker is that of a share that is asked for.
+// ticker is the ticker of a requested share.
 func (p *pricing) ticker(cik equity.CIK) string {
 	i := slices.IndexFunc(p.shares, func(s Share) bool { return s.CIK == cik })
 	if i < 0 {

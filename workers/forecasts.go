@@ -13,7 +13,7 @@ import (
 	"tidemark/signals/forecast"
 )
 
-// Forecasts is the job that grades the forecasts of a signal whose figures have been printed, and records those of the next prints.
+// Forecasts is the job that grades a signal's forecasts with printed figures, and records forecasts of the next prints.
 type Forecasts struct {
 	DB  *postgres.DB
 	Log *slog.Logger
@@ -79,7 +79,7 @@ func (f Forecasts) figure(ctx context.Context, fence task.Fence, target forecast
 	return err
 }
 
-// grade scores a forecast by its first print, or gives it up where none came in time. Nil while neither is so.
+// grade scores a forecast by its first print, or gives it up if none came in time. It returns nil while neither is the case.
 func (f Forecasts) grade(ctx context.Context, fence task.Fence, target forecast.Target, r postgres.Forecast, now time.Time) (*postgres.ForecastGrade, error) {
 	in, err := f.DB.FirstObservationsAsOf(ctx, target.Inputs, now)
 	if err != nil {
@@ -107,7 +107,7 @@ func (f Forecasts) grade(ctx context.Context, fence task.Fence, target forecast.
 	}, nil
 }
 
-// flags are those of a print that became known at an instant: whether its release changed earlier values, too.
+// flags returns the flags of a print that became known at an instant: whether its release also changed earlier values.
 func (f Forecasts) flags(ctx context.Context, target forecast.Target, r postgres.Forecast, at time.Time) ([]string, error) {
 	before, err := f.DB.ObservationsAsOf(ctx, target.Inputs, at.Add(-time.Microsecond))
 	if err != nil {

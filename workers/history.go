@@ -12,9 +12,9 @@ import (
 	"tidemark/internal/task"
 )
 
-// History does again, from the archive alone, what an import says was done where the archive was made: the same answers are stored
+// History repeats, from the archive alone, the steps that an import recorded where the archive was made. The same responses are stored
 // together and become known at the same instants, with the same choices, and the same instants of the signals are computed in between. So
-// the observations, the companies and the snapshots become what they were. It asks no upstream.
+// the observations, the companies and the snapshots become the original ones. It sends no request to a publisher.
 type History struct {
 	DB      *postgres.DB
 	Archive ingest.Archive
@@ -33,8 +33,8 @@ type Redone struct {
 	Unknown map[string]int64
 }
 
-// Rebuild does the steps that are to be done, in their order; those of one source alone where that is named, without the snapshots. It
-// may be killed anywhere and begun again. A body that is missing, or does not parse, ends it with an error that names the answer.
+// Rebuild does the remaining steps in their order. If a source is named, it does only that source's steps, without the snapshots. It can
+// be killed at any point and started again. A body that is missing, or does not parse, ends it with an error that names the response.
 func (h History) Rebuild(ctx context.Context, source string) (done Redone, err error) {
 	left, err := h.DB.StepsLeft(ctx)
 	if err != nil || left == 0 {

@@ -17,11 +17,11 @@ type PaymentState interface {
 	State(ctx context.Context, payment string) (stripe.State, error)
 }
 
-// Processor is the job that looks at what the payment processor reported. A report is a hint: whatever it says, the processor is asked how
-// the payment stands, and the balance follows that.
+// Processor is the job that handles reports of the payment processor. A report is only a hint: the job always queries the processor for
+// the payment's state, and the balance follows that.
 type Processor struct {
 	DB *postgres.DB
-	// API is nil where none is set up: then events wait for it.
+	// API is nil if none is configured: then events wait for it.
 	API PaymentState
 }
 

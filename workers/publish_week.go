@@ -31,8 +31,8 @@ func (p Publications) economy(ctx context.Context, t task.Task, now time.Time) e
 	return err
 }
 
-// prints are the macro figures that were first published after one instant and up to another, with their surprises. An indicator of which
-// nothing came since the instant in told, by its id, is left out.
+// prints are the macro figures first published after one instant and up to another, with their surprises. An indicator without a print
+// since its instant in told, by its id, is left out.
 func (p Publications) prints(ctx context.Context, from, to time.Time, told map[string]time.Time) ([]picks.EconomicEvent, error) {
 	var events []picks.EconomicEvent
 	for _, def := range picks.Indicators() {
@@ -67,9 +67,9 @@ func (p Publications) prints(ctx context.Context, from, to time.Time, told map[s
 // maxCards bounds how many companies are written about in a week.
 const maxCards = 100
 
-// research writes a card about each company that was picked, and about the largest others by market value, as of the last session before
-// the day of the slot. Neither the choice nor the cards tell how a company ranks, since it may be the next pick. A company that has a card
-// for that session keeps it.
+// research writes a card about each picked company, and about the largest others by market value, as of the last session before the day
+// of the slot. Neither the choice nor the cards show how a company ranks, since it may be the next pick. A company that has a card for
+// that session keeps it.
 func (p Publications) research(ctx context.Context, t task.Task, now time.Time) error {
 	day, asOf := calendar.Previous(calendar.DayOf(t.Slot)), settled(now)
 	made, err := p.Picks.DB.AnnouncedPicks(ctx)
@@ -88,7 +88,7 @@ func (p Publications) research(ctx context.Context, t task.Task, now time.Time) 
 		return err
 	}
 	ranking := picks.Rank(market, picks.DefaultRules())
-	ranking.Pick = nil // whatever the method would have picked: the record says what was
+	ranking.Pick = nil // the method's pick is not shown: the record has the actual pick
 	picked := map[equity.CIK]bool{}
 	for _, q := range made {
 		picked[q.CIK] = true

@@ -14,8 +14,8 @@ import (
 	"tidemark/internal/task"
 )
 
-// quarantine notes what is held, and the further fetches of what was rejected. The error says what is held, nil if nothing is; the
-// second one is the database's.
+// quarantine records the held units, and the further fetches of rejected ones. holds describes the held units; nil if none is held. err
+// is the database's error.
 func (i Ingest) quarantine(ctx context.Context, t task.Task, c *inspection) (holds, err error) {
 	var list []error
 	for _, u := range c.units {
@@ -95,9 +95,9 @@ func heldError(id int64, u *unit) error {
 		last.URL, id, f.Check, f.Series, f.Seen, f.Expected, more, id)
 }
 
-// Accept stores an answer that is in quarantine, or was rejected, because a person says that it is true: parsed again from the
-// archive, and known from the time of the decision on. The signals that rest on the source are due. It returns how many rows were
-// added. The errors of postgres.AcceptQuarantined tell why it cannot be done.
+// Accept stores a response that is in quarantine, or was rejected, because an operator confirms it. It is parsed again from the archive,
+// and known from the time of the decision on. The signals that depend on the source become due. It returns the number of added rows. If
+// it cannot be done, it returns an error of postgres.AcceptQuarantined.
 func (i Ingest) Accept(ctx context.Context, id int64, d postgres.Decision) (added int64, err error) {
 	_, src, loads, err := i.quarantined(ctx, id)
 	if err != nil {
@@ -106,7 +106,7 @@ func (i Ingest) Accept(ctx context.Context, id int64, d postgres.Decision) (adde
 	return i.DB.AcceptQuarantined(ctx, id, d, loads, i.Dependents[src.ID])
 }
 
-// Effect tells what Accept would do at an instant, series by series. It changes nothing.
+// Effect returns the effect of Accept at an instant, series by series. It changes nothing.
 func (i Ingest) Effect(ctx context.Context, id int64, at time.Time) ([]postgres.Effect, error) {
 	q, _, loads, err := i.quarantined(ctx, id)
 	if err == nil && q.Decision == postgres.QuarantineAccepted {

@@ -11,12 +11,12 @@ import (
 	"tidemark/internal/nearest"
 )
 
-// Universe says which companies are followed, of those in the list of all companies with tickers. A company that was followed once is
-// followed for ever, whatever the universe says later. The zero value is nobody.
+// Universe selects the followed companies from the list of all companies with tickers. A company that was followed once is followed
+// permanently, even if the universe changes. The zero value selects no company.
 type Universe struct {
 	// Top takes that many of the largest companies.
 	Top int
-	// Tickers and CIKs name companies one by one. A ticker means the company that has it on the day of the list.
+	// Tickers and CIKs name single companies. A ticker means the company that has it on the day of the list.
 	Tickers []string
 	CIKs    []equity.CIK
 }
