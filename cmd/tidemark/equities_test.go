@@ -19,7 +19,7 @@ func TestWhoIsAskedAboutCompanies(t *testing.T) {
 		world    string
 		settings config.Companies
 		asked    string
-		missing  string // what the operator is told to set
+		missing  string // the setting that the operator is told to set
 	}{
 		{"a sandbox needs no setting", "sandbox", config.Companies{}, "edgar-companies edgar-current prices-yahoo", ""},
 		{"a live world without settings asks nobody", "live", config.Companies{}, "", "SEC_USER_AGENT TIINGO_API_KEY PRICES_FOLDER PRICES_PERSONAL_USE"},

@@ -69,7 +69,7 @@ func (h *helpText) program(root *kong.Node) {
 	for _, g := range purposes {
 		title := g.Title
 		for _, c := range root.Children {
-			// The last line says what help is for.
+			// The last line shows the help command.
 			if !c.Hidden && c.Name != "help" && c.Group != nil && c.Group.Key == g.Key {
 				h.line("%-8s %-11s %s", title, c.Name, c.Help)
 				title = ""
@@ -120,7 +120,7 @@ func (h *helpText) command(node *kong.Node) {
 	h.columns(title, settings)
 }
 
-// moreSettings is the number of settings from which only the first sentence of each is shown.
+// moreSettings is the minimum number of settings for which only the first sentence of each is shown.
 const moreSettings = 12
 
 // settingHelp returns the first sentence about a setting, its default, and its flag if the flag has another name.
@@ -244,7 +244,7 @@ func everySetting() (s config.Settings, err error) {
 	return s, err
 }
 
-// manyReaders is the number of commands from which they are not listed.
+// manyReaders is the minimum number of commands that are not listed.
 const manyReaders = 8
 
 // readersOf maps each setting to the commands that read it.

@@ -32,7 +32,7 @@ type Options struct {
 	Ready []Check
 	// Needs tracks the services that the process works with. Nil means that it needs none.
 	Needs *Watch
-	// Degraded returns the names of what is unavailable at the moment while the process still does its work. It may be nil.
+	// Degraded returns the names of unavailable services while the process still does its work. It may be nil.
 	Degraded func() []string
 	Metrics  *telemetry.Metrics
 	// Board is the data of the pages. Nil means no pages.

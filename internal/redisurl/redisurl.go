@@ -28,7 +28,7 @@ var ErrMissing = errors.New("REDIS_URL is not set: it names the Redis that carri
 // node redirects it. A dead node redirects no client, so its keys would be unreachable for that minute although its replica has taken over.
 const probeTimeout = 2 * time.Second
 
-// Redis is the address of a Redis. The zero value is no address.
+// Redis is the address of a Redis. The zero value is not a usable address.
 type Redis struct{ options redis.UniversalOptions }
 
 // Parse reads an address. The forms, where rediss instead of redis means TLS:

@@ -17,11 +17,11 @@ import (
 // The classes of transient errors, as the metrics name them.
 const (
 	ClassLoading     = "loading"     // the server reads its data after a start
-	ClassReadOnly    = "readonly"    // a replica was asked to write: another server has just become the primary
+	ClassReadOnly    = "readonly"    // a write reached a replica: another server has just become the primary
 	ClassMoving      = "moving"      // TRYAGAIN: keys of a Cluster are on the way to another node
 	ClassDown        = "down"        // CLUSTERDOWN, MASTERDOWN: no primary was chosen yet
 	ClassConnections = "connections" // the server, or the pool of this process, has no connection left
-	ClassConnection  = "connection"  // the way to the server is broken, or nothing listens there
+	ClassConnection  = "connection"  // the connection to the server is broken, or nothing listens there
 	ClassTimeout     = "timeout"     // the server did not answer in time
 )
 

@@ -24,13 +24,13 @@ type checks struct {
 	dice random
 	list []invariant
 
-	// slots is the time up to which each schedule's slots were checked.
+	// slots is the end of the time for which each schedule's slots were checked.
 	slots time.Time
-	// known are checksums of what was known as of earlier instants.
+	// known are checksums of the data known as of earlier instants.
 	known []knowledge
 	// feed is the number of events up to a position in the feed.
 	feed feed
-	// rebuilt is the newest instant for which the portfolio was recomputed, and instants the number of instants.
+	// rebuilt is the newest instant with a recomputed portfolio, and instants the number of instants.
 	rebuilt  time.Time
 	instants int
 	// thorough means that the whole database is checked, last that this is the last check.

@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// knowledge is a checksum of what was known at an instant.
+// knowledge is a checksum of the data known at an instant.
 type knowledge struct {
 	asOf time.Time
 	sum  string
@@ -56,7 +56,7 @@ func (c *checks) knowledge(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// knownSQL computes in one pass a checksum of what became known in each span between instants.
+// knownSQL computes in one pass a checksum of the data that became known in each span between instants.
 const knownSQL = `
 	select bucket, sum(count(*)) over later, sum(sum(hash)) over later
 	from (
@@ -67,7 +67,7 @@ const knownSQL = `
 	group by bucket
 	window later as (order by bucket)`
 
-// knownAt returns a checksum of what was known at each of the given instants.
+// knownAt returns a checksum of the data known at each of the given instants.
 func (c *checks) knownAt(ctx context.Context, instants []time.Time) ([]string, error) {
 	ends := make([]time.Time, len(instants)) // the end of a span is exclusive and begins the next span
 	for i, at := range instants {
@@ -120,7 +120,7 @@ func (c *checks) twice(ctx context.Context) (string, error) {
 		where edition > 0 and same`)
 }
 
-// recompute recomputes two stored snapshots from what was known at their instants: one of the last days and one of any day. It skips
+// recompute recomputes two stored snapshots from the data known at their instants: one of the last days and one of any day. It skips
 // snapshots of the first day, because a history that is loaded for the first time counts as known before.
 func (c *checks) recompute(ctx context.Context) (string, error) {
 	ids := make([]string, 0, len(c.r.program.Signals.Definitions))

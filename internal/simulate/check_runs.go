@@ -34,8 +34,8 @@ func (c *checks) stuckRuns(ctx context.Context) (string, error) {
 		where status in ('due', 'queued', 'running') and slot < $1 and created_at < $1 order by slot`, c.r.clock.now().Add(-26*time.Hour))
 }
 
-// failedRuns returns the first failed run that counts as a violation. A failed pick before the record has begun is allowed, because there
-// may be no data to pick from.
+// failedRuns returns the first failed run that counts as a violation. A pick may fail before the record has begun, because data may be
+// missing then.
 func (c *checks) failedRuns(ctx context.Context) (string, error) {
 	return c.first(ctx, `
 		select format('%s %s of %s failed after %s attempts: %s', job, subject, slot, attempt, left(error, 600))

@@ -41,7 +41,7 @@ func TestATerminalShowsShortLinesAboveTheProgress(t *testing.T) {
 	wrote("\r\x1b[Khalf")
 	terminal.Progress("half")
 	log.InfoContext(t.Context(), "a run succeeded")
-	wrote() // the progress is the word about it, and the same line is not drawn twice
+	wrote() // the progress line shows it, and the same line is not drawn twice
 	log.WarnContext(t.Context(), "an attempt failed", "err", errors.New("no such host"), "in", time.Minute)
 	wrote("\r\x1b[K", "  warning: an attempt failed err=\"no such host\" in=1m0s\nhalf")
 	terminal.Progress("")
