@@ -15,7 +15,7 @@ import (
 	"tidemark/accounts"
 )
 
-// priced are endpoints as somebody may declare them.
+// priced are example endpoints.
 var priced = []accounts.Endpoint{
 	{Path: "/picks", Price: 5_000, Free: true, Fixed: true},
 	{Path: "/research/{ticker}", Price: 10_000, Fixed: true},

@@ -7,7 +7,7 @@ import (
 	"tidemark/accounts"
 )
 
-// A text that is read as a key is that key, whole, and shows nothing of itself in an error.
+// A text that parses as a key is the whole key, and no error reveals the text.
 func FuzzKey(f *testing.F) {
 	f.Add("tmk_live_" + "000000000000000000000000000000" + "2C8GjS")
 	f.Add("tmk_test_0000000000000000000000000000002C8GjS")

@@ -92,7 +92,7 @@ func TestRequestsThatChangeSomethingAreRead(t *testing.T) {
 		if a := s.ask(http.MethodPatch, "/api/v1"+path); a.StatusCode != http.StatusMethodNotAllowed || a.Header.Get("Allow") != allow {
 			t.Errorf("PATCH %s: %s, Allow %s", path, a.Status, a.Header.Get("Allow"))
 		}
-		// What makes and ends keys is not for the pages of other sites.
+		// Pages of other sites must not create or end keys.
 		methods := ""
 		if path == "/account" {
 			methods = allow
@@ -113,7 +113,7 @@ func TestARegistrationIsRepeated(t *testing.T) {
 	if first.StatusCode != http.StatusCreated {
 		t.Fatalf("%s: %s", first.Status, first.body)
 	}
-	// The client behind the same proxy, or who guesses the Idempotency-Key, has proven nothing.
+	// Another client behind the same proxy, or one that guesses the Idempotency-Key, has proven nothing.
 	s.problem(again, http.StatusConflict, "already_registered")
 	text := s.object(first)["data"].(map[string]any)["api_key"].(string)
 	if strings.Contains(string(again.body), text) || s.query(`select count(*) from kept_answers where position(convert_to('` + text + `', 'UTF8') in answer) > 0`)[0] != "0" {
@@ -156,13 +156,13 @@ func TestRotation(t *testing.T) {
 	s.at("2026-03-04T12:01:00Z")
 	s.problem(s.paid(first, "/account"), http.StatusUnauthorized, "revoked_api_key")
 
-	// Without grace the old one ends at once; who lost the answer gets it again with the old key.
+	// Without a grace period the old text ends immediately. A client that lost the response gets it again with the old text.
 	lost := rotate(second, `{"grace_seconds":60}`, "Idempotency-Key", "r1")
 	third := text(lost)
 	if again := rotate(second, `{"grace_seconds":60}`, "Idempotency-Key", "r1"); string(again.body) != string(lost.body) {
 		t.Errorf("a repetition: %s: %s", again.Status, again.body)
 	}
-	// In its grace it reads, and nothing else.
+	// In its grace period the old text can only read.
 	if got := s.balance(second); got != "0.195" {
 		t.Errorf("the balance is %s", got)
 	}

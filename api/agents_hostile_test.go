@@ -13,7 +13,8 @@ import (
 	"tidemark/api/view"
 )
 
-// mistakes calls every tool with what is missing, of the wrong type, out of bounds, too long or hostile. The text must name the way out.
+// mistakes calls every tool with arguments that are missing, of the wrong type, out of bounds, too long or hostile. The error must name the
+// fix.
 func mistakes(t *testing.T, a *agents) {
 	long := strings.Repeat("A", 100_000)
 	for _, tt := range []struct {
@@ -76,13 +77,13 @@ func mistakes(t *testing.T, a *agents) {
 			t.Errorf("%s: %d bytes of advice", name, len(text))
 		}
 	}
-	// Whole numbers may be written with a fraction of zero, and null is the same as nothing.
+	// An integer may have a fraction of zero, and null means not given.
 	if c, _ := a.call("get_verification_chain", json.RawMessage(`{"limit":2.0,"from_seq":null}`)); len(c["picks"].([]any)) != 2 {
 		t.Errorf("limit 2.0: %v", c["picks"])
 	}
 }
 
-// secrecy looks for the pick of Monday, which is recorded and not announced, in everything that an agent can ask for.
+// secrecy searches every response to an agent for Monday's pick, which is recorded but not announced.
 func secrecy(t *testing.T, a *agents) {
 	said := strings.Builder{}
 	ask := func(method string, params any) { _, _ = said.Write(a.say(method, params).body) }
@@ -100,7 +101,7 @@ func secrecy(t *testing.T, a *agents) {
 	ask("prompts/get", map[string]any{"name": "verify_track_record"})
 	ask("completion/complete", map[string]any{"ref": map[string]any{"type": "ref/prompt", "name": "verify_track_record"}, "argument": map[string]any{"name": "ticker", "value": "C"}})
 	for _, hidden := range []string{a.secret, "12.34", "2026-03-09|", "summary 5", "research 5", "CORO Inc.", "summary 0", `"CORO`} {
-		text := strings.ReplaceAll(said.String(), `\"CORO\"`, "") // what was asked is repeated in the refusals
+		text := strings.ReplaceAll(said.String(), `\"CORO\"`, "") // the errors quote the request
 		text = strings.ReplaceAll(text, "/pick/CORO", "")
 		if strings.Contains(text, hidden) {
 			t.Errorf("an agent finds %q in %s", hidden, text)
@@ -108,14 +109,14 @@ func secrecy(t *testing.T, a *agents) {
 	}
 }
 
-// hostile sends what no client would. Each is answered with an error, and the server goes on.
+// hostile sends malformed requests. The server responds to each with an error and keeps running.
 func hostile(t *testing.T, a *agents) {
 	deep := strings.Repeat(`{"a":`, 20_000) + "1" + strings.Repeat("}", 20_000)
 	call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_verification_chain"}}`
 	for _, tt := range []struct {
 		name, body string
 		status     int
-		code       float64 // 0: no JSON-RPC error
+		code       float64 // 0: not a JSON-RPC error
 		header     []string
 	}{
 		{"no JSON", `get me the picks`, 400, -32700, nil},
@@ -182,7 +183,7 @@ func hostile(t *testing.T, a *agents) {
 			t.Errorf("%s: %s, Allow %q", method, got.Status, got.Header.Get("Allow"))
 		}
 	}
-	// A client that only takes JSON gets it, and a batch of an old client its answers.
+	// A client that accepts only JSON receives JSON, and a batch of an old client receives its responses.
 	if got := a.say("tools/list", nil, "Accept", "application/json"); got.StatusCode != http.StatusOK {
 		t.Errorf("Accept: application/json: %s %s", got.Status, got.body)
 	}
@@ -201,7 +202,7 @@ func TestAgentsOfWebPages(t *testing.T) {
 	a := openToAgents(t, api.AgentOptions{})
 	_, port, _ := strings.Cut(strings.TrimPrefix(a.base, "http://"), ":")
 	post := func(header ...string) answer { return a.say("tools/list", nil, header...) }
-	// The public address is one of this machine: its own pages and programs may use the door, and no other.
+	// The public address is on this machine: only its own pages and programs may use the handler.
 	for _, tt := range []struct {
 		origin, host string
 		status       int
@@ -245,7 +246,7 @@ func TestAgentsOfWebPages(t *testing.T) {
 		t.Errorf("preflight of a foreign page: %s", pre.Status)
 	}
 
-	// An operator lets a page in, or all of them.
+	// An operator allows one page or all pages.
 	for _, tt := range []struct {
 		origins []string
 		origin  string
@@ -293,7 +294,7 @@ func TestAgentsAreLimitedByAddress(t *testing.T) {
 	}
 }
 
-// Before the first load every tool says to come back, and lists are there already.
+// Before the first load every tool returns an error that suggests a retry, but lists are already available.
 func TestAgentsBeforeTheFirstLoad(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{unloaded: true})
@@ -332,7 +333,7 @@ func TestAgentsBeforeTheFirstLoad(t *testing.T) {
 	}
 }
 
-// sayTo asks for the tools, believing to talk to a host; empty: the server's own.
+// sayTo lists the tools, with a Host header. An empty host means the server's own.
 func (a *agents) sayTo(host string, header ...string) answer {
 	a.t.Helper()
 	r, err := http.NewRequestWithContext(a.t.Context(), http.MethodPost, a.url+"/api/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))

@@ -23,7 +23,7 @@ import (
 	"tidemark/internal/task"
 )
 
-// agents are four announced picks, a fifth that is not announced yet, and the door for agents.
+// agents is a fixture with four announced picks, a fifth that is not announced yet, and the handler for agents.
 type agents struct {
 	*published
 	// base is the public address.
@@ -75,7 +75,7 @@ func openToAgents(t *testing.T, o api.AgentOptions) *agents {
 	return a
 }
 
-// say sends a JSON-RPC request as a client of 2025-03-26, which needs no header for it.
+// say sends a JSON-RPC request as a client of 2025-03-26, which needs no header for the revision.
 func (a *agents) say(method string, params any, header ...string) answer {
 	a.t.Helper()
 	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 7, "method": method, "params": params})
@@ -85,14 +85,14 @@ func (a *agents) say(method string, params any, header ...string) answer {
 	return a.askWith(http.MethodPost, "/api/mcp", string(body), append([]string{"Content-Type", "application/json"}, header...)...)
 }
 
-// result is the result of a request, or nil where it is an error.
+// result returns the result of a request, or nil for an error.
 func (a *agents) result(method string, params any) map[string]any {
 	a.t.Helper()
 	r, _ := a.object(a.say(method, params))["result"].(map[string]any)
 	return r
 }
 
-// call is the structured answer of a tool and its text.
+// call returns a tool's structured result and its text.
 func (a *agents) call(tool string, arguments any) (structured map[string]any, text string) {
 	a.t.Helper()
 	r := a.result("tools/call", map[string]any{"name": tool, "arguments": arguments})
@@ -130,7 +130,7 @@ var toolNames = []string{
 	"get_economic_event", "get_latest_picks", "get_portfolio_summary", "get_stock_research", "get_verification_chain", "list_economic_events", "verify_pick",
 }
 
-// bothEras uses the SDK's client: with a handshake, and without.
+// bothEras uses the SDK's client with and without a handshake.
 func bothEras(t *testing.T, a *agents) {
 	for _, version := range []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"} {
 		t.Run(version, func(t *testing.T) {
@@ -170,7 +170,7 @@ func bothEras(t *testing.T, a *agents) {
 			if list.TTLMs != 3_600_000 || list.CacheScope != "public" {
 				t.Errorf("the list may be kept %d ms, %s", list.TTLMs, list.CacheScope)
 			}
-			// Every answer is as its schema says.
+			// Every result matches its schema.
 			for _, call := range []sdk.CallToolParams{
 				{Name: "get_latest_picks"},
 				{Name: "get_stock_research", Arguments: map[string]any{"ticker": "acme", "language": "hi"}},
@@ -198,7 +198,7 @@ func bothEras(t *testing.T, a *agents) {
 	}
 }
 
-// conforms checks a value against a JSON Schema.
+// conforms validates a value against a JSON Schema.
 func conforms(t *testing.T, schema, value any) {
 	t.Helper()
 	b, err := json.Marshal(schema)
@@ -218,7 +218,7 @@ func conforms(t *testing.T, schema, value any) {
 	}
 }
 
-// announced holds the answers to the record of the week: closes of 110 after 103 and 100, 26 after a split of two for one and 50.
+// announced compares the responses with the record of the week: closes of 110 after 103 and 100, and 26 after a two-for-one split and 50.
 func announced(t *testing.T, a *agents) {
 	latest, text := a.call("get_latest_picks", map[string]any{})
 	var got []any
@@ -267,7 +267,7 @@ func announced(t *testing.T, a *agents) {
 	}
 }
 
-// recomputed recomputes the chain from the tool's answer alone, as anyone can.
+// recomputed recomputes the chain from the tool's response alone, as anyone can.
 func recomputed(t *testing.T, a *agents) {
 	c, text := a.call("get_verification_chain", map[string]any{})
 	if c["valid"] != true || c["chain_length"] != 4.0 || c["next_from_seq"] != nil || !strings.Contains(text, "4 announced picks") {
@@ -339,7 +339,7 @@ func cursors(t *testing.T, a *agents) {
 	}
 }
 
-// resources holds each resource to what a GET of its address answers.
+// resources compares each resource with a GET of its URL.
 func resources(t *testing.T, a *agents) {
 	var uris []string
 	for _, r := range a.result("resources/list", map[string]any{})["resources"].([]any) {
@@ -411,7 +411,7 @@ func prompts(t *testing.T, a *agents) {
 	}
 }
 
-// doorTold holds what is told of the door to where it is.
+// doorTold compares the descriptions of the handler with its actual address.
 func doorTold(t *testing.T, a *agents) {
 	for _, path := range []string{"/server.json", "/.well-known/mcp.json"} {
 		got := a.ask(http.MethodGet, path, "Origin", "https://example.org")

@@ -14,8 +14,8 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// While Postgres is away, what is in memory is answered and marked so; a priced answer, which could not be charged, is not given. After
-// its return as much is charged as was delivered.
+// While Postgres is unavailable, the server serves from memory and marks the responses. It does not serve a priced response, because it
+// could not charge for it. Afterwards the charges match the delivered responses.
 func TestNothingPricedIsGivenWhileTheDatabaseIsAway(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Server(t)

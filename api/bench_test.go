@@ -8,7 +8,7 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// BenchmarkSnapshot is what one answer costs above net/http's own work.
+// BenchmarkSnapshot measures the cost of one response in addition to net/http's own work.
 func BenchmarkSnapshot(b *testing.B) {
 	s := start(b, setup{stored: []postgres.Snapshot{full()}})
 	h := s.server.Handler()

@@ -29,7 +29,7 @@ import (
 	"tidemark/picks"
 )
 
-// The pick that is made and not announced. Its day is the Monday after the week of the fixture. Nobody has the other ticker.
+// The pick that is recorded but not announced. Its day is the Monday after the week of the fixture. The other ticker does not exist.
 const (
 	canary, canaryTicker, nobodysTicker = equity.CIK(7331), "ZQXCAN", "ZQXCAM"
 	canaryDay, canaryPrice              = "2026-03-09", "1337.77"
@@ -62,15 +62,15 @@ func (p *published) hatch() (secrets []string) {
 	return []string{canaryWord, canaryPrice, pick.Hash, canaryTicker, canaryWord[1:]}
 }
 
-// blanks are what stands in the places of patterns. A place that is not here fails the test: think about what could be asked there.
+// blanks are the values for the placeholders of patterns. A missing placeholder fails the test: decide what could be requested there.
 var blanks = map[string][]string{
 	"{id}": {"crack-spread-321"}, "{ticker}": {"ACME", "CORO"}, "{tx_hash}": {"0x" + strings.Repeat("ab", 32)}, "{$}": {""}, "{sha256}": {strings.Repeat("ab", 32)}, "{period}": {"2026-03-16", canaryDay},
 }
 
-// Answers that differ from one moment to the next, whatever is asked: times, counters, and what belongs to a key.
+// Responses that differ from one moment to the next, whatever the request: times, counters, and data of a key.
 var restless = regexp.MustCompile(`^/(healthz|readyz|status|api/v1/(account|info|verify|x402/info|payments|auth)|verify|dashboard|api/mcp)`)
 
-// addresses are those of the router and of the pages, with every blank filled in.
+// addresses returns the addresses of the router and of the pages, with all placeholders filled in.
 func addresses(t *testing.T, s *api.Server, site *pages.Pages) (list []string) {
 	t.Helper()
 	paths := []string{
@@ -124,7 +124,7 @@ func filled(t testing.TB, pattern string) []string {
 	return list
 }
 
-// askers are who asks, and for what.
+// askers are the callers and their header fields.
 func (p *published) askers() map[string][]string {
 	key := "Bearer " + p.key
 	return map[string][]string{
@@ -133,13 +133,13 @@ func (p *published) askers() map[string][]string {
 	}
 }
 
-// trace is what an answer tells besides its bytes.
+// trace is the observable part of a response besides its body.
 type trace struct {
 	status, length int
 	etag           string
 }
 
-// walk asks everything of everybody, and returns where a secret stands and what each answer tells.
+// walk sends every request as every caller. It returns where a secret appears, and the trace of each response.
 func (p *published) walk(list, secrets []string) (found []string, all map[string]trace) {
 	p.t.Helper()
 	all = map[string]trace{}
@@ -147,7 +147,7 @@ func (p *published) walk(list, secrets []string) (found []string, all map[string
 	for _, address := range list {
 		_, query, _ := strings.Cut(address, "?")
 		for _, who := range slices.Sorted(maps.Keys(askers)) {
-			// What varies by who asks does not vary by every parameter as well.
+			// What varies by caller is not tested with every parameter as well.
 			if who != "a key" && who != "anybody" && query != "" && !strings.HasPrefix(query, "format=") {
 				continue
 			}
@@ -185,7 +185,7 @@ func plainOf(t testing.TB, zipped []byte) []byte {
 	return text
 }
 
-// agents asks every tool, resource and prompt.
+// agents calls every tool and prompt and reads every resource.
 func (p *published) agents(secrets []string) (found []string) {
 	p.t.Helper()
 	call := func(method string, params any) string {
@@ -226,7 +226,7 @@ func (p *published) agents(secrets []string) (found []string) {
 	return found
 }
 
-// journal keeps a log.
+// journal stores a log.
 type journal struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -238,12 +238,12 @@ func (j *journal) Write(b []byte) (int, error) {
 	return j.text.Write(b)
 }
 
-// show serves everything anew, from what the database has now.
+// show starts new servers with the current data of the database.
 func (p *published) show(log *slog.Logger) (*api.Server, *pages.Pages) {
 	t := p.t
 	t.Helper()
 	now := func() time.Time { return calendar.At(date(t, canaryDay), 17*time.Hour+45*time.Minute) }
-	tariff, err := endpoint.NewTariff(accounts.ModelPlan, "") // which charges nothing for so many requests
+	tariff, err := endpoint.NewTariff(accounts.ModelPlan, "") // it charges nothing for this many requests
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,7 +254,7 @@ func (p *published) show(log *slog.Logger) (*api.Server, *pages.Pages) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.url = "https://tidemark.example" // the same each time: pages name themselves
+	p.url = "https://tidemark.example" // always the same, because pages contain their own URL
 	o := p.everything()
 	o.Accounts.Tariff, o.Log = tariff, log
 	p.run(p.publications.Run)
@@ -264,7 +264,8 @@ func (p *published) show(log *slog.Logger) (*api.Server, *pages.Pages) {
 	return p.server, o.Pages.(*pages.Pages)
 }
 
-// Between its recording and its announcement a pick is nowhere: at no address, for nobody, in no format, and no answer changes by a byte.
+// Between its recording and its announcement a pick is invisible: at every address, to every caller and in every format. No response
+// changes by a byte.
 func TestAnUnannouncedPickStaysUnseen(t *testing.T) {
 	t.Parallel()
 	for name, free := range map[string]bool{"where the pages show everything": false, "where they show what is free": true} {
@@ -312,7 +313,7 @@ func unseen(t *testing.T, free bool) {
 	p.guess(server)
 	p.guessByPost(server)
 
-	// Once it is announced the same search finds it.
+	// After the announcement the same search finds it.
 	at := calendar.At(date(t, canaryDay), 18*time.Hour)
 	if err := p.worker.SetClock(t.Context(), &at); err != nil {
 		t.Fatal(err)
@@ -329,7 +330,7 @@ func unseen(t *testing.T, free bool) {
 	}
 }
 
-// posts are what is sent to the addresses that take something. A ticker stands in it as TICKER.
+// posts are the bodies for addresses that accept one. TICKER is the placeholder for a ticker.
 var posts = []struct{ mediaType, body string }{
 	{"application/json", ""},
 	{"application/json", "{"},
@@ -344,7 +345,7 @@ var posts = []struct{ mediaType, body string }{
 	{"application/json", `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"https://tidemark.example/api/v1/verify/pick/TICKER"}}`},
 }
 
-// post sends everything to each address that takes something, as anybody and with a key, and returns where a secret stands.
+// post sends every body to each address that accepts one, with and without a key, and returns where a secret appears.
 func (p *published) post(server *api.Server, secrets []string, ticker string) (found []string) {
 	p.t.Helper()
 	p.exchange(server, ticker, func(what, text string) {
@@ -357,7 +358,7 @@ func (p *published) post(server *api.Server, secrets []string, ticker string) (f
 	return found
 }
 
-// exchange sends everything with a ticker, and hands on each answer with its fields.
+// exchange sends every body with a ticker, and passes each response with its header to see.
 func (p *published) exchange(server *api.Server, ticker string, see func(what, text string)) {
 	p.t.Helper()
 	n := 0
@@ -369,7 +370,7 @@ func (p *published) exchange(server *api.Server, ticker string, see func(what, t
 			for _, s := range posts {
 				for _, key := range []string{"", "Bearer " + p.key} {
 					if path == "/api/v1/keys/rotate" && key != "" {
-						continue // the key would be another one from there on
+						continue // it would replace the key
 					}
 					n++
 					body := strings.NewReplacer("TICKER", ticker, "TICK", ticker[:4]).Replace(s.body)
@@ -394,10 +395,11 @@ func (p *published) exchange(server *api.Server, ticker string, see func(what, t
 	}
 }
 
-// guessByPost sends the canary's name to each address that takes something: the answer is that for a name that nobody has.
+// guessByPost sends the canary's ticker to each address that accepts a body. The response must equal the one for a ticker that does not
+// exist.
 func (p *published) guessByPost(server *api.Server) {
 	p.t.Helper()
-	// What differs from one answer to the next: ids, times, and what a new key is.
+	// The parts that differ between responses: ids, times, and the data of a new key.
 	own := regexp.MustCompile(`req_[0-9a-z]+|tmk_test_\w+|key_\w+|tidemark-session=[^;]*|name="token" value="[0-9a-f]*"|"[0-9]{4}-[0-9]{2}-[0-9]{2}T[^"]*"|RateLimit: .*`)
 	var answers [2]map[string]string
 	for i, ticker := range []string{canaryTicker, nobodysTicker} {
@@ -413,7 +415,7 @@ func (p *published) guessByPost(server *api.Server) {
 	}
 }
 
-// guess asks for the canary by name: the answer is that for a name that nobody has, to the byte.
+// guess requests the canary by name. The response must equal, byte for byte, the one for a name that does not exist.
 func (p *published) guess(server *api.Server) {
 	t := p.t
 	t.Helper()

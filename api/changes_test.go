@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// what the two newest snapshots of the fixture differ by has no observations behind it: it is the program's.
+// The difference between the two newest snapshots of the fixture has no observations behind it: the cause is the code.
 func TestWhyASignalMovedAddsUp(t *testing.T) {
 	t.Parallel()
 	s := told(t)

@@ -21,15 +21,15 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// billingFixture is a system that sells: every data endpoint answers with its level and its path.
+// billingFixture is a system with prices: every data endpoint responds with its level and its path.
 type billingFixture struct {
 	*system
 
-	// wall is the wall clock, for the API and for the database.
+	// wall is the wall clock for the API and the database.
 	wall atomic.Pointer[time.Time]
 }
 
-// build answers with what a build function is told.
+// build returns the arguments of the build function as the response.
 func build(r *http.Request, c api.Caller) (api.Answer, error) {
 	if r.PathValue("ticker") == "PANIC" {
 		panic("on purpose")
@@ -46,7 +46,7 @@ func newBillingFixture(t *testing.T, a api.Accounts, model accounts.Model) *bill
 	return openFixtureIn(t, view.WorldLive, a, model)
 }
 
-// openFixtureIn is newBillingFixture in a world.
+// openFixtureIn opens a billingFixture in a world.
 func openFixtureIn(t *testing.T, world string, a api.Accounts, model accounts.Model) *billingFixture {
 	t.Helper()
 	var err error
@@ -116,7 +116,7 @@ func (s *billingFixture) key() string {
 	return s.object(a)["data"].(map[string]any)["api_key"].(string)
 }
 
-// showReceipt is GET with a key.
+// paid sends a GET with a key.
 func (s *billingFixture) paid(key, path string, header ...string) answer {
 	s.t.Helper()
 	return s.ask(http.MethodGet, "/api/v1"+path, append([]string{"Authorization", "Bearer " + key}, header...)...)
@@ -162,7 +162,7 @@ func TestEveryEndpointHasItsPrice(t *testing.T) {
 		{"/stocks", "0.005"},
 		{"/events", "0.00"},
 		{"/economic-events", "0.00"},
-		{"/digest/latest", "0.002"}, // the operator's
+		{"/digest/latest", "0.002"}, // the operator's price
 	} {
 		cost, err := accounts.ParseMicros(row.cost)
 		if err != nil {
@@ -262,7 +262,7 @@ func TestAnIdempotencyKeyFetchesALostAnswerAgain(t *testing.T) {
 	ask("/research/NVDA?lang=es", "a", "0.01", "0.17") // another query
 	ask("/research/NVDA", "b", "0.01", "0.16")         // another Idempotency-Key
 	s.at("2026-03-04T12:10:00Z")
-	ask("/research/NVDA", "a", "0.01", "0.15") // ten minutes are over
+	ask("/research/NVDA", "a", "0.01", "0.15") // after ten minutes
 }
 
 func TestAnEmptyBalance(t *testing.T) {
@@ -285,7 +285,7 @@ func TestAnEmptyBalance(t *testing.T) {
 	if a.Header.Get("Cache-Control") != "no-store" || a.Header.Get("X-Request-Cost") != "" {
 		t.Errorf("header of the refusal: %v", a.Header)
 	}
-	// What costs less is still served, and what costs nothing always is.
+	// A cheaper response is still served, and a free one always is.
 	if a := s.paid(key, "/portfolio/positions"); a.Header.Get("X-Balance-Remaining") != "0.001" {
 		t.Errorf("0.003 of 0.004: %s, %v", a.Status, a.Header)
 	}
@@ -357,7 +357,7 @@ func TestKeysThatOpenNothing(t *testing.T) {
 	if a := s.ask(http.MethodGet, "/api/v1/picks", "Authorization", "bearer   "+key); a.StatusCode != http.StatusOK {
 		t.Errorf("the scheme in lower case: %s", a.Status)
 	}
-	// A second instance hears of a revocation by the first.
+	// A second instance receives the notification of a revocation by the first.
 	other := openSecond(t, s)
 	if a := other.paid(key, "/picks"); a.StatusCode != http.StatusOK {
 		t.Fatalf("at the second instance: %s", a.Status)
@@ -366,13 +366,13 @@ func TestKeysThatOpenNothing(t *testing.T) {
 		t.Errorf("revoke: %s", a.Status)
 	}
 	for _, door := range []*billingFixture{s, other} {
-		a := door.paid(key, "/picks") // the charge itself refuses a revoked key
+		a := door.paid(key, "/picks") // the charge itself rejects a revoked key
 		door.problem(a, http.StatusUnauthorized, "revoked_api_key")
 		door.eventually("it is known to be revoked", func() bool { return door.paid(key, "/account").StatusCode == http.StatusUnauthorized })
 	}
 }
 
-// openSecond is another API process on the same database.
+// openSecond starts another API server on the same database.
 func openSecond(t *testing.T, s *billingFixture) *billingFixture {
 	t.Helper()
 	second := &billingFixture{system: &system{t: t, dsn: s.dsn, madeUp: true}}

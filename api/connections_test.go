@@ -17,10 +17,10 @@ import (
 	"tidemark/api"
 )
 
-// short are timeouts that a test can wait for.
+// short are timeouts that are short enough for a test.
 var short = api.Timeouts{Header: 500 * time.Millisecond, Request: time.Second, Idle: time.Second}
 
-// maxHold is much longer than short allows a connection to be held, for a machine that is busy.
+// maxHold is much longer than short allows a connection to stay open, for a busy machine.
 const maxHold = 20 * time.Second
 
 // connect opens a connection to the server and sends text.
@@ -36,16 +36,16 @@ func (s *system) connect(text string) (*net.TCPConn, error) {
 	return conn.(*net.TCPConn), err
 }
 
-// released waits until the server ends a connection, and returns what it answered.
+// released waits until the server closes a connection, and returns the response.
 func released(conn net.Conn) (string, error) {
 	got, err := io.ReadAll(conn)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return string(got), fmt.Errorf("the server holds the connection after %s", maxHold)
 	}
-	return string(got), nil // a reset is an end as well
+	return string(got), nil // a reset also closes it
 }
 
-// A client without key and money announces a body and never sends it. The server must not wait for the body.
+// A client without a key or payment announces a body and never sends it. The server must not wait for the body.
 func TestAPaidRequestDoesNotWaitForABody(t *testing.T) {
 	t.Parallel()
 	s := openFixture(t)
@@ -75,7 +75,7 @@ func TestAPaidRequestDoesNotWaitForABody(t *testing.T) {
 	s.wantStates()
 }
 
-// A sale holds its connection while the facilitator works. Neither one address nor all may hold more than a number of connections.
+// A sale holds its connection while the facilitator works. The number of connections is limited per address and in total.
 func TestSalesUnderWayAreBounded(t *testing.T) {
 	t.Parallel()
 	for name, limits := range map[string]struct {
@@ -112,7 +112,7 @@ func TestSalesUnderWayAreBounded(t *testing.T) {
 	}
 }
 
-// Every address of the server, asked by clients that stop in the middle of a request, or before, or after.
+// Clients stop in the middle of a request, or before or after it, at every address of the server.
 func TestNoClientHoldsAConnection(t *testing.T) {
 	t.Parallel()
 	p := publish(t, accounts.ModelBalance)
@@ -155,14 +155,14 @@ func TestNoClientHoldsAConnection(t *testing.T) {
 			})
 		}
 	}
-	// Others are answered meanwhile.
+	// Meanwhile the server serves others.
 	if a := p.ask(http.MethodGet, "/healthz"); a.StatusCode != http.StatusOK {
 		t.Errorf("/healthz: %s", a.Status)
 	}
 	all.Wait()
 }
 
-// A client asks on and on and reads nothing.
+// A client sends requests continuously and reads nothing.
 func TestAClientThatDoesNotReadIsCutOff(t *testing.T) {
 	t.Parallel()
 	p := publish(t, accounts.ModelBalance)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Who pays from the dashboard gets an amount of the key's own, with a link that opens a wallet, or signs a plain text.
+// A payer on the dashboard gets either an amount that is reserved for the key, with a link that opens a wallet, or a text to sign.
 func TestTheDashboardOffersAQuoteAndASignature(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
@@ -20,7 +20,7 @@ func TestTheDashboardOffersAQuoteAndASignature(t *testing.T) {
 	if id == nil || !strings.Contains(o.page, `id="quote-button"`) || strings.Contains(o.page, `id="wallet"`) {
 		t.Fatalf("the page: %s", o.page)
 	}
-	for range 2 { // the same amount while it is held
+	for range 2 { // the same amount while it is reserved
 		if a := o.send("/dashboard/quote", url.Values{}); a.StatusCode != http.StatusOK {
 			t.Fatalf("a quote: %s", a.Status)
 		}
@@ -62,7 +62,7 @@ func TestTheDashboardOffersAQuoteAndASignature(t *testing.T) {
 	}
 }
 
-// A text in its grace period only reads, on the dashboard, too.
+// A text in its grace period can only read, also on the dashboard.
 func TestAReplacedTextClaimsNothingOnTheDashboard(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)

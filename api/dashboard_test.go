@@ -22,7 +22,7 @@ import (
 	"tidemark/api/endpoint"
 )
 
-// testLog is the processor's client with a checkout that always opens.
+// testLog is a client of the processor whose checkouts always open.
 type testLog struct {
 	*stripe.Client
 
@@ -71,7 +71,7 @@ func openOffice(t *testing.T) *dashboardFixture {
 	return o
 }
 
-// send sends a form as a browser does that came from one of our pages, and keeps the cookie.
+// send sends a form as a browser does on one of our pages, and stores the cookie.
 func (o *dashboardFixture) send(path string, form url.Values, header ...string) answer {
 	o.t.Helper()
 	if m := regexp.MustCompile(`name="token" value="([0-9a-f]+)"`).FindStringSubmatch(o.page); m != nil && form.Get("token") == "" {
@@ -101,7 +101,7 @@ func (o *dashboardFixture) seen(a answer) answer {
 	return a
 }
 
-// A visitor makes a key with one button and no script: the text is shown once, and the browser is signed in with it.
+// A visitor creates a key with one button and no script. The page shows the text once and signs the browser in.
 func TestAKeyIsCreatedOnTheDashboard(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)

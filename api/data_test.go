@@ -37,8 +37,8 @@ func TestPublished(t *testing.T) {
 	p.t = t
 }
 
-// Every expectation is reckoned by hand from the closes of the week: Acme from 100.00 to 110.00, Borl from 50.00 to 26.00 after a split
-// of two for one, the benchmark from 500 and 505 to 510.
+// Every expectation was calculated by hand from the closes of the week. Acme rose from 100.00 to 110.00. Borl went from 50.00 to 26.00
+// after a two-for-one split. The benchmark went from 500 and 505 to 510.
 func publishedBodies(t *testing.T, p *published) {
 	t.Helper()
 	const base = "https://tidemark.example"
@@ -58,7 +58,7 @@ func publishedBodies(t *testing.T, p *published) {
 	}{
 		{"/picks/latest", func(b map[string]any) any {
 			d := b["data"].(map[string]any)
-			latest["previous_hash"] = d["previous_hash"] // shown to be the one before below
+			latest["previous_hash"] = d["previous_hash"] // shown below to be the previous one
 			return d
 		}, latest},
 		{"/picks", members("id", "return_pct", "benchmark_return_pct", "excess_return_pct", "last_price", "status", "closed_at"), []any{
@@ -146,7 +146,7 @@ func publishedBodies(t *testing.T, p *published) {
 
 func data(b map[string]any) any { return b["data"] }
 
-// members picks some members of each row.
+// members selects some members of each row.
 func members(names ...string) func(map[string]any) any {
 	return func(b map[string]any) any {
 		list := []any{}
@@ -363,7 +363,7 @@ func problems(t *testing.T, p *published) {
 		header := []string{"Authorization", "Bearer " + p.key}
 		get, head := p.ask("GET", "/api/v1"+path, header...), p.ask("HEAD", "/api/v1"+path, header...)
 		etag, length := get.Header.Get("ETag"), get.Header.Get("Content-Length")
-		if path != "/info" { // HEAD is free, and tells nothing of what has a price
+		if path != "/info" { // HEAD is free and reveals nothing about priced responses
 			etag, length = "", ""
 		}
 		if len(head.body) != 0 || head.Header.Get("ETag") != etag || head.Header.Get("Content-Length") != length {

@@ -32,10 +32,10 @@ var description = sync.OnceValues(func() (*contract.Description, error) {
 	return contract.Parse(text)
 })
 
-// asDescribed fails the test where an answer is not what the description promises.
+// asDescribed fails the test if a response does not match the description.
 func asDescribed(t testing.TB, method, path string, a answer) {
 	t.Helper()
-	// The description of the signals stands where their ids do. A long answer has the form of a short one, and takes its time.
+	// The description of the signals is at a path where ids are. A long response has the form of a short one and takes long to validate.
 	if strings.HasSuffix(path, "/openapi.json") || len(a.body) > 64<<10 {
 		return
 	}
@@ -49,7 +49,7 @@ func asDescribed(t testing.TB, method, path string, a answer) {
 	}
 }
 
-// Whoever adds an address to the server and not to the description is told so here.
+// This test fails if an address is in the server but not in the description.
 func TestEveryAddressIsDescribed(t *testing.T) {
 	t.Parallel()
 	p := publish(t, accounts.ModelBalance)
@@ -63,7 +63,7 @@ func TestEveryAddressIsDescribed(t *testing.T) {
 		method, path := r[0], r[1]
 		switch {
 		case slices.Contains(o.Discovery.Paths(), path), strings.HasSuffix(path, "{$}"):
-			continue // what describes the rest, and an address with a slash too many
+			continue // the descriptions themselves, and an address with an extra slash
 		case !strings.HasPrefix(path, "/api/") && path != "/healthz" && path != "/readyz":
 			continue // pages
 		}
@@ -76,7 +76,7 @@ func TestEveryAddressIsDescribed(t *testing.T) {
 	}
 }
 
-// everything are the options of a server that has every address.
+// everything returns the options of a server with every address.
 func (p *published) everything() api.Options {
 	t := p.t
 	t.Helper()
@@ -117,7 +117,7 @@ func (p *published) everything() api.Options {
 	}
 }
 
-// What x402 clients are sent to is in the description.
+// The schemas to which x402 clients are referred are in the description.
 func TestTheSchemasOfWhatIsSoldAreDescribed(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("openapi/service.json")

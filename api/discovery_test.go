@@ -20,7 +20,7 @@ import (
 	"tidemark/api/view"
 )
 
-// discovered is a server with everything that can be told of.
+// discovered is a server with everything that discovery can describe.
 func discovered(t *testing.T) *published {
 	t.Helper()
 	p := publish(t, accounts.ModelBalance)
@@ -85,7 +85,7 @@ func TestDiscovery(t *testing.T) {
 	for link, from := range found {
 		a := p.ask(http.MethodGet, link)
 		switch strings.TrimPrefix(link, p.url) {
-		case "/api/v1": // where the addresses of an API begin
+		case "/api/v1": // the base paths of an API
 		case "/api/v1/auth/register":
 			if a.StatusCode != http.StatusMethodNotAllowed {
 				t.Errorf("%s names %s: %s, want 405 for GET", from, link, a.Status)

@@ -12,7 +12,7 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// An address that asks too often is told when to come again; another one, and what is finished in memory, is not concerned.
+// An address that sends too many requests receives a retry time. Other addresses, and responses from memory, are not affected.
 func TestQuestionsAboutThePastAreLimitedByAddress(t *testing.T) {
 	t.Parallel()
 	tariff, err := endpoint.NewTariff(accounts.ModelBalance, "")

@@ -7,15 +7,15 @@ import (
 	"tidemark/api/fastpath"
 )
 
-// ClientAddress is where a request comes from.
+// ClientAddress returns the address of the client.
 func ClientAddress(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	return clientAddress(r, trusted)
 }
 
-// Watched tells whether p knows of a worker that asks the chain.
+// Watched reports whether a worker checks the chain for p.
 func (p *Payments) Watched() bool { return p.watched() }
 
-// Routes lists what is served at the public address: methods and patterns of net/http.
+// Routes returns the routes at the public address: methods and patterns of net/http.
 func (s *Server) Routes() [][2]string {
 	list := make([][2]string, len(s.routes))
 	for i, r := range s.routes {
@@ -24,7 +24,7 @@ func (s *Server) Routes() [][2]string {
 	return list
 }
 
-// Finished is what a lane of s answers below base.
+// Finished returns the fast path of s for the paths below base.
 func (s *Server) Finished(base string) fastpath.Answer {
 	return (&fastAnswers{s: s, base: base}).answer
 }

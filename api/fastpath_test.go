@@ -18,7 +18,7 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// TestFinishedAnswersAreThoseOfTheHandlers sends the same bytes to a lane and to net/http.
+// TestFinishedAnswersAreThoseOfTheHandlers sends the same bytes to the fast path and to net/http.
 func TestFinishedAnswersAreThoseOfTheHandlers(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{stored: []postgres.Snapshot{full(), partial()}})
@@ -101,7 +101,7 @@ type fastPathFixture struct {
 	answered atomic.Int64
 }
 
-// doors opens two: one with a lane before net/http, one without.
+// doors opens two listeners: one with the fast path before net/http, one without.
 func (s *system) doors() (fast, slow *fastPathFixture) {
 	s.t.Helper()
 	fast, slow = &fastPathFixture{}, &fastPathFixture{}
@@ -134,14 +134,14 @@ func (s *system) doors() (fast, slow *fastPathFixture) {
 	return fast, slow
 }
 
-// said is an answer without what differs from one to the next.
+// said is a response without the parts that differ between responses.
 type said struct {
 	Status string
 	Header http.Header
 	Body   string
 }
 
-// say sends a request, and reads the answer to the end that it names.
+// say sends a request and reads the response up to the end that its header defines.
 func (d *fastPathFixture) say(t *testing.T, text string) said {
 	t.Helper()
 	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", d.address)
@@ -174,7 +174,7 @@ func (d *fastPathFixture) say(t *testing.T, text string) said {
 	return said{Status: resp.Status, Header: resp.Header, Body: string(withoutIDs(body))}
 }
 
-// withoutIDs takes the ids of requests out of a problem document.
+// withoutIDs removes the request ids from a problem document.
 func withoutIDs(body []byte) []byte {
 	for {
 		i := bytes.Index(body, []byte("req_"))

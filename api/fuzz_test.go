@@ -12,7 +12,7 @@ import (
 	"tidemark/api/endpoint"
 )
 
-// Whatever a query says, it is read within its bounds or has faults that name them.
+// Any query is parsed within its bounds, or has faults that name its parameters.
 func FuzzQuery(f *testing.F) {
 	f.Add("from=2026-03-01&to=2026-03-04&limit=5&cursor=abc&ticker=NVDA&status=open&min_severity=3&since=2026-03-04T10:00:00Z&lang=es")
 	f.Add("limit=-1&limit=2&from=%zz&as_of=9999-12-31T23:59:59.999999999Z")
@@ -33,7 +33,7 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
-// Whatever a body is, it is an object of the form that is asked for, or a problem.
+// Any body is an object of the requested form, or a problem.
 func FuzzBody(f *testing.F) {
 	f.Add([]byte(`{"name":"x"}`), "application/json", "")
 	f.Add([]byte(`{"name":5}`), "application/json; charset=latin1", "gzip")
@@ -52,7 +52,7 @@ func FuzzBody(f *testing.F) {
 	})
 }
 
-// Whatever the fields of a request say, they choose something that there is, and what is repeated to the client and to logs is plain.
+// Any header fields select something that exists. Texts that are repeated to the client and to logs are plain.
 func FuzzFields(f *testing.F) {
 	f.Add("text/csv;q=0.5, */*", "es-MX, en;q=0.3", "gzip, *;q=0", `W/"a", "b"`, "req_1", "Bearer tmk_live_x")
 	f.Fuzz(func(t *testing.T, accept, language, coding, tag, id, authorization string) {
@@ -77,7 +77,7 @@ func FuzzFields(f *testing.F) {
 	})
 }
 
-// Whatever a form of the dashboard is, it is read or refused; a hash and a signature have their forms.
+// Any form of the dashboard is parsed or rejected. Hashes and signatures have their formats.
 func FuzzForm(f *testing.F) {
 	f.Add("tx_hash=0x00&signature=0x&token=x")
 	f.Add("%zz=1;a=b")

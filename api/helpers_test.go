@@ -27,10 +27,10 @@ import (
 	"tidemark/signals"
 )
 
-// noon is the world's time when a test begins.
+// noon is the world's time at the start of a test.
 var noon = time.Date(2026, time.March, 4, 12, 0, 0, 0, time.UTC)
 
-// definitions are three signals as the catalog would list them. The API asks nothing of Compute.
+// definitions are three signals of the catalog. The API never calls Compute.
 func definitions() []signals.Definition {
 	one := func(id, name, unit string, staleness time.Duration) signals.Definition {
 		return signals.Definition{
@@ -63,13 +63,13 @@ func definitions() []signals.Definition {
 	}
 }
 
-// fullAt is a snapshot with every number, partial one of a signal that has no baseline and no interval yet.
+// full is a snapshot with every number. partial is a snapshot of a signal without a baseline and an interval.
 func full() postgres.Snapshot {
 	return postgres.Snapshot{
 		Signal: "crack-spread-321", At: noon.Add(-time.Hour), Status: signals.StatusLive,
 		ObservedAt: new(time.Date(2026, time.March, 2, 0, 0, 0, 0, time.UTC)),
 		KnownAt:    new(time.Date(2026, time.March, 4, 10, 30, 15, 0, time.UTC)),
-		// What was published before was read here then for the first time.
+		// Data published earlier were first loaded at this time.
 		FirstIngestedAt: new(time.Date(2026, time.February, 24, 12, 0, 0, 0, time.UTC)),
 		Value:           new(22.5), Lo: new(21.25), Hi: new(23.75), Baseline: new(20.0), Scale: new(2.0), Z: new(1.25), DeltaPct: new(12.5),
 		N: 105,
@@ -98,7 +98,7 @@ func partial() postgres.Snapshot {
 	}
 }
 
-// system is the program's reading half, on a database of its own, behind a real listener.
+// system is the reading half of the program, on its own database and behind a real listener.
 type system struct {
 	t      testing.TB
 	dsn    string
@@ -107,16 +107,16 @@ type system struct {
 	server *api.Server
 	url    string
 	clock  atomic.Pointer[time.Time]
-	// madeUp tells that the data endpoints answer with what the test made up, and not as described.
+	// madeUp reports that the data endpoints return test data that do not match the description.
 	madeUp bool
 }
 
 type setup struct {
-	world  string // live where empty
-	dsn    string // a database of the test's own where empty
+	world  string // empty: live
+	dsn    string // empty: a database of the test's own
 	stored []postgres.Snapshot
 	ready  []api.Check
-	// accounts are keys and money; its DB is set by start. data are the data endpoints.
+	// accounts configures keys and money; start sets its DB. data are the data endpoints.
 	accounts *api.Accounts
 	data     map[string]api.Build
 	// cards may be nil.
@@ -125,7 +125,7 @@ type setup struct {
 	claims *api.ClaimsOptions
 	// tracer may be nil.
 	tracer *telemetry.Tracer
-	// unloaded leaves the view as it is before the first load.
+	// unloaded keeps the view in the state before the first load.
 	unloaded bool
 }
 
@@ -165,7 +165,7 @@ func start(t testing.TB, o setup) *system {
 		t.Fatal(err)
 	}
 	s.server = api.New(api.Options{View: s.view, Pages: html, Ready: o.ready, Accounts: o.accounts, Cards: o.cards, Claims: o.claims, Data: o.data, Log: log, Now: time.Now, Tracer: o.tracer})
-	server := s.server // another may take its place: serve
+	server := s.server // serve may replace it
 	s.run(func(ctx context.Context) error { return server.Serve(ctx, ln) })
 	s.run(s.server.Run)
 	if !o.unloaded {
@@ -177,7 +177,7 @@ func start(t testing.TB, o setup) *system {
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// serve runs a server of its own on a port of its own.
+// serve starts another server on another port.
 func (s *system) serve(o api.Options) {
 	s.t.Helper()
 	ln, err := (&net.ListenConfig{}).Listen(s.t.Context(), "tcp", "127.0.0.1:0")
@@ -189,7 +189,7 @@ func (s *system) serve(o api.Options) {
 		o.Log = quiet
 	}
 	s.server = api.New(o)
-	server := s.server // another may take its place: serve
+	server := s.server // serve may replace it
 	s.run(func(ctx context.Context) error { return server.Serve(ctx, ln) })
 	s.run(s.server.Run)
 }
@@ -224,7 +224,7 @@ func (s *system) save(snap postgres.Snapshot) {
 	}
 }
 
-// eventually waits until f is true, and ends the test when that takes too long.
+// eventually waits until f is true. It fails the test after a timeout.
 func (s *system) eventually(what string, f func() bool) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
@@ -240,7 +240,7 @@ func (s *system) eventually(what string, f func() bool) {
 	}
 }
 
-// admin runs a statement as the superuser in the maintenance database of the server.
+// admin runs a statement as the superuser in the server's maintenance database.
 func (s *system) admin(statement string, args ...any) {
 	s.t.Helper()
 	cfg, err := pgx.ParseConfig(s.dsn)
@@ -273,7 +273,7 @@ type answer struct {
 	body []byte
 }
 
-// ask sends a request; header holds names and values in turn. Nothing is decompressed or followed for the caller.
+// ask sends a request. header contains alternating names and values. It does not decompress the response or follow redirects.
 func (s *system) ask(method, address string, header ...string) answer {
 	s.t.Helper()
 	return s.askWith(method, address, "", header...)
@@ -295,7 +295,7 @@ func (s *system) askWith(method, address, content string, header ...string) answ
 	return s.send(r)
 }
 
-// send sends a request as it is.
+// send sends a request unchanged.
 func (s *system) send(r *http.Request) answer {
 	s.t.Helper()
 	resp, err := plain.Do(r)
@@ -315,12 +315,12 @@ func (s *system) send(r *http.Request) answer {
 }
 
 var plain = &http.Client{
-	// A connection that is closed once its answer is read looks as if the answer had not arrived: all are kept.
+	// A connection that is closed after its response was read looks as if the response was lost. Therefore all connections are kept.
 	Transport:     &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 256},
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
-// handleGet returns the JSON object at an address, which must answer 200.
+// get returns the JSON object at an address, which must respond with 200.
 func (s *system) get(address string) map[string]any {
 	s.t.Helper()
 	a := s.ask(http.MethodGet, address)

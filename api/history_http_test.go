@@ -34,7 +34,7 @@ func TestFaultsOfParametersAreNamed(t *testing.T) {
 		{"/history?frequency=weekly", "invalid_parameter", []string{"/frequency"}},
 		{"/history?from=yesterday&to=2026-02-30", "invalid_parameter", []string{"/from", "/to"}},
 		{"/history?from=2026-02-03&to=2026-02-02", "invalid_parameter", []string{"/to"}},
-		{"/history?as_of=2026-03-04", "invalid_parameter", []string{"/as_of"}}, // today is not over
+		{"/history?as_of=2026-03-04", "invalid_parameter", []string{"/as_of"}}, // today is not over yet
 		{"/history?as_of=2026-03-04T12:00:01Z", "invalid_parameter", []string{"/as_of"}},
 		{"/history?as_of=2026-03-03T11:00:00", "invalid_parameter", []string{"/as_of"}},
 		{"/history?as_of=x&limit=-1&format=y", "invalid_parameter", []string{"/format", "/as_of", "/limit"}},
@@ -101,7 +101,7 @@ func TestAcceptPicksTheFormat(t *testing.T) {
 	}
 }
 
-// long is a system with a history that fills many chunks.
+// long is a system with a history of many chunks.
 func long(t testing.TB, points int) *system {
 	t.Helper()
 	s := start(t, setup{})
@@ -180,7 +180,7 @@ func TestETagsFollowTheHistory(t *testing.T) {
 	if a := s.ask(http.MethodGet, then, "If-None-Match", thenTag); a.StatusCode != http.StatusNotModified {
 		t.Errorf("what was known yesterday after a new day: %s, want 304", a.Status)
 	}
-	// A backfill puts a day between: as of yesterday evening something else is said now.
+	// A backfill inserts a day, so the snapshot as of yesterday evening changes.
 	s.say(noon.Add(-20*time.Hour), estimate(0, 20.5), estimate(1, 21.25), estimate(3, 19.5))
 	a := s.ask(http.MethodGet, then, "If-None-Match", thenTag)
 	if a.StatusCode != http.StatusOK || values(t, s.object(a)) != "20=20.5 21=21.25 23=19.5" {

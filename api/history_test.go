@@ -22,7 +22,7 @@ import (
 
 const crack = "/api/signals/crack-spread-321"
 
-// estimate is a point of the crack spread, n days after 2026-02-20, known two days later.
+// estimate returns a point of the crack spread, n days after 2026-02-20, known two days later.
 func estimate(n int, value float64) signals.Estimate {
 	at := time.Date(2026, time.February, 20+n, 0, 0, 0, 0, time.UTC)
 	return signals.Estimate{
@@ -31,7 +31,7 @@ func estimate(n int, value float64) signals.Estimate {
 	}
 }
 
-// say saves what the crack spread says at an instant: a snapshot of its newest point, and the whole track.
+// say stores a snapshot of the crack spread at an instant, about its newest point, with the whole track.
 func (s *system) say(at time.Time, track ...signals.Estimate) {
 	s.t.Helper()
 	e := track[len(track)-1]
@@ -43,14 +43,14 @@ func (s *system) say(at time.Time, track ...signals.Estimate) {
 	}
 }
 
-// told is a system that has spoken three times of the crack spread: on the 2nd, the 3rd and the 4th of March at eleven.
+// told is a system with three snapshots of the crack spread: on 2, 3 and 4 March at 11:00.
 func told(t *testing.T) *system {
 	t.Helper()
 	s := start(t, setup{})
 	unknown := estimate(2, 22)
 	unknown.Lo, unknown.Hi, unknown.Baseline = math.NaN(), math.NaN(), math.NaN()
 	s.say(noon.Add(-49*time.Hour), estimate(0, 20.5), estimate(1, 21), unknown)
-	revised := estimate(1, 21.25) // the publisher has changed an input
+	revised := estimate(1, 21.25) // the publisher changed an input
 	revised.KnownAt = noon.Add(-26 * time.Hour)
 	s.say(noon.Add(-25*time.Hour), estimate(0, 20.5), revised, unknown, estimate(3, 19))
 	s.say(noon.Add(-time.Hour), estimate(0, 20.5), unknown, estimate(3, 19), estimate(4, 18))
@@ -58,7 +58,7 @@ func told(t *testing.T) *system {
 	return s
 }
 
-// values are the days and values of a listing, "20=20.5".
+// values returns the days and values of a listing, "20=20.5".
 func values(t *testing.T, body map[string]any) string {
 	t.Helper()
 	var out []string
@@ -165,7 +165,7 @@ func TestHistoryAsItWas(t *testing.T) {
 	want := []string{
 		"20.5 from 2026-03-02T11:00:00Z to <nil> vintage 1 revised false",
 		"21 from 2026-03-02T11:00:00Z to 2026-03-03T11:00:00Z vintage 1 revised false",
-		"21.25 from 2026-03-03T11:00:00Z to 2026-03-04T11:00:00Z vintage 2 revised true", // and then it was withdrawn
+		"21.25 from 2026-03-03T11:00:00Z to 2026-03-04T11:00:00Z vintage 2 revised true", // then it was withdrawn
 	}
 	if d := cmp.Diff(want, known); d != "" {
 		t.Errorf("versions (-want +got):\n%s", d)
@@ -198,7 +198,7 @@ func TestSnapshotAsItWas(t *testing.T) {
 	if a.StatusCode != http.StatusNotFound || s.object(a)["code"] != "not_found" {
 		t.Errorf("when nothing was known: %s, %s", a.Status, a.body)
 	}
-	// A status of then: on the 2nd of March the observation of the 22nd of February was more than five days old.
+	// The status as of then: on 2 March the observation of 22 February was more than five days old.
 	if got := s.get(crack + "?as_of=2026-03-02")["status"]; got != "decayed" {
 		t.Errorf("status of a stale value: %v", got)
 	}
@@ -253,7 +253,7 @@ func TestHistoryInThreeFormats(t *testing.T) {
 	}
 }
 
-// cells are a row's members in the order of the columns, null as nothing.
+// cells returns a row's members in the order of the columns, with null as an empty text.
 func cells(row map[string]any) []string {
 	var out []string
 	for _, c := range []string{
@@ -272,8 +272,8 @@ func cells(row map[string]any) []string {
 	return out
 }
 
-// TestMemoryAndDatabaseSayTheSame asks for the history as it is now from memory, and as of now from the database, with numbers that two
-// programs could well write differently.
+// TestMemoryAndDatabaseSayTheSame compares the current history from memory with the history as of now from the database. Its numbers are
+// ones that two programs could write differently.
 func TestMemoryAndDatabaseSayTheSame(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
@@ -328,7 +328,7 @@ func TestHistoryPages(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", c.query, d)
 		}
 	}
-	// A page holds its place while points are added before and after it.
+	// A cursor stays valid while points are added before and after it.
 	first := s.get(crack + "/history?limit=2")["pagination"].(map[string]any)["next_cursor"].(string)
 	s.say(noon.Add(-time.Minute), estimate(-1, 30), estimate(0, 20.5), estimate(2, 22), estimate(3, 19), estimate(4, 18), estimate(5, 17))
 	s.eventually("the new points", func() bool { return s.get(crack)["value"] == 17.0 })

@@ -305,7 +305,7 @@ func TestServeEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- s.server.Serve(ctx, ln) }()
-	// A client that has sent half a request is not waited for.
+	// The server does not wait for a client that sent half a request.
 	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", ln.Addr().String())
 	if err != nil {
 		t.Fatal(err)

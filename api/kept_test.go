@@ -21,7 +21,7 @@ import (
 	"tidemark/signals"
 )
 
-// answers are all that a view says of the crack spread, and the catalog.
+// answers returns all responses of a view about the crack spread, and the catalog.
 func answers(ctx context.Context, v *view.View) (map[string]string, error) {
 	st := v.State()
 	sig := st.Signal("crack-spread-321")
@@ -46,7 +46,7 @@ func answers(ctx context.Context, v *view.View) (map[string]string, error) {
 	return all, nil
 }
 
-// loaded are the answers of a view that has read everything just now.
+// loaded returns the responses of a view that was just loaded.
 func (s *system) loaded() map[string]string {
 	s.t.Helper()
 	v, err := view.New(view.Options{
@@ -69,8 +69,8 @@ func (s *system) loaded() map[string]string {
 	return all
 }
 
-// TestWhatIsKeptIsWhatWouldBeLoaded drives a view through changes of a history in random orders. After each, whatever it says is, byte for byte,
-// what a view says that has just read everything.
+// TestWhatIsKeptIsWhatWouldBeLoaded applies changes of a history to a view in random order. After each change, the responses must equal,
+// byte for byte, those of a view that was just loaded.
 func TestWhatIsKeptIsWhatWouldBeLoaded(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(2) {
@@ -95,17 +95,17 @@ func TestWhatIsKeptIsWhatWouldBeLoaded(t *testing.T) {
 	}
 }
 
-// changing is a system with a history that is changed at random.
+// changing is a system with a history that changes at random.
 type changing struct {
 	*system
 
 	rng *rand.Rand
-	// values are what is said by the day, last when that was.
+	// values are the values by day. last is the instant of the last snapshot.
 	values map[int]float64
 	last   time.Time
 }
 
-// hold waits until the kept view says what a new one does.
+// hold waits until the kept view equals a new one.
 func (h *changing) hold(after string) {
 	h.t.Helper()
 	want := h.loaded()
@@ -124,7 +124,7 @@ func (h *changing) hold(after string) {
 	})
 }
 
-// track is the history as it is to be said.
+// track returns the history to store.
 func (h *changing) track() (out []signals.Estimate) {
 	for _, day := range slices.Sorted(maps.Keys(h.values)) {
 		out = append(out, estimate(day, h.values[day]))
@@ -132,7 +132,7 @@ func (h *changing) track() (out []signals.Estimate) {
 	return out
 }
 
-// say says it for the next instant.
+// say stores it for the next instant.
 func (h *changing) say() {
 	h.t.Helper()
 	h.last = h.last.Add(time.Minute)
@@ -157,7 +157,7 @@ func (h *changing) remove() {
 	h.say()
 }
 
-// backfill says a point every four weeks for 20 years more.
+// backfill adds a point every four weeks for 20 earlier years.
 func (h *changing) backfill() {
 	first := slices.Min(slices.Collect(maps.Keys(h.values)))
 	for i := range 20 * 13 {
@@ -166,7 +166,7 @@ func (h *changing) backfill() {
 	h.say()
 }
 
-// late says something of an instant before the last, and leaves what was said then as it is.
+// late stores a snapshot for an earlier instant and does not change the existing ones.
 func (h *changing) late() {
 	kept := maps.Clone(h.values)
 	h.values[h.day()] -= 0.5
@@ -175,7 +175,7 @@ func (h *changing) late() {
 	h.values = kept
 }
 
-// two changes are committed one right after the other, the second for an instant before the first, or the other way round.
+// two commits two changes in succession, one of them for an earlier instant, in either order.
 func (h *changing) two() {
 	h.revise()
 	if h.rng.IntN(2) == 0 {
@@ -185,7 +185,7 @@ func (h *changing) two() {
 	h.remove()
 }
 
-// ahead says something whose time has yet to come, and lets it come.
+// ahead stores a snapshot for a future instant, and advances the clock to it.
 func (h *changing) ahead() {
 	now := *h.clock.Load()
 	h.last = now
@@ -194,13 +194,13 @@ func (h *changing) ahead() {
 	h.clock.Store(new(h.last.Add(time.Hour)))
 }
 
-// lose commits while nobody listens.
+// lose commits while nothing listens.
 func (h *changing) lose() {
 	h.admin(`select pg_terminate_backend(pid) from pg_stat_activity where datname = $1 and application_name = 'tidemark-api'`, h.database())
 	h.revise()
 }
 
-// restore loses what was stored last, as a database does that is copied back, and tells of it without breaking a connection.
+// restore removes the last stored data, like a database that is restored from a copy. It sends a notification without closing a connection.
 func (h *changing) restore() {
 	h.t.Helper()
 	h.revise()

@@ -24,7 +24,7 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// processVariable holds the database of a test binary that is to be an API process instead of running tests.
+// processVariable contains the database of a test binary that runs as an API process instead of running tests.
 const processVariable = "TIDEMARK_TEST_API_DATABASE"
 
 func TestMain(m *testing.M) {
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	pgtest.Main(m)
 }
 
-// beProcess serves priced answers until it is killed. Its first line is its address.
+// beProcess serves priced responses until it is killed. It prints its address as the first line.
 func beProcess(ctx context.Context, dsn string) error {
 	db, err := postgres.Open(ctx, dsn, postgres.RoleAPI)
 	if err != nil {
@@ -65,7 +65,7 @@ func beProcess(ctx context.Context, dsn string) error {
 	return s.Serve(ctx, ln)
 }
 
-// startProcess starts an API process and returns its address, and what kills it.
+// startProcess starts an API process. It returns the address and a function that kills the process.
 func (s *system) startProcess() (address string, kill func()) {
 	s.t.Helper()
 	self, err := os.Executable()
@@ -94,8 +94,8 @@ func (s *system) startProcess() (address string, kill func()) {
 	return strings.TrimSpace(line), kill
 }
 
-// TestKilledInFullFlight is R6: a flood on a balance of exactly k prices, while the API process is killed again and again. Whoever got
-// no answer asks again under the same Idempotency-Key.
+// TestKilledInFullFlight is R6: many requests on a balance of exactly k prices, while the API process is killed repeatedly. Clients without
+// a response retry with the same Idempotency-Key.
 func TestKilledInFullFlight(t *testing.T) {
 	t.Parallel()
 	const k, requests, clients, kills = 400, 500, 48, 3
@@ -170,7 +170,7 @@ func TestKilledInFullFlight(t *testing.T) {
 	}
 }
 
-// buy asks once, under an id that is the request's Idempotency-Key too, and returns the status of an answer that came whole.
+// buy sends one request. id is also its Idempotency-Key. It returns the status of a complete response.
 func (s *system) buy(client *http.Client, base, key, id string) (int, error) {
 	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, base+"/api/v1/picks", nil)
 	if err != nil {

@@ -47,10 +47,10 @@ func TestRatesOfAKeyAndOfAnAddress(t *testing.T) {
 				register("203.0.113.7", 201)
 			}
 			register("203.0.113.7", 429)
-			register("198.51.100.1, 203.0.113.7, 10.1.2.3", 429) // what a client says of itself does not count
+			register("198.51.100.1, 203.0.113.7, 10.1.2.3", 429) // the client's own claims do not count
 			register("203.0.113.8", 201)
 			for i := range 5 {
-				register(fmt.Sprintf("2001:db8:0:1::%d", i), 201) // one customer's network
+				register(fmt.Sprintf("2001:db8:0:1::%d", i), 201) // the network of one customer
 			}
 			register("2001:db8:0:1:ffff::1", 429)
 			register("2001:db8:0:2::1", 201)

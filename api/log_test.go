@@ -22,7 +22,7 @@ import (
 	"tidemark/workers"
 )
 
-// rootOfHashes is the root by RFC 6962's definition, written without the packages of the log.
+// rootOfHashes computes the root by the definition in RFC 6962, without the packages of the log.
 func rootOfHashes(leaves [][]byte) []byte {
 	if len(leaves) == 1 {
 		return leaves[0]
@@ -91,7 +91,7 @@ func TestTheLogIsServedAsFilesThatAnyoneCanCheck(t *testing.T) {
 	if err != nil || lines[0] != origin+"/sources" || size < 301 {
 		t.Fatalf("checkpoint %q", note)
 	}
-	// The leaves' hashes from the bundles, and those of the tiles.
+	// The hashes of the leaves from the bundles, and from the tiles.
 	var fromBundles, fromTiles [][]byte
 	for n := 0; n*256 < size; n++ {
 		path := fmt.Sprintf("%03d", n)
@@ -147,7 +147,7 @@ func TestTheLogIsServedAsFilesThatAnyoneCanCheck(t *testing.T) {
 			t.Errorf("%q: %d %q %.60s", path, status, header.Get("Cache-Control"), text)
 		}
 	}
-	// The proof of a leaf says since when it was there; the newest one, that it still is.
+	// The default proof shows since when the leaf exists. The newest one shows that it still exists.
 	if err := worker.AddLogCosignatures(t.Context(), key.Log, int64(size), nil, true); err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func TestTheLogIsServedAsFilesThatAnyoneCanCheck(t *testing.T) {
 	}
 }
 
-// checkProof holds a proof file of the sources to the size of its checkpoint. Only the file of the smallest size stays as it is for ever.
+// checkProof verifies a proof file of the sources against the size of its checkpoint. Only the file with the smallest size never changes.
 func checkProof(t *testing.T, get func(string) (int, http.Header, []byte), path string, size int) {
 	t.Helper()
 	_, header, text := get("/log/sources/" + path)

@@ -24,19 +24,19 @@ import (
 	"tidemark/picks"
 )
 
-// morePicks are announced after the week of the fixture, each of a company of its own: with it there are 20.
+// morePicks are announced after the week of the fixture, each for another company, so that there are 20 picks.
 const (
 	morePicks = 16
-	secretCIK = equity.CIK(4001) // researched, never picked
+	secretCIK = equity.CIK(4001) // researched but never picked
 	secretSay = "Wexquoll"
 )
 
-// paidFacts is what only holders of keys may see: two databases differ in nothing else.
+// paidFacts are the data that only holders of keys may see. The two databases differ only in them.
 type paidFacts struct {
-	// gain is what the older picks gained, before their number; weight is that of a position; mid is a return in the middle of a week.
+	// gain is the base of the older picks' gains. weight is the weight of a position. mid is a return in the middle of a week.
 	gain, weight, mid float64
 	text              string
-	// sold tells that one of the older picks was sold.
+	// sold reports that one of the older picks was sold.
 	sold bool
 }
 
@@ -44,7 +44,7 @@ func ticker(i int) string           { return fmt.Sprintf("Q%cXZ", 'A'+i) }
 func company(i int) equity.CIK      { return equity.CIK(2000 + i) }
 func lastClose(gain float64) string { return fmt.Sprintf("%.2f", 100+gain) }
 
-// gainOf is what the i-th pick gained: the older ones what is paid for, the latest five always the same.
+// gainOf returns the gain of the i-th pick. Gains of older picks are paid facts. The latest five are always the same.
 func (f paidFacts) gainOf(i int) float64 {
 	if i >= morePicks-view.PublicPicks {
 		return 3 + 0.11*float64(i)
@@ -52,7 +52,7 @@ func (f paidFacts) gainOf(i int) float64 {
 	return f.gain + 1.17*float64(i)
 }
 
-// needles are how the paid facts stand on a page.
+// needles returns the texts of the paid facts on a page.
 func (f paidFacts) needles() (list []string) {
 	for i := range morePicks - view.PublicPicks {
 		text := fmt.Sprintf("%.2f", f.gainOf(i))
@@ -65,7 +65,7 @@ func (f paidFacts) needles() (list []string) {
 	return append(list, f.text, secretSay)
 }
 
-// publishMany is a system with 20 announced picks whose pages show what is free.
+// publishMany is a system with 20 announced picks whose pages show only free data.
 func publishMany(t *testing.T, model accounts.Model, f paidFacts) *published {
 	t.Helper()
 	p := publish(t, model)
@@ -155,7 +155,7 @@ func publishMany(t *testing.T, model accounts.Model, f paidFacts) *published {
 	return p
 }
 
-// store stores what a publisher answered at an instant.
+// store stores a publisher's response at an instant.
 func (p *published) store(l postgres.EquityLoad, at time.Time) {
 	p.t.Helper()
 	l.Fetch = series.Fetch{
@@ -171,7 +171,7 @@ func (p *published) store(l postgres.EquityLoad, at time.Time) {
 	}
 }
 
-// offer serves everything by a model, from what the database has now.
+// offer starts new servers with a billing model and the current data of the database.
 func (p *published) offer(model accounts.Model) {
 	t := p.t
 	t.Helper()
@@ -206,7 +206,7 @@ func (p *published) offer(model accounts.Model) {
 	p.eventually("the first load", func() bool { return p.publications.State() != nil && o.Record.State() != nil })
 }
 
-// freeAddresses are all pages about the picks, in all their variants, by name and by guess.
+// freeAddresses returns all pages about picks with all their variants, and guessed addresses.
 func (p *published) freeAddresses() (list []string) {
 	paths := []string{"/sitemap.xml", "/llms.txt", "/llms-full.txt", "/.well-known/api-catalog"}
 	for _, t := range []string{"UNPK", "unpk", "CORO", ticker(0), strings.ToLower(ticker(0)), ticker(morePicks - 1), "ACME"} {
@@ -238,7 +238,7 @@ func (p *published) freeAddresses() (list []string) {
 	return list
 }
 
-// look asks for addresses as anybody may, and returns what each answer tells and where paid facts stand.
+// look requests addresses without a key, and returns the trace of each response and where paid facts appear.
 func (p *published) look(addresses, needles []string) (all map[string]trace, found []string) {
 	p.t.Helper()
 	all = map[string]trace{}
@@ -273,7 +273,7 @@ func (p *published) look(addresses, needles []string) (all map[string]trace, fou
 			}
 			one := trace{a.StatusCode, len(a.body), a.Header.Get("ETag") + a.Header.Get("Last-Modified")}
 			if a.StatusCode >= 400 {
-				one.length = 0 // a request has an id of its own
+				one.length = 0 // every request has its own id
 			}
 			all[who+" "+address] = one
 		}
@@ -281,8 +281,8 @@ func (p *published) look(addresses, needles []string) (all map[string]trace, fou
 	return all, found
 }
 
-// With PAGES=free no page, picture, feed or field of an answer has anything that is sold. Two databases that differ only in what is sold are
-// the same to everybody without a key, in each byte.
+// With PAGES=free no page, image, feed or header field contains anything that is sold. Without a key, two databases that differ only in
+// paid facts look the same in every byte.
 func TestFreePagesHaveNothingThatIsSold(t *testing.T) {
 	t.Parallel()
 	facts := []paidFacts{{gain: 40.71, weight: 7.93, mid: -17.37, text: "Plimbax"}, {gain: 60.29, weight: 3.89, mid: 22.43, text: "Grovnik", sold: true}}
@@ -298,14 +298,14 @@ func TestFreePagesHaveNothingThatIsSold(t *testing.T) {
 		for _, f := range found {
 			t.Error(f)
 		}
-		// The pages about signals name the server, so they are looked at without being compared.
+		// The pages about signals name the server, so they are searched but not compared.
 		if _, found := p.look([]string{"/", "/docs", "/terms", "/status", "/verify", "/llms.txt", "/llms-full.txt", "/sitemap.xml", "/signals/crack-spread-321"}, f.needles()); len(found) > 0 {
 			t.Error(found)
 		}
 		if len(traces[i]) < 500 {
 			t.Fatalf("only %d answers were looked at", len(traces[i]))
 		}
-		// What is free is there.
+		// Free data are shown.
 		for address, want := range map[string][]string{
 			"/picks":                    {ticker(15), "4.54%", ticker(0), "Older picks, in the chain", `href="/dashboard"`, "0.005 USD"},
 			"/research/" + ticker(0):    {"research 100, en", "SHA-256", "0.01 USD"},
@@ -332,7 +332,7 @@ func TestFreePagesHaveNothingThatIsSold(t *testing.T) {
 		if strings.Contains(string(p.ask(http.MethodGet, "/research/UNPK").body), "UNPK Inc") {
 			t.Error("the research is named")
 		}
-		// The needles are those of the pages: where everything is shown, each is found.
+		// Check the needles: if everything is shown, each one is found.
 		p.free = false
 		p.offer(accounts.ModelBalance)
 		_, shown := p.look([]string{"/picks", "/portfolio", "/events", "/digest", "/research/UNPK", "/research/" + ticker(0)}, f.needles())

@@ -123,8 +123,8 @@ func TestSignalPageAsOf(t *testing.T) {
 	}
 	shows("", ">22.50</data>", 200)
 	shows("?as_of="+noon.AddDate(0, 0, -2).Format("2006-01-02")+"&range=all", ">19.25</data>", 200)
-	shows("?as_of="+noon.Format("2006-01-02"), ">22.50</data>", 200) // today is now
-	shows("?as_of=&range=", ">22.50</data>", 200)                    // a form sends its empty fields
+	shows("?as_of="+noon.Format("2006-01-02"), ">22.50</data>", 200) // today means now
+	shows("?as_of=&range=", ">22.50</data>", 200)                    // a form also sends its empty fields
 	shows("?as_of=1999-01-01", "Nothing was known of this signal on 1999-01-01.", 404)
 	shows("?as_of=1999-01-01", `href="/signals/crack-spread-321"`, 404)
 	shows("?as_of="+noon.AddDate(0, 0, -2).Format("2006-01-02")+"&range=all", "Known now", 200)

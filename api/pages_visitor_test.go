@@ -40,7 +40,7 @@ func (v visit) open(address string, header ...string) answer {
 	return v.ask(http.MethodGet, address, append([]string{"Cookie", v.cookie, "Accept", "text/html", "Sec-Fetch-Site", "same-origin", "Sec-Fetch-Dest", "document"}, header...)...)
 }
 
-// requests is how often the key was charged, or counted, and what it has left.
+// requests returns how often the key was charged or counted, and its balance.
 func (v visit) requests() (n int64, balance string) {
 	v.t.Helper()
 	account := v.object(v.ask(http.MethodGet, "/api/v1/account", "Authorization", "Bearer "+v.key))["data"].(map[string]any)
@@ -60,7 +60,7 @@ func (v visit) requests() (n int64, balance string) {
 
 var somePaid = paidFacts{gain: 40.71, weight: 7.93, mid: 17.37, text: "Plimbax"}
 
-// A visitor who is signed in sees everything at the API's prices, and pays a page once in ten minutes.
+// A signed-in visitor sees everything at the API's prices, and pays for a page once in ten minutes.
 func TestASignedInVisitorPaysAPageOnce(t *testing.T) {
 	t.Parallel()
 	p := publishMany(t, accounts.ModelBalance, somePaid)
@@ -93,7 +93,7 @@ func TestASignedInVisitorPaysAPageOnce(t *testing.T) {
 		t.Errorf("the page that the browser has: %s", b.Status)
 	}
 
-	// Whatever opens no page in sight of the visitor costs nothing, and shows what is free.
+	// A request that does not visibly open a page costs nothing and shows free data.
 	for _, header := range [][]string{{"Sec-Purpose", "prefetch;prerender"}, {"Purpose", "prefetch"}, {"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}, {"Sec-Fetch-Dest", "image"}} {
 		b := p.ask(http.MethodGet, "/portfolio", append([]string{"Cookie", v.cookie}, header...)...)
 		if strings.Contains(string(b.body), `id="positions"`) || b.Header.Get("X-Request-Cost") != "" {
@@ -106,7 +106,7 @@ func TestASignedInVisitorPaysAPageOnce(t *testing.T) {
 	}
 	want("nothing opened", 1, "0.195")
 
-	// Two tabs at once, and ten.
+	// Two tabs at once, then ten.
 	var tabs sync.WaitGroup
 	for range 10 {
 		tabs.Go(func() {
@@ -134,18 +134,18 @@ func TestASignedInVisitorPaysAPageOnce(t *testing.T) {
 	v.open("/verify")
 	v.open("/digest")
 	v.open("/picks.atom")
-	want("the rest", 8, "0.174") // the digest costs nothing, and is counted
+	want("the rest", 8, "0.174") // the digest is free, but counted
 
-	// No cookie opens the API.
+	// The API ignores cookies.
 	if b := p.ask(http.MethodGet, "/api/v1/picks", "Cookie", v.cookie); b.StatusCode != http.StatusUnauthorized {
 		t.Errorf("the API with a cookie: %s", b.Status)
 	}
-	// Ten minutes later it is paid again.
+	// After ten minutes the page is charged again.
 	p.elapse(accounts.IdempotencyGet)
 	v.open("/picks")
 	want("ten minutes later", 9, "0.169")
 
-	// What the balance does not pay for is not shown, and what is paid is.
+	// Parts that the balance cannot pay for are not shown. Paid parts are.
 	p.spend(v.key, "0.164")
 	if b := v.open("/portfolio"); !strings.Contains(string(b.body), "That day") || strings.Contains(string(b.body), `id="positions"`) || b.StatusCode != http.StatusOK {
 		t.Errorf("half a page: %s", b.Status)
@@ -158,14 +158,14 @@ func TestASignedInVisitorPaysAPageOnce(t *testing.T) {
 		t.Errorf("research without a balance: %s", b.Status)
 	}
 
-	// A key that has ended opens nothing.
+	// A revoked key is not valid.
 	p.ask(http.MethodDelete, "/api/v1/keys/current", "Authorization", "Bearer "+v.key)
 	if b := v.open("/picks"); strings.Contains(string(b.body), "40.71") || b.StatusCode != http.StatusOK {
 		t.Errorf("with a key that has ended: %s", b.Status)
 	}
 }
 
-// Under plans the Free plan sees what everybody sees, and is not counted; Pro is counted as by the API, once for each page.
+// In the plan model the Free plan shows the public data and is not counted. The Pro plan is counted as in the API, once per page.
 func TestAVisitorOnAPlanIsCountedOnce(t *testing.T) {
 	t.Parallel()
 	p := publishMany(t, accounts.ModelPlan, somePaid)
@@ -202,7 +202,7 @@ func TestAVisitorOnAPlanIsCountedOnce(t *testing.T) {
 	}
 }
 
-// An address loads so many pages and no more; the files of pages are not counted.
+// The number of pages per address is limited. Static files are not counted.
 func TestPagesAreLimitedByAddress(t *testing.T) {
 	t.Parallel()
 	p := publish(t, accounts.ModelBalance)
@@ -229,12 +229,12 @@ func TestPagesAreLimitedByAddress(t *testing.T) {
 	}
 }
 
-// elapse lets the marks of paid requests be so much older.
+// elapse makes the records of paid requests older by d.
 func (p *published) elapse(d time.Duration) {
 	p.statement(`update paid_requests set expires_at = expires_at - make_interval(secs => $1)`, d.Seconds())
 }
 
-// spend takes an amount from a key's balance.
+// spend removes an amount from a key's balance.
 func (p *published) spend(key, amount string) {
 	micros, err := accounts.ParseMicros(amount)
 	if err != nil {

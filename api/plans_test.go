@@ -46,7 +46,7 @@ func TestFreeAndProPlans(t *testing.T) {
 			t.Errorf("%s: RateLimit %s, want %s; policy %s", row.path, got, want, a.Header.Get("RateLimit-Policy"))
 		}
 	}
-	// What is no answer, and what is about the key, is no request of the day.
+	// Responses without content, and responses about the key itself, do not count against the daily quota.
 	tag := s.paid(key, "/picks").Header.Get("ETag")
 	for range 3 {
 		s.paid(key, "/picks", "If-None-Match", tag)
@@ -68,7 +68,7 @@ func TestFreeAndProPlans(t *testing.T) {
 		t.Errorf("account: %v", q)
 	}
 
-	// Thirty days of Pro, in force at once and until their instant, though the key is remembered.
+	// Thirty days of Pro, valid immediately and until their end, although the key is cached.
 	s.query(`insert into plan_changes (key_id, kind, period, ref) select id, 'transfer', '720 hours', 'tx' from keys returning id`)
 	if a := s.paid(key, "/sectors"); a.StatusCode != http.StatusOK {
 		t.Errorf("right after the upgrade: %s", a.Status)
@@ -90,8 +90,8 @@ func TestFreeAndProPlans(t *testing.T) {
 	}
 }
 
-// The database has the last word on a plan. An API whose clock is slow answers as the Free plan's what it took for Pro; one whose
-// clock is fast gives less for a moment, and no error.
+// The database decides on the plan. An API with a slow clock may take a key for Pro, and then serves it as Free. An API with a fast clock
+// serves less for a moment, without an error.
 func TestClocksThatDisagreeAboutAPlan(t *testing.T) {
 	t.Parallel()
 	s := newBillingFixture(t, api.Accounts{}, accounts.ModelPlan)

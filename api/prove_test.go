@@ -40,7 +40,7 @@ func TestTheBytesThatWereKnownAtAnInstantAreProven(t *testing.T) {
 	}
 	first, second := day.Add(30*time.Hour), day.Add(60*time.Hour)
 	stored(first, "first", map[series.ID]float64{"x.a": 1, "x.b": 2})
-	stored(second, "second", map[series.ID]float64{"x.a": 1.5, "x.b": 2}) // of b it says nothing new
+	stored(second, "second", map[series.ID]float64{"x.a": 1.5, "x.b": 2}) // it contains nothing new about b
 	s.serve(api.Options{View: s.view, TransparencyLog: s.open(postgres.RoleAPI)})
 	const path = "/api/vintages/prove?source=a-source&date=2026-02-20"
 	body := func(query string) (hashes []string, urls []any) {

@@ -30,10 +30,10 @@ import (
 	"tidemark/picks"
 )
 
-// The companies of the tests. Acme is picked twice, Borl splits its shares two for one, Coro is never picked.
+// The companies of the tests. Acme is picked twice, Borl has a two-for-one split, and Coro is never picked.
 const acme, borl, coro equity.CIK = 1001, 1002, 1003
 
-// closes are what the shares cost from Monday, 2 March 2026, on. Borl's of the last two days are of shares that were split.
+// closes are the closes from Monday, 2 March 2026, on. Borl's last two are after its split.
 var closes = map[equity.CIK][]equity.Price{
 	acme:             {"100.00", "102.00", "104.00", "103.00", "110.00"},
 	borl:             {"49.00", "50.00", "51.00", "25.75", "26.00"},
@@ -51,23 +51,23 @@ func date(t testing.TB, day string) time.Time {
 	return d
 }
 
-// published is a system with four announced picks and all that is written around them, asked with a key.
+// published is a system with four announced picks and all texts about them. Requests use a key.
 type published struct {
 	*system
 
 	publications *view.Publications
-	db           *postgres.DB // as the API's role
+	db           *postgres.DB // with the API's role
 	key          string
-	// free tells that the pages show only what is free.
+	// free reports that the pages show only free data.
 	free bool
-	// pagesRate is how many pages an address may load in an hour; 0: any number.
+	// pagesRate is the hourly limit of pages per address. 0 means no limit.
 	pagesRate int
-	// site are the pages of the server that runs.
+	// site are the pages of the running server.
 	site *pages.Pages
 }
 
-// publish starts a system that sells what is published by a model. The record is that of the week from 2 to 6 March 2026, looked at on
-// Friday evening, after the announcement.
+// publish starts a system that sells by a billing model. The record covers the week from 2 to 6 March 2026. The clock is on Friday evening,
+// after the announcement.
 func publish(t *testing.T, model accounts.Model) *published {
 	t.Helper()
 	p := &published{system: start(t, setup{world: view.WorldSandbox})}
@@ -103,7 +103,7 @@ func publish(t *testing.T, model accounts.Model) *published {
 	return p
 }
 
-// fill lives through the week: prices, picks, announcements and what is written about them.
+// fill simulates the week: prices, picks, announcements and the texts about them.
 func (p *published) fill() {
 	t, ctx := p.t, p.t.Context()
 	t.Helper()
@@ -163,7 +163,7 @@ func (p *published) fill() {
 	must(err)
 }
 
-// trade stores the prices of a company, as one answer of Monday's would bring them.
+// trade stores the prices of a company, as one response on Monday would contain them.
 func (p *published) trade(cik equity.CIK, list []equity.Price) {
 	p.t.Helper()
 	l := postgres.EquityLoad{}
@@ -190,7 +190,7 @@ func (p *published) trade(cik equity.CIK, list []equity.Price) {
 	}
 }
 
-// card is a card whose texts tell their language and the number of the pick.
+// card returns a card whose texts contain their language and the number of the pick.
 func card(t testing.TB, cik equity.CIK, day string, n int) postgres.Research {
 	t.Helper()
 	r := postgres.Research{
@@ -212,7 +212,7 @@ func card(t testing.TB, cik equity.CIK, day string, n int) postgres.Research {
 	return r
 }
 
-// portfolioOf is a portfolio of three sessions: Acme is held, Borl was sold.
+// portfolioOf returns a portfolio of three sessions: Acme is held, Borl was sold.
 func portfolioOf(t testing.TB) picks.Portfolio {
 	t.Helper()
 	nan := math.NaN()
@@ -237,7 +237,7 @@ func portfolioOf(t testing.TB) picks.Portfolio {
 	}
 }
 
-// happened are three announcements, told in the order of their days.
+// happened returns three announcements in the order of their days.
 func (p *published) happened() []picks.Event {
 	var list []picks.Event
 	for _, e := range []struct {
@@ -250,7 +250,7 @@ func (p *published) happened() []picks.Event {
 	return list
 }
 
-// printed are two macro figures of one day.
+// printed returns two macro figures of one day.
 func printed() []picks.EconomicEvent {
 	var list []picks.EconomicEvent
 	day := time.Date(2026, time.March, 6, 13, 30, 0, 0, time.UTC)
@@ -268,7 +268,7 @@ func printed() []picks.EconomicEvent {
 	return list
 }
 
-// newKey registers a key, with a grant of Pro days if there are any.
+// newKey registers a key, with proDays of the Pro plan if that is not 0.
 func (p *published) newKey(db *postgres.DB, proDays int) string {
 	t, ctx := p.t, p.t.Context()
 	t.Helper()
@@ -304,13 +304,13 @@ func hashOf(key accounts.Key) []byte {
 	return h[:]
 }
 
-// showReceipt is GET with the key.
+// paid sends a GET with the key.
 func (p *published) paid(path string, header ...string) answer {
 	p.t.Helper()
 	return p.ask(http.MethodGet, "/api/v1"+path, append([]string{"Authorization", "Bearer " + p.key}, header...)...)
 }
 
-// body is the answer at a path, which must be 200 and JSON.
+// body returns the response at a path, which must be 200 and JSON.
 func (p *published) body(path string) map[string]any {
 	p.t.Helper()
 	a := p.paid(path)
@@ -320,7 +320,7 @@ func (p *published) body(path string) map[string]any {
 	return p.object(a)
 }
 
-// rows are the rows at a path.
+// rows returns the rows at a path.
 func (p *published) rows(path string) []map[string]any {
 	p.t.Helper()
 	var rows []map[string]any
@@ -330,7 +330,7 @@ func (p *published) rows(path string) []map[string]any {
 	return rows
 }
 
-// column lists a member of rows.
+// column returns a member of each row.
 func column(rows []map[string]any, member string) []any {
 	list := []any{}
 	for _, r := range rows {

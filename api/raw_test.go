@@ -18,7 +18,7 @@ import (
 	"tidemark/internal/task"
 )
 
-// rawFixture is a system with bodies of publishers in its archive.
+// rawFixture is a system with publishers' bodies in its archive.
 type rawFixture struct {
 	*system
 
@@ -31,7 +31,7 @@ func bodyHash(body string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// fetched archives a body that a source sent, and returns its fetch and hash. Where it has readings, observations rest on it.
+// fetched archives a body of a source, and returns its fetch and its hash. With readings, observations are based on it.
 func (f *rawFixture) fetched(source, url, body string, at time.Time, readings ...series.Reading) (int64, string) {
 	f.t.Helper()
 	digest := bodyHash(body)
@@ -74,7 +74,7 @@ func startRaw(t *testing.T) *rawFixture {
 	return f
 }
 
-// before is an instant before the newest snapshot, later one after it.
+// before is earlier than the newest snapshot, later is after it.
 var before, later = noon.Add(-3 * time.Hour), noon.Add(-time.Minute)
 
 func TestABodyThatANumberRestsOnIsServedAsItCame(t *testing.T) {
@@ -104,7 +104,7 @@ func TestABodyThatANumberRestsOnIsServedAsItCame(t *testing.T) {
 	if p := f.ask(http.MethodGet, "/raw/"+digest, "Range", "bytes=9000-"); p.StatusCode != http.StatusRequestedRangeNotSatisfiable {
 		t.Errorf("a range beyond the end: %s", p.Status)
 	}
-	// Ranges that overlap are a way to make a small body a large answer.
+	// Overlapping ranges could turn a small body into a large response.
 	if p := f.ask(http.MethodGet, "/raw/"+digest, "Range", "bytes="+strings.TrimSuffix(strings.Repeat("0-,", 500), ",")); len(p.body) > 2*len(body) {
 		t.Errorf("ranges made %d bytes of %d", len(p.body), len(body))
 	}
@@ -205,7 +205,7 @@ func TestAnArchiveThatIsAwayIsNotAnEmptyOne(t *testing.T) {
 func TestClientsThatReadNothingHoldNobodyElsesBody(t *testing.T) {
 	t.Parallel()
 	f := startRaw(t)
-	_, large := f.fetched("open", "https://upstream.example/a", strings.Repeat("0123456789abcdef", 1<<20), before, up(20, 1)) // more than any socket keeps
+	_, large := f.fetched("open", "https://upstream.example/a", strings.Repeat("0123456789abcdef", 1<<20), before, up(20, 1)) // more than any socket buffers
 	_, small := f.fetched("open", "https://upstream.example/b", "small", before, up(21, 1))
 	for range 8 {
 		conn, err := f.connect("GET /raw/" + large + " HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -213,7 +213,7 @@ func TestClientsThatReadNothingHoldNobodyElsesBody(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = conn.Close() })
-		if _, err := io.ReadFull(conn, make([]byte, len("HTTP/1.1 "))); err != nil { // it is answered, and reads no more
+		if _, err := io.ReadFull(conn, make([]byte, len("HTTP/1.1 "))); err != nil { // the response has started, and the client stops reading
 			t.Fatal(err)
 		}
 	}

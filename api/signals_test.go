@@ -16,7 +16,7 @@ import (
 
 var _ view.Store = (*postgres.DB)(nil)
 
-// Kinds of JSON values, as the interface specification's tables name them.
+// Kinds of JSON values, with the names of the interface specification's tables.
 func isString(v any) bool { _, ok := v.(string); return ok }
 func isNumber(v any) bool { _, ok := v.(float64); return ok }
 func isObject(v any) bool { _, ok := v.(map[string]any); return ok }
@@ -52,7 +52,7 @@ func TestSnapshotHasEveryFieldOfTheSpecification(t *testing.T) {
 	s := start(t, setup{stored: []postgres.Snapshot{full(), partial()}})
 	tests := map[string]struct {
 		id   string
-		want map[string]any // members whose value is known
+		want map[string]any // members with a known value
 	}{
 		"a complete snapshot": {"crack-spread-321", map[string]any{
 			"id": "crack-spread-321", "name": "3:2:1 crack spread", "domain": "energy", "unit": "USD/bbl", "status": "live",
@@ -119,7 +119,7 @@ func TestSnapshotHasEveryFieldOfTheSpecification(t *testing.T) {
 func TestCatalogListsTheLiveSignals(t *testing.T) {
 	t.Parallel()
 	decayed := partial()
-	decayed.ObservedAt = new(noon.AddDate(0, 0, -11)) // a day more than it tolerates
+	decayed.ObservedAt = new(noon.AddDate(0, 0, -11)) // a day older than the limit
 	s := start(t, setup{stored: []postgres.Snapshot{full(), decayed}})
 
 	got := s.get("/api/signals")
@@ -166,7 +166,7 @@ func TestSignalDecaysAsTimeGoesBy(t *testing.T) {
 		t.Fatalf("catalog in the order of the definitions (-want +got):\n%s", diff)
 	}
 	before := s.ask(http.MethodGet, "/api/signals/crack-spread-321")
-	edge := full().ObservedAt.Add(5 * 24 * time.Hour) // exactly as old as it tolerates
+	edge := full().ObservedAt.Add(5 * 24 * time.Hour) // exactly as old as the limit
 	s.clock.Store(&edge)
 	late := edge.Add(time.Second)
 	s.clock.Store(&late)
@@ -188,7 +188,7 @@ func TestSnapshotAheadOfTheWorldWaitsForItsTime(t *testing.T) {
 	next.At, next.Value = noon.Add(time.Hour), new(30.0)
 	s.save(next)
 	other := partial()
-	s.save(other) // notified after the one before, so that one was heard too
+	s.save(other) // its notification follows the one before, so that one has arrived, too
 	s.eventually("the snapshot saved last", func() bool { return len(s.ids()) == 2 })
 	if got := s.get("/api/signals/crack-spread-321")["value"]; got != 22.5 {
 		t.Errorf("before its time the value is %v, want 22.5", got)
@@ -214,7 +214,7 @@ func TestCommitIsVisible(t *testing.T) {
 		t.Errorf("with the ETag of the old value: %s, want 200", after.Status)
 	}
 
-	// What a backfill adds behind the newest snapshot changes no byte.
+	// Older data of a backfill change no byte.
 	older := full()
 	older.At, older.Value = noon.AddDate(0, -1, 0), new(7.0)
 	s.save(older)
@@ -231,7 +231,7 @@ func TestAnswersGoOnWhilePostgresIsAway(t *testing.T) {
 	s := start(t, setup{stored: []postgres.Snapshot{full()}})
 	db := s.database()
 
-	// Nobody can connect any more, and the API's connections are cut. The worker's stays.
+	// New connections are refused, and the API's connections are closed. The worker's connection stays.
 	s.admin(`alter database ` + pgx.Identifier{db}.Sanitize() + ` allow_connections false`)
 	s.admin(`select pg_terminate_backend(pid) from pg_stat_activity where datname = $1 and application_name = 'tidemark-api'`, db)
 	s.eventually("the loss to be noticed", func() bool {

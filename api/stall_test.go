@@ -33,16 +33,16 @@ const (
 	payer = "0x857b06519E91e3A54538791bDbb0E22373e36b66"
 )
 
-// x402Fixture is the paid half of the API, on a database of its own, with a facilitator that does as it is told.
+// x402Fixture is the paid half of the API, on its own database, with a facilitator that the test controls.
 type x402Fixture struct {
 	*system
 
 	payments        *api.Payments
 	paymentsOptions api.PaymentsOptions
-	// verify and settle answer for the facilitator; asked counts their calls.
+	// verify and settle are the facilitator's handlers. asked counts their calls.
 	verify, settle           atomic.Pointer[http.HandlerFunc]
 	verified, settled, built atomic.Int64
-	// broken makes every answer fail to be built.
+	// broken makes every build function fail.
 	broken atomic.Bool
 	nonces atomic.Int64
 }
@@ -58,7 +58,7 @@ func says(status int, body string) http.HandlerFunc {
 
 var (
 	valid = says(200, `{"isValid":true,"payer":"`+payer+`"}`)
-	// settled names another transaction for each payment: the nonce has the form of one.
+	// settled names another transaction for each payment. It uses the nonce, which has the right form.
 	settled = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var asked struct {
 			PaymentPayload struct {
@@ -82,7 +82,7 @@ var nine = map[string]string{
 	"/portfolio/history": "0.005", "/sectors": "0.001", "/regions": "0.001", "/stocks": "0.005",
 }
 
-// wares answers every data endpoint with its own address, and knows one ticker.
+// wares returns build functions that respond with their own path and know one ticker.
 func (s *x402Fixture) wares() map[string]api.Build {
 	build := func(r *http.Request, c api.Caller) (api.Answer, error) {
 		s.built.Add(1)
@@ -118,7 +118,7 @@ func openFixture(t testing.TB) *x402Fixture {
 	count := func(n *atomic.Int64, h *atomic.Pointer[http.HandlerFunc]) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			n.Add(1)
-			// Before the body is read the server does not notice that the client has gone.
+			// The server notices that the client disconnected only after the body is read.
 			body, _ := io.ReadAll(r.Body)
 			r.Body = io.NopCloser(bytes.NewReader(body))
 			(*h.Load())(w, r)
@@ -159,7 +159,7 @@ func openFixture(t testing.TB) *x402Fixture {
 		Seller: seller, Facilitator: client, Tariff: tariff, Store: db, Now: time.Now, WaitTimeout: 10 * time.Second, Log: log,
 	}
 	s.payments = api.NewPayments(s.paymentsOptions)
-	server := api.New(api.Options{View: s.view, Data: s.wares(), Payments: s.payments, Log: log}) // another may take its place: serve
+	server := api.New(api.Options{View: s.view, Data: s.wares(), Payments: s.payments, Log: log}) // serve may replace it
 	s.server = server
 	s.run(func(ctx context.Context) error { return server.Serve(ctx, ln) })
 	s.run(s.payments.Run)
@@ -168,7 +168,7 @@ func openFixture(t testing.TB) *x402Fixture {
 	return s
 }
 
-// authorization makes a payment of a price, good for a minute, with a nonce of its own.
+// authorization returns a payment of a price that is valid for a minute and has its own nonce.
 func (s *x402Fixture) authorization(micro int64) map[string]any {
 	n := s.nonces.Add(1)
 	now := time.Now().Unix()
@@ -178,7 +178,7 @@ func (s *x402Fixture) authorization(micro int64) map[string]any {
 	}
 }
 
-// pay makes the header fields that pay with an authorization in a version of the protocol; bend changes the payment before.
+// pay returns the header fields that pay with an authorization in a version of the protocol. bend modifies the payment first.
 func pay(version int, authorization map[string]any, bend func(p map[string]any)) []string {
 	p := map[string]any{
 		"x402Version": version, "payload": map[string]any{"signature": "0x" + strings.Repeat("2d", 65), "authorization": authorization},
@@ -205,13 +205,13 @@ func pay(version int, authorization map[string]any, bend func(p map[string]any))
 
 const sold = "/api/v1/x402"
 
-// buy asks for a ware with a payment.
+// buy requests a path with a payment.
 func (s *x402Fixture) buy(path string, header []string) answer {
 	s.t.Helper()
 	return s.ask(http.MethodGet, sold+path, header...)
 }
 
-// want checks an answer's status, and returns the error that its body names.
+// want checks the status of a response and returns the error in its body.
 func (s *x402Fixture) want(what string, a answer, status int) string {
 	s.t.Helper()
 	var body struct{ Error, Code string }
@@ -222,7 +222,7 @@ func (s *x402Fixture) want(what string, a answer, status int) string {
 	return body.Error + body.Code
 }
 
-// states are the payments' states, newest first, with "+" for what was delivered.
+// states returns the payments' states, newest first, with "+" for delivered ones.
 func (s *x402Fixture) states() []string {
 	s.t.Helper()
 	list, err := s.worker.X402Payments(s.t.Context(), postgres.X402Filter{Limit: 1000})
@@ -239,14 +239,14 @@ func (s *x402Fixture) states() []string {
 	return out
 }
 
-// wantStates waits for the payments to be in these states: that an answer was delivered is recorded after it was sent.
+// wantStates waits until the payments have these states, because the delivery is recorded after the response was sent.
 func (s *x402Fixture) wantStates(want ...string) {
 	s.t.Helper()
 	want = append([]string{}, want...)
 	s.eventually(fmt.Sprintf("the payments to be %q", want), func() bool { return cmp.Equal(want, s.states()) })
 }
 
-// resolve does what the worker does when the chain has spoken.
+// resolve records an outcome from the chain, as the worker does.
 func (s *x402Fixture) resolve(state, tx string) {
 	s.t.Helper()
 	list, err := s.worker.X402Payments(s.t.Context(), postgres.X402Filter{Limit: 1})
@@ -258,7 +258,7 @@ func (s *x402Fixture) resolve(state, tx string) {
 	}
 }
 
-// watch makes the shop know that a worker asks the chain.
+// watch records whether a worker checks the chain.
 func (s *x402Fixture) watch(ok bool) {
 	s.t.Helper()
 	err := s.worker.SaveX402Terms(s.t.Context(), task.Fence{}, postgres.X402Terms{
@@ -288,7 +288,7 @@ func receipt(t testing.TB, a answer) (r x402.Receipt) {
 	return r
 }
 
-// eventuallyWatched waits until the shop knows that a worker asks the chain.
+// eventuallyWatched waits until the server knows that a worker checks the chain.
 func (s *x402Fixture) eventuallyWatched() {
 	s.t.Helper()
 	s.eventually("the verdict", s.payments.Watched)

@@ -15,13 +15,13 @@ import (
 	"tidemark/api/view"
 )
 
-// The same path and query are two answers where the header chooses the language or the format: one was had for the price of the other.
+// The header can select another language or format for the same path and query. One charge must not pay for both.
 func TestAnIdempotencyKeyIsForOneLanguageAndFormat(t *testing.T) {
 	t.Parallel()
 	p := publish(t, accounts.ModelBalance)
 	for _, tt := range []struct{ path, name, value, cost string }{
 		{"/picks/latest", "Accept-Language", "en", "0.001"},
-		{"/picks/latest", "Accept-Language", "en-GB", "0.00"}, // the same answer
+		{"/picks/latest", "Accept-Language", "en-GB", "0.00"}, // the same response
 		{"/picks/latest", "Accept-Language", "es", "0.001"},
 		{"/picks/latest", "Accept-Language", "es", "0.00"},
 		{"/sectors", "Accept", "application/json", "0.001"},
@@ -76,7 +76,7 @@ func TestASandboxAndTheServiceRefuseEachOthersKeys(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// Even where it is in the database, as after a copy of one.
+			// Even if the database contains it, for example after a copy.
 			hash := other.Hash()
 			s.query(`insert into key_secrets (hash, key_id, prefix, created_at) select decode('` + hex.EncodeToString(hash[:]) + `', 'hex'), id, '` + other.Prefix() + `', now() from keys`)
 			s.problem(s.paid(other.Reveal(), "/account"), http.StatusUnauthorized, "invalid_api_key")
@@ -84,7 +84,7 @@ func TestASandboxAndTheServiceRefuseEachOthersKeys(t *testing.T) {
 	}
 }
 
-// A page of another site made its visitors register keys, and read them.
+// A page of another site made its visitors register keys, and could read the keys.
 func TestPagesOfOtherSitesMakeNoKeys(t *testing.T) {
 	t.Parallel()
 	s := newBillingFixture(t, api.Accounts{}, accounts.ModelBalance)
@@ -115,7 +115,7 @@ func TestPagesOfOtherSitesMakeNoKeys(t *testing.T) {
 	}
 }
 
-// Each spelling of a ticker was a picture of its own, drawn anew.
+// Each spelling of a ticker had its own image, drawn again.
 func TestACompanyHasOnePicture(t *testing.T) {
 	t.Parallel()
 	p := publish(t, accounts.ModelBalance)
@@ -151,7 +151,7 @@ func TestACompanyHasOnePicture(t *testing.T) {
 	}
 	first := again()
 	before := p.view.State()
-	// Another state of the site: pages are rendered anew, and the picture is not.
+	// After another change of the site, the pages are rendered again, but the image is not.
 	p.save(full())
 	p.eventually("another state", func() bool { return p.view.State() != before })
 	if again() != first {
@@ -167,11 +167,11 @@ func TestTheClientIsTheLastAddressThatIsNoProxy(t *testing.T) {
 		said []string
 		want string
 	}{
-		{"203.0.113.9:1", []string{"198.51.100.1"}, "203.0.113.9"}, // no proxy of ours: what it says does not count
+		{"203.0.113.9:1", []string{"198.51.100.1"}, "203.0.113.9"}, // not one of our proxies: its claims do not count
 		{"10.0.0.1:1", nil, "10.0.0.1"},
 		{"10.0.0.1:1", []string{"198.51.100.1"}, "198.51.100.1"},
 		{"10.0.0.1:1", []string{"9.9.9.9, 198.51.100.1 , 10.0.0.2"}, "198.51.100.1"},
-		{"10.0.0.1:1", []string{"9.9.9.9", "198.51.100.1", "10.0.0.2"}, "198.51.100.1"}, // in lines of their own
+		{"10.0.0.1:1", []string{"9.9.9.9", "198.51.100.1", "10.0.0.2"}, "198.51.100.1"}, // in separate header lines
 		{"10.0.0.1:1", []string{"198.51.100.1, nonsense"}, "10.0.0.1"},
 		{"10.0.0.1:1", []string{"nonsense, 198.51.100.1"}, "198.51.100.1"},
 		{"10.0.0.1:1", []string{"198.51.100.1, 10.0.0.9, unknown"}, "10.0.0.1"},
@@ -205,7 +205,7 @@ func FuzzTheClientsAddress(f *testing.F) {
 		if !got.IsValid() || got.Zone() != "" || got.Is4In6() {
 			t.Errorf("%q, %q: %v", said, last, got)
 		}
-		// Whatever a client wrote before it, the address that our proxy added decides.
+		// The address that our proxy added decides, whatever the client wrote before it.
 		if own, err := netip.ParseAddr(last); err == nil && own.IsGlobalUnicast() && !own.IsPrivate() {
 			if want := own.Unmap().WithZone(""); got != want && !trusted[0].Contains(want) {
 				t.Errorf("%q, %q: %v, want %v", said, last, got, want)

@@ -25,7 +25,7 @@ func TestRequestsOutsideTheFastLaneAreTraced(t *testing.T) {
 	}
 	s := start(t, setup{stored: []postgres.Snapshot{full()}, tracer: tracer})
 	for i, address := range []string{
-		"/api/signals/crack-spread-321", // from memory, in the fast lane
+		"/api/signals/crack-spread-321", // from memory, on the fast path
 		"/api/signals/crack-spread-321/vintages",
 		"/api/signals/nothing/vintages",
 	} {
@@ -34,7 +34,7 @@ func TestRequestsOutsideTheFastLaneAreTraced(t *testing.T) {
 			t.Fatal(err)
 		}
 		if i > 0 {
-			req.Header.Set("X-Request-Id", "mine") // with that, or after such a request, net/http answers everything
+			req.Header.Set("X-Request-Id", "mine") // with this header, or after such a request on the connection, net/http serves everything
 		}
 		resp, err := http.DefaultClient.Do(req)
 		if err != nil {

@@ -9,7 +9,7 @@ import (
 	"tidemark/api/openapi"
 )
 
-// A mistyped as_of would be answered with today's numbers without a word: a look into the future.
+// A mistyped as_of would return today's numbers without a warning: a look into the future.
 func TestAParameterThatAnAddressDoesNotHaveIsRefusedAndTheNearestIsNamed(t *testing.T) {
 	t.Parallel()
 	p := publish(t, accounts.ModelBalance)
@@ -39,7 +39,7 @@ func TestAParameterThatAnAddressDoesNotHaveIsRefusedAndTheNearestIsNamed(t *test
 			t.Errorf("%.60s: %s: %.300s\nwant %s", address, a.Status, a.body, want)
 		}
 	}
-	// What caches and campaigns add is no parameter of anybody.
+	// Parameters of caches and campaigns are ignored everywhere.
 	for _, address := range []string{crack + "?_=1732300000", crack + "?utm_source=x&_cb=1", "/api/signals?_=1", "/api/v1/picks?_=1", crack + "?"} {
 		if a := p.ask(http.MethodGet, address, "Authorization", "Bearer "+p.key); a.StatusCode != http.StatusOK {
 			t.Errorf("%s: %s: %s", address, a.Status, a.body)
@@ -62,7 +62,7 @@ func TestAParameterThatAnAddressDoesNotHaveIsRefusedAndTheNearestIsNamed(t *test
 	}
 }
 
-// Every address with data that is read refuses what it does not know, also one that is added tomorrow.
+// Every address with data rejects unknown parameters. This also covers addresses that are added later.
 func TestEveryAddressWithDataRefusesAnUnknownParameter(t *testing.T) {
 	t.Parallel()
 	p := publish(t, accounts.ModelBalance)

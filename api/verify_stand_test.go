@@ -20,14 +20,14 @@ import (
 	"tidemark/internal/task"
 )
 
-// ledger is a system whose record is served, in a sandbox whose clock the test moves.
+// ledger is a system that serves a record, in a sandbox whose clock the test controls.
 type ledger struct {
 	*system
 	record *view.Record
 	now    atomic.Pointer[time.Time]
 }
 
-// serveRecord serves a record that begins on a trading day, before its first pick.
+// serveRecord serves a record from a trading day on, before its first pick.
 func serveRecord(t *testing.T, dsn, day string) *ledger {
 	t.Helper()
 	l := &ledger{system: &system{t: t, dsn: dsn}}
@@ -67,7 +67,7 @@ func (l *ledger) day(day string) time.Time {
 	return d
 }
 
-// clock moves the world's time to a clock time of a day in New York.
+// clock sets the world's time to a clock time of a day in New York.
 func (l *ledger) clock(day string, clock time.Duration) {
 	l.t.Helper()
 	at := calendar.At(l.day(day), clock)
@@ -77,7 +77,7 @@ func (l *ledger) clock(day string, clock time.Duration) {
 	}
 }
 
-// pick records the pick of a day, and announces it where announce is set.
+// pick records the pick of a day and, if announce is set, announces it.
 func (l *ledger) pick(ticker, price, day string, announce bool) postgres.Pick {
 	l.t.Helper()
 	l.clock(day, 17*time.Hour+30*time.Minute)
@@ -104,7 +104,7 @@ func (l *ledger) gap(day string) {
 	}
 }
 
-// shows waits until the chain that is served has so many picks.
+// shows waits until the served chain has n picks.
 func (l *ledger) shows(n int) {
 	l.t.Helper()
 	l.eventually(fmt.Sprintf("%d picks", n), func() bool { return l.record.State().Length() == n })
@@ -135,7 +135,7 @@ func week(t *testing.T) *ledger {
 		t.Fatal(err)
 	}
 	l.shows(4)
-	// A load that began before the last announcement may show all of it, and says when it began.
+	// A load that began before the last announcement may already contain all of it, but has the time of its start.
 	l.eventually("the correction, as of the last announcement", func() bool {
 		body := string(l.ask(http.MethodGet, "/api/v1/verify/picks").body)
 		return strings.Contains(body, "451.20") && strings.Contains(body, `"verified_at":"2026-02-20T23:00:00Z"`)

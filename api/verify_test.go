@@ -30,7 +30,7 @@ func TestTheChainIsServedAsItCanBeRecomputed(t *testing.T) {
 	a := l.ask(http.MethodGet, "/api/v1/verify/picks")
 	body := l.object(a)
 
-	// By hand: each hash from the values, with nothing of this program.
+	// By hand: each hash from the values, without code of this program.
 	previous := strings.Repeat("0", 64)
 	for i, p := range picksOf(t, body) {
 		preimage := fmt.Sprintf("%s|%s|%s|%s", p["ticker"], p["price"], p["date"], previous)
@@ -244,7 +244,7 @@ func TestAPickSaysWhereItsProofIs(t *testing.T) {
 	}
 }
 
-// markedSigner signs, and remembers the largest size in memory.
+// markedSigner signs, and keeps the largest size in memory.
 type markedSigner struct {
 	*tlog.Signer
 
@@ -259,8 +259,7 @@ func (s *markedSigner) SetMark(size int64, root tlog.Hash) error {
 	return nil
 }
 
-// A lone hash can be turned back into its pick, so nothing of a pick is served before its announcement: not the hash, not that there
-// is one.
+// A single hash can be reversed to its pick, so nothing about a pick is served before its announcement: neither the hash nor its existence.
 func TestNothingOfAPickIsServedBeforeItsAnnouncement(t *testing.T) {
 	t.Parallel()
 	l := serveRecord(t, pgtest.New(t), "2026-02-13")
@@ -268,7 +267,7 @@ func TestNothingOfAPickIsServedBeforeItsAnnouncement(t *testing.T) {
 	l.shows(1)
 	secret := l.pick("NVDA", "182.50", "2026-02-17", false)
 	l.clock("2026-02-17", 18*time.Hour-time.Second)
-	l.gap("2026-02-12") // something that is announced, after which the record was surely read again
+	l.gap("2026-02-12") // wait for another announcement, so that the record was read again
 	l.eventually("the gap", func() bool {
 		return strings.Contains(string(l.ask(http.MethodGet, "/api/v1/verify/picks").body), "2026-02-12")
 	})
@@ -305,8 +304,8 @@ func TestATradingDayWithoutAWordFailsBusinessDays(t *testing.T) {
 		want  string
 	}{
 		{"2026-02-16", 23 * time.Hour, "ok"}, // Washington's Birthday
-		{"2026-02-17", 23 * time.Hour, "ok"}, // today has until midnight
-		{"2026-02-18", 0, "pending"},         // yesterday's gap may be recorded by today's work
+		{"2026-02-17", 23 * time.Hour, "ok"}, // today lasts until midnight
+		{"2026-02-18", 0, "pending"},         // today's work may still record yesterday's gap
 		{"2026-02-18", 23 * time.Hour, "pending"},
 		{"2026-02-19", 0, "failed"},
 	} {
@@ -412,7 +411,7 @@ func TestWitnessesBesideTheChain(t *testing.T) {
 	}
 }
 
-// The record is answered from memory while the database is away, and says so.
+// While the database is unavailable, the record is served from memory and says so.
 func TestTheRecordIsServedWhileTheDatabaseIsAway(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Server(t)

@@ -89,7 +89,7 @@ func TestAPaidRequestIsAnsweredOnce(t *testing.T) {
 		if d := cmp.Diff(want, receipt(t, a)); d != "" {
 			t.Errorf("version %d: -want +got\n%s", version, d)
 		}
-		// Again, in another version, and for something else of the same price.
+		// Again, in another version, and for another endpoint with the same price.
 		for _, again := range []answer{
 			s.buy("/picks/latest", pay(version, paid, nil)), s.buy("/picks/latest", pay(3-version, paid, nil)), s.buy("/sectors", pay(version, paid, nil)),
 		} {
@@ -180,7 +180,7 @@ func TestWhatIsRefusedCostsNothing(t *testing.T) {
 	}
 	s.wantStates()
 
-	// The facilitator's refusal costs nothing either, and the same payment may be presented again.
+	// The facilitator's refusal is free, too, and the same payment can be sent again.
 	s.facilitate(says(200, `{"isValid":false,"invalidReason":"insufficient_funds"}`), settled)
 	if reason := s.want("no money", s.buy("/picks", good), 402); !strings.HasPrefix(reason, "insufficient_funds") {
 		t.Errorf("refused as %q", reason)
@@ -194,7 +194,7 @@ func TestWhatIsRefusedCostsNothing(t *testing.T) {
 	s.want("the same payment, now good", s.buy("/picks", good), 200)
 }
 
-// One payment, 200 times at once, over all nine addresses and in both headers: it is settled once and answered once.
+// The same payment, 200 times at once, at all nine addresses and in both headers, is settled once and answered once.
 func TestOnePaymentBuysOneAnswer(t *testing.T) {
 	t.Parallel()
 	s := openFixture(t)
@@ -202,13 +202,13 @@ func TestOnePaymentBuysOneAnswer(t *testing.T) {
 	for path := range nine {
 		paths = append(paths, path)
 	}
-	// Every ware is asked for with the price of one: only those that cost as much can be bought with it.
+	// Every endpoint is requested with the price of one: only endpoints with that price can be bought with it.
 	paid := s.authorization(5000)
 	started, release := make(chan struct{}), make(chan struct{})
 	var once sync.Once
 	s.facilitate(valid, func(w http.ResponseWriter, r *http.Request) {
 		once.Do(func() { close(started) })
-		<-release // all others come while this one is under way
+		<-release // all others arrive while this one is in progress
 		settled(w, r)
 	})
 	counts := map[int]int{}
@@ -280,7 +280,7 @@ func TestSettlementThatFails(t *testing.T) {
 	s.want("the same payment, now good", s.buy("/picks/latest", paid), 200)
 	s.wantStates("settled+")
 
-	// Where a worker asks the chain, the facilitator's denial waits for its word.
+	// If a worker checks the chain, the facilitator's denial is not final until the chain confirms it.
 	s.watch(true)
 	s.facilitate(valid, says(200, `{"success":false,"errorReason":"it says","transaction":"","network":"base"}`))
 	for state, status := range map[string]int{postgres.X402Failed: 402, postgres.X402Settled: 200} {
@@ -318,7 +318,7 @@ func TestSettlementThatIsUnclear(t *testing.T) {
 		if reason := s.want(name+", for something else", s.buy("/sectors", paid), 402); !strings.HasPrefix(reason, x402.ReasonUsed) {
 			t.Errorf("%s, for something else: %s", name, reason)
 		}
-		// The chain has it: the same request gets the data, once, and is not charged again.
+		// The chain has the payment: the same request returns the data, once, without a new charge.
 		s.resolve(postgres.X402Settled, txHash)
 		s.want(name+", for something else", s.buy("/sectors", paid), 402)
 		again := s.buy("/picks/latest", pay(2, authorization, nil))
@@ -332,7 +332,7 @@ func TestSettlementThatIsUnclear(t *testing.T) {
 	}
 	s.wantStates("settled+", "settled+", "settled+")
 
-	// A worker that is quick spares the client the second request.
+	// With a quick worker, the client needs no second request.
 	s.watch(true)
 	s.eventuallyWatched()
 	s.facilitate(valid, lost)
@@ -343,7 +343,7 @@ func TestSettlementThatIsUnclear(t *testing.T) {
 	s.want("resolved in time", <-got, 200)
 }
 
-// A client that hangs up while its payment is settled has paid: the same request gets the data later, once.
+// A client that disconnects during the settlement has paid: the same request returns the data later, once.
 func TestClientThatHangsUp(t *testing.T) {
 	t.Parallel()
 	s := openFixture(t)
@@ -373,7 +373,7 @@ func TestClientThatHangsUp(t *testing.T) {
 	if err := <-gone; err == nil {
 		t.Fatal("the client got an answer")
 	}
-	// The server has noticed when the one that comes now finds its payment under way.
+	// When the next request finds its payment in progress, the server has noticed the disconnect.
 	s.want("while it is settled", s.buy("/picks/latest", paid), 409)
 	close(release)
 	s.eventually("the settlement to be recorded", func() bool { return s.states()[0] != postgres.X402Settling })
@@ -400,7 +400,7 @@ func TestNothingIsSoldForTheWrongToken(t *testing.T) {
 	s.want("what is sold", s.ask(http.MethodGet, sold+"/info"), 200)
 }
 
-// A facilitator that names one transaction for two payments has settled one at most.
+// A facilitator that names one transaction for two payments has settled at most one.
 func TestATransactionIsNamedForOnePaymentOnly(t *testing.T) {
 	t.Parallel()
 	s := openFixture(t)
@@ -413,7 +413,7 @@ func TestATransactionIsNamedForOnePaymentOnly(t *testing.T) {
 			t.Errorf("%s", a.body)
 		}
 	}
-	// The chain has the last word.
+	// The chain decides.
 	s.resolve(postgres.X402Settled, second["nonce"].(string))
 	s.want("found on the chain", s.buy("/picks/latest", pay(1, second, nil)), http.StatusOK)
 }

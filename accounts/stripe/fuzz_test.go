@@ -6,7 +6,7 @@ import (
 	"tidemark/accounts/stripe"
 )
 
-// Without the processor's signature nothing is read, and what has one is read or refused.
+// An event without the processor's signature is never parsed. An event with a valid signature is parsed or rejected.
 func FuzzEvent(f *testing.F) {
 	c, err := stripe.New(stripe.Options{SecretKey: "sk_test", WebhookSecret: "whsec_test"})
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 
 const secret = "whsec_test"
 
-// sign makes the header by the published scheme: HMAC-SHA256 under the secret over the time, a point and the body.
+// sign returns the signature header by the published scheme: HMAC-SHA256 with the secret over the time, a point and the body.
 func sign(key string, at time.Time, body string) string {
 	mac := hmac.New(sha256.New, []byte(key))
 	_, _ = fmt.Fprintf(mac, "%d.%s", at.Unix(), body)

@@ -17,7 +17,7 @@ import (
 	"tidemark/accounts/x402"
 )
 
-// facilitator answers as told and remembers what it was asked.
+// facilitator sends the configured responses and records the requests.
 type facilitator struct {
 	*httptest.Server
 	client *x402.Client
@@ -69,7 +69,7 @@ func says(status int, body string) http.HandlerFunc {
 	}
 }
 
-// drop ends the connection without an answer.
+// drop closes the connection without a response.
 func drop(w http.ResponseWriter, _ *http.Request) {
 	panic(http.ErrAbortHandler)
 }
@@ -88,7 +88,7 @@ func TestVerify(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		answer http.HandlerFunc
-		reason string // of the refusal
+		reason string // reason of the refusal
 		away   bool
 	}{
 		{"valid", says(200, `{"isValid":true,"payer":"`+strings.ToLower(payer)+`"}`), "", false},
@@ -234,7 +234,7 @@ func TestBreaker(t *testing.T) {
 	if f.calls.Load() != asked {
 		t.Error("a facilitator that is down was asked all the same")
 	}
-	// One call after the rest; while that is out, no other.
+	// One call after openTimeout, and no other while it is in progress.
 	f.advance(11 * time.Second)
 	if err := verify(); !errors.Is(err, x402.ErrUnavailable) || f.calls.Load() != asked+1 {
 		t.Errorf("error %v after %d calls, want one call more than %d", err, f.calls.Load(), asked)
@@ -251,7 +251,7 @@ func TestBreaker(t *testing.T) {
 	}
 }
 
-// A client whose payments make the facilitator stumble does not take it away from the others.
+// A client whose payments make the facilitator fail cannot block the facilitator for other clients.
 func TestBreakerIsNotTheClientsToOpen(t *testing.T) {
 	t.Parallel()
 	for _, proven := range []bool{false, true} {
@@ -277,7 +277,7 @@ func TestSupported(t *testing.T) {
 	}
 }
 
-// A payment that no key signed can be made to take the facilitator long, or to make it hang up. One that a key signed cannot.
+// An unsigned payment can be built to slow the facilitator down or to make it close the connection. A signed payment cannot.
 func TestOnlyAProvenPaymentShowsThatTheFacilitatorIsIll(t *testing.T) {
 	t.Parallel()
 	f := newFacilitator(t, x402.Options{}, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })

@@ -11,7 +11,7 @@ import (
 	"tidemark/accounts/x402"
 )
 
-// said is a facilitator that answers the same to everything.
+// said is a facilitator that sends the same response to every request.
 type said struct {
 	status int
 	body   []byte
@@ -24,7 +24,7 @@ func (s said) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// Whatever a facilitator answers, a payment is settled only where it says so of a transaction.
+// For any facilitator response, a payment is settled only if the response says so and names a transaction.
 func FuzzFacilitatorAnswers(f *testing.F) {
 	p, err := x402.Decode(1, header(f, object(1)))
 	if err != nil {

@@ -50,7 +50,7 @@ func TestWhatTheChainSaysDecides(t *testing.T) {
 			}
 		})
 	}
-	// The chain's clock may stand still: the questions become rare, and do not end.
+	// The chain's clock may stop: queries become rare but do not end.
 	unknown.ValidBefore = now.Add(-24 * time.Hour)
 	if got := x402.Resolve(unknown, open, now); got.State != x402.StateUnknown || got.Again.Sub(now) < 5*time.Minute {
 		t.Errorf("a day later: %+v", got)

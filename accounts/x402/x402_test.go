@@ -47,7 +47,7 @@ func offer(t testing.TB) x402.Offer {
 	}
 }
 
-// object is a payment as a stock client makes it, to be bent.
+// object returns a payment as a standard client builds it, for modification.
 func object(version int) map[string]any {
 	p := map[string]any{
 		"x402Version": version, "scheme": "exact", "network": "base",
@@ -80,7 +80,7 @@ func header(t testing.TB, p any) string {
 	return base64.StdEncoding.EncodeToString(b)
 }
 
-// set bends a member: set(p, "1", "payload", "authorization", "value").
+// set sets a member: set(p, "1", "payload", "authorization", "value").
 func set(p map[string]any, v any, path ...string) {
 	for _, name := range path[:len(path)-1] {
 		p = p[name].(map[string]any)
@@ -96,7 +96,7 @@ func reason(err error) string {
 	return fmt.Sprint(err)
 }
 
-// The body is the example of the specification, with an output schema that is an object.
+// The body is the example in the specification, with an output schema that is an object.
 func TestTermsOfVersion1(t *testing.T) {
 	t.Parallel()
 	var got any
@@ -169,7 +169,7 @@ func TestSettingsOfASeller(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		s    x402.Settings
-		want string // in the error; empty: none
+		want string // text in the error; empty: no error
 	}{
 		{"by the name of version 1", x402.Settings{Network: "base-sepolia", PayTo: payTo}, ""},
 		{"by its CAIP-2 id", x402.Settings{Network: "eip155:84532", PayTo: payTo}, ""},
@@ -204,7 +204,7 @@ func TestChecksOfAPayment(t *testing.T) {
 		name     string
 		versions []int
 		bend     bend
-		want     string // the reason; empty: taken
+		want     string // the reason; empty: accepted
 	}{
 		{"as a stock client makes it", both, func(map[string]any) {}, ""},
 		{"the other version", v1, put(2, "x402Version"), "the payment has no member accepted"},
@@ -255,7 +255,7 @@ func TestChecksOfAPayment(t *testing.T) {
 				want := tt.want
 				if tt.name == "a version that does not exist" {
 					want = x402.ReasonVersion
-					if version == 2 { // it is read as version 1 is, which has its scheme elsewhere
+					if version == 2 { // it is parsed like version 1, which has its scheme in another place
 						want = "the payment has no member scheme"
 					}
 				}
@@ -282,7 +282,7 @@ func TestDecoding(t *testing.T) {
 	std := base64.StdEncoding.EncodeToString
 	for _, tt := range []struct {
 		name, header string
-		want         string // in the error; empty: read
+		want         string // text in the error; empty: no error
 	}{
 		{"padded", std(good), ""},
 		{"unpadded", base64.RawStdEncoding.EncodeToString(good), ""},
@@ -321,7 +321,7 @@ func TestDecoding(t *testing.T) {
 	}
 }
 
-// A payment is the same whichever header it comes in, and however its hex digits are written.
+// A payment is the same in either header and in any case of its hex digits.
 func TestDigestNamesThePayment(t *testing.T) {
 	t.Parallel()
 	decode := func(version int, p map[string]any) x402.Payment {
@@ -369,7 +369,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		// What is read is what any reader of JSON finds under the exact names.
+		// Decode reads exactly what any JSON parser finds under the exact names.
 		var m map[string]any
 		if err := json.Unmarshal(p.Raw, &m); err != nil {
 			t.Fatalf("%q is passed on and is no object: %v", p.Raw, err)

@@ -19,7 +19,7 @@ func tariff(t *testing.T, m accounts.Model) accounts.Tariff {
 	return out
 }
 
-// The prices and the Free plan's view are those of the interface's tables.
+// The prices and the Free plan's view match the interface's tables.
 func TestEveryRowOfTheTables(t *testing.T) {
 	t.Parallel()
 	rows := []struct {

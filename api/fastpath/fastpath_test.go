@@ -17,17 +17,17 @@ import (
 	"tidemark/api/fastpath"
 )
 
-// timeout is how long something may take that is to happen at once.
+// timeout bounds operations that should be immediate.
 const timeout = 10 * time.Second
 
-// fixture is a lane that answers /fast, with an HTTP server behind it that says what it was asked.
+// fixture is a fast path that serves /fast, with an HTTP server behind it that returns the request.
 type fixture struct {
 	*fastpath.Listener
 
 	address string
-	// fast counts what the lane answered.
+	// fast counts the responses of the fast path.
 	fast atomic.Int64
-	// panics counts those that the lane has caught.
+	// panics counts the panics that the fast path recovered.
 	panics atomic.Int64
 }
 
@@ -82,7 +82,7 @@ func (s *fixture) dial(t *testing.T) (net.Conn, *bufio.Reader) {
 	return c, bufio.NewReader(c)
 }
 
-// read reads an answer and tells who gave it, and its body.
+// read reads a response and returns which server sent it, and its body.
 func read(t *testing.T, r *bufio.Reader) (by, body string) {
 	t.Helper()
 	resp, err := http.ReadResponse(r, nil)
@@ -197,7 +197,7 @@ func TestClosingEndsThoseWhoWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range []*bufio.Reader{r, silent} {
-		// One that was not accepted yet is reset.
+		// A connection that was not accepted yet is reset.
 		if _, err := r.ReadByte(); err == nil || errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("the connection gives %v, want its end", err)
 		}
@@ -216,7 +216,7 @@ func TestWaitingCutsOffWhoDoesNotRead(t *testing.T) {
 	s := newFixture(t, time.Hour, time.Hour, strings.Repeat("a", 32<<20))
 	c, r := s.dial(t)
 	say(t, c, fast)
-	if _, err := r.ReadByte(); err != nil { // it is being answered
+	if _, err := r.ReadByte(); err != nil { // the response is in progress
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// request puts the lines of a request together.
+// request joins the lines of a request.
 func request(lines ...string) string { return strings.Join(lines, "\r\n") + "\r\n\r\n" }
 
 var samples = []struct {
@@ -73,7 +73,7 @@ func TestWhatIsTaken(t *testing.T) {
 	}
 }
 
-// FuzzParse holds what is taken against what net/http makes of the same bytes.
+// FuzzParse compares accepted requests with what net/http reads from the same bytes.
 func FuzzParse(f *testing.F) {
 	for _, s := range samples {
 		f.Add([]byte(s.text))

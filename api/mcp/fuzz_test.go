@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Whatever an agent sends as arguments, it gets values within their bounds, or advice.
+// Any arguments of an agent become values within their bounds, or a userError.
 func FuzzArguments(f *testing.F) {
 	f.Add(0, []byte(`{"ticker":"NVDA","lang":"es"}`))
 	f.Add(1, []byte(`{"limit":1e3,"x":null}`))

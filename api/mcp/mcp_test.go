@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The registry knows a server by the name of its host from the end, and wants semantic versions.
+// The registry names a server by its host in reverse order, and requires semantic versions.
 func TestDescriptionForTheRegistry(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ url, version, name, wantVersion string }{
@@ -27,7 +27,7 @@ func TestDescriptionForTheRegistry(t *testing.T) {
 	}
 }
 
-// What a model does in one call stays in the bounds that it is promised: a schema for every argument, and for every answer.
+// Every argument and every result has a schema, so that a model knows the bounds of each call.
 func TestEveryToolDescribesItself(t *testing.T) {
 	t.Parallel()
 	for _, tool := range tools {
@@ -40,7 +40,7 @@ func TestEveryToolDescribesItself(t *testing.T) {
 			if p.Description == "" || len(p.Examples) == 0 || !bounded {
 				t.Errorf("%s: the argument %s has no description, example or bound", tool.name, name)
 			}
-			// The example is one that the check lets through.
+			// The example passes the validation.
 			if _, err := read([]argument{argumentNamed(tool, name)}, []byte(`{"`+name+`":`+argumentNamed(tool, name).example+`}`)); err != nil {
 				t.Errorf("%s: the example of %s is refused: %v", tool.name, name, err)
 			}

@@ -53,7 +53,7 @@ func TestTheDescriptionIsOfThisInstallation(t *testing.T) {
 			have[strings.TrimPrefix(path, "/api/v1")] = *item.Get.Price
 		}
 	}
-	want := map[string]string{ // the table of prices of the interface, twice, and what the operator has set
+	want := map[string]string{ // the price table of the interface, twice, and the operator's prices
 		"/picks": "0.005", "/picks/latest": "0.001", "/research/{ticker}": "0.01", "/portfolio": "0.002", "/portfolio/positions": "0.003",
 		"/portfolio/history": "0.005", "/sectors": "0.001", "/regions": "0.001", "/stocks": "0.005",
 		"/events": "0.001", "/economic-events": "0", "/digest/latest": "0.25",
@@ -82,7 +82,7 @@ func TestYAMLAndJSONSayTheSame(t *testing.T) {
 	if err := yaml.Unmarshal(docs.ServiceYAML.Identity.Body, &fromYAML); err != nil {
 		t.Fatal(err)
 	}
-	again, err := json.Marshal(fromYAML) // numbers are of one kind again
+	again, err := json.Marshal(fromYAML) // convert numbers to one type
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,13 +96,13 @@ func TestYAMLAndJSONSayTheSame(t *testing.T) {
 	if !bytes.HasPrefix(docs.ServiceYAML.Identity.Body, []byte("openapi: \"3.1.0\"\n")) {
 		t.Errorf("the YAML begins with %.40q", docs.ServiceYAML.Identity.Body)
 	}
-	// To readers of YAML 1.2, 0x and digits is a number, however many there are.
+	// YAML 1.2 parsers read 0x and digits as a number of any length.
 	if bare := regexp.MustCompile(`(?m)^.*: 0x[0-9a-fA-F]+$`).Find(docs.ServiceYAML.Identity.Body); bare != nil {
 		t.Errorf("an address stands without quotes: %s", bare)
 	}
 }
 
-// The interface fixes the version of the Signals API's description and its two paths.
+// The interface defines the version of the Signals API's description and its two paths.
 func TestTheSignalsAPIIsDescribedAlone(t *testing.T) {
 	t.Parallel()
 	tariff, err := endpoint.NewTariff(accounts.ModelPlan, "")

@@ -10,7 +10,7 @@ import (
 	"tidemark/signals"
 )
 
-// A revised point stands on the page of revisions: nearly no sandbox has one in its first days.
+// A revised point is on the page of revisions. A sandbox rarely has one in its first days.
 func TestTheRevisionsOfASignalAreAPage(t *testing.T) {
 	t.Parallel()
 	def := signals.All()[0]

@@ -12,7 +12,7 @@ import (
 	"tidemark/signals"
 )
 
-// tradingDays returns n points on business days. Before each of the points that have an entry in gaps, so many days are missing.
+// tradingDays returns n points on business days. Before each point with an entry in gaps, that many days are missing.
 func tradingDays(n int, gaps map[int]int) []view.HistoryPoint {
 	day := time.Date(1990, 1, 2, 0, 0, 0, 0, time.UTC)
 	points := make([]view.HistoryPoint, 0, n)
@@ -27,7 +27,7 @@ func tradingDays(n int, gaps map[int]int) []view.HistoryPoint {
 	return points
 }
 
-// drawn counts the separate pieces that a picture draws with a class.
+// drawn counts the separate pieces of a class in an image.
 func drawn(t *testing.T, svg, class string) int {
 	t.Helper()
 	found := regexp.MustCompile(`<path class="` + class + `" d="([^"]*)"`).FindStringSubmatch(svg)

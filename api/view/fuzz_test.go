@@ -2,7 +2,7 @@ package view
 
 import "testing"
 
-// A place in a list is read only where this list would write it so.
+// A position is accepted only in the form that this list writes.
 func FuzzPlace(f *testing.F) {
 	f.Add(encodePlace("picks", "2026-03-04"), "picks")
 	f.Add("cGlja3MKeA", "picks")

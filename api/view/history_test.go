@@ -28,14 +28,14 @@ func all(h *History, q postgres.HistoryQuery) []postgres.Point {
 	var out []postgres.Point
 	for p, err := range h.points(q) {
 		if err != nil {
-			panic(err) // memory does not fail
+			panic(err) // writing to memory cannot fail
 		}
 		out = append(out, p)
 	}
 	return out
 }
 
-// TestColumnsFollowAnyChanges applies random changes one batch after the other, and holds the columns against a plain map.
+// TestColumnsFollowAnyChanges applies random batches of changes, and compares the columns with a plain map.
 func TestColumnsFollowAnyChanges(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(50) {
@@ -83,7 +83,7 @@ func TestColumnsFollowAnyChanges(t *testing.T) {
 	}
 }
 
-// TestRowsSayWhatEncodingJSONWouldSay encodes numbers of every size and reads them back.
+// TestRowsSayWhatEncodingJSONWouldSay encodes numbers of every magnitude and decodes them.
 func TestRowsSayWhatEncodingJSONWouldSay(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(4, 4))

@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "write the documents that the program has anew, for review")
 
-// made are the documents, made once.
+// made builds the documents once.
 var made = sync.OnceValues(func() (generate.Documents, error) { return generate.Build("../../..") })
 
 func TestTheDocumentsOfTheProgramAreThoseOfItsTypes(t *testing.T) {
@@ -42,7 +42,7 @@ func TestTheDocumentsOfTheProgramAreThoseOfItsTypes(t *testing.T) {
 	}
 }
 
-// The library validates the whole document against OpenAPI 3.1, and every example against its schema.
+// The library validates each whole document against OpenAPI 3.1, and every example against its schema.
 func TestTheDocumentsAreValid(t *testing.T) {
 	t.Parallel()
 	docs, err := made()

@@ -21,14 +21,14 @@ import (
 
 var from = flag.String("record", "", "the address of a server whose answers become the examples")
 
-// Answers are recorded with the address that the documents have for every installation; those of the programs around a sandbox differ
-// from run to run.
+// Recorded responses contain the placeholder address of the documents. The addresses of other programs around a sandbox differ from run to
+// run.
 var around = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
 
-// kept is how many rows of a list an example shows.
+// kept is the number of list rows in an example.
 const kept = 2
 
-// TestRecord writes the examples anew. It is no test: it runs only where -record names a server.
+// TestRecord records the examples again. It is not a test: it runs only if -record names a server.
 func TestRecord(t *testing.T) {
 	t.Parallel()
 	if *from == "" {
@@ -43,7 +43,7 @@ func TestRecord(t *testing.T) {
 			r.demand(e)
 			continue
 		}
-		// A claim is of a transaction, which a sandbox has only for those who pay there.
+		// A claim needs a transaction, and a sandbox has one only after a payment there.
 		if e.method == http.MethodGet && !slices.ContainsFunc(paymentEndpoints(), func(p route) bool { return p.id == e.id }) {
 			r.read(e)
 		}
@@ -58,14 +58,14 @@ func TestRecord(t *testing.T) {
 	r.save("rotateKey.json", rotated)
 }
 
-// statusRecorder asks a server.
+// statusRecorder sends requests to a server.
 type statusRecorder struct {
 	*testing.T
 
 	key, ticker, period string
 }
 
-// gradedPeriod is the newest period of the crack spread whose forecast has its grade.
+// gradedPeriod returns the newest period of the crack spread with a graded forecast.
 func (r *statusRecorder) gradedPeriod() string {
 	var list view.Forecasts
 	if err := json.Unmarshal(r.ask(http.MethodGet, "/api/signals/crack-spread-321/forecasts", ""), &list); err != nil {
@@ -80,7 +80,7 @@ func (r *statusRecorder) gradedPeriod() string {
 	return ""
 }
 
-// sourceAndDay is the query for the bytes of the crack spread's newest value.
+// sourceAndDay returns the query for the bytes of the crack spread's newest value.
 func (r *statusRecorder) sourceAndDay() string {
 	var s view.SignalSnapshot
 	if err := json.Unmarshal(r.ask(http.MethodGet, "/api/signals/crack-spread-321", ""), &s); err != nil {
@@ -129,7 +129,7 @@ func (r *statusRecorder) read(e route) {
 	}
 }
 
-// demand records the 402 of what is paid by request.
+// demand records the 402 response of a paid endpoint.
 func (r *statusRecorder) demand(e route) {
 	r.save(e.example+"-402.json", r.json(http.MethodGet, strings.ReplaceAll(e.path, "{ticker}", r.ticker), ""))
 }
@@ -170,7 +170,7 @@ func (r *statusRecorder) json(method, path, content string) object {
 	return v.(object)
 }
 
-// save writes an answer, its lists of objects cut to what an example shows.
+// save writes a response, with its lists of objects shortened to kept rows.
 func (r *statusRecorder) save(name string, v object) {
 	r.Helper()
 	text, err := encode(cut("", v))
@@ -196,10 +196,10 @@ func (r *statusRecorder) write(name string, text []byte) {
 	}
 }
 
-// object is a JSON object in the order of its members.
+// object is a JSON object with ordered members.
 type object = ordered[any]
 
-// find is a text in an object.
+// find returns a text in an object.
 func find(o object, path ...string) string {
 	var v any = o
 	for _, name := range path {
@@ -233,7 +233,7 @@ func cut(name string, v any) any {
 	return v
 }
 
-// decode reads a value, objects as ordered.
+// decode reads a value. Objects keep the order of their members.
 func decode(d *json.Decoder) (any, error) {
 	d.UseNumber()
 	tok, err := d.Token()

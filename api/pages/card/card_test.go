@@ -28,7 +28,7 @@ func drawn(t *testing.T, c Card) image.Image {
 	return img
 }
 
-// differ counts the pixels of a part that are not the same in two pictures.
+// differ counts the different pixels in a part of two images.
 func differ(a, b image.Image, part image.Rectangle) int {
 	n := 0
 	for y := part.Min.Y; y < part.Max.Y; y++ {

@@ -120,7 +120,7 @@ func TestReduceKeepsWhatCanBeSeen(t *testing.T) {
 	}
 }
 
-// wellFormed fails where a drawing is no XML.
+// wellFormed fails the test if an image is not valid XML.
 func wellFormed(t *testing.T, svg string) {
 	t.Helper()
 	d := xml.NewDecoder(strings.NewReader(svg))
@@ -143,7 +143,7 @@ func TestFigure(t *testing.T) {
 	}
 	svg := f.SVG()
 	wellFormed(t, svg)
-	// 100 pixels of height lie between 18 and 118; 4 % of the values' width are left free at both ends: 0 is at 118-100*4/108.
+	// The height of 100 pixels is between 18 and 118. The margin is 4 % of the values' range at both ends: 0 is at 118-100*4/108.
 	for _, want := range []string{
 		`d="M0 114.3L250 21.7M750 68L1000 91.1"`, `data-from="1772323200" data-to="1772668800"`, "<title id=\"p-title\">Oil &amp; &#34;gas&#34;</title>",
 		"a &lt; b", `>1 Mar</text>`, `x="50%"`, `>100</text>`,
@@ -203,7 +203,7 @@ func TestEstimates(t *testing.T) {
 	}}
 	svg := e.SVG()
 	wellFormed(t, svg)
-	// Zero to one, with 4 % of room at both ends: the middle is the middle.
+	// Zero to one, with a margin of 4 % at both ends: the middle stays in the middle.
 	for _, want := range []string{`cx="50%"`, `x1="3.7%"`, `x2="96.3%"`, "a &lt; b"} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("the estimates lack %s: %s", want, svg)
