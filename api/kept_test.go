@@ -175,7 +175,7 @@ func (h *changing) late() {
 	h.values = kept
 }
 
-// two commits two changes in succession, one of them for an earlier instant, in either order.
+// two commits a revision and, immediately after it, a snapshot for an earlier instant or a removal.
 func (h *changing) two() {
 	h.revise()
 	if h.rng.IntN(2) == 0 {
