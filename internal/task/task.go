@@ -33,7 +33,8 @@ const (
 	Claims = "claims"
 	// Processor handles an event that the payment processor reported. Subject: the event's number.
 	Processor = "processor"
-	// Accounts checks the balances and deletes expired responses that were stored for repeated requests. Subject: Daily.
+	// Accounts checks the balances. It also deletes expired idempotency records, stored responses and sessions, and all data past their
+	// retention. Subject: Daily.
 	Accounts = "accounts"
 	// Archive moves old raw bytes to the cold archive. Subject: Daily.
 	Archive = "archive"
