@@ -40,7 +40,7 @@ func (o Offer) Serves(version int) bool {
 	return o.Versions == nil || slices.Contains(o.Versions, version)
 }
 
-// domain is the member "extra" of an entry: the EIP-712 domain that the payer signs for.
+// domain is the member extra of an entry: what the payer's signature is for.
 type domain struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
