@@ -12,8 +12,8 @@ import (
 // maxSlots bounds one plan. Longer ranges are several plans.
 const maxSlots = 100_000
 
-// slots lists the instants at which a cadence is due on the days from one to another, both included, of its own zone, as far as they
-// have come by now. Only the dates of the days count.
+// slots lists the instants at which a cadence is due on the days from one to another, both included, in its own zone, up to now. Only the
+// dates of the days count.
 func slots(c series.Cadence, from, to, now time.Time) ([]time.Time, error) {
 	zone, err := zoneOf(c)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"tidemark/signals"
 )
 
-// sourceRequests works out what the sources of a signal's inputs are asked for: the range, in observation times; or everything, where a series
-// was never loaded.
+// sourceRequests returns the requests to the sources of a signal's inputs: for the range, in observation times, or for the whole history
+// if a series was never loaded.
 func (p Planner) sourceRequests(ctx context.Context, def signals.Definition, r Request, states []postgres.SeriesState) ([]SourceRequest, error) {
 	window := windowOf(r)
 	var list []SourceRequest
