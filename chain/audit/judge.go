@@ -8,19 +8,19 @@ import (
 	"tidemark/chain/gitledger"
 )
 
-// Witness is what one witness holds of the chain.
+// Witness is one witness's copy of the chain's head.
 type Witness struct {
 	Name   string `json:"name"`
 	Length int64  `json:"chain_length"`
 	Head   string `json:"head_hash"`
-	// At is when the witness recorded it, null where that is unknown.
+	// At is the time at which the witness recorded it; null if unknown.
 	At *time.Time `json:"at"`
 	// Against says why the witness contradicts the chain. It is empty where the witness agrees.
 	Against string `json:"against"`
 }
 
-// holdings returns what the witnesses hold whom the reader's policy counts: all attestations, and where the reader named them a ledger and
-// a checkpoint. A ledger that only the server names is compared, but it is no independent witness.
+// holdings returns the holdings of the witnesses that the reader's policy counts: all attestations, and a ledger and a checkpoint if the
+// reader named them. A ledger that only the server names is compared, but it is not an independent witness.
 func (o Options) holdings(ledger *gitledger.Record, attested *attestations) []chain.Holding {
 	var out []chain.Holding
 	if attested != nil {
