@@ -47,7 +47,7 @@ type statusError struct {
 
 func (e *statusError) Error() string { return "it answered " + e.status }
 
-// call asks a question and reads the result into a pointer; nil for one that is of no interest.
+// call sends a request and reads the result into a pointer; nil if the result is not needed.
 func (c *rpcClient) call(ctx context.Context, result any, method string, args ...any) error {
 	if args == nil {
 		args = []any{}
