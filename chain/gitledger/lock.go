@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// lockFile takes the file for this process and whatever inherits it, and waits until it is free or ctx ends. The kernel gives the
-// lock up when the last holder ends, however it ends.
+// lockFile locks the file for this process and the processes that inherit it, and waits until it is free or ctx ends. The kernel releases
+// the lock when the last holder ends, however it ends.
 func lockFile(ctx context.Context, path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
