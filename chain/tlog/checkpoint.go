@@ -141,7 +141,7 @@ func oneForm(signed []byte) error {
 	return nil
 }
 
-// SignedBody is the text of a signed note without its signatures, empty where it has none.
+// SignedBody is the text of a signed note without its signatures; empty if it has none.
 func SignedBody(signed []byte) string {
 	i := bytes.LastIndex(signed, []byte("\n\n"))
 	if i < 0 {

@@ -31,7 +31,7 @@ type PolicyWitness struct {
 	*Cosigner
 
 	Label string
-	// URL is the prefix of its add-checkpoint; empty where it is only checked.
+	// URL is the prefix of its add-checkpoint; empty if its cosignatures are only checked.
 	URL string
 }
 
@@ -213,7 +213,7 @@ func publicOf(vkey string) string {
 	return public
 }
 
-// second is a word of a line, empty where it is not there.
+// second is the second word of a line; empty if it is missing.
 func second(words []string, i int) string {
 	if i < len(words) {
 		return words[i]
