@@ -1,5 +1,5 @@
-// Package witness speaks C2SP's tlog-witness: a client that has checkpoints cosigned, and a server that cosigns them and refuses forks. The
-// server keeps one file a log, and needs no database. Start at Server.
+// Package witness implements C2SP's tlog-witness: a client that requests cosignatures of checkpoints, and a server that cosigns them and
+// refuses forks. The server keeps one file a log, and needs no database. Start at Server.
 package witness
 
 import (
