@@ -28,7 +28,7 @@ type remembered struct {
 	size  int
 }
 
-// find returns what a body held that was parsed before.
+// find returns the batch of a body that was parsed before.
 func (m *memory) find(address, saw string) (Batch, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -39,7 +39,7 @@ func (m *memory) find(address, saw string) (Batch, bool) {
 	return r.batch.copied(), true
 }
 
-// keep remembers what a body held. What is too large for the memory, or speaks of companies, is not remembered.
+// keep stores the batch of a body. A batch that is too large for the memory, or has data about companies, is not stored.
 func (m *memory) keep(address, saw string, b Batch) {
 	size := len(b.Readings) + len(b.Covers) + len(b.Vintages)
 	m.mu.Lock()

@@ -17,7 +17,7 @@ type seenTimes struct {
 	rest map[int64]bool
 }
 
-// add takes a reading in and tells whether it was new.
+// add records a reading and reports whether it was new.
 func (s pageDedupe) add(id series.ID, at time.Time) bool {
 	t := s[id]
 	if t == nil {

@@ -11,7 +11,7 @@ import (
 // maxRedirects bounds how often one question is sent on.
 const maxRedirects = 5
 
-// isRedirect tells whether a status sends the question on to its Location.
+// isRedirect reports whether a status redirects the request to its Location.
 func isRedirect(status int) bool {
 	switch status {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,

@@ -11,12 +11,12 @@ import (
 type Sink interface {
 	// Page takes the next page of the chain under way.
 	Page(ctx context.Context, f Fetched)
-	// EndChain ends the chain under way. The pages of one that is not complete must be forgotten.
+	// EndChain ends the chain under way. The sink must discard the pages of an incomplete one.
 	EndChain(ctx context.Context, complete bool)
 }
 
-// Stream is Collect for a sink that takes its time: the sink works on one page while the next is fetched and parsed. What Collect
-// returns is what the complete chains have handed to the sink when Stream returns.
+// Stream is Collect for a slow sink: the sink works on one page while the next is fetched and parsed. When Stream returns, the complete
+// chains have passed to the sink everything that Collect would return.
 func (e *Engine) Stream(ctx context.Context, src Source, w series.Window, runID int64, sink Sink) error {
 	if e.Serial {
 		return e.walk(ctx, src, w, runID, sink)

@@ -14,7 +14,7 @@ var newYork = Zone(NewYorkZone)
 // NewYork is the zone NewYorkZone.
 func NewYork() *time.Location { return newYork() }
 
-// Zone returns the zone of an IANA name when it is first asked for. The zones are compiled in: a name that is none panics.
+// Zone returns a function that loads the zone of an IANA name on first use. The zones are compiled in: an unknown name panics.
 func Zone(name string) func() *time.Location {
 	return sync.OnceValue(func() *time.Location {
 		zone, err := time.LoadLocation(name)
