@@ -14,7 +14,7 @@ import (
 	"tidemark/internal/series"
 )
 
-// ManifestName is the manifest's file name in an archive folder. The bodies lie beside it, under blobs/.
+// ManifestName is the manifest's file name in an archive folder. The bodies are in the same folder, under blobs/.
 const ManifestName = "manifest.ndjson"
 
 // Folder is an archive folder opened for reading. It is safe for concurrent use.
