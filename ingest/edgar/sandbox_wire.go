@@ -183,8 +183,8 @@ func writeFacts(c *synth.Company, events []event) []byte {
 	}{c.CIK, c.Name, all})
 }
 
-// frame is the name of the calendar period that a span stands for: CY2019 for a year, CY2019Q1 for a quarter, CY2019Q1I for an instant;
-// empty for others.
+// frame is the name of the calendar period of a span: CY2019 for a year, CY2019Q1 for a quarter, CY2019Q1I for an instant; empty for
+// others.
 func frame(start, end string) string {
 	to, err := time.Parse(time.DateOnly, end)
 	if err != nil {
