@@ -16,7 +16,7 @@ type Page struct {
 	Series series.ID
 	// Released and Next are the dates of the release that the page shows and of the following one.
 	Released, Next time.Time
-	// Readings are those of the series, in ascending order.
+	// Readings are the readings of the series, in ascending order.
 	Readings []series.Reading
 	// Note says in a comment of the page what made it. It must not hold two hyphens in a row.
 	Note string
@@ -31,8 +31,8 @@ func (p Page) URL() (string, error) {
 	return g.pageURL(h), nil
 }
 
-// HTML writes the page. It fails when the page could not say exactly what it is given: readings of another series, out of order,
-// on a day that the layout has no cell for, or with more decimals than EIA prints.
+// HTML writes the page. It fails if the page cannot represent its input exactly: readings of another series, out of order, on a day for
+// which the layout has no cell, or with more decimals than EIA prints.
 func (p Page) HTML() ([]byte, error) {
 	g, h, err := find(p.Series)
 	if err == nil {

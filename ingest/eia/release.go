@@ -33,16 +33,16 @@ func (r releaseTime) last(t time.Time) time.Time {
 	return r.on(year, month, day-back-7)
 }
 
-// spotPublished tells when a spot price about a day is released: on the Wednesday two days after the first Monday at or after
-// it. Of a week's values, Monday's is two days old by then and Tuesday's eight.
+// spotPublished is the release time of a spot price about a day: the Wednesday two days after the first Monday at or after it. Of a
+// week's values, Monday's is two days old by then and Tuesday's eight.
 func spotPublished(observedAt time.Time) time.Time {
 	year, month, day := observedAt.UTC().Date()
 	toMonday := (int(time.Monday-observedAt.UTC().Weekday()) + 7) % 7
 	return spotRelease.on(year, month, day+toMonday+2)
 }
 
-// weeklyPublished tells when the figures of a week are released: on the first Wednesday after its last day, five days after a
-// Friday. Releases that a holiday moves to Thursday are taken for Wednesday's.
+// weeklyPublished is the release time of the figures of a week: the first Wednesday after its last day, five days after a Friday.
+// Releases that a holiday moves to Thursday count as Wednesday's.
 func weeklyPublished(observedAt time.Time) time.Time {
 	year, month, day := observedAt.UTC().Date()
 	toWednesday := (int(time.Wednesday-observedAt.UTC().Weekday())+6)%7 + 1

@@ -18,8 +18,8 @@ import (
 // keyPattern is the form of EIA's keys. The sandbox takes every key of this form for a good one.
 var keyPattern = regexp.MustCompile(`^[0-9A-Za-z]{40}$`)
 
-// apiHandler answers the API v2's data routes. It speaks of the members that documents and recorded answers show; the other
-// columns of a row (area, product, process) are left out.
+// apiHandler answers the API v2's data routes. It returns the members that documents and recorded responses show; the other columns of a
+// row (area, product, process) are left out.
 type apiHandler struct {
 	group  group
 	route  string
@@ -102,7 +102,7 @@ func (a apiHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// apiAsk is what a client asks of a data route.
+// apiAsk is a client's request to a data route.
 type apiAsk struct {
 	data, series   []string
 	start, end     string
