@@ -51,7 +51,7 @@ type apiAnswer struct {
 	Observations []apiRow `json:"observations"`
 }
 
-// apiRow is a value and the days, both included, on which it was the one that the database showed.
+// apiRow is a value and the days, both included, on which the database showed it.
 type apiRow struct {
 	RealtimeStart string `json:"realtime_start"`
 	RealtimeEnd   string `json:"realtime_end"`
@@ -97,9 +97,9 @@ func (r release) parseAPI(q url.Values, a ingest.Response) (ingest.Batch, error)
 	return batch, nil
 }
 
-// vintages reads rows with their days of validity: what was known since when, and what holds at present. A day becomes the instant of
-// the release on it, which is what ALFRED's dates leave out; a value of today is known since it was fetched at the latest. Where a
-// value's days end and no other's begin, it was taken back.
+// vintages reads rows with their days of validity: each value with the time at which it became known, and the present values. A day
+// becomes the instant of the release on it, which ALFRED's dates leave out. A value of today became known at the latest when it was
+// fetched. If a value's days end and no other's begin, it was withdrawn.
 func (r release) vintages(f figure, answer apiAnswer, fetchedAt time.Time) (all []series.Observation, present []row, err error) {
 	known := func(day time.Time) time.Time {
 		if at := r.clock.on(day); at.Before(fetchedAt) {
