@@ -43,7 +43,7 @@ func (l *FetchLog) RecordFetch(_ context.Context, f series.Fetch, _ int64) (int6
 	return f.ID, nil
 }
 
-// ReserveHost lets everyone ask at once.
+// ReserveHost lets every caller send at once.
 func (l *FetchLog) ReserveHost(context.Context, string, time.Duration) (time.Duration, error) {
 	return 0, nil
 }

@@ -46,9 +46,8 @@ func (u *Upstream) Get(t testing.TB, address string) *httptest.ResponseRecorder 
 	return u.Ask(t, ingest.Request{URL: address})
 }
 
-// Collect asks for all that a source declares of a window and follows the pages, as the engine does: what answers with a status for
-// something that is not there ends its chain. It returns the readings in the order in which they came, and shows each page to those
-// who look.
+// Collect requests all that a source declares for a window and follows the pages, as the engine does: a status for absent content ends
+// its chain. It returns the readings in the order of arrival, and passes each page to the look functions.
 func (u *Upstream) Collect(t testing.TB, src ingest.Source, w series.Window, look ...func(ingest.Request, ingest.Batch)) map[series.ID][]series.Reading {
 	t.Helper()
 	requests, err := src.Request(w)
