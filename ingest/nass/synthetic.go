@@ -18,7 +18,7 @@ const (
 	firstRatingYear   = 1986
 )
 
-// fields holds the sources of chance. Each crop year is drawn by itself.
+// fields holds the random tables. Each crop year is drawn separately.
 type fields struct {
 	weather, drought, cancelled, revised, size synth.Noise
 	errors                                     map[time.Month]synth.Noise
@@ -38,8 +38,8 @@ func draw(w synth.World) fields {
 	return f
 }
 
-// forecastSteps is what a forecast learns until the next, as the standard deviation of the difference. They add up to the errors
-// that were measured of the forecasts for Illinois from 1986 to 2024: 10.4 bu/acre in August, 8.6, 5.2, and 2.8 in November.
+// forecastSteps is the change from a forecast to the next, as the standard deviation of the difference. They add up to the measured
+// errors of the forecasts for Illinois from 1986 to 2024: 10.4 bu/acre in August, 8.6, 5.2, and 2.8 in November.
 var forecastSteps = map[time.Month]float64{time.August: 5.8, time.September: 6.9, time.October: 4.4, time.November: 2.8}
 
 // printed is a figure about a crop year and when it came out.
