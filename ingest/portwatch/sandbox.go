@@ -11,10 +11,10 @@ import (
 // syntheticNote marks every body that the sandbox makes.
 const syntheticNote = "Synthetic figures, drawn by a sandbox. Not data of the International Monetary Fund."
 
-// Sandbox answers for the layer's queries with synthetic figures as of the world's clock: the days of a week are shown from the
-// Tuesday after it on, the newest week is counted a little short and completed with the next release, and about twice a year a
-// release estimates the whole history anew. Bodies change at releases only. The history is drawn once for each call and grows
-// with the clock; the handler is safe for concurrent use.
+// Sandbox answers for the layer's queries with synthetic figures as of the world's clock. The days of a week are shown from the Tuesday
+// after it on. The newest week is counted a little short and completed with the next release. About twice a year a release estimates the
+// whole history again. Bodies change at releases only. The history is drawn once for each call and grows with the clock; the handler is
+// safe for concurrent use.
 func Sandbox(mux *http.ServeMux, w synth.World) {
 	mux.Handle(layerHost+queryPath, &handler{now: w.Now, strait: draw(w)})
 }
