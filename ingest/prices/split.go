@@ -8,12 +8,12 @@ import (
 	"tidemark/internal/equity"
 )
 
-// SplitBetween finds the split that explains why a source now states other closes than it did: kept are the bars of a share as they
-// were stored from day to day, now those of a newer answer of the same source, both ascending. Where the closes of all common dates
-// before some day differ by one factor, and of all others by none, there was a split before the opening of that day. It is found only
-// by a source that restates its history for the shares of today and does not say when; and not a split of less than a tenth.
+// SplitBetween finds the split that explains why a source now states other closes than before. kept are the bars of a share as stored
+// from day to day, now the bars of a newer response of the same source, both ascending. If the closes of all common dates before some day
+// differ by one factor, and all others are equal, there was a split before the opening of that day. It applies only to a source that
+// restates its history for the shares of today without stating the split; it does not find a split of less than a tenth.
 //
-// The dates must overlap by at least two days before the split. ok is false where there is no split, or no single one.
+// The dates must overlap by at least two days before the split. ok is false if there was no split, or more than one.
 func SplitBetween(kept, now []equity.Bar) (split equity.Action, ok bool) {
 	var factors []float64
 	var first time.Time // of the bars that agree
