@@ -8,8 +8,8 @@ import (
 	"tidemark/internal/series"
 )
 
-// checkBounds holds new and changed values against the bounds that the series declares. What is stored already was let through, so
-// that it is not held up again; of values beyond sight that cannot be told, and they are only marked.
+// checkBounds checks new and changed values against the bounds that the series declares. Stored values were accepted before, so they are
+// not held again. For values before the known range this is unknown, and they are only marked.
 func checkBounds(c *comparison) []Finding {
 	var fresh []series.Reading
 	for _, i := range c.added {
