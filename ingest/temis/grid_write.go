@@ -14,7 +14,7 @@ import (
 // Grid is a grid to be written: the inverse of the parser.
 type Grid struct {
 	Month time.Time
-	// Version is that of the product, for example "2.4".
+	// Version is the version of the product, for example "2.4".
 	Version string
 	// Cell tells the value of a cell in 1e13 molecules/cm2, or Undefined. It is asked for the cells of the regions; all others
 	// are undefined. Rows count from the south, columns from the west.
@@ -119,7 +119,7 @@ func (g Grid) rows(w io.Writer, from, to int) error {
 	return nil
 }
 
-// values are those of a row.
+// values are the values of a row.
 func (g Grid) values(row int) []int {
 	values := slices.Repeat([]int{undefined}, gridColumns)
 	if g.Cell == nil {

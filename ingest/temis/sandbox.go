@@ -8,9 +8,9 @@ import (
 	"tidemark/ingest/world/synth"
 )
 
-// Sandbox answers for the grids from May 2018 on, in their own layout and with synthetic figures as of the world's clock: a month is
-// there from its release on, some weeks after its end, and 404 before. All that lies outside the regions is undefined. A grid never
-// changes; it is drawn when it is first asked for and kept. The handlers are safe for concurrent use.
+// Sandbox answers for the grids from May 2018 on, in their own layout and with synthetic figures as of the world's clock. A month exists
+// from its release on, some weeks after its end, and is a 404 before. All cells outside the regions are undefined. A grid never changes;
+// it is drawn on the first request and kept. The handlers are safe for concurrent use.
 func Sandbox(mux *http.ServeMux, w synth.World) {
 	s := &sandbox{now: w.Now, air: draw(w), grids: map[time.Time][]byte{}}
 	mux.HandleFunc(host+"/tropomi/no2/", s.grid)
