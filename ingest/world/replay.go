@@ -17,16 +17,16 @@ import (
 // maxQuestion bounds the body of a request to a replay.
 const maxQuestion = 1 << 20
 
-// LastFetch returns the time of an archive folder: that of its newest fetch, in UTC.
+// LastFetch returns the time of an archive folder: the time of its newest fetch, in UTC.
 func LastFetch(dir string) (time.Time, error) { return archive.LastFetch(dir) }
 
-// Replay answers from the archive folder dir as its upstreams did at the time that now tells: each request gets the newest
-// recorded answer to it that is not younger. An answer that confirmed a body counts as that body; passing trouble (a status of
-// 5xx, 429 and the like) is replayed only where nothing better was recorded. Requests are compared in the form that a ledger
-// keeps, secrets redacted, the order and escaping of their parameters aside. What was not recorded is answered 404 with a text
-// that says so, marked synthetic since no publisher sent it.
+// Replay answers from the archive folder dir as its publishers did at the time that now returns: each request gets the newest recorded
+// response to it that is not later. A response that confirmed a body counts as that body. Transient errors (a status of 5xx, 429 and the
+// like) are replayed only if no better response was recorded. Requests are compared in the form of the fetch log, with secrets redacted,
+// ignoring the order and escaping of their parameters. A request that was not recorded gets status 404 with a text that says so, marked
+// synthetic since no publisher sent it.
 //
-// The manifest is read once, here; a bad line is an error. Bodies are read, and verified, when they are asked for.
+// The manifest is read once, here; a bad line is an error. Bodies are read, and verified, on request.
 func Replay(dir string, now func() time.Time) (http.RoundTripper, error) {
 	folder, err := archive.OpenFolder(dir)
 	if err != nil {
