@@ -108,7 +108,7 @@ func (w *briefWriter) ratio(id string, f Figure) {
 	}
 }
 
-// source is the index of the newest filing among those that facts are from, which is added to the sources when it is new.
+// source is the index of the newest filing among the filings of the facts. A new filing is added to the sources.
 func (w *briefWriter) source(facts ...equity.Fact) int {
 	var newest equity.Fact
 	for _, f := range facts {
@@ -154,7 +154,7 @@ func (w *briefWriter) growth() {
 	}
 }
 
-// ratios adds what the metrics are made of.
+// ratios adds the inputs of the metrics.
 func (w *briefWriter) ratios() {
 	s, d := w.score, w.facts()
 	w.ratio("net_margin", s.Income.over(s.Revenue.with(s.Income)))

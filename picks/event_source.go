@@ -35,8 +35,8 @@ var formSeverities = map[string]Severity{
 	"10-K": Notable, "10-K/A": Notable, "20-F": Notable, "40-F": Notable, "10-Q": Low, "10-Q/A": Notable, "6-K": Note, "NT 10-K": High, "NT 10-Q": High,
 }
 
-// FilingEvent is the event of a filing by a company of the portfolio, and whether the form is one that is told. A current report with
-// results (item 2.02) is of type Earnings. A filing whose time of acceptance is unknown counts as of its date's close of the market.
+// FilingEvent returns the event of a filing by a company of the portfolio, and whether the form is reported as an event. A current report
+// with results (item 2.02) is of type Earnings. A filing whose time of acceptance is unknown counts as of its date's close of the market.
 func FilingEvent(c equity.Company, f equity.Filing) (Event, bool) {
 	severity, told := formSeverities[f.Form]
 	kind := FilingMade
@@ -139,8 +139,8 @@ const (
 	farthestSigma = 3.0
 )
 
-// SignalEvents are the events of signals that crossed a border outwards, for one company that is exposed to them: notable beyond two
-// standard deviations, high beyond three. A signal that stays beyond is no news.
+// SignalEvents are the events of signals that crossed a threshold outwards, for one company that is exposed to them: notable beyond two
+// standard deviations, high beyond three. A signal that stays beyond it gives no event.
 func SignalEvents(c equity.Company, readings []SignalReading) []Event {
 	var events []Event
 	for _, x := range ExposuresOf(c.SIC) {

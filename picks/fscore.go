@@ -57,7 +57,7 @@ func (b *Financials) FScoreOf(n int) FScore {
 	if n+2 < len(b.years) {
 		lastButOne = b.years[n+2]
 	} else if !last.Start.IsZero() {
-		// The balance at the beginning of last year is known although that of the year before it may have no income statement.
+		// The balance at the beginning of last year is known even if the year before it has no income statement.
 		lastButOne = Period{End: last.Start.AddDate(0, 0, -1)}
 	}
 	income, cashFlow := b.over(netIncome, year), b.over(operatingCash, year)

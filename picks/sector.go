@@ -1,8 +1,7 @@
 package picks
 
-// Sector is a group of industries whose companies are compared with each other. The sectors and their names are our own,
-// made from SIC codes in the manner of the twelve-industry portfolios of Fama and French; they are no other publisher's
-// classification.
+// Sector is a group of industries whose companies are compared with each other. The sectors and their names are our own, made from SIC
+// codes in the manner of the twelve-industry portfolios of Fama and French; they are not another publisher's classification.
 type Sector string
 
 // The sectors.
@@ -32,8 +31,7 @@ type industry struct {
 	first, last int
 }
 
-// industries maps ranges of SIC codes to lines of business. The first range that holds a code counts, so exceptions stand before
-// the rule.
+// industries maps ranges of SIC codes to lines of business. The first range that holds a code counts, so exceptions precede the rule.
 var industries = []industry{
 	{"agriculture", EverydayGoods, 100, 999},
 	{"gold", Materials, 1040, 1049},
