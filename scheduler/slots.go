@@ -75,7 +75,7 @@ func Slots(s task.Schedule, c cron.Schedule, now time.Time) []task.Slot {
 	return slots
 }
 
-// previous returns the newest slot at or before t. A schedule without one in the last four years has none.
+// previous returns the newest slot at or before t; false if the schedule has no slot in the last four years.
 func previous(c cron.Schedule, t time.Time) (time.Time, bool) {
 	for _, back := range []time.Duration{time.Hour, 24 * time.Hour, 8 * 24 * time.Hour, 62 * 24 * time.Hour, 4 * 366 * 24 * time.Hour} {
 		var last time.Time
