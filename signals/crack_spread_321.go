@@ -22,8 +22,8 @@ const (
 	crackMoves = 60
 	// crackYear is how many trading days make the second reference, the spread's own last year.
 	crackYear = 252
-	// crackStaleness: the newest price is a Monday's and is published on the Wednesday after, so just before the next publication
-	// it is ten days old. Fourteen days let a publication be four days late, as around holidays; one that is missed shows.
+	// crackStaleness: the newest price is a Monday's and is published on the Wednesday after, so just before the next publication it is
+	// ten days old. Fourteen days let a publication be four days late, as around holidays; a missed one shows.
 	crackStaleDays = 14
 	crackStaleness = crackStaleDays * 24 * time.Hour
 	// normal95 is the 95 % quantile of the normal distribution: 90 % lie within that many standard deviations.
@@ -124,8 +124,8 @@ func computeCrackSpread(in series.Set, at time.Time) Track {
 	return track
 }
 
-// crackHalfWidth is how far the spread may have moved, at 90 %, since the prices of a day were assessed: a random walk with the spread's
-// own daily steps over the business days to the day on which the point is read. That is today for the newest point; an older one
+// crackHalfWidth is the possible move of the spread, at 90 %, since the prices of a day were assessed. It is a random walk with the
+// spread's own daily steps over the business days to the day on which the point is read. That is today for the newest point. An older one
 // was read when it became known, or when it went stale if a correction came later than that.
 func crackHalfWidth(day, read int, step float64, newest bool) float64 {
 	if !newest {

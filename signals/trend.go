@@ -6,8 +6,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// trend is the least squares line through n yearly values, at the year that it foretells. Where there is none, n is zero and the numbers
-// are unknown.
+// trend is the least squares line through n yearly values, at the forecast year. If it cannot be computed, n is zero and the numbers are
+// unknown.
 type trend struct {
 	year, n int
 	value   float64
