@@ -6,8 +6,8 @@ import (
 )
 
 // Score is the continuous ranked probability score of recorded quantiles at an outcome, exact: twice the weighted sum of their pinball
-// losses (Gneiting and Ranjan, Journal of Business & Economic Statistics 29, 2011). It is in the figure's unit; less is better, 0 is
-// a certain and true forecast.
+// losses (Gneiting and Ranjan, Journal of Business & Economic Statistics 29, 2011). It is in the figure's unit; less is better, 0 is a
+// certain and true forecast.
 func Score(quantiles []Decimal, outcome Decimal) (Decimal, error) {
 	if len(quantiles) != len(Levels) {
 		return "", fmt.Errorf("a forecast has %d quantiles, want %d", len(quantiles), len(Levels))
@@ -55,7 +55,7 @@ func (q Quantiles) CRPS(y float64) float64 {
 	return 2 * total
 }
 
-// Holds tells whether an outcome lay in the central interval that 50, 80 or 90 percent of the distribution lie in, both ends included.
+// Holds reports whether an outcome is in the central interval with 50, 80 or 90 percent of the distribution, both ends included.
 func (q Quantiles) Holds(percent int, y float64) bool {
 	var lo, hi float64
 	switch percent {
