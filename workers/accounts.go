@@ -8,8 +8,8 @@ import (
 	"tidemark/internal/task"
 )
 
-// Accounts checks that every balance is the sum of its ledger, and forgets what was kept for repetitions, and what is older than it is
-// kept.
+// Accounts checks that every balance is the sum of its entries. It deletes expired records of repeated requests and data beyond its
+// retention.
 type Accounts struct {
 	DB   *postgres.DB
 	Keep postgres.Retention

@@ -15,8 +15,8 @@ type Announcements struct {
 	Log *slog.Logger
 }
 
-// Run announces every pick whose instant has come; what is published after an announcement becomes due with it, and on a trading day also
-// without one. A pick that is late brings a run of its own.
+// Run announces every pick whose instant has come. Publications that follow an announcement become due with it, and on a trading day also
+// without one. A late pick starts a separate run.
 func (a Announcements) Run(ctx context.Context, t task.Task) error {
 	now, err := a.DB.Now(ctx)
 	if err != nil {

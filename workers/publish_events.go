@@ -100,7 +100,7 @@ func followed(b portfolioInput, p picks.Portfolio, since time.Time) []equity.CIK
 	return slices.Compact(ciks)
 }
 
-// filings are the events of what followed companies filed since a day.
+// filings are the events of the filings of followed companies since a day.
 func (p Publications) filings(ctx context.Context, b portfolioInput, portfolio picks.Portfolio, since, asOf time.Time) ([]picks.Event, error) {
 	list, err := p.Picks.DB.FilingsOf(ctx, followed(b, portfolio, since), since, calendar.DayOf(asOf).AddDate(0, 0, 1), asOf)
 	if err != nil {
@@ -115,7 +115,7 @@ func (p Publications) filings(ctx context.Context, b portfolioInput, portfolio p
 	return p.announcedBefore(ctx, events)
 }
 
-// announcedBefore leaves out what happened to a company before it was first announced as a pick: it was none of the portfolio's then.
+// announcedBefore leaves out events of a company before it was first announced as a pick: it was not in the portfolio then.
 func (p Publications) announcedBefore(ctx context.Context, events []picks.Event) ([]picks.Event, error) {
 	ciks := map[equity.CIK]bool{}
 	for _, e := range events {
