@@ -17,7 +17,7 @@ type Difference struct {
 	Slot   time.Time
 	// Outcome is one of a slot that is done: added, unchanged or differs.
 	Outcome string
-	// Old is the stored snapshot; nil if there was none. New is the computed result.
+	// Old is the stored snapshot; nil if none existed. New is the computed result.
 	Old, New *Result
 }
 
