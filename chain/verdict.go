@@ -39,7 +39,7 @@ type Recomputed struct {
 	Length int64
 	// Faulty reports whether the chain, or its server's claims about it, is wrong.
 	Faulty bool
-	// At returns the recomputed checkpoint at a length; false if there is none.
+	// At returns the recomputed checkpoint at a length; false if none exists.
 	At func(length int64) (Checkpoint, bool)
 }
 

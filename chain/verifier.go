@@ -33,9 +33,9 @@ const (
 // Checkpoint is a short statement of a chain's state: its length and its head. The zero Checkpoint is the empty chain's.
 type Checkpoint struct {
 	Length int64
-	// Head is the hash of the newest link; Genesis or empty if there is none.
+	// Head is the hash of the newest link; Genesis or empty if none exists.
 	Head string
-	// Date is the date of the newest link; empty if there is none.
+	// Date is the date of the newest link; empty if none exists.
 	Date string
 }
 

@@ -116,7 +116,7 @@ func TestDatesAscend(t *testing.T) {
 	}
 }
 
-// holds tells whether links still pass for the chain that ends in want.
+// holds reports whether links still pass for the chain that ends in want.
 func holds(links []chain.Link, want chain.Checkpoint) bool {
 	got, err := chain.Verify(chain.Each(links))
 	return err == nil && got == want
@@ -189,7 +189,7 @@ func TestEveryTamperingIsNoticed(t *testing.T) {
 	t.Logf("%d tamperings", tampered)
 }
 
-// rewrite changes the price of one link and hashes it and all later ones anew.
+// rewrite changes the price of one link and hashes it and all later ones again.
 func rewrite(t *testing.T, links []chain.Link, from int) []chain.Link {
 	t.Helper()
 	bad := slices.Clone(links)
