@@ -34,12 +34,12 @@ type Options struct {
 	// Checkpoint is a head known from an earlier day: the number of picks and the hash of the last one. The zero Checkpoint means that
 	// none is known.
 	Checkpoint chain.Checkpoint
-	// Witnessed tells that the reader requires the verdict Witnessed. Run judges the same record by the reader's clock then.
+	// Witnessed reports whether the reader requires the verdict Witnessed. Run then uses the reader's clock.
 	Witnessed bool
-	// Environment is what is known of the record from elsewhere: live or demo. Empty: what the server says.
+	// Environment is the record's environment as known from another source: live or demo. If it is empty, the server's own is used.
 	Environment string
-	// Now is the reader's clock. It tells which days are over, and which witness is fresh. A demonstration's own clock counts in its
-	// place only where usesServerClock says so.
+	// Now is the time of the reader's clock. It determines which days are over, and which witness is fresh. A demonstration's own clock
+	// replaces it only if usesServerClock allows that.
 	Now time.Time
 	// Transport does the HTTP. Nil: http.DefaultTransport.
 	Transport http.RoundTripper
@@ -124,7 +124,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	now, clockFault := o.Now, ""
 	if o.usesServerClock(said, ledger) {
 		r.Clock = "server"
-		now, clockFault = cmp.Or(final, said).clock(o.Now) // a demonstration's clock goes on while it is read
+		now, clockFault = cmp.Or(final, said).clock(o.Now) // a demonstration's clock continues while it is read
 	}
 	r.add(w.links()...)
 	if final == nil {

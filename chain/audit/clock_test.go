@@ -12,7 +12,7 @@ import (
 	"tidemark/internal/devchain"
 )
 
-// A live record that stopped could call itself a demonstration, whose clock stands still: its last witness would stay fresh for ever.
+// A live record that stopped could call itself a demonstration, whose clock stands still: its last witness would stay fresh permanently.
 func TestADemonstrationsClockCountsOnlyWhereTheReaderAskedForNothing(t *testing.T) {
 	t.Parallel()
 	later := now.AddDate(4, 0, 0)

@@ -47,7 +47,7 @@ func (d *days) isSkipped(day time.Time) bool {
 // The newest day that is over may still be without a word: it has the next trading day to be recorded. A trading day before it, or
 // before the newest pick, has not.
 //
-// now is the time that counts, by the reader's clock or the server's. fault says why the server's clock cannot be read, empty where it can.
+// now is the time by the reader's clock or the server's. fault says why the server's clock cannot be read; it is empty if it can.
 func businessDays(w *verification, a *answer, now time.Time, whose, fault string) Check {
 	c := Check{Name: "business_days", Status: Mismatch}
 	if fault != "" {
@@ -133,9 +133,9 @@ func some(of []string) string {
 	return strings.Join(of[:few], ", ") + " ..."
 }
 
-// usesServerClock reports whether the server's clock counts: it calls itself a demonstration, and the reader asked for nothing, or knows
-// from elsewhere that it is one. Otherwise a live record that stopped could call itself a demonstration and stay fresh for ever. A ledger
-// that the reader named vouches for a demonstration if it says so itself.
+// usesServerClock reports whether the server's clock is used. The server must call itself a demonstration. The reader must either state no
+// requirement, or know from another source that it is one. Otherwise a live record that stopped could call itself a demonstration and stay
+// fresh permanently. A ledger that the reader named confirms a demonstration if it states this itself.
 func (o Options) usesServerClock(said *answer, ledger *gitledger.Record) bool {
 	if said.Environment != "demo" || o.Environment != "" {
 		return said.Environment == "demo" && o.Environment == "demo"
