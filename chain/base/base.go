@@ -35,7 +35,7 @@ var (
 type answerError struct {
 	code    int
 	message string
-	// data is the return data of a reverted call; nil if there is none.
+	// data is the return data of a reverted call; nil if none exists.
 	data []byte
 }
 

@@ -111,7 +111,7 @@ func TestANodeOfAnotherChainIsRefused(t *testing.T) {
 	if err := dial(t, c.URL()).Check(t.Context()); err != nil {
 		t.Errorf("the right chain: %v", err)
 	}
-	// One wrong node among right ones, or behind one that is away, is found at the start.
+	// One wrong node among right ones, or behind one that is unavailable, is found at the start.
 	for _, urls := range [][]string{{other.URL()}, {c.URL(), other.URL()}, {closed(t), other.URL()}} {
 		if err := dial(t, urls...).Check(t.Context()); !errors.Is(err, base.ErrWrongChain) {
 			t.Errorf("%v: %v", urls, err)

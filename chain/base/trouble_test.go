@@ -15,7 +15,7 @@ import (
 	"tidemark/internal/devchain"
 )
 
-// The store lost its rows: nothing is attested twice, and the line of references goes on.
+// The store lost its rows: nothing is attested twice, and the line of references continues.
 func TestALostStoreAdoptsWhatIsOnTheChain(t *testing.T) {
 	onBothContracts(t, func(t *testing.T, c *devchain.Chain, e base.EAS) {
 		w := newWorld(t, c, e)
@@ -55,7 +55,7 @@ func TestALostStoreAdoptsWhatIsOnTheChain(t *testing.T) {
 	})
 }
 
-// A row that was adopted has no transaction of its own; it is none the less about its own head, also when the chain goes on.
+// A row that was adopted has no transaction of its own; it is none the less about its own head, also when the chain continues.
 func TestAnAdoptedHeadStaysItsOwn(t *testing.T) {
 	t.Parallel()
 	c := startChain(t)
