@@ -30,7 +30,7 @@ func TestAForeignFolderRunsNothing(t *testing.T) {
 		name string
 		// set prepares the folder, which is a clone of a good ledger with the branch main.
 		set func(t *testing.T, dir, program string)
-		// damaged tells that the ledger cannot be read afterwards.
+		// damaged reports whether the ledger cannot be read afterwards.
 		damaged bool
 	}{
 		{"uploadpack of a partial clone", func(t *testing.T, dir, program string) {

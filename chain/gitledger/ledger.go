@@ -83,7 +83,7 @@ type Options struct {
 	Environ []string
 }
 
-// Known is an entry known to the ledger's owner, with its commit; the commit is empty if there is none yet.
+// Known is an entry known to the ledger's owner, with its commit; the commit is empty if none exists yet.
 type Known struct {
 	Entry
 
@@ -245,7 +245,7 @@ type Status struct {
 	Head string
 	// Chain is the checkpoint of the picks in it.
 	Chain chain.Checkpoint
-	// Pushed is the newest commit known to be on the remote; empty if there is none.
+	// Pushed is the newest commit known to be on the remote; empty if none exists.
 	Pushed string
 	// Pending counts the commits that the remote was not yet seen to have.
 	Pending int

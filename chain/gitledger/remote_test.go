@@ -37,7 +37,7 @@ func TestARemoteThatIsAwayLeavesThePushPending(t *testing.T) {
 	if _, err := l.Push(t.Context()); !errors.Is(err, gitledger.ErrPending) {
 		t.Fatalf("push to a missing remote: %v", err)
 	}
-	appendAll(t, l, entries[2]) // recording goes on
+	appendAll(t, l, entries[2]) // recording continues
 	st, err := l.Status(t.Context())
 	if err != nil || st.Pending != 3 || st.Pushed != "" {
 		t.Errorf("status %+v, error %v", st, err)
