@@ -28,7 +28,7 @@ func (s said) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(body)), Request: r}, nil
 }
 
-// Whatever is served without the log's signature proves nothing against it, and the monitor goes on.
+// Whatever is served without the log's signature proves nothing against it, and the monitor continues.
 func FuzzAnswers(f *testing.F) {
 	f.Add([]byte("log.example/tidemark\n1\n"+strings.Repeat("A", 43)+"=\n\n— x AAAA\n"), []byte{0, 1, 'x'}, []byte(`{"picks":[{"seq":1,"hash":"x"}],"data":[{"id":"a"}]}`))
 	f.Add([]byte("x"), []byte("x"), []byte(`{"data":[{"id":"../..","seq":-1}]}`))
