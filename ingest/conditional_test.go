@@ -87,7 +87,7 @@ func TestNoConditionIsSentForABodyThatTheArchiveLost(t *testing.T) {
 }
 
 // A page under maintenance that came with status 200 is newer than the page that it stood in for. Asked whether that changed
-// since, the upstream would say no for ever.
+// since, the upstream would say no permanently.
 func TestAConfirmedBodyThatCannotBeParsedIsAskedForAgain(t *testing.T) {
 	t.Parallel()
 	maintenance := true

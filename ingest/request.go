@@ -220,7 +220,7 @@ func (q fetchRequest) httpRequest(ctx context.Context, userAgent string, known *
 
 type askedBy struct{}
 
-// AskedBy returns the source of a request, from the request's context; empty if there is none.
+// AskedBy returns the source of a request, from the request's context; empty if none exists.
 func AskedBy(ctx context.Context) string {
 	id, _ := ctx.Value(askedBy{}).(string)
 	return id
