@@ -35,7 +35,7 @@ func (e *DamagedError) Error() string {
 func (e *DamagedError) Unwrap() []error { return e.Bodies }
 
 // damaged reads every body that an import would add. It returns the places in the manifest, from 1 on, of missing or broken bodies, with
-// an error about all of them; nil if there are none.
+// an error about all of them; nil if none exist.
 func (f *Folder) damaged(ctx context.Context, ledger FetchLog, until time.Time) (map[int64]bool, *DamagedError, error) {
 	at := map[int64]bool{}
 	var fault DamagedError

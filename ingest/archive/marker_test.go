@@ -100,7 +100,7 @@ func TestAnArchiveThatCannotBeMarkedIsReadAllTheSame(t *testing.T) {
 	}
 }
 
-// A colder archive that was there before and is not now is not made anew.
+// A colder archive that was there before and is not now is not made again.
 func TestAColderArchiveIsKnownByItsMarker(t *testing.T) {
 	t.Parallel()
 	hot, cold := filepath.Join(t.TempDir(), "hot"), filepath.Join(t.TempDir(), "cold")
