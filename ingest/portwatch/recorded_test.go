@@ -189,7 +189,7 @@ func TestRecordedDays(t *testing.T) {
 	}
 }
 
-// The history is estimated anew: of the 365 days that a poll in April has in common with the table of July, about 350 differ.
+// The history is estimated again: of the 365 days that a poll in April has in common with the table of July, about 350 differ.
 func TestRecordedVintages(t *testing.T) {
 	t.Parallel()
 	july, _, err := collect(t, serve(t, recordedTable(t)), time.Date(2026, 7, 6, 23, 0, 0, 0, time.UTC))
