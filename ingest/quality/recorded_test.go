@@ -139,7 +139,7 @@ var silence = map[series.ID]int{
 	"eia.RWTC": 28, "eia.WCESTUS1": 30, "portwatch.chokepoint6.n_total": 28, "worldbank.NGAS_EUR": 85, "nass.IA.CORN.YIELD.FINAL": 900,
 }
 
-// passRecorded takes every history that was recorded, as it came: the vintages that somebody saved one after the other, and the
+// passRecorded takes every history that was recorded, as it came: the vintages that somebody saved in order, and the
 // newest of them once more release by release, as the series' own rule of publication says. All of it is true, so that nothing may be
 // stopped.
 func passRecorded(t *testing.T, vintages map[series.ID][]vintage) {
@@ -275,7 +275,7 @@ func TestRecordedRevisionAndWithdrawals(t *testing.T) {
 	}
 }
 
-// PortWatch estimates the whole history anew: of the days that a poll of April 2026 has, about 350 of 365 differ from the table of
+// PortWatch estimates the whole history again: of the days that a poll of April 2026 has, about 350 of 365 differ from the table of
 // July.
 func TestRecordedReestimation(t *testing.T) {
 	t.Parallel()
