@@ -128,7 +128,7 @@ func signBefore(before string) rune {
 	return sign
 }
 
-// unit returns the percent sign or the word for a size that follows a number; empty if there is none.
+// unit returns the percent sign or the word for a size that follows a number; empty if none exists.
 func (r *reader) unit(after string) Unit {
 	after = strings.ToLower(strings.TrimLeft(after, " \u00a0\u202f"))
 	for _, w := range r.words {

@@ -18,7 +18,7 @@ type Market struct {
 	Day time.Time
 	// Candidates in any order. Facts filed on Day or later and bars after Day change nothing.
 	Candidates []Candidate
-	// Second holds the closes of Day by a second publisher; nil if there are none.
+	// Second holds the closes of Day by a second publisher; nil if none exist.
 	Second map[equity.CIK]SecondClose
 	// Signals are the states of our own signals on Day.
 	Signals []SignalState
@@ -123,7 +123,7 @@ type Ranking struct {
 	Excluded []Exclusion
 	// Passed are those ranked above the pick that a rule kept from being it, best first.
 	Passed []Exclusion
-	// Pick is the pick; nil if there is none. NoPick then says why.
+	// Pick is the pick; nil if none exists. NoPick then says why.
 	Pick   *Score
 	NoPick string
 	// Chosen reports whether the pick is an editor's and not the method's.
@@ -292,7 +292,7 @@ func (r *Ranking) choose(past []PastPick, rules Rules) {
 // portfolio whose positions have at most a twentieth each, and the picks still come from the upper half of the ranking.
 const smallUniverse = 3
 
-// objection returns a function that returns the objection of the earlier picks to a company; empty if there is none.
+// objection returns a function that returns the objection of the earlier picks to a company; empty if none exists.
 func (r *Ranking) objection(past []PastPick, rules Rules) func(*Score) string {
 	earlier := slices.DeleteFunc(slices.Clone(past), func(p PastPick) bool { return !p.Date.Before(r.Day) })
 	slices.SortFunc(earlier, func(a, b PastPick) int { return cmp.Or(b.Date.Compare(a.Date), cmp.Compare(a.CIK, b.CIK)) })
