@@ -144,7 +144,7 @@ func TestWhatTheQueueRefusesStaysDue(t *testing.T) {
 	if err := s.Tick(t.Context()); !errors.Is(err, away) {
 		t.Fatalf("the tick says %v, want that the queue is away", err)
 	}
-	// While it is away only one run is tried.
+	// While it is unavailable only one run is tried.
 	asked = 5
 	if err := s.Tick(t.Context()); !errors.Is(err, away) || asked != 6 {
 		t.Fatalf("the next tick asks %d times and says %v", asked-5, err)
@@ -173,7 +173,7 @@ func TestWhatTheQueueRefusesStaysDue(t *testing.T) {
 }
 
 // TestASandboxLivesThroughBrokenConnections steps through half a day while every connection to Postgres is broken twenty times, and the
-// queue is away now and then.
+// queue is unavailable now and then.
 func TestASandboxLivesThroughBrokenConnections(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Server(t)
