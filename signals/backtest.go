@@ -113,7 +113,7 @@ func (d Definition) BacktestInputs() []series.ID {
 
 // RunBacktest tests the signal against its target as of an instant. in holds BacktestInputs, and ideally the first vintage of each
 // observation, because readers had that one. A value is used only from its vintage on, so newer vintages are safe too but leave fewer
-// cases. assumed is the vintage of the newest value of Revised whose arrival was not observed; the zero time if there is none.
+// cases. assumed is the vintage of the newest value of Revised whose arrival was not observed; the zero time if none exists.
 // RunBacktest is pure, and costs O(n log n).
 func (d Definition) RunBacktest(in series.Set, at, assumed time.Time) BacktestResult {
 	arrived := series.Set{}

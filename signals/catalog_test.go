@@ -67,7 +67,7 @@ func madeUp(d signals.Definition, years int, seed uint64) series.Set {
 	for i, id := range d.BacktestInputs() {
 		rng := rand.New(rand.NewPCG(seed, uint64(i)))
 		value := 100.0
-		if id == "worldbank.NGAS_US" { // gas has to be cheap for a margin to be positive
+		if id == "worldbank.NGAS_US" { // gas must be cheap for a margin to be positive
 			value = 5
 		}
 		due, lag := dates(id)

@@ -61,7 +61,7 @@ type Definition struct {
 	// Compute returns the whole track from the data known as of at. It costs at most O(n log n) in the history, and is pure: the same
 	// input gives the same bits.
 	Compute func(in series.Set, at time.Time) Track
-	// Components returns the parts of the newest point that are shown with the value. It is nil if there are none.
+	// Components returns the parts of the newest point that are shown with the value. It is nil if none exist.
 	Components func(in series.Set, at time.Time) []Component
 	// Backtest declares the target against which the signal is tested.
 	Backtest Backtest

@@ -46,7 +46,7 @@ func walk(rng *rand.Rand, from, to time.Time, start, step float64, keep func(tim
 func weekday(t time.Time) bool { return t.Weekday() != time.Saturday && t.Weekday() != time.Sunday }
 func friday(t time.Time) bool  { return t.Weekday() == time.Friday }
 
-// near tells whether two numbers agree to 1e-9 of the larger or of scale, or are both unknown.
+// near reports whether two numbers agree to 1e-9 of the larger or of scale, or are both unknown.
 func near(got, want, scale float64) bool {
 	if math.IsNaN(got) || math.IsNaN(want) {
 		return math.IsNaN(got) && math.IsNaN(want)

@@ -10,7 +10,7 @@ import (
 	"tidemark/internal/series"
 )
 
-// estimator is a publisher of daily counts that estimates its whole history anew now and then: each week keeps a share of its ships, drawn
+// estimator is a publisher of daily counts that estimates its whole history again now and then: each week keeps a share of its ships, drawn
 // from a skewed distribution.
 type estimator struct {
 	rng  *rand.Rand
@@ -39,7 +39,7 @@ func (e *estimator) publish(from, to int, at time.Time) {
 	}
 }
 
-// anew estimates every week anew, mostly downwards.
+// again estimates every week again, mostly downwards.
 func (e *estimator) anew(at time.Time) {
 	for day := range e.last {
 		week := rand.New(rand.NewPCG(uint64(sundayOf(day)), uint64(at.Unix()))) // the days of a week move together

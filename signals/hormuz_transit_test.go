@@ -25,7 +25,7 @@ func daily(first string, n int, value func(i int) float64) []series.Point {
 func TestHormuzIsTheMeanOfSevenKnownDays(t *testing.T) {
 	t.Parallel()
 	days := daily("2026-03-01", 16, func(i int) float64 { return []float64{9, 4, 0, 7, 3, 0, 5, 12}[i%8] })
-	days[5].VintageAt = date("2026-03-20") // the sixth was counted anew
+	days[5].VintageAt = date("2026-03-20") // the sixth was counted again
 	days = append(days[:9], days[10:]...)  // the tenth is missing, which is not zero
 	track := computeHormuz(series.Set{hormuzShips: days}, date("2026-04-01"))
 	if len(track) != 3 { // the 7th, 8th and 9th: later weeks hold the tenth, the 17th is beyond the data
