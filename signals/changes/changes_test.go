@@ -380,7 +380,7 @@ func TestOfManyReleasesTheNewestAreToldApart(t *testing.T) {
 	}
 }
 
-// A publisher who estimates the whole history anew changes thousands of values. Those of the value's own days are told apart.
+// A publisher who estimates the whole history again changes thousands of values. Those of the value's own days are told apart.
 func TestOfManyRevisionsTheNewestDaysAreToldApart(t *testing.T) {
 	t.Parallel()
 	d, _ := signals.ByID("hormuz-transit")
