@@ -9,7 +9,7 @@ import (
 // the same digits on every machine.
 
 // quantile6 is the quantile p of the errors by linear interpolation at rank p*(n+1), limited to the ends: type 6 of Hyndman and Fan (The
-// American Statistician 50, 1996). The errors ascend. NaN if there are none.
+// American Statistician 50, 1996). The errors ascend. NaN if none exist.
 func quantile6(errors []float64, p float64) float64 {
 	n := len(errors)
 	if n == 0 {

@@ -109,7 +109,7 @@ func standRows(in series.Set, stock weeks, rows [][]float64) [][]float64 {
 	return out
 }
 
-// back returns the value some places before; NaN if there is none.
+// back returns the value some places before; NaN if none exists.
 func back(values []float64, i, places int) float64 {
 	if i < places {
 		return math.NaN()

@@ -29,7 +29,7 @@ type Target struct {
 	// Inputs are the series that the model reads, the first vintage of each value.
 	Inputs []series.ID
 
-	// next returns the release that may be forecast at an instant, from the first vintages known then; false if there is none.
+	// next returns the release that may be forecast at an instant, from the first vintages known then; false if none exists.
 	next func(in series.Set, at time.Time) (Release, bool)
 	// outcome is the figure of a period by first vintages, with the newest of their times; false while it is not complete.
 	outcome func(in series.Set, r Release) (series.Point, bool)

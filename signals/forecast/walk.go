@@ -28,7 +28,7 @@ type walk struct {
 	naive1, naive2 expert
 	// window is how many errors of an expert make its spread, least how few.
 	window, least int
-	// floor is the min value of the figure; nil if there is none.
+	// floor is the min value of the figure; nil if none exists.
 	floor *float64
 	// alone reports whether only the first expert forecasts a print. Nil: never.
 	alone func(i int) bool
