@@ -72,7 +72,7 @@ func (w *witness) run() error {
 	return w.Run(w.t.Context(), task.Task{Job: task.Attest, Subject: task.SubjectAttest})
 }
 
-// mustRun runs the job once. That it goes on later, because nothing is final on a young development chain, is no trouble.
+// mustRun runs the job once. That it continues later, because nothing is final on a young development chain, is no trouble.
 func (w *witness) mustRun() {
 	w.t.Helper()
 	if err := w.run(); err != nil {

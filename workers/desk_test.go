@@ -188,7 +188,7 @@ func (d *editorFixture) quarantine() []postgres.Quarantined {
 	return list
 }
 
-// isFinal tells whether a run is given up for err.
+// isFinal reports whether err makes a run fail permanently.
 func isFinal(err error) bool {
 	return fmt.Sprintf("%T", err) == fmt.Sprintf("%T", workers.Permanent(err))
 }

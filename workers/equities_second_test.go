@@ -80,7 +80,7 @@ func TestACloseThatASecondSourceDisputesIsNotPickedAt(t *testing.T) {
 	if err != nil || len(market.Second) != 0 || len(reasons(market)) != 0 {
 		t.Errorf("as of a time before: %v, %q (%v)", market.Second, reasons(market), err)
 	}
-	// The next day the second source is away. The day's closes are asked for again, and the picks do not wait.
+	// The next day the second source is unavailable. The day's closes are asked for again, and the picks do not wait.
 	x.run("2026-03-03 16:20", "prices-yahoo")
 	x.job.Second.Ask = func(context.Context, []workers.Share, series.Window, int64) ([]ingest.Fetched, error) {
 		return nil, nil

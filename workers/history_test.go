@@ -177,7 +177,7 @@ func TestAnArchiveAloneMakesAYearAgain(t *testing.T) {
 	for fortnight := range 27 {
 		x.clock.AdvanceTo(begin.AddDate(0, 0, 14*fortnight))
 		x.fault = nil
-		if fortnight == 0 || fortnight == 10 { // a part of a source is away, at the first load as well
+		if fortnight == 0 || fortnight == 10 { // a part of a source is unavailable, at the first load as well
 			x.fault = func(url string) (world.Fault, bool) {
 				return world.ErrorPage(503), strings.Contains(url, "EER_EPMRU") || strings.Contains(url, "ecb")
 			}
@@ -440,7 +440,7 @@ func TestAnInstallationOfTheFirstReleaseIsMadeAgainFromItsArchive(t *testing.T) 
 			begin := x.clock.Now()
 			for month := range 4 {
 				x.clock.AdvanceTo(begin.AddDate(0, month, 0))
-				for _, away := range []bool{month == 0, false} { // at first a part is away, and comes with the next attempt
+				for _, away := range []bool{month == 0, false} { // at first a part is unavailable, and comes with the next attempt
 					x.fault = func(url string) (world.Fault, bool) {
 						return world.ErrorPage(503), away && (strings.Contains(url, "EER_EPMRU") || strings.Contains(url, "ecb"))
 					}

@@ -28,7 +28,7 @@ type wire struct {
 	nth  int
 	done bool
 
-	// heard tells that the database has answered the fatal commit.
+	// heard reports whether the database has answered the fatal commit.
 	heard chan struct{}
 
 	mu      sync.Mutex
@@ -179,7 +179,7 @@ func TestAWorkerThatIsKilledAtAnyCommit(t *testing.T) {
 	killed, whole := newMarket(t, "2026-03-02"), newMarket(t, "2026-03-02")
 	day := on(t, "2026-03-03")
 	date := func() string { return day.Format("2006-01-02") }
-	// live lives through a day; job dies at its nth commit. It tells whether there was one.
+	// live lives through a day; job dies at its nth commit. It reports whether there was one.
 	live := func(job string, nth int, done bool) bool {
 		w := &wire{nth: nth, done: done, heard: make(chan struct{}, 1)}
 		db, end := w.connect(t, killed.url)

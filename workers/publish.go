@@ -87,7 +87,7 @@ type portfolioInput struct {
 }
 
 // goneOn reads the input that continues the portfolio from its newest checkpoint up to a session, and prices from a day on if that is
-// earlier. The checkpoint is at or before the session since. If there is none, or the available closes end before it, goneOn reads the
+// earlier. The checkpoint is at or before the session since. If none exists, or the available closes end before it, goneOn reads the
 // whole book.
 func (p Publications) goneOn(ctx context.Context, asOf, since, session, from time.Time) (b portfolioInput, err error) {
 	base, err := p.Picks.DB.PortfolioBase(ctx, picks.DefaultPortfolioRules(), since, asOf)
@@ -214,7 +214,7 @@ func lastSession(at time.Time) time.Time {
 // followedPicks are as many of the newest picks as there are positions at most: the closes of their companies are waited for.
 const followedPicks = 60
 
-// closed returns the newest session up to a day whose closes are available; zero if there is none. late describes the missing closes of
+// closed returns the newest session up to a day whose closes are available; zero if none exists. late describes the missing closes of
 // the day.
 func (b portfolioInput) closed(day time.Time) (to time.Time, late string) {
 	awaited := picks.Prices{}
