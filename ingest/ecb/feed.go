@@ -55,7 +55,7 @@ func parseFeed(after string, body []byte) (ingest.Batch, error) {
 // are none.
 func followingRelease(paths []string) (*ingest.Request, error) {
 	if len(paths) == 0 {
-		return nil, nil //nolint:nilnil // none exists, and nothing is wrong
+		return nil, nil //nolint:nilnil // there is none, and nothing is wrong
 	}
 	for _, p := range paths {
 		if _, ok := releaseDay(p); !ok {
