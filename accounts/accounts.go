@@ -1,6 +1,6 @@
-// Package accounts defines the rules of keys and money: the format of a key, the price of a request, the contents and the quota of a plan,
-// and the notation of amounts. Everything here is pure. The migrations and internal/postgres define how keys and money are stored and who
-// may change them. Start at Tariff, then read key.go.
+// Package accounts defines the rules of keys and money: key formats, request prices, the contents and quotas of plans, and the notation of
+// amounts. Everything here is pure. The migrations and internal/postgres define how keys and money are stored and who may change them.
+// Start at Tariff, then read key.go.
 package accounts
 
 import (
@@ -84,7 +84,7 @@ type Level int
 const (
 	// LevelFree is the view of the Free plan: the latest FreePicks picks, the portfolio's summary and the basic list of stocks.
 	LevelFree Level = iota + 1
-	// LevelFull shows everything. The Pro plan, the balance model and requests paid one by one have it.
+	// LevelFull shows everything. It applies to the Pro plan, the balance model and single paid requests.
 	LevelFull
 )
 

@@ -113,7 +113,7 @@ func TestARegistrationIsRepeated(t *testing.T) {
 	if first.StatusCode != http.StatusCreated {
 		t.Fatalf("%s: %s", first.Status, first.body)
 	}
-	// Another client behind the same proxy, or one that guesses the Idempotency-Key, has proven nothing.
+	// Another client behind the same proxy, or a client that guesses the Idempotency-Key, has proven nothing.
 	s.problem(again, http.StatusConflict, "already_registered")
 	text := s.object(first)["data"].(map[string]any)["api_key"].(string)
 	if strings.Contains(string(again.body), text) || s.query(`select count(*) from kept_answers where position(convert_to('` + text + `', 'UTF8') in answer) > 0`)[0] != "0" {

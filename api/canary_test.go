@@ -395,8 +395,8 @@ func (p *published) exchange(server *api.Server, ticker string, see func(what, t
 	}
 }
 
-// guessByPost sends the canary's ticker to each address that accepts a body. The response must equal the one for a ticker that does not
-// exist.
+// guessByPost sends the canary's ticker to each address that accepts a body. The response must equal the response for a ticker that does
+// not exist.
 func (p *published) guessByPost(server *api.Server) {
 	p.t.Helper()
 	// The parts that differ between responses: ids, times, and the data of a new key.
@@ -415,7 +415,7 @@ func (p *published) guessByPost(server *api.Server) {
 	}
 }
 
-// guess requests the canary by name. The response must equal, byte for byte, the one for a name that does not exist.
+// guess requests the canary by name. The response must equal, byte for byte, the response for a name that does not exist.
 func (p *published) guess(server *api.Server) {
 	t := p.t
 	t.Helper()

@@ -93,8 +93,8 @@ func (s *Server) showDashboard(w http.ResponseWriter, r *http.Request) error {
 	return s.show(w, r, http.StatusOK, x, view.Dashboard{})
 }
 
-// showReceipt is the page to which the processor sends the browser back. A request from another site has no cookie, so this page shows the
-// result and links to the dashboard.
+// showReceipt is the page after the processor's checkout. A request from another site has no cookie, so this page shows the result and
+// links to the dashboard.
 func (s *Server) showReceipt(w http.ResponseWriter, r *http.Request) error {
 	return s.sendDashboard(w, r, http.StatusOK, view.Dashboard{Returned: true, Notice: "The payment was sent. The balance follows within a minute."})
 }

@@ -117,7 +117,7 @@ func (p *published) everything() api.Options {
 	}
 }
 
-// The schemas to which x402 clients are referred are in the description.
+// The description contains the schemas that x402 clients are referred to.
 func TestTheSchemasOfWhatIsSoldAreDescribed(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("openapi/service.json")

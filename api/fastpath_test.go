@@ -101,7 +101,7 @@ type fastPathFixture struct {
 	answered atomic.Int64
 }
 
-// doors opens two listeners: one with the fast path before net/http, one without.
+// doors opens two listeners: the first with the fast path before net/http, the second without it.
 func (s *system) doors() (fast, slow *fastPathFixture) {
 	s.t.Helper()
 	fast, slow = &fastPathFixture{}, &fastPathFixture{}

@@ -272,8 +272,8 @@ func cells(row map[string]any) []string {
 	return out
 }
 
-// TestMemoryAndDatabaseSayTheSame compares the current history from memory with the history as of now from the database. Its numbers are
-// ones that two programs could write differently.
+// TestMemoryAndDatabaseSayTheSame compares the current history from memory with the history as of now from the database. It uses numbers
+// that two programs could write differently.
 func TestMemoryAndDatabaseSayTheSame(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})

@@ -69,8 +69,8 @@ func (s *system) loaded() map[string]string {
 	return all
 }
 
-// TestWhatIsKeptIsWhatWouldBeLoaded applies changes of a history to a view in random order. After each change, the responses must equal,
-// byte for byte, those of a view that was just loaded.
+// TestWhatIsKeptIsWhatWouldBeLoaded applies changes of a history to a view in random order. After each change, it must return, byte for
+// byte, the responses of a view that was just loaded.
 func TestWhatIsKeptIsWhatWouldBeLoaded(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(2) {

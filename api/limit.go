@@ -24,7 +24,7 @@ type Rate struct {
 }
 
 // Limiter limits how often each name may do something. With Redis the limit is for all processes together. While Redis is unavailable, each
-// process limits by itself. It uses the generic cell rate algorithm: a name may send Rate.N requests at once, and regains one every
+// process counts separately. It uses the generic cell rate algorithm: a name may send Rate.N requests at once, and regains one every
 // Rate.Per / Rate.N. It is safe for concurrent use.
 type Limiter struct {
 	redis redis.UniversalClient
@@ -47,7 +47,7 @@ const (
 	maxLocalKeys = 100_000
 )
 
-// NewLimiter returns a limiter. redisURL has one of the forms of package redisurl. If it is empty, each process counts by itself. now is
+// NewLimiter returns a limiter. redisURL has one of the forms of package redisurl. If it is empty, each process counts separately. now is
 // the wall clock.
 func NewLimiter(redisURL string, now func() time.Time, log *slog.Logger) (*Limiter, error) {
 	l := &Limiter{now: now, log: log, fullAt: map[string]int64{}}

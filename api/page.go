@@ -11,7 +11,7 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// page serves an HTML page. A visitor who is signed in with a key sees what the key may see, at the price of the same data in the API.
+// page serves an HTML page. A signed-in visitor sees the data that the visitor's key may see, at the price of the same data in the API.
 func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 	if s.o.Pages == nil || isAPI(r.URL.Path) {
 		return s.notFound(w, r)

@@ -121,7 +121,7 @@ func publishMany(t *testing.T, model accounts.Model, f paidFacts) *published {
 		case 8:
 			q.WeightPct = 20 - f.weight
 			if f.sold {
-				q.WeightPct += 5 // that of the next one
+				q.WeightPct += 5 // the weight of the next position
 			}
 		case 9:
 			if f.sold {

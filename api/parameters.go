@@ -61,7 +61,7 @@ func (p *parameters) err() error {
 // maxUnknown is how many unknown parameters a problem names. maxName is how many bytes of each name it shows.
 const maxUnknown, maxName = 10, 64
 
-// ofCaches reports whether a parameter is one of those that clients and marketing campaigns append to URLs. They have no meaning here.
+// ofCaches reports whether clients or marketing campaigns append a parameter with this name to URLs. Such parameters have no meaning here.
 func ofCaches(name string) bool {
 	return strings.HasPrefix(name, "_") || strings.HasPrefix(name, "utm_")
 }
@@ -111,7 +111,7 @@ func (p *parameters) limit(absent int) int {
 	return n
 }
 
-// instant parses an RFC 3339 time or a day. A day stands for its first or last microsecond in UTC.
+// instant parses an RFC 3339 time or a day. A day means its first or last microsecond in UTC.
 func (p *parameters) instant(name string, last bool) time.Time {
 	text := p.text(name)
 	if text == "" {
@@ -141,7 +141,7 @@ func (p *parameters) within() (from, to time.Time) {
 	return from, to
 }
 
-// asOf parses an instant in the past, because only the past no longer changes. A day stands for its end.
+// asOf parses an instant in the past, because only the past no longer changes. A day means its end.
 func (p *parameters) asOf() time.Time {
 	at := p.instant("as_of", true)
 	if at.After(p.now) {

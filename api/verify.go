@@ -46,7 +46,7 @@ func (s *Server) verifyPicks(w http.ResponseWriter, r *http.Request) error {
 	return stream(w, r, streamed{mediaType: page.MediaType, etag: page.ETag, write: page.Write})
 }
 
-// verifyPick serves one pick of the chain: the newest of a ticker, or the one for a day.
+// verifyPick serves one pick of the chain: the newest pick of a ticker, or the pick for a day.
 func (s *Server) verifyPick(w http.ResponseWriter, r *http.Request) error {
 	p := s.parameters(r)
 	date := p.date("date")

@@ -11,9 +11,9 @@ import (
 	"tidemark/api/view"
 )
 
-// handlePaid serves requests for an endpoint that are paid one by one, at the level of the paid tier. The order of the steps protects both
-// sides. The response is built before money moves and sent after it. The payment is reserved before the facilitator receives it. Each step
-// is committed to the database before the next one starts.
+// handlePaid serves requests for an endpoint, each with its own payment, at the level of the paid tier. The order of the steps protects
+// both sides. The response is built before money moves and sent after it. The payment is reserved before the facilitator receives it. Each
+// step is committed to the database before the next one starts.
 func (s *Server) handlePaid(e endpoint.Endpoint, build Build) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		p := s.o.Payments

@@ -80,7 +80,7 @@ type Order struct {
 	Key string
 	// Amount is a whole number of cents.
 	Amount accounts.Micros
-	// DoneURL and CancelURL are the URLs to which the processor returns the browser.
+	// DoneURL and CancelURL are where the processor returns the browser.
 	DoneURL, CancelURL string
 	// Once is the idempotency key: a repeated order with the same value is the same order.
 	Once string

@@ -38,7 +38,7 @@ func (b *breaker) allow() (ok bool, after time.Duration) {
 	return true, 0
 }
 
-// report records the result of a call. answered means that the facilitator responded, whatever the response was.
+// report records the result of a call. answered means that the facilitator sent any response.
 func (b *breaker) report(answered bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -118,8 +118,8 @@ func (o Offer) Requirements(version int) json.RawMessage {
 	return encode(o.v2())
 }
 
-// Body returns the body of a 402 response: the terms of version 1. It omits the terms of version 2, because a version 1 client rejects a
-// list with an unknown entry. reason says why payment is required, or what was wrong with the payment sent.
+// Body returns the body of a 402 response: the terms of version 1. It omits the terms of version 2, because version 1 clients reject a list
+// with an unknown entry. reason says why payment is required, or what was wrong with the payment sent.
 func (o Offer) Body(reason string) []byte {
 	accepts := []requirementV1{}
 	if o.Serves(V1) {

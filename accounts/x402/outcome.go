@@ -39,13 +39,13 @@ type Resolution struct {
 	Again time.Time
 }
 
-// Resolve returns the next state of a payment from what the chain shows of it at an instant of the wall clock. The chain overrides the
+// Resolve returns the next state of a payment, given its state on the chain at an instant of the wall clock. The chain overrides the
 // facilitator. A payment that the chain has not seen stays unknown until its authorization expires, unless the facilitator denies it. A
 // denied payment is checked for just as long.
 func Resolve(u Unresolved, seen ChainStatus, now time.Time) Resolution {
 	const (
 		soon = 5 * time.Second
-		// The chain's clock may lag behind ours: by a block time, or indefinitely if nobody sends transactions.
+		// The chain's clock may lag behind ours: by a block time, or indefinitely without new transactions.
 		slow, lasting, seldom = time.Minute, time.Hour, 10 * time.Minute
 	)
 	var again time.Time

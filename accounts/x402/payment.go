@@ -25,7 +25,7 @@ type Payment struct {
 	Scheme, Network string
 	// Accepted is the entry that the client chose. In version 1 clients do not send it, and it is the zero value.
 	Accepted Accepted
-	// Method is the transfer method if it is not EIP-3009: "permit2", or another one that the entry names. Empty means EIP-3009.
+	// Method is the transfer method if it is not EIP-3009: "permit2", or the method that the entry names. Empty means EIP-3009.
 	Method        string
 	Authorization Authorization
 	Signature     string
@@ -36,7 +36,7 @@ type Payment struct {
 // Accepted is the entry that a version 2 client chose and repeats.
 type Accepted struct{ Amount, Asset, PayTo string }
 
-// Authorization is what a payer signs (EIP-3009).
+// Authorization is the message that a payer signs (EIP-3009).
 type Authorization struct {
 	From, To string
 	// Value is in atomic units. ValidAfter and ValidBefore are Unix times in seconds. All are decimal numbers.

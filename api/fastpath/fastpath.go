@@ -172,7 +172,7 @@ func (l *Listener) closing() bool {
 	}
 }
 
-// tick reads the time once a second, so that requests do not have to.
+// tick reads the time once a second, to save each request that work.
 func (l *Listener) tick() {
 	t := time.NewTicker(time.Second)
 	defer t.Stop()

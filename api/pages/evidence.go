@@ -8,7 +8,7 @@ import (
 	"tidemark/api/view"
 )
 
-// latest stands for the day of the newest snapshot in a path.
+// latest means the day of the newest snapshot, in a path.
 const latest = "latest"
 
 // evidenceBody is the content of the evidence page of a number.

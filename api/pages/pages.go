@@ -41,7 +41,7 @@ type Options struct {
 	Agents bool
 	// Dashboard reports whether keys can be managed at /dashboard.
 	Dashboard bool
-	// Free limits visitors to free data and to the data that their keys may see. Without it the pages show everything to everyone.
+	// Free limits visitors to free data and to the data that their keys may see. Without it the pages show everything to all visitors.
 	Free bool
 }
 

@@ -43,13 +43,13 @@ type request struct {
 	path, rest string
 	// query contains the parameters that are present and not empty, each once.
 	query url.Values
-	// sees are the endpoints whose non-free data the visitor may see. all means that everyone sees everything.
+	// sees are the endpoints whose non-free data the visitor may see. all means that all visitors see everything.
 	sees []string
 	all  bool
 	seen *seen
 }
 
-// seen records what a page read and showed while it was rendered.
+// seen records which data a page read and showed during rendering.
 type seen struct {
 	path    string
 	read    url.Values

@@ -38,7 +38,7 @@ type RecordState struct {
 	whole      *Document
 }
 
-// finish builds the responses. The first `same` links are equal to those of the state before.
+// finish builds the responses. The first `same` links are equal to the previous state's links.
 func (st *RecordState) finish(before *RecordState, same int) error {
 	st.states = spansOf(st.attestations)
 	st.checks = RecordChecks{

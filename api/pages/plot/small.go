@@ -44,7 +44,8 @@ type Estimate struct {
 	Class         string
 }
 
-// Estimates draws values with their intervals, one below the other, with a line at zero. Values to the left of the line are no improvement.
+// Estimates draws values with their intervals, one below the other, with a line at zero. Values to the left of the line mean no
+// improvement.
 type Estimates struct {
 	ID, Title, Description string
 	Rows                   []Estimate
