@@ -22,8 +22,8 @@ import (
 	"tidemark/workers"
 )
 
-// fixture is a database with a source of one series and a signal that doubles it, on a day of its own. Its values became known two days
-// after the day that they are about.
+// fixture is a database with a source of one series and a signal that doubles it, on its own day. Its values became known two days after
+// the day that they are about.
 type fixture struct {
 	record
 	t      *testing.T
@@ -139,7 +139,7 @@ func (s *fixture) apply(id int64) {
 	}
 }
 
-// work does due runs, as scheduler and worker do, until none is left, and returns them. What a source is asked succeeds at once.
+// work does due runs, as scheduler and worker do, until none is left, and returns them. Requests to sources succeed at once.
 func (s *fixture) work() (done []task.Task) {
 	s.t.Helper()
 	job := workers.Backfills{DB: s.db, Signals: s.signal, Archive: s.store, Sources: map[string]ingest.Source{"test": s.src}, Now: func() time.Time { return s.now }}
