@@ -122,8 +122,8 @@ func holds(links []chain.Link, want chain.Checkpoint) bool {
 	return err == nil && got == want
 }
 
-// Every single-character change of every field, and every deletion, insertion and swap, is noticed by someone who holds the
-// checkpoint. Only a cut at the end passes the links' own rules; that is what the checkpoint is for.
+// Every single-character change of every field, and every deletion, insertion and swap, is detected by a reader who holds the checkpoint.
+// Only a cut at the end passes the links' own rules; the checkpoint detects it.
 func TestEveryTamperingIsNoticed(t *testing.T) {
 	t.Parallel()
 	links := vectors(t)[:5]
@@ -182,7 +182,7 @@ func TestEveryTamperingIsNoticed(t *testing.T) {
 			expect(bad, "picks %d and %d swapped, seq kept", i+1, j+1)
 		}
 	}
-	// Someone who rewrites the whole rest of the chain makes every link good, and ends at another head.
+	// A rewrite of the whole rest of the chain makes every link valid, and ends at another head.
 	for i := range links {
 		expect(rewrite(t, links, i), "pick %d edited and every later link hashed anew", i+1)
 	}
