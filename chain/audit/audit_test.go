@@ -61,8 +61,8 @@ func TestWhatIsMissingIsSaidAndIsNoMismatch(t *testing.T) {
 	}
 }
 
-// Whoever holds the whole record can make another chain that is just as consistent. Only the witnesses and a reader's own checkpoint
-// tell.
+// An attacker with the whole record can make another chain that is just as consistent. Only the witnesses and a reader's own checkpoint
+// reveal it.
 func TestARewrittenRecordIsToldByItsWitnesses(t *testing.T) {
 	t.Parallel()
 	r := newRecord(t, 12, "2026-02-27")

@@ -36,7 +36,7 @@ type pick struct {
 	Attestation  string `json:"attestation_status"`
 }
 
-// record is what a server serves. Its members are the answer's.
+// record is the content of a server's response, member by member.
 type record struct {
 	Valid       bool              `json:"valid"`
 	Length      int64             `json:"chain_length"`
@@ -94,7 +94,7 @@ func (r *record) announce(tb testing.TB, date string) {
 	r.Length, r.Head, r.HeadDate = l.Seq, l.Hash, &l.Date
 }
 
-// rechain gives every pick from one on a hash that is right, as someone would who holds the whole record.
+// rechain gives every pick from one on a valid hash, as an attacker with the whole record would.
 func (r *record) rechain() {
 	r.Head, r.Length = chain.Genesis, int64(len(r.Picks))
 	for i := range r.Picks {

@@ -14,7 +14,7 @@ import (
 	"tidemark/chain/audit"
 )
 
-// run audits whatever answers at an address.
+// run audits the server at an address.
 func run(tb testing.TB, address string) (*audit.Report, error) {
 	tb.Helper()
 	return audit.Run(tb.Context(), audit.Options{URL: address, Now: now, Environ: os.Environ()})
@@ -122,7 +122,7 @@ func manyMembers(n int) string {
 	return b.String()
 }
 
-// A chain of which one link is wrong ends there: a server cannot keep its client reading.
+// A chain with one wrong link ends there: a server cannot keep its client reading.
 func TestAnEndlessChainEndsAtItsFirstWrongLink(t *testing.T) {
 	t.Parallel()
 	sound := newRecord(t, 2)
@@ -256,7 +256,8 @@ func TestWhatAServerSaysOfItselfHasToBeSo(t *testing.T) {
 	}
 }
 
-// FuzzAnswers: whatever a server sends, the audit ends, and what it calls verified is a chain for another reader of JSON too.
+// FuzzAnswers: for any response of a server, the audit ends, and a chain that it calls verified is also a chain for another reader of
+// JSON.
 func FuzzAnswers(f *testing.F) {
 	r := newRecord(f, 3, "2026-03-03")
 	r.Corrections = append(r.Corrections, map[string]any{"seq": 1.0, "what": "a\"b", "evidence": "é", "date": "2026-03-03"})
