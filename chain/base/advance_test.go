@@ -13,7 +13,7 @@ import (
 	"tidemark/chain"
 )
 
-// The table of states as a table: what is stored and what is seen give what is stored and what is done.
+// The table of states as a table: the stored row and the observed status give the new row and the action.
 func TestStates(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 20, 23, 0, 0, 0, time.UTC)
@@ -149,7 +149,7 @@ func TestFeesRiseByAQuarterUpToTheCeiling(t *testing.T) {
 	}
 }
 
-// The statement's bytes are those of the ABI's own encoder for the schema's types.
+// The statement's bytes equal those of the ABI's own encoder for the schema's types.
 func TestStatementIsABIEncoded(t *testing.T) {
 	t.Parallel()
 	var args abi.Arguments

@@ -143,7 +143,7 @@ func npm(tb testing.TB, name, version string) string {
 	return dir
 }
 
-// blockControl stands between a client and a chain: it counts the calls and can fail, lose or change them.
+// blockControl is a proxy between a client and a chain: it counts the calls and can fail, lose or change them.
 type blockControl struct {
 	URL string
 
@@ -156,13 +156,13 @@ type blockControl struct {
 	judge func(n int, method string, params []json.RawMessage) verdict
 }
 
-// verdict is what becomes of a call.
+// verdict is the outcome of a call.
 type verdict struct {
-	// fail answers with the status and asks nobody.
+	// fail answers with the status and asks no node.
 	fail int
 	// lose asks the chain and breaks the connection instead of handing on the answer.
 	lose bool
-	// swallow asks nobody and answers with this result.
+	// swallow asks no node and answers with this result.
 	swallow any
 	// refuse answers with this JSON-RPC error.
 	refuse *rpcError

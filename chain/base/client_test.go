@@ -17,7 +17,7 @@ import (
 	"tidemark/internal/devchain"
 )
 
-// closed returns the address of a port where nobody listens.
+// closed returns the address of a port without a listener.
 func closed(tb testing.TB) string {
 	tb.Helper()
 	var config net.ListenConfig
@@ -117,7 +117,7 @@ func TestANodeOfAnotherChainIsRefused(t *testing.T) {
 			t.Errorf("%v: %v", urls, err)
 		}
 	}
-	// Where nobody checked, it is not asked anything else either.
+	// Without a check, it is asked nothing else either.
 	e := base.EAS{Contract: devchain.EASAddress, Registry: devchain.SchemaRegistryAddress}
 	g := newGate(t, other)
 	if _, err := dial(t, g.URL, c.URL()).Attestation(t.Context(), e, common.Hash{1}); err != nil || g.count("") != g.count("eth_chainId") {

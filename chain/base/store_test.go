@@ -10,12 +10,11 @@ import (
 	"tidemark/chain/base"
 )
 
-// errCrash is what a store returns when the process is said to have died there.
+// errCrash is the error of a store after the simulated death of the process.
 var errCrash = errors.New("crashed here")
 
-// store keeps rows in memory, as the contract of base.Store wants it. It can be told to crash at its n-th call: before what was
-// asked is durable, or after it and before the caller hears of it. A crashed store answers nothing more until it is revived, as a
-// dead process would.
+// store keeps rows in memory, by the contract of base.Store. It can crash at its n-th call: before the change is durable, or after it and
+// before the caller gets the result. A crashed store answers nothing more until it is revived, as a dead process would.
 type store struct {
 	mu    sync.Mutex
 	rows  [][]byte // as JSON, so that nothing is shared with a caller
