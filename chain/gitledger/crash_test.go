@@ -15,7 +15,7 @@ import (
 	"tidemark/chain/gitledger"
 )
 
-// Each state that a kill can leave is made, and the same calls are made again: the end is that of a run that nobody killed.
+// Each state that a kill can leave is made, and the same calls are repeated: the end equals that of an uninterrupted run.
 func TestKilledAnywhereAndRunAgainIsRunOnce(t *testing.T) {
 	t.Parallel()
 	entries := picks(t, 4)
@@ -203,7 +203,7 @@ func TestKilledAtRandom(t *testing.T) {
 		// The context kills the child with SIGKILL; the git it started runs on.
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(20+random.IntN(40+120*round))*time.Millisecond)
 		cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestKillChild$", "--", o.Dir, o.Remote.URL)
-		cmd.Env = append(os.Environ(), "TMPDIR="+temporary) // what a killed child leaves goes with the test
+		cmd.Env = append(os.Environ(), "TMPDIR="+temporary) // files left by a killed child are removed with the test
 		out, err := cmd.CombinedOutput()
 		killed := ctx.Err() != nil
 		cancel()

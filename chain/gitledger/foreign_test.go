@@ -12,7 +12,7 @@ import (
 	"tidemark/chain/gitledger"
 )
 
-// trap is a program that leaves a mark where it is run.
+// trap is a program that creates a marker file in the directory where it runs.
 func trap(t *testing.T) (program, mark string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -23,7 +23,7 @@ func trap(t *testing.T) (program, mark string) {
 	return program, mark
 }
 
-// Somebody else's folder names programs in its configuration. Reading the ledger in it starts none of them.
+// A foreign folder names programs in its configuration. Reading the ledger in it starts none of them.
 func TestAForeignFolderRunsNothing(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -108,7 +108,7 @@ func TestAForeignFolderRunsNothing(t *testing.T) {
 	}
 }
 
-// A folder is a folder whatever its name has in it: git must not take a part of it for a host or a helper.
+// A folder is a folder regardless of its name: git must not take a part of it for a host or a helper.
 func TestEveryAbsolutePathIsAFolder(t *testing.T) {
 	t.Parallel()
 	program, mark := trap(t)
@@ -158,7 +158,7 @@ func objectFile(t *testing.T, dir, name string) string {
 	return file
 }
 
-// lose takes an object away and returns where it was.
+// lose removes an object and returns its path.
 func lose(t *testing.T, dir, name string) string {
 	t.Helper()
 	file := objectFile(t, dir, name)
@@ -168,7 +168,7 @@ func lose(t *testing.T, dir, name string) string {
 	return file
 }
 
-// resign gives the newest commit a signature of OpenPGP, which is none.
+// resign gives the newest commit an invalid signature of OpenPGP.
 func resign(t *testing.T, dir string) {
 	t.Helper()
 	text := git(t, dir, "cat-file", "commit", "HEAD")

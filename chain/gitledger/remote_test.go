@@ -53,7 +53,7 @@ func TestARemoteThatIsAwayLeavesThePushPending(t *testing.T) {
 	}
 }
 
-// An empty ledger with a remote might be one that lost its disk: it does not begin a second history before it has seen the remote.
+// An empty ledger with a remote might have lost its disk: it does not begin a second history before it has read the remote.
 func TestAnEmptyLedgerAsksTheRemoteFirst(t *testing.T) {
 	t.Parallel()
 	entries := picks(t, 4)
@@ -103,7 +103,7 @@ func TestAnotherHistoryAtTheRemoteIsAnAlarm(t *testing.T) {
 	l := open(t, o)
 	appendAll(t, l, entries[:2]...)
 	mustPush(t, l)
-	// Someone rewrites the newest commit at the remote.
+	// An attacker rewrites the newest commit at the remote.
 	clone := filepath.Join(t.TempDir(), "clone")
 	git(t, t.TempDir(), "clone", "--quiet", remote, clone)
 	git(t, clone, "commit", "--quiet", "--amend", "-m", "rewritten")
@@ -123,7 +123,7 @@ func TestAnotherHistoryAtTheRemoteIsAnAlarm(t *testing.T) {
 	}
 }
 
-// What a remote holds beyond ours is taken only when it is a ledger that verifies.
+// A remote's further history is accepted only if it is a ledger that verifies.
 func TestARemoteAheadWithSomethingElseIsAnAlarm(t *testing.T) {
 	t.Parallel()
 	for name, edit := range map[string]func(t *testing.T, clone string){
