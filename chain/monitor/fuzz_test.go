@@ -12,7 +12,7 @@ import (
 	"tidemark/chain/tlog"
 )
 
-// said is a transport that gives some bytes for whatever is asked of a kind of address, and 404 for the rest.
+// said is a transport that returns fixed bytes for each kind of address, and 404 for the rest.
 type said struct {
 	note, tile, answer []byte
 }
@@ -28,7 +28,7 @@ func (s said) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(body)), Request: r}, nil
 }
 
-// Whatever is served without the log's signature proves nothing against it, and the monitor continues.
+// A response without the log's signature proves nothing against it, and the monitor continues.
 func FuzzAnswers(f *testing.F) {
 	f.Add([]byte("log.example/tidemark\n1\n"+strings.Repeat("A", 43)+"=\n\n— x AAAA\n"), []byte{0, 1, 'x'}, []byte(`{"picks":[{"seq":1,"hash":"x"}],"data":[{"id":"a"}]}`))
 	f.Add([]byte("x"), []byte("x"), []byte(`{"data":[{"id":"../..","seq":-1}]}`))

@@ -32,7 +32,7 @@ type testLog struct {
 	mu   sync.Mutex
 	now  time.Time
 	tree *testTree
-	// note is what is served as the checkpoint, and copies what each witness serves.
+	// note is the served checkpoint, and copies the notes that each witness serves.
 	note   []byte
 	copies [][]byte
 	// lie changes an answer; nil: none is changed.
@@ -252,7 +252,7 @@ func (l *testLog) pass(d time.Duration) {
 	l.now = l.now.Add(d)
 }
 
-// found are the kinds of what one round finds, beside that the memory is young.
+// found are the kinds of the findings of one round, without the finding that the memory is young.
 func found(t *testing.T, m *Monitor) (kinds []string, all []Finding) {
 	t.Helper()
 	all, err := m.Round(t.Context())
@@ -532,7 +532,7 @@ func TestTheMemorySurvivesARestart(t *testing.T) {
 	if !slices.Equal(kinds, []string{KindInconsistent}) {
 		t.Fatalf("a fork while it was down: %+v", all)
 	}
-	// The log goes back to the old history: what it signed stays proven, also after another restart, until a person has looked.
+	// The log returns to the old history: its signed statements stay proven, also after another restart, until the operator has looked.
 	l.tree = honest
 	l.publish()
 	m = l.monitor(dir, "two")
