@@ -26,7 +26,7 @@ func vectors(t testing.TB) []string {
 	return strings.Split(string(b), "\n")
 }
 
-// vector is what stands after some words.
+// vector is the text after some words.
 func vector(t testing.TB, words string) string {
 	t.Helper()
 	for _, l := range vectors(t) {
@@ -484,7 +484,7 @@ func TestATileThatWasChangedGrowsNoLog(t *testing.T) {
 	m, size, root := logOf(t, 700, func(int) int { return 100 })
 	for tile := range m {
 		if tile.Level == 0 && tile.N < 2 {
-			continue // a log reads what stands at its end
+			continue // a log reads the text at its end
 		}
 		last := len(m[tile]) - 1
 		m[tile][last] ^= 1
