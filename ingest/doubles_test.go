@@ -19,7 +19,7 @@ import (
 	"tidemark/internal/series"
 )
 
-// clock is a world's clock that moves only when somebody waits on it.
+// clock is a world's clock that moves only when a caller waits on it.
 type clock struct {
 	mu    sync.Mutex
 	at    time.Time

@@ -10,8 +10,8 @@ import (
 	"tidemark/ingest"
 )
 
-// A body that comes again is parsed again only where its parser might see something else: not with the same bytes, whether they are sent
-// or confirmed, and with the next epoch once more.
+// A repeated body is parsed again only if its parser might read something else. It is not parsed again with the same bytes, whether they
+// are sent or confirmed; with the next epoch it is parsed once more.
 func TestABodyThatComesAgainIsNotParsedAgain(t *testing.T) {
 	t.Parallel()
 	for _, confirms := range []bool{true, false} {
@@ -46,7 +46,7 @@ func TestABodyThatComesAgainIsNotParsedAgain(t *testing.T) {
 			if d := cmp.Diff(value, got[0].Batch.Readings[0].Value); d != "" {
 				t.Errorf("%s: (-want +got) %s", what, d)
 			}
-			got[0].Batch.Readings[0].Value = -1 // whoever is given a batch may do with it what they like
+			got[0].Batch.Readings[0].Value = -1 // a caller may change its batch
 			r.clock.at = r.clock.at.Add(time.Hour)
 		}
 		again("for the first time", 1)

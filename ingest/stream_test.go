@@ -33,7 +33,7 @@ func (k *recordingSink) EndChain(_ context.Context, complete bool) {
 	k.got = append(k.got, map[bool]string{true: "complete", false: "broken"}[complete])
 }
 
-// chains serves three chains of three pages each, /a0 to /c2; a page named broken is none.
+// chains serves three chains of three pages each, /a0 to /c2; the page named broken does not exist.
 func chains(t *testing.T, broken string, asked func(path string)) (*fixture, ingest.Source) {
 	t.Helper()
 	var base string
@@ -75,7 +75,7 @@ func TestASinkIsHandedPagesInOrder(t *testing.T) {
 			if d := cmp.Diff(c.want, k.got); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
-			// What the complete chains brought is what Collect returns.
+			// The pages of the complete chains equal the result of Collect.
 			again, src := chains(t, c.broken, func(string) {})
 			collected, _ := again.collect(t, src)
 			var urls []string
