@@ -25,7 +25,7 @@ func lost(err error) bool {
 	return is
 }
 
-// Where the database names bodies, an empty place is not taken for the archive: in a folder that is gone, in one that is empty, in a bucket.
+// If the database names bodies, an empty place is not taken for the archive: a missing folder, an empty one, a bucket.
 func TestAnEmptyPlaceIsNotTakenForTheArchive(t *testing.T) {
 	t.Parallel()
 	gone := filepath.Join(t.TempDir(), "mount", "archive")
@@ -55,7 +55,8 @@ func TestAnEmptyPlaceIsNotTakenForTheArchive(t *testing.T) {
 	}
 }
 
-// An archive is known by its marker, also where none of the newest bodies is in it, and one of a version without markers by its bodies.
+// An archive is recognised by its marker, even if none of the newest bodies is in it. An archive of a version without markers is
+// recognised by its bodies.
 func TestAnArchiveIsKnownByItsMarkerOrItsBodies(t *testing.T) {
 	t.Parallel()
 	for name, location := range map[string]string{"folder": filepath.Join(t.TempDir(), "archive"), "bucket": newS3(t).location} {
