@@ -18,7 +18,7 @@ import (
 	"tidemark/picks"
 )
 
-// recorded is where answers of the SEC that others saved lie when the recorded upstream data stands beside the repository.
+// recorded is the folder of SEC responses saved by others, if the recorded publisher data is available outside the repository.
 const recorded = "../../../shared/upstream/sec-edgar"
 
 func readRecorded(t testing.TB, name string) []byte {
@@ -148,7 +148,7 @@ func TestRecordedFilingOfApple(t *testing.T) {
 	}
 }
 
-// Of the 330 statements of net income 22 are from current reports. The other 308 are about 119 periods, five of which were restated.
+// Of the 330 statements of net income 22 are from current reports. The other 308 are about 119 periods; five periods were restated.
 func TestRecordedFactsOfApple(t *testing.T) {
 	t.Parallel()
 	facts := recordedFacts(t, apple)
@@ -195,7 +195,7 @@ func TestRecordedFactsOfApple(t *testing.T) {
 	}
 }
 
-// What the rules of picks read of an answer is kept, and of these four nothing else.
+// The parts of a response that the rules of picks read are kept, and of these four nothing else.
 func TestRecordedFactsAreThoseThatPicksRead(t *testing.T) {
 	t.Parallel()
 	for _, id := range []equity.CIK{apple, 1326801, 1640147, 1997711} {
