@@ -127,7 +127,7 @@ func (s *fixture) ask(t *testing.T, src ingest.Source, w series.Window, now time
 	return batch
 }
 
-// What the API says to have been shown at an instant is what the graph's file showed then, and both forms show the same now.
+// The values that the API reports for an instant are those in the graph's file at that time, and both forms show the same now.
 func TestVintagesAreWhatTheGraphShowed(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, time.May, 20, 12, 0, 0, 0, time.UTC)
