@@ -75,7 +75,7 @@ func TestRecordedSpreadsheetWithEverything(t *testing.T) {
 		t.Fatal(err)
 	}
 	final, forecast := byMonth(batch, finals), byMonth(batch, forecasts)
-	// 124 rows of years, of which that of 2025 repeats September's forecast; 46, 46, 44 and 45 of forecasts; and 4,336 others.
+	// 124 rows of years (the row of 2025 repeats September's forecast); 46, 46, 44 and 45 of forecasts; and 4,336 others.
 	if len(final) != 123 || len(forecast) != 46+46+44+45 {
 		t.Errorf("%d finals and %d forecasts, want 123 and 181", len(final), len(forecast))
 	}
@@ -155,7 +155,7 @@ func TestRecordedAnswerOfTheAPI(t *testing.T) {
 	}
 }
 
-// The finals of 1866 to 2011, from a table that somebody published, through a file that is constructed around them.
+// The finals of 1866 to 2011, from a published table, through a file that is constructed around them.
 func TestRecordedFinalsOfIowa(t *testing.T) {
 	t.Parallel()
 	table := csv.NewReader(bytes.NewReader(recorded(t, "agridat_nass_corn_by_state_1866-2011.txt")))

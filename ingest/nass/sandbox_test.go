@@ -80,7 +80,7 @@ func TestSandboxHistoryBeginsWhereItSays(t *testing.T) {
 	}
 }
 
-// The forms differ in one thing: where a final repeats the newest forecast, the web form takes it for one in March only.
+// The forms differ in one thing: if a final repeats the newest forecast, the web form accepts it only in March.
 func TestSandboxSaysTheSameInBothForms(t *testing.T) {
 	t.Parallel()
 	for _, now := range []string{"2026-05-14 12:00:00", "2026-10-15 12:00:00"} {
@@ -91,7 +91,7 @@ func TestSandboxSaysTheSameInBothForms(t *testing.T) {
 	}
 }
 
-// What the API said before is kept until there is something new, and a clock that goes back brings back what was there.
+// The API's earlier response is kept until there is something new. A clock that goes back restores the earlier rows.
 func TestSandboxAPISaysTheNewThingFromARelease(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t, 1, "2026-08-12 11:59:59")
@@ -125,7 +125,7 @@ func TestSandboxFollowsAWindow(t *testing.T) {
 	}
 }
 
-// In the season the row of the year stands there already. What it says must be the newest forecast, and no final.
+// In the season the row of the year already exists. Its value must be the newest forecast, and not a final.
 func TestSandboxHasTheRowOfARunningYear(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t, 1, "2026-09-20 12:00:00")
