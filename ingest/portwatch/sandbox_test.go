@@ -128,7 +128,7 @@ func TestSandboxShowsAWeekFromItsReleaseOn(t *testing.T) {
 
 func TestSandboxGivesPagesOfAThousand(t *testing.T) {
 	t.Parallel()
-	for now, want := range map[string]int{ // the question for the number, and the pages, each of which repeats a row
+	for now, want := range map[string]int{ // the request for the count, and the pages, each of which repeats a row
 		"2021-09-21 13:35:00": 1 + 1, // 992 days
 		"2021-10-05 13:35:00": 1 + 2, // 1,006 days
 		"2026-06-30 13:35:00": 1 + 3, // 2,736 days
@@ -245,7 +245,7 @@ func TestSandboxSpeaksAsTheServiceDoes(t *testing.T) {
 			t.Errorf("%s: status %d, want %s and a note:\n%.600s", tc.fact, answer.Code, tc.want, body)
 		}
 	}
-	// More than a thousand days are not given, whatever is asked; the end is told by the flag's absence.
+	// More than a thousand days are never returned, for any request; the absence of the flag shows the end.
 	for offset, want := range map[string]struct {
 		rows     int
 		exceeded bool
@@ -290,7 +290,7 @@ func TestLayerThatMovesBetweenTwoPagesIsToldFromOneThatStands(t *testing.T) {
 				}
 				return answer
 			}, instant(t, "2026-07-10 00:00:00"))
-			// Before the first page the estimate is no movement: all that is read is of one state.
+			// Before the first page the estimate changes nothing: all reads see one state.
 			quiet := after == 1 && strings.Contains(tc.fact, "same length")
 			if quiet != (err == nil) || err != nil && !strings.Contains(err.Error(), "the layer moved while it was read") {
 				t.Errorf("%s, after %d questions: error is %v", tc.fact, after, err)
@@ -305,7 +305,7 @@ func TestWrittenRowsReadBack(t *testing.T) {
 	var rows []portwatch.Row
 	for i := range 3 {
 		r := portwatch.NewRow(day.AddDate(0, 0, i))
-		if i != 1 { // the second day is one without a ship
+		if i != 1 { // the second day has no ship
 			r.Container, r.DryBulk, r.GeneralCargo, r.RoRo, r.Tanker = 1, 2, 3, 4, float64(5+i)
 			r.Cargo, r.Total = 10, float64(15+i)
 			r.CapacityTanker, r.Capacity = 1e5, 1.5e5+0.25
