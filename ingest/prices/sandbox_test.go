@@ -50,7 +50,7 @@ func (s *stand) set(t testing.TB, now string) {
 	s.now = at
 }
 
-// shares are those that have a ticker now.
+// shares are the shares that have a ticker now.
 func (s *stand) shares() []prices.Share {
 	list := []prices.Share{prices.Benchmark()}
 	for _, c := range s.market.Companies {
@@ -107,8 +107,8 @@ func TestSandboxShowsADayFromItsCloseOn(t *testing.T) {
 	}
 }
 
-// The drawn figures go through splits, single precision and the parser and come out as they were, to the cent; and returns made of
-// them have no jump at a split.
+// The drawn figures pass through splits, single precision and the parser unchanged, to the cent; returns computed from them have no jump
+// at a split.
 func TestSandboxPricesComeBackAsTheyWereDrawn(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t, 1, "2026-07-23T22:00:00Z")
@@ -211,7 +211,7 @@ func ask(t *testing.T, share prices.Share) ingest.Request {
 	return requests[0]
 }
 
-// The whole way: engine, sandbox, archive. What one day's history says of the days before stays true.
+// The whole path: engine, sandbox, archive. One day's history of earlier days stays true.
 func TestSandboxThroughTheEngine(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t, 1, "2025-08-15T22:00:00Z")
