@@ -20,7 +20,7 @@ import (
 	"tidemark/internal/series"
 )
 
-// recorded is where the recorded upstream data stands beside the repository.
+// recorded is the folder of the recorded publisher data outside the repository.
 const recorded = "../../../shared/upstream"
 
 func needRecorded(t *testing.T) {
@@ -113,7 +113,7 @@ func vintages(t *testing.T) map[series.ID][]vintage {
 	return found
 }
 
-// newest is what the database would show a check of a known history.
+// newest is the known history as the database gives it to a check.
 func newest(list []series.Reading) quality.Known {
 	n := max(0, len(list)-quality.HistoryDepth)
 	return quality.Known{Readings: list[n:], Complete: n == 0}
@@ -236,7 +236,7 @@ func stopBroken(t *testing.T, vintages map[series.ID][]vintage) {
 	}
 }
 
-// readTable reads dates and values of a table's columns; an empty value is none.
+// readTable reads dates and values of a table's columns; an empty value is skipped.
 func readTable(t *testing.T, file, dates, values string) []series.Reading {
 	t.Helper()
 	f, err := os.Open(filepath.Join(recorded, filepath.FromSlash(file)))
