@@ -18,7 +18,7 @@ import (
 
 var midsummer = time.Date(2026, 6, 30, 0, 0, 0, 0, time.UTC)
 
-// Names and tickers are held against the list of all that the SEC knows, where it stands beside the repository.
+// Names and tickers are compared with the list of all companies that the SEC knows, if the list is available outside the repository.
 func TestNoCompanyOfTheMarketIsReal(t *testing.T) {
 	t.Parallel()
 	market := synth.World{Seed: 1}.Market()
@@ -152,7 +152,7 @@ func TestSessionsHoldTogether(t *testing.T) {
 	}
 }
 
-// What the books say of quarters adds up to what they can say of years, and the balance sheet is one.
+// The books' figures of quarters add up to the figures of years, and the balance sheet balances.
 func TestBooksHoldTogether(t *testing.T) {
 	t.Parallel()
 	losses, quarters := 0, 0
