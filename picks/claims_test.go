@@ -32,7 +32,7 @@ var forbidden = []struct {
 	{"all but banks and lenders", func(sic int) bool { return sic < 6000 || sic > 6199 }, []claim{claimLends}},
 }
 
-// claimsOf are what makes a phrase one of a claim: a fact that it names, or a word in some language.
+// claimsOf are the marks of a phrase with a claim: a fact that it names, or a word in some language.
 var claimsOf = map[claim][]string{
 	claimCash:     {"{cash_flow", "{free_cash_flow", "{cash_yield", "cash", "flujo de caja", "fluxo de caixa", "la caja", "em caixa", "नक़दी"},
 	claimFScore:   {"{fscore", "Piotroski", "पिओत्रोस्की"},
@@ -46,7 +46,7 @@ func makes(phrase string, c claim) bool {
 	return slices.ContainsFunc(claimsOf[c], func(mark string) bool { return strings.Contains(strings.ToLower(phrase), strings.ToLower(mark)) })
 }
 
-// Every phrase of every language that makes a claim is unreachable for the companies to which the claim is forbidden.
+// No phrase with a claim, in any language, is reachable for the companies to which the claim is forbidden.
 func TestNoCompanyIsDescribedByWhatMeansNothingInItsSector(t *testing.T) {
 	t.Parallel()
 	seen := map[claim]int{}
@@ -95,7 +95,7 @@ func TestNoCompanyIsDescribedByWhatMeansNothingInItsSector(t *testing.T) {
 	}
 }
 
-// A phrase of a claim is one in all languages, or a language hides what the table looks for.
+// A phrase with a claim has it in all languages; otherwise a language would hide it from the table.
 func TestAClaimIsOneInAllLanguages(t *testing.T) {
 	t.Parallel()
 	for key, phrase := range english.Phrases {

@@ -11,9 +11,9 @@ import (
 	"tidemark/internal/equity"
 )
 
-// stormyMarket draws two years of raw prices of n companies to which everything happens that can: splits, dividends, halts, a
-// delisting at a known and one at an unknown worth, mergers for cash, for shares and for both, a company that just falls silent, and
-// one that changes its ticker. A pick is announced every session but a few.
+// stormyMarket draws two years of raw prices of n companies with all possible events: splits, dividends, halts, a delisting at a known
+// and one at an unknown value, mergers for cash, for shares and for both, a company that silently stops trading, and one that changes its
+// ticker. A pick is announced in almost every session.
 func stormyMarket(seed uint64, n int) PortfolioInput {
 	rng := rand.New(rand.NewPCG(seed, 3))
 	from, to := day("2024-01-02"), day("2025-12-31")
@@ -183,7 +183,7 @@ func keepLedger(in PortfolioInput, rules PortfolioRules) *ledger {
 				x.silent++
 				continue
 			}
-			// Splits of a date come before its dividends, whatever the order of the records.
+			// Splits of a date come before its dividends, in any order of the records.
 			for _, s := range calendar.Between(x.date.AddDate(0, 0, 1), d) {
 				for _, kind := range []equity.ActionKind{equity.Split, equity.Dividend} {
 					for _, a := range in.Prices[x.cik].Actions {

@@ -21,8 +21,8 @@ var sicOf = map[string]int{
 	"PEP": 2080, "PFE": 2834, "PG": 2840, "T": 4813, "UNH": 6324, "VZ": 4813, "WMT": 5331, "XOM": 2911,
 }
 
-// recordedMarket is a market of large companies as it was on a day: their filings and, as raw prices, closes whose splits the
-// publisher had worked in (so no split is known, and a share count from before one is wrong by it).
+// recordedMarket is a market of large companies on a day: their filings and, as raw prices, closes that the publisher had adjusted for
+// splits. So no split is known, and a share count from before one is wrong by it.
 func recordedMarket(t *testing.T, pick time.Time) Market {
 	t.Helper()
 	m := Market{Day: pick}

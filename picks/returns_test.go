@@ -91,9 +91,9 @@ func TestALoopOfMergersEnds(t *testing.T) {
 	}
 }
 
-// Apple's history has a split of seven for one, one of four for one and a dividend every quarter. The recorded closes have the splits
-// worked in; the test takes them out again, so that the raw prices, the splits and the dividends are what the code has to work with.
-// The result is compared with the publisher's own adjusted column, which no code reads.
+// Apple's history has a split of seven for one, one of four for one and a dividend every quarter. The recorded closes are adjusted for
+// the splits. The test reverses that, so that the code gets the raw prices, the splits and the dividends. The result is compared with the
+// publisher's own adjusted column, which no code reads.
 func TestAdjustedSeriesOfAppleAgreesWithAPublishersColumn(t *testing.T) {
 	t.Parallel()
 	const file = "../../shared/upstream/prices-yahoo/ohlcv-2010-2022/AAPL.csv"
@@ -147,7 +147,7 @@ func TestAdjustedSeriesOfAppleAgreesWithAPublishersColumn(t *testing.T) {
 	}
 }
 
-// appleActions is what Apple paid and split from 2012 to 2022, per share as it was, from its own dividend history.
+// appleActions are Apple's dividends and splits from 2012 to 2022, per share at that time, from its own dividend history.
 func appleActions() []equity.Action {
 	var all []equity.Action
 	for _, d := range []struct{ dates, amount string }{

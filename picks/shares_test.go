@@ -30,7 +30,7 @@ func TestTheNumberOfSharesIsOfAllClassesAndOfToday(t *testing.T) {
 		want  float64 // million
 	}{
 		{"the cover", 7, []equity.Fact{counted(cover, "", "2025-04-25", 100), counted(basic, "2025-01-01", "2025-03-31", 101)}, History{}, 100},
-		// Alphabet: 5,824 of class A, 5,456 of class C and 836 of class B; the cover of one class is no count of all.
+		// Alphabet: 5,824 of class A, 5,456 of class C and 836 of class B; the cover of one class is not a count of all.
 		{"one class of three on the cover", 7, []equity.Fact{
 			counted(cover, "", "2025-04-25", 5824), counted(basic, "2025-01-01", "2025-03-31", 12150), counted(onBalance, "", "2025-03-31", 12116),
 		}, History{}, 12116},
@@ -53,7 +53,7 @@ func TestTheNumberOfSharesIsOfAllClassesAndOfToday(t *testing.T) {
 	}
 }
 
-// An old balance is no equity of today: what the newest balance does not state is unknown.
+// An old balance is not today's equity: a value that the newest balance does not state is unknown.
 func TestEquityOfAnotherYearIsNotReadUnderIncomeOfToday(t *testing.T) {
 	t.Parallel()
 	m := synthMarket(5, 12, day("2026-03-16"))

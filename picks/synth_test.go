@@ -32,7 +32,7 @@ func (f companyFixture) company() equity.Company {
 	}
 }
 
-// facts are what the firm filed about the fiscal years from first to last.
+// facts are the firm's filed facts about the fiscal years from first to last.
 func (f companyFixture) facts(first, last int) []equity.Fact {
 	var all []equity.Fact
 	add := func(tag, unit string, start, end time.Time, v float64, form string, filed time.Time, year int, fp string) {

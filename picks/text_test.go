@@ -271,7 +271,7 @@ func TestPlurals(t *testing.T) {
 
 var numbersIn = regexp.MustCompile(`\d[\d.,]*`)
 
-// datesIn finds a language's dates by the order of their parts, whatever the months are called.
+// datesIn finds a language's dates by the order of their parts, for any names of the months.
 func datesIn(l *locale.Language) *regexp.Regexp {
 	return regexp.MustCompile(strings.NewReplacer("D", `(?P<day>\d+)`, "M", `[\pL\pM]+`, "Y", `(?P<year>\d{4})`).Replace(regexp.QuoteMeta(l.DateOrder)))
 }
