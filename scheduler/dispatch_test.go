@@ -126,7 +126,7 @@ func TestSchedulersShareWhatIsDue(t *testing.T) {
 	}
 }
 
-// TestWhatTheQueueRefusesStaysDue: nothing that was handed out is lost when the queue goes away in the middle, or the scheduler dies.
+// TestWhatTheQueueRefusesStaysDue: a handed-out run is not lost if the queue fails in the middle, or the scheduler dies.
 func TestWhatTheQueueRefusesStaysDue(t *testing.T) {
 	t.Parallel()
 	address := pgtest.New(t)

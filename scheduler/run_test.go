@@ -36,12 +36,12 @@ func (c *calm) UnstartedRuns(context.Context, time.Duration) ([]task.Task, error
 
 func (c *calm) Reclaim(context.Context, time.Duration) ([]task.Task, error) { return nil, nil }
 
-// TestASchedulerGoesOn lets the store hang, panic and fail, once each: the clock of the test runs by itself.
+// TestASchedulerGoesOn makes the store hang, panic and fail, once each; the clock of the test advances automatically.
 func TestASchedulerGoesOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := &calm{first: []func(context.Context) error{
-			func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, // a socket whose other end is gone
+			func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, // a socket whose peer is gone
 			func(context.Context) error { panic("a fault of the program") },
 			func(context.Context) error { return errors.New("deadlock detected (SQLSTATE 40P01)") },
 		}}
