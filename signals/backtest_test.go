@@ -17,7 +17,7 @@ const (
 	targetSeries series.ID = "test.target"
 )
 
-// logExporter is a signal whose z-score is its one series as it stands, held to the change of a target over 20 of its days.
+// logExporter is a signal whose z-score is its one series, tested against the change of a target over 20 of its days.
 func logExporter() Definition {
 	return Definition{
 		ID: "teller", Inputs: []series.ID{toldSeries},
@@ -62,7 +62,7 @@ var backtestEnd = date("2035-01-01")
 
 func TestAPlantedLookAheadScoresChanceAndOnlyWithoutItsVintagesPerfection(t *testing.T) {
 	t.Parallel()
-	// The series of a day is what the target did in the 20 days after it. That was known when they had passed, as its vintages say.
+	// The series of a day is the target's change in the 20 days after it. It was known after these days, as its vintages say.
 	const seeds = 40
 	found := 0
 	for seed := range uint64(seeds) {
@@ -98,7 +98,7 @@ func TestLookAheadSafeIsFalseForCasesOfWhichTheFirstValueIsNotKnown(t *testing.T
 	if r.Assumed.N != 400 || r.Recorded.N != r.N-400 || r.Recorded.N < 500 {
 		t.Errorf("%d cases before and %d since of %d, want 400 before", r.Assumed.N, r.Recorded.N, r.N)
 	}
-	// The two parts are what each alone would be.
+	// Each of the two parts equals its separate backtest.
 	late := logExporter().RunBacktest(series.Set{toldSeries: told[400:], targetSeries: target}, backtestEnd, time.Time{})
 	if d := cmp.Diff(late.Edge, r.Recorded, equalNaNs); d != "" || !late.LookAheadSafe {
 		t.Errorf("the newer part (-alone +part), alone safe %t:\n%s", late.LookAheadSafe, d)
@@ -154,7 +154,7 @@ func TestAPlantedEdgeIsFound(t *testing.T) {
 	for seed := range uint64(10) {
 		rng := rand.New(rand.NewPCG(seed, 61))
 		target := randomWalk(seed, 2500)
-		// Half of it is what the next 20 days will bring, and it was known on the day.
+		// Half of it is the change of the next 20 days, and it was known on the day.
 		told := tell(target, 0, func(i int) float64 { return target[i+20].Value - target[i].Value + 6*rng.NormFloat64() })
 		r := logExporter().RunBacktest(series.Set{toldSeries: told, targetSeries: target}, backtestEnd, time.Time{})
 		if !(r.Lo > 0.2) || !(r.AdjustedP < 0.01) || !(r.OutOfSample.Lo > 0) || r.HitRatePct < 60 {

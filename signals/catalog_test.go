@@ -39,7 +39,7 @@ func perDefinition(t *testing.T, test func(t *testing.T, d signals.Definition)) 
 	}
 }
 
-// dates tells when a series has a value about a day, and how many days later that becomes known.
+// dates returns whether a series has a value about a day, and how many days later the value becomes known.
 func dates(id series.ID) (due func(day time.Time) bool, lag int) {
 	switch name := string(id); {
 	case strings.HasSuffix(name, ".FINAL"): // known in January of the next year
@@ -58,9 +58,9 @@ func dates(id series.ID) (due func(day time.Time) bool, lag int) {
 	return func(day time.Time) bool { return day.Weekday() != time.Saturday && day.Weekday() != time.Sunday }, 2
 }
 
-// madeUp draws what is known at end of every input of a signal and of its backtest: a positive random walk on the series' own days, a few
-// of them missing, from some years before 2025 on, and from 80 years before those for corn. Forecasts lie about the final that
-// they are for.
+// madeUp draws the known data at end for every input of a signal and of its backtest: a positive random walk on the series' own days, a
+// few of them missing. It begins some years before 2025, for corn 80 years before. Forecasts are drawn around the final that they are
+// for.
 func madeUp(d signals.Definition, years int, seed uint64) series.Set {
 	set := series.Set{}
 	finals := map[int]float64{}
@@ -111,7 +111,7 @@ func clone(set series.Set) series.Set {
 	return out
 }
 
-// knownBy is what of a set was known at t.
+// knownBy returns the part of a set known at t.
 func knownBy(set series.Set, t time.Time) series.Set {
 	out := series.Set{}
 	for id, points := range set {
@@ -271,7 +271,7 @@ func TestComputeIsAPureFunction(t *testing.T) {
 		if diff := cmp.Diff(parts, components(d, clone(set), end), sameBits); diff != "" {
 			t.Errorf("the same input gave other components (-first +second):\n%s", diff)
 		}
-		set[d.Inputs[0]][0].Value++ // the answer must not stand in the input's memory
+		set[d.Inputs[0]][0].Value++ // the result must not share the input's memory
 		if diff := cmp.Diff(track, d.Compute(before, end), sameBits); diff != "" {
 			t.Errorf("the track changed with the input afterwards:\n%s", diff)
 		}
