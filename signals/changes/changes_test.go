@@ -88,12 +88,12 @@ func most(id string) int {
 	return 130
 }
 
-// world is what publishers said of a signal's inputs up to a second instant, some of it after a first one.
+// world holds the publishers' data of a signal's inputs up to a second instant, some of it from after a first one.
 type world struct {
 	from, to time.Time
 	known    series.Set
 	news     []changes.Vintage
-	// all is what was known at the second instant.
+	// all is the data known at the second instant.
 	all series.Set
 }
 
@@ -171,7 +171,7 @@ func put(set series.Set, id series.ID, points []series.Point) {
 	}
 }
 
-// latest is what is known once all vintages are: of each observation the newest, in another way than the package has it.
+// latest is the data known after all vintages: for each observation the newest, computed in another way than the package does.
 func latest(known series.Set, news []changes.Vintage) series.Set {
 	cells := map[series.ID]map[time.Time]changes.Vintage{}
 	say := func(v changes.Vintage) {
