@@ -21,7 +21,7 @@ import (
 	"tidemark/workers"
 )
 
-// witness is the job that attests, on a development chain of its own.
+// witness is the job that attests, on its own development chain.
 type witness struct {
 	*record
 	workers.Attest
@@ -72,7 +72,7 @@ func (w *witness) run() error {
 	return w.Run(w.t.Context(), task.Task{Job: task.Attest, Subject: task.SubjectAttest})
 }
 
-// mustRun runs the job once. That it continues later, because nothing is final on a young development chain, is no trouble.
+// mustRun runs the job once. A continuation later, because nothing is final on a young development chain, is not an error.
 func (w *witness) mustRun() {
 	w.t.Helper()
 	if err := w.run(); err != nil {
@@ -198,7 +198,7 @@ func manual(t *testing.T) *witness {
 	return w
 }
 
-// send runs the job until a number of transactions was sent for the head, of which no block is made, and ends it.
+// send runs the job until a number of transactions was sent for the head, without making a block, and ends it.
 func (w *witness) send(head chain.Checkpoint, txs int) {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(w.t.Context())
@@ -322,7 +322,7 @@ func TestAReorganisedAttestationIsRepaired(t *testing.T) {
 	if err := w.chain.Drop(); err != nil {
 		t.Fatal(err)
 	}
-	for w.height() <= seen { // a node that is behind what was seen is not believed
+	for w.height() <= seen { // a node that is behind the observed height is not trusted
 		w.chain.Commit()
 	}
 	w.mined()

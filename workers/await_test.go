@@ -20,7 +20,7 @@ import (
 // claimed records a run and makes a worker of the test's own its worker.
 func claimed(t *testing.T, db *postgres.DB, job, subject string, slot time.Time) task.Task {
 	t.Helper()
-	for try := range 100 { // a worker beside the test may be quicker
+	for try := range 100 { // a worker running in parallel with the test may be quicker
 		at := slot.Add(time.Duration(-try) * time.Microsecond)
 		id, err := db.AddRun(t.Context(), job, subject, at, t.Name())
 		if err != nil {
@@ -52,7 +52,7 @@ func TestASnapshotHoldsWhatWasLearnedByItsSlot(t *testing.T) {
 	}
 	for _, c := range []struct {
 		fact string
-		// meanwhile is what becomes of the source's run once the signal's run has been told to wait.
+		// meanwhile sets the outcome of the source's run once the signal's run has been told to wait.
 		meanwhile func(t *testing.T, b *backfillFixture, asked task.Task)
 		want      float64
 	}{
@@ -69,7 +69,7 @@ func TestASnapshotHoldsWhatWasLearnedByItsSlot(t *testing.T) {
 			if err != nil || len(lost) == 0 {
 				t.Fatalf("reclaimed %v: %v", lost, err)
 			}
-			// The next attempt begins after the slot: what it learns is news of a later instant.
+			// The next attempt begins after the slot: its data belong to a later instant.
 			if ok, err := b.db.Claim(t.Context(), task.Fence{RunID: asked.RunID, Attempt: 2}, "another"); err != nil || !ok {
 				t.Fatalf("claim: %v, %v", ok, err)
 			}
@@ -87,7 +87,7 @@ func TestASnapshotHoldsWhatWasLearnedByItsSlot(t *testing.T) {
 			b.job.Sources = map[string][]string{"test-signal": {"test"}}
 			b.store(slot.Add(-24*time.Hour), []series.Reading{about(1, 10)})
 			asked := claimed(t, b.db, task.Ingest, "test", slot.Add(-2*time.Minute))
-			// A run of another source, and one for a later slot, are in nobody's way.
+			// A run of another source, and one for a later slot, do not delay the run.
 			claimed(t, b.db, task.Ingest, "elsewhere", slot.Add(-2*time.Minute))
 			claimed(t, b.db, task.Ingest, "test", slot.Add(time.Minute))
 

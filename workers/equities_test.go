@@ -29,7 +29,7 @@ import (
 	"tidemark/workers"
 )
 
-// equitiesFixture is the sandbox's market, followed by the job in a database of its own.
+// equitiesFixture is the sandbox's market, followed by the job in its own database.
 type equitiesFixture struct {
 	t     *testing.T
 	db    *postgres.DB
@@ -155,7 +155,7 @@ func (x *equitiesFixture) run(when, subject string) (rows, asked int64) {
 	return *list[0].RowsAdded, x.asked.Load() - before
 }
 
-// candidate is what a company is as a candidate of a day, known in the evening.
+// candidate returns a company as a candidate of a day, as known in the evening.
 func (x *equitiesFixture) candidate(cik equity.CIK, day string) picks.Candidate {
 	x.t.Helper()
 	at := newYork(x.t, day+" 23:00")
@@ -278,7 +278,7 @@ func TestOnlyThoseWhoFiledAreAskedAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What the sandbox has accepted since the beginning, by its own books of one company after the other.
+	// All filings that the sandbox has accepted since the beginning, by its own books, company by company.
 	truth, err := x.job.Engine.Collect(t.Context(), edgar.Submissions(agent, ids), series.Window{From: first}, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -367,7 +367,7 @@ func TestPricesThatAreMissing(t *testing.T) {
 	spoil := func(ticker string, f world.Fault) {
 		x.fault = func(url string) (world.Fault, bool) { return f, strings.Contains(url, "/"+ticker+"?") }
 	}
-	// One share alone is no reason to try again and again.
+	// One failing share alone is no reason to retry repeatedly.
 	spoil("SMDSYN", world.ErrorPage(404))
 	attempt := x.at("2026-03-03 16:20", "prices-yahoo")
 	if err := x.job.Run(t.Context(), attempt); err != nil {

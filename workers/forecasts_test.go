@@ -139,7 +139,7 @@ func TestAForecastIsRecordedBeforeItsPrintAndGradedOnceAfterIt(t *testing.T) {
 	}
 }
 
-// pinballs is the score as a reader reckons it from the public text alone.
+// pinballs is the score as a reader computes it from the public text alone.
 func pinballs(quantiles string, y float64) float64 {
 	p := []float64{.01, .025, .05, .1, .15, .2, .25, .3, .35, .4, .45, .5, .55, .6, .65, .7, .75, .8, .85, .9, .95, .975, .99}
 	v := []float64{.0175, .02, .0375, .05, .05, .05, .05, .05, .05, .05, .05, .05, .05, .05, .05, .05, .05, .05, .05, .05, .0375, .02, .0175}

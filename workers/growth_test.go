@@ -33,14 +33,14 @@ func rowsOfADay(t *testing.T, n int) (rows int64) {
 	for _, day := range []string{"2026-03-03", "2026-03-04", "2026-03-05", "2026-03-06"} {
 		m.live(day)
 	}
-	// What is small here is read from one end to the other: it is to be read as what is large would be.
+	// Postgres would read the small tables by sequential scans. The test forces the plans of large tables.
 	m.exec(`do $$ begin
 		execute format('alter database %I set enable_seqscan = off', current_database());
 		execute format('alter database %I set enable_hashjoin = off', current_database());
 		execute format('alter database %I set enable_mergejoin = off', current_database());
 	end $$; analyze`)
 	read := func() (sum int64) {
-		// A session has told what it read when it is gone.
+		// A session has reported its reads when it has ended.
 		for others := 1; others > 0; {
 			if err := super.QueryRow(t.Context(), `
 				select count(*) from pg_stat_activity
@@ -80,7 +80,7 @@ func rowsOfADay(t *testing.T, n int) (rows int64) {
 	return rows
 }
 
-// A day is published by what it brings, and not by what was published before.
+// The cost of publishing a day depends on its new data, and not on the data published before.
 func TestADayReadsAsMuchAfterFiveHundredPicksAsAfterFifty(t *testing.T) {
 	t.Parallel()
 	few, many := rowsOfADay(t, 50), rowsOfADay(t, 500)

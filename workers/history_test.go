@@ -120,7 +120,7 @@ func (i installation) take(ctx context.Context, dir string) (archive.Imported, e
 	return archive.Import(ctx, folder, i.store, i.db, time.Time{})
 }
 
-// history is what rebuilds an installation.
+// history returns the job that rebuilds an installation.
 func (i installation) history(sigs workers.Signals, list ...ingest.Source) workers.History {
 	sigs.DB = i.db
 	h := workers.History{DB: i.db, Archive: i.store, Sources: map[string]ingest.Source{}, Signals: sigs}
@@ -130,8 +130,8 @@ func (i installation) history(sigs workers.Signals, list ...ingest.Source) worke
 	return h
 }
 
-// TestAnArchiveAloneMakesAYearAgain lives through a year of the sandbox with revisions, faults and companies, and makes all of it again
-// from what was exported.
+// TestAnArchiveAloneMakesAYearAgain runs through a year of the sandbox with revisions, faults and companies, and makes all of it again
+// from the export.
 func TestAnArchiveAloneMakesAYearAgain(t *testing.T) {
 	t.Parallel()
 	first := newInstallation(t)
@@ -249,7 +249,7 @@ func TestAnArchiveAloneMakesAYearAgain(t *testing.T) {
 	}
 }
 
-// lived is a small installation with revisions, a failed page, an answer in quarantine that was accepted and one that was rejected.
+// lived is a small installation with revisions, a failed page, a response in quarantine that was accepted and one that was rejected.
 func lived(t *testing.T) (installation, ingest.Source) {
 	t.Helper()
 	src := pageSource()
@@ -291,7 +291,7 @@ func TestWhatWasHeldAndAcceptedIsMadeAgain(t *testing.T) {
 	if d := cmp.Diff(first.sums(), second.sums()); d != "" {
 		t.Errorf("(-lived +rebuilt):\n%s", d)
 	}
-	// What was rejected there is not stored here by reading the archive once more.
+	// Data rejected there are not stored here by reading the archive once more.
 	if done, err := backfill.Reparse(t.Context(), second.db, second.store, src, time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)); err != nil || done.Added != 0 {
 		t.Errorf("reparse after it: %+v (%v)", done, err)
 	}
@@ -300,7 +300,7 @@ func TestWhatWasHeldAndAcceptedIsMadeAgain(t *testing.T) {
 	if err != nil || again.Exchanges != 0 || again.Steps != 0 || len(again.There) == 0 || again.There[0].URL == "" {
 		t.Errorf("the same import again: %+v (%v)", again, err)
 	}
-	// What was rebuilt is exported as it came.
+	// Rebuilt data are exported in their original form.
 	third := newInstallation(t)
 	if _, err := third.take(t.Context(), second.export()); err != nil {
 		t.Fatal(err)

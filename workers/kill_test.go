@@ -21,10 +21,10 @@ import (
 	"tidemark/workers"
 )
 
-// wire carries the connections of one worker to the database, and dies with it at one of its commits: before the commit is sent, or after
-// the database has done it and before the worker hears of it. A dead wire carries nothing any more.
+// wire carries the connections of one worker to the database, and dies with it at one of its commits: either before the commit is sent,
+// or after the database has done it and before the worker receives the response. A dead wire carries nothing any more.
 type wire struct {
-	// nth is the commit to die at, counted from one; done tells that the database still gets it.
+	// nth is the number of the fatal commit, counted from one; done reports whether the database still gets it.
 	nth  int
 	done bool
 
@@ -106,7 +106,7 @@ type writer func([]byte) (int, error)
 
 func (w writer) Write(b []byte) (int, error) { return w(b) }
 
-// carry brings the worker's messages to the database. pgx sends one that ends a transaction by itself.
+// carry brings the worker's messages to the database. pgx sends a message that ends a transaction separately.
 func (w *wire) carry(client, database net.Conn) {
 	buffer := make([]byte, 1<<16)
 	for {
@@ -173,13 +173,13 @@ func (m *picksFixture) takenOver(run task.Task) task.Task {
 }
 
 // A worker is killed at each commit of a day's pick and of its announcement, once before the database has it and once after. The next
-// attempt makes the day what it is where nobody dies: one pick, one announcement, the same ones.
+// attempt gives the same day as without the kill: one pick, one announcement, the same ones.
 func TestAWorkerThatIsKilledAtAnyCommit(t *testing.T) {
 	t.Parallel()
 	killed, whole := newMarket(t, "2026-03-02"), newMarket(t, "2026-03-02")
 	day := on(t, "2026-03-03")
 	date := func() string { return day.Format("2006-01-02") }
-	// live lives through a day; job dies at its nth commit. It reports whether there was one.
+	// live runs through a day; job dies at its nth commit. It reports whether there was one.
 	live := func(job string, nth int, done bool) bool {
 		w := &wire{nth: nth, done: done, heard: make(chan struct{}, 1)}
 		db, end := w.connect(t, killed.url)

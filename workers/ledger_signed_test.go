@@ -24,7 +24,7 @@ func sshKey(t *testing.T) string {
 	return file
 }
 
-// push writes entries to a remote as somebody who may push there, with a key of theirs or none.
+// push writes entries to a remote as another permitted user, with a key of theirs or none.
 func push(t *testing.T, remote, key string, entries ...gitledger.Entry) {
 	t.Helper()
 	l, err := gitledger.Open(t.Context(), gitledger.Options{
@@ -47,7 +47,7 @@ func TestASigningLedgerGoesOnOnlyToOurSignedCommitsOfTheRecord(t *testing.T) {
 	key, stranger := sshKey(t), sshKey(t)
 	for name, c := range map[string]struct {
 		key string
-		// more adds to what is announced.
+		// more adds to the announced entries.
 		more  func(*testing.T, []gitledger.Entry) []gitledger.Entry
 		fault string
 	}{

@@ -168,7 +168,7 @@ func (m *picksFixture) clock(day string, clock time.Duration) {
 	}
 }
 
-// trade lets a day's prices come in, but for those of some companies.
+// trade adds a day's prices, except for some companies.
 func (m *picksFixture) trade(day string, without ...equity.CIK) {
 	m.t.Helper()
 	bars := slices.DeleteFunc(m.bars(on(m.t, day)), func(b equity.Bar) bool { return slices.Contains(without, b.CIK) })
@@ -250,7 +250,7 @@ func (m *picksFixture) finish(t task.Task) error {
 	return err
 }
 
-// live lives through a trading day: prices, pick, announcement and what follows it.
+// live runs through a trading day: prices, pick, announcement and the publications after it.
 func (m *picksFixture) live(day string) {
 	m.t.Helper()
 	m.trade(day)

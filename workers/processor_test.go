@@ -98,7 +98,7 @@ func TestTheBalanceFollowsThePaymentProcessor(t *testing.T) {
 		}
 	}
 
-	// Whatever a report says, what is not paid is not credited.
+	// A report never leads to a credit without a payment.
 	if err := report("checkout.session.completed", 1); err != nil {
 		t.Fatal(err)
 	}

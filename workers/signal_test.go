@@ -111,8 +111,8 @@ func (b *backfillFixture) history(id string, at time.Time) []string {
 	return out
 }
 
-// past is what an upstream published on each of several days: random walks on the calendars of two signals, of which each day adds the
-// newest values, revises some old ones, and takes one back.
+// past is a publisher's data on each of several days: random walks on the calendars of two signals. Each day adds the newest values,
+// revises some old ones, and withdraws one.
 type past struct {
 	days  []time.Time
 	loads [][]series.Reading
@@ -166,9 +166,9 @@ type served struct {
 	body     string
 }
 
-// TestThePastComesOutBitForBit serves two signals for some days of new, revised and withdrawn data. Later, when all that came after is
-// known, each slot is computed once more, in no order: not one bit of what was served may differ. Then another database, which learned
-// the same but computes its slots in another order from the start, must say the same as of each of them.
+// TestThePastComesOutBitForBit serves two signals for some days of new, revised and withdrawn data. Later, with all later data known,
+// each slot is computed once more, in random order: every bit must equal the served one. Then another database, which learned the same
+// but computes its slots in another order from the start, must give the same results for each of them.
 func TestThePastComesOutBitForBit(t *testing.T) {
 	t.Parallel()
 	crack, _ := signals.ByID("crack-spread-321")
@@ -318,7 +318,7 @@ func TestStatesAndTheirCauses(t *testing.T) {
 	b.run(def.ID, day(2))
 	b.run(def.ID, day(3))
 	b.run(def.ID, day(13)) // eleven and a half days after the newest observation
-	publish(14, -1)        // fresh, and the edge is gone
+	publish(14, -1)        // fresh, and the edge is lost
 	b.run(def.ID, day(14))
 	b.run(def.ID, day(16))
 	b.run(def.ID, day(17)) // gone for three days

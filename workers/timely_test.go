@@ -101,7 +101,7 @@ func (s *slow) await(job string) {
 	}
 }
 
-// Four sources are asked that answer slowly, by the only worker there is; what has a clock begins all the same.
+// Four slow sources are requested by the only worker; scheduled jobs begin all the same.
 func TestWhatHasAClockDoesNotWaitForUpstreams(t *testing.T) {
 	t.Parallel()
 	s := newSlow(t, task.Ingest)
@@ -131,7 +131,7 @@ func TestAFloodOfMadeUpClaimsDelaysNoAnnouncement(t *testing.T) {
 	}
 }
 
-// Nor do they keep it from being handed out: a round of the scheduler takes a number of runs, and those with a clock come first.
+// Nor do they delay handing them out: a round of the scheduler takes a number of runs, and runs with a clock come first.
 func TestAFloodOfMadeUpClaimsIsHandedOutAfterAnAnnouncement(t *testing.T) {
 	t.Parallel()
 	db, err := postgres.Open(t.Context(), pgtest.New(t), postgres.RoleWorker)

@@ -49,13 +49,13 @@ func (j *journal) String() string {
 	return j.text.String()
 }
 
-// secret is what tells a pick: its hash anywhere, its ticker and price where a job tells of itself.
+// secret identifies a pick: its hash anywhere, its ticker and price in the texts of a job about itself.
 type secret struct {
 	hash string
 	told *regexp.Regexp
 }
 
-// in lists what of the secret stands in a text that a job, the ledger or a page tells.
+// in lists the parts of the secret in a text from a job, the ledger or a page.
 func (s secret) in(text string) string {
 	if strings.Contains(text, s.hash) {
 		return s.hash
@@ -63,8 +63,8 @@ func (s secret) in(text string) string {
 	return s.told.FindString(text)
 }
 
-// Between its recording and its announcement a pick is in no log, no run, no attempt, no table that is not for picks, no task of the queue,
-// no file of the ledger, and on no page or metric for operators.
+// Between its recording and its announcement a pick is in no log, run or attempt, and in no task of the queue. It is in no table that is
+// not for picks, in no file of the ledger, and on no page or metric for operators.
 func TestAnUnannouncedPickIsInNoLogRunLedgerOrPageOfOperators(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -141,7 +141,7 @@ func TestAnUnannouncedPickIsInNoLogRunLedgerOrPageOfOperators(t *testing.T) {
 			t.Errorf("%q stands in %s", found, line)
 		}
 	}
-	// The hash stands in the table of picks, and in no other.
+	// The hash is in the table of picks, and in no other.
 	var tables []string
 	for _, table := range m.lines(`select quote_ident(tablename) from pg_tables where schemaname = 'public'`) {
 		if m.lines(fmt.Sprintf(`select count(*)::text from %s x where x::text like '%%%s%%'`, table, pick.Hash))[0] != "0" {

@@ -38,9 +38,9 @@ type fixture struct {
 	sched *scheduler.Scheduler
 	// ingest is the job that the worker runs.
 	ingest workers.Ingest
-	// fault is what the upstream does wrong now.
+	// fault is the publisher's present fault.
 	fault atomic.Pointer[world.Fault]
-	// rows is what the upstream publishes.
+	// rows are the rows that the publisher serves.
 	rows atomic.Pointer[string]
 }
 
@@ -170,7 +170,7 @@ func newTracedRig(t *testing.T, tracer *telemetry.Tracer, schedules ...task.Sche
 	return r
 }
 
-// publish sets what the upstream has.
+// publish sets the publisher's rows.
 func (r *fixture) publish(rows ...string) {
 	text := "date,value\n" + strings.Join(rows, "\n") + "\nend,0\n"
 	r.rows.Store(&text)

@@ -76,7 +76,7 @@ func newOffice(t *testing.T) *claimsFixture {
 	return o
 }
 
-// unclear makes a payment of which the facilitator's answer was lost, and returns its number.
+// unclear makes a payment whose response from the facilitator was lost, and returns its number.
 func (o *claimsFixture) unclear(nonce byte, denied bool) (id int64, a devchain.SignedAuthorization) {
 	o.t.Helper()
 	ctx := o.t.Context()
@@ -245,7 +245,7 @@ func TestWithoutANodeNothingIsDecided(t *testing.T) {
 	}
 }
 
-// What the facilitator calls settled is looked for on the chain: a lie is found, and raises an alarm.
+// A payment that the facilitator calls settled is looked up on the chain: a false claim is detected, and raises an alarm.
 func TestAFacilitatorThatLiesIsFoundOut(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
