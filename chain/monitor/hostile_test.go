@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -91,5 +92,29 @@ func TestAServerCannotRaiseAlertsWithoutEnd(t *testing.T) {
 				t.Errorf("%+v, %d entries are kept", all, len(m.state.Absent))
 			}
 		})
+	}
+}
+
+func TestALogCannotGrowTheStateBySeals(t *testing.T) {
+	t.Parallel()
+	r := &rules{}
+	long := strings.Repeat("x", 1000)
+	seal := func(n int) string {
+		return r.add(int64(n), leafOf(t, tlog.KindSeal, fmt.Sprint(long, n), strings.Repeat("ab", 32), "m", "2026-03-04T13:00:00.000000Z", "2026-03-04T12:00:00.000000Z"), time.Time{})
+	}
+	const n = 2*maxSeals + 1
+	for i := range n {
+		if fault := seal(i); fault != "" {
+			t.Fatal(fault)
+		}
+	}
+	text, err := json.Marshal(r)
+	if err != nil || len(r.Seals) > maxSeals || len(text) > 60*maxSeals {
+		t.Errorf("%d seals are kept in %d bytes, %v", len(r.Seals), len(text), err)
+	}
+	for _, i := range []int{n - 1, n - maxSeals/2} {
+		if seal(i) == "" {
+			t.Errorf("the second seal of %d goes unnoticed after %d others", i, n-1-i)
+		}
 	}
 }

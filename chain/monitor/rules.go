@@ -1,8 +1,12 @@
 package monitor
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -45,14 +49,30 @@ func (r *rules) add(index int64, text []byte, seen time.Time) string {
 	case tlog.KindGrade:
 		return next(&r.Grades, leaf)
 	case tlog.KindSeal:
-		if at, ok := r.Seals[leaf.Get("about")]; ok {
-			return fmt.Sprintf("%s is sealed by leaf %d already", leaf.Get("about"), at)
-		}
-		if r.Seals == nil {
-			r.Seals = map[string]int64{}
-		}
-		r.Seals[leaf.Get("about")] = index
+		return r.seal(index, leaf.Get("about"))
 	}
+	return ""
+}
+
+// maxSeals bounds how many seals are remembered. A log signs as many as it wants to.
+const maxSeals = 10_000
+
+// seal checks that a thing is sealed once. When too many seals are known, it forgets the older half: a second seal of those goes unnoticed.
+func (r *rules) seal(index int64, about string) string {
+	sum := sha256.Sum256([]byte(about)) // a name may be long
+	key := hex.EncodeToString(sum[:16])
+	if at, ok := r.Seals[key]; ok {
+		return fmt.Sprintf("%s is sealed by leaf %d already", about, at)
+	}
+	if len(r.Seals) >= maxSeals {
+		indexes := slices.Sorted(maps.Values(r.Seals))
+		oldest := indexes[len(indexes)/2]
+		maps.DeleteFunc(r.Seals, func(_ string, at int64) bool { return at < oldest })
+	}
+	if r.Seals == nil {
+		r.Seals = map[string]int64{}
+	}
+	r.Seals[key] = index
 	return ""
 }
 

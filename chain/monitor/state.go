@@ -47,9 +47,10 @@ type rules struct {
 	Environment string    `json:"environment"`
 	GenesisAt   time.Time `json:"genesis_at"`
 	// Picks is the end of the chain of picks.
-	Picks            chain.Checkpoint `json:"picks"`
-	Forecasts        int64            `json:"forecasts"`
-	Grades           int64            `json:"grades"`
+	Picks     chain.Checkpoint `json:"picks"`
+	Forecasts int64            `json:"forecasts"`
+	Grades    int64            `json:"grades"`
+	// Seals are the indexes of seals by a hash of what each is about, at most maxSeals.
 	Seals            map[string]int64 `json:"seals"`
 	PicksBroken      bool             `json:"picks_broken"`
 	UnknownLeafKinds int64            `json:"unknown"`
