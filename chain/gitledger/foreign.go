@@ -166,7 +166,7 @@ func (g git) copyFolder(ctx context.Context, folder, branch string) (found bool,
 	if _, err := root.Stat("HEAD"); err != nil {
 		return false, fmt.Errorf("%s is no git repository: %w", folder, err)
 	}
-	c := copier{root: root, to: g.dir}
+	c := copier{root: root, to: g.dir, maxBytes: maxForeignBytes, maxObjects: maxForeignObjects}
 	head, err := c.branch(branch)
 	if err != nil || head == "" {
 		return false, err
@@ -203,6 +203,9 @@ func (g git) initBare(ctx context.Context, branch string) error {
 type copier struct {
 	root *os.Root
 	to   string
+	// maxBytes and maxObjects bound what is copied.
+	maxBytes   int64
+	maxObjects int
 	// bytes and files count the copied data.
 	bytes int64
 	files int
@@ -301,9 +304,9 @@ func (c *copier) list(folder string) ([]string, error) {
 	if info, err := f.Stat(); err != nil || !info.IsDir() {
 		return nil, err
 	}
-	names, err := f.Readdirnames(maxForeignObjects + 1)
-	if len(names) > maxForeignObjects {
-		return nil, fmt.Errorf("%w: more than %d objects", errTooLarge, maxForeignObjects)
+	names, err := f.Readdirnames(c.maxObjects + 1)
+	if len(names) > c.maxObjects {
+		return nil, fmt.Errorf("%w: more than %d objects", errTooLarge, c.maxObjects)
 	}
 	if errors.Is(err, io.EOF) {
 		err = nil
@@ -352,10 +355,10 @@ func (c *copier) copy(name string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, to.Close()) }()
-	n, err := io.Copy(to, io.LimitReader(from, maxForeignBytes-c.bytes+1))
+	n, err := io.Copy(to, io.LimitReader(from, c.maxBytes-c.bytes+1))
 	c.bytes += n
-	if c.files++; c.bytes > maxForeignBytes || c.files > maxForeignObjects {
-		return fmt.Errorf("%w: more than %d bytes or %d objects", errTooLarge, maxForeignBytes, maxForeignObjects)
+	if c.files++; c.bytes > c.maxBytes || c.files > c.maxObjects {
+		return fmt.Errorf("%w: more than %d bytes or %d objects", errTooLarge, c.maxBytes, c.maxObjects)
 	}
 	return err
 }
