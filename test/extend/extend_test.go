@@ -128,7 +128,7 @@ func module(t *testing.T) string {
 	folder("internal/locale/en", "internal/locale/fr", "package en", "package fr", `Code: "en"`, `Code: "fr"`, `Name: "English"`,
 		`Name: "Français"`, `EnglishName: "English"`, `EnglishName: "French"`, "Phrases: phrases", "Signals: map[string]string{"+named.String()+"}, Phrases: phrases")
 	insert("internal/locale/languages/languages.go", "\t\"tidemark/internal/locale/hi\"\n", "\t\"tidemark/internal/locale/fr\"\n")
-	insert("internal/locale/languages/languages.go", "}\n\n// All lists", "\t&fr.Language,\n")
+	insert("internal/locale/languages/languages.go", "}\n\n// All returns", "\t&fr.Language,\n")
 	folder("ingest/ecb", "ingest/newcomer", "package ecb", "package newcomer", "ecb-rates", source, "ecb.", "newcomer.", "European Central Bank", "Newcomers' Bank",
 		"ecb.europa.eu", "newcomer.example")
 	insert("ingest/sources/sources.go", "\t\"tidemark/ingest/portwatch\"\n", "\t\"tidemark/ingest/newcomer\"\n")
