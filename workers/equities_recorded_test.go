@@ -177,8 +177,9 @@ func TestRecordedCompaniesAreScoredFromTheDatabaseAsFromTheirFilings(t *testing.
 	if diff := cmp.Diff(want, got); diff != "" || len(got) < 7 {
 		t.Errorf("%d scores (-from the filings +from the database):\n%s", len(got), diff)
 	}
-	// The close over the diluted earnings per share of the four quarters that the companies had reported by then.
-	for ticker, published := range map[string]float64{"AAPL": 22.9, "MSFT": 23.7, "KO": 24.6, "JNJ": 23.8, "JPM": 8.9, "HD": 17.0, "PG": 21.5} {
+	// The close over the diluted earnings per share of the four quarters that the companies had reported by then. JPM is not among the scores:
+	// its recorded file is cut to tags without equity, so that three of a bank's seven metrics are unknown.
+	for ticker, published := range map[string]float64{"AAPL": 22.9, "MSFT": 23.7, "KO": 24.6, "JNJ": 23.8, "HD": 17.0, "PG": 21.5} {
 		if math.Abs(pe[ticker]/published-1) > 0.07 {
 			t.Errorf("%s sells at %.1f times its earnings, want about %.1f", ticker, pe[ticker], published)
 		}
