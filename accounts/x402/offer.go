@@ -131,7 +131,7 @@ func (o Offer) Body(reason string) []byte {
 // PaymentRequired is the body of a 402 answer in version 1 of the protocol.
 type PaymentRequired struct {
 	Version int `json:"x402Version"`
-	// Error says why payment is asked for, or what was wrong with the one that was sent.
+	// Error says why payment is required, or what was wrong with the payment sent.
 	Error string `json:"error"`
 	// Accepts are the ways to pay; empty where only version 2 is served, whose terms are in the header PAYMENT-REQUIRED.
 	Accepts []requirementV1 `json:"accepts"`

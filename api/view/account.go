@@ -117,13 +117,13 @@ type AccountUsageRows struct {
 	Meta UsageMeta `json:"meta"`
 }
 
-// UsageMeta says what the rows are of.
+// UsageMeta describes the range of the rows.
 type UsageMeta struct {
 	From string `json:"from"`
 	To   string `json:"to"`
 }
 
-// UsageRow is what a key used of an endpoint in a UTC day.
+// UsageRow is a key's usage of one endpoint in a UTC day.
 type UsageRow struct {
 	Date     string `json:"date"`
 	Endpoint string `json:"endpoint"`

@@ -48,7 +48,7 @@ type ChangeEnd struct {
 	CodeVersion string     `json:"code_version"`
 }
 
-// ChangeNumbers are what was added to value, baseline and z-score. Null: one of the snapshots does not have the number.
+// ChangeNumbers are added to value, baseline and z-score. Null means that one of the snapshots does not have the number.
 type ChangeNumbers struct {
 	Value    *float64 `json:"value"`
 	Baseline *float64 `json:"baseline"`
@@ -59,16 +59,17 @@ type ChangeNumbers struct {
 type ChangePart struct {
 	// Kind is new_observation, revision, window, baseline_window or code.
 	Kind string `json:"kind"`
-	// Source and Series are null where there is none, or more than one.
+	// Source and Series are null if the part has none, or more than one.
 	Source *string `json:"source"`
 	Series *string `json:"series"`
-	// ObservedAt is what the newest observation of the part is about, ObservedFrom the oldest; Observations is how many there are.
+	// ObservedAt is the observation time of the part's newest observation, ObservedFrom of its oldest. Observations counts them.
 	ObservedAt   *time.Time `json:"observed_at"`
 	ObservedFrom *time.Time `json:"observed_from"`
 	Observations int        `json:"observations"`
 	// Release is when it became known, of several releases the newest.
 	Release *time.Time `json:"release"`
-	// Before and After are the observation's own values where there is one; null where it was not there, or is not any more.
+	// Before and After are the observation's own values, if the part has one observation. They are null if the observation did not exist or
+	// was withdrawn.
 	Before *float64 `json:"before"`
 	After  *float64 `json:"after"`
 

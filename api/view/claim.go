@@ -26,9 +26,10 @@ type Claim struct {
 	BlockNumber *int64  `json:"block_number"`
 	// Confirmations counts the blocks from the transfer's own to the newest when it was granted.
 	Confirmations *int64 `json:"confirmations"`
-	// Final tells that it cannot be undone any more; until then a transfer that vanishes from the chain is taken back.
+	// Final reports whether the transfer can no longer be reverted. Until then, a transfer that vanishes from the chain is taken back.
 	Final bool `json:"final"`
-	// Plan is "pro" under plans, with its end; Extended tells that it was running already. Balance is the one after the credit.
+	// Plan is "pro" under plans, with its end. Extended reports whether the plan was already running. Balance is the balance after the
+	// credit.
 	Plan     *accounts.Plan `json:"plan"`
 	ProUntil *time.Time     `json:"pro_until"`
 	Extended bool           `json:"extended"`
@@ -36,7 +37,7 @@ type Claim struct {
 	// Reason is the code of the problem where nothing is granted, or nothing yet; null before the first look at the chain.
 	Reason    *accounts.Reason `json:"reason"`
 	ClaimedAt time.Time        `json:"claimed_at"`
-	// ExpiresAt is until when the chain is looked at for it; null where it is decided.
+	// ExpiresAt is the end of the search for the transfer on the chain; null if the claim is decided.
 	ExpiresAt *time.Time `json:"expires_at"`
 }
 

@@ -30,8 +30,8 @@ type Event struct {
 	Lang      picks.Lang `json:"lang"`
 }
 
-// FeedPagination tells where a page of a feed stands. Who has read it goes on from NewestCursor, as the parameter after, and misses
-// nothing.
+// FeedPagination is the position of a page in a feed. To miss nothing, clients send NewestCursor as the parameter after in the next
+// request.
 type FeedPagination struct {
 	Pagination
 
@@ -101,13 +101,13 @@ type EconomicEvent struct {
 	Region    string `json:"region"`
 	Indicator string `json:"indicator"`
 	Actual    string `json:"actual"`
-	// Consensus is always null: no survey of forecasters is used. Expected is what the rule of the method expected, rounded to the last
-	// digit that the figure is published with; surprise and z-score are made from it as it stands here.
+	// Consensus is always null: no survey of forecasters is used. Expected is the value by the rule of the method, rounded to the figure's
+	// last published digit. Surprise and z-score are calculated from the rounded value.
 	Consensus *string  `json:"consensus"`
 	Expected  *string  `json:"expected"`
 	SurpriseZ *float64 `json:"surprise_z"`
 	Previous  *string  `json:"previous"`
-	// Revised is what Previous reads by now, null where nothing was revised.
+	// Revised is the current value of Previous, null if it was not revised.
 	Revised        *string      `json:"revised"`
 	Unit           string       `json:"unit"`
 	Severity       int          `json:"severity"`
@@ -121,7 +121,7 @@ type EconomicEvent struct {
 	AffectedSectors []string         `json:"affected_sectors"`
 	Sources         []SourceDocument `json:"sources"`
 	PublishedAt     time.Time        `json:"published_at"`
-	// Assumed tells that nobody saw the figure arrive: PublishedAt follows from the publisher's calendar.
+	// Assumed reports that the arrival of the figure was not observed: PublishedAt follows from the publisher's calendar.
 	Assumed bool `json:"published_at_assumed"`
 }
 
@@ -210,7 +210,7 @@ type Period struct {
 	To   string `json:"to"`
 }
 
-// PortfolioDelta is what a week did to the portfolio.
+// PortfolioDelta is the change of the portfolio in a week.
 type PortfolioDelta struct {
 	ReturnPct          *float64       `json:"return_pct"`
 	BenchmarkReturnPct *float64       `json:"benchmark_return_pct"`
@@ -221,13 +221,13 @@ type PortfolioDelta struct {
 	Bottom             []Contribution `json:"bottom"`
 }
 
-// Contribution is what a position added to a return, in percentage points.
+// Contribution is the part of a return that a position added, in percentage points.
 type Contribution struct {
 	Ticker          string   `json:"ticker"`
 	ContributionPct *float64 `json:"contribution_pct"`
 }
 
-// DigestSignal is one of the signals as it stood.
+// DigestSignal is the state of a signal in the digest.
 type DigestSignal struct {
 	ID                 string   `json:"id"`
 	ZScore             float64  `json:"z_score"`

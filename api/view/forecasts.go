@@ -18,7 +18,7 @@ type Forecasts struct {
 	Disclaimer  string     `json:"disclaimer"`
 }
 
-// Forecast is one of them. The numbers are those of the recorded text, whose SHA-256 the hash is.
+// Forecast is one recorded forecast. Its numbers are from the recorded text. The hash is the text's SHA-256.
 type Forecast struct {
 	ID       string         `json:"id"`
 	Target   ForecastTarget `json:"target"`
@@ -26,7 +26,7 @@ type Forecast struct {
 	// Quantiles are 23, ascending. Naive are the two forecasts that it is to beat, with the same levels.
 	Quantiles []Quantile   `json:"quantiles"`
 	Naive     [][]Quantile `json:"naive"`
-	// Label is what the forecasts of the figure could be called when this one was issued.
+	// Label is the label that the figure's forecasts had when this forecast was issued.
 	Label        string `json:"label"`
 	ModelVersion string `json:"model_version"`
 	InputsHash   string `json:"inputs_hash"`
@@ -43,7 +43,7 @@ type Forecast struct {
 	Grade     *ForecastGrade `json:"grade"`
 }
 
-// ForecastTarget is what is forecast.
+// ForecastTarget is the figure that is forecast.
 type ForecastTarget struct {
 	Figure string `json:"figure"`
 	Name   string `json:"name"`
@@ -59,13 +59,13 @@ type Quantile struct {
 	Value float64 `json:"value"`
 }
 
-// ForecastGrade is what came of a forecast. Outcome, CRPS and PIT are null where no print came in time.
+// ForecastGrade is the result of a forecast. Outcome, CRPS and PIT are null if no print came in time.
 type ForecastGrade struct {
 	Outcome     *float64  `json:"outcome"`
 	PublishedAt time.Time `json:"published_at"`
 	GradedAt    time.Time `json:"graded_at"`
 	CRPS        *float64  `json:"crps"`
-	// CRPSNaive are those of the two naive forecasts.
+	// CRPSNaive are the scores of the two naive forecasts.
 	CRPSNaive []float64     `json:"crps_naive"`
 	PIT       *float64      `json:"pit"`
 	Hits      *ForecastHits `json:"hits"`
@@ -76,7 +76,7 @@ type ForecastGrade struct {
 	ProofURL  *string       `json:"proof_url"`
 }
 
-// ForecastHits tell whether the outcome lay in the central interval of so many percent.
+// ForecastHits report whether the central interval with that percentage contained the outcome.
 type ForecastHits struct {
 	P50 bool `json:"50"`
 	P80 bool `json:"80"`
@@ -251,13 +251,13 @@ type Scorecards struct {
 	Disclaimer  string      `json:"disclaimer"`
 }
 
-// Scorecard judges those of one figure, by what was published before its print and by nothing else.
+// Scorecard rates the forecasts of one figure that were published before its print.
 type Scorecard struct {
 	Figure string `json:"figure"`
 	Name   string `json:"name"`
 	Unit   string `json:"unit"`
 	Label  string `json:"label"`
-	// Decayed tells that the live record has become worse than a naive forecast.
+	// Decayed reports that the live record has become worse than a naive forecast.
 	Decayed bool `json:"decayed"`
 	// Needed is how many grades a label rests on. Void counts the prints that did not come, Open the forecasts without a print yet.
 	Needed int    `json:"grades_needed"`
@@ -267,7 +267,7 @@ type Scorecard struct {
 	Last52 Scores `json:"last_52"`
 }
 
-// Scores are those of some forecasts that follow each other. Null stands for what is unknown.
+// Scores rate a sequence of forecasts. Null means unknown.
 type Scores struct {
 	N int `json:"n"`
 	// From and To are the first and the last period.

@@ -5,6 +5,6 @@ type Health struct {
 	OK bool `json:"ok"`
 	// Missing names what the program still waits for.
 	Missing []string `json:"missing"`
-	// Degraded names what is away at the moment, while answers are still given from memory.
+	// Degraded names the unavailable dependencies while the service still responds from memory.
 	Degraded []string `json:"degraded"`
 }

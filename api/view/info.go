@@ -31,7 +31,7 @@ type Info struct {
 	Prices    map[string]string `json:"prices"`
 	Languages []picks.Lang      `json:"languages"`
 	Chain     InfoChain         `json:"chain"`
-	// Log is the transparency log; null where there is none.
+	// Log is the transparency log; null if the service has none.
 	Log        *InfoLog  `json:"log"`
 	Links      InfoLinks `json:"links"`
 	Disclaimer string    `json:"disclaimer"`
@@ -44,7 +44,7 @@ type Billing struct {
 	TrialBalance *string        `json:"trial_balance"`
 	MinTopUp     *string        `json:"min_top_up"`
 	Plans        *Plans         `json:"plans"`
-	// What a transfer to a key is made of; null where none are taken. Network is a CAIP-2 id.
+	// PayTo is the account that receives transfers; null if transfers are not accepted. Network is a CAIP-2 id.
 	PayTo        *string `json:"pay_to"`
 	Token        *string `json:"token"`
 	TokenAddress *string `json:"token_address"`
@@ -57,13 +57,13 @@ type Plans struct {
 	Pro  ProPlan  `json:"pro"`
 }
 
-// FreePlan is what a key has for nothing.
+// FreePlan is the plan without payment.
 type FreePlan struct {
 	RequestsPerDay int `json:"requests_per_day"`
 	Picks          int `json:"picks"`
 }
 
-// ProPlan is what a transfer buys.
+// ProPlan is the plan that a transfer buys.
 type ProPlan struct {
 	RequestsPerDay int     `json:"requests_per_day"`
 	Price          string  `json:"price"`
@@ -71,7 +71,7 @@ type ProPlan struct {
 	Token          *string `json:"token"`
 }
 
-// InfoChain says where the chain of the picks stands, and by which rule it is made.
+// InfoChain is the state of the chain of picks and the rule of its hashes.
 type InfoChain struct {
 	Length int `json:"length"`
 	// HeadHash is null before the first announced pick.
@@ -84,15 +84,15 @@ type InfoChain struct {
 	Git         *InfoGit         `json:"git"`
 }
 
-// InfoAttestation says where and by whom the chain is attested.
+// InfoAttestation says where the chain is attested and who attests it.
 type InfoAttestation struct {
 	// Network is a CAIP-2 id.
 	Network string `json:"network"`
-	// Contract, SchemaUID and Attester are null where they are not set.
+	// Contract, SchemaUID and Attester are null if they are not configured.
 	Contract  *string `json:"contract"`
 	SchemaUID *string `json:"schema_uid"`
 	Attester  *string `json:"attester"`
-	// Status is "off" where no key or no node is set: then attestations stay pending.
+	// Status is "off" if no key or no node is configured: then attestations stay pending.
 	Status string `json:"status"`
 }
 
@@ -104,7 +104,7 @@ type InfoGit struct {
 	Status     string  `json:"status"`
 }
 
-// InfoLog says which transparency log the service keeps, and where it stood then.
+// InfoLog is the service's transparency log and its state at the time of the response.
 type InfoLog struct {
 	Origin string `json:"origin"`
 	// VKey is the key that signs, in the form of signed notes.
@@ -112,7 +112,7 @@ type InfoLog struct {
 	Size int64  `json:"size"`
 	// Root is in base64.
 	Root string `json:"root"`
-	// Witnesses are those that the operator has cosign. Whom to believe is for the reader.
+	// Witnesses are the operator's choice of witnesses that cosign. Readers decide whom to trust.
 	Witnesses []InfoWitness `json:"witnesses"`
 }
 

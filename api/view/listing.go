@@ -66,7 +66,7 @@ type Pagination struct {
 	HasMore    bool    `json:"has_more"`
 }
 
-// Meta is what has to be said about an answer itself.
+// Meta is the metadata of a response.
 type Meta struct {
 	Warnings []string `json:"warnings"`
 }

@@ -12,9 +12,9 @@ import (
 	"tidemark/picks"
 )
 
-// PublicationMeta is what has to be said about an answer of the Picks API itself.
+// PublicationMeta is the metadata of a response of the Picks API.
 type PublicationMeta struct {
-	// AsOf is when the newest of the data became known; null where there is none.
+	// AsOf is when the newest of the data became known; null if there are no data.
 	AsOf        *time.Time `json:"as_of"`
 	Environment string     `json:"environment"`
 	Disclaimer  string     `json:"disclaimer"`

@@ -11,7 +11,7 @@ import (
 	"tidemark/picks"
 )
 
-// Pick is an announced pick with what became of it. Percentages are rounded to two decimals; what is unknown is null.
+// Pick is an announced pick with its result. Percentages are rounded to two decimals. Unknown values are null.
 type Pick struct {
 	ID       string `json:"id"`
 	Seq      int64  `json:"seq"`
@@ -29,8 +29,8 @@ type Pick struct {
 	// LastPrice is the newest close that is known, after splits of the shares held then; LastPriceAt its instant.
 	LastPrice   *string    `json:"last_price"`
 	LastPriceAt *time.Time `json:"last_price_at"`
-	// ReturnPct is from Price to LastPrice with splits and dividends, BenchmarkReturnPct that of Benchmark in the same time,
-	// ExcessReturnPct the difference in percentage points.
+	// ReturnPct is the return from Price to LastPrice with splits and dividends. BenchmarkReturnPct is the return of Benchmark in the same
+	// time. ExcessReturnPct is the difference in percentage points.
 	ReturnPct          *float64 `json:"return_pct"`
 	Benchmark          string   `json:"benchmark"`
 	BenchmarkReturnPct *float64 `json:"benchmark_return_pct"`
@@ -38,7 +38,7 @@ type Pick struct {
 	// Status is "open", or "closed" since the portfolio sold it at ClosedAt.
 	Status   string     `json:"status"`
 	ClosedAt *time.Time `json:"closed_at"`
-	// SummaryWhy is in Lang; null where no card was written.
+	// SummaryWhy is in Lang; null if no card was written.
 	SummaryWhy        *string    `json:"summary_why"`
 	Lang              picks.Lang `json:"lang"`
 	Hash              string     `json:"hash"`
@@ -142,7 +142,7 @@ func (st *PublicationsState) LatestPick(lang picks.Lang) (*Document, error) {
 	return doc, err
 }
 
-// Research is what was written about a company in one language.
+// Research is the research about a company in one language.
 type Research struct {
 	Ticker         string       `json:"ticker"`
 	Name           string       `json:"name"`
@@ -160,18 +160,18 @@ type Research struct {
 	FullResearch string       `json:"full_research"`
 	Writer       string       `json:"writer"`
 	Fundamentals Fundamentals `json:"fundamentals"`
-	// Facts holds every number that any of the texts names; Source is an index into Sources, null for what was reckoned.
+	// Facts contains every number in the texts. Source is an index into Sources, null for calculated numbers.
 	Facts   []Fact           `json:"facts"`
 	Sources []SourceDocument `json:"sources"`
-	// Pick is the company's newest announced pick, null where it was never picked.
+	// Pick is the company's newest announced pick, null if it was never picked.
 	Pick *ResearchPick `json:"pick"`
-	// ContentSHA256 is that of the five texts in their order, each followed by a line feed.
+	// ContentSHA256 is the SHA-256 of the five texts in their order, each followed by a line feed.
 	ContentSHA256 string    `json:"content_sha256"`
 	UpdatedAt     time.Time `json:"updated_at"`
 	Disclaimer    string    `json:"disclaimer"`
 }
 
-// Fundamentals are figures beside a card.
+// Fundamentals are the figures next to a card.
 type Fundamentals struct {
 	MarketCapUSDBn   *float64 `json:"market_cap_usd_bn"`
 	PE               *float64 `json:"pe"`
@@ -188,7 +188,7 @@ type Fact struct {
 	Source *int    `json:"source"`
 }
 
-// ResearchPick is the pick beside a card.
+// ResearchPick is the pick next to a card.
 type ResearchPick struct {
 	Seq       int64    `json:"seq"`
 	Date      string   `json:"date"`
@@ -253,7 +253,7 @@ func facts(list []postgres.Datum) []Fact {
 	return out
 }
 
-// SourceDocument is one that facts were taken from.
+// SourceDocument is a document that contains facts.
 type SourceDocument struct {
 	Title       string     `json:"title"`
 	URL         *string    `json:"url"`

@@ -31,7 +31,7 @@ type Portfolio struct {
 	Method          string             `json:"method"`
 }
 
-// PortfolioBenchmark is what the portfolio is compared with.
+// PortfolioBenchmark is the benchmark of the portfolio.
 type PortfolioBenchmark struct {
 	Symbol    string   `json:"symbol"`
 	Name      string   `json:"name"`
@@ -200,7 +200,7 @@ func (st *PublicationsState) Sectors(q ListQuery) (*Document, string, error) {
 	})
 }
 
-// Region is one region's part of the portfolio, or the cash, and those of its countries. Both add up.
+// Region is the part of the portfolio in one region, or the cash, with the parts of the region's countries. Both add up.
 type Region struct {
 	Region         string    `json:"region"`
 	WeightPct      float64   `json:"weight_pct"`
@@ -209,7 +209,7 @@ type Region struct {
 	ReturnPct      *float64  `json:"return_pct"`
 }
 
-// Country is one country's part. Country is null where it is unknown.
+// Country is one country's part. Country is null if it is unknown.
 type Country struct {
 	Country   *string `json:"country"`
 	WeightPct float64 `json:"weight_pct"`

@@ -13,7 +13,7 @@ type Problem struct {
 	Type   string `json:"type"`
 	Title  string `json:"title"`
 	Status int    `json:"status"`
-	// Code is what a program should look at.
+	// Code is the code for programs.
 	Code      string `json:"code"`
 	Detail    string `json:"detail"`
 	Instance  string `json:"instance"`
@@ -27,11 +27,11 @@ type Problem struct {
 	Cost     *Money `json:"cost,omitempty"`
 	TopUpURL string `json:"top_up_url,omitempty"`
 	X402URL  string `json:"x402_url,omitempty"`
-	// Raw is what may be said of a body, where the code is CodeNotShown.
+	// Raw describes the body, if the code is CodeNotShown.
 	Raw *RawFacts `json:"raw,omitempty"`
 }
 
-// RawFacts are what is said of an archived body that is not shown.
+// RawFacts describe an archived body that cannot be shown.
 type RawFacts struct {
 	SHA256      string    `json:"sha256"`
 	Bytes       int64     `json:"bytes"`
@@ -40,7 +40,7 @@ type RawFacts struct {
 	License     string    `json:"license"`
 	RetrievedAt time.Time `json:"retrieved_at"`
 	Reason      string    `json:"reason"`
-	// ProofURL is where the proof is that the log had the hash, missing where it has none.
+	// ProofURL is the URL of the proof that the log contains the hash, absent if the log does not contain it.
 	ProofURL *string `json:"proof_url,omitempty"`
 }
 

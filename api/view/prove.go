@@ -26,7 +26,7 @@ type ProvenBody struct {
 	RetrievedAt time.Time `json:"retrieved_at"`
 	SHA256      string    `json:"sha256"`
 	Bytes       int64     `json:"bytes"`
-	// Series are those that it says something of.
+	// Series are the series with values in the body.
 	Series []series.ID `json:"series"`
 	// LogIndex is the number of its leaf, ProofURL the file that proves it offline. Both are null while no signed size of the log has it.
 	LogIndex *int64  `json:"log_index"`

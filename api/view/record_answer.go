@@ -154,8 +154,8 @@ type PickGit struct {
 	URL         *string    `json:"url"`
 }
 
-// PickAttested is the attestation that proves a pick: the first one of a chain that is long enough. All but the status is null while
-// there is none.
+// PickAttested is the attestation that proves a pick: the first attestation of a chain that is long enough. Until it exists, everything
+// except the status is null.
 type PickAttested struct {
 	Status      string     `json:"status"`
 	Network     *string    `json:"network"`

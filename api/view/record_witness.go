@@ -83,7 +83,7 @@ type RecordGit struct {
 	// Commit is the newest that readers find in the repository.
 	Commit      *string    `json:"commit"`
 	CommittedAt *time.Time `json:"committed_at"`
-	// Status is that of the ledger's job: local, pushed, pending, refused, diverged, conflict or damaged; null before its first run.
+	// Status is the status of the ledger's job: local, pushed, pending, refused, diverged, conflict or damaged; null before its first run.
 	Status *string `json:"status"`
 }
 

@@ -12,9 +12,9 @@ type SignalHistory struct {
 	listingTail
 }
 
-// SignalHistoryPoint is one point of a signal's history, as known at the instant that was asked for. What is unknown is null.
+// SignalHistoryPoint is one point of a signal's history, as known at the requested instant. Unknown values are null.
 type SignalHistoryPoint struct {
-	// ObservedAt is what the value is about; IngestedAt when the bytes that it was made of came here.
+	// ObservedAt is the observation time. IngestedAt is when the service received the bytes behind the value.
 	ObservedAt time.Time `json:"observed_at"`
 	IngestedAt time.Time `json:"ingested_at"`
 	Value      *float64  `json:"value"`
@@ -24,16 +24,16 @@ type SignalHistoryPoint struct {
 	BaselineValue      *float64 `json:"baseline_value"`
 	DeltaVsBaselinePct *float64 `json:"delta_vs_baseline_pct"`
 	ZScore             *float64 `json:"z_score"`
-	// Vintage counts the versions of this point from 1 on; Revised tells that there was one before.
+	// Vintage counts the versions of this point from 1 on. Revised reports whether an earlier version exists.
 	Vintage int  `json:"vintage"`
 	Revised bool `json:"revised"`
 	// PublishedAt is when the newest of its inputs was published.
 	PublishedAt time.Time `json:"published_at"`
-	// PublishedAtAssumed tells that it was not seen: the publisher's usual delay stands in for it.
+	// PublishedAtAssumed reports that the publication was not observed: the time is calculated from the publisher's usual delay.
 	PublishedAtAssumed bool `json:"published_at_assumed"`
 	// KnownFrom is there only with vintages=all: the instant at which this version came into force.
 	KnownFrom *time.Time `json:"known_from,omitzero"`
-	// KnownTo is there only with vintages=all: the instant at which another version took its place, null for the one in force.
+	// KnownTo is present only with vintages=all: the instant at which another version replaced this one, null for the current version.
 	KnownTo *time.Time `json:"known_to,omitzero"`
 }
 
@@ -54,7 +54,7 @@ type ChainedPick struct {
 	Date         string `json:"date"`
 	PreviousHash string `json:"previous_hash"`
 	Hash         string `json:"hash"`
-	// Preimage is what was hashed, in UTF-8.
+	// Preimage is the hashed text, in UTF-8.
 	Preimage          string `json:"preimage"`
 	AttestationStatus string `json:"attestation_status"`
 }

@@ -41,14 +41,14 @@ type SignalCatalogEntry struct {
 	Synthetic  bool       `json:"synthetic"`
 }
 
-// SignalSnapshot is the latest state of one signal. Times are in UTC. What is unknown is null.
+// SignalSnapshot is the latest state of one signal. Times are in UTC. Unknown values are null.
 type SignalSnapshot struct {
 	ID     string `json:"id"`
 	Name   string `json:"name"`
 	Domain string `json:"domain"`
 	Unit   string `json:"unit"`
 	Status string `json:"status"`
-	// ObservedAt is what the value is about; IngestedAt when the bytes that it was made of came here.
+	// ObservedAt is the observation time. IngestedAt is when the service received the bytes behind the value.
 	ObservedAt *time.Time `json:"observed_at"`
 	IngestedAt *time.Time `json:"ingested_at"`
 	// Value is in Unit.
@@ -56,14 +56,14 @@ type SignalSnapshot struct {
 	// UncertaintyLo and UncertaintyHi are the interval. What it bounds, and how often that came true, says uncertainty.
 	UncertaintyLo *float64 `json:"uncertainty_lo"`
 	UncertaintyHi *float64 `json:"uncertainty_hi"`
-	// BaselineValue is what the value is compared with, made as BaselineMethod names it.
+	// BaselineValue is the value for comparison. BaselineMethod names its calculation.
 	BaselineValue  *float64 `json:"baseline_value"`
 	BaselineMethod string   `json:"baseline_method"`
 	// DeltaVsBaselinePct is how far the value lies from the baseline, in percent of it; null where the baseline is null, zero or negative.
 	DeltaVsBaselinePct *float64 `json:"delta_vs_baseline_pct"`
 	// ZScore is the same in units of the usual spread.
 	ZScore *float64 `json:"z_score"`
-	// Backtest is null where no skill was measured. It is published as it was stored.
+	// Backtest is null if no skill was measured. It is published as stored.
 	Backtest   *postgres.Backtest `json:"backtest"`
 	SourceURL  string             `json:"source_url"`
 	License    string             `json:"license"`
@@ -73,17 +73,17 @@ type SignalSnapshot struct {
 	Disclaimer string             `json:"disclaimer"`
 
 	HistoryURL string `json:"history_url"`
-	// AsOf is the instant the snapshot is for: it was computed from what was known then.
+	// AsOf is the instant of the snapshot, which was computed from the data known then.
 	AsOf      *time.Time `json:"as_of"`
 	Frequency string     `json:"frequency"`
-	// UncertaintyLevel is what intervals are built for. It is no probability where uncertainty.basis is assumed.
+	// UncertaintyLevel is the nominal level of the intervals. It is not a probability if uncertainty.basis is assumed.
 	UncertaintyLevel float64     `json:"uncertainty_level"`
 	Uncertainty      Uncertainty `json:"uncertainty"`
 	Components       []Component `json:"components"`
 	Freshness        Freshness   `json:"freshness"`
 	// PublishedAt is when the newest of its inputs was published.
 	PublishedAt *time.Time `json:"published_at"`
-	// PublishedAtAssumed tells that it was not seen: the publisher's usual delay stands in for it.
+	// PublishedAtAssumed reports that the publication was not observed: the time is calculated from the publisher's usual delay.
 	PublishedAtAssumed bool       `json:"published_at_assumed"`
 	Provenance         Provenance `json:"provenance"`
 	Synthetic          bool       `json:"synthetic"`
@@ -114,7 +114,7 @@ const (
 	Unknown = "unknown" // there is no observation
 )
 
-// Freshness tells whether the newest observation is older than the signal tolerates.
+// Freshness reports whether the newest observation is older than the signal's limit.
 type Freshness struct {
 	State         string `json:"state"`
 	MaxAgeSeconds int64  `json:"max_age_seconds"`

@@ -14,16 +14,17 @@ type Uncertainty struct {
 	Level *float64 `json:"level"`
 	// LevelPct is the level that intervals of all signals are built for, in percent, also where this one is assumed. Read level instead.
 	LevelPct float64 `json:"level_pct"`
-	// Bounds is next_first_print (a figure that its publisher has yet to print), revised_value (the same figure as its publisher next
-	// estimates it anew) or true_value (a quantity that is never published).
+	// Bounds is next_first_print (the publisher's next first print of the figure), revised_value (the publisher's next estimate of the same
+	// figure) or true_value (a quantity that is never published).
 	Bounds string `json:"bounds"`
-	// Basis is measured (what the interval bounds was seen later, in 20 cases at least; record says how often it held) or assumed.
+	// Basis is measured or assumed. Measured means that the bounded value was observed later in at least 20 cases; record counts how often
+	// the interval contained it.
 	Basis string `json:"basis"`
 	// Method names how the interval is made.
 	Method string `json:"method"`
 	// Text says all this in a sentence or two.
 	Text string `json:"text"`
-	// Record is how often such intervals held what they bound, as it turned out later, each made from what was known before. Null where basis
+	// Record is how often such intervals contained the value, which became known later. Each interval used only earlier data. Null if basis
 	// is assumed.
 	Record *postgres.IntervalRecord `json:"record"`
 }

@@ -7,10 +7,10 @@ type X402InfoBody struct {
 
 // X402Info says what is sold by request, and how it is paid.
 type X402Info struct {
-	// Versions are those of the protocol, Headers the fields that carry a payment, version by version.
+	// Versions are the versions of the protocol. Headers are the fields that carry a payment, version by version.
 	Versions []int    `json:"x402_versions"`
 	Headers  []string `json:"headers"`
-	// Network is what version 1 calls the network, or the CAIP-2 name where version 1 has none.
+	// Network is the network's name in version 1, or its CAIP-2 name if version 1 has none.
 	Network     string         `json:"network"`
 	CAIP2       string         `json:"caip2"`
 	Asset       X402Asset      `json:"asset"`

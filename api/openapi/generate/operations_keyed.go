@@ -43,13 +43,13 @@ func single(description string, of ...shape) []answer {
 
 // RegistrationRequest is the body of a registration.
 type RegistrationRequest struct {
-	// Name is what the holder calls the key: 1 to 100 characters, none of them a control character.
+	// Name is the key's name: 1 to 100 characters without control characters.
 	Name string `json:"name"`
 }
 
 // RotationRequest is the body of a rotation.
 type RotationRequest struct {
-	// GraceSeconds is how long the old text goes on to open; 0 where it is left out.
+	// GraceSeconds is how long the old text stays valid. The default is 0.
 	GraceSeconds int64 `json:"grace_seconds,omitempty"`
 }
 

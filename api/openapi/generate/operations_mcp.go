@@ -13,7 +13,7 @@ type JSONRPCRequest struct {
 	JSONRPC string `json:"jsonrpc"`
 	// ID is a text or a number of the client's own, which the answer repeats.
 	ID any `json:"id,omitempty"`
-	// Method is what is called, such as tools/list or tools/call.
+	// Method is the method of the call, such as tools/list or tools/call.
 	Method string `json:"method"`
 	// Params are its arguments.
 	Params json.RawMessage `json:"params,omitempty"`
@@ -22,9 +22,9 @@ type JSONRPCRequest struct {
 // JSONRPCResponse is the answer to a call: a result, or an error.
 type JSONRPCResponse struct {
 	JSONRPC string `json:"jsonrpc"`
-	// ID is that of the call; null or absent where no call was understood.
+	// ID is the id of the call; null or absent if no call was understood.
 	ID any `json:"id,omitempty"`
-	// Result is what the method says; its form is the protocol's.
+	// Result is the method's result in the form that the protocol defines.
 	Result json.RawMessage `json:"result,omitempty"`
 	Error  *JSONRPCError   `json:"error,omitzero"`
 }
@@ -33,7 +33,7 @@ type JSONRPCResponse struct {
 type JSONRPCError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
-	// Data are details, where there are any.
+	// Data are optional details.
 	Data any `json:"data,omitempty"`
 }
 
