@@ -60,8 +60,8 @@ lint: $(LINT) ## Run the linters
 	$(LINT) run ./...
 
 .PHONY: race
-race: ## Run all tests with the race detector, three packages at a time: many of them wait
-	go test -race -p 3 -timeout 20m ./...
+race: ## Run all tests with the race detector, three packages at a time because many of them wait, the longest first
+	go test -race -p 3 -timeout 20m ./workers ./test/faults ./test/up ./...
 
 .PHONY: contracts
 contracts: ## Attest on the contracts that EAS publishes, and compile ours again (with npm; says so where its registry is away)
