@@ -23,6 +23,7 @@ var table = []row{
 
 	// The vocabulary and the rules: leaves.
 	{"internal/series, internal/equity, accounts, migrations, ingest/world/synth, internal/nearest", nothing, nothing},
+	{"internal/sharpe", nothing, "net/http, database drivers, os/exec"},
 	{"internal/config", "internal/nearest", nothing},
 	{"internal/concepts", "internal/equity", "net/http, database drivers, os/exec"},
 	{"chain, internal/calendar", nothing, "net/http, database drivers, os/exec, other modules"},
