@@ -106,8 +106,8 @@ func ActionEvents(c equity.Company, h History, day time.Time) []Event {
 			events = append(events, e)
 		}
 		switch a.Kind {
-		case equity.Split:
-			before = "" // stated for other shares
+		case equity.Split, equity.SpinOff, equity.Unexplained:
+			before = "" // stated for other shares, or by a company that was larger
 		case equity.Dividend:
 			before = a.Cash
 		}

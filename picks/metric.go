@@ -279,13 +279,18 @@ func (s *Score) metric(id string) *Metric {
 	return &s.Metrics[slices.IndexFunc(s.Metrics, func(m Metric) bool { return m.ID == id })]
 }
 
-// splitsBetween is by how much splits multiplied a share after one date and up to another.
-func (h History) splitsBetween(after, to time.Time) float64 {
-	ratio := 1.0
+// splitsBetween is by how much splits multiplied a share after one date and up to another. It is unknown if a ratio lies between that may
+// be a split or a spin-off.
+func (h History) splitsBetween(after, to time.Time) (ratio float64, known bool) {
+	ratio = 1
 	for _, a := range h.between(after, to) {
-		if a.Kind == equity.Split {
+		switch a.Kind {
+		case equity.Split:
 			ratio *= a.Ratio()
+		case equity.Unexplained:
+			return 0, false
+		case equity.SpinOff, equity.Dividend, equity.Merger, equity.Delisting:
 		}
 	}
-	return ratio
+	return ratio, true
 }

@@ -63,7 +63,7 @@ func (h History) between(after, to time.Time) []equity.Action {
 }
 
 // growth is the factor by which an investment at the close price from, of the date after, had grown at the close of bar. Splits multiply
-// the shares. A dividend is reinvested at the close of the first bar on or after its date (the convention of CRSP's total return);
+// the shares; shares of another company that a spin-off gives count as reinvested. A dividend is reinvested at the close of the first bar on or after its date (the convention of CRSP's total return);
 // dividends are left out for a price return. Of several actions between two bars the earlier is applied first. On one date splits come
 // before dividends, since a dividend is stated for the new shares.
 func (h History) growth(from float64, after time.Time, bar equity.Bar, dividends bool) float64 {
@@ -76,7 +76,7 @@ func (h History) growth(from float64, after time.Time, bar equity.Bar, dividends
 		date := actions[i].Date
 		j := i
 		for ; j < len(actions) && actions[j].Date.Equal(date); j++ {
-			if actions[j].Kind == equity.Split {
+			if actions[j].Scales() {
 				shares *= actions[j].Ratio()
 			}
 		}

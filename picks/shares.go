@@ -16,23 +16,30 @@ const (
 	nearBalance = 1.10
 )
 
-// depositary are companies whose listed share represents several of the shares counted in their reports. The ratio is printed on the
-// cover of the annual report, but the facts of a filing do not contain it as a number.
-var depositary = map[equity.CIK]float64{
-	1651308: 13, // BeOne Medicines, formerly BeiGene
-	1704292: 10, // Zai Lab
-	1648257: 5,  // HUTCHMED
+// depositary are companies whose listed share represents several of the shares counted in their reports. The ratio is printed in their
+// reports and prospectuses, but the facts of a filing do not contain it as a number.
+var depositary = map[equity.CIK]struct {
+	ratio float64
+	// since is the first date of the counts that the ratio holds for; zero if it has always held.
+	since time.Time
+}{
+	1651308: {ratio: 13}, // BeOne Medicines, formerly BeiGene
+	// Zai Lab: one until its shares were divided in ten (prospectus 333-255340 of April 2021), ten since (333-278843 of November 2024).
+	1704292: {ratio: 10, since: time.Date(2022, time.March, 30, 0, 0, 0, 0, time.UTC)},
+	1648257: {ratio: 5}, // HUTCHMED: 5.80 dollars a share are 29.00 a listed share (prospectus 333-237574 of June 2021)
 }
 
 // sharesOutstanding is the number of listed shares on a date. It is the count on the cover of the newest report, if the average of the
 // income statement or the balance sheet confirms it. Otherwise it is the count of the balance sheet, which has all classes, and otherwise
-// the average. A count older than maxCountAge is ignored. Counts from before a split are multiplied by it.
+// the average. A count older than maxCountAge is ignored. Counts from before a split are multiplied by it. A spin-off
+// changes no count.
 func sharesOutstanding(b *Financials, cik equity.CIK, h History, day time.Time) Figure {
 	since := func(f Figure, counted time.Time) Figure {
-		if !f.Known() || day.Sub(f.Over.End) > maxCountAge {
+		ratio, known := h.splitsBetween(counted, day)
+		if !f.Known() || !known || day.Sub(f.Over.End) > maxCountAge {
 			return Figure{}
 		}
-		f.Value *= h.splitsBetween(counted, day)
+		f.Value *= ratio
 		return f
 	}
 	filed := func(f Figure) time.Time {
@@ -50,8 +57,8 @@ func sharesOutstanding(b *Financials, cik equity.CIK, h History, day time.Time) 
 	case balance.Known() && (!average.Known() || near(balance, average, nearAverage)):
 		count = balance
 	}
-	if ratio := depositary[cik]; ratio > 0 {
-		count.Value /= ratio
+	if d := depositary[cik]; d.ratio > 0 && !count.Over.End.Before(d.since) {
+		count.Value /= d.ratio
 	}
 	return count
 }

@@ -45,11 +45,22 @@ func TestTheNumberOfSharesIsOfAllClassesAndOfToday(t *testing.T) {
 		}, History{}, 250},
 		{"a split since", 7, []equity.Fact{counted(cover, "", "2025-04-25", 100), counted(basic, "2025-01-01", "2025-03-31", 101)}, split, 200},
 		{"thirteen shares in one that is listed", 1651308, []equity.Fact{counted(cover, "", "2025-04-25", 1430), counted(basic, "2025-01-01", "2025-03-31", 1420)}, History{}, 110},
+		{"ten since the shares were divided", 1704292, []equity.Fact{counted(cover, "", "2025-04-25", 1100), counted(basic, "2025-01-01", "2025-03-31", 1090)}, History{}, 110},
 	} {
 		got := sharesOutstanding(NewBook(c.facts, day("2025-06-30")), c.cik, c.h, day("2025-06-30"))
 		if got.Value != c.want*1e6 || got.Known() != (c.want > 0) {
 			t.Errorf("%s: %v million (%+v), want %v", c.name, got.Value/1e6, got.From, c.want)
 		}
+	}
+}
+
+// Zai Lab had one share in each listed one until it divided its shares in ten.
+func TestTheNumberOfSharesInAListedOneIsThatOfTheDay(t *testing.T) {
+	t.Parallel()
+	facts := []equity.Fact{counted("EntityCommonStockSharesOutstanding", "", "2022-02-15", 96)}
+	facts[0].Filed = day("2022-03-01")
+	if got := sharesOutstanding(NewBook(facts, day("2022-03-15")), 1704292, History{}, day("2022-03-15")); got.Value != 96e6 {
+		t.Errorf("%v shares before the division, want 96 million", got.Value)
 	}
 }
 

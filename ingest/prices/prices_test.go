@@ -143,6 +143,8 @@ func TestSplitThatAPublisherWorksInWithoutAWord(t *testing.T) {
 		},
 		{"one for eight", bars("2021-07-28", "12.90", "13.10", "12.95"), bars("2021-07-28", "103.20", "104.80", "103.60", "100.60"), &equity.Action{Date: day(t, "2021-07-31"), New: 1, Old: 8}},
 		{"three for two", bars("2021-07-28", "90.00", "93.00"), bars("2021-07-28", "60.00", "62.00", "61.00"), &equity.Action{Date: day(t, "2021-07-30"), New: 3, Old: 2}},
+		// AT&T, when it gave away the shares of Warner Bros. Discovery; four for three would be 0.7 percent off.
+		{"the ratio of a spin-off", bars("2022-04-06", "24.03", "23.73", "24.14"), bars("2022-04-06", "18.15", "17.92", "18.23", "19.63"), &equity.Action{Date: day(t, "2022-04-09"), New: 49, Old: 37}},
 		{"one common day is too little", kept, bars("2020-08-28", "124.81", "129.04"), nil},
 		{"a split on the day after the newest is not told yet", kept, bars("2020-08-26", "126.52", "125.01", "124.81"), nil},
 		{"a figure that was corrected", kept, bars("2020-08-24", "503.43", "499.30", "506.09", "250.00", "499.23"), nil},

@@ -11,13 +11,15 @@ import (
 // SplitBetween finds the split that explains why a source now states other closes than before. kept are the bars of a share as stored
 // from day to day, now the bars of a newer response of the same source, both ascending. If the closes of all common dates before some day
 // differ by one factor, and all others are equal, there was a split before the opening of that day. It applies only to a source that
-// restates its history for the shares of today without stating the split; it does not find a split of less than a tenth.
+// restates its history for the shares of today without stating the split; it does not find a split of less than a tenth. The terms are the
+// smallest that the rounding of the prices allows: the factor of a spin-off is not made a split of small terms.
 //
 // The dates must overlap by at least two days before the split. ok is false if there was no split, or more than one.
 func SplitBetween(kept, now []equity.Bar) (split equity.Action, ok bool) {
 	var factors []float64
-	var first time.Time // of the bars that agree
-	var last equity.Bar // the last common one before
+	best, rounding := 0.0, math.Inf(1) // the factor that the rounding of prices leaves the least in doubt, and by how much
+	var first time.Time                // of the bars that agree
+	var last equity.Bar                // the last common one before
 	for _, b := range now {
 		i, common := slices.BinarySearchFunc(kept, b.Date, func(k equity.Bar, d time.Time) int { return k.Date.Compare(d) })
 		if !common {
@@ -26,12 +28,16 @@ func SplitBetween(kept, now []equity.Bar) (split equity.Action, ok bool) {
 			}
 			continue
 		}
-		factor := kept[i].Close.Float() / b.Close.Float()
+		was, is := kept[i].Close.Float(), b.Close.Float()
+		factor := was / is
 		switch differs := math.Abs(math.Log(factor)) > 0.1; {
 		case differs && !first.IsZero():
 			return split, false
 		case differs:
 			factors = append(factors, factor)
+			if off := halfCent/was + halfCent/is; off < rounding {
+				best, rounding = factor, off
+			}
 		case len(factors) > 0 && first.IsZero():
 			first = b.Date
 		case len(factors) == 0: // agrees before anything differs
@@ -42,23 +48,27 @@ func SplitBetween(kept, now []equity.Bar) (split equity.Action, ok bool) {
 	if len(factors) < 2 || first.IsZero() {
 		return split, false
 	}
-	slices.Sort(factors)
-	middle := factors[len(factors)/2]
 	// Prices are rounded to cents: of a low one the factor is known to a percent only.
-	if factors[len(factors)-1]/factors[0] > 1.02 {
+	if slices.Max(factors)/slices.Min(factors) > 1.02 {
 		return split, false
 	}
-	gained, given := simple(middle)
+	gained, given := simple(best, max(rounding, minRounding))
 	return equity.Action{CIK: last.CIK, Kind: equity.Split, Date: first, New: gained, Old: given, Source: last.Source}, true
 }
 
-// simple writes a factor, which is known to a percent, by the smallest terms that fit.
-func simple(factor float64) (gained, given float64) {
+// Prices are rounded to cents; even a high price leaves a factor in doubt by minRounding, since a publisher may round twice.
+const (
+	halfCent    = 0.005
+	minRounding = 0.0002
+)
+
+// simple writes a factor, which is known to a tolerance, by the smallest terms that fit.
+func simple(factor, tolerance float64) (gained, given float64) {
 	for given = 1; given <= 50; given++ {
 		gained = max(math.Round(factor*given), 1)
-		if math.Abs(gained/given/factor-1) < 0.01 {
+		if math.Abs(gained/given/factor-1) < tolerance {
 			return gained, given
 		}
 	}
-	return factor, 1
+	return math.Round(factor*1e4) / 1e4, 1
 }

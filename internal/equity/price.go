@@ -71,9 +71,14 @@ type ActionKind string
 const (
 	// Split gives New shares for Old ones; a reverse split has New below Old. A dividend in shares of the same company is a split.
 	Split ActionKind = "split"
-	// Dividend pays Cash for each share, counted after any split of the same date. A distribution of another company's shares (a spin-off)
-	// is a dividend of those shares' first closing price.
+	// Dividend pays Cash for each share, counted after any split of the same date. A spin-off may be stated
+	// as a dividend of the new shares' first closing price.
 	Dividend ActionKind = "dividend"
+	// SpinOff gives shares of another company. One share with the distribution was worth as much as Ratio shares without it. The number of
+	// shares does not change. Unexplained is a ratio like that of a spin-off without a filing that shows one: it is not known whether the
+	// number of shares changed. Publishers state both as splits, and so they are stored; ReadSplits in package picks tells them apart.
+	SpinOff     ActionKind = "spin-off"
+	Unexplained ActionKind = "unexplained"
 	// Merger ends the shares: each becomes Cash, New shares of Successor for Old ones, or both.
 	Merger ActionKind = "merger"
 	// Delisting ends trading. Cash is the value of a share afterwards, if known.
@@ -97,7 +102,11 @@ type Action struct {
 	Source string
 }
 
-// Ratio returns the number of new shares for one old share: New divided by Old, 1 if the terms are not stated.
+// Scales reports whether the action changes the price of a share by Ratio.
+func (a Action) Scales() bool { return a.Kind == Split || a.Kind == SpinOff || a.Kind == Unexplained }
+
+// Ratio returns the number of new shares for one old share: New divided by Old, 1 if the terms are not stated. Of a spin-off it is by how
+// much the price fell.
 func (a Action) Ratio() float64 {
 	if !(a.New > 0) || !(a.Old > 0) {
 		return 1

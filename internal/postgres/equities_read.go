@@ -179,7 +179,47 @@ func (db *DB) HistoriesFrom(ctx context.Context, ids []equity.CIK, from, to, asO
 	}); err != nil {
 		return nil, fmt.Errorf("read actions: %w", err)
 	}
-	return all, nil
+	return all, db.readSplits(ctx, all, asOf)
+}
+
+// readSplits tells splits and spin-offs apart, by the filings of the companies with splits that may be spin-offs.
+func (db *DB) readSplits(ctx context.Context, all picks.Prices, asOf time.Time) error {
+	var ids []equity.CIK
+	var from, to time.Time
+	for _, cik := range slices.Sorted(maps.Keys(all)) {
+		for _, a := range all[cik].Actions {
+			if !picks.MayBeSpinOff(a) {
+				continue
+			}
+			first, last := picks.SpinOffFilings(a)
+			if len(ids) == 0 || first.Before(from) {
+				from = first
+			}
+			if last.After(to) {
+				to = last
+			}
+			ids = append(ids, cik)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	filings, err := db.FilingsOf(ctx, slices.Compact(ids), from, to, asOf)
+	if err != nil {
+		return err
+	}
+	by := map[equity.CIK][]equity.Filing{}
+	for _, f := range filings {
+		if picks.ShowsSpinOff(f) {
+			by[f.CIK] = append(by[f.CIK], f)
+		}
+	}
+	for _, cik := range slices.Compact(ids) {
+		h := all[cik]
+		h.Actions = picks.ReadSplits(h.Actions, by[cik])
+		all[cik] = h
+	}
+	return nil
 }
 
 // speakers returns the publisher of each company's prices up to a day, as known at an instant.

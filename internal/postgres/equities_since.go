@@ -43,6 +43,11 @@ func (db *DB) HistoriesSince(ctx context.Context, have picks.Prices, from, to, s
 	for _, cik := range acted {
 		again[cik] = true
 	}
+	for cik, h := range have {
+		if slices.ContainsFunc(h.Actions, func(a equity.Action) bool { return a.Kind == equity.Unexplained || picks.MayBeSpinOff(a) }) {
+			again[cik] = true // a filing since may explain it
+		}
+	}
 	all := maps.Clone(have)
 	if rows, err = db.reads.Query(ctx, barsSinceSQL, args); err != nil {
 		return nil, fmt.Errorf("read bars: %w", err)

@@ -39,6 +39,13 @@ func TestHistoriesThatAreBroughtUpToDateAreThoseThatAreReadAnew(t *testing.T) {
 		}},
 		{"another publisher", "b", "2026-01-20T22:00:00Z", postgres.EquityLoad{Bars: bars(borl, "b", "2026-01-05", "20.50", "21.50", "22.50", "23.50", "24", "24", "24", "25", "26")}},
 		{"nothing", "a", "2026-01-22T22:00:00Z", postgres.EquityLoad{}},
+		{"a ratio of no small terms", "a", "2026-01-23T22:00:00Z", postgres.EquityLoad{
+			Bars:    bars(acme, "a", "2026-01-05", "10", "11.10", "12", "13.10", "14"),
+			Actions: []equity.Action{{CIK: acme, Kind: equity.Split, Date: newYorkDay("2026-01-09"), New: 1324, Old: 1000, Source: "a"}},
+		}},
+		{"the filing that explains it", "submissions", "2026-01-24T22:00:00Z", postgres.EquityLoad{Filings: []equity.Filing{{
+			CIK: acme, Accession: "a-1", Form: "8-K", Filed: newYorkDay("2026-01-12"), Items: []string{"2.01"}, URL: "https://sec.example/a-1",
+		}}}},
 	} {
 		said(t, db, step.source, step.fetched, step.load)
 		before := cmp.Diff(nil, have)
@@ -51,6 +58,11 @@ func TestHistoriesThatAreBroughtUpToDateAreThoseThatAreReadAnew(t *testing.T) {
 		got, err := db.HistoriesSince(t.Context(), have, from, to, at, next)
 		if err != nil {
 			t.Fatal(err)
+		}
+		for _, a := range want[acme].Actions {
+			if of := map[string]equity.ActionKind{"2026-01-23": equity.Unexplained, "2026-01-24": equity.SpinOff}[step.fetched[:10]]; a.New == 1324 && a.Kind != of {
+				t.Errorf("%s: the ratio is read as %s", step.name, a.Kind)
+			}
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-anew +brought up):\n%s", step.name, diff)
