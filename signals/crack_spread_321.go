@@ -264,8 +264,8 @@ give 26.48 USD per barrel.
 ## Baseline and z-score
 
 The baseline is the mean of all values within 15 calendar days of the same month and day in each of the five previous years (29
-February counts as the 28th where a year has none), about 105 to 111 values; the scale is their sample standard deviation. A year
-counts when it has at least 10 values in its window; with fewer than three such years there is no baseline.
+February counts as the 28th where a year has none), about 105 to 111 values; the scale is their sample standard deviation. Only years
+enter that have at least 10 values in their window; with fewer than three such years there is no baseline.
 
     z = (spread - baseline) / scale
     difference in percent = 100 * (spread / baseline - 1), unknown when the baseline is not positive

@@ -166,7 +166,7 @@ func newestOf(points []series.Point) int {
 
 // hormuzSeason returns a function for the sample of any mean: the values within hormuzReach days of its month and day (29 February counts
 // as the 28th in other years) in each of the reference years before its own. The sample is empty if fewer than minSeasonYears of them are
-// matched. All values of the windows enter.
+// matched. Only the values of matched years enter.
 func hormuzSeason(means datedSeries) func(i int) moments {
 	first := dayOf(time.Date(hormuzFirst, time.January, 1, 0, 0, 0, 0, time.UTC))
 	last := dayOf(time.Date(hormuzLast, time.December, 31, 0, 0, 0, 0, time.UTC))
@@ -176,11 +176,10 @@ func hormuzSeason(means datedSeries) func(i int) moments {
 		var sample moments
 		matched := 0
 		for year := hormuzFirst; year <= min(hormuzLast, int(today.year)-1); year++ {
-			window := around.day(today.yearsBefore(int(today.year) - year))
-			if window.n >= hormuzMinPerYear {
+			if window := around.day(today.yearsBefore(int(today.year) - year)); window.n >= hormuzMinPerYear {
 				matched++
+				sample = sample.merge(window)
 			}
-			sample = sample.merge(window)
 		}
 		if matched < minSeasonYears {
 			return moments{}
@@ -259,7 +258,7 @@ against their mean 364 days (52 weeks) before, and the number of days with bad c
 
 The baseline is the mean of all such seven-day means within 15 calendar days of the same month and day (29 February counts as the 28th
 where a year has none) in those years from 2019 to 2024 that lie before the value's own: 186 means once all six years count. The
-scale is their sample standard deviation. A year counts when at least 16 of its 31 means are known; with fewer than three such years
+scale is their sample standard deviation. Only years enter of which at least 16 of the 31 means are known; with fewer than three such years
 there is no baseline, so the first is of January 2022. Nothing after January 2025 enters: the closure of March 2026 shall not become what
 is usual.
 

@@ -118,15 +118,16 @@ func TestHormuzSeasonEqualsADirectComputation(t *testing.T) {
 		var window []float64
 		matched := 0
 		for year := 2019; year <= 2024 && year < day.Year(); year++ {
-			found, centre := 0, dayOf(earlier(day, day.Year()-year))
+			var found []float64
+			centre := dayOf(earlier(day, day.Year()-year))
 			for d := centre - 15; d <= centre+15; d++ {
 				if v, ok := at[d]; ok {
-					window = append(window, v)
-					found++
+					found = append(found, v)
 				}
 			}
-			if found >= 16 {
+			if len(found) >= 16 {
 				matched++
+				window = append(window, found...)
 			}
 		}
 		if matched < 3 {

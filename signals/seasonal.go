@@ -78,8 +78,8 @@ func weekdaysUntil(day int) int {
 // monthDayWindow is a baseline of all values within days calendar days of the same month and day in each of the five previous years.
 type monthDayWindow struct {
 	days int
-	// minPerYear is how many values the window of a year must hold for the year to count as matched. All values found enter the
-	// moments, but only once minSeasonYears are matched.
+	// minPerYear is how many values the window of a year must hold for the year to count as matched. The values of other years do not
+	// enter, and none do before minSeasonYears are matched.
 	minPerYear int
 }
 
@@ -95,11 +95,10 @@ func (b monthDayWindow) over(points datedSeries) func(i int) moments {
 		var sample moments
 		matched := 0
 		for k := range seasonYears {
-			year := around.day(points.days[i].yearsBefore(k + 1))
-			if year.n >= b.minPerYear {
+			if year := around.day(points.days[i].yearsBefore(k + 1)); year.n >= b.minPerYear {
 				matched++
+				sample = sample.merge(year)
 			}
-			sample = sample.merge(year)
 		}
 		if matched < minSeasonYears {
 			return moments{}

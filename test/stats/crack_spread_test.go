@@ -18,7 +18,7 @@ where c.series = 'eia.RWTC';
 alter table spread add primary key (day);
 analyze spread`
 
-// crackTrack wants the instant of the snapshot's day. Years with ten values and more in the window count; three of five are needed.
+// crackTrack wants the instant of the snapshot's day. Only years with ten values and more in the window enter; three of five are needed.
 const crackTrack = `
 with steps as (
     select day, known, value, value - lag(value) over (order by day) as change, lead(day) over (order by day) is null as newest
@@ -43,8 +43,9 @@ with steps as (
     select day, sum(n) as n, sum(total) / sum(n) as mean,
         sqrt((sum(squares) - sum(total) * sum(total) / sum(n)) / (sum(n) - 1)) as sd
     from years
+    where n >= 10
     group by day
-    having count(*) filter (where n >= 10) >= 3
+    having count(*) >= 3
 )
 select s.day, s.value::float8, (s.value - half)::float8 as lo, (s.value + half)::float8 as hi,
     mean::float8 as baseline, sd::float8 as scale, coalesce(n, 0)::int as n
@@ -60,18 +61,22 @@ with newest as (
 ), before as (
     select value from spread order by day desc offset 1 limit 252
 )
-select case q.series
+select case series
         when 'eia.RWTC' then 'wti_cushing'
         when 'eia.EER_EPMRU_PF4_Y35NY_DPG' then 'gasoline_ny_harbor'
         else 'ulsd_ny_harbor'
     end as name,
-    q.day, q.value::float8, avg(w.value)::float8 as baseline, stddev_samp(w.value)::float8 as scale
-from newest
-join quotes q using (day)
-cross join generate_series(1, 5) as k
-join quotes w on w.series = q.series
-    and w.day between (q.day - make_interval(years => k))::date - 15 and (q.day - make_interval(years => k))::date + 15
-group by q.series, q.day, q.value
+    day, value::float8, avg(w)::float8 as baseline, stddev_samp(w)::float8 as scale
+from (
+    select q.series, q.day, q.value, w.value as w, count(*) over (partition by q.series, k) as n
+    from newest
+    join quotes q using (day)
+    cross join generate_series(1, 5) as k
+    join quotes w on w.series = q.series
+        and w.day between (q.day - make_interval(years => k))::date - 15 and (q.day - make_interval(years => k))::date + 15
+) as years
+where n >= 10
+group by series, day, value
 union all
 select 'previous_252_days', s.day, s.value::float8, avg(b.value)::float8, stddev_samp(b.value)::float8
 from newest

@@ -30,8 +30,9 @@ from (
     join means w on w.series = m.series and w.day between centre - 15 and centre + 15
     group by m.series, m.day, year
 ) as years
+where n >= 16
 group by series, day
-having count(*) filter (where n >= 16) >= 3;
+having count(*) >= 3;
 alter table seasons add primary key (series, day)`
 
 const transitTrack = `
