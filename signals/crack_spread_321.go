@@ -81,6 +81,7 @@ func crackSpread321() Definition {
 			"three prices; baseline: mean of all values within 15 calendar days of the same month and day in the five previous years",
 		Compute:    computeCrackSpread,
 		Components: crackComponents,
+		Cells:      crackCells,
 		Backtest: Backtest{
 			Symbol:      "crack-spread-321",
 			Description: "change of the crack spread itself over 20 trading days, from the first prices after the signal is known, in USD/bbl",

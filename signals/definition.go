@@ -63,6 +63,9 @@ type Definition struct {
 	Compute func(in series.Set, at time.Time) Track
 	// Components returns the parts of the newest point that are shown with the value. It is nil if none exist.
 	Components func(in series.Set, at time.Time) []Component
+	// Cells returns the cells of an estimate, and the steps of its value, baseline and scale. If it is nil, all observations up to the
+	// estimate's time count as its cells.
+	Cells func(in series.Set, e Estimate) Working
 	// Backtest declares the target against which the signal is tested.
 	Backtest Backtest
 	// Brief is the method in Markdown: the meaning of the signal, its computation, and its limits.

@@ -74,6 +74,7 @@ func eiaWeeklyPetroleum() Definition {
 			"previous years; surprise: the week's change less the mean change of those five weeks",
 		Compute:    computePetroleum,
 		Components: petroleumComponents,
+		Cells:      petroleumCells,
 		Backtest: Backtest{
 			Symbol:      string(wtiCushing),
 			Description: "change of the WTI spot price at Cushing over 20 trading days, from the first price after the signal is known, in USD/bbl",

@@ -84,6 +84,7 @@ func hormuzTransit() Definition {
 			"month and day in the years 2019 to 2024 that lie before, from the same state of the data",
 		Compute:    computeHormuz,
 		Components: hormuzComponents,
+		Cells:      hormuzCells,
 		Backtest: Backtest{
 			Symbol:      string(wtiCushing),
 			Description: "change of the WTI spot price at Cushing over 20 trading days, from the first price after the signal is known, in USD/bbl",

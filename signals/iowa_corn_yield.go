@@ -80,6 +80,7 @@ func iowaCornYield() Definition {
 			"one over the mean square of each one's past errors; scale: root mean square of the trend's past errors",
 		Compute:    computeCorn,
 		Components: cornComponents,
+		Cells:      cornCells,
 		Backtest: Backtest{
 			Symbol:      string(cornFinal),
 			Description: "final yield less the trend, as foretold with the first forecast of the season, in bu/acre",

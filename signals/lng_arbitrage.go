@@ -110,6 +110,7 @@ func lngArbitrage() Definition {
 			"the 60 months before, scale: 1.4826 times their median absolute deviation",
 		Compute:    computeLNG,
 		Components: lngComponents,
+		Cells:      lngCells,
 		Backtest: Backtest{
 			Symbol:      string(europeGas),
 			Description: "change of the European gas price over three months, from the first monthly mean that begins after the signal is known, in USD/MMBtu",

@@ -93,6 +93,7 @@ func tropomiNO2Economic() Definition {
 			"2020)); scale: standard deviation of the index's own past log anomalies, without 2020",
 		Compute:    computeNO2,
 		Components: no2Components,
+		Cells:      no2Cells,
 		Backtest: Backtest{
 			Symbol: "tropomi-no2-economic",
 			Description: "the index itself in the first month that begins after the signal is known, less 100: persistence only, for no free " +
