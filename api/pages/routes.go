@@ -122,7 +122,7 @@ type rendered struct {
 }
 
 // parameters are the query parameters that pages read. Other parameters, as in links from other sites, do not change the page.
-var parameters = []string{"as_of", "cursor", "lang", "min_severity", "range", "status"}
+var parameters = []string{"as_of", "cursor", "from", "lang", "min_severity", "range", "status", "to"}
 
 // maxRendered bounds the cached pages of a state. Beyond that, pages are rendered for each request.
 const maxRendered = 512

@@ -54,11 +54,17 @@ type signalBody struct {
 	Snapshot view.SignalSnapshot
 	// AsOf is the day whose end the page shows, empty for the current state. Today is the last day that can be selected.
 	AsOf, Today string
-	Range       string
-	Ranges      []choice
-	Plots       signalPlots
-	Backtest    *backtestBody
-	Citation    string
+	// Span is the shown stretch of time. View are its parameters in an address, with the day of the page.
+	Span span
+	View template.URL
+	// Now are the parameters of the same stretch as known now.
+	Now    template.URL
+	Ranges []choice
+	// Earlier, Later, Closer and Wider are the addresses of neighbouring views, empty if there are none.
+	Earlier, Later, Closer, Wider string
+	Plots                         signalPlots
+	Backtest                      *backtestBody
+	Citation                      string
 	// Forecast reports whether a figure of the signal is forecast.
 	Forecast bool
 	// Embed is the HTML line that shows the plot on another site.
@@ -129,8 +135,7 @@ func (p *Pages) signalView(ctx context.Context, r request, s *view.Signal) (body
 		body.Snapshot, body.AsOf = *past, asOf.Format(time.DateOnly)
 		body.Then = differences(s, *past)
 	}
-	names := rangesOf(s.Definition.Frequency)
-	if body.Range, err = r.one("range", defaultRange(s.Definition.Frequency), names...); err != nil {
+	if body.Span, err = r.span(s.Definition.Frequency); err != nil {
 		return body, asOf, err
 	}
 	body.Difference = unknown
@@ -140,15 +145,18 @@ func (p *Pages) signalView(ctx context.Context, r request, s *view.Signal) (body
 	if next := expected(s.Definition, s.History.Points(beginning("5y", s.History.Last()))); asOf.IsZero() && next.After(p.o.View.Now()) {
 		body.Next = next
 	}
-	for _, name := range names {
-		if from := beginning(name, s.History.Last()); !from.IsZero() && from.Before(s.History.First()) && name != body.Range {
+	path := "/signals/" + s.Definition.ID
+	for _, name := range rangesOf(s.Definition.Frequency) {
+		if from := beginning(name, s.History.Last()); !from.IsZero() && from.Before(s.History.First()) && name != body.Span.Name {
 			continue // it would show the same as "all"
 		}
-		body.Ranges = append(body.Ranges, choice{name, rangeTitles[name], signalAddress("/signals/"+s.Definition.ID, name, body.AsOf), name == body.Range})
+		body.Ranges = append(body.Ranges, choice{name, rangeTitles[name], signalAddress(path, span{Name: name}, body.AsOf), name == body.Span.Name})
 	}
+	body.View, body.Now = template.URL(viewOf(body.Span, body.AsOf)), template.URL(body.Span.query()) //nolint:gosec // made of dates and of names of ranges
 	if body.Plots, err = p.plotSignal(ctx, body, asOf); err != nil {
 		return body, asOf, err
 	}
+	body.neighbours(path)
 	return body, asOf, nil
 }
 
@@ -206,53 +214,6 @@ func findingOf(d signals.Definition, s view.SignalSnapshot) signals.Finding {
 		baseline = *s.BaselineValue
 	}
 	return d.Finding(*s.Value, baseline, *s.ObservedAt)
-}
-
-// signalAddress returns the address of a signal's page with a range, as of the end of a day.
-func signalAddress(path, name, asOf string) string {
-	address := path + "?range=" + name
-	if asOf != "" {
-		address += "&as_of=" + asOf
-	}
-	return address
-}
-
-// endOf returns the last microsecond of a day. The API ends a day in the same way.
-func endOf(day time.Time) time.Time { return day.AddDate(0, 0, 1).Add(-time.Microsecond) }
-
-var rangeTitles = map[string]string{"3m": "three months", "1y": "one year", "5y": "five years", "20y": "twenty years", "all": "everything"}
-
-// rangesOf returns the ranges that a signal's page offers, by the signal's frequency.
-func rangesOf(frequency string) []string {
-	if frequency == "monthly" {
-		return []string{"1y", "5y", "20y", "all"}
-	}
-	return []string{"3m", "1y", "5y", "all"}
-}
-
-func defaultRange(frequency string) string {
-	if frequency == "monthly" {
-		return "5y"
-	}
-	return "1y"
-}
-
-// beginning returns the start of a range that ends at an instant, zero for the whole history.
-func beginning(name string, end time.Time) time.Time {
-	if end.IsZero() {
-		return end // there is no point yet
-	}
-	switch name {
-	case "3m":
-		return end.AddDate(0, -3, 0)
-	case "1y":
-		return end.AddDate(-1, 0, 0)
-	case "5y":
-		return end.AddDate(-5, 0, 0)
-	case "20y":
-		return end.AddDate(-20, 0, 0)
-	}
-	return time.Time{}
 }
 
 // citation returns the text that cites the signal in its shown state.

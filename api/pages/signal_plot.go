@@ -24,6 +24,8 @@ type signalPlots struct {
 	Query template.URL
 	// Revised is how many of the points have changed since the day of the page.
 	Revised int
+	// from and to are the first and the last point.
+	from, to time.Time
 	// Points is the number of points in the range. Newest are the newest points, newest first.
 	Points int
 	Newest []view.HistoryPoint
@@ -37,13 +39,19 @@ const newest = 24
 // plotSignal plots a signal as known now, or as known at the end of a day.
 func (p *Pages) plotSignal(ctx context.Context, body signalBody, asOf time.Time) (signalPlots, error) {
 	s := body.Signal
-	from, data := beginning(body.Range, s.History.Last()), ""
+	end, data := s.History.Last(), ""
+	if at := body.Snapshot.ObservedAt; !asOf.IsZero() && at != nil {
+		end = *at
+	}
+	from, to := beginning(body.Span.Name, end), time.Time{}
+	if body.Span.Name == "" {
+		from = body.Span.From
+		if !body.Span.To.IsZero() {
+			to = endOf(body.Span.To)
+		}
+	}
 	points := s.History.Points(from)
 	if !asOf.IsZero() {
-		from = time.Time{}
-		if at := body.Snapshot.ObservedAt; at != nil {
-			from = beginning(body.Range, *at)
-		}
 		var err error
 		if points, err = p.o.View.PointsAsOf(ctx, s, endOf(asOf), from); err != nil {
 			return signalPlots{}, err
@@ -53,11 +61,15 @@ func (p *Pages) plotSignal(ctx context.Context, body signalBody, asOf time.Time)
 	if !from.IsZero() {
 		data += "&from=" + from.Format(time.DateOnly)
 	}
+	if !to.IsZero() {
+		points = slices.DeleteFunc(points, func(p view.HistoryPoint) bool { return p.ObservedAt.After(to) })
+		data += "&to=" + to.Format(time.DateOnly)
+	}
 	var now []view.HistoryPoint
 	if !asOf.IsZero() && len(points) > 0 {
 		now = slices.DeleteFunc(s.History.Points(from), func(p view.HistoryPoint) bool { return p.ObservedAt.After(points[len(points)-1].ObservedAt) })
 	}
-	out := plotHistory(s.Definition, body.Snapshot, points, now, rangeTitles[body.Range])
+	out := plotHistory(s.Definition, body.Snapshot, points, now, body.Span.Title())
 	out.Query = template.URL(data) //nolint:gosec // it is made of dates
 	return out, nil
 }
@@ -121,6 +133,7 @@ func plotHistory(d signals.Definition, s view.SignalSnapshot, points, now []view
 		return out
 	}
 	from, to := points[0].ObservedAt, points[len(points)-1].ObservedAt
+	out.from, out.to = from, to
 	c := columnsOf(d, points)
 	marks := []plot.Mark{plot.Band{X: c.x, Lo: c.lo, Hi: c.hi}, plot.Line{Class: "second", X: c.x, Y: c.baseline, Label: "baseline"}}
 	if out.Revised = revised(points, now); out.Revised > 0 {

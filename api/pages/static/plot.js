@@ -1,5 +1,6 @@
 // Shows the point under the pointer, under a finger or under the arrow keys of a plot over time, beside the point. What was tapped or clicked
-// stays. The plot is drawn without this; the numbers come from the API, once somebody looks, or from the page.
+// stays. Dragging across the plot, or Shift with the arrow keys and then Enter, opens the stretch that was chosen, with its days in the
+// address. The plot is drawn without this; the numbers come from the API, once somebody looks, or from the page.
 const svgNS = "http://www.w3.org/2000/svg";
 
 // rows reads CSV whose cells hold no commas.
@@ -9,6 +10,7 @@ function rows(text) {
   return lines.map((line) => Object.fromEntries(line.split(",").map((cell, i) => [names[i], cell])));
 }
 
+const day = (seconds) => new Date(seconds * 1000).toISOString().slice(0, 10);
 const number = (cell) => (cell === "" || cell === undefined || cell === null ? NaN : Number(cell));
 
 class Plot {
@@ -16,7 +18,7 @@ class Plot {
     this.figure = figure;
     const d = figure.dataset;
     const columns = d.columns.split(" ");
-    this.panels = [...figure.querySelectorAll(":scope > svg")].map((svg, i) => this.panel(svg, columns[i]));
+    this.panels = [...figure.querySelectorAll(":scope > svg[data-from]")].map((svg, i) => this.panel(svg, columns[i]));
     if (!this.panels.length) return;
     const decimals = Number(d.decimals);
     const format = new Intl.NumberFormat("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
@@ -34,11 +36,12 @@ class Plot {
     this.at = -1;
     this.pinned = -1;
     figure.tabIndex = 0;
-    figure.setAttribute("aria-label", `${d.label}. The arrow keys go from point to point.`);
-    figure.addEventListener("pointermove", (e) => { if (e.pointerType !== "touch") this.point(e); });
-    figure.addEventListener("click", (e) => this.point(e, true));
+    figure.setAttribute("aria-label", `${d.label}. The arrow keys go from point to point.${d.zoom ? " With Shift they choose a stretch; Enter opens it." : ""}`);
+    figure.addEventListener("pointermove", (e) => { if (e.pointerType !== "touch" && !this.down) this.point(e); });
+    figure.addEventListener("click", (e) => { if (this.dragged) this.dragged = false; else if (!e.target.closest("a, button")) this.point(e, true); });
+    if (d.zoom) this.zoomable();
     figure.addEventListener("pointerleave", (e) => {
-      if (e.pointerType === "touch") return;
+      if (e.pointerType === "touch" || this.down || this.chosen) return;
       this.wanted = undefined;
       if (this.pinned < 0) this.clear(); else this.show(this.pinned);
     });
@@ -75,10 +78,66 @@ class Plot {
     return this.loading;
   }
 
-  async point(e, pin) {
+  // zoomable lets a pointer choose a stretch. A finger that moves up or down scrolls, as elsewhere: the browser then cancels the pointer.
+  zoomable() {
+    const { figure } = this;
+    figure.addEventListener("pointerdown", (e) => {
+      this.dragged = false;
+      this.down = e.isPrimary && e.button === 0 && this.panels.some((p) => p.svg.contains(e.target)) ? { x: e.clientX, id: e.pointerId } : undefined;
+    });
+    figure.addEventListener("pointermove", (e) => {
+      if (this.down?.id !== e.pointerId) return;
+      if (!this.dragged && Math.abs(e.clientX - this.down.x) < (e.pointerType === "mouse" ? 6 : 16)) return;
+      if (!this.dragged) figure.setPointerCapture(e.pointerId);
+      this.dragged = true;
+      this.choose(this.time(this.down.x), this.time(e.clientX));
+    });
+    figure.addEventListener("pointerup", (e) => {
+      if (this.down?.id === e.pointerId && this.dragged) this.zoom();
+      this.down = undefined;
+    });
+    figure.addEventListener("pointercancel", () => { this.down = undefined; this.dragged = false; this.clear(); });
+  }
+
+  // time is the time below a place of the screen, within the plot.
+  time(clientX) {
     const { svg, from, to } = this.panels[0];
     const box = svg.getBoundingClientRect();
-    const x = from + ((e.clientX - box.left) / box.width) * (to - from);
+    return from + Math.max(0, Math.min(1, (clientX - box.left) / box.width)) * (to - from);
+  }
+
+  // choose marks a stretch.
+  choose(a, b) {
+    this.chosen = [Math.min(a, b), Math.max(a, b)];
+    this.wanted = undefined;
+    for (const p of this.panels) {
+      p.line.remove();
+      p.dot.remove();
+      p.area ??= document.createElementNS(svgNS, "rect");
+      p.area.setAttribute("class", "chosen");
+      const [left, right] = this.chosen.map((x) => ((x - p.from) / (p.to - p.from)) * 100);
+      for (const [name, value] of [["x", `${left}%`], ["width", `${right - left}%`], ["y", p.top], ["height", p.end - p.top]]) p.area.setAttribute(name, value);
+      p.svg.append(p.area);
+    }
+    this.tip.textContent = `${day(this.chosen[0])} to ${day(this.chosen[1])}`;
+    this.place((a + b) / 2, this.panels[0].top + 40);
+  }
+
+  // zoom opens the chosen stretch, unless it is too short to hold two points.
+  async zoom() {
+    const [from, to] = [day(this.chosen[0]), day(this.chosen[1])];
+    await this.load();
+    const inside = this.points?.filter((p) => day(p.x) >= from && day(p.x) <= to).length;
+    if (inside < 2) { this.tip.textContent = "Too short: it holds fewer than two points."; return; }
+    const address = new URL(this.figure.dataset.zoom, location.href);
+    address.searchParams.set("from", from);
+    address.searchParams.set("to", to);
+    address.hash = "history";
+    location.assign(address);
+  }
+
+  async point(e, pin) {
+    const x = this.time(e.clientX);
     this.wanted = x;
     await this.load();
     if (this.wanted !== x || !this.points?.length) return;
@@ -92,6 +151,7 @@ class Plot {
 
   async key(e) {
     if (e.key === "Escape") { this.clear(); return; }
+    if (e.key === "Enter" && this.chosen && e.target === this.figure) { e.preventDefault(); await this.zoom(); return; }
     const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -20, PageDown: 20, Home: -Infinity, End: Infinity }[e.key];
     if (step === undefined) return;
     e.preventDefault();
@@ -100,10 +160,17 @@ class Plot {
     const last = this.points.length - 1;
     const start = this.at < 0 ? last + (step < 0 ? 1 : 0) : this.at;
     this.pinned = Math.max(0, Math.min(last, start + step));
+    if (e.shiftKey && this.figure.dataset.zoom) {
+      this.anchor ??= Math.min(last, start);
+      this.at = this.pinned;
+      this.choose(this.points[this.anchor].x, this.points[this.at].x);
+      return;
+    }
     this.show(this.pinned);
   }
 
   show(i) {
+    this.unchoose();
     this.at = i;
     const { row, x } = this.points[i];
     let high;
@@ -155,7 +222,13 @@ class Plot {
     this.tip.style.top = `${svg.getBoundingClientRect().top - this.figure.getBoundingClientRect().top + high - this.tip.offsetHeight - 14}px`;
   }
 
+  unchoose() {
+    this.chosen = this.anchor = undefined;
+    for (const p of this.panels) p.area?.remove();
+  }
+
   clear() {
+    this.unchoose();
     this.wanted = undefined;
     this.at = this.pinned = -1;
     for (const p of this.panels) { p.line.remove(); p.dot.remove(); }

@@ -70,6 +70,64 @@ test("a tap shows a value, and it stays", async () => {
   });
 });
 
+// bounds are the days in the address of a page.
+const bounds = (page) => ["from", "to"].map((name) => new URL(page.url()).searchParams.get(name));
+
+test("a stretch of a plot is opened by dragging, by a finger, by the keyboard and without a script, and the way back leads back", async () => {
+  const path = `/signals/${signals[0]}`;
+  const shown = async (page) => {
+    const [from, to] = bounds(page);
+    assert.ok(from < to, `${from} to ${to}`);
+    assert.deepEqual([await page.getByLabel("From", { exact: true }).inputValue(), await page.getByLabel("To", { exact: true }).inputValue()], [from, to]);
+    const drawn = await page.locator("#plot-value").evaluate((svg) => [svg.dataset.from, svg.dataset.to].map((s) => new Date(s * 1000).toISOString().slice(0, 10)));
+    assert.ok(drawn[0] >= from && drawn[1] <= to, `${drawn} is not within ${from} and ${to}`);
+    assert.ok((await page.getByRole("link", { name: "CSV" }).first().getAttribute("href")).endsWith(`&from=${from}&to=${to}`));
+  };
+  await visit(path, {}, async (page) => {
+    const plot = page.locator("#plot-value");
+    await plot.scrollIntoViewIfNeeded();
+    const box = await plot.boundingBox();
+    await page.mouse.move(box.x + box.width * 0.4, box.y + 100);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * 0.8, box.y + 110, { steps: 5 });
+    await page.locator("#plot-value .chosen").waitFor();
+    await page.mouse.up();
+    await page.waitForURL(/from=/);
+    await shown(page);
+    await page.goBack();
+    await page.waitForURL((url) => !url.searchParams.has("from"));
+    await page.locator("#plot-history").focus();
+    for (const key of ["ArrowLeft", "Shift+PageUp", "Enter"]) await page.keyboard.press(key);
+    await page.waitForURL(/from=/);
+    await shown(page);
+  });
+  await visit(path, { hasTouch: true, viewport: { width: 390, height: 844 } }, async (page) => {
+    const plot = page.locator("#plot-value");
+    await plot.scrollIntoViewIfNeeded();
+    const box = await plot.boundingBox();
+    const screen = await page.context().newCDPSession(page);
+    const touch = (type, ...at) => screen.send("Input.dispatchTouchEvent", { type, touchPoints: at.map(([x, y]) => ({ x: box.x + box.width * x, y: box.y + y })) });
+    await touch("touchStart", [0.2, 100]);
+    for (const x of [0.3, 0.5, 0.8]) await touch("touchMove", [x, 104]);
+    await touch("touchEnd");
+    await page.waitForURL(/from=/);
+    await shown(page);
+  });
+  await visit(path, { javaScriptEnabled: false }, async (page) => {
+    await page.getByRole("link", { name: "Closer" }).click();
+    await page.waitForURL(/from=/);
+    await shown(page);
+    const [from, to] = bounds(page);
+    await page.getByRole("link", { name: "Wider" }).click();
+    await page.waitForURL((url) => url.searchParams.get("from") < from);
+    await page.getByLabel("From", { exact: true }).fill(from);
+    await page.getByLabel("To", { exact: true }).fill(to);
+    await page.getByRole("button", { name: "Show" }).click();
+    await page.waitForURL((url) => url.searchParams.get("from") === from && url.searchParams.get("to") === to);
+    await shown(page);
+  });
+});
+
 test("the plot of the portfolio shows the point under a finger, the pointer and the arrow keys", async () => {
   await visit("/portfolio", { hasTouch: true, viewport: { width: 390, height: 844 } }, async (page) => {
     await page.locator("#plot-return").scrollIntoViewIfNeeded();

@@ -1,0 +1,68 @@
+package api_test
+
+import (
+	"html"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+func TestAStretchOfAPlotIsInItsAddress(t *testing.T) {
+	t.Parallel()
+	s := told(t)
+	const page = "/signals/crack-spread-321"
+	first, last := "", ""
+	for _, row := range s.get("/api/signals/crack-spread-321/history?limit=500")["data"].([]any) {
+		at := row.(map[string]any)["observed_at"].(string)[:10]
+		if first == "" || at < first {
+			first = at
+		}
+		if at > last {
+			last = at
+		}
+	}
+	if first == last {
+		t.Fatalf("the signal has one day only: %s", first)
+	}
+	open := func(query string, status int) string {
+		t.Helper()
+		a := s.ask(http.MethodGet, page+query, "Accept", browser)
+		if a.StatusCode != status {
+			t.Fatalf("%s: %s, want %d", query, a.Status, status)
+		}
+		return html.UnescapeString(string(a.body))
+	}
+	has := func(query, body string, wants ...string) {
+		t.Helper()
+		for _, want := range wants {
+			if !strings.Contains(body, want) {
+				t.Errorf("%s has no %s", query, want)
+			}
+		}
+	}
+	// One day, to its end: one point, and its files are of this day.
+	query := "?from=" + last + "&to=" + last
+	has(query, open(query, http.StatusOK), `>1 points in this view`, "history?format=csv&from="+last+"&to="+last, "plot.svg?from="+last+"&to="+last,
+		`name="from" value="`+last+`"`, `name="to" value="`+last+`"`, last+" to "+last)
+	// One end alone is enough. The form also sends the named range, and empty fields.
+	query = "?range=1y&from=" + first + "&to=&as_of="
+	body := open(query, http.StatusOK)
+	has(query, body, "plot.svg?from="+first+`"`, "from "+first)
+	if strings.Contains(body, `aria-current="true">1y`) {
+		t.Error("a named range is marked though days were chosen")
+	}
+	// Links lead to the stretches beside it, and keep the day of the page.
+	then := noon.AddDate(0, 0, -2).Format("2006-01-02")
+	query = "?from=" + first + "&to=" + last + "&as_of=" + then
+	has(query, open(query, http.StatusOK), "range=all&as_of="+then+"#history", `data-zoom="/signals/crack-spread-321?as_of=`+then+`"`)
+	if query = "?to=" + first; !strings.Contains(open(query, http.StatusOK), "points in this view") {
+		t.Errorf("%s shows no view", query)
+	}
+	has("", open("?from=1900-01-01&to=1900-12-31", http.StatusOK), "There is nothing to plot in this range.")
+	has("", open("?from=2026-03-04&to=2026-03-03", http.StatusBadRequest), "to lies before from.")
+	has("", open("?from=spring", http.StatusBadRequest), "from is not a day (2026-03-04).")
+	has("", open("?form=2026-03-04", http.StatusBadRequest), "Did you mean from?")
+	if a := s.ask(http.MethodGet, page+"/plot.svg?from="+first+"&to="+last); a.StatusCode != http.StatusOK || !strings.Contains(string(a.body), first+" to "+last) {
+		t.Errorf("the picture of a stretch: %s %.200s", a.Status, a.body)
+	}
+}
