@@ -22,15 +22,16 @@ import (
 // How much of each attack is under way at a time.
 const (
 	slowConnections = 30 // of each kind of slowness
-	paymentFlood    = 8  // clients with bad payments, one after the other
+	paymentFlood    = 8  // clients that send bad payments without a pause
 	claimKeys       = 5  // keys that claim transfers that never were
-	// The pauses leave the machine, which the attacker shares with what it attacks, some of its time.
+	// The attacker and the APIs share the machine. The pauses leave the APIs some of its time.
 	attackPause = 100 * time.Millisecond
 	dripEach    = 300 * time.Millisecond
 	dialAgain   = time.Second
 )
 
-// attacker holds connections and floods what is sold, from addresses of its own: the APIs take loopback for a proxy.
+// attacker holds connections open and floods the paid endpoints. It sends its own client addresses, because the APIs trust loopback as a
+// proxy.
 type attacker struct {
 	apis []*unit
 	// payTo is who is paid.
@@ -55,8 +56,8 @@ const payeeAccount = 8
 // from is an address of the attacker.
 func from(n int) string { return fmt.Sprintf("203.0.%d.%d", 113+n/250%20, 1+n%250) }
 
-// slow are requests that never end, by what is slow in them: what is sent at once, and what is dripped afterwards. ADDRESS and PAYMENT stand
-// for those of the attacker.
+// slow are requests that never end, named after their slow part. head is sent at once; drip is sent piece by piece afterwards. ADDRESS and
+// PAYMENT are replaced by an address and a payment of the attacker.
 var slow = []struct{ name, head, drip string }{
 	{"fields that drip", "GET /api/signals HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ADDRESS\r\n", "A: b\r\n"},
 	{"bodies that drip", "POST /api/v1/auth/register HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ADDRESS\r\nContent-Type: application/json\r\nContent-Length: 4000\r\n\r\n", " "},
@@ -64,7 +65,7 @@ var slow = []struct{ name, head, drip string }{
 	{"answers that nobody reads", strings.Repeat("GET /api/v1/verify/picks HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ADDRESS\r\n\r\n", 40), "\r\n"},
 }
 
-// neverComes stands for nothing at all: the connection waits for its end.
+// neverComes means that nothing more is sent: the connection waits until the API closes it.
 const neverComes = ""
 
 // attack does everything at once until ctx ends.
@@ -146,7 +147,7 @@ func (a *attacker) flood(ctx context.Context, name, address string, r *http.Requ
 	return string(text)
 }
 
-// payment is one of the right form whose signature is nobody's.
+// payment returns a well-formed payment whose signature belongs to no account.
 func (a *attacker) payment() string {
 	now := time.Now().Unix()
 	payment, err := json.Marshal(map[string]any{
@@ -241,7 +242,7 @@ func sample(ctx context.Context, apis []*unit, lasts time.Duration, saw *seen) t
 	return took[len(took)*99/100]
 }
 
-// siege is what was measured before anything broke: first alone, then with the attacker.
+// siege holds the measurements before the first fault: first without the attacker, then with it.
 type siege struct {
 	began, attacked, ended time.Time
 	before, under          time.Duration
@@ -251,10 +252,10 @@ type siege struct {
 	attacker                   *attacker
 }
 
-// floor is what the machine, which the attack shares, takes at times for an answer by itself.
+// floor is a response time that the machine reaches at times even without an attack. The attacker shares the machine.
 const floor = 50 * time.Millisecond
 
-// besiege measures for a while without the attacker and for a while with it. It goes on attacking until ctx ends.
+// besiege measures for a while without the attacker and for a while with it. The attack continues until ctx ends.
 func (s *cluster) besiege(ctx context.Context, saw *seen, lasts time.Duration, clients *sync.WaitGroup) *siege {
 	s.t.Helper()
 	out := &siege{began: time.Now(), attacker: newAttacker(s.apis)}
@@ -288,8 +289,9 @@ func (s *cluster) announcements(after, before time.Time) (longest time.Duration,
 	return longest, n
 }
 
-// checkSiege holds what was measured to what is promised. A machine that is too slow without the attacker shows nothing. Percentiles are
-// judged where there is time for faults of all set-ups, and a machine of its own; elsewhere the report has them.
+// checkSiege compares the measurements with the promised limits. A machine that is too slow without the attacker shows nothing. Percentiles
+// are only checked if percentiles is set: they need a machine without other work and time for the faults of all fixtures. Otherwise they
+// are only reported.
 func (s *cluster) checkSiege(g *siege, percentiles bool) {
 	s.t.Helper()
 	if percentiles && g.under > max(2*g.before, floor) {

@@ -1,6 +1,6 @@
-// Package chaos breaks a whole installation, of real processes on a real Postgres and a real Redis, for some minutes, and looks at what is
-// left: two schedulers, three workers, two APIs, readers and buyers. A seed decides what is done to whom and when. `make chaos` runs it on
-// one Redis, on Sentinels and on a Cluster; `go test` alone tests only its parts.
+// Package chaos injects faults into a whole installation for some minutes and checks the result. The installation consists of real
+// processes on a real Postgres and a real Redis: two schedulers, three workers, two APIs, readers and buyers. A seed decides which fault
+// strikes which process, and when. `make chaos` runs it on one Redis, on Sentinels and on a Cluster; `go test` alone tests only its parts.
 package chaos
 
 import (
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 // secondsOfADay is how long a day of the world takes, or somewhat less, so that the past lasts for as long as things go wrong.
 const secondsOfADay = 4
 
-// wholeWindow is how long things go wrong where nothing else is to be done with the machine.
+// wholeWindow is how long faults occur if the machine has no other work.
 const wholeWindow = 5 * time.Minute
 
 // siegeLasts is how long is measured without the attacker, and how long with it, before anything breaks.
@@ -116,7 +116,7 @@ func run(t *testing.T, window time.Duration, plan []fault, start func(ctx contex
 	late := time.AfterFunc(3*time.Minute, cancel)
 	buyers.Wait()
 	late.Stop()
-	// The world goes on to the present with everything in its place.
+	// After the faults the world continues to the present.
 	select {
 	case err := <-present:
 		if err != nil {
@@ -133,7 +133,7 @@ func run(t *testing.T, window time.Duration, plan []fault, start func(ctx contex
 	t.Log(s.report(plan, done, lived, saw, began, took), "\nthe attacker: ", siege)
 }
 
-// broken is what came of the faults.
+// broken is the outcome of the faults.
 type broken struct{ replaced int }
 
 // disturb does the faults at their times, and repairs each.
@@ -170,7 +170,7 @@ func (s *cluster) disturb(plan []fault, began time.Time) (b broken) {
 	return b
 }
 
-// report is what was done to whom, and what was seen.
+// report lists the faults, with their victims, and the observations.
 func (s *cluster) report(plan []fault, b broken, p past, saw *seen, began time.Time, took time.Duration) string {
 	s.t.Helper()
 	var out strings.Builder

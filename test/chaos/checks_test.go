@@ -10,10 +10,10 @@ import (
 	"tidemark/test/program"
 )
 
-// notHourly leaves out the look at the token that sellers are paid in: it is due again an hour later, for ever.
+// notHourly excludes the hourly check of the token in which sellers are paid: its next run is always due.
 const notHourly = "not (job = 'x402' and subject = 'terms' and status = 'due')"
 
-// wrong are queries that list what must not be, by what they show.
+// wrong are queries that must return no rows, with the requirement that each checks.
 var wrong = []struct{ name, sql string }{
 	{"no run has failed", `
 		select job, subject, slot, attempt, failures, losses, left(error, 300) from runs where status = 'failed' order by slot`},
@@ -51,7 +51,7 @@ var wrong = []struct{ name, sql string }{
 func (s *cluster) check(p past, saw *seen) {
 	s.t.Helper()
 	ctx := s.t.Context()
-	// While its clock stands in the past, a sandbox leaves its witnesses for later.
+	// While its clock is in the past, a sandbox postpones its witnesses.
 	if _, err := s.db.AddRun(ctx, task.Ledger, task.SubjectLedger, time.Now().UTC().Truncate(time.Second), "the present is reached"); err != nil {
 		s.t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func (s *cluster) checkSlots(p past) {
 	}
 }
 
-// checkCharges holds what the buyers were given against the ledger, request by request.
+// checkCharges compares the deliveries that the buyers received with the charges in the database, request by request.
 func (s *cluster) checkCharges(saw *seen) {
 	s.t.Helper()
 	charged := map[string]int{}

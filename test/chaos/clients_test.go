@@ -17,7 +17,7 @@ import (
 // question is a request.
 type question struct{ name, method, path, body string }
 
-// reads are what anyone may ask and what is answered from memory: signals, the record, MCP and pages.
+// reads are public requests that are answered from memory: signals, the record, MCP and pages.
 var reads = []question{
 	{"the catalog", http.MethodGet, "/api/signals", ""},
 	{"a signal", http.MethodGet, "/api/signals/crack-spread-321", ""},
@@ -28,13 +28,13 @@ var reads = []question{
 	{"the page that verifies", http.MethodGet, "/verify", ""},
 }
 
-// wares are what buyers buy, with their prices in micro-dollars.
+// wares are the endpoints that buyers buy from, with their prices in micro-dollars.
 var wares = []struct {
 	path  string
 	price int
 }{{"/api/v1/picks", 5_000}, {"/api/v1/portfolio", 2_000}, {"/api/v1/sectors", 1_000}, {"/api/v1/stocks", 5_000}}
 
-// notYet is what some of it is answered with before the first pick; it costs nothing.
+// notYet is the status of some of these endpoints before the first pick. Such a response is free.
 const notYet = http.StatusNotFound
 
 // client gives up on an answer that does not come at all.
@@ -46,7 +46,7 @@ type answer struct {
 	body     string
 }
 
-// ask returns what an address answers. A key and an id for repetitions are sent where they are given.
+// ask sends a request and returns the response. key and id, the idempotency key, are sent unless they are empty.
 func ask(ctx context.Context, q question, base, key, id string) (answer, error) {
 	r, err := http.NewRequestWithContext(ctx, q.method, base+q.path, strings.NewReader(q.body))
 	if err != nil {
@@ -71,15 +71,15 @@ func ask(ctx context.Context, q question, base, key, id string) (answer, error) 
 	return answer{resp.StatusCode, resp.Header.Get("X-Tidemark-Degraded") != "", string(body)}, errors.Join(err, resp.Body.Close())
 }
 
-// seen is what clients saw, together.
+// seen collects the observations of all clients.
 type seen struct {
 	mu sync.Mutex
-	// reads were answered; degraded of them said that something was away; passed were answered by the other API, because the one that was
-	// asked first was being killed; slowest is the longest that one took.
+	// reads counts requests with a response, degraded those responses that reported an unavailable server. passed counts requests that the
+	// other API answered because the first was being killed. slowest is the longest time that a request took.
 	reads, degraded, passed int
 	slowest                 time.Duration
-	// bought maps the id of each purchase that was delivered to its price; tries is how often it took asking, nothing how often there
-	// was nothing to buy yet, refused how often the answer was to come later, unanswered how often there was none.
+	// bought maps the id of each delivered purchase to its price. tries counts the requests for them, nothing the responses before anything
+	// was for sale, refused the responses that asked for a later retry, unanswered the requests without a response.
 	bought                              map[string]int
 	tries, nothing, refused, unanswered int
 	// wrong are answers that must not be.
@@ -92,8 +92,8 @@ func (s *seen) complain(format string, args ...any) {
 	}
 }
 
-// read asks everything again and again until ctx ends, as through a proxy: one API first, and the next where that does not answer. An API
-// that is not being killed has to answer by itself, whatever else is away.
+// read sends all reads again and again until ctx ends. Like a proxy, it tries one API first, and the next one if that does not respond. An
+// API that is not being killed must respond, even if every other server is unavailable.
 func (s *seen) read(ctx context.Context, apis []*unit, first int) {
 	for i := 0; ; i++ {
 		q := reads[i%len(reads)]

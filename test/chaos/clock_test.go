@@ -13,15 +13,15 @@ import (
 	"tidemark/scheduler"
 )
 
-// past is the history that the world lives through while things go wrong. The schedulers step its clock: one of them at a time, and another
-// goes on where that one was killed.
+// past is the history that the world goes through while faults occur. One scheduler at a time steps its clock; if it is killed, another one
+// continues.
 type past struct {
 	db *postgres.DB
 	// begin is where the clock stood, end the wall clock's time when the processes began.
 	begin, end time.Time
 }
 
-// lived returns when the clock follows the wall clock, or with what has kept it from that. Postgres may be away meanwhile.
+// lived waits until the clock follows the wall clock. It returns an error if ctx ends first. Postgres may be unavailable meanwhile.
 func (p past) lived(ctx context.Context) error {
 	for {
 		if behind, err := p.db.ClockBehind(ctx); err == nil && !behind {

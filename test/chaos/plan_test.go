@@ -20,13 +20,13 @@ const (
 	killPostgres    = "Postgres killed"
 )
 
-// kinds are all faults; deck has each as often as it is to be seen among twelve.
+// kinds are all faults. deck holds each fault as often as it occurs among twelve.
 var (
 	kinds = []string{killWorker, killScheduler, killAPI, freezeWorker, freezeScheduler, keepRedis, loseRedis, killPostgres}
 	deck  = append([]string{killWorker, killWorker, killScheduler, killAPI}, kinds...)
 )
 
-// victims are what a fault may strike: the name, and how many there are of it.
+// victims are the possible victims of a fault: their name and number.
 var victims = map[string]struct {
 	name string
 	n    int
@@ -53,16 +53,16 @@ func (s span) draw(r *rand.Rand) time.Duration {
 }
 
 const (
-	// maxPause is the longest time between two faults, where there is time.
+	// maxPause is the longest time between two faults, if the window is long enough.
 	maxPause = 5 * time.Second
-	// calm is what is left at the end without a fault; rest is how long nothing else is done to a victim afterwards.
+	// calm is the time without faults at the end; rest is the shortest time between two faults of one victim.
 	calm, rest = time.Second, time.Second
 	// minWindow is the shortest time in which each kind of fault has a place.
 	minWindow = 30 * time.Second
 )
 
-// lasting is how long a fault lasts; redis is that of a Redis, which is longer where another server has to notice. What is frozen is taken
-// for dead after ten seconds, or wakes before.
+// lasting returns how long a fault lasts. redis is the range for a Redis; it is longer if another server must notice the fault. A frozen
+// process counts as dead after ten seconds, or resumes before.
 func lasting(what string, redis span) span {
 	switch what {
 	case killWorker, killScheduler, killAPI:

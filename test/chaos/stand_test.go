@@ -38,7 +38,7 @@ type cluster struct {
 	redis    store
 	db       *postgres.DB // as the worker's role
 	env      []string
-	// units are the processes, by the name of the victim; apis are those that answer.
+	// units are the processes by the name of the victim; apis are the API processes among them.
 	units map[string]*unit
 	apis  []*unit
 }
@@ -48,12 +48,12 @@ type store interface {
 	url() string
 	// down kills the server, or one of the primaries, before that takes its data where lose is set.
 	down(ctx context.Context, lose bool) error
-	// up starts again what down has killed, and tells whether another server has its place.
+	// up restarts what down has killed. It reports whether another server has taken its place.
 	up(ctx context.Context) (replaced bool, err error)
 	stop(ctx context.Context) error
 }
 
-// newFixture starts the servers and migrates. The world is a sandbox whose clock stands at begin.
+// newFixture starts the servers and migrates. The world is a sandbox whose clock starts at begin.
 func newFixture(t *testing.T, begin time.Time, start func(ctx context.Context, dir string) (store, error)) *cluster {
 	t.Helper()
 	dir := program.Folder(t)
@@ -91,7 +91,7 @@ func newFixture(t *testing.T, begin time.Time, start func(ctx context.Context, d
 		"LEDGER_REMOTE=file://" + s.ledger(), "REGISTER_LIMIT=off",
 		// Upstreams take their time, so that a kill meets work under way.
 		"SANDBOX_DELAY=150ms",
-		// Limits that nobody meets, so that Redis is asked for each request.
+		// Limits that no client reaches, so that each request queries Redis.
 		"RATE_LIMIT=1000000/1m", "MCP_RATE_LIMIT=1000000/1m", "SIGNALS_RATE_LIMIT=1000000/1m", "PAGES_RATE_LIMIT=1000000/1m",
 	}
 	if err := postgres.Migrate(ctx, s.postgres.URL(), slog.New(slog.DiscardHandler)); err != nil {
@@ -138,7 +138,7 @@ func (s *cluster) start(role string, n int) []*unit {
 	return list
 }
 
-// do does what a fault is.
+// do injects a fault.
 func (s *cluster) do(f fault) error {
 	ctx := s.t.Context()
 	switch f.what {
@@ -159,7 +159,7 @@ func (s *cluster) do(f fault) error {
 	return nil
 }
 
-// repair ends a fault. It tells whether a Redis was replaced by another.
+// repair ends a fault. It reports whether another Redis has taken over.
 func (s *cluster) repair(f fault) (replaced bool, err error) {
 	ctx := s.t.Context()
 	switch f.what {
@@ -241,7 +241,7 @@ func (r single) up(ctx context.Context) (bool, error) { return false, r.server.R
 
 func (r single) stop(ctx context.Context) error { return r.server.Stop(ctx) }
 
-// group is a Redis of several servers, of which a primary dies at a time.
+// group is a Redis of several servers. Its faults kill one primary at a time.
 type group struct {
 	servers *devstack.RedisGroup
 	dead    *devstack.Server

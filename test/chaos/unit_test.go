@@ -14,15 +14,15 @@ import (
 	"tidemark/test/program"
 )
 
-// unit is a process as a service manager keeps it: one that ends by itself is started again, as compose's `restart: unless-stopped` does.
-// Only one that does not find Postgres when it begins may end by itself.
+// unit is a process under a service manager: if it ends on its own, it is started again, as by compose's `restart: unless-stopped`. Only a
+// process that does not find Postgres when it starts may end on its own.
 type unit struct {
 	name string
 	// setting names the listener that is asked, at path, whether the process is ready.
 	setting, path string
 
 	mu sync.Mutex
-	// wanted tells whether it is to run; ready, whether it has been so since its last start.
+	// wanted reports whether the process should run; ready, whether it has been ready since its last start.
 	wanted, ready bool
 	process       *program.Process
 	// base is where its listener was last; lives is how often it became ready, again how often it was started again.
@@ -30,7 +30,7 @@ type unit struct {
 	lives, again int
 }
 
-// life is what is known of a unit at a moment.
+// life is the state of a unit at a moment.
 type life struct {
 	base  string
 	ready bool
@@ -57,7 +57,7 @@ func (u *unit) now() life {
 	return life{u.base, u.ready, u.lives}
 }
 
-// start makes it run, and restarted tells how often it was started again.
+// start makes the unit run. restarted counts its automatic restarts.
 func (u *unit) start() {
 	u.mu.Lock()
 	defer u.mu.Unlock()

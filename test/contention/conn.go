@@ -21,23 +21,23 @@ var errCut = &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
 type conn struct {
 	net.Conn
 	tap *Tap
-	// pid is the server's process, 0 while the connection is being set up: what is sent then is nobody's statement.
+	// pid is the server's process. It is 0 while the connection is being set up; the messages sent then belong to no statement.
 	pid uint32
 
-	// What follows belongs to the one that writes.
+	// Only the goroutine that writes uses the next fields.
 	begun    bool
 	unsent   []byte
 	prepared map[string]string
 
-	// server is where in the server's messages the reader is.
+	// server is the reader's position in the server's messages.
 	server stream
 
 	mu sync.Mutex
-	// inTx tells that the server's session is in a transaction.
+	// inTx reports whether the server's session is in a transaction.
 	inTx bool
 	// afterNext cuts the connection when the server has done a statement, before its answer arrives.
 	afterNext bool
-	// answer is read instead of what the server sends; then the connection is at its end.
+	// answer is read in place of the server's messages; then the connection ends.
 	answer []byte
 	cut    bool
 }
@@ -49,7 +49,7 @@ func (c *conn) Write(b []byte) (int, error) {
 		return c.Conn.Write(b)
 	}
 	if c.isCut() {
-		return len(b), nil // what is sent to a host that is gone is lost without an error
+		return len(b), nil // bytes sent to an unreachable host are lost without an error
 	}
 	c.unsent = append(c.unsent, b...)
 	out := make([]byte, 0, len(c.unsent))
@@ -74,7 +74,7 @@ func (c *conn) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// frontend looks at one message of the client, and returns what is sent in its place. drop tells that nothing is sent any more.
+// frontend handles one message of the client and returns the message to send in its place. drop reports that nothing more is sent.
 func (c *conn) frontend(m []byte) (out []byte, drop bool) {
 	if c.pid == 0 {
 		return m, false
@@ -116,7 +116,7 @@ func (c *conn) frontend(m []byte) (out []byte, drop bool) {
 	return m, false
 }
 
-// do does what a class does to the connection, and tells whether the statement is not sent.
+// do applies a class to the connection. It reports whether the statement must not be sent.
 func (c *conn) do(class Class) (drop bool) {
 	switch class {
 	case Terminated:
@@ -157,7 +157,7 @@ func (c *conn) isCut() bool {
 	return c.cut
 }
 
-// left is what a connection that was cut still has to read.
+// left reads the rest of a connection that was cut: the prepared answer, then errCut.
 func (c *conn) left(b []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -205,7 +205,7 @@ func (c *conn) Read(b []byte) (int, error) {
 	return cutAt, nil
 }
 
-// SetDeadline keeps a connection that was cut readable: its end is to be seen, not its deadline.
+// SetDeadline ignores deadlines on a connection that was cut, so that the client reads the end and not a timeout.
 func (c *conn) SetDeadline(t time.Time) error {
 	if c.isCut() {
 		return nil
@@ -220,7 +220,8 @@ type stream struct {
 	left int
 }
 
-// pass goes on through b. It tells where each message begins (state 0), as far as its header is in b, and what state a ReadyForQuery says.
+// pass advances through b. It calls tell where each message begins, with state 0, as far as b holds its header, and for each ReadyForQuery
+// with its state.
 func (s *stream) pass(b []byte, tell func(at int, kind, state byte)) {
 	for i := 0; i < len(b); {
 		if s.left == 0 {

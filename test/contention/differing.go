@@ -20,7 +20,7 @@ var Differing = map[string]string{
 	"schema_version": "the migrations'",
 }
 
-// differing are the columns that are not compared, those of one table with its name before them, and why.
+// differing are the columns that are not compared, each with the reason. A name with a table before it applies to that table only.
 var differing = map[string]string{
 	// Numbers in the order in which roles came, which nothing decides.
 	"id":     "numbers are given in the order in which roles come",

@@ -9,11 +9,10 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Sums are the checksums of the tables of a world: how many rows there are, and a hash over all that must be the same whatever failed
-// meanwhile.
+// Sums are the checksums of the tables of a world: the number of rows, and a hash over everything that must be the same after any failure.
 type Sums map[string]string
 
-// columns are those of a table whose values are compared, as SQL.
+// columns returns the columns of a table whose values are compared, as SQL.
 func columns(ctx context.Context, db *pgxpool.Pool, table string) ([]string, error) {
 	rows, err := db.Query(ctx, `
 		select attname::text from pg_attribute where attrelid = $1::text::regclass and attnum > 0 and not attisdropped order by attnum`, table)

@@ -1,7 +1,7 @@
-// Package contention disturbs the connections of the program to Postgres, under a running program and a true server: it makes statements
-// wait for a time that a seed draws, and lets chosen statements fail once with one of the errors that pass by themselves. It also sums up
-// what a database holds, so that a world with an error can be held against one without. cmd/tidemark joins it with the roles of the
-// program: see `make contention` and `make sweep`. Start at Tap.
+// Package contention disturbs the connections between a running program and a real Postgres. It delays statements for times that a seed
+// draws, and lets chosen statements fail once with a transient error. It also computes checksums of a database, so that a world with an
+// error can be compared with one without. cmd/tidemark connects it with the roles of the program: see `make contention` and `make sweep`.
+// Start at Tap.
 package contention
 
 import (
@@ -19,11 +19,11 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Class is a way in which a statement fails that passes by itself.
+// Class is a kind of transient failure of a statement.
 type Class string
 
-// The classes. In all of them the server is in the state in which the error would leave it: it raises the first three itself, in place of
-// the statement, and of the others it sees the end of the connection.
+// The classes. In all of them the server is in the state in which the error would leave it. It raises the first three itself, in place of
+// the statement. In the others it sees the end of the connection.
 const (
 	None         Class = ""
 	Serializable Class = "40001" // could not serialize
@@ -38,7 +38,7 @@ const (
 // Classes are all of them.
 var Classes = []Class{Serializable, Deadlock, Locked, Terminated, Cut, AnswerLost, Full}
 
-// refused tells whether the server refuses a statement in this class, and with which SQLSTATE.
+// refused reports whether the server rejects a statement in this class, and with which SQLSTATE.
 func (c Class) refused() (state string, ok bool) {
 	switch c {
 	case Serializable, Deadlock, Locked:
@@ -70,7 +70,7 @@ func Brief(sql string) string {
 
 // Seen is how often a statement was sent.
 type Seen struct {
-	// All counts it everywhere, Outside those that began outside of a transaction.
+	// All counts every time that the statement was sent, Outside the times outside of a transaction.
 	All, Outside int
 }
 
@@ -85,7 +85,7 @@ type Options struct {
 	Plans bool
 }
 
-// Tap disturbs the connections of a program. Make one with New.
+// Tap disturbs the connections of a program. Use New to create one.
 type Tap struct {
 	o     Options
 	admin *pgxpool.Pool
@@ -127,7 +127,7 @@ const lingerSQL = `
 	end
 	$$`
 
-// New prepares the migrated database at url, of which it must name the superuser.
+// New prepares the migrated database at url. The URL must name the superuser.
 func New(ctx context.Context, url string, o Options) (*Tap, error) {
 	admin, err := pgxpool.New(ctx, url)
 	if err != nil {
@@ -179,7 +179,7 @@ func (t *Tap) Statements() map[string]Seen {
 // plans are settings of the planner that lead to other plans.
 var plans = []string{"enable_hashjoin", "enable_mergejoin", "enable_nestloop", "enable_seqscan", "enable_indexscan", "enable_bitmapscan", "enable_sort"}
 
-// rest is how many of the times that a connection is taken from its pool it goes on planning as it did.
+// rest is the share of the times that a connection is taken from its pool at which it keeps its planner settings.
 const rest = .8
 
 // Tap makes the connections of a pool go through t. It is an option of postgres.Open.
@@ -235,7 +235,7 @@ func (t *Tap) plan() string {
 	return sql.String()
 }
 
-// own marks statements that are no part of the program.
+// own marks statements that do not belong to the program.
 const own = "/* contention */"
 
 // statement is called with each statement before it is sent, and says how it fails.
@@ -281,7 +281,7 @@ func (t *Tap) statement(c *conn, sql string) Class {
 	return class
 }
 
-// terminate ends a session as an administrator does, and returns when it is gone.
+// terminate ends a session as an administrator does, and returns when the session has ended.
 func (t *Tap) terminate(pid uint32) {
 	ctx, stop := context.WithTimeout(context.Background(), 10*time.Second)
 	defer stop()

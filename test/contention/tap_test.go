@@ -61,7 +61,7 @@ func marks(t *testing.T, db *pgxpool.Pool) (n int) {
 	return n
 }
 
-// A statement fails once, with the error of its class, and what the server has of it is what the error says.
+// A statement fails once, with the error of its class, and the server's state matches the error.
 func TestAStatementFailsOnceInEachClass(t *testing.T) {
 	t.Parallel()
 	const sql = `insert into marks values ($1)`

@@ -20,7 +20,7 @@ import (
 // listening is where the API process says that it listens.
 var listening = regexp.MustCompile(`"setting":"ADDR","addr":"([^"]+)"`)
 
-// reads are what is answered from memory: signals, the record, MCP and pages.
+// reads are requests that are answered from memory: signals, the record, MCP and pages.
 var reads = []struct{ name, method, path, body string }{
 	{"the catalog", http.MethodGet, "/api/signals", ""},
 	{"a signal", http.MethodGet, "/api/signals/crack-spread-321", ""},
@@ -31,7 +31,7 @@ var reads = []struct{ name, method, path, body string }{
 	{"the page that verifies", http.MethodGet, "/verify", ""},
 }
 
-// TestPostgresIsAwayFromAnAPI is R7: an API process whose Postgres is killed, is away, and comes back.
+// TestPostgresIsAwayFromAnAPI is R7: an API process whose Postgres is killed, is unavailable, and comes back.
 func TestPostgresIsAwayFromAnAPI(t *testing.T) {
 	t.Parallel()
 	begin := time.Date(2026, time.March, 2, 0, 0, 0, 0, time.UTC)
@@ -94,7 +94,7 @@ func TestPostgresIsAwayFromAnAPI(t *testing.T) {
 	}
 }
 
-// save stores a snapshot of one signal as of an instant that the world's clock has reached: one that is yet to come is not served.
+// save stores a snapshot of one signal as of an instant that the world's clock has reached. A future snapshot is not served.
 func (s *fixture) save(at time.Time, value float64) {
 	s.t.Helper()
 	day := at.Truncate(24 * time.Hour)
@@ -137,7 +137,7 @@ type answer struct {
 	body     string
 }
 
-// ask returns what an address answers, with a key where one is given.
+// ask sends a request and returns the response. key is sent unless it is empty.
 func (c *client) ask(method, path, body, key string) answer {
 	c.t.Helper()
 	fields := http.Header{}

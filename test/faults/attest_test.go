@@ -26,8 +26,8 @@ import (
 	"tidemark/test/program"
 )
 
-// node stands between workers and a development chain. Armed, it kills the worker that sends the next transaction: before the chain
-// gets it, or after that and before the worker hears of it.
+// node is a proxy between workers and a development chain. Once armed, it kills the worker that sends the next transaction: before the
+// chain gets it, or after that and before the worker receives the response.
 type node struct {
 	url   string
 	chain *devchain.Chain
@@ -75,7 +75,7 @@ func (n *node) serve(w http.ResponseWriter, r *http.Request) {
 		kill()
 		panic(http.ErrAbortHandler)
 	}
-	// The chain's answer is waited for whatever becomes of the worker.
+	// The proxy waits for the chain's response even if the worker dies.
 	req, err := http.NewRequestWithContext(context.WithoutCancel(r.Context()), http.MethodPost, n.chain.URL(), bytes.NewReader(body))
 	if err != nil {
 		panic(http.ErrAbortHandler)
@@ -144,7 +144,7 @@ func TestAWorkerThatDiesWhileItAttestsLeavesOneAttestation(t *testing.T) {
 	begin := calendar.At(day, 0)
 	s := newFixtureAt(t, &begin, "BASE_RPC_URL="+n.url, "BASE_CHAIN_ID=84532", "ATTESTER_KEY_FILE="+key, "ATTESTER_DAILY_GWEI=1000000000")
 
-	// The queue is looked after without any schedule: this job is all that the workers have to do.
+	// The scheduler maintains the queue without any schedule, so this job is the only work.
 	queue, err := scheduler.NewAsynqQueue(s.redis.URL())
 	if err != nil {
 		t.Fatal(err)

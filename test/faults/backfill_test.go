@@ -35,7 +35,7 @@ func (s *fixture) backfill(args ...string) string {
 	return out
 }
 
-// said is all that a backfill of 2024 leaves behind, but for what differs between two set-ups: ids, the times of work and of fetches.
+// said returns all that a backfill of 2024 stores, except what differs between two fixtures: ids, and the times of work and of fetches.
 func (s *fixture) said() []string {
 	s.t.Helper()
 	return append(
@@ -43,7 +43,7 @@ func (s *fixture) said() []string {
 		s.query(`select (to_jsonb(e) - 'id')::text from estimates e where known_at < '2025-01-01' order by signal, observed_at, known_at, edition`)...)
 }
 
-// rows is every bit of what a backfill may not change.
+// rows returns every bit that a backfill may not change.
 func (s *fixture) rows() []string {
 	s.t.Helper()
 	return append(append(s.query(`select to_jsonb(p)::text from snapshots p order by signal, at`),
@@ -68,8 +68,8 @@ func (s *fixture) backfillState() (state string, done int) {
 	return state, done
 }
 
-// TestBackfillKilledAtAnyMoment kills worker, scheduler and the command that follows again and again: what is there in the end is what
-// an undisturbed backfill leaves.
+// TestBackfillKilledAtAnyMoment kills the worker, the scheduler and the following command again and again. The result is the same as after
+// an undisturbed backfill.
 func TestBackfillKilledAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	span := []string{"run", "--signal=" + crack, "--from=2024-01-01", "--to=2024-06-30"}
@@ -122,7 +122,7 @@ func TestBackfillKilledAtAnyMoment(t *testing.T) {
 	}
 }
 
-// TestBackfillDoesNotStarveTheSchedule: with a single place to work, a long backfill gives way to what is due by the clock.
+// TestBackfillDoesNotStarveTheSchedule: with a concurrency of one, a long backfill yields to scheduled runs.
 func TestBackfillDoesNotStarveTheSchedule(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t, "CONCURRENCY=1")
@@ -192,7 +192,7 @@ func TestBackfillFromTheCommandLine(t *testing.T) {
 		t.Errorf("apply after a load: status %d, %q", status, out)
 	}
 
-	// What a plan shows is what is there afterwards.
+	// A plan predicts the result.
 	plan := s.backfill(append([]string{"plan", "--diff"}, march...)...)
 	s.backfill("apply", "2")
 	shown := 0
@@ -212,7 +212,7 @@ func TestBackfillFromTheCommandLine(t *testing.T) {
 		t.Errorf("%d snapshots, want one for each of the 21 weekdays", shown)
 	}
 
-	// The same range again changes no bit, whatever is asked.
+	// The same range again changes no bit, with any options.
 	before := s.rows()
 	for _, flags := range [][]string{nil, {"--existing=all"}, {"--existing=failed", "--from-archive"}, {"--as-of=2024-06-30T00:00:00Z"}} {
 		s.backfill(append(append([]string{"run"}, flags...), march...)...)
@@ -292,7 +292,7 @@ func TestBackfillsOfSeveralSignalsAndWhatTheyChange(t *testing.T) {
 		column(rows[1], "code_old") != "older" || column(rows[2], "lo_old") != "-1" || column(rows[2], "value_old") != column(rows[2], "value_new") {
 		t.Errorf("as CSV: %q", rows)
 	}
-	// A backfill of all slots keeps what differs beside what stands, and shows both.
+	// A backfill of all slots keeps differing results next to the served ones, and shows both.
 	s.backfill(append([]string{"run", "--existing=all"}, both...)...)
 	rows = read("diff", "3")
 	if len(rows) != 2 || column(rows[1], "outcome") != "differs" || column(rows[1], "z_score_old") != "9" || column(rows[1], "value_old") == column(rows[1], "value_new") {

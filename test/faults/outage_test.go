@@ -23,7 +23,7 @@ import (
 // private is where a process says that its private listener is.
 var private = regexp.MustCompile(`"setting":"OPS_ADDR","addr":"([^"]+)"`)
 
-// health is what a private listener says of its process.
+// health is a process's report on its private listener.
 type health struct {
 	status            int
 	OK                bool
@@ -59,7 +59,7 @@ func awaitHealth(t *testing.T, p *program.Process, missing, degraded string) hea
 	program.Until(t, program.Timeout, fmt.Sprintf("missing %q, degraded %q", missing, degraded), func() (bool, string) {
 		h = ready(t, p)
 		agree := h.status != 0 && strings.Join(h.Missing, " ") == missing && strings.Join(h.Degraded, " ") == degraded
-		for _, n := range h.Needs { // the API notices a loss by itself, and marks its answers, before or after
+		for _, n := range h.Needs { // the API notices an outage on its own, and marks its responses, before or after
 			away := strings.Contains(missing+" "+degraded, n.Name)
 			agree = agree && n.OK != away && n.Setting != "" && !n.Since.IsZero() && (!away || n.LastError != nil)
 		}
@@ -80,7 +80,7 @@ type outage struct {
 	served              [2]*program.Process
 	key                 string
 	slots               int
-	// small tells that the state is on a disk of its own that can be filled.
+	// small reports whether the state is on a separate disk that can be filled.
 	small bool
 }
 
@@ -272,7 +272,7 @@ func (o *outage) withoutAnAPI() {
 	o.apis[0], o.served[0] = o.startAPI()
 }
 
-// ownDisk gives the state a small disk of its own, where this user may mount one.
+// ownDisk puts the state on a small separate disk, if this user may mount one.
 func (o *outage) ownDisk() {
 	o.t.Helper()
 	dir := o.dir + "/state"

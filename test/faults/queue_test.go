@@ -35,7 +35,7 @@ func (s *fixture) statuses() map[string]int {
 	return out
 }
 
-// flooded are the runs that were asked for, without those of the paused schedule.
+// flooded returns the requested runs, without the runs of the paused schedule.
 func (s *fixture) flooded() []postgres.Run {
 	s.t.Helper()
 	return slices.DeleteFunc(s.runs(postgres.RunFilter{Job: task.Signal}), func(r postgres.Run) bool { return r.Trigger != task.TriggerManual })

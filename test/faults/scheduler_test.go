@@ -81,8 +81,8 @@ func TestTwoSchedulers(t *testing.T) {
 	}
 }
 
-// TestSchedulersLiveThroughASandbox: roles that are started by themselves on a sandbox whose past is not over go on with it, and when the
-// scheduler that steps the clock dies, another does.
+// TestSchedulersLiveThroughASandbox: separately started roles continue a sandbox that has not reached the present. When the scheduler that
+// steps the clock dies, another one takes over.
 func TestSchedulersLiveThroughASandbox(t *testing.T) {
 	t.Parallel()
 	begin := time.Now().UTC().Add(-36 * time.Hour).Truncate(time.Hour)

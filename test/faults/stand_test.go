@@ -42,7 +42,7 @@ func newFixture(t *testing.T, env ...string) *fixture {
 	return newFixtureAt(t, nil, env...)
 }
 
-// newFixtureAt is newFixture with a sandbox whose clock stands where the test sets it.
+// newFixtureAt is newFixture with a sandbox whose clock the test sets.
 func newFixtureAt(t *testing.T, at *time.Time, env ...string) *fixture {
 	t.Helper()
 	dir := program.Folder(t)
@@ -78,7 +78,7 @@ func newFixtureAt(t *testing.T, at *time.Time, env ...string) *fixture {
 	return s
 }
 
-// connect opens the test's own connections, new ones where there were some: a server that was killed leaves dead ones in a pool.
+// connect opens the test's own connections. It replaces existing ones, because a killed server leaves dead connections in a pool.
 func (s *fixture) connect() {
 	s.t.Helper()
 	if s.db != nil {

@@ -29,7 +29,7 @@ func (s *fixture) ingest() int64 {
 	return id
 }
 
-// undisturbed is what one run brings when nothing goes wrong.
+// undisturbed returns the rows that one run stores without a fault.
 func undisturbed(t *testing.T) []string {
 	t.Helper()
 	s := newFixture(t)
@@ -129,7 +129,7 @@ func TestTheWorkersAreListedWithWhatTheyDo(t *testing.T) {
 	if !strings.Contains(page, "/"+strconv.Itoa(busy.PID())) || !strings.Contains(page, "ingest "+spot) || !strings.Contains(page, ">idle<") {
 		t.Errorf("the page:\n%s", page)
 	}
-	scheduler.Kill() // nobody begins the run again
+	scheduler.Kill() // no scheduler starts the run again
 	busy.Kill()
 	idle.Signal(syscall.SIGTERM)
 	<-idle.Done

@@ -19,7 +19,7 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// A transfer that cannot be accepted has a problem of its own for each reason, and changes nothing.
+// Each reason for rejecting a transfer has a separate problem code, and a rejection changes nothing.
 func TestEachRejectionOfATransfer(t *testing.T) {
 	t.Parallel()
 	c := openCounter(t, counterOptions{})
@@ -115,7 +115,7 @@ func TestEachRejectionOfATransfer(t *testing.T) {
 	us.has("at the end", "12.45")
 }
 
-// Who posts the hash before the transaction is in a block has it, whoever posts it after.
+// The first key that posts the hash before the transaction is in a block owns the transfer, even if others post it later.
 func TestTheFirstClaimantHasTheTransfer(t *testing.T) {
 	t.Parallel()
 	c := openCounter(t, counterOptions{})
@@ -161,8 +161,8 @@ func TestOneOfFiftyKeysGetsTheTransfer(t *testing.T) {
 	}
 }
 
-// A transfer is granted with three confirmations, and taken back when its block is reorganised away; where the transaction is in another
-// block then, it is granted anew.
+// A transfer is granted with three confirmations and reversed when a reorganisation removes its block. If the transaction is then in
+// another block, it is granted again.
 func TestAReorganisationTakesAGrantBack(t *testing.T) {
 	t.Parallel()
 	c := openCounter(t, counterOptions{})
@@ -206,7 +206,7 @@ func TestAReorganisationTakesAGrantBack(t *testing.T) {
 	c.want("claimed again", us.claims(tx), 404, "transfer_not_found")
 }
 
-// What was spent before a transfer vanished is owed, and nothing is served on credit.
+// Credits spent before a transfer vanished are owed, and nothing is served on credit.
 func TestABalanceMayOnlyFallBelowZeroByAReversal(t *testing.T) {
 	t.Parallel()
 	c := openCounter(t, counterOptions{})
@@ -332,7 +332,7 @@ func TestTheSendersSignatureWinsForAWeek(t *testing.T) {
 	thief.has("the thief", "6.20")
 }
 
-// Who pays an amount that a key was quoted pays for that key, whatever is signed afterwards.
+// Paying an amount that was quoted to a key pays for that key, regardless of later signatures.
 func TestAGrantOfAnAmountOfOnesOwnIsNotMoved(t *testing.T) {
 	t.Parallel()
 	c := openCounter(t, counterOptions{})
@@ -345,7 +345,7 @@ func TestAGrantOfAnAmountOfOnesOwnIsNotMoved(t *testing.T) {
 	tx := c.pays(1, amount)
 	c.want("the key that was quoted it", us.claims(tx), 200, "")
 	c.want("the sender signs for another key", other.claims(tx, other.signs(1, tx)), 409, "payment_reserved")
-	c.exec(`delete from payment_quotes`) // retention: the grant knows by itself
+	c.exec(`delete from payment_quotes`) // retention deletes quotes: the grant does not depend on them
 	c.want("also when the quote is forgotten", other.claims(tx, other.signs(1, tx)), 409, "payment_already_used")
 	us.has("credited", (200_000 + accounts.Micros(amount)).String())
 }

@@ -13,7 +13,7 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// The variables by which a test starts its own binary again as a worker that looks at claims.
+// With these variables a test starts its own binary again as a worker that checks claims.
 const (
 	envClerkDSN  = "TIDEMARK_TEST_CLERK_DSN"
 	envClerkNode = "TIDEMARK_TEST_CLERK_NODE"
@@ -58,7 +58,7 @@ func TestAWorkerThatIsKilledBetweenVerdictAndGrant(t *testing.T) {
 	tx := c.pays(1, 5_000_000)
 	c.want("nobody has looked yet", us.claims(tx), 202, "")
 
-	// Another grant of the same transfer that is not committed: whoever makes one waits for it, at the last step before the commit.
+	// Another, uncommitted grant of the same transfer: a second grant waits for it at the last step before its commit.
 	conn, err := pgx.Connect(t.Context(), c.dsn)
 	if err != nil {
 		t.Fatal(err)

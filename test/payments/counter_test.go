@@ -32,14 +32,14 @@ import (
 	"tidemark/workers"
 )
 
-// paymentServer is where keys are topped up with transfers: an API and a worker on a database of their own, and a chain that makes blocks when
-// it is told. What the worker sees of the chain can be cut off and held back.
+// paymentServer is where keys are topped up with transfers: an API and a worker on a separate database, and a chain that makes blocks on
+// request. The test can cut the worker off from the chain or hold the chain's responses back.
 type paymentServer struct {
 	t           *testing.T
 	chain       *devchain.Chain
 	dsn, url    string
 	api, worker *postgres.DB
-	// cut makes every node be away; unsafe makes them call no block safe but the first ones.
+	// cut makes every node unavailable; unsafe makes them call no block safe except the first ones.
 	cut, unsafe atomic.Bool
 	// ahead is how much later it is for the worker, in nanoseconds.
 	ahead atomic.Int64
@@ -228,7 +228,7 @@ type customer struct {
 
 	key accounts.Key
 	id  int64
-	// public is what the key is named by.
+	// public is the key's public id.
 	public string
 }
 
@@ -251,11 +251,11 @@ func (c *paymentServer) customer() customer {
 	return out
 }
 
-// answer is what the counter says.
+// answer is a response of the API.
 type answer struct {
 	status int
 	header http.Header
-	// code is that of a problem; data is what there is otherwise.
+	// code is the code of a problem; data is the body of any other response.
 	code string
 	data map[string]any
 	body string
@@ -294,7 +294,7 @@ func (c customer) ask(method, path string, body any) answer {
 	return a
 }
 
-// claims posts a transaction's hash, with a signature where there is one.
+// claims posts a transaction's hash, with a signature if one is given.
 func (c customer) claims(tx string, signature ...string) answer {
 	c.t.Helper()
 	body := map[string]any{"tx_hash": tx}
@@ -351,7 +351,7 @@ func (c customer) has(what, usd string) {
 	}
 }
 
-// loses makes a chain without a transaction longer than the one that has it, from a block on, and waits until its grant is taken back.
+// loses builds a longer chain without the transaction, starting at a block, and waits until the transaction's grant is reversed.
 func (c customer) loses(tx string, before [32]byte) {
 	c.t.Helper()
 	if err := c.chain.Fork(before); err != nil {

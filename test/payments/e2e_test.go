@@ -29,8 +29,8 @@ var (
 	npmFlag  = flag.String("npm", "", "the folder with the x402 project's packages, installed")
 )
 
-// run starts a program that lives until the test ends, and returns what it writes, line by line. What it writes to its other output is
-// shown when the test fails.
+// run starts a program that lives until the test ends, and returns its standard output, line by line. Its standard error is shown if the
+// test fails.
 func run(t *testing.T, name string, args ...string) *bufio.Reader {
 	t.Helper()
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), name, args...)
@@ -81,7 +81,7 @@ func startNode(t *testing.T, geth string) string {
 	run(t, geth, "--dev", "--dev.period", "1", "--datadir", data, "--networkid", "84532", "--ipcdisable", "--authrpc.port", "0",
 		"--http", "--http.addr", "127.0.0.1", "--http.port", port, "--http.api", "eth,net,web3")
 	url := "http://127.0.0.1:" + port
-	// An answer of the right chain that moves is that of this node, and not of one that was left behind on the port.
+	// A moving chain with the right id belongs to this node, and not to an older one on the same port.
 	program.Until(t, program.Timeout, "the node makes blocks of the test's chain", func() (bool, string) {
 		id, err := rpc(t, url, "eth_chainId")
 		if err != nil || id != fmt.Sprintf("%#x", devchain.DefaultChainID) {
@@ -113,7 +113,7 @@ func rpc(t *testing.T, url, method string) (string, error) {
 	return answer.Result, json.Unmarshal(b, &answer)
 }
 
-// purchase is what a stock client reports of one address.
+// purchase is a stock client's report about one address.
 type purchase struct {
 	URL            string
 	Status         int
@@ -169,8 +169,8 @@ func buyAll(t *testing.T, node string, s *fixture, paths map[string]int64) {
 	}
 }
 
-// The stock clients of both versions pay at every address of the whole program, through a facilitator that is made of the published
-// library, on go-ethereum's own node: the balances move by exactly the price.
+// The stock clients of both versions pay at every address of the whole program. The facilitator is built with the published library and
+// uses go-ethereum's own node. The balances change by exactly the price.
 func TestStockClientsOnGoEthereum(t *testing.T) {
 	if *gethFlag == "" || *npmFlag == "" {
 		t.Skip("needs go-ethereum's node and the x402 project's packages: make e2e-payments")
@@ -194,7 +194,7 @@ func TestStockClientsOnGoEthereum(t *testing.T) {
 			paths[path] = price
 			continue
 		}
-		// The sandbox has companies of its own.
+		// The sandbox has its own companies.
 		program.Until(t, 5*time.Minute, "a pick is announced", func() (bool, string) {
 			var chain struct{ Picks []struct{ Ticker string } }
 			status, body := s.get("/api/v1/verify/picks", [2]string{})

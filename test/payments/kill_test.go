@@ -30,14 +30,14 @@ const (
 	settleAnswered = "after the facilitator says so"
 )
 
-// market is a shop on a development chain of its own, with a facilitator in between that tells of each moment.
+// market is a seller on its own development chain, with a facilitator that reports each moment of a payment.
 type market struct {
 	*fixture
 
 	chain *devchain.Chain
 	db    *postgres.DB
 	job   workers.X402
-	// had is what the seller had at first.
+	// had is the seller's first balance.
 	had int64
 
 	mu sync.Mutex
@@ -80,7 +80,7 @@ func openMarket(t *testing.T) *market {
 		}
 		moments := map[string][3]string{"/verify": {verifyAsked, "", verifyAnswered}, "/settle": {settleAsked, settleDone, settleAnswered}}[r.URL.Path]
 		m.moment(moments[0])
-		// Its own context: what the facilitator was asked it does, whether its asker lives or not.
+		// A separate context: the facilitator finishes a request even if the client dies.
 		answer := httptest.NewRecorder()
 		facilitator.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), r.Method, r.URL.Path, bytes.NewReader(body)))
 		m.moment(moments[1])
@@ -189,7 +189,7 @@ func TestKillBetweenAnyTwoSteps(t *testing.T) {
 				if at == moment {
 					once.Do(func() {
 						m.kill()
-						// A question that the dead process asked is not answered; one that was answered, was.
+						// The facilitator drops a request that it had not handled before the kill.
 						goOn = at == settleDone || at == verifyAnswered || at == settleAnswered
 					})
 				}
@@ -205,7 +205,7 @@ func TestKillBetweenAnyTwoSteps(t *testing.T) {
 			m.reconcile()
 			second, body := m.buy(path, paid)
 			if second == http.StatusServiceUnavailable {
-				// Asked to settle, and the chain has not seen it. It still may, until the payment is no longer good.
+				// The facilitator was asked to settle, and the chain has not seen the payment. It still may, until the payment expires.
 				if moment != settleAsked && moment != verifyAnswered {
 					t.Errorf("repeated: %d %s", second, body)
 				}

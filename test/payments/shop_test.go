@@ -1,6 +1,6 @@
-// Package payments shows that payments by request keep both sides whole: real processes that are killed between any two steps, on a
-// real Postgres and a development chain; and, where `make e2e-payments` asks for it, the clients and the facilitator library that the
-// x402 project publishes, on go-ethereum's own node.
+// Package payments shows that payments by request lose no money on either side. It kills real processes between any two steps, on a real
+// Postgres and a development chain. `make e2e-payments` adds the clients and the facilitator library that the x402 project publishes, on
+// go-ethereum's own node.
 package payments
 
 import (
@@ -33,7 +33,7 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// prices are those of the interface, in micro-dollars, by path.
+// prices are the prices of the published interface, in micro-dollars, by path.
 var prices = map[string]int64{
 	"/picks": 5000, "/picks/latest": 1000, "/research/NVDA": 10000, "/portfolio": 2000, "/portfolio/positions": 3000,
 	"/portfolio/history": 5000, "/sectors": 1000, "/regions": 1000, "/stocks": 5000,
@@ -41,7 +41,7 @@ var prices = map[string]int64{
 
 const sold = "/api/v1/x402"
 
-// The variables by which a test starts its own binary again as an API process.
+// With these variables a test starts its own binary again as an API process.
 const (
 	envDSN         = "TIDEMARK_TEST_SHOP_DSN"
 	envFacilitator = "TIDEMARK_TEST_SHOP_FACILITATOR"
@@ -65,7 +65,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// serve is an API process whose data endpoints answer with their own address. It says on stdout where it listens.
+// serve runs an API process whose data endpoints respond with their own address. It prints its listening address on stdout.
 func serve(ctx context.Context) error {
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	db, err := postgres.Open(ctx, os.Getenv(envDSN), postgres.RoleAPI)
