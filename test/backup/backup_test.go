@@ -1,5 +1,5 @@
-// Package backup shows that an installation comes back from what `tidemark backup` wrote, and to a point in time from what Postgres' own
-// tools wrote: the chain verifies, the guards are there, and the scheduler catches up on what was missed.
+// Package backup shows that an installation can be restored from a `tidemark backup`, and to a point in time from the files of Postgres'
+// own tools. The chain verifies, the database's guards exist, and the scheduler catches up on missed slots.
 package backup
 
 import (
@@ -48,7 +48,7 @@ func tidemark(t *testing.T, url, state string, args ...string) (int, string) {
 	return program.Run(t, program.Options{Dir: t.TempDir(), Env: []string{"DATABASE_URL=" + url, "STATE_DIR=" + state, "WORLD=sandbox"}}, args...)
 }
 
-// good is tidemark for a command that has to end well.
+// good runs a tidemark command that must succeed.
 func good(t *testing.T, url, state string, args ...string) string {
 	t.Helper()
 	status, out := tidemark(t, url, state, args...)
@@ -58,7 +58,7 @@ func good(t *testing.T, url, state string, args ...string) string {
 	return out
 }
 
-// refused is tidemark for a command that has to end badly, and say why.
+// refused runs a tidemark command that must fail and state the reason why.
 func refused(t *testing.T, why, url, state string, args ...string) {
 	t.Helper()
 	if status, out := tidemark(t, url, state, args...); status == 0 || !strings.Contains(out, why) {
@@ -183,7 +183,7 @@ func TestAnInstallationComesBack(t *testing.T) {
 	if c, err := back.Checkup(ctx, time.Now); err != nil || len(c.Unguarded) != 0 || len(c.Writable) != 0 {
 		t.Errorf("the guards: %+v, %v", c, err)
 	}
-	// Two trading days passed until someone had the backup at hand: their slots are caught up, each once.
+	// Two trading days passed before an operator restored the backup: their slots are caught up, each once.
 	day = calendar.Next(calendar.Next(day))
 	clock(back, 20*time.Hour)
 	var caught []string
@@ -265,7 +265,7 @@ func TestHalfABackupIsRefused(t *testing.T) {
 	t.Parallel()
 	url, state, _ := small(t)
 	folder := filepath.Join(t.TempDir(), "backup")
-	// Elsewhere is no archive: what tools of old made of this was called a backup.
+	// This state folder has no archive. Older versions wrote such a folder and called it a backup.
 	refused(t, "ARCHIVE_URL", url, t.TempDir(), "backup", folder)
 	refused(t, "--without=archive", url, t.TempDir(), "backup", folder)
 	if err := os.Rename(filepath.Join(state, "sandbox", "archive", "blobs"), filepath.Join(state, "away")); err != nil {
@@ -327,7 +327,7 @@ func TestAKilledBackupLeavesNothingThatLooksWhole(t *testing.T) {
 		}
 	}
 	check(0, 6)
-	// What they left goes when it is a day old, and old backups go when there are enough newer ones.
+	// Their leftovers are deleted after a day, and old backups when there are enough newer ones.
 	list, err := os.ReadDir(all)
 	if err != nil {
 		t.Fatal(err)

@@ -109,7 +109,7 @@ func start(t *testing.T, dir string) string {
 // listening is where an API says that it listens.
 var listening = regexp.MustCompile(`"setting":"ADDR","addr":"([^"]+)"`)
 
-// startFree runs an API beside the program in a folder, which shows on its pages what is free, and returns its address.
+// startFree runs a second API in a folder, whose pages show only the free data, and returns its address.
 func startFree(t *testing.T, dir string) string {
 	t.Helper()
 	var at struct {

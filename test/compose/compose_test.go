@@ -1,5 +1,5 @@
-// Package compose holds docker-compose.yml and the files that it mounts to what the program is: it resolves, its images are pinned, its
-// commands are commands that tests run, and dashboards and alert rules speak of metrics that exist. The images themselves are not built.
+// Package compose checks docker-compose.yml and the files that it mounts against the program. The file resolves, its images are pinned,
+// tests run its commands, and dashboards and alert rules name existing metrics. The images themselves are not built.
 package compose
 
 import (
@@ -135,7 +135,7 @@ func TestTheSettingsOfTheOperatorsFileReachTheRoles(t *testing.T) {
 			t.Errorf("%s of the file reaches %v", name, has)
 		}
 	}
-	// A setting that no service names would not reach any, whatever the file says.
+	// A setting that no service names would not reach any service.
 	compose := read("docker-compose.yml")
 	left := []string{"STATE_DIR", "REPLAY_ARCHIVE", "REPLAY_AT", "SANDBOX_SEED", "SANDBOX_DAYS", "SANDBOX_DELAY"}
 	for _, m := range regexp.MustCompile(`env:"([A-Z0-9_]+)"`).FindAllStringSubmatch(settings, -1) {
@@ -143,7 +143,7 @@ func TestTheSettingsOfTheOperatorsFileReachTheRoles(t *testing.T) {
 			t.Errorf("no service has the setting %s", m[1])
 		}
 	}
-	// The keys of the ledger, of the attester and of sources are the workers' alone; what the API alone reads, nobody else has.
+	// Only the workers have the keys of the ledger, of the attester and of sources. No other role has the API's own settings.
 	for name, role := range map[string]string{"LEDGER_REMOTE": "worker", "AWS_SECRET_ACCESS_KEY": "worker", "ARCHIVE_URL": "worker", "DATABASE_REPLICA_URL": "api"} {
 		for _, other := range []string{"migrate", "scheduler", "worker", "api", "queue"} {
 			if _, knows := p.Services[other].Environment[name]; knows && other != role {
@@ -153,7 +153,7 @@ func TestTheSettingsOfTheOperatorsFileReachTheRoles(t *testing.T) {
 	}
 }
 
-// TestOnlyTheMigrationHasTheOwnersPassword: what a role does not know, nobody gets from it.
+// TestOnlyTheMigrationHasTheOwnersPassword: an attacker cannot get from a role what the role does not know.
 func TestOnlyTheMigrationHasTheOwnersPassword(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -304,7 +304,7 @@ func TestTheDashboardSpeaksOfMetricsThatExist(t *testing.T) {
 	}
 }
 
-// A proxy that wrote the address of its own peer in place of what it was told gave all clients one address.
+// A proxy that replaced X-Forwarded-For with the address of its own peer would give all clients one address.
 func TestTheProxyTellsWhoAsks(t *testing.T) {
 	t.Parallel()
 	for file, want := range map[string]string{

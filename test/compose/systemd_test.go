@@ -11,7 +11,7 @@ import (
 
 var starts = regexp.MustCompile(`(?m)^ExecStart=/usr/local/bin/tidemark ([a-z]+)`)
 
-// TestTheUnitsOfSystemdAreGood holds deploy/systemd to what systemd takes, and to commands that tests run. A role is ready when it says so.
+// TestTheUnitsOfSystemdAreGood checks that systemd accepts deploy/systemd and that tests run its commands. A role is ready when it says so.
 func TestTheUnitsOfSystemdAreGood(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join(root, "deploy/systemd/*"))

@@ -110,15 +110,15 @@ func (s *server) get(ctx context.Context, path string, into any) error {
 	return program.Get(ctx, s.url+path, into)
 }
 
-// node runs a program of the installed packages to its end, in their folder, and returns what it wrote and whether it was content. The
-// script is a path below node_modules.
+// node runs a program of the installed packages to its end, in their folder. It returns the output and reports whether the program
+// succeeded. The script is a path below node_modules.
 func (s *server) node(t *testing.T, script string, args ...string) (output string, ok bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, *nodeFlag, append([]string{filepath.Join("node_modules", script)}, args...)...)
 	cmd.Dir = *npmFlag
-	// What the packages start themselves is of the same Node, keeps its files in the test's folder and asks nobody for a newer version.
+	// The packages' child processes use the same Node, keep their files in the test's folder and do not look for newer versions.
 	cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(*nodeFlag)+string(os.PathListSeparator)+os.Getenv("PATH"), "HOME="+t.TempDir(),
 		"NO_COLOR=1", "CI=1")
 	out, err := cmd.CombinedOutput()

@@ -33,8 +33,8 @@ func examplePython(t *testing.T, s *server) {
 	toured(t, s, exec.CommandContext(t.Context(), "python3", "../../examples/python/tour.py"))
 }
 
-// examplePythonScorecard recomputes the forecasts' scorecards, and again behind a proxy that changes the levels of their quantiles, which no
-// hash binds. The sandbox may still live through its past, so both are repeated until its record stands still.
+// examplePythonScorecard recomputes the forecasts' scorecards, and again behind a proxy that changes the levels of their quantiles, which
+// no hash covers. The sandbox may still be catching up with the present, so both are repeated until its record no longer changes.
 func examplePythonScorecard(t *testing.T, s *server) {
 	need(t, "python3")
 	origin, err := url.Parse(s.url)
@@ -74,7 +74,7 @@ func exampleGo(t *testing.T, s *server) {
 	toured(t, s, exec.CommandContext(t.Context(), "go", "run", "tidemark/examples/go", s.url))
 }
 
-// guide is the page that tells how clients of MCP are set up.
+// guide is the page that explains how to set up MCP clients.
 const guide = "../../docs/mcp.md"
 
 // theirs is the address that guides have in the place of the reader's own.
@@ -105,7 +105,7 @@ func mcpConfigurations(t *testing.T, s *server) {
 	for _, block := range regexp.MustCompile("(?s)```json\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
 		var config struct {
 			MCPServers map[string]map[string]any `json:"mcpServers"`
-			// Servers is what VS Code calls it.
+			// Servers is VS Code's name for the same map.
 			Servers map[string]map[string]any `json:"servers,omitempty"`
 		}
 		if err := json.Unmarshal([]byte(strings.ReplaceAll(block[1], theirs, s.url)), &config); err != nil {
@@ -119,7 +119,7 @@ func mcpConfigurations(t *testing.T, s *server) {
 			if server["url"] == nil {
 				continue // a bridge of others, which the guide does not answer for
 			}
-			server["type"] = "http" // where it is not said, the inspector takes an address for a command
+			server["type"] = "http" // without it the inspector takes an address for a command
 			b, err := json.Marshal(config)
 			if err != nil {
 				t.Fatal(err)

@@ -24,12 +24,12 @@ var passes = map[string]int{
 	"input-required-result-unsupported-methods": 2, "input-required-result-validate-input": 3,
 }
 
-// inapplicable are scenarios of what is not served, and so not declared: log levels, subscriptions, tasks, tools that ask back, arguments in
-// headers, and the suite's own resources.
+// inapplicable are scenarios of features that the server does not have, and so does not declare: log levels, subscriptions, tasks, tools
+// that ask back, arguments in headers, and the suite's own resources.
 var inapplicable = regexp.MustCompile(`^(logging-set-level|tools-call-with-logging|resources-(un)?subscribe|tasks-.*|input-required-result-.*|` +
 	`http-custom-header-server-validation|resources-read-(text|binary)|resources-templates-read|json-schema-2020-12)$`)
 
-// fixture is how the suite names the tools and prompts of its own.
+// fixture matches the names of the suite's own tools and prompts.
 var fixture = regexp.MustCompile(`\btest_[a-z]`)
 
 // mcpSuite runs all server scenarios of the official conformance suite, of all revisions of the protocol.

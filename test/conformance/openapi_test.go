@@ -24,8 +24,7 @@ const (
 // descriptions are the OpenAPI documents of the server.
 var descriptions = []string{"/openapi.json", "/openapi.yaml", "/api/signals/openapi.json"}
 
-// openapiRedocly holds the documents to the strict rules of Redocly, openapiSpectral to those of Stoplight for OpenAPI: a warning is a
-// failure.
+// openapiRedocly checks the documents by Redocly's strict rules, openapiSpectral by Stoplight's rules for OpenAPI. A warning is a failure.
 func openapiRedocly(t *testing.T, s *server) {
 	out, ok := s.node(t, redoclyScript, append([]string{"lint", "--extends=recommended-strict"}, s.download(t)...)...)
 	if !ok {
@@ -63,7 +62,7 @@ type reference struct {
 	Ref string `json:"$ref"`
 }
 
-// openapiAnswers asks for everything that the document describes, and for what is wrong, and holds each answer to it.
+// openapiAnswers sends every request that the document describes, and wrong ones, and checks each response against the document.
 func openapiAnswers(t *testing.T, s *server) {
 	text := s.ask(t, http.MethodGet, "/openapi.json", "").Body
 	described, err := contract.Parse(text)

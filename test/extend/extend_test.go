@@ -1,6 +1,6 @@
-// Package extend adds to a copy of the module what a newcomer would add, a seventh signal, a fifth language, a publisher and a tenth paid
-// endpoint, each in its one place, starts the program that is built of it, and asks every surface whether it knows them. What forgot one is
-// named.
+// Package extend makes a newcomer's additions to a copy of the module, each in its one place: a seventh signal, a fifth language, a
+// publisher and a tenth paid endpoint. It starts the program that is built from the copy and asks every surface whether it knows them. It
+// names each surface that does not.
 package extend
 
 import (
@@ -23,7 +23,7 @@ import (
 const (
 	signal = "ulsd-margin"
 	sold   = "/watchlist"
-	// lang is French, with English words and numbers: what is tried is that they are found, not that they are right.
+	// lang is French, with English words and numbers: the test checks that they are found, not that they are right.
 	lang = "fr"
 	// source is the newcomer's, whose publisher is the European Central Bank under another name.
 	source = "newcomer-rates"
@@ -155,7 +155,7 @@ type surface struct {
 	// name is how a newcomer would call it. path is asked for with the method GET where body is empty.
 	name, path, body string
 	status           int
-	// want has to be in the answer.
+	// want must be part of the response.
 	want string
 }
 

@@ -59,7 +59,7 @@ func Folder(t testing.TB) string {
 	return dir
 }
 
-// Process is a running tidemark command, the leader of a process group of its own.
+// Process is a running tidemark command, the leader of its own process group.
 type Process struct {
 	// Done is closed when it has ended.
 	Done chan struct{}
@@ -79,7 +79,7 @@ type Options struct {
 	User uint32
 }
 
-// Start runs a command until the test ends or it is killed. What it wrote is shown when the test fails.
+// Start runs a command until the test ends or the command is killed. Its output is shown if the test fails.
 func Start(t testing.TB, o Options, args ...string) *Process {
 	t.Helper()
 	return start(t, o, strings.Join(args, " "), binary, args...)
@@ -116,8 +116,8 @@ func start(t testing.TB, o Options, name, file string, args ...string) *Process 
 // address is where `up` says that it listens.
 var address = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
 
-// Up starts `up` with servers of its own and its state below o.Dir, where o.Env does not say otherwise, and returns it with its address
-// once it says where it listens.
+// Up starts `up` with its own servers and with its state below o.Dir, unless o.Env sets them. It returns the process and its address once
+// the process prints the address.
 func Up(t testing.TB, o Options, args ...string) (p *Process, url string) {
 	t.Helper()
 	o.Env = append([]string{"ADDR=127.0.0.1:0", "STATE_DIR=" + filepath.Join(o.Dir, "state"), "HOME=" + o.Dir, "DATABASE_URL=", "REDIS_URL="}, o.Env...)
@@ -171,7 +171,7 @@ func Shell(t testing.TB, o Options, line string) (status int, output string) {
 	return start(t, o, line, "bash", "-eo", "pipefail", "-c", "PATH="+filepath.Dir(binary)+":$PATH\n"+line).end(t)
 }
 
-// end waits for the end of a process that comes to one by itself.
+// end waits for a process that ends on its own.
 func (p *Process) end(t testing.TB) (status int, output string) {
 	t.Helper()
 	select {
@@ -218,10 +218,11 @@ func tail(s string, n int) string {
 	return s
 }
 
-// Timeout is how long a test waits for what a working program does soon. It ends what hangs; a machine may be as slow as it likes.
+// Timeout is how long a test waits for an event that follows soon in a working program. It ends a hanging test; it is long, so that a
+// machine may be slow.
 const Timeout = 4 * time.Minute
 
-// Until polls until ok, or fails the test with what was waited for and the last state.
+// Until polls until ok, or fails the test with the awaited event and the last state.
 func Until(t testing.TB, within time.Duration, what string, ok func() (bool, string)) {
 	t.Helper()
 	deadline := time.NewTimer(within)

@@ -135,7 +135,7 @@ func TestPinkSheetsReplay(t *testing.T) {
 	for _, tc := range []struct {
 		at     string
 		months int
-		japan  float64 // of November 2025, 0 where it is not known yet
+		japan  float64 // of November 2025, 0 if it is not known yet
 	}{
 		{"2024-12-03", 0, 0},
 		{"2024-12-05", 779, 0},

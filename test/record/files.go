@@ -19,8 +19,8 @@ import (
 // eastern is the zone of the save times in EIA's workbooks, which do not name it.
 const eastern = "America/New_York"
 
-// readWorkbook reads each wanted series of a workbook as EIA serves them under hist_xls and xls: a sheet Contents with the
-// release dates and the save time, then sheets of data whose second row names each column's series.
+// readWorkbook reads each wanted series of a workbook as EIA serves them under hist_xls and xls. A sheet Contents holds the release dates
+// and the save time. In the sheets of data, the second row names each column's series.
 func readWorkbook(file string, body []byte, wanted map[series.ID]string) ([]recording, []omission, error) {
 	book, err := xls.OpenReader(bytes.NewReader(body), "utf-8")
 	if err != nil {
@@ -62,7 +62,7 @@ func readWorkbook(file string, body []byte, wanted map[series.ID]string) ([]reco
 	return found, left, nil
 }
 
-// readContents reads the release dates, and the save time, which stands alone in a cell of the last row.
+// readContents reads the release dates, and the save time, the only cell of the last row.
 func readContents(sheet *xls.WorkSheet) (recording, error) {
 	zone, err := time.LoadLocation(eastern)
 	if err != nil {
@@ -93,7 +93,7 @@ func readContents(sheet *xls.WorkSheet) (recording, error) {
 	return r, nil
 }
 
-// readColumn reads the values of a column, which begin in the fourth row. Blank cells are no observations.
+// readColumn reads the values of a column, which begin in the fourth row. It skips blank cells.
 func readColumn(sheet *xls.WorkSheet, column int, id series.ID) ([]series.Reading, error) {
 	var list []series.Reading
 	for row := 3; row <= int(sheet.MaxRow); row++ {
@@ -117,8 +117,7 @@ func readColumn(sheet *xls.WorkSheet, column int, id series.ID) ([]series.Readin
 	return list, nil
 }
 
-// cellText returns a cell, or "" where there is none: the library panics on a row that is missing, and its count of rows ends
-// one too late.
+// cellText returns a cell, or "" if it is missing: the library panics on a missing row, and its count of rows is one too high.
 func cellText(sheet *xls.WorkSheet, row, column int) (text string) {
 	defer func() {
 		if recover() != nil {
@@ -128,12 +127,11 @@ func cellText(sheet *xls.WorkSheet, row, column int) (text string) {
 	return strings.TrimSpace(sheet.Row(row).Col(column))
 }
 
-// vintageName is the name of a version of a history that somebody saved on the named day. Of the series that were saved so, WTI
-// is the one that a source reads.
+// vintageName matches the name of a version of a history that was saved on the named day. Of the saved series, a source reads only WTI.
 var vintageName = regexp.MustCompile(`/revision-vintages/wti-daily-(\d{4}-\d{2}-\d{2})-(before|after)\.csv$`)
 
-// readVintage reads a table of Date and Price. Only the day on which it was saved is known: its last second is taken, which
-// claims nothing too early. The release that it shows is that of the Wednesday before.
+// readVintage reads a table of Date and Price. Only the day on which it was saved is known: its last second is taken, which claims nothing
+// too early. The table shows the release of the Wednesday before.
 func readVintage(file string, body []byte, wanted map[series.ID]string) (recording, error) {
 	saved, err := time.Parse(time.DateOnly, vintageName.FindStringSubmatch(file)[1])
 	if err != nil {

@@ -1,13 +1,13 @@
-// Command record turns a folder of recorded upstream files into an archive folder that a replay world can answer from. It reads
-// the workbooks and tables that somebody saved, and writes around their numbers the pages that the publisher would have served
-// when they were saved: the recorded figures are true, the bytes around them are constructed, and every entry says so. What was
-// saved as the publisher sent it is archived as it is.
+// Command record turns a folder of recorded upstream files into an archive folder that a replay world can answer from. It reads the
+// workbooks and tables that were saved by hand, and writes around their numbers the pages that the publisher would have served when they
+// were saved. The recorded figures are true, the bytes around them are constructed, and every entry says so. A file that was saved as the
+// publisher sent it is archived unchanged.
 //
 //	go run ./test/record --from DIR --to DIR
 //
-// --from is the folder with the recordings (its subfolders eia, worldbank, portwatch and nass are read), --to the archive folder to
-// make, which must not hold an archive yet. The tool prints what it wrote, and what it left out and why. It is no part of the product, and holds no
-// byte of the data.
+// --from is the folder with the recordings (its subfolders eia, worldbank, portwatch and nass are read), --to the archive folder to make,
+// which must not hold an archive yet. The tool prints what it wrote, and what it left out and why. It does not belong to the product, and
+// holds no byte of the data.
 package main
 
 import (

@@ -30,7 +30,7 @@ const (
 	cornName   = "00000000-0000-3000-8000-000000000001"
 )
 
-// cornSaved is when the file of the web form was saved, as far as it is known: it holds the annual summary of January 2026 and was
+// cornSaved is the last possible time at which the file of the web form was saved. It holds the annual summary of January 2026 and was
 // collected in the spring. The end of April claims nothing too early.
 var cornSaved = time.Date(2026, time.April, 30, 23, 59, 59, 0, time.UTC)
 

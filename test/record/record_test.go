@@ -44,8 +44,8 @@ func day(t testing.TB, s string) time.Time {
 // history is a series as the archive answers for it.
 type history map[time.Time]float64
 
-// replay asks the archive for everything at an instant, in the same way as a replay world, and parses it. What was not recorded
-// by then is left out.
+// replay reads everything from the archive at an instant, in the same way as a replay world, and parses it. Responses that were recorded
+// later are left out.
 func replay(t *testing.T, dir string, at time.Time) map[series.ID]history {
 	t.Helper()
 	transport, err := world.Replay(dir, func() time.Time { return at })

@@ -61,8 +61,8 @@ func (r recording) exchange() (series.Fetch, []byte, error) {
 	}, body, nil
 }
 
-// survey reads all files below the folder of EIA and sorts the recordings by the time they were saved. A file that cannot be
-// read as what its name says is an error; one that no source would ask for is an omission.
+// survey reads all files below the folder of EIA and sorts the recordings by the time they were saved. A file whose content does not match
+// its name is an error; a file that no source would request is an omission.
 func survey(from string) ([]recording, []omission, error) {
 	wanted := map[series.ID]string{} // series to source
 	for _, s := range pageSources() {

@@ -24,7 +24,7 @@ type entry struct {
 	file  string
 	fetch series.Fetch
 	body  []byte
-	// readings is what the source's parser reads from it.
+	// readings are the readings that the source's parser found.
 	readings []series.Reading
 }
 
@@ -38,9 +38,9 @@ var documents = map[int]string{
 	2026: "74e8be41ceb20fa0da750cda2f6b9e4e-0050012026",
 }
 
-// readPinkSheets reads the workbooks of the World Bank. Of each the archive gets two answers: a constructed page with the link to
-// it, and the workbook as it was saved. Only the day is known: its last second in New York is taken, which claims nothing too
-// early, and written on both as the answer's Date. There is nothing where no workbook was recorded.
+// readPinkSheets reads the workbooks of the World Bank. The archive gets two responses for each: a constructed page with the link to the
+// workbook, and the workbook as it was saved. Only the day is known: its last second in New York is taken, which claims nothing too early,
+// and both responses have it as their Date. Without a recorded workbook the result is empty.
 func readPinkSheets(from string) ([]entry, error) {
 	files, err := filepath.Glob(filepath.Join(from, worldbankFolder, "*.xlsx"))
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package replay shows the program on real recorded data: the recordings become an archive, `tidemark up --world=replay` runs on
-// it, and what lands in Postgres and in the API is held against published figures and computations by hand. It needs the
-// recordings beside the repository and says so where they are absent.
+// Package replay shows the program on real recorded data. The recordings become an archive, `tidemark up --world=replay` runs on it, and
+// the results in Postgres and in the API are compared with published figures and computations by hand. It needs the recordings next to the
+// repository; if they are absent, its tests are skipped and say so.
 package replay
 
 import (
@@ -62,7 +62,7 @@ func up(t *testing.T, archive string, args ...string) (base string, db *postgres
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
-	// The program must be gone before its database is.
+	// The program must end before its database does.
 	t.Cleanup(p.Kill)
 	program.Until(t, program.Timeout, "every run is over", func() (bool, string) {
 		runs, err := db.Runs(context.Background(), postgres.RunFilter{Limit: 1000})
@@ -82,7 +82,7 @@ func up(t *testing.T, archive string, args ...string) (base string, db *postgres
 				done++
 			}
 		}
-		// A source of which nothing was recorded keeps being tried; its runs are not waited for.
+		// A source without any recording is retried without end; its runs are not waited for.
 		return done > 0 && (open == 0 || onlyUnrecorded(runs)), state
 	})
 	return base, db
@@ -106,14 +106,14 @@ func day(t *testing.T, s string) time.Time {
 	return d
 }
 
-// figure is a value as somebody else published it, and how closely.
+// figure is a value that others published, and how closely it must match.
 type figure struct {
 	date          string
 	value, within float64
 }
 
-// published are figures that do not come from the recordings: of prices, those of the worked examples beside them; of stocks and
-// utilization, those of the highlights of the weekly petroleum status report of the time, in million barrels to one decimal.
+// published are figures that do not come from the recordings. The prices are from the worked examples next to the recordings. Stocks and
+// utilization are from the highlights of the weekly petroleum status report of the time, in million barrels to one decimal.
 var published = map[series.ID][]figure{
 	"eia.RWTC": {
 		{"2019-06-14", 52.47, 0}, {"2020-04-20", -36.98, 0}, {"2022-05-11", 105.5, 0}, {"2024-11-08", 70.69, 0}, {"2025-12-08", 59.04, 0},
@@ -161,8 +161,8 @@ var published = map[series.ID][]figure{
 	},
 }
 
-// byHand is the crack spread of five dates, computed by hand, (2*42*gasoline + 42*diesel - 3*crude) / 3, from the prices that the
-// Federal Reserve Bank of St. Louis republished (the last one from EIA's own table).
+// byHand is the crack spread of five dates, computed by hand as (2*42*gasoline + 42*diesel - 3*crude) / 3. The prices were republished by
+// the Federal Reserve Bank of St. Louis; the last one is from EIA's own table.
 var byHand = []struct {
 	date                    string
 	crude, gasoline, diesel float64
@@ -178,7 +178,7 @@ var byHand = []struct {
 func TestRecordedHistory(t *testing.T) {
 	t.Parallel()
 	archive := record(t)
-	base, db := up(t, archive, "--at", "2026-05-14T00:00:00Z") // after the last of EIA's recordings, before that of PortWatch
+	base, db := up(t, archive, "--at", "2026-05-14T00:00:00Z") // after the last recording of EIA, before the one of PortWatch
 	at := time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
 	ids := make([]series.ID, 0, len(published))
 	for id := range published {
@@ -318,9 +318,9 @@ func near(t *testing.T, what string, a answer, value, baseline, delta, z float64
 	}
 }
 
-// A recording that was made earlier is what was known until the next: the past of the archive is replayed, and not only its newest answers.
-// The workbooks of the World Bank were recorded at the beginning of December 2024, December 2025 and March 2026, each with the months up to
-// the one before.
+// An earlier recording is known until the next one: the replay covers the past of the archive, and not only its newest responses. The
+// workbooks of the World Bank were recorded at the beginning of December 2024, December 2025 and March 2026, each with the months up to the
+// one before.
 func TestWhatAnEarlierRecordingSaidIsKnownAsOfItsTime(t *testing.T) {
 	t.Parallel()
 	archive := record(t)
@@ -342,7 +342,7 @@ func TestWhatAnEarlierRecordingSaidIsKnownAsOfItsTime(t *testing.T) {
 			t.Errorf("as of %s the newest month is %s, the recordings of that time end with %s", asOf, got, want)
 		}
 	}
-	// What was recorded after the replay's time is not there.
+	// Recordings made after the replay's time are not visible.
 	_, earlier := up(t, archive, "--at", "2025-12-11T00:00:00Z")
 	if got := newest(earlier, "2026-05-01"); got != "2025-11" {
 		t.Errorf("a replay of December 2025 knows of %s", got)

@@ -78,7 +78,7 @@ func afterSlot(points []series.Point) []series.Point {
 	})
 }
 
-// The pairing of signals with what came of them, and the correlation of their ranks, worked out a second time in SQL.
+// The pairing of signals with the outcomes, and the correlation of their ranks, worked out a second time in SQL.
 func TestBacktestsAgreeWithSQL(t *testing.T) {
 	t.Parallel()
 	wti := func(tb testing.TB, set series.Set) series.Set {

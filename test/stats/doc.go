@@ -1,3 +1,3 @@
-// Package stats holds the statistics of the signals to other people's arithmetic: to figures worked out by an independent script on
-// recorded data, and to plain SQL on a real Postgres. It has tests only.
+// Package stats checks the statistics of the signals against independent computations: the figures of a separate script on recorded data,
+// and plain SQL on a real Postgres. It has tests only.
 package stats

@@ -10,9 +10,9 @@ import (
 	"tidemark/signals/forecast"
 )
 
-// measuredForecasts are the figures with recorded prints, and what a program written by another hand measured on them: the mean CRPS of both
-// naive forecasts and of the published one, and the share of outcomes in the central 80 %. Zero: it was measured on other origins or
-// with other inputs, and a range is asserted instead.
+// measuredForecasts are the figures with recorded prints, and the results of an independent program for them: the mean CRPS of both naive
+// forecasts and of the published one, and the share of outcomes in the central 80 %. Zero means that it was measured on other origins or
+// with other inputs; the test checks a range instead.
 var measuredForecasts = []struct {
 	figure               string
 	in                   func(testing.TB) series.Set
@@ -74,7 +74,8 @@ func percent(s forecast.Scorecard, i int) float64 {
 	return 100 * float64(s.Coverage[i].Hits) / float64(s.N)
 }
 
-// What comes after a print changes nothing of the forecasts before it: the history is cut, and what is left is changed beyond the cut.
+// A print changes nothing about the forecasts before it. The test multiplies all values after a cut by 1.5 and compares the forecasts
+// before the cut.
 func TestNoForecastSeesWhatCameLater(t *testing.T) {
 	t.Parallel()
 	for _, c := range measuredForecasts {

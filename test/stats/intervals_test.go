@@ -69,7 +69,7 @@ func TestIntervalsHaveTheRecordsThatTheirBriefsState(t *testing.T) {
 	}
 }
 
-// crackAgain counts by days: each Monday's interval, from what the sixty changes before it were, against the last price up to Wednesday.
+// crackAgain counts by days: it compares each Monday's interval, from the sixty changes before it, with the last price up to Wednesday.
 func crackAgain(_ *testing.T, set series.Set) (hits, cases int) {
 	legs := make([]map[int]float64, 3)
 	for i, id := range []series.ID{"eia.RWTC", "eia.EER_EPMRU_PF4_Y35NY_DPG", "eia.EER_EPD2DXL0_PF4_Y35NY_DPG"} {

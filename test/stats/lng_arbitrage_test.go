@@ -8,7 +8,7 @@ import (
 	"tidemark/internal/series"
 )
 
-// marginTable holds all four margins, by the names of their components; the one that is the signal has none.
+// marginTable holds all four margins, by the names of their components. The margin that is the signal has an empty name.
 const marginTable = `
 create table margins as
 select routes.name, d.day, d.value - (1.15 * u.value + routes.fee) - routes.shipping - routes.regas as value

@@ -103,7 +103,7 @@ func TestTheMeasuredFiguresOfTheHormuzBrief(t *testing.T) {
 	slices.Sort(sundays)
 	printed(t, "5 % quantile", between(sundays, 0.05), "-6.9")
 	printed(t, "95 % quantile", between(sundays, 0.95), "3.4")
-	// What the signal learns from the same re-estimate are these two numbers.
+	// The signal learns these two numbers from the same re-estimate.
 	known := maps.Clone(set)
 	for _, p := range april {
 		if now, ok := series.At(set["portwatch.chokepoint6.n_total"], p.ObservedAt); ok && now.Value != p.Value {
@@ -147,8 +147,8 @@ func TestTheMeasuredFiguresOfTheHormuzBrief(t *testing.T) {
 	}
 }
 
-// heldBefore tells whether the interval that Hormuz had before it learned from re-estimates held a value: the score interval of a Poisson count,
-// moved on by a factor of 0.83 on either side.
+// heldBefore returns 1 if a value is inside Hormuz's former interval, from before it learned from re-estimates, and 0 if not. The interval
+// was the score interval of a Poisson count, widened by a factor of 0.83 on either side.
 func heldBefore(mean, anew float64) int {
 	const z = 1.645
 	k := 7 * mean
@@ -166,7 +166,7 @@ func between(sorted []float64, p float64) float64 {
 	return sorted[i-1] + (rank-float64(i))*(sorted[i]-sorted[i-1])
 }
 
-// recent is what a set holds about the month up to a day.
+// recent returns the points of a set in the month up to a day.
 func recent(set series.Set, day time.Time) series.Set {
 	out := series.Set{}
 	for id, points := range set {
@@ -228,7 +228,7 @@ func TestTheMeasuredFiguresOfTheCornBrief(t *testing.T) {
 		t.Errorf("forecasts of Illinois: %+v", illinois.Edge)
 	}
 
-	// From 1986 on, beside NASS alone. The errors of NASS are those that others measured.
+	// From 1986 on, compared with NASS alone. Others measured the errors of NASS.
 	track, finals := d.Compute(known, date("2025-12-01")), map[int]float64{}
 	for _, p := range known[cornFinal] {
 		finals[p.ObservedAt.Year()] = p.Value

@@ -18,8 +18,8 @@ import (
 	"tidemark/signals"
 )
 
-// These tests work the signals out a second time in SQL: joins on dates and whole-window aggregates over decimal numbers, with
-// nothing of this program's sliding windows, day counts or floating point. The two must agree to nine digits on every day.
+// These tests compute the signals a second time in SQL: joins on dates and whole-window aggregates over decimal numbers. They share no
+// sliding windows, day counts or floating point with the program. The two must agree to nine digits on every day.
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
 
@@ -47,7 +47,7 @@ type part struct {
 	Value, Baseline, Scale *float64
 }
 
-// ownSchema makes a schema in which the names of tables are free, whatever the program's own are, the one that connections look in.
+// ownSchema creates a schema without the program's tables, so that all names are free, and makes it the default of new connections.
 const ownSchema = `
 create schema oracle;
 do $$ begin execute format('alter database %I set search_path = oracle', current_database()); end $$`
@@ -66,7 +66,7 @@ func database(t *testing.T, tables string) *pgxpool.Pool {
 	return pool
 }
 
-// load puts a set into a database of its own.
+// load puts a set into a new database.
 func load(t *testing.T, set series.Set, derive string) *pgxpool.Pool {
 	t.Helper()
 	pool := database(t, quoteTable)
@@ -111,8 +111,8 @@ func agree(got float64, want *float64) bool {
 	return math.Abs(got-*want) <= 1e-9*max(math.Abs(*want), 1)
 }
 
-// compare holds a track to the rows of SQL, field by field. For the comparison to mean something half of the rows must have a baseline,
-// a scale and an interval, and of those that mixed names some must not.
+// compare compares a track with the rows of SQL, field by field. All rows must have a baseline, a scale and an interval. A name in mixed is
+// an exception: at least a third of the rows must have it, and at least one must lack it. Otherwise the data do not test both cases.
 func compare(t *testing.T, track signals.Track, want []estimate, mixed ...string) {
 	t.Helper()
 	if len(track) != len(want) {
@@ -186,8 +186,8 @@ func show(x *float64) string {
 	return fmt.Sprint(*x)
 }
 
-// madeUp draws a random walk of published decimals on the days that due admits, from 2003 over three leap days to 2015, with single
-// days missing and some holes of weeks.
+// madeUp returns a random walk of published decimals on the days that due admits, from 2003 over three leap days to 2015. Single days are
+// missing, and there are some gaps of weeks.
 func madeUp(rng *rand.Rand, start, step float64, decimals int, due func(time.Time) bool) []series.Point {
 	return madeUpBetween("2003-02-05", "2015-03-03", rng, start, step, decimals, due)
 }

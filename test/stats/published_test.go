@@ -18,7 +18,7 @@ func date(s string) time.Time {
 	return t
 }
 
-// upTo is what a set holds about times up to a day.
+// upTo returns the points of a set up to a day.
 func upTo(set series.Set, day time.Time) series.Set {
 	out := series.Set{}
 	for id, points := range set {

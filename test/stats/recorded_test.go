@@ -19,11 +19,10 @@ import (
 	"tidemark/internal/series"
 )
 
-// recorded is where workbooks saved by EIA lie when the recorded upstream data stands beside the repository.
+// recorded is the folder of workbooks saved by EIA, if the recorded upstream data are next to the repository.
 const recorded = "../../../shared/upstream/eia"
 
-// lag is the time after which the recorded values are taken to have become known. No statistic depends on it but the interval's
-// horizon.
+// lag is the assumed time until a recorded value became known. No statistic depends on it except the interval's horizon.
 const lag = 5 * 24 * time.Hour
 
 // spotPrices are the three legs of the crack spread.
@@ -82,8 +81,8 @@ func (w workbook) read(tb testing.TB) series.Set {
 	return out
 }
 
-// readWorkbook finds series by their source keys: row 2 of a data sheet names the columns, the data begin in row 4, oldest first. A
-// blank cell is no observation.
+// readWorkbook finds series by their source keys: row 2 of a data sheet names the columns, the data begin in row 4, oldest first. Blank
+// cells are skipped.
 func readWorkbook(path string, keys []string) (series.Set, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 
 var updateTable = flag.Bool("update", false, "write docs/signals.md anew")
 
-// claimedBefore is what was said of the interval before it had a record.
+// claimedBefore is the former claim about each interval, from before it had a record.
 var claimedBefore = map[string]string{
 	"iowa-corn-yield":      "90 %; a final had an interval of no width",
 	"tropomi-no2-economic": "90 %, which nothing could show",

@@ -173,8 +173,8 @@ func iowaCorn(tb testing.TB) series.Set {
 	return set
 }
 
-// illinoisCorn are the finals from 1902 to 2024 and the forecasts from 1980 to 2025 of Illinois, under the names of Iowa's series: the
-// one state whose forecasts are recorded. Its row for 2025 repeats a forecast and is none.
+// illinoisCorn returns the finals from 1902 to 2024 and the forecasts from 1980 to 2025 of Illinois, under the names of Iowa's series. No
+// other state's forecasts are recorded. Its row for 2025 repeats a forecast; it is not a final.
 func illinoisCorn(tb testing.TB) series.Set {
 	tb.Helper()
 	finals, forecasts := map[int]float64{}, map[string]float64{}

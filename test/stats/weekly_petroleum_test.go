@@ -48,7 +48,7 @@ left join lateral (
 where w.series = 'eia.WCESTUS1'
 order by w.day`
 
-// weekParts are what stands beside the newest week of crude oil, and the newest weeks of the other series.
+// weekParts selects the other components: they belong to the newest week of crude oil, and to the newest weeks of the other series.
 const weekParts = `
 with newest as (
     select distinct on (series) series, day, value, change, mean, sd, low, high, change_mean, change_sd, surprise

@@ -1,3 +1,3 @@
-// Package tamper tries to change a record that a real server serves, in every field, as it is stored and as it is sent, and checks that
-// each change is found. It has tests only.
+// Package tamper changes every field of a real server's record, once as it is stored and once as it is sent, and checks that each change is
+// found. It has tests only.
 package tamper

@@ -35,8 +35,8 @@ import (
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
 
-// A record is made of trading days, the tenth of them without a pick, and one of its picks was corrected. days are those of a long one:
-// 300 picks.
+// A record consists of trading days, the tenth of them without a pick, and one of its picks was corrected. days is the length of a long
+// record: 300 picks.
 const days = 301
 
 // first is its first day.
@@ -191,7 +191,7 @@ type change struct {
 // alphabet has what fields are made of, and a little more.
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-| "
 
-// character changes one character of a field of a random pick: to another one, away, or a new one in between.
+// character changes one character of a field of a random pick: it replaces, deletes or inserts one.
 func character(field string) change {
 	return change{field, func(rng *rand.Rand, picks []json.RawMessage) []json.RawMessage {
 		i := rng.IntN(len(picks))
@@ -315,8 +315,8 @@ func firstDifference(a, b []byte) string {
 	return fmt.Sprintf("%q became %q", show(a), show(b))
 }
 
-// What the program's own roles try to change is refused by the database. A superuser who switches the triggers off gets through: then
-// the server says at its next full pass that its chain is not valid, and where, and the audit finds it.
+// The database rejects every change that the program's own roles try. A superuser who disables the triggers gets through. Then the server
+// reports at its next full pass that its chain is not valid, and where, and the audit finds it.
 func TestEveryChangeOfTheStoredChainIsRefusedOrFound(t *testing.T) {
 	t.Parallel()
 	s, root := start(t, days, 20*time.Millisecond)
@@ -393,8 +393,8 @@ func offline(t *testing.T, root *pgx.Conn, sql string) {
 	}
 }
 
-// Whoever holds the database can make another chain that is just as consistent, with everything in the database that speaks of it. The
-// witnesses, written by the program's own jobs, still tell.
+// An attacker with the database can build another, equally consistent chain, and adapt every table that refers to it. The witnesses,
+// written by the program's own jobs, still reveal it.
 func TestARewrittenDatabaseIsToldByTheWitnesses(t *testing.T) {
 	t.Parallel()
 	s, root := start(t, 41, 20*time.Millisecond)

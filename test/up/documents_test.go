@@ -46,7 +46,7 @@ var (
 	command = regexp.MustCompile(`^(?:[A-Z_]+=\S+ )*(?:tidemark |go run |make |curl |claude |source )`)
 	// inline are the program's commands in the text.
 	inline = regexp.MustCompile("`(tidemark [a-z][^`]*)`")
-	// remark is what a line says to its reader.
+	// remark matches the explanation at the end of a line.
 	remark = regexp.MustCompile(`\s+# .*$`)
 )
 
@@ -82,7 +82,7 @@ func commands(text string) (list []string) {
 	return list
 }
 
-// documents runs every command line of the documents, in their order, in a shell beside a sandbox that has reached the present.
+// documents runs every command line of the documents, in order, in a shell next to a sandbox that has reached the present.
 func documents(t *testing.T, dir, base, private string) {
 	files, err := filepath.Glob("../../docs/*.md")
 	if err != nil {
@@ -97,7 +97,7 @@ func documents(t *testing.T, dir, base, private string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		before, walk, _ := strings.Cut(string(text), misbehaves) // a test of its own goes through this chapter
+		before, walk, _ := strings.Cut(string(text), misbehaves) // a separate test covers this chapter
 		_, after, _ := strings.Cut(walk, "\n## ")
 		for _, line := range commands(before + "\n## " + after) {
 			line = strings.ReplaceAll(line, "go run ./cmd/tidemark", "tidemark")
@@ -131,7 +131,7 @@ func documents(t *testing.T, dir, base, private string) {
 	}
 }
 
-// without is the key of notRun that a line begins with, empty where it is run.
+// without returns the key of notRun that a line begins with, or "" if the line is run.
 func without(line string) string {
 	for begin := range notRun {
 		if strings.HasPrefix(line, begin) || strings.Contains(line, " "+begin) && begin == "tools/" {
@@ -141,7 +141,7 @@ func without(line string) string {
 	return ""
 }
 
-// reader is someone who does what the documents say, and puts what is theirs in the place of examples and of words in capitals.
+// reader follows the documents, and puts its own values in place of examples and of words in capitals.
 type reader struct {
 	options program.Options
 	theirs  map[string]string
@@ -178,7 +178,7 @@ func newReader(t *testing.T, dir, base, private string) *reader {
 	}
 }
 
-// run runs a line to its end, and keeps what later lines need of what it says.
+// run runs a line to its end, and keeps the parts of its output that later lines need.
 func (r *reader) run(t *testing.T, line string) error {
 	t.Helper()
 	status, out := r.shell(t, line)
@@ -210,10 +210,10 @@ func (r *reader) run(t *testing.T, line string) error {
 // planned names the plan that was made.
 var planned = regexp.MustCompile(`tidemark backfill apply (\d+)`)
 
-// shell runs a line with what is the reader's own.
+// shell runs a line with the reader's own values.
 func (r *reader) shell(t *testing.T, line string) (status int, out string) {
 	t.Helper()
-	if strings.Contains(line, "archive export") { // the folder is to be a new one
+	if strings.Contains(line, "archive export") { // the folder must be new
 		r.exports++
 		r.theirs["DIR"] = filepath.Join(r.options.Dir, fmt.Sprint("export", r.exports))
 	}

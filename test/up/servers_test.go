@@ -27,7 +27,7 @@ type servers struct {
 	RedisURL    string `json:"redis_url"`
 }
 
-// one reads one value; an error where the server is away.
+// one reads one value. It returns an error if the server is unavailable.
 func (s *servers) one(sql string, into any) error {
 	ctx, stop := context.WithTimeout(s.t.Context(), 10*time.Second)
 	defer stop()
@@ -83,14 +83,14 @@ func (s *servers) killPostgres() {
 	}
 }
 
-// killBackend kills the process of one connection: Postgres then ends all others, and recovers by itself.
+// killBackend kills the process of one connection: Postgres then ends all others, and recovers on its own.
 func (s *servers) killBackend() {
 	s.t.Helper()
 	pid := s.number(`select pid from pg_stat_activity where application_name = 'tidemark-worker' order by backend_start desc limit 1`)
 	_ = syscall.Kill(pid, syscall.SIGKILL)
 }
 
-// killRedis kills Redis; false where it is the stand-in inside the program.
+// killRedis kills Redis. It returns false if Redis is the stand-in inside the program.
 func (s *servers) killRedis() bool {
 	s.t.Helper()
 	o, err := redis.ParseURL(s.RedisURL)
@@ -113,8 +113,8 @@ func (s *servers) killRedis() bool {
 	return true
 }
 
-// TestUpOutlivesItsServers kills the whole Postgres of a sandbox that lives through its past five times, one of its connections and Redis
-// once each. The sandbox reaches the present, with every run done and every day's pick in the record.
+// TestUpOutlivesItsServers kills servers of a sandbox that catches up with the present: the whole Postgres five times, one of its
+// connections once, and Redis once. The sandbox reaches the present, with every run done and every day's pick in the record.
 func TestUpOutlivesItsServers(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat("/proc/self/stat"); err != nil {

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 // opsToken lets the documents' lines act on the operators' pages.
 const opsToken = "0123456789abcdef0123456789abcdef"
 
-// start runs `up` on a folder of its own and returns it with its address, once it says so.
+// start runs `up` on a separate folder and returns the process with its address, once it prints the address.
 func start(t *testing.T, dir string, user uint32, args ...string) (*program.Process, string) {
 	t.Helper()
 	return program.Up(t, program.Options{Dir: dir, User: user, Env: []string{"LOG_FORMAT=json", "OPS_ADDR=127.0.0.1:0", "OPS_TOKEN=" + opsToken}}, args...)
@@ -133,7 +133,7 @@ func awaitMetrics(t *testing.T, p *program.Process, base string) string {
 	return at[1]
 }
 
-// text is the body at a URL, empty where nobody answers.
+// text returns the body at a URL, or "" without a response.
 func text(t *testing.T, url string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -167,7 +167,7 @@ func awaitVerified(t *testing.T, dir, base string) {
 	}
 }
 
-// rebuilt checks that the portfolio that was stored, whatever was killed meanwhile, is the one that picks and prices give.
+// rebuilt checks that the stored portfolio still equals the portfolio computed from picks and prices, whichever process was killed.
 func rebuilt(t *testing.T, dir string) {
 	t.Helper()
 	status, out := program.Run(t, program.Options{Dir: dir}, "portfolio", "rebuild", "--world=sandbox", "--state-dir="+filepath.Join(dir, "state"))
@@ -232,7 +232,7 @@ func TestUp(t *testing.T) {
 			p, base = start(t, dir, user, sandbox...)
 			awaitSignals(t, base)
 			operator := awaitMetrics(t, p, base)
-			if user == 0 { // once is enough: the whole past has to be lived through first
+			if user == 0 { // once is enough: the sandbox must first catch up with the present
 				awaitVerified(t, dir, base)
 				rebuilt(t, dir)
 				documents(t, dir, base, operator)

@@ -37,7 +37,7 @@ func TestAnUpgradeFromTheFirstReleaseKeepsEveryRow(t *testing.T) {
 	<-p.Done
 	pgtest.MigrateTo(t, url, firstRelease)
 	tables := everything(t, url)
-	tables["runs"] = strings.Replace(tables["runs"], " queue,", "", 1) // what is under way goes to the queues of today
+	tables["runs"] = strings.Replace(tables["runs"], " queue,", "", 1) // unfinished runs move to the queues of the current version
 	before := contents(t, url, tables)
 	if len(before) < 40 || before["observations"] == before["gaps"] {
 		t.Fatalf("this is no installation: %v", before)
@@ -73,7 +73,7 @@ func TestAnUpgradeFromTheFirstReleaseKeepsEveryRow(t *testing.T) {
 	if _, out = program.Shell(t, o, "tidemark migrate --status"); !strings.Contains(out, "the database has this program's schema") {
 		t.Errorf("the status after it: %s", out)
 	}
-	// It goes on, with all that was announced.
+	// It continues, with every announced pick.
 	_, base := live()
 	awaitSignals(t, base)
 	if status := get(t, base+"/api/v1/verify/picks?limit=1", nil); status != 200 {
@@ -81,7 +81,7 @@ func TestAnUpgradeFromTheFirstReleaseKeepsEveryRow(t *testing.T) {
 	}
 }
 
-// contents are what queries yield, as checksums with how many rows there are.
+// contents returns the results of queries, as checksums with the number of rows.
 func contents(t *testing.T, url string, queries map[string]string) map[string]string {
 	t.Helper()
 	c, err := pgx.Connect(t.Context(), url)

@@ -1,5 +1,5 @@
-// Package verdicts holds the page's script and an independent verifier to the vectors of chain/testdata/verdicts.json, to which the Go
-// verifier is held in package chain. All three must reach the same verdict.
+// Package verdicts checks the page's script and an independent verifier against the vectors of chain/testdata/verdicts.json. Package chain
+// checks the Go verifier against the same vectors. All three must reach the same verdict.
 package verdicts
 
 import (
