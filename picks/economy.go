@@ -20,7 +20,9 @@ type EconomicEvent struct {
 	// Expected is the expectation of the rule, Surprise the figure minus it, Z the surprise in deviations of past ones; each is NaN if
 	// unknown.
 	Expected, Surprise, Z float64
-	Severity              Severity
+	// SeasonYears is how many years the expectation was made of, if it is that of the same weeks of earlier years; zero otherwise.
+	SeasonYears int
+	Severity    Severity
 	// Lower, For and Against belong to a rate decision: the lower end of the target range, and the votes; zero elsewhere.
 	Lower        float64
 	For, Against int
@@ -45,8 +47,13 @@ var (
 func Surprises(def Indicator, prints []Print) []EconomicEvent {
 	var events []EconomicEvent
 	var figures, surprises []float64
-	for _, p := range prints {
+	for i, p := range prints {
 		e := EconomicEvent{ID: def.eventID(p.Period), Indicator: def, Print: p, Expected: def.expected(p, figures), Z: math.NaN()}
+		if def.Seasonal {
+			if season, years := def.seasonal(p, prints[:i]); years >= minSeasonYears {
+				e.Expected, e.SeasonYears = season, years
+			}
+		}
 		e.Surprise = def.round(e.Print.Value - e.Expected)
 		if len(surprises) >= minSurprises && !math.IsNaN(e.Surprise) {
 			e.Z = e.Surprise / scaleOf(surprises[max(0, len(surprises)-surpriseWindow):], max(def.Step, def.Floor))
@@ -77,6 +84,33 @@ func (def Indicator) expected(p Print, figures []float64) float64 {
 		steps[i] = def.steps(f)
 	}
 	return math.Round(median(steps)) / math.Round(1/def.Step)
+}
+
+// The same season is the weeks within seasonDays of the same day of the year, in as many years before as seasonYears.
+const (
+	seasonDays     = 17
+	seasonYears    = 5
+	minSeasonYears = 3
+)
+
+// seasonal is the median of the figures of the same season in earlier years, and how many years those are.
+func (def Indicator) seasonal(p Print, before []Print) (expected float64, years int) {
+	var steps []float64
+	for back := 1; back <= seasonYears; back++ {
+		middle, found := p.Period.AddDate(-back, 0, 0), false
+		for _, q := range before {
+			if distance := q.Period.Sub(middle).Abs(); distance <= seasonDays*24*time.Hour && q.At.Before(p.At) && !math.IsNaN(q.Value) {
+				steps, found = append(steps, def.steps(q.Value)), true
+			}
+		}
+		if found {
+			years++
+		}
+	}
+	if len(steps) == 0 {
+		return math.NaN(), 0
+	}
+	return math.Round(median(steps)) / math.Round(1/def.Step), years
 }
 
 // scaleOf is the spread of past surprises: 1.4826 times the median distance from their median, which for a normal distribution is the

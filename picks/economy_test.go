@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"tidemark/internal/locale/languages"
 	"tidemark/internal/series"
 )
 
@@ -316,5 +317,29 @@ func TestEconomicTextsNameTheSameNumbers(t *testing.T) {
 	}
 	if count != 12*len(indicators) {
 		t.Errorf("%d texts", count)
+	}
+}
+
+// A surprise within the usual range says nothing about companies: only one beyond a deviation is given a meaning.
+func TestASmallSurpriseIsGivenNoMeaning(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		z            float64
+		means, small bool
+	}{{0.4, false, true}, {-0.99, false, true}, {1, true, false}, {-2.5, true, false}, {math.NaN(), false, false}} {
+		e := EconomicEvent{
+			ID: "us-cpi-2026-10", Indicator: indicator("cpi"), Z: c.z, Expected: 0.2, Surprise: math.Copysign(0.2, c.z),
+			Print: Print{Period: day("2026-10-01"), At: time.Date(2026, 11, 12, 13, 30, 0, 0, time.UTC), Value: 0.4, Previous: 0.2, Revised: 0.2},
+		}
+		for _, l := range languages.All() {
+			text, err := e.Text(l.Code)
+			if err != nil {
+				t.Fatal(err)
+			}
+			means := strings.Contains(text.Analysis, l.Phrases["econ.meaning.cpi.above"]) || strings.Contains(text.Analysis, l.Phrases["econ.meaning.cpi.below"])
+			if small := strings.Contains(text.Analysis, l.Phrases["econ.meaning.small"]); means != c.means || small != c.small {
+				t.Errorf("z %v in %s: a meaning is given: %v, called small: %v", c.z, l.Code, means, small)
+			}
+		}
 	}
 }

@@ -27,6 +27,10 @@ func (def Indicator) Format(v float64) string {
 	return decimal(v, def.decimals())
 }
 
+// meaningful is the size of a surprise, in deviations of past ones, from which a text says what it means for companies. A smaller one is
+// within the usual range.
+const meaningful = 1
+
 // near reports whether the figure equals the expected one, as far as it is published.
 func (e EconomicEvent) near() bool { return math.Abs(e.Surprise) < e.Indicator.Step/2 }
 
@@ -49,7 +53,9 @@ func (e EconomicEvent) Facts() Data {
 	if revised := def.Format(e.Print.Revised); revised != "" && revised != def.Format(e.Print.Previous) {
 		number("revised", e.Print.Revised, def.Unit)
 	}
-	if def.Reading != ReadLevel {
+	if e.SeasonYears > 0 {
+		d.add("years", float64(e.SeasonYears), 0, locale.Count, asOf, -1)
+	} else if def.Reading != ReadLevel {
 		d.add("window", expectedWindow, 0, locale.Count, asOf, -1)
 	}
 	e.periodFacts(&d)
@@ -166,12 +172,20 @@ func (e EconomicEvent) Text(lang Lang) (EconomicText, error) {
 		if !facts.fits(meaning) {
 			meaning = "econ.meaning.near"
 		}
-		paragraphs = append(paragraphs, w.paragraph(meaning))
+		if !e.rate() && !e.near() && !(math.Abs(e.Z) >= meaningful) {
+			meaning = "econ.meaning.small"
+		}
+		if !math.IsNaN(e.Z) || e.rate() {
+			paragraphs = append(paragraphs, w.paragraph(meaning))
+		}
 	}
 	last := []string{"econ.sectors"}
 	if known {
 		rule := "econ.rule.median"
-		if e.Indicator.Reading == ReadLevel {
+		switch {
+		case e.SeasonYears > 0:
+			rule = "econ.rule.season"
+		case e.Indicator.Reading == ReadLevel:
 			rule = "econ.rule.previous"
 		}
 		last = append(last, rule)

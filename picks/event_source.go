@@ -164,8 +164,12 @@ func SignalEvents(c equity.Company, readings []SignalReading) []Event {
 			e.Facts.add("z", r.Z, 1, locale.Deviations, calendar.DayOf(r.At), -1)
 			e.Facts.add("z_before", r.Before, 1, locale.Deviations, calendar.DayOf(r.At), -1)
 			e.body = "event.signal_change.body"
-			if e.phrase = "event.signal_change.for"; float64(x.Sign)*r.Z < 0 {
-				e.phrase = "event.signal_change.bad"
+			e.phrase = "event.signal_change"
+			if x.Shown() {
+				e.body = "event.signal_change.shown.body"
+				if e.phrase = "event.signal_change.for"; float64(x.Sign)*r.Z < 0 {
+					e.phrase = "event.signal_change.bad"
+				}
 			}
 			events = append(events, e)
 		}

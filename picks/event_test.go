@@ -170,12 +170,12 @@ func TestSignalsAreNewsWhenTheyCrossABorder(t *testing.T) {
 		phrase    string
 	}{
 		{"still within", 1.2, 1.9, 0, ""},
-		{"out", 1.9, 2.1, Notable, "event.signal_change.for"},
-		{"out on the other side", -1.9, -2.1, Notable, "event.signal_change.bad"},
+		{"out", 1.9, 2.1, Notable, "event.signal_change"},
+		{"out on the other side", -1.9, -2.1, Notable, "event.signal_change"},
 		{"stays out", 2.1, 2.4, 0, ""},
-		{"further out", 2.4, 3.2, High, "event.signal_change.for"},
-		{"all at once", 0, 3.5, High, "event.signal_change.for"},
-		{"from one side to the other", -2.5, 2.5, Notable, "event.signal_change.for"},
+		{"further out", 2.4, 3.2, High, "event.signal_change"},
+		{"all at once", 0, 3.5, High, "event.signal_change"},
+		{"from one side to the other", -2.5, 2.5, Notable, "event.signal_change"},
 		{"back in", 2.5, 1.5, 0, ""},
 		{"unknown before", math.NaN(), 2.5, 0, ""},
 	} {

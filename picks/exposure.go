@@ -18,8 +18,8 @@ type SignalState struct {
 	Live bool
 }
 
-// Exposure is a row of the table of the effects of our signals on companies: a judgement, stated in full so that it can be disputed. Its
-// effect is small and capped. The rows are defined with their signals.
+// Exposure is a row of the table of the expected effects of our signals on companies. The rows are defined with their signals. A row that no
+// test supports changes no score: it only says which companies an unusual signal is news for. The effect of the others is small and capped.
 type Exposure struct {
 	// Signal is the signal's id.
 	Signal string
@@ -76,12 +76,12 @@ type TiltPart struct {
 	Effect float64
 }
 
-// tiltOf adds up the live signals that a company is exposed to.
-func tiltOf(sic int, states []SignalState) Tilt {
+// tiltOf adds up the live signals that a company is exposed to by rows that a test supports.
+func tiltOf(rows []Exposure, states []SignalState) Tilt {
 	var t Tilt
-	for _, e := range ExposuresOf(sic) {
+	for _, e := range rows {
 		for _, s := range states {
-			if s.ID != e.Signal || !s.Live || math.IsNaN(s.Z) {
+			if s.ID != e.Signal || !s.Live || math.IsNaN(s.Z) || !e.Shown() {
 				continue
 			}
 			effect := float64(float64(e.Sign) * tiltPerZ * min(max(s.Z, -maxSignalZ), maxSignalZ))

@@ -107,8 +107,7 @@ var (
 	operatingIncome, stockIssued              = concepts.OperatingIncome, concepts.StockIssued
 
 	assets, currentAssets, currentLiabilities = concepts.Assets, concepts.CurrentAssets, concepts.CurrentLiabilities
-	bookEquity, cash, securities              = concepts.BookEquity, concepts.Cash, concepts.Securities
-	minorityInterest                          = concepts.MinorityInterest
+	bookEquity, minorityInterest              = concepts.BookEquity, concepts.MinorityInterest
 
 	dilutedShares, coverShares = concepts.DilutedShares, concepts.CoverShares
 )

@@ -26,6 +26,8 @@ type Indicator struct {
 	Step float64
 	// Floor is the least spread of past surprises that one is measured by; zero: the step.
 	Floor float64
+	// Seasonal reports whether the usual change differs through the year: the expectation is then that of the same weeks of earlier years.
+	Seasonal bool
 	// Scale divides the published level where the figure is told in larger units.
 	Scale float64
 	// Bonus is added to the severity: +1 for the figures that move markets most, -1 for the second tier.
@@ -41,7 +43,8 @@ type Indicator struct {
 // Reading is how a figure is read from published levels.
 type Reading string
 
-// The readings. The expectation for a change is the median of the twelve first prints before; for a level, the level before.
+// The readings. The expectation for a change is the median of the twelve first prints before, or of the same season's; for a level, the
+// level before.
 const (
 	ReadChange     Reading = "change"     // of the level against the period before, in percent
 	ReadDifference Reading = "difference" // of the level against the period before
@@ -100,7 +103,7 @@ var indicators = []Indicator{
 		Sectors: []Sector{Trade, Services}, Publisher: "Department of Labor", URL: "https://www.dol.gov/ui/data.pdf",
 	},
 	{
-		ID: "crude-stocks", Region: "US", Series: "eia.WCESTUS1", Frequency: "weekly", Reading: ReadDifference, Unit: locale.Barrels, Step: 0.1, Scale: 1000, Bonus: -1, Importance: 2,
+		ID: "crude-stocks", Region: "US", Series: "eia.WCESTUS1", Frequency: "weekly", Reading: ReadDifference, Unit: locale.Barrels, Step: 0.1, Seasonal: true, Scale: 1000, Bonus: -1, Importance: 2,
 		Sectors: []Sector{Energy, Transport, Chemicals}, Publisher: "Energy Information Administration", URL: "https://www.eia.gov/petroleum/supply/weekly/",
 	},
 }

@@ -168,7 +168,7 @@ func (s *Score) readBook(c Candidate, pick time.Time, rules Rules) error {
 	s.Income, s.Revenue, s.OperatingIncome = b.trailing(netIncome), b.trailing(revenue), b.trailing(operatingIncome)
 	s.CashFlow, s.Spending = b.trailing(operatingCash), b.trailing(capitalSpending)
 	s.Assets = b.newest(assets)
-	s.Equity = b.at(bookEquity, s.Assets.Over.End)
+	s.Equity = b.commonEquity(s.Assets.Over.End)
 	s.Debt = b.newestDebt(s.Assets.Over.End)
 	s.GrossProfit = b.trailing(statedGrossProfit).or(s.Revenue.with(b.trailing(costOfSales)).minus(b.trailing(costOfSales)))
 	s.FScore = b.FScore()
@@ -177,7 +177,7 @@ func (s *Score) readBook(c Candidate, pick time.Time, rules Rules) error {
 	}
 
 	s.set(GrossProfitability, s.GrossProfit.over(s.Assets))
-	s.set(ReturnOnEquity, s.Income.over(s.Equity))
+	s.set(ReturnOnEquity, b.commonIncome(s.Income).over(s.meaningfulEquity()))
 	s.set(CashBacking, s.CashFlow.with(s.Income).minus(s.Income).over(s.Assets))
 	s.set(LowDebt, s.debtRatio().negated())
 	s.set(ReturnOnAssets, s.Income.over(s.Assets))
@@ -245,7 +245,7 @@ func (s *Score) readValue(c Candidate, pick time.Time, rules Rules) error {
 		return fmt.Errorf("a market value of %.0f million USD", s.MarketValue.Value/1e6)
 	}
 	s.EnterpriseValue = s.enterpriseValue()
-	s.set(EarningsYield, s.Income.over(s.MarketValue))
+	s.set(EarningsYield, s.Book.commonIncome(s.Income).over(s.MarketValue))
 	s.set(CashYield, s.CashFlow.minus(s.Spending.with(s.CashFlow)).over(s.MarketValue))
 	s.set(BookYield, s.Equity.over(s.MarketValue))
 	s.set(OperatingYield, s.OperatingIncome.over(s.EnterpriseValue))
@@ -257,7 +257,7 @@ func (s *Score) readValue(c Candidate, pick time.Time, rules Rules) error {
 func (s *Score) enterpriseValue() Figure {
 	at := Period{End: s.Assets.Over.End}
 	debt := s.Debt.and(s.Book.shortTermDebt(s.Debt))
-	liquid := s.Book.over(cash, at).and(s.Book.over(securities, at))
+	liquid := s.Book.liquidFunds(at)
 	outside := s.Book.over(minorityInterest, at)
 	return s.MarketValue.plus(debt.plusStated(outside)).minus(liquid)
 }

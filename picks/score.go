@@ -256,7 +256,7 @@ func (s *Score) total(signals []SignalState, rules Rules) {
 	for g, n := range count {
 		s.Groups[g] = sum[g] / n
 	}
-	s.Tilt = tiltOf(s.SIC, signals)
+	s.Tilt = tiltOf(ExposuresOf(s.SIC), signals)
 	total := float64(rules.QualityWeight*s.Groups[Quality]) + float64(rules.ValueWeight*s.Groups[Value]) +
 		float64(rules.MomentumWeight*s.Groups[Momentum]) + float64(rules.RiskWeight*s.Groups[Risk]) + s.Tilt.Total
 	s.Total = math.Round(total*1e6) / 1e6

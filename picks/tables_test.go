@@ -116,7 +116,7 @@ func TestEveryPlaceIsARealCountryOnce(t *testing.T) {
 	}
 }
 
-func TestTiltIsSmallAndCapped(t *testing.T) {
+func TestASignalTiltsAScoreOnlyWhereATestShowsItAndLittle(t *testing.T) {
 	t.Parallel()
 	live := func(id string, z float64) SignalState { return SignalState{ID: id, Z: z, Live: true} }
 	for _, c := range []struct {
@@ -134,7 +134,14 @@ func TestTiltIsSmallAndCapped(t *testing.T) {
 		{"a decayed signal has no say", 2911, []SignalState{{ID: "crack-spread-321", Z: 2}}, 0},
 		{"an unknown one has none", 2911, []SignalState{live("crack-spread-321", math.NaN())}, 0},
 	} {
-		if got := tiltOf(c.sic, c.states).Total; math.Abs(got-c.want) > 1e-12 {
+		rows := ExposuresOf(c.sic)
+		if got := tiltOf(rows, c.states).Total; got != 0 {
+			t.Errorf("%s: %v without a test that shows it, want none", c.name, got)
+		}
+		for i := range rows {
+			rows[i].T = 2.1
+		}
+		if got := tiltOf(rows, c.states).Total; math.Abs(got-c.want) > 1e-12 {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
@@ -146,6 +153,12 @@ func TestExposuresNameOurSignals(t *testing.T) {
 	for _, e := range Exposures() {
 		if !slices.Contains(ours, e.Signal) || e.Sign*e.Sign != 1 || e.Reason == "" || e.First > e.Last {
 			t.Errorf("a row that cannot be: %+v", e)
+		}
+		if e.T != 0 {
+			t.Errorf("a row says that a test shows it: %+v; which one?", e)
+		}
+		if e.Signal == "tropomi-no2-economic" && industryOf(e.First).id == "gold" || e.First <= 1040 && e.Last >= 1049 {
+			t.Errorf("the gold that is mined does not depend on industry: %+v", e)
 		}
 		if SectorOf(e.First) == OtherSector || SectorOf(e.First) != SectorOf(e.Last) {
 			t.Errorf("%d to %d is no industry", e.First, e.Last)

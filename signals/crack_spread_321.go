@@ -73,8 +73,8 @@ func crackSpread321() Definition {
 			"hi": "रिफ़ाइनिंग मार्जिन (क्रैक स्प्रेड)",
 		},
 		Exposures: []Exposure{
-			{+1, 2911, 2911, "A refiner earns the difference between products and crude oil."},
-			{-1, 4510, 4522, "A wide margin makes jet fuel dear, an airline's largest cost after wages."},
+			{Sign: 1, First: 2911, Last: 2911, Reason: "A refiner earns the difference between products and crude oil."},
+			{Sign: -1, First: 4510, Last: 4522, Reason: "A wide margin makes jet fuel dear, an airline's largest cost after wages."},
 		},
 		Margin: true,
 		Technique: "(2 * 42 * gasoline + 42 * diesel - 3 * crude) / 3, gasoline and diesel in USD/gal, crude in USD/bbl, on days with all " +

@@ -72,14 +72,23 @@ type Definition struct {
 	Brief string
 }
 
-// Exposure states that companies with SIC codes from First to Last gain (Sign +1) or lose (Sign -1) when a signal is above its
-// baseline.
+// Exposure states that companies with SIC codes from First to Last are expected to gain (Sign +1) or lose (Sign -1) when a signal is above
+// its baseline. An expectation changes no score: see Shown.
 type Exposure struct {
 	Sign        int
 	First, Last int
-	// Reason is why, in one English sentence.
+	// Reason is why it is expected, in one English sentence.
 	Reason string
+	// T is the t-statistic of a walk-forward test of the expectation: the rank correlation of the signal, times Sign, with the later returns of
+	// these companies against all others. Zero means that no test was made.
+	T float64
 }
+
+// minShown is the t-statistic from which an expectation counts as shown.
+const minShown = 2
+
+// Shown reports whether a test supports the expectation. Only then may the signal change a score, or a text say that it helps or hurts.
+func (e Exposure) Shown() bool { return e.T >= minShown }
 
 // Track is a signal's history as known at one instant, in ascending ObservedAt.
 type Track []Estimate

@@ -67,8 +67,8 @@ func eiaWeeklyPetroleum() Definition {
 			"hi": "अमेरिका में कच्चे तेल का भंडार",
 		},
 		Exposures: []Exposure{
-			{-1, 1311, 1311, "High crude oil stocks weigh on the price that a producer gets."},
-			{-1, 1381, 1389, "Producers that earn less drill less."},
+			{Sign: -1, First: 1311, Last: 1311, Reason: "High crude oil stocks weigh on the price that a producer gets."},
+			{Sign: -1, First: 1381, Last: 1389, Reason: "Producers that earn less drill less."},
 		},
 		Technique: "Stocks as reported; baseline: mean of the same week (the Friday within three days of the same month and day) in the five " +
 			"previous years; surprise: the week's change less the mean change of those five weeks",

@@ -77,8 +77,8 @@ func hormuzTransit() Definition {
 			"hi": "होर्मुज़ जलडमरूमध्य से जहाज़ों की आवाजाही",
 		},
 		Exposures: []Exposure{
-			{-1, 1311, 1311, "Fewer ships through the strait make oil from elsewhere dearer."},
-			{+1, 4510, 4522, "Free passage keeps fuel affordable."},
+			{Sign: -1, First: 1311, Last: 1311, Reason: "Fewer ships through the strait make oil from elsewhere dearer."},
+			{Sign: 1, First: 4510, Last: 4522, Reason: "Free passage keeps fuel affordable."},
 		},
 		Technique: "Mean of the daily transits of the seven newest days; baseline: mean of all such means within 15 calendar days of the same " +
 			"month and day in the years 2019 to 2024 that lie before, from the same state of the data",

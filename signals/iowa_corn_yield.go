@@ -71,10 +71,10 @@ func iowaCornYield() Definition {
 			"hi": "आयोवा में मक्के की अनुमानित उपज",
 		},
 		Exposures: []Exposure{
-			{+1, 2010, 2015, "A good harvest makes feed cheap, the largest cost of meat."},
-			{+1, 2040, 2048, "A good harvest makes the grain that mills and starch makers buy cheap."},
-			{+1, 2860, 2869, "A good harvest makes the corn that ethanol is made of cheap."},
-			{-1, 3523, 3523, "Cheap grain leaves farmers less to spend on machines."},
+			{Sign: 1, First: 2010, Last: 2015, Reason: "A good harvest makes feed cheap, the largest cost of meat."},
+			{Sign: 1, First: 2040, Last: 2048, Reason: "A good harvest makes the grain that mills and starch makers buy cheap."},
+			{Sign: 1, First: 2860, Last: 2869, Reason: "A good harvest makes the corn that ethanol is made of cheap."},
+			{Sign: -1, First: 3523, Last: 3523, Reason: "Cheap grain leaves farmers less to spend on machines."},
 		},
 		Technique: "Trend: least squares line through the last 25 final yields; blend: mean of the NASS forecast and the trend, weighted by " +
 			"one over the mean square of each one's past errors; scale: root mean square of the trend's past errors",

@@ -102,8 +102,8 @@ func lngArbitrage() Definition {
 			"hi": "यूरोप और अमेरिका में गैस के दाम का अंतर",
 		},
 		Exposures: []Exposure{
-			{+1, 4922, 4924, "A wide gap between European and American gas prices pays those who liquefy and ship gas."},
-			{+1, 2870, 2879, "A wide gap leaves American makers of nitrogen fertilizer with the cheaper gas."},
+			{Sign: 1, First: 4922, Last: 4924, Reason: "A wide gap between European and American gas prices pays those who liquefy and ship gas."},
+			{Sign: 1, First: 2870, Last: 2879, Reason: "A wide gap leaves American makers of nitrogen fertilizer with the cheaper gas."},
 		},
 		Margin: true,
 		Technique: "TTF - (1.15 * Henry Hub + 3.00) - 0.90 shipping - 0.40 regasification, monthly means in USD/MMBtu; baseline: median of " +

@@ -85,9 +85,10 @@ func tropomiNO2Economic() Definition {
 			"hi": "औद्योगिक क्षेत्रों के ऊपर नाइट्रोजन डाइऑक्साइड",
 		},
 		Exposures: []Exposure{
-			{+1, 1000, 1099, "More nitrogen dioxide over industrial regions goes with more demand for metal."},
-			{+1, 3310, 3399, "More nitrogen dioxide over industrial regions goes with more demand for metal."},
-			{+1, 4400, 4412, "More nitrogen dioxide over industrial regions goes with more freight."},
+			{Sign: 1, First: 1000, Last: 1039, Reason: "More nitrogen dioxide over industrial regions goes with more demand for metal."}, // not gold and silver
+			{Sign: 1, First: 1050, Last: 1099, Reason: "More nitrogen dioxide over industrial regions goes with more demand for metal."},
+			{Sign: 1, First: 3310, Last: 3399, Reason: "More nitrogen dioxide over industrial regions goes with more demand for metal."},
+			{Sign: 1, First: 4400, Last: 4412, Reason: "More nitrogen dioxide over industrial regions goes with more freight."},
 		},
 		Technique: "100 * exp(mean over eight regions of (ln NO2 - mean of ln NO2 in the same calendar month of the years before, without " +
 			"2020)); scale: standard deviation of the index's own past log anomalies, without 2020",

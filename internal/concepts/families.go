@@ -42,9 +42,18 @@ var (
 	CurrentAssets      = dollars("AssetsCurrent")
 	CurrentLiabilities = dollars("LiabilitiesCurrent")
 	BookEquity         = dollars("StockholdersEquity")
-	Cash               = dollars("CashAndCashEquivalentsAtCarryingValue")
-	Securities         = dollars("MarketableSecuritiesCurrent")
 	MinorityInterest   = dollars("MinorityInterest")
+	// PreferredStock is the part of shareholders' equity that belongs to preferred shareholders. PreferredDividends are theirs of the income.
+	PreferredStock = largest("PreferredStockValue", "PreferredStockValueOutstanding", "PreferredStockLiquidationPreferenceValue",
+		"PreferredStockIncludingAdditionalPaidInCapitalNetOfDiscount", "PreferredStockIncludingAdditionalPaidInCapital")
+	PreferredDividends = dollars("PreferredStockDividendsIncomeStatementImpact", "DividendsPreferredStock", "DividendsPreferredStockCash")
+
+	Cash = dollars("CashAndCashEquivalentsAtCarryingValue")
+	// Securities can be sold within a year. Companies change between these lines: Facebook stated the first one until 2018 only.
+	Securities = largest("MarketableSecuritiesCurrent", "ShortTermInvestments", "AvailableForSaleSecuritiesDebtSecuritiesCurrent",
+		"AvailableForSaleSecuritiesCurrent", "DebtSecuritiesCurrent", "HeldToMaturitySecuritiesCurrent", "OtherShortTermInvestments")
+	// LiquidFunds are both as one line.
+	LiquidFunds = dollars("CashCashEquivalentsAndShortTermInvestments")
 
 	DilutedShares = count("us-gaap", "WeightedAverageNumberOfDilutedSharesOutstanding")
 	BasicShares   = count("us-gaap", "WeightedAverageNumberOfSharesOutstandingBasic")
@@ -99,7 +108,8 @@ var (
 func All() []Family {
 	return slices.Concat([]Family{
 		NetIncome, OperatingCash, CapitalSpending, Revenue, GrossProfit, CostOfSales, OperatingIncome, StockIssued,
-		Assets, CurrentAssets, CurrentLiabilities, BookEquity, AllEquity, Cash, Securities, MinorityInterest,
+		Assets, CurrentAssets, CurrentLiabilities, BookEquity, AllEquity, PreferredStock, PreferredDividends,
+		Cash, Securities, LiquidFunds, MinorityInterest,
 		DilutedShares, BasicShares, CoverShares, BalanceShares, IssuedShares, TreasuryShares,
 		LongDebt, LongDebtTotal, LongDebtCurrent, ShortDebt, DebtCurrent, Liabilities,
 	}, LongDebtParts, AnyDebt, OtherLongLiabilities)
