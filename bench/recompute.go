@@ -13,19 +13,38 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"tidemark/internal/series"
 	"tidemark/signals"
 )
 
-//go:embed reference.py
-var pandasScript []byte
+// The scripts of the peers: compiled.py takes its inputs from reference.py.
+var (
+	//go:embed reference.py
+	pandasScript []byte
+	//go:embed compiled.py
+	numbaScript []byte
+)
 
-// reference are the signals that reference.py computes, too, with their backtests. They hold nearly all points: the others are monthly or yearly.
+// peers are the libraries that compute the same columns in Python, each with its script, how it works, and the ratio that is the target.
+var peers = []struct {
+	library, script, how string
+	target               float64
+}{
+	{"pandas", "reference.py", "columns in memory beforehand, dates taken apart once, means and spreads as differences of running sums found by " +
+		"binary search, rolling quantiles and ranks of its own, no loop over rows; both on one core", 7},
+	{"numba", "compiled.py", "the same columns by loops that are compiled for this machine before the clock starts: one pass for joins and " +
+		"windows, running sums, sorted windows, dates by arithmetic; both on one core", 1},
+}
+
+// reference are the signals that the peers compute, too, with their backtests. They hold nearly all points: the others are monthly or yearly.
 var reference = []string{"crack-spread-321", "hormuz-transit", "eia-weekly-petroleum"}
 
 // recompute measures Compute, and the backtests, on made-up inputs of 40 years, and on twice as many.
@@ -56,15 +75,48 @@ func recompute(ctx context.Context, m *meter) error {
 		m.say("  %-38s %d signals, 40 years %.1f ms, 80 years %.1f ms: ratio %.2f  target <= 2.2  %s", c.what, len(signals.All()),
 			1e3*once.Seconds(), 1e3*two.Seconds(), r, verdict(r <= 2.2))
 	}
-	p, err := startPandas(ctx, in, at)
-	if err != nil {
-		m.say("  no comparison with pandas: %v", err)
-		return nil
+	if err := onAllCores(ctx, m, in, at); err != nil {
+		return err
 	}
-	defer p.stop()
-	m.say("  pandas: columns in memory beforehand, dates taken apart once, means and spreads as differences of running sums found by binary " +
-		"search, rolling quantiles and ranks of its own, no loop over rows; both on one core")
-	return p.compare(m, in, at)
+	for _, peer := range peers {
+		p, err := startPython(ctx, peer.library, peer.script, in, at)
+		if err != nil {
+			m.say("  no comparison with %s: %v", peer.library, err)
+			continue
+		}
+		m.say("  %s: %s", p.version, peer.how)
+		err = p.compare(m, in, at, peer.target)
+		p.stop()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// onAllCores compares one goroutine that computes all signals and their backtests with one for each core.
+func onAllCores(ctx context.Context, m *meter, in series.Set, at time.Time) error {
+	cores := runtime.GOMAXPROCS(0)
+	on := func(goroutines int) func() (time.Duration, error) {
+		return func() (time.Duration, error) {
+			return m.once(func() error {
+				group, _ := errgroup.WithContext(ctx)
+				group.SetLimit(goroutines)
+				for _, d := range signals.All() {
+					group.Go(func() error { d.RunBacktest(in, at, time.Time{}); return nil })
+					group.Go(func() error { d.Compute(in, at); return nil })
+				}
+				return group.Wait()
+			})
+		}
+	}
+	one, all, err := m.turns(on(1), on(cores))
+	if err != nil {
+		return err
+	}
+	m.say("  %-38s one core %.1f ms, %d cores %.1f ms: %.2f times as fast", "values and backtests", 1e3*one.Seconds(), cores, 1e3*all.Seconds(),
+		one.Seconds()/all.Seconds())
+	return nil
 }
 
 // inputs makes up a random walk for every input of every signal, for some years up to an instant, in the rhythm of its publisher: every
@@ -132,38 +184,39 @@ func release(day time.Time) time.Time {
 	return day.AddDate(0, 0, ahead).Add(15*time.Hour + 30*time.Minute)
 }
 
-// python is a running reference.py.
+// python is a running script of a peer. version names the peer.
 type python struct {
-	dir string
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Scanner
+	dir, library, version string
+	cmd                   *exec.Cmd
+	in                    io.WriteCloser
+	out                   *bufio.Scanner
 }
 
-// startPandas starts the first python3 that has pandas, on a folder with the inputs.
-func startPandas(ctx context.Context, in series.Set, at time.Time) (*python, error) {
-	var program string
+// startPython starts a script with the first python3 that has its library, on a folder with the inputs.
+func startPython(ctx context.Context, library, script string, in series.Set, at time.Time) (*python, error) {
+	var program, version string
 	for _, candidate := range []string{"python3", "/usr/bin/python3"} {
-		if exec.CommandContext(ctx, candidate, "-c", "import pandas").Run() == nil {
-			program = candidate
+		out, err := exec.CommandContext(ctx, candidate, "-c", "import pandas, "+library+"; print("+library+".__version__)").Output()
+		if err == nil {
+			program, version = candidate, library+" "+strings.TrimSpace(string(out))
 			break
 		}
 	}
 	if program == "" {
-		return nil, errors.New("no python3 on this machine has it (Debian: apt-get install python3-pandas)")
+		return nil, fmt.Errorf("no python3 on this machine has pandas and it (Debian: apt-get install python3-pandas python3-%s)", library)
 	}
-	dir, err := os.MkdirTemp("", "tidemark-bench-pandas")
+	dir, err := os.MkdirTemp("", "tidemark-bench-"+library)
 	if err != nil {
 		return nil, err
 	}
-	p := &python{dir: dir}
-	if err := p.start(ctx, program, in, at); err != nil {
+	p := &python{dir: dir, library: library, version: version}
+	if err := p.start(ctx, program, script, in, at); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	return p, nil
 }
 
-func (p *python) start(ctx context.Context, program string, in series.Set, at time.Time) error {
+func (p *python) start(ctx context.Context, program, script string, in series.Set, at time.Time) error {
 	for id, points := range in {
 		var days, values, known []byte
 		for _, pt := range points {
@@ -177,11 +230,12 @@ func (p *python) start(ctx context.Context, program string, in series.Set, at ti
 			}
 		}
 	}
-	script := filepath.Join(p.dir, "script.py")
-	if err := os.WriteFile(script, pandasScript, 0o600); err != nil {
-		return err
+	for name, text := range map[string][]byte{"reference.py": pandasScript, "compiled.py": numbaScript} {
+		if err := os.WriteFile(filepath.Join(p.dir, name), text, 0o600); err != nil {
+			return err
+		}
 	}
-	p.cmd = exec.CommandContext(ctx, program, script, p.dir, strconv.FormatInt(at.Unix(), 10))
+	p.cmd = exec.CommandContext(ctx, program, filepath.Join(p.dir, script), p.dir, strconv.FormatInt(at.Unix(), 10))
 	p.cmd.Stderr = os.Stderr
 	stdin, err := p.cmd.StdinPipe()
 	if err != nil {
@@ -201,20 +255,20 @@ func (p *python) stop() {
 	_ = os.RemoveAll(p.dir)
 }
 
-// ask lets pandas compute a signal, or its backtest, and returns how long that took by its own clock.
+// ask lets the peer compute a signal, or its backtest, and returns how long that took by its own clock.
 func (p *python) ask(what string) (time.Duration, error) {
 	if _, err := fmt.Fprintln(p.in, what); err != nil {
-		return 0, fmt.Errorf("ask pandas: %w", err)
+		return 0, fmt.Errorf("ask %s: %w", p.library, err)
 	}
 	if !p.out.Scan() {
-		return 0, fmt.Errorf("pandas gave no answer for %s: %w", what, errors.Join(p.out.Err(), io.ErrUnexpectedEOF))
+		return 0, fmt.Errorf("%s gave no answer for %s: %w", p.library, what, errors.Join(p.out.Err(), io.ErrUnexpectedEOF))
 	}
 	seconds, err := strconv.ParseFloat(strings.TrimSpace(p.out.Text()), 64)
 	return time.Duration(seconds * float64(time.Second)), err
 }
 
-// compare lets pandas and Go take turns at the signals that pandas knows and at their backtests, and holds their numbers together.
-func (p *python) compare(m *meter, in series.Set, at time.Time) error {
+// compare lets the peer and Go take turns at the signals that the peer knows and at their backtests, and compares their numbers.
+func (p *python) compare(m *meter, in series.Set, at time.Time, target float64) error {
 	var ours, theirs time.Duration
 	rows := 0
 	for _, id := range reference {
@@ -232,7 +286,7 @@ func (p *python) compare(m *meter, in series.Set, at time.Time) error {
 		if err != nil {
 			return err
 		}
-		if err := p.report(m, id, trackColumns(track), len(track), a, b); err != nil {
+		if err := p.report(m, id, trackColumns(track), len(track), a, b, target); err != nil {
 			return err
 		}
 		var result signals.BacktestResult
@@ -245,28 +299,28 @@ func (p *python) compare(m *meter, in series.Set, at time.Time) error {
 		if err != nil {
 			return err
 		}
-		if err := p.report(m, id+", backtest", resultColumns(result), len(track), c, e); err != nil {
+		if err := p.report(m, id+", backtest", resultColumns(result), len(track), c, e, target); err != nil {
 			return err
 		}
 		ours, theirs, rows = ours+a+c, theirs+b+e, rows+2*len(track)
 	}
-	m.ratio("the three with their backtests", rows, ours, theirs, 7)
+	m.ratio("the three with their backtests", rows, ours, theirs, target)
 	return nil
 }
 
-// report prints a ratio, and how far the columns are from what pandas wrote.
-func (p *python) report(m *meter, what string, columns [][]float64, rows int, ours, theirs time.Duration) error {
+// report prints a ratio, and how far the columns are from what the peer wrote.
+func (p *python) report(m *meter, what string, columns [][]float64, rows int, ours, theirs time.Duration, target float64) error {
 	id, _, _ := strings.Cut(what, ",")
 	apart, err := p.apart(id, columns)
 	if err != nil {
 		return err
 	}
-	m.ratio(what, rows, ours, theirs, 7)
+	m.ratio(what, rows, ours, theirs, target)
 	m.say("  %-38s the two differ by at most %.1e of the scale of a column  target <= 1e-9  %s", "", apart, verdict(apart <= 1e-9))
 	return nil
 }
 
-// trackColumns are the columns of a track in the order in which pandas writes them.
+// trackColumns are the columns of a track in the order in which the peers write them.
 func trackColumns(track signals.Track) [][]float64 {
 	columns := make([][]float64, 5)
 	for _, e := range track {
@@ -290,7 +344,7 @@ func resultColumns(r signals.BacktestResult) [][]float64 {
 	}
 }
 
-// apart is the largest difference between columns and what pandas wrote, as a share of the larger of the number and its column's mean
+// apart is the largest difference between columns and what the peer wrote, as a share of the larger of the number and its column's mean
 // size. A number that only one of the two knows is infinitely far.
 func (p *python) apart(id string, columns [][]float64) (float64, error) {
 	raw, err := os.ReadFile(filepath.Join(p.dir, id+".out"))

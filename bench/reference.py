@@ -50,7 +50,8 @@ class Calendar:
 
 
 def moments(days, values, centres, reach, least):
-    """Mean and standard deviation of all values within reach days of any of the centres, where three years have at least least."""
+    """Mean and standard deviation of all values within reach days of any of the centres that have at least least of them, where those
+    are three or more."""
     middle = values.mean()  # the sums keep their digits
     sums = np.concatenate([[0.0], np.cumsum(values - middle)])
     squares = np.concatenate([[0.0], np.cumsum((values - middle) ** 2)])
@@ -58,12 +59,14 @@ def moments(days, values, centres, reach, least):
     for centre, valid in centres:
         lo = np.searchsorted(days, centre - reach, "left")
         hi = np.searchsorted(days, centre + reach, "right")
+        match = hi - lo >= least
         if valid is not None:
-            hi = np.where(valid, hi, lo)
+            match &= valid
+        hi = np.where(match, hi, lo)
         n = n + (hi - lo)
         total = total + sums[hi] - sums[lo]
         square = square + squares[hi] - squares[lo]
-        matched = matched + (hi - lo >= least)
+        matched = matched + match
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = total / n
         deviation = np.sqrt(np.maximum(square - n * mean**2, 0) / (n - 1))
@@ -95,10 +98,9 @@ def hormuz(inputs):
     days = ships.index.values
     whole = np.concatenate([np.zeros(6, dtype=bool), days[6:] - days[:-6] == 6])
     days, known, v = days[whole], known[whole], mean[whole]
-    count, z2 = 7 * v, 1.645**2
-    half = 1.645 * np.sqrt(np.maximum(count, 0) + z2 / 4)
-    lo = np.maximum(0, (count + z2 / 2 - half) / 7 * 0.83)
-    hi = (count + z2 / 2 + half) / 7 / 0.83
+    # What re-estimates moved a week by, on the scale of counting errors (Anscombe), before any was seen.
+    root = 2 * np.sqrt(7 * v + 0.375)
+    lo, hi = (np.maximum(0, (np.maximum(0, (root + by) / 2) ** 2 - 0.375) / 7) for by in (-6.9, 3.4))
     dates = Calendar(days)
     centres = [(dates.years_before(dates.year - y), dates.year > y) for y in range(2019, 2025)]
     baseline, scale = moments(days, v, centres, 15, 16)
@@ -213,11 +215,22 @@ SIGNALS = {
     "eia-weekly-petroleum": (petroleum, ["eia.WCESTUS1"], "eia.RWTC"),
 }
 
-for line in sys.stdin:
-    what, _, name = line.strip().rpartition(" ")
+
+def serve(compute):
+    """Answers the lines of standard input. compute takes a signal's name and whether its backtest is wanted, and returns columns."""
+    for line in sys.stdin:
+        what, _, name = line.strip().rpartition(" ")
+        begin = time.perf_counter()
+        columns = compute(name, bool(what))
+        took = time.perf_counter() - begin
+        np.column_stack([np.asarray(c, dtype="<f8") for c in columns]).tofile(os.path.join(FOLDER, name + ".out"))
+        print(took, flush=True)
+
+
+def answer(name, tested):
     signal, own, target = SIGNALS[name]
-    begin = time.perf_counter()
-    columns = backtest(signal, own, target) if what else signal(INPUTS)[2:]
-    took = time.perf_counter() - begin
-    np.column_stack([np.asarray(c, dtype="<f8") for c in columns]).tofile(os.path.join(FOLDER, name + ".out"))
-    print(took, flush=True)
+    return backtest(signal, own, target) if tested else signal(INPUTS)[2:]
+
+
+if __name__ == "__main__":
+    serve(answer)

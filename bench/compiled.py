@@ -1,0 +1,339 @@
+"""The signals and backtests of reference.py as loops that numba compiles for this machine: joins, sliding windows and sorted windows with
+one pass each, running sums, and dates taken apart by arithmetic. It is used as reference.py is, and takes its inputs from there.
+"""
+
+import numba
+import numpy as np
+
+import reference
+
+AT = reference.AT
+DAY = 86400
+INPUTS = {name: (frame.index.values, frame["value"].values, frame["known"].values) for name, frame in reference.INPUTS.items()}
+compiled = numba.njit(nogil=True)
+
+
+@compiled
+def civil(day):
+    """Year, month and day of a number of days since 1970 (Hinnant, chrono-compatible low-level date algorithms)."""
+    z = day + 719468
+    era = z // 146097
+    doe = z - era * 146097
+    yoe = (doe - doe // 1460 + doe // 36524 - doe // 146096) // 365
+    doy = doe - (365 * yoe + yoe // 4 - yoe // 100)
+    mp = (5 * doy + 2) // 153
+    month = mp + 3 if mp < 10 else mp - 9
+    return yoe + era * 400 + (1 if month <= 2 else 0), month, doy - (153 * mp + 2) // 5 + 1
+
+
+@compiled
+def leap(year):
+    return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+
+
+@compiled
+def number(year, month, day):
+    """The days from 1970 to a date; the 28th for a 29 February that is not there."""
+    if month == 2 and day == 29 and not leap(year):
+        day = 28
+    y = year - (1 if month <= 2 else 0)
+    era = y // 400
+    yoe = y - era * 400
+    doy = (153 * (month - 3 if month > 2 else month + 9) + 2) // 5 + day - 1
+    return era * 146097 + yoe * 365 + yoe // 4 - yoe // 100 + doy - 719468
+
+
+@compiled
+def weekdays(day):
+    """The days from Monday to Friday from Monday 1969-12-29 to a day."""
+    weeks = (day + 3) // 7
+    return 5 * weeks + min(day + 3 - 7 * weeks + 1, 5)
+
+
+@compiled
+def sums_of(values):
+    """The mean, and the running sums of the distances from it and of their squares: so they keep their digits."""
+    middle = 0.0
+    for x in values:
+        middle += x
+    middle /= max(1, len(values))
+    sums, squares = np.zeros(len(values) + 1), np.zeros(len(values) + 1)
+    for i in range(len(values)):
+        y = values[i] - middle
+        sums[i + 1], squares[i + 1] = sums[i] + y, squares[i] + y * y
+    return middle, sums, squares
+
+
+@compiled
+def positions(days):
+    """For every day from the first on, how many of the days lie before it, with room for 40 days at either end."""
+    first = days[0] - 40
+    out = np.empty(days[-1] - first + 41, dtype=np.int64)
+    n = 0
+    for i in range(len(out)):
+        while n < len(days) and days[n] < first + i:
+            n += 1
+        out[i] = n
+    return first, out
+
+
+@compiled
+def seasons(days, values, first_year, last_year, reach, least):
+    """Mean and standard deviation of the values within reach days of the same month and day in the years from first_year to last_year
+    that lie before, or in the five years before where first_year is 0."""
+    n = len(days)
+    baseline, scale = np.full(n, np.nan), np.full(n, np.nan)
+    if n == 0:
+        return baseline, scale
+    middle, sums, squares = sums_of(values)
+    first, before = positions(days)
+    for i in range(n):
+        year, month, day = civil(days[i])
+        begin, end = (first_year, min(last_year, year - 1)) if first_year else (year - 5, year - 1)
+        matched, count, total, square = 0, 0, 0.0, 0.0
+        for y in range(begin, end + 1):
+            centre = number(y, month, day) - first
+            if centre + reach + 1 < 0 or centre - reach >= len(before):
+                continue
+            lo, hi = before[max(0, centre - reach)], before[min(len(before) - 1, centre + reach + 1)]
+            if hi - lo >= least:
+                matched += 1
+                count += hi - lo
+                total += sums[hi] - sums[lo]
+                square += squares[hi] - squares[lo]
+        if matched >= 3:
+            mean = total / count
+            baseline[i] = mean + middle
+            scale[i] = np.sqrt(max(square - count * mean * mean, 0.0) / (count - 1))
+    return baseline, scale
+
+
+@compiled
+def crack(c_days, c, c_known, g_days, g, g_known, d_days, d, d_known, at):
+    most = min(len(c), len(g), len(d))
+    days, known, value = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64), np.empty(most)
+    n = a = b = 0
+    for i in range(len(c)):
+        while a < len(g) and g_days[a] < c_days[i]:
+            a += 1
+        while b < len(d) and d_days[b] < c_days[i]:
+            b += 1
+        if a == len(g) or b == len(d):
+            break
+        if g_days[a] == c_days[i] and d_days[b] == c_days[i]:
+            days[n], known[n] = c_days[i], max(c_known[i], g_known[a], d_known[b])
+            value[n] = (2 * 42 * g[a] + 42 * d[b] - 3 * c[i]) / 3
+            n += 1
+    days, known, value = days[:n], known[:n], value[:n]
+    lo, hi = np.full(n, np.nan), np.full(n, np.nan)
+    step = np.empty(max(0, n - 1))
+    for i in range(n - 1):
+        step[i] = value[i + 1] - value[i]
+    _, sums, squares = sums_of(step)
+    for i in range(60, n):
+        total, square = sums[i] - sums[i - 60], squares[i] - squares[i - 60]
+        sd = np.sqrt(max(square - total * total / 60, 0.0) / 59)
+        read = at if i == n - 1 else min(known[i], (days[i] + 14) * DAY)
+        half = 1.645 * sd * np.sqrt(max(weekdays(read // DAY) - weekdays(days[i]), 0))
+        lo[i], hi[i] = value[i] - half, value[i] + half
+    baseline, scale = seasons(days, value, 0, 0, 15, 10)
+    return days, known, value, lo, hi, baseline, scale
+
+
+@compiled
+def hormuz(s_days, ships, s_known, at):
+    most = len(ships)
+    days, known, value = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64), np.empty(most)
+    lo, hi = np.empty(most), np.empty(most)
+    n = 0
+    for i in range(6, most):
+        if s_days[i] - s_days[i - 6] != 6:
+            continue
+        total, newest = 0.0, s_known[i]
+        for j in range(i - 6, i + 1):
+            total += ships[j]
+            newest = max(newest, s_known[j])
+        days[n], known[n], value[n] = s_days[i], newest, total / 7
+        root = 2 * np.sqrt(7 * value[n] + 0.375)
+        low, high = max(0.0, (root - 6.9) / 2), max(0.0, (root + 3.4) / 2)
+        lo[n], hi[n] = max(0.0, (low * low - 0.375) / 7), max(0.0, (high * high - 0.375) / 7)
+        n += 1
+    baseline, scale = seasons(days[:n], value[:n], 2019, 2024, 15, 16)
+    return days[:n], known[:n], value[:n], lo[:n], hi[:n], baseline, scale
+
+
+@compiled
+def place(window, n, x):
+    """How many of the first n members of a sorted window are less than x."""
+    lo, hi = 0, n
+    while lo < hi:
+        half = (lo + hi) // 2
+        if window[half] < x:
+            lo = half + 1
+        else:
+            hi = half
+    return lo
+
+
+@compiled
+def petroleum(days, v, known, at):
+    n = len(v)
+    lo, hi = np.full(n, np.nan), np.full(n, np.nan)
+    baseline, scale = np.full(n, np.nan), np.full(n, np.nan)
+    change, surprise = np.full(n, np.nan), np.full(n, np.nan)
+    next_ = np.zeros(5, dtype=np.int64)
+    window = np.empty(n)
+    size = oldest = 0
+    for i in range(n):
+        if i > 0 and days[i] - days[i - 1] == 7:
+            change[i] = v[i] - v[i - 1]
+        year, month, day = civil(days[i])
+        levels, moves, level, move, square = 0, 0, 0.0, 0.0, 0.0
+        for k in range(5):
+            centre = number(year - k - 1, month, day)
+            while days[next_[k]] < centre - 3:
+                next_[k] += 1
+            j = next_[k]
+            if days[j] <= centre + 3:
+                levels += 1
+                level += v[j] - v[i]
+                square += (v[j] - v[i]) ** 2
+                if not np.isnan(change[j]):
+                    moves += 1
+                    move += change[j]
+        if levels >= 3:
+            mean = level / levels
+            baseline[i] = v[i] + mean
+            scale[i] = np.sqrt(max(square - levels * mean * mean, 0.0) / (levels - 1))
+        if moves >= 3:
+            surprise[i] = change[i] - move / moves
+        if not np.isnan(surprise[i]):
+            at_ = place(window, size, surprise[i])
+            for j in range(size, at_, -1):
+                window[j] = window[j - 1]
+            window[at_] = surprise[i]
+            size += 1
+        start = number(year - 5, month, day)
+        while days[oldest] <= start:
+            if not np.isnan(surprise[oldest]):
+                at_ = place(window, size, surprise[oldest])
+                size -= 1
+                for j in range(at_, size):
+                    window[j] = window[j + 1]
+            oldest += 1
+        if size >= 104:
+            lo[i] = v[i] + window[max(int(np.ceil(0.05 * size)), 1) - 1]
+            hi[i] = v[i] + window[max(int(np.ceil(0.95 * size)), 1) - 1]
+    return days, known, v, lo, hi, baseline, scale
+
+
+@compiled
+def arrived(days, values, known):
+    """The points that became known before or with every later one."""
+    keep = np.empty(len(days), dtype=np.bool_)
+    first = np.iinfo(np.int64).max
+    for i in range(len(days) - 1, -1, -1):
+        keep[i] = known[i] <= first
+        first = min(first, known[i])
+    return days[keep], values[keep], known[keep]
+
+
+@compiled
+def ranks(x):
+    """Ranks of mean 0 and mean square 1; equal numbers share the mean of theirs."""
+    n = len(x)
+    order = np.argsort(x)
+    out = np.empty(n)
+    square, i = 0.0, 0
+    while i < n:
+        j = i + 1
+        while j < n and x[order[j]] == x[order[i]]:
+            j += 1
+        r = (i + j - n) / 2
+        for k in range(i, j):
+            out[order[k]] = r
+        square += (j - i) * r * r
+        i = j
+    return out / np.sqrt(square / n)
+
+
+@compiled
+def edge(x, y, start, end):
+    n = len(x)
+    rx, ry = ranks(x), ranks(y)
+    ic = 0.0
+    for i in range(n):
+        ic += rx[i] * ry[i]
+    ic /= n
+    overlap = later = 0
+    for i in range(n):
+        while later < n and start[later] < end[i]:
+            later += 1
+        overlap = max(overlap, later - 1 - i)
+    lags = min(max(int(1.3 * np.sqrt(n)), 2 * overlap), n - 1)
+    sums = np.zeros(n + 1)
+    for i in range(n):
+        sums[i + 1] = sums[i] + rx[i] * ry[i] - ic * (rx[i] * rx[i] + ry[i] * ry[i]) / 2
+    total = 0.0
+    for last in range(1, n + lags + 1):
+        stretch = sums[min(last, n)] - sums[max(last - lags - 1, 0)]
+        total += stretch * stretch
+    return n, ic, ic / np.sqrt(total / (lags + 1) / n / (n - 2))
+
+
+@compiled
+def backtest(days, known, value, baseline, scale, when, told, price):
+    steps, most = 20, len(days)
+    begin, end = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
+    predicted, happened, naive = np.empty(most), np.empty(most), np.empty(most)
+    n = start = 0
+    newest = -1
+    for i in range(most):
+        if i > 0:
+            known[i] = max(known[i], known[i - 1])
+        if i + 1 < most and known[i + 1] <= known[i]:
+            continue  # only the newest estimate of an instant
+        while start < len(when) and when[start] < known[i]:
+            start += 1
+        while newest + 1 < len(told) and told[newest + 1] <= known[i]:
+            newest += 1
+        if start + steps >= len(when):
+            break
+        if n > 0 and begin[n - 1] == when[start]:
+            n -= 1
+        begin[n], end[n] = when[start], when[start + steps]
+        predicted[n] = -(value[i] - baseline[i]) / scale[i] if scale[i] > 0 else np.nan
+        happened[n] = price[start + steps] - price[start]
+        naive[n] = price[newest] - price[newest - steps] if newest >= steps else np.nan
+        n += 1
+    there = ~np.isnan(predicted[:n])
+    begin, end, predicted, happened, naive = begin[:n][there], end[:n][there], predicted[:n][there], happened[:n][there], naive[:n][there]
+    hits = tries = 0
+    for i in range(len(predicted)):
+        if predicted[i] != 0 and happened[i] != 0:
+            tries += 1
+            hits += (predicted[i] > 0) == (happened[i] > 0)
+    half = len(begin) // 2
+    whole, newer = edge(predicted, happened, begin, end), edge(predicted[half:], happened[half:], begin[half:], end[half:])
+    some = ~np.isnan(naive)
+    a, b = ranks(naive[some]), ranks(happened[some])
+    return whole, 100 * hits / tries, newer, (a * b).mean()
+
+
+def answer(name, tested):
+    signal = {"crack-spread-321": crack, "hormuz-transit": hormuz, "eia-weekly-petroleum": petroleum}[name]
+    _, own, target = reference.SIGNALS[name]
+    if not tested:
+        return signal(*(column for one in own for column in INPUTS[one]), AT)[2:]
+    days, known, value, _, _, baseline, scale = signal(*(column for one in own for column in arrived(*INPUTS[one])), AT)
+    if target is None:
+        when, told, price = days * DAY, known.copy(), value
+    else:
+        when, price, told = arrived(*INPUTS[target])
+        when = when * DAY
+    whole, hits, newer, naive = backtest(days, known.copy(), value, baseline, scale, when, told, price)
+    return (*whole, hits, *newer, naive)
+
+
+if __name__ == "__main__":
+    reference.serve(answer)
