@@ -94,7 +94,7 @@ func addresses(t *testing.T, s *api.Server, site *pages.Pages) (list []string) {
 	}
 	slices.Sort(paths)
 	queries := []string{
-		"", "?format=csv", "?format=ndjson", "?format=json", "?lang=zh", "?lang=es", "?limit=1", "?limit=500", "?date=" + canaryDay, "?from=" + canaryDay + "&to=" + canaryDay,
+		"", "?format=csv", "?format=ndjson", "?format=json", "?format=parquet", "?format=arrow", "?lang=zh", "?lang=es", "?limit=1", "?limit=500", "?date=" + canaryDay, "?from=" + canaryDay + "&to=" + canaryDay,
 		"?from=2026-03-01", "?as_of=2026-03-09T23:00:00Z", "?status=open", "?sector=Technology", "?country=US", "?as_of=2026-03-9", "?limit=x",
 	}
 	for _, path := range slices.Compact(paths) {

@@ -114,7 +114,7 @@ func (p *parameters) list(has endpoint.Params) view.ListQuery {
 		limit = 0
 	}
 	q := view.ListQuery{
-		Format: p.one("format", view.FormatJSON, view.FormatJSON, view.FormatCSV, view.FormatNDJSON), Limit: p.limit(limit), Cursor: p.text("cursor"),
+		Format: p.one("format", view.FormatJSON, view.Formats()...), Limit: p.limit(limit), Cursor: p.text("cursor"),
 	}
 	if has.Has(endpoint.Dates) {
 		q.From, q.To = p.date("from"), p.date("to")

@@ -18,8 +18,11 @@ func (s *Server) forecasts(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	p := s.parameters(r)
-	req := view.ForecastsRequest{Limit: p.limit(defaultLimit)}
+	req := view.ForecastsRequest{Limit: p.limit(defaultLimit), Format: p.one("format", view.FormatJSON, view.Formats()...)}
 	if err := p.cursor(&req); err != nil {
+		return err
+	}
+	if req.Format, err = p.negotiated(w, r, req.Format); err != nil {
 		return err
 	}
 	doc, cursor, err := s.view.Forecasts(r.Context(), sig, req)
@@ -29,7 +32,11 @@ func (s *Server) forecasts(w http.ResponseWriter, r *http.Request) error {
 	if cursor != "" {
 		w.Header().Set("Link", next(r, p.values, cursor))
 	}
-	return send(w, r, "application", "json", doc)
+	if req.Format != view.FormatJSON {
+		w.Header().Set("Content-Disposition", `attachment; filename="`+sig.Definition.ID+`-forecasts.`+req.Format+`"`)
+	}
+	reply(w, r, doc)
+	return nil
 }
 
 // forecastsOf serves the forecasts of one period.

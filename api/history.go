@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 	"net/url"
+	"strings"
 
 	"tidemark/api/view"
 )
@@ -18,7 +19,7 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request) error {
 	}
 	p := s.parameters(r)
 	req := view.ListingRequest{
-		Format:   p.one("format", view.FormatJSON, view.FormatJSON, view.FormatCSV, view.FormatNDJSON),
+		Format:   p.one("format", view.FormatJSON, view.Formats()...),
 		AsOf:     p.asOf(),
 		Desc:     p.one("order", "asc", "asc", "desc") == "desc",
 		Versions: p.one("vintages", "", "all") != "",
@@ -29,11 +30,8 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request) error {
 	if err := p.cursor(&req); err != nil {
 		return err
 	}
-	if !p.values.Has("format") {
-		w.Header().Set("Vary", "Accept")
-		if req.Format, err = negotiate(r.Header["Accept"]); err != nil {
-			return err
-		}
+	if req.Format, err = p.negotiated(w, r, req.Format); err != nil {
+		return err
 	}
 	l, err := s.view.History(r.Context(), sig, req)
 	if err != nil {
@@ -92,23 +90,33 @@ func next(r *http.Request, values url.Values, cursor string) string {
 	return "<" + r.URL.EscapedPath() + "?" + values.Encode() + `>; rel="next"`
 }
 
+// negotiated returns the format of a list: the one that the parameter names, or else the one that the client prefers.
+func (p *parameters) negotiated(w http.ResponseWriter, r *http.Request, named string) (string, error) {
+	if p.values.Has("format") {
+		return named, nil
+	}
+	w.Header().Set("Vary", "Accept")
+	return negotiate(r.Header["Accept"])
+}
+
 // negotiate selects the format with the highest weight in an Accept header. The first one wins ties.
 func negotiate(accept []string) (string, error) {
 	if len(accept) == 0 {
 		return view.FormatJSON, nil
 	}
 	best, weight := "", 0.0
-	for _, f := range []struct{ name, major, minor string }{
-		{view.FormatJSON, "application", "json"}, {view.FormatCSV, "text", "csv"}, {view.FormatNDJSON, "application", "x-ndjson"},
-	} {
-		if q := acceptance(accept, f.major, f.minor); q > weight {
-			best, weight = f.name, q
+	var types []string
+	for _, format := range view.Formats() {
+		types = append(types, view.FormatType(format))
+		major, minor, _ := strings.Cut(view.FormatType(format), "/")
+		if q := acceptance(accept, major, minor); q > weight {
+			best, weight = format, q
 		}
 	}
 	if best == "" {
 		return "", &problemError{
 			code:   view.CodeNotAcceptable,
-			detail: "This is served as application/json, text/csv and application/x-ndjson; the parameter format picks one.",
+			detail: "This is served as " + strings.Join(types, ", ") + "; the parameter format picks one.",
 		}
 	}
 	return best, nil

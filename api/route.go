@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -215,7 +216,12 @@ func send(w http.ResponseWriter, r *http.Request, major, minor string, d *view.D
 // became known, but a status can change later.
 func reply(w http.ResponseWriter, r *http.Request, d *view.Document) {
 	rep, status := representation(r.Header["If-None-Match"], r.Header["Accept-Encoding"], d)
-	maps.Copy(w.Header(), rep.Header)
+	h := w.Header()
+	vary := append(slices.Clone(rep.Header["Vary"]), h["Vary"]...) // the handler's field and the document's
+	maps.Copy(h, rep.Header)
+	if len(vary) > 0 {
+		h["Vary"] = vary
+	}
 	transmit(w, r, rep, status)
 }
 

@@ -43,7 +43,7 @@ func stream(w http.ResponseWriter, r *http.Request, l streamed) error {
 		h.Set("Last-Modified", l.modified.UTC().Format(http.TimeFormat))
 	}
 	plain, zipped := `"`+l.etag+`"`, `"`+l.etag+`-gzip"`
-	zip := acceptsGzip(r.Header["Accept-Encoding"])
+	zip := l.mediaType != view.TypeParquet && acceptsGzip(r.Header["Accept-Encoding"]) // Parquet compresses its own pages
 	if known := r.Header["If-None-Match"]; len(known) > 0 {
 		for _, tag := range []string{plain, zipped} {
 			if hasTag(known, tag) && (zip || tag == plain) {

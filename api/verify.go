@@ -21,7 +21,7 @@ func (s *Server) record() (*view.RecordState, error) {
 func (s *Server) verifyPicks(w http.ResponseWriter, r *http.Request) error {
 	p := s.parameters(r)
 	from, limit := p.seq("from_seq", 1), p.limit(0)
-	format := p.one("format", view.FormatJSON, view.FormatJSON, view.FormatCSV, view.FormatNDJSON)
+	format := p.one("format", view.FormatJSON, view.Formats()...)
 	if err := p.err(); err != nil {
 		return err
 	}
@@ -29,11 +29,8 @@ func (s *Server) verifyPicks(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if !p.values.Has("format") {
-		w.Header().Set("Vary", "Accept")
-		if format, err = negotiate(r.Header["Accept"]); err != nil {
-			return err
-		}
+	if format, err = p.negotiated(w, r, format); err != nil {
+		return err
 	}
 	if format == view.FormatJSON && from == 1 && limit == 0 {
 		reply(w, r, st.Whole())

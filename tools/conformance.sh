@@ -41,4 +41,6 @@ if ! node -e 'const [a, b] = process.versions.node.split(".").map(Number); proce
 	[ -n "$node" ] || skip "Node $(node --version) is older than 22.19, and npm has no newer one for this machine"
 fi
 install "$source/npm" "$cache/npm"
-go test -count=1 -v -timeout 10m "./$source" -npm "$cache/npm" -node "$node" "$@"
+install "$source/columns" "$cache/columns"
+go test -count=1 -timeout 5m ./internal/columns -npm "$cache/columns"
+go test -count=1 -v -timeout 10m "./$source" -npm "$cache/npm" -columns "$cache/columns" -node "$node" "$@"

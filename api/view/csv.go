@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"tidemark/internal/columns"
 )
 
 // csvOf returns rows as CSV (RFC 4180). The header row contains the JSON names. It omits members that are lists or objects. An unknown
@@ -36,6 +38,9 @@ func csvOf[S any](rows []S) []byte {
 type csvColumn struct {
 	name  string
 	index []int
+	// kind and nullable are the type of the column in the formats with types.
+	kind     columns.Kind
+	nullable bool
 }
 
 func columnsOf(t reflect.Type) []csvColumn {
@@ -49,9 +54,65 @@ func columnsOf(t reflect.Type) []csvColumn {
 		if name == "" || of.Kind() == reflect.Slice || of.Kind() == reflect.Map || of.Kind() == reflect.Struct && of != reflect.TypeFor[time.Time]() {
 			continue
 		}
-		list = append(list, csvColumn{name, f.Index})
+		kind := columns.Text
+		switch {
+		case of == reflect.TypeFor[time.Time]():
+			kind = columns.Instant
+		case f.Tag.Get("column") == "date":
+			kind = columns.Date
+		case of.Kind() == reflect.Float64:
+			kind = columns.Number
+		case of.Kind() == reflect.Bool:
+			kind = columns.Bool
+		case of.Kind() != reflect.String:
+			kind = columns.Integer
+		}
+		list = append(list, csvColumn{name, f.Index, kind, f.Type.Kind() == reflect.Pointer || kind == columns.Date})
 	}
 	return list
+}
+
+// columnarOf returns rows in a format with types. It has the columns of csvOf. about are texts about the whole table.
+func columnarOf[S any](format string, rows []S, about []columns.Pair) ([]byte, error) {
+	fields := columnsOf(reflect.TypeFor[S]())
+	list := make([]columns.Column, len(fields))
+	for i, f := range fields {
+		list[i] = columns.Column{Name: f.name, Kind: f.kind, Nullable: f.nullable}
+	}
+	var out bytes.Buffer
+	w := columns.New(format, &out, list, about...)
+	for _, r := range rows {
+		v := reflect.ValueOf(r)
+		for _, f := range fields {
+			putValue(w, f.kind, v.FieldByIndex(f.index))
+		}
+	}
+	err := w.Close()
+	return out.Bytes(), err
+}
+
+func putValue(w *columns.Writer, kind columns.Kind, v reflect.Value) {
+	if v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			w.Null()
+			return
+		}
+		v = v.Elem()
+	}
+	switch kind {
+	case columns.Text:
+		w.Text(v.String())
+	case columns.Date:
+		w.Date(v.String())
+	case columns.Number:
+		w.Number(v.Float())
+	case columns.Bool:
+		w.Bool(v.Bool())
+	case columns.Integer:
+		w.Integer(v.Int())
+	case columns.Instant:
+		w.Instant(v.Interface().(time.Time))
+	}
 }
 
 func cell(v reflect.Value) string {

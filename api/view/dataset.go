@@ -115,6 +115,8 @@ func (o Options) dataset(d signals.Definition, s SignalSnapshot) Dataset {
 			{Type: "DataDownload", Encoding: TypeJSON, ContentURL: s.HistoryURL},
 			{Type: "DataDownload", Encoding: TypeCSV, ContentURL: s.HistoryURL + "?format=" + FormatCSV},
 			{Type: "DataDownload", Encoding: TypeNDJSON, ContentURL: s.HistoryURL + "?format=" + FormatNDJSON},
+			{Type: "DataDownload", Encoding: TypeParquet, ContentURL: s.HistoryURL + "?format=" + FormatParquet},
+			{Type: "DataDownload", Encoding: TypeArrow, ContentURL: s.HistoryURL + "?format=" + FormatArrow},
 			{Type: "DataDownload", Encoding: TypeJSON, ContentURL: machine},
 		},
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"tidemark/internal/columns"
 	"tidemark/internal/postgres"
 )
 
@@ -15,15 +16,34 @@ const (
 	FormatJSON   = "json"
 	FormatCSV    = "csv"
 	FormatNDJSON = "ndjson"
+	// FormatParquet and FormatArrow have the rows of CSV, in typed columns.
+	FormatParquet = columns.Parquet
+	FormatArrow   = columns.Arrow
 )
 
 // The media types that only listings have. CSV is UTF-8 by default (RFC 7111).
 const (
 	TypeCSV    = "text/csv"
 	TypeNDJSON = "application/x-ndjson"
+	// TypeParquet and TypeArrow are the registered types of Apache Parquet and of Arrow's streaming format.
+	TypeParquet = "application/vnd.apache.parquet"
+	TypeArrow   = "application/vnd.apache.arrow.stream"
 )
 
-var formatTypes = map[string]string{FormatJSON: TypeJSON, FormatCSV: TypeCSV, FormatNDJSON: TypeNDJSON}
+// Formats are the formats of a listing, the default first.
+func Formats() []string {
+	return []string{FormatJSON, FormatCSV, FormatNDJSON, FormatParquet, FormatArrow}
+}
+
+// FormatType returns the media type of a format, without parameters, or an empty string if the format is unknown.
+func FormatType(format string) string { return formatTypes[format] }
+
+// Columnar reports whether a format has typed columns. Its bytes are written in groups of rows.
+func Columnar(format string) bool { return format == FormatParquet || format == FormatArrow }
+
+var formatTypes = map[string]string{
+	FormatJSON: TypeJSON, FormatCSV: TypeCSV, FormatNDJSON: TypeNDJSON, FormatParquet: TypeParquet, FormatArrow: TypeArrow,
+}
 
 // The rows are encoded by hand: a million rows a second, several times as fast as the database sends them. Reflection is slower than the
 // database.

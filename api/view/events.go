@@ -97,7 +97,7 @@ func (st *PublicationsState) Events(q ListQuery) (*Document, string, error) {
 type EconomicEvent struct {
 	ID string `json:"id"`
 	// Date is the day of the publication in New York.
-	Date      string `json:"date"`
+	Date      string `json:"date" column:"date"`
 	Region    string `json:"region"`
 	Indicator string `json:"indicator"`
 	Actual    string `json:"actual"`

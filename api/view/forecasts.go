@@ -86,6 +86,8 @@ type ForecastHits struct {
 // ForecastsRequest selects a page of Limit forecasts, newest first.
 type ForecastsRequest struct {
 	Limit int
+	// Format is one of Formats. Empty means JSON.
+	Format string
 	// Before is the end of the previous page, 0 for the first page.
 	Before int64
 }
@@ -121,11 +123,8 @@ func (v *View) Forecasts(ctx context.Context, s *Signal, r ForecastsRequest) (do
 	for _, f := range list {
 		out.Data = append(out.Data, v.newForecast(f))
 	}
-	body, err := Encode(out)
-	if err != nil {
-		return nil, "", err
-	}
-	return NewDocument(TypeJSON, CachePublic, body, time.Time{}), next, nil
+	doc, err = forecastFile(out, r.Format)
+	return doc, next, err
 }
 
 // ForecastsOf returns the forecasts of a period, one for each figure. The error is postgres.ErrNotFound if there are none.

@@ -12,13 +12,14 @@ import (
 	"slices"
 	"time"
 
+	"tidemark/internal/columns"
 	"tidemark/internal/postgres"
 	"tidemark/signals"
 )
 
 // ListingRequest selects a part of a signal's history and its format.
 type ListingRequest struct {
-	// Format is FormatJSON, FormatCSV or FormatNDJSON.
+	// Format is one of Formats.
 	Format string
 	// AsOf is the instant as of which the history is read. Zero means now.
 	AsOf time.Time
@@ -53,6 +54,8 @@ type Listing struct {
 	rows        rows
 	// table writes the whole listing as CSV, if that is faster than rows. Nil means that it is not.
 	table func(ctx context.Context, w io.Writer, limit int) error
+	// about are texts about the whole listing, for formats with types.
+	about []columns.Pair
 }
 
 // rows yields points. After an error it yields nothing more.
@@ -132,7 +135,7 @@ func (v *View) History(ctx context.Context, s *Signal, r ListingRequest) (*Listi
 	if err := l.frame(ctx, s, asOf); err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(fmt.Append(nil, r.part(), "\n", state, "\n", string(l.first), string(l.last)))
+	sum := sha256.Sum256(fmt.Append(nil, r.part(), "\n", state, "\n", string(l.first), string(l.last), l.about))
 	l.ETag = hex.EncodeToString(sum[:16])
 	return l, nil
 }
@@ -186,6 +189,10 @@ func (l *Listing) frame(ctx context.Context, s *Signal, asOf *time.Time) error {
 		l.rows, l.table = only(page), nil
 	}
 	switch l.request.Format {
+	case FormatParquet, FormatArrow:
+		l.about = append(aboutTable(tail.Environment, tail.Disclaimer), columns.Pair{Key: "id", Value: s.Definition.ID},
+			columns.Pair{Key: "unit", Value: s.Snapshot.Unit}, columns.Pair{Key: "license", Value: tail.License},
+			columns.Pair{Key: "source_url", Value: tail.SourceURL})
 	case FormatCSV:
 		l.first = []byte(csvHeader(l.request.Versions))
 	case FormatJSON:
@@ -211,6 +218,9 @@ func (l *Listing) frame(ctx context.Context, s *Signal, asOf *time.Time) error {
 func (l *Listing) Write(ctx context.Context, w io.Writer, limit int) error {
 	if l.table != nil && l.request.Format == FormatCSV {
 		return l.table(ctx, w, limit)
+	}
+	if Columnar(l.request.Format) {
+		return l.writeColumns(ctx, w)
 	}
 	row := make([]byte, 0, 1<<10)
 	n := 0

@@ -23,7 +23,7 @@ type PublicationMeta struct {
 // ListQuery selects a part of a list and its format. Each list reads only the fields that apply to it. The zero value selects everything as
 // JSON, without a language.
 type ListQuery struct {
-	// Format is FormatJSON, FormatCSV or FormatNDJSON.
+	// Format is one of Formats.
 	Format string
 	// Limit is the size of a page. 0 means no limit.
 	Limit int
@@ -117,6 +117,8 @@ func (l listing[R, S]) page(q ListQuery, pagination func(Pagination) any) (*Docu
 	switch q.Format {
 	case FormatCSV:
 		body = csvOf(shown)
+	case FormatParquet, FormatArrow:
+		body, err = columnarOf(q.Format, shown, aboutTable(l.meta.Environment, l.meta.Disclaimer))
 	case FormatNDJSON:
 		for _, s := range shown {
 			line, lerr := Encode(s)
@@ -135,7 +137,7 @@ func (l listing[R, S]) page(q ListQuery, pagination func(Pagination) any) (*Docu
 	if err != nil {
 		return nil, "", err
 	}
-	return NewDocument(formatTypes[q.format()], CachePublic, body, l.modified), next, nil
+	return newFile(q.format(), body, l.modified), next, nil
 }
 
 func (q ListQuery) format() string {

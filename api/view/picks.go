@@ -22,7 +22,7 @@ type Pick struct {
 	Region   string `json:"region"`
 	Country  string `json:"country"`
 	// Date is a trading day of New York. Price is exactly what was hashed: the close of that day.
-	Date        string     `json:"date"`
+	Date        string     `json:"date" column:"date"`
 	AnnouncedAt *time.Time `json:"announced_at"`
 	Price       string     `json:"price"`
 	Currency    string     `json:"currency"`
@@ -277,7 +277,7 @@ type Stock struct {
 	Region        string       `json:"region"`
 	Country       string       `json:"country"`
 	Picked        bool         `json:"picked"`
-	FirstPickedOn *string      `json:"first_picked_on"`
+	FirstPickedOn *string      `json:"first_picked_on" column:"date"`
 	ResearchedAt  time.Time    `json:"researched_at"`
 	Langs         []picks.Lang `json:"langs"`
 	Links         StockLinks   `json:"links"`

@@ -94,8 +94,8 @@ type Position struct {
 	// ReturnPct is the position's own since it was bought, ContributionPct what it added to the portfolio's, in percentage points.
 	ReturnPct       *float64 `json:"return_pct"`
 	ContributionPct *float64 `json:"contribution_pct"`
-	EntryDate       string   `json:"entry_date"`
-	ExitDate        *string  `json:"exit_date"`
+	EntryDate       string   `json:"entry_date" column:"date"`
+	ExitDate        *string  `json:"exit_date" column:"date"`
 	ExitReason      *string  `json:"exit_reason"`
 	Sector          string   `json:"sector"`
 	Region          string   `json:"region"`
@@ -145,7 +145,7 @@ func positionKey(p postgres.Position) string {
 
 // HistorySnapshot is the portfolio at the close of a session. Returns are since inception but for the daily ones.
 type HistorySnapshot struct {
-	Date                    string   `json:"date"`
+	Date                    string   `json:"date" column:"date"`
 	ReturnPct               *float64 `json:"return_pct"`
 	BenchmarkReturnPct      *float64 `json:"benchmark_return_pct"`
 	DailyReturnPct          *float64 `json:"daily_return_pct"`

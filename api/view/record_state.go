@@ -108,6 +108,9 @@ func (st *RecordState) Page(from int64, limit int, format string) *RecordPage {
 
 // Write writes the page. With a limit above 0 it writes only the beginning and at most that many links.
 func (p *RecordPage) Write(_ context.Context, w io.Writer, limit int) error {
+	if Columnar(p.format) {
+		return p.writeColumns(w)
+	}
 	var b []byte
 	switch p.format {
 	case FormatJSON:

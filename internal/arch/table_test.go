@@ -26,7 +26,7 @@ var table = []row{
 	{"internal/sharpe", nothing, "net/http, database drivers, os/exec"},
 	{"internal/config", "internal/nearest", nothing},
 	{"internal/concepts", "internal/equity", "net/http, database drivers, os/exec"},
-	{"chain, internal/calendar", nothing, "net/http, database drivers, os/exec, other modules"},
+	{"chain, internal/calendar, internal/columns", nothing, "net/http, database drivers, os/exec, other modules"},
 	{"internal/httpserve", nothing, nothing},
 	{"internal/locale", nothing, "net/http, database drivers, os/exec"},
 	{"internal/locale/*", "internal/locale", nothing},
@@ -79,7 +79,7 @@ var table = []row{
 	{"api/endpoint", "api/view, picks, accounts, internal/locale/languages", "ingest, workers, scheduler, chain/base, asynq"},
 	{
 		"api/view",
-		"internal/series, internal/equity, internal/calendar, internal/locale, internal/locale/languages, signals, signals/forecast, signals/changes, picks, chain, accounts, internal/postgres, internal/telemetry",
+		"internal/series, internal/equity, internal/calendar, internal/columns, internal/locale, internal/locale/languages, signals, signals/forecast, signals/changes, picks, chain, accounts, internal/postgres, internal/telemetry",
 		"ingest, workers, scheduler, chain/base, asynq",
 	},
 	{"api/pages/plot", nothing, "net/http, database drivers, os/exec, other modules"},

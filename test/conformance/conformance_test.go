@@ -20,6 +20,7 @@ import (
 
 var (
 	npmFlag  = flag.String("npm", "", "the folder with the suites' packages, installed")
+	tables   = flag.String("columns", "", "the folder with the packages that read Parquet and Arrow, installed")
 	nodeFlag = flag.String("node", "", "the Node that runs them")
 	examples = flag.Bool("examples", false, "run the steps that need no packages, the examples first of all, where -npm names none")
 )
@@ -33,6 +34,7 @@ var steps = []struct {
 	{"openapi spectral", openapiSpectral},
 	{"openapi answers", openapiAnswers},
 	{"openapi client in TypeScript", openapiClient},
+	{"columns", columnsEqual},
 	{"example in curl", exampleCurl},
 	{"example in Python", examplePython},
 	{"example of the scorecards in Python", examplePythonScorecard},

@@ -258,6 +258,9 @@ func (b *builder) answer(e route, a answer) (responseOrRef, error) {
 	forms := ordered[string]{}
 	if a.table {
 		forms = ordered[string]{{view.TypeCSV, ".csv"}, {view.TypeNDJSON, ".ndjson"}}
+		for _, file := range []string{view.TypeParquet, view.TypeArrow} {
+			r.Content.put(file, mediaType{Schema: fileBytes()})
+		}
 	}
 	if a.markdown {
 		forms = ordered[string]{{"text/markdown", ".md"}}

@@ -177,8 +177,8 @@ func signalEndpoints() []route {
 			id: "listSignalForecasts", method: http.MethodGet, path: "/api/signals/{id}/forecasts", alone: "/{id}/forecasts", tag: "Signals",
 			summary:     "List the forecasts of a signal's next figures",
 			description: "Distributions of public figures before they are published, the newest first. Each is recorded in a hash chain before its print, never changed, and graded once on the first print.",
-			takes:       []string{"id", "limit", "cursor"},
-			answers:     []answer{ok("A page of the list.", paging, body[view.Forecasts]("")), unchanged},
+			takes:       []string{"id", "limit", "cursor", "format"},
+			answers:     []answer{{status: http.StatusOK, description: "A page of the list.", body: []shape{body[view.Forecasts]("")}, table: true, headers: paging}, unchanged},
 			codes:       append([]string{view.CodeInvalidParameter, view.CodeInvalidCursor, view.CodeUnknownSignal, view.CodeRateLimited}, reads...),
 		},
 		{

@@ -3,6 +3,7 @@ package generate
 import (
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"tidemark/api/view"
 	"tidemark/picks"
 	"tidemark/signals"
 )
@@ -28,7 +29,7 @@ func parameters() map[string]parameter {
 	}
 	limit := number(1, 500)
 	limit.Default = []byte("50")
-	format := one("json", "csv", "ndjson")
+	format := one(list(view.Formats())...)
 	format.Default = []byte(`"json"`)
 	ascending, descending := one("asc", "desc"), one("asc", "desc")
 	ascending.Default, descending.Default = []byte(`"asc"`), []byte(`"desc"`)

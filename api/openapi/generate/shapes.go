@@ -69,3 +69,8 @@ func camel(name string) string {
 }
 
 func sorted[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
+
+// fileBytes is the schema of a file that is not text.
+func fileBytes() *jsonschema.Schema {
+	return &jsonschema.Schema{Description: "A file with typed columns and the rows of CSV."}
+}

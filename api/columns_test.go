@@ -1,0 +1,75 @@
+package api_test
+
+import (
+	"bytes"
+	"net/http"
+	"strconv"
+	"testing"
+
+	"tidemark/accounts"
+	"tidemark/api/view"
+)
+
+// Other implementations read the same values: see test/conformance/columns.mjs. These tests look at what is around them.
+
+func TestListsHaveTypedColumnsUnderTheirMediaTypes(t *testing.T) {
+	t.Parallel()
+	s := told(t)
+	for _, path := range []string{crack + "/history", crack + "/history?vintages=all", crack + "/history?limit=1", crack + "/forecasts"} {
+		for format, begin := range map[string]string{view.FormatParquet: "PAR1", view.FormatArrow: "\xff\xff\xff\xff"} {
+			join := "?"
+			if bytes.ContainsRune([]byte(path), '?') {
+				join = "&"
+			}
+			address := path + join + "format=" + format
+			a := s.ask(http.MethodGet, address, "Accept-Encoding", "identity")
+			if a.StatusCode != http.StatusOK || a.Header.Get("Content-Type") != view.FormatType(format) || !bytes.HasPrefix(a.body, []byte(begin)) {
+				t.Errorf("%s: %s as %s: %.20q", address, a.Status, a.Header.Get("Content-Type"), a.body)
+			}
+			if zip := s.ask(http.MethodGet, address, "Accept-Encoding", "gzip"); format == view.FormatParquet && zip.Header.Get("Content-Encoding") != "" {
+				t.Errorf("%s is compressed twice", address)
+			}
+			if known := s.ask(http.MethodGet, address, "If-None-Match", a.Header.Get("ETag")); known.StatusCode != http.StatusNotModified {
+				t.Errorf("%s: a client that has it gets %s", address, known.Status)
+			}
+			head := s.ask(http.MethodHead, address, "Accept-Encoding", "identity")
+			if head.Header.Get("ETag") != a.Header.Get("ETag") || head.Header.Get("Content-Length") != strconv.Itoa(len(a.body)) {
+				t.Errorf("%s: HEAD has %s bytes and the tag %s, GET %d and %s", address, head.Header.Get("Content-Length"), head.Header.Get("ETag"), len(a.body), a.Header.Get("ETag"))
+			}
+			if again := s.ask(http.MethodGet, address, "Accept-Encoding", "identity"); !bytes.Equal(again.body, a.body) {
+				t.Errorf("%s: the same request has other bytes", address)
+			}
+			if accepted := s.ask(http.MethodGet, path, "Accept", view.FormatType(format)); accepted.Header.Get("Content-Type") != view.FormatType(format) {
+				t.Errorf("%s: Accept gets %s", path, accepted.Header.Get("Content-Type"))
+			}
+		}
+	}
+}
+
+func TestADocumentKeepsTheVaryOfItsHandler(t *testing.T) {
+	t.Parallel()
+	s := told(t)
+	for _, path := range []string{crack + "/forecasts", crack + "/history"} {
+		found := false
+		for _, field := range s.ask(http.MethodGet, path).Header.Values("Vary") {
+			found = found || field == "Accept"
+		}
+		if !found {
+			t.Errorf("%s has other formats and does not vary by Accept", path)
+		}
+	}
+}
+
+func TestTypedColumnsCostWhatTheListCosts(t *testing.T) {
+	t.Parallel()
+	p := publish(t, accounts.ModelBalance)
+	for _, path := range []string{"/picks", "/portfolio/history", "/events"} {
+		want := p.paid(path + "?format=csv").Header.Get("X-Request-Cost")
+		for _, format := range []string{view.FormatParquet, view.FormatArrow} {
+			a := p.paid(path + "?format=" + format)
+			if got := a.Header.Get("X-Request-Cost"); got != want || a.Header.Get("Content-Type") != view.FormatType(format) {
+				t.Errorf("%s as %s costs %q and is %s, want %q", path, format, got, a.Header.Get("Content-Type"), want)
+			}
+		}
+	}
+}

@@ -1,0 +1,203 @@
+package columns_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tidemark/internal/columns"
+)
+
+var npm = flag.String("npm", "", "a folder with the packages @duckdb/node-api, hyparquet, hyparquet-compressors and apache-arrow, installed")
+
+var all = []columns.Column{
+	{Name: "text", Kind: columns.Text},
+	{Name: "maybe_text", Kind: columns.Text, Nullable: true},
+	{Name: "number", Kind: columns.Number, Nullable: true},
+	{Name: "few_numbers", Kind: columns.Number},
+	{Name: "integer", Kind: columns.Integer},
+	{Name: "maybe_integer", Kind: columns.Integer, Nullable: true},
+	{Name: "flag", Kind: columns.Bool},
+	{Name: "maybe_flag", Kind: columns.Bool, Nullable: true},
+	{Name: "day", Kind: columns.Date},
+	{Name: "at", Kind: columns.Instant},
+	{Name: "maybe_at", Kind: columns.Instant, Nullable: true},
+	{Name: "nothing", Kind: columns.Number, Nullable: true},
+	{Name: "one", Kind: columns.Text},
+}
+
+// cells returns the i-th row, with values at the ends of their ranges.
+func cells(i int) []any {
+	row := []any{
+		fmt.Sprintf("row %d, नमस्ते \"quoted\"\n", i), nil, nil, float64(i % 7), int64(i), nil, i%3 == 0, nil, "2026-11-23",
+		time.Date(2026, 11, 23, 9, 30, 0, 0, time.UTC).Add(time.Duration(i) * time.Hour), nil, nil, "same",
+	}
+	if i%5 != 0 {
+		row[1], row[2], row[5], row[7] = "", math.Sqrt(float64(i)), int64(-i*i*1_000_003), i%2 == 0
+		row[10] = time.Date(1969, 12, 31, 23, 59, 59, 999_999_000, time.UTC).AddDate(0, 0, -i)
+	}
+	switch i {
+	case 1:
+		row[2], row[4], row[5], row[8] = math.Inf(-1), int64(math.MaxInt64), int64(math.MinInt64), "1899-12-31"
+	case 2:
+		row[2], row[4], row[5], row[8] = math.MaxFloat64, int64(math.MinInt64), int64(math.MaxInt64), "9999-12-31"
+	case 3:
+		row[2] = math.SmallestNonzeroFloat64
+	case 4:
+		row[2], row[1] = math.Copysign(0, -1), "ends in zero byte\x00"
+	}
+	return row
+}
+
+func encode(t *testing.T, format string, rows int) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w := columns.New(format, &out, all, columns.Pair{Key: "license", Value: "none"})
+	for i := range rows {
+		for c, v := range cells(i) {
+			switch v := v.(type) {
+			case nil:
+				w.Null()
+			case string:
+				if all[c].Kind == columns.Date {
+					w.Date(v)
+				} else {
+					w.Text(v)
+				}
+			case float64:
+				w.Number(v)
+			case int64:
+				w.Integer(v)
+			case bool:
+				w.Bool(v)
+			case time.Time:
+				w.Instant(v)
+			}
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// want returns the rows as the scripts in testdata print them.
+func want(rows int) [][]any {
+	out := [][]any{}
+	for i := range rows {
+		row := cells(i)
+		for c, v := range row {
+			switch v := v.(type) {
+			case float64:
+				row[c] = fmt.Sprintf("%016x", math.Float64bits(v))
+			case int64:
+				row[c] = fmt.Sprint(v)
+			case time.Time:
+				row[c] = fmt.Sprint(v.UnixMicro())
+			}
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
+// TestOtherImplementationsReadTheSameValues reads files with DuckDB, hyparquet and Arrow's own library. 0 rows, one row, rows within one
+// block of differences, and more than one group.
+func TestOtherImplementationsReadTheSameValues(t *testing.T) {
+	t.Parallel()
+	if *npm == "" {
+		t.Skip("make conformance runs this, with packages of npm")
+	}
+	for _, reader := range []struct{ name, format string }{{"duckdb", columns.Parquet}, {"hyparquet", columns.Parquet}, {"arrow", columns.Arrow}} {
+		for _, rows := range []int{0, 1, 2, 9, 300, 70_000} {
+			t.Run(fmt.Sprint(reader.name, " ", rows), func(t *testing.T) {
+				t.Parallel()
+				file := filepath.Join(t.TempDir(), "file."+reader.format)
+				if err := os.WriteFile(file, encode(t, reader.format, rows), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				compare(t, reader.name, file, want(rows))
+			})
+		}
+	}
+}
+
+func compare(t *testing.T, reader, file string, want [][]any) {
+	t.Helper()
+	script, err := filepath.Abs("testdata/read.mjs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "node", script, *npm, reader, file)
+	var complaint bytes.Buffer
+	cmd.Stderr = &complaint
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", reader, err, &complaint)
+	}
+	var got [][]any
+	if err := json.Unmarshal(out, &got); err != nil {
+		t.Fatalf("%s: %v in %.300s", reader, err, out)
+	}
+	if len(got) != len(want) {
+		t.Fatalf("%s reads %d rows, want %d", reader, len(got), len(want))
+	}
+	for i := range want {
+		if d := cmp.Diff(want[i], got[i]); d != "" {
+			t.Fatalf("%s: row %d (-want +got):\n%s", reader, i, d)
+		}
+	}
+}
+
+func TestAFailedWriteIsReported(t *testing.T) {
+	t.Parallel()
+	for _, format := range []string{columns.Parquet, columns.Arrow} {
+		w := columns.New(format, full{}, []columns.Column{{Name: "n", Kind: columns.Integer}})
+		for i := range 200_000 {
+			w.Integer(int64(i))
+		}
+		if !errors.Is(w.Err(), errFull) || !errors.Is(w.Close(), errFull) {
+			t.Errorf("%s: %v", format, w.Err())
+		}
+	}
+}
+
+func TestNothingIsWrittenBeforeTheFirstGroupIsComplete(t *testing.T) {
+	t.Parallel()
+	for _, format := range []string{columns.Parquet, columns.Arrow} {
+		var out bytes.Buffer
+		w := columns.New(format, &out, []columns.Column{{Name: "n", Kind: columns.Integer}})
+		for i := range 1000 {
+			w.Integer(int64(i))
+		}
+		if out.Len() > 0 {
+			t.Errorf("%s: %d bytes after 1,000 rows", format, out.Len())
+		}
+	}
+}
+
+func TestAnUnknownValueInAColumnWithoutUnknownsPanics(t *testing.T) {
+	t.Parallel()
+	defer func() {
+		if recover() == nil {
+			t.Error("it did not panic")
+		}
+	}()
+	columns.New(columns.Parquet, &bytes.Buffer{}, []columns.Column{{Name: "n", Kind: columns.Number}}).Number(math.NaN())
+}
+
+var errFull = errors.New("the disk is full")
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errFull }

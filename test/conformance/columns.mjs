@@ -1,0 +1,102 @@
+// Compares the formats of lists: node columns.mjs PACKAGES URL KEY PATH... Each list is read as CSV and JSON, as Parquet by DuckDB and by
+// hyparquet, and as Arrow. All must have the same rows. CSV does not tell an unknown text from an empty one, the others must.
+import { createRequire } from 'node:module'
+import { writeFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { gzipSync } from 'node:zlib'
+
+const [packages, url, key, ...lists] = process.argv.slice(2)
+const require = createRequire(packages + '/x.js')
+const { DuckDBInstance } = require('@duckdb/node-api')
+const { tableFromIPC } = require('apache-arrow')
+const { parquetReadObjects } = await import(pathToFileURL(packages + '/node_modules/hyparquet/src/index.js'))
+const { compressors } = await import(pathToFileURL(packages + '/node_modules/hyparquet-compressors/src/index.js'))
+const db = await (await DuckDBInstance.create(':memory:')).connect()
+const dir = mkdtempSync(join(tmpdir(), 'columns-'))
+process.on('exit', () => rmSync(dir, { recursive: true }))
+
+const get = async (path, format) => {
+  const address = url + path + (path.includes('?') ? '&' : '?') + 'format=' + format
+  const a = await fetch(address, { headers: { authorization: 'Bearer ' + key } })
+  if (!a.ok) throw new Error(`${address}: ${a.status}`)
+  return Buffer.from(await a.arrayBuffer())
+}
+
+const csv = (text) => {
+  const rows = []
+  let row = [], cell = '', quoted = false
+  for (let i = 0; i < text.length; i++) {
+    const c = text[i]
+    if (quoted) {
+      if (c === '"' && text[i + 1] === '"') { cell += '"'; i++ } else if (c === '"') quoted = false
+      else cell += c
+    } else if (c === '"') quoted = true
+    else if (c === ',') { row.push(cell); cell = '' } else if (c === '\r' && text[i + 1] === '\n') {
+      rows.push([...row, cell]); row = []; cell = ''; i++
+    } else cell += c
+  }
+  return rows
+}
+
+const micros = (text) => {
+  const [, seconds, , fraction] = text.match(/^(.{19})(\.(\d+))?Z$/)
+  return String(BigInt(Date.parse(seconds + 'Z')) * 1000n + BigInt((fraction ?? '').padEnd(6, '0').slice(0, 6)))
+}
+// same compares a cell of CSV or a member of JSON with a value of a type.
+const same = (cell, value, type) => {
+  if (cell == null || cell === '') return value === null || value === '' && cell === ''
+  if (value === null) return false
+  switch (type) {
+    case 'DOUBLE': return Number(cell) === value
+    case 'BIGINT': return String(cell) === value
+    case 'BOOLEAN': return String(cell) === String(value)
+    case 'TIMESTAMP WITH TIME ZONE': return micros(cell) === value
+    case 'DATE': return cell === value
+  }
+  return cell === value || cell === "'" + value && /^[=+\-@\t\r]/.test(value) || cell === value.replaceAll(/\r?\n/g, '\r\n')
+}
+const must = (ok, what) => {
+  if (!ok) throw new Error(what)
+}
+
+for (const path of lists) {
+  const [table, bytes, arrow, json] = [(await get(path, 'csv')).toString(), await get(path, 'parquet'), await get(path, 'arrow'), JSON.parse(await get(path, 'json'))]
+  const [head, ...want] = csv(table)
+  const file = join(dir, `list-${lists.indexOf(path)}.parquet`) // DuckDB remembers files by their names
+  writeFileSync(file, bytes)
+  const types = (await db.runAndReadAll(`describe select * from read_parquet('${file}')`)).getRowObjects()
+  must(types.map((t) => t.column_name).join() === head.join(), `${path}: the columns ${types.map((t) => t.column_name)} are not ${head}`)
+  const of = types.map(({ column_name: n, column_type: t }) => t === 'BIGINT' ? `"${n}"::varchar` : t === 'DATE' ? `strftime("${n}", '%Y-%m-%d')` : t.startsWith('TIMESTAMP') ? `epoch_us("${n}")::varchar` : `"${n}"`)
+  const duck = (await db.runAndReadAll(`select ${of} from read_parquet('${file}')`)).getRows()
+  const parsers = { timestampFromMicroseconds: (n) => String(n), dateFromDays: (n) => new Date(Number(n) * 864e5).toISOString().slice(0, 10) }
+  const light = (await parquetReadObjects({ file: bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length), compressors, parsers }))
+    .map((o) => head.map((n) => o[n] == null ? null : typeof o[n] === 'bigint' ? String(o[n]) : o[n]))
+  const batch = tableFromIPC(arrow)
+  const vectors = head.map((_, c) => batch.getChildAt(c))
+  const raw = (v, i) => {
+    for (const d of v.data) {
+      if (i < d.length) return String(d.values[i])
+      i -= d.length
+    }
+  }
+  const ipc = Array.from({ length: batch.numRows }, (_, i) => types.map(({ column_type: t }, c) => {
+    const v = vectors[c].get(i)
+    return v == null ? null : t === 'BIGINT' ? String(v) : t.startsWith('TIMESTAMP') ? raw(vectors[c], i) : t === 'DATE' ? new Date(v).toISOString().slice(0, 10) : v
+  }))
+  const objects = json.data ?? json.picks
+  for (const [reader, got] of Object.entries({ DuckDB: duck, hyparquet: light, Arrow: ipc })) {
+    must(got.length === want.length && want.length === objects.length, `${path}: ${reader} reads ${got.length} rows of ${want.length}`)
+    for (let r = 0; r < want.length; r++) {
+      for (let c = 0; c < head.length; c++) {
+        const what = `${path}: ${reader}: row ${r} has ${JSON.stringify(got[r][c])} as ${head[c]} (${types[c].column_type})`
+        must(same(want[r][c], got[r][c], types[c].column_type), `${what}, and ${JSON.stringify(want[r][c])} in CSV`)
+        if (head[c] in objects[r] && !path.includes('/forecasts')) must(same(objects[r][head[c]], got[r][c], types[c].column_type), `${what}, and ${JSON.stringify(objects[r][head[c]])} in JSON`)
+      }
+    }
+  }
+  const n = Math.max(1, want.length)
+  console.log(`${path}: ${want.length} equal rows of ${head.length} columns; bytes a row: CSV ${(table.length / n).toFixed(1)}, CSV with gzip ${(gzipSync(table).length / n).toFixed(1)}, Parquet ${(bytes.length / n).toFixed(1)}, Arrow ${(arrow.length / n).toFixed(1)}`)
+  if (want.length >= 500 && path.includes('/history')) must(bytes.length <= table.length / 4, `${path}: Parquet has ${bytes.length} bytes, and CSV ${table.length}`)
+}
