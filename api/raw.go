@@ -24,6 +24,8 @@ type RawOptions struct {
 	Get func(ctx context.Context, sha256 string) ([]byte, error)
 	// Sources are the publishers' jobs by their ids. Bodies of other sources are never served.
 	Sources map[string]RawSource
+	// Locate finds where the body of a source states a value. It may be nil.
+	Locate func(b postgres.RawBody, body []byte, id series.ID, observedAt time.Time) (view.RawPlace, bool)
 	// Synthetic reports that all bodies are generated, so no licence applies to them.
 	Synthetic bool
 }
@@ -77,55 +79,12 @@ func (s *Server) serveRaw(w http.ResponseWriter, r *http.Request) error {
 	if err := s.parameters(r).err(); err != nil {
 		return err
 	}
+	b, body, done, err := s.rawBytes(r)
+	if err != nil {
+		return err
+	}
+	defer done()
 	digest := r.PathValue("sha256")
-	if !sha256Form.MatchString(digest) {
-		return errNoRaw
-	}
-	st, err := s.state()
-	if err != nil {
-		return err
-	}
-	leave, err := s.raws.under.enter(clientNetwork(s.client(r)))
-	if err != nil {
-		return err
-	}
-	defer leave()
-	ctx, cancel := context.WithTimeout(r.Context(), rawWait)
-	defer cancel()
-	ids, until := served(st)
-	b, err := s.raws.Store.RawBody(ctx, digest, ids, until)
-	if errors.Is(err, postgres.ErrNotFound) {
-		return errNoRaw
-	}
-	if err != nil {
-		return err
-	}
-	source, known := s.raws.Sources[b.Source]
-	if !known {
-		return errNoRaw
-	}
-	if reason := s.raws.reason(source, b); reason != "" {
-		facts := view.RawFacts{
-			SHA256: digest, Bytes: b.Bytes, Source: b.Source, Publisher: source.Publisher, License: source.License, RetrievedAt: b.FetchedAt, Reason: reason,
-		}
-		if b.LogIndex != nil {
-			facts.ProofURL = new(s.view.PublicURL() + logPrefix + sourcesPrefix + "proof/" + strconv.FormatInt(*b.LogIndex, 10) + ".tlog-proof")
-		}
-		return &problemError{code: view.CodeNotShown, detail: reason, extend: func(p *view.Problem) { p.Raw = &facts }}
-	}
-	weight := max(b.Bytes, 1)
-	if err := s.raws.memory.Acquire(ctx, weight); err != nil {
-		return &problemError{code: view.CodeUnavailable, detail: "Other bodies are being read at the moment.", retryAfter: "5"}
-	}
-	defer s.raws.memory.Release(weight)
-	body, err := s.raws.Get(ctx, digest)
-	if err != nil {
-		s.log.ErrorContext(r.Context(), "read an archived body", "sha256", digest, "err", err)
-		return &problemError{code: view.CodeUnavailable, detail: "The archive cannot be read at the moment.", retryAfter: "30"}
-	}
-	if body == nil {
-		return &problemError{code: view.CodeNotFound, detail: "The archive of this server does not hold the body."}
-	}
 	h := w.Header()
 	h.Set("Content-Type", "application/octet-stream")
 	h.Set("Content-Disposition", `attachment; filename="`+digest+`.bin"`)
@@ -138,6 +97,113 @@ func (s *Server) serveRaw(w http.ResponseWriter, r *http.Request) error {
 	}
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
 	return nil
+}
+
+// serveRawPlace says where a body states the value of a series about a day, so that a browser can mark it in the bytes.
+func (s *Server) serveRawPlace(w http.ResponseWriter, r *http.Request) error {
+	if err := s.limitHistory(w, r); err != nil {
+		return err
+	}
+	p := s.parameters(r)
+	id, about := p.text("series"), p.instant("observed_at", false)
+	if id == "" {
+		p.fault("series", "series is missing.")
+	}
+	if about.IsZero() {
+		p.fault("observed_at", "observed_at is missing.")
+	}
+	if err := p.err(); err != nil {
+		return err
+	}
+	b, body, done, err := s.rawBytes(r)
+	if err != nil {
+		return err
+	}
+	defer done()
+	var place view.RawPlace
+	found := false
+	if s.raws.Locate != nil {
+		place, found = s.raws.Locate(b, body, series.ID(id), about)
+	}
+	if !found {
+		return &problemError{code: view.CodeNotFound, detail: "The body does not state this value, or it is not known where."}
+	}
+	place.SHA256, place.Series, place.ObservedAt = r.PathValue("sha256"), id, about
+	text, err := view.Encode(place)
+	if err != nil {
+		return err
+	}
+	return send(w, r, "application", "json", view.NewDocument(view.TypeJSON, view.CachePublic, text, time.Time{}))
+}
+
+// rawBytes returns the body that a request names. The caller calls done when it no longer uses the bytes.
+func (s *Server) rawBytes(r *http.Request) (b postgres.RawBody, body []byte, done func(), err error) {
+	fail := func(err error) (postgres.RawBody, []byte, func(), error) { return postgres.RawBody{}, nil, nil, err }
+	digest := r.PathValue("sha256")
+	if !sha256Form.MatchString(digest) {
+		return fail(errNoRaw)
+	}
+	st, err := s.state()
+	if err != nil {
+		return fail(err)
+	}
+	leave, err := s.raws.under.enter(clientNetwork(s.client(r)))
+	if err != nil {
+		return fail(err)
+	}
+	defer func() {
+		if err != nil {
+			leave()
+		}
+	}()
+	ctx, cancel := context.WithTimeout(r.Context(), rawWait)
+	defer cancel()
+	ids, until := served(st)
+	b, err = s.raws.Store.RawBody(ctx, digest, ids, until)
+	if errors.Is(err, postgres.ErrNotFound) {
+		return fail(errNoRaw)
+	}
+	if err != nil {
+		return fail(err)
+	}
+	source, known := s.raws.Sources[b.Source]
+	if !known {
+		return fail(errNoRaw)
+	}
+	if reason := s.raws.reason(source, b); reason != "" {
+		return fail(s.notShown(digest, source, b, reason))
+	}
+	weight := max(b.Bytes, 1)
+	if err := s.raws.memory.Acquire(ctx, weight); err != nil {
+		return fail(&problemError{code: view.CodeUnavailable, detail: "Other bodies are being read at the moment.", retryAfter: "5"})
+	}
+	done = func() {
+		s.raws.memory.Release(weight)
+		leave()
+	}
+	body, err = s.raws.Get(ctx, digest)
+	switch {
+	case err != nil:
+		s.log.ErrorContext(r.Context(), "read an archived body", "sha256", digest, "err", err)
+		err = &problemError{code: view.CodeUnavailable, detail: "The archive cannot be read at the moment.", retryAfter: "30"}
+	case body == nil:
+		err = &problemError{code: view.CodeNotFound, detail: "The archive of this server does not hold the body."}
+	default:
+		return b, body, done, nil
+	}
+	s.raws.memory.Release(weight)
+	return fail(err)
+}
+
+// notShown is the problem of a body that may not be passed on, with what can be said of it.
+func (s *Server) notShown(digest string, source RawSource, b postgres.RawBody, reason string) error {
+	facts := view.RawFacts{
+		SHA256: digest, Bytes: b.Bytes, Source: b.Source, Publisher: source.Publisher, License: source.License, RetrievedAt: b.FetchedAt, Reason: reason,
+	}
+	if b.LogIndex != nil {
+		facts.ProofURL = new(s.view.PublicURL() + logPrefix + sourcesPrefix + "proof/" + strconv.FormatInt(*b.LogIndex, 10) + ".tlog-proof")
+	}
+	return &problemError{code: view.CodeNotShown, detail: reason, extend: func(p *view.Problem) { p.Raw = &facts }}
 }
 
 var errNoRaw = &problemError{code: view.CodeNotFound, detail: "No published number rests on a body with this SHA-256."}

@@ -26,6 +26,14 @@ type rawFixture struct {
 	down    bool
 }
 
+// stored is an archived body.
+func (f *rawFixture) stored(_ context.Context, digest string) ([]byte, error) {
+	if f.down {
+		return nil, errors.New("the bucket is away")
+	}
+	return f.archive[digest], nil
+}
+
 func bodyHash(body string) string {
 	sum := sha256.Sum256([]byte(body))
 	return hex.EncodeToString(sum[:])
@@ -60,12 +68,7 @@ func startRaw(t *testing.T) *rawFixture {
 	f := &rawFixture{system: start(t, setup{stored: []postgres.Snapshot{full()}}), archive: map[string][]byte{}}
 	f.serve(api.Options{View: f.view, Raw: &api.RawOptions{
 		Store: f.open(postgres.RoleAPI),
-		Get: func(_ context.Context, digest string) ([]byte, error) {
-			if f.down {
-				return nil, errors.New("the bucket is away")
-			}
-			return f.archive[digest], nil
-		},
+		Get:   f.stored,
 		Sources: map[string]api.RawSource{
 			"open": {Publisher: "An office", License: "public domain", Shown: true}, "shut": {Publisher: "A trader", License: "no redistribution"},
 		},
@@ -114,19 +117,6 @@ func TestABodyThatANumberRestsOnIsServedAsItCame(t *testing.T) {
 	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete} {
 		if m := f.ask(method, "/raw/"+digest); m.StatusCode != http.StatusMethodNotAllowed {
 			t.Errorf("%s: %s", method, m.Status)
-		}
-	}
-}
-
-func TestTheEvidenceOfANumberNamesTheBodiesThatItRestsOn(t *testing.T) {
-	t.Parallel()
-	f := &rawFixture{system: start(t, setup{stored: []postgres.Snapshot{full()}}), archive: map[string][]byte{}}
-	body := strings.Repeat("day,value\n", 400)
-	_, digest := f.fetched("open", "https://upstream.example/a", body, before, up(20, 20.5))
-	a := f.ask(http.MethodGet, "/evidence/crack-spread-321/latest")
-	for _, want := range []string{`href="/raw/` + digest + `"`, "https://upstream.example/a", ">4,000<"} {
-		if a.StatusCode != http.StatusOK || !strings.Contains(string(a.body), want) {
-			t.Errorf("%s, lacks %q", a.Status, want)
 		}
 	}
 }

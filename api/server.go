@@ -148,6 +148,8 @@ func New(o Options) *Server {
 	s.handleGet(public, "/api/signals/{id}/history", s.history)
 	s.handleGet(public, "/api/signals/{id}/vintages", s.vintages)
 	s.handleGet(public, "/api/signals/{id}/changes", s.changes)
+	s.handleGet(public, "/api/signals/{id}/evidence", s.evidence)
+	s.handleGet(public, "/api/signals/{id}/inputs", s.inputs)
 	s.handleGet(public, "/api/signals/{id}/forecasts", s.forecasts)
 	s.handleGet(public, "/api/signals/{id}/forecasts/{period}", s.forecastsOf)
 	s.handleGet(public, "/api/signals/{id}/scorecard", s.scorecard)
@@ -189,6 +191,7 @@ func New(o Options) *Server {
 	if o.Raw != nil {
 		s.raws = newRawServer(*o.Raw)
 		s.handleGet(public, "/raw/{sha256}", s.serveRaw)
+		s.handleGet(public, "/raw/{sha256}/place", s.serveRawPlace)
 	}
 	if o.Discovery != nil {
 		s.discover(public)
@@ -210,6 +213,8 @@ func New(o Options) *Server {
 	s.handleGet(only, "/{id}/history", s.history)
 	s.handleGet(only, "/{id}/vintages", s.vintages)
 	s.handleGet(only, "/{id}/changes", s.changes)
+	s.handleGet(only, "/{id}/evidence", s.evidence)
+	s.handleGet(only, "/{id}/inputs", s.inputs)
 	s.handleGet(only, "/{id}/forecasts", s.forecasts)
 	s.handleGet(only, "/{id}/forecasts/{period}", s.forecastsOf)
 	s.handleGet(only, "/{id}/scorecard", s.scorecard)

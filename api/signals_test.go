@@ -79,7 +79,9 @@ func TestSnapshotHasEveryFieldOfTheSpecification(t *testing.T) {
 				"baseline_value": 70.0, "delta_vs_baseline_pct": 2.14285714286, "z_score": nil,
 			}},
 			"provenance": map[string]any{
-				"code_version": "3f2c1a", "run_id": nil,
+				"code_version": "3f2c1a", "run_id": nil, "count": 1.0,
+				"merkle_root": "86754e71ab90f305c4faa7eee57b41b89e49ebcdf03a745c855ee611e4597237",
+				"url":         s.url + "/api/signals/crack-spread-321/inputs?as_of=2026-03-04T11:00:00Z",
 				"inputs": []any{map[string]any{
 					"source": "up", "url": "https://upstream.example/file?x=1&y=2", "retrieved_at": "2026-03-04T10:30:15Z",
 					"sha256": strings.Repeat("ab", 32),
@@ -97,7 +99,9 @@ func TestSnapshotHasEveryFieldOfTheSpecification(t *testing.T) {
 		"a signal that was never computed": {"lng-arbitrage", map[string]any{
 			"status": "decayed", "observed_at": nil, "ingested_at": nil, "as_of": nil, "value": nil, "uncertainty_lo": nil,
 			"uncertainty_hi": nil, "baseline_value": nil, "delta_vs_baseline_pct": nil, "z_score": nil, "backtest": nil,
-			"components": []any{}, "provenance": map[string]any{"inputs": []any{}, "code_version": nil, "run_id": nil},
+			"components": []any{}, "provenance": map[string]any{
+				"inputs": []any{}, "code_version": nil, "run_id": nil, "count": 0.0, "merkle_root": "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "url": s.url + "/api/signals/lng-arbitrage/inputs",
+			},
 			"freshness": map[string]any{"state": "unknown", "max_age_seconds": 3456000.0},
 		}},
 	}

@@ -46,6 +46,9 @@ type Source struct {
 	// parser is therefore repaired by parsing the archive again. If a body does not match the publisher's format, Parse returns an error
 	// that names the page and the expected content, never an empty batch.
 	Parse func(Response) (Batch, error)
+	// Locate finds the place where a response that Parse can read states the value of a series about a time. found is false if it does not
+	// state it, or if the source does not know where. It does no I/O. It may be nil.
+	Locate func(r Response, id series.ID, observedAt time.Time) (p Place, found bool)
 }
 
 // Limits bound the requests to a publisher and the size of its responses. Zero fields use the engine's defaults.

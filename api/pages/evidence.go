@@ -2,6 +2,7 @@ package pages
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,12 +12,27 @@ import (
 // latest means the day of the newest snapshot, in a path.
 const latest = "latest"
 
+// maxEvidenceCells is how many cells of a baseline the page shows, and maxEvidenceBodies how many bodies. The JSON has all.
+const maxEvidenceCells, maxEvidenceBodies = 24, 12
+
 // evidenceBody is the content of the evidence page of a number.
 type evidenceBody struct {
 	Signal *view.Signal
-	view.Evidence
-	// Bodies are the archived bodies behind the cells, without duplicates, in the order of the cells.
-	Bodies []view.EvidenceCell
+	*view.Evidence
+
+	// Baseline are the first cells of the baseline. Shown are the bodies of the cells that are shown, as far as there is room.
+	Baseline []view.EvidenceCell
+	Shown    []view.EvidenceBody
+	// Query selects the same snapshot in the API. Site is the base URL of the program.
+	Query, Site string
+}
+
+// Link returns where a body is: its row on the page, or its bytes if the page does not list it.
+func (e evidenceBody) Link(sha256 string) string {
+	if slices.ContainsFunc(e.Shown, func(b view.EvidenceBody) bool { return b.SHA256 == sha256 }) {
+		return "#body-" + sha256
+	}
+	return "/raw/" + sha256
 }
 
 // evidence traces a signal's number on a day to the bytes behind it.
@@ -40,18 +56,15 @@ func (p *Pages) evidence(ctx context.Context, r request) (*view.Document, error)
 	if e == nil || err != nil {
 		return nil, err
 	}
-	body := evidenceBody{Signal: s, Evidence: *e}
-	seen := map[string]bool{}
-	for _, c := range e.Cells {
-		if !seen[c.SHA256] {
-			seen[c.SHA256] = true
-			body.Bodies = append(body.Bodies, c)
-		}
+	baseline := e.BaselineCells
+	body := evidenceBody{
+		Signal: s, Evidence: e, Baseline: baseline[:min(len(baseline), maxEvidenceCells)], Shown: e.Bodies[:min(len(e.Bodies), maxEvidenceBodies)],
+		Query: "as_of=" + e.AsOf.Format(time.RFC3339Nano), Site: p.o.PublicURL,
 	}
 	l := p.layout(r.site, r.path)
 	l.Title = s.Snapshot.Name + ": evidence" + suffix
-	l.Description = "The observations behind the number, and the archived bytes they came in, hashed by your browser. " + s.Snapshot.Name + "."
-	l.JSON = "/api/signals/" + s.Definition.ID
+	l.Description = "The formula with its numbers, the observations behind them, and the archived bytes they came in, hashed by your browser. " + s.Snapshot.Name + "."
+	l.JSON = "/api/signals/" + s.Definition.ID + "/evidence"
 	l.Disclaimer = s.Snapshot.Disclaimer
 	l.Scripts = []string{p.staticAddress("evidence.js")}
 	l.Body = body

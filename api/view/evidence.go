@@ -3,85 +3,251 @@ package view
 import (
 	"context"
 	"errors"
+	"slices"
+	"strconv"
 	"time"
 
 	"tidemark/internal/locale"
 	"tidemark/internal/postgres"
+	"tidemark/signals"
 )
 
-// Evidence traces the number of a snapshot to the bytes that contained its newest observations.
+// Evidence leads from the numbers of a snapshot to the cells that they rest on, and to the bytes that contained the cells.
 type Evidence struct {
-	Snapshot postgres.Snapshot
+	ID         string     `json:"id"`
+	Name       string     `json:"name"`
+	Unit       string     `json:"unit"`
+	AsOf       time.Time  `json:"as_of"`
+	ObservedAt *time.Time `json:"observed_at"`
+	// Numbers are those of the snapshot. The cells do not make the interval, so it is not among them.
+	Numbers EvidenceNumbers `json:"numbers"`
+	// Formula says in words how the value and its baseline are made. Steps are the formulas with the numbers put in.
+	Formula string         `json:"formula"`
+	Steps   []EvidenceStep `json:"steps"`
+	// Recomputed reports whether today's code makes the numbers of the snapshot from the cells. Otherwise steps are those of today's code.
+	Recomputed bool `json:"recomputed"`
+	// ValueCells are the observations that the value rests on, BaselineCells those of the baseline and its scale. A cell may be in both.
+	ValueCells    []EvidenceCell `json:"value_cells"`
+	BaselineCells []EvidenceCell `json:"baseline_cells"`
+	// Bodies are the archived bodies that contained the cells, each once.
+	Bodies      []EvidenceBody `json:"bodies"`
+	CodeVersion string         `json:"code_version"`
+	License     string         `json:"license"`
+	SourceURL   string         `json:"source_url"`
+	Synthetic   bool           `json:"synthetic"`
+	Environment string         `json:"environment"`
+	Disclaimer  string         `json:"disclaimer"`
+
 	// Why explains in English why the number differs from the previous one. It is empty if there is no previous one.
-	Why string
-	// Cells are the observations of each input up to the snapshot's own, newest first.
-	Cells []EvidenceCell
+	Why string `json:"-"`
 }
 
-// EvidenceCell is an observation with the exchange that delivered it.
+// EvidenceNumbers are the numbers that the cells make.
+type EvidenceNumbers struct {
+	Value              *float64 `json:"value"`
+	BaselineValue      *float64 `json:"baseline_value"`
+	Scale              *float64 `json:"scale"`
+	ZScore             *float64 `json:"z_score"`
+	DeltaVsBaselinePct *float64 `json:"delta_vs_baseline_pct"`
+	// N is how many values made the baseline.
+	N int `json:"n"`
+}
+
+// EvidenceStep is a number and the formula that makes it, with the numbers put in.
+type EvidenceStep struct {
+	// Name is value, baseline, scale, z_score or delta_vs_baseline_pct.
+	Name    string   `json:"name"`
+	Formula string   `json:"formula"`
+	Note    string   `json:"note"`
+	Result  *float64 `json:"result"`
+}
+
+// EvidenceCell is one observation, and the body that contained it.
 type EvidenceCell struct {
-	postgres.KnownObservation
-
-	Source, URL, SHA256 string
-	FetchedAt           time.Time
-	Bytes               int64
+	Series     string    `json:"series"`
+	ObservedAt time.Time `json:"observed_at"`
+	Value      float64   `json:"value"`
+	// PublishedAt is when this value became known. If it was not observed, it is assumed.
+	PublishedAt        time.Time `json:"published_at"`
+	PublishedAtAssumed bool      `json:"published_at_assumed"`
+	SHA256             string    `json:"sha256"`
 }
 
-// evidenceDays is how many observations are shown of an input that the value averages: one week.
-const evidenceDays = 7
+// EvidenceBody is an archived body.
+type EvidenceBody struct {
+	SHA256      string    `json:"sha256"`
+	Source      string    `json:"source"`
+	URL         string    `json:"url"`
+	ContentType string    `json:"content_type"`
+	RetrievedAt time.Time `json:"retrieved_at"`
+	Bytes       int64     `json:"bytes"`
+	// RawURL is where the bytes are, if the publisher's licence lets us pass them on.
+	RawURL string `json:"raw_url"`
+}
+
+// EvidenceRequest names a snapshot: the newest about Day or earlier, that as of an instant, or without both the newest.
+type EvidenceRequest struct{ Day, AsOf time.Time }
+
+// EvidenceDocument returns the evidence of a snapshot as JSON. The error is postgres.ErrNotFound if there is no such snapshot.
+func (v *View) EvidenceDocument(ctx context.Context, s *Signal, r EvidenceRequest) (*Document, error) {
+	e, err := v.evidence(ctx, s, r)
+	if err != nil {
+		return nil, err
+	}
+	body, err := Encode(e)
+	if err != nil {
+		return nil, err
+	}
+	return NewDocument(TypeJSON, CachePublic, body, time.Time{}), nil
+}
 
 // Evidence returns the evidence of the newest snapshot about a day or earlier. A zero day means the newest snapshot. The result is nil if
 // there is no snapshot.
 func (v *View) Evidence(ctx context.Context, s *Signal, day time.Time) (*Evidence, error) {
-	var e Evidence
-	err := v.acquireQuery(ctx, func(ctx context.Context) error {
-		if !day.IsZero() {
-			day = day.AddDate(0, 0, 1).Add(-time.Microsecond)
-		}
-		var err error
-		if e.Snapshot, err = v.end(ctx, s, day, true); err != nil || e.Snapshot.ObservedAt == nil {
-			return err
-		}
-		most := 1
-		if s.Definition.Averaged != "" {
-			most = evidenceDays
-		}
-		known, err := v.o.Store.NewestKnown(ctx, s.Definition.Inputs, e.Snapshot.At, *e.Snapshot.ObservedAt, most)
-		if err != nil {
-			return err
-		}
-		ids := make([]int64, len(known))
-		for i, k := range known {
-			ids[i] = k.FetchID
-		}
-		fetches, err := v.o.Store.FetchesByID(ctx, ids)
-		if err != nil {
-			return err
-		}
-		for _, k := range known {
-			c := EvidenceCell{KnownObservation: k}
-			for _, f := range fetches {
-				if f.ID == k.FetchID {
-					c.Source, c.URL, c.SHA256, c.FetchedAt, c.Bytes = f.Source, f.URL, f.SHA256, f.FetchedAt, f.Bytes
-				}
-			}
-			e.Cells = append(e.Cells, c)
-		}
-		return nil
-	})
-	if err == nil {
-		var why ChangeReport
-		why, err = v.ChangeReport(ctx, s, ChangesRequest{To: e.Snapshot.At, Lang: locale.English})
-		e.Why = why.Text
-		if errors.Is(err, postgres.ErrNotFound) || errors.Is(err, postgres.ErrTooMany) {
-			err = nil
-		}
-	}
+	e, err := v.evidence(ctx, s, EvidenceRequest{Day: day})
 	if errors.Is(err, postgres.ErrNotFound) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &e, nil
+	why, err := v.ChangeReport(ctx, s, ChangesRequest{To: e.AsOf, Lang: locale.English})
+	if err != nil && !errors.Is(err, postgres.ErrNotFound) && !errors.Is(err, postgres.ErrTooMany) {
+		return nil, err
+	}
+	e.Why = why.Text
+	return e, nil
+}
+
+func (v *View) evidence(ctx context.Context, s *Signal, r EvidenceRequest) (*Evidence, error) {
+	var e *Evidence
+	err := v.acquireQuery(ctx, func(ctx context.Context) error {
+		at, about := r.AsOf, !r.Day.IsZero()
+		if about {
+			at = r.Day.AddDate(0, 0, 1).Add(-time.Microsecond)
+		}
+		stored, err := v.end(ctx, s, at, about)
+		if err != nil {
+			return err
+		}
+		e = newEvidence(s, stored)
+		if stored.ObservedAt == nil {
+			return nil
+		}
+		in, err := v.o.Store.InputsOf(ctx, s.Definition, stored.At)
+		if err != nil {
+			return err
+		}
+		estimate, working, ok := s.Definition.Working(in, stored.At, *stored.ObservedAt)
+		if !ok {
+			return nil
+		}
+		e.Recomputed = recomputed(stored, estimate)
+		for _, step := range working.Steps {
+			e.Steps = append(e.Steps, EvidenceStep{Name: step.Name, Formula: step.Formula, Note: step.Note, Result: served(&step.Result)})
+		}
+		bodies := map[int64]EvidenceBody{}
+		if e.ValueCells, err = v.evidenceCells(ctx, working.Value, bodies); err != nil {
+			return err
+		}
+		if e.BaselineCells, err = v.evidenceCells(ctx, working.Baseline, bodies); err != nil {
+			return err
+		}
+		e.collect(bodies)
+		return nil
+	})
+	return e, err
+}
+
+// newEvidence is the evidence of a snapshot without its cells.
+func newEvidence(s *Signal, stored postgres.Snapshot) *Evidence {
+	return &Evidence{
+		ID: s.Definition.ID, Name: s.Definition.Name, Unit: s.Definition.Unit, AsOf: stored.At.UTC(), ObservedAt: utc(stored.ObservedAt),
+		Numbers: EvidenceNumbers{
+			Value: served(stored.Value), BaselineValue: served(stored.Baseline), Scale: served(stored.Scale), ZScore: served(stored.Z),
+			DeltaVsBaselinePct: served(stored.DeltaPct), N: stored.N,
+		},
+		Formula: s.Definition.Technique, Steps: []EvidenceStep{}, ValueCells: []EvidenceCell{}, BaselineCells: []EvidenceCell{}, Bodies: []EvidenceBody{},
+		CodeVersion: stored.CodeVersion, License: s.Snapshot.License, SourceURL: s.Snapshot.SourceURL, Synthetic: s.Snapshot.Synthetic,
+		Environment: s.Snapshot.Environment, Disclaimer: s.Snapshot.Disclaimer,
+	}
+}
+
+// recomputed reports whether an estimate has the numbers of a snapshot.
+func recomputed(stored postgres.Snapshot, e signals.Estimate) bool {
+	z, delta := e.Z(), e.DeltaPct()
+	for _, pair := range [][2]*float64{
+		{stored.Value, finite(&e.Value)}, {stored.Baseline, finite(&e.Baseline)}, {stored.Scale, finite(&e.Scale)}, {stored.Z, finite(&z)}, {stored.DeltaPct, finite(&delta)},
+	} {
+		if a, b := served(pair[0]), served(pair[1]); (a == nil) != (b == nil) || a != nil && *a != *b {
+			return false
+		}
+	}
+	return stored.N == e.N
+}
+
+// evidenceCells looks up where cells came from, and adds the bodies by the ids of their fetches.
+func (v *View) evidenceCells(ctx context.Context, cells []signals.Cell, bodies map[int64]EvidenceBody) ([]EvidenceCell, error) {
+	known, err := v.o.Store.CellsKnown(ctx, cells)
+	if err != nil {
+		return nil, err
+	}
+	var ids []int64
+	for _, k := range known {
+		if _, there := bodies[k.FetchID]; !there && !slices.Contains(ids, k.FetchID) {
+			ids = append(ids, k.FetchID)
+		}
+	}
+	fetches, err := v.o.Store.FetchesByID(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range fetches {
+		bodies[f.ID] = EvidenceBody{
+			SHA256: f.SHA256, Source: f.Source, URL: f.URL, ContentType: f.Header["Content-Type"], RetrievedAt: f.FetchedAt.UTC(), Bytes: f.Bytes,
+			RawURL: v.o.PublicURL + "/raw/" + f.SHA256,
+		}
+	}
+	out := make([]EvidenceCell, len(known))
+	for i, k := range known {
+		out[i] = EvidenceCell{
+			Series: string(k.Series), ObservedAt: k.ObservedAt.UTC(), Value: *served(&k.Value), PublishedAt: k.VintageAt.UTC(), PublishedAtAssumed: k.Assumed,
+			SHA256: bodies[k.FetchID].SHA256,
+		}
+	}
+	return out, nil
+}
+
+// collect lists the bodies in the order of the cells, those of the value first.
+func (e *Evidence) collect(bodies map[int64]EvidenceBody) {
+	byHash := map[string]EvidenceBody{}
+	for _, b := range bodies {
+		if other, twice := byHash[b.SHA256]; !twice || b.RetrievedAt.Before(other.RetrievedAt) {
+			byHash[b.SHA256] = b
+		}
+	}
+	for _, c := range slices.Concat(e.ValueCells, e.BaselineCells) {
+		if b, left := byHash[c.SHA256]; left {
+			e.Bodies = append(e.Bodies, b)
+			delete(byHash, c.SHA256)
+		}
+	}
+}
+
+// Figure writes a number of a cell as it is served.
+func (c EvidenceCell) Figure() string { return strconv.FormatFloat(c.Value, 'f', -1, 64) }
+
+// RawPlace is where an archived body states a value.
+type RawPlace struct {
+	SHA256     string    `json:"sha256"`
+	Series     string    `json:"series"`
+	ObservedAt time.Time `json:"observed_at"`
+	// Part is the part of the body that Offset counts in: empty for the body itself, gzip for its unpacked text, and otherwise the name of a
+	// file in the body, which is a zip archive.
+	Part string `json:"part"`
+	// Offset and Length are in bytes.
+	Offset int `json:"offset"`
+	Length int `json:"length"`
+	// Where says in words where that is.
+	Where string `json:"where"`
 }

@@ -63,7 +63,11 @@ func (v *View) SnapshotAsOf(ctx context.Context, s *Signal, at time.Time) (*Sign
 		if stored.FirstIngestedAt == nil && !s.Snapshot.firstIngested.IsZero() {
 			stored.FirstIngestedAt = new(s.Snapshot.firstIngested)
 		}
-		snapshot := v.o.snapshot(s.Definition, &stored, at)
+		bodies, err := v.o.Store.BodiesAsOf(ctx, s.Definition.Inputs, stored.At)
+		if err != nil {
+			return err
+		}
+		snapshot := v.o.snapshot(s.Definition, &stored, bodies, at)
 		out = &snapshot
 		return nil
 	})

@@ -2,7 +2,6 @@ package view
 
 import (
 	"math"
-	"strconv"
 	"strings"
 	"time"
 
@@ -122,6 +121,12 @@ type Freshness struct {
 
 // Provenance leads from a number back to the bytes it was made of.
 type Provenance struct {
+	// Count is the number of archived bodies that the value and its baseline rest on. MerkleRoot is the root of the tree of RFC 6962 over
+	// their SHA-256 sums, in the order of the list at URL.
+	Count      int    `json:"count"`
+	MerkleRoot string `json:"merkle_root"`
+	URL        string `json:"url"`
+	// Inputs are the newest of them, at most 20, the newest first.
 	Inputs      []ProvenanceInput `json:"inputs"`
 	CodeVersion *string           `json:"code_version"`
 	RunID       *string           `json:"run_id"`
@@ -188,8 +193,8 @@ func observedAt(s *postgres.Snapshot) time.Time {
 	return *s.ObservedAt
 }
 
-// snapshot builds the response from a stored snapshot at an instant. stored is nil if there is none.
-func (o Options) snapshot(d signals.Definition, stored *postgres.Snapshot, at time.Time) SignalSnapshot {
+// snapshot builds the response from a stored snapshot at an instant, and the bodies behind it. stored is nil if there is none.
+func (o Options) snapshot(d signals.Definition, stored *postgres.Snapshot, bodies []postgres.Body, at time.Time) SignalSnapshot {
 	synthetic := o.World == WorldSandbox || (stored != nil && stored.Synthetic)
 	s := SignalSnapshot{
 		ID:               d.ID,
@@ -208,7 +213,7 @@ func (o Options) snapshot(d signals.Definition, stored *postgres.Snapshot, at ti
 		Uncertainty:      uncertainty(d, nil),
 		Components:       []Component{},
 		Freshness:        Freshness{State: freshnessAt(d, stored, at), MaxAgeSeconds: int64(d.Staleness / time.Second)},
-		Provenance:       Provenance{Inputs: []ProvenanceInput{}},
+		Provenance:       o.provenance(d.ID, stored, bodies),
 		Synthetic:        synthetic,
 		Environment:      o.environment(),
 		HistoryURL:       o.historyURL(d.ID),
@@ -240,15 +245,6 @@ func (s *SignalSnapshot) fill(stored *postgres.Snapshot) {
 			Name: c.Name, Label: c.Label, Unit: c.Unit, ObservedAt: utc(c.ObservedAt),
 			Value: served(c.Value), BaselineValue: served(c.Baseline), DeltaVsBaselinePct: served(c.DeltaPct), ZScore: served(c.Z),
 		})
-	}
-	for _, in := range stored.Inputs {
-		s.Provenance.Inputs = append(s.Provenance.Inputs, ProvenanceInput{
-			Source: in.Source, URL: in.URL, RetrievedAt: in.FetchedAt.UTC(), SHA256: in.SHA256,
-		})
-	}
-	s.Provenance.CodeVersion = new(stored.CodeVersion)
-	if stored.RunID != nil {
-		s.Provenance.RunID = new("run_" + strconv.FormatInt(*stored.RunID, 10))
 	}
 }
 

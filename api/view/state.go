@@ -80,7 +80,7 @@ func (v *View) render(current func(*Signal) bool) error {
 
 // signal builds the responses of one signal.
 func (o Options) signal(d signals.Definition, h cachedSignal, now time.Time) (*Signal, error) {
-	s := &Signal{Definition: d, Snapshot: o.snapshot(d, h.snapshot, now), History: h.history}
+	s := &Signal{Definition: d, Snapshot: o.snapshot(d, h.snapshot, h.bodies, now), History: h.history}
 	body, err := Encode(s.Snapshot)
 	if err != nil {
 		return nil, err

@@ -48,10 +48,13 @@ type Store interface {
 	SnapshotBefore(ctx context.Context, s postgres.Snapshot) (postgres.Snapshot, error)
 	// KnownBetween returns the inputs of a signal as known at an instant, and what became known after it until a later instant.
 	KnownBetween(ctx context.Context, d signals.Definition, from, to time.Time) (series.Set, []changes.Vintage, error)
-	// NewestKnown returns the newest observations of several series, as known at an instant. Their observation times are at most until, and
-	// each series has at most `most` of them. FetchesByID returns exchanges, ordered by id.
-	NewestKnown(ctx context.Context, ids []series.ID, asOf, until time.Time, most int) ([]postgres.KnownObservation, error)
+	// InputsOf returns the inputs of a signal as known at an instant.
+	InputsOf(ctx context.Context, d signals.Definition, asOf time.Time) (series.Set, error)
+	// CellsKnown returns the stored observations of cells, by series and time, and FetchesByID exchanges, ordered by id.
+	CellsKnown(ctx context.Context, cells []signals.Cell) ([]postgres.KnownObservation, error)
 	FetchesByID(ctx context.Context, ids []int64) ([]series.Fetch, error)
+	// BodiesAsOf returns the archived bodies that brought the observations of several series, as known at an instant, oldest first.
+	BodiesAsOf(ctx context.Context, ids []series.ID, asOf time.Time) ([]postgres.Body, error)
 	// Computed identifies the state of the history as of an instant. The error is postgres.ErrNotFound if there is none.
 	Computed(ctx context.Context, signal string, asOf time.Time) (at, last time.Time, err error)
 	// History yields points. After an error it yields nothing more. CopyHistory writes the same points as CSV.
@@ -101,6 +104,8 @@ type View struct {
 type cachedSignal struct {
 	// snapshot is the newest snapshot for an instant in the past, nil if there is none.
 	snapshot *postgres.Snapshot
+	// bodies are the archived bodies behind the snapshot.
+	bodies []postgres.Body
 	// ahead is the instant of a stored snapshot whose time is still in the future, zero if there is none.
 	ahead time.Time
 	// history is as of the snapshot, and was read up to seen.
@@ -215,7 +220,13 @@ func (v *View) read(ctx context.Context, id string, now time.Time, before cached
 	if err != nil {
 		return cachedSignal{}, err
 	}
-	h := cachedSignal{snapshot: s.Snapshot, ahead: s.Ahead, history: before.history, loadedAt: s.Seen}
+	h := cachedSignal{snapshot: s.Snapshot, bodies: before.bodies, ahead: s.Ahead, history: before.history, loadedAt: s.Seen}
+	if s.Snapshot != nil && !reflect.DeepEqual(before.snapshot, s.Snapshot) {
+		d := v.o.Definitions[slices.IndexFunc(v.o.Definitions, func(d signals.Definition) bool { return d.ID == id })]
+		if h.bodies, err = v.o.Store.BodiesAsOf(ctx, d.Inputs, s.Snapshot.At); err != nil {
+			return cachedSignal{}, err
+		}
+	}
 	if len(s.Changed) > 0 || h.history == nil {
 		h.history = h.history.with(s.Changed)
 	}

@@ -6,12 +6,16 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"tidemark/api"
+	"tidemark/api/view"
+	"tidemark/ingest"
 	"tidemark/ingest/archive"
 	"tidemark/ingest/sources"
 	"tidemark/internal/nearest"
 	"tidemark/internal/postgres"
+	"tidemark/internal/series"
 )
 
 // rawNone is the value of RAW_BYTES that shows no publisher's bytes.
@@ -55,7 +59,7 @@ func (p *program) newRaw(ctx context.Context, db *postgres.DB) (*api.RawOptions,
 	if err != nil {
 		return nil, nil, err
 	}
-	raw := &api.RawOptions{Store: db, Sources: terms, Synthetic: p.settings.World == "sandbox"}
+	raw := &api.RawOptions{Store: db, Sources: terms, Locate: locate, Synthetic: p.settings.World == "sandbox"}
 	if p.settings.ArchiveURL == "" {
 		if _, err := os.Stat(p.archiveURL()); err != nil {
 			return raw, func() {}, nil //nolint:nilerr // there is no archive here
@@ -78,4 +82,24 @@ func (p *program) newRaw(ctx context.Context, db *postgres.DB) (*api.RawOptions,
 		return body, err
 	}
 	return raw, func() { _ = store.Close() }, nil
+}
+
+// locate finds where a body states a value, by the source's own knowledge of its format.
+func locate(b postgres.RawBody, body []byte, id series.ID, observedAt time.Time) (view.RawPlace, bool) {
+	src, known := sourceByID(b.Source)
+	if !known || src.Locate == nil {
+		return view.RawPlace{}, false
+	}
+	p, found := src.Locate(ingest.Response{Request: ingest.Request{URL: b.URL}, Body: body, FetchedAt: b.FetchedAt}, id, observedAt)
+	return view.RawPlace{Part: p.Part, Offset: p.Offset, Length: p.Length, Where: p.Where}, found
+}
+
+// sourceByID returns a source of signals.
+func sourceByID(id string) (ingest.Source, bool) {
+	for _, s := range sources.All(sources.Keys{}) {
+		if s.ID == id {
+			return s, true
+		}
+	}
+	return ingest.Source{}, false
 }

@@ -137,6 +137,7 @@ func (g group) source(apiKey string) ingest.Source {
 		Request: g.pageRequests,
 		Epoch:   ingest.Timeless,
 		Parse:   g.parse,
+		Locate:  g.locate,
 	}
 	if apiKey != "" {
 		s.Request = func(w series.Window) ([]ingest.Request, error) { return g.apiRequests(apiKey, w) }

@@ -87,7 +87,11 @@ type row struct {
 	cells []cell
 }
 
-type cell struct{ class, text string }
+type cell struct {
+	class, text string
+	// at and length are where the text stands in the body. Only locate sets them.
+	at, length int
+}
 
 // scrape collects the parts of a page with a colly collector that exists for this one call and whose transport returns the archived
 // bytes. Nothing is fetched, nothing outlives the call, and the same bytes always give the same parts. NewCollector is not used because
@@ -112,7 +116,7 @@ func scrape(r ingest.Response) (*scraped, error) {
 		siblings := e.DOM.NextAll()
 		for i := range siblings.Length() {
 			s := siblings.Eq(i)
-			found.cells = append(found.cells, cell{s.AttrOr("class", ""), clean(s.Text())})
+			found.cells = append(found.cells, cell{class: s.AttrOr("class", ""), text: clean(s.Text())})
 		}
 		page.rows = append(page.rows, found)
 	})

@@ -23,17 +23,14 @@ var (
 func (p *scraped) readings(g group, h history) (readings, error) {
 	var found readings
 	accepted := 0
-	read := readDailyRow
-	if g.frequency == "weekly" {
-		read = readWeeklyRow
-	}
+	read := g.rowReader()
 	for _, r := range p.rows {
 		if !rowLike.MatchString(r.head) {
 			continue // a heading or a spacer
 		}
 		accepted++
-		err := read(r, func(day time.Time, token string) error {
-			value, marker, err := parseValue(token)
+		err := read(r, func(day time.Time, c cell) error {
+			value, marker, err := parseValue(c.text)
 			if err != nil {
 				return fmt.Errorf("value of %s: %w", day.Format(time.DateOnly), err)
 			}
@@ -55,6 +52,14 @@ func (p *scraped) readings(g group, h history) (readings, error) {
 	return found, nil
 }
 
+// rowReader reads the rows of the group's pages.
+func (g group) rowReader() func(r row, add func(day time.Time, c cell) error) error {
+	if g.frequency == "weekly" {
+		return readWeeklyRow
+	}
+	return readDailyRow
+}
+
 // example is a row's first cell by the grammar.
 func (g group) example() string {
 	if g.frequency == "weekly" {
@@ -64,7 +69,7 @@ func (g group) example() string {
 }
 
 // readDailyRow reads a week: five cells, Monday to Friday. The row's year is its Monday's.
-func readDailyRow(r row, add func(day time.Time, token string) error) error {
+func readDailyRow(r row, add func(day time.Time, c cell) error) error {
 	m := dailyRow.FindStringSubmatch(r.head)
 	if m == nil {
 		return errors.New(`want a week such as "2026 Jun-29 to Jul- 3"`)
@@ -89,7 +94,7 @@ func readDailyRow(r row, add func(day time.Time, token string) error) error {
 		if c.text == "" {
 			continue
 		}
-		if err := add(monday.AddDate(0, 0, i), c.text); err != nil {
+		if err := add(monday.AddDate(0, 0, i), c); err != nil {
 			return err
 		}
 	}
@@ -98,7 +103,7 @@ func readDailyRow(r row, add func(day time.Time, token string) error) error {
 
 // readWeeklyRow reads a month: up to five pairs of a week's end as MM/DD and its value. The year is the row's, but for a week
 // that ends across the turn of the year.
-func readWeeklyRow(r row, add func(day time.Time, token string) error) error {
+func readWeeklyRow(r row, add func(day time.Time, c cell) error) error {
 	m := weeklyRow.FindStringSubmatch(r.head)
 	if m == nil {
 		return errors.New(`want a month such as "2026-May"`)
@@ -125,7 +130,7 @@ func readWeeklyRow(r row, add func(day time.Time, token string) error) error {
 		if value.text == "" {
 			continue
 		}
-		if err := add(day, value.text); err != nil {
+		if err := add(day, value); err != nil {
 			return err
 		}
 	}

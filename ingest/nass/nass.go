@@ -105,6 +105,7 @@ func Source(apiKey string) ingest.Source {
 		},
 		Request: formRequests,
 		Parse:   parse,
+		Locate:  locate,
 	}
 	if apiKey != "" {
 		s.Request = func(w series.Window) ([]ingest.Request, error) { return apiRequests(apiKey, w), nil }

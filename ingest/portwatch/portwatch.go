@@ -77,7 +77,8 @@ func Source() ingest.Source {
 		Request: func(series.Window) ([]ingest.Request, error) {
 			return []ingest.Request{{URL: countURL()}}, nil
 		},
-		Parse: parse,
+		Parse:  parse,
+		Locate: locate,
 	}
 	for _, m := range measures {
 		s.Series = append(s.Series, series.Info{

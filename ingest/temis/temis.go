@@ -67,6 +67,7 @@ func Source() ingest.Source {
 		Window:  window,
 		Epoch:   func(at time.Time) string { return lastMonth(at).String() },
 		Parse:   parse,
+		Locate:  locate,
 	}
 	for _, r := range regions {
 		s.Series = append(s.Series, series.Info{

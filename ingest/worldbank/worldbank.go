@@ -73,7 +73,8 @@ func Source() ingest.Source {
 		Request: func(series.Window) ([]ingest.Request, error) {
 			return []ingest.Request{{URL: "https://" + landingHost + landingPath}}, nil
 		},
-		Parse: parse,
+		Parse:  parse,
+		Locate: locate,
 	}
 	for _, c := range columns {
 		s.Series = append(s.Series, series.Info{

@@ -79,7 +79,7 @@ var table = []row{
 	{"api/endpoint", "api/view, picks, accounts, internal/locale/languages", "ingest, workers, scheduler, chain/base, asynq"},
 	{
 		"api/view",
-		"internal/series, internal/equity, internal/calendar, internal/columns, internal/locale, internal/locale/languages, signals, signals/forecast, signals/changes, picks, chain, accounts, internal/postgres, internal/telemetry",
+		"internal/series, internal/equity, internal/calendar, internal/columns, internal/locale, internal/locale/languages, signals, signals/forecast, signals/changes, picks, chain, chain/tlog, accounts, internal/postgres, internal/telemetry",
 		"ingest, workers, scheduler, chain/base, asynq",
 	},
 	{"api/pages/plot", nothing, "net/http, database drivers, os/exec, other modules"},

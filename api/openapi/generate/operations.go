@@ -174,6 +174,22 @@ func signalEndpoints() []route {
 			codes:       append([]string{view.CodeInvalidParameter, view.CodeInvalidLang, view.CodeUnknownSignal, view.CodeNotFound, view.CodeRateLimited}, reads...),
 		},
 		{
+			id: "getSignalEvidence", method: http.MethodGet, path: "/api/signals/{id}/evidence", alone: "/{id}/evidence", tag: "Signals",
+			summary:     "Lead from a number to the bytes that it rests on",
+			description: "The formulas of a snapshot with the numbers put in, each observation that its value and its baseline rest on, and the archived bodies that contained them. `tidemark explain --url` downloads the bodies, hashes and parses them, and computes the numbers again. With `date`, the newest snapshot about that day or earlier; with `as_of`, that of an instant.",
+			takes:       []string{"id", "about", "as_of"},
+			answers:     []answer{ok("The evidence.", cached, body[view.Evidence]("")), unchanged},
+			codes:       append([]string{view.CodeInvalidParameter, view.CodeUnknownSignal, view.CodeNotFound, view.CodeRateLimited}, reads...),
+		},
+		{
+			id: "listSignalInputs", method: http.MethodGet, path: "/api/signals/{id}/inputs", alone: "/{id}/inputs", tag: "Signals",
+			summary:     "List every archived body that a signal rests on",
+			description: "All bodies that brought the observations in force, oldest first, with the root of their Merkle tree (RFC 6962, a leaf is the 32 bytes of a body's SHA-256). The provenance of a snapshot names the newest of them and carries the same root.",
+			takes:       []string{"id", "as_of"},
+			answers:     []answer{ok("The list.", cached, body[view.Inputs]("")), unchanged},
+			codes:       append([]string{view.CodeInvalidParameter, view.CodeUnknownSignal, view.CodeNotFound, view.CodeRateLimited}, reads...),
+		},
+		{
 			id: "listSignalForecasts", method: http.MethodGet, path: "/api/signals/{id}/forecasts", alone: "/{id}/forecasts", tag: "Signals",
 			summary:     "List the forecasts of a signal's next figures",
 			description: "Distributions of public figures before they are published, the newest first. Each is recorded in a hash chain before its print, never changed, and graded once on the first print.",

@@ -58,6 +58,7 @@ func parameters() map[string]parameter {
 		"source":        required(query("source", "The name of a source, as the provenance of a signal has it.", text(), "eia-petroleum-spot")),
 		"day":           required(query("date", "The day that the bytes speak of, in UTC.", date(), "2026-03-03")),
 		"date":          query("date", "The day of the pick, where the ticker was picked more than once. Without it the newest is meant.", date(), "2026-11-20"),
+		"about":         query("date", "The day that the number is about, in UTC. Without it the newest is meant.", date(), nil),
 		"since":         query("since", "Only what was recorded after this instant or day.", text(), "2026-03-04T10:30:00Z"),
 		"after":         query("after", "A cursor of this feed: only what is newer is listed.", text(), nil),
 		"vintages":      query("vintages", "`all`: every version of every point, each with the time for which it was in force.", one("all"), nil),

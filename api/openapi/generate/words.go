@@ -44,6 +44,8 @@ var renamed = map[string]string{
 	"view.Scores":           "ForecastScores",
 	"view.Coverage":         "ForecastCoverage",
 	"view.Vintage":          "SignalVintage",
+	"view.Evidence":         "SignalEvidence",
+	"view.Inputs":           "SignalInputs",
 	"view.X402InfoBody":     "X402InfoAnswer",
 	"view.Claim":            "PaymentClaim",
 	"view.ClaimBody":        "PaymentClaimAnswer",
@@ -61,9 +63,9 @@ var (
 		"page_url", "proof_url", "brief_url", "machine_url", "source_url", "history_url", "docs_url", "top_up_url", "x402_url", "explorer_url", "how_to_verify",
 		"Problem.type", "output_schema_ref", "facilitator", "PickLinks.research", "PickLinks.verify", "PickLinks.page", "StockLinks.research",
 		"contentUrl", "InfoLinks.openapi", "InfoLinks.mcp", "InfoLinks.x402", "InfoLinks.signals", "InfoLinks.llms", "InfoLinks.status",
-		"InfoLinks.terms", "InfoLinks.verify", "claim_url", "ProvenanceInput.url", "SourceDocument.url", "PickGit.url", "Dataset.url", "Dataset.@id", "Dataset.license",
+		"InfoLinks.terms", "InfoLinks.verify", "claim_url", "ProvenanceInput.url", "Provenance.url", "EvidenceBody.url", "InputBody.url", "raw_url", "SourceDocument.url", "PickGit.url", "Dataset.url", "Dataset.@id", "Dataset.license",
 	}
-	hashes    = []string{"hash", "previous_hash", "inputs_hash", "head_hash", "genesis_hash", "recomputed_hash", "sha256", "content_sha256"}
+	hashes    = []string{"hash", "previous_hash", "inputs_hash", "merkle_root", "head_hash", "genesis_hash", "recomputed_hash", "sha256", "content_sha256"}
 	addresses = []string{"attester", "contract", "pay_to", "token_address", "PaymentClaim.from", "PaymentClaim.to", "X402Asset.address", "PaymentRequirement.asset", "PaymentRequirement.payTo"}
 	words32   = []string{"uid", "schema_uid", "tx_hash"}
 	checks    = []any{view.CheckOK, view.CheckPending, view.CheckFailed, view.CheckLocalOnly, view.CheckNone}
@@ -72,6 +74,7 @@ var (
 		"SignalCatalogEntry.status":  {signals.StatusLive, signals.StatusDecayed, signals.StatusDeprecated},
 		"SignalSnapshot.status":      {signals.StatusLive, signals.StatusDecayed, signals.StatusDeprecated},
 		"ChangePart.kind":            {string(signalchanges.NewObservation), string(signalchanges.Revision), string(signalchanges.Window), string(signalchanges.BaselineWindow), string(signalchanges.Code)},
+		"EvidenceStep.name":          {"value", "baseline", "scale", "z_score", "delta_vs_baseline_pct"},
 		"Freshness.state":            {view.Fresh, view.Stale, view.Unknown},
 		"environment":                {"live", "demo"},
 		"Forecast.label":             {forecast.LabelSkill, forecast.LabelProvisional, forecast.LabelNoSkill},

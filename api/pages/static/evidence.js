@@ -1,6 +1,11 @@
-// The page /evidence/{signal}/{date}. It downloads each body that the number rests on, hashes it, and says whether the hash is its name.
+// The page /evidence/{signal}/{date}. It downloads each body that the number rests on, hashes it, and says whether the hash is its name. Then it
+// shows each observation of the value in the bytes that it came in.
 const button = document.getElementById("hash-bytes");
 const status = document.getElementById("hashed");
+const marks = document.getElementById("marks");
+
+// around is how many bytes are shown on either side of a mark.
+const around = 160;
 
 // say writes what came of a body. state is ok, wrong or open.
 function say(row, state, text) {
@@ -13,21 +18,79 @@ function say(row, state, text) {
   cell.append(mark);
 }
 
-async function check(row) {
+// check hashes a body. It returns its bytes if they are those that the page names.
+async function check(row, counts) {
   const want = row.dataset.sha256;
   const answer = await fetch(`/raw/${want}`);
-  if (answer.status === 451) {
-    say(row, "open", "not shown: the publisher's terms");
-    return "open";
-  }
   if (!answer.ok) {
-    say(row, "open", `not served: ${answer.status}`);
-    return "open";
+    say(row, "open", answer.status === 451 ? "not shown: the publisher's terms" : `not served: ${answer.status}`);
+    counts.open++;
+    return null;
   }
-  const sum = new Uint8Array(await crypto.subtle.digest("SHA-256", await answer.arrayBuffer()));
+  const bytes = await answer.arrayBuffer();
+  const sum = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
   const got = Array.from(sum, (b) => b.toString(16).padStart(2, "0")).join("");
-  say(row, got === want ? "ok" : "wrong", got === want ? "equal" : `differs: ${got}`);
-  return got === want ? "ok" : "wrong";
+  const equal = got === want;
+  say(row, equal ? "ok" : "wrong", equal ? "equal" : `differs: ${got}`);
+  counts[equal ? "ok" : "wrong"]++;
+  return equal ? bytes : null;
+}
+
+// unpacked is what a stream of packed bytes unpacks to.
+async function unpacked(bytes, format) {
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream(format));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+// fileOf is a file in a zip archive, found in the archive's own list at its end.
+async function fileOf(bytes, name) {
+  const view = new DataView(bytes);
+  let end = bytes.byteLength - 22;
+  while (end >= 0 && view.getUint32(end, true) !== 0x06054b50) end--;
+  if (end < 0) return null;
+  let at = view.getUint32(end + 16, true);
+  for (let left = view.getUint16(end + 10, true); left > 0 && view.getUint32(at, true) === 0x02014b50; left--) {
+    const length = view.getUint16(at + 28, true);
+    if (new TextDecoder().decode(new Uint8Array(bytes, at + 46, length)) === name) {
+      const head = view.getUint32(at + 42, true);
+      const from = head + 30 + view.getUint16(head + 26, true) + view.getUint16(head + 28, true);
+      const packed = bytes.slice(from, from + view.getUint32(at + 20, true));
+      return view.getUint16(at + 10, true) === 0 ? new Uint8Array(packed) : unpacked(packed, "deflate-raw");
+    }
+    at += 46 + length + view.getUint16(at + 30, true) + view.getUint16(at + 32, true);
+  }
+  return null;
+}
+
+// partOf is the part of a body that a place counts in.
+function partOf(bytes, part) {
+  if (part === "") return new Uint8Array(bytes);
+  return part === "gzip" ? unpacked(bytes, "gzip") : fileOf(bytes, part);
+}
+
+// markCell shows an observation in its bytes.
+async function markCell(cell, bytes) {
+  const { series, observed, value } = cell.dataset;
+  const answer = await fetch(`/raw/${cell.dataset.cell}/place?series=${encodeURIComponent(series)}&observed_at=${observed}`);
+  if (!answer.ok) return;
+  const place = await answer.json();
+  const part = await partOf(bytes, place.part);
+  if (!part) return;
+  const text = (from, to) => new TextDecoder().decode(part.slice(Math.max(0, from), to));
+  const end = place.offset + place.length;
+  const said = text(place.offset, end);
+  const figure = document.createElement("figure");
+  figure.dataset.series = series;
+  figure.dataset.equal = String(Number(said.replaceAll(",", "")) === Number(value));
+  const caption = document.createElement("figcaption");
+  caption.textContent = `${series} of ${observed}: ${place.where}`;
+  const shown = document.createElement("pre");
+  const mark = document.createElement("mark");
+  mark.textContent = said;
+  shown.tabIndex = 0;
+  shown.append(text(place.offset - around, place.offset), mark, text(end, end + around));
+  figure.append(caption, shown);
+  marks.append(figure);
 }
 
 button?.addEventListener("click", async () => {
@@ -36,10 +99,15 @@ button?.addEventListener("click", async () => {
     return;
   }
   button.disabled = true;
+  marks.replaceChildren();
   const counts = { ok: 0, wrong: 0, open: 0 };
   for (const row of document.querySelectorAll("[data-sha256]")) {
     try {
-      counts[await check(row)]++;
+      const bytes = await check(row, counts);
+      if (!bytes) continue;
+      for (const cell of document.querySelectorAll(`[aria-labelledby="cells"] [data-cell="${row.dataset.sha256}"]`)) {
+        if (marks.children.length < 12) await markCell(cell, bytes);
+      }
     } catch (error) {
       say(row, "open", `not read: ${error.message}`);
       counts.open++;

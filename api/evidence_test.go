@@ -1,0 +1,178 @@
+package api_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"tidemark/api"
+	"tidemark/api/view"
+	"tidemark/internal/postgres"
+	"tidemark/internal/series"
+)
+
+// about is a reading of the day that the snapshots of these tests are about, or some days before.
+func about(daysBefore int, value float64) series.Reading {
+	return series.Reading{Series: "up.one", ObservedAt: time.Date(2026, time.March, 2-daysBefore, 0, 0, 0, 0, time.UTC), Value: value}
+}
+
+// startEvidence is a system with a snapshot, and with the bodies that its number rests on.
+func startEvidence(t *testing.T, snapshot postgres.Snapshot) (f *rawFixture, first, second string) {
+	t.Helper()
+	f = &rawFixture{system: start(t, setup{stored: []postgres.Snapshot{snapshot}}), archive: map[string][]byte{}}
+	_, first = f.fetched("open", "https://upstream.example/a", strings.Repeat("day,value\n", 400), before.Add(-time.Hour), about(1, 20.5))
+	_, second = f.fetched("open", "https://upstream.example/b", "day,value\n2026-03-02,22.5\n", before, about(0, 22.5))
+	return f, first, second
+}
+
+func TestTheEvidenceOfANumberNamesTheBodiesThatItRestsOn(t *testing.T) {
+	t.Parallel()
+	f, first, second := startEvidence(t, full())
+	a := f.ask(http.MethodGet, "/evidence/crack-spread-321/latest")
+	for _, want := range []string{
+		`href="/raw/` + first + `"`, `href="/raw/` + second + `"`, "https://upstream.example/a", ">4,000<", "(22.5 - 20) / 2", "100 * (22.5 / 20 - 1)",
+		`data-cell="` + second + `"`, "tidemark explain --url " + f.url + " crack-spread-321 --date 2026-03-02",
+	} {
+		if a.StatusCode != http.StatusOK || !strings.Contains(string(a.body), want) {
+			t.Errorf("%s, lacks %q", a.Status, want)
+		}
+	}
+	// Another program computed the snapshot: it counted 105 values.
+	if !strings.Contains(string(a.body), "Another version of the program") {
+		t.Error("the page does not say that its formula gives other numbers than the snapshot has")
+	}
+}
+
+func TestEvidenceAsJSONHasEachCellAndItsBody(t *testing.T) {
+	t.Parallel()
+	snapshot := full()
+	snapshot.N = 0
+	f, first, second := startEvidence(t, snapshot)
+	var whole map[string]any
+	for _, query := range []string{"", "?date=2026-03-02", "?date=2026-03-03", "?as_of=2026-03-04T11:00:00Z"} {
+		got := f.get("/api/signals/crack-spread-321/evidence" + query)
+		if got["recomputed"] != true || got["as_of"] != "2026-03-04T11:00:00Z" {
+			t.Errorf("%q: %v", query, got)
+		}
+		whole = got
+	}
+	cells, _ := whole["value_cells"].([]any)
+	bodies, _ := whole["bodies"].([]any)
+	if len(cells) != 2 || len(bodies) != 2 {
+		t.Fatalf("%v", whole)
+	}
+	want := map[string]any{
+		"series": "up.one", "observed_at": "2026-03-02T00:00:00Z", "value": 22.5, "published_at": "2026-03-04T09:00:00Z", "published_at_assumed": false, "sha256": second,
+	}
+	for name, v := range want {
+		if got := cells[1].(map[string]any)[name]; got != v {
+			t.Errorf("%s is %v, want %v", name, got, v)
+		}
+	}
+	if b := bodies[0].(map[string]any); b["sha256"] != first || b["bytes"] != 4000.0 || b["raw_url"] != f.url+"/raw/"+first || b["source"] != "open" {
+		t.Errorf("%v", b)
+	}
+	for path, status := range map[string]int{
+		"/api/signals/crack-spread-321/evidence?date=2026-03-02&as_of=2026-03-04T11:00:00Z": http.StatusBadRequest,
+		"/api/signals/crack-spread-321/evidence?date=yesterday":                             http.StatusBadRequest,
+		"/api/signals/crack-spread-321/evidence?date=2020-01-01":                            http.StatusNotFound,
+		"/api/signals/lng-arbitrage/evidence":                                               http.StatusNotFound,
+		"/api/signals/lng-arbitrage/inputs":                                                 http.StatusNotFound,
+		"/api/signals/crack-spread-321/inputs?as_of=2020-01-01":                             http.StatusNotFound,
+	} {
+		if a := f.ask(http.MethodGet, path); a.StatusCode != status {
+			t.Errorf("%s: %s", path, a.Status)
+		}
+	}
+}
+
+// Provenance names all bodies: their number, the root of their tree and a list of them, from which anybody makes the root again.
+func TestProvenanceIsOfEveryBody(t *testing.T) {
+	t.Parallel()
+	f, first, second := startEvidence(t, full())
+	// Old values in a body of their own, and a body that only repeats another one.
+	_, third := f.fetched("open", "https://upstream.example/c", "older values", before.Add(time.Minute), about(2, 20.1), about(3, 20.2))
+	f.fetched("open", "https://upstream.example/d", "older values", before.Add(2*time.Minute), about(4, 20.3))
+	// What came after the snapshot is no part of it.
+	f.fetched("open", "https://upstream.example/e", "news", later, series.Reading{Series: "up.one", ObservedAt: noon, Value: 30})
+	list := f.get("/api/signals/crack-spread-321/inputs")
+	data, _ := list["data"].([]any)
+	var sums []string
+	observations := 0.0
+	for _, d := range data {
+		body := d.(map[string]any)
+		sums = append(sums, body["sha256"].(string))
+		observations += body["observations"].(float64)
+	}
+	if len(sums) != 3 || sums[0] != first || sums[1] != second || sums[2] != third || list["count"] != 3.0 || observations != 5 {
+		t.Fatalf("%v", list)
+	}
+	// Three leaves: the first two are below one node (RFC 6962, section 2.1).
+	hash := func(parts ...[]byte) []byte {
+		h := sha256.New()
+		for _, p := range parts {
+			_, _ = h.Write(p)
+		}
+		return h.Sum(nil)
+	}
+	leaf := func(sum string) []byte {
+		raw, err := hex.DecodeString(sum)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return hash([]byte{0}, raw)
+	}
+	root := hex.EncodeToString(hash([]byte{1}, hash([]byte{1}, leaf(first), leaf(second)), leaf(third)))
+	if list["merkle_root"] != root {
+		t.Errorf("the root is %v, want %s", list["merkle_root"], root)
+	}
+	// The snapshot carries the same, also as it was known at its instant.
+	s := f.get("/api/signals/crack-spread-321?as_of=2026-03-04T11:00:00Z")
+	p, _ := s["provenance"].(map[string]any)
+	inputs, _ := p["inputs"].([]any)
+	if p["count"] != 3.0 || p["merkle_root"] != root || len(inputs) != 3 || inputs[0].(map[string]any)["sha256"] != third {
+		t.Errorf("%v", p)
+	}
+	again := f.ask(http.MethodGet, strings.TrimPrefix(p["url"].(string), f.url))
+	if body := f.object(again); body["merkle_root"] != root {
+		t.Errorf("%s: %v", p["url"], body)
+	}
+}
+
+func TestAPlaceLeadsToAValueInTheBytes(t *testing.T) {
+	t.Parallel()
+	f := startRaw(t)
+	const body = "day,value\r\n2026-02-20,20.5\r\n"
+	f.serve(api.Options{View: f.view, Raw: &api.RawOptions{
+		Store: f.open(postgres.RoleAPI),
+		Get:   f.stored,
+		Locate: func(b postgres.RawBody, bytes []byte, id series.ID, at time.Time) (view.RawPlace, bool) {
+			if b.URL != "https://upstream.example/a" || id != "up.one" || at.Day() != 20 {
+				return view.RawPlace{}, false
+			}
+			return view.RawPlace{Offset: strings.Index(string(bytes), "20.5"), Length: 4, Where: "line 2"}, true
+		},
+		Sources: map[string]api.RawSource{"open": {Shown: true}, "shut": {Publisher: "A trader", License: "no redistribution"}},
+	}})
+	_, digest := f.fetched("open", "https://upstream.example/a", body, before, up(20, 20.5))
+	_, shut := f.fetched("shut", "https://trader.example/a", "secret", before, up(21, 1))
+	got := f.get("/raw/" + digest + "/place?series=up.one&observed_at=2026-02-20")
+	at, _ := got["offset"].(float64)
+	if body[int(at):int(at)+4] != "20.5" || got["length"] != 4.0 || got["part"] != "" || got["where"] != "line 2" || got["sha256"] != digest {
+		t.Errorf("%v", got)
+	}
+	for path, status := range map[string]int{
+		"/raw/" + digest + "/place?series=up.one&observed_at=2026-02-21":                  http.StatusNotFound,
+		"/raw/" + digest + "/place?series=up.one":                                         http.StatusBadRequest,
+		"/raw/" + digest + "/place?observed_at=2026-02-20":                                http.StatusBadRequest,
+		"/raw/" + shut + "/place?series=up.one&observed_at=2026-02-21":                    http.StatusUnavailableForLegalReasons,
+		"/raw/" + strings.Repeat("0", 64) + "/place?series=up.one&observed_at=2026-02-21": http.StatusNotFound,
+	} {
+		if a := f.ask(http.MethodGet, path); a.StatusCode != status {
+			t.Errorf("%s: %s, want %d", path, a.Status, status)
+		}
+	}
+}

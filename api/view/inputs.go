@@ -1,0 +1,132 @@
+package view
+
+import (
+	"context"
+	"encoding/hex"
+	"slices"
+	"strconv"
+	"time"
+
+	"tidemark/chain/tlog"
+	"tidemark/internal/postgres"
+)
+
+// Inputs lists every archived body that a snapshot rests on: those that brought the observations of its inputs that were in force.
+type Inputs struct {
+	ID   string    `json:"id"`
+	AsOf time.Time `json:"as_of"`
+	// Count is the number of bodies. MerkleRoot is the root of the tree of RFC 6962 over their SHA-256 sums, 32 bytes a leaf, in this order.
+	Count       int         `json:"count"`
+	MerkleRoot  string      `json:"merkle_root"`
+	Data        []InputBody `json:"data"`
+	License     string      `json:"license"`
+	SourceURL   string      `json:"source_url"`
+	Synthetic   bool        `json:"synthetic"`
+	Environment string      `json:"environment"`
+	Disclaimer  string      `json:"disclaimer"`
+}
+
+// InputBody is an archived body of a publisher.
+type InputBody struct {
+	Source string `json:"source"`
+	URL    string `json:"url"`
+	// PublishedAt is when the newest of its observations became known. RetrievedAt is when its bytes came.
+	PublishedAt time.Time `json:"published_at"`
+	RetrievedAt time.Time `json:"retrieved_at"`
+	SHA256      string    `json:"sha256"`
+	Bytes       int64     `json:"bytes"`
+	// Observations is how many observations in force came with it.
+	Observations int `json:"observations"`
+	// LogIndex is the number of its leaf in the transparency log of sources. It is null if it has none.
+	LogIndex *int64 `json:"log_index"`
+	// RawURL is where the bytes are, if the publisher's licence lets us pass them on.
+	RawURL string `json:"raw_url"`
+}
+
+// maxProvenance is how many bodies a snapshot names, the newest.
+const maxProvenance = 20
+
+// Inputs returns the list of all bodies behind a snapshot as of an instant, which is zero for the newest snapshot. The error is
+// postgres.ErrNotFound if there is no such snapshot.
+func (v *View) Inputs(ctx context.Context, s *Signal, at time.Time) (*Document, error) {
+	out := Inputs{
+		ID: s.Definition.ID, Data: []InputBody{}, License: s.Snapshot.License, SourceURL: s.Snapshot.SourceURL, Synthetic: s.Snapshot.Synthetic,
+		Environment: s.Snapshot.Environment, Disclaimer: s.Snapshot.Disclaimer,
+	}
+	err := v.acquireQuery(ctx, func(ctx context.Context) error {
+		stored, err := v.end(ctx, s, at, false)
+		if err != nil {
+			return err
+		}
+		list, err := v.o.Store.BodiesAsOf(ctx, s.Definition.Inputs, stored.At)
+		if err != nil {
+			return err
+		}
+		out.AsOf, out.Count, out.MerkleRoot = stored.At.UTC(), len(list), merkleRoot(list)
+		for _, b := range list {
+			out.Data = append(out.Data, InputBody{
+				Source: b.Source, URL: b.URL, PublishedAt: b.PublishedAt, RetrievedAt: b.FetchedAt, SHA256: b.SHA256, Bytes: b.Bytes,
+				Observations: b.Observations, LogIndex: b.LogIndex, RawURL: v.o.PublicURL + "/raw/" + b.SHA256,
+			})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	body, err := Encode(out)
+	if err != nil {
+		return nil, err
+	}
+	return NewDocument(TypeJSON, CachePublic, body, time.Time{}), nil
+}
+
+// merkleRoot is the root over the SHA-256 sums of bodies, in their order.
+func merkleRoot(list []postgres.Body) string {
+	sums := make([]string, len(list))
+	for i, b := range list {
+		sums[i] = b.SHA256
+	}
+	return MerkleRoot(sums)
+}
+
+// MerkleRoot returns the root of the tree of RFC 6962 whose leaves are the 32 bytes of SHA-256 sums in hexadecimal. A sum that is none counts
+// as an empty leaf.
+func MerkleRoot(sums []string) string {
+	var e tlog.Edge
+	for _, sum := range sums {
+		leaf, err := hex.DecodeString(sum)
+		if err != nil {
+			leaf = nil
+		}
+		e.Add(tlog.LeafHash(leaf))
+	}
+	root := e.Root()
+	return hex.EncodeToString(root[:])
+}
+
+// provenance returns where a snapshot's numbers came from. The bodies are those of BodiesAsOf.
+func (o Options) provenance(id string, stored *postgres.Snapshot, bodies []postgres.Body) Provenance {
+	if len(bodies) == 0 && stored != nil { // the snapshot names its newest inputs itself
+		for _, in := range stored.Inputs {
+			if !slices.ContainsFunc(bodies, func(b postgres.Body) bool { return b.SHA256 == in.SHA256 }) {
+				bodies = append(bodies, postgres.Body{Source: in.Source, URL: in.URL, FetchedAt: in.FetchedAt.UTC(), SHA256: in.SHA256})
+			}
+		}
+	}
+	p := Provenance{Count: len(bodies), MerkleRoot: merkleRoot(bodies), URL: o.machineURL(id) + "/inputs", Inputs: []ProvenanceInput{}}
+	for _, b := range slices.Backward(bodies) {
+		if len(p.Inputs) == maxProvenance {
+			break
+		}
+		p.Inputs = append(p.Inputs, ProvenanceInput{Source: b.Source, URL: b.URL, RetrievedAt: b.FetchedAt, SHA256: b.SHA256})
+	}
+	if stored != nil {
+		p.URL += "?as_of=" + stored.At.UTC().Format(time.RFC3339Nano)
+		p.CodeVersion = new(stored.CodeVersion)
+		if stored.RunID != nil {
+			p.RunID = new("run_" + strconv.FormatInt(*stored.RunID, 10))
+		}
+	}
+	return p
+}
