@@ -9,6 +9,7 @@ import (
 
 	"tidemark/chain"
 	"tidemark/chain/base"
+	"tidemark/internal/plain"
 	"tidemark/internal/postgres"
 	"tidemark/internal/task"
 )
@@ -188,7 +189,7 @@ func (a Attest) conclude(ctx context.Context, t task.Task, p base.Progress, past
 		return err // of the database, or another has the lock: tried again
 	}
 	if err != nil {
-		s.Note = err.Error()
+		s.Note = plain.Error(err)
 	}
 	open := false
 	for _, r := range p.Rows {

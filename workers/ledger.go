@@ -8,6 +8,7 @@ import (
 
 	"tidemark/chain"
 	"tidemark/chain/gitledger"
+	"tidemark/internal/plain"
 	"tidemark/internal/postgres"
 	"tidemark/internal/task"
 )
@@ -143,7 +144,7 @@ func (l Ledger) conclude(ctx context.Context, t task.Task, entries []postgres.Le
 	}
 	s.Repository, s.Branch = l.Repository, l.Branch
 	if err != nil {
-		s.Note = err.Error()
+		s.Note = plain.Error(err)
 	}
 	if serr := l.DB.SaveLedger(ctx, t.Fence, entries, s); serr != nil {
 		return serr

@@ -17,6 +17,7 @@ import (
 
 	"github.com/hibiken/asynq"
 
+	"tidemark/internal/plain"
 	"tidemark/internal/postgres"
 	"tidemark/internal/redisurl"
 	"tidemark/internal/task"
@@ -340,7 +341,7 @@ func (s *Server) conclude(ctx context.Context, t task.Task, err error) (over boo
 		return false, outcomeReleased, err
 	case errors.As(err, &wait):
 		pause := s.shorten(wait.pause)
-		if perr := s.o.DB.Postpone(ctx, t.Fence, err.Error(), pause); perr != nil {
+		if perr := s.o.DB.Postpone(ctx, t.Fence, plain.Error(err), pause); perr != nil {
 			return false, outcomeUnrecorded, perr
 		}
 		log.DebugContext(ctx, "a run waits", "why", err, "pause", pause)
@@ -355,7 +356,7 @@ func (s *Server) conclude(ctx context.Context, t task.Task, err error) (over boo
 		}
 		if pause, ok := interrupted(err, t.Attempt); ok {
 			pause = s.shorten(pause)
-			if perr := s.o.DB.Postpone(ctx, t.Fence, err.Error(), pause); perr != nil {
+			if perr := s.o.DB.Postpone(ctx, t.Fence, plain.Error(err), pause); perr != nil {
 				return false, outcomeUnrecorded, perr
 			}
 			log.WarnContext(ctx, "the database interrupted a run, it is tried again", "err", err, "in", pause)
@@ -363,7 +364,7 @@ func (s *Server) conclude(ctx context.Context, t task.Task, err error) (over boo
 		}
 		retryIn, final := retryDecision(err, t)
 		var ferr error
-		if over, ferr = s.o.DB.Fail(ctx, t.Fence, err.Error(), retryIn, final, lasting(err)); ferr == nil {
+		if over, ferr = s.o.DB.Fail(ctx, t.Fence, plain.Error(err), retryIn, final, lasting(err)); ferr == nil {
 			if over {
 				log.ErrorContext(ctx, "a run has failed", "err", err)
 				return over, outcomeFailed, err

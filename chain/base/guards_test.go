@@ -24,6 +24,12 @@ func TestAnAnswerOfAnotherShapeIsNoAnswer(t *testing.T) {
 		body, says string
 	}{
 		"the right chain":     {200, good, ""},
+		"another's answer":    {200, `{"jsonrpc":"2.0","id":2,"result":"0x14a34"}`, "another question"},
+		"an answer to nobody": {200, `{"jsonrpc":"2.0","result":"0x14a34"}`, "another question"},
+		"an answer to null":   {200, `{"jsonrpc":"2.0","id":null,"result":"0x14a34"}`, "another question"},
+		"an id of a text":     {200, `{"jsonrpc":"2.0","id":"1","result":"0x14a34"}`, "another question"},
+		"an unread question":  {200, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"it is no JSON"}}`, "it is no JSON"},
+		"another's error":     {200, `{"jsonrpc":"2.0","id":7,"error":{"code":3,"message":"reverted"}}`, "another question"},
 		"no result":           {200, `{"jsonrpc":"2.0","id":1}`, "no result"},
 		"too long":            {200, good + strings.Repeat(" ", 32<<20), "longer than"},
 		"another status":      {404, good, "404"},

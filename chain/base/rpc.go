@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"sync/atomic"
 )
 
@@ -52,7 +53,8 @@ func (c *rpcClient) call(ctx context.Context, result any, method string, args ..
 	if args == nil {
 		args = []any{}
 	}
-	question, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": c.last.Add(1), "method": method, "params": args})
+	id := c.last.Add(1)
+	question, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "method": method, "params": args})
 	if err != nil {
 		return fmt.Errorf("write the question: %w", err)
 	}
@@ -78,13 +80,18 @@ func (c *rpcClient) call(ctx context.Context, result any, method string, args ..
 		return fmt.Errorf("its answer is longer than %d bytes", maxAnswer)
 	}
 	var answer struct {
+		ID     json.RawMessage `json:"id"`
 		Error  *rpcError       `json:"error"`
 		Result json.RawMessage `json:"result"`
 	}
 	if err := json.Unmarshal(body, &answer); err != nil {
 		return err
 	}
+	// A node that could not read the question answers with an error whose id is null. Every other answer is to the question that it names.
+	unread := answer.Error != nil && (len(answer.ID) == 0 || string(answer.ID) == "null")
 	switch {
+	case !unread && string(answer.ID) != strconv.FormatInt(id, 10):
+		return fmt.Errorf("it answered another question (id %.40q, asked was %d)", answer.ID, id)
 	case answer.Error != nil:
 		return answer.Error
 	case result == nil:

@@ -20,7 +20,7 @@ import (
 )
 
 type archiveCommand struct {
-	config.Database
+	config.Stored
 	config.Archive
 
 	Import archiveImport `cmd:"" help:"Add the exchanges of an archive folder to the ledger and the archive."`
@@ -180,7 +180,7 @@ func (p *program) openRecord(ctx context.Context) (*postgres.DB, *archive.Store,
 }
 
 type reparseCommand struct {
-	config.Database
+	config.Stored
 	config.Archive
 	config.Licences
 

@@ -14,7 +14,7 @@ import (
 )
 
 type backfillCommand struct {
-	config.Database
+	config.Stored
 
 	Plan        backfillPlan    `cmd:"" help:"Work out a backfill, show it and store it. Nothing is done."`
 	Apply       backfillApply   `cmd:"" help:"Do exactly what a plan showed, or refuse because the world has changed."`
@@ -195,13 +195,13 @@ func (c backfillRun) Run(ctx context.Context, p *program) error {
 type backfillList struct {
 	format
 
-	Limit int `default:"20" help:"How many, newest first."`
+	Limit limit `default:"20" help:"How many, newest first."`
 }
 
 // Run prints the newest backfills.
 func (c backfillList) Run(ctx context.Context, p *program) error {
 	return p.withDB(ctx, func(db *postgres.DB) error {
-		list, err := db.Backfills(ctx, c.Limit)
+		list, err := db.Backfills(ctx, int(c.Limit))
 		if err != nil {
 			return err
 		}

@@ -22,6 +22,7 @@ type backupCommand struct {
 type backupMake struct {
 	config.Owner
 	config.Archive
+	config.Waiting
 
 	Dir     string   `arg:"" help:"The folder to make; with --keep the folder in which each backup has one of its own."`
 	Keep    *int     `help:"Make a folder named by the time in DIR, and remove all but this many whole backups of the world there, the new one included. 1 or more."`
@@ -37,6 +38,7 @@ func (c backupMake) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
+	defer p.watchOwner(in.URL)()
 	dir := c.Dir
 	if c.Keep != nil {
 		dir = filepath.Join(c.Dir, p.now().UTC().Format("2006-01-02T150405Z"))
@@ -72,7 +74,7 @@ func (c backupVerify) Run(ctx context.Context, p *program) error {
 }
 
 type restoreCommand struct {
-	config.Database
+	config.Stored
 	config.Archive
 
 	Dir string `arg:"" type:"existingdir" help:"The folder of a backup."`
@@ -84,6 +86,7 @@ func (c restoreCommand) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
+	defer p.watchOwner(in.URL)()
 	m, err := backup.Restore(ctx, in, c.Dir)
 	if err != nil {
 		return err

@@ -80,7 +80,7 @@ func (p *program) explorer() string {
 }
 
 type chainCommand struct {
-	config.Database
+	config.Stored
 	config.Attester
 
 	Status chainStatus `cmd:"" default:"withargs" help:"Say how the attester and its attestations stand."`

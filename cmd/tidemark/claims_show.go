@@ -21,7 +21,7 @@ type claimsList struct {
 
 	Key   string `help:"Only those of this key (key_...)."`
 	State string `enum:",pending,provisional,confirmed,rejected,expired,revoked" default:"" help:"Only these (pending, provisional, confirmed, rejected, expired, revoked)."`
-	Limit int    `default:"50" help:"How many, newest first."`
+	Limit limit  `default:"50" help:"How many, newest first."`
 }
 
 // Run prints the claims.
@@ -31,7 +31,7 @@ func (c claimsList) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer db.Close()
-	list, err := db.Claims(ctx, postgres.ClaimFilter{Key: c.Key, State: c.State, Limit: c.Limit})
+	list, err := db.Claims(ctx, postgres.ClaimFilter{Key: c.Key, State: c.State, Limit: int(c.Limit)})
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 type doctorCommand struct {
-	config.Database
+	config.Stored
 	config.Redis
 	config.Replica
 	config.Archive
@@ -185,8 +185,8 @@ func (p *program) checkRedis(ctx context.Context) []ops.Finding {
 		return ops.One(ops.Bad, "set REDIS_URL", "%v", err)
 	}
 	began := p.now()
-	if err := at.Ping(ctx); err != nil {
-		return ops.One(ops.Bad, "check REDIS_URL and start Redis; nothing is lost, runs wait in Postgres", "%s does not answer: %v", at.Kind(), err)
+	if err := p.pingRedis(ctx, at); err != nil {
+		return ops.One(ops.Bad, "check REDIS_URL and start Redis; nothing is lost, runs wait in Postgres", "REDIS_URL: %v", err)
 	}
 	return ops.One(ops.Healthy, "", "%s, answers in %s", at.Kind(), p.now().Sub(began).Round(100*time.Microsecond))
 }

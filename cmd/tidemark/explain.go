@@ -20,7 +20,7 @@ import (
 )
 
 type explainCommand struct {
-	config.Database
+	config.Stored
 	config.Archive
 	format
 

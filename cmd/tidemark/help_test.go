@@ -230,9 +230,9 @@ func TestHelpFitsAScreen(t *testing.T) {
 		{[]string{"verify"}, 46},
 		{[]string{"runs"}, 32},
 		{[]string{"health"}, 20},
-		{[]string{"schedule"}, 29},
+		{[]string{"schedule"}, 31},
 		{[]string{"backfill", "plan"}, 50},
-		{[]string{"doctor"}, 60},
+		{[]string{"doctor"}, 62},
 		{[]string{"version"}, 15},
 	} {
 		help := helpOf(t, c.words...)

@@ -15,7 +15,7 @@ import (
 )
 
 type keysCommand struct {
-	config.Database
+	config.Stored
 
 	List   keysList   `cmd:"" default:"withargs" help:"Print the keys."`
 	Show   keysShow   `cmd:"" help:"Print what belongs to a key: its ledger, its plans."`
@@ -29,7 +29,7 @@ type keysList struct {
 	format
 
 	Match string `arg:"" optional:"" help:"Part of a name, or the beginning of a key."`
-	Limit int    `default:"50" help:"How many, newest first."`
+	Limit limit  `default:"50" help:"How many, newest first."`
 }
 
 // Run prints the keys.
@@ -44,7 +44,7 @@ func (c keysList) Run(ctx context.Context, p *program) error {
 	if key, err := accounts.ParseKey(match); err == nil {
 		match = key.Prefix()
 	}
-	list, err := db.Keys(ctx, postgres.KeyFilter{Match: match, Limit: c.Limit})
+	list, err := db.Keys(ctx, postgres.KeyFilter{Match: match, Limit: int(c.Limit)})
 	if err != nil {
 		return err
 	}
@@ -71,13 +71,13 @@ type keysShow struct {
 	format
 
 	Key   string `arg:"" help:"The key's id (key_…)."`
-	Limit int    `default:"20" help:"How many lines of the ledger, newest first."`
+	Limit limit  `default:"20" help:"How many lines of the ledger, newest first."`
 }
 
 // Run prints a key with its balance entries and its plans.
 func (c keysShow) Run(ctx context.Context, p *program) error {
 	return p.withKey(ctx, c.Key, func(db *postgres.DB, k postgres.KeyRow) error {
-		lines, err := db.Ledger(ctx, k.ID, c.Limit)
+		lines, err := db.Ledger(ctx, k.ID, int(c.Limit))
 		if err != nil {
 			return err
 		}

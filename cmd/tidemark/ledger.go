@@ -61,7 +61,7 @@ func (p *program) newLedger(db *postgres.DB) workers.Ledger {
 }
 
 type ledgerCommand struct {
-	config.Database
+	config.Stored
 
 	Status ledgerStatus `cmd:"" default:"withargs" help:"Say how far the ledger and its remote are."`
 	Verify ledgerVerify `cmd:"" help:"Compare the ledger, the database and the chain; exit status 1 where they differ."`

@@ -23,7 +23,7 @@ type logCommand struct {
 }
 
 type logShow struct {
-	config.Database
+	config.Stored
 	format
 }
 

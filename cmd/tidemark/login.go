@@ -85,6 +85,23 @@ func (p *program) databaseSetting(role string) string {
 	return "DATABASE_URL"
 }
 
+// watchOwner ends the command if the server of the database's owner is silent for COMMAND_TIMEOUT. The returned function ends the watch.
+func (p *program) watchOwner(url string) (stop func()) {
+	return postgres.Watch(url, "DATABASE_URL", p.answers, p.giveUp)
+}
+
+// giveUp ends the command because a server is silent.
+func (p *program) giveUp(err error) {
+	if p.cancel != nil {
+		p.cancel(unanswered(err))
+	}
+}
+
+// unanswered adds to the error of a silent server what an operator can do.
+func unanswered(err error) error {
+	return fmt.Errorf("%w: is the server frozen, or its machine? (COMMAND_TIMEOUT, or --command-timeout, is how long a command waits)", err)
+}
+
 // openDB connects to the database of the settings as a role. It refuses an API login with more privileges than the API needs.
 func (p *program) openDB(ctx context.Context, role string) (*postgres.DB, error) {
 	url, private, err := p.loginURL(role)
@@ -94,6 +111,9 @@ func (p *program) openDB(ctx context.Context, role string) (*postgres.DB, error)
 	db, err := postgres.Open(ctx, url, role, p.connectionOptions(role)...)
 	if le, ok := errors.AsType[*postgres.LoginError](err); ok {
 		return nil, usageError{fmt.Errorf("%w: name the role's own login by DATABASE_API_URL, and run `tidemark migrate` (docs/operator.md)", le)}
+	}
+	if se, ok := errors.AsType[*postgres.SilentError](err); ok {
+		return nil, unanswered(se)
 	}
 	if err != nil && private {
 		return nil, fmt.Errorf("%w (DATABASE_URL is not set; this is the private server of `tidemark up --world=%s`: is it running?)", err, p.settings.World)

@@ -10,7 +10,7 @@ import (
 )
 
 type migrateCommand struct {
-	config.Database
+	config.Stored
 	format
 
 	Status bool `xor:"look" help:"Print the migrations, and when each was applied. Nothing is changed."`
@@ -26,6 +26,7 @@ func (c migrateCommand) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
+	defer p.watchOwner(url)()
 	if c.Status || c.DryRun {
 		return c.look(ctx, p, url)
 	}

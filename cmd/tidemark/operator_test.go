@@ -148,7 +148,7 @@ func TestTheDoctorNamesWhatIsBadAndTheRepair(t *testing.T) {
 		"bad   guards    rows of [observations] can be changed -> alter table observations enable trigger user",
 		": at home -> tidemark schedule resume pick daily",
 		"warn  signals   crack-spread-321 has no value yet",
-		"warn  sources   ingest eia-petroleum-spot has never succeeded (attempt 3): no answer: dial tcp: lookup www.eia.gov: no such host; the next try is in ",
+		"warn  sources   ingest eia-petroleum-spot has never succeeded (attempt 3): no answer: no host has the name www.eia.gov; the next try is in ",
 		"check the network and the name server", "make room: a disk is full",
 		"warn  hosts     api.example asked to be left alone, and is asked again in ",
 		"accounts daily was due at ", "start `tidemark scheduler`",

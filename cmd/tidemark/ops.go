@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -117,6 +118,23 @@ func (p *program) needsRedis(vital bool) ops.Need {
 	}}
 }
 
+// pingRedis asks Redis for an answer, for COMMAND_TIMEOUT at most.
+func (p *program) pingRedis(ctx context.Context, at redisurl.Redis) error {
+	if d := p.answers; d > 0 {
+		timed, stop := context.WithTimeout(ctx, d)
+		defer stop()
+		ctx = timed
+	}
+	err := at.Ping(ctx)
+	if redisurl.Transient(err) == redisurl.ClassTimeout || errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("no answer of Redis (%s): %w", at.Kind(), unanswered(err))
+	}
+	if err != nil {
+		return fmt.Errorf("no connection to Redis (%s): %w", at.Kind(), err)
+	}
+	return nil
+}
+
 // needsArchive returns the need for the archive. It is not vital: without it a worker still computes, picks and publishes, and only fetches
 // wait.
 func needsArchive(store *archive.Store) ops.Need {
@@ -149,14 +167,30 @@ func (queueCommand) Run(ctx context.Context, p *program) (err error) {
 	return p.serveOps(ctx, on["OPS_ADDR"], p.manager(), []ops.Need{p.needsRedis(true)}, ops.Options{Role: "queue", Metrics: p.metrics, Monitor: monitor})
 }
 
-// redisURL returns REDIS_URL, or the URL of the private Redis of this world's `up`.
+// redisURL returns REDIS_URL, or the URL of the Redis of this world's `up`, if the settings name no other database than `up` uses.
 func (p *program) redisURL() string {
-	if p.settings.RedisURL == "" {
-		if c, err := p.connections(); err == nil {
-			return c.RedisURL
+	if p.settings.RedisURL != "" {
+		return p.settings.RedisURL
+	}
+	c, err := p.connections()
+	if err != nil {
+		return ""
+	}
+	for _, url := range []string{p.settings.DatabaseURL, p.settings.DatabaseAPIURL, p.settings.DatabaseWorkerURL} {
+		if url != "" && url != c.DatabaseURL && url != c.DatabaseAPIURL && url != c.DatabaseWorkerURL {
+			return ""
 		}
 	}
-	return p.settings.RedisURL
+	return c.RedisURL
+}
+
+// joinRedis sets REDIS_URL for a role that begins beside an `up`, or returns an error that says where `up` keeps the URL.
+func (p *program) joinRedis() error {
+	if p.settings.RedisURL = p.redisURL(); p.settings.RedisURL == "" {
+		return usageError{fmt.Errorf("%w. If `tidemark up` runs on this database, set REDIS_URL to redis_url in the file %s of the STATE_DIR of `up`",
+			redisurl.ErrMissing, filepath.Join(p.settings.World, "connections.json"))}
+	}
+	return nil
 }
 
 // acts returns the actions that operators can take on the pages of a process, nil without OPS_TOKEN. Without the archive, they cannot
@@ -225,11 +259,11 @@ func (p *program) channels() (map[string]ops.Channel, error) {
 }
 
 type alertsCommand struct {
-	config.Database
+	config.Stored
 	format
 
-	All   bool `help:"Also those that are over."`
-	Limit int  `default:"50" help:"How many, the newest first."`
+	All   bool  `help:"Also those that are over."`
+	Limit limit `default:"50" help:"How many, the newest first."`
 }
 
 // Run prints the alerts.
@@ -239,7 +273,7 @@ func (c alertsCommand) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer db.Close()
-	list, err := db.Alerts(ctx, c.All, c.Limit)
+	list, err := db.Alerts(ctx, c.All, int(c.Limit))
 	if err != nil {
 		return err
 	}
@@ -251,7 +285,7 @@ func (c alertsCommand) Run(ctx context.Context, p *program) error {
 }
 
 type workersCommand struct {
-	config.Database
+	config.Stored
 	config.Redis
 	format
 }
@@ -279,6 +313,9 @@ func (c workersCommand) Run(ctx context.Context, p *program) (err error) {
 	if err != nil {
 		return usageError{err}
 	}
+	if err := p.pingRedis(ctx, at); err != nil {
+		return fmt.Errorf("REDIS_URL: %w", err)
+	}
 	queue := ops.NewQueue(at)
 	defer func() { err = errors.Join(err, queue.Close()) }()
 	list, err := queue.Workers(ctx, db)
@@ -297,10 +334,10 @@ func (c workersCommand) Run(ctx context.Context, p *program) (err error) {
 }
 
 type actionsCommand struct {
-	config.Database
+	config.Stored
 	format
 
-	Limit int `default:"50" help:"How many, the newest first."`
+	Limit limit `default:"50" help:"How many, the newest first."`
 }
 
 // Run prints the actions of operators on the private pages.
@@ -310,7 +347,7 @@ func (c actionsCommand) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer db.Close()
-	list, err := db.Actions(ctx, c.Limit)
+	list, err := db.Actions(ctx, int(c.Limit))
 	if err != nil {
 		return err
 	}
@@ -344,12 +381,12 @@ func (c healthCommand) Run(ctx context.Context, p *program) error {
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return fmt.Errorf("ask whether it is ready: %w", err)
+		return fmt.Errorf("OPS_ADDR: ask whether it is ready: %w", err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<16))
 	if err != nil {
-		return fmt.Errorf("ask whether it is ready: %w", err)
+		return fmt.Errorf("OPS_ADDR: ask whether it is ready: %w", err)
 	}
 	var h ops.Health
 	if err := json.Unmarshal(body, &h); err != nil {

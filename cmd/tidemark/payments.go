@@ -15,7 +15,7 @@ import (
 )
 
 type paymentsCommand struct {
-	config.Database
+	config.Stored
 
 	List      paymentsList      `cmd:"" default:"withargs" help:"Print the payments by request (x402), or the ledger of their changes."`
 	Reconcile paymentsReconcile `cmd:"" help:"Ask the chain about every payment that is not final, and compare those that are with it."`
@@ -29,7 +29,7 @@ type paymentsList struct {
 	State  string `enum:",reserved,settling,unknown,settled,failed" default:"" help:"Only these (reserved, settling, unknown, settled, failed)."`
 	ID     int64  `help:"Only this one."`
 	Ledger bool   `help:"Every change of state, oldest first."`
-	Limit  int    `default:"50" help:"How many, newest first."`
+	Limit  limit  `default:"50" help:"How many, newest first."`
 }
 
 // Run prints the payments.
@@ -50,7 +50,7 @@ func (c paymentsList) Run(ctx context.Context, p *program) error {
 		}
 		return c.list(p.stdout, t)
 	}
-	list, err := db.X402Payments(ctx, postgres.X402Filter{ID: c.ID, State: c.State, Limit: c.Limit})
+	list, err := db.X402Payments(ctx, postgres.X402Filter{ID: c.ID, State: c.State, Limit: int(c.Limit)})
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func (p *program) newPicks(db *postgres.DB, log *slog.Logger) (workers.Picks, er
 }
 
 type picksCommand struct {
-	config.Database
+	config.Stored
 
 	List     picksList     `cmd:"" default:"withargs" help:"Print the picks, with what became of them."`
 	Explain  picksExplain  `cmd:"" help:"Print how a company was scored for a day: every number, and the filing it is from."`
@@ -48,7 +48,7 @@ type picksCommand struct {
 type picksList struct {
 	format
 
-	Limit int `default:"50" help:"How many, the newest first."`
+	Limit limit `default:"50" help:"How many, the newest first."`
 }
 
 // Run prints the picks.
@@ -67,7 +67,7 @@ func (c picksList) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	slices.Reverse(list)
-	list = list[:min(len(list), c.Limit)]
+	list = list[:min(len(list), int(c.Limit))]
 	var ciks []equity.CIK
 	from := calendar.DayOf(now)
 	for _, q := range list {
@@ -197,7 +197,7 @@ func operatorName(by string) (string, error) {
 }
 
 type portfolioCommand struct {
-	config.Database
+	config.Stored
 
 	List    portfolioList    `cmd:"" default:"withargs" help:"Print how the model portfolio stood at the close of each trading day."`
 	Rebuild portfolioRebuild `cmd:"" help:"Reckon all snapshots again from picks and prices, and compare them bit for bit with what is stored."`
@@ -208,7 +208,7 @@ type portfolioCommand struct {
 type portfolioList struct {
 	format
 
-	Limit int `default:"20" help:"How many days, the newest first."`
+	Limit limit `default:"20" help:"How many days, the newest first."`
 }
 
 // Run prints the portfolio's days.
@@ -230,7 +230,7 @@ func (c portfolioList) Run(ctx context.Context, p *program) error {
 		return percent(picks.Round2(*v))
 	}
 	t := newTable("date", "return percent", "benchmark percent", "day percent", "drawdown percent", "positions", "cash percent", "as of")
-	for _, s := range list[:min(len(list), c.Limit)] {
+	for _, s := range list[:min(len(list), int(c.Limit))] {
 		t.add(s.Date.Format(time.DateOnly), known(&s.ReturnPct), known(s.BenchmarkReturnPct), known(&s.DailyReturnPct), known(&s.DrawdownPct), s.Positions,
 			known(&s.CashPct), s.AsOf)
 	}
@@ -263,7 +263,7 @@ func (portfolioRebuild) Run(ctx context.Context, p *program) error {
 type portfolioEvents struct {
 	format
 
-	Limit       int    `default:"20" help:"How many."`
+	Limit       limit  `default:"20" help:"How many."`
 	MinSeverity int    `default:"1" help:"Only those of this severity (1 to 5) or more."`
 	Lang        string `enum:"${languages}" default:"en" help:"${languages_or}."`
 }
@@ -275,7 +275,7 @@ func (c portfolioEvents) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer db.Close()
-	list, err := db.PortfolioEvents(ctx, postgres.EventFilter{MinSeverity: c.MinSeverity, Limit: c.Limit})
+	list, err := db.PortfolioEvents(ctx, postgres.EventFilter{MinSeverity: c.MinSeverity, Limit: int(c.Limit)})
 	if err != nil {
 		return err
 	}

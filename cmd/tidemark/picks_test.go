@@ -344,7 +344,7 @@ func TestAChoiceThatCannotBeIsRefused(t *testing.T) {
 		e.says(c.status, c.want, "picks", "publish", e.file(c.text))
 		e.noChoice("2026-03-04")
 	}
-	e.says(2, []string{"no such file"}, "picks", "publish", filepath.Join(t.TempDir(), "none.yaml"))
+	e.says(2, []string{"does not exist"}, "picks", "publish", filepath.Join(t.TempDir(), "none.yaml"))
 	e.says(2, nil, "picks", "publish")
 
 	// No choice is possible on a day on which the exchange is closed.

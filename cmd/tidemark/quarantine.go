@@ -20,7 +20,7 @@ import (
 )
 
 type quarantineCommand struct {
-	config.Database
+	config.Stored
 
 	List   quarantineList   `cmd:"" default:"withargs" help:"Print the answers that were not stored because a check refused them."`
 	Show   quarantineShow   `cmd:"" help:"Print what was found in one of them, and what was decided about it."`
@@ -34,7 +34,7 @@ type quarantineList struct {
 	Source   string `help:"Only this source."`
 	Decision string `enum:",pending,accepted,rejected" default:"" help:"Only these (pending, accepted, rejected). Default: pending."`
 	All      bool   `help:"All, those too that were decided about."`
-	Limit    int    `default:"50" help:"How many, newest first."`
+	Limit    limit  `default:"50" help:"How many, newest first."`
 }
 
 // Run prints the quarantine.
@@ -44,7 +44,7 @@ func (c quarantineList) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer db.Close()
-	filter := postgres.QuarantineFilter{Source: c.Source, Decision: c.Decision, Limit: c.Limit}
+	filter := postgres.QuarantineFilter{Source: c.Source, Decision: c.Decision, Limit: int(c.Limit)}
 	if filter.Decision == "" && !c.All {
 		filter.Decision = postgres.QuarantinePending
 	}

@@ -74,6 +74,9 @@ type apiCommand struct {
 
 // Run runs the scheduler until it is stopped.
 func (schedulerCommand) Run(ctx context.Context, p *program) error {
+	if err := p.joinRedis(); err != nil {
+		return err
+	}
 	listeners, err := p.listen(ctx, address{"OPS_ADDR", p.settings.OpsAddr})
 	if err != nil {
 		return err
@@ -109,6 +112,12 @@ func (schedulerCommand) Run(ctx context.Context, p *program) error {
 
 // Run runs the worker until it is stopped.
 func (workerCommand) Run(ctx context.Context, p *program) error {
+	if _, err := p.universe(); err != nil {
+		return usageError{err}
+	}
+	if err := p.joinRedis(); err != nil {
+		return err
+	}
 	listeners, err := p.listen(ctx, address{"OPS_ADDR", p.settings.OpsAddr})
 	if err != nil {
 		return err
@@ -152,6 +161,7 @@ func (workerCommand) Run(ctx context.Context, p *program) error {
 
 // Run runs the API until it is stopped.
 func (apiCommand) Run(ctx context.Context, p *program) error {
+	p.settings.RedisURL = p.redisURL()
 	listeners, err := p.listenPublic(ctx)
 	if err != nil {
 		return err

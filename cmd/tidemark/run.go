@@ -15,6 +15,9 @@ import (
 
 	"tidemark/internal/config"
 	"tidemark/internal/devchain"
+	"tidemark/internal/nearest"
+	"tidemark/internal/plain"
+	"tidemark/internal/postgres"
 	"tidemark/internal/redisurl"
 	"tidemark/internal/telemetry"
 )
@@ -88,6 +91,10 @@ type program struct {
 	tasks int
 	// dev is the development chain that `up` runs in a sandbox, otherwise nil.
 	dev *devchain.Chain
+	// cancel ends the context of the command with a cause, which is then its error.
+	cancel context.CancelCauseFunc
+	// answers is COMMAND_TIMEOUT; 0 for roles, which do not read it.
+	answers time.Duration
 }
 
 // usageError is a mistake in the command line or the settings. Its exit status is 2.
@@ -102,13 +109,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case err == nil:
 		return 0
 	case errors.As(err, &ue):
-		_, _ = fmt.Fprintf(stderr, "tidemark: %s\n", printableLines(err.Error()))
+		_, _ = fmt.Fprintf(stderr, "tidemark: %s\n", printableLines(plain.Error(err)))
 		return 2
 	case errors.Is(err, errNotWitnessed):
-		_, _ = fmt.Fprintf(stderr, "tidemark: %v\n", err)
+		_, _ = fmt.Fprintf(stderr, "tidemark: %s\n", plain.Error(err))
 		return 3
 	default:
-		_, _ = fmt.Fprintf(stderr, "tidemark: %s\n", printableLines(err.Error()))
+		_, _ = fmt.Fprintf(stderr, "tidemark: %s\n", printableLines(plain.Error(err)))
 		return 1
 	}
 }
@@ -118,6 +125,8 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	if err != nil {
 		return usageError{err}
 	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	var c commands
 	exited := false
 	parser, err := kong.New(&c,
@@ -141,7 +150,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		return nil // help was printed
 	}
 	if err != nil {
-		return usageError{fmt.Errorf("%s (see `tidemark --help`)", plainly(err.Error()))}
+		return usageError{fmt.Errorf("%s%s (see `tidemark --help`)", plainly(err.Error()), meant(err, args))}
 	}
 	settings, err := settingsOf(parsed, file)
 	if err != nil {
@@ -152,6 +161,8 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		stdout:   stdout,
 		log:      telemetry.Logger(stderr, settings.LogFormat, settings.LogLevel),
 		now:      time.Now,
+		cancel:   cancel,
+		answers:  settings.CommandTimeout,
 		metrics:  telemetry.NewMetrics(version, commit(), time.Now),
 	}
 	if t := telemetry.NewTerminal(stderr); t != nil && settings.LogFormat == telemetry.FormatAuto {
@@ -163,7 +174,47 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		return usageError{err}
 	}
 	defer p.flushTraces(ctx)
-	return parsed.Run(ctx, p)
+	err = parsed.Run(ctx, p)
+	if cause := context.Cause(ctx); err != nil && errors.As(cause, new(*postgres.SilentError)) {
+		return cause
+	}
+	return p.named(err)
+}
+
+// named adds the setting of the database to an error of a connection that does not name it.
+func (p *program) named(err error) error {
+	if class := postgres.Transient(err); class != postgres.ClassConnection && class != postgres.ClassShutdown || strings.Contains(err.Error(), "DATABASE_") {
+		return err
+	}
+	return fmt.Errorf("%s: %w", p.databaseSetting(postgres.RoleWorker), err)
+}
+
+// meant returns the end of a message about a word that is not a command: the closest command. The library compares it with the commands of
+// the program only, and not with those of a command such as schedule.
+func meant(err error, args []string) string {
+	fault, ok := errors.AsType[*kong.ParseError](err)
+	if !ok || strings.Contains(err.Error(), "did you mean") {
+		return ""
+	}
+	for node := fault.Context.Selected(); node != nil; node = node.Parent {
+		var commands []string
+		for _, c := range node.Children {
+			if !c.Hidden {
+				commands = append(commands, c.Name)
+			}
+		}
+		at := slices.Index(args, node.Name) + 1
+		if len(commands) == 0 || at >= len(args) || slices.Contains(commands, args[at]) {
+			continue
+		}
+		if near := nearest.Of(args[at], commands...); near != "" && !strings.HasPrefix(args[at], "-") {
+			return fmt.Sprintf("; did you mean `%s %s`?", node.FullPath(), near)
+		}
+		if strings.HasSuffix(err.Error(), "unexpected argument "+args[at]) {
+			return "; there are " + strings.Join(commands, ", ")
+		}
+	}
+	return ""
 }
 
 // Parts of the library's messages about invalid values, which are written for programmers.

@@ -23,7 +23,7 @@ type runsCommand struct {
 }
 
 type runsShow struct {
-	config.Database
+	config.Stored
 	format
 
 	ID int64 `arg:"" help:"The run's number in the run log."`
@@ -81,7 +81,7 @@ func (c runsShow) show(ctx context.Context, p *program, db *postgres.DB) error {
 }
 
 type runsList struct {
-	config.Database
+	config.Stored
 	format
 
 	Job     string `help:"Only this job, such as ingest, signal, pick."`
@@ -89,7 +89,7 @@ type runsList struct {
 	Status  string `help:"Only this status: due, queued, running, succeeded, failed or skipped."`
 	Since   string `help:"Only slots from this time on: 24h, 7d, 2026-11-20 or an RFC 3339 time."`
 	ID      int64  `arg:"" optional:"" help:"One run, as show prints it."`
-	Limit   int    `default:"50" help:"How many, newest slots first."`
+	Limit   limit  `default:"50" help:"How many, newest slots first."`
 }
 
 // Run prints the run log, or one run in full.
@@ -108,7 +108,7 @@ func (c runsList) Run(ctx context.Context, p *program) error {
 	if c.ID != 0 {
 		return runsShow{format: c.format, ID: c.ID}.show(ctx, p, db)
 	}
-	f := postgres.RunFilter{Job: c.Job, Subject: c.Subject, Status: c.Status, Limit: c.Limit}
+	f := postgres.RunFilter{Job: c.Job, Subject: c.Subject, Status: c.Status, Limit: int(c.Limit)}
 	if c.Since != "" {
 		now, err := p.worldTime(ctx, db)
 		if err != nil {

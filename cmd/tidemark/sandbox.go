@@ -18,7 +18,7 @@ import (
 )
 
 type sandboxCommand struct {
-	config.Database
+	config.Stored
 
 	Fault  sandboxFault  `cmd:"" help:"Let the upstream of a source misbehave: late, revised, malformed, shrunk, away."`
 	Clear  sandboxClear  `cmd:"" help:"Let the upstream of a source behave again."`

@@ -16,7 +16,7 @@ import (
 )
 
 type scheduleCommand struct {
-	config.Database
+	config.Stored
 
 	List   scheduleList   `cmd:"" default:"withargs" help:"Print the schedule."`
 	Next   scheduleNext   `cmd:"" help:"Print the slots that come next."`
@@ -131,7 +131,7 @@ func (p *program) awaitRun(ctx context.Context, db *postgres.DB, id int64) error
 type scheduleNext struct {
 	format
 
-	Limit int `default:"20" help:"How many, the soonest first."`
+	Limit limit `default:"20" help:"How many, the soonest first."`
 }
 
 // Run prints the next slots of all schedules that are not paused.
@@ -156,7 +156,7 @@ func (c scheduleNext) Run(ctx context.Context, p *program) error {
 	var slots []slot
 	for _, s := range list {
 		next := at
-		for range c.Limit {
+		for range int(c.Limit) {
 			if next = nextSlot(s, next); next.IsZero() || s.Paused {
 				break
 			}
@@ -165,7 +165,7 @@ func (c scheduleNext) Run(ctx context.Context, p *program) error {
 	}
 	slices.SortStableFunc(slots, func(a, b slot) int { return a.at.Compare(b.at) })
 	t := newTable("slot", "job", "subject", "cron", "zone")
-	for _, s := range slots[:min(len(slots), c.Limit)] {
+	for _, s := range slots[:min(len(slots), int(c.Limit))] {
 		t.add(s.at, s.of.Job, s.of.Subject, s.of.Cron, s.of.Zone)
 	}
 	return c.list(p.stdout, t)

@@ -15,7 +15,7 @@ import (
 )
 
 type signalsCommand struct {
-	config.Database
+	config.Stored
 
 	List      signalsList      `cmd:"" default:"withargs" help:"Print the state of every signal, or all changes of one."`
 	Deprecate signalsDeprecate `cmd:"" help:"Take a signal out of the catalog for good; its address keeps answering."`

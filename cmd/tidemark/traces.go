@@ -37,6 +37,9 @@ func (p *program) flushTraces(ctx context.Context) {
 // time, and spare connections serve the rest of the process.
 func (p *program) connectionOptions(role string) []postgres.Option {
 	list := []postgres.Option{postgres.WithMetrics(p.metrics), postgres.WithSetting(p.databaseSetting(role))}
+	if p.answers > 0 {
+		list = append(list, postgres.WithAnswerTimeout(p.answers, p.giveUp))
+	}
 	switch {
 	case role == postgres.RoleAPI:
 		list = append(list, postgres.OnlyRole(role), postgres.WithConnections(apiConnections))

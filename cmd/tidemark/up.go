@@ -27,6 +27,9 @@ type upCommand struct {
 // Run runs the whole product in this process until it is stopped: the migrations, scheduler, workers and API. It also runs Postgres and
 // Redis if the settings name none.
 func (upCommand) Run(ctx context.Context, p *program) (err error) {
+	if _, err := p.universe(); err != nil {
+		return usageError{err}
+	}
 	listeners, err := p.listenPublic(ctx)
 	if err != nil {
 		return err

@@ -22,7 +22,7 @@ var table = []row{
 	{".", nothing, nothing},
 
 	// The vocabulary and the rules: leaves.
-	{"internal/series, internal/equity, accounts, migrations, ingest/world/synth, internal/nearest", nothing, nothing},
+	{"internal/series, internal/equity, accounts, migrations, ingest/world/synth, internal/nearest, internal/plain", nothing, nothing},
 	{"internal/sharpe", nothing, "net/http, database drivers, os/exec"},
 	{"internal/config", "internal/nearest", nothing},
 	{"internal/concepts", "internal/equity", "net/http, database drivers, os/exec"},
@@ -31,7 +31,8 @@ var table = []row{
 	{"internal/locale", nothing, "net/http, database drivers, os/exec"},
 	{"internal/locale/*", "internal/locale", nothing},
 	{"internal/locale/languages", "internal/locale, internal/locale/*", nothing},
-	{"internal/task, internal/telemetry, internal/redisurl", nothing, "asynq, pgx"},
+	{"internal/task, internal/redisurl", nothing, "asynq, pgx"},
+	{"internal/telemetry", "internal/plain", "asynq, pgx"},
 
 	// From the outside to observations.
 	{"ingest, ingest/quality", "internal/series, internal/equity, internal/telemetry", "signals, picks, internal/postgres"},
@@ -64,7 +65,7 @@ var table = []row{
 	{"backfill", "internal/nearest, internal/series, signals, ingest, internal/task, internal/postgres", "api"},
 	{
 		"workers",
-		"internal/nearest, internal/task, internal/series, internal/equity, internal/calendar, signals, signals/forecast, ingest, ingest/archive, ingest/quality, picks, picks/writer, chain, " +
+		"internal/nearest, internal/plain, internal/task, internal/series, internal/equity, internal/calendar, signals, signals/forecast, ingest, ingest/archive, ingest/quality, picks, picks/writer, chain, " +
 			"chain/tlog, chain/witness, chain/gitledger, chain/base, accounts, accounts/x402, accounts/stripe, backfill, internal/postgres, internal/redisurl, internal/telemetry",
 		"api",
 	},
@@ -96,7 +97,7 @@ var table = []row{
 	},
 	{
 		"internal/ops",
-		"., api/view, internal/nearest, internal/series, internal/calendar, signals, chain, accounts, backfill, internal/task, internal/httpserve, internal/postgres, internal/redisurl, internal/telemetry",
+		"., api/view, internal/nearest, internal/plain, internal/series, internal/calendar, signals, chain, accounts, backfill, internal/task, internal/httpserve, internal/postgres, internal/redisurl, internal/telemetry",
 		nothing,
 	},
 

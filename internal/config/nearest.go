@@ -105,12 +105,48 @@ var bucketWords = []string{
 	"rate_limiter_capacity", "request_checksum_calculation", "response_checksum_validation", "ssetype", "kmskeyid", "awssdk", "s3ForcePathStyle",
 }
 
-// checkBuckets checks the parameters of bucket URLs.
+// archiveSchemes and redisSchemes are the schemes of URLs of archives and of Redis.
+var (
+	archiveSchemes = []string{"s3", "file", "mem"}
+	redisSchemes   = []string{"redis", "rediss", "redis-sentinel", "rediss-sentinel", "redis-cluster", "rediss-cluster"}
+)
+
+// schemeFault says what is wrong with the beginning of a value that is a URL of some schemes, "" if nothing is. A value without a scheme is
+// valid. It repeats no more than the scheme, because the rest may hold a password.
+func schemeFault(value string, schemes ...string) string {
+	scheme, rest, ok := strings.Cut(value, ":")
+	if !ok || len(scheme) < 2 || strings.ContainsAny(scheme, "/\\.@= ") { // a folder, C:\folder, host:port, key=value
+		return ""
+	}
+	near := ""
+	for _, s := range schemes {
+		if strings.EqualFold(s, scheme) {
+			near = s
+		}
+	}
+	switch {
+	case scheme == near && strings.HasPrefix(rest, "//"):
+		return ""
+	case scheme == near && near != "":
+		return fmt.Sprintf("the value begins with %s:%s; did you mean %s://?", scheme, rest[:len(rest)-len(strings.TrimLeft(rest, "/"))], near)
+	case strings.HasPrefix(rest, "/"):
+		return fmt.Sprintf("a URL with the scheme %q is not one of %s%s", scheme, strings.Join(schemes, ", "), nearest.Suggest(scheme, schemes...))
+	}
+	return ""
+}
+
+// checkBuckets checks the URLs of archives and the parameters of bucket URLs.
 func (s Settings) checkBuckets(bad func(name, format string, args ...any)) {
 	for _, at := range []struct{ name, value string }{{"ARCHIVE_URL", s.ArchiveURL}, {"ARCHIVE_COLD_URL", s.ColdURL}} {
+		if fault := schemeFault(at.value, archiveSchemes...); fault != "" {
+			bad(at.name, "%s", fault)
+		}
 		scheme, rest, ok := strings.Cut(at.value, "://")
 		if !ok || scheme != "s3" {
 			continue
+		}
+		if bucket, _, _ := strings.Cut(strings.TrimLeft(rest, "/"), "?"); bucket == "" {
+			bad(at.name, "the URL names no bucket, as in s3://bucket?region=eu-central-1")
 		}
 		_, query, _ := strings.Cut(rest, "?")
 		given, err := url.ParseQuery(query)
@@ -165,9 +201,15 @@ func (s Settings) checkURLs(bad func(name, format string, args ...any)) {
 		{"DATABASE_WORKER_URL", s.DatabaseWorkerURL},
 		{"DATABASE_REPLICA_URL", s.ReplicaURL},
 	} {
-		if scheme, _, ok := strings.Cut(u.value, "://"); ok && scheme != "postgres" && scheme != "postgresql" { // else it is key=value
-			bad(u.name, "a URL with the scheme %q is not one of postgres, postgresql%s", scheme, nearest.Suggest(scheme, "postgres", "postgresql"))
+		if fault := schemeFault(u.value, "postgres", "postgresql"); fault != "" { // without a scheme it is key=value
+			bad(u.name, "%s", fault)
 		}
+	}
+	switch fault := schemeFault(s.RedisURL, redisSchemes...); {
+	case fault != "":
+		bad("REDIS_URL", "%s", fault)
+	case s.RedisURL != "" && !strings.Contains(s.RedisURL, "://"):
+		bad("REDIS_URL", "the value is not a URL; it begins with redis://")
 	}
 	if u, err := url.Parse(s.LedgerURL); s.LedgerURL != "" && (err != nil || u.Scheme == "") {
 		bad("LEDGER_URL", "%q is not a URL", s.LedgerURL)

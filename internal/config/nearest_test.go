@@ -120,6 +120,54 @@ func TestURLsOfTheWrongKindAreFoundAndNoPasswordIsRepeated(t *testing.T) {
 	}
 }
 
+func TestTheBeginningOfAURLIsFoundWrongAtTheStartAndTheRightOneIsNamed(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		set  func(*Settings, string)
+		good []string
+		bad  map[string]string
+	}{
+		"ARCHIVE_URL": {
+			func(s *Settings, v string) { s.ArchiveURL = v },
+			[]string{"", "archive", "/srv/archive", "./a:b/c", "a:b", `C:\archive`, "file:///srv/a", "file://./a", "mem://", "s3://tide?region=x"},
+			map[string]string{
+				"s3:/tide": "begins with s3:/; did you mean s3://?", "s3:tide": "did you mean s3://?", "s4://tide": `"s4" is not one of s3, file, mem; did you mean s3?`,
+				"S3://tide": "did you mean s3?", "file:/srv/a": "did you mean file://?", "https://tide.s3.example/": `"https" is not one of s3, file, mem`, "gs://tide": "not one of s3, file, mem",
+				"s3://?region=x": "names no bucket", "s3:///": "names no bucket",
+			},
+		},
+		"ARCHIVE_COLD_URL": {func(s *Settings, v string) { s.ColdURL = v }, []string{"/srv/cold"}, map[string]string{"s3:/cold": "did you mean s3://?"}},
+		"REDIS_URL": {
+			func(s *Settings, v string) { s.RedisURL = v },
+			[]string{"", "redis://:secret@h:1/0", "rediss://h", "redis-sentinel://a,b/0?master=m", "rediss-cluster://a,b"},
+			map[string]string{
+				"reddis://:secret@h": "did you mean redis?", "redis:/h": "did you mean redis://?", "redis-sentinal://a": "did you mean redis-sentinel?", "h:6379": "begins with redis://",
+				"http://h": `"http" is not one of redis, rediss`, "localhost:6379": "begins with redis://",
+			},
+		},
+		"DATABASE_URL": {
+			func(s *Settings, v string) { s.DatabaseURL = v },
+			[]string{"postgres://u:secret@h/d", "postgresql:///d?host=/run", "host=h user=u password=a:/b"},
+			map[string]string{"postgres:/u:secret@h/d": "did you mean postgres://?", "postgre://u:secret@h": "did you mean postgres?"},
+		},
+	} {
+		for _, v := range tt.good {
+			s, _ := Defaults()
+			tt.set(&s, v)
+			if err := s.Validate(name); err != nil {
+				t.Errorf("%s=%s: %v", name, v, err)
+			}
+		}
+		for v, says := range tt.bad {
+			s, _ := Defaults()
+			tt.set(&s, v)
+			if err := s.Validate(name); err == nil || !strings.HasPrefix(err.Error(), name+": ") || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "secret") {
+				t.Errorf("%s=%s: %v, want %s", name, v, err, says)
+			}
+		}
+	}
+}
+
 func TestWordsWithinSettingsThatMeanNothingNameTheNearest(t *testing.T) {
 	t.Parallel()
 	s, err := Defaults()

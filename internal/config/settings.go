@@ -5,10 +5,11 @@ import "time"
 // Settings holds every setting. A command fills the groups that it embeds; all other fields are zero.
 type Settings struct {
 	Logging
+	Waiting
 	All
 }
 
-// All holds every setting except Logging, which every command reads.
+// All holds every setting except Logging, which every command reads, and Waiting, which no role reads.
 type All struct {
 	Database
 	Redis
@@ -44,6 +45,11 @@ type Logging struct {
 	LogLevel  string `env:"LOG_LEVEL" enum:"debug,info,warn,error" default:"info" help:"debug, info, warn or error."`
 }
 
+// Waiting holds how long a command waits for a server. Roles wait for as long as it takes.
+type Waiting struct {
+	CommandTimeout time.Duration `env:"COMMAND_TIMEOUT" default:"30s" help:"How long a command waits for a server that answers nothing. 0s: for ever. This is about Postgres and Redis; up, scheduler, worker and api wait for as long as it takes."`
+}
+
 // State is the state folder on disk.
 type State struct {
 	StateDir string `env:"STATE_DIR" default:".tidemark" help:"Folder for everything kept on disk; each world has a folder of its own below it."`
@@ -69,6 +75,12 @@ type Database struct {
 
 	DatabaseAPIURL    string `env:"DATABASE_API_URL" name:"database-api-url" secret:"true" help:"The same, with the login tidemark_api, for the API. Default: DATABASE_URL."`
 	DatabaseWorkerURL string `env:"DATABASE_WORKER_URL" name:"database-worker-url" secret:"true" help:"The same, with the login tidemark_worker. Default: DATABASE_URL."`
+}
+
+// Stored is the database of a world, for commands that end by themselves.
+type Stored struct {
+	Database
+	Waiting
 }
 
 // Redis is the server of the task queue. The API counts requests there.

@@ -7,7 +7,7 @@ import (
 )
 
 // Of returns the word of a list that differs least from word, empty if none is close. It ignores case, and two swapped letters count as one
-// difference.
+// difference. Where no word is close, Of returns the shortest that begins with word, or else the only one that contains it.
 func Of(word string, list ...string) string {
 	best, least := "", 2+len(word)/6
 	for _, other := range list {
@@ -15,7 +15,31 @@ func Of(word string, list ...string) string {
 			best, least = other, d
 		}
 	}
+	if best == "" && len(word) >= minPart {
+		best = whole(strings.ToLower(word), list)
+	}
 	return best
+}
+
+// minPart is the minimum length of a part of a word.
+const minPart = 3
+
+// whole returns the word of which a part is given.
+func whole(part string, list []string) string {
+	begins, contains, others := "", "", false
+	for _, other := range list {
+		switch at := strings.Index(strings.ToLower(other), part); {
+		case at == 0 && (begins == "" || len(other) < len(begins)):
+			begins = other
+		case at > 0:
+			others = others || contains != "" && contains != other
+			contains = other
+		}
+	}
+	if begins == "" && !others {
+		return contains
+	}
+	return begins
 }
 
 // Suggest returns the end of a message about a word that is not in a list: the closest word of the list, or nothing.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"tidemark/internal/nearest"
+	"tidemark/internal/plain"
 	"tidemark/internal/postgres"
 	"tidemark/internal/task"
 )
@@ -170,7 +171,7 @@ func (s *Server) do(a *Acts, one act, w http.ResponseWriter, r *http.Request) {
 		return
 	case err != nil:
 		s.o.Log.WarnContext(r.Context(), "an action of an operator could not be done", "action", one.name, "path", r.URL.Path, "err", err)
-		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		http.Error(w, plain.Error(err), http.StatusServiceUnavailable)
 		return
 	}
 	s.o.Log.InfoContext(r.Context(), "an operator acted", "action", done.Action, "subject", done.Subject, "by", done.By, "reason", done.Reason,
@@ -207,7 +208,7 @@ func (a *Acts) perform(r *http.Request, one act) (done postgres.Action, err erro
 	detail, err := do(ctx, done)
 	failed := err != nil
 	if failed {
-		detail = err.Error()
+		detail = plain.Error(err)
 	}
 	done.Failed, done.Detail = &failed, &detail
 	ended, err := a.DB.EndAction(ctx, done.ID, failed, detail)

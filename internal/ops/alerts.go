@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tidemark/api/view"
+	"tidemark/internal/plain"
 	"tidemark/internal/postgres"
 	"tidemark/internal/telemetry"
 	"tidemark/signals"
@@ -234,7 +235,7 @@ func (a *Alerter) send(ctx context.Context, names []string) error {
 		err = a.Channels[m.Channel].Send(timed, m)
 		stop()
 		if err != nil {
-			fault, again = err.Error(), min(30*time.Second<<min(m.Tries-1, 10), maxWait)
+			fault, again = plain.Error(err), min(30*time.Second<<min(m.Tries-1, 10), maxWait)
 			a.Log.WarnContext(ctx, "a message about an alert was not sent, trying again", "alert", m.ID, "channel", m.Channel, "in", again, "err", err)
 		}
 		if err := a.Observer.DB.SentAlertMessage(context.WithoutCancel(ctx), m, fault, again); err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tidemark/api/view"
+	"tidemark/internal/plain"
 	"tidemark/internal/postgres"
 	"tidemark/internal/telemetry"
 	"tidemark/signals"
@@ -50,6 +51,7 @@ func Examine(ctx context.Context, exams []Exam, found func(Finding) error) (heal
 			if f.Name == "" {
 				f.Name = e.Name
 			}
+			f.Text = plain.Text(f.Text)
 			if err := found(f); err != nil {
 				return false, err
 			}
@@ -176,6 +178,7 @@ func sourceFindings(s State) (list []Finding) {
 
 // causeOf returns the last part of a fetch error, the cause. The part before it names the host and the request.
 func causeOf(text string) string {
+	text = plain.Text(text)
 	if _, cause, found := strings.Cut(text, "upstream trouble: "); found {
 		text = cause
 	}
@@ -184,13 +187,13 @@ func causeOf(text string) string {
 
 // repairOf returns the repair for an error that many sources can have.
 func repairOf(text string) string {
+	text = plain.Text(text)
 	switch {
-	case strings.Contains(text, "no space left on device"):
+	case strings.Contains(text, plain.NoRoom):
 		return "make room: a disk is full (see the lines about disks)"
-	case strings.Contains(text, "no such host"), strings.Contains(text, "server misbehaving"), strings.Contains(text, "network is unreachable"):
+	case strings.Contains(text, plain.NoName), strings.Contains(text, plain.NoNameServer), strings.Contains(text, plain.NoWay):
 		return "check the network and the name server of this machine"
-	case strings.Contains(text, "connection refused"), strings.Contains(text, "i/o timeout"), strings.Contains(text, "Client.Timeout"),
-		strings.Contains(text, "context deadline exceeded"):
+	case strings.Contains(text, plain.NoListener), strings.Contains(text, plain.NoAnswer):
 		return "check whether the publisher's site answers from this machine"
 	}
 	return "look at the error"

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"tidemark/internal/plain"
 )
 
 // Need is an external service that a process's role works with.
@@ -101,7 +103,7 @@ func (w *Watch) note(ctx context.Context, n int, err error) {
 	}
 	switch {
 	case err != nil:
-		text := err.Error()
+		text := plain.Error(err)
 		s.LastError, s.LastErrorAt = &text, &at
 	case first:
 		s.LastError, s.LastErrorAt = nil, nil

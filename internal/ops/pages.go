@@ -18,6 +18,7 @@ import (
 	"tidemark"
 	"tidemark/backfill"
 	"tidemark/internal/nearest"
+	"tidemark/internal/plain"
 	"tidemark/internal/postgres"
 	"tidemark/internal/task"
 )
@@ -72,7 +73,7 @@ func (s *Server) pages(b Board) {
 				status, inside, data = bad.status, "refused.html", bad.text
 			case err != nil:
 				s.o.Log.WarnContext(r.Context(), "a page for operators cannot be made", "path", r.URL.Path, "err", err)
-				status, inside, data = http.StatusServiceUnavailable, "trouble.html", err.Error()
+				status, inside, data = http.StatusServiceUnavailable, "trouble.html", plain.Error(err)
 			}
 			var out bytes.Buffer
 			err = templates.ExecuteTemplate(&out, "page.html", struct {

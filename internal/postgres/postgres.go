@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -51,6 +52,9 @@ type DB struct {
 	known knownSeries
 	// setting is the name of the setting with the URL.
 	setting string
+	// unwatch ends the watch of WithAnswerTimeout; nil if there is none. gone is set once the server was found silent.
+	unwatch func()
+	gone    atomic.Bool
 }
 
 // Option adjusts the connections of a DB.
@@ -64,6 +68,9 @@ type options struct {
 	setting string
 	// connections is the minimum for the pool's maximum size.
 	connections int32
+	// answers and lost are those of WithAnswerTimeout.
+	answers time.Duration
+	lost    func(error)
 }
 
 // WithConfig lets f change how connections are made.
@@ -97,12 +104,23 @@ func WithConnections(n int) Option {
 }
 
 // Open connects to url as a role and checks that the schema has this program's version.
-func Open(ctx context.Context, url, role string, with ...Option) (*DB, error) {
+func Open(ctx context.Context, url, role string, with ...Option) (opened *DB, err error) {
 	o, err := configure(url, role, with...)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", o.setting, err)
 	}
 	db := &DB{setting: o.setting}
+	if o.answers > 0 {
+		caller := ctx
+		opening, stop := context.WithTimeout(ctx, o.answers)
+		defer stop()
+		ctx = opening
+		defer func() {
+			if err != nil && opening.Err() != nil && caller.Err() == nil {
+				err = silent(o.config.ConnConfig, o.setting, o.answers)
+			}
+		}()
+	}
 	if db.pool, err = o.open(ctx); err != nil {
 		return nil, fmt.Errorf("%s: %w", o.setting, redact(err))
 	}
@@ -120,8 +138,15 @@ func Open(ctx context.Context, url, role string, with ...Option) (*DB, error) {
 		}
 	}
 	if err := db.checkSchema(ctx); err != nil {
+		db.gone.Store(ctx.Err() != nil)
 		db.Close()
 		return nil, err
+	}
+	if o.answers > 0 && o.lost != nil {
+		db.unwatch = watch(o.config.ConnConfig.Copy(), o.setting, o.answers, func(err error) {
+			db.gone.Store(true)
+			o.lost(err)
+		})
 	}
 	return db, nil
 }
@@ -177,8 +202,19 @@ func (o options) open(ctx context.Context) (*pool, error) {
 	return &pool{Pool: p, may: undone, metrics: o.metrics}, nil
 }
 
-// Close closes all connections. It waits until those in use are released.
+// Close closes all connections. It waits until those in use are released, unless the server was found silent (WithAnswerTimeout).
 func (db *DB) Close() {
+	if db.unwatch != nil {
+		db.unwatch()
+	}
+	if db.gone.Load() {
+		go db.close()
+		return
+	}
+	db.close()
+}
+
+func (db *DB) close() {
 	db.pool.Close()
 	if db.beats != nil {
 		db.beats.Close()

@@ -154,9 +154,14 @@ func (l clientLog) Printf(ctx context.Context, format string, args ...any) {
 	l.log.DebugContext(ctx, "redis client", "message", fmt.Sprintf(format, args...))
 }
 
-// Ping sends one PING without retries.
+// Ping sends one PING without retries. It waits until the deadline of ctx; without one, as long as the client library does.
 func (r Redis) Ping(ctx context.Context) error {
-	c := r.Client(func(o *redis.UniversalOptions) { o.MaxRetries, o.DialerRetries = -1, 1 })
+	c := r.Client(func(o *redis.UniversalOptions) {
+		o.MaxRetries, o.DialerRetries = -1, 1
+		if end, ok := ctx.Deadline(); ok {
+			o.DialTimeout, o.ReadTimeout = max(time.Until(end), time.Millisecond), max(time.Until(end), time.Millisecond)
+		}
+	})
 	return errors.Join(c.Ping(ctx).Err(), c.Close())
 }
 

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 	"unicode/utf8"
+
+	"tidemark/internal/plain"
 )
 
 // The log of an attempt is limited in lines, and in bytes of each line.
@@ -112,6 +114,10 @@ func said(v slog.Value) string {
 		return v.Time().UTC().Format(time.RFC3339)
 	case slog.KindDuration:
 		return Duration(v.Duration())
+	case slog.KindAny:
+		if err, ok := v.Any().(error); ok {
+			return plain.Error(err)
+		}
 	}
 	return v.String()
 }

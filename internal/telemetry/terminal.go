@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"tidemark/internal/plain"
 )
 
 // Terminal is a terminal that shows log lines, and below them one progress line that is redrawn. It is safe for concurrent use.
@@ -136,6 +138,9 @@ func writeAttr(b *strings.Builder, group string, a slog.Attr) {
 		return
 	}
 	text := v.String()
+	if err, ok := v.Any().(error); ok {
+		text = plain.Error(err)
+	}
 	if strings.ContainsAny(text, " \"") {
 		text = fmt.Sprintf("%q", text)
 	}
