@@ -176,7 +176,7 @@ func (p *program) checkSchedule(ctx context.Context, db *postgres.DB) []ops.Find
 }
 
 func (p *program) checkRedis(ctx context.Context) []ops.Finding {
-	address := p.redisURL()
+	address := p.redisOfDatabase()
 	if address == "" {
 		return ops.One(ops.Bad, "set REDIS_URL", "REDIS_URL is not set, and no `tidemark up` of this world has run")
 	}

@@ -3,21 +3,21 @@ package main
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
 
 // commandsWithLimit returns the command lines of all commands that have the flag --limit, and the type of each flag.
 func commandsWithLimit(of reflect.Type, line []string) (lines [][]string, types []reflect.Type) {
-	for i := range of.NumField() {
-		f := of.Field(i)
+	for f := range of.Fields() {
 		switch _, command := f.Tag.Lookup("cmd"); {
 		case command:
 			name := f.Tag.Get("name")
 			if name == "" {
 				name = strings.ToLower(f.Name)
 			}
-			l, t := commandsWithLimit(f.Type, append(line[:len(line):len(line)], name))
+			l, t := commandsWithLimit(f.Type, append(slices.Clip(line), name))
 			lines, types = append(lines, l...), append(types, t...)
 		case f.Name == "Limit":
 			lines, types = append(lines, line), append(types, f.Type)

@@ -167,8 +167,18 @@ func (queueCommand) Run(ctx context.Context, p *program) (err error) {
 	return p.serveOps(ctx, on["OPS_ADDR"], p.manager(), []ops.Need{p.needsRedis(true)}, ops.Options{Role: "queue", Metrics: p.metrics, Monitor: monitor})
 }
 
-// redisURL returns REDIS_URL, or the URL of the Redis of this world's `up`, if the settings name no other database than `up` uses.
+// redisURL returns REDIS_URL, or the URL of the Redis of this world's `up`.
 func (p *program) redisURL() string {
+	if p.settings.RedisURL == "" {
+		if c, err := p.connections(); err == nil {
+			return c.RedisURL
+		}
+	}
+	return p.settings.RedisURL
+}
+
+// redisOfDatabase returns REDIS_URL, or the URL of the Redis of this world's `up`, if the settings name no other database than `up` uses.
+func (p *program) redisOfDatabase() string {
 	if p.settings.RedisURL != "" {
 		return p.settings.RedisURL
 	}
@@ -186,7 +196,7 @@ func (p *program) redisURL() string {
 
 // joinRedis sets REDIS_URL for a role that begins beside an `up`, or returns an error that says where `up` keeps the URL.
 func (p *program) joinRedis() error {
-	if p.settings.RedisURL = p.redisURL(); p.settings.RedisURL == "" {
+	if p.settings.RedisURL = p.redisOfDatabase(); p.settings.RedisURL == "" {
 		return usageError{fmt.Errorf("%w. If `tidemark up` runs on this database, set REDIS_URL to redis_url in the file %s of the STATE_DIR of `up`",
 			redisurl.ErrMissing, filepath.Join(p.settings.World, "connections.json"))}
 	}
@@ -309,7 +319,7 @@ func (c workersCommand) Run(ctx context.Context, p *program) (err error) {
 		return err
 	}
 	defer db.Close()
-	at, err := redisurl.Parse(p.redisURL())
+	at, err := redisurl.Parse(p.redisOfDatabase())
 	if err != nil {
 		return usageError{err}
 	}

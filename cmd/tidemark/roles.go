@@ -161,7 +161,7 @@ func (workerCommand) Run(ctx context.Context, p *program) error {
 
 // Run runs the API until it is stopped.
 func (apiCommand) Run(ctx context.Context, p *program) error {
-	p.settings.RedisURL = p.redisURL()
+	p.settings.RedisURL = p.redisOfDatabase()
 	listeners, err := p.listenPublic(ctx)
 	if err != nil {
 		return err
