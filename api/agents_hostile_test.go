@@ -58,6 +58,15 @@ func mistakes(t *testing.T, a *agents) {
 		{"list_economic_events", `{"cursor":{}}`, []string{"cursor is no text"}},
 		{"list_economic_events", `{"language":"EN"}`, []string{"es, en, pt, hi"}},
 		{"get_economic_event", `{}`, []string{"id is missing"}},
+		{"get_signal", `{}`, []string{"id is missing"}},
+		{"get_signal", `{"id":"brent"}`, []string{"no signal", "crack-spread-321"}},
+		{"get_signal", `{"id":"crack-spread-321","as_of":"yesterday"}`, []string{"as_of cannot be", "2026-10-01T12:00:00Z"}},
+		{"get_signal", `{"id":"crack-spread-321","as_of":"2999-01-01"}`, []string{"lies in the future", "Leave as_of out"}},
+		{"get_signal", `{"id":"crack-spread-321","as_of":"1999-01-01"}`, []string{"no snapshot"}},
+		{"get_signal_history", `{"id":"crack-spread-321","limit":101}`, []string{"1 to 100"}},
+		{"get_signal_history", `{"id":"crack-spread-321","cursor":"bm90IG91cnM"}`, []string{"next_cursor", "leave it out"}},
+		{"get_signal_history", `{"id":"crack-spread-321","from":"2026-02-30"}`, []string{"no such day"}},
+		{"get_signal_history", `{"id":"crack-spread-321","from":"2026-03-01","to":"2026-02-01"}`, []string{"to lies before from"}},
 		{"get_economic_event", `{"id":"us-cpi-1900-01"}`, []string{"list_economic_events"}},
 		{"get_economic_event", `{"id":"<script>"}`, []string{"id cannot be"}},
 	} {
@@ -321,7 +330,8 @@ func TestAgentsBeforeTheFirstLoad(t *testing.T) {
 	}
 	for tool, arguments := range map[string]map[string]any{
 		"get_latest_picks": nil, "get_stock_research": {"ticker": "ACME"}, "get_portfolio_summary": nil, "verify_pick": {"ticker": "ACME"},
-		"get_verification_chain": nil, "list_economic_events": nil, "get_economic_event": {"id": "x"},
+		"get_verification_chain": nil, "list_economic_events": nil, "get_economic_event": {"id": "x"}, "list_signals": nil,
+		"get_signal": {"id": "crack-spread-321"}, "get_signal_history": {"id": "crack-spread-321"},
 	} {
 		r := a.result("tools/call", map[string]any{"name": tool, "arguments": arguments})
 		if r["isError"] != true || !strings.Contains(fmt.Sprint(r["content"]), "call again") {

@@ -117,6 +117,7 @@ func TestAgents(t *testing.T) {
 	t.Run("see the same in both eras of the protocol", func(t *testing.T) { bothEras(t, a) })
 	t.Run("get what is announced, and percentages", func(t *testing.T) { announced(t, a) })
 	t.Run("can recompute the chain", func(t *testing.T) { recomputed(t, a) })
+	t.Run("get the signals with their proofs", func(t *testing.T) { signalTools(t, a) })
 	t.Run("go on with cursors", func(t *testing.T) { cursors(t, a) })
 	t.Run("read the documents of the other doors", func(t *testing.T) { resources(t, a) })
 	t.Run("find prompts and completions", func(t *testing.T) { prompts(t, a) })
@@ -127,7 +128,8 @@ func TestAgents(t *testing.T) {
 }
 
 var toolNames = []string{
-	"get_economic_event", "get_latest_picks", "get_portfolio_summary", "get_stock_research", "get_verification_chain", "list_economic_events", "verify_pick",
+	"get_economic_event", "get_latest_picks", "get_portfolio_summary", "get_signal", "get_signal_history", "get_stock_research", "get_verification_chain",
+	"list_economic_events", "list_signals", "verify_pick",
 }
 
 // bothEras uses the SDK's client with and without a handshake.
@@ -177,6 +179,9 @@ func bothEras(t *testing.T, a *agents) {
 				{Name: "get_portfolio_summary"},
 				{Name: "verify_pick", Arguments: map[string]any{"ticker": "BORL"}},
 				{Name: "get_verification_chain"},
+				{Name: "list_signals"},
+				{Name: "get_signal", Arguments: map[string]any{"id": "crack-spread-321"}},
+				{Name: "get_signal_history", Arguments: map[string]any{"id": "crack-spread-321", "limit": 2}},
 				{Name: "list_economic_events", Arguments: map[string]any{"limit": 1}},
 				{Name: "get_economic_event", Arguments: map[string]any{"id": "us-payrolls-2026-02"}},
 			} {
@@ -192,7 +197,7 @@ func bothEras(t *testing.T, a *agents) {
 				t.Errorf("an unknown ticker: %v, %+v; want a result that is an error", err, refused)
 			}
 			if _, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: "drop_tables"}); err == nil {
-				t.Error("an eighth tool answers")
+				t.Error("a tool that does not exist answers")
 			}
 		})
 	}

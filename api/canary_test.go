@@ -208,11 +208,11 @@ func (p *published) agents(secrets []string) (found []string) {
 		return list
 	}
 	tools := names(call("tools/list", map[string]any{}), "name")
-	if len(tools) < 7 {
+	if len(tools) < 10 {
 		p.t.Fatalf("only the tools %v", tools)
 	}
 	for _, tool := range tools {
-		for _, args := range []map[string]any{{}, {"ticker": "ACME"}, {"limit": 5}, {"date": canaryDay}, {"ticker": "ACME", "date": canaryDay}, {"id": "crack-spread-321"}} {
+		for _, args := range []map[string]any{{}, {"ticker": "ACME"}, {"limit": 5}, {"date": canaryDay}, {"ticker": "ACME", "date": canaryDay}, {"id": "crack-spread-321"}, {"id": "crack-spread-321", "as_of": canaryDay}} {
 			call("tools/call", map[string]any{"name": tool, "arguments": args})
 		}
 	}

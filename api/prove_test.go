@@ -128,4 +128,16 @@ func TestTheBytesThatWereKnownAtAnInstantAreProven(t *testing.T) {
 			t.Errorf("%s is proven by %q (%v)", got[i], proof.Extra, err)
 		}
 	}
+	logged, err := s.worker.LoggedBodies(t.Context(), []string{
+		fmt.Sprintf("%x", sha256.Sum256([]byte("first"))), fmt.Sprintf("%x", sha256.Sum256([]byte("second"))), strings.Repeat("ab", 32),
+	})
+	if err != nil || len(logged) != 2 {
+		t.Fatalf("two of three bodies have leaves, and these are found: %v (%v)", logged, err)
+	}
+	for sum, index := range logged {
+		leaf := s.ask(http.MethodGet, fmt.Sprintf("/log/sources/proof/%d.tlog-proof", index)).body
+		if proof, err := tlog.ParseProof(leaf); err != nil || !strings.Contains(string(proof.Extra), sum) {
+			t.Errorf("the leaf %d is not that of %s (%v)", index, sum, err)
+		}
+	}
 }

@@ -43,8 +43,11 @@ var (
 	}
 )
 
-// tools are the seven tools of the interface. tools/list returns exactly these.
-var tools = []tool{
+// tools are all tools: the seven of the interface and those about signals. tools/list returns exactly these.
+var tools = append(interfaceTools, signalTools...)
+
+// interfaceTools are the seven tools of the interface.
+var interfaceTools = []tool{
 	{
 		name: "get_latest_picks", title: "Latest stock picks",
 		description: "The latest announced stock pick and up to 4 before it, the newest first, each with its price on the day of the pick, its return " +

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"strconv"
 	"time"
 
 	"tidemark/internal/postgres"
@@ -43,7 +42,7 @@ func (v *View) NewProvenVintages(source, date string, asOf time.Time, bodies []p
 	for i, b := range bodies {
 		out.Data[i] = ProvenBody{URL: b.URL, RetrievedAt: b.FetchedAt, SHA256: b.SHA256, Bytes: b.Bytes, Series: b.Series, LogIndex: b.LogIndex}
 		if b.LogIndex != nil {
-			out.Data[i].ProofURL = new(v.o.PublicURL + "/log/sources/proof/" + strconv.FormatInt(*b.LogIndex, 10) + ".tlog-proof")
+			out.Data[i].ProofURL = new(v.sourceProofURL(*b.LogIndex))
 		}
 	}
 	return out

@@ -55,6 +55,8 @@ type Store interface {
 	FetchesByID(ctx context.Context, ids []int64) ([]series.Fetch, error)
 	// BodiesAsOf returns the archived bodies that brought the observations of several series, as known at an instant, oldest first.
 	BodiesAsOf(ctx context.Context, ids []series.ID, asOf time.Time) ([]postgres.Body, error)
+	// LoggedBodies returns the leaves of archived bodies in the log of sources, by SHA-256.
+	LoggedBodies(ctx context.Context, sums []string) (map[string]int64, error)
 	// Computed identifies the state of the history as of an instant. The error is postgres.ErrNotFound if there is none.
 	Computed(ctx context.Context, signal string, asOf time.Time) (at, last time.Time, err error)
 	// History yields points. After an error it yields nothing more. CopyHistory writes the same points as CSV.

@@ -56,3 +56,30 @@ func (db *DB) KnownBodies(ctx context.Context, source string, day, asOf time.Tim
 	}
 	return list, nil
 }
+
+const loggedBodiesSQL = `
+	select f.sha256, min(e.idx)
+	from fetches f
+	join log_heads h on h.log = 'sources'
+	join log_entries e on e.log = h.log and e.key = 'body:' || f.id and e.idx < h.size
+	where f.sha256 = any(@sums) and f.status = 200
+	group by f.sha256` // index fetches_by_sha256, unique (log, key)
+
+// LoggedBodies returns the numbers of the first leaves of archived bodies in the log of sources, by SHA-256. Bodies without a leaf in a
+// signed checkpoint are missing.
+func (db *DB) LoggedBodies(ctx context.Context, sums []string) (map[string]int64, error) {
+	rows, err := db.reads.Query(ctx, loggedBodiesSQL, pgx.NamedArgs{"sums": sums})
+	if err != nil {
+		return nil, fmt.Errorf("look up the leaves of bodies: %w", asUnavailable(err))
+	}
+	out := map[string]int64{}
+	var sum string
+	var index int64
+	if _, err := pgx.ForEachRow(rows, []any{&sum, &index}, func() error {
+		out[sum] = index
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("look up the leaves of bodies: %w", asUnavailable(err))
+	}
+	return out, nil
+}
