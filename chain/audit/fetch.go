@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -19,8 +20,12 @@ import (
 const (
 	// readTimeout is the max time without data from the server, if the options do not set one.
 	readTimeout = 30 * time.Second
+	// minProgress is how many bytes count as a sign of life. A server that sends fewer in the time without data is given up, too.
+	minProgress = 4 << 10
 	// attempts is the max number of consecutive responses that break off without a new pick.
-	attempts     = 3
+	attempts = 3
+	// resumptions is the max number of responses that break off, each after a new pick.
+	resumptions  = 100
 	maxRedirects = 5
 	maxProblem   = 64 << 10
 )
@@ -59,7 +64,7 @@ func (s *server) statement(ctx context.Context) (*answer, error) {
 // received pick.
 func (s *server) chain(ctx context.Context, each func(pick) error) (*answer, error) {
 	var last int64
-	for failed := 0; ; {
+	for failed, asked := 0, 0; ; {
 		query := url.Values{}
 		if last > 0 {
 			query.Set("from_seq", strconv.FormatInt(last+1, 10))
@@ -75,7 +80,7 @@ func (s *server) chain(ctx context.Context, each func(pick) error) (*answer, err
 		if came {
 			failed = 0
 		}
-		if failed++; err == nil || !truncated(err) || failed == attempts || ctx.Err() != nil {
+		if failed, asked = failed+1, asked+1; err == nil || !truncated(err) || failed == attempts || asked == resumptions || ctx.Err() != nil {
 			return a, err
 		}
 	}
@@ -99,7 +104,14 @@ func (s *server) get(ctx context.Context, query url.Values, each func(pick) erro
 	address.RawQuery = query.Encode()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	quiet := time.AfterFunc(s.timeout, func() { cancel(fmt.Errorf("the server says nothing for %s", s.timeout)) })
+	spoke := new(atomic.Bool)
+	quiet := time.AfterFunc(s.timeout, func() {
+		if spoke.Load() {
+			cancel(fmt.Errorf("the server sends less than %d bytes in %s", minProgress, s.timeout))
+			return
+		}
+		cancel(fmt.Errorf("the server says nothing for %s", s.timeout))
+	})
 	defer quiet.Stop()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), http.NoBody)
 	if err != nil {
@@ -117,7 +129,7 @@ func (s *server) get(ctx context.Context, query url.Values, each func(pick) erro
 	if err := s.check(resp); err != nil {
 		return nil, fmt.Errorf("ask %s: %w", address.Redacted(), err)
 	}
-	a, err := readAnswer(&timeoutReader{r: resp.Body, quiet: quiet, timeout: s.timeout, cause: func() error { return context.Cause(ctx) }}, each)
+	a, err := readAnswer(&timeoutReader{r: resp.Body, quiet: quiet, spoke: spoke, timeout: s.timeout, cause: func() error { return context.Cause(ctx) }}, each)
 	if err != nil {
 		return nil, fmt.Errorf("read the answer of %s: %w", address.Redacted(), err)
 	}
@@ -144,10 +156,13 @@ func (s *server) check(resp *http.Response) error {
 	return nil
 }
 
-// timeoutReader resets the timeout whenever the server sends data.
+// timeoutReader resets the timeout whenever the server has sent minProgress bytes more.
 type timeoutReader struct {
 	r     io.Reader
 	quiet *time.Timer
+	// since is how many bytes came since the timeout was reset, and spoke whether one did.
+	since int
+	spoke *atomic.Bool
 	// timeout is how long the server may say nothing.
 	timeout time.Duration
 	// cause is why the request was ended, nil while it was not.
@@ -156,7 +171,10 @@ type timeoutReader struct {
 
 func (h *timeoutReader) Read(p []byte) (int, error) {
 	n, err := h.r.Read(p)
-	if n > 0 {
+	h.since += n
+	h.spoke.Store(h.since > 0)
+	if h.since >= minProgress {
+		h.since = 0
 		h.quiet.Reset(h.timeout)
 	}
 	if err != nil && !errors.Is(err, io.EOF) {

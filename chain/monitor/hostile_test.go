@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"tidemark/chain/tlog"
@@ -117,4 +119,101 @@ func TestALogCannotGrowTheStateBySeals(t *testing.T) {
 			t.Errorf("the second seal of %d goes unnoticed after %d others", i, n-1-i)
 		}
 	}
+}
+
+// drips answers from a handler, each answer just before it would be given up, and counts the answers.
+type drips struct {
+	http.Handler
+
+	each  time.Duration
+	asked int
+}
+
+func (d *drips) RoundTrip(r *http.Request) (*http.Response, error) {
+	d.asked++
+	select {
+	case <-time.After(d.each):
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+	w := httptest.NewRecorder()
+	d.ServeHTTP(w, r)
+	return w.Result(), nil
+}
+
+// Without a bound of its own, the round would last for as long as the log has files: half a minute for each.
+func TestALogThatDripsHoldsARoundForMinutesAndIsNamed(t *testing.T) {
+	t.Parallel()
+	l := newTestLog(t)
+	for range 4 {
+		l.grow(gaps(t, "more", 2000)...)
+	}
+	m := l.monitor(t.TempDir(), "two")
+	m.o.Server = ""
+	synctest.Test(t, func(t *testing.T) {
+		slow := &drips{Handler: l, each: 29 * time.Second}
+		m.client.Transport = slow
+		rounds := 0
+		for m.state.Size < l.tree.size {
+			before, read := time.Now(), int64(0)
+			if m.ahead != nil {
+				read = m.ahead.edge.Size
+			}
+			_, all := found(t, m)
+			if took := time.Since(before); took > 9*time.Minute { // the witnesses, the checkpoint, and five minutes of files
+				t.Fatalf("a round took %s", took)
+			}
+			if rounds++; rounds > 10 {
+				t.Fatalf("after %d rounds the monitor is at %d of %d", rounds, m.state.Size, l.tree.size)
+			}
+			if m.state.Size == l.tree.size {
+				break
+			}
+			if m.ahead == nil || m.ahead.edge.Size <= read {
+				t.Fatalf("round %d went no further: %+v", rounds, all)
+			}
+			says := fmt.Sprintf("its answers took more than 5m0s together; the next round goes on. Of its %d leaves %d were read", l.tree.size, m.ahead.edge.Size)
+			if !slices.ContainsFunc(all, func(f Finding) bool { return f.Kind == KindAway && f.Warning && strings.Contains(f.Text, says) }) {
+				t.Fatalf("round %d does not say %q: %+v", rounds, says, all)
+			}
+		}
+		if rounds < 3 {
+			t.Errorf("%d rounds sufficed for %d answers", rounds, slow.asked)
+		}
+		// Files that are read again drip, too.
+		if _, all := found(t, m); !slices.ContainsFunc(all, func(f Finding) bool { return f.Kind == KindAway && f.Subject == "files" }) {
+			t.Errorf("files that cannot be read again are not told: %+v", all)
+		}
+		slow.each = time.Millisecond
+		if kinds, all := found(t, m); len(kinds) > 0 {
+			t.Errorf("the honest log at its usual pace: %+v", all)
+		}
+	})
+}
+
+// A part that was read of one history is no beginning of another.
+func TestALogThatChangesItsHistoryWhileItDripsIsFound(t *testing.T) {
+	t.Parallel()
+	l := newTestLog(t)
+	m := l.monitor(t.TempDir(), "two")
+	m.o.Server = ""
+	synctest.Test(t, func(t *testing.T) {
+		slow := &drips{Handler: l, each: time.Millisecond}
+		m.client.Transport = slow
+		found(t, m)
+		first := l.tree
+		l.grow(gaps(t, "more", 4000)...)
+		slow.each = 29 * time.Second
+		found(t, m)
+		if m.ahead == nil || m.state.Size != first.size {
+			t.Fatalf("the monitor is at %d of %d", m.state.Size, l.tree.size)
+		}
+		l.tree = first
+		l.grow(gaps(t, "other", 5000)...)
+		slow.each = time.Millisecond
+		found(t, m) // what was read does not fit, and is forgotten
+		if kinds, all := found(t, m); len(kinds) > 0 || m.state.Size != l.tree.size {
+			t.Errorf("nothing was signed twice that the monitor had taken over; it is at %d of %d: %+v", m.state.Size, l.tree.size, all)
+		}
+	})
 }

@@ -73,6 +73,9 @@ type Options struct {
 	Cadence time.Duration
 	// AnswerTimeout is how long one answer may take, to its end. Zero: 30 seconds.
 	AnswerTimeout time.Duration
+	// PartTimeout is how long a part of a round may take: the log's files, or the server's lists. The next round goes on from there. Zero: 5
+	// minutes.
+	PartTimeout time.Duration
 	// Reread is how many files of the old tree are read again each round. Zero: 256.
 	Reread int
 	// Server is the address of the server whose picks and forecasts the log must have, empty for none.
@@ -99,6 +102,8 @@ type Monitor struct {
 	o      Options
 	client *http.Client
 	state  *state
+	// ahead is what was read of a checkpoint that could not be followed to its end; nil if nothing.
+	ahead *ahead
 
 	audited    time.Time
 	auditFound []Finding
@@ -117,6 +122,9 @@ func New(o Options) (*Monitor, error) {
 	}
 	if o.AnswerTimeout == 0 {
 		o.AnswerTimeout = 30 * time.Second
+	}
+	if o.PartTimeout == 0 {
+		o.PartTimeout = 5 * time.Minute
 	}
 	if o.Reread == 0 {
 		o.Reread = 256
@@ -232,7 +240,9 @@ func (r *round) look() error {
 		return nil
 	}
 	r.reached = true
-	f := &files{ctx: r.ctx, get: r.get, prefix: prefix, size: opened.Size, kept: map[tlog.Tile][]byte{}}
+	ctx, stop := r.part("its answers")
+	defer stop()
+	f := &files{ctx: ctx, get: r.get, prefix: prefix, size: opened.Size, kept: map[tlog.Tile][]byte{}}
 	whole, err := r.follow(f, opened)
 	if err != nil {
 		return err
@@ -242,11 +252,20 @@ func (r *round) look() error {
 			return err
 		}
 		r.reread(f)
+		if f.away != nil {
+			r.find(KindAway, "files", true, "Not all files of the log %s that were due in this round could be read: %v.", r.state.Origin, f.away)
+		}
 	}
 	r.silence(held, opened)
 	r.server()
 	r.audit()
 	return nil
+}
+
+// part returns the context of a part of a round. A server that sends each answer just in time would hold the round for as long as it has
+// answers.
+func (r *round) part(what string) (ctx context.Context, stop context.CancelFunc) {
+	return context.WithTimeoutCause(r.ctx, r.o.PartTimeout, fmt.Errorf("%s took more than %s together; the next round goes on", what, r.o.PartTimeout))
 }
 
 // askWitnesses reads the copies that the witnesses hold.
@@ -287,36 +306,52 @@ func (r *round) follow(f *files, o *tlog.Opened) (whole bool, err error) {
 	case o.Size < s.Size:
 		return false, r.shrunk(f, o)
 	}
-	edge := s.Edge.Clone()
-	after := s.Rules
-	after.Seals = maps.Clone(after.Seals)
+	a := r.ahead
+	r.ahead = nil
+	if a == nil || a.size != s.Size || a.root != s.Root || a.edge.Size > o.Size {
+		a = &ahead{size: s.Size, root: s.Root, edge: s.Edge.Clone(), rules: s.Rules}
+		a.rules.Seals = maps.Clone(s.Rules.Seals)
+	}
 	seen := r.now
 	if s.Size == 0 {
 		seen = time.Time{}
 	}
-	var broken []string
-	for edge.Size < o.Size {
-		leaves, err := f.leaves(edge.Size, min(o.Size, edge.Size+chunk))
+	for a.edge.Size < o.Size {
+		leaves, err := f.leaves(a.edge.Size, min(o.Size, a.edge.Size+chunk))
 		if err != nil {
+			if f.away != nil {
+				r.ahead = a
+			}
 			return false, r.unread(f, o, err)
 		}
 		for _, leaf := range leaves {
-			if fault := after.add(edge.Size, leaf, seen); fault != "" && len(broken) < maxFaults {
-				broken = append(broken, fmt.Sprintf("Leaf %d of %s: %s", edge.Size, s.Origin, fault))
+			if fault := a.rules.add(a.edge.Size, leaf, seen); fault != "" && len(a.broken) < maxFaults {
+				a.broken = append(a.broken, fmt.Sprintf("Leaf %d of %s: %s", a.edge.Size, s.Origin, fault))
 			}
-			edge.Add(tlog.LeafHash(leaf))
+			a.edge.Add(tlog.LeafHash(leaf))
 		}
 	}
-	if edge.Root() != o.Root {
+	if a.edge.Root() != o.Root {
 		return false, r.unread(f, o, fmt.Errorf("the leaves up to %d have another root than the checkpoint", o.Size))
 	}
-	for _, fault := range broken {
+	for _, fault := range a.broken {
 		if err := r.prove(KindRule, fault, o.Note); err != nil {
 			return false, err
 		}
 	}
-	s.Note, s.Size, s.Root, s.Edge, s.GrownAt, s.Rules = o.Note, o.Size, o.Root, edge, r.now, after
+	s.Note, s.Size, s.Root, s.Edge, s.GrownAt, s.Rules = o.Note, o.Size, o.Root, a.edge, r.now, a.rules
 	return true, nil
+}
+
+// ahead is what was read beyond the memory's size. It counts for nothing until a signed root confirms it.
+type ahead struct {
+	// size and root are those of the memory from which it goes on.
+	size int64
+	root tlog.Hash
+	// edge is that of the leaves that were read, and rules and broken are what they say.
+	edge   tlog.Edge
+	rules  rules
+	broken []string
 }
 
 const (
@@ -329,7 +364,11 @@ const (
 // unread records why a checkpoint could not be followed: the log signed another history, or its files are not those of the tree.
 func (r *round) unread(f *files, o *tlog.Opened, why error) error {
 	if f.away != nil {
-		r.find(KindAway, "log", true, "The log %s cannot be read: %v.", r.state.Origin, f.away)
+		read := r.state.Size
+		if r.ahead != nil {
+			read = r.ahead.edge.Size
+		}
+		r.find(KindAway, "log", true, "The log %s cannot be read: %v. Of its %d leaves %d were read.", r.state.Origin, f.away, o.Size, read)
 		return nil
 	}
 	proof, err := tlog.ProveConsistency(o.Size, o.Root, f, r.state.Size)
@@ -408,7 +447,7 @@ func (r *round) silence(held []copied, o *tlog.Opened) {
 	newest := map[string]tlog.Cosigned{}
 	add := func(lines []tlog.Cosigned) {
 		for _, l := range lines {
-			if l.At.After(newest[l.VKey].At) && !l.At.After(r.now.Add(ahead)) {
+			if l.At.After(newest[l.VKey].At) && !l.At.After(r.now.Add(maxAhead)) {
 				newest[l.VKey] = l
 			}
 		}
@@ -443,5 +482,5 @@ func (r *round) silence(held []copied, o *tlog.Opened) {
 	}
 }
 
-// ahead is how far in the future a line of a witness may be.
-const ahead = 5 * time.Minute
+// maxAhead is how far in the future a line of a witness may be.
+const maxAhead = 5 * time.Minute

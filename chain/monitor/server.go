@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -37,11 +38,13 @@ func (r *round) server() {
 	}
 	base := trimmed(r.o.Server)
 	absent := map[string]bool{}
-	if err := r.picks(base, absent); err != nil {
+	ctx, stop := r.part("its answers")
+	defer stop()
+	if err := r.picks(ctx, base, absent); err != nil {
 		r.find(KindAway, "server", true, "The server %s cannot be compared with the log: %v.", base, err)
 		return
 	}
-	if err := r.forecasts(base, absent); err != nil {
+	if err := r.forecasts(ctx, base, absent); err != nil {
 		r.find(KindAway, "server", true, "The server %s cannot be compared with the log: %v.", base, err)
 		return
 	}
@@ -69,10 +72,10 @@ func (r *round) server() {
 }
 
 // picks compares the chain's end: the newest pick of the log, and the server's later picks.
-func (r *round) picks(base string, absent map[string]bool) error {
+func (r *round) picks(ctx context.Context, base string, absent map[string]bool) error {
 	have := r.state.Rules.Picks
 	var list shown
-	if err := r.ask(fmt.Sprintf("%s/api/v1/verify/picks?from_seq=%d&limit=%d", base, max(have.Length, 1), maxPicks), &list); err != nil {
+	if err := r.ask(ctx, fmt.Sprintf("%s/api/v1/verify/picks?from_seq=%d&limit=%d", base, max(have.Length, 1), maxPicks), &list); err != nil {
 		return err
 	}
 	if len(list.Picks) > maxPicks {
@@ -97,13 +100,13 @@ func (r *round) picks(base string, absent map[string]bool) error {
 }
 
 // forecasts looks for recorded forecasts whose numbers the log does not have.
-func (r *round) forecasts(base string, absent map[string]bool) error {
+func (r *round) forecasts(ctx context.Context, base string, absent map[string]bool) error {
 	var catalog struct {
 		Data []struct {
 			ID string `json:"id"`
 		} `json:"data"`
 	}
-	if err := r.ask(base+"/api/signals", &catalog); err != nil {
+	if err := r.ask(ctx, base+"/api/signals", &catalog); err != nil {
 		return err
 	}
 	if len(catalog.Data) > maxSignals {
@@ -122,7 +125,7 @@ func (r *round) forecasts(base string, absent map[string]bool) error {
 				} `json:"grade"`
 			} `json:"data"`
 		}
-		if err := r.ask(fmt.Sprintf("%s/api/signals/%s/forecasts?limit=%d", base, s.ID, maxForecasts), &list); err != nil {
+		if err := r.ask(ctx, fmt.Sprintf("%s/api/signals/%s/forecasts?limit=%d", base, s.ID, maxForecasts), &list); err != nil {
 			return err
 		}
 		if len(list.Data) > maxForecasts {
@@ -137,8 +140,8 @@ func (r *round) forecasts(base string, absent map[string]bool) error {
 	return nil
 }
 
-func (r *round) ask(url string, into any) error {
-	body, err := r.get(r.ctx, url, maxAnswer)
+func (r *round) ask(ctx context.Context, url string, into any) error {
+	body, err := r.get(ctx, url, maxAnswer)
 	if err != nil {
 		return err
 	}
@@ -148,13 +151,21 @@ func (r *round) ask(url string, into any) error {
 	return nil
 }
 
+// auditTimeout limits an audit. It is long enough to clone a ledger over a slow line.
+const auditTimeout = 15 * time.Minute
+
 // audit asks the git ledger and the attestations from time to time. In between the last answer holds.
 func (r *round) audit() {
 	if r.o.Audit == nil || !r.comparable() {
 		return
 	}
 	if r.audited.IsZero() || r.now.Sub(r.audited) >= r.o.AuditEvery {
-		contradicts, err := r.o.Audit(r.ctx, r.state.Rules.Picks, r.state.Rules.Environment)
+		ctx, stop := context.WithTimeoutCause(r.ctx, auditTimeout, fmt.Errorf("it took more than %s", auditTimeout))
+		contradicts, err := r.o.Audit(ctx, r.state.Rules.Picks, r.state.Rules.Environment)
+		if cause := context.Cause(ctx); err != nil && cause != nil {
+			err, r.audited = cause, r.o.Now().UTC() // the log is looked at before the next try
+		}
+		stop()
 		r.auditFound = nil
 		if err != nil {
 			r.auditFound = append(r.auditFound, Finding{Kind: KindAway, Subject: "record", Warning: true, Text: "The public record cannot be checked: " + err.Error() + "."})

@@ -321,7 +321,7 @@ func (o *outage) withoutRoom() {
 	}
 	program.Until(t, program.Timeout, "the run cannot keep its bytes, and is tried again", func() (bool, string) {
 		r := o.run(id)
-		return r.Failures > 0 && r.Status == "due" && r.NextTryAt != nil && strings.Contains(deref(r.Error), "no space left on device"),
+		return r.Failures > 0 && r.Status == "due" && r.NextTryAt != nil && strings.Contains(deref(r.Error), "no room is left on the disk"),
 			fmt.Sprintf("%s: %s", r.Status, deref(r.Error))
 	})
 	o.settled()

@@ -279,7 +279,7 @@ func TestUpSaysWhatIsWrong(t *testing.T) {
 		env  []string
 		want []string
 	}{
-		{"a port in use", []string{"ADDR=" + taken.Addr().String()}, []string{"ADDR", "address already in use"}},
+		{"a port in use", []string{"ADDR=" + taken.Addr().String()}, []string{"ADDR", "another process listens at "}},
 		{"a state folder that is a file", []string{"STATE_DIR=" + file}, []string{"STATE_DIR"}},
 		{"a database of another program", []string{"DATABASE_URL=" + foreign, "REDIS_URL=redis://127.0.0.1:1"}, []string{"DATABASE_URL", "tables of another program"}},
 		{"a database of another world", []string{"DATABASE_URL=" + other, "REDIS_URL=redis://127.0.0.1:1"}, []string{"world live", "WORLD asks for sandbox"}},
