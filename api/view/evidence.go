@@ -218,11 +218,12 @@ func (v *View) evidenceCells(ctx context.Context, cells []signals.Cell, bodies m
 	return out, nil
 }
 
-// collect lists the bodies in the order of the cells, those of the value first.
+// collect lists the bodies in the order of the cells, those of the value first. Of a body that came twice it is the later fetch: a parser may
+// read more of the same bytes later.
 func (e *Evidence) collect(bodies map[int64]EvidenceBody) {
 	byHash := map[string]EvidenceBody{}
 	for _, b := range bodies {
-		if other, twice := byHash[b.SHA256]; !twice || b.RetrievedAt.Before(other.RetrievedAt) {
+		if other, twice := byHash[b.SHA256]; !twice || b.RetrievedAt.After(other.RetrievedAt) {
 			byHash[b.SHA256] = b
 		}
 	}

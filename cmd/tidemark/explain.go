@@ -25,6 +25,8 @@ type explainCommand struct {
 	format
 
 	ID   string    `arg:"" help:"The signal."`
+	URL  string    `help:"Examine a server from outside: download the bytes, hash and parse them, compute the number again, and compare." placeholder:"URL"`
+	Date string    `help:"With --url: the day that the number is about. Default: the newest." placeholder:"YYYY-MM-DD"`
 	AsOf time.Time `format:"2006-01-02T15:04:05Z07:00" help:"The instant (RFC 3339) at which it was served. Default: the world's time."`
 }
 
@@ -44,11 +46,17 @@ type explanation struct {
 }
 
 // Run prints the chain from a served number to the archived bytes, and computes the number again. It fails if bytes are missing or changed,
-// or if the number differs.
+// or if the number differs. With a URL it does so with what a server publishes.
 func (c explainCommand) Run(ctx context.Context, p *program) error {
 	def, err := p.definition(c.ID)
 	if err != nil {
 		return err
+	}
+	if c.URL != "" {
+		return c.fromOutside(ctx, p, def)
+	}
+	if c.Date != "" {
+		return usageError{errors.New("--date goes with --url; --as-of names an instant")}
 	}
 	db, store, err := p.openRecord(ctx)
 	if err != nil {

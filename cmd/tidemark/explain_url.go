@@ -1,0 +1,447 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tidemark/api/view"
+	"tidemark/chain/tlog"
+	"tidemark/ingest"
+	"tidemark/internal/series"
+	"tidemark/signals"
+)
+
+// What comes of a comparison with a server's word.
+const (
+	agrees  = "agree"
+	differ  = "differ"
+	hidden  = "withheld" // the licence keeps the bytes back: only their hash is known
+	missing = "missing"  // the server does not serve them, for another reason
+)
+
+// comparison is one of them.
+type comparison struct {
+	// Of is body, value, baseline, number or list.
+	Of     string `json:"of"`
+	Status string `json:"status"`
+	Name   string `json:"name"`
+	Detail string `json:"detail"`
+}
+
+// outside is the examination of a server's evidence, from outside.
+type outside struct {
+	reader forecastReader
+	def    signals.Definition
+	stated view.Evidence
+	// parsed are the readings of each body that was downloaded, by its SHA-256.
+	parsed map[string][]ingest.Reading
+	// place returns where a body states a reading.
+	place map[string]func(id series.ID, at time.Time) string
+	// withheld are the bodies that the licence keeps back.
+	withheld map[string]bool
+	found    []comparison
+}
+
+var (
+	errOtherwise = errors.New("the evidence does not hold: see what differs")
+	errUnread    = errors.New("not all bytes could be read, so not all was compared")
+)
+
+// fromOutside downloads the evidence of a number and its bytes from a server, hashes and parses them, and computes the number again. It
+// trusts nothing that the server says beside the bytes.
+func (c explainCommand) fromOutside(ctx context.Context, p *program, def signals.Definition) error {
+	o := outside{
+		reader: forecastReader{base: strings.TrimRight(c.URL, "/"), client: &http.Client{Timeout: 2 * time.Minute}}, def: def,
+		parsed: map[string][]ingest.Reading{}, place: map[string]func(series.ID, time.Time) string{}, withheld: map[string]bool{},
+	}
+	query := url.Values{}
+	if c.Date != "" {
+		query.Set("date", c.Date)
+	}
+	if !c.AsOf.IsZero() {
+		query.Set("as_of", c.AsOf.UTC().Format(time.RFC3339Nano))
+	}
+	path := "/api/signals/" + def.ID
+	if err := o.reader.get(ctx, path+"/evidence?"+query.Encode(), &o.stated); err != nil {
+		return fmt.Errorf("read the evidence of %s at %s: %w", def.ID, c.URL, err)
+	}
+	if o.stated.ID != def.ID || o.stated.ObservedAt == nil || len(o.stated.ValueCells) == 0 {
+		return fmt.Errorf("%s states no observations behind %s", c.URL, def.ID)
+	}
+	for _, b := range o.stated.Bodies {
+		if err := o.body(ctx, b); err != nil {
+			return err
+		}
+	}
+	o.cells("value", o.stated.ValueCells)
+	o.cells("baseline", o.stated.BaselineCells)
+	o.numbers()
+	if err := o.lists(ctx, path); err != nil {
+		return err
+	}
+	if err := o.report(p.stdout, c.JSON); err != nil {
+		return err
+	}
+	switch {
+	case o.count("", differ) > 0:
+		return errOtherwise
+	case o.count("", missing) > 0:
+		return errUnread
+	}
+	return nil
+}
+
+func (o *outside) say(of, status, name, format string, args ...any) {
+	o.found = append(o.found, comparison{of, status, name, fmt.Sprintf(format, args...)})
+}
+
+// count counts the comparisons of a kind with a status. An empty kind means all.
+func (o *outside) count(of, status string) (n int) {
+	for _, c := range o.found {
+		if (of == "" || c.Of == of) && c.Status == status {
+			n++
+		}
+	}
+	return n
+}
+
+// body downloads a body, hashes it and parses it.
+func (o *outside) body(ctx context.Context, b view.EvidenceBody) error {
+	if len(b.SHA256) != 64 || strings.Trim(b.SHA256, "0123456789abcdef") != "" {
+		o.say("body", differ, b.SHA256, "this is no SHA-256")
+		return nil
+	}
+	status, bytes, err := o.reader.raw(ctx, "/raw/"+b.SHA256)
+	if err != nil {
+		return fmt.Errorf("read a body of %s: %w", o.reader.base, err)
+	}
+	switch status {
+	case http.StatusOK:
+	case http.StatusUnavailableForLegalReasons:
+		return o.keptBack(ctx, b, bytes)
+	default:
+		o.say("body", missing, b.SHA256, "the server answers %d", status)
+		return nil
+	}
+	sum := sha256.Sum256(bytes)
+	if got := hex.EncodeToString(sum[:]); got != b.SHA256 {
+		o.say("body", differ, b.SHA256, "the bytes of %s have the SHA-256 %s", b.URL, got)
+		return nil
+	}
+	if int64(len(bytes)) != b.Bytes {
+		o.say("body", differ, b.SHA256, "it has %d bytes, and %d are stated", len(bytes), b.Bytes)
+		return nil
+	}
+	src, known := sourceByID(b.Source)
+	if !known {
+		o.say("body", differ, b.SHA256, "this program knows no source %q", b.Source)
+		return nil
+	}
+	batch, err := ingest.Parse(src, series.Fetch{
+		Source: b.Source, URL: b.URL, Status: http.StatusOK, Header: map[string]string{"Content-Type": b.ContentType}, FetchedAt: b.RetrievedAt,
+		SHA256: b.SHA256, Bytes: b.Bytes,
+	}, bytes)
+	if err != nil {
+		o.say("body", differ, b.SHA256, "our parser does not read it: %v", err)
+		return nil
+	}
+	o.parsed[b.SHA256] = batch.Readings
+	o.place[b.SHA256] = func(id series.ID, at time.Time) string {
+		if src.Locate == nil {
+			return ""
+		}
+		place, _ := src.Locate(ingest.Response{Request: ingest.Request{URL: b.URL}, Body: bytes, FetchedAt: b.RetrievedAt}, id, at)
+		return place.Where
+	}
+	o.say("body", agrees, b.SHA256, "%d bytes of %s, %d readings", len(bytes), b.Source, len(batch.Readings))
+	return nil
+}
+
+// keptBack takes in the server's word on a body that a licence keeps back, and the proof that its log names the hash.
+func (o *outside) keptBack(ctx context.Context, b view.EvidenceBody, answer []byte) error {
+	o.withheld[b.SHA256] = true
+	var problem view.Problem
+	if err := json.Unmarshal(answer, &problem); err != nil || problem.Raw == nil {
+		o.say("body", differ, b.SHA256, "the server keeps it back and does not describe it")
+		return nil
+	}
+	facts := problem.Raw
+	if facts.SHA256 != b.SHA256 || facts.Bytes != b.Bytes || facts.Source != b.Source {
+		o.say("body", differ, b.SHA256, "kept back, and described as %d bytes of %s with the SHA-256 %s", facts.Bytes, facts.Source, facts.SHA256)
+		return nil
+	}
+	if facts.ProofURL == nil {
+		o.say("body", hidden, b.SHA256, "%d bytes of %s: %s It is in no log: nothing proves the hash", b.Bytes, b.Source, facts.Reason)
+		return nil
+	}
+	// The proof is read at the address that the reader gave: a server may name any other.
+	at, err := url.Parse(*facts.ProofURL)
+	if err != nil {
+		o.say("body", differ, b.SHA256, "the address of its proof is none")
+		return nil
+	}
+	status, text, err := o.reader.raw(ctx, at.EscapedPath())
+	if err != nil {
+		return fmt.Errorf("read a proof of %s: %w", o.reader.base, err)
+	}
+	if status != http.StatusOK {
+		o.say("body", missing, b.SHA256, "kept back, and its proof is answered with %d", status)
+		return nil
+	}
+	index, origin, err := leafOf(text, b)
+	if err != nil {
+		o.say("body", differ, b.SHA256, "kept back, and its proof does not hold: %v", err)
+		return nil
+	}
+	o.say("body", hidden, b.SHA256, "%d bytes of %s: %s Leaf %d of %s names the hash; who signed that log, tidemark verify --proof tells",
+		b.Bytes, b.Source, facts.Reason, index, origin)
+	return nil
+}
+
+// leafOf checks that a proof is of a leaf about a body, and that its tree holds the leaf.
+func leafOf(text []byte, b view.EvidenceBody) (index int64, origin string, err error) {
+	proof, err := tlog.ParseProof(text)
+	if err != nil {
+		return 0, "", err
+	}
+	leaf, err := tlog.ParseLeaf(proof.Extra)
+	if err != nil {
+		return 0, "", err
+	}
+	if leaf.Get("sha256") != b.SHA256 || leaf.Get("source") != b.Source || leaf.Get("bytes") != strconv.FormatInt(b.Bytes, 10) {
+		return 0, "", errors.New("its leaf is about another body")
+	}
+	checkpoint, err := tlog.ParseBody(tlog.SignedBody(proof.Note))
+	if err != nil {
+		return 0, "", err
+	}
+	return proof.Index, checkpoint.Origin, proof.Check(checkpoint, tlog.LeafHash(proof.Extra))
+}
+
+// cells holds the stated values of cells against the readings of the bytes.
+func (o *outside) cells(of string, stated []view.EvidenceCell) {
+	for _, c := range stated {
+		name := fmt.Sprintf("%s of %s", c.Series, c.ObservedAt.UTC().Format(time.DateOnly))
+		readings, read := o.parsed[c.SHA256]
+		switch {
+		case read:
+		case o.withheld[c.SHA256]:
+			o.say(of, hidden, name, "%s, as the server says: the bytes are kept back", c.Figure())
+			continue
+		case slices.ContainsFunc(o.stated.Bodies, func(b view.EvidenceBody) bool { return b.SHA256 == c.SHA256 }):
+			o.say(of, missing, name, "its body was not read")
+			continue
+		default:
+			o.say(of, differ, name, "its body %s is not among those that the server names", c.SHA256)
+			continue
+		}
+		i := slices.IndexFunc(readings, func(r ingest.Reading) bool {
+			return string(r.Series) == c.Series && r.ObservedAt.Equal(c.ObservedAt) && r.Marker == ""
+		})
+		switch {
+		case i < 0:
+			o.say(of, differ, name, "the server says %s, and the bytes do not state it", c.Figure())
+		case !nearly(readings[i].Value, c.Value):
+			o.say(of, differ, name, "the server says %s, and the bytes %v", c.Figure(), readings[i].Value)
+		default:
+			where := ""
+			if of == "value" {
+				where = o.place[c.SHA256](readings[i].Series, c.ObservedAt)
+			}
+			o.say(of, agrees, name, "%s, %s", c.Figure(), where)
+		}
+	}
+}
+
+// servedDigits is the relative difference that the rounding of served numbers makes.
+const servedDigits = 1e-10
+
+func nearly(a, b float64) bool {
+	return math.Abs(a-b) <= servedDigits*max(1, math.Abs(a), math.Abs(b)) || math.IsNaN(a) && math.IsNaN(b)
+}
+
+// inputs is the data that the cells make: the values of the bytes, and the server's where they are kept back. Observations that the bytes
+// state and that the server does not name are in it, too: they would be cells if the server left some out.
+func (o *outside) inputs() series.Set {
+	type key struct {
+		id series.ID
+		at int64
+	}
+	values := map[key]series.Point{}
+	bodies := slices.SortedStableFunc(slices.Values(o.stated.Bodies), func(a, b view.EvidenceBody) int { return a.RetrievedAt.Compare(b.RetrievedAt) })
+	for _, b := range bodies {
+		for _, r := range o.parsed[b.SHA256] {
+			if slices.Contains(o.def.Inputs, r.Series) && r.Marker == "" && !r.ObservedAt.After(*o.stated.ObservedAt) {
+				values[key{r.Series, r.ObservedAt.Unix()}] = series.Point{ObservedAt: r.ObservedAt.UTC(), VintageAt: b.RetrievedAt, Value: r.Value}
+			}
+		}
+	}
+	for _, c := range slices.Concat(o.stated.ValueCells, o.stated.BaselineCells) {
+		p := series.Point{ObservedAt: c.ObservedAt.UTC(), VintageAt: c.PublishedAt, Value: c.Value}
+		for _, r := range o.parsed[c.SHA256] { // the bytes have all digits
+			if string(r.Series) == c.Series && r.ObservedAt.Equal(c.ObservedAt) && r.Marker == "" {
+				p.Value = r.Value
+			}
+		}
+		values[key{series.ID(c.Series), c.ObservedAt.Unix()}] = p
+	}
+	set := series.Set{}
+	for k, p := range values {
+		set[k.id] = append(set[k.id], p)
+	}
+	for _, points := range set {
+		slices.SortFunc(points, func(a, b series.Point) int { return a.ObservedAt.Compare(b.ObservedAt) })
+	}
+	return set
+}
+
+// numbers computes the number again and compares it, and which cells it rests on.
+func (o *outside) numbers() {
+	e, working, ok := o.def.Working(o.inputs(), o.stated.AsOf, *o.stated.ObservedAt)
+	if !ok {
+		o.say("number", differ, "value", "our program makes no estimate about %s of the cells", o.stated.ObservedAt.Format(time.DateOnly))
+		return
+	}
+	z, delta, n := e.Z(), e.DeltaPct(), float64(e.N)
+	stated := o.stated.Numbers
+	statedN := float64(stated.N)
+	for _, number := range []struct {
+		name   string
+		stated *float64
+		ours   float64
+	}{
+		{"value", stated.Value, e.Value},
+		{"baseline_value", stated.BaselineValue, e.Baseline},
+		{"scale", stated.Scale, e.Scale},
+		{"z_score", stated.ZScore, z},
+		{"delta_vs_baseline_pct", stated.DeltaVsBaselinePct, delta},
+		{"n", &statedN, n},
+	} {
+		said := math.NaN()
+		if number.stated != nil {
+			said = *number.stated
+		}
+		status := agrees
+		if !nearly(said, number.ours) {
+			status = differ
+		}
+		o.say("number", status, number.name, "the server says %s, we compute %s", decimal(number.stated), decimal(&number.ours))
+	}
+	o.sameCells("value", o.stated.ValueCells, working.Value)
+	o.sameCells("baseline", o.stated.BaselineCells, working.Baseline)
+}
+
+// sameCells compares which cells a number rests on.
+func (o *outside) sameCells(of string, stated []view.EvidenceCell, ours []signals.Cell) {
+	type key struct {
+		id string
+		at int64
+	}
+	named := map[key]bool{}
+	for _, c := range stated {
+		k := key{c.Series, c.ObservedAt.Unix()}
+		if named[k] {
+			o.say(of, differ, c.Series, "the server names the observation of %s twice", c.ObservedAt.Format(time.DateOnly))
+		}
+		named[k] = true
+	}
+	for _, c := range ours {
+		k := key{string(c.Series), c.ObservedAt.Unix()}
+		if !named[k] {
+			o.say(of, differ, fmt.Sprintf("%s of %s", c.Series, c.ObservedAt.Format(time.DateOnly)), "the bytes state %v, and the server leaves it out", c.Value)
+		}
+		delete(named, k)
+	}
+	for k := range named {
+		o.say(of, differ, fmt.Sprintf("%s of %s", k.id, time.Unix(k.at, 0).UTC().Format(time.DateOnly)), "the server names it, and the number does not rest on it")
+	}
+}
+
+// lists compares the evidence with the snapshot and with the list of all bodies.
+func (o *outside) lists(ctx context.Context, path string) error {
+	query := "?as_of=" + url.QueryEscape(o.stated.AsOf.UTC().Format(time.RFC3339Nano))
+	var snapshot view.SignalSnapshot
+	if err := o.reader.get(ctx, path+query, &snapshot); err != nil {
+		return fmt.Errorf("read the snapshot: %w", err)
+	}
+	var all view.Inputs
+	if err := o.reader.get(ctx, path+"/inputs"+query, &all); err != nil {
+		return fmt.Errorf("read the list of all bodies: %w", err)
+	}
+	numbers := o.stated.Numbers
+	for _, n := range []struct {
+		name    string
+		in, out *float64
+	}{
+		{"value", numbers.Value, snapshot.Value}, {"baseline_value", numbers.BaselineValue, snapshot.BaselineValue},
+		{"z_score", numbers.ZScore, snapshot.ZScore}, {"delta_vs_baseline_pct", numbers.DeltaVsBaselinePct, snapshot.DeltaVsBaselinePct},
+	} {
+		if decimal(n.in) != decimal(n.out) {
+			o.say("list", differ, n.name, "the evidence says %s, and the snapshot %s", decimal(n.in), decimal(n.out))
+		}
+	}
+	sums := make([]string, len(all.Data))
+	for i, b := range all.Data {
+		sums[i] = b.SHA256
+	}
+	root := view.MerkleRoot(sums)
+	if root != all.MerkleRoot || root != snapshot.Provenance.MerkleRoot || len(sums) != all.Count || len(sums) != snapshot.Provenance.Count {
+		o.say("list", differ, "provenance", "%d bodies have the root %s; the list says %d and %s, the snapshot %d and %s", len(sums), root,
+			all.Count, all.MerkleRoot, snapshot.Provenance.Count, snapshot.Provenance.MerkleRoot)
+	}
+	for _, b := range o.stated.Bodies {
+		if !slices.Contains(sums, b.SHA256) {
+			o.say("list", differ, b.SHA256, "it is not in the list of the bodies that the signal rests on")
+		}
+	}
+	if o.count("list", differ) == 0 {
+		o.say("list", agrees, "provenance", "%d bodies, root %s, and the snapshot has the same numbers", len(sums), root)
+	}
+	return nil
+}
+
+// raw reads bytes of a server, whatever the status. It waits when the server asks to.
+func (f forecastReader) raw(ctx context.Context, path string) (status int, body []byte, err error) {
+	const tries, maxPause = 6, time.Minute
+	for try := 1; ; try++ {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, f.base+path, http.NoBody)
+		if err != nil {
+			return 0, nil, err
+		}
+		resp, err := f.client.Do(r)
+		if err != nil {
+			return 0, nil, err
+		}
+		body, err = io.ReadAll(io.LimitReader(resp.Body, maxRawBody+1))
+		_ = resp.Body.Close()
+		switch {
+		case err != nil:
+			return 0, nil, err
+		case len(body) > maxRawBody:
+			return 0, nil, fmt.Errorf("%s answers with more than %d bytes", path, maxRawBody)
+		case resp.StatusCode != http.StatusTooManyRequests && resp.StatusCode != http.StatusServiceUnavailable || try == tries:
+			return resp.StatusCode, body, nil
+		}
+		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
+		select {
+		case <-ctx.Done():
+			return 0, nil, ctx.Err()
+		case <-time.After(min(max(time.Duration(seconds)*time.Second, time.Second), maxPause)):
+		}
+	}
+}
+
+// maxRawBody limits a body that a server may send.
+const maxRawBody = 64 << 20
