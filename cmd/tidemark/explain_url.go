@@ -385,8 +385,10 @@ func (o *outside) lists(ctx context.Context, path string) error {
 		name    string
 		in, out *float64
 	}{
-		{"value", numbers.Value, snapshot.Value}, {"baseline_value", numbers.BaselineValue, snapshot.BaselineValue},
-		{"z_score", numbers.ZScore, snapshot.ZScore}, {"delta_vs_baseline_pct", numbers.DeltaVsBaselinePct, snapshot.DeltaVsBaselinePct},
+		{"value", numbers.Value, snapshot.Value},
+		{"baseline_value", numbers.BaselineValue, snapshot.BaselineValue},
+		{"z_score", numbers.ZScore, snapshot.ZScore},
+		{"delta_vs_baseline_pct", numbers.DeltaVsBaselinePct, snapshot.DeltaVsBaselinePct},
 	} {
 		if decimal(n.in) != decimal(n.out) {
 			o.say("list", differ, n.name, "the evidence says %s, and the snapshot %s", decimal(n.in), decimal(n.out))

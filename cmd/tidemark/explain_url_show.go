@@ -27,8 +27,11 @@ func (o *outside) report(out io.Writer, asJSON bool) error {
 	line := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format+"\n", args...) }
 	line("%s, observed %s, as of %s", o.def.ID, o.stated.ObservedAt.Format(time.DateOnly), o.stated.AsOf.Format(time.RFC3339))
 	for _, part := range []struct{ of, title string }{
-		{"body", "THE BYTES"}, {"value", "THE OBSERVATIONS OF THE VALUE"}, {"baseline", "THE OBSERVATIONS OF THE BASELINE"},
-		{"number", "COMPUTED AGAIN"}, {"list", "THE LISTS"},
+		{"body", "THE BYTES"},
+		{"value", "THE OBSERVATIONS OF THE VALUE"},
+		{"baseline", "THE OBSERVATIONS OF THE BASELINE"},
+		{"number", "COMPUTED AGAIN"},
+		{"list", "THE LISTS"},
 	} {
 		line("\n%s", part.title)
 		counted := map[string]int{}

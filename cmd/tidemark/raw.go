@@ -91,7 +91,7 @@ func locate(b postgres.RawBody, body []byte, id series.ID, observedAt time.Time)
 		return view.RawPlace{}, false
 	}
 	p, found := src.Locate(ingest.Response{Request: ingest.Request{URL: b.URL}, Body: body, FetchedAt: b.FetchedAt}, id, observedAt)
-	return view.RawPlace{Part: p.Part, Offset: p.Offset, Length: p.Length, Where: p.Where}, found
+	return view.RawPlace{Part: p.Part, From: p.From, To: p.To, Offset: p.Offset, Length: p.Length, Where: p.Where}, found
 }
 
 // sourceByID returns a source of signals.

@@ -7,6 +7,9 @@ const marks = document.getElementById("marks");
 // around is how many bytes are shown on either side of a mark.
 const around = 160;
 
+// maxMarks is how many observations are marked.
+const maxMarks = 8;
+
 // say writes what came of a body. state is ok, wrong or open.
 function say(row, state, text) {
   row.dataset.state = state;
@@ -18,10 +21,20 @@ function say(row, state, text) {
   cell.append(mark);
 }
 
+// get asks the server, and asks once more after the pause that it names where there were too many requests.
+async function get(address) {
+  const answer = await fetch(address);
+  if (answer.status !== 429 && answer.status !== 503) return answer;
+  const seconds = Math.min(Number(answer.headers.get("Retry-After")) || 5, 60);
+  status.textContent = `The server asks to wait ${seconds} seconds …`;
+  await new Promise((resolve) => setTimeout(resolve, 1000 * seconds));
+  return fetch(address);
+}
+
 // check hashes a body. It returns its bytes if they are those that the page names.
 async function check(row, counts) {
   const want = row.dataset.sha256;
-  const answer = await fetch(`/raw/${want}`);
+  const answer = await get(`/raw/${want}`);
   if (!answer.ok) {
     say(row, "open", answer.status === 451 ? "not shown: the publisher's terms" : `not served: ${answer.status}`);
     counts.open++;
@@ -63,18 +76,18 @@ async function fileOf(bytes, name) {
 }
 
 // partOf is the part of a body that a place counts in.
-function partOf(bytes, part) {
+function partOf(bytes, { part, from, to }) {
   if (part === "") return new Uint8Array(bytes);
-  return part === "gzip" ? unpacked(bytes, "gzip") : fileOf(bytes, part);
+  return part === "gzip" ? unpacked(bytes.slice(from, to), "gzip") : fileOf(bytes, part);
 }
 
 // markCell shows an observation in its bytes.
 async function markCell(cell, bytes) {
   const { series, observed, value } = cell.dataset;
-  const answer = await fetch(`/raw/${cell.dataset.cell}/place?series=${encodeURIComponent(series)}&observed_at=${observed}`);
+  const answer = await get(`/raw/${cell.dataset.cell}/place?series=${encodeURIComponent(series)}&observed_at=${observed}`);
   if (!answer.ok) return;
   const place = await answer.json();
-  const part = await partOf(bytes, place.part);
+  const part = await partOf(bytes, place);
   if (!part) return;
   const text = (from, to) => new TextDecoder().decode(part.slice(Math.max(0, from), to));
   const end = place.offset + place.length;
@@ -101,17 +114,21 @@ button?.addEventListener("click", async () => {
   button.disabled = true;
   marks.replaceChildren();
   const counts = { ok: 0, wrong: 0, open: 0 };
+  const bodies = new Map();
   for (const row of document.querySelectorAll("[data-sha256]")) {
     try {
       const bytes = await check(row, counts);
-      if (!bytes) continue;
-      for (const cell of document.querySelectorAll(`[aria-labelledby="cells"] [data-cell="${row.dataset.sha256}"]`)) {
-        if (marks.children.length < 12) await markCell(cell, bytes);
-      }
+      if (bytes) bodies.set(row.dataset.sha256, bytes);
     } catch (error) {
       say(row, "open", `not read: ${error.message}`);
       counts.open++;
     }
+  }
+  const cells = [...document.querySelectorAll('[aria-labelledby="cells"] [data-cell]')].filter((c) => bodies.has(c.dataset.cell)).slice(-maxMarks);
+  for (const cell of cells) {
+    try {
+      await markCell(cell, bodies.get(cell.dataset.cell));
+    } catch { /* what cannot be marked was hashed all the same */ }
   }
   status.textContent = `${counts.ok} equal, ${counts.wrong} different, ${counts.open} not compared.`;
   button.disabled = false;

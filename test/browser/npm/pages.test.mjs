@@ -210,6 +210,37 @@ test("a signal is shown as it was known on a day, without a script", async () =>
   });
 });
 
+for (const id of signals) {
+  test(`the number of ${id} leads to the bytes that it rests on, hashed and marked here`, async () => {
+    await visit(`/evidence/${id}/latest`, {}, async (page) => {
+      const steps = await page.locator('[aria-labelledby="formula"] tbody tr').count();
+      assert.ok(steps >= 4, `${steps} steps`);
+      const cells = await page.locator('[aria-labelledby="cells"] [data-cell]').count();
+      const shown = await page.locator("[data-sha256]").count();
+      assert.ok(cells > 0 && shown > 0, `${cells} cells, ${shown} bodies`);
+      await page.click("#hash-bytes");
+      await page.waitForFunction(() => /not compared/.test(document.getElementById("hashed").textContent));
+      assert.equal(await text(page, "#hashed"), `${shown} equal, 0 different, 0 not compared.`);
+      const marked = await page.locator("#marks figure").evaluateAll((list) => list.map((f) => ({
+        series: f.dataset.series, equal: f.dataset.equal, mark: f.querySelector("mark").textContent,
+      })));
+      assert.ok(marked.length > 0, "nothing is marked");
+      for (const m of marked) { // a mean over a region is of many cells of its grid: the first ones are marked
+        assert.ok(m.mark.length > 0 && (m.equal === "true" || m.series.startsWith("temis.")), JSON.stringify(m));
+      }
+      // The browser computes the hash itself: a byte that changed on the way is found.
+      await page.route("**/raw/*", async (route) => {
+        const answer = await route.fetch();
+        const body = await answer.body();
+        body[0] ^= 1;
+        await route.fulfill({ response: answer, body });
+      });
+      await page.click("#hash-bytes");
+      await page.waitForFunction((n) => document.getElementById("hashed").textContent.includes(`${n} different`), shown);
+    });
+  });
+}
+
 test("research is there in four languages", async () => {
   await visit(research, {}, async (page) => {
     for (const [name, lang, word] of [["Español", "es", /Precio/], ["Português", "pt", /Preço/], ["हिन्दी", "hi", /भाव/], ["English", "en", /Price/]]) {

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"tidemark/api/view"
+	"tidemark/chain/tlog"
+	"tidemark/ingest"
+	"tidemark/ingest/sources"
+	"tidemark/ingest/world/synth"
+	"tidemark/internal/calendar"
+	"tidemark/internal/series"
+	"tidemark/signals"
+)
+
+// evidenceServer serves the evidence of the weekly petroleum stocks, made of the pages of a sandbox' publisher.
+type evidenceServer struct {
+	t        *testing.T
+	url      string
+	evidence view.Evidence
+	snapshot view.SignalSnapshot
+	inputs   view.Inputs
+	bodies   map[string][]byte
+	// shut are bodies that are kept back, with the leaf that proves them.
+	shut map[string][]byte
+}
+
+func newEvidenceServer(t *testing.T) *evidenceServer {
+	t.Helper()
+	s := &evidenceServer{t: t, bodies: map[string][]byte{}, shut: map[string][]byte{}}
+	now := time.Date(2026, 5, 14, 20, 0, 0, 0, time.UTC)
+	publishers := sources.Sandbox(synth.World{Seed: 1, Now: func() time.Time { return now }}, calendar.IsTradingDay)
+	def, _ := signals.ByID("eia-weekly-petroleum")
+	src, _ := sourceByID("eia-petroleum-weekly")
+	requests, err := src.Request(series.Window{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, from := series.Set{}, map[series.ID]string{}
+	for _, r := range requests {
+		w := httptest.NewRecorder()
+		publishers.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, r.URL, http.NoBody))
+		body := w.Body.Bytes()
+		sum := sha256.Sum256(body)
+		digest := hex.EncodeToString(sum[:])
+		s.bodies[digest] = body
+		s.evidence.Bodies = append(s.evidence.Bodies, view.EvidenceBody{
+			SHA256: digest, Source: src.ID, URL: r.URL, ContentType: w.Header().Get("Content-Type"), RetrievedAt: now, Bytes: int64(len(body)),
+		})
+		batch, err := src.Parse(ingest.Response{Request: r, Header: w.Header(), Body: body, FetchedAt: now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range batch.Readings {
+			set[v.Series] = append(set[v.Series], series.Point{ObservedAt: v.ObservedAt, VintageAt: now, Value: v.Value})
+			from[v.Series] = digest
+		}
+	}
+	for _, points := range set {
+		slices.SortFunc(points, func(a, b series.Point) int { return a.ObservedAt.Compare(b.ObservedAt) })
+	}
+	track := def.Compute(set, now)
+	e, working, _ := def.Working(set, now, track[len(track)-1].ObservedAt)
+	z, delta := e.Z(), e.DeltaPct()
+	s.evidence.ID, s.evidence.AsOf, s.evidence.ObservedAt = def.ID, now, new(e.ObservedAt)
+	s.evidence.Numbers = view.EvidenceNumbers{Value: &e.Value, BaselineValue: &e.Baseline, Scale: &e.Scale, ZScore: &z, DeltaVsBaselinePct: &delta, N: e.N}
+	cells := func(list []signals.Cell) (out []view.EvidenceCell) {
+		for _, c := range list {
+			out = append(out, view.EvidenceCell{Series: string(c.Series), ObservedAt: c.ObservedAt, Value: c.Value, PublishedAt: now, SHA256: from[c.Series]})
+		}
+		return out
+	}
+	s.evidence.ValueCells, s.evidence.BaselineCells = cells(working.Value), cells(working.Baseline)
+	// Only the page of crude oil has cells.
+	s.evidence.Bodies = slices.DeleteFunc(s.evidence.Bodies, func(b view.EvidenceBody) bool { return b.SHA256 != from["eia.WCESTUS1"] })
+	s.snapshot = view.SignalSnapshot{Value: &e.Value, BaselineValue: &e.Baseline, ZScore: &z, DeltaVsBaselinePct: &delta}
+	var sums []string
+	for digest, body := range s.bodies {
+		s.inputs.Data = append(s.inputs.Data, view.InputBody{SHA256: digest, Bytes: int64(len(body))})
+		sums = append(sums, digest)
+	}
+	s.inputs.Count, s.inputs.MerkleRoot = len(sums), view.MerkleRoot(sums)
+	s.snapshot.Provenance.Count, s.snapshot.Provenance.MerkleRoot = s.inputs.Count, s.inputs.MerkleRoot
+	mux := http.NewServeMux()
+	serve := func(pattern string, answer func() any) {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(answer()) })
+	}
+	serve("GET /api/signals/eia-weekly-petroleum", func() any { return s.snapshot })
+	serve("GET /api/signals/eia-weekly-petroleum/evidence", func() any { return s.evidence })
+	serve("GET /api/signals/eia-weekly-petroleum/inputs", func() any { return s.inputs })
+	mux.HandleFunc("GET /raw/{sha256}", s.raw)
+	mux.HandleFunc("GET /log/sources/proof/{name}", func(w http.ResponseWriter, r *http.Request) {
+		leaf := s.shut[strings.TrimSuffix(r.PathValue("name"), ".tlog-proof")]
+		tree := tlog.Checkpoint{Origin: "log.example", Size: 1, Root: tlog.LeafHash(leaf)}
+		_, _ = w.Write(tlog.Proof{Extra: leaf, Note: []byte(tree.Body() + "\n— log.example abcd\n")}.Format())
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	s.url = server.URL
+	return s
+}
+
+func (s *evidenceServer) raw(w http.ResponseWriter, r *http.Request) {
+	digest := r.PathValue("sha256")
+	body, there := s.bodies[digest]
+	switch _, shut := s.shut[digest]; {
+	case shut:
+		proof := "https://elsewhere.example/log/sources/proof/" + digest + ".tlog-proof"
+		w.WriteHeader(http.StatusUnavailableForLegalReasons)
+		_ = json.NewEncoder(w).Encode(view.Problem{Raw: &view.RawFacts{
+			SHA256: digest, Bytes: int64(len(body)), Source: "eia-petroleum-weekly", Reason: "The terms forbid it.", ProofURL: &proof,
+		}})
+	case there:
+		_, _ = w.Write(body)
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+// shutAll keeps the body of the evidence back. The leaf of the log is about a body with a hash.
+func (s *evidenceServer) shutAll(sum string) {
+	b := s.evidence.Bodies[0]
+	leaf, err := tlog.FormatLeaf(tlog.KindBody, b.Source, strings.Repeat("0", 64), tlog.FormatTime(b.RetrievedAt), sum, strconv.FormatInt(b.Bytes, 10), "false")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.shut[b.SHA256] = leaf
+}
+
+// A server's evidence is held against the bytes. Any lie about a byte, a value, a cell or a number is found, also where it fits the others.
+func TestExplainFromOutsideFindsEveryLie(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		what string
+		lie  func(s *evidenceServer)
+		code int
+		want []string
+	}{
+		{"nothing", func(*evidenceServer) {}, 0, []string{"agree  eia.WCESTUS1 of 2026-05-08", "agree  5 observations", "agree  z_score", `row "2026-May" of the table`, "Everything that could be compared agrees."}},
+		{"a byte", func(s *evidenceServer) {
+			b := s.evidence.Bodies[0].SHA256
+			s.bodies[b] = append([]byte(" "), s.bodies[b][1:]...)
+		}, 1, []string{"DIFFER", "have the SHA-256", "MISSING"}},
+		{"a value of a cell", func(s *evidenceServer) { s.evidence.ValueCells[0].Value += 1000 }, 1, []string{"DIFFER  eia.WCESTUS1 of 2026-05-08", "and the bytes"}},
+		{"a value of the baseline", func(s *evidenceServer) { s.evidence.BaselineCells[2].Value++ }, 1, []string{"DIFFER  eia.WCESTUS1 of 20"}},
+		{"the number", func(s *evidenceServer) {
+			s.evidence.Numbers.Value = new(*s.evidence.Numbers.Value + 1)
+			s.snapshot.Value = s.evidence.Numbers.Value
+		}, 1, []string{"DIFFER  value"}},
+		{"a z-score", func(s *evidenceServer) { s.evidence.Numbers.ZScore = new(2.5) }, 1, []string{"DIFFER  z_score", "the snapshot"}},
+		{"a cell that is left out, with numbers that fit", func(s *evidenceServer) {
+			s.evidence.BaselineCells = s.evidence.BaselineCells[1:]
+			var sum float64
+			for _, c := range s.evidence.BaselineCells {
+				sum += c.Value
+			}
+			s.evidence.Numbers.BaselineValue, s.evidence.Numbers.N = new(sum/4), 4
+			s.snapshot.BaselineValue = s.evidence.Numbers.BaselineValue
+		}, 1, []string{"the server leaves it out", "DIFFER  baseline_value"}},
+		{"a cell too many", func(s *evidenceServer) {
+			more := s.evidence.BaselineCells[0]
+			more.ObservedAt = more.ObservedAt.AddDate(0, 0, 7)
+			s.evidence.BaselineCells = append(s.evidence.BaselineCells, more)
+		}, 1, []string{"DIFFER  eia.WCESTUS1"}},
+		{"a cell twice", func(s *evidenceServer) {
+			s.evidence.BaselineCells = append(s.evidence.BaselineCells, s.evidence.BaselineCells[0])
+		}, 1, []string{"twice"}},
+		{"a day of a cell", func(s *evidenceServer) {
+			s.evidence.BaselineCells[1].ObservedAt = s.evidence.BaselineCells[1].ObservedAt.AddDate(0, 0, 1)
+		}, 1, []string{"the bytes do not state it"}},
+		{"a body of no cell's", func(s *evidenceServer) { s.evidence.ValueCells[0].SHA256 = strings.Repeat("0", 64) }, 1, []string{"is not among those"}},
+		{"a hash that leads elsewhere", func(s *evidenceServer) { s.evidence.Bodies[0].SHA256 = "../../api/v1/info" }, 1, []string{"this is no SHA-256"}},
+		{"a source", func(s *evidenceServer) { s.evidence.Bodies[0].Source = "worldbank-pink-sheet" }, 1, []string{"our parser does not read it"}},
+		{"a root", func(s *evidenceServer) { s.snapshot.Provenance.MerkleRoot = strings.Repeat("0", 64) }, 1, []string{"DIFFER  provenance"}},
+		{"a list without the body", func(s *evidenceServer) { s.inputs.Data[0].SHA256 = strings.Repeat("1", 64) }, 1, []string{"DIFFER  provenance"}},
+		{"bytes that are lost", func(s *evidenceServer) { clear(s.bodies) }, 1, []string{"MISSING", "the server answers 404"}},
+		{"bytes that are kept back", func(s *evidenceServer) { s.shutAll(s.evidence.Bodies[0].SHA256) }, 0, []string{
+			"withheld  ", "Leaf 0 of log.example names the hash", "the bytes are kept back", "1 of 1 bodies are kept back",
+		}},
+		{"a proof of another body", func(s *evidenceServer) { s.shutAll(strings.Repeat("2", 64)) }, 1, []string{"its proof does not hold"}},
+		{"a number over bytes that are kept back", func(s *evidenceServer) {
+			s.shutAll(s.evidence.Bodies[0].SHA256)
+			s.evidence.Numbers.BaselineValue = new(1.0)
+		}, 1, []string{"DIFFER  baseline_value"}},
+		{"escapes", func(s *evidenceServer) { s.evidence.ValueCells[0].Series = "\x1b[2J" }, 1, []string{"DIFFER"}},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			t.Parallel()
+			s := newEvidenceServer(t)
+			c.lie(s)
+			var out, complaint bytes.Buffer
+			code := run(t.Context(), []string{"explain", "eia-weekly-petroleum", "--url=" + s.url, "--world=sandbox"}, &out, &complaint)
+			if code != c.code {
+				t.Errorf("exit %d, want %d: %s\n%s", code, c.code, complaint.String(), out.String())
+			}
+			for _, want := range c.want {
+				if !strings.Contains(out.String(), want) {
+					t.Errorf("it lacks %q:\n%s", want, out.String())
+				}
+			}
+			if strings.Contains(out.String(), "\x1b") {
+				t.Error("the server's escapes reach the terminal")
+			}
+			var report struct{ Differ, Missing, Withheld, Agree int }
+			var asJSON bytes.Buffer
+			if again := run(t.Context(), []string{"explain", "eia-weekly-petroleum", "--url=" + s.url, "--world=sandbox", "--json"}, &asJSON, &complaint); again != code ||
+				json.Unmarshal(asJSON.Bytes(), &report) != nil || (report.Differ+report.Missing > 0) != (code != 0) {
+				t.Errorf("--json: exit %d, %+v", again, report)
+			}
+		})
+	}
+}
