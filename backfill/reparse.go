@@ -148,6 +148,6 @@ func only[T any](ids []series.ID, list []T, id func(T) series.ID) []T {
 func Load(src ingest.Source, f ingest.Fetched) postgres.Load {
 	return postgres.Load{
 		FetchID: f.Fetch.ID, FetchedAt: f.Fetch.FetchedAt, Readings: f.Batch.Readings, Covers: f.Batch.Covers, Vintages: f.Batch.Vintages,
-		Published: src.Published,
+		Published: src.Published, Rounding: src.Rounding,
 	}
 }

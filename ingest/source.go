@@ -133,6 +133,16 @@ func (b Batch) Empty() bool {
 	return len(b.Readings)+len(b.Companies)+len(b.Filings)+len(b.Facts)+len(b.Bars)+len(b.Actions)+len(b.News) == 0
 }
 
+// Rounding returns the difference below which two values of one of the source's series are the same; see series.Info.
+func (s Source) Rounding(id series.ID) float64 {
+	for _, i := range s.Series {
+		if i.ID == id {
+			return i.Rounding
+		}
+	}
+	return 0
+}
+
 // Published returns the time at which a value of one of the source's series is assumed to have become known, if its arrival was not
 // observed. A series without a rule, or one missing from Series, was known at once.
 func (s Source) Published(id series.ID, observedAt time.Time) time.Time {

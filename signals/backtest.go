@@ -57,6 +57,10 @@ type BacktestResult struct {
 	OutOfSampleFrom time.Time
 	// NaiveRankIC is the naive forecast's, of the cases that have one.
 	NaiveRankIC float64
+	// BestRule is the better one of the naive forecast and its opposite, and BestRuleIC its rank correlation. Wins says who is better.
+	BestRule   string
+	BestRuleIC float64
+	Wins       string
 	// Trials is how many signals are tested; AdjustedP is the p-value of all cases times that, at most 1 (Bonferroni).
 	Trials    int
 	AdjustedP float64
@@ -99,12 +103,35 @@ type ForecastSkill struct {
 	Coverage90Pct float64
 	// BaselineRMSE is the RMSE of the baseline over the same cases. Skill is 1 - RMSE/BaselineRMSE.
 	BaselineRMSE, Skill float64
+	// SourceRMSE is the RMSE of the publisher's own forecast over the same cases, unknown if it has none at this stage.
+	SourceRMSE float64
+}
+
+// Who wins a backtest.
+const (
+	WinsSignal  = "signal"      // its interval is above zero, and it relates more to the outcome than the best simple rule
+	WinsRule    = "simple_rule" // the best simple rule relates at least as much
+	WinsNeither = "neither"     // the signal relates more than the rule, and not clearly more than chance
+)
+
+// winner is empty where the signal's correlation is unknown.
+func winner(e Edge, rule float64) string {
+	switch {
+	case math.IsNaN(e.RankIC):
+		return ""
+	case rule >= e.RankIC:
+		return WinsRule
+	case e.Clear():
+		return WinsSignal
+	}
+	return WinsNeither
 }
 
 // BacktestMethod describes the method of RunBacktest for readers of a result.
 const BacktestMethod = "walk forward: each value is used from the instant at which it and all values before it were known, against outcomes that " +
 	"begin later; predictor and sign are declared, nothing is fitted; rank correlation with Newey-West standard errors over 1.3 times the " +
-	"root of the number of cases, at least twice the overlap of the outcomes; out of sample: the newer half"
+	"root of the number of cases, at least twice the overlap of the outcomes; p-value: the larger of theirs and of the share of circular " +
+	"shifts of the outcomes that relate as much to the forecasts; out of sample: the newer half"
 
 // BacktestInputs are all series that a backtest of the signal reads.
 func (d Definition) BacktestInputs() []series.ID {
@@ -139,7 +166,13 @@ func (d Definition) RunBacktest(in series.Set, at, assumed time.Time) BacktestRe
 	if !assumed.IsZero() {
 		r.RecordedFrom = assumed
 	}
+	r.P = max(r.P, shiftP(cases, r.Edge)) // an unknown one makes it unknown
 	r.AdjustedP = min(1, r.P*float64(r.Trials))
+	r.BestRule, r.BestRuleIC = d.Backtest.Naive, r.NaiveRankIC
+	if r.NaiveRankIC < 0 {
+		r.BestRule, r.BestRuleIC = "the opposite of "+d.Backtest.Naive, -r.NaiveRankIC
+	}
+	r.Wins = winner(r.Edge, r.BestRuleIC)
 	if n := len(cases); n > 0 {
 		r.From, r.OutOfSampleFrom = cases[0].Start, cases[n/2].Start
 		for _, c := range cases {

@@ -45,6 +45,38 @@ func edge(cases []Case) Edge {
 	return e
 }
 
+// minShifts and maxShifts are how many shifts make the p-value of a shift test. Fewer could not tell a small one.
+const minShifts, maxShifts = 99, 999
+
+// shiftP is the share of circular shifts of the outcomes that relate to the forecasts at least as much as the outcomes themselves do, itself
+// included. A shift keeps how each of the two persists and breaks what relates them, so it needs no model of the dependence. Shifts by at most
+// the edge's lags are left out, because there some of the relation is left. It is zero where there are too few shifts. It costs O(n).
+func shiftP(cases []Case, e Edge) float64 {
+	n := len(cases)
+	first, last := e.Lags+1, n-e.Lags-1
+	count := min(maxShifts, last-first+1)
+	if math.IsNaN(e.RankIC) || count < minShifts {
+		return 0
+	}
+	x := ranks(cases, func(c Case) float64 { return c.Predicted })
+	y := ranks(cases, func(c Case) float64 { return c.Happened })
+	as := 1
+	for k := range count {
+		shift := first + k*(last-first)/max(count-1, 1)
+		var sum float64
+		for i := range n - shift {
+			sum += float64(x[i] * y[i+shift])
+		}
+		for i := n - shift; i < n; i++ {
+			sum += float64(x[i] * y[i+shift-n])
+		}
+		if math.Abs(sum/float64(n)) >= math.Abs(e.RankIC) {
+			as++
+		}
+	}
+	return float64(as) / float64(count+1)
+}
+
 // lags is the number of neighbours on which a case is assumed to depend: 1.3 times the root of the number of cases (Lazarus, Lewis, Stock
 // and Watson, Journal of Business & Economic Statistics 36, 2018), or twice the overlap if that is more. The weight of a neighbour falls
 // with its distance, so the overlap alone would leave out a third of the dependence.
@@ -176,6 +208,9 @@ func naiveRankIC(cases []Case) float64 {
 type skillSum struct {
 	from, to, n, held           int
 	square, distance, sum, base float64
+	// source is the sum of the squared errors of the publisher's own forecasts, of sourced cases.
+	source  float64
+	sourced int
 }
 
 // add takes in an estimate of a year and its outcome, where the estimate and its baseline are known.
@@ -198,12 +233,20 @@ func (s *skillSum) add(year int, e Estimate, outcome float64) {
 	s.base += float64(base * base)
 }
 
+// sourceRMSE is unknown where the publisher had no forecast of some of the cases.
+func (s *skillSum) sourceRMSE() float64 {
+	if s.sourced == 0 || s.sourced != s.n {
+		return math.NaN()
+	}
+	return known(math.Sqrt(s.source / float64(s.sourced)))
+}
+
 func (s *skillSum) result(stage string) ForecastSkill {
 	n := float64(s.n)
 	rmse, base := math.Sqrt(s.square/n), math.Sqrt(s.base/n)
 	return ForecastSkill{
 		Stage: stage, From: s.from, To: s.to, N: s.n,
 		RMSE: known(rmse), MAE: known(s.distance / n), Bias: known(s.sum / n), Coverage90Pct: 100 * float64(s.held) / n,
-		BaselineRMSE: known(base), Skill: known(1 - rmse/base),
+		BaselineRMSE: known(base), Skill: known(1 - rmse/base), SourceRMSE: s.sourceRMSE(),
 	}
 }

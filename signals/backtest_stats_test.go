@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/stat"
@@ -183,6 +184,90 @@ func TestChanceIsCalledChance(t *testing.T) {
 				t.Errorf("an edge in %.3f of worlds without one, want about 0.05", share)
 			}
 		})
+	}
+}
+
+// Forecasts and outcomes that both move slowly relate by chance more often than an error of neighbours allows. A shift test knows.
+func TestAShiftTestKnowsWhatPersists(t *testing.T) {
+	t.Parallel()
+	edges, both := 0, 0
+	const worlds = 300
+	for w := range worlds {
+		rng := rand.New(rand.NewPCG(uint64(w), 19))
+		x, y := make([]float64, 600), make([]float64, 600)
+		var a, b float64
+		for i := range x {
+			a, b = 0.97*a+rng.NormFloat64(), 0.97*b+rng.NormFloat64()
+			x[i], y[i] = a, b
+		}
+		cases := inRow(x, y, 4)
+		e := edge(cases)
+		if p := shiftP(cases, e); p < 0.05 {
+			edges++
+			if e.P < 0.05 {
+				both++
+			}
+		}
+	}
+	if share := float64(edges) / worlds; share > 0.1 {
+		t.Errorf("an edge in %.3f of worlds without one, want about 0.05", share)
+	}
+	// What relates is found.
+	x := make([]float64, 400)
+	rng := rand.New(rand.NewPCG(1, 19))
+	for i := range x {
+		x[i] = rng.NormFloat64()
+	}
+	cases := inRow(x, x, 1)
+	if p := shiftP(cases, edge(cases)); p > 0.01 {
+		t.Errorf("a perfect forecast has the p-value %v", p)
+	}
+	// A handful of cases has no shifts to tell by.
+	few := inRow(x[:20], x[:20], 1)
+	if p := shiftP(few, edge(few)); p != 0 {
+		t.Errorf("20 cases have the p-value %v of a shift test", p)
+	}
+}
+
+// The relation is that of the case itself among all shifts, each worked out directly.
+func TestAShiftTestCountsTheShiftsThatRelateAsMuch(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(2, 19))
+	x, y := make([]float64, 150), make([]float64, 150)
+	for i := range x {
+		x[i] = rng.NormFloat64()
+		y[i] = 0.15*x[i] + rng.NormFloat64()
+	}
+	cases := inRow(x, y, 1)
+	e := edge(cases)
+	as, all := 1, 1
+	for shift := e.Lags + 1; shift <= len(x)-e.Lags-1; shift++ {
+		moved := slices.Concat(y[shift:], y[:shift])
+		other := inRow(x, moved, 1)
+		ic := correlation(ranks(other, func(c Case) float64 { return c.Predicted }), ranks(other, func(c Case) float64 { return c.Happened }))
+		if all++; math.Abs(ic) >= math.Abs(e.RankIC) {
+			as++
+		}
+	}
+	wantNear(t, "p", shiftP(cases, e), float64(as)/float64(all))
+}
+
+func TestTheBestSimpleRuleMayBeTheOppositeOfTheNaiveOne(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		signal, lo, naive float64
+		wins              string
+	}{
+		{0.108, 0.02, 0.189, WinsRule},
+		{0.3, 0.1, 0.189, WinsSignal},
+		{0.2, -0.1, 0.189, WinsNeither},
+		{math.NaN(), math.NaN(), 0.1, ""},
+		{0.3, 0.1, math.NaN(), WinsSignal},
+		{-0.4, -0.6, 0.1, WinsRule},
+	} {
+		if got := winner(Edge{RankIC: c.signal, Lo: c.lo}, c.naive); got != c.wins {
+			t.Errorf("%v against %v: %q wins, want %q", c.signal, c.naive, got, c.wins)
+		}
 	}
 }
 

@@ -287,13 +287,15 @@ interval bounds, at 90 %, where the spread may have moved in the meantime if it 
   at most.
 
 It is held against the spread of the day of reading as EIA printed it later, or of the last day before it with all three prices. From
-September 2006 to December 2025 it held that in 916 of 1,004 releases (91.2 %), each read on its Wednesday.
+September 2006 to December 2025 it held that in 916 of 1,004 releases (91.2 %), each read on its Wednesday. Of the days that had a price
+exactly two, five or nine days later it held that price in 90.4, 91.7 and 92.7 %.
 Jumps are wider than a random walk allows: in a week like that of 20 April 2020 the interval is too narrow before and too wide after.
 
 ## Backtest
 
 The z-score, turned round, is held to the change of the spread itself over the 20 trading days after the value became known: a wide spread
-should narrow. Values count from the Wednesday on which they were published, and the change begins after it.
+should narrow. Values count from the Wednesday on which they were published, and the change begins after it. Up to December 2025 the rank
+correlation was 0.108. The opposite of the spread's own last change over 20 days had 0.189: that simple rule wins.
 
 ## What it cannot tell
 

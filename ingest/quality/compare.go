@@ -24,11 +24,14 @@ type comparison struct {
 }
 
 // pair is one time's reading before and now.
-type pair struct{ was, is series.Reading }
+type pair struct {
+	was, is series.Reading
+	info    series.Info
+}
 
 // changed reports whether the reading differs now.
 func (p pair) changed() bool {
-	return p.was.Marker != p.is.Marker || p.is.Marker == "" && p.was.Value != p.is.Value
+	return p.was.Marker != p.is.Marker || p.is.Marker == "" && !p.info.Same(p.was.Value, p.is.Value)
 }
 
 // numbers reports whether both are numbers.
@@ -48,7 +51,7 @@ func compare(a Answer) *comparison {
 			c.miss(c.known[k])
 		}
 		if k < len(c.known) && c.known[k].ObservedAt.Equal(at) {
-			c.both = append(c.both, pair{c.known[k], c.said[i]})
+			c.both = append(c.both, pair{c.known[k], c.said[i], a.Info})
 			if c.whole(at) {
 				c.have++
 			}

@@ -71,11 +71,18 @@ func (m *mean) add(value int, weight float64) {
 	m.weights += weight
 }
 
-// value is the mean column in umol/m2, or not ok if too few cells are defined. It is rounded to four decimals, far below the precision of
-// the grid's whole numbers. So two kinds of processors, whose cosines differ in the last bit, read the same value.
+// decimals is how many decimals a mean keeps: beyond the precision of the grid's whole numbers by far, and few enough that two kinds of
+// processors, whose cosines differ in the last bit, read the same value.
+const decimals = 9
+
+// rounding is a difference that is no revision: before, means were kept with four decimals.
+const rounding = 0.0001
+
+// value is the mean column in umol/m2, or not ok if too few cells are defined.
 func (m *mean) value() (v float64, ok bool) {
 	if m.cells == 0 || 100*m.defined < enough*m.cells {
 		return 0, false
 	}
-	return math.Round(1e4*molesPerUnit*m.sum/m.weights) / 1e4, true
+	scale := math.Pow10(decimals)
+	return math.Round(scale*molesPerUnit*m.sum/m.weights) / scale, true
 }

@@ -72,7 +72,7 @@ func Source() ingest.Source {
 	for _, r := range regions {
 		s.Series = append(s.Series, series.Info{
 			ID: r.id, Name: "Tropospheric NO2, monthly mean column: " + r.title, Unit: "umol/m2", Frequency: "monthly", Published: published,
-			Min: new(minColumn), Max: new(maxColumn),
+			Min: new(minColumn), Max: new(maxColumn), Rounding: rounding,
 		})
 	}
 	s.Series = append(s.Series, series.Info{

@@ -25,9 +25,11 @@ const (
 	// decimals is the number of decimals to which values are rounded. It is that of the database behind the workbook.
 	//
 	// Programs that save such a workbook write a number with 15, 16 or 17 significant digits (0.14000000000000001); rounding gives all
-	// these copies of one vintage the same values to the bit. Copies that state only two decimals do not become equal. Rounding
-	// everything to two would lose digits that the publisher states; revisions that matter begin at 0.1.
+	// these copies of one vintage the same values to the bit. Rounding everything to two decimals would lose digits that the publisher
+	// states.
 	decimals = 11
+	// rounding is the difference that copies with only two decimals make, with room for the last bit. Revisions that matter begin at 0.1.
+	rounding = 0.006
 	// maxPrice is the largest number for which that rounding is exact, with room; no price in dollars comes near it.
 	maxPrice = 1e4
 )

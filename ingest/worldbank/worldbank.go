@@ -78,7 +78,7 @@ func Source() ingest.Source {
 	}
 	for _, c := range columns {
 		s.Series = append(s.Series, series.Info{
-			ID: c.id, Name: c.name, Unit: "Dollars per Million Btu", Frequency: "monthly", Published: published, Min: new(lowest), Max: new(highest),
+			ID: c.id, Name: c.name, Unit: "Dollars per Million Btu", Frequency: "monthly", Published: published, Min: new(lowest), Max: new(highest), Rounding: rounding,
 		})
 	}
 	return s

@@ -27,7 +27,12 @@ type Backtest struct {
 	HitRatePct   *float64       `json:"hit_rate_pct"`
 	OutOfSample  OutOfSample    `json:"oos"`
 	NaiveRankIC  *float64       `json:"naive_rank_ic"`
-	Trials       MultipleTests  `json:"multiple_testing"`
+	// BestRule is the better one of the naive forecast and its opposite. It is absent from backtests of older programs.
+	BestRule *SimpleRule `json:"best_rule,omitempty"`
+	// Wins is signal, simple_rule (it relates to the outcome at least as much as the signal) or neither (the signal relates more, and not
+	// clearly more than chance). Null if that is unknown.
+	Wins   *string       `json:"wins"`
+	Trials MultipleTests `json:"multiple_testing"`
 	// CostsBps is nil: a rank correlation has no costs.
 	CostsBps      *float64 `json:"costs_bps"`
 	LookAheadSafe bool     `json:"look_ahead_safe"`
@@ -44,6 +49,12 @@ type Backtest struct {
 type BacktestTarget struct {
 	Symbol      string `json:"symbol"`
 	Description string `json:"description"`
+}
+
+// SimpleRule is a forecast that takes nothing from the signal.
+type SimpleRule struct {
+	Rule   string   `json:"rule"`
+	RankIC *float64 `json:"rank_ic"`
 }
 
 // Period is a range of days, both included.
@@ -94,6 +105,10 @@ type ForecastSkill struct {
 	Coverage90Pct *float64 `json:"coverage_90_pct"`
 	BaselineRMSE  *float64 `json:"baseline_rmse"`
 	Skill         *float64 `json:"skill"`
+	// SourceRMSE is the RMSE of the publisher's own forecasts over the same cases. It is null if it has none at this stage.
+	SourceRMSE *float64 `json:"source_rmse"`
+	// Wins is signal or source, whichever has the smaller RMSE. It is null if the publisher has no forecasts at this stage.
+	Wins *string `json:"wins"`
 }
 
 // BacktestCase is one forecast and its outcome. Readers can recompute the result from such cases.
@@ -122,6 +137,7 @@ func NewBacktest(d signals.Definition, r signals.BacktestResult, codeVersion str
 		P:             Known(r.P),
 		HitRatePct:    Known(r.HitRatePct),
 		NaiveRankIC:   Known(r.NaiveRankIC),
+		BestRule:      &SimpleRule{Rule: r.BestRule, RankIC: Known(r.BestRuleIC)},
 		Trials:        MultipleTests{Trials: r.Trials, AdjustedP: Known(r.AdjustedP)},
 		LookAheadSafe: r.LookAheadSafe,
 		Skill:         []ForecastSkill{},
@@ -136,8 +152,19 @@ func NewBacktest(d signals.Definition, r signals.BacktestResult, codeVersion str
 		part := func(e signals.Edge) PartOfEdge { return PartOfEdge{e.N, Known(e.RankIC), bounds(e)} }
 		out.Vintages = &AssumedVintages{RecordedFrom: r.RecordedFrom.UTC(), Before: part(r.Assumed), Since: part(r.Recorded)}
 	}
+	if r.Wins != "" {
+		out.Wins = new(r.Wins)
+	}
 	for _, s := range r.Skill {
+		var wins *string
+		switch {
+		case s.SourceRMSE <= s.RMSE:
+			wins = new("source")
+		case s.SourceRMSE > s.RMSE:
+			wins = new("signal")
+		}
 		out.Skill = append(out.Skill, ForecastSkill{
+			SourceRMSE: Known(s.SourceRMSE), Wins: wins,
 			Stage: s.Stage, From: s.From, To: s.To, N: s.N, RMSE: Known(s.RMSE), MAE: Known(s.MAE), Bias: Known(s.Bias),
 			Coverage90Pct: Known(s.Coverage90Pct), BaselineRMSE: Known(s.BaselineRMSE), Skill: Known(s.Skill),
 		})

@@ -26,6 +26,8 @@ type Load struct {
 	Vintages []series.Observation
 	// Published returns when a value is assumed to have become known, for values whose publication was not observed.
 	Published func(id series.ID, observedAt time.Time) time.Time
+	// Rounding returns the difference below which two values of a series are the same, written with other digits. It may be nil.
+	Rounding func(id series.ID) float64
 	// Anew means that the load must be compared even if its bytes last confirmed its series. It is set when the parser has changed.
 	Anew bool
 
@@ -130,6 +132,13 @@ func conclude(ctx context.Context, tx pgx.Tx, f task.Fence, again int64, loads [
 		}
 	}
 	return checkFence(ctx, tx, f, added)
+}
+
+func (l Load) rounding(id series.ID) float64 {
+	if l.Rounding == nil {
+		return 0
+	}
+	return l.Rounding(id)
 }
 
 // speaks returns the series that a load contains or covers.

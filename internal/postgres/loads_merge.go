@@ -16,7 +16,7 @@ import (
 const stageSQL = `
 	create temporary table if not exists stage_readings (
 		grp int not null, load int not null, series text not null, observed_at timestamptz not null, value double precision, marker text,
-		published_at timestamptz not null);
+		published_at timestamptz not null, rounding double precision not null);
 	create temporary table if not exists stage_covers (
 		grp int not null, load int not null, series text not null, from_at timestamptz, to_at timestamptz);
 	create temporary table if not exists stage_loads (
@@ -40,13 +40,14 @@ func stage(ctx context.Context, c *pgx.Conn, loads []Load, groups []loadGroup) e
 			l := loads[i]
 			heads = append(heads, []any{i, l.FetchID, l.FetchedAt, l.accepted})
 			for _, r := range l.Readings {
-				readings.row(7)
+				readings.row(8)
 				readings.int4(int32(g))
 				readings.int4(int32(i))
 				readings.text(string(r.Series))
 				readings.time(r.ObservedAt)
 				readings.value(r.Value, r.Marker)
 				readings.time(l.Published(r.Series, r.ObservedAt))
+				readings.float8(l.rounding(r.Series))
 			}
 			for _, v := range l.Vintages {
 				vintages.row(6)
@@ -61,7 +62,7 @@ func stage(ctx context.Context, c *pgx.Conn, loads []Load, groups []loadGroup) e
 			}
 		}
 	}
-	if _, err := readings.send(ctx, c, "stage_readings", "grp, load, series, observed_at, value, marker, published_at"); err != nil {
+	if _, err := readings.send(ctx, c, "stage_readings", "grp, load, series, observed_at, value, marker, published_at, rounding"); err != nil {
 		return fmt.Errorf("stage: %w", err)
 	}
 	if vintages.n > 0 {
@@ -126,7 +127,7 @@ const differingSQL = `
 	where case
 		when s.series is null then k.marker is distinct from 'withdrawn'
 		when k.series is null then true
-		else k.value is distinct from s.value or k.marker is distinct from s.marker
+		else (k.value is distinct from s.value and not coalesce(abs(k.value - s.value) < s.rounding, false)) or k.marker is distinct from s.marker
 	end` // primary key
 
 const shrunkSQL = `

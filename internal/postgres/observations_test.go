@@ -151,6 +151,40 @@ func TestAnOldAnswerSaysNothingNew(t *testing.T) {
 	}
 }
 
+// A publisher's copy with fewer decimals is no revision of what is known, nor is the return to all of them. What differs by more is one.
+func TestOtherDigitsOfAValueAreNoRevision(t *testing.T) {
+	t.Parallel()
+	db, _ := open(t, postgres.RoleWorker)
+	answer := func(fetched string, values ...float64) postgres.Load {
+		var list []series.Reading
+		for i, v := range values {
+			list = append(list, reading("a", fmt.Sprintf("2026-01-%02dT00:00:00Z", 5+i), v))
+		}
+		l := load(t, db, fetched, list...)
+		l.Rounding = func(series.ID) float64 { return 0.006 }
+		return l
+	}
+	store(t, db, answer("2026-01-10T00:00:00Z", 12.3456789, 3.14159))
+	for _, c := range []struct {
+		fetched string
+		values  []float64
+		added   int64
+	}{
+		{"2026-01-11T00:00:00Z", []float64{12.35, 3.14}, 0},
+		{"2026-01-12T00:00:00Z", []float64{12.3456789, 3.14159}, 0},
+		{"2026-01-13T00:00:00Z", []float64{12.35, 3.15}, 1},
+		{"2026-01-14T00:00:00Z", []float64{12.3456789}, 1}, // the other one is gone
+	} {
+		if n := store(t, db, answer(c.fetched, c.values...)); n != c.added {
+			t.Errorf("%s added %d rows, want %d", c.fetched, n, c.added)
+		}
+	}
+	want := []string{"01-05 01-07T00 12.3456789 assumed", "01-06 01-08T00 3.14159 assumed", "01-06 01-13T00 3.15", "01-06 01-14T00 withdrawn"}
+	if d := cmp.Diff(want, vintages(t, db, "a")); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
 func TestAWithheldValueIsItsMarker(t *testing.T) {
 	t.Parallel()
 	db, _ := open(t, postgres.RoleWorker)

@@ -3,6 +3,7 @@
 package series
 
 import (
+	"math"
 	"sort"
 	"time"
 )
@@ -77,7 +78,13 @@ type Info struct {
 	// Min and Max are the bounds of plausible values. They are wide enough for values that were never seen before, and narrow enough to
 	// detect another unit. Nil means no bound. An answer with a value outside the bounds is not stored before an operator has reviewed it.
 	Min, Max *float64
+	// Rounding is the difference below which two values of one time are the same value, written with other digits. Zero means that every
+	// difference is a revision.
+	Rounding float64
 }
+
+// Same reports whether two values of one time are the same, but for the digits that they are written with.
+func (i Info) Same(a, b float64) bool { return a == b || math.Abs(a-b) < i.Rounding }
 
 // Window is a range of observation times, both ends included. A zero end is open.
 type Window struct{ From, To time.Time }

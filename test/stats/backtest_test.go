@@ -1,14 +1,17 @@
 package stats
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"tidemark/internal/postgres"
 	"tidemark/internal/series"
 	"tidemark/signals"
 )
@@ -189,4 +192,45 @@ func sumCases(t *testing.T, track signals.Track, target []series.Point, steps in
 		t.Fatal(err)
 	}
 	return sum
+}
+
+// The publisher's own forecast is compared with the blend over the same years. The result says who wins, also where that is not the signal.
+func TestTheForecastsOfNASSAloneAreCompared(t *testing.T) {
+	t.Parallel()
+	d := definition(t, "iowa-corn-yield")
+	stages := 0
+	for _, s := range postgres.NewBacktest(d, d.RunBacktest(illinoisCorn(t), date("2025-06-01"), time.Time{}), "test").Skill {
+		if s.Stage == "trend" {
+			if s.SourceRMSE != nil || s.Wins != nil {
+				t.Errorf("%+v", s)
+			}
+			continue
+		}
+		stages++
+		if share := fmt.Sprintf("%.1f", *s.SourceRMSE); !strings.Contains(d.Brief, share) || *s.Wins != "source" {
+			t.Errorf("%s: %s of NASS alone, %s wins: the brief says otherwise", s.Stage, share, *s.Wins)
+		}
+		t.Logf("%s: %d years, the blend %.2f, NASS alone %.2f: %s wins", s.Stage, s.N, *s.RMSE, *s.SourceRMSE, *s.Wins)
+		if (*s.SourceRMSE <= *s.RMSE) != (*s.Wins == "source") {
+			t.Errorf("%s: %v and %v, and %s wins", s.Stage, *s.RMSE, *s.SourceRMSE, *s.Wins)
+		}
+	}
+	if stages != 4 {
+		t.Errorf("%d stages have a forecast of NASS, want 4", stages)
+	}
+}
+
+// Momentum has a sign, and its opposite is a rule just as simple: of the crack spread it relates more to what comes than the signal does.
+func TestTheOppositeOfMomentumBeatsTheCrackSpread(t *testing.T) {
+	t.Parallel()
+	r := definition(t, "crack-spread-321").RunBacktest(wednesdays(spotPrices(t)), date("2025-12-30"), time.Time{})
+	for _, ic := range []float64{r.RankIC, r.BestRuleIC} {
+		if share := fmt.Sprintf("%.3f", ic); !strings.Contains(definition(t, "crack-spread-321").Brief, share) {
+			t.Errorf("the brief does not state %s", share)
+		}
+	}
+	t.Logf("the signal %.3f, the naive forecast %.3f, the best rule %.3f: %s wins; p %.3f", r.RankIC, r.NaiveRankIC, r.BestRuleIC, r.Wins, r.P)
+	if r.Wins != signals.WinsRule || !strings.HasPrefix(r.BestRule, "the opposite of") || r.BestRuleIC != -r.NaiveRankIC {
+		t.Errorf("%+v", r)
+	}
 }

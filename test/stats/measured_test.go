@@ -14,6 +14,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"tidemark/ingest/worldbank"
 	"tidemark/internal/series"
 	"tidemark/signals"
 )
@@ -69,6 +70,33 @@ func TestJapansNewestMonthIsTheOnlyPriceThatWasRevised(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// The source says which differences are none: of the recorded workbooks, those of copies with other digits.
+func TestACopyOfThePinkSheetWithTwoDecimalsHasNoRevisions(t *testing.T) {
+	t.Parallel()
+	infos := map[series.ID]series.Info{}
+	for _, i := range worldbank.Source().Series {
+		infos[i.ID] = i
+	}
+	revisions, other := 0, 0
+	for id, points := range pinkSheet(t, "2026-03-03") {
+		for _, p := range points {
+			short := math.Round(100*p.Value) / 100
+			if short != p.Value {
+				other++
+			}
+			if !infos[id].Same(p.Value, short) {
+				revisions++
+			}
+		}
+	}
+	if revisions != 0 || other < 100 {
+		t.Errorf("a copy of the workbook with two decimals has %d revisions; %d of its prices have more decimals", revisions, other)
+	}
+	if i := infos["worldbank.LNG_JP"]; i.Same(12.1, 12.11) || i.Same(12.1, 12) {
+		t.Error("a cent is a revision")
 	}
 }
 

@@ -75,6 +75,8 @@ var (
 		"SignalSnapshot.status":      {signals.StatusLive, signals.StatusDecayed, signals.StatusDeprecated},
 		"ChangePart.kind":            {string(signalchanges.NewObservation), string(signalchanges.Revision), string(signalchanges.Window), string(signalchanges.BaselineWindow), string(signalchanges.Code)},
 		"EvidenceStep.name":          {"value", "baseline", "scale", "z_score", "delta_vs_baseline_pct"},
+		"Backtest.wins":              {signals.WinsSignal, signals.WinsRule, signals.WinsNeither},
+		"ForecastSkill.wins":         {"signal", "source"},
 		"Freshness.state":            {view.Fresh, view.Stale, view.Unknown},
 		"environment":                {"live", "demo"},
 		"Forecast.label":             {forecast.LabelSkill, forecast.LabelProvisional, forecast.LabelNoSkill},
