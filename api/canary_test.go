@@ -98,6 +98,10 @@ func addresses(t *testing.T, s *api.Server, site *pages.Pages) (list []string) {
 		"?from=2026-03-01", "?as_of=2026-03-09T23:00:00Z", "?status=open", "?sector=Technology", "?country=US", "?as_of=2026-03-9", "?limit=x",
 	}
 	for _, path := range slices.Compact(paths) {
+		if path == "/api/stream" { // it would not end
+			list = append(list, path+"?after=0&seconds=1", path+"?topics=pick&after=0&seconds=1")
+			continue
+		}
 		for _, q := range queries {
 			list = append(list, path+q)
 		}
@@ -322,7 +326,7 @@ func unseen(t *testing.T, free bool) {
 		t.Fatal(err)
 	}
 	p.show(log)
-	if found, _ := p.walk([]string{"/api/v1/picks", "/picks", "/picks.atom", "/api/v1/verify/picks", "/sitemap.xml", "/api/v1/stocks"}, secrets); len(found) < 10 {
+	if found, _ := p.walk([]string{"/api/v1/picks", "/picks", "/picks.atom", "/api/v1/verify/picks", "/sitemap.xml", "/api/v1/stocks", "/api/stream?after=0&seconds=1", "/api/stream/atom"}, secrets); len(found) < 12 {
 		t.Errorf("announced, it is found at %v only", found)
 	}
 	if found := p.agents(secrets); len(found) == 0 {

@@ -67,6 +67,8 @@ type Options struct {
 	Data map[string]Build
 	// TransparencyLog may be nil. Then no log is served.
 	TransparencyLog TransparencyLog
+	// Pushes is the outbox. It may be nil. Then there is no stream of changes.
+	Pushes PushStore
 	// Raw may be nil. Then no archived bodies are served.
 	Raw *RawOptions
 	// Payments may be nil. Then nothing is sold by request.
@@ -125,6 +127,8 @@ type Server struct {
 	routes     []route
 	// logs is nil without a transparency log.
 	logs *logServer
+	// pushes is nil without an outbox.
+	pushes *pushHub
 	// raws is nil if no archived bodies are served.
 	raws *rawServer
 }
@@ -188,6 +192,11 @@ func New(o Options) *Server {
 		s.handleGet(public, logPrefix, s.serveLog)
 		s.handleGet(public, "/api/vintages/prove", s.proveVintage)
 	}
+	if o.Pushes != nil {
+		s.pushes = newPushHub(o.Pushes, o.View.PublicURL(), o.Log)
+		s.handleGet(public, streamPath, s.pushStream)
+		s.handleGet(public, feedPath, s.changesFeed)
+	}
 	if o.Raw != nil {
 		s.raws = newRawServer(*o.Raw)
 		s.handleGet(public, "/raw/{sha256}", s.serveRaw)
@@ -233,14 +242,16 @@ func (s *Server) Handler() http.Handler { return s.public }
 // SignalsHandler returns the handler of the Signals API alone, at the root.
 func (s *Server) SignalsHandler() http.Handler { return s.signals }
 
-// Run keeps the key cache current and receives the outcomes of claims until ctx ends. Then it returns nil. Without Run, nothing is cached.
+// Run keeps the key cache current, receives the outcomes of claims and passes on what becomes known, until ctx ends. Then it returns nil. Without Run, nothing is cached.
 func (s *Server) Run(ctx context.Context) error {
-	if s.billing == nil {
-		<-ctx.Done()
-		return nil
-	}
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return s.billing.keys.run(ctx) })
+	g.Go(func() error { <-ctx.Done(); return nil })
+	if s.billing != nil {
+		g.Go(func() error { return s.billing.keys.run(ctx) })
+	}
+	if s.pushes != nil {
+		g.Go(func() error { return s.pushes.run(ctx) })
+	}
 	if s.claimService != nil {
 		g.Go(func() error { return s.claimService.run(ctx) })
 	}

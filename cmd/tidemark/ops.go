@@ -446,5 +446,6 @@ func (p *program) retention() postgres.Retention {
 	return postgres.Retention{
 		Runs: time.Duration(p.settings.KeepRunsDays) * day, Usage: time.Duration(p.settings.KeepUsageDays) * day,
 		Quotes: time.Duration(p.settings.KeepQuotesDays) * day, Alerts: time.Duration(p.settings.KeepAlertsDays) * day,
+		Pushes: 14 * day, // docs/api.md tells clients
 	}
 }

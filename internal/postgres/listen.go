@@ -18,6 +18,7 @@ const (
 	ChannelRunsDue      = "runs_due"     // no payload
 	ChannelRecord       = "record"       // payload: the table that has something new to show
 	ChannelPublications = "publications" // payload: the table that has new rows
+	ChannelPushes       = "pushes"       // payload: the cursor of a new row of pushes
 	ChannelX402         = "x402"         // payload: a payment's number, or X402SubjectTerms
 )
 

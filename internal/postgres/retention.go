@@ -23,6 +23,8 @@ type Retention struct {
 	Quotes time.Duration
 	// Alerts is for resolved alerts.
 	Alerts time.Duration
+	// Pushes is for the outbox: a client that was away for longer cannot continue where it was.
+	Pushes time.Duration
 }
 
 // forgetBatch limits the rows that one statement deletes, so that other sessions do not wait long.
@@ -57,12 +59,17 @@ const forgetAlertsSQL = `
 		select id from alerts where resolved_at < clock_timestamp() - @keep::interval limit @batch for update skip locked
 	) gone where a.id = gone.id`
 
+const forgetPushesSQL = `
+	delete from pushes p using (
+		select id from pushes where created_at < (select clock_timestamp()) - @keep::interval order by id limit @batch
+	) gone where p.id = gone.id` // index pushes_by_age
+
 // ApplyRetention deletes expired data while the attempt in f is current. It returns the number of deleted rows.
 func (db *DB) ApplyRetention(ctx context.Context, f task.Fence, r Retention) (gone int64, err error) {
 	for _, one := range []struct {
 		sql  string
 		keep time.Duration
-	}{{forgetRunsSQL, r.Runs}, {forgetUsageSQL, r.Usage}, {forgetQuotesSQL, r.Quotes}, {forgetAlertsSQL, r.Alerts}} {
+	}{{forgetRunsSQL, r.Runs}, {forgetUsageSQL, r.Usage}, {forgetQuotesSQL, r.Quotes}, {forgetAlertsSQL, r.Alerts}, {forgetPushesSQL, r.Pushes}} {
 		for rows := int64(forgetBatch); one.keep > 0 && rows == forgetBatch; {
 			err := db.tx(ctx, func(tx pgx.Tx) error {
 				tag, err := tx.Exec(ctx, one.sql, pgx.NamedArgs{"keep": one.keep, "batch": forgetBatch})

@@ -96,6 +96,12 @@ func openapiAnswers(t *testing.T, s *server) {
 	for path, methods := range doc.Paths {
 		if op, ok := methods["get"]; ok {
 			whole := fill(record.Picks[0].Ticker, "crack-spread-321").Replace(path)
+			if slices.Contains(op.Parameters, reference{"#/components/parameters/Seconds"}) { // a stream, which has no end otherwise
+				check("", http.MethodGet, whole+"?seconds=1")
+				check("", http.MethodGet, whole+"?seconds=0")
+				check("", http.MethodHead, whole)
+				continue
+			}
 			queries := []string{"", "?limit=0&lang=xx&from=yesterday&as_of=x&date=x&min_severity=9"}
 			if slices.Contains(op.Parameters, reference{"#/components/parameters/Format"}) {
 				queries = append(queries, "?format=csv", "?format=ndjson", "?limit=1", "?cursor=bm8")

@@ -255,6 +255,9 @@ func (b *builder) answer(e route, a answer) (responseOrRef, error) {
 	if a.events {
 		r.Content.put("text/event-stream", mediaType{Schema: plainText(), Example: "event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n"})
 	}
+	if a.mediaType != "" {
+		r.Content.put(a.mediaType, mediaType{Schema: plainText(), Example: a.sample})
+	}
 	forms := ordered[string]{}
 	if a.table {
 		forms = ordered[string]{{view.TypeCSV, ".csv"}, {view.TypeNDJSON, ".ndjson"}}

@@ -57,6 +57,8 @@ type answer struct {
 	table, markdown bool
 	// events reports that the same content is also available as an event stream.
 	events bool
+	// mediaType is the type of a text that no other field covers, and sample is an example of it. Both are empty without such a text.
+	mediaType, sample string
 	// headers are the names of header fields.
 	headers []string
 	// example is the name of the recorded response. If it is empty, it is the name of the endpoint, plus the status if that is not the
@@ -106,9 +108,10 @@ var tags = []tag{
 	{"Picks", "One stock pick a trading day, research, the model portfolio in percentages, events, the weekly digest. With a key; see Pay per request for the same without one."},
 	{"Pay per request", "The same answers as the Picks API, each paid by itself with a stablecoin (x402). No key and no registration."},
 	{"Verification", "The hash chain of all announced picks, and where its two witnesses are. No key."},
+	{"Changes", "What becomes known, as it becomes known: a stream of events and a feed. No key."},
 	{"Account", "Keys: register one for free, see what it used, give it another text, end it."},
 	{"Service", "What the service is, and whether it is up."},
-	{"Agents", "The MCP server: picks, research, portfolio and the hash chain as tools, the signals as resources. No key."},
+	{"Agents", "The MCP server: picks, research, portfolio, the hash chain and the signals as tools, the signals also as resources. No key."},
 }
 
 // routes returns all operations in the order of the document.
@@ -120,6 +123,7 @@ func routes() []route {
 	data := dataEndpoints()
 	all = append(all, data...)
 	all = append(all, verifyEndpoints()...)
+	all = append(all, streamEndpoints()...)
 	all = append(all, paidEndpoints(data)...)
 	return append(all, agentEndpoints()...)
 }

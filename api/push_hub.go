@@ -1,0 +1,199 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+
+	"tidemark/api/view"
+	"tidemark/internal/postgres"
+)
+
+// PushStore reads the outbox. *postgres.DB implements it.
+type PushStore interface {
+	Pushes(ctx context.Context, after int64, topics []string, limit int) ([]postgres.Push, error)
+	NewestPushes(ctx context.Context, topics []string, limit int) ([]postgres.Push, error)
+	PushRange(ctx context.Context) (oldest, newest int64, err error)
+	Listen(ctx context.Context, l postgres.Listener) error
+}
+
+const (
+	// maxStreams is the maximum number of streams of a process, and maxStreamsOfOne that of one address.
+	maxStreams, maxStreamsOfOne = 10_000, 32
+	// streamBacklog is how many events may wait for a slow reader.
+	streamBacklog = 256
+	// pushPage is how many rows of the outbox are read at once.
+	pushPage = 500
+)
+
+// pushed is a row of the outbox as its readers receive it. Its frame is shared by all of them.
+type pushed struct {
+	id    int64
+	topic string
+	frame []byte
+}
+
+// pushReader is an open stream.
+type pushReader struct {
+	// events receives what follows the cursor start. gone is closed when the hub drops the reader: it was too slow, or the process ends.
+	events chan *pushed
+	gone   chan struct{}
+	start  int64
+	topics []string
+	from   string
+}
+
+// pushHub passes the rows of the outbox on to open streams. Each row is read and encoded once. It is safe for concurrent use.
+type pushHub struct {
+	store     PushStore
+	publicURL string
+	log       *slog.Logger
+
+	mu      sync.Mutex
+	loaded  bool
+	ended   bool
+	last    int64
+	readers map[*pushReader]struct{}
+	of      map[string]int
+}
+
+func newPushHub(store PushStore, publicURL string, log *slog.Logger) *pushHub {
+	return &pushHub{store: store, publicURL: publicURL, log: log, readers: map[*pushReader]struct{}{}, of: map[string]int{}}
+}
+
+// run passes rows on until ctx ends. Then it ends all streams and returns nil.
+func (h *pushHub) run(ctx context.Context) error {
+	defer h.end()
+	return h.store.Listen(ctx, postgres.Listener{
+		Channels:  []string{postgres.ChannelPushes},
+		Connected: h.load,
+		Notified:  func(ctx context.Context, _, _ string) error { return h.load(ctx) },
+		Log:       h.log,
+	})
+}
+
+// load reads what is new. The first time it only finds out where the outbox ends.
+func (h *pushHub) load(ctx context.Context) error {
+	h.mu.Lock()
+	loaded, last := h.loaded, h.last
+	h.mu.Unlock()
+	if !loaded {
+		_, newest, err := h.store.PushRange(ctx)
+		if err != nil {
+			return err
+		}
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.loaded, h.last = true, newest
+		return nil
+	}
+	for {
+		rows, err := h.store.Pushes(ctx, last, nil, pushPage)
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			p, err := h.frame(row)
+			if err != nil {
+				return err
+			}
+			h.pass(p)
+			last = p.id
+		}
+		if len(rows) < pushPage {
+			return nil
+		}
+	}
+}
+
+// frame encodes a row as a server-sent event.
+func (h *pushHub) frame(row postgres.Push) (*pushed, error) {
+	c, err := view.NewChange(h.publicURL, row)
+	if err != nil {
+		return nil, err
+	}
+	data, err := view.Encode(c) // one line
+	if err != nil {
+		return nil, err
+	}
+	name, _, _ := strings.Cut(row.Topic, ":")
+	return &pushed{row.ID, row.Topic, fmt.Appendf(nil, "id: %d\nevent: %s\ndata: %s\n", row.ID, name, data)}, nil
+}
+
+// pass gives an event to all readers of its topic. It waits for none of them.
+func (h *pushHub) pass(p *pushed) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.last = p.id
+	for r := range h.readers {
+		if !wants(r.topics, p.topic) {
+			continue
+		}
+		select {
+		case r.events <- p:
+		default:
+			h.drop(r)
+		}
+	}
+}
+
+// drop ends a stream. The caller holds the lock.
+func (h *pushHub) drop(r *pushReader) {
+	if _, ok := h.readers[r]; !ok {
+		return
+	}
+	delete(h.readers, r)
+	if h.of[r.from]--; h.of[r.from] == 0 {
+		delete(h.of, r.from)
+	}
+	close(r.gone)
+}
+
+// wants reports whether a reader of topics gets a topic. No topics mean all.
+func wants(topics []string, topic string) bool {
+	for _, t := range topics {
+		if t == topic || t == "signal" && strings.HasPrefix(topic, "signal:") {
+			return true
+		}
+	}
+	return len(topics) == 0
+}
+
+// open adds a reader of topics for an address. The events after its start come to it.
+func (h *pushHub) open(topics []string, from string) (*pushReader, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case !h.loaded || h.ended:
+		return nil, &problemError{code: view.CodeUnavailable, detail: "The stream is not ready.", retryAfter: "1"}
+	case len(h.readers) >= maxStreams:
+		return nil, &problemError{code: view.CodeUnavailable, detail: "There are too many open streams.", retryAfter: "30"}
+	case h.of[from] >= maxStreamsOfOne:
+		return nil, &problemError{
+			code: view.CodeRateLimited, detail: fmt.Sprintf("An address can have %d open streams.", maxStreamsOfOne), retryAfter: "30",
+		}
+	}
+	r := &pushReader{events: make(chan *pushed, streamBacklog), gone: make(chan struct{}), start: h.last, topics: topics, from: from}
+	h.readers[r] = struct{}{}
+	h.of[from]++
+	return r, nil
+}
+
+// close removes a reader.
+func (h *pushHub) close(r *pushReader) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.drop(r)
+}
+
+// end ends all streams: the process stops, and clients go on elsewhere.
+func (h *pushHub) end() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ended = true
+	for r := range h.readers {
+		h.drop(r)
+	}
+}

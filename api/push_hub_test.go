@@ -1,0 +1,61 @@
+package api
+
+import (
+	"log/slog"
+	"testing"
+)
+
+func TestASlowReaderIsDroppedAndOthersGetEverything(t *testing.T) {
+	t.Parallel()
+	h := newPushHub(nil, "", slog.New(slog.DiscardHandler))
+	h.loaded = true
+	slow, err := h.open(nil, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	quick, err := h.open([]string{"signal"}, "b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = streamBacklog + 10
+	for i := range int64(n) {
+		h.pass(&pushed{id: i + 1, topic: "signal:x"})
+		if p := <-quick.events; p.id != i+1 {
+			t.Fatalf("the quick reader gets %d, want %d", p.id, i+1)
+		}
+	}
+	select {
+	case <-slow.gone:
+	default:
+		t.Error("the slow reader is not dropped")
+	}
+	if len(slow.events) != streamBacklog {
+		t.Errorf("the slow reader holds %d events, want %d", len(slow.events), streamBacklog)
+	}
+	if len(h.readers) != 1 || h.of["a"] != 0 || h.of["b"] != 1 {
+		t.Errorf("left are %d readers, %v", len(h.readers), h.of)
+	}
+	h.close(slow) // again
+	h.close(quick)
+	if len(h.readers) != 0 || len(h.of) != 0 {
+		t.Errorf("left are %d readers, %v", len(h.readers), h.of)
+	}
+}
+
+func TestTheNumberOfStreamsIsBounded(t *testing.T) {
+	t.Parallel()
+	h := newPushHub(nil, "", slog.New(slog.DiscardHandler))
+	h.loaded = true
+	for i := range maxStreams {
+		if _, err := h.open(nil, string(rune('a'+i/maxStreamsOfOne))); err != nil {
+			t.Fatal(i, err)
+		}
+	}
+	if _, err := h.open(nil, "another"); err == nil {
+		t.Error("one stream more is opened")
+	}
+	h.end()
+	if _, err := h.open(nil, "another"); err == nil || len(h.readers) != 0 {
+		t.Errorf("after the end there are %d readers (%v)", len(h.readers), err)
+	}
+}

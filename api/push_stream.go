@@ -1,0 +1,254 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tidemark/api/view"
+)
+
+const (
+	// heartbeat is the pause after which a quiet stream sends a comment, so that proxies keep it open and dead connections are noticed.
+	heartbeat = 15 * time.Second
+	// frameTimeout is how long a client may take to receive what is sent at once.
+	frameTimeout = 10 * time.Second
+	// maxStreamSeconds is the longest time that a client can ask for.
+	maxStreamSeconds = 3600
+	// feedLength is the number of entries of the Atom feed.
+	feedLength = 100
+)
+
+// topics parses the list of topics. An empty list means all.
+func (p *parameters) topics(known func(id string) bool) []string {
+	text := p.text("topics")
+	if text == "" {
+		return nil
+	}
+	var list []string
+	for topic := range strings.SplitSeq(text, ",") {
+		id, signal := strings.CutPrefix(topic, "signal:")
+		if !slices.Contains([]string{"signal", "pick", "event", "forecast"}, topic) && (!signal || !known(id)) {
+			p.fault("topics", "topics can be signal, signal:ID with the id of a signal, pick, event or forecast, separated by commas.")
+			return nil
+		}
+		list = append(list, topic)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func (s *Server) knownSignal(id string) bool {
+	st := s.view.State()
+	return st != nil && st.Signal(id) != nil
+}
+
+// pushStream serves what becomes known as server-sent events. With Last-Event-ID it first sends what came after that event.
+func (s *Server) pushStream(w http.ResponseWriter, r *http.Request) error {
+	if !accepts(r.Header["Accept"], "text", "event-stream") {
+		return &problemError{code: view.CodeNotAcceptable, detail: "This is served as text/event-stream only."}
+	}
+	p := s.parameters(r)
+	topics := p.topics(s.knownSignal)
+	after, resumed := p.cursorOfStream(r)
+	seconds := p.number("seconds", maxStreamSeconds)
+	if err := p.err(); err != nil {
+		return err
+	}
+	if err := s.limitHistory(w, r); err != nil {
+		return err
+	}
+	from := ""
+	if s.billing != nil {
+		from = clientNetwork(s.client(r))
+	}
+	reader, err := s.pushes.open(topics, from)
+	if err != nil {
+		return err
+	}
+	defer s.pushes.close(reader)
+	if after > reader.start {
+		return &problemError{code: view.CodeInvalidCursor, detail: "No event has this cursor yet."}
+	}
+	if !resumed {
+		after = reader.start
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", view.CacheNever)
+	h.Set("X-Accel-Buffering", "no") // a proxy passes each event on at once
+	w.WriteHeader(http.StatusOK)
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	ctx := r.Context()
+	if seconds > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(seconds)*time.Second)
+		defer cancel()
+	}
+	stream := &eventStream{w: w, control: http.NewResponseController(w), last: after}
+	_ = stream.control.SetReadDeadline(time.Time{}) // the server's limit for a request would end the stream
+	// The id without data sets the client's Last-Event-ID, so that it can resume before its first event.
+	if stream.send(fmt.Appendf(nil, "retry: 2000\nid: %d\n\n", after)) != nil {
+		return nil
+	}
+	if s.replay(ctx, stream, reader) {
+		stream.follow(ctx, reader)
+	}
+	return nil
+}
+
+// cursorOfStream returns the cursor to resume after, and whether the client named one. The header wins: a browser sets it when it reconnects.
+func (p *parameters) cursorOfStream(r *http.Request) (after int64, named bool) {
+	text, name := p.text("after"), "after"
+	if id := r.Header.Get("Last-Event-ID"); id != "" {
+		text, name = id, "Last-Event-ID"
+	}
+	if text == "" {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		p.fault(name, "%s is no cursor of this stream: take the id of the last event.", name)
+	}
+	return n, true
+}
+
+// number parses an optional whole number from 1 to most. It is 0 if it is missing.
+func (p *parameters) number(name string, most int) int {
+	text := p.text(name)
+	if text == "" {
+		return 0
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > most {
+		p.fault(name, "%s is no whole number from 1 to %d.", name, most)
+	}
+	return n
+}
+
+// eventStream writes a stream. last is the last cursor that the client has.
+type eventStream struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	last    int64
+}
+
+// send writes bytes at once.
+func (e *eventStream) send(b []byte) error {
+	_ = e.control.SetWriteDeadline(time.Now().Add(frameTimeout)) //nolint:forbidigo // a deadline of a connection is on the wall clock
+	if _, err := e.w.Write(b); err != nil {
+		return err
+	}
+	return e.control.Flush()
+}
+
+// replay sends what came between the client's cursor and the reader's start. It reports whether the stream can go on.
+func (s *Server) replay(ctx context.Context, e *eventStream, reader *pushReader) bool {
+	if e.last >= reader.start {
+		return true
+	}
+	oldest, _, err := s.o.Pushes.PushRange(ctx)
+	if err != nil {
+		return false // the client tries again
+	}
+	if e.last < oldest-1 {
+		// The rows before are deleted: the client is told, instead of taking a part for the whole.
+		if e.send(fmt.Appendf(nil, "id: %d\nevent: gap\ndata: {\"oldest\":\"%d\"}\n\n", oldest-1, oldest)) != nil {
+			return false
+		}
+		e.last = oldest - 1
+	}
+	for e.last < reader.start {
+		rows, err := s.o.Pushes.Pushes(ctx, e.last, reader.topics, pushPage)
+		if err != nil {
+			return false
+		}
+		var frames []byte
+		for _, row := range rows {
+			if row.ID > reader.start {
+				break // these come through the reader
+			}
+			p, err := s.pushes.frame(row)
+			if err != nil {
+				return false
+			}
+			frames, e.last = append(append(frames, p.frame...), '\n'), p.id
+		}
+		if len(frames) > 0 && e.send(frames) != nil {
+			return false
+		}
+		if len(rows) < pushPage || rows[len(rows)-1].ID > reader.start {
+			break
+		}
+	}
+	return true
+}
+
+// follow sends events until the client, the hub or ctx ends the stream.
+func (e *eventStream) follow(ctx context.Context, reader *pushReader) {
+	beat := time.NewTicker(heartbeat)
+	defer beat.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-reader.gone:
+			// Too slow, or the process ends. The client resumes after the last event that was sent.
+			_ = e.send(fmt.Appendf(nil, "event: dropped\ndata: {\"resume_after\":\"%d\"}\n\n", e.last))
+			return
+		case <-beat.C:
+			if e.send([]byte(": \n\n")) != nil {
+				return
+			}
+		case p := <-reader.events:
+			frames := append(slices.Clone(p.frame), '\n')
+			e.last = p.id
+			for len(reader.events) > 0 && len(frames) < chunk {
+				p = <-reader.events
+				frames, e.last = append(append(frames, p.frame...), '\n'), p.id
+			}
+			if e.send(frames) != nil {
+				return
+			}
+		}
+	}
+}
+
+// changesFeed serves the newest changes as an Atom feed.
+func (s *Server) changesFeed(w http.ResponseWriter, r *http.Request) error {
+	p := s.parameters(r)
+	topics := p.topics(s.knownSignal)
+	if err := p.err(); err != nil {
+		return err
+	}
+	if err := s.limitHistory(w, r); err != nil {
+		return err
+	}
+	rows, err := s.o.Pushes.NewestPushes(r.Context(), topics, feedLength)
+	if err != nil {
+		return err
+	}
+	list := make([]view.Change, len(rows))
+	for i, row := range rows {
+		if list[i], err = view.NewChange(s.view.PublicURL(), row); err != nil {
+			return err
+		}
+	}
+	self := s.view.PublicURL() + feedPath
+	if len(topics) > 0 {
+		self += "?topics=" + strings.Join(topics, ",")
+	}
+	doc, err := s.view.ChangesFeed(self, list)
+	if err != nil {
+		return err
+	}
+	return send(w, r, "application", "atom+xml", doc)
+}
+
+const streamPath, feedPath = "/api/stream", "/api/stream/atom"
