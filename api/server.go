@@ -69,6 +69,8 @@ type Options struct {
 	TransparencyLog TransparencyLog
 	// Pushes is the outbox. It may be nil. Then there is no stream of changes.
 	Pushes PushStore
+	// Datasets may be nil. Then no daily data sets are served.
+	Datasets Datasets
 	// Raw may be nil. Then no archived bodies are served.
 	Raw *RawOptions
 	// Payments may be nil. Then nothing is sold by request.
@@ -196,6 +198,9 @@ func New(o Options) *Server {
 		s.pushes = newPushHub(o.Pushes, o.View.PublicURL(), o.Log)
 		s.handleGet(public, streamPath, s.pushStream)
 		s.handleGet(public, feedPath, s.changesFeed)
+	}
+	if o.Datasets != nil {
+		s.handleGet(public, datasetPrefix, s.serveDataset)
 	}
 	if o.Raw != nil {
 		s.raws = newRawServer(*o.Raw)

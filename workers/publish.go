@@ -15,13 +15,16 @@ import (
 	"tidemark/internal/postgres"
 	"tidemark/internal/task"
 	"tidemark/picks"
+	"tidemark/signals"
 )
 
 // Publications is the job that brings what is published around the record up to date: the portfolio, its events, macro events, research and
 // the weekly digest.
 type Publications struct {
 	Picks Picks
-	Log   *slog.Logger
+	// Signals are the signals of the daily data set.
+	Signals []signals.Definition
+	Log     *slog.Logger
 }
 
 // Run brings the task's subject up to date. It computes everything from the record and from the data known a moment before the world's
@@ -42,6 +45,8 @@ func (p Publications) Run(ctx context.Context, t task.Task) error {
 		return p.research(ctx, t, now)
 	case task.Digest:
 		return p.digest(ctx, t)
+	case task.Dataset:
+		return p.dataset(ctx, t)
 	default:
 		return Permanent(fmt.Errorf("there is nothing to publish that is called %q", t.Subject))
 	}

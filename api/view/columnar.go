@@ -24,49 +24,14 @@ func newFile(format string, body []byte, modified time.Time) *Document {
 	return d
 }
 
-// pointColumns are the columns of csvHeader with their types.
-func pointColumns(versions bool) []columns.Column {
-	list := []columns.Column{{Name: "observed_at", Kind: columns.Instant}, {Name: "ingested_at", Kind: columns.Instant}}
-	for _, name := range []string{"value", "uncertainty_lo", "uncertainty_hi", "baseline_value", "delta_vs_baseline_pct", "z_score"} {
-		list = append(list, columns.Column{Name: name, Kind: columns.Number, Nullable: true})
-	}
-	list = append(list, columns.Column{Name: "vintage", Kind: columns.Integer}, columns.Column{Name: "revised", Kind: columns.Bool})
-	if versions {
-		list = append(list, columns.Column{Name: "known_from", Kind: columns.Instant, Nullable: true},
-			columns.Column{Name: "known_to", Kind: columns.Instant, Nullable: true})
-	}
-	return append(list, columns.Column{Name: "published_at", Kind: columns.Instant}, columns.Column{Name: "published_at_assumed", Kind: columns.Bool})
-}
-
-// putPoint adds a point. Its numbers are those of CSV and JSON, rounded in the same way.
-func putPoint(w *columns.Writer, p postgres.Point, first time.Time, versions bool) {
-	w.Instant(p.ObservedAt)
-	w.Instant(ingested(p.PublishedAt, first))
-	for _, v := range [...]float64{p.Value, p.Lo, p.Hi, p.Baseline, p.DeltaPct, p.Z} {
-		if shown := served(&v); shown != nil {
-			w.Number(*shown)
-		} else {
-			w.Null()
-		}
-	}
-	w.Integer(int64(p.Vintage))
-	w.Bool(p.Vintage > 1)
-	if versions {
-		w.Instant(p.KnownFrom)
-		w.Instant(p.KnownTo)
-	}
-	w.Instant(p.PublishedAt)
-	w.Bool(p.PublishedAt.Before(first))
-}
-
 // writeColumns writes the whole listing in a format with types. It writes nothing before it has read the first group of rows.
 func (l *Listing) writeColumns(ctx context.Context, w io.Writer) error {
-	out := columns.New(l.request.Format, w, pointColumns(l.request.Versions), l.about...)
+	out := columns.New(l.request.Format, w, postgres.PointColumns(l.request.Versions), l.about...)
 	for p, err := range l.rows(ctx) {
 		if err != nil {
 			return err
 		}
-		if putPoint(out, p, l.request.first, l.request.Versions); out.Err() != nil {
+		if postgres.PutPoint(out, p, l.request.first, l.request.Versions); out.Err() != nil {
 			return out.Err()
 		}
 	}

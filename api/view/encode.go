@@ -136,9 +136,8 @@ func appendPointCSV(b []byte, p postgres.Point, first time.Time, versions bool) 
 	return strconv.AppendBool(b, p.PublishedAt.Before(first))
 }
 
-// digits is the maximum number of significant digits of a served number. No publisher states as many, and further digits are arithmetic
-// noise: 16.207999999999988 is 16.208. Stored values keep every bit.
-const digits = 12
+// digits is the maximum number of significant digits of a served number.
+const digits = postgres.ServedDigits
 
 // appendNumber appends a number, with an exponent where Postgres writes one. The text is therefore the same from memory and from the
 // database.
@@ -154,11 +153,7 @@ func served(f *float64) *float64 {
 	if f = finite(f); f == nil {
 		return nil
 	}
-	v, err := strconv.ParseFloat(strconv.FormatFloat(*f, 'g', digits, 64), 64)
-	if err != nil { // the largest numbers round up to infinity
-		return f
-	}
-	return &v
+	return new(postgres.Rounded(*f))
 }
 
 // crlf ends lines with CRLF, as RFC 4180 requires. Postgres ends each line with a line feed, and no cell contains one.

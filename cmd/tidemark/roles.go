@@ -322,7 +322,7 @@ func (p *program) newJobs(db *postgres.DB, w *worldRuntime, engine *ingest.Engin
 	j.ingest = workers.Ingest{DB: db, Engine: engine, Sources: byID, Dependents: dependents(list, defs)}
 	j.backfills = workers.Backfills{DB: db, Signals: j.signals, Archive: store, Sources: byID, Now: w.now}
 	j.announcements = workers.Announcements{DB: db, Log: log}
-	j.publications = workers.Publications{Picks: j.picks, Log: log}
+	j.publications = workers.Publications{Picks: j.picks, Signals: p.definitions(), Log: log}
 	j.ledger = p.newLedger(db)
 	j.accounts = workers.Accounts{DB: db, Keep: p.retention()}
 	j.archive = workers.Archive{Store: store, After: time.Duration(p.settings.ColdAfter) * 24 * time.Hour, Log: log}

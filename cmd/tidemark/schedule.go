@@ -48,6 +48,7 @@ func recordSchedule(at config.Clocks) []task.Schedule {
 		{Job: task.Publish, Subject: task.Economy, Cron: "20 9,11,14 * * MON-FRI", Zone: newYork, CatchUp: string(series.CatchUpLatest)},
 		{Job: task.Publish, Subject: task.Research, Cron: "0 6 * * SAT", Zone: "UTC", CatchUp: string(series.CatchUpLatest)},
 		{Job: task.Publish, Subject: task.Digest, Cron: "0 6 * * SAT", Zone: "UTC", CatchUp: string(series.CatchUpAll)},
+		{Job: task.Publish, Subject: task.Dataset, Cron: "30 5 * * *", Zone: "UTC", CatchUp: string(series.CatchUpLatest)},
 		// The witnesses are due with each announcement. These schedules handle what was left then.
 		{Job: task.Ledger, Subject: task.SubjectLedger, Cron: "5 21 * * MON-FRI", Zone: newYork, CatchUp: string(series.CatchUpLatest)},
 		{Job: task.Attest, Subject: task.SubjectAttest, Cron: "5 21 * * MON-FRI", Zone: newYork, CatchUp: string(series.CatchUpLatest)},

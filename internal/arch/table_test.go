@@ -59,13 +59,13 @@ var table = []row{
 	{"scheduler", "internal/task, internal/redisurl, internal/telemetry", "signals, internal/postgres"},
 	{
 		"internal/postgres",
-		"internal/series, internal/equity, internal/calendar, signals, signals/forecast, signals/changes, picks, chain, chain/tlog, accounts, migrations, internal/task, internal/telemetry",
+		"internal/series, internal/equity, internal/calendar, internal/columns, signals, signals/forecast, signals/changes, picks, chain, chain/tlog, accounts, migrations, internal/task, internal/telemetry",
 		"ingest, asynq",
 	},
 	{"backfill", "internal/nearest, internal/series, signals, ingest, internal/task, internal/postgres", "api"},
 	{
 		"workers",
-		"internal/nearest, internal/plain, internal/task, internal/series, internal/equity, internal/calendar, signals, signals/forecast, ingest, ingest/archive, ingest/quality, picks, picks/writer, chain, " +
+		"internal/nearest, internal/plain, internal/task, internal/series, internal/equity, internal/calendar, internal/columns, signals, signals/forecast, ingest, ingest/archive, ingest/quality, picks, picks/writer, chain, " +
 			"chain/tlog, chain/witness, chain/gitledger, chain/base, accounts, accounts/x402, accounts/stripe, backfill, internal/postgres, internal/redisurl, internal/telemetry",
 		"api",
 	},

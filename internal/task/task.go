@@ -48,6 +48,7 @@ const (
 	Events        = "events"
 	Economy       = "economy"
 	Digest        = "digest"
+	Dataset       = "dataset"
 	SubjectLedger = "git"
 	SubjectAttest = "base"
 )

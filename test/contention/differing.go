@@ -17,6 +17,10 @@ var Differing = map[string]string{
 	"kept_answers":   "answers are sealed with what the caller draws by chance; that none is delivered twice is a check of its own",
 	"key_secrets":    "drawn by chance",
 	"log_pending":    "a leaf for each answer, as fetches, in the order in which roles come; that none is lost or doubled is a test of internal/postgres",
+	"pushes":         "a change is pushed against the snapshot before it, and these come in the order in which roles come; what is pushed is a test of api",
+	"push_head":      "as pushes",
+	"datasets":       "at most one in a minute of the wall clock",
+	"dataset_files":  "as datasets",
 	"schema_version": "the migrations'",
 }
 

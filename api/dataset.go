@@ -1,0 +1,98 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+
+	"tidemark/api/view"
+	"tidemark/internal/postgres"
+)
+
+// Datasets reads the daily data sets. *postgres.DB implements it.
+type Datasets interface {
+	DatasetOf(ctx context.Context, day string) (postgres.Dataset, error)
+	DatasetDays(ctx context.Context) ([]string, error)
+	DatasetFile(ctx context.Context, sha256 string) ([]byte, error)
+}
+
+const datasetPrefix = "/data/"
+
+// dayOfSet is the beginning of the path of a file of a certain day.
+var dayOfSet = regexp.MustCompile(`^(\d{4}-\d{2}-\d{2})/(.*)$`)
+
+// serveDataset serves the paths below /data/: the manifest, descriptions of the set, and its Parquet files. With a day they never change.
+func (s *Server) serveDataset(w http.ResponseWriter, r *http.Request) error {
+	if err := s.parameters(r).err(); err != nil {
+		return err
+	}
+	if err := s.limitHistory(w, r); err != nil {
+		return err
+	}
+	day, name := "", strings.TrimPrefix(r.URL.Path, datasetPrefix)
+	if m := dayOfSet.FindStringSubmatch(name); m != nil {
+		day, name = m[1], m[2]
+		if _, err := time.Parse(time.DateOnly, day); err != nil {
+			return errNoDataset
+		}
+	}
+	set, err := s.o.Datasets.DatasetOf(r.Context(), day)
+	if errors.Is(err, postgres.ErrNotFound) {
+		return errNoDataset
+	}
+	if err != nil {
+		return err
+	}
+	cache := view.CachePublic
+	if day != "" {
+		cache = view.CacheImmutable
+	}
+	switch name {
+	case "", "manifest.json":
+		var days []string
+		if day == "" {
+			if days, err = s.o.Datasets.DatasetDays(r.Context()); err != nil {
+				return err
+			}
+		}
+		return sendJSON(w, r, s.view.DatasetManifest(set, days), cache)
+	case "datapackage.json":
+		return sendJSON(w, r, s.view.DataPackage(set), cache)
+	case "croissant.json":
+		return sendJSON(w, r, s.view.Croissant(set), cache)
+	}
+	for _, t := range set.Tables {
+		if t.Name+".parquet" != name {
+			continue
+		}
+		b, err := s.o.Datasets.DatasetFile(r.Context(), t.SHA256)
+		if err != nil {
+			return err
+		}
+		h := w.Header()
+		h.Set("Content-Type", view.TypeParquet)
+		h.Set("Cache-Control", cache)
+		h.Set("ETag", `"`+t.SHA256+`"`)
+		h.Set("Content-Disposition", `attachment; filename="`+name+`"`)
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(b)) // it serves ranges, and 304 by the tag
+		return nil
+	}
+	return errNoDataset
+}
+
+var errNoDataset = &problemError{
+	code: view.CodeNotFound, detail: "No file of a data set is at this address. /data/manifest.json lists the files of the newest set.",
+}
+
+// sendJSON serves a value as a document.
+func sendJSON(w http.ResponseWriter, r *http.Request, v any, cache string) error {
+	body, err := view.Encode(v)
+	if err != nil {
+		return err
+	}
+	return send(w, r, "application", "json", view.NewDocument(view.TypeJSON, cache, body, time.Time{}))
+}

@@ -1,0 +1,95 @@
+package api_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"tidemark/api"
+	"tidemark/internal/postgres"
+	"tidemark/internal/task"
+)
+
+func TestADataSetIsServedWithRangesAndDescriptions(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	s.serve(api.Options{View: s.view, Datasets: s.open(postgres.RoleAPI)})
+	if a := s.ask(http.MethodGet, "/data/manifest.json"); a.StatusCode != http.StatusNotFound {
+		t.Errorf("before the first set: %s", a.Status)
+	}
+	sum := func(b []byte) string { return fmt.Sprintf("%x", sha256.Sum256(b)) }
+	table := func(name string, b []byte) postgres.DatasetTable {
+		return postgres.DatasetTable{
+			Name: name, Title: name + " as a table", License: "https://licence.example/", SHA256: sum(b), Bytes: int64(len(b)), Rows: 1,
+			Columns: []postgres.DatasetColumn{{Name: "at", Type: "datetime"}, {Name: "value", Type: "number", Nullable: true}},
+		}
+	}
+	save := func(day string, files map[string][]byte) bool {
+		t.Helper()
+		set := postgres.Dataset{Day: day, AsOf: noon}
+		all := map[string][]byte{}
+		for _, name := range []string{"a", "b"} {
+			set.Tables = append(set.Tables, table(name, files[name]))
+			all[sum(files[name])] = files[name]
+		}
+		added, err := s.worker.SaveDataset(t.Context(), task.Fence{}, set, all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return added
+	}
+	first := map[string][]byte{"a": []byte("PAR1 the same every day PAR1"), "b": []byte("PAR1 one PAR1")}
+	if !save("2026-02-27", first) || save("2026-02-27", map[string][]byte{"a": []byte("x"), "b": []byte("y")}) {
+		t.Error("a day's set is published once")
+	}
+	for day := 1; day <= 9; day++ {
+		save(fmt.Sprintf("2026-03-%02d", day), map[string][]byte{"a": first["a"], "b": fmt.Appendf(nil, "PAR1 %d PAR1", day)})
+	}
+	m := s.get("/data/manifest.json")
+	if got, want := fmt.Sprint(m["days"]), "[2026-03-09 2026-03-08 2026-03-07 2026-03-06 2026-03-05 2026-03-04 2026-03-03 2026-03-01 2026-02-27]"; got != want {
+		t.Errorf("kept are %s, want %s", got, want)
+	}
+	for _, f := range m["files"].([]any) {
+		f := f.(map[string]any)
+		for _, address := range []string{"/data/" + f["path"].(string), "/data/2026-03-09/" + f["path"].(string)} {
+			a := s.ask(http.MethodGet, address)
+			if a.StatusCode != http.StatusOK || sum(a.body) != f["sha256"] || a.Header.Get("Content-Type") != "application/vnd.apache.parquet" {
+				t.Errorf("%s: %s, %s", address, a.Status, a.Header.Get("Content-Type"))
+			}
+			if part := s.ask(http.MethodGet, address, "Range", "bytes=-4"); part.StatusCode != http.StatusPartialContent || string(part.body) != "PAR1" {
+				t.Errorf("%s: its last four bytes are %s %q", address, part.Status, part.body)
+			}
+			if known := s.ask(http.MethodGet, address, "If-None-Match", a.Header.Get("ETag")); known.StatusCode != http.StatusNotModified {
+				t.Errorf("%s: a client that has it gets %s", address, known.Status)
+			}
+			if immutable := strings.Contains(a.Header.Get("Cache-Control"), "immutable"); immutable != strings.Contains(address, "2026") {
+				t.Errorf("%s: %s", address, a.Header.Get("Cache-Control"))
+			}
+		}
+	}
+	if a := s.ask(http.MethodGet, "/data/2026-02-27/b.parquet"); !bytes.Equal(a.body, first["b"]) {
+		t.Errorf("the first of February's sets is kept with its files: %s", a.Status)
+	}
+	for _, gone := range []string{"/data/2026-03-02/manifest.json", "/data/2026-03-02/b.parquet", "/data/c.parquet", "/data/2026-13-01/a.parquet", "/data/x/a.parquet"} {
+		if a := s.ask(http.MethodGet, gone); a.StatusCode != http.StatusNotFound {
+			t.Errorf("%s: %s", gone, a.Status)
+		}
+	}
+	if got := s.query(`select count(*) from dataset_files`); got[0] != "10" { // one a, and nine b
+		t.Errorf("%v files are kept", got)
+	}
+	pack := s.get("/data/datapackage.json")
+	resource := pack["resources"].([]any)[1].(map[string]any)
+	if pack["version"] != "2026-03-09" || resource["hash"] != "sha256:"+sum([]byte("PAR1 9 PAR1")) || resource["bytes"] != 11.0 {
+		t.Errorf("the data package is %v", pack)
+	}
+	croissant := s.get("/data/croissant.json")
+	file := croissant["distribution"].([]any)[1].(map[string]any)
+	record := croissant["recordSet"].([]any)[1].(map[string]any)
+	if croissant["conformsTo"] != "http://mlcommons.org/croissant/1.0" || file["sha256"] != sum([]byte("PAR1 9 PAR1")) || len(record["field"].([]any)) != 2 {
+		t.Errorf("croissant is %v", croissant)
+	}
+}

@@ -1,0 +1,187 @@
+package view
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"tidemark/internal/postgres"
+)
+
+// DatasetManifest lists the files of a daily data set.
+type DatasetManifest struct {
+	Date        string    `json:"date"`
+	AsOf        time.Time `json:"as_of"`
+	PublishedAt time.Time `json:"published_at"`
+	// Days are the days whose sets are kept, the newest first: the newest seven and the first of each month. It is only in the newest manifest.
+	Days        []string      `json:"days,omitempty"`
+	Files       []DatasetFile `json:"files"`
+	Synthetic   bool          `json:"synthetic"`
+	Environment string        `json:"environment"`
+	Disclaimer  string        `json:"disclaimer"`
+}
+
+// DatasetFile is a Parquet file of a data set.
+type DatasetFile struct {
+	Path string `json:"path"`
+	// URL is the address of these bytes, which never change.
+	URL string `json:"url"`
+	postgres.DatasetTable
+}
+
+// DatasetManifest returns the manifest of a set. days may be nil.
+func (v *View) DatasetManifest(d postgres.Dataset, days []string) DatasetManifest {
+	out := DatasetManifest{
+		Date: d.Day, AsOf: d.AsOf, PublishedAt: d.PublishedAt, Days: days, Files: []DatasetFile{}, Synthetic: v.synthetic(d), Environment: v.o.environment(),
+		Disclaimer: v.o.disclaimer(v.synthetic(d)),
+	}
+	for _, t := range d.Tables {
+		out.Files = append(out.Files, DatasetFile{Path: t.Name + ".parquet", URL: v.setURL(d) + t.Name + ".parquet", DatasetTable: t})
+	}
+	return out
+}
+
+func (v *View) setURL(d postgres.Dataset) string { return v.o.PublicURL + "/data/" + d.Day + "/" }
+
+// synthetic reports whether a table of a set has generated data.
+func (v *View) synthetic(d postgres.Dataset) bool {
+	made := v.o.World == WorldSandbox
+	for _, t := range d.Tables {
+		made = made || t.Synthetic
+	}
+	return made
+}
+
+const setName, setTitle = "tidemark", "Tidemark: signals, forecasts and the hash chain of the picks"
+
+// aboutSet returns the description of a set, with a warning first if it has generated data.
+func (v *View) aboutSet(d postgres.Dataset) string {
+	text := "Every version of every point of the market signals, the forecasts with their grades, and the hash chain of the announced picks, as known at " +
+		d.AsOf.Format(time.RFC3339) + "."
+	if v.synthetic(d) {
+		return syntheticDescription + text
+	}
+	return text
+}
+
+// DataPackage is a description in the format of Frictionless (Data Package, version 1).
+type DataPackage struct {
+	Profile     string                `json:"profile"`
+	Name        string                `json:"name"`
+	Title       string                `json:"title"`
+	Description string                `json:"description"`
+	Homepage    string                `json:"homepage"`
+	Version     string                `json:"version"`
+	Created     time.Time             `json:"created"`
+	Resources   []DataPackageResource `json:"resources"`
+}
+
+// DataPackageResource is a file of a Data Package.
+type DataPackageResource struct {
+	Profile   string               `json:"profile"`
+	Name      string               `json:"name"`
+	Title     string               `json:"title"`
+	Path      string               `json:"path"`
+	Format    string               `json:"format"`
+	MediaType string               `json:"mediatype"`
+	Bytes     int64                `json:"bytes"`
+	Hash      string               `json:"hash"`
+	Licenses  []DataPackageLicense `json:"licenses,omitempty"`
+	Schema    DataPackageSchema    `json:"schema"`
+}
+
+// DataPackageLicense is a licence by its address.
+type DataPackageLicense struct {
+	Path string `json:"path"`
+}
+
+// DataPackageSchema is a Table Schema.
+type DataPackageSchema struct {
+	Fields []DataPackageField `json:"fields"`
+}
+
+// DataPackageField is a column.
+type DataPackageField struct {
+	Name        string               `json:"name"`
+	Type        string               `json:"type"`
+	Constraints *DataPackageRequired `json:"constraints,omitempty"`
+}
+
+// DataPackageRequired says that each row has a value.
+type DataPackageRequired struct {
+	Required bool `json:"required"`
+}
+
+// DataPackage returns the Frictionless description of a set.
+func (v *View) DataPackage(d postgres.Dataset) DataPackage {
+	out := DataPackage{
+		Profile: "data-package", Name: setName, Title: setTitle, Description: v.aboutSet(d), Homepage: v.o.PublicURL + "/", Version: d.Day, Created: d.PublishedAt,
+		Resources: []DataPackageResource{},
+	}
+	for _, t := range d.Tables {
+		r := DataPackageResource{
+			Profile: "data-resource", Name: t.Name, Title: t.Title, Path: v.setURL(d) + t.Name + ".parquet", Format: "parquet", MediaType: TypeParquet, Bytes: t.Bytes,
+			Hash: "sha256:" + t.SHA256, Schema: DataPackageSchema{Fields: []DataPackageField{}},
+		}
+		if t.License != "" {
+			r.Licenses = []DataPackageLicense{{Path: t.License}}
+		}
+		for _, c := range t.Columns {
+			f := DataPackageField{Name: c.Name, Type: c.Type}
+			if !c.Nullable {
+				f.Constraints = &DataPackageRequired{Required: true}
+			}
+			r.Schema.Fields = append(r.Schema.Fields, f)
+		}
+		out.Resources = append(out.Resources, r)
+	}
+	return out
+}
+
+// croissantTypes are the types of columns in Croissant.
+var croissantTypes = map[string]string{
+	"string": "sc:Text", "number": "sc:Float", "integer": "sc:Integer", "boolean": "sc:Boolean", "date": "sc:Date", "datetime": "sc:DateTime",
+}
+
+// Croissant returns the description of a set in the format Croissant 1.0 (JSON-LD).
+func (v *View) Croissant(d postgres.Dataset) map[string]any {
+	files, records := []any{}, []any{}
+	licenses := []string{}
+	for _, t := range d.Tables {
+		file := t.Name + ".parquet"
+		files = append(files, map[string]any{
+			"@type": "cr:FileObject", "@id": file, "name": file, "description": t.Title, "contentUrl": v.setURL(d) + file, "encodingFormat": TypeParquet,
+			"sha256": t.SHA256, "contentSize": strconv.FormatInt(t.Bytes, 10) + " B",
+		})
+		var fields []any
+		for _, c := range t.Columns {
+			fields = append(fields, map[string]any{
+				"@type": "cr:Field", "@id": t.Name + "/" + c.Name, "name": t.Name + "/" + c.Name, "dataType": croissantTypes[c.Type],
+				"source": map[string]any{"fileObject": map[string]any{"@id": file}, "extract": map[string]any{"column": c.Name}},
+			})
+		}
+		records = append(records, map[string]any{"@type": "cr:RecordSet", "@id": t.Name, "name": t.Name, "description": t.Title, "field": fields})
+		if t.License != "" && !slices.Contains(licenses, t.License) {
+			licenses = append(licenses, t.License)
+		}
+	}
+	licenses = append(licenses, v.o.PublicURL+"/terms")
+	return map[string]any{
+		"@context": croissantContext, "@type": "sc:Dataset", "conformsTo": "http://mlcommons.org/croissant/1.0", "name": setName, "alternateName": setTitle,
+		"description": v.aboutSet(d), "url": v.setURL(d) + "manifest.json", "version": d.Day, "datePublished": d.PublishedAt.Format(time.DateOnly), "license": licenses,
+		"creator":      map[string]any{"@type": "sc:Organization", "name": "Tidemark", "url": v.o.PublicURL},
+		"distribution": files, "recordSet": records,
+	}
+}
+
+// croissantContext is the context that the specification of Croissant 1.0 prescribes.
+var croissantContext = map[string]any{
+	"@language": "en", "@vocab": "https://schema.org/", "citeAs": "cr:citeAs", "column": "cr:column", "conformsTo": "dct:conformsTo",
+	"cr": "http://mlcommons.org/croissant/", "rai": "http://mlcommons.org/croissant/RAI/", "data": map[string]any{"@id": "cr:data", "@type": "@json"},
+	"dataType": map[string]any{"@id": "cr:dataType", "@type": "@vocab"}, "dct": "http://purl.org/dc/terms/",
+	"examples": map[string]any{"@id": "cr:examples", "@type": "@json"}, "extract": "cr:extract", "field": "cr:field", "fileProperty": "cr:fileProperty",
+	"fileObject": "cr:fileObject", "fileSet": "cr:fileSet", "format": "cr:format", "includes": "cr:includes", "isLiveDataset": "cr:isLiveDataset",
+	"jsonPath": "cr:jsonPath", "key": "cr:key", "md5": "cr:md5", "parentField": "cr:parentField", "path": "cr:path", "recordSet": "cr:recordSet",
+	"references": "cr:references", "regex": "cr:regex", "repeated": "cr:repeated", "replace": "cr:replace", "sc": "https://schema.org/",
+	"separator": "cr:separator", "source": "cr:source", "subField": "cr:subField", "transform": "cr:transform",
+}

@@ -1,0 +1,40 @@
+package workers
+
+import (
+	"context"
+	"time"
+
+	"tidemark/internal/postgres"
+	"tidemark/internal/task"
+)
+
+// datasetPause is the shortest time between two data sets, on the wall clock. A sandbox that lives through months in minutes makes few.
+const datasetPause = time.Minute
+
+// dataset publishes the data set of the slot's day, as of the slot. A day that has a set keeps it.
+func (p Publications) dataset(ctx context.Context, t task.Task) error {
+	day := t.Slot.UTC().Format(time.DateOnly)
+	recent, err := p.Picks.DB.DatasetIsRecent(ctx, datasetPause)
+	if err != nil {
+		return err
+	}
+	if recent {
+		return Skip("a data set was published less than a minute ago")
+	}
+	tables, files, err := buildDataset(ctx, p.Picks.DB, p.Signals, t.Slot)
+	if err != nil {
+		return err
+	}
+	added, err := p.Picks.DB.SaveDataset(ctx, t.Fence, postgres.Dataset{Day: day, AsOf: t.Slot, Tables: tables}, files)
+	if err != nil {
+		return err
+	}
+	if added {
+		size := 0
+		for _, f := range files {
+			size += len(f)
+		}
+		p.Log.InfoContext(ctx, "a data set is published", "at", t.Slot, "date", day, "files", len(tables), "bytes", size)
+	}
+	return nil
+}
