@@ -72,8 +72,10 @@ type SignalSnapshot struct {
 	Disclaimer string             `json:"disclaimer"`
 
 	HistoryURL string `json:"history_url"`
-	// AsOf is the instant of the snapshot, which was computed from the data known then.
+	// AsOf is the instant of the snapshot, which was computed from the data that we knew then. ServedAt is when its numbers were stored: nobody
+	// was served them before. It is null if that was not recorded.
 	AsOf      *time.Time `json:"as_of"`
+	ServedAt  *time.Time `json:"served_at"`
 	Frequency string     `json:"frequency"`
 	// UncertaintyLevel is the nominal level of the intervals. It is not a probability if uncertainty.basis is assumed.
 	UncertaintyLevel float64     `json:"uncertainty_level"`
@@ -227,7 +229,7 @@ func (o Options) snapshot(d signals.Definition, stored *postgres.Snapshot, bodie
 }
 
 func (s *SignalSnapshot) fill(stored *postgres.Snapshot) {
-	s.AsOf = utc(&stored.At)
+	s.AsOf, s.ServedAt = utc(&stored.At), utc(stored.ServedAt)
 	s.ObservedAt, s.PublishedAt, s.IngestedAt = utc(stored.ObservedAt), utc(stored.KnownAt), utc(stored.KnownAt)
 	if stored.FirstIngestedAt != nil {
 		s.firstIngested = stored.FirstIngestedAt.UTC()

@@ -42,6 +42,9 @@ type Snapshot struct {
 	// CodeVersion is the version of the program that computed it.
 	CodeVersion string
 	RunID       *int64
+	// ServedAt is when these numbers were stored, in the world's time, and so from when on they could be served. SaveSnapshot sets it. A
+	// repeated computation with the same numbers does not change it. It is nil for snapshots of older programs.
+	ServedAt *time.Time
 }
 
 // SnapshotComponent is a part of a signal, or another view of it.
@@ -66,16 +69,20 @@ type Input struct {
 }
 
 const saveSnapshotSQL = `
-	insert into snapshots (signal, at, status, cause, covers_from, observed_at, known_at, first_ingested_at, value, lo, hi, baseline, scale, z_score, delta_pct, n,
-		components, inputs, backtest, uncertainty, edge, synthetic, code_version, run_id)
+	insert into snapshots as s (signal, at, status, cause, covers_from, observed_at, known_at, first_ingested_at, value, lo, hi, baseline, scale, z_score, delta_pct, n,
+		components, inputs, backtest, uncertainty, edge, synthetic, code_version, run_id, served_at)
 	values (@signal, @at, @status, @cause, @covers_from, @observed_at, @known_at, @first_ingested_at, @value, @lo, @hi, @baseline, @scale, @z_score, @delta_pct, @n,
-		@components, @inputs, @backtest, @uncertainty, @edge, @synthetic, @code_version, nullif(@run_id, 0))
+		@components, @inputs, @backtest, @uncertainty, @edge, @synthetic, @code_version, nullif(@run_id, 0), world_now())
 	on conflict (signal, at) do update
 	set status = excluded.status, cause = excluded.cause, covers_from = excluded.covers_from,
 		observed_at = excluded.observed_at, known_at = excluded.known_at, first_ingested_at = excluded.first_ingested_at, value = excluded.value, lo = excluded.lo, hi = excluded.hi, baseline = excluded.baseline, scale = excluded.scale,
 		z_score = excluded.z_score, delta_pct = excluded.delta_pct, n = excluded.n, components = excluded.components,
 		inputs = excluded.inputs, backtest = excluded.backtest, uncertainty = excluded.uncertainty, edge = excluded.edge, synthetic = excluded.synthetic,
-		code_version = excluded.code_version, run_id = excluded.run_id, computed_at = clock_timestamp()`
+		code_version = excluded.code_version, run_id = excluded.run_id, computed_at = clock_timestamp(),
+		served_at = case
+			when (s.observed_at, s.value, s.lo, s.hi, s.baseline, s.scale, s.z_score, s.delta_pct, s.n) is not distinct from
+				(excluded.observed_at, excluded.value, excluded.lo, excluded.hi, excluded.baseline, excluded.scale, excluded.z_score, excluded.delta_pct, excluded.n)
+			then s.served_at else excluded.served_at end`
 
 // SaveSnapshot stores a snapshot with its track, and a change of the signal's state if the status is new. It replaces a snapshot for the
 // same signal and instant. From the snapshot's instant to the next computed instant, the history equals the track, in whichever order the
@@ -152,7 +159,7 @@ func nonNil[T any](s []T) []T {
 }
 
 const snapshotColumns = `signal, at, status, cause, covers_from, observed_at, known_at, first_ingested_at, value, lo, hi, baseline, scale, z_score as z, delta_pct, n,
-	components, inputs, backtest, uncertainty, synthetic, code_version, run_id`
+	components, inputs, backtest, uncertainty, synthetic, code_version, run_id, served_at`
 
 // LatestSnapshots returns the newest snapshot of every signal for an instant that has come in the world's time, ordered by signal.
 func (db *DB) LatestSnapshots(ctx context.Context) ([]Snapshot, error) {
