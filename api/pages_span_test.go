@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestAStretchOfAPlotIsInItsAddress(t *testing.T) {
@@ -64,5 +65,28 @@ func TestAStretchOfAPlotIsInItsAddress(t *testing.T) {
 	has("", open("?form=2026-03-04", http.StatusBadRequest), "Did you mean from?")
 	if a := s.ask(http.MethodGet, page+"/plot.svg?from="+first+"&to="+last); a.StatusCode != http.StatusOK || !strings.Contains(string(a.body), first+" to "+last) {
 		t.Errorf("the picture of a stretch: %s %.200s", a.Status, a.body)
+	}
+}
+
+func TestAPlotShowsWhatWasFirstPublished(t *testing.T) {
+	t.Parallel()
+	s := told(t)
+	open := func(query string) string {
+		t.Helper()
+		return string(s.ask(http.MethodGet, "/signals/crack-spread-321"+query, "Accept", browser).body)
+	}
+	if body := open("?range=all"); strings.Contains(body, "from what was first published") {
+		t.Error("a point that was withdrawn counts as revised")
+	}
+	revised := estimate(3, 19.5)
+	revised.KnownAt = noon.Add(-50 * time.Minute)
+	s.say(noon.Add(-30*time.Minute), estimate(0, 20.5), estimate(2, 22), revised, estimate(4, 18))
+	s.eventually("a revised point", func() bool { return strings.Contains(open("?range=all"), "differs from what was first published") })
+	body := open("?range=all")
+	if !strings.Contains(body, ">1 of the points differs") || !strings.Contains(body, `class="line ghost"`) {
+		t.Errorf("the first print is not drawn: %.3000s", body[strings.Index(body, "plot-history"):])
+	}
+	if body := open("?range=all&as_of=" + noon.AddDate(0, 0, -1).Format("2006-01-02")); strings.Contains(body, "first published") {
+		t.Error("a page of an earlier day compares with first prints; it compares with now")
 	}
 }

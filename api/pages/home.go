@@ -110,7 +110,7 @@ func lead(s *view.Signal) *leadSignal {
 	name := defaultRange(s.Definition.Frequency)
 	points := s.History.Points(beginning(name, s.History.Last()))
 	out := &leadSignal{Signal: s, Finding: findingOf(s.Definition, s.Snapshot).String(), Range: rangeTitles[name]}
-	out.Plots = plotHistory(s.Definition, s.Snapshot, points, nil, out.Range)
+	out.Plots = plotHistory(s.Definition, s.Snapshot, points, nil, overlay{}, out.Range)
 	out.Plots.Z = ""
 	if z := s.Snapshot.ZScore; z != nil {
 		side := "above"

@@ -242,6 +242,6 @@ func (p *Pages) brief(r request, s *view.Signal) *view.Document {
 		Snapshot view.SignalSnapshot
 		Plots    signalPlots
 		HTML     template.HTML
-	}{s, s.Snapshot, plotHistory(s.Definition, s.Snapshot, points, nil, rangeTitles["5y"]), markdown(s.Markdown)}
+	}{s, s.Snapshot, plotHistory(s.Definition, s.Snapshot, points, nil, overlay{}, rangeTitles["5y"]), markdown(s.Markdown)}
 	return p.document("brief", l, time.Time{})
 }

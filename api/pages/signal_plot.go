@@ -17,6 +17,12 @@ import (
 // signalPlots are the plots of a signal over one range.
 type signalPlots struct {
 	Value, Z template.HTML
+	// Strip holds the numbers of the events, above the plot of the value. Events are their texts.
+	Strip  template.HTML
+	Events []eventMark
+	// Reprinted is how many of the points differ from their first print. Forecasts describes the forecasts in view.
+	Reprinted int
+	Forecasts forecastsInView
 	// figure is the plot of the value. source is the text below it in a standalone image.
 	figure plot.Figure
 	source [2]string
@@ -69,7 +75,15 @@ func (p *Pages) plotSignal(ctx context.Context, body signalBody, asOf time.Time)
 	if !asOf.IsZero() && len(points) > 0 {
 		now = slices.DeleteFunc(s.History.Points(from), func(p view.HistoryPoint) bool { return p.ObservedAt.After(points[len(points)-1].ObservedAt) })
 	}
-	out := plotHistory(s.Definition, body.Snapshot, points, now, body.Span.Title())
+	known := time.Time{}
+	if !asOf.IsZero() {
+		known = endOf(asOf)
+	}
+	over, err := p.overlayOf(ctx, s, points, known, to.IsZero(), "en")
+	if err != nil {
+		return signalPlots{}, err
+	}
+	out := plotHistory(s.Definition, body.Snapshot, points, now, over, body.Span.Title())
 	out.Query = template.URL(data) //nolint:gosec // it is made of dates
 	return out, nil
 }
@@ -115,8 +129,8 @@ func columnsOf(d signals.Definition, points []view.HistoryPoint) columns {
 
 // plotHistory plots points in ascending time: the value with its interval and baseline, and the z-score. If the points are as of an earlier
 // day, now contains the same points as known now. span is the name of the range.
-func plotHistory(d signals.Definition, s view.SignalSnapshot, points, now []view.HistoryPoint, span string) signalPlots {
-	out := signalPlots{Points: len(points)}
+func plotHistory(d signals.Definition, s view.SignalSnapshot, points, now []view.HistoryPoint, over overlay, span string) signalPlots {
+	out := signalPlots{Points: len(points), Events: over.Events, Forecasts: over.described(d)}
 	for _, p := range slices.Backward(points) {
 		if len(out.Newest) == newest {
 			break
@@ -135,23 +149,33 @@ func plotHistory(d signals.Definition, s view.SignalSnapshot, points, now []view
 	from, to := points[0].ObservedAt, points[len(points)-1].ObservedAt
 	out.from, out.to = from, to
 	c := columnsOf(d, points)
-	marks := []plot.Mark{plot.Band{X: c.x, Lo: c.lo, Hi: c.hi}, plot.Line{Class: "second", X: c.x, Y: c.baseline, Label: "baseline"}}
+	behind, front, end := over.marks(d, points)
+	marks := append(behind, plot.Band{X: c.x, Lo: c.lo, Hi: c.hi}, plot.Line{Class: "second", X: c.x, Y: c.baseline, Label: "baseline"})
+	if len(over.first) > 0 {
+		since := slices.IndexFunc(points, func(p view.HistoryPoint) bool { return !p.ObservedAt.Before(over.first[0].ObservedAt) })
+		out.Reprinted = revised(over.first, points[max(since, 0):])
+	}
+	if out.Reprinted > 0 {
+		g := columnsOf(d, over.first)
+		marks = append(marks, plot.Line{Class: "ghost", X: g.x, Y: g.value})
+	}
 	if out.Revised = revised(points, now); out.Revised > 0 {
 		g := columnsOf(d, now)
 		marks = append(marks, plot.Line{Class: "ghost", X: g.x, Y: g.value, Label: "as known now"})
 	}
 	last := known(points)
-	marks = append(marks, plot.Line{X: c.x, Y: c.value, Label: figure(d, last)})
+	marks = append(append(marks, plot.Line{X: c.x, Y: c.value, Label: figure(d, last)}), front...)
 	value := plot.Figure{
-		ID: "plot-value", Title: fmt.Sprintf("%s, %s", s.Name, span), Height: 300, From: from, To: to,
+		ID: "plot-value", Title: fmt.Sprintf("%s, %s", s.Name, span), Height: 300, From: from, To: end,
 		Description: describe(d, s, points),
 		Marks:       marks,
 	}
-	out.Value = template.HTML(value.SVG())
+	out.Value, out.Strip = template.HTML(value.SVG()), template.HTML(over.strip(from, end).SVG())
+	value.Marks = slices.DeleteFunc(marks, func(m plot.Mark) bool { _, moments := m.(plot.Moments); return moments }) // their texts are not in the image
 	out.figure, out.source = value, [2]string{cmp.Or(d.FigureUnit(), s.Unit) + ". " + s.PageURL, clipped(firstSentence(s.License), 150)}
 	if out.Scored {
 		out.Z = template.HTML(plot.Figure{
-			ID: "plot-z", Title: "z-score of " + s.Name + ", " + span, Height: 140, From: from, To: to, Ticks: 3,
+			ID: "plot-z", Title: "z-score of " + s.Name + ", " + span, Height: 140, From: from, To: end, Ticks: 3,
 			Description: "The distance from the baseline in units of its usual spread. Zero is the baseline.",
 			Include:     []float64{-2, 2}, Rules: []float64{0},
 			Marks: []plot.Mark{plot.Area{X: c.x, Y: c.z}, plot.Line{Class: "thin", X: c.x, Y: c.z}},

@@ -76,3 +76,24 @@ func (v *View) SnapshotAsOf(ctx context.Context, s *Signal, at time.Time) (*Sign
 	}
 	return out, err
 }
+
+// FirstPrints returns the points between two instants, both included, as each was first published. The error is postgres.ErrUnavailable if
+// the database is unavailable.
+func (v *View) FirstPrints(ctx context.Context, s *Signal, from, to time.Time) ([]HistoryPoint, error) {
+	if s.Snapshot.AsOf == nil {
+		return nil, nil
+	}
+	var out []HistoryPoint
+	for p, err := range v.stored(ctx, postgres.HistoryQuery{Signal: s.Definition.ID, AsOf: *s.Snapshot.AsOf, From: from, To: to, Versions: true}) {
+		if err != nil {
+			return nil, err
+		}
+		if p.Vintage == 1 && (len(out) == 0 || !out[len(out)-1].ObservedAt.Equal(p.ObservedAt)) {
+			out = append(out, historyPoint(p))
+		}
+	}
+	return out, nil
+}
+
+// Unavailable reports whether an error means that the database is unavailable.
+func Unavailable(err error) bool { return errors.Is(err, postgres.ErrUnavailable) }

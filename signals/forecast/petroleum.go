@@ -32,7 +32,7 @@ func distillateStocks() Target {
 func stocks(id series.ID, figure, name string, inputs []series.ID, others bool) Target {
 	return Target{
 		Signal: "eia-weekly-petroleum", Figure: figure, Name: name, Unit: "thousand barrels", Decimals: 1, Version: figure + "-1",
-		GradesNeeded: weeklyGrades, GivenUpAfter: patience, Inputs: inputs,
+		Change: true, GradesNeeded: weeklyGrades, GivenUpAfter: patience, Inputs: inputs,
 		next: func(in series.Set, _ time.Time) (Release, bool) {
 			p, ok := newest(in[id])
 			if !ok {

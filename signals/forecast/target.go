@@ -20,6 +20,8 @@ type Target struct {
 	Decimals int
 	// Version names the model: any change of its code or constants is a new one.
 	Version string
+	// Change reports that the figure is the difference to the week before. Other figures are levels.
+	Change bool
 	// Monthly tells a figure of every month from one of every week.
 	Monthly bool
 	// GradesNeeded is how many live grades a label rests on.

@@ -84,7 +84,8 @@ func (f Figure) Alone(width int, source ...string) string {
 const aloneStyle = `.paper{fill:#fff}text{fill:#4d606a;font-size:12px}.title{fill:#12232b;font-size:16px;font-weight:600}.halo{paint-order:stroke;stroke:#fff;stroke-width:4px}` +
 	`.label{fill:#0a6072;font-weight:600}.label.second{fill:#9a5b12}.label.ghost{fill:#4d606a}.grid-line{stroke:#d9e2e5}.axis{stroke:#4d606a}path,line{vector-effect:non-scaling-stroke}` +
 	`.line{fill:none;stroke:#0a6072;stroke-width:2;stroke-linejoin:round}.line.second{stroke:#9a5b12;stroke-width:1.5;stroke-dasharray:5 4}` +
-	`.line.ghost{stroke:#4d606a;stroke-width:1.5;stroke-dasharray:1 3}.band{fill:#0a6072;opacity:.16}`
+	`.line.ghost{stroke:#4d606a;stroke-width:1.5;stroke-dasharray:1 3}.band{fill:#0a6072;opacity:.16}.band.fan{fill:#9a5b12;opacity:.2}` +
+	`.line.fan{stroke:#9a5b12;stroke-width:1.5}.range{fill:none;stroke-width:3;opacity:.8}.range.held{stroke:#17673a}.range.missed{stroke:#a1311a;stroke-dasharray:3 2}`
 
 // SVG draws the figure. If it has no values, it says so.
 func (f Figure) SVG() string {

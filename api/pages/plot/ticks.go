@@ -54,7 +54,7 @@ type Date struct {
 }
 
 // Dates returns at most `most` labelled dates within an interval: days, Mondays, or first days of months, quarters or years. The label of 1
-// January is the year alone if the steps are months or longer.
+// January is the year alone if the steps are months or longer. Of the other months the first one has its year.
 func Dates(from, to time.Time, most int) []Date {
 	from, to = from.UTC(), to.UTC()
 	for _, step := range []struct{ years, months, days int }{
@@ -86,7 +86,7 @@ func Dates(from, to time.Time, most int) []Date {
 		var out []Date
 		for n := 0; !at.After(to) && len(out) <= most; n++ {
 			if !at.Before(from) {
-				out = append(out, Date{at, dateLabel(at, step.days > 0, step.years > 0)})
+				out = append(out, Date{at, dateLabel(at, len(out) == 0, step.days > 0, step.years > 0)})
 			}
 			at = at.AddDate(step.years, step.months, step.days)
 		}
@@ -97,12 +97,15 @@ func Dates(from, to time.Time, most int) []Date {
 	return nil
 }
 
-func dateLabel(at time.Time, days, years bool) string {
+func dateLabel(at time.Time, first, days, years bool) string {
 	switch {
 	case days:
 		return at.Format("2 Jan")
 	case years || at.Month() == time.January:
 		return at.Format("2006")
 	}
-	return at.Format("Jan 2006")
+	if first {
+		return at.Format("Jan 2006")
+	}
+	return at.Format("Jan")
 }

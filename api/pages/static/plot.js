@@ -37,9 +37,10 @@ class Plot {
     this.pinned = -1;
     figure.tabIndex = 0;
     figure.setAttribute("aria-label", `${d.label}. The arrow keys go from point to point.${d.zoom ? " With Shift they choose a stretch; Enter opens it." : ""}`);
-    figure.addEventListener("pointermove", (e) => { if (e.pointerType !== "touch" && !this.down) this.point(e); });
+    figure.addEventListener("pointermove", (e) => { if (e.pointerType !== "touch" && !this.down && !e.target.closest(".mark")) this.point(e); });
     figure.addEventListener("click", (e) => { if (this.dragged) this.dragged = false; else if (!e.target.closest("a, button")) this.point(e, true); });
     if (d.zoom) this.zoomable();
+    for (const mark of figure.querySelectorAll(".mark")) this.events(mark);
     figure.addEventListener("pointerleave", (e) => {
       if (e.pointerType === "touch" || this.down || this.chosen) return;
       this.wanted = undefined;
@@ -76,6 +77,28 @@ class Plot {
       })
       .catch(() => { this.loading = undefined; });
     return this.loading;
+  }
+
+  // events shows the texts of events beside their number, under the pointer, the focus of the keyboard or a finger.
+  events(mark) {
+    const tell = (e) => {
+      if (e.type === "click") e.preventDefault();
+      this.clear();
+      this.tip.replaceChildren(...mark.dataset.events.split(" ").map((id) => {
+        const line = document.createElement("span");
+        const [day, text] = document.getElementById(id).children;
+        line.className = "event";
+        line.lang = text.lang;
+        line.textContent = `${day.textContent} ${text.textContent}`;
+        return line;
+      }));
+      const [svg, strip] = [this.panels[0].svg, mark.getBoundingClientRect()];
+      const { from, to } = this.panels[0];
+      const box = svg.getBoundingClientRect();
+      this.place(from + ((strip.left + strip.width / 2 - box.left) / box.width) * (to - from), -strip.height);
+    };
+    for (const type of ["pointerenter", "focus", "click"]) mark.addEventListener(type, tell);
+    for (const type of ["pointerleave", "blur"]) mark.addEventListener(type, (e) => { if (e.pointerType !== "touch") this.clear(); });
   }
 
   // zoomable lets a pointer choose a stretch. A finger that moves up or down scrolls, as elsewhere: the browser then cancels the pointer.

@@ -128,6 +128,48 @@ test("a stretch of a plot is opened by dragging, by a finger, by the keyboard an
   });
 });
 
+test("events of a plot are told beside their number, and listed with their sources", async () => {
+  const path = "/signals/crack-spread-321?from=2020-01-01&to=2020-12-31";
+  const told = /2020-03-11 The World Health Organization calls COVID-19 a pandemic\..*2020-04-12/s;
+  await visit(path, {}, async (page) => {
+    const mark = page.locator(".mark").first();
+    await mark.hover();
+    await page.locator(".tip .event").first().waitFor();
+    assert.match(await text(page, ".tip"), told);
+    await page.mouse.move(0, 0);
+    await page.locator(".tip").waitFor({ state: "hidden" });
+    await page.locator("#plot-history").focus();
+    await page.keyboard.press("Tab"); // the first mark is the next stop
+    await page.locator(".tip .event").first().waitFor();
+    assert.match(await text(page, ".tip"), told);
+  });
+  await visit(path, { hasTouch: true, viewport: { width: 390, height: 844 } }, async (page) => {
+    await page.locator(".mark").first().tap();
+    await page.locator(".tip .event").first().waitFor();
+    const tip = await page.locator(".tip").boundingBox();
+    assert.ok(tip.x >= 0 && tip.x + tip.width <= 390 && tip.y >= 0, JSON.stringify(tip));
+  });
+  await visit(path, { javaScriptEnabled: false }, async (page) => {
+    await page.locator(".mark").first().click();
+    await page.waitForURL(/#event-pandemic/);
+    assert.match(await text(page, ".events"), told);
+    for (const source of await page.locator(".events a").all()) assert.match(await source.getAttribute("href"), /^https:\/\//);
+  });
+});
+
+test("a plot shows the next forecast as a fan, its grades, and what was first published", async () => {
+  await visit("/signals/hormuz-transit?range=3m", {}, async (page) => {
+    const { data } = await json("/api/signals/hormuz-transit/forecasts");
+    const graded = data.filter((f) => f.grade);
+    const drawn = (selector) => page.locator(`#plot-value path.${selector}`).count();
+    assert.equal(await drawn("band.fan"), 2);
+    assert.equal(await page.locator("#plot-value path.range").evaluateAll((list) => list.reduce((n, p) => n + p.getAttribute("d").split("M").length - 1, 0)), graded.length);
+    const held = graded.filter((f) => f.grade.hits["80"]).length;
+    assert.match(await text(page, "#plot-history ~ p:has(a[href$=forecasts])"), new RegExp(`with 80% probability\\. ${held} of the ${graded.length} graded`));
+    if (await page.getByText("from what was first published").count()) assert.equal(await drawn("ghost"), 1);
+  });
+});
+
 test("the plot of the portfolio shows the point under a finger, the pointer and the arrow keys", async () => {
   await visit("/portfolio", { hasTouch: true, viewport: { width: 390, height: 844 } }, async (page) => {
     await page.locator("#plot-return").scrollIntoViewIfNeeded();

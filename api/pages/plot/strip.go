@@ -1,0 +1,100 @@
+package plot
+
+import (
+	"fmt"
+	"html"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Event is an instant that a figure marks with a number.
+type Event struct {
+	At     time.Time
+	Number int
+	// Target is the id of the element that describes it.
+	Target string
+}
+
+// Strip draws the numbers of events above a figure with the same range of x. Each number is a link to its description. Events that are
+// close to each other share a link. It is empty without events.
+type Strip struct {
+	// Label names the strip for screen readers.
+	Label    string
+	From, To time.Time
+	// Events are in ascending time.
+	Events []Event
+}
+
+// Two numbers are at least this share of the width apart, so that a finger can press each on a small telephone.
+const apart = .1
+
+// stripHeight is the height in pixels.
+const stripHeight = 28
+
+// SVG draws the strip.
+func (s Strip) SVG() string {
+	if len(s.Events) == 0 {
+		return ""
+	}
+	length := max(s.To.Sub(s.From).Seconds(), 1)
+	at := func(e Event) float64 { return e.At.Sub(s.From).Seconds() / length }
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg class="marks" role="group" aria-label="%s" width="100%%" height="%d">`, html.EscapeString(s.Label), stripHeight)
+	for from := 0; from < len(s.Events); {
+		to := from + 1
+		for to < len(s.Events) && at(s.Events[to])-at(s.Events[to-1]) < apart {
+			to++
+		}
+		group := s.Events[from:to]
+		first, last := group[0], group[len(group)-1]
+		label := strconv.Itoa(first.Number)
+		name := "Event " + label
+		if len(group) > 1 {
+			label, name = fmt.Sprintf("%d–%d", first.Number, last.Number), fmt.Sprintf("Events %d to %d", first.Number, last.Number)
+		}
+		targets := make([]string, len(group))
+		for i, e := range group {
+			targets[i] = html.EscapeString(e.Target)
+		}
+		const half = 9
+		width := 2*half + 8*(len([]rune(label))-1)
+		fmt.Fprintf(&b, `<a class="mark" href="#%s" data-events="%s" aria-label="%s"><svg x="%s%%" y="%d" overflow="visible"><rect class="reach" x="%d" y="%d" width="%d" height="%d"/><rect x="%s" y="%d" width="%d" height="%d" rx="%d"/><text y="4" text-anchor="middle">%s</text></svg></a>`,
+			targets[0], strings.Join(targets, " "), name, number((at(first)+at(last))*50), stripHeight/2,
+			-max(width, 24)/2, -stripHeight/2, max(width, 24), stripHeight, number(-float64(width)/2), -half, width, 2*half, half, label)
+		from = to
+	}
+	b.WriteString(`</svg>`)
+	return b.String()
+}
+
+// Moments are vertical lines through a figure.
+type Moments []time.Time
+
+func (m Moments) bounds() (lo, hi float64) { return extent(nil) }
+
+func (m Moments) draw(b *strings.Builder, s scale) {
+	b.WriteString(`<path class="moment" d="`)
+	for _, t := range m {
+		b.WriteString("M" + number(s.x(float64(t.Unix()))) + " 0V" + number(s.end))
+	}
+	b.WriteString(`"/>`)
+}
+
+// Ranges are vertical lines from a low to a high value.
+type Ranges struct {
+	Class     string
+	X, Lo, Hi []float64
+}
+
+func (m Ranges) bounds() (lo, hi float64) { return Band{Lo: m.Lo, Hi: m.Hi}.bounds() }
+
+func (m Ranges) draw(b *strings.Builder, s scale) {
+	b.WriteString(`<path class="range ` + m.Class + `" d="`)
+	for i, x := range m.X {
+		if m.Lo[i] == m.Lo[i] && m.Hi[i] == m.Hi[i] {
+			b.WriteString("M" + number(s.x(x)) + " " + number(s.y(m.Lo[i])) + "V" + number(s.y(m.Hi[i])))
+		}
+	}
+	b.WriteString(`"/>`)
+}

@@ -1,0 +1,85 @@
+package pages
+
+import (
+	"math"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"tidemark/api/pages/plot"
+	"tidemark/api/view"
+	"tidemark/signals"
+)
+
+func TestAPlotShowsForecastsWithTheirGradesAndWhatWasFirstPublished(t *testing.T) {
+	t.Parallel()
+	points := tradingDays(60, nil)
+	last := points[len(points)-1].ObservedAt
+	first := append([]view.HistoryPoint(nil), points[50:]...)
+	first[2].Value += 3
+	first[4].Value += 4
+	over := overlay{
+		first: first,
+		fans: []fan{
+			{At: points[30].ObservedAt, Low80: 40, High80: 60, Graded: true, Held: true},
+			{At: points[35].ObservedAt, Low80: 41, High80: 42, Graded: true},
+			{At: last.AddDate(0, 0, 7), Median: 50, Low50: 48, High50: 52, Low80: 45, High80: 55},
+		},
+	}
+	plots := plotHistory(signals.Definition{}, view.SignalSnapshot{Name: "Made up"}, points, nil, over, "all")
+	svg := string(plots.Value)
+	for class, want := range map[string]int{"range held": 1, "range missed": 1, "band fan": 1, "line fan": 1, "line ghost": 1} {
+		if got := drawn(t, svg, class); got != want {
+			t.Errorf("%s is drawn %d times, want %d", class, got, want)
+		}
+	}
+	if plots.Reprinted != 2 {
+		t.Errorf("%d points differ from their first print, want 2", plots.Reprinted)
+	}
+	f := plots.Forecasts
+	if f.Graded != 2 || f.Held != 1 || f.Missed() != 1 || !f.Next.Equal(last.AddDate(0, 0, 7)) || f.Low != "45.00" || f.High != "55.00" {
+		t.Errorf("the forecasts are described as %+v", f)
+	}
+	to := regexp.MustCompile(`data-to="(\d+)"`)
+	if end := to.FindStringSubmatch(svg); end == nil || end[1] != to.FindStringSubmatch(string(plots.Z))[1] {
+		t.Error("the plots of value and z-score do not end together")
+	}
+	// A view of unknown values has no fan to begin.
+	for i := range points {
+		points[i].Value = math.NaN()
+	}
+	if svg := string(plotHistory(signals.Definition{}, view.SignalSnapshot{}, points, nil, over, "all").Value); strings.Contains(svg, "band fan") {
+		t.Error("a fan begins at an unknown value")
+	}
+}
+
+func TestEventsThatAreCloseShareANumber(t *testing.T) {
+	t.Parallel()
+	day := func(n int) time.Time { return time.Date(2020, 1, 1+n, 0, 0, 0, 0, time.UTC) }
+	svg := plot.Strip{
+		Label: "Events", From: day(0), To: day(100),
+		Events: []plot.Event{{At: day(0), Number: 1, Target: "event-a"}, {At: day(9), Number: 2, Target: "event-b"}, {At: day(30), Number: 3, Target: "event-c"}, {At: day(100), Number: 4, Target: "event-d"}},
+	}.SVG()
+	for _, want := range []string{`href="#event-a" data-events="event-a event-b" aria-label="Events 1 to 2"`, `data-events="event-c" aria-label="Event 3"`, `<svg x="100%"`} {
+		if !strings.Contains(svg, want) {
+			t.Errorf("the strip has no %s: %s", want, svg)
+		}
+	}
+	if got := (plot.Strip{From: day(0), To: day(1)}).SVG(); got != "" {
+		t.Errorf("a strip without events is %s", got)
+	}
+}
+
+func TestTheImageOfAPlotHasNoNumbersWithoutTexts(t *testing.T) {
+	t.Parallel()
+	points := tradingDays(60, nil)
+	over := overlay{Events: []eventMark{{Number: 1, ID: "storm", Day: points[20].ObservedAt}}}
+	plots := plotHistory(signals.Definition{}, view.SignalSnapshot{Name: "Made up"}, points, nil, over, "all")
+	if !strings.Contains(string(plots.Value), `class="moment"`) || !strings.Contains(string(plots.Strip), "event-storm") {
+		t.Error("the page does not mark the event")
+	}
+	if strings.Contains(plots.figure.Alone(1000), `class="moment"`) {
+		t.Error("the image marks an event that it does not name")
+	}
+}
