@@ -47,9 +47,9 @@ type pushReader struct {
 
 // pushHub passes the rows of the outbox on to open streams. Each row is read and encoded once. It is safe for concurrent use.
 type pushHub struct {
-	store     PushStore
-	publicURL string
-	log       *slog.Logger
+	store PushStore
+	view  *view.View
+	log   *slog.Logger
 
 	mu      sync.Mutex
 	loaded  bool
@@ -59,8 +59,8 @@ type pushHub struct {
 	of      map[string]int
 }
 
-func newPushHub(store PushStore, publicURL string, log *slog.Logger) *pushHub {
-	return &pushHub{store: store, publicURL: publicURL, log: log, readers: map[*pushReader]struct{}{}, of: map[string]int{}}
+func newPushHub(store PushStore, v *view.View, log *slog.Logger) *pushHub {
+	return &pushHub{store: store, view: v, log: log, readers: map[*pushReader]struct{}{}, of: map[string]int{}}
 }
 
 // run passes rows on until ctx ends. Then it ends all streams and returns nil.
@@ -110,16 +110,16 @@ func (h *pushHub) load(ctx context.Context) error {
 
 // frame encodes a row as a server-sent event.
 func (h *pushHub) frame(row postgres.Push) (*pushed, error) {
-	c, err := view.NewChange(h.publicURL, row)
+	c, err := h.view.NewChange(row)
 	if err != nil {
 		return nil, err
 	}
-	data, err := view.Encode(c) // one line
+	data, err := view.Encode(c) // one line, with its end
 	if err != nil {
 		return nil, err
 	}
 	name, _, _ := strings.Cut(row.Topic, ":")
-	return &pushed{row.ID, row.Topic, fmt.Appendf(nil, "id: %d\nevent: %s\ndata: %s\n", row.ID, name, data)}, nil
+	return &pushed{row.ID, row.Topic, fmt.Appendf(nil, "id: %d\nevent: %s\ndata: %s", row.ID, name, data)}, nil
 }
 
 // pass gives an event to all readers of its topic. It waits for none of them.

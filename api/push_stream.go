@@ -236,7 +236,7 @@ func (s *Server) changesFeed(w http.ResponseWriter, r *http.Request) error {
 	}
 	list := make([]view.Change, len(rows))
 	for i, row := range rows {
-		if list[i], err = view.NewChange(s.view.PublicURL(), row); err != nil {
+		if list[i], err = s.view.NewChange(row); err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tidemark/api"
+	"tidemark/api/view"
 	"tidemark/internal/postgres"
 	"tidemark/internal/task"
 )
@@ -288,5 +289,18 @@ func TestAStreamEndsWithItsServer(t *testing.T) {
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+func TestTheStreamOfASandboxIsMarkedSynthetic(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{world: view.WorldSandbox})
+	s.serve(api.Options{View: s.view, Pushes: s.open(postgres.RoleAPI)})
+	events, _ := s.listenTo("")
+	snap := full()
+	snap.Synthetic = false // as of a signal without a value
+	s.save(snap)
+	if e := s.next(events); !strings.Contains(e.data, `"synthetic":true`) || !strings.Contains(e.data, `"environment":"demo"`) {
+		t.Errorf("the event is not marked: %s", e.data)
 	}
 }

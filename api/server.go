@@ -195,7 +195,7 @@ func New(o Options) *Server {
 		s.handleGet(public, "/api/vintages/prove", s.proveVintage)
 	}
 	if o.Pushes != nil {
-		s.pushes = newPushHub(o.Pushes, o.View.PublicURL(), o.Log)
+		s.pushes = newPushHub(o.Pushes, o.View, o.Log)
 		s.handleGet(public, streamPath, s.pushStream)
 		s.handleGet(public, feedPath, s.changesFeed)
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // datasetPause is the shortest time between two data sets, on the wall clock. A sandbox that lives through months in minutes makes few.
-const datasetPause = time.Minute
+const datasetPause = 10 * time.Second
 
 // dataset publishes the data set of the slot's day, as of the slot. A day that has a set keeps it.
 func (p Publications) dataset(ctx context.Context, t task.Task) error {
@@ -19,11 +19,18 @@ func (p Publications) dataset(ctx context.Context, t task.Task) error {
 		return err
 	}
 	if recent {
-		return Skip("a data set was published less than a minute ago")
+		return Skip("a data set was published seconds ago")
 	}
 	tables, files, err := buildDataset(ctx, p.Picks.DB, p.Signals, t.Slot)
 	if err != nil {
 		return err
+	}
+	rows := int64(0)
+	for _, table := range tables {
+		rows += table.Rows
+	}
+	if rows == 0 {
+		return Skip("there is nothing to publish yet")
 	}
 	added, err := p.Picks.DB.SaveDataset(ctx, t.Fence, postgres.Dataset{Day: day, AsOf: t.Slot, Tables: tables}, files)
 	if err != nil {

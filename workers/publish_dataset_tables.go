@@ -19,6 +19,11 @@ import (
 // instant, whenever it is built.
 func buildDataset(ctx context.Context, db *postgres.DB, list []signals.Definition, asOf time.Time) ([]postgres.DatasetTable, map[string][]byte, error) {
 	b := datasetBuilder{db: db, asOf: asOf, files: map[string][]byte{}}
+	world, err := db.World(ctx)
+	if err != nil && !errors.Is(err, postgres.ErrNotFound) {
+		return nil, nil, err
+	}
+	b.synthetic = world.Name == sandboxWorld
 	for _, d := range list {
 		if err := b.history(ctx, d); err != nil {
 			return nil, nil, err
@@ -38,10 +43,16 @@ type datasetBuilder struct {
 	asOf   time.Time
 	tables []postgres.DatasetTable
 	files  map[string][]byte
+	// synthetic reports that the whole world is generated.
+	synthetic bool
 }
+
+// sandboxWorld is the name of the world whose data are generated.
+const sandboxWorld = "sandbox"
 
 // table writes a file with fill and adds it to the set.
 func (b *datasetBuilder) table(t postgres.DatasetTable, list []columns.Column, fill func(*columns.Writer) (rows int64, err error)) error {
+	t.Synthetic = t.Synthetic || b.synthetic
 	var out bytes.Buffer
 	about := []columns.Pair{{Key: "name", Value: t.Name}, {Key: "as_of", Value: b.asOf.UTC().Format(time.RFC3339Nano)}, {Key: "synthetic", Value: strconv.FormatBool(t.Synthetic)}}
 	if t.License != "" {

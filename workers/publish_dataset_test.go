@@ -15,6 +15,10 @@ import (
 func TestADataSetHasWhatWasAnnouncedByItsSlot(t *testing.T) {
 	t.Parallel()
 	m := newMarket(t, "2026-02-24")
+	job := workers.Publications{Picks: m.picks, Log: m.picks.Log}
+	if err := job.Run(t.Context(), m.begin(task.Publish, task.Dataset, calendar.At(on(t, "2026-02-24"), 0).UTC())); err == nil {
+		t.Error("a set without a row is published")
+	}
 	for _, day := range []string{"2026-02-25", "2026-02-26", "2026-02-27"} {
 		m.live(day)
 	}
@@ -24,7 +28,6 @@ func TestADataSetHasWhatWasAnnouncedByItsSlot(t *testing.T) {
 	}
 	// Between the close and the announcement of the third pick.
 	slot := calendar.At(on(t, "2026-02-27"), 17*time.Hour+45*time.Minute).UTC()
-	job := workers.Publications{Picks: m.picks, Log: m.picks.Log}
 	if err := job.Run(t.Context(), m.begin(task.Publish, task.Dataset, slot)); err != nil {
 		t.Fatal(err)
 	}
@@ -42,13 +45,17 @@ func TestADataSetHasWhatWasAnnouncedByItsSlot(t *testing.T) {
 			chain = table
 		}
 	}
+	world, err := m.db.World(t.Context())
+	if err != nil || chain.Synthetic != (world.Name == "sandbox") {
+		t.Errorf("in the world %s the chain is synthetic: %t (%v)", world.Name, chain.Synthetic, err)
+	}
 	if set.Day != "2026-02-27" || !set.AsOf.Equal(slot) || chain.Rows != 2 {
 		t.Errorf("the set of %s as of %s has %d links, want the 2 that were announced by %s", set.Day, set.AsOf, chain.Rows, slot)
 	}
 	// An attempt soon after, as in a sandbox that lives through months, makes no other set.
 	next := m.begin(task.Publish, task.Dataset, slot.AddDate(0, 0, 1))
 	if err := job.Run(t.Context(), next); err == nil || errors.Is(err, postgres.ErrFenced) {
-		t.Errorf("a second set within a minute: %v, want that it is skipped", err)
+		t.Errorf("a second set within seconds: %v, want that it is skipped", err)
 	}
 	if again, err := m.api.DatasetOf(t.Context(), ""); err != nil || again.Day != set.Day {
 		t.Errorf("the newest set is that of %s (%v)", again.Day, err)

@@ -24,6 +24,8 @@ type Change struct {
 	// URL is where the whole of it is.
 	URL  string `json:"url"`
 	Data any    `json:"data"`
+	// Environment is "live" or "demo".
+	Environment string `json:"environment"`
 }
 
 // SignalChange is the data of a signal's change. Numbers are as in the snapshot.
@@ -59,8 +61,11 @@ type storedSignalChange struct {
 const signalTopic = "signal:"
 
 // NewChange returns a row of the outbox as it is served.
-func NewChange(publicURL string, p postgres.Push) (Change, error) {
-	out := Change{Cursor: strconv.FormatInt(p.ID, 10), Topic: p.Topic, Kind: p.Kind, Subject: p.Subject, At: p.At, Data: p.Data}
+func (v *View) NewChange(p postgres.Push) (Change, error) {
+	publicURL := v.o.PublicURL
+	out := Change{
+		Cursor: strconv.FormatInt(p.ID, 10), Topic: p.Topic, Kind: p.Kind, Subject: p.Subject, At: p.At, Data: p.Data, Environment: v.o.environment(),
+	}
 	switch p.Topic {
 	case "pick":
 		out.URL = publicURL + "/api/v1/verify/pick/" + p.Subject
@@ -85,7 +90,7 @@ func NewChange(publicURL string, p postgres.Push) (Change, error) {
 	}
 	out.Data = SignalChange{
 		AsOf: s.AsOf.UTC(), Status: s.Status, ObservedAt: utc(s.ObservedAt), Value: served(s.Value), Lo: served(s.Lo), Hi: served(s.Hi), Baseline: served(s.Baseline),
-		ZScore: served(s.ZScore), PreviousValue: served(s.PreviousValue), PreviousStatus: s.PreviousStatus, Synthetic: s.Synthetic,
+		ZScore: served(s.ZScore), PreviousValue: served(s.PreviousValue), PreviousStatus: s.PreviousStatus, Synthetic: s.Synthetic || v.o.World == WorldSandbox,
 	}
 	return out, nil
 }

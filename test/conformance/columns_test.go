@@ -2,7 +2,10 @@ package conformance
 
 import (
 	"net/http"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -29,5 +32,22 @@ func columnsEqual(t *testing.T, s *server) {
 	t.Logf("%s", out)
 	if err != nil || strings.Count(string(out), " equal ") != len(lists) {
 		t.Errorf("columns: %v", err)
+	}
+}
+
+// exampleDuckDB runs the study of revisions in DuckDB.
+func exampleDuckDB(t *testing.T, s *server) {
+	if *tables == "" {
+		t.Skip("there are no packages of npm")
+	}
+	script, err := filepath.Abs("../../examples/duckdb/revisions.mjs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), *nodeFlag, script)
+	cmd.Dir, cmd.Env = *tables, append(os.Environ(), "TIDEMARK_URL="+s.url)
+	out, err := cmd.CombinedOutput()
+	if err != nil || !regexp.MustCompile(`hormuz-transit: [1-9]\d* versions of [1-9]\d* points`).Match(out) {
+		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -39,6 +39,8 @@ var steps = []struct {
 	{"example in Python", examplePython},
 	{"example of the scorecards in Python", examplePythonScorecard},
 	{"example in Go", exampleGo},
+	{"example of following in Python", exampleFollow},
+	{"columns example in DuckDB", exampleDuckDB},
 	{"example of MCP by hand", exampleMCP},
 	{"mcp configurations", mcpConfigurations},
 	{"discovery links", discoveryLinks},

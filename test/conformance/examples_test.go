@@ -74,6 +74,30 @@ func exampleGo(t *testing.T, s *server) {
 	toured(t, s, exec.CommandContext(t.Context(), "go", "run", "tidemark/examples/go", s.url))
 }
 
+// exampleFollow follows the stream from its beginning, and again from where it was: the second time it prints nothing of the first.
+func exampleFollow(t *testing.T, s *server) {
+	need(t, "python3")
+	cursor := filepath.Join(t.TempDir(), "cursor")
+	if err := os.WriteFile(cursor, []byte("0"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for round := range 2 {
+		cmd := exec.CommandContext(t.Context(), "python3", "../../examples/python/follow.py", "--topics", "pick", "--seconds", "2", "--cursor", cursor)
+		cmd.Env = append(os.Environ(), "TIDEMARK_URL="+s.url)
+		out, err := cmd.CombinedOutput()
+		if err != nil || round == 0 && !strings.Contains(string(out), " pick announced ") {
+			t.Errorf("round %d: %v\n%s", round, err, out)
+		}
+		for line := range strings.Lines(string(out)) {
+			if seen[line] {
+				t.Errorf("%q comes twice", line)
+			}
+			seen[line] = true
+		}
+	}
+}
+
 // guide is the page that explains how to set up MCP clients.
 const guide = "../../docs/mcp.md"
 
