@@ -154,6 +154,7 @@ var guides = []link{
 	{"/events", "Events", "what happened around the companies of the portfolio"},
 	{"/economic-events", "Economic events", "macro figures with analysis"},
 	{"/digest", "Digest", "the week in one page"},
+	{"/calendar", "Calendar", "when the next figures are published; also /calendar.ics"},
 	{"/status", "Status", "freshness of every signal, state of the witnesses"},
 	{"/changelog", "Changelog", "what changed, newest first"},
 	{"/terms", "Terms", "terms of use, licences of the data"},

@@ -99,7 +99,7 @@ func (p *Pages) navigate(l *layout, address string) {
 		l.Account = &n
 	}
 	for _, n := range []navigation{
-		link(true, "method", "/method"), link(true, "status", "/status"), link(true, "changelog", "/changelog"), link(true, "terms", "/terms"),
+		link(true, "method", "/method"), link(true, "calendar", "/calendar"), link(true, "status", "/status"), link(true, "changelog", "/changelog"), link(true, "terms", "/terms"),
 		link(published, "feed", "/picks.atom"), link(true, "catalog", "/api/signals"),
 	} {
 		if n.Name != "" && (p.has(n.Address) || strings.HasPrefix(n.Address, "/api/")) {

@@ -80,7 +80,7 @@ type page func(ctx context.Context, r request) (*view.Document, error)
 func (p *Pages) table() (whole, below map[string]page) {
 	whole = map[string]page{
 		"/": p.home, cardName: p.homeCard, "/docs": p.docs, "/status": p.status, "/terms": p.terms, "/changelog": p.changelog, "/changelog.json": p.changelogJSON,
-		"/method": p.methodPage,
+		"/method": p.methodPage, "/calendar": p.calendarPage, calendarName: p.calendarFile,
 	}
 	below = map[string]page{"/signals/": p.signalPage, "/problems/": p.problem, "/embed/": p.embed, "/evidence/": p.evidence}
 	if p.o.Publications != nil {

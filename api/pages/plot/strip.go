@@ -51,7 +51,7 @@ func (s Strip) SVG() string {
 		label := strconv.Itoa(first.Number)
 		name := "Event " + label
 		if len(group) > 1 {
-			label, name = fmt.Sprintf("%d–%d", first.Number, last.Number), fmt.Sprintf("Events %d to %d", first.Number, last.Number)
+			label, name = fmt.Sprintf("%d–%d", first.Number, last.Number), fmt.Sprintf("Events %d–%d", first.Number, last.Number)
 		}
 		targets := make([]string, len(group))
 		for i, e := range group {

@@ -65,6 +65,7 @@ var words = map[string]string{
 	"later pick":   "The pick after",
 	"picked on":    "Picked on",
 	"newer text":   "This is the newest research on the company. What was announced with a pick stays at its own address:",
+	"calendar":     "Calendar",
 	"method":       "Method",
 	"a method":     "How a pick is made",
 

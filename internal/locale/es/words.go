@@ -65,6 +65,7 @@ var words = map[string]string{
 	"later pick":   "La selección siguiente",
 	"picked on":    "Seleccionada el",
 	"newer text":   "Este es el análisis más reciente de la empresa. Lo que se anunció con cada selección se conserva en su propia dirección:",
+	"calendar":     "Calendario",
 	"method":       "Método",
 	"a method":     "Cómo se elige una selección",
 

@@ -65,6 +65,7 @@ var words = map[string]string{
 	"later pick":   "A seleção seguinte",
 	"picked on":    "Selecionada em",
 	"newer text":   "Esta é a análise mais recente da empresa. O que foi anunciado com cada seleção fica no seu próprio endereço:",
+	"calendar":     "Calendário",
 	"method":       "Método",
 	"a method":     "Como se escolhe uma seleção",
 

@@ -170,6 +170,17 @@ test("a plot shows the next forecast as a fan, its grades, and what was first pu
   });
 });
 
+test("the calendar lists what is expected, and is a file for calendar programs", async () => {
+  await visit("/", { javaScriptEnabled: false }, async (page) => {
+    await page.getByRole("link", { name: "Calendar", exact: true }).click();
+    await page.waitForURL(/calendar/);
+    const due = await page.locator(".releases li").allInnerTexts();
+    assert.ok(due.length >= signals.length, due.join("\n"));
+    const file = await (await fetch(`${base}${await page.getByRole("link", { name: "Download the file" }).getAttribute("href")}`)).text();
+    assert.equal(file.match(/BEGIN:VEVENT/g).length, due.length);
+  });
+});
+
 test("the plot of the portfolio shows the point under a finger, the pointer and the arrow keys", async () => {
   await visit("/portfolio", { hasTouch: true, viewport: { width: 390, height: 844 } }, async (page) => {
     await page.locator("#plot-return").scrollIntoViewIfNeeded();

@@ -1,0 +1,123 @@
+package pages
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"tidemark/api/view"
+	"tidemark/signals"
+)
+
+// contentLine is a line of RFC 5545, section 3.1: a name, parameters and a value.
+var contentLine = regexp.MustCompile(`^([A-Z][A-Z-]*)((?:;[A-Z-]+=[^;:,"]+)*):([^\x00-\x08\x0a-\x1f\x7f]*)$`)
+
+// readCalendar is a strict reader of a calendar. It returns the properties of each event.
+func readCalendar(t *testing.T, file []byte) (events []map[string]string) {
+	t.Helper()
+	text := string(file)
+	if !utf8.ValidString(text) || !strings.HasSuffix(text, "\r\n") || strings.Contains(strings.ReplaceAll(text, "\r\n", ""), "\n") {
+		t.Fatalf("the file is not lines of UTF-8 that end with CRLF: %q", text)
+	}
+	for line := range strings.SplitSeq(text, "\r\n") {
+		if len(line) > 75 || !utf8.ValidString(line) {
+			t.Errorf("a line has %d bytes: %q", len(line), line)
+		}
+	}
+	var open []string
+	seen := map[string]bool{}
+	calendar := map[string]string{}
+	for line := range strings.SplitSeq(strings.TrimSuffix(strings.ReplaceAll(text, "\r\n ", ""), "\r\n"), "\r\n") {
+		m := contentLine.FindStringSubmatch(line)
+		if m == nil {
+			t.Fatalf("%q is not a line of a calendar", line)
+		}
+		name, parameters, value := m[1], m[2], m[3]
+		switch {
+		case name == "BEGIN":
+			open = append(open, value)
+			if value == "VEVENT" {
+				events = append(events, map[string]string{})
+			}
+		case name == "END":
+			if len(open) == 0 || open[len(open)-1] != value {
+				t.Fatalf("END:%s within %v", value, open)
+			}
+			open = open[:len(open)-1]
+		case len(open) == 1:
+			calendar[name] = value
+		default:
+			e := events[len(events)-1]
+			if _, twice := e[name]; twice {
+				t.Errorf("%s stands twice in an event", name)
+			}
+			e[name] = parameters + value
+		}
+		if name == "SUMMARY" || name == "DESCRIPTION" {
+			if bare := regexp.MustCompile(`\\[\\;,n]`).ReplaceAllString(value, ""); strings.ContainsAny(bare, `\;,`) {
+				t.Errorf("%s is not escaped: %q", name, value)
+			}
+		}
+	}
+	if len(open) != 0 || calendar["VERSION"] != "2.0" || calendar["PRODID"] == "" {
+		t.Errorf("the calendar has %v, and %v is open", calendar, open)
+	}
+	for _, e := range events {
+		if e["UID"] == "" || seen[e["UID"]] {
+			t.Errorf("%q is not a UID of its own", e["UID"])
+		}
+		seen[e["UID"]] = true
+		for name, layouts := range map[string][]string{"DTSTAMP": {"20060102T150405Z"}, "DTSTART": {"20060102T150405Z", ";VALUE=DATE20060102"}} {
+			valid := false
+			for _, layout := range layouts {
+				_, err := time.Parse(layout, e[name])
+				valid = valid || err == nil
+			}
+			if !valid {
+				t.Errorf("%s is %q", name, e[name])
+			}
+		}
+	}
+	return events
+}
+
+func TestTheCalendarIsReadByAStrictReader(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 25, 15, 30, 0, 0, time.UTC)
+	s := &view.Signal{Definition: signals.Definition{ID: "crack-spread-321"}}
+	list := []release{
+		{Signal: s, Name: `Spread; the "last", day \ up to Monday ` + strings.Repeat("हिन्दी", 20), Period: "2026-11-23", At: at, Exact: true, Forecast: "crack-spread-321/spread/2026-11-23", Low: "13.89", High: "18.27", Unit: "USD/bbl", stamp: at.AddDate(0, 0, -7)},
+		{Signal: s, Name: "Crack spread", At: at.Truncate(24 * time.Hour), stamp: at},
+	}
+	file := iCalendar(list, "https://tidemark.example")
+	events := readCalendar(t, file)
+	if len(events) != 2 || events[0]["DTSTART"] != "20261125T153000Z" || events[1]["DTSTART"] != ";VALUE=DATE20261125" {
+		t.Fatalf("the events are %v", events)
+	}
+	if want := `13.89 to 18.27 USD/bbl`; !strings.Contains(events[0]["DESCRIPTION"], want) {
+		t.Errorf("%q has no %s", events[0]["DESCRIPTION"], want)
+	}
+	list[0].At = at.AddDate(0, 0, 1)
+	if moved := readCalendar(t, iCalendar(list, "https://tidemark.example")); moved[0]["UID"] != events[0]["UID"] {
+		t.Error("an entry that moves becomes another one")
+	}
+	readCalendar(t, iCalendar(nil, "https://tidemark.example"))
+}
+
+func TestLinesOfACalendarAreFoldedBetweenLetters(t *testing.T) {
+	t.Parallel()
+	for n := range 200 {
+		text := "SUMMARY:" + strings.Repeat("x", n%7) + strings.Repeat("é€", n)
+		got := folded(text)
+		for line := range strings.SplitSeq(strings.TrimSuffix(got, "\r\n"), "\r\n") {
+			if len(line) > maxLine || !utf8.ValidString(line) {
+				t.Fatalf("%d bytes: %q", len(line), line)
+			}
+		}
+		if strings.ReplaceAll(strings.TrimSuffix(got, "\r\n"), "\r\n ", "") != text {
+			t.Fatalf("unfolded it is %q", got)
+		}
+	}
+}
