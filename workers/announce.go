@@ -1,8 +1,11 @@
 package workers
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"log/slog"
+	"time"
 
 	"tidemark/internal/calendar"
 	"tidemark/internal/postgres"
@@ -14,6 +17,9 @@ type Announcements struct {
 	DB  *postgres.DB
 	Log *slog.Logger
 }
+
+// quorumPause is the pause before an announcement asks again whether the witnesses have cosigned the seal.
+const quorumPause = 15 * time.Second
 
 // Run announces every pick whose instant has come. Publications that follow an announcement become due with it, and on a trading day also
 // without one. A late pick starts a separate run.
@@ -31,6 +37,9 @@ func (a Announcements) Run(ctx context.Context, t task.Task) error {
 	}
 	if len(announced) > 0 {
 		return nil
+	}
+	if held, err := a.DB.HeldBack(ctx, now); err != nil || held {
+		return cmp.Or(err, WaitFor(errors.New("the seal of the pick waits for its witnesses"), quorumPause))
 	}
 	if reason, closed := calendar.Closed(calendar.DayOf(t.Slot)); closed {
 		return Skip("no trading day: " + reason)

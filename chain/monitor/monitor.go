@@ -33,7 +33,7 @@ const (
 	KindTampered = "tampered"
 	// KindStopped: nothing new, or no fresh quorum, for too long.
 	KindStopped = "stopped"
-	// KindMissing: the server shows something that the log lacks.
+	// KindMissing: the server shows something that the log lacks, or a sealed pick was not revealed in time.
 	KindMissing = "missing"
 	// KindRecord: the git ledger, the attestations or the server's own answers contradict the log's picks.
 	KindRecord = "record"
@@ -257,6 +257,11 @@ func (r *round) look() error {
 		}
 	}
 	r.silence(held, opened)
+	if whole {
+		if err := r.reveals(); err != nil {
+			return err
+		}
+	}
 	r.server()
 	r.audit()
 	return nil

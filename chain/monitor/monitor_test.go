@@ -97,6 +97,12 @@ var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 // newTestLog has a genesis and some 700 leaves, cosigned by all.
 func newTestLog(t *testing.T) *testLog {
 	t.Helper()
+	return newTestLogOf(t, "live", "none")
+}
+
+// newTestLogOf is newTestLog in an environment, and with the day since which picks are sealed.
+func newTestLogOf(t *testing.T, environment, sealingFrom string) *testLog {
+	t.Helper()
 	l := &testLog{t: t, now: noon, tree: &testTree{root: tlog.EmptyRoot(), tiles: map[tlog.Tile][]byte{}}, picks: `{"picks":[]}`, signal: `{"data":[]}`}
 	keys, err := tlog.NewLogKey(rand.Reader, "log.example/log")
 	if err != nil {
@@ -120,7 +126,7 @@ func newTestLog(t *testing.T) *testLog {
 	s := httptest.NewServer(l)
 	t.Cleanup(s.Close)
 	l.url = s.URL
-	genesis := leafOf(t, tlog.KindGenesis, l.signer.Origin(), "live", "0", chain.Genesis, "none", "none", "2026-03-01T00:00:00.000000Z")
+	genesis := leafOf(t, tlog.KindGenesis, l.signer.Origin(), environment, "0", chain.Genesis, "none", sealingFrom, "2026-03-01T00:00:00.000000Z")
 	l.tree = l.tree.grow(t, append([][]byte{genesis}, gaps(t, "first", 700)...)...)
 	l.publish()
 	return l

@@ -26,12 +26,18 @@ func (r *rules) add(index int64, text []byte, seen time.Time) string {
 	if err != nil {
 		return err.Error()
 	}
+	if at := leaf.At(); at.After(r.Newest) {
+		r.Newest = at
+	}
 	switch leaf.Kind {
 	case tlog.KindGenesis:
 		if index != 0 {
 			return "a log begins once"
 		}
 		r.Environment, r.GenesisAt = leaf.Get("environment"), leaf.At()
+		if _, err := time.Parse(time.DateOnly, leaf.Get("sealing_from")); err == nil {
+			r.SealingFrom = leaf.Get("sealing_from")
+		}
 	case tlog.KindPick:
 		return r.pick(leaf)
 	case tlog.KindForecast:
@@ -49,7 +55,12 @@ func (r *rules) add(index int64, text []byte, seen time.Time) string {
 	case tlog.KindGrade:
 		return next(&r.Grades, leaf)
 	case tlog.KindSeal:
-		return r.seal(index, leaf.Get("about"))
+		if fault := r.seal(index, leaf.Get("about")); fault != "" {
+			return fault
+		}
+		return r.openPick(index, leaf, seen)
+	case tlog.KindReveal:
+		return r.reveal(leaf)
 	}
 	return ""
 }
@@ -104,7 +115,7 @@ func (r *rules) pick(leaf tlog.Leaf) string {
 		}
 		if err == nil {
 			r.Picks = v.Checkpoint()
-			return ""
+			return r.sealed(part[2], leaf.Get("preimage"))
 		}
 		fault = err.Error()
 	}

@@ -51,9 +51,14 @@ type rules struct {
 	Forecasts int64            `json:"forecasts"`
 	Grades    int64            `json:"grades"`
 	// Seals are the indexes of seals by a hash of what each is about, at most maxSeals.
-	Seals            map[string]int64 `json:"seals"`
-	PicksBroken      bool             `json:"picks_broken"`
-	UnknownLeafKinds int64            `json:"unknown"`
+	Seals map[string]int64 `json:"seals"`
+	// SealingFrom is the day since which picks are sealed, empty while none is. Open are the seals of picks by their days, at most maxOpen.
+	SealingFrom string              `json:"sealing_from"`
+	Open        map[string]openSeal `json:"open"`
+	// Newest is the latest time of a leaf.
+	Newest           time.Time `json:"newest"`
+	PicksBroken      bool      `json:"picks_broken"`
+	UnknownLeafKinds int64     `json:"unknown"`
 }
 
 const (

@@ -2,6 +2,7 @@ package tlog
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -183,6 +184,25 @@ func FormatLeaf(kind string, values ...string) ([]byte, error) {
 		return nil, fmt.Errorf("a leaf of kind %s would have %d bytes, at most %d are allowed", kind, b.Len(), MaxLeaf)
 	}
 	return b.Bytes(), nil
+}
+
+// Commitment is what a seal holds: SHA-256 of "tidemark/seal/v1", a line feed, the salt and the content, in lower-case hex.
+func Commitment(salt, content []byte) string {
+	sum := sha256.Sum256(slices.Concat([]byte(leafPrefix+KindSeal+"/v1\n"), salt, content))
+	return hex.EncodeToString(sum[:])
+}
+
+// Opens reports whether a reveal opens a seal: the commitment is that of its salt and content, and both are about the same.
+func Opens(seal, reveal Leaf) bool {
+	content, ok := reveal.Content()
+	salt, err := hex.DecodeString(reveal.Get("salt"))
+	return ok && err == nil && seal.Kind == KindSeal && seal.Get("about") == reveal.Get("about") && Commitment(salt, content) == seal.Get("commitment")
+}
+
+// Content returns what a reveal shows.
+func (l Leaf) Content() ([]byte, bool) {
+	content, err := decode64(l.values["content"])
+	return content, l.Kind == KindReveal && err == nil
 }
 
 // FormatTime writes an instant as leaves have it.

@@ -14,11 +14,11 @@ import (
 //
 //  1. schedules, by job and subject
 //  2. quarantine, by id
-//  3. locks of a whole subject (pg_advisory_xact_lock): alerts, equities, portfolio, portfolio_events, record, forecasts, a signal;
+//  3. locks of a whole subject (pg_advisory_xact_lock): alerts, equities, portfolio, portfolio_events, record, forecasts, methods, a signal;
 //     series, by name
 //  4. watermarks, by series; then rebuilding, whose rows belong to a step that is repeated (an import locks the whole table, and nothing
 //     else)
-//  5. ledger_entries, by id; log_heads, of one log. The start of a log takes its lock (log_lock_begin) while it holds no other, and
+//  5. ledger_entries, by id; log_heads, of one log; pick_seals, by seq. The start of a log takes its lock (log_lock_begin) while it holds no other, and
 //     waits for transactions that found no log. Postgres lets it pass if they wait for each other.
 //  6. kept_answers, top_ups
 //  7. keys, by id; then payment_claims, by id; then payment_transfers, payment_quotes, usage and paid_requests, which belong to a locked

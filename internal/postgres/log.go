@@ -146,14 +146,19 @@ func logGenesis(ctx context.Context, tx pgx.Tx, s LogStart) error {
 	var length int64
 	head := chain.Genesis
 	var now time.Time
+	var sealing string // a pick of today may be there, and has no seal
 	err := tx.QueryRow(ctx, `
-		select coalesce(max(seq), 0), coalesce((select hash from picks where seq = (select max(seq) from announcements)), @genesis), world_now()
-		from announcements`, pgx.NamedArgs{"genesis": chain.Genesis}).Scan(&length, &head, &now)
+		select coalesce(max(seq), 0), coalesce((select hash from picks where seq = (select max(seq) from announcements)), @genesis), world_now(),
+			(record_today()::date + 1)::text
+		from announcements`, pgx.NamedArgs{"genesis": chain.Genesis}).Scan(&length, &head, &now, &sealing)
 	if err != nil {
 		return err
 	}
+	if s.Log != LogRecord {
+		sealing = "none"
+	}
 	at := tlog.FormatTime(now)
-	leaf, err := tlog.FormatLeaf(tlog.KindGenesis, s.Origin, s.Environment, strconv.FormatInt(length, 10), head, "none", "none", at)
+	leaf, err := tlog.FormatLeaf(tlog.KindGenesis, s.Origin, s.Environment, strconv.FormatInt(length, 10), head, "none", sealing, at)
 	if err != nil {
 		return err
 	}

@@ -182,8 +182,8 @@ func TestAFactIsALeafFromItsTransactionOn(t *testing.T) {
 	if err := sequence(t.Context(), r.db, postgres.LogRecord, s); err != nil {
 		t.Fatal(err)
 	}
-	if h := whole(t, r.db, r.url, postgres.LogRecord); h.Size != 1 {
-		t.Errorf("a pick that is not announced is in the log: size %d", h.Size)
+	if h := whole(t, r.db, r.url, postgres.LogRecord); h.Size != 2 {
+		t.Errorf("of a pick that is not announced the log has the seal alone: size %d", h.Size)
 	}
 	r.announce("2026-03-02")
 	r.clock("2026-03-03", 18*time.Hour)
@@ -196,8 +196,8 @@ func TestAFactIsALeafFromItsTransactionOn(t *testing.T) {
 	if err := sequence(t.Context(), r.db, postgres.LogRecord, s); err != nil {
 		t.Fatal(err)
 	}
-	if h := whole(t, r.db, r.url, postgres.LogRecord); h.Size != 4 {
-		t.Fatalf("size %d, want 4", h.Size)
+	if h := whole(t, r.db, r.url, postgres.LogRecord); h.Size != 6 {
+		t.Fatalf("size %d, want 6", h.Size)
 	}
 	leaves, err := r.db.LogLeaves(t.Context(), postgres.LogRecord, 0, 9)
 	if err != nil {
@@ -216,12 +216,12 @@ func TestAFactIsALeafFromItsTransactionOn(t *testing.T) {
 			}
 		}
 	}
-	if want := []string{"genesis", "pick", "gap", "correction"}; !slices.Equal(kinds, want) {
+	if want := []string{"genesis", "seal", "reveal", "pick", "gap", "correction"}; !slices.Equal(kinds, want) {
 		t.Errorf("leaves %v, want %v", kinds, want)
 	}
 	logged := map[int64]int64{}
 	next, err := r.db.LoggedPicks(t.Context(), 0, logged)
-	if err != nil || len(logged) != 1 || logged[1] != 1 || next != 4 {
+	if err != nil || len(logged) != 1 || logged[1] != 3 || next != 6 {
 		t.Errorf("logged picks %v, next %d, %v", logged, next, err)
 	}
 	if again, err := r.db.LoggedPicks(t.Context(), next, logged); err != nil || again != next {
@@ -404,6 +404,8 @@ type killer struct {
 	after bool
 	n     atomic.Int64
 	dead  atomic.Bool
+	// died is called at the death; it may be nil.
+	died func()
 }
 
 type killed struct {
@@ -426,6 +428,9 @@ func (c killed) Write(p []byte) (int, error) {
 		_, _ = c.Conn.Write(p)
 	}
 	_ = c.Close()
+	if c.k.died != nil {
+		c.k.died()
+	}
 	return 0, errKilled
 }
 

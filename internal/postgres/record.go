@@ -106,7 +106,7 @@ func refused(err error) error {
 const announceSQL = `
 	insert into announcements (seq)
 	select p.seq from picks p
-	where p.announce_at <= @at and p.seq > (select coalesce(max(seq), 0) from announcements)
+	where p.announce_at <= @at and p.seq > (select coalesce(max(seq), 0) from announcements) and not ` + heldBackSQL + `
 	order by p.seq
 	on conflict (seq) do nothing
 	returning seq` // primary keys: picks are announced in order
@@ -119,13 +119,14 @@ const afterAnnouncementSQL = `
 	order by t.subject
 	on conflict (job, subject, slot) do nothing`
 
-// AnnounceDue announces every pick whose announcement time is at or before at. It makes the jobs that publish due, for the slot of the run
+// AnnounceDue announces every pick whose announcement time is at or before at, and whose seal no longer waits for its witnesses (HeldBack).
+// It makes the jobs that publish due, for the slot of the run
 // in f. It returns the newly announced picks by seq. The database compares each announcement time with the world's clock again, so an at in
 // the future is an error; a later retry helps. Listeners on ChannelRecord are notified at the commit.
 func (db *DB) AnnounceDue(ctx context.Context, f task.Fence, at time.Time) ([]Pick, error) {
 	var picks []Pick
 	err := db.tx(ctx, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, announceSQL, pgx.NamedArgs{"at": at})
+		rows, err := tx.Query(ctx, announceSQL, pgx.NamedArgs{"at": at, "wait": quorumWait})
 		if err != nil {
 			return err
 		}

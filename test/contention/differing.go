@@ -50,7 +50,8 @@ var differing = map[string]string{
 	"ledger_entries.correction": "as id: a number that was drawn and rolled back is not drawn again",
 	"ledger_entries.commit_id":  "a commit has its time in it", "ledger_entries.pushed_at": "the wall clock's time",
 	// Drawn by chance.
-	"keys.public_id": "drawn by chance",
+	"keys.public_id":  "drawn by chance",
+	"pick_seals.salt": "drawn by chance", "pick_seals.commitment": "of the salt", "pick_seals.idx": "as id",
 }
 
 // kept are columns that are compared although their name is in differing.

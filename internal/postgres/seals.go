@@ -1,0 +1,108 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Seal is the commitment to a pick that a signed size of the log holds.
+type Seal struct {
+	// Date is the pick's day. Method is the method that made it, and its version.
+	Date, Commitment, Method string
+	// RevealBy is the end of the time for the reveal. SealedAt and RevealedAt are in the world's time; RevealedAt is nil before the
+	// announcement.
+	RevealBy, SealedAt time.Time
+	RevealedAt         *time.Time
+	// Index and RevealIndex are the numbers of the two leaves. RevealIndex is nil until a signed size holds the reveal.
+	Index       int64
+	RevealIndex *int64
+	// WitnessedAt is when the quorum of the operator's policy had cosigned the seal, by the wall clock. Nil before.
+	WitnessedAt *time.Time
+}
+
+// Seals returns the seals of the picks by their numbers in the log.
+func (db *DB) Seals(ctx context.Context) ([]Seal, error) {
+	rows, err := db.reads.Query(ctx, `
+		select date, commitment, method, reveal_by, sealed_at, revealed_at, idx as index, reveal_idx as reveal_index, witnessed_at
+		from sealed_picks order by idx`)
+	list, err := collect[Seal](rows, err)
+	if err != nil {
+		return nil, fmt.Errorf("read the seals: %w", asUnavailable(err))
+	}
+	return list, nil
+}
+
+// quorumWait is how long after its seal an announcement waits for the witnesses. Without them the pick is announced all the same.
+const quorumWait = 5 * time.Minute
+
+// heldBackSQL is a condition on picks p: the witnesses are asked about its seal, and have not answered yet.
+const heldBackSQL = `exists (
+	select from pick_seals s
+	join log_heads h on h.log = 'record' and h.witnesses <> '[]' and h.stopped is null
+	where s.seq = p.seq and s.sealed_at > @at::timestamptz - @wait::interval
+		and not exists (select from log_checkpoints c where c.log = 'record' and c.size > s.idx and c.witnessed_at is not null))` // primary keys
+
+// HeldBack reports whether a pick is due at an instant and waits for the witnesses of its seal.
+func (db *DB) HeldBack(ctx context.Context, at time.Time) (held bool, err error) {
+	err = db.reads.QueryRow(ctx, `
+		select exists (
+			select from picks p
+			where p.announce_at <= @at and p.seq > (select coalesce(max(seq), 0) from announcements) and `+heldBackSQL+`)`,
+		pgx.NamedArgs{"at": at, "wait": quorumWait}).Scan(&held)
+	if err != nil {
+		return false, fmt.Errorf("look for a pick that waits for witnesses: %w", asUnavailable(err))
+	}
+	return held, nil
+}
+
+// Method is a version of a method that ran on history.
+type Method struct {
+	// Name is the method's, such as picks or crack-spread-321. Status is tried, adopted or dropped.
+	Name, Version, Status string
+	// SHA256 is of what makes the version: its code and its parameters.
+	SHA256 string
+	// Note is a line that says what it is.
+	Note string
+	// At and LogIndex are set by the database: when it was recorded, in the world's time, and the number of its leaf in a signed size.
+	At       time.Time
+	LogIndex *int64
+}
+
+// The states of a version of a method.
+const (
+	MethodTried   = "tried"
+	MethodAdopted = "adopted"
+	MethodDropped = "dropped"
+)
+
+// RecordMethod records a version of a method. Call it before a result of that version is shown: the row is a leaf of the log. It reports
+// false if the version has that state already, so it can be called at each start.
+func (db *DB) RecordMethod(ctx context.Context, m Method) (added bool, err error) {
+	err = db.tx(ctx, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, `select record_method(@name, @version, @status, @sha256, @note)`, pgx.NamedArgs{
+			"name": m.Name, "version": m.Version, "status": m.Status, "sha256": m.SHA256, "note": m.Note,
+		}).Scan(&added)
+	})
+	if err != nil {
+		return false, fmt.Errorf("record version %s of the method %s: %w", m.Version, m.Name, refused(err))
+	}
+	return added, nil
+}
+
+// Methods returns all recorded versions, the newest first.
+func (db *DB) Methods(ctx context.Context) ([]Method, error) {
+	rows, err := db.reads.Query(ctx, `
+		select m.name, m.version, m.status, m.sha256, m.note, m.at, e.idx as log_index
+		from methods m
+		left join log_heads h on h.log = 'record'
+		left join log_entries e on e.log = h.log and e.key = 'method:' || m.id and e.idx < h.size
+		order by m.id desc`)
+	list, err := collect[Method](rows, err)
+	if err != nil {
+		return nil, fmt.Errorf("read the methods: %w", asUnavailable(err))
+	}
+	return list, nil
+}
