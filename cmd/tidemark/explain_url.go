@@ -253,6 +253,8 @@ func (o *outside) cells(of string, stated []view.EvidenceCell) {
 		switch {
 		case i < 0:
 			o.say(of, differ, name, "the server says %s, and the bytes do not state it", c.Figure())
+		case !nearly(readings[i].Value, c.Value) && o.shortened(c, readings[i].Value):
+			o.say(of, agrees, name, "%s, and the bytes %v: the server stored it with fewer digits", c.Figure(), readings[i].Value)
 		case !nearly(readings[i].Value, c.Value):
 			o.say(of, differ, name, "the server says %s, and the bytes %v", c.Figure(), readings[i].Value)
 		default:
@@ -263,6 +265,19 @@ func (o *outside) cells(of string, stated []view.EvidenceCell) {
 			o.say(of, agrees, name, "%s, %s", c.Figure(), where)
 		}
 	}
+}
+
+// shortened reports whether a stated value is that of the bytes with fewer decimals, and no further from it than what counts as no revision. An
+// older program may have kept fewer.
+func (o *outside) shortened(c view.EvidenceCell, bytes float64) bool {
+	_, fraction, _ := strings.Cut(c.Figure(), ".")
+	scale := math.Pow10(len(fraction))
+	for _, b := range o.stated.Bodies {
+		if src, known := sourceByID(b.Source); known && b.SHA256 == c.SHA256 {
+			return math.Abs(bytes-c.Value) < src.Rounding(series.ID(c.Series)) && nearly(math.Round(bytes*scale)/scale, c.Value)
+		}
+	}
+	return false
 }
 
 // servedDigits is the relative difference that the rounding of served numbers makes.
@@ -291,7 +306,7 @@ func (o *outside) inputs() series.Set {
 	for _, c := range slices.Concat(o.stated.ValueCells, o.stated.BaselineCells) {
 		p := series.Point{ObservedAt: c.ObservedAt.UTC(), VintageAt: c.PublishedAt, Value: c.Value}
 		for _, r := range o.parsed[c.SHA256] { // the bytes have all digits
-			if string(r.Series) == c.Series && r.ObservedAt.Equal(c.ObservedAt) && r.Marker == "" {
+			if string(r.Series) == c.Series && r.ObservedAt.Equal(c.ObservedAt) && r.Marker == "" && nearly(r.Value, c.Value) {
 				p.Value = r.Value
 			}
 		}

@@ -220,3 +220,25 @@ func TestExplainFromOutsideFindsEveryLie(t *testing.T) {
 		})
 	}
 }
+
+// A value that an older program stored with fewer decimals is the bytes' value, where the source counts that difference as no revision.
+func TestAValueWithFewerDigitsIsThatOfTheBytes(t *testing.T) {
+	t.Parallel()
+	o := outside{stated: view.Evidence{Bodies: []view.EvidenceBody{{SHA256: "a", Source: "worldbank-pink-sheet"}, {SHA256: "b", Source: "eia-petroleum-weekly"}}}}
+	for _, c := range []struct {
+		series, body  string
+		stated, bytes float64
+		want          bool
+	}{
+		{"worldbank.NGAS_EUR", "a", 8.97, 8.97310549954, true},
+		{"worldbank.NGAS_EUR", "a", 8.98, 8.97310549954, false},
+		{"worldbank.NGAS_EUR", "a", 8.9721, 8.97310549954, false},
+		{"worldbank.NGAS_EUR", "a", 9, 8.97310549954, false},
+		{"eia.WPULEUS3", "b", 92, 92.001, false},
+		{"worldbank.NGAS_EUR", "c", 8.97, 8.97310549954, false},
+	} {
+		if got := o.shortened(view.EvidenceCell{Series: c.series, SHA256: c.body, Value: c.stated}, c.bytes); got != c.want {
+			t.Errorf("%s %v and %v: %t, want %t", c.series, c.stated, c.bytes, got, c.want)
+		}
+	}
+}
