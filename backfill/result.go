@@ -53,7 +53,7 @@ func alike(a, b postgres.Snapshot) (bool, error) {
 // said returns the whole content of a snapshot in one form: snapshots from the database differ from computed ones in time zones and empty
 // lists.
 func said(s postgres.Snapshot) ([]byte, error) {
-	s.CodeVersion, s.RunID = "", nil
+	s.CodeVersion, s.RunID, s.ServedAt = "", nil, nil
 	if s.Backtest != nil {
 		b := *s.Backtest
 		b.CodeVersion, b.ComputedAt = "", b.ComputedAt.UTC()
