@@ -201,3 +201,39 @@ var errFull = errors.New("the disk is full")
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errFull }
+
+// BenchmarkWriter writes rows like those of a signal's history: two times, six numbers of twelve digits, a count and two flags.
+func BenchmarkWriter(b *testing.B) {
+	list := []columns.Column{{Name: "observed_at", Kind: columns.Instant}, {Name: "published_at", Kind: columns.Instant}}
+	for i := range 6 {
+		list = append(list, columns.Column{Name: fmt.Sprint("number_", i), Kind: columns.Number, Nullable: true})
+	}
+	list = append(list, columns.Column{Name: "vintage", Kind: columns.Integer}, columns.Column{Name: "revised", Kind: columns.Bool})
+	at := time.Date(2006, 6, 14, 0, 0, 0, 0, time.UTC)
+	for _, format := range []string{columns.Parquet, columns.Arrow} {
+		b.Run(format, func(b *testing.B) {
+			const rows = 200_000
+			size := 0
+			for b.Loop() {
+				var out bytes.Buffer
+				w := columns.New(format, &out, list)
+				for i := range rows {
+					day := at.AddDate(0, 0, i)
+					w.Instant(day)
+					w.Instant(day.Add(40 * time.Hour))
+					for k := range 6 {
+						w.Number(math.Round(1e9*math.Sin(float64(i*(k+1)))) / 1e8)
+					}
+					w.Integer(int64(1 + i%50/49))
+					w.Bool(i%50 == 49)
+				}
+				if err := w.Close(); err != nil {
+					b.Fatal(err)
+				}
+				size = out.Len()
+			}
+			b.ReportMetric(float64(rows)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+			b.ReportMetric(float64(size)/rows, "bytes/row")
+		})
+	}
+}
