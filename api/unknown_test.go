@@ -26,7 +26,7 @@ func TestAParameterThatAnAddressDoesNotHaveIsRefusedAndTheNearestIsNamed(t *test
 		"/api/signals?as_of=2026-03-01":               "as_of is not a parameter of this address, which has none.",
 		"/api/v1/picks?form=2026-03-01":               "Did you mean from?",
 		"/api/v1/picks/latest?as_of=2026-03-01":       "as_of is not a parameter of this address, which has lang.",
-		"/api/v1/events?severity=3":                   "severity is not a parameter of this address, which has ",
+		"/api/v1/events?severity=3":                   "Did you mean min_severity?",
 		"/api/v1/verify/picks?form_seq=2":             "Did you mean from_seq?",
 		"/api/v1/verify/pick/ACME?dat=2026-03-03":     "Did you mean date?",
 		"/api/v1/info?as_of=2026-03-01":               "which has none.",
