@@ -165,7 +165,7 @@ func (w *briefWriter) ratios() {
 		w.ratio("debt_ratio", s.debtRatio())
 		w.basis("debt", s.Debt)
 	}
-	for _, id := range []string{EarningsYield, CashYield, BookYield, OperatingYield, GrossProfitability, ReturnOnEquity, ReturnOnAssets, EquityToAssets} {
+	for _, id := range []string{EarningsYield, CashYield, BookYield, OperatingYield, GrossProfitability, ReturnOnEquity, ReturnOnAssets, EquityToAssets, FundsYield} {
 		if m := s.metric(id); m.Known() {
 			asOf := w.day // a price has a part in it
 			if m.Group == Quality {
@@ -174,6 +174,7 @@ func (w *briefWriter) ratios() {
 			d.percent(id, m.Value, asOf, w.source(m.Facts...))
 		}
 	}
+	w.lineFacts()
 	if m := s.metric(EarningsYield); m.Known() && m.Value > 0 {
 		d.add("pe", 1/m.Value, 1, locale.Times, w.day, w.source(m.Facts...))
 	}

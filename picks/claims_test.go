@@ -17,7 +17,10 @@ const (
 	claimDebt     claim = "debt to assets"
 	claimGross    claim = "gross profit"
 	claimOperates claim = "operating income to enterprise value"
-	claimLends    claim = "return on assets and equity to assets"
+	claimLends    claim = "what measures banks and lenders"
+	claimFunds    claim = "funds from operations"
+	claimPremiums claim = "the combined ratio"
+	claimEarnings claim = "price to earnings"
 )
 
 // forbidden are the claims that mean nothing in a line of business: a company of such a code is never described by them.
@@ -29,6 +32,9 @@ var forbidden = []struct {
 	{"SIC 6000 to 6799", func(sic int) bool { return sic >= 6000 && sic <= 6799 }, []claim{claimCash, claimFScore}},
 	{"finance and real estate", func(sic int) bool { return SectorOf(sic) == Finance || SectorOf(sic) == RealEstate }, []claim{claimDebt, claimGross, claimOperates}},
 	{"utilities", func(sic int) bool { return SectorOf(sic) == Utilities }, []claim{claimOperates}},
+	{"property trusts", func(sic int) bool { return sic == 6798 }, []claim{claimEarnings}},
+	{"all but property trusts", func(sic int) bool { return sic != 6798 }, []claim{claimFunds}},
+	{"all but insurers of property", func(sic int) bool { return sic != 6331 }, []claim{claimPremiums}},
 	{"all but banks and lenders", func(sic int) bool { return sic < 6000 || sic > 6199 }, []claim{claimLends}},
 }
 
@@ -39,7 +45,10 @@ var claimsOf = map[claim][]string{
 	claimDebt:     {"{debt_ratio"},
 	claimGross:    {"{gross_profitability", "{gross_margin"},
 	claimOperates: {"{operating_yield", "operating income", "resultado operativo", "resultado operacional", "परिचालन आय"}, //nolint:misspell // Portuguese
-	claimLends:    {"{return_on_assets", "{equity_to_assets"},
+	claimLends:    {"{return_on_assets", "{equity_to_assets", "{provisions", "{price_to_tangible", "{tangible_equity"},
+	claimFunds:    {"{funds", "funds from operations", "fondos de operaciones", "recursos das operações", "परिचालन से निधि"},
+	claimPremiums: {"{combined_ratio"},
+	claimEarnings: {"{pe}", "{earnings_yield"},
 }
 
 func makes(phrase string, c claim) bool {

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"tidemark/internal/calendar"
+	"tidemark/internal/concepts"
 	"tidemark/internal/equity"
 )
 
@@ -35,6 +36,10 @@ const (
 	LowDebt            = "low_debt"            // long-term debt / assets, negated
 	ReturnOnAssets     = "return_on_assets"    // net income / assets, of banks and lenders
 	EquityToAssets     = "equity_to_assets"    // shareholders' equity / assets, of banks and lenders
+	LowProvisions      = "low_provisions"      // provisions for credit losses / assets, negated, of banks and lenders
+	TangibleYield      = "tangible_yield"      // equity without goodwill and other intangibles / market value, of banks and lenders
+	FundsYield         = "funds_yield"         // funds from operations / market value, of property trusts
+	Underwriting       = "underwriting"        // one minus claims and costs / premiums, of insurers that state them
 	FinancialStrength  = "financial_strength"  // the share of Piotroski's signals that are good
 	PriceMomentum      = "price_momentum"      // total return from twelve months to one month ago, minus its sector's mean
 	LowVolatility      = "low_volatility"      // yearly volatility of the last 63 daily returns, negated
@@ -48,6 +53,8 @@ var metricGroups = []struct {
 	{EarningsYield, Value},
 	{CashYield, Value},
 	{BookYield, Value},
+	{TangibleYield, Value},
+	{FundsYield, Value},
 	{OperatingYield, Value},
 	{GrossProfitability, Quality},
 	{ReturnOnEquity, Quality},
@@ -56,6 +63,8 @@ var metricGroups = []struct {
 	{FinancialStrength, Quality},
 	{ReturnOnAssets, Quality},
 	{EquityToAssets, Quality},
+	{LowProvisions, Quality},
+	{Underwriting, Quality},
 	{PriceMomentum, Momentum},
 	{LowVolatility, Risk},
 }
@@ -70,9 +79,17 @@ func lends(sic int) bool {
 	return id == "banks" || id == "lenders"
 }
 
+// propertyTrust reports whether an SIC code is of a real estate investment trust. Depreciation, which its buildings need not lose, makes its net
+// income and every price to it meaningless: funds from operations stand in their place.
+func propertyTrust(sic int) bool { return industryOf(sic).id == "property_trusts" }
+
+// insuresProperty reports whether an SIC code is of an insurer of fire, marine and casualty.
+func insuresProperty(sic int) bool { return sic == 6331 }
+
 // applies reports whether a metric is meaningful for a company with an SIC code. Banks and insurers have neither a cost of sales nor an
 // enterprise value; their debt is their trade, and their cash flow is not a measure. Banks and lenders are measured by the return on
-// their assets and by their equity ratio. Regulators set the operating income of utilities, so Greenblatt leaves them out.
+// their assets, their equity ratio, their provisions and their tangible equity. Regulators set the operating income of utilities, so
+// Greenblatt leaves them out.
 func applies(metric string, sic int) bool {
 	s := SectorOf(sic)
 	switch metric {
@@ -82,8 +99,16 @@ func applies(metric string, sic int) bool {
 		return s != Finance && s != RealEstate
 	case CashYield, CashBacking, FinancialStrength:
 		return !financial(sic)
-	case ReturnOnAssets, EquityToAssets:
+	case ReturnOnAssets, EquityToAssets, LowProvisions, TangibleYield:
 		return lends(sic)
+	case BookYield:
+		return !lends(sic)
+	case FundsYield:
+		return propertyTrust(sic)
+	case EarningsYield:
+		return !propertyTrust(sic)
+	case Underwriting:
+		return insuresProperty(sic)
 	default:
 		return true
 	}
@@ -182,6 +207,13 @@ func (s *Score) readBook(c Candidate, pick time.Time, rules Rules) error {
 	s.set(LowDebt, s.debtRatio().negated())
 	s.set(ReturnOnAssets, s.Income.over(s.Assets))
 	s.set(EquityToAssets, s.Equity.over(s.Assets))
+	s.Provisions = b.trailing(concepts.Provisions).with(s.Income)
+	s.set(LowProvisions, s.Provisions.over(s.Assets).negated())
+	s.CombinedRatio = b.combinedRatio(s.Income.Over)
+	s.set(Underwriting, s.CombinedRatio.negated())
+	if u := s.metric(Underwriting); !u.Known() {
+		u.Applies = false // few insurers state all parts: the others are measured by the rest
+	}
 	if s.FScore.Known >= minFScoreKnown {
 		var facts []equity.Fact
 		for _, g := range s.FScore.Signals {
@@ -248,6 +280,9 @@ func (s *Score) readValue(c Candidate, pick time.Time, rules Rules) error {
 	s.set(EarningsYield, s.Book.commonIncome(s.Income).over(s.MarketValue))
 	s.set(CashYield, s.CashFlow.minus(s.Spending.with(s.CashFlow)).over(s.MarketValue))
 	s.set(BookYield, s.Equity.over(s.MarketValue))
+	s.set(TangibleYield, s.Book.tangible(s.Equity).over(s.MarketValue))
+	s.Funds = s.Book.funds(s.Income)
+	s.set(FundsYield, s.Funds.over(s.MarketValue))
 	s.set(OperatingYield, s.OperatingIncome.over(s.EnterpriseValue))
 	return nil
 }

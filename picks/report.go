@@ -10,8 +10,8 @@ import (
 
 // tableRows are the facts in the table of figures, in its order, if they are known.
 var tableRows = []string{
-	"price", "market_value", "revenue", "revenue_growth", "gross_margin", "net_income", "net_margin", "free_cash_flow", "pe",
-	"return_on_equity", "debt_ratio", "fscore", "momentum", "volatility",
+	"price", "market_value", "revenue", "revenue_growth", "gross_margin", "net_income", "net_margin", "free_cash_flow", "funds", "pe", "price_to_tangible",
+	"provisions", "combined_ratio", "return_on_equity", "debt_ratio", "fscore", "momentum", "volatility",
 }
 
 // full is the whole research in Markdown: the other texts under headings, the table of figures with their dates, the points against the

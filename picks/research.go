@@ -103,7 +103,10 @@ func (b Brief) summary() []string {
 	phrases := []string{b.choosePhrase("why.pick")}
 	if b.lead != "" {
 		lead := "why.lead." + string(b.lead)
-		if b.lead == Quality && b.financial || b.lead == Value && b.bookAndEarnings {
+		switch {
+		case b.lead == Value && b.trust:
+			lead += ".property"
+		case b.lead == Quality && b.financial, b.lead == Value && b.bookAndEarnings:
 			lead += ".financial"
 		}
 		phrases = append(phrases, lead)
@@ -220,7 +223,7 @@ func (b Brief) objections() []string {
 
 // metricPhrase returns the phrase for a metric; a loss has its own phrase.
 func (b Brief) metricPhrase(id, side string) string {
-	fact := map[string]string{EarningsYield: "net_income", CashYield: "free_cash_flow"}[id]
+	fact := map[string]string{EarningsYield: "net_income", CashYield: "free_cash_flow", FundsYield: "funds", TangibleYield: "tangible_equity"}[id]
 	if d, ok := b.Facts.Find(fact); ok && d.Number() < 0 {
 		side = "loss"
 	}

@@ -102,9 +102,11 @@ type Score struct {
 	CashFlow, Spending                            Figure
 	Assets, Equity, Debt                          Figure
 	MarketValue, EnterpriseValue                  Figure
-	Volatility                                    float64
-	SectorMomentum                                float64
-	company                                       equity.Company
+	// Funds from operations, provisions for credit losses, and the combined ratio are read where the line of business has them.
+	Funds, Provisions, CombinedRatio Figure
+	Volatility                       float64
+	SectorMomentum                   float64
+	company                          equity.Company
 }
 
 // Exclusion is a company that was not scored or not picked, and why.

@@ -59,6 +59,12 @@ func (f companyFixture) facts(first, last int) []equity.Fact {
 		add("OperatingIncomeLoss", "USD", start, end, income*1.3, form, filed, fy, fp)
 		add("NetIncomeLoss", "USD", start, end, income, form, filed, fy, fp)
 		add("NetCashProvidedByUsedInOperatingActivities", "USD", start, end, income*f.backing, form, filed, fy, fp)
+		add("DepreciationAndAmortization", "USD", start, end, sales*0.03, form, filed, fy, fp)
+		add("ProvisionForLoanLeaseAndOtherLosses", "USD", start, end, sales*(1-f.gross)*0.1, form, filed, fy, fp)
+		add("PremiumsEarnedNet", "USD", start, end, sales*0.9, form, filed, fy, fp)
+		add("PolicyholderBenefitsAndClaimsIncurredNet", "USD", start, end, sales*(1-f.gross), form, filed, fy, fp)
+		add("DeferredPolicyAcquisitionCostAmortizationExpense", "USD", start, end, sales*0.1, form, filed, fy, fp)
+		add("OtherUnderwritingExpense", "USD", start, end, sales*0.1, form, filed, fy, fp)
 		add("PaymentsToAcquirePropertyPlantAndEquipment", "USD", start, end, sales*0.04, form, filed, fy, fp)
 		add("WeightedAverageNumberOfDilutedSharesOutstanding", "shares", start, end, f.shares*(1-0.01*float64(year-first)), form, filed, fy, fp)
 	}
@@ -69,6 +75,7 @@ func (f companyFixture) facts(first, last int) []equity.Fact {
 		add("LiabilitiesCurrent", "USD", time.Time{}, end, total*(0.25-0.005*float64(year-first)), form, filed, fy, fp)
 		add("LongTermDebtNoncurrent", "USD", time.Time{}, end, total*f.debt, form, filed, fy, fp)
 		add("StockholdersEquity", "USD", time.Time{}, end, total*(0.7-f.debt), form, filed, fy, fp)
+		add("Goodwill", "USD", time.Time{}, end, total*0.05, form, filed, fy, fp)
 		add("CashAndCashEquivalentsAtCarryingValue", "USD", time.Time{}, end, total*0.1, form, filed, fy, fp)
 	}
 	span := func(year, quarters int) (start, end time.Time) {

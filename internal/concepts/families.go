@@ -64,6 +64,26 @@ var (
 	TreasuryShares = count("us-gaap", "TreasuryStockCommonShares", "TreasuryStockShares")
 )
 
+// The families of single lines of business.
+var (
+	// Goodwill and Intangibles are assets that a bank's creditors get nothing for.
+	Goodwill    = dollars("Goodwill")
+	Intangibles = dollars("IntangibleAssetsNetExcludingGoodwill", "FiniteLivedIntangibleAssetsNet")
+	// Provisions are what a bank sets aside in a period for loans that will not be paid back.
+	Provisions = dollars("ProvisionForLoanLeaseAndOtherLosses", "ProvisionForLoanAndLeaseLosses", "ProvisionForCreditLosses",
+		"ProvisionForLoanLossesExpensed", "FinancingReceivableCreditLossExpenseReversal")
+	// Depreciation, gains on sales and impairments turn a property trust's net income into funds from operations.
+	Depreciation  = dollars("DepreciationDepletionAndAmortization", "DepreciationAndAmortization", "DepreciationAmortizationAndAccretionNet", "Depreciation")
+	PropertyGains = dollars("GainLossOnSaleOfProperties", "GainsLossesOnSalesOfInvestmentRealEstate", "GainLossOnSaleOfPropertiesNetOfApplicableIncomeTaxes",
+		"GainLossOnSaleOfPropertyPlantEquipment", "GainLossOnDispositionOfAssets1")
+	PropertyImpairments = dollars("ImpairmentOfRealEstate")
+	// Premiums, claims and costs of an insurer of property and casualty.
+	Premiums         = dollars("PremiumsEarnedNetPropertyAndCasualty", "PremiumsEarnedNet")
+	Claims           = dollars("IncurredClaimsPropertyCasualtyAndLiability", "PolicyholderBenefitsAndClaimsIncurredNet", "LiabilityForUnpaidClaimsAndClaimsAdjustmentExpenseIncurredClaims1")
+	AcquisitionCosts = dollars("DeferredPolicyAcquisitionCostAmortizationExpense")
+	Underwriting     = dollars("OtherUnderwritingExpense")
+)
+
 // The families of debt and other liabilities.
 var (
 	// LongDebt is debt due after a year, as one line. Despite its name, LongTermDebtAndCapitalLeaseObligations is also that line.
@@ -111,6 +131,8 @@ func All() []Family {
 		Assets, CurrentAssets, CurrentLiabilities, BookEquity, AllEquity, PreferredStock, PreferredDividends,
 		Cash, Securities, LiquidFunds, MinorityInterest,
 		DilutedShares, BasicShares, CoverShares, BalanceShares, IssuedShares, TreasuryShares,
+		Goodwill, Intangibles, Provisions, Depreciation, PropertyGains, PropertyImpairments,
+		Premiums, Claims, AcquisitionCosts, Underwriting,
 		LongDebt, LongDebtTotal, LongDebtCurrent, ShortDebt, DebtCurrent, Liabilities,
 	}, LongDebtParts, AnyDebt, OtherLongLiabilities)
 }
