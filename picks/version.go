@@ -1,13 +1,9 @@
 package picks
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
-	"go/parser"
-	"go/printer"
-	gotoken "go/token"
 	"strings"
 	"sync"
 )
@@ -15,8 +11,9 @@ import (
 //go:embed *.go
 var source embed.FS
 
-// SourceHash is the SHA-256 of the code of this package without its comments and tests, in lower-case hex. It names the version of the
-// method of the picks: any change of a rule, a weight or a constant is another version, and so is a change of code that changes no number.
+// SourceHash is the SHA-256 of the code of this package without its lines of comments and its tests, in lower-case hex. It names the version
+// of the method of the picks: any change of a rule, a weight or a constant is another version, and so is a change of code that changes no
+// number.
 var SourceHash = sync.OnceValue(func() string {
 	files, err := source.ReadDir(".")
 	if err != nil {
@@ -31,17 +28,12 @@ var SourceHash = sync.OnceValue(func() string {
 		if err != nil {
 			panic(err)
 		}
-		set := gotoken.NewFileSet()
-		parsed, err := parser.ParseFile(set, f.Name(), text, parser.SkipObjectResolution)
-		if err != nil {
-			panic(err)
-		}
-		var plain bytes.Buffer
-		if err := printer.Fprint(&plain, set, parsed); err != nil {
-			panic(err)
-		}
 		_, _ = sum.Write([]byte(f.Name() + "\n"))
-		_, _ = sum.Write(plain.Bytes())
+		for line := range strings.Lines(string(text)) {
+			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "//") {
+				_, _ = sum.Write([]byte(line + "\n"))
+			}
+		}
 	}
 	return hex.EncodeToString(sum.Sum(nil))
 })
