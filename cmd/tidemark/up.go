@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -168,8 +169,29 @@ func (p *program) runRoles(ctx context.Context, on listeners) error {
 				}
 			})
 	})
-	g.Go(func() error { return p.liveThrough(ctx, db, s, w, beside, person) })
+	g.Go(func() error {
+		defer collectSeldom()()
+		return p.liveThrough(ctx, db, s, w, beside, person)
+	})
 	return g.Wait()
+}
+
+// pastMemory is up to how many bytes the garbage collector leaves alone while a sandbox lives through its past.
+const pastMemory = 1 << 30
+
+// collectSeldom lets the heap grow as in a simulation, up to pastMemory, until the returned function is called. That saves a sixth of the
+// processor time of a sandbox's past. GOGC and GOMEMLIMIT of the environment win.
+func collectSeldom() (restore func()) {
+	percent, limit := debug.SetGCPercent(simulationGC), debug.SetMemoryLimit(-1)
+	if percent != 100 {
+		debug.SetGCPercent(percent)
+		return func() {}
+	}
+	debug.SetMemoryLimit(min(limit, pastMemory))
+	return func() {
+		debug.SetGCPercent(percent)
+		debug.SetMemoryLimit(limit)
+	}
 }
 
 // insist repeats a part of the start until it returns no transient error of the database, whose server may be restarting. The part must be
