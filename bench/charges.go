@@ -27,12 +27,12 @@ const (
 	chargeClients, chargeKeys = 64, 1000
 	// chargeTime is how long each is measured in a round, chargeRounds how often, after one round that does not count.
 	chargeTime, chargeRounds = 5 * time.Second, 5
-	// chargeLimit is what the 99th percentile may be.
+	// chargeLimit is the limit of the 99th percentile.
 	chargeLimit = 30 * time.Millisecond
 )
 
-// charges measures P10: 64 clients that take prices from keys on a durable Postgres, each price with a line in the ledger, against
-// pgbench -N of as many clients in the same round on the same server: fsync varies by itself within minutes.
+// charges measures P10: 64 clients charge prices to keys on a durable Postgres, each price with a balance entry. In the same round, pgbench
+// -N runs with as many clients on the same server, because the time of an fsync varies within minutes.
 func charges(ctx context.Context, m *meter) (err error) {
 	pgbench, err := findPgbench()
 	if err != nil {
@@ -188,7 +188,7 @@ func (b *chargeBench) charge(ctx context.Context, keys []int64) (perSecond float
 
 var transactionsPerSecond = regexp.MustCompile(`tps = ([0-9.]+)`)
 
-// reference is what pgbench makes of its own simple update, in transactions a second.
+// reference returns pgbench's rate for its own simple update, in transactions a second.
 func (b *chargeBench) reference(ctx context.Context) (float64, error) {
 	out, err := b.command(ctx, "-N", "-n", "-c", strconv.Itoa(chargeClients), "-j", "2", "-T", strconv.Itoa(int(chargeTime.Seconds())))
 	if err != nil {

@@ -161,7 +161,7 @@ func fill(ctx context.Context, db *postgres.DB, def signals.Definition, points i
 	return track, nil
 }
 
-// get reads a whole answer, and tells how many bytes it has. look, if any, is called for each piece.
+// get reads a whole response and returns its number of bytes. look, if any, is called for each piece.
 func (s *fixture) get(ctx context.Context, path string, look func()) (int64, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/api/signals/"+s.def.ID+path, nil)
 	if err != nil {
@@ -192,7 +192,7 @@ func (s *fixture) get(ctx context.Context, path string, look func()) (int64, err
 	}
 }
 
-// against measures an answer beside COPY of the query that it stands for.
+// against compares a response with COPY of the same query.
 func (s *fixture) against(ctx context.Context, m *meter, what, path string, asOf time.Time, target float64) error {
 	ours, theirs, err := m.turns(
 		func() (time.Duration, error) {
@@ -242,7 +242,7 @@ func (s *fixture) memory(ctx context.Context, m *meter, path string) error {
 	runtime.ReadMemStats(&stats)
 	before, most := stats.HeapAlloc, uint64(0)
 	n, err := s.get(ctx, path, func() {
-		runtime.GC() // what is garbage is not held
+		runtime.GC() // garbage does not count
 		runtime.ReadMemStats(&stats)
 		most = max(most, stats.HeapAlloc)
 	})

@@ -32,12 +32,13 @@ const (
 	loadRounds = 5
 )
 
-// loads measures P5 and P6: a whole history fetched page by page from a local server, through the engine, the archive on disk and the
-// ledger, into the table of a durable Postgres; the same again; and again with other bytes that say the same. The first is held against
-// psql's \copy of the very rows into a clone of the table, with its index, checks and trigger, the second against the first.
+// loads measures P5 and P6. A whole history is fetched page by page from a local server, through the engine, the archive on disk and the
+// fetch log, into the table of a durable Postgres. Then it is fetched again unchanged, and again with other bytes of the same meaning. The
+// first load is compared with psql's \copy of the same rows into a clone of the table, with its index, checks and trigger, the second with
+// the first.
 //
-// The pages come in two forms: the EIA API's, with some 330 bytes of JSON a row, read by the program's own adapter; and a terse one,
-// with 30, where reading weighs little.
+// The pages come in two forms. The EIA API's form, with some 330 bytes of JSON a row, is read by the program's own adapter. A terse form,
+// with 30 bytes, costs little to parse.
 func loads(ctx context.Context, m *meter) (err error) {
 	dir, err := os.MkdirTemp("", "tidemark-bench-loads")
 	if err != nil {
@@ -126,7 +127,7 @@ func (b *loadBench) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(append(slices.Clip(page), bytes.Repeat([]byte{' '}, b.edition)...))
 }
 
-// localHost sends every request to one server, whatever host it names.
+// localHost sends every request to one server and ignores the host that the request names.
 type localHost struct {
 	host string
 	to   http.RoundTripper
@@ -141,7 +142,7 @@ func (l localHost) RoundTrip(req *http.Request) (*http.Response, error) {
 
 type loadTimes struct{ first, again, differs, copied time.Duration }
 
-// round measures all loads in a database of its own.
+// round measures all loads in a separate database.
 func (b *loadBench) round(ctx context.Context, round int) (t loadTimes, err error) {
 	name := fmt.Sprintf("round%d", round)
 	if err := b.psql(ctx, "postgres", "create database "+name+" template tidemark"); err != nil {
@@ -203,7 +204,7 @@ func (b *loadBench) load(ctx context.Context, db *postgres.DB, e *ingest.Engine,
 	return took, errors.Join(err, db.Succeed(ctx, f))
 }
 
-// copy is what psql makes of the rows.
+// copy returns psql's time for the same rows.
 func (b *loadBench) copy(ctx context.Context, name string) (time.Duration, error) {
 	csv := filepath.Join(b.dir, "rows.csv")
 	for _, c := range []string{

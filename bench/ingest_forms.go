@@ -14,7 +14,7 @@ import (
 	"tidemark/internal/series"
 )
 
-// firstDay is the first day of every series. It has to be long ago for so many days to be past.
+// firstDay is the first day of every series. It must be long ago, so that all days are past.
 var firstDay = time.Date(1750, time.January, 1, 0, 0, 0, 0, time.UTC)
 
 // pagesOf writes the pages of three series into memory: by series and offset.

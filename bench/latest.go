@@ -28,14 +28,15 @@ import (
 )
 
 const (
-	// latestClients ask at once, each on a connection of its own.
+	// latestClients send requests at once, each on its own connection.
 	latestClients = 64
 	// latestTime is how long each server is asked in a round, latestRounds how often, after one round that does not count.
 	latestTime, latestRounds = 4 * time.Second, 7
-	// changes is how many snapshots are committed, one after the other, changesInTurn how many before the other's turn, and changeLimit what
-	// the 99th percentile may be.
+	// changes is the number of snapshots committed in order, changesInTurn the number before the other server's turn, and changeLimit the
+	// limit of the 99th percentile.
 	changes, changesInTurn, changeLimit = 500, 50, 10 * time.Millisecond
-	// pollPause is between two questions whether a change is answered: without it the asking takes the cores from what is measured.
+	// pollPause is the pause between two requests that look for a change. Without it the polling would take the cores from the measured
+	// program.
 	pollPause = 200 * time.Microsecond
 	// clockTick is Linux's unit of the times in /proc/PID/stat.
 	clockTick = 10 * time.Millisecond
@@ -216,7 +217,7 @@ func changeVisible(ctx context.Context, m *meter) error {
 	})
 }
 
-// spread is what becomes of sorted times.
+// spread summarizes sorted times.
 func spread(sorted []time.Duration) string {
 	n := len(sorted)
 	return fmt.Sprintf("%.1f ms (median), %.1f ms (p99), %.1f ms (longest)", milliseconds(sorted[n/2]), milliseconds(sorted[n*99/100]), milliseconds(sorted[n-1]))
@@ -401,7 +402,7 @@ func (p *apiProcess) latest(ctx context.Context, client *http.Client) (body []by
 	return body, nil
 }
 
-// cpuTime is what a process and its children have used, in user and in kernel mode.
+// cpuTime returns the CPU time of a process and its children, in user and in kernel mode.
 func cpuTime(pid int) (time.Duration, error) {
 	var sum time.Duration
 	found := false

@@ -43,7 +43,7 @@ func transparencyLog(ctx context.Context, m *meter) error {
 	return proveLeaves(m, tiles, size, root)
 }
 
-// checkLeaves computes the root of all leaves, as a monitor does, beside SHA-256 of the same bytes.
+// checkLeaves compares the time to compute the root of all leaves, as a monitor does, with SHA-256 of the same bytes.
 func checkLeaves(m *meter, leaves [][]byte, root tlog.Hash) error {
 	var got tlog.Hash
 	var last [sha256.Size]byte
@@ -126,7 +126,8 @@ func (c *counted) Tiles(tiles []tlog.Tile) ([][]byte, error) {
 	return out, err
 }
 
-// proveLeaves makes proofs from tiles in memory, beside the roots of the tiles that a proof reads: each is held to the signed root.
+// proveLeaves compares making proofs from tiles in memory with computing the roots of the tiles that a proof reads. Each proof is checked
+// against the signed root.
 func proveLeaves(m *meter, tiles logTiles, size int64, root tlog.Hash) error {
 	const proofs = 200
 	index := func(i int) int64 { return int64(i) * 4_999 % size }
@@ -173,7 +174,7 @@ func proveLeaves(m *meter, tiles logTiles, size int64, root tlog.Hash) error {
 	return nil
 }
 
-// appendLeaves adds leaves in one statement, with their numbers, beside a plain INSERT of them into a table with the same keys.
+// appendLeaves compares adding leaves in one statement, with their numbers, with a plain INSERT of them into a table with the same keys.
 func appendLeaves(ctx context.Context, m *meter) (err error) {
 	s := &recordFixture{}
 	if s.dir, err = os.MkdirTemp("", "tidemark-bench-log"); err != nil {

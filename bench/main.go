@@ -1,7 +1,6 @@
-// Command bench measures what the program promises of its speed: `go run ./bench`. Every figure is a ratio of two things that are
-// measured in turns, in this one run and on this one machine, so that a busy or a slow machine moves both. It needs the programs of
-// a PostgreSQL and, for the comparison with pandas, a python3 that has it. Nothing depends on the outcome: it is printed. Start at
-// targets.
+// Command bench measures the program's promises about its speed: `go run ./bench`. Every figure is a ratio of two things that are measured
+// alternately in one run on one machine, so that a busy or a slow machine affects both. It needs the programs of a PostgreSQL and, for the
+// comparison with pandas, a python3 that has it. It prints the results; nothing depends on them. Start at targets.
 package main
 
 import (
@@ -45,7 +44,7 @@ func main() {
 	}
 }
 
-// run measures the targets that are named, all where none is.
+// run measures the named targets, or all if only is empty.
 func run(ctx context.Context, only []string, out io.Writer) error {
 	m := &meter{out: out, now: world.Wall{}.Now, rounds: 15}
 	for _, t := range targets {
@@ -126,7 +125,7 @@ func perSecond(n int, d time.Duration) string {
 	return strings.TrimSpace(s)
 }
 
-// noticeable is the share of stolen time from which on it is told.
+// noticeable is the share of stolen time that is reported.
 const noticeable = 0.01
 
 // cpuTimes are sums over all cores since the machine began, in any unit: all time, and what a host gave to others while this machine

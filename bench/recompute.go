@@ -119,8 +119,8 @@ func onAllCores(ctx context.Context, m *meter, in series.Set, at time.Time) erro
 	return nil
 }
 
-// inputs makes up a random walk for every input of every signal, for some years up to an instant, in the rhythm of its publisher: every
-// weekday, every day, every Friday, every month or every year. Now and then a day is missing.
+// inputs makes up a random walk for every input of every signal, for some years up to an instant. The dates follow the publisher's cadence:
+// every weekday, day, Friday, month or year. Now and then a day is missing.
 func inputs(until time.Time, years int) series.Set {
 	set := series.Set{}
 	for _, d := range signals.All() {

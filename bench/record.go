@@ -162,9 +162,8 @@ func (s *recordFixture) verify(ctx context.Context, look func()) error {
 	return err
 }
 
-// inMemory holds the verifier against SHA-256 of the same bytes, on ten years of picks, which the processor's caches hold: a longer chain
-// measures how long its links take to come from memory. The turns are many and short, so that what else the machine does falls on few of
-// them.
+// inMemory compares the verifier with SHA-256 of the same bytes. Ten years of picks fit into the processor's caches; a longer chain would
+// measure how long its links take to come from memory. The turns are many and short, so that other work of the machine affects few of them.
 func (s *recordFixture) inMemory(m *meter) error {
 	const part, times = 2_500, 4
 	short := *m
@@ -216,7 +215,7 @@ func (s *recordFixture) memory(ctx context.Context, m *meter) error {
 	runtime.ReadMemStats(&stats)
 	before, most := stats.HeapAlloc, uint64(0)
 	err := s.verify(ctx, func() {
-		runtime.GC() // what is garbage is not held
+		runtime.GC() // garbage does not count
 		runtime.ReadMemStats(&stats)
 		most = max(most, stats.HeapAlloc)
 	})
@@ -272,7 +271,7 @@ func serveChain(ctx context.Context, m *meter) error {
 	})
 }
 
-// against measures the whole chain, plain and compressed, beside nginx with the same bytes in files.
+// against compares the whole chain, plain and compressed, with nginx serving the same bytes from files.
 func (s *recordFixture) against(ctx context.Context, m *meter, program, ours string) error {
 	client := &http.Client{Transport: &http.Transport{DisableCompression: true}}
 	files := filepath.Join(s.dir, "files")

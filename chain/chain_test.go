@@ -54,7 +54,7 @@ func TestHashEqualsSha256sum(t *testing.T) {
 	}
 }
 
-// The page for strangers shows vectors; they must be the ones that are tested.
+// The page for third parties shows vectors; the tests must use the same ones.
 func TestDocumentShowsTheVectors(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../docs/hash-chain.md")

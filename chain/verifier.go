@@ -8,12 +8,12 @@ import (
 	"iter"
 )
 
-// Verifier recomputes a chain link by link. It keeps only the head, so its memory does not depend on the chain's length, and adding a
-// good link allocates nothing. The zero Verifier starts before the first link; Resume starts after a verified prefix. It is for one
-// goroutine.
+// Verifier recomputes a chain link by link. It keeps only the head, so its memory does not depend on the chain's length, and adding a good
+// link allocates nothing. The zero Verifier starts before the first link; Resume starts after a verified prefix. It is for one goroutine.
 //
-// Each link must meet five rules: its fields have the form that the hash rule prescribes, its seq follows the one before, its date comes
-// strictly after the one before, its previous hash is the recomputed hash of the one before, and its hash is the SHA-256 of its preimage.
+// Each link must meet five rules. Its fields have the form that the hash rule prescribes. Its seq follows the previous link's. Its date
+// comes strictly after the previous link's. Its previous hash is the recomputed hash of the previous link. Its hash is the SHA-256 of its
+// preimage.
 type Verifier struct {
 	length int64
 	// day is the date of the newest link as yyyymmdd.
@@ -189,7 +189,7 @@ func loadEight[T text](h T, i int) uint64 {
 }
 
 // Verify recomputes a whole chain from its first link and returns the checkpoint it reaches. An error of the iterator ends it and is
-// returned wrapped; a broken rule is an *Error. In both cases the checkpoint is that of the good links before the error.
+// returned wrapped; a broken rule is an *Error. In both cases the checkpoint covers the good links before the error.
 func Verify(links iter.Seq2[Link, error]) (Checkpoint, error) {
 	var v Verifier
 	for l, err := range links {

@@ -19,8 +19,8 @@ func urls(fetched []ingest.Fetched) []string {
 	return list
 }
 
-// months serves /1, /2 and so on, each of which leads to the next number; those not listed are answered with the status. The
-// source allows for a gap of one.
+// months serves /1, /2 and so on. Each page leads to the next number; other pages are answered with the status. The source allows for a gap
+// of one.
 func months(t *testing.T, status int, there ...string) (base string, src ingest.Source, r *fixture) {
 	t.Helper()
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {

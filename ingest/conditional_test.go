@@ -27,7 +27,7 @@ func TestAnUnchangedAnswerIsConfirmed(t *testing.T) {
 			t.Parallel()
 			s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 				if r.Header.Get(tt.condition) == tt.sent {
-					w.Header().Set("Content-Type", "text/plain") // which is not that of the body
+					w.Header().Set("Content-Type", "text/plain") // which is not the body's type
 					w.WriteHeader(http.StatusNotModified)        // without repeating the validator, as some servers do
 					return
 				}

@@ -50,7 +50,7 @@ const (
 // source parse it. Transport, Now, Ledger and Archive must be set; the zero values of the rest work. An Engine is safe for
 // concurrent use and must not be copied after the first.
 type Engine struct {
-	// Transport carries the requests: live, replay or sandbox. The engine cannot tell which.
+	// Transport carries the requests: live, replay or sandbox. The engine does not know which of them it is.
 	Transport http.RoundTripper
 	// Now is the world's clock.
 	Now     func() time.Time
@@ -147,8 +147,7 @@ func (e *Engine) walk(ctx context.Context, src Source, w series.Window, runID in
 }
 
 // pages sends a first request and follows its pages to the end. It skips pages that the publisher does not have if a request allows that.
-// An empty chain is accepted only for a bounded window, one with an end, and for a source without series: the history of a series is
-// never empty.
+// An empty chain is accepted only for a window with an end, and for a source without series: the history of a series is never empty.
 func (e *Engine) pages(ctx context.Context, q fetchRequest, bounded bool, sink Sink) error {
 	asked := make(map[string]bool)
 	earlier := make(pageDedupe)
@@ -187,8 +186,8 @@ func (e *Engine) pages(ctx context.Context, q fetchRequest, bounded bool, sink S
 	return nil
 }
 
-// page sends one request and parses the response. If a body was only confirmed by a 304 but cannot be parsed, it is requested again
-// without conditions: it may have been a maintenance page with a newer date than the true page.
+// page sends one request and parses the response. If a body was only confirmed by a 304 but cannot be parsed, it is requested again without
+// conditions. It may have been a maintenance page with a newer date than the true page.
 func (e *Engine) page(ctx context.Context, q fetchRequest, earlier pageDedupe) (Fetched, error) {
 	a, err := e.ask(ctx, q, true)
 	if err != nil {

@@ -107,7 +107,7 @@ func TestPagesAreFollowedToTheEnd(t *testing.T) {
 	if diff := cmp.Diff([]float64{0, 1, 2, 3, 4}, values); diff != "" {
 		t.Errorf("pages (-want +got):\n%s", diff)
 	}
-	// Each page is a request of its own to the host, a second after the one before.
+	// Each page is a separate request to the host, a second after the previous one.
 	if diff := cmp.Diff([]time.Duration{time.Second, time.Second, time.Second, time.Second}, r.clock.waits); diff != "" {
 		t.Errorf("waits (-want +got):\n%s", diff)
 	}

@@ -135,7 +135,7 @@ func TestWhatABatchMustNotHoldOfCompanies(t *testing.T) {
 	}
 }
 
-// A source without series asks about one company at a time, of which some have nothing to say.
+// A source without series requests one company at a time. Some companies have no data.
 func TestASourceWithoutSeriesMayComeToNothing(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {

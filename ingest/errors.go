@@ -69,8 +69,8 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() []error { return []error{e.Kind, e.Err} }
 
 // Retryable reports whether a run that ended with err is worth another attempt, and the min time to wait before it (0: the caller's own
-// backoff). It is worth one if any of the joined failures can be transient: Temporary, WrongType and Layout (a page under maintenance or
-// half published), and any error that did not come from a publisher, such as an unavailable database.
+// backoff). It is worth one if any of the joined failures can be transient. These are Temporary, WrongType and Layout (a page under
+// maintenance or half published), and any error that did not come from a publisher, such as an unavailable database.
 func Retryable(err error) (bool, time.Duration) {
 	if err == nil {
 		return false, 0

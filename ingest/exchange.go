@@ -69,7 +69,7 @@ func (e *Engine) follow(ctx context.Context, q fetchRequest, conditional bool) (
 }
 
 // exchange is one request and its response: the host's slot, the bytes, the archive, the fetch log. A response that is neither good nor a
-// redirect is an error; it is archived and recorded all the same. The location is that of a redirect.
+// redirect is an error; it is still archived and recorded. The returned string is the location of a redirect.
 func (e *Engine) exchange(ctx context.Context, q fetchRequest, conditional bool) (fetchResponse, string, error) {
 	var known *fetchResponse
 	if conditional && q.conditional() {

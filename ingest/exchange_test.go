@@ -106,7 +106,7 @@ func TestABadAnswerIsRefusedWhole(t *testing.T) {
 			t.Parallel()
 			var asked atomic.Int64
 			s := serve(t, func(w http.ResponseWriter, _ *http.Request) { asked.Add(1); tt.handler(t, w) })
-			// A fresh connection per attempt: net/http itself repeats a request on a reused one that turns out dead.
+			// A fresh connection per attempt: net/http itself repeats a request on a reused connection that turns out dead.
 			r := newRig(&http.Transport{DisableKeepAlives: true})
 			src := feed(s.URL + "/data?api_key=s3cr3t-k3y")
 			src.Limits.MaxBytes = limit
@@ -212,7 +212,7 @@ func TestALongRetryAfterEndsTheRun(t *testing.T) {
 		t.Errorf("Again = %t, %s, want true, 1h", again, after)
 	}
 
-	// Whoever comes next learns it without asking.
+	// The next caller learns it without a request.
 	other := newRig(s.Client().Transport)
 	other.Ledger = r.ledger
 	_, err = other.collect(t, feed(s.URL+"/c"))

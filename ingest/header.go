@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// The headers by which a transport tells the engine the origin of a body. A live transport removes them from a publisher's response.
+// With these headers a transport tells the engine the origin of a body. A live transport removes them from a publisher's response.
 const (
 	// SyntheticHeader is "true" on an answer that no publisher gave.
 	SyntheticHeader = "X-Tidemark-Synthetic"
@@ -17,7 +17,7 @@ const (
 )
 
 // keptHeaders are the headers of a response that the fetch log keeps: the type of the body, the validators for a conditional request, the
-// time of sending, and where and when to ask instead.
+// time of sending, a redirect's address, and the time of a retry.
 var keptHeaders = []string{"Content-Type", "Date", "ETag", "Last-Modified", "Location", "Retry-After"}
 
 // maxHeaderValue is the max length of one kept value. A longer one is not a validator that we would send back.

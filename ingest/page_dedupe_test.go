@@ -16,7 +16,7 @@ func TestReadingsAreToldApartInAnyOrder(t *testing.T) {
 		"with repeats":       {3, 3, 1, 5, 1, 2, 5, 3, 4, 2},
 	} {
 		s := make(pageDedupe)
-		s.add("b", day(1)) // another series is no concern of this one
+		s.add("b", day(1)) // another series does not affect this one
 		truth := map[int]bool{}
 		var taken []Reading
 		for _, n := range order {

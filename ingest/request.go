@@ -20,9 +20,9 @@ import (
 // Redacted replaces the value of a secret parameter in a stored URL.
 const Redacted = "REDACTED"
 
-// LoggedURL names a request in the form of the fetch log: the URL without its fragment, the values of the secret query parameters
-// replaced by Redacted, everything else byte for byte. A request other than a plain GET carries its method and, if it has a body, the
-// digest of that body in a fragment ("#POST-9f86d081884c7d65"), since the URL alone does not identify the request.
+// LoggedURL names a request in the form of the fetch log: the URL without its fragment, with the values of the secret query parameters
+// replaced by Redacted. Everything else stays byte for byte. The URL alone does not identify a request other than a plain GET. Such a
+// request carries its method in a fragment and, if it has a body, the digest of that body ("#POST-9f86d081884c7d65").
 func LoggedURL(method, rawURL string, body []byte, secret []string) string {
 	named := redactURL(rawURL, secret)
 	if method == "" {

@@ -30,7 +30,7 @@ type Source struct {
 	Series []series.Info
 	// Request builds the first requests for observations of a window (zero: the whole history). It does no I/O.
 	Request func(w series.Window) ([]Request, error)
-	// Window narrows the request of a scheduled run once each of the source's series has been loaded. slot is the instant of the run,
+	// Window narrows the request of a scheduled run, after each of the source's series has been loaded. slot is the instant of the run,
 	// newest the time of the newest observation of any of the series. The zero window is the whole history. A source should return it now
 	// and then, because publishers revise old values. If Window is nil, every run requests the whole history. Window is pure.
 	Window func(slot, newest time.Time) series.Window
@@ -76,8 +76,8 @@ type Request struct {
 	Body   []byte
 	// Secret names the query parameters whose values must never be stored or logged. The ledger's URL carries "REDACTED".
 	Secret []string
-	// Absent lists the statuses, such as 404, by which this publisher reports that the address has no content, or none yet. The chain of
-	// pages then continues with Else, and ends if Else is nil. If Absent is empty, every status but 200 is a failure.
+	// Absent lists the statuses, such as 404, that this publisher returns if the address has no content, or none yet. The chain of pages
+	// then continues with Else, and ends if Else is nil. If Absent is empty, every status but 200 is a failure.
 	Absent []int
 	Else   *Request
 }

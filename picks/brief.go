@@ -28,7 +28,7 @@ type Brief struct {
 	risk string
 	// signal is the sign of the effect of the most important of our own signals; zero if none is worth naming.
 	signal int
-	// financial reports whether the company is in finance, insurance or real estate, for which other phrases are used.
+	// financial reports whether the company is in finance, insurance or real estate. Such companies have other phrases.
 	financial bool
 	// trust reports whether it is a real estate investment trust, whose price is compared with funds from operations.
 	trust bool

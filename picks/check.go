@@ -13,12 +13,12 @@ import (
 	"tidemark/internal/locale"
 )
 
-// CheckNumbers reads every number that a text in a language writes in digits, and fails on the first that is not among the facts. It is
-// the gate for texts by other writers: a model may choose the words, never the numbers.
+// CheckNumbers reads every number that a text in a language writes in digits, and fails on the first that is not among the facts. It is the
+// gate for texts by other writers: a model may choose the words, never the numbers.
 //
 // Grouping and decimals are read as the language writes them, Devanagari digits as digits. A number before a percent sign must be a
-// percentage among the facts, and a number before a word like million an amount of that size. Its decimals must be those of the fact,
-// except for zeros at the end. A minus sign needs a negative fact and a plus sign a positive one; without a sign the words may state the
+// percentage among the facts, and a number before a word like million an amount of that size. Its decimals must equal the fact's, except
+// for zeros at the end. A minus sign needs a negative fact and a plus sign a positive one; without a sign the words may state the
 // direction. A date is read whole; it must be a fact's value or the date of a fact. Names with digits (a form, an index, a company) are
 // facts of unit "name". Numbers in words are not read.
 func CheckNumbers(text string, lang Lang, facts Data) error {

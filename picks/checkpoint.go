@@ -13,14 +13,14 @@ import (
 // checkpointVersion counts how often the reckoning has changed. A checkpoint of another version is not gone on from.
 const checkpointVersion = 1
 
-// NewestCheckpoints is the number of newest sessions for which Simulate and Resume return checkpoints. For earlier months they return
+// NewestCheckpoints is the number of checkpoints of the newest sessions that Simulate and Resume return. For earlier months they return
 // only the checkpoint of the last session.
 const NewestCheckpoints = 10
 
 // Checkpoint is the portfolio after the close of a session, with all earlier state that later sessions need. Resume continues from it.
 // Its JSON form keeps every bit.
 type Checkpoint struct {
-	// Version and Rules are those of the computation.
+	// Version and Rules are the computation's.
 	Version int
 	Rules   PortfolioRules
 	// Date is the session's, Inception the portfolio's.
@@ -42,7 +42,7 @@ type Checkpoint struct {
 	Tally Tally
 }
 
-// Held is an open position at a checkpoint. Its fields are those of holding; Place is the number of positions bought before it.
+// Held is an open position at a checkpoint. Its fields are the fields of holding; Place is the number of positions bought before it.
 type Held struct {
 	Position              Position
 	Place                 int
@@ -57,7 +57,7 @@ func (c Checkpoint) Usable(rules PortfolioRules) bool {
 	return c.Version == checkpointVersion && c.Rules == rules
 }
 
-// Since returns the oldest day for which Resume reads prices, actions and filings.
+// Since returns the first day of the prices, actions and filings that Resume reads.
 func (c Checkpoint) Since() time.Time {
 	since := c.Date
 	if !c.MarkedOn.IsZero() && c.MarkedOn.Before(since) {
@@ -123,10 +123,10 @@ func (s *simulation) keep(day time.Time) {
 	}
 }
 
-// Resume is Simulate from a checkpoint on. The result has the same bits as that of Simulate, provided that the inputs up to the
-// checkpoint have not changed. It reads the picks of the checkpoint's session and later, and the prices and filings that Since and
-// Companies name. past are all positions bought before the checkpoint, in that order, with the closed ones in their final state; an open
-// one is not read. The portfolio's first snapshot is the checkpoint's.
+// Resume is Simulate from a checkpoint on. The result has the same bits as Simulate's, provided that the inputs up to the checkpoint have
+// not changed. It reads the picks of the checkpoint's session and later, and the prices and filings that Since and Companies name. past are
+// all positions bought before the checkpoint, in that order. Closed positions are in their final state; open ones are not read. The
+// portfolio's first snapshot is the checkpoint's.
 func Resume(c Checkpoint, past []Position, in PortfolioInput, rules PortfolioRules) Portfolio {
 	s := simulation{
 		in: in, rules: rules, cash: c.Cash, peak: c.Peak, bench: c.Bench, marked: equity.Bar{Date: c.MarkedOn, Close: c.Marked},

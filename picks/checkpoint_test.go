@@ -102,7 +102,7 @@ func TestADayAddedToThePortfolioHasTheBitsOfAllReckonedAgain(t *testing.T) {
 	}
 }
 
-// A split that is told late, and a close that is revised: all that was reckoned since is reckoned again, from the checkpoint before.
+// A split that becomes known late, and a close that is revised: everything since is computed again, from the checkpoint before.
 func TestARevisionIsReckonedFromTheCheckpointBefore(t *testing.T) {
 	t.Parallel()
 	in, rules := stormyMarket(2, 130), DefaultPortfolioRules()

@@ -55,7 +55,7 @@ func makes(phrase string, c claim) bool {
 	return slices.ContainsFunc(claimsOf[c], func(mark string) bool { return strings.Contains(strings.ToLower(phrase), strings.ToLower(mark)) })
 }
 
-// No phrase with a claim, in any language, is reachable for the companies to which the claim is forbidden.
+// No phrase with a claim, in any language, is reachable for companies of a sector without this claim.
 func TestNoCompanyIsDescribedByWhatMeansNothingInItsSector(t *testing.T) {
 	t.Parallel()
 	seen := map[claim]int{}

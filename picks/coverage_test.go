@@ -20,8 +20,8 @@ var moreFacts = flag.String("facts", "", "a folder with further files of company
 // lenders, by file, which have neither a debt apart from their trade nor current liabilities.
 var lenders = []string{"AXP", "JPM"}
 
-// realBooks are all recorded companies with a balance sheet under US rules in dollars, each on the last day of which its file knows. Files
-// that were cut to some tags are apart: their tags of debt are two.
+// realBooks returns all recorded companies with a balance sheet under US rules in dollars, each on the last day that its file covers. Files
+// that were cut to some tags are separate: they have only two tags of debt.
 func realBooks(t *testing.T) (whole, trimmed map[string]*Financials) {
 	t.Helper()
 	whole, trimmed = map[string]*Financials{}, map[string]*Financials{}
@@ -121,7 +121,7 @@ func TestCoverageOfRealFilings(t *testing.T) {
 			t.Errorf("the debt of %d of %d companies is known, want 95 %%", after[0], companies-lending)
 		}
 		for k := range before {
-			if after[k] < before[k] && k < 2 { // of shares, counts of years ago are none any more
+			if after[k] < before[k] && k < 2 { // for shares (2), counts of years ago are no longer used
 				t.Errorf("%s: fewer known than before: %v, were %v", part.name, after, before)
 			}
 		}

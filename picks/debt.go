@@ -10,8 +10,8 @@ import (
 	"tidemark/internal/equity"
 )
 
-// longTermDebt is the debt at a date that is due after a year: as one line, as the lines of convertible debt, notes and loans, or as all
-// debt without the part due within a year. It is unknown if none of these is stated.
+// longTermDebt is the debt at a date that is due after a year. It is stated as one line, as the lines of convertible debt, notes and loans,
+// or as all debt without the part due within a year. It is unknown if none of these is stated.
 func (b *Financials) longTermDebt(p Period) Figure {
 	at := Period{End: p.End}
 	if whole := b.over(concepts.LongDebt, at); whole.Known() {
@@ -97,9 +97,9 @@ func (f Figure) because(why concepts.Reason) Figure {
 // reconciles is the part of all liabilities that may be left when the lines are added up: rounding.
 const reconciles = 0.001
 
-// noDebt is a debt of zero if lines that are not debt account for all liabilities except those due within a year. Otherwise it is
-// unknown: a company that states no debt may state it only under a tag of its own. Up to two lines may be left out, since a note states
-// lines, such as leases, that the balance sheet has within others.
+// noDebt is a debt of zero if lines that are not debt account for all liabilities except those due within a year. Otherwise it is unknown:
+// a company that states no debt may state it only under its own tag. Up to two lines may be left out, since a note states lines, such as
+// leases, that the balance sheet has within others.
 func (b *Financials) noDebt(at Period) Figure {
 	all := b.over(concepts.Liabilities, at)
 	if !all.Known() {

@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// controlChanged is the item of a current report by which a company states that its control has changed.
+	// controlChanged is the item of a current report in which a company states that its control has changed.
 	controlChanged = "5.01"
-	// departureDays is the number of days before the last close within which a form counts that takes shares off an exchange: the law
-	// lets ten days pass between the filing and the end of the listing.
+	// departureDays is how many days before the last close a form that takes shares off an exchange still counts. The law lets ten days
+	// pass between the filing and the end of the listing.
 	departureDays = 15
 )
 

@@ -220,7 +220,7 @@ func TestSeverityOfEconomicEvents(t *testing.T) {
 	}
 }
 
-// The meetings of 2026: holds at 3.50 to 3.75 percent, that of July with three votes against.
+// The meetings of 2026: holds at 3.50 to 3.75 percent, in July with three votes against.
 func TestAHoldWithDissentRanksAboveAUnanimousOne(t *testing.T) {
 	t.Parallel()
 	def := indicator("fomc")

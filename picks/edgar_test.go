@@ -87,8 +87,8 @@ func TestFScoreOfAppleIsThePublishedOne(t *testing.T) {
 	book := NewBook(recorded(t, apple), day("2026-02-28"))
 	want := map[string]int{
 		"2025-09-27": 8, "2024-09-28": 7, "2023-09-30": 7, "2022-09-24": 6, "2021-09-25": 7, "2020-09-26": 7, "2019-09-28": 6,
-		// Newest figures taken one by one say 5: the annual report of 2020 counts the shares of fiscal 2018 after the split of four
-		// for one, the one of 2019 those of fiscal 2017 before it, which looks like dilution.
+		// Reading the newest figures separately gives 5. The annual report of 2020 counts the shares of fiscal 2018 after the split of four
+		// for one. The report of 2019 counts the shares of fiscal 2017 before it, which looks like dilution.
 		"2018-09-29": 6,
 	}
 	for n, year := range book.Years() {

@@ -121,7 +121,7 @@ func TestFilingEvents(t *testing.T) {
 			t.Errorf("%s %v: %s of severity %d (%v), want %s of %d", c.form, c.items, e.Type, e.Severity, ok, c.kind, c.want)
 		}
 	}
-	// An acceptance in the evening is an event of that evening, whatever date the SEC files it under.
+	// An acceptance in the evening is an event of that evening, regardless of the SEC's filing date.
 	f := equity.Filing{CIK: exxon.CIK, Accession: "x", Form: "8-K", Filed: day("2026-05-04"), AcceptedAt: time.Date(2026, 5, 1, 22, 5, 0, 0, time.UTC)}
 	if e, _ := FilingEvent(exxon, f); !e.OccurredAt.Equal(f.AcceptedAt) {
 		t.Errorf("occurred at %s", e.OccurredAt)
@@ -228,7 +228,7 @@ func TestFeedOrderAndKeys(t *testing.T) {
 		for _, e := range SortEvents(events) {
 			got = append(got, e.ID)
 		}
-		// Of two events with one id the one that sorts first stays.
+		// Of two events with one id, the first in the sorted order stays.
 		if want := []string{"ev_d", "ev_b", "ev_a", "ev_c"}; !slices.Equal(got, want) {
 			t.Fatalf("order %v, want %v", got, want)
 		}

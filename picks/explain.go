@@ -11,8 +11,8 @@ import (
 	"tidemark/internal/equity"
 )
 
-// Explain returns the whole computation of a score as text for a person who wants to check it: every metric with its value, its result in
-// the comparison, and the filings or closes used. Equal scores give equal texts.
+// Explain returns the whole computation of a score as text for a person who wants to check it. It has every metric with its value, its
+// result in the comparison, and the filings or closes used. Equal scores give equal texts.
 func (s Score) Explain() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (CIK %s, %s) %s: score %+.6f, rank %d\n", s.Ticker, s.CIK, s.Name, s.Sector, s.Total, s.Rank)

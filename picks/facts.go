@@ -153,7 +153,7 @@ func (b *Financials) statement(k tagUnit, p Period) (equity.Fact, bool) {
 	return list[0], true
 }
 
-// statements returns the facts of one tag about one period by all filings. The one that counts comes first.
+// statements returns the facts of one tag about one period by all filings. The fact that counts comes first.
 func (b *Financials) statements(k tagUnit, p Period) []equity.Fact {
 	list := b.stated[k]
 	order := func(f equity.Fact, p Period) int { return cmp.Or(f.End.Compare(p.End), f.Start.Compare(p.Start)) }

@@ -161,7 +161,7 @@ func TestMarginsOfTwoYearsAreMadeInOneWay(t *testing.T) {
 	facts := []equity.Fact{
 		fact("Revenues", "2025-01-01", "2025-12-31", 100, "10-K", "2026-02-20"), fact("Revenues", "2024-01-01", "2024-12-31", 100, "10-K", "2026-02-20"),
 		fact("CostOfRevenue", "2025-01-01", "2025-12-31", 60, "10-K", "2026-02-20"), fact("CostOfRevenue", "2024-01-01", "2024-12-31", 65, "10-K", "2026-02-20"),
-		// Stated for one year only, after other costs: beside a derived margin it would look like a fall.
+		// Stated for one year only, after other costs: next to a derived margin it would look like a fall.
 		fact("GrossProfit", "2025-01-01", "2025-12-31", 30, "10-K", "2026-02-20"),
 	}
 	got := NewBook(facts, day("2026-06-01")).marginRose(year, last)

@@ -11,9 +11,9 @@ import (
 	"tidemark/internal/equity"
 )
 
-// stormyMarket draws two years of raw prices of n companies with all possible events: splits, dividends, halts, a delisting at a known
-// and one at an unknown value, mergers for cash, for shares and for both, a company that silently stops trading, and one that changes its
-// ticker. A pick is announced in almost every session.
+// stormyMarket draws two years of raw prices of n companies with all possible events: splits, dividends, halts and a change of ticker; a
+// delisting at a known and one at an unknown value; mergers for cash, for shares and for both; and a company that silently stops trading. A
+// pick is announced in almost every session.
 func stormyMarket(seed uint64, n int) PortfolioInput {
 	rng := rand.New(rand.NewPCG(seed, 3))
 	from, to := day("2024-01-02"), day("2025-12-31")

@@ -94,8 +94,8 @@ func canonical(s string) string {
 	return whole + "." + fraction
 }
 
-// asciiDigits writes Devanagari, Arabic and full-width digits as ASCII ones. A numeral without digits, such as a fraction or a Roman
-// numeral with its own code point, becomes a digit in a word, which is not readable and fails the check.
+// asciiDigits writes Devanagari, Arabic and full-width digits as ASCII digits. A numeral without digits, such as a fraction or a Roman
+// numeral with its own code point, becomes a digit in a word. Such a word is not readable and fails the check.
 func asciiDigits(s string) string {
 	var b strings.Builder
 	for _, r := range s {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Performance is the summary of the portfolio. Percentages are not rounded; a percentage for which the history is too short is NaN.
+// Performance is the summary of the portfolio. Percentages are not rounded; a percentage that needs a longer history is NaN.
 type Performance struct {
 	AsOf, Inception time.Time
 	// ReturnPct, BenchmarkReturnPct and ExcessReturnPct (their difference) are since inception. The return is time-weighted: nothing

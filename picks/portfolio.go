@@ -44,7 +44,7 @@ type PortfolioInput struct {
 	Picks     []AnnouncedPick
 	Companies map[equity.CIK]equity.Company
 	Prices    Prices
-	// Departures are the filings of companies for which Departs is true, in any order.
+	// Departures are the filings of companies that Departs selects, in any order.
 	Departures map[equity.CIK][]equity.Filing
 	// Benchmark is the history of a fund or index. Like is compared with like: for an index without dividends set
 	// PortfolioRules.Dividends to false.
@@ -68,8 +68,8 @@ type Portfolio struct {
 	Missed []AnnouncedPick
 	// CashPct is the cash of the last day; with the weights of the open positions it adds up to exactly 100.
 	CashPct float64
-	// Checkpoints are the sessions from which Resume can continue: the newest ones, and the last one of each month. They are ascending,
-	// and the last is the last snapshot's.
+	// Checkpoints are the sessions that Resume can continue from: the newest ones, and the last one of each month. They are ascending, and
+	// the last is the last snapshot's.
 	Checkpoints []Checkpoint
 	// ResumedAt is the session of the checkpoint that Resume went on from; zero after Simulate.
 	ResumedAt time.Time
@@ -130,10 +130,10 @@ type Position struct {
 // Open reports whether the position is held.
 func (p Position) Open() bool { return p.ExitDate.IsZero() }
 
-// Simulate runs the portfolio from the first pick to the last day. Every step happens at the close of a session, in this order: values
-// move with prices; ended companies are settled; positions at the end of their holding period are sold; new picks are bought; on the
-// first session of a month all positions are set to equal weights. Trades cost nothing, cash earns nothing. It is a pure function: equal
-// inputs give equal bits.
+// Simulate runs the portfolio from the first pick to the last day. Every step happens at the close of a session, in this order. Values move
+// with prices. Ended companies are settled. Positions at the end of their holding period are sold. New picks are bought. On the first
+// session of a month all positions are set to equal weights. Trades cost nothing, cash earns nothing. It is a pure function: equal inputs
+// give equal bits.
 func Simulate(in PortfolioInput, rules PortfolioRules) Portfolio {
 	s := simulation{in: in, rules: rules, cash: 1, peak: 1, bench: 1}
 	s.pending = slices.Clone(in.Picks)

@@ -163,7 +163,7 @@ func TestAPickEntersAtTheNextSessionsClose(t *testing.T) {
 	if first.ReturnPct != 0 || first.CashPct != 95 || first.BenchmarkReturnPct != 0 {
 		t.Errorf("on the day of the purchase: %+v", first)
 	}
-	// Five percent of the portfolio rose by ten: what happened between the pick and the purchase is nobody's return.
+	// Five percent of the portfolio rose by ten: the change between the pick and the purchase is not part of any return.
 	if math.Abs(last.ReturnPct-0.5) > 1e-12 || math.Abs(last.BenchmarkReturnPct-5) > 1e-12 {
 		t.Errorf("on the next day: %+v", last)
 	}

@@ -18,7 +18,7 @@ const (
 	OtherRegion  Region = "Other"
 )
 
-// EDGAR writes the place of a business address as a code of two characters that resembles other codes but differs from them: "CA" is
+// EDGAR writes the place of a business address as a code of two characters. It resembles other codes but differs from them: "CA" is
 // California and not Canada, "DE" Delaware and not Germany, "IL" Illinois and not Israel. Source: the SEC's list "EDGAR State and Country
 // Codes" (sec.gov/edgar/searchedgar/edgarstatecodes.htm). Territories count as their country if ISO 3166 has no code for them.
 

@@ -16,7 +16,7 @@ import (
 	"tidemark/internal/series"
 )
 
-// The ECB's decisions from the summer of 2022 to that of 2025: from below zero to four percent and half of the way back.
+// The ECB's decisions from the summer of 2022 to the summer of 2025: from below zero to four percent and half of the way back.
 func TestDecisionsOfTheECB(t *testing.T) {
 	t.Parallel()
 	def := indicator("ecb")

@@ -19,7 +19,7 @@ import (
 	"tidemark/internal/locale/languages"
 )
 
-// A phrase is a text with places for facts in braces. No phrase has a digit of its own, so that every number of a text is a fact:
+// A phrase is a text with places for facts in braces. No phrase contains a digit, so that every number of a text is a fact:
 //
 //	{id}                       the fact as its unit is written in the language
 //	{id|abs}                   without its sign, where the words say which way
@@ -27,7 +27,7 @@ import (
 //	{id|cap}                   with a capital letter, at the beginning of a sentence
 //	{id|one:share|other:shares} no number, but the word that its plural form asks for
 //
-// A language has its phrases, its terms (words that stand for a key) and its units in its folder below internal/locale.
+// A language has its phrases, its terms (words for a key) and its units in its folder below internal/locale.
 
 // english has every phrase that there is; the other languages are compared with it.
 var english = languages.Find(English)

@@ -29,8 +29,8 @@ type Writer interface {
 	Write(ctx context.Context, b Brief, lang Lang) (Texts, error)
 }
 
-// Compose lets a writer write the texts and checks every number in them. If no writer is given, if it fails, or if it names a number that
-// is not a fact, the texts are those of WriteResearch. refused then holds the reason for rejecting the writer's texts (nil without a
+// Compose lets a writer write the texts and checks every number in them. WriteResearch writes the texts if no writer is given, if the
+// writer fails, or if it names a number that is not a fact. refused then holds the reason for rejecting the writer's texts (nil without a
 // writer).
 func Compose(ctx context.Context, w Writer, b Brief, lang Lang) (t Texts, refused, err error) {
 	if w != nil {

@@ -62,10 +62,10 @@ func (h History) between(after, to time.Time) []equity.Action {
 	return h.Actions[search(after):search(to)]
 }
 
-// growth is the factor by which an investment at the close price from, of the date after, had grown at the close of bar. Splits multiply
-// the shares; shares of another company that a spin-off gives count as reinvested. A dividend is reinvested at the close of the first bar on or after its date (the convention of CRSP's total return);
-// dividends are left out for a price return. Of several actions between two bars the earlier is applied first. On one date splits come
-// before dividends, since a dividend is stated for the new shares.
+// growth is the growth factor of an investment from the close price from, of the date after, to the close of bar. Splits multiply the
+// shares; shares of another company that a spin-off gives count as reinvested. A dividend is reinvested at the close of the first bar on or
+// after its date (the convention of CRSP's total return); dividends are left out for a price return. Of several actions between two bars
+// the earlier is applied first. On one date splits come before dividends, since a dividend is stated for the new shares.
 func (h History) growth(from float64, after time.Time, bar equity.Bar, dividends bool) float64 {
 	if !(from > 0) {
 		return 1
@@ -137,7 +137,7 @@ func (p Prices) ReturnSince(cik equity.CIK, price equity.Price, date, to time.Ti
 // maxMergers bounds the chain of successors, so that a loop in the records cannot hang.
 const maxMergers = 8
 
-// follow is the factor by which an investment at the close price from, of r.LastDate, grew up to a date. It updates r's last price.
+// follow is the growth factor of an investment from the close price from, of r.LastDate, up to a date. It updates r's last price.
 func (p Prices) follow(cik equity.CIK, from float64, to time.Time, r *Return, mergers int) float64 {
 	h, factor := p[cik], 1.0
 	end, ended := h.end(r.LastDate, to)

@@ -58,8 +58,8 @@ type Rules struct {
 	CloseTolerance float64
 	// MaxReportAge is how long ago the newest fiscal year may have ended.
 	MaxReportAge time.Duration
-	// RepeatDays is the number of trading days for which a pick is not repeated. If fewer than three times as many companies are scored,
-	// the number is a third of the number of companies, rounded up.
+	// RepeatDays is how many trading days must pass before a pick is repeated. If fewer than three times as many companies are scored, the
+	// number is a third of the number of companies, rounded up.
 	RepeatDays int
 	// Of SectorWindow picks in a row at most SectorMax are of one sector.
 	SectorWindow, SectorMax int
@@ -272,7 +272,7 @@ func orZero(v float64) float64 {
 	return v
 }
 
-// choose picks the best company to which no rule objects.
+// choose picks the best company that no rule excludes.
 func (r *Ranking) choose(past []PastPick, rules Rules) {
 	object := r.objection(past, rules)
 	for i := range r.Scores {

@@ -242,8 +242,8 @@ func TestMetricsOfOneCompanyByHand(t *testing.T) {
 	m.Candidates = append(m.Candidates, Candidate{Company: f.company(), Facts: f.facts(2021, 2026), History: History{Bars: bars}})
 	r := Rank(m, DefaultRules())
 	s := r.Scores[slices.IndexFunc(r.Scores, func(s Score) bool { return s.CIK == 1 })]
-	// On June 15, 2026 the newest report is that of the first quarter of 2026. Twelve months: three quarters of 1.1 and one of 1.21
-	// billion. The balance is five times a quarter's revenue. The cover counts 95 million shares.
+	// On June 15, 2026 the newest report is about the first quarter of 2026. Twelve months: three quarters of 1.1 and one of 1.21 billion.
+	// The balance is five times a quarter's revenue. The cover counts 95 million shares.
 	revenue, total, shares := 3*1.1e9+1.21e9, 5*1.21e9, 95e6
 	income := 0.2 * revenue
 	value := shares * 100
@@ -257,8 +257,8 @@ func TestMetricsOfOneCompanyByHand(t *testing.T) {
 		ReturnOnEquity:     income / (0.5 * total),
 		CashBacking:        0.25 * income / total,
 		LowDebt:            -0.2,
-		// Fiscal 2025: margin and debt ratio are the same as the year before; debt to average assets rose, as assets grew from 2024 to
-		// 2025 and did not before; turnover on the opening assets rose and so did the return on them; the rest is good. 7 of 9.
+		// Fiscal 2025: margin and debt ratio are the same as the year before. Debt to average assets rose, as assets grew from 2024 to 2025
+		// and did not before. Turnover on the opening assets rose, and so did the return on them. The rest is good. 7 of 9.
 		FinancialStrength: 7.0 / 9,
 		LowVolatility:     0,
 	} {

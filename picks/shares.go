@@ -77,7 +77,7 @@ func (b *Financials) balanceShares() Figure {
 	}
 	held := b.over(concepts.TreasuryShares, Period{End: issued.Over.End})
 	if !held.Known() {
-		return stated // the shares issued alone would include those that the company bought back
+		return stated // the shares issued alone would include repurchased shares
 	}
 	return issued.minus(held)
 }

@@ -21,10 +21,10 @@ const (
 	registrationBefore        = 400 * 24 * time.Hour
 )
 
-// ReadSplits returns the actions of one company, with each split that is none under its own kind. A ratio of small whole terms is a split. A
-// ratio of no such terms is a spin-off, if the company reported a completed disposal (8-K item 2.01) near its date, or if a registration of
-// shares to be given away (form 10) came before. Without such a filing, a ratio of whole or half percents is a dividend in shares, which is a
-// split, and any other is unexplained. Filings are of the same company, in any order. ReadSplits does not modify actions.
+// ReadSplits returns the actions of one company, with each false split under its own kind. A ratio of small whole terms is a split. Another
+// ratio is a spin-off if the company reported a completed disposal (8-K item 2.01) near its date, or if a registration of shares to be
+// given away (form 10) came before. Without such a filing, a ratio of whole or half percents is a dividend in shares, which is a split, and
+// any other is unexplained. Filings are of the same company, in any order. ReadSplits does not modify actions.
 func ReadSplits(actions []equity.Action, filings []equity.Filing) []equity.Action {
 	var read []equity.Action
 	for i, a := range actions {
@@ -73,8 +73,8 @@ func splitKind(a equity.Action, filings []equity.Filing) equity.ActionKind {
 	return equity.Unexplained
 }
 
-// smallTerms reports whether a ratio above one is that of two whole numbers, the smaller at most maxTerm. Some publishers state a ratio with
-// four decimals.
+// smallTerms reports whether a ratio above one is the ratio of two whole numbers, the smaller at most maxTerm. Some publishers state a
+// ratio with four decimals.
 func smallTerms(ratio float64) bool {
 	for given := 1.0; given <= maxTerm; given++ {
 		if gained := math.Round(ratio * given); math.Abs(gained/given-ratio) < 1e-4 {

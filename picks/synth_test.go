@@ -10,8 +10,9 @@ import (
 	"tidemark/internal/equity"
 )
 
-// companyFixture draws a company whose books add up: fiscal years are calendar years, annual reports come on February 20 with three years of
-// income and two balances, quarterly reports 36 days after the quarter with the year to date and the same months of the year before.
+// companyFixture draws a company whose books add up. Fiscal years are calendar years. Annual reports come on February 20 with three years
+// of income and two balances. Quarterly reports come 36 days after the quarter, with the year to date and the same months of the year
+// before.
 type companyFixture struct {
 	cik     equity.CIK
 	ticker  string

@@ -308,7 +308,7 @@ func named(t *testing.T, text string, lang Lang, facts Data) []string {
 	return slices.Compact(all)
 }
 
-// sizeWords are the words that may follow a number in one of the languages, with what they make of it.
+// sizeWords are the words that may follow a number in one of the languages, with their factors.
 var sizeWords = map[string]float64{
 	"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12,
 	"mil": 1e3, "millón": 1e6, "millones": 1e6, "billón": 1e12, "billones": 1e12,

@@ -7,7 +7,7 @@ import (
 	"tidemark/internal/equity"
 )
 
-// Figures of concepts whose tags state totals and parts: the total of each period is found separately, and figures of several periods are
+// Figures of concepts whose tags state totals and parts. The total of each period is found separately. Figures of several periods are
 // combined only if they state the same thing.
 
 // sameThing reports whether two tags of a concept state the same thing at this company. They do if they are one tag. They also do if one

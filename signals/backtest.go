@@ -64,8 +64,8 @@ type BacktestResult struct {
 	// Trials is how many signals are tested; AdjustedP is the p-value of all cases times that, at most 1 (Bonferroni).
 	Trials    int
 	AdjustedP float64
-	// LookAheadSafe reports whether no outcome began before its forecast was known, and every case uses values as they were published. If
-	// a publisher changes old values, the ones that were not recorded on arrival may differ from the ones that readers had.
+	// LookAheadSafe reports whether no outcome began before its forecast was known, and every case uses values as they were published. If a
+	// publisher changes old values, values that were not recorded on arrival may differ from the values that readers had.
 	LookAheadSafe bool
 	// RecordedFrom is from when on every value that a publisher may change was recorded as it came, the zero time where all are. Assumed
 	// are the cases that were known before, Recorded those from then on.
@@ -139,9 +139,9 @@ func (d Definition) BacktestInputs() []series.ID {
 }
 
 // RunBacktest tests the signal against its target as of an instant. in holds BacktestInputs, and ideally the first vintage of each
-// observation, because readers had that one. A value is used only from its vintage on, so newer vintages are safe too but leave fewer
-// cases. assumed is the vintage of the newest value of Revised whose arrival was not observed; the zero time if none exists.
-// RunBacktest is pure, and costs O(n log n).
+// observation, because readers had that one. A value is used only from its vintage on. Newer vintages are therefore safe too, but leave
+// fewer cases. assumed is the vintage of the newest value of Revised whose arrival was not observed; it is the zero time if all arrivals
+// were observed. RunBacktest is pure, and costs O(n log n).
 func (d Definition) RunBacktest(in series.Set, at, assumed time.Time) BacktestResult {
 	arrived := series.Set{}
 	for _, id := range d.BacktestInputs() {
@@ -186,8 +186,8 @@ func (d Definition) RunBacktest(in series.Set, at, assumed time.Time) BacktestRe
 	return r
 }
 
-// LooksAhead reports whether an estimate changes with data that became known only after it. It computes the signal again at three
-// instants of its past, at a quarter, half and three quarters of its history, from the data known by then. in and at are the arguments of
+// LooksAhead reports whether an estimate changes with data that became known only after it. It computes the signal again at three instants
+// of its past, from the data known by then: at a quarter, half and three quarters of its history. in and at are the arguments of
 // RunBacktest.
 func (d Definition) LooksAhead(in series.Set, at time.Time) bool {
 	arrived := series.Set{}

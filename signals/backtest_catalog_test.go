@@ -62,8 +62,8 @@ func TestCasesDoNotChangeWithWhatCameLater(t *testing.T) {
 
 func TestMadeUpPricesAreNotForetold(t *testing.T) {
 	t.Parallel()
-	// The made-up series are random walks of their own. A crack spread and a margin made of walks return to nothing, forecasts of corn
-	// are drawn about the finals, and an index of walks persists: those four have no chance to be held to.
+	// The made-up series are independent random walks. A crack spread and a margin made of walks return to nothing, forecasts of corn are
+	// drawn around the finals, and an index of walks persists. So these four signals have no level of chance to compare with.
 	for _, id := range []string{"eia-weekly-petroleum", "hormuz-transit"} {
 		d, _ := signals.ByID(id)
 		edges := 0

@@ -11,13 +11,13 @@ import (
 const edgeCases = 10
 
 // edge measures the dependence of outcomes on forecasts by Spearman's correlation, the mean of the products of their standardised ranks x
-// and y. Its error is that of a mean whose terms depend on their neighbours, because outcomes overlap and signals persist (Newey and
-// West, Econometrica 55, 1987):
+// and y. Outcomes overlap and signals persist, so the terms of this mean depend on their neighbours. Its error takes that into account
+// (Newey and West, Econometrica 55, 1987):
 //
 // se^2 = sum over lags l from -L to L of (1 - |l|/(L+1)) * sum over i of s(i)*s(i-l), over n*(n-2)
 //
 // The terms s(i) = x(i)*y(i) - ic*(x(i)^2+y(i)^2)/2 are the influence of each case on a correlation. L is long, and the correlation is
-// judged by Student's t of n/(L+1) degrees of freedom: the shorter L of the overlap alone finds an edge in noise more often than its
+// judged by Student's t of n/(L+1) degrees of freedom. A shorter L, from the overlap alone, finds an edge in noise more often than its
 // stated level. O(n log n).
 func edge(cases []Case) Edge {
 	n := len(cases)
@@ -77,9 +77,9 @@ func shiftP(cases []Case, e Edge) float64 {
 	return float64(as) / float64(count+1)
 }
 
-// lags is the number of neighbours on which a case is assumed to depend: 1.3 times the root of the number of cases (Lazarus, Lewis, Stock
-// and Watson, Journal of Business & Economic Statistics 36, 2018), or twice the overlap if that is more. The weight of a neighbour falls
-// with its distance, so the overlap alone would leave out a third of the dependence.
+// lags is the number of neighbours on which a case is assumed to depend. It is 1.3 times the root of the number of cases, or twice the
+// overlap if that is more (Lazarus, Lewis, Stock and Watson, Journal of Business & Economic Statistics 36, 2018). The weight of a neighbour
+// falls with its distance, so the overlap alone would leave out a third of the dependence.
 func lags(n, overlap int) int {
 	return min(max(int(1.3*math.Sqrt(float64(n))), 2*overlap), n-1)
 }

@@ -116,7 +116,7 @@ func TestAnEdgesErrorIsWorkedOutDirectly(t *testing.T) {
 	}
 	se := math.Sqrt(variance / n / (n - 2))
 	wantNear(t, "t", e.T, e.RankIC/se)
-	// Student's t of 150/16 degrees of freedom: 2.2486... lies between those of 9 and 10 in any table.
+	// Student's t of 150/16 degrees of freedom: 2.2486... lies between the values of 9 and 10 degrees in any table.
 	if reach := (e.Hi - e.Lo) / 2 / se; reach < 2.228 || reach > 2.263 {
 		t.Errorf("the interval reaches %v errors to either side", reach)
 	}
@@ -143,8 +143,8 @@ func TestLagsCoverTwiceTheOverlap(t *testing.T) {
 	}
 }
 
-// A test that calls noise an edge in 5 of 100 cases must not do so in many more, for a signal that hardly moves as well, and however
-// much the outcomes overlap.
+// A test at a level of 5 % must not call noise an edge in many more than 5 of 100 cases. This also holds for a signal that hardly moves,
+// and for any overlap of the outcomes.
 func TestChanceIsCalledChance(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

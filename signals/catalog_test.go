@@ -58,9 +58,8 @@ func dates(id series.ID) (due func(day time.Time) bool, lag int) {
 	return func(day time.Time) bool { return day.Weekday() != time.Saturday && day.Weekday() != time.Sunday }, 2
 }
 
-// madeUp draws the known data at end for every input of a signal and of its backtest: a positive random walk on the series' own days, a
-// few of them missing. It begins some years before 2025, for corn 80 years before. Forecasts are drawn around the final that they are
-// for.
+// madeUp draws the known data at end for every input of a signal and of its backtest: a positive random walk on the series' own days, with
+// some days missing. It begins some years before 2025, for corn 80 years before. Forecasts are drawn around their finals.
 func madeUp(d signals.Definition, years int, seed uint64) series.Set {
 	set := series.Set{}
 	finals := map[int]float64{}

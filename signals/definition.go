@@ -1,6 +1,6 @@
-// Package signals defines what a signal is, the shared statistics, and the signals, one file each; All lists them. Everything here is a
-// pure function of observations as of an instant: no HTTP, no SQL, no clock. Start at Definition, then read crack_spread_321.go, which is
-// one page of facts.
+// Package signals defines signals in general (Definition), the shared statistics, and each signal in its own file; All lists them.
+// Everything here is a pure function of observations as of an instant: no HTTP, no SQL, no clock. Start at Definition, then read
+// crack_spread_321.go, which is one page of facts.
 package signals
 
 import (
@@ -33,7 +33,7 @@ type Definition struct {
 	// Revised are the inputs whose publisher changes old values. If the arrival of such a value was not observed, the earlier value that
 	// readers had is unknown.
 	Revised []series.ID
-	// Reestimated are the inputs for which Compute also reads the value before its last change, under the name of series.Before.
+	// Reestimated are inputs whose value before the last change Compute also reads, under the name of series.Before.
 	Reestimated []series.ID
 	// Averaged is the input whose newest days are averaged to the value, in the same unit. It is empty if the value is not such a mean.
 	Averaged series.ID

@@ -52,7 +52,7 @@ func TestReadersHaveTheNewestEstimateOfAnInstantAndNoneBeforeItsPast(t *testing.
 	for _, e := range asKnown(track) {
 		got = append(got, [2]string{e.ObservedAt.Format(time.DateOnly), e.KnownAt.Format(time.DateOnly)})
 	}
-	// The estimate of the 4th rests on those of the 2nd and 3rd, which came on the 10th.
+	// The estimate of the 4th depends on the values of the 2nd and 3rd, which came on the 10th.
 	want := [][2]string{{"2024-01-01", "2024-01-03"}, {"2024-01-04", "2024-01-10"}, {"2024-01-05", "2024-01-12"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("estimates as read (-want +got):\n%s", diff)

@@ -47,7 +47,7 @@ func eiaWeeklyPetroleum() Definition {
 		LicenseURL: eiaLicenseURL,
 		SourceURL:  "https://www.eia.gov/petroleum/supply/weekly/",
 		Inputs:     []series.ID{crudeStocks, gasolineStocks, distillateStocks, utilisation},
-		// After the day's report, including one that a holiday moved to noon, and before the day's pick is made, at 17:30.
+		// After the day's report, even if a holiday moved it to noon, and before the day's pick is made, at 17:30.
 		Cadence:         series.Cadence{Cron: "5 17 * * 1-5", Zone: "America/New_York", CatchUp: series.CatchUpLatest},
 		Staleness:       petroleumStaleness,
 		BaselineMethod:  "same_week_5y_mean",
@@ -135,7 +135,7 @@ func petroleumComponents(in series.Set, _ time.Time) []Component {
 	}
 	if p, w, ok := newestWeek(in[crudeStocks]); ok {
 		add(p, "week_change", "Change of crude oil stocks over the week", thousandBarrels, w.change, w.season.mean(), w.season.sd())
-		// The baseline of a surprise is zero; its spread is that of the changes with which it is compared.
+		// The baseline of a surprise is zero; its spread is the spread of the changes with which it is compared.
 		add(p, "seasonal_surprise", "Change less the mean change of the same week in the five previous years", thousandBarrels,
 			w.surprise(), 0, w.season.sd())
 		unknown := moments{}.mean()

@@ -22,8 +22,8 @@ func point(day string, value float64) series.Point {
 	return series.Point{ObservedAt: date(day), VintageAt: date(day).AddDate(0, 0, 2), Value: value}
 }
 
-// walk draws a random walk on the days from one to another that keep admits, with a tenth of them missing and now and then a hole of
-// up to two months, as publishers have them.
+// walk draws a random walk on the days from one to another that keep admits. As with publishers, a tenth of the days are missing, and now
+// and then there is a gap of up to two months.
 func walk(rng *rand.Rand, from, to time.Time, start, step float64, keep func(time.Time) bool) []series.Point {
 	var out []series.Point
 	hole := 0

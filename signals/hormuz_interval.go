@@ -9,8 +9,8 @@ import (
 )
 
 // The interval of Hormuz bounds the mean of the same seven days after PortWatch's next re-estimate of them. The effect of re-estimates is
-// learned from the earlier ones. A re-estimate is measured on the scale of 2*sqrt(count of the week + 3/8), on which counting errors have
-// equal size (Anscombe, Biometrika 35, 1948): weeks of 4 ships a day and of 100 can be pooled.
+// learned from the earlier ones. A re-estimate is measured on the scale of 2*sqrt(count of the week + 3/8). There counting errors have
+// equal size (Anscombe, Biometrika 35, 1948), so weeks of 4 ships a day and of 100 can be pooled.
 const (
 	// hormuzMinWeeks is how many weeks to Sunday must have been seen to change before anything is learned from them. The quantiles of fewer
 	// would be their extremes.

@@ -53,7 +53,7 @@ func (e *estimator) anew(at time.Time) {
 	})
 }
 
-// known is what Compute gets as of an instant: the newest values, and those before their newest change.
+// known returns the inputs of Compute as of an instant: the newest values, and the values before their newest change.
 func (e *estimator) known(at time.Time) series.Set {
 	now, before := map[int]series.Point{}, map[int]series.Point{}
 	for _, o := range e.all {
@@ -121,7 +121,7 @@ func TestHormuzIntervalLeansToWhereReestimatesGoAndHoldsTheNextOnes(t *testing.T
 	}
 }
 
-// The record counts the very intervals that were served: those of the track that was computed last before a re-estimate.
+// The record counts exactly the intervals that were served: those in the last track computed before a re-estimate.
 func TestHormuzRecordIsOfTheIntervalsThatWereServed(t *testing.T) {
 	t.Parallel()
 	e := newEstimator(3)

@@ -23,8 +23,8 @@ const (
 	// hormuzFirst and hormuzLast are the years of the baseline: from the start of the data to the last year before the tension of 2025
 	// and the closure of March 2026. A later year never enters, so that a closure does not become what is usual.
 	hormuzFirst, hormuzLast = 2019, 2024
-	// hormuzReach is the number of calendar days on either side of the same month and day in the baseline. hormuzMinPerYear is the number
-	// of the 31 means that a year must have to count as matched.
+	// hormuzReach is the number of calendar days on either side of the same month and day in the baseline. A year counts as matched if it
+	// has at least hormuzMinPerYear of the 31 means.
 	hormuzReach, hormuzMinPerYear = 15, 16
 	// hormuzYearAgo is a year in whole weeks.
 	hormuzYearAgo = 364
@@ -189,8 +189,8 @@ func hormuzSeason(means datedSeries) func(i int) moments {
 	}
 }
 
-// hormuzComponents shows the tankers, at their own newest day and against their own season, all ships against the mean 364 days before,
-// and how many of the seven newest days have the mark of bad coverage.
+// hormuzComponents shows the tankers, at their own newest day and against their own season, and all ships against the mean 364 days before.
+// It also counts the marks of bad coverage on the seven newest days.
 func hormuzComponents(in series.Set, _ time.Time) []Component {
 	var out []Component
 	if tankers := slices.Collect(weekMeans(in[hormuzTankers])); len(tankers) > 0 {

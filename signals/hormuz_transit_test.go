@@ -76,8 +76,8 @@ func TestHormuzBaselineIsOfTheReferenceYearsBeforeThePoint(t *testing.T) {
 	if e := at["2026-06-30"]; e.Value != 0 || !(e.Z() < -5) || e.DeltaPct() != -100 {
 		t.Errorf("the closure stands at %+v, z %v, %v %%", e, e.Z(), e.DeltaPct())
 	}
-	// The windows of 15 January reach from 31 December to the 30th. Of the means in them, that of 31 December is of the year before,
-	// and the first six of January hold 6 to 1 days of it: together four whole units less. In 2019 the means begin on the 7th.
+	// The windows of 15 January reach from 31 December to the 30th. The mean of 31 December belongs to the year before, and the first six
+	// means of January hold 6 to 1 days of it: together four whole units less. In 2019 the means begin on the 7th.
 	if e := at["2023-01-15"]; e.N != 24+3*31 {
 		t.Errorf("15 January: %d means, want 117", e.N)
 	}

@@ -68,7 +68,7 @@ type IntervalRecord struct {
 }
 
 // MeasureInterval compares the signal's intervals with their outcomes by an instant. first are the first vintages of the inputs, as
-// RunBacktest takes them, and vintages all values of the Reestimated series. It is pure. If there are too few outcomes to measure, the
+// RunBacktest takes them. vintages are all values of the Reestimated series. It is pure. If there are too few outcomes to measure, the
 // basis is BasisAssumed and the record nil.
 func (d Definition) MeasureInterval(first series.Set, vintages map[series.ID][]series.Observation, at time.Time) (basis string, record *IntervalRecord) {
 	if d.Interval.Trials == nil {

@@ -35,7 +35,7 @@ func forecast(year int, month time.Month, yield float64) series.Point {
 	return series.Point{ObservedAt: day, VintageAt: day.AddDate(0, 0, 11), Value: yield}
 }
 
-// line is a yield that rises by two bushels a year, with an error that is one of +d and -d in turn.
+// line is a yield that rises by two bushels a year, with an error that alternates between +d and -d.
 func line(n int, d float64) []float64 {
 	out := make([]float64, n)
 	for i := range out {
@@ -155,7 +155,7 @@ func TestFitTrendEqualsGonum(t *testing.T) {
 
 func TestCornBlendWeighsEachByItsOwnPastError(t *testing.T) {
 	t.Parallel()
-	// Finals swing by 6 about a line; the forecasts of seven Augusts were off by 3, either way; that of 2025 says 200.
+	// Finals swing by 6 about a line. The forecasts of seven Augusts were off by 3, either way; August 2025 says 200.
 	set := series.Set{cornFinal: finals(1960, line(65, 6)...)} // to 2024
 	var misses []float64
 	for year := 2018; year <= 2024; year++ {

@@ -173,8 +173,8 @@ type robust struct {
 	median, scale float64
 }
 
-// monthsBefore returns for every point of a monthly series the baseline of the lngMonths calendar months before it, its own left out:
-// unknown if fewer than lngMinMonths of them are known.
+// monthsBefore returns for every point of a monthly series the baseline of the lngMonths calendar months before it, without its own month.
+// A baseline is unknown if fewer than lngMinMonths of them are known.
 func monthsBefore(points []series.Point) []robust {
 	out := make([]robust, len(points))
 	var window sorted
@@ -202,8 +202,8 @@ func monthOf(t time.Time) int {
 	return 12*year + int(month)
 }
 
-// lngComponents shows, each at its own newest month, the margin to Asia, both margins of the short run, and the prices, against their own
-// 60 months; and the assumptions, without a baseline.
+// lngComponents shows the margin to Asia, both margins of the short run, and the prices. Each is at its own newest month, against its own
+// 60 months. It also shows the assumptions, without a baseline.
 func lngComponents(in series.Set, _ time.Time) []Component {
 	var out []Component
 	add := func(points []series.Point, name, label string) {

@@ -94,7 +94,7 @@ func TestLNGHasAMonthOnlyWithBothPricesAndOnlySinceTTF(t *testing.T) {
 
 func TestLNGBaselineIgnoresAWildYear(t *testing.T) {
 	t.Parallel()
-	// Margins of 1, 2 and 3 in turn for four years, then a year of 50, then 2.
+	// Margins of 1, 2 and 3 alternate for four years, then a year of 50, then 2.
 	var values []float64
 	for i := range 48 {
 		values = append(values, float64(1+i%3))
@@ -165,7 +165,7 @@ func TestMonthsBeforeEqualADirectComputation(t *testing.T) {
 	}
 }
 
-// median sorts, and takes the middle of what the empirical distribution reaches from below and from above.
+// median sorts, and returns the middle of the two values at which the empirical distribution reaches one half, from below and from above.
 func median(values []float64) float64 {
 	up := slices.Sorted(slices.Values(values))
 	down := make([]float64, len(up))

@@ -8,7 +8,7 @@ import (
 )
 
 // The seasonal baselines use the same time of the year in the years before. Five years is the span of the "five-year range" in the charts
-// of EIA's weekly report: long enough to average out single winters and refinery outages, short enough to exclude another market.
+// of EIA's weekly report. It is long enough to average out single winters and refinery outages, and short enough to exclude another market.
 const (
 	seasonYears = 5
 	// minSeasonYears is how many of them must be matched before there is a baseline. A spread has one degree of freedom less
@@ -163,9 +163,9 @@ func (d datedSeries) around(reach, first, last int) seasonalWindows {
 	return out
 }
 
-// sameWeeks finds for every point of a weekly series, and for each of the five previous years, the index of the point in the same week:
-// at most three days from the same month and day, the nearest if there are several, the earlier of two equally near. Since weeks end on
-// one weekday, seven days hold exactly one. The index is -1 if the series has a gap or has not begun.
+// sameWeeks finds the point in the same week for every point of a weekly series and each of the five previous years, as an index. That is
+// the nearest point at most three days from the same month and day, the earlier of two equally near. Since weeks end on one weekday, seven
+// days hold exactly one. The index is -1 if the series has a gap or has not begun.
 func sameWeeks(points []series.Point) [][seasonYears]int {
 	const reach = 3
 	days := make([]int, len(points))

@@ -16,16 +16,15 @@ import (
 // Products that are added are written float64(a*b): the language lets some processors fuse the two and round once, and a past snapshot
 // must have the same bits on every machine.
 
-// moments are the count, the sum and the sum of squares of a sample, both relative to the sample's first value. The zero value is the
-// empty sample. Samples are merged and never split: a difference of running sums loses the digits of a spread that is small compared with
-// the values, and keeps the error of an outlier that has left the window. The spread of a constant sample is exactly zero. An unknown
-// value (NaN) makes only the samples unknown that contain it.
+// moments are the count, the sum and the sum of squares of a sample, both relative to the sample's first value. The zero value is the empty
+// sample. Samples are merged and never split. A difference of running sums loses the digits of a spread that is small compared with the
+// values, and keeps the error of an outlier that has left the window. The spread of a constant sample is exactly zero. An unknown value
+// (NaN) makes only the samples unknown that contain it.
 //
-// Sums of squares are often distrusted because a spread is then the small difference of two large numbers. That does not apply if they
-// are relative to a member of the sample. If the value farthest from that member is at distance D, the sums of n values are at most
-// n*D*D. The squared deviations, which include these two values, are at least D*D/2. So at most a factor of 2n is lost, three of sixteen
-// digits for the samples here. The division is done only on request. (The shift is from Chan, Golub and LeVeque, The American
-// Statistician 37, 1983.)
+// Sums of squares are often distrusted because a spread is then the small difference of two large numbers. That does not apply if they are
+// relative to a member of the sample. If the value farthest from that member is at distance D, the sums of n values are at most n*D*D. The
+// squared deviations, which include these two values, are at least D*D/2. So at most a factor of 2n is lost, three of sixteen digits for
+// the samples here. The division is done only on request. (The shift is from Chan, Golub and LeVeque, The American Statistician 37, 1983.)
 type moments struct {
 	n                   int
 	first, sum, squares float64
@@ -185,8 +184,8 @@ func (s sorted) quantile(p float64) float64 {
 }
 
 // between is the quantile p by linear interpolation at rank p*(n+1), limited to the ends: type 6 of Hyndman and Fan (The American
-// Statistician 50, 1996). It suits bands around a forecast: among n earlier errors and the next one, the next error has each rank with
-// equal probability, so the share p of all cases falls below. NaN for the empty set.
+// Statistician 50, 1996). It suits bands around a forecast. Among n earlier errors and the next one, the next error has each rank with
+// equal probability, so the share p of all cases falls below. The result is NaN for the empty set.
 func (s sorted) between(p float64) float64 {
 	if len(s) == 0 {
 		return math.NaN()

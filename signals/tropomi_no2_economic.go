@@ -253,8 +253,8 @@ func computeNO2(in series.Set, _ time.Time) Track {
 	return track
 }
 
-// no2Scale turns a spread of log anomalies into index points, at the anomaly's own level, so that the z-score in index points is the
-// log anomaly divided by the log spread:
+// no2Scale turns a spread of log anomalies into index points, at the anomaly's own level. So the z-score in index points is the log anomaly
+// divided by the log spread:
 //
 //	(100*exp(a) - 100) / scale = a / sd
 func no2Scale(a, sd float64) float64 {

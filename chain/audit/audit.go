@@ -92,11 +92,10 @@ type Report struct {
 // maxTime bounds an audit: a server and a node that answer slowly, and without an end, are given up.
 const maxTime = time.Hour
 
-// Run audits a server. It returns an error if there is no report because the server is unavailable or its responses are not those of a
-// record. Faults of the record itself are in the report.
+// Run audits a server. It returns an error without a report if the server is unavailable or its responses are not a record's. Faults of the
+// record itself are in the report.
 //
-// It reads the witnesses before the chain. A pick that is announced meanwhile is then missing from the witnesses, and never from the
-// chain.
+// It reads the witnesses before the chain. A pick that is announced meanwhile is then missing from the witnesses, and never from the chain.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, maxTime, fmt.Errorf("the audit is not done after %s", maxTime))
 	defer cancel()

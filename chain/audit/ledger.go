@@ -63,7 +63,7 @@ func isLoopbackURL(address string) bool {
 	return err == nil && isLoopback(u.Hostname())
 }
 
-// compareLedger compares the ledger and the chain, entry by entry and in both directions. final is nil if the chain is broken: then only
+// compareLedger compares the ledger and the chain, entry by entry and in both directions. final is nil if the chain is broken. Then only
 // the picks before the break can be compared.
 func compareLedger(w *verification, r *gitledger.Record, said, final *answer) Check {
 	c := Check{Name: "git", Status: Mismatch}

@@ -43,7 +43,7 @@ func (s *server) namedLedger(ctx context.Context, location string) (src gitledge
 	return src, ""
 }
 
-// notPublic are non-public networks in addition to those that package netip knows.
+// notPublic are non-public networks in addition to netip's own lists.
 var notPublic = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
 	netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("64:ff9b::/96"),

@@ -77,7 +77,7 @@ func TestAServerDoesNotChooseWhoIsAsked(t *testing.T) {
 			t.Errorf("%s: %s: %s", ledger, c.Status, c.Detail)
 		}
 	}
-	// Nor where it is on this machine itself.
+	// Nor on this machine itself.
 	r := newRecord(t, 2)
 	r.Git["repository"] = "http://" + address + "/ledger.git"
 	if c := check(t, r.audit(t, audit.Options{}), "git"); c.Status != audit.NotChecked {
@@ -124,7 +124,7 @@ func TestALedgerFolderOfAServerRunsNothing(t *testing.T) {
 	if _, err := os.Stat(mark); err == nil {
 		t.Error("a program of the folder's choice was run")
 	}
-	// A server elsewhere cannot name a folder of this machine at all, whatever the folder's name looks like.
+	// A server elsewhere cannot name a folder of this machine in any way.
 	report, err := audit.Run(t.Context(), audit.Options{
 		URL: "https://record.example", Now: now, Environ: os.Environ(), Transport: public{strings.TrimPrefix(serve(t, r.handler(t)), "http://")},
 	})

@@ -149,7 +149,7 @@ func TestFeesRiseByAQuarterUpToTheCeiling(t *testing.T) {
 	}
 }
 
-// The statement's bytes equal those of the ABI's own encoder for the schema's types.
+// The statement's bytes equal the output of the ABI's own encoder for the schema's types.
 func TestStatementIsABIEncoded(t *testing.T) {
 	t.Parallel()
 	var args abi.Arguments

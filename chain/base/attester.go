@@ -21,7 +21,7 @@ var ErrForked = errors.New("the chain is not the one that was attested")
 // oracle is where Base keeps the price of data on the L1. Other chains have nothing there.
 var oracle = common.HexToAddress("0x420000000000000000000000000000000000000F")
 
-// Attester attests the head of the chain on the L2, once for each head. It keeps no state of its own.
+// Attester attests the head of the chain on the L2, once for each head. It keeps no state itself.
 type Attester struct {
 	Client *Client
 	EAS    EAS
@@ -39,12 +39,12 @@ type Progress struct {
 	Busy bool
 }
 
-// Step does all work that is possible now. It checks the progress of the open rows and advances them. If none is on its way and head is
+// Step does all work that is possible now. It checks the progress of the open rows and advances them. If no row is on its way and head is
 // longer than the attested chain, it begins a new row. now is the time written into rows; it also determines which rows are stuck. If a
 // step is killed at any point, the next one repairs the state. The caller holds the attester's lock.
 //
-// Errors: ErrUnavailable (no node answered; call again), ErrStale (the lock was lost; stop), ErrForked, ErrWrongChain, and errors of the
-// store. A rejection by the chain is not an error of Step: it is recorded in the row.
+// It returns ErrUnavailable if no node answered: call again. It returns ErrStale if the lock was lost: stop. Other errors are ErrForked,
+// ErrWrongChain, and errors of the store. A rejection by the chain is not an error of Step: it is recorded in the row.
 func (a *Attester) Step(ctx context.Context, now time.Time, head chain.Checkpoint) (Progress, error) {
 	var p Progress
 	now = now.UTC()
@@ -87,7 +87,7 @@ func (a *Attester) Step(ctx context.Context, now time.Time, head chain.Checkpoin
 
 // Register takes one step for the schema alone: it stores the schema's row unless it exists, and advances it. It is for setting up a
 // network before a head exists; Step registers the schema without this call. The caller holds the attester's lock, and calls again until
-// the row is safe or in an end state. Its errors are those of Step.
+// the row is safe or in an end state. It returns the same errors as Step.
 func (a *Attester) Register(ctx context.Context, now time.Time) (Row, error) {
 	now = now.UTC()
 	uid := hexOf(SchemaUID(Schema))
@@ -123,7 +123,7 @@ func (p *Progress) add(r Row) {
 	p.Busy = p.Busy || r.inFlight()
 }
 
-// next stores the due row: the schema's row until it is registered, then the head's row. There may be none.
+// next stores the due row: the schema's row until it is registered, then the head's row. It returns false if no row is due.
 func (a *Attester) next(ctx context.Context, now time.Time, head chain.Checkpoint) (Row, bool, error) {
 	last, known, err := a.Store.Attested(ctx)
 	if err != nil {

@@ -137,7 +137,7 @@ func TestHeadsAreAttestedOnceEachAndReferToEachOther(t *testing.T) {
 		if err != nil || nonce != 4 {
 			t.Errorf("%d transactions, want 4: %v", nonce, err)
 		}
-		// Once the finalized head is beyond them, the rows are at rest.
+		// Once the finalized head is beyond them, the rows no longer change.
 		for range 40 {
 			c.Commit()
 		}

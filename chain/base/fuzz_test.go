@@ -13,7 +13,7 @@ import (
 	"tidemark/chain/base"
 )
 
-// Whatever a node answers, nothing panics, and a transfer is one to us in the token that we take.
+// No response of a node causes a panic, and every accepted transfer is to us, in the token that we accept.
 func FuzzNodeAnswers(f *testing.F) {
 	var answer []byte
 	node := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -14,7 +14,7 @@ type Health struct {
 	Registered, Deployed bool
 	// Nonce counts the attester's transactions; Pending counts the transactions that wait for a block.
 	Nonce, Pending uint64
-	// BalanceWei is the attester's balance. RunwayDays is the number of days for which it pays one attestation a day at the present fees.
+	// BalanceWei is the attester's balance. RunwayDays is the number of daily attestations that it pays for at the present fees.
 	BalanceWei *big.Int
 	RunwayDays int
 }

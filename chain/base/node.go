@@ -27,8 +27,8 @@ type Head struct {
 	BaseFee *big.Int
 }
 
-// Heads are the numbers of three blocks of one node at one moment: the newest, the last one that only a reorganisation of the L1 can
-// undo, and the last final one.
+// Heads are the numbers of three blocks of one node at one moment: the newest, the safe one, and the last final one. Only a reorganisation
+// of the L1 can undo the safe block.
 type Heads struct{ Latest, Safe, Final uint64 }
 
 // Receipt is a node's receipt of a transaction that is in a block.
@@ -179,8 +179,8 @@ func (n *node) send(ctx context.Context, raw []byte) error {
 // pageLogs is the initial number of blocks per request. Providers refuse ranges beyond their own limits, so a refused range is halved.
 const pageLogs = 10_000
 
-// logs reads the logs of a contract with the given topics (nil: any) from one block to another, page by page, and passes each to f in the
-// order of the chain.
+// logs reads the logs of a contract with the given topics (nil: any) from one block to another. It reads page by page and passes each log
+// to f in the order of the chain.
 func (n *node) logs(ctx context.Context, at common.Address, topics []any, from, to uint64, f func(types.Log) error) error {
 	page := uint64(pageLogs)
 	for from <= to {

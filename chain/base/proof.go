@@ -49,9 +49,8 @@ func recovers(account common.Address, hash common.Hash, sig []byte) bool {
 	return err == nil && crypto.PubkeyToAddress(*key) == account
 }
 
-// CheckProof checks the sender's signature of a claim: by the account's key or, if the account is a contract, by calling it (ERC-1271).
-// It returns nil for a valid signature, ErrBadProof for one that is not the sender's, and ErrUnavailable if the contract could not be
-// called.
+// CheckProof checks the sender's signature of a claim: by the account's key or, if the account is a contract, by calling it (ERC-1271). It
+// returns nil for a valid signature, ErrBadProof for another signer's, and ErrUnavailable if the contract could not be called.
 func (c *Client) CheckProof(ctx context.Context, from common.Address, txHash, publicKeyID, signature string) error {
 	sig, err := hexutil.Decode(signature)
 	if err != nil || len(sig) == 0 || len(sig) > maxSignature {

@@ -6,7 +6,7 @@ import (
 	"tidemark/chain/base"
 )
 
-// The checksummed addresses are those of EIP-55's own test cases.
+// The checksummed addresses are EIP-55's own test cases.
 func TestAddressesAsPeopleWriteThem(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -59,8 +59,8 @@ type Row struct {
 	// Mined is the row's place in the chain; nil while it is in no block.
 	Mined *Mined
 
-	// CostWei is the max cost of the row while it is on its way, and its actual cost once it is in a block. SpentOn is the UTC day
-	// (YYYY-MM-DD) to which the cost counts.
+	// CostWei is the max cost of the row while it is on its way, and its actual cost once it is in a block. SpentOn is the UTC day of the
+	// cost (YYYY-MM-DD).
 	CostWei int64
 	SpentOn string
 

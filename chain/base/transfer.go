@@ -45,8 +45,8 @@ type Terms struct {
 	Token, Recipient common.Address
 	// Min is the least amount of one transfer in micro-units.
 	Min int64
-	// Large is the amount, in micro-units, above which a transfer is confirmed by the finalized head instead of the safe one, and
-	// provisional by the safe head instead of after Depth blocks.
+	// Large is an amount in micro-units. A larger transfer is confirmed by the finalized head instead of the safe one, and provisional by
+	// the safe head instead of after Depth blocks.
 	Large int64
 	// Depth is how many blocks, its own included, make a transfer provisional.
 	Depth uint64
@@ -130,9 +130,9 @@ func (c *Client) Evidence(ctx context.Context, txHash string) (Evidence, error) 
 	return e, nil
 }
 
-// VerifyTransfer judges a transaction by its evidence. It returns every transfer in it that can be claimed, each as a separate entry, or
-// the first reason why none can, in the order of the errors above. keyMade is the time at which the claimant's key was made. It is pure:
-// the same evidence gives the same result.
+// VerifyTransfer judges a transaction by its evidence. It returns every transfer in it that can be claimed, each as a separate entry. If
+// there is none, it returns the first reason, in the order of the errors above. keyMade is the time at which the claimant's key was made.
+// It is pure: the same evidence gives the same result.
 func VerifyTransfer(e Evidence, t Terms, now, keyMade time.Time) ([]Transfer, error) {
 	r := e.Receipt
 	switch {

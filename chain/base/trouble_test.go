@@ -55,7 +55,7 @@ func TestALostStoreAdoptsWhatIsOnTheChain(t *testing.T) {
 	})
 }
 
-// A row that was adopted has no transaction of its own; it is none the less about its own head, also when the chain continues.
+// An adopted row has no transaction. It still belongs to its own head, also when the chain continues.
 func TestAnAdoptedHeadStaysItsOwn(t *testing.T) {
 	t.Parallel()
 	c := startChain(t)

@@ -15,7 +15,7 @@ import (
 	"tidemark/chain/gitledger"
 )
 
-// Each state that a kill can leave is made, and the same calls are repeated: the end equals that of an uninterrupted run.
+// The test makes each state that a kill can leave and repeats the same calls. The result equals the result of an uninterrupted run.
 func TestKilledAnywhereAndRunAgainIsRunOnce(t *testing.T) {
 	t.Parallel()
 	entries := picks(t, 4)

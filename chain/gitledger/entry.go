@@ -188,8 +188,8 @@ func parseCorrection(line []byte) (chain.Correction, error) {
 	return chain.Correction(c), chain.Correction(c).Check()
 }
 
-// strict decodes one line and requires that it is written exactly as this package writes it, so that two readers cannot see two things in
-// one line (a repeated member, for example).
+// strict decodes one line and requires that it is written exactly as this package writes it. So two readers cannot see two things in one
+// line, for example in a repeated member.
 func strict[T any](line []byte, v *T) error {
 	if err := json.Unmarshal(line, v); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"tidemark/chain/gitledger"
 )
 
-// trap is a program that creates a marker file in the directory where it runs.
+// trap writes a program that creates a marker file in its working directory.
 func trap(t *testing.T) (program, mark string) {
 	t.Helper()
 	dir := t.TempDir()

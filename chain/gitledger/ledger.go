@@ -1,14 +1,14 @@
-// Package gitledger is the witness in version control: a git repository in which every announced pick is one commit that adds one line.
-// It writes such a ledger, pushes it to a remote, and reads a ledger back for verification. Of the program, it depends only on the chain.
+// Package gitledger is the witness in version control: a git repository in which every announced pick is one commit that adds one line. It
+// writes such a ledger, pushes it to a remote, and reads a ledger back for verification. Of the program, it depends only on the chain.
 // Start at Open and Append; Read is the other side.
 //
 // # The git binary, not go-git
 //
 // The ledger is written by the git binary (2.36 or later) and not by go-git v5.19.3, for these reasons, checked in its source:
 //
-//   - After kill -9: git writes a reference to a lock file and renames it, and with core.fsync it is on the disk before the rename.
-//     go-git truncates the reference in place and then writes it, without fsync. A kill in between leaves an empty reference and a
-//     repository that git cannot open.
+//   - After kill -9: git writes a reference to a lock file and renames it, and with core.fsync it is on the disk before the rename. go-git
+//     truncates the reference in place and then writes it, without fsync. A kill in between leaves an empty reference and a repository that
+//     git cannot open.
 //   - git has compare and swap of a reference, garbage collection, and fsck of fetched objects.
 //   - Pushing over ssh and https works with the operators' set-up (agents, known hosts, proxies, their own certificate authorities).
 //   - SSH signatures, which third parties can verify with their own git. go-git signs with OpenPGP, whose signatures carry the time of
@@ -21,8 +21,8 @@
 //
 // # Crash safety
 //
-// A commit's bytes depend only on its entry and its parent (the date is the announcement's, the signature Ed25519), so repeating it makes
-// the same commit. Objects are written first. Only then is the branch moved, by compare and swap from the value read before: a process
+// A commit's bytes depend only on its entry and its parent, so repeating it makes the same commit. Its date is the announcement's, its
+// signature Ed25519. Objects are written first. Only then is the branch moved, by compare and swap from the value read before: a process
 // killed at any point leaves either the old ledger or the new one. Locks left by a killed git are removed under an exclusive lock of the
 // directory. A git that outlives its parent still holds this lock.
 package gitledger

@@ -149,8 +149,8 @@ func TestEachAnnouncementIsOneCommitThatReadsBack(t *testing.T) {
 	git(t, o.Dir, "fsck", "--strict", "--no-dangling")
 }
 
-// The first commit is made a second time with the everyday git, from files written out here, and its id is written down: a change of
-// any byte of a ledger would part the writers of one ledger.
+// The first commit is made a second time with the plain git command, from files written by this test, and the test states its id. A change
+// of any byte of a ledger would make the writers of one ledger disagree.
 func TestCommitIsWhatGitMakesOfTheFiles(t *testing.T) {
 	t.Parallel()
 	o := options(t, "")

@@ -119,7 +119,7 @@ func TestACopyEndsAtEachOfItsLimits(t *testing.T) {
 	}
 }
 
-// An address whose escapes cannot be read is none of a folder here, and is one for git, which would open it in its place.
+// An address whose escapes cannot be read names no folder for this package, but names one for git, which would open it.
 func TestGitOpensNoFolderThatAnAddressNames(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "%zz")

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// FuzzObjects: what git prints of a repository that someone else made, the files in it and the names in it are read or refused.
+// FuzzObjects: git's output about a foreign repository, with its files and names, is either read or rejected.
 func FuzzObjects(f *testing.F) {
 	f.Add([]byte("0123456789012345678901234567890123456789 blob 3\nabc\n"), "main")
 	f.Add([]byte("x blob 9999999999999\nabc\n"), "refs/../../config")

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// readSigned reads a history of the remote. Without a signing key it must only be a valid ledger. With one, a commit needs the signature
-// of this key, unless it is in our own history or known with this very id: older commits may have an earlier key's signature, or none.
+// readSigned reads a history of the remote. Without a signing key it must only be a valid ledger. With one, a commit needs the signature of
+// this key, unless it is in our own history or known with the same id. Older commits may have an earlier key's signature, or none.
 func (l *Ledger) readSigned(ctx context.Context, g git, s *state, head string, known []Known) (*Record, error) {
 	if l.signer == "" {
 		return readHistory(ctx, g, head, false, nil)

@@ -244,8 +244,8 @@ func (l *Ledger) commit(ctx context.Context, g git, s *state, e Entry) (Commit, 
 	return g.commitTree(ctx, top.id, parents, e.message(l.opts.Environment), l.opts.Author, e.At, l.signer != "")
 }
 
-// listSigner adds the public key to the file of signers if it is missing, so that a clone can check its own signatures. The trusted key
-// is still the one that is published elsewhere.
+// listSigner adds the public key to the file of signers if it is missing, so that a clone can check its own signatures. Readers must still
+// trust only the key that is published elsewhere.
 func (l *Ledger) listSigner(ctx context.Context, g git, root map[string]treeEntry) error {
 	if l.signer == "" {
 		return nil

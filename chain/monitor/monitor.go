@@ -1,6 +1,6 @@
 // Package monitor follows a transparency log from outside, ours or another, and reports its faults. These are a changed history, other
-// histories that its witnesses hold, files that do not belong to the signed tree, leaves that break the rules of the record or are
-// missing, and silence. It keeps its memory in a folder and needs no database. Start at Monitor.
+// histories at its witnesses, files outside the signed tree, leaves that break the rules of the record, missing leaves, and silence. It
+// keeps its memory in a folder and needs no database. Start at Monitor.
 package monitor
 
 import (
@@ -80,7 +80,7 @@ type Options struct {
 	Reread int
 	// Server is the address of the server whose picks and forecasts the log must have, empty for none.
 	Server string
-	// Audit holds the server's record, its ledger and its attestations against the end of the log's picks, and returns what contradicts.
+	// Audit compares the server's record, its ledger and its attestations with the end of the log's picks, and returns the contradictions.
 	// environment is the log's own, from its first leaf: live or demo. Audit may be nil.
 	Audit func(ctx context.Context, picks chain.Checkpoint, environment string) ([]string, error)
 	// AuditEvery is the pause between audits. Zero: 15 minutes.
@@ -366,7 +366,7 @@ const (
 	maxFaults = 20
 )
 
-// unread records why a checkpoint could not be followed: the log signed another history, or its files are not those of the tree.
+// unread records why a checkpoint could not be followed: the log signed another history, or its files do not match the tree.
 func (r *round) unread(f *files, o *tlog.Opened, why error) error {
 	if f.away != nil {
 		read := r.state.Size

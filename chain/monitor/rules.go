@@ -15,8 +15,8 @@ import (
 	"tidemark/chain/tlog"
 )
 
-// add checks the next leaf against the rules of the record. It returns the fault of a signed entry; empty if there is no fault. seen is
-// the time at which the monitor sees it; zero if it may have been there for long.
+// add checks the next leaf against the rules of the record. It returns the fault of a signed entry, or "" if there is no fault. seen is the
+// time at which the monitor sees it. It is zero if the leaf may have been there for long.
 func (r *rules) add(index int64, text []byte, seen time.Time) string {
 	leaf, err := tlog.ParseLeaf(text)
 	if errors.Is(err, tlog.ErrUnknownKind) || err != nil && !strings.HasPrefix(string(text), "tidemark/") {

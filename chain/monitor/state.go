@@ -43,14 +43,14 @@ type state struct {
 
 // rules is the state of the leaves so far, as far as the next ones must match it.
 type rules struct {
-	// Environment and GenesisAt are those of entry 0; empty if the log is not one of ours.
+	// Environment and GenesisAt are from entry 0; empty if the log is not one of ours.
 	Environment string    `json:"environment"`
 	GenesisAt   time.Time `json:"genesis_at"`
 	// Picks is the end of the chain of picks.
 	Picks     chain.Checkpoint `json:"picks"`
 	Forecasts int64            `json:"forecasts"`
 	Grades    int64            `json:"grades"`
-	// Seals are the indexes of seals by a hash of what each is about, at most maxSeals.
+	// Seals are the indexes of seals by a hash of their subjects, at most maxSeals.
 	Seals map[string]int64 `json:"seals"`
 	// SealingFrom is the day since which picks are sealed, empty while none is. Open are the seals of picks by their days, at most maxOpen.
 	SealingFrom string              `json:"sealing_from"`

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A text that is read has one form: it is what is written of it.
+// Every text has one form: writing the parsed value gives the same text.
 
 func FuzzLeaf(f *testing.F) {
 	text := strings.Join(vectors(f), "\n")
@@ -53,7 +53,7 @@ func FuzzProof(f *testing.F) {
 	})
 }
 
-// A checkpoint that opens was signed as it stands: no byte of its text was ever another.
+// The bytes of a checkpoint that opens are exactly the signed bytes.
 func FuzzCheckpoint(f *testing.F) {
 	for _, begins := range []string{"checkpoint 1000 ", "checkpoint 257 "} {
 		f.Add(checkpointVector(f, begins))

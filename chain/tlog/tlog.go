@@ -1,6 +1,6 @@
 // Package tlog has the formats of the transparency log, as C2SP states them: leaves, entry bundles, tiles, checkpoints, notes signed with
 // Ed25519, cosignatures of witnesses, policies and proofs. It only computes and checks: it has no network, no files and no database. The
-// Merkle tree is that of RFC 6962, from golang.org/x/mod/sumdb/tlog. Start at Checkpoint, then read leaf.go and tree.go.
+// Merkle tree is RFC 6962's, from golang.org/x/mod/sumdb/tlog. Start at Checkpoint, then read leaf.go and tree.go.
 package tlog
 
 import (

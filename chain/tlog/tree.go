@@ -59,7 +59,7 @@ type GrownTile struct {
 	Hashes []byte
 }
 
-// Grow computes the tree of a size and root with more leaves. Its cost is that of the leaves and of the tiles at the end of the old tree.
+// Grow computes the tree of a size and root with more leaves. Its cost depends on the leaves and on the tiles at the end of the old tree.
 // It returns the new tree only after proving it a continuation of the old one.
 func Grow(size int64, root Hash, store TileStore, leaves []Hash) (*Growth, error) {
 	old := Tree(size, root, store)

@@ -56,7 +56,7 @@ func indented(t testing.TB, words string) (out []Hash) {
 	return out
 }
 
-// block are the lines after one that begins so, up to an empty line after a note's signatures.
+// checkpointVector returns the lines after the line that starts with begins, up to the empty line after a note's signatures.
 func checkpointVector(t testing.TB, begins string) []byte {
 	t.Helper()
 	lines := vectors(t)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A request that is read has one form: it is what a client writes of it.
+// Every request has one form: a client that writes the parsed request writes the same bytes.
 func FuzzAddCheckpoint(f *testing.F) {
 	f.Add([]byte("old 0\n\no\n1\nx\n\n— o x\n"))
 	f.Add([]byte("old 5\n" + base64.StdEncoding.EncodeToString(make([]byte, 32)) + "\n\nnote"))

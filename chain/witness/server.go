@@ -20,8 +20,8 @@ import (
 	"tidemark/chain/tlog"
 )
 
-// Server cosigns checkpoints of the logs that its folder names. It refuses checkpoints that do not continue the last one that it
-// cosigned. It stops if one of its own lines shows that its state is older than its signatures. It is safe for concurrent use.
+// Server cosigns checkpoints of the logs that its folder names. It refuses checkpoints that do not continue its last cosigned one. It stops
+// if one of its lines shows that its state is older than its signatures. It is safe for concurrent use.
 type Server struct {
 	dir  string
 	key  *tlog.Cosigner
@@ -177,7 +177,7 @@ func (s *Server) add(ctx context.Context, w http.ResponseWriter, body []byte) {
 	}
 }
 
-// check stops the witness if a checkpoint carries a valid line of its own that its state does not hold: the state was lost or is old.
+// check stops the witness if a checkpoint carries a valid line of this witness that its state does not hold: the state was lost or is old.
 func (s *Server) check(l *state, checkpoint []byte) error {
 	if l.stopped != nil {
 		return l.stopped
@@ -192,7 +192,7 @@ func (s *Server) check(l *state, checkpoint []byte) error {
 	return l.stopped
 }
 
-// Recall compares the state with a checkpoint that others hold, and stops if one of its own lines shows that the state is old.
+// Recall compares the state with a checkpoint that others hold, and stops if a line of this witness shows that the state is old.
 func (s *Server) Recall(origin string, checkpoint []byte) error {
 	l := s.logs[origin]
 	if l == nil {

@@ -154,7 +154,7 @@ func TestEveryForkIsRefusedAndEveryHonestUpdateTaken(t *testing.T) {
 		f.grow(t, int(have-from)+dice.IntN(3), fmt.Sprint("fork ", n))
 		old := have
 		if dice.IntN(4) == 0 {
-			old = dice.Int64N(have + 1) // the log lies about what the witness has
+			old = dice.Int64N(have + 1) // the log lies about the witness's size
 		}
 		proof, signed := f.at(t, f.size(), old)
 		if dice.IntN(3) == 0 && old < have {

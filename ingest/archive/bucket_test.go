@@ -20,7 +20,7 @@ import (
 	"tidemark/ingest"
 )
 
-// s3 is a server that speaks S3's protocol, with one bucket.
+// s3 is a server for S3's protocol, with one bucket.
 type s3 struct {
 	t        *testing.T
 	objects  *s3mem.Backend

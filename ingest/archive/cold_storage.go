@@ -13,7 +13,7 @@ import (
 	"gocloud.dev/gcerrors"
 )
 
-// SetColdStore sets the store to which MoveCold moves bodies, and from which Get reads bodies that are not here. New bodies are only put
+// SetColdStore sets the colder store: MoveCold moves bodies there, and Get reads bodies there that are not here. New bodies are only put
 // here. Close also closes that store. SetColdStore must be called before the store is used.
 func (s *Store) SetColdStore(colder *Store) { s.colder = colder }
 
@@ -33,10 +33,10 @@ type ColdResult struct {
 // maxLists is how often a folder is listed again because another worker moved a body of it meanwhile.
 const maxLists = 100
 
-// MoveCold moves every body that was written here before an instant to the colder store. It removes a body here once it is intact there,
-// so that a reader finds it at any moment. If the process is killed in between, it has only made a copy, and the next MoveCold continues.
-// A body that is broken here stays; the others are moved first, and then it is the error. The write time of a body is the one that the
-// folder or the bucket reports. A body that is archived again after its move is written here again, and moved again later.
+// MoveCold moves every body that was written here before an instant to the colder store. It removes a body here once it is intact there, so
+// that a reader finds it at any moment. If the process is killed in between, it has only made a copy, and the next MoveCold continues. A
+// body that is broken here stays; the others are moved first, and then it is the error. The folder or the bucket reports the write time of
+// a body. A body that is archived again after its move is written here again, and moved again later.
 func (s *Store) MoveCold(ctx context.Context, before time.Time) (done ColdResult, err error) {
 	if s.colder == nil {
 		return done, ErrNoColdStore

@@ -11,8 +11,8 @@ import (
 	"gocloud.dev/gcerrors"
 )
 
-// The files in the root of an archive by which a start distinguishes it from an empty place. coldMarker is in the root of an archive that
-// has a colder one. The colder one's own root then has a marker.
+// The files in the root of an archive that distinguish it from an empty place at a start. coldMarker is in the root of an archive that has
+// a colder one; then the colder one has a marker in its own root.
 const (
 	Marker     = "tidemark-archive.json"
 	coldMarker = "tidemark-archive-cold.json"
@@ -67,7 +67,7 @@ func (s *Store) OpenCold(ctx context.Context, location string) error {
 	return lost
 }
 
-// Prove returns nil if the archive is the one that the database names, and the colder one is the one it has had. It checks once.
+// Prove returns nil if this is the archive that the database names, and its colder archive is still the same. It checks once.
 func (s *Store) Prove(ctx context.Context) error {
 	s.proof.mu.Lock()
 	defer s.proof.mu.Unlock()
@@ -135,7 +135,7 @@ func (s *Store) proveCold(ctx context.Context) error {
 	return s.write(ctx, coldMarker, []byte(markerText))
 }
 
-// Begin marks the archive and the colder one as the ones in use from now on, regardless of their content.
+// Begin marks the archive and the colder one as in use from now on, regardless of their content.
 func (s *Store) Begin(ctx context.Context) error {
 	for at := s; at != nil; at = at.colder {
 		if err := at.write(ctx, Marker, []byte(markerText)); err != nil {

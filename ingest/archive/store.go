@@ -58,10 +58,14 @@ type Store struct {
 
 var _ ingest.Archive = (*Store)(nil)
 
-// Open opens the store at a folder path, which it creates, or at a bucket URL. file:// is a folder, mem:// a store in memory that ends
-// with the process. s3://bucket?region=... is a bucket of S3 or of a compatible server (endpoint=, use_path_style=true, prefix=live/;
-// gocloud.dev/aws and gocloud.dev/blob/s3blob document the other options). The AWS libraries find the credentials: environment variables,
-// files, the machine's role. Open does not create a bucket, and sends it no request. The caller closes the store.
+// Open opens the store at a folder path, which it creates, or at a bucket URL:
+//
+//   - file:// is a folder, mem:// a store in memory that ends with the process.
+//   - s3://bucket?region=... is a bucket of S3 or of a compatible server (endpoint=, use_path_style=true, prefix=live/). gocloud.dev/aws
+//     and gocloud.dev/blob/s3blob document the other options.
+//
+// The AWS libraries find the credentials: environment variables, files, the machine's role. Open does not create a bucket, and sends it no
+// request. The caller closes the store.
 func Open(ctx context.Context, location string) (*Store, error) { return openAt(ctx, location, true) }
 
 // openAt is Open, where a folder that is not there may be an error.
@@ -117,8 +121,8 @@ func openFolder(dir string, create bool) (*Store, error) {
 	return &Store{bucket: bucket, folder: dir, opened: opened, durable: true, lasting: map[string]bool{}}, nil
 }
 
-// present returns an error if the folder is no longer the one that was opened. The library would create a missing folder again, empty,
-// and continue there, for example after a disk was unmounted.
+// present returns an error if the opened folder was replaced or is missing. The library would create a missing folder again, empty, and
+// continue there, for example after a disk was unmounted.
 func (s *Store) present() error {
 	if s.folder == "" {
 		return nil
@@ -301,7 +305,7 @@ func decompress(key string, stored []byte) ([]byte, error) {
 }
 
 // write stores one blob. The driver writes under a temporary name and renames when the writer is closed. A local file is synced to disk
-// before the rename, and its name after it, so that a row of the fetch log never outlives its body in a power cut.
+// before the rename, and its name after it. So a row of the fetch log never outlives its body in a power cut.
 func (s *Store) write(ctx context.Context, key string, stored []byte) (err error) {
 	if err := s.present(); err != nil {
 		return err

@@ -255,7 +255,7 @@ func TestLocationsThatCannotBeOpened(t *testing.T) {
 	}
 }
 
-// A folder that vanishes, as where a disk is no longer mounted, is not made again: what is to be written waits for it.
+// A folder that vanishes, for example when a disk is unmounted, is not created again: writes wait for it.
 func TestAFolderThatVanishesIsNotMadeAnew(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "archive")

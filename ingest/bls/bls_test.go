@@ -99,7 +99,7 @@ func TestSandboxTellsThirteenYearsAndThenTwo(t *testing.T) {
 	}
 }
 
-// A window of many years is asked for in pieces of at most ten, which is what the API gives.
+// A window of many years is requested in pieces of at most ten years, the API's limit.
 func TestNoQuestionIsAboutMoreThanTenYears(t *testing.T) {
 	t.Parallel()
 	requests, err := Source().Request(series.Window{From: firstDay(2005), To: firstDay(2026)})

@@ -1,6 +1,6 @@
-// Package ecb reads the monetary policy decisions of the European Central Bank. Its data portal has the rate on the deposit facility day
-// by day (portal.go), from which the decisions of past meetings follow. Its feed of press releases announces a new one (feed.go), and the
-// release has the rates (release.go). Source declares the source. Sandbox answers for all three with synthetic decisions.
+// Package ecb reads the monetary policy decisions of the European Central Bank. Its data portal has the rate on the deposit facility day by
+// day (portal.go); the decisions of past meetings follow from it. Its feed of press releases announces a new one (feed.go), and the release
+// has the rates (release.go). Source declares the source. Sandbox answers for all three with synthetic decisions.
 package ecb
 
 import (

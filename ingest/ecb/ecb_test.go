@@ -25,7 +25,7 @@ func TestCases(t *testing.T) {
 	}, ingesttest.Describe)
 }
 
-// The deposit facility rate took effect on these days; the decisions are those of the ECB's own list.
+// The deposit facility rate took effect on these days; the decisions are from the ECB's own list.
 func TestPastDecisionsFollowFromTheRatesInForce(t *testing.T) {
 	t.Parallel()
 	inForce := []struct {

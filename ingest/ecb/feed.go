@@ -14,7 +14,7 @@ import (
 	"tidemark/ingest"
 )
 
-// feedURL is the feed's address. The server ignores its parameter, which tells the parser after which decision to continue.
+// feedURL is the feed's address. The server ignores its parameter, the last decision that the parser has read.
 func feedURL(after string) string {
 	return (&url.URL{Scheme: "https", Host: pressHost, Path: feedPath, RawQuery: url.Values{"after": {after}}.Encode()}).String()
 }
@@ -51,8 +51,8 @@ func parseFeed(after string, body []byte) (ingest.Batch, error) {
 	return ingest.Batch{Next: next}, err
 }
 
-// followingRelease requests the first of some releases. The others are in a parameter that the server ignores. It returns nil if there
-// are none.
+// followingRelease requests the first of some releases. The others are in a parameter that the server ignores. It returns nil for an empty
+// list.
 func followingRelease(paths []string) (*ingest.Request, error) {
 	if len(paths) == 0 {
 		return nil, nil //nolint:nilnil // there is none, and nothing is wrong

@@ -13,8 +13,8 @@ import (
 	"tidemark/ingest/world/synth"
 )
 
-// Sandbox answers for the data portal, the feed of press releases and the releases with synthetic decisions as of the world's clock: the
-// meetings of the list and then one every six weeks, holds mostly, a quarter of a point now and then. The handlers are safe for
+// Sandbox answers for the data portal, the feed of press releases and the releases with synthetic decisions as of the world's clock. It has
+// the meetings of the list and then one every six weeks: holds mostly, a quarter of a point now and then. The handlers are safe for
 // concurrent use.
 func Sandbox(mux *http.ServeMux, w synth.World) {
 	s := &sandbox{now: w.Now, moves: w.Noise("ecb decisions")}

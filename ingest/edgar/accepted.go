@@ -8,11 +8,11 @@ import (
 	"tidemark/ingest"
 )
 
-// accepted reads the instant at which the SEC took a filing. It is written as UTC and mostly is. For about a fifth of the large
-// companies, and for the newest filings of others, it is New York's time with the letter Z all the same. (Others measured it on 64,936
-// filings against the headers of the filings themselves. In the recorded response for Microsoft, a report of 16:07 appears as 16:07Z
-// above older ones in true UTC.) The hours of the SEC and the date of the filing decide it in six cases of seven, after the close nearly
-// always. If both or neither is possible, the instant is unknown. An empty text is also unknown.
+// accepted reads the instant at which the SEC took a filing. It is written as UTC and mostly is. For about a fifth of the large companies,
+// and for the newest filings of others, it is New York's time, also with the letter Z. (Others measured it on 64,936 filings against the
+// headers of the filings themselves. In the recorded response for Microsoft, a report of 16:07 appears as 16:07Z above older reports whose
+// times are true UTC.) The hours of the SEC and the date of the filing decide it in six cases of seven, after the close nearly always. If
+// both or neither is possible, the instant is unknown. An empty text is also unknown.
 func accepted(text, form string, filed time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -32,8 +32,8 @@ func accepted(text, form string, filed time.Time) (time.Time, error) {
 	return time.Time{}, nil
 }
 
-// possible reports whether a filing of a date can have been taken at an instant: from six in the morning to ten in the evening, and after
-// half past five with the next business day's date. Some forms keep the day's date until ten.
+// possible reports whether a filing of a date can have been taken at an instant. The SEC takes filings from six in the morning to ten in
+// the evening, and after half past five with the next business day's date. Some forms keep the day's date until ten.
 func possible(at time.Time, form string, filed time.Time) bool {
 	year, month, day := at.In(ingest.NewYork()).Date()
 	taken := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)

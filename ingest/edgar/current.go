@@ -28,9 +28,9 @@ const (
 // currentForms are requested singly. The service takes each as a prefix of a form's name: 10-K includes amendments.
 var currentForms = []string{"8-K", "10-Q", "10-K", "20-F", "40-F", "6-K", "25"}
 
-// Current declares the newest filings of all companies, for the forms that matter here, from the last business day or so, minutes after
-// the SEC took them. It shows which companies to request: in the morning for the filings of the evening, and after the close. A window is
-// applied by its beginning: no page is read after one that reaches back before it.
+// Current declares the newest filings of all companies, for the forms that matter here, from the last business day or so, minutes after the
+// SEC took them. It shows which companies to request: in the morning for the filings of the evening, and after the close. Only the
+// beginning of a window is applied: reading ends with the first page that reaches back before it.
 func Current(userAgent string) ingest.Source {
 	return ingest.Source{
 		ID: "edgar-current", Name: "SEC EDGAR, newest filings", Publisher: publisher, License: license,

@@ -1,6 +1,6 @@
-// Package edgar reads companies' filings with the U.S. Securities and Exchange Commission: their identities and tickers (Companies),
-// their filings (Submissions, and Current for the newest of all companies), and the figures of their reports (Facts). Each source's wire
-// form is in the file of its name. Sandbox answers for all of them with invented companies.
+// Package edgar reads companies' filings with the U.S. Securities and Exchange Commission. Companies has their identities and tickers,
+// Submissions their filings, Current the newest filings of all companies, and Facts the figures of their reports. Each source's wire form
+// is in the file of its name. Sandbox answers for all of them with invented companies.
 //
 // The SEC requires every program to name itself and a contact address, and to send at most ten requests a second to all of its hosts
 // together. A source without such a name sends no requests.

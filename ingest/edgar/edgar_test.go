@@ -100,7 +100,7 @@ func TestWhatIsAsked(t *testing.T) {
 	}
 }
 
-// The SEC allows ten questions a second to all its hosts together, of which there are two.
+// The SEC allows ten requests a second to its two hosts together.
 func TestTenQuestionsASecondOverBothHosts(t *testing.T) {
 	t.Parallel()
 	hosts := map[string]time.Duration{}

@@ -22,12 +22,11 @@ const factsPath = "/api/xbrl/companyfacts/"
 var factsFile = regexp.MustCompile(`^/api/xbrl/companyfacts/CIK([0-9]{10})\.json$`)
 
 // Facts declares the figures that the companies of a universe stated in their reports, as XBRL tags them. Each company has one response
-// with all figures since 2009. The parser keeps the tags of package concepts, from the forms in reports. The archive holds the rest of
-// each response too. For a company that files no XBRL the status is 404, which is not a failure: it has no facts.
+// with all figures since 2009. The parser keeps the tags of package concepts, from the forms in reports. The archive holds the rest of each
+// response too. For a company that files no XBRL the status is 404, which is not a failure: it has no facts.
 //
-// Figures come minutes to a day after their filing, at times weeks. A fact has its unit and its taxonomy, so figures in another currency
-// or by other rules than those of the United States stay separate. The source has no cadence: a company is requested after it has filed a
-// report.
+// Figures come minutes to a day after their filing, at times weeks. A fact has its unit and its taxonomy, so figures in another currency or
+// by other rules than the United States' stay separate. The source has no cadence: a company is requested after it has filed a report.
 func Facts(userAgent string, universe []equity.CIK) ingest.Source {
 	return ingest.Source{
 		ID: "edgar-facts", Name: "SEC EDGAR, figures of companies' reports", Publisher: publisher, License: license,
@@ -154,8 +153,8 @@ type statement struct {
 }
 
 // values reads the figures of a tag in a unit. A figure whose period ends before it begins is the filer's mistake and left out. If one
-// filing states several figures for one period, such as rounded ones in its notes, the one with the most digits is used. A cover that
-// states several counts for one date counts several classes of shares: they are added.
+// filing states several figures for one period, for example a rounded figure in its notes, the figure with the most digits is used. A cover
+// that states several counts for one date counts several classes of shares: they are added.
 func (p *factParser) values(s stream, f equity.Fact) error {
 	type identity struct{ start, end, accession string }
 	held := map[identity]int{}

@@ -13,7 +13,7 @@ import (
 	"tidemark/internal/series"
 )
 
-// Each parser is given what an upstream could send: the cases, and whatever the fuzzer makes of them.
+// Each parser gets bytes that an upstream could send: the cases, and the fuzzer's variations of them.
 
 func FuzzCompanies(f *testing.F) {
 	fuzz(f, "edgar-companies", "https://www.sec.gov/files/company_tickers.json", "https://www.sec.gov/files/company_tickers_exchange.json")

@@ -7,7 +7,7 @@ import (
 	"tidemark/internal/equity"
 )
 
-// rawFacts reads every figure of an answer in the plainest way, whatever its tag and form: what the parser is compared with.
+// rawFacts reads every figure of a response in the plainest way, with any tag and form. The parser is compared with it.
 func rawFacts(t testing.TB, body []byte, id equity.CIK) []equity.Fact {
 	t.Helper()
 	var answer struct {

@@ -93,7 +93,7 @@ func (s *fixture) collect(t testing.TB, src ingest.Source) ingest.Batch {
 	return all
 }
 
-// The whole way: engine, sandbox, archive. A company that states no figures is answered 404, which is no failure.
+// The whole way: engine, sandbox, archive. A company that states no figures is answered with 404, which does not count as a failure.
 func TestSandboxThroughTheEngine(t *testing.T) {
 	t.Parallel()
 	s := newFixture(1, "2026-06-12T22:30:00Z")
@@ -202,7 +202,7 @@ func midsummer(t *testing.T) (*fixture, []equity.Fact) {
 	whole.once.Do(func() {
 		whole.stand = newFixture(1, "2026-06-12T22:30:00Z")
 		companies := whole.stand.market.Companies
-		whole.stand.market.Companies = append(companies[:30:30], companies[49], companies[len(companies)-1]) // a foreign one, and one without books
+		whole.stand.market.Companies = append(companies[:30:30], companies[49], companies[len(companies)-1]) // a foreign company, and a company without books
 		whole.facts = whole.stand.collect(t, edgar.Facts(agent, whole.stand.universe())).Facts
 	})
 	return whole.stand, whole.facts

@@ -19,7 +19,7 @@ const submissionsPath = "/submissions/"
 
 // The parameters that identify the purpose of a request. The parser keeps no state, and the service ignores unknown parameters.
 const (
-	// fromParam is the date from which filings are wanted, if not all are.
+	// fromParam is the first date of the wanted filings, if not all are wanted.
 	fromParam = "tidemark_from"
 	// moreParam lists the numbers of the older pages that are still to be asked for.
 	moreParam = "tidemark_more"
@@ -31,9 +31,9 @@ var (
 )
 
 // Submissions declares the companies of a universe and their filings. Each company has a response with its newest filings, at least a
-// thousand or those of a year, and further pages with the older ones. A window is applied by its beginning: pages that end before it are
-// left out, rows within a page are not, since they cost nothing. The source has no cadence: a company is requested when one of the other
-// sources reports new data for it.
+// thousand or a year's, and further pages with the older ones. Only the beginning of a window is applied: pages that end before it are left
+// out. Rows within a page are not, since they cost nothing. The source has no cadence: a company is requested when one of the other sources
+// reports new data for it.
 func Submissions(userAgent string, universe []equity.CIK) ingest.Source {
 	return ingest.Source{
 		ID: "edgar-submissions", Name: "SEC EDGAR, companies and their filings", Publisher: publisher, License: license,

@@ -19,8 +19,8 @@ import (
 const (
 	// apiLength is the most rows that the API gives in one JSON answer.
 	apiLength = 5000
-	// apiOverlap is the time before a window's start from which the API is requested, so that the response for a window that ends now
-	// always has rows. EIA returns zero rows and no error for an unknown series; the overlap distinguishes the two cases.
+	// apiOverlap is how far before a window's start the API is requested, so that the response for a window that ends now always has rows.
+	// EIA returns zero rows and no error for an unknown series; the overlap distinguishes the two cases.
 	apiOverlap = 35 * 24 * time.Hour
 )
 
@@ -52,8 +52,8 @@ func (g group) apiRequests(key string, w series.Window) ([]ingest.Request, error
 }
 
 // apiAnswer is the part of a response that is read. Members whose type differs between versions are kept raw. It is read by the second
-// version of encoding/json, which is in the standard library from Go 1.27 on, and takes a third of the first one's time for a long
-// history. It is strict: a repeated member, or a string that is not UTF-8, is an error.
+// version of encoding/json, which is in the standard library from Go 1.27 on. For a long history it takes a third of the first version's
+// time. It is strict: a repeated member, or a string that is not UTF-8, is an error.
 type apiAnswer struct {
 	Response *struct {
 		Total     jsontext.Value `json:"total"`

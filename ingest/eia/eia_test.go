@@ -125,8 +125,8 @@ func TestPublicationLag(t *testing.T) {
 		source          ingest.Source
 		observed, known string
 	}{
-		// The releases of 2025-12-10 and 2018-08-15, both Wednesdays, ended at the Monday before; that of 2024-11-13 did not
-		// hold Wednesday's value, which came with the next.
+		// The releases of 2025-12-10 and 2018-08-15, both Wednesdays, ended at the Monday before. The release of 2024-11-13 did not hold
+		// Wednesday's value, which came with the next release.
 		{"Monday's price comes on the Wednesday of its week", eia.Spot(""), "2025-12-08", "2025-12-10 18:00"},
 		{"also in summer time", eia.Spot(""), "2018-08-13", "2018-08-15 18:00"},
 		{"Tuesday's price comes a week later", eia.Spot(""), "2018-08-14", "2018-08-22 18:00"},

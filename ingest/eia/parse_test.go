@@ -244,7 +244,7 @@ func seeds(f *testing.F, kind string) {
 	}
 }
 
-// checkBatch holds a batch to what every parser promises.
+// checkBatch checks a batch against the promises of every parser.
 func checkBatch(t *testing.T, src ingest.Source, b ingest.Batch) {
 	t.Helper()
 	known := map[series.ID]bool{}

@@ -14,10 +14,9 @@ import (
 // syntheticNote marks every body that the sandbox makes.
 const syntheticNote = "Synthetic figures, drawn by a sandbox. Not data of the U.S. Energy Information Administration."
 
-// Sandbox answers for www.eia.gov's history pages and api.eia.gov's petroleum routes, in their wire forms, with synthetic
-// figures as of the world's clock: a value is shown from its release on, now and then one is revised, and holidays are blank.
-// Bodies change at releases only. The history is drawn once for each call and grows with the clock; the handlers are safe for
-// concurrent use.
+// Sandbox answers for www.eia.gov's history pages and api.eia.gov's petroleum routes, in their wire forms, with synthetic figures as of the
+// world's clock. A value is shown from its release on, now and then one is revised, and holidays are blank. Bodies change at releases only.
+// The history is drawn once for each call and grows with the clock; the handlers are safe for concurrent use.
 func Sandbox(mux *http.ServeMux, w synth.World) {
 	boards := draw(w)
 	pages := pageHandler{now: w.Now, boards: boards, pages: map[series.ID]renderedPage{}}

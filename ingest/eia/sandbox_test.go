@@ -125,7 +125,7 @@ func TestSandboxIsTheSameEveryTime(t *testing.T) {
 	}
 }
 
-// The days of 2023 to 2025 on which WTI has no price in EIA's own history of December 2025, but for 2025-01-09, a day of
+// The days of 2023 to 2025 on which WTI has no price in EIA's own history of December 2025. Two days are left out: 2025-01-09, a day of
 // mourning, and 2023-11-10, when Veterans Day fell on a Saturday.
 var blankDays = []string{
 	"2023-01-02", "2023-01-16", "2023-02-20", "2023-04-07", "2023-05-29", "2023-06-19", "2023-07-04", "2023-09-04", "2023-10-09",
@@ -154,8 +154,8 @@ func TestSandboxLeavesHolidaysBlank(t *testing.T) {
 	}
 }
 
-// The rhythm that was measured on the real pages: rows are revised rarely, and the row of a holiday may appear with the price
-// of the day before and be withdrawn a week later. Weekly figures stay.
+// The cadence that was measured on the real pages. Rows are revised rarely, and the row of a holiday may appear with the price of the day
+// before and be withdrawn a week later. Weekly figures do not change.
 func TestSandboxRevisesAndWithdrawsRarely(t *testing.T) {
 	t.Parallel()
 	values, revised, withdrawn := 0, 0, 0

@@ -10,9 +10,9 @@ import (
 
 const barrel = 42 // gallons
 
-// draw draws the synthetic series of both groups, each with the release history of its schedule. The levels, seasons and spreads are set
-// by eye to the real series since 2006: crude near 70 dollars, moving between 35 and 140, product margins of 10 to 40 dollars a barrel,
-// stocks and utilization with their yearly swing. None of it is a forecast or a fit.
+// draw draws the synthetic series of both groups, each with the release history of its schedule. The levels, seasons and spreads are set by
+// eye to the real series since 2006. Crude is near 70 dollars and moves between 35 and 140. Product margins are 10 to 40 dollars a barrel.
+// Stocks and utilization have their yearly swing. None of it is a forecast or a fit.
 func draw(w synth.World) map[series.ID]*synth.ReleaseHistory {
 	days := synth.Weekdays(time.Date(2006, 6, 14, 0, 0, 0, 0, time.UTC))
 	crude := w.Series(synth.Process{

@@ -33,8 +33,8 @@ func parseValue(token string) (value float64, marker string, err error) {
 	return value, "", nil
 }
 
-// isNumber reports whether a token is a decimal number: digits, all of them or none grouped in threes by commas, with an optional sign
-// before and an optional fraction after them.
+// isNumber reports whether a token is a decimal number: digits, all of them or none grouped in threes by commas. It may have a sign before
+// and a fraction after them.
 func isNumber(token string) bool {
 	whole, fraction, dotted := strings.Cut(strings.TrimPrefix(token, "-"), ".")
 	if dotted && !isDigits(fraction) {

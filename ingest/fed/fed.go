@@ -45,8 +45,8 @@ var statements = []string{
 	"20260128", "20260318", "20260429", "20260617", "20260729",
 }
 
-// Source declares the rate decisions. The first run reads the statements since 2019 and the ones that the feed adds. A later run reads
-// the feed and the statements from the newest known one on. Statements come at 14:00 in New York, mostly on a Wednesday.
+// Source declares the rate decisions. The first run reads the statements since 2019 and those added by the feed. A later run reads the feed
+// and the statements from the newest known one on. Statements come at 14:00 in New York, mostly on a Wednesday.
 func Source() ingest.Source {
 	low, high, none, members := -1.0, 30.0, 0.0, 12.0
 	info := func(id series.ID, name, unit string, least, most *float64) series.Info {
@@ -83,8 +83,8 @@ func Source() ingest.Source {
 	}
 }
 
-// pastStatement requests a statement of the list, with the one after it as the alternative. After the last statement it requests the
-// feed, for statements later than the last one that was read (empty: none was).
+// pastStatement requests a statement of the list, with the next one as the alternative. After the end of the list it requests the feed, for
+// statements later than read, the last statement that was read. If read is empty, none was.
 func pastStatement(i int, read string) *ingest.Request {
 	if i == len(statements) {
 		return &ingest.Request{URL: feedURL(time.Time{}, read)}
@@ -96,8 +96,8 @@ func pastStatement(i int, read string) *ingest.Request {
 
 func statementPath(day string) string { return statementPrefix + day + statementSuffix }
 
-// feedURL returns the feed's address. The server ignores its parameters. They tell the parser at which statement to continue, or after
-// which, and which statements are left.
+// feedURL returns the feed's address. The server ignores its parameters. They tell the parser where to continue: at a statement (since) or
+// after one (after).
 func feedURL(since time.Time, after string) string {
 	u := url.URL{Scheme: "https", Host: host, Path: feedPath}
 	switch {

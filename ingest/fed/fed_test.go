@@ -130,7 +130,7 @@ func recorded(t *testing.T, name string) []byte {
 	return body
 }
 
-// The wording is the recorded one, the page around it is not. The votes and ranges beside it were noted by another reader.
+// The wording is recorded, the page around it is not. Another reader noted the votes and ranges.
 func TestRecordedStatements(t *testing.T) {
 	t.Parallel()
 	var corpus struct {

@@ -14,9 +14,9 @@ import (
 	"tidemark/ingest"
 )
 
-// parseFeed finds the statements among the press releases on monetary policy. It leads, in ascending order, to the statements from a day
-// on (empty: the ones after the list of past ones), and in any case to the newest, so that every run ends with a decision. After a
-// statement that the run has already read, it leads only to later ones.
+// parseFeed finds the statements among the press releases on monetary policy. It leads, in ascending order, to the statements from the day
+// since on. If since is empty, it leads to the statements after the list of past ones. It always leads to the newest, so that every run
+// ends with a decision. After a statement that the run has already read, it leads only to later ones.
 func parseFeed(since, after string, body []byte) (ingest.Batch, error) {
 	feed, err := gofeed.NewParser().Parse(bytes.NewReader(body))
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"tidemark/ingest/world/synth"
 )
 
-// Sandbox answers for the feed of press releases on monetary policy and for the Committee's statements with synthetic decisions as of
-// the world's clock: eight meetings a year, holds mostly, a quarter of a point now and then, and dissents. The handlers are safe for
+// Sandbox answers for the feed of press releases on monetary policy and for the Committee's statements with synthetic decisions as of the
+// world's clock. There are eight meetings a year: holds mostly, a quarter of a point now and then, and dissents. The handlers are safe for
 // concurrent use.
 func Sandbox(mux *http.ServeMux, w synth.World) {
 	s := &sandbox{now: w.Now, moves: w.Noise("fed decisions"), dissents: w.Noise("fed dissents")}
@@ -40,8 +40,8 @@ type decision struct {
 // firstYear is the year of the first synthetic meeting; lowest, usual and highest bound the lower end.
 const firstYear, lowest, usual, highest = 2019, 0, 14, 24
 
-// meetings are the last days of a year's meetings: the third Wednesday of March, June and September, the second of December, the last
-// of January, April, July and October, as it is in most years.
+// meetings are the last days of a year's meetings, as in most years: the third Wednesday of March, June and September, the second of
+// December, the last of January, April, July and October.
 func meetings(year int) []time.Time {
 	wednesday := func(m time.Month, nth int) time.Time {
 		first := time.Date(year, m, 1, 0, 0, 0, 0, time.UTC)

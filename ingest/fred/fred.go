@@ -1,7 +1,7 @@
-// Package fred reads the macro figures of the United States from FRED and ALFRED, the databases of the Federal Reserve Bank of St. Louis:
-// employment, consumer prices, output, production and jobless claims. Sources declares one source for each statistical release. Each has
-// two forms that return the same series. The file behind a public graph (csv.go) needs no key and has only the present state. The API
-// (api.go) needs a key and also has the first prints and revisions. Sandbox answers in both forms with synthetic figures.
+// Package fred reads the macro figures of the United States: employment, consumer prices, output, production and jobless claims. They come
+// from FRED and ALFRED, the databases of the Federal Reserve Bank of St. Louis. Sources declares one source for each statistical release.
+// Each has two forms that return the same series. The file behind a public graph (csv.go) needs no key and has only the present state. The
+// API (api.go) needs a key and also has the first prints and revisions. Sandbox answers in both forms with synthetic figures.
 package fred
 
 import (

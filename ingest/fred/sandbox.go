@@ -11,9 +11,9 @@ import (
 	"tidemark/ingest/world/synth"
 )
 
-// Sandbox answers for FRED's graph files and for its API's observations with synthetic figures as of the world's clock: a figure is
-// shown from its release on and revised by the next ones, and once a year the last five years are. The history is drawn once for each
-// call and grows with the clock; the handlers are safe for concurrent use.
+// Sandbox answers for FRED's graph files and for its API's observations with synthetic figures as of the world's clock. A figure is shown
+// from its release on and revised by the next ones; once a year the last five years are revised. The history is drawn once for each call
+// and grows with the clock; the handlers are safe for concurrent use.
 func Sandbox(mux *http.ServeMux, w synth.World) {
 	s := sandbox{now: w.Now, boards: draw(w)}
 	mux.HandleFunc("GET "+graphHost+graphPath, s.graph)

@@ -18,7 +18,7 @@ type script struct {
 	first, second float64
 	// yearly is the standard deviation of the change in each of the next five releases of January's figure.
 	yearly float64
-	// to is the step to which values are rounded.
+	// to is the rounding step of the values.
 	to float64
 }
 
@@ -125,8 +125,8 @@ func (f figure) later(period time.Time, n int) time.Time {
 	return period.AddDate(0, n, 0)
 }
 
-// day is the day on which the sandbox releases the figure of a period: at its time, or on the Friday before if that is a weekend or a
-// Monday, on which such figures are not released.
+// day is the time at which the sandbox releases the figure of a period. Such figures are not released on weekends and Mondays: then it is
+// the Friday before.
 func (r release) day(period time.Time) time.Time {
 	at := r.published(period)
 	switch at.Weekday() {

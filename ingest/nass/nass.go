@@ -1,8 +1,8 @@
-// Package nass reads the data of the National Agricultural Statistics Service of the U.S. Department of Agriculture about Iowa's corn:
-// the final yields, the forecasts of the monthly Crop Production reports, and the weekly ratings of the crop's condition. Source declares
-// the source. It has two forms that return the same series, both of the Quick Stats database: the public web form (form.go), which needs
-// no key, and the API (api.go), which needs one. rows.go interprets their rows. Sandbox answers in both forms with synthetic figures, and
-// Spreadsheet writes the web form's file around given figures.
+// Package nass reads the data of the U.S. National Agricultural Statistics Service about Iowa's corn: the final yields, the forecasts of
+// the monthly Crop Production reports, and the weekly ratings of the crop's condition. Source declares the source. It has two forms of the
+// Quick Stats database that return the same series. The public web form (form.go) needs no key, the API (api.go) needs one. rows.go
+// interprets their rows. Sandbox answers in both forms with synthetic figures, and Spreadsheet writes the web form's file around given
+// figures.
 package nass
 
 import (

@@ -39,7 +39,7 @@ const (
 	ratings   series.ID = "nass.IA.CORN.CONDITION"
 )
 
-// checkBatch holds a batch to what the parser promises.
+// checkBatch checks a batch against the parser's promises.
 func checkBatch(t testing.TB, b ingest.Batch) {
 	t.Helper()
 	newest := map[series.ID]time.Time{}

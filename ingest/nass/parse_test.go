@@ -85,7 +85,7 @@ func long() ingest.Response {
 	return sheet("2026-04-01T00:00:00Z", rows...)
 }
 
-// A part of a file must not claim that what it lacks was withdrawn.
+// A part of a file must not claim that the missing rows were withdrawn.
 func TestSpreadsheetCutAnywhereWithdrawsNothing(t *testing.T) {
 	t.Parallel()
 	r := long()

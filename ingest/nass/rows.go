@@ -117,7 +117,7 @@ var (
 )
 
 // readAmount reads a number with or without commas, or one of the signs (D) withheld, (NA) not available, (S) too few reports, (X) not
-// applicable, (Z) less than half a unit, with blanks around either.
+// applicable, (Z) less than half a unit. Blanks may surround either.
 func readAmount(s string) (amount, error) {
 	s = strings.TrimSpace(s)
 	if sign.MatchString(s) {

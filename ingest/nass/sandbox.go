@@ -15,10 +15,10 @@ import (
 	"tidemark/ingest/world/synth"
 )
 
-// Sandbox answers for quickstats.nass.usda.gov, for the two steps of its web form and for its API, with synthetic figures as of the
-// world's clock. A row is shown from its release on, a report is cancelled now and then, the row of a running crop year repeats the
-// newest forecast, and a final is revised after a census. It also has rows that are not Iowa's, which a query must exclude. Responses
-// change at releases only. The handlers are safe for concurrent use.
+// Sandbox answers for quickstats.nass.usda.gov, for the two steps of its web form and for its API, with synthetic figures as of the world's
+// clock. A row is shown from its release on. A report is cancelled now and then, the row of a running crop year repeats the newest
+// forecast, and a final is revised after a census. It also has rows that are not Iowa's, which a query must exclude. Responses change at
+// releases only. The handlers are safe for concurrent use.
 func Sandbox(mux *http.ServeMux, w synth.World) {
 	s := &sandbox{now: w.Now, fields: draw(w), questions: map[string]url.Values{}, files: map[string]file{}, answers: map[string]file{}}
 	mux.HandleFunc(host+encodePath, s.encode)

@@ -36,7 +36,7 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// checkBatch holds a batch to what the parser promises.
+// checkBatch checks a batch against the parser's promises.
 func checkBatch(t *testing.T, address string, b ingest.Batch) {
 	t.Helper()
 	if len(b.Readings) == 0 && b.Next == nil {

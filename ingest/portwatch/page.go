@@ -13,9 +13,9 @@ import (
 	"tidemark/internal/series"
 )
 
-// parsePage reads a page of days and leads to the next. It covers each series with a value, from the day after the last of the page
-// before (on the first page from the series' first day) to the page's own last day. The rows are in the order of their days, and the
-// first of them is the last of the page before, so no day can be missing between two pages.
+// parsePage reads a page of days and leads to the next. It covers each series with a value from the day after the previous page to the
+// page's own last day. On the first page it begins with the series' first day. The rows are in the order of their days, and the first of
+// them is the last of the page before, so no day can be missing between two pages.
 func parsePage(q url.Values, r ingest.Response) (ingest.Batch, error) {
 	ask, err := readAsked(q)
 	var a fetchResponse

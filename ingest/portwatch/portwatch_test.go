@@ -75,7 +75,7 @@ func describe(b ingest.Batch) string {
 	return text.String()
 }
 
-// A service that is too busy says so with status 200. The error is one that passes.
+// A service that is too busy says so with status 200. The error is transient.
 func TestTroubleThatPassesIsTold(t *testing.T) {
 	t.Parallel()
 	for name, passes := range map[string]bool{

@@ -18,7 +18,7 @@ import (
 	"tidemark/internal/series"
 )
 
-// recorded is where tables saved by others lie when the recorded upstream data stands beside the repository.
+// recorded is the folder of tables saved by others, if the recorded upstream data are next to the repository.
 const recorded = "../../../shared/upstream/portwatch"
 
 func readRecorded(t *testing.T, name string) []byte {

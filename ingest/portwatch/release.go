@@ -12,8 +12,8 @@ func releaseOn(year int, month time.Month, day int) time.Time {
 	return time.Date(year, month, day, 9, 35, 0, 0, ingest.NewYork()).UTC()
 }
 
-// published is the time at which the figures of a day are assumed to have become known: the Tuesday after the Sunday that ends its week,
-// two to nine days later.
+// published is the time at which the figures of a day are assumed to be known. It is the Tuesday after the Sunday that ends its week, two
+// to nine days later.
 func published(observedAt time.Time) time.Time {
 	year, month, day := observedAt.UTC().Date()
 	toSunday := (7 - int(observedAt.UTC().Weekday())) % 7

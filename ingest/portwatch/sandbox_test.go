@@ -128,7 +128,7 @@ func TestSandboxShowsAWeekFromItsReleaseOn(t *testing.T) {
 
 func TestSandboxGivesPagesOfAThousand(t *testing.T) {
 	t.Parallel()
-	for now, want := range map[string]int{ // the request for the count, and the pages, each of which repeats a row
+	for now, want := range map[string]int{ // the request for the count, and the pages; each page repeats a row
 		"2021-09-21 13:35:00": 1 + 1, // 992 days
 		"2021-10-05 13:35:00": 1 + 2, // 1,006 days
 		"2026-06-30 13:35:00": 1 + 3, // 2,736 days

@@ -11,7 +11,7 @@ import (
 // firstDay is the first day of the layer.
 var firstDay = time.Date(2019, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// classes are the kinds of ships: the number that pass on a day and the tons that one of them carries, set by eye to the real figures
+// classes are the kinds of ships: the number that pass on a day and the tons that each carries. They are set by eye to the real figures
 // from 2019 to 2024. None of it is a forecast or a fit.
 var classes = []struct {
 	name       string
@@ -69,7 +69,7 @@ func slumps(noise synth.Noise) func(time.Time) float64 {
 		for back := range days {
 			begun := day.AddDate(0, 0, -back)
 			if noise.Chance(begun, share) {
-				size := 0.4 + 0.7*noise.Uniform(begun)/share // the draw is below share: scaled up, it is a draw of its own
+				size := 0.4 + 0.7*noise.Uniform(begun)/share // the draw is below share: scaled up, it is a separate draw
 				depth = max(depth, size*math.Exp(-float64(back)/memory))
 			}
 		}

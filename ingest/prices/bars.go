@@ -15,8 +15,8 @@ import (
 
 // The rules that hold for the bars of every publisher.
 const (
-	// official is the time of day in New York from which a day's close counts as final: the closing auctions are over and corrected.
-	// Before that time, the day's bar belongs to a session under way and is left out. On days of an early close this is only late.
+	// official is the time of day in New York at which a day's close becomes final: the closing auctions are over and corrected. Before
+	// that time, the day's bar belongs to a session under way and is left out. On days of an early close this is only late.
 	official = 16*time.Hour + 15*time.Minute
 	// stale is how old, in days, the newest bar of a share that trades may be. No closing since 1990 was longer.
 	stale = 7

@@ -27,17 +27,17 @@ const (
 
 var errFolder = errors.New("these prices are read from the operator's folder, there is nobody to ask")
 
-// CSV declares the operator's folder as a source, so that its files are archived, recorded and parsed again like any response. It sends
-// no requests: CSVImport reads the folder.
+// CSV declares the operator's folder as a source, so that its files are archived, recorded and parsed again like any response. It sends no
+// requests: CSVImport reads the folder.
 //
-// A share's file is named by its ticker and has a head of column names, in any order and case: date (as 2026-06-30) and close, and if
-// known open, high, low, volume, dividend and split. Other columns are ignored, including adjusted prices. Prices and volumes are those
+// A share's file is named by its ticker and has a head of column names, in any order and case: date (as 2026-06-30) and close. It may also
+// have open, high, low, volume, dividend and split. Other columns are ignored, including adjusted prices. Prices and volumes are stated as
 // of the day, before any later split or dividend. A dividend is the amount per share without which the shares trade from that day on. A
 // split is its factor ("4", "0.125") or its terms ("4:1", "1/8"). Zero and empty mean no dividend and no split. Rows ascend or descend by
 // date.
 //
-// The file actions.csv lists the endings of shares: cik, date, kind (merger or delisting), and if known cash, and new, old and successor,
-// the CIK of the company whose shares are given.
+// The file actions.csv lists the endings of shares: cik, date, kind (merger or delisting) and, if known, cash, new, old and successor.
+// successor is the CIK of the company whose shares are given.
 func CSV() ingest.Source {
 	return ingest.Source{
 		ID: "prices-csv", Name: "Daily prices from the operator's folder", Publisher: "the operator of this installation",

@@ -14,9 +14,9 @@ import (
 	"tidemark/internal/series"
 )
 
-// CSVImport reads the operator's folder of CSV files. It replaces the engine for this source, and does the same steps: each file's bytes
-// are archived, a row is written into the fetch log, and only then they are parsed, as CSV declares. It has no rate limit, which a folder
-// does not need. All fields must be set.
+// CSVImport reads the operator's folder of CSV files. It replaces the engine for this source, and does the same steps. Each file's bytes
+// are archived, a row is written into the fetch log, and only then the bytes are parsed, as CSV declares. A folder needs no rate limit. All
+// fields must be set.
 type CSVImport struct {
 	Folder fs.FS
 	// Shares are those whose files are read. Files of others are passed over.

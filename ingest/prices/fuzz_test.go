@@ -11,7 +11,7 @@ import (
 	"tidemark/internal/series"
 )
 
-// Each parser is given what an upstream could send: the cases, and whatever the fuzzer makes of them.
+// Each parser gets bytes that an upstream could send: the cases, and the fuzzer's variations of them.
 
 func FuzzNasdaq(f *testing.F) { fuzz(f, "prices-nasdaq") }
 func FuzzYahoo(f *testing.F)  { fuzz(f, "prices-yahoo") }

@@ -24,7 +24,7 @@ const (
 
 // Nasdaq declares the daily bars of the quote pages of nasdaq.com. It is not a supported service, and its prices may not be passed on; it
 // needs no key. It has no dividends and splits, and states old prices for the shares of today. A history that is loaded at once is right
-// for returns, but closes before the last split differ from those of their day. SplitBetween must apply a later split. It is a second
+// for returns, but closes before the last split differ from the closes of their day. SplitBetween must apply a later split. It is a second
 // opinion on a day's close rather than a history.
 func Nasdaq(all []Share) ingest.Source {
 	return ingest.Source{

@@ -44,7 +44,7 @@ func TestWhatIsAsked(t *testing.T) {
 			"https://query1.finance.yahoo.com/v8/finance/chart/BRK-B?events=div%2Csplits&interval=1d&period1=0&period2=9999999999&tidemark_cik=0001067983",
 			"https://query1.finance.yahoo.com/v8/finance/chart/SPY?events=div%2Csplits&interval=1d&period1=0&period2=9999999999&tidemark_cik=0000884394",
 		}},
-		{prices.Yahoo(all[1:]), some, []string{ // to the present, whatever the end: later splits restate what is in the window
+		{prices.Yahoo(all[1:]), some, []string{ // to the present, with any end: later splits restate the prices in the window
 			"https://query1.finance.yahoo.com/v8/finance/chart/SPY?events=div%2Csplits&interval=1d&period1=1782864000&period2=9999999999&tidemark_cik=0000884394&tidemark_to=2026-07-22",
 		}},
 		{prices.Tiingo("k3y", all), series.Window{}, []string{
@@ -98,7 +98,7 @@ func TestWhatCannotBeAskedIsRefused(t *testing.T) {
 	}
 }
 
-// An answer belongs to the company that its request names, whoever has the ticker today.
+// A response belongs to the company that its request names, even if another company has the ticker today.
 func TestAnAnswerIsReadWithoutTheUniverse(t *testing.T) {
 	t.Parallel()
 	meta := prices.Yahoo([]prices.Share{{CIK: 1326801, Ticker: "FB"}})

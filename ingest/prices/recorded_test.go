@@ -18,8 +18,8 @@ import (
 	"tidemark/internal/series"
 )
 
-// recorded is where tables of prices that others saved lie when the recorded upstream data stands beside the repository. They are
-// test material only.
+// recorded is the folder of price tables saved by others, if the recorded upstream data are next to the repository. They are test material
+// only.
 const recorded = "../../../shared/upstream/prices-yahoo"
 
 func recordedTable(t *testing.T, name string) [][]string {

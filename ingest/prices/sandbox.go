@@ -12,10 +12,10 @@ import (
 )
 
 // Sandbox answers for Yahoo's charts with the shares of the world's invented companies, and with a fund of all of them under the
-// benchmark's ticker, as of the world's clock. It has a bar a day from five past four in the afternoon on, an unfinished one while the
-// exchange is open, splits that rewrite the whole history, dividends, and now and then a day without figures. A ticker that a company
-// gave up is not found, nor is a delisted company. trading reports whether the exchange is open on a day. Everything is synthetic, as the
-// names say. The handler is safe for concurrent use.
+// benchmark's ticker, as of the world's clock. It has a bar a day from five past four in the afternoon on, and an unfinished bar while the
+// exchange is open. It has splits that rewrite the whole history, dividends, and now and then a day without figures. A ticker that a
+// company gave up is not found, nor is a delisted company. trading reports whether the exchange is open on a day. Everything is synthetic,
+// as the names say. The handler is safe for concurrent use.
 func Sandbox(mux *http.ServeMux, w synth.World, trading func(day time.Time) bool) {
 	c := &charts{now: w.Now, market: w.Market(), trading: trading, world: w}
 	mux.HandleFunc(yahooHost+yahooPath+"{ticker}", c.serve)

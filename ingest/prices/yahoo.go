@@ -29,7 +29,7 @@ const (
 // use and no redistribution, so the operator must enable it.
 //
 // Prices, volumes and dividends are stated for the shares of today: every split rewrites the whole history. The splits in the response
-// convert them back to the original values, so each response reaches to the present, whatever the window's end. Prices come as binary
+// convert them back to the original values, so each response reaches to the present, even if the window ends before. Prices come as binary
 // numbers of single precision and are rounded to cents, below a dollar to four decimals.
 func Yahoo(all []Share) ingest.Source {
 	return ingest.Source{

@@ -23,18 +23,18 @@ type Traded struct {
 }
 
 const (
-	// restated is the max relative correction of a close. If a known close differs by more, the response counts other shares: the
-	// publisher adjusted for a split without stating it, or states one without having adjusted for it.
+	// restated is the max relative correction of a close. If a known close differs by more, the response counts other shares: the publisher
+	// adjusted for a split without stating it, or states a split without having adjusted for it.
 	restated = 0.10
-	// leap is the max factor by which a large company's share moves in a day without a split. The largest recorded factor, over twelve
-	// years of large companies, is 1.6.
+	// leap is the max factor between two closes of a large company's share on successive days without a split. The largest recorded factor,
+	// over twelve years of large companies, is 1.6.
 	leap = 2.5
 )
 
-// CheckBars compares a response about a share with the known data. It returns the bars that may be stored, and the findings. If the
-// history differs, the whole response is held back. A bar that is far from both of its neighbours is left out. A newest bar that is far
-// from the one before waits until a later one confirms it: it cannot be distinguished from a slipped decimal point on the day, but the
-// next bar decides. None of this needs an operator.
+// CheckBars compares a response about a share with the known data. It returns the bars that may be stored, and the findings. If the history
+// differs, the whole response is held back. A bar that is far from both of its neighbours is left out. A newest bar that is far from the
+// previous one waits until a later bar confirms it. On the day it cannot be distinguished from a slipped decimal point, but the next bar
+// decides. None of this needs an operator.
 func CheckBars(a Traded) (good []equity.Bar, found []Finding) {
 	said := slices.SortedFunc(slices.Values(a.Bars), func(x, y equity.Bar) int { return x.Date.Compare(y.Date) })
 	if f, other := a.otherHistory(said); other {

@@ -22,7 +22,7 @@ func TestBarsThatCannotBeTrueAreNotStored(t *testing.T) {
 		}
 		return d
 	}
-	// closes are those of successive days from the n-th on; empty is a day without a bar.
+	// closes returns the bars of successive days from the n-th on; empty is a day without a bar.
 	closes := func(n int, text string) []equity.Bar {
 		var list []equity.Bar
 		for i, c := range strings.Split(text, " ") {

@@ -92,7 +92,7 @@ func checkUnit(c *comparison) []Finding {
 	return nil
 }
 
-// checkLevel finds new values at a level that differs from a steady one by one of the named factors.
+// checkLevel finds new values at a level that differs from a steady level by a named factor.
 func checkLevel(c *comparison) []Finding {
 	const look, steady = 20, 1.5
 	var before, now []float64

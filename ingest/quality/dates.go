@@ -47,8 +47,8 @@ func (r cadence) max(list []series.Reading) time.Duration {
 	return third + third/4 + r.slack
 }
 
-// checkDuplicates finds two observations of one period if one of them is new. If a publisher moves its dates, perhaps from a month's
-// first day to its last, the new dates would otherwise join the old ones in the history.
+// checkDuplicates finds two observations of one period if at least one is new. If a publisher moves its dates, perhaps from a month's first
+// day to its last, the new dates would otherwise join the old dates in the history.
 func checkDuplicates(c *comparison) []Finding {
 	r, ok := rhythms[c.Info.Frequency]
 	if !ok {

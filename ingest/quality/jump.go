@@ -8,13 +8,13 @@ import (
 	"tidemark/internal/series"
 )
 
-// Thresholds for marking a change, and for stopping it: a multiple of the robust standard deviation of the series' own changes, and a
-// multiple of the largest of the visible changes. There must be enough of them.
+// Thresholds for marking a change, and for stopping it. They are multiples of the robust standard deviation of the series' own changes, and
+// of the largest visible change. There must be enough of these changes.
 //
-// Markets produce changes without precedent. In forty years of crude oil the widest change was the fall to -36.98 dollars on 2020-04-20:
-// 60 standard deviations, and 5.5 times the largest change of the four years before. The unemployment rate of April 2020 rose by 7 times
-// the largest change since 1948, and natural gas fell by 206 standard deviations on 2021-02-18. All of these are true and must be stored.
-// A stopped change is twice as far away, as a slipped decimal point mostly is.
+// Markets produce changes without precedent. In forty years of crude oil the widest change was the fall to -36.98 dollars on 2020-04-20. It
+// was 60 standard deviations, and 5.5 times the largest change of the four years before. The unemployment rate of April 2020 rose by 7
+// times the largest change since 1948, and natural gas fell by 206 standard deviations on 2021-02-18. All of these are true and must be
+// stored. A stopped change is twice as far away, as a slipped decimal point mostly is.
 const (
 	oddScale, oddTimes = 10, 1.5
 	badScale, badTimes = 40, 12

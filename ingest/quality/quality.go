@@ -58,7 +58,7 @@ type Answer struct {
 	Info series.Info
 	// Readings in any order.
 	Readings []series.Reading
-	// Covers are the windows for which the answer claims to be complete.
+	// Covers are the windows that the response claims to cover completely.
 	Covers []series.Window
 	// Asked is the window that was asked for; zero is the whole history.
 	Asked series.Window

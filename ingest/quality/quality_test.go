@@ -13,8 +13,8 @@ import (
 	"tidemark/internal/series"
 )
 
-// history makes n readings that wander around a level, by a walk that is the same every time: each change is the level times a
-// hundredth, up or down, or a part of it. Next gives the time after another.
+// history makes n readings around a level, by a walk that is the same every time. Each step adds at most a hundredth of the level, up or
+// down, and takes back a twentieth of the distance from it. next returns the time after another.
 func history(n int, level float64, from time.Time, next func(time.Time) time.Time) []series.Reading {
 	list := make([]series.Reading, 0, n)
 	state, value := uint32(1), level

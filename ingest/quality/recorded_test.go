@@ -139,9 +139,8 @@ var silence = map[series.ID]int{
 	"eia.RWTC": 28, "eia.WCESTUS1": 30, "portwatch.chokepoint6.n_total": 28, "worldbank.NGAS_EUR": 85, "nass.IA.CORN.YIELD.FINAL": 900,
 }
 
-// passRecorded takes every history that was recorded, as it came: the vintages that somebody saved in order, and the
-// newest of them once more release by release, as the series' own rule of publication says. All of it is true, so that nothing may be
-// stopped.
+// passRecorded passes every recorded history: the saved vintages in order, and the newest of them once more release by release, by the
+// series' own rule of publication. All values are true, so none may be stopped.
 func passRecorded(t *testing.T, vintages map[series.ID][]vintage) {
 	for id, list := range vintages {
 		t.Run(string(id), func(t *testing.T) {

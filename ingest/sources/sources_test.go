@@ -67,7 +67,7 @@ func TestEverySourceDeclaresItselfWhole(t *testing.T) {
 	}
 }
 
-// What the signals rest on is bounded by what was measured of it: the extremes of the record pass, the same in another unit does not.
+// The inputs of the signals have measured bounds: the extremes of the record pass, the same values in another unit do not.
 func TestBoundsKnowTheRecordAndAnotherUnit(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -158,7 +158,7 @@ func TestMeanOfARegion(t *testing.T) {
 	}
 }
 
-// cosines adds up those of n rows from a latitude on.
+// cosines adds up the cosines of n rows from a latitude on.
 func cosines(from float64, n int) (sum float64) {
 	for i := range n {
 		sum += math.Cos((from + float64(i)/8) * math.Pi / 180)

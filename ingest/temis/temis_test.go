@@ -120,7 +120,7 @@ func TestAddress(t *testing.T) {
 	}
 }
 
-// The first request of a window, and what may stand in for it.
+// The first request of a window, and its possible replacement.
 func TestRequestStartsWithTheWindow(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

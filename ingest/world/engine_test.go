@@ -19,7 +19,7 @@ import (
 	"tidemark/internal/series"
 )
 
-// engine returns an engine in a world, with a ledger and an archive of its own.
+// engine returns an engine in a world, with a separate fetch log and archive.
 func engine(t *testing.T, rt http.RoundTripper, clock world.Clock) (*ingest.Engine, *ingesttest.FetchLog) {
 	t.Helper()
 	store, err := archive.Open(t.Context(), "mem://")

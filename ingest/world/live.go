@@ -1,5 +1,5 @@
 // Package world holds the three worlds of a source. Live, Replay and Sandbox are transports that carry the engine's requests to the real
-// publisher, to recorded responses or to a generator; each has its clock. A source cannot tell which world it is in.
+// publisher, to recorded responses or to a generator; each has its clock. A source does not know its world.
 package world
 
 import (
@@ -17,7 +17,7 @@ import (
 type LiveOptions struct {
 	// Proxy names the proxy of a request, nil for none. Nil: HTTPS_PROXY, HTTP_PROXY and NO_PROXY, as net/http reads them.
 	Proxy func(*http.Request) (*url.URL, error)
-	// RootCAs are the certificate authorities to trust. Nil: the system's, or the ones in SSL_CERT_FILE.
+	// RootCAs are the certificate authorities to trust. Nil: the system's, or those in SSL_CERT_FILE.
 	RootCAs *x509.CertPool
 	// Private lets requests reach private and loopback addresses: a mirror in the operator's own network.
 	Private bool

@@ -103,7 +103,7 @@ func TestLiveSpeaksHTTP2(t *testing.T) {
 	}
 }
 
-// The proxy stands on a private address, as proxies do, and the upstream's name is resolved by it.
+// The proxy has a private address, as usual, and resolves the upstream's name.
 func TestBehindAProxyTheUpstreamsHostIsJudged(t *testing.T) {
 	t.Parallel()
 	var asked []string

@@ -34,11 +34,12 @@ type Fault struct {
 	Err error
 	// Hang lets the request wait until its context ends.
 	Hang bool
-	// Status, Header and Body replace those of the response; Header replaces only the headers that it names.
+	// Status, Header and Body replace the response's own; Header replaces only the headers that it names.
 	Status int
 	Header http.Header
 	Body   []byte
-	// Keep is the share of the body, in (0, 1), after which it breaks off, although its whole length was announced. 0: all.
+	// Keep is the share of the body, in (0, 1), that is sent before the response breaks off, although its whole length was announced. 0:
+	// all.
 	Keep float64
 }
 
@@ -147,7 +148,7 @@ func (f Fault) apply(status int, header http.Header, body []byte) (int, []byte) 
 	if f.Status != 0 {
 		status = f.Status
 	}
-	if f.Body != nil || f.Status != 0 { // another answer than the one that these name
+	if f.Body != nil || f.Status != 0 { // the validators belong to the original response
 		header.Del("ETag")
 		header.Del("Last-Modified")
 	}

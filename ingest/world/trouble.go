@@ -157,7 +157,7 @@ func (o TroubledOptions) transport(one Trouble) http.RoundTripper {
 	return Sandbox(o.Handler(w), with)
 }
 
-// Without returns a list of faults without those of a source, and whether it had one.
+// Without returns a list of faults without a source's faults, and whether it had one.
 func Without(list []Trouble, source string) (rest []Trouble, had bool) {
 	rest = slices.DeleteFunc(slices.Clone(list), func(t Trouble) bool { return t.Source == source })
 	return rest, len(rest) < len(list)

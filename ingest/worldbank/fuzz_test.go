@@ -15,7 +15,7 @@ import (
 	"tidemark/internal/series"
 )
 
-// checkBatch holds a batch to what the parser promises.
+// checkBatch checks a batch against the parser's promises.
 func checkBatch(t *testing.T, b ingest.Batch) {
 	t.Helper()
 	covered := map[series.ID]series.Window{}

@@ -38,7 +38,7 @@ func parseLanding(u *url.URL, r ingest.Response) (ingest.Batch, error) {
 	return ingest.Batch{Next: &ingest.Request{URL: address}}, nil
 }
 
-// workbookAddress picks the one link to the workbook. If links of its name lead to different places, the one with the known text counts.
+// workbookAddress picks the link to the workbook. If links of its name lead to different places, the link with the known text counts.
 func workbookAddress(page *url.URL, links []link) (string, error) {
 	found := map[string]bool{} // address to whether a link with the known text leads there
 	for _, l := range links {
@@ -74,8 +74,8 @@ func workbookAddress(page *url.URL, links []link) (string, error) {
 	return "", fmt.Errorf("its links to %s lead to %d places, want one", workbookName, len(all))
 }
 
-// scrape collects title and links of a page with a colly collector that exists for this one call and whose transport returns the archived
-// bytes: nothing is fetched, and the same bytes always give the same links. NewCollector is not used because it reads settings from the
+// scrape collects title and links of a page. Its colly collector exists for this one call, and its transport returns the archived bytes:
+// nothing is fetched, and the same bytes always give the same links. NewCollector is not used because it reads settings from the
 // environment.
 func scrape(r ingest.Response) (title string, links []link, err error) {
 	c := &colly.Collector{}

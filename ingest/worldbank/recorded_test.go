@@ -15,7 +15,7 @@ import (
 	"tidemark/internal/series"
 )
 
-// recorded is where workbooks saved by others lie when the recorded upstream data stands beside the repository.
+// recorded is the folder of workbooks saved by others, if the recorded upstream data are next to the repository.
 const recorded = "../../../shared/upstream/worldbank"
 
 // vintages are the recorded workbooks, by the date in their cell A4, with their number of months.

@@ -75,7 +75,7 @@ func (h *handler) workbook(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(body)
 }
 
-// document is the name of a year's document: a random part and one that ends with the year.
+// document is the name of a year's document: a random part and a part that ends with the year.
 func (h *handler) document(year int) string {
 	var random []byte
 	for i := range 16 {

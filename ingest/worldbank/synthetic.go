@@ -8,9 +8,9 @@ import (
 	"tidemark/internal/series"
 )
 
-// draw draws the synthetic prices, each with its release history. Levels and spreads are set by eye to the real series since 2000: gas
-// near 3.4 dollars in the United States, Europe between 3 and 20, Japan's imports slower and higher since most of their contracts follow
-// oil. Before 2000 all of them rise from cents. None of it is a forecast or a fit.
+// draw draws the synthetic prices, each with its release history. Levels and spreads are set by eye to the real series since 2000. Gas is
+// near 3.4 dollars in the United States and between 3 and 20 in Europe. Japan's imports move slower and are higher, since most of their
+// contracts follow oil. Before 2000 all of them rise from cents. None of it is a forecast or a fit.
 func draw(w synth.World) map[series.ID]*synth.ReleaseHistory {
 	months := synth.Months(time.Date(1960, 1, 1, 0, 0, 0, 0, time.UTC))
 	// What both importing regions share.

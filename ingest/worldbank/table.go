@@ -30,7 +30,7 @@ const (
 	decimals = 11
 	// rounding is the difference that copies with only two decimals make, with room for the last bit. Revisions that matter begin at 0.1.
 	rounding = 0.006
-	// maxPrice is the largest number for which that rounding is exact, with room; no price in dollars comes near it.
+	// maxPrice is the limit up to which that rounding is exact, with room; no price in dollars comes near it.
 	maxPrice = 1e4
 )
 
@@ -184,7 +184,7 @@ func (t *table) readMonth(row int, cells []string) error {
 	return nil
 }
 
-// check refuses an incomplete sheet, and one that was served too long after it was made. If the time of the response is zero, it is
+// check refuses an incomplete sheet, and a sheet that was served too long after it was made. If the time of the response is zero, it is
 // unknown and not compared.
 func (t *table) check(answered time.Time) error {
 	if t.last.IsZero() {

@@ -64,9 +64,9 @@ func eachRow(body []byte, f func(row int, cells []string) error) error {
 	return nil
 }
 
-// checkParts unpacks a workbook without keeping the result. It refuses a file that is not a workbook, one that unpacks to more than the
-// limit, and one with a damaged part. The library that reads it silently keeps the readable beginning of such a part, and a truncated
-// sheet would look like a shorter one.
+// checkParts unpacks a workbook without keeping the result. It refuses a file that is not a workbook, that unpacks to more than the limit,
+// or that has a damaged part. The library that reads it silently keeps the readable beginning of such a part, and a truncated sheet would
+// look like a shorter one.
 func checkParts(body []byte) error {
 	if !bytes.HasPrefix(body, []byte("PK\x03\x04")) {
 		return fmt.Errorf("not a workbook: it begins with %.40q", body[:min(len(body), 40)])

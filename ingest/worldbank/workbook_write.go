@@ -34,8 +34,8 @@ var headings = []struct{ name, unit string }{
 }
 
 // write makes the workbook in the layout of 2026: the figures of a month in a row, months from the first of any series to the newest, an
-// ellipsis for a missing value. The same vintage gives the same bytes: the library writes its parts in a fixed order and without the
-// time.
+// ellipsis for a missing value. The same vintage gives the same bytes, because the library writes its parts in a fixed order and without
+// the time.
 func (v vintage) write() ([]byte, error) {
 	f := excelize.NewFile()
 	defer func() { _ = f.Close() }() // there is nothing to close but temporary files

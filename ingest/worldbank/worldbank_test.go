@@ -19,7 +19,7 @@ import (
 	"tidemark/internal/series"
 )
 
-// loadCase reads a case folder. A workbook's case keeps the table of its sheet, from which the workbook is made.
+// loadCase reads a case folder. A workbook's case keeps the table of its sheet; the workbook is made from it.
 func loadCase(t testing.TB, dir string) ingest.Response {
 	t.Helper()
 	r := ingesttest.Load(t, dir).Response

@@ -84,17 +84,17 @@ const (
 //
 // The order of the steps is fixed, and each part is the change of its step:
 //
-//  1. The first snapshot's inputs are computed again. The difference, together with that of step 4, is the part of the code.
+//  1. The first snapshot's inputs are computed again. The difference, together with the difference of step 4, is the part of the code.
 //  2. Releases follow in the order in which they became known. Within each, the revisions come first, series by series, then all new
-//     observations at once: a signal of three prices has no value for a day before it has the third. If the newest observation changes, the
-//     step has three parts. The signal is first computed with the mean so far in place of the new days (Window, only for a signal that is
-//     the mean of its newest days). Then it is compared with the new day's baseline (BaselineWindow). Then it is computed with the observed
-//     values.
+//     observations at once. A signal of three prices has no value for a day before it has the third price. If the newest observation
+//     changes, the step has three parts. The signal is first computed with the mean so far in place of the new days (Window, only for a
+//     signal that is the mean of its newest days). Then it is compared with the new day's baseline (BaselineWindow). Then it is computed
+//     with the observed values.
 //  3. The clock advances to the second snapshot's instant (Window and BaselineWindow).
 //  4. The result is compared with the numbers served then.
 //
 // The differences along one path add up to the whole difference for every signal, apart from floating-point rounding of the sum. Another
-// order would give other parts if observations interact. This order is the one in which readers learned of them.
+// order would give other parts if observations interact. Readers learned of them in this order.
 //
 // A step that makes a number unknown changes it by nothing; the step that makes it known again gets all of its change. If one of the two
 // snapshots lacks a number, its total and its parts are unknown. Parts that change nothing are left out.

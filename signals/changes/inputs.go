@@ -84,8 +84,8 @@ func (in inputs) value(v Vintage) float64 {
 	return math.NaN()
 }
 
-// split separates the vintages of known observations from those of new ones. Vintages that change nothing are in neither. The revised
-// ones are sorted by series, the signal's first input last, and by day: the most important ones are at the end.
+// split separates the vintages of known observations from the vintages of new ones. Vintages that change nothing are in neither. The
+// revised ones are sorted by series, the signal's first input last, and by day: the most important ones are at the end.
 func (in inputs) split(news []Vintage, order []series.ID) (revised, added []Vintage) {
 	for _, v := range news {
 		switch before := in.value(v); {

@@ -16,8 +16,8 @@ const (
 	gallons = 42
 )
 
-// crackSpread forecasts the 3:2:1 crack spread at New York Harbor on the last day with all three prices up to a Monday, as first printed
-// by EIA's spot prices on the Wednesday after.
+// crackSpread forecasts the 3:2:1 crack spread at New York Harbor on the last day up to a Monday that has all three prices. The prices
+// count as first printed by EIA's spot prices on the Wednesday after.
 func crackSpread() Target {
 	return Target{
 		Signal: "crack-spread-321", Figure: "spread", Name: "3:2:1 crack spread, New York Harbor, on the last priced day up to Monday",

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Decimal is a number in its recorded form: a fixed number of decimals, no exponent, no negative zero. It has no rounding of its own, so
-// that every computation with it gives the same digits.
+// Decimal is a number in its recorded form: a fixed number of decimals, no exponent, no negative zero. It never rounds, so that every
+// computation with it gives the same digits.
 type Decimal string
 
 var decimalForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`)

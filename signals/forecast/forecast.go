@@ -97,8 +97,8 @@ func (q Quantiles) known() bool {
 	return !slices.ContainsFunc(q[:], func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) })
 }
 
-// weights are the weights of the levels in an integral over the probabilities, by the trapezoidal rule with outermost parts reaching to 0
-// and 1: (p[i+1]-p[i-1])/2, and (p[0]+p[1])/2 at both ends.
+// weights are the weights of the levels in an integral over the probabilities, by the trapezoidal rule. Its outermost parts reach to 0 and
+// 1: (p[i+1]-p[i-1])/2, and (p[0]+p[1])/2 at both ends.
 func weights(levels []float64) []float64 {
 	v := make([]float64, len(levels))
 	for i := range v {

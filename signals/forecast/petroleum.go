@@ -85,8 +85,8 @@ func stockWalk(in series.Set, id series.ID, last time.Time, others bool) walk {
 	return walk{prints: prints, experts: experts, naive1: zero, naive2: naive2, window: 260, least: 52}
 }
 
-// standRows adds to each row the known levels. These are stocks against the same weeks of five years, last week's seasonal surprises of
-// gasoline and distillate, the refineries' utilisation with its last two changes, and the time of the year.
+// standRows adds to each row the known levels: stocks against the same weeks of five years, last week's seasonal surprises of gasoline and
+// distillate, and the time of the year. It also adds the refineries' utilisation with its last two changes.
 func standRows(in series.Set, stock weeks, rows [][]float64) [][]float64 {
 	n := len(rows)
 	unsaid := func(id series.ID) []float64 {

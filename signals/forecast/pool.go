@@ -2,8 +2,8 @@ package forecast
 
 import "math"
 
-// pool mixes the quantiles of experts by Bernstein online aggregation (Wintenberger, Machine Learning 106, 2017): one weight per expert
-// for all levels, which learns from the pinball loss of the mixture.
+// pool mixes the quantiles of experts by Bernstein online aggregation (Wintenberger, Machine Learning 106, 2017). Each expert has one
+// weight for all levels, which learns from the pinball loss of the mixture.
 type pool struct {
 	levels, weights []float64
 	experts         []expertRecord

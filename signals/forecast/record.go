@@ -224,9 +224,9 @@ func ParseGrade(line string) (Grade, error) {
 // Published is a forecast in its public form: its line and its grade's line, which is empty until it is graded.
 type Published struct{ Line, Hash, GradeLine, GradeHash string }
 
-// Check verifies published forecasts, of all signals in the order of their chain, as any reader can: it hashes every line again, checks
-// its link to the line before, and computes every score again. It returns the records, the graded ones with an outcome, and a sentence
-// for each fault.
+// Check verifies published forecasts, of all signals in the order of their chain, as any reader can. It hashes every line again, checks its
+// link to the line before, and computes every score again. It returns the records, the graded forecasts with an outcome, and a sentence for
+// each fault.
 func Check(list []Published) (records []Record, graded map[string]Graded, faults []string) {
 	graded = map[string]Graded{}
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }

@@ -39,7 +39,7 @@ func TestAGradeIsOfTheRecordedTexts(t *testing.T) {
 	}
 }
 
-// published are three forecasts of which two are graded, as a server says them.
+// published returns three forecasts in the form of a server's response. Two of them are graded.
 func published(t *testing.T) []Published {
 	t.Helper()
 	_, text := oneTo23()

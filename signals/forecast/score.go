@@ -5,7 +5,7 @@ import (
 	"math/big"
 )
 
-// Score is the continuous ranked probability score of recorded quantiles at an outcome, exact: twice the weighted sum of their pinball
+// Score is the exact continuous ranked probability score of recorded quantiles at an outcome. It is twice the weighted sum of their pinball
 // losses (Gneiting and Ranjan, Journal of Business & Economic Statistics 29, 2011). It is in the figure's unit; less is better, 0 is a
 // certain and true forecast.
 func Score(quantiles []Decimal, outcome Decimal) (Decimal, error) {

@@ -222,9 +222,9 @@ func (s Scorecard) losesToOne() bool {
 	return slices.ContainsFunc(s.Against[:], func(c Comparison) bool { return c.Hi < 0 })
 }
 
-// Decayed reports whether the live record of a figure, oldest first, shows that its forecasts have become worse than a naive one: over
-// the last least grades, the upper bound of a skill was below zero at several consecutive checks. Weekly figures are checked at every
-// fourth grade, six times; monthly ones at every grade, three times.
+// Decayed reports whether the live record of a figure, oldest first, shows that its forecasts have become worse than a naive one. That is
+// so if the upper bound of a skill over the last least grades was below zero at several consecutive checks. Weekly figures are checked at
+// every fourth grade, six times; monthly ones at every grade, three times.
 func Decayed(live []Graded, least int, monthly bool) bool {
 	checks, every := 6, 4
 	if monthly {

@@ -153,7 +153,7 @@ const (
 )
 
 // Breaks reports whether a release moved the mean of the newest values before its period by over 5 percent. before holds all data known
-// just before the release, after includes the release.
+// just before the release. after includes the release.
 func (t Target) Breaks(before, after series.Set, r Release) bool {
 	for _, id := range t.Inputs {
 		var was, is float64

@@ -121,7 +121,7 @@ func plain(at []float64) expert {
 	return expert{at: at, scale: scale}
 }
 
-// running returns an expert whose errors are in units of the running deviation of its own errors.
+// running returns an expert whose errors are in units of their running deviation.
 func running(at, values []float64, lambda float64, least int) expert {
 	return expert{at: at, scale: deviations(at, values, lambda, least)}
 }

@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// profiles are the predefined ones, and as many further ones as the world needs: companies of the same kinds of business under other
-// names and tickers, a little smaller each round, with lives of their own.
+// profiles returns the predefined profiles, and as many further ones as the world needs. The further companies have the same kinds of
+// business under other names and tickers, a little smaller each round, and their own lives.
 func (w World) profiles() []profile {
 	if w.Companies <= len(profiles) {
 		return profiles
@@ -40,6 +40,6 @@ func (w World) profiles() []profile {
 const (
 	// maxCodes is how many three letters there are, less a company's two.
 	maxCodes = 26*26*26 - 2
-	// shrinking is the ratio of the share counts of a round's companies to those of the round before.
+	// shrinking is the ratio of the share counts of a round's companies to the share counts of the previous round.
 	shrinking = 0.95
 )

@@ -82,8 +82,8 @@ func (w World) Market() *Market {
 	return m
 }
 
-// draw draws the events of a company's life: one in five takes another ticker at some time, one in eight disappears from the exchange,
-// one in ten came to it late.
+// draw draws the events of a company's life. A fifth of the companies take another ticker at some time, an eighth disappear from the
+// exchange, and a tenth came to it late.
 func (c *Company) draw(w World) {
 	turn := func(what string, share float64, first time.Time, years int) time.Time {
 		noise := w.Noise("company " + c.tickers[0] + " " + what)

@@ -63,7 +63,7 @@ type Process struct {
 	Season func(day time.Time) float64
 	// Floor and Ceiling bound the value if Ceiling is above Floor. The underlying walk stays unbounded.
 	Floor, Ceiling float64
-	// Decimals is the number of decimals to which values are rounded; negative: not rounded, as parts of a combination should be.
+	// Decimals is the number of decimals of rounded values. If it is negative, values are not rounded, as parts of a combination should be.
 	Decimals int
 }
 

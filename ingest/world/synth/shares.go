@@ -27,8 +27,8 @@ type Dividend struct {
 	Cash float64
 }
 
-// The rules by which a company splits its shares. If the first price of a month is above the first bound, or below the second, it
-// announces a split, and splits three weeks later.
+// The rules for a company's splits. If the first price of a month is above the first bound, or below the second, it announces a split, and
+// splits three weeks later.
 const (
 	splitAbove, splitBelow = 170.0, 8.0
 	splitNotice            = 21

@@ -1,9 +1,9 @@
-// Package synth draws the figures of the sandbox world: series that look like market data but are synthetic. A drawn value depends only
-// on the seed, the name of its process and its date. It does not depend on the clock or on earlier requests. A sandbox that is stopped
-// and started again, or read in another order, therefore shows the same history.
+// Package synth draws the figures of the sandbox world: series that look like market data but are synthetic. A drawn value depends only on
+// the seed, the name of its process and its date. It does not depend on the clock or on earlier requests. A sandbox that is stopped and
+// started again, or read in another order, therefore shows the same history.
 //
-// A source's sandbox uses it in three steps: a Process (or several, combined) draws a Series, a Board turns the series into the
-// publisher's state at an instant, and the source writes that state in its own wire form. Start at World.
+// A source's sandbox uses it in three steps. A Process, or several combined, draws a Series. A ReleaseHistory turns the series into the
+// publisher's state at an instant. The source writes that state in its own wire form. Start at World.
 //
 // The package is a leaf: it knows no publisher and no wire form.
 package synth
@@ -41,7 +41,7 @@ func (w World) spoil(points []Point, decimals int) []Point {
 	}
 	n := sort.Search(len(points), func(i int) bool { return !points[i].At.Before(w.Shrunk) })
 	points = slices.Clone(points[n:])
-	// Data two weeks old was published, whatever its publisher.
+	// Every publisher has published data that are two weeks old.
 	last := sort.Search(len(points), func(i int) bool { return !points[i].At.Before(w.Revised.AddDate(0, 0, -14)) })
 	for i := max(0, last-revisedFigures); i < last && !w.Revised.IsZero(); i++ {
 		points[i].Value *= 0.99
@@ -75,7 +75,7 @@ func (n Noise) Normal(day time.Time) float64 {
 	return radius * math.Cos(2*math.Pi*unit(mix(u)))
 }
 
-// Chance reports whether a date is among the share p of all dates for which an event happens.
+// Chance reports whether an event happens on a date. It happens on the share p of all dates.
 func (n Noise) Chance(day time.Time, p float64) bool { return n.Uniform(day) < p }
 
 // Round rounds half away from zero to a number of decimals, as publishers do before they print.
