@@ -1,5 +1,5 @@
-// Package tidemark is the root of the module and holds documents that lie there, for the program to show: the changelog, the method of the
-// picks, and the handbook of operators. The program itself is in cmd/tidemark.
+// Package tidemark is the root of the module. It holds documents that the program shows: the changelog, the method of the picks, and the
+// handbook of operators. The program itself is in cmd/tidemark.
 package tidemark
 
 import _ "embed" // the documents

@@ -87,7 +87,7 @@ func checksum(random string) string {
 // Reveal returns the whole key. Show it to its owner only, and only once.
 func (k Key) Reveal() string { return k.text }
 
-// Prefix returns the part by which people can recognise the key: "tmk_live_Ab3d".
+// Prefix returns the recognisable part of the key: "tmk_live_Ab3d".
 func (k Key) Prefix() string {
 	if k.text == "" {
 		return ""

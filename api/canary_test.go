@@ -67,7 +67,7 @@ var blanks = map[string][]string{
 	"{id}": {"crack-spread-321"}, "{ticker}": {"ACME", "CORO"}, "{tx_hash}": {"0x" + strings.Repeat("ab", 32)}, "{$}": {""}, "{sha256}": {strings.Repeat("ab", 32)}, "{period}": {"2026-03-16", canaryDay},
 }
 
-// Responses that differ from one moment to the next, whatever the request: times, counters, and data of a key.
+// Responses that differ from one moment to the next for any request: times, counters, and data of a key.
 var restless = regexp.MustCompile(`^/(healthz|readyz|status|api/v1/(account|info|verify|x402/info|payments|auth)|verify|dashboard|api/mcp)`)
 
 // addresses returns the addresses of the router and of the pages, with all placeholders filled in.

@@ -98,7 +98,7 @@ func (s *Server) visitor(r *http.Request) (*postgres.Key, []string) {
 }
 
 // opened reports whether a person opened the page, as far as the request shows. The cookie alone does not show that, because browsers also
-// send it with requests of their own.
+// send it with background requests.
 func opened(h http.Header) bool {
 	for _, name := range []string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"} {
 		if strings.Contains(h.Get(name), "prefetch") || strings.Contains(h.Get(name), "preview") {

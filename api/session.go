@@ -50,7 +50,7 @@ func (s *Server) sessionCookie() string {
 
 func (s *Server) secure() bool { return strings.HasPrefix(s.view.PublicURL(), "https:") }
 
-// signedIn returns the session of a request, and false if there is none.
+// signedIn returns the session of a request, and false if it has no session.
 func (s *Server) signedIn(r *http.Request) (session, bool, error) {
 	c, err := r.Cookie(s.sessionCookie())
 	if err != nil || len(c.Value) > 100 {

@@ -205,7 +205,7 @@ func FuzzTheClientsAddress(f *testing.F) {
 		if !got.IsValid() || got.Zone() != "" || got.Is4In6() {
 			t.Errorf("%q, %q: %v", said, last, got)
 		}
-		// The address that our proxy added decides, whatever the client wrote before it.
+		// The address that our proxy added decides, regardless of the client's part before it.
 		if own, err := netip.ParseAddr(last); err == nil && own.IsGlobalUnicast() && !own.IsPrivate() {
 			if want := own.Unmap().WithZone(""); got != want && !trusted[0].Contains(want) {
 				t.Errorf("%q, %q: %v, want %v", said, last, got, want)

@@ -33,8 +33,8 @@ type streamed struct {
 	write func(ctx context.Context, w io.Writer, limit int) error
 }
 
-// stream serves a listing with bounded memory, whatever its length. An error before the first chunk becomes an error response. After the
-// first chunk, stream cuts the connection, so that the client does not take a part for the whole.
+// stream serves a listing of any length with bounded memory. An error before the first chunk becomes an error response. After the first
+// chunk, stream cuts the connection, so that the client does not take a part for the whole.
 func stream(w http.ResponseWriter, r *http.Request, l streamed) error {
 	h := w.Header()
 	h.Set("Cache-Control", view.CachePublic)

@@ -10,9 +10,9 @@ import (
 	"tidemark/internal/task"
 )
 
-// Ingest requests a window of a source's observations (zero: all) and adds new values to the record, in one commit that makes the
-// dependents (signal ids) due; all of it while the attempt named by f is the current one. If nothing was known before, one page is stored
-// while the next is fetched. It returns the number of added rows.
+// Ingest requests a window of a source's observations (zero: all) and adds new values to the record. One commit adds them and makes the
+// dependents (signal ids) due, provided that the attempt named by f is still the current one. If nothing was known before, one page is
+// stored while the next is fetched. It returns the number of added rows.
 //
 // Good parts are stored even if another part failed; the next attempt repairs that part. Judge, unless it is nil, gets all good responses
 // before they are stored, with the errors of the failed requests, and returns the ones to store. Its error is joined to the others, and

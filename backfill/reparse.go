@@ -24,13 +24,14 @@ type Reparsed struct {
 }
 
 // Reparse parses the archived responses of a source again. Responses that are newer than the known data and were never stored are stored
-// with their own order and time, those of one run together. If an import brought data that was stored elsewhere, it is first rebuilt by
-// its steps (workers.Rebuild). For series that are already known, the response that last confirmed each is parsed again. Values that the
-// parser now reads differently are added as vintages of now, since they were not known before. Repeating the same reparse adds nothing.
+// with their own order and time, the responses of one run together. If an import brought data that was stored elsewhere, it is first
+// rebuilt by its steps (workers.Rebuild). For series that are already known, the response that last confirmed each is parsed again. Values
+// that the parser now reads differently are added as vintages of now, since they were not known before. Repeating the same reparse adds
+// nothing.
 //
-// If an archived body is missing or does not parse, Reparse ends with an error that names the fetch; stored data stays. It skips
-// responses older than those that confirmed all of the source's series, because they hold nothing new. A response without a reading can
-// be the last of several, as when it arrived. It is an error if a source without known data has no other response.
+// If an archived body is missing or does not parse, Reparse ends with an error that names the fetch; stored data stays. It skips responses
+// older than the confirmation of all of the source's series, because they hold nothing new. A response without a reading can be the last of
+// several, as when it arrived. It is an error if a source without known data has no other response.
 func Reparse(ctx context.Context, db *postgres.DB, store ingest.Archive, src ingest.Source, now time.Time) (Reparsed, error) {
 	return ReparseFenced(ctx, db, store, src, now, task.Fence{})
 }
@@ -77,7 +78,7 @@ func ReparseFenced(ctx context.Context, db *postgres.DB, store ingest.Archive, s
 	return done, err
 }
 
-// unconfirmed returns the instant from which a source's responses can hold unknown data. That is the oldest of the series' last
+// unconfirmed returns the start of the time in which a source's responses can hold unknown data. That is the oldest of the series' last
 // confirmations, or the beginning of time if a series was never loaded.
 func unconfirmed(ctx context.Context, db *postgres.DB, src ingest.Source) (from time.Time, err error) {
 	ids := make([]series.ID, len(src.Series))

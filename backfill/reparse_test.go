@@ -129,7 +129,7 @@ func TestAnArchiveAloneRebuildsTheObservations(t *testing.T) {
 	if err != nil || n != 18 {
 		t.Fatalf("exported %d exchanges (%v), want 18", n, err)
 	}
-	// Also where the folder does not say what was done with the answers, as one that was written by hand.
+	// This also works with a folder that does not record the use of the responses, as if written by hand.
 	if err := os.Remove(filepath.Join(dir, archive.HistoryName)); err != nil {
 		t.Fatal(err)
 	}

@@ -92,7 +92,7 @@ func TestHindsightStandsBesideWhatWasServed(t *testing.T) {
 	s.apply(plan.ID)
 	s.work()
 	want := []string{
-		"02 done differs - -", // nothing stands there, and nothing was known
+		"02 done differs - -", // the slot has no snapshot, and nothing was known
 		"03 done unchanged 2 2",
 		"04 done differs 4 5", // the day's newest observation is the second, and is known otherwise now
 		"05 done unchanged 6 6",
@@ -123,7 +123,7 @@ func TestAFailedSlotKeepsNoOtherAndIsTriedAlone(t *testing.T) {
 	plan := s.plan(r)
 	s.apply(plan.ID)
 	s.work()
-	// On the fourth the thirteen becomes known, for which there is no computation.
+	// On the fourth the value 13 becomes known, and the computation fails for 13.
 	want := []string{"02 skipped - -", "03 done added - 2", "04 failed - -", "05 failed - -", "06 failed - -"}
 	if d := cmp.Diff(want, s.slots(plan.ID)); d != "" {
 		t.Fatalf("(-want +got):\n%s", d)

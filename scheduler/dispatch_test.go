@@ -91,8 +91,8 @@ func newScheduler(db *postgres.DB, q scheduler.Queue) *scheduler.Scheduler {
 	return &scheduler.Scheduler{Store: db, Queue: q, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
 }
 
-// TestSchedulersShareWhatIsDue lets four schedulers tick at once, two of them in one process, over many due runs. Their connections
-// plan in different ways, as those of one pool may: each meets the rows in another order.
+// TestSchedulersShareWhatIsDue lets four schedulers tick at once, two of them in one process, over many due runs. Their connections plan in
+// different ways, as connections of one pool may: each sees the rows in another order.
 func TestSchedulersShareWhatIsDue(t *testing.T) {
 	t.Parallel()
 	address := pgtest.New(t)

@@ -18,7 +18,7 @@ const retention = 24 * time.Hour
 
 // AsynqQueue is the Queue on Redis.
 //
-// asynq's own retries are not used: it would begin a killed worker's task again only after its lease and its recoverer's round (65 to 106
+// asynq's own retries are not used. They would begin a killed worker's task again only after its lease and its recoverer's round (65 to 106
 // s), and never a task that it lost. The run log decides which tasks are tried again, and when.
 type AsynqQueue struct {
 	client    *asynq.Client

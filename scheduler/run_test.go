@@ -41,7 +41,7 @@ func TestASchedulerGoesOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := &calm{first: []func(context.Context) error{
-			func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, // a socket whose peer is gone
+			func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, // a socket whose peer has disappeared
 			func(context.Context) error { panic("a fault of the program") },
 			func(context.Context) error { return errors.New("deadlock detected (SQLSTATE 40P01)") },
 		}}

@@ -1,7 +1,7 @@
-// Package scheduler decides when runs start. It turns schedules into rows of the run log, one per due slot, hands due rows to the queue,
-// and reconciles the two: runs that the queue or a dead worker lost are handed out again under the next attempt. It never fetches or
-// computes. Any number of schedulers can run at once: Postgres decides between them, and Redis can lose all its data at any moment. Start
-// at Scheduler.Tick.
+// Package scheduler decides when runs start. It turns schedules into rows of the run log, one per due slot, and hands due rows to the
+// queue. It reconciles the two: if the queue or a dead worker lost a run, it hands the run out again under the next attempt. It never
+// fetches or computes. Any number of schedulers can run at once: Postgres decides between them, and Redis can lose all its data at any
+// moment. Start at Scheduler.Tick.
 package scheduler
 
 import (
@@ -155,9 +155,9 @@ func (s *Scheduler) init() error {
 
 func key(e task.Schedule) string { return e.Job + "\x00" + e.Subject }
 
-// Tick does all due work. It saves the schedules if that is still to do, records slots that have come, takes runs from silent workers,
-// asks the queue about runs that no worker started, and hands out due runs. Each step is tried regardless of the outcome of the others.
-// If two callers tick at once, the second waits for the first.
+// Tick does all due work. It saves the schedules if that is still to do, and records slots that have come. It takes runs from silent
+// workers, asks the queue about runs that no worker started, and hands out due runs. Each step is tried regardless of the outcome of the
+// others. If two callers tick at once, the second waits for the first.
 func (s *Scheduler) Tick(ctx context.Context) error {
 	if err := s.init(); err != nil {
 		return err

@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// Stepper drives the clock of a sandbox while its history is made. It moves from slot to slot as soon as all work for earlier slots is
-// done, until it reaches the wall clock's time, and follows the wall clock from then on. So months pass in a minute, in order, on
-// machines of any speed.
+// Stepper drives the clock of a sandbox while its history is made. It moves to the next slot as soon as all work for earlier slots is done.
+// When it reaches the wall clock's time, it follows the wall clock. So months pass in a minute, in order, on machines of any speed.
 type Stepper struct {
 	Scheduler *Scheduler
 	// Unfinished reports whether a run for a slot up to at has not ended yet.

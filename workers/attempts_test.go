@@ -87,7 +87,7 @@ func TestEveryAttemptOfARunIsKeptWithWhatItLogged(t *testing.T) {
 	}
 }
 
-// What a worker that is killed has logged is there all the same: it is kept while the attempt continues.
+// The log of a killed worker survives: it is stored while the attempt continues.
 func TestTheLogOfAnAttemptIsKeptWhileItGoesOn(t *testing.T) {
 	t.Parallel()
 	db, err := postgres.Open(t.Context(), pgtest.New(t), postgres.RoleWorker)

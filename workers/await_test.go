@@ -87,7 +87,7 @@ func TestASnapshotHoldsWhatWasLearnedByItsSlot(t *testing.T) {
 			b.job.Sources = map[string][]string{"test-signal": {"test"}}
 			b.store(slot.Add(-24*time.Hour), []series.Reading{about(1, 10)})
 			asked := claimed(t, b.db, task.Ingest, "test", slot.Add(-2*time.Minute))
-			// A run of another source, and one for a later slot, do not delay the run.
+			// A run of another source, and a run for a later slot, do not delay the run.
 			claimed(t, b.db, task.Ingest, "elsewhere", slot.Add(-2*time.Minute))
 			claimed(t, b.db, task.Ingest, "test", slot.Add(time.Minute))
 

@@ -48,7 +48,7 @@ func (c Claims) Run(ctx context.Context, t task.Task) error {
 	}
 	err = c.DB.DecideClaims(ctx, t.Fence, next)
 	if err == nil && why != nil {
-		return Permanent(why) // it is checked again without limit, whatever the policy of failures is
+		return Permanent(why) // it is checked again without limit, regardless of the policy of failures
 	}
 	if err == nil && c.Log != nil {
 		for _, e := range next.Ends {
@@ -60,7 +60,7 @@ func (c Claims) Run(ctx context.Context, t task.Task) error {
 	return err
 }
 
-// look decides a transaction's claims by the present state of the chain. why is the reason if nothing could be decided; the claimants see
+// look decides a transaction's claims by the present state of the chain. why is the reason if nothing could be decided. The claimants see
 // it, and the transaction is checked again.
 func (c Claims) look(ctx context.Context, txHash string, claims []postgres.Claim, granted []postgres.Transfer) (next postgres.ClaimsDecision, why, err error) {
 	now := c.Now()

@@ -30,8 +30,8 @@ type caseOf struct {
 type candidate struct {
 	postgres.Claim
 
-	// Found are the transfers that can be granted now; Fault says why there are none. Coming are those transfers and the ones that are
-	// not deep enough yet.
+	// Found are the transfers that can be granted now; if it is empty, Fault says why. Coming also has the transfers that are not deep
+	// enough yet.
 	Found, Coming []base.Transfer
 	Fault         error
 	// Proven reports for each sender whether it signed the claim's signature.
@@ -54,8 +54,8 @@ func (in caseOf) may(c candidate, x base.Transfer) (ok, reserved bool) {
 	return true, false
 }
 
-// judge decides the claims. The right to a transfer belongs, in this order, to: the key that held its amount; the key for which its
-// sender signed, until seven days after it was granted to another; the key that claimed its transaction first.
+// judge decides the claims. The right to a transfer belongs to the first of these keys: the key that held its amount; the key named in its
+// sender's signature, until seven days after it was granted to another; the key that claimed its transaction first.
 func judge(in caseOf) postgres.ClaimsDecision {
 	var d postgres.ClaimsDecision
 	held, lost := in.review(&d)

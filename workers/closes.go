@@ -14,13 +14,13 @@ import (
 // settling is the max time between a fetch and its storing. A read as of this long ago is complete, so it can be repeated.
 const settling = 2 * time.Minute
 
-// settled is the newest instant as of which all data are stored.
+// settled is the newest instant whose data are all stored.
 func settled(now time.Time) time.Time { return now.Add(-settling) }
 
 // closes counts the closing prices of a day.
 type closes struct {
 	day time.Time
-	// expected is the number of companies with a close on the session before; have counts those of them with a close on the day.
+	// expected is the number of companies with a close on the session before; have is how many of these have a close on the day.
 	have, expected int
 	missing        []equity.CIK
 }

@@ -437,7 +437,7 @@ func TestWhatIsAskedFor(t *testing.T) {
 		t.Errorf("on the day of the whole history %s is asked for", got)
 	}
 
-	// An old window that comes without the newest days is no old copy.
+	// An old window that comes without the newest days does not count as an old copy.
 	d.publish("/a.csv", prices(40, 70)[:20]...)
 	d.publish("/b.csv", prices(40, 2)[:20]...)
 	first(func() error { return bounded(t.Context()) })

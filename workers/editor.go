@@ -40,7 +40,7 @@ func (p Picks) Basis(ctx context.Context, day time.Time) (time.Time, time.Time, 
 }
 
 // CheckChoice returns an error if an editor's choice is currently not allowed. It must be for today, a trading day without a pick so far,
-// and for a company that the rules allow. checked reports whether the closes of the day are available and the check is complete.
+// and for a company that the rules allow. checked reports whether the check is complete, which needs the closes of the day.
 func (p Picks) CheckChoice(ctx context.Context, choice postgres.EditorChoice) (checked bool, err error) {
 	now, err := p.DB.Now(ctx)
 	if err != nil {

@@ -41,7 +41,7 @@ type Prices struct {
 const (
 	// sharesAtOnce is how many shares are asked for before what came is stored.
 	sharesAtOnce = 25
-	// official is the time of day in New York from which the closes of a day are requested.
+	// official is the time of day in New York when the closes of a day are first requested.
 	official = 16*time.Hour + 15*time.Minute
 	// overlap is how far behind its newest bar a share is asked for again: corrections come within days.
 	overlap = 7 * 24 * time.Hour

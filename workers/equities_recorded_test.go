@@ -28,7 +28,7 @@ import (
 
 const recordedData = "../../shared/upstream/"
 
-// industries are the codes that the SEC assigned to those of the recorded companies that are ranked here.
+// industries are the SEC's codes for the recorded companies that are ranked here.
 var industries = map[string]int{
 	"AAPL": 3571, "GE": 3600, "HD": 5211, "JNJ": 2834, "JPM": 6021, "KO": 2080, "MSFT": 7372, "PG": 2840, "WMT": 5331, "XOM": 2911,
 }
@@ -124,8 +124,8 @@ func recordedBars(t *testing.T, file string, cik equity.CIK) []equity.Bar {
 	return bars
 }
 
-// TestRecordedCompaniesAreScoredFromTheDatabaseAsFromTheirFilings stores what was really filed and traded, in the pieces in which it
-// comes, and makes the ranking of a past day of what is read back.
+// TestRecordedCompaniesAreScoredFromTheDatabaseAsFromTheirFilings stores real filings and prices in the pieces in which they come. It makes
+// the ranking of a past day from the stored data.
 func TestRecordedCompaniesAreScoredFromTheDatabaseAsFromTheirFilings(t *testing.T) {
 	t.Parallel()
 	market := recordedCompanies(t)

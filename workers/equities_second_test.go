@@ -75,7 +75,7 @@ func TestACloseThatASecondSourceDisputesIsNotPickedAt(t *testing.T) {
 	if why := reasons(market); len(why) != 1 || !strings.Contains(why[0], "in doubt") || !strings.Contains(why[0], "by second") {
 		t.Errorf("the share is left out because of %q, want its close in doubt", why)
 	}
-	// Before the second source had told it, nobody doubted; nor does a source that says nothing of the day.
+	// Before the second source reported it, no close was doubted. A source that says nothing about the day raises no doubt either.
 	market, err = daily.Market(t.Context(), day, newYork(t, "2026-03-02 16:30"), nil)
 	if err != nil || len(market.Second) != 0 || len(reasons(market)) != 0 {
 		t.Errorf("as of a time before: %v, %q (%v)", market.Second, reasons(market), err)

@@ -367,7 +367,7 @@ func TestPricesThatAreMissing(t *testing.T) {
 	spoil := func(ticker string, f world.Fault) {
 		x.fault = func(url string) (world.Fault, bool) { return f, strings.Contains(url, "/"+ticker+"?") }
 	}
-	// One failing share alone is no reason to retry repeatedly.
+	// A single failing share does not cause repeated retries.
 	spoil("SMDSYN", world.ErrorPage(404))
 	attempt := x.at("2026-03-03 16:20", "prices-yahoo")
 	if err := x.job.Run(t.Context(), attempt); err != nil {

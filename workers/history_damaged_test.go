@@ -14,7 +14,8 @@ import (
 	"tidemark/workers"
 )
 
-// A body is missing: what it said is part of the past, and nothing is imported; or nobody ever used it, and the past is the same without.
+// If a used body is missing, its content is part of the past, and nothing is imported. If the body was never used, the past is the same
+// without it.
 func TestAnImportWithDamagedBodiesNamesEachAndMakesNoOtherPast(t *testing.T) {
 	t.Parallel()
 	first, src := lived(t)

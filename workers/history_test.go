@@ -249,7 +249,7 @@ func TestAnArchiveAloneMakesAYearAgain(t *testing.T) {
 	}
 }
 
-// lived is a small installation with revisions, a failed page, a response in quarantine that was accepted and one that was rejected.
+// lived is a small installation with revisions, a failed page, and two quarantined responses, one accepted and one rejected.
 func lived(t *testing.T) (installation, ingest.Source) {
 	t.Helper()
 	src := pageSource()

@@ -94,8 +94,8 @@ func (i Ingest) keep(ctx context.Context, t task.Task, c *inspection) error {
 	return nil
 }
 
-// storeOthers stores the remaining units after the database found that a unit lacks too many of the known values. The database compares
-// all of them, not only the newest ones that the checks read. That unit is held, as are others with the same finding.
+// storeOthers stores the remaining units after the database found that a unit lacks too many of the known values. The database compares all
+// of them, while the checks read only the newest ones. That unit is held, as are others with the same finding.
 func (i Ingest) storeOthers(ctx context.Context, t task.Task, c *inspection, shrunk *postgres.ShrunkError) error {
 	for c.hold(shrunk) {
 		if err := i.keep(ctx, t, c); err != nil {

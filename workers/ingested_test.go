@@ -9,8 +9,8 @@ import (
 	"tidemark/signals"
 )
 
-// What was published years before anything was read here has the publisher's usual delay as its time of publication, marked as assumed, and as its
-// time of ingestion the one at which the bytes came.
+// An observation published years before the first read has the publisher's usual delay as its time of publication, marked as assumed. Its
+// time of ingestion is the time at which the bytes came.
 func TestNothingIsIngestedBeforeItsBytesCame(t *testing.T) {
 	t.Parallel()
 	petroleum, _ := signals.ByID("eia-weekly-petroleum")

@@ -21,14 +21,14 @@ import (
 	"tidemark/workers"
 )
 
-// wire carries the connections of one worker to the database, and dies with it at one of its commits: either before the commit is sent,
-// or after the database has done it and before the worker receives the response. A dead wire carries nothing any more.
+// wire carries the connections of one worker to the database, and breaks at one of its commits. It breaks either before the commit is sent,
+// or after the database has done it and before the worker receives the response. A broken wire carries nothing any more.
 type wire struct {
 	// nth is the number of the fatal commit, counted from one; done reports whether the database still gets it.
 	nth  int
 	done bool
 
-	// heard reports whether the database has answered the fatal commit.
+	// heard reports whether the database has responded to the fatal commit.
 	heard chan struct{}
 
 	mu      sync.Mutex

@@ -28,8 +28,8 @@ type Ledger struct {
 	Repository, Branch string
 }
 
-// Run brings the ledger, and its remote, up to date with the record. An unavailable remote is tried again later. A remote with another
-// history, or one that refuses us, is an alarm.
+// Run brings the ledger, and its remote, up to date with the record. An unavailable remote is tried again later. A remote that has another
+// history or refuses us is an alarm.
 func (l Ledger) Run(ctx context.Context, t task.Task) error {
 	if t.Subject != task.SubjectLedger {
 		return Permanent(fmt.Errorf("there is no ledger %q", t.Subject))

@@ -125,7 +125,7 @@ func runGit(t *testing.T, args ...string) string {
 func TestTheLedgerHoldsWhatWasAnnouncedAndNothingElse(t *testing.T) {
 	t.Parallel()
 	k := newKeeper(t, newRecord(t, "replay"), "")
-	k.mustRun() // nothing to do is no trouble
+	k.mustRun() // a run without work succeeds
 	k.announce(2)
 	k.gap()
 	if err := k.db.Correct(t.Context(), chain.Correction{Seq: 2, What: "the price was 99.50", Evidence: "e", Date: k.day.Format(time.DateOnly)}, "me"); err != nil {

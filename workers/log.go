@@ -49,7 +49,7 @@ type cosigning struct {
 }
 
 const (
-	// cosignAgain is the time after which a size without new entries is cosigned again.
+	// cosignAgain is the interval at which a size without new entries is cosigned again.
 	cosignAgain = 24 * time.Hour
 	// witnessTimeout bounds a request to a witness.
 	witnessTimeout = 10 * time.Second

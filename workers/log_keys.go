@@ -18,7 +18,7 @@ import (
 type LogKey struct {
 	// Log is the log's name, Origin what it is called outside.
 	Log, Origin string
-	// signers are the log's keys: the announced one, then older ones that also sign.
+	// signers are the log's keys: the announced key, then older keys that also sign.
 	signers []*tlog.Signer
 	mark    string
 }
@@ -84,7 +84,7 @@ func ReadLogKeys(path, origin string) ([]*LogKey, error) {
 	return keys, nil
 }
 
-// VKey is the announced public key; OldVKeys are the older ones that also sign.
+// VKey is the announced public key; OldVKeys are the older keys that also sign.
 func (k *LogKey) VKey() string { return k.signers[0].VKey() }
 
 // OldVKeys are the older public keys that sign in addition to the announced one.

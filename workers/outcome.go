@@ -83,9 +83,9 @@ func lasting(err error) bool {
 	return errors.As(err, new(finalError)) || postgres.Lasting(err)
 }
 
-// interrupted reports whether an attempt ended with a transient error of the database, and after which pause it begins again; the pause
-// grows with each attempt. That is not a failure of the run: it is retried without limit. A worker that cannot reach the database cannot
-// record this either; the scheduler then takes the run from it.
+// interrupted reports whether an attempt ended with a transient error of the database. It also returns the pause before the next attempt,
+// which grows with each attempt. Such an end is not a failure of the run: the run is retried without limit. A worker that cannot reach the
+// database cannot record this either; the scheduler then takes the run from it.
 func interrupted(err error, attempt int) (pause time.Duration, ok bool) {
 	if postgres.Transient(err) == "" || errors.As(err, new(finalError)) {
 		return 0, false
@@ -94,8 +94,8 @@ func interrupted(err error, attempt int) (pause time.Duration, ok bool) {
 	return most/2 + rand.N(most/2), true
 }
 
-// retryDecision maps an error to the next step of the run: a retry after a pause, which doubles with each failure and is at least the
-// publisher's requested pause, or giving up.
+// retryDecision maps an error to the next step of the run: a retry after a pause, or giving up. The pause doubles with each failure and is
+// at least the publisher's requested pause.
 func retryDecision(err error, t task.Task) (retryIn time.Duration, final bool) {
 	if fe := (finalError{}); errors.As(err, &fe) {
 		return 0, true

@@ -28,7 +28,7 @@ type Publications struct {
 }
 
 // Run brings the task's subject up to date. It computes everything from the record and from the data known a moment before the world's
-// time. The digest and the research of a week are those of the slot.
+// time. The digest and the research are about the week of the slot.
 func (p Publications) Run(ctx context.Context, t task.Task) error {
 	now, err := p.Picks.DB.Now(ctx)
 	if err != nil {
@@ -79,14 +79,14 @@ func (p Publications) portfolio(ctx context.Context, t task.Task, now time.Time)
 
 // portfolioInput is the input of the portfolio computation, as known at an instant.
 type portfolioInput struct {
-	// base is the checkpoint from which the portfolio continues; if it is nil, the computation begins with the first day. With a base,
-	// announced holds only the newest picks, and prices holds their companies and the base's.
+	// base is the checkpoint where the portfolio continues; if it is nil, the computation begins with the first day. With a base, announced
+	// holds only the newest picks, and prices holds their companies and the base's.
 	base      *postgres.PortfolioBase
 	announced []postgres.Pick
 	picks     []picks.AnnouncedPick
 	companies map[equity.CIK]equity.Company
 	prices    picks.Prices
-	// departures are the filings by which companies left, or may have left, the exchange.
+	// departures are filings that show that a company left, or may have left, the exchange.
 	departures map[equity.CIK][]equity.Filing
 	benchmark  picks.History
 }

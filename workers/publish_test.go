@@ -191,8 +191,8 @@ func settledAt(t *testing.T, day string) time.Time {
 	return calendar.At(on(t, day), pickClock-2*time.Minute)
 }
 
-// figures are the numbers of a text, read as its language writes them, each once; an amount in the unit of one, whatever word its language has
-// for its size.
+// figures returns the numbers of a text, read as its language writes them, each once. An amount with a word for its size, in any language,
+// is converted to units.
 func figures(lang picks.Lang, text string) []string {
 	text = strings.Map(func(r rune) rune {
 		if r >= '०' && r <= '९' {

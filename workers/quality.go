@@ -320,7 +320,7 @@ func readingsOf(fetched []ingest.Fetched) map[series.ID][]series.Reading {
 	return all
 }
 
-// seriesWithReadings lists the series for which the units have readings.
+// seriesWithReadings lists the series that have readings in the units.
 func seriesWithReadings(units []*unit) []series.ID {
 	var ids []series.ID
 	for _, u := range units {

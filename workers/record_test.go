@@ -12,8 +12,8 @@ import (
 	"tidemark/internal/task"
 )
 
-// record is a database with a record in it, in a world whose clock a test moves: "replay", where all work is done at once, or "sandbox",
-// which makes its history.
+// record is a database with a record in it, in a world whose clock a test moves. In "replay" all work is done at once; "sandbox" makes its
+// history.
 type record struct {
 	t   *testing.T
 	db  *postgres.DB

@@ -28,7 +28,7 @@ import (
 // it commits is conditional on t.Fence. An error is tried again later, unless it is Final.
 type Handler func(ctx context.Context, t task.Task) error
 
-// Options configure a Server. All fields are required except those with a documented zero value.
+// Options configure a Server. All fields are required, except fields whose zero value is documented.
 type Options struct {
 	DB *postgres.DB
 	// RedisURL has one of the forms of package redisurl.

@@ -62,7 +62,7 @@ func TestOneTraceLeadsFromTheCronLineToTheSnapshot(t *testing.T) {
 		t.Errorf("from the snapshot back (-want +got):\n%s", d)
 	}
 
-	// What is beside that way: the parts of the two runs, and statements below them.
+	// Other spans: the parts of the two runs, and statements below them.
 	parts := map[string]string{}
 	for _, s := range byID {
 		if s.Trace == snapshot.Trace && !strings.HasPrefix(s.Name, "sql ") {

@@ -20,8 +20,8 @@ func counted(first time.Time, days int, count func(day int) float64) []series.Re
 	return out
 }
 
-// What an interval rests on is stored with the snapshot: assumed until enough re-estimates came that it could be held against, and with the
-// numbers of these from then on. What was said before stays.
+// The basis of an interval is stored with the snapshot. It is assumed until there are enough re-estimates to compare the interval with;
+// from then on it has their numbers. Earlier snapshots do not change.
 func TestTheRecordOfAnIntervalGrowsWithWhatCameOfIt(t *testing.T) {
 	t.Parallel()
 	hormuz, _ := signals.ByID("hormuz-transit")

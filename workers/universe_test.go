@@ -24,7 +24,7 @@ func TestWhoIsInTheUniverse(t *testing.T) {
 		listed(1045810, "NVDA"), listed(equity.Benchmark, "SPY"), listed(320193, "AAPL"), listed(1067983, "BRK-B", "BRK-A"), listed(789019, "MSFT"),
 	}
 	for _, c := range []struct{ text, want, missing string }{
-		{"top 2", "NVDA AAPL", ""}, // the fund is no company
+		{"top 2", "NVDA AAPL", ""}, // a fund does not count as a company
 		{"TOP 300", "NVDA AAPL BRK-B MSFT", ""},
 		{"msft, aapl", "AAPL MSFT", ""},
 		{"brk.a", "BRK-B", ""},

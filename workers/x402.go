@@ -48,15 +48,15 @@ func (x X402) Run(ctx context.Context, t task.Task) error {
 	if err == nil {
 		return x.DB.ResolveX402(ctx, t.Fence, next)
 	}
-	// It is checked again without limit, whatever the policy of failures is.
+	// It is checked again without limit, regardless of the policy of failures.
 	if again := x.DB.RetryX402(ctx, t.Fence, t.Subject, x.Now().Add(x402Retry)); again != nil {
 		return again
 	}
 	return Permanent(err)
 }
 
-// The max time for which a settlement stated by the facilitator may be invisible on the chain, the interval of checks for a missing one,
-// and their end.
+// How long a settlement that the facilitator stated may be invisible on the chain, the interval of checks for a missing settlement, and
+// their end.
 const (
 	x402Invisible = 10 * time.Minute
 	x402Seldom    = time.Hour

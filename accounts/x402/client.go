@@ -349,8 +349,8 @@ func redact(err error) error {
 	return err
 }
 
-// reportOf is report for a call about a payment. A payment that is not proven may have been built to make the facilitator fail. Then only
-// an unreachable facilitator, or one that reports itself unavailable, counts as unhealthy.
+// reportOf is report for a call about a payment. A payment that is not proven may have been built to make the facilitator fail. Then the
+// facilitator only counts as unhealthy if it is unreachable or reports itself unavailable.
 func (c *Client) reportOf(ctx context.Context, p Payment, err error, count func(*Health)) {
 	if !p.Proven && err != nil && !unavailable(err) {
 		c.fail(ctx, err)

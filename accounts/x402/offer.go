@@ -40,7 +40,7 @@ func (o Offer) Serves(version int) bool {
 	return o.Versions == nil || slices.Contains(o.Versions, version)
 }
 
-// domain is the member extra of an entry: what the payer's signature is for.
+// domain is the member extra of an entry: the domain of the payer's signature.
 type domain struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
@@ -118,8 +118,8 @@ func (o Offer) Requirements(version int) json.RawMessage {
 	return encode(o.v2())
 }
 
-// Body returns the body of a 402 response: the terms of version 1. It omits the terms of version 2, because version 1 clients reject a list
-// with an unknown entry. reason says why payment is required, or what was wrong with the payment sent.
+// Body returns the body of a 402 response: the terms of version 1. It omits the terms of version 2: version 1 clients reject a list with an
+// unknown entry. reason says why payment is required, or why the sent payment was rejected.
 func (o Offer) Body(reason string) []byte {
 	accepts := []requirementV1{}
 	if o.Serves(V1) {

@@ -73,7 +73,7 @@ func TestWhatIsTaken(t *testing.T) {
 	}
 }
 
-// FuzzParse compares accepted requests with what net/http reads from the same bytes.
+// FuzzParse compares accepted requests with net/http's reading of the same bytes.
 func FuzzParse(f *testing.F) {
 	for _, s := range samples {
 		f.Add([]byte(s.text))

@@ -8,7 +8,7 @@ import (
 	"tidemark/api/view"
 )
 
-// note says at the top of a page which part is shown, what the rest costs, and how to get it.
+// note says at the top of a page which part is shown, the price of the rest, and how to get it.
 type note struct {
 	Texts []string
 	Links []navigation

@@ -47,7 +47,7 @@ func list[T any](doc *view.Document, _ string, err error) (rows []T, next string
 // perPage is the number of rows of a long list on one page.
 const perPage = 50
 
-// olderURL returns the URL of the next page of a list, or an empty string if there is none.
+// olderURL returns the URL of the next page of a list, or an empty string at the end.
 func (r request) olderURL(cursor string) string {
 	if cursor == "" {
 		return ""

@@ -18,7 +18,7 @@ type researchBody struct {
 	Text     template.HTML
 	// Numbers reports whether the page shows the figures next to the text and its facts. Return reports whether it shows the pick's return.
 	Numbers, Return bool
-	// Link is the newest pick of the ticker in the record, or the pick of the page. It is nil if there is none.
+	// Link is the newest pick of the ticker in the record, or the pick of the page. It is nil if neither exists.
 	Link *view.VerifiedPick
 	// Announced is the pick of a pick page, as it was announced. It is nil on a company's page.
 	Announced *view.Announced

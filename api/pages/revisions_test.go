@@ -10,7 +10,7 @@ import (
 	"tidemark/signals"
 )
 
-// A revised point is on the page of revisions. A sandbox rarely has one in its first days.
+// A revised point is on the page of revisions. In its first days, a sandbox rarely has revisions.
 func TestTheRevisionsOfASignalAreAPage(t *testing.T) {
 	t.Parallel()
 	def := signals.All()[0]

@@ -192,7 +192,7 @@ func clipped(text string, most int) string {
 	return text
 }
 
-// known returns the newest known value, or NaN if there is none.
+// known returns the newest known value, or NaN if no value is known.
 func known(points []view.HistoryPoint) float64 {
 	for _, p := range slices.Backward(points) {
 		if p.Value == p.Value {

@@ -13,7 +13,7 @@ import (
 // The responses of the MCP tools that have no equal in the Picks API. They show free data only: announced picks, public cards and
 // percentages.
 
-// Editorial is what every answer to an agent ends with.
+// Editorial is the end of every answer to an agent.
 type Editorial struct {
 	// Environment is "live" or "demo".
 	Environment string `json:"environment"`
@@ -100,7 +100,7 @@ func (st *PublicationsState) PortfolioSummary() (PortfolioSummary, bool) {
 type EconomicHeadlines struct {
 	Events   []EconomicHeadline `json:"events"`
 	Language picks.Lang         `json:"language"`
-	// NextCursor leads on to older events, null where there are none.
+	// NextCursor leads on to older events; null at the end.
 	NextCursor *string `json:"next_cursor"`
 	Editorial
 }

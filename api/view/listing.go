@@ -21,7 +21,7 @@ import (
 type ListingRequest struct {
 	// Format is one of Formats.
 	Format string
-	// AsOf is the instant as of which the history is read. Zero means now.
+	// AsOf is the instant of the history. Zero means now.
 	AsOf time.Time
 	// From and To bound the observation times, both inclusive. Zero means no bound.
 	From, To time.Time
@@ -214,7 +214,7 @@ func (l *Listing) frame(ctx context.Context, s *Signal, asOf *time.Time) error {
 }
 
 // Write writes the response. With a limit above 0 it writes only the beginning and at most that many rows. It writes nothing until it has
-// read the first row or knows that there is none. An error before that leaves nothing written.
+// read the first row or knows that the listing is empty. An error before that leaves nothing written.
 func (l *Listing) Write(ctx context.Context, w io.Writer, limit int) error {
 	if l.table != nil && l.request.Format == FormatCSV {
 		return l.table(ctx, w, limit)

@@ -197,7 +197,7 @@ type ResearchPick struct {
 	Hash      string   `json:"hash"`
 }
 
-// Research returns the newest card of the company with a ticker, or nil if there is none.
+// Research returns the newest card of the company with a ticker, or nil if it has no card.
 func (st *PublicationsState) Research(ticker string, lang picks.Lang) (*Document, error) {
 	cik, _ := st.Company(ticker)
 	card := st.cards[cik]

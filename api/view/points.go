@@ -52,7 +52,7 @@ func (v *View) PointsAsOf(ctx context.Context, s *Signal, asOf, from time.Time) 
 	return out, nil
 }
 
-// SnapshotAsOf returns the snapshot of a signal as of a past instant, or nil if there was none.
+// SnapshotAsOf returns the snapshot of a signal as of a past instant, or nil if it had no snapshot then.
 func (v *View) SnapshotAsOf(ctx context.Context, s *Signal, at time.Time) (*SignalSnapshot, error) {
 	var out *SignalSnapshot
 	err := v.acquireQuery(ctx, func(ctx context.Context) error {

@@ -96,7 +96,7 @@ type ProblemKind struct {
 	Code   string
 	Title  string
 	Status int
-	// Meaning says what happened, Remedy what the caller can do.
+	// Meaning says what happened, Remedy how the caller can fix it.
 	Meaning, Remedy string
 }
 

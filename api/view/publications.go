@@ -45,7 +45,7 @@ type PublicationsStore interface {
 	PortfolioEvents(ctx context.Context, q postgres.EventFilter) ([]postgres.PortfolioEvent, error)
 	EconomicEvents(ctx context.Context, limit int) ([]postgres.EconomicEvent, error)
 	Digests(ctx context.Context, limit int) ([]postgres.Digest, error)
-	// Listen runs until ctx ends and reconnects by itself. It calls the listener's functions one at a time.
+	// Listen runs until ctx ends and reconnects automatically. It calls the listener's functions one at a time.
 	Listen(ctx context.Context, l postgres.Listener) error
 }
 
@@ -218,7 +218,7 @@ type published struct {
 	digest    *postgres.Digest // nil before the first
 }
 
-// load reads parts and stores the new state. If anew is set, it ignores the data read before.
+// load reads parts and stores the new state. If the parameter anew is true, it ignores the data read before.
 func (p *Publications) load(ctx context.Context, what part, anew bool) error {
 	p.loading.Lock()
 	defer p.loading.Unlock()

@@ -32,7 +32,7 @@ type RecordStore interface {
 	Attestations(ctx context.Context) ([]postgres.Attestation, error)
 	// LoggedPicks adds to all the position of picks in the transparency log, for its leaves from a number on.
 	LoggedPicks(ctx context.Context, from int64, all map[int64]int64) (next int64, err error)
-	// Listen runs until ctx ends and reconnects by itself. It calls the listener's functions one at a time.
+	// Listen runs until ctx ends and reconnects automatically. It calls the listener's functions one at a time.
 	Listen(ctx context.Context, l postgres.Listener) error
 }
 
@@ -227,8 +227,8 @@ func (r *Record) readLogged(ctx context.Context, st *RecordState, full bool) err
 	return nil
 }
 
-// readChain reads the links into the state and recomputes them: all of them, or those after the previous state. same is how many of the
-// first links are equal to the previous state's.
+// readChain reads the links into the state and recomputes them: all of them, or only the links after the previous state. same is the number
+// of first links that are equal to the previous state's.
 func (r *Record) readChain(ctx context.Context, st, before *RecordState, full bool) (same int, err error) {
 	links := before.links
 	same = len(links)

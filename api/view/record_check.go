@@ -29,7 +29,7 @@ type RecordChecks struct {
 type verified struct {
 	// head is the checkpoint of the links before the first invalid one.
 	head chain.Checkpoint
-	// invalid is the number of the first invalid link, 0 if there is none.
+	// invalid is the number of the first invalid link, or 0.
 	invalid       int64
 	hashes, links string
 }

@@ -16,7 +16,7 @@ import (
 // RecordState is the verifiable record at one moment. It is immutable.
 type RecordState struct {
 	o RecordOptions
-	// day is the New York day for which the record was checked. verifiedAt is the world's time of the check.
+	// day is the New York day of the check of the record. verifiedAt is the world's time of the check.
 	day, verifiedAt time.Time
 
 	links        []link

@@ -10,7 +10,7 @@ import (
 type State struct {
 	// Catalog is the SignalCatalog as a document.
 	Catalog *Document
-	// Signals are all signals in the order of their definitions, whatever their status.
+	// Signals are all signals in the order of their definitions, with any status.
 	Signals []*Signal
 	// Environment is "live" or "demo". World is the world's name. Disclaimer is the disclaimer of pages that are not about one signal.
 	Environment, World, Disclaimer string
@@ -33,7 +33,7 @@ type Signal struct {
 // Signal returns the signal with an id, or nil.
 func (s *State) Signal(id string) *Signal { return s.byID[id] }
 
-// render builds and stores a new state. It keeps the signals of the previous state for which current returns true. The caller holds mu.
+// render builds and stores a new state. It keeps a signal of the previous state if current returns true for it. The caller holds mu.
 func (v *View) render(current func(*Signal) bool) error {
 	now := v.o.Now()
 	before := v.State()

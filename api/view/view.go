@@ -39,11 +39,11 @@ const (
 type Store interface {
 	// Serve returns the data of a signal to serve at an instant. Of its history it returns only what is new since seen.
 	Serve(ctx context.Context, signal string, now time.Time, seen int64) (postgres.Served, error)
-	// SnapshotAsOf returns the newest snapshot of a signal for an instant at or before asOf. The error is postgres.ErrNotFound if there is
-	// none.
+	// SnapshotAsOf returns the newest snapshot of a signal for an instant at or before asOf. The error is postgres.ErrNotFound if the
+	// signal has no such snapshot.
 	SnapshotAsOf(ctx context.Context, signal string, asOf time.Time) (postgres.Snapshot, error)
 	// SnapshotAbout returns the newest snapshot at or before asOf that is about an instant or an earlier one. SnapshotBefore returns the
-	// newest earlier snapshot that differs. The error is postgres.ErrNotFound if there is none.
+	// newest earlier snapshot that differs. The error is postgres.ErrNotFound if the signal has no such snapshot.
 	SnapshotAbout(ctx context.Context, signal string, about, asOf time.Time) (postgres.Snapshot, error)
 	SnapshotBefore(ctx context.Context, s postgres.Snapshot) (postgres.Snapshot, error)
 	// KnownBetween returns the inputs of a signal as known at an instant, and what became known after it until a later instant.
@@ -57,7 +57,7 @@ type Store interface {
 	BodiesAsOf(ctx context.Context, ids []series.ID, asOf time.Time) ([]postgres.Body, error)
 	// LoggedBodies returns the leaves of archived bodies in the log of sources, by SHA-256.
 	LoggedBodies(ctx context.Context, sums []string) (map[string]int64, error)
-	// Computed identifies the state of the history as of an instant. The error is postgres.ErrNotFound if there is none.
+	// Computed identifies the state of the history as of an instant. The error is postgres.ErrNotFound if the signal has no history then.
 	Computed(ctx context.Context, signal string, asOf time.Time) (at, last time.Time, err error)
 	// History yields points. After an error it yields nothing more. CopyHistory writes the same points as CSV.
 	History(ctx context.Context, q postgres.HistoryQuery) iter.Seq2[postgres.Point, error]
@@ -67,7 +67,7 @@ type Store interface {
 	// Forecasts lists a signal's forecasts as known at an instant, newest first. If before is not 0, it lists only those before that
 	// number. most is the maximum, 0 for all.
 	Forecasts(ctx context.Context, signal string, asOf time.Time, before int64, most int) ([]postgres.Forecast, error)
-	// Listen runs until ctx ends and reconnects by itself. It calls the listener's functions one at a time.
+	// Listen runs until ctx ends and reconnects automatically. It calls the listener's functions one at a time.
 	Listen(ctx context.Context, l postgres.Listener) error
 }
 
@@ -104,11 +104,11 @@ type View struct {
 
 // cachedSignal is the last data loaded for one signal.
 type cachedSignal struct {
-	// snapshot is the newest snapshot for an instant in the past, nil if there is none.
+	// snapshot is the newest snapshot for an instant in the past, or nil.
 	snapshot *postgres.Snapshot
 	// bodies are the archived bodies behind the snapshot.
 	bodies []postgres.Body
-	// ahead is the instant of a stored snapshot whose time is still in the future, zero if there is none.
+	// ahead is the instant of a stored snapshot whose time is still in the future, or zero.
 	ahead time.Time
 	// history is as of the snapshot, and was read up to seen.
 	history  *History

@@ -135,8 +135,8 @@ func rejoined(words []string) []string {
 	return out
 }
 
-// flagOf returns the flag that a word names, of a command or of a command above it, nil if there is none. Before the command, it may be a
-// setting of any command.
+// flagOf returns the flag that a word names, of a command or of a command above it, or nil. Before the command, it may be a setting of any
+// command.
 func flagOf(at *kong.Node, word string) *kong.Flag {
 	name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
 	for n := at; n != nil; n = n.Parent {

@@ -39,7 +39,7 @@ func (c keysList) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer db.Close()
-	// An operator may pass a whole key, for example one that leaked. Only its prefix is used.
+	// An operator may pass a whole key, for example a leaked one. Only its prefix is used.
 	match := c.Match
 	if key, err := accounts.ParseKey(match); err == nil {
 		match = key.Prefix()

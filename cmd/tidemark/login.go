@@ -75,7 +75,7 @@ func (p *program) loginURL(role string) (url string, private bool, err error) {
 	return cmp.Or(own, url), true, err
 }
 
-// databaseSetting returns the setting from which loginURL takes a role's URL.
+// databaseSetting returns the setting that holds a role's URL for loginURL.
 func (p *program) databaseSetting(role string) string {
 	for _, l := range p.logins() {
 		if l.role == role && *l.url != "" && !slices.Contains(p.made, l.setting) {

@@ -111,7 +111,7 @@ func (p *program) saveConnections(c connections) error {
 	return nil
 }
 
-// connections reads the file that the newest `up` of this world wrote. If there was none, the error is fs.ErrNotExist.
+// connections reads the file that the newest `up` of this world wrote. Without such a file, the error is fs.ErrNotExist.
 func (p *program) connections() (c connections, err error) {
 	b, err := os.ReadFile(p.connectionsFile())
 	if err != nil {

@@ -70,7 +70,7 @@ func isLost(err error) bool {
 	return lost
 }
 
-// explainLost adds to the error of a lost archive the setting that names it, and what the operator can do.
+// explainLost adds to the error of a lost archive the setting that names it, and the operator's options.
 func (p *program) explainLost(err error) error {
 	lost, ok := errors.AsType[*archive.LostError](err)
 	switch {

@@ -1,5 +1,5 @@
-// Command go is a tour of the service with the standard library: signals, the hash chain recomputed, a free key, picks. It stands alone
-// on purpose: copy it into a module of your own.
+// Command go is a tour of the service with the standard library: signals, the hash chain recomputed, a free key, picks. It has no
+// dependencies on purpose: copy it into your own module.
 package main
 
 import (
@@ -33,7 +33,7 @@ func main() {
 // client asks one server. Its key may be empty.
 type client struct{ base, key string }
 
-// problem is what the server answers with where it does not do what it is asked for.
+// problem is the server's response to a request that it rejects.
 type problem struct{ Code, Detail string }
 
 func (p *problem) Error() string { return p.Code + ": " + p.Detail }
@@ -74,7 +74,7 @@ func (c client) call(ctx context.Context, method, path string, body, into any) e
 	return json.NewDecoder(resp.Body).Decode(into)
 }
 
-// record is what recomputing the chain takes.
+// record has the members that recomputing the chain needs.
 type record struct {
 	HeadHash string `json:"head_hash"`
 	Picks    []struct {

@@ -363,7 +363,7 @@ func Prune(folder, world string, keep int, now time.Time) (removed []string, err
 	}
 	slices.SortFunc(whole, func(a, b dated) int { return b.at.Compare(a.at) })
 	for _, old := range whole[min(keep, len(whole)):] {
-		// Without its manifest it is no longer a backup, even if removing the rest fails.
+		// Without its manifest it does not count as a backup, even if removing the rest fails.
 		if err := errors.Join(os.Remove(filepath.Join(old.path, manifestFile)), os.RemoveAll(old.path)); err != nil {
 			return removed, fmt.Errorf("remove the old backup %s: %w", old.path, err)
 		}

@@ -92,7 +92,7 @@ func Close(day time.Time) (time.Time, bool) {
 }
 
 // EarlyClose reports whether the exchange trades on a day but closes before four in the afternoon. The scheduled early close has been at
-// one in the afternoon since 1993.
+// 13:00 since 1993.
 func EarlyClose(day time.Time) bool {
 	if !IsTradingDay(day) {
 		return false

@@ -1,12 +1,12 @@
 // Package devchain is the sandbox's development chain: an EVM inside the process. Its own contracts have the interfaces of EAS, its
-// SchemaRegistry and an EIP-3009 stablecoin, and the addresses of these on Base Sepolia. It serves JSON-RPC on the loopback, so that
-// standard wallets and payment clients can use it. Only cmd/tidemark and tests import it. Start at Start.
+// SchemaRegistry and an EIP-3009 stablecoin, and their addresses on Base Sepolia. It serves JSON-RPC on the loopback, so that standard
+// wallets and payment clients can use it. Only cmd/tidemark and tests import it. Start at Start.
 //
 // # Parts
 //
-// The chain uses go-ethereum's EVM and its in-memory state. Around them are a transaction pool (pool.go), the rules by which a transaction
-// changes the state (execute.go), a file of blocks (journal.go) and the JSON-RPC methods that wallets use (methods.go, server.go). There is
-// no node: no peers, no database. The genesis enables no fork after Osaka. Transactions of the types 0 to 2 are accepted.
+// The chain uses go-ethereum's EVM and its in-memory state. Around them are a transaction pool (pool.go), the rules for a transaction's
+// changes of the state (execute.go), a file of blocks (journal.go) and the JSON-RPC methods that wallets use (methods.go, server.go). There
+// is no node: no peers, no database. The genesis enables no fork after Osaka. Transactions of the types 0 to 2 are accepted.
 //
 // # State
 //

@@ -98,7 +98,7 @@ func (p pool) ready(c *Chain) []*types.Transaction {
 	return ready
 }
 
-// tip returns the tip per unit of gas of the first transaction of a line, negative if there is none.
+// tip returns the tip per unit of gas of the first transaction of a line, or a negative number for an empty line.
 func tip(line []*types.Transaction, fee *big.Int) *big.Int {
 	if len(line) == 0 {
 		return big.NewInt(-1)
@@ -135,7 +135,7 @@ func (p pool) drop(from common.Address, nonce uint64) {
 	}
 }
 
-// find returns a waiting transaction, nil if there is none.
+// find returns a waiting transaction, or nil if no such transaction waits.
 func (p pool) find(hash common.Hash) *types.Transaction {
 	for _, waiting := range p {
 		for _, tx := range waiting {

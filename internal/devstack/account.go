@@ -119,7 +119,7 @@ func makeAll(dir string) error {
 	return os.Chmod(dir, 0o755)
 }
 
-// firstClosed returns the topmost folder on the path to dir, dir included, that a cannot enter, empty if there is none. Folders that do not
+// firstClosed returns the topmost folder on the path to dir, dir included, that a cannot enter, or an empty string. Folders that do not
 // exist yet count as open.
 func firstClosed(dir string, a osUser) (string, error) {
 	if !a.switchTo {

@@ -40,7 +40,7 @@ type postgresBinaries struct {
 }
 
 // findPostgres returns the installed Postgres to run data of the major version want (zero: no data yet). It prefers an installation of that
-// version, and otherwise takes the first usable one in search order. found lists all inspected installations, for error messages.
+// version, and otherwise takes the first usable installation in search order. found lists all inspected installations, for error messages.
 func findPostgres(ctx context.Context, binDirs []string, only bool, want int) (chosen *postgresBinaries, found []postgresBinaries) {
 	for _, dir := range postgresFolders(binDirs, only) {
 		b, err := inspect(ctx, dir)

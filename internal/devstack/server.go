@@ -41,7 +41,7 @@ type kind struct {
 	command func(ctx context.Context, port int) *exec.Cmd
 	// stop requests an orderly shutdown, hurry (if set) an immediate one.
 	stop, hurry syscall.Signal
-	// pidFile is the file in the data folder that prevents a second start. Empty if there is none.
+	// pidFile is the file in the data folder that prevents a second start, or an empty string.
 	pidFile string
 	// answer returns nil once the server works, and errRefused if it never will.
 	answer func(ctx context.Context, port int) error

@@ -75,7 +75,7 @@ const (
 	// as a dividend of the new shares' first closing price.
 	Dividend ActionKind = "dividend"
 	// SpinOff gives shares of another company. One share with the distribution was worth as much as Ratio shares without it. The number of
-	// shares does not change. Unexplained is a ratio like that of a spin-off without a filing that shows one: it is not known whether the
+	// shares does not change. Unexplained is a ratio like a spin-off's, without a filing that shows a spin-off: it is not known whether the
 	// number of shares changed. Publishers state both as splits, and so they are stored; ReadSplits in package picks tells them apart.
 	SpinOff     ActionKind = "spin-off"
 	Unexplained ActionKind = "unexplained"
@@ -94,7 +94,7 @@ type Action struct {
 	Date time.Time
 	// New and Old are the terms of a split, or of the share part of a merger: four for one is New 4, Old 1.
 	New, Old float64
-	// Cash per share, empty if there is none or it is unknown.
+	// Cash per share, empty if the action pays no cash or the amount is unknown.
 	Cash Price
 	// Successor is the company whose shares a merger gives, zero if it gives none.
 	Successor CIK

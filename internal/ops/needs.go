@@ -35,7 +35,7 @@ type Standing struct {
 	LastErrorAt *time.Time `json:"last_error_at"`
 }
 
-// Watch tracks the state of a process's needs. Make one with NewWatch; it is safe for concurrent use.
+// Watch tracks the state of a process's needs. Use NewWatch to create one; it is safe for concurrent use.
 type Watch struct {
 	needs []Need
 	now   func() time.Time

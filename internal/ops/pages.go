@@ -33,7 +33,7 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 // Board is the data of the operator's pages. Without it the private listener has no pages.
 type Board struct {
 	Observer *Observer
-	// Next returns the time of a schedule's next slot after an instant, or the zero time if there is none.
+	// Next returns the time of a schedule's next slot after an instant, or the zero time if it has no further slot.
 	Next func(s task.Schedule, after time.Time) time.Time
 	// Stylesheet is the stylesheet of the public pages.
 	Stylesheet []byte

@@ -70,7 +70,7 @@ type Observer struct {
 	Definitions []signals.Definition
 	// Now is the wall clock.
 	Now func() time.Time
-	// PickDue is the clock time in New York after which the pick of a trading day should be recorded.
+	// PickDue is the clock time in New York by when the pick of a trading day should be recorded.
 	PickDue time.Duration
 
 	mu       sync.Mutex
@@ -82,7 +82,7 @@ type Observer struct {
 // wholeEvery is the interval of verifications from the first link. In between, only new links are verified.
 const wholeEvery = 10 * time.Minute
 
-// hostShut is the minimum time for which a host must be closed to us to be reported. Shorter pauses are normal.
+// hostShut is the shortest closure of a host to us that is reported. Shorter pauses are normal.
 const hostShut = time.Minute
 
 // Look reads the state of the installation.

@@ -10,7 +10,7 @@ import (
 )
 
 // Manager is the service manager that started the process, with systemd's protocol for services of Type=notify. An empty Socket means that
-// there is none.
+// the process has no service manager.
 type Manager struct {
 	// Socket is the value of NOTIFY_SOCKET.
 	Socket string

@@ -47,7 +47,7 @@ func (b *Bell) next() <-chan struct{} {
 // LibraryPause is the sleep time to configure in the queue library if a Waiter's client does the waiting.
 const LibraryPause = time.Millisecond
 
-// Waiter is a Redis for one server of the queue library. The library polls for tasks and sleeps if there is none. The client of a Waiter
+// Waiter is a Redis for one server of the queue library. The library polls for tasks and sleeps if it finds no task. The client of a Waiter
 // replaces this sleep: it waits until Bell rings, for Every at most. So a task from this process begins at once, and an idle worker polls
 // rarely. A task from another process begins after about Every.
 type Waiter struct {

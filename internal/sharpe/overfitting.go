@@ -9,7 +9,7 @@ import (
 // maxBlocks bounds the work: 20 blocks have 184,756 splits.
 const maxBlocks = 20
 
-// Overfit tells how the choice of the best trial fared in periods that had no part in the choice.
+// Overfit is the result of the best trial in periods that had no part in the choice.
 type Overfit struct {
 	// Probability is how often the trial that was the best in one half of the periods was in the lower half of all trials in the other.
 	Probability float64
@@ -22,14 +22,14 @@ type Overfit struct {
 	Splits int
 }
 
-// Overfitting measures how overfitted the choice of the trial with the highest Sharpe ratio is, by combinatorially symmetric
-// cross-validation (Bailey, Borwein, López de Prado and Zhu, "The Probability of Backtest Overfitting", Journal of Computational Finance 20,
-// 2016). Each trial has the returns of the same periods, the oldest first. They are cut into an even number of blocks of equal length; each
-// choice of half the blocks selects the best trial, and the other half ranks it. The oldest periods that fill no block are left out. Trials
-// that are equal share their mean rank. A trial without variation has no ratio: it is never selected and is ranked last.
+// Overfitting measures how overfitted the choice of the trial with the highest Sharpe ratio is. The method is combinatorially symmetric
+// cross-validation (Bailey, Borwein, López de Prado and Zhu, "The Probability of Backtest Overfitting", Journal of Computational Finance
+// 20, 2016). Each trial has the returns of the same periods, the oldest first. They are cut into an even number of blocks of equal length.
+// Each choice of half the blocks selects the best trial, and the other half ranks it. The oldest periods that fill no block are left out.
+// Trials with equal ratios share their mean rank. A trial without variation has no ratio: it is never selected and is ranked last.
 //
-// It is an error to give fewer than two trials, trials of different length or with unknown returns, an odd number of blocks, fewer than 2
-// or more than 20, or blocks of fewer than 2 periods.
+// It returns an error for fewer than two trials, trials of different length or with unknown returns, an odd number of blocks, fewer than 2
+// or more than 20 blocks, or blocks of fewer than 2 periods.
 func Overfitting(trials [][]float64, blocks int) (Overfit, error) {
 	if len(trials) < 2 {
 		return Overfit{}, fmt.Errorf("overfitting needs 2 trials or more, not %d", len(trials))
@@ -123,7 +123,7 @@ func split(parts []sums, half uint) (in, out float64) {
 	return a.ratio(), b.ratio()
 }
 
-// ratio is the Sharpe ratio, -Inf without variation. A variance that is only what the sums lost by rounding is no variation.
+// ratio is the Sharpe ratio, -Inf without variation. A variance within the rounding error of the sums counts as no variation.
 func (s sums) ratio() float64 {
 	v := s.squares - s.sum*s.sum/s.n
 	if !(v > 1e-14*s.squares) {

@@ -1,5 +1,6 @@
-// Package sharpe judges a Sharpe ratio: how probable it is that the true ratio is above a benchmark, how long a record must be to show that,
-// what the best of many trials reaches by luck, and how often the choice of the best trial is overfitted. Start at Measure.
+// Package sharpe judges a Sharpe ratio. It computes the probability that the true ratio is above a benchmark, and the length of a record
+// that shows it. It also computes the ratio that the best of many trials reaches by luck, and how often the choice of the best trial is
+// overfitted. Start at Measure.
 //
 // A ratio here is the mean of the returns of one period over their standard deviation, never annualised. Returns are assumed independent of
 // each other. Values that cannot be known are NaN. All functions are pure.
@@ -18,7 +19,7 @@ type Sample struct {
 }
 
 // Measure returns the Sample of some returns in excess of their benchmark. The standard deviation in the ratio divides by n-1. Skew and
-// kurtosis are those of the values themselves and not estimates of a population. With fewer than two returns, returns that are all equal,
+// kurtosis describe the values themselves and are not estimates for a population. With fewer than two returns, returns that are all equal,
 // or an unknown return the ratio is unknown.
 func Measure(returns []float64) Sample {
 	s := Sample{N: len(returns), Ratio: math.NaN(), Skew: math.NaN(), Kurtosis: math.NaN()}
@@ -49,7 +50,7 @@ func Measure(returns []float64) Sample {
 	return s
 }
 
-// spread is the variance of the estimate of the ratio times n-1 (Mertens 2002; Christie 2005; Opdyke 2007). It is NaN where it is not
+// spread is the variance of the estimate of the ratio times n-1 (Mertens 2002; Christie 2005; Opdyke 2007). It is NaN if it is not
 // positive: that takes moments that no sample has, or returns of two values alone.
 func (s Sample) spread() float64 {
 	v := 1 - s.Skew*s.Ratio + (s.Kurtosis-1)/4*s.Ratio*s.Ratio
@@ -68,9 +69,9 @@ func Probabilistic(s Sample, benchmark float64) float64 {
 	return normal(float64((s.Ratio-benchmark)*math.Sqrt(float64(s.N-1))) / math.Sqrt(s.spread()))
 }
 
-// MinTrackRecord returns how many returns of the sample's kind are needed before the ratio is above the benchmark with a confidence such as
-// 0.95: the minimum track record length of the same paper. It is +Inf where the ratio is not above the benchmark, and NaN for a confidence
-// that is not between 0.5 and 1.
+// MinTrackRecord returns the minimum track record length of the same paper: how many returns of the sample's kind are needed to show, with
+// a confidence such as 0.95, that the ratio is above the benchmark. It is +Inf if the ratio is not above the benchmark, and NaN for a
+// confidence that is not between 0.5 and 1.
 func MinTrackRecord(s Sample, benchmark, confidence float64) float64 {
 	switch {
 	case math.IsNaN(s.spread()) || math.IsNaN(benchmark) || !(confidence >= 0.5 && confidence < 1):
@@ -81,9 +82,9 @@ func MinTrackRecord(s Sample, benchmark, confidence float64) float64 {
 	return 1 + float64(s.spread()*math.Pow(quantile(confidence)/(s.Ratio-benchmark), 2))
 }
 
-// ExpectedMax returns the ratio that the best of a number of independent trials is expected to reach if none of them has skill. The
-// variance is that of the trials' ratios (Bailey and López de Prado, "The Deflated Sharpe Ratio", Journal of Portfolio Management 40,
-// 2014). A single trial was not selected: its value is 0. It is NaN without a trial and for a negative variance.
+// ExpectedMax returns the ratio that the best of a number of independent trials is expected to reach if none of them has skill. variance is
+// the variance of the trials' ratios (Bailey and López de Prado, "The Deflated Sharpe Ratio", Journal of Portfolio Management 40, 2014). A
+// single trial was not selected: its value is 0. It is NaN without a trial and for a negative variance.
 func ExpectedMax(trials int, variance float64) float64 {
 	switch {
 	case trials < 1 || !(variance >= 0):
@@ -96,8 +97,8 @@ func ExpectedMax(trials int, variance float64) float64 {
 	return math.Sqrt(variance) * ((1-euler)*quantile(1-1/n) + euler*quantile(1-1/(n*math.E)))
 }
 
-// Deflated returns the probability that the true ratio of the best of a number of trials is above what luck alone is expected to reach:
-// the deflated Sharpe ratio of the same paper.
+// Deflated returns the deflated Sharpe ratio of the same paper. This is the probability that the true ratio of the best of a number of
+// trials is above what luck alone is expected to reach.
 func Deflated(s Sample, trials int, variance float64) float64 {
 	return Probabilistic(s, ExpectedMax(trials, variance))
 }

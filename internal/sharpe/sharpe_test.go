@@ -14,8 +14,8 @@ func near(t *testing.T, what string, got, want, within float64) {
 	}
 }
 
-// A hedge fund with two years of monthly returns: it looks good at 95 % while its returns are taken for normal, not with their own skew and
-// kurtosis, and again with a third year.
+// A hedge fund with two years of monthly returns. It looks good at 95 % if its returns are taken for normal, but not with their own skew
+// and kurtosis. With a third year it looks good again.
 func TestProbabilisticIsAsInTheExampleOfThePaper(t *testing.T) {
 	t.Parallel()
 	near(t, "of normal returns", Probabilistic(Sample{N: 24, Ratio: 0.458, Kurtosis: 3}, 0), 0.982, 0.0005)

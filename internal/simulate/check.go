@@ -24,7 +24,7 @@ type checks struct {
 	dice random
 	list []invariant
 
-	// slots is the end of the time for which each schedule's slots were checked.
+	// slots is the end of the time in which each schedule's slots were checked.
 	slots time.Time
 	// known are checksums of the data known as of earlier instants.
 	known []knowledge

@@ -18,9 +18,9 @@ type knowledge struct {
 	sum  string
 }
 
-// knowledge compares what is known as of two earlier instants, the last one and a random one, with what was known then. Later data
-// (revisions, backfills, late publications) must not change it. Observations with an assumed vintage are left out: their vintages are in
-// the past, whenever they are loaded. A thorough check compares all instants.
+// knowledge reads the known data as of two earlier instants, the last one and a random one, and compares them with the data known then.
+// Later data (revisions, backfills, late publications) must not change them. Observations with an assumed vintage are left out: their
+// vintages are in the past, whenever they are loaded. A thorough check compares all instants.
 func (c *checks) knowledge(ctx context.Context) (string, error) {
 	var ask []knowledge
 	switch n := len(c.known); {

@@ -24,7 +24,7 @@ import (
 	"tidemark/workers"
 )
 
-// Parts are the inputs from which main builds the program in a simulation.
+// Parts are the parts of the program that main passes to a simulation.
 type Parts struct {
 	// DatabaseURL is the run's database.
 	DatabaseURL string

@@ -127,7 +127,7 @@ func (m Bars) draw(b *strings.Builder, s scale) {
 	b.WriteString(`"/>`)
 }
 
-// extent returns the minimum and the maximum of some values, NaN if there are none.
+// extent returns the minimum and the maximum of some values, or NaN for an empty list.
 func extent(list []float64) (lo, hi float64) {
 	lo, hi = math.NaN(), math.NaN()
 	for _, v := range list {

@@ -37,7 +37,7 @@ type Figure struct {
 
 // Mark is a shape in a figure.
 type Mark interface {
-	// bounds returns the minimum and the maximum y, NaN if there are none.
+	// bounds returns the minimum and the maximum y, or NaN without points.
 	bounds() (lo, hi float64)
 	// draw writes the shape.
 	draw(b *strings.Builder, s scale)
