@@ -1,10 +1,10 @@
 package workers_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"runtime"
 	"strings"
@@ -26,7 +26,8 @@ func TestEveryAttemptOfARunIsKeptWithWhatItLogged(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
-	log := telemetry.Logger(io.Discard, "json", "info")
+	var written bytes.Buffer
+	log := telemetry.Logger(&written, "json", "info")
 	handlers := map[string]workers.Handler{}
 	for job := range task.Policies {
 		handlers[job] = func(context.Context, task.Task) error { return nil }
@@ -58,6 +59,9 @@ func TestEveryAttemptOfARunIsKeptWithWhatItLogged(t *testing.T) {
 	}
 	for attempt := range 3 {
 		_ = w.Deliver(t.Context(), task.Task{Fence: task.Fence{RunID: id, Attempt: attempt + 1}, Job: task.Ingest, Subject: "a", Slot: slot})
+	}
+	if n := strings.Count(written.String(), `"level":"INFO","msg":"a run succeeded"`); n != 1 {
+		t.Errorf("the log says %d times that a run succeeded, want once, of the third attempt", n)
 	}
 	list, err := db.Attempts(t.Context(), id)
 	if err != nil {

@@ -233,6 +233,15 @@ func TestX402RunsThatAskTheChain(t *testing.T) {
 	if ok, err := x.api.SettledX402(ctx, other, x402Tx, time.Minute); ok || !errors.Is(err, postgres.ErrExists) {
 		t.Errorf("the transaction of another payment: %v, %v", ok, err)
 	}
+	// A check that a start asks for is due now. A date long ago would look as if no worker had started it (work-waits).
+	if err := x.worker.CheckX402Terms(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range runs() {
+		if r.Subject == postgres.X402SubjectTerms && time.Since(*r.NextTryAt).Abs() > time.Minute {
+			t.Errorf("the check of the token's contract was due at %s", r.NextTryAt)
+		}
+	}
 }
 
 func TestX402GuardsOfTheDatabase(t *testing.T) {
