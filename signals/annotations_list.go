@@ -50,12 +50,12 @@ func Annotations() []Annotation {
 		{
 			ID: "harvey", Day: eventDay(2017, time.August, 25), Signals: []string{crack, stocks},
 			Text: map[string]string{
-				"en": "Hurricane Harvey reaches Texas and stays over the coast for four days.",
-				"es": "El huracán Harvey llega a Texas y permanece cuatro días sobre la costa.",
-				"pt": "O furacão Harvey chega ao Texas e fica quatro dias sobre a costa.",
-				"hi": "तूफ़ान हार्वी टेक्सस पहुँचा और चार दिन तट पर ठहरा रहा।",
+				"en": "Hurricane Harvey reaches Texas and then hardly moves.",
+				"es": "El huracán Harvey llega a Texas y después apenas se desplaza.",
+				"pt": "O furacão Harvey chega ao Texas e depois quase não se desloca.",
+				"hi": "तूफ़ान हार्वी टेक्सस पहुँचा और उसके बाद बहुत धीमे बढ़ा।",
 			},
-			Source: "https://www.nhc.noaa.gov/data/tcr/AL092017_Harvey.pdf",
+			Source: "https://www.nhc.noaa.gov/archive/2017/al09/al092017.discus.025.shtml",
 		},
 		{
 			ID: "wuhan", Day: eventDay(2020, time.January, 23), Signals: []string{air},
@@ -75,7 +75,7 @@ func Annotations() []Annotation {
 				"pt": "A Organização Mundial da Saúde classifica a covid-19 como pandemia.",
 				"hi": "विश्व स्वास्थ्य संगठन ने कोविड-19 को महामारी घोषित किया।",
 			},
-			Source: "https://www.who.int/dg/speeches/detail/who-director-general-s-opening-remarks-at-the-media-briefing-on-covid-19---11-march-2020",
+			Source: "https://reliefweb.int/report/china/coronavirus-disease-2019-covid-19-situation-report-51-11-march-2020",
 		},
 		{
 			ID: "opec-2020", Day: eventDay(2020, time.April, 12), Signals: []string{crack, stocks},
@@ -115,7 +115,7 @@ func Annotations() []Annotation {
 				"pt": "O furacão Ida chega à Louisiana.",
 				"hi": "तूफ़ान आइडा लुइज़ियाना पहुँचा।",
 			},
-			Source: "https://www.nhc.noaa.gov/data/tcr/AL092021_Ida.pdf",
+			Source: "https://www.nhc.noaa.gov/archive/2021/al09/al092021.discus.015.shtml",
 		},
 		{
 			ID: "freeport", Day: eventDay(2022, time.June, 8), Signals: []string{gas},
