@@ -174,16 +174,25 @@ class Plot {
 
   async key(e) {
     if (e.key === "Escape") { this.clear(); return; }
-    if (e.key === "Enter" && this.chosen && e.target === this.figure) { e.preventDefault(); await this.zoom(); return; }
+    if (e.key === "Enter" && e.target === this.figure) {
+      if (!this.chosen && !this.choosing) return;
+      e.preventDefault();
+      await this.load(); // the keys before it may still wait for the points
+      if (this.chosen) await this.zoom();
+      return;
+    }
     const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -20, PageDown: 20, Home: -Infinity, End: Infinity }[e.key];
     if (step === undefined) return;
     e.preventDefault();
+    const stretch = e.shiftKey && this.figure.dataset.zoom;
+    this.choosing ||= stretch;
     await this.load();
+    if (stretch) this.choosing = false;
     if (!this.points?.length) return;
     const last = this.points.length - 1;
     const start = this.at < 0 ? last + (step < 0 ? 1 : 0) : this.at;
     this.pinned = Math.max(0, Math.min(last, start + step));
-    if (e.shiftKey && this.figure.dataset.zoom) {
+    if (stretch) {
       this.anchor ??= Math.min(last, start);
       this.at = this.pinned;
       this.choose(this.points[this.anchor].x, this.points[this.at].x);
